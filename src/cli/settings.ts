@@ -1,0 +1,147 @@
+import {readFileSync} from 'node:fs';
+import {parse, TomlError} from 'smol-toml';
+import {DEFAULTS} from '../server/options.js';
+import {LongarmError} from '../shared/errors.js';
+import {formatDuration, formatSize, parseDuration, parseSize} from '../shared/limits.js';
+import {LOG_LEVELS, type LogLevel} from '../shared/logger.js';
+import {LOG_FORMATS, type LogFormat} from '../shared/node/line-logger.js';
+
+interface Kind<T> {
+	/** Stands for the value in help texts; none for a switch. */
+	readonly placeholder: string | undefined;
+	readonly expects: string;
+	parse(text: string): T | undefined;
+	format(value: T): string;
+}
+
+const text: Kind<string> = {placeholder: 'URL', expects: 'text', parse: value => value, format: value => value};
+const flag: Kind<boolean> = {
+	placeholder: undefined,
+	expects: 'true or false',
+	parse: value => ({true: true, '1': true, false: false, '0': false})[value.toLowerCase()],
+	format: String,
+};
+const size: Kind<number> = {
+	placeholder: 'SIZE',
+	expects: 'a size such as 1048576, 512KiB or 8MiB',
+	parse: parseSize,
+	format: formatSize,
+};
+const duration: Kind<number> = {
+	placeholder: 'TIME',
+	expects: 'a time such as 500ms, 30s or 5m',
+	parse: parseDuration,
+	format: formatDuration,
+};
+const count: Kind<number> = {
+	placeholder: 'N',
+	expects: 'a positive whole number',
+	parse: value => (/^[1-9]\d{0,14}$/.test(value) ? Number(value) : undefined),
+	format: String,
+};
+const choice = <const T extends string>(values: readonly T[]): Kind<T> => ({
+	placeholder: values.join('|'),
+	expects: `one of ${values.join(', ')}`,
+	parse: value => values.find(each => each === value),
+	format: String,
+});
+
+interface Setting<T> {
+	readonly kind: Kind<T>;
+	readonly fallback: T;
+	readonly help: string;
+}
+
+const setting = <T>(kind: Kind<T>, fallback: T, help: string): Setting<T> => ({kind, fallback, help});
+
+/**
+ * Every setting of `longarm serve`, once. A name such as `retain-bytes` is the flag `--retain-bytes`, the variable
+ * `LONGARM_RETAIN_BYTES` and the key `retain_bytes` of the settings file; the flag wins over the variable, the
+ * variable over the file.
+ */
+export const SETTINGS = {
+	listen: setting(text, 'ws://127.0.0.1:0', 'where to serve: ws://IP:PORT (port 0 picks a free one) or stdio'),
+	'dangerously-allow-unauthenticated-network': setting(
+		flag,
+		false,
+		'listen beyond loopback although anybody who reaches the port can run programs as you',
+	),
+	'log-level': setting<LogLevel>(choice(LOG_LEVELS), 'info', 'least important entries to log'),
+	'log-format': setting<LogFormat | 'auto'>(
+		choice([...LOG_FORMATS, 'auto']),
+		'auto',
+		'how to log to stderr; auto is pretty on a terminal and json elsewhere',
+	),
+	'detached-session': setting(duration, DEFAULTS.detachedSessionMs, 'how long a session outlives its connection'),
+	'retain-bytes': setting(size, DEFAULTS.retainBytes, 'output kept per process for late readers'),
+	'retain-chunks': setting(count, DEFAULTS.retainChunks, 'chunks kept per process, however small'),
+	'retain-closed': setting(duration, DEFAULTS.retainClosedMs, 'how long a closed process stays readable'),
+	'shutdown-grace': setting(
+		duration,
+		DEFAULTS.shutdownGraceMs,
+		'how long processes may take to end by themselves when the server ends',
+	),
+} as const satisfies Record<string, Setting<never> | Setting<unknown>>;
+
+export type SettingName = keyof typeof SETTINGS;
+export type Settings = {
+	readonly [N in SettingName]: (typeof SETTINGS)[N]['fallback'] extends infer T ? Widened<T> : never;
+};
+type Widened<T> = T extends boolean ? boolean : T;
+
+export interface SettingSources {
+	/** By name, as typed. */
+	readonly flags: Partial<Record<SettingName, string | boolean>>;
+	readonly variables: Readonly<Record<string, string | undefined>>;
+	/** Path of the settings file, if any. */
+	readonly file: string | undefined;
+}
+
+export const variableOf = (name: string): string => `LONGARM_${name.toUpperCase().replaceAll('-', '_')}`;
+export const fileKeyOf = (name: string): string => name.replaceAll('-', '_');
+export const flagOf = (name: SettingName): string => {
+	const {placeholder} = SETTINGS[name].kind;
+	return `--${name}${placeholder === undefined ? '' : ` <${placeholder}>`}`;
+};
+
+export function resolveSettings({flags, variables, file}: SettingSources): Settings {
+	const fromFile = file === undefined ? {} : readSettingsFile(file);
+	const names = Object.keys(SETTINGS) as SettingName[];
+	const entries = names.map(name => {
+		const given: [string, string | boolean | undefined][] = [
+			[`--${name}`, flags[name]],
+			[variableOf(name), variables[variableOf(name)]],
+			[`${fileKeyOf(name)} in ${file}`, fromFile[fileKeyOf(name)]],
+		];
+		const [source, value] = given.find(([, candidate]) => candidate !== undefined) ?? [];
+		return [name, value === undefined ? SETTINGS[name].fallback : parsed(name, source!, String(value))];
+	});
+	return Object.fromEntries(entries) as Settings;
+}
+
+function parsed(name: SettingName, source: string, value: string): unknown {
+	const {kind} = SETTINGS[name];
+	const result = kind.parse(value);
+	if (result === undefined) throw invalid(`${source}: expected ${kind.expects}, got \`${value}\``);
+	return result;
+}
+
+function readSettingsFile(path: string): Record<string, string | boolean> {
+	let table: Record<string, unknown>;
+	try {
+		table = parse(readFileSync(path, 'utf8'));
+	} catch (error) {
+		const where = error instanceof TomlError ? `${path}:${error.line}:${error.column}` : path;
+		throw invalid(`cannot read settings from ${where}: ${(error as Error).message.split('\n', 1)[0]}`);
+	}
+	const known = new Set(Object.keys(SETTINGS).map(fileKeyOf));
+	for (const [key, value] of Object.entries(table)) {
+		if (!known.has(key)) throw invalid(`${path}: unknown setting \`${key}\`; known are ${[...known].join(', ')}`);
+		if (typeof value === 'object') throw invalid(`${path}: setting \`${key}\` takes a single value`);
+	}
+	return table as Record<string, string | boolean>;
+}
+
+function invalid(message: string): LongarmError {
+	return new LongarmError('SETTING_INVALID', {message});
+}

@@ -1,0 +1,109 @@
+export type Variables = Readonly<Record<string, string>>;
+
+export interface EnvironmentPolicy {
+	readonly inherit: 'core' | 'all' | 'none';
+	readonly ignoreDefaultExcludes: boolean;
+	readonly exclude: readonly string[];
+	readonly set: Variables;
+	readonly includeOnly: readonly string[];
+}
+
+const CORE_POSIX = 'PATH SHELL TMPDIR TEMP TMP HOME LANG LC_ALL LC_CTYPE LOGNAME USER';
+const CORE_WINDOWS =
+	'PATH PATHEXT SHELL COMSPEC SYSTEMROOT WINDIR SYSTEMDRIVE USERNAME USERDOMAIN USERPROFILE HOMEDRIVE HOMEPATH ' +
+	'PROGRAMFILES PROGRAMFILES(X86) PROGRAMW6432 PROGRAMDATA LOCALAPPDATA APPDATA TEMP TMP TMPDIR POWERSHELL PWSH';
+const DEFAULT_EXCLUDES = ['*KEY*', '*SECRET*', '*TOKEN*'];
+const DEFAULT_PATHEXT = '.COM;.EXE;.BAT;.CMD';
+
+/** Credentials and switches of the executor itself; no child ever sees them, wherever they come from. */
+const PROTECTED = new Set([
+	'CODEX_EXEC_SERVER_NOISE_AUTH_TOKEN',
+	'NODE_REPL_AUTH_TOKEN',
+	'OPENAI_FEDERATION_RULE_ID',
+	'OPENAI_IDENTITY_TOKEN_FILE',
+	'OPENAI_WORKLOAD_IDENTITY_CONTEXT',
+	'CODEX_EXEC_SERVER_EXIT_ON_STDIN_CLOSE',
+]);
+
+/**
+ * The child's environment. Without a policy it is `env` and nothing else; with one, the policy is applied to the
+ * server's own variables and `env` is laid on top, past all patterns.
+ */
+export function childEnvironment(
+	env: Variables,
+	policy: EnvironmentPolicy | undefined,
+	own: Readonly<Record<string, string | undefined>>,
+	platform: NodeJS.Platform = process.platform,
+): Map<string, string> {
+	const result = policy ? applyPolicy(policy, own, platform) : new Map<string, string>();
+	for (const [name, value] of Object.entries(env)) result.set(name, value);
+	return without(result, name => PROTECTED.has(name.toUpperCase()));
+}
+
+function applyPolicy(
+	policy: EnvironmentPolicy,
+	own: Readonly<Record<string, string | undefined>>,
+	platform: NodeJS.Platform,
+): Map<string, string> {
+	let result = inherited(policy.inherit, own, platform);
+	if (!policy.ignoreDefaultExcludes) result = without(result, matcher(DEFAULT_EXCLUDES));
+	result = without(result, matcher(policy.exclude));
+	for (const [name, value] of Object.entries(policy.set)) result.set(name, value);
+	if (policy.includeOnly.length > 0) {
+		const included = matcher(policy.includeOnly);
+		result = without(result, name => !included(name));
+	}
+	if (platform === 'win32' && ![...result.keys()].some(name => name.toUpperCase() === 'PATHEXT')) {
+		result.set('PATHEXT', DEFAULT_PATHEXT);
+	}
+	return result;
+}
+
+function inherited(
+	mode: EnvironmentPolicy['inherit'],
+	own: Readonly<Record<string, string | undefined>>,
+	platform: NodeJS.Platform,
+): Map<string, string> {
+	const result = new Map<string, string>();
+	if (mode === 'none') return result;
+	const core = new Set((platform === 'win32' ? CORE_WINDOWS : CORE_POSIX).split(' '));
+	for (const [name, value] of Object.entries(own)) {
+		if (value !== undefined && (mode === 'all' || core.has(name.toUpperCase()))) result.set(name, value);
+	}
+	return result;
+}
+
+function without(variables: Map<string, string>, drop: (name: string) => boolean): Map<string, string> {
+	return new Map([...variables].filter(([name]) => !drop(name)));
+}
+
+/** Whole names, any case; `*` is any run, `?` one character, everything else itself. */
+function matcher(patterns: readonly string[]): (name: string) => boolean {
+	const lowered = patterns.map(pattern => Array.from(pattern.toLowerCase()));
+	return name => {
+		const characters = Array.from(name.toLowerCase());
+		return lowered.some(pattern => matches(pattern, characters));
+	};
+}
+
+/** On a mismatch only the latest `*` takes one more character, so time is bounded by the product of the lengths. */
+function matches(pattern: readonly string[], name: readonly string[]): boolean {
+	let at = 0;
+	let star = -1;
+	let resumeAt = 0;
+	for (let index = 0; index < name.length; ) {
+		if (pattern[at] === '*') {
+			star = at++;
+			resumeAt = index;
+		} else if (at < pattern.length && (pattern[at] === '?' || pattern[at] === name[index])) {
+			at++;
+			index++;
+		} else if (star >= 0) {
+			at = star + 1;
+			index = ++resumeAt;
+		} else {
+			return false;
+		}
+	}
+	return pattern.slice(at).every(character => character === '*');
+}

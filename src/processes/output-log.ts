@@ -1,0 +1,258 @@
+export type OutputStream = 'stdout' | 'stderr' | 'pty';
+
+export interface Chunk {
+	readonly seq: number;
+	readonly stream: OutputStream;
+	readonly bytes: Uint8Array;
+}
+
+export type LogEvent =
+	| ({readonly kind: 'output'} & Chunk)
+	| {readonly kind: 'exited'; readonly seq: number; readonly exitCode: number}
+	| {readonly kind: 'closed'; readonly seq: number};
+
+export interface Retention {
+	/** Bytes of output kept for readers, over all streams of a process. */
+	readonly bytes: number;
+	/** Chunks kept, however small. */
+	readonly chunks: number;
+}
+
+export interface Page {
+	readonly chunks: readonly Chunk[];
+	readonly nextSeq: number;
+	/** Bytes newer than the cursor that are no longer retained. */
+	readonly missedBytes: number;
+}
+
+/** Evicted chunks whose sizes are remembered, so that a late reader learns exactly how much it missed. */
+export const REMEMBERED_EVICTIONS = 65_536;
+/** Dropped slots at the front of the chunk list before it is moved together. */
+const COMPACT_AFTER = 1024;
+
+/**
+ * What a process said, numbered from 1 without gaps over output, exit and close. It is the queue of the connection
+ * and the memory of the readers at once: a cursor walks it for delivery, `read` looks into it, the oldest chunks go
+ * when retention is full, but never one that the cursor has yet to deliver.
+ */
+export class OutputLog {
+	readonly #retention: Retention;
+	#chunks: Chunk[] = [];
+	/** Slots at the front of `#chunks` that were evicted but not yet moved over. */
+	#dropped = 0;
+	#firstOrdinal = 0;
+	#retainedBytes = 0;
+	#totalBytes = 0;
+	#nextSeq = 1;
+	readonly #evictions = new EvictionRecord();
+	#exit: {readonly seq: number; readonly exitCode: number} | undefined;
+	#closedSeq: number | undefined;
+	#cursor: LogCursor | undefined;
+	readonly #watchers = new Set<() => void>();
+
+	constructor(retention: Retention) {
+		this.#retention = retention;
+	}
+
+	/** The number the next event will get. */
+	get nextSeq(): number {
+		return this.#nextSeq;
+	}
+
+	get exit(): {readonly seq: number; readonly exitCode: number} | undefined {
+		return this.#exit;
+	}
+
+	get closedSeq(): number | undefined {
+		return this.#closedSeq;
+	}
+
+	get totalBytes(): number {
+		return this.#totalBytes;
+	}
+
+	get retainedBytes(): number {
+		return this.#retainedBytes;
+	}
+
+	/** The log keeps `bytes`; the caller must not write to them again. */
+	append(stream: OutputStream, bytes: Uint8Array): void {
+		if (this.#closedSeq !== undefined) throw new Error('output after closed');
+		this.#chunks.push({seq: this.#nextSeq++, stream, bytes});
+		this.#retainedBytes += bytes.length;
+		this.#totalBytes += bytes.length;
+		this.#evict();
+		this.#changed();
+	}
+
+	recordExit(exitCode: number): void {
+		if (this.#exit) throw new Error('exited twice');
+		this.#exit = {seq: this.#nextSeq++, exitCode};
+		this.#changed();
+	}
+
+	recordClose(): void {
+		if (!this.#exit || this.#closedSeq !== undefined) throw new Error('closed before exited, or twice');
+		this.#closedSeq = this.#nextSeq++;
+		this.#changed();
+	}
+
+	/**
+	 * Retained chunks after `afterSeq`, oldest first. `maxBytes` stops before a chunk that would exceed it, but a page
+	 * holds at least one chunk if there is one.
+	 */
+	read(afterSeq: number, maxBytes?: number): Page {
+		const chunks: Chunk[] = [];
+		let size = 0;
+		for (let index = this.#indexAfter(afterSeq); index < this.#chunks.length; index++) {
+			const chunk = this.#chunks[index]!;
+			if (maxBytes !== undefined && chunks.length > 0 && size + chunk.bytes.length > maxBytes) break;
+			chunks.push(chunk);
+			size += chunk.bytes.length;
+			if (maxBytes !== undefined && size >= maxBytes) break;
+		}
+		const last = maxBytes === undefined ? undefined : chunks.at(-1);
+		return {
+			chunks,
+			nextSeq: last ? last.seq + 1 : this.#nextSeq,
+			missedBytes: this.#evictions.bytesAfter(afterSeq),
+		};
+	}
+
+	/** Calls `wake` after every event until the returned function is called. */
+	watch(wake: () => void): () => void {
+		this.#watchers.add(wake);
+		return () => this.#watchers.delete(wake);
+	}
+
+	/** Starts delivery at the present end. There is one cursor at a time; an earlier one is let go. */
+	attach(): LogCursor {
+		this.#cursor = new LogCursor(this, this.#firstOrdinal + this.#chunks.length - this.#dropped, this.#totalBytes);
+		return this.#cursor;
+	}
+
+	detach(): void {
+		this.#cursor = undefined;
+		this.#evict();
+	}
+
+	chunkAt(ordinal: number): Chunk | undefined {
+		return this.#chunks[ordinal - this.#firstOrdinal + this.#dropped];
+	}
+
+	#evict(): void {
+		const {bytes, chunks} = this.#retention;
+		const undelivered = this.#cursor?.ordinal ?? Number.POSITIVE_INFINITY;
+		while (
+			this.#firstOrdinal < undelivered &&
+			(this.#retainedBytes > bytes || this.#chunks.length - this.#dropped > chunks)
+		) {
+			const chunk = this.#chunks[this.#dropped]!;
+			this.#chunks[this.#dropped++] = EVICTED;
+			this.#firstOrdinal++;
+			this.#retainedBytes -= chunk.bytes.length;
+			this.#evictions.add(chunk);
+		}
+		if (this.#dropped >= COMPACT_AFTER && this.#dropped * 2 >= this.#chunks.length) {
+			this.#chunks = this.#chunks.slice(this.#dropped);
+			this.#dropped = 0;
+		}
+	}
+
+	/** Index of the first retained chunk with a higher number; chunks are sorted by number. */
+	#indexAfter(seq: number): number {
+		let low = this.#dropped;
+		let high = this.#chunks.length;
+		while (low < high) {
+			const middle = (low + high) >>> 1;
+			if (this.#chunks[middle]!.seq <= seq) low = middle + 1;
+			else high = middle;
+		}
+		return low;
+	}
+
+	#changed(): void {
+		for (const wake of this.#watchers) wake();
+	}
+}
+
+const EVICTED: Chunk = {seq: 0, stream: 'stdout', bytes: new Uint8Array(0)};
+
+/** Hands out each event once, in order. */
+export class LogCursor {
+	readonly #log: OutputLog;
+	#ordinal: number;
+	#deliveredBytes: number;
+	#deliveredSeq: number;
+
+	constructor(log: OutputLog, ordinal: number, deliveredBytes: number) {
+		this.#log = log;
+		this.#ordinal = ordinal;
+		this.#deliveredBytes = deliveredBytes;
+		this.#deliveredSeq = log.nextSeq - 1;
+	}
+
+	/** Position of the next chunk to deliver, counted from the first chunk ever. */
+	get ordinal(): number {
+		return this.#ordinal;
+	}
+
+	/** Output that is still to be delivered. */
+	get pendingBytes(): number {
+		return this.#log.totalBytes - this.#deliveredBytes;
+	}
+
+	get atEnd(): boolean {
+		return this.#deliveredSeq === this.#log.nextSeq - 1;
+	}
+
+	next(): LogEvent | undefined {
+		if (this.atEnd) return undefined;
+		const seq = ++this.#deliveredSeq;
+		const {exit} = this.#log;
+		if (exit?.seq === seq) return {kind: 'exited', ...exit};
+		if (this.#log.closedSeq === seq) return {kind: 'closed', seq};
+		const chunk = this.#log.chunkAt(this.#ordinal++)!;
+		this.#deliveredBytes += chunk.bytes.length;
+		return {kind: 'output', ...chunk};
+	}
+}
+
+/** Sizes of the chunks that went, by number; a ring that grows up to its bound. */
+class EvictionRecord {
+	#seqs: number[] = [];
+	/** Bytes evicted before and with the chunk of the same slot, since the start. */
+	#totals: number[] = [];
+	#start = 0;
+	#total = 0;
+
+	add({seq, bytes}: Chunk): void {
+		this.#total += bytes.length;
+		if (this.#seqs.length < REMEMBERED_EVICTIONS) {
+			this.#seqs.push(seq);
+			this.#totals.push(this.#total);
+			return;
+		}
+		this.#seqs[this.#start] = seq;
+		this.#totals[this.#start] = this.#total;
+		this.#start = (this.#start + 1) % REMEMBERED_EVICTIONS;
+	}
+
+	/** Exact for a cursor at the very start and for one within the record; for one between them, at least this much. */
+	bytesAfter(seq: number): number {
+		if (seq === 0 || this.#seqs.length === 0) return this.#total;
+		let low = 0;
+		let high = this.#seqs.length;
+		while (low < high) {
+			const middle = (low + high) >>> 1;
+			if (this.#at(this.#seqs, middle) <= seq) low = middle + 1;
+			else high = middle;
+		}
+		if (low > 0) return this.#total - this.#at(this.#totals, low - 1);
+		return this.#seqs.length < REMEMBERED_EVICTIONS ? this.#total : this.#total - this.#at(this.#totals, 0);
+	}
+
+	#at(ring: readonly number[], index: number): number {
+		return ring[(this.#start + index) % ring.length]!;
+	}
+}

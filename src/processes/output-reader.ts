@@ -1,0 +1,148 @@
+import {closeSync, readSync} from 'node:fs';
+import {Socket} from 'node:net';
+import {ReadStream} from 'node:tty';
+import {currentTurn} from './turn.js';
+
+/** One read takes at most this much, and so one chunk holds at most this much. */
+export const READ_BYTES = 64 * 1024;
+/** A stream that gave this much in one turn of the event loop waits for the next: a flood leaves room for others. */
+const TURN_BYTES = 128 * 1024;
+/** The most that is taken from a stream that is being let go: what a pipe can hold when it was made large. */
+const FINISH_BYTES = 1024 * 1024;
+
+/** Every reader reads into the same buffer: the bytes are copied out before the next read can happen. */
+const shared = Buffer.allocUnsafeSlow(READ_BYTES);
+
+export interface ReaderEvents {
+	data(bytes: Uint8Array): void;
+	/** The descriptor is about to be closed, or was in this very tick: nobody may use its number from now on. */
+	release?(): void;
+	/** Once; nothing follows. */
+	end(): void;
+}
+
+/** Reads more from the descriptor into the buffer at once; the number of bytes, or not positive when there is nothing. */
+export type ReadMore = (buffer: Uint8Array) => number;
+
+/**
+ * Reads a pipe or the master of a terminal to its very end. It owns the descriptor, which must be non-blocking.
+ */
+export class OutputReader {
+	readonly #fd: number;
+	readonly #events: ReaderEvents;
+	readonly #socket: Socket;
+	readonly #readMore: ReadMore | undefined;
+	#paused = false;
+	#yielding = false;
+	#ended = false;
+	#turn = -1;
+	#turnBytes = 0;
+
+	constructor(fd: number, kind: 'pipe' | 'pty', events: ReaderEvents, readMore?: ReadMore) {
+		this.#fd = fd;
+		this.#events = events;
+		this.#readMore = readMore;
+		const onread = {buffer: shared, callback: (length: number) => this.#take(length)};
+		this.#socket = open(fd, kind, onread);
+		// A terminal ends with an error (EIO) and a pipe without one.
+		this.#socket.on('error', () => this.#close());
+		this.#socket.on('end', () => {
+			// libuv before 1.52 takes a hang-up for the end although a terminal still holds bytes: read on by hand.
+			if (!this.#socket.destroyed) this.#readRest(Number.POSITIVE_INFINITY);
+			this.#close();
+		});
+		this.#socket.on('close', () => this.#end());
+		this.#socket.resume();
+	}
+
+	pause(): void {
+		if (this.#paused || this.#ended) return;
+		this.#paused = true;
+		this.#socket.pause();
+	}
+
+	resume(): void {
+		if (!this.#paused || this.#ended) return;
+		this.#paused = false;
+		if (!this.#yielding) this.#socket.resume();
+	}
+
+	/** Takes what is there without waiting for more, then lets go. */
+	finish(): void {
+		if (this.#ended || this.#socket.destroyed) return;
+		this.#socket.pause();
+		this.#readRest(FINISH_BYTES);
+		this.#close();
+	}
+
+	#take(length: number): boolean {
+		let total = length;
+		while (this.#readMore && total < READ_BYTES) {
+			const more = this.#readMore(shared.subarray(total));
+			if (more <= 0) break;
+			total += more;
+		}
+		this.#events.data(copyOf(total));
+		return this.#mayGoOn(total);
+	}
+
+	#mayGoOn(length: number): boolean {
+		if (this.#paused || this.#socket.destroyed) return false;
+		const turn = currentTurn();
+		if (turn !== this.#turn) {
+			this.#turn = turn;
+			this.#turnBytes = 0;
+		}
+		this.#turnBytes += length;
+		if (this.#turnBytes < TURN_BYTES) return true;
+		this.#yielding = true;
+		setImmediate(() => {
+			this.#yielding = false;
+			if (!this.#paused && !this.#socket.destroyed) this.#socket.resume();
+		});
+		return false;
+	}
+
+	#readRest(limit: number): void {
+		for (let left = limit; left > 0; ) {
+			let length: number;
+			try {
+				length = readSync(this.#fd, shared, 0, Math.min(READ_BYTES, left), null);
+			} catch {
+				return;
+			}
+			if (length === 0) return;
+			this.#events.data(copyOf(length));
+			left -= length;
+		}
+	}
+
+	#close(): void {
+		this.#events.release?.();
+		this.#socket.destroy();
+	}
+
+	#end(): void {
+		if (this.#ended) return;
+		this.#ended = true;
+		this.#events.end();
+	}
+}
+
+type OnRead = {buffer: Uint8Array; callback: (length: number) => boolean};
+
+function open(fd: number, kind: 'pipe' | 'pty', onread: OnRead): Socket {
+	try {
+		if (kind === 'pipe') return new Socket({fd, readable: true, writable: false, onread} as object);
+		return new ReadStream(fd, {allowHalfOpen: true, onread} as object);
+	} catch (error) {
+		closeSync(fd);
+		throw error;
+	}
+}
+
+function copyOf(length: number): Uint8Array {
+	const copy = Buffer.allocUnsafe(length);
+	shared.copy(copy, 0, 0, length);
+	return copy;
+}

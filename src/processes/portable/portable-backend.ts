@@ -1,0 +1,171 @@
+import {type ChildProcess, spawn} from 'node:child_process';
+import {existsSync, statSync} from 'node:fs';
+import {createRequire} from 'node:module';
+import {constants} from 'node:os';
+import {dirname, join} from 'node:path';
+import type {Readable} from 'node:stream';
+import {LongarmError} from '../../shared/errors.js';
+import type {Backend, Child, ChildEvents, SpawnRequest} from '../backend.js';
+import type {OutputStream} from '../output-log.js';
+import {OutputReader} from '../output-reader.js';
+import {signalGroup} from '../signal-group.js';
+import {spawnFailure} from '../spawn-failure.js';
+import {pipeWriter, terminalWriter} from '../stdin-writers.js';
+
+/** The native part of `@lydell/node-pty`, without its stream, which loses output and blocks on writes. */
+interface PtyBinding {
+	fork(
+		file: string,
+		args: readonly string[],
+		environment: readonly string[],
+		cwd: string,
+		columns: number,
+		rows: number,
+		uid: number,
+		gid: number,
+		utf8: boolean,
+		helperPath: string,
+		exited: (code: number, signal: number) => void,
+	): {fd: number; pid: number};
+}
+
+/**
+ * Children through `node:child_process` and a prebuilt terminal binding, where `posix_spawn` cannot be reached.
+ * Two things are less exact: pipes are socket pairs (a child cannot reopen `/dev/stdout`), and `arg0` does not reach a
+ * program on a terminal. Run on Linux only; macOS is expected to work and was not run.
+ */
+export function createPortableBackend(): Backend {
+	return {
+		name: 'child_process',
+		spawn: (request, events) =>
+			request.io.kind === 'pty' ? spawnPty(request, request.io, events) : spawnPipes(request, request.io.stdin, events),
+	};
+}
+
+async function spawnPipes(request: SpawnRequest, stdin: boolean, events: ChildEvents): Promise<Child> {
+	requireDirectory(request);
+	const child = spawn(request.file, request.argv.slice(1), {
+		argv0: request.argv[0]!,
+		cwd: Buffer.from(request.cwd).toString(),
+		env: Object.fromEntries(request.environment),
+		detached: true,
+		stdio: [stdin ? 'pipe' : 'ignore', 'pipe', 'pipe'],
+	});
+	child.once('exit', (code, signal) => events.exited(code ?? 128 + constants.signals[signal!]));
+	const pid = await spawned(child, request);
+	const streams = [
+		new StreamOutput(child.stdout!, 'stdout', events),
+		new StreamOutput(child.stderr!, 'stderr', events),
+	];
+	return {
+		pid,
+		streams: ['stdout', 'stderr'],
+		stdin: child.stdin ? pipeWriter(child.stdin as import('node:net').Socket) : undefined,
+		pause: () => {
+			for (const stream of streams) stream.pause();
+		},
+		resume: () => {
+			for (const stream of streams) stream.resume();
+		},
+		finish: () => {
+			for (const stream of streams) stream.finish();
+		},
+		signal: name => signalGroup(pid, name),
+	};
+}
+
+function spawned(child: ChildProcess, {file}: SpawnRequest): Promise<number> {
+	return new Promise((resolve, reject) => {
+		child.once('spawn', () => resolve(child.pid!));
+		child.once('error', (error: NodeJS.ErrnoException) => reject(spawnFailure(error.errno ?? 0, file)));
+	});
+}
+
+function spawnPty(request: SpawnRequest, size: {columns: number; rows: number}, events: ChildEvents): Child {
+	requireDirectory(request);
+	requireProgram(request);
+	const {binding, helper} = loadBinding();
+	const environment = [...request.environment].map(([name, value]) => `${name}=${value}`);
+	const cwd = Buffer.from(request.cwd).toString();
+	const {fd, pid} = binding.fork(
+		request.file,
+		request.argv.slice(1),
+		environment,
+		cwd,
+		size.columns,
+		size.rows,
+		-1,
+		-1,
+		false,
+		helper,
+		(code, signal) => events.exited(signal ? 128 + signal : code),
+	);
+	const writer = terminalWriter(fd);
+	const reader = new OutputReader(fd, 'pty', {
+		data: bytes => events.output('pty', bytes),
+		release: () => writer.destroy(),
+		end: () => events.ended('pty'),
+	});
+	return {
+		pid,
+		streams: ['pty'],
+		stdin: writer,
+		pause: () => reader.pause(),
+		resume: () => reader.resume(),
+		finish: () => reader.finish(),
+		signal: name => signalGroup(pid, name),
+	};
+}
+
+/** A bad working directory and a missing program look the same to `child_process`, and a terminal reports neither. */
+function requireDirectory({cwd, file}: SpawnRequest): void {
+	const found = statSync(Buffer.from(cwd), {throwIfNoEntry: false});
+	if (!found) throw spawnFailure(constants.errno.ENOENT, file);
+	if (!found.isDirectory()) throw spawnFailure(constants.errno.ENOTDIR, file);
+}
+
+function requireProgram({cwd, file}: SpawnRequest): void {
+	const path = file.startsWith('/') ? file : join(Buffer.from(cwd).toString(), file);
+	const found = statSync(path, {throwIfNoEntry: false});
+	if (!found) throw spawnFailure(constants.errno.ENOENT, file);
+	if (!found.isFile() || (found.mode & 0o111) === 0) throw spawnFailure(constants.errno.EACCES, file);
+}
+
+function loadBinding(): {binding: PtyBinding; helper: string} {
+	const require = createRequire(import.meta.url);
+	const path = `@lydell/node-pty-${process.platform}-${process.arch}/pty.node`;
+	try {
+		// The binaries are dependencies of the package, not ours.
+		const fromPackage = createRequire(require.resolve('@lydell/node-pty'));
+		const helper = join(dirname(fromPackage.resolve(path)), 'spawn-helper');
+		return {binding: fromPackage(path) as PtyBinding, helper: existsSync(helper) ? helper : ''};
+	} catch (cause) {
+		throw new LongarmError('NOT_SUPPORTED', {message: 'no terminal support is installed for this platform', cause});
+	}
+}
+
+/** Output of a stream that Node reads for us. */
+class StreamOutput {
+	readonly #stream: Readable;
+
+	constructor(stream: Readable, name: OutputStream, events: ChildEvents) {
+		this.#stream = stream;
+		stream.on('data', (bytes: Buffer) => events.output(name, bytes));
+		stream.on('error', () => stream.destroy());
+		stream.once('close', () => events.ended(name));
+	}
+
+	pause(): void {
+		this.#stream.pause();
+	}
+
+	resume(): void {
+		this.#stream.resume();
+	}
+
+	/** One turn of the event loop takes what the kernel holds. */
+	finish(): void {
+		this.#stream.resume();
+		setImmediate(() => setImmediate(() => this.#stream.destroy()));
+	}
+}

@@ -1,0 +1,74 @@
+import {createRequire} from 'node:module';
+
+type Pointer = Uint8Array;
+
+/** The C library functions children are made with. Numbers are those of Linux on 64 bits. */
+export interface Libc {
+	posixSpawn(
+		pid: [number],
+		file: string,
+		actions: Pointer,
+		attributes: Pointer,
+		argv: (string | null)[],
+		envp: (string | null)[],
+	): number;
+	actionsInit(actions: Pointer): number;
+	actionsDestroy(actions: Pointer): number;
+	actionsOpen(actions: Pointer, fd: number, path: string, flags: number, mode: number): number;
+	actionsDup2(actions: Pointer, from: number, to: number): number;
+	actionsChdir(actions: Pointer, path: Pointer): number;
+	actionsCloseFrom(actions: Pointer, fd: number): number;
+	attributesInit(attributes: Pointer): number;
+	attributesSetFlags(attributes: Pointer, flags: number): number;
+	attributesSetSignalDefaults(attributes: Pointer, signals: Pointer): number;
+	attributesSetSignalMask(attributes: Pointer, signals: Pointer): number;
+	fillSignals(signals: Pointer): number;
+	emptySignals(signals: Pointer): number;
+	waitpid(pid: number, status: [number], options: number): number;
+	waitid(idType: number, id: number, info: Pointer, options: number): number;
+	ioctl(fd: number, request: number, argument: Pointer): number;
+	pipe2(fds: [number, number], flags: number): number;
+	read(fd: number, buffer: Pointer, length: number): number;
+	/** The error number of the last call. */
+	errno(): number;
+}
+
+const SIGNATURES: Record<Exclude<keyof Libc, 'errno'>, string> = {
+	posixSpawn:
+		'int posix_spawn(_Out_ int *pid, const char *file, void *actions, void *attributes, const char **argv, const char **envp)',
+	actionsInit: 'int posix_spawn_file_actions_init(void *actions)',
+	actionsDestroy: 'int posix_spawn_file_actions_destroy(void *actions)',
+	actionsOpen: 'int posix_spawn_file_actions_addopen(void *actions, int fd, const char *path, int flags, int mode)',
+	actionsDup2: 'int posix_spawn_file_actions_adddup2(void *actions, int from, int to)',
+	actionsChdir: 'int posix_spawn_file_actions_addchdir_np(void *actions, void *path)',
+	actionsCloseFrom: 'int posix_spawn_file_actions_addclosefrom_np(void *actions, int fd)',
+	attributesInit: 'int posix_spawnattr_init(void *attributes)',
+	attributesSetFlags: 'int posix_spawnattr_setflags(void *attributes, short flags)',
+	attributesSetSignalDefaults: 'int posix_spawnattr_setsigdefault(void *attributes, void *signals)',
+	attributesSetSignalMask: 'int posix_spawnattr_setsigmask(void *attributes, void *signals)',
+	fillSignals: 'int sigfillset(void *signals)',
+	emptySignals: 'int sigemptyset(void *signals)',
+	waitpid: 'int waitpid(int pid, _Out_ int *status, int options)',
+	waitid: 'int waitid(int idType, int id, void *info, int options)',
+	ioctl: 'int ioctl(int fd, unsigned long request, void *argument)',
+	pipe2: 'int pipe2(_Out_ int *fds, int flags)',
+	read: 'long read(int fd, void *buffer, unsigned long length)',
+};
+
+interface Koffi {
+	load(path: null): {func(signature: string): (...parameters: unknown[]) => unknown};
+	errno(): number;
+}
+
+/** Undefined where the native bridge or one of the functions is missing (other systems, musl before closefrom). */
+export function loadLibc(): Libc | undefined {
+	if (process.platform !== 'linux') return undefined;
+	try {
+		const koffi = createRequire(import.meta.url)('koffi') as Koffi;
+		const library = koffi.load(null);
+		const functions = Object.entries(SIGNATURES).map(([name, signature]) => [name, library.func(signature)]);
+		return {...Object.fromEntries(functions), errno: () => koffi.errno()} as Libc;
+	} catch {
+		return undefined;
+	}
+}

@@ -1,0 +1,34 @@
+import {closeSync, constants, openSync} from 'node:fs';
+import {spawnFailure} from '../spawn-failure.js';
+import type {Libc} from './libc.js';
+
+const TIOCSPTLCK = 0x40045431;
+const TIOCGPTN = 0x80045430;
+const TIOCSWINSZ = 0x5414;
+
+/** A new terminal: the non-blocking master and the path of its other side. Modes are the kernel's defaults. */
+export function openTerminal(libc: Libc, program: string): {fd: number; slave: string} {
+	const fd = openMaster(program);
+	const word = Buffer.alloc(4);
+	if (libc.ioctl(fd, TIOCSPTLCK, word) === 0 && libc.ioctl(fd, TIOCGPTN, word) === 0) {
+		return {fd, slave: `/dev/pts/${word.readInt32LE()}`};
+	}
+	const errno = libc.errno();
+	closeSync(fd);
+	throw spawnFailure(errno, program);
+}
+
+export function setTerminalSize(libc: Libc, fd: number, {columns, rows}: {columns: number; rows: number}): void {
+	const size = Buffer.alloc(8);
+	size.writeUInt16LE(rows, 0);
+	size.writeUInt16LE(columns, 2);
+	libc.ioctl(fd, TIOCSWINSZ, size);
+}
+
+function openMaster(program: string): number {
+	try {
+		return openSync('/dev/ptmx', constants.O_RDWR | constants.O_NOCTTY | constants.O_NONBLOCK);
+	} catch (error) {
+		throw spawnFailure((error as NodeJS.ErrnoException).errno ?? 0, program);
+	}
+}

@@ -1,0 +1,14 @@
+let turn = 0;
+let counting = false;
+
+/** A number that changes with every turn of the event loop in which it is asked for. */
+export function currentTurn(): number {
+	if (!counting) {
+		counting = true;
+		setImmediate(() => {
+			counting = false;
+			turn++;
+		});
+	}
+	return turn;
+}

@@ -1,0 +1,58 @@
+import * as v from 'valibot';
+import {INVALID_PARAMS, RpcError} from './error-codes.js';
+import type {Schema} from './fields.js';
+
+/**
+ * Checks params (or a result) against its schema and returns it decoded, with defaults.
+ * An array is taken member by member in the declared order, as the peers do.
+ */
+export function decode<const S extends Schema>(schema: S, input: unknown): v.InferOutput<S> {
+	const parsed = v.safeParse(schema, Array.isArray(input) ? byPosition(schema, input) : input, {abortEarly: true});
+	if (parsed.success) return parsed.output;
+	throw new RpcError(INVALID_PARAMS, explain(parsed.issues[0]));
+}
+
+function byPosition(schema: Schema, input: readonly unknown[]): unknown {
+	const entries = (schema as {entries?: Record<string, unknown>}).entries;
+	const names = Object.keys(entries ?? {});
+	if (!entries || input.length > names.length) return input;
+	return Object.fromEntries(input.map((value, index) => [names[index]!, value]));
+}
+
+function explain(issue: v.BaseIssue<unknown>): string {
+	const keys = (issue.path ?? []).map(item => String(item.key));
+	if (issue.received === 'undefined' && keys.length > 0) return `missing field \`${keys.join('.')}\``;
+	const place = keys.length > 0 ? ` at \`${keys.join('.')}\`` : '';
+	return describe(issue) + place;
+}
+
+function describe(issue: v.BaseIssue<unknown>): string {
+	if (issue.type === 'picklist' || issue.type === 'literal' || issue.type === 'variant') {
+		const expected = (issue.expected ?? '')
+			.replaceAll('"', '`')
+			.replaceAll(' | ', ', ')
+			.replace(/^\((.*)\)$/, '$1');
+		return `unknown variant ${printed(issue.input)}, expected one of ${expected}`;
+	}
+	if (issue.kind === 'schema' && issue.type !== 'custom') {
+		return `invalid type: ${kindOf(issue.input)}, expected ${expectation(issue.expected)}`;
+	}
+	return issue.message;
+}
+
+function printed(input: unknown): string {
+	return typeof input === 'string' ? `\`${input.slice(0, 64)}\`` : kindOf(input);
+}
+
+function kindOf(input: unknown): string {
+	if (input === undefined || input === null) return 'null';
+	if (Array.isArray(input)) return 'sequence';
+	if (typeof input === 'object') return 'map';
+	return typeof input;
+}
+
+function expectation(expected: string | null): string {
+	if (expected === 'Object') return 'a map';
+	if (expected === 'Array') return 'a sequence';
+	return `a ${expected ?? 'value'}`;
+}

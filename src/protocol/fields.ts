@@ -1,0 +1,72 @@
+import * as v from 'valibot';
+import {decodeBase64} from '../shared/base64.js';
+import {PathUri} from './path-uri.js';
+
+/** Whatever a method's params or result is described by. */
+export type Schema = v.GenericSchema;
+
+const onWindows = (globalThis as {process?: {platform?: string}}).process?.platform === 'win32';
+
+/** An unsigned integer. Sequence numbers and offsets fit in 2^53; larger values are accepted and rounded. */
+export const u64 = v.pipe(
+	v.number(),
+	v.check(value => Number.isInteger(value) && value >= 0, 'invalid number, expected an unsigned integer'),
+	v.title('u64'),
+);
+
+/** Base64 on the wire, bytes in the program. */
+export const bytes = v.pipe(v.string(), decoded(decodeBase64), v.title('Base64'));
+
+/** A `file:` URI or an absolute native path on the wire. */
+export const pathUri = v.pipe(
+	v.string(),
+	decoded(text => PathUri.parse(text, onWindows ? 'windows' : 'posix')),
+	v.title('PathUri'),
+);
+
+/** Names and values. Not `v.record`, which leaves out names such as `constructor`. */
+export const stringMap = v.pipe(
+	v.custom<Readonly<Record<string, string>>>(
+		input =>
+			typeof input === 'object' &&
+			input !== null &&
+			!Array.isArray(input) &&
+			Object.values(input).every(value => typeof value === 'string'),
+		'invalid type, expected a map of strings',
+	),
+	v.title('Record<string, string>'),
+);
+
+/** The params of a method that takes none: omitted, `null` or `{}`. */
+export const unit = v.pipe(
+	v.custom<Record<string, never> | null | undefined>(
+		input =>
+			input === undefined ||
+			input === null ||
+			(typeof input === 'object' && !Array.isArray(input) && Object.keys(input).length === 0),
+		'invalid type, expected no params',
+	),
+	v.title('none'),
+);
+
+/** Params that are not looked at. */
+export const anything = v.pipe(v.unknown(), v.title('anything'));
+
+/** The empty object. */
+export const empty = v.object({});
+
+/** A member that may be omitted or `null`; both mean absent. */
+export function absent<const S extends Schema>(schema: S): v.NullishSchema<S, undefined> {
+	return v.nullish(schema);
+}
+
+function decoded<T>(decode: (text: string) => T): v.RawTransformAction<string, T> {
+	return v.rawTransform<string, T>(({dataset, addIssue, NEVER}) => {
+		try {
+			return decode(dataset.value);
+		} catch (error) {
+			addIssue({message: error instanceof Error ? error.message : String(error)});
+			return NEVER;
+		}
+	});
+}

@@ -1,0 +1,62 @@
+// Bytes are handled here as binary strings: one character for each byte, so that they can be split and replaced.
+
+const utf8Encoder = new TextEncoder();
+const utf8Decoder = new TextDecoder('utf-8', {fatal: true, ignoreBOM: true});
+const NOT_ASCII = /[^\0-\x7f]/;
+
+export function binaryOf(bytes: Uint8Array): string {
+	let binary = '';
+	for (const byte of bytes) binary += String.fromCharCode(byte);
+	return binary;
+}
+
+export function bytesOf(binary: string): Uint8Array {
+	const bytes = new Uint8Array(binary.length);
+	for (let index = 0; index < bytes.length; index++) bytes[index] = binary.charCodeAt(index);
+	return bytes;
+}
+
+/** The UTF-8 of a text as a binary string; undefined if the text holds half a surrogate pair. */
+export function encodeUtf8(text: string): string | undefined {
+	if (!NOT_ASCII.test(text)) return text;
+	return /\p{Surrogate}/u.test(text) ? undefined : binaryOf(utf8Encoder.encode(text));
+}
+
+/** The text of a binary string; undefined if that is not UTF-8. */
+export function decodeUtf8(binary: string): string | undefined {
+	if (!NOT_ASCII.test(binary)) return binary;
+	try {
+		return utf8Decoder.decode(bytesOf(binary));
+	} catch {
+		return undefined;
+	}
+}
+
+/** Encodes every byte except those that upstream leaves as they are; slashes stay. */
+export function percentEncode(binary: string): string {
+	return binary.replace(/[^\w!$&'()*+,\-./:;=@[\]^|~]/g, byte => {
+		return `%${byte.charCodeAt(0).toString(16).toUpperCase().padStart(2, '0')}`;
+	});
+}
+
+/** The bytes of an ASCII text; a percent sign without two hexadecimal digits stands for itself. */
+export function percentDecode(text: string): string {
+	return text.replace(/%([\dA-Fa-f]{2})/g, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));
+}
+
+/** UTF-16LE, half surrogate pairs included. */
+export function encodeUtf16(text: string): Uint8Array {
+	const bytes = new Uint8Array(text.length * 2);
+	const view = new DataView(bytes.buffer);
+	for (let index = 0; index < text.length; index++) view.setUint16(index * 2, text.charCodeAt(index), true);
+	return bytes;
+}
+
+/** The reverse; a last odd byte is left out. */
+export function decodeUtf16(bytes: Uint8Array): string {
+	const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+	let text = '';
+	for (let offset = 0; offset + 1 < bytes.length; offset += 2)
+		text += String.fromCharCode(view.getUint16(offset, true));
+	return text;
+}

@@ -1,0 +1,259 @@
+import {
+	encodeError,
+	encodeNotification,
+	encodeRequest,
+	encodeResult,
+	type Frame,
+	frameLength,
+} from '../protocol/encode.js';
+import {
+	type ErrorObject,
+	MALFORMED_ID,
+	type Message,
+	type Notification,
+	parseMessage,
+	type Request,
+	type RequestId,
+	type Trace,
+} from '../protocol/envelope.js';
+import {INTERNAL_ERROR, INVALID_REQUEST, RpcError} from '../protocol/error-codes.js';
+import {MAX_MESSAGE_BYTES} from '../protocol/limits.js';
+import type {Transport} from '../transports/transport.js';
+
+/** While a peer leaves this much unread, its requests are not read either: replies never grow without bound. */
+export const UNREAD_REPLIES_LIMIT = 16 * 1024 * 1024;
+
+/** The transport is gone. Every call that was pending or comes later fails with the same message. */
+export class DisconnectedError extends Error {
+	override readonly name = 'DisconnectedError';
+
+	constructor(cause?: Error) {
+		super(`exec-server transport disconnected${cause ? `: ${cause.message}` : ''}`, cause && {cause});
+	}
+}
+
+/** What stands behind a connection and answers the peer. */
+export interface Service {
+	/** The result, now or later; a thrown RpcError becomes the error reply. */
+	request(request: Request): unknown;
+	/** False when the notification is not understood. */
+	notification(notification: Notification): boolean;
+	/** Sending more makes sense again. */
+	drained?(): void;
+	/** Comes once, after every pending call was settled. */
+	closed?(error?: Error): void;
+	/** A handler threw something that is not an RpcError; the peer only learns that something broke. */
+	failed?(error: unknown, method: string): void;
+}
+
+/**
+ * How strict the ends are with each other. A server answers what it cannot read and hangs up on what it never asked
+ * for; a client hangs up on what it cannot read and ignores what it never asked for.
+ */
+export type Role = 'server' | 'client';
+
+interface PendingCall {
+	resolve(result: unknown): void;
+	reject(error: Error): void;
+}
+
+/**
+ * One physical connection: correlates calls with replies in both directions. Requests are handed to the service as
+ * they arrive and answered as they finish; closing settles every promise.
+ */
+export class RpcConnection {
+	readonly #transport: Transport;
+	readonly #role: Role;
+	readonly #service: Service;
+	readonly #calls = new Map<number, PendingCall>();
+	#nextId = 1;
+	#disconnect: DisconnectedError | undefined;
+	#readingPaused = false;
+
+	constructor(transport: Transport, role: Role, service: Service) {
+		this.#transport = transport;
+		this.#role = role;
+		this.#service = service;
+	}
+
+	/** Starts reading. Separate from construction, so that the service may hold the connection before the first message. */
+	open(): void {
+		this.#transport.open({
+			message: text => this.#receive(parseMessage(text)),
+			unreadable: reason => this.#receive({kind: 'malformed', reason}),
+			drained: () => this.#drained(),
+			closed: error => this.#closed(error),
+		});
+	}
+
+	get peer(): string {
+		return this.#transport.peer;
+	}
+
+	get backlog(): number {
+		return this.#transport.backlog;
+	}
+
+	get closed(): boolean {
+		return this.#disconnect !== undefined;
+	}
+
+	/** A call that is aborted stays on the wire; its late reply is ignored. */
+	request(method: string, params: unknown, options: {signal?: AbortSignal; trace?: Trace} = {}): Promise<unknown> {
+		const {signal, trace} = options;
+		if (this.#disconnect) return Promise.reject(this.#disconnect);
+		if (signal?.aborted) return Promise.reject(abortReason(signal));
+		const id = this.#nextId++;
+		return new Promise((resolve, reject) => {
+			const abort = () => this.#settle(id)?.reject(abortReason(signal!));
+			const unhook = () => signal?.removeEventListener('abort', abort);
+			signal?.addEventListener('abort', abort, {once: true});
+			this.#calls.set(id, {
+				resolve: result => {
+					unhook();
+					resolve(result);
+				},
+				reject: error => {
+					unhook();
+					reject(error);
+				},
+			});
+			this.#send(encodeRequest(id, method, params, trace));
+		});
+	}
+
+	notify(method: string, params: unknown): void {
+		this.#send(encodeNotification(method, params));
+	}
+
+	/** Sends what was accepted, then ends. */
+	close(): void {
+		this.#transport.close();
+	}
+
+	/** Ends at once. */
+	destroy(): void {
+		this.#transport.destroy();
+	}
+
+	#receive(message: Message): void {
+		if (this.#disconnect) return;
+		switch (message.kind) {
+			case 'request':
+				this.#answer(message);
+				return;
+			case 'notification':
+				if (!this.#service.notification(message) && this.#role === 'server') this.destroy();
+				return;
+			case 'response':
+				this.#take(message.id)?.resolve(message.result);
+				return;
+			case 'error':
+				this.#take(message.id)?.reject(toRpcError(message.error));
+				return;
+			case 'malformed':
+				this.#malformed(message.reason);
+				return;
+		}
+	}
+
+	#answer(request: Request): void {
+		try {
+			const result = this.#service.request(request);
+			if (result instanceof Promise) {
+				result.then(
+					value => this.#reply(request, value),
+					(error: unknown) => this.#replyError(request, error),
+				);
+			} else {
+				this.#reply(request, result);
+			}
+		} catch (error) {
+			this.#replyError(request, error);
+		}
+	}
+
+	#reply({id, method}: Request, result: unknown): void {
+		let frame: Frame;
+		try {
+			frame = encodeResult(id, result);
+		} catch (error) {
+			this.#replyError({id, method}, error);
+			return;
+		}
+		// A string has at most three bytes per unit, so only long ones need counting.
+		if (frame.length > MAX_MESSAGE_BYTES / 3 && frameLength(frame) > MAX_MESSAGE_BYTES) {
+			const text = `the result of ${method} exceeds the message limit of ${MAX_MESSAGE_BYTES} bytes`;
+			frame = encodeError(id, {code: INTERNAL_ERROR, message: text});
+		}
+		this.#send(frame);
+	}
+
+	#replyError({id, method}: {id: RequestId; method: string}, error: unknown): void {
+		if (error instanceof RpcError) {
+			this.#send(encodeError(id, error));
+			return;
+		}
+		this.#service.failed?.(error, method);
+		this.#send(encodeError(id, {code: INTERNAL_ERROR, message: 'internal error'}));
+	}
+
+	/** The call a reply belongs to. */
+	#take(id: RequestId): PendingCall | undefined {
+		const call = typeof id === 'number' ? this.#settle(id) : undefined;
+		const late = typeof id === 'number' && id >= 1 && id < this.#nextId;
+		if (!call && !late && this.#role === 'server') this.destroy();
+		return call;
+	}
+
+	#settle(id: number): PendingCall | undefined {
+		const call = this.#calls.get(id);
+		this.#calls.delete(id);
+		return call;
+	}
+
+	#malformed(reason: string): void {
+		const {kind, peer} = this.#transport;
+		const what = kind === 'websocket' ? 'websocket JSON-RPC message' : 'JSON-RPC message';
+		const message = `failed to parse ${what} from exec-server ${peer}: ${reason}`;
+		if (this.#role === 'server') {
+			this.#send(encodeError(MALFORMED_ID, {code: INVALID_REQUEST, message}));
+		} else {
+			this.#closed(new Error(message));
+			this.destroy();
+		}
+	}
+
+	#send(frame: Frame): void {
+		if (this.#disconnect) return;
+		this.#transport.send(frame);
+		if (!this.#readingPaused && this.#transport.backlog > UNREAD_REPLIES_LIMIT) {
+			this.#readingPaused = true;
+			this.#transport.pause();
+		}
+	}
+
+	#drained(): void {
+		if (this.#readingPaused) {
+			this.#readingPaused = false;
+			this.#transport.resume();
+		}
+		this.#service.drained?.();
+	}
+
+	#closed(error?: Error): void {
+		if (this.#disconnect) return;
+		this.#disconnect = new DisconnectedError(error);
+		for (const call of this.#calls.values()) call.reject(this.#disconnect);
+		this.#calls.clear();
+		this.#service.closed?.(error);
+	}
+}
+
+function toRpcError({code, message, data}: ErrorObject): RpcError {
+	return new RpcError(code, message, data);
+}
+
+function abortReason(signal: AbortSignal): Error {
+	return signal.reason instanceof Error ? signal.reason : new Error('the call was aborted', {cause: signal.reason});
+}

@@ -1,0 +1,87 @@
+import type {Notification, Request} from '../protocol/envelope.js';
+import {INVALID_REQUEST, RpcError} from '../protocol/error-codes.js';
+import type {Family} from '../protocol/methods.js';
+import {RpcConnection, type Service} from '../rpc/connection.js';
+import type {Logger} from '../shared/logger.js';
+import {Scope} from '../shared/scope.js';
+import type {Transport} from '../transports/transport.js';
+import type {Delivery} from './delivery.js';
+import type {Session, Sessions} from './sessions.js';
+
+type Handshake =
+	| {readonly kind: 'new'}
+	| {readonly kind: 'greeted'; readonly session: Session; readonly delivery: Delivery}
+	| {readonly kind: 'ready'; readonly session: Session; readonly delivery: Delivery};
+
+export interface ClientConnectionOptions {
+	readonly sessions: Sessions;
+	readonly logger: Logger;
+	readonly route: (request: Request, client: ClientConnection) => unknown;
+	readonly closed: (client: ClientConnection) => void;
+}
+
+/** One client on one connection: the state of its handshake and the session it holds. */
+export class ClientConnection implements Service {
+	readonly rpc: RpcConnection;
+	/** Ends with the connection; what belongs to the connection is registered here. */
+	readonly scope = new Scope();
+	readonly #options: ClientConnectionOptions;
+	#handshake: Handshake = {kind: 'new'};
+
+	constructor(transport: Transport, options: ClientConnectionOptions) {
+		this.#options = options;
+		this.rpc = new RpcConnection(transport, 'server', this);
+	}
+
+	/** The session of a caller that `admit` let pass. */
+	get session(): Session {
+		if (this.#handshake.kind !== 'ready') throw new Error('no session before the handshake');
+		return this.#handshake.session;
+	}
+
+	/** `initialize`: a failed attempt may be repeated, a second session may not be had. */
+	greet(resumeSessionId: string | undefined): Session {
+		if (this.#handshake.kind !== 'new') {
+			throw new RpcError(INVALID_REQUEST, 'initialize may only be sent once per connection');
+		}
+		const {sessions} = this.#options;
+		const session = resumeSessionId === undefined ? sessions.create() : sessions.resume(resumeSessionId);
+		this.#handshake = {kind: 'greeted', session, delivery: session.attach(this.rpc)};
+		return session;
+	}
+
+	/** Refuses methods of a family until the handshake is over. */
+	admit(family: Family): void {
+		if (this.#handshake.kind === 'ready') return;
+		const missing = this.#handshake.kind === 'new' ? 'call initialize' : 'send initialized';
+		throw new RpcError(INVALID_REQUEST, `client must ${missing} before using ${family} methods`);
+	}
+
+	request(request: Request): unknown {
+		return this.#options.route(request, this);
+	}
+
+	notification({method}: Notification): boolean {
+		if (method !== 'initialized' || this.#handshake.kind === 'new') return false;
+		this.#handshake = {...this.#handshake, kind: 'ready'};
+		return true;
+	}
+
+	drained(): void {
+		if (this.#handshake.kind !== 'new') this.#handshake.delivery.pump();
+	}
+
+	failed(error: unknown, method: string): void {
+		this.#options.logger.error('a handler failed', {
+			method,
+			error: error instanceof Error ? error.stack : String(error),
+		});
+	}
+
+	closed(error?: Error): void {
+		this.#options.logger.debug('connection closed', {peer: this.rpc.peer, ...(error && {reason: error.message})});
+		this.scope.close();
+		if (this.#handshake.kind !== 'new') this.#options.sessions.detach(this.#handshake.session);
+		this.#options.closed(this);
+	}
+}

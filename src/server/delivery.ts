@@ -1,0 +1,97 @@
+import type {ManagedProcess} from '../processes/managed-process.js';
+import type {LogCursor, LogEvent} from '../processes/output-log.js';
+import {JsonParts} from '../protocol/encode.js';
+import type {RpcConnection} from '../rpc/connection.js';
+
+/** Bytes waiting in the transport above which no more output is handed to it; replies always are. */
+export const OUTPUT_HIGH_WATER_BYTES = 256 * 1024;
+/** Output one process may send before another's turn comes. */
+const TURN_BYTES = 128 * 1024;
+
+interface Line {
+	readonly process: ManagedProcess;
+	readonly cursor: LogCursor;
+	/** `"processId":…` as JSON, the same in every notification. */
+	readonly name: string;
+	waiting: boolean;
+}
+
+/**
+ * Carries the events of a session's processes to the connection that holds the session. It pulls: output stays in the
+ * process's log until the transport has room, so a reply never stands behind more than the high-water mark, and a
+ * client that does not read makes the children wait instead of the memory grow.
+ */
+export class Delivery {
+	readonly #connection: RpcConnection;
+	readonly #lines = new Map<ManagedProcess, Line>();
+	#ready: Line[] = [];
+
+	constructor(connection: RpcConnection, processes: Iterable<ManagedProcess>) {
+		this.#connection = connection;
+		for (const process of processes) this.add(process);
+	}
+
+	/** From here on the events of this process are delivered; what came before is left to readers. */
+	add(process: ManagedProcess): void {
+		const name = `"processId":${JSON.stringify(process.id)}`;
+		this.#lines.set(process, {process, cursor: process.attach(), name, waiting: false});
+	}
+
+	/** The process has something new. */
+	changed(process: ManagedProcess): void {
+		const line = this.#lines.get(process);
+		if (!line) return;
+		if (!line.waiting) {
+			line.waiting = true;
+			this.#ready.push(line);
+		}
+		this.pump();
+	}
+
+	/** Sends what the transport has room for, a share of each process in turn. */
+	pump(): void {
+		while (this.#ready.length > 0 && this.#connection.backlog < OUTPUT_HIGH_WATER_BYTES) {
+			const line = this.#ready.shift()!;
+			this.#sendSome(line);
+			line.waiting = !line.cursor.atEnd;
+			if (line.waiting) this.#ready.push(line);
+			line.process.delivered();
+		}
+	}
+
+	/** The connection is gone: children run on, their output stays in the logs. */
+	stop(): void {
+		for (const {process} of this.#lines.values()) process.detach();
+		this.#lines.clear();
+		this.#ready = [];
+	}
+
+	#sendSome({process, cursor, name}: Line): void {
+		for (let sent = 0; sent < TURN_BYTES && this.#connection.backlog < OUTPUT_HIGH_WATER_BYTES; ) {
+			const event = cursor.next();
+			if (!event) return;
+			if (event.kind === 'output') sent += event.bytes.length;
+			this.#send(name, event);
+			if (event.kind === 'closed') this.#lines.delete(process);
+		}
+	}
+
+	#send(name: string, event: LogEvent): void {
+		switch (event.kind) {
+			case 'output': {
+				const head = `{${name},"seq":${event.seq},"stream":"${event.stream}","chunk":"`;
+				this.#connection.notify('process/output', new JsonParts([head, event.bytes, '"}']));
+				return;
+			}
+			case 'exited': {
+				const {seq, exitCode} = event;
+				const params = `{${name},"seq":${seq},"exitCode":${exitCode},"sandboxDenied":false}`;
+				this.#connection.notify('process/exited', new JsonParts([params]));
+				return;
+			}
+			case 'closed':
+				this.#connection.notify('process/closed', new JsonParts([`{${name},"seq":${event.seq}}`]));
+				return;
+		}
+	}
+}

@@ -1,0 +1,85 @@
+import {createHash} from 'node:crypto';
+import {accessSync, constants, readFileSync} from 'node:fs';
+import {homedir, hostname, tmpdir, userInfo} from 'node:os';
+import {basename, resolve} from 'node:path';
+import type {EnvironmentInfo} from '../protocol/environment.js';
+import {PathUri} from '../protocol/path-uri.js';
+import {VERSION} from './version.js';
+
+/** What the peers know to ask for; a flag turns true with the feature behind it. */
+const CAPABILITIES = {
+	networkProxyLaunch: false,
+	capabilityDiscoverySandbox: false,
+	environmentConfigRead: false,
+	httpHeaderEnvVars: false,
+	sandboxedFileStreaming: false,
+	shellSnapshotV2: false,
+	networkProxyReviewDomains: false,
+	credentialMasking: false,
+	credentialMaskingCustomProviders: false,
+	fsWatchMissing: false,
+	capabilityDiscoveryV2: false,
+	fileWriteStreaming: false,
+	windowsMxc: false,
+	linuxRootWritePreservesDevices: false,
+	linuxApprovedRootWritePreservesRestrictions: false,
+};
+
+const SHELLS = ['bash', 'zsh', 'sh'];
+
+/** What this machine tells a client about itself. */
+export function describeEnvironment(variables: Readonly<Record<string, string | undefined>>): EnvironmentInfo {
+	const temporary = variables['TMPDIR'];
+	return {
+		shell: findShell(),
+		cwd: uri(process.cwd()),
+		temporaryDirectories: temporary ? [uri(resolve(temporary))] : [],
+		tempDir: uri(tmpdir()),
+		executorVersion: VERSION,
+		providerId: `sha256:${createHash('sha256').update(`longarm\0${machineId()}`).digest('hex')}`,
+		userHomeDir: uri(homedir()),
+		platformOs: process.platform === 'darwin' ? 'macos' : process.platform === 'win32' ? 'windows' : process.platform,
+		prependPathDirs: [],
+		capabilities: CAPABILITIES,
+	};
+}
+
+/** The user's login shell if a client can use it, else the first usable one. */
+function findShell(): {name: string; path: string} {
+	const preferred = process.platform === 'darwin' ? ['/bin/zsh', '/bin/bash'] : ['/bin/bash', '/bin/zsh'];
+	const usable = [loginShell(), ...preferred].find(
+		path => path && SHELLS.includes(basename(path)) && isExecutable(path),
+	);
+	const path = usable ?? '/bin/sh';
+	return {name: basename(path), path};
+}
+
+function loginShell(): string | null {
+	try {
+		return userInfo().shell;
+	} catch {
+		// A user id without an entry in the user database, as in some containers.
+		return null;
+	}
+}
+
+function isExecutable(path: string): boolean {
+	try {
+		accessSync(path, constants.X_OK);
+		return true;
+	} catch {
+		return false;
+	}
+}
+
+function machineId(): string {
+	try {
+		return readFileSync('/etc/machine-id', 'utf8').trim();
+	} catch {
+		return hostname();
+	}
+}
+
+function uri(path: string): string {
+	return PathUri.fromNative(path).href;
+}

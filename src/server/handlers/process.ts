@@ -1,0 +1,115 @@
+import type {ManagedProcess} from '../../processes/managed-process.js';
+import type {Page} from '../../processes/output-log.js';
+import {readOutput} from '../../processes/read-output.js';
+import type {StartRequest} from '../../processes/start.js';
+import {JsonParts} from '../../protocol/encode.js';
+import {INVALID_PARAMS, INVALID_REQUEST, RpcError} from '../../protocol/error-codes.js';
+import type {Params} from '../../protocol/methods.js';
+import type {PathUri} from '../../protocol/path-uri.js';
+import type {Handlers} from '../../rpc/router.js';
+import {LongarmError} from '../../shared/errors.js';
+import type {ClientConnection} from '../client-connection.js';
+
+export const processHandlers = {
+	'process/start': async (params, {session}) => {
+		const {processId} = params;
+		await session.processes.start(processId, toStartRequest(params));
+		return {processId, sandboxType: 'none'};
+	},
+
+	'process/read': async ({processId, afterSeq, maxBytes, waitMs}, {session, scope}) => {
+		const process = await started(session.processes.find(processId));
+		if (!process) throw unknownProcess(processId);
+		const request = {afterSeq, maxBytes: maxBytes ?? undefined, waitMs};
+		return encodePage(process, await readOutput(process.log, request, scope));
+	},
+
+	'process/write': async ({processId, chunk, writeId}, {session}) => {
+		if (writeId === '') throw new RpcError(INVALID_PARAMS, 'writeId must not be empty');
+		const process = await started(session.processes.find(processId));
+		if (!process) return {status: 'unknownProcess'};
+		if (!process.hasStdin) return {status: 'stdinClosed'};
+		await process.write(chunk, writeId);
+		return {status: 'accepted'};
+	},
+
+	'process/signal': async ({processId}, {session}) => {
+		const process = await started(session.processes.find(processId));
+		process?.signal('SIGINT');
+		return {};
+	},
+
+	'process/terminate': ({processId}, {session}) => {
+		return {running: session.processes.find(processId)?.terminate() ?? false};
+	},
+} satisfies Handlers<ClientConnection>;
+
+function toStartRequest(params: Params<'process/start'>): StartRequest {
+	if (params.argv.length === 0) throw new RpcError(INVALID_PARAMS, 'argv must not be empty');
+	const cwd = nativeDirectory(params.cwd);
+	refuseUnsupported(params);
+	return {
+		argv: params.argv,
+		arg0: params.arg0 ?? undefined,
+		cwd,
+		env: params.env,
+		environmentPolicy: params.envPolicy ?? undefined,
+		tty: params.tty,
+		pipeStdin: params.pipeStdin,
+	};
+}
+
+function nativeDirectory(uri: PathUri): Uint8Array {
+	try {
+		return uri.toNativeBytes(process.platform);
+	} catch (error) {
+		const reason = error instanceof Error ? error.message : String(error);
+		throw new RpcError(INVALID_PARAMS, `cwd URI \`${uri.href}\` is not valid on this exec-server host: ${reason}`);
+	}
+}
+
+/** What cannot be enforced is refused, never left out silently. */
+function refuseUnsupported({sandbox, networkProxy}: Params<'process/start'>): void {
+	if (sandbox) {
+		throw new LongarmError('NOT_SUPPORTED', {message: 'sandbox intent cannot be enforced on this executor'});
+	}
+	if (networkProxy) {
+		throw new LongarmError('NOT_SUPPORTED', {message: 'network proxies are not supported by this executor'});
+	}
+}
+
+/** A request that arrives behind a start that has not had its turn yet waits for it; a start that failed left nothing. */
+function started(
+	process: ManagedProcess | undefined,
+): ManagedProcess | undefined | Promise<ManagedProcess | undefined> {
+	if (process?.state.kind !== 'starting') return process;
+	return process.started.then(
+		() => process,
+		() => undefined,
+	);
+}
+
+function unknownProcess(processId: string): RpcError {
+	return new RpcError(INVALID_REQUEST, `unknown process id ${processId}`);
+}
+
+function encodePage(process: ManagedProcess, {chunks, nextSeq, missedBytes}: Page): JsonParts {
+	const {exit, closedSeq} = process.log;
+	const parts: (string | Uint8Array)[] = [];
+	let before = '{"chunks":[';
+	for (const {seq, stream, bytes} of chunks) {
+		parts.push(`${before}{"seq":${seq},"stream":"${stream}","chunk":"`, bytes);
+		before = '"},';
+	}
+	const rest = JSON.stringify({
+		nextSeq,
+		exited: exit !== undefined,
+		exitCode: exit?.exitCode ?? null,
+		closed: closedSeq !== undefined,
+		failure: null,
+		sandboxDenied: false,
+		...(missedBytes > 0 && {missedBytes}),
+	});
+	parts.push(`${chunks.length > 0 ? '"}' : before}],${rest.slice(1)}`);
+	return new JsonParts(parts);
+}

@@ -1,0 +1,103 @@
+import {randomUUID} from 'node:crypto';
+import type {ManagedProcess} from '../processes/managed-process.js';
+import type {ProcessTable} from '../processes/process-table.js';
+import {INVALID_REQUEST, RpcError, SESSION_ATTACHED} from '../protocol/error-codes.js';
+import type {RpcConnection} from '../rpc/connection.js';
+import type {Logger} from '../shared/logger.js';
+import {Delivery} from './delivery.js';
+
+type Attachment =
+	| {readonly kind: 'attached'; readonly delivery: Delivery}
+	| {readonly kind: 'detached'; readonly expiry: NodeJS.Timeout | undefined};
+
+/** What outlives a connection: the processes and where their events go. */
+export class Session {
+	readonly id = randomUUID();
+	readonly processes: ProcessTable;
+	#attachment: Attachment = {kind: 'detached', expiry: undefined};
+
+	constructor(createTable: (session: Session) => ProcessTable) {
+		this.processes = createTable(this);
+	}
+
+	get attached(): boolean {
+		return this.#attachment.kind === 'attached';
+	}
+
+	attach(connection: RpcConnection): Delivery {
+		if (this.#attachment.kind === 'detached') clearTimeout(this.#attachment.expiry);
+		const delivery = new Delivery(connection, this.processes);
+		this.#attachment = {kind: 'attached', delivery};
+		return delivery;
+	}
+
+	detach(ttlMs: number, expired: () => void): void {
+		if (this.#attachment.kind === 'attached') this.#attachment.delivery.stop();
+		const expiry = setTimeout(expired, ttlMs);
+		expiry.unref();
+		this.#attachment = {kind: 'detached', expiry};
+	}
+
+	added(process: ManagedProcess): void {
+		if (this.#attachment.kind === 'attached') this.#attachment.delivery.add(process);
+	}
+
+	changed(process: ManagedProcess): void {
+		if (this.#attachment.kind === 'attached') this.#attachment.delivery.changed(process);
+	}
+
+	/** Kills what runs and forgets everything. */
+	destroy(): void {
+		if (this.#attachment.kind === 'detached') clearTimeout(this.#attachment.expiry);
+		this.processes.end('force');
+		this.processes.dispose();
+	}
+}
+
+export interface SessionsOptions {
+	readonly detachedSessionMs: number;
+	readonly logger: Logger;
+	readonly createTable: (session: Session) => ProcessTable;
+}
+
+/** Sessions by id. A session has at most one connection and outlives it for a while. */
+export class Sessions {
+	readonly #options: SessionsOptions;
+	readonly #sessions = new Map<string, Session>();
+
+	constructor(options: SessionsOptions) {
+		this.#options = options;
+	}
+
+	[Symbol.iterator](): IterableIterator<Session> {
+		return this.#sessions.values();
+	}
+
+	create(): Session {
+		const session = new Session(this.#options.createTable);
+		this.#sessions.set(session.id, session);
+		this.#options.logger.debug('session created', {session: session.id});
+		return session;
+	}
+
+	resume(id: string): Session {
+		const session = this.#sessions.get(id);
+		if (!session) throw new RpcError(INVALID_REQUEST, `unknown session id ${id}`);
+		if (session.attached) {
+			throw new RpcError(SESSION_ATTACHED, `session ${id} is already attached to another connection`);
+		}
+		this.#options.logger.debug('session resumed', {session: id});
+		return session;
+	}
+
+	detach(session: Session): void {
+		this.#options.logger.debug('session detached', {session: session.id});
+		session.detach(this.#options.detachedSessionMs, () => this.destroy(session));
+	}
+
+	destroy(session: Session): void {
+		this.#sessions.delete(session.id);
+		session.destroy();
+		this.#options.logger.debug('session destroyed', {session: session.id});
+	}
+}

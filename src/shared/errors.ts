@@ -1,0 +1,72 @@
+/**
+ * Every failure longarm itself names: a stable code, what it means and what helps.
+ * These codes stay at home; `protocol/error-codes.ts` lists the numbers that travel.
+ */
+export const ERRORS = {
+	PROCESS_EXISTS: {
+		meaning: 'A process with this id is starting, running or still retained in the session.',
+		hint: 'Choose another process id, or wait until the closed process is evicted.',
+	},
+	PROCESS_UNKNOWN: {
+		meaning: 'The session has no process with this id; it may have been evicted after it closed.',
+		hint: 'Raise retainClosedMs to keep closed processes readable for longer.',
+	},
+	START_CANCELLED: {
+		meaning: 'The process was terminated before it was spawned.',
+		hint: 'Start it again under a new id.',
+	},
+	SPAWN_FAILED: {
+		meaning: 'The operating system refused to start the program.',
+		hint: 'Check the program, its permissions and the working directory on the executor.',
+	},
+	STDIN_FAILED: {
+		meaning: 'The process was terminated, so nothing can be written to its input.',
+		hint: 'Start the process again.',
+	},
+	STDIN_BACKLOG_FULL: {
+		meaning: 'The process does not read its input and too much is already waiting for it; this chunk was not taken.',
+		hint: 'Wait for earlier writes to be answered before sending more.',
+	},
+	NOT_SUPPORTED: {
+		meaning: 'This executor cannot do what the request asks for, and will not pretend to.',
+		hint: 'Leave the member out; environment/info lists what this executor is capable of.',
+	},
+	SETTING_INVALID: {
+		meaning: 'A flag, an environment variable or the settings file holds a value that cannot be used.',
+		hint: 'See longarm serve --help for every setting, its unit and its default.',
+	},
+	LISTEN_REFUSED: {
+		meaning: 'The address is not one this server will listen on.',
+		hint: 'Use a loopback address such as ws://127.0.0.1:0.',
+	},
+	SHUTTING_DOWN: {
+		meaning: 'The server is ending and takes no new work.',
+		hint: 'Connect to another server, or start this one again.',
+	},
+} as const satisfies Record<string, {meaning: string; hint: string}>;
+
+export type ErrorCode = keyof typeof ERRORS;
+
+export interface ErrorDetails {
+	readonly message: string;
+	/** The values the failure is about, for programs rather than people. */
+	readonly context?: Record<string, unknown>;
+	readonly cause?: unknown;
+}
+
+/** A failure with a stable `code`; `hint` says what would help. */
+export class LongarmError extends Error {
+	override readonly name = 'LongarmError';
+	readonly code: ErrorCode;
+	readonly context: Record<string, unknown>;
+
+	constructor(code: ErrorCode, {message, context = {}, cause}: ErrorDetails) {
+		super(message, cause === undefined ? undefined : {cause});
+		this.code = code;
+		this.context = context;
+	}
+
+	get hint(): string {
+		return ERRORS[this.code].hint;
+	}
+}

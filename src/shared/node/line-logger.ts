@@ -1,0 +1,60 @@
+import {writeSync} from 'node:fs';
+import {LOG_LEVELS, type LogFields, type Logger, type LogLevel, silentLogger} from '../logger.js';
+
+export const LOG_FORMATS = ['json', 'pretty'] as const;
+export type LogFormat = (typeof LOG_FORMATS)[number];
+
+export interface LineLoggerOptions {
+	readonly level: LogLevel;
+	readonly format: LogFormat;
+	/** Where lines go; standard error unless told otherwise. */
+	readonly write?: (line: string) => void;
+	readonly now?: () => Date;
+}
+
+/** One line per entry; the JSON form has the members `level`, `time`, `msg` that common log readers expect. */
+export function createLineLogger(options: LineLoggerOptions): Logger {
+	const {level, format, write = writeToStderr, now = () => new Date()} = options;
+	if (level === 'silent') return silentLogger;
+	const threshold = LOG_LEVELS.indexOf(level);
+	const render = format === 'json' ? renderJson : renderPretty;
+
+	const create = (bound: LogFields): Logger => {
+		const at =
+			(entryLevel: LogLevel) =>
+			(message: string, fields: LogFields = {}): void => {
+				if (LOG_LEVELS.indexOf(entryLevel) < threshold) return;
+				write(render(entryLevel, now(), message, {...bound, ...fields}));
+			};
+		return {
+			debug: at('debug'),
+			info: at('info'),
+			warn: at('warn'),
+			error: at('error'),
+			with: fields => create({...bound, ...fields}),
+		};
+	};
+	return create({});
+}
+
+function renderJson(level: LogLevel, time: Date, msg: string, fields: LogFields): string {
+	return `${JSON.stringify({level, time: time.toISOString(), msg, ...fields})}\n`;
+}
+
+function renderPretty(level: LogLevel, time: Date, message: string, fields: LogFields): string {
+	const values = Object.entries(fields).map(([name, value]) => ` ${name}=${oneLine(value)}`);
+	return `${time.toISOString().slice(11, 23)} ${level.padEnd(5)} ${message}${values.join('')}\n`;
+}
+
+function oneLine(value: unknown): string {
+	return typeof value === 'string' && /^[\w.:/@+-]+$/.test(value) ? value : (JSON.stringify(value) ?? 'undefined');
+}
+
+/** A log that cannot be written (full disk, reader gone, non-blocking pipe that is full) is dropped: it never stops the work. */
+function writeToStderr(line: string): void {
+	try {
+		writeSync(2, line);
+	} catch {
+		// Nowhere left to say so.
+	}
+}

@@ -1,0 +1,33 @@
+import {constants} from 'node:os';
+import {getSystemErrorMap} from 'node:util';
+
+// Where libuv words an error differently from the C library, or does not know it.
+const TEXTS: Record<string, string> = {
+	ENOEXEC: 'Exec format error',
+	ELOOP: 'Symbolic link loop',
+	EAGAIN: 'Resource temporarily unavailable',
+	ENOMEM: 'Out of memory',
+	EIO: 'I/O error',
+	ENXIO: 'No such device or address',
+	EBADF: 'Bad file descriptor',
+	ETXTBSY: 'Text file busy',
+	EEXIST: 'File exists',
+	ENOTEMPTY: 'Directory not empty',
+	EISDIR: 'Is a directory',
+};
+
+/** `No such file or directory (os error 2)`: how the protocol words what the operating system refused. */
+export function osErrorText(errno: number): string {
+	const positive = Math.abs(errno);
+	const name = osErrorName(positive);
+	const text = (name && TEXTS[name]) ?? capitalised(getSystemErrorMap().get(-positive)?.[1]) ?? 'Unknown error';
+	return `${text} (os error ${positive})`;
+}
+
+export function osErrorName(errno: number): string | undefined {
+	return Object.entries(constants.errno).find(([, value]) => value === Math.abs(errno))?.[0];
+}
+
+function capitalised(text: string | undefined): string | undefined {
+	return text && text[0]!.toUpperCase() + text.slice(1);
+}

@@ -1,0 +1,107 @@
+import {isUtf8} from 'node:buffer';
+import {fstatSync} from 'node:fs';
+import {Socket} from 'node:net';
+import type {Readable, Writable} from 'node:stream';
+import type {Frame} from '../../protocol/encode.js';
+import {MAX_MESSAGE_BYTES} from '../../protocol/limits.js';
+import type {Transport, TransportEvents} from '../transport.js';
+import {LineSplitter} from './line-splitter.js';
+
+/** One message per line. What is not UTF-8, and a line that is too long, end the connection. */
+export class StdioTransport implements Transport {
+	readonly kind = 'stdio';
+	readonly peer = 'stdio';
+	readonly #input: Readable;
+	readonly #output: Writable;
+	#events: TransportEvents | undefined;
+	#corked = false;
+	#closed = false;
+
+	constructor(input: Readable, output: Writable) {
+		this.#input = input;
+		this.#output = output;
+	}
+
+	get backlog(): number {
+		return this.#output.writableLength;
+	}
+
+	open(events: TransportEvents): void {
+		this.#events = events;
+		const lines = new LineSplitter(MAX_MESSAGE_BYTES);
+		this.#input.on('data', (data: Buffer) => {
+			for (const line of lines.push(data)) {
+				if (this.#closed) return;
+				this.#line(line);
+			}
+			if (lines.overflowed) this.#end(new Error(`line exceeds ${MAX_MESSAGE_BYTES} bytes`));
+		});
+		this.#input.once('end', () => this.#end());
+		this.#input.once('close', () => this.#end());
+		this.#input.once('error', error => this.#end(error));
+		this.#output.once('error', error => this.#end(error));
+		this.#output.on('drain', () => events.drained());
+	}
+
+	send(frame: Frame): void {
+		if (this.#closed) return;
+		this.#cork();
+		this.#output.write(frame);
+		this.#output.write('\n');
+	}
+
+	pause(): void {
+		this.#input.pause();
+	}
+
+	resume(): void {
+		this.#input.resume();
+	}
+
+	close(): void {
+		if (this.#closed) return;
+		this.#output.end(() => this.#end());
+	}
+
+	destroy(): void {
+		this.#end();
+	}
+
+	#line(line: Buffer): void {
+		if (!isUtf8(line)) {
+			this.#end(new Error('invalid UTF-8'));
+			return;
+		}
+		const text = line.toString();
+		if (text.trim() !== '') this.#events!.message(text);
+	}
+
+	#end(error?: Error): void {
+		if (this.#closed) return;
+		this.#closed = true;
+		this.#input.pause();
+		this.#events?.closed(error);
+	}
+
+	/** All messages of one turn of the event loop go to the kernel in one call. */
+	#cork(): void {
+		if (this.#corked) return;
+		this.#corked = true;
+		this.#output.cork();
+		setImmediate(() => {
+			this.#corked = false;
+			this.#output.uncork();
+		});
+	}
+}
+
+/** The program's own standard input and output as a transport. */
+export function ownStdio(): StdioTransport {
+	return new StdioTransport(process.stdin, nonBlockingStdout());
+}
+
+/** `process.stdout` blocks the program while a pipe is full; a socket on the same descriptor does not. */
+function nonBlockingStdout(): Writable {
+	const stats = fstatSync(1);
+	return stats.isFIFO() || stats.isSocket() ? new Socket({fd: 1, readable: false, writable: true}) : process.stdout;
+}

@@ -1,0 +1,33 @@
+import type {Frame} from '../protocol/encode.js';
+
+/** What a transport tells the connection on top of it. `closed` comes once and last. */
+export interface TransportEvents {
+	/** One whole message. */
+	message(text: string): void;
+	/** One whole message that is not even text. */
+	unreadable(reason: string): void;
+	/** `backlog` fell to where sending more makes sense. */
+	drained(): void;
+	/** The peer is gone or the link broke; no error means a clean end. */
+	closed(error?: Error): void;
+}
+
+/** Carries whole messages, in order. Knows nothing of methods, ids or sessions. */
+export interface Transport {
+	readonly kind: 'websocket' | 'stdio' | 'memory';
+	/** Names the far end in logs and error texts: `websocket 127.0.0.1:51302`, `stdio`. */
+	readonly peer: string;
+	/** Bytes accepted by `send` that the operating system has not taken yet. */
+	readonly backlog: number;
+	/** Starts delivery; nothing is reported before. */
+	open(events: TransportEvents): void;
+	/** Never blocks and never reorders; a message for a peer that is gone vanishes. */
+	send(frame: Frame): void;
+	/** Stops and restarts reading, so that a peer that never reads cannot make us hold its replies without end. */
+	pause(): void;
+	resume(): void;
+	/** Sends what was accepted, then ends. */
+	close(): void;
+	/** Ends at once; what was not sent is dropped. */
+	destroy(): void;
+}
