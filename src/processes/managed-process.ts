@@ -1,5 +1,6 @@
 import {LongarmError} from '../shared/errors.js';
 import type {Backend, Child, ChildEvents, SpawnRequest} from './backend.js';
+import {releaseChunk} from './chunk-memory.js';
 import {type LogCursor, OutputLog, type OutputStream, type Retention} from './output-log.js';
 import {Stdin} from './stdin.js';
 
@@ -38,7 +39,7 @@ export class ManagedProcess {
 
 	constructor(id: string, retention: Retention, events: ProcessEvents) {
 		this.id = id;
-		this.log = new OutputLog(retention);
+		this.log = new OutputLog(retention, releaseChunk);
 		this.#events = events;
 		this.started = new Promise((resolve, reject) => {
 			this.#settleStart = {resolve, reject};
@@ -117,6 +118,7 @@ export class ManagedProcess {
 	/** Starts delivery at the present end of the log; from now on unread output pauses the child. */
 	attach(): LogCursor {
 		this.#cursor = this.log.attach();
+		this.#balance();
 		return this.#cursor;
 	}
 
@@ -129,6 +131,7 @@ export class ManagedProcess {
 
 	/** To be called after the cursor moved. */
 	delivered(): void {
+		this.log.trim();
 		this.#balance();
 	}
 

@@ -37,6 +37,7 @@ const COMPACT_AFTER = 1024;
  */
 export class OutputLog {
 	readonly #retention: Retention;
+	readonly #release: (bytes: Uint8Array) => void;
 	#chunks: Chunk[] = [];
 	/** Slots at the front of `#chunks` that were evicted but not yet moved over. */
 	#dropped = 0;
@@ -50,8 +51,10 @@ export class OutputLog {
 	#cursor: LogCursor | undefined;
 	readonly #watchers = new Set<() => void>();
 
-	constructor(retention: Retention) {
+	/** `release` gets the memory of evicted chunks back; see `read` for what that asks of readers. */
+	constructor(retention: Retention, release: (bytes: Uint8Array) => void = () => {}) {
 		this.#retention = retention;
+		this.#release = release;
 	}
 
 	/** The number the next event will get. */
@@ -75,13 +78,13 @@ export class OutputLog {
 		return this.#retainedBytes;
 	}
 
-	/** The log keeps `bytes`; the caller must not write to them again. */
+	/** The log owns `bytes` from here on. */
 	append(stream: OutputStream, bytes: Uint8Array): void {
 		if (this.#closedSeq !== undefined) throw new Error('output after closed');
 		this.#chunks.push({seq: this.#nextSeq++, stream, bytes});
 		this.#retainedBytes += bytes.length;
 		this.#totalBytes += bytes.length;
-		this.#evict();
+		this.trim();
 		this.#changed();
 	}
 
@@ -99,7 +102,7 @@ export class OutputLog {
 
 	/**
 	 * Retained chunks after `afterSeq`, oldest first. `maxBytes` stops before a chunk that would exceed it, but a page
-	 * holds at least one chunk if there is one.
+	 * holds at least one chunk if there is one. The bytes are valid until the log takes in more: use them at once.
 	 */
 	read(afterSeq: number, maxBytes?: number): Page {
 		const chunks: Chunk[] = [];
@@ -128,19 +131,21 @@ export class OutputLog {
 	/** Starts delivery at the present end. There is one cursor at a time; an earlier one is let go. */
 	attach(): LogCursor {
 		this.#cursor = new LogCursor(this, this.#firstOrdinal + this.#chunks.length - this.#dropped, this.#totalBytes);
+		this.trim();
 		return this.#cursor;
 	}
 
 	detach(): void {
 		this.#cursor = undefined;
-		this.#evict();
+		this.trim();
 	}
 
 	chunkAt(ordinal: number): Chunk | undefined {
 		return this.#chunks[ordinal - this.#firstOrdinal + this.#dropped];
 	}
 
-	#evict(): void {
+	/** Evicts what retention has no room for. The log sees to it when it takes in more; a cursor that moved on asks for it. */
+	trim(): void {
 		const {bytes, chunks} = this.#retention;
 		const undelivered = this.#cursor?.ordinal ?? Number.POSITIVE_INFINITY;
 		while (
@@ -152,6 +157,7 @@ export class OutputLog {
 			this.#firstOrdinal++;
 			this.#retainedBytes -= chunk.bytes.length;
 			this.#evictions.add(chunk);
+			this.#release(chunk.bytes);
 		}
 		if (this.#dropped >= COMPACT_AFTER && this.#dropped * 2 >= this.#chunks.length) {
 			this.#chunks = this.#chunks.slice(this.#dropped);
@@ -178,7 +184,7 @@ export class OutputLog {
 
 const EVICTED: Chunk = {seq: 0, stream: 'stdout', bytes: new Uint8Array(0)};
 
-/** Hands out each event once, in order. */
+/** Hands out each event once, in order. The bytes of a chunk are valid until the log takes in more. */
 export class LogCursor {
 	readonly #log: OutputLog;
 	#ordinal: number;

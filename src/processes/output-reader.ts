@@ -1,10 +1,9 @@
 import {closeSync, readSync} from 'node:fs';
 import {Socket} from 'node:net';
 import {ReadStream} from 'node:tty';
+import {keepChunk, READ_BYTES} from './chunk-memory.js';
 import {currentTurn} from './turn.js';
 
-/** One read takes at most this much, and so one chunk holds at most this much. */
-export const READ_BYTES = 64 * 1024;
 /** A stream that gave this much in one turn of the event loop waits for the next: a flood leaves room for others. */
 const TURN_BYTES = 128 * 1024;
 /** The most that is taken from a stream that is being let go: what a pipe can hold when it was made large. */
@@ -82,7 +81,7 @@ export class OutputReader {
 			if (more <= 0) break;
 			total += more;
 		}
-		this.#events.data(copyOf(total));
+		this.#events.data(keepChunk(shared, total));
 		return this.#mayGoOn(total);
 	}
 
@@ -112,7 +111,7 @@ export class OutputReader {
 				return;
 			}
 			if (length === 0) return;
-			this.#events.data(copyOf(length));
+			this.#events.data(keepChunk(shared, length));
 			left -= length;
 		}
 	}
@@ -139,10 +138,4 @@ function open(fd: number, kind: 'pipe' | 'pty', onread: OnRead): Socket {
 		closeSync(fd);
 		throw error;
 	}
-}
-
-function copyOf(length: number): Uint8Array {
-	const copy = Buffer.allocUnsafe(length);
-	shared.copy(copy, 0, 0, length);
-	return copy;
 }

@@ -1,4 +1,5 @@
 import {LongarmError} from '../shared/errors.js';
+import {LONGEST_TIMER_MS} from '../shared/limits.js';
 import type {Backend} from './backend.js';
 import {ManagedProcess} from './managed-process.js';
 import type {Retention} from './output-log.js';
@@ -92,10 +93,13 @@ export class ProcessTable {
 	}
 
 	#closed(process: ManagedProcess): void {
-		const timer = setTimeout(() => {
-			this.#evictions.delete(timer);
-			this.#forget(process);
-		}, this.#options.retainClosedMs);
+		const timer = setTimeout(
+			() => {
+				this.#evictions.delete(timer);
+				this.#forget(process);
+			},
+			Math.min(this.#options.retainClosedMs, LONGEST_TIMER_MS),
+		);
 		timer.unref();
 		this.#evictions.add(timer);
 	}

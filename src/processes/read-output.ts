@@ -1,8 +1,6 @@
+import {LONGEST_TIMER_MS} from '../shared/limits.js';
 import type {Scope} from '../shared/scope.js';
 import type {OutputLog, Page} from './output-log.js';
-
-/** Longest single timer; a longer wait is served as if it were this long. */
-const LONGEST_WAIT_MS = 2 ** 31 - 1;
 
 export interface ReadRequest {
 	readonly afterSeq: number;
@@ -11,36 +9,36 @@ export interface ReadRequest {
 }
 
 /**
- * A page of the log after a cursor. Waits up to `waitMs` for something newer than the cursor: output, an exit the
- * cursor does not cover yet, or the close. A wait that is cut off by the end of `scope` never settles.
+ * A page of the log after a cursor, rendered at once because its bytes are only borrowed. Waits up to `waitMs` for
+ * something newer than the cursor: output, an exit the cursor does not cover yet, or the close. A wait that is cut off
+ * by the end of `scope` never settles.
  */
-export function readOutput(log: OutputLog, request: ReadRequest, scope: Scope): Page | Promise<Page> {
+export function readOutput<T>(
+	log: OutputLog,
+	request: ReadRequest,
+	scope: Scope,
+	render: (page: Page) => T,
+): T | Promise<T> {
 	const page = log.read(request.afterSeq, request.maxBytes);
-	if (request.waitMs === 0 || hasNews(log, page, request)) return page;
-	return waitForNews(log, request, scope);
-}
-
-function waitForNews(log: OutputLog, request: ReadRequest, scope: Scope): Promise<Page> {
+	if (request.waitMs === 0 || hasNews(log, page, request)) return render(page);
 	return new Promise(resolve => {
+		let unregister = (): void => {};
+		const finish = (news: Page): void => {
+			stop();
+			resolve(render(news));
+		};
 		const stop = (): void => {
 			clearTimeout(timer);
 			unwatch();
 			unregister();
 		};
-		const timer = setTimeout(
-			() => {
-				stop();
-				resolve(log.read(request.afterSeq, request.maxBytes));
-			},
-			Math.min(request.waitMs, LONGEST_WAIT_MS),
-		);
+		const read = (): Page => log.read(request.afterSeq, request.maxBytes);
+		const timer = setTimeout(() => finish(read()), Math.min(request.waitMs, LONGEST_TIMER_MS));
 		const unwatch = log.watch(() => {
-			const page = log.read(request.afterSeq, request.maxBytes);
-			if (!hasNews(log, page, request)) return;
-			stop();
-			resolve(page);
+			const news = read();
+			if (hasNews(log, news, request)) finish(news);
 		});
-		const unregister = scope.add(stop);
+		unregister = scope.add(stop);
 	});
 }
 

@@ -26,6 +26,7 @@ export class Stdin {
 	readonly #accepted = new Set<string>();
 	readonly #waiting: Waiting[] = [];
 	#waitingBytes = 0;
+	#admitting = false;
 	#queuedChunks = 0;
 	#queuedBytes = 0;
 	#target: {kind: 'open'; writer: StdinWriter} | {kind: 'gone'} | {kind: 'terminated'};
@@ -87,12 +88,16 @@ export class Stdin {
 	}
 
 	#admit(): void {
+		// A writer may be done with a chunk before it returns: those in line are served by this loop, not by nested ones.
+		if (this.#admitting) return;
+		this.#admitting = true;
 		while (this.#waiting.length > 0 && this.#hasRoom()) {
 			const {bytes, writeId, accept} = this.#waiting.shift()!;
 			this.#waitingBytes -= bytes.length;
 			if (!this.#isRepeated(writeId)) this.#enqueue(bytes, writeId);
 			accept();
 		}
+		this.#admitting = false;
 	}
 
 	#isRepeated(writeId: string | undefined): boolean {

@@ -1,18 +1,30 @@
 import {base64Length, encodeBase64} from '../shared/base64.js';
 import type {ErrorObject, RequestId, Trace} from './envelope.js';
 
-/** One message ready to be sent: JSON text, or the same as UTF-8 bytes. */
-export type Frame = string | Uint8Array;
+/** One message ready to be sent: JSON text, whole or in pieces. */
+export type Frame = string | JsonParts;
 
 /**
  * JSON text in pieces. A piece of bytes stands for its base64, without the quotes around it: base64 needs no
- * escaping, so bulk data is spliced in instead of being scanned by `JSON.stringify`.
+ * escaping, so bulk data is spliced in instead of being scanned by `JSON.stringify`. The bytes are only borrowed:
+ * whoever sends the frame encodes them before returning.
  */
 export class JsonParts {
 	readonly parts: readonly (string | Uint8Array)[];
 
 	constructor(parts: readonly (string | Uint8Array)[]) {
 		this.parts = parts;
+	}
+
+	/** Length of the UTF-8 text. */
+	get byteLength(): number {
+		let length = 0;
+		for (const part of this.parts) length += typeof part === 'string' ? utf8Length(part) : base64Length(part.length);
+		return length;
+	}
+
+	toString(): string {
+		return this.parts.map(part => (typeof part === 'string' ? part : encodeBase64(part))).join('');
 	}
 }
 
@@ -21,15 +33,13 @@ export function encodeRequest(id: number, method: string, params: unknown, trace
 }
 
 export function encodeNotification(method: string, params: unknown): Frame {
-	if (params instanceof JsonParts) {
-		return joined([`{"method":${JSON.stringify(method)},"params":`, ...params.parts, '}']);
-	}
-	return JSON.stringify({method, params});
+	if (!(params instanceof JsonParts)) return JSON.stringify({method, params});
+	return new JsonParts([`{"method":${JSON.stringify(method)},"params":`, ...params.parts, '}']);
 }
 
 export function encodeResult(id: RequestId, result: unknown): Frame {
 	const head = `{"id":${idText(id)},"result":`;
-	if (result instanceof JsonParts) return joined([head, ...result.parts, '}']);
+	if (result instanceof JsonParts) return new JsonParts([head, ...result.parts, '}']);
 	return `${head}${JSON.stringify(result) ?? 'null'}}`;
 }
 
@@ -39,36 +49,15 @@ export function encodeError(id: RequestId, {code, message, data}: ErrorObject): 
 }
 
 export function frameLength(frame: Frame): number {
-	return typeof frame === 'string'
-		? (nodeBuffer?.byteLength(frame) ?? new TextEncoder().encode(frame).length)
-		: frame.length;
+	return typeof frame === 'string' ? utf8Length(frame) : frame.byteLength;
 }
 
 function idText(id: RequestId): string {
 	return typeof id === 'string' ? JSON.stringify(id) : String(id);
 }
 
-interface WritableBytes extends Uint8Array {
-	write(text: string, offset: number): number;
-	latin1Write(text: string, offset: number): number;
-}
-interface NodeBuffer {
-	allocUnsafe(size: number): WritableBytes;
-	byteLength(text: string): number;
-}
+const nodeBuffer = (globalThis as {Buffer?: {byteLength(text: string): number}}).Buffer;
 
-const nodeBuffer = (globalThis as unknown as {Buffer?: NodeBuffer}).Buffer;
-
-/** With Node's Buffer the base64 goes straight into the frame; elsewhere the pieces are joined as text. */
-function joined(parts: readonly (string | Uint8Array)[]): Frame {
-	if (!nodeBuffer) return parts.map(part => (typeof part === 'string' ? part : encodeBase64(part))).join('');
-	let length = 0;
-	for (const part of parts)
-		length += typeof part === 'string' ? nodeBuffer.byteLength(part) : base64Length(part.length);
-	const frame = nodeBuffer.allocUnsafe(length);
-	let offset = 0;
-	for (const part of parts) {
-		offset += typeof part === 'string' ? frame.write(part, offset) : frame.latin1Write(encodeBase64(part), offset);
-	}
-	return frame;
+function utf8Length(text: string): number {
+	return nodeBuffer?.byteLength(text) ?? new TextEncoder().encode(text).length;
 }

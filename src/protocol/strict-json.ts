@@ -98,7 +98,7 @@ function scanJson(text: string): {complete: boolean; idText: string | undefined}
 			const start = position;
 			const numeric = code === MINUS || (code >= DIGIT_0 && code <= DIGIT_9);
 			while (isInsideScalar(code)) code = text.charCodeAt(++position);
-			if (numeric && key === 'id' && enclosing.length === 1) idText = text.slice(start, position);
+			if (numeric && key === 'id' && keys !== undefined && enclosing.length === 1) idText = text.slice(start, position);
 		}
 
 		code = text.charCodeAt(position);
@@ -140,15 +140,18 @@ function scanJson(text: string): {complete: boolean; idText: string | undefined}
 class StringScanner {
 	/** Whether the last string holds a backslash. */
 	escaped = false;
+	readonly #text: string;
 	/** The next quote and backslash, once searched for; stale when they lie behind. */
-	private quote = -1;
-	private backslash = -1;
+	#quote = -1;
+	#backslash = -1;
 
-	constructor(private readonly text: string) {}
+	constructor(text: string) {
+		this.#text = text;
+	}
 
 	/** Returns where the quote is that ends the string begun at `start`, or -1. */
 	end(start: number): number {
-		const {text} = this;
+		const text = this.#text;
 		let position = start;
 		let runEnd = start + SHORT_STRING_CHARS;
 		this.escaped = false;
@@ -162,7 +165,7 @@ class StringScanner {
 				position++;
 			}
 			if (position >= runEnd) {
-				position = this.nextSpecial(position);
+				position = this.#nextSpecial(position);
 				if (position >= text.length) return -1;
 				runEnd = position + SHORT_STRING_CHARS;
 			}
@@ -170,24 +173,24 @@ class StringScanner {
 	}
 
 	/** Remembers what it found, so that a string full of escapes is not searched to its end again and again. */
-	private nextSpecial(position: number): number {
-		const {text} = this;
-		if (this.quote < position) this.quote = indexOrEnd(text, '"', position);
-		if (this.backslash < position) this.backslash = indexOrEnd(text, '\\', position);
-		return Math.min(this.quote, this.backslash);
+	#nextSpecial(position: number): number {
+		const text = this.#text;
+		if (this.#quote < position) this.#quote = indexOrEnd(text, '"', position);
+		if (this.#backslash < position) this.#backslash = indexOrEnd(text, '\\', position);
+		return Math.min(this.#quote, this.#backslash);
 	}
 }
 
 /** The keys one object has shown so far. */
 class ObjectKeys {
-	private readonly few: string[] = [];
-	private many: Set<string> | undefined;
+	readonly #few: string[] = [];
+	#many: Set<string> | undefined;
 
 	/** Returns false if the key is there already. */
 	add(key: string): boolean {
-		if (this.many !== undefined) return this.many.size < this.many.add(key).size;
-		for (const other of this.few) if (other === key) return false;
-		if (this.few.push(key) > FEW_KEYS) this.many = new Set(this.few);
+		if (this.#many !== undefined) return this.#many.size < this.#many.add(key).size;
+		for (const other of this.#few) if (other === key) return false;
+		if (this.#few.push(key) > FEW_KEYS) this.#many = new Set(this.#few);
 		return true;
 	}
 }

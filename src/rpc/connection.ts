@@ -105,6 +105,7 @@ export class RpcConnection {
 		if (signal?.aborted) return Promise.reject(abortReason(signal));
 		const id = this.#nextId++;
 		return new Promise((resolve, reject) => {
+			const frame = encodeRequest(id, method, params, trace);
 			const abort = () => this.#settle(id)?.reject(abortReason(signal!));
 			const unhook = () => signal?.removeEventListener('abort', abort);
 			signal?.addEventListener('abort', abort, {once: true});
@@ -118,7 +119,7 @@ export class RpcConnection {
 					reject(error);
 				},
 			});
-			this.#send(encodeRequest(id, method, params, trace));
+			this.#send(frame);
 		});
 	}
 
@@ -181,8 +182,7 @@ export class RpcConnection {
 			this.#replyError({id, method}, error);
 			return;
 		}
-		// A string has at most three bytes per unit, so only long ones need counting.
-		if (frame.length > MAX_MESSAGE_BYTES / 3 && frameLength(frame) > MAX_MESSAGE_BYTES) {
+		if (isTooLong(frame)) {
 			const text = `the result of ${method} exceeds the message limit of ${MAX_MESSAGE_BYTES} bytes`;
 			frame = encodeError(id, {code: INTERNAL_ERROR, message: text});
 		}
@@ -248,6 +248,12 @@ export class RpcConnection {
 		this.#calls.clear();
 		this.#service.closed?.(error);
 	}
+}
+
+/** A string has at most three bytes per unit, so only long ones need counting. */
+function isTooLong(frame: Frame): boolean {
+	if (typeof frame === 'string' && frame.length <= MAX_MESSAGE_BYTES / 3) return false;
+	return frameLength(frame) > MAX_MESSAGE_BYTES;
 }
 
 function toRpcError({code, message, data}: ErrorObject): RpcError {

@@ -11,8 +11,6 @@ const TURN_BYTES = 128 * 1024;
 interface Line {
 	readonly process: ManagedProcess;
 	readonly cursor: LogCursor;
-	/** `"processId":…` as JSON, the same in every notification. */
-	readonly name: string;
 	waiting: boolean;
 }
 
@@ -33,8 +31,7 @@ export class Delivery {
 
 	/** From here on the events of this process are delivered; what came before is left to readers. */
 	add(process: ManagedProcess): void {
-		const name = `"processId":${JSON.stringify(process.id)}`;
-		this.#lines.set(process, {process, cursor: process.attach(), name, waiting: false});
+		this.#lines.set(process, {process, cursor: process.attach(), waiting: false});
 	}
 
 	/** The process has something new. */
@@ -66,31 +63,30 @@ export class Delivery {
 		this.#ready = [];
 	}
 
-	#sendSome({process, cursor, name}: Line): void {
+	#sendSome({process, cursor}: Line): void {
 		for (let sent = 0; sent < TURN_BYTES && this.#connection.backlog < OUTPUT_HIGH_WATER_BYTES; ) {
 			const event = cursor.next();
 			if (!event) return;
 			if (event.kind === 'output') sent += event.bytes.length;
-			this.#send(name, event);
+			this.#send(process.id, event);
 			if (event.kind === 'closed') this.#lines.delete(process);
 		}
 	}
 
-	#send(name: string, event: LogEvent): void {
+	#send(processId: string, event: LogEvent): void {
 		switch (event.kind) {
 			case 'output': {
-				const head = `{${name},"seq":${event.seq},"stream":"${event.stream}","chunk":"`;
+				const head = `{"processId":${JSON.stringify(processId)},"seq":${event.seq},"stream":"${event.stream}","chunk":"`;
 				this.#connection.notify('process/output', new JsonParts([head, event.bytes, '"}']));
 				return;
 			}
 			case 'exited': {
 				const {seq, exitCode} = event;
-				const params = `{${name},"seq":${seq},"exitCode":${exitCode},"sandboxDenied":false}`;
-				this.#connection.notify('process/exited', new JsonParts([params]));
+				this.#connection.notify('process/exited', {processId, seq, exitCode, sandboxDenied: false});
 				return;
 			}
 			case 'closed':
-				this.#connection.notify('process/closed', new JsonParts([`{${name},"seq":${event.seq}}`]));
+				this.#connection.notify('process/closed', {processId, seq: event.seq});
 				return;
 		}
 	}

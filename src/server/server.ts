@@ -4,6 +4,7 @@ import {StartQueue} from '../processes/start-queue.js';
 import type {Request} from '../protocol/envelope.js';
 import {createRouter} from '../rpc/router.js';
 import {LongarmError} from '../shared/errors.js';
+import {LONGEST_TIMER_MS} from '../shared/limits.js';
 import type {Transport} from '../transports/transport.js';
 import {ClientConnection} from './client-connection.js';
 import {describeEnvironment} from './environment-info.js';
@@ -111,7 +112,7 @@ function translatingErrors<C>(
 function withinMs(promise: Promise<unknown>, ms: number): Promise<unknown> {
 	let timer: NodeJS.Timeout;
 	const timeout = new Promise(resolve => {
-		timer = setTimeout(resolve, ms);
+		timer = setTimeout(resolve, Math.min(ms, LONGEST_TIMER_MS));
 	});
 	return Promise.race([promise, timeout]).finally(() => clearTimeout(timer));
 }

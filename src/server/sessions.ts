@@ -3,6 +3,7 @@ import type {ManagedProcess} from '../processes/managed-process.js';
 import type {ProcessTable} from '../processes/process-table.js';
 import {INVALID_REQUEST, RpcError, SESSION_ATTACHED} from '../protocol/error-codes.js';
 import type {RpcConnection} from '../rpc/connection.js';
+import {LONGEST_TIMER_MS} from '../shared/limits.js';
 import type {Logger} from '../shared/logger.js';
 import {Delivery} from './delivery.js';
 
@@ -33,7 +34,7 @@ export class Session {
 
 	detach(ttlMs: number, expired: () => void): void {
 		if (this.#attachment.kind === 'attached') this.#attachment.delivery.stop();
-		const expiry = setTimeout(expired, ttlMs);
+		const expiry = setTimeout(expired, Math.min(ttlMs, LONGEST_TIMER_MS));
 		expiry.unref();
 		this.#attachment = {kind: 'detached', expiry};
 	}

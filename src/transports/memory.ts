@@ -15,7 +15,7 @@ export class MemoryTransport implements Transport {
 	readonly peer = 'memory';
 	#far: MemoryTransport | undefined;
 	#events: TransportEvents | undefined;
-	#inbox: Frame[] = [];
+	#inbox: string[] = [];
 	#inboxBytes = 0;
 	#scheduled = false;
 	#paused = false;
@@ -40,13 +40,13 @@ export class MemoryTransport implements Transport {
 	}
 
 	send(frame: Frame): void {
-		if (!this.#closed) this.#far?.receive(frame);
+		if (!this.#closed) this.#far?.receive(frame.toString());
 	}
 
-	receive(frame: Frame): void {
+	receive(text: string): void {
 		if (this.#closed || this.#ending) return;
-		this.#inbox.push(frame);
-		this.#inboxBytes += frameLength(frame);
+		this.#inbox.push(text);
+		this.#inboxBytes += frameLength(text);
 		this.#schedule();
 	}
 
@@ -99,9 +99,9 @@ export class MemoryTransport implements Transport {
 
 	#deliver(): void {
 		while (!this.#closed && !this.#paused && this.#inbox.length > 0) {
-			const frame = this.#inbox.shift()!;
-			this.#inboxBytes -= frameLength(frame);
-			this.#events!.message(typeof frame === 'string' ? frame : new TextDecoder().decode(frame));
+			const text = this.#inbox.shift()!;
+			this.#inboxBytes -= frameLength(text);
+			this.#events!.message(text);
 		}
 		if (this.#inbox.length === 0) this.#far?.taken();
 		if (this.#ending && this.#inbox.length === 0 && !this.#closed) {

@@ -21,7 +21,7 @@ export interface Transport {
 	readonly backlog: number;
 	/** Starts delivery; nothing is reported before. */
 	open(events: TransportEvents): void;
-	/** Never blocks and never reorders; a message for a peer that is gone vanishes. */
+	/** Never blocks and never reorders; a message for a peer that is gone vanishes. The frame is encoded before it returns. */
 	send(frame: Frame): void;
 	/** Stops and restarts reading, so that a peer that never reads cannot make us hold its replies without end. */
 	pause(): void;

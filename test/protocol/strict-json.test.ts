@@ -100,7 +100,9 @@ describe('what is accepted', () => {
 		fc.assert(
 			fc.property(node, writer, (value, write) => {
 				const text = write(value);
-				expect(parseStrictJson(text).value).toEqual(JSON.parse(text));
+				const {value: parsed, idText} = parseStrictJson(text);
+				expect(parsed).toEqual(JSON.parse(text));
+				expect(idText && Number(idText)).toBe(numericId(parsed));
 			}),
 			{numRuns: 500},
 		);
@@ -295,6 +297,8 @@ describe('the id', () => {
 		['{"id":"","a":2}', undefined],
 		['{"params":{"id":1}}', undefined],
 		['[{"id":1}]', undefined],
+		['[{"id":"x"},5]', undefined],
+		['[{"id":{}},5]', undefined],
 		['[1]', undefined],
 		['1', undefined],
 	])('of %s the text is %s', (text, expected) => {
@@ -345,6 +349,12 @@ describe('error texts', () => {
 		}
 	});
 });
+
+function numericId(value: unknown): number | undefined {
+	if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined;
+	const id: unknown = Object.getOwnPropertyDescriptor(value, 'id')?.value;
+	return typeof id === 'number' ? id : undefined;
+}
 
 function objectsWithin(value: Node): {members: [string, Node][]}[] {
 	if (value === null || typeof value !== 'object') return [];

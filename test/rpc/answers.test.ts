@@ -53,9 +53,9 @@ test.each(['""', '"id"', '"\\u20ac\\n"', '0', '-7', '9007199254740993', '-922337
 );
 
 test.each([
-	['thrown', () => Promise.reject(new RpcError(-32004, 'not there', {path: 'x'}))],
+	['rejected', () => Promise.reject(new RpcError(-32004, 'not there', {path: 'x'}))],
 	[
-		'rejected',
+		'thrown',
 		() => {
 			throw new RpcError(-32004, 'not there', {path: 'x'});
 		},

@@ -76,7 +76,7 @@ test('the service hears of the end once, with the reason', async () => {
 test('pending calls have been rejected by the time the service hears of the end', async () => {
 	const order: string[] = [];
 	const {connection, near} = linked('client', {
-		closed: () => queueMicrotask(() => queueMicrotask(() => order.push('service'))),
+		closed: () => queueMicrotask(() => order.push('service')),
 	});
 	const call = connection.request('m', {}).catch(() => order.push('call'));
 	near.fail();

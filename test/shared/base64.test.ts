@@ -81,6 +81,7 @@ describe.each(hosts)('%s', (_, host) => {
 		['eA=', 'Invalid padding'],
 		['AAAAeHg', 'Invalid padding'],
 		['=', 'Invalid symbol 61, offset 0.'],
+		['A=', 'Invalid symbol 61, offset 1.'],
 		['A===', 'Invalid symbol 61, offset 1.'],
 		['AA=A', 'Invalid symbol 61, offset 2.'],
 		['AAAA=', 'Invalid symbol 61, offset 4.'],
@@ -90,6 +91,14 @@ describe.each(hosts)('%s', (_, host) => {
 		['AAAAYWJ=', 'Invalid last symbol 74, offset 6.'],
 	])('%j is refused: %s', (text, message) => {
 		expect(() => host(() => decodeBase64(text))).toThrow(new Base64Error(message));
+	});
+
+	test('of the last symbols those with stray bits are refused', () => {
+		const texts = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/'
+			.split('')
+			.flatMap(symbol => [`x${symbol}==`, `xx${symbol}=`, `xxx${symbol}`]);
+		const accepted = texts.filter(text => host(() => decodedOrRefused(text)) !== 'refused');
+		expect(accepted).toEqual(texts.filter(text => CANONICAL.test(text)));
 	});
 
 	test('a megabyte comes back, and one wrong symbol in it is found', () => {

@@ -6,6 +6,7 @@ import {listen} from '../../transports/node/listener.js';
 import {ownStdio} from '../../transports/node/stdio.js';
 import type {Transport} from '../../transports/transport.js';
 import {type ListenAddress, parseListenAddress} from '../listen-address.js';
+import {keepMemorySmall} from '../memory-keeper.js';
 import type {Settings} from '../settings.js';
 
 /** The native part of the process backend is loaded once the server answers, so that it answers sooner. */
@@ -27,6 +28,7 @@ export async function serve(settings: Settings): Promise<void> {
 	const asked = askedToEnd(server, logger);
 	const front = await open(address, settings, server, logger);
 	setTimeout(selectBackend, WARM_UP_MS).unref();
+	keepMemorySmall(logger);
 	const reason = await Promise.race([asked, front.over]);
 	logger.info('shutting down', {reason});
 	await server.shutdown();

@@ -31,14 +31,23 @@ interface PtyBinding {
 
 /**
  * Children through `node:child_process` and a prebuilt terminal binding, where `posix_spawn` cannot be reached.
- * Two things are less exact: pipes are socket pairs (a child cannot reopen `/dev/stdout`), and `arg0` does not reach a
- * program on a terminal. Run on Linux only; macOS is expected to work and was not run.
+ * Some things are less exact: pipes are socket pairs (a child cannot reopen `/dev/stdout`), a working directory has to
+ * be UTF-8, and a file without a format is run by the shell. On a terminal `arg0` does not reach the program, and what
+ * the kernel refuses in the last moment (too many arguments) looks like a program that failed. Run on Linux only; macOS
+ * is expected to work and was not run.
  */
 export function createPortableBackend(): Backend {
 	return {
 		name: 'child_process',
-		spawn: (request, events) =>
-			request.io.kind === 'pty' ? spawnPty(request, request.io, events) : spawnPipes(request, request.io.stdin, events),
+		async spawn(request, events) {
+			const {io, file} = request;
+			try {
+				return io.kind === 'pty' ? spawnPty(request, io, events) : await spawnPipes(request, io.stdin, events);
+			} catch (error) {
+				// Some refusals are events, some are thrown by `spawn`, some by our own look at the directory.
+				throw error instanceof LongarmError ? error : spawnFailure((error as NodeJS.ErrnoException).errno ?? 0, file);
+			}
+		},
 	};
 }
 
@@ -147,6 +156,7 @@ function loadBinding(): {binding: PtyBinding; helper: string} {
 /** Output of a stream that Node reads for us. */
 class StreamOutput {
 	readonly #stream: Readable;
+	#finishing = false;
 
 	constructor(stream: Readable, name: OutputStream, events: ChildEvents) {
 		this.#stream = stream;
@@ -156,15 +166,16 @@ class StreamOutput {
 	}
 
 	pause(): void {
-		this.#stream.pause();
+		if (!this.#finishing) this.#stream.pause();
 	}
 
 	resume(): void {
 		this.#stream.resume();
 	}
 
-	/** One turn of the event loop takes what the kernel holds. */
+	/** One turn of the event loop takes what the kernel holds, and nothing stops it any more. */
 	finish(): void {
+		this.#finishing = true;
 		this.#stream.resume();
 		setImmediate(() => setImmediate(() => this.#stream.destroy()));
 	}

@@ -7,6 +7,7 @@ import {INVALID_PARAMS, INVALID_REQUEST, RpcError} from '../../protocol/error-co
 import type {Params} from '../../protocol/methods.js';
 import type {PathUri} from '../../protocol/path-uri.js';
 import type {Handlers} from '../../rpc/router.js';
+import {encodeBase64} from '../../shared/base64.js';
 import {LongarmError} from '../../shared/errors.js';
 import type {ClientConnection} from '../client-connection.js';
 
@@ -21,7 +22,7 @@ export const processHandlers = {
 		const process = await started(session.processes.find(processId));
 		if (!process) throw unknownProcess(processId);
 		const request = {afterSeq, maxBytes: maxBytes ?? undefined, waitMs};
-		return encodePage(process, await readOutput(process.log, request, scope));
+		return await readOutput(process.log, request, scope, page => encodePage(process, page));
 	},
 
 	'process/write': async ({processId, chunk, writeId}, {session}) => {
@@ -93,12 +94,13 @@ function unknownProcess(processId: string): RpcError {
 	return new RpcError(INVALID_REQUEST, `unknown process id ${processId}`);
 }
 
+/** The bytes are encoded here and now, while the page is valid. */
 function encodePage(process: ManagedProcess, {chunks, nextSeq, missedBytes}: Page): JsonParts {
 	const {exit, closedSeq} = process.log;
-	const parts: (string | Uint8Array)[] = [];
+	const parts: string[] = [];
 	let before = '{"chunks":[';
 	for (const {seq, stream, bytes} of chunks) {
-		parts.push(`${before}{"seq":${seq},"stream":"${stream}","chunk":"`, bytes);
+		parts.push(`${before}{"seq":${seq},"stream":"${stream}","chunk":"`, encodeBase64(bytes));
 		before = '"},';
 	}
 	const rest = JSON.stringify({

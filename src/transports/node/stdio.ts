@@ -5,6 +5,7 @@ import type {Readable, Writable} from 'node:stream';
 import type {Frame} from '../../protocol/encode.js';
 import {MAX_MESSAGE_BYTES} from '../../protocol/limits.js';
 import type {Transport, TransportEvents} from '../transport.js';
+import {partsToBuffer} from './frame-bytes.js';
 import {LineSplitter} from './line-splitter.js';
 
 /** One message per line. What is not UTF-8, and a line that is too long, end the connection. */
@@ -46,7 +47,7 @@ export class StdioTransport implements Transport {
 	send(frame: Frame): void {
 		if (this.#closed) return;
 		this.#cork();
-		this.#output.write(frame);
+		this.#output.write(typeof frame === 'string' ? frame : partsToBuffer(frame));
 		this.#output.write('\n');
 	}
 

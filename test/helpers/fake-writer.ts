@@ -1,0 +1,31 @@
+import type {StdinWriter} from '../../src/processes/backend.js';
+
+/** A child's standard input that takes a chunk when told to. */
+export class FakeWriter implements StdinWriter {
+	/** Every chunk handed over, in order. */
+	readonly written: Uint8Array[] = [];
+	/** Takes every further chunk while it is handed over, as a writer whose child is gone does. */
+	immediate = false;
+	destroyed = 0;
+	readonly #pending: (() => void)[] = [];
+
+	get texts(): string[] {
+		return this.written.map(bytes => Buffer.from(bytes).toString());
+	}
+
+	write(bytes: Uint8Array, done: () => void): void {
+		this.written.push(bytes);
+		if (this.immediate || this.destroyed > 0) done();
+		else this.#pending.push(done);
+	}
+
+	/** The oldest chunk under way is through. */
+	finish(): void {
+		this.#pending.shift()!();
+	}
+
+	destroy(): void {
+		this.destroyed++;
+		for (const done of this.#pending.splice(0)) done();
+	}
+}
