@@ -22,8 +22,6 @@ export interface Libc {
 	attributesSetFlags(attributes: Pointer, flags: number): number;
 	attributesSetSignalDefaults(attributes: Pointer, signals: Pointer): number;
 	attributesSetSignalMask(attributes: Pointer, signals: Pointer): number;
-	fillSignals(signals: Pointer): number;
-	emptySignals(signals: Pointer): number;
 	waitpid(pid: number, status: [number], options: number): number;
 	waitid(idType: number, id: number, info: Pointer, options: number): number;
 	ioctl(fd: number, request: number, argument: Pointer): number;
@@ -46,8 +44,6 @@ const SIGNATURES: Record<Exclude<keyof Libc, 'errno'>, string> = {
 	attributesSetFlags: 'int posix_spawnattr_setflags(void *attributes, short flags)',
 	attributesSetSignalDefaults: 'int posix_spawnattr_setsigdefault(void *attributes, void *signals)',
 	attributesSetSignalMask: 'int posix_spawnattr_setsigmask(void *attributes, void *signals)',
-	fillSignals: 'int sigfillset(void *signals)',
-	emptySignals: 'int sigemptyset(void *signals)',
 	waitpid: 'int waitpid(int pid, _Out_ int *status, int options)',
 	waitid: 'int waitid(int idType, int id, void *info, int options)',
 	ioctl: 'int ioctl(int fd, unsigned long request, void *argument)',

@@ -161,10 +161,9 @@ function pipeReader(fd: number, stream: OutputStream, events: ChildEvents): Outp
 /** A session of its own, no signal ignored or blocked. */
 function sessionLeaderAttributes(libc: Libc): Uint8Array {
 	const attributes = Buffer.alloc(ATTRIBUTES_BYTES);
-	const all = Buffer.alloc(SIGNAL_SET_BYTES);
+	// One bit per signal. `sigfillset` leaves out those the C library keeps for itself, and the child would ignore them.
+	const all = Buffer.alloc(SIGNAL_SET_BYTES, 0xff);
 	const none = Buffer.alloc(SIGNAL_SET_BYTES);
-	libc.fillSignals(all);
-	libc.emptySignals(none);
 	libc.attributesInit(attributes);
 	libc.attributesSetFlags(attributes, SETSID | SETSIGDEF | SETSIGMASK);
 	libc.attributesSetSignalDefaults(attributes, all);

@@ -48,6 +48,8 @@ export class WebSocketTransport implements Transport {
 		});
 		webSocket.on('error', error => {
 			failure = error;
+			// The library would wait for a peer that broke the rules to hang up, for half a minute.
+			webSocket.terminate();
 		});
 		this.#socket.on('drain', () => events.drained());
 		const pings = setInterval(() => webSocket.ping(), PING_INTERVAL_MS);
