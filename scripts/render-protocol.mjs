@@ -23,7 +23,7 @@ export function renderProtocol(methods, served) {
 		'| name | kind | sent by | since | served |',
 		'|---|---|---|---|---|',
 		...entries.map(([name, {kind, from, since}]) => {
-			const answer = from === 'client' ? (served.has(name) ? 'yes' : 'not yet') : '';
+			const answer = from === 'server' ? '' : kind === 'notification' || served.has(name) ? 'yes' : 'not yet';
 			return `| [\`${name}\`](#${anchor(name)}) | ${kind} | ${from} | ${SINCE[since]} | ${answer} |`;
 		}),
 		'',

@@ -36,13 +36,15 @@ export class ProcessTable {
 		return this.#processes.values();
 	}
 
+	/** A process whose start failed or was cancelled is not there any more, even before its caller has heard of it. */
 	find(id: string): ManagedProcess | undefined {
-		return this.#processes.get(id);
+		const process = this.#processes.get(id);
+		return process?.state.kind === 'failed' ? undefined : process;
 	}
 
 	/** Takes the id at once; settles when the child runs, or frees the id and rejects. */
 	async start(id: string, request: StartRequest): Promise<ManagedProcess> {
-		if (this.#processes.has(id)) {
+		if (this.find(id)) {
 			throw new LongarmError('PROCESS_EXISTS', {message: `process ${id} already exists`, context: {processId: id}});
 		}
 		const {backend, starts, retention, variables} = this.#options;
@@ -73,10 +75,13 @@ export class ProcessTable {
 	}
 
 	/** Settles when no process is starting or running. */
-	async quiet(): Promise<void> {
-		while ([...this].some(({state}) => state.kind === 'starting' || state.kind === 'running')) {
-			await new Promise<void>(resolve => this.#idle.push(resolve));
-		}
+	quiet(): Promise<void> {
+		return this.#until(({state}) => state.kind !== 'starting' && state.kind !== 'running');
+	}
+
+	/** Settles when the output of every process is over, too. */
+	silent(): Promise<void> {
+		return this.#until(({state}) => state.kind === 'closed' || state.kind === 'failed');
 	}
 
 	/** Forgets everything; processes must have been ended before. */
@@ -107,6 +112,10 @@ export class ProcessTable {
 	#forget(process: ManagedProcess): void {
 		if (this.#processes.get(process.id) === process) this.#processes.delete(process.id);
 		this.#wake();
+	}
+
+	async #until(holds: (process: ManagedProcess) => boolean): Promise<void> {
+		while (![...this].every(holds)) await new Promise<void>(resolve => this.#idle.push(resolve));
 	}
 
 	#wake(): void {

@@ -21,8 +21,9 @@ export function readOutput<T>(
 ): T | Promise<T> {
 	const page = log.read(request.afterSeq, request.maxBytes);
 	if (request.waitMs === 0 || hasNews(log, page, request)) return render(page);
+	// Nobody is left to hear the answer.
+	if (scope.closed) return new Promise(() => {});
 	return new Promise(resolve => {
-		let unregister = (): void => {};
 		const finish = (news: Page): void => {
 			stop();
 			resolve(render(news));
@@ -38,7 +39,7 @@ export function readOutput<T>(
 			const news = read();
 			if (hasNews(log, news, request)) finish(news);
 		});
-		unregister = scope.add(stop);
+		const unregister = scope.add(stop);
 	});
 }
 

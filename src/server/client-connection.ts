@@ -67,6 +67,11 @@ export class ClientConnection implements Service {
 		return true;
 	}
 
+	/** Settles when the transport was handed everything the processes of the session have said. */
+	async delivered(): Promise<void> {
+		if (this.#handshake.kind !== 'new') await this.#handshake.delivery.emptied();
+	}
+
 	drained(): void {
 		if (this.#handshake.kind !== 'new') this.#handshake.delivery.pump();
 	}

@@ -23,6 +23,7 @@ export class Delivery {
 	readonly #connection: RpcConnection;
 	readonly #lines = new Map<ManagedProcess, Line>();
 	#ready: Line[] = [];
+	readonly #emptied: (() => void)[] = [];
 
 	constructor(connection: RpcConnection, processes: Iterable<ManagedProcess>) {
 		this.#connection = connection;
@@ -32,6 +33,8 @@ export class Delivery {
 	/** From here on the events of this process are delivered; what came before is left to readers. */
 	add(process: ManagedProcess): void {
 		this.#lines.set(process, {process, cursor: process.attach(), waiting: false});
+		// What could not be started never closes, so nothing else would take it out.
+		process.started.catch(() => this.#lines.delete(process));
 	}
 
 	/** The process has something new. */
@@ -54,6 +57,13 @@ export class Delivery {
 			if (line.waiting) this.#ready.push(line);
 			line.process.delivered();
 		}
+		if (this.#ready.length === 0) this.#tellEmptied();
+	}
+
+	/** Settles when the transport was handed everything said so far, or the connection is gone. */
+	emptied(): Promise<void> {
+		if (this.#ready.length === 0) return Promise.resolve();
+		return new Promise(resolve => this.#emptied.push(resolve));
 	}
 
 	/** The connection is gone: children run on, their output stays in the logs. */
@@ -61,6 +71,11 @@ export class Delivery {
 		for (const {process} of this.#lines.values()) process.detach();
 		this.#lines.clear();
 		this.#ready = [];
+		this.#tellEmptied();
+	}
+
+	#tellEmptied(): void {
+		for (const resolve of this.#emptied.splice(0)) resolve();
 	}
 
 	#sendSome({process, cursor}: Line): void {

@@ -33,11 +33,11 @@ export function describeEnvironment(variables: Readonly<Record<string, string | 
 	return {
 		shell: findShell(),
 		cwd: uri(process.cwd()),
-		temporaryDirectories: temporary ? [uri(resolve(temporary))] : [],
+		temporaryDirectories: temporary ? [uri(temporary)] : [],
 		tempDir: uri(tmpdir()),
 		executorVersion: VERSION,
 		providerId: `sha256:${createHash('sha256').update(`longarm\0${machineId()}`).digest('hex')}`,
-		userHomeDir: uri(homedir()),
+		userHomeDir: homeDirectory(),
 		platformOs: process.platform === 'darwin' ? 'macos' : process.platform === 'win32' ? 'windows' : process.platform,
 		prependPathDirs: [],
 		capabilities: CAPABILITIES,
@@ -63,6 +63,15 @@ function loginShell(): string | null {
 	}
 }
 
+function homeDirectory(): string | undefined {
+	try {
+		return homedir() === '' ? undefined : uri(homedir());
+	} catch {
+		// As above, and HOME is not set either.
+		return undefined;
+	}
+}
+
 function isExecutable(path: string): boolean {
 	try {
 		accessSync(path, constants.X_OK);
@@ -81,5 +90,5 @@ function machineId(): string {
 }
 
 function uri(path: string): string {
-	return PathUri.fromNative(path).href;
+	return PathUri.fromNative(resolve(path)).href;
 }

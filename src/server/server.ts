@@ -15,6 +15,8 @@ import {toWire} from './wire-errors.js';
 
 /** How long killed processes may take to be reaped before the server ends without them. */
 const REAP_MS = 2000;
+/** How long clients may take to make room for the last words of their processes. */
+const LAST_WORDS_MS = 1000;
 
 /** Serves the protocol on any number of transports. It listens on nothing itself. */
 export class ExecServer {
@@ -67,11 +69,11 @@ export class ExecServer {
 
 	async #end(graceMs: number): Promise<void> {
 		const sessions = [...this.#sessions];
-		const quiet = Promise.all(sessions.map(session => session.processes.quiet()));
 		for (const session of sessions) session.processes.end('ask');
-		await withinMs(quiet, graceMs);
+		await withinMs(Promise.all(sessions.map(session => session.processes.quiet())), graceMs);
 		this.kill();
-		await withinMs(quiet, REAP_MS);
+		await withinMs(Promise.all(sessions.map(session => session.processes.silent())), REAP_MS);
+		await withinMs(Promise.all([...this.#clients].map(client => client.delivered())), LAST_WORDS_MS);
 		for (const client of this.#clients) client.rpc.close();
 		for (const session of sessions) this.#sessions.destroy(session);
 	}

@@ -1,6 +1,5 @@
-import {once} from 'node:events';
+import {EventEmitter, once} from 'node:events';
 import {readdirSync, readlinkSync} from 'node:fs';
-import {EventEmitter} from 'node:events';
 import {describe} from 'vitest';
 import type {Backend, Child, ChildEvents, SpawnRequest} from '../../src/processes/backend.js';
 import type {OutputStream} from '../../src/processes/output-log.js';
@@ -22,7 +21,11 @@ export function posixBackend(): Backend {
 
 /** The same suite over every way to start children. */
 export function describeEachBackend(suite: (backend: Backend) => void): void {
-	for (const backend of [posixBackend(), createPortableBackend()]) describe(backend.name, () => suite(backend));
+	for (const backend of [posixBackend(), createPortableBackend()]) {
+		describe(`over ${backend.name}`, () => {
+			suite(backend);
+		});
+	}
 }
 
 /** `sh -c script`, or whatever `changes` make of it. */
@@ -91,7 +94,7 @@ export interface Started {
 	readonly child: Child;
 	readonly report: Report;
 	/** Exited and every stream at its end. */
-	over(): Promise<Outcome>;
+	readonly over: () => Promise<Outcome>;
 }
 
 export interface Outcome {

@@ -13,6 +13,10 @@ export class FakeWriter implements StdinWriter {
 		return this.written.map(bytes => Buffer.from(bytes).toString());
 	}
 
+	get lastText(): string {
+		return Buffer.from(this.written.at(-1)!).toString();
+	}
+
 	write(bytes: Uint8Array, done: () => void): void {
 		this.written.push(bytes);
 		if (this.immediate || this.destroyed > 0) done();

@@ -13,6 +13,11 @@ export class RawPeer {
 	#taken = 0;
 	#watchers = new Set<() => void>();
 
+	/** For those who want an end that is open, and nothing from it. */
+	static open(transport: Transport): RawPeer {
+		return new RawPeer(transport);
+	}
+
 	constructor(transport: Transport) {
 		this.transport = transport;
 		transport.open({
@@ -81,6 +86,6 @@ export class RawPeer {
 	}
 
 	#wake(): void {
-		for (const check of [...this.#watchers]) check();
+		for (const check of this.#watchers) check();
 	}
 }

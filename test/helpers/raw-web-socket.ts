@@ -114,7 +114,7 @@ export class RawWebSocket {
 	}
 
 	#wake(): void {
-		for (const check of [...this.#watchers]) check();
+		for (const check of this.#watchers) check();
 	}
 }
 
@@ -124,9 +124,10 @@ export const CONTINUATION = 0;
 /** A frame as a client sends it. */
 export function clientFrame(payload: Buffer | string, {final = true, opcode = TEXT} = {}): Buffer {
 	const bytes = Buffer.from(payload);
-	const head = Buffer.alloc(14);
-	head[0] = (final ? 0x80 : 0) | opcode;
-	head[1] = 0x80 | 127;
-	head.writeBigUInt64BE(BigInt(bytes.length), 2);
-	return Buffer.concat([head, bytes]);
+	const first = (final ? 0x80 : 0) | opcode;
+	const mask = Buffer.alloc(4);
+	if (bytes.length < 126) return Buffer.concat([Buffer.from([first, 0x80 | bytes.length]), mask, bytes]);
+	const length = Buffer.alloc(8);
+	length.writeBigUInt64BE(BigInt(bytes.length));
+	return Buffer.concat([Buffer.from([first, 0x80 | 127]), length, mask, bytes]);
 }

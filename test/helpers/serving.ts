@@ -1,11 +1,14 @@
+import type {Socket} from 'node:net';
 import {onTestFinished} from 'vitest';
-import WebSocket from 'ws';
-import {ExecServer} from '../../src/server/server.js';
+import {type ClientOptions, WebSocket} from 'ws';
+import type {ClientConnection} from '../../src/server/client-connection.js';
 import type {ServerOptions} from '../../src/server/options.js';
+import {ExecServer} from '../../src/server/server.js';
 import {listen} from '../../src/transports/node/listener.js';
 import {WebSocketTransport} from '../../src/transports/node/web-socket.js';
 import type {Transport} from '../../src/transports/transport.js';
 import {RawPeer} from './raw-peer.js';
+import {TestClient} from './test-client.js';
 
 /** A listener on a free loopback port that hands every connection to `accept`; closed with the test. */
 export async function listening(accept: (transport: Transport) => void): Promise<string> {
@@ -17,12 +20,39 @@ export async function listening(accept: (transport: Transport) => void): Promise
 export interface Serving {
 	readonly server: ExecServer;
 	readonly url: string;
+	/** The server's ends of all connections so far. */
+	readonly ends: ClientConnection[];
 }
 
 /** A whole server on a free loopback port; shut down with the test. */
 export async function serving(options: ServerOptions = {}): Promise<Serving> {
 	const server = execServer(options);
-	return {server, url: await listening(transport => server.accept(transport))};
+	const ends: ClientConnection[] = [];
+	return {server, ends, url: await listening(transport => ends.push(server.accept(transport)))};
+}
+
+/** A client whose handshake is over, and the server's end of its connection. */
+export async function join({url, ends}: Serving, resumeSessionId?: string): Promise<Joined> {
+	const socket = await connected(url);
+	const end = ends.at(-1)!;
+	const client = await new TestClient(clientTransport(socket)).initialize(resumeSessionId);
+	// Nothing answers `initialized`; what stands behind it tells that it was read.
+	await client.call('environment/status');
+	return {client, end, socket: below(socket)};
+}
+
+export interface Joined {
+	readonly client: TestClient;
+	readonly end: ClientConnection;
+	/** The client's TCP socket; paused, it makes the client one that does not read. */
+	readonly socket: Socket;
+}
+
+/** Drops the connection, and waits until the server has noticed. */
+export async function lose({client, end}: Pick<Joined, 'client' | 'end'>): Promise<void> {
+	const noticed = new Promise<void>(resolve => end.scope.add(resolve));
+	client.rpc.destroy();
+	await noticed;
 }
 
 /** A server that listens nowhere; shut down with the test. */
@@ -33,7 +63,7 @@ export function execServer(options: ServerOptions = {}): ExecServer {
 }
 
 /** A WebSocket that is open; dropped with the test. */
-export async function connected(url: string, options: WebSocket.ClientOptions = {}): Promise<WebSocket> {
+export async function connected(url: string, options: ClientOptions = {}): Promise<WebSocket> {
 	const socket = new WebSocket(url, {perMessageDeflate: false, ...options});
 	onTestFinished(() => socket.terminate());
 	await new Promise((resolve, reject) => {
@@ -44,8 +74,8 @@ export async function connected(url: string, options: WebSocket.ClientOptions = 
 }
 
 /** The TCP socket below a WebSocket. */
-export function below(socket: WebSocket): import('node:net').Socket {
-	return (socket as unknown as {_socket: import('node:net').Socket})._socket;
+export function below(socket: WebSocket): Socket {
+	return (socket as unknown as {_socket: Socket})._socket;
 }
 
 export function clientTransport(socket: WebSocket): WebSocketTransport {

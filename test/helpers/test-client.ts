@@ -1,4 +1,4 @@
-import WebSocket from 'ws';
+import {WebSocket} from 'ws';
 import {RpcConnection} from '../../src/rpc/connection.js';
 import type {ExecServer} from '../../src/server/server.js';
 import {encodeBase64} from '../../src/shared/base64.js';
@@ -17,6 +17,9 @@ export class TestClient {
 	readonly events: ProcessEvent[] = [];
 	sessionId = '';
 	closed = false;
+	/** When set, output is counted and not kept. */
+	discardOutput = false;
+	discardedChunks = 0;
 	#watchers = new Set<() => void>();
 
 	constructor(transport: Transport) {
@@ -25,7 +28,8 @@ export class TestClient {
 				throw new Error('unexpected request');
 			},
 			notification: ({method, params}) => {
-				this.events.push({method, params: params as ProcessEvent['params']});
+				if (this.discardOutput && method === 'process/output') this.discardedChunks++;
+				else this.events.push({method, params: params as ProcessEvent['params']});
 				this.#wake();
 				return true;
 			},
@@ -137,6 +141,6 @@ export class TestClient {
 	}
 
 	#wake(): void {
-		for (const check of [...this.#watchers]) check();
+		for (const check of this.#watchers) check();
 	}
 }

@@ -1,6 +1,13 @@
 import * as fc from 'fast-check';
 import {describe, expect, test} from 'vitest';
-import {type Chunk, type LogCursor, type LogEvent, OutputLog, type OutputStream, type Page} from '../../src/processes/output-log.js';
+import {
+	type Chunk,
+	type LogCursor,
+	type LogEvent,
+	OutputLog,
+	type OutputStream,
+	type Page,
+} from '../../src/processes/output-log.js';
 
 const STREAMS = ['stdout', 'stderr', 'pty'] as const;
 
@@ -15,7 +22,14 @@ type Step =
 	| {do: 'detach'};
 
 const step: fc.Arbitrary<Step> = fc.oneof(
-	{weight: 8, arbitrary: fc.record({do: fc.constant('append'), stream: fc.constantFrom(...STREAMS), size: fc.nat(20)})},
+	{
+		weight: 8,
+		arbitrary: fc.record({
+			do: fc.constant('append'),
+			stream: fc.constantFrom(...STREAMS),
+			size: fc.oneof(fc.nat(3), fc.nat(20)),
+		}),
+	},
 	{weight: 1, arbitrary: fc.record({do: fc.constant('flood'), count: fc.nat(1200)})},
 	{weight: 1, arbitrary: fc.record({do: fc.constant('exit'), exitCode: fc.nat(255)})},
 	{weight: 1, arbitrary: fc.record({do: fc.constant('close')})},
@@ -24,7 +38,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 		arbitrary: fc.record({
 			do: fc.constant('read'),
 			afterSeq: fc.nat(40),
-			maxBytes: fc.option(fc.nat(60), {nil: undefined}),
+			maxBytes: fc.option(fc.oneof(fc.nat(6), fc.nat(60)), {nil: undefined}),
 		}),
 	},
 	{weight: 2, arbitrary: fc.record({do: fc.constant('attach')})},
@@ -98,75 +112,91 @@ function sizeOf(chunks: readonly Chunk[]): number {
 class Pair {
 	readonly log: OutputLog;
 	readonly model: Model;
+	readonly released: Uint8Array[] = [];
 	#cursor: LogCursor | undefined;
 
 	constructor(retention: {bytes: number; chunks: number}) {
-		this.log = new OutputLog(retention);
+		this.log = new OutputLog(retention, bytes => this.released.push(bytes));
 		this.model = new Model(retention);
 	}
 
-	run(next: Step): void {
-		this.#run(next);
-		this.model.settle();
-		expect(this.log.read(0)).toEqual(this.model.read(0, undefined));
-		expect({
-			nextSeq: this.log.nextSeq,
-			retainedBytes: this.log.retainedBytes,
-			totalBytes: this.log.totalBytes,
-			pendingBytes: this.#cursor?.pendingBytes,
-			atEnd: this.#cursor?.atEnd,
-		}).toEqual({
-			nextSeq: this.model.nextSeq,
-			retainedBytes: sizeOf(this.model.chunks(this.model.evictedUpTo)),
-			totalBytes: sizeOf(this.model.chunks(0)),
-			pendingBytes: this.#cursor && sizeOf(this.model.chunks(this.model.delivered!)),
-			atEnd: this.#cursor && this.model.delivered === this.model.events.length,
-		});
+	/** What the log and the model say to it. */
+	run(next: Step): {said: unknown; expected: unknown} {
+		const answers = this.#run(next) ?? [];
+		const {log, model} = this;
+		model.settle();
+		return {
+			said: {
+				answers: answers.map(([said]) => said),
+				retained: log.read(0),
+				nextSeq: log.nextSeq,
+				retainedBytes: log.retainedBytes,
+				totalBytes: log.totalBytes,
+				pendingBytes: this.#cursor?.pendingBytes,
+				atEnd: this.#cursor?.atEnd,
+			},
+			expected: {
+				answers: answers.map(([, expected]) => expected),
+				retained: model.read(0, undefined),
+				nextSeq: model.nextSeq,
+				retainedBytes: sizeOf(model.chunks(model.evictedUpTo)),
+				totalBytes: sizeOf(model.chunks(0)),
+				pendingBytes: this.#cursor && sizeOf(model.chunks(model.delivered!)),
+				atEnd: this.#cursor && model.delivered === model.events.length,
+			},
+		};
 	}
 
-	#run(next: Step): void {
+	/** Pairs of what was said and what was to be expected. */
+	#run(next: Step): [unknown, unknown][] | undefined {
 		const {log, model} = this;
 		const seq = model.nextSeq;
 		switch (next.do) {
 			case 'append':
 				if (!model.closed) this.#append(next.stream, next.size);
-				return;
+				return undefined;
 			case 'flood':
 				for (let index = 0; index < next.count && !model.closed; index++) this.#append('stdout', 1);
-				return;
+				return undefined;
 			case 'exit':
-				if (model.exited) return;
+				if (model.exited) return undefined;
 				log.recordExit(next.exitCode);
 				model.events.push({kind: 'exited', seq, exitCode: next.exitCode});
-				return;
+				return undefined;
 			case 'close':
-				if (!model.exited || model.closed) return;
+				if (!model.exited || model.closed) return undefined;
 				log.recordClose();
 				model.events.push({kind: 'closed', seq});
-				return;
+				return undefined;
 			case 'read':
 				// Counted from the end, so that reads meet the retained part of long logs too.
-				for (const afterSeq of [next.afterSeq, Math.max(0, seq - next.afterSeq)]) {
-					expect(log.read(afterSeq, next.maxBytes)).toEqual(model.read(afterSeq, next.maxBytes));
-				}
-				return;
+				return [next.afterSeq, Math.max(0, seq - next.afterSeq)].map(afterSeq => [
+					log.read(afterSeq, next.maxBytes),
+					model.read(afterSeq, next.maxBytes),
+				]);
 			case 'attach':
 				this.#cursor = log.attach();
 				model.delivered = seq - 1;
-				return;
+				return undefined;
 			case 'next':
-				for (let count = 0; this.#cursor && count < next.count; count++) {
-					const expected = model.events[model.delivered!];
-					expect(this.#cursor.next()).toEqual(expected);
-					if (expected) model.delivered!++;
-				}
-				log.trim();
-				return;
+				return this.#deliver(next.count);
 			case 'detach':
 				log.detach();
 				this.#cursor = undefined;
 				model.delivered = undefined;
+				return undefined;
 		}
+	}
+
+	#deliver(count: number): [unknown, unknown][] {
+		const answers: [unknown, unknown][] = [];
+		while (this.#cursor && answers.length < count) {
+			const expected = this.model.events[this.model.delivered!];
+			answers.push([this.#cursor.next(), expected]);
+			if (expected) this.model.delivered!++;
+		}
+		this.log.trim();
+		return answers;
 	}
 
 	#append(stream: OutputStream, size: number): void {
@@ -177,16 +207,29 @@ class Pair {
 	}
 }
 
-describe('numbering, retention, pages and delivery', () => {
+describe('numbering, retention, pages, delivery and release of memory', () => {
 	test('are those of a log that keeps everything, whatever happens in whatever order', () => {
 		const retention = fc.record({bytes: fc.nat(80), chunks: fc.integer({min: 1, max: 12})});
 		fc.assert(
 			fc.property(retention, fc.array(step, {maxLength: 60}), (bounds, steps) => {
 				const pair = new Pair(bounds);
-				for (const next of steps) pair.run(next);
+				for (const next of steps) {
+					const {said, expected} = pair.run(next);
+					expect(said).toEqual(expected);
+				}
+				const evicted = pair.model.chunks(0, pair.model.evictedUpTo);
+				expect(pair.released.length).toBe(evicted.length);
+				expect(evicted.every(({bytes}, index) => pair.released[index] === bytes)).toBe(true);
 			}),
 			{numRuns: 250},
 		);
+	});
+
+	test('a page that is full takes not even an empty chunk', () => {
+		const log = new OutputLog({bytes: 100, chunks: 100});
+		for (const size of [2, 3, 0, 1]) log.append('stdout', new Uint8Array(size));
+		const sizes = (maxBytes: number): number[] => log.read(0, maxBytes).chunks.map(({bytes}) => bytes.length);
+		expect([0, 2, 4, 5, 6].map(sizes)).toEqual([[2], [2], [2], [2, 3], [2, 3, 0, 1]]);
 	});
 
 	test('an event that cannot follow is a mistake of the caller', () => {

@@ -42,11 +42,18 @@ class Reading {
 	readonly finished: Promise<void>;
 
 	constructor(log: OutputLog, request: Partial<ReadRequest>) {
-		const answer = readOutput(log, {afterSeq: 0, maxBytes: undefined, waitMs: FOREVER_MS, ...request}, this.scope, page => page);
+		const answer = readOutput(
+			log,
+			{afterSeq: 0, maxBytes: undefined, waitMs: FOREVER_MS, ...request},
+			this.scope,
+			page => page,
+		);
 		if (!(answer instanceof Promise)) this.page = answer;
-		this.finished = Promise.resolve(answer).then(page => {
-			this.page = page;
-		});
+		this.finished = this.#finish(answer);
+	}
+
+	async #finish(answer: Page | Promise<Page>): Promise<void> {
+		this.page = await answer;
 	}
 
 	/** The page if the read is over by now. */
@@ -210,27 +217,32 @@ test('a read ends with the very event at which the loop of the specification ret
 	const happening = fc.constantFrom('output', 'exit', 'close');
 	const request = fc.record({afterSeq: fc.nat(6), maxBytes: fc.option(fc.nat(3), {nil: undefined})});
 	await fc.assert(
-		fc.asyncProperty(fc.array(happening, {maxLength: 8}), fc.nat(8), request, async (events, startAt, {afterSeq, maxBytes}) => {
-			const log = newLog();
-			let reading: Reading | undefined;
-			let expected: Page | undefined;
-			const look = (): void => {
-				if (!reading || expected) return;
-				const page = log.read(afterSeq, maxBytes);
-				const exitIsNews = log.exit !== undefined && afterSeq < page.nextSeq - 1;
-				if (page.chunks.length > 0 || log.closedSeq !== undefined || exitIsNews) expected = page;
-			};
-			for (const [index, event] of [...events, 'nothing'].entries()) {
-				if (index === startAt) reading = new Reading(log, {afterSeq, maxBytes});
-				look();
-				if (event === 'output' && log.closedSeq === undefined) say(log, 'x');
-				if (event === 'exit' && !log.exit) log.recordExit(0);
-				if (event === 'close' && log.exit && log.closedSeq === undefined) log.recordClose();
-				look();
-				await setImmediate();
-				expect(reading?.page).toEqual(expected);
-			}
-			reading?.scope.close();
-		}),
+		fc.asyncProperty(
+			fc.array(happening, {maxLength: 8}),
+			fc.nat(8),
+			request,
+			async (events, startAt, {afterSeq, maxBytes}) => {
+				const log = newLog();
+				let reading: Reading | undefined;
+				let expected: Page | undefined;
+				const look = (): void => {
+					if (!reading || expected) return;
+					const page = log.read(afterSeq, maxBytes);
+					const exitIsNews = log.exit !== undefined && afterSeq < page.nextSeq - 1;
+					if (page.chunks.length > 0 || log.closedSeq !== undefined || exitIsNews) expected = page;
+				};
+				for (const [index, event] of [...events, 'nothing'].entries()) {
+					if (index === startAt) reading = new Reading(log, {afterSeq, maxBytes});
+					look();
+					if (event === 'output' && log.closedSeq === undefined) say(log, 'x');
+					if (event === 'exit' && !log.exit) log.recordExit(0);
+					if (event === 'close' && log.exit && log.closedSeq === undefined) log.recordClose();
+					look();
+					await setImmediate();
+					expect(reading?.page).toEqual(expected);
+				}
+				reading?.scope.close();
+			},
+		),
 	);
 });

@@ -1,21 +1,22 @@
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import {expect, test} from 'vitest';
 import {decode} from '../../src/protocol/decode.js';
 import {INVALID_PARAMS, RpcError} from '../../src/protocol/error-codes.js';
 import {METHODS, type MethodName, type Params} from '../../src/protocol/methods.js';
 
 function params<M extends MethodName>(method: M, input: unknown): Params<M> {
-	return decode(METHODS[method].params, input) as Params<M>;
+	return decode(METHODS[method].params, input);
 }
 
-function refusal(method: MethodName, input: unknown): string {
+/** The words of the -32602; undefined if there is none. Any other failure is one of the test. */
+function refusal(method: MethodName, input: unknown): string | undefined {
 	try {
 		params(method, input);
+		return undefined;
 	} catch (error) {
 		if (error instanceof RpcError && error.code === INVALID_PARAMS) return error.message;
 		throw error;
 	}
-	throw new Error('accepted');
 }
 
 const START = {processId: 'p', argv: ['a'], cwd: 'file:///tmp', env: {}, tty: false};
@@ -39,7 +40,9 @@ test('bytes come out of base64 exactly', () => {
 	fc.assert(
 		fc.property(fc.uint8Array({maxLength: 200}), bytes => {
 			const chunk = Buffer.from(bytes).toString('base64');
-			expect(Buffer.from(params('process/write', {processId: 'p', chunk, writeId: 'w'}).chunk)).toEqual(Buffer.from(bytes));
+			expect(Buffer.from(params('process/write', {processId: 'p', chunk, writeId: 'w'}).chunk)).toEqual(
+				Buffer.from(bytes),
+			);
 		}),
 	);
 });
@@ -77,7 +80,11 @@ test.each<[MethodName, unknown, string]>([
 	['process/start', {...START, cwd: undefined}, 'missing field `cwd`'],
 	['process/start', {...START, env: undefined}, 'missing field `env`'],
 	['process/start', {...START, tty: undefined}, 'missing field `tty`'],
-	['process/start', {...START, envPolicy: {...POLICY, includeOnly: undefined}}, 'missing field `envPolicy.includeOnly`'],
+	[
+		'process/start',
+		{...START, envPolicy: {...POLICY, includeOnly: undefined}},
+		'missing field `envPolicy.includeOnly`',
+	],
 	['process/signal', {processId: 'p'}, 'missing field `signal`'],
 ])('%s without a member: %s', (method, input, message) => {
 	expect(refusal(method, JSON.parse(JSON.stringify(input)))).toBe(message);
@@ -111,12 +118,16 @@ test('an unknown variant is named together with the known ones', () => {
 	expect(refusal('process/start', {...START, envPolicy: {...POLICY, inherit: 'some'}})).toBe(
 		'unknown variant `some`, expected one of `core`, `all`, `none` at `envPolicy.inherit`',
 	);
-	expect(refusal('process/signal', {processId: 'p', signal: 'kill'})).toMatch(/^unknown variant `kill`, expected .*`interrupt`/);
+	expect(refusal('process/signal', {processId: 'p', signal: 'kill'})).toMatch(
+		/^unknown variant `kill`, expected .*`interrupt`/,
+	);
 	expect(refusal('process/signal', {processId: 'p', signal: 'x'.repeat(1000)})).toMatch(/^unknown variant `x{64}`,/);
 });
 
 test('of several things wrong one is reported', () => {
-	expect(refusal('process/start', {processId: 1, argv: 2})).toBe('invalid type: number, expected a string at `processId`');
+	expect(refusal('process/start', {processId: 1, argv: 2})).toBe(
+		'invalid type: number, expected a string at `processId`',
+	);
 });
 
 test.each([undefined, null, {}])('a method without params takes %j', input => {
@@ -137,18 +148,11 @@ test('variables may be called like members of every object', () => {
 	expect(Object.getPrototypeOf(decoded.env)).toBe(Object.prototype);
 });
 
-test('whatever JSON is given as params, a method decodes it or refuses it with -32602', () => {
+test('whatever JSON is given as params, a method decodes it or says in words why not', () => {
 	const names = fc.constantFrom(...(Object.keys(METHODS) as MethodName[]));
 	fc.assert(
 		fc.property(names, fc.jsonValue(), (method, input) => {
-			const {schema} = {schema: METHODS[method].params};
-			try {
-				decode(schema, input);
-			} catch (error) {
-				expect(error).toBeInstanceOf(RpcError);
-				expect((error as RpcError).code).toBe(INVALID_PARAMS);
-				expect((error as RpcError).message).toMatch(/\S/);
-			}
+			expect(refusal(method, input)).not.toBe('');
 		}),
 		{numRuns: 500},
 	);

@@ -76,7 +76,9 @@ test('every method says in one sentence what it does', () => {
 });
 
 test('every request has a result of its own; a notification has none to speak of', () => {
-	const withoutResult = entries.filter(([, {result}]) => 'entries' in result && Object.keys(result.entries).length === 0);
+	const withoutResult = entries.filter(
+		([, {result}]) => 'entries' in result && Object.keys(result.entries).length === 0,
+	);
 	expect(withoutResult.map(([name, {kind}]) => `${kind} ${name}`)).toEqual([
 		'notification initialized',
 		'request process/signal',
@@ -100,10 +102,18 @@ test.each<[MethodName, 'params' | 'result', string]>([
 	['initialize', 'result', '{"sessionId":"66af2bc5-9155-45a3-bb6d-49043ecb2b32"}'],
 	['environment/info', 'result', '{"shell":{"name":"zsh","path":"/bin/zsh"}}'],
 	['environment/status', 'result', '{"status":"ready"}'],
-	['process/start', 'params', '{"processId":"proc-1","argv":["bash","-lc","printf \'ready\\\\n\'"],"cwd":"file:///srv/app","env":{"PATH":"/usr/bin:/bin"},"tty":false,"pipeStdin":false,"arg0":null}'],
+	[
+		'process/start',
+		'params',
+		'{"processId":"proc-1","argv":["bash","-lc","printf \'ready\\\\n\'"],"cwd":"file:///srv/app","env":{"PATH":"/usr/bin:/bin"},"tty":false,"pipeStdin":false,"arg0":null}',
+	],
 	['process/start', 'result', '{"processId":"proc-1","sandboxType":"none"}'],
 	['process/start', 'result', '{"processId":"proc-1"}'],
-	['process/read', 'result', '{"chunks":[{"seq":1,"stream":"stdout","chunk":"cmVhZHkK"}],"nextSeq":2,"exited":false,"exitCode":null,"closed":false,"failure":null,"sandboxDenied":false}'],
+	[
+		'process/read',
+		'result',
+		'{"chunks":[{"seq":1,"stream":"stdout","chunk":"cmVhZHkK"}],"nextSeq":2,"exited":false,"exitCode":null,"closed":false,"failure":null,"sandboxDenied":false}',
+	],
 	['process/write', 'params', '{"processId":"proc-1","chunk":"aGVsbG8K","writeId":"1"}'],
 	['process/write', 'params', '{"processId":"proc-1","chunk":"aGVsbG8K"}'],
 	['process/output', 'params', '{"processId":"proc-1","seq":1,"stream":"stdout","chunk":"cmVhZHkK"}'],

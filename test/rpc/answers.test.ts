@@ -79,7 +79,7 @@ test.each([
 		new TypeError('secret detail'),
 	],
 	['rejects', () => Promise.reject(new TypeError('secret detail')), new TypeError('secret detail')],
-	['rejects with a string', () => Promise.reject('secret detail' as unknown as Error), 'secret detail'],
+	['rejects with a string', () => Promise.reject('secret detail'), 'secret detail'],
 ])('a handler that %s answers `internal error` and is reported', async (_, request, expected) => {
 	const failures: unknown[] = [];
 	const {peer} = linked('server', {request, failed: (error, method) => failures.push([method, error])});

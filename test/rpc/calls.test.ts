@@ -1,5 +1,5 @@
 import {getEventListeners} from 'node:events';
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import {expect, test} from 'vitest';
 import {RpcError} from '../../src/protocol/error-codes.js';
 import {turns} from '../helpers/turns.js';

@@ -1,4 +1,4 @@
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import {expect, test} from 'vitest';
 import {DisconnectedError} from '../../src/rpc/connection.js';
 import {turns} from '../helpers/turns.js';

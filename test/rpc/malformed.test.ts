@@ -40,7 +40,10 @@ test('over a WebSocket the answer names the address of the peer', async () => {
 	const from = `exec-server websocket ${localAddress}:${localPort}`;
 	expect(await peer.ask('[]')).toEqual({
 		id: -1,
-		error: {code: -32600, message: `failed to parse websocket JSON-RPC message from ${from}: expected a JSON-RPC object`},
+		error: {
+			code: -32600,
+			message: `failed to parse websocket JSON-RPC message from ${from}: expected a JSON-RPC object`,
+		},
 	});
 	socket.send(Buffer.from([0x7b, 0xff, 0x7d]));
 	expect(await peer.next()).toEqual({
@@ -65,8 +68,7 @@ test('over stdio the answer says so', async () => {
 		id: -1,
 		error: {
 			code: -32600,
-			message:
-				'failed to parse JSON-RPC message from exec-server stdio: invalid type for `method`, expected a string',
+			message: 'failed to parse JSON-RPC message from exec-server stdio: invalid type for `method`, expected a string',
 		},
 	});
 	expect(await peer.ask({id: 1, method: 'm', params: 'fine'})).toEqual({id: 1, result: 'fine'});

@@ -1,4 +1,4 @@
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import {expect, test} from 'vitest';
 import {JsonParts} from '../../src/protocol/encode.js';
 import {type MemoryTransport, memoryTransportPair} from '../../src/transports/memory.js';
@@ -104,5 +104,6 @@ test('whatever is sent, paused and resumed, the other side gets the same message
 			await rightEnd.untilClosed();
 			expect(rightEnd.texts).toEqual(sent);
 		}),
+		{numRuns: 50},
 	);
 });

@@ -2,7 +2,7 @@ import {expect, test} from 'vitest';
 import {JsonParts} from '../../src/protocol/encode.js';
 import {FRAGMENT_BYTES, MAX_FRAME_BYTES, MAX_MESSAGE_BYTES} from '../../src/protocol/limits.js';
 import {RawPeer} from '../helpers/raw-peer.js';
-import {clientFrame, CONTINUATION, RawWebSocket} from '../helpers/raw-web-socket.js';
+import {CONTINUATION, clientFrame, RawWebSocket} from '../helpers/raw-web-socket.js';
 import {connected, listening} from '../helpers/serving.js';
 
 const MiB = 1024 * 1024;
@@ -44,7 +44,10 @@ test('a frame that is too long is refused as soon as its header is there', async
 
 test('fragments are held against the limit one by one', async () => {
 	const {raw, end} = await linked();
-	raw.send(clientFrame('x', {final: false}), clientFrame(Buffer.alloc(16 * MiB + 1), {opcode: CONTINUATION}).subarray(0, 20));
+	raw.send(
+		clientFrame('x', {final: false}),
+		clientFrame(Buffer.alloc(16 * MiB + 1), {opcode: CONTINUATION}).subarray(0, 20),
+	);
 	expect((await end.untilClosed()).error?.message).toMatch(/size/i);
 });
 
@@ -90,7 +93,7 @@ test.each([
 test('a client of the same library reads a message in fragments as one', async () => {
 	const text = 'x'.repeat(20 * MiB);
 	const url = await listening(transport => {
-		new RawPeer(transport);
+		RawPeer.open(transport);
 		transport.send(text);
 	});
 	const socket = await connected(url);

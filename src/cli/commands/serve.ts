@@ -1,3 +1,4 @@
+import {setTimeout} from 'node:timers/promises';
 import {selectBackend} from '../../processes/select-backend.js';
 import {ExecServer} from '../../server/server.js';
 import type {Logger} from '../../shared/logger.js';
@@ -11,6 +12,8 @@ import type {Settings} from '../settings.js';
 
 /** The native part of the process backend is loaded once the server answers, so that it answers sooner. */
 const WARM_UP_MS = 100;
+/** How long whoever reads our stdout may take for the rest. */
+const GOODBYE_MS = 1000;
 
 /** Serves until a signal or, on stdio, the end of input; settles when every process has ended. */
 export async function serve(settings: Settings): Promise<void> {
@@ -27,7 +30,7 @@ export async function serve(settings: Settings): Promise<void> {
 	endWithTheProgram(server, logger);
 	const asked = askedToEnd(server, logger);
 	const front = await open(address, settings, server, logger);
-	setTimeout(selectBackend, WARM_UP_MS).unref();
+	void setTimeout(WARM_UP_MS, undefined, {ref: false}).then(selectBackend);
 	keepMemorySmall(logger);
 	const reason = await Promise.race([asked, front.over]);
 	logger.info('shutting down', {reason});
@@ -44,7 +47,10 @@ interface Front {
 async function open(address: ListenAddress, settings: Settings, server: ExecServer, logger: Logger): Promise<Front> {
 	if (address.kind === 'stdio') {
 		const transport = ownStdio();
-		return {over: untilClosed(server, transport), close: async () => {}};
+		return {
+			over: untilClosed(server, transport),
+			close: () => Promise.race([transport.flushed(), setTimeout(GOODBYE_MS)]),
+		};
 	}
 	const listener = await listen({
 		host: address.host,

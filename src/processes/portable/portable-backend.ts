@@ -8,7 +8,7 @@ import {LongarmError} from '../../shared/errors.js';
 import type {Backend, Child, ChildEvents, SpawnRequest} from '../backend.js';
 import type {OutputStream} from '../output-log.js';
 import {OutputReader} from '../output-reader.js';
-import {signalGroup} from '../signal-group.js';
+import {signalGroup, signalProcess} from '../signal-group.js';
 import {spawnFailure} from '../spawn-failure.js';
 import {pipeWriter, terminalWriter} from '../stdin-writers.js';
 
@@ -122,7 +122,10 @@ function spawnPty(request: SpawnRequest, size: {columns: number; rows: number}, 
 		pause: () => reader.pause(),
 		resume: () => reader.resume(),
 		finish: () => reader.finish(),
-		signal: name => signalGroup(pid, name),
+		signal: name => {
+			// A fork returns before the child has made itself the leader of a group: until then it is there alone.
+			if (!signalGroup(pid, name)) signalProcess(pid, name);
+		},
 	};
 }
 
@@ -156,26 +159,34 @@ function loadBinding(): {binding: PtyBinding; helper: string} {
 /** Output of a stream that Node reads for us. */
 class StreamOutput {
 	readonly #stream: Readable;
-	#finishing = false;
+	#state: 'flowing' | 'paused' | 'finishing' = 'flowing';
 
 	constructor(stream: Readable, name: OutputStream, events: ChildEvents) {
 		this.#stream = stream;
 		stream.on('data', (bytes: Buffer) => events.output(name, bytes));
 		stream.on('error', () => stream.destroy());
 		stream.once('close', () => events.ended(name));
+		// Node resumes the streams of a child that exits, whoever paused them.
+		stream.on('resume', () => {
+			if (this.#state === 'paused') stream.pause();
+		});
 	}
 
 	pause(): void {
-		if (!this.#finishing) this.#stream.pause();
+		if (this.#state !== 'flowing') return;
+		this.#state = 'paused';
+		this.#stream.pause();
 	}
 
 	resume(): void {
+		if (this.#state !== 'paused') return;
+		this.#state = 'flowing';
 		this.#stream.resume();
 	}
 
 	/** One turn of the event loop takes what the kernel holds, and nothing stops it any more. */
 	finish(): void {
-		this.#finishing = true;
+		this.#state = 'finishing';
 		this.#stream.resume();
 		setImmediate(() => setImmediate(() => this.#stream.destroy()));
 	}

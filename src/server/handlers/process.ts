@@ -11,6 +11,8 @@ import {encodeBase64} from '../../shared/base64.js';
 import {LongarmError} from '../../shared/errors.js';
 import type {ClientConnection} from '../client-connection.js';
 
+const ACCEPTED = {status: 'accepted'} as const;
+
 export const processHandlers = {
 	'process/start': async (params, {session}) => {
 		const {processId} = params;
@@ -18,27 +20,28 @@ export const processHandlers = {
 		return {processId, sandboxType: 'none'};
 	},
 
-	'process/read': async ({processId, afterSeq, maxBytes, waitMs}, {session, scope}) => {
-		const process = await started(session.processes.find(processId));
-		if (!process) throw unknownProcess(processId);
-		const request = {afterSeq, maxBytes: maxBytes ?? undefined, waitMs};
-		return await readOutput(process.log, request, scope, page => encodePage(process, page));
-	},
+	'process/read': ({processId, afterSeq, maxBytes, waitMs}, {session, scope}) =>
+		whenStarted(session.processes.find(processId), process => {
+			if (!process) throw unknownProcess(processId);
+			const request = {afterSeq, maxBytes: maxBytes ?? undefined, waitMs};
+			return readOutput(process.log, request, scope, page => encodePage(process, page));
+		}),
 
-	'process/write': async ({processId, chunk, writeId}, {session}) => {
+	'process/write': ({processId, chunk, writeId}, {session}) => {
 		if (writeId === '') throw new RpcError(INVALID_PARAMS, 'writeId must not be empty');
-		const process = await started(session.processes.find(processId));
-		if (!process) return {status: 'unknownProcess'};
-		if (!process.hasStdin) return {status: 'stdinClosed'};
-		await process.write(chunk, writeId);
-		return {status: 'accepted'};
+		return whenStarted(session.processes.find(processId), process => {
+			if (!process) return {status: 'unknownProcess'};
+			if (!process.hasStdin) return {status: 'stdinClosed'};
+			const queued = process.write(chunk, writeId);
+			return queued instanceof Promise ? queued.then(() => ACCEPTED) : ACCEPTED;
+		});
 	},
 
-	'process/signal': async ({processId}, {session}) => {
-		const process = await started(session.processes.find(processId));
-		process?.signal('SIGINT');
-		return {};
-	},
+	'process/signal': ({processId}, {session}) =>
+		whenStarted(session.processes.find(processId), process => {
+			process?.signal('SIGINT');
+			return {};
+		}),
 
 	'process/terminate': ({processId}, {session}) => {
 		return {running: session.processes.find(processId)?.terminate() ?? false};
@@ -79,14 +82,18 @@ function refuseUnsupported({sandbox, networkProxy}: Params<'process/start'>): vo
 	}
 }
 
-/** A request that arrives behind a start that has not had its turn yet waits for it; a start that failed left nothing. */
-function started(
+/**
+ * Uses a process at once, in the order of arrival, or, behind a start that has not had its turn yet, after that; a
+ * start that failed left nothing.
+ */
+function whenStarted<T>(
 	process: ManagedProcess | undefined,
-): ManagedProcess | undefined | Promise<ManagedProcess | undefined> {
-	if (process?.state.kind !== 'starting') return process;
+	use: (process: ManagedProcess | undefined) => T | Promise<T>,
+): T | Promise<T> {
+	if (process?.state.kind !== 'starting') return use(process);
 	return process.started.then(
-		() => process,
-		() => undefined,
+		() => use(process),
+		() => use(undefined),
 	);
 }
 

@@ -38,6 +38,8 @@ export async function listen(options: ListenOptions): Promise<Listener> {
 		perMessageDeflate: false,
 		maxPayload: MAX_MESSAGE_BYTES,
 		clientTracking: true,
+		// There is no subprotocol; left alone, the library picks whatever the client offers first.
+		handleProtocols: () => false,
 	});
 	server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
 		socket.on('error', () => socket.destroy());

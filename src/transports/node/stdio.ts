@@ -45,7 +45,7 @@ export class StdioTransport implements Transport {
 	}
 
 	send(frame: Frame): void {
-		if (this.#closed) return;
+		if (this.#closed || this.#output.writableEnded) return;
 		this.#cork();
 		this.#output.write(typeof frame === 'string' ? frame : partsToBuffer(frame));
 		this.#output.write('\n');
@@ -66,6 +66,13 @@ export class StdioTransport implements Transport {
 
 	destroy(): void {
 		this.#end();
+	}
+
+	/** Ends the output, which outlives the input; settles when all of it was taken, or nobody is there to take it. */
+	flushed(): Promise<void> {
+		return new Promise(resolve => {
+			this.#output.end(() => resolve());
+		});
 	}
 
 	#line(line: Buffer): void {

@@ -41,6 +41,8 @@ export class WebSocketTransport implements Transport {
 		limitFrames(webSocket);
 		let failure: Error | undefined;
 		webSocket.on('message', (data, isBinary) => {
+			// The library goes on with the packet it is reading although we have hung up.
+			if (webSocket.readyState !== webSocket.OPEN) return;
 			const bytes = data as Exclude<RawData, ArrayBuffer | Buffer[]>;
 			// The library has checked text messages already.
 			if (isBinary && !isUtf8(bytes)) events.unreadable('invalid UTF-8');

@@ -1,0 +1,109 @@
+import {readFileSync, writeFileSync} from 'node:fs';
+import {join} from 'node:path';
+import {expect, test} from 'vitest';
+import {SETTINGS, variableOf} from '../../src/cli/settings.js';
+import {VERSION} from '../../src/server/version.js';
+import {Command, run} from '../helpers/command.js';
+import {scratchDirectory} from '../helpers/scratch.js';
+
+const SEE_SETTINGS = 'hint: See longarm serve --help for every setting, its unit and its default.\n';
+
+test('the version is that of the package, everywhere', async () => {
+	const text = readFileSync(new URL('../../package.json', import.meta.url), 'utf8');
+	const {version} = JSON.parse(text) as {version: string};
+	expect(VERSION).toBe(version);
+	for (const flag of ['--version', '-V']) {
+		expect(await run([flag])).toEqual({code: 0, signal: null, stdout: `${version}\n`, stderr: ''});
+	}
+});
+
+test.each([['--help'], ['-h'], ['help']])('%s shows the commands', async flag => {
+	const {code, stdout, stderr} = await run([flag]);
+	expect([code, stderr]).toEqual([0, '']);
+	expect(stdout).toMatch(/^Usage: longarm /);
+	expect(stdout).toContain('serve');
+});
+
+test.each([[['serve', '--help']], [['help', 'serve']]])('%j shows every setting with its default', async args => {
+	const {code, stdout, stderr} = await run(args);
+	expect([code, stderr]).toEqual([0, '']);
+	for (const [name, {kind, fallback, help}] of Object.entries(SETTINGS)) {
+		const shown = (kind.format as (value: unknown) => string)(fallback);
+		expect(stdout).toMatch(new RegExp(`--${name}\\b`));
+		expect(stdout).toContain(`${help} (default: ${shown})`);
+	}
+	expect(stdout).toContain('--config <FILE>');
+	expect(stdout).toContain(variableOf('config'));
+});
+
+test.each<[string[], string]>([
+	[[], 'error: no command given; see longarm --help\n'],
+	[['no-such'], "error: unknown command 'no-such'; see longarm --help\n"],
+	[['server'], "error: unknown command 'server' (Did you mean serve?); see longarm --help\n"],
+	[['--no-such'], "error: unknown option '--no-such'; see longarm --help\n"],
+	[['serve', '--no-such'], "error: unknown option '--no-such'; see longarm --help\n"],
+	[['serve', '--listen'], "error: option '--listen <URL>' argument missing; see longarm --help\n"],
+	[['serve', 'extra'], "error: too many arguments for 'serve'. Expected 0 arguments but got 1.; see longarm --help\n"],
+	[
+		['serve', '--listen', 'http://127.0.0.1:80'],
+		`error: unsupported --listen URL \`http://127.0.0.1:80\`; expected \`ws://IP:PORT\` or \`stdio\`\n${SEE_SETTINGS}`,
+	],
+	[
+		['serve', '--listen', 'ws://localhost:0'],
+		`error: invalid websocket --listen URL \`ws://localhost:0\`; expected \`ws://IP:PORT\`\n${SEE_SETTINGS}`,
+	],
+	[
+		['serve', '--listen', 'ws://127.0.0.1'],
+		`error: invalid websocket --listen URL \`ws://127.0.0.1\`; expected \`ws://IP:PORT\`\n${SEE_SETTINGS}`,
+	],
+	[
+		['serve', '--listen', 'ws://0.0.0.0:0'],
+		'error: refusing to listen on 0.0.0.0: without authentication anybody who reaches it can run programs here\n' +
+			'hint: Use a loopback address such as ws://127.0.0.1:0.\n',
+	],
+	[
+		['serve', '--listen', 'ws://[::]:0'],
+		'error: refusing to listen on ::: without authentication anybody who reaches it can run programs here\n' +
+			'hint: Use a loopback address such as ws://127.0.0.1:0.\n',
+	],
+	[
+		['serve', '--retain-bytes', 'lots'],
+		`error: --retain-bytes: expected a size such as 1048576, 512KiB or 8MiB, got \`lots\`\n${SEE_SETTINGS}`,
+	],
+	[
+		['serve', '--log-level', 'loud'],
+		`error: --log-level: expected one of debug, info, warn, error, silent, got \`loud\`\n${SEE_SETTINGS}`,
+	],
+])('longarm %j is misused: one line says how, and the exit code is 2', async (args, stderr) => {
+	expect(await run(args)).toEqual({code: 2, signal: null, stdout: '', stderr});
+});
+
+test('a bad variable and a bad settings file are named', async () => {
+	const file = join(scratchDirectory(), 'settings.toml');
+	expect(await run(['serve'], {LONGARM_RETAIN_CHUNKS: '-1'})).toEqual({
+		code: 2,
+		signal: null,
+		stdout: '',
+		stderr: `error: LONGARM_RETAIN_CHUNKS: expected a positive whole number, got \`-1\`\n${SEE_SETTINGS}`,
+	});
+	writeFileSync(file, 'listen = "ws://127.0.0.1:0"\nretain_bytes = = 1\n');
+	const broken = await run(['serve', '--config', file]);
+	expect([broken.code, broken.stdout]).toEqual([2, '']);
+	expect(broken.stderr).toMatch(/^error: cannot read settings from (.*):2:16: \S.*\nhint: .*\n$/);
+	expect(broken.stderr).toContain(`${file}:2:16`);
+	writeFileSync(file, 'retain-bytes = 1\n');
+	const unknown = await run(['serve'], {LONGARM_CONFIG: file});
+	expect(unknown.code).toBe(2);
+	expect(unknown.stderr).toMatch(/^error: .*: unknown setting `retain-bytes`; known are listen, .*\nhint: .*\n$/);
+	const missing = await run(['serve', '--config', '/no/such']);
+	expect(missing.code).toBe(2);
+	expect(missing.stderr).toMatch(/^error: cannot read settings from \/no\/such: ENOENT.*\nhint: .*\n$/);
+});
+
+test('a port that is taken is a failure of its own', async () => {
+	const first = new Command(['serve', '--log-level', 'silent']);
+	const url = await first.url();
+	const second = await run(['serve', '--listen', url]);
+	expect([second.code, second.stdout]).toEqual([1, '']);
+	expect(second.stderr).toMatch(/^error: listen EADDRINUSE: .*\n$/);
+});

@@ -1,0 +1,48 @@
+import {readFileSync} from 'node:fs';
+import {expect, test} from 'vitest';
+import {SETTINGS} from '../src/cli/settings.js';
+import {METHODS} from '../src/protocol/methods.js';
+import {createHandlers} from '../src/server/handlers/index.js';
+import {ERRORS} from '../src/shared/errors.js';
+
+interface Renderers {
+	readonly renderProtocol: (methods: typeof METHODS, served: ReadonlySet<string>) => string;
+	readonly renderSettings: (settings: typeof SETTINGS) => string;
+	readonly renderErrors: (errors: typeof ERRORS) => string;
+}
+
+/** The scripts are plain JavaScript and have no types. */
+async function script(name: string): Promise<Renderers> {
+	return (await import(new URL(`../scripts/${name}`, import.meta.url).href)) as Renderers;
+}
+
+function page(name: string): string {
+	return readFileSync(new URL(`../docs/${name}`, import.meta.url), 'utf8');
+}
+
+const {renderProtocol} = await script('render-protocol.mjs');
+const {renderSettings, renderErrors} = await script('render-tables.mjs');
+const served = new Set(Object.keys(createHandlers({shell: {name: 'sh', path: '/bin/sh'}})));
+
+test('docs/protocol.md is what `npm run docs` makes of the table of methods', () => {
+	expect(page('protocol.md')).toBe(renderProtocol(METHODS, served));
+	for (const name of Object.keys(METHODS)) expect(page('protocol.md')).toContain(`\n## ${name}\n`);
+});
+
+test('docs/protocol.md says of everything a client sends whether it is served', () => {
+	const rows = [...page('protocol.md').matchAll(/^\| \[`(.+?)`\].*\| (yes|not yet) \|$/gm)];
+	const fromClients = Object.entries(METHODS).filter(([, {from}]) => from === 'client');
+	expect(rows.map(([, name]) => name)).toEqual(fromClients.map(([name]) => name));
+	const yes = rows.filter(([, , answer]) => answer === 'yes').map(([, name]) => name);
+	expect(new Set(yes)).toEqual(new Set([...served, 'initialized']));
+});
+
+test('docs/settings.md is what `npm run docs` makes of the settings', () => {
+	expect(page('settings.md')).toBe(renderSettings(SETTINGS));
+	for (const name of Object.keys(SETTINGS)) expect(page('settings.md')).toContain(`| \`--${name}`);
+});
+
+test('docs/errors.md is what `npm run docs` makes of the errors', () => {
+	expect(page('errors.md')).toBe(renderErrors(ERRORS));
+	for (const code of Object.keys(ERRORS)) expect(page('errors.md')).toContain(`| \`${code}\` |`);
+});

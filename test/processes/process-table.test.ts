@@ -1,0 +1,315 @@
+import {setTimeout} from 'node:timers/promises';
+import {describe, expect, onTestFinished, test} from 'vitest';
+import type {Backend} from '../../src/processes/backend.js';
+import type {ManagedProcess} from '../../src/processes/managed-process.js';
+import {ProcessTable, type ProcessTableOptions} from '../../src/processes/process-table.js';
+import type {StartRequest} from '../../src/processes/start.js';
+import {StartQueue} from '../../src/processes/start-queue.js';
+import {posixBackend} from '../helpers/children.js';
+import {turns} from '../helpers/turns.js';
+
+const backend = posixBackend();
+
+/** A table with what it told of, and a way to wait for more. */
+class Watched {
+	readonly starts = new StartQueue();
+	readonly added: string[] = [];
+	readonly table: ProcessTable;
+	readonly #watchers = new Set<() => void>();
+
+	constructor(options: Partial<ProcessTableOptions> = {}) {
+		this.table = new ProcessTable({
+			backend: () => backend,
+			starts: this.starts,
+			retention: {bytes: 10_000, chunks: 100},
+			retainClosedMs: 60_000,
+			variables: {},
+			added: ({id, log}) => this.added.push(`${id} at ${log.nextSeq}`),
+			changed: () => {
+				for (const look of this.#watchers) look();
+			},
+			...options,
+		});
+		onTestFinished(() => {
+			this.table.end('force');
+			this.table.dispose();
+		});
+	}
+
+	/** Looks at once and whenever some process of the table has news. */
+	until(probe: () => boolean): Promise<void> {
+		return new Promise(resolve => {
+			const look = (): void => {
+				if (!probe()) return;
+				this.#watchers.delete(look);
+				resolve();
+			};
+			this.#watchers.add(look);
+			look();
+		});
+	}
+
+	closed(process: ManagedProcess): Promise<void> {
+		return this.until(() => process.state.kind === 'closed');
+	}
+
+	shows(process: ManagedProcess, text: string): Promise<void> {
+		return this.until(() => textOf(process).includes(text));
+	}
+
+	/** The process has exited and a descendant, whose pid it told, holds its output. */
+	async leavesSurvivor(process: ManagedProcess): Promise<void> {
+		await this.until(() => process.state.kind === 'exited');
+		const pid = Number(textOf(process));
+		onTestFinished(() => void globalThis.process.kill(pid, 'SIGKILL'));
+	}
+
+	sh(id: string, script: string, changes: Partial<StartRequest> = {}): Promise<ManagedProcess> {
+		return this.table.start(id, {
+			argv: ['/bin/sh', '-c', script],
+			arg0: undefined,
+			cwd: Buffer.from('/tmp'),
+			env: {PATH: '/usr/bin:/bin'},
+			environmentPolicy: undefined,
+			tty: false,
+			pipeStdin: false,
+			...changes,
+		});
+	}
+
+	/** Uses up the time for starts of this turn: the next one has to wait. */
+	spendTurn(): void {
+		this.starts.run({}, () => {
+			const until = performance.now() + 5;
+			while (performance.now() < until);
+		});
+	}
+}
+
+function textOf({log}: ManagedProcess): string {
+	return Buffer.concat(log.read(0).chunks.map(({bytes}) => bytes)).toString();
+}
+
+const exists = (processId: string): object => ({
+	code: 'PROCESS_EXISTS',
+	message: `process ${processId} already exists`,
+	context: {processId},
+});
+
+describe('start', () => {
+	test('adds a process under its id before anything is in its log', async () => {
+		const watched = new Watched();
+		const first = await watched.sh('a', 'echo out');
+		const second = await watched.sh('b', 'true');
+		expect([watched.table.find('a'), watched.table.find('b'), watched.table.find('c')]).toEqual([
+			first,
+			second,
+			undefined,
+		]);
+		expect([...watched.table]).toEqual([first, second]);
+		expect(watched.added).toEqual(['a at 1', 'b at 1']);
+		await watched.closed(first);
+		expect({text: textOf(first), state: first.state}).toEqual({text: 'out\n', state: {kind: 'closed', exitCode: 0}});
+	});
+
+	test('gives the child what the policy makes of the variables of the server', async () => {
+		const watched = new Watched({variables: {GREETING: 'hello', API_KEY: 'secret'}});
+		const environmentPolicy = {
+			inherit: 'all',
+			ignoreDefaultExcludes: false,
+			exclude: [],
+			set: {},
+			includeOnly: [],
+		} as const;
+		const process = await watched.sh('a', 'echo $GREETING $API_KEY', {environmentPolicy});
+		await watched.closed(process);
+		expect(textOf(process)).toBe('hello\n');
+	});
+
+	test('takes the id at once and refuses it to others', async () => {
+		const watched = new Watched();
+		watched.spendTurn();
+		const starting = watched.sh('a', 'exec sleep 1000');
+		expect(watched.table.find('a')?.state.kind).toBe('starting');
+		await expect(watched.sh('a', 'true')).rejects.toMatchObject(exists('a'));
+		await starting;
+		await expect(watched.sh('a', 'true', {argv: ['missing']})).rejects.toMatchObject(exists('a'));
+	});
+
+	test.each([
+		['because of the program', {argv: ['missing']}],
+		['because of the directory', {cwd: Buffer.from('/missing')}],
+	])('that is refused %s leaves the id free', async (_, changes) => {
+		const watched = new Watched();
+		await expect(watched.sh('a', '', changes)).rejects.toMatchObject({
+			code: 'SPAWN_FAILED',
+			context: {error: 'ENOENT'},
+		});
+		expect([...watched.table]).toEqual([]);
+		await watched.closed(await watched.sh('a', 'true'));
+	});
+
+	test('that is cancelled while it waits for its turn spawns nothing and leaves the id free', async () => {
+		const spawned: string[] = [];
+		const counting: Backend = {
+			name: 'counting',
+			spawn(request, events) {
+				spawned.push(request.argv.at(-1)!);
+				return backend.spawn(request, events);
+			},
+		};
+		const watched = new Watched({backend: () => counting});
+		watched.spendTurn();
+		const cancelled = watched.sh('a', 'cancelled');
+		const other = watched.sh('b', 'true');
+		expect(watched.table.find('a')!.terminate()).toBe(true);
+		// Free at once, before anybody has heard of the end of the first.
+		expect(watched.table.find('a')).toBeUndefined();
+		const again = watched.sh('a', 'exit 4');
+		await expect(cancelled).rejects.toMatchObject({code: 'START_CANCELLED', message: 'process a start was cancelled'});
+		await watched.closed(await other);
+		await watched.closed(await again);
+		expect(watched.table.find('a')?.state).toEqual({kind: 'closed', exitCode: 4});
+		expect(spawned).toEqual(['true', 'exit 4']);
+	});
+});
+
+describe('a closed process', () => {
+	test('stays readable and keeps its id until it is evicted', async () => {
+		const watched = new Watched({retainClosedMs: 20});
+		const process = await watched.sh('a', 'echo out');
+		await watched.closed(process);
+		expect(watched.table.find('a')).toBe(process);
+		await expect(watched.sh('a', 'true')).rejects.toMatchObject(exists('a'));
+		await expect.poll(() => watched.table.find('a'), {interval: 5}).toBeUndefined();
+		await watched.closed(await watched.sh('a', 'true'));
+	});
+
+	test('is kept from its close on, not from its exit', async () => {
+		const watched = new Watched({retainClosedMs: 0});
+		const process = await watched.sh('a', 'sleep 1000 & echo $!');
+		await watched.leavesSurvivor(process);
+		// Time enough for an eviction that began at the exit.
+		await setTimeout(5);
+		expect(watched.table.find('a')).toBe(process);
+		process.abandon();
+		await expect.poll(() => watched.table.find('a'), {interval: 5}).toBeUndefined();
+	});
+
+	test('can be kept for longer than any timer', async () => {
+		const watched = new Watched({retainClosedMs: 2 ** 40});
+		const process = await watched.sh('a', 'true');
+		await watched.closed(process);
+		// A timer that overflows fires after 1 ms.
+		await setTimeout(5);
+		expect(watched.table.find('a')).toBe(process);
+	});
+});
+
+/** Whether it has come to pass, as far as it is known. */
+function observe(event: Promise<void>): {come: boolean} {
+	const observed = {come: false};
+	void (async () => {
+		await event;
+		observed.come = true;
+	})();
+	return observed;
+}
+
+describe('quiet', () => {
+	test('is at once when nothing runs', async () => {
+		const observed = observe(new Watched().table.quiet());
+		await turns(1);
+		expect(observed.come).toBe(true);
+	});
+
+	test('comes with the last exit and does not wait for streams that others hold', async () => {
+		const watched = new Watched();
+		const first = await watched.sh('a', 'read line; sleep 1000 & echo $!', {pipeStdin: true});
+		const second = await watched.sh('b', 'read line', {pipeStdin: true});
+		const quiet = watched.table.quiet();
+		const observed = observe(quiet);
+		await first.write(Buffer.from('\n'), undefined);
+		await watched.leavesSurvivor(first);
+		await turns(1);
+		expect(observed.come).toBe(false);
+		await second.write(Buffer.from('\n'), undefined);
+		await quiet;
+		expect([first.state.kind, second.state.kind]).toEqual(['exited', expect.stringMatching(/exited|closed/)]);
+	});
+
+	test('waits for a process that is starting, and comes when the start fails', async () => {
+		const watched = new Watched();
+		watched.spendTurn();
+		const starting = watched.sh('a', 'true', {cwd: Buffer.from('/missing')});
+		const quiet = watched.table.quiet();
+		const observed = observe(quiet);
+		await Promise.resolve();
+		expect(observed.come).toBe(false);
+		await expect(starting).rejects.toMatchObject({code: 'SPAWN_FAILED'});
+		await quiet;
+	});
+});
+
+test('silent comes when the output of every process is over, too', async () => {
+	const watched = new Watched();
+	const process = await watched.sh('a', 'sleep 1000 & echo $!');
+	const silent = watched.table.silent();
+	const observed = observe(silent);
+	await watched.leavesSurvivor(process);
+	await turns(1);
+	expect(observed.come).toBe(false);
+	process.abandon();
+	await silent;
+	expect(process.state.kind).toBe('closed');
+});
+
+describe('end', () => {
+	test('asks with SIGTERM, which a program may answer', async () => {
+		const watched = new Watched();
+		const polite = await watched.sh('a', 'trap "echo bye; exit 5" TERM; sleep 1000 & echo up; wait');
+		const plain = await watched.sh('b', 'echo up; exec sleep 1000');
+		await watched.shows(polite, 'up');
+		await watched.shows(plain, 'up');
+		watched.table.end('ask');
+		await watched.table.quiet();
+		await watched.closed(polite);
+		await watched.closed(plain);
+		expect([polite.state, plain.state, textOf(polite)]).toEqual([
+			{kind: 'closed', exitCode: 5},
+			{kind: 'closed', exitCode: 143},
+			'up\nbye\n',
+		]);
+	});
+
+	test('forces what starts, what runs and what others hold', async () => {
+		const watched = new Watched();
+		const stubborn = await watched.sh('a', 'trap "" TERM; echo up; sleep 1000');
+		const held = await watched.sh('b', 'sleep 1000 & echo $!');
+		await watched.shows(stubborn, 'up');
+		await watched.leavesSurvivor(held);
+		watched.spendTurn();
+		const starting = watched.sh('c', 'true');
+		watched.table.end('force');
+		await expect(starting).rejects.toMatchObject({code: 'START_CANCELLED'});
+		await watched.table.quiet();
+		await watched.closed(stubborn);
+		await watched.closed(held);
+		expect([stubborn.state, held.state]).toEqual([
+			{kind: 'closed', exitCode: 137},
+			{kind: 'closed', exitCode: 0},
+		]);
+	});
+});
+
+test('a disposed table has forgotten everything, and nobody waits for it', async () => {
+	const watched = new Watched();
+	const process = await watched.sh('a', 'exec sleep 1000');
+	const quiet = watched.table.quiet();
+	watched.table.dispose();
+	await quiet;
+	expect([...watched.table]).toEqual([]);
+	process.terminate();
+	await watched.closed(process);
+	expect(watched.table.find('a')).toBeUndefined();
+});

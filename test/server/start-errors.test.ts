@@ -1,0 +1,75 @@
+import {expect, test} from 'vitest';
+import {RpcError} from '../../src/protocol/error-codes.js';
+import {toWire} from '../../src/server/wire-errors.js';
+import {ERRORS, type ErrorCode, LongarmError} from '../../src/shared/errors.js';
+import {execServer} from '../helpers/serving.js';
+import {TestClient} from '../helpers/test-client.js';
+
+const SANDBOX = {permissions: {type: 'disabled'}, windowsSandboxLevel: 'disabled'};
+
+test.each<[string, Record<string, unknown>, number, string]>([
+	['no argv', {argv: []}, -32602, 'argv must not be empty'],
+	['an empty program', {argv: ['']}, -32603, 'missing program for pipe spawn'],
+	['an empty program on a terminal', {argv: [''], tty: true}, -32603, 'missing program for PTY spawn'],
+	['a missing program', {argv: ['/no/such']}, -32603, 'No such file or directory (os error 2)'],
+	['a program that is not in PATH', {argv: ['no-such-program']}, -32603, 'No such file or directory (os error 2)'],
+	['a missing directory', {cwd: 'file:///no/such'}, -32603, 'No such file or directory (os error 2)'],
+	['a directory as program', {argv: ['/tmp']}, -32603, 'Permission denied (os error 13)'],
+	['a NUL in an argument', {argv: ['/bin/true', 'a\0b']}, -32603, 'nul byte found in provided data'],
+	['a NUL in a variable', {env: {A: 'a\0b'}}, -32603, 'data provided contains a nul byte'],
+	[
+		'a directory of Windows',
+		{cwd: 'file:///C:/x'},
+		-32602,
+		"cwd URI `file:///C:/x` is not valid on this exec-server host: 'file:///C:/x' is invalid on 'linux'",
+	],
+	['a network proxy', {networkProxy: {}}, -32602, 'network proxies are not supported by this executor'],
+])('%s is refused and leaves the id free', async (_, params, code, message) => {
+	const client = await TestClient.overMemory(execServer()).initialize();
+	const error = await client.start('p', ['/bin/true'], params).catch((reason: unknown) => reason);
+	expect(error).toMatchObject({code, message, data: undefined});
+	await client.sh('p', 'exit 4');
+	expect((await client.done('p')).exitCode).toBe(4);
+});
+
+test('a sandbox that cannot be enforced is refused, never left out', async () => {
+	const client = await TestClient.overMemory(execServer()).initialize();
+	await expect(client.sh('p', 'true', {sandbox: SANDBOX})).rejects.toMatchObject({
+		code: -32602,
+		message: 'sandbox intent cannot be enforced on this executor',
+	});
+	expect(await client.sh('p', 'true', {sandbox: null})).toEqual({processId: 'p', sandboxType: 'none'});
+});
+
+test('a directory is checked before the id, the id before the program', async () => {
+	const client = await TestClient.overMemory(execServer()).initialize();
+	await client.sh('p', 'true');
+	await expect(client.sh('p', 'true', {cwd: 'file:///C:/x'})).rejects.toMatchObject({code: -32602});
+	await expect(client.start('p', ['/no/such'])).rejects.toMatchObject({
+		code: -32600,
+		message: 'process p already exists',
+	});
+});
+
+test('every failure travels under a code of the protocol; only those the peers do not know carry details', () => {
+	const travelling = (Object.keys(ERRORS) as ErrorCode[]).map(code => {
+		const error = toWire(new LongarmError(code, {message: 'what happened', context: {a: 1}})) as RpcError;
+		expect(error).toBeInstanceOf(RpcError);
+		expect(error.message).toBe('what happened');
+		return [code, error.code, error.data !== undefined];
+	});
+	expect(travelling).toEqual([
+		['PROCESS_EXISTS', -32600, false],
+		['PROCESS_UNKNOWN', -32600, false],
+		['START_CANCELLED', -32600, false],
+		['SPAWN_FAILED', -32603, false],
+		['STDIN_FAILED', -32603, false],
+		['STDIN_BACKLOG_FULL', -32603, true],
+		['NOT_SUPPORTED', -32602, false],
+		['SETTING_INVALID', -32603, false],
+		['LISTEN_REFUSED', -32603, false],
+		['SHUTTING_DOWN', -32603, true],
+	]);
+	const other = new Error('not ours');
+	expect(toWire(other)).toBe(other);
+});

@@ -1,0 +1,19 @@
+import {expect, test} from 'vitest';
+import {BlockPool} from '../../src/shared/node/block-pool.js';
+
+test('a block that was given back is taken again, and never by two at once', () => {
+	const pool = new BlockPool(100, 8);
+	const [first, second] = [pool.take(), pool.take()];
+	expect([first.length, second.length, first === second]).toEqual([100, 100, false]);
+	pool.give(first);
+	expect(pool.take()).toBe(first);
+	expect([first, second]).not.toContain(pool.take());
+});
+
+test('no more than the most unused blocks are kept', () => {
+	const pool = new BlockPool(10, 2);
+	const given = [pool.take(), pool.take(), pool.take()];
+	for (const block of given) pool.give(block);
+	const taken = [pool.take(), pool.take(), pool.take()];
+	expect(taken.filter(block => given.includes(block)).length).toBe(2);
+});

@@ -1,0 +1,194 @@
+import {connect} from 'node:net';
+import {expect, onTestFinished, test} from 'vitest';
+import {WebSocket} from 'ws';
+import {LongarmError} from '../../src/shared/errors.js';
+import {type Listener, type ListenOptions, listen} from '../../src/transports/node/listener.js';
+import type {Transport} from '../../src/transports/transport.js';
+import {RawPeer} from '../helpers/raw-peer.js';
+import {below, connected, listening} from '../helpers/serving.js';
+
+const UPGRADE = {
+	Connection: 'Upgrade',
+	Upgrade: 'websocket',
+	'Sec-WebSocket-Version': '13',
+	'Sec-WebSocket-Key': 'AAAAAAAAAAAAAAAAAAAAAA==',
+};
+
+/** Sends a request as written and returns everything the server answers before it hangs up. */
+async function answer(url: string, line: string, headers: Record<string, string>): Promise<string> {
+	const {hostname, port} = new URL(url);
+	const socket = connect({host: hostname, port: Number(port)});
+	onTestFinished(() => void socket.destroy());
+	const lines = Object.entries({Host: hostname, ...headers}).map(([name, value]) => `${name}: ${value}\r\n`);
+	socket.write(`${line} HTTP/1.1\r\n${lines.join('')}\r\n`);
+	let text = '';
+	for await (const data of socket) text += String(data);
+	return text;
+}
+
+/** The status and the body. */
+async function request(url: string, line: string, headers: Record<string, string> = {}): Promise<[number, string]> {
+	const text = await answer(url, line, {Connection: 'close', ...headers});
+	const [head = '', body = ''] = text.split('\r\n\r\n');
+	return [Number(/^HTTP\/1\.1 (\d+) \S/.exec(head)?.[1]), body];
+}
+
+test.each<[string, Record<string, string>, number]>([
+	['GET /readyz', {}, 200],
+	['HEAD /readyz', {}, 200],
+	['GET /readyz?probe=1', {}, 200],
+	['POST /readyz', {}, 405],
+	['DELETE /readyz', {}, 405],
+	['GET /', {}, 400],
+	['GET /?query', {}, 400],
+	['HEAD /', {}, 405],
+	['POST /', {}, 405],
+	['PUT /', {'Content-Length': '0'}, 405],
+	['GET /other', {}, 404],
+	['POST /other', {}, 404],
+	['GET /readyz/', {}, 404],
+	['GET //', {}, 404],
+	['GET /other', UPGRADE, 404],
+	['GET /readyz', UPGRADE, 200],
+	['POST /', UPGRADE, 405],
+	['GET /', {...UPGRADE, Upgrade: 'h2c'}, 400],
+	['GET /', {...UPGRADE, 'Sec-WebSocket-Key': 'short'}, 400],
+])('%s with %j is answered with %i and no connection', async (line, headers, status) => {
+	const accepted: Transport[] = [];
+	const url = await listening(transport => accepted.push(transport));
+	expect((await request(url, line, headers))[0]).toBe(status);
+	expect(accepted).toEqual([]);
+});
+
+test.each(['https://example.com', 'null', '', 'http://127.0.0.1'])(
+	'a request that names the origin %j is refused before anything else',
+	async origin => {
+		const accepted: Transport[] = [];
+		const url = await listening(transport => accepted.push(transport));
+		const answers = await Promise.all(
+			['GET /readyz', 'POST /readyz', 'GET /', 'POST /', 'GET /other'].map(line =>
+				request(url, line, {Origin: origin}),
+			),
+		);
+		expect(answers).toEqual(Array.from({length: 5}, () => [403, '']));
+		expect(await request(url, 'GET /', {...UPGRADE, Origin: origin})).toEqual([403, '']);
+		expect(accepted).toEqual([]);
+	},
+);
+
+test('answers have no body', async () => {
+	const url = await listening(() => {});
+	for (const line of ['GET /readyz', 'GET /', 'GET /other', 'POST /']) {
+		expect((await request(url, line))[1]).toBe('');
+	}
+});
+
+test.each(['/', '/?a=b', '/?'])(
+	'an upgrade on %s is accepted, without compression and without a subprotocol',
+	async path => {
+		const url = await listening(transport => {
+			RawPeer.open(transport);
+			transport.send('hello');
+		});
+		const socket = new WebSocket(`${url}${path}`, ['one', 'two'], {perMessageDeflate: true});
+		onTestFinished(() => socket.terminate());
+		const opened = await new Promise<Record<string, unknown>>((resolve, reject) => {
+			socket.once('upgrade', response => resolve(response.headers));
+			socket.once('error', reject);
+		}).catch(() => undefined);
+		expect(opened).toMatchObject({upgrade: 'websocket'});
+		expect(opened).not.toHaveProperty('sec-websocket-extensions');
+		expect(opened).not.toHaveProperty('sec-websocket-protocol');
+	},
+);
+
+function refused(options: Partial<ListenOptions>): Promise<unknown> {
+	return listen({host: '127.0.0.1', port: 0, accept: () => {}, ...options}).catch((error: unknown) => error);
+}
+
+test.each(['0.0.0.0', '::', '192.0.2.7', 'fd00::2', '::ffff:0.0.0.0', '128.0.0.1', 'localhost', ''])(
+	'%j is not listened on: it reaches beyond this machine, or may',
+	async host => {
+		const error = await refused({host});
+		expect(error).toBeInstanceOf(LongarmError);
+		expect(error).toMatchObject({
+			code: 'LISTEN_REFUSED',
+			message: `refusing to listen on ${host}: without authentication anybody who reaches it can run programs here`,
+			context: {host},
+		});
+	},
+);
+
+async function listener(options: Partial<ListenOptions> = {}): Promise<Listener> {
+	const opened = await listen({
+		host: '127.0.0.1',
+		port: 0,
+		accept: transport => void RawPeer.open(transport),
+		...options,
+	});
+	onTestFinished(() => opened.close());
+	return opened;
+}
+
+test.each([
+	['127.0.0.1', /^ws:\/\/127\.0\.0\.1:\d+$/],
+	['127.8.7.6', /^ws:\/\/127\.8\.7\.6:\d+$/],
+	['::1', /^ws:\/\/\[::1\]:\d+$/],
+])('%s is loopback, and the URL tells the real port', async (host, pattern) => {
+	const {url} = await listener({host});
+	expect(url).toMatch(pattern);
+	expect(new URL(url).port).not.toBe('0');
+	await connected(url);
+});
+
+test('the network has to be allowed explicitly, which leaves loopback as it was', async () => {
+	const {url} = await listener({dangerouslyAllowNetwork: true});
+	await connected(url);
+	// An address of nobody: what stops it now is the operating system.
+	expect(await refused({host: '192.0.2.77', dangerouslyAllowNetwork: true})).toMatchObject({code: 'EADDRNOTAVAIL'});
+});
+
+test('a peer on IPv6 is named with brackets', async () => {
+	let accepted!: Transport;
+	const {url} = await listener({
+		host: '::1',
+		accept: transport => {
+			accepted = transport;
+			RawPeer.open(transport);
+		},
+	});
+	const {localPort} = below(await connected(url));
+	expect(accepted.peer).toBe(`websocket [::1]:${localPort}`);
+});
+
+test('a port that is taken is an error', async () => {
+	const {url} = await listener();
+	expect(await refused({port: Number(new URL(url).port)})).toMatchObject({code: 'EADDRINUSE'});
+});
+
+test('closing ends open connections, idle and unread ones alike, and takes no more', async () => {
+	const ends: RawPeer[] = [];
+	const opened = await listener({accept: transport => ends.push(new RawPeer(transport))});
+	const {url} = opened;
+	const [reading, stuck] = [await connected(url), await connected(url)];
+	below(stuck).pause();
+	for (let count = 0; count < 16; count++) ends[1]!.transport.send('x'.repeat(1_000_000));
+	const gone = new Promise(resolve => reading.once('close', resolve));
+	await opened.close();
+	expect(await gone).toBe(1001);
+	for (const end of ends) await end.untilClosed();
+	await expect(connected(url)).rejects.toThrow('ECONNREFUSED');
+});
+
+test('closing does not wait for a request that never ends', async () => {
+	const opened = await listener();
+	const {hostname, port} = new URL(opened.url);
+	const socket = connect({host: hostname, port: Number(port)});
+	onTestFinished(() => void socket.destroy());
+	socket.on('error', () => {});
+	await new Promise(resolve => socket.once('connect', resolve));
+	socket.write('GET /readyz HTTP/1.1\r\nHost: x\r\n');
+	const gone = new Promise(resolve => socket.once('close', resolve));
+	await opened.close();
+	expect(await gone).toBeTypeOf('boolean');
+});
