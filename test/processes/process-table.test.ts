@@ -267,7 +267,7 @@ test('silent comes when the output of every process is over, too', async () => {
 describe('end', () => {
 	test('asks with SIGTERM, which a program may answer', async () => {
 		const watched = new Watched();
-		const polite = await watched.sh('a', 'trap "echo bye; exit 5" TERM; sleep 1000 & echo up; wait');
+		const polite = await watched.sh('a', 'trap "echo bye; exit 5" TERM; echo up; while :; do sleep 0.05; done');
 		const plain = await watched.sh('b', 'echo up; exec sleep 1000');
 		await watched.shows(polite, 'up');
 		await watched.shows(plain, 'up');
