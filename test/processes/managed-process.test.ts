@@ -50,18 +50,6 @@ describeEachBackend(backend => {
 			]);
 		});
 
-		test.each([PIPES, PTY])('on $kind has said everything it said by the time it is exited', async io => {
-			for (let count = 0; count < 20; count++) {
-				const managed = new Managed();
-				await managed.process.spawn(backend, sh('printf %03000d 0', io));
-				// All of it happens while we look away, and comes to us at once.
-				const until = performance.now() + 10;
-				while (performance.now() < until);
-				await managed.reaches('closed');
-				expect(managed.events.map(({kind}) => kind).slice(-2)).toEqual(['exited', 'closed']);
-			}
-		});
-
 		test('that cannot be started has failed, and whoever waits for the start learns why', async () => {
 			const managed = new Managed();
 			const {process} = managed;

@@ -264,10 +264,20 @@ test('silent comes when the output of every process is over, too', async () => {
 	expect(process.state.kind).toBe('closed');
 });
 
+const POLITE_PROGRAM = `
+	process.on('SIGTERM', () => {
+		console.log('bye');
+		process.exit(5);
+	});
+	console.log('up');
+	setInterval(() => {}, 1000);
+`;
+
 describe('end', () => {
 	test('asks with SIGTERM, which a program may answer', async () => {
 		const watched = new Watched();
-		const polite = await watched.sh('a', 'trap "echo bye; exit 5" TERM; echo up; while :; do sleep 0.05; done');
+		// No shell: its traps wait for the command that runs, and that gets the signal too.
+		const polite = await watched.sh('a', '', {argv: [process.execPath, '-e', POLITE_PROGRAM]});
 		const plain = await watched.sh('b', 'echo up; exec sleep 1000');
 		await watched.shows(polite, 'up');
 		await watched.shows(plain, 'up');

@@ -92,7 +92,9 @@ test.each([
 	expect(order).toEqual(names);
 });
 
-test('2,000 starts hold up neither a terminate behind them nor the start of somebody else', async () => {
+test('2,000 starts hold up neither a terminate behind them nor the start of somebody else', {
+	timeout: 60_000,
+}, async () => {
 	const host = await serving();
 	const [{client}, {client: other}] = [await join(host), await join(host)];
 	const {note, order} = inOrder();
@@ -109,8 +111,9 @@ test('2,000 starts hold up neither a terminate behind them nor the start of some
 	expect(isAlive(pid)).toBe(false);
 	await elsewhere;
 	await Promise.all(starts);
-	expect(order.indexOf('terminate')).toBeLessThan(order.lastIndexOf('start'));
-	expect(order.indexOf('elsewhere')).toBeLessThan(order.lastIndexOf('start'));
+	// Some starts are answered while the rest is still being read; most are not.
+	expect(order.indexOf('terminate')).toBeLessThan(1000);
+	expect(order.indexOf('elsewhere')).toBeLessThan(1000);
 	// Exit and close of each, and the one line that came first.
 	await client.until(() => client.events.length === 2 * 2001 + 1);
 	const codes = client.events.filter(({method}) => method === 'process/exited').map(({params}) => params['exitCode']);

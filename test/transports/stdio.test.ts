@@ -103,14 +103,40 @@ test('an output that is full shows in the backlog, and draining is reported', as
 	expect(transport.backlog).toBe(0);
 });
 
-test('closing sends what was accepted, then ends the output', async () => {
+test('closing sends what was accepted and nothing more, then ends the output', async () => {
 	const {output, end, transport} = opened();
 	transport.send('last words');
 	transport.close();
+	transport.send('too late');
 	const read: Buffer[] = [];
 	for await (const data of output) read.push(data as Buffer);
 	expect(Buffer.concat(read).toString()).toBe('last words\n');
 	expect(await end.untilClosed()).toEqual({error: undefined});
+});
+
+test('what was accepted before the input ended can be waited for', async () => {
+	const {input, output, end, transport} = opened();
+	transport.send('x'.repeat(100_000));
+	input.end();
+	await end.untilClosed();
+	let flushed = false;
+	const over = transport.flushed().then(() => (flushed = true));
+	await turns();
+	expect(flushed).toBe(false);
+	let read = 0;
+	output.on('data', (data: Buffer) => (read += data.length));
+	await over;
+	expect(read).toBe(100_001);
+	await transport.flushed();
+});
+
+test('nobody waits for an output that broke', async () => {
+	const {output, transport} = opened();
+	transport.send('x'.repeat(100_000));
+	const over = transport.flushed();
+	output.destroy(new Error('EPIPE'));
+	await expect(over).resolves.toBeUndefined();
+	await expect(transport.flushed()).resolves.toBeUndefined();
 });
 
 test('a destroyed transport delivers nothing more, not even from what it has read already', async () => {

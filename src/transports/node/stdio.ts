@@ -71,6 +71,7 @@ export class StdioTransport implements Transport {
 	/** Ends the output, which outlives the input; settles when all of it was taken, or nobody is there to take it. */
 	flushed(): Promise<void> {
 		return new Promise(resolve => {
+			this.#output.once('close', resolve);
 			this.#output.end(() => resolve());
 		});
 	}

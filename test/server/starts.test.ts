@@ -51,6 +51,17 @@ test('a directory is checked before the id, the id before the program', async ()
 	});
 });
 
+test('variables named like members of every object reach the child', async () => {
+	const client = await TestClient.overMemory(execServer()).initialize();
+	const env = {['__proto__']: 'p', constructor: 'c', prototype: 't'};
+	await client.start('p', ['/usr/bin/env'], {env});
+	expect((await client.done('p')).stdout.trim().split('\n').sort()).toEqual([
+		'__proto__=p',
+		'constructor=c',
+		'prototype=t',
+	]);
+});
+
 test('every failure travels under a code of the protocol; only those the peers do not know carry details', () => {
 	const travelling = (Object.keys(ERRORS) as ErrorCode[]).map(code => {
 		const error = toWire(new LongarmError(code, {message: 'what happened', context: {a: 1}})) as RpcError;
