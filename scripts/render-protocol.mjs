@@ -7,6 +7,7 @@ const SINCE = {
 	'2026-07': 'July 2026',
 	'2026-08': 'August 2026',
 	0.166: 'codex 0.166',
+	longarm: 'longarm',
 };
 
 export function renderProtocol(methods, served) {

@@ -5,8 +5,12 @@ export type ListenAddress =
 	| {readonly kind: 'stdio'}
 	| {readonly kind: 'websocket'; readonly host: string; readonly port: number};
 
-/** `ws://IP:PORT`, `stdio` or `stdio://`. A host name is refused: what it resolves to may change. */
-export function parseListenAddress(text: string): ListenAddress {
+/** Loopback, any free port. */
+const DEFAULT_ADDRESS: ListenAddress = {kind: 'websocket', host: '127.0.0.1', port: 0};
+
+/** `ws://IP:PORT`, `stdio`, `stdio://` or `auto`. A host name is refused: what it resolves to may change. */
+export function parseListenAddress(text: string, protocol: 'all' | 'v0' = 'all'): ListenAddress {
+	if (text === 'auto') return protocol === 'v0' ? {kind: 'stdio'} : DEFAULT_ADDRESS;
 	if (text === 'stdio' || text === 'stdio://') return {kind: 'stdio'};
 	if (!text.startsWith('ws://'))
 		throw invalid(`unsupported --listen URL \`${text}\`; expected \`ws://IP:PORT\` or \`stdio\``);

@@ -4,8 +4,12 @@ import {runInNewContext} from 'node:vm';
 import type {Logger} from '../shared/logger.js';
 
 const CHECK_MS = 5000;
-/** Growth over the last low that is worth a collection. */
+/** Growth over the least ever that is worth a collection. */
 const WORTHWHILE_BYTES = 32 * 1024 * 1024;
+/** A collection that gave back less than this was in vain: the memory is in use, or not let go yet. */
+const GAIN_BYTES = 4 * 1024 * 1024;
+/** Quiet checks to let pass after collections in vain: twice as many every time, up to ten minutes. */
+const MOST_PATIENCE = 128;
 /** Share of the time the event loop may be busy and still count as idle. */
 const IDLE_UTILIZATION = 0.1;
 /** Freed buffers reach the allocator in the background, a moment after the first collection. */
@@ -13,23 +17,33 @@ const SETTLE_MS = 500;
 
 /**
  * Gives memory back to the system after a burst, in a quiet moment. By itself the garbage collector sees no reason to
- * run in a program that has stopped allocating, and the allocator keeps what was freed.
+ * run in a program that has stopped allocating, and the allocator keeps what was freed. What a burst leaves may be held
+ * by sessions and retention for a while longer, so a collection in vain is tried again, ever less often.
  */
 export function keepMemorySmall(logger: Logger): void {
-	let low = process.memoryUsage.rss();
+	let least = process.memoryUsage.rss();
 	let utilization = performance.eventLoopUtilization();
+	let patience = 1;
+	let quiet = 0;
 	const check = (): void => {
-		const busy = performance.eventLoopUtilization(utilization).utilization;
+		const busy = performance.eventLoopUtilization(utilization).utilization > IDLE_UTILIZATION;
 		utilization = performance.eventLoopUtilization();
 		const before = process.memoryUsage.rss();
-		low = Math.min(low, before);
-		if (busy > IDLE_UTILIZATION || before < low + WORTHWHILE_BYTES) return;
+		least = Math.min(least, before);
+		if (busy) {
+			patience = 1;
+			quiet = 0;
+			return;
+		}
+		if (before < least + WORTHWHILE_BYTES || ++quiet < patience) return;
+		quiet = 0;
 		collect();
 		setTimeout(() => {
 			collect();
 			trim();
-			low = process.memoryUsage.rss();
-			logger.debug('memory returned', {before, after: low});
+			const after = process.memoryUsage.rss();
+			patience = before - after < GAIN_BYTES ? Math.min(patience * 2, MOST_PATIENCE) : 1;
+			logger.debug('memory returned', {before, after});
 		}, SETTLE_MS).unref();
 	};
 	setInterval(check, CHECK_MS).unref();

@@ -21,6 +21,8 @@ const flag: Kind<boolean> = {
 	parse: value => ({true: true, '1': true, false: false, '0': false})[value.toLowerCase()],
 	format: String,
 };
+/** A switch that is on by itself and so has to be told off. */
+const choiceOfFlag: Kind<boolean> = {...flag, placeholder: 'true|false'};
 const size: Kind<number> = {
 	placeholder: 'SIZE',
 	expects: 'a size such as 1048576, 512KiB or 8MiB',
@@ -60,7 +62,16 @@ const setting = <T>(kind: Kind<T>, fallback: T, help: string): Setting<T> => ({k
  * variable over the file.
  */
 export const SETTINGS = {
-	listen: setting(text, 'ws://127.0.0.1:0', 'where to serve: ws://IP:PORT (port 0 picks a free one) or stdio'),
+	listen: setting(
+		text,
+		'auto',
+		'where to serve: ws://IP:PORT (port 0 picks a free one), stdio, or auto: a free loopback port, stdio for v0',
+	),
+	protocol: setting<'all' | 'v0'>(
+		choice(['all', 'v0']),
+		DEFAULTS.protocol,
+		'all versions at once, or strictly the first one',
+	),
 	'dangerously-allow-unauthenticated-network': setting(
 		flag,
 		false,
@@ -74,8 +85,22 @@ export const SETTINGS = {
 	),
 	'detached-session': setting(duration, DEFAULTS.detachedSessionMs, 'how long a session outlives its connection'),
 	'retain-bytes': setting(size, DEFAULTS.retainBytes, 'output kept per process for late readers'),
+	'retain-bytes-total': setting(
+		size,
+		DEFAULTS.retainBytesTotal,
+		'output kept by all processes together; closed processes give theirs up first, then the one that keeps most',
+	),
 	'retain-chunks': setting(count, DEFAULTS.retainChunks, 'chunks kept per process, however small'),
 	'retain-closed': setting(duration, DEFAULTS.retainClosedMs, 'how long a closed process stays readable'),
+	'max-processes': setting(count, DEFAULTS.maxProcesses, 'processes running at once'),
+	'max-processes-per-session': setting(
+		count,
+		DEFAULTS.maxProcessesPerSession,
+		'processes running at once in one session',
+	),
+	'max-connections': setting(count, 4096, 'connections open at once; more are turned away with 503'),
+	'allow-direct-exec': setting(choiceOfFlag, true, 'start commands that no policy of the caller has looked at'),
+	'allow-prepared-exec': setting(choiceOfFlag, true, "start commands that the caller's policy has resolved already"),
 	'shutdown-grace': setting(
 		duration,
 		DEFAULTS.shutdownGraceMs,

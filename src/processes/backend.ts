@@ -9,9 +9,19 @@ export interface SpawnRequest {
 	/** Raw bytes: a path need not be UTF-8. */
 	readonly cwd: Uint8Array;
 	readonly environment: ReadonlyMap<string, string>;
-	readonly io:
-		| {readonly kind: 'pipes'; readonly stdin: boolean}
-		| {readonly kind: 'pty'; readonly columns: number; readonly rows: number};
+	readonly io: {readonly kind: 'pipes'; readonly stdin: boolean} | ({readonly kind: 'pty'} & TerminalSize);
+}
+
+/** How the kernel says a process ended. */
+export interface KernelExit {
+	/** Its own code, or 128 + n after signal n. */
+	readonly exitCode: number;
+	readonly signaled: boolean;
+}
+
+export interface TerminalSize {
+	readonly columns: number;
+	readonly rows: number;
 }
 
 /** What a child reports, always asynchronously to `spawn`. */
@@ -19,20 +29,24 @@ export interface ChildEvents {
 	output(stream: OutputStream, bytes: Uint8Array): void;
 	/** The stream is over: every holder of its writing end is gone. Once per stream. */
 	ended(stream: OutputStream): void;
-	/** The kernel reported the end of the process: its code, or 128 + n after signal n. Once. */
-	exited(exitCode: number): void;
+	/** The kernel reported the end of the process. Once. */
+	exited(end: KernelExit): void;
 }
 
 /** The writing end of a child's standard input. */
 export interface StdinWriter {
 	/** Takes the whole chunk, in order; `done` comes when it was written or can never be. */
 	write(bytes: Uint8Array, done: () => void): void;
+	/** End of input after what is queued: closes a pipe, types the end-of-file character on a terminal. */
+	end(): void;
 	/** Drops what is queued and closes; queued chunks count as done. */
 	destroy(): void;
 }
 
 export interface Child {
 	readonly pid: number;
+	/** What everything below it can be recognised by, where the backend can mark it. */
+	readonly mark: string | undefined;
 	readonly streams: readonly OutputStream[];
 	readonly stdin: StdinWriter | undefined;
 	/** Stops taking output from the kernel, so that the child blocks once its pipe is full. */
@@ -42,10 +56,17 @@ export interface Child {
 	finish(): void;
 	/** To the process group. A process that is gone already is no error. */
 	signal(name: NodeJS.Signals): void;
+	/** Only where there is a terminal. */
+	readonly resize: ((size: TerminalSize) => void) | undefined;
 }
 
 /** A way to start children. Throws, or rejects with, a LongarmError `SPAWN_FAILED` when the system refuses. */
 export interface Backend {
 	readonly name: string;
+	/**
+	 * Makes this program answer for everything below it: orphans become its children, and nothing outlives it even if it
+	 * is killed. Only for a program that starts its children through this backend alone. Absent where it cannot be done.
+	 */
+	takeCharge?(): void;
 	spawn(request: SpawnRequest, events: ChildEvents): Child | Promise<Child>;
 }

@@ -1,45 +1,81 @@
 import {LongarmError} from '../shared/errors.js';
-import type {Backend, Child, ChildEvents, SpawnRequest} from './backend.js';
+import {LONGEST_TIMER_MS} from '../shared/limits.js';
+import type {Leader} from './adopted.js';
+import type {Backend, Child, ChildEvents, KernelExit, SpawnRequest, TerminalSize} from './backend.js';
 import {releaseChunk} from './chunk-memory.js';
-import {type LogCursor, OutputLog, type OutputStream, type Retention} from './output-log.js';
+import {killOrphansOf, killTree, survivorsOf} from './end-tree.js';
+import {type EndReason, type LogCursor, OutputLog, type OutputStream, type Retention} from './output-log.js';
+import type {ProcessInfo} from './process-tree.js';
 import {Stdin} from './stdin.js';
 
 /** Output a connection has yet to take before the child is paused, and where it goes on. */
 export const PAUSE_ABOVE_BYTES = 256 * 1024;
 export const RESUME_BELOW_BYTES = 64 * 1024;
+/** A process at its time limit is asked to end; this much later it is killed. */
+export const TIME_LIMIT_GRACE_MS = 1000;
 
 /** `closed` is exited with every stream at its end; a process that could not be started is `failed` and belongs to no table. */
 export type ProcessState =
 	| {readonly kind: 'starting'}
 	| {readonly kind: 'running'; readonly child: Child}
 	| {readonly kind: 'exited'; readonly child: Child; readonly exitCode: number}
-	| {readonly kind: 'closed'; readonly exitCode: number}
+	| {readonly kind: 'closed'; readonly leader: Leader; readonly exitCode: number}
 	| {readonly kind: 'failed'; readonly error: LongarmError};
 
 export interface ProcessEvents {
 	/** The log has something new. */
 	changed(process: ManagedProcess): void;
+	/** The kernel has reported the end; comes after the `changed` that tells of it. */
+	exited(process: ManagedProcess): void;
 	/** Exited and all streams at their end; comes after the `changed` that tells of it. */
 	closed(process: ManagedProcess): void;
 }
 
+export interface ProcessOptions {
+	readonly id: string;
+	readonly argv: readonly string[];
+	readonly tty: boolean;
+	readonly retention: Retention;
+	/** The process is ended after this time. */
+	readonly timeLimitMs: number | undefined;
+	/** How long the process outlives the connection of its session; undefined leaves it to the session. */
+	readonly keepDetachedMs: number | undefined;
+}
+
+/** Killed at once, or asked to end and killed after the time. */
+export type TerminateMode = {readonly kind: 'force'} | {readonly kind: 'graceful'; readonly timeoutMs: number};
+
+export interface Termination {
+	/** The process was running or starting. */
+	readonly running: boolean;
+	/** What outlived it; only settled by looking when something had left the process group. */
+	readonly survivors: readonly ProcessInfo[] | Promise<readonly ProcessInfo[]>;
+}
+
+const NOT_RUNNING: Termination = {running: false, survivors: []};
+const ENDING: Termination = {running: true, survivors: []};
+
 /** One child from the request to start it until its output is forgotten. */
 export class ManagedProcess {
-	readonly id: string;
+	readonly options: ProcessOptions;
+	readonly startedAt = Date.now();
 	readonly log: OutputLog;
 	readonly #events: ProcessEvents;
 	readonly #openStreams = new Set<OutputStream>();
 	#state: ProcessState = {kind: 'starting'};
 	#stdin: Stdin | undefined;
-	#terminated = false;
+	#ending: EndReason | undefined;
+	#killed = false;
+	#timers: NodeJS.Timeout[] = [];
 	#cursor: LogCursor | undefined;
-	#paused = false;
+	#pausedAt: number | undefined;
+	#pausedMs = 0;
 	readonly started: Promise<void>;
 	#settleStart!: {resolve: () => void; reject: (error: LongarmError) => void};
 
-	constructor(id: string, retention: Retention, events: ProcessEvents) {
-		this.id = id;
-		this.log = new OutputLog(retention, releaseChunk);
+	constructor(options: ProcessOptions, events: ProcessEvents) {
+		this.options = options;
+		this.log = new OutputLog(options.retention, releaseChunk);
 		this.#events = events;
 		this.started = new Promise((resolve, reject) => {
 			this.#settleStart = {resolve, reject};
@@ -48,8 +84,32 @@ export class ManagedProcess {
 		this.started.catch(() => {});
 	}
 
+	get id(): string {
+		return this.options.id;
+	}
+
 	get state(): ProcessState {
 		return this.#state;
+	}
+
+	/** Undefined before the process was spawned. */
+	get leader(): Leader | undefined {
+		if (this.#state.kind === 'closed') return this.#state.leader;
+		return this.#state.kind === 'running' || this.#state.kind === 'exited' ? this.#state.child : undefined;
+	}
+
+	get pid(): number | undefined {
+		return this.leader?.pid;
+	}
+
+	/** Starting or running. */
+	get alive(): boolean {
+		return this.#state.kind === 'starting' || this.#state.kind === 'running';
+	}
+
+	/** How long a reader has kept the child waiting, in all. */
+	get pausedMs(): number {
+		return this.#pausedMs + (this.#pausedAt === undefined ? 0 : performance.now() - this.#pausedAt);
 	}
 
 	/** Does nothing if the process was terminated while it waited for its turn. */
@@ -73,6 +133,8 @@ export class ManagedProcess {
 		}
 		this.#stdin = child.stdin && new Stdin(this.id, child.stdin);
 		this.#state = {kind: 'running', child};
+		const {timeLimitMs} = this.options;
+		if (timeLimitMs !== undefined) this.#after(timeLimitMs, () => this.#reachTimeLimit());
 		this.#settleStart.resolve();
 	}
 
@@ -82,9 +144,9 @@ export class ManagedProcess {
 		this.#settleStart.reject(error);
 	}
 
-	/** False when the process was started without a standard input. */
-	get hasStdin(): boolean {
-		return this.#stdin !== undefined;
+	/** False when there is no standard input, or its end was announced. */
+	get takesInput(): boolean {
+		return this.#stdin !== undefined && !this.#stdin.ended;
 	}
 
 	/** Settles when the bytes are queued for the child. */
@@ -92,27 +154,77 @@ export class ManagedProcess {
 		return this.#stdin?.write(bytes, writeId);
 	}
 
+	/** End of input behind what was written so far. */
+	closeStdin(): void {
+		if (this.takesInput) this.#stdin!.end();
+	}
+
+	/** False when there is no terminal. */
+	resize(size: TerminalSize): boolean {
+		if (!this.options.tty) return false;
+		if (this.#state.kind === 'running' || this.#state.kind === 'exited') this.#state.child.resize?.(size);
+		return true;
+	}
+
 	/** To the process group; nothing happens once the process has ended. */
 	signal(name: NodeJS.Signals): void {
 		if (this.#state.kind === 'running') this.#state.child.signal(name);
 	}
 
-	/** Kills the process group; true if the process was running or starting. What the pipes still hold is kept. */
-	terminate(): boolean {
+	/** Ends the process and everything below it. What its streams still hold is kept. */
+	terminate(mode: TerminateMode = {kind: 'force'}): Termination {
 		if (this.#state.kind === 'starting') {
 			this.#fail(new LongarmError('START_CANCELLED', {message: `process ${this.id} start was cancelled`}));
-			return true;
+			return ENDING;
 		}
-		if (this.#state.kind !== 'running') return false;
-		this.#terminated = true;
+		if (this.#state.kind !== 'running') return NOT_RUNNING;
+		this.#ending ??= 'terminated';
+		if (mode.kind === 'force') return this.#kill();
+		this.#state.child.signal('SIGTERM');
+		this.#after(mode.timeoutMs, () => this.#endRest());
+		return ENDING;
+	}
+
+	#kill(): Termination {
+		if (this.#state.kind !== 'running') return NOT_RUNNING;
+		this.#killed = true;
 		this.#stdin?.terminated();
-		this.#state.child.signal('SIGKILL');
-		return true;
+		const {child} = this.#state;
+		const strays = killTree(child);
+		const survivors = survivorsOf(child, strays);
+		return {running: true, survivors: strays.length === 0 ? [] : survivors};
+	}
+
+	/** The time of a tree that was asked to end is over, of those its leader left behind, too. */
+	#endRest(): void {
+		if (this.#state.kind === 'running') this.#kill();
+		else if (this.leader) killOrphansOf([this.leader]);
+	}
+
+	#reachTimeLimit(): void {
+		if (this.#state.kind !== 'running') return;
+		this.#ending ??= 'timeout';
+		this.#state.child.signal('SIGTERM');
+		this.#after(TIME_LIMIT_GRACE_MS, () => this.#endRest());
+	}
+
+	#after(ms: number, action: () => void): void {
+		this.#timers.push(setTimeout(action, Math.min(ms, LONGEST_TIMER_MS)).unref());
+	}
+
+	#stopTimers(): void {
+		for (const timer of this.#timers.splice(0)) clearTimeout(timer);
 	}
 
 	/** Lets go of streams that some descendant still holds, after the process itself has ended. */
 	abandon(): void {
 		if (this.#state.kind === 'exited') this.#state.child.finish();
+	}
+
+	/** Nobody will ask for this process any more. */
+	dispose(): void {
+		this.#stopTimers();
+		this.log.dispose();
 	}
 
 	/** Starts delivery at the present end of the log; from now on unread output pauses the child. */
@@ -138,11 +250,12 @@ export class ManagedProcess {
 	#balance(): void {
 		if (this.#state.kind !== 'running' && this.#state.kind !== 'exited') return;
 		const pending = this.#cursor?.pendingBytes ?? 0;
-		if (!this.#paused && pending > PAUSE_ABOVE_BYTES) {
-			this.#paused = true;
+		if (this.#pausedAt === undefined && pending > PAUSE_ABOVE_BYTES) {
+			this.#pausedAt = performance.now();
 			this.#state.child.pause();
-		} else if (this.#paused && pending <= RESUME_BELOW_BYTES) {
-			this.#paused = false;
+		} else if (this.#pausedAt !== undefined && pending <= RESUME_BELOW_BYTES) {
+			this.#pausedMs = this.pausedMs;
+			this.#pausedAt = undefined;
 			this.#state.child.resume();
 		}
 	}
@@ -159,27 +272,32 @@ export class ManagedProcess {
 				this.#closeIfOver();
 			},
 			// Output that arrived together with the news of the exit is taken first: the poll phase ends before this runs.
-			exited: exitCode => {
-				setImmediate(() => this.#exited(exitCode));
+			exited: end => {
+				setImmediate(() => this.#exited(end));
 			},
 		};
 	}
 
-	#exited(exitCode: number): void {
+	#exited({exitCode, signaled}: KernelExit): void {
 		if (this.#state.kind !== 'running') return;
 		const {child} = this.#state;
+		if (this.#ending === undefined) this.#stopTimers();
 		this.#stdin?.exited();
 		this.#state = {kind: 'exited', child, exitCode};
-		// After a terminate nobody waits for descendants that escaped the group; what they have said so far is kept.
-		if (this.#terminated) child.finish();
-		this.log.recordExit(exitCode);
+		// After a kill nobody waits for descendants that escaped; what they have said so far is kept.
+		if (this.#killed) child.finish();
+		this.log.recordExit({exitCode, reason: this.#ending ?? (signaled ? 'signal' : 'exit')});
 		this.#events.changed(this);
+		this.#events.exited(this);
 		this.#closeIfOver();
 	}
 
 	#closeIfOver(): void {
 		if (this.#state.kind !== 'exited' || this.#openStreams.size > 0) return;
-		this.#state = {kind: 'closed', exitCode: this.#state.exitCode};
+		this.#pausedMs = this.pausedMs;
+		this.#pausedAt = undefined;
+		const {child, exitCode} = this.#state;
+		this.#state = {kind: 'closed', leader: {pid: child.pid, mark: child.mark}, exitCode};
 		this.log.recordClose();
 		this.#events.changed(this);
 		this.#events.closed(this);

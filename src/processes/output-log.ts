@@ -1,4 +1,16 @@
+import {EvictionRecord} from './eviction-record.js';
+import type {RetentionBudget} from './retention-budget.js';
+import {StreamHead} from './stream-head.js';
+
 export type OutputStream = 'stdout' | 'stderr' | 'pty';
+
+/** Why a process ended: by itself, by a signal from elsewhere, because it was told to, or by its time limit. */
+export type EndReason = 'exit' | 'signal' | 'terminated' | 'timeout';
+
+export interface Exit {
+	readonly exitCode: number;
+	readonly reason: EndReason;
+}
 
 export interface Chunk {
 	readonly seq: number;
@@ -8,7 +20,7 @@ export interface Chunk {
 
 export type LogEvent =
 	| ({readonly kind: 'output'} & Chunk)
-	| {readonly kind: 'exited'; readonly seq: number; readonly exitCode: number}
+	| ({readonly kind: 'exited'; readonly seq: number} & Exit)
 	| {readonly kind: 'closed'; readonly seq: number};
 
 export interface Retention {
@@ -16,6 +28,17 @@ export interface Retention {
 	readonly bytes: number;
 	/** Chunks kept, however small. */
 	readonly chunks: number;
+	/** What all processes together may keep. */
+	readonly budget?: RetentionBudget;
+}
+
+/** One stream from its beginning to now, with what is missing in between. */
+export interface StreamView {
+	/** Head and tail in one; `omittedBytes` are missing after the first `headBytes`. */
+	readonly bytes: Uint8Array;
+	readonly headBytes: number;
+	readonly omittedBytes: number;
+	readonly totalBytes: number;
 }
 
 export interface Page {
@@ -25,8 +48,6 @@ export interface Page {
 	readonly missedBytes: number;
 }
 
-/** Evicted chunks whose sizes are remembered, so that a late reader learns exactly how much it missed. */
-export const REMEMBERED_EVICTIONS = 65_536;
 /** Dropped slots at the front of the chunk list before it is moved together. */
 const COMPACT_AFTER = 1024;
 
@@ -38,6 +59,8 @@ const COMPACT_AFTER = 1024;
 export class OutputLog {
 	readonly #retention: Retention;
 	readonly #release: (bytes: Uint8Array) => void;
+	/** Undefined once the log counts for nothing any more. */
+	#budget: RetentionBudget | undefined;
 	#chunks: Chunk[] = [];
 	/** Slots at the front of `#chunks` that were evicted but not yet moved over. */
 	#dropped = 0;
@@ -46,7 +69,9 @@ export class OutputLog {
 	#totalBytes = 0;
 	#nextSeq = 1;
 	readonly #evictions = new EvictionRecord();
-	#exit: {readonly seq: number; readonly exitCode: number} | undefined;
+	readonly #heads = new Map<OutputStream, StreamHead>();
+	readonly #streamBytes = new Map<OutputStream, number>();
+	#exit: (Exit & {readonly seq: number}) | undefined;
 	#closedSeq: number | undefined;
 	#cursor: LogCursor | undefined;
 	readonly #watchers = new Set<() => void>();
@@ -54,6 +79,7 @@ export class OutputLog {
 	/** `release` gets the memory of evicted chunks back; see `read` for what that asks of readers. */
 	constructor(retention: Retention, release: (bytes: Uint8Array) => void = () => {}) {
 		this.#retention = retention;
+		this.#budget = retention.budget;
 		this.#release = release;
 	}
 
@@ -62,7 +88,7 @@ export class OutputLog {
 		return this.#nextSeq;
 	}
 
-	get exit(): {readonly seq: number; readonly exitCode: number} | undefined {
+	get exit(): (Exit & {readonly seq: number}) | undefined {
 		return this.#exit;
 	}
 
@@ -84,13 +110,15 @@ export class OutputLog {
 		this.#chunks.push({seq: this.#nextSeq++, stream, bytes});
 		this.#retainedBytes += bytes.length;
 		this.#totalBytes += bytes.length;
+		this.#streamBytes.set(stream, this.streamBytes(stream) + bytes.length);
+		this.#budget?.added(this, bytes.length);
 		this.trim();
 		this.#changed();
 	}
 
-	recordExit(exitCode: number): void {
+	recordExit({exitCode, reason}: Exit): void {
 		if (this.#exit) throw new Error('exited twice');
-		this.#exit = {seq: this.#nextSeq++, exitCode};
+		this.#exit = {seq: this.#nextSeq++, exitCode, reason};
 		this.#changed();
 	}
 
@@ -122,6 +150,40 @@ export class OutputLog {
 		};
 	}
 
+	/** Bytes the stream has brought so far, kept or not. */
+	streamBytes(stream: OutputStream): number {
+		return this.#streamBytes.get(stream) ?? 0;
+	}
+
+	/** The beginning of a stream and as much of its end as is retained. */
+	view(stream: OutputStream): StreamView {
+		const totalBytes = this.streamBytes(stream);
+		const head = this.#heads.get(stream)?.bytes ?? new Uint8Array(0);
+		const tail = this.#chunks.slice(this.#dropped).filter(chunk => chunk.stream === stream);
+		const bytes = new Uint8Array(tail.reduce((sum, chunk) => sum + chunk.bytes.length, head.length));
+		bytes.set(head);
+		let offset = head.length;
+		for (const chunk of tail) {
+			bytes.set(chunk.bytes, offset);
+			offset += chunk.bytes.length;
+		}
+		return {bytes, headBytes: head.length, omittedBytes: totalBytes - bytes.length, totalBytes};
+	}
+
+	/** Gives up retained chunks, oldest first, until so many bytes are free or only undelivered ones are left. */
+	shed(bytes: number): number {
+		const before = this.#retainedBytes;
+		while (this.#canEvict() && before - this.#retainedBytes < bytes) this.#evictOldest();
+		this.#compact();
+		return before - this.#retainedBytes;
+	}
+
+	/** Nobody will read it any more, whatever is still to come. */
+	dispose(): void {
+		this.#budget?.forget(this);
+		this.#budget = undefined;
+	}
+
 	/** Calls `wake` after every event until the returned function is called. */
 	watch(wake: () => void): () => void {
 		this.#watchers.add(wake);
@@ -147,18 +209,39 @@ export class OutputLog {
 	/** Evicts what retention has no room for. The log sees to it when it takes in more; a cursor that moved on asks for it. */
 	trim(): void {
 		const {bytes, chunks} = this.#retention;
-		const undelivered = this.#cursor?.ordinal ?? Number.POSITIVE_INFINITY;
-		while (
-			this.#firstOrdinal < undelivered &&
-			(this.#retainedBytes > bytes || this.#chunks.length - this.#dropped > chunks)
-		) {
-			const chunk = this.#chunks[this.#dropped]!;
-			this.#chunks[this.#dropped++] = EVICTED;
-			this.#firstOrdinal++;
-			this.#retainedBytes -= chunk.bytes.length;
-			this.#evictions.add(chunk);
-			this.#release(chunk.bytes);
+		const before = this.#retainedBytes;
+		while (this.#canEvict() && (this.#retainedBytes > bytes || this.#chunks.length - this.#dropped > chunks)) {
+			this.#evictOldest();
 		}
+		this.#compact();
+		this.#budget?.trimmed(before - this.#retainedBytes);
+	}
+
+	/** Everything but what the cursor has yet to deliver. */
+	#canEvict(): boolean {
+		const undelivered = this.#cursor?.ordinal ?? Number.POSITIVE_INFINITY;
+		return this.#dropped < this.#chunks.length && this.#firstOrdinal < undelivered;
+	}
+
+	#evictOldest(): void {
+		const chunk = this.#chunks[this.#dropped]!;
+		this.#chunks[this.#dropped++] = EVICTED;
+		this.#firstOrdinal++;
+		this.#retainedBytes -= chunk.bytes.length;
+		this.#evictions.add(chunk.seq, chunk.bytes.length);
+		this.#headOf(chunk.stream).add(chunk.bytes);
+		this.#release(chunk.bytes);
+	}
+
+	#headOf(stream: OutputStream): StreamHead {
+		const known = this.#heads.get(stream);
+		if (known) return known;
+		const head = new StreamHead();
+		this.#heads.set(stream, head);
+		return head;
+	}
+
+	#compact(): void {
 		if (this.#dropped >= COMPACT_AFTER && this.#dropped * 2 >= this.#chunks.length) {
 			this.#chunks = this.#chunks.slice(this.#dropped);
 			this.#dropped = 0;
@@ -221,44 +304,5 @@ export class LogCursor {
 		const chunk = this.#log.chunkAt(this.#ordinal++)!;
 		this.#deliveredBytes += chunk.bytes.length;
 		return {kind: 'output', ...chunk};
-	}
-}
-
-/** Sizes of the chunks that went, by number; a ring that grows up to its bound. */
-class EvictionRecord {
-	#seqs: number[] = [];
-	/** Bytes evicted before and with the chunk of the same slot, since the start. */
-	#totals: number[] = [];
-	#start = 0;
-	#total = 0;
-
-	add({seq, bytes}: Chunk): void {
-		this.#total += bytes.length;
-		if (this.#seqs.length < REMEMBERED_EVICTIONS) {
-			this.#seqs.push(seq);
-			this.#totals.push(this.#total);
-			return;
-		}
-		this.#seqs[this.#start] = seq;
-		this.#totals[this.#start] = this.#total;
-		this.#start = (this.#start + 1) % REMEMBERED_EVICTIONS;
-	}
-
-	/** Exact for a cursor at the very start and for one within the record; for one between them, at least this much. */
-	bytesAfter(seq: number): number {
-		if (seq === 0 || this.#seqs.length === 0) return this.#total;
-		let low = 0;
-		let high = this.#seqs.length;
-		while (low < high) {
-			const middle = (low + high) >>> 1;
-			if (this.#at(this.#seqs, middle) <= seq) low = middle + 1;
-			else high = middle;
-		}
-		if (low > 0) return this.#total - this.#at(this.#totals, low - 1);
-		return this.#seqs.length < REMEMBERED_EVICTIONS ? this.#total : this.#total - this.#at(this.#totals, 0);
-	}
-
-	#at(ring: readonly number[], index: number): number {
-		return ring[(this.#start + index) % ring.length]!;
 	}
 }

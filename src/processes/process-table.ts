@@ -1,10 +1,16 @@
 import {LongarmError} from '../shared/errors.js';
 import {LONGEST_TIMER_MS} from '../shared/limits.js';
+import {adoptedFrom, type Leader} from './adopted.js';
 import type {Backend} from './backend.js';
+import {killOrphansOf} from './end-tree.js';
 import {ManagedProcess} from './managed-process.js';
 import type {Retention} from './output-log.js';
+import type {ProcessQuota} from './process-quota.js';
 import {prepareSpawn, type StartRequest} from './start.js';
 import type {StartQueue} from './start-queue.js';
+
+/** Past processes that are remembered before it is looked which of them left somebody behind. */
+const REMEMBERED_LEADERS = 1024;
 
 export interface ProcessTableOptions {
 	/** Asked for at every start, so that nothing native is loaded before it is needed. */
@@ -15,17 +21,27 @@ export interface ProcessTableOptions {
 	readonly retainClosedMs: number;
 	/** The server's own variables, from which environment policies inherit. */
 	readonly variables: Readonly<Record<string, string | undefined>>;
+	/** What a start counts against. */
+	readonly quotas: readonly ProcessQuota[];
+	/** Whether a closed process has to stay although its time is over. */
+	readonly holds?: (process: ManagedProcess) => boolean;
 	/** A process entered the table; nothing is in its log yet. */
 	readonly added: (process: ManagedProcess) => void;
 	/** Some process of the table has something new in its log. */
 	readonly changed: (process: ManagedProcess) => void;
+	readonly exited?: (process: ManagedProcess) => void;
+	/** A process left the table. */
+	readonly forgotten?: (process: ManagedProcess) => void;
+	/** The table itself is over. */
+	readonly disposed?: () => void;
 }
 
 /** The processes of one session by id, from the request to start them until they are forgotten. */
 export class ProcessTable {
 	readonly #options: ProcessTableOptions;
 	readonly #processes = new Map<string, ManagedProcess>();
-	readonly #evictions = new Set<NodeJS.Timeout>();
+	readonly #evictions = new Map<ManagedProcess, NodeJS.Timeout>();
+	#past: Leader[] = [];
 	#idle: (() => void)[] = [];
 
 	constructor(options: ProcessTableOptions) {
@@ -47,19 +63,16 @@ export class ProcessTable {
 		if (this.find(id)) {
 			throw new LongarmError('PROCESS_EXISTS', {message: `process ${id} already exists`, context: {processId: id}});
 		}
-		const {backend, starts, retention, variables} = this.#options;
+		const {backend, starts, variables, quotas} = this.#options;
+		for (const quota of quotas) quota.check();
 		const spawner = backend();
 		const spawnRequest = prepareSpawn(request, variables);
-		const process = new ManagedProcess(id, retention, {
-			changed: () => this.#changed(process),
-			closed: () => this.#closed(process),
-		});
-		this.#processes.set(id, process);
-		this.#options.added(process);
+		const process = this.#create(id, request);
 		starts.run(this, () => void process.spawn(spawner, spawnRequest));
 		try {
 			await process.started;
 		} catch (error) {
+			for (const quota of quotas) quota.give();
 			this.#forget(process);
 			throw error;
 		}
@@ -70,13 +83,33 @@ export class ProcessTable {
 	end(how: 'ask' | 'force'): void {
 		for (const process of this) {
 			if (how === 'ask') process.signal('SIGTERM');
-			else if (!process.terminate()) process.abandon();
+			else if (!process.terminate().running) process.abandon();
 		}
+		if (how === 'force') killOrphansOf(this.#leaders());
+	}
+
+	/** To be called before what holds processes lets go: the time of those that are closed begins only then. */
+	renew(): void {
+		for (const process of [...this.#evictions.keys()]) {
+			if (this.#options.holds?.(process)) this.#evictLater(process);
+		}
+	}
+
+	/** Every process this table ever started that may have left somebody behind. */
+	#leaders(): Leader[] {
+		return [...[...this].map(({leader}) => leader).filter(leader => leader !== undefined), ...this.#past];
+	}
+
+	/** Only those that really left somebody behind are worth remembering for long. */
+	#remember(leader: Leader): void {
+		this.#past.push(leader);
+		if (this.#past.length <= REMEMBERED_LEADERS) return;
+		this.#past = this.#past.filter(past => adoptedFrom([past]).length > 0);
 	}
 
 	/** Settles when no process is starting or running. */
 	quiet(): Promise<void> {
-		return this.#until(({state}) => state.kind !== 'starting' && state.kind !== 'running');
+		return this.#until(({alive}) => !alive);
 	}
 
 	/** Settles when the output of every process is over, too. */
@@ -86,31 +119,57 @@ export class ProcessTable {
 
 	/** Forgets everything; processes must have been ended before. */
 	dispose(): void {
-		for (const timer of this.#evictions) clearTimeout(timer);
+		for (const timer of this.#evictions.values()) clearTimeout(timer);
 		this.#evictions.clear();
-		this.#processes.clear();
-		this.#wake();
+		for (const process of this) this.#forget(process);
+		this.#options.disposed?.();
 	}
 
-	#changed(process: ManagedProcess): void {
-		this.#options.changed(process);
-		if (process.state.kind !== 'running') this.#wake();
+	#create(id: string, request: StartRequest): ManagedProcess {
+		const {argv, io, timeLimitMs, keepDetachedMs} = request;
+		const {retention, quotas, added} = this.#options;
+		const process = new ManagedProcess(
+			{id, argv, tty: io.kind === 'pty', retention, timeLimitMs, keepDetachedMs},
+			{
+				changed: () => this.#options.changed(process),
+				exited: () => {
+					for (const quota of quotas) quota.give();
+					this.#options.exited?.(process);
+					this.#wake();
+				},
+				closed: () => {
+					this.#wake();
+					this.#evictLater(process);
+				},
+			},
+		);
+		for (const quota of quotas) quota.take();
+		this.#processes.set(id, process);
+		added(process);
+		return process;
 	}
 
-	#closed(process: ManagedProcess): void {
+	#evictLater(process: ManagedProcess): void {
+		clearTimeout(this.#evictions.get(process));
 		const timer = setTimeout(
 			() => {
-				this.#evictions.delete(timer);
-				this.#forget(process);
+				this.#evictions.delete(process);
+				if (this.#options.holds?.(process)) this.#evictLater(process);
+				else this.#forget(process);
 			},
 			Math.min(this.#options.retainClosedMs, LONGEST_TIMER_MS),
 		);
 		timer.unref();
-		this.#evictions.add(timer);
+		this.#evictions.set(process, timer);
 	}
 
 	#forget(process: ManagedProcess): void {
-		if (this.#processes.get(process.id) === process) this.#processes.delete(process.id);
+		if (this.#processes.get(process.id) === process) {
+			this.#processes.delete(process.id);
+			process.dispose();
+			if (process.leader) this.#remember(process.leader);
+			this.#options.forgotten?.(process);
+		}
 		this.#wake();
 	}
 

@@ -1,5 +1,8 @@
-/** Signals every process of the group that `pid` leads. A group that is gone already is no error: false. */
-export function signalGroup(pid: number, name: NodeJS.Signals): boolean {
+/**
+ * Signals every process of the group that `pid` leads. A group that is gone already is no error: false. Nor is one of
+ * which nobody may be signalled, because a program such as `sudo` made itself another user's.
+ */
+export function signalGroup(pid: number, name: NodeJS.Signals | 0): boolean {
 	return signal(-pid, name);
 }
 
@@ -8,11 +11,12 @@ export function signalProcess(pid: number, name: NodeJS.Signals): boolean {
 	return signal(pid, name);
 }
 
-function signal(target: number, name: NodeJS.Signals): boolean {
+function signal(target: number, name: NodeJS.Signals | 0): boolean {
 	try {
 		return process.kill(target, name);
 	} catch (error) {
-		if ((error as NodeJS.ErrnoException).code === 'ESRCH') return false;
+		const {code} = error as NodeJS.ErrnoException;
+		if (code === 'ESRCH' || code === 'EPERM') return false;
 		throw error;
 	}
 }

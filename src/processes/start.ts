@@ -13,15 +13,17 @@ export interface StartRequest {
 	readonly cwd: Uint8Array;
 	readonly env: Variables;
 	readonly environmentPolicy: EnvironmentPolicy | undefined;
-	readonly tty: boolean;
-	/** Only meaningful without a terminal. */
-	readonly pipeStdin: boolean;
+	readonly io: SpawnRequest['io'];
+	/** The process is ended after this time. */
+	readonly timeLimitMs?: number | undefined;
+	/** How long the process outlives the connection of its session; by default as long as the session. */
+	readonly keepDetachedMs?: number | undefined;
 }
 
 /** Turns what a caller asked for into what the operating system needs; `own` are the server's variables. */
 export function prepareSpawn(request: StartRequest, own: Readonly<Record<string, string | undefined>>): SpawnRequest {
 	const [program = '', ...rest] = request.argv;
-	if (program === '') throw invalid(`missing program for ${request.tty ? 'PTY' : 'pipe'} spawn`);
+	if (program === '') throw invalid(`missing program for ${request.io.kind === 'pty' ? 'PTY' : 'pipe'} spawn`);
 	const environment = childEnvironment(request.env, request.environmentPolicy, own);
 	refuseNulBytes(request, environment);
 	return {
@@ -29,7 +31,7 @@ export function prepareSpawn(request: StartRequest, own: Readonly<Record<string,
 		argv: [request.arg0 ?? program, ...rest],
 		cwd: request.cwd,
 		environment,
-		io: request.tty ? {kind: 'pty', ...DEFAULT_TERMINAL} : {kind: 'pipes', stdin: request.pipeStdin},
+		io: request.io,
 	};
 }
 

@@ -6,6 +6,9 @@ import type {StdinWriter} from './backend.js';
 const RETRY_FIRST_MS = 1;
 const RETRY_MOST_MS = 20;
 
+/** What Ctrl-D types. */
+const END_OF_FILE = Uint8Array.of(0x04);
+
 /** Writes to a pipe. A reader that closed its end is no error: the bytes vanish, as they do for a local program. */
 export function pipeWriter(socket: Socket): StdinWriter {
 	socket.on('error', () => socket.destroy());
@@ -13,6 +16,9 @@ export function pipeWriter(socket: Socket): StdinWriter {
 		write(bytes, done) {
 			if (socket.destroyed) done();
 			else socket.write(bytes, () => done());
+		},
+		end() {
+			socket.end();
 		},
 		destroy() {
 			socket.destroy();
@@ -50,14 +56,19 @@ export function terminalWriter(fd: number): StdinWriter {
 		}
 	};
 
+	const write = (bytes: Uint8Array, done: () => void): void => {
+		if (destroyed) {
+			done();
+			return;
+		}
+		queue.push({bytes, done});
+		if (!timer) pump();
+	};
+
 	return {
-		write(bytes, done) {
-			if (destroyed) {
-				done();
-				return;
-			}
-			queue.push({bytes, done});
-			if (!timer) pump();
+		write,
+		end() {
+			write(END_OF_FILE, () => {});
 		},
 		destroy() {
 			destroyed = true;

@@ -29,6 +29,8 @@ export class Stdin {
 	#admitting = false;
 	#queuedChunks = 0;
 	#queuedBytes = 0;
+	#ended = false;
+	#endPassedOn = false;
 	#target: {kind: 'open'; writer: StdinWriter} | {kind: 'gone'} | {kind: 'terminated'};
 
 	constructor(processId: string, writer: StdinWriter) {
@@ -49,6 +51,16 @@ export class Stdin {
 			this.#waiting.push({bytes, writeId, accept, refuse});
 			this.#waitingBytes += bytes.length;
 		});
+	}
+
+	/** End of input behind everything written so far; no more may be written. */
+	end(): void {
+		this.#ended = true;
+		this.#passOnEnd();
+	}
+
+	get ended(): boolean {
+		return this.#ended;
 	}
 
 	/** The child has ended: whatever is or will be written vanishes without an error. */
@@ -98,6 +110,13 @@ export class Stdin {
 			accept();
 		}
 		this.#admitting = false;
+		if (this.#ended) this.#passOnEnd();
+	}
+
+	#passOnEnd(): void {
+		if (this.#endPassedOn || this.#waiting.length > 0 || this.#target.kind !== 'open') return;
+		this.#endPassedOn = true;
+		this.#target.writer.end();
 	}
 
 	#isRepeated(writeId: string | undefined): boolean {

@@ -2,6 +2,9 @@ import * as v from 'valibot';
 import {INVALID_PARAMS, RpcError} from './error-codes.js';
 import type {Schema} from './fields.js';
 
+/** Characters of an unknown name that are told back. */
+const QUOTED_CHARS = 64;
+
 /**
  * Checks params (or a result) against its schema and returns it decoded, with defaults.
  * An array is taken member by member in the declared order, as the peers do.
@@ -41,7 +44,12 @@ function describe(issue: v.BaseIssue<unknown>): string {
 }
 
 function printed(input: unknown): string {
-	return typeof input === 'string' ? `\`${input.slice(0, 64)}\`` : kindOf(input);
+	return typeof input === 'string' ? `\`${quotable(input)}\`` : kindOf(input);
+}
+
+/** The beginning of a text, without half of a pair at the cut: other parsers refuse a whole message for it. */
+function quotable(text: string): string {
+	return text.slice(0, QUOTED_CHARS).replace(/\p{Surrogate}/gu, '\uFFFD');
 }
 
 function kindOf(input: unknown): string {

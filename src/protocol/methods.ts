@@ -7,9 +7,10 @@ import * as http from './http.js';
 import * as network from './network-policy.js';
 import * as process from './process.js';
 import * as session from './session.js';
+import * as v0 from './v0.js';
 
 /** The protocol of the peer in which a method first appeared. */
-export type Since = 'v0' | 'v1' | '2026-06' | '2026-07' | '2026-08' | '0.166';
+export type Since = 'v0' | 'v1' | '2026-06' | '2026-07' | '2026-08' | '0.166' | 'longarm';
 
 /** How a method's group is called in the errors about the handshake; `handshake` methods need none. */
 export type Family =
@@ -133,7 +134,42 @@ export const METHODS = {
 		since: 'v1',
 		params: process.terminateParams,
 		result: process.terminateResult,
-		summary: 'Kills the process group.',
+		summary: 'Ends the process and everything below it.',
+	}),
+	'process/closeStdin': call({
+		family: 'exec',
+		since: 'longarm',
+		params: process.processParams,
+		result: empty,
+		summary: 'End of input: closes the pipe, or types the end-of-file character on a terminal.',
+	}),
+	'process/resize': call({
+		family: 'exec',
+		since: 'longarm',
+		params: process.resizeParams,
+		result: empty,
+		summary: 'Sets the size of the terminal.',
+	}),
+	'process/wait': call({
+		family: 'exec',
+		since: 'longarm',
+		params: process.waitParams,
+		result: process.waitResult,
+		summary: 'Answers when the process has exited.',
+	}),
+	'process/snapshot': call({
+		family: 'exec',
+		since: 'longarm',
+		params: process.processParams,
+		result: process.snapshotResult,
+		summary: 'Head and tail of every stream, with true totals.',
+	}),
+	'process/list': call({
+		family: 'exec',
+		since: 'longarm',
+		params: unit,
+		result: process.listResult,
+		summary: 'Every process of the session and what runs below it.',
 	}),
 	'process/output': report({
 		family: 'exec',
@@ -152,6 +188,40 @@ export const METHODS = {
 		since: 'v1',
 		params: process.closedParams,
 		summary: 'The process has ended and so has all its output; always the last event.',
+	}),
+
+	'command/exec': call({
+		family: 'exec',
+		since: 'v0',
+		params: v0.execParams,
+		result: v0.execResult,
+		summary: 'First protocol: starts a program that ends with the connection.',
+	}),
+	'command/exec/write': call({
+		family: 'exec',
+		since: 'v0',
+		params: v0.execWriteParams,
+		result: v0.execWriteResult,
+		summary: 'First protocol: bytes for a terminal.',
+	}),
+	'command/exec/terminate': call({
+		family: 'exec',
+		since: 'v0',
+		params: v0.execTerminateParams,
+		result: v0.execTerminateResult,
+		summary: 'First protocol: ends a program.',
+	}),
+	'command/exec/outputDelta': report({
+		family: 'exec',
+		since: 'v0',
+		params: v0.outputDeltaParams,
+		summary: 'First protocol: a chunk of output.',
+	}),
+	'command/exec/exited': report({
+		family: 'exec',
+		since: 'v0',
+		params: v0.execExitedParams,
+		summary: 'First protocol: the program has ended; output may still follow.',
 	}),
 
 	'fs/readFile': call({

@@ -6,6 +6,9 @@ const processId = v.string();
 export const outputStream = v.picklist(['stdout', 'stderr', 'pty']);
 export type OutputStream = v.InferOutput<typeof outputStream>;
 
+const dimension = v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(65_535), v.title('u16'));
+const terminalSize = v.object({rows: dimension, cols: dimension});
+
 export const environmentPolicy = v.object({
 	inherit: v.picklist(['core', 'all', 'none']),
 	ignoreDefaultExcludes: v.boolean(),
@@ -32,6 +35,16 @@ export const startParams = v.object({
 	networkProxy: absent(v.looseObject({})),
 	shellSnapshot: absent(v.object({scopeId: v.string(), shell: v.object({name: v.string(), path: v.string()})})),
 	metadata: absent(v.object({toolCallId: absent(v.string())})),
+	/** longarm: says what `tty` and `pipeStdin` say, and the size of the terminal; wins over them. */
+	io: absent(
+		v.union([v.object({pty: terminalSize}), v.object({pipe: v.object({stdin: v.picklist(['open', 'closed'])})})]),
+	),
+	/** longarm: the process is ended after this time; its output so far is kept. */
+	timeoutMs: absent(u64),
+	/** longarm: the caller's policy has resolved this command already. */
+	prepared: v.nullish(v.boolean(), false),
+	/** longarm: what becomes of the process when its session loses the connection. */
+	onDisconnect: absent(v.union([v.picklist(['endWithSession', 'endAtOnce']), v.object({keepForMs: u64})])),
 });
 
 export const startResult = v.object({
@@ -69,10 +82,79 @@ export const writeResult = v.object({
 	status: v.picklist(['accepted', 'unknownProcess', 'stdinClosed', 'starting']),
 });
 
-export const signalParams = v.object({processId, signal: v.picklist(['interrupt'])});
+/** Upstream knows `interrupt`; the object form is longarm's and takes any signal, with or without `SIG`. */
+export const signalParams = v.object({
+	processId,
+	signal: v.union([v.picklist(['interrupt']), v.object({name: v.string()})]),
+});
 
-export const terminateParams = v.object({processId});
-export const terminateResult = v.object({running: v.boolean()});
+export const terminateParams = v.object({
+	processId,
+	/** longarm: ask first and kill after the time, or kill at once (the default, as upstream does). */
+	mode: absent(v.union([v.literal('force'), v.object({graceful: v.object({timeoutMs: u64})})])),
+});
+export const terminateResult = v.object({
+	running: v.boolean(),
+	/** longarm: processes of the tree that could not be ended; absent when there are none. */
+	survivors: v.optional(v.array(v.object({pid: v.number(), command: v.string()}))),
+});
+
+export const processParams = v.object({processId});
+
+export const resizeParams = v.object({processId, ...terminalSize.entries});
+
+/** Why a process ended: by itself, by a signal from elsewhere, by `process/terminate`, or by its time limit. */
+export const endReason = v.picklist(['exit', 'signal', 'terminated', 'timeout']);
+export type EndReason = v.InferOutput<typeof endReason>;
+
+export const waitParams = v.object({
+	processId,
+	/** Answer after this time although the process still runs. */
+	timeoutMs: absent(u64),
+});
+export const waitResult = v.object({
+	/** `null` while the process runs. */
+	exitCode: v.nullable(v.number()),
+	running: v.boolean(),
+	reason: v.nullable(endReason),
+});
+
+const streamTotals = v.object({stdout: u64, stderr: u64, terminal: u64});
+export const snapshotResult = v.object({
+	stdout: bytes,
+	stderr: bytes,
+	terminal: bytes,
+	/** Something between head and tail of a stream is missing. */
+	truncated: v.boolean(),
+	exitCode: v.nullable(v.number()),
+	running: v.boolean(),
+	reason: v.nullable(endReason),
+	/** Bytes the process has written, kept or not. */
+	totalBytes: streamTotals,
+	/** Where in each stream bytes are missing: so many after the head of so many. */
+	headBytes: streamTotals,
+	omittedBytes: streamTotals,
+});
+
+export const listResult = v.object({
+	processes: v.array(
+		v.object({
+			processId,
+			state: v.picklist(['starting', 'running', 'exited', 'closed']),
+			/** `null` before it was spawned. */
+			pid: v.nullable(v.number()),
+			argv: v.array(v.string()),
+			tty: v.boolean(),
+			startedAtMs: v.number(),
+			ageMs: v.number(),
+			outputBytes: u64,
+			exitCode: v.nullable(v.number()),
+			reason: v.nullable(endReason),
+			/** Living processes below it, whatever session or group they moved to. */
+			descendants: v.array(v.object({pid: v.number(), parentPid: v.number(), command: v.string()})),
+		}),
+	),
+});
 
 export const outputParams = v.object({processId, seq: u64, stream: outputStream, chunk: bytes});
 export const exitedParams = v.object({
@@ -80,5 +162,7 @@ export const exitedParams = v.object({
 	seq: u64,
 	exitCode: v.number(),
 	sandboxDenied: v.nullish(v.boolean()),
+	/** longarm: present when the time limit ended the process. */
+	reason: v.optional(endReason),
 });
 export const closedParams = v.object({processId, seq: u64});

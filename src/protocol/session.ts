@@ -9,5 +9,7 @@ export const initializeParams = v.object({
 
 export const initializeResult = v.object({
 	sessionId: v.string(),
+	/** What the oldest clients look for. */
+	protocolVersion: v.optional(v.string()),
 	environmentInfo: v.optional(environmentInfo),
 });

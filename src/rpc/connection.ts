@@ -42,6 +42,8 @@ export interface Service {
 	drained?(): void;
 	/** Comes once, after every pending call was settled. */
 	closed?(error?: Error): void;
+	/** The first protocol ends a connection that sends nonsense, instead of answering. */
+	readonly hangsUpOnMalformed?: boolean;
 	/** A handler threw something that is not an RpcError; the peer only learns that something broke. */
 	failed?(error: unknown, method: string): void;
 }
@@ -191,7 +193,9 @@ export class RpcConnection {
 
 	#replyError({id, method}: {id: RequestId; method: string}, error: unknown): void {
 		if (error instanceof RpcError) {
-			this.#send(encodeError(id, error));
+			const frame = encodeError(id, error);
+			const text = `the text of the error exceeds the message limit of ${MAX_MESSAGE_BYTES} bytes`;
+			this.#send(isTooLong(frame) ? encodeError(id, {code: error.code, message: text}) : frame);
 			return;
 		}
 		this.#service.failed?.(error, method);
@@ -216,7 +220,7 @@ export class RpcConnection {
 		const {kind, peer} = this.#transport;
 		const what = kind === 'websocket' ? 'websocket JSON-RPC message' : 'JSON-RPC message';
 		const message = `failed to parse ${what} from exec-server ${peer}: ${reason}`;
-		if (this.#role === 'server') {
+		if (this.#role === 'server' && !this.#service.hangsUpOnMalformed) {
 			this.#send(encodeError(MALFORMED_ID, {code: INVALID_REQUEST, message}));
 		} else {
 			this.#closed(new Error(message));

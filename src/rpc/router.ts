@@ -10,6 +10,7 @@ type Awaitable<T> = T | Promise<T>;
 export type Handler<M extends RequestName, Context> = (
 	params: Params<M>,
 	context: Context,
+	request: Request,
 ) => Awaitable<ResultOnWire<M> | JsonParts>;
 
 export type Handlers<Context> = {readonly [M in RequestName]?: Handler<M, Context>};
@@ -25,10 +26,10 @@ export function createRouter<Context>(handlers: Handlers<Context>, admit: (famil
 		const params = decode(declaration.params, request.params ?? null);
 		if (declaration.family !== 'handshake') admit(declaration.family, context);
 		const handler = handlers[request.method as RequestName] as
-			| ((decoded: unknown, caller: Context) => unknown)
+			| ((decoded: unknown, caller: Context, asked: Request) => unknown)
 			| undefined;
 		if (!handler) throw unknownMethod(request.method);
-		return handler(params, context);
+		return handler(params, context, request);
 	};
 }
 

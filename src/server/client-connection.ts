@@ -7,29 +7,42 @@ import {Scope} from '../shared/scope.js';
 import type {Transport} from '../transports/transport.js';
 import type {Delivery} from './delivery.js';
 import type {Session, Sessions} from './sessions.js';
+import type {V0Sessions} from './v0-sessions.js';
 
 type Handshake =
 	| {readonly kind: 'new'}
 	| {readonly kind: 'greeted'; readonly session: Session; readonly delivery: Delivery}
 	| {readonly kind: 'ready'; readonly session: Session; readonly delivery: Delivery};
 
+/** Whether the caller's policy has resolved a command already. */
+export type ExecKind = 'direct' | 'prepared';
+
 export interface ClientConnectionOptions {
 	readonly sessions: Sessions;
 	readonly logger: Logger;
+	readonly createV0: (connection: RpcConnection) => V0Sessions;
+	/** Throws when commands of this kind are not started here. */
+	readonly requireAllowed: (kind: ExecKind) => void;
 	readonly route: (request: Request, client: ClientConnection) => unknown;
+	readonly hangsUpOnMalformed: boolean;
 	readonly closed: (client: ClientConnection) => void;
 }
 
 /** One client on one connection: the state of its handshake and the session it holds. */
 export class ClientConnection implements Service {
 	readonly rpc: RpcConnection;
+	readonly transport: Transport['kind'];
+	readonly hangsUpOnMalformed: boolean;
 	/** Ends with the connection; what belongs to the connection is registered here. */
 	readonly scope = new Scope();
 	readonly #options: ClientConnectionOptions;
 	#handshake: Handshake = {kind: 'new'};
+	#v0: V0Sessions | undefined;
 
 	constructor(transport: Transport, options: ClientConnectionOptions) {
 		this.#options = options;
+		this.transport = transport.kind;
+		this.hangsUpOnMalformed = options.hangsUpOnMalformed;
 		this.rpc = new RpcConnection(transport, 'server', this);
 	}
 
@@ -37,6 +50,23 @@ export class ClientConnection implements Service {
 	get session(): Session {
 		if (this.#handshake.kind !== 'ready') throw new Error('no session before the handshake');
 		return this.#handshake.session;
+	}
+
+	/** The processes of the first protocol, which belong to the connection. */
+	get v0(): V0Sessions {
+		this.#v0 ??= this.#options.createV0(this.rpc);
+		return this.#v0;
+	}
+
+	/** The log with the session on every line. */
+	get logger(): Logger {
+		return this.#handshake.kind === 'new'
+			? this.#options.logger
+			: this.#options.logger.with({session: this.#handshake.session.id});
+	}
+
+	requireAllowed(kind: ExecKind): void {
+		this.#options.requireAllowed(kind);
 	}
 
 	/** `initialize`: a failed attempt may be repeated, a second session may not be had. */
@@ -74,18 +104,20 @@ export class ClientConnection implements Service {
 
 	drained(): void {
 		if (this.#handshake.kind !== 'new') this.#handshake.delivery.pump();
+		this.#v0?.pump();
 	}
 
 	failed(error: unknown, method: string): void {
-		this.#options.logger.error('a handler failed', {
+		this.logger.error('a handler failed', {
 			method,
 			error: error instanceof Error ? error.stack : String(error),
 		});
 	}
 
 	closed(error?: Error): void {
-		this.#options.logger.debug('connection closed', {peer: this.rpc.peer, ...(error && {reason: error.message})});
+		this.logger.debug('connection closed', {peer: this.rpc.peer, ...(error && {reason: error.message})});
 		this.scope.close();
+		this.#v0?.close();
 		if (this.#handshake.kind !== 'new') this.#options.sessions.detach(this.#handshake.session);
 		this.#options.closed(this);
 	}

@@ -1,7 +1,7 @@
 import type {ManagedProcess} from '../processes/managed-process.js';
-import type {LogCursor, LogEvent} from '../processes/output-log.js';
-import {JsonParts} from '../protocol/encode.js';
+import type {LogCursor} from '../processes/output-log.js';
 import type {RpcConnection} from '../rpc/connection.js';
+import {type Announce, announce} from './announce.js';
 
 /** Bytes waiting in the transport above which no more output is handed to it; replies always are. */
 export const OUTPUT_HIGH_WATER_BYTES = 256 * 1024;
@@ -21,12 +21,14 @@ interface Line {
  */
 export class Delivery {
 	readonly #connection: RpcConnection;
+	readonly #announce: Announce;
 	readonly #lines = new Map<ManagedProcess, Line>();
 	#ready: Line[] = [];
 	readonly #emptied: (() => void)[] = [];
 
-	constructor(connection: RpcConnection, processes: Iterable<ManagedProcess>) {
+	constructor(connection: RpcConnection, processes: Iterable<ManagedProcess>, tell: Announce = announce) {
 		this.#connection = connection;
+		this.#announce = tell;
 		for (const process of processes) this.add(process);
 	}
 
@@ -83,26 +85,8 @@ export class Delivery {
 			const event = cursor.next();
 			if (!event) return;
 			if (event.kind === 'output') sent += event.bytes.length;
-			this.#send(process.id, event);
+			this.#announce(this.#connection, process.id, event);
 			if (event.kind === 'closed') this.#lines.delete(process);
-		}
-	}
-
-	#send(processId: string, event: LogEvent): void {
-		switch (event.kind) {
-			case 'output': {
-				const head = `{"processId":${JSON.stringify(processId)},"seq":${event.seq},"stream":"${event.stream}","chunk":"`;
-				this.#connection.notify('process/output', new JsonParts([head, event.bytes, '"}']));
-				return;
-			}
-			case 'exited': {
-				const {seq, exitCode} = event;
-				this.#connection.notify('process/exited', {processId, seq, exitCode, sandboxDenied: false});
-				return;
-			}
-			case 'closed':
-				this.#connection.notify('process/closed', {processId, seq: event.seq});
-				return;
 		}
 	}
 }

@@ -23,6 +23,18 @@ const CAPABILITIES = {
 	windowsMxc: false,
 	linuxRootWritePreservesDevices: false,
 	linuxApprovedRootWritePreservesRestrictions: false,
+	// What longarm adds to the protocol.
+	processCloseStdin: true,
+	processResize: true,
+	processWait: true,
+	processSnapshot: true,
+	processList: true,
+	processIo: true,
+	processTimeLimit: true,
+	processSignalByName: true,
+	processTerminateMode: true,
+	processOnDisconnect: true,
+	processPrepared: true,
 };
 
 const SHELLS = ['bash', 'zsh', 'sh'];

@@ -1,35 +1,54 @@
 import type {Backend} from '../processes/backend.js';
+import {selectBackend} from '../processes/select-backend.js';
 import {type Logger, silentLogger} from '../shared/logger.js';
 
 /** What can be set about a server. Every member has a default, the peer's own value where it has one. */
 export interface ServerOptions {
+	/** `v0` serves nothing but the first protocol, as its own server did. */
+	readonly protocol?: 'all' | 'v0';
 	/** How long a session without a connection is kept, with its processes. */
 	readonly detachedSessionMs?: number;
 	/** Output kept per process for readers, over all its streams. */
 	readonly retainBytes?: number;
+	/** Output kept by all processes together. */
+	readonly retainBytesTotal?: number;
 	/** Chunks kept per process, however small. */
 	readonly retainChunks?: number;
 	/** How long a closed process stays readable and its id taken. */
 	readonly retainClosedMs?: number;
+	/** Processes starting or running at once, in all. */
+	readonly maxProcesses?: number;
+	/** The same for one session. */
+	readonly maxProcessesPerSession?: number;
+	/** Whether commands may be started that no policy of the caller has looked at. */
+	readonly allowDirectExec?: boolean;
+	/** Whether commands may be started that the caller's policy has resolved already. */
+	readonly allowPreparedExec?: boolean;
 	/** How long processes may take to end by themselves when the server ends. */
 	readonly shutdownGraceMs?: number;
 	/** The variables environment policies inherit from; the server's own by default. */
 	readonly variables?: Readonly<Record<string, string | undefined>>;
-	/** How children are started; the best way this machine offers by default. */
-	readonly backend?: Backend;
+	/** How children are started, asked for at every start; the best way this machine offers by default. */
+	readonly backend?: () => Backend;
 	readonly logger?: Logger;
 }
 
 export const DEFAULTS = {
+	protocol: 'all',
 	detachedSessionMs: 30_000,
 	retainBytes: 1024 * 1024,
+	retainBytesTotal: 256 * 1024 * 1024,
 	retainChunks: 50_000,
 	retainClosedMs: 30_000,
+	maxProcesses: 10_000,
+	maxProcessesPerSession: 10_000,
+	allowDirectExec: true,
+	allowPreparedExec: true,
 	shutdownGraceMs: 1000,
 } as const satisfies ServerOptions;
 
-export type ServerSettings = Required<Omit<ServerOptions, 'backend'>> & Pick<ServerOptions, 'backend'>;
+export type ServerSettings = Required<ServerOptions>;
 
 export function withDefaults(options: ServerOptions): ServerSettings {
-	return {variables: process.env, logger: silentLogger, ...DEFAULTS, ...options};
+	return {variables: process.env, backend: selectBackend, logger: silentLogger, ...DEFAULTS, ...options};
 }

@@ -1,17 +1,20 @@
+import type {Backend} from '../processes/backend.js';
+import {killAllOrphans} from '../processes/end-tree.js';
+import type {ManagedProcess} from '../processes/managed-process.js';
+import {ProcessQuota} from '../processes/process-quota.js';
 import {ProcessTable} from '../processes/process-table.js';
-import {selectBackend} from '../processes/select-backend.js';
+import {RetentionBudget} from '../processes/retention-budget.js';
 import {StartQueue} from '../processes/start-queue.js';
-import type {Request} from '../protocol/envelope.js';
-import {createRouter} from '../rpc/router.js';
 import {LongarmError} from '../shared/errors.js';
 import {LONGEST_TIMER_MS} from '../shared/limits.js';
 import type {Transport} from '../transports/transport.js';
-import {ClientConnection} from './client-connection.js';
-import {describeEnvironment} from './environment-info.js';
-import {createHandlers} from './handlers/index.js';
+import {ClientConnection, type ExecKind} from './client-connection.js';
 import {type ServerOptions, type ServerSettings, withDefaults} from './options.js';
+import {createRoute, type Route} from './route.js';
+import {ServerMetrics} from './server-metrics.js';
 import {type Session, Sessions} from './sessions.js';
-import {toWire} from './wire-errors.js';
+import {type TableEvents, V0Sessions} from './v0-sessions.js';
+import {VERSION} from './version.js';
 
 /** How long killed processes may take to be reaped before the server ends without them. */
 const REAP_MS = 2000;
@@ -23,37 +26,72 @@ export class ExecServer {
 	readonly #settings: ServerSettings;
 	readonly #sessions: Sessions;
 	readonly #clients = new Set<ClientConnection>();
-	readonly #route: (request: Request, client: ClientConnection) => unknown;
+	readonly #tables = new Set<ProcessTable>();
+	readonly #starts = new StartQueue();
+	readonly #quota: ProcessQuota;
+	readonly #budget: RetentionBudget;
+	readonly #metrics: ServerMetrics;
+	readonly #route: Route;
+	readonly #startedAt = performance.now();
 	#ending: Promise<void> | undefined;
 
 	constructor(options: ServerOptions = {}) {
 		this.#settings = withDefaults(options);
-		const {detachedSessionMs, logger, variables} = this.#settings;
-		const starts = new StartQueue();
+		const {detachedSessionMs, logger, maxProcesses, protocol, retainBytesTotal} = this.#settings;
+		this.#quota = new ProcessQuota(maxProcesses, 'this server');
+		this.#budget = new RetentionBudget(retainBytesTotal);
 		this.#sessions = new Sessions({
-			detachedSessionMs,
+			// In the first protocol processes end with their connection.
+			detachedSessionMs: protocol === 'v0' ? 0 : detachedSessionMs,
 			logger,
-			createTable: session => this.#createTable(session, starts),
+			createTable: session => this.#createTable(session, session),
 		});
-		const handlers = createHandlers(describeEnvironment(variables));
-		const route = createRouter<ClientConnection>(handlers, (family, client) => client.admit(family));
-		this.#route = translatingErrors(route);
+		this.#metrics = new ServerMetrics({
+			connections: () => [...this.#clients].map(({transport}) => transport),
+			sessions: () => this.#sessions.size,
+			processes: () => this.#processes(),
+			running: () => this.#quota.used,
+			retainedBytes: () => this.#budget.totalBytes,
+		});
+		this.#route = createRoute(this.#settings, this.#metrics);
 	}
 
 	/** Serves one connection until it closes. Its session outlives it for a while. */
 	accept(transport: Transport): ClientConnection {
-		const {logger} = this.#settings;
+		const {logger, protocol} = this.#settings;
 		const client = new ClientConnection(transport, {
 			sessions: this.#sessions,
+			createV0: connection => new V0Sessions(connection, events => this.#createTable(events)),
+			requireAllowed: kind => this.#requireAllowed(kind),
 			logger,
 			route: this.#route,
+			hangsUpOnMalformed: protocol === 'v0',
 			closed: () => this.#clients.delete(client),
 		});
 		if (this.#ending) transport.destroy();
 		this.#clients.add(client);
+		this.#metrics.connected(transport.kind);
 		client.rpc.open();
 		logger.debug('connection accepted', {peer: transport.peer});
 		return client;
+	}
+
+	/** What `/healthz` tells. */
+	health(): Record<string, unknown> {
+		return {
+			status: this.#ending ? 'ending' : 'ok',
+			version: VERSION,
+			uptimeSeconds: Math.round((performance.now() - this.#startedAt) / 1000),
+			connections: this.#clients.size,
+			sessions: this.#sessions.size,
+			processes: this.#quota.used,
+			retainedBytes: this.#budget.totalBytes,
+		};
+	}
+
+	/** What `/metrics` tells, as text for Prometheus. */
+	metrics(): string {
+		return this.#metrics.render();
 	}
 
 	/** Asks every process to end, kills what has not after the grace period, and hangs up. May be called again. */
@@ -64,51 +102,62 @@ export class ExecServer {
 
 	/** Kills every process at once; for when there is no time left. */
 	kill(): void {
-		for (const session of this.#sessions) session.processes.end('force');
+		for (const table of this.#tables) table.end('force');
+		killAllOrphans();
 	}
 
 	async #end(graceMs: number): Promise<void> {
-		const sessions = [...this.#sessions];
-		for (const session of sessions) session.processes.end('ask');
-		await withinMs(Promise.all(sessions.map(session => session.processes.quiet())), graceMs);
+		const tables = [...this.#tables];
+		for (const table of tables) table.end('ask');
+		await withinMs(Promise.all(tables.map(table => table.quiet())), graceMs);
 		this.kill();
-		await withinMs(Promise.all(sessions.map(session => session.processes.silent())), REAP_MS);
+		await withinMs(Promise.all(tables.map(table => table.silent())), REAP_MS);
 		await withinMs(Promise.all([...this.#clients].map(client => client.delivered())), LAST_WORDS_MS);
 		for (const client of this.#clients) client.rpc.close();
-		for (const session of sessions) this.#sessions.destroy(session);
+		for (const session of this.#sessions) this.#sessions.destroy(session);
 	}
 
-	#createTable(session: Session, starts: StartQueue): ProcessTable {
-		const {retainBytes, retainChunks, retainClosedMs, variables, backend} = this.#settings;
-		return new ProcessTable({
-			backend: () => {
-				if (this.#ending) throw new LongarmError('SHUTTING_DOWN', {message: 'the server is shutting down'});
-				return backend ?? selectBackend();
-			},
-			starts,
-			retention: {bytes: retainBytes, chunks: retainChunks},
-			retainClosedMs,
-			variables,
-			added: process => session.added(process),
-			changed: process => session.changed(process),
+	*#processes(): Iterable<ManagedProcess> {
+		for (const table of this.#tables) yield* table;
+	}
+
+	#requireAllowed(kind: ExecKind): void {
+		const {allowDirectExec, allowPreparedExec} = this.#settings;
+		if (kind === 'direct' ? allowDirectExec : allowPreparedExec) return;
+		throw new LongarmError('EXEC_REFUSED', {
+			message: `this server does not start ${kind} commands`,
+			context: {kind, allowDirectExec, allowPreparedExec},
 		});
 	}
-}
 
-function translatingErrors<C>(
-	route: (request: Request, client: C) => unknown,
-): (request: Request, client: C) => unknown {
-	return (request, client) => {
-		try {
-			const result = route(request, client);
-			if (!(result instanceof Promise)) return result;
-			return result.catch((error: unknown) => {
-				throw toWire(error);
-			});
-		} catch (error) {
-			throw toWire(error);
-		}
-	};
+	#createTable(events: TableEvents, session?: Session): ProcessTable {
+		const {retainBytes, retainChunks, retainClosedMs, variables, maxProcessesPerSession, logger} = this.#settings;
+		const table = new ProcessTable({
+			backend: () => this.#backend(),
+			starts: this.#starts,
+			retention: {bytes: retainBytes, chunks: retainChunks, budget: this.#budget},
+			retainClosedMs,
+			variables,
+			quotas: [this.#quota, new ProcessQuota(maxProcessesPerSession, 'this session')],
+			holds: process => session?.holds(process) ?? false,
+			added: process => events.added(process),
+			changed: process => events.changed(process),
+			exited: process => {
+				this.#metrics.exited(process);
+				const {exitCode, reason} = process.log.exit!;
+				logger.debug('process exited', {session: session?.id, process: process.id, pid: process.pid, exitCode, reason});
+			},
+			forgotten: process => this.#metrics.forgotten(process),
+			disposed: () => this.#tables.delete(table),
+		});
+		this.#tables.add(table);
+		return table;
+	}
+
+	#backend(): Backend {
+		if (this.#ending) throw new LongarmError('SHUTTING_DOWN', {message: 'the server is shutting down'});
+		return this.#settings.backend();
+	}
 }
 
 function withinMs(promise: Promise<unknown>, ms: number): Promise<unknown> {

@@ -6,16 +6,17 @@ import type {RpcConnection} from '../rpc/connection.js';
 import {LONGEST_TIMER_MS} from '../shared/limits.js';
 import type {Logger} from '../shared/logger.js';
 import {Delivery} from './delivery.js';
+import type {TableEvents} from './v0-sessions.js';
 
 type Attachment =
 	| {readonly kind: 'attached'; readonly delivery: Delivery}
-	| {readonly kind: 'detached'; readonly expiry: NodeJS.Timeout | undefined};
+	| {readonly kind: 'detached'; readonly since: number; readonly timer: NodeJS.Timeout | undefined};
 
 /** What outlives a connection: the processes and where their events go. */
-export class Session {
+export class Session implements TableEvents {
 	readonly id = randomUUID();
 	readonly processes: ProcessTable;
-	#attachment: Attachment = {kind: 'detached', expiry: undefined};
+	#attachment: Attachment = {kind: 'detached', since: performance.now(), timer: undefined};
 
 	constructor(createTable: (session: Session) => ProcessTable) {
 		this.processes = createTable(this);
@@ -26,17 +27,41 @@ export class Session {
 	}
 
 	attach(connection: RpcConnection): Delivery {
-		if (this.#attachment.kind === 'detached') clearTimeout(this.#attachment.expiry);
+		if (this.#attachment.kind === 'detached') clearTimeout(this.#attachment.timer);
+		this.processes.renew();
 		const delivery = new Delivery(connection, this.processes);
 		this.#attachment = {kind: 'attached', delivery};
 		return delivery;
 	}
 
+	/**
+	 * Without a connection every process has its own time: what it was started with, else `ttlMs`. When all times are
+	 * over the session is.
+	 */
 	detach(ttlMs: number, expired: () => void): void {
 		if (this.#attachment.kind === 'attached') this.#attachment.delivery.stop();
-		const expiry = setTimeout(expired, Math.min(ttlMs, LONGEST_TIMER_MS));
-		expiry.unref();
-		this.#attachment = {kind: 'detached', expiry};
+		const since = performance.now();
+		const look = (): void => {
+			const elapsed = performance.now() - since;
+			for (const process of this.processes) {
+				if (timeOf(process) <= elapsed) process.terminate();
+			}
+			const left = [ttlMs, ...[...this.processes].map(timeOf)].filter(time => time > elapsed);
+			if (left.length === 0) {
+				expired();
+				return;
+			}
+			const timer = setTimeout(look, Math.min(Math.ceil(Math.min(...left) - elapsed), LONGEST_TIMER_MS));
+			timer.unref();
+			this.#attachment = {kind: 'detached', since, timer};
+		};
+		const timeOf = ({options}: ManagedProcess): number => options.keepDetachedMs ?? ttlMs;
+		look();
+	}
+
+	/** Somebody was promised to find this process when coming back. */
+	holds({options}: ManagedProcess): boolean {
+		return !this.attached && (options.keepDetachedMs ?? 0) > 0;
 	}
 
 	added(process: ManagedProcess): void {
@@ -49,7 +74,7 @@ export class Session {
 
 	/** Kills what runs and forgets everything. */
 	destroy(): void {
-		if (this.#attachment.kind === 'detached') clearTimeout(this.#attachment.expiry);
+		if (this.#attachment.kind === 'detached') clearTimeout(this.#attachment.timer);
 		this.processes.end('force');
 		this.processes.dispose();
 	}
@@ -72,6 +97,10 @@ export class Sessions {
 
 	[Symbol.iterator](): IterableIterator<Session> {
 		return this.#sessions.values();
+	}
+
+	get size(): number {
+		return this.#sessions.size;
 	}
 
 	create(): Session {

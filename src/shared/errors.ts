@@ -19,6 +19,10 @@ export const ERRORS = {
 		meaning: 'The operating system refused to start the program.',
 		hint: 'Check the program, its permissions and the working directory on the executor.',
 	},
+	RESOURCES_EXHAUSTED: {
+		meaning: 'The machine has run out of descriptors, processes or memory; nothing was started.',
+		hint: 'End something, or raise the limit (ulimit -n, ulimit -u); the same request may succeed later.',
+	},
 	STDIN_FAILED: {
 		meaning: 'The process was terminated, so nothing can be written to its input.',
 		hint: 'Start the process again.',
@@ -30,6 +34,26 @@ export const ERRORS = {
 	NOT_SUPPORTED: {
 		meaning: 'This executor cannot do what the request asks for, and will not pretend to.',
 		hint: 'Leave the member out; environment/info lists what this executor is capable of.',
+	},
+	PROCESS_LIMIT: {
+		meaning: 'As many processes are running as are allowed.',
+		hint: 'End some, or raise max-processes or max-processes-per-session.',
+	},
+	CONNECTION_LIMIT: {
+		meaning: 'As many connections are open as are allowed.',
+		hint: 'Close some, or raise max-connections.',
+	},
+	EXEC_REFUSED: {
+		meaning: 'This server does not start commands of this kind (direct, or prepared by the caller).',
+		hint: 'See allow-direct-exec and allow-prepared-exec.',
+	},
+	NO_TERMINAL: {
+		meaning: 'The process was not started on a terminal.',
+		hint: 'Start it with tty, or with io.pty.',
+	},
+	SIGNAL_UNKNOWN: {
+		meaning: 'There is no signal of this name on the executor.',
+		hint: 'Use a name such as SIGTERM or HUP.',
 	},
 	SETTING_INVALID: {
 		meaning: 'A flag, an environment variable or the settings file holds a value that cannot be used.',

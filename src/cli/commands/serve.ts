@@ -1,4 +1,5 @@
 import {setTimeout} from 'node:timers/promises';
+import type {Backend} from '../../processes/backend.js';
 import {selectBackend} from '../../processes/select-backend.js';
 import {ExecServer} from '../../server/server.js';
 import type {Logger} from '../../shared/logger.js';
@@ -17,25 +18,46 @@ const GOODBYE_MS = 1000;
 
 /** Serves until a signal or, on stdio, the end of input; settles when every process has ended. */
 export async function serve(settings: Settings): Promise<void> {
-	const address = parseListenAddress(settings.listen);
+	const address = parseListenAddress(settings.listen, settings.protocol);
 	const logger = createLogger(settings);
+	const backend = inCharge(logger);
 	const server = new ExecServer({
+		protocol: settings.protocol,
 		detachedSessionMs: settings['detached-session'],
 		retainBytes: settings['retain-bytes'],
+		retainBytesTotal: settings['retain-bytes-total'],
 		retainChunks: settings['retain-chunks'],
 		retainClosedMs: settings['retain-closed'],
+		maxProcesses: settings['max-processes'],
+		maxProcessesPerSession: settings['max-processes-per-session'],
+		allowDirectExec: settings['allow-direct-exec'],
+		allowPreparedExec: settings['allow-prepared-exec'],
 		shutdownGraceMs: settings['shutdown-grace'],
+		backend,
 		logger,
 	});
 	endWithTheProgram(server, logger);
 	const asked = askedToEnd(server, logger);
 	const front = await open(address, settings, server, logger);
-	void setTimeout(WARM_UP_MS, undefined, {ref: false}).then(selectBackend);
+	void setTimeout(WARM_UP_MS, undefined, {ref: false}).then(backend);
 	keepMemorySmall(logger);
 	const reason = await Promise.race([asked, front.over]);
 	logger.info('shutting down', {reason});
 	await server.shutdown();
 	await front.close();
+}
+
+/** The backend of a program that answers for everything below it, set up when it is first needed. */
+function inCharge(logger: Logger): () => Backend {
+	let backend: Backend | undefined;
+	return () => {
+		if (!backend) {
+			backend = selectBackend();
+			if (backend.takeCharge) backend.takeCharge();
+			else logger.warn('processes may outlive this server if it is killed', {backend: backend.name});
+		}
+		return backend;
+	};
 }
 
 interface Front {
@@ -56,9 +78,15 @@ async function open(address: ListenAddress, settings: Settings, server: ExecServ
 		host: address.host,
 		port: address.port,
 		dangerouslyAllowNetwork: settings['dangerously-allow-unauthenticated-network'],
+		maxConnections: settings['max-connections'],
+		pages: {
+			'/healthz': () => ({type: 'application/json', body: `${JSON.stringify(server.health())}\n`}),
+			'/metrics': () => ({type: 'text/plain; version=0.0.4; charset=utf-8', body: server.metrics()}),
+		},
 		accept: transport => server.accept(transport),
 	});
-	process.stdout.write(`${listener.url}\n`);
+	if (settings.protocol === 'v0') process.stderr.write(`codex-exec-server listening on ${listener.url}\n`);
+	else process.stdout.write(`${listener.url}\n`);
 	logger.info('listening', {url: listener.url, pid: process.pid});
 	return {over: new Promise(() => {}), close: () => listener.close()};
 }

@@ -5,7 +5,7 @@ import {constants} from 'node:os';
 import {dirname, join} from 'node:path';
 import type {Readable} from 'node:stream';
 import {LongarmError} from '../../shared/errors.js';
-import type {Backend, Child, ChildEvents, SpawnRequest} from '../backend.js';
+import type {Backend, Child, ChildEvents, SpawnRequest, TerminalSize} from '../backend.js';
 import type {OutputStream} from '../output-log.js';
 import {OutputReader} from '../output-reader.js';
 import {signalGroup, signalProcess} from '../signal-group.js';
@@ -27,6 +27,7 @@ interface PtyBinding {
 		helperPath: string,
 		exited: (code: number, signal: number) => void,
 	): {fd: number; pid: number};
+	resize(fd: number, columns: number, rows: number): void;
 }
 
 /**
@@ -60,7 +61,9 @@ async function spawnPipes(request: SpawnRequest, stdin: boolean, events: ChildEv
 		detached: true,
 		stdio: [stdin ? 'pipe' : 'ignore', 'pipe', 'pipe'],
 	});
-	child.once('exit', (code, signal) => events.exited(code ?? 128 + constants.signals[signal!]));
+	child.once('exit', (code, signal) =>
+		events.exited({exitCode: code ?? 128 + constants.signals[signal!], signaled: code === null}),
+	);
 	const pid = await spawned(child, request);
 	const streams = [
 		new StreamOutput(child.stdout!, 'stdout', events),
@@ -68,6 +71,7 @@ async function spawnPipes(request: SpawnRequest, stdin: boolean, events: ChildEv
 	];
 	return {
 		pid,
+		mark: undefined,
 		streams: ['stdout', 'stderr'],
 		stdin: child.stdin ? pipeWriter(child.stdin as import('node:net').Socket) : undefined,
 		pause: () => {
@@ -80,6 +84,7 @@ async function spawnPipes(request: SpawnRequest, stdin: boolean, events: ChildEv
 			for (const stream of streams) stream.finish();
 		},
 		signal: name => signalGroup(pid, name),
+		resize: undefined,
 	};
 }
 
@@ -90,7 +95,7 @@ function spawned(child: ChildProcess, {file}: SpawnRequest): Promise<number> {
 	});
 }
 
-function spawnPty(request: SpawnRequest, size: {columns: number; rows: number}, events: ChildEvents): Child {
+function spawnPty(request: SpawnRequest, size: TerminalSize, events: ChildEvents): Child {
 	requireDirectory(request);
 	requireProgram(request);
 	const {binding, helper} = loadBinding();
@@ -107,16 +112,21 @@ function spawnPty(request: SpawnRequest, size: {columns: number; rows: number}, 
 		-1,
 		false,
 		helper,
-		(code, signal) => events.exited(signal ? 128 + signal : code),
+		(code, signal) => events.exited({exitCode: signal ? 128 + signal : code, signaled: signal !== 0}),
 	);
 	const writer = terminalWriter(fd);
+	let open = true;
 	const reader = new OutputReader(fd, 'pty', {
 		data: bytes => events.output('pty', bytes),
-		release: () => writer.destroy(),
+		release: () => {
+			open = false;
+			writer.destroy();
+		},
 		end: () => events.ended('pty'),
 	});
 	return {
 		pid,
+		mark: undefined,
 		streams: ['pty'],
 		stdin: writer,
 		pause: () => reader.pause(),
@@ -125,6 +135,9 @@ function spawnPty(request: SpawnRequest, size: {columns: number; rows: number}, 
 		signal: name => {
 			// A fork returns before the child has made itself the leader of a group: until then it is there alone.
 			if (!signalGroup(pid, name)) signalProcess(pid, name);
+		},
+		resize: ({columns, rows}) => {
+			if (open) binding.resize(fd, columns, rows);
 		},
 	};
 }

@@ -27,6 +27,9 @@ export interface Libc {
 	ioctl(fd: number, request: number, argument: Pointer): number;
 	pipe2(fds: [number, number], flags: number): number;
 	read(fd: number, buffer: Pointer, length: number): number;
+	getrlimit(resource: number, limit: Pointer): number;
+	setrlimit(resource: number, limit: Pointer): number;
+	prctl(option: number, argument: number): number;
 	/** The error number of the last call. */
 	errno(): number;
 }
@@ -48,6 +51,9 @@ const SIGNATURES: Record<Exclude<keyof Libc, 'errno'>, string> = {
 	waitid: 'int waitid(int idType, int id, void *info, int options)',
 	ioctl: 'int ioctl(int fd, unsigned long request, void *argument)',
 	pipe2: 'int pipe2(_Out_ int *fds, int flags)',
+	getrlimit: 'int getrlimit(int resource, void *limit)',
+	setrlimit: 'int setrlimit(int resource, void *limit)',
+	prctl: 'int prctl(int option, unsigned long argument)',
 	read: 'long read(int fd, void *buffer, unsigned long length)',
 };
 

@@ -1,15 +1,20 @@
 import {closeSync, constants} from 'node:fs';
 import {Socket} from 'node:net';
-import type {Backend, Child, ChildEvents, SpawnRequest, StdinWriter} from '../backend.js';
+import {registerOwn, startAdopting, unregisterOwn} from '../adopted.js';
+import type {Backend, Child, ChildEvents, SpawnRequest, StdinWriter, TerminalSize} from '../backend.js';
 import type {OutputStream} from '../output-log.js';
 import {OutputReader} from '../output-reader.js';
+import {DEFAULT_PATH} from '../resolve-program.js';
 import {signalGroup} from '../signal-group.js';
 import {spawnFailure} from '../spawn-failure.js';
 import {pipeWriter, terminalWriter} from '../stdin-writers.js';
 import {type Libc, loadLibc} from './libc.js';
+import {Marks} from './mark.js';
 import {Reaper} from './reaper.js';
 import {openTerminal, setTerminalSize} from './terminal.js';
+import {startWatchdog} from './watchdog.js';
 
+const PR_SET_CHILD_SUBREAPER = 36;
 const SETSIGDEF = 0x04;
 const SETSIGMASK = 0x08;
 const SETSID = 0x80;
@@ -33,6 +38,9 @@ class PosixBackend implements Backend {
 	readonly #libc: Libc;
 	readonly #reaper: Reaper;
 	readonly #attributes: Uint8Array;
+	#marks: Marks | undefined;
+	/** Of the child that is being started. */
+	#mark: string | undefined;
 
 	constructor(libc: Libc) {
 		this.#libc = libc;
@@ -40,7 +48,24 @@ class PosixBackend implements Backend {
 		this.#attributes = sessionLeaderAttributes(libc);
 	}
 
+	/** Orphans of our children become our own children instead of those of the first process of the machine. */
+	takeCharge(): void {
+		if (this.#marks) return;
+		if (this.#libc.prctl(PR_SET_CHILD_SUBREAPER, 1) === 0) {
+			this.#reaper.adoptOrphans();
+			startAdopting();
+		}
+		const marks = new Marks(this.#libc);
+		const environment = new Map([['PATH', DEFAULT_PATH]]);
+		const watchdog = startWatchdog(this.#libc, marks.prefix, (argv, redirect) =>
+			this.#launch({file: argv[0]!, argv, cwd: Buffer.from('/'), environment}, redirect),
+		);
+		registerOwn(watchdog);
+		this.#marks = marks;
+	}
+
 	spawn(request: SpawnRequest, events: ChildEvents): Child {
+		this.#mark = this.#marks?.next();
 		return request.io.kind === 'pty'
 			? this.#spawnPty(request, request.io, events)
 			: this.#spawnPipes(request, request.io.stdin, events);
@@ -62,10 +87,10 @@ class PosixBackend implements Backend {
 			pipeReader(fds.release(stderr.read), 'stderr', events),
 		];
 		const writer = stdin && pipeWriter(new Socket({fd: fds.release(stdin.write), readable: false, writable: true}));
-		return this.#child(pid, ['stdout', 'stderr'], readers, writer, events);
+		return this.#child(pid, ['stdout', 'stderr'], readers, writer, undefined, events);
 	}
 
-	#spawnPty(request: SpawnRequest, size: {columns: number; rows: number}, events: ChildEvents): Child {
+	#spawnPty(request: SpawnRequest, size: TerminalSize, events: ChildEvents): Child {
 		using fds = new Descriptors();
 		const {fd, slave} = openTerminal(this.#libc, request.file);
 		fds.hold(fd);
@@ -80,22 +105,29 @@ class PosixBackend implements Backend {
 		// The kernel hands out a terminal's output in pieces of at most 4 KiB: take all there is per wake-up.
 		const readMore = (buffer: Uint8Array): number => this.#libc.read(fd, buffer, buffer.length);
 		const writer = terminalWriter(fd);
+		let open = true;
 		const readers = [
 			new OutputReader(
 				fd,
 				'pty',
 				{
 					data: bytes => events.output('pty', bytes),
-					release: () => writer.destroy(),
+					release: () => {
+						open = false;
+						writer.destroy();
+					},
 					end: () => events.ended('pty'),
 				},
 				readMore,
 			),
 		];
-		return this.#child(pid, ['pty'], readers, writer, events);
+		const resize = (to: TerminalSize): void => {
+			if (open) setTerminalSize(this.#libc, fd, to);
+		};
+		return this.#child(pid, ['pty'], readers, writer, resize, events);
 	}
 
-	#launch(request: SpawnRequest, redirect: (actions: Uint8Array) => void): number {
+	#launch(request: Omit<SpawnRequest, 'io'>, redirect: (actions: Uint8Array) => void): number {
 		const actions = Buffer.alloc(ACTIONS_BYTES);
 		this.#libc.actionsInit(actions);
 		try {
@@ -130,11 +162,17 @@ class PosixBackend implements Backend {
 		streams: readonly OutputStream[],
 		readers: readonly OutputReader[],
 		stdin: StdinWriter | undefined,
+		resize: Child['resize'],
 		events: ChildEvents,
 	): Child {
-		this.#reaper.watch(pid, exitCode => events.exited(exitCode));
+		registerOwn(pid);
+		this.#reaper.watch(pid, end => {
+			unregisterOwn(pid);
+			events.exited(end);
+		});
 		return {
 			pid,
+			mark: this.#mark,
 			streams,
 			stdin,
 			pause: () => {
@@ -147,6 +185,7 @@ class PosixBackend implements Backend {
 				for (const each of readers) each.finish();
 			},
 			signal: name => signalGroup(pid, name),
+			resize,
 		};
 	}
 }

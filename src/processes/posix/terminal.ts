@@ -1,4 +1,5 @@
 import {closeSync, constants, openSync} from 'node:fs';
+import type {TerminalSize} from '../backend.js';
 import {spawnFailure} from '../spawn-failure.js';
 import type {Libc} from './libc.js';
 
@@ -18,7 +19,7 @@ export function openTerminal(libc: Libc, program: string): {fd: number; slave: s
 	throw spawnFailure(errno, program);
 }
 
-export function setTerminalSize(libc: Libc, fd: number, {columns, rows}: {columns: number; rows: number}): void {
+export function setTerminalSize(libc: Libc, fd: number, {columns, rows}: TerminalSize): void {
 	const size = Buffer.alloc(8);
 	size.writeUInt16LE(rows, 0);
 	size.writeUInt16LE(columns, 2);

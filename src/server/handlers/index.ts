@@ -2,8 +2,9 @@ import type {EnvironmentInfo} from '../../protocol/environment.js';
 import {environmentHandlers} from './environment.js';
 import {processHandlers} from './process.js';
 import {sessionHandlers} from './session.js';
+import {v0Handlers} from './v0.js';
 
 /** Every request this server answers. */
 export function createHandlers(info: EnvironmentInfo) {
-	return {...sessionHandlers(info), ...environmentHandlers(info), ...processHandlers};
+	return {...sessionHandlers(info), ...environmentHandlers(info), ...processHandlers, ...v0Handlers};
 }

@@ -1,95 +1,104 @@
-import type {ManagedProcess} from '../../processes/managed-process.js';
+import {constants} from 'node:os';
+import type {ManagedProcess, TerminateMode} from '../../processes/managed-process.js';
 import type {Page} from '../../processes/output-log.js';
 import {readOutput} from '../../processes/read-output.js';
-import type {StartRequest} from '../../processes/start.js';
+import {waitForExit} from '../../processes/wait.js';
 import {JsonParts} from '../../protocol/encode.js';
-import {INVALID_PARAMS, INVALID_REQUEST, RpcError} from '../../protocol/error-codes.js';
-import type {Params} from '../../protocol/methods.js';
-import type {PathUri} from '../../protocol/path-uri.js';
+import {INVALID_PARAMS, RpcError} from '../../protocol/error-codes.js';
+import type {Params, ResultOnWire} from '../../protocol/methods.js';
 import type {Handlers} from '../../rpc/router.js';
 import {encodeBase64} from '../../shared/base64.js';
 import {LongarmError} from '../../shared/errors.js';
 import type {ClientConnection} from '../client-connection.js';
+import {describeProcess} from './describe-process.js';
+import {toStartRequest} from './start-request.js';
 
 const ACCEPTED = {status: 'accepted'} as const;
 
 export const processHandlers = {
-	'process/start': async (params, {session}) => {
+	'process/start': async (params, client, {trace}) => {
 		const {processId} = params;
-		await session.processes.start(processId, toStartRequest(params));
+		const request = toStartRequest(params);
+		client.requireAllowed(params.prepared ? 'prepared' : 'direct');
+		const process = await client.session.processes.start(processId, request);
+		client.logger.debug('process started', {
+			process: processId,
+			pid: process.pid,
+			// Not the arguments: they may hold secrets.
+			program: params.argv[0],
+			...(trace?.traceparent && {trace: trace.traceparent}),
+		});
 		return {processId, sandboxType: 'none'};
 	},
 
-	'process/read': ({processId, afterSeq, maxBytes, waitMs}, {session, scope}) =>
-		whenStarted(session.processes.find(processId), process => {
-			if (!process) throw unknownProcess(processId);
+	'process/read': ({processId, afterSeq, maxBytes, waitMs}, client) =>
+		withProcess(processId, client, process => {
 			const request = {afterSeq, maxBytes: maxBytes ?? undefined, waitMs};
-			return readOutput(process.log, request, scope, page => encodePage(process, page));
+			return readOutput(process.log, request, client.scope, page => encodePage(process, page));
 		}),
 
-	'process/write': ({processId, chunk, writeId}, {session}) => {
+	'process/write': ({processId, chunk, writeId}, client) => {
 		if (writeId === '') throw new RpcError(INVALID_PARAMS, 'writeId must not be empty');
-		return whenStarted(session.processes.find(processId), process => {
+		return whenStarted(processId, client, process => {
 			if (!process) return {status: 'unknownProcess'};
-			if (!process.hasStdin) return {status: 'stdinClosed'};
+			if (!process.takesInput) return {status: 'stdinClosed'};
 			const queued = process.write(chunk, writeId);
 			return queued instanceof Promise ? queued.then(() => ACCEPTED) : ACCEPTED;
 		});
 	},
 
-	'process/signal': ({processId}, {session}) =>
-		whenStarted(session.processes.find(processId), process => {
-			process?.signal('SIGINT');
+	'process/signal': ({processId, signal}, client) => {
+		const name = signal === 'interrupt' ? 'SIGINT' : signalName(signal.name);
+		return whenStarted(processId, client, process => {
+			process?.signal(name);
+			return {};
+		});
+	},
+
+	'process/terminate': ({processId, mode}, client) => {
+		const process = client.session.processes.find(processId);
+		const {running, survivors} = process?.terminate(terminateMode(mode)) ?? {running: false, survivors: []};
+		if (!(survivors instanceof Promise)) return {running};
+		return survivors.then(alive => ({
+			running,
+			...(alive.length > 0 && {survivors: alive.map(({pid, command}) => ({pid, command}))}),
+		}));
+	},
+
+	'process/closeStdin': ({processId}, client) =>
+		withProcess(processId, client, process => {
+			process.closeStdin();
 			return {};
 		}),
 
-	'process/terminate': ({processId}, {session}) => {
-		return {running: session.processes.find(processId)?.terminate() ?? false};
-	},
+	'process/resize': ({processId, rows, cols}, client) =>
+		withProcess(processId, client, process => {
+			if (process.resize({rows, columns: cols})) return {};
+			throw new LongarmError('NO_TERMINAL', {message: `process ${processId} has no terminal`, context: {processId}});
+		}),
+
+	'process/wait': ({processId, timeoutMs}, client) =>
+		withProcess(processId, client, async ({log}) => {
+			await waitForExit(log, timeoutMs ?? undefined, client.scope);
+			const {exit} = log;
+			return {exitCode: exit?.exitCode ?? null, running: exit === undefined, reason: exit?.reason ?? null};
+		}),
+
+	'process/snapshot': ({processId}, client) => withProcess(processId, client, encodeSnapshot),
+
+	'process/list': (_params, client) => ({processes: [...client.session.processes].map(describeProcess)}),
 } satisfies Handlers<ClientConnection>;
-
-function toStartRequest(params: Params<'process/start'>): StartRequest {
-	if (params.argv.length === 0) throw new RpcError(INVALID_PARAMS, 'argv must not be empty');
-	const cwd = nativeDirectory(params.cwd);
-	refuseUnsupported(params);
-	return {
-		argv: params.argv,
-		arg0: params.arg0 ?? undefined,
-		cwd,
-		env: params.env,
-		environmentPolicy: params.envPolicy ?? undefined,
-		tty: params.tty,
-		pipeStdin: params.pipeStdin,
-	};
-}
-
-function nativeDirectory(uri: PathUri): Uint8Array {
-	try {
-		return uri.toNativeBytes(process.platform);
-	} catch (error) {
-		const reason = error instanceof Error ? error.message : String(error);
-		throw new RpcError(INVALID_PARAMS, `cwd URI \`${uri.href}\` is not valid on this exec-server host: ${reason}`);
-	}
-}
-
-/** What cannot be enforced is refused, never left out silently. */
-function refuseUnsupported({sandbox, networkProxy}: Params<'process/start'>): void {
-	if (sandbox) {
-		throw new LongarmError('NOT_SUPPORTED', {message: 'sandbox intent cannot be enforced on this executor'});
-	}
-	if (networkProxy) {
-		throw new LongarmError('NOT_SUPPORTED', {message: 'network proxies are not supported by this executor'});
-	}
-}
 
 /**
  * Uses a process at once, in the order of arrival, or, behind a start that has not had its turn yet, after that; a
  * start that failed left nothing.
  */
 function whenStarted<T>(
-	process: ManagedProcess | undefined,
+	processId: string,
+	client: ClientConnection,
 	use: (process: ManagedProcess | undefined) => T | Promise<T>,
 ): T | Promise<T> {
+	const process = client.session.processes.find(processId);
 	if (process?.state.kind !== 'starting') return use(process);
 	return process.started.then(
 		() => use(process),
@@ -97,8 +106,27 @@ function whenStarted<T>(
 	);
 }
 
-function unknownProcess(processId: string): RpcError {
-	return new RpcError(INVALID_REQUEST, `unknown process id ${processId}`);
+/** The same for a method that needs one. */
+function withProcess<T>(
+	processId: string,
+	client: ClientConnection,
+	use: (process: ManagedProcess) => T | Promise<T>,
+): T | Promise<T> {
+	return whenStarted(processId, client, process => {
+		if (process) return use(process);
+		throw new LongarmError('PROCESS_UNKNOWN', {message: `unknown process id ${processId}`, context: {processId}});
+	});
+}
+
+function signalName(name: string): NodeJS.Signals {
+	const full = name.toUpperCase().startsWith('SIG') ? name.toUpperCase() : `SIG${name.toUpperCase()}`;
+	if (Object.hasOwn(constants.signals, full)) return full as NodeJS.Signals;
+	throw new LongarmError('SIGNAL_UNKNOWN', {message: `unknown signal ${name}`, context: {signal: name}});
+}
+
+function terminateMode(mode: Params<'process/terminate'>['mode']): TerminateMode {
+	if (!mode || mode === 'force') return {kind: 'force'};
+	return {kind: 'graceful', timeoutMs: mode.graceful.timeoutMs};
 }
 
 /** The bytes are encoded here and now, while the page is valid. */
@@ -121,4 +149,26 @@ function encodePage(process: ManagedProcess, {chunks, nextSeq, missedBytes}: Pag
 	});
 	parts.push(`${chunks.length > 0 ? '"}' : before}],${rest.slice(1)}`);
 	return new JsonParts(parts);
+}
+
+function encodeSnapshot({log, alive}: ManagedProcess): JsonParts {
+	const [stdout, stderr, terminal] = [log.view('stdout'), log.view('stderr'), log.view('pty')];
+	const rest: Omit<ResultOnWire<'process/snapshot'>, 'stdout' | 'stderr' | 'terminal'> = {
+		truncated: [stdout, stderr, terminal].some(({omittedBytes}) => omittedBytes > 0),
+		exitCode: log.exit?.exitCode ?? null,
+		running: alive,
+		reason: log.exit?.reason ?? null,
+		totalBytes: {stdout: stdout.totalBytes, stderr: stderr.totalBytes, terminal: terminal.totalBytes},
+		headBytes: {stdout: stdout.headBytes, stderr: stderr.headBytes, terminal: terminal.headBytes},
+		omittedBytes: {stdout: stdout.omittedBytes, stderr: stderr.omittedBytes, terminal: terminal.omittedBytes},
+	};
+	return new JsonParts([
+		'{"stdout":"',
+		stdout.bytes,
+		'","stderr":"',
+		stderr.bytes,
+		'","terminal":"',
+		terminal.bytes,
+		`",${JSON.stringify(rest).slice(1)}`,
+	]);
 }

@@ -1,4 +1,5 @@
 import type {EnvironmentInfo} from '../../protocol/environment.js';
+import {V0_VERSION} from '../../protocol/v0.js';
 import type {Handlers} from '../../rpc/router.js';
 import type {ClientConnection} from '../client-connection.js';
 
@@ -6,7 +7,7 @@ export function sessionHandlers(environmentInfo: EnvironmentInfo) {
 	return {
 		initialize: ({resumeSessionId}, client) => {
 			const session = client.greet(resumeSessionId ?? undefined);
-			return {sessionId: session.id, environmentInfo};
+			return {sessionId: session.id, protocolVersion: V0_VERSION, environmentInfo};
 		},
 	} satisfies Handlers<ClientConnection>;
 }

@@ -20,6 +20,16 @@ export interface ListenOptions {
 	/** Without authentication anybody who reaches the port owns this machine; only loopback is listened on unless this is set. */
 	readonly dangerouslyAllowNetwork?: boolean;
 	readonly accept: (transport: Transport) => void;
+	/** More WebSockets than this are turned away with 503. */
+	readonly maxConnections?: number;
+	/** Pages for people and machines that watch the server, by path. */
+	readonly pages?: Readonly<Record<string, () => Page>>;
+}
+
+/** What a page answers. */
+export interface Page {
+	readonly type: string;
+	readonly body: string;
 }
 
 export interface Listener {
@@ -32,7 +42,8 @@ export interface Listener {
 /** Serves the protocol on `/`, and `/readyz` for health checks. Any request that names an origin comes from a web page and is refused. */
 export async function listen(options: ListenOptions): Promise<Listener> {
 	if (!options.dangerouslyAllowNetwork && !isLoopback(options.host)) throw openToTheNetwork(options.host);
-	const server = createServer({noDelay: true}, answer);
+	const pages = options.pages ?? {};
+	const server = createServer({noDelay: true}, (request, response) => answer(request, response, pages));
 	const webSockets = new WebSocketServer({
 		noServer: true,
 		perMessageDeflate: false,
@@ -43,7 +54,8 @@ export async function listen(options: ListenOptions): Promise<Listener> {
 	});
 	server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
 		socket.on('error', () => socket.destroy());
-		const refusal = statusOf(request, true);
+		const full = webSockets.clients.size >= (options.maxConnections ?? Number.POSITIVE_INFINITY);
+		const refusal = statusOf(request, true, pages) ?? (full ? 503 : undefined);
 		if (refusal) {
 			refuse(socket, refusal);
 			return;
@@ -60,15 +72,30 @@ export async function listen(options: ListenOptions): Promise<Listener> {
 	};
 }
 
-function answer(request: IncomingMessage, response: ServerResponse): void {
-	response.writeHead(statusOf(request, false) ?? 400, {'content-length': 0}).end();
+function answer(request: IncomingMessage, response: ServerResponse, pages: Readonly<Record<string, () => Page>>): void {
+	const status = statusOf(request, false, pages) ?? 400;
+	const page = status === 200 ? pages[pathOf(request)]?.() : undefined;
+	if (!page) {
+		response.writeHead(status, {'content-length': 0}).end();
+		return;
+	}
+	response.writeHead(status, {'content-type': page.type}).end(request.method === 'HEAD' ? undefined : page.body);
+}
+
+function pathOf({url = ''}: IncomingMessage): string {
+	return url.split('?', 1)[0]!;
 }
 
 /** The status to answer with; undefined lets an upgrade through. */
-function statusOf({method, url = '', headers}: IncomingMessage, upgrade: boolean): number | undefined {
-	const path = url.split('?', 1)[0];
+function statusOf(
+	request: IncomingMessage,
+	upgrade: boolean,
+	pages: Readonly<Record<string, () => Page>>,
+): number | undefined {
+	const {method, headers} = request;
+	const path = pathOf(request);
 	if (headers.origin !== undefined) return 403;
-	if (path === '/readyz') return method === 'GET' || method === 'HEAD' ? 200 : 405;
+	if (path === '/readyz' || Object.hasOwn(pages, path)) return method === 'GET' || method === 'HEAD' ? 200 : 405;
 	if (path !== '/') return 404;
 	if (method !== 'GET') return 405;
 	return upgrade ? undefined : 400;
@@ -83,6 +110,8 @@ function bound(server: Server, {host, port}: ListenOptions): Promise<void> {
 		server.once('error', reject);
 		server.listen({host, port, backlog: BACKLOG}, () => {
 			server.off('error', reject);
+			// From here on it is always a single connection that could not be accepted, for want of memory, say.
+			server.on('error', () => {});
 			resolve();
 		});
 	});

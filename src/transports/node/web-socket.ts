@@ -1,4 +1,5 @@
 import {isUtf8} from 'node:buffer';
+import {Socket} from 'node:net';
 import type {Duplex} from 'node:stream';
 import type {RawData, WebSocket} from 'ws';
 import type {Frame, JsonParts} from '../../protocol/encode.js';
@@ -10,6 +11,8 @@ import {partsToBuffer, writeParts} from './frame-bytes.js';
 /** How often the peer is pinged, so that nothing between us takes silence for death. */
 export const PING_INTERVAL_MS = 30_000;
 
+/** Silence after which the kernel asks whether the peer still exists; shorter than the pings, which hide silence. */
+const KEEP_ALIVE_MS = 15_000;
 /** Header of the longest frame. */
 const LONGEST_HEADER_BYTES = 10;
 /** Frames from this size on use memory again; a block holds the frame of the largest chunk of output. */
@@ -37,6 +40,8 @@ export class WebSocketTransport implements Transport {
 	}
 
 	open(events: TransportEvents): void {
+		// A peer that vanished without a word is noticed by the kernel, whatever its program does or does not answer.
+		if (this.#socket instanceof Socket) this.#socket.setKeepAlive(true, KEEP_ALIVE_MS);
 		const webSocket = this.#webSocket;
 		limitFrames(webSocket);
 		let failure: Error | undefined;

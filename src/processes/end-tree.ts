@@ -1,0 +1,96 @@
+import {adopted, adoptedFrom, adopts, type Leader, lookAgain} from './adopted.js';
+import {descendantsOf, type ProcessInfo, processInfo, stillLives} from './process-tree.js';
+import {signalGroup, signalProcess} from './signal-group.js';
+
+/** Rounds of stopping and looking again before a tree that keeps growing is killed as it is. */
+const FREEZE_ROUNDS = 8;
+/** How long what was killed may take to disappear before it is reported as a survivor. */
+const SURVIVOR_MS = 500;
+const LOOK_AGAIN_MS = 10;
+
+/**
+ * Kills the group that `leader` leads and everything below it that left the group. Returns those whose end is not sure:
+ * the kernel ends a group as one, but who left it was ended one by one and may have escaped once more, and another
+ * user's process may not be ours to end.
+ */
+export function killTree(leader: Leader): ProcessInfo[] {
+	const strays = straysOf(leader);
+	if (strays.length > 0) freeze(leader, strays);
+	signalGroup(leader.pid, 'SIGKILL');
+	for (const stray of strays) signalProcess(stray.pid, 'SIGKILL');
+	return strays;
+}
+
+/**
+ * Those that still live when they should be gone. Who left the tree in the very moment it was killed comes to light as
+ * an orphan once the group is gone, and is killed then.
+ */
+export async function survivorsOf(leader: Leader, strays: readonly ProcessInfo[]): Promise<ProcessInfo[]> {
+	const deadline = performance.now() + SURVIVOR_MS;
+	const killed = new Map(strays.map(stray => [stray.pid, stray]));
+	for (;;) {
+		const complete = !moreMayCome(leader);
+		for (const late of leftBehindBy(leader)) {
+			killed.set(late.pid, late);
+			signalProcess(late.pid, 'SIGKILL');
+		}
+		const living = [...killed.values()].filter(stillLives);
+		if (living.length === 0 && complete) return [];
+		if (performance.now() > deadline) return living;
+		await new Promise(resolve => setTimeout(resolve, LOOK_AGAIN_MS));
+	}
+}
+
+/** Kills the orphans these leaders left behind, and what is below them. */
+export function killOrphansOf(leaders: Iterable<Leader>): void {
+	for (const leader of leaders) {
+		for (const each of leftBehindBy(leader)) signalProcess(each.pid, 'SIGKILL');
+	}
+}
+
+/** Kills every orphan this program was handed. */
+export function killAllOrphans(): void {
+	for (const orphan of adopted()) {
+		for (const each of [orphan, ...descendantsOf(orphan.pid)]) signalProcess(each.pid, 'SIGKILL');
+	}
+}
+
+function straysOf(leader: Leader): ProcessInfo[] {
+	const own = process.geteuid?.();
+	const top = processInfo(leader.pid);
+	const tree = [...(top ? [top] : []), ...treeBelow(leader)];
+	return tree.filter(({groupId, userId}) => groupId !== leader.pid || userId !== own);
+}
+
+/** As long as the group has members, dead ones that were not reaped yet included, they may leave us orphans. */
+function moreMayCome({pid}: Leader): boolean {
+	return adopts() && signalGroup(pid, 0);
+}
+
+/** Everything that comes from a process that has not been reaped yet: below it, or orphaned. */
+export function treeBelow(leader: Leader): ProcessInfo[] {
+	return [...descendantsOf(leader.pid), ...leftBehindBy(leader)];
+}
+
+/** What a process orphaned, whether it still lives or not. */
+export function leftBehindBy(leader: Leader): ProcessInfo[] {
+	return adoptedFrom([leader]).flatMap(orphan => [orphan, ...descendantsOf(orphan.pid)]);
+}
+
+/** Nobody in the tree gets to start another process while it is being counted. */
+function freeze(leader: Leader, strays: ProcessInfo[]): void {
+	const stopped = new Set<number>();
+	signalGroup(leader.pid, 'SIGSTOP');
+	for (let round = 0; round < FREEZE_ROUNDS; round++) {
+		lookAgain();
+		for (const found of straysOf(leader)) {
+			if (!strays.some(({pid}) => pid === found.pid)) strays.push(found);
+		}
+		const moving = strays.filter(({pid}) => !stopped.has(pid));
+		if (moving.length === 0) return;
+		for (const stray of moving) {
+			stopped.add(stray.pid);
+			signalProcess(stray.pid, 'SIGSTOP');
+		}
+	}
+}

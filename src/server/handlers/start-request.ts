@@ -1,0 +1,61 @@
+import type {SpawnRequest} from '../../processes/backend.js';
+import {DEFAULT_TERMINAL, type StartRequest} from '../../processes/start.js';
+import {INVALID_PARAMS, RpcError} from '../../protocol/error-codes.js';
+import type {Params} from '../../protocol/methods.js';
+import type {PathUri} from '../../protocol/path-uri.js';
+import {LongarmError} from '../../shared/errors.js';
+
+/** What a client asks for, in the words of the domain. */
+export function toStartRequest(params: Params<'process/start'>): StartRequest {
+	requireArgv(params.argv);
+	const cwd = startDirectory(params.cwd);
+	refuseUnsupported(params);
+	return {
+		argv: params.argv,
+		arg0: params.arg0 ?? undefined,
+		cwd,
+		env: params.env,
+		environmentPolicy: params.envPolicy ?? undefined,
+		io: ioOf(params),
+		timeLimitMs: params.timeoutMs ?? undefined,
+		keepDetachedMs: keepDetachedMs(params.onDisconnect ?? undefined),
+	};
+}
+
+export function requireArgv(argv: readonly string[]): void {
+	if (argv.length === 0) throw new RpcError(INVALID_PARAMS, 'argv must not be empty');
+}
+
+export function startDirectory(uri: PathUri): Uint8Array {
+	try {
+		return uri.toNativeBytes(process.platform);
+	} catch (error) {
+		const reason = error instanceof Error ? error.message : String(error);
+		throw new RpcError(INVALID_PARAMS, `cwd URI \`${uri.href}\` is not valid on this exec-server host: ${reason}`);
+	}
+}
+
+export function pipesOrTerminal(tty: boolean, stdin: boolean): SpawnRequest['io'] {
+	return tty ? {kind: 'pty', ...DEFAULT_TERMINAL} : {kind: 'pipes', stdin};
+}
+
+function ioOf({io, tty, pipeStdin}: Params<'process/start'>): SpawnRequest['io'] {
+	if (!io) return pipesOrTerminal(tty, pipeStdin);
+	if ('pty' in io) return {kind: 'pty', columns: io.pty.cols, rows: io.pty.rows};
+	return {kind: 'pipes', stdin: io.pipe.stdin === 'open'};
+}
+
+function keepDetachedMs(policy: NonNullable<Params<'process/start'>['onDisconnect']> | undefined): number | undefined {
+	if (policy === undefined || policy === 'endWithSession') return undefined;
+	return policy === 'endAtOnce' ? 0 : policy.keepForMs;
+}
+
+/** What cannot be enforced is refused, never left out silently. */
+function refuseUnsupported({sandbox, networkProxy}: Params<'process/start'>): void {
+	if (sandbox) {
+		throw new LongarmError('NOT_SUPPORTED', {message: 'sandbox intent cannot be enforced on this executor'});
+	}
+	if (networkProxy) {
+		throw new LongarmError('NOT_SUPPORTED', {message: 'network proxies are not supported by this executor'});
+	}
+}

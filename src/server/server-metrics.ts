@@ -1,0 +1,79 @@
+import type {ManagedProcess} from '../processes/managed-process.js';
+import {declarationOf} from '../protocol/methods.js';
+import {MetricsRegistry} from '../shared/metrics.js';
+
+/** What the metrics look at when somebody asks. */
+export interface Observed {
+	readonly connections: () => Iterable<string>;
+	readonly sessions: () => number;
+	readonly processes: () => Iterable<ManagedProcess>;
+	readonly running: () => number;
+	readonly retainedBytes: () => number;
+}
+
+/** Everything `/metrics` tells. Names are the peer's where it has one. */
+export class ServerMetrics {
+	readonly #registry = new MetricsRegistry();
+	readonly #connections = this.#registry.counter('exec_server_connections_total', 'Connections accepted.');
+	readonly #requests = this.#registry.counter('exec_server_requests_total', 'Requests answered.');
+	readonly #durations = this.#registry.histogram('exec_server_request_duration_seconds', 'From request to reply.');
+	readonly #finished = this.#registry.counter('exec_server_processes_finished_total', 'Processes that ended.');
+	readonly #lifetimes = this.#registry.histogram('exec_server_process_duration_seconds', 'From start to exit.');
+	/** Of processes that are no longer in any table. */
+	#pastOutputBytes = 0;
+	#pastPausedMs = 0;
+
+	constructor(observed: Observed) {
+		this.#registry.gauge('exec_server_connections_active', 'Open connections.', () => {
+			const counts = new Map<string, number>();
+			for (const transport of observed.connections()) counts.set(transport, (counts.get(transport) ?? 0) + 1);
+			return [...counts].map(([transport, count]) => [{transport}, count] as const);
+		});
+		this.#registry.gauge('exec_server_sessions_active', 'Sessions, attached or not.', observed.sessions);
+		this.#registry.gauge('exec_server_processes_active', 'Processes starting or running.', observed.running);
+		this.#registry.gauge('exec_server_retained_bytes', 'Output kept for late readers.', observed.retainedBytes);
+		this.#registry.sampledCounter('exec_server_output_bytes_total', 'Bytes processes have written.', () => {
+			let bytes = this.#pastOutputBytes;
+			for (const {log} of observed.processes()) bytes += log.totalBytes;
+			return bytes;
+		});
+		this.#registry.sampledCounter(
+			'exec_server_backpressure_seconds_total',
+			'Time processes were paused because their client did not read.',
+			() => {
+				let ms = this.#pastPausedMs;
+				for (const {pausedMs} of observed.processes()) ms += pausedMs;
+				return ms / 1000;
+			},
+		);
+		this.#registry.gauge('process_resident_memory_bytes', 'Memory of the server.', () => process.memoryUsage.rss());
+	}
+
+	render(): string {
+		return this.#registry.render();
+	}
+
+	connected(transport: string): void {
+		this.#connections.add({transport});
+	}
+
+	answered(method: string, result: 'success' | 'error', ms: number): void {
+		// A name out of the table: whatever else a client sends must not become a series of its own.
+		const known = declarationOf(method) ? method : 'unknown';
+		this.#requests.add({method: known, result});
+		this.#durations.observe({method: known}, ms / 1000);
+	}
+
+	exited({log, startedAt}: ManagedProcess): void {
+		const {exitCode, reason} = log.exit!;
+		const result =
+			reason === 'terminated' || reason === 'timeout' ? 'terminated' : exitCode === 0 ? 'success' : 'error';
+		this.#finished.add({result});
+		this.#lifetimes.observe({result}, (Date.now() - startedAt) / 1000);
+	}
+
+	forgotten({log, pausedMs}: ManagedProcess): void {
+		this.#pastOutputBytes += log.totalBytes;
+		this.#pastPausedMs += pausedMs;
+	}
+}

@@ -1,0 +1,124 @@
+type Labels = Readonly<Record<string, string>>;
+
+/** Upper bounds in seconds that tell a fast answer from a slow one. */
+const DURATION_BUCKETS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 60];
+
+interface Metric {
+	readonly name: string;
+	readonly help: string;
+	readonly kind: 'counter' | 'gauge' | 'histogram';
+	samples(): Iterable<[suffix: string, labels: Labels, value: number]>;
+}
+
+/** A number that only grows. */
+export class Counter {
+	readonly #values = new Map<string, {labels: Labels; value: number}>();
+
+	add(labels: Labels, by = 1): void {
+		const key = Object.values(labels).join('\n');
+		const entry = this.#values.get(key);
+		if (entry) entry.value += by;
+		else this.#values.set(key, {labels, value: by});
+	}
+
+	*samples(): Iterable<[string, Labels, number]> {
+		for (const {labels, value} of this.#values.values()) yield ['', labels, value];
+	}
+}
+
+/** How often something took how long, in seconds. */
+export class Histogram {
+	readonly #series = new Map<string, {labels: Labels; counts: number[]; sum: number; count: number}>();
+
+	observe(labels: Labels, seconds: number): void {
+		const key = Object.values(labels).join('\n');
+		let entry = this.#series.get(key);
+		if (!entry) {
+			entry = {labels, counts: DURATION_BUCKETS.map(() => 0), sum: 0, count: 0};
+			this.#series.set(key, entry);
+		}
+		entry.sum += seconds;
+		entry.count++;
+		const bucket = DURATION_BUCKETS.findIndex(bound => seconds <= bound);
+		if (bucket >= 0) entry.counts[bucket]!++;
+	}
+
+	*samples(): Iterable<[string, Labels, number]> {
+		for (const {labels, counts, sum, count} of this.#series.values()) {
+			let below = 0;
+			for (const [index, bound] of DURATION_BUCKETS.entries()) {
+				below += counts[index]!;
+				yield ['_bucket', {...labels, le: String(bound)}, below];
+			}
+			yield ['_bucket', {...labels, le: '+Inf'}, count];
+			yield ['_sum', labels, sum];
+			yield ['_count', labels, count];
+		}
+	}
+}
+
+/** Metrics by name, and their text for Prometheus. */
+export class MetricsRegistry {
+	readonly #metrics: Metric[] = [];
+
+	counter(name: string, help: string): Counter {
+		const counter = new Counter();
+		this.#metrics.push({name, help, kind: 'counter', samples: () => counter.samples()});
+		return counter;
+	}
+
+	histogram(name: string, help: string): Histogram {
+		const histogram = new Histogram();
+		this.#metrics.push({name, help, kind: 'histogram', samples: () => histogram.samples()});
+		return histogram;
+	}
+
+	/** Asked for its value, or its values by label, whenever somebody looks. */
+	gauge(name: string, help: string, read: () => number | readonly (readonly [Labels, number])[]): void {
+		this.#sampled(name, help, 'gauge', read);
+	}
+
+	/** A counter that is kept elsewhere. */
+	sampledCounter(name: string, help: string, read: () => number): void {
+		this.#sampled(name, help, 'counter', read);
+	}
+
+	/** The text exposition format, version 0.0.4. */
+	render(): string {
+		const lines: string[] = [];
+		for (const metric of this.#metrics) {
+			lines.push(`# HELP ${metric.name} ${metric.help}`, `# TYPE ${metric.name} ${metric.kind}`);
+			for (const [suffix, labels, value] of metric.samples()) {
+				lines.push(`${metric.name}${suffix}${labelText(labels)} ${value}`);
+			}
+		}
+		return `${lines.join('\n')}\n`;
+	}
+
+	#sampled(
+		name: string,
+		help: string,
+		kind: 'counter' | 'gauge',
+		read: () => number | readonly (readonly [Labels, number])[],
+	): void {
+		this.#metrics.push({
+			name,
+			help,
+			kind,
+			*samples() {
+				const value = read();
+				if (typeof value === 'number') yield ['', {}, value];
+				else for (const [labels, each] of value) yield ['', labels, each];
+			},
+		});
+	}
+}
+
+function labelText(labels: Labels): string {
+	const pairs = Object.entries(labels).map(([name, value]) => `${name}="${escaped(value)}"`);
+	return pairs.length === 0 ? '' : `{${pairs.join(',')}}`;
+}
+
+function escaped(value: string): string {
+	return value.replaceAll('\\', String.raw`\\`).replaceAll('"', String.raw`\"`).replaceAll('\n', String.raw`\n`);
+}
