@@ -1,7 +1,7 @@
 import {EventEmitter, once} from 'node:events';
 import {readdirSync, readlinkSync} from 'node:fs';
 import {describe} from 'vitest';
-import type {Backend, Child, ChildEvents, SpawnRequest} from '../../src/processes/backend.js';
+import type {Backend, Child, ChildEvents, KernelExit, SpawnRequest} from '../../src/processes/backend.js';
 import type {OutputStream} from '../../src/processes/output-log.js';
 import {createPortableBackend} from '../../src/processes/portable/portable-backend.js';
 import {createPosixBackend} from '../../src/processes/posix/posix-backend.js';
@@ -61,7 +61,7 @@ export class Report implements ChildEvents {
 		this.#tell(`${stream} ended`);
 	}
 
-	exited(exitCode: number): void {
+	exited({exitCode}: KernelExit): void {
 		this.exits.push(exitCode);
 		this.#tell('exited');
 	}

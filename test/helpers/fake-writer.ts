@@ -7,6 +7,8 @@ export class FakeWriter implements StdinWriter {
 	/** Takes every further chunk while it is handed over, as a writer whose child is gone does. */
 	immediate = false;
 	destroyed = 0;
+	/** How often the end of input was passed on, and after how many chunks. */
+	readonly ends: number[] = [];
 	readonly #pending: (() => void)[] = [];
 
 	get texts(): string[] {
@@ -26,6 +28,10 @@ export class FakeWriter implements StdinWriter {
 	/** The oldest chunk under way is through. */
 	finish(): void {
 		this.#pending.shift()!();
+	}
+
+	end(): void {
+		this.ends.push(this.written.length);
 	}
 
 	destroy(): void {

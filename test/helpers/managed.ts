@@ -12,8 +12,10 @@ export class Managed {
 	readonly #news = new EventEmitter();
 
 	constructor(retention: Retention = PLENTY) {
-		this.process = new ManagedProcess('p', retention, {
+		const options = {id: 'p', argv: ['p'], tty: false, retention, timeLimitMs: undefined, keepDetachedMs: undefined};
+		this.process = new ManagedProcess(options, {
 			changed: () => this.#news.emit('news'),
+			exited: () => {},
 			closed: () => {
 				this.closings++;
 				this.#news.emit('news');

@@ -1,6 +1,6 @@
 import {readFileSync} from 'node:fs';
 import {describe, expect, test} from 'vitest';
-import type {Backend, Child} from '../../src/processes/backend.js';
+import type {Backend, Child, ChildEvents} from '../../src/processes/backend.js';
 import {createPortableBackend} from '../../src/processes/portable/portable-backend.js';
 import {describeEachBackend, PIPES, PIPES_WITH_STDIN, PTY, posixBackend, Report, run, sh} from '../helpers/children.js';
 import {Managed, toldPid} from '../helpers/managed.js';
@@ -16,10 +16,10 @@ describeEachBackend(backend => {
 			expect(process.state.kind).toBe('running');
 			await process.started;
 			await managed.reaches('closed');
-			expect(process.state).toEqual({kind: 'closed', exitCode: 3});
+			expect(process.state).toMatchObject({kind: 'closed', exitCode: 3});
 			expect(managed.events).toEqual([
 				{kind: 'output', seq: 1, stream: 'stdout', bytes: Buffer.from('hello\n')},
-				{kind: 'exited', seq: 2, exitCode: 3},
+				{kind: 'exited', seq: 2, exitCode: 3, reason: 'exit'},
 				{kind: 'closed', seq: 3},
 			]);
 			expect(managed.closings).toBe(1);
@@ -29,7 +29,7 @@ describeEachBackend(backend => {
 			const managed = new Managed();
 			await managed.process.spawn(backend, sh('echo hello; exit 3', PTY));
 			await managed.reaches('closed');
-			expect(managed.process.state).toEqual({kind: 'closed', exitCode: 3});
+			expect(managed.process.state).toMatchObject({kind: 'closed', exitCode: 3});
 			expect(managed.events.map(event => event.kind === 'output' && event.stream)).toContain('pty');
 			expect(managed.text).toBe('hello\r\n');
 		});
@@ -44,7 +44,7 @@ describeEachBackend(backend => {
 			await managed.reaches('closed');
 			expect(managed.events).toEqual([
 				{kind: 'output', seq: 1, stream: 'stdout', bytes: Buffer.from('early\n')},
-				{kind: 'exited', seq: 2, exitCode: 0},
+				{kind: 'exited', seq: 2, exitCode: 0, reason: 'exit'},
 				{kind: 'output', seq: 3, stream: 'stdout', bytes: Buffer.from('late\n')},
 				{kind: 'closed', seq: 4},
 			]);
@@ -57,7 +57,10 @@ describeEachBackend(backend => {
 			const error = {code: 'SPAWN_FAILED', message: 'No such file or directory (os error 2)'};
 			await expect(process.started).rejects.toMatchObject(error);
 			expect(process.state).toMatchObject({kind: 'failed', error});
-			expect({events: managed.events, terminated: process.terminate()}).toEqual({events: [], terminated: false});
+			expect({events: managed.events, terminated: process.terminate().running}).toEqual({
+				events: [],
+				terminated: false,
+			});
 		});
 	});
 
@@ -66,7 +69,7 @@ describeEachBackend(backend => {
 			const managed = new Managed();
 			const {process} = managed;
 			await process.spawn(backend, sh('read line; echo got $line', PIPES_WITH_STDIN));
-			expect(process.hasStdin).toBe(true);
+			expect(process.takesInput).toBe(true);
 			await process.write(Buffer.from('this\n'), undefined);
 			await managed.reaches('closed');
 			await process.write(Buffer.from('that\n'), undefined);
@@ -85,7 +88,7 @@ describeEachBackend(backend => {
 		test('does not exist without a pipe or a terminal', async () => {
 			const managed = new Managed();
 			await managed.process.spawn(backend, sh('true', PIPES));
-			expect(managed.process.hasStdin).toBe(false);
+			expect(managed.process.takesInput).toBe(false);
 			await managed.reaches('closed');
 		});
 	});
@@ -98,7 +101,7 @@ describeEachBackend(backend => {
 			managed.process.signal('SIGTERM');
 			// Closed means that nobody holds the output any more.
 			await managed.reaches('closed');
-			expect(managed.process.state).toEqual({kind: 'closed', exitCode: 143});
+			expect(managed.process.state).toMatchObject({kind: 'closed', exitCode: 143});
 		});
 
 		test('goes nowhere after the exit, although the group lives on', async () => {
@@ -116,10 +119,10 @@ describeEachBackend(backend => {
 			const managed = new Managed();
 			await managed.process.spawn(backend, sh('trap "" TERM INT HUP; echo up; sleep 1000', PIPES));
 			await managed.shows('up');
-			expect(managed.process.terminate()).toBe(true);
+			expect(managed.process.terminate().running).toBe(true);
 			await managed.reaches('closed');
-			expect(managed.process.state).toEqual({kind: 'closed', exitCode: 137});
-			expect(managed.process.terminate()).toBe(false);
+			expect(managed.process.state).toMatchObject({kind: 'closed', exitCode: 137});
+			expect(managed.process.terminate().running).toBe(false);
 		});
 
 		test('closes although a descendant with a session of its own holds the output', async () => {
@@ -129,7 +132,7 @@ describeEachBackend(backend => {
 			managed.process.terminate();
 			await managed.reaches('closed');
 			expect(managed.events.slice(1)).toEqual([
-				{kind: 'exited', seq: 2, exitCode: 137},
+				{kind: 'exited', seq: 2, exitCode: 137, reason: 'terminated'},
 				{kind: 'closed', seq: 3},
 			]);
 			process.kill(pid, 'SIGKILL');
@@ -140,7 +143,7 @@ describeEachBackend(backend => {
 			await managed.process.spawn(backend, sh('sleep 1000 & echo pid $!', PIPES));
 			const pid = await toldPid(managed);
 			await managed.reaches('exited');
-			expect(managed.process.terminate()).toBe(false);
+			expect(managed.process.terminate().running).toBe(false);
 			expect(await survivor(managed, pid)).toEqual({process: 'exited', descendant: 'alive'});
 		});
 	});
@@ -170,10 +173,10 @@ describe('a start that is cancelled', () => {
 				return posixBackend().spawn(...parameters);
 			},
 		};
-		expect(process.terminate()).toBe(true);
+		expect(process.terminate().running).toBe(true);
 		await process.spawn(backend, sh('true', PIPES));
 		await expect(process.started).rejects.toMatchObject(cancelled);
-		expect({spawned, kind: process.state.kind, again: process.terminate()}).toEqual({
+		expect({spawned, kind: process.state.kind, again: process.terminate().running}).toEqual({
 			spawned: 0,
 			kind: 'failed',
 			again: false,
@@ -187,16 +190,16 @@ describe('a start that is cancelled', () => {
 		const backend: Backend = {
 			name: 'telling',
 			async spawn(request, events) {
-				const exited = (code: number): void => {
-					report.exited(code);
-					events.exited(code);
+				const exited: ChildEvents['exited'] = end => {
+					report.exited(end);
+					events.exited(end);
 				};
 				child = await createPortableBackend().spawn(request, {...events, exited});
 				return child;
 			},
 		};
 		const spawning = managed.process.spawn(backend, sh('exec sleep 1000', PIPES));
-		expect(managed.process.terminate()).toBe(true);
+		expect(managed.process.terminate().running).toBe(true);
 		await spawning;
 		await expect(managed.process.started).rejects.toMatchObject(cancelled);
 		await report.until(() => report.exits.length > 0);

@@ -160,8 +160,8 @@ class Pair {
 				return undefined;
 			case 'exit':
 				if (model.exited) return undefined;
-				log.recordExit(next.exitCode);
-				model.events.push({kind: 'exited', seq, exitCode: next.exitCode});
+				log.recordExit({exitCode: next.exitCode, reason: 'exit'});
+				model.events.push({kind: 'exited', seq, exitCode: next.exitCode, reason: 'exit'});
 				return undefined;
 			case 'close':
 				if (!model.exited || model.closed) return undefined;
@@ -235,14 +235,14 @@ describe('numbering, retention, pages, delivery and release of memory', () => {
 	test('an event that cannot follow is a mistake of the caller', () => {
 		const log = new OutputLog({bytes: 10, chunks: 10});
 		expect(() => log.recordClose()).toThrow('closed before exited');
-		log.recordExit(0);
-		expect(() => log.recordExit(0)).toThrow('exited twice');
+		log.recordExit({exitCode: 0, reason: 'exit'});
+		expect(() => log.recordExit({exitCode: 0, reason: 'exit'})).toThrow('exited twice');
 		log.append('stdout', new Uint8Array(1));
 		log.recordClose();
 		expect(() => log.recordClose()).toThrow('twice');
 		expect(() => log.append('stdout', new Uint8Array(1))).toThrow('output after closed');
 		expect({exit: log.exit, closedSeq: log.closedSeq, nextSeq: log.nextSeq}).toEqual({
-			exit: {seq: 1, exitCode: 0},
+			exit: {seq: 1, exitCode: 0, reason: 'exit'},
 			closedSeq: 3,
 			nextSeq: 4,
 		});
@@ -256,7 +256,7 @@ describe('watching', () => {
 		const stopFirst = log.watch(() => woken.push(`first ${log.nextSeq}`));
 		log.watch(() => woken.push(`second ${log.nextSeq}`));
 		log.append('stdout', new Uint8Array(1));
-		log.recordExit(0);
+		log.recordExit({exitCode: 0, reason: 'exit'});
 		stopFirst();
 		log.recordClose();
 		expect(woken).toEqual(['first 2', 'second 2', 'first 3', 'second 3', 'second 4']);

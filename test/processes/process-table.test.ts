@@ -24,6 +24,7 @@ class Watched {
 			retention: {bytes: 10_000, chunks: 100},
 			retainClosedMs: 60_000,
 			variables: {},
+			quotas: [],
 			added: ({id, log}) => this.added.push(`${id} at ${log.nextSeq}`),
 			changed: () => {
 				for (const look of this.#watchers) look();
@@ -71,8 +72,7 @@ class Watched {
 			cwd: Buffer.from('/tmp'),
 			env: {PATH: '/usr/bin:/bin'},
 			environmentPolicy: undefined,
-			tty: false,
-			pipeStdin: false,
+			io: {kind: 'pipes', stdin: false},
 			...changes,
 		});
 	}
@@ -109,7 +109,10 @@ describe('start', () => {
 		expect([...watched.table]).toEqual([first, second]);
 		expect(watched.added).toEqual(['a at 1', 'b at 1']);
 		await watched.closed(first);
-		expect({text: textOf(first), state: first.state}).toEqual({text: 'out\n', state: {kind: 'closed', exitCode: 0}});
+		expect({text: textOf(first), state: first.state}).toMatchObject({
+			text: 'out\n',
+			state: {kind: 'closed', exitCode: 0},
+		});
 	});
 
 	test('gives the child what the policy makes of the variables of the server', async () => {
@@ -162,14 +165,14 @@ describe('start', () => {
 		watched.spendTurn();
 		const cancelled = watched.sh('a', 'cancelled');
 		const other = watched.sh('b', 'true');
-		expect(watched.table.find('a')!.terminate()).toBe(true);
+		expect(watched.table.find('a')!.terminate().running).toBe(true);
 		// Free at once, before anybody has heard of the end of the first.
 		expect(watched.table.find('a')).toBeUndefined();
 		const again = watched.sh('a', 'exit 4');
 		await expect(cancelled).rejects.toMatchObject({code: 'START_CANCELLED', message: 'process a start was cancelled'});
 		await watched.closed(await other);
 		await watched.closed(await again);
-		expect(watched.table.find('a')?.state).toEqual({kind: 'closed', exitCode: 4});
+		expect(watched.table.find('a')?.state).toMatchObject({kind: 'closed', exitCode: 4});
 		expect(spawned).toEqual(['true', 'exit 4']);
 	});
 });
@@ -225,8 +228,8 @@ describe('quiet', () => {
 
 	test('comes with the last exit and does not wait for streams that others hold', async () => {
 		const watched = new Watched();
-		const first = await watched.sh('a', 'read line; sleep 1000 & echo $!', {pipeStdin: true});
-		const second = await watched.sh('b', 'read line', {pipeStdin: true});
+		const first = await watched.sh('a', 'read line; sleep 1000 & echo $!', {io: {kind: 'pipes', stdin: true}});
+		const second = await watched.sh('b', 'read line', {io: {kind: 'pipes', stdin: true}});
 		const quiet = watched.table.quiet();
 		const observed = observe(quiet);
 		await first.write(Buffer.from('\n'), undefined);
@@ -285,7 +288,7 @@ describe('end', () => {
 		await watched.table.quiet();
 		await watched.closed(polite);
 		await watched.closed(plain);
-		expect([polite.state, plain.state, textOf(polite)]).toEqual([
+		expect([polite.state, plain.state, textOf(polite)]).toMatchObject([
 			{kind: 'closed', exitCode: 5},
 			{kind: 'closed', exitCode: 143},
 			'up\nbye\n',
@@ -305,7 +308,7 @@ describe('end', () => {
 		await watched.table.quiet();
 		await watched.closed(stubborn);
 		await watched.closed(held);
-		expect([stubborn.state, held.state]).toEqual([
+		expect([stubborn.state, held.state]).toMatchObject([
 			{kind: 'closed', exitCode: 137},
 			{kind: 'closed', exitCode: 0},
 		]);

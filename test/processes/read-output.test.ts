@@ -83,13 +83,13 @@ describe('a read returns at once', () => {
 	test('when the exit is newer than the cursor', () => {
 		const log = newLog();
 		say(log, 'output');
-		log.recordExit(0);
+		log.recordExit({exitCode: 0, reason: 'exit'});
 		expect(new Reading(log, {afterSeq: 1}).page).toEqual({chunks: [], nextSeq: 3, missedBytes: 0});
 	});
 
 	test('when everything is over, wherever the cursor is', () => {
 		const log = newLog();
-		log.recordExit(0);
+		log.recordExit({exitCode: 0, reason: 'exit'});
 		log.recordClose();
 		for (const afterSeq of [0, 1, 2, 99]) {
 			expect(new Reading(log, {afterSeq}).page).toEqual({chunks: [], nextSeq: 3, missedBytes: 0});
@@ -111,13 +111,13 @@ describe('a read waits', () => {
 		const log = newLog();
 		const reading = new Reading(log, {});
 		expect(await reading.now()).toBeUndefined();
-		log.recordExit(3);
+		log.recordExit({exitCode: 3, reason: 'exit'});
 		expect(await reading.now()).toEqual({chunks: [], nextSeq: 2, missedBytes: 0});
 	});
 
 	test('after an exit it knows of until late output comes', async () => {
 		const log = newLog();
-		log.recordExit(0);
+		log.recordExit({exitCode: 0, reason: 'exit'});
 		const reading = new Reading(log, {afterSeq: 1});
 		expect(await reading.now()).toBeUndefined();
 		const chunk = say(log, 'late');
@@ -126,7 +126,7 @@ describe('a read waits', () => {
 
 	test('after an exit it knows of until the close', async () => {
 		const log = newLog();
-		log.recordExit(0);
+		log.recordExit({exitCode: 0, reason: 'exit'});
 		const reading = new Reading(log, {afterSeq: 1});
 		expect(await reading.now()).toBeUndefined();
 		log.recordClose();
@@ -235,7 +235,7 @@ test('a read ends with the very event at which the loop of the specification ret
 					if (index === startAt) reading = new Reading(log, {afterSeq, maxBytes});
 					look();
 					if (event === 'output' && log.closedSeq === undefined) say(log, 'x');
-					if (event === 'exit' && !log.exit) log.recordExit(0);
+					if (event === 'exit' && !log.exit) log.recordExit({exitCode: 0, reason: 'exit'});
 					if (event === 'close' && log.exit && log.closedSeq === undefined) log.recordClose();
 					look();
 					await setImmediate();

@@ -7,8 +7,7 @@ const REQUEST: StartRequest = {
 	cwd: Buffer.from('/tmp'),
 	env: {PATH: '/bin'},
 	environmentPolicy: undefined,
-	tty: false,
-	pipeStdin: false,
+	io: {kind: 'pipes', stdin: false},
 };
 
 function prepare(changes: Partial<StartRequest>, own: Record<string, string> = {}): ReturnType<typeof prepareSpawn> {
@@ -30,11 +29,6 @@ test('arg0 is what the program sees as its name; the file stays that of argv', (
 	expect({file, argv}).toEqual({file: '/bin/sh', argv: ['another name', '-c', 'true']});
 });
 
-test('a terminal has 24 rows and 80 columns; pipes have a standard input if asked for', () => {
-	expect(prepare({tty: true, pipeStdin: true}).io).toEqual({kind: 'pty', columns: 80, rows: 24});
-	expect(prepare({pipeStdin: true}).io).toEqual({kind: 'pipes', stdin: true});
-});
-
 test('the program is looked for along the PATH the child will have, not ours', () => {
 	const inherit = {ignoreDefaultExcludes: true, exclude: [], set: {}, includeOnly: []};
 	expect(prepare({env: {}, environmentPolicy: {...inherit, inherit: 'all'}}, {PATH: '/nowhere:/bin'}).file).toBe(
@@ -50,7 +44,9 @@ function refusal(message: string): object {
 describe('refused', () => {
 	test('an empty program', () => {
 		expect(() => prepare({argv: ['', 'x']})).toThrow(refusal('missing program for pipe spawn'));
-		expect(() => prepare({argv: [''], tty: true})).toThrow(refusal('missing program for PTY spawn'));
+		expect(() => prepare({argv: [''], io: {kind: 'pty', columns: 80, rows: 24}})).toThrow(
+			refusal('missing program for PTY spawn'),
+		);
 	});
 
 	test('a NUL byte in anything the system would cut short there', () => {

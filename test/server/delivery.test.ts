@@ -28,7 +28,12 @@ function delivering() {
 	connection.open();
 	delivery = new Delivery(connection, []);
 	const add = (id: string): ManagedProcess => {
-		const process = new ManagedProcess(id, ROOMY, {changed: each => delivery.changed(each), closed: () => {}});
+		const options = {id, argv: [id], tty: false, retention: ROOMY, timeLimitMs: undefined, keepDetachedMs: undefined};
+		const process = new ManagedProcess(options, {
+			changed: each => delivery.changed(each),
+			exited: () => {},
+			closed: () => {},
+		});
 		delivery.add(process);
 		return process;
 	};
@@ -87,7 +92,7 @@ test('exit and close are told with the members that clients know, under any id',
 	const id = 'a "quoted" € id\n';
 	const process = add(id);
 	say(process, 3);
-	process.log.recordExit(7);
+	process.log.recordExit({exitCode: 7, reason: 'exit'});
 	process.log.recordClose();
 	delivery.changed(process);
 	await peer.until(() => peer.texts.length === 3, 'everything');

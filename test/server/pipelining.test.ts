@@ -21,7 +21,7 @@ function terminate(client: TestClient, processId: string): Promise<unknown> {
 /** A server whose children start when the test says so, and a client. */
 async function gated() {
 	const backend = new GatedBackend();
-	const host = await serving({backend});
+	const host = await serving({backend: () => backend});
 	const {client, end} = await join(host);
 	const untilWaiting = (count: number) => eventually(() => backend.waiting === count);
 	return {backend, client, end, untilWaiting};

@@ -127,7 +127,7 @@ test('while it shuts down new connections are dropped', async () => {
 
 test('a start that has not had its turn is cancelled', async () => {
 	const backend = new GatedBackend();
-	const host = await serving({backend});
+	const host = await serving({backend: () => backend});
 	const {client} = await join(host);
 	const start = client.sh('p', 'exec sleep 1000').catch((error: unknown) => error);
 	await eventually(() => backend.waiting === 1);

@@ -1,0 +1,129 @@
+import {expect, test} from 'vitest';
+import {
+	DAEMON,
+	FAMILY,
+	FAMILY_SIZE,
+	hangUp,
+	inCharge,
+	runningWith,
+	stranger,
+	untilReaped,
+} from '../helpers/in-charge.js';
+import {joined, listed, OPEN_STDIN, TERMINAL, toldPids} from '../helpers/process-api.js';
+import {eventually, isAlive, untilDead} from '../helpers/processes.js';
+import type {TestClient} from '../helpers/test-client.js';
+
+const IO: [string, Record<string, unknown>][] = [
+	['pipes', {}],
+	['a terminal', TERMINAL],
+];
+
+async function daemon(client: TestClient, processId: string): Promise<number> {
+	await client.sh(processId, DAEMON);
+	await client.event(processId, 'process/closed');
+	return (await toldPids(client, processId, 1))[0]!;
+}
+
+async function untilForgotten(client: TestClient, processId: string): Promise<void> {
+	while (await listed(client, processId));
+}
+
+test.each(IO)('when terminate has answered nothing is left of a process on %s, wherever it went', async (_, io) => {
+	const {client} = await inCharge();
+	const [apart, mine] = [stranger(), await daemon(client, 'mine')];
+	await client.sh('p', FAMILY, io);
+	const pids = await toldPids(client, 'p', FAMILY_SIZE);
+	expect(pids.filter(isAlive)).toEqual(pids);
+	expect(await client.call('process/terminate', {processId: 'p'})).toEqual({running: true});
+	expect(pids.filter(isAlive)).toEqual([]);
+	expect((await client.done('p')).exitCode).toBe(137);
+	expect([isAlive(apart), isAlive(mine)]).toEqual([true, true]);
+});
+
+test('a tree that grows while it is being ended is ended', async () => {
+	const {client} = await inCharge();
+	for (let round = 0; round < 8; round++) {
+		// No other process of this machine sleeps as long.
+		const forever = `1000000.${process.pid}${round}`;
+		await client.sh(`p${round}`, `while :; do setsid -f sleep ${forever}; (setsid sleep ${forever} &); done`);
+		await eventually(() => runningWith(forever).length >= 3);
+		expect(await client.call('process/terminate', {processId: `p${round}`})).toEqual({running: true});
+		expect(runningWith(forever)).toEqual([]);
+	}
+});
+
+test.each([
+	['a graceful terminate', {}, true],
+	['its time limit', {timeoutMs: 1500}, false],
+])('who does not follow %s is killed later, although the leader went at once', async (_, limit, terminate) => {
+	const {client} = await inCharge();
+	const script = `
+		sh -c 'trap "" TERM; echo $$; while :; do sleep 1000; done' &
+		setsid sh -c 'echo $$; exec sleep 1000' &
+		setsid -f sh -c 'echo $$; exec sleep 1000'
+		wait`;
+	await client.sh('p', script, limit);
+	const pids = await toldPids(client, 'p', 3);
+	const mode = {graceful: {timeoutMs: 50}};
+	if (terminate) expect(await client.call('process/terminate', {processId: 'p', mode})).toEqual({running: true});
+	await client.event('p', 'process/exited');
+	await untilDead(...pids);
+	expect((await client.done('p')).exitCode).toBe(143);
+});
+
+test('what a process leaves behind is listed with it, and gone from the list when it ends', async () => {
+	const {command, client} = await inCharge();
+	const pid = await daemon(client, 'p');
+	await eventually(() => runningWith('sleep').includes(pid));
+	expect(await listed(client, 'p')).toMatchObject({
+		state: 'closed',
+		descendants: [{pid, parentPid: command.pid, command: 'sleep'}],
+	});
+	process.kill(pid, 'SIGKILL');
+	await untilReaped(pid);
+	expect((await listed(client, 'p'))?.descendants).toEqual([]);
+});
+
+test('orphans that end are reaped while the server runs', async () => {
+	const {client} = await inCharge();
+	const orphan = `until read -r _ _ _ parent _ < /proc/$$/stat; [ "$parent" = "$server" ]; do :; done; echo $$`;
+	await client.sh(
+		'p',
+		`export server=$PPID; for i in 1 2 3 4 5; do setsid -f sh -c '${orphan}'; done; read line`,
+		OPEN_STDIN,
+	);
+	await untilReaped(...(await toldPids(client, 'p', 5)));
+	await client.write('p', 'go\n', 'w');
+	expect((await client.done('p')).exitCode).toBe(0);
+});
+
+test('an expired session leaves nothing, not even what a long forgotten process left behind; others keep theirs', async () => {
+	const {client, url} = await inCharge('--detached-session', '1ms', '--retain-closed', '1ms');
+	const apart = stranger();
+	const other = await joined(url);
+	const theirs = [await daemon(other, 'd'), await daemon(other, 'e')];
+	const left = await daemon(client, 'd');
+	await untilForgotten(client, 'd');
+	await untilForgotten(other, 'd');
+	await client.sh('p', FAMILY, TERMINAL);
+	const pids = [left, ...(await toldPids(client, 'p', FAMILY_SIZE))];
+	expect([apart, ...theirs, ...pids].every(isAlive)).toBe(true);
+	await hangUp(url, client);
+	await untilDead(...pids);
+	expect([apart, ...theirs].every(isAlive)).toBe(true);
+});
+
+test.each<NodeJS.Signals>(['SIGTERM', 'SIGINT'])('%s leaves nothing, and strangers alone', async signal => {
+	const {command, client} = await inCharge('--retain-closed', '1ms', '--shutdown-grace', '10ms');
+	const apart = stranger();
+	const left = await daemon(client, 'd');
+	await untilForgotten(client, 'd');
+	await client.sh('p', FAMILY);
+	await client.sh('t', FAMILY, TERMINAL);
+	const pids = [left, ...(await toldPids(client, 'p', FAMILY_SIZE)), ...(await toldPids(client, 't', FAMILY_SIZE))];
+	expect(pids.filter(isAlive)).toEqual(pids);
+	command.child.kill(signal);
+	expect(await command.ended).toEqual({code: 0, signal: null});
+	await untilDead(...pids);
+	expect(isAlive(apart)).toBe(true);
+});

@@ -1,0 +1,53 @@
+import {expect, test} from 'vitest';
+import {DAEMON, FAMILY, FAMILY_SIZE, inCharge, stranger, watchdogOf} from '../helpers/in-charge.js';
+import {TERMINAL, toldPids} from '../helpers/process-api.js';
+import {isAlive, untilDead} from '../helpers/processes.js';
+
+const STUBBORN_FAMILY = `trap '' HUP INT TERM; ${FAMILY}`;
+
+test.each([
+	['pipes', {}],
+	['a terminal', TERMINAL],
+])('a server that is killed leaves nothing of a process on %s, wherever it went', async (_, io) => {
+	const {command, client} = await inCharge();
+	const neighbour = await inCharge();
+	await neighbour.client.sh('p', `echo $$; ${DAEMON}; exec sleep 1000`);
+	const theirs = [stranger(), ...(await toldPids(neighbour.client, 'p', 2))];
+	await client.sh('p', STUBBORN_FAMILY, io);
+	const pids = await toldPids(client, 'p', FAMILY_SIZE);
+	const watchdog = await watchdogOf(command.pid);
+	expect([...pids, ...theirs, watchdog].every(isAlive)).toBe(true);
+	command.child.kill('SIGKILL');
+	expect(await command.ended).toEqual({code: null, signal: 'SIGKILL'});
+	await untilDead(...pids, watchdog);
+	expect(theirs.filter(isAlive)).toEqual(theirs);
+});
+
+test('a server that is killed leaves nothing a finished process left behind', async () => {
+	const {command, client} = await inCharge();
+	await client.sh('d', DAEMON);
+	await client.event('d', 'process/closed');
+	const [pid] = await toldPids(client, 'd', 1);
+	expect(isAlive(pid!)).toBe(true);
+	command.child.kill('SIGKILL');
+	await untilDead(pid!);
+});
+
+test('the watchdog of a server without processes ends with it', async () => {
+	for (const signal of ['SIGKILL', 'SIGTERM'] as const) {
+		const {command} = await inCharge();
+		const watchdog = await watchdogOf(command.pid);
+		command.child.kill(signal);
+		await untilDead(watchdog);
+	}
+});
+
+test('a watchdog does not follow those who ask everybody to end', async () => {
+	const {command, client} = await inCharge();
+	await client.sh('p', FAMILY);
+	const pids = await toldPids(client, 'p', FAMILY_SIZE);
+	const watchdog = await watchdogOf(command.pid);
+	for (const signal of ['SIGHUP', 'SIGINT', 'SIGTERM']) process.kill(-watchdog, signal);
+	command.child.kill('SIGKILL');
+	await untilDead(...pids, watchdog);
+});

@@ -1,0 +1,100 @@
+import {type ChildProcess, spawn, spawnSync} from 'node:child_process';
+import {chmodSync, copyFileSync} from 'node:fs';
+import {join} from 'node:path';
+import {fileURLToPath} from 'node:url';
+import {expect, onTestFinished, test} from 'vitest';
+import {processInfo} from '../../src/processes/process-tree.js';
+import {endWithTest, joined} from '../helpers/process-api.js';
+import {eventually, isAlive, untilDead} from '../helpers/processes.js';
+import {scratchDirectory} from '../helpers/scratch.js';
+import type {TestClient} from '../helpers/test-client.js';
+
+const PROGRAM = fileURLToPath(new URL('../../dist/bin/longarm.js', import.meta.url));
+const AS_NOBODY = ['--reuid=65534', '--regid=65534', '--clear-groups'];
+const AS_ROOT = ['--reuid=0', '--regid=0', '--clear-groups'];
+
+/** Only root can make a program that changes its user, and a server that is not root. */
+const possible =
+	process.getuid?.() === 0 &&
+	spawnSync('setpriv', [...AS_NOBODY, process.execPath, '-e', `fs.accessSync('${PROGRAM}')`]).status === 0;
+
+/** What `sudo sleep` is to somebody who is not root: a process that is started but cannot be ended. */
+function untouchable(): string {
+	const directory = scratchDirectory();
+	chmodSync(directory, 0o755);
+	const program = join(directory, 'sudo');
+	copyFileSync('/usr/bin/setpriv', program);
+	chmodSync(program, 0o4755);
+	return `${program} ${AS_ROOT.join(' ')} sleep 1000`;
+}
+
+interface Unprivileged {
+	readonly child: ChildProcess;
+	readonly client: TestClient;
+}
+
+async function unprivilegedServer(): Promise<Unprivileged> {
+	const child = spawn('setpriv', [...AS_NOBODY, process.execPath, PROGRAM, 'serve'], {
+		env: {PATH: process.env['PATH']},
+		cwd: '/',
+		stdio: ['ignore', 'pipe', 'ignore'],
+	});
+	onTestFinished(() => void child.kill('SIGKILL'));
+	const url = await new Promise<string>(resolve => {
+		let text = '';
+		child.stdout!.setEncoding('utf8').on('data', (more: string) => {
+			text += more;
+			if (text.includes('\n')) resolve(text.trim());
+		});
+	});
+	return {child, client: await joined(url)};
+}
+
+/** The root's process below a process, once it is one. */
+async function survivorBelow(client: TestClient, processId: string): Promise<number> {
+	for (;;) {
+		const {processes} = await client.call<{
+			processes: {processId: string; pid: number; descendants: {pid: number}[]}[];
+		}>('process/list');
+		const {pid, descendants} = processes.find(each => each.processId === processId)!;
+		const found = [pid, ...descendants.map(each => each.pid)].find(each => {
+			const info = processInfo(each);
+			return info?.userId === 0 && info.command === 'sleep';
+		});
+		if (found === undefined) continue;
+		endWithTest(found);
+		return found;
+	}
+}
+
+test.skipIf(!possible).each([
+	['the process itself', (command: string) => `exec ${command}`],
+	['a child in its group', (command: string) => `${command} & wait`],
+	['a child in a session of its own', (command: string) => `setsid ${command} & wait`],
+	['an orphan', (command: string) => `setsid -f ${command}; exec sleep 1000`],
+])('terminate names %s when it could not be ended', async (_, script) => {
+	const {child, client} = await unprivilegedServer();
+	await client.sh('p', script(untouchable()));
+	const pid = await survivorBelow(client, 'p');
+	expect(await client.call('process/terminate', {processId: 'p'})).toEqual({
+		running: true,
+		survivors: [{pid, command: 'sleep'}],
+	});
+	expect([isAlive(pid), isAlive(child.pid!)]).toEqual([true, true]);
+});
+
+test.skipIf(!possible)('signals and time limits that cannot reach a process do no harm to the server', async () => {
+	const {client} = await unprivilegedServer();
+	await client.sh('p', `exec ${untouchable()}`, {timeoutMs: 50});
+	const pid = await survivorBelow(client, 'p');
+	expect(await client.call('process/signal', {processId: 'p', signal: 'interrupt'})).toEqual({});
+	const mode = {graceful: {timeoutMs: 10}};
+	expect(await client.call('process/terminate', {processId: 'p', mode})).toEqual({running: true});
+	expect(await client.call('process/wait', {processId: 'p', timeoutMs: 90})).toMatchObject({running: true});
+	process.kill(pid, 'SIGKILL');
+	await untilDead(pid);
+	expect(await client.call('process/wait', {processId: 'p'})).toMatchObject({exitCode: 137, running: false});
+	await client.sh('q', 'echo still there');
+	expect((await client.done('q')).stdout).toBe('still there\n');
+	await eventually(() => client.about('p').some(({method}) => method === 'process/closed'));
+});

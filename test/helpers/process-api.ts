@@ -1,0 +1,113 @@
+import {onTestFinished} from 'vitest';
+import {type ProcessInfo, processInfo, stillLives} from '../../src/processes/process-tree.js';
+import {RpcError} from '../../src/protocol/error-codes.js';
+import type {ServerOptions} from '../../src/server/options.js';
+import type {ExecServer} from '../../src/server/server.js';
+import {eventually} from './processes.js';
+import {serving} from './serving.js';
+import {TestClient} from './test-client.js';
+
+/** Prints its process id and cannot be asked to end. */
+export const STUBBORN = `trap '' TERM INT HUP; echo $$; while :; do sleep 1000; done`;
+
+export const TERMINAL = {io: {pty: {rows: 24, cols: 80}}};
+export const OPEN_STDIN = {io: {pipe: {stdin: 'open'}}};
+
+export interface Served {
+	readonly server: ExecServer;
+	readonly url: string;
+	readonly client: TestClient;
+}
+
+/** A server of its own and a client whose handshake is over. */
+export async function served(options: ServerOptions = {}): Promise<Served> {
+	const {server, url} = await serving(options);
+	return {server, url, client: await joined(url)};
+}
+
+export async function joined(url: string, resumeSessionId?: string): Promise<TestClient> {
+	const client = await TestClient.overWebSocket(url);
+	return client.initialize(resumeSessionId);
+}
+
+/** Drops the connection and waits until the server has noticed. */
+export async function lose({server, client}: Pick<Served, 'server' | 'client'>): Promise<void> {
+	const before = server.health()['connections'] as number;
+	client.rpc.destroy();
+	await eventually(() => server.health()['connections'] === before - 1);
+}
+
+/** What a refused call was refused with. */
+export async function refusal(call: Promise<unknown>): Promise<unknown> {
+	try {
+		return {accepted: await call};
+	} catch (error) {
+		if (!(error instanceof RpcError)) throw error;
+		const {code, message, data} = error;
+		return {code, message, ...(data !== undefined && {data})};
+	}
+}
+
+export interface Snapshot {
+	readonly stdout: Buffer;
+	readonly stderr: Buffer;
+	readonly terminal: Buffer;
+	readonly truncated: boolean;
+	readonly exitCode: number | null;
+	readonly running: boolean;
+	readonly reason: string | null;
+	readonly totalBytes: Record<'stdout' | 'stderr' | 'terminal', number>;
+	readonly headBytes: Record<'stdout' | 'stderr' | 'terminal', number>;
+	readonly omittedBytes: Record<'stdout' | 'stderr' | 'terminal', number>;
+}
+
+/** `process/snapshot` with its outputs decoded. */
+export async function snapshotOf(client: TestClient, processId: string): Promise<Snapshot> {
+	const raw = await client.call<Record<string, unknown>>('process/snapshot', {processId});
+	const decoded = (name: string): Buffer => Buffer.from(raw[name] as string, 'base64');
+	return {
+		...raw,
+		stdout: decoded('stdout'),
+		stderr: decoded('stderr'),
+		terminal: decoded('terminal'),
+	} as Snapshot;
+}
+
+export interface Listed {
+	readonly processId: string;
+	readonly state: string;
+	readonly pid: number | null;
+	readonly startedAtMs: number;
+	readonly ageMs: number;
+	readonly reason: string | null;
+	readonly descendants: readonly {pid: number; parentPid: number; command: string}[];
+}
+
+/** One process as `process/list` shows it. */
+export async function listed(client: TestClient, processId: string): Promise<Listed | undefined> {
+	const {processes} = await client.call<{processes: Listed[]}>('process/list');
+	return processes.find(each => each.processId === processId);
+}
+
+/** The first so many numbers a process printed, as those of processes; whatever of them still lives ends with the test. */
+export async function toldPids(client: TestClient, processId: string, count: number): Promise<number[]> {
+	const numbers = (): string[] =>
+		[
+			...client
+				.output(processId)
+				.toString()
+				.matchAll(/\b\d+(?=\s)/g),
+		].map(String);
+	await client.until(() => numbers().length >= count, `${count} process ids`);
+	const pids = numbers().slice(0, count).map(Number);
+	endWithTest(...pids);
+	return pids;
+}
+
+/** Sees to it that these processes do not outlive the test, and no later ones with their ids. */
+export function endWithTest(...pids: number[]): void {
+	const living = pids.map(processInfo).filter((info): info is ProcessInfo => info !== undefined);
+	onTestFinished(() => {
+		for (const info of living.filter(stillLives)) process.kill(info.pid, 'SIGKILL');
+	});
+}
