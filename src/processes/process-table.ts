@@ -82,7 +82,9 @@ export class ProcessTable {
 	/** Ends every process. `force` kills; otherwise the groups are asked to end. */
 	end(how: 'ask' | 'force'): void {
 		for (const process of this) {
-			if (how === 'ask') process.signal('SIGTERM');
+			// What has not had its turn need not be started only to be ended.
+			const waiting = process.state.kind === 'starting';
+			if (how === 'ask' && !waiting) process.signal('SIGTERM');
 			else if (!process.terminate().running) process.abandon();
 		}
 		if (how === 'force') killOrphansOf(this.#leaders());
@@ -90,7 +92,7 @@ export class ProcessTable {
 
 	/** To be called before what holds processes lets go: the time of those that are closed begins only then. */
 	renew(): void {
-		for (const process of [...this.#evictions.keys()]) {
+		for (const process of this.#evictions.keys()) {
 			if (this.#options.holds?.(process)) this.#evictLater(process);
 		}
 	}

@@ -1,4 +1,5 @@
-import {readdirSync, readFileSync, statSync} from 'node:fs';
+import {statSync} from 'node:fs';
+import {listProc, readProc} from './proc.js';
 
 /** A living process as the kernel describes it. */
 export interface ProcessInfo {
@@ -19,7 +20,7 @@ export function processInfo(pid: number): ProcessInfo | undefined {
 	let stat: string;
 	let userId: number;
 	try {
-		stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
+		stat = readProc(`${pid}/stat`);
 		userId = statSync(`/proc/${pid}`).uid;
 	} catch {
 		return undefined;
@@ -50,7 +51,7 @@ export function childrenOf(pid: number): number[] {
 
 function threadsOf(pid: number): string[] {
 	try {
-		return readdirSync(`/proc/${pid}/task`);
+		return listProc(`${pid}/task`);
 	} catch {
 		return [];
 	}
@@ -58,7 +59,7 @@ function threadsOf(pid: number): string[] {
 
 function childrenOfThread(pid: number, thread: string): number[] {
 	try {
-		return readFileSync(`/proc/${pid}/task/${thread}/children`, 'latin1').split(' ').filter(Boolean).map(Number);
+		return readProc(`${pid}/task/${thread}/children`).split(' ').filter(Boolean).map(Number);
 	} catch {
 		return [];
 	}

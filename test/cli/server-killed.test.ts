@@ -37,6 +37,7 @@ test('the watchdog of a server without processes ends with it', async () => {
 	for (const signal of ['SIGKILL', 'SIGTERM'] as const) {
 		const {command} = await inCharge();
 		const watchdog = await watchdogOf(command.pid);
+		expect(isAlive(watchdog)).toBe(true);
 		command.child.kill(signal);
 		await untilDead(watchdog);
 	}
@@ -48,6 +49,7 @@ test('a watchdog does not follow those who ask everybody to end', async () => {
 	const pids = await toldPids(client, 'p', FAMILY_SIZE);
 	const watchdog = await watchdogOf(command.pid);
 	for (const signal of ['SIGHUP', 'SIGINT', 'SIGTERM']) process.kill(-watchdog, signal);
+	expect([...pids, watchdog].every(isAlive)).toBe(true);
 	command.child.kill('SIGKILL');
 	await untilDead(...pids, watchdog);
 });

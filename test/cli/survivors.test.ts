@@ -42,7 +42,7 @@ async function unprivilegedServer(): Promise<Unprivileged> {
 	onTestFinished(() => void child.kill('SIGKILL'));
 	const url = await new Promise<string>(resolve => {
 		let text = '';
-		child.stdout!.setEncoding('utf8').on('data', (more: string) => {
+		child.stdout.setEncoding('utf8').on('data', (more: string) => {
 			text += more;
 			if (text.includes('\n')) resolve(text.trim());
 		});

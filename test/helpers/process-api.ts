@@ -1,5 +1,6 @@
 import {onTestFinished} from 'vitest';
 import {type ProcessInfo, processInfo, stillLives} from '../../src/processes/process-tree.js';
+import {signalProcess} from '../../src/processes/signal-group.js';
 import {RpcError} from '../../src/protocol/error-codes.js';
 import type {ServerOptions} from '../../src/server/options.js';
 import type {ExecServer} from '../../src/server/server.js';
@@ -63,7 +64,7 @@ export interface Snapshot {
 
 /** `process/snapshot` with its outputs decoded. */
 export async function snapshotOf(client: TestClient, processId: string): Promise<Snapshot> {
-	const raw = await client.call<Record<string, unknown>>('process/snapshot', {processId});
+	const raw = await client.call('process/snapshot', {processId});
 	const decoded = (name: string): Buffer => Buffer.from(raw[name] as string, 'base64');
 	return {
 		...raw,
@@ -108,6 +109,6 @@ export async function toldPids(client: TestClient, processId: string, count: num
 export function endWithTest(...pids: number[]): void {
 	const living = pids.map(processInfo).filter((info): info is ProcessInfo => info !== undefined);
 	onTestFinished(() => {
-		for (const info of living.filter(stillLives)) process.kill(info.pid, 'SIGKILL');
+		for (const info of living.filter(stillLives)) signalProcess(info.pid, 'SIGKILL');
 	});
 }

@@ -1,5 +1,3 @@
-import {expect} from 'vitest';
-
 export interface Sample {
 	readonly name: string;
 	readonly labels: Record<string, string>;
@@ -22,7 +20,7 @@ const SAMPLE = new RegExp(String.raw`^([a-zA-Z_:][a-zA-Z0-9_:]*)(?:\{(${LABEL}(?
  * TYPE in front of its samples, no sample stands apart from its family or is there twice.
  */
 export function parseExposition(text: string): Exposition {
-	expect(text.endsWith('\n')).toBe(true);
+	ensure(text.endsWith('\n'), 'a line end at the end', text);
 	const types: Record<string, string> = {};
 	const samples: Sample[] = [];
 	const seen = new Set<string>();
@@ -35,13 +33,13 @@ export function parseExposition(text: string): Exposition {
 			helped = help[1]!;
 		} else if (type) {
 			family = type[1]!;
-			expect([helped, types[family]]).toEqual([family, undefined]);
+			ensure(helped === family && types[family] === undefined, 'one HELP and one TYPE per family', line);
 			types[family] = type[2]!;
 		} else {
 			const sample = parseSample(line);
-			expect(familyOf(sample.name, types)).toBe(family);
+			ensure(familyOf(sample.name, types) === family, 'samples next to their family', line);
 			const series = line.slice(0, line.lastIndexOf(' '));
-			expect(seen.has(series)).toBe(false);
+			ensure(!seen.has(series), 'every series once', line);
 			seen.add(series);
 			samples.push(sample);
 		}
@@ -55,10 +53,18 @@ export function valueOf({samples}: Exposition, name: string, labels: Record<stri
 		?.value;
 }
 
+function ensure(holds: boolean, what: string, where: string): void {
+	if (!holds) throw new Error(`expected ${what}: ${where}`);
+}
+
+function grows(numbers: readonly number[]): boolean {
+	return numbers.every((number, index) => index === 0 || numbers[index - 1]! <= number);
+}
+
 function parseSample(line: string): Sample {
 	const match = SAMPLE.exec(line);
-	expect(match, `not a sample: ${line}`).not.toBeNull();
-	const [, name, labels = '', value] = match!;
+	if (!match) throw new Error(`not a sample: ${line}`);
+	const [, name, labels = '', value] = match;
 	const pairs = [...labels.matchAll(/([a-zA-Z0-9_]+)="((?:[^"\\]|\\.)*)"/g)].map(
 		([, label, text]) => [label!, unescaped(text!)] as const,
 	);
@@ -84,14 +90,13 @@ function checkHistograms({types, samples}: Exposition): void {
 	for (const family of Object.keys(types).filter(name => types[name] === 'histogram')) {
 		for (const {labels, value: count} of samples.filter(({name}) => name === `${family}_count`)) {
 			const buckets = samples.filter(sample => {
-				const {le, ...rest} = sample.labels;
+				const {le: _, ...rest} = sample.labels;
 				return sample.name === `${family}_bucket` && JSON.stringify(rest) === JSON.stringify(labels);
 			});
 			const bounds = buckets.map(({labels: {le}}) => (le === '+Inf' ? Number.POSITIVE_INFINITY : Number(le)));
 			const counts = buckets.map(({value}) => value);
-			expect(bounds).toEqual([...bounds].sort((a, b) => a - b));
-			expect(counts).toEqual([...counts].sort((a, b) => a - b));
-			expect([bounds.at(-1), counts.at(-1)]).toEqual([Number.POSITIVE_INFINITY, count]);
+			ensure(grows(bounds) && grows(counts), 'buckets that grow', family);
+			ensure(bounds.at(-1) === Number.POSITIVE_INFINITY && counts.at(-1) === count, 'a bucket for all', family);
 		}
 	}
 }

@@ -95,7 +95,7 @@ test('a process is described as the kernel does, whatever its name', async () =>
 		groupId: pid,
 		sessionId: pid,
 		userId: process.geteuid!(),
-		startTime: expect.stringMatching(/^\d+$/),
+		startTime: expect.stringMatching(/^\d+$/) as unknown,
 		command: 'a) Z 1 (b',
 	});
 });

@@ -5,7 +5,9 @@ import {joined, listed, OPEN_STDIN, served, TERMINAL, toldPids} from '../helpers
 import {eventually, untilDead} from '../helpers/processes.js';
 import type {TestClient} from '../helpers/test-client.js';
 
-const TIMES = {startedAtMs: expect.any(Number), ageMs: expect.any(Number)};
+const TIMES = {startedAtMs: expect.any(Number) as unknown, ageMs: expect.any(Number) as unknown};
+
+const argv = (script: string): string[] => ['/bin/sh', '-c', script];
 
 /** A child is called like its parent until it has become what it is to be. */
 async function becomes(pid: number, command: string): Promise<void> {
@@ -39,7 +41,6 @@ test('every process of the session is listed with what it is and how far it got'
 	await becomes((await descendant(client, 'running'))!, 'cat');
 	await client.event('exited', 'process/exited');
 	await client.event('closed', 'process/closed');
-	const argv = (script: string): string[] => ['/bin/sh', '-c', script];
 	expect(await client.call('process/list')).toEqual({
 		processes: [
 			{
@@ -52,7 +53,7 @@ test('every process of the session is listed with what it is and how far it got'
 				outputBytes: `${running}\r\n`.length,
 				exitCode: null,
 				reason: null,
-				descendants: [{pid: expect.any(Number), parentPid: running, command: 'cat'}],
+				descendants: [{pid: expect.any(Number) as unknown, parentPid: running, command: 'cat'}],
 			},
 			{
 				processId: 'exited',
@@ -94,7 +95,7 @@ test('every process of the session is listed with what it is and how far it got'
 	});
 	backend.open();
 	await starting;
-	expect(await listed(client, 'starting')).toMatchObject({state: 'running', pid: expect.any(Number)});
+	expect(await listed(client, 'starting')).toMatchObject({state: 'running', pid: expect.any(Number) as unknown});
 });
 
 test('what runs below a process is listed, whatever group or session it moved to', async () => {

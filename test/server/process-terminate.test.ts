@@ -126,7 +126,7 @@ test.each(['SIGTERM', 'terminate', 'Interrupt', 'kill', 15, null, {}])(
 		const {client} = await served();
 		await client.start('p', ['/bin/cat'], OPEN_STDIN);
 		const refused = await refusal(signal(client, 'p', name));
-		expect(refused).toEqual({code: -32602, message: expect.any(String)});
+		expect(refused).toEqual({code: -32602, message: expect.any(String) as unknown});
 		expect((await snapshotOf(client, 'p')).running).toBe(true);
 		expect(await signal(client, 'p', 'interrupt')).toEqual({});
 		expect((await client.done('p')).exitCode).toBe(130);

@@ -51,7 +51,7 @@ test('one that ignores it is killed after the grace, and every account of its en
 	const end = {exitCode: 137, reason: 'timeout'};
 	expect(await client.event('p', 'process/exited')).toEqual({
 		processId: 'p',
-		seq: expect.any(Number),
+		seq: expect.any(Number) as unknown,
 		sandboxDenied: false,
 		...end,
 	});

@@ -56,11 +56,7 @@ describe('for people', () => {
 	test('an entry is one line whatever the fields hold', () => {
 		fc.assert(
 			fc.property(
-				fc.oneof(
-					fc.jsonValue({maxDepth: 2}),
-					fc.string({unit: 'binary-ascii'}),
-					fc.constantFrom('a\nb', '\r', '\u001b[31m'),
-				),
+				fc.oneof(fc.jsonValue({maxDepth: 2}), fc.string({unit: 'binary'}), fc.constantFrom('a\nb', '\r', '\u001b[31m')),
 				value => {
 					const {log, lines} = logger('debug', 'pretty');
 					log.info('happened', {value});

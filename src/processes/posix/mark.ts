@@ -1,5 +1,5 @@
 import {randomInt} from 'node:crypto';
-import {readFileSync} from 'node:fs';
+import {readProc} from '../proc.js';
 import type {Libc} from './libc.js';
 
 const RLIMIT_RTTIME = 15;
@@ -38,7 +38,7 @@ export class Marks {
 /** The mark a process carries, if it is one of ours or of another program's. */
 export function markOf(pid: number): string | undefined {
 	try {
-		return LINE.exec(readFileSync(`/proc/${pid}/limits`, 'latin1'))?.[1];
+		return LINE.exec(readProc(`${pid}/limits`))?.[1];
 	} catch {
 		return undefined;
 	}

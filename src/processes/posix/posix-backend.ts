@@ -4,6 +4,7 @@ import {registerOwn, startAdopting, unregisterOwn} from '../adopted.js';
 import type {Backend, Child, ChildEvents, SpawnRequest, StdinWriter, TerminalSize} from '../backend.js';
 import type {OutputStream} from '../output-log.js';
 import {OutputReader} from '../output-reader.js';
+import {keepSpareDescriptor} from '../proc.js';
 import {DEFAULT_PATH} from '../resolve-program.js';
 import {signalGroup} from '../signal-group.js';
 import {spawnFailure} from '../spawn-failure.js';
@@ -55,6 +56,7 @@ class PosixBackend implements Backend {
 			this.#reaper.adoptOrphans();
 			startAdopting();
 		}
+		keepSpareDescriptor();
 		const marks = new Marks(this.#libc);
 		const environment = new Map([['PATH', DEFAULT_PATH]]);
 		const watchdog = startWatchdog(this.#libc, marks.prefix, (argv, redirect) =>

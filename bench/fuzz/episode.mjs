@@ -1,0 +1,135 @@
+import {setTimeout as sleep, setImmediate as turn} from 'node:timers/promises';
+import {RECLAIM_MS, RSS_GROWTH_MIB, STDIO_SHARE} from './bounds.mjs';
+import {eventually, observe} from './observe.mjs';
+import {options} from './options.mjs';
+import {startParams} from './params.mjs';
+import {Peer} from './peer.mjs';
+import {Random} from './random.mjs';
+import {count, outcomes} from './tally.mjs';
+import {Violation} from './violation.mjs';
+
+const PROFILES = ['raw', 'greeted', 'ready', 'ready', 'ready', 'ready', 'ready', 'ready'];
+const ENDINGS = ['clean', 'clean', 'fatal', 'fatal', 'fatal', 'half', 'abrupt', 'mid-message'];
+
+/** What an episode knows of itself. Everything it decides comes from its own random numbers. */
+export class Story {
+	/** Its connections, past and present. */
+	peers = [];
+	/** Sessions it may come back to. */
+	sessions = [];
+	nextId = 1;
+	/** Processes it has asked for. */
+	started = 0;
+
+	constructor(index, server) {
+		this.index = index;
+		this.server = server;
+		this.random = new Random(options.seed, index);
+		const either = this.random.chance(STDIO_SHARE) ? 'stdio' : 'ws';
+		this.transport = options.transport === 'both' ? either : options.transport;
+	}
+}
+
+/** The life of one client: one connection or a few, with what they left behind in between. */
+export async function play(story) {
+	const {random, transport} = story;
+	const connections = transport === 'ws' && random.chance(0.3) ? 2 + random.int(3) : 1;
+	for (let left = connections; left > 0; left--) {
+		const profile = random.pick(PROFILES);
+		const long = profile === 'ready' && random.chance(transport === 'ws' ? 0.03 : 0.4);
+		const peer = await Peer.connect(story);
+		if (profile !== 'raw') await handshake(peer, profile);
+		const before = long && transport === 'stdio' ? await warmState(peer, peer.link.pid) : undefined;
+		await converse(peer, long);
+		if (profile === 'ready' && transport === 'ws' && random.chance(0.1)) await rival(peer);
+		if (before) await sameAsBefore(peer, before);
+		await end(peer);
+	}
+}
+
+export async function handshake(peer, profile) {
+	const {random, sessions} = peer.story;
+	const resumeSessionId = sessions.length > 0 && random.chance(0.6) ? random.pick(sessions) : undefined;
+	let reply = await peer.ask('initialize', {clientName: 'fuzz', resumeSessionId});
+	// The server may not have noticed yet that the last connection is gone.
+	for (let tries = 0; reply.error?.code === -32010 && tries < 100; tries++) {
+		await sleep(10);
+		reply = await peer.ask('initialize', {clientName: 'fuzz', resumeSessionId});
+	}
+	// The session may be over.
+	if (reply.error) reply = await peer.ask('initialize', {clientName: 'fuzz'});
+	if (!reply.result?.sessionId) throw new Violation(`initialize was refused: ${JSON.stringify(reply)}`);
+	peer.state = 'greeted';
+	peer.sessionId = reply.result.sessionId;
+	if (!sessions.includes(peer.sessionId)) sessions.push(peer.sessionId);
+	if (profile === 'ready') peer.becomeReady();
+}
+
+/** What the server holds once it has started processes of both kinds. */
+export async function warmState(peer, pid) {
+	for (const tty of [false, true]) {
+		await peer.ask('process/start', startParams(`warm-${tty}`, ['/bin/true'], {tty}));
+		await peer.ask('process/wait', {processId: `warm-${tty}`});
+	}
+	await sleep(200);
+	return observe(pid);
+}
+
+async function converse(peer, long) {
+	const {random} = peer.story;
+	const batches = long ? 20 + random.int(60) : random.int(7);
+	for (let batch = 1; batch <= batches; batch++) {
+		await peer.exchange(5 + random.int(long ? 250 : 60));
+		if (batch % 8 === 0) await peer.sweep();
+	}
+}
+
+/** Another connection that wants the session of a living one. */
+async function rival(peer) {
+	const {story} = peer;
+	const other = await Peer.connect(story);
+	const {error} = await other.ask('initialize', {clientName: 'rival', resumeSessionId: peer.sessionId});
+	if (error?.code !== -32010) throw new Violation(`a rival got ${JSON.stringify(error)} for a session that is held`);
+	await other.exchange(10);
+	await peer.exchange(10);
+	other.close();
+	await other.gone();
+	story.peers.splice(story.peers.indexOf(other), 1);
+}
+
+async function sameAsBefore(peer, before) {
+	await peer.sweep();
+	const {pid} = peer.link;
+	const same = () => {
+		const now = observe(pid);
+		return now.fds <= before.fds && now.children <= before.children && now.rss < before.rss + RSS_GROWTH_MIB;
+	};
+	if (await eventually(same, RECLAIM_MS)) return;
+	throw new Violation(`not given back: ${JSON.stringify(before)} became ${JSON.stringify(observe(pid))}`);
+}
+
+async function end(peer) {
+	const {random} = peer.story;
+	const way = random.pick(ENDINGS);
+	switch (way) {
+		case 'clean':
+			await peer.sweep();
+			peer.close();
+			break;
+		case 'fatal':
+			await peer.provoke();
+			break;
+		case 'half':
+			await peer.exchangeAndEnd(5, () => peer.link.halfClose());
+			break;
+		case 'abrupt':
+			await peer.exchangeAndEnd(20, () => peer.drop());
+			break;
+		default:
+			peer.write(peer.link.unfinished(random));
+			await turn();
+			peer.drop();
+	}
+	await peer.gone();
+	count(outcomes, way === 'fatal' ? 'the server hung up' : `the client hung up, ${way}`);
+}

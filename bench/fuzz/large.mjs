@@ -1,0 +1,73 @@
+import {LONG_KEY_CHARS, MAX_VALUES, MiB} from './bounds.mjs';
+import {validMessage} from './messages.mjs';
+import {REQUESTS} from './methods.mjs';
+import {someProcess, startParams} from './params.mjs';
+
+/** From 16 KiB to a megabyte. */
+export function large(story) {
+	const {random} = story;
+	const length = random.pick([16 * 1024, 64 * 1024, 70_000, 300_000]);
+	const method = random.pick(REQUESTS);
+	return random.pick([
+		() => JSON.stringify({...validMessage(story, method), extra: random.bytes(length).toString('base64')}),
+		() => JSON.stringify({id: story.nextId++, method: 'x'.repeat(length)}),
+		() => JSON.stringify({id: 'y'.repeat(length), method: 'environment/status'}),
+		() =>
+			JSON.stringify({id: story.nextId++, method: 'process/read', params: {processId: '\u{1f980}'.repeat(length / 4)}}),
+		() => {
+			const chunk = random.bytes(length).toString('base64');
+			return JSON.stringify({
+				id: story.nextId++,
+				method: 'process/write',
+				params: {processId: someProcess(story), chunk},
+			});
+		},
+		() => {
+			const params = startParams(`p${++story.started}`, [
+				'/bin/true',
+				...Array(random.int(3000)).fill('a'.repeat(100)),
+			]);
+			return JSON.stringify({id: story.nextId++, method: 'process/start', params});
+		},
+		() => {
+			const params = startParams(`p${++story.started}`, ['/bin/true', 'a'.repeat(length)], {tty: random.chance(0.5)});
+			return JSON.stringify({id: story.nextId++, method: 'process/start', params});
+		},
+		() => {
+			const env = Object.fromEntries(
+				Array.from({length: random.int(2000)}, (_, index) => [`V${index}`, 'a'.repeat(50)]),
+			);
+			return JSON.stringify({
+				id: story.nextId++,
+				method: 'process/start',
+				params: startParams(`p${++story.started}`, ['true'], {env}),
+			});
+		},
+		() => {
+			const params = startParams(`p${++story.started}`, ['true'], {cwd: `file:///${'a/'.repeat(length / 8)}`});
+			return JSON.stringify({id: story.nextId++, method: 'process/start', params});
+		},
+		() => `${' '.repeat(length)}{"id":${story.nextId++},"method":"environment/status"}`,
+		() => `{"id":${story.nextId++},"method":"nope","params":{${longKeys(15 + random.int(4))}}}`,
+		() => `{"id":${story.nextId++},"method":"nope","params":"${'\\n'.repeat(length / 4)}"}`,
+	])();
+}
+
+/** About half a megabyte of values, or more of everything. */
+export function huge(story) {
+	const {random} = story;
+	const id = story.nextId++;
+	const values = MAX_VALUES - 4 + random.pick([-1, 0, 1, 2, 1000]);
+	return random.pick([
+		() => `{"id":${id},"method":"nope","params":[${'0,'.repeat(values - 1)}0]}`,
+		() => `{"id":${id},"method":"nope","params":{${Array.from({length: values}, (_, key) => `"${key}":0`).join()}}}`,
+		() => `{"id":${id},"method":"process/start","params":[${'[],'.repeat(50_000)}0]}`,
+		() => JSON.stringify({id, method: 'process/snapshot', params: {processId: 'z'.repeat(2 * MiB)}}),
+		() => JSON.stringify({id, method: 'process/signal', params: {processId: 'z', signal: {name: 'z'.repeat(MiB)}}}),
+		() => `${'['.repeat(100_000)}${']'.repeat(100_000)}`,
+	])();
+}
+
+function longKeys(howMany) {
+	return Array.from({length: howMany}, (_, key) => `"${String(key).padStart(LONG_KEY_CHARS, 'k')}":0`).join();
+}

@@ -1,0 +1,40 @@
+import {copyFileSync, existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync} from 'node:fs';
+import {tmpdir} from 'node:os';
+import {join} from 'node:path';
+import {DETACHED_SESSION_MS, RETAIN_CLOSED_MS} from './bounds.mjs';
+import {options} from './options.mjs';
+
+/** Where the build has put a file. */
+export const built = name => new URL(`../../dist/${name}`, import.meta.url).pathname;
+const cache = new URL('../../node_modules/.cache/', import.meta.url).pathname;
+
+if (!existsSync(built('bin/longarm.js'))) {
+	console.error('there is nothing to start: npm run build');
+	process.exit(2);
+}
+mkdirSync(cache, {recursive: true});
+const home = mkdtempSync(join(cache, 'fuzz-'));
+
+/** A copy, so that a build during the run does not pull the program from under it; its modules are found from there. */
+export const command = join(home, 'longarm.js');
+copyFileSync(built('bin/longarm.js'), command);
+
+/** Settings of every server that is started. */
+export const SETTINGS = [
+	['--log-level', 'error'],
+	['--detached-session', `${DETACHED_SESSION_MS}ms`],
+	['--retain-closed', `${RETAIN_CLOSED_MS}ms`],
+].flat();
+
+/** The only directory whose files messages name. */
+export const scratch = mkdtempSync(join(tmpdir(), 'longarm-fuzz-'));
+writeFileSync(join(scratch, 'a.txt'), 'hello\n');
+mkdirSync(join(scratch, 'dir'));
+symlinkSync('a.txt', join(scratch, 'link'));
+
+/** In the environment of every process that is started, to find those that were left behind. */
+export const token = `fuzz-${process.pid}-${options.seed}`;
+
+export function cleanUp() {
+	for (const path of [home, scratch]) rmSync(path, {recursive: true, force: true});
+}

@@ -1,0 +1,37 @@
+import {readFileSync} from 'node:fs';
+import {tryTo} from './observe.mjs';
+
+/** Descriptors a server needs for itself, and processes that others on the machine may start meanwhile. */
+const OWN_DESCRIPTORS = 100;
+const OTHER_PROCESSES = 1000;
+
+/**
+ * What of the wanted crowd this machine can hold, and what stands in the way: `{pipes, terminals, connections, bounds}`.
+ * A process on pipes takes two descriptors, one on a terminal and a connection one each.
+ */
+export function fitToMachine({pipes, terminals, connections}) {
+	const descriptors = limit('Max open files') - OWN_DESCRIPTORS;
+	const processes = Math.min(limit('Max processes'), number('/proc/sys/kernel/pid_max')) - OTHER_PROCESSES;
+	const ptys = number('/proc/sys/kernel/pty/max') - number('/proc/sys/kernel/pty/nr');
+	const bounds = [];
+	const shrink = (wanted, most, name) => {
+		if (wanted > most) bounds.push(`${name} allows ${most} instead of ${wanted}`);
+		return Math.max(0, Math.min(wanted, most));
+	};
+	const fit = {};
+	fit.connections = shrink(connections, descriptors, 'connections: ulimit -n');
+	fit.terminals = shrink(terminals, Math.min(ptys, processes, descriptors - fit.connections), 'terminals: pty/max');
+	const left = Math.floor((descriptors - fit.connections - fit.terminals) / 2);
+	fit.pipes = shrink(pipes, Math.min(left, processes - fit.terminals), 'pipes: ulimit -n or -u');
+	return {...fit, bounds};
+}
+
+/** Our own hard limit, which Node makes the soft one for the server. */
+function limit(name) {
+	const line = readFileSync('/proc/self/limits', 'utf8').match(new RegExp(`^${name} +\\S+ +(\\S+)`, 'm'));
+	return line[1] === 'unlimited' ? Number.POSITIVE_INFINITY : Number(line[1]);
+}
+
+function number(path) {
+	return Number(tryTo(() => readFileSync(path, 'utf8')) ?? Number.POSITIVE_INFINITY);
+}
