@@ -17,9 +17,9 @@ export const RETAIN_CLOSED_MS = 2000;
 /** The longest a process is kept for a client that may come back. */
 export const LONGEST_KEEP_MS = 3000;
 
-/** How long the server may take to answer, to hang up, and to give back what it held. */
-export const ANSWER_MS = 20_000;
-export const HANG_UP_MS = 10_000;
+/** How long the server may take to answer, to hang up, and to give back what it held; 64 MiB take a while to send. */
+export const ANSWER_MS = 30_000;
+export const HANG_UP_MS = 30_000;
 export const RECLAIM_MS = 15_000;
 export const RSS_GROWTH_MIB = 64;
 

@@ -1,6 +1,6 @@
 import {setTimeout as sleep, setImmediate as turn} from 'node:timers/promises';
 import {RECLAIM_MS, RSS_GROWTH_MIB, STDIO_SHARE} from './bounds.mjs';
-import {eventually, observe} from './observe.mjs';
+import {childrenOf, describe, eventually, observe} from './observe.mjs';
 import {options} from './options.mjs';
 import {startParams} from './params.mjs';
 import {Peer} from './peer.mjs';
@@ -18,6 +18,8 @@ export class Story {
 	/** Sessions it may come back to. */
 	sessions = [];
 	nextId = 1;
+	/** Whether it stops processes. */
+	stops;
 	/** Processes it has asked for. */
 	started = 0;
 
@@ -26,6 +28,7 @@ export class Story {
 		this.server = server;
 		this.random = new Random(options.seed, index);
 		const either = this.random.chance(STDIO_SHARE) ? 'stdio' : 'ws';
+		this.stops = this.random.chance(0.5);
 		this.transport = options.transport === 'both' ? either : options.transport;
 	}
 }
@@ -105,7 +108,8 @@ async function sameAsBefore(peer, before) {
 		return now.fds <= before.fds && now.children <= before.children && now.rss < before.rss + RSS_GROWTH_MIB;
 	};
 	if (await eventually(same, RECLAIM_MS)) return;
-	throw new Violation(`not given back: ${JSON.stringify(before)} became ${JSON.stringify(observe(pid))}`);
+	const children = childrenOf(pid).map(describe).join('; ');
+	throw new Violation(`not given back: ${JSON.stringify(before)} became ${JSON.stringify(observe(pid))}: ${children}`);
 }
 
 async function end(peer) {

@@ -5,10 +5,23 @@ import {setTimeout as sleep} from 'node:timers/promises';
 export function observe(pid) {
 	const rss = Math.round(Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))[1]) / 1024);
 	const fds = readdirSync(`/proc/${pid}/fd`).length;
-	const children = readdirSync(`/proc/${pid}/task`).flatMap(task =>
+	return {rss, fds, children: childrenOf(pid).length};
+}
+
+export function childrenOf(pid) {
+	return readdirSync(`/proc/${pid}/task`).flatMap(task =>
 		readFileSync(`/proc/${pid}/task/${task}/children`, 'utf8').split(' ').filter(Boolean),
-	).length;
-	return {rss, fds, children};
+	);
+}
+
+/** Number, state and command line of a process, for people. */
+export function describe(pid) {
+	try {
+		const state = /State:\t(.*)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))[1];
+		return `${pid} ${state} ${readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ').slice(0, 100)}`;
+	} catch {
+		return `${pid} gone`;
+	}
 }
 
 /** Processes of the machine that were started with the token in their environment. */

@@ -2,6 +2,7 @@ import {scratch, token} from './workspace.mjs';
 
 const PROCESS_ENVIRONMENT = Object.freeze({PATH: '/usr/bin:/bin', LONGARM_FUZZ: token});
 
+const LEAVES_AN_ORPHAN = ['sh', '-c', 'sleep 0.05 & exit 3'];
 /** The commands that are started, whole. Cheap, and over soon by themselves or by their time limit. */
 const COMMANDS = frozen([
 	['/bin/true'],
@@ -15,7 +16,7 @@ const COMMANDS = frozen([
 	['cat', '-'],
 	['sleep', '0.02'],
 	['sh', '-c', 'printf out; printf err >&2; exit 7'],
-	['sh', '-c', 'sleep 0.05 & exit 3'],
+	LEAVES_AN_ORPHAN,
 	['sh', '-c', 'kill -9 $$'],
 	['/nonexistent/program'],
 	['no-such-program'],
@@ -24,6 +25,7 @@ const COMMANDS = frozen([
 	[],
 ]);
 
+const COMMANDS_WITHOUT_ORPHAN = COMMANDS.filter(argv => argv !== LEAVES_AN_ORPHAN);
 export const KNOWN_COMMANDS = new Set(COMMANDS.map(argv => argv.join('\0')));
 
 export const KNOWN_ARG0 = new Set(['', 'fuzz', '-sh', '\u{1f980}']);
@@ -66,6 +68,8 @@ const SANDBOXES = frozen([
 	},
 ]);
 
+/** An orphan that is stopped lives as long as its session, and rightly so: no story has both. */
+const someCommand = ({random, stops}) => random.pick(stops ? COMMANDS_WITHOUT_ORPHAN : COMMANDS);
 /** A process that may exist. */
 export const someProcess = ({random, started}) =>
 	random.chance(0.9)
@@ -118,7 +122,7 @@ const PARAMS = {
 			};
 		}
 		const processId = random.chance(0.9) ? `p${++story.started}` : someProcess(story);
-		return startParams(processId, random.pick(COMMANDS), changes);
+		return startParams(processId, someCommand(story), changes);
 	},
 	'process/read': story => ({
 		processId: someProcess(story),
@@ -135,7 +139,7 @@ const PARAMS = {
 		processId: someProcess(story),
 		signal: story.random.pick([
 			'interrupt',
-			...['TERM', 'sigusr1', 'STOP', 'CONT', 'WINCH', 'no'].map(name => ({name})),
+			...['TERM', 'sigusr1', story.stops ? 'STOP' : 'CONT', 'WINCH', 'no'].map(name => ({name})),
 		]),
 	}),
 	'process/terminate': story => ({
@@ -150,12 +154,12 @@ const PARAMS = {
 	}),
 	'process/snapshot': story => ({processId: someProcess(story)}),
 	'process/list': ({random}) => random.pick([undefined, null, {}]),
-	'command/exec': ({random}) => ({
-		argv: random.pick(COMMANDS),
-		cwd: random.pick([scratch, ...DIRECTORIES]),
+	'command/exec': story => ({
+		argv: someCommand(story),
+		cwd: story.random.pick([scratch, ...DIRECTORIES]),
 		env: PROCESS_ENVIRONMENT,
-		tty: random.chance(0.3),
-		arg0: random.pick([undefined, null, 'fuzz']),
+		tty: story.random.chance(0.3),
+		arg0: story.random.pick([undefined, null, 'fuzz']),
 	}),
 	'command/exec/write': story => ({sessionId: `session-${story.random.int(6)}`, chunk: someBytes(story)}),
 	'command/exec/terminate': ({random}) => ({sessionId: `session-${random.int(6)}`}),

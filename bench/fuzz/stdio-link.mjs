@@ -82,7 +82,7 @@ export class StdioLink {
 	destroy() {
 		this.#child.stdin.destroy();
 		this.#child.stdout.destroy();
-		setTimeout(() => this.#child.kill('SIGKILL'), 2 * HANG_UP_MS).unref();
+		setTimeout(() => this.#child.kill('SIGKILL'), HANG_UP_MS).unref();
 	}
 
 	#read(data) {

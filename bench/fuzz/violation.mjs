@@ -2,7 +2,7 @@ import {isUtf8} from 'node:buffer';
 import {TAIL_LINES} from './bounds.mjs';
 import {options} from './options.mjs';
 
-const MESSAGE_CHARS = 4000;
+const MESSAGE_CHARS = 2000;
 
 /** A promise the server did not keep, and the message it did not keep it for, if that is known. */
 export class Violation extends Error {

@@ -55,9 +55,9 @@ export class Ledger {
 		this.#wake();
 	}
 
-	/** Settles when the test is true of this ledger, or when nothing more will come. */
-	async until(test) {
-		while (!test() && !this.isFinished) {
+	/** Settles when so many bytes are accounted for, or when nothing more will come. */
+	async reaches(bytes) {
+		while (this.totalBytes < bytes && !this.isFinished) {
 			await Promise.race([new Promise(resolve => this.#watchers.add(resolve)), this.finished]);
 		}
 	}

@@ -109,7 +109,7 @@ export class Storyteller {
 			tty: true,
 			contents: {pty: library.content('lines', 'R')},
 		});
-		await ledger.until(() => ledger.totalBytes > 0);
+		await this.#hear(ledger, 1);
 		const size = await this.#writeLines(ledger, random.integer(1, 15), () => random.size(1, 200));
 		await this.#closeStdin(ledger);
 		await this.#end(ledger, {bytes: size + 1, codes: [7]});
@@ -124,13 +124,13 @@ export class Storyteller {
 			io: {pty: {rows: 10, cols: 20}},
 			contents: {pty: content},
 		});
-		await ledger.until(() => ledger.totalBytes > 0);
+		await this.#hear(ledger, 1);
 		for (let count = random.integer(1, 8); count > 0; count--) {
 			const [rows, cols] = [random.integer(1, 500), random.integer(1, 500)];
 			await roamer.call('process/resize', {processId: ledger.id, rows, cols});
 			content.append(`${rows} ${cols}\r\n`);
 			await this.#write(ledger, `line ${count}`, Buffer.from('\n'));
-			await ledger.until(() => ledger.totalBytes === content.length);
+			await this.#hear(ledger, content.length);
 		}
 		await this.#closeStdin(ledger);
 		await this.#end(ledger, {bytes: content.length, codes: [8]});
@@ -323,8 +323,12 @@ export class Storyteller {
 		const speaks = script.includes('printf R');
 		const contents = {[tty ? 'pty' : 'stdout']: library.content('cells', 'R')};
 		const ledger = await this.#start({script, tty, contents});
-		if (speaks) await ledger.until(() => ledger.totalBytes > 0);
+		if (speaks) await this.#hear(ledger, 1);
 		return ledger;
+	}
+
+	async #hear(ledger, bytes) {
+		await within(STORY_MS, `${bytes} bytes of ${ledger.id}`, ledger.reaches(bytes));
 	}
 
 	/** Whole cells in pieces, several on their way at once, some of them twice. The number of bytes. */

@@ -44,11 +44,6 @@ export function adopted(): readonly Orphan[] {
 	return cached.found;
 }
 
-/** What was seen in this turn of the loop is not good enough any more. */
-export function lookAgain(): void {
-	cached = undefined;
-}
-
 /** Orphans that come from one of these processes, whether it still lives or not. */
 export function adoptedFrom(leaders: Iterable<Leader>): Orphan[] {
 	const orphans = adopted();

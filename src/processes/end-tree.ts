@@ -1,4 +1,4 @@
-import {adopted, adoptedFrom, adopts, type Leader, lookAgain} from './adopted.js';
+import {adopted, adoptedFrom, adopts, type Leader} from './adopted.js';
 import {descendantsOf, type ProcessInfo, processInfo, stillLives} from './process-tree.js';
 import {signalGroup, signalProcess} from './signal-group.js';
 
@@ -28,14 +28,16 @@ export function killTree(leader: Leader): ProcessInfo[] {
 export async function survivorsOf(leader: Leader, strays: readonly ProcessInfo[]): Promise<ProcessInfo[]> {
 	const deadline = performance.now() + SURVIVOR_MS;
 	const killed = new Map(strays.map(stray => [stray.pid, stray]));
-	for (;;) {
+	// The kernel may leave some out of its list of children while others of them are dying: the last look has to be a calm one.
+	for (let calm = false; ; ) {
 		const complete = !moreMayCome(leader);
 		for (const late of leftBehindBy(leader)) {
 			killed.set(late.pid, late);
 			signalProcess(late.pid, 'SIGKILL');
 		}
 		const living = [...killed.values()].filter(stillLives);
-		if (living.length === 0 && complete) return [];
+		if (calm && living.length === 0) return [];
+		calm = complete && living.length === 0;
 		if (performance.now() > deadline) return living;
 		await new Promise(resolve => setTimeout(resolve, LOOK_AGAIN_MS));
 	}
@@ -82,7 +84,6 @@ function freeze(leader: Leader, strays: ProcessInfo[]): void {
 	const stopped = new Set<number>();
 	signalGroup(leader.pid, 'SIGSTOP');
 	for (let round = 0; round < FREEZE_ROUNDS; round++) {
-		lookAgain();
 		for (const found of straysOf(leader)) {
 			if (!strays.some(({pid}) => pid === found.pid)) strays.push(found);
 		}

@@ -29,8 +29,11 @@ function explain(issue: v.BaseIssue<unknown>): string {
 	return describe(issue) + place;
 }
 
+/** Schemas of which one of several alternatives has to match. */
+const CHOICES: ReadonlySet<string> = new Set(['picklist', 'literal', 'variant', 'union']);
+
 function describe(issue: v.BaseIssue<unknown>): string {
-	if (issue.type === 'picklist' || issue.type === 'literal' || issue.type === 'variant') {
+	if (CHOICES.has(issue.type)) {
 		const expected = (issue.expected ?? '')
 			.replaceAll('"', '`')
 			.replaceAll(' | ', ', ')

@@ -40,7 +40,7 @@ test('without any source every setting has its default, and those of the server 
 		Object.fromEntries(Object.entries(SETTINGS).map(([name, {fallback}]) => [name, fallback])),
 	);
 	expect(resolved({})).toMatchObject({
-		listen: 'ws://127.0.0.1:0',
+		listen: 'auto',
 		'dangerously-allow-unauthenticated-network': false,
 		'detached-session': DEFAULTS.detachedSessionMs,
 		'retain-bytes': DEFAULTS.retainBytes,

@@ -33,6 +33,7 @@ test('defaults are filled in, nulls of optional members are kept apart from valu
 		arg0: null,
 		pipeStdin: false,
 		enforceManagedNetwork: false,
+		prepared: false,
 	});
 });
 

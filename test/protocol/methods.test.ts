@@ -17,6 +17,14 @@ const CLIENT_REQUESTS = [
 	'process/write',
 	'process/signal',
 	'process/terminate',
+	'process/closeStdin',
+	'process/resize',
+	'process/wait',
+	'process/snapshot',
+	'process/list',
+	'command/exec',
+	'command/exec/write',
+	'command/exec/terminate',
 	'fs/readFile',
 	'fs/open',
 	'fs/readBlock',
@@ -37,6 +45,8 @@ const SERVER_NOTIFICATIONS = [
 	'process/output',
 	'process/exited',
 	'process/closed',
+	'command/exec/outputDelta',
+	'command/exec/exited',
 	'http/request/bodyDelta',
 	'fs/missingChanged',
 	'network/policyDecision',
@@ -58,7 +68,7 @@ test('the handshake errors call every family by the name that clients know', () 
 	const families = Object.fromEntries(entries.map(([name, {family}]) => [name, family]));
 	const expected = Object.fromEntries(
 		entries.map(([name]) => {
-			if (name.startsWith('process/')) return [name, 'exec'];
+			if (name.startsWith('process/') || name.startsWith('command/')) return [name, 'exec'];
 			if (name.startsWith('fs/')) return [name, 'filesystem'];
 			if (name.startsWith('http/')) return [name, 'http'];
 			if (name.startsWith('network/')) return [name, 'network policy'];
@@ -82,9 +92,13 @@ test('every request has a result of its own; a notification has none to speak of
 	expect(withoutResult.map(([name, {kind}]) => `${kind} ${name}`)).toEqual([
 		'notification initialized',
 		'request process/signal',
+		'request process/closeStdin',
+		'request process/resize',
 		'notification process/output',
 		'notification process/exited',
 		'notification process/closed',
+		'notification command/exec/outputDelta',
+		'notification command/exec/exited',
 		'request fs/writeFile',
 		'request fs/writeBlock',
 		'request fs/close',

@@ -42,7 +42,9 @@ test('the machine describes itself the same in the handshake and when asked', as
 test('what it says of itself is what the protocol declares, and no capability is promised that is not there', async () => {
 	const info = await (await client()).call<Record<string, Record<string, boolean>>>('environment/info');
 	expect(() => decode(METHODS['environment/info'].result, info)).not.toThrow();
-	expect(new Set(Object.values(info['capabilities']!))).toEqual(new Set([false]));
+	const promised = Object.entries(info['capabilities']!).filter(([, there]) => there);
+	// Those of the peers come with files, HTTP and sandboxes; those of longarm's own are there.
+	expect(promised.every(([name]) => name.startsWith('process'))).toBe(true);
 });
 
 test('the provider is the same in every server of this machine', () => {

@@ -27,6 +27,7 @@ test('initialize answers with a session id and what the machine is', async () =>
 	expect(id).toBe(1);
 	expect(result).toEqual({
 		sessionId: expect.stringMatching(/^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/) as string,
+		protocolVersion: 'exec-server.v0',
 		environmentInfo: expect.objectContaining({
 			platformOs: process.platform === 'darwin' ? 'macos' : process.platform,
 		}) as object,

@@ -99,7 +99,7 @@ test('the time runs from the last detachment, and only while detached', async ()
 	let {client, end} = await join(host);
 	await client.sh('p', WAITING);
 	const pid = await pidOf(client, 'p');
-	vi.useFakeTimers({toFake: ['setTimeout', 'clearTimeout']});
+	vi.useFakeTimers({toFake: ['setTimeout', 'clearTimeout', 'performance']});
 	for (let absence = 0; absence < 3; absence++) {
 		await lose({client, end});
 		vi.advanceTimersByTime(999);
