@@ -3,6 +3,9 @@ import {CLOSE, CONTINUATION, frame, PING, TEXT} from './frames.mjs';
 import {OTHER_NAMES, REQUESTS} from './methods.mjs';
 import {BAD_UTF8} from './values.mjs';
 
+/** How often 64 MiB are sent, compared with the others. */
+const RARELY = 0.15;
+
 /** Something after which the server has to hang up, as it goes over the wire. */
 export function fatal(peer) {
 	const {story, link, state} = peer;
@@ -25,7 +28,7 @@ export function fatal(peer) {
 		transport === 'stdio'
 			? [
 					['no UTF-8', () => Buffer.concat([bytes(), Buffer.from('\n')])],
-					['line too long', () => Buffer.alloc(MAX_MESSAGE + 1, 'x'), 0.05],
+					['line too long', () => Buffer.alloc(MAX_MESSAGE + 1, 'x'), RARELY],
 				]
 			: [
 					['no UTF-8 in text', () => frame(Buffer.concat([some, bytes()]), {})],
@@ -44,7 +47,7 @@ export function fatal(peer) {
 					],
 					['close with half a code', () => frame(Buffer.alloc(1), {opcode: CLOSE})],
 					['frame too long', () => frame(some, {length: random.pick([MAX_FRAME + 1, MAX_MESSAGE * 2, 2 ** 52])})],
-					['message too long', () => Buffer.concat(tooLong()), 0.05],
+					['message too long', () => Buffer.concat(tooLong()), RARELY],
 				];
 	const chosen = random.pick([...packed, ...others].filter(([, , odds = 1]) => odds === 1 || random.chance(odds)));
 	return {name: chosen[0], bytes: chosen[1]()};

@@ -12,8 +12,9 @@ export function isHarmless({kind, method, params}) {
 	if (!STARTS.has(method)) return true;
 	return everyContainer(params, container => {
 		if (Array.isArray(container)) return !isStrings(container) || isHarmlessCommand(container);
-		const {arg0 = '', keepForMs = 0, shell} = container;
-		return (KNOWN_ARG0.has(arg0) || !isWord(arg0)) && !(keepForMs > LONGEST_KEEP_MS) && shell === undefined;
+		const {arg0 = '', keepForMs, shell} = container;
+		const keptForLong = typeof keepForMs === 'number' && keepForMs > LONGEST_KEEP_MS;
+		return (KNOWN_ARG0.has(arg0) || !isWord(arg0)) && !keptForLong && shell === undefined;
 	});
 }
 

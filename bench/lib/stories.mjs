@@ -223,7 +223,7 @@ export class Storyteller {
 	async snapshot() {
 		const {random, library} = this.#scene;
 		const tty = random.chance(0.3);
-		const size = random.size(1, tty ? MiB : 6 * MiB);
+		const size = tty || random.chance(0.4) ? random.size(1, MiB) : random.integer(MiB, 6 * MiB);
 		const files = Array.from({length: Math.ceil(size / FILE_BYTES)}, () => library.path('cells')).join(' ');
 		const ledger = await this.#start({script: `cat ${files} | head -c ${size}; exit 4`, tty});
 		await delay(random.integer(0, 100));
