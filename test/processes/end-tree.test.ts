@@ -64,7 +64,7 @@ test('the end of a group is sure', async () => {
 });
 
 test('a tree that is gone already is no error', async () => {
-	const {child, leader} = await sh(1, 'echo 1');
+	const {child, leader} = await sh(1, 'echo $$');
 	await new Promise(resolve => {
 		if (child.exitCode === null) child.once('exit', resolve);
 		else resolve(undefined);
