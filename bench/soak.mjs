@@ -14,6 +14,11 @@ import {STORIES, Storyteller} from './lib/stories.mjs';
 import {Violations} from './lib/violations.mjs';
 import {delay, until} from './lib/waiting.mjs';
 
+// A process that was forgotten while its story had moved on leaves waits behind that reject later; they belong to nobody.
+process.on('unhandledRejection', error => {
+	if (!(error instanceof Forgotten)) throw error;
+});
+
 const SAMPLE_MS = 10_000;
 /** Growth of memory that counts as none. */
 const GROWTH_MIB = 64;

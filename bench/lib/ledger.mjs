@@ -32,8 +32,6 @@ export class Ledger {
 		this.finished = new Promise((resolve, reject) => {
 			this.#settle = {resolve, reject};
 		});
-		// Whoever waits learns of it; nobody has to.
-		this.finished.catch(() => {});
 		this.finished.catch(() => {});
 	}
 
