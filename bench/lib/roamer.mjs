@@ -35,6 +35,8 @@ export class Roamer {
 	#violations;
 	#ledgers = new Map();
 	#client;
+	/** When we last stopped listening: what was said since may not have been heard before a cut. */
+	#lastDeafness = Number.POSITIVE_INFINITY;
 	/** Settles with the client when there is a connection; a new promise with every cut. */
 	#connected;
 	#connections = 0;
@@ -103,6 +105,7 @@ export class Roamer {
 	/** Stops reading for a while: the server has to hold back, not to forget. */
 	async pauseReading(ms) {
 		const {socket} = this.#client;
+		this.#lastDeafness = performance.now();
 		socket.pause();
 		await delay(ms);
 		socket.resume();
@@ -119,6 +122,7 @@ export class Roamer {
 		}
 		this.#client = client;
 		await Promise.all([...this.#ledgers.values()].map(ledger => this.#catchUpAfterCut(client, ledger, cutAt)));
+		this.#lastDeafness = Number.POSITIVE_INFINITY;
 		resolve(client);
 	}
 
@@ -230,8 +234,10 @@ export class Roamer {
 		} catch (error) {
 			const isUnknown = error.message === `unknown process id ${ledger.id}`;
 			this.#violations.expect(isUnknown, 'catching up', `${ledger.id}: ${error.message}`);
-			// It may have closed behind our back and been forgotten since; or its start never arrived.
-			if (performance.now() - cutAt > RETAINED_MS - TOLERANCE_MS) ledger.abandon(new Forgotten(ledger.id));
+			// It may have closed behind our back, or while we did not listen, and been forgotten since; or its start never
+			// arrived.
+			if (performance.now() - Math.min(cutAt, this.#lastDeafness) > RETAINED_MS - TOLERANCE_MS)
+				ledger.abandon(new Forgotten(ledger.id));
 			else this.#violations.expect(!ledger.isStarted, 'forgotten too early', ledger.id);
 		}
 	}

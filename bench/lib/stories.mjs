@@ -179,7 +179,7 @@ export class Storyteller {
 		const {roamer, random} = this.#scene;
 		const [script, signal, code] = random.pick([
 			[onSignal('INT', 22), 'interrupt', 22],
-			['SLEEP', 'interrupt', 130],
+			// Not a plain interrupt: the shell catches it from the start and forgets it when it becomes the sleep.
 			['SLEEP', {name: 'HUP'}, 129],
 			['SLEEP', {name: 'sigusr1'}, 138],
 			['SLEEP', {name: 'SIGTERM'}, 143],
