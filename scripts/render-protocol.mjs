@@ -71,6 +71,8 @@ export function typeText(schema, indent = '') {
 			return schema.options.map(option => JSON.stringify(option)).join(' | ');
 		case 'literal':
 			return JSON.stringify(schema.literal);
+		case 'union':
+			return schema.options.map(option => typeText(option, indent)).join(' | ');
 		case 'variant':
 			return schema.options.map(option => `\n${inner}| ${typeText(option, inner)}`).join('');
 		default:
