@@ -60,7 +60,8 @@ test('an error whose text is too long for a message is told without it', async (
 });
 
 test('nobody waits for a process whose start was cancelled', async () => {
-	const peer = await initialized(execServer({backend: () => slow(posixBackend())}));
+	const backend = slow(posixBackend());
+	const peer = await initialized(execServer({backend: () => backend}));
 	const start = {argv: ['/bin/true'], cwd: '/tmp', env: {}, tty: false};
 	// The first start uses up the time of this turn, so the second is still waiting for its own when it is cancelled.
 	peer.send({id: 1, method: 'process/start', params: {...start, processId: 'first'}});
@@ -164,35 +165,11 @@ function harmless(backend: Backend): Backend {
 
 // Methods that touch files and networks are left to the fuzzer, which watches what it names.
 const METHODS_TRIED = Object.keys(METHODS).filter(name => /^(?:process|command|environment|initialize$)/.test(name));
-const NASTY = [
-	'',
-	'\0',
-	'p1',
-	'__proto__',
-	'\uFEFF',
-	'\u{1f980}',
-	LONG_NAME,
-	'eA',
-	'e===',
-	'file:///%00',
-	'/',
-	'interrupt',
-];
+const NASTY = ['', '\0', 'p1', '__proto__', '\uFEFF', '\u{1f980}', LONG_NAME, 'eA', 'e===', 'file:///%00', '/'];
 const MEMBERS =
 	'processId argv cwd env tty pipeStdin arg0 envPolicy sandbox io timeoutMs onDisconnect afterSeq maxBytes waitMs chunk ' +
 	'writeId signal mode rows cols sessionId clientName resumeSessionId configPaths requirementsPaths __proto__';
-const RAW = [
-	'1e999',
-	'-0',
-	'9223372036854775808',
-	'"\\ud800"',
-	'{"a":1,"a":2}',
-	'01',
-	'NaN',
-	nested(200),
-	'[1,]',
-	'"\t"',
-];
+const RAW = ['1e999', '-0', '9223372036854775808', '"\\ud800"', '{"a":1,"a":2}', '01', 'NaN', nested(200), '"\t"'];
 
 const text = fc.oneof(fc.constantFrom(...NASTY), fc.string({maxLength: 8}));
 const number = fc.oneof(fc.integer(), fc.double({noNaN: true}), fc.constantFrom(2 ** 31, 2 ** 53, 2 ** 64, -1, 0.5));
@@ -200,7 +177,7 @@ const value = fc.oneof(text, number, fc.constantFrom(null, true, false, [], {}),
 const processId = fc.constantFrom('p1', 'p2', 'p3', '');
 const startParams = fc.record({
 	processId,
-	argv: fc.array(text, {maxLength: 3}),
+	argv: fc.array(fc.oneof(fc.constant('true'), text), {maxLength: 3}),
 	cwd: fc.constantFrom('file:///tmp', '/tmp', 'file:///C:/x', ''),
 	env: fc.constant({PATH: '/bin'}),
 	tty: fc.boolean(),
@@ -235,12 +212,8 @@ test('of thousands of mutated messages each is answered once, and no handler fai
 		error: (message, fields) => failures.push({message, ...fields}),
 		with: () => logger,
 	};
-	const server = execServer({
-		backend: () => harmless(posixBackend()),
-		logger,
-		retainClosedMs: 20,
-		detachedSessionMs: 0,
-	});
+	const backend = harmless(posixBackend());
+	const server = execServer({backend: () => backend, logger, retainClosedMs: 20, detachedSessionMs: 0});
 	let answered = 0;
 	await fc.assert(
 		fc.asyncProperty(fc.array(anyMessage, {minLength: 20, maxLength: 60}), async texts => {

@@ -1,6 +1,6 @@
 import {LONG_KEY_CHARS, MAX_DEPTH, MAX_LONG_KEYS, MAX_VALUES} from './bounds.mjs';
 
-// What a message is, by the document of the protocol; written without a look at how the server does it.
+// What a message is by the document of the protocol, written anew: a mistake of the server must not be repeated here.
 
 /** A request is answered, a malformed message is answered with id -1, a fatal one ends the connection. */
 export function judge(text) {

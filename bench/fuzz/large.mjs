@@ -7,46 +7,18 @@ import {someProcess, startParams} from './params.mjs';
 export function large(story) {
 	const {random} = story;
 	const length = random.pick([16 * 1024, 64 * 1024, 70_000, 300_000]);
-	const method = random.pick(REQUESTS);
+	const ask = (method, params) => JSON.stringify({id: story.nextId++, method, params});
+	const start = (argv, changes) => ask('process/start', startParams(`p${++story.started}`, argv, changes));
 	return random.pick([
-		() => JSON.stringify({...validMessage(story, method), extra: random.bytes(length).toString('base64')}),
-		() => JSON.stringify({id: story.nextId++, method: 'x'.repeat(length)}),
+		() => JSON.stringify({...validMessage(story, random.pick(REQUESTS)), extra: base64(random, length)}),
 		() => JSON.stringify({id: 'y'.repeat(length), method: 'environment/status'}),
-		() =>
-			JSON.stringify({id: story.nextId++, method: 'process/read', params: {processId: '\u{1f980}'.repeat(length / 4)}}),
-		() => {
-			const chunk = random.bytes(length).toString('base64');
-			return JSON.stringify({
-				id: story.nextId++,
-				method: 'process/write',
-				params: {processId: someProcess(story), chunk},
-			});
-		},
-		() => {
-			const params = startParams(`p${++story.started}`, [
-				'/bin/true',
-				...Array(random.int(3000)).fill('a'.repeat(100)),
-			]);
-			return JSON.stringify({id: story.nextId++, method: 'process/start', params});
-		},
-		() => {
-			const params = startParams(`p${++story.started}`, ['/bin/true', 'a'.repeat(length)], {tty: random.chance(0.5)});
-			return JSON.stringify({id: story.nextId++, method: 'process/start', params});
-		},
-		() => {
-			const env = Object.fromEntries(
-				Array.from({length: random.int(2000)}, (_, index) => [`V${index}`, 'a'.repeat(50)]),
-			);
-			return JSON.stringify({
-				id: story.nextId++,
-				method: 'process/start',
-				params: startParams(`p${++story.started}`, ['true'], {env}),
-			});
-		},
-		() => {
-			const params = startParams(`p${++story.started}`, ['true'], {cwd: `file:///${'a/'.repeat(length / 8)}`});
-			return JSON.stringify({id: story.nextId++, method: 'process/start', params});
-		},
+		() => ask('x'.repeat(length)),
+		() => ask('process/read', {processId: '\u{1f980}'.repeat(length / 4)}),
+		() => ask('process/write', {processId: someProcess(story), chunk: base64(random, length)}),
+		() => start(['/bin/true', 'a'.repeat(length)], {tty: random.chance(0.5)}),
+		() => start(['/bin/true', ...Array(random.int(3000)).fill('a'.repeat(100))]),
+		() => start(['true'], {env: manyVariables(random.int(2000))}),
+		() => start(['true'], {cwd: `file:///${'a/'.repeat(length / 8)}`}),
 		() => `${' '.repeat(length)}{"id":${story.nextId++},"method":"environment/status"}`,
 		() => `{"id":${story.nextId++},"method":"nope","params":{${longKeys(15 + random.int(4))}}}`,
 		() => `{"id":${story.nextId++},"method":"nope","params":"${'\\n'.repeat(length / 4)}"}`,
@@ -70,4 +42,12 @@ export function huge(story) {
 
 function longKeys(howMany) {
 	return Array.from({length: howMany}, (_, key) => `"${String(key).padStart(LONG_KEY_CHARS, 'k')}":0`).join();
+}
+
+function manyVariables(howMany) {
+	return Object.fromEntries(Array.from({length: howMany}, (_, index) => [`V${index}`, 'a'.repeat(50)]));
+}
+
+function base64(random, length) {
+	return random.bytes(length).toString('base64');
 }

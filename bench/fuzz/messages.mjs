@@ -1,6 +1,8 @@
 import {METHOD_LOTTERY} from './methods.mjs';
 import {paramsOf} from './params.mjs';
 
+const OTHER_IDS = ['', '-1', 0, -1, -7, 1, Number.MAX_SAFE_INTEGER, '\u{1f980}', 'x'.repeat(300)];
+
 export function validMessage(story, method = story.random.pick(METHOD_LOTTERY)) {
 	const {random} = story;
 	const message = {id: idOf(story), method, params: paramsOf(method, story)};
@@ -12,16 +14,5 @@ export function validMessage(story, method = story.random.pick(METHOD_LOTTERY)) 
 function idOf(story) {
 	const {random} = story;
 	if (random.chance(0.85)) return story.nextId++;
-	return random.pick([
-		`id-${story.nextId++}`,
-		'',
-		0,
-		-1,
-		-7,
-		1,
-		Number.MAX_SAFE_INTEGER,
-		'\u{1f980}',
-		'x'.repeat(300),
-		'-1',
-	]);
+	return random.pick([`id-${story.nextId++}`, ...OTHER_IDS]);
 }

@@ -4,6 +4,8 @@ import {paramsOf} from './params.mjs';
 import {lottery} from './random.mjs';
 import {nested, RAW_VALUES, VALUES} from './values.mjs';
 
+const OTHER_KEYS = ['', '__proto__', 'constructor', 'toString', 'id', 'path', 'argv'];
+
 export function mutatedTree(story) {
 	const {random} = story;
 	const raws = [];
@@ -61,21 +63,9 @@ function drop(parent, name) {
 
 function rename(parent, name, random) {
 	const value = parent[name];
-	const others = [
-		name.toUpperCase(),
-		`${name}_`,
-		` ${name}`,
-		'__proto__',
-		'constructor',
-		'',
-		'id',
-		'path',
-		'argv',
-		'toString',
-	];
 	drop(parent, name);
 	if (Array.isArray(parent)) parent.push(value);
-	else put(parent, random.pick(others), value);
+	else put(parent, random.pick([name.toUpperCase(), `${name}_`, ` ${name}`, ...OTHER_KEYS]), value);
 }
 
 function swap(parent, name, message, random) {

@@ -10,7 +10,7 @@ import {METHODS, STARTS} from './methods.mjs';
 import {PLAIN} from './random.mjs';
 import {StdioLink} from './stdio-link.mjs';
 import {count, kinds, outcomes, totals} from './tally.mjs';
-import {Transcript, Violation} from './violation.mjs';
+import {shown, Transcript, Violation} from './violation.mjs';
 import {WebSocketLink} from './web-socket-link.mjs';
 
 const ERROR_CODES = new Set([-32600, -32601, -32602, -32603, -32004, -32010]);
@@ -220,8 +220,6 @@ export class Peer {
 		const message = parsed(text);
 		if (!isObject(message)) throw new Violation('the server sent what is not a JSON object', text);
 		if (Object.hasOwn(message, 'jsonrpc')) throw new Violation('the server sent a `jsonrpc` member', text);
-		// Only half a surrogate pair is written as such an escape; other parsers refuse the whole message.
-		if (/\\u[dD][89a-fA-F]/.test(text) && refusal(text)) throw new Violation(`the server sent ${refusal(text)}`, text);
 		if (Object.hasOwn(message, 'method')) this.#notified(message, text);
 		else this.#replied(message, text);
 		this.#wake();
@@ -232,6 +230,9 @@ export class Peer {
 		const wellFormed = Object.hasOwn(message, 'result') ? isObject(result) && !error : isErrorObject(error);
 		if (!wellFormed) throw new Violation('the server sent neither a result nor an error', text);
 		const request = this.#expectations.take(message, text);
+		// Only half a surrogate pair is written as such an escape; other parsers refuse the whole message.
+		const flaw = /\\u[dD][89a-fA-F]/.test(text) ? refusal(text) : undefined;
+		if (flaw) throw new Violation(`the server sent ${flaw}: ${shown(text, 500)}`, request?.payload);
 		if (error?.message === 'internal error')
 			throw new Violation(`a handler failed: ${this.link.stderr}`, request?.payload);
 		count(outcomes, error ? `error ${error.code}${request ? '' : ', id -1'}` : 'result');

@@ -1,4 +1,4 @@
-// biome-ignore format: the same
+// biome-ignore format: a list to read, not one line each
 export const RAW_VALUES = [
 	'1e999', '-1e999', '1e-999', '-0', '1.0', '1e3', '9007199254740993', '9223372036854775807', '-9223372036854775808',
 	'9223372036854775808', '-9223372036854775809', '18446744073709551615', `1${'0'.repeat(400)}`, '01', '+1', '.5', '1.',
@@ -7,7 +7,7 @@ export const RAW_VALUES = [
 	'{"a":{"b":[{"c":1,"\\u0063":2}]}}', '{"__proto__":1}', '{"__proto__":{"processId":"p1"}}', '{"length":3,"0":"x"}', '{"then":1}',
 ];
 
-// biome-ignore format: the same
+// biome-ignore format: a list to read, not one line each
 export const VALUES = [
 	null, true, false, 0, -1, 1, 1.5, -1.5, 255, 65_535, 65_536, 2 ** 31, 2 ** 32, 2 ** 53, 2 ** 63, 2 ** 64, 1e308, 5e-324,
 	'', '0', 'null', 'true', ' ', '\0', 'a\0b', '\ufeff', '\u{1f980}', `${'a'.repeat(63)}\u{1f980}`, '\u202e\u0301', '!!!',
