@@ -9,12 +9,18 @@ const CELL_BYTES = 16;
 /** What programs print: cells that say where they stand, so that no byte can be lost, doubled or moved unnoticed. */
 const KINDS = {
 	/** Nothing a terminal would change. */
-	cells: index => `${index.toString(16).padStart(CELL_BYTES - 1, '.')}|`,
+	cells: index => `${cell(index)}|`,
 	/** The same for another stream. */
-	others: index => `${index.toString(16).padStart(CELL_BYTES - 1, '-')}/`,
+	others: index => `${cell(index)}/`,
 	/** For a terminal that takes whole lines. */
-	lines: index => `${index.toString(16).padStart(CELL_BYTES - 1, '_')}\n`,
+	lines: index => `${cell(index)}\n`,
 };
+
+/** Scattered digits come first: a shift by a byte shows even where round numbers meet. */
+function cell(index) {
+	const scattered = (Math.imul(index + 1, 0x9e3779b1) >>> 0).toString(36).padStart(7, '0');
+	return `${scattered}${index.toString(16).padStart(8, '.')}`;
+}
 
 /** The files programs print from, and the same bytes for comparison. */
 export class Library {
@@ -22,8 +28,8 @@ export class Library {
 	#bytes = {};
 
 	constructor() {
-		for (const [kind, cell] of Object.entries(KINDS)) {
-			const cells = Array.from({length: FILE_BYTES / CELL_BYTES}, (_, index) => cell(index));
+		for (const [kind, print] of Object.entries(KINDS)) {
+			const cells = Array.from({length: FILE_BYTES / CELL_BYTES}, (_, index) => print(index));
 			this.#bytes[kind] = Buffer.from(cells.join(''));
 			writeFileSync(this.path(kind), this.#bytes[kind]);
 		}

@@ -179,7 +179,7 @@ export class Storyteller {
 		const {roamer, random} = this.#scene;
 		const [script, signal, code] = random.pick([
 			[onSignal('INT', 22), 'interrupt', 22],
-			// Not a plain interrupt: the shell catches it from the start and forgets it when it becomes the sleep.
+			['SLEEP', 'interrupt', 130],
 			['SLEEP', {name: 'HUP'}, 129],
 			['SLEEP', {name: 'sigusr1'}, 138],
 			['SLEEP', {name: 'SIGTERM'}, 143],
@@ -312,7 +312,9 @@ export class Storyteller {
 	async #start({script, tty = false, contents, ...rest}) {
 		const {roamer, library} = this.#scene;
 		const [id, mark] = this.#newName();
-		const argv = ['/bin/sh', '-c', `${script.replaceAll('SLEEP', `sleep ${mark}`)} # ${mark}`];
+		// A shell that is just forking may miss an interrupt: nothing but a sleep does without one.
+		const shell = ['/bin/sh', '-c', `${script.replaceAll('SLEEP', `sleep ${mark}`)} # ${mark}`];
+		const argv = script === 'SLEEP' ? ['sleep', mark] : shell;
 		const standard = {[tty || rest.io ? 'pty' : 'stdout']: library.content('cells')};
 		return await roamer.start({id, mark, argv, tty, contents: contents ?? standard, ...rest});
 	}
