@@ -39,10 +39,6 @@ export const ERRORS = {
 		meaning: 'As many processes are running as are allowed.',
 		hint: 'End some, or raise max-processes or max-processes-per-session.',
 	},
-	CONNECTION_LIMIT: {
-		meaning: 'As many connections are open as are allowed.',
-		hint: 'Close some, or raise max-connections.',
-	},
 	EXEC_REFUSED: {
 		meaning: 'This server does not start commands of this kind (direct, or prepared by the caller).',
 		hint: 'See allow-direct-exec and allow-prepared-exec.',

@@ -174,7 +174,7 @@ describe('POSIX paths', () => {
 		const name = fc.string({unit: 'grapheme', minLength: 1}).filter(text => !text.includes('\0'));
 		fc.assert(
 			fc.property(fc.array(name), names => {
-				const path = `/root/${names.join('/')}`;
+				const path = `/top/${names.join('/')}`;
 				const uri = PathUri.fromNative(path);
 				expect(uri.toNativeString('linux')).toBe(posix.resolve(path));
 				expect(fileURLToPath(uri.href)).toBe(posix.resolve(path));
