@@ -1,7 +1,7 @@
-/** How many are told in full. */
-const SHOWN = 20;
+/** How many of each kind are told in full. */
+const SHOWN = 5;
 
-/** Broken promises, counted by kind; the first ones are told on standard error as they happen. */
+/** Broken promises, counted by kind; the first ones of each are told on standard error as they happen. */
 export class Violations {
 	#counts = new Map();
 	#total = 0;
@@ -12,7 +12,8 @@ export class Violations {
 
 	add(kind, detail) {
 		this.#counts.set(kind, this.count(kind) + 1);
-		if (++this.#total <= SHOWN) console.error(`VIOLATION ${kind}: ${detail}`);
+		this.#total++;
+		if (this.count(kind) <= SHOWN) console.error(`VIOLATION ${kind}: ${detail}`);
 	}
 
 	/** Counts unless it holds. */

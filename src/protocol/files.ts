@@ -10,7 +10,13 @@ const uriText = v.pipe(v.string(), v.title('PathUri'));
 export const readFileParams = v.object({path: pathUri, followSymlinks, sandbox});
 export const readFileResult = v.object({dataBase64: bytes});
 /** `dataBase64` stays text here: bad base64 is the handler's error (-32600), not a decoding error. */
-export const writeFileParams = v.object({path: pathUri, dataBase64: v.string(), followSymlinks, sandbox});
+export const writeFileParams = v.object({
+	path: pathUri,
+	dataBase64: v.string(),
+	followSymlinks,
+	atomic: v.nullish(v.boolean(), false),
+	sandbox,
+});
 
 export const openParams = v.object({
 	handleId,
@@ -20,8 +26,11 @@ export const openParams = v.object({
 });
 export const openResult = v.object({handleId});
 export const readBlockParams = v.object({handleId, offset: u64, len: u64});
-export const readBlockResult = v.object({chunk: bytes, eof: v.boolean()});
+/** How far a transfer has come: entries and bytes of file content. */
+const progress = v.object({entries: u64, bytes: u64});
+export const readBlockResult = v.object({chunk: bytes, eof: v.boolean(), progress: v.optional(progress)});
 export const writeBlockParams = v.object({handleId, offset: u64, chunk: bytes});
+export const writeBlockResult = v.object({progress: v.optional(progress)});
 export const closeParams = v.object({handleId});
 
 export const createDirectoryParams = v.object({
@@ -74,6 +83,80 @@ export const copyParams = v.object({
 	recursive: v.boolean(),
 	sandbox,
 });
+
+export const renameParams = v.object({
+	sourcePath: pathUri,
+	destinationPath: pathUri,
+	overwrite: v.nullish(v.boolean(), false),
+	sandbox,
+});
+
+export const packParams = v.object({handleId, path: pathUri, sandbox});
+export const packResult = v.object({handleId, entries: u64, bytes: u64});
+export const unpackParams = v.object({handleId, path: pathUri, overwrite: v.nullish(v.boolean(), false), sandbox});
+export const finishParams = v.object({handleId, sha256: absent(v.string())});
+export const finishResult = v.object({
+	entries: u64,
+	bytes: u64,
+	sha256: v.string(),
+	errors: v.array(v.object({path: uriText, message: v.string()})),
+});
+
+const watchId = v.string();
+export const watchParams = v.object({
+	watchId,
+	path: pathUri,
+	recursive: v.nullish(v.boolean(), true),
+	ignore: v.nullish(v.array(v.string()), () => []),
+	sandbox,
+});
+export const unwatchParams = v.object({watchId});
+export const changedParams = v.object({
+	watchId,
+	changes: v.array(v.object({path: uriText, kind: v.picklist(['created', 'modified', 'removed'])})),
+	overflow: v.boolean(),
+	ended: v.nullable(v.string()),
+});
+
+const searchId = v.string();
+export const searchParams = v.object({
+	searchId,
+	path: pathUri,
+	names: v.nullish(v.array(v.string()), () => []),
+	exclude: v.nullish(v.array(v.string()), () => []),
+	contents: absent(
+		v.object({
+			pattern: v.string(),
+			regex: v.nullish(v.boolean(), false),
+			ignoreCase: v.nullish(v.boolean(), false),
+		}),
+	),
+	hidden: v.nullish(v.boolean(), false),
+	ignoreFiles: v.nullish(v.boolean(), true),
+	maxMatches: absent(u64),
+	sandbox,
+});
+export const searchResult = v.object({
+	files: u64,
+	matches: u64,
+	truncated: v.boolean(),
+	cancelled: v.boolean(),
+	errors: v.array(v.object({path: uriText, message: v.string()})),
+});
+export const searchMatchesParams = v.object({
+	searchId,
+	matches: v.array(
+		v.object({
+			path: uriText,
+			kind: v.picklist(['directory', 'file']),
+			line: v.optional(u64),
+			column: v.optional(u64),
+			byteOffset: v.optional(u64),
+			text: v.optional(v.string()),
+		}),
+	),
+});
+export const searchCancelParams = v.object({searchId});
 
 export const watchMissingParams = v.object({watchId: u64, missing: v.array(pathUri), present: absent(pathUri)});
 export const watchMissingResult = v.object({watching: v.boolean()});

@@ -23,3 +23,12 @@ export const httpBodyDeltaParams = v.object({
 	done: v.optional(v.boolean(), false),
 	error: v.nullish(v.string()),
 });
+
+export const httpCancelParams = v.object({requestId: v.string()});
+
+const forwardId = v.string();
+export const forwardOpenParams = v.object({forwardId, host: v.nullish(v.string(), '127.0.0.1'), port: u64});
+export const forwardReadParams = v.object({forwardId, maxBytes: absent(u64)});
+export const forwardReadResult = v.object({chunk: bytes, eof: v.boolean()});
+export const forwardWriteParams = v.object({forwardId, chunk: bytes, eof: v.nullish(v.boolean(), false)});
+export const forwardCloseParams = v.object({forwardId});

@@ -70,7 +70,9 @@ export class RpcConnection {
 	readonly #calls = new Map<number, PendingCall>();
 	#nextId = 1;
 	#disconnect: DisconnectedError | undefined;
-	#readingPaused = false;
+	#hasUnreadReplies = false;
+	/** Those who want nothing to be read for now. */
+	#holds = 0;
 
 	constructor(transport: Transport, role: Role, service: Service) {
 		this.#transport = transport;
@@ -127,6 +129,16 @@ export class RpcConnection {
 
 	notify(method: string, params: unknown): void {
 		this.#send(encodeNotification(method, params));
+	}
+
+	/** Reads nothing more from the peer until the returned function is called. */
+	holdReading(): () => void {
+		let held = true;
+		this.#hold();
+		return () => {
+			if (held) this.#release();
+			held = false;
+		};
 	}
 
 	/** Sends what was accepted, then ends. */
@@ -231,18 +243,26 @@ export class RpcConnection {
 	#send(frame: Frame): void {
 		if (this.#disconnect) return;
 		this.#transport.send(frame);
-		if (!this.#readingPaused && this.#transport.backlog > UNREAD_REPLIES_LIMIT) {
-			this.#readingPaused = true;
-			this.#transport.pause();
+		if (!this.#hasUnreadReplies && this.#transport.backlog > UNREAD_REPLIES_LIMIT) {
+			this.#hasUnreadReplies = true;
+			this.#hold();
 		}
 	}
 
 	#drained(): void {
-		if (this.#readingPaused) {
-			this.#readingPaused = false;
-			this.#transport.resume();
+		if (this.#hasUnreadReplies) {
+			this.#hasUnreadReplies = false;
+			this.#release();
 		}
 		this.#service.drained?.();
+	}
+
+	#hold(): void {
+		if (this.#holds++ === 0) this.#transport.pause();
+	}
+
+	#release(): void {
+		if (--this.#holds === 0) this.#transport.resume();
 	}
 
 	#closed(error?: Error): void {

@@ -6,6 +6,7 @@ import type {Logger} from '../shared/logger.js';
 import {Scope} from '../shared/scope.js';
 import type {Transport} from '../transports/transport.js';
 import type {Delivery} from './delivery.js';
+import {Room} from './room.js';
 import type {Session, Sessions} from './sessions.js';
 import type {V0Sessions} from './v0-sessions.js';
 
@@ -32,6 +33,8 @@ export interface ClientConnectionOptions {
 export class ClientConnection implements Service {
 	readonly rpc: RpcConnection;
 	readonly transport: Transport['kind'];
+	/** What the connection may hold in memory on its way in and out. */
+	readonly room: Room;
 	readonly hangsUpOnMalformed: boolean;
 	/** Ends with the connection; what belongs to the connection is registered here. */
 	readonly scope = new Scope();
@@ -44,6 +47,7 @@ export class ClientConnection implements Service {
 		this.transport = transport.kind;
 		this.hangsUpOnMalformed = options.hangsUpOnMalformed;
 		this.rpc = new RpcConnection(transport, 'server', this);
+		this.room = new Room(this.rpc);
 	}
 
 	/** The session of a caller that `admit` let pass. */
@@ -105,6 +109,7 @@ export class ClientConnection implements Service {
 	drained(): void {
 		if (this.#handshake.kind !== 'new') this.#handshake.delivery.pump();
 		this.#v0?.pump();
+		this.room.drained();
 	}
 
 	failed(error: unknown, method: string): void {
@@ -117,6 +122,7 @@ export class ClientConnection implements Service {
 	closed(error?: Error): void {
 		this.logger.debug('connection closed', {peer: this.rpc.peer, ...(error && {reason: error.message})});
 		this.scope.close();
+		this.room.drained();
 		this.#v0?.close();
 		if (this.#handshake.kind !== 'new') this.#options.sessions.detach(this.#handshake.session);
 		this.#options.closed(this);

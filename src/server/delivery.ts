@@ -2,9 +2,8 @@ import type {ManagedProcess} from '../processes/managed-process.js';
 import type {LogCursor} from '../processes/output-log.js';
 import type {RpcConnection} from '../rpc/connection.js';
 import {type Announce, announce} from './announce.js';
+import {OUTPUT_HIGH_WATER_BYTES} from './room.js';
 
-/** Bytes waiting in the transport above which no more output is handed to it; replies always are. */
-export const OUTPUT_HIGH_WATER_BYTES = 256 * 1024;
 /** Output one process may send before another's turn comes. */
 const TURN_BYTES = 128 * 1024;
 

@@ -51,6 +51,46 @@ export const ERRORS = {
 		meaning: 'There is no signal of this name on the executor.',
 		hint: 'Use a name such as SIGTERM or HUP.',
 	},
+	FILE_NOT_FOUND: {
+		meaning: 'There is nothing at this path, or no open handle, watch or search of this id.',
+		hint: 'Check the path; a handle ends with its connection and with its first failed read.',
+	},
+	FILE_REFUSED: {
+		meaning: 'What was asked for a file is not possible or not permitted, whatever its content.',
+		hint: 'The message says why; nothing was changed.',
+	},
+	FILE_FAILED: {
+		meaning: 'The operating system could not do what was asked for a file.',
+		hint: 'The message is that of the operating system.',
+	},
+	TRANSFER_DAMAGED: {
+		meaning: 'A stream of a tree is not what its sender made: broken, cut short or of another checksum.',
+		hint: 'Send it again; what was unpacked so far is still there.',
+	},
+	PATTERN_INVALID: {
+		meaning: 'The expression or glob to search for cannot be read.',
+		hint: 'Search for plain text, or mend the expression.',
+	},
+	HTTP_INVALID: {
+		meaning: 'The HTTP request cannot be sent as it is; nothing was sent.',
+		hint: 'The message names the part that is wrong.',
+	},
+	HTTP_FAILED: {
+		meaning: 'The HTTP request could not be sent, or its answer could not be read to the end.',
+		hint: 'The message says what happened; the request may have reached the origin.',
+	},
+	FORWARD_REFUSED: {
+		meaning: 'This server does not forward connections to this host, or not at all.',
+		hint: 'See allow-forward.',
+	},
+	FORWARD_UNKNOWN: {
+		meaning: 'There is no forwarded connection of this id; it ends with the client that opened it.',
+		hint: 'Open it again.',
+	},
+	FORWARD_FAILED: {
+		meaning: 'The connection to the port could not be made, or broke.',
+		hint: 'Check that something listens on the port of the executor.',
+	},
 	SETTING_INVALID: {
 		meaning: 'A flag, an environment variable or the settings file holds a value that cannot be used.',
 		hint: 'See longarm serve --help for every setting, its unit and its default.',
