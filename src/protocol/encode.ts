@@ -11,9 +11,12 @@ export type Frame = string | JsonParts;
  */
 export class JsonParts {
 	readonly parts: readonly (string | Uint8Array)[];
+	/** Called once the bytes are not looked at any more; their memory may be used again. */
+	readonly release: (() => void) | undefined;
 
-	constructor(parts: readonly (string | Uint8Array)[]) {
+	constructor(parts: readonly (string | Uint8Array)[], release?: () => void) {
 		this.parts = parts;
+		this.release = release;
 	}
 
 	/** Length of the UTF-8 text. */

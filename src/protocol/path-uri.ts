@@ -62,6 +62,23 @@ export class PathUri {
 		return bytesOf(this.#posixPath(platform));
 	}
 
+	/** The same with one character for each byte. */
+	toBinary(platform: string): string {
+		return this.#posixPath(platform);
+	}
+
+	/** Names an absolute POSIX path given with one character for each byte. */
+	static fromBinary(path: string): PathUri {
+		return PathUri.#fromPosixBinary(path);
+	}
+
+	/** Names an entry of this POSIX directory, which has to be in normal form; the name has one character for each byte. */
+	child(name: string): PathUri {
+		const isPlain = this.href !== ROOT && !this.href.startsWith(OPAQUE_PREFIX);
+		if (isPlain) return new PathUri(`${this.href}/${percentEncode(name)}`, 'posix');
+		return PathUri.fromBinary(`${this.#posixPath('posix')}/${name}`);
+	}
+
 	/** The same as a string; undefined if the bytes are not UTF-8. */
 	toNativeString(platform: string): string | undefined {
 		return decodeUtf8(this.#posixPath(platform));
@@ -92,6 +109,10 @@ export class PathUri {
 	static #fromPosix(given: string | Uint8Array): PathUri {
 		const path = typeof given === 'string' ? encodeUtf8(given) : binaryOf(given);
 		if (path === undefined) throw new PathUriError('path is not valid Unicode');
+		return PathUri.#fromPosixBinary(path);
+	}
+
+	static #fromPosixBinary(path: string): PathUri {
 		if (!path.startsWith('/')) throw new PathUriError('path is not absolute');
 		const segments = resolveSegments(path.split('/'), 0);
 		const resolved = segments.join('/');

@@ -5,6 +5,7 @@ import {
 	encodeResult,
 	type Frame,
 	frameLength,
+	JsonParts,
 } from '../protocol/encode.js';
 import {
 	type ErrorObject,
@@ -188,7 +189,12 @@ export class RpcConnection {
 		}
 	}
 
-	#reply({id, method}: Request, result: unknown): void {
+	#reply(request: Request, result: unknown): void {
+		this.#sendResult(request, result);
+		if (result instanceof JsonParts) result.release?.();
+	}
+
+	#sendResult({id, method}: Request, result: unknown): void {
 		let frame: Frame;
 		try {
 			frame = encodeResult(id, result);

@@ -5,6 +5,7 @@ import {RpcConnection, type Service} from '../rpc/connection.js';
 import type {Logger} from '../shared/logger.js';
 import {Scope} from '../shared/scope.js';
 import type {Transport} from '../transports/transport.js';
+import {ClientFiles} from './client-files.js';
 import type {Delivery} from './delivery.js';
 import {Room} from './room.js';
 import type {Session, Sessions} from './sessions.js';
@@ -41,6 +42,7 @@ export class ClientConnection implements Service {
 	readonly #options: ClientConnectionOptions;
 	#handshake: Handshake = {kind: 'new'};
 	#v0: V0Sessions | undefined;
+	#files: ClientFiles | undefined;
 
 	constructor(transport: Transport, options: ClientConnectionOptions) {
 		this.#options = options;
@@ -60,6 +62,16 @@ export class ClientConnection implements Service {
 	get v0(): V0Sessions {
 		this.#v0 ??= this.#options.createV0(this.rpc);
 		return this.#v0;
+	}
+
+	/** What this connection has open in the file system. */
+	get files(): ClientFiles {
+		if (!this.#files) {
+			const files = new ClientFiles(this.rpc);
+			this.scope.add(() => files.close());
+			this.#files = files;
+		}
+		return this.#files;
 	}
 
 	/** The log with the session on every line. */

@@ -17,9 +17,9 @@ const CAPABILITIES = {
 	networkProxyReviewDomains: false,
 	credentialMasking: false,
 	credentialMaskingCustomProviders: false,
-	fsWatchMissing: false,
+	fsWatchMissing: true,
 	capabilityDiscoveryV2: false,
-	fileWriteStreaming: false,
+	fileWriteStreaming: true,
 	windowsMxc: false,
 	linuxRootWritePreservesDevices: false,
 	linuxApprovedRootWritePreservesRestrictions: false,
@@ -35,6 +35,8 @@ const CAPABILITIES = {
 	processTerminateMode: true,
 	processOnDisconnect: true,
 	processPrepared: true,
+	fsAtomicWrite: true,
+	fsRename: true,
 };
 
 const SHELLS = ['bash', 'zsh', 'sh'];

@@ -1,10 +1,21 @@
 import type {EnvironmentInfo} from '../../protocol/environment.js';
 import {environmentHandlers} from './environment.js';
+import {fileHandleHandlers} from './file-handles.js';
+import {fileWatchHandlers} from './file-watches.js';
+import {fileHandlers} from './files.js';
 import {processHandlers} from './process.js';
 import {sessionHandlers} from './session.js';
 import {v0Handlers} from './v0.js';
 
 /** Every request this server answers. */
 export function createHandlers(info: EnvironmentInfo) {
-	return {...sessionHandlers(info), ...environmentHandlers(info), ...processHandlers, ...v0Handlers};
+	return {
+		...sessionHandlers(info),
+		...environmentHandlers(info),
+		...processHandlers,
+		...fileHandlers,
+		...fileHandleHandlers,
+		...fileWatchHandlers,
+		...v0Handlers,
+	};
 }

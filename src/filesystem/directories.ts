@@ -1,0 +1,95 @@
+import type {Stats} from 'node:fs';
+import {LongarmError} from '../shared/errors.js';
+import {Pacer} from '../shared/node/pacer.js';
+import {type BytePath, childOf, display, parentOf} from './byte-path.js';
+import {type FileCalls, quickCalls} from './calls.js';
+import {isErrno, systemError} from './file-errors.js';
+import {listDirectory} from './list-directory.js';
+import {createWithoutLinks} from './no-follow.js';
+
+/** Largest directory that is listed as a whole. */
+export const LISTING_LIMIT_ENTRIES = 50_000;
+const EEXIST = 17;
+
+export interface DirectoryEntry {
+	/** What is not UTF-8 is replaced. */
+	readonly fileName: string;
+	readonly isDirectory: boolean;
+	readonly isFile: boolean;
+}
+
+export interface CreateDirectoryOptions {
+	/** With parents, and content with what is there already. */
+	readonly recursive: boolean;
+	readonly followSymlinks: boolean;
+}
+
+export async function createDirectory(path: BytePath, options: CreateDirectoryOptions): Promise<void> {
+	const calls = quickCalls();
+	if (!options.followSymlinks) await createWithoutLinks(calls, path, options.recursive);
+	else if (options.recursive) await createWithParents(calls, path);
+	else await calls.mkdir(path);
+}
+
+/** The direct children in the order of the system. A link is what it leads to; one that leads nowhere is left out. */
+export async function readDirectory(path: BytePath): Promise<DirectoryEntry[]> {
+	const calls = quickCalls();
+	const pacer = new Pacer();
+	const entries: DirectoryEntry[] = [];
+	const listing = await listDirectory(calls, path, LISTING_LIMIT_ENTRIES);
+	if (listing.length > LISTING_LIMIT_ENTRIES) throw tooManyEntries(listing.length);
+	for (const entry of listing) {
+		const kind = entry.isSymbolicLink() ? await targetOf(calls, childOf(path, entry.name)) : entry;
+		if (!kind) continue;
+		entries.push({fileName: display(entry.name), isDirectory: kind.isDirectory(), isFile: kind.isFile()});
+		const pause = pacer.pause();
+		if (pause) await pause;
+	}
+	return entries;
+}
+
+export async function canonicalize(path: BytePath): Promise<BytePath> {
+	return await quickCalls().realpath(path);
+}
+
+/** Creates what is missing from the bottom up: mostly there is nothing to do but the last. */
+export async function createWithParents(calls: FileCalls, path: BytePath): Promise<void> {
+	try {
+		await calls.mkdir(path);
+		return;
+	} catch (error) {
+		if (isErrno(error, 'ENOENT') && parentOf(path) !== path) {
+			await createWithParents(calls, parentOf(path));
+			await createWithParents(calls, path);
+			return;
+		}
+		// Some systems rather complain that they may not write than that there is nothing to write.
+		if (await isDirectory(calls, path)) return;
+		throw error;
+	}
+}
+
+function tooManyEntries(count: number): LongarmError {
+	return new LongarmError('FILE_FAILED', {
+		message: `fs/readDirectory returned ${count} entries; limit is ${LISTING_LIMIT_ENTRIES}`,
+		context: {limit: LISTING_LIMIT_ENTRIES},
+	});
+}
+
+async function targetOf(calls: FileCalls, path: BytePath): Promise<Stats | undefined> {
+	try {
+		return await calls.stat(path);
+	} catch (error) {
+		if (isErrno(error, 'ENOENT', 'ENOTDIR', 'ELOOP', 'EACCES')) return undefined;
+		throw error;
+	}
+}
+
+async function isDirectory(calls: FileCalls, path: BytePath): Promise<boolean> {
+	try {
+		if ((await calls.stat(path)).isDirectory()) return true;
+	} catch {
+		return false;
+	}
+	throw systemError('EEXIST', EEXIST);
+}

@@ -1,0 +1,150 @@
+import {LongarmError} from '../shared/errors.js';
+import type {BytePath} from './byte-path.js';
+import {pooledCalls, quickCalls} from './calls.js';
+import {refused, systemError} from './file-errors.js';
+import {openToRead, openToReplace} from './open-file.js';
+import {QUICK_BYTES} from './read-file.js';
+import {SharedDescriptor} from './shared-descriptor.js';
+import {writeAll} from './write-file.js';
+
+export const MOST_HANDLES = 128;
+export const LONGEST_HANDLE_ID_BYTES = 32;
+export const LARGEST_BLOCK_BYTES = 1024 * 1024;
+/** Beyond it neither this program nor any file system counts. */
+const LARGEST_OFFSET = Number.MAX_SAFE_INTEGER - LARGEST_BLOCK_BYTES;
+const EBADF = 9;
+const EFBIG = 27;
+
+/** How far a transfer has come. */
+export interface Progress {
+	readonly entries: number;
+	/** Of file content. */
+	readonly bytes: number;
+}
+
+export interface Block {
+	/** How many bytes of the target were filled. */
+	readonly length: number;
+	/** Nothing more will come. */
+	readonly eof: boolean;
+	readonly progress?: Progress;
+}
+
+/** What stands behind a handle: a file, or a stream that is read or written from front to back. */
+export interface BlockDevice {
+	read?(target: Uint8Array, offset: number): Promise<Block>;
+	write?(chunk: Uint8Array, offset: number): Promise<Progress | undefined>;
+	close(): void;
+}
+
+/** The handles of one connection, by the names its client gave them. */
+export class FileHandles {
+	readonly #devices = new Map<string, BlockDevice | 'opening'>();
+	#closed = false;
+
+	/** Takes the id at once, so that two opens of the same id cannot both succeed. */
+	async open<D extends BlockDevice>(id: string, open: () => Promise<D>): Promise<D> {
+		this.#requireFree(id);
+		this.#devices.set(id, 'opening');
+		let device: D | undefined;
+		try {
+			device = await open();
+		} finally {
+			if (!device || this.#closed) this.#devices.delete(id);
+		}
+		if (this.#closed) device.close();
+		else this.#devices.set(id, device);
+		return device;
+	}
+
+	/** The device behind the id; there is none while it is being opened. */
+	find(id: string): BlockDevice {
+		const device = this.#devices.get(id);
+		if (device && device !== 'opening') return device;
+		throw new LongarmError('FILE_NOT_FOUND', {message: `unknown file handle \`${id}\``, context: {handleId: id}});
+	}
+
+	/** Fills the target; a handle that could not be read is closed. */
+	async read(id: string, target: Uint8Array, offset: number): Promise<Block> {
+		const device = this.find(id);
+		if (!device.read) throw systemError('EBADF', EBADF);
+		if (offset > LARGEST_OFFSET) return {length: 0, eof: true};
+		try {
+			return await device.read(target, offset);
+		} catch (error) {
+			if (this.#devices.get(id) === device) this.close(id);
+			throw error;
+		}
+	}
+
+	async write(id: string, chunk: Uint8Array, offset: number): Promise<Progress | undefined> {
+		const device = this.find(id);
+		if (!device.write) throw systemError('EBADF', EBADF);
+		if (offset > LARGEST_OFFSET) throw systemError('EFBIG', EFBIG);
+		return await device.write(chunk, offset);
+	}
+
+	/** Unknown ids are closed already. */
+	close(id: string): void {
+		const device = this.#devices.get(id);
+		if (!device || device === 'opening') return;
+		this.#devices.delete(id);
+		device.close();
+	}
+
+	closeAll(): void {
+		this.#closed = true;
+		for (const id of [...this.#devices.keys()]) this.close(id);
+	}
+
+	#requireFree(id: string): void {
+		if (Buffer.byteLength(id) > LONGEST_HANDLE_ID_BYTES) {
+			throw refused(`file handle ID must not exceed ${LONGEST_HANDLE_ID_BYTES} bytes`);
+		}
+		if (this.#devices.has(id)) throw refused(`file handle \`${id}\` already exists`);
+		if (this.#devices.size >= MOST_HANDLES) {
+			throw refused(`at most ${MOST_HANDLES} file handles may be open per connection`);
+		}
+	}
+}
+
+/** Refuses lengths no block may have. */
+export function requireBlockLength(kind: 'read' | 'write', length: number): void {
+	if (length >= 1 && length <= LARGEST_BLOCK_BYTES) return;
+	throw refused(`file ${kind} block length must be between 1 and ${LARGEST_BLOCK_BYTES}`);
+}
+
+/** A file for positional reads; it stays the same file whatever happens to its name. */
+export async function openReadable(path: BytePath): Promise<BlockDevice> {
+	const {fd} = await openToRead(quickCalls(), path, true);
+	const descriptor = new SharedDescriptor(fd);
+	return {
+		read: (target, offset) => descriptor.use(held => readFully(held, target, offset)),
+		close: () => descriptor.close(),
+	};
+}
+
+/** An emptied or new file for positional writes. */
+export async function openReplaceable(path: BytePath): Promise<BlockDevice> {
+	const {fd} = await openToReplace(quickCalls(), path, true);
+	const descriptor = new SharedDescriptor(fd);
+	return {
+		write: async (chunk, offset) => {
+			const calls = chunk.length <= QUICK_BYTES ? quickCalls() : pooledCalls;
+			await descriptor.use(held => writeAll(calls, held, chunk, offset));
+			return undefined;
+		},
+		close: () => descriptor.close(),
+	};
+}
+
+async function readFully(fd: number, target: Uint8Array, offset: number): Promise<Block> {
+	const calls = target.length <= QUICK_BYTES ? quickCalls() : pooledCalls;
+	let length = 0;
+	while (length < target.length) {
+		const got = await calls.read(fd, length === 0 ? target : target.subarray(length), offset + length);
+		if (got === 0) break;
+		length += got;
+	}
+	return {length, eof: length < target.length};
+}

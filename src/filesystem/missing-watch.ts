@@ -1,0 +1,171 @@
+import {type FSWatcher, type Stats, watch} from 'node:fs';
+import {type BytePath, childOf, parentOf, ROOT, segmentsOf, toSystem} from './byte-path.js';
+import {quickCalls} from './calls.js';
+import {isErrno} from './file-errors.js';
+
+/** More paths, or more directories above them, are not watched. */
+const MOST_PATHS = 1024;
+const MOST_DIRECTORIES = 1024;
+/** A busy directory makes us look at most this often. */
+const LOOK_EVERY_MS = 20;
+
+export interface MissingRequest {
+	readonly missing: readonly BytePath[];
+	readonly present: BytePath | undefined;
+}
+
+/** What was the case when the watch began. */
+interface Missing {
+	/** The deepest directory on the way that exists, and which one it is. */
+	readonly directory: BytePath;
+	readonly identity: string;
+	/** The first component that is missing. */
+	readonly next: BytePath;
+}
+
+interface Present {
+	readonly path: BytePath;
+	readonly identity: string;
+}
+
+/**
+ * Tells once when one of the missing paths, or a missing directory above one, appears, or when the present path
+ * changes. Every directory above is watched, so that one that is replaced as a whole is noticed too. A watch begins
+ * with `begin`, which is undefined when it is impossible or what should be missing is there.
+ */
+export class MissingWatch {
+	readonly #missing: readonly Missing[];
+	readonly #present: Present | undefined;
+	readonly #changed: () => void;
+	readonly #watchers: FSWatcher[] = [];
+	#look: NodeJS.Timeout | undefined;
+	#over = false;
+
+	static async begin(request: MissingRequest, changed: () => void): Promise<MissingWatch | undefined> {
+		const {missing, present} = request;
+		if (missing.length === 0 || missing.length > MOST_PATHS) return undefined;
+		const before = await lookAtAll(request);
+		const directories = directoriesAbove(present === undefined ? missing : [...missing, present]);
+		if (!before || directories.length > MOST_DIRECTORIES) return undefined;
+		const begun = new MissingWatch(before, changed);
+		// What happened before the last watcher was in place was heard by none of them.
+		if (begun.#listen(directories) && (await begun.#isUnchanged())) return begun;
+		begun.end();
+		return undefined;
+	}
+
+	private constructor(before: {missing: Missing[]; present: Present | undefined}, changed: () => void) {
+		this.#missing = before.missing;
+		this.#present = before.present;
+		this.#changed = changed;
+	}
+
+	end(): void {
+		this.#over = true;
+		clearTimeout(this.#look);
+		for (const watcher of this.#watchers) watcher.close();
+	}
+
+	/** False when the system has no watches left. */
+	#listen(directories: readonly BytePath[]): boolean {
+		for (const directory of directories) {
+			try {
+				const watcher = watch(toSystem(directory), {persistent: false}, () => this.#lookSoon());
+				watcher.on('error', () => this.#tell());
+				this.#watchers.push(watcher);
+			} catch (error) {
+				// It may not be there, or nobody may look into it: then the one above tells.
+				if (!isErrno(error, 'ENOENT', 'ENOTDIR', 'EACCES')) return false;
+			}
+		}
+		return true;
+	}
+
+	#lookSoon(): void {
+		this.#look ??= setTimeout(() => {
+			this.#look = undefined;
+			void this.#isUnchanged().then(unchanged => {
+				if (!unchanged) this.#tell();
+			});
+		}, LOOK_EVERY_MS).unref();
+	}
+
+	#tell(): void {
+		if (this.#over) return;
+		this.end();
+		this.#changed();
+	}
+
+	async #isUnchanged(): Promise<boolean> {
+		try {
+			for (const {directory, identity, next} of this.#missing) {
+				if ((await identityOf(directory)) !== identity || (await exists(next))) return false;
+			}
+			const present = this.#present;
+			return !present || (await contentIdentityOf(present.path)) === present.identity;
+		} catch {
+			return false;
+		}
+	}
+}
+
+/** Undefined when a path that should be missing exists, or the other way round. */
+async function lookAtAll(
+	request: MissingRequest,
+): Promise<{missing: Missing[]; present: Present | undefined} | undefined> {
+	try {
+		const missing: Missing[] = [];
+		for (const path of request.missing) {
+			if (await exists(path)) return undefined;
+			missing.push(await deepestExisting(path));
+		}
+		const path = request.present;
+		return {missing, present: path === undefined ? undefined : {path, identity: await contentIdentityOf(path)}};
+	} catch {
+		return undefined;
+	}
+}
+
+async function deepestExisting(path: BytePath): Promise<Missing> {
+	let next = path;
+	while (!(await exists(parentOf(next)))) next = parentOf(next);
+	const directory = parentOf(next);
+	return {directory, identity: await identityOf(directory), next};
+}
+
+/** A link that leads nowhere is there, but what it should lead to is missing. */
+async function exists(path: BytePath): Promise<boolean> {
+	try {
+		await quickCalls().stat(path);
+		return true;
+	} catch (error) {
+		if (isErrno(error, 'ENOENT', 'ENOTDIR')) return false;
+		throw error;
+	}
+}
+
+async function identityOf(path: BytePath): Promise<string> {
+	return identity(await quickCalls().stat(path));
+}
+
+/** Of a directory only which one it is: what is put into it does not count. */
+async function contentIdentityOf(path: BytePath): Promise<string> {
+	const stats = await quickCalls().stat(path);
+	return stats.isDirectory() ? identity(stats) : `${identity(stats)}:${stats.size}:${stats.mtimeMs}:${stats.ctimeMs}`;
+}
+
+function identity({dev, ino}: Stats): string {
+	return `${dev}:${ino}`;
+}
+
+function directoriesAbove(paths: readonly BytePath[]): BytePath[] {
+	const directories = new Set<BytePath>([ROOT]);
+	for (const path of paths) {
+		let directory: BytePath = ROOT;
+		for (const name of segmentsOf(path).slice(0, -1)) {
+			directory = childOf(directory, name);
+			directories.add(directory);
+		}
+	}
+	return [...directories];
+}

@@ -1,0 +1,69 @@
+import {constants, type Stats} from 'node:fs';
+import {type BytePath, display} from './byte-path.js';
+import type {FileCalls} from './calls.js';
+import {refused} from './file-errors.js';
+import {withoutLinks} from './no-follow.js';
+
+// A FIFO without a partner does not make us wait, and a terminal does not become ours.
+const NEVER_WAIT = constants.O_NONBLOCK | constants.O_NOCTTY;
+const READ = constants.O_RDONLY | NEVER_WAIT;
+const WRITE = constants.O_WRONLY | constants.O_CREAT | NEVER_WAIT;
+const NEW_FILE_MODE = 0o666;
+
+export interface OpenedFile {
+	readonly fd: number;
+	readonly stats: Stats;
+}
+
+/** Opens a regular file for reading. Nothing else is opened at all: to open a device can be to set it off. */
+export async function openToRead(calls: FileCalls, path: BytePath, followSymlinks: boolean): Promise<OpenedFile> {
+	if (!followSymlinks) {
+		return await withoutLinks(calls, path, async entry => {
+			if (isSpecial(await calls.lstat(entry))) throw notRegular();
+			return await openRegular(calls, entry, READ | constants.O_NOFOLLOW, notRegular);
+		});
+	}
+	const notAFile = () => refused(`path \`${display(path)}\` is not a file`);
+	if (!(await calls.stat(path)).isFile()) throw notAFile();
+	return await openRegular(calls, path, READ, notAFile);
+}
+
+/** Opens a file to be replaced and empties it; creates it if it is missing. */
+export async function openToReplace(calls: FileCalls, path: BytePath, followSymlinks: boolean): Promise<OpenedFile> {
+	const opened = followSymlinks
+		? await openAny(calls, path, WRITE)
+		: await withoutLinks(calls, path, entry => openRegular(calls, entry, WRITE | constants.O_NOFOLLOW, notRegular));
+	if (!opened.stats.isFile() || opened.stats.size === 0) return opened;
+	await closingOnFailure(calls, opened.fd, () => calls.truncate(opened.fd, 0));
+	return opened;
+}
+
+/** Closes the file when what is done with it fails. */
+export async function closingOnFailure<T>(calls: FileCalls, fd: number, use: () => T | Promise<T>): Promise<T> {
+	try {
+		return await use();
+	} catch (error) {
+		await calls.close(fd);
+		throw error;
+	}
+}
+
+async function openRegular(calls: FileCalls, path: BytePath, flags: number, refusal: () => Error): Promise<OpenedFile> {
+	const opened = await openAny(calls, path, flags);
+	if (opened.stats.isFile()) return opened;
+	await calls.close(opened.fd);
+	throw refusal();
+}
+
+async function openAny(calls: FileCalls, path: BytePath, flags: number): Promise<OpenedFile> {
+	const fd = await calls.open(path, flags, NEW_FILE_MODE);
+	return await closingOnFailure(calls, fd, async () => ({fd, stats: await calls.fstat(fd)}));
+}
+
+function isSpecial(stats: Stats): boolean {
+	return !stats.isFile() && !stats.isSymbolicLink() && !stats.isDirectory();
+}
+
+function notRegular(): Error {
+	return refused('path is not a regular file');
+}

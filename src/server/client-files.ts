@@ -1,0 +1,37 @@
+import {FileHandles} from '../filesystem/file-handles.js';
+import {type MissingRequest, MissingWatch} from '../filesystem/missing-watch.js';
+import type {RpcConnection} from '../rpc/connection.js';
+
+/** What one connection has open in the file system; it ends with the connection. */
+export class ClientFiles {
+	readonly handles = new FileHandles();
+	readonly #connection: RpcConnection;
+	#lastWatchId = -1;
+	#missingWatch: MissingWatch | undefined;
+	#closed = false;
+
+	constructor(connection: RpcConnection) {
+		this.#connection = connection;
+	}
+
+	/** Replaces the watch before, if the new one can be had. Ids only ever grow. */
+	async watchMissing(watchId: number, request: MissingRequest): Promise<boolean> {
+		if (watchId <= this.#lastWatchId) return false;
+		this.#lastWatchId = watchId;
+		const watch = await MissingWatch.begin(request, () => this.#connection.notify('fs/missingChanged', {watchId}));
+		// A later call, or the end of the connection, may have overtaken this one.
+		if (!watch || this.#closed || watchId !== this.#lastWatchId) {
+			watch?.end();
+			return false;
+		}
+		this.#missingWatch?.end();
+		this.#missingWatch = watch;
+		return true;
+	}
+
+	close(): void {
+		this.#closed = true;
+		this.handles.closeAll();
+		this.#missingWatch?.end();
+	}
+}

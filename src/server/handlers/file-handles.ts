@@ -1,0 +1,51 @@
+import {LARGEST_BLOCK_BYTES, openReadable, openReplaceable, requireBlockLength} from '../../filesystem/file-handles.js';
+import {translated} from '../../filesystem/index.js';
+import {JsonParts} from '../../protocol/encode.js';
+import type {Handlers} from '../../rpc/router.js';
+import {BlockPool} from '../../shared/node/block-pool.js';
+import type {ClientConnection} from '../client-connection.js';
+import {nativePath, refuseSandbox} from './file-paths.js';
+
+const MOST_FREE_BLOCKS = 8;
+const blocks = new BlockPool(LARGEST_BLOCK_BYTES, MOST_FREE_BLOCKS);
+
+export const fileHandleHandlers = {
+	'fs/open': translated(async ({handleId, path, mode, sandbox}, client) => {
+		refuseSandbox(sandbox);
+		const native = nativePath(path);
+		await client.files.handles.open(handleId, () =>
+			mode === 'replace' ? openReplaceable(native) : openReadable(native),
+		);
+		return {handleId};
+	}),
+
+	'fs/readBlock': translated(async ({handleId, offset, len}, client) => {
+		const {handles} = client.files;
+		handles.find(handleId);
+		requireBlockLength('read', len);
+		return await client.room.reply(len, async () => {
+			const block = blocks.take();
+			try {
+				const {length, eof, progress} = await handles.read(handleId, block.subarray(0, len), offset);
+				const rest = `","eof":${eof}${progress ? `,"progress":${JSON.stringify(progress)}` : ''}}`;
+				return new JsonParts(['{"chunk":"', block.subarray(0, length), rest], () => blocks.give(block));
+			} catch (error) {
+				blocks.give(block);
+				throw error;
+			}
+		});
+	}),
+
+	'fs/writeBlock': translated(async ({handleId, offset, chunk}, client) => {
+		const {handles} = client.files;
+		handles.find(handleId);
+		requireBlockLength('write', chunk.length);
+		const progress = await client.room.request(chunk.length, () => handles.write(handleId, chunk, offset));
+		return progress ? {progress} : {};
+	}),
+
+	'fs/close': ({handleId}, client) => {
+		client.files.handles.close(handleId);
+		return {};
+	},
+} satisfies Handlers<ClientConnection>;

@@ -1,0 +1,99 @@
+import {refused} from '../../filesystem/file-errors.js';
+import * as files from '../../filesystem/index.js';
+import {JsonParts} from '../../protocol/encode.js';
+import {MAX_MESSAGE_BYTES} from '../../protocol/limits.js';
+import type {Handlers} from '../../rpc/router.js';
+import {Base64Error, decodeBase64} from '../../shared/base64.js';
+import type {ClientConnection} from '../client-connection.js';
+import {nativePath, refuseSandbox, uriOf} from './file-paths.js';
+
+/** From here on a reply has to wait for room. */
+const BULK_FROM_BYTES = 64 * 1024;
+/** The largest content that fits into a reply, as base64 and with something around it. */
+const LARGEST_REPLY_BYTES = Math.floor((MAX_MESSAGE_BYTES - 1024) / 4) * 3;
+
+export const fileHandlers = {
+	'fs/readFile': async ({path, followSymlinks, sandbox}, client) => {
+		refuseSandbox(sandbox);
+		const content = await files.readFile(nativePath(path), {
+			followSymlinks: followSymlinks ?? true,
+			admit: (bytes, read) => admit(client, bytes, read),
+		});
+		return new JsonParts(['{"dataBase64":"', content, '"}']);
+	},
+
+	'fs/writeFile': async ({path, dataBase64, followSymlinks, atomic, sandbox}, client) => {
+		refuseSandbox(sandbox);
+		const content = decoded(dataBase64);
+		const options = {followSymlinks: followSymlinks ?? true, atomic: atomic ?? false};
+		await client.room.request(content.length, () => files.writeFile(nativePath(path), content, options));
+		return {};
+	},
+
+	'fs/createDirectory': async ({path, recursive, followSymlinks, sandbox}) => {
+		refuseSandbox(sandbox);
+		const options = {recursive: recursive ?? true, followSymlinks: followSymlinks ?? true};
+		await files.createDirectory(nativePath(path), options);
+		return {};
+	},
+
+	'fs/getMetadata': async ({path, followSymlinks, sandbox}) => {
+		refuseSandbox(sandbox);
+		return await files.getMetadata(nativePath(path), {followSymlinks: followSymlinks ?? true});
+	},
+
+	'fs/canonicalize': async ({path, sandbox}) => {
+		refuseSandbox(sandbox);
+		return {path: uriOf(await files.canonicalize(nativePath(path)))};
+	},
+
+	'fs/readDirectory': async ({path, sandbox}) => {
+		refuseSandbox(sandbox);
+		return {entries: await files.readDirectory(nativePath(path))};
+	},
+
+	'fs/walk': async ({path, options, sandbox}) => {
+		refuseSandbox(sandbox);
+		const pruneHiddenDirectories = options.pruneHiddenDirectories ?? false;
+		return await files.walk(nativePath(path), {...options, pruneHiddenDirectories});
+	},
+
+	'fs/remove': async ({path, recursive, force, followSymlinks, sandbox}) => {
+		refuseSandbox(sandbox);
+		await files.remove(nativePath(path), {
+			recursive: recursive ?? true,
+			force: force ?? true,
+			followSymlinks: followSymlinks ?? true,
+		});
+		return {};
+	},
+
+	'fs/copy': async ({sourcePath, destinationPath, recursive, sandbox}) => {
+		refuseSandbox(sandbox);
+		await files.copy(nativePath(sourcePath), nativePath(destinationPath), {recursive});
+		return {};
+	},
+
+	'fs/rename': async ({sourcePath, destinationPath, overwrite, sandbox}) => {
+		refuseSandbox(sandbox);
+		await files.rename(nativePath(sourcePath), nativePath(destinationPath), {overwrite: overwrite ?? false});
+		return {};
+	},
+} satisfies Handlers<ClientConnection>;
+
+function decoded(dataBase64: string): Uint8Array {
+	try {
+		return decodeBase64(dataBase64);
+	} catch (error) {
+		if (!(error instanceof Base64Error)) throw error;
+		throw refused(`fs/writeFile requires valid base64 dataBase64: ${error.message}`);
+	}
+}
+
+async function admit(client: ClientConnection, bytes: number, read: () => Promise<Uint8Array>): Promise<Uint8Array> {
+	if (bytes < BULK_FROM_BYTES) return await read();
+	if (bytes <= LARGEST_REPLY_BYTES) return await client.room.reply(bytes, read);
+	throw refused(
+		`file is too large for one message: limit is ${LARGEST_REPLY_BYTES} bytes; read it in blocks (fs/open)`,
+	);
+}
