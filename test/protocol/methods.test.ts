@@ -4,7 +4,7 @@ import {declarationOf, METHODS, type MethodName} from '../../src/protocol/method
 
 const entries = Object.entries(METHODS) as [MethodName, (typeof METHODS)[MethodName]][];
 
-/** Names as the other implementation has them. */
+/** The other implementation's names, and ours. */
 const CLIENT_REQUESTS = [
 	'initialize',
 	'environment/info',
@@ -39,7 +39,20 @@ const CLIENT_REQUESTS = [
 	'fs/remove',
 	'fs/copy',
 	'fs/watchMissing',
+	'fs/rename',
+	'fs/pack',
+	'fs/unpack',
+	'fs/finish',
+	'fs/watch',
+	'fs/unwatch',
+	'fs/search',
+	'fs/searchCancel',
 	'http/request',
+	'http/cancel',
+	'forward/open',
+	'forward/read',
+	'forward/write',
+	'forward/close',
 ];
 const SERVER_NOTIFICATIONS = [
 	'process/output',
@@ -49,6 +62,8 @@ const SERVER_NOTIFICATIONS = [
 	'command/exec/exited',
 	'http/request/bodyDelta',
 	'fs/missingChanged',
+	'fs/changed',
+	'fs/searchMatches',
 	'network/policyDecision',
 ];
 
@@ -70,7 +85,7 @@ test('the handshake errors call every family by the name that clients know', () 
 		entries.map(([name]) => {
 			if (name.startsWith('process/') || name.startsWith('command/')) return [name, 'exec'];
 			if (name.startsWith('fs/')) return [name, 'filesystem'];
-			if (name.startsWith('http/')) return [name, 'http'];
+			if (name.startsWith('http/') || name.startsWith('forward/')) return [name, 'http'];
 			if (name.startsWith('network/')) return [name, 'network policy'];
 			if (name.startsWith('capabilit')) return [name, 'capability discovery'];
 			if (name === 'environmentConfig/read') return [name, 'environment config'];
@@ -100,13 +115,22 @@ test('every request has a result of its own; a notification has none to speak of
 		'notification command/exec/outputDelta',
 		'notification command/exec/exited',
 		'request fs/writeFile',
-		'request fs/writeBlock',
 		'request fs/close',
 		'request fs/createDirectory',
 		'request fs/remove',
 		'request fs/copy',
 		'notification fs/missingChanged',
+		'request fs/rename',
+		'request fs/watch',
+		'request fs/unwatch',
+		'notification fs/changed',
+		'request fs/searchCancel',
+		'notification fs/searchMatches',
 		'notification http/request/bodyDelta',
+		'request http/cancel',
+		'request forward/open',
+		'request forward/write',
+		'request forward/close',
 		'notification network/policyDecision',
 	]);
 });
