@@ -1,5 +1,6 @@
 import {readFileSync} from 'node:fs';
 import {parse, TomlError} from 'smol-toml';
+import {FORWARD_SCOPES, type ForwardScope} from '../http/forward-policy.js';
 import {DEFAULTS} from '../server/options.js';
 import {LongarmError} from '../shared/errors.js';
 import {formatDuration, formatSize, parseDuration, parseSize} from '../shared/limits.js';
@@ -101,6 +102,11 @@ export const SETTINGS = {
 	'max-connections': setting(count, 4096, 'connections open at once; more are turned away with 503'),
 	'allow-direct-exec': setting(choiceOfFlag, true, 'start commands that no policy of the caller has looked at'),
 	'allow-prepared-exec': setting(choiceOfFlag, true, "start commands that the caller's policy has resolved already"),
+	'allow-forward': setting<ForwardScope>(
+		choice(FORWARD_SCOPES),
+		DEFAULTS.allowForward,
+		'ports clients may connect to through this server: none, those of its own loopback addresses, or any',
+	),
 	'shutdown-grace': setting(
 		duration,
 		DEFAULTS.shutdownGraceMs,

@@ -1,3 +1,5 @@
+import {PROTECTED_VARIABLES} from '../shared/protected-variables.js';
+
 export type Variables = Readonly<Record<string, string>>;
 
 export interface EnvironmentPolicy {
@@ -15,16 +17,6 @@ const CORE_WINDOWS =
 const DEFAULT_EXCLUDES = ['*KEY*', '*SECRET*', '*TOKEN*'];
 const DEFAULT_PATHEXT = '.COM;.EXE;.BAT;.CMD';
 
-/** Credentials and switches of the executor itself; no child ever sees them, wherever they come from. */
-const PROTECTED = new Set([
-	'CODEX_EXEC_SERVER_NOISE_AUTH_TOKEN',
-	'NODE_REPL_AUTH_TOKEN',
-	'OPENAI_FEDERATION_RULE_ID',
-	'OPENAI_IDENTITY_TOKEN_FILE',
-	'OPENAI_WORKLOAD_IDENTITY_CONTEXT',
-	'CODEX_EXEC_SERVER_EXIT_ON_STDIN_CLOSE',
-]);
-
 /**
  * The child's environment. Without a policy it is `env` and nothing else; with one, the policy is applied to the
  * server's own variables and `env` is laid on top, past all patterns.
@@ -37,7 +29,7 @@ export function childEnvironment(
 ): Map<string, string> {
 	const result = policy ? applyPolicy(policy, own, platform) : new Map<string, string>();
 	for (const [name, value] of Object.entries(env)) result.set(name, value);
-	return without(result, name => PROTECTED.has(name.toUpperCase()));
+	return without(result, name => PROTECTED_VARIABLES.has(name.toUpperCase()));
 }
 
 function applyPolicy(

@@ -1,3 +1,5 @@
+import type {Forwards} from '../http/forwards.js';
+import type {HttpRequests} from '../http/http-requests.js';
 import type {Notification, Request} from '../protocol/envelope.js';
 import {INVALID_REQUEST, RpcError} from '../protocol/error-codes.js';
 import type {Family} from '../protocol/methods.js';
@@ -23,6 +25,8 @@ export interface ClientConnectionOptions {
 	readonly sessions: Sessions;
 	readonly logger: Logger;
 	readonly createV0: (connection: RpcConnection) => V0Sessions;
+	readonly createHttp: () => HttpRequests;
+	readonly createForwards: () => Forwards;
 	/** Throws when commands of this kind are not started here. */
 	readonly requireAllowed: (kind: ExecKind) => void;
 	readonly route: (request: Request, client: ClientConnection) => unknown;
@@ -42,6 +46,8 @@ export class ClientConnection implements Service {
 	readonly #options: ClientConnectionOptions;
 	#handshake: Handshake = {kind: 'new'};
 	#v0: V0Sessions | undefined;
+	#http: HttpRequests | undefined;
+	#forwards: Forwards | undefined;
 	#files: ClientFiles | undefined;
 
 	constructor(transport: Transport, options: ClientConnectionOptions) {
@@ -72,6 +78,18 @@ export class ClientConnection implements Service {
 			this.#files = files;
 		}
 		return this.#files;
+	}
+
+	/** The HTTP requests this connection has under way. */
+	get http(): HttpRequests {
+		this.#http ??= this.#untilClosed(this.#options.createHttp());
+		return this.#http;
+	}
+
+	/** The connections it has forwarded. */
+	get forwards(): Forwards {
+		this.#forwards ??= this.#untilClosed(this.#options.createForwards());
+		return this.#forwards;
 	}
 
 	/** The log with the session on every line. */
@@ -138,5 +156,10 @@ export class ClientConnection implements Service {
 		this.#v0?.close();
 		if (this.#handshake.kind !== 'new') this.#options.sessions.detach(this.#handshake.session);
 		this.#options.closed(this);
+	}
+
+	#untilClosed<T extends {close(): void}>(state: T): T {
+		this.scope.add(() => state.close());
+		return state;
 	}
 }

@@ -2,6 +2,7 @@ import {createHash} from 'node:crypto';
 import {accessSync, constants, readFileSync} from 'node:fs';
 import {homedir, hostname, tmpdir, userInfo} from 'node:os';
 import {basename, resolve} from 'node:path';
+import type {ForwardScope} from '../http/forward-policy.js';
 import type {EnvironmentInfo} from '../protocol/environment.js';
 import {PathUri} from '../protocol/path-uri.js';
 import {VERSION} from './version.js';
@@ -11,7 +12,7 @@ const CAPABILITIES = {
 	networkProxyLaunch: false,
 	capabilityDiscoverySandbox: false,
 	environmentConfigRead: false,
-	httpHeaderEnvVars: false,
+	httpHeaderEnvVars: true,
 	sandboxedFileStreaming: false,
 	shellSnapshotV2: false,
 	networkProxyReviewDomains: false,
@@ -35,6 +36,7 @@ const CAPABILITIES = {
 	processTerminateMode: true,
 	processOnDisconnect: true,
 	processPrepared: true,
+	httpCancel: true,
 	fsAtomicWrite: true,
 	fsRename: true,
 };
@@ -42,7 +44,10 @@ const CAPABILITIES = {
 const SHELLS = ['bash', 'zsh', 'sh'];
 
 /** What this machine tells a client about itself. */
-export function describeEnvironment(variables: Readonly<Record<string, string | undefined>>): EnvironmentInfo {
+export function describeEnvironment(
+	variables: Readonly<Record<string, string | undefined>>,
+	allowForward: ForwardScope = 'none',
+): EnvironmentInfo {
 	const temporary = variables['TMPDIR'];
 	return {
 		shell: findShell(),
@@ -54,7 +59,7 @@ export function describeEnvironment(variables: Readonly<Record<string, string | 
 		userHomeDir: homeDirectory(),
 		platformOs: process.platform === 'darwin' ? 'macos' : process.platform === 'win32' ? 'windows' : process.platform,
 		prependPathDirs: [],
-		capabilities: CAPABILITIES,
+		capabilities: {...CAPABILITIES, portForward: allowForward !== 'none'},
 	};
 }
 

@@ -1,3 +1,4 @@
+import type {ForwardScope} from '../http/forward-policy.js';
 import type {Backend} from '../processes/backend.js';
 import {selectBackend} from '../processes/select-backend.js';
 import {type Logger, silentLogger} from '../shared/logger.js';
@@ -24,9 +25,11 @@ export interface ServerOptions {
 	readonly allowDirectExec?: boolean;
 	/** Whether commands may be started that the caller's policy has resolved already. */
 	readonly allowPreparedExec?: boolean;
+	/** Where clients may have connections forwarded to. */
+	readonly allowForward?: ForwardScope;
 	/** How long processes may take to end by themselves when the server ends. */
 	readonly shutdownGraceMs?: number;
-	/** The variables environment policies inherit from; the server's own by default. */
+	/** What environment policies inherit from, and headers and proxies take; the server's own by default. */
 	readonly variables?: Readonly<Record<string, string | undefined>>;
 	/** How children are started, asked for at every start; the best way this machine offers by default. */
 	readonly backend?: () => Backend;
@@ -44,6 +47,7 @@ export const DEFAULTS = {
 	maxProcessesPerSession: 10_000,
 	allowDirectExec: true,
 	allowPreparedExec: true,
+	allowForward: 'none',
 	shutdownGraceMs: 1000,
 } as const satisfies ServerOptions;
 

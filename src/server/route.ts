@@ -13,11 +13,11 @@ import {toWire} from './wire-errors.js';
 export type Route = (request: Request, client: ClientConnection) => unknown;
 
 /** From a request to its answer: the handlers of the protocol, errors in the words of the wire, everything measured. */
-export function createRoute({protocol, variables}: ServerSettings, metrics: ServerMetrics): Route {
+export function createRoute({protocol, variables, allowForward}: ServerSettings, metrics: ServerMetrics): Route {
 	const route =
 		protocol === 'v0'
 			? onlyV0(createRouter(strictV0Handlers, admit))
-			: createRouter(createHandlers(describeEnvironment(variables)), admit);
+			: createRouter(createHandlers(describeEnvironment(variables, allowForward)), admit);
 	return (request, client) => {
 		const began = performance.now();
 		const record = (result: 'success' | 'error'): void =>

@@ -1,3 +1,5 @@
+import {Forwards} from '../http/forwards.js';
+import {HttpRequests} from '../http/http-requests.js';
 import type {Backend} from '../processes/backend.js';
 import {killAllOrphans} from '../processes/end-tree.js';
 import type {ManagedProcess} from '../processes/managed-process.js';
@@ -58,10 +60,12 @@ export class ExecServer {
 
 	/** Serves one connection until it closes. Its session outlives it for a while. */
 	accept(transport: Transport): ClientConnection {
-		const {logger, protocol} = this.#settings;
+		const {allowForward, logger, protocol, variables} = this.#settings;
 		const client = new ClientConnection(transport, {
 			sessions: this.#sessions,
 			createV0: connection => new V0Sessions(connection, events => this.#createTable(events)),
+			createHttp: () => new HttpRequests(variables),
+			createForwards: () => new Forwards(allowForward),
 			requireAllowed: kind => this.#requireAllowed(kind),
 			logger,
 			route: this.#route,

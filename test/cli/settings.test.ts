@@ -86,6 +86,7 @@ test('every setting can be given in each of the three ways', () => {
 		'max-connections': ['9', 9],
 		'allow-direct-exec': ['false', false],
 		'allow-prepared-exec': ['false', false],
+		'allow-forward': ['loopback', 'loopback'],
 		'retain-chunks': ['7', 7],
 		'retain-closed': ['0', 0],
 		'shutdown-grace': ['250ms', 250],

@@ -3,6 +3,8 @@ import {environmentHandlers} from './environment.js';
 import {fileHandleHandlers} from './file-handles.js';
 import {fileWatchHandlers} from './file-watches.js';
 import {fileHandlers} from './files.js';
+import {forwardHandlers} from './forward.js';
+import {httpHandlers} from './http.js';
 import {processHandlers} from './process.js';
 import {sessionHandlers} from './session.js';
 import {v0Handlers} from './v0.js';
@@ -16,6 +18,8 @@ export function createHandlers(info: EnvironmentInfo) {
 		...fileHandlers,
 		...fileHandleHandlers,
 		...fileWatchHandlers,
+		...httpHandlers,
+		...forwardHandlers,
 		...v0Handlers,
 	};
 }

@@ -1,0 +1,20 @@
+/** Counts bytes that are held for one client against a bound. */
+export class Ledger {
+	readonly #limit: number;
+	#bytes = 0;
+
+	constructor(limit: number) {
+		this.#limit = limit;
+	}
+
+	/** False when there is no room; the first always gets some. */
+	add(bytes: number): boolean {
+		if (this.#bytes > 0 && this.#bytes + bytes > this.#limit) return false;
+		this.#bytes += bytes;
+		return true;
+	}
+
+	remove(bytes: number): void {
+		this.#bytes -= bytes;
+	}
+}

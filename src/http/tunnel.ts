@@ -1,0 +1,59 @@
+import {request as requestPlain} from 'node:http';
+import {Agent, type AgentOptions, type RequestOptions, request as requestSecure} from 'node:https';
+import type {Socket} from 'node:net';
+import type {Duplex} from 'node:stream';
+import {hostOf, portOf} from './proxies.js';
+
+type Connected = (error: Error | null, socket: Duplex) => void;
+
+/** What a request says about the connection it needs. */
+interface Wanted {
+	readonly host: string;
+	readonly port: number | string;
+	/** Aborted when the request is given up. */
+	readonly givenUp?: AbortSignal;
+}
+
+/** Keeps encrypted connections to origins behind a proxy, each through a tunnel of its own. */
+export class TunnelAgent extends Agent {
+	readonly #proxy: URL;
+	readonly #authorization: string | undefined;
+
+	constructor(proxy: URL, authorization: string | undefined, options: AgentOptions) {
+		super(options);
+		this.#proxy = proxy;
+		this.#authorization = authorization;
+	}
+
+	/** Node asks for a connection here; the answer comes later. */
+	override createConnection(wanted: RequestOptions, connected: Connected): undefined {
+		this.#tunnel(wanted as Wanted).then(
+			socket => connected(null, super.createConnection({...wanted, socket} as RequestOptions)!),
+			// Node's types want a stream even with an error; its code does not.
+			(error: Error) => (connected as (error: Error) => void)(error),
+		);
+	}
+
+	#tunnel({host, port, givenUp}: Wanted): Promise<Socket> {
+		const target = `${host.includes(':') ? `[${host}]` : host}:${port}`;
+		const request = this.#proxy.protocol === 'https:' ? requestSecure : requestPlain;
+		return new Promise((resolve, reject) => {
+			const asking = request({
+				method: 'CONNECT',
+				host: hostOf(this.#proxy),
+				port: portOf(this.#proxy),
+				path: target,
+				headers: {host: target, ...(this.#authorization && {'proxy-authorization': this.#authorization})},
+				agent: false,
+				signal: givenUp,
+			});
+			asking.once('connect', ({statusCode}, socket) => {
+				if (statusCode === 200) return resolve(socket);
+				socket.destroy();
+				reject(new Error(`the proxy refused the connection with status ${statusCode}`));
+			});
+			asking.once('error', error => reject(new Error(`the proxy cannot be reached: ${error.message}`)));
+			asking.end();
+		});
+	}
+}

@@ -1,0 +1,9 @@
+/** Credentials and switches of the executor itself, in capitals; nothing a client asks for ever gets them. */
+export const PROTECTED_VARIABLES: ReadonlySet<string> = new Set([
+	'CODEX_EXEC_SERVER_NOISE_AUTH_TOKEN',
+	'NODE_REPL_AUTH_TOKEN',
+	'OPENAI_FEDERATION_RULE_ID',
+	'OPENAI_IDENTITY_TOKEN_FILE',
+	'OPENAI_WORKLOAD_IDENTITY_CONTEXT',
+	'CODEX_EXEC_SERVER_EXIT_ON_STDIN_CLOSE',
+]);
