@@ -73,7 +73,7 @@ export class ClientConnection implements Service {
 	/** What this connection has open in the file system. */
 	get files(): ClientFiles {
 		if (!this.#files) {
-			const files = new ClientFiles(this.rpc);
+			const files = new ClientFiles(this.rpc, this.room);
 			this.scope.add(() => files.close());
 			this.#files = files;
 		}

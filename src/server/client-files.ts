@@ -1,17 +1,21 @@
 import {FileHandles} from '../filesystem/file-handles.js';
-import {type MissingRequest, MissingWatch} from '../filesystem/missing-watch.js';
+import {type MissingRequest, MissingWatch} from '../filesystem/watch/missing-watch.js';
 import type {RpcConnection} from '../rpc/connection.js';
+import {ClientWatches} from './client-watches.js';
+import type {Room} from './room.js';
 
 /** What one connection has open in the file system; it ends with the connection. */
 export class ClientFiles {
 	readonly handles = new FileHandles();
+	readonly watches: ClientWatches;
 	readonly #connection: RpcConnection;
 	#lastWatchId = -1;
 	#missingWatch: MissingWatch | undefined;
 	#closed = false;
 
-	constructor(connection: RpcConnection) {
+	constructor(connection: RpcConnection, room: Room) {
 		this.#connection = connection;
+		this.watches = new ClientWatches(connection, room);
 	}
 
 	/** Replaces the watch before, if the new one can be had. Ids only ever grow. */
@@ -32,6 +36,7 @@ export class ClientFiles {
 	close(): void {
 		this.#closed = true;
 		this.handles.closeAll();
+		this.watches.close();
 		this.#missingWatch?.end();
 	}
 }

@@ -39,6 +39,7 @@ const CAPABILITIES = {
 	httpCancel: true,
 	fsAtomicWrite: true,
 	fsRename: true,
+	fsWatch: true,
 };
 
 const SHELLS = ['bash', 'zsh', 'sh'];

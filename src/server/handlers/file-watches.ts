@@ -1,10 +1,23 @@
+import {translated} from '../../filesystem/index.js';
 import type {Handlers} from '../../rpc/router.js';
 import type {ClientConnection} from '../client-connection.js';
-import {nativePath} from './file-paths.js';
+import {nativePath, refuseSandbox} from './file-paths.js';
 
 export const fileWatchHandlers = {
 	'fs/watchMissing': async ({watchId, missing, present}, client) => {
 		const request = {missing: missing.map(nativePath), present: present ? nativePath(present) : undefined};
 		return {watching: await client.files.watchMissing(watchId, request)};
+	},
+
+	'fs/watch': translated(async ({watchId, path, recursive, ignore, sandbox}, client) => {
+		refuseSandbox(sandbox);
+		const options = {recursive: recursive ?? true, ignore: ignore ?? []};
+		await client.files.watches.begin(watchId, nativePath(path), options);
+		return {};
+	}),
+
+	'fs/unwatch': ({watchId}, client) => {
+		client.files.watches.end(watchId);
+		return {};
 	},
 } satisfies Handlers<ClientConnection>;

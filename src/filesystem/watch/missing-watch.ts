@@ -1,7 +1,8 @@
 import {type FSWatcher, type Stats, watch} from 'node:fs';
-import {type BytePath, childOf, parentOf, ROOT, segmentsOf, toSystem} from './byte-path.js';
-import {quickCalls} from './calls.js';
-import {isErrno} from './file-errors.js';
+import {type BytePath, childOf, parentOf, ROOT, segmentsOf, toSystem} from '../byte-path.js';
+import {quickCalls} from '../calls.js';
+import {isErrno} from '../file-errors.js';
+import {countEvent, onDropped} from './event-queue.js';
 
 /** More paths, or more directories above them, are not watched. */
 const MOST_PATHS = 1024;
@@ -38,6 +39,7 @@ export class MissingWatch {
 	readonly #present: Present | undefined;
 	readonly #changed: () => void;
 	readonly #watchers: FSWatcher[] = [];
+	readonly #stopListening: () => void;
 	#look: NodeJS.Timeout | undefined;
 	#over = false;
 
@@ -58,11 +60,13 @@ export class MissingWatch {
 		this.#missing = before.missing;
 		this.#present = before.present;
 		this.#changed = changed;
+		this.#stopListening = onDropped(() => this.#lookSoon());
 	}
 
 	end(): void {
 		this.#over = true;
 		clearTimeout(this.#look);
+		this.#stopListening();
 		for (const watcher of this.#watchers) watcher.close();
 	}
 
@@ -70,7 +74,10 @@ export class MissingWatch {
 	#listen(directories: readonly BytePath[]): boolean {
 		for (const directory of directories) {
 			try {
-				const watcher = watch(toSystem(directory), {persistent: false}, () => this.#lookSoon());
+				const watcher = watch(toSystem(directory), {persistent: false}, () => {
+					countEvent();
+					this.#lookSoon();
+				});
 				watcher.on('error', () => this.#tell());
 				this.#watchers.push(watcher);
 			} catch (error) {
