@@ -12,8 +12,10 @@ const {status} = spawnSync(process.execPath, ['node_modules/typescript/bin/tsc',
 if (status !== 0) process.exit(status ?? 1);
 
 await build({
-	entryPoints: ['src/cli/main.ts'],
-	outfile: 'dist/bin/longarm.js',
+	// What a command does not need is in files of its own and only read when it is used.
+	entryPoints: {longarm: 'src/cli/main.ts', 'search-worker': 'src/filesystem/search/search-worker.ts'},
+	outdir: 'dist/bin',
+	splitting: true,
 	bundle: true,
 	platform: 'node',
 	target: 'node20',
@@ -21,7 +23,7 @@ await build({
 	// Native modules stay outside: each brings its own prebuilt binary.
 	external: ['koffi', '@lydell/node-pty', 'bufferutil', 'utf-8-validate'],
 	banner: {
-		js: "#!/usr/bin/env node\nimport {createRequire as longarmCreateRequire} from 'node:module';\nconst require = longarmCreateRequire(import.meta.url);",
+		js: "import {createRequire as longarmCreateRequire} from 'node:module';\nconst require = longarmCreateRequire(import.meta.url);",
 	},
 	minifySyntax: true,
 	legalComments: 'none',

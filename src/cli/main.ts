@@ -1,3 +1,4 @@
+#!/usr/bin/env node
 import {Command, CommanderError} from 'commander';
 import {VERSION} from '../server/version.js';
 import {LongarmError} from '../shared/errors.js';

@@ -1,6 +1,7 @@
 import {FileHandles} from '../filesystem/file-handles.js';
 import {type MissingRequest, MissingWatch} from '../filesystem/watch/missing-watch.js';
 import type {RpcConnection} from '../rpc/connection.js';
+import {ClientSearches} from './client-searches.js';
 import {ClientWatches} from './client-watches.js';
 import type {Room} from './room.js';
 
@@ -8,6 +9,7 @@ import type {Room} from './room.js';
 export class ClientFiles {
 	readonly handles = new FileHandles();
 	readonly watches: ClientWatches;
+	readonly searches: ClientSearches;
 	readonly #connection: RpcConnection;
 	#lastWatchId = -1;
 	#missingWatch: MissingWatch | undefined;
@@ -16,6 +18,7 @@ export class ClientFiles {
 	constructor(connection: RpcConnection, room: Room) {
 		this.#connection = connection;
 		this.watches = new ClientWatches(connection, room);
+		this.searches = new ClientSearches(connection, room);
 	}
 
 	/** Replaces the watch before, if the new one can be had. Ids only ever grow. */
@@ -37,6 +40,7 @@ export class ClientFiles {
 		this.#closed = true;
 		this.handles.closeAll();
 		this.watches.close();
+		this.searches.close();
 		this.#missingWatch?.end();
 	}
 }

@@ -40,6 +40,7 @@ const CAPABILITIES = {
 	fsAtomicWrite: true,
 	fsRename: true,
 	fsWatch: true,
+	fsSearch: true,
 };
 
 const SHELLS = ['bash', 'zsh', 'sh'];
