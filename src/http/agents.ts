@@ -10,6 +10,8 @@ import {TunnelAgent} from './tunnel.js';
 const IDLE_MS = 30_000;
 /** Idle connections kept per origin. */
 const IDLE_PER_ORIGIN = 16;
+/** Idle connections kept in all, per kind. */
+const IDLE_IN_ALL = 64;
 const KEEP_ALIVE = {keepAlive: true, timeout: IDLE_MS, maxFreeSockets: IDLE_PER_ORIGIN};
 
 type AgentOfNode = PlainAgent | SecureAgent;
@@ -59,9 +61,20 @@ export class Agents {
 
 	#agent(kind: string, create: () => AgentOfNode): AgentOfNode {
 		let agent = this.#agents.get(kind);
-		if (!agent) this.#agents.set(kind, (agent = create()));
+		if (!agent) {
+			agent = keepingFew(create());
+			this.#agents.set(kind, agent);
+		}
 		return agent;
 	}
+}
+
+/** Node bounds what is kept per origin only, and a client may ask any number of origins. */
+function keepingFew(agent: AgentOfNode): AgentOfNode {
+	const keep = agent.keepSocketAlive.bind(agent);
+	const idle = (): number => Object.values(agent.freeSockets).reduce((sum, sockets) => sum + (sockets?.length ?? 0), 0);
+	agent.keepSocketAlive = socket => idle() < IDLE_IN_ALL && keep(socket);
+	return agent;
 }
 
 /** The name on the certificate is the URL's, whatever the Host header says; addresses have none. */

@@ -78,7 +78,7 @@ export class ForwardedConnection {
 			if (this.#failure) written(this.#failure);
 			else if (this.#socket.writableEnded) written(new Error('nothing can be written after eof'));
 			else if (this.#socket.destroyed) written(closedHere());
-			else if (eof) this.#end(bytes, written);
+			else if (eof) this.#socket.end(bytes, written);
 			else this.#socket.write(bytes, written);
 		});
 	}
@@ -93,16 +93,6 @@ export class ForwardedConnection {
 	#take(maxBytes: number): Piece {
 		const bytes = this.#inflow.take(maxBytes);
 		return {bytes, eof: bytes.length === 0};
-	}
-
-	#end(bytes: Uint8Array, written: (error?: Error | null) => void): void {
-		// The answer is due when the bytes are taken, or when it turns out that they never will be.
-		const failed = (): void => written(this.#failure ?? closedHere());
-		this.#socket.once('close', failed);
-		this.#socket.end(bytes, () => {
-			this.#socket.off('close', failed);
-			written();
-		});
 	}
 }
 

@@ -9,6 +9,7 @@ export class Inflow {
 	readonly #aheadBytes: number;
 	#chunks: Buffer[] = [];
 	#bytes = 0;
+	#cause: Error | undefined;
 	#over: {readonly failure: Error | undefined} | undefined;
 	#wake: (() => void)[] = [];
 
@@ -17,8 +18,8 @@ export class Inflow {
 		this.#aheadBytes = aheadBytes;
 		source.on('data', (chunk: Buffer) => this.#arrived(chunk));
 		source.on('end', () => this.#end(undefined));
-		source.on('error', error => this.fail(error));
-		source.on('close', () => this.fail(new Error('aborted')));
+		source.on('error', error => this.fail(this.#cause ?? error));
+		source.on('close', () => this.fail(this.#cause ?? new Error('aborted')));
 	}
 
 	/** Bytes that can be taken now. */
@@ -41,6 +42,11 @@ export class Inflow {
 		this.#bytes = rest.length;
 		if (this.#bytes < this.#aheadBytes && !this.#over) this.#source.resume();
 		return taken;
+	}
+
+	/** Why the source is about to break; what it has read by then still counts. */
+	because(cause: Error): void {
+		this.#cause ??= cause;
 	}
 
 	/** Nothing more is taken from the source; the first failure or the end counts. */

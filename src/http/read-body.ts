@@ -5,8 +5,8 @@ import {bodyFailed} from './failures.js';
 import type {Inflow} from './inflow.js';
 import type {Ledger} from './ledger.js';
 
-/** For the head of the response and what is around it. */
-const ENVELOPE_BYTES = 1024 * 1024;
+/** For the head of the response, at its largest, and what is around it. */
+const ENVELOPE_BYTES = 2 * 1024 * 1024;
 /** Largest body that fits a reply, as base64, with its head. */
 export const MAX_BUFFERED_BODY_BYTES = (MAX_MESSAGE_BYTES / 4) * 3 - ENVELOPE_BYTES;
 /** Bodies that are being collected or wait to be sent, for one client. */

@@ -16,7 +16,7 @@ const IDEMPOTENT = new Set(['GET', 'HEAD', 'OPTIONS', 'PUT', 'DELETE']);
 export interface Answer {
 	readonly incoming: IncomingMessage;
 	readonly body: Inflow;
-	/** Ends the exchange, and the connection with it unless the body was complete. */
+	/** Ends the exchange, and the connection with it unless the body was read to its end. */
 	drop(): void;
 }
 
@@ -40,28 +40,30 @@ export async function send(hop: Hop, route: Route, givenUp: AbortSignal): Promis
 function begin(hop: Hop, route: Route, givenUp: AbortSignal): {request: ClientRequest; answer: Promise<Answer>} {
 	const options = {...route.options, method: hop.method, setHost: false, maxHeaderSize: MAX_HEAD_BYTES, givenUp};
 	const request = route.request(options);
+	// The size of the head is bound enough; more than a number of headers would be left out silently.
+	request.maxHeadersCount = 0;
 	const answer = new Promise<Answer>((resolve, reject) => {
 		let body: Inflow | undefined;
-		const fail = (error: Error): void => {
-			body?.fail(error);
-			reject(error);
-		};
 		const abort = (): void => {
 			const error = new Error('given up');
-			fail(error);
+			body?.fail(error);
+			reject(error);
 			request.destroy(error);
 		};
 		givenUp.addEventListener('abort', abort, {once: true});
 		request.once('close', () => givenUp.removeEventListener('abort', abort));
 		request.once('response', incoming => {
 			body = new Inflow(incoming, AHEAD_BYTES);
-			resolve({incoming, body, drop: () => void (incoming.complete || request.destroy())});
+			resolve({incoming, body, drop: () => void (incoming.readableEnded || request.destroy())});
 		});
 		request.once('upgrade', (_incoming, socket) => {
 			socket.destroy();
-			fail(new Error('the origin switched to another protocol'));
+			reject(new Error('the origin switched to another protocol'));
 		});
-		request.on('error', fail);
+		request.on('error', error => {
+			body?.because(error);
+			reject(error);
+		});
 	});
 	writeHead(request, hop, route);
 	request.end(hop.body);

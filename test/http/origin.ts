@@ -22,7 +22,10 @@ export interface Origin {
 }
 
 /** A real HTTP server on a free loopback port; gone with the test. */
-export async function origin(listener: RequestListener = (_, response) => response.end('ok')): Promise<Origin> {
+export async function origin(
+	listener: RequestListener = (_, response) => response.end('ok'),
+	host = '127.0.0.1',
+): Promise<Origin> {
 	const seen: Seen[] = [];
 	const server = createServer((request, response) => {
 		const chunks: Buffer[] = [];
@@ -33,7 +36,7 @@ export async function origin(listener: RequestListener = (_, response) => respon
 			listener(request, response);
 		});
 	});
-	const {port, sockets} = await bound(server);
+	const {port, sockets} = await bound(server, host);
 	return {url: `http://127.0.0.1:${port}`, port, seen, sockets, server};
 }
 
@@ -58,10 +61,10 @@ export function answering(text: string, after: (socket: Socket) => void = () => 
 	};
 }
 
-async function bound(server: Server | TcpServer): Promise<{port: number; sockets: Socket[]}> {
+async function bound(server: Server | TcpServer, host = '127.0.0.1'): Promise<{port: number; sockets: Socket[]}> {
 	const sockets: Socket[] = [];
 	server.on('connection', (socket: Socket) => sockets.push(socket));
-	await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve));
+	await new Promise<void>(resolve => server.listen(0, host, resolve));
 	onTestFinished(() => {
 		server.close();
 		for (const socket of sockets) socket.destroy();
