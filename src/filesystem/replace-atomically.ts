@@ -12,6 +12,8 @@ const NEW_FILE_MODE = 0o666;
 const PRIVATE_MODE = 0o600;
 const PERMISSIONS = 0o7777;
 const LONGEST_NAME_BYTES = 255;
+/** As many links as the system itself follows. */
+const MOST_LINKS = 40;
 const ELOOP = 40;
 const EISDIR = 21;
 
@@ -65,15 +67,27 @@ async function takeAfter(calls: FileCalls, fd: number, {mode, uid, gid}: Stats):
 	await calls.chmod(fd, mode & PERMISSIONS);
 }
 
-/** Where a write through links ends up, so that the links stay. */
-async function targetOf(calls: FileCalls, path: BytePath): Promise<BytePath> {
+/** Where a write through links ends up, also through one that leads to nothing yet; the links stay. */
+async function targetOf(calls: FileCalls, path: BytePath, depth = 0): Promise<BytePath> {
 	try {
 		return await calls.realpath(path);
 	} catch (error) {
 		if (!isErrno(error, 'ENOENT')) throw error;
 	}
-	const directory = await calls.realpath(parentOf(path));
-	return childOf(directory, nameOf(path));
+	const place = childOf(await calls.realpath(parentOf(path)), nameOf(path));
+	const link = await linkAt(calls, place);
+	if (link === undefined) return place;
+	if (depth === MOST_LINKS) throw systemError('ELOOP', ELOOP);
+	return await targetOf(calls, link.startsWith('/') ? (link as BytePath) : childOf(parentOf(place), link), depth + 1);
+}
+
+async function linkAt(calls: FileCalls, path: BytePath): Promise<string | undefined> {
+	try {
+		return await calls.readlink(path);
+	} catch (error) {
+		if (isErrno(error, 'ENOENT', 'EINVAL')) return undefined;
+		throw error;
+	}
 }
 
 function temporaryName(name: string): string {

@@ -4,7 +4,7 @@ import {workerFile} from '../../shared/node/worker-file.js';
 import {quickCalls} from '../calls.js';
 import {ignoring} from '../watch/ignored.js';
 import {compileContents, compileNames, type SearchQuery} from './query.js';
-import type {FromWorker, Match, SearchSummary} from './search-messages.js';
+import type {FromWorker, Match, SearchError, SearchSummary} from './search-messages.js';
 
 /** Searches that run at once; more wait. A thread each, so few are enough. */
 const MOST_RUNNING = 2;
@@ -72,7 +72,7 @@ export class Search {
 		const worker = new Worker(workerFile('search-worker.js', import.meta.url), {
 			workerData: {query: this.#query, unconfirmed: this.#unconfirmed},
 		});
-		const timer = setTimeout(() => this.#end(this.#told), LONGEST_SEARCH_MS).unref();
+		const timer = setTimeout(() => this.#end({...this.#told, errors: [tooLong(this.#query)]}), LONGEST_SEARCH_MS).unref();
 		this.#running = {worker, timer};
 		// One after the other: the end must not overtake what was found before.
 		let taken = Promise.resolve();
@@ -111,6 +111,10 @@ export class Search {
 		running--;
 		next();
 	}
+}
+
+function tooLong({root}: SearchQuery): SearchError {
+	return {path: root, message: `the search was ended after ${LONGEST_SEARCH_MS / 60_000} minutes`};
 }
 
 function next(): void {
