@@ -37,7 +37,7 @@ async function removeWithoutLinks(calls: FileCalls, path: BytePath, recursive: b
 }
 
 /** With a pacer everything below goes first. */
-async function removeEntry(calls: FileCalls, path: BytePath, pacer: Pacer | undefined): Promise<void> {
+export async function removeEntry(calls: FileCalls, path: BytePath, pacer: Pacer | undefined): Promise<void> {
 	if (!(await calls.lstat(path)).isDirectory()) {
 		await calls.unlink(path);
 		return;

@@ -87,13 +87,25 @@ const operation: fc.Arbitrary<Operation> = fc.oneof(
 	path.map(p => ({
 		what: `list ${p}`,
 		ours: async at => (await files.readDirectory(at(p))).map(({fileName}) => fileName).sort(),
-		theirs: at => fs.readdirSync(at(p)).filter(each => fs.statSync(at(`${p}/${each}`), {throwIfNoEntry: false})).sort(),
+		theirs: at =>
+			fs
+				.readdirSync(at(p))
+				.filter(each => fs.statSync(at(`${p}/${each}`), {throwIfNoEntry: false}))
+				.sort(),
 	})),
-	fc.record({p: path, to: fc.oneof(name, path.map(each => `../${each}`))}).map(({p, to}) => ({
-		what: `link ${p} -> ${to}`,
-		ours: async at => fs.symlinkSync(to, Buffer.from(at(p), 'latin1')),
-		theirs: at => fs.symlinkSync(to, at(p)),
-	})),
+	fc
+		.record({
+			p: path,
+			to: fc.oneof(
+				name,
+				path.map(each => `../${each}`),
+			),
+		})
+		.map(({p, to}) => ({
+			what: `link ${p} -> ${to}`,
+			ours: async at => fs.symlinkSync(to, Buffer.from(at(p), 'latin1')),
+			theirs: at => fs.symlinkSync(to, at(p)),
+		})),
 );
 
 /** What the operation must not do: go through a link. */
@@ -184,8 +196,11 @@ test('random operations leave the same tree as node:fs does, and fail where it f
 				story.push(what);
 				const got = await attempt(() => ours(relative => bytePath(join(mine, relative))));
 				const wanted = await attempt(() => expected(relative => join(theirs, relative)));
-				expect({story, failed: got.failed, error: got.failed === wanted.failed ? undefined : got.error ?? wanted.error})
-					.toEqual({story, failed: wanted.failed, error: undefined});
+				expect({
+					story,
+					failed: got.failed,
+					error: got.failed === wanted.failed ? undefined : (got.error ?? wanted.error),
+				}).toEqual({story, failed: wanted.failed, error: undefined});
 				if (!wanted.failed) expect({story, result: got.result}).toEqual({story, result: wanted.result});
 				const isLink = what.startsWith('link');
 				if (got.failed && !isLink) expect(got.error).toBeInstanceOf(LongarmError);
