@@ -1,6 +1,7 @@
 import {Agent as PlainAgent, type RequestOptions, request as requestPlain} from 'node:http';
 import {request as requestSecure, Agent as SecureAgent} from 'node:https';
 import {isIP} from 'node:net';
+import {lookups} from './lookups.js';
 import {takeCredentials} from './prepare-request.js';
 import {hostOf, portOf, proxyFor} from './proxies.js';
 import type {Header, Variables} from './request.js';
@@ -12,7 +13,7 @@ const IDLE_MS = 30_000;
 const IDLE_PER_ORIGIN = 16;
 /** Idle connections kept in all, per kind. */
 const IDLE_IN_ALL = 64;
-const KEEP_ALIVE = {keepAlive: true, timeout: IDLE_MS, maxFreeSockets: IDLE_PER_ORIGIN};
+const OPTIONS = {keepAlive: true, timeout: IDLE_MS, maxFreeSockets: IDLE_PER_ORIGIN, lookup: lookups.lookup};
 
 type AgentOfNode = PlainAgent | SecureAgent;
 
@@ -38,7 +39,7 @@ export class Agents {
 		if (!proxy) return {...this.#connect(url, url), proxyHeaders: []};
 		const authorization = takeCredentials(proxy);
 		if (url.protocol === 'https:') {
-			const agent = this.#agent(`tunnel ${proxy.href}`, () => new TunnelAgent(proxy, authorization, KEEP_ALIVE));
+			const agent = this.#agent(`tunnel ${proxy.href}`, () => new TunnelAgent(proxy, authorization, OPTIONS));
 			return {request: requestSecure, options: {...address(url), path: pathOf(url), agent}, proxyHeaders: []};
 		}
 		const route = this.#connect(proxy, url);
@@ -54,7 +55,7 @@ export class Agents {
 
 	#connect(to: URL, url: URL): Omit<Route, 'proxyHeaders'> {
 		const secure = to.protocol === 'https:';
-		const agent = this.#agent(to.protocol, () => (secure ? new SecureAgent(KEEP_ALIVE) : new PlainAgent(KEEP_ALIVE)));
+		const agent = this.#agent(to.protocol, () => (secure ? new SecureAgent(OPTIONS) : new PlainAgent(OPTIONS)));
 		const options = {...address(to), path: pathOf(url), agent};
 		return {request: secure ? requestSecure : requestPlain, options};
 	}

@@ -1,6 +1,6 @@
-import {lookup as resolve} from 'node:dns';
 import {BlockList, isIP, type LookupFunction} from 'node:net';
 import {LongarmError} from '../shared/errors.js';
+import {lookups} from './lookups.js';
 
 /** Where connections may be forwarded to. */
 export const FORWARD_SCOPES = ['none', 'loopback', 'any'] as const;
@@ -22,7 +22,7 @@ export function requireForwardable(scope: ForwardScope, host: string): void {
  */
 export function allowedLookup(scope: ForwardScope): LookupFunction {
 	return (host, options, found) => {
-		resolve(host, {...options, all: true}, (error, addresses) => {
+		lookups.all(host, {...options, all: true}, (error, addresses) => {
 			if (error) return found(error, '', 0);
 			const allowed = scope === 'any' ? addresses : addresses.filter(({address}) => isLoopback(address));
 			const [first] = allowed;

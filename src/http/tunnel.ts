@@ -2,6 +2,7 @@ import {request as requestPlain} from 'node:http';
 import {Agent, type AgentOptions, type RequestOptions, request as requestSecure} from 'node:https';
 import type {Socket} from 'node:net';
 import type {Duplex} from 'node:stream';
+import {lookups} from './lookups.js';
 import {hostOf, portOf} from './proxies.js';
 
 type Connected = (error: Error | null, socket: Duplex) => void;
@@ -45,6 +46,7 @@ export class TunnelAgent extends Agent {
 				path: target,
 				headers: {host: target, ...(this.#authorization && {'proxy-authorization': this.#authorization})},
 				agent: false,
+				lookup: lookups.lookup,
 				signal: givenUp,
 			});
 			asking.once('connect', ({statusCode}, socket) => {
