@@ -39,6 +39,7 @@ const CAPABILITIES = {
 	httpCancel: true,
 	fsAtomicWrite: true,
 	fsRename: true,
+	fsTransfer: true,
 	fsWatch: true,
 	fsSearch: true,
 };

@@ -2,6 +2,7 @@ import type {EnvironmentInfo} from '../../protocol/environment.js';
 import {environmentHandlers} from './environment.js';
 import {fileHandleHandlers} from './file-handles.js';
 import {fileSearchHandlers} from './file-searches.js';
+import {fileTransferHandlers} from './file-transfers.js';
 import {fileWatchHandlers} from './file-watches.js';
 import {fileHandlers} from './files.js';
 import {forwardHandlers} from './forward.js';
@@ -18,6 +19,7 @@ export function createHandlers(info: EnvironmentInfo) {
 		...processHandlers,
 		...fileHandlers,
 		...fileHandleHandlers,
+		...fileTransferHandlers,
 		...fileWatchHandlers,
 		...fileSearchHandlers,
 		...httpHandlers,

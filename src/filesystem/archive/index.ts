@@ -1,0 +1,10 @@
+import {translated} from '../index.js';
+import * as packing from './pack-tree.js';
+import * as unpacking from './unpack-tree.js';
+
+export type {PackedTree} from './pack-tree.js';
+export {isTransfer, type TransferOutcome} from './transfer.js';
+export type {UnpackedTree, UnpackOptions} from './unpack-tree.js';
+
+export const packTree = translated(packing.packTree);
+export const unpackTree = translated(unpacking.unpackTree);

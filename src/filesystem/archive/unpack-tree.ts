@@ -1,0 +1,211 @@
+import {createHash} from 'node:crypto';
+import type {Readable} from 'node:stream';
+import type {Extract} from 'tar-stream';
+import {LongarmError} from '../../shared/errors.js';
+import {type BytePath, display} from '../byte-path.js';
+import {type FileCalls, quickCalls} from '../calls.js';
+import {createWithParents} from '../directories.js';
+import {isErrno, refused, toFileError} from '../file-errors.js';
+import type {Progress} from '../file-handles.js';
+import {ArchiveEnd} from './archive-end.js';
+import {Complaints} from './complaints.js';
+import {DirectoryChain} from './directory-chain.js';
+import {archiveEntry, isMangled} from './tar-entry.js';
+import type {TarHeader} from './tar-header.js';
+import {damaged, requireSame, type Transfer, type TransferOutcome, Turns} from './transfer.js';
+import {TreeBuilder} from './tree-builder.js';
+
+export interface UnpackOptions {
+	/** Whether files and links of the archive take the place of what is there, directories excepted. */
+	readonly overwrite?: boolean;
+}
+
+/** Makes a tree of a tar stream in a directory, which is created if it is missing. */
+export async function unpackTree(path: BytePath, {overwrite = false}: UnpackOptions = {}): Promise<UnpackedTree> {
+	const calls = quickCalls();
+	const {default: tar} = await import('tar-stream');
+	const isNew = !(await isThere(calls, path));
+	if (isNew) await createWithParents(calls, path);
+	const complaints = new Complaints(path);
+	const chain = await DirectoryChain.open(calls, path);
+	const builder = new TreeBuilder(calls, chain, complaints, {overwrite, isNew});
+	// Every block is answered only when it is used up; names come as bytes.
+	return new UnpackedTree(builder, complaints, tar.extract({highWaterMark: 1, filenameEncoding: 'latin1'}));
+}
+
+type State = {readonly kind: 'open'} | {readonly kind: 'finished'} | {readonly kind: 'failed'; readonly error: unknown};
+
+/** The undocumented place of an entry's header in the archive. */
+type EntryContent = Readable & {readonly offset: number};
+
+/** Written from front to back. The first failure ends it: everything after fails the same way. */
+export class UnpackedTree implements Transfer {
+	readonly #builder: TreeBuilder;
+	readonly #complaints: Complaints;
+	readonly #extract: Extract;
+	readonly #end = new ArchiveEnd();
+	readonly #hash = createHash('sha256');
+	readonly #turns = new Turns();
+	#state: State = {kind: 'open'};
+	#accepted = 0;
+	/** The entry that is being made. */
+	#making: Promise<void> = Promise.resolve();
+	/** Tells the block that is being used up that it is, or that it never will be. */
+	#wake: () => void = () => {};
+	#released: Promise<void> | undefined;
+
+	constructor(builder: TreeBuilder, complaints: Complaints, extract: Extract) {
+		this.#builder = builder;
+		this.#complaints = complaints;
+		this.#extract = extract;
+		extract.on('entry', (header: TarHeader, content: EntryContent, next: () => void) => {
+			// Whoever reads the content hears of its end; where nobody does, there is nothing to say.
+			content.on('error', () => {});
+			this.#making = this.#make(header, content, next);
+		});
+		extract.on('error', (error: Error) => this.#fail(damaged(error.message, error)));
+		extract.on('drain', () => this.#wake());
+		extract.on('close', () => this.#wake());
+	}
+
+	/** Settles when the chunk is taken up; it must not be changed any more. `offset`, if given, has to fit. */
+	async write(chunk: Uint8Array, offset?: number): Promise<Progress> {
+		this.#requireOpen();
+		if (offset !== undefined && offset !== this.#accepted) {
+			throw refused(`a tree is unpacked from front to back: the next block is at ${this.#accepted}`);
+		}
+		this.#accepted += chunk.length;
+		return this.#turns.take(async () => {
+			this.#requireOpen();
+			this.#hash.update(chunk);
+			this.#end.add(chunk);
+			await this.#extractFrom(chunk);
+			this.#requireOpen();
+			this.#attempt(() => this.#end.requireEntries());
+			return this.#progress;
+		});
+	}
+
+	/** Settles when the whole tree is there, or throws because the archive was not whole. */
+	finish(sha256?: string): Promise<TransferOutcome> {
+		return this.#turns.take(async () => {
+			this.#requireOpen();
+			const digest = this.#hash.digest('hex');
+			this.#attempt(() => {
+				this.#end.requireEnd();
+				requireSame(digest, sha256);
+			});
+			await this.#builder.finish();
+			this.#requireOpen();
+			this.#state = {kind: 'finished'};
+			await this.#release();
+			return {...this.#progress, sha256: digest, errors: this.#complaints.list};
+		});
+	}
+
+	/** Gives up: a file that is not complete is removed, the others stay. Settles when nothing is open any more. */
+	async abort(): Promise<void> {
+		if (this.#state.kind === 'open') this.#fail(refused('the transfer was given up'));
+		await this.#turns.take(() => this.#release());
+	}
+
+	close(): void {
+		void this.abort();
+	}
+
+	get #progress(): Progress {
+		return {entries: this.#builder.entries, bytes: this.#builder.bytes};
+	}
+
+	async #extractFrom(chunk: Uint8Array): Promise<void> {
+		const used = new Promise<void>(resolve => {
+			this.#wake = resolve;
+		});
+		if (!this.#extract.write(chunk)) await used;
+	}
+
+	async #make(header: TarHeader, content: EntryContent, next: () => void): Promise<void> {
+		try {
+			await this.#add(header, content);
+		} catch (error) {
+			this.#fail(error);
+			return;
+		}
+		next();
+	}
+
+	async #add(header: TarHeader, content: EntryContent): Promise<void> {
+		let name = header.name;
+		try {
+			const entry = archiveEntry(header);
+			name = entry.names.join('/');
+			if (isMangled(header)) this.#complaints.add(name, 'the name is not UTF-8 and was changed');
+			const hasContent = header.type !== 'directory' && header.size! > 0;
+			this.#end.entry(content.offset, hasContent ? header.size! : 0);
+			await this.#builder.add(entry, content);
+			if (hasContent && entry.kind !== 'file') await skip(content);
+		} catch (error) {
+			throw about(name, error);
+		}
+	}
+
+	/** Runs a check whose failure is one of the transfer. */
+	#attempt(check: () => void): void {
+		try {
+			check();
+		} catch (error) {
+			this.#fail(error);
+			throw error;
+		}
+	}
+
+	#fail(error: unknown): void {
+		if (this.#state.kind !== 'open') return;
+		this.#state = {kind: 'failed', error};
+		void this.#turns.take(() => this.#release());
+		this.#extract.destroy();
+	}
+
+	async #release(): Promise<void> {
+		this.#released ??= (async () => {
+			this.#extract.destroy();
+			await this.#making;
+			await this.#builder.close();
+		})();
+		await this.#released;
+	}
+
+	#requireOpen(): void {
+		if (this.#state.kind === 'failed') throw this.#state.error;
+		if (this.#state.kind === 'finished') throw refused('the transfer is finished');
+	}
+}
+
+async function isThere(calls: FileCalls, path: BytePath): Promise<boolean> {
+	try {
+		await calls.stat(path);
+		return true;
+	} catch (error) {
+		if (isErrno(error, 'ENOENT')) return false;
+		throw error;
+	}
+}
+
+async function skip(content: Readable): Promise<void> {
+	content.resume();
+	await new Promise<void>(resolve => {
+		content.once('close', resolve);
+	});
+}
+
+/** The failure, with the name of the entry that it is about. */
+function about(name: string, error: unknown): unknown {
+	const known = toFileError(error);
+	if (!(known instanceof LongarmError)) return known;
+	const {code, message, context} = known;
+	return new LongarmError(code, {
+		message: `${display(name)}: ${message}`,
+		context: {...context, entry: display(name)},
+		cause: error,
+	});
+}

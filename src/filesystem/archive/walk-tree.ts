@@ -1,0 +1,91 @@
+import type {Stats} from 'node:fs';
+import {Pacer} from '../../shared/node/pacer.js';
+import {type BytePath, childOf, nameOf} from '../byte-path.js';
+import type {FileCalls} from '../calls.js';
+import {isErrno, refused} from '../file-errors.js';
+import {listDirectory} from '../list-directory.js';
+import {DirectoryChain} from './directory-chain.js';
+
+/** `name` is the way from the root, as bytes; the root itself has none. */
+export type Visit =
+	/** `place` is a path for as long as the walk stands here. */
+	| {readonly kind: 'found'; readonly name: string; readonly place: BytePath; readonly stats: Stats}
+	| {readonly kind: 'failed'; readonly name: string; readonly error: unknown};
+
+interface Frame {
+	readonly prefix: string;
+	readonly names: readonly string[];
+	next: number;
+}
+
+/** What a path leads to, and if that is a directory everything below it, parents first and by name. */
+export async function* visit(calls: FileCalls, path: BytePath): AsyncGenerator<Visit, void, void> {
+	const stats = await calls.stat(path);
+	if (stats.isDirectory()) {
+		yield* walkTree(calls, path);
+	} else if (stats.isFile()) {
+		// The file the links lead to, under the name it was asked for.
+		yield {kind: 'found', name: nameOf(path), place: await calls.realpath(path), stats};
+	} else {
+		throw refused('path is neither a directory nor a regular file');
+	}
+}
+
+async function* walkTree(calls: FileCalls, root: BytePath): AsyncGenerator<Visit, void, void> {
+	const chain = await DirectoryChain.open(calls, root);
+	try {
+		yield {kind: 'found', name: '', place: chain.place, stats: await calls.stat(chain.place)};
+		yield* walkBelow(calls, chain);
+	} finally {
+		await chain.close();
+	}
+}
+
+async function* walkBelow(calls: FileCalls, chain: DirectoryChain): AsyncGenerator<Visit, void, void> {
+	const pacer = new Pacer();
+	const frames: Frame[] = [{prefix: '', names: await namesIn(calls, chain.place), next: 0}];
+	for (let frame = frames.at(-1); frame; frame = frames.at(-1)) {
+		if (frame.next === frame.names.length) {
+			frames.pop();
+			if (frames.length > 0) await chain.leave();
+			continue;
+		}
+		const own = frame.names[frame.next++]!;
+		const name = frame.prefix + own;
+		const seen = await look(calls, childOf(chain.place, own), name);
+		if (seen) yield seen;
+		if (seen?.kind === 'found' && seen.stats.isDirectory()) {
+			try {
+				frames.push(await descend(calls, chain, own, name));
+			} catch (error) {
+				yield {kind: 'failed', name, error};
+			}
+		}
+		const pause = pacer.pause();
+		if (pause) await pause;
+	}
+}
+
+/** Undefined for what has gone since its directory was listed. */
+async function look(calls: FileCalls, place: BytePath, name: string): Promise<Visit | undefined> {
+	try {
+		return {kind: 'found', name, place, stats: await calls.lstat(place)};
+	} catch (error) {
+		return isErrno(error, 'ENOENT') ? undefined : {kind: 'failed', name, error};
+	}
+}
+
+async function descend(calls: FileCalls, chain: DirectoryChain, own: string, name: string): Promise<Frame> {
+	await chain.enter(own);
+	try {
+		return {prefix: `${name}/`, names: await namesIn(calls, chain.place), next: 0};
+	} catch (error) {
+		await chain.leave();
+		throw error;
+	}
+}
+
+async function namesIn(calls: FileCalls, directory: BytePath): Promise<string[]> {
+	const listing = await listDirectory(calls, directory, Number.POSITIVE_INFINITY);
+	return listing.map(({name}) => name).sort();
+}

@@ -1,0 +1,31 @@
+import {isTransfer, packTree, unpackTree} from '../../filesystem/archive/index.js';
+import {refused} from '../../filesystem/file-errors.js';
+import {translated} from '../../filesystem/index.js';
+import type {Handlers} from '../../rpc/router.js';
+import type {ClientConnection} from '../client-connection.js';
+import {nativePath, refuseSandbox, uriOf} from './file-paths.js';
+
+export const fileTransferHandlers = {
+	'fs/pack': async ({handleId, path, sandbox}, client) => {
+		refuseSandbox(sandbox);
+		const native = nativePath(path);
+		const {totals} = await client.files.handles.open(handleId, () => packTree(native));
+		return {handleId, ...totals};
+	},
+
+	'fs/unpack': async ({handleId, path, overwrite, sandbox}, client) => {
+		refuseSandbox(sandbox);
+		const native = nativePath(path);
+		await client.files.handles.open(handleId, () => unpackTree(native, {overwrite: overwrite ?? false}));
+		return {handleId};
+	},
+
+	'fs/finish': translated(async ({handleId, sha256}, client) => {
+		const {handles} = client.files;
+		const transfer = handles.find(handleId);
+		if (!isTransfer(transfer)) throw refused(`file handle \`${handleId}\` is not one of a transfer`);
+		const outcome = await transfer.finish(sha256 ?? undefined);
+		handles.close(handleId);
+		return {...outcome, errors: outcome.errors.map(({path, message}) => ({path: uriOf(path), message}))};
+	}),
+} satisfies Handlers<ClientConnection>;

@@ -1,0 +1,74 @@
+import {lstatSync, readdirSync, readFileSync, readlinkSync} from 'node:fs';
+import {packTree, type TransferOutcome, type UnpackOptions, unpackTree} from '../../../src/filesystem/archive/index.js';
+import {type BytePath, bytePath, childOf, toSystem} from '../../../src/filesystem/byte-path.js';
+
+export interface Packed {
+	readonly archive: Buffer;
+	readonly outcome: TransferOutcome;
+	readonly totals: {readonly entries: number; readonly bytes: number};
+}
+
+/** A whole tree as one archive, read in blocks of the given size. */
+export async function packed(path: string, blockBytes = 64 * 1024): Promise<Packed> {
+	const tree = await packTree(bytePath(path));
+	try {
+		const blocks: Buffer[] = [];
+		for (;;) {
+			const block = Buffer.alloc(blockBytes);
+			const {length, eof} = await tree.read(block);
+			blocks.push(block.subarray(0, length));
+			if (eof) break;
+		}
+		return {archive: Buffer.concat(blocks), outcome: await tree.finish(), totals: tree.totals};
+	} finally {
+		tree.close();
+	}
+}
+
+export interface UnpackAll extends UnpackOptions {
+	readonly sha256?: string;
+	readonly blockBytes?: number;
+}
+
+/** Unpacks a whole archive; whatever fails first is thrown, and nothing stays open. */
+export async function unpacked(archive: Buffer, path: string, options: UnpackAll = {}): Promise<TransferOutcome> {
+	const {sha256, blockBytes = 64 * 1024, ...rest} = options;
+	const tree = await unpackTree(bytePath(path), rest);
+	try {
+		for (let offset = 0; offset < archive.length; offset += blockBytes) {
+			await tree.write(Buffer.from(archive.subarray(offset, offset + blockBytes)));
+		}
+		return await tree.finish(sha256);
+	} finally {
+		await tree.abort();
+	}
+}
+
+/** Everything below a directory as a transfer keeps it, by the bytes of its name; hard links by their first name. */
+export function pictureOf(directory: string): Map<string, Record<string, unknown>> {
+	const picture = new Map<string, Record<string, unknown>>();
+	const first = new Map<number, string>();
+	const look = (path: BytePath, name: string): void => {
+		const stats = lstatSync(toSystem(path));
+		const common = {mode: stats.mode & 0o777, mtimeMs: Math.floor(stats.mtimeMs)};
+		if (stats.isDirectory()) {
+			picture.set(name, {kind: 'directory', ...common});
+			const names = readdirSync(toSystem(path) as string, 'latin1').sort();
+			for (const own of names) look(childOf(path, own), name === '' ? own : `${name}/${own}`);
+		} else if (stats.isSymbolicLink()) {
+			const target = readlinkSync(toSystem(path), 'latin1');
+			picture.set(name, {kind: 'symlink', target, mtimeMs: common.mtimeMs});
+		} else {
+			if (!first.has(stats.ino)) first.set(stats.ino, name);
+			const content = readFileSync(toSystem(path)).toString('latin1');
+			picture.set(name, {kind: 'file', ...common, content, same: first.get(stats.ino)});
+		}
+	};
+	look(bytePath(directory), '');
+	return picture;
+}
+
+/** How many descriptors this process has open. */
+export function openDescriptors(): number {
+	return readdirSync('/proc/self/fd').length;
+}
