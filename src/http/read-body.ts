@@ -23,13 +23,14 @@ export class BufferedBody {
 
 	async read({headers}: ResponseHead, body: Inflow): Promise<Buffer> {
 		const announced = headers.find(({name}) => name === 'content-length')?.value;
-		if (Number(announced) > MAX_BUFFERED_BODY_BYTES) throw tooLarge();
 		const pieces: Buffer[] = [];
 		for (;;) {
 			await body.news();
 			const piece = body.take();
+			// Only now does an announced length count: the answer to HEAD has one and no body.
 			if (piece.length === 0) return Buffer.concat(pieces);
-			if (this.#bookedBytes + piece.length > MAX_BUFFERED_BODY_BYTES) throw tooLarge();
+			const isTooLarge = this.#bookedBytes + piece.length > MAX_BUFFERED_BODY_BYTES;
+			if (isTooLarge || Number(announced) > MAX_BUFFERED_BODY_BYTES) throw tooLarge();
 			if (!this.#ledger.add(piece.length)) throw tooMany();
 			this.#bookedBytes += piece.length;
 			pieces.push(piece);

@@ -108,13 +108,18 @@ test('a larger one is given up, at once if it says so and while it is read other
 			while (!response.destroyed && response.write(Buffer.alloc(65_536)));
 		};
 		response.on('drain', flood);
-		if (request.url === '/announced') response.flushHeaders();
+		if (request.url === '/announced') response.write('some of it');
 		else flood();
 	});
 	const http = await httpClient();
 	expect(await http.refusal(`${url}/announced`)).toEqual(TOO_LARGE);
 	expect(await http.refusal(`${url}/endless`)).toEqual(TOO_LARGE);
 	await eventually(() => sockets.length === 2 && sockets.every(socket => socket.destroyed));
+});
+
+test('the length of a body that is not sent is no matter', async () => {
+	const {url} = await origin((_, response) => response.writeHead(200, {'content-length': 10 ** 12}).end());
+	expect(await (await httpClient()).request(url, {method: 'HEAD'})).toMatchObject({status: 200, bodyBase64: ''});
 });
 
 test('no more is kept for one client than is bounded, and streams are not counted', async () => {
