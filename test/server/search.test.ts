@@ -80,7 +80,12 @@ test('a search that nobody reads holds back instead of filling the memory', asyn
 	const root = scratchDirectory();
 	writeFileSync(join(root, 'many'), `${'x'.repeat(900)}\n`.repeat(40_000));
 	socket.pause();
-	const search = client.call('fs/search', {searchId: 's', path: uri(root), contents: {pattern: 'x'}, maxMatches: 50_000});
+	const search = client.call('fs/search', {
+		searchId: 's',
+		path: uri(root),
+		contents: {pattern: 'x'},
+		maxMatches: 50_000,
+	});
 	await eventually(() => end.rpc.backlog > 0 && !end.room.isOpen);
 	// One batch was let through and the next found the door closed: the rest waits in the thread.
 	expect(end.rpc.backlog).toBeLessThan(2 * 1024 * 1024);
