@@ -7,9 +7,9 @@ export class Ledger {
 		this.#limit = limit;
 	}
 
-	/** False when there is no room; the first always gets some. */
+	/** False when there is no room; the first always gets some, and nothing needs none. */
 	add(bytes: number): boolean {
-		if (this.#bytes > 0 && this.#bytes + bytes > this.#limit) return false;
+		if (bytes > 0 && this.#bytes > 0 && this.#bytes + bytes > this.#limit) return false;
 		this.#bytes += bytes;
 		return true;
 	}

@@ -1,6 +1,7 @@
 import {once} from 'node:events';
 import type {Socket} from 'node:net';
 import {expect, test} from 'vitest';
+import {MAX_READS} from '../../src/http/forwarded-connection.js';
 import {MAX_FORWARDS} from '../../src/http/forwards.js';
 import type {ServerOptions} from '../../src/server/options.js';
 import {refusal} from '../helpers/process-api.js';
@@ -163,6 +164,18 @@ test('closing settles what waits, ends the connection, and makes the id free', a
 	expect(await refusal(read(client, 'f'))).toMatchObject({code: -32_004, message: 'unknown forward id f'});
 	expect(await close(client, 'f')).toEqual({});
 	await open(client, 'f', port);
+});
+
+test('reads do not wait without bound', async () => {
+	const {port, sockets} = await rawOrigin(socket => socket.resume());
+	const {client} = await forwarding();
+	await open(client, 'f', port);
+	const reads = Array.from({length: MAX_READS}, () => read(client, 'f'));
+	expect(await refusal(read(client, 'f'))).toEqual(broken(`more than ${MAX_READS} reads wait for this connection`));
+	await eventually(() => sockets.length === 1);
+	sockets[0]!.end();
+	expect(new Set((await Promise.all(reads)).map(({eof}) => eof))).toEqual(new Set([true]));
+	expect(await read(client, 'f')).toEqual({text: '', eof: true});
 });
 
 test('nothing stays open after the client has gone', async () => {

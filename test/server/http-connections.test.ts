@@ -1,5 +1,6 @@
 import {createServer} from 'node:https';
 import type {AddressInfo} from 'node:net';
+import {networkInterfaces} from 'node:os';
 import {expect, onTestFinished, test, vi} from 'vitest';
 import {eventually} from '../helpers/processes.js';
 import {execServer} from '../helpers/serving.js';
@@ -69,6 +70,14 @@ test('a connection that breaks on its first request is not tried again', async (
 	const {url, sockets} = await rawOrigin(socket => socket.on('data', () => socket.resetAndDestroy()));
 	expect(await (await httpClient()).refusal(url)).toMatchObject({code: -32_603});
 	expect(sockets.length).toBe(1);
+});
+
+const hasIpv6 = Object.values(networkInterfaces()).some(each => each?.some(({address}) => address === '::1'));
+
+test.skipIf(!hasIpv6)('an IPv6 address is connected to and named as it should be', async () => {
+	const {port, seen} = await origin(undefined, '::1');
+	expect(await (await httpClient()).text(`http://[::1]:${port}/`)).toBe('ok');
+	expect(seen[0]!.headers.host).toBe(`[::1]:${port}`);
 });
 
 test('a certificate nobody vouches for is an error', async () => {
