@@ -49,7 +49,7 @@ export async function readDirectory(path: BytePath): Promise<DirectoryEntry[]> {
 }
 
 export async function canonicalize(path: BytePath): Promise<BytePath> {
-	return await quickCalls().realpath(path);
+	return quickCalls().realpath(path);
 }
 
 /** Creates what is missing from the bottom up: mostly there is nothing to do but the last. */

@@ -81,7 +81,7 @@ export class FileHandles {
 		const device = this.find(id);
 		if (!device.write) throw systemError('EBADF', EBADF);
 		if (offset > LARGEST_OFFSET) throw systemError('EFBIG', EFBIG);
-		return await device.write(chunk, offset);
+		return device.write(chunk, offset);
 	}
 
 	/** Unknown ids are closed already. */
@@ -94,7 +94,7 @@ export class FileHandles {
 
 	closeAll(): void {
 		this.#closed = true;
-		for (const id of [...this.#devices.keys()]) this.close(id);
+		for (const id of this.#devices.keys()) this.close(id);
 	}
 
 	#requireFree(id: string): void {

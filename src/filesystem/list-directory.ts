@@ -10,12 +10,12 @@ const ENTRIES_PER_READ = 1024;
 /** The entries of a directory in the order of the system; of one that has more than `most`, at least one more. */
 export async function listDirectory(calls: FileCalls, path: BytePath, most: number): Promise<Dirent[]> {
 	const {size} = await calls.stat(path);
-	return size <= SMALL_DIRECTORY_BYTES ? await calls.readdir(path) : await listInPieces(path, most);
+	return size <= SMALL_DIRECTORY_BYTES ? calls.readdir(path) : listInPieces(path, most);
 }
 
 async function listInPieces(path: BytePath, most: number): Promise<Dirent[]> {
 	const entries: Dirent[] = [];
-	const directory = await opendir(toSystem(path) as string, {bufferSize: ENTRIES_PER_READ, encoding: 'latin1'});
+	const directory = await opendir(toSystem(path), {bufferSize: ENTRIES_PER_READ, encoding: 'latin1'});
 	for await (const entry of directory) if (entries.push(entry) > most) break;
 	return entries;
 }

@@ -19,8 +19,8 @@ export type UseEntry<T> = (entry: BytePath) => T | Promise<T>;
 export async function withoutLinks<T>(calls: FileCalls, path: BytePath, use: UseEntry<T>): Promise<T> {
 	const names = segmentsOf(path);
 	const last = names.pop();
-	if (last === undefined) return await use(ROOT);
-	return await withDirectory(calls, names, async fd => await use(childOf(held(fd), last)));
+	if (last === undefined) return use(ROOT);
+	return withDirectory(calls, names, async fd => use(childOf(held(fd), last)));
 }
 
 /** Creates a directory, and with `recursive` those above it, none of them through a link. */
@@ -56,7 +56,7 @@ export function held(fd: number): BytePath {
 
 /** Opens an entry of a directory as a directory, if it is one itself. */
 export async function openDirectory(calls: FileCalls, entry: BytePath): Promise<number> {
-	return await calls.open(entry, DIRECTORY);
+	return calls.open(entry, DIRECTORY);
 }
 
 async function withDirectory<T>(

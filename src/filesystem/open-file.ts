@@ -18,14 +18,14 @@ export interface OpenedFile {
 /** Opens a regular file for reading. Nothing else is opened at all: to open a device can be to set it off. */
 export async function openToRead(calls: FileCalls, path: BytePath, followSymlinks: boolean): Promise<OpenedFile> {
 	if (!followSymlinks) {
-		return await withoutLinks(calls, path, async entry => {
+		return withoutLinks(calls, path, async entry => {
 			if (isSpecial(await calls.lstat(entry))) throw notRegular();
-			return await openRegular(calls, entry, READ | constants.O_NOFOLLOW, notRegular);
+			return openRegular(calls, entry, READ | constants.O_NOFOLLOW, notRegular);
 		});
 	}
 	const notAFile = () => refused(`path \`${display(path)}\` is not a file`);
 	if (!(await calls.stat(path)).isFile()) throw notAFile();
-	return await openRegular(calls, path, READ, notAFile);
+	return openRegular(calls, path, READ, notAFile);
 }
 
 /** Opens a file to be replaced and empties it; creates it if it is missing. */
@@ -57,7 +57,7 @@ async function openRegular(calls: FileCalls, path: BytePath, flags: number, refu
 
 async function openAny(calls: FileCalls, path: BytePath, flags: number): Promise<OpenedFile> {
 	const fd = await calls.open(path, flags, NEW_FILE_MODE);
-	return await closingOnFailure(calls, fd, async () => ({fd, stats: await calls.fstat(fd)}));
+	return closingOnFailure(calls, fd, async () => ({fd, stats: await calls.fstat(fd)}));
 }
 
 function isSpecial(stats: Stats): boolean {

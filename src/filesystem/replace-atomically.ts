@@ -78,7 +78,7 @@ async function targetOf(calls: FileCalls, path: BytePath, depth = 0): Promise<By
 	const link = await linkAt(calls, place);
 	if (link === undefined) return place;
 	if (depth === MOST_LINKS) throw systemError('ELOOP', ELOOP);
-	return await targetOf(calls, link.startsWith('/') ? (link as BytePath) : childOf(parentOf(place), link), depth + 1);
+	return targetOf(calls, link.startsWith('/') ? (link as BytePath) : childOf(parentOf(place), link), depth + 1);
 }
 
 async function linkAt(calls: FileCalls, path: BytePath): Promise<string | undefined> {

@@ -26,7 +26,9 @@ test('what is no regular file is refused at once, without being opened', async (
 		});
 	}
 	for (const options of [FOLLOW, NO_LINKS, {...FOLLOW, atomic: true}, {...NO_LINKS, atomic: true}]) {
-		await expect(files.writeFile(at('fifo'), Buffer.from('x'), options)).rejects.toThrow();
+		await expect(files.writeFile(at('fifo'), Buffer.from('x'), options)).rejects.toThrow(
+			/No such device or address|not a regular file/,
+		);
 	}
 });
 

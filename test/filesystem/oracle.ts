@@ -17,82 +17,98 @@ type At = (relative: string) => string;
 
 interface Operation {
 	readonly what: string;
-	ours(at: (relative: string) => BytePath): Promise<unknown>;
-	theirs(at: At): unknown;
+	readonly ours: (at: (relative: string) => BytePath) => Promise<unknown>;
+	readonly theirs: (at: At) => unknown;
 }
 
 const operation: fc.Arbitrary<Operation> = fc.oneof(
-	fc.record({p: path, data: content, atomic: flag, followSymlinks: flag}).map(({p, data, atomic, followSymlinks}) => ({
-		what: `write ${p} ${data.length}${atomic ? ' atomically' : ''}${followSymlinks ? '' : ' without links'}`,
-		ours: at => files.writeFile(at(p), data, {atomic, followSymlinks}),
-		theirs: at => {
-			if (!followSymlinks) refuseLinks(at, p);
-			fs.writeFileSync(at(p), data);
-		},
-	})),
-	fc.record({p: path, followSymlinks: flag}).map(({p, followSymlinks}) => ({
-		what: `read ${p}`,
-		ours: async at => Buffer.from(await files.readFile(at(p), {followSymlinks})),
-		theirs: at => {
-			if (!followSymlinks) refuseLinks(at, p);
-			return fs.readFileSync(at(p));
-		},
-	})),
-	fc.record({p: path, recursive: flag, followSymlinks: flag}).map(({p, recursive, followSymlinks}) => ({
-		what: `mkdir ${p} ${recursive} ${followSymlinks}`,
-		ours: async at => {
-			await files.createDirectory(at(p), {recursive, followSymlinks});
-		},
-		theirs: at => {
-			if (!followSymlinks) refuseLinks(at, p);
-			fs.mkdirSync(at(p), {recursive});
-		},
-	})),
-	fc.record({p: path, recursive: flag, force: flag}).map(({p, recursive, force}) => ({
-		what: `remove ${p} ${recursive} ${force}`,
-		ours: at => files.remove(at(p), {recursive, force, followSymlinks: true}),
-		theirs: at => {
-			if (!recursive && fs.lstatSync(at(p), {throwIfNoEntry: force ? false : true})?.isDirectory()) fs.rmdirSync(at(p));
-			else fs.rmSync(at(p), {recursive, force});
-		},
-	})),
-	fc.record({from: path, to: path, overwrite: flag}).map(({from, to, overwrite}) => ({
-		what: `rename ${from} ${to} ${overwrite}`,
-		ours: at => files.rename(at(from), at(to), {overwrite}),
-		theirs: at => {
-			fs.lstatSync(at(from));
-			if (!overwrite && fs.lstatSync(at(to), {throwIfNoEntry: false})) throw new Error('exists');
-			fs.renameSync(at(from), at(to));
-		},
-	})),
-	fc.record({from: path, to: path}).map(({from, to}) => ({
-		what: `copy ${from} ${to}`,
-		ours: at => files.copy(at(from), at(to), {recursive: true}),
-		theirs: at => copyLikeUs(at(from), at(to)),
-	})),
-	fc.record({p: path, followSymlinks: flag}).map(({p, followSymlinks}) => ({
-		what: `stat ${p}`,
-		ours: async at => {
-			const {isDirectory, isFile, isSymlink, size} = await files.getMetadata(at(p), {followSymlinks});
-			return {isDirectory, isFile, isSymlink, ...(isFile && {size})};
-		},
-		theirs: at => {
-			if (!followSymlinks) refuseLinks(at, p);
-			const stats = fs.statSync(at(p));
-			const isFile = stats.isFile();
-			const isSymlink = fs.lstatSync(at(p)).isSymbolicLink();
-			return {isDirectory: stats.isDirectory(), isFile, isSymlink, ...(isFile && {size: stats.size})};
-		},
-	})),
-	path.map(p => ({
-		what: `list ${p}`,
-		ours: async at => (await files.readDirectory(at(p))).map(({fileName}) => fileName).sort(),
-		theirs: at =>
-			fs
-				.readdirSync(at(p))
-				.filter(each => fs.statSync(at(`${p}/${each}`), {throwIfNoEntry: false}))
-				.sort(),
-	})),
+	fc.record({p: path, data: content, atomic: flag, followSymlinks: flag}).map(
+		({p, data, atomic, followSymlinks}): Operation => ({
+			what: `write ${p} ${data.length}${atomic ? ' atomically' : ''}${followSymlinks ? '' : ' without links'}`,
+			ours: at => files.writeFile(at(p), data, {atomic, followSymlinks}),
+			theirs: at => {
+				if (!followSymlinks) refuseLinks(at, p);
+				fs.writeFileSync(at(p), data);
+			},
+		}),
+	),
+	fc.record({p: path, followSymlinks: flag}).map(
+		({p, followSymlinks}): Operation => ({
+			what: `read ${p}`,
+			ours: async at => Buffer.from(await files.readFile(at(p), {followSymlinks})),
+			theirs: at => {
+				if (!followSymlinks) refuseLinks(at, p);
+				return fs.readFileSync(at(p));
+			},
+		}),
+	),
+	fc.record({p: path, recursive: flag, followSymlinks: flag}).map(
+		({p, recursive, followSymlinks}): Operation => ({
+			what: `mkdir ${p} ${recursive} ${followSymlinks}`,
+			ours: async at => {
+				await files.createDirectory(at(p), {recursive, followSymlinks});
+			},
+			theirs: at => {
+				if (!followSymlinks) refuseLinks(at, p);
+				fs.mkdirSync(at(p), {recursive});
+			},
+		}),
+	),
+	fc.record({p: path, recursive: flag, force: flag}).map(
+		({p, recursive, force}): Operation => ({
+			what: `remove ${p} ${recursive} ${force}`,
+			ours: at => files.remove(at(p), {recursive, force, followSymlinks: true}),
+			theirs: at => {
+				if (!recursive && fs.lstatSync(at(p), {throwIfNoEntry: !force})?.isDirectory()) fs.rmdirSync(at(p));
+				else fs.rmSync(at(p), {recursive, force});
+			},
+		}),
+	),
+	fc.record({from: path, to: path, overwrite: flag}).map(
+		({from, to, overwrite}): Operation => ({
+			what: `rename ${from} ${to} ${overwrite}`,
+			ours: at => files.rename(at(from), at(to), {overwrite}),
+			theirs: at => {
+				fs.lstatSync(at(from));
+				if (!overwrite && fs.lstatSync(at(to), {throwIfNoEntry: false})) throw new Error('exists');
+				fs.renameSync(at(from), at(to));
+			},
+		}),
+	),
+	fc.record({from: path, to: path}).map(
+		({from, to}): Operation => ({
+			what: `copy ${from} ${to}`,
+			ours: at => files.copy(at(from), at(to), {recursive: true}),
+			theirs: at => copyLikeUs(at(from), at(to)),
+		}),
+	),
+	fc.record({p: path, followSymlinks: flag}).map(
+		({p, followSymlinks}): Operation => ({
+			what: `stat ${p}`,
+			ours: async at => {
+				const {isDirectory, isFile, isSymlink, size} = await files.getMetadata(at(p), {followSymlinks});
+				return {isDirectory, isFile, isSymlink, ...(isFile && {size})};
+			},
+			theirs: at => {
+				if (!followSymlinks) refuseLinks(at, p);
+				const stats = fs.statSync(at(p));
+				const isFile = stats.isFile();
+				const isSymlink = fs.lstatSync(at(p)).isSymbolicLink();
+				return {isDirectory: stats.isDirectory(), isFile, isSymlink, ...(isFile && {size: stats.size})};
+			},
+		}),
+	),
+	path.map(
+		(p): Operation => ({
+			what: `list ${p}`,
+			ours: async at => (await files.readDirectory(at(p))).map(({fileName}) => fileName).sort(),
+			theirs: at =>
+				fs
+					.readdirSync(at(p))
+					.filter(each => fs.statSync(at(`${p}/${each}`), {throwIfNoEntry: false}))
+					.sort(),
+		}),
+	),
 	fc
 		.record({
 			p: path,
@@ -101,11 +117,13 @@ const operation: fc.Arbitrary<Operation> = fc.oneof(
 				path.map(each => `../${each}`),
 			),
 		})
-		.map(({p, to}) => ({
-			what: `link ${p} -> ${to}`,
-			ours: async at => fs.symlinkSync(to, Buffer.from(at(p), 'latin1')),
-			theirs: at => fs.symlinkSync(to, at(p)),
-		})),
+		.map(
+			({p, to}): Operation => ({
+				what: `link ${p} -> ${to}`,
+				ours: async at => fs.symlinkSync(to, Buffer.from(at(p), 'latin1')),
+				theirs: at => fs.symlinkSync(to, at(p)),
+			}),
+		),
 );
 
 /** What the operation must not do: go through a link. */
@@ -157,11 +175,11 @@ function mergeTree(from: string, to: string): void {
 	}
 }
 
-function placeOf(path: string): string {
+function placeOf(full: string): string {
 	try {
-		return fs.realpathSync(path);
+		return fs.realpathSync(full);
 	} catch {
-		return join(placeOf(join(path, '..')), path.split('/').at(-1)!);
+		return join(placeOf(join(full, '..')), full.split('/').at(-1)!);
 	}
 }
 

@@ -49,5 +49,6 @@ function flush(): void {
 }
 
 function tell(message: FromWorker): void {
+	// oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread has no origin
 	parentPort!.postMessage(message);
 }

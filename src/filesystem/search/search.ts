@@ -72,7 +72,10 @@ export class Search {
 		const worker = new Worker(workerFile('search-worker.js', import.meta.url), {
 			workerData: {query: this.#query, unconfirmed: this.#unconfirmed},
 		});
-		const timer = setTimeout(() => this.#end({...this.#told, errors: [tooLong(this.#query)]}), LONGEST_SEARCH_MS).unref();
+		const timer = setTimeout(
+			() => this.#end({...this.#told, errors: [tooLong(this.#query)]}),
+			LONGEST_SEARCH_MS,
+		).unref();
 		this.#running = {worker, timer};
 		// One after the other: the end must not overtake what was found before.
 		let taken = Promise.resolve();

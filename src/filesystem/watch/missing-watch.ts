@@ -91,10 +91,12 @@ export class MissingWatch {
 	#lookSoon(): void {
 		this.#look ??= setTimeout(() => {
 			this.#look = undefined;
-			void this.#isUnchanged().then(unchanged => {
-				if (!unchanged) this.#tell();
-			});
+			void this.#lookNow();
 		}, LOOK_EVERY_MS).unref();
+	}
+
+	async #lookNow(): Promise<void> {
+		if (!(await this.#isUnchanged())) this.#tell();
 	}
 
 	#tell(): void {
@@ -152,16 +154,18 @@ async function exists(path: BytePath): Promise<boolean> {
 }
 
 async function identityOf(path: BytePath): Promise<string> {
-	return identity(await quickCalls().stat(path));
+	return nameOfInode(await quickCalls().stat(path));
 }
 
 /** Of a directory only which one it is: what is put into it does not count. */
 async function contentIdentityOf(path: BytePath): Promise<string> {
 	const stats = await quickCalls().stat(path);
-	return stats.isDirectory() ? identity(stats) : `${identity(stats)}:${stats.size}:${stats.mtimeMs}:${stats.ctimeMs}`;
+	return stats.isDirectory()
+		? nameOfInode(stats)
+		: `${nameOfInode(stats)}:${stats.size}:${stats.mtimeMs}:${stats.ctimeMs}`;
 }
 
-function identity({dev, ino}: Stats): string {
+function nameOfInode({dev, ino}: Stats): string {
 	return `${dev}:${ino}`;
 }
 

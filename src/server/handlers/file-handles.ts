@@ -23,7 +23,7 @@ export const fileHandleHandlers = {
 		const {handles} = client.files;
 		handles.find(handleId);
 		requireBlockLength('read', len);
-		return await client.room.reply(len, async () => {
+		return client.room.reply(len, async () => {
 			const block = blocks.take();
 			try {
 				const {length, eof, progress} = await handles.read(handleId, block.subarray(0, len), offset);

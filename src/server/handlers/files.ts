@@ -39,7 +39,7 @@ export const fileHandlers = {
 
 	'fs/getMetadata': async ({path, followSymlinks, sandbox}) => {
 		refuseSandbox(sandbox);
-		return await files.getMetadata(nativePath(path), {followSymlinks: followSymlinks ?? true});
+		return files.getMetadata(nativePath(path), {followSymlinks: followSymlinks ?? true});
 	},
 
 	'fs/canonicalize': async ({path, sandbox}) => {
@@ -55,7 +55,7 @@ export const fileHandlers = {
 	'fs/walk': async ({path, options, sandbox}) => {
 		refuseSandbox(sandbox);
 		const pruneHiddenDirectories = options.pruneHiddenDirectories ?? false;
-		return await files.walk(nativePath(path), {...options, pruneHiddenDirectories});
+		return files.walk(nativePath(path), {...options, pruneHiddenDirectories});
 	},
 
 	'fs/remove': async ({path, recursive, force, followSymlinks, sandbox}) => {
@@ -91,8 +91,8 @@ function decoded(dataBase64: string): Uint8Array {
 }
 
 async function admit(client: ClientConnection, bytes: number, read: () => Promise<Uint8Array>): Promise<Uint8Array> {
-	if (bytes < BULK_FROM_BYTES) return await read();
-	if (bytes <= LARGEST_REPLY_BYTES) return await client.room.reply(bytes, read);
+	if (bytes < BULK_FROM_BYTES) return read();
+	if (bytes <= LARGEST_REPLY_BYTES) return client.room.reply(bytes, read);
 	throw refused(
 		`file is too large for one message: limit is ${LARGEST_REPLY_BYTES} bytes; read it in blocks (fs/open)`,
 	);

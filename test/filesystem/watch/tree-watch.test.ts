@@ -28,11 +28,11 @@ class Observer {
 	}
 
 	/** Takes what there is until the condition holds. */
-	until(condition: (observer: this) => boolean): Promise<true> {
+	until(condition: (observer: this) => boolean): Promise<boolean> {
 		return eventually(() => {
 			for (let news = this.watch.take(1000); news; news = this.watch.take(1000)) this.#note(news);
 			return condition(this);
-		}) as Promise<true>;
+		});
 	}
 
 	/** Waits until each of these has been told, as it was told last. */
@@ -57,6 +57,7 @@ test('what is created, changed and removed anywhere below is told', async () => 
 	writeFileSync(join(root, 'a/b/old'), 'y');
 	rmSync(join(root, 'gone'));
 	await observer.hears({'a/b/new': 'created', 'a/b/old': 'modified', gone: 'removed'});
+	expect(observer.overflows).toBe(0);
 });
 
 test('a directory that comes with its content is told with all of it, and watched from then on', async () => {
@@ -69,6 +70,7 @@ test('a directory that comes with its content is told with all of it, and watche
 	await observer.hears({tree: 'created', 'tree/deep': 'created', 'tree/deep/er/file': 'created'});
 	writeFileSync(join(root, 'tree/deep/er/file'), 'later');
 	await observer.hears({'tree/deep/er/file': 'modified'});
+	expect(observer.overflows).toBe(0);
 });
 
 test('a directory that moves is gone here, created there, and watched under its new name only', async () => {
@@ -174,13 +176,14 @@ test('more events than the system keeps are an overflow, and what comes later is
 	mkdirSync(join(root, 'late'));
 	await observer.until(({overflows}) => overflows > 0);
 	observer.told.clear();
-	await eventually(() => {
+	const told = eventually(() => {
 		writeFileSync(join(root, 'late/file'), String(Math.random()));
 		for (let news = observer.watch.take(1000); news; news = observer.watch.take(1000)) {
 			if (news.changes.some(({path}) => path.endsWith('/late/file'))) return true;
 		}
 		return false;
 	});
+	expect(await told).toBe(true);
 });
 
 test('a missing path cannot be watched', async () => {
