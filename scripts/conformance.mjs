@@ -1,13 +1,11 @@
 // Runs the public conformance suite against the built command: the current protocol and the design notes on one
-// server, the first protocol on a strict one. Groups whose methods are not served yet are left out.
+// server, the first protocol on a strict one.
 // Further arguments are handed on: npm run conformance -- --slow --verbose
 import {spawnSync} from 'node:child_process';
 import {existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync} from 'node:fs';
 import {tmpdir} from 'node:os';
 import {join} from 'node:path';
 import {parseArgs} from 'node:util';
-
-const NOT_SERVED = ['fs', 'fs-path', 'fs-stream', 'fs-walk', 'http'];
 
 const root = new URL('..', import.meta.url).pathname;
 const suite = new URL('../../shared/conformance/', import.meta.url).pathname;
@@ -22,7 +20,7 @@ const handedOn = tokens
 const scratch = mkdtempSync(join(tmpdir(), 'longarm-conformance-'));
 const groups = readdirSync(`${suite}public/groups`)
 	.map(file => file.replace('.mjs', ''))
-	.filter(group => !NOT_SERVED.includes(group) && group !== 'v0');
+	.filter(group => group !== 'v0');
 
 const runs = [
 	run('core,current,design', '', [`--only=${groups.join(',')}`]),
