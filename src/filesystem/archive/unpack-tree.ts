@@ -121,7 +121,9 @@ export class UnpackedTree implements Transfer {
 		const used = new Promise<void>(resolve => {
 			this.#wake = resolve;
 		});
-		if (!this.#extract.write(chunk)) await used;
+		if (!this.#extract.destroyed && !this.#extract.write(chunk)) await used;
+		// An entry that fails ends the stream before it says why.
+		if (this.#extract.destroyed) await this.#making;
 	}
 
 	async #make(header: TarHeader, content: EntryContent, next: () => void): Promise<void> {

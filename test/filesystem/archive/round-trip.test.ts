@@ -11,7 +11,7 @@ import {
 	writeFileSync,
 } from 'node:fs';
 import {join} from 'node:path';
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import {expect, test} from 'vitest';
 import {packTree} from '../../../src/filesystem/archive/index.js';
 import {bytePath, childOf, toSystem} from '../../../src/filesystem/byte-path.js';

@@ -1,4 +1,5 @@
 import {lstatSync, readdirSync, readFileSync, readlinkSync} from 'node:fs';
+import tarStream, {type Headers} from 'tar-stream';
 import {packTree, type TransferOutcome, type UnpackOptions, unpackTree} from '../../../src/filesystem/archive/index.js';
 import {type BytePath, bytePath, childOf, toSystem} from '../../../src/filesystem/byte-path.js';
 
@@ -53,7 +54,7 @@ export function pictureOf(directory: string): Map<string, Record<string, unknown
 		const common = {mode: stats.mode & 0o777, mtimeMs: Math.floor(stats.mtimeMs)};
 		if (stats.isDirectory()) {
 			picture.set(name, {kind: 'directory', ...common});
-			const names = readdirSync(toSystem(path) as string, 'latin1').sort();
+			const names = readdirSync(toSystem(path), 'latin1').sort();
 			for (const own of names) look(childOf(path, own), name === '' ? own : `${name}/${own}`);
 		} else if (stats.isSymbolicLink()) {
 			const target = readlinkSync(toSystem(path), 'latin1');
@@ -71,4 +72,19 @@ export function pictureOf(directory: string): Map<string, Record<string, unknown
 /** How many descriptors this process has open. */
 export function openDescriptors(): number {
 	return readdirSync('/proc/self/fd').length;
+}
+
+export interface RawEntry extends Headers {
+	readonly pax?: Record<string, string>;
+	readonly content?: string;
+}
+
+/** An archive of whatever entries, sensible or not. */
+export async function archiveOf(...entries: readonly RawEntry[]): Promise<Buffer> {
+	const pack = tarStream.pack();
+	for (const {content = '', ...header} of entries) pack.entry({...header}, Buffer.from(content));
+	pack.finalize();
+	const chunks: Buffer[] = [];
+	for await (const chunk of pack) chunks.push(chunk);
+	return Buffer.concat(chunks);
 }
