@@ -108,8 +108,17 @@ export class TreeBuilder {
 				await this.#calls.close(fd);
 			}
 		} catch (error) {
-			await this.#calls.unlink(place);
+			await this.#discard(place);
 			throw error;
+		}
+	}
+
+	/** Whoever else removed it is no news beside the reason for removing it. */
+	async #discard(place: BytePath): Promise<void> {
+		try {
+			await this.#calls.unlink(place);
+		} catch {
+			// Gone already, or not ours to remove any more.
 		}
 	}
 

@@ -1,0 +1,21 @@
+import {linkSync, mkdirSync, symlinkSync, writeFileSync} from 'node:fs';
+import {join} from 'node:path';
+import {expect, test, vi} from 'vitest';
+import {scratchDirectory} from '../../helpers/scratch.js';
+import {openDescriptors, packed, pictureOf, unpacked} from './trees.js';
+
+vi.mock('../../../src/filesystem/mounts.js', () => ({mayHang: () => true}));
+
+test('where a file system may not answer, another thread waits for it and the tree arrives all the same', async () => {
+	const [from, to] = [join(scratchDirectory(), 'from'), join(scratchDirectory(), 'to')];
+	mkdirSync(join(from, 'sub', 'empty'), {recursive: true});
+	writeFileSync(join(from, 'sub', 'small'), 'content');
+	writeFileSync(join(from, 'large'), Buffer.alloc(1_000_000, 'x'));
+	linkSync(join(from, 'large'), join(from, 'sub', 'second'));
+	symlinkSync('../large', join(from, 'sub', 'link'));
+	const before = openDescriptors();
+	const {archive, outcome} = await packed(from);
+	expect(await unpacked(archive, to, {sha256: outcome.sha256})).toEqual(outcome);
+	expect([...pictureOf(to)]).toEqual([...pictureOf(from)]);
+	await vi.waitFor(() => expect(openDescriptors()).toBe(before));
+});
