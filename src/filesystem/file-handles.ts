@@ -34,6 +34,8 @@ export interface Block {
 export interface BlockDevice {
 	read?(target: Uint8Array, offset: number): Promise<Block>;
 	write?(chunk: Uint8Array, offset: number): Promise<Progress | undefined>;
+	/** Whether what was written may still be looked at afterwards. */
+	readonly keepsChunks?: boolean;
 	close(): void;
 }
 

@@ -1,3 +1,4 @@
+import type {Bulk} from './bulk.js';
 import {parseStrictJson} from './strict-json.js';
 
 /** Echoed with its type. A bigint is an integer beyond 2^53 that has to come back exactly. */
@@ -22,6 +23,8 @@ export type Message =
 			readonly method: string;
 			readonly params: unknown;
 			readonly trace: Trace | undefined;
+			/** Gives back the memory of the bulk in the params, once nobody looks at it any more. */
+			readonly release?: () => void;
 	  }
 	| {readonly kind: 'notification'; readonly method: string; readonly params: unknown}
 	| {readonly kind: 'response'; readonly id: RequestId; readonly result: unknown}
@@ -38,7 +41,23 @@ const I64_MIN = -(2n ** 63n);
 const I64_MAX = 2n ** 63n - 1n;
 
 /** Reads one message. Never throws: what cannot be read is `malformed`, with the reason. */
-export function parseMessage(text: string): Message {
+export function parseMessage(text: string, bulk?: Bulk): Message {
+	const message = parseText(text);
+	if (!bulk) return message;
+	if (!putBack(message, bulk)) return parseText(bulk.original());
+	// Not a function around it: that would keep the whole message for as long as the request takes.
+	return message.kind === 'request' ? {...message, release: bulk.release} : message;
+}
+
+/** Puts the bytes where they belong; false when the message is not one that has them there. */
+function putBack(message: Message, {member, placeholder, bytes}: Bulk): boolean {
+	const holder = 'params' in message ? message.params : 'result' in message ? message.result : undefined;
+	if (!isObject(holder) || holder[member] !== placeholder) return false;
+	holder[member] = bytes;
+	return true;
+}
+
+function parseText(text: string): Message {
 	try {
 		const {value, idText} = parseStrictJson(text);
 		return classify(value, idText);

@@ -14,8 +14,11 @@ export const u64 = v.pipe(
 	v.title('u64'),
 );
 
+/** A string, or the bytes that a transport has decoded already. */
+export const base64Text = textOrBytes();
+
 /** Base64 on the wire, bytes in the program. */
-export const bytes = v.pipe(v.string(), decoded(decodeBase64), v.title('Base64'));
+export const bytes = v.pipe(base64Text, decoded(toBytes), v.title('Base64'));
 
 /** A `file:` URI or an absolute native path on the wire. */
 export const pathUri = v.pipe(
@@ -60,8 +63,21 @@ export function absent<const S extends Schema>(schema: S): v.NullishSchema<S, un
 	return v.nullish(schema);
 }
 
-function decoded<T>(decode: (text: string) => T): v.RawTransformAction<string, T> {
-	return v.rawTransform<string, T>(({dataset, addIssue, NEVER}) => {
+/** Throws a `Base64Error` for text that is not canonical base64. */
+export function toBytes(input: string | Uint8Array): Uint8Array {
+	return typeof input === 'string' ? decodeBase64(input) : input;
+}
+
+/** Says of anything else what a schema for strings says. */
+function textOrBytes(): v.GenericSchema<string | Uint8Array> {
+	const text = v.string();
+	const run: (typeof text)['~run'] = (dataset, config) =>
+		dataset.value instanceof Uint8Array ? ({...dataset, typed: true} as never) : text['~run'](dataset, config);
+	return {...text, '~run': run} as never;
+}
+
+function decoded<I, T>(decode: (input: I) => T): v.RawTransformAction<I, T> {
+	return v.rawTransform<I, T>(({dataset, addIssue, NEVER}) => {
 		try {
 			return decode(dataset.value);
 		} catch (error) {

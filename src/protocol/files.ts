@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import {absent, bytes, pathUri, u64} from './fields.js';
+import {absent, base64Text, bytes, pathUri, u64} from './fields.js';
 import {sandboxContext} from './sandbox.js';
 
 const sandbox = absent(sandboxContext);
@@ -12,7 +12,7 @@ export const readFileResult = v.object({dataBase64: bytes});
 /** `dataBase64` stays text here: bad base64 is the handler's error (-32600), not a decoding error. */
 export const writeFileParams = v.object({
 	path: pathUri,
-	dataBase64: v.string(),
+	dataBase64: v.pipe(base64Text, v.title('Base64')),
 	followSymlinks,
 	atomic: v.nullish(v.boolean(), false),
 	sandbox,

@@ -84,7 +84,7 @@ export class RpcConnection {
 	/** Starts reading. Separate from construction, so that the service may hold the connection before the first message. */
 	open(): void {
 		this.#transport.open({
-			message: text => this.#receive(parseMessage(text)),
+			message: (text, bulk) => this.#receive(parseMessage(text, bulk)),
 			unreadable: reason => this.#receive({kind: 'malformed', reason}),
 			drained: () => this.#drained(),
 			closed: error => this.#closed(error),

@@ -1,9 +1,10 @@
+import type {Bulk} from '../protocol/bulk.js';
 import type {Frame} from '../protocol/encode.js';
 
 /** What a transport tells the connection on top of it. `closed` comes once and last. */
 export interface TransportEvents {
-	/** One whole message. */
-	message(text: string): void;
+	/** One whole message; its bulk may have been taken out of the text. */
+	message(text: string, bulk?: Bulk): void;
 	/** One whole message that is not even text. */
 	unreadable(reason: string): void;
 	/** `backlog` fell to where sending more makes sense. */

@@ -40,6 +40,8 @@ type EntryContent = Readable & {readonly offset: number};
 
 /** Written from front to back. The first failure ends it: everything after fails the same way. */
 export class UnpackedTree implements Transfer {
+	/** The parser holds on to the end of a block until the next one comes. */
+	readonly keepsChunks = true;
 	readonly #builder: TreeBuilder;
 	readonly #complaints: Complaints;
 	readonly #extract: Extract;

@@ -1,13 +1,10 @@
-import {LARGEST_BLOCK_BYTES, openReadable, openReplaceable, requireBlockLength} from '../../filesystem/file-handles.js';
+import {openReadable, openReplaceable, requireBlockLength} from '../../filesystem/file-handles.js';
 import {translated} from '../../filesystem/index.js';
 import {JsonParts} from '../../protocol/encode.js';
 import type {Handlers} from '../../rpc/router.js';
-import {BlockPool} from '../../shared/node/block-pool.js';
+import {bulkBlocks} from '../../shared/node/bulk-blocks.js';
 import type {ClientConnection} from '../client-connection.js';
 import {nativePath, refuseSandbox} from './file-paths.js';
-
-const MOST_FREE_BLOCKS = 8;
-const blocks = new BlockPool(LARGEST_BLOCK_BYTES, MOST_FREE_BLOCKS);
 
 export const fileHandleHandlers = {
 	'fs/open': translated(async ({handleId, path, mode, sandbox}, client) => {
@@ -24,23 +21,24 @@ export const fileHandleHandlers = {
 		handles.find(handleId);
 		requireBlockLength('read', len);
 		return client.room.reply(len, async () => {
-			const block = blocks.take();
+			const block = bulkBlocks.take();
 			try {
 				const {length, eof, progress} = await handles.read(handleId, block.subarray(0, len), offset);
 				const rest = `","eof":${eof}${progress ? `,"progress":${JSON.stringify(progress)}` : ''}}`;
-				return new JsonParts(['{"chunk":"', block.subarray(0, length), rest], () => blocks.give(block));
+				return new JsonParts(['{"chunk":"', block.subarray(0, length), rest], () => bulkBlocks.give(block));
 			} catch (error) {
-				blocks.give(block);
+				bulkBlocks.give(block);
 				throw error;
 			}
 		});
 	}),
 
-	'fs/writeBlock': translated(async ({handleId, offset, chunk}, client) => {
+	'fs/writeBlock': translated(async ({handleId, offset, chunk}, client, request) => {
 		const {handles} = client.files;
-		handles.find(handleId);
+		const {keepsChunks} = handles.find(handleId);
 		requireBlockLength('write', chunk.length);
 		const progress = await client.room.request(chunk.length, () => handles.write(handleId, chunk, offset));
+		if (!keepsChunks) request.release?.();
 		return progress ? {progress} : {};
 	}),
 

@@ -1,9 +1,10 @@
 import {refused} from '../../filesystem/file-errors.js';
 import * as files from '../../filesystem/index.js';
 import {JsonParts} from '../../protocol/encode.js';
+import {toBytes} from '../../protocol/fields.js';
 import {MAX_MESSAGE_BYTES} from '../../protocol/limits.js';
 import type {Handlers} from '../../rpc/router.js';
-import {Base64Error, decodeBase64} from '../../shared/base64.js';
+import {Base64Error} from '../../shared/base64.js';
 import type {ClientConnection} from '../client-connection.js';
 import {nativePath, refuseSandbox, uriOf} from './file-paths.js';
 
@@ -81,9 +82,9 @@ export const fileHandlers = {
 	},
 } satisfies Handlers<ClientConnection>;
 
-function decoded(dataBase64: string): Uint8Array {
+function decoded(dataBase64: string | Uint8Array): Uint8Array {
 	try {
-		return decodeBase64(dataBase64);
+		return toBytes(dataBase64);
 	} catch (error) {
 		if (!(error instanceof Base64Error)) throw error;
 		throw refused(`fs/writeFile requires valid base64 dataBase64: ${error.message}`);

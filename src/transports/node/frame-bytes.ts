@@ -1,10 +1,16 @@
 import type {JsonParts} from '../../protocol/encode.js';
 
+/**
+ * Bytes encoded at a time, a multiple of three. Of more at once the runtime makes strings that live outside its heap,
+ * and those pile up before it collects them.
+ */
+const SLICE_BYTES = 48 * 1024;
+
 /** Writes the UTF-8 text of a frame into `target`; returns where it ends. */
 export function writeParts({parts}: JsonParts, target: Buffer, start: number): number {
 	let offset = start;
 	for (const part of parts) {
-		offset += typeof part === 'string' ? target.write(part, offset) : target.write(base64Of(part), offset, 'latin1');
+		offset += typeof part === 'string' ? target.write(part, offset) : writeBase64(part, target, offset);
 	}
 	return offset;
 }
@@ -16,6 +22,11 @@ export function partsToBuffer(frame: JsonParts): Buffer {
 	return bytes;
 }
 
-function base64Of(bytes: Uint8Array): string {
-	return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('base64');
+function writeBase64(bytes: Uint8Array, target: Buffer, start: number): number {
+	const source = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+	let written = 0;
+	for (let from = 0; from < source.length; from += SLICE_BYTES) {
+		written += target.write(source.toString('base64', from, from + SLICE_BYTES), start + written, 'latin1');
+	}
+	return written;
 }

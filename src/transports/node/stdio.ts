@@ -5,8 +5,11 @@ import type {Readable, Writable} from 'node:stream';
 import type {Frame} from '../../protocol/encode.js';
 import {MAX_MESSAGE_BYTES} from '../../protocol/limits.js';
 import type {Transport, TransportEvents} from '../transport.js';
+import {deliver} from './deliver.js';
 import {partsToBuffer} from './frame-bytes.js';
 import {LineSplitter} from './line-splitter.js';
+
+const SPACE = 0x20;
 
 /** One message per line. What is not UTF-8, and a line that is too long, end the connection. */
 export class StdioTransport implements Transport {
@@ -81,8 +84,8 @@ export class StdioTransport implements Transport {
 			this.#end(new Error('invalid UTF-8'));
 			return;
 		}
-		const text = line.toString();
-		if (text.trim() !== '') this.#events!.message(text);
+		const isBlank = !line.some(byte => byte > SPACE);
+		if (!isBlank) deliver(this.#events!, line);
 	}
 
 	#end(error?: Error): void {

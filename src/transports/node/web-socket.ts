@@ -5,7 +5,9 @@ import type {RawData, WebSocket} from 'ws';
 import type {Frame, JsonParts} from '../../protocol/encode.js';
 import {FRAGMENT_BYTES, MAX_FRAME_BYTES} from '../../protocol/limits.js';
 import {BlockPool} from '../../shared/node/block-pool.js';
+import {bulkBlocks} from '../../shared/node/bulk-blocks.js';
 import type {Transport, TransportEvents} from '../transport.js';
+import {deliver} from './deliver.js';
 import {partsToBuffer, writeParts} from './frame-bytes.js';
 
 /** How often the peer is pinged, so that nothing between us takes silence for death. */
@@ -15,11 +17,10 @@ export const PING_INTERVAL_MS = 30_000;
 const KEEP_ALIVE_MS = 15_000;
 /** Header of the longest frame. */
 const LONGEST_HEADER_BYTES = 10;
-/** Frames from this size on use memory again; a block holds the frame of the largest chunk of output. */
+/** Frames from this size on use memory again. */
 const POOLED_FROM_BYTES = 32 * 1024;
-const FRAME_BLOCK_BYTES = 96 * 1024;
-const MOST_FREE_FRAMES = 32;
-const frames = new BlockPool(FRAME_BLOCK_BYTES, MOST_FREE_FRAMES);
+/** The first holds the frame of the largest chunk of output, the second that of the largest block of a file. */
+const FRAME_POOLS = [new BlockPool(96 * 1024, 32), bulkBlocks];
 
 /** An accepted WebSocket and the socket below it, which tells of back-pressure. */
 export class WebSocketTransport implements Transport {
@@ -51,7 +52,7 @@ export class WebSocketTransport implements Transport {
 			const bytes = data as Exclude<RawData, ArrayBuffer | Buffer[]>;
 			// The library has checked text messages already.
 			if (isBinary && !isUtf8(bytes)) events.unreadable('invalid UTF-8');
-			else events.message(bytes.toString());
+			else deliver(events, bytes);
 		});
 		webSocket.on('error', error => {
 			failure = error;
@@ -99,13 +100,11 @@ export class WebSocketTransport implements Transport {
 			this.#sendInFragments(partsToBuffer(frame));
 			return;
 		}
-		const pooled = length >= POOLED_FROM_BYTES && length + LONGEST_HEADER_BYTES <= frames.blockBytes;
-		const memory = pooled ? frames.take() : Buffer.allocUnsafe(length + LONGEST_HEADER_BYTES);
+		const pool = poolFor(length + LONGEST_HEADER_BYTES);
+		const memory = pool?.take() ?? Buffer.allocUnsafe(length + LONGEST_HEADER_BYTES);
 		const start = writeTextHeader(memory, length);
 		const end = writeParts(frame, memory, start);
-		this.#socket.write(memory.subarray(0, end), () => {
-			if (pooled) frames.give(memory);
-		});
+		this.#socket.write(memory.subarray(0, end), () => pool?.give(memory));
 	}
 
 	#sendInFragments(bytes: Uint8Array): void {
@@ -125,6 +124,10 @@ export class WebSocketTransport implements Transport {
 			this.#socket.uncork();
 		});
 	}
+}
+
+function poolFor(bytes: number): BlockPool | undefined {
+	return bytes < POOLED_FROM_BYTES ? undefined : FRAME_POOLS.find(({blockBytes}) => bytes <= blockBytes);
 }
 
 /** Writes the header of an unmasked text frame that is a whole message; returns its length. */

@@ -1,0 +1,84 @@
+import * as fc from 'fast-check';
+import {expect, test} from 'vitest';
+import {parseMessage} from '../../src/protocol/envelope.js';
+import {BULK_FROM_BYTES, liftBulk} from '../../src/transports/node/lift-bulk.js';
+
+const LONG = Buffer.alloc(BULK_FROM_BYTES * 3 + 1, 'longarm');
+const base64 = LONG.toString('base64');
+
+/** What the message means with its bulk taken out. */
+function lifted(text: string) {
+	const message = Buffer.from(text);
+	const result = liftBulk(message);
+	return result ? parseMessage(result.text, result.bulk) : 'nothing lifted';
+}
+
+test.each(['chunk', 'dataBase64', 'bodyBase64', 'deltaBase64'])(
+	'a long %s is bytes before it was ever a string',
+	member => {
+		const message = lifted(`{"id":7,"method":"m","params":{"x":"é", "${member}" : "${base64}","y":[1]}}`);
+		expect(message).toMatchObject({kind: 'request', id: 7, method: 'm', params: {x: 'é', y: [1]}});
+		expect(Buffer.from((message as {params: Record<string, Uint8Array>}).params[member]!).equals(LONG)).toBe(true);
+	},
+);
+
+test('results and notifications have bulk too', () => {
+	expect(lifted(`{"id":1,"result":{"chunk":"${base64}","eof":false}}`)).toMatchObject({
+		kind: 'response',
+		result: {eof: false},
+	});
+	expect(lifted(`{"method":"n","params":{"chunk":"${base64}"}}`)).toMatchObject({kind: 'notification'});
+});
+
+test.each([
+	['a short value', '{"method":"n","params":{"chunk":"YQ=="}}'],
+	['another member', `{"method":"n","params":{"text":"${base64}"}}`],
+	['no base64', `{"method":"n","params":{"chunk":"${base64.slice(0, -4)}****"}}`],
+	['the URL-safe alphabet', `{"method":"n","params":{"chunk":"-_${base64.slice(2)}"}}`],
+	['an escape', `{"method":"n","params":{"chunk":"${base64}\\n"}}`],
+	['an escaped quote before it', `{"method":"\\"","params":{"chunk":"${base64}"}}`],
+	['no end', `{"method":"n","params":{"chunk":"${base64}`],
+	['white space in it', `{"method":"n","params":{"chunk":"${base64.slice(0, 70_000)} ${base64.slice(70_001)}"}}`],
+	['stray bits at the end', `{"method":"n","params":{"chunk":"${'A'.repeat(BULK_FROM_BYTES)}AB=="}}`],
+	['bytes beyond ASCII', `{"method":"n","params":{"chunk":"é${base64}"}}`],
+])('a message with %s stays as it is', (_what, text) => {
+	const message = Buffer.from(text);
+	expect(liftBulk(message)).toBeUndefined();
+	expect(message.toString()).toBe(text);
+});
+
+test.each([
+	['deeper than it belongs', `{"id":1,"method":"n","params":{"a":{"chunk":"${base64}"}}}`],
+	['in params by position', `{"id":1,"method":"n","params":[{"chunk":"${base64}"}]}`],
+	['outside of params', `{"id":1,"method":"n","chunk":"${base64}","params":{}}`],
+	['twice', `{"id":1,"method":"n","params":{"chunk":"${base64}","chunk":"YQ=="}}`],
+	['in something that is no message', `{"chunk":"${base64}"}`],
+	['in broken JSON', `{"id":1,"params":{"chunk":"${base64}"},}`],
+	['in an error', `{"id":1,"error":{"code":1,"message":"m","chunk":"${base64}"}}`],
+])('a value %s means what it means as text', (_where, text) => {
+	expect(lifted(text)).toEqual(parseMessage(text));
+});
+
+test('bytes of any content and length come out as they went in, and a damaged value never does', () => {
+	fc.assert(
+		fc.property(
+			fc.integer({min: 0, max: 300_000}),
+			fc.integer({min: 0, max: 255}),
+			fc.option(fc.tuple(fc.nat(), fc.constantFrom('-', '_', '=', ' ', '*', '\x7f')), {nil: undefined}),
+			(length, seed, damage) => {
+				const content = Buffer.from(Array.from({length: 257}, (_, index) => (index * seed) % 256));
+				const value = Buffer.alloc(length, content).toString('base64');
+				const at = damage ? damage[0] % (value.length + 1) : 0;
+				const damaged = damage ? value.slice(0, at) + damage[1] + value.slice(at + 1) : value;
+				const text = `{"method":"n","params":{"chunk":"${damaged}"}}`;
+				const message = Buffer.from(text);
+				const result = liftBulk(message);
+				if (!result) expect(message.toString()).toBe(text);
+				else expect(result.bulk.original()).toBe(text);
+				const isBulk = damaged.length >= BULK_FROM_BYTES && damaged === value;
+				expect(result !== undefined).toBe(isBulk);
+			},
+		),
+		{numRuns: 200},
+	);
+});
