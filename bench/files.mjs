@@ -33,7 +33,7 @@ const BLOCK = MiB;
 const WINDOW = 8;
 const GROWTH_MIB = 64;
 const SAMPLE_MS = 50;
-const FILE_BYTES = Number(process.env.FILE_MIB ?? 2048) * MiB;
+const FILE_BYTES = 2048 * MiB;
 const TREE_FILES = 20_000;
 const BODY_BYTES = 10 * 1024 * MiB;
 const SCENARIOS = {blocks, tree, http};
@@ -44,7 +44,7 @@ const scratch = mkdtempSync(join(tmpdir(), 'longarm-files-'));
 process.on('exit', () => rmSync(scratch, {recursive: true, force: true}));
 for (const name of chosen.length > 0 ? chosen : Object.keys(SCENARIOS)) {
 	if (!SCENARIOS[name]) throw new Error(`unknown scenario ${name}; known are ${Object.keys(SCENARIOS).join(', ')}`);
-	const server = await startServer(process.env.LA ? {command: process.env.LA} : {});
+	const server = await startServer();
 	try {
 		for (const [what, value, ok] of await SCENARIOS[name](server)) rows.push([name, what, value, ok]);
 	} finally {

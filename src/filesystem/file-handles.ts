@@ -33,9 +33,8 @@ export interface Block {
 /** What stands behind a handle: a file, or a stream that is read or written from front to back. */
 export interface BlockDevice {
 	read?(target: Uint8Array, offset: number): Promise<Block>;
+	/** When it settles the chunk is not looked at any more. */
 	write?(chunk: Uint8Array, offset: number): Promise<Progress | undefined>;
-	/** Whether what was written may still be looked at afterwards. */
-	readonly keepsChunks?: boolean;
 	close(): void;
 }
 

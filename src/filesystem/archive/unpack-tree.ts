@@ -38,10 +38,11 @@ type State = {readonly kind: 'open'} | {readonly kind: 'finished'} | {readonly k
 /** The undocumented place of an entry's header in the archive. */
 type EntryContent = Readable & {readonly offset: number};
 
+/** What the parser gets at a time. */
+const PIECE_BYTES = 64 * 1024;
+
 /** Written from front to back. The first failure ends it: everything after fails the same way. */
 export class UnpackedTree implements Transfer {
-	/** The parser holds on to the end of a block until the next one comes. */
-	readonly keepsChunks = true;
 	readonly #builder: TreeBuilder;
 	readonly #complaints: Complaints;
 	readonly #extract: Extract;
@@ -70,7 +71,7 @@ export class UnpackedTree implements Transfer {
 		extract.on('close', () => this.#wake());
 	}
 
-	/** Settles when the chunk is taken up; it must not be changed any more. `offset`, if given, has to fit. */
+	/** Settles when the chunk is taken up and not needed any more. `offset`, if given, has to fit. */
 	async write(chunk: Uint8Array, offset?: number): Promise<Progress> {
 		this.#requireOpen();
 		if (offset !== undefined && offset !== this.#accepted) {
@@ -81,8 +82,11 @@ export class UnpackedTree implements Transfer {
 			this.#requireOpen();
 			this.#hash.update(chunk);
 			this.#end.add(chunk);
-			await this.#extractFrom(chunk);
-			this.#requireOpen();
+			for (let from = 0; from < chunk.length; from += PIECE_BYTES) {
+				// The parser holds on to the end of what it gets until more comes; a chunk is its owner's.
+				await this.#extractFrom(Buffer.from(chunk.subarray(from, from + PIECE_BYTES)));
+				this.#requireOpen();
+			}
 			this.#attempt(() => this.#end.requireEntries());
 			return this.#progress;
 		});

@@ -35,10 +35,10 @@ export const fileHandleHandlers = {
 
 	'fs/writeBlock': translated(async ({handleId, offset, chunk}, client, request) => {
 		const {handles} = client.files;
-		const {keepsChunks} = handles.find(handleId);
+		handles.find(handleId);
 		requireBlockLength('write', chunk.length);
 		const progress = await client.room.request(chunk.length, () => handles.write(handleId, chunk, offset));
-		if (!keepsChunks) request.release?.();
+		request.release?.();
 		return progress ? {progress} : {};
 	}),
 
