@@ -1,9 +1,11 @@
 import {createHash} from 'node:crypto';
-import {writeFileSync} from 'node:fs';
+import {mkdirSync, readFileSync, writeFileSync} from 'node:fs';
 import {join} from 'node:path';
 import {expect, onTestFinished, test, vi} from 'vitest';
 import {DisconnectedError} from '../src/rpc/connection.js';
 import {PING_INTERVAL_MS} from '../src/transports/node/web-socket.js';
+import {run} from './helpers/command.js';
+import {uri} from './helpers/files.js';
 import {DAEMON, FAMILY, FAMILY_SIZE, hangUp, inCharge} from './helpers/in-charge.js';
 import {joined, listed, lose, OPEN_STDIN, served, snapshotOf, TERMINAL, toldPids} from './helpers/process-api.js';
 import {eventually, isAlive, untilDead} from './helpers/processes.js';
@@ -248,6 +250,17 @@ test('20: the child is paused at a high-water mark; slow observers get a gap, no
 	// Not covered: observers beside the one connection of a session.
 });
 
+test('22: origin check and token always; no open listener beyond loopback', async () => {
+	const {url} = await served();
+	for (const origin of ['https://evil.example', 'null', '']) {
+		await expect(connected(url, {headers: {origin}})).rejects.toThrow('Unexpected server response: 403');
+	}
+	const refused = await run(['serve', '--listen', 'ws://0.0.0.0:0']);
+	expect(refused.code).not.toBe(0);
+	expect(refused.stderr).toContain('LISTEN_REFUSED');
+	// Not covered: a token; the listener knows none yet, which is why it stays on loopback.
+});
+
 test('23: ps across sessions, owner and age shown, orphan sweep, stop one', async () => {
 	const {client, url} = await inCharge('--detached-session', '1ms');
 	await client.sh('one', 'echo $$; exec sleep 1000');
@@ -261,4 +274,35 @@ test('23: ps across sessions, owner and age shown, orphan sweep, stop one', asyn
 	await hangUp(url, client);
 	await untilDead(...rest);
 	// Not covered: a list across sessions and its owners; a session sees its own processes.
+});
+
+test('24: a directory is one stream; recursive watch', async () => {
+	const {client} = await served();
+	const root = scratchDirectory();
+	for (let file = 0; file < 200; file++) {
+		mkdirSync(join(root, `d${file % 5}`), {recursive: true});
+		writeFileSync(join(root, `d${file % 5}/${file}`), String(file));
+	}
+	const pack = await client.call('fs/pack', {handleId: 'p', path: uri(root)});
+	expect(pack).toMatchObject({entries: 206});
+	const {chunk, eof} = await client.call<{chunk: string; eof: boolean}>('fs/readBlock', {
+		handleId: 'p',
+		offset: 0,
+		len: MiB,
+	});
+	expect(eof).toBe(true);
+	const copy = join(scratchDirectory(), 'copy');
+	mkdirSync(copy);
+	await client.call('fs/watch', {watchId: 'w', path: uri(copy)});
+	await client.call('fs/unpack', {handleId: 'u', path: uri(copy)});
+	await client.call('fs/writeBlock', {handleId: 'u', offset: 0, chunk});
+	expect(await client.call('fs/finish', {handleId: 'u'})).toMatchObject({entries: 206, errors: []});
+	expect(readFileSync(join(copy, 'd4/199'), 'utf8')).toBe('199');
+	const seen = new Set<string>();
+	await eventually(() => {
+		for (const {method, params} of client.events.splice(0)) {
+			if (method === 'fs/changed') for (const {path} of params['changes'] as {path: string}[]) seen.add(path);
+		}
+		return seen.has(uri(join(copy, 'd4/199'))) && seen.size >= 205;
+	});
 });

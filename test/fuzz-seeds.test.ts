@@ -219,7 +219,7 @@ test('of thousands of mutated messages each is answered once, and no handler fai
 		fc.asyncProperty(fc.array(anyMessage, {minLength: 20, maxLength: 60}), async texts => {
 			const peer = await initialized(server);
 			// Nothing is wrong with hanging up on the others.
-			const sent = texts.map(text => ({message: parseMessage(text), text}));
+			const sent = texts.map(each => ({message: parseMessage(each), text: each}));
 			const asked = sent.filter(({message}) => message.kind === 'request' || message.kind === 'malformed');
 			for (const each of asked) peer.send(each.text);
 			const expected = asked.map(({message}) => (message.kind === 'request' ? idText(message.id) : '-1'));

@@ -70,10 +70,12 @@ export function toBytes(input: string | Uint8Array): Uint8Array {
 
 /** Says of anything else what a schema for strings says. */
 function textOrBytes(): v.GenericSchema<string | Uint8Array> {
-	const text = v.string();
-	const run: (typeof text)['~run'] = (dataset, config) =>
-		dataset.value instanceof Uint8Array ? ({...dataset, typed: true} as never) : text['~run'](dataset, config);
-	return {...text, '~run': run} as never;
+	const text: v.GenericSchema<string | Uint8Array> = v.string();
+	return {
+		...text,
+		'~run': (dataset, config) =>
+			dataset.value instanceof Uint8Array ? {typed: true, value: dataset.value} : text['~run'](dataset, config),
+	};
 }
 
 function decoded<I, T>(decode: (input: I) => T): v.RawTransformAction<I, T> {
