@@ -103,7 +103,10 @@ export class RpcConnection {
 		return this.#disconnect !== undefined;
 	}
 
-	/** A call that is aborted stays on the wire; its late reply is ignored. */
+	/**
+	 * A call that is aborted stays on the wire; its late reply is ignored. Bulk in a result may be bytes already, see
+	 * `protocol/bulk.ts`; decoding the result makes bytes of it in any case.
+	 */
 	request(method: string, params: unknown, options: {signal?: AbortSignal; trace?: Trace} = {}): Promise<unknown> {
 		const {signal, trace} = options;
 		if (this.#disconnect) return Promise.reject(this.#disconnect);
