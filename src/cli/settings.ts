@@ -100,6 +100,11 @@ export const SETTINGS = {
 		'processes running at once in one session',
 	),
 	'max-connections': setting(count, 4096, 'connections open at once; more are turned away with 503'),
+	'max-reply': setting(
+		size,
+		DEFAULTS.maxReplyBytes,
+		'largest reply, such as a whole file; stock clients hang up on more than 64MiB',
+	),
 	'allow-direct-exec': setting(choiceOfFlag, true, 'start commands that no policy of the caller has looked at'),
 	'allow-prepared-exec': setting(choiceOfFlag, true, "start commands that the caller's policy has resolved already"),
 	'allow-forward': setting<ForwardScope>(

@@ -37,7 +37,8 @@ async function readToEnd(calls: FileCalls, fd: number, size: number): Promise<Ui
 	for (let length = 0; ; ) {
 		const got = await calls.read(fd, buffer.subarray(length), length);
 		length += got;
-		if (got === 0) return buffer.subarray(0, length);
+		// Less than was asked for, and as much as there was: that is the end, without another look.
+		if (got === 0 || (length === size && length < buffer.length)) return buffer.subarray(0, length);
 		if (length > READ_FILE_LIMIT_BYTES) throw tooLarge();
 		if (length === buffer.length) buffer = enlarged(buffer);
 	}

@@ -43,6 +43,8 @@ export interface Service {
 	drained?(): void;
 	/** Comes once, after every pending call was settled. */
 	closed?(error?: Error): void;
+	/** Largest reply the peer takes, in bytes of JSON text; the protocol's limit if it does not say. */
+	readonly maxReplyBytes?: number;
 	/** The first protocol ends a connection that sends nonsense, instead of answering. */
 	readonly hangsUpOnMalformed?: boolean;
 	/** A handler threw something that is not an RpcError; the peer only learns that something broke. */
@@ -205,18 +207,22 @@ export class RpcConnection {
 			this.#replyError({id, method}, error);
 			return;
 		}
-		if (isTooLong(frame)) {
-			const text = `the result of ${method} exceeds the message limit of ${MAX_MESSAGE_BYTES} bytes`;
+		if (isLonger(frame, this.#maxReplyBytes)) {
+			const text = `the result of ${method} exceeds the message limit of ${this.#maxReplyBytes} bytes`;
 			frame = encodeError(id, {code: INTERNAL_ERROR, message: text});
 		}
 		this.#send(frame);
+	}
+
+	get #maxReplyBytes(): number {
+		return this.#service.maxReplyBytes ?? MAX_MESSAGE_BYTES;
 	}
 
 	#replyError({id, method}: {id: RequestId; method: string}, error: unknown): void {
 		if (error instanceof RpcError) {
 			const frame = encodeError(id, error);
 			const text = `the text of the error exceeds the message limit of ${MAX_MESSAGE_BYTES} bytes`;
-			this.#send(isTooLong(frame) ? encodeError(id, {code: error.code, message: text}) : frame);
+			this.#send(isLonger(frame, MAX_MESSAGE_BYTES) ? encodeError(id, {code: error.code, message: text}) : frame);
 			return;
 		}
 		this.#service.failed?.(error, method);
@@ -284,9 +290,9 @@ export class RpcConnection {
 }
 
 /** A string has at most three bytes per unit, so only long ones need counting. */
-function isTooLong(frame: Frame): boolean {
-	if (typeof frame === 'string' && frame.length <= MAX_MESSAGE_BYTES / 3) return false;
-	return frameLength(frame) > MAX_MESSAGE_BYTES;
+function isLonger(frame: Frame, bytes: number): boolean {
+	if (typeof frame === 'string' && frame.length <= bytes / 3) return false;
+	return frameLength(frame) > bytes;
 }
 
 function toRpcError({code, message, data}: ErrorObject): RpcError {

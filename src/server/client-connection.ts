@@ -31,6 +31,7 @@ export interface ClientConnectionOptions {
 	readonly requireAllowed: (kind: ExecKind) => void;
 	readonly route: (request: Request, client: ClientConnection) => unknown;
 	readonly hangsUpOnMalformed: boolean;
+	readonly maxReplyBytes: number;
 	readonly closed: (client: ClientConnection) => void;
 }
 
@@ -41,6 +42,7 @@ export class ClientConnection implements Service {
 	/** What the connection may hold in memory on its way in and out. */
 	readonly room: Room;
 	readonly hangsUpOnMalformed: boolean;
+	readonly maxReplyBytes: number;
 	/** Ends with the connection; what belongs to the connection is registered here. */
 	readonly scope = new Scope();
 	readonly #options: ClientConnectionOptions;
@@ -54,6 +56,7 @@ export class ClientConnection implements Service {
 		this.#options = options;
 		this.transport = transport.kind;
 		this.hangsUpOnMalformed = options.hangsUpOnMalformed;
+		this.maxReplyBytes = options.maxReplyBytes;
 		this.rpc = new RpcConnection(transport, 'server', this);
 		this.room = new Room(this.rpc);
 	}
@@ -72,11 +75,7 @@ export class ClientConnection implements Service {
 
 	/** What this connection has open in the file system. */
 	get files(): ClientFiles {
-		if (!this.#files) {
-			const files = new ClientFiles(this.rpc, this.room);
-			this.scope.add(() => files.close());
-			this.#files = files;
-		}
+		this.#files ??= this.#untilClosed(new ClientFiles(this.rpc, this.room));
 		return this.#files;
 	}
 

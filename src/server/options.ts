@@ -1,6 +1,7 @@
 import type {ForwardScope} from '../http/forward-policy.js';
 import type {Backend} from '../processes/backend.js';
 import {selectBackend} from '../processes/select-backend.js';
+import {MAX_MESSAGE_BYTES} from '../protocol/limits.js';
 import {type Logger, silentLogger} from '../shared/logger.js';
 
 /** What can be set about a server. Every member has a default, the peer's own value where it has one. */
@@ -25,6 +26,8 @@ export interface ServerOptions {
 	readonly allowDirectExec?: boolean;
 	/** Whether commands may be started that the caller's policy has resolved already. */
 	readonly allowPreparedExec?: boolean;
+	/** Largest reply, in bytes of JSON text. The peer's own clients hang up on more than the default. */
+	readonly maxReplyBytes?: number;
 	/** Where clients may have connections forwarded to. */
 	readonly allowForward?: ForwardScope;
 	/** How long processes may take to end by themselves when the server ends. */
@@ -47,6 +50,7 @@ export const DEFAULTS = {
 	maxProcessesPerSession: 10_000,
 	allowDirectExec: true,
 	allowPreparedExec: true,
+	maxReplyBytes: MAX_MESSAGE_BYTES,
 	allowForward: 'none',
 	shutdownGraceMs: 1000,
 } as const satisfies ServerOptions;

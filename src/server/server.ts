@@ -60,7 +60,7 @@ export class ExecServer {
 
 	/** Serves one connection until it closes. Its session outlives it for a while. */
 	accept(transport: Transport): ClientConnection {
-		const {allowForward, logger, protocol, variables} = this.#settings;
+		const {allowForward, logger, maxReplyBytes, protocol, variables} = this.#settings;
 		const client = new ClientConnection(transport, {
 			sessions: this.#sessions,
 			createV0: connection => new V0Sessions(connection, events => this.#createTable(events)),
@@ -70,6 +70,7 @@ export class ExecServer {
 			logger,
 			route: this.#route,
 			hangsUpOnMalformed: protocol === 'v0',
+			maxReplyBytes,
 			closed: () => this.#clients.delete(client),
 		});
 		if (this.#ending) transport.destroy();

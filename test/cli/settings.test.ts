@@ -84,6 +84,7 @@ test('every setting can be given in each of the three ways', () => {
 		'max-processes': ['3', 3],
 		'max-processes-per-session': ['2', 2],
 		'max-connections': ['9', 9],
+		'max-reply': ['80MiB', 80 * 1024 * 1024],
 		'allow-direct-exec': ['false', false],
 		'allow-prepared-exec': ['false', false],
 		'allow-forward': ['loopback', 'loopback'],

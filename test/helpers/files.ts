@@ -1,5 +1,6 @@
 import {join} from 'node:path';
 import {PathUri} from '../../src/protocol/path-uri.js';
+import type {ServerOptions} from '../../src/server/options.js';
 import {scratchDirectory} from './scratch.js';
 import {type Joined, join as joinServer, serving} from './serving.js';
 
@@ -15,8 +16,8 @@ export interface FileServing extends Joined {
 }
 
 /** A server over a real socket, a client of it, and a directory to work in. */
-export async function servingFiles(): Promise<FileServing> {
+export async function servingFiles(options: ServerOptions = {}): Promise<FileServing> {
 	const root = scratchDirectory();
 	const at = (...names: string[]) => join(root, ...names);
-	return {...(await joinServer(await serving())), at, path: (...names) => ({path: uri(at(...names))})};
+	return {...(await joinServer(await serving(options))), at, path: (...names) => ({path: uri(at(...names))})};
 }

@@ -76,6 +76,15 @@ test('a file that fits into no message is refused with the way to read it', asyn
 	);
 });
 
+test('a server that may send more than stock clients take sends larger files', async () => {
+	const {client, at, path} = await servingFiles({maxReplyBytes: 80 * MiB});
+	fs.writeFileSync(at('large'), Buffer.alloc(49 * MiB, 'longarm'));
+	const {dataBase64} = await client.call<{dataBase64: Uint8Array}>('fs/readFile', path('large'));
+	expect(fs.readFileSync(at('large')).equals(dataBase64)).toBe(true);
+	fs.truncateSync(at('large'), 61 * MiB);
+	expect(await refusal(client.call('fs/readFile', path('large')))).toMatchObject({code: -32600});
+});
+
 test('blocks that are asked for all at once are read as the client takes them', async () => {
 	const {client, end, socket, at, path} = await servingFiles();
 	const content = Buffer.alloc(64 * MiB, 'longarm');

@@ -32,6 +32,7 @@ export async function serve(settings: Settings): Promise<void> {
 		maxProcessesPerSession: settings['max-processes-per-session'],
 		allowDirectExec: settings['allow-direct-exec'],
 		allowPreparedExec: settings['allow-prepared-exec'],
+		maxReplyBytes: settings['max-reply'],
 		allowForward: settings['allow-forward'],
 		shutdownGraceMs: settings['shutdown-grace'],
 		backend,

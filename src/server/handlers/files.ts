@@ -2,7 +2,6 @@ import {refused} from '../../filesystem/file-errors.js';
 import * as files from '../../filesystem/index.js';
 import {JsonParts} from '../../protocol/encode.js';
 import {toBytes} from '../../protocol/fields.js';
-import {MAX_MESSAGE_BYTES} from '../../protocol/limits.js';
 import type {Handlers} from '../../rpc/router.js';
 import {Base64Error} from '../../shared/base64.js';
 import type {ClientConnection} from '../client-connection.js';
@@ -10,8 +9,8 @@ import {nativePath, refuseSandbox, uriOf} from './file-paths.js';
 
 /** From here on a reply has to wait for room. */
 const BULK_FROM_BYTES = 64 * 1024;
-/** The largest content that fits into a reply, as base64 and with something around it. */
-const LARGEST_REPLY_BYTES = Math.floor((MAX_MESSAGE_BYTES - 1024) / 4) * 3;
+/** What is around the content of a file in its reply. */
+const ENVELOPE_BYTES = 1024;
 
 export const fileHandlers = {
 	'fs/readFile': async ({path, followSymlinks, sandbox}, client) => {
@@ -93,8 +92,7 @@ function decoded(dataBase64: string | Uint8Array): Uint8Array {
 
 async function admit(client: ClientConnection, bytes: number, read: () => Promise<Uint8Array>): Promise<Uint8Array> {
 	if (bytes < BULK_FROM_BYTES) return read();
-	if (bytes <= LARGEST_REPLY_BYTES) return client.room.reply(bytes, read);
-	throw refused(
-		`file is too large for one message: limit is ${LARGEST_REPLY_BYTES} bytes; read it in blocks (fs/open)`,
-	);
+	const largest = Math.floor((client.maxReplyBytes - ENVELOPE_BYTES) / 4) * 3;
+	if (bytes <= largest) return client.room.reply(bytes, read);
+	throw refused(`file is too large for one message: limit is ${largest} bytes; read it in blocks (fs/open)`);
 }
