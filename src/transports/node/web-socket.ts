@@ -9,6 +9,7 @@ import {bulkBlocks} from '../../shared/node/bulk-blocks.js';
 import type {Transport, TransportEvents} from '../transport.js';
 import {deliver} from './deliver.js';
 import {partsToBuffer, writeParts} from './frame-bytes.js';
+import {PooledPayloads} from './pooled-payloads.js';
 
 /** How often the peer is pinged, so that nothing between us takes silence for death. */
 export const PING_INTERVAL_MS = 30_000;
@@ -45,6 +46,7 @@ export class WebSocketTransport implements Transport {
 		if (this.#socket instanceof Socket) this.#socket.setKeepAlive(true, KEEP_ALIVE_MS);
 		const webSocket = this.#webSocket;
 		limitFrames(webSocket);
+		const payloads = new PooledPayloads(webSocket);
 		let failure: Error | undefined;
 		webSocket.on('message', (data, isBinary) => {
 			// The library goes on with the packet it is reading although we have hung up.
@@ -53,6 +55,7 @@ export class WebSocketTransport implements Transport {
 			// The library has checked text messages already.
 			if (isBinary && !isUtf8(bytes)) events.unreadable('invalid UTF-8');
 			else deliver(events, bytes);
+			payloads.release();
 		});
 		webSocket.on('error', error => {
 			failure = error;

@@ -1,0 +1,47 @@
+import type {WebSocket} from 'ws';
+import {bulkBlocks} from '../../shared/node/bulk-blocks.js';
+
+/** Smaller payloads are not worth it. */
+const POOLED_FROM_BYTES = 64 * 1024;
+
+interface Receiver {
+	readonly _buffers?: readonly Buffer[];
+	consume?: (length: number) => Buffer;
+}
+
+/**
+ * Lets the library collect large payloads in memory that is used again: a message is only needed while it is dealt
+ * with, but its memory would lie around for as long as the collector does not look. The library takes pieces with
+ * `consume`, which copies only when a piece spans several reads. A test fails should the library change.
+ */
+export class PooledPayloads {
+	readonly #taken: Buffer[] = [];
+
+	constructor(webSocket: WebSocket) {
+		const receiver = (webSocket as unknown as {_receiver?: Receiver})._receiver;
+		const consume = receiver?.consume?.bind(receiver);
+		if (!receiver || !consume) return;
+		receiver.consume = length => {
+			const isPooled = length >= POOLED_FROM_BYTES && length <= bulkBlocks.blockBytes;
+			return isPooled && length > nextLength(receiver) ? this.#collect(receiver, consume, length) : consume(length);
+		};
+	}
+
+	/** The message that was received last is not looked at any more. */
+	release(): void {
+		for (const block of this.#taken.splice(0)) bulkBlocks.give(block);
+	}
+
+	#collect(receiver: Receiver, consume: (length: number) => Buffer, length: number): Buffer {
+		const block = bulkBlocks.take();
+		this.#taken.push(block);
+		for (let filled = 0; filled < length; ) {
+			filled += consume(Math.min(nextLength(receiver), length - filled)).copy(block, filled);
+		}
+		return block.subarray(0, length);
+	}
+}
+
+function nextLength({_buffers}: Receiver): number {
+	return _buffers?.[0]?.length ?? Number.POSITIVE_INFINITY;
+}
