@@ -30,7 +30,7 @@ import {delay} from './lib/waiting.mjs';
 const MiB = 1024 * 1024;
 const BLOCK = MiB;
 /** Blocks on their way at once. */
-const WINDOW = 8;
+const WINDOW = 4;
 const GROWTH_MIB = 64;
 const SAMPLE_MS = 50;
 const FILE_BYTES = 2048 * MiB;
