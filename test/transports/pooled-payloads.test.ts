@@ -7,14 +7,14 @@ test('the memory of large messages is used again, whole or in fragments, and the
 	const given = vi.spyOn(bulkBlocks, 'give');
 	onTestFinished(() => void vi.restoreAllMocks());
 	const received: Buffer[] = [];
-	let arrived: () => void = () => {};
+	let arrived: (() => void) | undefined;
 	const url = await listening(transport => {
 		transport.open({
 			message: (text, bulk) => {
 				const {params} = parseMessage(text, bulk) as unknown as {params: {chunk: Uint8Array}};
 				received.push(Buffer.from(params.chunk));
 				bulk!.release();
-				arrived();
+				arrived?.();
 			},
 			unreadable: () => {},
 			drained: () => {},
