@@ -32,7 +32,9 @@ export class JsonParts {
 }
 
 export function encodeRequest(id: number, method: string, params: unknown, trace?: Trace): Frame {
-	return JSON.stringify({id, method, params, ...(trace && {trace})});
+	if (!(params instanceof JsonParts)) return JSON.stringify({id, method, params, ...(trace && {trace})});
+	const tail = trace ? `,"trace":${JSON.stringify(trace)}}` : '}';
+	return new JsonParts([`{"id":${id},"method":${JSON.stringify(method)},"params":`, ...params.parts, tail]);
 }
 
 export function encodeNotification(method: string, params: unknown): Frame {

@@ -479,6 +479,8 @@ export type NotificationName = Named<'notification', 'server'>;
 export type Params<M extends MethodName> = v.InferOutput<Methods[M]['params']>;
 /** Params as the sender writes them. */
 export type ParamsOnWire<M extends MethodName> = v.InferInput<Methods[M]['params']>;
+/** Result as the receiver sees it. */
+export type Result<M extends MethodName> = v.InferOutput<Methods[M]['result']>;
 /** Result as the sender writes it. */
 export type ResultOnWire<M extends MethodName> = v.InferInput<Methods[M]['result']>;
 

@@ -23,17 +23,19 @@ const POOLED_FROM_BYTES = 32 * 1024;
 /** The first holds the frame of the largest chunk of output, the second that of the largest block of a file. */
 const FRAME_POOLS = [new BlockPool(96 * 1024, 32), bulkBlocks];
 
-/** An accepted WebSocket and the socket below it, which tells of back-pressure. */
+/** A WebSocket and the socket below it, which tells of back-pressure. */
 export class WebSocketTransport implements Transport {
 	readonly kind = 'websocket';
 	readonly peer: string;
 	readonly #webSocket: WebSocket;
 	readonly #socket: Duplex;
+	readonly #end: 'server' | 'client';
 	#corked = false;
 
-	constructor(webSocket: WebSocket, socket: Duplex, address: string) {
+	constructor(webSocket: WebSocket, socket: Duplex, address: string, end: 'server' | 'client' = 'server') {
 		this.#webSocket = webSocket;
 		this.#socket = socket;
+		this.#end = end;
 		this.peer = `websocket ${address}`;
 	}
 
@@ -99,7 +101,8 @@ export class WebSocketTransport implements Transport {
 	/** Bulk goes out in one piece of used-again memory, its header in front: no copy, no garbage. */
 	#sendParts(frame: JsonParts): void {
 		const length = frame.byteLength;
-		if (length > FRAGMENT_BYTES) {
+		// What a client sends has to be masked, which the library does.
+		if (length > FRAGMENT_BYTES || this.#end === 'client') {
 			this.#sendInFragments(partsToBuffer(frame));
 			return;
 		}

@@ -1,0 +1,64 @@
+import {isIP, type Socket} from 'node:net';
+import {WebSocket} from 'ws';
+import {MAX_MESSAGE_BYTES} from '../../protocol/limits.js';
+import {WebSocketTransport} from './web-socket.js';
+
+/** How long connecting may take, with TLS and the upgrade. */
+export const CONNECT_TIMEOUT_MS = 10_000;
+
+export interface ConnectOptions {
+	/** Sent as a bearer token. */
+	readonly token?: string;
+	readonly timeoutMs?: number;
+	readonly signal?: AbortSignal;
+}
+
+/** Connects to a server; the error says to which and why not, and never shows the token. */
+export async function connectWebSocket(url: string, options: ConnectOptions = {}): Promise<WebSocketTransport> {
+	const {token, timeoutMs = CONNECT_TIMEOUT_MS, signal} = options;
+	signal?.throwIfAborted();
+	const webSocket = new WebSocket(url, {
+		perMessageDeflate: false,
+		maxPayload: MAX_MESSAGE_BYTES,
+		headers: token === undefined ? {} : {authorization: `Bearer ${token}`},
+		...(isProtected(new URL(url)) && {generateMask: (mask: Buffer) => void mask.fill(0)}),
+	});
+	await opened(webSocket, url, timeoutMs, signal);
+	const {_socket: socket} = webSocket as unknown as {_socket: Socket};
+	return new WebSocketTransport(webSocket, socket, url, 'client');
+}
+
+function opened(webSocket: WebSocket, url: string, timeoutMs: number, signal: AbortSignal | undefined): Promise<void> {
+	return new Promise((resolve, reject) => {
+		const fail = (error: Error): void => {
+			over();
+			// What goes wrong from here on was told already.
+			webSocket.on('error', () => {});
+			webSocket.terminate();
+			reject(error);
+		};
+		const late = (): void =>
+			fail(new Error(`timed out connecting to exec-server websocket ${url} after ${timeoutMs / 1000}s`));
+		const failed = (cause: Error): void =>
+			fail(new Error(`failed to connect to exec-server websocket ${url}: ${cause.message}`, {cause}));
+		const aborted = (): void => fail(signal!.reason instanceof Error ? signal!.reason : new Error('aborted'));
+		const timer = setTimeout(late, timeoutMs);
+		const over = (): void => {
+			clearTimeout(timer);
+			webSocket.off('error', failed);
+			signal?.removeEventListener('abort', aborted);
+		};
+		webSocket.on('error', failed);
+		signal?.addEventListener('abort', aborted, {once: true});
+		webSocket.once('open', () => {
+			over();
+			resolve();
+		});
+	});
+}
+
+/** Masks guard what lies between against a browser's user; here nothing does, or nobody can look. */
+function isProtected({protocol, hostname}: URL): boolean {
+	const host = hostname.replace(/^\[(.*)\]$/, '$1');
+	return protocol === 'wss:' || host === 'localhost' || (isIP(host) !== 0 && /^(?:127\.|::1$)/.test(host));
+}

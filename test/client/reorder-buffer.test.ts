@@ -1,0 +1,65 @@
+import * as fc from 'fast-check';
+import {expect, test} from 'vitest';
+import type {NumberedEvent} from '../../src/client/process-events.js';
+import {MOST_WAITING_BYTES, MOST_WAITING_EVENTS, ReorderBuffer} from '../../src/client/reorder-buffer.js';
+
+const output = (seq: number, size = 1): NumberedEvent => ({
+	kind: 'output',
+	seq,
+	stream: 'stdout',
+	bytes: new Uint8Array(size),
+});
+const exited = (seq: number): NumberedEvent => ({
+	kind: 'exited',
+	seq,
+	exitCode: 0,
+	sandboxDenied: false,
+	reason: undefined,
+});
+const closed = (seq: number): NumberedEvent => ({kind: 'closed', seq});
+
+function buffer(): {buffer: ReorderBuffer; seqs: () => number[]} {
+	const published: NumberedEvent[] = [];
+	return {buffer: new ReorderBuffer(event => published.push(event)), seqs: () => published.map(({seq}) => seq)};
+}
+
+test('any order of arrival, with any repeats, is published as 1, 2, 3 up to the close', () => {
+	const arrival = fc.integer({min: 2, max: 60}).chain(last =>
+		fc.tuple(
+			fc.constant(last),
+			fc.shuffledSubarray(
+				Array.from({length: last}, (_, index) => index + 1),
+				{minLength: last},
+			),
+			fc.array(fc.integer({min: 1, max: last + 5}), {maxLength: 40}),
+		),
+	);
+	fc.assert(
+		fc.property(arrival, ([last, order, repeats]) => {
+			const {buffer: events, seqs} = buffer();
+			const eventOf = (seq: number) => (seq === last ? closed(seq) : seq === last - 1 ? exited(seq) : output(seq));
+			// Those beyond the close come from nowhere and lead nowhere.
+			for (const seq of order) events.add(eventOf(seq));
+			for (const seq of repeats) events.add(output(seq));
+			expect(seqs()).toEqual(Array.from({length: last}, (_, index) => index + 1));
+			expect(events.isClosed).toBe(true);
+		}),
+	);
+});
+
+test('what fills the gap is taken however much waits behind it', () => {
+	const {buffer: events, seqs} = buffer();
+	for (let seq = 2; seq < 2 + MOST_WAITING_EVENTS; seq++) events.add(output(seq));
+	expect(() => events.add(output(1000))).toThrow(`process event reorder buffer exceeds ${MOST_WAITING_EVENTS} entries`);
+	events.add(output(1, MOST_WAITING_BYTES));
+	expect(seqs()).toHaveLength(MOST_WAITING_EVENTS + 1);
+});
+
+test('bytes that wait are bounded, alone and together', () => {
+	const {buffer: events} = buffer();
+	events.add(output(2, MOST_WAITING_BYTES));
+	expect(() => events.add(output(3))).toThrow(`process event reorder buffer exceeds ${MOST_WAITING_BYTES} bytes`);
+	expect(() => events.add(output(1, MOST_WAITING_BYTES + 1))).toThrow(
+		`process event exceeds ${MOST_WAITING_BYTES} bytes`,
+	);
+});
