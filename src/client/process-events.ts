@@ -17,8 +17,17 @@ export type NumberedEvent =
 	  }
 	| {readonly kind: 'closed'; readonly seq: number};
 
+/** Events that are gone for good: the connection was away for longer than the server keeps output. */
+export interface Gap {
+	readonly kind: 'gap';
+	readonly afterSeq: number;
+	readonly throughSeq: number;
+	/** Where the server says how much it was. */
+	readonly missedBytes: number | undefined;
+}
+
 /** `failed` ends the events of a process nobody can say anything about any more; it is not an exit. */
-export type ProcessEvent = NumberedEvent | {readonly kind: 'failed'; readonly message: string};
+export type ProcessEvent = NumberedEvent | Gap | {readonly kind: 'failed'; readonly message: string};
 
 /** What an event weighs in memory. */
 export function payloadOf(event: ProcessEvent): number {

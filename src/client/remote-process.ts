@@ -3,6 +3,7 @@ import type {ParamsOnWire, Result} from '../protocol/methods.js';
 import {DisconnectedError} from '../rpc/connection.js';
 import {EventLog, type Observed} from './event-log.js';
 import type {NumberedEvent, ProcessEvent} from './process-events.js';
+import {reconcile} from './reconcile.js';
 import {ReorderBuffer, ReorderError} from './reorder-buffer.js';
 import type {Caller} from './session-client.js';
 
@@ -27,6 +28,9 @@ export class RemoteProcess implements AsyncDisposable {
 	readonly #caller: Caller;
 	readonly #log = new EventLog();
 	readonly #buffer: ReorderBuffer;
+	/** Whether the server has confirmed its start, so that it can be caught up with. */
+	isRecoverable = false;
+	#hasExited = false;
 	#wake = 0;
 	#watchers: (() => void)[] = [];
 	#writes = 0;
@@ -69,19 +73,19 @@ export class RemoteProcess implements AsyncDisposable {
 	async read(options: Omit<ParamsOnWire<'process/read'>, 'processId'> = {}): Promise<ReadResult> {
 		if (this.#failure !== undefined) return this.#lost(this.#failure);
 		try {
-			return await this.#caller.call('process/read', {...options, processId: this.processId});
+			return await this.#caller.repeat('process/read', {...options, processId: this.processId});
 		} catch (error) {
 			if (error instanceof DisconnectedError) return this.#lost(error.message);
 			throw error;
 		}
 	}
 
-	/** Bytes for the standard input; the server takes each write once. */
+	/** Bytes for the standard input, not to be changed until they are taken; the server takes each write once. */
 	async write(bytes: Uint8Array | string): Promise<Result<'process/write'>> {
 		const chunk = typeof bytes === 'string' ? new TextEncoder().encode(bytes) : bytes;
 		const writeId = String(++this.#writes);
 		const head = `{"processId":${JSON.stringify(this.processId)},"writeId":"${writeId}","chunk":"`;
-		return this.#caller.call('process/write', new JsonParts([head, chunk, '"}']));
+		return this.#caller.repeat('process/write', new JsonParts([head, chunk, '"}']));
 	}
 
 	async closeStdin(): Promise<void> {
@@ -116,9 +120,31 @@ export class RemoteProcess implements AsyncDisposable {
 		}
 	}
 
+	/** The number of the event that was published last. */
+	get published(): number {
+		return this.#buffer.published;
+	}
+
+	/** What the server has kept of what was missed; throws when that does not fit. Output that is gone is announced. */
+	catchUp(page: ReadResult): void {
+		const known = {
+			published: this.published,
+			hasExited: this.#hasExited,
+			has: (seq: number) => this.#buffer.has(seq),
+		};
+		const {events, lostThrough} = reconcile(known, page);
+		if (lostThrough !== undefined) {
+			const {missedBytes} = page;
+			this.#log.publish({kind: 'gap', afterSeq: this.published, throughSeq: lostThrough, missedBytes});
+			this.#buffer.skipThrough(lostThrough);
+		}
+		for (const event of events) this.receive(event);
+	}
+
 	/** An event as it arrived. */
 	receive(event: NumberedEvent): void {
 		if (this.#failure !== undefined) return;
+		if (event.kind === 'exited') this.#hasExited = true;
 		this.#raiseWake(event.seq);
 		try {
 			this.#buffer.add(event);

@@ -51,6 +51,18 @@ export class ReorderBuffer {
 		this.#publishNext();
 	}
 
+	/** Gives up on what is missing up to this number. */
+	skipThrough(seq: number): void {
+		if (this.#isClosed || seq <= this.#published) return;
+		for (const [waiting, event] of this.#waiting) {
+			if (waiting > seq) continue;
+			this.#waiting.delete(waiting);
+			this.#waitingBytes -= payloadOf(event);
+		}
+		this.#published = seq;
+		this.#publishNext();
+	}
+
 	#publishNext(): void {
 		for (let next = this.#waiting.get(this.#published + 1); next; next = this.#waiting.get(this.#published + 1)) {
 			this.#waiting.delete(next.seq);

@@ -2,23 +2,31 @@ import {decode} from '../protocol/decode.js';
 import type {JsonParts} from '../protocol/encode.js';
 import type {Notification} from '../protocol/envelope.js';
 import {METHODS, type ParamsOnWire, type RequestName, type Result} from '../protocol/methods.js';
-import {DisconnectedError, RpcConnection, type Service} from '../rpc/connection.js';
+import {DisconnectedError} from '../rpc/connection.js';
 import type {Transport} from '../transports/transport.js';
+import {Connection} from './connection.js';
 import type {NumberedEvent} from './process-events.js';
+import {recover} from './recovery.js';
 import {RemoteProcess} from './remote-process.js';
 
-/** How long the server may take for the handshake. */
-export const INITIALIZE_TIMEOUT_MS = 10_000;
+/** Makes a connection; asked again when one is lost. The signal says when it is too late. */
+export type Connect = (signal?: AbortSignal) => Promise<Transport>;
 
 export interface SessionClientOptions {
 	readonly clientName?: string;
 	readonly initializeTimeoutMs?: number;
-	readonly resumeSessionId?: string;
+	/** Whether a lost connection is made again and the session resumed; on by default. */
+	readonly recovers?: boolean;
+	/** How long that may take. */
+	readonly recoveryBudgetMs?: number;
 }
 
 /** Calls methods of the server by name, with results checked and decoded. */
 export interface Caller {
+	/** Fails when the connection is lost meanwhile: nobody knows whether it was done. Waits while it is made again. */
 	call<M extends RequestName>(method: M, params: ParamsOnWire<M> | JsonParts): Promise<Result<M>>;
+	/** The same for what may be done twice: repeated when the connection was made again. */
+	repeat<M extends RequestName>(method: M, params: ParamsOnWire<M> | JsonParts): Promise<Result<M>>;
 }
 
 export interface StartedProcess {
@@ -26,114 +34,169 @@ export interface StartedProcess {
 	readonly sandboxType: Result<'process/start'>['sandboxType'];
 }
 
+type Link =
+	| {readonly kind: 'connected'; readonly connection: Connection}
+	| {readonly kind: 'recovering'; readonly over: Promise<void>}
+	| {readonly kind: 'failed'; readonly error: DisconnectedError};
+
 /**
- * One session on one connection. When the connection is lost, so is the session: processes fail with the reason, reads
- * of them say so, and every other call fails with the same words.
+ * One session, over as many connections as it takes. When a connection is lost it is made again, the session resumed
+ * and what was missed caught up with; when that fails, processes fail with the reason, reads of them say so, and every
+ * other call fails with the same words.
  */
 export class SessionClient implements Caller, AsyncDisposable {
-	readonly #rpc: RpcConnection;
-	readonly #processes = new Map<string, RemoteProcess>();
-	readonly #disconnected: Promise<Error>;
-	#hello: Result<'initialize'> | undefined;
-
-	/** Starts reading before the first word: a resumed session may have much to say. Closes the transport on failure. */
-	static async open(transport: Transport, options: SessionClientOptions = {}): Promise<SessionClient> {
-		const client = new SessionClient(transport);
-		try {
-			await client.#initialize(options);
-			return client;
-		} catch (error) {
-			client.#rpc.destroy();
-			throw error;
-		}
-	}
-
-	private constructor(transport: Transport) {
-		let tell: (error: Error) => void = () => {};
-		this.#disconnected = new Promise(resolve => {
-			tell = resolve;
-		});
-		const service: Service = {
-			request: ({method}) => {
-				throw new Error(`unexpected request ${method}`);
-			},
-			notification: notification => this.#notified(notification),
-			closed: error => {
-				const disconnect = new DisconnectedError(error);
-				for (const process of this.#processes.values()) process.fail(disconnect.message);
-				this.#processes.clear();
-				tell(disconnect);
-			},
-		};
-		this.#rpc = new RpcConnection(transport, 'client', service);
-		this.#rpc.open();
-	}
-
-	get sessionId(): string {
-		return this.#hello!.sessionId;
-	}
-
+	readonly sessionId: string;
 	/** What the server says it can do; empty where it does not say. */
-	get capabilities(): Readonly<Record<string, boolean>> {
-		return this.#hello?.environmentInfo?.capabilities ?? {};
+	readonly capabilities: Readonly<Record<string, boolean>>;
+	/** Settles with the reason when the session is lost or closed for good. */
+	readonly ended: Promise<Error>;
+	readonly #connect: Connect;
+	readonly #options: SessionClientOptions;
+	readonly #processes = new Map<string, RemoteProcess>();
+	#tellEnd!: (error: Error) => void;
+	#link: Link;
+	#isClosing = false;
+
+	static async open(connect: Connect, options: SessionClientOptions = {}): Promise<SessionClient> {
+		// Nothing is told about a session before its handshake is over.
+		let client: SessionClient | undefined;
+		const connection = await Connection.open(await connect(), {
+			clientName: options.clientName ?? 'longarm',
+			initializeTimeoutMs: options.initializeTimeoutMs,
+			notified: notification => client?.notified(notification),
+			disconnected: error => client?.lost(error),
+		});
+		client = new SessionClient(connect, connection, options);
+		return client;
 	}
 
-	/** Settles with the reason when the connection is lost or closed. */
-	get disconnected(): Promise<Error> {
-		return this.#disconnected;
+	private constructor(connect: Connect, connection: Connection, options: SessionClientOptions) {
+		this.#connect = connect;
+		this.#options = options;
+		this.#link = {kind: 'connected', connection};
+		this.sessionId = connection.hello.sessionId;
+		this.capabilities = connection.hello.environmentInfo?.capabilities ?? {};
+		this.ended = new Promise(resolve => {
+			this.#tellEnd = resolve;
+		});
 	}
 
 	async call<M extends RequestName>(method: M, params: ParamsOnWire<M> | JsonParts): Promise<Result<M>> {
-		const result = await this.#rpc.request(method, params);
-		return decode(METHODS[method].result, result) as Result<M>;
+		return (await this.#connected()).call(method, params);
+	}
+
+	async repeat<M extends RequestName>(method: M, params: ParamsOnWire<M> | JsonParts): Promise<Result<M>> {
+		for (;;) {
+			try {
+				return await this.call(method, params);
+			} catch (error) {
+				if (!(error instanceof DisconnectedError) || this.#link.kind === 'failed') throw error;
+			}
+		}
 	}
 
 	/** Starts a process. It is known here before the server answers, so that none of its events is missed. */
 	async start(params: ParamsOnWire<'process/start'>): Promise<StartedProcess> {
 		const {processId} = params;
 		if (this.#processes.has(processId)) throw new Error(`session already registered for process ${processId}`);
+		const connection = await this.#connected();
 		const process = new RemoteProcess(processId, this);
-		if (!this.#rpc.closed) this.#processes.set(processId, process);
+		this.#processes.set(processId, process);
 		try {
-			const {sandboxType} = await this.call('process/start', params);
+			const {sandboxType} = await connection.call('process/start', params);
+			process.isRecoverable = true;
 			return {process, sandboxType};
 		} catch (error) {
-			if (this.#processes.get(processId) === process) this.#processes.delete(processId);
+			if (error instanceof DisconnectedError) void this.#abandon(processId);
+			else this.#processes.delete(processId);
 			throw error;
 		}
 	}
 
+	/** Ends the session's connection; what runs in the session is up to the server. */
 	close(): void {
-		this.#rpc.close();
+		this.#isClosing = true;
+		if (this.#link.kind === 'connected') this.#link.connection.close();
 	}
 
 	async [Symbol.asyncDispose](): Promise<void> {
 		this.close();
-		await this.#disconnected;
-	}
-
-	async #initialize({clientName = 'longarm', resumeSessionId, ...options}: SessionClientOptions): Promise<void> {
-		const timeoutMs = options.initializeTimeoutMs ?? INITIALIZE_TIMEOUT_MS;
-		const hello = this.call('initialize', {clientName, resumeSessionId: resumeSessionId ?? null});
-		this.#hello = await within(timeoutMs, hello);
-		if (resumeSessionId !== undefined && this.#hello.sessionId !== resumeSessionId) {
-			throw new Error(`exec-server initialized an unexpected session ${this.#hello.sessionId}`);
-		}
-		this.#rpc.notify('initialized', {});
+		await this.ended;
 	}
 
 	/** What is about a process nobody knows here is ignored. */
-	#notified({method, params}: Notification): boolean {
-		const event = toEvent(method, params);
-		if (!event) return true;
-		const process = this.#processes.get(event.processId);
-		process?.receive(event.event);
-		if (process?.isOver) this.#processes.delete(event.processId);
-		return true;
+	notified(notification: Notification): void {
+		const known = toEvent(notification);
+		const process = known && this.#processes.get(known.processId);
+		process?.receive(known!.event);
+		if (process?.isOver) this.#processes.delete(process.processId);
+	}
+
+	/** The connection is gone. */
+	lost(error: DisconnectedError): void {
+		if (this.#link.kind !== 'connected') return;
+		if (this.#isClosing || this.#options.recovers === false) this.#fail(error);
+		else this.#link = {kind: 'recovering', over: this.#recover(error)};
+	}
+
+	async #recover(disconnect: DisconnectedError): Promise<void> {
+		const {clientName = 'longarm', initializeTimeoutMs, recoveryBudgetMs} = this.#options;
+		// One that is lost before it is in place is lost when it is.
+		let lostEarly: DisconnectedError | undefined;
+		let isInPlace = false;
+		const outcome = await recover({
+			connect: this.#connect,
+			budgetMs: recoveryBudgetMs,
+			isGivenUp: () => this.#isClosing,
+			open: transport =>
+				Connection.open(transport, {
+					clientName,
+					initializeTimeoutMs,
+					resumeSessionId: this.sessionId,
+					notified: notification => this.notified(notification),
+					disconnected: error => {
+						if (isInPlace) this.lost(error);
+						else lostEarly = error;
+					},
+				}),
+			processes: () => [...this.#processes.values()].filter(process => process.isRecoverable),
+		});
+		if ('failure' in outcome) {
+			const reason = `; failed to resume exec-server session: ${outcome.failure}`;
+			this.#fail(new DisconnectedError(disconnect.cause as Error | undefined, reason));
+			return;
+		}
+		isInPlace = true;
+		this.#link = {kind: 'connected', connection: outcome.connection};
+		for (const [id, process] of this.#processes) if (process.isOver) this.#processes.delete(id);
+		if (outcome.connection.isClosed) this.lost(lostEarly ?? new DisconnectedError());
+	}
+
+	#fail(error: DisconnectedError): void {
+		this.#link = {kind: 'failed', error};
+		for (const process of this.#processes.values()) process.fail(error.message);
+		this.#processes.clear();
+		this.#tellEnd(error);
+	}
+
+	async #connected(): Promise<Connection> {
+		while (this.#link.kind === 'recovering') await this.#link.over;
+		if (this.#link.kind === 'failed') throw this.#link.error;
+		return this.#link.connection;
+	}
+
+	/** A start whose answer was lost may have happened: nobody wants that process any more. */
+	async #abandon(processId: string): Promise<void> {
+		try {
+			await this.repeat('process/terminate', {processId});
+		} catch {
+			// Without a connection the server ends it, with the session.
+		}
+		this.#processes.delete(processId);
 	}
 }
 
-function toEvent(method: string, params: unknown): {processId: string; event: NumberedEvent} | undefined {
+function toEvent({method, params}: Notification): {processId: string; event: NumberedEvent} | undefined {
 	switch (method) {
 		case 'process/output': {
 			const {processId, seq, stream, chunk} = decode(METHODS[method].params, params);
@@ -149,18 +212,5 @@ function toEvent(method: string, params: unknown): {processId: string; event: Nu
 		}
 		default:
 			return undefined;
-	}
-}
-
-async function within<T>(timeoutMs: number, promise: Promise<T>): Promise<T> {
-	let timer: ReturnType<typeof setTimeout> | undefined;
-	const late = new Promise<never>((_resolve, reject) => {
-		const message = `timed out waiting for exec-server initialize handshake after ${timeoutMs / 1000}s`;
-		timer = setTimeout(() => reject(new Error(message)), timeoutMs);
-	});
-	try {
-		return await Promise.race([promise, late]);
-	} finally {
-		clearTimeout(timer);
 	}
 }

@@ -28,8 +28,9 @@ export const UNREAD_REPLIES_LIMIT = 16 * 1024 * 1024;
 export class DisconnectedError extends Error {
 	override readonly name = 'DisconnectedError';
 
-	constructor(cause?: Error) {
-		super(`exec-server transport disconnected${cause ? `: ${cause.message}` : ''}`, cause && {cause});
+	/** `more` is what else there is to say behind the reason. */
+	constructor(cause?: Error, more = '') {
+		super(`exec-server transport disconnected${cause ? `: ${cause.message}` : ''}${more}`, cause && {cause});
 	}
 }
 

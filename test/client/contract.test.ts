@@ -1,20 +1,27 @@
 import {describe, expect, onTestFinished, test} from 'vitest';
 import type {Observed} from '../../src/client/event-log.js';
 import {ProcessLostError, type RemoteProcess} from '../../src/client/remote-process.js';
-import {SessionClient} from '../../src/client/session-client.js';
+import {type Connect, SessionClient, type SessionClientOptions} from '../../src/client/session-client.js';
 import {DisconnectedError} from '../../src/rpc/connection.js';
 import {memoryTransportPair} from '../../src/transports/memory.js';
 import {connectWebSocket} from '../../src/transports/node/connect-web-socket.js';
 import type {Transport} from '../../src/transports/transport.js';
 import {execServer, serving} from '../helpers/serving.js';
 
-const LINKS: Record<string, () => Promise<Transport>> = {
+/** Each makes a server and says how to get to it. */
+const LINKS: Record<string, () => Promise<Connect>> = {
 	memory: async () => {
-		const [near, far] = memoryTransportPair();
-		execServer().accept(far);
-		return near;
+		const server = execServer();
+		return async () => {
+			const [near, far] = memoryTransportPair();
+			server.accept(far);
+			return near;
+		};
 	},
-	WebSocket: async () => connectWebSocket((await serving()).url),
+	WebSocket: async () => {
+		const {url} = await serving();
+		return signal => connectWebSocket(url, {...(signal && {signal})});
+	},
 };
 
 const sh = (processId: string, script: string, more: object = {}) => ({
@@ -34,14 +41,21 @@ async function outcome(remote: RemoteProcess): Promise<{kinds: string[]; text: s
 }
 
 describe.each(Object.entries(LINKS))('over %s', (_name, link) => {
-	async function connected(): Promise<{client: SessionClient; transport: Transport}> {
-		const transport = await link();
-		const client = await SessionClient.open(transport);
+	async function connected(
+		options: SessionClientOptions = {},
+	): Promise<{client: SessionClient; transports: Transport[]}> {
+		const transports: Transport[] = [];
+		const connect = await link();
+		const client = await SessionClient.open(async signal => {
+			const transport = await connect(signal);
+			transports.push(transport);
+			return transport;
+		}, options);
 		onTestFinished(async () => {
 			client.close();
-			await client.disconnected;
+			await client.ended;
 		});
-		return {client, transport};
+		return {client, transports};
 	}
 
 	test('a process starts, speaks, exits and closes, in this order', async () => {
@@ -134,18 +148,18 @@ describe.each(Object.entries(LINKS))('over %s', (_name, link) => {
 	});
 
 	test('when the link breaks processes fail with the reason, reads say so, and all else fails', async () => {
-		const {client, transport} = await connected();
+		const {client, transports} = await connected({recovers: false});
 		const {process: remote} = await client.start(sh('p', 'sleep 1000'));
 		const pending = remote.read({waitMs: 60_000});
 		const events = outcome(remote);
-		transport.destroy();
+		transports[0]!.destroy();
 		const lost = 'exec-server transport disconnected';
 		const closedResult = {
 			exited: true,
 			exitCode: null,
 			closed: true,
 			chunks: [],
-			failure: expect.stringContaining(lost),
+			failure: expect.stringContaining(lost) as string,
 		};
 		expect([await pending, await remote.read()]).toMatchObject([closedResult, closedResult]);
 		expect((await events).kinds).toEqual(['failed']);
@@ -154,7 +168,7 @@ describe.each(Object.entries(LINKS))('over %s', (_name, link) => {
 		for (const call of [remote.write('x'), remote.terminate(), client.start(sh('q', 'true'))]) {
 			await expect(call).rejects.toThrow(DisconnectedError);
 		}
-		expect((await client.disconnected).message).toContain(lost);
+		expect((await client.ended).message).toContain(lost);
 	});
 
 	test('leaving the scope of a process ends it', async () => {

@@ -14,7 +14,8 @@ async function all(events: AsyncIterable<Observed>): Promise<(number | string)[]
 	const seen: (number | string)[] = [];
 	for await (const event of events) {
 		if (event.kind === 'lagged') seen.push(`missed ${event.missed} after ${event.afterSeq}`);
-		else seen.push(event.kind === 'failed' ? event.message : event.seq);
+		else if (event.kind === 'failed') seen.push(event.message);
+		else seen.push('seq' in event ? event.seq : event.kind);
 	}
 	return seen;
 }
