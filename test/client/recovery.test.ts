@@ -1,4 +1,6 @@
 import {createHash} from 'node:crypto';
+import {writeFileSync} from 'node:fs';
+import {join} from 'node:path';
 import {expect, onTestFinished, test} from 'vitest';
 import type {Observed} from '../../src/client/event-log.js';
 import type {RemoteProcess} from '../../src/client/remote-process.js';
@@ -8,6 +10,7 @@ import type {ServerOptions} from '../../src/server/options.js';
 import {connectWebSocket} from '../../src/transports/node/connect-web-socket.js';
 import type {Transport} from '../../src/transports/transport.js';
 import {eventually} from '../helpers/processes.js';
+import {scratchDirectory} from '../helpers/scratch.js';
 import {type Serving, serving} from '../helpers/serving.js';
 
 interface Recovering {
@@ -123,15 +126,17 @@ test('a process that ended while nobody was connected has its exit, its end and 
 
 test('output that is gone when the connection is back is announced, and the process lives', async () => {
 	const link = await recovering({retainBytes: 10_000});
-	const script = 'read x; head -c 300000 /dev/zero | tr "\\0" z; echo; echo end; read x; exit 5';
+	const go = join(scratchDirectory(), 'go');
+	const wait = `while [ ! -e ${go} ]; do sleep 0.01; done`;
+	const script = `${wait}; head -c 300000 /dev/zero | tr "\\0" z; echo; echo end; read x; exit 5`;
 	const {process: remote} = await link.client.start(sh('p', script, {pipeStdin: true}));
 	let isHeldOff = true;
 	link.refuse = async () => {
 		if (!isHeldOff) link.refuse = undefined;
 		throw new Error('not yet');
 	};
-	await remote.write('go\n');
 	cut(link);
+	writeFileSync(go, '');
 	// The server has no connection and keeps no more than it may; that it has read all of it shows in its metrics.
 	await eventually(() => /exec_server_output_bytes_total 300005\n/.test(link.served.server.metrics()));
 	isHeldOff = false;
