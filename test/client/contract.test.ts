@@ -1,12 +1,18 @@
+import {spawn} from 'node:child_process';
 import {describe, expect, onTestFinished, test} from 'vitest';
 import type {Observed} from '../../src/client/event-log.js';
 import {ProcessLostError, type RemoteProcess} from '../../src/client/remote-process.js';
 import {type Connect, SessionClient, type SessionClientOptions} from '../../src/client/session-client.js';
 import {DisconnectedError} from '../../src/rpc/connection.js';
 import {memoryTransportPair} from '../../src/transports/memory.js';
+import {connectCommand} from '../../src/transports/node/connect-command.js';
 import {connectWebSocket} from '../../src/transports/node/connect-web-socket.js';
 import type {Transport} from '../../src/transports/transport.js';
+import {scratchDirectory} from '../helpers/scratch.js';
 import {execServer, serving} from '../helpers/serving.js';
+
+/** The built command. */
+const COMMAND = new URL('../../dist/bin/longarm.js', import.meta.url).pathname;
 
 /** Each makes a server and says how to get to it. */
 const LINKS: Record<string, () => Promise<Connect>> = {
@@ -18,11 +24,32 @@ const LINKS: Record<string, () => Promise<Connect>> = {
 			return near;
 		};
 	},
+	stdio: async () => async () => {
+		const transport = await connectCommand(process.execPath, {args: [COMMAND, 'serve', '--listen', 'stdio']});
+		onTestFinished(() => transport.destroy());
+		return transport;
+	},
 	WebSocket: async () => {
 		const {url} = await serving();
 		return signal => connectWebSocket(url, {...(signal && {signal})});
 	},
 };
+
+/** The peer's own server, where `CODEX_BIN` says where it is. */
+const codex = process.env['CODEX_BIN'];
+if (codex) LINKS['WebSocket to the stock codex server'] = () => stock(codex);
+
+async function stock(program: string): Promise<Connect> {
+	const home = scratchDirectory();
+	const child = spawn(program, ['exec-server', '--listen', 'ws://127.0.0.1:0'], {
+		env: {...process.env, CODEX_HOME: home},
+	});
+	onTestFinished(() => void child.kill('SIGKILL'));
+	const url = await new Promise<string>(resolve => {
+		child.stdout.on('data', (data: Buffer) => resolve(String(data).trim()));
+	});
+	return signal => connectWebSocket(url, {...(signal && {signal})});
+}
 
 const sh = (processId: string, script: string, more: object = {}) => ({
 	processId,
@@ -77,8 +104,9 @@ describe.each(Object.entries(LINKS))('over %s', (_name, link) => {
 		expect(await outcome(remote)).toEqual(await early);
 	});
 
-	test('what is written arrives once and in order, small or large, and the end of input is told', async () => {
+	test('what is written arrives once and in order, small or large, and the end of input is told', async ({skip}) => {
 		const {client} = await connected();
+		if (!client.capabilities['processCloseStdin']) skip('the server cannot close an input');
 		const {process: remote} = await client.start(sh('p', 'cat | sha256sum', {pipeStdin: true}));
 		const content = Buffer.alloc(3_000_000, 'longarm ');
 		for (let offset = 0; offset < content.length; offset += 500_000) {
@@ -99,8 +127,9 @@ describe.each(Object.entries(LINKS))('over %s', (_name, link) => {
 		await remote.closed;
 	});
 
-	test('a terminal has a size and can be typed on', async () => {
+	test('a terminal has a size and can be typed on', async ({skip}) => {
 		const {client} = await connected();
+		if (!client.capabilities['processResize']) skip('the server cannot resize a terminal');
 		const {process: remote} = await client.start(sh('p', 'stty size; read x; stty size', {tty: true}));
 		await remote.woken(0);
 		await remote.resize({rows: 40, cols: 100});
@@ -122,8 +151,9 @@ describe.each(Object.entries(LINKS))('over %s', (_name, link) => {
 		expect(text).toBe('1\n2\n3\n');
 	});
 
-	test('a signal reaches the process', async () => {
+	test('a signal reaches the process', async ({skip}) => {
 		const {client} = await connected();
+		if (!client.capabilities['processSignalByName']) skip('the server knows one signal only');
 		const {process: remote} = await client.start(sh('p', 'exec sleep 1000'));
 		await remote.signal({name: 'USR1'});
 		expect(await remote.exited).toMatchObject({exitCode: 138});

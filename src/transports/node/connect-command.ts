@@ -1,0 +1,123 @@
+import {type ChildProcess, spawn} from 'node:child_process';
+import {once} from 'node:events';
+import type {Frame} from '../../protocol/encode.js';
+import {PROTECTED_VARIABLES} from '../../shared/protected-variables.js';
+import type {Transport, TransportEvents} from '../transport.js';
+import {StdioTransport} from './stdio.js';
+
+/** How long the command may take to end when it is asked to. */
+export const COMMAND_GRACE_MS = 2000;
+/** Of what the command writes to its standard error, the end is kept to tell why it failed. */
+const KEPT_STDERR_CHARS = 2000;
+
+export interface CommandOptions {
+	readonly args?: readonly string[];
+	/** Added to the client's own environment. */
+	readonly env?: Readonly<Record<string, string>>;
+	readonly cwd?: string;
+	/** Gets what the command writes to its standard error. */
+	readonly onStderr?: (text: string) => void;
+}
+
+/**
+ * Starts a command that speaks the protocol on its standard input and output, such as a server behind ssh. It is in a
+ * process group of its own, which ends with the transport, whoever ends it.
+ */
+export async function connectCommand(program: string, options: CommandOptions = {}): Promise<CommandTransport> {
+	const {args = [], env, cwd} = options;
+	const child = spawn(program, args, {
+		stdio: ['pipe', 'pipe', 'pipe'],
+		detached: true,
+		env: {...inherited(), ...env},
+		...(cwd !== undefined && {cwd}),
+	});
+	await Promise.race([once(child, 'spawn'), once(child, 'error').then(([error]) => Promise.reject(error as Error))]);
+	return new CommandTransport(child, options.onStderr ?? (() => {}));
+}
+
+/** The connection to a command, and its life. */
+export class CommandTransport implements Transport {
+	readonly kind = 'stdio';
+	readonly peer = 'stdio';
+	readonly #child: ChildProcess;
+	readonly #stdio: StdioTransport;
+	#stderr = '';
+	#isEnding = false;
+
+	constructor(child: ChildProcess, onStderr: (text: string) => void) {
+		this.#child = child;
+		this.#stdio = new StdioTransport(child.stdout!, child.stdin!);
+		child.stderr!.setEncoding('utf8').on('data', (text: string) => {
+			this.#stderr = (this.#stderr + text).slice(-KEPT_STDERR_CHARS);
+			onStderr(text);
+		});
+		// Its children have no business without it.
+		child.once('exit', () => signalGroup(child, 'SIGKILL'));
+	}
+
+	get pid(): number {
+		return this.#child.pid!;
+	}
+
+	get backlog(): number {
+		return this.#stdio.backlog;
+	}
+
+	open(events: TransportEvents): void {
+		this.#stdio.open({
+			...events,
+			closed: error => {
+				this.#end();
+				const said = this.#stderr.trim();
+				events.closed(error ?? (said === '' ? undefined : new Error(`the command said: ${said}`)));
+			},
+		});
+	}
+
+	send(frame: Frame): void {
+		this.#stdio.send(frame);
+	}
+
+	pause(): void {
+		this.#stdio.pause();
+	}
+
+	resume(): void {
+		this.#stdio.resume();
+	}
+
+	close(): void {
+		this.#stdio.close();
+	}
+
+	destroy(): void {
+		this.#stdio.destroy();
+		this.#end();
+	}
+
+	/** Asks the group to end, and after a while does not ask any more. */
+	#end(): void {
+		if (this.#isEnding) return;
+		this.#isEnding = true;
+		const child = this.#child;
+		child.stdin!.destroy();
+		if (child.exitCode !== null || child.signalCode !== null) return;
+		signalGroup(child, 'SIGTERM');
+		const timer = setTimeout(() => signalGroup(child, 'SIGKILL'), COMMAND_GRACE_MS);
+		child.once('exit', () => clearTimeout(timer));
+	}
+}
+
+function inherited(): Record<string, string | undefined> {
+	return Object.fromEntries(
+		Object.entries(process.env).filter(([name]) => !PROTECTED_VARIABLES.has(name.toUpperCase())),
+	);
+}
+
+function signalGroup({pid}: ChildProcess, signal: NodeJS.Signals): void {
+	try {
+		process.kill(-pid!, signal);
+	} catch {
+		// Nobody is left in it.
+	}
+}
