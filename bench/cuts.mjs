@@ -1,0 +1,203 @@
+// The client library on a bad line: a proxy cuts, delays and splits while processes echo known bytes.
+//   node bench/cuts.mjs [--cuts 1000] [--processes 8] [--seed N] [--server "CMD"]      ends with a table, exit 1 on a broken promise
+import {spawn} from 'node:child_process';
+import {connect as connectTcp, createServer} from 'node:net';
+import {connectWebSocket, SessionClient} from '../dist/index.js';
+import {readOptions, SEED} from './lib/options.mjs';
+import {Random} from './lib/random.mjs';
+import {finish} from './lib/report.mjs';
+import {COMMAND} from './lib/server.mjs';
+import {delay, within} from './lib/waiting.mjs';
+
+/** Every byte says where it belongs. */
+const PATTERN = Buffer.from(Array.from({length: 65_521}, (_, index) => (index * 7919) % 251));
+/** A promise that has not settled by then never will. */
+const PATIENCE_MS = 60_000;
+
+const {
+	cuts,
+	processes,
+	seed,
+	server: command,
+} = readOptions('The client library on a line that breaks all the time.', {
+	cuts: {default: 1000, help: 'how often the line breaks'},
+	processes: {default: 8, help: 'processes that echo at the same time'},
+	seed: SEED,
+	server: {default: `${process.execPath} ${COMMAND.default} serve --log-level warn`, help: 'the server to try'},
+});
+console.error(`seed ${seed}`);
+const random = new Random(seed);
+const {url, stop} = await startServer();
+const proxy = await startProxy(new URL(url));
+const totals = {written: 0, read: 0, missed: 0, gaps: 0, wrong: 0, failed: 0};
+const began = performance.now();
+
+const client = await SessionClient.open(signal => connectWebSocket(proxy.url, {signal, timeoutMs: 2000}));
+let isOver = false;
+const echoes = Array.from({length: processes}, (_, index) => echo(`p${index}`, random.fork()));
+for (let count = 0; count < cuts; count++) {
+	await delay(random.size(5, 250));
+	proxy.cut();
+	if (count % 100 === 99) console.error(`${count + 1} cuts, ${Math.round(totals.read / 2 ** 20)} MiB read`);
+}
+isOver = true;
+const outcomes = await Promise.allSettled(echoes.map(each => within(PATIENCE_MS, 'the end of an echo', each)));
+client.close();
+await within(PATIENCE_MS, 'the end of the client', client.ended);
+proxy.close();
+await stop();
+const hanging = outcomes.filter(({status}) => status === 'rejected');
+for (const {reason} of hanging) console.error(reason);
+finish([
+	row('seconds (seed)', `${((performance.now() - began) / 1000).toFixed(0)} (${seed})`),
+	row('cuts / connections made', `${cuts} / ${proxy.connections()}`),
+	row('MiB written / read back', `${mebi(totals.written)} / ${mebi(totals.read)}`),
+	row('bytes announced as gone, in gaps', `${totals.missed} in ${totals.gaps}`),
+	row(
+		'bytes neither read nor announced',
+		totals.written - totals.read - totals.missed,
+		totals.written === totals.read + totals.missed,
+	),
+	row('chunks with a wrong byte', totals.wrong, totals.wrong === 0),
+	row('processes lost', totals.failed, totals.failed === 0),
+	row('promises left hanging or broken', hanging.length, hanging.length === 0),
+]);
+
+/** Writes and reads back until the cuts are over. */
+async function echo(processId, chance) {
+	const {process: remote} = await startAgain(processId);
+	const reading = readBack(remote);
+	let written = 0;
+	while (!isOver) {
+		const size = chance.size(1, 60_000);
+		const chunk = pattern(written, size);
+		const {status} = await remote.write(chunk);
+		if (status !== 'accepted') throw new Error(`${processId}: a write was ${status}`);
+		written += size;
+		totals.written += size;
+	}
+	await again(() => remote.closeStdin());
+	await reading;
+}
+
+async function readBack(remote) {
+	let offset = 0;
+	for await (const event of remote.events()) {
+		if (event.kind === 'output') {
+			if (Buffer.compare(event.bytes, pattern(offset, event.bytes.length)) !== 0) totals.wrong++;
+			offset += event.bytes.length;
+			totals.read += event.bytes.length;
+		} else if (event.kind === 'gap') {
+			totals.gaps++;
+			totals.missed += event.missedBytes ?? 0;
+			offset += event.missedBytes ?? 0;
+		} else if (event.kind === 'failed') {
+			console.error(event.message);
+			totals.failed++;
+		} else if (event.kind === 'lagged') {
+			throw new Error('the reader was too slow');
+		}
+	}
+}
+
+/** A start that was cut off is made again, under another name: nobody knows what became of the first. */
+async function startAgain(processId) {
+	for (let attempt = 0; ; attempt++) {
+		try {
+			const params = {
+				processId: `${processId}.${attempt}`,
+				argv: ['cat'],
+				cwd: 'file:///',
+				env: {PATH: process.env.PATH},
+			};
+			return await client.start({...params, tty: false, pipeStdin: true});
+		} catch (error) {
+			if (error.name !== 'DisconnectedError') throw error;
+		}
+	}
+}
+
+async function again(call) {
+	for (;;) {
+		try {
+			return await call();
+		} catch (error) {
+			if (error.name !== 'DisconnectedError') throw error;
+		}
+	}
+}
+
+function pattern(offset, length) {
+	const bytes = Buffer.allocUnsafe(length);
+	for (let filled = 0; filled < length; ) {
+		const from = (offset + filled) % PATTERN.length;
+		filled += PATTERN.copy(bytes, filled, from, Math.min(PATTERN.length, from + length - filled));
+	}
+	return bytes;
+}
+
+/** Passes bytes on, late and in pieces, until it is told to break every connection. */
+async function startProxy({hostname, port}) {
+	const open = new Set();
+	let count = 0;
+	const listener = createServer(near => {
+		count++;
+		const far = connectTcp({host: hostname, port: Number(port)});
+		open.add(near).add(far);
+		passOn(near, far);
+		passOn(far, near);
+	});
+	await new Promise(resolve => listener.listen(0, '127.0.0.1', resolve));
+	return {
+		url: `ws://127.0.0.1:${listener.address().port}`,
+		connections: () => count,
+		cut() {
+			for (const socket of open) socket.destroy();
+			open.clear();
+		},
+		close() {
+			this.cut();
+			listener.close();
+		},
+	};
+}
+
+function passOn(from, to) {
+	from.on('error', () => to.destroy());
+	from.on('close', () => to.destroy());
+	from.on('data', async data => {
+		from.pause();
+		for (let at = 0; at < data.length && !to.destroyed; ) {
+			const size = random.chance(0.2) ? random.size(1, 5000) : data.length;
+			if (random.chance(0.02)) await delay(random.size(1, 30));
+			const isTaken = to.write(data.subarray(at, at + size));
+			at += size;
+			if (!isTaken) await new Promise(resolve => to.once('drain', resolve).once('close', resolve));
+		}
+		from.resume();
+	});
+}
+
+async function startServer() {
+	const child = spawn('sh', ['-c', `exec ${command}`], {stdio: ['ignore', 'pipe', 'inherit']});
+	const line = await new Promise((resolve, reject) => {
+		child.stdout.once('data', data => resolve(String(data).trim()));
+		child.once('exit', code => reject(new Error(`the server ended with ${code}`)));
+	});
+	const ended = new Promise(resolve => child.once('exit', resolve));
+	return {
+		url: line,
+		stop: () => {
+			child.kill('SIGTERM');
+			return ended;
+		},
+	};
+}
+
+function row(what, value, kept = true) {
+	return ['cuts', what, value, kept];
+}
+
+function mebi(bytes) {
+	return (bytes / 2 ** 20).toFixed(1);
+}
