@@ -7,7 +7,7 @@ import {readOptions, SEED} from './lib/options.mjs';
 import {Random} from './lib/random.mjs';
 import {finish} from './lib/report.mjs';
 import {COMMAND} from './lib/server.mjs';
-import {delay, within} from './lib/waiting.mjs';
+import {delay, until, within} from './lib/waiting.mjs';
 
 /** Every byte says where it belongs. */
 const PATTERN = Buffer.from(Array.from({length: 65_521}, (_, index) => (index * 7919) % 251));
@@ -37,6 +37,7 @@ let isOver = false;
 const echoes = Array.from({length: processes}, (_, index) => echo(`p${index}`, random.fork()));
 for (let count = 0; count < cuts; count++) {
 	await delay(random.size(5, 250));
+	await until(() => proxy.isUsed(), {everyMs: 5});
 	proxy.cut();
 	if (count % 100 === 99) console.error(`${count + 1} cuts, ${Math.round(totals.read / 2 ** 20)} MiB read`);
 }
@@ -66,7 +67,8 @@ finish([
 /** Writes and reads back until the cuts are over. */
 async function echo(processId, chance) {
 	const {process: remote} = await startAgain(processId);
-	const reading = readBack(remote);
+	const progress = {offset: 0};
+	const reading = readBack(remote, progress);
 	let written = 0;
 	while (!isOver) {
 		const size = chance.size(1, 60_000);
@@ -76,21 +78,26 @@ async function echo(processId, chance) {
 		written += size;
 		totals.written += size;
 	}
-	await again(() => remote.closeStdin());
+	if (client.capabilities.processCloseStdin) {
+		await again(() => remote.closeStdin());
+	} else {
+		// Stock servers cannot tell the end of input: what has come back is all there is.
+		await until(() => progress.offset === written || remote.isOver);
+		await again(() => remote.terminate());
+	}
 	await reading;
 }
 
-async function readBack(remote) {
-	let offset = 0;
+async function readBack(remote, progress) {
 	for await (const event of remote.events()) {
 		if (event.kind === 'output') {
-			if (Buffer.compare(event.bytes, pattern(offset, event.bytes.length)) !== 0) totals.wrong++;
-			offset += event.bytes.length;
+			if (Buffer.compare(event.bytes, pattern(progress.offset, event.bytes.length)) !== 0) totals.wrong++;
+			progress.offset += event.bytes.length;
 			totals.read += event.bytes.length;
 		} else if (event.kind === 'gap') {
 			totals.gaps++;
 			totals.missed += event.missedBytes ?? 0;
-			offset += event.missedBytes ?? 0;
+			progress.offset += event.missedBytes ?? 0;
 		} else if (event.kind === 'failed') {
 			console.error(event.message);
 			totals.failed++;
@@ -151,6 +158,7 @@ async function startProxy({hostname, port}) {
 	return {
 		url: `ws://127.0.0.1:${listener.address().port}`,
 		connections: () => count,
+		isUsed: () => [...open].some(socket => !socket.destroyed),
 		cut() {
 			for (const socket of open) socket.destroy();
 			open.clear();
