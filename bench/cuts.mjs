@@ -33,7 +33,7 @@ const totals = {written: 0, read: 0, missed: 0, gaps: 0, wrong: 0, failed: 0};
 const began = performance.now();
 
 const client = await SessionClient.open(signal => connectWebSocket(proxy.url, {signal, timeoutMs: 2000}));
-const line = {isOver: false};
+const trial = {isOver: false};
 const echoes = Array.from({length: processes}, (_, index) => echo(`p${index}`, random.fork()));
 for (let count = 0; count < cuts; count++) {
 	await delay(random.size(5, 250));
@@ -41,7 +41,7 @@ for (let count = 0; count < cuts; count++) {
 	proxy.cut();
 	if (count % 100 === 99) console.error(`${count + 1} cuts, ${Math.round(totals.read / 2 ** 20)} MiB read`);
 }
-line.isOver = true;
+trial.isOver = true;
 const outcomes = await Promise.allSettled(echoes.map(each => within(PATIENCE_MS, 'the end of an echo', each)));
 client.close();
 await within(PATIENCE_MS, 'the end of the client', client.ended);
@@ -70,7 +70,7 @@ async function echo(processId, chance) {
 	const progress = {offset: 0};
 	const reading = readBack(remote, progress);
 	let written = 0;
-	while (!line.isOver) {
+	while (!trial.isOver) {
 		const size = chance.size(1, 60_000);
 		const chunk = pattern(written, size);
 		const {status} = await remote.write(chunk);
