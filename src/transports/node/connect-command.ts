@@ -10,6 +10,9 @@ export const COMMAND_GRACE_MS = 2000;
 /** Of what the command writes to its standard error, the end is kept to tell why it failed. */
 const KEPT_STDERR_CHARS = 2000;
 
+/** How long its last words are waited for. */
+const LAST_WORDS_MS = 1000;
+
 export interface CommandOptions {
 	readonly args?: readonly string[];
 	/** Added to the client's own environment. */
@@ -43,6 +46,7 @@ export class CommandTransport implements Transport {
 	readonly #stdio: StdioTransport;
 	#stderr = '';
 	#isEnding = false;
+	#isDestroyed = false;
 
 	constructor(child: ChildProcess, onStderr: (text: string) => void) {
 		this.#child = child;
@@ -68,8 +72,8 @@ export class CommandTransport implements Transport {
 			...events,
 			closed: error => {
 				this.#end();
-				const said = this.#stderr.trim();
-				events.closed(error ?? (said === '' ? undefined : new Error(`the command said: ${said}`)));
+				if (error || this.#isDestroyed) events.closed(error);
+				else this.#afterLastWords(reason => events.closed(reason));
 			},
 		});
 	}
@@ -91,8 +95,22 @@ export class CommandTransport implements Transport {
 	}
 
 	destroy(): void {
+		this.#isDestroyed = true;
 		this.#stdio.destroy();
 		this.#end();
+	}
+
+	/** Why a command ended is often on its standard error only, which is another pipe and may be a moment behind. */
+	#afterLastWords(tell: (reason: Error | undefined) => void): void {
+		const stderr = this.#child.stderr!;
+		const told = (): void => {
+			clearTimeout(timer);
+			stderr.off('close', told);
+			const said = this.#stderr.trim();
+			tell(said === '' ? undefined : new Error(`the command said: ${said}`));
+		};
+		const timer = setTimeout(told, stderr.closed ? 0 : LAST_WORDS_MS);
+		stderr.once('close', told);
 	}
 
 	/** Asks the group to end, and after a while does not ask any more. */
