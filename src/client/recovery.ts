@@ -31,7 +31,7 @@ export async function recover(recovery: Recovery): Promise<RecoveryOutcome> {
 		try {
 			const transport = await recovery.connect(AbortSignal.timeout(leftMs));
 			const connection = await recovery.open(transport);
-			await catchUp(connection, recovery.processes());
+			await catchUp(connection, recovery.processes(), deadline - Date.now());
 			return {connection};
 		} catch (error) {
 			if (!mayRetry(error)) return {failure: error instanceof Error ? error.message : String(error)};
@@ -46,12 +46,16 @@ function mayRetry(error: unknown): boolean {
 	return !(error instanceof RpcError) || error.code === SESSION_ATTACHED;
 }
 
-async function catchUp(connection: Connection, processes: readonly RemoteProcess[]): Promise<void> {
+/** A server that does not answer any more is hung up on when the time is over. */
+async function catchUp(connection: Connection, processes: readonly RemoteProcess[], leftMs: number): Promise<void> {
+	const timer = setTimeout(() => connection.destroy(), leftMs);
 	try {
 		await Promise.all(processes.map(process => catchUpWith(connection, process)));
 	} catch (error) {
 		connection.destroy();
 		throw error;
+	} finally {
+		clearTimeout(timer);
 	}
 }
 
@@ -63,6 +67,15 @@ async function catchUpWith(connection: Connection, process: RemoteProcess): Prom
 	} catch (error) {
 		if (error instanceof DisconnectedError) throw error;
 		process.fail(`failed to recover process ${processId}: ${error instanceof Error ? error.message : String(error)}`);
+		await endUnlessGone(connection, processId);
+	}
+}
+
+async function endUnlessGone(connection: Connection, processId: string): Promise<void> {
+	try {
 		await connection.call('process/terminate', {processId});
+	} catch (error) {
+		// The server does not know it, which will do as well.
+		if (!(error instanceof RpcError)) throw error;
 	}
 }

@@ -63,10 +63,15 @@ export class SessionClient implements Caller, AsyncDisposable {
 		const connection = await Connection.open(await connect(), {
 			clientName: options.clientName ?? 'longarm',
 			initializeTimeoutMs: options.initializeTimeoutMs,
-			notified: notification => client?.notified(notification),
-			disconnected: error => client?.lost(error),
+			notified: notification => {
+				if (client) client.#notified(notification);
+			},
+			disconnected: error => {
+				if (client) client.#lost(error);
+			},
 		});
 		client = new SessionClient(connect, connection, options);
+		if (connection.isClosed) client.#lost(new DisconnectedError());
 		return client;
 	}
 
@@ -125,7 +130,7 @@ export class SessionClient implements Caller, AsyncDisposable {
 	}
 
 	/** What is about a process nobody knows here is ignored. */
-	notified(notification: Notification): void {
+	#notified(notification: Notification): void {
 		const known = toEvent(notification);
 		const process = known && this.#processes.get(known.processId);
 		process?.receive(known!.event);
@@ -133,7 +138,7 @@ export class SessionClient implements Caller, AsyncDisposable {
 	}
 
 	/** The connection is gone. */
-	lost(error: DisconnectedError): void {
+	#lost(error: DisconnectedError): void {
 		if (this.#link.kind !== 'connected') return;
 		if (this.#isClosing || this.#options.recovers === false) this.#fail(error);
 		else this.#link = {kind: 'recovering', over: this.#recover(error)};
@@ -153,9 +158,9 @@ export class SessionClient implements Caller, AsyncDisposable {
 					clientName,
 					initializeTimeoutMs,
 					resumeSessionId: this.sessionId,
-					notified: notification => this.notified(notification),
+					notified: notification => this.#notified(notification),
 					disconnected: error => {
-						if (isInPlace) this.lost(error);
+						if (isInPlace) this.#lost(error);
 						else lostEarly = error;
 					},
 				}),
@@ -169,7 +174,7 @@ export class SessionClient implements Caller, AsyncDisposable {
 		isInPlace = true;
 		this.#link = {kind: 'connected', connection: outcome.connection};
 		for (const [id, process] of this.#processes) if (process.isOver) this.#processes.delete(id);
-		if (outcome.connection.isClosed) this.lost(lostEarly ?? new DisconnectedError());
+		if (outcome.connection.isClosed) this.#lost(lostEarly ?? new DisconnectedError());
 	}
 
 	#fail(error: DisconnectedError): void {

@@ -6,6 +6,7 @@ import {type FileCalls, quickCalls} from './calls.js';
 import {createWithParents} from './directories.js';
 import {isErrno, refused, systemError} from './file-errors.js';
 import {listDirectory} from './list-directory.js';
+import {follow, look} from './look.js';
 import {held} from './no-follow.js';
 
 const READ = constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOCTTY | constants.O_NOFOLLOW;
@@ -37,7 +38,7 @@ async function copyDirectory(calls: FileCalls, from: BytePath, to: BytePath, rec
 		throw refused('fs/copy cannot copy a directory to itself or one of its descendants');
 	}
 	const pacer = new Pacer();
-	if (await exists(calls, to)) await findCollision(calls, source, to, pacer);
+	if (await follow(calls, to)) await findCollision(calls, source, to, pacer);
 	await copyTree(calls, source, to, pacer);
 }
 
@@ -58,7 +59,7 @@ async function findCollision(calls: FileCalls, from: BytePath, to: BytePath, pac
 	if (!(await calls.stat(to)).isDirectory()) throw systemError('EEXIST', EEXIST);
 	for (const child of await listDirectory(calls, from, Number.POSITIVE_INFINITY)) {
 		const destination = childOf(to, child.name);
-		const existing = await lookAt(calls, destination);
+		const existing = await look(calls, destination);
 		if (existing) await refuseCollision(calls, child, destination);
 		if (existing && child.isDirectory()) await findCollision(calls, childOf(from, child.name), destination, pacer);
 		const pause = pacer.pause();
@@ -68,9 +69,7 @@ async function findCollision(calls: FileCalls, from: BytePath, to: BytePath, pac
 
 async function refuseCollision(calls: FileCalls, child: Dirent, destination: BytePath): Promise<void> {
 	if (child.isSymbolicLink()) throw systemError('EEXIST', EEXIST);
-	if (child.isFile() && (await exists(calls, destination)) && (await calls.stat(destination)).isDirectory()) {
-		throw systemError('EISDIR', EISDIR);
-	}
+	if (child.isFile() && (await follow(calls, destination))?.isDirectory()) throw systemError('EISDIR', EISDIR);
 }
 
 async function copyLink(calls: FileCalls, from: BytePath, to: BytePath): Promise<void> {
@@ -112,23 +111,4 @@ async function canonicalPlace(calls: FileCalls, path: BytePath): Promise<BytePat
 		if (!isErrno(error, 'ENOENT') || parentOf(path) === path) throw error;
 	}
 	return childOf(await canonicalPlace(calls, parentOf(path)), nameOf(path));
-}
-
-async function exists(calls: FileCalls, path: BytePath): Promise<boolean> {
-	try {
-		await calls.stat(path);
-		return true;
-	} catch (error) {
-		if (isErrno(error, 'ENOENT')) return false;
-		throw error;
-	}
-}
-
-async function lookAt(calls: FileCalls, path: BytePath): Promise<Stats | undefined> {
-	try {
-		return await calls.lstat(path);
-	} catch (error) {
-		if (isErrno(error, 'ENOENT')) return undefined;
-		throw error;
-	}
 }

@@ -35,7 +35,8 @@ export interface BlockDevice {
 	read?(target: Uint8Array, offset: number): Promise<Block>;
 	/** When it settles the chunk is not looked at any more. */
 	write?(chunk: Uint8Array, offset: number): Promise<Progress | undefined>;
-	close(): void;
+	/** Fails when the system could not keep what was written. */
+	close(): Promise<void>;
 }
 
 /** The handles of one connection, by the names its client gave them. */
@@ -53,7 +54,7 @@ export class FileHandles {
 		} finally {
 			if (!device || this.#closed) this.#devices.delete(id);
 		}
-		if (this.#closed) device.close();
+		if (this.#closed) await device.close();
 		else this.#devices.set(id, device);
 		return device;
 	}
@@ -73,7 +74,8 @@ export class FileHandles {
 		try {
 			return await device.read(target, offset);
 		} catch (error) {
-			if (this.#devices.get(id) === device) this.close(id);
+			// The failure of the read is the one to tell.
+			if (this.#devices.get(id) === device) await this.close(id).catch(() => {});
 			throw error;
 		}
 	}
@@ -86,16 +88,17 @@ export class FileHandles {
 	}
 
 	/** Unknown ids are closed already. */
-	close(id: string): void {
+	async close(id: string): Promise<void> {
 		const device = this.#devices.get(id);
 		if (!device || device === 'opening') return;
 		this.#devices.delete(id);
-		device.close();
+		await device.close();
 	}
 
+	/** The connection is gone: nobody is left to tell of failures. */
 	closeAll(): void {
 		this.#closed = true;
-		for (const id of this.#devices.keys()) this.close(id);
+		for (const id of this.#devices.keys()) this.close(id).catch(() => {});
 	}
 
 	#requireFree(id: string): void {

@@ -3,6 +3,7 @@ import {constants, type Stats} from 'node:fs';
 import {type BytePath, childOf, nameOf, parentOf} from './byte-path.js';
 import {type FileCalls, pooledCalls} from './calls.js';
 import {isErrno, refused, systemError} from './file-errors.js';
+import {look} from './look.js';
 import {withoutLinks} from './no-follow.js';
 import {writeAll} from './write-file.js';
 
@@ -46,13 +47,8 @@ async function replace(calls: FileCalls, path: BytePath, content: Uint8Array): P
 
 /** What a plain write would be allowed to write to; undefined when there is nothing yet. */
 async function existingFile(calls: FileCalls, path: BytePath): Promise<Stats | undefined> {
-	let stats: Stats;
-	try {
-		stats = await calls.lstat(path);
-	} catch (error) {
-		if (isErrno(error, 'ENOENT')) return undefined;
-		throw error;
-	}
+	const stats = await look(calls, path);
+	if (!stats) return undefined;
 	if (stats.isSymbolicLink()) throw systemError('ELOOP', ELOOP);
 	if (stats.isDirectory()) throw systemError('EISDIR', EISDIR);
 	if (!stats.isFile()) throw refused('path is not a regular file');

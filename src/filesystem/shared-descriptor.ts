@@ -1,4 +1,4 @@
-import {closeSync} from 'node:fs';
+import {quickCalls} from './calls.js';
 
 /**
  * A descriptor that several operations use at a time. Closing waits for them: the number of a closed descriptor is
@@ -7,14 +7,10 @@ import {closeSync} from 'node:fs';
 export class SharedDescriptor {
 	readonly #fd: number;
 	#uses = 0;
-	#closing = false;
+	#closing: {readonly closed: Promise<void>; readonly close: () => void} | undefined;
 
 	constructor(fd: number) {
 		this.#fd = fd;
-	}
-
-	get isClosed(): boolean {
-		return this.#closing;
 	}
 
 	async use<T>(operation: (fd: number) => T | Promise<T>): Promise<T> {
@@ -23,18 +19,22 @@ export class SharedDescriptor {
 			return await operation(this.#fd);
 		} finally {
 			this.#uses--;
-			if (this.#closing) this.#closeWhenUnused();
+			if (this.#uses === 0) this.#closing?.close();
 		}
 	}
 
-	/** New operations have to be kept away by the owner. */
-	close(): void {
-		if (this.#closing) return;
-		this.#closing = true;
-		this.#closeWhenUnused();
+	/** New operations have to be kept away by the owner. Fails when the system could not keep what was written. */
+	close(): Promise<void> {
+		this.#closing ??= this.#prepareToClose();
+		if (this.#uses === 0) this.#closing.close();
+		return this.#closing.closed;
 	}
 
-	#closeWhenUnused(): void {
-		if (this.#uses === 0) closeSync(this.#fd);
+	#prepareToClose(): {closed: Promise<void>; close: () => void} {
+		let close!: () => void;
+		const unused = new Promise<void>(resolve => {
+			close = resolve;
+		});
+		return {close, closed: unused.then(() => quickCalls().close(this.#fd))};
 	}
 }

@@ -165,7 +165,7 @@ export class RpcConnection {
 				this.#answer(message);
 				return;
 			case 'notification':
-				if (!this.#service.notification(message) && this.#role === 'server') this.destroy();
+				this.#notified(message);
 				return;
 			case 'response':
 				this.#take(message.id)?.resolve(message.result);
@@ -176,6 +176,18 @@ export class RpcConnection {
 			case 'malformed':
 				this.#malformed(message.reason);
 				return;
+		}
+	}
+
+	/** A client that cannot make sense of what a server tells it has lost track, and hangs up. */
+	#notified(notification: Notification): void {
+		try {
+			if (!this.#service.notification(notification) && this.#role === 'server') this.destroy();
+		} catch (error) {
+			if (this.#role === 'server') throw error;
+			const reason = error instanceof Error ? error.message : String(error);
+			this.#closed(new Error(`exec-server notification handling failed: ${reason}`));
+			this.destroy();
 		}
 	}
 

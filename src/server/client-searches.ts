@@ -1,6 +1,6 @@
 import {refused, toFileError} from '../filesystem/file-errors.js';
 import type {SearchQuery} from '../filesystem/search/query.js';
-import {Search, type SearchOutcome} from '../filesystem/search/search.js';
+import type {Search, SearchOutcome} from '../filesystem/search/search.js';
 import type {Match} from '../filesystem/search/search-messages.js';
 import {PathUri} from '../protocol/path-uri.js';
 import type {RpcConnection} from '../rpc/connection.js';
@@ -27,6 +27,7 @@ export class ClientSearches {
 		this.#requireFree(id);
 		this.#searches.set(id, undefined);
 		try {
+			const {Search} = await import('../filesystem/search/search.js');
 			const search = await Search.begin(query, matches => this.#tell(id, matches));
 			// Given up before it had begun.
 			if (this.#closed || !this.#searches.has(id)) search.cancel();

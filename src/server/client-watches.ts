@@ -1,6 +1,6 @@
 import type {BytePath} from '../filesystem/byte-path.js';
 import {refused} from '../filesystem/file-errors.js';
-import {TreeWatch, type TreeWatchOptions} from '../filesystem/watch/tree-watch.js';
+import type {TreeWatch, TreeWatchOptions} from '../filesystem/watch/tree-watch.js';
 import {PathUri} from '../protocol/path-uri.js';
 import type {RpcConnection} from '../rpc/connection.js';
 import type {Room} from './room.js';
@@ -33,6 +33,8 @@ export class ClientWatches {
 		const line: Line = {watch: undefined, isTelling: false};
 		this.#lines.set(id, line);
 		try {
+			// Loaded when it is needed: few clients watch, and all wait for the server to start.
+			const {TreeWatch} = await import('../filesystem/watch/tree-watch.js');
 			line.watch = await TreeWatch.begin(path, options, () => void this.#tell(id, line));
 		} catch (error) {
 			if (this.#lines.get(id) === line) this.#lines.delete(id);
@@ -40,6 +42,8 @@ export class ClientWatches {
 		}
 		// Ended before it had begun.
 		if (this.#lines.get(id) !== line) line.watch.end();
+		// What was seen while it was being set up has had nobody to tell it.
+		else void this.#tell(id, line);
 	}
 
 	/** Unknown ids have ended already. */

@@ -10,6 +10,7 @@ import {connectWebSocket} from '../../src/transports/node/connect-web-socket.js'
 import type {Transport} from '../../src/transports/transport.js';
 import {scratchDirectory} from '../helpers/scratch.js';
 import {execServer, serving} from '../helpers/serving.js';
+import {sh} from '../helpers/start-params.js';
 
 /** The built command. */
 const COMMAND = new URL('../../dist/bin/longarm.js', import.meta.url).pathname;
@@ -50,15 +51,6 @@ async function stock(program: string): Promise<Connect> {
 	});
 	return signal => connectWebSocket(url, {...(signal && {signal})});
 }
-
-const sh = (processId: string, script: string, more: object = {}) => ({
-	processId,
-	argv: ['/bin/sh', '-c', script],
-	cwd: 'file:///tmp',
-	env: {PATH: process.env['PATH']!},
-	tty: false,
-	...more,
-});
 
 async function outcome(remote: RemoteProcess): Promise<{kinds: string[]; text: string}> {
 	const seen: Observed[] = [];

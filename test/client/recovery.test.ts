@@ -12,6 +12,7 @@ import type {Transport} from '../../src/transports/transport.js';
 import {eventually} from '../helpers/processes.js';
 import {scratchDirectory} from '../helpers/scratch.js';
 import {type Serving, serving} from '../helpers/serving.js';
+import {sh} from '../helpers/start-params.js';
 
 interface Recovering {
 	readonly client: SessionClient;
@@ -39,15 +40,6 @@ async function recovering(server: ServerOptions = {}, options: SessionClientOpti
 	});
 	return Object.assign(state, {client, served, transports});
 }
-
-const sh = (processId: string, script: string, more: object = {}) => ({
-	processId,
-	argv: ['/bin/sh', '-c', script],
-	cwd: 'file:///tmp',
-	env: {PATH: process.env['PATH']!},
-	tty: false,
-	...more,
-});
 
 async function all(remote: RemoteProcess): Promise<{text: string; others: Observed[]}> {
 	const chunks: Uint8Array[] = [];

@@ -133,3 +133,17 @@ test('notifications after the end vanish', async () => {
 	await turns();
 	expect(peer.texts).toEqual([]);
 });
+
+test('a client that cannot make sense of a notification hangs up and says why', async () => {
+	const link = linked('client', {
+		notification: () => {
+			throw new Error('no such number');
+		},
+	});
+	const pending = link.connection.request('a', {});
+	link.peer.send({method: 'process/output', params: {}});
+	await expect(pending).rejects.toThrow(
+		'exec-server transport disconnected: exec-server notification handling failed: no such number',
+	);
+	expect(link.connection.closed).toBe(true);
+});

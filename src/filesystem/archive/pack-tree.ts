@@ -84,8 +84,8 @@ export class PackedTree implements Transfer {
 		});
 	}
 
-	close(): void {
-		void this.#turns.take(async () => {
+	close(): Promise<void> {
+		return this.#turns.take(async () => {
 			this.#state = 'closed';
 			this.#pack.destroy();
 			await this.#steps.return();

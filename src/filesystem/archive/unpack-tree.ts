@@ -3,10 +3,11 @@ import type {Readable} from 'node:stream';
 import type {Extract} from 'tar-stream';
 import {LongarmError} from '../../shared/errors.js';
 import {type BytePath, display} from '../byte-path.js';
-import {type FileCalls, quickCalls} from '../calls.js';
+import {quickCalls} from '../calls.js';
 import {createWithParents} from '../directories.js';
-import {isErrno, refused, toFileError} from '../file-errors.js';
+import {refused, toFileError} from '../file-errors.js';
 import type {Progress} from '../file-handles.js';
+import {follow} from '../look.js';
 import {ArchiveEnd} from './archive-end.js';
 import {Complaints} from './complaints.js';
 import {DirectoryChain} from './directory-chain.js';
@@ -24,7 +25,7 @@ export interface UnpackOptions {
 export async function unpackTree(path: BytePath, {overwrite = false}: UnpackOptions = {}): Promise<UnpackedTree> {
 	const calls = quickCalls();
 	const {default: tar} = await import('tar-stream');
-	const isNew = !(await isThere(calls, path));
+	const isNew = (await follow(calls, path)) === undefined;
 	if (isNew) await createWithParents(calls, path);
 	const complaints = new Complaints(path);
 	const chain = await DirectoryChain.open(calls, path);
@@ -115,8 +116,8 @@ export class UnpackedTree implements Transfer {
 		await this.#turns.take(() => this.#release());
 	}
 
-	close(): void {
-		void this.abort();
+	close(): Promise<void> {
+		return this.abort();
 	}
 
 	get #progress(): Progress {
@@ -170,8 +171,15 @@ export class UnpackedTree implements Transfer {
 	#fail(error: unknown): void {
 		if (this.#state.kind !== 'open') return;
 		this.#state = {kind: 'failed', error};
-		void this.#turns.take(() => this.#release());
+		void this.#releaseQuietly();
 		this.#extract.destroy();
+	}
+
+	/** The failure that ended the transfer is the one to tell. */
+	async #releaseQuietly(): Promise<void> {
+		try {
+			await this.abort();
+		} catch {}
 	}
 
 	async #release(): Promise<void> {
@@ -186,16 +194,6 @@ export class UnpackedTree implements Transfer {
 	#requireOpen(): void {
 		if (this.#state.kind === 'failed') throw this.#state.error;
 		if (this.#state.kind === 'finished') throw refused('the transfer is finished');
-	}
-}
-
-async function isThere(calls: FileCalls, path: BytePath): Promise<boolean> {
-	try {
-		await calls.stat(path);
-		return true;
-	} catch (error) {
-		if (isErrno(error, 'ENOENT')) return false;
-		throw error;
 	}
 }
 

@@ -80,12 +80,15 @@ export class Search {
 		// One after the other: the end must not overtake what was found before.
 		let taken = Promise.resolve();
 		worker.on('message', (message: FromWorker) => {
-			taken = taken.then(() => this.#take(message));
+			taken = taken.then(() => this.#take(message)).catch((error: unknown) => this.#failWith(error));
 		});
-		worker.on('error', error => {
-			this.#stop();
-			this.#fail(new LongarmError('FILE_FAILED', {message: `the search failed: ${error.message}`, cause: error}));
-		});
+		worker.on('error', error => this.#failWith(error));
+	}
+
+	#failWith(cause: unknown): void {
+		this.#stop();
+		const reason = cause instanceof Error ? cause.message : String(cause);
+		this.#fail(new LongarmError('FILE_FAILED', {message: `the search failed: ${reason}`, cause}));
 	}
 
 	async #take(message: FromWorker): Promise<void> {

@@ -2,6 +2,9 @@ import ignore from 'ignore';
 import {LongarmError} from '../../shared/errors.js';
 import {display} from '../byte-path.js';
 
+/** In one rule; with each more the time to match a deep path grows by its depth, to seconds from the third on. */
+const MOST_DOUBLE_STARS = 2;
+
 /** Whether a path below the root is to be left alone; paths are relative and in bytes. */
 export type Ignored = (relative: string, isDirectory: boolean) => boolean;
 
@@ -16,6 +19,11 @@ export function ignoring(rules: readonly string[]): Ignored {
 }
 
 function compile(rules: readonly string[]) {
+	const greedy = rules.find(rule => rule.split('**').length - 1 > MOST_DOUBLE_STARS);
+	if (greedy !== undefined) {
+		const message = `unusable ignore rule: more than ${MOST_DOUBLE_STARS} double stars in ${greedy}`;
+		throw new LongarmError('PATTERN_INVALID', {message, context: {rules}});
+	}
 	try {
 		return ignore({allowRelativePaths: true}).add([...rules]);
 	} catch (error) {

@@ -42,8 +42,8 @@ export const fileHandleHandlers = {
 		return progress ? {progress} : {};
 	}),
 
-	'fs/close': ({handleId}, client) => {
-		client.files.handles.close(handleId);
+	'fs/close': translated(async ({handleId}, client) => {
+		await client.files.handles.close(handleId);
 		return {};
-	},
+	}),
 } satisfies Handlers<ClientConnection>;

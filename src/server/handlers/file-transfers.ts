@@ -25,7 +25,7 @@ export const fileTransferHandlers = {
 		const transfer = handles.find(handleId);
 		if (!isTransfer(transfer)) throw refused(`file handle \`${handleId}\` is not one of a transfer`);
 		const outcome = await transfer.finish(sha256 ?? undefined);
-		handles.close(handleId);
+		await handles.close(handleId);
 		return {...outcome, errors: outcome.errors.map(({path, message}) => ({path: uriOf(path), message}))};
 	}),
 } satisfies Handlers<ClientConnection>;

@@ -85,7 +85,7 @@ test('what is missing of a file that shrinks is zeros, and the archive stays who
 		eof = got.eof;
 	}
 	const {errors, sha256} = await tree.finish();
-	tree.close();
+	await tree.close();
 	const message = 'shrank while it was read; zeros stand for what is missing';
 	expect(errors).toEqual([{path: join(from, 'file'), message}]);
 	await unpacked(Buffer.concat(blocks), to, {sha256});
@@ -122,7 +122,7 @@ test('what disappears while the tree is packed is left out without a word', asyn
 	const {eof} = await tree.read(Buffer.alloc(100_000));
 	expect(eof).toBe(true);
 	expect(await tree.finish()).toMatchObject({entries: 3, errors: []});
-	tree.close();
+	await tree.close();
 	await expect(tree.read(Buffer.alloc(1))).rejects.toMatchObject({code: 'FILE_REFUSED'});
 	expect(openDescriptors()).toBe(before);
 });

@@ -219,6 +219,6 @@ test('a packed tree can be read from front to back only', async () => {
 	expect(blocks.at(-1)).toEqual({length: 0, eof: true, progress: {entries: 2, bytes: 10_000}});
 	await expect(tree.finish('00')).rejects.toMatchObject({code: 'TRANSFER_DAMAGED'});
 	expect(await tree.finish()).toMatchObject({entries: 2, bytes: 10_000, errors: []});
-	tree.close();
+	await tree.close();
 	await expect(tree.read(Buffer.alloc(1))).rejects.toMatchObject({code: 'FILE_REFUSED'});
 });

@@ -22,7 +22,7 @@ export async function packed(path: string, blockBytes = 64 * 1024): Promise<Pack
 		}
 		return {archive: Buffer.concat(blocks), outcome: await tree.finish(), totals: tree.totals};
 	} finally {
-		tree.close();
+		await tree.close();
 	}
 }
 
