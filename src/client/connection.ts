@@ -1,12 +1,18 @@
 import {decode} from '../protocol/decode.js';
 import type {JsonParts} from '../protocol/encode.js';
 import type {Notification} from '../protocol/envelope.js';
+import {RpcError} from '../protocol/error-codes.js';
 import {METHODS, type ParamsOnWire, type RequestName, type Result} from '../protocol/methods.js';
 import {DisconnectedError, RpcConnection} from '../rpc/connection.js';
 import type {Transport} from '../transports/transport.js';
+import {ProtocolError, RejectedError, TooManyCallsError} from './errors.js';
 
 /** How long the server may take for the handshake. */
 export const INITIALIZE_TIMEOUT_MS = 10_000;
+/** Calls that may wait for an answer at a time. */
+export const MOST_PENDING_CALLS = 1024;
+/** What has to get through even then, one at a time: it gives the server's resources back. */
+const CLEANUP_CALLS: ReadonlySet<RequestName> = new Set<RequestName>(['process/terminate', 'fs/close']);
 
 export interface ConnectionOptions {
 	readonly clientName: string;
@@ -21,6 +27,7 @@ export interface ConnectionOptions {
 export class Connection {
 	readonly #rpc: RpcConnection;
 	#hello: Result<'initialize'> | undefined;
+	#pending = 0;
 
 	/** Reads before the first word: a resumed session may have much to say. Closes the transport on failure. */
 	static async open(transport: Transport, options: ConnectionOptions): Promise<Connection> {
@@ -60,12 +67,35 @@ export class Connection {
 	}
 
 	async call<M extends RequestName>(method: M, params: ParamsOnWire<M> | JsonParts): Promise<Result<M>> {
-		const result: unknown = await this.#rpc.request(method, params);
-		return decode(METHODS[method].result, result);
+		this.#requireRoom(method);
+		this.#pending++;
+		let result: unknown;
+		try {
+			result = await this.#rpc.request(method, params);
+		} catch (error) {
+			throw error instanceof RpcError ? new RejectedError(error) : error;
+		} finally {
+			this.#pending--;
+		}
+		try {
+			return decode(METHODS[method].result, result);
+		} catch (error) {
+			throw new ProtocolError(`${method}: ${(error as Error).message}`, {cause: error});
+		}
 	}
 
 	close(): void {
 		this.#rpc.close();
+	}
+
+	/** A clean-up nobody can ask for any more is left to the server, which ends what the connection held. */
+	#requireRoom(method: RequestName): void {
+		if (this.isClosed || this.#pending < MOST_PENDING_CALLS) return;
+		if (CLEANUP_CALLS.has(method)) {
+			if (this.#pending === MOST_PENDING_CALLS) return;
+			this.destroy();
+		}
+		throw new TooManyCallsError(`exec-server has reached its limit of ${MOST_PENDING_CALLS} pending requests`);
 	}
 
 	destroy(): void {

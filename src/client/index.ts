@@ -1,6 +1,17 @@
-export {INITIALIZE_TIMEOUT_MS} from './connection.js';
+export {INITIALIZE_TIMEOUT_MS, MOST_PENDING_CALLS} from './connection.js';
+export {ProtocolError, RejectedError, TooManyCallsError} from './errors.js';
 export type {Lagged, Observed} from './event-log.js';
 export type {Gap, NumberedEvent, OutputStream, ProcessEvent} from './process-events.js';
+export {
+	type ExitStatus,
+	type Output,
+	type Processes,
+	type ProcessHandle,
+	ProcessLostError,
+	type ReadResult,
+	type StartedProcess,
+	type StartOptions,
+	type StartParams,
+} from './process-handle.js';
 export {RECOVERY_BUDGET_MS} from './recovery.js';
-export {type ExitStatus, ProcessLostError, type ReadResult, type RemoteProcess} from './remote-process.js';
-export {type Connect, SessionClient, type SessionClientOptions, type StartedProcess} from './session-client.js';
+export {type Connect, SessionClient, type SessionClientOptions} from './session-client.js';

@@ -1,87 +1,81 @@
 import {JsonParts} from '../protocol/encode.js';
-import type {ParamsOnWire, Result} from '../protocol/methods.js';
 import {DisconnectedError} from '../rpc/connection.js';
-import {EventLog, type Observed} from './event-log.js';
-import type {NumberedEvent, ProcessEvent} from './process-events.js';
+import type {Observed} from './event-log.js';
+import {outputOf} from './output.js';
+import type {NumberedEvent} from './process-events.js';
+import type {
+	ExitStatus,
+	Output,
+	ProcessHandle,
+	ReadOptions,
+	ReadResult,
+	Signal,
+	TerminateMode,
+	TerminateResult,
+	WriteResult,
+} from './process-handle.js';
+import {ProcessStory} from './process-story.js';
 import {reconcile} from './reconcile.js';
 import {ReorderBuffer, ReorderError} from './reorder-buffer.js';
 import type {Caller} from './session-client.js';
 
-export type ReadResult = Result<'process/read'>;
-export type ExitStatus = Omit<Extract<NumberedEvent, {kind: 'exited'}>, 'kind' | 'seq'>;
-
-/** Nothing more can be learnt about a process: the link is gone, or its events are beyond repair. */
-export class ProcessLostError extends Error {
-	override readonly name = 'ProcessLostError';
-}
-
-/**
- * A process on another machine. Its events are ordered and kept for a while; it lives on when nobody holds this
- * object, unless that was said with `await using`.
- */
-export class RemoteProcess implements AsyncDisposable {
+/** A process on another machine. */
+export class RemoteProcess implements ProcessHandle {
 	readonly processId: string;
-	/** Settles with the exit the kernel reported; rejects when the process was lost before. */
-	readonly exited: Promise<ExitStatus>;
-	/** Settles when the process and all its output have ended; rejects when it was lost before. */
-	readonly closed: Promise<void>;
-	readonly #caller: Caller;
-	readonly #log = new EventLog();
-	readonly #buffer: ReorderBuffer;
 	/** Whether the server has confirmed its start, so that it can be caught up with. */
 	isRecoverable = false;
+	readonly #caller: Caller;
+	readonly #story = new ProcessStory();
+	readonly #buffer: ReorderBuffer;
 	#hasExited = false;
-	#wake = 0;
-	#watchers: (() => void)[] = [];
 	#writes = 0;
-	#failure: string | undefined;
-	#settleExit!: {resolve: (exit: ExitStatus) => void; reject: (error: Error) => void};
-	#settleClose!: {resolve: () => void; reject: (error: Error) => void};
 
 	constructor(processId: string, caller: Caller) {
 		this.processId = processId;
 		this.#caller = caller;
-		this.#buffer = new ReorderBuffer(event => this.#publish(event));
-		this.exited = new Promise((resolve, reject) => {
-			this.#settleExit = {resolve, reject};
-		});
-		this.closed = new Promise((resolve, reject) => {
-			this.#settleClose = {resolve, reject};
-		});
-		// Whoever is interested waits for them; nobody has to.
-		this.exited.catch(() => {});
-		this.closed.catch(() => {});
+		this.#buffer = new ReorderBuffer(event => this.#story.publish(event));
 	}
 
-	/** The highest number that was heard of. A change means that there is something new to read, nothing else. */
+	get exited(): Promise<ExitStatus> {
+		return this.#story.exited;
+	}
+
+	get closed(): Promise<void> {
+		return this.#story.closed;
+	}
+
 	get wake(): number {
-		return this.#wake;
+		return this.#story.wake;
 	}
 
-	/** Whether nothing more will happen. */
 	get isOver(): boolean {
-		return this.#log.isOver;
+		return this.#story.isOver;
 	}
 
-	/** Settles with the number as soon as it is above `after`. */
-	async woken(after: number): Promise<number> {
-		while (this.#wake <= after) await new Promise<void>(resolve => this.#watchers.push(resolve));
-		return this.#wake;
+	woken(after: number): Promise<number> {
+		return this.#story.woken(after);
 	}
 
-	/** Retained output from the server. When the process is lost, a closed result that says why. */
-	async read(options: Omit<ParamsOnWire<'process/read'>, 'processId'> = {}): Promise<ReadResult> {
-		if (this.#failure !== undefined) return this.#lost(this.#failure);
+	events(): AsyncIterableIterator<Observed> {
+		return this.#story.events();
+	}
+
+	output(): AsyncIterableIterator<Output> {
+		return outputOf(this);
+	}
+
+	async read(options: ReadOptions = {}): Promise<ReadResult> {
+		const {failure} = this.#story;
+		if (failure !== undefined) return this.#story.lostResult(failure);
 		try {
 			return await this.#caller.repeat('process/read', {...options, processId: this.processId});
 		} catch (error) {
-			if (error instanceof DisconnectedError) return this.#lost(error.message);
+			if (error instanceof DisconnectedError) return this.#story.lostResult(error.message);
 			throw error;
 		}
 	}
 
-	/** Bytes for the standard input, not to be changed until they are taken; the server takes each write once. */
-	async write(bytes: Uint8Array | string): Promise<Result<'process/write'>> {
+	async write(bytes: Uint8Array | string): Promise<WriteResult> {
 		const chunk = typeof bytes === 'string' ? new TextEncoder().encode(bytes) : bytes;
 		const writeId = String(++this.#writes);
 		const head = `{"processId":${JSON.stringify(this.processId)},"writeId":"${writeId}","chunk":"`;
@@ -96,17 +90,12 @@ export class RemoteProcess implements AsyncDisposable {
 		await this.#caller.call('process/resize', {processId: this.processId, ...size});
 	}
 
-	async signal(signal: ParamsOnWire<'process/signal'>['signal']): Promise<void> {
+	async signal(signal: Signal): Promise<void> {
 		await this.#caller.call('process/signal', {processId: this.processId, signal});
 	}
 
-	async terminate(mode?: ParamsOnWire<'process/terminate'>['mode']): Promise<Result<'process/terminate'>> {
+	async terminate(mode?: TerminateMode): Promise<TerminateResult> {
 		return this.#caller.call('process/terminate', {processId: this.processId, ...(mode && {mode})});
-	}
-
-	/** Everything that happens, in order: what is kept of the past first. Ends with `closed` or `failed`. */
-	events(): AsyncIterableIterator<Observed> {
-		return this.#log.subscribe();
 	}
 
 	/** Ends the process, if it has not ended, and everything below it. */
@@ -135,7 +124,7 @@ export class RemoteProcess implements AsyncDisposable {
 		const {events, lostThrough} = reconcile(known, page);
 		if (lostThrough !== undefined) {
 			const {missedBytes} = page;
-			this.#log.publish({kind: 'gap', afterSeq: this.published, throughSeq: lostThrough, missedBytes});
+			this.#story.publish({kind: 'gap', afterSeq: this.published, throughSeq: lostThrough, missedBytes});
 			this.#buffer.skipThrough(lostThrough);
 		}
 		for (const event of events) this.receive(event);
@@ -143,9 +132,9 @@ export class RemoteProcess implements AsyncDisposable {
 
 	/** An event as it arrived. */
 	receive(event: NumberedEvent): void {
-		if (this.#failure !== undefined) return;
+		if (this.#story.failure !== undefined) return;
 		if (event.kind === 'exited') this.#hasExited = true;
-		this.#raiseWake(event.seq);
+		this.#story.raiseWake(event.seq);
 		try {
 			this.#buffer.add(event);
 		} catch (error) {
@@ -156,40 +145,6 @@ export class RemoteProcess implements AsyncDisposable {
 
 	/** Nothing more will be heard of it. */
 	fail(message: string): void {
-		if (this.isOver) return;
-		this.#failure = message;
-		this.#log.publish({kind: 'failed', message});
-		this.#settleExit.reject(new ProcessLostError(message));
-		this.#settleClose.reject(new ProcessLostError(message));
-		this.#raiseWake(this.#wake + 1);
-	}
-
-	#publish(event: NumberedEvent): void {
-		this.#log.publish(event satisfies ProcessEvent);
-		if (event.kind === 'exited') {
-			const {exitCode, sandboxDenied, reason} = event;
-			this.#settleExit.resolve({exitCode, sandboxDenied, reason});
-		} else if (event.kind === 'closed') {
-			this.#settleExit.reject(new ProcessLostError('the process closed without an exit'));
-			this.#settleClose.resolve();
-		}
-	}
-
-	#raiseWake(seq: number): void {
-		if (seq <= this.#wake) return;
-		this.#wake = seq;
-		for (const tell of this.#watchers.splice(0)) tell();
-	}
-
-	#lost(failure: string): ReadResult {
-		return {
-			chunks: [],
-			nextSeq: this.#wake + 1,
-			exited: true,
-			exitCode: null,
-			closed: true,
-			failure,
-			sandboxDenied: false,
-		};
+		this.#story.fail(message);
 	}
 }

@@ -1,13 +1,22 @@
 import {decode} from '../protocol/decode.js';
 import type {JsonParts} from '../protocol/encode.js';
 import type {Notification} from '../protocol/envelope.js';
-import {METHODS, type ParamsOnWire, type RequestName, type Result} from '../protocol/methods.js';
+import {
+	METHODS,
+	type NotificationName,
+	type Params,
+	type ParamsOnWire,
+	type RequestName,
+	type Result,
+} from '../protocol/methods.js';
 import {DisconnectedError} from '../rpc/connection.js';
 import type {Transport} from '../transports/transport.js';
 import {Connection} from './connection.js';
 import type {NumberedEvent} from './process-events.js';
+import type {Processes, StartedProcess, StartOptions, StartParams} from './process-handle.js';
 import {recover} from './recovery.js';
 import {RemoteProcess} from './remote-process.js';
+import {startUnder} from './start-signal.js';
 
 /** Makes a connection; asked again when one is lost. The signal says when it is too late. */
 export type Connect = (signal?: AbortSignal) => Promise<Transport>;
@@ -29,10 +38,7 @@ export interface Caller {
 	repeat<M extends RequestName>(method: M, params: ParamsOnWire<M> | JsonParts): Promise<Result<M>>;
 }
 
-export interface StartedProcess {
-	readonly process: RemoteProcess;
-	readonly sandboxType: Result<'process/start'>['sandboxType'];
-}
+type Listener = (params: unknown) => void;
 
 type Link =
 	| {readonly kind: 'connected'; readonly connection: Connection}
@@ -44,7 +50,7 @@ type Link =
  * and what was missed caught up with; when that fails, processes fail with the reason, reads of them say so, and every
  * other call fails with the same words.
  */
-export class SessionClient implements Caller, AsyncDisposable {
+export class SessionClient implements Caller, Processes, AsyncDisposable {
 	readonly sessionId: string;
 	/** What the server says it can do; empty where it does not say. */
 	readonly capabilities: Readonly<Record<string, boolean>>;
@@ -53,6 +59,8 @@ export class SessionClient implements Caller, AsyncDisposable {
 	readonly #connect: Connect;
 	readonly #options: SessionClientOptions;
 	readonly #processes = new Map<string, RemoteProcess>();
+	readonly #listeners = new Map<string, Set<Listener>>();
+	readonly #disconnects = new Set<(error: DisconnectedError) => void>();
 	#tellEnd!: (error: Error) => void;
 	#link: Link;
 	#isClosing = false;
@@ -101,10 +109,30 @@ export class SessionClient implements Caller, AsyncDisposable {
 	}
 
 	/** Starts a process. It is known here before the server answers, so that none of its events is missed. */
-	async start(params: ParamsOnWire<'process/start'>): Promise<StartedProcess> {
+	start(params: StartParams, options: StartOptions = {}): Promise<StartedProcess> {
+		return startUnder(options, () => this.#start(params));
+	}
+
+	/** Hears every notification of this name, until the returned function is called. */
+	on<N extends NotificationName>(name: N, listener: (params: Params<N>) => void): () => void {
+		const listeners = this.#listeners.get(name) ?? new Set();
+		this.#listeners.set(name, listeners.add(listener as Listener));
+		return () => listeners.delete(listener as Listener);
+	}
+
+	/**
+	 * Hears of every lost connection, until the returned function is called: what belongs to a connection and not to the
+	 * session is over then, even if the session is resumed.
+	 */
+	onDisconnect(listener: (error: DisconnectedError) => void): () => void {
+		this.#disconnects.add(listener);
+		return () => this.#disconnects.delete(listener);
+	}
+
+	async #start(params: StartParams): Promise<StartedProcess> {
 		const {processId} = params;
-		if (this.#processes.has(processId)) throw new Error(`session already registered for process ${processId}`);
 		const connection = await this.#connected();
+		if (this.#processes.has(processId)) throw new Error(`session already registered for process ${processId}`);
 		const process = new RemoteProcess(processId, this);
 		this.#processes.set(processId, process);
 		try {
@@ -129,17 +157,23 @@ export class SessionClient implements Caller, AsyncDisposable {
 		await this.ended;
 	}
 
-	/** What is about a process nobody knows here is ignored. */
+	/** What is about a process nobody knows here is ignored, and so is what nobody listens to. */
 	#notified(notification: Notification): void {
 		const known = toEvent(notification);
 		const process = known && this.#processes.get(known.processId);
 		process?.receive(known!.event);
 		if (process?.isOver) this.#processes.delete(process.processId);
+		const {method, params} = notification;
+		const listeners = this.#listeners.get(method);
+		if (!listeners?.size) return;
+		const decoded: unknown = decode(METHODS[method as NotificationName].params, params);
+		for (const listener of listeners) listener(decoded);
 	}
 
 	/** The connection is gone. */
 	#lost(error: DisconnectedError): void {
 		if (this.#link.kind !== 'connected') return;
+		for (const listener of this.#disconnects) listener(error);
 		if (this.#isClosing || this.#options.recovers === false) this.#fail(error);
 		else this.#link = {kind: 'recovering', over: this.#recover(error)};
 	}

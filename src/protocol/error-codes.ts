@@ -8,7 +8,7 @@ export const SESSION_ATTACHED = -32010;
 
 /** An error reply: thrown by a handler to send one, and by a call that received one. */
 export class RpcError extends Error {
-	override readonly name = 'RpcError';
+	override readonly name: string = 'RpcError';
 	readonly code: number;
 	readonly data: unknown;
 

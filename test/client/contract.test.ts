@@ -1,7 +1,7 @@
 import {spawn} from 'node:child_process';
 import {describe, expect, onTestFinished, test} from 'vitest';
 import type {Observed} from '../../src/client/event-log.js';
-import {ProcessLostError, type RemoteProcess} from '../../src/client/remote-process.js';
+import {type ProcessHandle, ProcessLostError} from '../../src/client/process-handle.js';
 import {type Connect, SessionClient, type SessionClientOptions} from '../../src/client/session-client.js';
 import {DisconnectedError} from '../../src/rpc/connection.js';
 import {memoryTransportPair} from '../../src/transports/memory.js';
@@ -52,7 +52,7 @@ async function stock(program: string): Promise<Connect> {
 	return signal => connectWebSocket(url, {...(signal && {signal})});
 }
 
-async function outcome(remote: RemoteProcess): Promise<{kinds: string[]; text: string}> {
+async function outcome(remote: ProcessHandle): Promise<{kinds: string[]; text: string}> {
 	const seen: Observed[] = [];
 	for await (const event of remote.events()) seen.push(event);
 	const text = Buffer.concat(seen.flatMap(event => (event.kind === 'output' ? [event.bytes] : []))).toString();
@@ -195,7 +195,7 @@ describe.each(Object.entries(LINKS))('over %s', (_name, link) => {
 
 	test('leaving the scope of a process ends it', async () => {
 		const {client} = await connected();
-		let held: RemoteProcess;
+		let held: ProcessHandle;
 		{
 			await using remote = (await client.start(sh('p', 'sleep 1000'))).process;
 			held = remote;

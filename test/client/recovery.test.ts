@@ -3,7 +3,7 @@ import {writeFileSync} from 'node:fs';
 import {join} from 'node:path';
 import {expect, onTestFinished, test} from 'vitest';
 import type {Observed} from '../../src/client/event-log.js';
-import type {RemoteProcess} from '../../src/client/remote-process.js';
+import type {ProcessHandle} from '../../src/client/process-handle.js';
 import {type Connect, SessionClient, type SessionClientOptions} from '../../src/client/session-client.js';
 import {DisconnectedError} from '../../src/rpc/connection.js';
 import type {ServerOptions} from '../../src/server/options.js';
@@ -41,7 +41,7 @@ async function recovering(server: ServerOptions = {}, options: SessionClientOpti
 	return Object.assign(state, {client, served, transports});
 }
 
-async function all(remote: RemoteProcess): Promise<{text: string; others: Observed[]}> {
+async function all(remote: ProcessHandle): Promise<{text: string; others: Observed[]}> {
 	const chunks: Uint8Array[] = [];
 	const others: Observed[] = [];
 	for await (const event of remote.events()) {
@@ -162,7 +162,7 @@ test('a session the server does not know any more is lost for good, with the rea
 	const link = await recovering({detachedSessionMs: 0});
 	const {process: remote} = await link.client.start(sh('p', 'sleep 1000'));
 	cut(link);
-	const message = `failed to resume exec-server session: unknown session id ${link.client.sessionId}`;
+	const message = `failed to resume exec-server session: exec-server rejected request (-32600): unknown session id ${link.client.sessionId}`;
 	expect((await link.client.ended).message).toContain(message);
 	await expect(remote.closed).rejects.toThrow(message);
 	expect(await remote.read()).toMatchObject({closed: true, failure: expect.stringContaining(message) as string});

@@ -1,0 +1,50 @@
+import type {Observed} from './event-log.js';
+import {type Output, ProcessLostError, type ReadOptions, type ReadResult} from './process-handle.js';
+
+export interface OutputSource {
+	events(): AsyncIterableIterator<Observed>;
+	read(options?: ReadOptions): Promise<ReadResult>;
+}
+
+/**
+ * The output of a process from its beginning to its end. What was missed by being late is read again; what is not kept
+ * any more is announced.
+ */
+export async function* outputOf(source: OutputSource): AsyncGenerator<Output, void, void> {
+	let lastSeq = 0;
+	for await (const event of source.events()) {
+		switch (event.kind) {
+			case 'output':
+				if (event.seq <= lastSeq) break;
+				lastSeq = event.seq;
+				yield {kind: 'output', stream: event.stream, bytes: event.bytes};
+				break;
+			case 'gap':
+				lastSeq = Math.max(lastSeq, event.throughSeq);
+				yield {kind: 'gap', missedBytes: event.missedBytes};
+				break;
+			case 'lagged': {
+				const page = await source.read({afterSeq: lastSeq});
+				if (page.failure !== null) throw new ProcessLostError(page.failure);
+				if (isMissing(page, lastSeq, event.missed)) yield {kind: 'gap', missedBytes: page.missedBytes};
+				for (const {seq, stream, chunk} of page.chunks) {
+					lastSeq = seq;
+					yield {kind: 'output', stream, bytes: chunk};
+				}
+				break;
+			}
+			case 'failed':
+				throw new ProcessLostError(event.message);
+			case 'exited':
+			case 'closed':
+				break;
+		}
+	}
+}
+
+/** Servers that do not say what they dropped leave a hole in the numbers; the exit has one of its own. */
+function isMissing({chunks, exited, missedBytes}: ReadResult, lastSeq: number, missed: number): boolean {
+	if (missedBytes !== undefined) return missedBytes > 0;
+	const first = chunks[0]?.seq ?? lastSeq + 1 + missed;
+	return first - lastSeq - 1 > (exited ? 1 : 0);
+}

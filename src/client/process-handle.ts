@@ -1,0 +1,70 @@
+import type {ParamsOnWire, Result} from '../protocol/methods.js';
+import type {Observed} from './event-log.js';
+import type {NumberedEvent, OutputStream} from './process-events.js';
+
+export type StartParams = ParamsOnWire<'process/start'>;
+export type SandboxType = Result<'process/start'>['sandboxType'];
+export type ReadOptions = Omit<ParamsOnWire<'process/read'>, 'processId'>;
+export type ReadResult = Result<'process/read'>;
+export type WriteResult = Result<'process/write'>;
+export type Signal = ParamsOnWire<'process/signal'>['signal'];
+export type TerminateMode = ParamsOnWire<'process/terminate'>['mode'];
+export type TerminateResult = Result<'process/terminate'>;
+export type ExitStatus = Omit<Extract<NumberedEvent, {kind: 'exited'}>, 'kind' | 'seq'>;
+
+/** A piece of output, or the place where some is gone for good. */
+export type Output =
+	| {readonly kind: 'output'; readonly stream: OutputStream; readonly bytes: Uint8Array}
+	| {readonly kind: 'gap'; readonly missedBytes: number | undefined};
+
+/** Nothing more can be learnt about a process: the link is gone, or its events are beyond repair. */
+export class ProcessLostError extends Error {
+	override readonly name = 'ProcessLostError';
+}
+
+/**
+ * A process, wherever it runs. Its events are ordered and kept for a while; it lives on when nobody holds this object,
+ * unless that was said with `await using`.
+ */
+export interface ProcessHandle extends AsyncDisposable {
+	readonly processId: string;
+	/** Settles with the exit the kernel reported; rejects with a `ProcessLostError` when the process was lost before. */
+	readonly exited: Promise<ExitStatus>;
+	/** Settles when the process and all its output have ended; rejects when it was lost before. */
+	readonly closed: Promise<void>;
+	/** The highest number that was heard of. A change means that there is something new to read, nothing else. */
+	readonly wake: number;
+	/** Whether nothing more will happen. */
+	readonly isOver: boolean;
+	/** Settles with the number as soon as it is above `after`. */
+	woken(after: number): Promise<number>;
+	/** Retained output after a cursor. When the process is lost, a closed result that says why. */
+	read(options?: ReadOptions): Promise<ReadResult>;
+	/** Bytes for the standard input, not to be changed until they are taken; each write is taken once. */
+	write(bytes: Uint8Array | string): Promise<WriteResult>;
+	closeStdin(): Promise<void>;
+	resize(size: {rows: number; cols: number}): Promise<void>;
+	signal(signal: Signal): Promise<void>;
+	terminate(mode?: TerminateMode): Promise<TerminateResult>;
+	/** Everything that happens, in order: what is kept of the past first. Ends with `closed` or `failed`. */
+	events(): AsyncIterableIterator<Observed>;
+	/** The output alone, what a slow reader missed fetched again as long as it is kept. Throws when the process is lost. */
+	output(): AsyncIterableIterator<Output>;
+}
+
+export interface StartedProcess {
+	readonly process: ProcessHandle;
+	/** Undefined where the executor does not say. */
+	readonly sandboxType: SandboxType;
+}
+
+export interface StartOptions {
+	/** Aborting ends the process, or keeps it from being started. */
+	readonly signal?: AbortSignal | undefined;
+}
+
+/** The processes of one machine. */
+export interface Processes {
+	/** Rejects when the process could not be started, and with the signal's reason when that came first. */
+	start(params: StartParams, options?: StartOptions): Promise<StartedProcess>;
+}
