@@ -1,14 +1,21 @@
 import {decode} from '../protocol/decode.js';
 import type {JsonParts} from '../protocol/encode.js';
 import type {Notification} from '../protocol/envelope.js';
-import {RpcError} from '../protocol/error-codes.js';
+import type {EnvironmentInfo} from '../protocol/environment.js';
+import {METHOD_NOT_FOUND, RpcError} from '../protocol/error-codes.js';
+import type {Schema} from '../protocol/fields.js';
 import {METHODS, type ParamsOnWire, type RequestName, type Result} from '../protocol/methods.js';
 import {DisconnectedError, RpcConnection} from '../rpc/connection.js';
 import type {Transport} from '../transports/transport.js';
-import {ProtocolError, RejectedError, TooManyCallsError} from './errors.js';
+import {CallTimeoutError, ProtocolError, RejectedError, TooManyCallsError} from './errors.js';
+import {type Dialect, dialectOf, serverHello} from './hello.js';
+import {V0Processes} from './v0-processes.js';
 
 /** How long the server may take for the handshake. */
 export const INITIALIZE_TIMEOUT_MS = 10_000;
+/** And to describe itself, and to say that it is there. */
+const INFO_TIMEOUT_MS = 30_000;
+const STATUS_TIMEOUT_MS = 10_000;
 /** Calls that may wait for an answer at a time. */
 export const MOST_PENDING_CALLS = 1024;
 /** What has to get through even then, one at a time: it gives the server's resources back. */
@@ -23,10 +30,20 @@ export interface ConnectionOptions {
 	readonly disconnected: (error: DisconnectedError) => void;
 }
 
+/** What is known of the server after the handshake. */
+export interface Greeting {
+	/** Undefined where the server has no sessions to resume. */
+	readonly sessionId: string | undefined;
+	readonly dialect: Dialect;
+	/** Undefined where the server cannot say. */
+	readonly info: EnvironmentInfo | undefined;
+}
+
 /** One physical connection whose handshake is over. */
 export class Connection {
 	readonly #rpc: RpcConnection;
-	#hello: Result<'initialize'> | undefined;
+	#greeting: Greeting | undefined;
+	#v0: V0Processes | undefined;
 	#pending = 0;
 
 	/** Reads before the first word: a resumed session may have much to say. Closes the transport on failure. */
@@ -47,12 +64,13 @@ export class Connection {
 				throw new Error(`unexpected request ${method}`);
 			},
 			notification: notification => {
-				notified(notification);
+				if (this.#v0) this.#v0.hear(notification);
+				else notified(notification);
 				return true;
 			},
 			closed: error => {
 				// Before the handshake is over, opening it fails and that is all.
-				if (this.#hello) disconnected(new DisconnectedError(error));
+				if (this.#greeting) disconnected(new DisconnectedError(error));
 			},
 		});
 		this.#rpc.open();
@@ -62,30 +80,50 @@ export class Connection {
 		return this.#rpc.closed;
 	}
 
-	get hello(): Result<'initialize'> {
-		return this.#hello!;
+	get greeting(): Greeting {
+		return this.#greeting!;
 	}
 
 	async call<M extends RequestName>(method: M, params: ParamsOnWire<M> | JsonParts): Promise<Result<M>> {
+		return this.#decoded(method, METHODS[method].result, await this.#request(method, params));
+	}
+
+	/** How the server describes itself now. */
+	info(): Promise<EnvironmentInfo> {
+		return this.#within(INFO_TIMEOUT_MS, 'environment/info');
+	}
+
+	/** That the server is there. */
+	status(): Promise<Result<'environment/status'>> {
+		return this.#within(STATUS_TIMEOUT_MS, 'environment/status');
+	}
+
+	close(): void {
+		this.#rpc.close();
+	}
+
+	destroy(): void {
+		this.#rpc.destroy();
+	}
+
+	async #request(method: RequestName, params: unknown): Promise<unknown> {
 		this.#requireRoom(method);
 		this.#pending++;
-		let result: unknown;
 		try {
-			result = await this.#rpc.request(method, params);
+			return await (this.#v0 ?? this.#rpc).request(method, params);
 		} catch (error) {
 			throw error instanceof RpcError ? new RejectedError(error) : error;
 		} finally {
 			this.#pending--;
 		}
+	}
+
+	#decoded<S extends Schema>(method: string, schema: S, result: unknown): ReturnType<typeof decode<S>> {
 		try {
-			return decode(METHODS[method].result, result);
+			return decode(schema, result);
 		} catch (error) {
 			throw new ProtocolError(`${method}: ${(error as Error).message}`, {cause: error});
 		}
-	}
-
-	close(): void {
-		this.#rpc.close();
 	}
 
 	/** A clean-up nobody can ask for any more is left to the server, which ends what the connection held. */
@@ -98,31 +136,42 @@ export class Connection {
 		throw new TooManyCallsError(`exec-server has reached its limit of ${MOST_PENDING_CALLS} pending requests`);
 	}
 
-	destroy(): void {
-		this.#rpc.destroy();
-	}
-
-	async #initialize({clientName, resumeSessionId, initializeTimeoutMs}: ConnectionOptions): Promise<void> {
-		const hello = this.call('initialize', {clientName, resumeSessionId: resumeSessionId ?? null});
-		const {sessionId, ...rest} = await within(initializeTimeoutMs ?? INITIALIZE_TIMEOUT_MS, hello);
+	async #initialize({clientName, resumeSessionId, initializeTimeoutMs, notified}: ConnectionOptions): Promise<void> {
+		const timeoutMs = initializeTimeoutMs ?? INITIALIZE_TIMEOUT_MS;
+		const answer = this.#request('initialize', {clientName, resumeSessionId: resumeSessionId ?? null});
+		const result = await within(timeoutMs, 'initialize handshake', answer);
+		const hello = this.#decoded('initialize', serverHello, result);
+		const {sessionId} = hello;
 		if (resumeSessionId !== undefined && sessionId !== resumeSessionId) {
 			throw new Error(`exec-server initialized an unexpected session ${sessionId}`);
 		}
-		this.#hello = {sessionId, ...rest};
 		this.#rpc.notify('initialized', {});
+		const dialect = dialectOf(hello);
+		if (dialect === 'v0') this.#v0 = new V0Processes(this.#rpc, notified);
+		const info = hello.environmentInfo ?? (dialect === undefined ? await this.#infoIfKnown() : undefined);
+		this.#greeting = {sessionId, info, dialect: dialect ?? (info ? 'current' : 'v1')};
+	}
+
+	async #infoIfKnown(): Promise<EnvironmentInfo | undefined> {
+		try {
+			return await this.info();
+		} catch (error) {
+			if (error instanceof RejectedError && error.code === METHOD_NOT_FOUND) return undefined;
+			throw error;
+		}
+	}
+
+	#within<M extends 'environment/info' | 'environment/status'>(timeoutMs: number, method: M): Promise<Result<M>> {
+		return within(timeoutMs, `\`${method}\` response`, this.call(method, {} as ParamsOnWire<M>));
 	}
 }
 
-/** The server did not answer the handshake in time; it may another time. */
-export class InitializeTimeoutError extends Error {
-	override readonly name = 'InitializeTimeoutError';
-}
-
-async function within<T>(timeoutMs: number, promise: Promise<T>): Promise<T> {
+/** The server may answer another time. */
+async function within<T>(timeoutMs: number, what: string, promise: Promise<T>): Promise<T> {
 	let timer: ReturnType<typeof setTimeout> | undefined;
 	const late = new Promise<never>((_resolve, reject) => {
-		const message = `timed out waiting for exec-server initialize handshake after ${timeoutMs / 1000}s`;
-		timer = setTimeout(() => reject(new InitializeTimeoutError(message)), timeoutMs);
+		const message = `timed out waiting for exec-server ${what} after ${timeoutMs / 1000}s`;
+		timer = setTimeout(() => reject(new CallTimeoutError(message)), timeoutMs);
 	});
 	try {
 		return await Promise.race([promise, late]);

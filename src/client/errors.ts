@@ -33,3 +33,8 @@ export class ProtocolError extends Error {
 export class TooManyCallsError extends Error {
 	override readonly name = 'TooManyCallsError';
 }
+
+/** The server has not answered in time; it may another time. */
+export class CallTimeoutError extends Error {
+	override readonly name = 'CallTimeoutError';
+}

@@ -10,9 +10,28 @@ export interface OutputSource {
  * The output of a process from its beginning to its end. What was missed by being late is read again; what is not kept
  * any more is announced.
  */
-export async function* outputOf(source: OutputSource): AsyncGenerator<Output, void, void> {
+export function outputOf(source: OutputSource): AsyncIterableIterator<Output> {
+	const events = source.events();
+	const pieces = piecesOf(source, events);
+	return {
+		next: () => pieces.next(),
+		// Whoever waits for the next piece is not left waiting.
+		return: async () => {
+			await events.return?.();
+			return pieces.return();
+		},
+		[Symbol.asyncIterator]() {
+			return this;
+		},
+	};
+}
+
+async function* piecesOf(
+	source: OutputSource,
+	events: AsyncIterableIterator<Observed>,
+): AsyncGenerator<Output, void, void> {
 	let lastSeq = 0;
-	for await (const event of source.events()) {
+	for await (const event of events) {
 		switch (event.kind) {
 			case 'output':
 				if (event.seq <= lastSeq) break;

@@ -1,6 +1,7 @@
 import {decode} from '../protocol/decode.js';
 import type {JsonParts} from '../protocol/encode.js';
 import type {Notification} from '../protocol/envelope.js';
+import type {EnvironmentInfo} from '../protocol/environment.js';
 import {
 	METHODS,
 	type NotificationName,
@@ -9,9 +10,12 @@ import {
 	type RequestName,
 	type Result,
 } from '../protocol/methods.js';
+import type {PathUri} from '../protocol/path-uri.js';
 import {DisconnectedError} from '../rpc/connection.js';
 import type {Transport} from '../transports/transport.js';
 import {Connection} from './connection.js';
+import type {Dialect} from './hello.js';
+import {toPathUri} from './paths.js';
 import type {NumberedEvent} from './process-events.js';
 import type {Processes, StartedProcess, StartOptions, StartParams} from './process-handle.js';
 import {recover} from './recovery.js';
@@ -51,7 +55,11 @@ type Link =
  * other call fails with the same words.
  */
 export class SessionClient implements Caller, Processes, AsyncDisposable {
-	readonly sessionId: string;
+	/** Undefined where the server has no sessions: there is nothing to resume then. */
+	readonly sessionId: string | undefined;
+	readonly dialect: Dialect;
+	/** How the server described itself at the beginning; undefined where it cannot. */
+	readonly info: EnvironmentInfo | undefined;
 	/** What the server says it can do; empty where it does not say. */
 	readonly capabilities: Readonly<Record<string, boolean>>;
 	/** Settles with the reason when the session is lost or closed for good. */
@@ -87,11 +95,35 @@ export class SessionClient implements Caller, Processes, AsyncDisposable {
 		this.#connect = connect;
 		this.#options = options;
 		this.#link = {kind: 'connected', connection};
-		this.sessionId = connection.hello.sessionId;
-		this.capabilities = connection.hello.environmentInfo?.capabilities ?? {};
+		const {sessionId, dialect, info} = connection.greeting;
+		this.sessionId = sessionId;
+		this.dialect = dialect;
+		this.info = info;
+		this.capabilities = info?.capabilities ?? {};
 		this.ended = new Promise(resolve => {
 			this.#tellEnd = resolve;
 		});
+	}
+
+	get state(): Link['kind'] {
+		return this.#link.kind;
+	}
+
+	/** Waits while a lost connection is made again; rejects when that fails. */
+	async recovered(): Promise<void> {
+		await this.#connected();
+	}
+
+	/** That the server is there. Does not wait for a connection that is being made again. */
+	async status(): Promise<Result<'environment/status'>> {
+		if (this.#link.kind === 'recovering') throw new Error('exec-server environment is recovering');
+		return (await this.#connected()).status();
+	}
+
+	/** A path as the server wants it. */
+	pathOnWire(path: PathUri): string {
+		if (this.dialect === 'current') return path.href;
+		return path.convention === 'windows' ? path.toWindowsPath() : (path.toNativeString('linux') ?? path.href);
 	}
 
 	async call<M extends RequestName>(method: M, params: ParamsOnWire<M> | JsonParts): Promise<Result<M>> {
@@ -136,7 +168,8 @@ export class SessionClient implements Caller, Processes, AsyncDisposable {
 		const process = new RemoteProcess(processId, this);
 		this.#processes.set(processId, process);
 		try {
-			const {sandboxType} = await connection.call('process/start', params);
+			const cwd = this.pathOnWire(toPathUri(params.cwd));
+			const {sandboxType} = await connection.call('process/start', {...params, cwd});
 			process.isRecoverable = true;
 			return {process, sandboxType};
 		} catch (error) {
@@ -175,6 +208,7 @@ export class SessionClient implements Caller, Processes, AsyncDisposable {
 		if (this.#link.kind !== 'connected') return;
 		for (const listener of this.#disconnects) listener(error);
 		if (this.#isClosing || this.#options.recovers === false) this.#fail(error);
+		else if (this.sessionId === undefined) this.#fail(notResumed(error, 'missing session id'));
 		else this.#link = {kind: 'recovering', over: this.#recover(error)};
 	}
 
@@ -201,8 +235,7 @@ export class SessionClient implements Caller, Processes, AsyncDisposable {
 			processes: () => [...this.#processes.values()].filter(process => process.isRecoverable),
 		});
 		if ('failure' in outcome) {
-			const reason = `; failed to resume exec-server session: ${outcome.failure}`;
-			this.#fail(new DisconnectedError(disconnect.cause as Error | undefined, reason));
+			this.#fail(notResumed(disconnect, outcome.failure));
 			return;
 		}
 		isInPlace = true;
@@ -233,6 +266,11 @@ export class SessionClient implements Caller, Processes, AsyncDisposable {
 		}
 		this.#processes.delete(processId);
 	}
+}
+
+function notResumed(disconnect: DisconnectedError, why: string): DisconnectedError {
+	const reason = `; failed to resume exec-server session: ${why}`;
+	return new DisconnectedError(disconnect.cause as Error | undefined, reason);
 }
 
 function toEvent({method, params}: Notification): {processId: string; event: NumberedEvent} | undefined {

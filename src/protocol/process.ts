@@ -162,7 +162,7 @@ export const exitedParams = v.object({
 	seq: u64,
 	exitCode: v.number(),
 	sandboxDenied: v.nullish(v.boolean()),
-	/** longarm: present when the time limit ended the process. */
+	/** longarm: absent when the process ended by itself. */
 	reason: v.optional(endReason),
 });
 export const closedParams = v.object({processId, seq: u64});

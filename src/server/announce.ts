@@ -14,7 +14,7 @@ export const announce: Announce = (connection, processId, event) => {
 		}
 		case 'exited': {
 			const {seq, exitCode, reason} = event;
-			const told = reason === 'timeout' ? {reason} : {};
+			const told = reason === 'exit' ? {} : {reason};
 			connection.notify('process/exited', {processId, seq, exitCode, sandboxDenied: false, ...told});
 			return;
 		}

@@ -91,6 +91,10 @@ export const ERRORS = {
 		meaning: 'The connection to the port could not be made, or broke.',
 		hint: 'Check that something listens on the port of the executor.',
 	},
+	ENVIRONMENT_INVALID: {
+		meaning: 'An environment is described or asked for in a way that cannot be used.',
+		hint: 'See docs/environments.md for every key of environments.toml and every variable.',
+	},
 	SETTING_INVALID: {
 		meaning: 'A flag, an environment variable or the settings file holds a value that cannot be used.',
 		hint: 'See longarm serve --help for every setting, its unit and its default.',

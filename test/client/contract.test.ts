@@ -1,72 +1,44 @@
-import {spawn} from 'node:child_process';
+import {createHash} from 'node:crypto';
+import {writeFileSync} from 'node:fs';
+import {join} from 'node:path';
 import {describe, expect, onTestFinished, test} from 'vitest';
 import type {Observed} from '../../src/client/event-log.js';
-import {type ProcessHandle, ProcessLostError} from '../../src/client/process-handle.js';
-import {type Connect, SessionClient, type SessionClientOptions} from '../../src/client/session-client.js';
+import {type Processes, type ProcessHandle, ProcessLostError} from '../../src/client/process-handle.js';
+import {SessionClient, type SessionClientOptions} from '../../src/client/session-client.js';
+import {LocalProcesses} from '../../src/environments/local/local-processes.js';
 import {DisconnectedError} from '../../src/rpc/connection.js';
-import {memoryTransportPair} from '../../src/transports/memory.js';
-import {connectCommand} from '../../src/transports/node/connect-command.js';
-import {connectWebSocket} from '../../src/transports/node/connect-web-socket.js';
+import {describeEnvironment} from '../../src/server/environment-info.js';
 import type {Transport} from '../../src/transports/transport.js';
+import {LINKS} from '../helpers/links.js';
+import {eventually} from '../helpers/processes.js';
 import {scratchDirectory} from '../helpers/scratch.js';
-import {execServer, serving} from '../helpers/serving.js';
+import {shuffled} from '../helpers/shuffled.js';
 import {sh} from '../helpers/start-params.js';
 
-/** The built command. */
-const COMMAND = new URL('../../dist/bin/longarm.js', import.meta.url).pathname;
+interface Place {
+	readonly processes: Processes;
+	readonly can: Readonly<Record<string, boolean>>;
+	/** Empty where there is no wire. */
+	readonly transports: Transport[];
+}
 
-/** Each makes a server and says how to get to it. */
-const LINKS: Record<string, () => Promise<Connect>> = {
-	memory: async () => {
-		const server = execServer();
-		return async () => {
-			const [near, far] = memoryTransportPair();
-			server.accept(far);
-			return near;
-		};
-	},
-	stdio: async () => async () => {
-		const transport = await connectCommand(process.execPath, {args: [COMMAND, 'serve', '--listen', 'stdio']});
-		onTestFinished(() => transport.destroy());
-		return transport;
-	},
-	WebSocket: async () => {
-		const {url} = await serving();
-		return signal => connectWebSocket(url, {...(signal && {signal})});
+interface PlaceOptions extends SessionClientOptions {
+	readonly through?: (transport: Transport) => Transport;
+}
+
+const PLACES: Record<string, (options: PlaceOptions) => Promise<Place>> = {
+	'this machine': async () => {
+		const processes = new LocalProcesses();
+		onTestFinished(() => processes.close());
+		return {processes, can: describeEnvironment(process.env).capabilities!, transports: []};
 	},
 };
-
-/** The peer's own server, where `CODEX_BIN` says where it is. */
-const codex = process.env['CODEX_BIN'];
-if (codex) LINKS['WebSocket to the stock codex server'] = () => stock(codex);
-
-async function stock(program: string): Promise<Connect> {
-	const home = scratchDirectory();
-	const child = spawn(program, ['exec-server', '--listen', 'ws://127.0.0.1:0'], {
-		env: {...process.env, CODEX_HOME: home},
-	});
-	onTestFinished(() => void child.kill('SIGKILL'));
-	const url = await new Promise<string>(resolve => {
-		child.stdout.on('data', (data: Buffer) => resolve(String(data).trim()));
-	});
-	return signal => connectWebSocket(url, {...(signal && {signal})});
-}
-
-async function outcome(remote: ProcessHandle): Promise<{kinds: string[]; text: string}> {
-	const seen: Observed[] = [];
-	for await (const event of remote.events()) seen.push(event);
-	const text = Buffer.concat(seen.flatMap(event => (event.kind === 'output' ? [event.bytes] : []))).toString();
-	return {kinds: seen.map(({kind}) => kind), text};
-}
-
-describe.each(Object.entries(LINKS))('over %s', (_name, link) => {
-	async function connected(
-		options: SessionClientOptions = {},
-	): Promise<{client: SessionClient; transports: Transport[]}> {
+for (const [name, link] of Object.entries(LINKS)) {
+	PLACES[name] = async ({through = same, ...options}) => {
 		const transports: Transport[] = [];
 		const connect = await link();
 		const client = await SessionClient.open(async signal => {
-			const transport = await connect(signal);
+			const transport = through(await connect(signal));
 			transports.push(transport);
 			return transport;
 		}, options);
@@ -74,68 +46,132 @@ describe.each(Object.entries(LINKS))('over %s', (_name, link) => {
 			client.close();
 			await client.ended;
 		});
-		return {client, transports};
+		return {processes: client, can: client.capabilities, transports};
+	};
+}
+
+function same<T>(value: T): T {
+	return value;
+}
+
+async function observed(handle: ProcessHandle): Promise<Observed[]> {
+	const seen: Observed[] = [];
+	for await (const event of handle.events()) seen.push(event);
+	return seen;
+}
+
+async function outcome(handle: ProcessHandle): Promise<{kinds: string[]; text: string}> {
+	const seen = await observed(handle);
+	const text = Buffer.concat(seen.flatMap(event => (event.kind === 'output' ? [event.bytes] : []))).toString();
+	return {kinds: seen.map(({kind}) => kind), text};
+}
+
+async function heard(handle: ProcessHandle, text: string): Promise<void> {
+	let said = '';
+	for await (const piece of handle.output()) {
+		if (piece.kind === 'output') said += Buffer.from(piece.bytes).toString();
+		if (said.includes(text)) return;
 	}
+	throw new Error(`never said ${text}: ${said}`);
+}
 
-	test('a process starts, speaks, exits and closes, in this order', async () => {
-		const {client} = await connected();
-		const {process: remote, sandboxType} = await client.start(sh('p', 'echo hello; exit 3'));
+describe.each(Object.entries(PLACES))('on %s', (_name, place) => {
+	const at = (options: PlaceOptions = {}): Promise<Place> => place(options);
+
+	test('a process starts, speaks and exits with its code', async () => {
+		const {processes} = await at();
+		const {process: handle, sandboxType} = await processes.start(sh('p', 'echo hello; exit 3'));
 		expect(sandboxType).toBe('none');
-		expect(await remote.exited).toEqual({exitCode: 3, sandboxDenied: false, reason: undefined});
-		await remote.closed;
-		const {kinds, text} = await outcome(remote);
-		expect([text, kinds.filter(kind => kind !== 'output')]).toEqual(['hello\n', ['exited', 'closed']]);
-		expect(remote.wake).toBe(kinds.length);
+		expect(await handle.exited).toEqual({exitCode: 3, sandboxDenied: false, reason: undefined});
+		await handle.closed;
+		expect((await outcome(handle)).text).toBe('hello\n');
 	});
 
-	test('events are there for those who subscribe late, and the same for all', async () => {
-		const {client} = await connected();
-		const {process: remote} = await client.start(sh('p', 'echo one; echo two >&2'));
-		const early = outcome(remote);
-		await remote.closed;
-		expect(await outcome(remote)).toEqual(await early);
+	test('the two streams are kept apart', async () => {
+		const {processes} = await at();
+		const {process: handle} = await processes.start(sh('p', 'echo out; echo err >&2'));
+		const said = {stdout: '', stderr: '', pty: ''};
+		for await (const piece of handle.output()) {
+			if (piece.kind === 'output') said[piece.stream] += Buffer.from(piece.bytes).toString();
+		}
+		expect(said).toEqual({stdout: 'out\n', stderr: 'err\n', pty: ''});
 	});
 
-	test('what is written arrives once and in order, small or large, and the end of input is told', async ({skip}) => {
-		const {client} = await connected();
-		if (!client.capabilities['processCloseStdin']) skip('the server cannot close an input');
-		const {process: remote} = await client.start(sh('p', 'cat | sha256sum', {pipeStdin: true}));
+	test('events are pushed with numbers from 1 without a gap, the exit behind the output and the close last', async () => {
+		const {processes} = await at();
+		const {process: handle} = await processes.start(sh('p', 'echo one; sleep 0.05; echo two; exit 4'));
+		const events = await observed(handle);
+		expect(events.map(event => ('seq' in event ? event.seq : undefined))).toEqual(events.map((_, index) => index + 1));
+		const kinds = events.map(({kind}) => kind);
+		expect([kinds.at(-1), kinds.indexOf('exited') >= 2]).toEqual(['closed', true]);
+		expect(handle.wake).toBe(events.length);
+	});
+
+	test('everything is told again to those who subscribe after the close', async () => {
+		const {processes} = await at();
+		const {process: handle} = await processes.start(sh('p', 'echo one; echo two >&2'));
+		const early = outcome(handle);
+		await handle.closed;
+		expect(await outcome(handle)).toEqual(await early);
+	});
+
+	test('what happened before anybody subscribed is waiting', async () => {
+		const {processes} = await at();
+		const {process: handle} = await processes.start(sh('p', 'echo early; read x; echo $x', {pipeStdin: true}));
+		await handle.woken(0);
+		const all = outcome(handle);
+		await handle.write('later\n');
+		expect((await all).text).toBe('early\nlater\n');
+	});
+
+	test('what is written to a pipe arrives once and in order, and its end is told', async ({skip}) => {
+		const {processes, can} = await at();
+		if (!can['processCloseStdin']) skip('the server cannot close an input');
+		const {process: handle} = await processes.start(sh('p', 'cat | sha256sum', {pipeStdin: true}));
 		const content = Buffer.alloc(3_000_000, 'longarm ');
 		for (let offset = 0; offset < content.length; offset += 500_000) {
-			expect(await remote.write(content.subarray(offset, offset + 500_000))).toEqual({status: 'accepted'});
+			expect(await handle.write(content.subarray(offset, offset + 500_000))).toEqual({status: 'accepted'});
 		}
-		await remote.write('the end\n');
-		await remote.closeStdin();
-		const {createHash} = await import('node:crypto');
+		await handle.write('the end\n');
+		await handle.closeStdin();
 		const expected = createHash('sha256').update(content).update('the end\n').digest('hex');
-		expect((await outcome(remote)).text).toBe(`${expected}  -\n`);
+		expect((await outcome(handle)).text).toBe(`${expected}  -\n`);
+	});
+
+	test('what is typed on a terminal is read there', async () => {
+		const {processes} = await at();
+		const {process: handle} = await processes.start(
+			sh('p', 'stty -echo; echo ready; read x; echo got $x', {tty: true}),
+		);
+		await heard(handle, 'ready');
+		await handle.write('typed\n');
+		expect((await outcome(handle)).text).toMatch(/ready\r\ngot typed\r\n$/);
+	});
+
+	test('a terminal has a size that can be changed', async ({skip}) => {
+		const {processes, can} = await at();
+		if (!can['processResize']) skip('the server cannot resize a terminal');
+		const {process: handle} = await processes.start(sh('p', 'stty size; read x; stty size', {tty: true}));
+		await heard(handle, '24 80');
+		await handle.resize({rows: 40, cols: 100});
+		await handle.write('\n');
+		expect((await outcome(handle)).text).toMatch(/40 100\r\n$/);
 	});
 
 	test('input to a process without one is rejected as a status', async () => {
-		const {client} = await connected();
-		const {process: remote} = await client.start(sh('p', 'sleep 1000'));
-		expect(await remote.write('x')).toEqual({status: 'stdinClosed'});
-		expect(await remote.terminate()).toMatchObject({running: true});
-		await remote.closed;
+		const {processes} = await at();
+		const {process: handle} = await processes.start(sh('p', 'sleep 1000'));
+		expect(await handle.write('x')).toEqual({status: 'stdinClosed'});
+		expect(await handle.terminate()).toMatchObject({running: true});
+		await handle.closed;
 	});
 
-	test('a terminal has a size and can be typed on', async ({skip}) => {
-		const {client} = await connected();
-		if (!client.capabilities['processResize']) skip('the server cannot resize a terminal');
-		const {process: remote} = await client.start(sh('p', 'stty size; read x; stty size', {tty: true}));
-		await remote.woken(0);
-		await remote.resize({rows: 40, cols: 100});
-		await remote.write('\n');
-		const {text} = await outcome(remote);
-		expect(text).toMatch(/^24 80\r\n[^]*40 100\r\n$/);
-	});
-
-	test('output can be read from the server by cursor, waited for, and is all there', async () => {
-		const {client} = await connected();
-		const {process: remote} = await client.start(sh('p', 'for i in 1 2 3; do echo $i; sleep 0.01; done'));
+	test('output can be read by cursor, waited for, and is all there', async () => {
+		const {processes} = await at();
+		const {process: handle} = await processes.start(sh('p', 'for i in 1 2 3; do echo $i; sleep 0.01; done'));
 		let [text, afterSeq, isClosed] = ['', 0, false];
 		while (!isClosed) {
-			const page = await remote.read({afterSeq, waitMs: 1000});
+			const page = await handle.read({afterSeq, waitMs: 1000});
 			text += page.chunks.map(({chunk}) => Buffer.from(chunk).toString()).join('');
 			afterSeq = page.nextSeq - 1;
 			isClosed = page.closed;
@@ -144,62 +180,107 @@ describe.each(Object.entries(LINKS))('over %s', (_name, link) => {
 	});
 
 	test('a signal reaches the process', async ({skip}) => {
-		const {client} = await connected();
-		if (!client.capabilities['processSignalByName']) skip('the server knows one signal only');
-		const {process: remote} = await client.start(sh('p', 'exec sleep 1000'));
-		await remote.signal({name: 'USR1'});
-		expect(await remote.exited).toMatchObject({exitCode: 138});
+		const {processes, can} = await at();
+		if (!can['processSignalByName']) skip('the server knows one signal only');
+		const {process: handle} = await processes.start(sh('p', 'exec sleep 1000'));
+		await handle.signal({name: 'USR1'});
+		expect(await handle.exited).toMatchObject({exitCode: 138, reason: 'signal'});
 	});
 
-	test('an id in use is refused here, and a start the server refuses leaves nothing', async () => {
-		const {client} = await connected();
-		const {process: remote} = await client.start(sh('p', 'sleep 1000'));
-		await expect(client.start(sh('p', 'true'))).rejects.toThrow('session already registered for process p');
-		await expect(client.start({...sh('q', ''), argv: ['/no/such/program']})).rejects.toThrow('os error 2');
-		expect((await client.start(sh('q', 'true'))).process.processId).toBe('q');
-		await remote.terminate();
+	test('an interrupt reaches the process', async () => {
+		const {processes} = await at();
+		const {process: handle} = await processes.start(
+			sh('p', 'trap "exit 7" INT; echo ready; while :; do sleep 0.01; done'),
+		);
+		await heard(handle, 'ready');
+		await handle.signal('interrupt');
+		expect(await handle.exited).toMatchObject({exitCode: 7});
+	});
+
+	test('an id in use is refused, and a start that fails leaves nothing', async () => {
+		const {processes} = await at();
+		const {process: handle} = await processes.start(sh('p', 'sleep 1000'));
+		await expect(processes.start(sh('p', 'true'))).rejects.toThrow(
+			/session already registered|process p already exists/,
+		);
+		const missing = {...sh('q', ''), argv: ['/no/such/program']};
+		await expect(processes.start(missing)).rejects.toThrow(/exec-server rejected request \(-32603\): .*os error 2/);
+		expect((await processes.start(sh('q', 'true'))).process.processId).toBe('q');
+		await handle.terminate();
 	});
 
 	test('a quiet process is not held up by a noisy one', async () => {
-		const {client} = await connected();
-		const {process: noisy} = await client.start(sh('noisy', 'cat /dev/zero'));
-		const {process: quiet} = await client.start(sh('quiet', 'read x; echo $x', {pipeStdin: true}));
+		const {processes} = await at();
+		const {process: noisy} = await processes.start(sh('noisy', 'cat /dev/zero'));
+		const {process: quiet} = await processes.start(sh('quiet', 'read x; echo $x', {pipeStdin: true}));
 		await quiet.write('still here\n');
 		expect((await outcome(quiet)).text).toBe('still here\n');
 		await noisy.terminate();
 	});
 
-	test('when the link breaks processes fail with the reason, reads say so, and all else fails', async () => {
-		const {client, transports} = await connected({recovers: false});
-		const {process: remote} = await client.start(sh('p', 'sleep 1000'));
-		const pending = remote.read({waitMs: 60_000});
-		const events = outcome(remote);
+	test('the close is held back until the last one who holds the streams is gone', async () => {
+		const {processes} = await at();
+		const go = join(scratchDirectory(), 'go');
+		const script = `(until [ -e ${go} ]; do sleep 0.01; done; echo late) & echo early; exit 5`;
+		const {process: handle} = await processes.start(sh('p', script));
+		expect(await handle.exited).toMatchObject({exitCode: 5});
+		expect(handle.isOver).toBe(false);
+		writeFileSync(go, '');
+		await handle.closed;
+		const {kinds, text} = await outcome(handle);
+		expect([text, kinds]).toEqual(['early\nlate\n', ['output', 'exited', 'output', 'closed']]);
+	});
+
+	test('notifications that arrive in another order are put in theirs', async ({skip}) => {
+		const {processes, transports} = await at({through: shuffled});
+		if (transports.length === 0) skip('there is no wire');
+		const {process: handle} = await processes.start(
+			sh('p', 'for i in 1 2 3 4 5 6; do echo $i; sleep 0.01; done; exit 9'),
+		);
+		const events = await observed(handle);
+		expect(events.map(event => ('seq' in event ? event.seq : undefined))).toEqual(events.map((_, index) => index + 1));
+		expect((await outcome(handle)).text).toBe('1\n2\n3\n4\n5\n6\n');
+		expect(await handle.exited).toMatchObject({exitCode: 9});
+	});
+
+	test('a process ends with the signal it was started under, and is not started under one that is over', async () => {
+		const {processes} = await at();
+		const controller = new AbortController();
+		const {process: handle} = await processes.start(sh('p', 'sleep 1000'), {signal: controller.signal});
+		controller.abort();
+		expect(await handle.exited).toMatchObject({exitCode: 137});
+		const {signal} = controller;
+		await expect(processes.start(sh('q', 'true'), {signal})).rejects.toThrow('aborted');
+		expect((await processes.start(sh('q', 'true'))).process.processId).toBe('q');
+	});
+
+	test('when the link breaks processes fail with the reason, reads say so, and all else fails', async ({skip}) => {
+		const {processes, transports} = await at({recovers: false});
+		if (transports.length === 0) skip('there is no wire');
+		const {process: handle} = await processes.start(sh('p', 'sleep 1000'));
+		const pending = handle.read({waitMs: 60_000});
+		const events = outcome(handle);
 		transports[0]!.destroy();
 		const lost = 'exec-server transport disconnected';
-		const closedResult = {
-			exited: true,
-			exitCode: null,
-			closed: true,
-			chunks: [],
-			failure: expect.stringContaining(lost) as string,
-		};
-		expect([await pending, await remote.read()]).toMatchObject([closedResult, closedResult]);
+		const failure = expect.stringContaining(lost) as string;
+		const closedResult = {exited: true, exitCode: null, closed: true, chunks: [], failure};
+		expect([await pending, await handle.read()]).toMatchObject([closedResult, closedResult]);
 		expect((await events).kinds).toEqual(['failed']);
-		await expect(remote.exited).rejects.toThrow(ProcessLostError);
-		await expect(remote.closed).rejects.toThrow(lost);
-		for (const call of [remote.write('x'), remote.terminate(), client.start(sh('q', 'true'))]) {
+		await expect(handle.exited).rejects.toThrow(ProcessLostError);
+		await expect(handle.closed).rejects.toThrow(lost);
+		for (const call of [handle.write('x'), handle.terminate(), processes.start(sh('q', 'true'))]) {
 			await expect(call).rejects.toThrow(DisconnectedError);
 		}
-		expect((await client.ended).message).toContain(lost);
 	});
 
 	test('leaving the scope of a process ends it', async () => {
-		const {client} = await connected();
+		const {processes} = await at();
 		let held: ProcessHandle;
 		{
-			await using remote = (await client.start(sh('p', 'sleep 1000'))).process;
-			held = remote;
+			await using handle = (await processes.start(sh('p', 'sleep 1000'))).process;
+			held = handle;
 		}
 		expect(await held.exited).toMatchObject({exitCode: 137});
+		expect(await eventually(() => held.isOver)).toBe(true);
 	});
 });

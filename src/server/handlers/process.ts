@@ -1,16 +1,16 @@
-import {constants} from 'node:os';
-import type {ManagedProcess, TerminateMode} from '../../processes/managed-process.js';
+import type {ManagedProcess} from '../../processes/managed-process.js';
 import type {Page} from '../../processes/output-log.js';
 import {readOutput} from '../../processes/read-output.js';
 import {waitForExit} from '../../processes/wait.js';
 import {JsonParts} from '../../protocol/encode.js';
 import {INVALID_PARAMS, RpcError} from '../../protocol/error-codes.js';
-import type {Params, ResultOnWire} from '../../protocol/methods.js';
+import type {ResultOnWire} from '../../protocol/methods.js';
 import type {Handlers} from '../../rpc/router.js';
 import {encodeBase64} from '../../shared/base64.js';
 import {LongarmError} from '../../shared/errors.js';
 import type {ClientConnection} from '../client-connection.js';
 import {describeProcess} from './describe-process.js';
+import {noTerminal, toSignal, toTerminateMode} from './process-words.js';
 import {toStartRequest} from './start-request.js';
 
 const ACCEPTED = {status: 'accepted'} as const;
@@ -48,7 +48,7 @@ export const processHandlers = {
 	},
 
 	'process/signal': ({processId, signal}, client) => {
-		const name = signal === 'interrupt' ? 'SIGINT' : signalName(signal.name);
+		const name = toSignal(signal);
 		return whenStarted(processId, client, process => {
 			process?.signal(name);
 			return {};
@@ -57,7 +57,7 @@ export const processHandlers = {
 
 	'process/terminate': ({processId, mode}, client) => {
 		const process = client.session.processes.find(processId);
-		const {running, survivors} = process?.terminate(terminateMode(mode)) ?? {running: false, survivors: []};
+		const {running, survivors} = process?.terminate(toTerminateMode(mode)) ?? {running: false, survivors: []};
 		if (!(survivors instanceof Promise)) return {running};
 		return survivors.then(alive => ({
 			running,
@@ -74,7 +74,7 @@ export const processHandlers = {
 	'process/resize': ({processId, rows, cols}, client) =>
 		withProcess(processId, client, process => {
 			if (process.resize({rows, columns: cols})) return {};
-			throw new LongarmError('NO_TERMINAL', {message: `process ${processId} has no terminal`, context: {processId}});
+			throw noTerminal(processId);
 		}),
 
 	'process/wait': ({processId, timeoutMs}, client) =>
@@ -116,17 +116,6 @@ function withProcess<T>(
 		if (process) return use(process);
 		throw new LongarmError('PROCESS_UNKNOWN', {message: `unknown process id ${processId}`, context: {processId}});
 	});
-}
-
-function signalName(name: string): NodeJS.Signals {
-	const full = name.toUpperCase().startsWith('SIG') ? name.toUpperCase() : `SIG${name.toUpperCase()}`;
-	if (Object.hasOwn(constants.signals, full)) return full as NodeJS.Signals;
-	throw new LongarmError('SIGNAL_UNKNOWN', {message: `unknown signal ${name}`, context: {signal: name}});
-}
-
-function terminateMode(mode: Params<'process/terminate'>['mode']): TerminateMode {
-	if (!mode || mode === 'force') return {kind: 'force'};
-	return {kind: 'graceful', timeoutMs: mode.graceful.timeoutMs};
 }
 
 /** The bytes are encoded here and now, while the page is valid. */

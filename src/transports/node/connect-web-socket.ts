@@ -1,4 +1,5 @@
 import {isIP, type Socket} from 'node:net';
+import type {ConnectionOptions} from 'node:tls';
 import {WebSocket} from 'ws';
 import {MAX_MESSAGE_BYTES} from '../../protocol/limits.js';
 import {WebSocketTransport} from './web-socket.js';
@@ -8,24 +9,27 @@ export const CONNECT_TIMEOUT_MS = 10_000;
 
 export interface ConnectOptions {
 	/** Sent as a bearer token. */
-	readonly token?: string;
-	readonly timeoutMs?: number;
-	readonly signal?: AbortSignal;
+	readonly token?: string | undefined;
+	/** For `wss:`: whom to trust beyond the usual authorities, and who we are. */
+	readonly tls?: Pick<ConnectionOptions, 'ca' | 'cert' | 'key' | 'passphrase' | 'servername'> | undefined;
+	readonly timeoutMs?: number | undefined;
+	readonly signal?: AbortSignal | undefined;
 }
 
 /** Connects to a server; the error says to which and why not, and never shows the token. */
 export async function connectWebSocket(url: string, options: ConnectOptions = {}): Promise<WebSocketTransport> {
-	const {token, timeoutMs = CONNECT_TIMEOUT_MS, signal} = options;
+	const {token, tls, timeoutMs = CONNECT_TIMEOUT_MS, signal} = options;
 	signal?.throwIfAborted();
 	const webSocket = new WebSocket(url, {
+		...tls,
 		perMessageDeflate: false,
 		maxPayload: MAX_MESSAGE_BYTES,
 		headers: token === undefined ? {} : {authorization: `Bearer ${token}`},
 		...(isProtected(new URL(url)) && {generateMask: (mask: Buffer) => void mask.fill(0)}),
 	});
-	await opened(webSocket, url, timeoutMs, signal);
+	await opened(webSocket, withoutSecrets(url), timeoutMs, signal);
 	const {_socket: socket} = webSocket as unknown as {_socket: Socket};
-	return new WebSocketTransport(webSocket, socket, url, 'client');
+	return new WebSocketTransport(webSocket, socket, withoutSecrets(url), 'client');
 }
 
 function opened(webSocket: WebSocket, url: string, timeoutMs: number, signal: AbortSignal | undefined): Promise<void> {
@@ -55,6 +59,16 @@ function opened(webSocket: WebSocket, url: string, timeoutMs: number, signal: Ab
 			resolve();
 		});
 	});
+}
+
+/** An address for people: passwords and query parameters may be secrets. */
+function withoutSecrets(address: string): string {
+	const url = new URL(address);
+	if (url.username === '' && url.password === '' && url.search === '') return address;
+	url.username = '';
+	url.password = '';
+	url.search = '';
+	return url.href;
 }
 
 /** Masks guard what lies between against a browser's user; here nothing does, or nobody can look. */

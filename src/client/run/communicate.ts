@@ -1,0 +1,128 @@
+import type {OutputStream} from '../process-events.js';
+import type {ExitStatus, Output, ProcessHandle} from '../process-handle.js';
+import {HeadTailBuffer} from '../unified-exec/head-tail-buffer.js';
+
+/** Of each stream the first and the last half of this are kept. */
+export const KEPT_BYTES = 1024 * 1024;
+/** Input is handed over in pieces of this size, one at a time. */
+const INPUT_BYTES = 256 * 1024;
+/** And this many before everything else has its turn. */
+const PIECES_PER_TURN = 16;
+
+export type Input = string | Uint8Array | AsyncIterable<Uint8Array | string> | Iterable<Uint8Array | string>;
+
+export interface CommunicateOptions {
+	/** Written to the standard input, which is closed behind it. */
+	readonly input?: Input | undefined;
+	/** Bytes kept of each stream, half of its beginning and half of its end; the rest is counted. */
+	readonly maxBytes?: number | undefined;
+	/** Gets every piece of output as it comes, whatever is kept. */
+	readonly onOutput?: ((output: Output) => void) | undefined;
+}
+
+/** What came over one stream. */
+export class Collected {
+	/** Bytes the process wrote, kept or not, as far as that is known. */
+	readonly totalBytes: number;
+	/** How many of them are missing between head and tail. */
+	readonly omittedBytes: number;
+	/** Whether output was lost on its way whose size nobody knows. */
+	readonly hasUnknownGap: boolean;
+	readonly bytes: Uint8Array;
+	readonly #marked: Uint8Array;
+
+	constructor(buffer: HeadTailBuffer, hasUnknownGap: boolean) {
+		this.totalBytes = buffer.total;
+		this.omittedBytes = buffer.omitted;
+		this.hasUnknownGap = hasUnknownGap;
+		this.bytes = buffer.bytes();
+		this.#marked = buffer.markedBytes();
+	}
+
+	/** Everything, or head and tail with a line between them that says how much is missing. */
+	get text(): string {
+		return new TextDecoder().decode(this.#marked);
+	}
+
+	toString(): string {
+		return this.text;
+	}
+}
+
+export interface Communicated {
+	readonly exit: ExitStatus;
+	/** On a terminal both streams are one, and this is it. */
+	readonly stdout: Collected;
+	readonly stderr: Collected;
+}
+
+/** Collects what a process says. */
+export class Collector {
+	readonly #buffers: Record<'stdout' | 'stderr', HeadTailBuffer>;
+	readonly #gaps = {stdout: false, stderr: false};
+	readonly #onOutput: (output: Output) => void;
+
+	constructor({maxBytes = KEPT_BYTES, onOutput = () => {}}: CommunicateOptions) {
+		this.#buffers = {stdout: new HeadTailBuffer(maxBytes), stderr: new HeadTailBuffer(maxBytes)};
+		this.#onOutput = onOutput;
+	}
+
+	async collect(process: ProcessHandle): Promise<void> {
+		for await (const output of process.output()) {
+			if (output.kind === 'output') this.#buffers[streamOf(output.stream)].push(output.bytes);
+			else this.#miss(output.missedBytes);
+			this.#onOutput(output);
+		}
+	}
+
+	get stdout(): Collected {
+		return new Collected(this.#buffers.stdout, this.#gaps.stdout);
+	}
+
+	get stderr(): Collected {
+		return new Collected(this.#buffers.stderr, this.#gaps.stderr);
+	}
+
+	/** Of which stream it was is not known; the first one is as good as the other to say that it happened. */
+	#miss(bytes: number | undefined): void {
+		if (bytes === undefined) this.#gaps.stdout = true;
+		else this.#buffers.stdout.skip(bytes);
+	}
+}
+
+function streamOf(stream: OutputStream): 'stdout' | 'stderr' {
+	return stream === 'stderr' ? 'stderr' : 'stdout';
+}
+
+/** Writes the input and collects the output of a process until both are over. Rejects when the process is lost. */
+export async function communicate(process: ProcessHandle, options: CommunicateOptions = {}): Promise<Communicated> {
+	const collector = new Collector(options);
+	const feeding = options.input === undefined ? Promise.resolve() : feed(process, options.input);
+	await Promise.all([collector.collect(process), feeding]);
+	return {exit: await process.exited, stdout: collector.stdout, stderr: collector.stderr};
+}
+
+/** A process that does not want to read all of it is not a failure. */
+export async function feed(process: ProcessHandle, input: Input): Promise<void> {
+	let isOver = false;
+	const stop = (): void => {
+		isOver = true;
+	};
+	process.exited.then(stop, stop);
+	let written = 0;
+	for await (const piece of pieces(input)) {
+		const {status} = await process.write(piece);
+		// Writes to a process that is gone are taken, too; that it is gone has to be heard of in between.
+		if (++written % PIECES_PER_TURN === 0) await new Promise(resolve => setTimeout(resolve));
+		if (status !== 'accepted' || isOver) return;
+	}
+	if (!isOver) await process.closeStdin();
+}
+
+async function* pieces(input: Input): AsyncGenerator<Uint8Array, void, void> {
+	const chunks = typeof input === 'string' || input instanceof Uint8Array ? [input] : input;
+	for await (const chunk of chunks) {
+		const bytes = typeof chunk === 'string' ? new TextEncoder().encode(chunk) : chunk;
+		for (let at = 0; at < bytes.length; at += INPUT_BYTES) yield bytes.subarray(at, at + INPUT_BYTES);
+	}
+}

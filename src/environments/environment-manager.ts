@@ -1,0 +1,110 @@
+import {homedir} from 'node:os';
+import {join} from 'node:path';
+import type {RemoteStatus} from '../client/lazy-client.js';
+import {Environment} from './environment.js';
+import {type EnvironmentsConfig, readEnvironmentsFile} from './environments-file.js';
+import {invalidEnvironment} from './invalid.js';
+import {requireUrl} from './remote-url.js';
+import type {RemoteTarget} from './target.js';
+import {environmentsFromVariables, type Variables} from './variables.js';
+
+const LOCAL = 'local';
+
+/** The environments of a program, by name. There may be no default: then the program has no hands. */
+export class EnvironmentManager implements AsyncDisposable {
+	readonly #environments = new Map<string, Environment>();
+	readonly #defaultId: string | undefined;
+
+	/** What `environments.toml` in the home directory says, else what the variables say; else this machine. */
+	static async load({
+		variables = process.env,
+		home = homeOf(variables),
+	}: LoadOptions = {}): Promise<EnvironmentManager> {
+		const config = (await readEnvironmentsFile(home)) ?? environmentsFromVariables(variables);
+		return new EnvironmentManager(config, variables);
+	}
+
+	constructor({defaultId, includesLocal, remotes}: EnvironmentsConfig, variables: Variables = process.env) {
+		for (const id of remotes.keys()) requireOwnId(id);
+		const isKnown = defaultId === undefined || remotes.has(defaultId) || (includesLocal && defaultId === LOCAL);
+		if (!isKnown) throw misuse(`default environment \`${defaultId}\` is not configured`);
+		this.#defaultId = defaultId;
+		if (includesLocal) this.#environments.set(LOCAL, Environment.local(LOCAL, variables));
+		for (const [id, target] of remotes) this.#environments.set(id, Environment.remote(id, target));
+	}
+
+	/** Undefined when it is disabled. */
+	get default(): Environment | undefined {
+		return this.#defaultId === undefined ? undefined : this.#environments.get(this.#defaultId);
+	}
+
+	/** This machine, if it is one of them. */
+	get local(): Environment | undefined {
+		return this.#environments.get(LOCAL);
+	}
+
+	/** The default first. */
+	get ids(): string[] {
+		const rest = [...this.#environments.keys()].filter(id => id !== this.#defaultId);
+		return this.#defaultId === undefined ? rest : [this.#defaultId, ...rest];
+	}
+
+	get(id: string): Environment | undefined {
+		return this.#environments.get(id);
+	}
+
+	/** An environment of this name, with an error for people when there is none. */
+	require(id: string): Environment {
+		const environment = this.#environments.get(id);
+		if (environment) return environment;
+		const known = this.ids.length === 0 ? 'there are none' : `known are ${this.ids.join(', ')}`;
+		throw invalidEnvironment(`unknown environment \`${id}\`; ${known}`, {id, known: this.ids});
+	}
+
+	/** Adds an environment, or puts a new one in the place of the old, whose connection ends. */
+	upsert(id: string, target: string | RemoteTarget): Environment {
+		requireOwnId(id);
+		const environment = Environment.remote(id, typeof target === 'string' ? fromUrl(target) : target);
+		void this.#environments.get(id)?.close();
+		this.#environments.set(id, environment);
+		return environment;
+	}
+
+	/** Undefined when there is no such environment. */
+	async status(id: string): Promise<RemoteStatus | undefined> {
+		return this.#environments.get(id)?.status();
+	}
+
+	async close(): Promise<void> {
+		await Promise.all([...this.#environments.values()].map(environment => environment.close()));
+	}
+
+	[Symbol.asyncDispose](): Promise<void> {
+		return this.close();
+	}
+}
+
+export interface LoadOptions {
+	readonly variables?: Variables;
+	/** Where `environments.toml` is looked for: `LONGARM_HOME`, else `.longarm` in the user's home directory. */
+	readonly home?: string;
+}
+
+function homeOf(variables: Variables): string {
+	return variables['LONGARM_HOME'] || join(homedir(), '.longarm');
+}
+
+function fromUrl(url: string): RemoteTarget {
+	if (url.trim() === '') throw misuse('remote environment requires an exec-server url');
+	if (url.trim().toLowerCase() === 'none') throw misuse('remote environment cannot use disabled exec-server url');
+	return {kind: 'websocket', url: requireUrl(url)};
+}
+
+function requireOwnId(id: string): void {
+	if (id === '') throw misuse('environment id cannot be empty');
+	if (id === LOCAL) throw misuse(`environment id \`${LOCAL}\` is reserved for EnvironmentManager`);
+}
+
+function misuse(message: string): Error {
+	return invalidEnvironment(`exec-server protocol error: ${message}`);
+}

@@ -1,0 +1,9 @@
+import {RejectedError} from '../../client/errors.js';
+import {RpcError} from '../../protocol/error-codes.js';
+import {toWire} from '../../server/wire-errors.js';
+
+/** A failure as it would look had it come from a server, so that callers need to know one kind only. */
+export function asRejection(error: unknown): unknown {
+	const answer = toWire(error);
+	return answer instanceof RpcError ? new RejectedError(answer) : answer;
+}

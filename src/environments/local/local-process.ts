@@ -1,0 +1,145 @@
+import type {Observed} from '../../client/event-log.js';
+import {outputOf} from '../../client/output.js';
+import type {
+	ExitStatus,
+	Output,
+	ProcessHandle,
+	ReadOptions,
+	ReadResult,
+	Signal,
+	TerminateMode,
+	TerminateResult,
+	WriteResult,
+} from '../../client/process-handle.js';
+import {ProcessStory} from '../../client/process-story.js';
+import type {ManagedProcess} from '../../processes/managed-process.js';
+import type {Chunk, LogCursor, LogEvent, Page} from '../../processes/output-log.js';
+import {readOutput} from '../../processes/read-output.js';
+import {noTerminal, toSignal, toTerminateMode} from '../../server/handlers/process-words.js';
+import {Scope} from '../../shared/scope.js';
+import {asRejection} from './as-rejection.js';
+
+/** Every wait for output ends with the process, which ends with its environment. */
+const ENDLESS = new Scope();
+
+/** A process of this program's own machine, without any wire in between. */
+export class LocalProcess implements ProcessHandle {
+	readonly processId: string;
+	readonly #process: ManagedProcess;
+	readonly #cursor: LogCursor;
+	readonly #story = new ProcessStory();
+	#writes = 0;
+
+	constructor(process: ManagedProcess) {
+		this.processId = process.id;
+		this.#process = process;
+		this.#cursor = process.attach();
+	}
+
+	get exited(): Promise<ExitStatus> {
+		return this.#story.exited;
+	}
+
+	get closed(): Promise<void> {
+		return this.#story.closed;
+	}
+
+	get wake(): number {
+		return this.#story.wake;
+	}
+
+	get isOver(): boolean {
+		return this.#story.isOver;
+	}
+
+	woken(after: number): Promise<number> {
+		return this.#story.woken(after);
+	}
+
+	events(): AsyncIterableIterator<Observed> {
+		return this.#story.events();
+	}
+
+	output(): AsyncIterableIterator<Output> {
+		return outputOf(this);
+	}
+
+	async read({afterSeq, maxBytes, waitMs}: ReadOptions = {}): Promise<ReadResult> {
+		const request = {afterSeq: afterSeq ?? 0, maxBytes: maxBytes ?? undefined, waitMs: waitMs ?? 0};
+		return readOutput(this.#process.log, request, ENDLESS, page => this.#toResult(page));
+	}
+
+	async write(bytes: Uint8Array | string): Promise<WriteResult> {
+		if (!this.#process.takesInput) return {status: 'stdinClosed'};
+		const chunk = typeof bytes === 'string' ? new TextEncoder().encode(bytes) : bytes;
+		try {
+			await this.#process.write(chunk, `local-${++this.#writes}`);
+		} catch (error) {
+			throw asRejection(error);
+		}
+		return {status: 'accepted'};
+	}
+
+	async closeStdin(): Promise<void> {
+		this.#process.closeStdin();
+	}
+
+	async resize({rows, cols}: {rows: number; cols: number}): Promise<void> {
+		if (!this.#process.resize({rows, columns: cols})) throw asRejection(noTerminal(this.processId));
+	}
+
+	async signal(signal: Signal): Promise<void> {
+		try {
+			this.#process.signal(toSignal(signal));
+		} catch (error) {
+			throw asRejection(error);
+		}
+	}
+
+	async terminate(mode?: TerminateMode): Promise<TerminateResult> {
+		const {running, survivors} = this.#process.terminate(toTerminateMode(mode));
+		const alive = await survivors;
+		return {running, ...(alive.length > 0 && {survivors: alive.map(({pid, command}) => ({pid, command}))})};
+	}
+
+	async [Symbol.asyncDispose](): Promise<void> {
+		if (!this.isOver) await this.terminate();
+	}
+
+	/** The log has something new. */
+	changed(): void {
+		for (let event = this.#cursor.next(); event; event = this.#cursor.next()) {
+			this.#story.raiseWake(event.seq);
+			this.#story.publish(toEvent(event));
+		}
+		this.#process.delivered();
+	}
+
+	#toResult({chunks, nextSeq, missedBytes}: Page): ReadResult {
+		const {exit, closedSeq} = this.#process.log;
+		return {
+			chunks: chunks.map(({seq, stream, bytes}: Chunk) => ({seq, stream, chunk: bytes.slice()})),
+			nextSeq,
+			exited: exit !== undefined,
+			exitCode: exit?.exitCode ?? null,
+			closed: closedSeq !== undefined,
+			failure: null,
+			sandboxDenied: false,
+			...(missedBytes > 0 && {missedBytes}),
+		};
+	}
+}
+
+/** The bytes are copied: those of the log are used again. */
+function toEvent(event: LogEvent): Parameters<ProcessStory['publish']>[0] {
+	switch (event.kind) {
+		case 'output':
+			return {...event, bytes: event.bytes.slice()};
+		case 'exited': {
+			const {kind, seq, exitCode, reason} = event;
+			return {kind, seq, exitCode, sandboxDenied: false, reason: reason === 'exit' ? undefined : reason};
+		}
+		case 'closed':
+			return event;
+	}
+}

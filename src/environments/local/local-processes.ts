@@ -1,0 +1,58 @@
+import type {Processes, StartedProcess, StartOptions, StartParams} from '../../client/process-handle.js';
+import {startUnder} from '../../client/start-signal.js';
+import type {ManagedProcess} from '../../processes/managed-process.js';
+import {ProcessTable} from '../../processes/process-table.js';
+import {selectBackend} from '../../processes/select-backend.js';
+import {StartQueue} from '../../processes/start-queue.js';
+import {decode} from '../../protocol/decode.js';
+import {METHODS} from '../../protocol/methods.js';
+import {toStartRequest} from '../../server/handlers/start-request.js';
+import {DEFAULTS} from '../../server/options.js';
+import {LongarmError} from '../../shared/errors.js';
+import {asRejection} from './as-rejection.js';
+import {LocalProcess} from './local-process.js';
+
+/** The processes this program starts on its own machine; they end with it. */
+export class LocalProcesses implements Processes {
+	readonly #table: ProcessTable;
+	readonly #handles = new Map<ManagedProcess, LocalProcess>();
+	#isClosed = false;
+
+	constructor(variables: Readonly<Record<string, string | undefined>> = process.env) {
+		const {retainBytes, retainChunks, retainClosedMs} = DEFAULTS;
+		this.#table = new ProcessTable({
+			backend: selectBackend,
+			starts: new StartQueue(),
+			retention: {bytes: retainBytes, chunks: retainChunks},
+			retainClosedMs,
+			variables,
+			quotas: [],
+			added: process => this.#handles.set(process, new LocalProcess(process)),
+			changed: process => this.#handles.get(process)!.changed(),
+			forgotten: process => this.#handles.delete(process),
+		});
+	}
+
+	start(params: StartParams, options: StartOptions = {}): Promise<StartedProcess> {
+		return startUnder(options, () => this.#start(params));
+	}
+
+	/** Ends everything that was started, and whatever that left behind. */
+	async close(): Promise<void> {
+		this.#isClosed = true;
+		this.#table.end('force');
+		await this.#table.silent();
+		this.#table.dispose();
+	}
+
+	async #start(params: StartParams): Promise<StartedProcess> {
+		try {
+			if (this.#isClosed) throw new LongarmError('SHUTTING_DOWN', {message: 'the environment is closed'});
+			const decoded = decode(METHODS['process/start'].params, params);
+			const process = await this.#table.start(decoded.processId, toStartRequest(decoded));
+			return {process: this.#handles.get(process)!, sandboxType: 'none'};
+		} catch (error) {
+			throw asRejection(error);
+		}
+	}
+}

@@ -1,0 +1,123 @@
+import {expect, onTestFinished, test} from 'vitest';
+import {MOST_PENDING_CALLS} from '../../src/client/connection.js';
+import {SessionClient} from '../../src/client/session-client.js';
+import {memoryTransportPair} from '../../src/transports/memory.js';
+import {RawPeer} from '../helpers/raw-peer.js';
+import {execServer} from '../helpers/serving.js';
+import {sh} from '../helpers/start-params.js';
+
+interface Asked {
+	readonly id: number;
+	readonly method: string;
+	readonly params: Record<string, unknown>;
+}
+
+/** A server of the test's own: answers by method, with an unknown method for everything else. */
+async function clientOf(
+	answers: Record<string, unknown>,
+): Promise<{client: SessionClient; peer: RawPeer; asked: Asked[]}> {
+	const [near, far] = memoryTransportPair();
+	const peer = new RawPeer(far);
+	const asked: Asked[] = [];
+	void (async () => {
+		for (;;) {
+			const request = await peer.next<Partial<Asked>>();
+			if (request.id === undefined) continue;
+			asked.push(request as Asked);
+			const {id, method} = request as Asked;
+			if (Object.hasOwn(answers, method)) {
+				if (answers[method] !== undefined) peer.send({id, result: answers[method]});
+			} else peer.send({id, error: {code: -32601, message: `unknown method ${method}`}});
+		}
+	})().catch(() => {});
+	const client = await SessionClient.open(async () => near, {recovers: false});
+	onTestFinished(() => client.close());
+	return {client, peer, asked};
+}
+
+const INFO = {shell: {name: 'sh', path: '/bin/sh'}};
+
+test('a server that describes itself in its greeting is not asked again', async () => {
+	const {client, asked} = await clientOf({initialize: {sessionId: 's', environmentInfo: INFO}});
+	expect([client.dialect, client.info, asked.map(({method}) => method)]).toEqual(['current', INFO, ['initialize']]);
+});
+
+test('a server that has a description but does not greet with it is asked for it', async () => {
+	const capabilities = {environmentConfigRead: true};
+	const answers = {initialize: {sessionId: 's'}, 'environment/info': {...INFO, capabilities}};
+	const {client} = await clientOf(answers);
+	expect([client.dialect, client.capabilities]).toEqual(['current', capabilities]);
+});
+
+test('a server without a description gets plain paths', async () => {
+	const {client, asked} = await clientOf({initialize: {sessionId: 's'}, 'process/start': {processId: 'p'}});
+	const {sandboxType} = await client.start({...sh('p', 'true'), cwd: 'file:///srv/my%20app'});
+	expect([client.dialect, sandboxType, asked.at(-1)!.params['cwd']]).toEqual(['v1', undefined, '/srv/my app']);
+});
+
+test('a server without sessions is used as long as the connection lasts', async () => {
+	const {client, peer} = await clientOf({initialize: {}, 'process/start': {processId: 'p'}});
+	const {process} = await client.start(sh('p', 'true'));
+	expect([client.dialect, client.sessionId]).toEqual(['interim', undefined]);
+	peer.transport.destroy();
+	await expect(process.closed).rejects.toThrow('exec-server transport disconnected');
+});
+
+test('a lost session without a name cannot be resumed, and that is what is said', async () => {
+	const [near, far] = memoryTransportPair();
+	const peer = new RawPeer(far);
+	const opening = SessionClient.open(async () => near);
+	await peer.next();
+	peer.send({id: 1, result: {}});
+	const client = await opening;
+	peer.transport.destroy();
+	expect((await client.ended).message).toBe(
+		'exec-server transport disconnected; failed to resume exec-server session: missing session id',
+	);
+});
+
+test('processes run on a server of the first protocol, with numbers of our own', async () => {
+	const server = execServer({protocol: 'v0'});
+	const [near, far] = memoryTransportPair();
+	server.accept(far);
+	const client = await SessionClient.open(async () => near, {recovers: false});
+	onTestFinished(() => client.close());
+	expect(client.dialect).toBe('v0');
+	const {process} = await client.start(sh('p', 'stty -echo; read x; echo got $x; exit 4', {tty: true}));
+	expect(await process.write('it\n')).toEqual({status: 'accepted'});
+	expect(await process.exited).toMatchObject({exitCode: 4});
+	await process.closed;
+	const seen = [];
+	let text = '';
+	for await (const event of process.events()) {
+		seen.push('seq' in event ? event.seq : undefined);
+		if (event.kind === 'output') text += Buffer.from(event.bytes).toString();
+	}
+	expect(text).toContain('got it\r\n');
+	expect(seen).toEqual(seen.map((_, index) => index + 1));
+	const {process: other} = await client.start(sh('q', 'sleep 1000'));
+	expect(await other.write('x')).toEqual({status: 'stdinClosed'});
+	expect(await other.terminate()).toEqual({running: true});
+	await other.closed;
+	await expect(other.signal('interrupt')).rejects.toThrow('the first protocol, which has no process/signal');
+});
+
+test('calls without an answer are bounded, one clean-up gets through, and another hangs up', async () => {
+	const answers = {
+		initialize: {sessionId: 's', environmentInfo: INFO},
+		'process/wait': undefined,
+		'fs/close': undefined,
+	};
+	const {client} = await clientOf(answers);
+	const waiting = Array.from({length: MOST_PENDING_CALLS}, () => client.call('process/wait', {processId: 'p'}));
+	const settled = Promise.allSettled(waiting);
+	await Promise.resolve();
+	const full = 'exec-server has reached its limit of 1024 pending requests';
+	await expect(client.call('process/wait', {processId: 'p'})).rejects.toThrow(full);
+	expect(client.state).toBe('connected');
+	const cleanUp = client.call('fs/close', {handleId: 'h'}).catch((error: Error) => error.message);
+	await expect(client.call('fs/close', {handleId: 'i'})).rejects.toThrow(full);
+	expect(await cleanUp).toBe('exec-server transport disconnected');
+	expect((await settled).every(({status}) => status === 'rejected')).toBe(true);
+	expect(client.state).toBe('failed');
+});

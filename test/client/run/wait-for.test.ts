@@ -1,0 +1,87 @@
+import {readFile} from 'node:fs/promises';
+import {describe, expect, test} from 'vitest';
+import {WaitError, waitFor} from '../../../src/client/run/wait-for.js';
+import {MACHINES} from '../../helpers/machines.js';
+import {sh} from '../../helpers/start-params.js';
+
+const files = {readFile: (path: string) => readFile(path)};
+
+describe.each(Object.entries(MACHINES))('on %s', (_name, machine) => {
+	async function started(script: string, more: object = {}) {
+		return (await (await machine()).processes.start(sh('p', script, more))).process;
+	}
+
+	test('the exit is waited for', async () => {
+		expect(await waitFor(await started('exit 3'), {exit: true})).toMatchObject({by: 'exit', exit: {exitCode: 3}});
+	});
+
+	test('a text is found that came in pieces, before or after it was asked for', async () => {
+		const process = await started('printf lis; sleep 0.05; printf "tening on 4%s" 2; exec sleep 1000');
+		for (let times = 0; times < 2; times++) {
+			const result = await waitFor(process, {pattern: /listening on (\d+)/g});
+			expect(result.by === 'pattern' && [...result.match]).toEqual(['listening on 42', '42']);
+		}
+		expect(await waitFor(process, {pattern: 'on 42'})).toMatchObject({by: 'pattern'});
+		await process.terminate();
+	});
+
+	test('a text in the very last words is found', async () => {
+		const process = await started('seq 1 20000; echo the end');
+		expect(await waitFor(process, {pattern: 'the end'})).toMatchObject({by: 'pattern'});
+	});
+
+	test('a text that never comes is given up with the process', async () => {
+		const waiting = waitFor(await started('echo other; exit 4'), {pattern: 'this'});
+		await expect(waiting).rejects.toMatchObject({
+			name: 'WaitError',
+			reason: 'ended',
+			message: 'the process ended with code 4 before that',
+		});
+	});
+
+	test('silence is waited for, and noise puts it off', async () => {
+		const process = await started('for i in 1 2 3; do echo $i; sleep 0.02; done; exec sleep 1000');
+		expect(await waitFor(process, {silence: 300})).toEqual({by: 'silence'});
+		const page = await process.read();
+		expect(page.chunks.map(({chunk}) => Buffer.from(chunk).toString()).join('')).toBe('1\n2\n3\n');
+		await process.terminate();
+	});
+
+	test('a process that ends does not count as silent', async () => {
+		await expect(waitFor(await started('echo bye'), {silence: 60_000})).rejects.toMatchObject({reason: 'ended'});
+	});
+
+	test('it is given up after a time, or when nobody wants it, and the process runs on', async () => {
+		const process = await started('exec sleep 1000');
+		await expect(waitFor(process, {exit: true}, {timeout: 20})).rejects.toThrow(WaitError);
+		const controller = new AbortController();
+		const waiting = waitFor(process, {pattern: 'x'}, {signal: controller.signal});
+		controller.abort(new Error('enough'));
+		await expect(waiting).rejects.toThrow('enough');
+		expect(await process.terminate()).toMatchObject({running: true});
+	});
+
+	test('of several things the first counts', async () => {
+		const process = await started('echo ready; exec sleep 1000');
+		expect(await waitFor(process, {exit: true, pattern: 'ready', silence: 60_000})).toMatchObject({by: 'pattern'});
+		await process.terminate();
+	});
+
+	test('a port is waited for that something listens on', async () => {
+		const script =
+			'const s=require("net").createServer();setTimeout(()=>s.listen(0,"127.0.0.1",()=>console.log(s.address().port)),50)';
+		const process = await started(`exec ${globalThis.process.execPath} -e '${script}'`);
+		const {match} = (await waitFor(process, {pattern: /^(\d+)\n/})) as {match: RegExpMatchArray};
+		const port = Number(match[1]);
+		expect(await waitFor(process, {port}, {files})).toEqual({by: 'port', port});
+		await process.terminate();
+		await process.closed;
+		await expect(waitFor(process, {port}, {files, timeout: 1})).rejects.toThrow(WaitError);
+	});
+});
+
+test('nothing to wait for is a mistake', async () => {
+	const {process} = await (await MACHINES['this machine']!()).processes.start(sh('p', 'true'));
+	await expect(waitFor(process, {})).rejects.toThrow('nothing to wait for');
+	await expect(waitFor(process, {port: 1})).rejects.toThrow('needs the files of the machine');
+});
