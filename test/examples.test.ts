@@ -1,6 +1,10 @@
-import {spawnSync} from 'node:child_process';
+import {execFile, spawnSync} from 'node:child_process';
+import {mkdirSync, writeFileSync} from 'node:fs';
+import {join} from 'node:path';
 import {expect, test} from 'vitest';
 import {Command} from './helpers/command.js';
+import {scratchDirectory} from './helpers/scratch.js';
+import {origin} from './http/origin.js';
 
 const at = (name: string) => new URL(`../examples/${name}`, import.meta.url).pathname;
 
@@ -21,3 +25,27 @@ test.each(['first-process.mjs', 'remote-process.mjs'])(
 		]);
 	},
 );
+
+test('examples/files.mjs copies a directory to a server and lists it', async () => {
+	const server = new Command(['serve', '--listen', 'ws://127.0.0.1:0']);
+	const root = scratchDirectory();
+	mkdirSync(join(root, 'a'));
+	writeFileSync(join(root, 'a', 'file'), 'content');
+	const args = [at('files.mjs'), await server.url(), join(root, 'a'), join(root, 'b')];
+	const {status, stdout, stderr} = spawnSync(process.execPath, args, {encoding: 'utf8'});
+	expect([status, stdout]).toEqual([0, `2 entries, 7 bytes\nfile ${join(root, 'b', 'file')}\n`]);
+	expect(stderr).toContain('7 of 7 bytes\n');
+});
+
+test('examples/fetch.mjs fetches from where the server is', async () => {
+	const server = new Command(['serve', '--listen', 'ws://127.0.0.1:0']);
+	const {url: address} = await origin((_request, response) => {
+		response.writeHead(200, {'content-type': 'text/plain'}).end('hello\n');
+	});
+	const args = [at('fetch.mjs'), await server.url(), address];
+	// Not in one step: this process is the origin.
+	const outcome = await new Promise(resolve => {
+		execFile(process.execPath, args, (error, stdout, stderr) => resolve({error, stdout, stderr}));
+	});
+	expect(outcome).toEqual({error: null, stdout: 'hello\n', stderr: '200 text/plain\n'});
+});

@@ -42,6 +42,15 @@ const count: Kind<number> = {
 	parse: value => (/^[1-9]\d{0,14}$/.test(value) ? Number(value) : undefined),
 	format: String,
 };
+const origins: Kind<readonly string[]> = {
+	placeholder: 'ORIGINS',
+	expects: 'origins such as https://console.example, separated by commas',
+	parse: value => {
+		const list = value.split(',').map(each => each.trim());
+		return list.every(isOrigin) ? list : undefined;
+	},
+	format: value => (value.length === 0 ? 'none' : value.join(',')),
+};
 const choice = <const T extends string>(values: readonly T[]): Kind<T> => ({
 	placeholder: values.join('|'),
 	expects: `one of ${values.join(', ')}`,
@@ -98,6 +107,11 @@ export const SETTINGS = {
 		count,
 		DEFAULTS.maxProcessesPerSession,
 		'processes running at once in one session',
+	),
+	'allow-origin': setting(
+		origins,
+		[] as readonly string[],
+		'web pages that may connect, by their origin; all others are refused',
 	),
 	'max-connections': setting(count, 4096, 'connections open at once; more are turned away with 503'),
 	'max-reply': setting(
@@ -180,4 +194,8 @@ function readSettingsFile(path: string): Record<string, string | boolean> {
 
 function invalid(message: string): LongarmError {
 	return new LongarmError('SETTING_INVALID', {message});
+}
+
+function isOrigin(text: string): boolean {
+	return URL.canParse(text) && new URL(text).origin === text;
 }

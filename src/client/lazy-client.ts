@@ -12,6 +12,9 @@ export type RemoteStatus =
 	| {readonly kind: 'ready'}
 	| {readonly kind: 'disconnected'; readonly error: string};
 
+/** `recovered` settles when the session goes on, and rejects when it does not. */
+export type DisconnectListener = (error: Error, recovered: Promise<void>) => void;
+
 type Startup =
 	| {readonly kind: 'idle'}
 	| {readonly kind: 'connecting'; readonly client: Promise<SessionClient>}
@@ -31,6 +34,7 @@ export class LazyClient implements AsyncDisposable {
 	readonly #connect: Connect;
 	readonly #options: LazyClientOptions;
 	readonly #abort = new AbortController();
+	readonly #disconnects = new Set<DisconnectListener>();
 	#startup: Startup = {kind: 'idle'};
 
 	constructor(connect: Connect, options: LazyClientOptions = {}) {
@@ -81,6 +85,12 @@ export class LazyClient implements AsyncDisposable {
 		}
 	}
 
+	/** Hears of every lost connection, until the returned function is called. */
+	onDisconnect(listener: DisconnectListener): () => void {
+		this.#disconnects.add(listener);
+		return () => this.#disconnects.delete(listener);
+	}
+
 	/** Gives up connecting, or ends the connection. */
 	close(): void {
 		const startup = this.#startup;
@@ -94,6 +104,13 @@ export class LazyClient implements AsyncDisposable {
 		this.close();
 		if (startup.kind === 'connected') await startup.client.ended;
 		else if (startup.kind === 'connecting') await startup.client.catch(() => {});
+	}
+
+	#tell(error: Error, client: SessionClient): void {
+		const recovered = client.recovered();
+		// Nobody has to wait for it.
+		recovered.catch(() => {});
+		for (const listener of this.#disconnects) listener(error, recovered);
 	}
 
 	#begin(): Promise<SessionClient> {
@@ -111,6 +128,7 @@ export class LazyClient implements AsyncDisposable {
 			if (this.#abort.signal.aborted) client.close();
 			this.#abort.signal.throwIfAborted();
 			this.#startup = {kind: 'connected', client};
+			client.onDisconnect(error => this.#tell(error, client));
 			return client;
 		} catch (cause) {
 			const error = failed(cause);

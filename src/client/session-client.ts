@@ -206,10 +206,10 @@ export class SessionClient implements Caller, Processes, AsyncDisposable {
 	/** The connection is gone. */
 	#lost(error: DisconnectedError): void {
 		if (this.#link.kind !== 'connected') return;
-		for (const listener of this.#disconnects) listener(error);
 		if (this.#isClosing || this.#options.recovers === false) this.#fail(error);
 		else if (this.sessionId === undefined) this.#fail(notResumed(error, 'missing session id'));
 		else this.#link = {kind: 'recovering', over: this.#recover(error)};
+		for (const listener of this.#disconnects) listener(error);
 	}
 
 	async #recover(disconnect: DisconnectedError): Promise<void> {
@@ -242,6 +242,8 @@ export class SessionClient implements Caller, Processes, AsyncDisposable {
 		this.#link = {kind: 'connected', connection: outcome.connection};
 		for (const [id, process] of this.#processes) if (process.isOver) this.#processes.delete(id);
 		if (outcome.connection.isClosed) this.#lost(lostEarly ?? new DisconnectedError());
+		// Closed while there was no connection to close.
+		else if (this.#isClosing) outcome.connection.close();
 	}
 
 	#fail(error: DisconnectedError): void {

@@ -1,5 +1,5 @@
 import {ProtocolError} from '../client/errors.js';
-import type {LazyClient, RemoteStatus} from '../client/lazy-client.js';
+import type {DisconnectListener, LazyClient, RemoteStatus} from '../client/lazy-client.js';
 import type {Processes} from '../client/process-handle.js';
 import type {SessionClient} from '../client/session-client.js';
 import type {EnvironmentInfo} from '../protocol/environment.js';
@@ -13,6 +13,7 @@ interface Place {
 	readonly processes: Processes;
 	info(): Promise<EnvironmentInfo>;
 	status(): Promise<RemoteStatus>;
+	onDisconnect(listener: DisconnectListener): () => void;
 	close(): Promise<void>;
 }
 
@@ -52,6 +53,11 @@ export class Environment implements AsyncDisposable {
 		return this.#place.status();
 	}
 
+	/** Hears of every lost connection, until the returned function is called; this machine is never lost. */
+	onDisconnect(listener: DisconnectListener): () => void {
+		return this.#place.onDisconnect(listener);
+	}
+
 	/** Ends what runs here, or the connection; a remote server decides what becomes of its processes. */
 	close(): Promise<void> {
 		return this.#place.close();
@@ -79,6 +85,10 @@ class LocalPlace implements Place {
 		return {kind: 'ready'};
 	}
 
+	onDisconnect(): () => void {
+		return () => {};
+	}
+
 	close(): Promise<void> {
 		return this.processes.close();
 	}
@@ -102,6 +112,10 @@ class RemotePlace implements Place {
 
 	status(): Promise<RemoteStatus> {
 		return this.#lazy.status();
+	}
+
+	onDisconnect(listener: DisconnectListener): () => void {
+		return this.#lazy.onDisconnect(listener);
 	}
 
 	close(): Promise<void> {

@@ -75,6 +75,7 @@ test('every setting can be given in each of the three ways', () => {
 	const values: Record<SettingName, [string, unknown]> = {
 		listen: ['stdio', 'stdio'],
 		'dangerously-allow-unauthenticated-network': ['true', true],
+		'allow-origin': ['http://a.example,https://b.example:8443', ['http://a.example', 'https://b.example:8443']],
 		'log-level': ['debug', 'debug'],
 		'log-format': ['pretty', 'pretty'],
 		'detached-session': ['5m', 300_000],

@@ -81,6 +81,7 @@ async function open(address: ListenAddress, settings: Settings, server: ExecServ
 		port: address.port,
 		dangerouslyAllowNetwork: settings['dangerously-allow-unauthenticated-network'],
 		maxConnections: settings['max-connections'],
+		allowOrigins: settings['allow-origin'],
 		pages: {
 			'/healthz': () => ({type: 'application/json', body: `${JSON.stringify(server.health())}\n`}),
 			'/metrics': () => ({type: 'text/plain; version=0.0.4; charset=utf-8', body: server.metrics()}),

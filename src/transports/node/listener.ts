@@ -22,6 +22,8 @@ export interface ListenOptions {
 	readonly accept: (transport: Transport) => void;
 	/** More WebSockets than this are turned away with 503. */
 	readonly maxConnections?: number;
+	/** Origins whose web pages may connect; none by default. */
+	readonly allowOrigins?: readonly string[];
 	/** Pages for people and machines that watch the server, by path. */
 	readonly pages?: Readonly<Record<string, () => Page>>;
 }
@@ -39,11 +41,14 @@ export interface Listener {
 	close(): Promise<void>;
 }
 
-/** Serves the protocol on `/`, and `/readyz` for health checks. Any request that names an origin comes from a web page and is refused. */
+/**
+ * Serves the protocol on `/`, and `/readyz` for health checks. A request that names an origin comes from a web page and
+ * is refused unless that origin is allowed.
+ */
 export async function listen(options: ListenOptions): Promise<Listener> {
 	if (!options.dangerouslyAllowNetwork && !isLoopback(options.host)) throw openToTheNetwork(options.host);
-	const pages = options.pages ?? {};
-	const server = createServer({noDelay: true}, (request, response) => answer(request, response, pages));
+	const site: Site = {pages: options.pages ?? {}, origins: new Set(options.allowOrigins)};
+	const server = createServer({noDelay: true}, (request, response) => answer(request, response, site));
 	const webSockets = new WebSocketServer({
 		noServer: true,
 		perMessageDeflate: false,
@@ -55,7 +60,7 @@ export async function listen(options: ListenOptions): Promise<Listener> {
 	server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
 		socket.on('error', () => socket.destroy());
 		const full = webSockets.clients.size >= (options.maxConnections ?? Number.POSITIVE_INFINITY);
-		const refusal = statusOf(request, true, pages) ?? (full ? 503 : undefined);
+		const refusal = statusOf(request, true, site) ?? (full ? 503 : undefined);
 		if (refusal) {
 			refuse(socket, refusal);
 			return;
@@ -72,9 +77,15 @@ export async function listen(options: ListenOptions): Promise<Listener> {
 	};
 }
 
-function answer(request: IncomingMessage, response: ServerResponse, pages: Readonly<Record<string, () => Page>>): void {
-	const status = statusOf(request, false, pages) ?? 400;
-	const page = status === 200 ? pages[pathOf(request)]?.() : undefined;
+/** What there is besides the protocol, and who may ask. */
+interface Site {
+	readonly pages: Readonly<Record<string, () => Page>>;
+	readonly origins: ReadonlySet<string>;
+}
+
+function answer(request: IncomingMessage, response: ServerResponse, site: Site): void {
+	const status = statusOf(request, false, site) ?? 400;
+	const page = status === 200 ? site.pages[pathOf(request)]?.() : undefined;
 	if (!page) {
 		response.writeHead(status, {'content-length': 0}).end();
 		return;
@@ -87,14 +98,10 @@ function pathOf({url = ''}: IncomingMessage): string {
 }
 
 /** The status to answer with; undefined lets an upgrade through. */
-function statusOf(
-	request: IncomingMessage,
-	upgrade: boolean,
-	pages: Readonly<Record<string, () => Page>>,
-): number | undefined {
+function statusOf(request: IncomingMessage, upgrade: boolean, {pages, origins}: Site): number | undefined {
 	const {method, headers} = request;
 	const path = pathOf(request);
-	if (headers.origin !== undefined) return 403;
+	if (headers.origin !== undefined && !origins.has(headers.origin)) return 403;
 	if (path === '/readyz' || Object.hasOwn(pages, path)) return method === 'GET' || method === 'HEAD' ? 200 : 405;
 	if (path !== '/') return 404;
 	if (method !== 'GET') return 405;

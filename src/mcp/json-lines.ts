@@ -1,0 +1,29 @@
+/** A message may be this long; a server that never ends its line is not one. */
+export const LONGEST_LINE_CHARS = 64 * 1024 * 1024;
+
+/** Makes lines of pieces of UTF-8, however those are cut. */
+export class JsonLines {
+	readonly #decoder = new TextDecoder();
+	readonly #line: (line: string) => void;
+	#pieces: string[] = [];
+	#length = 0;
+
+	constructor(line: (line: string) => void) {
+		this.#line = line;
+	}
+
+	/** Throws when a line becomes too long. */
+	push(bytes: Uint8Array): void {
+		let text = this.#decoder.decode(bytes, {stream: true});
+		for (let end = text.indexOf('\n'); end >= 0; end = text.indexOf('\n')) {
+			const line = this.#pieces.join('') + text.slice(0, end);
+			this.#pieces = [];
+			this.#length = 0;
+			text = text.slice(end + 1);
+			if (line.trim() !== '') this.#line(line);
+		}
+		this.#length += text.length;
+		if (this.#length > LONGEST_LINE_CHARS) throw new Error(`a line exceeds ${LONGEST_LINE_CHARS} characters`);
+		if (text !== '') this.#pieces.push(text);
+	}
+}
