@@ -1,4 +1,4 @@
-// The client library on a bad line: a proxy cuts, delays and splits while processes echo known bytes.
+// The client library on a bad line: it is cut, delays and splits, and what it tells of processes comes in another order.
 //   node bench/cuts.mjs [--cuts 1000] [--processes 8] [--seed N] [--server "CMD"]      ends with a table, exit 1 on a broken promise
 import {spawn} from 'node:child_process';
 import {connect as connectTcp, createServer} from 'node:net';
@@ -7,6 +7,7 @@ import {readOptions, SEED} from './lib/options.mjs';
 import {Random} from './lib/random.mjs';
 import {finish} from './lib/report.mjs';
 import {COMMAND} from './lib/server.mjs';
+import {shuffled} from './lib/shuffled.mjs';
 import {delay, until, within} from './lib/waiting.mjs';
 
 /** Every byte says where it belongs. */
@@ -32,7 +33,12 @@ const proxy = await startProxy(new URL(url));
 const totals = {written: 0, read: 0, missed: 0, gaps: 0, wrong: 0, failed: 0};
 const began = performance.now();
 
-const client = await SessionClient.open(signal => connectWebSocket(proxy.url, {signal, timeoutMs: 2000}));
+const lines = [];
+const client = await SessionClient.open(async signal => {
+	const line = shuffled(await connectWebSocket(proxy.url, {signal, timeoutMs: 2000}), random.fork());
+	lines.push(line);
+	return line;
+});
 const trial = {isOver: false};
 const echoes = Array.from({length: processes}, (_, index) => echo(`p${index}`, random.fork()));
 for (let count = 0; count < cuts; count++) {
@@ -52,6 +58,10 @@ for (const {reason} of hanging) console.error(reason);
 finish([
 	row('seconds (seed)', `${((performance.now() - began) / 1000).toFixed(0)} (${seed})`),
 	row('cuts / connections made', `${cuts} / ${proxy.connections()}`),
+	row(
+		'notifications shuffled',
+		lines.reduce((sum, {held}) => sum + held, 0),
+	),
 	row('MiB written / read back', `${mebi(totals.written)} / ${mebi(totals.read)}`),
 	row('bytes announced as gone, in gaps', `${totals.missed} in ${totals.gaps}`),
 	row(

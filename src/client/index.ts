@@ -6,7 +6,23 @@ export {AcceptedClient} from './accepted-client.js';
 export {INITIALIZE_TIMEOUT_MS, MOST_PENDING_CALLS} from './connection.js';
 export {ProtocolError, RejectedError, TooManyCallsError} from './errors.js';
 export type {Lagged, Observed} from './event-log.js';
+export {FileError, type FileErrorCode} from './files/file-error.js';
+export {nativePathOf} from './files/file-path.js';
+export type * from './files/files.js';
+export {RemoteFiles} from './files/remote-files.js';
+export {
+	type Route,
+	type TransferOptions,
+	type TransferProgress,
+	type TransferResult,
+	transfer,
+} from './files/transfer.js';
+export type {TransferPlace} from './files/transfer-place.js';
+export type {FetchInit, Http, VariableHeader} from './http/http.js';
+export {HttpError, type HttpErrorCode} from './http/http-error.js';
+export {RemoteHttp} from './http/remote-http.js';
 export {type DisconnectListener, LazyClient, type LazyClientOptions, type RemoteStatus} from './lazy-client.js';
+export {type Path, toPathUri} from './paths.js';
 export type {Gap, NumberedEvent, OutputStream, ProcessEvent} from './process-events.js';
 export {
 	type ExitStatus,

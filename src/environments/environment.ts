@@ -1,16 +1,30 @@
 import {ProtocolError} from '../client/errors.js';
+import type {Files} from '../client/files/files.js';
+import {RemoteFiles} from '../client/files/remote-files.js';
+import type {Http} from '../client/http/http.js';
+import {RemoteHttp} from '../client/http/remote-http.js';
 import type {DisconnectListener, LazyClient, RemoteStatus} from '../client/lazy-client.js';
-import type {Processes} from '../client/process-handle.js';
+import type {Processes, ProcessHandle, StartOptions} from '../client/process-handle.js';
+import {type CommandOptions, startParams} from '../client/run/command.js';
+import {type Communicated, type CommunicateOptions, communicate} from '../client/run/communicate.js';
+import {type RunOptions, type RunResult, run} from '../client/run/run.js';
+import {type WaitCondition, type WaitOptions, type WaitResult, waitFor} from '../client/run/wait-for.js';
 import type {SessionClient} from '../client/session-client.js';
 import type {EnvironmentInfo} from '../protocol/environment.js';
 import {describeEnvironment} from '../server/environment-info.js';
 import {lazyClientFor, mayWarmUp} from './connect.js';
+import {LocalFiles} from './local/local-files.js';
+import {LocalHttp} from './local/local-http.js';
 import {LocalProcesses} from './local/local-processes.js';
 import type {RemoteTarget} from './target.js';
+
+export interface StartCommandOptions extends CommandOptions, StartOptions {}
 
 /** What makes up a place, wherever it is. */
 interface Place {
 	readonly processes: Processes;
+	readonly files: Files;
+	readonly http: Http;
 	info(): Promise<EnvironmentInfo>;
 	status(): Promise<RemoteStatus>;
 	onDisconnect(listener: DisconnectListener): () => void;
@@ -22,6 +36,9 @@ export class Environment implements AsyncDisposable {
 	readonly id: string;
 	readonly kind: 'local' | 'remote';
 	readonly processes: Processes;
+	readonly files: Files;
+	/** A request from the machine's place in the network; may be passed on by itself. */
+	readonly fetch: Http['fetch'];
 	readonly #place: Place;
 
 	/** This machine. */
@@ -41,6 +58,30 @@ export class Environment implements AsyncDisposable {
 		this.kind = kind;
 		this.#place = place;
 		this.processes = place.processes;
+		this.files = place.files;
+		this.fetch = (input, init) => place.http.fetch(input, init);
+	}
+
+	/** Starts a command, with what people expect where nothing is said: this machine's variables and directory. */
+	async start(argv: readonly string[], options: StartCommandOptions = {}): Promise<ProcessHandle> {
+		const {signal, ...command} = options;
+		const params = await startParams(this, argv, command);
+		return (await this.processes.start(params, {signal})).process;
+	}
+
+	/** Runs a command to its end. */
+	run(argv: readonly string[], options?: RunOptions): Promise<RunResult> {
+		return run(this, argv, options);
+	}
+
+	/** Writes the input and collects the output of a process until both are over. */
+	communicate(process: ProcessHandle, options?: CommunicateOptions): Promise<Communicated> {
+		return communicate(process, options);
+	}
+
+	/** Waits for something a process of this machine does. */
+	waitFor(process: ProcessHandle, condition: WaitCondition, options?: WaitOptions): Promise<WaitResult> {
+		return waitFor(process, condition, {files: this.files, ...options});
 	}
 
 	/** What the machine says of itself. */
@@ -70,11 +111,14 @@ export class Environment implements AsyncDisposable {
 
 class LocalPlace implements Place {
 	readonly processes: LocalProcesses;
+	readonly files = new LocalFiles();
+	readonly http: LocalHttp;
 	readonly #variables: Readonly<Record<string, string | undefined>>;
 
 	constructor(variables: Readonly<Record<string, string | undefined>>) {
 		this.#variables = variables;
 		this.processes = new LocalProcesses(variables);
+		this.http = new LocalHttp(variables);
 	}
 
 	async info(): Promise<EnvironmentInfo> {
@@ -90,18 +134,23 @@ class LocalPlace implements Place {
 	}
 
 	close(): Promise<void> {
+		this.http[Symbol.dispose]();
 		return this.processes.close();
 	}
 }
 
 class RemotePlace implements Place {
 	readonly processes: Processes;
+	readonly files: Files;
+	readonly http: Http;
 	readonly #lazy: LazyClient;
 
 	constructor(lazy: LazyClient) {
 		this.#lazy = lazy;
 		const client = (): Promise<SessionClient> => lazy.client();
 		this.processes = {start: async (params, options) => (await client()).start(params, options)};
+		this.files = new RemoteFiles(client);
+		this.http = new RemoteHttp(client);
 	}
 
 	async info(): Promise<EnvironmentInfo> {

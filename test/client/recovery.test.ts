@@ -188,3 +188,20 @@ test('closing the client while it recovers ends it', async () => {
 	link.client.close();
 	expect((await link.client.ended).message).toContain('exec-server transport disconnected');
 });
+
+test('a client that is closed while it recovers ends, even if the connection comes back', async () => {
+	const link = await recovering();
+	let goOn!: () => void;
+	const gate = new Promise<void>(resolve => (goOn = resolve));
+	link.refuse = async () => {
+		link.refuse = undefined;
+		await gate;
+		return connectWebSocket(link.served.url);
+	};
+	cut(link);
+	await eventually(() => link.client.state === 'recovering');
+	link.client.close();
+	goOn();
+	expect((await link.client.ended).message).toContain('exec-server transport disconnected');
+	expect(link.client.state).toBe('failed');
+});

@@ -1,0 +1,100 @@
+import {INVALID_REQUEST, METHOD_NOT_FOUND, NOT_FOUND} from '../../protocol/error-codes.js';
+import {PathUriError} from '../../protocol/path-uri.js';
+import {DisconnectedError} from '../../rpc/connection.js';
+import {type ErrorCode, LongarmError} from '../../shared/errors.js';
+import {ProtocolError, RejectedError, TooManyCallsError} from '../errors.js';
+import type {Path} from '../paths.js';
+import {describePath} from './file-path.js';
+
+/** What kind of failure it is; the message has the executor's own words. */
+export type FileErrorCode =
+	/** There is nothing at the path. */
+	| 'not-found'
+	/** What was asked for makes no sense or is not permitted. */
+	| 'refused'
+	/** The system could not do it. */
+	| 'failed'
+	/** A tree or a copy did not arrive as it was sent. */
+	| 'damaged'
+	/** The executor said what no executor should. */
+	| 'invalid-data'
+	/** This executor cannot do that at all. */
+	| 'unsupported'
+	/** The link is gone; whether a change was made is not known. */
+	| 'disconnected'
+	/** A watch or a search is over before its time. */
+	| 'ended';
+
+export interface FileErrorDetails {
+	readonly path: string;
+	readonly hint?: string | undefined;
+	readonly cause?: unknown;
+}
+
+/** An operation on files failed, here or on another machine: the same code and words for the same reason. */
+export class FileError extends Error {
+	override readonly name = 'FileError';
+	readonly code: FileErrorCode;
+	/** What it was about, as the caller named it. */
+	readonly path: string;
+	/** What would help, where the executor says so. */
+	readonly hint: string | undefined;
+
+	constructor(code: FileErrorCode, message: string, {path, hint, cause}: FileErrorDetails) {
+		super(message, cause === undefined ? undefined : {cause});
+		this.code = code;
+		this.path = path;
+		this.hint = hint;
+	}
+}
+
+const TRANSPORT_CLOSED = 'exec-server transport closed';
+
+/** Codes that say more than the number they travel with. */
+const BY_NAME: Partial<Record<ErrorCode, FileErrorCode>> = {
+	FILE_NOT_FOUND: 'not-found',
+	FILE_REFUSED: 'refused',
+	TRANSFER_DAMAGED: 'damaged',
+	PATTERN_INVALID: 'refused',
+	NOT_SUPPORTED: 'unsupported',
+};
+const BY_NUMBER: ReadonlyMap<number, FileErrorCode> = new Map([
+	[NOT_FOUND, 'not-found'],
+	[INVALID_REQUEST, 'refused'],
+	[METHOD_NOT_FOUND, 'unsupported'],
+]);
+
+/** Makes any failure a `FileError` about the path; reasons of signals and programming errors pass. */
+export function toFileError(error: unknown, given: Path): unknown {
+	const path = describePath(given);
+	if (error instanceof DisconnectedError) return disconnected(path, error);
+	if (error instanceof RejectedError) {
+		const {code, errorCode, reason, hint} = error;
+		const kind = BY_NAME[errorCode as ErrorCode] ?? BY_NUMBER.get(code) ?? 'failed';
+		return new FileError(kind, reason, {path, hint, cause: error});
+	}
+	if (error instanceof LongarmError) {
+		return new FileError(BY_NAME[error.code] ?? 'failed', error.message, {path, hint: error.hint, cause: error});
+	}
+	if (error instanceof PathUriError) return new FileError('refused', error.message, {path, cause: error});
+	if (error instanceof TooManyCallsError) return new FileError('failed', error.message, {path, cause: error});
+	if (error instanceof ProtocolError) return new FileError('invalid-data', error.message, {path, cause: error});
+	return error;
+}
+
+export function disconnected(path: string, cause?: unknown): FileError {
+	return new FileError('disconnected', TRANSPORT_CLOSED, {path, cause});
+}
+
+export function unsupported(what: string, path: string): FileError {
+	return new FileError('unsupported', `exec-server does not support ${what}`, {path});
+}
+
+/** Runs an operation whose failures are about the path. */
+export async function about<T>(path: Path, operation: () => T | Promise<T>): Promise<T> {
+	try {
+		return await operation();
+	} catch (error) {
+		throw toFileError(error, path);
+	}
+}

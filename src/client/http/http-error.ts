@@ -1,0 +1,48 @@
+import {INVALID_PARAMS, METHOD_NOT_FOUND} from '../../protocol/error-codes.js';
+import {DisconnectedError} from '../../rpc/connection.js';
+import {LongarmError} from '../../shared/errors.js';
+import {ProtocolError, RejectedError, TooManyCallsError} from '../errors.js';
+
+export type HttpErrorCode =
+	/** The request cannot be made as it is; nothing was sent. */
+	| 'invalid'
+	/** It could not be sent, or its answer not be read to the end. */
+	| 'failed'
+	/** The answer is a redirect, and the caller wanted none. */
+	| 'redirected'
+	/** The body came faster than it was read. */
+	| 'overrun'
+	/** The executor said what no executor should. */
+	| 'invalid-data'
+	/** This executor cannot do that at all. */
+	| 'unsupported'
+	/** The link is gone; the request may have reached the origin. */
+	| 'disconnected';
+
+/** A request failed. A `TypeError`, because that is what failures of `fetch` are told by. */
+export class HttpError extends TypeError {
+	override readonly name = 'HttpError';
+	readonly code: HttpErrorCode;
+
+	constructor(code: HttpErrorCode, message: string, cause?: unknown) {
+		super(message, cause === undefined ? undefined : {cause});
+		this.code = code;
+	}
+}
+
+/** Reasons of signals and programming errors pass. */
+export function toHttpError(error: unknown): unknown {
+	if (error instanceof DisconnectedError) return new HttpError('disconnected', error.message, error);
+	if (error instanceof RejectedError) return new HttpError(codeOf(error), error.reason, error);
+	if (error instanceof TooManyCallsError) return new HttpError('failed', error.message, error);
+	if (error instanceof ProtocolError) return new HttpError('invalid-data', error.message, error);
+	if (error instanceof LongarmError) {
+		return new HttpError(error.code === 'HTTP_INVALID' ? 'invalid' : 'failed', error.message, error);
+	}
+	return error;
+}
+
+function codeOf({code}: RejectedError): HttpErrorCode {
+	if (code === METHOD_NOT_FOUND) return 'unsupported';
+	return code === INVALID_PARAMS ? 'invalid' : 'failed';
+}

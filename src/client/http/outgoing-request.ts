@@ -1,0 +1,75 @@
+import {MAX_MESSAGE_BYTES} from '../../protocol/limits.js';
+import type {FetchInit, VariableHeader} from './http.js';
+import {HttpError} from './http-error.js';
+
+/** For the head of a request, at its largest, and what is around it. */
+const ENVELOPE_BYTES = 2 * 1024 * 1024;
+/** Largest body that fits a message, as base64. The same here and on other machines, so that nobody is surprised. */
+export const LARGEST_BODY_BYTES = ((MAX_MESSAGE_BYTES - ENVELOPE_BYTES) / 4) * 3;
+
+/** What `fetch` was asked for, with everything it takes in one form. */
+export interface OutgoingRequest {
+	readonly method: string;
+	readonly url: string;
+	readonly headers: readonly (VariableHeader | {readonly name: string; readonly value: string})[];
+	readonly body: Uint8Array | undefined;
+	readonly timeoutMs: number | undefined;
+	readonly redirect: Request['redirect'];
+	readonly usesVariables: boolean;
+	readonly decodes: boolean;
+	readonly signal: AbortSignal | undefined;
+}
+
+/** Leaves the checks and the many kinds of bodies to the standard `Request`. Throws a `TypeError` as `fetch` does. */
+export async function outgoingRequest(input: string | URL | Request, init: FetchInit): Promise<OutgoingRequest> {
+	const {timeoutMs, variableHeaders = [], decode = true, ...standard} = init;
+	const given = input instanceof Request ? input : undefined;
+	const signal = (standard.signal === undefined ? given?.signal : standard.signal) ?? undefined;
+	signal?.throwIfAborted();
+	const request = new Request(input, {...standard, duplex: 'half'});
+	// Not those of the request: browsers leave out what a page may not send, and this is no page.
+	const headers = new Headers(standard.headers ?? given?.headers);
+	const type = request.headers.get('content-type');
+	if (type !== null && !headers.has('content-type')) headers.set('content-type', type);
+	return {
+		method: request.method,
+		url: request.url,
+		headers: [...Array.from(headers, ([name, value]) => ({name, value})), ...variableHeaders],
+		body: request.body ? await collected(request.body, signal) : undefined,
+		timeoutMs,
+		redirect: request.redirect,
+		usesVariables: variableHeaders.length > 0,
+		decodes: decode,
+		signal,
+	};
+}
+
+async function collected(body: ReadableStream<Uint8Array>, signal: AbortSignal | undefined): Promise<Uint8Array> {
+	const chunks: Uint8Array[] = [];
+	let length = 0;
+	const sink = new WritableStream<Uint8Array>({
+		write: chunk => {
+			length += chunk.length;
+			if (length > LARGEST_BODY_BYTES) {
+				throw new HttpError(
+					'invalid',
+					`request body is larger than the ${LARGEST_BODY_BYTES} bytes that fit a message`,
+				);
+			}
+			chunks.push(chunk);
+		},
+	});
+	await body.pipeTo(sink, signal && {signal});
+	return concatenated(chunks, length);
+}
+
+function concatenated(chunks: readonly Uint8Array[], length: number): Uint8Array {
+	if (chunks.length === 1) return chunks[0]!;
+	const whole = new Uint8Array(length);
+	let offset = 0;
+	for (const chunk of chunks) {
+		whole.set(chunk, offset);
+		offset += chunk.length;
+	}
+	return whole;
+}

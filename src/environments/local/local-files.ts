@@ -1,0 +1,152 @@
+import {readBlocks} from '../../client/files/block-reader.js';
+import {writeBlocks} from '../../client/files/block-writer.js';
+import {about} from '../../client/files/file-error.js';
+import {describePath} from '../../client/files/file-path.js';
+import {
+	type AccessOptions,
+	type DirectoryEntry,
+	type Files,
+	type FollowOptions,
+	type Metadata,
+	type MissingWatch,
+	type PackedTree,
+	type ReadStreamOptions,
+	type Search,
+	type SearchQuery,
+	type StreamOptions,
+	type TreeStreamOptions,
+	type UnpackedTree,
+	type UnpackOptions,
+	WALK_LIMITS,
+	type WalkOptions,
+	type WalkOutcome,
+	type Watch,
+	type WatchMissingOptions,
+	type WatchOptions,
+	type WriteOptions,
+} from '../../client/files/files.js';
+import {decodeText} from '../../client/files/text.js';
+import {type Path, toPathUri} from '../../client/paths.js';
+import type {BytePath} from '../../filesystem/byte-path.js';
+import * as files from '../../filesystem/index.js';
+import {decode} from '../../protocol/decode.js';
+import {sandboxContext} from '../../protocol/sandbox.js';
+import {nativePath, refuseSandbox, uriOf} from '../../server/handlers/file-paths.js';
+import {openToRead, openToReplace} from './local-file-streams.js';
+import {localSearch} from './local-search.js';
+import {packLocal, unpackLocal} from './local-transfer.js';
+import {LocalMissingWatches, localWatch} from './local-watch.js';
+
+/** The files of this machine, through the same code that serves others, without a wire between. */
+export class LocalFiles implements Files {
+	readonly #missingWatches = new LocalMissingWatches();
+
+	async supports(): Promise<boolean> {
+		return true;
+	}
+
+	async readFile(path: Path, options: FollowOptions = {}): Promise<Uint8Array> {
+		return about(path, () => files.readFile(place(path, options), links(options)));
+	}
+
+	async readText(path: Path, options?: FollowOptions): Promise<string> {
+		return decodeText(await this.readFile(path, options));
+	}
+
+	async writeFile(path: Path, content: Uint8Array | string, options: WriteOptions = {}): Promise<void> {
+		const bytes = typeof content === 'string' ? new TextEncoder().encode(content) : content;
+		const {atomic = false} = options;
+		await about(path, () => files.writeFile(place(path, options), bytes, {...links(options), atomic}));
+	}
+
+	async createDirectory(path: Path, options: FollowOptions & {recursive?: boolean} = {}): Promise<void> {
+		const {recursive = true} = options;
+		await about(path, () => files.createDirectory(place(path, options), {...links(options), recursive}));
+	}
+
+	async metadata(path: Path, options: FollowOptions = {}): Promise<Metadata> {
+		return about(path, () => files.getMetadata(place(path, options), links(options)));
+	}
+
+	async canonicalize(path: Path, options: AccessOptions = {}): Promise<string> {
+		return about(path, async () => uriOf(await files.canonicalize(place(path, options))));
+	}
+
+	async readDirectory(path: Path, options: AccessOptions = {}): Promise<DirectoryEntry[]> {
+		return about(path, () => files.readDirectory(place(path, options)));
+	}
+
+	async walk(path: Path, {sandbox, ...options}: WalkOptions & AccessOptions = {}): Promise<WalkOutcome> {
+		const {followDirectorySymlinks = false, pruneHiddenDirectories, ...limits} = options;
+		return about(path, () =>
+			files.walk(place(path, {sandbox}), {
+				...WALK_LIMITS,
+				...limits,
+				followDirectorySymlinks,
+				pruneHiddenDirectories: pruneHiddenDirectories ?? false,
+			}),
+		);
+	}
+
+	async remove(path: Path, options: FollowOptions & {recursive?: boolean; force?: boolean} = {}): Promise<void> {
+		const {recursive = true, force = true} = options;
+		await about(path, () => files.remove(place(path, options), {...links(options), recursive, force}));
+	}
+
+	async copy(from: Path, to: Path, options: AccessOptions & {recursive?: boolean} = {}): Promise<void> {
+		const {recursive = false} = options;
+		await about(from, () => files.copy(place(from, options), place(to, options), {recursive}));
+	}
+
+	async rename(from: Path, to: Path, options: AccessOptions & {overwrite?: boolean} = {}): Promise<void> {
+		const {overwrite = false} = options;
+		await about(from, () => files.rename(place(from, options), place(to, options), {overwrite}));
+	}
+
+	readStream(path: Path, options: ReadStreamOptions = {}): ReadableStream<Uint8Array> {
+		return readBlocks(describePath(path), () => about(path, () => openToRead(place(path, options), path)), options);
+	}
+
+	writeStream(path: Path, options: StreamOptions = {}): WritableStream<Uint8Array> {
+		return writeBlocks(() => about(path, () => openToReplace(place(path, options), path)), options);
+	}
+
+	async watch(path: Path, options: WatchOptions = {}): Promise<Watch> {
+		return about(
+			path,
+			files.translated(async () => localWatch(place(path, options), options)),
+		);
+	}
+
+	async watchMissing(missing: readonly Path[], {present, signal}: WatchMissingOptions = {}): Promise<MissingWatch> {
+		return about(missing[0] ?? '', () => {
+			const request = {
+				missing: missing.map(path => place(path, {})),
+				present: present === undefined ? undefined : place(present, {}),
+			};
+			return this.#missingWatches.begin(request, signal);
+		});
+	}
+
+	search(query: SearchQuery, {signal}: {signal?: AbortSignal | undefined} = {}): Search {
+		return localSearch(query, () => place(query.path, query), signal);
+	}
+
+	async pack(path: Path, options: TreeStreamOptions = {}): Promise<PackedTree> {
+		return about(path, () => packLocal(place(path, options), options));
+	}
+
+	async unpack(path: Path, options: UnpackOptions = {}): Promise<UnpackedTree> {
+		return about(path, () => unpackLocal(place(path, options), options));
+	}
+}
+
+/** The path on this machine; a sandbox that cannot be enforced is refused here as on any other. */
+function place(path: Path, {sandbox}: AccessOptions): BytePath {
+	if (sandbox) refuseSandbox(decode(sandboxContext, sandbox));
+	return nativePath(toPathUri(path));
+}
+
+function links({followSymlinks = true}: FollowOptions): {followSymlinks: boolean} {
+	return {followSymlinks};
+}

@@ -1,0 +1,48 @@
+import {about} from '../../client/files/file-error.js';
+import type {Match, Search, SearchOutcome, SearchQuery} from '../../client/files/files.js';
+import {SearchFeed} from '../../client/files/search-feed.js';
+import type {BytePath} from '../../filesystem/byte-path.js';
+import {translated} from '../../filesystem/index.js';
+import {MOST_MATCHES, USUAL_MATCHES} from '../../filesystem/search/query.js';
+import type {Match as Found} from '../../filesystem/search/search-messages.js';
+import {uriOf} from '../../server/handlers/file-paths.js';
+
+/** A search of this machine; whoever takes its matches slowly makes it slow. */
+export function localSearch(query: SearchQuery, root: () => BytePath, signal: AbortSignal | undefined): Search {
+	let cancel: (() => void) | undefined;
+	const feed = new SearchFeed(signal, () => cancel?.());
+	const run = translated(async (): Promise<SearchOutcome> => {
+		const {Search: Running} = await import('../../filesystem/search/search.js');
+		const {names = [], exclude = [], contents, hidden = false, ignoreFiles = true, maxMatches} = query;
+		const running = await Running.begin(
+			{
+				root: root(),
+				names,
+				exclude,
+				contents: contents && {regex: false, ignoreCase: false, ...contents},
+				hidden,
+				ignoreFiles,
+				maxMatches: Math.min(maxMatches ?? USUAL_MATCHES, MOST_MATCHES),
+			},
+			async matches => {
+				feed.found(matches.map(describe));
+				await feed.taken();
+			},
+		);
+		cancel = () => running.cancel();
+		if (feed.isOver) cancel();
+		const {errors, ...outcome} = await running.outcome;
+		return {...outcome, errors: errors.map(({path, message}) => ({path: uriOf(path), message}))};
+	});
+	about(query.path, run).then(
+		outcome => feed.finish(outcome),
+		(error: unknown) => feed.fail(error),
+	);
+	return feed;
+}
+
+function describe(match: Found): Match {
+	const path = uriOf(match.path);
+	if (match.kind === 'entry') return {path, kind: match.isDirectory ? 'directory' : 'file'};
+	return {path, kind: 'file', ...match.match};
+}

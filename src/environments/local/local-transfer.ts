@@ -1,0 +1,47 @@
+import type {
+	PackedTree,
+	TransferOutcome,
+	TreeStreamOptions,
+	UnpackedTree,
+	UnpackOptions,
+} from '../../client/files/files.js';
+import {packedTree, unpackedTree} from '../../client/files/tree-streams.js';
+import {type TransferOutcome as LocalOutcome, packTree, unpackTree} from '../../filesystem/archive/index.js';
+import type {BytePath} from '../../filesystem/byte-path.js';
+import {translated} from '../../filesystem/index.js';
+import {uriOf} from '../../server/handlers/file-paths.js';
+import {abandon, readBlock} from './local-file-streams.js';
+
+export async function packLocal(path: BytePath, options: TreeStreamOptions): Promise<PackedTree> {
+	options.signal?.throwIfAborted();
+	const tree = await packTree(path);
+	const source = {
+		read: (offset: number, length: number) => readBlock(tree, offset, length),
+		finish: translated(async () => {
+			const outcome = await tree.finish();
+			await tree.close();
+			return described(outcome);
+		}),
+		abandon: () => abandon(tree),
+	};
+	return packedTree(uriOf(path), tree.totals, source, options);
+}
+
+export async function unpackLocal(path: BytePath, options: UnpackOptions): Promise<UnpackedTree> {
+	options.signal?.throwIfAborted();
+	const tree = await unpackTree(path, {overwrite: options.overwrite ?? false});
+	const target = {
+		write: translated(async (offset: number, chunk: Uint8Array) => tree.write(chunk, offset)),
+		finish: translated(async (sha256: string | undefined) => {
+			const outcome = await tree.finish(sha256);
+			await tree.close();
+			return described(outcome);
+		}),
+		abandon: () => abandon(tree),
+	};
+	return unpackedTree(uriOf(path), target, options);
+}
+
+function described({errors, ...outcome}: LocalOutcome): TransferOutcome {
+	return {...outcome, errors: errors.map(({path, message}) => ({path: uriOf(path), message}))};
+}

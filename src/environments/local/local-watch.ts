@@ -1,0 +1,64 @@
+import {onAbort} from '../../client/abort.js';
+import {FileError} from '../../client/files/file-error.js';
+import type {MissingWatch as MissingWatchHandle, Watch, WatchOptions} from '../../client/files/files.js';
+import {WatchFeed} from '../../client/files/watch-feed.js';
+import type {BytePath} from '../../filesystem/byte-path.js';
+import {type MissingRequest, MissingWatch} from '../../filesystem/watch/missing-watch.js';
+import type {TreeWatch} from '../../filesystem/watch/tree-watch.js';
+import {uriOf} from '../../server/handlers/file-paths.js';
+
+/** Changes handed over at a time. */
+const CHANGES_AT_A_TIME = 1000;
+
+export async function localWatch(path: BytePath, options: WatchOptions): Promise<Watch> {
+	const {recursive = true, ignore = [], signal} = options;
+	signal?.throwIfAborted();
+	// Loaded when it is needed: few programs watch.
+	const {TreeWatch: Watching} = await import('../../filesystem/watch/tree-watch.js');
+	let tree: TreeWatch | undefined;
+	const feed = new WatchFeed(uriOf(path), signal, () => tree?.end());
+	const tell = () => {
+		for (let news = tree?.take(CHANGES_AT_A_TIME); news; news = tree?.take(CHANGES_AT_A_TIME)) {
+			const {changes, overflow, ended} = news;
+			feed.tell({changes: changes.map(({path: changed, kind}) => ({path: uriOf(changed), kind})), overflow, ended});
+		}
+	};
+	try {
+		tree = await Watching.begin(path, {recursive, ignore}, tell);
+	} catch (error) {
+		await feed.return();
+		throw error;
+	}
+	if (feed.isOver) tree.end();
+	signal?.throwIfAborted();
+	// What was seen while it was being set up has had nobody to tell it.
+	tell();
+	return feed;
+}
+
+/** One watch for missing paths at a time, as on other machines. */
+export class LocalMissingWatches {
+	#replace: () => void = () => {};
+
+	async begin(request: MissingRequest, signal: AbortSignal | undefined): Promise<MissingWatchHandle> {
+		signal?.throwIfAborted();
+		const path = uriOf(request.missing[0] ?? ('/' as BytePath));
+		let told!: () => void;
+		let failed!: (error: unknown) => void;
+		const changed = new Promise<void>((resolve, reject) => {
+			told = resolve;
+			failed = reject;
+		});
+		const watch = await MissingWatch.begin(request, told);
+		if (!watch) return {watching: false};
+		const stopListening = onAbort(signal, failed);
+		const stop = () => {
+			stopListening();
+			watch.end();
+		};
+		changed.then(stop, stop);
+		this.#replace();
+		this.#replace = () => failed(new FileError('ended', 'a later watch has taken the place of this one', {path}));
+		return {watching: true, changed};
+	}
+}

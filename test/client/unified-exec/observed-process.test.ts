@@ -1,0 +1,87 @@
+import {expect, test} from 'vitest';
+import type {Observed} from '../../../src/client/event-log.js';
+import type {ExitStatus, ProcessHandle, ReadResult} from '../../../src/client/process-handle.js';
+import {ObservedProcess} from '../../../src/client/unified-exec/observed-process.js';
+
+const EXIT: ExitStatus = {exitCode: 3, sandboxDenied: false, reason: undefined};
+const output = (seq: number, text: string): Observed => ({
+	kind: 'output',
+	seq,
+	stream: 'stdout',
+	bytes: Buffer.from(text),
+});
+const exited = (seq: number): Observed => ({kind: 'exited', seq, ...EXIT});
+const closed = (seq: number): Observed => ({kind: 'closed', seq});
+const lagged = (missed: number, afterSeq: number): Observed => ({kind: 'lagged', missed, afterSeq});
+
+/** A process with this story; late readers find this page. */
+async function observed(story: readonly Observed[], page: Partial<ReadResult> = {}) {
+	const pages: unknown[] = [];
+	const handle = {
+		exited: Promise.resolve(EXIT),
+		async *events() {
+			yield* story;
+		},
+		read: async (options: unknown) => {
+			pages.push(options);
+			return {chunks: [], nextSeq: 1, exited: false, exitCode: null, closed: false, failure: null, ...page};
+		},
+	} as unknown as ProcessHandle;
+	const process = new ObservedProcess(handle, {
+		closeGraceMs: 20,
+		exitCodeOf: ({exitCode}) => exitCode,
+		onOutput: () => {},
+	});
+	await process.finished;
+	const text = new TextDecoder().decode(process.take().markedBytes());
+	expect(new TextDecoder().decode(process.transcript.markedBytes())).toBe(text);
+	return {text, life: process.life, pages};
+}
+
+const chunk = (seq: number, text: string) => ({
+	seq,
+	stream: 'stdout' as const,
+	chunk: new Uint8Array(Buffer.from(text)),
+});
+
+test('a process is over when its output is closed', async () => {
+	const {text, life} = await observed([output(1, 'a'), output(2, 'b'), exited(3), closed(4)]);
+	expect([text, life]).toEqual(['ab', {kind: 'closed', exitCode: 3}]);
+});
+
+test('what was missed by being late is read again, and nothing is taken twice', async () => {
+	const story = [output(1, 'a'), lagged(2, 1), output(4, 'd'), exited(5), closed(6)];
+	const {text, pages} = await observed(story, {chunks: [chunk(2, 'b'), chunk(3, 'c'), chunk(4, 'd')]});
+	expect([text, pages]).toEqual(['abcd', [{afterSeq: 1}]]);
+});
+
+test('what is not kept any more is counted', async () => {
+	const story = [output(1, 'a'), lagged(2, 1), output(4, 'd'), exited(5), closed(6)];
+	const {text} = await observed(story, {chunks: [chunk(3, 'c')], missedBytes: 7});
+	expect(text).toBe('a\n... 7 bytes omitted ...\ncd');
+});
+
+test('a hole that a server does not speak of is seen all the same', async () => {
+	const story = [output(1, 'a'), lagged(2, 1), output(4, 'd'), exited(5), closed(6)];
+	const {text} = await observed(story, {chunks: [chunk(3, 'c')]});
+	expect(text).toBe('a\n... 1 bytes omitted ...\ncd');
+});
+
+test('an exit among what was missed is known', async () => {
+	const story = [lagged(2, 0), output(3, 'late'), closed(4)];
+	const {text, life} = await observed(story, {chunks: [chunk(1, 'a')], exited: true, exitCode: 3});
+	expect([text, life]).toEqual(['alate', {kind: 'closed', exitCode: 3}]);
+});
+
+test('output lost with a connection is counted where it belongs', async () => {
+	const gap: Observed = {kind: 'gap', afterSeq: 1, throughSeq: 3, missedBytes: 5};
+	const {text} = await observed([output(1, 'a'), gap, output(4, 'd'), exited(5), closed(6)]);
+	expect(text).toBe('a\n... 5 bytes omitted ...\nd');
+});
+
+test('a lost process is one that failed, unless its exit was known', async () => {
+	const failed: Observed = {kind: 'failed', message: 'gone'};
+	expect((await observed([failed])).life).toEqual({kind: 'failed', message: 'gone'});
+	expect((await observed([exited(1), failed])).life).toEqual({kind: 'exited', exitCode: 3});
+	expect((await observed([output(1, 'a')])).life).toEqual({kind: 'failed', message: 'the process was lost'});
+});

@@ -1,0 +1,126 @@
+import {describe, expect, test} from 'vitest';
+import {RejectedError} from '../../../src/client/errors.js';
+import type {WriteResult} from '../../../src/client/process-handle.js';
+import {RpcError} from '../../../src/protocol/error-codes.js';
+import {DisconnectedError} from '../../../src/rpc/connection.js';
+import {LINKS, memoryLink} from './links.js';
+import {altered, running, structured} from './running.js';
+
+const CAT = {cmd: 'cat', tty: true, yield_time_ms: 250};
+
+describe.each(Object.entries(LINKS))('in %s', (_name, open) => {
+	test('what is typed on a terminal is answered, and what was said is told once', async () => {
+		const {exec, begin} = await running({environment: await open()});
+		const id = await begin({cmd: 'stty -echo; echo up; while read x; do echo got $x; done', tty: true});
+		const first = await exec.writeStdin({session_id: id, chars: 'a\n', yield_time_ms: 500});
+		const second = await exec.writeStdin({session_id: id, chars: 'b\n', yield_time_ms: 500});
+		expect([structured(first).output, structured(second).output]).toEqual(['got a\r\n', 'got b\r\n']);
+	});
+
+	test('without a terminal only an interrupt gets through', async () => {
+		const {exec, begin} = await running({environment: await open()});
+		await begin({cmd: 'echo READY; exec sleep 1000'});
+		expect((await exec.writeStdin({session_id: 1000, chars: 'x'})).text).toBe(
+			'write_stdin failed: stdin is closed for this session; rerun exec_command with tty=true to keep stdin open',
+		);
+		expect(structured(await exec.writeStdin({session_id: 1000, chars: '\u0003'})).exit_code).toBe(130);
+		expect((await exec.writeStdin({session_id: 1000})).text).toBe('write_stdin failed: Unknown process id 1000');
+	});
+});
+
+test('a poll ends with the command, and the session is gone then', async () => {
+	const {exec} = await running();
+	await exec.execCommand({cmd: 'sleep 0.4; echo z', yield_time_ms: 250});
+	expect(structured(await exec.writeStdin({session_id: 1000}))).toMatchObject({exit_code: 0, output: 'z\n'});
+	expect((await exec.writeStdin({session_id: 1000})).text).toBe('write_stdin failed: Unknown process id 1000');
+});
+
+test('of two polls at once the first one gets the exit, the other one comes too late', async () => {
+	const {exec} = await running();
+	await exec.execCommand({cmd: 'sleep 0.4', yield_time_ms: 250});
+	const [first, second] = await Promise.all([exec.writeStdin({session_id: 1000}), exec.writeStdin({session_id: 1000})]);
+	expect(structured(first).exit_code).toBe(0);
+	expect(second.text).toBe('write_stdin failed: Unknown process id 1000');
+});
+
+test('sessions do not wait for each other', async () => {
+	const {exec} = await running();
+	await exec.execCommand({cmd: 'exec sleep 1000', yield_time_ms: 250});
+	await exec.execCommand({cmd: 'sleep 0.4', yield_time_ms: 250});
+	const order: number[] = [];
+	const slow = exec.writeStdin({session_id: 1000}).then(() => order.push(1000));
+	const quick = exec.writeStdin({session_id: 1001}).then(() => order.push(1001));
+	await quick;
+	expect(order).toEqual([1001]);
+	await exec.terminate(1000);
+	await slow;
+	expect(order).toEqual([1001, 1000]);
+});
+
+test('a poll answers after its window with what was said meanwhile', async () => {
+	const {exec} = await running({maxPollMs: 1});
+	await exec.execCommand({cmd: 'sleep 0.5; echo later; exec sleep 1000', yield_time_ms: 250});
+	const polled = structured(await exec.writeStdin({session_id: 1000, yield_time_ms: 300_000}));
+	expect(polled).toMatchObject({session_id: 1000, output: 'later\n'});
+	expect(polled.wall_time_seconds).toBeGreaterThanOrEqual(4.99);
+	expect(polled.wall_time_seconds).toBeLessThan(6);
+});
+
+/** A terminal whose writes come to this. */
+async function writing(write: () => Promise<WriteResult>) {
+	const {environment} = await memoryLink();
+	let terminations = 0;
+	const changes = altered(environment, handle => ({
+		write,
+		terminate: mode => {
+			terminations++;
+			return handle.terminate(mode);
+		},
+	}));
+	const {exec} = await running({environment: changes});
+	await exec.execCommand(CAT);
+	const answer = await exec.writeStdin({session_id: 1000, chars: 'x'});
+	return {exec, answer, terminations: () => terminations};
+}
+
+test.each(['unknownProcess', 'stdinClosed'] as const)(
+	'a write answered with %s means that the process is gone',
+	async status => {
+		const {exec, answer} = await writing(async () => ({status}));
+		expect(structured(answer).exit_code).toBe(-1);
+		expect(exec.list()).toEqual([]);
+	},
+);
+
+test('an exit whose news comes after a refused write is told with its code', async () => {
+	const {environment} = await memoryLink();
+	const changes = altered(environment, handle => ({
+		write: async () => {
+			void handle.terminate();
+			return {status: 'stdinClosed'};
+		},
+	}));
+	const {exec} = await running({environment: changes});
+	await exec.execCommand(CAT);
+	expect(structured(await exec.writeStdin({session_id: 1000, chars: 'x'})).exit_code).toBe(137);
+});
+
+test('a write to a process that is being started fails, and the session stays', async () => {
+	const {exec, answer} = await writing(async () => ({status: 'starting'}));
+	expect(answer.text).toBe('write_stdin failed: failed to write to stdin');
+	expect(exec.list()).toHaveLength(1);
+});
+
+test('a write that is refused fails, and the session stays', async () => {
+	const {exec, answer} = await writing(() => Promise.reject(new RejectedError(new RpcError(-32603, 'full'))));
+	expect(answer.text).toBe('write_stdin failed: failed to write to stdin');
+	expect(exec.list()).toHaveLength(1);
+});
+
+test('a write that is lost with the link ends the session', async () => {
+	const {exec, answer, terminations} = await writing(() => Promise.reject(new DisconnectedError()));
+	expect(answer.text).toBe('write_stdin failed: failed to write to stdin');
+	expect(exec.list()).toEqual([]);
+	expect(terminations()).toBe(1);
+	expect((await exec.writeStdin({session_id: 1000})).text).toBe('write_stdin failed: Unknown process id 1000');
+});
