@@ -41,3 +41,4 @@ export {Collected, type Communicated, type CommunicateOptions, communicate, type
 export {RunError, type RunOptions, type RunReason, type RunResult, run} from './run/run.js';
 export {type WaitCondition, WaitError, type WaitOptions, type WaitResult, waitFor} from './run/wait-for.js';
 export {type Connect, SessionClient, type SessionClientOptions} from './session-client.js';
+export * from './unified-exec/index.js';

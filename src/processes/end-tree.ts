@@ -1,5 +1,5 @@
 import {adopted, adoptedFrom, adopts, type Leader} from './adopted.js';
-import {descendantsOf, type ProcessInfo, processInfo, stillLives} from './process-tree.js';
+import {descendantsOf, membersOf, type ProcessInfo, processInfo, stillLives} from './process-tree.js';
 import {signalGroup, signalProcess} from './signal-group.js';
 
 /** Rounds of stopping and looking again before a tree that keeps growing is killed as it is. */
@@ -43,11 +43,26 @@ export async function survivorsOf(leader: Leader, strays: readonly ProcessInfo[]
 	}
 }
 
-/** Kills the orphans these leaders left behind, and what is below them. */
+/**
+ * Kills the orphans these leaders left behind, and what is below them. A program that is not handed its orphans finds
+ * only those that stayed in the session of their leader, and those below them.
+ */
 export function killOrphansOf(leaders: Iterable<Leader>): void {
-	for (const leader of leaders) {
-		for (const each of leftBehindBy(leader)) signalProcess(each.pid, 'SIGKILL');
-	}
+	const all = [...leaders];
+	const orphans = adopts() ? all.flatMap(leftBehindBy) : leftInSessionsOf(all);
+	for (const each of orphans) signalProcess(each.pid, 'SIGKILL');
+}
+
+/** Those of them that left somebody behind who still lives. */
+export function leadersOfOrphans(leaders: readonly Leader[]): Leader[] {
+	if (adopts()) return leaders.filter(leader => adoptedFrom([leader]).length > 0);
+	const sessions = new Set(membersOf(new Set(leaders.map(({pid}) => pid))).map(({sessionId}) => sessionId));
+	return leaders.filter(({pid}) => sessions.has(pid));
+}
+
+function leftInSessionsOf(leaders: readonly Leader[]): ProcessInfo[] {
+	if (leaders.length === 0) return [];
+	return membersOf(new Set(leaders.map(({pid}) => pid))).flatMap(member => [member, ...descendantsOf(member.pid)]);
 }
 
 /** Kills every orphan this program was handed. */

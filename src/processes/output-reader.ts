@@ -14,7 +14,7 @@ const shared = Buffer.allocUnsafeSlow(READ_BYTES);
 
 export interface ReaderEvents {
 	data(bytes: Uint8Array): void;
-	/** The descriptor is about to be closed, or was in this very tick: nobody may use its number from now on. */
+	/** The descriptor is about to be closed: nobody may use its number from now on. */
 	release?(): void;
 	/** Once; nothing follows. */
 	end(): void;
@@ -43,12 +43,13 @@ export class OutputReader {
 		this.#readMore = readMore;
 		const onread = {buffer: shared, callback: (length: number) => this.#take(length)};
 		this.#socket = open(fd, kind, onread);
+		beforeDestroy(this.#socket, () => this.#events.release?.());
 		// A terminal ends with an error (EIO) and a pipe without one.
-		this.#socket.on('error', () => this.#close());
+		this.#socket.on('error', () => this.#socket.destroy());
 		this.#socket.on('end', () => {
 			// libuv before 1.52 takes a hang-up for the end although a terminal still holds bytes: read on by hand.
 			if (!this.#socket.destroyed) this.#readRest(Number.POSITIVE_INFINITY);
-			this.#close();
+			this.#socket.destroy();
 		});
 		this.#socket.on('close', () => this.#end());
 		this.#socket.resume();
@@ -71,7 +72,7 @@ export class OutputReader {
 		if (this.#ended || this.#socket.destroyed) return;
 		this.#socket.pause();
 		this.#readRest(FINISH_BYTES);
-		this.#close();
+		this.#socket.destroy();
 	}
 
 	#take(length: number): boolean {
@@ -116,16 +117,20 @@ export class OutputReader {
 		}
 	}
 
-	#close(): void {
-		this.#events.release?.();
-		this.#socket.destroy();
-	}
-
 	#end(): void {
 		if (this.#ended) return;
 		this.#ended = true;
 		this.#events.end();
 	}
+}
+
+/** A stream that fails is destroyed, and its descriptor closed, before it says so. */
+function beforeDestroy(socket: Socket, act: () => void): void {
+	const destroy = socket._destroy.bind(socket);
+	socket._destroy = (error, done) => {
+		act();
+		destroy(error, done);
+	};
 }
 
 type OnRead = {buffer: Uint8Array; callback: (length: number) => boolean};

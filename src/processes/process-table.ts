@@ -1,8 +1,8 @@
 import {LongarmError} from '../shared/errors.js';
 import {LONGEST_TIMER_MS} from '../shared/limits.js';
-import {adoptedFrom, type Leader} from './adopted.js';
+import type {Leader} from './adopted.js';
 import type {Backend} from './backend.js';
-import {killOrphansOf} from './end-tree.js';
+import {killOrphansOf, leadersOfOrphans} from './end-tree.js';
 import {ManagedProcess} from './managed-process.js';
 import type {Retention} from './output-log.js';
 import type {ProcessQuota} from './process-quota.js';
@@ -106,7 +106,7 @@ export class ProcessTable {
 	#remember(leader: Leader): void {
 		this.#past.push(leader);
 		if (this.#past.length <= REMEMBERED_LEADERS) return;
-		this.#past = this.#past.filter(past => adoptedFrom([past]).length > 0);
+		this.#past = leadersOfOrphans(this.#past);
 	}
 
 	/** Settles when no process is starting or running. */
@@ -128,10 +128,10 @@ export class ProcessTable {
 	}
 
 	#create(id: string, request: StartRequest): ManagedProcess {
-		const {argv, io, timeLimitMs, keepDetachedMs} = request;
+		const {argv, io, timeLimitMs, keepDetachedMs, sandbox} = request;
 		const {retention, quotas, added} = this.#options;
 		const process = new ManagedProcess(
-			{id, argv, tty: io.kind === 'pty', retention, timeLimitMs, keepDetachedMs},
+			{id, argv, tty: io.kind === 'pty', retention, timeLimitMs, keepDetachedMs, sandboxed: sandbox !== undefined},
 			{
 				changed: () => this.#options.changed(process),
 				exited: () => {

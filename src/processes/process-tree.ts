@@ -77,6 +77,19 @@ export function descendantsOf(pid: number): ProcessInfo[] {
 	return found;
 }
 
+/**
+ * The living members of sessions whose leaders are gone. A number is not given anew while it has members: where there is
+ * a process of the leader's number, it is another's.
+ */
+export function membersOf(leaders: ReadonlySet<number>): ProcessInfo[] {
+	const living = listProc('')
+		.filter(name => /^\d+$/.test(name))
+		.map(name => processInfo(Number(name)))
+		.filter(info => info !== undefined);
+	const taken = new Set(living.map(({pid}) => pid));
+	return living.filter(({sessionId}) => leaders.has(sessionId) && !taken.has(sessionId));
+}
+
 /** Whether it is still the same process and not a later one with its pid. */
 export function stillLives({pid, startTime}: ProcessInfo): boolean {
 	return processInfo(pid)?.startTime === startTime;

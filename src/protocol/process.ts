@@ -34,7 +34,7 @@ export const startParams = v.object({
 	),
 	networkProxy: absent(v.looseObject({})),
 	shellSnapshot: absent(v.object({scopeId: v.string(), shell: v.object({name: v.string(), path: v.string()})})),
-	metadata: absent(v.object({toolCallId: absent(v.string())})),
+	metadata: absent(v.object({threadId: absent(v.string()), toolCallId: absent(v.string())})),
 	/** longarm: says what `tty` and `pipeStdin` say, and the size of the terminal; wins over them. */
 	io: absent(
 		v.union([v.object({pty: terminalSize}), v.object({pipe: v.object({stdin: v.picklist(['open', 'closed'])})})]),

@@ -68,3 +68,8 @@ test('children of node:child_process in the same program are left to it, and our
 	const ours = codes.map(async code => (await run(backend, sh(`exit ${code}`, PIPES))).exitCode);
 	expect(await Promise.all([...theirs, ...ours])).toEqual([...codes, ...codes]);
 });
+
+test('a program that lets go of its terminal before it ends is not hung up on', async () => {
+	const {over} = await start(backend, sh('echo bye; exec 0<&- 1>&- 2>&-; sleep 0.1; exit 5', PTY));
+	expect(await over()).toMatchObject({exitCode: 5, pty: 'bye\r\n'});
+});

@@ -55,7 +55,7 @@ export class Spawner {
 			cwd: cwd.href,
 			env: overlayOf(this.#options, callId),
 			envPolicy: policyOf(this.#options),
-			metadata: {toolCallId: callId},
+			metadata: {threadId: uuidOrNothing(this.#options.threadId), toolCallId: callId},
 		};
 		const shell = await shells.resolve(args.shell, processIdOf(id), template);
 		const argv = shellArguments(shell, args.cmd, args.login ?? loginShells);
@@ -101,4 +101,9 @@ export class Spawner {
 
 function processIdOf(id: number): string {
 	return `${id}-${randomHex(PROCESS_ID_BYTES)}`;
+}
+
+/** Servers that want to know it want it in this form. */
+function uuidOrNothing(id: string | undefined): string | undefined {
+	return id !== undefined && /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/i.test(id) ? id : undefined;
 }

@@ -75,10 +75,7 @@ export class UnifiedExec implements AsyncDisposable {
 		return true;
 	}
 
-	/**
-	 * Ends all sessions; later calls are refused. What a finished command has left running in the background is the
-	 * executor's to end, with the connection.
-	 */
+	/** Ends all sessions; later calls are refused. What a finished command has left in the background goes on. */
 	close(): Promise<void> {
 		this.#closing ??= this.#close();
 		return this.#closing;

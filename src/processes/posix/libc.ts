@@ -26,6 +26,7 @@ export interface Libc {
 	waitid(idType: number, id: number, info: Pointer, options: number): number;
 	ioctl(fd: number, request: number, argument: Pointer): number;
 	pipe2(fds: [number, number], flags: number): number;
+	fcntl(fd: number, command: number, argument: number): number;
 	read(fd: number, buffer: Pointer, length: number): number;
 	getrlimit(resource: number, limit: Pointer): number;
 	setrlimit(resource: number, limit: Pointer): number;
@@ -51,6 +52,7 @@ const SIGNATURES: Record<Exclude<keyof Libc, 'errno'>, string> = {
 	waitid: 'int waitid(int idType, int id, void *info, int options)',
 	ioctl: 'int ioctl(int fd, unsigned long request, void *argument)',
 	pipe2: 'int pipe2(_Out_ int *fds, int flags)',
+	fcntl: 'int fcntl(int fd, int command, long argument)',
 	getrlimit: 'int getrlimit(int resource, void *limit)',
 	setrlimit: 'int setrlimit(int resource, void *limit)',
 	prctl: 'int prctl(int option, unsigned long argument)',

@@ -4,6 +4,7 @@ import {SessionClient} from '../../../src/client/session-client.js';
 import type {ExecEnvironment} from '../../../src/client/unified-exec/environment.js';
 import {RETAINED_OUTPUT_BYTES} from '../../../src/client/unified-exec/limits.js';
 import {memoryTransportPair} from '../../../src/transports/memory.js';
+import {isAlive} from '../../helpers/processes.js';
 import {execServer} from '../../helpers/serving.js';
 import {LINKS, memoryLink, webSocketLink} from './links.js';
 import {altered, running, structured} from './running.js';
@@ -13,8 +14,11 @@ describe.each(Object.entries(LINKS))('in %s', (_name, open) => {
 		'a child that holds the output open keeps nobody waiting once the exit is known (tty: %s)',
 		async tty => {
 			const {exec} = await running({environment: await open()});
-			const answer = structured(await exec.execCommand({cmd: "trap '' HUP; sleep 1000 & echo bg", tty}));
-			expect(answer).toMatchObject({exit_code: 0, output: tty ? 'bg\r\n' : 'bg\n'});
+			const answer = structured(await exec.execCommand({cmd: "trap '' HUP; sleep 1000 & echo $!", tty}));
+			const pid = Number(answer.output);
+			onTestFinished(() => void process.kill(pid));
+			expect(answer).toMatchObject({exit_code: 0, output: `${pid}${tty ? '\r\n' : '\n'}`});
+			expect(isAlive(pid)).toBe(true);
 			expect(answer.wall_time_seconds).toBeLessThan(5);
 		},
 	);

@@ -1,4 +1,4 @@
-import {describe, expect, test} from 'vitest';
+import {describe, expect, onTestFinished, test} from 'vitest';
 import {isAlive, untilDead} from '../../helpers/processes.js';
 import {LINKS} from './links.js';
 import {running, structured} from './running.js';
@@ -21,6 +21,7 @@ describe.each(Object.entries(LINKS))('in %s', (_name, open) => {
 	test('what a finished command leaves in the background goes on', async () => {
 		const {exec} = await running({environment: await open()});
 		const [pid] = pidsIn(structured(await exec.execCommand({cmd: 'sleep 1000 & echo $!'})).output);
+		onTestFinished(() => void process.kill(pid!));
 		await exec.close();
 		expect(isAlive(pid!)).toBe(true);
 	});

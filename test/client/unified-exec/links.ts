@@ -7,6 +7,7 @@ import type {ServerOptions} from '../../../src/server/options.js';
 import {memoryTransportPair} from '../../../src/transports/memory.js';
 import {connectWebSocket} from '../../../src/transports/node/connect-web-socket.js';
 import type {Transport} from '../../../src/transports/transport.js';
+import {MACHINES} from '../../helpers/machines.js';
 import {execServer, serving} from '../../helpers/serving.js';
 
 /** Opens an environment that is closed with the test. */
@@ -20,6 +21,11 @@ export const LINKS: Record<string, OpenEnvironment> = {
 		return closing(Environment.remote('remote', {kind: 'websocket', url}));
 	},
 };
+
+/** The peer's own server, where it is installed. */
+export const STOCK: Record<string, OpenEnvironment> = Object.fromEntries(
+	Object.entries(MACHINES).filter(([name]) => name === 'WebSocket to the stock codex server'),
+);
 
 function closing(environment: Environment): Environment {
 	onTestFinished(() => environment.close());

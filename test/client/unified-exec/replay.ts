@@ -1,4 +1,4 @@
-import {createHash} from 'node:crypto';
+import {createHash, randomUUID} from 'node:crypto';
 import {existsSync, mkdirSync, readFileSync, writeFileSync} from 'node:fs';
 import {join} from 'node:path';
 import {pathToFileURL} from 'node:url';
@@ -39,6 +39,7 @@ export interface ReplayedCall {
 
 export interface ReplayMode {
 	readonly strictCompat: boolean;
+	readonly isStock: boolean;
 }
 
 /** Repeats every recorded call in an environment, the recorded conversations side by side. */
@@ -54,6 +55,8 @@ export async function replay(environment: ExecEnvironment, mode: ReplayMode): Pr
 	);
 	return all.flat();
 }
+
+const THREAD = randomUUID();
 
 class Conversation {
 	readonly #index: number;
@@ -75,8 +78,8 @@ class Conversation {
 			modelPolicy: {bytes: 10_000},
 			loginShells: false,
 			strictCompat: this.#mode.strictCompat,
-			threadId: '<uuid>',
-			sessionId: '<uuid>',
+			threadId: THREAD,
+			sessionId: THREAD,
 			envPolicy: {inherit: 'none'},
 			env: {...DEFAULT_ENV, ...recordedVariables(calls[0]!.env, this.#places.install)},
 		});
@@ -133,6 +136,7 @@ class Conversation {
 				.replace(`session ID ${session}\n`, 'session ID <session>\n')
 				.replace(new RegExp(`process id ${session}$`), 'process id <session>')
 				.replace(/\/dev\/pts\/\d+/, '/dev/pts/0')
+				.replaceAll(THREAD, '<uuid>')
 				.replaceAll(this.#places.install, '<install>')
 				.replaceAll(this.#places.cwd, '<cwd>')
 				// The recording lost the carriage return there.
