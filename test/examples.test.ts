@@ -49,3 +49,31 @@ test('examples/fetch.mjs fetches from where the server is', async () => {
 	});
 	expect(outcome).toEqual({error: null, stdout: 'hello\n', stderr: '200 text/plain\n'});
 });
+
+test('examples/environments.mjs does the same here and there', async () => {
+	const server = new Command(['serve', '--listen', 'ws://127.0.0.1:0']);
+	const {status, stdout, stderr} = spawnSync(process.execPath, [at('environments.mjs'), await server.url()], {
+		encoding: 'utf8',
+	});
+	const lines = ['local: Linux says hello (in time)', 'there: Linux says hello (in time)', 'there: ready on 8080'];
+	expect([status, stderr, stdout.trimEnd().split('\n')]).toEqual([0, '', [...lines, 'there: exit 7, no such luck']]);
+});
+
+test('examples/agent-tools.mjs gives a model its tools', async () => {
+	const server = new Command(['serve', '--listen', 'ws://127.0.0.1:0']);
+	const {status, stdout, stderr} = spawnSync(process.execPath, [at('agent-tools.mjs'), await server.url()], {
+		encoding: 'utf8',
+	});
+	expect([status, stderr]).toEqual([0, '']);
+	expect(stdout).toMatch(/^exec_command, write_stdin\n/);
+	expect(stdout).toMatch(/Process running with session ID \d+\n/);
+	expect(stdout).toMatch(/Process exited with code 0\n[^]*hello world\r\n/);
+});
+
+test('examples/mcp.mjs calls a tool of a server on another machine', async () => {
+	const server = new Command(['serve', '--listen', 'ws://127.0.0.1:0']);
+	const fixture = new URL('fixtures/mcp-server.mjs', import.meta.url).pathname;
+	const args = [at('mcp.mjs'), await server.url(), process.execPath, fixture];
+	const {status, stdout, stderr} = spawnSync(process.execPath, args, {encoding: 'utf8'});
+	expect([status, stderr, stdout]).toEqual([0, '', 'fixture: echo, hang, crash\n']);
+});

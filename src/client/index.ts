@@ -1,10 +1,11 @@
+export {DisconnectedError} from '../rpc/connection.js';
 export {
 	connectStandardWebSocket,
 	type StandardWebSocketOptions,
 } from '../transports/standard-web-socket.js';
 export {AcceptedClient} from './accepted-client.js';
 export {INITIALIZE_TIMEOUT_MS, MOST_PENDING_CALLS} from './connection.js';
-export {ProtocolError, RejectedError, TooManyCallsError} from './errors.js';
+export {CallTimeoutError, ProtocolError, RejectedError, TooManyCallsError} from './errors.js';
 export type {Lagged, Observed} from './event-log.js';
 export {FileError, type FileErrorCode} from './files/file-error.js';
 export {nativePathOf} from './files/file-path.js';
