@@ -1,4 +1,5 @@
-// Every check in order: format and lint, types, build, unit and contract tests, conformance where the suite exists.
+// Every check in order: format and lint, types, build, unit and contract tests, conformance where the suite exists, and
+// with LONGARM_TEST_INTEROP=1 the real peer, which is installed for it.
 // The last line counts what ran; the first failing step ends the run.
 import {spawnSync} from 'node:child_process';
 import {existsSync, mkdtempSync, readFileSync, rmSync} from 'node:fs';
@@ -25,12 +26,19 @@ run(
 if (existsSync(join(root, '../shared/conformance/run.mjs'))) {
 	run('conformance', process.execPath, 'scripts/conformance.mjs', '--json', `${scratch}/conformance.json`);
 }
+if (process.env.LONGARM_TEST_INTEROP === '1') {
+	run('interop', process.execPath, 'scripts/interop.mjs', '--json', scratch);
+}
 
-count('unit.json', ({numPassedTests, numFailedTests, numPendingTests}) => [
-	numPassedTests,
-	numFailedTests,
-	numPendingTests,
-]);
+for (const file of ['unit.json', 'their-server.json']) {
+	count(file, ({numPassedTests, numFailedTests, numPendingTests}) => [
+		numPassedTests,
+		numFailedTests,
+		// What a run was told to leave out is not counted as skipped.
+		file === 'unit.json' ? numPendingTests : 0,
+	]);
+}
+count('their-client.json', ({passed, failed}) => [Number(passed), Number(failed), 0]);
 count('conformance.json', ({results}) =>
 	['passed', 'failed', 'skipped'].map(status => results.filter(test => test.status === status).length),
 );
