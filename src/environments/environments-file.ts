@@ -22,6 +22,8 @@ const entrySchema = v.object({
 	args: v.optional(v.array(v.string())),
 	env: v.optional(v.record(v.string(), v.string())),
 	cwd: v.optional(v.string()),
+	/** The peer's; means nothing here. */
+	skills: v.optional(v.object({required: v.optional(v.array(v.string()))})),
 });
 const fileSchema = v.object({
 	default: v.optional(v.string()),

@@ -20,6 +20,7 @@ test('every key of the file is understood', () => {
 		auth_bearer_token = "secret"
 		connect_timeout_sec = 5.5
 		initialize_timeout_sec = 2
+		skills = { required = ["a"] }
 
 		[[environments]]
 		id = "ssh-dev"
