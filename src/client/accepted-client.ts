@@ -1,5 +1,5 @@
-import type {Frame} from '../protocol/encode.js';
 import type {Transport, TransportEvents} from '../transports/transport.js';
+import {WrappedTransport} from '../transports/wrapped-transport.js';
 import {SessionClient, type SessionClientOptions} from './session-client.js';
 
 /**
@@ -67,55 +67,18 @@ class Line {
 }
 
 /** A transport that can be ended for a reason of ours. */
-class RetirableTransport implements Transport {
-	readonly #transport: Transport;
+class RetirableTransport extends WrappedTransport {
 	#events: TransportEvents | undefined;
 	#isOver = false;
 
-	constructor(transport: Transport) {
-		this.#transport = transport;
-	}
-
-	get kind(): Transport['kind'] {
-		return this.#transport.kind;
-	}
-
-	get peer(): string {
-		return this.#transport.peer;
-	}
-
-	get backlog(): number {
-		return this.#transport.backlog;
-	}
-
-	open(events: TransportEvents): void {
+	override open(events: TransportEvents): void {
 		this.#events = events;
-		this.#transport.open({...events, closed: error => this.#close(error)});
-	}
-
-	send(frame: Frame): void {
-		this.#transport.send(frame);
-	}
-
-	pause(): void {
-		this.#transport.pause();
-	}
-
-	resume(): void {
-		this.#transport.resume();
-	}
-
-	close(): void {
-		this.#transport.close();
-	}
-
-	destroy(): void {
-		this.#transport.destroy();
+		super.open({...events, closed: error => this.#close(error)});
 	}
 
 	retire(reason: Error): void {
 		this.#close(reason);
-		this.#transport.destroy();
+		this.destroy();
 	}
 
 	#close(error: Error | undefined): void {

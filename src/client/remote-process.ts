@@ -1,76 +1,34 @@
 import {JsonParts} from '../protocol/encode.js';
 import {DisconnectedError} from '../rpc/connection.js';
-import type {Observed} from './event-log.js';
-import {outputOf} from './output.js';
 import type {NumberedEvent} from './process-events.js';
-import type {
-	ExitStatus,
-	Output,
-	ProcessHandle,
-	ReadOptions,
-	ReadResult,
-	Signal,
-	TerminateMode,
-	TerminateResult,
-	WriteResult,
-} from './process-handle.js';
-import {ProcessStory} from './process-story.js';
+import type {ReadOptions, ReadResult, Signal, TerminateMode, TerminateResult, WriteResult} from './process-handle.js';
 import {reconcile} from './reconcile.js';
 import {ReorderBuffer, ReorderError} from './reorder-buffer.js';
 import type {Caller} from './session-client.js';
+import {ToldProcess} from './told-process.js';
 
 /** A process on another machine. */
-export class RemoteProcess implements ProcessHandle {
-	readonly processId: string;
+export class RemoteProcess extends ToldProcess {
 	/** Whether the server has confirmed its start, so that it can be caught up with. */
 	isRecoverable = false;
 	readonly #caller: Caller;
-	readonly #story = new ProcessStory();
 	readonly #buffer: ReorderBuffer;
 	#hasExited = false;
 	#writes = 0;
 
 	constructor(processId: string, caller: Caller) {
-		this.processId = processId;
+		super(processId);
 		this.#caller = caller;
-		this.#buffer = new ReorderBuffer(event => this.#story.publish(event));
-	}
-
-	get exited(): Promise<ExitStatus> {
-		return this.#story.exited;
-	}
-
-	get closed(): Promise<void> {
-		return this.#story.closed;
-	}
-
-	get wake(): number {
-		return this.#story.wake;
-	}
-
-	get isOver(): boolean {
-		return this.#story.isOver;
-	}
-
-	woken(after: number): Promise<number> {
-		return this.#story.woken(after);
-	}
-
-	events(): AsyncIterableIterator<Observed> {
-		return this.#story.events();
-	}
-
-	output(): AsyncIterableIterator<Output> {
-		return outputOf(this);
+		this.#buffer = new ReorderBuffer(event => this.story.publish(event));
 	}
 
 	async read(options: ReadOptions = {}): Promise<ReadResult> {
-		const {failure} = this.#story;
-		if (failure !== undefined) return this.#story.lostResult(failure);
+		const {failure} = this.story;
+		if (failure !== undefined) return this.story.lostResult(failure);
 		try {
 			return await this.#caller.repeat('process/read', {...options, processId: this.processId});
 		} catch (error) {
-			if (error instanceof DisconnectedError) return this.#story.lostResult(error.message);
+			if (error instanceof DisconnectedError) return this.story.lostResult(error.message);
 			throw error;
 		}
 	}
@@ -124,7 +82,7 @@ export class RemoteProcess implements ProcessHandle {
 		const {events, lostThrough} = reconcile(known, page);
 		if (lostThrough !== undefined) {
 			const {missedBytes} = page;
-			this.#story.publish({kind: 'gap', afterSeq: this.published, throughSeq: lostThrough, missedBytes});
+			this.story.publish({kind: 'gap', afterSeq: this.published, throughSeq: lostThrough, missedBytes});
 			this.#buffer.skipThrough(lostThrough);
 		}
 		for (const event of events) this.receive(event);
@@ -132,9 +90,9 @@ export class RemoteProcess implements ProcessHandle {
 
 	/** An event as it arrived. */
 	receive(event: NumberedEvent): void {
-		if (this.#story.failure !== undefined) return;
+		if (this.story.failure !== undefined) return;
 		if (event.kind === 'exited') this.#hasExited = true;
-		this.#story.raiseWake(event.seq);
+		this.story.raiseWake(event.seq);
 		try {
 			this.#buffer.add(event);
 		} catch (error) {
@@ -145,6 +103,6 @@ export class RemoteProcess implements ProcessHandle {
 
 	/** Nothing more will be heard of it. */
 	fail(message: string): void {
-		this.#story.fail(message);
+		this.story.fail(message);
 	}
 }

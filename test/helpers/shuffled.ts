@@ -1,30 +1,17 @@
-import type {Frame} from '../../src/protocol/encode.js';
 import type {Transport, TransportEvents} from '../../src/transports/transport.js';
+import {WrappedTransport} from '../../src/transports/wrapped-transport.js';
 
 /** Tells of processes in pairs turned round: each notification waits for the next one, or for anything else. */
 export function shuffled(transport: Transport): Transport {
 	return new ShuffledTransport(transport);
 }
 
-class ShuffledTransport implements Transport {
-	readonly kind;
-	readonly peer;
-	readonly #transport: Transport;
+class ShuffledTransport extends WrappedTransport {
 	#held: (() => void) | undefined;
 	#timer: NodeJS.Timeout | undefined;
 
-	constructor(transport: Transport) {
-		this.#transport = transport;
-		this.kind = transport.kind;
-		this.peer = transport.peer;
-	}
-
-	get backlog(): number {
-		return this.#transport.backlog;
-	}
-
-	open(events: TransportEvents): void {
-		this.#transport.open({
+	override open(events: TransportEvents): void {
+		super.open({
 			...events,
 			message: (text, bulk) => {
 				const tell = (): void => events.message(text, bulk);
@@ -42,26 +29,6 @@ class ShuffledTransport implements Transport {
 				events.closed(error);
 			},
 		});
-	}
-
-	send(frame: Frame): void {
-		this.#transport.send(frame);
-	}
-
-	pause(): void {
-		this.#transport.pause();
-	}
-
-	resume(): void {
-		this.#transport.resume();
-	}
-
-	close(): void {
-		this.#transport.close();
-	}
-
-	destroy(): void {
-		this.#transport.destroy();
 	}
 
 	#release(): void {

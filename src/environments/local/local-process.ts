@@ -1,9 +1,4 @@
-import type {Observed} from '../../client/event-log.js';
-import {outputOf} from '../../client/output.js';
 import type {
-	ExitStatus,
-	Output,
-	ProcessHandle,
 	ReadOptions,
 	ReadResult,
 	Signal,
@@ -11,7 +6,8 @@ import type {
 	TerminateResult,
 	WriteResult,
 } from '../../client/process-handle.js';
-import {ProcessStory} from '../../client/process-story.js';
+import type {ProcessStory} from '../../client/process-story.js';
+import {ToldProcess} from '../../client/told-process.js';
 import type {ManagedProcess} from '../../processes/managed-process.js';
 import type {Chunk, LogCursor, LogEvent, Page} from '../../processes/output-log.js';
 import {readOutput} from '../../processes/read-output.js';
@@ -23,45 +19,15 @@ import {asRejection} from './as-rejection.js';
 const ENDLESS = new Scope();
 
 /** A process of this program's own machine, without any wire in between. */
-export class LocalProcess implements ProcessHandle {
-	readonly processId: string;
+export class LocalProcess extends ToldProcess {
 	readonly #process: ManagedProcess;
 	readonly #cursor: LogCursor;
-	readonly #story = new ProcessStory();
 	#writes = 0;
 
 	constructor(process: ManagedProcess) {
-		this.processId = process.id;
+		super(process.id);
 		this.#process = process;
 		this.#cursor = process.attach();
-	}
-
-	get exited(): Promise<ExitStatus> {
-		return this.#story.exited;
-	}
-
-	get closed(): Promise<void> {
-		return this.#story.closed;
-	}
-
-	get wake(): number {
-		return this.#story.wake;
-	}
-
-	get isOver(): boolean {
-		return this.#story.isOver;
-	}
-
-	woken(after: number): Promise<number> {
-		return this.#story.woken(after);
-	}
-
-	events(): AsyncIterableIterator<Observed> {
-		return this.#story.events();
-	}
-
-	output(): AsyncIterableIterator<Output> {
-		return outputOf(this);
 	}
 
 	async read({afterSeq, maxBytes, waitMs}: ReadOptions = {}): Promise<ReadResult> {
@@ -109,8 +75,8 @@ export class LocalProcess implements ProcessHandle {
 	/** The log has something new. */
 	changed(): void {
 		for (let event = this.#cursor.next(); event; event = this.#cursor.next()) {
-			this.#story.raiseWake(event.seq);
-			this.#story.publish(toEvent(event));
+			this.story.raiseWake(event.seq);
+			this.story.publish(toEvent(event));
 		}
 		this.#process.delivered();
 	}

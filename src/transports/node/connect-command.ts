@@ -1,8 +1,8 @@
 import {type ChildProcess, spawn} from 'node:child_process';
 import {once} from 'node:events';
-import type {Frame} from '../../protocol/encode.js';
 import {PROTECTED_VARIABLES} from '../../shared/protected-variables.js';
-import type {Transport, TransportEvents} from '../transport.js';
+import type {TransportEvents} from '../transport.js';
+import {WrappedTransport} from '../wrapped-transport.js';
 import {StdioTransport} from './stdio.js';
 
 /** How long the command may take to end when it is asked to. */
@@ -39,18 +39,15 @@ export async function connectCommand(program: string, options: CommandOptions = 
 }
 
 /** The connection to a command, and its life. */
-export class CommandTransport implements Transport {
-	readonly kind = 'stdio';
-	readonly peer = 'stdio';
+export class CommandTransport extends WrappedTransport {
 	readonly #child: ChildProcess;
-	readonly #stdio: StdioTransport;
 	#stderr = '';
 	#isEnding = false;
 	#isDestroyed = false;
 
 	constructor(child: ChildProcess, onStderr: (text: string) => void) {
+		super(new StdioTransport(child.stdout!, child.stdin!));
 		this.#child = child;
-		this.#stdio = new StdioTransport(child.stdout!, child.stdin!);
 		child.stderr!.setEncoding('utf8').on('data', (text: string) => {
 			this.#stderr = (this.#stderr + text).slice(-KEPT_STDERR_CHARS);
 			onStderr(text);
@@ -63,12 +60,8 @@ export class CommandTransport implements Transport {
 		return this.#child.pid!;
 	}
 
-	get backlog(): number {
-		return this.#stdio.backlog;
-	}
-
-	open(events: TransportEvents): void {
-		this.#stdio.open({
+	override open(events: TransportEvents): void {
+		super.open({
 			...events,
 			closed: error => {
 				this.#end();
@@ -78,25 +71,9 @@ export class CommandTransport implements Transport {
 		});
 	}
 
-	send(frame: Frame): void {
-		this.#stdio.send(frame);
-	}
-
-	pause(): void {
-		this.#stdio.pause();
-	}
-
-	resume(): void {
-		this.#stdio.resume();
-	}
-
-	close(): void {
-		this.#stdio.close();
-	}
-
-	destroy(): void {
+	override destroy(): void {
 		this.#isDestroyed = true;
-		this.#stdio.destroy();
+		super.destroy();
 		this.#end();
 	}
 

@@ -1,0 +1,47 @@
+import type {Frame} from '../protocol/encode.js';
+import type {Transport, TransportEvents} from './transport.js';
+
+/** A transport around another; whoever extends it says what is different. */
+export abstract class WrappedTransport implements Transport {
+	protected readonly inner: Transport;
+
+	constructor(inner: Transport) {
+		this.inner = inner;
+	}
+
+	get kind(): Transport['kind'] {
+		return this.inner.kind;
+	}
+
+	get peer(): string {
+		return this.inner.peer;
+	}
+
+	get backlog(): number {
+		return this.inner.backlog;
+	}
+
+	open(events: TransportEvents): void {
+		this.inner.open(events);
+	}
+
+	send(frame: Frame): void {
+		this.inner.send(frame);
+	}
+
+	pause(): void {
+		this.inner.pause();
+	}
+
+	resume(): void {
+		this.inner.resume();
+	}
+
+	close(): void {
+		this.inner.close();
+	}
+
+	destroy(): void {
+		this.inner.destroy();
+	}
+}
