@@ -9,6 +9,7 @@ import {DisconnectedError, RpcConnection} from '../rpc/connection.js';
 import type {Transport} from '../transports/transport.js';
 import {CallTimeoutError, ProtocolError, RejectedError, TooManyCallsError} from './errors.js';
 import {type Dialect, dialectOf, serverHello} from './hello.js';
+import {withPlainPaths} from './plain-paths.js';
 import {V0Processes} from './v0-processes.js';
 
 /** How long the server may take for the handshake. */
@@ -110,7 +111,8 @@ export class Connection {
 		this.#requireRoom(method);
 		this.#pending++;
 		try {
-			return await (this.#v0 ?? this.#rpc).request(method, params);
+			const takesUris = this.#v0 !== undefined || (this.#greeting?.dialect ?? 'current') === 'current';
+			return await (this.#v0 ?? this.#rpc).request(method, takesUris ? params : withPlainPaths(params));
 		} catch (error) {
 			throw error instanceof RpcError ? new RejectedError(error) : error;
 		} finally {

@@ -107,9 +107,7 @@ export class LazyClient implements AsyncDisposable {
 	}
 
 	#tell(error: Error, client: SessionClient): void {
-		const recovered = client.recovered();
-		// Nobody has to wait for it.
-		recovered.catch(() => {});
+		const recovered = ignorable(client.recovered());
 		for (const listener of this.#disconnects) listener(error, recovered);
 	}
 
@@ -147,6 +145,12 @@ function failed(cause: unknown): Error {
 	if (cause instanceof ClosedError) return cause;
 	const reason = cause instanceof Error ? cause.message : String(cause);
 	return mayRetry(cause) ? toError(cause) : new Error(`exec-server connection attempt failed: ${reason}`, {cause});
+}
+
+/** Nobody has to wait for it. */
+function ignorable<T>(promise: Promise<T>): Promise<T> {
+	promise.catch(() => {});
+	return promise;
 }
 
 function toError(thrown: unknown): Error {

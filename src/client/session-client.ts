@@ -10,7 +10,6 @@ import {
 	type RequestName,
 	type Result,
 } from '../protocol/methods.js';
-import type {PathUri} from '../protocol/path-uri.js';
 import {DisconnectedError} from '../rpc/connection.js';
 import type {Transport} from '../transports/transport.js';
 import {Connection} from './connection.js';
@@ -120,12 +119,6 @@ export class SessionClient implements Caller, Processes, AsyncDisposable {
 		return (await this.#connected()).status();
 	}
 
-	/** A path as the server wants it. */
-	pathOnWire(path: PathUri): string {
-		if (this.dialect === 'current') return path.href;
-		return path.convention === 'windows' ? path.toWindowsPath() : (path.toNativeString('linux') ?? path.href);
-	}
-
 	async call<M extends RequestName>(method: M, params: ParamsOnWire<M> | JsonParts): Promise<Result<M>> {
 		return (await this.#connected()).call(method, params);
 	}
@@ -168,7 +161,7 @@ export class SessionClient implements Caller, Processes, AsyncDisposable {
 		const process = new RemoteProcess(processId, this);
 		this.#processes.set(processId, process);
 		try {
-			const cwd = this.pathOnWire(toPathUri(params.cwd));
+			const cwd = toPathUri(params.cwd).href;
 			const {sandboxType} = await connection.call('process/start', {...params, cwd});
 			process.isRecoverable = true;
 			return {process, sandboxType};

@@ -1,5 +1,6 @@
 import {expect, onTestFinished, test} from 'vitest';
 import {MOST_PENDING_CALLS} from '../../src/client/connection.js';
+import {RemoteFiles} from '../../src/client/files/remote-files.js';
 import {SessionClient} from '../../src/client/session-client.js';
 import {memoryTransportPair} from '../../src/transports/memory.js';
 import {RawPeer} from '../helpers/raw-peer.js';
@@ -53,6 +54,14 @@ test('a server without a description gets plain paths', async () => {
 	const {client, asked} = await clientOf({initialize: {sessionId: 's'}, 'process/start': {processId: 'p'}});
 	const {sandboxType} = await client.start({...sh('p', 'true'), cwd: 'file:///srv/my%20app'});
 	expect([client.dialect, sandboxType, asked.at(-1)!.params['cwd']]).toEqual(['v1', undefined, '/srv/my app']);
+	const files = new RemoteFiles(async () => client);
+	await files.writeFile('/srv/a "b"', 'content').catch(() => {});
+	expect(asked.at(-1)).toMatchObject({
+		method: 'fs/writeFile',
+		params: {path: '/srv/a "b"', dataBase64: btoa('content')},
+	});
+	await files.copy('file:///srv/a', '/srv/b').catch(() => {});
+	expect(asked.at(-1)!.params).toMatchObject({sourcePath: '/srv/a', destinationPath: '/srv/b'});
 });
 
 test('a server without sessions is used as long as the connection lasts', async () => {

@@ -124,14 +124,19 @@ test.each(UNPARSABLE)('%j cannot be parsed, and the message says where', (text, 
 });
 
 test('a file with a fault next to a token does not show the token', () => {
-	try {
-		parseEnvironments(environment('id = "a"', 'auth_bearer_token = "hunter2"', 'url = oops'), PATH);
-		expect.unreachable();
-	} catch (error) {
-		expect(error).toBeInstanceOf(LongarmError);
-		expect(inspect(error, {depth: 9})).not.toContain('hunter2');
-	}
+	const text = environment('id = "a"', 'auth_bearer_token = "hunter2"', 'url = oops');
+	const error = thrownBy(() => parseEnvironments(text, PATH));
+	expect(error).toBeInstanceOf(LongarmError);
+	expect(inspect(error, {depth: 9})).not.toContain('hunter2');
 });
+
+function thrownBy(act: () => unknown): unknown {
+	try {
+		return act();
+	} catch (error) {
+		return error;
+	}
+}
 
 test('a missing file is no file, and one that cannot be read is an error', async () => {
 	const home = scratchDirectory();

@@ -190,7 +190,7 @@ function reasonOf({reason}: ExitStatus): RunReason {
 
 function describe({argv, reason, exitCode, error, stderr}: RunResult): string {
 	const program = argv[0] ?? '';
-	const end = {
+	const what = {
 		exit: `exited with code ${exitCode}`,
 		signal: `was ended by a signal (code ${exitCode})`,
 		timeout: 'took too long and was ended',
@@ -199,5 +199,5 @@ function describe({argv, reason, exitCode, error, stderr}: RunResult): string {
 		spawn: `could not be started: ${error?.message}`,
 	}[reason];
 	const lastLine = stderr.text.trimEnd().split('\n').at(-1) ?? '';
-	return `${program} ${end}${lastLine === '' ? '' : `: ${lastLine}`}`;
+	return `${program} ${what}${lastLine === '' ? '' : `: ${lastLine}`}`;
 }

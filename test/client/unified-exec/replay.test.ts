@@ -13,19 +13,19 @@ const RETRIES = 2;
 
 const MODES = [{strictCompat: true}, {strictCompat: false}];
 
-describe.each(Object.entries({...LINKS, ...STOCK}))('in %s', {skip: !hasVectors}, (name, open) => {
+describe.each(Object.entries({...LINKS, ...STOCK}))('in %s', {skip: !hasVectors}, (place, open) => {
 	// The peer's server is measured in the peer's way only.
-	test.each(name in STOCK ? MODES.slice(0, 1) : MODES)(
+	test.each(place in STOCK ? MODES.slice(0, 1) : MODES)(
 		'every recorded call is answered as it was, but for those that are better on purpose (%o)',
 		{timeout: REPLAY_TIMEOUT_MS, retry: RETRIES},
 		async ({strictCompat}) => {
 			const environment = await open();
-			const calls = await replay(environment, {strictCompat, isStock: name in STOCK});
+			const calls = await replay(environment, {strictCompat, isStock: place in STOCK});
 			expect(calls.map(({name, got}) => ({name, text: got}))).toEqual(
 				calls.map(({name, expected}) => ({name, text: expected})),
 			);
 			const isRemote = environment.kind === 'remote';
-			const isStock = name in STOCK;
+			const isStock = place in STOCK;
 			expect([calls.length, calls.filter(({reason}) => reason).length]).toEqual([
 				CALLS,
 				exceptionsIn({isRemote, isStock, strictCompat}),
