@@ -164,7 +164,7 @@ export class Connection {
 	}
 
 	#within<M extends 'environment/info' | 'environment/status'>(timeoutMs: number, method: M): Promise<Result<M>> {
-		return within(timeoutMs, `\`${method}\` response`, this.call(method, {} as ParamsOnWire<M>));
+		return within(timeoutMs, `\`${method}\` response`, this.call(method, {}));
 	}
 }
 

@@ -37,20 +37,10 @@ export class V0Processes {
 	/** The result of a method as a newer server would give it. */
 	async request(method: RequestName, given: unknown): Promise<unknown> {
 		const params: unknown = given instanceof JsonParts ? JSON.parse(given.toString()) : given;
-		switch (method) {
-			case 'process/start':
-				return this.#start(decode(METHODS[method].params, params));
-			case 'process/write': {
-				const {processId, chunk} = params as {processId: string; chunk: string};
-				return this.#write(processId, chunk);
-			}
-			case 'process/terminate': {
-				const sessionId = this.#idOf((params as {processId: string}).processId);
-				return sessionId ? this.#rpc.request('command/exec/terminate', {sessionId}) : {running: false};
-			}
-			default:
-				throw new RpcError(METHOD_NOT_FOUND, `the server speaks the first protocol, which has no ${method}`);
-		}
+		if (method === 'process/start') return this.#start(decode(METHODS[method].params, params));
+		if (method === 'process/write') return this.#write(params as {processId: string; chunk: string});
+		if (method === 'process/terminate') return this.#terminate(params as {processId: string});
+		throw new RpcError(METHOD_NOT_FOUND, `the server speaks the first protocol, which has no ${method}`);
 	}
 
 	/** What the server tells, as a newer one would tell it. */
@@ -79,7 +69,12 @@ export class V0Processes {
 		}
 	}
 
-	async #write(processId: string, chunk: string): Promise<ResultOnWire<'process/write'>> {
+	async #terminate({processId}: {processId: string}): Promise<unknown> {
+		const sessionId = this.#idOf(processId);
+		return sessionId ? this.#rpc.request('command/exec/terminate', {sessionId}) : {running: false};
+	}
+
+	async #write({processId, chunk}: {processId: string; chunk: string}): Promise<ResultOnWire<'process/write'>> {
 		const sessionId = this.#idOf(processId);
 		if (!sessionId) return {status: 'unknownProcess'};
 		try {

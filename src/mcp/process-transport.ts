@@ -108,7 +108,7 @@ export class ProcessTransport {
 		} catch (error) {
 			this.#fail(error instanceof Error ? error : new Error(String(error)));
 			// Nobody listens to it any more.
-			await process[Symbol.asyncDispose]();
+			await quietly(process[Symbol.asyncDispose]());
 		}
 	}
 
@@ -128,22 +128,11 @@ export class ProcessTransport {
 		this.#options.onStderr?.(text);
 	}
 
-	async #lost(error: Error, recovered: Promise<void>): Promise<void> {
-		let timer: ReturnType<typeof setTimeout> | undefined;
-		const late = new Promise<boolean>(resolve => {
-			timer = setTimeout(() => resolve(false), LOST_LINK_MS);
-		});
-		const isBack = await Promise.race([
-			recovered.then(
-				() => true,
-				() => false,
-			),
-			late,
-		]);
-		clearTimeout(timer);
+	async #lost(cause: Error, recovered: Promise<void>): Promise<void> {
+		const isBack = await settledWithin(LOST_LINK_MS, recovered);
 		if (isBack || this.#state.kind !== 'open') return;
 		const {process} = this.#state;
-		this.#fail(error);
+		this.#fail(cause);
 		// Should the machine come back, nobody wants its answers any more.
 		await quietly(process[Symbol.asyncDispose]());
 	}
@@ -173,15 +162,25 @@ async function endOf(process: ProcessHandle): Promise<void> {
 		() => true,
 		() => false,
 	);
-	let timer: ReturnType<typeof setTimeout> | undefined;
-	const late = new Promise<void>(resolve => {
-		timer = setTimeout(resolve, isTold ? CLOSE_GRACE_MS : 0);
-	});
-	await Promise.race([closed, late]);
-	clearTimeout(timer);
+	await settledWithin(isTold ? CLOSE_GRACE_MS : 0, closed);
 	if (process.isOver) return;
 	await process.terminate({graceful: {timeoutMs: CLOSE_GRACE_MS}}).catch(() => {});
 	await closed;
+}
+
+/** Whether the promise is kept in time. */
+async function settledWithin(ms: number, promise: Promise<unknown>): Promise<boolean> {
+	let timer: ReturnType<typeof setTimeout> | undefined;
+	const late = new Promise<boolean>(resolve => {
+		timer = setTimeout(() => resolve(false), ms);
+	});
+	try {
+		return await Promise.race([promise.then(() => true), late]);
+	} catch {
+		return false;
+	} finally {
+		clearTimeout(timer);
+	}
 }
 
 async function quietly(promise: PromiseLike<unknown>): Promise<void> {

@@ -23,7 +23,7 @@ export async function connectStandardWebSocket(
 ): Promise<StandardWebSocketTransport> {
 	const {timeoutMs = CONNECT_TIMEOUT_MS, signal} = options;
 	signal?.throwIfAborted();
-	const Socket = options.WebSocket ?? (globalThis.WebSocket as typeof WebSocket | undefined);
+	const {WebSocket: Socket = (globalThis as {WebSocket?: typeof WebSocket}).WebSocket} = options;
 	if (!Socket) throw new TypeError('this platform has no WebSocket of its own: pass one');
 	const socket = new Socket(url);
 	socket.binaryType = 'arraybuffer';

@@ -125,14 +125,16 @@ describe.skipIf(!hasBrowser)('in Chromium', () => {
 	test('the same bundle drives a server from a page', async () => {
 		const origin = await site();
 		const url = await serving([origin]);
-		const result: unknown = await (await page(origin)).evaluate(`(${inPage})(${JSON.stringify([`(${drive})`, url])})`);
+		const result: unknown = await (await page(origin)).evaluate(
+			`(${inPage})(${JSON.stringify([`(${String(drive)})`, url])})`,
+		);
 		expect(result).toEqual(EXPECTED);
 	});
 
 	test('a page of another origin is kept out', async () => {
 		const url = await serving(['http://elsewhere.example']);
 		const opened = await page(await site());
-		const connecting = opened.evaluate(`(${inPage})(${JSON.stringify([`(${drive})`, url])})`);
+		const connecting = opened.evaluate(`(${inPage})(${JSON.stringify([`(${String(drive)})`, url])})`);
 		await expect(connecting).rejects.toThrow(`failed to connect to exec-server websocket ${url}`);
 	});
 });

@@ -10,6 +10,8 @@ import {eventually} from '../helpers/processes.js';
 const SERVER = new URL('../fixtures/mcp-server.mjs', import.meta.url).pathname;
 const COMMAND = new URL('../../dist/bin/longarm.js', import.meta.url).pathname;
 
+const CALLS = Array.from({length: 500}, (_, index) => `call ${index}`);
+
 interface Connected {
 	readonly client: Client;
 	readonly transport: ProcessTransport;
@@ -22,9 +24,8 @@ async function connected(environment: Environment, options: ProcessTransportOpti
 	const transport = new ProcessTransport(environment, [process.execPath, SERVER], options);
 	const client = new Client({name: 'test', version: '1'});
 	const errors: Error[] = [];
-	client.onerror = error => errors.push(error);
 	const closed = new Promise<void>(resolve => {
-		client.onclose = resolve;
+		Object.assign(client, {onerror: (error: Error) => errors.push(error), onclose: resolve});
 	});
 	await client.connect(transport);
 	onTestFinished(() => client.close());
@@ -54,10 +55,9 @@ describe.each(Object.entries(MACHINES))('on %s', (name, machine) => {
 	test('it is called a thousand times, all at once and one after the other', async ({skip}) => {
 		if (name.includes('stock')) skip('the same as above, and slow there');
 		const {client} = await connected(await machine());
-		const at = (index: number): string => `call ${index}`;
-		const all = await Promise.all(Array.from({length: 500}, (_, index) => echo(client, at(index))));
-		expect(all).toEqual(Array.from({length: 500}, (_, index) => at(index)));
-		for (let index = 0; index < 500; index++) expect(await echo(client, at(index))).toBe(at(index));
+		const all = await Promise.all(CALLS.map(text => echo(client, text)));
+		expect(all).toEqual(CALLS);
+		for (const text of CALLS) expect(await echo(client, text)).toBe(text);
 	});
 
 	test('a server that ends fails what is pending, with its last words', async () => {
@@ -68,7 +68,7 @@ describe.each(Object.entries(MACHINES))('on %s', (name, machine) => {
 		await expect(crashing).rejects.toThrow(/closed/i);
 		await closed;
 		expect(errors.map(({message}) => message)).toContain('the MCP server exited with code 3: about to crash');
-		await expect(client.callTool({name: 'echo', arguments: {text: 'x'}})).rejects.toThrow();
+		await expect(client.callTool({name: 'echo', arguments: {text: 'x'}})).rejects.toThrow('Not connected');
 	});
 
 	test('closing ends the server cleanly', async () => {
@@ -84,7 +84,7 @@ test('a program that is no server says so instead of hanging', async () => {
 	onTestFinished(() => environment.close());
 	const client = new Client({name: 'test', version: '1'});
 	const errors: string[] = [];
-	client.onerror = error => errors.push(error.message);
+	Object.assign(client, {onerror: (error: Error) => errors.push(error.message)});
 	const transport = new ProcessTransport(environment, ['/bin/sh', '-c', 'echo welcome; echo no >&2; exit 9']);
 	await expect(client.connect(transport)).rejects.toThrow(/closed/i);
 	expect(errors).toEqual([

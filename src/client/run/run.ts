@@ -159,7 +159,7 @@ class Cut {
 			make = resolve;
 		});
 		const abort = (): void => {
-			const {reason} = signal!;
+			const reason: unknown = signal!.reason;
 			make({reason: 'aborted', isCut: true, ...(reason instanceof Error && {error: reason})});
 		};
 		const late = (): void => make({reason: 'timeout', isCut: true});

@@ -12,6 +12,15 @@ import {sh} from '../../helpers/start-params.js';
 
 const shell = (script: string): string[] => ['/bin/sh', '-c', script];
 
+function* endless(): Generator<string> {
+	for (;;) yield 'line\n'.repeat(10_000);
+}
+
+function* broken(): Generator<string> {
+	yield 'some';
+	throw new RangeError('no more');
+}
+
 async function rejection(promise: Promise<unknown>): Promise<RunResult> {
 	const error = await promise.catch((thrown: unknown) => thrown);
 	expect(error).toBeInstanceOf(RunError);
@@ -83,18 +92,11 @@ describe.each(Object.entries(MACHINES).filter(([name]) => !name.includes('stock'
 	});
 
 	test('a command that reads only a little of its input is no failure', async () => {
-		const endless = function* (): Generator<string> {
-			for (;;) yield 'line\n'.repeat(10_000);
-		};
 		const result = await run(await machine(), ['/usr/bin/head', '-n', '1'], {input: endless()});
 		expect(result.stdout.text).toBe('line\n');
 	});
 
 	test('input that cannot be had ends the command, and its failure is thrown as it is', async () => {
-		const broken = function* (): Generator<string> {
-			yield 'some';
-			throw new RangeError('no more');
-		};
 		await expect(run(await machine(), ['/bin/cat'], {input: broken()})).rejects.toThrow(RangeError);
 	});
 
@@ -144,5 +146,5 @@ test('a machine that cannot be reached is no exit either', async () => {
 
 test('a directory that is not absolute is refused before anything happens', async () => {
 	const {Environment} = await import('../../../src/environments/environment.js');
-	await expect(run(Environment.local(), ['true'], {cwd: 'relative'})).rejects.toThrow();
+	await expect(run(Environment.local(), ['true'], {cwd: 'relative'})).rejects.toThrow('relative');
 });
