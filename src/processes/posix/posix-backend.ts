@@ -1,7 +1,7 @@
 import {closeSync, constants} from 'node:fs';
 import {Socket} from 'node:net';
 import {registerOwn, startAdopting, unregisterOwn} from '../adopted.js';
-import type {Backend, Child, ChildEvents, SpawnRequest, StdinWriter, TerminalSize} from '../backend.js';
+import type {Backend, Child, ChildEvents, KernelExit, SpawnRequest, StdinWriter, TerminalSize} from '../backend.js';
 import type {OutputStream} from '../output-log.js';
 import {OutputReader} from '../output-reader.js';
 import {keepSpareDescriptor} from '../proc.js';
@@ -20,6 +20,7 @@ const SETSIGDEF = 0x04;
 const SETSIGMASK = 0x08;
 const SETSID = 0x80;
 const O_CLOEXEC = 0o2000000;
+const F_DUPFD_CLOEXEC = 1030;
 /** Generous sizes of the C library's opaque structures. */
 const ATTRIBUTES_BYTES = 512;
 const ACTIONS_BYTES = 256;
@@ -108,6 +109,7 @@ class PosixBackend implements Backend {
 		const readMore = (buffer: Uint8Array): number => this.#libc.read(fd, buffer, buffer.length);
 		const writer = terminalWriter(fd);
 		let open = true;
+		const line = this.#heldLine();
 		const readers = [
 			new OutputReader(
 				fd,
@@ -117,6 +119,7 @@ class PosixBackend implements Backend {
 					release: () => {
 						open = false;
 						writer.destroy();
+						line.hold(fd);
 					},
 					end: () => events.ended('pty'),
 				},
@@ -126,7 +129,30 @@ class PosixBackend implements Backend {
 		const resize = (to: TerminalSize): void => {
 			if (open) setTerminalSize(this.#libc, fd, to);
 		};
-		return this.#child(pid, ['pty'], readers, writer, resize, events);
+		const exited = (end: KernelExit): void => {
+			line.drop();
+			events.exited(end);
+		};
+		return this.#child(pid, ['pty'], readers, writer, resize, {...events, exited});
+	}
+
+	/**
+	 * A program may let go of its terminal before it ends. Closing our side then would hang up on it, and its exit would
+	 * be a signal nobody sent.
+	 */
+	#heldLine(): {hold(fd: number): void; drop(): void} {
+		let isOver = false;
+		let held = -1;
+		return {
+			hold: fd => {
+				if (!isOver) held = this.#libc.fcntl(fd, F_DUPFD_CLOEXEC, 0);
+			},
+			drop: () => {
+				isOver = true;
+				if (held >= 0) closeSync(held);
+				held = -1;
+			},
+		};
 	}
 
 	#launch(request: Omit<SpawnRequest, 'io'>, redirect: (actions: Uint8Array) => void): number {
