@@ -196,6 +196,6 @@ function invalid(message: string): LongarmError {
 	return new LongarmError('SETTING_INVALID', {message});
 }
 
-function isOrigin(text: string): boolean {
-	return URL.canParse(text) && new URL(text).origin === text;
+function isOrigin(value: string): boolean {
+	return URL.canParse(value) && new URL(value).origin === value;
 }
