@@ -10,7 +10,7 @@ const SINCE = {
 	longarm: 'longarm',
 };
 
-export function renderProtocol(methods, served) {
+export function renderProtocol(methods, served, scopeOf) {
 	const entries = Object.entries(methods);
 	return [
 		'# Protocol',
@@ -19,13 +19,16 @@ export function renderProtocol(methods, served) {
 		'',
 		'JSON-RPC without the `jsonrpc` member: one message per WebSocket message, or per line on stdio. `PathUri` is a',
 		'`file:` URI; an absolute native path is accepted too. `Base64` is the standard alphabet with padding. A member',
-		'with `?` may be omitted or `null`. Unknown members are ignored.',
+		'with `?` may be omitted or `null`. Unknown members are ignored. The scope is what a token has to be good for; see',
+		'[security.md](security.md).',
 		'',
-		'| name | kind | sent by | since | served |',
-		'|---|---|---|---|---|',
-		...entries.map(([name, {kind, from, since}]) => {
+		'| name | kind | sent by | since | scope | served |',
+		'|---|---|---|---|---|---|',
+		...entries.map(([name, method]) => {
+			const {kind, from, since} = method;
 			const answer = from === 'server' ? '' : kind === 'notification' || served.has(name) ? 'yes' : 'not yet';
-			return `| [\`${name}\`](#${anchor(name)}) | ${kind} | ${from} | ${SINCE[since]} | ${answer} |`;
+			const scope = (from === 'client' && scopeOf(method)) || '';
+			return `| [\`${name}\`](#${anchor(name)}) | ${kind} | ${from} | ${SINCE[since]} | ${scope} | ${answer} |`;
 		}),
 		'',
 		...entries.flatMap(([name, method]) => section(name, method)),

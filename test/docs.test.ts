@@ -1,12 +1,12 @@
 import {readFileSync} from 'node:fs';
 import {expect, test} from 'vitest';
 import {SETTINGS} from '../src/cli/settings.js';
-import {METHODS} from '../src/protocol/methods.js';
+import {METHODS, scopeOf} from '../src/protocol/methods.js';
 import {createHandlers} from '../src/server/handlers/index.js';
 import {ERRORS} from '../src/shared/errors.js';
 
 interface Renderers {
-	readonly renderProtocol: (methods: typeof METHODS, served: ReadonlySet<string>) => string;
+	readonly renderProtocol: (methods: typeof METHODS, served: ReadonlySet<string>, scopes: typeof scopeOf) => string;
 	readonly renderSettings: (settings: typeof SETTINGS) => string;
 	readonly renderErrors: (errors: typeof ERRORS) => string;
 }
@@ -22,10 +22,10 @@ function page(name: string): string {
 
 const {renderProtocol} = await script('render-protocol.mjs');
 const {renderSettings, renderErrors} = await script('render-tables.mjs');
-const served = new Set(Object.keys(createHandlers({shell: {name: 'sh', path: '/bin/sh'}})));
+const served = new Set(Object.keys(createHandlers({shell: {name: 'sh', path: '/bin/sh'}}, {})));
 
 test('docs/protocol.md is what `npm run docs` makes of the table of methods', () => {
-	expect(page('protocol.md')).toBe(renderProtocol(METHODS, served));
+	expect(page('protocol.md')).toBe(renderProtocol(METHODS, served, scopeOf));
 	for (const name of Object.keys(METHODS)) expect(page('protocol.md')).toContain(`\n## ${name}\n`);
 });
 

@@ -14,13 +14,23 @@ or in a settings file (retain_bytes = "8MiB"); a flag wins over a variable, a va
 
 The only line on stdout is the address. Logs go to stderr.
 SIGTERM and Ctrl-C end every process and then the server; a second one does so at once.
+SIGHUP does the same, but with tokens or a certificate it reads their files again.
 
 Examples:
   longarm serve                                        on a free loopback port
   longarm serve --listen ws://127.0.0.1:4500           on this port
   longarm serve --listen stdio                         on stdin and stdout, e.g. behind ssh
   longarm serve --retain-bytes 8MiB --log-level debug
+  longarm serve --listen wss://0.0.0.0:4500 --tls-cert cert.pem --tls-key key.pem \\
+    --ws-auth capability-token --ws-token-file token   for holders of the token, on the network
   CODEX_EXEC_SERVER_URL=ws://127.0.0.1:4500 codex      a stock codex that works on this server`;
+
+const DOCTOR_EXAMPLES = `
+Exits with 1 when something does not work at all; what is only limited does not count.
+
+Examples:
+  longarm doctor
+  longarm doctor --json | jq '.[] | select(.status != "ok")'`;
 
 try {
 	await createProgram().parseAsync();
@@ -38,6 +48,7 @@ function createProgram(): Command {
 		.configureOutput({writeErr: () => {}})
 		.showHelpAfterError(false);
 	addServe(program);
+	addDoctor(program);
 	return program;
 }
 
@@ -62,6 +73,18 @@ function addServe(program: Command): void {
 		const {serve: run} = await import('./commands/serve.js');
 		await run(settings);
 	});
+}
+
+function addDoctor(program: Command): void {
+	program
+		.command('doctor')
+		.description('say what a server on this machine can do, and how to mend what it cannot')
+		.option('--json', 'print the findings as JSON')
+		.addHelpText('after', DOCTOR_EXAMPLES)
+		.action(async ({json = false}: {json?: boolean}) => {
+			const {doctor} = await import('./commands/doctor.js');
+			process.exit(await doctor({json}));
+		});
 }
 
 function camelCase(name: string): string {

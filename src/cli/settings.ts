@@ -1,6 +1,8 @@
 import {readFileSync} from 'node:fs';
 import {parse, TomlError} from 'smol-toml';
 import {FORWARD_SCOPES, type ForwardScope} from '../http/forward-policy.js';
+import {DEFAULT_OOM_SCORE} from '../processes/child-limits.js';
+import {AUTH_MODES, type AuthMode, DEFAULT_CLOCK_SKEW_SECONDS} from '../server/auth/defaults.js';
 import {DEFAULTS} from '../server/options.js';
 import {LongarmError} from '../shared/errors.js';
 import {formatDuration, formatSize, parseDuration, parseSize} from '../shared/limits.js';
@@ -51,6 +53,27 @@ const origins: Kind<readonly string[]> = {
 	},
 	format: value => (value.length === 0 ? 'none' : value.join(',')),
 };
+const filePath: Kind<string> = {...text, placeholder: 'FILE', expects: 'a file'};
+const whole: Kind<number> = {
+	placeholder: 'N',
+	expects: 'a whole number',
+	parse: value => (/^\d{1,15}$/.test(value) ? Number(value) : undefined),
+	format: String,
+};
+/** A setting that may be left out, which means something else than any value. */
+const optional = <T>(kind: Kind<T>, placeholder = kind.placeholder, unset = 'none'): Kind<T | undefined> => ({
+	...kind,
+	placeholder,
+	format: value => (value === undefined ? unset : kind.format(value)),
+});
+const upTo = (most: number): Kind<number> => ({
+	placeholder: 'N',
+	expects: `a whole number from 0 to ${most}`,
+	parse: value => (/^\d{1,4}$/.test(value) && Number(value) <= most ? Number(value) : undefined),
+	format: String,
+});
+const niceness = upTo(19);
+const oomScore = upTo(1000);
 const choice = <const T extends string>(values: readonly T[]): Kind<T> => ({
 	placeholder: values.join('|'),
 	expects: `one of ${values.join(', ')}`,
@@ -75,7 +98,7 @@ export const SETTINGS = {
 	listen: setting(
 		text,
 		'auto',
-		'where to serve: ws://IP:PORT (port 0 picks a free one), stdio, or auto: a free loopback port, stdio for v0',
+		'where to serve: ws://IP:PORT (port 0 picks a free one), wss://IP:PORT, stdio, or auto: a free loopback port, stdio for v0',
 	),
 	protocol: setting<'all' | 'v0'>(
 		choice(['all', 'v0']),
@@ -87,6 +110,48 @@ export const SETTINGS = {
 		false,
 		'listen beyond loopback although anybody who reaches the port can run programs as you',
 	),
+	'ws-auth': setting<AuthMode | undefined>(
+		optional(choice(AUTH_MODES)),
+		undefined,
+		'let only holders of a token in: one of ours, or one that was signed with our secret',
+	),
+	'ws-token-file': setting<string | undefined>(
+		optional(filePath),
+		undefined,
+		'file that holds the one token that is good',
+	),
+	'ws-token-sha256': setting<string | undefined>(
+		optional(text, 'HEX'),
+		undefined,
+		'SHA-256 of the one token that is good',
+	),
+	'ws-tokens-file': setting<string | undefined>(
+		optional(filePath),
+		undefined,
+		'file with many tokens by their SHA-256, each with a name, scopes and limits',
+	),
+	'ws-shared-secret-file': setting<string | undefined>(
+		optional(filePath),
+		undefined,
+		'file that holds the secret tokens are signed with (JWT, HS256)',
+	),
+	'ws-issuer': setting<string | undefined>(optional(text, 'NAME'), undefined, 'who must have issued a signed token'),
+	'ws-audience': setting<string | undefined>(
+		optional(text, 'NAME'),
+		undefined,
+		'whom a signed token must be meant for',
+	),
+	'ws-max-clock-skew-seconds': setting<number | undefined>(
+		optional(whole, 'N', String(DEFAULT_CLOCK_SKEW_SECONDS)),
+		undefined,
+		'how far the clock of whoever signs tokens may be off',
+	),
+	'tls-cert': setting<string | undefined>(
+		optional(filePath),
+		undefined,
+		'certificate in PEM for wss://, followed by those of its issuers',
+	),
+	'tls-key': setting<string | undefined>(optional(filePath), undefined, 'private key of the certificate, in PEM'),
 	'log-level': setting<LogLevel>(choice(LOG_LEVELS), 'info', 'least important entries to log'),
 	'log-format': setting<LogFormat | 'auto'>(
 		choice([...LOG_FORMATS, 'auto']),
@@ -107,6 +172,39 @@ export const SETTINGS = {
 		count,
 		DEFAULTS.maxProcessesPerSession,
 		'processes running at once in one session',
+	),
+	'child-memory': setting<number | undefined>(optional(size), undefined, 'data one process of a client may have'),
+	'child-processes': setting<number | undefined>(
+		optional(count),
+		undefined,
+		'processes and threads of the user, the server included, up to which a client may start more',
+	),
+	'child-files': setting<number | undefined>(optional(count), undefined, 'files one process of a client may have open'),
+	'child-file-size': setting<number | undefined>(
+		optional(size),
+		undefined,
+		'size a process of a client may write a file to',
+	),
+	'child-cpu': setting<number | undefined>(
+		optional(duration),
+		undefined,
+		'processor time one process of a client may use',
+	),
+	'child-nice': setting(niceness, 0, 'how much processes of clients stand back for others, 0 to 19'),
+	'child-oom-score': setting(
+		oomScore,
+		DEFAULT_OOM_SCORE,
+		'how much sooner than others processes of clients are ended when memory runs out, 0 to 1000',
+	),
+	'children-memory': setting<number | undefined>(
+		optional(size),
+		undefined,
+		'memory all processes of clients together may use; needs a control group of our own',
+	),
+	'children-processes': setting<number | undefined>(
+		optional(count),
+		undefined,
+		'processes and threads all clients together may have; needs a control group of our own',
 	),
 	'allow-origin': setting(
 		origins,

@@ -1,3 +1,4 @@
+import type {ChildLimits} from './child-limits.js';
 import type {OutputStream} from './output-log.js';
 
 /** Everything the operating system needs to start one program. Nothing in here is looked up or defaulted any more. */
@@ -10,6 +11,21 @@ export interface SpawnRequest {
 	readonly cwd: Uint8Array;
 	readonly environment: ReadonlyMap<string, string>;
 	readonly io: {readonly kind: 'pipes'; readonly stdin: boolean} | ({readonly kind: 'pty'} & TerminalSize);
+	/** What the child and whatever it starts are held to. */
+	readonly limits?: ChildLimits | undefined;
+	/** Set when `file` only makes the surroundings in which the program itself runs. */
+	readonly wrapper?: Wrapper | undefined;
+}
+
+/** A program around the program, such as one that makes a sandbox. */
+export interface Wrapper {
+	/** Paths the wrapper expects open for reading, as descriptor 3 and on. */
+	readonly descriptors: readonly string[];
+	/**
+	 * The program leads a session of its own below the wrapper, as the second process of a new namespace. Signals are for
+	 * its group, and the terminal is left to its session.
+	 */
+	readonly ownSession: boolean;
 }
 
 /** How the kernel says a process ended. */

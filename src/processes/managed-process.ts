@@ -6,6 +6,7 @@ import {releaseChunk} from './chunk-memory.js';
 import {killOrphansOf, killTree, survivorsOf} from './end-tree.js';
 import {type EndReason, type LogCursor, OutputLog, type OutputStream, type Retention} from './output-log.js';
 import type {ProcessInfo} from './process-tree.js';
+import {LAST_WORDS_MS, looksDenied} from './sandbox-verdict.js';
 import {Stdin} from './stdin.js';
 
 /** Output a connection has yet to take before the child is paused, and where it goes on. */
@@ -40,6 +41,8 @@ export interface ProcessOptions {
 	readonly timeLimitMs: number | undefined;
 	/** How long the process outlives the connection of its session; undefined leaves it to the session. */
 	readonly keepDetachedMs: number | undefined;
+	/** Whether a failure may be the sandbox's doing. */
+	readonly sandboxed?: boolean;
 }
 
 /** Killed at once, or asked to end and killed after the time. */
@@ -66,6 +69,8 @@ export class ManagedProcess {
 	#stdin: Stdin | undefined;
 	#ending: EndReason | undefined;
 	#killed = false;
+	/** Set while a process that has ended waits for its last words. */
+	#judge: (() => void) | undefined;
 	#timers: NodeJS.Timeout[] = [];
 	#cursor: LogCursor | undefined;
 	#pausedAt: number | undefined;
@@ -269,12 +274,27 @@ export class ManagedProcess {
 			},
 			ended: stream => {
 				this.#openStreams.delete(stream);
+				if (this.#openStreams.size === 0) this.#judge?.();
 				this.#closeIfOver();
 			},
 			// Output that arrived together with the news of the exit is taken first: the poll phase ends before this runs.
 			exited: end => {
-				setImmediate(() => this.#exited(end));
+				setImmediate(() => (this.options.sandboxed ? this.#judgeSoon(end) : this.#exited(end)));
 			},
+		};
+	}
+
+	/** What a sandboxed process failed of is in its last words, which may be a moment behind. */
+	#judgeSoon(end: KernelExit): void {
+		if (end.exitCode === 0 || this.#killed || this.#openStreams.size === 0) {
+			this.#exited(end);
+			return;
+		}
+		const timer = setTimeout(() => this.#judge?.(), LAST_WORDS_MS);
+		this.#judge = () => {
+			clearTimeout(timer);
+			this.#judge = undefined;
+			this.#exited(end);
 		};
 	}
 
@@ -286,7 +306,8 @@ export class ManagedProcess {
 		this.#state = {kind: 'exited', child, exitCode};
 		// After a kill nobody waits for descendants that escaped; what they have said so far is kept.
 		if (this.#killed) child.finish();
-		this.log.recordExit({exitCode, reason: this.#ending ?? (signaled ? 'signal' : 'exit')});
+		const denied = this.options.sandboxed && {sandboxDenied: looksDenied(exitCode, this.log)};
+		this.log.recordExit({exitCode, reason: this.#ending ?? (signaled ? 'signal' : 'exit'), ...denied});
 		this.#events.changed(this);
 		this.#events.exited(this);
 		this.#closeIfOver();

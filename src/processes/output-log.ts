@@ -10,6 +10,8 @@ export type EndReason = 'exit' | 'signal' | 'terminated' | 'timeout';
 export interface Exit {
 	readonly exitCode: number;
 	readonly reason: EndReason;
+	/** It looks as if the sandbox was the reason of a failure; absent without a sandbox. */
+	readonly sandboxDenied?: boolean;
 }
 
 export interface Chunk {
@@ -116,9 +118,9 @@ export class OutputLog {
 		this.#changed();
 	}
 
-	recordExit({exitCode, reason}: Exit): void {
+	recordExit(exit: Exit): void {
 		if (this.#exit) throw new Error('exited twice');
-		this.#exit = {seq: this.#nextSeq++, exitCode, reason};
+		this.#exit = {seq: this.#nextSeq++, ...exit};
 		this.#changed();
 	}
 

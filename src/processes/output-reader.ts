@@ -14,8 +14,11 @@ const shared = Buffer.allocUnsafeSlow(READ_BYTES);
 
 export interface ReaderEvents {
 	data(bytes: Uint8Array): void;
-	/** The descriptor is about to be closed: nobody may use its number from now on. */
-	release?(): void;
+	/**
+	 * The descriptor is about to be closed: nobody may use its number from now on. `isOver` when the other side is at its
+	 * end, and not when this one lets go.
+	 */
+	release?(isOver: boolean): void;
 	/** Once; nothing follows. */
 	end(): void;
 }
@@ -34,6 +37,7 @@ export class OutputReader {
 	#paused = false;
 	#yielding = false;
 	#ended = false;
+	#isLettingGo = false;
 	#turn = -1;
 	#turnBytes = 0;
 
@@ -43,7 +47,7 @@ export class OutputReader {
 		this.#readMore = readMore;
 		const onread = {buffer: shared, callback: (length: number) => this.#take(length)};
 		this.#socket = open(fd, kind, onread);
-		beforeDestroy(this.#socket, () => this.#events.release?.());
+		beforeDestroy(this.#socket, () => this.#events.release?.(!this.#isLettingGo));
 		// A terminal ends with an error (EIO) and a pipe without one.
 		this.#socket.on('error', () => this.#socket.destroy());
 		this.#socket.on('end', () => {
@@ -72,6 +76,7 @@ export class OutputReader {
 		if (this.#ended || this.#socket.destroyed) return;
 		this.#socket.pause();
 		this.#readRest(FINISH_BYTES);
+		this.#isLettingGo = true;
 		this.#socket.destroy();
 	}
 

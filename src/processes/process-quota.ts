@@ -2,11 +2,11 @@ import {LongarmError} from '../shared/errors.js';
 
 /** How many processes may be starting or running at once, for one owner or for all. */
 export class ProcessQuota {
-	readonly #limit: number;
+	#limit: number;
 	readonly #owner: string;
 	#used = 0;
 
-	/** `owner` names whose quota it is in the error: `this session`, `this server`. */
+	/** `owner` names whose quota it is in the error: `this session`, `this server`, `the token ci`. */
 	constructor(limit: number, owner: string) {
 		this.#limit = limit;
 		this.#owner = owner;
@@ -14,6 +14,11 @@ export class ProcessQuota {
 
 	get used(): number {
 		return this.#used;
+	}
+
+	/** From now on; what runs already goes on. */
+	resize(limit: number): void {
+		this.#limit = limit;
 	}
 
 	check(): void {

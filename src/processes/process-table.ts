@@ -2,6 +2,7 @@ import {LongarmError} from '../shared/errors.js';
 import {LONGEST_TIMER_MS} from '../shared/limits.js';
 import type {Leader} from './adopted.js';
 import type {Backend} from './backend.js';
+import type {ChildLimits} from './child-limits.js';
 import {killOrphansOf, leadersOfOrphans} from './end-tree.js';
 import {ManagedProcess} from './managed-process.js';
 import type {Retention} from './output-log.js';
@@ -21,6 +22,8 @@ export interface ProcessTableOptions {
 	readonly retainClosedMs: number;
 	/** The server's own variables, from which environment policies inherit. */
 	readonly variables: Readonly<Record<string, string | undefined>>;
+	/** What every child is held to. */
+	readonly limits?: ChildLimits | undefined;
 	/** What a start counts against. */
 	readonly quotas: readonly ProcessQuota[];
 	/** Whether a closed process has to stay although its time is over. */
@@ -63,10 +66,10 @@ export class ProcessTable {
 		if (this.find(id)) {
 			throw new LongarmError('PROCESS_EXISTS', {message: `process ${id} already exists`, context: {processId: id}});
 		}
-		const {backend, starts, variables, quotas} = this.#options;
+		const {backend, starts, variables, quotas, limits} = this.#options;
 		for (const quota of quotas) quota.check();
 		const spawner = backend();
-		const spawnRequest = prepareSpawn(request, variables);
+		const spawnRequest = {...prepareSpawn(request, variables), limits};
 		const process = this.#create(id, request);
 		starts.run(this, () => void process.spawn(spawner, spawnRequest));
 		try {

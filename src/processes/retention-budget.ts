@@ -10,18 +10,20 @@ export interface Shedding {
 const FREED_SHARE = 1 / 16;
 
 /**
- * Bounds what all processes together keep for late readers. The rule when it is exceeded: closed processes give first,
+ * Bounds what many processes together keep for late readers. The rule when it is exceeded: closed processes give first,
  * in the order of their first output; then the process that keeps most. Output that a connection has yet to get is
- * never given up.
+ * never given up. A budget may be part of a larger one, which then bounds the same logs together with others.
  */
 export class RetentionBudget {
-	readonly #limit: number;
-	/** In the order of their first output. */
-	readonly #logs = new Set<Shedding>();
+	#limit: number;
+	readonly #whole: RetentionBudget | undefined;
+	/** In the order of their first output, each with what the larger budget knows it by. */
+	readonly #logs = new Map<Shedding, Shedding>();
 	#total = 0;
 
-	constructor(limit: number) {
+	constructor(limit: number, whole?: RetentionBudget) {
 		this.#limit = limit;
+		this.#whole = whole;
 	}
 
 	get totalBytes(): number {
@@ -30,30 +32,71 @@ export class RetentionBudget {
 
 	/** The log took in more; `trimmed` follows. */
 	added(log: Shedding, bytes: number): void {
-		this.#logs.add(log);
+		let part = this.#logs.get(log);
+		if (!part) {
+			part = this.#whole ? this.#partOf(log) : log;
+			this.#logs.set(log, part);
+		}
 		this.#total += bytes;
+		this.#whole?.added(part, bytes);
 	}
 
 	/** A log gave up what its own bounds have no room for; if that was not enough, others have to give. */
 	trimmed(bytes: number): void {
 		this.#total -= bytes;
-		if (this.#total > this.#limit) this.#free(this.#total - this.#limit * (1 - FREED_SHARE));
+		this.#freeIfExceeded();
+		this.#whole?.trimmed(bytes);
 	}
 
 	forget(log: Shedding): void {
-		if (this.#logs.delete(log)) this.#total -= log.retainedBytes;
+		const part = this.#logs.get(log);
+		if (!part) return;
+		this.#logs.delete(log);
+		this.#total -= log.retainedBytes;
+		this.#whole?.forget(part);
+	}
+
+	resize(limit: number): void {
+		this.#limit = limit;
+		this.#freeIfExceeded();
+	}
+
+	/** What the larger budget takes from a log is missing here, too. */
+	#partOf(log: Shedding): Shedding {
+		return {
+			get retainedBytes() {
+				return log.retainedBytes;
+			},
+			get closedSeq() {
+				return log.closedSeq;
+			},
+			shed: bytes => {
+				const freed = log.shed(bytes);
+				this.#total -= freed;
+				return freed;
+			},
+		};
+	}
+
+	#freeIfExceeded(): void {
+		if (this.#total > this.#limit) this.#free(this.#total - this.#limit * (1 - FREED_SHARE));
 	}
 
 	#free(wanted: number): void {
-		const logs = [...this.#logs];
+		const logs = [...this.#logs.keys()];
 		const closed = logs.filter(log => log.closedSeq !== undefined);
 		const open = logs.filter(log => log.closedSeq === undefined).sort((a, b) => b.retainedBytes - a.retainedBytes);
 		let left = wanted;
 		for (const log of [...closed, ...open]) {
 			if (left <= 0) return;
 			const freed = log.shed(left);
-			this.#total -= freed;
+			this.#given(freed);
 			left -= freed;
 		}
+	}
+
+	#given(bytes: number): void {
+		this.#total -= bytes;
+		if (this.#whole) this.#whole.#given(bytes);
 	}
 }

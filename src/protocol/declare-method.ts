@@ -15,12 +15,31 @@ export type Family =
 	| 'capability discovery'
 	| 'network policy';
 
+/** What a token may be good for: `drive` starts and controls processes and includes `observe`. */
+export const ACCESS_SCOPES = ['observe', 'drive', 'files', 'http'] as const;
+export type AccessScope = (typeof ACCESS_SCOPES)[number];
+
+/** What the methods of a family need unless they say otherwise; discovery reads what lies in directories. */
+const FAMILY_SCOPES: Record<Family, AccessScope | undefined> = {
+	handshake: undefined,
+	exec: 'drive',
+	filesystem: 'files',
+	http: 'http',
+	'environment info': 'observe',
+	'environment status': 'observe',
+	'environment config': 'observe',
+	'capability discovery': 'files',
+	'network policy': 'drive',
+};
+
 /** One row of the table of methods. */
 export interface Declaration {
 	readonly kind: 'request' | 'notification';
 	/** Who sends it. */
 	readonly from: 'client' | 'server';
 	readonly family: Family;
+	/** What the caller's token has to be good for; that of the family if it is not said. */
+	readonly scope?: AccessScope;
 	readonly since: Since;
 	readonly params: Schema;
 	readonly result: Schema;
@@ -37,3 +56,8 @@ export const tell = <const D extends Details>(details: D) =>
 	({kind: 'notification', from: 'client', result: empty, ...details}) as const;
 export const report = <const D extends Details>(details: D) =>
 	({kind: 'notification', from: 'server', result: empty, ...details}) as const;
+
+/** What a caller's token has to be good for; undefined when any will do. */
+export function scopeOf({family, scope}: Pick<Declaration, 'family' | 'scope'>): AccessScope | undefined {
+	return scope ?? FAMILY_SCOPES[family];
+}

@@ -9,7 +9,7 @@ import * as network from './network-policy.js';
 import {PROCESS_METHODS} from './process-methods.js';
 import * as session from './session.js';
 
-export type {Family} from './declare-method.js';
+export {ACCESS_SCOPES, type AccessScope, type Family, scopeOf} from './declare-method.js';
 
 /**
  * Every method and notification of the wire, once. Types, validation, routing, the handshake errors and

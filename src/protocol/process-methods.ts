@@ -14,6 +14,7 @@ export const PROCESS_METHODS = {
 	}),
 	'process/read': call({
 		family: 'exec',
+		scope: 'observe',
 		since: 'v1',
 		params: process.readParams,
 		result: process.readResult,
@@ -56,6 +57,7 @@ export const PROCESS_METHODS = {
 	}),
 	'process/wait': call({
 		family: 'exec',
+		scope: 'observe',
 		since: 'longarm',
 		params: process.waitParams,
 		result: process.waitResult,
@@ -63,6 +65,7 @@ export const PROCESS_METHODS = {
 	}),
 	'process/snapshot': call({
 		family: 'exec',
+		scope: 'observe',
 		since: 'longarm',
 		params: process.processParams,
 		result: process.snapshotResult,
@@ -70,6 +73,7 @@ export const PROCESS_METHODS = {
 	}),
 	'process/list': call({
 		family: 'exec',
+		scope: 'observe',
 		since: 'longarm',
 		params: unit,
 		result: process.listResult,

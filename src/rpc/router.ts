@@ -19,12 +19,15 @@ export type Handlers<Context> = {readonly [M in RequestName]?: Handler<M, Contex
  * Routes a request by the table of methods: decode the params, let `admit` look at the caller, run the handler.
  * In this order, so that bad params are reported whatever the state of the handshake.
  */
-export function createRouter<Context>(handlers: Handlers<Context>, admit: (family: Family, context: Context) => void) {
+export function createRouter<Context>(
+	handlers: Handlers<Context>,
+	admit: (family: Family, context: Context, method: string) => void,
+) {
 	return (request: Request, context: Context): unknown => {
 		const declaration = declarationOf(request.method);
 		if (declaration?.kind !== 'request' || declaration.from !== 'client') throw unknownMethod(request.method);
 		const params = decode(declaration.params, request.params ?? null);
-		if (declaration.family !== 'handshake') admit(declaration.family, context);
+		if (declaration.family !== 'handshake') admit(declaration.family, context, request.method);
 		const handler = handlers[request.method as RequestName] as
 			| ((decoded: unknown, caller: Context, asked: Request) => unknown)
 			| undefined;

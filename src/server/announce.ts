@@ -13,9 +13,9 @@ export const announce: Announce = (connection, processId, event) => {
 			return;
 		}
 		case 'exited': {
-			const {seq, exitCode, reason} = event;
+			const {seq, exitCode, reason, sandboxDenied = false} = event;
 			const told = reason === 'exit' ? {} : {reason};
-			connection.notify('process/exited', {processId, seq, exitCode, sandboxDenied: false, ...told});
+			connection.notify('process/exited', {processId, seq, exitCode, sandboxDenied, ...told});
 			return;
 		}
 		case 'closed':

@@ -4,12 +4,15 @@ import type {Notification, Request} from '../protocol/envelope.js';
 import {INVALID_REQUEST, RpcError} from '../protocol/error-codes.js';
 import type {Family} from '../protocol/methods.js';
 import {RpcConnection, type Service} from '../rpc/connection.js';
+import type {Sandbox} from '../sandbox/sandbox.js';
 import type {Logger} from '../shared/logger.js';
 import {Scope} from '../shared/scope.js';
 import type {Transport} from '../transports/transport.js';
+import type {Grant} from './auth/grant.js';
 import {ClientFiles} from './client-files.js';
 import type {Delivery} from './delivery.js';
 import {Room} from './room.js';
+import type {CreateTwins} from './sandboxed-files.js';
 import type {Session, Sessions} from './sessions.js';
 import type {V0Sessions} from './v0-sessions.js';
 
@@ -22,6 +25,8 @@ type Handshake =
 export type ExecKind = 'direct' | 'prepared';
 
 export interface ClientConnectionOptions {
+	/** What the connection may do; everything without one. */
+	readonly grant: Grant | undefined;
 	readonly sessions: Sessions;
 	readonly logger: Logger;
 	readonly createV0: (connection: RpcConnection) => V0Sessions;
@@ -29,6 +34,8 @@ export interface ClientConnectionOptions {
 	readonly createForwards: () => Forwards;
 	/** Throws when commands of this kind are not started here. */
 	readonly requireAllowed: (kind: ExecKind) => void;
+	readonly sandbox: Sandbox;
+	readonly createTwins: CreateTwins;
 	readonly route: (request: Request, client: ClientConnection) => unknown;
 	readonly hangsUpOnMalformed: boolean;
 	readonly maxReplyBytes: number;
@@ -75,8 +82,13 @@ export class ClientConnection implements Service {
 
 	/** What this connection has open in the file system. */
 	get files(): ClientFiles {
-		this.#files ??= this.#untilClosed(new ClientFiles(this.rpc, this.room));
+		this.#files ??= this.#untilClosed(new ClientFiles(this.rpc, this.room, this.#options.createTwins));
 		return this.#files;
+	}
+
+	/** What processes and files are kept in when a policy says so. */
+	get sandbox(): Sandbox {
+		return this.#options.sandbox;
 	}
 
 	/** The HTTP requests this connection has under way. */
@@ -98,6 +110,11 @@ export class ClientConnection implements Service {
 			: this.#options.logger.with({session: this.#handshake.session.id});
 	}
 
+	/** What this connection may do; everything without one. */
+	get grant(): Grant | undefined {
+		return this.#options.grant;
+	}
+
 	requireAllowed(kind: ExecKind): void {
 		this.#options.requireAllowed(kind);
 	}
@@ -107,8 +124,8 @@ export class ClientConnection implements Service {
 		if (this.#handshake.kind !== 'new') {
 			throw new RpcError(INVALID_REQUEST, 'initialize may only be sent once per connection');
 		}
-		const {sessions} = this.#options;
-		const session = resumeSessionId === undefined ? sessions.create() : sessions.resume(resumeSessionId);
+		const {sessions, grant} = this.#options;
+		const session = resumeSessionId === undefined ? sessions.create(grant) : sessions.resume(resumeSessionId, grant);
 		this.#handshake = {kind: 'greeted', session, delivery: session.attach(this.rpc)};
 		return session;
 	}

@@ -4,21 +4,25 @@ import type {RpcConnection} from '../rpc/connection.js';
 import {ClientSearches} from './client-searches.js';
 import {ClientWatches} from './client-watches.js';
 import type {Room} from './room.js';
+import {type CreateTwins, SandboxedFiles} from './sandboxed-files.js';
 
 /** What one connection has open in the file system; it ends with the connection. */
 export class ClientFiles {
 	readonly handles = new FileHandles();
 	readonly watches: ClientWatches;
 	readonly searches: ClientSearches;
+	/** What it has open behind a sandbox. */
+	readonly sandboxed: SandboxedFiles;
 	readonly #connection: RpcConnection;
 	#lastWatchId = -1;
 	#missingWatch: MissingWatch | undefined;
 	#closed = false;
 
-	constructor(connection: RpcConnection, room: Room) {
+	constructor(connection: RpcConnection, room: Room, createTwins: CreateTwins) {
 		this.#connection = connection;
 		this.watches = new ClientWatches(connection, room);
 		this.searches = new ClientSearches(connection, room);
+		this.sandboxed = new SandboxedFiles(connection, room, createTwins);
 	}
 
 	/** Replaces the watch before, if the new one can be had. Ids only ever grow. */
@@ -41,6 +45,7 @@ export class ClientFiles {
 		this.handles.closeAll();
 		this.watches.close();
 		this.searches.close();
+		this.sandboxed.close();
 		this.#missingWatch?.end();
 	}
 }

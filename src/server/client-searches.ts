@@ -40,6 +40,10 @@ export class ClientSearches {
 		}
 	}
 
+	has(id: string): boolean {
+		return this.#searches.has(id);
+	}
+
 	/** Unknown ids are over already. */
 	cancel(id: string): void {
 		this.#searches.get(id)?.cancel();

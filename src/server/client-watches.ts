@@ -46,6 +46,10 @@ export class ClientWatches {
 		else void this.#tell(id, line);
 	}
 
+	has(id: string): boolean {
+		return this.#lines.has(id);
+	}
+
 	/** Unknown ids have ended already. */
 	end(id: string): void {
 		this.#lines.get(id)?.watch?.end();

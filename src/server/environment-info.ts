@@ -11,9 +11,8 @@ import {VERSION} from './version.js';
 const CAPABILITIES = {
 	networkProxyLaunch: false,
 	capabilityDiscoverySandbox: false,
-	environmentConfigRead: false,
+	environmentConfigRead: true,
 	httpHeaderEnvVars: true,
-	sandboxedFileStreaming: false,
 	shellSnapshotV2: false,
 	networkProxyReviewDomains: false,
 	credentialMasking: false,
@@ -50,6 +49,7 @@ const SHELLS = ['bash', 'zsh', 'sh'];
 export function describeEnvironment(
 	variables: Readonly<Record<string, string | undefined>>,
 	allowForward: ForwardScope = 'none',
+	sandboxesFiles: () => boolean = () => false,
 ): EnvironmentInfo {
 	const temporary = variables['TMPDIR'];
 	return {
@@ -62,7 +62,14 @@ export function describeEnvironment(
 		userHomeDir: homeDirectory(),
 		platformOs: process.platform === 'darwin' ? 'macos' : process.platform === 'win32' ? 'windows' : process.platform,
 		prependPathDirs: [],
-		capabilities: {...CAPABILITIES, portForward: allowForward !== 'none'},
+		capabilities: {
+			...CAPABILITIES,
+			portForward: allowForward !== 'none',
+			// Asked for every time: a sandbox is tried when it is first needed.
+			get sandboxedFileStreaming() {
+				return sandboxesFiles();
+			},
+		},
 	};
 }
 

@@ -1,5 +1,6 @@
 import type {ForwardScope} from '../http/forward-policy.js';
 import type {Backend} from '../processes/backend.js';
+import type {ChildLimits} from '../processes/child-limits.js';
 import {selectBackend} from '../processes/select-backend.js';
 import {MAX_MESSAGE_BYTES} from '../protocol/limits.js';
 import {type Logger, silentLogger} from '../shared/logger.js';
@@ -30,12 +31,19 @@ export interface ServerOptions {
 	readonly maxReplyBytes?: number;
 	/** Where clients may have connections forwarded to. */
 	readonly allowForward?: ForwardScope;
+	/** What every child, and whatever it starts, is held to; nothing by default. */
+	readonly childLimits?: ChildLimits;
 	/** How long processes may take to end by themselves when the server ends. */
 	readonly shutdownGraceMs?: number;
 	/** What environment policies inherit from, and headers and proxies take; the server's own by default. */
 	readonly variables?: Readonly<Record<string, string | undefined>>;
 	/** How children are started, asked for at every start; the best way this machine offers by default. */
 	readonly backend?: () => Backend;
+	/**
+	 * How a program like this one is started, such as `node longarm.js`: file operations in a sandbox are done by another
+	 * one inside. Without it they are refused.
+	 */
+	readonly ownCommand?: readonly string[];
 	readonly logger?: Logger;
 }
 
@@ -53,6 +61,8 @@ export const DEFAULTS = {
 	maxReplyBytes: MAX_MESSAGE_BYTES,
 	allowForward: 'none',
 	shutdownGraceMs: 1000,
+	childLimits: {},
+	ownCommand: [],
 } as const satisfies ServerOptions;
 
 export type ServerSettings = Required<ServerOptions>;

@@ -2,6 +2,8 @@ import type {Request} from '../protocol/envelope.js';
 import {INVALID_REQUEST, RpcError} from '../protocol/error-codes.js';
 import type {Family} from '../protocol/methods.js';
 import {createRouter} from '../rpc/router.js';
+import type {Sandbox} from '../sandbox/sandbox.js';
+import {requireScope} from './auth/grant.js';
 import type {ClientConnection} from './client-connection.js';
 import {describeEnvironment} from './environment-info.js';
 import {createHandlers} from './handlers/index.js';
@@ -13,11 +15,13 @@ import {toWire} from './wire-errors.js';
 export type Route = (request: Request, client: ClientConnection) => unknown;
 
 /** From a request to its answer: the handlers of the protocol, errors in the words of the wire, everything measured. */
-export function createRoute({protocol, variables, allowForward}: ServerSettings, metrics: ServerMetrics): Route {
+export function createRoute(settings: ServerSettings, sandbox: Sandbox, metrics: ServerMetrics): Route {
+	const {protocol, variables, allowForward, ownCommand} = settings;
+	const sandboxesFiles = (): boolean => ownCommand.length > 0 && sandbox.isLikely;
 	const route =
 		protocol === 'v0'
 			? onlyV0(createRouter(strictV0Handlers, admit))
-			: createRouter(createHandlers(describeEnvironment(variables, allowForward)), admit);
+			: createRouter(createHandlers(describeEnvironment(variables, allowForward, sandboxesFiles), variables), admit);
 	return (request, client) => {
 		const began = performance.now();
 		const record = (result: 'success' | 'error'): void =>
@@ -45,8 +49,9 @@ async function settled(result: Promise<unknown>, record: (result: 'success' | 'e
 	}
 }
 
-function admit(family: Family, client: ClientConnection): void {
+function admit(family: Family, client: ClientConnection, method: string): void {
 	client.admit(family);
+	requireScope(client.grant, method);
 }
 
 /** The first protocol does not know the others' methods, however well they are called. */

@@ -7,10 +7,15 @@ import {ProcessQuota} from '../processes/process-quota.js';
 import {ProcessTable} from '../processes/process-table.js';
 import {RetentionBudget} from '../processes/retention-budget.js';
 import {StartQueue} from '../processes/start-queue.js';
+import {Sandbox} from '../sandbox/sandbox.js';
+import {Twins} from '../sandbox/twins.js';
 import {LongarmError} from '../shared/errors.js';
 import {LONGEST_TIMER_MS} from '../shared/limits.js';
 import type {Transport} from '../transports/transport.js';
+import {Accounts} from './auth/accounts.js';
+import type {Grant} from './auth/grant.js';
 import {ClientConnection, type ExecKind} from './client-connection.js';
+import {launchTwin} from './launch-twin.js';
 import {type ServerOptions, type ServerSettings, withDefaults} from './options.js';
 import {createRoute, type Route} from './route.js';
 import {ServerMetrics} from './server-metrics.js';
@@ -32,7 +37,9 @@ export class ExecServer {
 	readonly #starts = new StartQueue();
 	readonly #quota: ProcessQuota;
 	readonly #budget: RetentionBudget;
+	readonly #accounts: Accounts;
 	readonly #metrics: ServerMetrics;
+	readonly #sandbox: Sandbox;
 	readonly #route: Route;
 	readonly #startedAt = performance.now();
 	#ending: Promise<void> | undefined;
@@ -42,11 +49,12 @@ export class ExecServer {
 		const {detachedSessionMs, logger, maxProcesses, protocol, retainBytesTotal} = this.#settings;
 		this.#quota = new ProcessQuota(maxProcesses, 'this server');
 		this.#budget = new RetentionBudget(retainBytesTotal);
+		this.#accounts = new Accounts(this.#budget);
 		this.#sessions = new Sessions({
 			// In the first protocol processes end with their connection.
 			detachedSessionMs: protocol === 'v0' ? 0 : detachedSessionMs,
 			logger,
-			createTable: session => this.#createTable(session, session),
+			createTable: session => this.#createTable(session, session.owner, session),
 		});
 		this.#metrics = new ServerMetrics({
 			connections: () => [...this.#clients].map(({transport}) => transport),
@@ -55,30 +63,47 @@ export class ExecServer {
 			running: () => this.#quota.used,
 			retainedBytes: () => this.#budget.totalBytes,
 		});
-		this.#route = createRoute(this.#settings, this.#metrics);
+		this.#sandbox = new Sandbox(this.#settings.variables);
+		this.#route = createRoute(this.#settings, this.#sandbox, this.#metrics);
 	}
 
-	/** Serves one connection until it closes. Its session outlives it for a while. */
-	accept(transport: Transport): ClientConnection {
+	/**
+	 * Serves one connection until it closes. Its session outlives it for a while. `grant` is what it may do: everything
+	 * if there is none.
+	 */
+	accept(transport: Transport, grant?: Grant): ClientConnection {
 		const {allowForward, logger, maxReplyBytes, protocol, variables} = this.#settings;
+		const leave = this.#accounts.connect(grant);
 		const client = new ClientConnection(transport, {
+			grant,
 			sessions: this.#sessions,
-			createV0: connection => new V0Sessions(connection, events => this.#createTable(events)),
+			createV0: connection => new V0Sessions(connection, events => this.#createTable(events, grant)),
 			createHttp: () => new HttpRequests(variables),
 			createForwards: () => new Forwards(allowForward),
 			requireAllowed: kind => this.#requireAllowed(kind),
+			sandbox: this.#sandbox,
+			createTwins: events =>
+				new Twins({...events, launch: plan => launchTwin(plan, this.#sandbox, this.#backend(), this.#settings)}),
 			logger,
 			route: this.#route,
 			hangsUpOnMalformed: protocol === 'v0',
 			maxReplyBytes,
-			closed: () => this.#clients.delete(client),
+			closed: () => {
+				this.#clients.delete(client);
+				leave();
+			},
 		});
 		if (this.#ending) transport.destroy();
 		this.#clients.add(client);
 		this.#metrics.connected(transport.kind);
 		client.rpc.open();
-		logger.debug('connection accepted', {peer: transport.peer});
+		logger.debug('connection accepted', {peer: transport.peer, ...(grant && {token: grant.name})});
 		return client;
+	}
+
+	/** Whether the holder of this grant may have one more connection. */
+	hasRoom(grant: Grant): boolean {
+		return this.#accounts.hasRoom(grant);
 	}
 
 	/** What `/healthz` tells. */
@@ -135,15 +160,22 @@ export class ExecServer {
 		});
 	}
 
-	#createTable(events: TableEvents, session?: Session): ProcessTable {
-		const {retainBytes, retainChunks, retainClosedMs, variables, maxProcessesPerSession, logger} = this.#settings;
+	#createTable(events: TableEvents, owner: Grant | undefined, session?: Session): ProcessTable {
+		const {retainBytes, retainChunks, retainClosedMs, variables, maxProcessesPerSession, logger, childLimits} =
+			this.#settings;
+		const {account, leave} = this.#accounts.open(owner);
 		const table = new ProcessTable({
 			backend: () => this.#backend(),
 			starts: this.#starts,
-			retention: {bytes: retainBytes, chunks: retainChunks, budget: this.#budget},
+			retention: {bytes: retainBytes, chunks: retainChunks, budget: account?.retained ?? this.#budget},
 			retainClosedMs,
 			variables,
-			quotas: [this.#quota, new ProcessQuota(maxProcessesPerSession, 'this session')],
+			limits: childLimits,
+			quotas: [
+				this.#quota,
+				...(account ? [account.processes] : []),
+				new ProcessQuota(maxProcessesPerSession, 'this session'),
+			],
 			holds: process => session?.holds(process) ?? false,
 			added: process => events.added(process),
 			changed: process => events.changed(process),
@@ -153,7 +185,10 @@ export class ExecServer {
 				logger.debug('process exited', {session: session?.id, process: process.id, pid: process.pid, exitCode, reason});
 			},
 			forgotten: process => this.#metrics.forgotten(process),
-			disposed: () => this.#tables.delete(table),
+			disposed: () => {
+				this.#tables.delete(table);
+				leave();
+			},
 		});
 		this.#tables.add(table);
 		return table;

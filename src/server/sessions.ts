@@ -5,6 +5,7 @@ import {INVALID_REQUEST, RpcError, SESSION_ATTACHED} from '../protocol/error-cod
 import type {RpcConnection} from '../rpc/connection.js';
 import {LONGEST_TIMER_MS} from '../shared/limits.js';
 import type {Logger} from '../shared/logger.js';
+import {type Grant, mayResume} from './auth/grant.js';
 import {Delivery} from './delivery.js';
 import type {TableEvents} from './v0-sessions.js';
 
@@ -15,11 +16,18 @@ type Attachment =
 /** What outlives a connection: the processes and where their events go. */
 export class Session implements TableEvents {
 	readonly id = randomUUID();
+	/** Whose it is; undefined for all who need no token. */
+	readonly owner: Grant | undefined;
 	readonly processes: ProcessTable;
 	#attachment: Attachment = {kind: 'detached', since: performance.now(), timer: undefined};
 
-	constructor(createTable: (session: Session) => ProcessTable) {
+	constructor(owner: Grant | undefined, createTable: (session: Session) => ProcessTable) {
+		this.owner = owner;
 		this.processes = createTable(this);
+	}
+
+	get hasProcesses(): boolean {
+		return this.processes[Symbol.iterator]().next().done !== true;
 	}
 
 	get attached(): boolean {
@@ -103,16 +111,18 @@ export class Sessions {
 		return this.#sessions.size;
 	}
 
-	create(): Session {
-		const session = new Session(this.#options.createTable);
+	create(owner?: Grant): Session {
+		const session = new Session(owner, this.#options.createTable);
 		this.#sessions.set(session.id, session);
 		this.#options.logger.debug('session created', {session: session.id});
 		return session;
 	}
 
-	resume(id: string): Session {
+	/** Somebody else's session is as unknown as one that does not exist. */
+	resume(id: string, caller?: Grant): Session {
 		const session = this.#sessions.get(id);
-		if (!session) throw new RpcError(INVALID_REQUEST, `unknown session id ${id}`);
+		if (!session || !mayResume(session.owner, caller, session.hasProcesses))
+			throw new RpcError(INVALID_REQUEST, `unknown session id ${id}`);
 		if (session.attached) {
 			throw new RpcError(SESSION_ATTACHED, `session ${id} is already attached to another connection`);
 		}

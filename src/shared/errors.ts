@@ -91,6 +91,10 @@ export const ERRORS = {
 		meaning: 'The connection to the port could not be made, or broke.',
 		hint: 'Check that something listens on the port of the executor.',
 	},
+	CONFIG_UNREADABLE: {
+		meaning: "The peer's own configuration on the executor is there but cannot be read.",
+		hint: 'Mend config.toml in CODEX_HOME of the executor.',
+	},
 	ENVIRONMENT_INVALID: {
 		meaning: 'An environment is described or asked for in a way that cannot be used.',
 		hint: 'See docs/environments.md for every key of environments.toml and every variable.',
@@ -101,7 +105,19 @@ export const ERRORS = {
 	},
 	LISTEN_REFUSED: {
 		meaning: 'The address is not one this server will listen on.',
-		hint: 'Use a loopback address such as ws://127.0.0.1:0.',
+		hint: 'Use a loopback address such as ws://127.0.0.1:0, or let only holders of a token in with --ws-auth.',
+	},
+	AUTH_INVALID: {
+		meaning: 'Authentication is set up in a way that cannot be used; the server does not start without it instead.',
+		hint: 'See docs/security.md for every way to set up tokens.',
+	},
+	TLS_INVALID: {
+		meaning: 'The certificate or its key cannot be read, or they do not belong together.',
+		hint: 'Both are PEM files; the certificate may be followed by those of its issuers.',
+	},
+	SCOPE_MISSING: {
+		meaning: 'The token of this connection is not good for this method.',
+		hint: 'Use a token with the scope named in the context.',
 	},
 	SHUTTING_DOWN: {
 		meaning: 'The server is ending and takes no new work.',

@@ -75,7 +75,26 @@ test('every setting can be given in each of the three ways', () => {
 	const values: Record<SettingName, [string, unknown]> = {
 		listen: ['stdio', 'stdio'],
 		'dangerously-allow-unauthenticated-network': ['true', true],
+		'ws-auth': ['capability-token', 'capability-token'],
+		'ws-token-file': ['/t', '/t'],
+		'ws-token-sha256': ['ab', 'ab'],
+		'ws-tokens-file': ['/ts', '/ts'],
+		'ws-shared-secret-file': ['/s', '/s'],
+		'ws-issuer': ['i', 'i'],
+		'ws-audience': ['a', 'a'],
+		'ws-max-clock-skew-seconds': ['0', 0],
+		'tls-cert': ['/c', '/c'],
+		'tls-key': ['/k', '/k'],
 		'allow-origin': ['http://a.example,https://b.example:8443', ['http://a.example', 'https://b.example:8443']],
+		'child-memory': ['1GiB', 1024 ** 3],
+		'child-processes': ['200', 200],
+		'child-files': ['1024', 1024],
+		'child-file-size': ['1MiB', 1024 ** 2],
+		'child-cpu': ['5m', 300_000],
+		'child-nice': ['5', 5],
+		'child-oom-score': ['700', 700],
+		'children-memory': ['2GiB', 2 * 1024 ** 3],
+		'children-processes': ['500', 500],
 		'log-level': ['debug', 'debug'],
 		'log-format': ['pretty', 'pretty'],
 		'detached-session': ['5m', 300_000],
@@ -150,16 +169,18 @@ test('what is wrong with the file is said with its path, and with line and colum
 test.each([
 	['stdio', {kind: 'stdio'}],
 	['stdio://', {kind: 'stdio'}],
-	['ws://127.0.0.1:0', {kind: 'websocket', host: '127.0.0.1', port: 0}],
-	['ws://127.0.0.1:4500/', {kind: 'websocket', host: '127.0.0.1', port: 4500}],
-	['ws://0.0.0.0:65535', {kind: 'websocket', host: '0.0.0.0', port: 65_535}],
-	['ws://[::1]:80', {kind: 'websocket', host: '::1', port: 80}],
-	['ws://[::ffff:127.0.0.1]:1', {kind: 'websocket', host: '::ffff:127.0.0.1', port: 1}],
+	['ws://127.0.0.1:0', {kind: 'websocket', tls: false, host: '127.0.0.1', port: 0}],
+	['ws://127.0.0.1:4500/', {kind: 'websocket', tls: false, host: '127.0.0.1', port: 4500}],
+	['ws://0.0.0.0:65535', {kind: 'websocket', tls: false, host: '0.0.0.0', port: 65_535}],
+	['ws://[::1]:80', {kind: 'websocket', tls: false, host: '::1', port: 80}],
+	['wss://[::1]:443', {kind: 'websocket', tls: true, host: '::1', port: 443}],
+	['wss://10.0.0.1:0/', {kind: 'websocket', tls: true, host: '10.0.0.1', port: 0}],
+	['ws://[::ffff:127.0.0.1]:1', {kind: 'websocket', tls: false, host: '::ffff:127.0.0.1', port: 1}],
 ])('%s is an address to listen on', (text, address) => {
 	expect(parseListenAddress(text)).toEqual(address);
 });
 
-test.each(['http://127.0.0.1:80', 'wss://127.0.0.1:80', '127.0.0.1:80', '', 'STDIO', 'stdio:', 'WS://127.0.0.1:80'])(
+test.each(['http://127.0.0.1:80', 'wsss://127.0.0.1:80', '127.0.0.1:80', '', 'STDIO', 'stdio:', 'WS://127.0.0.1:80'])(
 	'%j is not a kind of address that is listened on',
 	text => {
 		expect(refusal(() => parseListenAddress(text))).toBe(
@@ -188,5 +209,11 @@ test.each([
 ])('%s is no WebSocket address', text => {
 	expect(refusal(() => parseListenAddress(text))).toBe(
 		`invalid websocket --listen URL \`${text}\`; expected \`ws://IP:PORT\``,
+	);
+});
+
+test('an invalid address with TLS is told with its own scheme', () => {
+	expect(refusal(() => parseListenAddress('wss://localhost:80'))).toBe(
+		'invalid websocket --listen URL `wss://localhost:80`; expected `wss://IP:PORT`',
 	);
 });

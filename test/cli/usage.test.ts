@@ -59,12 +59,12 @@ test.each<[string[], string]>([
 	[
 		['serve', '--listen', 'ws://0.0.0.0:0'],
 		'error: refusing to listen on 0.0.0.0: without authentication anybody who reaches it can run programs here\n' +
-			'hint: Use a loopback address such as ws://127.0.0.1:0.\n',
+			'hint: Use a loopback address such as ws://127.0.0.1:0, or let only holders of a token in with --ws-auth.\n',
 	],
 	[
 		['serve', '--listen', 'ws://[::]:0'],
 		'error: refusing to listen on ::: without authentication anybody who reaches it can run programs here\n' +
-			'hint: Use a loopback address such as ws://127.0.0.1:0.\n',
+			'hint: Use a loopback address such as ws://127.0.0.1:0, or let only holders of a token in with --ws-auth.\n',
 	],
 	[
 		['serve', '--retain-bytes', 'lots'],

@@ -2,16 +2,14 @@ import {mkdirSync, mkdtempSync, rmSync} from 'node:fs';
 import {join} from 'node:path';
 import {fileURLToPath} from 'node:url';
 import {build} from 'esbuild';
-import {afterAll} from 'vitest';
 
 const PACKAGE = fileURLToPath(new URL('../..', import.meta.url));
 
-/** Builds the command of this very source, so that a server under test can start another like itself. */
-export async function ownCommand(): Promise<readonly string[]> {
+/** Builds the command of this very source, so that a server under test can start another like itself; to be removed. */
+export async function ownCommand(): Promise<{readonly command: readonly string[]; readonly remove: () => void}> {
 	const cache = join(PACKAGE, 'node_modules/.cache');
 	mkdirSync(cache, {recursive: true});
 	const outdir = mkdtempSync(join(cache, 'longarm-'));
-	afterAll(() => rmSync(outdir, {recursive: true, force: true}));
 	const require = `import {createRequire as make} from 'node:module'; const require = make(import.meta.url);`;
 	await build({
 		absWorkingDir: PACKAGE,
@@ -26,5 +24,8 @@ export async function ownCommand(): Promise<readonly string[]> {
 		banner: {js: require},
 		logLevel: 'error',
 	});
-	return [process.execPath, join(outdir, 'longarm.js')];
+	return {
+		command: [process.execPath, join(outdir, 'longarm.js')],
+		remove: () => rmSync(outdir, {recursive: true, force: true}),
+	};
 }

@@ -162,3 +162,84 @@ test('a session that ends in the middle of a flood leaves nothing in the account
 	await eventually(() => server.health()['retainedBytes'] === 0);
 	expect(server.health()).toMatchObject({sessions: 0, processes: 0, retainedBytes: 0});
 });
+
+/** A log with so many chunks of ten bytes under the budget. */
+function filled(budget: RetentionBudget, bytes: number): OutputLog {
+	const log = new OutputLog({...PLENTY, budget});
+	for (let size = 0; size < bytes; size += 10) log.append('stdout', new Uint8Array(10));
+	return log;
+}
+
+describe('a budget that is part of a larger one', () => {
+	test('frees for itself what it has too much, which is gone from the whole as well', () => {
+		const whole = new RetentionBudget(1000);
+		const part = new RetentionBudget(100, whole);
+		const other = filled(whole, 200);
+		const log = filled(part, 110);
+		expect([log.retainedBytes, part.totalBytes, other.retainedBytes, whole.totalBytes]).toEqual([90, 90, 200, 290]);
+	});
+
+	test('gives what the whole takes from it', () => {
+		const whole = new RetentionBudget(200);
+		const part = new RetentionBudget(180, whole);
+		const log = filled(part, 150);
+		const other = filled(whole, 60);
+		expect(whole.totalBytes).toBeLessThanOrEqual(200);
+		expect(part.totalBytes).toBe(log.retainedBytes);
+		expect(whole.totalBytes).toBe(log.retainedBytes + other.retainedBytes);
+	});
+
+	test('forgets a log in both', () => {
+		const whole = new RetentionBudget(1000);
+		const part = new RetentionBudget(1000, whole);
+		const log = filled(part, 50);
+		log.dispose();
+		log.append('stdout', new Uint8Array(10));
+		expect([part.totalBytes, whole.totalBytes]).toEqual([0, 0]);
+	});
+
+	test('made smaller, frees at once', () => {
+		const whole = new RetentionBudget(1000);
+		const part = new RetentionBudget(1000, whole);
+		const log = filled(part, 200);
+		part.resize(100);
+		expect([log.retainedBytes, part.totalBytes, whole.totalBytes]).toEqual([90, 90, 90]);
+	});
+
+	test('agrees with its logs whatever happens to them', () => {
+		const move = fc.record({
+			log: fc.nat(5),
+			bytes: fc.integer({min: 1, max: 90}),
+			act: fc.constantFrom('append', 'append', 'append', 'dispose', 'resize'),
+		});
+		fc.assert(
+			fc.property(fc.array(move, {maxLength: 80}), moves => {
+				const whole = new RetentionBudget(400);
+				const parts = [new RetentionBudget(150, whole), new RetentionBudget(300, whole)];
+				const all = Array.from({length: 6}, (_, index) => ({
+					part: parts[index % 2]!,
+					log: new OutputLog({...PLENTY, budget: parts[index % 2]!}),
+					live: true,
+				}));
+				for (const {log, bytes, act} of moves) {
+					const chosen = all[log]!;
+					if (act === 'append') chosen.log.append('stdout', new Uint8Array(bytes));
+					else if (act === 'resize') chosen.part.resize(bytes * 3);
+					else {
+						chosen.log.dispose();
+						chosen.live = false;
+					}
+					const sum = (part?: RetentionBudget): number =>
+						all
+							.filter(each => each.live && (!part || each.part === part))
+							.reduce((total, each) => total + each.log.retainedBytes, 0);
+					expect([whole.totalBytes, ...parts.map(part => part.totalBytes)]).toEqual([
+						sum(),
+						...parts.map(part => sum(part)),
+					]);
+					expect(whole.totalBytes).toBeLessThanOrEqual(400);
+				}
+			}),
+		);
+	});
+});

@@ -49,7 +49,6 @@ test('what it says of itself is what the protocol declares, and no capability is
 		'capabilityDiscoveryV2',
 		'credentialMasking',
 		'credentialMaskingCustomProviders',
-		'environmentConfigRead',
 		'linuxApprovedRootWritePreservesRestrictions',
 		'linuxRootWritePreservesDevices',
 		'networkProxyLaunch',

@@ -45,13 +45,13 @@ const restricted = (access: string) => {
 	return sandbox({type: 'managed', file_system: {type: 'restricted', entries}, network: 'restricted'});
 };
 
-test('a sandbox that would have to be enforced is refused, one that restricts nothing is not', async () => {
+test('a sandbox that cannot be had is refused, one that restricts nothing is not', async () => {
 	const {client, at, path} = await servingFiles();
 	fs.writeFileSync(at('file'), 'x');
 	const read = (context: object) => client.call('fs/readFile', {...path('file'), sandbox: context});
 	expect(await refusal(read(restricted('read')))).toMatchObject({
 		code: -32600,
-		message: 'filesystem sandbox cannot be enforced on this executor',
+		message: 'sandboxed filesystem operations require configured runtime paths',
 	});
 	for (const context of [
 		restricted('write'),

@@ -192,3 +192,110 @@ test('closing does not wait for a request that never ends', async () => {
 	await opened.close();
 	expect(await gone).toBeTypeOf('boolean');
 });
+
+/** Lets in who says a name, and calls it that. */
+const byName: NonNullable<ListenOptions<string>['authorize']> = async ({authorization}) =>
+	authorization === undefined ? {kind: 'refused', text: 'who?'} : {kind: 'pass', pass: authorization};
+
+async function named(options: Partial<ListenOptions<string>> = {}): Promise<{url: string; passes: string[]}> {
+	const passes: string[] = [];
+	const opened = await listen<string>({
+		host: '127.0.0.1',
+		port: 0,
+		authorize: byName,
+		accept: (transport, pass) => {
+			RawPeer.open(transport);
+			passes.push(pass);
+		},
+		...options,
+	});
+	onTestFinished(() => opened.close());
+	return {url: opened.url, passes};
+}
+
+test('whoever is let in comes with what the listener was told about them', async () => {
+	const {url, passes} = await named();
+	await connected(url, {headers: {authorization: 'ann'}});
+	await connected(url, {headers: {authorization: 'bob'}});
+	expect(passes).toEqual(['ann', 'bob']);
+	const text = await answer(url, 'GET /', UPGRADE);
+	expect(text).toMatch(
+		/^HTTP\/1\.1 401 Unauthorized\r\nConnection: close\r\nContent-Type: text\/plain; charset=utf-8\r\n/,
+	);
+	expect(text).toMatch(/\r\n\r\nwho\?$/);
+	expect(passes).toHaveLength(2);
+});
+
+test('who may come in decides at its leisure, and a visitor that left meanwhile is forgotten', async () => {
+	let decide!: () => void;
+	const asked = new Promise<void>(resolve => {
+		decide = resolve;
+	});
+	let came!: () => void;
+	const visited = new Promise<void>(resolve => {
+		came = resolve;
+	});
+	const {url, passes} = await named({
+		authorize: async () => {
+			came();
+			await asked;
+			return {kind: 'pass', pass: 'late'};
+		},
+	});
+	const gone = new WebSocket(url);
+	gone.on('error', () => {});
+	await visited;
+	gone.terminate();
+	const patient = connected(url);
+	await new Promise(resolve => setTimeout(resolve, 50));
+	decide();
+	await patient;
+	expect(passes).toEqual(['late']);
+});
+
+test('a decision that fails lets nobody in', async () => {
+	const {url, passes} = await named({
+		authorize: async () => {
+			throw new Error('no idea');
+		},
+		pages: {'/page': () => ({type: 'text/plain', body: 'secret'})},
+	});
+	expect(await answer(url, 'GET /', UPGRADE)).toBe('');
+	expect(await answer(url, 'GET /page', {Connection: 'close'})).toBe('');
+	expect(passes).toEqual([]);
+});
+
+test('both bounds on connections hold for those that were let in at the same time', async () => {
+	const open: string[] = [];
+	const {url, passes} = await named({
+		maxConnections: 3,
+		hasRoom: pass => open.filter(name => name === pass).length < 2,
+		accept: (transport, pass) => {
+			RawPeer.open(transport);
+			open.push(pass);
+		},
+	});
+	const outcomes = await Promise.allSettled(
+		['ann', 'ann', 'ann', 'bob', 'bob'].map(authorization => connected(url, {headers: {authorization}})),
+	);
+	expect(outcomes.filter(({status}) => status === 'fulfilled')).toHaveLength(3);
+	expect(open.filter(name => name === 'ann').length).toBeLessThanOrEqual(2);
+	expect(passes).toEqual([]);
+	expect((await request(url, 'GET /', {...UPGRADE, Authorization: 'ann'}))[0]).toBe(503);
+});
+
+test('a visitor that was refused and does not hang up is hung up on', async () => {
+	const {url} = await named();
+	const {hostname, port} = new URL(url);
+	const socket = connect({host: hostname, port: Number(port), allowHalfOpen: true});
+	onTestFinished(() => void socket.destroy());
+	socket.on('error', () => {});
+	const lines = Object.entries({Host: hostname, ...UPGRADE}).map(([name, value]) => `${name}: ${value}\r\n`);
+	socket.write(`GET / HTTP/1.1\r\n${lines.join('')}\r\n`);
+	socket.resume();
+	// Ours stays open; only a server that lets go of its own end makes writing fail.
+	const failed = new Promise(resolve => socket.once('close', resolve));
+	const drip = setInterval(() => socket.write('x'), 50);
+	onTestFinished(() => clearInterval(drip));
+	expect(await failed).toBeTypeOf('boolean');
+});

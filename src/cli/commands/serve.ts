@@ -4,21 +4,19 @@ import {selectBackend} from '../../processes/select-backend.js';
 import {ExecServer} from '../../server/server.js';
 import type {Logger} from '../../shared/logger.js';
 import {createLineLogger} from '../../shared/node/line-logger.js';
-import {listen} from '../../transports/node/listener.js';
-import {ownStdio} from '../../transports/node/stdio.js';
-import type {Transport} from '../../transports/transport.js';
-import {type ListenAddress, parseListenAddress} from '../listen-address.js';
+import {type Front, openFront} from '../front.js';
+import {parseListenAddress} from '../listen-address.js';
 import {keepMemorySmall} from '../memory-keeper.js';
+import {readSecurity} from '../security.js';
 import type {Settings} from '../settings.js';
 
 /** The native part of the process backend is loaded once the server answers, so that it answers sooner. */
 const WARM_UP_MS = 100;
-/** How long whoever reads our stdout may take for the rest. */
-const GOODBYE_MS = 1000;
 
 /** Serves until a signal or, on stdio, the end of input; settles when every process has ended. */
 export async function serve(settings: Settings): Promise<void> {
 	const address = parseListenAddress(settings.listen, settings.protocol);
+	const security = readSecurity(settings, address);
 	const logger = createLogger(settings);
 	const backend = inCharge(logger);
 	const server = new ExecServer({
@@ -35,12 +33,15 @@ export async function serve(settings: Settings): Promise<void> {
 		maxReplyBytes: settings['max-reply'],
 		allowForward: settings['allow-forward'],
 		shutdownGraceMs: settings['shutdown-grace'],
+		ownCommand: [process.execPath, process.argv[1]!],
 		backend,
 		logger,
 	});
 	endWithTheProgram(server, logger);
-	const asked = askedToEnd(server, logger);
-	const front = await open(address, settings, server, logger);
+	const asked = askedToEnd(server, logger, security.reloads ? ['SIGTERM', 'SIGINT'] : ['SIGTERM', 'SIGINT', 'SIGHUP']);
+	let front: Front | undefined;
+	if (security.reloads) process.on('SIGHUP', () => front?.reload());
+	front = await openFront(address, {settings, security, server, logger});
 	void setTimeout(WARM_UP_MS, undefined, {ref: false}).then(backend);
 	keepMemorySmall(logger);
 	const reason = await Promise.race([asked, front.over]);
@@ -62,49 +63,11 @@ function inCharge(logger: Logger): () => Backend {
 	};
 }
 
-interface Front {
-	/** Settles when nobody can come any more. */
-	readonly over: Promise<string>;
-	close(): Promise<void>;
-}
-
-async function open(address: ListenAddress, settings: Settings, server: ExecServer, logger: Logger): Promise<Front> {
-	if (address.kind === 'stdio') {
-		const transport = ownStdio();
-		return {
-			over: untilClosed(server, transport),
-			close: () => Promise.race([transport.flushed(), setTimeout(GOODBYE_MS)]),
-		};
-	}
-	const listener = await listen({
-		host: address.host,
-		port: address.port,
-		dangerouslyAllowNetwork: settings['dangerously-allow-unauthenticated-network'],
-		maxConnections: settings['max-connections'],
-		allowOrigins: settings['allow-origin'],
-		pages: {
-			'/healthz': () => ({type: 'application/json', body: `${JSON.stringify(server.health())}\n`}),
-			'/metrics': () => ({type: 'text/plain; version=0.0.4; charset=utf-8', body: server.metrics()}),
-		},
-		accept: transport => server.accept(transport),
-	});
-	if (settings.protocol === 'v0') process.stderr.write(`codex-exec-server listening on ${listener.url}\n`);
-	else process.stdout.write(`${listener.url}\n`);
-	logger.info('listening', {url: listener.url, pid: process.pid});
-	return {over: new Promise(() => {}), close: () => listener.close()};
-}
-
-function untilClosed(server: ExecServer, transport: Transport): Promise<string> {
-	return new Promise(resolve => {
-		server.accept(transport).scope.add(() => resolve('end of input'));
-	});
-}
-
 /** The first signal ends the server gently, the second at once. */
-function askedToEnd(server: ExecServer, logger: Logger): Promise<string> {
+function askedToEnd(server: ExecServer, logger: Logger, signals: readonly NodeJS.Signals[]): Promise<string> {
 	return new Promise(resolve => {
 		let asked = false;
-		for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) {
+		for (const signal of signals) {
 			process.on(signal, () => {
 				if (asked) {
 					logger.warn('asked again, ending at once', {signal});

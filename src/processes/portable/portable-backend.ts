@@ -41,7 +41,8 @@ export function createPortableBackend(): Backend {
 	return {
 		name: 'child_process',
 		async spawn(request, events) {
-			const {io, file} = request;
+			const {io, file, wrapper} = request;
+			if (wrapper?.ownSession) throw noWrappers();
 			try {
 				return io.kind === 'pty' ? spawnPty(request, io, events) : await spawnPipes(request, io.stdin, events);
 			} catch (error) {
@@ -50,6 +51,13 @@ export function createPortableBackend(): Backend {
 			}
 		},
 	};
+}
+
+/** Neither further descriptors nor a terminal that is nobody's can be handed on. */
+function noWrappers(): LongarmError {
+	return new LongarmError('NOT_SUPPORTED', {
+		message: 'sandbox intent cannot be enforced on this executor: its native part (koffi) is missing',
+	});
 }
 
 async function spawnPipes(request: SpawnRequest, stdin: boolean, events: ChildEvents): Promise<Child> {

@@ -30,6 +30,8 @@ export interface Libc {
 	read(fd: number, buffer: Pointer, length: number): number;
 	getrlimit(resource: number, limit: Pointer): number;
 	setrlimit(resource: number, limit: Pointer): number;
+	/** Of another process; either of the two may be left out. */
+	prlimit(pid: number, resource: number, wanted: Pointer | null, present: Pointer | null): number;
 	prctl(option: number, argument: number): number;
 	/** The error number of the last call. */
 	errno(): number;
@@ -55,6 +57,7 @@ const SIGNATURES: Record<Exclude<keyof Libc, 'errno'>, string> = {
 	fcntl: 'int fcntl(int fd, int command, long argument)',
 	getrlimit: 'int getrlimit(int resource, void *limit)',
 	setrlimit: 'int setrlimit(int resource, void *limit)',
+	prlimit: 'int prlimit64(int pid, int resource, void *wanted, void *present)',
 	prctl: 'int prctl(int option, unsigned long argument)',
 	read: 'long read(int fd, void *buffer, unsigned long length)',
 };

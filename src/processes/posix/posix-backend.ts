@@ -7,8 +7,10 @@ import {OutputReader} from '../output-reader.js';
 import {keepSpareDescriptor} from '../proc.js';
 import {DEFAULT_PATH} from '../resolve-program.js';
 import {signalGroup} from '../signal-group.js';
+import {signalWrapped} from '../signal-wrapped.js';
 import {spawnFailure} from '../spawn-failure.js';
 import {pipeWriter, terminalWriter} from '../stdin-writers.js';
+import {applyLimits} from './apply-limits.js';
 import {type Libc, loadLibc} from './libc.js';
 import {Marks} from './mark.js';
 import {Reaper} from './reaper.js';
@@ -21,6 +23,8 @@ const SETSIGMASK = 0x08;
 const SETSID = 0x80;
 const O_CLOEXEC = 0o2000000;
 const F_DUPFD_CLOEXEC = 1030;
+/** The first one that is not standard. */
+const FIRST_DESCRIPTOR = 3;
 /** Generous sizes of the C library's opaque structures. */
 const ATTRIBUTES_BYTES = 512;
 const ACTIONS_BYTES = 256;
@@ -90,7 +94,7 @@ class PosixBackend implements Backend {
 			pipeReader(fds.release(stderr.read), 'stderr', events),
 		];
 		const writer = stdin && pipeWriter(new Socket({fd: fds.release(stdin.write), readable: false, writable: true}));
-		return this.#child(pid, ['stdout', 'stderr'], readers, writer, undefined, events);
+		return this.#child(pid, request, ['stdout', 'stderr'], readers, writer, undefined, events);
 	}
 
 	#spawnPty(request: SpawnRequest, size: TerminalSize, events: ChildEvents): Child {
@@ -100,7 +104,8 @@ class PosixBackend implements Backend {
 		setTerminalSize(this.#libc, fd, size);
 		const pid = this.#launch(request, actions => {
 			// The first terminal that a session leader opens becomes its controlling terminal.
-			this.#libc.actionsOpen(actions, 0, slave, constants.O_RDWR, 0);
+			const flags = request.wrapper?.ownSession ? constants.O_RDWR | constants.O_NOCTTY : constants.O_RDWR;
+			this.#libc.actionsOpen(actions, 0, slave, flags, 0);
 			this.#libc.actionsDup2(actions, 0, 1);
 			this.#libc.actionsDup2(actions, 0, 2);
 		});
@@ -116,10 +121,10 @@ class PosixBackend implements Backend {
 				'pty',
 				{
 					data: bytes => events.output('pty', bytes),
-					release: () => {
+					release: isOver => {
 						open = false;
 						writer.destroy();
-						line.hold(fd);
+						if (isOver) line.hold(fd);
 					},
 					end: () => events.ended('pty'),
 				},
@@ -133,7 +138,7 @@ class PosixBackend implements Backend {
 			line.drop();
 			events.exited(end);
 		};
-		return this.#child(pid, ['pty'], readers, writer, resize, {...events, exited});
+		return this.#child(pid, request, ['pty'], readers, writer, resize, {...events, exited});
 	}
 
 	/**
@@ -160,7 +165,11 @@ class PosixBackend implements Backend {
 		this.#libc.actionsInit(actions);
 		try {
 			redirect(actions);
-			this.#libc.actionsCloseFrom(actions, 3);
+			const more = request.wrapper?.descriptors ?? [];
+			for (const [index, path] of more.entries()) {
+				this.#libc.actionsOpen(actions, FIRST_DESCRIPTOR + index, path, constants.O_RDONLY, 0);
+			}
+			this.#libc.actionsCloseFrom(actions, FIRST_DESCRIPTOR + more.length);
 			this.#libc.actionsChdir(actions, Buffer.concat([request.cwd, Buffer.alloc(1)]));
 			const environment = [...request.environment].map(([name, value]) => `${name}=${value}`);
 			const pid: [number] = [0];
@@ -187,12 +196,14 @@ class PosixBackend implements Backend {
 
 	#child(
 		pid: number,
+		{wrapper, limits}: SpawnRequest,
 		streams: readonly OutputStream[],
 		readers: readonly OutputReader[],
 		stdin: StdinWriter | undefined,
 		resize: Child['resize'],
 		events: ChildEvents,
 	): Child {
+		if (limits) applyLimits(this.#libc, pid, limits);
 		registerOwn(pid);
 		this.#reaper.watch(pid, end => {
 			unregisterOwn(pid);
@@ -212,7 +223,7 @@ class PosixBackend implements Backend {
 			finish: () => {
 				for (const each of readers) each.finish();
 			},
-			signal: name => signalGroup(pid, name),
+			signal: name => void (wrapper?.ownSession ? signalWrapped(pid, name) : signalGroup(pid, name)),
 			resize,
 		};
 	}

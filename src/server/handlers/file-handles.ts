@@ -4,11 +4,10 @@ import {JsonParts} from '../../protocol/encode.js';
 import type {Handlers} from '../../rpc/router.js';
 import {bulkBlocks} from '../../shared/node/bulk-blocks.js';
 import type {ClientConnection} from '../client-connection.js';
-import {nativePath, refuseSandbox} from './file-paths.js';
+import {nativePath} from './file-paths.js';
 
 export const fileHandleHandlers = {
-	'fs/open': translated(async ({handleId, path, mode, sandbox}, client) => {
-		refuseSandbox(sandbox);
+	'fs/open': translated(async ({handleId, path, mode}, client) => {
 		const native = nativePath(path);
 		await client.files.handles.open(handleId, () =>
 			mode === 'replace' ? openReplaceable(native) : openReadable(native),

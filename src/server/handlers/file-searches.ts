@@ -1,13 +1,14 @@
 import {MOST_MATCHES, USUAL_MATCHES} from '../../filesystem/search/query.js';
 import type {Handlers} from '../../rpc/router.js';
 import type {ClientConnection} from '../client-connection.js';
-import {nativePath, refuseSandbox, uriOf} from './file-paths.js';
+import {nativePath, uriOf} from './file-paths.js';
+import {requireFree} from './in-sandbox.js';
 
 export const fileSearchHandlers = {
 	'fs/search': async (params, client) => {
-		refuseSandbox(params.sandbox);
-		const {contents} = params;
-		const {errors, ...outcome} = await client.files.searches.run(params.searchId, {
+		const {contents, searchId} = params;
+		requireFree('search', searchId, client.files.sandboxed.hasSearch(searchId));
+		const {errors, ...outcome} = await client.files.searches.run(searchId, {
 			root: nativePath(params.path),
 			names: params.names ?? [],
 			exclude: params.exclude ?? [],
@@ -21,8 +22,9 @@ export const fileSearchHandlers = {
 		return {...outcome, errors: errors.map(({path, message}) => ({path: uriOf(path), message}))};
 	},
 
-	'fs/searchCancel': ({searchId}, client) => {
+	'fs/searchCancel': async ({searchId}, client) => {
 		client.files.searches.cancel(searchId);
+		await client.files.sandboxed.cancelSearch(searchId);
 		return {};
 	},
 } satisfies Handlers<ClientConnection>;

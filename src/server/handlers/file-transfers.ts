@@ -1,20 +1,20 @@
 import {isTransfer, packTree, unpackTree} from '../../filesystem/archive/index.js';
 import {refused} from '../../filesystem/file-errors.js';
 import {translated} from '../../filesystem/index.js';
+import type {ResultOnWire} from '../../protocol/methods.js';
 import type {Handlers} from '../../rpc/router.js';
 import type {ClientConnection} from '../client-connection.js';
-import {nativePath, refuseSandbox, uriOf} from './file-paths.js';
+import {RelayedDevice} from '../sandboxed-files.js';
+import {nativePath, uriOf} from './file-paths.js';
 
 export const fileTransferHandlers = {
-	'fs/pack': async ({handleId, path, sandbox}, client) => {
-		refuseSandbox(sandbox);
+	'fs/pack': async ({handleId, path}, client) => {
 		const native = nativePath(path);
 		const {totals} = await client.files.handles.open(handleId, () => packTree(native));
 		return {handleId, ...totals};
 	},
 
-	'fs/unpack': async ({handleId, path, overwrite, sandbox}, client) => {
-		refuseSandbox(sandbox);
+	'fs/unpack': async ({handleId, path, overwrite}, client) => {
 		const native = nativePath(path);
 		await client.files.handles.open(handleId, () => unpackTree(native, {overwrite: overwrite ?? false}));
 		return {handleId};
@@ -23,6 +23,11 @@ export const fileTransferHandlers = {
 	'fs/finish': translated(async ({handleId, sha256}, client) => {
 		const {handles} = client.files;
 		const transfer = handles.find(handleId);
+		if (transfer instanceof RelayedDevice) {
+			const told = await transfer.finish(sha256 ?? undefined);
+			await handles.close(handleId);
+			return told as ResultOnWire<'fs/finish'>;
+		}
 		if (!isTransfer(transfer)) throw refused(`file handle \`${handleId}\` is not one of a transfer`);
 		const outcome = await transfer.finish(sha256 ?? undefined);
 		await handles.close(handleId);

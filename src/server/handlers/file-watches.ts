@@ -1,7 +1,8 @@
 import {translated} from '../../filesystem/index.js';
 import type {Handlers} from '../../rpc/router.js';
 import type {ClientConnection} from '../client-connection.js';
-import {nativePath, refuseSandbox} from './file-paths.js';
+import {nativePath} from './file-paths.js';
+import {requireFree} from './in-sandbox.js';
 
 export const fileWatchHandlers = {
 	'fs/watchMissing': async ({watchId, missing, present}, client) => {
@@ -9,15 +10,16 @@ export const fileWatchHandlers = {
 		return {watching: await client.files.watchMissing(watchId, request)};
 	},
 
-	'fs/watch': translated(async ({watchId, path, recursive, ignore, sandbox}, client) => {
-		refuseSandbox(sandbox);
+	'fs/watch': translated(async ({watchId, path, recursive, ignore}, client) => {
+		requireFree('watch', watchId, client.files.sandboxed.hasWatch(watchId));
 		const options = {recursive: recursive ?? true, ignore: ignore ?? []};
 		await client.files.watches.begin(watchId, nativePath(path), options);
 		return {};
 	}),
 
-	'fs/unwatch': ({watchId}, client) => {
+	'fs/unwatch': async ({watchId}, client) => {
 		client.files.watches.end(watchId);
+		await client.files.sandboxed.unwatch(watchId);
 		return {};
 	},
 } satisfies Handlers<ClientConnection>;

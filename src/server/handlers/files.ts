@@ -5,7 +5,7 @@ import {toBytes} from '../../protocol/fields.js';
 import type {Handlers} from '../../rpc/router.js';
 import {Base64Error} from '../../shared/base64.js';
 import type {ClientConnection} from '../client-connection.js';
-import {nativePath, refuseSandbox, uriOf} from './file-paths.js';
+import {nativePath, uriOf} from './file-paths.js';
 
 /** From here on a reply has to wait for room. */
 const BULK_FROM_BYTES = 64 * 1024;
@@ -13,8 +13,7 @@ const BULK_FROM_BYTES = 64 * 1024;
 const ENVELOPE_BYTES = 1024;
 
 export const fileHandlers = {
-	'fs/readFile': async ({path, followSymlinks, sandbox}, client) => {
-		refuseSandbox(sandbox);
+	'fs/readFile': async ({path, followSymlinks}, client) => {
 		const content = await files.readFile(nativePath(path), {
 			followSymlinks: followSymlinks ?? true,
 			admit: (bytes, read) => admit(client, bytes, read),
@@ -22,44 +21,37 @@ export const fileHandlers = {
 		return new JsonParts(['{"dataBase64":"', content, '"}']);
 	},
 
-	'fs/writeFile': async ({path, dataBase64, followSymlinks, atomic, sandbox}, client) => {
-		refuseSandbox(sandbox);
+	'fs/writeFile': async ({path, dataBase64, followSymlinks, atomic}, client) => {
 		const content = decoded(dataBase64);
 		const options = {followSymlinks: followSymlinks ?? true, atomic: atomic ?? false};
 		await client.room.request(content.length, () => files.writeFile(nativePath(path), content, options));
 		return {};
 	},
 
-	'fs/createDirectory': async ({path, recursive, followSymlinks, sandbox}) => {
-		refuseSandbox(sandbox);
+	'fs/createDirectory': async ({path, recursive, followSymlinks}) => {
 		const options = {recursive: recursive ?? true, followSymlinks: followSymlinks ?? true};
 		await files.createDirectory(nativePath(path), options);
 		return {};
 	},
 
-	'fs/getMetadata': async ({path, followSymlinks, sandbox}) => {
-		refuseSandbox(sandbox);
+	'fs/getMetadata': async ({path, followSymlinks}) => {
 		return files.getMetadata(nativePath(path), {followSymlinks: followSymlinks ?? true});
 	},
 
-	'fs/canonicalize': async ({path, sandbox}) => {
-		refuseSandbox(sandbox);
+	'fs/canonicalize': async ({path}) => {
 		return {path: uriOf(await files.canonicalize(nativePath(path)))};
 	},
 
-	'fs/readDirectory': async ({path, sandbox}) => {
-		refuseSandbox(sandbox);
+	'fs/readDirectory': async ({path}) => {
 		return {entries: await files.readDirectory(nativePath(path))};
 	},
 
-	'fs/walk': async ({path, options, sandbox}) => {
-		refuseSandbox(sandbox);
+	'fs/walk': async ({path, options}) => {
 		const pruneHiddenDirectories = options.pruneHiddenDirectories ?? false;
 		return files.walk(nativePath(path), {...options, pruneHiddenDirectories});
 	},
 
-	'fs/remove': async ({path, recursive, force, followSymlinks, sandbox}) => {
-		refuseSandbox(sandbox);
+	'fs/remove': async ({path, recursive, force, followSymlinks}) => {
 		await files.remove(nativePath(path), {
 			recursive: recursive ?? true,
 			force: force ?? true,
@@ -68,14 +60,12 @@ export const fileHandlers = {
 		return {};
 	},
 
-	'fs/copy': async ({sourcePath, destinationPath, recursive, sandbox}) => {
-		refuseSandbox(sandbox);
+	'fs/copy': async ({sourcePath, destinationPath, recursive}) => {
 		await files.copy(nativePath(sourcePath), nativePath(destinationPath), {recursive});
 		return {};
 	},
 
-	'fs/rename': async ({sourcePath, destinationPath, overwrite, sandbox}) => {
-		refuseSandbox(sandbox);
+	'fs/rename': async ({sourcePath, destinationPath, overwrite}) => {
 		await files.rename(nativePath(sourcePath), nativePath(destinationPath), {overwrite: overwrite ?? false});
 		return {};
 	},

@@ -7,21 +7,24 @@ import {fileWatchHandlers} from './file-watches.js';
 import {fileHandlers} from './files.js';
 import {forwardHandlers} from './forward.js';
 import {httpHandlers} from './http.js';
+import {inSandbox} from './in-sandbox.js';
 import {processHandlers} from './process.js';
 import {sessionHandlers} from './session.js';
 import {v0Handlers} from './v0.js';
 
 /** Every request this server answers. */
-export function createHandlers(info: EnvironmentInfo) {
+export function createHandlers(info: EnvironmentInfo, variables: Readonly<Record<string, string | undefined>>) {
 	return {
 		...sessionHandlers(info),
-		...environmentHandlers(info),
+		...environmentHandlers(info, variables),
 		...processHandlers,
-		...fileHandlers,
-		...fileHandleHandlers,
-		...fileTransferHandlers,
-		...fileWatchHandlers,
-		...fileSearchHandlers,
+		...inSandbox({
+			...fileHandlers,
+			...fileHandleHandlers,
+			...fileTransferHandlers,
+			...fileWatchHandlers,
+			...fileSearchHandlers,
+		}),
 		...httpHandlers,
 		...forwardHandlers,
 		...v0Handlers,

@@ -18,7 +18,7 @@ const ACCEPTED = {status: 'accepted'} as const;
 export const processHandlers = {
 	'process/start': async (params, client, {trace}) => {
 		const {processId} = params;
-		const request = toStartRequest(params);
+		const request = toStartRequest(params, client.sandbox);
 		client.requireAllowed(params.prepared ? 'prepared' : 'direct');
 		const process = await client.session.processes.start(processId, request);
 		client.logger.debug('process started', {
@@ -28,7 +28,7 @@ export const processHandlers = {
 			program: params.argv[0],
 			...(trace?.traceparent && {trace: trace.traceparent}),
 		});
-		return {processId, sandboxType: 'none'};
+		return {processId, sandboxType: request.sandbox?.type ?? 'none'};
 	},
 
 	'process/read': ({processId, afterSeq, maxBytes, waitMs}, client) =>
@@ -133,7 +133,7 @@ function encodePage(process: ManagedProcess, {chunks, nextSeq, missedBytes}: Pag
 		exitCode: exit?.exitCode ?? null,
 		closed: closedSeq !== undefined,
 		failure: null,
-		sandboxDenied: false,
+		sandboxDenied: exit?.sandboxDenied ?? false,
 		...(missedBytes > 0 && {missedBytes}),
 	});
 	parts.push(`${chunks.length > 0 ? '"}' : before}],${rest.slice(1)}`);

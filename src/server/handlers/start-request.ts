@@ -1,12 +1,14 @@
+import {isUtf8} from 'node:buffer';
 import type {SpawnRequest} from '../../processes/backend.js';
 import {DEFAULT_TERMINAL, type StartRequest} from '../../processes/start.js';
 import {INVALID_PARAMS, RpcError} from '../../protocol/error-codes.js';
 import type {Params} from '../../protocol/methods.js';
 import type {PathUri} from '../../protocol/path-uri.js';
+import type {Sandbox} from '../../sandbox/sandbox.js';
 import {LongarmError} from '../../shared/errors.js';
 
-/** What a client asks for, in the words of the domain. */
-export function toStartRequest(params: Params<'process/start'>): StartRequest {
+/** What a client asks for, in the words of the domain. Without a sandbox to run it in, one that was asked for is refused. */
+export function toStartRequest(params: Params<'process/start'>, sandbox?: Sandbox): StartRequest {
 	requireArgv(params.argv);
 	const cwd = startDirectory(params.cwd);
 	refuseUnsupported(params);
@@ -19,6 +21,7 @@ export function toStartRequest(params: Params<'process/start'>): StartRequest {
 		io: ioOf(params),
 		timeLimitMs: params.timeoutMs ?? undefined,
 		keepDetachedMs: keepDetachedMs(params.onDisconnect ?? undefined),
+		sandbox: sandboxOf(params, cwd, sandbox),
 	};
 }
 
@@ -51,11 +54,27 @@ function keepDetachedMs(policy: NonNullable<Params<'process/start'>['onDisconnec
 }
 
 /** What cannot be enforced is refused, never left out silently. */
-function refuseUnsupported({sandbox, networkProxy}: Params<'process/start'>): void {
-	if (sandbox) {
-		throw new LongarmError('NOT_SUPPORTED', {message: 'sandbox intent cannot be enforced on this executor'});
+function refuseUnsupported({sandbox, networkProxy, enforceManagedNetwork}: Params<'process/start'>): void {
+	if (networkProxy) throw notSupported('network proxies are not supported by this executor');
+	if (sandbox && enforceManagedNetwork) {
+		throw notSupported('sandbox intent cannot be enforced on this executor: it has no managed network');
 	}
-	if (networkProxy) {
-		throw new LongarmError('NOT_SUPPORTED', {message: 'network proxies are not supported by this executor'});
-	}
+}
+
+/** A plan and the sandbox it needs are found before the process takes its id: nothing is started that would not run. */
+function sandboxOf(
+	{sandbox: context}: Params<'process/start'>,
+	cwd: Uint8Array,
+	sandbox: Sandbox | undefined,
+): StartRequest['sandbox'] {
+	if (!context) return undefined;
+	if (!sandbox) throw notSupported('sandbox intent cannot be enforced on this executor');
+	const directory = isUtf8(cwd) ? Buffer.from(cwd).toString() : undefined;
+	const plan = sandbox.resolve(context, directory);
+	if (!plan) return undefined;
+	return {type: sandbox.type, wrap: command => sandbox.wrap(plan, {...command, cwd: directory})};
+}
+
+function notSupported(message: string): LongarmError {
+	return new LongarmError('NOT_SUPPORTED', {message});
 }

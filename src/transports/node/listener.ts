@@ -1,42 +1,68 @@
-import {createServer, type IncomingMessage, type Server, type ServerResponse, STATUS_CODES} from 'node:http';
+import {createServer, type IncomingMessage, type Server, STATUS_CODES} from 'node:http';
 import type {AddressInfo, Socket} from 'node:net';
-import {BlockList, isIP} from 'node:net';
 import type {Duplex} from 'node:stream';
 import {WebSocketServer} from 'ws';
 import {MAX_MESSAGE_BYTES} from '../../protocol/limits.js';
 import {LongarmError} from '../../shared/errors.js';
 import type {Transport} from '../transport.js';
+import {isLoopback} from './loopback.js';
+import {answer, type Page, type Site, statusOf} from './site.js';
+import {createTlsServer, replaceIdentity, type TlsFront, type TlsIdentity} from './tls-front.js';
 import {WebSocketTransport} from './web-socket.js';
 
 /** Connections the kernel holds for us while we are busy. */
 const BACKLOG = 1024;
-/** How long open connections may take to say goodbye when the listener closes. */
+/** How long open connections may take to say goodbye when the listener closes, or when they are refused. */
 const GOODBYE_MS = 250;
+/** How long a request may take to arrive, and how often it is looked. */
+const REQUEST_LIMITS = {headersTimeout: 10_000, requestTimeout: 15_000, connectionsCheckingInterval: 5_000} as const;
+/** Connections beyond `maxConnections` that have not said yet what they want, or are being told that it is too much. */
+const UNDECIDED_CONNECTIONS = 1024;
 
-export interface ListenOptions {
+/** Who somebody is, or why nobody is let in. */
+export type Verdict<Pass> =
+	| {readonly kind: 'pass'; readonly pass: Pass}
+	| {readonly kind: 'refused'; readonly text: string};
+
+/** What is known of somebody who wants in. */
+export interface Visitor {
+	/** The `Authorization` header; not to be logged. */
+	readonly authorization: string | undefined;
+	readonly peer: string;
+}
+
+export interface ListenOptions<Pass = undefined> {
 	/** IP literal. */
 	readonly host: string;
 	readonly port: number;
 	/** Without authentication anybody who reaches the port owns this machine; only loopback is listened on unless this is set. */
 	readonly dangerouslyAllowNetwork?: boolean;
-	readonly accept: (transport: Transport) => void;
+	/**
+	 * Asked before every WebSocket and every page but `/readyz`; whoever is refused gets 401 and the text. Without it
+	 * everybody is let in.
+	 */
+	readonly authorize?: (visitor: Visitor) => Promise<Verdict<Pass>>;
+	/** `pass` is what `authorize` gave. */
+	readonly accept: (transport: Transport, pass: Pass) => void;
+	/** Whether the holder of the pass may have one more WebSocket; 503 otherwise. */
+	readonly hasRoom?: (pass: Pass) => boolean;
 	/** More WebSockets than this are turned away with 503. */
 	readonly maxConnections?: number;
 	/** Origins whose web pages may connect; none by default. */
 	readonly allowOrigins?: readonly string[];
 	/** Pages for people and machines that watch the server, by path. */
 	readonly pages?: Readonly<Record<string, () => Page>>;
-}
-
-/** What a page answers. */
-export interface Page {
-	readonly type: string;
-	readonly body: string;
+	/** Serves `wss:` instead of `ws:`. */
+	readonly tls?: TlsIdentity;
+	/** How long a TLS handshake may take. */
+	readonly handshakeMs?: number;
 }
 
 export interface Listener {
-	/** `ws://127.0.0.1:PORT` with the real port. */
+	/** `ws://127.0.0.1:PORT` with the real port, or `wss://…`. */
 	readonly url: string;
+	/** Another certificate for connections from now on; throws `TLS_INVALID` and keeps the old one when it is broken. */
+	renew(tls: TlsIdentity): void;
 	/** Takes no more connections and ends those that are open. */
 	close(): Promise<void>;
 }
@@ -45,10 +71,19 @@ export interface Listener {
  * Serves the protocol on `/`, and `/readyz` for health checks. A request that names an origin comes from a web page and
  * is refused unless that origin is allowed.
  */
-export async function listen(options: ListenOptions): Promise<Listener> {
-	if (!options.dangerouslyAllowNetwork && !isLoopback(options.host)) throw openToTheNetwork(options.host);
-	const site: Site = {pages: options.pages ?? {}, origins: new Set(options.allowOrigins)};
-	const server = createServer({noDelay: true}, (request, response) => answer(request, response, site));
+export async function listen<Pass = undefined>(options: ListenOptions<Pass>): Promise<Listener> {
+	const {authorize, dangerouslyAllowNetwork, host, maxConnections = Number.POSITIVE_INFINITY, tls} = options;
+	if (!dangerouslyAllowNetwork && !authorize && !isLoopback(host)) throw openToTheNetwork(host);
+	const site: Site = {
+		pages: options.pages ?? {},
+		origins: new Set(options.allowOrigins),
+		refusal: authorize && (async request => refusalOf(await authorize(visitor(request)))),
+	};
+	const front = createFront(options);
+	const {server} = front;
+	server.on('request', (request, response) => {
+		answer(request, response, site).catch(() => response.destroy());
+	});
 	const webSockets = new WebSocketServer({
 		noServer: true,
 		perMessageDeflate: false,
@@ -57,62 +92,67 @@ export async function listen(options: ListenOptions): Promise<Listener> {
 		// There is no subprotocol; left alone, the library picks whatever the client offers first.
 		handleProtocols: () => false,
 	});
-	server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
-		socket.on('error', () => socket.destroy());
-		const full = webSockets.clients.size >= (options.maxConnections ?? Number.POSITIVE_INFINITY);
-		const refusal = statusOf(request, true, site) ?? (full ? 503 : undefined);
-		if (refusal) {
-			refuse(socket, refusal);
+	const admit = (request: IncomingMessage, socket: Duplex, head: Buffer, pass: Pass): void => {
+		if (webSockets.clients.size >= maxConnections || options.hasRoom?.(pass) === false) {
+			refuse(socket, 503);
 			return;
 		}
 		webSockets.handleUpgrade(request, socket, head, webSocket => {
-			options.accept(new WebSocketTransport(webSocket, socket, addressOf(socket as Socket)));
+			options.accept(new WebSocketTransport(webSocket, socket, addressOf(socket as Socket)), pass);
 		});
+	};
+	server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
+		socket.on('error', () => socket.destroy());
+		const status = statusOf(request, true, site);
+		if (status !== undefined) refuse(socket, status);
+		// Nothing to wait for: a connection is accepted in the turn in which it is asked for.
+		else if (!authorize) admit(request, socket, head, undefined as Pass);
+		else {
+			const judge = async (): Promise<void> => {
+				const verdict = await authorize(visitor(request));
+				if (verdict.kind === 'pass') admit(request, socket, head, verdict.pass);
+				else refuse(socket, 401, verdict.text);
+			};
+			judge().catch(() => socket.destroy());
+		}
 	});
 	await bound(server, options);
 	const {address, family, port} = server.address() as AddressInfo;
 	return {
-		url: `ws://${family === 'IPv6' ? `[${address}]` : address}:${port}`,
-		close: () => shut(server, webSockets),
+		url: `${tls ? 'wss' : 'ws'}://${family === 'IPv6' ? `[${address}]` : address}:${port}`,
+		renew: identity => replaceIdentity(server, identity),
+		close: () => shut(front, webSockets),
 	};
 }
 
-/** What there is besides the protocol, and who may ask. */
-interface Site {
-	readonly pages: Readonly<Record<string, () => Page>>;
-	readonly origins: ReadonlySet<string>;
+function createFront<Pass>({tls, handshakeMs, maxConnections}: ListenOptions<Pass>): TlsFront {
+	const settings = {noDelay: true, ...REQUEST_LIMITS};
+	const front = tls
+		? createTlsServer(tls, {...settings, handshakeMs})
+		: {server: createServer(settings), giveUpHandshakes: () => {}};
+	if (maxConnections !== undefined) front.server.maxConnections = maxConnections + UNDECIDED_CONNECTIONS;
+	return front;
 }
 
-function answer(request: IncomingMessage, response: ServerResponse, site: Site): void {
-	const status = statusOf(request, false, site) ?? 400;
-	const page = status === 200 ? site.pages[pathOf(request)]?.() : undefined;
-	if (!page) {
-		response.writeHead(status, {'content-length': 0}).end();
-		return;
-	}
-	response.writeHead(status, {'content-type': page.type}).end(request.method === 'HEAD' ? undefined : page.body);
+function visitor({headers, socket}: IncomingMessage): Visitor {
+	return {authorization: headers.authorization, peer: addressOf(socket)};
 }
 
-function pathOf({url = ''}: IncomingMessage): string {
-	return url.split('?', 1)[0]!;
+function refusalOf(verdict: Verdict<unknown>): string | undefined {
+	return verdict.kind === 'refused' ? verdict.text : undefined;
 }
 
-/** The status to answer with; undefined lets an upgrade through. */
-function statusOf(request: IncomingMessage, upgrade: boolean, {pages, origins}: Site): number | undefined {
-	const {method, headers} = request;
-	const path = pathOf(request);
-	if (headers.origin !== undefined && !origins.has(headers.origin)) return 403;
-	if (path === '/readyz' || Object.hasOwn(pages, path)) return method === 'GET' || method === 'HEAD' ? 200 : 405;
-	if (path !== '/') return 404;
-	if (method !== 'GET') return 405;
-	return upgrade ? undefined : 400;
+/** Says why, and hangs up on whoever does not. */
+function refuse(socket: Duplex, status: number, text = ''): void {
+	const type = text === '' ? '' : 'Content-Type: text/plain; charset=utf-8\r\n';
+	const head = `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nConnection: close\r\n${type}`;
+	socket.end(`${head}Content-Length: ${Buffer.byteLength(text)}\r\n\r\n${text}`);
+	socket.resume();
+	const hurry = setTimeout(() => socket.destroy(), GOODBYE_MS);
+	socket.once('close', () => clearTimeout(hurry));
 }
 
-function refuse(socket: Duplex, status: number): void {
-	socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`);
-}
-
-function bound(server: Server, {host, port}: ListenOptions): Promise<void> {
+function bound(server: Server, {host, port}: {host: string; port: number}): Promise<void> {
 	return new Promise((resolve, reject) => {
 		server.once('error', reject);
 		server.listen({host, port, backlog: BACKLOG}, () => {
@@ -124,13 +164,14 @@ function bound(server: Server, {host, port}: ListenOptions): Promise<void> {
 	});
 }
 
-async function shut(server: Server, webSockets: WebSocketServer): Promise<void> {
+async function shut({server, giveUpHandshakes}: TlsFront, webSockets: WebSocketServer): Promise<void> {
 	const closed = new Promise<void>(resolve => server.close(() => resolve()));
 	for (const client of webSockets.clients) client.close(1001);
 	server.closeIdleConnections();
 	const hurry = setTimeout(() => {
 		for (const client of webSockets.clients) client.terminate();
 		server.closeAllConnections();
+		giveUpHandshakes();
 	}, GOODBYE_MS);
 	await closed;
 	clearTimeout(hurry);
@@ -138,14 +179,6 @@ async function shut(server: Server, webSockets: WebSocketServer): Promise<void> 
 
 function addressOf({remoteAddress, remotePort, remoteFamily}: Socket): string {
 	return `${remoteFamily === 'IPv6' ? `[${remoteAddress}]` : remoteAddress}:${remotePort}`;
-}
-
-const loopback = new BlockList();
-loopback.addSubnet('127.0.0.0', 8, 'ipv4');
-loopback.addAddress('::1', 'ipv6');
-
-function isLoopback(host: string): boolean {
-	return isIP(host) !== 0 && loopback.check(host, isIP(host) === 6 ? 'ipv6' : 'ipv4');
 }
 
 function openToTheNetwork(host: string): LongarmError {

@@ -1,0 +1,48 @@
+import {ACCESS_SCOPES, type AccessScope, declarationOf, scopeOf} from '../../protocol/methods.js';
+import {LongarmError} from '../../shared/errors.js';
+
+/** How much the holders of one token may use together; what is left out is bounded by the server's own settings only. */
+export interface GrantLimits {
+	readonly maxProcesses?: number | undefined;
+	readonly maxConnections?: number | undefined;
+	readonly maxRetainedBytes?: number | undefined;
+}
+
+/**
+ * What a connection may do. Sessions belong to the name, and so do the limits. It holds no secret and may be logged.
+ */
+export interface Grant {
+	readonly name: string;
+	/** All of them if left out. */
+	readonly scopes?: readonly AccessScope[] | undefined;
+	readonly limits?: GrantLimits | undefined;
+}
+
+export function isAccessScope(text: string): text is AccessScope {
+	return (ACCESS_SCOPES as readonly string[]).includes(text);
+}
+
+/** Without a grant everything is allowed: whoever embeds a server has let the connection in already. */
+export function allows(grant: Grant | undefined, scope: AccessScope): boolean {
+	const scopes = grant?.scopes;
+	return scopes === undefined || scopes.includes(scope) || (scope === 'observe' && scopes.includes('drive'));
+}
+
+/** Refuses a method that needs a scope the grant lacks. */
+export function requireScope(grant: Grant | undefined, method: string): void {
+	const declaration = declarationOf(method);
+	const scope = declaration && scopeOf(declaration);
+	if (scope === undefined || allows(grant, scope)) return;
+	throw new LongarmError('SCOPE_MISSING', {
+		message: `${method} needs the scope ${scope}, which this connection does not have`,
+		context: {method, scope},
+	});
+}
+
+/**
+ * A session is resumed by its own name only and, if it has processes, not with less than it takes to see what they say:
+ * their output is sent without being asked for.
+ */
+export function mayResume(owner: Grant | undefined, caller: Grant | undefined, hasProcesses: boolean): boolean {
+	return owner?.name === caller?.name && (!hasProcesses || allows(caller, 'observe'));
+}

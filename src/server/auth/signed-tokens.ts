@@ -1,0 +1,95 @@
+import type {AuthFailure} from './bearer.js';
+import {type Grant, isAccessScope} from './grant.js';
+import {invalidAuth, readSecret} from './secret-file.js';
+
+/** Shorter secrets can be guessed from a single token. */
+const MIN_SECRET_BYTES = 32;
+
+/** What a signed token has to say to be good. */
+export interface SignedTokenRules {
+	readonly issuer?: string | undefined;
+	readonly audience?: string | undefined;
+	/** How far the clocks of issuer and server may be apart. */
+	readonly skewSeconds: number;
+}
+
+export type SignedVerdict = {readonly grant: Grant} | {readonly failure: AuthFailure};
+export type CheckSigned = (token: string) => Promise<SignedVerdict>;
+
+const INVALID: SignedVerdict = {failure: 'invalid websocket jwt'};
+
+interface Claims {
+	readonly exp: number;
+	readonly nbf: number | undefined;
+	readonly iss: string | undefined;
+	readonly aud: readonly string[];
+	readonly sub: string;
+	readonly scope: string | undefined;
+}
+
+/** Checks tokens signed with the secret of a file, which nothing but the returned function knows. */
+export function readSignedTokens(path: string, rules: SignedTokenRules): CheckSigned {
+	const secret = new TextEncoder().encode(readSecret(path));
+	if (secret.length < MIN_SECRET_BYTES) {
+		throw invalidAuth(`signed websocket bearer secret ${path} must be at least ${MIN_SECRET_BYTES} bytes`);
+	}
+	return async token => {
+		const claims = await verified(token, secret);
+		if (!claims) return INVALID;
+		const failure = fault(claims, rules, Math.floor(Date.now() / 1000));
+		return failure ? {failure} : {grant: grantOf(claims)};
+	};
+}
+
+/** The claims of a token whose signature is right. The library is loaded when the first token comes. */
+async function verified(token: string, secret: Uint8Array): Promise<Claims | undefined> {
+	const {compactVerify} = await import('jose/jws/compact/verify');
+	try {
+		const {payload} = await compactVerify(token, secret, {algorithms: ['HS256']});
+		return readClaims(JSON.parse(new TextDecoder('utf-8', {fatal: true}).decode(payload)));
+	} catch {
+		return undefined;
+	}
+}
+
+/** Undefined when a claim is of the wrong type or the token never expires; `null` is as good as nothing. */
+function readClaims(value: unknown): Claims | undefined {
+	if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined;
+	const {exp, nbf, iss, aud, sub, scope} = value as Record<string, unknown>;
+	const audiences = Array.isArray(aud) ? (aud as unknown[]) : aud === undefined || aud === null ? [] : [aud];
+	if (!isTime(exp) || !audiences.every(each => typeof each === 'string')) return undefined;
+	if (!(isMissing(nbf) || isTime(nbf))) return undefined;
+	if (![iss, sub, scope].every(each => isMissing(each) || typeof each === 'string')) return undefined;
+	return {
+		exp,
+		nbf: nbf ?? undefined,
+		iss: (iss as string | null) ?? undefined,
+		aud: audiences,
+		sub: (sub as string | null) ?? '',
+		scope: (scope as string | null) ?? undefined,
+	};
+}
+
+function isMissing(value: unknown): value is null | undefined {
+	return value === undefined || value === null;
+}
+
+function isTime(value: unknown): value is number {
+	return Number.isInteger(value);
+}
+
+/** In whole seconds; at the bounds themselves a token is good. */
+function fault(claims: Claims, rules: SignedTokenRules, now: number): AuthFailure | undefined {
+	const {exp, nbf, iss, aud} = claims;
+	const {issuer, audience, skewSeconds} = rules;
+	if (now > exp + skewSeconds) return 'expired websocket jwt';
+	if (nbf !== undefined && now < nbf - skewSeconds) return 'websocket jwt is not valid yet';
+	if (issuer !== undefined && iss !== issuer) return 'websocket jwt issuer mismatch';
+	if (audience !== undefined && !aud.includes(audience)) return 'websocket jwt audience mismatch';
+	return undefined;
+}
+
+/** Scopes of other services may stand in the same token and mean nothing here. */
+function grantOf({sub, scope}: Claims): Grant {
+	return {name: sub, ...(scope !== undefined && {scopes: scope.split(' ').filter(isAccessScope)})};
+}

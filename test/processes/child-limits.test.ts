@@ -1,0 +1,49 @@
+import {readFileSync} from 'node:fs';
+import {expect, test} from 'vitest';
+import type {ChildLimits} from '../../src/processes/child-limits.js';
+import {PIPES, PTY, posixBackend, run, sh} from '../helpers/children.js';
+
+const backend = posixBackend();
+
+/** What a child, and a child of that, is held to. */
+async function held(limits: ChildLimits, script: string, io: Parameters<typeof sh>[1] = PIPES): Promise<string[]> {
+	// The first lines wait until the limits are there, which is after the start.
+	const {stdout, pty} = await run(backend, {...sh(`sleep 0.05; ${script}; sh -c '${script}'`, io), limits});
+	return (stdout + pty).trim().split(/\r?\n/);
+}
+
+const LIMITS: [keyof ChildLimits, number, string, string][] = [
+	['memoryBytes', 512 * 1024 * 1024, 'ulimit -d', String(512 * 1024)],
+	['processes', 4321, 'ulimit -p', '4321'],
+	['openFiles', 321, 'ulimit -n', '321'],
+	['fileBytes', 1024 * 1024, 'ulimit -f', '2048'],
+	['cpuSeconds', 77, 'ulimit -t', '77'],
+];
+
+test.each(LIMITS)('%s is a limit for the child and whatever it starts', async (name, value, script, expected) => {
+	expect(await held({[name]: value}, script)).toEqual([expected, expected]);
+	expect(await held({[name]: value}, script, PTY)).toEqual([expected, expected]);
+});
+
+test('a limit is never raised above that of the server', async () => {
+	const [, own] = /^Max open files\s+(\d+)/m.exec(readFileSync('/proc/self/limits', 'latin1'))!;
+	expect(await held({openFiles: Number(own) * 2}, 'ulimit -n')).toEqual([own, own]);
+});
+
+test('children have their turn less often and go first when memory runs out', async () => {
+	const script = 'cut -d" " -f19 /proc/$$/stat; cat /proc/$$/oom_score_adj';
+	expect(await held({nice: 7, oomScore: 600}, script)).toEqual(['7', '600', '7', '600']);
+});
+
+test('nothing is changed that nobody asked for', async () => {
+	const own = readFileSync('/proc/self/oom_score_adj', 'latin1').trim();
+	expect(await held({}, 'cat /proc/$$/oom_score_adj')).toEqual([own, own]);
+});
+
+test('a child that would take more memory than it may cannot', async () => {
+	const script = 'sleep 0.05; exec dd if=/dev/zero of=/dev/null bs=1G count=1 2>/dev/null';
+	expect(await run(backend, sh(script, PIPES))).toMatchObject({exitCode: 0});
+	expect(await run(backend, {...sh(script, PIPES), limits: {memoryBytes: 512 * 1024 * 1024}})).toMatchObject({
+		exitCode: 1,
+	});
+});

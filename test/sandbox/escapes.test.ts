@@ -1,0 +1,253 @@
+import {existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync} from 'node:fs';
+import {createServer, type Server} from 'node:net';
+import {join} from 'node:path';
+import {describe, expect, onTestFinished, test} from 'vitest';
+import {stranger} from '../helpers/in-charge.js';
+import {isAlive} from '../helpers/processes.js';
+import {at, noSandbox, policy, root, workspacePolicy} from '../helpers/sandboxes.js';
+import {scratchDirectory} from '../helpers/scratch.js';
+import {execServer} from '../helpers/serving.js';
+import {TestClient} from '../helpers/test-client.js';
+
+const why = noSandbox();
+const onX64 = process.arch === 'x64';
+
+interface Scene {
+	/** May be written to. */
+	readonly work: string;
+	/** May not. */
+	readonly outside: string;
+	/** May not even be read. */
+	readonly secret: string;
+	/** A process of the host's. */
+	readonly victim: number;
+	readonly port: number;
+	readonly port6: number;
+	readonly socket: string;
+	readonly abstract: string;
+}
+
+interface Attempt {
+	readonly name: string;
+	/** Succeeds when the attempt did. */
+	readonly script: (scene: Scene) => string;
+	/** The policy under which it has to succeed, which proves the attempt; without one there is none. */
+	readonly allowed?: (scene: Scene) => object | null;
+	readonly skip?: boolean;
+}
+
+const mayWriteOutside = (scene: Scene) => policy([root('read'), at(scene.work, 'write'), at(scene.outside, 'write')]);
+const mayReadAll = () => policy([root('read')]);
+const hasNetwork = (scene: Scene) => workspacePolicy(scene.work, {network: 'enabled'});
+const hasNoSandbox = () => null;
+
+const ATTEMPTS: readonly Attempt[] = [
+	{
+		name: 'write a file outside',
+		script: ({outside}) => `echo x > ${outside}/new`,
+		allowed: mayWriteOutside,
+	},
+	{name: 'change a file outside', script: ({outside}) => `echo x >> ${outside}/file`, allowed: mayWriteOutside},
+	{name: 'remove a file outside', script: ({outside}) => `rm ${outside}/file`, allowed: mayWriteOutside},
+	{
+		name: 'change the mode of a file outside',
+		script: ({outside}) => `chmod 777 ${outside}/file`,
+		allowed: mayWriteOutside,
+	},
+	{
+		name: 'write through a symbolic link that was there before',
+		script: ({work}) => `echo x > ${work}/link/new`,
+		allowed: mayWriteOutside,
+	},
+	{
+		name: 'write through a symbolic link made inside',
+		script: ({work, outside}) => `ln -s ${outside} ${work}/own && echo x > ${work}/own/new`,
+		allowed: mayWriteOutside,
+	},
+	{
+		name: 'write through a path that leads up',
+		script: ({work}) => `cd ${work} && echo x > ../outside/new`,
+		allowed: mayWriteOutside,
+	},
+	{
+		name: 'write through /proc/self/root',
+		script: ({outside}) => `echo x > /proc/self/root${outside}/new`,
+		allowed: mayWriteOutside,
+	},
+	{name: 'write through /proc/1/root', script: ({outside}) => `echo x > /proc/1/root${outside}/new`},
+	{
+		name: 'write through a descriptor of the first process',
+		script: ({outside}) => `cd /proc/1/cwd && echo x > .${outside}/new`,
+	},
+	{
+		name: 'write to a file through a hard link',
+		script: ({work, outside}) => `ln ${outside}/file ${work}/hard && echo x >> ${work}/hard`,
+		allowed: hasNoSandbox,
+	},
+	{
+		name: 'rename a file out',
+		script: ({work, outside}) => `echo x > ${work}/f && mv ${work}/f ${outside}/new`,
+		allowed: mayWriteOutside,
+	},
+	{name: 'mount the outside anew', script: ({work, outside}) => `mkdir ${work}/m && mount --bind ${outside} ${work}/m`},
+	{name: 'make the root writable', script: () => 'mount -o remount,rw /'},
+	{name: 'take a mount away', script: ({secret}) => `umount ${secret}`},
+	{name: 'become root of a new namespace', script: () => 'unshare -Urm true'},
+	{name: 'leave the root directory', script: ({work}) => `chroot ${work} /bin/true || chroot / /bin/true`},
+	{name: 'read a hidden file', script: ({secret}) => `cat ${secret}/key`, allowed: mayReadAll},
+	{name: 'list a hidden directory', script: ({secret}) => `ls ${secret}`, allowed: mayReadAll},
+	{name: 'read a hidden file that stands alone', script: ({outside}) => `cat ${outside}/token`, allowed: mayReadAll},
+	{name: 'write into a hidden directory', script: ({secret}) => `echo x > ${secret}/new`},
+	{name: 'rename a hidden directory away', script: ({work}) => `mv ${work}/hidden ${work}/seen`, allowed: hasNoSandbox},
+	{name: 'replace a read-only directory', script: ({work}) => `mv ${work}/.git ${work}/old`, allowed: hasNoSandbox},
+	{name: 'write into a read-only directory', script: ({work}) => `echo x > ${work}/.git/config`, allowed: hasNoSandbox},
+	{
+		name: 'reach a TCP port over IPv4',
+		script: ({port}) => connect(`{host: '127.0.0.1', port: ${port}}`),
+		allowed: hasNetwork,
+	},
+	{
+		name: 'reach a TCP port over IPv6',
+		script: ({port6}) => connect(`{host: '::1', port: ${port6}}`),
+		allowed: hasNetwork,
+	},
+	{name: 'reach a socket file', script: ({socket}) => connect(`{path: '${socket}'}`), allowed: hasNetwork},
+	{name: 'reach an abstract socket', script: ({abstract}) => perl(abstractSocket(abstract)), allowed: hasNetwork},
+	{name: 'send a datagram to a socket file from a pair', script: () => perl(datagramPair()), allowed: hasNetwork},
+	{name: 'make a socket to the machine below', script: () => perl('socket(my $s, 40, 1, 0) or exit 1')},
+	{name: 'read a raw device', script: () => 'cat /dev/vda /dev/sda /dev/mem | head -c 1 | grep -q .'},
+	{
+		name: 'make a device',
+		script: ({work}) => `mknod ${work}/null c 1 3`,
+		...(process.getuid?.() === 0 && {allowed: hasNoSandbox}),
+	},
+	{name: 'look into a process outside', script: ({victim}) => `cat /proc/${victim}/environ`, allowed: hasNoSandbox},
+	{name: 'kill a process outside', script: ({victim}) => `kill -9 ${victim}`, allowed: hasNoSandbox},
+	{
+		name: 'trace a process outside',
+		script: ({victim}) => perl(`exit(syscall(101, 16, ${victim}, 0, 0) == 0 ? 0 : 1)`),
+		allowed: hasNoSandbox,
+		skip: !onX64,
+	},
+	{
+		name: 'trace the server',
+		script: () => perl(`exit(syscall(101, 16, ${process.pid}, 0, 0) == 0 ? 0 : 1)`),
+		skip: !onX64,
+	},
+	{name: 'kill the server', script: () => `kill -0 ${process.pid}`, allowed: hasNoSandbox},
+	{name: 'have a capability', script: () => `grep -q 'CapEff:.*[1-9a-f]' /proc/self/status`},
+	{
+		name: 'gain privileges by setuid programs',
+		script: () => `grep -q 'NoNewPrivs:.0' /proc/self/status`,
+		allowed: hasNoSandbox,
+	},
+	{name: 'become another user', script: () => perl('$> = 65534; exit($> == 65534 ? 0 : 1)')},
+	// Opened and not written to: a test that fails must not change the machine.
+	{name: 'set what the kernel runs on a crash', script: () => ': >> /proc/sys/kernel/core_pattern'},
+	{
+		name: 'reach the keyrings of the user',
+		script: () => perl('exit(syscall(250, 0, -3, 0) == -1 ? 1 : 0)'),
+		skip: !onX64,
+	},
+	{name: 'make an io_uring', script: () => perl('exit($! == 38 ? 1 : 0) if syscall(425, 1, 0) == -1'), skip: !onX64},
+	{name: 'use shared memory of the host', script: () => 'ls /dev/shm | grep -q .'},
+];
+
+describe.skipIf(why)('an attempt to', () => {
+	test.each(ATTEMPTS.filter(({skip}) => !skip))('$name fails', async ({script}) => {
+		const scene = await setTheScene();
+		const {exitCode} = await run(script(scene), strict(scene));
+		expect(exitCode).not.toBe(0);
+		expectUnharmed(scene);
+	});
+
+	test.each(ATTEMPTS.filter(({skip, allowed}) => !skip && allowed))(
+		'$name succeeds where the policy allows it',
+		async ({script, allowed}) => {
+			const scene = await setTheScene();
+			expect(await run(script(scene), allowed!(scene))).toMatchObject({exitCode: 0});
+		},
+	);
+
+	test('write through a link that is swapped all the time never gets outside', async () => {
+		const scene = await setTheScene();
+		const {work, outside} = scene;
+		const script = `
+			cd ${work}; mkdir inside
+			(while :; do ln -sfn ${work}/inside swap; ln -sfn ${outside} swap; done) & swapper=$!
+			i=0; while [ $i -lt 2000 ]; do (echo x > swap/new) 2>/dev/null; i=$((i + 1)); done
+			kill $swapper; cat inside/new`;
+		const {exitCode} = await run(script, strict(scene));
+		expect(exitCode).toBe(0);
+		expectUnharmed(scene);
+	});
+});
+
+async function setTheScene(): Promise<Scene> {
+	const base = scratchDirectory();
+	const [work, outside, secret] = [join(base, 'work'), join(base, 'outside'), join(base, 'secret')];
+	for (const path of [work, outside, secret, join(work, '.git'), join(work, 'hidden')]) mkdirSync(path);
+	writeFileSync(join(outside, 'file'), 'untouched');
+	writeFileSync(join(outside, 'token'), 'secret');
+	writeFileSync(join(secret, 'key'), 'secret');
+	symlinkSync(outside, join(work, 'link'));
+	const socket = join(outside, 'socket');
+	const abstract = `longarm-${process.pid}-${Date.now()}`;
+	await listening({path: socket});
+	await listening({path: `\0${abstract}`});
+	const port = await listening({host: '127.0.0.1', port: 0});
+	const port6 = await listening({host: '::1', port: 0});
+	return {work, outside, secret, victim: stranger(), port, port6, socket, abstract};
+}
+
+const strict = ({work, outside, secret}: Scene) =>
+	policy([
+		root('read'),
+		at(work, 'write'),
+		at(join(work, '.git'), 'read'),
+		at(join(work, 'hidden'), 'deny'),
+		at(join(outside, 'token'), 'deny'),
+		at(secret, 'deny'),
+	]);
+
+function expectUnharmed({outside, secret, work, victim}: Scene): void {
+	expect(readFileSync(join(outside, 'file'), 'utf8')).toBe('untouched');
+	expect(existsSync(join(outside, 'new'))).toBe(false);
+	expect(existsSync(join(secret, 'new'))).toBe(false);
+	expect(existsSync(join(work, 'hidden'))).toBe(true);
+	expect(existsSync(join(work, '.git/config'))).toBe(false);
+	expect(isAlive(victim)).toBe(true);
+}
+
+async function run(script: string, sandbox: object | null) {
+	const client = await TestClient.overMemory(execServer()).initialize();
+	await client.sh('p', script, {sandbox});
+	return client.done('p');
+}
+
+function listening(where: object): Promise<number> {
+	const server: Server = createServer(peer => peer.on('error', () => {}).end('hello'));
+	onTestFinished(() => void server.close());
+	return new Promise((resolve, reject) => {
+		server.once('error', reject);
+		server.listen(where, () => {
+			const address = server.address();
+			resolve(address && typeof address === 'object' ? address.port : 0);
+		});
+	});
+}
+
+function connect(where: string): string {
+	const script = `require('net').connect(${where}, () => process.exit(0)).on('error', () => process.exit(1))`;
+	return `${process.execPath} -e "${script}"`;
+}
+
+function perl(script: string): string {
+	return `perl -e '${script}'`;
+}
+
+// Some servers fill the name up with zeros, some do not.
+const abstractSocket = (name: string) =>
+	`use Socket; socket(my $s, AF_UNIX, SOCK_STREAM, 0) or exit 1;
+	connect($s, pack("Sxa*", AF_UNIX, "${name}")) or connect($s, pack("Sxa107", AF_UNIX, "${name}")) or exit 1`;
+const datagramPair = () => 'use Socket; socketpair(my $a, my $b, AF_UNIX, SOCK_DGRAM, 0) or exit 1';

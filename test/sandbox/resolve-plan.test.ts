@@ -1,0 +1,225 @@
+import * as fc from 'fast-check';
+import {describe, expect, test} from 'vitest';
+import {decode} from '../../src/protocol/decode.js';
+import {sandboxContext} from '../../src/protocol/sandbox.js';
+import type {Host, Place} from '../../src/sandbox/host.js';
+import {type Access, accessAt, isWithin} from '../../src/sandbox/plan.js';
+import {resolvePlan} from '../../src/sandbox/resolve-plan.js';
+import {at, type Entry, glob, policy, root, special} from '../helpers/sandboxes.js';
+
+/** A machine on which everything is a directory but what is named as something else. */
+function host({missing = [], files = [], links = {}, temporary}: FakeHost = {}): Host {
+	const locate = (path: string): Place => {
+		for (const [link, to] of Object.entries(links)) {
+			if (!isWithin(path, link)) continue;
+			const place = locate(to + path.slice(link.length));
+			return place.found ? {...place, links: [{path: link, to}, ...place.links]} : place;
+		}
+		if (missing.some(gone => isWithin(path, gone))) return {found: false, path};
+		return {found: true, path, kind: files.includes(path) ? 'file' : 'directory', links: []};
+	};
+	return {locate, matches: pattern => [pattern.replace('**/*', 'found')], temporaryDirectory: temporary};
+}
+
+interface FakeHost {
+	readonly missing?: readonly string[];
+	readonly files?: readonly string[];
+	readonly links?: Readonly<Record<string, string>>;
+	readonly temporary?: string;
+}
+
+const resolve = (context: object, machine: Host = host(), cwd?: string) =>
+	resolvePlan(decode(sandboxContext, context), {cwd, host: machine});
+const mounts = (entries: readonly Entry[], machine?: Host, more?: Record<string, unknown>) =>
+	resolve(policy(entries, more), machine)?.mounts;
+
+const profile = (permissions: object) => resolve({permissions, windowsSandboxLevel: 'disabled'});
+const kept = (subpath: string) => ({
+	...special({kind: 'project_roots', subpath}, 'read'),
+	missing_path_behavior: 'skip',
+});
+
+describe('what a profile restricts', () => {
+	test('a disabled profile restricts nothing, nor does one that is unrestricted and has the network', () => {
+		expect(profile({type: 'disabled'})).toBeUndefined();
+		expect(profile({type: 'external', network: 'enabled'})).toBeUndefined();
+		expect(profile({type: 'managed', file_system: {type: 'unrestricted'}, network: 'enabled'})).toBeUndefined();
+	});
+
+	test('without the network even free files need a sandbox', () => {
+		const plan = {mounts: [{kind: 'write', path: '/'}], network: 'none'};
+		expect(profile({type: 'external', network: 'restricted'})).toEqual(plan);
+		expect(profile({type: 'managed', file_system: {type: 'unrestricted'}, network: 'restricted'})).toEqual(plan);
+	});
+
+	test('a policy without entries shows nothing', () => {
+		expect(resolve(policy([], {network: 'enabled'}))).toEqual({mounts: [], network: 'host'});
+	});
+});
+
+describe('symbolic paths', () => {
+	test('what a stock client sends for a workspace becomes a read-only root with writable places in it', () => {
+		const entries = [
+			root('read'),
+			special({kind: 'project_roots'}, 'write'),
+			special({kind: 'slash_tmp'}, 'write'),
+			special({kind: 'tmpdir'}, 'write'),
+			kept('.git'),
+			kept('.aws'),
+		];
+		const machine = host({missing: ['/srv/app/.aws', '/srv/lib/.git', '/srv/lib/.aws'], temporary: '/var/tmp'});
+		const more = {cwd: 'file:///srv/app', workspaceRoots: ['file:///srv/app', 'file:///srv/lib']};
+		expect(mounts(entries, machine, more)).toEqual([
+			{kind: 'read', path: '/'},
+			{kind: 'write', path: '/tmp'},
+			{kind: 'write', path: '/srv/app'},
+			{kind: 'write', path: '/srv/lib'},
+			{kind: 'write', path: '/var/tmp'},
+			{kind: 'read', path: '/srv/app/.git'},
+		]);
+	});
+
+	test('project roots are the working directory when none are named, the policy’s own before the process’s', () => {
+		const entries = [special({kind: 'current_working_directory'}, 'write')];
+		const own = resolvePlan(decode(sandboxContext, policy(entries, {cwd: 'file:///own'})), {cwd: '/p', host: host()});
+		expect(own?.mounts).toEqual([{kind: 'write', path: '/own'}]);
+		expect(resolve(policy(entries), host(), '/p')?.mounts).toEqual([{kind: 'write', path: '/p'}]);
+	});
+
+	test('project roots and relative globs without any directory are an error of the caller', () => {
+		const needsCwd = {code: -32602, message: 'file system sandbox context with dynamic permissions requires cwd'};
+		expect(() => mounts([special({kind: 'project_roots'}, 'read')])).toThrow(expect.objectContaining(needsCwd));
+		expect(() => mounts([glob('**/*.env', 'deny')])).toThrow(expect.objectContaining(needsCwd));
+	});
+
+	test('temporary directories the caller names come before the server’s own', () => {
+		const entries = [special({kind: 'tmpdir'}, 'write')];
+		const more = {temporaryDirectories: ['file:///scratch']};
+		expect(mounts(entries, host({temporary: '/var/tmp'}), more)).toEqual([{kind: 'write', path: '/scratch'}]);
+		expect(mounts(entries)).toEqual([]);
+	});
+
+	test('the platform is shown with the links it is laid out by', () => {
+		const machine = host({missing: ['/lib32', '/opt', '/nix'], links: {'/bin': '/usr/bin', '/lib': '/usr/lib'}});
+		expect(mounts([special({kind: 'minimal'}, 'read')], machine)).toEqual([
+			{kind: 'read', path: '/etc'},
+			{kind: 'read', path: '/lib64'},
+			{kind: 'read', path: '/sbin'},
+			{kind: 'read', path: '/usr'},
+			{kind: 'link', path: '/bin', to: '/usr/bin'},
+			{kind: 'link', path: '/lib', to: '/usr/lib'},
+		]);
+	});
+
+	test('a glob hides what matches now', () => {
+		const entries = [root('read'), glob('**/*.env', 'deny')];
+		expect(mounts(entries, host({files: ['/app/found.env']}), {cwd: 'file:///app'})).toEqual([
+			{kind: 'read', path: '/'},
+			{kind: 'hidden', path: '/app/found.env', of: 'file'},
+		]);
+	});
+});
+
+describe('what cannot be enforced is refused', () => {
+	test.each<[string, Entry[], Host, RegExp]>([
+		['a special path of the future', [special({kind: 'unknown', path: ':x'}, 'read')], host(), /`:x`/],
+		['a grant by a glob', [glob('/a/*', 'write')], host(), /pattern `\/a\/\*`/],
+		['a subpath that leads out', [special({kind: 'project_roots', subpath: '../x'}, 'write')], host(), /`..\/x`/],
+		[
+			'a read-only path that does not exist in a writable directory',
+			[at('/w', 'write'), at('/w/.git', 'read')],
+			host({missing: ['/w/.git']}),
+			/`\/w\/.git` does not exist/,
+		],
+		[
+			'a hidden path that does not exist in a writable directory',
+			[at('/w', 'write'), at('/w/key', 'deny')],
+			host({missing: ['/w/key']}),
+			/`\/w\/key` does not exist/,
+		],
+		[
+			'a read-only path behind a link that can be replaced',
+			[at('/w', 'write'), at('/w/.git', 'read')],
+			host({links: {'/w/.git': '/else'}}),
+			/`\/w\/.git` is a symbolic link/,
+		],
+		['a part of the kernel’s own files', [root('read'), at('/proc/cpuinfo', 'deny')], host(), /`\/proc\/cpuinfo`/],
+	])('%s', (_name, entries, machine, message) => {
+		const refusal = () => mounts(entries, machine, {cwd: 'file:///srv'});
+		expect(refusal).toThrow(expect.objectContaining({code: 'NOT_SUPPORTED'}));
+		expect(refusal).toThrow(message);
+		expect(refusal).toThrow(/^sandbox intent cannot be enforced on this executor: /);
+	});
+
+	test('a path that is not UTF-8', () => {
+		const entry = {path: {type: 'path', path: 'file:///a%FF'}, access: 'write'};
+		expect(() => mounts([entry])).toThrow(expect.objectContaining({code: 'NOT_SUPPORTED'}));
+	});
+});
+
+const paths = fc
+	.array(fc.constantFrom('a', 'b', 'c'), {maxLength: 4})
+	.map(steps => `/${['x', ...steps].join('/')}`)
+	.chain(path => fc.constantFrom(path, '/', '/x'));
+const rules = fc.array(fc.record({path: paths, access: fc.constantFrom('read', 'write', 'deny', 'none')}), {
+	maxLength: 12,
+});
+const RANK: Record<string, number> = {read: 0, write: 1, deny: 2, none: 2};
+
+/** The meaning of a policy, said the slow way. */
+function expected(entries: readonly {path: string; access: string}[], path: string): Access {
+	const [best] = entries
+		.filter(entry => isWithin(path, entry.path))
+		.sort((a, b) => b.path.length - a.path.length || RANK[b.access]! - RANK[a.access]!);
+	return best === undefined || RANK[best.access] === 2 ? 'none' : (best.access as Access);
+}
+
+describe('for any policy', () => {
+	test('the plan allows at every path what the most specific entry says', () => {
+		fc.assert(
+			fc.property(rules, paths, (entries, path) => {
+				const plan = resolve(policy(entries.map(entry => at(entry.path, entry.access))))!;
+				expect(accessAt(plan, path)).toBe(expected(entries, path));
+			}),
+		);
+	});
+
+	test('the order of the entries does not matter', () => {
+		fc.assert(
+			fc.property(
+				rules.chain(entries =>
+					fc.tuple(fc.constant(entries), fc.shuffledSubarray(entries, {minLength: entries.length})),
+				),
+				([entries, shuffled]) => {
+					const of = (some: typeof entries) => mounts(some.map(entry => at(entry.path, entry.access)));
+					expect(of(shuffled)).toEqual(of(entries));
+				},
+			),
+		);
+	});
+
+	test('no mount changes nothing, and none stands before the one it is in', () => {
+		fc.assert(
+			fc.property(rules, entries => {
+				const all = mounts(entries.map(entry => at(entry.path, entry.access)))!;
+				for (const [index, mount] of all.entries()) {
+					const before = {mounts: all.slice(0, index), network: 'none'} as const;
+					expect(accessAt(before, mount.path)).not.toBe(mount.kind === 'hidden' ? 'none' : mount.kind);
+					expect(all.slice(index + 1).some(({path}) => isWithin(mount.path, path))).toBe(false);
+				}
+			}),
+		);
+	});
+
+	test('a further refusal never allows more', () => {
+		const order: readonly Access[] = ['none', 'read', 'write'];
+		fc.assert(
+			fc.property(rules, paths, paths, (entries, denied, path) => {
+				const wire = entries.map(entry => at(entry.path, entry.access));
+				const before = accessAt(resolve(policy(wire))!, path);
+				const after = accessAt(resolve(policy([...wire, at(denied, 'deny')]))!, path);
+				expect(order.indexOf(after)).toBeLessThanOrEqual(order.indexOf(before));
+			}),
+		);
+	});
+});

@@ -1,0 +1,49 @@
+import {spawn} from 'node:child_process';
+import {createInterface} from 'node:readline';
+import {pathToFileURL} from 'node:url';
+import {beforeAll, expect, onTestFinished, test} from 'vitest';
+import {runningWith} from '../helpers/in-charge.js';
+import {ownCommand} from '../helpers/own-command.js';
+import {eventually} from '../helpers/processes.js';
+import {noSandbox, workspacePolicy} from '../helpers/sandboxes.js';
+import {scratchDirectory} from '../helpers/scratch.js';
+import {TestClient} from '../helpers/test-client.js';
+
+const why = noSandbox();
+
+let command: readonly string[];
+beforeAll(async () => {
+	const built = await ownCommand();
+	command = built.command;
+	return built.remove;
+});
+
+/** The command as a program of its own, with a sandboxed process and a file operation in a sandbox under way. */
+async function busy(mark: string) {
+	const [program, ...args] = command;
+	const server = spawn(program!, [...args, 'serve', '--log-level', 'warn'], {stdio: ['ignore', 'pipe', 'inherit']});
+	onTestFinished(() => void server.kill('SIGKILL'));
+	const url = await new Promise<string>(resolve => createInterface(server.stdout).once('line', resolve));
+	const client = await (await TestClient.overWebSocket(url)).initialize();
+	const directory = scratchDirectory();
+	const sandbox = workspacePolicy(directory);
+	const script = `setsid -f sleep ${mark}; trap '' TERM HUP; sleep ${mark}; :`;
+	await client.sh('p', script, {sandbox});
+	await client.sh('t', script, {sandbox, tty: true});
+	await client.call('fs/getMetadata', {path: pathToFileURL(directory).href, sandbox});
+	await eventually(() => runningWith(mark).length === 4);
+	return {server, client};
+}
+
+test.skipIf(why).each(['SIGKILL', 'SIGTERM'] as const)('nothing outlives a server that gets %s', async signal => {
+	const mark = `1000.${process.pid}${Date.now()}`;
+	const {server} = await busy(mark);
+	expect(runningWith(command[1]!).length).toBeGreaterThan(1);
+	server.kill(signal);
+	await eventually(() => runningWith(mark).length === 0 && runningWith(command[1]!).length === 0);
+});
+
+test.skipIf(why)('the server promises to sandbox files, since it can', async () => {
+	const {client} = await busy(`1000.${process.pid}${Date.now()}`);
+	expect(await client.call('environment/info')).toMatchObject({capabilities: {sandboxedFileStreaming: true}});
+});
