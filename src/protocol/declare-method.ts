@@ -19,7 +19,7 @@ export type Family =
 export const ACCESS_SCOPES = ['observe', 'drive', 'files', 'http'] as const;
 export type AccessScope = (typeof ACCESS_SCOPES)[number];
 
-/** What the methods of a family need unless they say otherwise; discovery reads what lies in directories. */
+/** What the methods of a family need unless they say otherwise; configuration and discovery are read from files. */
 const FAMILY_SCOPES: Record<Family, AccessScope | undefined> = {
 	handshake: undefined,
 	exec: 'drive',
@@ -27,7 +27,7 @@ const FAMILY_SCOPES: Record<Family, AccessScope | undefined> = {
 	http: 'http',
 	'environment info': 'observe',
 	'environment status': 'observe',
-	'environment config': 'observe',
+	'environment config': 'files',
 	'capability discovery': 'files',
 	'network policy': 'drive',
 };

@@ -4,7 +4,7 @@ import type {Readable, Writable} from 'node:stream';
 import {fileURLToPath} from 'node:url';
 import {onTestFinished} from 'vitest';
 
-const PROGRAM = process.env['LA_PROGRAM'] ?? fileURLToPath(new URL('../../dist/bin/longarm.js', import.meta.url));
+const PROGRAM = fileURLToPath(new URL('../../dist/bin/longarm.js', import.meta.url));
 
 export interface Ended {
 	readonly code: number | null;

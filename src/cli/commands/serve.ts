@@ -4,6 +4,7 @@ import {selectBackend} from '../../processes/select-backend.js';
 import {ExecServer} from '../../server/server.js';
 import type {Logger} from '../../shared/logger.js';
 import {createLineLogger} from '../../shared/node/line-logger.js';
+import {childLimitsOf} from '../child-limits.js';
 import {type Front, openFront} from '../front.js';
 import {parseListenAddress} from '../listen-address.js';
 import {keepMemorySmall} from '../memory-keeper.js';
@@ -33,6 +34,7 @@ export async function serve(settings: Settings): Promise<void> {
 		maxReplyBytes: settings['max-reply'],
 		allowForward: settings['allow-forward'],
 		shutdownGraceMs: settings['shutdown-grace'],
+		childLimits: childLimitsOf(settings, logger),
 		ownCommand: [process.execPath, process.argv[1]!],
 		backend,
 		logger,

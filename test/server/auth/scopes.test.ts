@@ -32,11 +32,11 @@ test('every request of a client needs exactly the scope of its kind', () => {
 		if (declaration.from !== 'client') continue;
 		const expected: AccessScope | undefined = /^initialized?$/.test(name)
 			? undefined
-			: OBSERVE.includes(name) || name.startsWith('environment')
+			: OBSERVE.includes(name) || name.startsWith('environment/')
 				? 'observe'
 				: /^(?:process|command)\//.test(name)
 					? 'drive'
-					: /^(?:fs|capabilit\w+)\//.test(name)
+					: /^(?:fs|capabilit\w+|environmentConfig)\//.test(name)
 						? 'files'
 						: 'http';
 		expect([name, scopeOf(declaration)]).toEqual([name, expected]);

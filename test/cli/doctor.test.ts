@@ -1,0 +1,39 @@
+import {expect, test} from 'vitest';
+import {examine} from '../../src/cli/doctor/checks.js';
+import {Command} from '../helpers/command.js';
+
+test('the doctor tries out what a server needs, and says how to mend what is wrong', async () => {
+	const findings = await examine();
+	expect(findings.map(({check}) => check)).toEqual([
+		'node',
+		'loopback listener',
+		'native spawner',
+		'processes on pipes',
+		'terminals',
+		'bubblewrap',
+		'user namespaces',
+		'control groups',
+		'open files',
+		'processes',
+		'file watches',
+	]);
+	for (const {status, detail, fix} of findings) {
+		expect(detail).not.toBe('');
+		expect(status === 'ok' ? fix : (fix ?? 'unknown')).not.toBe('');
+	}
+	const works = findings.filter(({status}) => status === 'ok').map(({check}) => check);
+	expect(works).toEqual(expect.arrayContaining(['node', 'loopback listener', 'processes on pipes', 'terminals']));
+});
+
+test('it speaks JSON to programs, and a table to people', async () => {
+	const json = new Command(['doctor', '--json']);
+	const table = new Command(['doctor']);
+	const findings = JSON.parse(await output(json)) as {check: string; status: string}[];
+	expect(findings[0]).toMatchObject({check: 'node', status: 'ok'});
+	expect(await output(table)).toMatch(/^ok {7}node {2,}v\d+/);
+});
+
+async function output(command: Command): Promise<string> {
+	await command.ended;
+	return command.stdout;
+}
