@@ -1,8 +1,8 @@
 import {Readable, Writable} from 'node:stream';
 import type {Backend, Child, SpawnRequest} from '../processes/backend.js';
-import type {Frame} from '../protocol/encode.js';
 import {StdioTransport} from '../transports/node/stdio.js';
 import type {Transport, TransportEvents} from '../transports/transport.js';
+import {WrappedTransport} from '../transports/wrapped-transport.js';
 
 /** Of what the child writes to its standard error, the end is kept to tell why it failed. */
 const KEPT_STDERR_CHARS = 2000;
@@ -40,25 +40,18 @@ export async function spawnTransport(
 	return new ChildTransport(child, output, () => complaint.trim());
 }
 
-class ChildTransport implements Transport {
-	readonly kind = 'stdio';
-	readonly peer = 'stdio';
+class ChildTransport extends WrappedTransport {
 	readonly #child: Child;
-	readonly #stdio: StdioTransport;
 	readonly #complaint: () => string;
 
 	constructor(child: Child, output: Readable, complaint: () => string) {
+		super(new StdioTransport(output, inputOf(child)));
 		this.#child = child;
-		this.#stdio = new StdioTransport(output, inputOf(child));
 		this.#complaint = complaint;
 	}
 
-	get backlog(): number {
-		return this.#stdio.backlog;
-	}
-
-	open(events: TransportEvents): void {
-		this.#stdio.open({
+	override open(events: TransportEvents): void {
+		super.open({
 			...events,
 			closed: error => {
 				this.#child.signal('SIGKILL');
@@ -71,26 +64,6 @@ class ChildTransport implements Transport {
 				});
 			},
 		});
-	}
-
-	send(frame: Frame): void {
-		this.#stdio.send(frame);
-	}
-
-	pause(): void {
-		this.#stdio.pause();
-	}
-
-	resume(): void {
-		this.#stdio.resume();
-	}
-
-	close(): void {
-		this.#stdio.close();
-	}
-
-	destroy(): void {
-		this.#stdio.destroy();
 	}
 }
 
