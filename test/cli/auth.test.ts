@@ -53,7 +53,7 @@ describe('a configuration that cannot be used', () => {
 		],
 		[
 			capability('--ws-token-file', '/no/such'),
-			"cannot read websocket auth secret /no/such: ENOENT: no such file or directory, open '/no/such'",
+			'failed to read websocket auth secret /no/such: No such file or directory (os error 2)',
 		],
 	])('%j is told, and the exit code is 1', async (args, message) => {
 		expect(await run(args)).toEqual({code: 1, signal: null, stdout: '', stderr: `error: ${message}\n${HINT}`});

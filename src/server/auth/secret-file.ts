@@ -1,5 +1,6 @@
 import {closeSync, openSync, readSync} from 'node:fs';
 import {LongarmError} from '../../shared/errors.js';
+import {osErrorText} from '../../shared/node/os-error.js';
 
 /** More than anybody's tokens take; a device that never ends is not read to its end. */
 const MAX_SECRET_FILE_BYTES = 1024 * 1024;
@@ -13,7 +14,9 @@ export function readSecretFile(path: string): string {
 	try {
 		return readBounded(path).toString('utf8');
 	} catch (error) {
-		throw invalidAuth(`cannot read websocket auth secret ${path}: ${(error as Error).message}`);
+		const {errno, message} = error as NodeJS.ErrnoException;
+		const reason = errno === undefined ? message : osErrorText(errno);
+		throw invalidAuth(`failed to read websocket auth secret ${path}: ${reason}`);
 	}
 }
 

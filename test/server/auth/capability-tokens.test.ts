@@ -156,13 +156,13 @@ describe('a token in a file', () => {
 
 	test('is read to its end, or to where nobody would call it a token', () => {
 		expect(() => new Authenticator({kind: 'token-file', path: '/dev/zero'})).toThrow(
-			'cannot read websocket auth secret /dev/zero: larger than 1048576 bytes',
+			'failed to read websocket auth secret /dev/zero: larger than 1048576 bytes',
 		);
 	});
 
 	test('has to be there', () => {
 		expect(() => new Authenticator({kind: 'token-file', path: '/no/such'})).toThrow(
-			/^cannot read websocket auth secret \/no\/such: ENOENT/,
+			/^failed to read websocket auth secret \/no\/such: No such file or directory \(os error 2\)$/,
 		);
 	});
 });
