@@ -88,8 +88,13 @@ test('every failure travels under a code of the protocol; only those the peers d
 		['FORWARD_REFUSED', -32600, true],
 		['FORWARD_UNKNOWN', -32004, true],
 		['FORWARD_FAILED', -32603, true],
+		['CONFIG_UNREADABLE', -32603, false],
+		['ENVIRONMENT_INVALID', -32603, false],
 		['SETTING_INVALID', -32603, false],
 		['LISTEN_REFUSED', -32603, false],
+		['AUTH_INVALID', -32603, false],
+		['TLS_INVALID', -32603, false],
+		['SCOPE_MISSING', -32600, true],
 		['SHUTTING_DOWN', -32603, true],
 	]);
 	const other = new Error('not ours');

@@ -10,11 +10,16 @@ const CAT = {cmd: 'cat', tty: true, yield_time_ms: 250};
 
 describe.each(Object.entries(LINKS))('in %s', (_name, open) => {
 	test('what is typed on a terminal is answered, and what was said is told once', async () => {
-		const {exec, begin} = await running({environment: await open()});
+		const {exec, begin, told} = await running({environment: await open()});
 		const id = await begin({cmd: 'stty -echo; echo up; while read x; do echo got $x; done', tty: true});
-		const first = await exec.writeStdin({session_id: id, chars: 'a\n', yield_time_ms: 500});
-		const second = await exec.writeStdin({session_id: id, chars: 'b\n', yield_time_ms: 500});
-		expect([structured(first).output, structured(second).output]).toEqual(['got a\r\n', 'got b\r\n']);
+		const typed = async (line: string): Promise<string> => {
+			const controller = new AbortController();
+			const answer = exec.writeStdin({session_id: id, chars: `${line}\n`, yield_time_ms: 30_000}, controller);
+			await told(event => event.kind === 'outputDelta' && Buffer.from(event.bytes).includes(`got ${line}`));
+			controller.abort();
+			return structured(await answer).output;
+		};
+		expect([await typed('a'), await typed('b')]).toEqual(['got a\r\n', 'got b\r\n']);
 	});
 
 	test('without a terminal only an interrupt gets through', async () => {
