@@ -87,7 +87,7 @@ class Conversation {
 		for (const step of stepsOf(calls)) {
 			results.push(...(await Promise.all(step.map(recorded => this.#repeat(exec, recorded)))));
 		}
-		return results;
+		return results.map((result, index) => withoutSeam(result, results[index - 1], results[index + 1]));
 	}
 
 	async #repeat(exec: UnifiedExec, recorded: RecordedCall): Promise<ReplayedCall> {
@@ -189,4 +189,28 @@ function installation(): string {
 	const script = `#!/bin/sh\nexec '${process.execPath}' -e 'console.log("é".repeat(5000))'\n`;
 	writeFileSync(join(directory, 'python3'), script, {mode: 0o755});
 	return directory;
+}
+
+/** The command that speaks every fifth of a second: which line is the last within a window is up to the machine. */
+const TICKING = /for i in 1 2 3 4 5 6/;
+
+/** Of two answers about it only the seam may differ: together they have to say the same. */
+function withoutSeam(
+	result: ReplayedCall,
+	before: ReplayedCall | undefined,
+	after: ReplayedCall | undefined,
+): ReplayedCall {
+	const pair = TICKING.test(result.name)
+		? [result, after]
+		: before && TICKING.test(before.name)
+			? [before, result]
+			: [];
+	const [first, second] = pair;
+	if (!first || !second) return result;
+	const said = (text: 'got' | 'expected') => bodyOf(first[text]) + bodyOf(second[text]);
+	return said('got') === said('expected') ? {...result, got: result.expected} : result;
+}
+
+function bodyOf(text: string): string {
+	return text.slice(text.indexOf('Output:\n') + 'Output:\n'.length);
 }
