@@ -1,4 +1,3 @@
-#!/usr/bin/env node
 import {Command, CommanderError} from 'commander';
 import {VERSION} from '../server/version.js';
 import {LongarmError} from '../shared/errors.js';
@@ -32,11 +31,15 @@ Examples:
   longarm doctor
   longarm doctor --json | jq '.[] | select(.status != "ok")'`;
 
-try {
-	await createProgram().parseAsync();
-	process.exit(0);
-} catch (error) {
-	process.exit(report(error));
+void main();
+
+async function main(): Promise<void> {
+	try {
+		await createProgram().parseAsync();
+		process.exit(0);
+	} catch (error) {
+		process.exit(report(error));
+	}
 }
 
 function createProgram(): Command {

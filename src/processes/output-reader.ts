@@ -9,6 +9,15 @@ const TURN_BYTES = 128 * 1024;
 /** The most that is taken from a stream that is being let go: what a pipe can hold when it was made large. */
 const FINISH_BYTES = 1024 * 1024;
 
+/**
+ * A program that writes many small pieces at once is read a moment later, so that they travel together: this many below
+ * this size, none more than this long after the one before.
+ */
+const GATHER_AFTER_READS = 8;
+const SMALL_BYTES = 4096;
+const QUIET_MS = 5;
+const GATHER_MS = 1;
+
 /** Every reader reads into the same buffer: the bytes are copied out before the next read can happen. */
 const shared = Buffer.allocUnsafeSlow(READ_BYTES);
 
@@ -40,6 +49,9 @@ export class OutputReader {
 	#isLettingGo = false;
 	#turn = -1;
 	#turnBytes = 0;
+	#smallReads = 0;
+	#lastRead = 0;
+	#gathering: NodeJS.Timeout | undefined;
 
 	constructor(fd: number, kind: 'pipe' | 'pty', events: ReaderEvents, readMore?: ReadMore) {
 		this.#fd = fd;
@@ -71,6 +83,19 @@ export class OutputReader {
 		if (!this.#yielding) this.#socket.resume();
 	}
 
+	/** Somebody waits for what comes next: nothing is gathered. */
+	attend(): void {
+		this.#smallReads = 0;
+		if (this.#gathering) this.#goOn();
+	}
+
+	/** Takes what was left to gather; for when nothing more may be written. */
+	catchUp(): void {
+		if (!this.#gathering || this.#paused || this.#socket.destroyed) return;
+		this.#readRest(FINISH_BYTES);
+		this.attend();
+	}
+
 	/** Takes what is there without waiting for more, then lets go. */
 	finish(): void {
 		if (this.#ended || this.#socket.destroyed) return;
@@ -99,13 +124,30 @@ export class OutputReader {
 			this.#turnBytes = 0;
 		}
 		this.#turnBytes += length;
-		if (this.#turnBytes < TURN_BYTES) return true;
+		if (this.#turnBytes >= TURN_BYTES) {
+			this.#yielding = true;
+			setImmediate(() => this.#goOn());
+			return false;
+		}
+		if (!this.#isChatter(length)) return true;
 		this.#yielding = true;
-		setImmediate(() => {
-			this.#yielding = false;
-			if (!this.#paused && !this.#socket.destroyed) this.#socket.resume();
-		});
+		this.#gathering = setTimeout(() => this.#goOn(), GATHER_MS);
 		return false;
+	}
+
+	#isChatter(length: number): boolean {
+		const now = performance.now();
+		if (length >= SMALL_BYTES || now - this.#lastRead > QUIET_MS) this.#smallReads = 0;
+		else this.#smallReads++;
+		this.#lastRead = now;
+		return this.#smallReads > GATHER_AFTER_READS;
+	}
+
+	#goOn(): void {
+		clearTimeout(this.#gathering);
+		this.#gathering = undefined;
+		this.#yielding = false;
+		if (!this.#paused && !this.#socket.destroyed) this.#socket.resume();
 	}
 
 	#readRest(limit: number): void {

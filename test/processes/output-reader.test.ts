@@ -51,3 +51,23 @@ function openFiles(count: number): number[] {
 	});
 	return files;
 }
+
+test('many small pieces travel together, none is lost, and the exit comes behind them', async () => {
+	const {report, over} = await start(
+		posixBackend(),
+		sh('i=0; while [ $i -lt 20000 ]; do echo $i; i=$((i+1)); done; exit 3', PIPES),
+	);
+	const {exitCode, stdout} = await over();
+	expect([exitCode, stdout]).toEqual([3, Array.from({length: 20_000}, (_, index) => `${index}\n`).join('')]);
+	expect(report.chunks.length).toBeLessThan(5000);
+});
+
+test('whoever types is answered at once, however often', async () => {
+	const {child, report, over} = await start(posixBackend(), sh('exec cat', {kind: 'pipes', stdin: true}));
+	for (let index = 1; index <= 100; index++) {
+		child.stdin!.write(Buffer.from('x'), () => {});
+		await report.until(() => report.chunks.length === index);
+	}
+	child.stdin!.end();
+	expect((await over()).stdout).toBe('x'.repeat(100));
+});

@@ -207,13 +207,14 @@ class PosixBackend implements Backend {
 		registerOwn(pid);
 		this.#reaper.watch(pid, end => {
 			unregisterOwn(pid);
+			for (const each of readers) each.catchUp();
 			events.exited(end);
 		});
 		return {
 			pid,
 			mark: this.#mark,
 			streams,
-			stdin,
+			stdin: stdin && attended(stdin, readers),
 			pause: () => {
 				for (const each of readers) each.pause();
 			},
@@ -227,6 +228,18 @@ class PosixBackend implements Backend {
 			resize,
 		};
 	}
+}
+
+/** Whoever types waits for an answer. */
+function attended(stdin: StdinWriter, readers: readonly OutputReader[]): StdinWriter {
+	return {
+		write: (bytes, done) => {
+			for (const each of readers) each.attend();
+			stdin.write(bytes, done);
+		},
+		end: () => stdin.end(),
+		destroy: () => stdin.destroy(),
+	};
 }
 
 function pipeReader(fd: number, stream: OutputStream, events: ChildEvents): OutputReader {
