@@ -1,14 +1,13 @@
 // Tries longarm against the real peer: the stock codex server below our client, the stock codex client above our server.
 //   npm run test:interop [-- --client | --server] [-- --json FOLDER]
 // The peer is installed in a scratch folder on demand; CODEX_BIN names one that is there already.
-import {spawn, spawnSync} from 'node:child_process';
+import {spawn} from 'node:child_process';
 import {once} from 'node:events';
-import {existsSync, mkdirSync, readdirSync, writeFileSync} from 'node:fs';
-import {tmpdir} from 'node:os';
+import {existsSync, writeFileSync} from 'node:fs';
 import {join} from 'node:path';
 import {parseArgs} from 'node:util';
+import {stockCodex} from './lib/stock-codex.mjs';
 
-const PEER = '@openai/codex@0.166.0';
 /** What runs against every kind of server, the stock one included. */
 const SUITES = [
 	'test/client/contract.test.ts',
@@ -25,7 +24,7 @@ const {values: flags} = parseArgs({
 	options: {client: {type: 'boolean'}, server: {type: 'boolean'}, json: {type: 'string'}},
 });
 const both = !flags.client && !flags.server;
-const CODEX_BIN = process.env.CODEX_BIN ?? installed();
+const CODEX_BIN = stockCodex();
 const command = `${process.execPath} ${join(root, 'dist/bin/longarm.js')} serve`;
 let ok = true;
 
@@ -61,29 +60,4 @@ async function run(program, args) {
 	const [status] = await once(child, 'close');
 	ok &&= status === 0;
 	return said;
-}
-
-function installed() {
-	const folder = join(tmpdir(), `longarm-interop-${PEER.replace(/[^\w.]/g, '-')}`);
-	if (!existsSync(join(folder, 'node_modules'))) {
-		console.log(`installing ${PEER}`);
-		mkdirSync(folder, {recursive: true});
-		const {status} = spawnSync(
-			'npm',
-			['install', '--prefix', folder, '--no-audit', '--no-fund', '--loglevel=error', PEER],
-			{stdio: 'inherit'},
-		);
-		if (status !== 0) process.exit(status ?? 1);
-	}
-	const modules = join(folder, 'node_modules/@openai');
-	for (const name of readdirSync(modules)) {
-		const vendor = join(modules, name, 'vendor');
-		const place =
-			existsSync(vendor) &&
-			readdirSync(vendor)
-				.map(each => join(vendor, each, 'bin/codex'))
-				.find(existsSync);
-		if (place) return place;
-	}
-	throw new Error(`${PEER} has no program for this machine`);
 }
