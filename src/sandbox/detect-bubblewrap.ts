@@ -1,6 +1,7 @@
 import {spawnSync} from 'node:child_process';
-import {accessSync, closeSync, constants, openSync, readFileSync} from 'node:fs';
+import {closeSync, openSync, readFileSync} from 'node:fs';
 import {isAbsolute, join} from 'node:path';
+import {isExecutable} from '../shared/node/access.js';
 import {bubblewrapArguments, type Helpers} from './bubblewrap.js';
 import {filterPath} from './filter-files.js';
 import {unenforceable} from './refusals.js';
@@ -87,13 +88,4 @@ function trial(file: string, helpers: Helpers): string | undefined {
 function findProgram(name: string, path: string | undefined): string | undefined {
 	const directories = [...(path?.split(':').filter(isAbsolute) ?? []), ...USUAL_DIRECTORIES];
 	return directories.map(directory => join(directory, name)).find(isExecutable);
-}
-
-function isExecutable(file: string): boolean {
-	try {
-		accessSync(file, constants.X_OK);
-		return true;
-	} catch {
-		return false;
-	}
 }

@@ -1,10 +1,11 @@
 import {createHash} from 'node:crypto';
-import {accessSync, constants, readFileSync} from 'node:fs';
+import {readFileSync} from 'node:fs';
 import {homedir, hostname, tmpdir, userInfo} from 'node:os';
 import {basename, resolve} from 'node:path';
 import type {ForwardScope} from '../http/forward-policy.js';
 import type {EnvironmentInfo} from '../protocol/environment.js';
 import {PathUri} from '../protocol/path-uri.js';
+import {isExecutable} from '../shared/node/access.js';
 import {VERSION} from './version.js';
 
 /** What the peers know to ask for; a flag turns true with the feature behind it. */
@@ -98,15 +99,6 @@ function homeDirectory(): string | undefined {
 	} catch {
 		// As above, and HOME is not set either.
 		return undefined;
-	}
-}
-
-function isExecutable(path: string): boolean {
-	try {
-		accessSync(path, constants.X_OK);
-		return true;
-	} catch {
-		return false;
 	}
 }
 

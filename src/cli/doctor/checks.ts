@@ -1,8 +1,9 @@
-import {accessSync, constants, existsSync, readFileSync} from 'node:fs';
+import {existsSync, readFileSync} from 'node:fs';
 import {createServer} from 'node:net';
 import {Environment} from '../../environments/environment.js';
 import {loadLibc} from '../../processes/posix/libc.js';
 import {bubblewrap} from '../../sandbox/detect-bubblewrap.js';
+import {isWritable} from '../../shared/node/access.js';
 
 /** `limited` works, but less well than it could; `missing` does not work at all. */
 export type Status = 'ok' | 'limited' | 'missing';
@@ -161,15 +162,6 @@ function read(file: string): string | undefined {
 		return readFileSync(file, 'latin1').trim();
 	} catch {
 		return undefined;
-	}
-}
-
-function isWritable(file: string): boolean {
-	try {
-		accessSync(file, constants.W_OK);
-		return true;
-	} catch {
-		return false;
 	}
 }
 
