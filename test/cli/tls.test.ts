@@ -1,9 +1,9 @@
 import {copyFileSync, writeFileSync} from 'node:fs';
 import {join} from 'node:path';
 import {connect, type PeerCertificate} from 'node:tls';
-import {expect, test} from 'vitest';
+import {describe, expect, test} from 'vitest';
 import {connectWebSocket} from '../../src/transports/node/connect-web-socket.js';
-import {Authority, type Certificate} from '../helpers/certificates.js';
+import {Authority, type Certificate, hasOpenssl} from '../helpers/certificates.js';
 import {Command, run} from '../helpers/command.js';
 import {scratchDirectory} from '../helpers/scratch.js';
 import {TestClient} from '../helpers/test-client.js';
@@ -35,60 +35,65 @@ function shownBy(url: string, ca: string): Promise<PeerCertificate> {
 	});
 }
 
-test.each<[string[], string]>([
-	[SECURE, '--listen wss://IP:PORT needs --tls-cert and --tls-key'],
-	[[...SECURE, '--tls-cert', '/c'], '--listen wss://IP:PORT needs --tls-cert and --tls-key'],
-	[[...SECURE, '--tls-key', '/k'], '--listen wss://IP:PORT needs --tls-cert and --tls-key'],
-	[['serve', '--tls-cert', '/c', '--tls-key', '/k'], '--tls-cert and --tls-key are for --listen wss://IP:PORT only'],
-	[['serve', '--listen', 'stdio', '--tls-key', '/k'], '--tls-cert and --tls-key are for --listen wss://IP:PORT only'],
-])('%j is misused', async (args, message) => {
-	expect(await run(args)).toEqual({code: 2, signal: null, stdout: '', stderr: `error: ${message}\n${SEE_SETTINGS}`});
-});
+describe.skipIf(!hasOpenssl)('over TLS', () => {
+	test.each<[string[], string]>([
+		[SECURE, '--listen wss://IP:PORT needs --tls-cert and --tls-key'],
+		[[...SECURE, '--tls-cert', '/c'], '--listen wss://IP:PORT needs --tls-cert and --tls-key'],
+		[[...SECURE, '--tls-key', '/k'], '--listen wss://IP:PORT needs --tls-cert and --tls-key'],
+		[['serve', '--tls-cert', '/c', '--tls-key', '/k'], '--tls-cert and --tls-key are for --listen wss://IP:PORT only'],
+		[['serve', '--listen', 'stdio', '--tls-key', '/k'], '--tls-cert and --tls-key are for --listen wss://IP:PORT only'],
+	])('%j is misused', async (args, message) => {
+		expect(await run(args)).toEqual({code: 2, signal: null, stdout: '', stderr: `error: ${message}\n${SEE_SETTINGS}`});
+	});
 
-test('TLS alone does not open the network', async () => {
-	const {certPath, keyPath} = new Authority().issue();
-	const args = ['serve', '--listen', 'wss://0.0.0.0:0', '--tls-cert', certPath, '--tls-key', keyPath];
-	const {code, stderr} = await run(args);
-	expect(code).toBe(2);
-	expect(stderr).toContain('error: refusing to listen on 0.0.0.0: without authentication');
-});
+	test('TLS alone does not open the network', async () => {
+		const {certPath, keyPath} = new Authority().issue();
+		const args = ['serve', '--listen', 'wss://0.0.0.0:0', '--tls-cert', certPath, '--tls-key', keyPath];
+		const {code, stderr} = await run(args);
+		expect(code).toBe(2);
+		expect(stderr).toContain('error: refusing to listen on 0.0.0.0: without authentication');
+	});
 
-test('a certificate that cannot be used is a failure', async () => {
-	const {certPath, keyPath} = new Authority().issue();
-	const missing = await run([...SECURE, '--tls-cert', '/no/such', '--tls-key', keyPath]);
-	expect([missing.code, missing.stderr]).toEqual([1, expect.stringMatching(/^error: cannot read \/no\/such: ENOENT/)]);
-	const broken = await run([...SECURE, '--tls-cert', certPath, '--tls-key', fileWith('nonsense')]);
-	expect(broken.code).toBe(1);
-	expect(broken.stderr).toMatch(/^error: the certificate and its key cannot be used: .*\nhint: .*\n$/);
-});
+	test('a certificate that cannot be used is a failure', async () => {
+		const {certPath, keyPath} = new Authority().issue();
+		const missing = await run([...SECURE, '--tls-cert', '/no/such', '--tls-key', keyPath]);
+		expect([missing.code, missing.stderr]).toEqual([
+			1,
+			expect.stringMatching(/^error: cannot read \/no\/such: ENOENT/),
+		]);
+		const broken = await run([...SECURE, '--tls-cert', certPath, '--tls-key', fileWith('nonsense')]);
+		expect(broken.code).toBe(1);
+		expect(broken.stderr).toMatch(/^error: the certificate and its key cannot be used: .*\nhint: .*\n$/);
+	});
 
-test('it serves wss to who trusts it and has the token, and reloads the certificate on SIGHUP', async () => {
-	const authority = new Authority();
-	const files = placed(authority.issue('before'));
-	const auth = ['--ws-auth', 'capability-token', '--ws-token-file', fileWith('right')];
-	const command = new Command([...SECURE, '--tls-cert', files.cert, '--tls-key', files.key, ...auth]);
-	const url = await command.url();
-	expect(url).toMatch(/^wss:\/\/127\.0\.0\.1:\d+$/);
-	const tls = {ca: authority.ca};
-	const client = await new TestClient(await connectWebSocket(url, {tls, token: 'right'})).initialize();
-	await client.sh('p', 'read line; echo "$line"', {pipeStdin: true});
-	await expect(connectWebSocket(url, {token: 'right'})).rejects.toThrow(/certificate/);
-	await expect(connectWebSocket(url, {tls, token: 'wrong'})).rejects.toThrow('401');
-	expect((await shownBy(url, authority.ca)).subject.CN).toBe('before');
+	test('it serves wss to who trusts it and has the token, and reloads the certificate on SIGHUP', async () => {
+		const authority = new Authority();
+		const files = placed(authority.issue('before'));
+		const auth = ['--ws-auth', 'capability-token', '--ws-token-file', fileWith('right')];
+		const command = new Command([...SECURE, '--tls-cert', files.cert, '--tls-key', files.key, ...auth]);
+		const url = await command.url();
+		expect(url).toMatch(/^wss:\/\/127\.0\.0\.1:\d+$/);
+		const tls = {ca: authority.ca};
+		const client = await new TestClient(await connectWebSocket(url, {tls, token: 'right'})).initialize();
+		await client.sh('p', 'read line; echo "$line"', {pipeStdin: true});
+		await expect(connectWebSocket(url, {token: 'right'})).rejects.toThrow(/certificate/);
+		await expect(connectWebSocket(url, {tls, token: 'wrong'})).rejects.toThrow('401');
+		expect((await shownBy(url, authority.ca)).subject.CN).toBe('before');
 
-	files.put(authority.issue('after'));
-	command.child.kill('SIGHUP');
-	await command.logs('"what":"certificate"');
-	expect((await shownBy(url, authority.ca)).subject.CN).toBe('after');
+		files.put(authority.issue('after'));
+		command.child.kill('SIGHUP');
+		await command.logs('"what":"certificate"');
+		expect((await shownBy(url, authority.ca)).subject.CN).toBe('after');
 
-	writeFileSync(files.cert, 'nonsense');
-	command.child.kill('SIGHUP');
-	await command.logs('cannot reload, the old one stays');
-	expect((await shownBy(url, authority.ca)).subject.CN).toBe('after');
+		writeFileSync(files.cert, 'nonsense');
+		command.child.kill('SIGHUP');
+		await command.logs('cannot reload, the old one stays');
+		expect((await shownBy(url, authority.ca)).subject.CN).toBe('after');
 
-	await client.write('p', 'same connection\n', 'w');
-	expect((await client.done('p')).stdout).toBe('same connection\n');
-	expect(command.stderr).not.toContain('PRIVATE KEY');
-	command.child.kill('SIGTERM');
-	expect(await command.ended).toEqual({code: 0, signal: null});
+		await client.write('p', 'same connection\n', 'w');
+		expect((await client.done('p')).stdout).toBe('same connection\n');
+		expect(command.stderr).not.toContain('PRIVATE KEY');
+		command.child.kill('SIGTERM');
+		expect(await command.ended).toEqual({code: 0, signal: null});
+	});
 });

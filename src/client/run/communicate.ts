@@ -1,9 +1,7 @@
+import {HeadTailBuffer} from '../head-tail-buffer.js';
 import type {OutputStream} from '../process-events.js';
 import type {ExitStatus, Output, ProcessHandle} from '../process-handle.js';
-import {HeadTailBuffer} from '../unified-exec/head-tail-buffer.js';
 
-/** Of each stream the first and the last half of this are kept. */
-export const KEPT_BYTES = 1024 * 1024;
 /** Input is handed over in pieces of this size, one at a time. */
 const INPUT_BYTES = 256 * 1024;
 /** And this many before everything else has its turn. */
@@ -62,7 +60,7 @@ export class Collector {
 	readonly #gaps = {stdout: false, stderr: false};
 	readonly #onOutput: (output: Output) => void;
 
-	constructor({maxBytes = KEPT_BYTES, onOutput = () => {}}: CommunicateOptions) {
+	constructor({maxBytes, onOutput = () => {}}: CommunicateOptions) {
 		this.#buffers = {stdout: new HeadTailBuffer(maxBytes), stderr: new HeadTailBuffer(maxBytes)};
 		this.#onOutput = onOutput;
 	}

@@ -1,4 +1,4 @@
-import type {HeadTailBuffer} from './head-tail-buffer.js';
+import type {HeadTailBuffer} from '../head-tail-buffer.js';
 import {CHUNK_ID_BYTES} from './limits.js';
 import type {Life} from './observed-process.js';
 import {type OutputPolicy, tokensOf} from './output-policy.js';

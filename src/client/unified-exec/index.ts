@@ -1,3 +1,4 @@
+export {HeadTailBuffer} from '../head-tail-buffer.js';
 export type {StructuredAnswer, ToolAnswer} from './answer.js';
 export type {ToolArguments} from './arguments.js';
 export type {ExecEnvironment} from './environment.js';
@@ -9,7 +10,6 @@ export type {
 	InteractionEvent,
 	OutputDeltaEvent,
 } from './exec-events.js';
-export {HeadTailBuffer} from './head-tail-buffer.js';
 export type {CallContext, UnifiedExecOptions} from './options.js';
 export type {OutputPolicy} from './output-policy.js';
 export type {SessionSummary} from './session.js';

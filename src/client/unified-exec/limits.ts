@@ -23,8 +23,6 @@ export const STATUS_WAIT_MS = 1_000;
 /** How long `close` waits for a process that was told to end. */
 export const CLOSE_WAIT_MS = 5_000;
 
-/** Output kept of a process between two reads, and again of its whole life. */
-export const RETAINED_OUTPUT_BYTES = 1024 * 1024;
 export const LARGEST_DELTA_BYTES = 8_192;
 export const MOST_DELTAS = 10_000;
 

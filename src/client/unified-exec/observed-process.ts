@@ -1,7 +1,7 @@
 import type {Lagged, Observed} from '../event-log.js';
+import {HeadTailBuffer} from '../head-tail-buffer.js';
 import type {ExitStatus, ProcessHandle} from '../process-handle.js';
 import {messageOf} from './failures.js';
-import {HeadTailBuffer} from './head-tail-buffer.js';
 import {LONGEST_CLOSE_GRACE_MS} from './limits.js';
 
 /** What is known of a process. An exit is not the end of its output: a child of it may hold that open. */

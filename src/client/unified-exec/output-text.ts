@@ -1,4 +1,4 @@
-import {omissionMarker} from './head-tail-buffer.js';
+import {omissionMarker} from '../head-tail-buffer.js';
 import {ANSWER_TENTHS, DEFAULT_OUTPUT_TOKENS} from './limits.js';
 import {byteBudget, cutMiddle, lowered, lowerOf, type OutputPolicy, tokensOf} from './output-policy.js';
 

@@ -1,25 +1,28 @@
 import {describe, expect, onTestFinished, test} from 'vitest';
+import {KEPT_BYTES} from '../../../src/client/head-tail-buffer.js';
 import type {TerminateResult} from '../../../src/client/process-handle.js';
 import {SessionClient} from '../../../src/client/session-client.js';
 import type {ExecEnvironment} from '../../../src/client/unified-exec/environment.js';
-import {RETAINED_OUTPUT_BYTES} from '../../../src/client/unified-exec/limits.js';
 import {memoryTransportPair} from '../../../src/transports/memory.js';
 import {isAlive} from '../../helpers/processes.js';
 import {execServer} from '../../helpers/serving.js';
 import {LINKS, memoryLink, webSocketLink} from './links.js';
 import {altered, running, structured} from './running.js';
 
+/** Whoever waits for the whole window does not live to tell it. */
+const LONGER_THAN_THE_TEST = {yield_time_ms: 30_000};
+
 describe.each(Object.entries(LINKS))('in %s', (_name, open) => {
 	test.each([false, true])(
 		'a child that holds the output open keeps nobody waiting once the exit is known (tty: %s)',
 		async tty => {
 			const {exec} = await running({environment: await open()});
-			const answer = structured(await exec.execCommand({cmd: "trap '' HUP; sleep 1000 & echo $!", tty}));
+			const cmd = "trap '' HUP; sleep 1000 & echo $!";
+			const answer = structured(await exec.execCommand({cmd, tty, ...LONGER_THAN_THE_TEST}));
 			const pid = Number(answer.output);
 			onTestFinished(() => void process.kill(pid));
 			expect(answer).toMatchObject({exit_code: 0, output: `${pid}${tty ? '\r\n' : '\n'}`});
 			expect(isAlive(pid)).toBe(true);
-			expect(answer.wall_time_seconds).toBeLessThan(5);
 		},
 	);
 
@@ -28,17 +31,13 @@ describe.each(Object.entries(LINKS))('in %s', (_name, open) => {
 		const few = '(for i in 1 2 3 4 5 6; do sleep 0.1; echo $i; done) & exit 7';
 		expect(structured(await exec.execCommand({cmd: few}))).toMatchObject({exit_code: 7, output: '1\n2\n3\n4\n5\n6\n'});
 		const endless = '(while sleep 0.01; do echo x; done) & exit 8';
-		const answer = structured(await exec.execCommand({cmd: endless}));
-		expect(answer.exit_code).toBe(8);
-		expect(answer.wall_time_seconds).toBeLessThan(5);
+		expect(structured(await exec.execCommand({cmd: endless, ...LONGER_THAN_THE_TEST})).exit_code).toBe(8);
 	});
 });
 
 test('the clock runs from the spawn, and a command that ends early is answered at once', async () => {
 	const {exec} = await running();
-	const quick = performance.now();
-	await exec.execCommand({cmd: 'echo'});
-	expect(performance.now() - quick).toBeLessThan(5000);
+	await exec.execCommand({cmd: 'echo', ...LONGER_THAN_THE_TEST});
 	const slept = structured(await exec.execCommand({cmd: 'sleep 0.5'}));
 	expect(slept.wall_time_seconds).toBeGreaterThanOrEqual(0.49);
 	const {exec: strict} = await running({strictCompat: true});
@@ -93,9 +92,9 @@ test.each(Object.entries(LINKS))(
 		const cmd = `awk 'BEGIN {for (i = 0; i < 200000; i++) {printf "%09d\\n", i; if (i % 10 == 0) fflush()}}'`;
 		const answer = structured(await exec.execCommand({cmd, yield_time_ms: 30_000}));
 		const end = await told(({kind}) => kind === 'end');
-		const omitted = 2_000_000 - RETAINED_OUTPUT_BYTES;
+		const omitted = 2_000_000 - KEPT_BYTES;
 		const all = Array.from({length: 200_000}, (_, index) => `${String(index).padStart(9, '0')}\n`).join('');
-		const half = RETAINED_OUTPUT_BYTES / 2;
+		const half = KEPT_BYTES / 2;
 		const kept = `${all.slice(0, half)}\n... ${omitted} bytes omitted ...\n${all.slice(-half)}`;
 		expect(answer.original_token_count).toBe(500_000);
 		expect(answer.output === kept).toBe(true);

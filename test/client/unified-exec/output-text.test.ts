@@ -1,7 +1,7 @@
 import {existsSync} from 'node:fs';
 import * as fc from 'fast-check';
 import {describe, expect, test} from 'vitest';
-import {HeadTailBuffer} from '../../../src/client/unified-exec/head-tail-buffer.js';
+import {HeadTailBuffer} from '../../../src/client/head-tail-buffer.js';
 import {cutMiddle, type OutputPolicy, tokensOf} from '../../../src/client/unified-exec/output-policy.js';
 import {modelText, outputBody} from '../../../src/client/unified-exec/output-text.js';
 

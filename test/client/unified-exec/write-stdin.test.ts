@@ -68,7 +68,6 @@ test('a poll answers after its window with what was said meanwhile', async () =>
 	const polled = structured(await exec.writeStdin({session_id: 1000, yield_time_ms: 300_000}));
 	expect(polled).toMatchObject({session_id: 1000, output: 'later\n'});
 	expect(polled.wall_time_seconds).toBeGreaterThanOrEqual(4.99);
-	expect(polled.wall_time_seconds).toBeLessThan(6);
 });
 
 /** A terminal whose writes come to this. */

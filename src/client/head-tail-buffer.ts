@@ -1,5 +1,7 @@
 import {ByteRing} from './byte-ring.js';
-import {RETAINED_OUTPUT_BYTES} from './limits.js';
+
+/** What is kept of a stream where nobody says otherwise. */
+export const KEPT_BYTES = 1024 * 1024;
 
 /** What stands where bytes are missing. */
 export function omissionMarker(omitted: number): string {
@@ -17,7 +19,7 @@ export class HeadTailBuffer {
 	readonly #tail: ByteRing;
 	#omitted = 0;
 
-	constructor(cap: number = RETAINED_OUTPUT_BYTES) {
+	constructor(cap: number = KEPT_BYTES) {
 		this.cap = cap;
 		this.#headCap = Math.floor(cap / 2);
 		this.#head = new ByteRing(this.#headCap);

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import {expect, test} from 'vitest';
-import {HeadTailBuffer} from '../../../src/client/unified-exec/head-tail-buffer.js';
+import {HeadTailBuffer} from '../../src/client/head-tail-buffer.js';
 
 const chunks = fc.array(fc.uint8Array({maxLength: 30}), {maxLength: 12});
 const cap = fc.integer({min: 0, max: 40});
