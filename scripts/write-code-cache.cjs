@@ -1,7 +1,7 @@
 // Starts the built server, shakes hands with it once, and keeps what V8 compiled on the way for the next start.
 //   node scripts/write-code-cache.cjs
 'use strict';
-const {writeFileSync} = require('node:fs');
+const {renameSync, writeFileSync} = require('node:fs');
 const path = require('node:path');
 const {WebSocket} = require('ws');
 
@@ -18,7 +18,10 @@ function greet(url) {
 	const socket = new WebSocket(url);
 	socket.on('open', () => socket.send('{"id":1,"method":"initialize","params":{"clientName":"build"}}'));
 	socket.on('message', () => {
-		writeFileSync(path.join(folder, 'program.cache'), script.createCachedData());
+		// In one step: half a cache is none.
+		const file = path.join(folder, 'program.cache');
+		writeFileSync(`${file}.new`, script.createCachedData());
+		renameSync(`${file}.new`, file);
 		process.exit(0);
 	});
 }
