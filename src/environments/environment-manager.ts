@@ -1,12 +1,11 @@
-import {homedir} from 'node:os';
-import {join} from 'node:path';
 import type {RemoteStatus} from '../client/lazy-client.js';
 import {Environment} from './environment.js';
-import {type EnvironmentsConfig, readEnvironmentsFile} from './environments-file.js';
+import type {EnvironmentsConfig} from './environments-file.js';
 import {invalidEnvironment} from './invalid.js';
+import {type LoadOptions, loadEnvironments} from './load.js';
 import {requireUrl} from './remote-url.js';
 import type {RemoteTarget} from './target.js';
-import {environmentsFromVariables, type Variables} from './variables.js';
+import type {Variables} from './variables.js';
 
 const LOCAL = 'local';
 
@@ -16,12 +15,8 @@ export class EnvironmentManager implements AsyncDisposable {
 	readonly #defaultId: string | undefined;
 
 	/** What `environments.toml` in the home directory says, else what the variables say; else this machine. */
-	static async load({
-		variables = process.env,
-		home = homeOf(variables),
-	}: LoadOptions = {}): Promise<EnvironmentManager> {
-		const config = (await readEnvironmentsFile(home)) ?? environmentsFromVariables(variables);
-		return new EnvironmentManager(config, variables);
+	static async load(options: LoadOptions = {}): Promise<EnvironmentManager> {
+		return new EnvironmentManager(await loadEnvironments(options), options.variables);
 	}
 
 	constructor({defaultId, includesLocal, remotes}: EnvironmentsConfig, variables: Variables = process.env) {
@@ -82,16 +77,6 @@ export class EnvironmentManager implements AsyncDisposable {
 	[Symbol.asyncDispose](): Promise<void> {
 		return this.close();
 	}
-}
-
-export interface LoadOptions {
-	readonly variables?: Variables;
-	/** Where `environments.toml` is looked for: `LONGARM_HOME`, else `.longarm` in the user's home directory. */
-	readonly home?: string;
-}
-
-function homeOf(variables: Variables): string {
-	return variables['LONGARM_HOME'] || join(homedir(), '.longarm');
 }
 
 function fromUrl(url: string): RemoteTarget {

@@ -1,6 +1,7 @@
 export {Environment} from './environment.js';
-export {EnvironmentManager, type LoadOptions} from './environment-manager.js';
+export {EnvironmentManager} from './environment-manager.js';
 export {ENVIRONMENTS_FILE, type EnvironmentsConfig, parseEnvironments} from './environments-file.js';
+export type {LoadOptions} from './load.js';
 export {LocalFiles} from './local/local-files.js';
 export {LocalHttp} from './local/local-http.js';
 export type {RemoteTarget} from './target.js';

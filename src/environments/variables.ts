@@ -6,7 +6,7 @@ export type Variables = Readonly<Record<string, string | undefined>>;
 
 /** Our own first; the peer's name for those who come from there. */
 const URL_VARIABLES = ['LONGARM_EXEC_SERVER_URL', 'CODEX_EXEC_SERVER_URL'];
-const TOKEN_VARIABLE = 'LONGARM_EXEC_SERVER_TOKEN';
+export const TOKEN_VARIABLE = 'LONGARM_EXEC_SERVER_TOKEN';
 const NOISE_PREFIX = 'CODEX_EXEC_SERVER_NOISE_';
 const REMOTE = 'remote';
 

@@ -99,6 +99,10 @@ export const ERRORS = {
 		meaning: 'An environment is described or asked for in a way that cannot be used.',
 		hint: 'See docs/environments.md for every key of environments.toml and every variable.',
 	},
+	USAGE_WRONG: {
+		meaning: 'Arguments or options of a command cannot be used as they are; nothing was done.',
+		hint: 'See the --help of the command.',
+	},
 	SETTING_INVALID: {
 		meaning: 'A flag, an environment variable or the settings file holds a value that cannot be used.',
 		hint: 'See longarm serve --help for every setting, its unit and its default.',

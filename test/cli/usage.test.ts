@@ -41,9 +41,12 @@ test.each<[string[], string]>([
 	[['no-such'], "error: unknown command 'no-such'; see longarm --help\n"],
 	[['server'], "error: unknown command 'server' (Did you mean serve?); see longarm --help\n"],
 	[['--no-such'], "error: unknown option '--no-such'; see longarm --help\n"],
-	[['serve', '--no-such'], "error: unknown option '--no-such'; see longarm --help\n"],
-	[['serve', '--listen'], "error: option '--listen <URL>' argument missing; see longarm --help\n"],
-	[['serve', 'extra'], "error: too many arguments for 'serve'. Expected 0 arguments but got 1.; see longarm --help\n"],
+	[['serve', '--no-such'], "error: unknown option '--no-such'; see longarm serve --help\n"],
+	[['serve', '--listen'], "error: option '--listen <URL>' argument missing; see longarm serve --help\n"],
+	[
+		['serve', 'extra'],
+		"error: too many arguments for 'serve'. Expected 0 arguments but got 1.; see longarm serve --help\n",
+	],
 	[
 		['serve', '--listen', 'http://127.0.0.1:80'],
 		`error: unsupported --listen URL \`http://127.0.0.1:80\`; expected \`ws://IP:PORT\` or \`stdio\`\n${SEE_SETTINGS}`,

@@ -90,6 +90,7 @@ test('every failure travels under a code of the protocol; only those the peers d
 		['FORWARD_FAILED', -32603, true],
 		['CONFIG_UNREADABLE', -32603, false],
 		['ENVIRONMENT_INVALID', -32603, false],
+		['USAGE_WRONG', -32603, false],
 		['SETTING_INVALID', -32603, false],
 		['LISTEN_REFUSED', -32603, false],
 		['AUTH_INVALID', -32603, false],

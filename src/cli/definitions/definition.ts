@@ -1,0 +1,93 @@
+/** What a shell can offer where a value stands. */
+export type Completion =
+	| {readonly kind: 'environment'}
+	| {readonly kind: 'file'}
+	| {readonly kind: 'directory'}
+	/** A path of this machine, or `ENV:path`. */
+	| {readonly kind: 'address'}
+	/** A program and its arguments. */
+	| {readonly kind: 'command'}
+	| {readonly kind: 'words'; readonly words: readonly string[]};
+
+export interface ArgumentDefinition {
+	/** In capitals, as help and errors show it. */
+	readonly name: string;
+	readonly help: string;
+	readonly isOptional?: true;
+	/** Takes all that are left. */
+	readonly isRepeated?: true;
+	readonly completes?: Completion;
+}
+
+export interface OptionDefinition {
+	/** `-e, --environment <ENV>`, `--json`. */
+	readonly flags: string;
+	readonly help: string;
+	/** May be given several times; the value is a list then. */
+	readonly isRepeated?: true;
+	readonly completes?: Completion;
+}
+
+export interface Example {
+	readonly command: string;
+	readonly says?: string;
+}
+
+/** What a failure of the program itself exits with. */
+export interface FailureCodes {
+	readonly failed: number;
+	/** The command line or a setting is wrong. */
+	readonly misused: number;
+}
+
+export const FAILURE_CODES: FailureCodes = {failed: 1, misused: 2};
+
+/** Values of options by their long name in camel case: a string, a list, or true for a switch. */
+export type OptionValues = Readonly<Record<string, string | readonly string[] | boolean | undefined>>;
+
+export interface Invocation {
+	/** As many as were declared; those that take all that are left are a list. */
+	readonly arguments: readonly (string | readonly string[] | undefined)[];
+	readonly options: OptionValues;
+}
+
+/**
+ * One command, once: its parsing, its help, its page in docs/ and its completion all come from here. Definitions are
+ * loaded at every start; what a command does is loaded when it is run.
+ */
+export interface CommandDefinition {
+	/** `run`, `env add`. */
+	readonly name: string;
+	readonly summary: string;
+	readonly arguments?: readonly ArgumentDefinition[];
+	readonly options?: readonly OptionDefinition[];
+	/** Whether options end at the first argument, because the rest belongs to another program. */
+	readonly passesThrough?: true;
+	/** Paragraphs below the options. */
+	readonly details?: readonly string[];
+	readonly examples: readonly Example[];
+	/** Beyond 0. */
+	readonly exitCodes: readonly (readonly [code: string, meaning: string])[];
+	readonly failureCodes?: FailureCodes;
+	/** Settles with the exit code. */
+	run(invocation: Invocation): Promise<number>;
+}
+
+/** Several commands under one name, such as `env`. */
+export interface GroupDefinition {
+	readonly name: string;
+	readonly summary: string;
+}
+
+export const COMMON_EXIT_CODES = [
+	['1', 'something failed; stderr says what'],
+	['2', 'the command line or a setting is wrong; nothing was done'],
+] as const;
+
+export const ENVIRONMENT_OPTION: OptionDefinition = {
+	flags: '-e, --environment <ENV>',
+	help: 'where: a name from environments.toml, a ws:// or wss:// URL, cmd:COMMAND, or local (default: local)',
+	completes: {kind: 'environment'},
+};
+
+export const JSON_OPTION: OptionDefinition = {flags: '--json', help: 'print JSON'};
