@@ -3,6 +3,7 @@
 import {spawnSync} from 'node:child_process';
 import {chmodSync, copyFileSync, rmSync, writeFileSync} from 'node:fs';
 import {build} from 'esbuild';
+import {lazyBuiltins} from './lib/lazy-builtins.mjs';
 
 process.chdir(new URL('..', import.meta.url).pathname);
 rmSync('dist', {recursive: true, force: true});
@@ -21,7 +22,8 @@ await build({
 	target: 'node20',
 	format: 'cjs',
 	// Native modules stay outside: each brings its own prebuilt binary.
-	external: ['koffi', '@lydell/node-pty', 'bufferutil', 'utf-8-validate'],
+	external: ['koffi', '@lydell/node-pty', 'utf-8-validate'],
+	plugins: [lazyBuiltins],
 	define: {'import.meta.url': 'importMetaUrl'},
 	banner: {js: "const importMetaUrl = require('node:url').pathToFileURL(__filename).href;"},
 	supported: {'dynamic-import': false},

@@ -1,6 +1,6 @@
 import {readFileSync} from 'node:fs';
 import {parse, TomlError} from 'smol-toml';
-import {FORWARD_SCOPES, type ForwardScope} from '../http/forward-policy.js';
+import {FORWARD_SCOPES, type ForwardScope} from '../http/forward-scopes.js';
 import {DEFAULT_OOM_SCORE} from '../processes/child-limits.js';
 import {AUTH_MODES, type AuthMode, DEFAULT_CLOCK_SKEW_SECONDS} from '../server/auth/defaults.js';
 import {DEFAULTS} from '../server/options.js';

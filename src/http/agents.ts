@@ -5,7 +5,7 @@ import {lookups} from './lookups.js';
 import {takeCredentials} from './prepare-request.js';
 import {hostOf, portOf, proxyFor} from './proxies.js';
 import type {Header, Variables} from './request.js';
-import {TunnelAgent} from './tunnel.js';
+import {tunnelAgent} from './tunnel.js';
 
 /** How long a connection is kept for the next request. */
 const IDLE_MS = 30_000;
@@ -39,7 +39,7 @@ export class Agents {
 		if (!proxy) return {...this.#connect(url, url), proxyHeaders: []};
 		const authorization = takeCredentials(proxy);
 		if (url.protocol === 'https:') {
-			const agent = this.#agent(`tunnel ${proxy.href}`, () => new TunnelAgent(proxy, authorization, OPTIONS));
+			const agent = this.#agent(`tunnel ${proxy.href}`, () => tunnelAgent(proxy, authorization, OPTIONS));
 			return {request: requestSecure, options: {...address(url), path: pathOf(url), agent}, proxyHeaders: []};
 		}
 		const route = this.#connect(proxy, url);

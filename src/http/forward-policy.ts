@@ -1,14 +1,8 @@
-import {BlockList, isIP, type LookupFunction} from 'node:net';
+import {isIP, type LookupFunction} from 'node:net';
 import {LongarmError} from '../shared/errors.js';
+import {isLoopback} from '../transports/node/loopback.js';
+import type {ForwardScope} from './forward-scopes.js';
 import {lookups} from './lookups.js';
-
-/** Where connections may be forwarded to. */
-export const FORWARD_SCOPES = ['none', 'loopback', 'any'] as const;
-export type ForwardScope = (typeof FORWARD_SCOPES)[number];
-
-const LOOPBACK = new BlockList();
-LOOPBACK.addSubnet('127.0.0.0', 8, 'ipv4');
-LOOPBACK.addAddress('::1', 'ipv6');
 
 /** Throws unless the host may be tried; a name is judged by what it stands for, in `allowedLookup`. */
 export function requireForwardable(scope: ForwardScope, host: string): void {
@@ -31,10 +25,6 @@ export function allowedLookup(scope: ForwardScope): LookupFunction {
 			else found(null, first.address, first.family);
 		});
 	};
-}
-
-function isLoopback(address: string): boolean {
-	return LOOPBACK.check(address, isIP(address) === 6 ? 'ipv6' : 'ipv4');
 }
 
 function notLoopback(host: string): LongarmError {

@@ -1,7 +1,8 @@
 import {connect, type Socket} from 'node:net';
 import {LongarmError} from '../shared/errors.js';
 import {reasonOf} from './failures.js';
-import {allowedLookup, type ForwardScope} from './forward-policy.js';
+import {allowedLookup} from './forward-policy.js';
+import type {ForwardScope} from './forward-scopes.js';
 import {Inflow} from './inflow.js';
 
 /** Bytes read from the port ahead of whoever asks for them. */

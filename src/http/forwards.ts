@@ -1,6 +1,7 @@
 import {LongarmError} from '../shared/errors.js';
 import {formatSize} from '../shared/limits.js';
-import {type ForwardScope, requireForwardable} from './forward-policy.js';
+import {requireForwardable} from './forward-policy.js';
+import type {ForwardScope} from './forward-scopes.js';
 import {ForwardedConnection, type Target} from './forwarded-connection.js';
 import {Ledger} from './ledger.js';
 

@@ -29,7 +29,8 @@ export class Lookups {
 	readonly #waiting: string[] = [];
 	#running = 0;
 
-	constructor(resolve: Resolve = resolveName) {
+	/** Names are resolved by the system, whose part of Node is loaded for the first one. */
+	constructor(resolve: Resolve = (host, options, resolved) => resolveName(host, options, resolved)) {
 		this.#resolve = resolve;
 	}
 

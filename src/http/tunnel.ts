@@ -16,46 +16,40 @@ interface Wanted {
 }
 
 /** Keeps encrypted connections to origins behind a proxy, each through a tunnel of its own. */
-export class TunnelAgent extends Agent {
-	readonly #proxy: URL;
-	readonly #authorization: string | undefined;
-
-	constructor(proxy: URL, authorization: string | undefined, options: AgentOptions) {
-		super(options);
-		this.#proxy = proxy;
-		this.#authorization = authorization;
-	}
-
-	/** Node asks for a connection here; the answer comes later. */
-	override createConnection(wanted: RequestOptions, connected: Connected): undefined {
-		this.#tunnel(wanted as Wanted).then(
-			socket => connected(null, super.createConnection({...wanted, socket} as RequestOptions)!),
+export function tunnelAgent(proxy: URL, authorization: string | undefined, options: AgentOptions): Agent {
+	const agent = new Agent(options);
+	const encrypt = agent.createConnection.bind(agent);
+	// Node asks for a connection here; the answer comes later.
+	agent.createConnection = (wanted: RequestOptions, connected: Connected): undefined => {
+		openTunnel(proxy, authorization, wanted as Wanted).then(
+			socket => connected(null, encrypt({...wanted, socket} as RequestOptions)!),
 			// Node's types want a stream even with an error; its code does not.
 			(error: Error) => (connected as (error: Error) => void)(error),
 		);
-	}
+	};
+	return agent;
+}
 
-	#tunnel({host, port, givenUp}: Wanted): Promise<Socket> {
-		const target = `${host.includes(':') ? `[${host}]` : host}:${port}`;
-		const request = this.#proxy.protocol === 'https:' ? requestSecure : requestPlain;
-		return new Promise((resolve, reject) => {
-			const asking = request({
-				method: 'CONNECT',
-				host: hostOf(this.#proxy),
-				port: portOf(this.#proxy),
-				path: target,
-				headers: {host: target, ...(this.#authorization && {'proxy-authorization': this.#authorization})},
-				agent: false,
-				lookup: lookups.lookup,
-				signal: givenUp,
-			});
-			asking.once('connect', ({statusCode}, socket) => {
-				if (statusCode === 200) return resolve(socket);
-				socket.destroy();
-				reject(new Error(`the proxy refused the connection with status ${statusCode}`));
-			});
-			asking.once('error', error => reject(new Error(`the proxy cannot be reached: ${error.message}`)));
-			asking.end();
+function openTunnel(proxy: URL, authorization: string | undefined, {host, port, givenUp}: Wanted): Promise<Socket> {
+	const target = `${host.includes(':') ? `[${host}]` : host}:${port}`;
+	const request = proxy.protocol === 'https:' ? requestSecure : requestPlain;
+	return new Promise((resolve, reject) => {
+		const asking = request({
+			method: 'CONNECT',
+			host: hostOf(proxy),
+			port: portOf(proxy),
+			path: target,
+			headers: {host: target, ...(authorization && {'proxy-authorization': authorization})},
+			agent: false,
+			lookup: lookups.lookup,
+			signal: givenUp,
 		});
-	}
+		asking.once('connect', ({statusCode}, socket) => {
+			if (statusCode === 200) return resolve(socket);
+			socket.destroy();
+			reject(new Error(`the proxy refused the connection with status ${statusCode}`));
+		});
+		asking.once('error', error => reject(new Error(`the proxy cannot be reached: ${error.message}`)));
+		asking.end();
+	});
 }

@@ -2,7 +2,7 @@ import {createHash} from 'node:crypto';
 import {readFileSync} from 'node:fs';
 import {homedir, hostname, tmpdir, userInfo} from 'node:os';
 import {basename, resolve} from 'node:path';
-import type {ForwardScope} from '../http/forward-policy.js';
+import type {ForwardScope} from '../http/forward-scopes.js';
 import type {EnvironmentInfo} from '../protocol/environment.js';
 import {PathUri} from '../protocol/path-uri.js';
 import {isExecutable} from '../shared/node/access.js';

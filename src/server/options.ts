@@ -1,9 +1,8 @@
-import type {ForwardScope} from '../http/forward-policy.js';
+import type {ForwardScope} from '../http/forward-scopes.js';
 import type {Backend} from '../processes/backend.js';
 import type {ChildLimits} from '../processes/child-limits.js';
-import {selectBackend} from '../processes/select-backend.js';
 import {MAX_MESSAGE_BYTES} from '../protocol/limits.js';
-import {type Logger, silentLogger} from '../shared/logger.js';
+import type {Logger} from '../shared/logger.js';
 
 /** What can be set about a server. Every member has a default, the peer's own value where it has one. */
 export interface ServerOptions {
@@ -66,7 +65,3 @@ export const DEFAULTS = {
 } as const satisfies ServerOptions;
 
 export type ServerSettings = Required<ServerOptions>;
-
-export function withDefaults(options: ServerOptions): ServerSettings {
-	return {variables: process.env, backend: selectBackend, logger: silentLogger, ...DEFAULTS, ...options};
-}

@@ -16,12 +16,13 @@ import {Accounts} from './auth/accounts.js';
 import type {Grant} from './auth/grant.js';
 import {ClientConnection, type ExecKind} from './client-connection.js';
 import {launchTwin} from './launch-twin.js';
-import {type ServerOptions, type ServerSettings, withDefaults} from './options.js';
+import {type ServerOptions, type ServerSettings} from './options.js';
 import {createRoute, type Route} from './route.js';
 import {ServerMetrics} from './server-metrics.js';
 import {type Session, Sessions} from './sessions.js';
 import {type TableEvents, V0Sessions} from './v0-sessions.js';
 import {VERSION} from './version.js';
+import {withDefaults} from './with-defaults.js';
 
 /** How long killed processes may take to be reaped before the server ends without them. */
 const REAP_MS = 2000;

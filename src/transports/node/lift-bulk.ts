@@ -15,7 +15,7 @@ const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 const MEMBER = new RegExp(`"(${BULK_MEMBERS.join('|')})"\\s*:\\s*"$`);
 /** Nobody else can know it, so nobody can put it into a message. */
-const PLACEHOLDER = randomUUID();
+let placeholder: string | undefined;
 
 export interface Lifted {
 	readonly text: string;
@@ -38,9 +38,10 @@ export function liftBulk(message: Buffer): Lifted | undefined {
 		release();
 		return undefined;
 	}
-	const text = message.toString('utf8', 0, start) + PLACEHOLDER + message.toString('utf8', end);
+	placeholder ??= randomUUID();
+	const text = message.toString('utf8', 0, start) + placeholder + message.toString('utf8', end);
 	const bytes = memory.subarray(0, length);
-	return {text, bulk: {member, placeholder: PLACEHOLDER, bytes, release, original: () => message.toString()}};
+	return {text, bulk: {member, placeholder, bytes, release, original: () => message.toString()}};
 }
 
 function memoryFor(bytes: number): {memory: Buffer; release: () => void} {

@@ -1,0 +1,59 @@
+// A plugin for the bundler that keeps the start short: built-in modules that a start does not need are loaded when one
+// of their members is used, and of the others each member is taken once for the whole program, not once per module.
+import {createRequire, isBuiltin} from 'node:module';
+import {fileURLToPath} from 'node:url';
+
+const require = createRequire(import.meta.url);
+/** Those every start uses anyway, or whose members are taken apart as soon as they are imported. */
+const AT_ONCE = new Set(['buffer', 'events', 'fs', 'path', 'process', 'stream', 'url', 'util', 'vm']);
+/** Those whose functions are taken apart at once by others, too, but are called late or never. */
+const FORWARDED = new Set(['crypto']);
+const NAMESPACE = 'builtin';
+const LAZY_BUFFERUTIL = fileURLToPath(new URL('lazy-bufferutil.cjs', import.meta.url));
+
+export const lazyBuiltins = {
+	name: 'lazy-builtins',
+	setup({onResolve, onLoad}) {
+		onResolve({filter: /^[a-z:/_]+$/}, ({path, kind, namespace}) => {
+			if (namespace === NAMESPACE || !isBuiltin(path)) return undefined;
+			const name = path.replace(/^node:/, '');
+			if (!AT_ONCE.has(name)) return {path: name, namespace: NAMESPACE};
+			const isShared = kind === 'import-statement';
+			return isShared ? {path: name, namespace: NAMESPACE, sideEffects: false} : {path: `node:${name}`, external: true};
+		});
+		// But for the stand-in itself, which wants the real one.
+		onResolve({filter: /^bufferutil$/}, ({importer}) =>
+			importer === LAZY_BUFFERUTIL ? {path: 'bufferutil', external: true} : {path: LAZY_BUFFERUTIL},
+		);
+		onLoad({filter: /.*/, namespace: NAMESPACE}, ({path}) => ({
+			contents: AT_ONCE.has(path) ? taken(path) : standIn(path),
+			loader: 'js',
+		}));
+	},
+};
+
+/** Members that nobody uses are left out by the bundler. */
+function taken(name) {
+	return [
+		`const all = /* @__PURE__ */ require('node:${name}');`,
+		...membersOf(name).map(member => `export const ${member} = /* @__PURE__ */ (() => all.${member})();`),
+		'export default all;',
+	].join('\n');
+}
+
+function standIn(name) {
+	const all = require(`node:${name}`);
+	const isForwarded = member => FORWARDED.has(name) && typeof all[member] === 'function' && /^[a-z]/.test(member);
+	return [
+		`const load = () => require('node:${name}');`,
+		...membersOf(name).map(member =>
+			isForwarded(member)
+				? `exports.${member} = (...given) => load().${member}(...given);`
+				: `Object.defineProperty(exports, '${member}', {enumerable: true, get: () => load().${member}});`,
+		),
+	].join('\n');
+}
+
+function membersOf(name) {
+	return Object.keys(require(`node:${name}`)).filter(member => member !== 'default' && /^[\w$]+$/.test(member));
+}
