@@ -25,7 +25,8 @@ export interface Front {
 export interface FrontOptions {
 	readonly settings: Settings;
 	readonly security: Security;
-	readonly server: ExecServer;
+	/** Loaded while the first clients are on their way. */
+	readonly server: Promise<ExecServer>;
 	readonly logger: Logger;
 }
 
@@ -64,8 +65,8 @@ async function openListener({host, port}: WebSocketAddress, options: FrontOption
 		maxConnections: settings['max-connections'],
 		allowOrigins: settings['allow-origin'],
 		pages: {
-			'/healthz': () => ({type: 'application/json', body: `${JSON.stringify(server.health())}\n`}),
-			'/metrics': () => ({type: 'text/plain; version=0.0.4; charset=utf-8', body: server.metrics()}),
+			'/healthz': async () => ({type: 'application/json', body: `${JSON.stringify((await server).health())}\n`}),
+			'/metrics': async () => ({type: 'text/plain; version=0.0.4; charset=utf-8', body: (await server).metrics()}),
 		},
 		...(readIdentity && {tls: readIdentity()}),
 	} satisfies Partial<ListenOptions>;
@@ -77,18 +78,17 @@ async function openListener({host, port}: WebSocketAddress, options: FrontOption
 					if (verdict.kind === 'refused') logger.debug('not let in', {peer, reason: verdict.text});
 					return verdict;
 				},
-				hasRoom: grant => server.hasRoom(grant),
-				accept: (transport, grant) => server.accept(transport, grant),
+				hasRoom: async grant => (await server).hasRoom(grant),
+				accept: (transport, grant) => void server.then(it => it.accept(transport, grant)),
 			})
-		: await listen({...common, accept: transport => server.accept(transport)});
+		: await listen({...common, accept: transport => void server.then(it => it.accept(transport))});
 	if (settings.protocol === 'v0') process.stderr.write(`codex-exec-server listening on ${listener.url}\n`);
 	else process.stdout.write(`${listener.url}\n`);
 	logger.info('listening', {url: listener.url, pid: process.pid});
 	return listener;
 }
 
-function untilClosed(server: ExecServer, transport: Transport): Promise<string> {
-	return new Promise(resolve => {
-		server.accept(transport).scope.add(() => resolve('end of input'));
-	});
+async function untilClosed(server: Promise<ExecServer>, transport: Transport): Promise<string> {
+	const {scope} = (await server).accept(transport);
+	return new Promise(resolve => scope.add(() => resolve('end of input')));
 }

@@ -1,4 +1,4 @@
-import {Authenticator} from '../server/auth/authenticator.js';
+import type {Authenticator, AuthSource} from '../server/auth/authenticator.js';
 import type {Logger} from '../shared/logger.js';
 import type {Listener} from '../transports/node/listener.js';
 import type {TlsIdentity} from '../transports/node/tls-front.js';
@@ -17,14 +17,20 @@ export interface Security {
 	readonly reloads: boolean;
 }
 
-export function readSecurity(settings: Settings, address: ListenAddress): Security {
+export async function readSecurity(settings: Settings, address: ListenAddress): Promise<Security> {
 	const source = authSourceOf(settings, address);
 	const readIdentity = tlsReaderOf(settings, address);
 	return {
-		authenticator: source && new Authenticator(source),
+		authenticator: source && (await authenticatorOf(source)),
 		readIdentity,
 		reloads: source !== undefined || readIdentity !== undefined,
 	};
+}
+
+/** Most servers let everybody in who is on this machine, and start without the code for tokens. */
+async function authenticatorOf(source: AuthSource): Promise<Authenticator> {
+	const {Authenticator} = await import('../server/auth/authenticator.js');
+	return new Authenticator(source);
 }
 
 /** Reads all files again; what cannot be used is told and the old kept, each by itself. */

@@ -1,7 +1,4 @@
-import {setTimeout} from 'node:timers/promises';
-import type {Backend} from '../../processes/backend.js';
-import {selectBackend} from '../../processes/select-backend.js';
-import {ExecServer} from '../../server/server.js';
+import type {ExecServer} from '../../server/server.js';
 import type {Logger} from '../../shared/logger.js';
 import {createLineLogger} from '../../shared/node/line-logger.js';
 import {childLimitsOf} from '../child-limits.js';
@@ -11,69 +8,56 @@ import {keepMemorySmall} from '../memory-keeper.js';
 import {readSecurity} from '../security.js';
 import type {Settings} from '../settings.js';
 
-/** The native part of the process backend is loaded once the server answers, so that it answers sooner. */
-const WARM_UP_MS = 100;
-
 /** Serves until a signal or, on stdio, the end of input; settles when every process has ended. */
 export async function serve(settings: Settings): Promise<void> {
 	const address = parseListenAddress(settings.listen, settings.protocol);
-	const security = readSecurity(settings, address);
+	const security = await readSecurity(settings, address);
 	const logger = createLogger(settings);
-	const backend = inCharge(logger);
-	const server = new ExecServer({
-		protocol: settings.protocol,
-		detachedSessionMs: settings['detached-session'],
-		retainBytes: settings['retain-bytes'],
-		retainBytesTotal: settings['retain-bytes-total'],
-		retainChunks: settings['retain-chunks'],
-		retainClosedMs: settings['retain-closed'],
-		maxProcesses: settings['max-processes'],
-		maxProcessesPerSession: settings['max-processes-per-session'],
-		allowDirectExec: settings['allow-direct-exec'],
-		allowPreparedExec: settings['allow-prepared-exec'],
-		maxReplyBytes: settings['max-reply'],
-		allowForward: settings['allow-forward'],
-		shutdownGraceMs: settings['shutdown-grace'],
-		childLimits: childLimitsOf(settings, logger),
-		ownCommand: [process.execPath, process.argv[1]!],
-		backend,
-		logger,
-	});
-	endWithTheProgram(server, logger);
-	const asked = askedToEnd(server, logger, security.reloads ? ['SIGTERM', 'SIGINT'] : ['SIGTERM', 'SIGINT', 'SIGHUP']);
+	const childLimits = childLimitsOf(settings, logger);
+	const server = new Arrival<ExecServer>();
+	const kill = (): void => server.current?.kill();
+	endWithTheProgram(kill, logger);
+	const asked = askedToEnd(kill, logger, security.reloads ? ['SIGTERM', 'SIGINT'] : ['SIGTERM', 'SIGINT', 'SIGHUP']);
 	let front: Front | undefined;
 	if (security.reloads) process.on('SIGHUP', () => front?.reload());
-	front = await openFront(address, {settings, security, server, logger});
-	void setTimeout(WARM_UP_MS, undefined, {ref: false}).then(backend);
+	front = await openFront(address, {settings, security, server: server.arrived, logger});
+	// Everything that can be wrong was looked at; clients connect while the rest is loaded.
+	const {createServer} = await import('../create-server.js');
+	server.arrive(createServer(settings, childLimits, logger));
 	keepMemorySmall(logger);
 	const reason = await Promise.race([asked, front.over]);
 	logger.info('shutting down', {reason});
-	await server.shutdown();
+	await server.current?.shutdown();
 	await front.close();
 }
 
-/** The backend of a program that answers for everything below it, set up when it is first needed. */
-function inCharge(logger: Logger): () => Backend {
-	let backend: Backend | undefined;
-	return () => {
-		if (!backend) {
-			backend = selectBackend();
-			if (backend.takeCharge) backend.takeCharge();
-			else logger.warn('processes may outlive this server if it is killed', {backend: backend.name});
-		}
-		return backend;
-	};
+/** Something that is waited for, and asked for without waiting. */
+class Arrival<T> {
+	readonly arrived: Promise<T>;
+	current: T | undefined;
+	#resolve!: (value: T) => void;
+
+	constructor() {
+		this.arrived = new Promise(resolve => {
+			this.#resolve = resolve;
+		});
+	}
+
+	arrive(value: T): void {
+		this.current = value;
+		this.#resolve(value);
+	}
 }
 
 /** The first signal ends the server gently, the second at once. */
-function askedToEnd(server: ExecServer, logger: Logger, signals: readonly NodeJS.Signals[]): Promise<string> {
+function askedToEnd(kill: () => void, logger: Logger, signals: readonly NodeJS.Signals[]): Promise<string> {
 	return new Promise(resolve => {
 		let asked = false;
 		for (const signal of signals) {
 			process.on(signal, () => {
 				if (asked) {
 					logger.warn('asked again, ending at once', {signal});
-					server.kill();
+					kill();
 					process.exit(0);
 				}
 				asked = true;
@@ -84,10 +68,10 @@ function askedToEnd(server: ExecServer, logger: Logger, signals: readonly NodeJS
 }
 
 /** A defect of ours must not leave the children of others behind. */
-function endWithTheProgram(server: ExecServer, logger: Logger): void {
+function endWithTheProgram(kill: () => void, logger: Logger): void {
 	const fail = (error: unknown): void => {
 		logger.error('unexpected failure, ending', {error: error instanceof Error ? error.stack : String(error)});
-		server.kill();
+		kill();
 		process.exit(1);
 	};
 	process.on('uncaughtException', fail);

@@ -6,7 +6,7 @@ import {MAX_MESSAGE_BYTES} from '../../protocol/limits.js';
 import {LongarmError} from '../../shared/errors.js';
 import type {Transport} from '../transport.js';
 import {isLoopback} from './loopback.js';
-import {answer, type Page, type Site, statusOf} from './site.js';
+import {answer, type Site, statusOf} from './site.js';
 import {createTlsServer, replaceIdentity, type TlsFront, type TlsIdentity} from './tls-front.js';
 import {WebSocketTransport} from './web-socket.js';
 
@@ -45,13 +45,13 @@ export interface ListenOptions<Pass = undefined> {
 	/** `pass` is what `authorize` gave. */
 	readonly accept: (transport: Transport, pass: Pass) => void;
 	/** Whether the holder of the pass may have one more WebSocket; 503 otherwise. */
-	readonly hasRoom?: (pass: Pass) => boolean;
+	readonly hasRoom?: (pass: Pass) => boolean | Promise<boolean>;
 	/** More WebSockets than this are turned away with 503. */
 	readonly maxConnections?: number;
 	/** Origins whose web pages may connect; none by default. */
 	readonly allowOrigins?: readonly string[];
 	/** Pages for people and machines that watch the server, by path. */
-	readonly pages?: Readonly<Record<string, () => Page>>;
+	readonly pages?: Site['pages'];
 	/** Serves `wss:` instead of `ws:`. */
 	readonly tls?: TlsIdentity;
 	/** How long a TLS handshake may take. */
@@ -93,7 +93,7 @@ export async function listen<Pass = undefined>(options: ListenOptions<Pass>): Pr
 		handleProtocols: () => false,
 	});
 	const admit = (request: IncomingMessage, socket: Duplex, head: Buffer, pass: Pass): void => {
-		if (webSockets.clients.size >= maxConnections || options.hasRoom?.(pass) === false) {
+		if (webSockets.clients.size >= maxConnections) {
 			refuse(socket, 503);
 			return;
 		}
@@ -110,8 +110,9 @@ export async function listen<Pass = undefined>(options: ListenOptions<Pass>): Pr
 		else {
 			const judge = async (): Promise<void> => {
 				const verdict = await authorize(visitor(request));
-				if (verdict.kind === 'pass') admit(request, socket, head, verdict.pass);
-				else refuse(socket, 401, verdict.text);
+				if (verdict.kind === 'refused') refuse(socket, 401, verdict.text);
+				else if ((await options.hasRoom?.(verdict.pass)) === false) refuse(socket, 503);
+				else admit(request, socket, head, verdict.pass);
 			};
 			judge().catch(() => socket.destroy());
 		}

@@ -8,7 +8,7 @@ export interface Page {
 
 /** What there is besides the protocol, and who may ask. */
 export interface Site {
-	readonly pages: Readonly<Record<string, () => Page>>;
+	readonly pages: Readonly<Record<string, () => Page | Promise<Page>>>;
 	readonly origins: ReadonlySet<string>;
 	/** Undefined lets the request see the pages; otherwise why not. */
 	readonly refusal: ((request: IncomingMessage) => Promise<string | undefined>) | undefined;
@@ -27,7 +27,7 @@ export async function answer(request: IncomingMessage, response: ServerResponse,
 		return;
 	}
 	const refusal = site.refusal && (await site.refusal(request));
-	const {type, body} = refusal === undefined ? page() : {type: TEXT, body: refusal};
+	const {type, body} = refusal === undefined ? await page() : {type: TEXT, body: refusal};
 	response.writeHead(refusal === undefined ? 200 : 401, {
 		'content-type': type,
 		'content-length': Buffer.byteLength(body),
