@@ -9,7 +9,7 @@ import {
 	frameLength,
 	JsonParts,
 } from '../../src/protocol/encode.js';
-import {partsToBuffer} from '../../src/transports/node/frame-bytes.js';
+import {frameToBuffer} from '../../src/transports/node/frame-bytes.js';
 
 const unicode = fc.string({unit: 'binary', maxLength: 50});
 const bytes = fc.uint8Array({maxLength: 300});
@@ -17,7 +17,7 @@ const bytes = fc.uint8Array({maxLength: 300});
 /** What both ways to write a frame make of it. */
 function textOf(frame: Frame): string {
 	const text = frame.toString();
-	if (typeof frame !== 'string' && partsToBuffer(frame).toString() !== text) throw new Error('bytes and text differ');
+	if (typeof frame !== 'string' && frameToBuffer(frame).toString() !== text) throw new Error('bytes and text differ');
 	return text;
 }
 

@@ -248,3 +248,18 @@ function getsockopt(fd: number, level: number, name: number): number {
 	if (call(fd, level, name, value, [4]) !== 0) throw new Error('getsockopt failed');
 	return value[0]!;
 }
+
+test('an answer goes out before the goodbye that was read in the same turn is answered', async () => {
+	const url = await listening(transport => {
+		transport.open({
+			message: () => transport.send('"answer"'),
+			unreadable: () => {},
+			drained: () => {},
+			closed: () => {},
+		});
+	});
+	const raw = await RawWebSocket.connect(url);
+	raw.send(clientFrame('"question"'), clientFrame(Buffer.from([0x03, 0xe8]), {opcode: 8}));
+	const frames = await raw.untilFrames(2);
+	expect(frames.map(({opcode}) => opcode)).toEqual([1, 8]);
+});

@@ -1,4 +1,4 @@
-import type {JsonParts} from '../../protocol/encode.js';
+import {type Frame, frameLength} from '../../protocol/encode.js';
 
 /**
  * Bytes encoded at a time, a multiple of three. Of more at once the runtime makes strings that live outside its heap,
@@ -7,18 +7,19 @@ import type {JsonParts} from '../../protocol/encode.js';
 const SLICE_BYTES = 48 * 1024;
 
 /** Writes the UTF-8 text of a frame into `target`; returns where it ends. */
-export function writeParts({parts}: JsonParts, target: Buffer, start: number): number {
+export function writeFrame(frame: Frame, target: Buffer, start: number): number {
+	if (typeof frame === 'string') return start + target.write(frame, start);
 	let offset = start;
-	for (const part of parts) {
+	for (const part of frame.parts) {
 		offset += typeof part === 'string' ? target.write(part, offset) : writeBase64(part, target, offset);
 	}
 	return offset;
 }
 
 /** The UTF-8 text of a frame in memory of its own. */
-export function partsToBuffer(frame: JsonParts): Buffer {
-	const bytes = Buffer.allocUnsafe(frame.byteLength);
-	writeParts(frame, bytes, 0);
+export function frameToBuffer(frame: Frame, length = frameLength(frame)): Buffer {
+	const bytes = Buffer.allocUnsafe(length);
+	writeFrame(frame, bytes, 0);
 	return bytes;
 }
 

@@ -6,7 +6,7 @@ import type {Frame} from '../../protocol/encode.js';
 import {MAX_MESSAGE_BYTES} from '../../protocol/limits.js';
 import type {Transport, TransportEvents} from '../transport.js';
 import {deliver} from './deliver.js';
-import {partsToBuffer} from './frame-bytes.js';
+import {frameToBuffer} from './frame-bytes.js';
 import {LineSplitter} from './line-splitter.js';
 
 const SPACE = 0x20;
@@ -50,7 +50,7 @@ export class StdioTransport implements Transport {
 	send(frame: Frame): void {
 		if (this.#closed || this.#output.writableEnded) return;
 		this.#cork();
-		this.#output.write(typeof frame === 'string' ? frame : partsToBuffer(frame));
+		this.#output.write(typeof frame === 'string' ? frame : frameToBuffer(frame));
 		this.#output.write('\n');
 	}
 

@@ -1,14 +1,15 @@
 import {isUtf8} from 'node:buffer';
+import type {EventEmitter} from 'node:events';
 import {Socket} from 'node:net';
 import type {Duplex} from 'node:stream';
 import type {RawData, WebSocket} from 'ws';
-import type {Frame, JsonParts} from '../../protocol/encode.js';
+import {type Frame, frameLength} from '../../protocol/encode.js';
 import {FRAGMENT_BYTES, MAX_FRAME_BYTES} from '../../protocol/limits.js';
 import {BlockPool} from '../../shared/node/block-pool.js';
 import {bulkBlocks} from '../../shared/node/bulk-blocks.js';
 import type {Transport, TransportEvents} from '../transport.js';
 import {deliver} from './deliver.js';
-import {partsToBuffer, writeParts} from './frame-bytes.js';
+import {frameToBuffer, writeFrame} from './frame-bytes.js';
 import {PooledPayloads} from './pooled-payloads.js';
 
 /** How often the peer is pinged, so that nothing between us takes silence for death. */
@@ -20,6 +21,9 @@ const KEEP_ALIVE_MS = 15_000;
 const LONGEST_HEADER_BYTES = 10;
 /** Frames from this size on use memory again. */
 const POOLED_FROM_BYTES = 32 * 1024;
+/** Frames up to this size share a block with others of the same turn. */
+const GATHERED_FRAME_BYTES = 8 * 1024;
+const GATHERING_BLOCKS = new BlockPool(16 * 1024, 64);
 /** The first holds the frame of the largest chunk of output, the second that of the largest block of a file. */
 const FRAME_POOLS = [new BlockPool(96 * 1024, 32), bulkBlocks];
 
@@ -31,6 +35,9 @@ export class WebSocketTransport implements Transport {
 	readonly #socket: Duplex;
 	readonly #end: 'server' | 'client';
 	#corked = false;
+	/** Small frames that wait for the end of the turn. */
+	#block: Buffer | undefined;
+	#gatheredBytes = 0;
 
 	constructor(webSocket: WebSocket, socket: Duplex, address: string, end: 'server' | 'client' = 'server') {
 		this.#webSocket = webSocket;
@@ -40,7 +47,7 @@ export class WebSocketTransport implements Transport {
 	}
 
 	get backlog(): number {
-		return this.#webSocket.bufferedAmount;
+		return this.#webSocket.bufferedAmount + this.#gatheredBytes;
 	}
 
 	open(events: TransportEvents): void {
@@ -48,6 +55,7 @@ export class WebSocketTransport implements Transport {
 		if (this.#socket instanceof Socket) this.#socket.setKeepAlive(true, KEEP_ALIVE_MS);
 		const webSocket = this.#webSocket;
 		limitFrames(webSocket);
+		beforeGoodbye(webSocket, () => this.#flush());
 		const payloads = new PooledPayloads(webSocket);
 		let failure: Error | undefined;
 		webSocket.on('message', (data, isBinary) => {
@@ -65,7 +73,10 @@ export class WebSocketTransport implements Transport {
 			webSocket.terminate();
 		});
 		this.#socket.on('drain', () => events.drained());
-		const pings = setInterval(() => webSocket.ping(), PING_INTERVAL_MS);
+		const pings = setInterval(() => {
+			this.#flush();
+			webSocket.ping();
+		}, PING_INTERVAL_MS);
 		pings.unref();
 		webSocket.on('close', () => {
 			clearInterval(pings);
@@ -74,12 +85,15 @@ export class WebSocketTransport implements Transport {
 	}
 
 	send(frame: Frame): void {
-		const webSocket = this.#webSocket;
-		if (webSocket.readyState !== webSocket.OPEN) return;
+		if (this.#webSocket.readyState !== this.#webSocket.OPEN) return;
 		this.#cork();
-		if (typeof frame !== 'string') this.#sendParts(frame);
-		else if (frame.length <= FRAGMENT_BYTES / 3) webSocket.send(frame, {binary: false});
-		else this.#sendInFragments(Buffer.from(frame));
+		const length = frameLength(frame);
+		const isFragmented = length > FRAGMENT_BYTES;
+		// What a client sends has to be masked, which the library does.
+		if (this.#end === 'client' && typeof frame === 'string' && !isFragmented) this.#webSocket.send(frame);
+		else if (this.#end === 'client' || isFragmented) this.#sendInFragments(frameToBuffer(frame, length));
+		else if (length <= GATHERED_FRAME_BYTES) this.#gather(frame, length);
+		else this.#sendWhole(frame, length);
 	}
 
 	pause(): void {
@@ -91,6 +105,7 @@ export class WebSocketTransport implements Transport {
 	}
 
 	close(): void {
+		this.#flush();
 		this.#webSocket.close();
 	}
 
@@ -98,22 +113,34 @@ export class WebSocketTransport implements Transport {
 		this.#webSocket.terminate();
 	}
 
+	/** Many small frames become one piece for the kernel. */
+	#gather(frame: Frame, length: number): void {
+		if (this.#gatheredBytes + LONGEST_HEADER_BYTES + length > GATHERING_BLOCKS.blockBytes) this.#flush();
+		this.#block ??= GATHERING_BLOCKS.take();
+		const start = this.#gatheredBytes + writeTextHeader(this.#block, this.#gatheredBytes, length);
+		this.#gatheredBytes = writeFrame(frame, this.#block, start);
+	}
+
+	#flush(): void {
+		const block = this.#block;
+		if (!block) return;
+		const bytes = block.subarray(0, this.#gatheredBytes);
+		this.#block = undefined;
+		this.#gatheredBytes = 0;
+		this.#socket.write(bytes, () => GATHERING_BLOCKS.give(block));
+	}
+
 	/** Bulk goes out in one piece of used-again memory, its header in front: no copy, no garbage. */
-	#sendParts(frame: JsonParts): void {
-		const length = frame.byteLength;
-		// What a client sends has to be masked, which the library does.
-		if (length > FRAGMENT_BYTES || this.#end === 'client') {
-			this.#sendInFragments(partsToBuffer(frame));
-			return;
-		}
+	#sendWhole(frame: Frame, length: number): void {
+		this.#flush();
 		const pool = poolFor(length + LONGEST_HEADER_BYTES);
 		const memory = pool?.take() ?? Buffer.allocUnsafe(length + LONGEST_HEADER_BYTES);
-		const start = writeTextHeader(memory, length);
-		const end = writeParts(frame, memory, start);
+		const end = writeFrame(frame, memory, writeTextHeader(memory, 0, length));
 		this.#socket.write(memory.subarray(0, end), () => pool?.give(memory));
 	}
 
 	#sendInFragments(bytes: Uint8Array): void {
+		this.#flush();
 		for (let offset = 0; offset < bytes.length; offset += FRAGMENT_BYTES) {
 			const end = offset + FRAGMENT_BYTES;
 			this.#webSocket.send(bytes.subarray(offset, end), {binary: false, fin: end >= bytes.length});
@@ -127,6 +154,7 @@ export class WebSocketTransport implements Transport {
 		this.#socket.cork();
 		setImmediate(() => {
 			this.#corked = false;
+			this.#flush();
 			this.#socket.uncork();
 		});
 	}
@@ -136,27 +164,32 @@ function poolFor(bytes: number): BlockPool | undefined {
 	return bytes < POOLED_FROM_BYTES ? undefined : FRAME_POOLS.find(({blockBytes}) => bytes <= blockBytes);
 }
 
-/** Writes the header of an unmasked text frame that is a whole message; returns its length. */
-function writeTextHeader(target: Buffer, length: number): number {
-	target[0] = 0x81;
+/** Writes the header of an unmasked text frame that is a whole message; returns the header's length. */
+function writeTextHeader(target: Buffer, at: number, length: number): number {
+	target[at] = 0x81;
 	if (length < 126) {
-		target[1] = length;
+		target[at + 1] = length;
 		return 2;
 	}
 	if (length < 65_536) {
-		target[1] = 126;
-		target.writeUInt16BE(length, 2);
+		target[at + 1] = 126;
+		target.writeUInt16BE(length, at + 2);
 		return 4;
 	}
-	target[1] = 127;
-	target.writeBigUInt64BE(BigInt(length), 2);
+	target[at + 1] = 127;
+	target.writeBigUInt64BE(BigInt(length), at + 2);
 	return LONGEST_HEADER_BYTES;
 }
 
-interface Receiver {
+interface Receiver extends EventEmitter {
 	_payloadLength: number;
 	_maxPayload: number;
 	haveLength?: (callback: (error?: Error) => void) => void;
+}
+
+/** The library answers the goodbye of a peer by itself; whatever was said before has to go out before. */
+function beforeGoodbye(webSocket: WebSocket, act: () => void): void {
+	(webSocket as unknown as {_receiver?: Receiver})._receiver?.prependListener('conclude', act);
 }
 
 /**
