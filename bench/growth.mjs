@@ -146,7 +146,9 @@ function worst(points) {
 		['idling', last.idleShare / Math.max(base.idleShare, 0.002), growth],
 		['memory', last.rssMib / Math.max(base.rssMib, 1), growth],
 	].filter(([, ratio, most]) => ratio > most * SLACK);
-	return faults.length === 0 ? 'yes' : faults.map(([what, ratio]) => `${what} grew ${ratio.toFixed(1)}-fold`).join(', ');
+	return faults.length === 0
+		? 'yes'
+		: faults.map(([what, ratio]) => `${what} grew ${ratio.toFixed(1)}-fold`).join(', ');
 }
 
 function panelsOf({kind, points}) {

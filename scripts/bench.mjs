@@ -27,5 +27,8 @@ const places = Object.entries(servers).flatMap(([name, command]) => ['--server',
 const sizes = isFull ? ['--reps', '5'] : ['--quick', '--reps', '2'];
 // Every Node program reads all the certificates this names before anything else, for tens of milliseconds.
 const {NODE_EXTRA_CA_CERTS: _certificates, ...variables} = process.env;
-const {status} = spawnSync(process.execPath, [suite, ...sizes, ...places, ...asked], {stdio: 'inherit', env: variables});
+const {status} = spawnSync(process.execPath, [suite, ...sizes, ...places, ...asked], {
+	stdio: 'inherit',
+	env: variables,
+});
 process.exit(status ?? 1);

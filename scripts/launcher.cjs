@@ -1,25 +1,41 @@
 #!/usr/bin/env node
-// Runs the program with what V8 made of it when it was built, so that it need not be compiled again. Another version of
-// Node does not take that, and compiles.
+// Runs the program, part by part as it is needed, with what V8 made of each when it was built, so that it need not be
+// compiled again. Another version of Node does not take that, and compiles.
 'use strict';
 const {readFileSync} = require('node:fs');
 const path = require('node:path');
+const {pathToFileURL} = require('node:url');
 const {Script} = require('node:vm');
 
-const filename = path.join(__dirname, 'program.js');
-// One byte per character: the bundler writes nothing but ASCII.
-const source = readFileSync(filename, 'latin1');
-const script = new Script(`(function (exports, require, module, __filename, __dirname) {${source}\n})`, {
-	filename,
-	cachedData: codeCache(),
-});
-// For the build, which writes the cache.
-module.exports = script;
-script.runInThisContext()(exports, require, module, filename, __dirname);
+const folder = path.join(__dirname, 'parts');
+const ownUrl = pathToFileURL(__filename).href;
+const parts = new Map();
+// For the build, which writes what V8 made of them.
+exports.scripts = new Map();
 
-function codeCache() {
+load('main.js');
+
+function load(name) {
+	const known = parts.get(name);
+	if (known) return known.exports;
+	const filename = path.join(folder, name);
+	// One byte per character: the bundler writes nothing but ASCII.
+	const source = readFileSync(filename, 'latin1');
+	const script = new Script(source, {filename, cachedData: compiled(filename)});
+	exports.scripts.set(filename, script);
+	const part = {exports: {}};
+	parts.set(name, part);
+	script.runInThisContext()(requireFromPart, part, ownUrl);
+	return part.exports;
+}
+
+function requireFromPart(specifier) {
+	return specifier.startsWith('./') ? load(specifier.slice(2)) : require(specifier);
+}
+
+function compiled(filename) {
 	try {
-		return readFileSync(path.join(__dirname, 'program.cache'));
+		return readFileSync(`${filename}.cache`);
 	} catch {
 		return undefined;
 	}

@@ -1,27 +1,37 @@
-// Starts the built server, shakes hands with it once, and keeps what V8 compiled on the way for the next start.
-//   node scripts/write-code-cache.cjs
+// Runs the built command once with the given arguments, and keeps what V8 compiled on the way for the next start.
+//   node scripts/write-code-cache.cjs serve --listen ws://127.0.0.1:0
+// A server is greeted once and then left.
 'use strict';
-const {renameSync, writeFileSync} = require('node:fs');
+const {readFileSync, renameSync, writeFileSync} = require('node:fs');
 const path = require('node:path');
+const {setFlagsFromString} = require('node:v8');
+const {Script} = require('node:vm');
 const {WebSocket} = require('ws');
 
-const folder = path.join(__dirname, '../dist/bin');
-const program = path.join(folder, 'longarm.js');
-process.argv = [process.execPath, program, 'serve', '--listen', 'ws://127.0.0.1:0', '--log-level', 'error'];
+const program = path.join(__dirname, '../dist/bin/longarm.js');
+process.argv = [process.execPath, program, ...process.argv.slice(2)];
 process.stdout.write = text => {
-	greet(String(text).trim());
+	if (process.argv[2] === 'serve') greet(String(text).trim());
 	return true;
 };
-const script = require(program);
+let scripts;
+process.on('exit', () => {
+	// Those of a start, not those of a running server: V8 takes a cache only under the flags it was made with.
+	setFlagsFromString('--semi-space-growth-factor=2');
+	for (const [filename, script] of scripts) keep(filename, script.createCachedData());
+});
+({scripts} = require(program));
 
 function greet(url) {
 	const socket = new WebSocket(url);
 	socket.on('open', () => socket.send('{"id":1,"method":"initialize","params":{"clientName":"build"}}'));
-	socket.on('message', () => {
-		// In one step: half a cache is none.
-		const file = path.join(folder, 'program.cache');
-		writeFileSync(`${file}.new`, script.createCachedData());
-		renameSync(`${file}.new`, file);
-		process.exit(0);
-	});
+	socket.on('message', () => process.exit(0));
+}
+
+function keep(filename, cachedData) {
+	const {cachedDataRejected} = new Script(readFileSync(filename, 'latin1'), {filename, cachedData});
+	if (cachedDataRejected) throw new Error(`what V8 made of ${path.basename(filename)} is not taken`);
+	// In one step: half a cache is none.
+	writeFileSync(`${filename}.cache.new`, cachedData);
+	renameSync(`${filename}.cache.new`, `${filename}.cache`);
 }

@@ -14,7 +14,7 @@ const LAZY_BUFFERUTIL = fileURLToPath(new URL('lazy-bufferutil.cjs', import.meta
 export const lazyBuiltins = {
 	name: 'lazy-builtins',
 	setup({onResolve, onLoad}) {
-		onResolve({filter: /^[a-z:/_]+$/}, ({path, kind, namespace}) => {
+		onResolve({filter: /^[a-z\d:/_]+$/}, ({path, kind, namespace}) => {
 			if (namespace === NAMESPACE || !isBuiltin(path)) return undefined;
 			const name = path.replace(/^node:/, '');
 			if (!AT_ONCE.has(name)) return {path: name, namespace: NAMESPACE};

@@ -58,9 +58,16 @@ type WebSocketAddress = Extract<ListenAddress, {kind: 'websocket'}>;
 async function openListener({host, port}: WebSocketAddress, options: FrontOptions): Promise<Listener> {
 	const {settings, security, server, logger} = options;
 	const {authenticator, readIdentity} = security;
+	// Nobody is accepted before the listener is ready, and that is when it is here.
+	let current: ExecServer | undefined;
+	const arriving = async (): Promise<void> => {
+		current = await server;
+	};
+	void arriving();
 	const common = {
 		host,
 		port,
+		ready: server,
 		dangerouslyAllowNetwork: settings['dangerously-allow-unauthenticated-network'],
 		maxConnections: settings['max-connections'],
 		allowOrigins: settings['allow-origin'],
@@ -78,10 +85,10 @@ async function openListener({host, port}: WebSocketAddress, options: FrontOption
 					if (verdict.kind === 'refused') logger.debug('not let in', {peer, reason: verdict.text});
 					return verdict;
 				},
-				hasRoom: async grant => (await server).hasRoom(grant),
-				accept: (transport, grant) => void server.then(it => it.accept(transport, grant)),
+				hasRoom: grant => current!.hasRoom(grant),
+				accept: (transport, grant) => current!.accept(transport, grant),
 			})
-		: await listen({...common, accept: transport => void server.then(it => it.accept(transport))});
+		: await listen({...common, accept: transport => current!.accept(transport)});
 	if (settings.protocol === 'v0') process.stderr.write(`codex-exec-server listening on ${listener.url}\n`);
 	else process.stdout.write(`${listener.url}\n`);
 	logger.info('listening', {url: listener.url, pid: process.pid});

@@ -79,7 +79,7 @@ export function below(socket: WebSocket): Socket {
 }
 
 export function clientTransport(socket: WebSocket): WebSocketTransport {
-	return new WebSocketTransport(socket, below(socket), 'server');
+	return new WebSocketTransport(socket, below(socket), 'server', 'client');
 }
 
 /** A client that speaks raw messages over a real WebSocket. */

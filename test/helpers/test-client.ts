@@ -54,7 +54,7 @@ export class TestClient {
 			socket.once('error', reject);
 		});
 		const {_socket: below} = socket as unknown as {_socket: import('node:net').Socket};
-		return new TestClient(new WebSocketTransport(socket, below, url));
+		return new TestClient(new WebSocketTransport(socket, below, url, 'client'));
 	}
 
 	async initialize(resumeSessionId?: string): Promise<this> {

@@ -1,3 +1,4 @@
+import {once} from 'node:events';
 import {connect} from 'node:net';
 import {expect, onTestFinished, test} from 'vitest';
 import {WebSocket} from 'ws';
@@ -5,6 +6,7 @@ import {LongarmError} from '../../src/shared/errors.js';
 import {type Listener, type ListenOptions, listen} from '../../src/transports/node/listener.js';
 import type {Transport} from '../../src/transports/transport.js';
 import {RawPeer} from '../helpers/raw-peer.js';
+import {clientFrame} from '../helpers/raw-web-socket.js';
 import {below, connected, listening} from '../helpers/serving.js';
 
 const UPGRADE = {
@@ -298,4 +300,25 @@ test('a visitor that was refused and does not hang up is hung up on', async () =
 	const drip = setInterval(() => socket.write('x'), 50);
 	onTestFinished(() => clearInterval(drip));
 	expect(await failed).toBeTypeOf('boolean');
+});
+
+test('whoever comes before the listener is ready waits, and nothing of what they say is lost', async () => {
+	let open!: () => void;
+	const ready = new Promise<void>(resolve => {
+		open = resolve;
+	});
+	const ends: RawPeer[] = [];
+	const {url} = await listener({ready, accept: transport => ends.push(new RawPeer(transport))});
+	const {hostname, port} = new URL(url);
+	const early = connect({host: hostname, port: Number(port)});
+	onTestFinished(() => void early.destroy());
+	const headers = Object.entries({Host: 'x', ...UPGRADE}).map(([name, value]) => `${name}: ${value}\r\n`);
+	const handshake = `GET / HTTP/1.1\r\n${headers.join('')}\r\n`;
+	early.write(Buffer.concat([Buffer.from(handshake), clientFrame('"hello"')]));
+	// It answers others meanwhile: the early one has certainly been heard of.
+	expect((await fetch(`http://${hostname}:${port}/readyz`)).status).toBe(200);
+	expect(ends).toEqual([]);
+	open();
+	await once(early, 'data');
+	expect(await ends[0]!.nextText()).toBe('"hello"');
 });

@@ -42,10 +42,12 @@ export interface ListenOptions<Pass = undefined> {
 	 * everybody is let in.
 	 */
 	readonly authorize?: (visitor: Visitor) => Promise<Verdict<Pass>>;
+	/** Whoever comes earlier waits for it; nothing they say is read before. */
+	readonly ready?: Promise<unknown>;
 	/** `pass` is what `authorize` gave. */
 	readonly accept: (transport: Transport, pass: Pass) => void;
 	/** Whether the holder of the pass may have one more WebSocket; 503 otherwise. */
-	readonly hasRoom?: (pass: Pass) => boolean | Promise<boolean>;
+	readonly hasRoom?: (pass: Pass) => boolean;
 	/** More WebSockets than this are turned away with 503. */
 	readonly maxConnections?: number;
 	/** Origins whose web pages may connect; none by default. */
@@ -79,6 +81,12 @@ export async function listen<Pass = undefined>(options: ListenOptions<Pass>): Pr
 		origins: new Set(options.allowOrigins),
 		refusal: authorize && (async request => refusalOf(await authorize(visitor(request)))),
 	};
+	let isReady = options.ready === undefined;
+	const opening = async (): Promise<void> => {
+		await options.ready;
+		isReady = true;
+	};
+	if (!isReady) void opening();
 	const front = createFront(options);
 	const {server} = front;
 	server.on('request', (request, response) => {
@@ -93,12 +101,12 @@ export async function listen<Pass = undefined>(options: ListenOptions<Pass>): Pr
 		handleProtocols: () => false,
 	});
 	const admit = (request: IncomingMessage, socket: Duplex, head: Buffer, pass: Pass): void => {
-		if (webSockets.clients.size >= maxConnections) {
+		if (webSockets.clients.size >= maxConnections || options.hasRoom?.(pass) === false) {
 			refuse(socket, 503);
 			return;
 		}
 		webSockets.handleUpgrade(request, socket, head, webSocket => {
-			options.accept(new WebSocketTransport(webSocket, socket, addressOf(socket as Socket)), pass);
+			options.accept(new WebSocketTransport(webSocket, socket, addressOf(socket as Socket), 'server'), pass);
 		});
 	};
 	server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
@@ -106,13 +114,14 @@ export async function listen<Pass = undefined>(options: ListenOptions<Pass>): Pr
 		const status = statusOf(request, true, site);
 		if (status !== undefined) refuse(socket, status);
 		// Nothing to wait for: a connection is accepted in the turn in which it is asked for.
-		else if (!authorize) admit(request, socket, head, undefined as Pass);
+		else if (!authorize && isReady) admit(request, socket, head, undefined as Pass);
 		else {
 			const judge = async (): Promise<void> => {
+				await options.ready;
+				if (!authorize) return admit(request, socket, head, undefined as Pass);
 				const verdict = await authorize(visitor(request));
-				if (verdict.kind === 'refused') refuse(socket, 401, verdict.text);
-				else if ((await options.hasRoom?.(verdict.pass)) === false) refuse(socket, 503);
-				else admit(request, socket, head, verdict.pass);
+				if (verdict.kind === 'pass') admit(request, socket, head, verdict.pass);
+				else refuse(socket, 401, verdict.text);
 			};
 			judge().catch(() => socket.destroy());
 		}

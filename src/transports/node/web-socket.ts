@@ -39,7 +39,7 @@ export class WebSocketTransport implements Transport {
 	#block: Buffer | undefined;
 	#gatheredBytes = 0;
 
-	constructor(webSocket: WebSocket, socket: Duplex, address: string, end: 'server' | 'client' = 'server') {
+	constructor(webSocket: WebSocket, socket: Duplex, address: string, end: 'server' | 'client') {
 		this.#webSocket = webSocket;
 		this.#socket = socket;
 		this.#end = end;
