@@ -14,12 +14,13 @@ export async function forward(given: readonly string[], options: ForwardOptions)
 	const specs = given.map(parseForward);
 	const environment = await openEnvironment(options.environment, {onStderr: text => process.stderr.write(text)});
 	requireForwarding((await environment.server()).capabilities);
+	const asked = askedToEnd();
 	const link = watchLink(environment);
 	const forwards: PortForward[] = [];
 	try {
 		for (const spec of specs) forwards.push(await PortForward.listen(spec, {environment, failed: complain}));
 		for (const each of forwards) process.stdout.write(lineAbout(each, environment.id, options));
-		return await Promise.race([askedToEnd(), link.lost]);
+		return await Promise.race([asked, link.lost]);
 	} finally {
 		link.stopWatching();
 		for (const each of forwards) await each[Symbol.asyncDispose]();
