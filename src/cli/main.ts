@@ -12,15 +12,20 @@ const MISUSES: ReadonlySet<string> = new Set([
 	'USAGE_WRONG',
 ]);
 
+/** `longarm help env add` is `longarm env add --help`. */
+const WORDS = process.argv[2] === 'help' ? [...process.argv.slice(3), '--help'] : process.argv.slice(2);
+
 void main();
 
 async function main(): Promise<void> {
+	// Whoever reads may stop, `| head` say; what else that means is up to the command.
+	for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {});
 	let chosen: CommandDefinition | undefined;
 	try {
 		await createProgram(async (definition, invocation) => {
 			chosen = definition;
 			process.exit(await definition.run(invocation));
-		}).parseAsync();
+		}).parseAsync(WORDS, {from: 'user'});
 		process.exit(0);
 	} catch (error) {
 		process.exit(report(error, (chosen ?? named())?.failureCodes ?? FAILURE_CODES));
@@ -33,8 +38,7 @@ function named(): CommandDefinition | undefined {
 }
 
 function isMeant({name}: {readonly name: string}): boolean {
-	const words = process.argv.slice(2);
-	return name.split(' ').every((part, index) => part === words[index]);
+	return name.split(' ').every((part, index) => part === WORDS[index]);
 }
 
 /** One line about what went wrong, one about what helps; the exit code. */

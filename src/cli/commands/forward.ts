@@ -36,6 +36,8 @@ function lineAbout({local, remote, spec}: PortForward, environment: string, {jso
 function askedToEnd(): Promise<number> {
 	return new Promise(resolve => {
 		for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => resolve(0));
+		// Behind the ^C that the terminal shows.
+		if (process.stderr.isTTY) process.once('SIGINT', () => process.stderr.write('\n'));
 	});
 }
 
