@@ -41,7 +41,7 @@ export function terminalSvg(screen, {columns, title}) {
 		...['#ff5f57', '#febc2e', '#28c840'].map(
 			(colour, at) => `<circle cx="${20 + at * 20}" cy="18" r="6" fill="${colour}"/>`,
 		),
-		`<g font-family="ui-monospace,SFMono-Regular,Menlo,Consolas,'DejaVu Sans Mono',monospace" font-size="${FONT_SIZE}" fill="${FOREGROUND}" xml:space="preserve">`,
+		`<g font-family="ui-monospace,SFMono-Regular,Menlo,Consolas,'DejaVu Sans Mono',monospace" font-size="${FONT_SIZE}" fill="${FOREGROUND}">`,
 		`<text x="${width / 2}" y="23" text-anchor="middle" opacity="0.6">${escaped(title)}</text>`,
 		...rows.filter(row => row !== ''),
 		'</g>',
@@ -59,7 +59,7 @@ function runsOf(line, style) {
 		if (sequence !== '') now = styled(now, codes.split(';').map(Number));
 		const text = part.slice(sequence.length);
 		if (text !== '') runs.push({text, column, style: now});
-		column += [...text].length;
+		column += lengthOf(text);
 	}
 	return {runs, last: now};
 }
@@ -108,15 +108,15 @@ function drawn(runs, top) {
 	const boxes = runs.map(({text, column, style}) => {
 		const fill = style.reverse ? (style.colour ?? FOREGROUND) : style.background;
 		if (fill === undefined) return '';
-		return `<rect x="${leftOf(column)}" y="${top}" width="${round([...text].length * COLUMN)}" height="${ROW}" fill="${fill}"/>`;
+		return `<rect x="${leftOf(column)}" y="${top}" width="${round(lengthOf(text) * COLUMN)}" height="${ROW}" fill="${fill}"/>`;
 	});
-	// Where each run begins is said, so that every font keeps the columns.
-	const words = runs
-		.filter(({text}) => text.trim() !== '')
-		.map(({text, column, style}) => {
-			const lead = text.length - text.trimStart().length;
-			return `<tspan x="${leftOf(column + lead)}"${attributes(style)}>${escaped(text.trim())}</tspan>`;
-		});
+	// Where each piece begins is said, so that every font keeps the columns; between pieces there is room.
+	const words = runs.flatMap(({text, column, style}) =>
+		[...text.matchAll(/\S+(?: \S+)*/g)].map(({0: piece, index}) => {
+			const before = lengthOf(text.slice(0, index));
+			return `<tspan x="${leftOf(column + before)}"${attributes(style)}>${escaped(piece)}</tspan>`;
+		}),
+	);
 	if (words.length === 0) return boxes.join('');
 	return `${boxes.join('')}<text y="${top + FONT_SIZE}">${words.join('')}</text>`;
 }
@@ -130,6 +130,11 @@ function attributes({colour, background, bold, dim, italic, underlined, reverse}
 		italic ? ' font-style="italic"' : '',
 		underlined ? ' text-decoration="underline"' : '',
 	].join('');
+}
+
+/** In columns: characters beyond the first 65,536 take two places in a string. */
+function lengthOf(text) {
+	return Array.from(text).length;
 }
 
 function leftOf(column) {

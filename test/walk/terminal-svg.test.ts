@@ -13,7 +13,7 @@ const words = (svg: string): [string, string][] =>
 
 test('a picture has the words of the screen in their colours and columns', () => {
 	const svg = terminalSvg(
-		`${ESC}[32m$${ESC}[39m ls <a> & b\n\n${ESC}[1;38;5;196mred${ESC}[0m  ${ESC}[7mturned${ESC}[27m`,
+		`${ESC}[32m$${ESC}[39m ls <a> & b\n\n${ESC}[1;38;5;196mred   wine${ESC}[0m  ${ESC}[7mturned${ESC}[27m`,
 		{
 			columns: 40,
 			title: 'a "title"',
@@ -23,6 +23,7 @@ test('a picture has the words of the screen in their colours and columns', () =>
 		['$', 'fill="#98c379"'],
 		['ls &lt;a&gt; &amp; b', ''],
 		['red', 'fill="#ff0000" font-weight="bold"'],
+		['wine', 'fill="#ff0000" font-weight="bold"'],
 		['turned', 'fill="#1b1f27"'],
 	]);
 	expect(svg).toContain('a &quot;title&quot;');
