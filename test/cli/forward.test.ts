@@ -136,6 +136,19 @@ test('a reset there is a reset here, not an end', async () => {
 	expect(await closedWith(socket)).toBe('ECONNRESET');
 });
 
+test('whoever connected here and breaks off is no news, and the port there is let go', async () => {
+	const {port, sockets} = await rawOrigin(socket => socket.resume());
+	const {command, ports} = await forwarding([`0:${port}`, '0:1']);
+	const socket = await connected(ports[0]!);
+	await eventually(() => sockets.length === 1);
+	socket.resetAndDestroy();
+	await eventually(() => sockets[0]!.readableEnded || sockets[0]!.destroyed);
+	// The next line is about another connection.
+	await connected(ports[1]!);
+	await command.logs('\n');
+	expect(command.stderr).toMatch(/^localhost:1 of /);
+});
+
 test('a lost link closes what was open, and new connections work', async () => {
 	const {port} = await rawOrigin(echo);
 	const {command, server, ports} = await forwarding([`0:${port}`]);

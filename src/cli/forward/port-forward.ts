@@ -80,7 +80,7 @@ export class PortForward implements AsyncDisposable {
 			await join(socket, tunnel);
 		} catch (error) {
 			// Whoever connected here has gone: that concerns nobody else.
-			if (gone.signal.aborted || !this.#server.listening) return;
+			if (socket.errored || gone.signal.aborted || !this.#server.listening) return;
 			socket.resetAndDestroy();
 			failed(`${this.remote} of ${environment.id}: ${error instanceof Error ? error.message : String(error)}`);
 		}
