@@ -1,7 +1,9 @@
 import {requireForwarding} from '../../client/forward/remote-ports.js';
 import type {Environment} from '../../environments/environment.js';
+import {silentLogger} from '../../shared/logger.js';
 import {formatPlace, parseForward} from '../forward/forward-spec.js';
 import {PortForward} from '../forward/port-forward.js';
+import {keepMemorySmall} from '../memory-keeper.js';
 import {openEnvironment} from '../open-environment.js';
 
 export interface ForwardOptions {
@@ -14,6 +16,7 @@ export async function forward(given: readonly string[], options: ForwardOptions)
 	const specs = given.map(parseForward);
 	const environment = await openEnvironment(options.environment, {onStderr: text => process.stderr.write(text)});
 	requireForwarding((await environment.server()).capabilities);
+	keepMemorySmall(silentLogger);
 	const asked = askedToEnd();
 	const link = watchLink(environment);
 	const forwards: PortForward[] = [];
