@@ -3,6 +3,9 @@ import {loadEnvironments} from '../../environments/load.js';
 import {type Examined, examine} from '../environments/examine.js';
 import {LOCAL, openEnvironment} from '../open-environment.js';
 
+/** Longer ones, such as commands, do without a column. */
+const WIDEST_NAME = 24;
+
 type Way = readonly [name: string, open: () => Promise<Environment>];
 
 /** Tries environments, all at once; the exit code is 1 when one cannot be reached. */
@@ -26,7 +29,7 @@ async function named(name: string): Promise<Way> {
 }
 
 function toLines(examined: readonly Examined[]): string {
-	const width = Math.max(...examined.map(({name}) => name.length));
+	const width = Math.min(WIDEST_NAME, Math.max(...examined.map(({name}) => name.length)));
 	const indent = ' '.repeat('FAILED  '.length + width + 2);
 	return examined
 		.flatMap(each => {
