@@ -1,9 +1,12 @@
 // Writes the generated parts of docs/ from the built library: npm run docs
-import {writeFileSync} from 'node:fs';
+import {mkdirSync, rmSync, writeFileSync} from 'node:fs';
+import {COMMANDS} from '../dist/cli/definitions/index.js';
+import {SECTIONS} from '../dist/cli/definitions/sections.js';
 import {SETTINGS} from '../dist/cli/settings.js';
 import {METHODS, scopeOf} from '../dist/protocol/methods.js';
 import {createHandlers} from '../dist/server/handlers/index.js';
 import {ERRORS} from '../dist/shared/errors.js';
+import {renderCommands} from './render-commands.mjs';
 import {renderProtocol} from './render-protocol.mjs';
 import {renderErrors, renderSettings} from './render-tables.mjs';
 
@@ -11,3 +14,10 @@ const docs = new URL('../docs/', import.meta.url);
 writeFileSync(new URL('protocol.md', docs), renderProtocol(METHODS, new Set(Object.keys(createHandlers({}))), scopeOf));
 writeFileSync(new URL('settings.md', docs), renderSettings(SETTINGS));
 writeFileSync(new URL('errors.md', docs), renderErrors(ERRORS));
+
+// A page of a command that is gone goes too.
+rmSync(new URL('commands/', docs), {recursive: true, force: true});
+mkdirSync(new URL('commands/', docs));
+for (const [name, text] of Object.entries(renderCommands(COMMANDS, SECTIONS))) {
+	writeFileSync(new URL(`commands/${name}`, docs), text);
+}

@@ -1,5 +1,7 @@
-import {readFileSync} from 'node:fs';
+import {readdirSync, readFileSync} from 'node:fs';
 import {expect, test} from 'vitest';
+import {COMMANDS} from '../src/cli/definitions/index.js';
+import {SECTIONS} from '../src/cli/definitions/sections.js';
 import {SETTINGS} from '../src/cli/settings.js';
 import {METHODS, scopeOf} from '../src/protocol/methods.js';
 import {createHandlers} from '../src/server/handlers/index.js';
@@ -9,6 +11,7 @@ interface Renderers {
 	readonly renderProtocol: (methods: typeof METHODS, served: ReadonlySet<string>, scopes: typeof scopeOf) => string;
 	readonly renderSettings: (settings: typeof SETTINGS) => string;
 	readonly renderErrors: (errors: typeof ERRORS) => string;
+	readonly renderCommands: (commands: typeof COMMANDS, sections: typeof SECTIONS) => Record<string, string>;
 }
 
 /** The scripts are plain JavaScript and have no types. */
@@ -22,6 +25,7 @@ function page(name: string): string {
 
 const {renderProtocol} = await script('render-protocol.mjs');
 const {renderSettings, renderErrors} = await script('render-tables.mjs');
+const {renderCommands} = await script('render-commands.mjs');
 const served = new Set(Object.keys(createHandlers({shell: {name: 'sh', path: '/bin/sh'}}, {})));
 
 test('docs/protocol.md is what `npm run docs` makes of the table of methods', () => {
@@ -45,4 +49,15 @@ test('docs/settings.md is what `npm run docs` makes of the settings', () => {
 test('docs/errors.md is what `npm run docs` makes of the errors', () => {
 	expect(page('errors.md')).toBe(renderErrors(ERRORS));
 	for (const code of Object.keys(ERRORS)) expect(page('errors.md')).toContain(`| \`${code}\` |`);
+});
+
+test('docs/commands/ is what `npm run docs` makes of the definitions', () => {
+	const pages = renderCommands(COMMANDS, SECTIONS);
+	expect(readdirSync(new URL('../docs/commands', import.meta.url)).sort()).toEqual(Object.keys(pages).sort());
+	for (const [name, text] of Object.entries(pages)) expect(page(`commands/${name}`)).toBe(text);
+	for (const {name, examples} of COMMANDS) {
+		const text = page(`commands/${name.replaceAll(' ', '-')}.md`);
+		for (const {command} of examples) expect(text).toContain(command);
+		expect(page('commands/README.md')).toContain(`[\`longarm ${name}\`](${name.replaceAll(' ', '-')}.md)`);
+	}
 });

@@ -1,34 +1,42 @@
 import type {CommandDefinition, Example} from './definitions/definition.js';
 
-const WIDTH = 100;
 /** An example this long has its explanation on a line of its own. */
-const LONGEST_BESIDE = 56;
+const LONGEST_BESIDE = 48;
 
 /** What help says below the options: details, exit codes, examples. */
-export function textBelowOptions({details = [], exitCodes, examples}: CommandDefinition): string {
-	const codes = [['0', 'success'] as const, ...exitCodes].map(([code, meaning]) => `  ${code.padEnd(7)} ${meaning}`);
+export function textBelowOptions({details = [], exitCodes, examples}: CommandDefinition, width: number): string {
+	const success = exitCodes.some(([code]) => code === '0') ? [] : [['0', 'success'] as const];
+	const codes = [...success, ...exitCodes].map(([code, meaning]) => wrapped(meaning, width, `  ${code.padEnd(7)} `));
 	return [
-		...details.flatMap(paragraph => [...wrapped(paragraph), '']),
+		...details.flatMap(paragraph => [...wrapped(paragraph, width), '']),
 		'Exit codes:',
-		...codes,
+		...codes.flat(),
 		'',
-		'Examples:',
-		...examples.flatMap(shown),
+		...textOfExamples(examples, width),
 	].join('\n');
 }
 
-function shown({command, says}: Example): string[] {
-	if (says === undefined) return [`  ${command}`];
-	if (command.length > LONGEST_BESIDE) return [`  ${command}`, `      ${says}`];
-	return [`  ${command.padEnd(LONGEST_BESIDE)} ${says}`];
+export function textOfExamples(examples: readonly Example[], width: number): string[] {
+	return ['Examples:', ...examples.flatMap(example => shown(example, width))];
 }
 
-function wrapped(paragraph: string): string[] {
-	const lines: string[] = [''];
-	for (const word of paragraph.split(' ')) {
+/** A command is never broken: it is there to be copied. */
+function shown({command, says}: Example, width: number): string[] {
+	if (says === undefined) return [`  ${command}`];
+	const beside = `  ${command.padEnd(LONGEST_BESIDE)} ${says}`;
+	return command.length <= LONGEST_BESIDE && beside.length <= width ? [beside] : [`  ${command}`, `      ${says}`];
+}
+
+/** Lines of a text, those after the first as far in as it stands behind its head. */
+export function wrapped(text: string, width: number, head = ''): string[] {
+	const lines = [head];
+	const indent = ' '.repeat(head.length);
+	for (const word of text.split(' ')) {
 		const line = lines.at(-1)!;
-		if (line !== '' && line.length + 1 + word.length > WIDTH) lines.push(word);
-		else lines[lines.length - 1] = line === '' ? word : `${line} ${word}`;
+		const isFresh = line === head || line === indent;
+		if (isFresh) lines[lines.length - 1] = line + word;
+		else if (line.length + 1 + word.length > width) lines.push(indent + word);
+		else lines[lines.length - 1] = `${line} ${word}`;
 	}
 	return lines;
 }

@@ -1,7 +1,7 @@
 import {CommanderError} from 'commander';
 import {LongarmError} from '../shared/errors.js';
 import {type CommandDefinition, FAILURE_CODES, type FailureCodes} from './definitions/definition.js';
-import {COMMANDS} from './definitions/index.js';
+import {COMMANDS, GROUPS} from './definitions/index.js';
 import {createProgram} from './program.js';
 
 /** Failures that are the caller's to mend on the command line. */
@@ -12,15 +12,20 @@ const MISUSES: ReadonlySet<string> = new Set([
 	'USAGE_WRONG',
 ]);
 
+/** `longarm help env add` is `longarm env add --help`. */
+const WORDS = process.argv[2] === 'help' ? [...process.argv.slice(3), '--help'] : process.argv.slice(2);
+
 void main();
 
 async function main(): Promise<void> {
+	// Whoever reads may stop, `| head` say; what else that means is up to the command.
+	for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {});
 	let chosen: CommandDefinition | undefined;
 	try {
 		await createProgram(async (definition, invocation) => {
 			chosen = definition;
 			process.exit(await definition.run(invocation));
-		}).parseAsync();
+		}).parseAsync(WORDS, {from: 'user'});
 		process.exit(0);
 	} catch (error) {
 		process.exit(report(error, (chosen ?? named())?.failureCodes ?? FAILURE_CODES));
@@ -29,8 +34,11 @@ async function main(): Promise<void> {
 
 /** The command that was meant, when its command line could not be read. */
 function named(): CommandDefinition | undefined {
-	const words = process.argv.slice(2);
-	return COMMANDS.find(({name}) => name.split(' ').every((part, index) => part === words[index]));
+	return COMMANDS.find(isMeant);
+}
+
+function isMeant({name}: {readonly name: string}): boolean {
+	return name.split(' ').every((part, index) => part === WORDS[index]);
 }
 
 /** One line about what went wrong, one about what helps; the exit code. */
@@ -38,8 +46,9 @@ function report(error: unknown, {failed, misused}: FailureCodes): number {
 	if (error instanceof CommanderError) {
 		if (error.exitCode === 0) return 0;
 		const text = error.message === '(outputHelp)' ? 'error: no command given' : error.message;
+		const about = (named() ?? GROUPS.find(isMeant))?.name;
 		process.stderr.write(
-			`${text.replaceAll('\n', ' ')}; see ${['longarm', named()?.name, '--help'].filter(Boolean).join(' ')}\n`,
+			`${text.replaceAll('\n', ' ')}; see ${['longarm', about, '--help'].filter(Boolean).join(' ')}\n`,
 		);
 		return misused;
 	}
@@ -48,5 +57,7 @@ function report(error: unknown, {failed, misused}: FailureCodes): number {
 		return MISUSES.has(error.code) ? misused : failed;
 	}
 	process.stderr.write(`error: ${error instanceof Error ? error.message : String(error)}\n`);
+	const {hint} = Object(error) as {hint?: unknown};
+	if (typeof hint === 'string') process.stderr.write(`hint: ${hint}\n`);
 	return failed;
 }

@@ -2,7 +2,11 @@ import {Argument, Command, Option} from 'commander';
 import {VERSION} from '../server/version.js';
 import type {CommandDefinition, Invocation, OptionValues} from './definitions/definition.js';
 import {COMMANDS, GROUPS} from './definitions/index.js';
-import {textBelowOptions} from './help-text.js';
+import {firstExamples, SECTIONS} from './definitions/sections.js';
+import {HELP_LAYOUT, helpWidth} from './help-layout.js';
+import {textBelowOptions, textOfExamples} from './help-text.js';
+
+const LAST_SECTION = `${SECTIONS.at(-1)!.title}:`;
 
 type Execute = (definition: CommandDefinition, invocation: Invocation) => Promise<void>;
 
@@ -11,24 +15,35 @@ export function createProgram(execute: Execute): Command {
 	const program = quiet(new Command('longarm'))
 		.description('Processes, files and HTTP of another machine as if they were local.')
 		.version(VERSION, '-V, --version', 'print the version')
-		.enablePositionalOptions();
-	const groups = new Map(GROUPS.map(group => [group.name, addGroup(program, group.name, group.summary)]));
+		.usage('COMMAND [options]')
+		.enablePositionalOptions()
+		.addHelpText('after', () => `\n${textOfExamples(firstExamples(COMMANDS), helpWidth()).join('\n')}`);
+	const groups = new Map(GROUPS.map(group => [group.name, quiet(new Command(group.name)).description(group.summary)]));
 	for (const definition of COMMANDS) {
 		const [name, inner] = definition.name.split(' ') as [string, string?];
 		const parent = inner === undefined ? program : groups.get(name)!;
 		addCommand(parent, inner ?? name, definition, execute);
 	}
+	for (const group of groups.values()) program.addCommand(group.helpCommand(false).usage('COMMAND [options]'));
+	inSections(program);
 	return program;
 }
 
-function addGroup(program: Command, name: string, summary: string): Command {
-	return quiet(program.command(name)).description(summary);
+/** Puts the commands in the order of their sections. */
+function inSections(program: Command): void {
+	program.addHelpCommand(new Command('help').description('show the help of a command').helpGroup(LAST_SECTION));
+	for (const command of program.commands) command.helpGroup(`${SECTIONS[placeOf(command)]?.title}:`);
+	(program.commands as Command[]).sort((one, other) => placeOf(one) - placeOf(other));
+}
+
+function placeOf(command: Command): number {
+	return SECTIONS.findIndex(({names}) => names.includes(command.name()));
 }
 
 function addCommand(parent: Command, name: string, definition: CommandDefinition, execute: Execute): void {
 	const command = quiet(parent.command(name))
 		.description(definition.summary)
-		.addHelpText('after', () => `\n${textBelowOptions(definition)}`);
+		.addHelpText('after', () => `\n${textBelowOptions(definition, helpWidth())}`);
 	if (definition.passesThrough) command.passThroughOptions();
 	for (const argument of definition.arguments ?? []) {
 		const inside = argument.isRepeated ? `${argument.name}...` : argument.name;
@@ -55,7 +70,8 @@ function optionsOf(command: Command): OptionValues {
 function quiet(command: Command): Command {
 	return command
 		.helpOption('-h, --help', 'show this help')
+		.configureHelp(HELP_LAYOUT)
 		.exitOverride()
-		.configureOutput({writeErr: () => {}})
+		.configureOutput({writeErr: () => {}, getOutHelpWidth: helpWidth})
 		.showHelpAfterError(false);
 }

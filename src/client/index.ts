@@ -19,6 +19,10 @@ export {
 	transfer,
 } from './files/transfer.js';
 export type {TransferPlace} from './files/transfer-place.js';
+export {ForwardError, type ForwardErrorCode} from './forward/forward-error.js';
+export type {Ports, PortTarget} from './forward/ports.js';
+export {RemotePorts} from './forward/remote-ports.js';
+export type {Tunnel} from './forward/tunnel.js';
 export type {FetchInit, Http, VariableHeader} from './http/http.js';
 export {HttpError, type HttpErrorCode} from './http/http-error.js';
 export {RemoteHttp} from './http/remote-http.js';

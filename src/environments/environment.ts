@@ -1,6 +1,10 @@
 import {ProtocolError} from '../client/errors.js';
 import type {Files} from '../client/files/files.js';
 import {RemoteFiles} from '../client/files/remote-files.js';
+import type {Ports, PortTarget} from '../client/forward/ports.js';
+import {RemotePorts} from '../client/forward/remote-ports.js';
+import type {Tunnel} from '../client/forward/tunnel.js';
+import type {Dialect} from '../client/hello.js';
 import type {Http} from '../client/http/http.js';
 import {RemoteHttp} from '../client/http/remote-http.js';
 import type {DisconnectListener, LazyClient, RemoteStatus} from '../client/lazy-client.js';
@@ -15,16 +19,28 @@ import {describeEnvironment} from '../server/environment-info.js';
 import {lazyClientFor, mayWarmUp} from './connect.js';
 import {LocalFiles} from './local/local-files.js';
 import {LocalHttp} from './local/local-http.js';
+import {LocalPorts} from './local/local-ports.js';
 import {LocalProcesses} from './local/local-processes.js';
 import type {RemoteTarget} from './target.js';
 
 export interface StartCommandOptions extends CommandOptions, StartOptions {}
+
+/** Who answers for a machine. */
+export interface ServerDescription {
+	readonly dialect: Dialect;
+	/** Undefined where the server is too old to describe itself. */
+	readonly info: EnvironmentInfo | undefined;
+	/** What it says it can do; empty where it does not say. */
+	readonly capabilities: Readonly<Record<string, boolean>>;
+}
 
 /** What makes up a place, wherever it is. */
 interface Place {
 	readonly processes: Processes;
 	readonly files: Files;
 	readonly http: Http;
+	readonly ports: Ports;
+	server(): Promise<ServerDescription>;
 	info(): Promise<EnvironmentInfo>;
 	status(): Promise<RemoteStatus>;
 	onDisconnect(listener: DisconnectListener): () => void;
@@ -84,6 +100,16 @@ export class Environment implements AsyncDisposable {
 		return waitFor(process, condition, {files: this.files, ...options});
 	}
 
+	/** Connects to a TCP port as the machine sees it, one of its own loopback addresses say. */
+	connect(target: PortTarget): Promise<Tunnel> {
+		return this.#place.ports.connect(target);
+	}
+
+	/** Who answers for the machine. Connects for it. */
+	server(): Promise<ServerDescription> {
+		return this.#place.server();
+	}
+
 	/** What the machine says of itself. */
 	info(): Promise<EnvironmentInfo> {
 		return this.#place.info();
@@ -113,6 +139,7 @@ class LocalPlace implements Place {
 	readonly processes: LocalProcesses;
 	readonly files = new LocalFiles();
 	readonly http: LocalHttp;
+	readonly ports = new LocalPorts();
 	readonly #variables: Readonly<Record<string, string | undefined>>;
 
 	constructor(variables: Readonly<Record<string, string | undefined>>) {
@@ -121,8 +148,13 @@ class LocalPlace implements Place {
 		this.http = new LocalHttp(variables);
 	}
 
+	async server(): Promise<ServerDescription> {
+		const info = await this.info();
+		return {dialect: 'current', info, capabilities: info.capabilities ?? {}};
+	}
+
 	async info(): Promise<EnvironmentInfo> {
-		return describeEnvironment(this.#variables);
+		return describeEnvironment(this.#variables, 'any');
 	}
 
 	async status(): Promise<RemoteStatus> {
@@ -135,6 +167,7 @@ class LocalPlace implements Place {
 
 	close(): Promise<void> {
 		this.http[Symbol.dispose]();
+		this.ports[Symbol.dispose]();
 		return this.processes.close();
 	}
 }
@@ -143,6 +176,7 @@ class RemotePlace implements Place {
 	readonly processes: Processes;
 	readonly files: Files;
 	readonly http: Http;
+	readonly ports: Ports;
 	readonly #lazy: LazyClient;
 
 	constructor(lazy: LazyClient) {
@@ -151,6 +185,12 @@ class RemotePlace implements Place {
 		this.processes = {start: async (params, options) => (await client()).start(params, options)};
 		this.files = new RemoteFiles(client);
 		this.http = new RemoteHttp(client);
+		this.ports = new RemotePorts(client);
+	}
+
+	async server(): Promise<ServerDescription> {
+		const {dialect, info, capabilities} = await this.#lazy.client();
+		return {dialect, info, capabilities};
 	}
 
 	async info(): Promise<EnvironmentInfo> {

@@ -5,7 +5,7 @@ import {requireUrl} from './remote-url.js';
 export type Variables = Readonly<Record<string, string | undefined>>;
 
 /** Our own first; the peer's name for those who come from there. */
-const URL_VARIABLES = ['LONGARM_EXEC_SERVER_URL', 'CODEX_EXEC_SERVER_URL'];
+export const URL_VARIABLES = ['LONGARM_EXEC_SERVER_URL', 'CODEX_EXEC_SERVER_URL'];
 export const TOKEN_VARIABLE = 'LONGARM_EXEC_SERVER_TOKEN';
 const NOISE_PREFIX = 'CODEX_EXEC_SERVER_NOISE_';
 const REMOTE = 'remote';

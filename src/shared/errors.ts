@@ -81,7 +81,7 @@ export const ERRORS = {
 	},
 	FORWARD_REFUSED: {
 		meaning: 'This server does not forward connections to this host, or not at all.',
-		hint: 'See allow-forward.',
+		hint: 'Start that server with --allow-forward loopback (its own ports) or --allow-forward any.',
 	},
 	FORWARD_UNKNOWN: {
 		meaning: 'There is no forwarded connection of this id; it ends with the client that opened it.',

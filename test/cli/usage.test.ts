@@ -1,6 +1,8 @@
 import {readFileSync, writeFileSync} from 'node:fs';
 import {join} from 'node:path';
 import {expect, test} from 'vitest';
+import {COMMANDS, GROUPS} from '../../src/cli/definitions/index.js';
+import {SECTIONS} from '../../src/cli/definitions/sections.js';
 import {SETTINGS, variableOf} from '../../src/cli/settings.js';
 import {VERSION} from '../../src/server/version.js';
 import {Command, run} from '../helpers/command.js';
@@ -25,8 +27,10 @@ test.each([['--help'], ['-h'], ['help']])('%s shows the commands', async flag =>
 });
 
 test.each([[['serve', '--help']], [['help', 'serve']]])('%j shows every setting with its default', async args => {
-	const {code, stdout, stderr} = await run(args);
+	const {code, stdout: text, stderr} = await run(args);
 	expect([code, stderr]).toEqual([0, '']);
+	for (const line of text.split('\n')) expect(line.startsWith('  longarm ') ? '' : line).toMatch(/^.{0,80}$/);
+	const stdout = text.replaceAll(/\s+/g, ' ');
 	for (const [name, {kind, fallback, help}] of Object.entries(SETTINGS)) {
 		const shown = (kind.format as (value: unknown) => string)(fallback);
 		expect(stdout).toMatch(new RegExp(`--${name}\\b`));
@@ -34,6 +38,29 @@ test.each([[['serve', '--help']], [['help', 'serve']]])('%j shows every setting 
 	}
 	expect(stdout).toContain('--config <FILE>');
 	expect(stdout).toContain(variableOf('config'));
+});
+
+test('every command is in a section of the help, and its own help names what it takes', async () => {
+	const {stdout} = await run(['--help']);
+	const names = SECTIONS.flatMap(section => section.names);
+	for (const {name} of [...COMMANDS.filter(({name: each}) => !each.includes(' ')), ...GROUPS]) {
+		expect(names).toContain(name);
+		expect(stdout).toMatch(new RegExp(`^  ${name} {2,}\\S`, 'm'));
+	}
+	expect(stdout).toMatch(/\nExamples:\n(?: {2}.*\n){3}$/);
+	for (const {name, options = [], arguments: taken = [], examples} of COMMANDS) {
+		const {code, stdout: help} = await run(['help', ...name.split(' ')]);
+		expect(code).toBe(0);
+		for (const word of [...options.map(({flags}) => flags), ...taken.map(each => each.name)])
+			expect(help).toContain(word);
+		for (const {command} of examples) expect(help).toContain(`  ${command}`);
+	}
+});
+
+test('help that nobody reads to its end is no failure', async () => {
+	const command = new Command(['serve', '--help'], {ownStdout: true});
+	command.child.stdout.destroy();
+	expect([await command.ended, command.stderr]).toEqual([{code: 0, signal: null}, '']);
 });
 
 test.each<[string[], string]>([

@@ -5,7 +5,10 @@ import {refusal} from '../helpers/process-api.js';
 import {join, serving} from '../helpers/serving.js';
 import {rawOrigin} from '../http/origin.js';
 
-const HINT = {code: 'FORWARD_REFUSED', hint: 'See allow-forward.'};
+const HINT = {
+	code: 'FORWARD_REFUSED',
+	hint: 'Start that server with --allow-forward loopback (its own ports) or --allow-forward any.',
+};
 
 test('nothing is forwarded unless it is allowed, and the client can know', async () => {
 	const {port, sockets} = await rawOrigin(() => {});

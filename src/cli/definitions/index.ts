@@ -1,8 +1,20 @@
+import {COMPLETION} from './completion.js';
 import type {CommandDefinition, GroupDefinition} from './definition.js';
 import {DOCTOR} from './doctor.js';
+import {ENV, ENV_ADD, ENV_LIST, ENV_REMOVE, ENV_TEST} from './env.js';
+import {FORWARD} from './forward.js';
 import {SERVE} from './serve.js';
 
 /** Every command, in the order in which help shows them. */
-export const COMMANDS: readonly CommandDefinition[] = [SERVE, DOCTOR];
+export const COMMANDS: readonly CommandDefinition[] = [
+	FORWARD,
+	ENV_LIST,
+	ENV_ADD,
+	ENV_REMOVE,
+	ENV_TEST,
+	SERVE,
+	DOCTOR,
+	COMPLETION,
+];
 
-export const GROUPS: readonly GroupDefinition[] = [];
+export const GROUPS: readonly GroupDefinition[] = [ENV];

@@ -65,8 +65,10 @@ export class CommandTransport extends WrappedTransport {
 			...events,
 			closed: error => {
 				this.#end();
-				if (error || this.#isDestroyed) events.closed(error);
-				else this.#afterLastWords(reason => events.closed(reason));
+				// A command that ended may be met by a write first.
+				const hasBroken = error && (error as NodeJS.ErrnoException).code !== 'EPIPE';
+				if (hasBroken || this.#isDestroyed) events.closed(error);
+				else this.#afterLastWords(reason => events.closed(reason ?? error));
 			},
 		});
 	}

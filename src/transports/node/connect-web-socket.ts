@@ -62,7 +62,7 @@ function opened(webSocket: WebSocket, url: string, timeoutMs: number, signal: Ab
 }
 
 /** An address for people: passwords and query parameters may be secrets. */
-function withoutSecrets(address: string): string {
+export function withoutSecrets(address: string): string {
 	const url = new URL(address);
 	if (url.username === '' && url.password === '' && url.search === '') return address;
 	url.username = '';

@@ -1,0 +1,41 @@
+import {onAbort} from '../../client/abort.js';
+import {toForwardError} from '../../client/forward/forward-error.js';
+import type {Ports, PortTarget} from '../../client/forward/ports.js';
+import {type Tunnel, tunnelOver} from '../../client/forward/tunnel.js';
+import {ForwardedConnection} from '../../http/forwarded-connection.js';
+
+/** Ports as this machine sees them, through the same code that serves others. */
+export class LocalPorts implements Ports, Disposable {
+	readonly #open = new Set<ForwardedConnection>();
+
+	async connect({host = 'localhost', port, signal}: PortTarget): Promise<Tunnel> {
+		signal?.throwIfAborted();
+		const connection = new ForwardedConnection({host, port}, 'any');
+		const close = (): void => {
+			this.#open.delete(connection);
+			connection.close();
+		};
+		const stopListening = onAbort(signal, close);
+		this.#open.add(connection);
+		try {
+			await connection.opened;
+		} catch (error) {
+			close();
+			signal?.throwIfAborted();
+			throw toForwardError(error);
+		} finally {
+			stopListening();
+		}
+		return tunnelOver({
+			read: maxBytes => connection.read(maxBytes, async (_bytes, take) => take()),
+			write: (bytes, eof) => connection.write(bytes, eof),
+			close,
+		});
+	}
+
+	/** Ends every connection. */
+	[Symbol.dispose](): void {
+		for (const connection of this.#open) connection.close();
+		this.#open.clear();
+	}
+}

@@ -1,0 +1,51 @@
+/** One command of a scene, as it is typed. */
+export interface Step {
+	/** Nothing where a command is still running. */
+	readonly type: string;
+	/** Waited for instead of the end of the command, which goes on. */
+	readonly shows?: string;
+	/** Pressed then; after it the end of the command is waited for. */
+	readonly press?: string;
+}
+
+/** What somebody does in a terminal; its last screen is compared with a file. */
+export interface Scene {
+	readonly name: string;
+	/** In a window of its own; `main` if left out. */
+	readonly window?: string;
+	readonly steps: readonly Step[];
+	/** The first match in the last screen becomes this variable of every other window. */
+	readonly keeps?: {readonly variable: string; readonly pattern: RegExp};
+}
+
+/**
+ * The walk, in order: later scenes use what earlier ones left. Programs see $LONGARM_HOME and, once a server runs, its
+ * address in $URL.
+ */
+export const SCENES: readonly Scene[] = [
+	{name: 'help', steps: [{type: 'longarm --help'}]},
+	{name: 'help-env-test', steps: [{type: 'longarm env test --help'}]},
+	{name: 'help-serve', steps: [{type: 'longarm serve --help | head -20'}]},
+	{name: 'misspelt', steps: [{type: 'longarm sever'}]},
+	{name: 'misused', steps: [{type: 'longarm serve --retain-bytes lots'}]},
+	{
+		name: 'serve',
+		window: 'server',
+		steps: [{type: 'longarm serve --allow-forward loopback', shows: 'listening'}],
+		keeps: {variable: 'URL', pattern: /ws:\/\/[\d.:]+/},
+	},
+	{name: 'env-add', steps: [{type: 'longarm env add devbox $URL'}]},
+	{name: 'env-add-gone', steps: [{type: 'longarm env add gone ws://127.0.0.1:1'}]},
+	{name: 'env-list', steps: [{type: 'longarm env list'}]},
+	{name: 'env-test', steps: [{type: 'longarm env test'}]},
+	{name: 'env-remove', steps: [{type: 'longarm env remove gone'}]},
+	{name: 'env-unknown', steps: [{type: 'longarm env remove gone'}]},
+	{name: 'forward', steps: [{type: 'longarm forward -e devbox 0:${URL##*:}', shows: '->', press: 'C-c'}]},
+	{
+		name: 'forward-not-allowed',
+		steps: [{type: "longarm forward -e 'cmd:longarm serve --listen stdio --log-level silent' 0:1"}],
+	},
+	{name: 'unreachable', steps: [{type: 'longarm forward -e ws://127.0.0.1:1 8080:80'}]},
+	{name: 'doctor', steps: [{type: 'longarm doctor || true'}]},
+	{name: 'serve-ends', window: 'server', steps: [{type: '', press: 'C-c'}]},
+];

@@ -1,0 +1,20 @@
+/** What is different every time, or on every machine, and what stands for it. */
+const VARYING: readonly (readonly [RegExp, string])[] = [
+	[/\b127\.0\.0\.1:\d{4,5}\b/g, '127.0.0.1:PORT'],
+	[/localhost:\d{4,5}\b/g, 'localhost:PORT'],
+	[/longarm \d+\.\d+\.\d+\S*(?=,|$)/gm, 'longarm VERSION'],
+	[/\b\d+(?:\.\d+)? ms\b/g, 'N ms'],
+	[/\b(?:x86_64|aarch64|arm64)\b/g, 'ARCH'],
+	[/ARCH, \/\S+,/g, 'ARCH, SHELL,'],
+	[/(?<!\d)\d\d:\d\d:\d\d(?:\.\d+)?/g, 'TIME'],
+	[/\bpid=\d+/g, 'pid=PID'],
+	// What this machine has is the doctor's business and nobody else's.
+	[/^(?:ok {5}|limited|MISSING) {2}([a-z]+(?: [a-z]+)*) {2,}.*$/gm, 'STATUS $1'],
+	[/^ +mend it with: .*\n/gm, ''],
+];
+
+/** A screen that is the same every time, as long as the program is. */
+export function tidy(screen: string, directory: string): string {
+	const text = screen.replaceAll(directory, 'DIR');
+	return `${VARYING.reduce((before, [pattern, word]) => before.replaceAll(pattern, word), text)}\n`;
+}
