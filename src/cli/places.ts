@@ -1,4 +1,5 @@
 import {resolve} from 'node:path';
+import {setTimeout as delay} from 'node:timers/promises';
 import type {Files} from '../client/files/files.js';
 import {toPathUri} from '../client/paths.js';
 import type {Environment} from '../environments/environment.js';
@@ -7,6 +8,9 @@ import {LongarmError} from '../shared/errors.js';
 import type {Address} from './address.js';
 import {LOCAL, openEnvironment} from './open-environment.js';
 import {printable, printableName} from './printable.js';
+
+/** How long connections are given to end in an orderly way. */
+const LONGEST_CLOSE_MS = 500;
 
 /** Something in the file system of a machine. */
 export interface Place {
@@ -48,9 +52,14 @@ export class Places implements AsyncDisposable {
 		};
 	}
 
+	/** A server that does not answer keeps nobody waiting: the program ends soon after, and the connections with it. */
 	async [Symbol.asyncDispose](): Promise<void> {
-		const opened = await Promise.allSettled(this.#opened.values());
-		await Promise.allSettled(opened.map(async each => each.status === 'fulfilled' && each.value.close()));
+		const timer = new AbortController();
+		const closed = Promise.allSettled(
+			Array.from(this.#opened.values(), async environment => (await environment).close()),
+		);
+		await Promise.race([closed, delay(LONGEST_CLOSE_MS, undefined, {signal: timer.signal})]);
+		timer.abort();
 	}
 
 	#nameOf({place, path}: Address): string {

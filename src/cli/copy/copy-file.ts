@@ -27,10 +27,11 @@ export async function copyFile(copy: FileCopy, context: CopyContext): Promise<vo
 	const part = {...to, path: childOf(parentOf(to.path), partNameOf(nameOf(to.path)))};
 	const {target, left} = await lookAround(to, part);
 	if (target && (await isSettled(copy, target, context))) {
-		tally.skip(source.size);
+		tally.skip(source.name, source.size);
 		return;
 	}
 	const offset = await beginning(copy, part, left, context);
+	tally.send([source.name]);
 	if (offset > 0) tally.resume(offset);
 	await fill(copy, part, offset, context);
 	await putInPlace(copy, part, context);

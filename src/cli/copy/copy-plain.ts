@@ -18,7 +18,7 @@ export async function copyPlainFile(from: Place, to: Place, context: CopyContext
 	if (target?.isDirectory) throw new FileError('refused', 'a directory is in the way', {path: describePlace(to)});
 	const isSame = keepsTimes && target?.size === size && target?.modifiedAtMs === modifiedAtMs;
 	if (target && (noClobber || isSame)) {
-		tally.skip(size ?? 0);
+		tally.skip(to.path.href, size ?? 0);
 		return;
 	}
 	const canRename = await to.files.supports('rename');

@@ -119,7 +119,7 @@ class TreeCopy {
 		}
 		const isSame = hasSameContent(source, target) && (source.kind === 'symlink' || source.mode === target.mode);
 		if (!isSame && !noClobber) return true;
-		tally.skip(source.kind === 'file' ? source.size : 0);
+		tally.skip(source.name, source.kind === 'file' ? source.size : 0);
 		return false;
 	}
 

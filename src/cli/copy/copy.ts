@@ -1,4 +1,6 @@
+import {setTimeout as delay} from 'node:timers/promises';
 import {isatty} from 'node:tty';
+import {onAbort} from '../../client/abort.js';
 import type {Address} from '../address.js';
 import {InterruptedError, Interruption} from '../interruption.js';
 import {Places} from '../places.js';
@@ -20,6 +22,9 @@ export interface CopyOptions {
 	readonly progress: boolean;
 }
 
+/** How long the parts of an interrupted copy are waited for. */
+const GRACE_MS = 500;
+
 /** Copies the sources to the target; the exit code. */
 export async function copy(sources: readonly Address[], target: Address, options: CopyOptions): Promise<number> {
 	using interruption = new Interruption();
@@ -33,7 +38,7 @@ export async function copy(sources: readonly Address[], target: Address, options
 		const from = await Promise.all(sources.map(address => places.find(address)));
 		const tasks = await planCopies(from, await places.find(target), options, context);
 		voice.follow(tally, tasks, signal);
-		await runTasks(tasks, context);
+		await orAborted(signal, runTasks(tasks, context));
 	} catch (error) {
 		voice.end();
 		if (!(error instanceof InterruptedError) && !signal.aborted) throw error;
@@ -43,6 +48,23 @@ export async function copy(sources: readonly Address[], target: Address, options
 	voice.end();
 	voice.sum(tally, performance.now() - startedAt);
 	return tally.summary.failed > 0 ? 1 : 0;
+}
+
+/** After an interruption the work is given some time to end by itself; a line that is dead never would. */
+async function orAborted(signal: AbortSignal, work: Promise<void>): Promise<void> {
+	const over = new AbortController();
+	const givenUp = new Promise<void>(resolve => {
+		const stopListening = onAbort(signal, () => {
+			void delay(GRACE_MS, undefined, {signal: over.signal}).then(resolve, () => {});
+		});
+		over.signal.addEventListener('abort', stopListening);
+	});
+	try {
+		await Promise.race([work, givenUp]);
+		signal.throwIfAborted();
+	} finally {
+		over.abort();
+	}
 }
 
 /** Everything the command says. Progress and a last line are for terminals only. */

@@ -37,6 +37,8 @@ export class Tally {
 	#reached = 0;
 	#skippedNow = 0;
 	#filesInTask = 0;
+	/** Names that were on their way when the link was lost: those that are there now were copied. */
+	#underWay: ReadonlySet<string> = new Set();
 
 	/** `report` gets a line about each failure. */
 	constructor(report: (line: string) => void) {
@@ -84,6 +86,7 @@ export class Tally {
 		this.#reachedBefore += this.#reached;
 		this.#skipped += Math.max(0, this.#skippedNow);
 		this.#reached = this.#skippedNow = this.#filesInTask = 0;
+		this.#underWay = new Set();
 	}
 
 	move(bytes: number): void {
@@ -96,9 +99,15 @@ export class Tally {
 		this.#filesInTask += files;
 	}
 
+	/** These are going to travel, until it is said that they did. */
+	send(names: readonly string[]): void {
+		this.#underWay = new Set(names);
+	}
+
 	/** A file that is there, of so many bytes. */
-	skip(bytes: number): void {
-		this.#skippedNow++;
+	skip(name: string, bytes: number): void {
+		if (this.#underWay.has(name)) this.copied(1);
+		else this.#skippedNow++;
 		this.#reached += bytes;
 	}
 
