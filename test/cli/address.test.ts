@@ -1,4 +1,4 @@
-import fc from 'fast-check';
+import {assert, constantFrom, domain, nat, property, string, stringMatching, tuple} from 'fast-check';
 import {describe, expect, test} from 'vitest';
 import {type Address, givenAddress, localAddress, parseAddress} from '../../src/cli/address.js';
 
@@ -39,40 +39,40 @@ test.each([
 });
 
 describe('for any text', () => {
-	const path = fc.string({unit: 'binary'});
-	const name = fc.stringMatching(/^[\w.-]+$/).filter(text => !['local', 'cmd', 'ws', 'wss'].includes(text));
+	const path = string({unit: 'binary'});
+	const name = stringMatching(/^[\w.-]+$/).filter(text => !['local', 'cmd', 'ws', 'wss'].includes(text));
 
 	test('a name, a colon and a path are just these', () => {
-		fc.assert(
-			fc.property(name, path, (environment, rest) => {
+		assert(
+			property(name, path, (environment, rest) => {
 				expect(parseAddress(`${environment}:${rest}`)).toEqual(named(environment, rest));
 			}),
 		);
 	});
 
 	test('a URL with a port, a colon and a path are just these', () => {
-		const url = fc
-			.tuple(fc.constantFrom('ws', 'wss'), fc.domain(), fc.nat(65_535))
-			.map(([scheme, host, port]) => `${scheme}://${host}:${port}`);
-		fc.assert(
-			fc.property(url, path, (environment, rest) => {
+		const url = tuple(constantFrom('ws', 'wss'), domain(), nat(65_535)).map(
+			([scheme, host, port]) => `${scheme}://${host}:${port}`,
+		);
+		assert(
+			property(url, path, (environment, rest) => {
 				expect(parseAddress(`${environment}:${rest}`)).toEqual(named(environment, rest));
 			}),
 		);
 	});
 
 	test('a slash before the first colon makes it a path of this machine', () => {
-		const before = fc.string({unit: 'binary'}).filter(text => !text.includes(':'));
-		fc.assert(
-			fc.property(before, path, (start, rest) => {
+		const before = string({unit: 'binary'}).filter(text => !text.includes(':'));
+		assert(
+			property(before, path, (start, rest) => {
 				expect(parseAddress(`${start}/${rest}`)).toEqual(local(`${start}/${rest}`));
 			}),
 		);
 	});
 
 	test('a path that is known to be local or of the environment is not looked into', () => {
-		fc.assert(
-			fc.property(fc.string({unit: 'binary', minLength: 1}), text => {
+		assert(
+			property(string({unit: 'binary', minLength: 1}), text => {
 				expect([localAddress(text), givenAddress(text)]).toEqual([local(text), given(text)]);
 			}),
 		);

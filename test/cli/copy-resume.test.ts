@@ -48,7 +48,7 @@ async function finished(args: string[]): Promise<Summary> {
 describe.each(DIRECTIONS)('a copy %s', (_, direction, copyBy) => {
 	test('of a large file that was killed goes on where it stopped', async () => {
 		const {at, url} = await working();
-		const proxy = await cutProxy({target: url, afterBytes: 20 * MiB, then: 'stall', direction});
+		const proxy = await cutProxy({target: url, afterBytes: 20 * MiB, effect: 'stall', direction});
 		const killed = new Command(copyBy(proxy.url, at('large'), at('target')));
 		await proxy.reached;
 		killed.child.kill('SIGKILL');
@@ -64,7 +64,7 @@ describe.each(DIRECTIONS)('a copy %s', (_, direction, copyBy) => {
 
 	test('of a tree that was killed sends what is missing only', async () => {
 		const {at, url} = await working();
-		const proxy = await cutProxy({target: url, afterBytes: 10 * MiB, then: 'stall', direction});
+		const proxy = await cutProxy({target: url, afterBytes: 10 * MiB, effect: 'stall', direction});
 		const killed = new Command(copyBy(proxy.url, at('tree'), at('target')));
 		await proxy.reached;
 		killed.child.kill('SIGKILL');
@@ -76,7 +76,7 @@ describe.each(DIRECTIONS)('a copy %s', (_, direction, copyBy) => {
 
 	test.each(['large', 'tree'])('of a %s survives a connection that is lost and returns', async source => {
 		const {at, url} = await working();
-		const proxy = await cutProxy({target: url, afterBytes: 10 * MiB, then: 'cut', direction});
+		const proxy = await cutProxy({target: url, afterBytes: 10 * MiB, effect: 'cut', direction});
 		const {code, stdout, stderr} = await runCommand(copyBy(proxy.url, at(source), at('target')));
 		expect([code, stderr]).toEqual([
 			0,
@@ -93,7 +93,7 @@ describe.each(DIRECTIONS)('a copy %s', (_, direction, copyBy) => {
 
 	test('that is interrupted says how to go on, and leaves no half file under its name', async () => {
 		const {at, url} = await working();
-		const proxy = await cutProxy({target: url, afterBytes: 10 * MiB, then: 'stall', direction});
+		const proxy = await cutProxy({target: url, afterBytes: 10 * MiB, effect: 'stall', direction});
 		const command = new Command(copyBy(proxy.url, at('large'), at('target')));
 		await proxy.reached;
 		command.child.kill('SIGINT');

@@ -5,7 +5,7 @@ import {onTestFinished} from 'vitest';
 export interface CutProxyOptions {
 	readonly target: string;
 	readonly afterBytes: number;
-	readonly then: 'stall' | 'cut';
+	readonly effect: 'stall' | 'cut';
 	/** Which way counts. */
 	readonly direction: 'up' | 'down';
 }
@@ -17,7 +17,7 @@ export interface CutProxy {
 }
 
 /** A TCP proxy in front of a server; gone with the test. */
-export async function cutProxy({target, afterBytes, then, direction}: CutProxyOptions): Promise<CutProxy> {
+export async function cutProxy({target, afterBytes, effect, direction}: CutProxyOptions): Promise<CutProxy> {
 	const {hostname, port} = new URL(target);
 	let passed = 0;
 	let isOver = false;
@@ -38,16 +38,16 @@ export async function cutProxy({target, afterBytes, then, direction}: CutProxyOp
 		to.pipe(from);
 		from.on('data', chunk => {
 			passed += chunk.length;
-			if (passed < afterBytes || (isOver && then === 'cut')) {
+			if (passed < afterBytes || (isOver && effect === 'cut')) {
 				if (!to.write(chunk)) from.pause();
 				return;
 			}
 			isOver = true;
-			if (then === 'stall') from.pause();
+			if (effect === 'stall') from.pause();
 			else client.destroy();
 			reach();
 		});
-		to.on('drain', () => void (isOver && then === 'stall' ? undefined : from.resume()));
+		to.on('drain', () => void (isOver && effect === 'stall' ? undefined : from.resume()));
 	});
 	await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve));
 	onTestFinished(() => {
