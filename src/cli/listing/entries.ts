@@ -28,8 +28,8 @@ const MOST_QUESTIONS = 16;
 
 /** A directory's content by name, or the file itself. */
 export async function* entriesOf(place: Place, options: EntriesOptions): AsyncGenerator<Entry, void, void> {
-	const {isDirectory} = await place.files.metadata(place.path);
 	if (!(await place.files.supports('resume'))) {
+		const {isDirectory} = await place.files.metadata(place.path);
 		yield* isDirectory
 			? plainEntries(place, options)
 			: [{...known(await look(place)), name: nameOf(place.path), isItself: true as const}];
