@@ -7,27 +7,37 @@ import type {Files, TreeEntry} from '../../../src/client/files/files.js';
 import {treeEntries} from '../../../src/client/files/tree-entries.js';
 import {describeTree, makeOddTree} from '../../helpers/file-trees.js';
 import {scratchDirectory} from '../../helpers/scratch.js';
-import {MACHINES} from '../machines.js';
+import {MACHINES, type Machine} from '../machines.js';
 
-describe.each(Object.entries(MACHINES))('%s', (_, machine) => {
+type Machines = [string, () => Promise<Machine>][];
+
+const [OURS, STOCK] = [false, true].map(isStock =>
+	Object.entries(MACHINES).filter(([name]) => name.includes('stock') === isStock),
+) as [Machines, Machines];
+
+test.each(STOCK)('what is needed to resume is unsupported %s', async (_, machine) => {
+	const {files} = await machine();
+	expect(await files.supports('resume')).toBe(false);
+	await expect(listed(files, '/')).rejects.toMatchObject({code: 'unsupported'});
+	await expect(write(files, '/none', 0, '')).rejects.toMatchObject({code: 'unsupported'});
+	await expect(files.digest('/', {offset: 0, length: 1})).rejects.toMatchObject({code: 'unsupported'});
+});
+
+describe.each(OURS)('%s', (_, machine) => {
 	async function working() {
 		const root = scratchDirectory();
-		const {files, isLongarm} = await machine();
-		return {files, isLongarm, at: (...names: string[]) => join(root, ...names)};
+		const {files} = await machine();
+		return {files, at: (...names: string[]) => join(root, ...names)};
 	}
 
 	test('a tree is listed with kinds, sizes, modes, times and targets, parents first', async () => {
-		const {files, isLongarm, at} = await working();
+		const {files, at} = await working();
 		mkdirSync(at('b', 'in'), {recursive: true});
 		mkdirSync(at('c'));
 		writeFileSync(at('b', 'in', 'x'), '12345', {mode: 0o640});
 		utimesSync(at('b', 'in', 'x'), 1, 1234.567);
 		symlinkSync('b/in', at('a'));
 		writeFileSync(Buffer.concat([Buffer.from(`${at()}/`), Buffer.from([0xff])]), '');
-		if (!isLongarm) {
-			await expect(listed(files, at())).rejects.toMatchObject({code: 'unsupported'});
-			return;
-		}
 		const entries = await listed(files, at());
 		expect(entries.map(({name}) => name)).toEqual(['', 'a', 'b', 'b/in', 'b/in/x', 'c', '\u00ff']);
 		expect(entries[1]).toMatchObject({kind: 'symlink', target: 'b/in'});
@@ -41,8 +51,7 @@ describe.each(Object.entries(MACHINES))('%s', (_, machine) => {
 	});
 
 	test('names that lead out of the directory are refused', async () => {
-		const {files, isLongarm, at} = await working();
-		if (!isLongarm) return;
+		const {files, at} = await working();
 		mkdirSync(at('in'));
 		writeFileSync(at('secret'), 'x');
 		symlinkSync('..', at('in', 'up'));
@@ -66,10 +75,9 @@ describe.each(Object.entries(MACHINES))('%s', (_, machine) => {
 	});
 
 	test('the digest of a part of a file is that of its bytes', async () => {
-		const {files, isLongarm, at} = await working();
+		const {files, at} = await working();
 		const content = randomBytes(3_000_000);
 		writeFileSync(at('a'), content);
-		if (!isLongarm) return;
 		for (const [offset, length] of [
 			[0, 3_000_000],
 			[1, 0],
@@ -84,8 +92,7 @@ describe.each(Object.entries(MACHINES))('%s', (_, machine) => {
 	});
 
 	test('a stream that begins in the middle leaves the rest of the file, and makes a private one', async () => {
-		const {files, isLongarm, at} = await working();
-		if (!isLongarm) return;
+		const {files, at} = await working();
 		writeFileSync(at('a'), '0123456789');
 		await write(files, at('a'), 3, 'xyz');
 		expect(readFileSync(at('a'), 'utf8')).toBe('012xyz6789');
@@ -97,8 +104,7 @@ describe.each(Object.entries(MACHINES))('%s', (_, machine) => {
 	});
 
 	test('a tree can be sent in parts, which are described at the end', async () => {
-		const {files, isLongarm, at} = await working();
-		if (!isLongarm) return;
+		const {files, at} = await working();
 		makeOddTree(at('from'));
 		const entries = (await listed(files, at('from'))).filter(entry => entry.kind !== 'failed');
 		const names = entries.map(({name}) => name);
@@ -116,8 +122,7 @@ describe.each(Object.entries(MACHINES))('%s', (_, machine) => {
 	});
 
 	test('of a part that is broken off no file is there under its name that is not whole', async () => {
-		const {files, isLongarm, at} = await working();
-		if (!isLongarm) return;
+		const {files, at} = await working();
 		mkdirSync(at('from'));
 		writeFileSync(at('from', 'a'), randomBytes(100_000));
 		writeFileSync(at('from', 'b'), randomBytes(3_000_000));
