@@ -108,3 +108,19 @@ test('cat into a pipe that nobody reads ends like the local one, without a word'
 	await once(head, 'exit');
 	expect([await command.ended, command.stderr]).toEqual([{code: 141, signal: null}, '']);
 });
+
+test('relative paths begin in the directory of the server, ~ in the home of its user, and a URI names any bytes', async () => {
+	const {at, url} = await working();
+	mkdirSync(at('home'));
+	writeFileSync(at('home', 'a'), 'at home');
+	writeFileSync(Buffer.concat([Buffer.from(`${at()}/`), Buffer.from([0x7a, 0xff])]), 'no text');
+	const program = new URL('../../dist/bin/longarm.js', import.meta.url).pathname;
+	const environment = `cmd:cd '${at()}' && HOME='${at('home')}' '${process.execPath}' '${program}' serve --listen stdio --log-level error`;
+	const uri = `file://${at()}/z%FF`;
+	expect(await runCommand(['cat', '-e', environment, ':home/../home/a', ':~/a', ':~/../home/./a'])).toMatchObject({
+		code: 0,
+		stdout: 'at home'.repeat(3),
+		stderr: '',
+	});
+	expect((await runCommand(['cat', `${url}:${uri}`, `local:${uri}`])).stdout).toBe('no textno text');
+});

@@ -24,6 +24,12 @@ test('a line has the name, the bar, the share, the bytes, the rate and the time 
 	expect(progressLine({...state, total: undefined, rate: undefined}, 80)).toBe('file.bin  25.0 MiB');
 });
 
+test('a long name loses its beginning, and wide characters are counted as such', () => {
+	const state = {bytes: 0, total: 10, rate: undefined};
+	expect(progressLine({...state, label: 'a'.repeat(30)}, 40)).toBe('…aaaaaaaaa  [        ]    0%  0 B/10 B');
+	expect(progressLine({...state, label: '名前'.repeat(10)}, 40)).toBe('…名前名前  [         ]    0%  0 B/10 B');
+});
+
 test('no line is wider than the terminal', () => {
 	const state = record({
 		label: string(),

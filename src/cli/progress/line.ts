@@ -14,6 +14,7 @@ export interface ProgressState {
 const SHORTEST_LABEL = 8;
 const SHORTEST_BAR = 10;
 const LONGEST_BAR = 30;
+const ELLIPSIS = '…';
 
 /** One line that fits the width: what, how much, how fast, how long. What does not fit is left out, the end first. */
 export function progressLine({label, bytes, total, rate}: ProgressState, width: number): string {
@@ -29,7 +30,7 @@ export function progressLine({label, bytes, total, rate}: ProgressState, width: 
 	const room = width - tail.length - 2;
 	if (room < SHORTEST_LABEL) return tail.slice(0, Math.max(0, width));
 	const shown = shorten(label, Math.max(SHORTEST_LABEL, room - SHORTEST_BAR - 4));
-	const barWidth = Math.min(LONGEST_BAR, room - shown.length - 4);
+	const barWidth = Math.min(LONGEST_BAR, room - widthOf(shown) - 4);
 	const bar = share === undefined || barWidth < SHORTEST_BAR ? '' : `  ${barOf(share, barWidth)}`;
 	return `${shown}${bar}  ${tail}`;
 }
@@ -45,7 +46,17 @@ function barOf(share: number, width: number): string {
 }
 
 /** The end of a name tells more than its beginning. */
-function shorten(label: string, length: number): string {
+function shorten(label: string, width: number): string {
+	if (widthOf(label) <= width) return label;
 	const characters = Array.from(label);
-	return characters.length <= length ? label : `…${characters.slice(1 - length).join('')}`;
+	let [from, left] = [characters.length, width - 1];
+	while (from > 0 && widthOf(characters[from - 1]!) <= left) left -= widthOf(characters[--from]!);
+	return `${ELLIPSIS}${characters.slice(from).join('')}`;
+}
+
+/** Columns a text takes at most: what is not ASCII may be wide. */
+function widthOf(text: string): number {
+	let columns = 0;
+	for (const character of text) columns += character <= '~' || character === ELLIPSIS ? 1 : 2;
+	return columns;
 }

@@ -1,4 +1,4 @@
-import {constants} from 'node:fs';
+import {constants, type Stats} from 'node:fs';
 import {partNameOf} from '../../shared/part-name.js';
 import {type BytePath, childOf} from '../byte-path.js';
 import {type FileCalls, pooledCalls} from '../calls.js';
@@ -139,6 +139,7 @@ export class TreeBuilder {
 	): Promise<void> {
 		const open = () => this.#calls.open(place, CREATE, PRIVATE_MODE);
 		const fd = await (complete ? this.#occupyAside(place, open) : this.#occupy(place, open));
+		let written: Stats | undefined;
 		try {
 			try {
 				await this.#write(fd, size, content);
@@ -146,22 +147,27 @@ export class TreeBuilder {
 					await this.#calls.chmod(fd, attributes.mode);
 					if (attributes.mtimeMs !== undefined) await setTime(fd, attributes.mtimeMs);
 				});
+			} catch (error) {
+				written = await this.#calls.fstat(fd);
+				throw error;
 			} finally {
 				await this.#calls.close(fd);
 			}
 			await complete?.();
 		} catch (error) {
-			await this.#discard(place);
+			await this.#discard(place, written);
 			throw error;
 		}
 	}
 
-	/** Whoever else removed it is no news beside the reason for removing it. */
-	async #discard(place: BytePath): Promise<void> {
+	/** Another transfer may have taken the name meanwhile, after a lost link say: what it made there stays. */
+	async #discard(place: BytePath, written: Stats | undefined): Promise<void> {
 		try {
-			await this.#calls.unlink(place);
+			const {dev, ino} = await this.#calls.lstat(place);
+			const isOurs = written === undefined || (dev === written.dev && ino === written.ino);
+			if (isOurs) await this.#calls.unlink(place);
 		} catch {
-			// Gone already, or not ours to remove any more.
+			// Gone already: no news beside the reason for removing it.
 		}
 	}
 
