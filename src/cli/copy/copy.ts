@@ -125,7 +125,7 @@ function sentence({files, bytes, skipped, resumedBytes, failed}: Tally['summary'
 	const rate = `${formatBytes(bytes / Math.max(elapsedMs / 1000, 0.001))}/s`;
 	return [
 		`copied ${formatCount(files, 'file')}, ${formatBytes(bytes)} in ${formatSeconds(elapsedMs)} (${rate})`,
-		...(resumedBytes > 0 ? [`${formatBytes(resumedBytes)} were there from before`] : []),
+		...(resumedBytes > 0 ? [`went on behind ${formatBytes(resumedBytes)}`] : []),
 		...(skipped > 0 ? [`${formatCount(skipped, 'file')} skipped`] : []),
 		...(failed > 0 ? [`${failed} failed`] : []),
 	].join('; ');

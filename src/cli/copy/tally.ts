@@ -9,7 +9,7 @@ export interface Summary {
 	readonly bytes: number;
 	/** Files and links that were there already. */
 	readonly skipped: number;
-	/** Bytes of files that were there in part. */
+	/** Bytes of files that were there in part, from an earlier command or from before a lost link. */
 	readonly resumedBytes: number;
 	readonly failed: number;
 	/** How it was made sure of that what arrived is what was sent. */
