@@ -2,7 +2,7 @@ import {LongarmError} from '../shared/errors.js';
 import type {BytePath} from './byte-path.js';
 import {pooledCalls, quickCalls} from './calls.js';
 import {refused, systemError} from './file-errors.js';
-import {openToRead, openToReplace} from './open-file.js';
+import {openToRead, openToReplace, openToUpdate} from './open-file.js';
 import {QUICK_BYTES} from './read-file.js';
 import {SharedDescriptor} from './shared-descriptor.js';
 import {writeAll} from './write-file.js';
@@ -130,7 +130,15 @@ export async function openReadable(path: BytePath): Promise<BlockDevice> {
 
 /** An emptied or new file for positional writes. */
 export async function openReplaceable(path: BytePath): Promise<BlockDevice> {
-	const {fd} = await openToReplace(quickCalls(), path, true);
+	return writable((await openToReplace(quickCalls(), path, true)).fd);
+}
+
+/** A file for positional writes that keeps the content it has; nobody else reads a new one. */
+export async function openUpdatable(path: BytePath): Promise<BlockDevice> {
+	return writable((await openToUpdate(quickCalls(), path)).fd);
+}
+
+function writable(fd: number): BlockDevice {
 	const descriptor = new SharedDescriptor(fd);
 	return {
 		write: async (chunk, offset) => {

@@ -1,4 +1,5 @@
 import * as copying from './copy.js';
+import * as digesting from './digest.js';
 import * as directories from './directories.js';
 import {toFileError} from './file-errors.js';
 import * as metadata from './metadata.js';
@@ -11,6 +12,7 @@ import * as writing from './write-file.js';
 export const canonicalize = translated(directories.canonicalize);
 export const copy = translated(copying.copy);
 export const createDirectory = translated(directories.createDirectory);
+export const digest = translated(digesting.digest);
 export const getMetadata = translated(metadata.getMetadata);
 export const readDirectory = translated(directories.readDirectory);
 export const readFile = translated(reading.readFile);

@@ -9,6 +9,7 @@ const NEVER_WAIT = constants.O_NONBLOCK | constants.O_NOCTTY;
 const READ = constants.O_RDONLY | NEVER_WAIT;
 const WRITE = constants.O_WRONLY | constants.O_CREAT | NEVER_WAIT;
 const NEW_FILE_MODE = 0o666;
+const PRIVATE_MODE = 0o600;
 
 export interface OpenedFile {
 	readonly fd: number;
@@ -38,6 +39,12 @@ export async function openToReplace(calls: FileCalls, path: BytePath, followSyml
 	return opened;
 }
 
+/** Opens a regular file to be written to, as it is; one that is missing is created for its owner only. */
+export async function openToUpdate(calls: FileCalls, path: BytePath): Promise<OpenedFile> {
+	const notAFile = () => refused(`path \`${display(path)}\` is not a file`);
+	return openRegular(calls, path, WRITE | constants.O_NOFOLLOW, notAFile, PRIVATE_MODE);
+}
+
 /** Closes the file when what is done with it fails. */
 export async function closingOnFailure<T>(calls: FileCalls, fd: number, use: () => T | Promise<T>): Promise<T> {
 	try {
@@ -48,15 +55,21 @@ export async function closingOnFailure<T>(calls: FileCalls, fd: number, use: () 
 	}
 }
 
-async function openRegular(calls: FileCalls, path: BytePath, flags: number, refusal: () => Error): Promise<OpenedFile> {
-	const opened = await openAny(calls, path, flags);
+async function openRegular(
+	calls: FileCalls,
+	path: BytePath,
+	flags: number,
+	refusal: () => Error,
+	mode?: number,
+): Promise<OpenedFile> {
+	const opened = await openAny(calls, path, flags, mode);
 	if (opened.stats.isFile()) return opened;
 	await calls.close(opened.fd);
 	throw refusal();
 }
 
-async function openAny(calls: FileCalls, path: BytePath, flags: number): Promise<OpenedFile> {
-	const fd = await calls.open(path, flags, NEW_FILE_MODE);
+async function openAny(calls: FileCalls, path: BytePath, flags: number, mode = NEW_FILE_MODE): Promise<OpenedFile> {
+	const fd = await calls.open(path, flags, mode);
 	return closingOnFailure(calls, fd, async () => ({fd, stats: await calls.fstat(fd)}));
 }
 

@@ -136,6 +136,27 @@ export const FILE_METHODS = {
 		result: files.finishResult,
 		summary: 'Ends a transfer: what it held, its checksum, what could not be taken along.',
 	}),
+	'fs/list': call({
+		family: 'filesystem',
+		since: 'longarm',
+		params: files.listParams,
+		result: files.openResult,
+		summary: 'A handle to read the entries of a tree from, one line of JSON for each.',
+	}),
+	'fs/digest': call({
+		family: 'filesystem',
+		since: 'longarm',
+		params: files.digestParams,
+		result: files.digestResult,
+		summary: 'The SHA-256 of a part of a file, made where the file is.',
+	}),
+	'fs/setAttributes': call({
+		family: 'filesystem',
+		since: 'longarm',
+		params: files.setAttributesParams,
+		result: files.setAttributesResult,
+		summary: 'Sets modes and times of change below a directory.',
+	}),
 	'fs/watch': call({
 		family: 'filesystem',
 		since: 'longarm',

@@ -21,7 +21,7 @@ export const writeFileParams = v.object({
 export const openParams = v.object({
 	handleId,
 	path: pathUri,
-	mode: v.optional(v.picklist(['read', 'replace']), 'read'),
+	mode: v.optional(v.picklist(['read', 'replace', 'update']), 'read'),
 	sandbox,
 });
 export const openResult = v.object({handleId});
@@ -91,14 +91,40 @@ export const renameParams = v.object({
 	sandbox,
 });
 
-export const packParams = v.object({handleId, path: pathUri, sandbox});
+/** The way from a directory to something below it, percent-encoded like a URI; empty for the directory itself. */
+const relativeName = v.string();
+export const packParams = v.object({handleId, path: pathUri, names: absent(v.array(relativeName)), sandbox});
 export const packResult = v.object({handleId, entries: u64, bytes: u64});
-export const unpackParams = v.object({handleId, path: pathUri, overwrite: v.nullish(v.boolean(), false), sandbox});
+export const unpackParams = v.object({
+	handleId,
+	path: pathUri,
+	overwrite: v.nullish(v.boolean(), false),
+	partial: v.nullish(v.boolean(), false),
+	sandbox,
+});
 export const finishParams = v.object({handleId, sha256: absent(v.string())});
 export const finishResult = v.object({
 	entries: u64,
 	bytes: u64,
 	sha256: v.string(),
+	errors: v.array(v.object({path: uriText, message: v.string()})),
+});
+
+export const listParams = v.object({
+	handleId,
+	path: pathUri,
+	depth: absent(u64),
+	names: absent(v.array(relativeName)),
+	sandbox,
+});
+export const digestParams = v.object({path: pathUri, offset: u64, length: u64, sandbox});
+export const digestResult = v.object({sha256: v.string(), length: u64});
+export const setAttributesParams = v.object({
+	path: pathUri,
+	entries: v.array(v.object({name: relativeName, mode: absent(u64), modifiedAtMs: absent(v.number())})),
+	sandbox,
+});
+export const setAttributesResult = v.object({
 	errors: v.array(v.object({path: uriText, message: v.string()})),
 });
 

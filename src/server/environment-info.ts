@@ -40,6 +40,7 @@ const CAPABILITIES = {
 	fsAtomicWrite: true,
 	fsRename: true,
 	fsTransfer: true,
+	fsResume: true,
 	fsWatch: true,
 	fsSearch: true,
 };

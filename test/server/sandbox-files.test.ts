@@ -272,6 +272,9 @@ describe('which policies need a sandbox', () => {
 			handleId: 'h',
 			watchId: 'w',
 			searchId: 's',
+			offset: 0,
+			length: 1,
+			entries: [],
 			options: {maxDepth: 1, maxDirectories: 1, maxEntries: 1, followDirectorySymlinks: false},
 			sandbox: policy([root('read')]),
 		};

@@ -1,6 +1,6 @@
 import {onAbort} from '../abort.js';
 import {BLOCK_BYTES, MOST_BLOCKS_UNDER_WAY} from './block-reader.js';
-import type {StreamOptions} from './files.js';
+import type {WriteStreamOptions} from './files.js';
 
 /** Where blocks go. */
 export interface BlockTarget {
@@ -18,9 +18,9 @@ export interface BlockTarget {
  */
 export function writeBlocks(
 	open: BlockTarget | (() => Promise<BlockTarget>),
-	{signal}: Pick<StreamOptions, 'signal'>,
+	{signal, offset = 0}: Pick<WriteStreamOptions, 'signal' | 'offset'>,
 ): WritableStream<Uint8Array> {
-	const writer = new BlockWriter(open);
+	const writer = new BlockWriter(open, offset);
 	let stopListening: (() => void) | undefined;
 	const orAbandon = async (work: () => Promise<void>) => {
 		try {
@@ -56,12 +56,13 @@ class BlockWriter {
 	#opening: Promise<BlockTarget> | undefined;
 	#collected = new Uint8Array(BLOCK_BYTES);
 	#length = 0;
-	#offset = 0;
+	#offset: number;
 	readonly #underWay = new Set<Promise<void>>();
 	#failure: {readonly error: unknown} | undefined;
 	#abandoned = false;
 
-	constructor(open: BlockTarget | (() => Promise<BlockTarget>)) {
+	constructor(open: BlockTarget | (() => Promise<BlockTarget>), offset: number) {
+		this.#offset = offset;
 		this.#open = typeof open === 'function' ? open : () => Promise.resolve(open);
 		if (typeof open !== 'function') this.#opening = this.#open();
 	}

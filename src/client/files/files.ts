@@ -37,6 +37,11 @@ export interface ReadStreamOptions extends StreamOptions {
 	readonly offset?: number | undefined;
 }
 
+export interface WriteStreamOptions extends StreamOptions {
+	/** Where to begin in a file that keeps what it has; a new one is private. Needs `resume`. */
+	readonly offset?: number | undefined;
+}
+
 export interface WatchOptions extends StreamOptions {
 	/** Whether what is deeper counts; it does unless told otherwise. */
 	readonly recursive?: boolean | undefined;
@@ -91,7 +96,43 @@ export interface TreeStreamOptions extends StreamOptions {
 	readonly progress?: ((progress: Progress) => void) | undefined;
 }
 
+export interface PackOptions extends TreeStreamOptions {
+	/** Only these entries, each for itself, by the way from the directory to them, as bytes. Needs `resume`. */
+	readonly names?: readonly string[] | undefined;
+}
+
+export interface ListOptions extends StreamOptions {
+	/** How many levels below the path; all unless told otherwise. */
+	readonly depth?: number | undefined;
+	/** Only these entries, each for itself; those that are missing are left out. */
+	readonly names?: readonly string[] | undefined;
+}
+
+export type EntryKind = 'file' | 'directory' | 'symlink' | 'other';
+
+/** What is known of something in a tree. Names are the way from the root to it, one character for each byte. */
+export interface ListedEntry {
+	readonly name: string;
+	readonly kind: EntryKind;
+	readonly size: number;
+	readonly mode: number;
+	readonly modifiedAtMs: number;
+	/** Of a link; bytes too. */
+	readonly target?: string | undefined;
+}
+
+export type TreeEntry = ListedEntry | {readonly name: string; readonly kind: 'failed'; readonly message: string};
+
+export interface EntryAttributes {
+	/** The way from the directory to it, as bytes; empty for the directory itself. */
+	readonly name: string;
+	readonly mode?: number | undefined;
+	readonly modifiedAtMs?: number | undefined;
+}
+
 export interface UnpackOptions extends TreeStreamOptions {
+	/** A part of a tree: what cannot be made is named in the outcome, and directories wait for `setAttributes`. Needs `resume`. */
+	readonly partial?: boolean | undefined;
 	/** Whether files and links take the place of what is there. */
 	readonly overwrite?: boolean | undefined;
 	/** The checksum the stream has to have; asked for when all of it was written. */
@@ -120,6 +161,7 @@ export const FILE_FEATURES = {
 	atomicWrite: 'fsAtomicWrite',
 	rename: 'fsRename',
 	transfer: 'fsTransfer',
+	resume: 'fsResume',
 	watch: 'fsWatch',
 	search: 'fsSearch',
 } as const;
@@ -159,13 +201,19 @@ export interface Files {
 	 * Empties or creates a file with the first bytes and is done when it is closed; aborted, what was written stays.
 	 * Where the executor lacks `writeStreaming`, everything is kept until the end and has to fit a message (48 MiB).
 	 */
-	writeStream(path: Path, options?: StreamOptions): WritableStream<Uint8Array>;
+	writeStream(path: Path, options?: WriteStreamOptions): WritableStream<Uint8Array>;
 	/** Settles when the watch is in place: what happens from then on is told. */
 	watch(path: Path, options?: WatchOptions): Promise<Watch>;
 	/** Tells once when one of the missing paths, or a directory above it, appears. There is one such watch at a time. */
 	watchMissing(missing: readonly Path[], options?: WatchMissingOptions): Promise<MissingWatch>;
 	search(query: SearchQuery, options?: {readonly signal?: AbortSignal | undefined}): Search;
-	pack(path: Path, options?: TreeStreamOptions): Promise<PackedTree>;
+	/** A tree with kinds, sizes, modes and times, parents first and by name. A link at the path itself is followed. */
+	list(path: Path, options?: ListOptions): AsyncIterable<TreeEntry>;
+	/** The SHA-256 of a part of a file, made where the file is; `length` says how much of it there was. */
+	digest(path: Path, range: {readonly offset: number; readonly length: number}): Promise<Result<'fs/digest'>>;
+	/** Sets modes and times below a directory, in the order given; what failed is returned. */
+	setAttributes(path: Path, entries: readonly EntryAttributes[]): Promise<TransferOutcome['errors']>;
+	pack(path: Path, options?: PackOptions): Promise<PackedTree>;
 	unpack(path: Path, options?: UnpackOptions): Promise<UnpackedTree>;
 }
 

@@ -1,6 +1,7 @@
 import {JsonParts} from '../../protocol/encode.js';
 import {MAX_MESSAGE_BYTES} from '../../protocol/limits.js';
 import type {ParamsOnWire, RequestName, Result} from '../../protocol/methods.js';
+import {percentEncode} from '../../protocol/path-uri-encoding.js';
 import {type Path, toPathUri} from '../paths.js';
 import type {SessionClient} from '../session-client.js';
 import {readBlocks} from './block-reader.js';
@@ -11,18 +12,21 @@ import {describePath} from './file-path.js';
 import {
 	type AccessOptions,
 	type DirectoryEntry,
+	type EntryAttributes,
 	FILE_FEATURES,
 	type FileFeature,
 	type Files,
 	type FollowOptions,
+	type ListOptions,
 	type Metadata,
 	type MissingWatch,
 	type PackedTree,
+	type PackOptions,
 	type ReadStreamOptions,
 	type Search,
 	type SearchQuery,
-	type StreamOptions,
-	type TreeStreamOptions,
+	type TransferOutcome,
+	type TreeEntry,
 	type UnpackedTree,
 	type UnpackOptions,
 	WALK_LIMITS,
@@ -32,14 +36,16 @@ import {
 	type WatchMissingOptions,
 	type WatchOptions,
 	type WriteOptions,
+	type WriteStreamOptions,
 } from './files.js';
 import {MetadataLookups} from './metadata-lookups.js';
 import {remoteMissingWatch} from './remote-missing-watch.js';
 import {remoteSearch} from './remote-search.js';
-import {openToRead, openToReplace, packRemote, type Target, unpackRemote} from './remote-streams.js';
+import {openList, openToRead, openToWrite, packRemote, type Target, unpackRemote} from './remote-streams.js';
 import {remoteWatch} from './remote-watch.js';
 import {sandboxMember} from './sandbox.js';
 import {decodeText} from './text.js';
+import {treeEntries} from './tree-entries.js';
 
 /** What a request with content needs besides it: the path, at its longest, and the names around. */
 const ENVELOPE_BYTES = 64 * 1024;
@@ -130,14 +136,15 @@ export class RemoteFiles implements Files {
 		return readBlocks(describePath(path), open, options);
 	}
 
-	writeStream(path: Path, options: StreamOptions = {}): WritableStream<Uint8Array> {
+	writeStream(path: Path, options: WriteStreamOptions = {}): WritableStream<Uint8Array> {
+		const mode = options.offset === undefined ? 'replace' : 'update';
 		const store = (content: Uint8Array) => this.writeFile(path, content, options);
 		const open = () =>
 			about(path, async () => {
-				const client = await this.#client(path);
+				const client = await this.#client(path, mode === 'update' ? 'resume' : undefined);
 				const takesBlocks = client.capabilities[FILE_FEATURES.writeStreaming] && honoursSandbox(client, options);
 				if (!takesBlocks) return new BufferedFile(LARGEST_CONTENT_BYTES, describePath(path), store);
-				return openToReplace(client, target(path, options), change => this.#lookups.changing(change));
+				return openToWrite(client, target(path, options), mode, change => this.#lookups.changing(change));
 			});
 		return writeBlocks(open, options);
 	}
@@ -162,13 +169,30 @@ export class RemoteFiles implements Files {
 		return remoteSearch(() => this.#client(query.path, 'search'), query, signal);
 	}
 
-	async pack(path: Path, options: TreeStreamOptions = {}): Promise<PackedTree> {
-		return about(path, async () => packRemote(await this.#client(path, 'transfer'), target(path, options), options));
+	list(path: Path, options: ListOptions = {}): AsyncIterable<TreeEntry> {
+		const open = () =>
+			about(path, async () => openList(await this.#client(path, 'resume'), target(path, options), options));
+		return treeEntries(readBlocks(describePath(path), open, {signal: options.signal}), describePath(path));
+	}
+
+	async digest(path: Path, range: {offset: number; length: number}): Promise<Result<'fs/digest'>> {
+		return this.#ask('fs/digest', path, () => ({...target(path, {}), ...range}), 'resume');
+	}
+
+	async setAttributes(path: Path, entries: readonly EntryAttributes[]): Promise<TransferOutcome['errors']> {
+		const encoded = entries.map(entry => ({...entry, name: percentEncode(entry.name)}));
+		const params = () => ({...target(path, {}), entries: encoded});
+		return (await this.#change('fs/setAttributes', path, params, 'resume')).errors;
+	}
+
+	async pack(path: Path, options: PackOptions = {}): Promise<PackedTree> {
+		const feature = options.names ? 'resume' : 'transfer';
+		return about(path, async () => packRemote(await this.#client(path, feature), target(path, options), options));
 	}
 
 	async unpack(path: Path, options: UnpackOptions = {}): Promise<UnpackedTree> {
 		return about(path, async () => {
-			const client = await this.#client(path, 'transfer');
+			const client = await this.#client(path, options.partial ? 'resume' : 'transfer');
 			return unpackRemote(client, target(path, options), options, change => this.#lookups.changing(change));
 		});
 	}

@@ -1,8 +1,9 @@
+import {percentEncode} from '../../protocol/path-uri-encoding.js';
 import type {SessionClient} from '../session-client.js';
 import type {BlockSource} from './block-reader.js';
 import type {BlockTarget} from './block-writer.js';
 import {about} from './file-error.js';
-import type {PackedTree, SandboxContext, TreeStreamOptions, UnpackedTree, UnpackOptions} from './files.js';
+import type {ListOptions, PackedTree, PackOptions, SandboxContext, UnpackedTree, UnpackOptions} from './files.js';
 import {RemoteHandle} from './remote-handle.js';
 import {packedTree, unpackedTree} from './tree-streams.js';
 
@@ -26,9 +27,15 @@ export async function openToRead(client: SessionClient, target: Target): Promise
 	};
 }
 
-export async function openToReplace(client: SessionClient, target: Target, changing: Changing): Promise<BlockTarget> {
+/** A file that is emptied, or kept as it is. */
+export async function openToWrite(
+	client: SessionClient,
+	target: Target,
+	mode: 'replace' | 'update',
+	changing: Changing,
+): Promise<BlockTarget> {
 	const {handle} = await changing(() =>
-		RemoteHandle.open(client, (calls, handleId) => calls.call('fs/open', {handleId, ...target, mode: 'replace'})),
+		RemoteHandle.open(client, (calls, handleId) => calls.call('fs/open', {handleId, ...target, mode})),
 	);
 	return {
 		write: async (offset, chunk) => {
@@ -39,14 +46,25 @@ export async function openToReplace(client: SessionClient, target: Target, chang
 	};
 }
 
-export async function packRemote(
-	client: SessionClient,
-	target: Target,
-	options: TreeStreamOptions,
-): Promise<PackedTree> {
+export async function openList(client: SessionClient, target: Target, options: ListOptions): Promise<BlockSource> {
+	const {depth} = options;
+	const params = {...target, ...(depth !== undefined && {depth}), ...namesMember(options)};
+	const {handle} = await RemoteHandle.open(client, (calls, handleId) => calls.call('fs/list', {handleId, ...params}));
+	return {
+		read: (offset, length) => about(target.path, () => handle.read(offset, length)),
+		end: async () => handle.abandon(),
+		abandon: () => handle.abandon(),
+	};
+}
+
+function namesMember({names}: Pick<ListOptions, 'names'>): {names?: string[]} {
+	return names ? {names: names.map(percentEncode)} : {};
+}
+
+export async function packRemote(client: SessionClient, target: Target, options: PackOptions): Promise<PackedTree> {
 	options.signal?.throwIfAborted();
 	const {handle, opened} = await RemoteHandle.open(client, (calls, handleId) =>
-		calls.call('fs/pack', {handleId, ...target}),
+		calls.call('fs/pack', {handleId, ...target, ...namesMember(options)}),
 	);
 	const {entries, bytes} = opened;
 	return packedTree(target.path, {entries, bytes}, handle, options);
@@ -59,9 +77,10 @@ export async function unpackRemote(
 	changing: Changing,
 ): Promise<UnpackedTree> {
 	options.signal?.throwIfAborted();
-	const {overwrite = false} = options;
+	const {overwrite = false, partial = false} = options;
+	const params = {...target, overwrite, ...(partial && {partial})};
 	const {handle} = await changing(() =>
-		RemoteHandle.open(client, (calls, handleId) => calls.call('fs/unpack', {handleId, ...target, overwrite})),
+		RemoteHandle.open(client, (calls, handleId) => calls.call('fs/unpack', {handleId, ...params})),
 	);
 	const tree = {
 		write: async (offset: number, chunk: Uint8Array) => (await changing(() => handle.write(offset, chunk))).progress,

@@ -1,14 +1,20 @@
 import type {BlockSource} from '../../client/files/block-reader.js';
 import type {BlockTarget} from '../../client/files/block-writer.js';
 import {about} from '../../client/files/file-error.js';
+import type {ListOptions} from '../../client/files/files.js';
 import type {Path} from '../../client/paths.js';
+import {listTree} from '../../filesystem/archive/index.js';
 import type {BytePath} from '../../filesystem/byte-path.js';
-import {type BlockDevice, openReadable, openReplaceable} from '../../filesystem/file-handles.js';
+import {type BlockDevice, openReadable, openReplaceable, openUpdatable} from '../../filesystem/file-handles.js';
 import {translated} from '../../filesystem/index.js';
+import {percentEncode} from '../../protocol/path-uri-encoding.js';
 
 /** A file of this machine to be read in blocks; the path as it was given is for messages. */
 export async function openToRead(path: BytePath, given: Path): Promise<BlockSource> {
-	const device = await translated(openReadable)(path);
+	return sourceOf(await translated(openReadable)(path), given);
+}
+
+function sourceOf(device: BlockDevice, given: Path): BlockSource {
 	return {
 		read: (offset, length) => about(given, () => readBlock(device, offset, length)),
 		end: () => device.close(),
@@ -17,7 +23,18 @@ export async function openToRead(path: BytePath, given: Path): Promise<BlockSour
 }
 
 export async function openToReplace(path: BytePath, given: Path): Promise<BlockTarget> {
-	const device = await translated(openReplaceable)(path);
+	return targetOf(await translated(openReplaceable)(path), given);
+}
+
+export async function openToUpdate(path: BytePath, given: Path): Promise<BlockTarget> {
+	return targetOf(await translated(openUpdatable)(path), given);
+}
+
+export async function openList(path: BytePath, given: Path, {depth, names}: ListOptions): Promise<BlockSource> {
+	return sourceOf(await listTree(path, {depth, names: names?.map(percentEncode)}), given);
+}
+
+function targetOf(device: BlockDevice, given: Path): BlockTarget {
 	const write = translated(async (chunk: Uint8Array, offset: number) => {
 		await device.write!(chunk, offset);
 	});

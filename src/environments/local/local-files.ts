@@ -5,16 +5,19 @@ import {describePath} from '../../client/files/file-path.js';
 import {
 	type AccessOptions,
 	type DirectoryEntry,
+	type EntryAttributes,
 	type Files,
 	type FollowOptions,
+	type ListOptions,
 	type Metadata,
 	type MissingWatch,
 	type PackedTree,
+	type PackOptions,
 	type ReadStreamOptions,
 	type Search,
 	type SearchQuery,
-	type StreamOptions,
-	type TreeStreamOptions,
+	type TransferOutcome,
+	type TreeEntry,
 	type UnpackedTree,
 	type UnpackOptions,
 	WALK_LIMITS,
@@ -24,17 +27,20 @@ import {
 	type WatchMissingOptions,
 	type WatchOptions,
 	type WriteOptions,
+	type WriteStreamOptions,
 } from '../../client/files/files.js';
 import {decodeText} from '../../client/files/text.js';
+import {treeEntries} from '../../client/files/tree-entries.js';
 import {type Path, toPathUri} from '../../client/paths.js';
 import type {BytePath} from '../../filesystem/byte-path.js';
 import * as files from '../../filesystem/index.js';
 import {decode} from '../../protocol/decode.js';
+import type {Result} from '../../protocol/methods.js';
 import {sandboxContext} from '../../protocol/sandbox.js';
 import {nativePath, refuseSandbox, uriOf} from '../../server/handlers/file-paths.js';
-import {openToRead, openToReplace} from './local-file-streams.js';
+import {openList, openToRead, openToReplace, openToUpdate} from './local-file-streams.js';
 import {localSearch} from './local-search.js';
-import {packLocal, unpackLocal} from './local-transfer.js';
+import {packLocal, setLocalAttributes, unpackLocal} from './local-transfer.js';
 import {LocalMissingWatches, localWatch} from './local-watch.js';
 
 /** The files of this machine, through the same code that serves others, without a wire between. */
@@ -107,8 +113,9 @@ export class LocalFiles implements Files {
 		return readBlocks(describePath(path), () => about(path, () => openToRead(place(path, options), path)), options);
 	}
 
-	writeStream(path: Path, options: StreamOptions = {}): WritableStream<Uint8Array> {
-		return writeBlocks(() => about(path, () => openToReplace(place(path, options), path)), options);
+	writeStream(path: Path, options: WriteStreamOptions = {}): WritableStream<Uint8Array> {
+		const open = options.offset === undefined ? openToReplace : openToUpdate;
+		return writeBlocks(() => about(path, () => open(place(path, options), path)), options);
 	}
 
 	async watch(path: Path, options: WatchOptions = {}): Promise<Watch> {
@@ -132,7 +139,20 @@ export class LocalFiles implements Files {
 		return localSearch(query, () => place(query.path, query), signal);
 	}
 
-	async pack(path: Path, options: TreeStreamOptions = {}): Promise<PackedTree> {
+	list(path: Path, options: ListOptions = {}): AsyncIterable<TreeEntry> {
+		const open = () => about(path, () => openList(place(path, options), path, options));
+		return treeEntries(readBlocks(describePath(path), open, {signal: options.signal}), describePath(path));
+	}
+
+	async digest(path: Path, {offset, length}: {offset: number; length: number}): Promise<Result<'fs/digest'>> {
+		return about(path, () => files.digest(place(path, {}), offset, length));
+	}
+
+	async setAttributes(path: Path, entries: readonly EntryAttributes[]): Promise<TransferOutcome['errors']> {
+		return about(path, () => setLocalAttributes(place(path, {}), entries));
+	}
+
+	async pack(path: Path, options: PackOptions = {}): Promise<PackedTree> {
 		return about(path, () => packLocal(place(path, options), options));
 	}
 

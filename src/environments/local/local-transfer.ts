@@ -1,20 +1,27 @@
 import type {
+	EntryAttributes,
 	PackedTree,
+	PackOptions,
 	TransferOutcome,
-	TreeStreamOptions,
 	UnpackedTree,
 	UnpackOptions,
 } from '../../client/files/files.js';
 import {packedTree, unpackedTree} from '../../client/files/tree-streams.js';
-import {type TransferOutcome as LocalOutcome, packTree, unpackTree} from '../../filesystem/archive/index.js';
+import {
+	type TransferOutcome as LocalOutcome,
+	packTree,
+	setAttributes,
+	unpackTree,
+} from '../../filesystem/archive/index.js';
 import type {BytePath} from '../../filesystem/byte-path.js';
 import {translated} from '../../filesystem/index.js';
+import {percentEncode} from '../../protocol/path-uri-encoding.js';
 import {uriOf} from '../../server/handlers/file-paths.js';
 import {abandon, readBlock} from './local-file-streams.js';
 
-export async function packLocal(path: BytePath, options: TreeStreamOptions): Promise<PackedTree> {
+export async function packLocal(path: BytePath, options: PackOptions): Promise<PackedTree> {
 	options.signal?.throwIfAborted();
-	const tree = await packTree(path);
+	const tree = await packTree(path, {names: options.names?.map(percentEncode)});
 	const source = {
 		read: (offset: number, length: number) => readBlock(tree, offset, length),
 		finish: translated(async () => {
@@ -29,7 +36,7 @@ export async function packLocal(path: BytePath, options: TreeStreamOptions): Pro
 
 export async function unpackLocal(path: BytePath, options: UnpackOptions): Promise<UnpackedTree> {
 	options.signal?.throwIfAborted();
-	const tree = await unpackTree(path, {overwrite: options.overwrite ?? false});
+	const tree = await unpackTree(path, {overwrite: options.overwrite ?? false, partial: options.partial ?? false});
 	const target = {
 		write: translated(async (offset: number, chunk: Uint8Array) => tree.write(chunk, offset)),
 		finish: translated(async (sha256: string | undefined) => {
@@ -42,6 +49,22 @@ export async function unpackLocal(path: BytePath, options: UnpackOptions): Promi
 	return unpackedTree(uriOf(path), target, options);
 }
 
+export async function setLocalAttributes(
+	path: BytePath,
+	entries: readonly EntryAttributes[],
+): Promise<TransferOutcome['errors']> {
+	return complaints(
+		await setAttributes(
+			path,
+			entries.map(entry => ({...entry, name: percentEncode(entry.name)})),
+		),
+	);
+}
+
 function described({errors, ...outcome}: LocalOutcome): TransferOutcome {
-	return {...outcome, errors: errors.map(({path, message}) => ({path: uriOf(path), message}))};
+	return {...outcome, errors: complaints(errors)};
+}
+
+function complaints(errors: LocalOutcome['errors']): TransferOutcome['errors'] {
+	return errors.map(({path, message}) => ({path: uriOf(path), message}));
 }

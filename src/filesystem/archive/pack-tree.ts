@@ -8,24 +8,33 @@ import {Complaints} from './complaints.js';
 import {LinkedFiles} from './linked-files.js';
 import {EntryPacker, PACK_BUFFER_BYTES} from './pack-entries.js';
 import {requireSame, type Transfer, type TransferOutcome, Turns} from './transfer.js';
-import {visit} from './walk-tree.js';
+import {type Visit, visit, visitNames} from './walk-tree.js';
+import {waysOf} from './ways.js';
+
+export interface PackOptions {
+	/** Only these entries, each for itself, by the way from the directory to them; percent-encoded. */
+	readonly names?: readonly string[] | undefined;
+}
 
 /**
  * A tree, or a single file, as one tar stream. Links above the path are followed, none below it. What cannot be read
  * is left out and named in the outcome.
  */
-export async function packTree(path: BytePath): Promise<PackedTree> {
+export async function packTree(path: BytePath, {names}: PackOptions = {}): Promise<PackedTree> {
 	const calls = quickCalls();
-	const totals = await scan(calls, path);
+	const ways = names && waysOf(names);
+	const visits = () => (ways ? visitNames(calls, path, ways) : visit(calls, path));
+	const totals = await scan(visits());
 	const {default: tar} = await import('tar-stream');
-	return new PackedTree(calls, path, totals, tar.pack({highWaterMark: PACK_BUFFER_BYTES}));
+	const pack = tar.pack({highWaterMark: PACK_BUFFER_BYTES});
+	return new PackedTree(calls, path, totals, pack, visits());
 }
 
 /** An estimate: the tree may change before it is read. */
-async function scan(calls: FileCalls, path: BytePath): Promise<Progress> {
+async function scan(visits: AsyncIterable<Visit>): Promise<Progress> {
 	let [entries, bytes] = [0, 0];
 	const linked = new LinkedFiles();
-	for await (const seen of visit(calls, path)) {
+	for await (const seen of visits) {
 		if (seen.kind === 'failed') continue;
 		const {name, stats} = seen;
 		if (!stats.isFile() && !stats.isDirectory() && !stats.isSymbolicLink()) continue;
@@ -50,12 +59,12 @@ export class PackedTree implements Transfer {
 	/** What the last chunk of the stream has left over. */
 	#rest: Buffer | undefined;
 
-	constructor(calls: FileCalls, path: BytePath, totals: Progress, pack: Pack) {
+	constructor(calls: FileCalls, path: BytePath, totals: Progress, pack: Pack, visits: AsyncIterable<Visit>) {
 		this.totals = totals;
 		this.#pack = pack;
 		this.#complaints = new Complaints(path);
 		this.#packer = new EntryPacker(calls, pack, this.#complaints);
-		this.#steps = this.#packer.steps(visit(calls, path));
+		this.#steps = this.#packer.steps(visits);
 	}
 
 	/** Fills the target with what comes next; `offset`, if given, has to be where the last block ended. */

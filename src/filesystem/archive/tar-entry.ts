@@ -81,7 +81,7 @@ function exactName({pax}: TarHeader, exactKey: string, textKey: string, plain: s
 }
 
 /** Refuses every name that could lead out of the root; `.` is the root itself. */
-function namesOf(name: string): string[] {
+export function namesOf(name: string): string[] {
 	const names = name.split('/').filter(part => part !== '' && part !== '.');
 	if (name === '') throw refused('an entry has no name');
 	if (name.startsWith('/') || name.includes('\0') || names.includes('..')) {

@@ -22,6 +22,10 @@ export function damaged(message: string, cause?: unknown): LongarmError {
 	return new LongarmError('TRANSFER_DAMAGED', {message, cause});
 }
 
+export function isDamage(error: unknown): boolean {
+	return error instanceof LongarmError && error.code === 'TRANSFER_DAMAGED';
+}
+
 export function requireSame(sha256: string, expected: string | undefined): void {
 	if (expected === undefined || expected.toLowerCase() === sha256) return;
 	throw new LongarmError('TRANSFER_DAMAGED', {

@@ -1,4 +1,5 @@
-import {constants} from 'node:fs';
+import {constants, type Stats} from 'node:fs';
+import {partNameOf} from '../../shared/part-name.js';
 import {type BytePath, childOf} from '../byte-path.js';
 import {type FileCalls, pooledCalls} from '../calls.js';
 import {isErrno, refused, systemError} from '../file-errors.js';
@@ -7,7 +8,7 @@ import {writeAll} from '../write-file.js';
 import type {Complaints} from './complaints.js';
 import {DirectoryChain} from './directory-chain.js';
 import {MadeDirectories} from './made-directories.js';
-import type {ArchiveEntry} from './tar-entry.js';
+import type {ArchiveEntry, Attributes} from './tar-entry.js';
 import {setLinkTime, setTime} from './times.js';
 import {damaged} from './transfer.js';
 
@@ -30,6 +31,7 @@ export class TreeBuilder {
 	readonly #chain: DirectoryChain;
 	readonly #complaints: Complaints;
 	readonly #overwrite: boolean;
+	readonly #partial: boolean;
 	readonly #made = new MadeDirectories();
 	/** Goes to the files that get a second name, so that the way to the first place is not lost. */
 	#linkChain: DirectoryChain | undefined;
@@ -39,7 +41,8 @@ export class TreeBuilder {
 		this.#chain = chain;
 		this.#complaints = complaints;
 		this.#overwrite = options.overwrite;
-		if (options.isNew) this.#made.add([]);
+		this.#partial = options.partial;
+		if (options.isNew) this.#remember([]);
 	}
 
 	async add(entry: ArchiveEntry, content: AsyncIterable<Uint8Array>): Promise<void> {
@@ -48,7 +51,8 @@ export class TreeBuilder {
 				await this.#addDirectory(entry);
 				break;
 			case 'file':
-				await this.#addFile(entry, content);
+				if (this.#partial) await this.#addFileAside(entry, content);
+				else await this.#addFile(entry, content);
 				break;
 			case 'symlink':
 				await this.#addSymlink(entry);
@@ -91,12 +95,51 @@ export class TreeBuilder {
 			await this.#vacate(place);
 			await make();
 		}
-		this.#made.add(names, attributes);
+		this.#remember(names, attributes);
 	}
 
-	async #addFile({names, size, attributes}: EntryOf<'file'>, content: AsyncIterable<Uint8Array>): Promise<void> {
-		const place = await this.#enterParent(names);
-		const fd = await this.#occupy(place, () => this.#calls.open(place, CREATE, PRIVATE_MODE));
+	/** Of a part of a tree nobody here knows when a directory has all its content. */
+	#remember(names: readonly string[], attributes?: Attributes): void {
+		if (!this.#partial) this.#made.add(names, attributes);
+	}
+
+	/** Beside its place first, and then there in one step. Whatever fails, the content is used up for the next entry. */
+	async #addFileAside(entry: EntryOf<'file'>, content: AsyncIterable<Uint8Array>): Promise<void> {
+		const chunks = content[Symbol.asyncIterator]();
+		try {
+			const place = await this.#enterParent(entry.names);
+			const aside = childOf(this.#chain.place, partNameOf(entry.names.at(-1)!));
+			// Without a way to return: the stream is not to be destroyed when it is left in the middle.
+			const kept = {[Symbol.asyncIterator]: () => ({next: () => chunks.next()})};
+			await this.#writeFile(aside, entry, kept, () => this.#put(aside, place));
+		} catch (error) {
+			if (entry.size > 0) while (!(await chunks.next()).done);
+			throw error;
+		}
+	}
+
+	async #put(aside: BytePath, place: BytePath): Promise<void> {
+		if (this.#overwrite) {
+			await this.#calls.rename(aside, place);
+			return;
+		}
+		await this.#calls.link(aside, place);
+		await this.#calls.unlink(aside);
+	}
+
+	async #addFile(entry: EntryOf<'file'>, content: AsyncIterable<Uint8Array>): Promise<void> {
+		await this.#writeFile(await this.#enterParent(entry.names), entry, content);
+	}
+
+	async #writeFile(
+		place: BytePath,
+		{names, size, attributes}: EntryOf<'file'>,
+		content: AsyncIterable<Uint8Array>,
+		complete?: () => Promise<void>,
+	): Promise<void> {
+		const open = () => this.#calls.open(place, CREATE, PRIVATE_MODE);
+		const fd = await (complete ? this.#occupyAside(place, open) : this.#occupy(place, open));
+		let written: Stats | undefined;
 		try {
 			try {
 				await this.#write(fd, size, content);
@@ -104,21 +147,27 @@ export class TreeBuilder {
 					await this.#calls.chmod(fd, attributes.mode);
 					if (attributes.mtimeMs !== undefined) await setTime(fd, attributes.mtimeMs);
 				});
+			} catch (error) {
+				written = await this.#calls.fstat(fd);
+				throw error;
 			} finally {
 				await this.#calls.close(fd);
 			}
+			await complete?.();
 		} catch (error) {
-			await this.#discard(place);
+			await this.#discard(place, written);
 			throw error;
 		}
 	}
 
-	/** Whoever else removed it is no news beside the reason for removing it. */
-	async #discard(place: BytePath): Promise<void> {
+	/** Another transfer may have taken the name meanwhile, after a lost link say: what it made there stays. */
+	async #discard(place: BytePath, written: Stats | undefined): Promise<void> {
 		try {
-			await this.#calls.unlink(place);
+			const {dev, ino} = await this.#calls.lstat(place);
+			const isOurs = written === undefined || (dev === written.dev && ino === written.ino);
+			if (isOurs) await this.#calls.unlink(place);
 		} catch {
-			// Gone already, or not ours to remove any more.
+			// Gone already: no news beside the reason for removing it.
 		}
 	}
 
@@ -171,7 +220,7 @@ export class TreeBuilder {
 		if (this.#made.isCrowded) await this.#made.settle(this.#calls, this.#chain, this.#complaints, names);
 		return enterParent(this.#chain, names, async (place, depth) => {
 			await this.#calls.mkdir(place, DIRECTORY_MODE);
-			this.#made.add(names.slice(0, depth));
+			this.#remember(names.slice(0, depth));
 		});
 	}
 
@@ -183,6 +232,17 @@ export class TreeBuilder {
 			if (!isErrno(error, 'EEXIST')) throw error;
 		}
 		await this.#vacate(place);
+		return make();
+	}
+
+	/** What was left there by one that did not end well is nobody's. */
+	async #occupyAside<T>(place: BytePath, make: () => T | Promise<T>): Promise<T> {
+		try {
+			return await make();
+		} catch (error) {
+			if (!isErrno(error, 'EEXIST')) throw error;
+		}
+		await this.#calls.unlink(place);
 		return make();
 	}
 
@@ -205,6 +265,8 @@ export class TreeBuilder {
 export interface TreeBuilderOptions {
 	/** Whether what stands in the way of a file or a link is removed, unless it is a directory. */
 	readonly overwrite: boolean;
+	/** More of the tree comes in other streams: directories stay writable, and files are put in their place whole. */
+	readonly partial: boolean;
 	/** The root was made for the tree, and is described by it. */
 	readonly isNew: boolean;
 }

@@ -11,27 +11,34 @@ import {follow} from '../look.js';
 import {ArchiveEnd} from './archive-end.js';
 import {Complaints} from './complaints.js';
 import {DirectoryChain} from './directory-chain.js';
-import {archiveEntry, isMangled} from './tar-entry.js';
+import {type ArchiveEntry, archiveEntry, isMangled} from './tar-entry.js';
 import type {TarHeader} from './tar-header.js';
-import {damaged, requireSame, type Transfer, type TransferOutcome, Turns} from './transfer.js';
+import {damaged, isDamage, requireSame, type Transfer, type TransferOutcome, Turns} from './transfer.js';
 import {TreeBuilder} from './tree-builder.js';
 
 export interface UnpackOptions {
 	/** Whether files and links of the archive take the place of what is there, directories excepted. */
 	readonly overwrite?: boolean;
+	/**
+	 * The stream is a part of a tree: an entry that cannot be made is named in the outcome and the others are, files come
+	 * into their place in one step, and directories keep the attributes they need until `setAttributes` is told theirs.
+	 */
+	readonly partial?: boolean;
 }
 
 /** Makes a tree of a tar stream in a directory, which is created if it is missing. */
-export async function unpackTree(path: BytePath, {overwrite = false}: UnpackOptions = {}): Promise<UnpackedTree> {
+export async function unpackTree(path: BytePath, options: UnpackOptions = {}): Promise<UnpackedTree> {
+	const {overwrite = false, partial = false} = options;
 	const calls = quickCalls();
 	const {default: tar} = await import('tar-stream');
 	const isNew = (await follow(calls, path)) === undefined;
 	if (isNew) await createWithParents(calls, path);
 	const complaints = new Complaints(path);
 	const chain = await DirectoryChain.open(calls, path);
-	const builder = new TreeBuilder(calls, chain, complaints, {overwrite, isNew});
+	const builder = new TreeBuilder(calls, chain, complaints, {overwrite, partial, isNew});
 	// Every block is answered only when it is used up; names come as bytes.
-	return new UnpackedTree(builder, complaints, tar.extract({highWaterMark: 1, filenameEncoding: 'latin1'}));
+	const extract = tar.extract({highWaterMark: 1, filenameEncoding: 'latin1'});
+	return new UnpackedTree(builder, complaints, extract, partial);
 }
 
 type State = {readonly kind: 'open'} | {readonly kind: 'finished'} | {readonly kind: 'failed'; readonly error: unknown};
@@ -47,6 +54,7 @@ export class UnpackedTree implements Transfer {
 	readonly #builder: TreeBuilder;
 	readonly #complaints: Complaints;
 	readonly #extract: Extract;
+	readonly #goesOn: boolean;
 	readonly #end = new ArchiveEnd();
 	readonly #hash = createHash('sha256');
 	readonly #turns = new Turns();
@@ -58,10 +66,12 @@ export class UnpackedTree implements Transfer {
 	#wake: () => void = () => {};
 	#released: Promise<void> | undefined;
 
-	constructor(builder: TreeBuilder, complaints: Complaints, extract: Extract) {
+	/** `goesOn`: what one entry cannot be made for does not keep the others out. */
+	constructor(builder: TreeBuilder, complaints: Complaints, extract: Extract, goesOn: boolean) {
 		this.#builder = builder;
 		this.#complaints = complaints;
 		this.#extract = extract;
+		this.#goesOn = goesOn;
 		extract.on('entry', (header: TarHeader, content: EntryContent, next: () => void) => {
 			// Whoever reads the content hears of its end; where nobody does, there is nothing to say.
 			content.on('error', () => {});
@@ -151,10 +161,20 @@ export class UnpackedTree implements Transfer {
 			if (isMangled(header)) this.#complaints.add(name, 'the name is not UTF-8 and was changed');
 			const hasContent = header.type !== 'directory' && header.size! > 0;
 			this.#end.entry(content.offset, hasContent ? header.size! : 0);
-			await this.#builder.add(entry, content);
+			await this.#build(entry, content);
 			if (hasContent && entry.kind !== 'file') await skip(content);
 		} catch (error) {
 			throw about(name, error);
+		}
+	}
+
+	async #build(entry: ArchiveEntry, content: EntryContent): Promise<void> {
+		try {
+			await this.#builder.add(entry, content);
+		} catch (error) {
+			const isOver = this.#state.kind !== 'open' || this.#extract.destroyed;
+			if (!this.#goesOn || isOver || isDamage(error)) throw error;
+			this.#complaints.add(entry.names.join('/'), error);
 		}
 	}
 

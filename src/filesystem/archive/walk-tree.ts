@@ -31,17 +31,52 @@ export async function* visit(calls: FileCalls, path: BytePath): AsyncGenerator<V
 	}
 }
 
-async function* walkTree(calls: FileCalls, root: BytePath): AsyncGenerator<Visit, void, void> {
+/** A directory and what is below it, so many levels deep. */
+export async function* walkTree(
+	calls: FileCalls,
+	root: BytePath,
+	depth = Number.POSITIVE_INFINITY,
+): AsyncGenerator<Visit, void, void> {
 	const chain = await DirectoryChain.open(calls, root);
 	try {
 		yield {kind: 'found', name: '', place: chain.place, stats: await calls.stat(chain.place)};
-		yield* walkBelow(calls, chain);
+		if (depth > 0) yield* walkBelow(calls, chain, depth);
 	} finally {
 		await chain.close();
 	}
 }
 
-async function* walkBelow(calls: FileCalls, chain: DirectoryChain): AsyncGenerator<Visit, void, void> {
+/** Exactly these entries below a directory, without what is below them; what is not there is a failure. */
+export async function* visitNames(
+	calls: FileCalls,
+	root: BytePath,
+	names: readonly (readonly string[])[],
+): AsyncGenerator<Visit, void, void> {
+	const pacer = new Pacer();
+	const chain = await DirectoryChain.open(calls, root);
+	try {
+		for (const way of names) {
+			yield await lookAt(calls, chain, way);
+			const pause = pacer.pause();
+			if (pause) await pause;
+		}
+	} finally {
+		await chain.close();
+	}
+}
+
+async function lookAt(calls: FileCalls, chain: DirectoryChain, way: readonly string[]): Promise<Visit> {
+	const name = way.join('/');
+	try {
+		await chain.goTo(way.slice(0, -1));
+		const place = childOf(chain.place, way.at(-1) ?? '.');
+		return {kind: 'found', name, place, stats: await calls.lstat(place)};
+	} catch (error) {
+		return {kind: 'failed', name, error};
+	}
+}
+
+async function* walkBelow(calls: FileCalls, chain: DirectoryChain, depth: number): AsyncGenerator<Visit, void, void> {
 	const pacer = new Pacer();
 	const frames: Frame[] = [{prefix: '', names: await namesIn(calls, chain.place), next: 0}];
 	for (let frame = frames.at(-1); frame; frame = frames.at(-1)) {
@@ -54,7 +89,7 @@ async function* walkBelow(calls: FileCalls, chain: DirectoryChain): AsyncGenerat
 		const name = frame.prefix + own;
 		const seen = await look(calls, childOf(chain.place, own), name);
 		if (seen) yield seen;
-		if (seen?.kind === 'found' && seen.stats.isDirectory()) {
+		if (seen?.kind === 'found' && seen.stats.isDirectory() && frames.length < depth) {
 			try {
 				frames.push(await descend(calls, chain, own, name));
 			} catch (error) {

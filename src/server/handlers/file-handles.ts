@@ -1,4 +1,4 @@
-import {openReadable, openReplaceable, requireBlockLength} from '../../filesystem/file-handles.js';
+import {openReadable, openReplaceable, openUpdatable, requireBlockLength} from '../../filesystem/file-handles.js';
 import {translated} from '../../filesystem/index.js';
 import {JsonParts} from '../../protocol/encode.js';
 import type {Handlers} from '../../rpc/router.js';
@@ -6,12 +6,12 @@ import {bulkBlocks} from '../../shared/node/bulk-blocks.js';
 import type {ClientConnection} from '../client-connection.js';
 import {nativePath} from './file-paths.js';
 
+const OPENERS = {read: openReadable, replace: openReplaceable, update: openUpdatable} as const;
+
 export const fileHandleHandlers = {
 	'fs/open': translated(async ({handleId, path, mode}, client) => {
 		const native = nativePath(path);
-		await client.files.handles.open(handleId, () =>
-			mode === 'replace' ? openReplaceable(native) : openReadable(native),
-		);
+		await client.files.handles.open(handleId, () => OPENERS[mode](native));
 		return {handleId};
 	}),
 

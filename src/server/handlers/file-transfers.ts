@@ -1,6 +1,6 @@
-import {isTransfer, packTree, unpackTree} from '../../filesystem/archive/index.js';
+import {isTransfer, listTree, packTree, setAttributes, unpackTree} from '../../filesystem/archive/index.js';
 import {refused} from '../../filesystem/file-errors.js';
-import {translated} from '../../filesystem/index.js';
+import {digest, translated} from '../../filesystem/index.js';
 import type {ResultOnWire} from '../../protocol/methods.js';
 import type {Handlers} from '../../rpc/router.js';
 import type {ClientConnection} from '../client-connection.js';
@@ -8,16 +8,31 @@ import {RelayedDevice} from '../sandboxed-files.js';
 import {nativePath, uriOf} from './file-paths.js';
 
 export const fileTransferHandlers = {
-	'fs/pack': async ({handleId, path}, client) => {
+	'fs/pack': async ({handleId, path, names}, client) => {
 		const native = nativePath(path);
-		const {totals} = await client.files.handles.open(handleId, () => packTree(native));
+		const {totals} = await client.files.handles.open(handleId, () => packTree(native, {names: names ?? undefined}));
 		return {handleId, ...totals};
 	},
 
-	'fs/unpack': async ({handleId, path, overwrite}, client) => {
+	'fs/unpack': async ({handleId, path, overwrite, partial}, client) => {
 		const native = nativePath(path);
-		await client.files.handles.open(handleId, () => unpackTree(native, {overwrite: overwrite ?? false}));
+		const options = {overwrite: overwrite ?? false, partial: partial ?? false};
+		await client.files.handles.open(handleId, () => unpackTree(native, options));
 		return {handleId};
+	},
+
+	'fs/list': async ({handleId, path, depth, names}, client) => {
+		const native = nativePath(path);
+		const options = {depth: depth ?? undefined, names: names ?? undefined};
+		await client.files.handles.open(handleId, () => listTree(native, options));
+		return {handleId};
+	},
+
+	'fs/digest': async ({path, offset, length}) => digest(nativePath(path), offset, length),
+
+	'fs/setAttributes': async ({path, entries}) => {
+		const errors = await setAttributes(nativePath(path), entries);
+		return {errors: errors.map(({path: place, message}) => ({path: uriOf(place), message}))};
 	},
 
 	'fs/finish': translated(async ({handleId, sha256}, client) => {

@@ -1,0 +1,173 @@
+// What the command promises about copies: a tree of 20,000 files and one of 2 GiB, there and back, each killed with SIGKILL
+// on the way and copied again with the same command. Trees are compared by names, modes and contents.
+//   node bench/copy.mjs [tree] [file]      both without arguments; ends with a table, exit 1 on a broken promise
+import {spawn} from 'node:child_process';
+import {createHash, randomFillSync} from 'node:crypto';
+import {
+	closeSync,
+	lstatSync as lstat,
+	mkdirSync,
+	mkdtempSync,
+	openSync,
+	readdirSync,
+	readlinkSync as readlink,
+	readSync,
+	rmSync,
+	symlinkSync,
+	writeFileSync,
+	writeSync,
+} from 'node:fs';
+import {tmpdir} from 'node:os';
+import {join} from 'node:path';
+import {rssOf, tryTo} from './lib/observe.mjs';
+import {finish} from './lib/report.mjs';
+import {COMMAND, startServer} from './lib/server.mjs';
+
+const MiB = 1024 * 1024;
+const BLOCK = MiB;
+const SAMPLE_MS = 20;
+const FILE_BYTES = 2048 * MiB;
+const TREE_FILES = 20_000;
+/** Clients and servers have no more in memory, whatever is copied. */
+const MOST_RSS_MIB = 256;
+const SCENARIOS = {tree: makeTree, file: makeFile};
+
+const chosen = process.argv.slice(2);
+const rows = [];
+const scratch = mkdtempSync(join(tmpdir(), 'longarm-copy-'));
+process.on('exit', () => rmSync(scratch, {recursive: true, force: true}));
+for (const name of chosen.length > 0 ? chosen : Object.keys(SCENARIOS)) {
+	if (!SCENARIOS[name]) throw new Error(`unknown scenario ${name}; known are ${Object.keys(SCENARIOS).join(', ')}`);
+	const server = await startServer();
+	try {
+		const source = join(scratch, name);
+		mkdirSync(source);
+		SCENARIOS[name](source);
+		const digest = digestOf(source);
+		const there = (from, to) => [from, `${server.url}:${to}`];
+		const back = (from, to) => [`${server.url}:${from}`, to];
+		for (const [direction, way] of Object.entries({there, back})) {
+			rows.push(...(await through(`${name}, ${direction}`, source, digest, way, server)));
+		}
+		rmSync(source, {recursive: true});
+	} finally {
+		await server.stop();
+	}
+}
+finish(rows);
+
+/** Once without a break, and once with one. */
+async function through(scenario, source, digest, way, {pid}) {
+	const [whole, broken] = [join(scratch, 'whole'), join(scratch, 'broken')];
+	const once = await copy(way(source, whole), pid);
+	const isWhole = digestOf(whole) === digest;
+	const half = sizeOf(whole) / 2;
+	rmSync(whole, {recursive: true});
+	const killed = await copy(way(source, broken), pid, () => sizeOf(broken) > half);
+	const left = sizeOf(broken);
+	const resumed = await copy(way(source, `${broken}/`).map(asContents), pid);
+	const isSame = digestOf(broken) === digest;
+	rmSync(broken, {recursive: true});
+	const all = [once, killed, resumed];
+	const most = side => Math.max(...all.map(each => each[side]));
+	const {files, bytes, skipped, resumedBytes} = resumed.summary;
+	return [
+		[scenario, 'seconds, MiB/s, files/s', figures(once), once.code === 0],
+		[scenario, 'names, modes and contents', isWhole ? 'the same' : 'different', isWhole],
+		[scenario, 'MiB there when it was killed', Math.round(left / MiB), killed.signal === 'SIGKILL'],
+		[scenario, 'seconds to go on', resumed.seconds.toFixed(1), resumed.code === 0],
+		[
+			scenario,
+			'files copied / skipped, MiB sent / found',
+			`${files} / ${skipped}, ${Math.round(bytes / MiB)} / ${Math.round(resumedBytes / MiB)}`,
+			skipped + resumedBytes > 0,
+		],
+		[scenario, 'names, modes and contents after going on', isSame ? 'the same' : 'different', isSame],
+		[
+			scenario,
+			'RSS of client / server at most, MiB',
+			`${most('client')} / ${most('server')}`,
+			Math.max(most('client'), most('server')) < MOST_RSS_MIB,
+		],
+	];
+}
+
+/** The directory is there now: its content goes into it, not the directory. */
+function asContents(address, index) {
+	return index === 0 ? `${address}/.` : address;
+}
+
+function figures({seconds, summary}) {
+	const {bytes, files} = summary;
+	return `${seconds.toFixed(1)}, ${Math.round(bytes / MiB / seconds)}, ${Math.round(files / seconds)}`;
+}
+
+/** Runs a copy and kills it when it is time to. */
+async function copy(addresses, serverPid, isTime = () => false) {
+	const began = performance.now();
+	const child = spawn(process.execPath, [COMMAND.default, 'cp', '-r', '--json', ...addresses], {
+		stdio: ['ignore', 'pipe', 'inherit'],
+	});
+	let [text, client, server] = ['', 0, 0];
+	child.stdout.on('data', data => (text += data));
+	const timer = setInterval(() => {
+		client = Math.max(client, tryTo(() => rssOf(child.pid)) ?? 0);
+		server = Math.max(server, rssOf(serverPid));
+		if (isTime()) child.kill('SIGKILL');
+	}, SAMPLE_MS);
+	const [code, signal] = await new Promise(resolve => child.once('close', (...ended) => resolve(ended)));
+	clearInterval(timer);
+	const seconds = (performance.now() - began) / 1000;
+	return {code, signal, seconds, client, server, summary: text === '' ? {} : JSON.parse(text)};
+}
+
+/** Bytes of everything below a directory; 0 while it is not there. */
+function sizeOf(directory) {
+	let bytes = 0;
+	for (const entry of tryTo(() => readdirSync(directory, {withFileTypes: true})) ?? []) {
+		const path = join(directory, entry.name);
+		bytes += entry.isDirectory() ? sizeOf(path) : (tryTo(() => lstat(path).size) ?? 0);
+	}
+	return bytes;
+}
+
+function makeFile(root) {
+	const block = Buffer.alloc(BLOCK);
+	const fd = openSync(join(root, 'large'), 'w', 0o640);
+	for (let written = 0; written < FILE_BYTES; written += BLOCK) writeSync(fd, randomFillSync(block));
+	closeSync(fd);
+}
+
+function makeTree(root) {
+	for (let index = 0; index < TREE_FILES; index++) {
+		const directory = join(root, `d${index % 100}`, `e${index % 7}`);
+		mkdirSync(directory, {recursive: true});
+		const path = join(directory, `file ${index}`);
+		if (index % 50 === 0) symlinkSync(`file ${index + 700}`, path);
+		else
+			writeFileSync(path, randomFillSync(Buffer.alloc((index * 7919) % 4000)), {mode: index % 3 === 0 ? 0o755 : 0o640});
+	}
+}
+
+/** Of all names, modes and contents. */
+function digestOf(root) {
+	const hash = createHash('sha256');
+	const visit = (directory, below) => {
+		for (const entry of readdirSync(directory, {withFileTypes: true}).sort((a, b) => (a.name < b.name ? -1 : 1))) {
+			const path = join(directory, entry.name);
+			hash.update(`${below}/${entry.name} ${lstat(path).mode.toString(8)}\0`);
+			if (entry.isDirectory()) visit(path, `${below}/${entry.name}`);
+			else if (entry.isSymbolicLink()) hash.update(readlink(path));
+			else addContent(hash, path);
+		}
+	};
+	visit(root, '');
+	return hash.digest('hex');
+}
+
+function addContent(hash, path) {
+	const fd = openSync(path, 'r');
+	const block = Buffer.alloc(BLOCK);
+	for (let got = readSync(fd, block); got > 0; got = readSync(fd, block)) hash.update(block.subarray(0, got));
+	closeSync(fd);
+}

@@ -1,0 +1,43 @@
+import {write} from 'node:fs';
+import {setTimeout as delay} from 'node:timers/promises';
+
+const STDOUT = 1;
+/** What a shell says of a program that wrote to a pipe nobody reads. */
+export const BROKEN_PIPE_EXIT_CODE = 141;
+/** Somebody made our standard output one that does not wait, and it is full. */
+const FULL_PAUSE_MS = 5;
+
+/** Nobody reads what we write any more. */
+export class BrokenPipeError extends Error {
+	override readonly name = 'BrokenPipeError';
+}
+
+/** Settles when all of it is taken: by a thread that waits, so that the connection lives on behind a slow reader. */
+export async function writeOut(data: Uint8Array | string): Promise<void> {
+	const bytes = typeof data === 'string' ? Buffer.from(data) : data;
+	for (let from = 0; from < bytes.length; ) from += await writeSome(bytes.subarray(from));
+}
+
+/** Does something that writes to standard output; the exit code tells when nobody read it. */
+export async function untilBrokenPipe(work: () => Promise<number>): Promise<number> {
+	try {
+		return await work();
+	} catch (error) {
+		if (error instanceof BrokenPipeError) return BROKEN_PIPE_EXIT_CODE;
+		throw error;
+	}
+}
+
+async function writeSome(bytes: Uint8Array): Promise<number> {
+	try {
+		return await new Promise((resolve, reject) => {
+			write(STDOUT, bytes, (error, length) => (error ? reject(error) : resolve(length)));
+		});
+	} catch (error) {
+		const {code} = error as NodeJS.ErrnoException;
+		if (code === 'EPIPE') throw new BrokenPipeError();
+		if (code !== 'EAGAIN') throw error;
+		await delay(FULL_PAUSE_MS);
+		return 0;
+	}
+}

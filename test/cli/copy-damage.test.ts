@@ -1,0 +1,106 @@
+import {randomBytes} from 'node:crypto';
+import {existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync} from 'node:fs';
+import {join} from 'node:path';
+import {expect, onTestFinished, test} from 'vitest';
+import type {CopyContext} from '../../src/cli/copy/context.js';
+import {runTasks} from '../../src/cli/copy/run-tasks.js';
+import {Tally} from '../../src/cli/copy/tally.js';
+import type {UnpackedTree, UnpackOptions, WriteStreamOptions} from '../../src/client/files/files.js';
+import type {Path} from '../../src/client/paths.js';
+import {Environment} from '../../src/environments/environment.js';
+import {LocalFiles} from '../../src/environments/local/local-files.js';
+import {PathUri} from '../../src/protocol/path-uri.js';
+import {describeTree} from '../helpers/file-trees.js';
+import {scratchDirectory} from '../helpers/scratch.js';
+
+/** A machine whose line changes a byte, so many times. */
+class DamagingFiles extends LocalFiles {
+	#left: number;
+
+	constructor(times: number) {
+		super();
+		this.#left = times;
+	}
+
+	override writeStream(path: Path, options: WriteStreamOptions = {}): WritableStream<Uint8Array> {
+		return this.#damaging(super.writeStream(path, options));
+	}
+
+	override async unpack(path: Path, options?: UnpackOptions): Promise<UnpackedTree> {
+		const tree = await super.unpack(path, options);
+		return {...tree, stream: this.#damaging(tree.stream)};
+	}
+
+	#damaging(stream: WritableStream<Uint8Array>): WritableStream<Uint8Array> {
+		const damage = new TransformStream<Uint8Array, Uint8Array>({
+			transform: (chunk, controller) => {
+				const copy = chunk.slice();
+				if (this.#left > 0 && copy.length > 1000) {
+					copy[1000]! ^= 1;
+					this.#left--;
+				}
+				controller.enqueue(copy);
+			},
+		});
+		const piped = damage.readable.pipeTo(stream);
+		const writer = damage.writable.getWriter();
+		return new WritableStream({
+			write: chunk => writer.write(chunk),
+			close: async () => {
+				await writer.close();
+				await piped;
+			},
+			abort: reason => writer.abort(reason),
+		});
+	}
+}
+
+function working(times: number) {
+	const root = scratchDirectory();
+	const at = (...names: string[]) => join(root, ...names);
+	const environment = Environment.local();
+	onTestFinished(() => environment.close());
+	const lines: string[] = [];
+	const context: CopyContext = {
+		signal: new AbortController().signal,
+		tally: new Tally(line => lines.push(line)),
+		noClobber: false,
+		note: text => lines.push(text),
+	};
+	const place = (files: LocalFiles, path: string) => ({environment, files, path: PathUri.fromNative(path)});
+	const copy = (kind: 'file' | 'directory', from: string, to: string) =>
+		runTasks([{kind, from: place(new LocalFiles(), from), to: place(new DamagingFiles(times), to)}], context);
+	return {at, copy, lines, tally: context.tally};
+}
+
+test('a file that was damaged on its way is sent again', async () => {
+	const {at, copy, lines} = working(1);
+	writeFileSync(at('a'), randomBytes(3_000_000));
+	await copy('file', at('a'), at('b'));
+	expect([lines, readFileSync(at('b')).equals(readFileSync(at('a')))]).toEqual([[], true]);
+});
+
+test('a file that is damaged every time is a failure and never gets its name', async () => {
+	const {at, copy, lines, tally} = working(Number.POSITIVE_INFINITY);
+	writeFileSync(at('a'), randomBytes(3_000_000));
+	await copy('file', at('a'), at('b'));
+	expect(lines).toEqual([`error: ${at('a')}: what arrived is not what was sent`]);
+	expect([existsSync(at('b')), tally.summary.failed, tally.summary.files]).toEqual([false, 1, 0]);
+});
+
+test('a stream of small files that was damaged is sent again', async () => {
+	const {at, copy, lines} = working(1);
+	mkdirSync(at('a'));
+	writeFileSync(at('a', 'x'), randomBytes(100_000));
+	await copy('directory', at('a'), at('b'));
+	expect([lines, describeTree(at('b'))]).toEqual([[], describeTree(at('a'))]);
+});
+
+test('a stream of small files that is damaged every time is a failure, and none of its files stays', async () => {
+	const {at, copy, lines, tally} = working(Number.POSITIVE_INFINITY);
+	mkdirSync(at('a'));
+	writeFileSync(at('a', 'x'), randomBytes(100_000));
+	await copy('directory', at('a'), at('b'));
+	expect(lines).toEqual([`error: ${at('a')}: the stream has another checksum than its other end says`]);
+	expect([tally.summary.failed, tally.summary.files, readdirSync(at('b'))]).toEqual([1, 0, []]);
+});

@@ -1,0 +1,58 @@
+import {connect, createServer, type Socket} from 'node:net';
+import {onTestFinished} from 'vitest';
+
+/** What a proxy does when so many bytes have gone through it: say nothing more, or hang up once. */
+export interface CutProxyOptions {
+	readonly target: string;
+	readonly afterBytes: number;
+	readonly effect: 'stall' | 'cut';
+	/** Which way counts. */
+	readonly direction: 'up' | 'down';
+}
+
+export interface CutProxy {
+	readonly url: string;
+	/** Settles when it has stalled or cut. */
+	readonly reached: Promise<void>;
+}
+
+/** A TCP proxy in front of a server; gone with the test. */
+export async function cutProxy({target, afterBytes, effect, direction}: CutProxyOptions): Promise<CutProxy> {
+	const {hostname, port} = new URL(target);
+	let passed = 0;
+	let isOver = false;
+	let reach!: () => void;
+	const reached = new Promise<void>(resolve => {
+		reach = resolve;
+	});
+	const sockets = new Set<Socket>();
+	const keep = (socket: Socket): Socket => {
+		sockets.add(socket);
+		return socket.on('error', () => {}).on('close', () => sockets.delete(socket));
+	};
+	const server = createServer(client => {
+		const upstream = connect(Number(port), hostname);
+		keep(client).on('close', () => upstream.destroy());
+		keep(upstream).on('close', () => client.destroy());
+		const [from, to] = direction === 'up' ? [client, upstream] : [upstream, client];
+		to.pipe(from);
+		from.on('data', chunk => {
+			passed += chunk.length;
+			if (passed < afterBytes || (isOver && effect === 'cut')) {
+				if (!to.write(chunk)) from.pause();
+				return;
+			}
+			isOver = true;
+			if (effect === 'stall') from.pause();
+			else client.destroy();
+			reach();
+		});
+		to.on('drain', () => void (isOver && effect === 'stall' ? undefined : from.resume()));
+	});
+	await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve));
+	onTestFinished(() => {
+		server.close();
+		for (const socket of sockets) socket.destroy();
+	});
+	return {url: `ws://127.0.0.1:${(server.address() as {port: number}).port}`, reached};
+}
