@@ -64,9 +64,9 @@ export class Environment implements AsyncDisposable {
 
 	/** Starts a command, with what people expect where nothing is said: this machine's variables and directory. */
 	async start(argv: readonly string[], options: StartCommandOptions = {}): Promise<ProcessHandle> {
-		const {signal, ...command} = options;
+		const {signal, holdsBack, ...command} = options;
 		const params = await startParams(this, argv, command);
-		return (await this.processes.start(params, {signal})).process;
+		return (await this.processes.start(params, {signal, holdsBack})).process;
 	}
 
 	/** Runs a command to its end. */

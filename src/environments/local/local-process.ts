@@ -1,3 +1,4 @@
+import type {Brake} from '../../client/held-events.js';
 import type {
 	ReadOptions,
 	ReadResult,
@@ -22,10 +23,13 @@ const ENDLESS = new Scope();
 export class LocalProcess extends ToldProcess {
 	readonly #process: ManagedProcess;
 	readonly #cursor: LogCursor;
+	readonly #gate: Gate;
 	#writes = 0;
 
-	constructor(process: ManagedProcess) {
-		super(process.id);
+	constructor(process: ManagedProcess, {holdsBack = false}: {holdsBack?: boolean} = {}) {
+		const gate = new Gate(() => this.changed());
+		super(process.id, holdsBack ? gate : undefined);
+		this.#gate = gate;
 		this.#process = process;
 		this.#cursor = process.attach();
 	}
@@ -72,9 +76,11 @@ export class LocalProcess extends ToldProcess {
 		if (!this.isOver) await this.terminate();
 	}
 
-	/** The log has something new. */
+	/** The log has something new, or the reader has room for it again. */
 	changed(): void {
-		for (let event = this.#cursor.next(); event; event = this.#cursor.next()) {
+		while (this.#gate.isOpen) {
+			const event = this.#cursor.next();
+			if (!event) break;
 			this.story.raiseWake(event.seq);
 			this.story.publish(toEvent(event));
 		}
@@ -93,6 +99,25 @@ export class LocalProcess extends ToldProcess {
 			sandboxDenied: false,
 			...(missedBytes > 0 && {missedBytes}),
 		};
+	}
+}
+
+/** What is not taken from the log makes the child wait. */
+class Gate implements Brake {
+	isOpen = true;
+	readonly #opened: () => void;
+
+	constructor(opened: () => void) {
+		this.#opened = opened;
+	}
+
+	hold(): void {
+		this.isOpen = false;
+	}
+
+	release(): void {
+		this.isOpen = true;
+		this.#opened();
 	}
 }
 
