@@ -56,9 +56,9 @@ class Writes {
 	async add(bytes: Uint8Array): Promise<void> {
 		const write = this.#write(bytes);
 		this.#underWay.add(write);
-		const done = (): void => void this.#underWay.delete(write);
+		const forget = (): void => void this.#underWay.delete(write);
 		// Whoever waits for it learns of a failure.
-		write.then(done, () => {});
+		write.then(forget, () => {});
 		if (this.#underWay.size >= this.#atATime) await Promise.race(this.#underWay);
 	}
 

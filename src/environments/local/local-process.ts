@@ -90,7 +90,7 @@ export class LocalProcess extends ToldProcess {
 	#toResult({chunks, nextSeq, missedBytes}: Page): ReadResult {
 		const {exit, closedSeq} = this.#process.log;
 		return {
-			chunks: chunks.map(({seq, stream, bytes}: Chunk) => ({seq, stream, chunk: bytes.slice()})),
+			chunks: chunks.map(({seq, stream, bytes}: Chunk) => ({seq, stream, chunk: copyOf(bytes)})),
 			nextSeq,
 			exited: exit !== undefined,
 			exitCode: exit?.exitCode ?? null,
@@ -121,11 +121,15 @@ class Gate implements Brake {
 	}
 }
 
-/** The bytes are copied: those of the log are used again. */
+/** Those of the log are used again. They are a `Buffer`, whose own `slice` does not copy. */
+function copyOf(bytes: Uint8Array): Uint8Array {
+	return new Uint8Array(bytes);
+}
+
 function toEvent(event: LogEvent): Parameters<ProcessStory['publish']>[0] {
 	switch (event.kind) {
 		case 'output':
-			return {...event, bytes: event.bytes.slice()};
+			return {...event, bytes: copyOf(event.bytes)};
 		case 'exited': {
 			const {kind, seq, exitCode, reason} = event;
 			return {kind, seq, exitCode, sandboxDenied: false, reason: reason === 'exit' ? undefined : reason};
