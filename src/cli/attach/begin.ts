@@ -26,7 +26,8 @@ export interface AttachedCommand {
 export interface Place {
 	readonly can: Can;
 	readonly cwd: string;
-	readonly shell: string;
+	/** The login shell. */
+	shell(): Promise<string>;
 	/** An input that could never be closed is better not opened when nothing is in it. */
 	passesInput(kind: InputKind): boolean;
 }
@@ -34,7 +35,7 @@ export interface Place {
 /** Asks the executor; this machine need not be asked. */
 export async function placeOf(environment: Environment): Promise<Place> {
 	if (environment.kind === 'local') {
-		const shell = process.env['SHELL'] ?? '/bin/sh';
+		const shell = async (): Promise<string> => (await environment.info()).shell.path;
 		return {can: () => true, cwd: process.cwd(), shell, passesInput: () => true};
 	}
 	const info = await infoIfKnown(environment);
@@ -42,7 +43,7 @@ export async function placeOf(environment: Environment): Promise<Place> {
 	return {
 		can,
 		cwd: (info?.cwd && toPathUri(info.cwd).toNativeString('posix')) ?? '/',
-		shell: info?.shell.path ?? '/bin/sh',
+		shell: async () => info?.shell.path ?? '/bin/sh',
 		passesInput: kind => kind !== 'nothing' || can('processCloseStdin'),
 	};
 }
@@ -70,7 +71,7 @@ export async function startAttached(
 	{place, terminal, inputKind}: Beginning,
 ): Promise<{readonly process: ProcessHandle} | FailedStart> {
 	const {env, tty} = command;
-	const argv = command.argv.length > 0 ? command.argv : [place.shell, '-l'];
+	const argv = command.argv.length > 0 ? command.argv : [await place.shell(), '-l'];
 	const cwd = directoryIn(place.cwd, command.cwd);
 	try {
 		const process = await environment.start(argv, {
