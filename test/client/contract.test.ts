@@ -67,6 +67,16 @@ async function outcome(handle: ProcessHandle): Promise<{kinds: string[]; text: s
 	return {kinds: seen.map(({kind}) => kind), text};
 }
 
+/** Until nothing more is heard of a process, because it waits or because it is over. */
+async function untilNothingHappens(handle: ProcessHandle): Promise<void> {
+	let [wake, quiet] = [-1, 0];
+	await eventually(() => {
+		quiet = handle.wake === wake ? quiet + 1 : 0;
+		wake = handle.wake;
+		return handle.isOver || quiet === 40;
+	});
+}
+
 async function heard(handle: ProcessHandle, text: string): Promise<void> {
 	let said = '';
 	for await (const piece of handle.output()) {
@@ -230,8 +240,7 @@ describe.each(Object.entries(PLACES))('on %s', (_name, place) => {
 		let size = 0;
 		for await (const event of handle.events()) {
 			kinds.add(event.kind);
-			// One event in a turn of the loop: more than that arrive.
-			await new Promise(resolve => setImmediate(resolve));
+			if (kinds.size === 1 && size === 0) await untilNothingHappens(handle);
 			if (event.kind !== 'output') continue;
 			size += event.bytes.length;
 			last = Buffer.from(event.bytes.subarray(-8)).toString();
