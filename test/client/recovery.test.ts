@@ -213,10 +213,11 @@ test('a link that breaks while a slow reader holds it back is made again, and ev
 	const events = remote.events();
 	let [read, missed] = [0, 0];
 	const take = async (): Promise<boolean> => {
-		const {done, value} = await events.next();
-		if (value?.kind === 'output') read += value.bytes.length;
-		else if (value?.kind === 'gap') missed += value.missedBytes!;
-		return done !== true;
+		const next = await events.next();
+		if (next.done) return false;
+		if (next.value.kind === 'output') read += next.value.bytes.length;
+		else if (next.value.kind === 'gap') missed += next.value.missedBytes!;
+		return true;
 	};
 	await take();
 	// Held back: nothing new is heard of for as long as nobody reads.

@@ -1,3 +1,4 @@
+import {spawnSync} from 'node:child_process';
 import {writeSync} from 'node:fs';
 import type {WriteStream} from 'node:tty';
 import {ScreenModes} from './screen-modes.js';
@@ -68,5 +69,7 @@ export class OwnTerminal {
 		if (!this.isRaw) return;
 		process.stdin.setRawMode(false);
 		process.stdin.setRawMode(true);
+		// The runtime leaves on that a line feed returns to the first column; the terminal over there has seen to that.
+		spawnSync('stty', ['-opost'], {stdio: ['inherit', 'ignore', 'ignore']});
 	}
 }
