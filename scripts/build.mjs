@@ -34,4 +34,7 @@ writeFileSync('dist/bin/package.json', '{"type": "commonjs"}\n');
 copyFileSync('scripts/launcher.cjs', 'dist/bin/longarm.js');
 chmodSync('dist/bin/longarm.js', 0o755);
 // Without it everything works, a little later.
-spawnSync(process.execPath, ['scripts/write-code-cache.cjs'], {stdio: 'inherit', timeout: 30_000});
+spawnSync(process.execPath, ['scripts/write-code-cache.cjs'], {
+	stdio: ['ignore', 'inherit', 'inherit'],
+	timeout: 30_000,
+});

@@ -1,27 +1,54 @@
-// Starts the built server, shakes hands with it once, and keeps what V8 compiled on the way for the next start.
+// Runs a command with the built program here, starts its server and runs one there, and keeps what V8 compiled on the way
+// for the next start.
 //   node scripts/write-code-cache.cjs
 'use strict';
 const {renameSync, writeFileSync} = require('node:fs');
 const path = require('node:path');
-const {WebSocket} = require('ws');
 
 const folder = path.join(__dirname, '../dist/bin');
-const program = path.join(folder, 'longarm.js');
-process.argv = [process.execPath, program, 'serve', '--listen', 'ws://127.0.0.1:0', '--log-level', 'error'];
-process.stdout.write = text => {
-	greet(String(text).trim());
-	return true;
-};
-const script = require(program);
+const launcher = path.join(folder, 'longarm.js');
+const program = path.join(folder, 'program.js');
+const exit = process.exit;
 
-function greet(url) {
-	const socket = new WebSocket(url);
-	socket.on('open', () => socket.send('{"id":1,"method":"initialize","params":{"clientName":"build"}}'));
-	socket.on('message', () => {
-		// In one step: half a cache is none.
-		const file = path.join(folder, 'program.cache');
-		writeFileSync(`${file}.new`, script.createCachedData());
-		renameSync(`${file}.new`, file);
-		process.exit(0);
-	});
+process.argv = [process.execPath, launcher, 'run', '--', 'true'];
+whenOver(serve);
+const script = require(launcher);
+
+function serve() {
+	process.stdout.write = text => {
+		runThere(String(text).trim());
+		return true;
+	};
+	runAgain('serve', '--listen', 'ws://127.0.0.1:0', '--log-level', 'error');
+}
+
+function runThere(url) {
+	whenOver(keep);
+	runAgain('run', '-e', url, '--', 'true');
+}
+
+function keep() {
+	// In one step: half a cache is none.
+	const file = path.join(folder, 'program.cache');
+	writeFileSync(`${file}.new`, script.createCachedData());
+	renameSync(`${file}.new`, file);
+	exit(0);
+}
+
+/** The program ends itself, once or several times over. */
+function whenOver(next) {
+	let isOver = false;
+	process.exit = code => {
+		if (isOver) return;
+		isOver = true;
+		if (code !== 0) exit(1);
+		next();
+	};
+}
+
+/** What is compiled belongs to the script, however often that runs. */
+function runAgain(...args) {
+	process.argv = [process.execPath, launcher, ...args];
+	const own = {exports: {}};
+	script.runInThisContext()(own.exports, require, own, program, folder);
 }

@@ -14,7 +14,7 @@ import type {EnvironmentInfo} from '../protocol/environment.js';
 import {describeEnvironment} from '../server/environment-info.js';
 import {lazyClientFor, mayWarmUp} from './connect.js';
 import {LocalFiles} from './local/local-files.js';
-import {LocalHttp} from './local/local-http.js';
+import type {LocalHttp} from './local/local-http.js';
 import {LocalProcesses} from './local/local-processes.js';
 import type {RemoteTarget} from './target.js';
 
@@ -112,13 +112,14 @@ export class Environment implements AsyncDisposable {
 class LocalPlace implements Place {
 	readonly processes: LocalProcesses;
 	readonly files = new LocalFiles();
-	readonly http: LocalHttp;
+	readonly http: Http = {fetch: async (input, init) => (await this.#loadHttp()).fetch(input, init)};
+	/** Loaded when it is first needed: most programs never do. */
+	#http: Promise<LocalHttp> | undefined;
 	readonly #variables: Readonly<Record<string, string | undefined>>;
 
 	constructor(variables: Readonly<Record<string, string | undefined>>) {
 		this.#variables = variables;
 		this.processes = new LocalProcesses(variables);
-		this.http = new LocalHttp(variables);
 	}
 
 	async info(): Promise<EnvironmentInfo> {
@@ -133,9 +134,15 @@ class LocalPlace implements Place {
 		return () => {};
 	}
 
-	close(): Promise<void> {
-		this.http[Symbol.dispose]();
-		return this.processes.close();
+	async close(): Promise<void> {
+		const http = await this.#http;
+		http?.[Symbol.dispose]();
+		await this.processes.close();
+	}
+
+	#loadHttp(): Promise<LocalHttp> {
+		this.#http ??= import('./local/local-http.js').then(loaded => new loaded.LocalHttp(this.#variables));
+		return this.#http;
 	}
 }
 

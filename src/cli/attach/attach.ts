@@ -121,6 +121,10 @@ class Attachment {
 	/** Settles when somebody typed the way out, never for any other reason: what became of the process is told by others. */
 	async #passInput(kind: InputKind): Promise<Left> {
 		if (!this.#around.place.passesInput(kind)) return never();
+		if (kind === 'nothing') {
+			void feed(this.#process, []).catch(() => {});
+			return never();
+		}
 		const source = openInput(kind);
 		const keyboard = this.#around.terminal?.isRaw ? new Keyboard(source) : undefined;
 		const writesUnderWay = this.#around.place.can('processCloseStdin') ? WRITES_UNDER_WAY : 1;

@@ -32,14 +32,13 @@ export function kindOfInput(): InputKind {
 }
 
 /** Our own standard input; while nobody takes anything, no more than one piece is read ahead. */
-export function openInput(kind: InputKind): Readable {
+export function openInput(kind: Exclude<InputKind, 'nothing'>): Readable {
 	switch (kind) {
 		case 'terminal':
 			return process.stdin;
 		case 'pipe':
 			return new Socket(PIPE_OPTIONS);
 		case 'file':
-		case 'nothing':
 			return createReadStream('', {fd: STDIN, autoClose: false, highWaterMark: INPUT_BYTES});
 	}
 }
