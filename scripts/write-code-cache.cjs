@@ -8,7 +8,7 @@ const path = require('node:path');
 const folder = path.join(__dirname, '../dist/bin');
 const launcher = path.join(folder, 'longarm.js');
 const program = path.join(folder, 'program.js');
-const exit = process.exit;
+const exit = process.exit.bind(process);
 
 process.argv = [process.execPath, launcher, 'run', '--', 'true'];
 whenOver(serve);

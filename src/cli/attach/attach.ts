@@ -1,9 +1,11 @@
 import {setTimeout} from 'node:timers/promises';
 import {type ProcessHandle, ProcessLostError} from '../../client/process-handle.js';
-import {feed} from '../../client/run/feed.js';
+import {feed, INPUT_BYTES} from '../../client/run/feed.js';
 import type {Environment} from '../../environments/environment.js';
 import {LONGEST_TIMER_MS} from '../../shared/limits.js';
 import {type AttachedCommand, type Place, placeOf, startAttached} from './begin.js';
+import type {FailedStart} from './failed-start.js';
+import {Gathered} from './gathered.js';
 import {type InputKind, kindOfInput, openInput} from './intake.js';
 import {Keyboard} from './keyboard.js';
 import {LinkWatch} from './link-watch.js';
@@ -40,17 +42,26 @@ export async function attach(environment: Environment, command: AttachedCommand)
 	if ('kind' in place) return place.exitCode!;
 	signals.starting();
 	const terminal = command.tty ? new OwnTerminal() : undefined;
-	const outlet = new Outlet();
-	const started = await startAttached(environment, command, {place, terminal, inputKind});
-	if ('exitCode' in started) {
+	try {
+		const started = await startAttached(environment, command, {place, terminal, inputKind});
+		const outlet = new Outlet();
+		if ('exitCode' in started) return await complain(started, outlet, terminal);
+		const attachment = new Attachment(environment, started.process, {place, terminal, outlet, signals});
+		return await attachment.run(inputKind, command.timeoutMs);
+	} finally {
 		terminal?.restore();
-		outlet.say(`error: ${started.message}\nhint: ${started.hint}\n`);
-		await outlet.flushed();
-		return started.exitCode;
 	}
-	const attachment = new Attachment(environment, started.process, {place, terminal, outlet, signals});
-	const exitCode = await attachment.run(inputKind, command.timeoutMs);
+}
+
+/** The command could not be started, and that is its own fault. */
+async function complain(
+	{message, hint, exitCode}: FailedStart,
+	outlet: Outlet,
+	terminal?: OwnTerminal,
+): Promise<number> {
 	terminal?.restore();
+	outlet.say(`error: ${message}\nhint: ${hint}\n`);
+	await outlet.flushed();
 	return exitCode;
 }
 
@@ -75,7 +86,12 @@ class Attachment {
 		this.#around = around;
 		this.#output = process.output();
 		const wayOut = around.terminal?.isRaw ? 'Enter ~. leaves' : 'two Ctrl-C leave';
-		this.#link = new LinkWatch(environment, text => this.#say(text), wayOut);
+		this.#link = new LinkWatch(environment, {
+			say: text => this.#say(text),
+			wayOut,
+			// A new size may have been on its way when the link broke.
+			back: () => around.terminal && this.#reins.resize(around.terminal.size),
+		});
 		this.#reins = new Reins(process, around.place.can, () => this.#link.isUp);
 		around.signals.passTo(this.#reins);
 	}
@@ -129,12 +145,10 @@ class Attachment {
 		const keyboard = this.#around.terminal?.isRaw ? new Keyboard(source) : undefined;
 		const writesUnderWay = this.#around.place.can('processCloseStdin') ? WRITES_UNDER_WAY : 1;
 		source.on('error', error => this.#say(`standard input: ${error.message}`));
-		void feed(this.#process, keyboard ?? source.iterator({destroyOnReturn: false}), {writesUnderWay}).catch(
-			async () => {
-				// Of an input that cannot be read there is no more than what was read.
-				if (source.errored) await this.#process.closeStdin().catch(() => {});
-			},
-		);
+		void feed(this.#process, keyboard?.input ?? new Gathered(source, INPUT_BYTES), {writesUnderWay}).catch(async () => {
+			// Of an input that cannot be read there is no more than what was read.
+			if (source.errored) await this.#process.closeStdin().catch(() => {});
+		});
 		if (!keyboard) return never();
 		await keyboard.left;
 		return {kind: 'left', exitCode: undefined};
@@ -152,7 +166,8 @@ class Attachment {
 				return this.#fail('left before the end of the process was known', 'Without a link it ends with its session.');
 			case 'late':
 				this.#reins.endGently();
-				await Promise.race([over, pause(GRACE_MS + END_MS)]);
+				if (!(await Promise.race([over, pause(GRACE_MS + END_MS)])))
+					this.#say('the command was told to end; its end is not known');
 				return TIMED_OUT;
 			case 'broken':
 				await this.#endUnheard();

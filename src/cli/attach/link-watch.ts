@@ -1,15 +1,21 @@
 import type {Environment} from '../../environments/environment.js';
 
-/** Tells what becomes of the link, a line each time. */
+export interface LinkListener {
+	/** Gets a line each time something happens. */
+	say(text: string): void;
+	/** How to leave while there is no link. */
+	readonly wayOut: string;
+	back(): void;
+}
+
+/** Tells what becomes of the link. */
 export class LinkWatch {
-	readonly #say: (text: string) => void;
-	readonly #wayOut: string;
+	readonly #listener: LinkListener;
 	#isUp = true;
 	readonly #stop: () => void;
 
-	constructor(environment: Environment, say: (text: string) => void, wayOut: string) {
-		this.#say = say;
-		this.#wayOut = wayOut;
+	constructor(environment: Environment, listener: LinkListener) {
+		this.#listener = listener;
 		this.#stop = environment.onDisconnect((_error, recovered) => void this.#down(recovered));
 	}
 
@@ -25,7 +31,7 @@ export class LinkWatch {
 	async #down(recovered: Promise<void>): Promise<void> {
 		this.#isUp = false;
 		// A link that is not made again has failed by then; that the process is lost is told by others.
-		const told = setImmediate(() => this.#say(`the link is lost, connecting again; ${this.#wayOut}`));
+		const told = setImmediate(() => this.#listener.say(`the link is lost, connecting again; ${this.#listener.wayOut}`));
 		try {
 			await recovered;
 		} catch {
@@ -33,6 +39,7 @@ export class LinkWatch {
 			return;
 		}
 		this.#isUp = true;
-		this.#say('the link is back');
+		this.#listener.say('the link is back');
+		this.#listener.back();
 	}
 }

@@ -1,8 +1,7 @@
 import {fstatSync, type Stats} from 'node:fs';
-import {Socket} from 'node:net';
 import {isatty} from 'node:tty';
 import type {OutputStream} from '../../client/process-events.js';
-import {FileSink, type Sink, StreamSink, WAITING_BYTES} from './sink.js';
+import {FileSink, type Sink, StreamSink} from './sink.js';
 
 const STDOUT = 1;
 const STDERR = 2;
@@ -46,12 +45,11 @@ export class Outlet {
 }
 
 function openSink(descriptor: number, broken: (error: Error) => void): Sink {
-	if (isatty(descriptor)) return new StreamSink(descriptor === STDOUT ? process.stdout : process.stderr, broken);
 	const stats = statsOf(descriptor);
-	if (!stats?.isFIFO() && !stats?.isSocket()) return new FileSink(descriptor, broken);
-	// The program's own stream would block everything else while a pipe is full.
-	const options = {fd: descriptor, readable: false, writable: true, writableHighWaterMark: WAITING_BYTES};
-	return new StreamSink(new Socket(options), broken);
+	const isStream = isatty(descriptor) || stats?.isFIFO() || stats?.isSocket();
+	// A descriptor cannot be opened twice for events: where the runtime does, its own stream is used.
+	if (isStream) return new StreamSink(descriptor === STDOUT ? process.stdout : process.stderr, broken);
+	return new FileSink(descriptor, broken);
 }
 
 function isSamePlace(): boolean {

@@ -1,4 +1,5 @@
-import type {ProcessHandle} from '../../client/process-handle.js';
+import type {ProcessHandle, TerminateMode} from '../../client/process-handle.js';
+import {DisconnectedError} from '../../rpc/connection.js';
 import type {TerminalSize} from './own-terminal.js';
 import type {PassedOn, SignalTarget} from './signal-relay.js';
 
@@ -33,7 +34,7 @@ export class Reins implements SignalTarget {
 	/** Asks the process to end, and kills it after a while. */
 	endGently(): void {
 		if (this.#can('processTerminateMode')) {
-			attempt(this.#process.terminate({graceful: {timeoutMs: GRACE_MS}}));
+			attempt(this.#terminate({graceful: {timeoutMs: GRACE_MS}}));
 			return;
 		}
 		attempt(this.#process.signal('interrupt'));
@@ -45,7 +46,19 @@ export class Reins implements SignalTarget {
 	}
 
 	kill(): void {
-		attempt(this.#process.terminate());
+		attempt(this.#terminate());
+	}
+
+	/** May be said twice, so it is said again when the link broke meanwhile. */
+	async #terminate(mode?: TerminateMode): Promise<void> {
+		while (!this.#process.isOver) {
+			try {
+				await this.#process.terminate(mode);
+				return;
+			} catch (error) {
+				if (!(error instanceof DisconnectedError)) throw error;
+			}
+		}
 	}
 }
 

@@ -31,7 +31,7 @@ export class StreamSink implements Sink {
 	}
 
 	write(bytes: Uint8Array): Promise<void> | undefined {
-		if (this.#isBroken || this.#stream.write(bytes)) return undefined;
+		if (this.#isBroken || this.#stream.write(bytes) || this.#stream.writableLength <= WAITING_BYTES) return undefined;
 		this.#drained ??= new Promise(resolve => {
 			this.#tellDrained = resolve;
 		});
