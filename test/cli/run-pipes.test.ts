@@ -98,6 +98,13 @@ describe.each(Object.entries(WAYS))('on %s', (_name, way) => {
 		await untilDead(Number.parseInt(first.toString(), 10));
 	});
 
+	test('a last line that nobody can read any more is no success', async () => {
+		const command = await piped('--', 'sh', '-c', 'read x; echo $x');
+		command.child.stdout.destroy();
+		command.child.stdin.end('said\n');
+		expect([await command.ended, command.stderr]).toEqual([{code: 141, signal: null}, '']);
+	});
+
 	test('a process that stops reading ends as ever, whatever is left in the pipe', async () => {
 		const command = await piped('--', 'head', '-c', '3');
 		const zeros = Buffer.alloc(64 * 1024, 'x');

@@ -216,9 +216,9 @@ async function late(ms: number): Promise<Ending> {
 	return {kind: 'late'};
 }
 
-/** Keeps nobody from ending. */
+/** Keeps the program alive: without a link nothing else may, and it would end as if all were well. */
 function pause(ms: number): Promise<void> {
-	return setTimeout(ms, undefined, {ref: false});
+	return setTimeout(ms);
 }
 
 function never(): Promise<never> {

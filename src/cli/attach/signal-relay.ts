@@ -65,7 +65,7 @@ export class SignalRelay {
 			this.#leave({kind: 'left', exitCode: undefined});
 		} else {
 			state.target.kill();
-			setTimeout(() => this.#leave({kind: 'left', exitCode: undefined}), FORCE_MS).unref();
+			setTimeout(() => this.#leave({kind: 'left', exitCode: undefined}), FORCE_MS);
 		}
 	}
 }

@@ -15,19 +15,16 @@ export interface Sink {
 /** For pipes, sockets and terminals. */
 export class StreamSink implements Sink {
 	readonly #stream: Writable;
+	readonly #broken: (error: Error) => void;
 	#isBroken = false;
 	#drained: Promise<void> | undefined;
 	#tellDrained = (): void => {};
 
 	constructor(stream: Writable, broken: (error: Error) => void) {
 		this.#stream = stream;
+		this.#broken = broken;
 		stream.on('drain', () => this.#drain());
-		stream.on('error', error => {
-			const isFirst = !this.#isBroken;
-			this.#isBroken = true;
-			this.#drain();
-			if (isFirst) broken(error);
-		});
+		stream.on('error', error => this.#break(error));
 	}
 
 	write(bytes: Uint8Array): Promise<void> | undefined {
@@ -40,7 +37,20 @@ export class StreamSink implements Sink {
 
 	async flushed(): Promise<void> {
 		if (this.#isBroken || this.#stream.writableLength === 0) return;
-		await new Promise<void>(resolve => this.#stream.write(new Uint8Array(0), () => resolve()));
+		// The one who wrote last learns of a failure before everybody else: it has to be told before this settles.
+		await new Promise<void>(resolve => {
+			this.#stream.write(new Uint8Array(0), error => {
+				if (error) this.#break(error);
+				resolve();
+			});
+		});
+	}
+
+	#break(error: Error): void {
+		if (this.#isBroken) return;
+		this.#isBroken = true;
+		this.#broken(error);
+		this.#drain();
 	}
 
 	#drain(): void {
@@ -102,8 +112,8 @@ export class FileSink implements Sink {
 		this.#isBroken = true;
 		this.#waiting = [];
 		this.#bytes = 0;
-		this.#tell();
 		this.#broken(error);
+		this.#tell();
 	}
 
 	#tell(): void {
