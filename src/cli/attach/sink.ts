@@ -36,8 +36,9 @@ export class StreamSink implements Sink {
 	}
 
 	async flushed(): Promise<void> {
+		// A failure is known before it is told to everybody, and has to be told before this settles.
+		if (this.#stream.errored) this.#break(this.#stream.errored);
 		if (this.#isBroken || this.#stream.writableLength === 0) return;
-		// The one who wrote last learns of a failure before everybody else: it has to be told before this settles.
 		await new Promise<void>(resolve => {
 			this.#stream.write(new Uint8Array(0), error => {
 				if (error) this.#break(error);
