@@ -19,7 +19,7 @@ const END_MS = 5000;
 /** How long a goodbye may take. */
 const GOODBYE_MS = 1000;
 /** Writes that wait for their answer at a time: the next ones are made and sent meanwhile. */
-const WRITES_UNDER_WAY = 4;
+const WRITES_UNDER_WAY = 16;
 
 /** Exit codes of our own, as `env` and `timeout` have them; 141 is what shells show for SIGPIPE. */
 export const FAILED = 125;

@@ -3,7 +3,7 @@ import type {ProcessHandle} from '../process-handle.js';
 /** Input is handed over in pieces of at most this size. */
 export const INPUT_BYTES = 256 * 1024;
 /** And this many before everything else has its turn. */
-const PIECES_PER_TURN = 16;
+const PIECES_PER_TURN = 64;
 
 export type Input = string | Uint8Array | AsyncIterable<Uint8Array | string> | Iterable<Uint8Array | string>;
 
