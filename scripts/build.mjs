@@ -3,6 +3,7 @@
 import {spawnSync} from 'node:child_process';
 import {chmodSync, copyFileSync, rmSync, writeFileSync} from 'node:fs';
 import {build} from 'esbuild';
+import {keepCompiled} from './lib/keep-compiled.mjs';
 import {lazyBuiltins} from './lib/lazy-builtins.mjs';
 import {splitProgram} from './lib/split-program.mjs';
 
@@ -36,11 +37,4 @@ await build({
 writeFileSync('dist/bin/package.json', '{"type": "commonjs"}\n');
 copyFileSync('scripts/launcher.cjs', 'dist/bin/longarm.js');
 chmodSync('dist/bin/longarm.js', 0o755);
-// Without it everything works, a little later. Each adds to what the ones before have left.
-for (const words of ['--help', 'serve --listen ws://127.0.0.1:0 --log-level error']) {
-	const {status: written} = spawnSync(process.execPath, ['scripts/write-code-cache.cjs', ...words.split(' ')], {
-		stdio: 'inherit',
-		timeout: 30_000,
-	});
-	if (written !== 0) console.error(`nothing compiled is kept for \`longarm ${words}\`: it starts more slowly`);
-}
+await keepCompiled();

@@ -46,6 +46,8 @@ export class Connection {
 	#greeting: Greeting | undefined;
 	#v0: V0Processes | undefined;
 	#pending = 0;
+	/** Whether answers are left unread for now. */
+	#isHeld = false;
 
 	/** Reads before the first word: a resumed session may have much to say. Closes the transport on failure. */
 	static async open(transport: Transport, options: ConnectionOptions): Promise<Connection> {
@@ -97,6 +99,16 @@ export class Connection {
 	/** That the server is there. */
 	status(): Promise<Result<'environment/status'>> {
 		return this.#within(STATUS_TIMEOUT_MS, 'environment/status');
+	}
+
+	/** Reads nothing more until the returned function is called; what has a time limit waits for that, too. */
+	holdReading(): () => void {
+		const resume = this.#rpc.holdReading();
+		this.#isHeld = true;
+		return () => {
+			this.#isHeld = false;
+			resume();
+		};
 	}
 
 	close(): void {
@@ -164,16 +176,24 @@ export class Connection {
 	}
 
 	#within<M extends 'environment/info' | 'environment/status'>(timeoutMs: number, method: M): Promise<Result<M>> {
-		return within(timeoutMs, `\`${method}\` response`, this.call(method, {}));
+		return within(timeoutMs, `\`${method}\` response`, this.call(method, {}), () => this.#isHeld);
 	}
 }
 
 /** The server may answer another time. */
-async function within<T>(timeoutMs: number, what: string, promise: Promise<T>): Promise<T> {
+async function within<T>(timeoutMs: number, what: string, promise: Promise<T>, isHeld = () => false): Promise<T> {
 	let timer: ReturnType<typeof setTimeout> | undefined;
 	const late = new Promise<never>((_resolve, reject) => {
 		const message = `timed out waiting for exec-server ${what} after ${timeoutMs / 1000}s`;
-		timer = setTimeout(() => reject(new CallTimeoutError(message)), timeoutMs);
+		// An answer that nobody reads is not late.
+		const look = (): void => {
+			if (isHeld()) wait();
+			else reject(new CallTimeoutError(message));
+		};
+		const wait = (): void => {
+			timer = setTimeout(look, timeoutMs);
+		};
+		wait();
 	});
 	try {
 		return await Promise.race([promise, late]);

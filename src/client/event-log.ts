@@ -1,3 +1,4 @@
+import {type Brake, HeldEvents} from './held-events.js';
 import {isLast, type ProcessEvent, payloadOf} from './process-events.js';
 
 /** Events kept for those who come late, and their payload. */
@@ -21,7 +22,17 @@ export class EventLog {
 	#historyBytes = 0;
 	#evicted = 0;
 	#isOver = false;
-	readonly #subscriptions = new Set<Subscription>();
+	readonly #subscriptions = new Set<Subscription | HeldEvents>();
+	/** For the first subscriber, from the beginning. */
+	#held: HeldEvents | undefined;
+
+	/** With a brake the first subscriber misses nothing, whenever it comes and however slow it is. */
+	constructor(brake?: Brake) {
+		if (!brake) return;
+		const held = new HeldEvents(brake, () => this.#subscriptions.delete(held));
+		this.#held = held;
+		this.#subscriptions.add(held);
+	}
 
 	/** After the last event there are no others. */
 	get isOver(): boolean {
@@ -42,6 +53,9 @@ export class EventLog {
 
 	/** What is kept, then what comes, without a gap or a repeat between the two; ends with the last event. */
 	subscribe(): AsyncIterableIterator<Observed> {
+		const held = this.#held;
+		this.#held = undefined;
+		if (held) return held;
 		const subscription = new Subscription([...this.#history], this.#evicted, () => {
 			this.#subscriptions.delete(subscription);
 		});

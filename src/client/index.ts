@@ -42,7 +42,8 @@ export {
 } from './process-handle.js';
 export {RECOVERY_BUDGET_MS} from './recovery.js';
 export {type CommandOptions, type Machine, startParams} from './run/command.js';
-export {Collected, type Communicated, type CommunicateOptions, communicate, type Input} from './run/communicate.js';
+export {Collected, type Communicated, type CommunicateOptions, communicate} from './run/communicate.js';
+export type {Input} from './run/feed.js';
 export {RunError, type RunOptions, type RunReason, type RunResult, run} from './run/run.js';
 export {type WaitCondition, WaitError, type WaitOptions, type WaitResult, waitFor} from './run/wait-for.js';
 export {type Connect, SessionClient, type SessionClientOptions} from './session-client.js';

@@ -61,6 +61,12 @@ export interface StartedProcess {
 export interface StartOptions {
 	/** Aborting ends the process, or keeps it from being started. */
 	readonly signal?: AbortSignal | undefined;
+	/**
+	 * The process waits for its reader: the first `events()` or `output()` misses nothing, however slow it is. Everything
+	 * else on the same connection waits with it, answers included, so it is made for one process per connection; without
+	 * a reader nothing ever goes on.
+	 */
+	readonly holdsBack?: boolean | undefined;
 }
 
 /** The processes of one machine. */

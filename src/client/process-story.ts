@@ -1,4 +1,5 @@
 import {EventLog, type Observed} from './event-log.js';
+import type {Brake} from './held-events.js';
 import type {ProcessEvent} from './process-events.js';
 import {type ExitStatus, ProcessLostError, type ReadResult} from './process-handle.js';
 
@@ -6,14 +7,15 @@ import {type ExitStatus, ProcessLostError, type ReadResult} from './process-hand
 export class ProcessStory {
 	readonly exited: Promise<ExitStatus>;
 	readonly closed: Promise<void>;
-	readonly #log = new EventLog();
+	readonly #log: EventLog;
 	#wake = 0;
 	#watchers: (() => void)[] = [];
 	#failure: string | undefined;
 	#settleExit!: {resolve: (exit: ExitStatus) => void; reject: (error: Error) => void};
 	#settleClose!: {resolve: () => void; reject: (error: Error) => void};
 
-	constructor() {
+	constructor(brake?: Brake) {
+		this.#log = new EventLog(brake);
 		this.exited = new Promise((resolve, reject) => {
 			this.#settleExit = {resolve, reject};
 		});

@@ -1,5 +1,6 @@
 import {JsonParts} from '../protocol/encode.js';
 import {DisconnectedError} from '../rpc/connection.js';
+import type {Brake} from './held-events.js';
 import type {NumberedEvent} from './process-events.js';
 import type {ReadOptions, ReadResult, Signal, TerminateMode, TerminateResult, WriteResult} from './process-handle.js';
 import {reconcile} from './reconcile.js';
@@ -16,8 +17,8 @@ export class RemoteProcess extends ToldProcess {
 	#hasExited = false;
 	#writes = 0;
 
-	constructor(processId: string, caller: Caller) {
-		super(processId);
+	constructor(processId: string, caller: Caller, brake?: Brake) {
+		super(processId, brake);
 		this.#caller = caller;
 		this.#buffer = new ReorderBuffer(event => this.story.publish(event));
 	}
@@ -41,7 +42,7 @@ export class RemoteProcess extends ToldProcess {
 	}
 
 	async closeStdin(): Promise<void> {
-		await this.#caller.call('process/closeStdin', {processId: this.processId});
+		await this.#caller.repeat('process/closeStdin', {processId: this.processId});
 	}
 
 	async resize(size: {rows: number; cols: number}): Promise<void> {

@@ -17,6 +17,7 @@ import type {Dialect} from './hello.js';
 import {toPathUri} from './paths.js';
 import type {NumberedEvent} from './process-events.js';
 import type {Processes, StartedProcess, StartOptions, StartParams} from './process-handle.js';
+import {ReadingBrake} from './reading-brake.js';
 import {recover} from './recovery.js';
 import {RemoteProcess} from './remote-process.js';
 import {startUnder} from './start-signal.js';
@@ -68,6 +69,7 @@ export class SessionClient implements Caller, Processes, AsyncDisposable {
 	readonly #processes = new Map<string, RemoteProcess>();
 	readonly #listeners = new Map<string, Set<Listener>>();
 	readonly #disconnects = new Set<(error: DisconnectedError) => void>();
+	readonly #brake = new ReadingBrake();
 	#tellEnd!: (error: Error) => void;
 	#link: Link;
 	#isClosing = false;
@@ -94,6 +96,7 @@ export class SessionClient implements Caller, Processes, AsyncDisposable {
 		this.#connect = connect;
 		this.#options = options;
 		this.#link = {kind: 'connected', connection};
+		this.#brake.use(connection);
 		const {sessionId, dialect, info} = connection.greeting;
 		this.sessionId = sessionId;
 		this.dialect = dialect;
@@ -135,7 +138,7 @@ export class SessionClient implements Caller, Processes, AsyncDisposable {
 
 	/** Starts a process. It is known here before the server answers, so that none of its events is missed. */
 	start(params: StartParams, options: StartOptions = {}): Promise<StartedProcess> {
-		return startUnder(options, () => this.#start(params));
+		return startUnder(options, () => this.#start(params, options));
 	}
 
 	/** Hears every notification of this name, until the returned function is called. */
@@ -154,11 +157,11 @@ export class SessionClient implements Caller, Processes, AsyncDisposable {
 		return () => this.#disconnects.delete(listener);
 	}
 
-	async #start(params: StartParams): Promise<StartedProcess> {
+	async #start(params: StartParams, {holdsBack}: StartOptions): Promise<StartedProcess> {
 		const {processId} = params;
 		const connection = await this.#connected();
 		if (this.#processes.has(processId)) throw new Error(`session already registered for process ${processId}`);
-		const process = new RemoteProcess(processId, this);
+		const process = new RemoteProcess(processId, this, holdsBack ? this.#brake : undefined);
 		this.#processes.set(processId, process);
 		try {
 			const cwd = toPathUri(params.cwd).href;
@@ -175,6 +178,8 @@ export class SessionClient implements Caller, Processes, AsyncDisposable {
 	/** Ends the session's connection; what runs in the session is up to the server. */
 	close(): void {
 		this.#isClosing = true;
+		// The goodbye of the other side has to be read.
+		this.#brake.use(undefined);
 		if (this.#link.kind === 'connected') this.#link.connection.close();
 	}
 
@@ -199,6 +204,7 @@ export class SessionClient implements Caller, Processes, AsyncDisposable {
 	/** The connection is gone. */
 	#lost(error: DisconnectedError): void {
 		if (this.#link.kind !== 'connected') return;
+		this.#brake.use(undefined);
 		if (this.#isClosing || this.#options.recovers === false) this.#fail(error);
 		else if (this.sessionId === undefined) this.#fail(notResumed(error, 'missing session id'));
 		else this.#link = {kind: 'recovering', over: this.#recover(error)};
@@ -237,6 +243,7 @@ export class SessionClient implements Caller, Processes, AsyncDisposable {
 		if (outcome.connection.isClosed) this.#lost(lostEarly ?? new DisconnectedError());
 		// Closed while there was no connection to close.
 		else if (this.#isClosing) outcome.connection.close();
+		else this.#brake.use(outcome.connection);
 	}
 
 	#fail(error: DisconnectedError): void {

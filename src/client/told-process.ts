@@ -1,4 +1,5 @@
 import type {Observed} from './event-log.js';
+import type {Brake} from './held-events.js';
 import {outputOf} from './output.js';
 import type {
 	ExitStatus,
@@ -16,10 +17,12 @@ import {ProcessStory} from './process-story.js';
 /** What all handles have in common: a story that is told to whoever listens. */
 export abstract class ToldProcess implements ProcessHandle {
 	readonly processId: string;
-	protected readonly story = new ProcessStory();
+	protected readonly story: ProcessStory;
 
-	constructor(processId: string) {
+	/** With a brake the first reader is waited for. */
+	constructor(processId: string, brake?: Brake) {
 		this.processId = processId;
+		this.story = new ProcessStory(brake);
 	}
 
 	get exited(): Promise<ExitStatus> {

@@ -1,7 +1,5 @@
 import {LazyClient} from '../client/lazy-client.js';
 import type {Connect} from '../client/session-client.js';
-import {connectCommand} from '../transports/node/connect-command.js';
-import {connectWebSocket} from '../transports/node/connect-web-socket.js';
 import type {RemoteTarget} from './target.js';
 
 /** A client for the target that connects when it is needed. */
@@ -20,15 +18,22 @@ export function mayWarmUp({kind}: RemoteTarget): boolean {
 	return kind === 'websocket';
 }
 
+/** A way is loaded when it is taken. */
 function connectTo(target: RemoteTarget): Connect {
 	switch (target.kind) {
 		case 'transport':
 			return target.connect;
 		case 'command':
-			return () => connectCommand(target.program, target);
+			return async () => {
+				const {connectCommand} = await import('../transports/node/connect-command.js');
+				return connectCommand(target.program, target);
+			};
 		case 'websocket': {
 			const {url, token, tls, connectTimeoutMs: timeoutMs} = target;
-			return signal => connectWebSocket(url, {token, tls, timeoutMs, signal});
+			return async signal => {
+				const {connectWebSocket} = await import('../transports/node/connect-web-socket.js');
+				return connectWebSocket(url, {token, tls, timeoutMs, signal});
+			};
 		}
 		case 'provisioned':
 			return async signal => connectTo(await whenProvisioned(target.target))(signal);

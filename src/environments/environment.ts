@@ -18,7 +18,7 @@ import type {EnvironmentInfo} from '../protocol/environment.js';
 import {describeEnvironment} from '../server/environment-info.js';
 import {lazyClientFor, mayWarmUp} from './connect.js';
 import {LocalFiles} from './local/local-files.js';
-import {LocalHttp} from './local/local-http.js';
+import type {LocalHttp} from './local/local-http.js';
 import {LocalPorts} from './local/local-ports.js';
 import {LocalProcesses} from './local/local-processes.js';
 import type {RemoteTarget} from './target.js';
@@ -80,9 +80,9 @@ export class Environment implements AsyncDisposable {
 
 	/** Starts a command, with what people expect where nothing is said: this machine's variables and directory. */
 	async start(argv: readonly string[], options: StartCommandOptions = {}): Promise<ProcessHandle> {
-		const {signal, ...command} = options;
+		const {signal, holdsBack, ...command} = options;
 		const params = await startParams(this, argv, command);
-		return (await this.processes.start(params, {signal})).process;
+		return (await this.processes.start(params, {signal, holdsBack})).process;
 	}
 
 	/** Runs a command to its end. */
@@ -138,14 +138,15 @@ export class Environment implements AsyncDisposable {
 class LocalPlace implements Place {
 	readonly processes: LocalProcesses;
 	readonly files = new LocalFiles();
-	readonly http: LocalHttp;
+	readonly http: Http = {fetch: async (input, init) => (await this.#loadHttp()).fetch(input, init)};
+	/** Loaded when it is first needed: most programs never do. */
+	#http: Promise<LocalHttp> | undefined;
 	readonly ports = new LocalPorts();
 	readonly #variables: Readonly<Record<string, string | undefined>>;
 
 	constructor(variables: Readonly<Record<string, string | undefined>>) {
 		this.#variables = variables;
 		this.processes = new LocalProcesses(variables);
-		this.http = new LocalHttp(variables);
 	}
 
 	async server(): Promise<ServerDescription> {
@@ -165,10 +166,16 @@ class LocalPlace implements Place {
 		return () => {};
 	}
 
-	close(): Promise<void> {
-		this.http[Symbol.dispose]();
+	async close(): Promise<void> {
+		const http = await this.#http;
+		http?.[Symbol.dispose]();
 		this.ports[Symbol.dispose]();
-		return this.processes.close();
+		await this.processes.close();
+	}
+
+	#loadHttp(): Promise<LocalHttp> {
+		this.#http ??= import('./local/local-http.js').then(loaded => new loaded.LocalHttp(this.#variables));
+		return this.#http;
 	}
 }
 

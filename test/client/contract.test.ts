@@ -4,6 +4,7 @@ import {join} from 'node:path';
 import {describe, expect, onTestFinished, test} from 'vitest';
 import type {Observed} from '../../src/client/event-log.js';
 import {type Processes, type ProcessHandle, ProcessLostError} from '../../src/client/process-handle.js';
+import {feed} from '../../src/client/run/feed.js';
 import {SessionClient, type SessionClientOptions} from '../../src/client/session-client.js';
 import {LocalProcesses} from '../../src/environments/local/local-processes.js';
 import {DisconnectedError} from '../../src/rpc/connection.js';
@@ -64,6 +65,16 @@ async function outcome(handle: ProcessHandle): Promise<{kinds: string[]; text: s
 	const seen = await observed(handle);
 	const text = Buffer.concat(seen.flatMap(event => (event.kind === 'output' ? [event.bytes] : []))).toString();
 	return {kinds: seen.map(({kind}) => kind), text};
+}
+
+/** Until nothing more is heard of a process, because it waits or because it is over. */
+async function untilNothingHappens(handle: ProcessHandle): Promise<void> {
+	let [wake, quiet] = [-1, 0];
+	await eventually(() => {
+		quiet = handle.wake === wake ? quiet + 1 : 0;
+		wake = handle.wake;
+		return handle.isOver || quiet === 40;
+	});
 }
 
 async function heard(handle: ProcessHandle, text: string): Promise<void> {
@@ -217,6 +228,59 @@ describe.each(Object.entries(PLACES))('on %s', (_name, place) => {
 		await quiet.write('still here\n');
 		expect((await outcome(quiet)).text).toBe('still here\n');
 		await noisy.terminate();
+	});
+
+	test('a process that is held back for its reader loses nothing, however slow the reader is', async () => {
+		const {processes} = await at();
+		const {process: handle} = await processes.start(sh('p', 'head -c 40000000 /dev/zero; echo the end'), {
+			holdsBack: true,
+		});
+		const kinds = new Set<string>();
+		let last = '';
+		let size = 0;
+		for await (const event of handle.events()) {
+			kinds.add(event.kind);
+			if (kinds.size === 1 && size === 0) await untilNothingHappens(handle);
+			if (event.kind !== 'output') continue;
+			size += event.bytes.length;
+			last = Buffer.from(event.bytes.subarray(-8)).toString();
+		}
+		expect([...kinds].sort()).toEqual(['closed', 'exited', 'output']);
+		expect(size).toBe(40_000_008);
+		expect(last).toBe('the end\n');
+	});
+
+	test('a reader of a held process that goes lets everything go on', async () => {
+		const {processes} = await at();
+		const {process: held} = await processes.start(sh('held', 'cat /dev/zero'), {holdsBack: true});
+		const events = held.events();
+		await events.next();
+		await events.return?.();
+		const {process: other} = await processes.start(sh('other', 'echo heard'));
+		expect((await outcome(other)).text).toBe('heard\n');
+		await held.terminate();
+		await held.closed;
+	});
+
+	test('input and output of a held process flow at once without either waiting for ever', async ({skip}) => {
+		const {processes, can} = await at();
+		if (!can['processCloseStdin']) skip('the server cannot close an input');
+		const {process: handle} = await processes.start(sh('p', 'cat', {pipeStdin: true}), {holdsBack: true});
+		const piece = Buffer.alloc(256 * 1024, 'longarm ');
+		const feeding = feed(
+			handle,
+			Array.from({length: 128}, () => piece),
+			{writesUnderWay: 4},
+		);
+		const hash = createHash('sha256');
+		for await (const output of handle.output()) {
+			await new Promise(resolve => setImmediate(resolve));
+			if (output.kind === 'output') hash.update(output.bytes);
+		}
+		await feeding;
+		const expected = createHash('sha256');
+		for (let count = 0; count < 128; count++) expected.update(piece);
+		expect(hash.digest('hex')).toBe(expected.digest('hex'));
 	});
 
 	test('the close is held back until the last one who holds the streams is gone', async () => {

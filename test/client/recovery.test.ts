@@ -205,3 +205,27 @@ test('a client that is closed while it recovers ends, even if the connection com
 	expect((await link.client.ended).message).toContain('exec-server transport disconnected');
 	expect(link.client.state).toBe('failed');
 });
+
+test('a link that breaks while a slow reader holds it back is made again, and every byte is read or announced', async () => {
+	const link = await recovering();
+	const total = 30_000_000;
+	const {process: remote} = await link.client.start(sh('p', `head -c ${total} /dev/zero`), {holdsBack: true});
+	const events = remote.events();
+	let [read, missed] = [0, 0];
+	const take = async (): Promise<boolean> => {
+		const next = await events.next();
+		if (next.done) return false;
+		if (next.value.kind === 'output') read += next.value.bytes.length;
+		else if (next.value.kind === 'gap') missed += next.value.missedBytes!;
+		return true;
+	};
+	await take();
+	// Held back: nothing new is heard of for as long as nobody reads.
+	const paused = await eventually(() => remote.wake > 16 && remote.wake);
+	cut(link);
+	await eventually(() => link.transports.length === 2 && link.client.state === 'connected');
+	expect(remote.wake).toBeGreaterThanOrEqual(paused);
+	while (await take());
+	expect(read + missed).toBe(total);
+	expect(await remote.exited).toMatchObject({exitCode: 0});
+});

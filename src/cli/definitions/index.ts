@@ -6,10 +6,14 @@ import {DOCTOR} from './doctor.js';
 import {ENV, ENV_ADD, ENV_LIST, ENV_REMOVE, ENV_TEST} from './env.js';
 import {FORWARD} from './forward.js';
 import {LS} from './ls.js';
+import {RUN} from './run.js';
 import {SERVE} from './serve.js';
+import {SHELL} from './shell.js';
 
 /** Every command, in the order in which help shows them. */
 export const COMMANDS: readonly CommandDefinition[] = [
+	RUN,
+	SHELL,
 	FORWARD,
 	LS,
 	CAT,

@@ -1,13 +1,7 @@
 import {HeadTailBuffer} from '../head-tail-buffer.js';
 import type {OutputStream} from '../process-events.js';
 import type {ExitStatus, Output, ProcessHandle} from '../process-handle.js';
-
-/** Input is handed over in pieces of this size, one at a time. */
-const INPUT_BYTES = 256 * 1024;
-/** And this many before everything else has its turn. */
-const PIECES_PER_TURN = 16;
-
-export type Input = string | Uint8Array | AsyncIterable<Uint8Array | string> | Iterable<Uint8Array | string>;
+import {feed, type Input} from './feed.js';
 
 export interface CommunicateOptions {
 	/** Written to the standard input, which is closed behind it. */
@@ -98,29 +92,4 @@ export async function communicate(process: ProcessHandle, options: CommunicateOp
 	const feeding = options.input === undefined ? Promise.resolve() : feed(process, options.input);
 	await Promise.all([collector.collect(process), feeding]);
 	return {exit: await process.exited, stdout: collector.stdout, stderr: collector.stderr};
-}
-
-/** A process that does not want to read all of it is not a failure. */
-export async function feed(process: ProcessHandle, input: Input): Promise<void> {
-	let isOver = false;
-	const stop = (): void => {
-		isOver = true;
-	};
-	process.exited.then(stop, stop);
-	let written = 0;
-	for await (const piece of pieces(input)) {
-		const {status} = await process.write(piece);
-		// Writes to a process that is gone are taken, too; that it is gone has to be heard of in between.
-		if (++written % PIECES_PER_TURN === 0) await new Promise(resolve => setTimeout(resolve));
-		if (status !== 'accepted' || isOver) return;
-	}
-	if (!isOver) await process.closeStdin();
-}
-
-async function* pieces(input: Input): AsyncGenerator<Uint8Array, void, void> {
-	const chunks = typeof input === 'string' || input instanceof Uint8Array ? [input] : input;
-	for await (const chunk of chunks) {
-		const bytes = typeof chunk === 'string' ? new TextEncoder().encode(chunk) : chunk;
-		for (let at = 0; at < bytes.length; at += INPUT_BYTES) yield bytes.subarray(at, at + INPUT_BYTES);
-	}
 }

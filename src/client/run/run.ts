@@ -5,7 +5,8 @@ import {TooManyCallsError} from '../errors.js';
 import {toPathUri} from '../paths.js';
 import {type ExitStatus, type ProcessHandle, ProcessLostError} from '../process-handle.js';
 import {type CommandOptions, type Machine, startParams} from './command.js';
-import {type Collected, Collector, type CommunicateOptions, feed} from './communicate.js';
+import {type Collected, Collector, type CommunicateOptions} from './communicate.js';
+import {feed} from './feed.js';
 
 /** A process that has to end is asked first, and has this long. */
 const GRACE_MS = 1000;

@@ -1,3 +1,4 @@
+import type {Brake} from '../../client/held-events.js';
 import type {
 	ReadOptions,
 	ReadResult,
@@ -22,10 +23,13 @@ const ENDLESS = new Scope();
 export class LocalProcess extends ToldProcess {
 	readonly #process: ManagedProcess;
 	readonly #cursor: LogCursor;
+	readonly #gate: Gate;
 	#writes = 0;
 
-	constructor(process: ManagedProcess) {
-		super(process.id);
+	constructor(process: ManagedProcess, {holdsBack = false}: {holdsBack?: boolean} = {}) {
+		const gate = new Gate(() => this.changed());
+		super(process.id, holdsBack ? gate : undefined);
+		this.#gate = gate;
 		this.#process = process;
 		this.#cursor = process.attach();
 	}
@@ -72,9 +76,11 @@ export class LocalProcess extends ToldProcess {
 		if (!this.isOver) await this.terminate();
 	}
 
-	/** The log has something new. */
+	/** The log has something new, or the reader has room for it again. */
 	changed(): void {
-		for (let event = this.#cursor.next(); event; event = this.#cursor.next()) {
+		while (this.#gate.isOpen) {
+			const event = this.#cursor.next();
+			if (!event) break;
 			this.story.raiseWake(event.seq);
 			this.story.publish(toEvent(event));
 		}
@@ -84,7 +90,7 @@ export class LocalProcess extends ToldProcess {
 	#toResult({chunks, nextSeq, missedBytes}: Page): ReadResult {
 		const {exit, closedSeq} = this.#process.log;
 		return {
-			chunks: chunks.map(({seq, stream, bytes}: Chunk) => ({seq, stream, chunk: bytes.slice()})),
+			chunks: chunks.map(({seq, stream, bytes}: Chunk) => ({seq, stream, chunk: copyOf(bytes)})),
 			nextSeq,
 			exited: exit !== undefined,
 			exitCode: exit?.exitCode ?? null,
@@ -96,11 +102,34 @@ export class LocalProcess extends ToldProcess {
 	}
 }
 
-/** The bytes are copied: those of the log are used again. */
+/** What is not taken from the log makes the child wait. */
+class Gate implements Brake {
+	isOpen = true;
+	readonly #opened: () => void;
+
+	constructor(opened: () => void) {
+		this.#opened = opened;
+	}
+
+	hold(): void {
+		this.isOpen = false;
+	}
+
+	release(): void {
+		this.isOpen = true;
+		this.#opened();
+	}
+}
+
+/** Those of the log are used again. They are a `Buffer`, whose own `slice` does not copy. */
+function copyOf(bytes: Uint8Array): Uint8Array {
+	return new Uint8Array(bytes);
+}
+
 function toEvent(event: LogEvent): Parameters<ProcessStory['publish']>[0] {
 	switch (event.kind) {
 		case 'output':
-			return {...event, bytes: event.bytes.slice()};
+			return {...event, bytes: copyOf(event.bytes)};
 		case 'exited': {
 			const {kind, seq, exitCode, reason} = event;
 			return {kind, seq, exitCode, sandboxDenied: false, reason: reason === 'exit' ? undefined : reason};

@@ -3,6 +3,7 @@ import {startUnder} from '../../client/start-signal.js';
 import type {ManagedProcess} from '../../processes/managed-process.js';
 import {ProcessTable} from '../../processes/process-table.js';
 import {selectBackend} from '../../processes/select-backend.js';
+import type {StartRequest} from '../../processes/start.js';
 import {StartQueue} from '../../processes/start-queue.js';
 import {decode} from '../../protocol/decode.js';
 import {METHODS} from '../../protocol/methods.js';
@@ -16,6 +17,8 @@ import {LocalProcess} from './local-process.js';
 export class LocalProcesses implements Processes {
 	readonly #table: ProcessTable;
 	readonly #handles = new Map<ManagedProcess, LocalProcess>();
+	/** The ids of processes whose reader is waited for, while they are being started. */
+	readonly #holding = new Set<string>();
 	#isClosed = false;
 
 	constructor(variables: Readonly<Record<string, string | undefined>> = process.env) {
@@ -27,14 +30,15 @@ export class LocalProcesses implements Processes {
 			retainClosedMs,
 			variables,
 			quotas: [],
-			added: process => this.#handles.set(process, new LocalProcess(process)),
+			added: process =>
+				this.#handles.set(process, new LocalProcess(process, {holdsBack: this.#holding.has(process.id)})),
 			changed: process => this.#handles.get(process)!.changed(),
 			forgotten: process => this.#handles.delete(process),
 		});
 	}
 
 	start(params: StartParams, options: StartOptions = {}): Promise<StartedProcess> {
-		return startUnder(options, () => this.#start(params));
+		return startUnder(options, () => this.#start(params, options));
 	}
 
 	/** Ends everything that was started, and whatever that left behind. */
@@ -45,14 +49,24 @@ export class LocalProcesses implements Processes {
 		this.#table.dispose();
 	}
 
-	async #start(params: StartParams): Promise<StartedProcess> {
+	async #start(params: StartParams, {holdsBack}: StartOptions): Promise<StartedProcess> {
 		try {
 			if (this.#isClosed) throw new LongarmError('SHUTTING_DOWN', {message: 'the environment is closed'});
 			const decoded = decode(METHODS['process/start'].params, params);
-			const process = await this.#table.start(decoded.processId, toStartRequest(decoded));
+			const process = await this.#enter(decoded.processId, toStartRequest(decoded), holdsBack === true);
 			return {process: this.#handles.get(process)!, sandboxType: 'none'};
 		} catch (error) {
 			throw asRejection(error);
+		}
+	}
+
+	/** The table makes the entry before it returns. */
+	#enter(id: string, request: StartRequest, holdsBack: boolean): Promise<ManagedProcess> {
+		if (holdsBack) this.#holding.add(id);
+		try {
+			return this.#table.start(id, request);
+		} finally {
+			this.#holding.delete(id);
 		}
 	}
 }

@@ -9,6 +9,8 @@ export const BULK_FROM_BYTES = 64 * 1024;
 const MOST_STRINGS = 64;
 /** Characters decoded at a time, a multiple of four; small enough for a string in the young part of the heap. */
 const SLICE_CHARS = 64 * 1024;
+/** What fills less than one part in so many of a block would hold on to too much beside it: not everything is given back. */
+const SMALLEST_SHARE = 2;
 /** More than the name of the longest member and what is around it. */
 const MEMBER_BYTES = 32;
 const QUOTE = 0x22;
@@ -45,7 +47,10 @@ export function liftBulk(message: Buffer): Lifted | undefined {
 }
 
 function memoryFor(bytes: number): {memory: Buffer; release: () => void} {
-	if (bytes > bulkBlocks.blockBytes) return {memory: Buffer.allocUnsafeSlow(bytes), release: () => {}};
+	const {blockBytes} = bulkBlocks;
+	if (bytes < blockBytes / SMALLEST_SHARE || bytes > blockBytes) {
+		return {memory: Buffer.allocUnsafeSlow(bytes), release: () => {}};
+	}
 	const memory = bulkBlocks.take();
 	return {memory, release: () => bulkBlocks.give(memory)};
 }

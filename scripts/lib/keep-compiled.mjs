@@ -1,0 +1,26 @@
+// Runs the built command in the ways that are most common, so that what V8 compiles for each is there at the next start.
+import {spawn, spawnSync} from 'node:child_process';
+import {once} from 'node:events';
+
+const LONGEST_RUN_MS = 30_000;
+const SERVE = ['serve', '--listen', 'ws://127.0.0.1:0', '--log-level', 'error'];
+
+/** Without it everything works, a little later. Each way adds to what those before it have left. */
+export async function keepCompiled() {
+	keep('--help');
+	keep(...SERVE);
+	keep('run', '--', 'true');
+	const server = spawn(process.execPath, ['dist/bin/longarm.js', ...SERVE], {stdio: ['ignore', 'pipe', 'inherit']});
+	const [address] = await once(server.stdout, 'data');
+	keep('run', '-e', String(address).trim(), '--', 'true');
+	keep('ls', '--json', `${String(address).trim()}:/`);
+	server.kill();
+}
+
+function keep(...words) {
+	const {status} = spawnSync(process.execPath, ['scripts/write-code-cache.cjs', ...words], {
+		stdio: ['ignore', 'ignore', 'inherit'],
+		timeout: LONGEST_RUN_MS,
+	});
+	if (status !== 0) console.error(`nothing compiled is kept for \`longarm ${words.join(' ')}\`: it starts more slowly`);
+}

@@ -1,0 +1,135 @@
+import {writev} from 'node:fs';
+import type {Writable} from 'node:stream';
+
+/** What may wait for a slow file or pipe before whoever writes has to wait. */
+export const WAITING_BYTES = 256 * 1024;
+
+/** One of our own standard streams. Errors come once, after which everything written vanishes. */
+export interface Sink {
+	/** Undefined when there is room for more, else a promise of it, which never rejects. */
+	write(bytes: Uint8Array): Promise<void> | undefined;
+	/** Settles when the operating system has taken everything, or never will. */
+	flushed(): Promise<void>;
+}
+
+/** For pipes, sockets and terminals. */
+export class StreamSink implements Sink {
+	readonly #stream: Writable;
+	readonly #broken: (error: Error) => void;
+	#isBroken = false;
+	#drained: Promise<void> | undefined;
+	#tellDrained = (): void => {};
+
+	constructor(stream: Writable, broken: (error: Error) => void) {
+		this.#stream = stream;
+		this.#broken = broken;
+		stream.on('drain', () => this.#drain());
+		stream.on('error', error => this.#break(error));
+	}
+
+	write(bytes: Uint8Array): Promise<void> | undefined {
+		if (this.#isBroken || this.#stream.write(bytes) || this.#stream.writableLength <= WAITING_BYTES) return undefined;
+		this.#drained ??= new Promise(resolve => {
+			this.#tellDrained = resolve;
+		});
+		return this.#drained;
+	}
+
+	async flushed(): Promise<void> {
+		// A failure is known before it is told to everybody, and has to be told before this settles.
+		if (this.#stream.errored) this.#break(this.#stream.errored);
+		if (this.#isBroken || this.#stream.writableLength === 0) return;
+		await new Promise<void>(resolve => {
+			this.#stream.write(new Uint8Array(0), error => {
+				if (error) this.#break(error);
+				resolve();
+			});
+		});
+	}
+
+	#break(error: Error): void {
+		if (this.#isBroken) return;
+		this.#isBroken = true;
+		this.#broken(error);
+		this.#drain();
+	}
+
+	#drain(): void {
+		this.#drained = undefined;
+		this.#tellDrained();
+	}
+}
+
+/** For files and devices: written by another thread, so that a slow disk holds up nobody else. */
+export class FileSink implements Sink {
+	readonly #descriptor: number;
+	readonly #broken: (error: Error) => void;
+	#waiting: Uint8Array[] = [];
+	#bytes = 0;
+	#isWriting = false;
+	#isBroken = false;
+	#watchers: {readonly below: number; readonly tell: () => void}[] = [];
+
+	constructor(descriptor: number, broken: (error: Error) => void) {
+		this.#descriptor = descriptor;
+		this.#broken = broken;
+	}
+
+	write(bytes: Uint8Array): Promise<void> | undefined {
+		if (this.#isBroken) return undefined;
+		this.#waiting.push(bytes);
+		this.#bytes += bytes.length;
+		if (!this.#isWriting) this.#writeSome();
+		return this.#bytes > WAITING_BYTES ? this.#until(WAITING_BYTES) : undefined;
+	}
+
+	async flushed(): Promise<void> {
+		if (this.#bytes > 0) await this.#until(0);
+	}
+
+	#until(below: number): Promise<void> {
+		return new Promise(tell => this.#watchers.push({below, tell}));
+	}
+
+	/** Behind what is there already: no position is given. */
+	#writeSome(): void {
+		const pieces = this.#waiting;
+		this.#isWriting = true;
+		this.#waiting = [];
+		writev(this.#descriptor, pieces, (error, written) => {
+			this.#isWriting = false;
+			if (error) {
+				this.#break(error);
+				return;
+			}
+			this.#bytes -= written;
+			this.#waiting.unshift(...withoutFirst(pieces, written));
+			this.#tell();
+			if (this.#bytes > 0) this.#writeSome();
+		});
+	}
+
+	#break(error: Error): void {
+		this.#isBroken = true;
+		this.#waiting = [];
+		this.#bytes = 0;
+		this.#broken(error);
+		this.#tell();
+	}
+
+	#tell(): void {
+		const due = this.#watchers.filter(({below}) => this.#bytes <= below);
+		this.#watchers = this.#watchers.filter(({below}) => this.#bytes > below);
+		for (const {tell} of due) tell();
+	}
+}
+
+function withoutFirst(pieces: readonly Uint8Array[], bytes: number): Uint8Array[] {
+	let left = bytes;
+	const rest: Uint8Array[] = [];
+	for (const piece of pieces) {
+		if (left < piece.length) rest.push(piece.subarray(left));
+		left = Math.max(0, left - piece.length);
+	}
+	return rest;
+}
