@@ -1,6 +1,6 @@
-import {createRequire} from 'node:module';
 import {setFlagsFromString} from 'node:v8';
 import {runInNewContext} from 'node:vm';
+import {loadKoffi} from '../processes/posix/koffi.js';
 import type {Logger} from '../shared/logger.js';
 
 const CHECK_MS = 5000;
@@ -65,10 +65,7 @@ const collect = lazily(() => {
 
 const trim = lazily(() => {
 	try {
-		const koffi = createRequire(import.meta.url)('koffi') as {
-			load(path: null): {func(signature: string): (pad: number) => number};
-		};
-		const mallocTrim = koffi.load(null).func('int malloc_trim(size_t pad)');
+		const mallocTrim = loadKoffi().load(null).func('int malloc_trim(size_t pad)');
 		return () => void mallocTrim(0);
 	} catch {
 		// Another C library, or no bridge to it: the allocator decides for itself.

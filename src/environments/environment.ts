@@ -1,13 +1,11 @@
-import {ProtocolError} from '../client/errors.js';
 import type {Files} from '../client/files/files.js';
 import {RemoteFiles} from '../client/files/remote-files.js';
 import type {Ports, PortTarget} from '../client/forward/ports.js';
 import {RemotePorts} from '../client/forward/remote-ports.js';
 import type {Tunnel} from '../client/forward/tunnel.js';
-import type {Dialect} from '../client/hello.js';
 import type {Http} from '../client/http/http.js';
 import {RemoteHttp} from '../client/http/remote-http.js';
-import type {DisconnectListener, LazyClient, RemoteStatus} from '../client/lazy-client.js';
+import type {DisconnectListener, RemoteStatus} from '../client/lazy-client.js';
 import type {Processes, ProcessHandle, StartOptions} from '../client/process-handle.js';
 import {type CommandOptions, startParams} from '../client/run/command.js';
 import {type Communicated, type CommunicateOptions, communicate} from '../client/run/communicate.js';
@@ -15,36 +13,21 @@ import {type RunOptions, type RunResult, run} from '../client/run/run.js';
 import {type WaitCondition, type WaitOptions, type WaitResult, waitFor} from '../client/run/wait-for.js';
 import type {SessionClient} from '../client/session-client.js';
 import type {EnvironmentInfo} from '../protocol/environment.js';
-import {describeEnvironment} from '../server/environment-info.js';
-import {lazyClientFor, mayWarmUp} from './connect.js';
 import {LocalFiles} from './local/local-files.js';
 import type {LocalHttp} from './local/local-http.js';
 import {LocalPorts} from './local/local-ports.js';
-import {LocalProcesses} from './local/local-processes.js';
+import {LocalProcessPlace} from './local/local-process-place.js';
+import type {ProcessPlace, ServerDescription} from './process-place.js';
+import {RemoteProcessPlace} from './remote-process-place.js';
 import type {RemoteTarget} from './target.js';
 
 export interface StartCommandOptions extends CommandOptions, StartOptions {}
 
-/** Who answers for a machine. */
-export interface ServerDescription {
-	readonly dialect: Dialect;
-	/** Undefined where the server is too old to describe itself. */
-	readonly info: EnvironmentInfo | undefined;
-	/** What it says it can do; empty where it does not say. */
-	readonly capabilities: Readonly<Record<string, boolean>>;
-}
-
 /** What makes up a place, wherever it is. */
-interface Place {
-	readonly processes: Processes;
+interface Place extends ProcessPlace {
 	readonly files: Files;
 	readonly http: Http;
 	readonly ports: Ports;
-	server(): Promise<ServerDescription>;
-	info(): Promise<EnvironmentInfo>;
-	status(): Promise<RemoteStatus>;
-	onDisconnect(listener: DisconnectListener): () => void;
-	close(): Promise<void>;
 }
 
 /** Processes, files and HTTP of one machine: this one, without any wire, or another, connected when it is needed. */
@@ -64,9 +47,7 @@ export class Environment implements AsyncDisposable {
 
 	/** Another machine. Begins to connect in the background where that costs nothing but a socket. */
 	static remote(id: string, target: RemoteTarget): Environment {
-		const client = lazyClientFor(target);
-		if (mayWarmUp(target)) client.warmUp();
-		return new Environment(id, 'remote', new RemotePlace(client));
+		return new Environment(id, 'remote', new RemotePlace(target));
 	}
 
 	private constructor(id: string, kind: 'local' | 'remote', place: Place) {
@@ -135,42 +116,24 @@ export class Environment implements AsyncDisposable {
 	}
 }
 
-class LocalPlace implements Place {
-	readonly processes: LocalProcesses;
+class LocalPlace extends LocalProcessPlace implements Place {
 	readonly files = new LocalFiles();
 	readonly http: Http = {fetch: async (input, init) => (await this.#loadHttp()).fetch(input, init)};
-	/** Loaded when it is first needed: most programs never do. */
-	#http: Promise<LocalHttp> | undefined;
 	readonly ports = new LocalPorts();
 	readonly #variables: Readonly<Record<string, string | undefined>>;
+	/** Loaded when it is first needed: most programs never do. */
+	#http: Promise<LocalHttp> | undefined;
 
 	constructor(variables: Readonly<Record<string, string | undefined>>) {
+		super(variables);
 		this.#variables = variables;
-		this.processes = new LocalProcesses(variables);
 	}
 
-	async server(): Promise<ServerDescription> {
-		const info = await this.info();
-		return {dialect: 'current', info, capabilities: info.capabilities ?? {}};
-	}
-
-	async info(): Promise<EnvironmentInfo> {
-		return describeEnvironment(this.#variables, 'any');
-	}
-
-	async status(): Promise<RemoteStatus> {
-		return {kind: 'ready'};
-	}
-
-	onDisconnect(): () => void {
-		return () => {};
-	}
-
-	async close(): Promise<void> {
+	override async close(): Promise<void> {
 		const http = await this.#http;
 		http?.[Symbol.dispose]();
 		this.ports[Symbol.dispose]();
-		await this.processes.close();
+		await super.close();
 	}
 
 	#loadHttp(): Promise<LocalHttp> {
@@ -179,42 +142,16 @@ class LocalPlace implements Place {
 	}
 }
 
-class RemotePlace implements Place {
-	readonly processes: Processes;
+class RemotePlace extends RemoteProcessPlace implements Place {
 	readonly files: Files;
 	readonly http: Http;
 	readonly ports: Ports;
-	readonly #lazy: LazyClient;
 
-	constructor(lazy: LazyClient) {
-		this.#lazy = lazy;
-		const client = (): Promise<SessionClient> => lazy.client();
-		this.processes = {start: async (params, options) => (await client()).start(params, options)};
+	constructor(target: RemoteTarget) {
+		super(target);
+		const client = (): Promise<SessionClient> => this.lazy.client();
 		this.files = new RemoteFiles(client);
 		this.http = new RemoteHttp(client);
 		this.ports = new RemotePorts(client);
-	}
-
-	async server(): Promise<ServerDescription> {
-		const {dialect, info, capabilities} = await this.#lazy.client();
-		return {dialect, info, capabilities};
-	}
-
-	async info(): Promise<EnvironmentInfo> {
-		const {info} = await this.#lazy.client();
-		if (!info) throw new ProtocolError('the server is too old to describe itself');
-		return info;
-	}
-
-	status(): Promise<RemoteStatus> {
-		return this.#lazy.status();
-	}
-
-	onDisconnect(listener: DisconnectListener): () => void {
-		return this.#lazy.onDisconnect(listener);
-	}
-
-	close(): Promise<void> {
-		return this.#lazy[Symbol.asyncDispose]();
 	}
 }

@@ -1,9 +1,9 @@
 import {setTimeout} from 'node:timers/promises';
 import {type ProcessHandle, ProcessLostError} from '../../client/process-handle.js';
 import {feed, INPUT_BYTES} from '../../client/run/feed.js';
-import type {Environment} from '../../environments/environment.js';
 import {LONGEST_TIMER_MS} from '../../shared/limits.js';
 import {type AttachedCommand, type Place, placeOf, startAttached} from './begin.js';
+import type {Executor} from './executor.js';
 import type {FailedStart} from './failed-start.js';
 import {Gathered} from './gathered.js';
 import {type InputKind, kindOfInput, openInput} from './intake.js';
@@ -35,18 +35,18 @@ type Ending =
 	| Left;
 
 /** Runs a command with our own streams as its streams. Settles with its exit code, or one that says what went wrong. */
-export async function attach(environment: Environment, command: AttachedCommand): Promise<number> {
+export async function attach(executor: Executor, command: AttachedCommand): Promise<number> {
 	const signals = new SignalRelay();
 	const inputKind = kindOfInput();
-	const place = await Promise.race([placeOf(environment), signals.left]);
+	const place = await Promise.race([placeOf(executor), signals.left]);
 	if ('kind' in place) return place.exitCode!;
 	signals.starting();
 	const terminal = command.tty ? new OwnTerminal() : undefined;
 	try {
-		const started = await startAttached(environment, command, {place, terminal, inputKind});
+		const started = await startAttached(executor, command, {place, terminal, inputKind});
 		const outlet = new Outlet();
 		if ('exitCode' in started) return await complain(started, outlet, terminal);
-		const attachment = new Attachment(environment, started.process, {place, terminal, outlet, signals});
+		const attachment = new Attachment(executor, started.process, {place, terminal, outlet, signals});
 		return await attachment.run(inputKind, command.timeoutMs);
 	} finally {
 		terminal?.restore();
@@ -73,20 +73,20 @@ interface Surroundings {
 }
 
 class Attachment {
-	readonly #environment: Environment;
+	readonly #executor: Executor;
 	readonly #process: ProcessHandle;
 	readonly #around: Surroundings;
 	readonly #output: ReturnType<ProcessHandle['output']>;
 	readonly #reins: Reins;
 	readonly #link: LinkWatch;
 
-	constructor(environment: Environment, process: ProcessHandle, around: Surroundings) {
-		this.#environment = environment;
+	constructor(executor: Executor, process: ProcessHandle, around: Surroundings) {
+		this.#executor = executor;
 		this.#process = process;
 		this.#around = around;
 		this.#output = process.output();
 		const wayOut = around.terminal?.isRaw ? 'Enter ~. leaves' : 'two Ctrl-C leave';
-		this.#link = new LinkWatch(environment, {
+		this.#link = new LinkWatch(executor, {
 			say: text => this.#say(text),
 			wayOut,
 			// A new size may have been on its way when the link broke.
@@ -192,8 +192,8 @@ class Attachment {
 	/** What runs on in the background is left alone, as it would be by any other command. */
 	async #goodbye(): Promise<void> {
 		this.#link.stop();
-		if (this.#environment.kind === 'local') return;
-		await Promise.race([this.#environment.close(), pause(GOODBYE_MS)]);
+		if (this.#executor.isLocal) return;
+		await Promise.race([this.#executor.close(), pause(GOODBYE_MS)]);
 	}
 
 	async #fail(message: string, hint: string): Promise<number> {

@@ -2,10 +2,10 @@ import {posix} from 'node:path';
 import {ProtocolError} from '../../client/errors.js';
 import {toPathUri} from '../../client/paths.js';
 import type {ProcessHandle} from '../../client/process-handle.js';
-import type {Environment} from '../../environments/environment.js';
 import type {EnvironmentInfo} from '../../protocol/environment.js';
 import {PathUriError} from '../../protocol/path-uri.js';
 import {LongarmError} from '../../shared/errors.js';
+import type {Executor} from './executor.js';
 import {explainFailedStart, type FailedStart} from './failed-start.js';
 import type {InputKind} from './intake.js';
 import type {OwnTerminal} from './own-terminal.js';
@@ -33,12 +33,12 @@ export interface Place {
 }
 
 /** Asks the executor; this machine need not be asked. */
-export async function placeOf(environment: Environment): Promise<Place> {
-	if (environment.kind === 'local') {
-		const shell = async (): Promise<string> => (await environment.info()).shell.path;
+export async function placeOf(executor: Executor): Promise<Place> {
+	if (executor.isLocal) {
+		const shell = async (): Promise<string> => (await executor.info()).shell.path;
 		return {can: () => true, cwd: process.cwd(), shell, passesInput: () => true};
 	}
-	const info = await infoIfKnown(environment);
+	const info = await infoIfKnown(executor);
 	const can: Can = capability => info?.capabilities?.[capability] === true;
 	return {
 		can,
@@ -48,9 +48,9 @@ export async function placeOf(environment: Environment): Promise<Place> {
 	};
 }
 
-async function infoIfKnown(environment: Environment): Promise<EnvironmentInfo | undefined> {
+async function infoIfKnown(executor: Executor): Promise<EnvironmentInfo | undefined> {
 	try {
-		return await environment.info();
+		return await executor.info();
 	} catch (error) {
 		// An older one cannot describe itself.
 		if (error instanceof ProtocolError) return undefined;
@@ -66,7 +66,7 @@ export interface Beginning {
 
 /** Starts the command, in whatever way the executor has; one that is not there or not executable is no error of ours. */
 export async function startAttached(
-	environment: Environment,
+	executor: Executor,
 	command: AttachedCommand,
 	{place, terminal, inputKind}: Beginning,
 ): Promise<{readonly process: ProcessHandle} | FailedStart> {
@@ -74,7 +74,7 @@ export async function startAttached(
 	const argv = command.argv.length > 0 ? command.argv : [await place.shell(), '-l'];
 	const cwd = directoryIn(place.cwd, command.cwd);
 	try {
-		const process = await environment.start(argv, {
+		const process = await executor.start(argv, {
 			cwd,
 			env,
 			tty: terminal && place.can('processIo') ? terminal.size : tty,
@@ -86,7 +86,7 @@ export async function startAttached(
 		const explained = await explainFailedStart(error, {
 			program: argv[0]!,
 			cwd: toPathUri(cwd).toNativeString('posix') ?? cwd,
-			environment,
+			executor,
 		});
 		if (explained) return explained;
 		throw error;

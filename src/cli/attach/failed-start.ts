@@ -1,5 +1,5 @@
 import {RejectedError} from '../../client/errors.js';
-import type {Environment} from '../../environments/environment.js';
+import type {Executor} from './executor.js';
 
 /** As `env` and shells say it. */
 const NOT_FOUND = 127;
@@ -28,19 +28,19 @@ export interface FailedStart {
 /** What a start that was refused means in a shell; undefined when the program itself is not the reason. */
 export async function explainFailedStart(
 	error: unknown,
-	{program, cwd, environment}: {program: string; cwd: string; environment: Environment},
+	{program, cwd, executor}: {program: string; cwd: string; executor: Executor},
 ): Promise<FailedStart | undefined> {
 	if (!(error instanceof RejectedError)) return undefined;
 	const reason = REASONS.find(each => isReason(error, each));
 	if (!reason) return undefined;
-	if (!(await isDirectory(environment, cwd))) {
+	if (!(await executor.hasDirectory(cwd))) {
 		const hint = 'Check --cwd: it has to be a directory of the machine that executes the command.';
-		return {exitCode: FAILED, message: `${cwd}: not a directory in the environment ${environment.id}`, hint};
+		return {exitCode: FAILED, message: `${cwd}: not a directory in the environment ${executor.id}`, hint};
 	}
 	return {
 		exitCode: reason.code,
 		message: `${program}: ${reason.says}`,
-		hint: `Check the program, its permissions and PATH in the environment ${environment.id}.`,
+		hint: `Check the program, its permissions and PATH in the environment ${executor.id}.`,
 	};
 }
 
@@ -48,12 +48,4 @@ export async function explainFailedStart(
 function isReason({context, reason}: RejectedError, known: (typeof REASONS)[number]): boolean {
 	const told = context['error'];
 	return told === undefined ? reason.includes(`(os error ${known.number})`) : told === known.error;
-}
-
-async function isDirectory(environment: Environment, path: string): Promise<boolean> {
-	try {
-		return (await environment.files.metadata(path)).isDirectory;
-	} catch {
-		return false;
-	}
 }

@@ -6,7 +6,7 @@ import {homeOf} from '../../environments/load.js';
 import {requireUrl} from '../../environments/remote-url.js';
 import {URL_VARIABLES} from '../../environments/variables.js';
 import {LongarmError} from '../../shared/errors.js';
-import {targetOf} from '../open-environment.js';
+import {targetOf} from '../target-named.js';
 
 const STDIN = '-';
 const STDIN_FD = 0;

@@ -1,7 +1,7 @@
 import {LongarmError} from '../../shared/errors.js';
 import {parseDuration} from '../../shared/limits.js';
 import {attach} from '../attach/attach.js';
-import {openEnvironment} from '../open-environment.js';
+import {Executor} from '../attach/executor.js';
 
 export interface RunRequest {
 	readonly environment: string | undefined;
@@ -17,8 +17,7 @@ export interface RunRequest {
 export async function run({environment, argv, cwd, variables, timeout, tty}: RunRequest): Promise<number> {
 	const timeoutMs = timeout === undefined ? undefined : durationOf(timeout);
 	const env = {...(tty && ownTerminalKind()), ...variablesOf(variables)};
-	const place = await openEnvironment(environment);
-	return attach(place, {argv, cwd, env, tty, timeoutMs});
+	return attach(await Executor.open(environment), {argv, cwd, env, tty, timeoutMs});
 }
 
 /** A program has to know what kind of terminal its output goes to. */

@@ -1,6 +1,6 @@
 import {LongarmError} from '../../shared/errors.js';
 import {attach} from '../attach/attach.js';
-import {openEnvironment} from '../open-environment.js';
+import {Executor} from '../attach/executor.js';
 import {ownTerminalKind, variablesOf} from './run.js';
 
 export interface ShellRequest {
@@ -19,6 +19,5 @@ export async function shell({environment, argv, cwd, variables}: ShellRequest): 
 		throw new LongarmError('USAGE_WRONG', {message});
 	}
 	const env = {...ownTerminalKind(), ...variablesOf(variables)};
-	const place = await openEnvironment(environment);
-	return attach(place, {argv, cwd, env, tty: true});
+	return attach(await Executor.open(environment), {argv, cwd, env, tty: true});
 }

@@ -1,6 +1,7 @@
 import {performance} from 'node:perf_hooks';
 import {setTimeout} from 'node:timers/promises';
-import type {Environment, ServerDescription} from '../../environments/environment.js';
+import type {Environment} from '../../environments/environment.js';
+import type {ServerDescription} from '../../environments/process-place.js';
 import {shortcomings} from './shortcomings.js';
 
 /** Longer than connecting and the handshake may take by themselves, whose reasons say more. */

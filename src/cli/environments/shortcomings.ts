@@ -1,4 +1,4 @@
-import type {ServerDescription} from '../../environments/environment.js';
+import type {ServerDescription} from '../../environments/process-place.js';
 
 /** What a command may want and a server may not have, by the capability that says so. */
 const ABILITIES = {

@@ -1,4 +1,4 @@
-import {createRequire} from 'node:module';
+import {loadKoffi} from './koffi.js';
 
 type Pointer = Uint8Array;
 
@@ -62,16 +62,11 @@ const SIGNATURES: Record<Exclude<keyof Libc, 'errno'>, string> = {
 	read: 'long read(int fd, void *buffer, unsigned long length)',
 };
 
-interface Koffi {
-	load(path: null): {func(signature: string): (...parameters: unknown[]) => unknown};
-	errno(): number;
-}
-
 /** Undefined where the native bridge or one of the functions is missing (other systems, musl before closefrom). */
 export function loadLibc(): Libc | undefined {
 	if (process.platform !== 'linux') return undefined;
 	try {
-		const koffi = createRequire(import.meta.url)('koffi') as Koffi;
+		const koffi = loadKoffi();
 		const library = koffi.load(null);
 		const functions = Object.entries(SIGNATURES).map(([name, signature]) => [name, library.func(signature)]);
 		return {...Object.fromEntries(functions), errno: () => koffi.errno()} as Libc;

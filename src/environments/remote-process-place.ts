@@ -1,0 +1,48 @@
+import {ProtocolError} from '../client/errors.js';
+import type {Files} from '../client/files/files.js';
+import type {DisconnectListener, LazyClient, RemoteStatus} from '../client/lazy-client.js';
+import type {Processes} from '../client/process-handle.js';
+import type {EnvironmentInfo} from '../protocol/environment.js';
+import {lazyClientFor, mayWarmUp} from './connect.js';
+import type {ProcessPlace, ServerDescription} from './process-place.js';
+import type {RemoteTarget} from './target.js';
+
+/** The processes of another machine. Begins to connect in the background where that costs nothing but a socket. */
+export class RemoteProcessPlace implements ProcessPlace {
+	readonly processes: Processes;
+	protected readonly lazy: LazyClient;
+
+	constructor(target: RemoteTarget) {
+		this.lazy = lazyClientFor(target);
+		if (mayWarmUp(target)) this.lazy.warmUp();
+		this.processes = {start: async (params, options) => (await this.lazy.client()).start(params, options)};
+	}
+
+	async server(): Promise<ServerDescription> {
+		const {dialect, info, capabilities} = await this.lazy.client();
+		return {dialect, info, capabilities};
+	}
+
+	async info(): Promise<EnvironmentInfo> {
+		const {info} = await this.lazy.client();
+		if (!info) throw new ProtocolError('the server is too old to describe itself');
+		return info;
+	}
+
+	status(): Promise<RemoteStatus> {
+		return this.lazy.status();
+	}
+
+	onDisconnect(listener: DisconnectListener): () => void {
+		return this.lazy.onDisconnect(listener);
+	}
+
+	async loadFiles(): Promise<Files> {
+		const {RemoteFiles} = await import('../client/files/remote-files.js');
+		return new RemoteFiles(() => this.lazy.client());
+	}
+
+	close(): Promise<void> {
+		return this.lazy[Symbol.asyncDispose]();
+	}
+}
