@@ -2,7 +2,8 @@
 //   node scripts/write-code-cache.cjs serve --listen ws://127.0.0.1:0
 // A server is greeted once and then left.
 'use strict';
-const {readFileSync, renameSync, writeFileSync} = require('node:fs');
+const fs = require('node:fs');
+const {readFileSync, renameSync, writeFileSync} = fs;
 const path = require('node:path');
 const {setFlagsFromString} = require('node:v8');
 const {Script} = require('node:vm');
@@ -10,9 +11,12 @@ const {WebSocket} = require('ws');
 
 const program = path.join(__dirname, '../dist/bin/longarm.js');
 process.argv = [process.execPath, program, ...process.argv.slice(2)];
-process.stdout.write = text => {
-	if (process.argv[2] === 'serve') greet(String(text).trim());
-	return true;
+process.stdout.write = () => true;
+const {writeSync} = fs;
+fs.writeSync = (descriptor, data, ...rest) => {
+	if (descriptor !== 1 || process.argv[2] !== 'serve') return writeSync(descriptor, data, ...rest);
+	greet(data.trim());
+	return data.length;
 };
 let scripts;
 process.on('exit', () => {

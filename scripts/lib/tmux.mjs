@@ -66,6 +66,14 @@ export class Terminal {
 		else await this.until(window, screen => screen.includes(shows));
 	}
 
+	/** Types something below what is there, and waits for the next prompt, or for what is shown then. */
+	async next(window, command, shows) {
+		const prompts = this.prompts(window);
+		this.type(window, command, 'Enter');
+		if (shows === undefined) await this.atPrompt(window, prompts + 1);
+		else await this.until(window, screen => screen.includes(shows));
+	}
+
 	/** Leaves a prompt, and nothing that was scrolled away. */
 	async clear(window) {
 		if (!this.#isPrompt(this.screen(window))) {

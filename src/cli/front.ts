@@ -1,3 +1,4 @@
+import {writeSync} from 'node:fs';
 import {setTimeout} from 'node:timers/promises';
 import type {Grant} from '../server/auth/grant.js';
 import type {ExecServer} from '../server/server.js';
@@ -10,6 +11,7 @@ import type {ListenAddress} from './listen-address.js';
 import {reloadSecurity, type Security} from './security.js';
 import type {Settings} from './settings.js';
 
+const STDOUT = 1;
 /** How long whoever reads our stdout may take for the rest. */
 const GOODBYE_MS = 1000;
 
@@ -90,7 +92,7 @@ async function openListener({host, port}: WebSocketAddress, options: FrontOption
 			})
 		: await listen({...common, accept: transport => current!.accept(transport)});
 	if (settings.protocol === 'v0') process.stderr.write(`codex-exec-server listening on ${listener.url}\n`);
-	else process.stdout.write(`${listener.url}\n`);
+	else print(`${listener.url}\n`);
 	logger.info('listening', {url: listener.url, pid: process.pid});
 	return listener;
 }
@@ -98,4 +100,15 @@ async function openListener({host, port}: WebSocketAddress, options: FrontOption
 async function untilClosed(server: Promise<ExecServer>, transport: Transport): Promise<string> {
 	const {scope} = (await server).accept(transport);
 	return new Promise(resolve => scope.add(() => resolve('end of input')));
+}
+
+/** One line on stdout, at once: a stream is made only where it has to wait. Whoever reads may have left. */
+function print(line: string): void {
+	try {
+		writeSync(STDOUT, line);
+	} catch (error) {
+		if ((error as NodeJS.ErrnoException).code !== 'EAGAIN') return;
+		process.stdout.on('error', () => {});
+		process.stdout.write(line);
+	}
 }

@@ -18,18 +18,23 @@ const WORDS = process.argv[2] === 'help' ? [...process.argv.slice(3), '--help'] 
 void main();
 
 async function main(): Promise<void> {
-	// Whoever reads may stop, `| head` say; what else that means is up to the command.
-	for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {});
 	let chosen: CommandDefinition | undefined;
 	try {
-		await createProgram(async (definition, invocation) => {
+		await createProgram(WORDS[0], async (definition, invocation) => {
 			chosen = definition;
+			if (!definition.ownsStreams) ignoreBrokenStreams();
 			process.exit(await definition.run(invocation));
 		}).parseAsync(WORDS, {from: 'user'});
 		process.exit(0);
 	} catch (error) {
+		ignoreBrokenStreams();
 		process.exit(report(error, (chosen ?? named())?.failureCodes ?? FAILURE_CODES));
 	}
+}
+
+/** Whoever reads may stop, `| head` say; what else that means is up to the command. */
+function ignoreBrokenStreams(): void {
+	for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {});
 }
 
 /** The command that was meant, when its command line could not be read. */

@@ -18,6 +18,12 @@ export function printableName(binary: string): string {
 	return text === undefined ? binary.replace(BYTES_NO_TEXT, byte => escapedByte(byte.charCodeAt(0))) : printable(text);
 }
 
+/** Why something failed; the number of the error is for programs. */
+export function printableReason(error: unknown): string {
+	const reason = error instanceof Error ? error.message : String(error);
+	return printable(reason.replace(/ \(os error \d+\)$/, ''));
+}
+
 function escapedByte(code: number): string {
 	return `\\x${code.toString(16).padStart(2, '0')}`;
 }

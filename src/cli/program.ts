@@ -1,8 +1,8 @@
 import {Argument, Command, Option} from 'commander';
 import {VERSION} from '../server/version.js';
-import type {CommandDefinition, Invocation, OptionValues} from './definitions/definition.js';
+import type {CommandDefinition, GroupDefinition, Invocation, OptionValues} from './definitions/definition.js';
 import {COMMANDS, GROUPS} from './definitions/index.js';
-import {firstExamples, SECTIONS} from './definitions/sections.js';
+import {FIRST_EXAMPLES, SECTIONS} from './definitions/sections.js';
 import {HELP_LAYOUT, helpWidth} from './help-layout.js';
 import {textBelowOptions, textOfExamples} from './help-text.js';
 
@@ -10,16 +10,19 @@ const LAST_SECTION = `${SECTIONS.at(-1)!.title}:`;
 
 type Execute = (definition: CommandDefinition, invocation: Invocation) => Promise<void>;
 
-/** The command line of every command, from its definition. */
-export function createProgram(execute: Execute): Command {
+/** The command line of the command that is meant, from its definition; that of all of them when none is known by that name. */
+export function createProgram(meant: string | undefined, execute: Execute): Command {
 	const program = quiet(new Command('longarm'))
 		.description('Processes, files and HTTP of another machine as if they were local.')
 		.version(VERSION, '-V, --version', 'print the version')
 		.usage('COMMAND [options]')
 		.enablePositionalOptions()
-		.addHelpText('after', () => `\n${textOfExamples(firstExamples(COMMANDS), helpWidth()).join('\n')}`);
-	const groups = new Map(GROUPS.map(group => [group.name, quiet(new Command(group.name)).description(group.summary)]));
-	for (const definition of COMMANDS) {
+		.addHelpText('after', () => `\n${textOfExamples(FIRST_EXAMPLES, helpWidth()).join('\n')}`);
+	const definitions = commandsCalled(meant);
+	const groups = new Map(
+		groupsOf(definitions).map(group => [group.name, quiet(new Command(group.name)).description(group.summary)]),
+	);
+	for (const definition of definitions) {
 		const [name, inner] = definition.name.split(' ') as [string, string?];
 		const parent = inner === undefined ? program : groups.get(name)!;
 		addCommand(parent, inner ?? name, definition, execute);
@@ -27,6 +30,15 @@ export function createProgram(execute: Execute): Command {
 	for (const group of groups.values()) program.addCommand(group.helpCommand(false).usage('COMMAND [options]'));
 	inSections(program);
 	return program;
+}
+
+function commandsCalled(meant: string | undefined): readonly CommandDefinition[] {
+	const known = COMMANDS.filter(({name}) => name.split(' ', 1)[0] === meant);
+	return known.length > 0 ? known : COMMANDS;
+}
+
+function groupsOf(definitions: readonly CommandDefinition[]): readonly GroupDefinition[] {
+	return GROUPS.filter(group => definitions.some(({name}) => name.startsWith(`${group.name} `)));
 }
 
 /** Puts the commands in the order of their sections. */
@@ -72,6 +84,12 @@ function quiet(command: Command): Command {
 		.helpOption('-h, --help', 'show this help')
 		.configureHelp(HELP_LAYOUT)
 		.exitOverride()
-		.configureOutput({writeErr: () => {}, getOutHelpWidth: helpWidth})
+		.configureOutput({writeOut: writeHelp, writeErr: () => {}, getOutHelpWidth: helpWidth})
 		.showHelpAfterError(false);
+}
+
+/** Whoever reads may have left, `| head` say. */
+function writeHelp(text: string): void {
+	process.stdout.on('error', () => {});
+	process.stdout.write(text);
 }

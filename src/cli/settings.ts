@@ -152,7 +152,11 @@ export const SETTINGS = {
 		'certificate in PEM for wss://, followed by those of its issuers',
 	),
 	'tls-key': setting<string | undefined>(optional(filePath), undefined, 'private key of the certificate, in PEM'),
-	'log-level': setting<LogLevel>(choice(LOG_LEVELS), 'info', 'least important entries to log'),
+	'log-level': setting<LogLevel | 'auto'>(
+		choice([...LOG_LEVELS, 'auto']),
+		'auto',
+		'least important entries to log; auto is warn on stdio, whose caller shares our stderr, and info elsewhere',
+	),
 	'log-format': setting<LogFormat | 'auto'>(
 		choice([...LOG_FORMATS, 'auto']),
 		'auto',

@@ -207,7 +207,13 @@ describe('what cannot be copied', () => {
 		['a path of an environment that was not given', at => ['cp', at('a'), ':b'], 2, /given with -e/],
 		['to an environment nobody knows', at => ['cp', at('a'), 'no-such:b'], 2, /unknown environment `no-such`/],
 		['without a target', at => ['cp', at('a')], 2, /a source and a target/],
-		['to no environment', at => ['put', at('a')], 2, /has to be said with -e/],
+		['to no environment', at => ['put', at('a')], 2, /the environment has to be said, with -e ENV or as ENV:PATH/],
+		[
+			'from no environment',
+			at => ['get', at('a'), '.'],
+			2,
+			/where `.*a` is has to be said, with -e ENV or as ENV:PATH/,
+		],
 	])('%s is refused, and nothing is done', async (_, commandFor, expected, why) => {
 		const at = workspace();
 		mkdirSync(at('dir'));

@@ -93,7 +93,8 @@ class Shell {
 
 	async run(command: string): Promise<{code: number; output: string}> {
 		this.#output = '';
-		this.#child.stdin!.write(`${command}\n__code=$?; echo "-- $__code"; (exit $__code)\n`);
+		// What is typed next is no input of this one.
+		this.#child.stdin!.write(`${command} < /dev/null\n__code=$?; echo "-- $__code"; (exit $__code)\n`);
 		while (!/^-- \d+\n$/m.test(this.#output)) await once(this.#child.stdout!, 'data');
 		const [, output, code] = /^([^]*)-- (\d+)\n$/.exec(this.#output)!;
 		return {code: Number(code), output: output!};

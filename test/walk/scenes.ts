@@ -8,7 +8,7 @@ export interface Step {
 	readonly press?: string;
 }
 
-/** What somebody does in a terminal; its last screen is compared with a file. */
+/** What somebody does in a terminal that is clear at first; its last screen is compared with a file. */
 export interface Scene {
 	readonly name: string;
 	/** In a window of its own; `main` if left out. */
@@ -40,6 +40,50 @@ export const SCENES: readonly Scene[] = [
 	{name: 'env-test', steps: [{type: 'longarm env test'}]},
 	{name: 'env-remove', steps: [{type: 'longarm env remove gone'}]},
 	{name: 'env-unknown', steps: [{type: 'longarm env remove gone'}]},
+	{
+		name: 'run',
+		steps: [
+			{type: `longarm run -e devbox -- sh -c 'echo to stdout; echo to stderr >&2; exit 3'`},
+			{type: 'echo "it exited with $?"'},
+			{type: `printf 'pear\\nfig\\n' | longarm run -e devbox -- sort | head -1`},
+			{type: 'longarm run -e devbox -- no-such-program'},
+			{type: 'longarm run -e devbox --cwd /no/such -- true'},
+			{type: 'longarm run -e devbox --timeout 100ms -- sleep 1000; echo "it exited with $?"'},
+		],
+	},
+	{
+		name: 'run-interrupted',
+		steps: [
+			{type: `longarm run -e devbox -- sh -c 'echo working; sleep 1000'`, shows: '\nworking', press: 'C-c'},
+			{type: 'echo "it exited with $?"'},
+		],
+	},
+	{
+		name: 'shell',
+		steps: [
+			{type: `longarm shell -e devbox --env 'PS1=there> ' -- sh`, shows: '\nthere>'},
+			{type: 'stty size; test -t 2 && echo on a terminal', shows: 'on a terminal\nthere>'},
+			{type: 'exit 4'},
+			{type: 'echo "it exited with $?"'},
+		],
+	},
+	{name: 'shell-without-terminal', steps: [{type: 'echo true | longarm shell -e devbox'}]},
+	{
+		name: 'copy',
+		steps: [
+			{type: 'mkdir -p site/img there; echo hello > site/index.html; echo pixels > site/img/a.png'},
+			{type: 'longarm cp site devbox:$PWD/there'},
+			{type: 'longarm cp -r site devbox:$PWD/there/'},
+			{type: 'longarm cp -r site devbox:$PWD/there/'},
+			{type: 'longarm ls devbox:$PWD/there/site'},
+			{type: 'longarm cat devbox:$PWD/there/site/index.html'},
+			{type: 'longarm get devbox:$PWD/there/site/index.html home.html && cat home.html'},
+			{type: 'longarm put home.html devbox:$PWD/there/'},
+			{type: `longarm ls --json devbox:$PWD/there | grep -c '"kind"'`},
+			{type: 'longarm cat devbox:$PWD/no-such-file'},
+		],
+	},
+	{name: 'completion', steps: [{type: 'longarm completion bash | head -3'}]},
 	{name: 'forward', steps: [{type: 'longarm forward -e devbox 0:${URL##*:}', shows: '->', press: 'C-c'}]},
 	{
 		name: 'forward-not-allowed',

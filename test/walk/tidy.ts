@@ -7,6 +7,7 @@ const VARYING: readonly (readonly [RegExp, string])[] = [
 	[/\b(?:x86_64|aarch64|arm64)\b/g, 'ARCH'],
 	[/ARCH, \/\S+,/g, 'ARCH, SHELL,'],
 	[/(?<!\d)\d\d:\d\d:\d\d(?:\.\d+)?/g, 'TIME'],
+	[/ in \d+\.\d s \([\d.]+ \w+\/s\)/g, ' in TIME (RATE)'],
 	[/\bpid=\d+/g, 'pid=PID'],
 	// What this machine has is the doctor's business and nobody else's.
 	[/^(?:ok {5}|limited|MISSING) {2}([a-z]+(?: [a-z]+)*) {2,}.*$/gm, 'STATUS $1'],

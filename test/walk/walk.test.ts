@@ -12,6 +12,7 @@ const MAIN = 'main';
 interface Terminal {
 	window(name: string): Promise<void>;
 	run(window: string, command: string, shows?: string): Promise<void>;
+	next(window: string, command: string, shows?: string): Promise<void>;
 	type(window: string, text: string, key?: string): void;
 	atPrompt(window: string, prompts?: number): Promise<void>;
 	screen(window: string): string;
@@ -57,11 +58,11 @@ describe.skipIf(!hasTmux)('a walk through the commands, in tmux', () => {
 async function play(terminal: Terminal, {window = MAIN, steps}: Scene, windows: Set<string>): Promise<void> {
 	if (!windows.has(window)) await terminal.window(window);
 	windows.add(window);
-	for (const step of steps) await take(terminal, window, step);
+	for (const [index, step] of steps.entries()) await take(terminal, window, step, index === 0);
 }
 
-async function take(terminal: Terminal, window: string, {type, shows, press}: Step): Promise<void> {
-	if (type !== '') await terminal.run(window, type, shows);
+async function take(terminal: Terminal, window: string, {type, shows, press}: Step, isFirst: boolean): Promise<void> {
+	if (type !== '') await (isFirst ? terminal.run(window, type, shows) : terminal.next(window, type, shows));
 	if (press === undefined) return;
 	terminal.type(window, '', press);
 	await terminal.atPrompt(window, type === '' ? 1 : 2);

@@ -109,7 +109,8 @@ class Attachment {
 		]);
 		const exitCode = await this.#settle(first, over);
 		await this.#goodbye();
-		return exitCode;
+		terminal?.restore();
+		return signals.endLike(exitCode);
 	}
 
 	/** Shows the output to its end. */

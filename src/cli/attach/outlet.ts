@@ -15,32 +15,43 @@ export interface Broken {
 export class Outlet {
 	/** Settles when one of the two cannot be written to any more. */
 	readonly broken: Promise<Broken>;
-	readonly #stdout: Sink;
-	readonly #stderr: Sink;
+	#tell!: (broken: Broken) => void;
+	/** Opened when there is something to write: many commands say nothing, and are over sooner than a stream is made. */
+	#stdout: Sink | undefined;
+	#stderr: Sink | undefined;
 
 	constructor() {
-		let tell!: (broken: Broken) => void;
 		this.broken = new Promise(resolve => {
-			tell = resolve;
+			this.#tell = resolve;
 		});
-		this.#stdout = openSink(STDOUT, error => tell({stream: 'stdout', error}));
-		// What goes to the same place keeps its order.
-		this.#stderr = isSamePlace() ? this.#stdout : openSink(STDERR, error => tell({stream: 'stderr', error}));
 	}
 
 	/** Undefined when there is room for more, else a promise of it. */
 	write(stream: OutputStream, bytes: Uint8Array): Promise<void> | undefined {
-		return (stream === 'stderr' ? this.#stderr : this.#stdout).write(bytes);
+		return (stream === 'stderr' ? this.#openStderr() : this.#openStdout()).write(bytes);
 	}
 
 	/** A word of our own, on standard error. */
 	say(text: string): void {
-		void this.#stderr.write(Buffer.from(text));
+		void this.#openStderr().write(Buffer.from(text));
 	}
 
 	/** Settles when everything is out, or cannot get out any more. */
 	async flushed(): Promise<void> {
-		await Promise.all([this.#stdout.flushed(), this.#stderr.flushed()]);
+		await Promise.all([this.#stdout?.flushed(), this.#stderr?.flushed()]);
+	}
+
+	#openStdout(): Sink {
+		this.#stdout ??= openSink(STDOUT, error => this.#tell({stream: 'stdout', error}));
+		return this.#stdout;
+	}
+
+	/** What goes to the same place keeps its order. */
+	#openStderr(): Sink {
+		this.#stderr ??= isSamePlace()
+			? this.#openStdout()
+			: openSink(STDERR, error => this.#tell({stream: 'stderr', error}));
+		return this.#stderr;
 	}
 }
 

@@ -1,6 +1,10 @@
 import {constants} from 'node:os';
+import {isatty} from 'node:tty';
 
 const PASSED_ON = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT'] as const;
+const STDIN = 0;
+/** What a shell shows for SIGINT. */
+const INTERRUPTED = 130;
 /** How long a process that is being killed may take before we leave without it. */
 const FORCE_MS = 2000;
 
@@ -33,6 +37,7 @@ export class SignalRelay {
 	readonly left: Promise<Left>;
 	#state: State = {kind: 'connecting'};
 	#count = 0;
+	#wasInterrupted = false;
 	#leave!: (left: Left) => void;
 
 	constructor() {
@@ -53,8 +58,21 @@ export class SignalRelay {
 		for (const name of early) target.signal(name);
 	}
 
+	/**
+	 * The code to exit with. A shell stops its own script or loop at Ctrl-C only when the program it waits for was ended by
+	 * the signal, so that is how we end, too, when somebody typed it and it ended the process.
+	 */
+	endLike(exitCode: number): number {
+		if (this.#wasInterrupted && exitCode === INTERRUPTED && isatty(STDIN)) {
+			process.removeAllListeners('SIGINT');
+			process.kill(process.pid, 'SIGINT');
+		}
+		return exitCode;
+	}
+
 	#heard(name: PassedOn): void {
 		this.#count++;
+		this.#wasInterrupted ||= name === 'SIGINT';
 		const state = this.#state;
 		if (state.kind === 'connecting') {
 			this.#leave({kind: 'left', exitCode: 128 + constants.signals[name]});

@@ -1,6 +1,7 @@
 import {LongarmError} from '../../shared/errors.js';
 import {type Address, givenAddress, localAddress, parseAddress} from '../address.js';
 import {type CopyOptions, copy} from '../copy/copy.js';
+import {printable} from '../printable.js';
 
 /** From anywhere to anywhere. */
 export function cp(paths: readonly string[], options: CopyOptions): Promise<number> {
@@ -9,28 +10,30 @@ export function cp(paths: readonly string[], options: CopyOptions): Promise<numb
 	return copy(addresses.slice(0, -1), addresses.at(-1)!, options);
 }
 
-/** From here to the environment; into the directory it works in, if no target is given. */
+/** From here to an environment; into the directory it works in, if no target is given. */
 export function put(paths: readonly string[], options: CopyOptions): Promise<number> {
-	return between(paths, options, localAddress, givenAddress, givenAddress(''));
+	const there = addressing(options);
+	const target = paths.length === 1 ? there('') : there(paths.at(-1)!);
+	return copy((paths.length === 1 ? paths : paths.slice(0, -1)).map(localAddress), target, options);
 }
 
-/** From the environment to here; into the directory we are in, if no target is given. */
+/** From an environment to here; into the directory we are in, if no target is given. */
 export function get(paths: readonly string[], options: CopyOptions): Promise<number> {
-	return between(paths, options, givenAddress, localAddress, localAddress('.'));
+	const there = addressing(options);
+	const target = localAddress(paths.length === 1 ? '.' : paths.at(-1)!);
+	return copy((paths.length === 1 ? paths : paths.slice(0, -1)).map(there), target, options);
 }
 
-type Addressing = (path: string) => Address;
-
-function between(
-	paths: readonly string[],
-	options: CopyOptions,
-	source: Addressing,
-	target: Addressing,
-	fallback: Address,
-): Promise<number> {
-	if (options.environment === undefined) throw wrong('which environment is meant has to be said with -e');
-	if (paths.length === 1) return copy([source(paths[0]!)], fallback, options);
-	return copy(paths.slice(0, -1).map(source), target(paths.at(-1)!), options);
+/** With `-e` every path over there is one of that environment, colons or not; without, each says where it is. */
+function addressing({environment}: CopyOptions): (path: string) => Address {
+	return path => {
+		if (environment !== undefined) return givenAddress(path);
+		const address = parseAddress(path);
+		if (address.place.kind === 'named') return address;
+		throw wrong(
+			`${path === '' ? 'the environment' : `where \`${printable(path)}\` is`} has to be said, with -e ENV or as ENV:PATH`,
+		);
+	};
 }
 
 function wrong(message: string): LongarmError {

@@ -3,7 +3,7 @@ import {forEachPlace} from '../each-place.js';
 import {entriesOf} from '../listing/entries.js';
 import {entryLine, entryObject} from '../listing/lines.js';
 import {printable} from '../printable.js';
-import {writeOut} from '../stdout.js';
+import {untilBrokenPipe, writeOut} from '../stdout.js';
 
 export interface ListCommandOptions {
 	readonly environment: string | undefined;
@@ -16,7 +16,11 @@ export interface ListCommandOptions {
 const PIECE_BYTES = 64 * 1024;
 
 /** Lists directories and files. */
-export async function ls(addresses: readonly string[], options: ListCommandOptions): Promise<number> {
+export function ls(addresses: readonly string[], options: ListCommandOptions): Promise<number> {
+	return untilBrokenPipe(() => list(addresses, options));
+}
+
+async function list(addresses: readonly string[], options: ListCommandOptions): Promise<number> {
 	const {long, all, json} = options;
 	const lineOptions = {long, isForTerminal: isatty(1)};
 	const output = new Lines();

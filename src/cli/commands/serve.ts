@@ -1,18 +1,21 @@
+import {isatty} from 'node:tty';
 import type {ExecServer} from '../../server/server.js';
 import type {Logger} from '../../shared/logger.js';
 import {createLineLogger} from '../../shared/node/line-logger.js';
 import {childLimitsOf} from '../child-limits.js';
 import {type Front, openFront} from '../front.js';
-import {parseListenAddress} from '../listen-address.js';
+import {type ListenAddress, parseListenAddress} from '../listen-address.js';
 import {keepMemorySmall} from '../memory-keeper.js';
 import {readSecurity} from '../security.js';
 import type {Settings} from '../settings.js';
+
+const STDERR = 2;
 
 /** Serves until a signal or, on stdio, the end of input; settles when every process has ended. */
 export async function serve(settings: Settings): Promise<void> {
 	const address = parseListenAddress(settings.listen, settings.protocol);
 	const security = await readSecurity(settings, address);
-	const logger = createLogger(settings);
+	const logger = createLogger(settings, address);
 	const childLimits = childLimitsOf(settings, logger);
 	const server = new Arrival<ExecServer>();
 	const kill = (): void => server.current?.kill();
@@ -76,14 +79,13 @@ function endWithTheProgram(kill: () => void, logger: Logger): void {
 	};
 	process.on('uncaughtException', fail);
 	process.on('unhandledRejection', fail);
-	// Whoever read our address may stop reading afterwards.
-	process.stdout.on('error', () => {});
 }
 
-function createLogger(settings: Settings): Logger {
+function createLogger(settings: Settings, {kind}: ListenAddress): Logger {
+	const level = settings['log-level'];
 	const format = settings['log-format'];
 	return createLineLogger({
-		level: settings['log-level'],
-		format: format === 'auto' ? (process.stderr.isTTY ? 'pretty' : 'json') : format,
+		level: level === 'auto' ? (kind === 'stdio' ? 'warn' : 'info') : level,
+		format: format === 'auto' ? (isatty(STDERR) ? 'pretty' : 'json') : format,
 	});
 }

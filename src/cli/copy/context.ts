@@ -1,6 +1,6 @@
 import {FileError} from '../../client/files/file-error.js';
 import {describePlace, type Place} from '../places.js';
-import {printable} from '../printable.js';
+import {printableReason} from '../printable.js';
 import type {Tally} from './tally.js';
 
 /** What the parts of a copy share. */
@@ -19,16 +19,12 @@ export async function attempt(context: CopyContext, place: Place, work: () => Pr
 		await work();
 	} catch (error) {
 		if (concernsAll(error, context.signal)) throw error;
-		context.tally.fail(describePlace(place), reasonOf(error));
+		context.tally.fail(describePlace(place), printableReason(error));
 	}
 }
 
 export function isDisconnect(error: unknown): boolean {
 	return error instanceof FileError && error.code === 'disconnected';
-}
-
-export function reasonOf(error: unknown): string {
-	return printable(error instanceof Error ? error.message : String(error));
 }
 
 /** Whether nothing else can be done either. */

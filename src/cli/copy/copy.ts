@@ -116,17 +116,24 @@ class Voice {
 			const seconds = Math.round(elapsedMs) / 1000;
 			process.stdout.write(`${JSON.stringify({...summary, seconds})}\n`);
 		} else if (this.#isOnTerminal && !this.#options.quiet) {
-			this.say(sentence(summary, elapsedMs));
+			const line = sentence(summary, elapsedMs);
+			if (line) this.say(line);
 		}
 	}
 }
 
-function sentence({files, bytes, skipped, resumedBytes, failed}: Tally['summary'], elapsedMs: number): string {
+/** Undefined when there is nothing to tell but failures, which were told. */
+function sentence(
+	{files, bytes, skipped, resumedBytes, failed}: Tally['summary'],
+	elapsedMs: number,
+): string | undefined {
 	const rate = `${formatBytes(bytes / Math.max(elapsedMs / 1000, 0.001))}/s`;
-	return [
-		`copied ${formatCount(files, 'file')}, ${formatBytes(bytes)} in ${formatSeconds(elapsedMs)} (${rate})`,
+	const copied = `copied ${formatCount(files, 'file')}, ${formatBytes(bytes)} in ${formatSeconds(elapsedMs)} (${rate})`;
+	const parts = [
+		...(files > 0 ? [copied] : []),
 		...(resumedBytes > 0 ? [`went on behind ${formatBytes(resumedBytes)}`] : []),
-		...(skipped > 0 ? [`${formatCount(skipped, 'file')} skipped`] : []),
-		...(failed > 0 ? [`${failed} failed`] : []),
-	].join('; ');
+		...(skipped > 0 ? [`${formatCount(skipped, 'file')} there already`] : []),
+		...(failed > 0 && files + skipped > 0 ? [`${failed} failed`] : []),
+	];
+	return parts.length === 0 ? undefined : parts.join('; ');
 }

@@ -2,8 +2,8 @@ import {setTimeout as delay} from 'node:timers/promises';
 import {FileError} from '../../client/files/file-error.js';
 import type {ListedEntry} from '../../client/files/files.js';
 import {describePlace, type Place} from '../places.js';
-import {printable} from '../printable.js';
-import {attempt, type CopyContext, isDisconnect, reasonOf} from './context.js';
+import {printable, printableReason} from '../printable.js';
+import {attempt, type CopyContext, isDisconnect} from './context.js';
 import {copyFile} from './copy-file.js';
 import {copyPlainFile, copyPlainTree} from './copy-plain.js';
 import {copyTree} from './copy-tree.js';
@@ -33,7 +33,7 @@ async function untilDone(task: CopyTask, context: CopyContext): Promise<void> {
 			if (context.signal.aborted || !isDisconnect(error)) throw error;
 			vain = context.tally.moved > moved ? 1 : vain + 1;
 			if (vain > MOST_VAIN_ATTEMPTS) throw error;
-			context.note(`the connection was lost (${reasonOf(error)}); going on where it stopped`);
+			context.note(`the connection was lost (${printableReason(error)}); going on where it stopped`);
 			await delay(FIRST_PAUSE_MS * 2 ** (vain - 1), undefined, {signal: context.signal});
 		}
 	}

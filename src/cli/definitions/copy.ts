@@ -58,14 +58,14 @@ export const PUT: CommandDefinition = {
 	arguments: [
 		{
 			name: 'PATH',
-			help: 'sources here, and if there are several paths the target there as the last',
+			help: 'sources here, and if there are several paths the target there as the last: ENV:PATH, or PATH with -e',
 			isRepeated: true,
 			completes: {kind: 'file'},
 		},
 	],
 	options: OPTIONS,
 	details: ['With one path it goes to the directory the environment works in.', ...DETAILS],
-	examples: [{command: 'longarm put -e build -r site'}, {command: 'longarm put -e build a.txt b.txt /srv/site/'}],
+	examples: [{command: 'longarm put -e build -r site'}, {command: 'longarm put a.txt b.txt build:/srv/site/'}],
 	exitCodes: EXIT_CODES,
 	async run({arguments: [paths], options}) {
 		const {put} = await import('../commands/copy.js');
@@ -79,13 +79,14 @@ export const GET: CommandDefinition = {
 	arguments: [
 		{
 			name: 'PATH',
-			help: 'sources there, and if there are several paths the target here as the last',
+			help: 'sources there: ENV:PATH, or PATH with -e; and if there are several paths the target here as the last',
 			isRepeated: true,
+			completes: {kind: 'address'},
 		},
 	],
 	options: OPTIONS,
 	details: ['With one path it comes to the directory you are in.', ...DETAILS],
-	examples: [{command: 'longarm get -e build dist/app.tar.gz'}, {command: 'longarm get -e build -r /var/log/app logs'}],
+	examples: [{command: 'longarm get -e build dist/app.tar.gz'}, {command: 'longarm get -r build:/var/log/app logs'}],
 	exitCodes: EXIT_CODES,
 	async run({arguments: [paths], options}) {
 		const {get} = await import('../commands/copy.js');

@@ -63,6 +63,8 @@ export interface CommandDefinition {
 	readonly options?: readonly OptionDefinition[];
 	/** Whether options end at the first argument, because the rest belongs to another program. */
 	readonly passesThrough?: true;
+	/** Whether it opens its standard streams itself, when there is something to write, and knows what to do when they break. */
+	readonly ownsStreams?: true;
 	/** Paragraphs below the options. */
 	readonly details?: readonly string[];
 	readonly examples: readonly Example[];

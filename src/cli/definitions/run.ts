@@ -14,6 +14,7 @@ export const VARIABLE_OPTION: OptionDefinition = {
 
 export const RUN: CommandDefinition = {
 	name: 'run',
+	ownsStreams: true,
 	summary: 'run a command there as if it were here: streams, signals and exit code',
 	arguments: [
 		{

@@ -5,6 +5,7 @@ const NAMES = Object.keys(SETTINGS) as SettingName[];
 
 export const SERVE: CommandDefinition = {
 	name: 'serve',
+	ownsStreams: true,
 	summary: 'serve this machine to clients of the exec-server protocol',
 	options: [
 		{flags: '--config <FILE>', help: 'settings file in TOML (or LONGARM_CONFIG)', completes: {kind: 'file'}},

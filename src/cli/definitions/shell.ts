@@ -3,6 +3,7 @@ import {CWD_OPTION, VARIABLE_OPTION} from './run.js';
 
 export const SHELL: CommandDefinition = {
 	name: 'shell',
+	ownsStreams: true,
 	summary: 'a shell there on this terminal',
 	arguments: [
 		{
