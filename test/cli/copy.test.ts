@@ -142,7 +142,7 @@ describe('what cannot be copied', () => {
 		expect([code, stderr.split('\n')]).toEqual([
 			1,
 			[
-				`error: ${at('missing')}: No such file or directory (os error 2)`,
+				`error: ${at('missing')}: No such file or directory`,
 				`error: ${at('from', 'b')}: a directory is in the way of a file`,
 				`error: ${url}:${at('to', 'sub')}: something that is no directory is in the way of a directory`,
 				'',

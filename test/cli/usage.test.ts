@@ -102,7 +102,7 @@ test.each<[string[], string]>([
 	],
 	[
 		['serve', '--log-level', 'loud'],
-		`error: --log-level: expected one of debug, info, warn, error, silent, got \`loud\`\n${SEE_SETTINGS}`,
+		`error: --log-level: expected one of debug, info, warn, error, silent, auto, got \`loud\`\n${SEE_SETTINGS}`,
 	],
 ])('longarm %j is misused: one line says how, and the exit code is 2', async (args, stderr) => {
 	expect(await run(args)).toEqual({code: 2, signal: null, stdout: '', stderr});

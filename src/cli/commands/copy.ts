@@ -28,7 +28,7 @@ export function get(paths: readonly string[], options: CopyOptions): Promise<num
 function addressing({environment}: CopyOptions): (path: string) => Address {
 	return path => {
 		if (environment !== undefined) return givenAddress(path);
-		const address = parseAddress(path);
+		const address = path === '' ? givenAddress(path) : parseAddress(path);
 		if (address.place.kind === 'named') return address;
 		throw wrong(
 			`${path === '' ? 'the environment' : `where \`${printable(path)}\` is`} has to be said, with -e ENV or as ENV:PATH`,
