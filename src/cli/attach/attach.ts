@@ -21,6 +21,9 @@ const GOODBYE_MS = 1000;
 /** Writes that wait for their answer at a time: the next ones are made and sent meanwhile. */
 const WRITES_UNDER_WAY = 16;
 
+/** Servers of other makes have no way to tell a program that there is no more. */
+const ENDLESS_INPUT = 'this server cannot end the input of a command, which may wait for more; Ctrl-C ends it';
+
 /** Exit codes of our own, as `env` and `timeout` have them; 141 is what shells show for SIGPIPE. */
 export const FAILED = 125;
 export const TIMED_OUT = 124;
@@ -144,11 +147,13 @@ class Attachment {
 		}
 		const source = openInput(kind);
 		const keyboard = this.#around.terminal?.isRaw ? new Keyboard(source) : undefined;
-		const writesUnderWay = this.#around.place.can('processCloseStdin') ? WRITES_UNDER_WAY : 1;
+		const canEnd = this.#around.place.can('processCloseStdin');
+		const writesUnderWay = canEnd ? WRITES_UNDER_WAY : 1;
 		source.on('error', error => this.#say(`standard input: ${error.message}`));
 		void feed(this.#process, keyboard?.input ?? new Gathered(source, INPUT_BYTES), {writesUnderWay}).catch(async () => {
+			if (!canEnd && !this.#process.isOver) this.#say(ENDLESS_INPUT);
 			// Of an input that cannot be read there is no more than what was read.
-			if (source.errored) await this.#process.closeStdin().catch(() => {});
+			else if (source.errored) await this.#process.closeStdin().catch(() => {});
 		});
 		if (!keyboard) return never();
 		await keyboard.left;
