@@ -75,7 +75,7 @@ test('bash offers commands, groups, options, choices, files and environments', a
 	expect(offer('longarm env ')).toEqual(['add', 'list', 'remove', 'test']);
 	expect(offer('longarm env re')).toEqual(['remove']);
 	expect(offer('longarm serve --log-')).toEqual(['--log-format', '--log-level']);
-	expect(offer('longarm serve --log-level ')).toEqual(['debug', 'error', 'info', 'silent', 'warn']);
+	expect(offer('longarm serve --log-level ')).toEqual(['auto', 'debug', 'error', 'info', 'silent', 'warn']);
 	expect(offer('longarm serve --log-level=d')).toEqual(['debug']);
 	expect(offer('longarm serve --log-level debug --log-f')).toEqual(['--log-format']);
 	expect(offer('longarm serve --config fil')).toEqual(['file.txt', 'filter me']);
