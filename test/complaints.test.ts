@@ -2,7 +2,7 @@ import {createHash} from 'node:crypto';
 import {mkdirSync, readFileSync, writeFileSync} from 'node:fs';
 import {join} from 'node:path';
 import {expect, onTestFinished, test, vi} from 'vitest';
-import {DisconnectedError} from '../src/rpc/connection.js';
+import {DisconnectedError} from '../src/rpc/disconnected-error.js';
 import {PING_INTERVAL_MS} from '../src/transports/node/web-socket.js';
 import {run} from './helpers/command.js';
 import {base64, uri} from './helpers/files.js';

@@ -6,9 +6,9 @@ import type {Environment} from '../environments/environment.js';
 import {PathUri, PathUriError} from '../protocol/path-uri.js';
 import {LongarmError} from '../shared/errors.js';
 import type {Address} from './address.js';
+import {LOCAL} from './local-name.js';
 import {openEnvironment} from './open-environment.js';
 import {printable, printableName} from './printable.js';
-import {LOCAL} from './target-named.js';
 
 /** How long connections are given to end in an orderly way. */
 const LONGEST_CLOSE_MS = 500;

@@ -2,8 +2,8 @@ import {invalidEnvironment} from '../environments/invalid.js';
 import {loadEnvironments} from '../environments/load.js';
 import type {RemoteTarget} from '../environments/target.js';
 import {TOKEN_VARIABLE} from '../environments/variables.js';
+import {LOCAL} from './local-name.js';
 
-export const LOCAL = 'local';
 const COMMAND_PREFIX = 'cmd:';
 
 export interface OpenOptions {

@@ -1,4 +1,4 @@
-export {DisconnectedError} from '../rpc/connection.js';
+export {DisconnectedError} from '../rpc/disconnected-error.js';
 export {
 	connectStandardWebSocket,
 	type StandardWebSocketOptions,

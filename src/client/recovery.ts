@@ -1,5 +1,5 @@
 import {RpcError, SESSION_ATTACHED} from '../protocol/error-codes.js';
-import {DisconnectedError} from '../rpc/connection.js';
+import {DisconnectedError} from '../rpc/disconnected-error.js';
 import type {Transport} from '../transports/transport.js';
 import type {Connection} from './connection.js';
 import type {RemoteProcess} from './remote-process.js';

@@ -1,5 +1,5 @@
 import {JsonParts} from '../protocol/encode.js';
-import {DisconnectedError} from '../rpc/connection.js';
+import {DisconnectedError} from '../rpc/disconnected-error.js';
 import type {Brake} from './held-events.js';
 import type {NumberedEvent} from './process-events.js';
 import type {ReadOptions, ReadResult, Signal, TerminateMode, TerminateResult, WriteResult} from './process-handle.js';

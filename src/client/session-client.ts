@@ -10,7 +10,7 @@ import {
 	type RequestName,
 	type Result,
 } from '../protocol/methods.js';
-import {DisconnectedError} from '../rpc/connection.js';
+import {DisconnectedError} from '../rpc/disconnected-error.js';
 import type {Transport} from '../transports/transport.js';
 import {Connection} from './connection.js';
 import type {Dialect} from './hello.js';

@@ -20,19 +20,10 @@ import {
 import {INTERNAL_ERROR, INVALID_REQUEST, RpcError} from '../protocol/error-codes.js';
 import {MAX_MESSAGE_BYTES} from '../protocol/limits.js';
 import type {Transport} from '../transports/transport.js';
+import {DisconnectedError} from './disconnected-error.js';
 
 /** While a peer leaves this much unread, its requests are not read either: replies never grow without bound. */
 export const UNREAD_REPLIES_LIMIT = 16 * 1024 * 1024;
-
-/** The transport is gone. Every call that was pending or comes later fails with the same message. */
-export class DisconnectedError extends Error {
-	override readonly name = 'DisconnectedError';
-
-	/** `more` is what else there is to say behind the reason. */
-	constructor(cause?: Error, more = '') {
-		super(`exec-server transport disconnected${cause ? `: ${cause.message}` : ''}${more}`, cause && {cause});
-	}
-}
 
 /** What stands behind a connection and answers the peer. */
 export interface Service {

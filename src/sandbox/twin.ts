@@ -1,6 +1,7 @@
 import type {Notification} from '../protocol/envelope.js';
 import {METHOD_NOT_FOUND, RpcError} from '../protocol/error-codes.js';
-import {DisconnectedError, RpcConnection} from '../rpc/connection.js';
+import {RpcConnection} from '../rpc/connection.js';
+import {DisconnectedError} from '../rpc/disconnected-error.js';
 import {LongarmError} from '../shared/errors.js';
 import type {Transport} from '../transports/transport.js';
 

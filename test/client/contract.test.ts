@@ -7,7 +7,7 @@ import {type Processes, type ProcessHandle, ProcessLostError} from '../../src/cl
 import {feed} from '../../src/client/run/feed.js';
 import {SessionClient, type SessionClientOptions} from '../../src/client/session-client.js';
 import {LocalProcesses} from '../../src/environments/local/local-processes.js';
-import {DisconnectedError} from '../../src/rpc/connection.js';
+import {DisconnectedError} from '../../src/rpc/disconnected-error.js';
 import {describeEnvironment} from '../../src/server/environment-info.js';
 import type {Transport} from '../../src/transports/transport.js';
 import {LINKS} from '../helpers/links.js';

@@ -5,7 +5,7 @@ import {expect, onTestFinished, test} from 'vitest';
 import type {Observed} from '../../src/client/event-log.js';
 import type {ProcessHandle} from '../../src/client/process-handle.js';
 import {type Connect, SessionClient, type SessionClientOptions} from '../../src/client/session-client.js';
-import {DisconnectedError} from '../../src/rpc/connection.js';
+import {DisconnectedError} from '../../src/rpc/disconnected-error.js';
 import type {ServerOptions} from '../../src/server/options.js';
 import {connectWebSocket} from '../../src/transports/node/connect-web-socket.js';
 import type {Transport} from '../../src/transports/transport.js';

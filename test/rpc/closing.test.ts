@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import {expect, test} from 'vitest';
-import {DisconnectedError} from '../../src/rpc/connection.js';
+import {DisconnectedError} from '../../src/rpc/disconnected-error.js';
 import {turns} from '../helpers/turns.js';
 import {type Linked, linked} from './linked.js';
 

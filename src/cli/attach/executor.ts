@@ -1,7 +1,7 @@
 import type {ProcessHandle, StartOptions} from '../../client/process-handle.js';
 import {type CommandOptions, startParams} from '../../client/run/command.js';
 import type {ProcessPlace} from '../../environments/process-place.js';
-import {LOCAL, targetNamed} from '../target-named.js';
+import {LOCAL} from '../local-name.js';
 
 /** A machine that runs commands. Less of it is loaded than of an environment: a command is often over in no time. */
 export class Executor {
@@ -57,6 +57,7 @@ async function placeOf(given: string): Promise<ProcessPlace> {
 		const {LocalProcessPlace} = await import('../../environments/local/local-process-place.js');
 		return new LocalProcessPlace(process.env);
 	}
+	const {targetNamed} = await import('../target-named.js');
 	const {RemoteProcessPlace} = await import('../../environments/remote-process-place.js');
 	return new RemoteProcessPlace(await targetNamed(given));
 }

@@ -1,5 +1,5 @@
 import type {ProcessHandle, TerminateMode} from '../../client/process-handle.js';
-import {DisconnectedError} from '../../rpc/connection.js';
+import {DisconnectedError} from '../../rpc/disconnected-error.js';
 import type {TerminalSize} from './own-terminal.js';
 import type {PassedOn, SignalTarget} from './signal-relay.js';
 

@@ -5,7 +5,7 @@ import {type Completed, toCompleted} from '../completions/completed-command.js';
 import {fishScript} from '../completions/fish.js';
 import {zshScript} from '../completions/zsh.js';
 import {COMMANDS, GROUPS} from '../definitions/index.js';
-import {LOCAL} from '../target-named.js';
+import {LOCAL} from '../local-name.js';
 
 const SCRIPTS: Readonly<Record<string, (completed: Completed) => string>> = {
 	bash: bashScript,

@@ -1,6 +1,6 @@
 import {loadEnvironments} from '../../environments/load.js';
 import {type Described, describeTarget, inWords} from '../environments/describe-target.js';
-import {LOCAL} from '../target-named.js';
+import {LOCAL} from '../local-name.js';
 
 interface Listed {
 	readonly name: string;

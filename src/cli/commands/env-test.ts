@@ -1,8 +1,8 @@
 import {Environment} from '../../environments/environment.js';
 import {loadEnvironments} from '../../environments/load.js';
 import {type Examined, examine} from '../environments/examine.js';
+import {LOCAL} from '../local-name.js';
 import {openEnvironment} from '../open-environment.js';
-import {LOCAL} from '../target-named.js';
 
 /** Longer ones, such as commands, do without a column. */
 const WIDEST_NAME = 24;

@@ -1,6 +1,6 @@
 import type {JsonParts} from '../../protocol/encode.js';
 import type {ParamsOnWire, RequestName, Result} from '../../protocol/methods.js';
-import type {DisconnectedError} from '../../rpc/connection.js';
+import type {DisconnectedError} from '../../rpc/disconnected-error.js';
 import type {SessionClient} from '../session-client.js';
 
 /**

@@ -1,6 +1,6 @@
 import {INVALID_REQUEST, METHOD_NOT_FOUND, NOT_FOUND} from '../../protocol/error-codes.js';
 import {PathUriError} from '../../protocol/path-uri.js';
-import {DisconnectedError} from '../../rpc/connection.js';
+import {DisconnectedError} from '../../rpc/disconnected-error.js';
 import {type ErrorCode, LongarmError} from '../../shared/errors.js';
 import {ProtocolError, RejectedError, TooManyCallsError} from '../errors.js';
 import type {Path} from '../paths.js';

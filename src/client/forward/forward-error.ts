@@ -1,5 +1,5 @@
 import {INVALID_PARAMS, METHOD_NOT_FOUND} from '../../protocol/error-codes.js';
-import {DisconnectedError} from '../../rpc/connection.js';
+import {DisconnectedError} from '../../rpc/disconnected-error.js';
 import {LongarmError} from '../../shared/errors.js';
 import {ProtocolError, RejectedError, TooManyCallsError} from '../errors.js';
 

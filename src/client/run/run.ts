@@ -1,5 +1,5 @@
 import {RpcError} from '../../protocol/error-codes.js';
-import {DisconnectedError} from '../../rpc/connection.js';
+import {DisconnectedError} from '../../rpc/disconnected-error.js';
 import {LONGEST_TIMER_MS} from '../../shared/limits.js';
 import {TooManyCallsError} from '../errors.js';
 import {toPathUri} from '../paths.js';

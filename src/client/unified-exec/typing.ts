@@ -1,4 +1,4 @@
-import {DisconnectedError} from '../../rpc/connection.js';
+import {DisconnectedError} from '../../rpc/disconnected-error.js';
 import {RejectedError, TooManyCallsError} from '../errors.js';
 import {isReachable} from './environment.js';
 import {stdinClosed, writeFailed} from './failures.js';

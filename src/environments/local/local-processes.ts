@@ -6,7 +6,7 @@ import {selectBackend} from '../../processes/select-backend.js';
 import type {StartRequest} from '../../processes/start.js';
 import {StartQueue} from '../../processes/start-queue.js';
 import {decode} from '../../protocol/decode.js';
-import {METHODS} from '../../protocol/methods.js';
+import {startParams} from '../../protocol/process.js';
 import {toStartRequest} from '../../server/handlers/start-request.js';
 import {DEFAULTS} from '../../server/options.js';
 import {LongarmError} from '../../shared/errors.js';
@@ -52,7 +52,7 @@ export class LocalProcesses implements Processes {
 	async #start(params: StartParams, {holdsBack}: StartOptions): Promise<StartedProcess> {
 		try {
 			if (this.#isClosed) throw new LongarmError('SHUTTING_DOWN', {message: 'the environment is closed'});
-			const decoded = decode(METHODS['process/start'].params, params);
+			const decoded = decode(startParams, params);
 			const process = await this.#enter(decoded.processId, toStartRequest(decoded), holdsBack === true);
 			return {process: this.#handles.get(process)!, sandboxType: 'none'};
 		} catch (error) {

@@ -2,7 +2,7 @@ import {describe, expect, test} from 'vitest';
 import {RejectedError} from '../../../src/client/errors.js';
 import type {WriteResult} from '../../../src/client/process-handle.js';
 import {RpcError} from '../../../src/protocol/error-codes.js';
-import {DisconnectedError} from '../../../src/rpc/connection.js';
+import {DisconnectedError} from '../../../src/rpc/disconnected-error.js';
 import {LINKS, memoryLink} from './links.js';
 import {altered, running, structured} from './running.js';
 

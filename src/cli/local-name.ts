@@ -1,0 +1,2 @@
+/** What this machine is called among environments. */
+export const LOCAL = 'local';
