@@ -123,3 +123,9 @@ test.each([
 	expect([code, stdout]).toEqual([OUR_OWN_FAILURE, '']);
 	expect(stderr).toContain(message);
 });
+
+test('a machine that cannot be reached is told in a line, with what helps', async () => {
+	const {code, stderr} = await run(['run', '-e', 'ws://127.0.0.1:1', '--', 'true']);
+	expect(code).toBe(125);
+	expect(stderr).toMatch(/^error: failed to connect .*ECONNREFUSED.*\nhint: Check the address, .*longarm serve\.\n$/);
+});

@@ -46,6 +46,11 @@ test('a command that ends by itself takes its children along, and its last words
 	await eventually(() => pid > 0 && !isAlive(pid));
 });
 
+test('a command that ends without a word is told by its exit code', async () => {
+	const opening = SessionClient.open(() => connectCommand('sh', {args: ['-c', 'exit 7']}), {recovers: false});
+	await expect(opening).rejects.toThrow('exec-server transport disconnected: the command ended with code 7');
+});
+
 test('a command that talks nonsense is ended, also during the handshake', async () => {
 	const transport = await connectCommand('sh', {args: ['-c', 'echo Welcome to box; exec sleep 1000']});
 	await expect(SessionClient.open(async () => transport)).rejects.toThrow('failed to parse JSON-RPC message');

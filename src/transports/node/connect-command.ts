@@ -81,15 +81,17 @@ export class CommandTransport extends WrappedTransport {
 
 	/** Why a command ended is often on its standard error only, which is another pipe and may be a moment behind. */
 	#afterLastWords(tell: (reason: Error | undefined) => void): void {
-		const stderr = this.#child.stderr!;
+		const child = this.#child;
 		const told = (): void => {
 			clearTimeout(timer);
-			stderr.off('close', told);
+			child.off('close', told);
 			const said = this.#stderr.trim();
-			tell(said === '' ? undefined : new Error(`the command said: ${said}`));
+			if (said !== '') tell(new Error(`the command said: ${said}`));
+			else tell(child.exitCode ? new Error(`the command ended with code ${child.exitCode}`) : undefined);
 		};
-		const timer = setTimeout(told, stderr.closed ? 0 : LAST_WORDS_MS);
-		stderr.once('close', told);
+		const isOver = child.stderr!.closed && (child.exitCode !== null || child.signalCode !== null);
+		const timer = setTimeout(told, isOver ? 0 : LAST_WORDS_MS);
+		child.once('close', told);
 	}
 
 	/** Asks the group to end, and after a while does not ask any more. */

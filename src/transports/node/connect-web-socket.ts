@@ -2,6 +2,7 @@ import {isIP, type Socket} from 'node:net';
 import type {ConnectionOptions} from 'node:tls';
 import {WebSocket} from 'ws';
 import {MAX_MESSAGE_BYTES} from '../../protocol/limits.js';
+import {UnreachableError} from '../unreachable-error.js';
 import {WebSocketTransport} from './web-socket.js';
 
 /** How long connecting may take, with TLS and the upgrade. */
@@ -42,9 +43,9 @@ function opened(webSocket: WebSocket, url: string, timeoutMs: number, signal: Ab
 			reject(error);
 		};
 		const late = (): void =>
-			fail(new Error(`timed out connecting to exec-server websocket ${url} after ${timeoutMs / 1000}s`));
+			fail(new UnreachableError(`timed out connecting to exec-server websocket ${url} after ${timeoutMs / 1000}s`));
 		const failed = (cause: Error): void =>
-			fail(new Error(`failed to connect to exec-server websocket ${url}: ${cause.message}`, {cause}));
+			fail(new UnreachableError(`failed to connect to exec-server websocket ${url}: ${cause.message}`, {cause}));
 		const aborted = (): void => fail(signal!.reason instanceof Error ? signal!.reason : new Error('aborted'));
 		const timer = setTimeout(late, timeoutMs);
 		const over = (): void => {
