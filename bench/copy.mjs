@@ -2,26 +2,14 @@
 // on the way and copied again with the same command. Trees are compared by names, modes and contents.
 //   node bench/copy.mjs [tree] [file]      both without arguments; ends with a table, exit 1 on a broken promise
 import {spawn} from 'node:child_process';
-import {createHash, randomFillSync} from 'node:crypto';
-import {
-	closeSync,
-	lstatSync as lstat,
-	mkdirSync,
-	mkdtempSync,
-	openSync,
-	readdirSync,
-	readlinkSync as readlink,
-	readSync,
-	rmSync,
-	symlinkSync,
-	writeFileSync,
-	writeSync,
-} from 'node:fs';
+import {randomFillSync} from 'node:crypto';
+import {closeSync, lstatSync as lstat, mkdirSync, mkdtempSync, openSync, readdirSync, rmSync, writeSync} from 'node:fs';
 import {tmpdir} from 'node:os';
 import {join} from 'node:path';
 import {rssOf, tryTo} from './lib/observe.mjs';
 import {finish} from './lib/report.mjs';
 import {COMMAND, startServer} from './lib/server.mjs';
+import {digestOfTree, makeTree} from './lib/trees.mjs';
 
 const MiB = 1024 * 1024;
 const BLOCK = MiB;
@@ -30,7 +18,7 @@ const FILE_BYTES = 2048 * MiB;
 const TREE_FILES = 20_000;
 /** Clients and servers have no more in memory, whatever is copied. */
 const MOST_RSS_MIB = 256;
-const SCENARIOS = {tree: makeTree, file: makeFile};
+const SCENARIOS = {tree: root => makeTree(root, TREE_FILES), file: makeFile};
 
 const chosen = process.argv.slice(2);
 const rows = [];
@@ -43,7 +31,7 @@ for (const name of chosen.length > 0 ? chosen : Object.keys(SCENARIOS)) {
 		const source = join(scratch, name);
 		mkdirSync(source);
 		SCENARIOS[name](source);
-		const digest = digestOf(source);
+		const digest = digestOfTree(source);
 		const there = (from, to) => [from, `${server.url}:${to}`];
 		const back = (from, to) => [`${server.url}:${from}`, to];
 		for (const [direction, way] of Object.entries({there, back})) {
@@ -60,13 +48,13 @@ finish(rows);
 async function through(scenario, source, digest, way, {pid}) {
 	const [whole, broken] = [join(scratch, 'whole'), join(scratch, 'broken')];
 	const once = await copy(way(source, whole), pid);
-	const isWhole = digestOf(whole) === digest;
+	const isWhole = digestOfTree(whole) === digest;
 	const half = sizeOf(whole) / 2;
 	rmSync(whole, {recursive: true});
 	const killed = await copy(way(source, broken), pid, () => sizeOf(broken) > half);
 	const left = sizeOf(broken);
 	const resumed = await copy(way(source, `${broken}/`).map(asContents), pid);
-	const isSame = digestOf(broken) === digest;
+	const isSame = digestOfTree(broken) === digest;
 	rmSync(broken, {recursive: true});
 	const all = [once, killed, resumed];
 	const most = side => Math.max(...all.map(each => each[side]));
@@ -135,39 +123,5 @@ function makeFile(root) {
 	const block = Buffer.alloc(BLOCK);
 	const fd = openSync(join(root, 'large'), 'w', 0o640);
 	for (let written = 0; written < FILE_BYTES; written += BLOCK) writeSync(fd, randomFillSync(block));
-	closeSync(fd);
-}
-
-function makeTree(root) {
-	for (let index = 0; index < TREE_FILES; index++) {
-		const directory = join(root, `d${index % 100}`, `e${index % 7}`);
-		mkdirSync(directory, {recursive: true});
-		const path = join(directory, `file ${index}`);
-		if (index % 50 === 0) symlinkSync(`file ${index + 700}`, path);
-		else
-			writeFileSync(path, randomFillSync(Buffer.alloc((index * 7919) % 4000)), {mode: index % 3 === 0 ? 0o755 : 0o640});
-	}
-}
-
-/** Of all names, modes and contents. */
-function digestOf(root) {
-	const hash = createHash('sha256');
-	const visit = (directory, below) => {
-		for (const entry of readdirSync(directory, {withFileTypes: true}).sort((a, b) => (a.name < b.name ? -1 : 1))) {
-			const path = join(directory, entry.name);
-			hash.update(`${below}/${entry.name} ${lstat(path).mode.toString(8)}\0`);
-			if (entry.isDirectory()) visit(path, `${below}/${entry.name}`);
-			else if (entry.isSymbolicLink()) hash.update(readlink(path));
-			else addContent(hash, path);
-		}
-	};
-	visit(root, '');
-	return hash.digest('hex');
-}
-
-function addContent(hash, path) {
-	const fd = openSync(path, 'r');
-	const block = Buffer.alloc(BLOCK);
-	for (let got = readSync(fd, block); got > 0; got = readSync(fd, block)) hash.update(block.subarray(0, got));
 	closeSync(fd);
 }

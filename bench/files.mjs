@@ -2,21 +2,7 @@
 // memory are checked against the built command.
 //   node bench/files.mjs [blocks] [tree] [http]      all three without arguments; ends with a table, exit 1 on a broken promise
 import {createHash, randomFillSync} from 'node:crypto';
-import {
-	closeSync,
-	createReadStream,
-	lstatSync as lstat,
-	mkdirSync,
-	mkdtempSync,
-	openSync,
-	readdirSync,
-	readFileSync,
-	readlinkSync as readlink,
-	rmSync,
-	symlinkSync,
-	writeFileSync,
-	writeSync,
-} from 'node:fs';
+import {closeSync, createReadStream, mkdtempSync, openSync, rmSync, writeSync} from 'node:fs';
 import {createServer} from 'node:http';
 import {tmpdir} from 'node:os';
 import {join} from 'node:path';
@@ -25,6 +11,7 @@ import {connect} from './lib/client.mjs';
 import {rssOf} from './lib/observe.mjs';
 import {finish} from './lib/report.mjs';
 import {startServer} from './lib/server.mjs';
+import {digestOfTree, makeTree} from './lib/trees.mjs';
 import {delay} from './lib/waiting.mjs';
 
 const MiB = 1024 * 1024;
@@ -221,33 +208,6 @@ function makeFile(path, size) {
 		writeSync(fd, block);
 	}
 	closeSync(fd);
-	return hash.digest('hex');
-}
-
-function makeTree(root, files) {
-	for (let index = 0; index < files; index++) {
-		const directory = join(root, `d${index % 100}`, `e${index % 7}`);
-		mkdirSync(directory, {recursive: true});
-		const path = join(directory, `file ${index}`);
-		if (index % 50 === 0) symlinkSync(`file ${index + 700}`, path);
-		else
-			writeFileSync(path, randomFillSync(Buffer.alloc((index * 7919) % 4000)), {mode: index % 3 === 0 ? 0o755 : 0o640});
-	}
-}
-
-function digestOfTree(root) {
-	const hash = createHash('sha256');
-	const visit = (directory, below) => {
-		for (const entry of readdirSync(directory, {withFileTypes: true}).sort((a, b) => (a.name < b.name ? -1 : 1))) {
-			const path = join(directory, entry.name);
-			const {mode} = lstat(path);
-			hash.update(`${below}/${entry.name} ${mode.toString(8)}\0`);
-			if (entry.isDirectory()) visit(path, `${below}/${entry.name}`);
-			else if (entry.isSymbolicLink()) hash.update(readlink(path));
-			else hash.update(readFileSync(path));
-		}
-	};
-	visit(root, '');
 	return hash.digest('hex');
 }
 

@@ -1,5 +1,6 @@
 import {type Brake, HeldEvents} from './held-events.js';
 import {isLast, type ProcessEvent, payloadOf} from './process-events.js';
+import {WaitingEvents} from './waiting-events.js';
 
 /** Events kept for those who come late, and their payload. */
 export const HISTORY_EVENTS = 256;
@@ -64,11 +65,10 @@ export class EventLog {
 	}
 }
 
-class Subscription implements AsyncIterableIterator<Observed> {
+class Subscription extends WaitingEvents<Observed> {
 	readonly #replay: ProcessEvent[];
 	readonly #live: ProcessEvent[] = [];
 	readonly #ended: () => void;
-	readonly #waiting: ((result: IteratorResult<Observed>) => void)[] = [];
 	/** Those the log did not keep, before everything else. */
 	#missedBefore: number;
 	/** Those that came while nobody took any, behind what is replayed. */
@@ -77,13 +77,10 @@ class Subscription implements AsyncIterableIterator<Observed> {
 	#isOver = false;
 
 	constructor(replay: ProcessEvent[], missedBefore: number, ended: () => void) {
+		super();
 		this.#replay = replay;
 		this.#missedBefore = missedBefore;
 		this.#ended = ended;
-	}
-
-	[Symbol.asyncIterator](): this {
-		return this;
 	}
 
 	push(event: ProcessEvent): void {
@@ -92,32 +89,11 @@ class Subscription implements AsyncIterableIterator<Observed> {
 			this.#live.shift();
 			this.#missedSince++;
 		}
-		this.#serve();
-	}
-
-	next(): Promise<IteratorResult<Observed>> {
-		const taken = this.#take();
-		return taken ? Promise.resolve(taken) : new Promise(resolve => this.#waiting.push(resolve));
-	}
-
-	return(): Promise<IteratorResult<Observed>> {
-		this.#end();
-		this.#serve();
-		return Promise.resolve({done: true, value: undefined});
-	}
-
-	/** Gives those who wait what there is; at the end that is the end, for all of them. */
-	#serve(): void {
-		for (let resolve = this.#waiting[0]; resolve; resolve = this.#waiting[0]) {
-			const next = this.#take();
-			if (!next) return;
-			this.#waiting.shift();
-			resolve(next);
-		}
+		this.serve();
 	}
 
 	/** Undefined when there is nothing yet. What is replayed comes first, then the gap, then what is live. */
-	#take(): IteratorResult<Observed> | undefined {
+	protected override take(): IteratorResult<Observed> | undefined {
 		if (this.#isOver) return {done: true, value: undefined};
 		const missed = this.#missedBefore || (this.#replay.length === 0 ? this.#missedSince : 0);
 		if (missed > 0) {
@@ -128,11 +104,11 @@ class Subscription implements AsyncIterableIterator<Observed> {
 		const event = this.#replay.shift() ?? this.#live.shift();
 		if (!event) return undefined;
 		if ('seq' in event) this.#lastSeq = event.seq;
-		if (isLast(event)) this.#end();
+		if (isLast(event)) this.end();
 		return {done: false, value: event};
 	}
 
-	#end(): void {
+	protected override end(): void {
 		this.#isOver = true;
 		this.#ended();
 	}

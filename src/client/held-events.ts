@@ -1,4 +1,5 @@
 import {isLast, type ProcessEvent, payloadOf} from './process-events.js';
+import {WaitingEvents} from './waiting-events.js';
 
 /** What a reader may be behind before whoever brings events is held back, and where that ends. */
 export const HOLD_ABOVE_BYTES = 1024 * 1024;
@@ -14,59 +15,34 @@ export interface Brake {
 }
 
 /** The events of a process for one reader that misses none: when it is too far behind, they are held back at their source. */
-export class HeldEvents implements AsyncIterableIterator<ProcessEvent> {
+export class HeldEvents extends WaitingEvents<ProcessEvent> {
 	readonly #brake: Brake;
 	readonly #ended: () => void;
 	readonly #events: ProcessEvent[] = [];
-	readonly #waiting: ((result: IteratorResult<ProcessEvent>) => void)[] = [];
 	#bytes = 0;
 	#isHeld = false;
 	#isOver = false;
 
 	constructor(brake: Brake, ended: () => void) {
+		super();
 		this.#brake = brake;
 		this.#ended = ended;
-	}
-
-	[Symbol.asyncIterator](): this {
-		return this;
 	}
 
 	push(event: ProcessEvent): void {
 		this.#events.push(event);
 		this.#bytes += payloadOf(event);
-		this.#serve();
+		this.serve();
 		if (isLast(event)) this.#release();
 		else if (this.#bytes > HOLD_ABOVE_BYTES || this.#events.length > HOLD_ABOVE_EVENTS) this.#hold();
 	}
 
-	next(): Promise<IteratorResult<ProcessEvent>> {
-		const taken = this.#take();
-		return taken ? Promise.resolve(taken) : new Promise(resolve => this.#waiting.push(resolve));
-	}
-
-	/** The reader wants no more: nothing is held back any longer. */
-	return(): Promise<IteratorResult<ProcessEvent>> {
-		this.#end();
-		this.#serve();
-		return Promise.resolve({done: true, value: undefined});
-	}
-
-	#serve(): void {
-		for (let resolve = this.#waiting[0]; resolve; resolve = this.#waiting[0]) {
-			const next = this.#take();
-			if (!next) return;
-			this.#waiting.shift();
-			resolve(next);
-		}
-	}
-
-	#take(): IteratorResult<ProcessEvent> | undefined {
+	protected override take(): IteratorResult<ProcessEvent> | undefined {
 		if (this.#isOver) return {done: true, value: undefined};
 		const event = this.#events.shift();
 		if (!event) return undefined;
 		this.#bytes -= payloadOf(event);
-		if (isLast(event)) this.#end();
+		if (isLast(event)) this.end();
 		else if (this.#bytes <= RELEASE_BELOW_BYTES && this.#events.length <= RELEASE_BELOW_EVENTS) this.#release();
 		return {done: false, value: event};
 	}
@@ -83,7 +59,8 @@ export class HeldEvents implements AsyncIterableIterator<ProcessEvent> {
 		this.#brake.release();
 	}
 
-	#end(): void {
+	/** Nothing is held back any longer. */
+	protected override end(): void {
 		if (this.#isOver) return;
 		this.#isOver = true;
 		this.#events.length = 0;
