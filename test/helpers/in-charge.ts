@@ -63,6 +63,17 @@ export function runningWith(argument: string): number[] {
 		.filter(pid => commandLine(pid).includes(argument) && isAlive(pid));
 }
 
+/** Whether keys typed on its terminal reach this process now: it is not stopped, and its group has the terminal. */
+export function isInForeground(pid: number): boolean {
+	try {
+		const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+		const [state, , group, , , foreground] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+		return state !== 'T' && group === foreground;
+	} catch {
+		return false;
+	}
+}
+
 /** Waits until not even a zombie is left. */
 export async function untilReaped(...pids: number[]): Promise<void> {
 	for (const pid of pids) await eventually(() => !existsSync(`/proc/${pid}`));
