@@ -11,9 +11,11 @@ export async function keepCompiled() {
 	keep(...SERVE);
 	keep('run', '--', 'true');
 	const server = spawn(process.execPath, ['dist/bin/longarm.js', ...SERVE], {stdio: ['ignore', 'pipe', 'inherit']});
-	const [address] = await once(server.stdout, 'data');
-	keep('run', '-e', String(address).trim(), '--', 'true');
-	keep('ls', '--json', `${String(address).trim()}:/`);
+	const told = await Promise.race([once(server.stdout, 'data'), once(server, 'exit').then(() => undefined)]);
+	if (!told) return;
+	const address = String(told[0]).trim();
+	keep('run', '-e', address, '--', 'true');
+	keep('ls', '--json', `${address}:/`);
 	server.kill();
 }
 

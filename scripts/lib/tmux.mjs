@@ -48,6 +48,8 @@ export class Terminal {
 			terminal.tmux('set-option', '-g', option, value);
 		}
 		await terminal.#listen(`${columns}x${rows}`);
+		// Whoever drives it may be killed: then it ends, and with it what runs in it.
+		terminal.tmux('set-option', '-s', 'exit-unattached', 'on');
 		await terminal.atPrompt('main');
 		return terminal;
 	}

@@ -5,7 +5,7 @@ import {transfer} from '../../client/files/transfer.js';
 import {PathUri} from '../../protocol/path-uri.js';
 import {partNameOf} from '../../shared/part-name.js';
 import {describePlace, type Place} from '../places.js';
-import {printable, printableName} from '../printable.js';
+import {printableName, printableReason} from '../printable.js';
 import {attempt, type CopyContext} from './context.js';
 
 /** A file to or from a server that knows nothing of resuming: contents only, compared by reading them back. */
@@ -51,7 +51,7 @@ export async function copyPlainTree(from: Place, to: Place, context: CopyContext
 	const relocation = new Relocation(root, to.path);
 	await to.files.createDirectory(to.path);
 	for (const {path, message} of errors) {
-		context.tally.fail(describePlace({...from, path: PathUri.parse(path)}), printable(message));
+		context.tally.fail(describePlace({...from, path: PathUri.parse(path)}), printableReason(message));
 	}
 	for (const {path, kind} of entries) {
 		context.signal.throwIfAborted();

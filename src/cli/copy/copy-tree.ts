@@ -2,7 +2,7 @@ import type {ListedEntry, TreeEntry} from '../../client/files/files.js';
 import {childOf} from '../../client/files/posix-uri.js';
 import {PathUri} from '../../protocol/path-uri.js';
 import {describePlace, type Place} from '../places.js';
-import {printable, printableName} from '../printable.js';
+import {printableName, printableReason} from '../printable.js';
 import {attempt, type CopyContext} from './context.js';
 import {copyFile, hasSameContent, inTheWay} from './copy-file.js';
 import {OpenDirectories} from './open-directories.js';
@@ -128,7 +128,7 @@ class TreeCopy {
 		if (left.length === 0) return;
 		for (const {path, message} of await this.#to.files.setAttributes(this.#to.path, left)) {
 			const place = {...this.#to, path: PathUri.parse(path)};
-			this.#context.tally.fail(describePlace(place), printable(message));
+			this.#context.tally.fail(describePlace(place), printableReason(message));
 		}
 	}
 
@@ -143,7 +143,7 @@ class TreeCopy {
 	}
 
 	#fail(name: string, message: string): void {
-		this.#context.tally.fail(describePlace(below(this.#from, name)), printable(message));
+		this.#context.tally.fail(describePlace(below(this.#from, name)), printableReason(message));
 	}
 }
 

@@ -3,7 +3,7 @@ import type {ListedEntry, TransferOutcome} from '../../client/files/files.js';
 import {childOf} from '../../client/files/posix-uri.js';
 import {PathUri} from '../../protocol/path-uri.js';
 import {describePlace, type Place} from '../places.js';
-import {printable} from '../printable.js';
+import {printableReason} from '../printable.js';
 import type {CopyContext} from './context.js';
 
 /** How often a stream that did not arrive as it was sent is sent again. */
@@ -73,6 +73,6 @@ async function send(
 
 function tell(place: Place, {errors}: TransferOutcome, tally: CopyContext['tally']): void {
 	for (const {path, message} of errors) {
-		tally.fail(describePlace({...place, path: PathUri.parse(path)}), printable(message));
+		tally.fail(describePlace({...place, path: PathUri.parse(path)}), printableReason(message));
 	}
 }
