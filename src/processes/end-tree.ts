@@ -1,9 +1,9 @@
 import {adopted, adoptedFrom, adopts, type Leader} from './adopted.js';
-import {descendantsOf, membersOf, type ProcessInfo, processInfo, stillLives} from './process-tree.js';
+import {descendantsOf, isHalted, membersOf, type ProcessInfo, processInfo, stillLives} from './process-tree.js';
 import {signalGroup, signalProcess} from './signal-group.js';
 
-/** Rounds of stopping and looking again before a tree that keeps growing is killed as it is. */
-const FREEZE_ROUNDS = 8;
+/** Longest time for stopping a tree and looking again before it is killed as it is; nothing else runs meanwhile. */
+const MAX_FREEZE_MS = 500;
 /** How long what was killed may take to disappear before it is reported as a survivor. */
 const SURVIVOR_MS = 500;
 const LOOK_AGAIN_MS = 10;
@@ -14,8 +14,8 @@ const LOOK_AGAIN_MS = 10;
  * user's process may not be ours to end.
  */
 export function killTree(leader: Leader): ProcessInfo[] {
-	const strays = straysOf(leader);
-	if (strays.length > 0) freeze(leader, strays);
+	const tree = membersOfTree(leader);
+	const strays = tree.some(each => isStray(leader, each)) ? freeze(leader, tree) : [];
 	signalGroup(leader.pid, 'SIGKILL');
 	for (const stray of strays) signalProcess(stray.pid, 'SIGKILL');
 	return strays;
@@ -72,11 +72,18 @@ export function killAllOrphans(): void {
 	}
 }
 
-function straysOf(leader: Leader): ProcessInfo[] {
-	const own = process.geteuid?.();
+/** Whether a signal to the group of the leader does not end it. */
+function isStray(leader: Leader, member: ProcessInfo): boolean {
+	return member.groupId !== leader.pid || !isOurs(member);
+}
+
+function membersOfTree(leader: Leader): ProcessInfo[] {
 	const top = processInfo(leader.pid);
-	const tree = [...(top ? [top] : []), ...treeBelow(leader)];
-	return tree.filter(({groupId, userId}) => groupId !== leader.pid || userId !== own);
+	return [...(top ? [top] : []), ...treeBelow(leader)];
+}
+
+function isOurs({userId}: ProcessInfo): boolean {
+	return userId === process.geteuid?.();
 }
 
 /** As long as the group has members, dead ones that were not reaped yet included, they may leave us orphans. */
@@ -94,19 +101,24 @@ export function leftBehindBy(leader: Leader): ProcessInfo[] {
 	return adoptedFrom([leader]).flatMap(orphan => [orphan, ...descendantsOf(orphan.pid)]);
 }
 
-/** Nobody in the tree gets to start another process while it is being counted. */
-function freeze(leader: Leader, strays: ProcessInfo[]): void {
-	const stopped = new Set<number>();
+/**
+ * Stops the tree, so that nothing in it starts another process while it is being counted, and returns its strays. A
+ * process that is in the middle of a fork when the signal comes stops only behind it: the count is complete when all
+ * had halted before it began.
+ */
+function freeze(leader: Leader, tree: readonly ProcessInfo[]): ProcessInfo[] {
+	const deadline = performance.now() + MAX_FREEZE_MS;
+	const members = new Map<number, ProcessInfo>();
 	signalGroup(leader.pid, 'SIGSTOP');
-	for (let round = 0; round < FREEZE_ROUNDS; round++) {
-		for (const found of straysOf(leader)) {
-			if (!strays.some(({pid}) => pid === found.pid)) strays.push(found);
+	let hadHalted = false;
+	for (let found = tree; ; found = membersOfTree(leader)) {
+		const added = found.filter(({pid}) => !members.has(pid));
+		for (const member of added) {
+			members.set(member.pid, member);
+			if (isStray(leader, member)) signalProcess(member.pid, 'SIGSTOP');
 		}
-		const moving = strays.filter(({pid}) => !stopped.has(pid));
-		if (moving.length === 0) return;
-		for (const stray of moving) {
-			stopped.add(stray.pid);
-			signalProcess(stray.pid, 'SIGSTOP');
-		}
+		if ((added.length === 0 && hadHalted) || performance.now() > deadline) break;
+		hadHalted = [...members.values()].every(each => isHalted(each.pid) || !isOurs(each));
 	}
+	return [...members.values()].filter(member => isStray(leader, member));
 }

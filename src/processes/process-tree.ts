@@ -49,6 +49,18 @@ export function childrenOf(pid: number): number[] {
 		.flatMap(thread => childrenOfThread(pid, thread));
 }
 
+/** Whether none of its threads runs or is about to: each is stopped, dead, or waits for a device. */
+export function isHalted(pid: number): boolean {
+	return threadsOf(pid).every(thread => {
+		try {
+			const stat = readProc(`${pid}/task/${thread}/stat`);
+			return !/^[RS] /.test(stat.slice(stat.lastIndexOf(')') + 2));
+		} catch {
+			return true;
+		}
+	});
+}
+
 function threadsOf(pid: number): string[] {
 	try {
 		return listProc(`${pid}/task`);

@@ -4,8 +4,8 @@ import {join} from 'node:path';
 import type {Readable} from 'node:stream';
 import {expect, onTestFinished, test} from 'vitest';
 import {killTree, survivorsOf} from '../../src/processes/end-tree.js';
-import {childrenOf, descendantsOf, processInfo, stillLives} from '../../src/processes/process-tree.js';
-import {stranger} from '../helpers/in-charge.js';
+import {childrenOf, descendantsOf, isHalted, processInfo, stillLives} from '../../src/processes/process-tree.js';
+import {runningWith, stranger} from '../helpers/in-charge.js';
 import {endWithTest} from '../helpers/process-api.js';
 import {eventually, isAlive, untilDead} from '../helpers/processes.js';
 import {scratchDirectory} from '../helpers/scratch.js';
@@ -57,6 +57,21 @@ test('a tree is killed whole, and those whose end is not sure are named: the one
 	expect(isAlive(apart)).toBe(true);
 });
 
+test('a tree that grows while it is killed is stopped first, so that nothing started meanwhile gets away', async () => {
+	const started = 2000;
+	for (let round = 0; round < 3; round++) {
+		const marker = `10${process.pid}.${round}`;
+		// It starts one after the other, each in a session of its own, where no signal to a group reaches it.
+		const script = `i=0; while [ $i -lt ${started} ]; do setsid sleep ${marker} & i=$((i+1)); [ $i = 20 ] && echo $$; done; wait`;
+		const {leader} = await sh(1, `setsid sh -c '${script}' & wait`);
+		const named = killTree(leader);
+		await untilDead(leader.pid, ...named.map(({pid}) => pid));
+		const escaped = runningWith(marker);
+		endWithTest(...escaped);
+		expect(escaped).toEqual([]);
+	}
+});
+
 test('the end of a group is sure', async () => {
 	const {leader, pids} = await sh(2, 'sleep 1000 & echo $!; sh -c "echo \\$\\$; sleep 1000; :" & wait');
 	expect(killTree(leader)).toEqual([]);
@@ -100,8 +115,22 @@ test('a process is described as the kernel does, whatever its name', async () =>
 	});
 });
 
+test('a process has halted when it is stopped or gone, not when it only sleeps', async () => {
+	const {leader} = await sh(1, 'echo $$; exec sleep 1000');
+	expect(isHalted(leader.pid)).toBe(false);
+	process.kill(leader.pid, 'SIGSTOP');
+	await eventually(() => isHalted(leader.pid));
+	process.kill(leader.pid, 'SIGCONT');
+	await eventually(() => !isHalted(leader.pid));
+	process.kill(leader.pid, 'SIGKILL');
+	await untilDead(leader.pid);
+	expect(isHalted(leader.pid)).toBe(true);
+});
+
 test('the dead are gone, reaped or not', async () => {
-	const {leader, pids} = await sh(1, 'sh -c : & echo $!; exec sleep 1000');
+	// The child ends once its parent is a program that reaps nobody; a shell might reap it first.
+	const child = `until [ "$(cat /proc/$PPID/comm)" = sleep ]; do sleep 0.01; done`;
+	const {leader, pids} = await sh(1, `sh -c '${child}' & echo $!; exec sleep 1000`);
 	await eventually(() => !isAlive(pids[0]!));
 	expect(childrenOf(leader.pid)).toEqual(pids);
 	expect([processInfo(pids[0]!), descendantsOf(leader.pid)]).toEqual([undefined, []]);
