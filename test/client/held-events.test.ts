@@ -27,6 +27,18 @@ test('many bytes hold the source back once, and taking most of them lets it go o
 	expect(calls).toEqual(['hold', 'release']);
 });
 
+test('a reader that falls behind again holds the source back again', async () => {
+	const {calls, log} = held();
+	const reader = log.subscribe();
+	for (let round = 1; round <= 3; round++) {
+		log.publish(output(round, HOLD_ABOVE_BYTES + 1));
+		expect(calls).toHaveLength(2 * round - 1);
+		await reader.next();
+		expect(calls).toHaveLength(2 * round);
+	}
+	expect(calls).toEqual(['hold', 'release', 'hold', 'release', 'hold', 'release']);
+});
+
 test('many small events do the same', async () => {
 	const {calls, log} = held();
 	const reader = log.subscribe();

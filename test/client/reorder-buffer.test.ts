@@ -63,3 +63,37 @@ test('bytes that wait are bounded, alone and together', () => {
 		`process event exceeds ${MOST_WAITING_BYTES} bytes`,
 	);
 });
+
+test('published events leave the buffer: order can be lost and found again for as long as a process lives', () => {
+	const {buffer: events, seqs} = buffer();
+	const bytes = MOST_WAITING_BYTES / 4;
+	for (let seq = 1; seq <= 3 * MOST_WAITING_EVENTS; seq++) events.add(output(seq, bytes));
+	// Were they still counted, neither their number nor their bytes would leave room for one that has to wait.
+	const next = 3 * MOST_WAITING_EVENTS + 1;
+	events.add(output(next + 1, MOST_WAITING_BYTES));
+	events.add(output(next));
+	expect(seqs()).toEqual(Array.from({length: next + 1}, (_, index) => index + 1));
+});
+
+test('skipping what is missing drops what waits before it, and publishes what waits right behind it', () => {
+	const {buffer: events, seqs} = buffer();
+	events.add(output(1));
+	for (const seq of [3, 5, 8, 9, 11]) events.add(output(seq, MOST_WAITING_BYTES / 5));
+	events.skipThrough(7);
+	expect([seqs(), events.published]).toEqual([[1, 8, 9], 9]);
+	expect([3, 5, 7, 10, 11].map(seq => events.has(seq))).toEqual([true, true, true, false, true]);
+	// The bytes of those dropped are free again.
+	events.add(output(12, (MOST_WAITING_BYTES / 5) * 4));
+	events.add(output(10));
+	expect(seqs()).toEqual([1, 8, 9, 10, 11, 12]);
+	events.skipThrough(4);
+	expect(events.published).toBe(12);
+});
+
+test('a close that was skipped to ends it', () => {
+	const {buffer: events, seqs} = buffer();
+	events.add(closed(4));
+	events.skipThrough(3);
+	events.add(output(5));
+	expect([seqs(), events.isClosed]).toEqual([[4], true]);
+});

@@ -1,14 +1,24 @@
 import {readFileSync} from 'node:fs';
 import {setTimeout} from 'node:timers/promises';
 
-const LOOK_AGAIN_MS = 5;
+const POLL_INTERVAL_MS = 5;
+/** Only something broken takes this long, on a loaded machine too. */
+const MAX_WAIT_MS = 90_000;
 
-/** Waits until `probe` returns something; for what the kernel does and nobody reports. */
-export async function eventually<T>(probe: () => T | undefined | false): Promise<T> {
+/** Refuses an asynchronous probe at compile time: its promise would count as a value, and the wait would end at once. */
+type Synchronous<T> = T extends PromiseLike<unknown> ? 'a probe must not return a promise' : unknown;
+
+/**
+ * Polls until `probe` returns something other than undefined or false; for what the kernel does and nobody reports.
+ * Rejects with the text of the probe after MAX_WAIT_MS.
+ */
+export async function eventually<T>(probe: (() => T | undefined | false) & Synchronous<T>): Promise<T> {
+	const deadline = performance.now() + MAX_WAIT_MS;
 	for (;;) {
 		const value = probe();
 		if (value !== undefined && value !== false) return value;
-		await setTimeout(LOOK_AGAIN_MS);
+		if (performance.now() > deadline) throw new Error(`not within ${MAX_WAIT_MS} ms: ${probe}`);
+		await setTimeout(POLL_INTERVAL_MS);
 	}
 }
 

@@ -70,19 +70,23 @@ test('connections beyond those of the token get 503, and room comes back', async
 		`[[tokens]]\nname = "ci"\nsha256 = "${sha256('one')}"\nmax_connections = 2\n` +
 			`[[tokens]]\nname = "other"\nsha256 = "${sha256('two')}"\n`,
 	);
-	const {url} = await guarded({kind: 'tokens-file', path});
+	const {url, server} = await guarded({kind: 'tokens-file', path});
 	const first = await clientWith(url, 'one');
 	await clientWith(url, 'one');
 	expect(await upgrade(url, 'Bearer one')).toEqual([503, '']);
 	expect(await upgrade(url, 'Bearer three')).toEqual([401, 'invalid websocket bearer token']);
 	await clientWith(url, 'two');
 	first.rpc.destroy();
-	await eventually(async () =>
-		clientWith(url, 'one').then(
-			() => true,
-			() => false,
-		),
-	);
+	await eventually(() => server.health()['connections'] === 2);
+	await clientWith(url, 'one');
+	expect(await upgrade(url, 'Bearer one')).toEqual([503, '']);
+});
+
+test('a token that may have one connection gets one', async () => {
+	const path = fileWith(`[[tokens]]\nname = "ci"\nsha256 = "${sha256('one')}"\nmax_connections = 1\n`);
+	const {url} = await guarded({kind: 'tokens-file', path});
+	await clientWith(url, 'one');
+	expect(await upgrade(url, 'Bearer one')).toEqual([503, '']);
 });
 
 test('many upgrades at once do not slip past the limit', async () => {
