@@ -17,7 +17,7 @@ export async function eventually<T>(probe: (() => T | undefined | false) & Synch
 	for (;;) {
 		const value = probe();
 		if (value !== undefined && value !== false) return value;
-		if (performance.now() > deadline) throw new Error(`not within ${MAX_WAIT_MS} ms: ${probe}`);
+		if (performance.now() > deadline) throw new Error(`not within ${MAX_WAIT_MS} ms: ${String(probe)}`);
 		await setTimeout(POLL_INTERVAL_MS);
 	}
 }

@@ -1,0 +1,136 @@
+import {expect, onTestFinished, test, vi} from 'vitest';
+import {RECOVERY_BUDGET_MS} from '../../src/client/recovery.js';
+import type {RemoteProcess} from '../../src/client/remote-process.js';
+import {SessionClient} from '../../src/client/session-client.js';
+import {memoryTransportPair} from '../../src/transports/memory.js';
+import {eventually} from '../helpers/processes.js';
+import {RawPeer} from '../helpers/raw-peer.js';
+import {sh} from '../helpers/start-params.js';
+import type {Asked} from './fake-server.js';
+
+/** A client whose every connection ends at a server of which each word is the test's own. */
+interface Scripted {
+	readonly client: SessionClient;
+	readonly process: RemoteProcess;
+	/** The server's ends, in the order of connecting. */
+	readonly peers: readonly RawPeer[];
+	/** The next connection with its session resumed. */
+	readonly resumed: (index: number) => Promise<RawPeer>;
+}
+
+async function scripted(): Promise<Scripted> {
+	const peers: RawPeer[] = [];
+	const connect = async () => {
+		const [near, far] = memoryTransportPair();
+		peers.push(new RawPeer(far));
+		return near;
+	};
+	const greet = async (peer: RawPeer): Promise<void> => {
+		const environmentInfo = {shell: {name: 'sh', path: '/bin/sh'}, capabilities: {}};
+		await answer(peer, 'initialize', {sessionId: 'session', environmentInfo});
+		await peer.next();
+	};
+	const opening = SessionClient.open(connect);
+	await eventually(() => peers.length === 1);
+	await greet(peers[0]!);
+	const client = await opening;
+	onTestFinished(() => client.close());
+	const starting = client.start(sh('p', 'true'));
+	await answer(peers[0]!, 'process/start', {processId: 'p'});
+	const {process} = await starting;
+	const resumed = async (index: number): Promise<RawPeer> => {
+		const peer = await eventually(() => peers[index]);
+		await greet(peer);
+		return peer;
+	};
+	return {client, process: process as RemoteProcess, peers, resumed};
+}
+
+/** Answers the next request, which has to be of this method. */
+async function answer(peer: RawPeer, method: string, result: unknown): Promise<void> {
+	peer.send({id: await asked(peer, method), result});
+}
+
+async function refuse(peer: RawPeer, method: string, message: string): Promise<void> {
+	peer.send({id: await asked(peer, method), error: {code: -32600, message}});
+}
+
+async function asked(peer: RawPeer, method: string): Promise<number> {
+	const request = await peer.next<Asked>();
+	expect(request.method).toBe(method);
+	return request.id;
+}
+
+test('a process that cannot be read after a break fails with the reason and is ended there, and the session goes on', async () => {
+	const {client, process, peers, resumed} = await scripted();
+	peers[0]!.transport.destroy();
+	const peer = await resumed(1);
+	await refuse(peer, 'process/read', 'no such luck');
+	const {params} = await peer.next<Asked>();
+	expect(params).toEqual({processId: 'p'});
+	peer.send({id: Number(peer.received.at(-1)!['id']), result: {running: true}});
+	await expect(process.closed).rejects.toThrow('failed to recover process p: exec-server rejected request');
+	await client.recovered();
+	expect([client.state, peers.length]).toEqual(['connected', 2]);
+});
+
+test('a server that does not know the process any more need not end it', async () => {
+	const {client, process, peers, resumed} = await scripted();
+	peers[0]!.transport.destroy();
+	const peer = await resumed(1);
+	await refuse(peer, 'process/read', 'unknown process');
+	await refuse(peer, 'process/terminate', 'unknown process');
+	await expect(process.closed).rejects.toThrow('unknown process');
+	await client.recovered();
+	expect([client.state, peers.length]).toEqual(['connected', 2]);
+});
+
+test('a server that breaks the protocol while it is caught up with is hung up on, and tried again', async () => {
+	const {client, peers, resumed} = await scripted();
+	peers[0]!.transport.destroy();
+	const second = await resumed(1);
+	await refuse(second, 'process/read', 'unknown process');
+	await answer(second, 'process/terminate', 'nonsense');
+	await second.untilClosed();
+	// Whether it was ended is not known, so it is ended again.
+	const third = await resumed(2);
+	await refuse(third, 'process/read', 'unknown process');
+	await answer(third, 'process/terminate', {running: false});
+	await client.recovered();
+	expect([client.state, peers.length]).toEqual(['connected', 3]);
+});
+
+test('a server that does not answer while it is caught up with is hung up on when the time is over', async () => {
+	vi.useFakeTimers({toFake: ['setTimeout', 'clearTimeout', 'Date']});
+	onTestFinished(() => void vi.useRealTimers());
+	const {client, process, peers, resumed} = await scripted();
+	peers[0]!.transport.destroy();
+	const second = await resumed(1);
+	await asked(second, 'process/read');
+	await vi.advanceTimersByTimeAsync(RECOVERY_BUDGET_MS);
+	await second.untilClosed();
+	await vi.advanceTimersByTimeAsync(RECOVERY_BUDGET_MS);
+	expect((await client.ended).message).toContain('recovery timed out after 25s');
+	await expect(process.closed).rejects.toThrow('recovery timed out');
+});
+
+test('a link that breaks again while it is caught up with is made once more', async () => {
+	const {client, process, peers, resumed} = await scripted();
+	peers[0]!.transport.destroy();
+	const second = await resumed(1);
+	await asked(second, 'process/read');
+	second.transport.destroy();
+	const third = await resumed(2);
+	await answer(third, 'process/read', {
+		chunks: [],
+		nextSeq: 1,
+		exited: false,
+		exitCode: null,
+		closed: false,
+		failure: null,
+	});
+	await client.recovered();
+	third.send({method: 'process/exited', params: {processId: 'p', seq: 1, exitCode: 4}});
+	expect(await process.exited).toMatchObject({exitCode: 4});
+	expect(peers).toHaveLength(3);
+});
