@@ -7,7 +7,7 @@ import {currentTurn} from './turn.js';
 /** A stream that gave this much in one turn of the event loop waits for the next: a flood leaves room for others. */
 const TURN_BYTES = 128 * 1024;
 /** The most that is taken from a stream that is being let go: what a pipe can hold when it was made large. */
-const FINISH_BYTES = 1024 * 1024;
+export const FINISH_BYTES = 1024 * 1024;
 
 /**
  * A program that writes many small pieces at once is read a moment later, so that they travel together: this many below

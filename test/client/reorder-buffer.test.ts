@@ -90,6 +90,16 @@ test('skipping what is missing drops what waits before it, and publishes what wa
 	expect(events.published).toBe(12);
 });
 
+test('what was skipped makes room for as many that wait', () => {
+	const {buffer: events, seqs} = buffer();
+	const last = 2 + MOST_WAITING_EVENTS;
+	for (let seq = 3; seq <= last; seq++) events.add(output(seq));
+	events.skipThrough(last);
+	for (let seq = last + 2; seq <= last + MOST_WAITING_EVENTS; seq++) events.add(output(seq));
+	events.add(output(last + 1));
+	expect(seqs()).toHaveLength(MOST_WAITING_EVENTS);
+});
+
 test('a close that was skipped to ends it', () => {
 	const {buffer: events, seqs} = buffer();
 	events.add(closed(4));

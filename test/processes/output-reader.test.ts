@@ -1,9 +1,12 @@
-import {closeSync, fstatSync, mkdtempSync, openSync, rmSync} from 'node:fs';
+import {execFileSync} from 'node:child_process';
+import {closeSync, constants, fstatSync, mkdtempSync, openSync, rmSync, writeSync} from 'node:fs';
 import {tmpdir} from 'node:os';
 import {join} from 'node:path';
 import {expect, onTestFinished, test} from 'vitest';
 import {READ_BYTES} from '../../src/processes/chunk-memory.js';
+import {FINISH_BYTES, OutputReader} from '../../src/processes/output-reader.js';
 import {describeEachBackend, PIPES, PTY, posixBackend, sh, start} from '../helpers/children.js';
+import {scratchDirectory} from '../helpers/scratch.js';
 
 test.each([PIPES, PTY])('a flood on $kind leaves every turn of the event loop room for others', async io => {
 	const {report, over} = await start(posixBackend(), sh('exec head -c 33554432 /dev/zero', io));
@@ -27,6 +30,19 @@ test.each([PIPES, PTY])('a flood on $kind leaves every turn of the event loop ro
 });
 
 describeEachBackend(backend => {
+	test('what a terminal still holds when its program is gone is read to the end', async () => {
+		// More than one read gives, less than makes the program wait.
+		const size = 10_000;
+		for (let round = 0; round < 10; round++) {
+			const {child, report, over} = await start(backend, sh(`stty raw; head -c ${size} /dev/zero`, PTY));
+			// Nothing is read before the program has ended.
+			child.pause();
+			await report.until(() => report.exits.length > 0);
+			child.resume();
+			expect((await over()).pty).toHaveLength(size);
+		}
+	});
+
 	test('input of a terminal that is gone never goes to whoever gets its descriptor next', async () => {
 		const {child, report, over} = await start(backend, sh('stty raw -echo; echo ready; exec sleep 1000', PTY));
 		await report.shows('ready');
@@ -40,6 +56,45 @@ describeEachBackend(backend => {
 		await over();
 	});
 });
+
+test('letting go of a pipe that is never empty takes a bounded amount of it', async () => {
+	// Every byte that is taken is written anew at once, as by a writer that is always faster.
+	const {read, fill} = pipe();
+	fill();
+	let taken = 0;
+	const ended = new Promise<void>(resolve => {
+		const reader = new OutputReader(read, 'pipe', {
+			data: bytes => {
+				taken += bytes.length;
+				if (taken > 2 * FINISH_BYTES) throw new Error('it is never let go');
+				fill();
+			},
+			end: resolve,
+		});
+		reader.pause();
+		reader.finish();
+	});
+	await ended;
+	expect(taken).toBe(FINISH_BYTES);
+});
+
+/** A pipe whose writing end is our own; `fill` writes until it is full. */
+function pipe(): {readonly read: number; readonly fill: () => void} {
+	const path = join(scratchDirectory(), 'fifo');
+	execFileSync('mkfifo', [path]);
+	const read = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
+	const write = openSync(path, constants.O_WRONLY | constants.O_NONBLOCK);
+	onTestFinished(() => closeSync(write));
+	const content = Buffer.alloc(READ_BYTES);
+	const fill = (): void => {
+		try {
+			for (;;) writeSync(write, content);
+		} catch (error) {
+			if ((error as NodeJS.ErrnoException).code !== 'EAGAIN') throw error;
+		}
+	};
+	return {read, fill};
+}
 
 /** New files; the first ones get the lowest descriptors that are free. */
 function openFiles(count: number): number[] {

@@ -349,6 +349,38 @@ describe('Windows paths', () => {
 	});
 });
 
+describe('a child', () => {
+	const name = fc.uint8Array({minLength: 1, maxLength: 8}).filter(bytes => !bytes.includes(0) && !bytes.includes(0x2f));
+	const binary = (bytes: Uint8Array): string => Buffer.from(bytes).toString('latin1');
+
+	test.each([
+		['/', 'etc', 'file:///etc'],
+		['/a b', 'c%', 'file:///a%20b/c%25'],
+		['/', 'caf\u00c3\u00a9', 'file:///caf%C3%A9'],
+	])('of %s called %s is %s', (directory, child, href) => {
+		expect(PathUri.fromNative(directory).child(child).href).toBe(href);
+	});
+
+	test('is named as its whole path would be, below the root and below directories that are not UTF-8, too', () => {
+		const directories = fc.array(name, {maxLength: 3}).map(names => `/${names.map(binary).join('/')}`);
+		fc.assert(
+			fc.property(directories, name, (directory, bytes) => {
+				const child = binary(bytes);
+				fc.pre(![directory, child].some(text => text.split('/').some(part => part === '.' || part === '..')));
+				const whole = PathUri.fromBinary(directory === '/' ? `/${child}` : `${directory}/${child}`);
+				expect(PathUri.fromBinary(directory).child(child)).toEqual(whole);
+			}),
+			{
+				numRuns: 500,
+				examples: [
+					['/', Uint8Array.of(0xff)],
+					['/\xff', Uint8Array.of(0x61)],
+				],
+			},
+		);
+	});
+});
+
 function parsedOrRefused(text: string): PathUri | undefined {
 	try {
 		return PathUri.parse(text);

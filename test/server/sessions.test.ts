@@ -1,5 +1,6 @@
 import {afterEach, expect, test, vi} from 'vitest';
 import {RpcError} from '../../src/protocol/error-codes.js';
+import {toldPids} from '../helpers/process-api.js';
 import {isAlive, untilDead} from '../helpers/processes.js';
 import {join, lose, rawPeer, serving} from '../helpers/serving.js';
 import {TestClient} from '../helpers/test-client.js';
@@ -198,4 +199,15 @@ test('ids and accepted writes are remembered across connections', async () => {
 	await client.shows('p', 'twice');
 	const {chunks} = await client.call<{chunks: {chunk: string}[]}>('process/read', {processId: 'p'});
 	expect(chunks.map(({chunk}) => Buffer.from(chunk, 'base64').toString()).join('')).toBe('once\ntwice\n');
+});
+
+test('what a finished process left running ends with the session, when its time without a connection is over', async () => {
+	const joined = await join(await serving({detachedSessionMs: 0}));
+	const {client} = joined;
+	await client.sh('p', 'sleep 1000 > /dev/null 2>&1 & echo $!');
+	const [left] = await toldPids(client, 'p', 1);
+	await client.done('p');
+	expect(isAlive(left!)).toBe(true);
+	await lose(joined);
+	await untilDead(left!);
 });

@@ -1,6 +1,6 @@
 import {once} from 'node:events';
-import {connect} from 'node:net';
-import {expect, onTestFinished, test} from 'vitest';
+import {connect, Server} from 'node:net';
+import {expect, onTestFinished, test, vi} from 'vitest';
 import {WebSocket} from 'ws';
 import {LongarmError} from '../../src/shared/errors.js';
 import {type Listener, type ListenOptions, listen} from '../../src/transports/node/listener.js';
@@ -321,4 +321,14 @@ test('whoever comes before the listener is ready waits, and nothing of what they
 	open();
 	await once(early, 'data');
 	expect(await ends[0]!.nextText()).toBe('"hello"');
+});
+
+test('a connection that cannot be accepted does not end the server', async () => {
+	const listening = vi.spyOn(Server.prototype, 'listen');
+	onTestFinished(() => listening.mockRestore());
+	const {url} = await listener({accept: transport => void RawPeer.open(transport)});
+	const [server] = listening.mock.contexts as Server[];
+	server!.emit('error', Object.assign(new Error('accept EMFILE'), {code: 'EMFILE'}));
+	expect((await fetch(`${url.replace('ws:', 'http:')}/readyz`)).status).toBe(200);
+	await connected(url);
 });
