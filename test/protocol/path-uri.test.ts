@@ -351,7 +351,6 @@ describe('Windows paths', () => {
 
 describe('a child', () => {
 	const name = fc.uint8Array({minLength: 1, maxLength: 8}).filter(bytes => !bytes.includes(0) && !bytes.includes(0x2f));
-	const binary = (bytes: Uint8Array): string => Buffer.from(bytes).toString('latin1');
 
 	test.each([
 		['/', 'etc', 'file:///etc'],
@@ -380,6 +379,10 @@ describe('a child', () => {
 		);
 	});
 });
+
+function binary(bytes: Uint8Array): string {
+	return Buffer.from(bytes).toString('latin1');
+}
 
 function parsedOrRefused(text: string): PathUri | undefined {
 	try {

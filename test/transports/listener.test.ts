@@ -324,10 +324,10 @@ test('whoever comes before the listener is ready waits, and nothing of what they
 });
 
 test('a connection that cannot be accepted does not end the server', async () => {
-	const listening = vi.spyOn(Server.prototype, 'listen');
-	onTestFinished(() => listening.mockRestore());
+	const listens = vi.spyOn(Server.prototype, 'listen');
+	onTestFinished(() => listens.mockRestore());
 	const {url} = await listener({accept: transport => void RawPeer.open(transport)});
-	const [server] = listening.mock.contexts as Server[];
+	const [server] = listens.mock.contexts as Server[];
 	server!.emit('error', Object.assign(new Error('accept EMFILE'), {code: 'EMFILE'}));
 	expect((await fetch(`${url.replace('ws:', 'http:')}/readyz`)).status).toBe(200);
 	await connected(url);
