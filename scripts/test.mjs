@@ -1,64 +1,104 @@
-// Every check in order: format and lint, types, build, unit and contract tests, conformance where the suite exists, and
-// with LONGARM_TEST_INTEROP=1 the real peer, which is installed for it.
-// The last line counts what ran; the first failing step ends the run.
+// Runs every check, whatever fails: format and lint, types, build, unit and contract tests, conformance. Two more on demand:
+//   LONGARM_TEST_INTEROP=1   the real peer, which is installed for it
+//   LONGARM_TEST_NODE=24     contract tests and conformance on another line of Node, which is installed for it
+// Ends with the tests that were skipped and why, a line per step and the counts.
 import {spawnSync} from 'node:child_process';
 import {existsSync, mkdtempSync, readFileSync, rmSync} from 'node:fs';
 import {tmpdir} from 'node:os';
 import {join} from 'node:path';
+import {CONTRACT_TESTS} from './lib/contract-tests.mjs';
 
 const root = new URL('..', import.meta.url).pathname;
 const scratch = mkdtempSync(join(tmpdir(), 'longarm-test-'));
-const totals = {passed: 0, failed: 0, skipped: 0};
-let ok = true;
+process.on('exit', () => rmSync(scratch, {recursive: true, force: true}));
+const {LONGARM_TEST_INTEROP: interop, LONGARM_TEST_NODE: line} = process.env;
 
-run('lint', 'npm', 'run', '--silent', 'lint');
-run('types', 'npm', 'run', '--silent', 'types');
-run('build', 'npm', 'run', '--silent', 'build');
-run(
-	'unit and contract',
-	'npx',
-	'vitest',
-	'run',
-	'--reporter=default',
-	'--reporter=json',
-	`--outputFile=${scratch}/unit.json`,
-);
-if (existsSync(join(root, '../shared/conformance/run.mjs'))) {
-	run('conformance', process.execPath, 'scripts/conformance.mjs', '--json', `${scratch}/conformance.json`);
-}
-if (process.env.LONGARM_TEST_INTEROP === '1') {
-	run('interop', process.execPath, 'scripts/interop.mjs', '--json', scratch);
-}
+/** `seconds` is what a step takes on two cores that have nothing else to do. */
+const STEPS = [
+	{name: 'lint', seconds: 30, command: ['npm', 'run', '--silent', 'lint']},
+	{name: 'types', seconds: 5, command: ['npm', 'run', '--silent', 'types']},
+	{name: 'build', seconds: 15, command: ['npm', 'run', '--silent', 'build']},
+	{name: 'unit and contract', seconds: 330, command: vitest(), needsBuild: true},
+	{name: 'conformance', seconds: 60, command: conformance(), needsBuild: true},
+	...(interop === '1' ? [{name: 'interop', seconds: 150, command: peer(), needsBuild: true}] : []),
+	...(line
+		? [
+				{name: `contract on Node ${line}`, seconds: 90, command: onLine(vitest(...CONTRACT_TESTS)), needsBuild: true},
+				{name: `conformance on Node ${line}`, seconds: 60, command: onLine(conformance()), needsBuild: true},
+			]
+		: []),
+];
 
-for (const file of ['unit.json', 'their-server.json']) {
-	count(file, ({numPassedTests, numFailedTests, numPendingTests}) => [
-		numPassedTests,
-		numFailedTests,
-		// What a run was told to leave out is not counted as skipped.
-		file === 'unit.json' ? numPendingTests : 0,
-	]);
-}
-count('their-client.json', ({passed, failed}) => [Number(passed), Number(failed), 0]);
-count('conformance.json', ({results}) =>
-	['passed', 'failed', 'skipped'].map(status => results.filter(test => test.status === status).length),
-);
-rmSync(scratch, {recursive: true, force: true});
-console.log(`\n${totals.passed} passed, ${totals.failed} failed, ${totals.skipped} skipped`);
-process.exit(ok ? 0 : 1);
+const began = performance.now();
+console.log(`${STEPS.length} steps, ${duration(sum(STEPS.map(({seconds}) => seconds)))} on two idle cores`);
+const outcomes = [];
+for (const [index, step] of STEPS.entries()) outcomes.push(run(step, index));
+summarize();
 
-function run(name, command, ...args) {
-	if (!ok) return;
+function run({name, command: [program, ...args], needsBuild}, index) {
+	const report = join(scratch, `${index}.json`);
+	if (needsBuild && outcomes.some(outcome => outcome.name === 'build' && !outcome.isGreen)) {
+		return {name, isGreen: false, status: 'not run: there is no build', seconds: 0, ...counts(report, false)};
+	}
 	console.log(`\n== ${name}`);
-	const began = Date.now();
-	ok = spawnSync(command, args, {cwd: root, stdio: 'inherit'}).status === 0;
-	console.log(`== ${name}: ${ok ? 'ok' : 'FAILED'} in ${((Date.now() - began) / 1000).toFixed(1)} s`);
+	const start = performance.now();
+	const {status, signal, error} = spawnSync(program, args, {
+		cwd: root,
+		stdio: 'inherit',
+		env: {...process.env, LONGARM_TEST_REPORT: report},
+	});
+	const seconds = (performance.now() - start) / 1000;
+	const isGreen = status === 0;
+	const why = error?.message ?? (signal ? `ended by ${signal}` : `exit ${status}`);
+	console.log(`== ${name}: ${isGreen ? 'ok' : 'FAILED'} in ${duration(seconds)}`);
+	return {name, isGreen, status: isGreen ? 'ok' : `FAILED (${why})`, seconds, ...counts(report, isGreen)};
 }
 
-function count(file, read) {
-	const path = join(scratch, file);
-	if (!existsSync(path)) return;
-	const [passed, failed, skipped] = read(JSON.parse(readFileSync(path, 'utf8')));
-	totals.passed += passed;
-	totals.failed += failed;
-	totals.skipped += skipped;
+/** A step that fails without a failed test, or without a report, counts as one failure: the sum must not look green. */
+function counts(report, isGreen) {
+	const {passed, failed, skipped} = existsSync(report)
+		? JSON.parse(readFileSync(report, 'utf8'))
+		: {passed: 0, failed: 0, skipped: []};
+	return {passed, failed: isGreen ? failed : Math.max(failed, 1), skipped};
+}
+
+function summarize() {
+	const skipped = outcomes.flatMap(outcome => outcome.skipped.map(test => ({step: outcome.name, ...test})));
+	if (skipped.length > 0) console.log('\nSkipped:');
+	for (const {step, name, reason} of skipped) console.log(`  ${step}: ${name}: ${reason}`);
+	console.log('');
+	const width = Math.max(...outcomes.map(({name}) => name.length));
+	for (const {name, status, seconds} of outcomes) {
+		console.log(`${name.padEnd(width)}  ${seconds > 0 ? duration(seconds).padStart(12) : ' '.repeat(12)}  ${status}`);
+	}
+	console.log(`${'in all'.padEnd(width)}  ${duration((performance.now() - began) / 1000).padStart(12)}`);
+	const total = key => sum(outcomes.map(outcome => outcome[key]));
+	console.log(`\n${total('passed')} passed, ${total('failed')} failed, ${skipped.length} skipped`);
+	process.exitCode = outcomes.every(({isGreen}) => isGreen) ? 0 : 1;
+}
+
+function vitest(...args) {
+	return [process.execPath, 'node_modules/vitest/vitest.mjs', 'run', ...args];
+}
+
+function conformance() {
+	return [process.execPath, 'scripts/conformance.mjs'];
+}
+
+function peer() {
+	return [process.execPath, 'scripts/interop.mjs'];
+}
+
+/** The same with that line of Node as `node`. */
+function onLine([, ...args]) {
+	return [process.execPath, 'scripts/with-node.mjs', line, '--', 'node', ...args];
+}
+
+function sum(numbers) {
+	return numbers.reduce((total, number) => total + number, 0);
+}
+
+function duration(seconds) {
+	const whole = Math.round(seconds);
+	return whole < 60 ? `${whole} s` : `${Math.floor(whole / 60)} min ${whole % 60} s`;
 }
