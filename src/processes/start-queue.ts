@@ -3,14 +3,22 @@ const TURN_BUDGET_MS = 4;
 
 type Task = () => void;
 
+const monotonicNow = (): number => performance.now();
+
 /**
  * Starts children at once while there is time in this turn of the event loop, and later when a burst of starts would
  * keep other requests waiting. Owners take turns, so that one client's burst does not delay another's single start.
  */
 export class StartQueue {
 	readonly #lanes = new Map<object, Task[]>();
+	readonly #now: () => number;
 	#spentMs = 0;
 	#scheduled = false;
+
+	/** The clock is that of the machine unless another one is given; it counts milliseconds and never goes back. */
+	constructor(now: () => number = monotonicNow) {
+		this.#now = now;
+	}
 
 	run(owner: object, task: Task): void {
 		if (this.#lanes.size === 0 && this.#spentMs < TURN_BUDGET_MS) {
@@ -24,9 +32,9 @@ export class StartQueue {
 	}
 
 	#timed(task: Task): void {
-		const began = performance.now();
+		const began = this.#now();
 		task();
-		this.#spentMs += performance.now() - began;
+		this.#spentMs += this.#now() - began;
 		this.#schedule();
 	}
 

@@ -17,7 +17,7 @@ function dialling(): () => Transport {
 }
 
 async function accepted(transport: Transport): Promise<AcceptedClient> {
-	const client = await AcceptedClient.open(transport, {recoveryBudgetMs: 2000});
+	const client = await AcceptedClient.open(transport, {});
 	onTestFinished(() => client.client.close());
 	return client;
 }

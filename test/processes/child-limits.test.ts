@@ -1,15 +1,23 @@
 import {readFileSync} from 'node:fs';
 import {expect, test} from 'vitest';
 import type {ChildLimits} from '../../src/processes/child-limits.js';
-import {PIPES, PTY, posixBackend, run, sh} from '../helpers/children.js';
+import {type Outcome, PIPES, PTY, posixBackend, sh, start} from '../helpers/children.js';
+import {Gate} from '../helpers/gate.js';
 
 const backend = posixBackend();
 
 /** What a child, and a child of that, is held to. */
 async function held(limits: ChildLimits, script: string, io: Parameters<typeof sh>[1] = PIPES): Promise<string[]> {
-	// The first lines wait until the limits are there, which is after the start.
-	const {stdout, pty} = await run(backend, {...sh(`sleep 0.05; ${script}; sh -c '${script}'`, io), limits});
+	const {stdout, pty} = await runHeld(`${script}; sh -c '${script}'`, limits, io);
 	return (stdout + pty).trim().split(/\r?\n/);
+}
+
+/** Runs a script that waits until its limits are there, which is after the start. */
+async function runHeld(script: string, limits: ChildLimits, io: Parameters<typeof sh>[1] = PIPES): Promise<Outcome> {
+	const gate = new Gate();
+	const {over} = await start(backend, {...sh(`${gate.wait}; ${script}`, io), limits});
+	gate.open();
+	return over();
 }
 
 const LIMITS: [keyof ChildLimits, number, string, string][] = [
@@ -41,9 +49,7 @@ test('nothing is changed that nobody asked for', async () => {
 });
 
 test('a child that would take more memory than it may cannot', async () => {
-	const script = 'sleep 0.05; exec dd if=/dev/zero of=/dev/null bs=1G count=1 2>/dev/null';
-	expect(await run(backend, sh(script, PIPES))).toMatchObject({exitCode: 0});
-	expect(await run(backend, {...sh(script, PIPES), limits: {memoryBytes: 512 * 1024 * 1024}})).toMatchObject({
-		exitCode: 1,
-	});
+	const script = 'exec dd if=/dev/zero of=/dev/null bs=1G count=1 2>/dev/null';
+	expect(await runHeld(script, {})).toMatchObject({exitCode: 0});
+	expect(await runHeld(script, {memoryBytes: 512 * 1024 * 1024})).toMatchObject({exitCode: 1});
 });

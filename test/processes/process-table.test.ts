@@ -1,18 +1,19 @@
-import {setTimeout} from 'node:timers/promises';
-import {describe, expect, onTestFinished, test} from 'vitest';
+import {describe, expect, onTestFinished, test, vi} from 'vitest';
 import type {Backend} from '../../src/processes/backend.js';
 import type {ManagedProcess} from '../../src/processes/managed-process.js';
 import {ProcessTable, type ProcessTableOptions} from '../../src/processes/process-table.js';
 import type {StartRequest} from '../../src/processes/start.js';
 import {StartQueue} from '../../src/processes/start-queue.js';
 import {posixBackend} from '../helpers/children.js';
+import {stopClock} from '../helpers/clock.js';
 import {turns} from '../helpers/turns.js';
 
 const backend = posixBackend();
 
 /** A table with what it told of, and a way to wait for more. */
 class Watched {
-	readonly starts = new StartQueue();
+	readonly #clock = {ms: 0};
+	readonly starts = new StartQueue(() => this.#clock.ms);
 	readonly added: string[] = [];
 	readonly table: ProcessTable;
 	readonly #watchers = new Set<() => void>();
@@ -80,8 +81,7 @@ class Watched {
 	/** Uses up the time for starts of this turn: the next one has to wait. */
 	spendTurn(): void {
 		this.starts.run({}, () => {
-			const until = performance.now() + 5;
-			while (performance.now() < until);
+			this.#clock.ms += 5;
 		});
 	}
 }
@@ -180,31 +180,40 @@ describe('start', () => {
 describe('a closed process', () => {
 	test('stays readable and keeps its id until it is evicted', async () => {
 		const watched = new Watched({retainClosedMs: 20});
+		stopClock();
 		const process = await watched.sh('a', 'echo out');
 		await watched.closed(process);
+		vi.advanceTimersByTime(19);
 		expect(watched.table.find('a')).toBe(process);
 		await expect(watched.sh('a', 'true')).rejects.toMatchObject(exists('a'));
-		await expect.poll(() => watched.table.find('a'), {interval: 5}).toBeUndefined();
+		vi.advanceTimersByTime(1);
+		expect(watched.table.find('a')).toBeUndefined();
 		await watched.closed(await watched.sh('a', 'true'));
 	});
 
 	test('is kept from its close on, not from its exit', async () => {
-		const watched = new Watched({retainClosedMs: 0});
+		const watched = new Watched({retainClosedMs: 20});
+		stopClock();
 		const process = await watched.sh('a', 'sleep 1000 & echo $!');
 		await watched.leavesSurvivor(process);
-		// Time enough for an eviction that began at the exit.
-		await setTimeout(5);
+		// An eviction that began at the exit would be over.
+		vi.advanceTimersByTime(1000);
 		expect(watched.table.find('a')).toBe(process);
 		process.abandon();
-		await expect.poll(() => watched.table.find('a'), {interval: 5}).toBeUndefined();
+		await watched.closed(process);
+		vi.advanceTimersByTime(19);
+		expect(watched.table.find('a')).toBe(process);
+		vi.advanceTimersByTime(1);
+		expect(watched.table.find('a')).toBeUndefined();
 	});
 
 	test('can be kept for longer than any timer', async () => {
 		const watched = new Watched({retainClosedMs: 2 ** 40});
+		stopClock();
 		const process = await watched.sh('a', 'true');
 		await watched.closed(process);
 		// A timer that overflows fires after 1 ms.
-		await setTimeout(5);
+		vi.advanceTimersByTime(1000);
 		expect(watched.table.find('a')).toBe(process);
 	});
 });

@@ -1,9 +1,10 @@
-import {setImmediate, setTimeout} from 'node:timers/promises';
+import {setImmediate} from 'node:timers/promises';
 import * as fc from 'fast-check';
-import {describe, expect, test} from 'vitest';
+import {describe, expect, test, vi} from 'vitest';
 import {type Chunk, OutputLog, type Page} from '../../src/processes/output-log.js';
 import {type ReadRequest, readOutput} from '../../src/processes/read-output.js';
 import {Scope} from '../../src/shared/scope.js';
+import {stopClock} from '../helpers/clock.js';
 
 const FOREVER_MS = 10 ** 9;
 
@@ -134,20 +135,24 @@ describe('a read waits', () => {
 	});
 
 	test('until its deadline and then returns what there is', async () => {
+		stopClock();
 		const log = newLog();
 		say(log, 'old');
 		const reading = new Reading(log, {afterSeq: 1, waitMs: 5});
-		expect(reading.page).toBeUndefined();
+		vi.advanceTimersByTime(4);
+		expect(await reading.now()).toBeUndefined();
+		vi.advanceTimersByTime(1);
 		await reading.finished;
 		expect(reading.page).toEqual({chunks: [], nextSeq: 2, missedBytes: 0});
 	});
 
 	test('through a wait that is longer than any timer', async () => {
+		stopClock();
 		const log = newLog();
 		const reading = new Reading(log, {waitMs: 2 ** 40});
 		// A timer that overflows fires after 1 ms.
-		await setTimeout(5);
-		expect(reading.page).toBeUndefined();
+		vi.advanceTimersByTime(1000);
+		expect(await reading.now()).toBeUndefined();
 		reading.scope.close();
 	});
 

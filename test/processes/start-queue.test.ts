@@ -3,21 +3,41 @@ import * as fc from 'fast-check';
 import {describe, expect, test} from 'vitest';
 import {StartQueue} from '../../src/processes/start-queue.js';
 
-/** Takes longer than the queue may spend in one turn of the event loop. */
-function work(): void {
-	const until = performance.now() + 5;
-	while (performance.now() < until);
+/** A queue whose clock stands still except for `work`. */
+class Clocked extends StartQueue {
+	readonly #clock: {ms: number};
+
+	constructor(clock = {ms: 0}) {
+		super(() => clock.ms);
+		this.#clock = clock;
+	}
+
+	/** Takes longer than the queue may spend in one turn of the event loop. */
+	readonly work = (): void => {
+		this.#clock.ms += 5;
+	};
 }
 
 /** A queue that spent its time in this turn already. */
-function busyQueue(): StartQueue {
-	const queue = new StartQueue();
-	queue.run({}, work);
+function busyQueue(): Clocked {
+	const queue = new Clocked();
+	queue.run({}, queue.work);
 	return queue;
 }
 
-test('a start runs at once while there is time', () => {
+test('without a clock of its own it goes by that of the machine', () => {
 	const queue = new StartQueue();
+	const began = performance.now();
+	const ran: string[] = [];
+	queue.run({}, () => {
+		while (performance.now() < began + 5);
+	});
+	queue.run({}, () => ran.push('waited'));
+	expect(ran).toEqual([]);
+});
+
+test('a start runs at once while there is time', () => {
+	const queue = new Clocked();
 	const ran: string[] = [];
 	queue.run({}, () => ran.push('first'));
 	queue.run({}, () => ran.push('second'));
@@ -37,12 +57,12 @@ test('a start waits when the time of this turn is spent, and runs at once again 
 });
 
 test('a burst is spread over turns of the event loop, and other work gets its chance in each', async () => {
-	const queue = new StartQueue();
+	const queue = new Clocked();
 	const story: string[] = [];
 	for (const name of ['a', 'b', 'c', 'd', 'e']) {
 		queue.run(queue, () => {
 			story.push(name);
-			work();
+			queue.work();
 		});
 	}
 	while (!story.includes('e')) {

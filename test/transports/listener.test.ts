@@ -5,6 +5,7 @@ import {WebSocket} from 'ws';
 import {LongarmError} from '../../src/shared/errors.js';
 import {type Listener, type ListenOptions, listen} from '../../src/transports/node/listener.js';
 import type {Transport} from '../../src/transports/transport.js';
+import {eventually} from '../helpers/processes.js';
 import {RawPeer} from '../helpers/raw-peer.js';
 import {clientFrame} from '../helpers/raw-web-socket.js';
 import {below, connected, listening} from '../helpers/serving.js';
@@ -233,23 +234,21 @@ test('who may come in decides at its leisure, and a visitor that left meanwhile 
 	const asked = new Promise<void>(resolve => {
 		decide = resolve;
 	});
-	let came!: () => void;
-	const visited = new Promise<void>(resolve => {
-		came = resolve;
-	});
+	let visits = 0;
 	const {url, passes} = await named({
 		authorize: async () => {
-			came();
+			visits++;
 			await asked;
 			return {kind: 'pass', pass: 'late'};
 		},
 	});
 	const gone = new WebSocket(url);
 	gone.on('error', () => {});
-	await visited;
+	await eventually(() => visits === 1);
 	gone.terminate();
 	const patient = connected(url);
-	await new Promise(resolve => setTimeout(resolve, 50));
+	// Its request comes behind the end of the other connection.
+	await eventually(() => visits === 2);
 	decide();
 	await patient;
 	expect(passes).toEqual(['late']);

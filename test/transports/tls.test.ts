@@ -1,11 +1,13 @@
 import {createConnection, type Socket} from 'node:net';
 import {type ConnectionOptions, connect as connectTls, type TLSSocket} from 'node:tls';
-import {describe, expect, onTestFinished, test} from 'vitest';
+import {describe, expect, onTestFinished, test, vi} from 'vitest';
 import {LongarmError} from '../../src/shared/errors.js';
 import {connectWebSocket} from '../../src/transports/node/connect-web-socket.js';
 import {type Listener, type ListenOptions, listen} from '../../src/transports/node/listener.js';
 import type {Transport} from '../../src/transports/transport.js';
 import {Authority, hasOpenssl} from '../helpers/certificates.js';
+import {stopClock} from '../helpers/clock.js';
+import {eventually} from '../helpers/processes.js';
 import {RawPeer} from '../helpers/raw-peer.js';
 import {execServer} from '../helpers/serving.js';
 import {TestClient} from '../helpers/test-client.js';
@@ -159,10 +161,16 @@ describe.skipIf(!hasOpenssl)('over TLS', () => {
 
 	test('a connection whose handshake was in time is not hung up on later', async () => {
 		const authority = new Authority();
-		const listener = await secure(authority, {handshakeMs: 100});
+		const listener = await secure(authority, {handshakeMs: 60_000});
+		stopClock();
 		const peer = RawPeer.open(await connectWebSocket(listener.url, {tls: {ca: authority.ca}}));
-		// Whoever came later and never shook hands is gone: the time of the first is over, too.
-		await closed(await plain(listener));
+		vi.advanceTimersByTime(60_000);
+		// Hung up on, it would be gone before one that comes later and never shakes hands.
+		const silent = await plain(listener);
+		await eventually(() => {
+			vi.advanceTimersByTime(60_000);
+			return silent.destroyed;
+		});
 		expect(peer.ending).toBeUndefined();
 	});
 

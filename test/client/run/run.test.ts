@@ -1,11 +1,12 @@
 import {createHash, randomBytes} from 'node:crypto';
-import {describe, expect, onTestFinished, test} from 'vitest';
+import {describe, expect, onTestFinished, test, vi} from 'vitest';
 import type {Machine} from '../../../src/client/run/command.js';
 import {communicate} from '../../../src/client/run/communicate.js';
 import {RunError, type RunResult, run} from '../../../src/client/run/run.js';
 import {SessionClient} from '../../../src/client/session-client.js';
 import {connectWebSocket} from '../../../src/transports/node/connect-web-socket.js';
 import type {Transport} from '../../../src/transports/transport.js';
+import {stopClock} from '../../helpers/clock.js';
 import {MACHINES} from '../../helpers/machines.js';
 import {serving} from '../../helpers/serving.js';
 import {sh} from '../../helpers/start-params.js';
@@ -50,7 +51,11 @@ describe.each(Object.entries(MACHINES))('on %s', (_name, machine) => {
 	});
 
 	test('a command that takes too long is ended, and what it said is kept', async () => {
-		const result = await run(await machine(), shell('echo begun; sleep 1000'), {timeout: 300, reject: false});
+		const environment = await machine();
+		stopClock();
+		const onOutput = (): void => void vi.advanceTimersByTime(300);
+		const options = {timeout: 300, onOutput, reject: false};
+		const result = await run(environment, shell('echo begun; sleep 1000'), options);
 		expect([result.reason, result.stdout.text]).toEqual(['timeout', 'begun\n']);
 		expect(result.exitCode).toBeGreaterThan(128);
 	});

@@ -1,8 +1,11 @@
 import {readFile} from 'node:fs/promises';
-import {describe, expect, test} from 'vitest';
+import {describe, expect, test, vi} from 'vitest';
 import {WaitError, waitFor} from '../../../src/client/run/wait-for.js';
+import {stopClock} from '../../helpers/clock.js';
 import {MACHINES} from '../../helpers/machines.js';
+import {eventually} from '../../helpers/processes.js';
 import {sh} from '../../helpers/start-params.js';
+import {turns} from '../../helpers/turns.js';
 
 const files = {readFile: (path: string) => readFile(path)};
 
@@ -40,10 +43,25 @@ describe.each(Object.entries(MACHINES))('on %s', (_name, machine) => {
 	});
 
 	test('silence is waited for, and noise puts it off', async () => {
-		const process = await started('for i in 1 2 3; do echo $i; sleep 0.02; done; exec sleep 1000');
-		expect(await waitFor(process, {silence: 300})).toEqual({by: 'silence'});
-		const page = await process.read();
-		expect(page.chunks.map(({chunk}) => Buffer.from(chunk).toString()).join('')).toBe('1\n2\n3\n');
+		const process = await started('while read x; do echo $x; done', {pipeStdin: true});
+		stopClock();
+		let result: unknown;
+		const waiting = waitFor(process, {silence: 300}).then(silence => {
+			result = silence;
+		});
+		for (const line of ['1\n', '2\n', '3\n']) {
+			vi.advanceTimersByTime(299);
+			const {wake} = process;
+			await process.write(line);
+			await eventually(() => process.wake > wake);
+			await turns();
+		}
+		vi.advanceTimersByTime(299);
+		await turns();
+		expect(result).toBeUndefined();
+		vi.advanceTimersByTime(1);
+		await waiting;
+		expect(result).toEqual({by: 'silence'});
 		await process.terminate();
 	});
 

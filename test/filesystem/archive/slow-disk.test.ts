@@ -1,6 +1,7 @@
 import {linkSync, mkdirSync, symlinkSync, writeFileSync} from 'node:fs';
 import {join} from 'node:path';
 import {expect, test, vi} from 'vitest';
+import {eventually} from '../../helpers/processes.js';
 import {scratchDirectory} from '../../helpers/scratch.js';
 import {openDescriptors, packed, pictureOf, unpacked} from './trees.js';
 
@@ -17,5 +18,5 @@ test('where a file system may not answer, another thread waits for it and the tr
 	const {archive, outcome} = await packed(from);
 	expect(await unpacked(archive, to, {sha256: outcome.sha256})).toEqual(outcome);
 	expect([...pictureOf(to)]).toEqual([...pictureOf(from)]);
-	await vi.waitFor(() => expect(openDescriptors()).toBe(before));
+	await eventually(() => openDescriptors() === before);
 });
