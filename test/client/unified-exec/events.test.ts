@@ -2,6 +2,7 @@ import {describe, expect, test} from 'vitest';
 import type {EndEvent, ExecEvent, OutputDeltaEvent} from '../../../src/client/unified-exec/exec-events.js';
 import {LARGEST_DELTA_BYTES, MOST_DELTAS} from '../../../src/client/unified-exec/limits.js';
 import {ExecSession} from '../../../src/client/unified-exec/session.js';
+import {Gate} from '../../helpers/gate.js';
 import {LINKS, memoryLink} from './links.js';
 import {altered, running} from './running.js';
 
@@ -49,7 +50,9 @@ describe.each(Object.entries(LINKS))('in %s', (_name, open) => {
 
 test('a command that ends while nobody asks is told all the same, once', async () => {
 	const {exec, events, told, begin} = await running();
-	await begin({cmd: 'echo up; sleep 0.1'});
+	const gate = new Gate();
+	await begin({cmd: `echo up; ${gate.wait}`});
+	gate.open();
 	await told(({kind}) => kind === 'end');
 	await exec.writeStdin({session_id: 1000});
 	expect(ends(events)).toMatchObject([{exitCode: 0, status: 'completed', stdout: 'up\n'}]);
@@ -71,9 +74,12 @@ test('what is typed is told under the call that started the command, and so is a
 
 test('a poll that finds the command gone, and a write that fails, are not told', async () => {
 	const {exec, events, begin} = await running();
-	await begin({cmd: 'echo up; sleep 0.2'});
+	const gate = new Gate();
+	await begin({cmd: `echo up; ${gate.wait}`});
 	await exec.writeStdin({session_id: 1000, chars: 'x'});
-	await exec.writeStdin({session_id: 1000});
+	const poll = exec.writeStdin({session_id: 1000, yield_time_ms: 300_000});
+	gate.open();
+	await poll;
 	expect(events.map(({kind}) => kind)).toEqual(['begin', 'outputDelta', 'end']);
 });
 

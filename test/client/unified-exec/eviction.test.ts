@@ -1,4 +1,5 @@
 import {expect, test} from 'vitest';
+import {Gate} from '../../helpers/gate.js';
 import {running, structured} from './running.js';
 
 const FOREVER = {cmd: 'exec sleep 1000', yield_time_ms: 250};
@@ -30,10 +31,12 @@ test('of 66 sessions the two least recently used are ended, and what was only ta
 });
 
 test('a session that has exited unseen makes room before an older one that runs', async () => {
-	const {exec, told} = await running({maxSessions: 3, protectedSessions: 1});
+	const {exec, told, begin} = await running({maxSessions: 3, protectedSessions: 1});
+	const gate = new Gate();
 	await exec.execCommand(FOREVER);
-	await exec.execCommand({cmd: 'sleep 0.3', yield_time_ms: 250});
+	await begin({cmd: `echo up; ${gate.wait}`});
 	await exec.execCommand(FOREVER);
+	gate.open();
 	await told(event => event.kind === 'end' && event.processId === '1001');
 	await exec.execCommand(FOREVER);
 	expect(exec.list().map(({sessionId}) => sessionId)).toEqual([1000, 1002, 1003]);

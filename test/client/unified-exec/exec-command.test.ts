@@ -1,8 +1,10 @@
 import {realpathSync} from 'node:fs';
-import {describe, expect, test} from 'vitest';
+import {describe, expect, test, vi} from 'vitest';
 import type {StartParams} from '../../../src/client/process-handle.js';
 import {UnifiedExec} from '../../../src/client/unified-exec/unified-exec.js';
+import {stopClock} from '../../helpers/clock.js';
 import {scratchDirectory} from '../../helpers/scratch.js';
+import {turns} from '../../helpers/turns.js';
 import {LINKS, memoryLink, telling} from './links.js';
 import {altered, running, structured} from './running.js';
 
@@ -20,11 +22,23 @@ describe.each(Object.entries(LINKS))('in %s', (_name, open) => {
 	});
 
 	test('a command that takes longer is answered with its session number', async () => {
-		const {exec} = await running({environment: await open()});
-		const answer = await exec.execCommand({cmd: 'echo up; exec sleep 1000', yield_time_ms: 1});
-		expect(structured(answer)).toMatchObject({session_id: 1000, output: 'up\n'});
-		expect(structured(answer)).not.toHaveProperty('exit_code');
-		expect(structured(answer).wall_time_seconds).toBeGreaterThanOrEqual(0.249);
+		const {exec, told} = await running({environment: await open()});
+		// The first one makes the connection, where there is one.
+		await exec.execCommand({cmd: 'true'});
+		stopClock();
+		let isAnswered = false;
+		const answering = exec.execCommand({cmd: 'echo up; exec sleep 1000', yield_time_ms: 1}).finally(() => {
+			isAnswered = true;
+		});
+		await told(({kind}) => kind === 'outputDelta');
+		vi.advanceTimersByTime(249);
+		await turns();
+		expect(isAnswered).toBe(false);
+		// A timer may come a little early, so that it is set for a little more.
+		vi.advanceTimersByTime(2);
+		const answer = structured(await answering);
+		expect(answer).toMatchObject({session_id: 1001, output: 'up\n', wall_time_seconds: 0.251});
+		expect(answer).not.toHaveProperty('exit_code');
 	});
 
 	test('forty commands started at once all get an answer', async () => {

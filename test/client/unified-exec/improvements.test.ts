@@ -1,13 +1,17 @@
-import {describe, expect, onTestFinished, test} from 'vitest';
+import {describe, expect, onTestFinished, test, vi} from 'vitest';
 import {KEPT_BYTES} from '../../../src/client/head-tail-buffer.js';
 import type {TerminateResult} from '../../../src/client/process-handle.js';
 import {SessionClient} from '../../../src/client/session-client.js';
 import type {ExecEnvironment} from '../../../src/client/unified-exec/environment.js';
+import {EARLY_EXIT_MS} from '../../../src/client/unified-exec/limits.js';
 import {memoryTransportPair} from '../../../src/transports/memory.js';
+import {stopClock} from '../../helpers/clock.js';
+import {Gate} from '../../helpers/gate.js';
 import {isAlive} from '../../helpers/processes.js';
 import {execServer} from '../../helpers/serving.js';
+import {turns} from '../../helpers/turns.js';
 import {LINKS, memoryLink, webSocketLink} from './links.js';
-import {altered, running, structured} from './running.js';
+import {altered, type Running, running, structured} from './running.js';
 
 /** Whoever waits for the whole window does not live to tell it. */
 const LONGER_THAN_THE_TEST = {yield_time_ms: 30_000};
@@ -27,22 +31,57 @@ describe.each(Object.entries(LINKS))('in %s', (_name, open) => {
 	);
 
 	test('output that keeps coming after the exit is still part of the answer, for a while', async () => {
-		const {exec} = await running({environment: await open(), closeGraceMs: 300});
-		const few = '(for i in 1 2 3 4 5 6; do sleep 0.1; echo $i; done) & exit 7';
-		expect(structured(await exec.execCommand({cmd: few}))).toMatchObject({exit_code: 7, output: '1\n2\n3\n4\n5\n6\n'});
-		const endless = '(while sleep 0.01; do echo x; done) & exit 8';
-		expect(structured(await exec.execCommand({cmd: endless, ...LONGER_THAN_THE_TEST})).exit_code).toBe(8);
+		const exits: Promise<unknown>[] = [];
+		const environment = altered(await open(), ({exited}) => {
+			exits.push(exited);
+			return {};
+		});
+		const {exec, told} = await running({environment, closeGraceMs: 300});
+		const gate = new Gate();
+		/** A shell that is over and has left one behind, which says what it is given. */
+		const start = async (exitCode: number) => {
+			const cmd = `echo up; (while ${gate.wait} && test $x != end; do echo $x; done) & exit ${exitCode}`;
+			const callId = `call ${exitCode}`;
+			const answer = exec.execCommand({cmd}, {callId});
+			await told(event => event.kind === 'outputDelta' && event.callId === callId);
+			await exits.at(-1);
+			await turns();
+			return {answer};
+		};
+		/** The grace begins anew with every line. */
+		const say = async (line: string) => {
+			gate.open(line);
+			await told(event => event.kind === 'outputDelta' && Buffer.from(event.bytes).includes(`${line}\n`));
+			vi.advanceTimersByTime(299);
+		};
+		stopClock();
+		const few = await start(7);
+		for (const line of ['a', 'b', 'c']) await say(line);
+		gate.open('end');
+		expect(structured(await few.answer)).toMatchObject({exit_code: 7, output: 'up\na\nb\nc\n'});
+		const endless = await start(8);
+		for (const line of ['d', 'e', 'f', 'g']) await say(line);
+		expect(structured(await endless.answer)).toMatchObject({exit_code: 8, output: 'up\nd\ne\nf\ng\n'});
+		gate.open('end');
 	});
 });
 
 test('the clock runs from the spawn, and a command that ends early is answered at once', async () => {
 	const {exec} = await running();
 	await exec.execCommand({cmd: 'echo', ...LONGER_THAN_THE_TEST});
-	const slept = structured(await exec.execCommand({cmd: 'sleep 0.5'}));
-	expect(slept.wall_time_seconds).toBeGreaterThanOrEqual(0.49);
-	const {exec: strict} = await running({strictCompat: true});
-	const uncounted = structured(await strict.execCommand({cmd: 'sleep 0.5'}));
-	expect(uncounted.wall_time_seconds).toBeLessThan(slept.wall_time_seconds);
+	const gate = new Gate();
+	stopClock();
+	const took = async ({exec: timed, told}: Running) => {
+		const answer = timed.execCommand({cmd: `echo up; ${gate.wait}`});
+		await told(({kind}) => kind === 'outputDelta');
+		vi.advanceTimersByTime(EARLY_EXIT_MS + 1);
+		await turns();
+		vi.advanceTimersByTime(1000);
+		gate.open();
+		return structured(await answer).wall_time_seconds;
+	};
+	expect(await took(await running())).toBe(1.151);
+	expect(await took(await running({strictCompat: true}))).toBe(1);
 });
 
 test('while the executor cannot be reached a poll says so, and later what was missed', async () => {

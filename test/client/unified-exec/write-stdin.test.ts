@@ -1,12 +1,18 @@
-import {describe, expect, test} from 'vitest';
+import {describe, expect, test, vi} from 'vitest';
 import {RejectedError} from '../../../src/client/errors.js';
 import type {WriteResult} from '../../../src/client/process-handle.js';
+import type {ToolAnswer} from '../../../src/client/unified-exec/answer.js';
 import {RpcError} from '../../../src/protocol/error-codes.js';
 import {DisconnectedError} from '../../../src/rpc/disconnected-error.js';
+import {stopClock} from '../../helpers/clock.js';
+import {Gate} from '../../helpers/gate.js';
+import {turns} from '../../helpers/turns.js';
 import {LINKS, memoryLink} from './links.js';
 import {altered, running, structured} from './running.js';
 
 const CAT = {cmd: 'cat', tty: true, yield_time_ms: 250};
+/** No poll that waits for something comes to the end of it. */
+const PATIENT = {yield_time_ms: 300_000};
 
 describe.each(Object.entries(LINKS))('in %s', (_name, open) => {
 	test('what is typed on a terminal is answered, and what was said is told once', async () => {
@@ -34,27 +40,35 @@ describe.each(Object.entries(LINKS))('in %s', (_name, open) => {
 });
 
 test('a poll ends with the command, and the session is gone then', async () => {
-	const {exec} = await running();
-	await exec.execCommand({cmd: 'sleep 0.4; echo z', yield_time_ms: 250});
-	expect(structured(await exec.writeStdin({session_id: 1000}))).toMatchObject({exit_code: 0, output: 'z\n'});
+	const {exec, begin} = await running();
+	const gate = new Gate();
+	await begin({cmd: `echo up; ${gate.wait}; echo z`});
+	const poll = exec.writeStdin({session_id: 1000, ...PATIENT});
+	gate.open();
+	expect(structured(await poll)).toMatchObject({exit_code: 0, output: 'z\n'});
 	expect((await exec.writeStdin({session_id: 1000})).text).toBe('write_stdin failed: Unknown process id 1000');
 });
 
 test('of two polls at once the first one gets the exit, the other one comes too late', async () => {
-	const {exec} = await running();
-	await exec.execCommand({cmd: 'sleep 0.4', yield_time_ms: 250});
-	const [first, second] = await Promise.all([exec.writeStdin({session_id: 1000}), exec.writeStdin({session_id: 1000})]);
+	const {exec, begin} = await running();
+	const gate = new Gate();
+	await begin({cmd: `echo up; ${gate.wait}`});
+	const polls = [1, 2].map(() => exec.writeStdin({session_id: 1000, ...PATIENT}));
+	gate.open();
+	const [first, second] = (await Promise.all(polls)) as [ToolAnswer, ToolAnswer];
 	expect(structured(first).exit_code).toBe(0);
 	expect(second.text).toBe('write_stdin failed: Unknown process id 1000');
 });
 
 test('sessions do not wait for each other', async () => {
-	const {exec} = await running();
-	await exec.execCommand({cmd: 'exec sleep 1000', yield_time_ms: 250});
-	await exec.execCommand({cmd: 'sleep 0.4', yield_time_ms: 250});
+	const {exec, begin} = await running();
+	const gate = new Gate();
+	await begin({cmd: 'echo up; exec sleep 1000'});
+	await begin({cmd: `echo up; ${gate.wait}`});
 	const order: number[] = [];
-	const slow = exec.writeStdin({session_id: 1000}).then(() => order.push(1000));
-	const quick = exec.writeStdin({session_id: 1001}).then(() => order.push(1001));
+	const slow = exec.writeStdin({session_id: 1000, ...PATIENT}).then(() => order.push(1000));
+	const quick = exec.writeStdin({session_id: 1001, ...PATIENT}).then(() => order.push(1001));
+	gate.open();
 	await quick;
 	expect(order).toEqual([1001]);
 	await exec.terminate(1000);
@@ -63,11 +77,23 @@ test('sessions do not wait for each other', async () => {
 });
 
 test('a poll answers after its window with what was said meanwhile', async () => {
-	const {exec} = await running({maxPollMs: 1});
-	await exec.execCommand({cmd: 'sleep 0.5; echo later; exec sleep 1000', yield_time_ms: 250});
-	const polled = structured(await exec.writeStdin({session_id: 1000, yield_time_ms: 300_000}));
-	expect(polled).toMatchObject({session_id: 1000, output: 'later\n'});
-	expect(polled.wall_time_seconds).toBeGreaterThanOrEqual(4.99);
+	const {exec, begin, told} = await running({maxPollMs: 1});
+	const gate = new Gate();
+	await begin({cmd: `echo up; ${gate.wait}; echo later; exec sleep 1000`});
+	stopClock();
+	let isAnswered = false;
+	const poll = exec.writeStdin({session_id: 1000, ...PATIENT}).finally(() => {
+		isAnswered = true;
+	});
+	gate.open();
+	await told(event => event.kind === 'outputDelta' && Buffer.from(event.bytes).includes('later'));
+	vi.advanceTimersByTime(4999);
+	await turns();
+	expect(isAnswered).toBe(false);
+	// A timer may come a little early, so that it is set for a little more.
+	vi.advanceTimersByTime(2);
+	const polled = structured(await poll);
+	expect(polled).toMatchObject({session_id: 1000, output: 'later\n', wall_time_seconds: 5.001});
 });
 
 /** A terminal whose writes come to this. */
@@ -106,6 +132,8 @@ test('an exit whose news comes after a refused write is told with its code', asy
 	}));
 	const {exec} = await running({environment: changes});
 	await exec.execCommand(CAT);
+	// The news has as long as it needs.
+	stopClock();
 	expect(structured(await exec.writeStdin({session_id: 1000, chars: 'x'})).exit_code).toBe(137);
 });
 
