@@ -2,8 +2,10 @@ import {createHash} from 'node:crypto';
 import {mkdirSync, readFileSync, writeFileSync} from 'node:fs';
 import {join} from 'node:path';
 import {expect, onTestFinished, test, vi} from 'vitest';
+import {TIME_LIMIT_GRACE_MS} from '../src/processes/managed-process.js';
 import {DisconnectedError} from '../src/rpc/disconnected-error.js';
 import {PING_INTERVAL_MS} from '../src/transports/node/web-socket.js';
+import {stopClock} from './helpers/clock.js';
 import {run} from './helpers/command.js';
 import {base64, uri} from './helpers/files.js';
 import {DAEMON, FAMILY, FAMILY_SIZE, hangUp, inCharge} from './helpers/in-charge.js';
@@ -163,7 +165,13 @@ test('13: totals, omitted bytes, head and tail, spill file', async () => {
 test('15: server-side limit; partial output, timedOut, separate stdout and stderr', async () => {
 	const {client} = await served();
 	const script = `exec 3>&2 2>/dev/null; trap 'echo cleaned up' TERM; echo out; echo error >&3; while :; do sleep 0.02; done`;
+	stopClock();
 	await client.sh('p', script, {timeoutMs: 1500});
+	await client.shows('p', 'out');
+	await client.shows('p', 'error');
+	vi.advanceTimersByTime(1500);
+	await client.shows('p', 'cleaned up');
+	vi.advanceTimersByTime(TIME_LIMIT_GRACE_MS);
 	const {exitCode, stdout, stderr} = await client.done('p');
 	expect({exitCode, stdout, stderr}).toEqual({exitCode: 137, stdout: 'out\ncleaned up\n', stderr: 'error\n'});
 	expect(await client.event('p', 'process/exited')).toMatchObject({reason: 'timeout'});

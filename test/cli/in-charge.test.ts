@@ -1,4 +1,5 @@
 import {expect, test} from 'vitest';
+import {withTimeEnough} from '../helpers/clock.js';
 import {
 	DAEMON,
 	FAMILY,
@@ -52,24 +53,37 @@ test('a tree that grows while it is being ended is ended', async () => {
 	}
 });
 
-test.each([
-	['a graceful terminate', {}, {running: true}],
-	['its time limit', {timeoutMs: 1500}, {running: false}],
-])('who does not follow %s is killed later, although the leader went at once', async (_, limit, answer) => {
+/** Goes when it is asked to, and leaves one in its group that does not and two that are out of reach of its signals. */
+const UNEVEN = `
+	sh -c 'trap "" TERM; echo $$; while :; do sleep 1000; done' &
+	setsid sh -c 'echo $$; exec sleep 1000' &
+	setsid -f sh -c 'echo $$; exec sleep 1000'
+	wait`;
+
+test('who does not follow a graceful terminate is killed later, although the leader went at once', async () => {
 	const {client} = await inCharge();
-	const script = `
-		sh -c 'trap "" TERM; echo $$; while :; do sleep 1000; done' &
-		setsid sh -c 'echo $$; exec sleep 1000' &
-		setsid -f sh -c 'echo $$; exec sleep 1000'
-		wait`;
-	await client.sh('p', script, limit);
+	await client.sh('p', UNEVEN);
 	const pids = await toldPids(client, 'p', 3);
-	if (!answer.running) await client.event('p', 'process/exited');
 	const mode = {graceful: {timeoutMs: 50}};
-	expect(await client.call('process/terminate', {processId: 'p', mode})).toEqual(answer);
-	await client.event('p', 'process/exited');
+	expect(await client.call('process/terminate', {processId: 'p', mode})).toEqual({running: true});
 	await untilDead(...pids);
 	expect((await client.done('p')).exitCode).toBe(143);
+});
+
+test('who does not follow its time limit is killed later, although the leader went at once', async () => {
+	const {client} = await inCharge();
+	const {processId, pids} = await withTimeEnough(async timeoutMs => {
+		const id = `p${timeoutMs}`;
+		await client.sh(id, UNEVEN, {timeoutMs});
+		const over = client.event(id, 'process/closed').then(() => undefined);
+		const told = await Promise.race([toldPids(client, id, 3), over]);
+		return told && {processId: id, pids: told};
+	});
+	await client.event(processId, 'process/exited');
+	const mode = {graceful: {timeoutMs: 50}};
+	expect(await client.call('process/terminate', {processId, mode})).toEqual({running: false});
+	await untilDead(...pids);
+	expect((await client.done(processId)).exitCode).toBe(143);
 });
 
 test('what a process leaves behind is listed with it, and gone from the list when it ends', async () => {

@@ -4,6 +4,7 @@ import {join} from 'node:path';
 import {fileURLToPath} from 'node:url';
 import {expect, onTestFinished, test} from 'vitest';
 import {processInfo} from '../../src/processes/process-tree.js';
+import {withTimeEnough} from '../helpers/clock.js';
 import {endWithTest, joined} from '../helpers/process-api.js';
 import {eventually, isAlive, untilDead} from '../helpers/processes.js';
 import {scratchDirectory} from '../helpers/scratch.js';
@@ -50,13 +51,14 @@ async function unprivilegedServer(): Promise<Unprivileged> {
 	return {child, client: await joined(url)};
 }
 
-/** The root's process below a process, once it is one. */
-async function survivorBelow(client: TestClient, processId: string): Promise<number> {
+/** The root's process below a process, once it is one; nothing if it ended before. */
+async function survivorBelow(client: TestClient, processId: string): Promise<number | undefined> {
 	for (;;) {
 		const {processes} = await client.call<{
-			processes: {processId: string; pid: number; descendants: {pid: number}[]}[];
+			processes: {processId: string; state: string; pid: number; descendants: {pid: number}[]}[];
 		}>('process/list');
-		const {pid, descendants} = processes.find(each => each.processId === processId)!;
+		const {pid, state, descendants} = processes.find(each => each.processId === processId)!;
+		if (state === 'closed') return undefined;
 		const found = [pid, ...descendants.map(each => each.pid)].find(each => {
 			const info = processInfo(each);
 			return info?.userId === 0 && info.command === 'sleep';
@@ -75,7 +77,7 @@ test.skipIf(!possible).each([
 ])('terminate names %s when it could not be ended', async (_, script) => {
 	const {child, client} = await unprivilegedServer();
 	await client.sh('p', script(untouchable()));
-	const pid = await survivorBelow(client, 'p');
+	const pid = (await survivorBelow(client, 'p'))!;
 	expect(await client.call('process/terminate', {processId: 'p'})).toEqual({
 		running: true,
 		survivors: [{pid, command: 'sleep'}],
@@ -85,16 +87,21 @@ test.skipIf(!possible).each([
 
 test.skipIf(!possible)('signals and time limits that cannot reach a process do no harm to the server', async () => {
 	const {client} = await unprivilegedServer();
-	await client.sh('p', `exec ${untouchable()}`, {timeoutMs: 50});
-	const pid = await survivorBelow(client, 'p');
-	expect(await client.call('process/signal', {processId: 'p', signal: 'interrupt'})).toEqual({});
+	const {processId, pid, limitMs} = await withTimeEnough(async timeoutMs => {
+		const id = `p${timeoutMs}`;
+		await client.sh(id, `exec ${untouchable()}`, {timeoutMs});
+		const survivor = await survivorBelow(client, id);
+		return survivor === undefined ? undefined : {processId: id, pid: survivor, limitMs: timeoutMs};
+	});
+	expect(await client.call('process/signal', {processId, signal: 'interrupt'})).toEqual({});
 	const mode = {graceful: {timeoutMs: 10}};
-	expect(await client.call('process/terminate', {processId: 'p', mode})).toEqual({running: true});
-	expect(await client.call('process/wait', {processId: 'p', timeoutMs: 90})).toMatchObject({running: true});
+	expect(await client.call('process/terminate', {processId, mode})).toEqual({running: true});
+	// Both limits run out before this one, which began last.
+	expect(await client.call('process/wait', {processId, timeoutMs: limitMs})).toMatchObject({running: true});
 	process.kill(pid, 'SIGKILL');
 	await untilDead(pid);
-	expect(await client.call('process/wait', {processId: 'p'})).toMatchObject({exitCode: 137, running: false});
+	expect(await client.call('process/wait', {processId})).toMatchObject({exitCode: 137, running: false});
 	await client.sh('q', 'echo still there');
 	expect((await client.done('q')).stdout).toBe('still there\n');
-	await eventually(() => client.about('p').some(({method}) => method === 'process/closed'));
+	await eventually(() => client.about(processId).some(({method}) => method === 'process/closed'));
 });

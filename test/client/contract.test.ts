@@ -1,4 +1,6 @@
+import {spawn} from 'node:child_process';
 import {createHash} from 'node:crypto';
+import {once} from 'node:events';
 import {writeFileSync} from 'node:fs';
 import {join} from 'node:path';
 import {describe, expect, onTestFinished, test} from 'vitest';
@@ -67,14 +69,12 @@ async function outcome(handle: ProcessHandle): Promise<{kinds: string[]; text: s
 	return {kinds: seen.map(({kind}) => kind), text};
 }
 
-/** Until nothing more is heard of a process, because it waits or because it is over. */
+/** Until nothing more is heard of a process while another one does its work, because it waits or because it is over. */
 async function untilNothingHappens(handle: ProcessHandle): Promise<void> {
-	let [wake, quiet] = [-1, 0];
-	await eventually(() => {
-		quiet = handle.wake === wake ? quiet + 1 : 0;
-		wake = handle.wake;
-		return handle.isOver || quiet === 40;
-	});
+	for (let wake = -1; !handle.isOver && handle.wake !== wake; ) {
+		({wake} = handle);
+		await once(spawn('seq', ['1', '1000000'], {stdio: 'ignore'}), 'exit');
+	}
 }
 
 async function heard(handle: ProcessHandle, text: string): Promise<void> {

@@ -1,7 +1,8 @@
 import type {ServerResponse} from 'node:http';
-import {expect, test} from 'vitest';
+import {expect, test, vi} from 'vitest';
 import {MAX_BUFFERED_BODY_BYTES} from '../../src/http/read-body.js';
 import {base64Length} from '../../src/shared/base64.js';
+import {stopClock} from '../helpers/clock.js';
 import {eventually} from '../helpers/processes.js';
 import {join, serving} from '../helpers/serving.js';
 import {failed, HttpClient, httpClient, textOf} from '../http/http-client.js';
@@ -16,7 +17,12 @@ const TOO_LARGE = failed(
 
 test('an origin that never answers is given up after the time limit, and its connection closed', async () => {
 	const {url, sockets} = await rawOrigin(socket => socket.resume());
-	expect(await (await httpClient()).refusal(url, {timeoutMs: 30})).toEqual(TIMED_OUT);
+	const http = await httpClient();
+	stopClock();
+	const refused = http.refusal(url, {timeoutMs: 30});
+	await eventually(() => sockets.length === 1);
+	vi.advanceTimersByTime(30);
+	expect(await refused).toEqual(TIMED_OUT);
 	await eventually(() => sockets[0]!.readableEnded);
 });
 
@@ -41,11 +47,16 @@ test('a time limit beyond any timer does not end at once', async () => {
 });
 
 test('a time limit covers redirects', async () => {
-	const {url} = await origin((request, response) => {
+	const {url, seen} = await origin((request, response) => {
 		const count = Number(request.url!.slice(1));
 		if (count < 3) response.writeHead(307, {location: `/${count + 1}`}).end();
 	});
-	expect(await (await httpClient()).refusal(`${url}/1`, {timeoutMs: 100})).toEqual(TIMED_OUT);
+	const http = await httpClient();
+	stopClock();
+	const refused = http.refusal(`${url}/1`, {timeoutMs: 100});
+	await eventually(() => seen.length === 3);
+	vi.advanceTimersByTime(100);
+	expect(await refused).toEqual(TIMED_OUT);
 });
 
 test.each([

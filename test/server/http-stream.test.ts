@@ -1,9 +1,10 @@
 import {once} from 'node:events';
 import type {ServerResponse} from 'node:http';
 import type {Socket} from 'node:net';
-import {expect, test} from 'vitest';
+import {expect, test, vi} from 'vitest';
 import {MAX_REQUESTS_IN_FLIGHT} from '../../src/http/http-requests.js';
 import {OUTPUT_HIGH_WATER_BYTES} from '../../src/server/room.js';
+import {stopClock} from '../helpers/clock.js';
 import {refusal} from '../helpers/process-api.js';
 import {eventually} from '../helpers/processes.js';
 import {join, lose, rawPeer, serving} from '../helpers/serving.js';
@@ -115,16 +116,22 @@ test('a connection that is reset in the middle of a body is an error', async () 
 });
 
 test('the time limit covers the body', async () => {
-	const {url, sockets} = await heldOrigin();
+	const {url, responses, sockets} = await heldOrigin();
 	const http = await httpClient();
+	stopClock();
 	await http.stream(url, 's', {timeoutMs: 50});
+	vi.advanceTimersByTime(50);
 	expect(await http.allDeltas('s')).toEqual([
 		{requestId: 's', seq: 1, deltaBase64: '', done: true, error: 'request timed out'},
 	]);
 	await eventually(() => sockets[0]!.destroyed);
-	expect(await http.refusal(url, {timeoutMs: 50})).toEqual(
-		failed('failed to read http/request response body: request timed out'),
-	);
+	const refused = http.refusal(url, {timeoutMs: 50});
+	await eventually(() => responses.length === 2);
+	// Its head is there when that of a later one is.
+	await http.stream(url, 'later');
+	await turns();
+	vi.advanceTimersByTime(50);
+	expect(await refused).toEqual(failed('failed to read http/request response body: request timed out'));
 });
 
 test('the id of a stream is taken until its end, for streams only', async () => {

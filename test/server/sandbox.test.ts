@@ -1,7 +1,8 @@
 import {existsSync, mkdirSync, readFileSync} from 'node:fs';
 import {basename, join} from 'node:path';
 import {pathToFileURL} from 'node:url';
-import {describe, expect, test} from 'vitest';
+import {describe, expect, test, vi} from 'vitest';
+import {stopClock} from '../helpers/clock.js';
 import {isInForeground, runningWith} from '../helpers/in-charge.js';
 import {eventually} from '../helpers/processes.js';
 import {at, noSandbox, policy, root, special, workspacePolicy} from '../helpers/sandboxes.js';
@@ -133,7 +134,10 @@ describe.skipIf(why)('a process in a sandbox', () => {
 
 	test('is ended by its time limit', async () => {
 		const [client, directory] = [await joined(), scratchDirectory()];
-		await client.sh('p', 'sleep 1000', inside(directory, {timeoutMs: 100}));
+		stopClock();
+		await client.sh('p', 'echo ready; sleep 1000', inside(directory, {timeoutMs: 100}));
+		await client.shows('p', 'ready');
+		vi.advanceTimersByTime(100);
 		expect(await client.event('p', 'process/exited')).toMatchObject({exitCode: 143, reason: 'timeout'});
 	});
 
