@@ -6,7 +6,8 @@ export default defineConfig({
 		// SIGCHLD does not reach worker threads: real children need a process of their own.
 		pool: 'forks',
 		maxWorkers: '100%',
-		testTimeout: 30_000,
-		hookTimeout: 30_000,
+		// Ten times what the longest test takes: only one that hangs gets there, on a busy machine too.
+		testTimeout: 120_000,
+		hookTimeout: 120_000,
 	},
 });

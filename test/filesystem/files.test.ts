@@ -174,7 +174,8 @@ test('a directory with more entries than fit into a listing is an error, one wit
 	fs.mkdirSync(full('many'));
 	for (let count = 0; count < 10_000; count++) fs.writeFileSync(full('many', `file-${count}`), '');
 	expect(await files.readDirectory(at('many'))).toHaveLength(10_000);
-	for (let count = 10_000; count <= 50_000; count++) fs.writeFileSync(full('many', `file-${count}`), '');
+	// More names of the same file, which is cheaper than more files.
+	for (let count = 10_000; count <= 50_000; count++) fs.linkSync(full('many', 'file-0'), full('many', `file-${count}`));
 	await expect(files.readDirectory(at('many'))).rejects.toMatchObject({
 		code: 'FILE_FAILED',
 		message: 'fs/readDirectory returned 50001 entries; limit is 50000',

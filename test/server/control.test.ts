@@ -92,9 +92,7 @@ test.each([
 	expect(order).toEqual(names);
 });
 
-test('2,000 starts hold up neither a terminate behind them nor the start of somebody else', {
-	timeout: 60_000,
-}, async () => {
+test('2,000 starts hold up neither a terminate behind them nor the start of somebody else', async () => {
 	const host = await serving();
 	const [{client}, {client: other}] = [await join(host), await join(host)];
 	const {note, order} = inOrder();

@@ -59,10 +59,10 @@ test('a command that ends while nobody asks is told all the same, once', async (
 });
 
 test('what is typed is told under the call that started the command, and so is a poll that finds it running', async () => {
-	const {exec, events} = await running({maxPollMs: 1});
+	const {exec, events} = await running();
 	await exec.execCommand({cmd: 'cat', tty: true, yield_time_ms: 250}, {callId: 'first'});
 	await exec.writeStdin({session_id: 1000, chars: 'a\n'}, {callId: 'second'});
-	await exec.writeStdin({session_id: 1000}, {callId: 'third'});
+	await exec.writeStdin({session_id: 1000}, {callId: 'third', signal: AbortSignal.abort()});
 	await exec.terminate(1000);
 	const interactions = events.filter(({kind}) => kind === 'interaction');
 	const facts = {kind: 'interaction', callId: 'first', processId: '1000'};

@@ -3,26 +3,40 @@ import {KEPT_BYTES} from '../../../src/client/head-tail-buffer.js';
 import type {TerminateResult} from '../../../src/client/process-handle.js';
 import {SessionClient} from '../../../src/client/session-client.js';
 import type {ExecEnvironment} from '../../../src/client/unified-exec/environment.js';
-import {EARLY_EXIT_MS} from '../../../src/client/unified-exec/limits.js';
+import {CLOSE_GRACE_MS, EARLY_EXIT_MS} from '../../../src/client/unified-exec/limits.js';
 import {memoryTransportPair} from '../../../src/transports/memory.js';
 import {stopClock} from '../../helpers/clock.js';
 import {Gate} from '../../helpers/gate.js';
-import {isAlive} from '../../helpers/processes.js';
+import {eventually, isAlive} from '../../helpers/processes.js';
 import {execServer} from '../../helpers/serving.js';
 import {turns} from '../../helpers/turns.js';
-import {LINKS, memoryLink, webSocketLink} from './links.js';
+import {LINKS, memoryLink, type OpenEnvironment, webSocketLink} from './links.js';
 import {altered, type Running, running, structured} from './running.js';
 
-/** Whoever waits for the whole window does not live to tell it. */
-const LONGER_THAN_THE_TEST = {yield_time_ms: 30_000};
+/** An environment, and the exits of all that is started in it. */
+async function exiting(open: OpenEnvironment): Promise<{environment: ExecEnvironment; exits: Promise<unknown>[]}> {
+	const exits: Promise<unknown>[] = [];
+	const environment = altered(await open(), ({exited}) => {
+		exits.push(exited);
+		return {};
+	});
+	return {environment, exits};
+}
 
 describe.each(Object.entries(LINKS))('in %s', (_name, open) => {
 	test.each([false, true])(
 		'a child that holds the output open keeps nobody waiting once the exit is known (tty: %s)',
 		async tty => {
-			const {exec} = await running({environment: await open()});
+			const {environment, exits} = await exiting(open);
+			const {exec} = await running({environment});
 			const cmd = "trap '' HUP; sleep 1000 & echo $!";
-			const answer = structured(await exec.execCommand({cmd, tty, ...LONGER_THAN_THE_TEST}));
+			stopClock();
+			const answering = exec.execCommand({cmd, tty});
+			await eventually(() => exits.length === 1);
+			await exits[0];
+			await turns();
+			vi.advanceTimersByTime(CLOSE_GRACE_MS);
+			const answer = structured(await answering);
 			const pid = Number(answer.output);
 			onTestFinished(() => void process.kill(pid));
 			expect(answer).toMatchObject({exit_code: 0, output: `${pid}${tty ? '\r\n' : '\n'}`});
@@ -31,11 +45,7 @@ describe.each(Object.entries(LINKS))('in %s', (_name, open) => {
 	);
 
 	test('output that keeps coming after the exit is still part of the answer, for a while', async () => {
-		const exits: Promise<unknown>[] = [];
-		const environment = altered(await open(), ({exited}) => {
-			exits.push(exited);
-			return {};
-		});
+		const {environment, exits} = await exiting(open);
 		const {exec, told} = await running({environment, closeGraceMs: 300});
 		const gate = new Gate();
 		/** A shell that is over and has left one behind, which says what it is given. */
@@ -68,9 +78,10 @@ describe.each(Object.entries(LINKS))('in %s', (_name, open) => {
 
 test('the clock runs from the spawn, and a command that ends early is answered at once', async () => {
 	const {exec} = await running();
-	await exec.execCommand({cmd: 'echo', ...LONGER_THAN_THE_TEST});
 	const gate = new Gate();
+	// A window that nothing ends.
 	stopClock();
+	await exec.execCommand({cmd: 'echo'});
 	const took = async ({exec: timed, told}: Running) => {
 		const answer = timed.execCommand({cmd: `echo up; ${gate.wait}`});
 		await told(({kind}) => kind === 'outputDelta');
@@ -86,7 +97,7 @@ test('the clock runs from the spawn, and a command that ends early is answered a
 
 test('while the executor cannot be reached a poll says so, and later what was missed', async () => {
 	const link = await webSocketLink();
-	const {exec, begin} = await running({environment: link.environment, maxPollMs: 1});
+	const {exec, begin, told} = await running({environment: link.environment});
 	const id = await begin({cmd: 'echo up; while :; do read x; echo got $x; done', tty: true});
 	link.isCut = true;
 	link.transports.at(-1)!.destroy();
@@ -95,7 +106,11 @@ test('while the executor cannot be reached a poll says so, and later what was mi
 	expect(away.text).toContain(`session ID ${id}\nexecutor disconnected, reconnecting\nOriginal token count: 0\n`);
 	link.isCut = false;
 	await link.client.repeat('environment/status', {});
-	const back = await exec.writeStdin({session_id: id});
+	const controller = new AbortController();
+	const poll = exec.writeStdin({session_id: id, yield_time_ms: 300_000}, controller);
+	await told(event => event.kind === 'outputDelta' && Buffer.from(event.bytes).includes('got a\r\n'));
+	controller.abort();
+	const back = await poll;
 	expect(structured(back)).toMatchObject({session_id: id, output: 'a\r\ngot a\r\n'});
 	expect(structured(back)).not.toHaveProperty('executor');
 });
