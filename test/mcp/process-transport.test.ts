@@ -1,9 +1,9 @@
 import {spawn} from 'node:child_process';
 import {once} from 'node:events';
 import {Client} from '@modelcontextprotocol/client';
-import {describe, expect, onTestFinished, test} from 'vitest';
+import {describe, expect, onTestFinished, test, vi} from 'vitest';
 import {Environment} from '../../src/environments/environment.js';
-import {ProcessTransport, type ProcessTransportOptions} from '../../src/mcp/process-transport.js';
+import {LOST_LINK_MS, ProcessTransport, type ProcessTransportOptions} from '../../src/mcp/process-transport.js';
 import {stopClock} from '../helpers/clock.js';
 import {MACHINES} from '../helpers/machines.js';
 import {eventually} from '../helpers/processes.js';
@@ -125,7 +125,8 @@ test('a link that is back at once is not noticed', async () => {
 	const environment = Environment.remote('box', {kind: 'websocket', url});
 	onTestFinished(() => environment.close());
 	const {client, errors} = await connected(environment);
-	// At once is when the clock has not moved.
+	// Whoever is told of the loss later than the transport finds its time almost over.
+	environment.onDisconnect(() => void vi.advanceTimersByTime(LOST_LINK_MS - 1));
 	stopClock();
 	ends[0]!.rpc.destroy();
 	expect(await echo(client, 'still here')).toBe('still here');
