@@ -4,8 +4,11 @@ import {signalGroup, signalProcess} from './signal-group.js';
 
 /** Longest time for stopping a tree and looking again before it is killed as it is; nothing else runs meanwhile. */
 const MAX_FREEZE_MS = 500;
-/** How long what was killed may take to disappear before it is reported as a survivor. */
-const SURVIVOR_MS = 500;
+/**
+ * Looks for a killed process before it is reported as a survivor: half a second, and more where the machine itself stands
+ * still, which is no time for anything to disappear in.
+ */
+const MAX_LOOKS = 50;
 const LOOK_AGAIN_MS = 10;
 
 /**
@@ -26,10 +29,9 @@ export function killTree(leader: Leader): ProcessInfo[] {
  * an orphan once the group is gone, and is killed then.
  */
 export async function survivorsOf(leader: Leader, strays: readonly ProcessInfo[]): Promise<ProcessInfo[]> {
-	const deadline = performance.now() + SURVIVOR_MS;
 	const killed = new Map(strays.map(stray => [stray.pid, stray]));
 	// The kernel may leave some out of its list of children while others of them are dying: the last look has to be a calm one.
-	for (let calm = false; ; ) {
+	for (let look = 0, calm = false; ; look++) {
 		const complete = !moreMayCome(leader);
 		for (const late of leftBehindBy(leader)) {
 			killed.set(late.pid, late);
@@ -38,7 +40,7 @@ export async function survivorsOf(leader: Leader, strays: readonly ProcessInfo[]
 		const living = [...killed.values()].filter(stillLives);
 		if (calm && living.length === 0) return [];
 		calm = complete && living.length === 0;
-		if (performance.now() > deadline) return living;
+		if (look === MAX_LOOKS) return living;
 		await new Promise(resolve => setTimeout(resolve, LOOK_AGAIN_MS));
 	}
 }
