@@ -97,6 +97,8 @@ async function site(): Promise<string> {
 async function page(origin: string): Promise<Page> {
 	const browser = await chromium.launchPersistentContext(scratchDirectory(), {
 		executablePath: BROWSER,
+		// A busy machine may take its time; what hangs is the test's own limit to tell.
+		timeout: 0,
 		args: [
 			'--no-sandbox',
 			'--disable-gpu',
@@ -106,6 +108,7 @@ async function page(origin: string): Promise<Page> {
 		],
 	});
 	onTestFinished(() => browser.close());
+	browser.setDefaultTimeout(0);
 	const opened = await browser.newPage();
 	await opened.goto(origin);
 	return opened;
