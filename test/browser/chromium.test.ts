@@ -1,4 +1,3 @@
-import {existsSync} from 'node:fs';
 import {createServer} from 'node:http';
 import type {AddressInfo} from 'node:net';
 import {build} from 'esbuild';
@@ -7,12 +6,12 @@ import {beforeAll, describe, expect, onTestFinished, test} from 'vitest';
 import {WebSocket} from 'ws';
 import type * as longarm from '../../src/client/index.js';
 import {listen} from '../../src/transports/node/listener.js';
+import {needs} from '../helpers/needs.js';
 import {scratchDirectory} from '../helpers/scratch.js';
 import {execServer} from '../helpers/serving.js';
 
 const ENTRY = new URL('../../src/client/index.ts', import.meta.url).pathname;
 const BROWSER = process.env['CHROMIUM_BIN'] ?? '/usr/bin/chromium';
-const hasBrowser = existsSync(BROWSER);
 
 /** The client library in one file, for any platform: a built-in module of Node would fail the build. */
 let bundle: string;
@@ -124,7 +123,7 @@ test('the bundle drives a server from Node with a WebSocket it is given', async 
 	expect(await drive(library, await serving([]))).toEqual(EXPECTED);
 });
 
-describe.skipIf(!hasBrowser)('in Chromium', () => {
+describe('in Chromium', needs(BROWSER), () => {
 	test('the same bundle drives a server from a page', async () => {
 		const origin = await site();
 		const url = await serving([origin]);

@@ -1,18 +1,16 @@
-import {spawnSync} from 'node:child_process';
 import {readFileSync, writeFileSync} from 'node:fs';
 import {join} from 'node:path';
 import {fileURLToPath} from 'node:url';
 import {describe, expect, test} from 'vitest';
 import {Command, run} from '../helpers/command.js';
 import {Cuttable} from '../helpers/cuttable.js';
+import {needs} from '../helpers/needs.js';
 import {OnTerminal} from '../helpers/on-terminal.js';
 import {scratchDirectory} from '../helpers/scratch.js';
 import {WAYS} from '../helpers/ways.js';
 
 const PROGRAM = fileURLToPath(new URL('../../dist/bin/longarm.js', import.meta.url));
 const OUR_OWN_FAILURE = 125;
-
-const isInstalled = (program: string): boolean => spawnSync(program, ['--version']).status === 0;
 
 describe.each(Object.entries(WAYS))('on %s', (_name, way) => {
 	const shell = async (...args: string[]): Promise<OnTerminal> =>
@@ -38,26 +36,33 @@ describe.each(Object.entries(WAYS))('on %s', (_name, way) => {
 		expect(await terminal.exited).toMatchObject({exitCode: 3});
 	});
 
-	test('an editor draws the whole window, again when that changes, and writes what was typed', async ({skip}) => {
-		if (!isInstalled('vim')) skip('vim is not installed');
-		const file = join(scratchDirectory(), 'file');
-		const onResize = 'autocmd VimResized * echo "now" &lines &columns';
-		const terminal = await shell('--', 'sh', '-c', `vim -u NONE -N -c '${onResize}' ${file}; cat ${file}; echo "<$?>"`);
-		await terminal.shows('[New]');
-		await terminal.type('i');
-		await terminal.shows('-- INSERT --');
-		await terminal.type('typed\u001B');
-		await terminal.type(':echo "size" &lines &columns\r');
-		await terminal.shows('size 30 100');
-		await terminal.resize(20, 70);
-		await terminal.shows('now 20 70');
-		await terminal.type(':wq\r');
-		await terminal.shows('typed\r\n<0>');
-		expect(await terminal.exited).toMatchObject({exitCode: 0});
-	});
+	test(
+		'an editor draws the whole window, again when that changes, and writes what was typed',
+		needs('vim'),
+		async () => {
+			const file = join(scratchDirectory(), 'file');
+			const onResize = 'autocmd VimResized * echo "now" &lines &columns';
+			const terminal = await shell(
+				'--',
+				'sh',
+				'-c',
+				`vim -u NONE -N -c '${onResize}' ${file}; cat ${file}; echo "<$?>"`,
+			);
+			await terminal.shows('[New]');
+			await terminal.type('i');
+			await terminal.shows('-- INSERT --');
+			await terminal.type('typed\u001B');
+			await terminal.type(':echo "size" &lines &columns\r');
+			await terminal.shows('size 30 100');
+			await terminal.resize(20, 70);
+			await terminal.shows('now 20 70');
+			await terminal.type(':wq\r');
+			await terminal.shows('typed\r\n<0>');
+			expect(await terminal.exited).toMatchObject({exitCode: 0});
+		},
+	);
 
-	test('a pager shows one window at a time, as large as it is', async ({skip}) => {
-		if (!isInstalled('less')) skip('less is not installed');
+	test('a pager shows one window at a time, as large as it is', needs('less'), async () => {
 		const file = join(scratchDirectory(), 'file');
 		writeFileSync(file, Array.from({length: 500}, (_, index) => `line ${index + 1}\n`).join(''));
 		const terminal = await shell('--', 'less', file);

@@ -5,6 +5,7 @@ import {fileURLToPath} from 'node:url';
 import {expect, onTestFinished, test} from 'vitest';
 import {processInfo} from '../../src/processes/process-tree.js';
 import {withTimeEnough} from '../helpers/clock.js';
+import {isInstalled, isRoot, unless, whereIs} from '../helpers/needs.js';
 import {endWithTest, joined} from '../helpers/process-api.js';
 import {eventually, isAlive, untilDead} from '../helpers/processes.js';
 import {scratchDirectory} from '../helpers/scratch.js';
@@ -14,17 +15,22 @@ const PROGRAM = fileURLToPath(new URL('../../dist/bin/longarm.js', import.meta.u
 const AS_NOBODY = ['--reuid=65534', '--regid=65534', '--clear-groups'];
 const AS_ROOT = ['--reuid=0', '--regid=0', '--clear-groups'];
 
+const why = reasonAgainst();
+
 /** Only root can make a program that changes its user, and a server that is not root. */
-const possible =
-	process.getuid?.() === 0 &&
-	spawnSync('setpriv', [...AS_NOBODY, process.execPath, '-e', `fs.accessSync('${PROGRAM}')`]).status === 0;
+function reasonAgainst(): string | undefined {
+	if (!isRoot) return 'only root can start a server as another user';
+	if (!isInstalled('setpriv')) return 'setpriv is not installed';
+	const look = [...AS_NOBODY, process.execPath, '-e', `fs.accessSync('${PROGRAM}')`];
+	return spawnSync('setpriv', look).status === 0 ? undefined : 'the built command is out of reach for other users';
+}
 
 /** What `sudo sleep` is to somebody who is not root: a process that is started but cannot be ended. */
 function untouchable(): string {
 	const directory = scratchDirectory();
 	chmodSync(directory, 0o755);
 	const program = join(directory, 'sudo');
-	copyFileSync('/usr/bin/setpriv', program);
+	copyFileSync(whereIs('setpriv')!, program);
 	chmodSync(program, 0o4755);
 	return `${program} ${AS_ROOT.join(' ')} sleep 1000`;
 }
@@ -69,12 +75,12 @@ async function survivorBelow(client: TestClient, processId: string): Promise<num
 	}
 }
 
-test.skipIf(!possible).each([
+test.each([
 	['the process itself', (command: string) => `exec ${command}`],
 	['a child in its group', (command: string) => `${command} & wait`],
 	['a child in a session of its own', (command: string) => `setsid ${command} & wait`],
 	['an orphan', (command: string) => `setsid -f ${command}; exec sleep 1000`],
-])('terminate names %s when it could not be ended', async (_, script) => {
+])('terminate names %s when it could not be ended', unless(why), async (_, script) => {
 	const {child, client} = await unprivilegedServer();
 	await client.sh('p', script(untouchable()));
 	const pid = (await survivorBelow(client, 'p'))!;
@@ -85,7 +91,7 @@ test.skipIf(!possible).each([
 	expect([isAlive(pid), isAlive(child.pid!)]).toEqual([true, true]);
 });
 
-test.skipIf(!possible)('signals and time limits that cannot reach a process do no harm to the server', async () => {
+test('signals and time limits that cannot reach a process do no harm to the server', unless(why), async () => {
 	const {client} = await unprivilegedServer();
 	const {processId, pid, limitMs} = await withTimeEnough(async timeoutMs => {
 		const id = `p${timeoutMs}`;

@@ -3,8 +3,9 @@ import {join} from 'node:path';
 import {connect, type PeerCertificate} from 'node:tls';
 import {describe, expect, test} from 'vitest';
 import {connectWebSocket} from '../../src/transports/node/connect-web-socket.js';
-import {Authority, type Certificate, hasOpenssl} from '../helpers/certificates.js';
+import {Authority, type Certificate} from '../helpers/certificates.js';
 import {Command, run} from '../helpers/command.js';
+import {needs} from '../helpers/needs.js';
 import {scratchDirectory} from '../helpers/scratch.js';
 import {TestClient} from '../helpers/test-client.js';
 import {fileWith} from '../helpers/tokens.js';
@@ -35,7 +36,7 @@ function shownBy(url: string, ca: string): Promise<PeerCertificate> {
 	});
 }
 
-describe.skipIf(!hasOpenssl)('over TLS', () => {
+describe('over TLS', needs('openssl'), () => {
 	test.each<[string[], string]>([
 		[SECURE, '--listen wss://IP:PORT needs --tls-cert and --tls-key'],
 		[[...SECURE, '--tls-cert', '/c'], '--listen wss://IP:PORT needs --tls-cert and --tls-key'],

@@ -5,12 +5,12 @@ import {expect, onTestFinished, test} from 'vitest';
 import {bytePath} from '../../src/filesystem/byte-path.js';
 import {FileHandles, openReplaceable} from '../../src/filesystem/file-handles.js';
 import * as files from '../../src/filesystem/index.js';
+import {isRoot, needsRoot, unless} from '../helpers/needs.js';
 import {scratchDirectory} from '../helpers/scratch.js';
 
 const MiB = 1024 * 1024;
 const NOBODY = 65_534;
 const FOLLOW = {followSymlinks: true};
-const isRoot = process.getuid?.() === 0;
 
 /** A file system of one MiB. */
 function smallDisk(): string {
@@ -20,12 +20,13 @@ function smallDisk(): string {
 	return place;
 }
 
-function canMount(): boolean {
+function noMount(): string | undefined {
+	if (!isRoot) return 'only root can mount';
 	try {
 		execFileSync('unshare', ['-m', 'mount', '-t', 'tmpfs', 'tmpfs', '/mnt'], {stdio: 'ignore'});
-		return isRoot;
+		return undefined;
 	} catch {
-		return false;
+		return 'mounting is not permitted here';
 	}
 }
 
@@ -39,7 +40,7 @@ async function asNobody(work: () => Promise<void>): Promise<void> {
 	}
 }
 
-test.skipIf(!canMount())('on a full disk an atomic write leaves the file as it was and nothing beside it', async () => {
+test('on a full disk an atomic write leaves the file as it was and nothing beside it', unless(noMount()), async () => {
 	const disk = smallDisk();
 	fs.writeFileSync(join(disk, 'file'), 'precious');
 	for (const followSymlinks of [true, false]) {
@@ -54,7 +55,7 @@ test.skipIf(!canMount())('on a full disk an atomic write leaves the file as it w
 	expect(fs.statSync(join(disk, 'file')).size).toBe(MiB / 4);
 });
 
-test.skipIf(!canMount())('on a full disk writes, blocks and copies say so', async () => {
+test('on a full disk writes, blocks and copies say so', unless(noMount()), async () => {
 	const disk = smallDisk();
 	const full = {code: 'FILE_FAILED', message: 'No space left on device (os error 28)'};
 	await expect(files.writeFile(bytePath(join(disk, 'file')), Buffer.alloc(2 * MiB), FOLLOW)).rejects.toMatchObject(
@@ -71,7 +72,7 @@ test.skipIf(!canMount())('on a full disk writes, blocks and copies say so', asyn
 	await expect(handles.write('h', Buffer.alloc(MiB), MiB / 2)).rejects.toMatchObject({code: 'ENOSPC'});
 });
 
-test.skipIf(!isRoot)('what somebody may not read or write is refused, and a walk goes around it', async () => {
+test('what somebody may not read or write is refused, and a walk goes around it', needsRoot(), async () => {
 	const root = scratchDirectory();
 	fs.chmodSync(root, 0o777);
 	for (const [name, mode] of [
@@ -116,7 +117,7 @@ test.skipIf(!isRoot)('what somebody may not read or write is refused, and a walk
 	expect(fs.readdirSync(join(root, 'readable'))).toEqual(['file']);
 });
 
-test.skipIf(!isRoot)('directories above that may only be passed through are enough to go without links', async () => {
+test('directories above that may only be passed through are enough to go without links', needsRoot(), async () => {
 	const root = scratchDirectory();
 	fs.mkdirSync(join(root, 'search-only/open'), {recursive: true});
 	fs.writeFileSync(join(root, 'search-only/open/file'), 'content');

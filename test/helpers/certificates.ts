@@ -1,4 +1,4 @@
-import {execFileSync, spawnSync} from 'node:child_process';
+import {execFileSync} from 'node:child_process';
 import {readFileSync, writeFileSync} from 'node:fs';
 import {join} from 'node:path';
 import {scratchDirectory} from './scratch.js';
@@ -48,9 +48,6 @@ const newKey = (path: string): string[] => [
 	'-keyout',
 	path,
 ];
-
-/** Without it there are no certificates to try with. */
-export const hasOpenssl = spawnSync('openssl', ['version']).status === 0;
 
 function openssl(...args: string[]): void {
 	execFileSync('openssl', args, {stdio: 'pipe'});

@@ -1,7 +1,7 @@
 import {createServer} from 'node:https';
 import type {AddressInfo} from 'node:net';
-import {networkInterfaces} from 'node:os';
 import {expect, onTestFinished, test, vi} from 'vitest';
+import {needsIpv6} from '../helpers/needs.js';
 import {eventually} from '../helpers/processes.js';
 import {execServer} from '../helpers/serving.js';
 import {TestClient} from '../helpers/test-client.js';
@@ -72,9 +72,7 @@ test('a connection that breaks on its first request is not tried again', async (
 	expect(sockets.length).toBe(1);
 });
 
-const hasIpv6 = Object.values(networkInterfaces()).some(each => each?.some(({address}) => address === '::1'));
-
-test.skipIf(!hasIpv6)('an IPv6 address is connected to and named as it should be', async () => {
+test('an IPv6 address is connected to and named as it should be', needsIpv6(), async () => {
 	const {port, seen} = await origin(undefined, '::1');
 	expect(await (await httpClient()).text(`http://[::1]:${port}/`)).toBe('ok');
 	expect(seen[0]!.headers.host).toBe(`[::1]:${port}`);

@@ -5,14 +5,14 @@ import {beforeAll, describe, expect, test} from 'vitest';
 import {childrenOf} from '../../src/processes/process-tree.js';
 import {METHODS} from '../../src/protocol/methods.js';
 import {runningWith} from '../helpers/in-charge.js';
+import {needsSandbox} from '../helpers/needs.js';
 import {ownCommand} from '../helpers/own-command.js';
 import {eventually, untilDead} from '../helpers/processes.js';
-import {at, glob, noSandbox, policy, root, special, workspacePolicy} from '../helpers/sandboxes.js';
+import {at, glob, policy, root, special, workspacePolicy} from '../helpers/sandboxes.js';
 import {scratchDirectory} from '../helpers/scratch.js';
 import {execServer} from '../helpers/serving.js';
 import {TestClient} from '../helpers/test-client.js';
 
-const why = noSandbox();
 const uri = (...steps: string[]) => pathToFileURL(join(...steps)).href;
 const base64 = (text: string) => Buffer.from(text).toString('base64');
 const text = ({dataBase64}: {dataBase64: string | Uint8Array}) =>
@@ -51,7 +51,7 @@ async function scene(entries: (base: string) => readonly object[] = () => []) {
 /** The programs that do file operations in a sandbox for this process. */
 const twins = () => runningWith(command[1]!).filter(pid => childrenOf(process.pid).includes(pid));
 
-describe.skipIf(why)('a file operation in a sandbox', () => {
+describe('a file operation in a sandbox', needsSandbox(), () => {
 	test('reads everywhere and writes inside, as the policy says', async () => {
 		const {base, call} = await scene();
 		expect(text(await call('fs/readFile', {path: uri(base, 'outside/out')}))).toBe('outside');
@@ -154,7 +154,7 @@ describe.skipIf(why)('a file operation in a sandbox', () => {
 	});
 });
 
-describe.skipIf(why)('a handle of a sandbox', () => {
+describe('a handle of a sandbox', needsSandbox(), () => {
 	test('is read block by block, like any other', async () => {
 		const {base, client, call} = await scene();
 		expect(await call('fs/open', {handleId: 'h', path: uri(base, 'outside/out')})).toEqual({handleId: 'h'});
@@ -211,7 +211,7 @@ describe.skipIf(why)('a handle of a sandbox', () => {
 	});
 });
 
-describe.skipIf(why)('watches and searches in a sandbox', () => {
+describe('watches and searches in a sandbox', needsSandbox(), () => {
 	test('a watch tells of changes until it is ended', async () => {
 		const {base, client, call} = await scene();
 		await call('fs/watch', {watchId: 'w', path: uri(base, 'work')});
@@ -233,7 +233,7 @@ describe.skipIf(why)('watches and searches in a sandbox', () => {
 	});
 });
 
-describe.skipIf(why)('the program in the sandbox', () => {
+describe('the program in the sandbox', needsSandbox(), () => {
 	test('is shared by operations under one policy and ends with the connection', async () => {
 		await eventually(() => twins().length === 0);
 		const {base, client, call} = await scene();

@@ -3,13 +3,12 @@ import {createInterface} from 'node:readline';
 import {pathToFileURL} from 'node:url';
 import {beforeAll, expect, onTestFinished, test} from 'vitest';
 import {runningWith} from '../helpers/in-charge.js';
+import {needsSandbox} from '../helpers/needs.js';
 import {ownCommand} from '../helpers/own-command.js';
 import {eventually} from '../helpers/processes.js';
-import {noSandbox, workspacePolicy} from '../helpers/sandboxes.js';
+import {workspacePolicy} from '../helpers/sandboxes.js';
 import {scratchDirectory} from '../helpers/scratch.js';
 import {TestClient} from '../helpers/test-client.js';
-
-const why = noSandbox();
 
 let command: readonly string[];
 beforeAll(async () => {
@@ -35,7 +34,7 @@ async function busy(mark: string) {
 	return {server, client};
 }
 
-test.skipIf(why).each(['SIGKILL', 'SIGTERM'] as const)('nothing outlives a server that gets %s', async signal => {
+test.each(['SIGKILL', 'SIGTERM'] as const)('nothing outlives a server that gets %s', needsSandbox(), async signal => {
 	const mark = `1000.${process.pid}${Date.now()}`;
 	const {server} = await busy(mark);
 	expect(runningWith(command[1]!).length).toBeGreaterThan(1);
@@ -43,7 +42,7 @@ test.skipIf(why).each(['SIGKILL', 'SIGTERM'] as const)('nothing outlives a serve
 	await eventually(() => runningWith(mark).length === 0 && runningWith(command[1]!).length === 0);
 });
 
-test.skipIf(why)('the server promises to sandbox files, since it can', async () => {
+test('the server promises to sandbox files, since it can', needsSandbox(), async () => {
 	const {client} = await busy(`1000.${process.pid}${Date.now()}`);
 	expect(await client.call('environment/info')).toMatchObject({capabilities: {sandboxedFileStreaming: true}});
 });

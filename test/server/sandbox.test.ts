@@ -4,13 +4,13 @@ import {pathToFileURL} from 'node:url';
 import {describe, expect, test, vi} from 'vitest';
 import {stopClock} from '../helpers/clock.js';
 import {isInForeground, runningWith} from '../helpers/in-charge.js';
+import {needsSandbox} from '../helpers/needs.js';
 import {eventually} from '../helpers/processes.js';
-import {at, noSandbox, policy, root, special, workspacePolicy} from '../helpers/sandboxes.js';
+import {at, policy, root, special, workspacePolicy} from '../helpers/sandboxes.js';
 import {scratchDirectory} from '../helpers/scratch.js';
 import {execServer} from '../helpers/serving.js';
 import {TestClient} from '../helpers/test-client.js';
 
-const why = noSandbox();
 const joined = () => TestClient.overMemory(execServer()).initialize();
 const inside = (directory: string, more: object = {}) => ({
 	sandbox: workspacePolicy(directory),
@@ -20,7 +20,7 @@ const inside = (directory: string, more: object = {}) => ({
 /** An argument that finds the processes of a test. */
 const unique = () => `1000.${process.pid}${Math.floor(performance.now() * 1000)}`;
 
-describe.skipIf(why)('a process in a sandbox', () => {
+describe('a process in a sandbox', needsSandbox(), () => {
 	test('writes where it may, in its own directory', async () => {
 		const [client, directory] = [await joined(), scratchDirectory()];
 		const started = await client.sh('p', 'pwd; echo in > file && cat file', inside(directory));
@@ -174,7 +174,7 @@ describe.skipIf(why)('a process in a sandbox', () => {
 	});
 });
 
-describe.skipIf(why)('the verdict on a sandboxed process', () => {
+describe('the verdict on a sandboxed process', needsSandbox(), () => {
 	test.each([
 		['echo x > /etc/new', true],
 		['echo "Operation not permitted" >&2; exit 1', true],
@@ -204,7 +204,7 @@ describe.skipIf(why)('the verdict on a sandboxed process', () => {
 
 const refusal = (message: string) => ({code: -32602, message: expect.stringContaining(message) as unknown});
 
-describe.skipIf(why)('a start that cannot be sandboxed as asked is refused', () => {
+describe('a start that cannot be sandboxed as asked is refused', needsSandbox(), () => {
 	test('when the policy cannot be enforced', async () => {
 		const client = await joined();
 		const sandbox = policy([special({kind: 'unknown', path: ':new'}, 'read')]);

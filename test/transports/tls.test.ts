@@ -5,8 +5,9 @@ import {LongarmError} from '../../src/shared/errors.js';
 import {connectWebSocket} from '../../src/transports/node/connect-web-socket.js';
 import {type Listener, type ListenOptions, listen} from '../../src/transports/node/listener.js';
 import type {Transport} from '../../src/transports/transport.js';
-import {Authority, hasOpenssl} from '../helpers/certificates.js';
+import {Authority} from '../helpers/certificates.js';
 import {stopClock} from '../helpers/clock.js';
+import {needs} from '../helpers/needs.js';
 import {eventually} from '../helpers/processes.js';
 import {RawPeer} from '../helpers/raw-peer.js';
 import {execServer} from '../helpers/serving.js';
@@ -47,7 +48,7 @@ function plain({url}: Listener): Promise<Socket> {
 
 const closed = (socket: Socket): Promise<unknown> => new Promise(resolve => socket.once('close', resolve));
 
-describe.skipIf(!hasOpenssl)('over TLS', () => {
+describe('over TLS', needs('openssl'), () => {
 	test('a client that trusts the authority gets in and the address says wss', async () => {
 		const authority = new Authority();
 		const server = execServer();

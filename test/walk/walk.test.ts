@@ -3,6 +3,7 @@ import {chmodSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync} fr
 import {tmpdir} from 'node:os';
 import {join} from 'node:path';
 import {afterAll, beforeAll, describe, expect, test} from 'vitest';
+import {needs} from '../helpers/needs.js';
 import {SCENES, type Scene, type Step} from './scenes.js';
 import {tidy} from './tidy.js';
 
@@ -20,20 +21,20 @@ interface Terminal {
 }
 
 interface Driver {
-	readonly hasTmux: boolean;
 	readonly Terminal: {open(options: Record<string, unknown>): Promise<Terminal>};
 }
 
 /** The script is plain JavaScript and has no types. */
-const {hasTmux, Terminal} = (await import(new URL('../../scripts/lib/tmux.mjs', import.meta.url).href)) as Driver;
+const {Terminal} = (await import(new URL('../../scripts/lib/tmux.mjs', import.meta.url).href)) as Driver;
 
-describe.skipIf(!hasTmux)('a walk through the commands, in tmux', () => {
-	const directory = mkdtempSync(join(tmpdir(), 'longarm-walk-'));
+describe('a walk through the commands, in tmux', needs('tmux'), () => {
 	const windows = new Set([MAIN]);
+	let directory: string;
 	let terminal: Terminal | undefined;
 
 	beforeAll(async () => {
 		if (!existsSync(PROGRAM)) throw new Error(`${PROGRAM} is missing: npm run build`);
+		directory = mkdtempSync(join(tmpdir(), 'longarm-walk-'));
 		const bin = join(directory, 'bin');
 		mkdirSync(bin);
 		writeFileSync(join(bin, 'longarm'), `#!/bin/sh\nexec '${process.execPath}' '${PROGRAM}' "$@"\n`);

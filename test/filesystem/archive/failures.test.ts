@@ -5,11 +5,11 @@ import {join} from 'node:path';
 import {expect, onTestFinished, test} from 'vitest';
 import {packTree, unpackTree} from '../../../src/filesystem/archive/index.js';
 import {bytePath} from '../../../src/filesystem/byte-path.js';
+import {needsRoot} from '../../helpers/needs.js';
 import {scratchDirectory} from '../../helpers/scratch.js';
 import {archiveOf, openDescriptors, packed, pictureOf, unpacked} from './trees.js';
 
 const NOBODY = 65_534;
-const isRoot = process.geteuid?.() === 0;
 
 /** Runs as somebody who may not do everything. */
 async function asNobody<T>(work: () => Promise<T>): Promise<T> {
@@ -22,7 +22,7 @@ async function asNobody<T>(work: () => Promise<T>): Promise<T> {
 }
 
 // Only root can become somebody else.
-test.skipIf(!isRoot)('what may not be read is left out and named', async () => {
+test('what may not be read is left out and named', needsRoot(), async () => {
 	const [from, to] = [scratchDirectory(), scratchDirectory()];
 	chmodSync(from, 0o755);
 	mkdirSync(join(from, 'closed'));
@@ -44,14 +44,14 @@ test.skipIf(!isRoot)('what may not be read is left out and named', async () => {
 	expect([...pictureOf(to).keys()]).toEqual(['', 'closed', 'open']);
 });
 
-test.skipIf(!isRoot)('a tree whose root may not be read is not packed at all', async () => {
+test('a tree whose root may not be read is not packed at all', needsRoot(), async () => {
 	const from = scratchDirectory();
 	chmodSync(from, 0o711);
 	const refusal = asNobody(() => packTree(bytePath(from)));
 	await expect(refusal).rejects.toMatchObject({code: 'FILE_REFUSED'});
 });
 
-test.skipIf(!isRoot)('a directory that must not be written to gets its content all the same', async () => {
+test('a directory that must not be written to gets its content all the same', needsRoot(), async () => {
 	const around = scratchDirectory();
 	chmodSync(around, 0o777);
 	const archive = await archiveOf(

@@ -1,0 +1,56 @@
+// Reporter of vitest that counts, and names what was skipped and why:
+//   LONGARM_TEST_REPORT=FILE vitest run
+// writes {passed, failed, skipped: [{name, reason}]}. A test that is skipped without a reason fails the run: nobody could
+// tell what is missing. Tests that a name pattern or `only` leaves out are not skipped, and are not counted.
+import {writeFileSync} from 'node:fs';
+
+export default class SkipReporter {
+	/** Read now: the variables of the run are cleaned before its tests start. */
+	#file = process.env.LONGARM_TEST_REPORT;
+	#pattern;
+
+	onInit(vitest) {
+		this.#pattern = vitest.config.testNamePattern;
+	}
+
+	onTestRunEnd(modules) {
+		const tests = modules.flatMap(module => [...module.children.allTests()]);
+		const inState = state => tests.filter(test => test.result().state === state);
+		const skipped = this.#skipped(inState('skipped'), tests);
+		const report = {
+			passed: inState('passed').length,
+			failed: inState('failed').length + brokenFiles(modules).length,
+			skipped,
+		};
+		if (this.#file) writeFileSync(this.#file, `${JSON.stringify(report, undefined, '\t')}\n`);
+		const unexplained = skipped.filter(({reason}) => reason === undefined);
+		if (unexplained.length === 0) return;
+		console.error(`skipped without a reason:${unexplained.map(({name}) => `\n  ${name}`).join('')}`);
+		process.exitCode = 1;
+	}
+
+	#skipped(skipped, tests) {
+		if (tests.some(({options}) => options.mode === 'only')) return [];
+		return skipped.filter(test => this.#isChosen(test)).map(test => ({name: nameOf(test), reason: reasonOf(test)}));
+	}
+
+	/** Whether the run was meant to have this test. */
+	#isChosen(test) {
+		return this.#pattern === undefined || this.#pattern.test(test.fullName.replaceAll(' > ', ' '));
+	}
+}
+
+/** Files that fail outside of a test, as when they cannot be loaded. */
+function brokenFiles(modules) {
+	return modules.filter(
+		module => module.errors().length > 0 || [...module.children.allSuites()].some(suite => suite.errors().length > 0),
+	);
+}
+
+function nameOf({module, fullName}) {
+	return `${module.relativeModuleId} > ${fullName}`;
+}
+
+function reasonOf(test) {
+	return test.result().note ?? test.meta().skipReason;
+}

@@ -1,0 +1,59 @@
+import {networkInterfaces} from 'node:os';
+import {delimiter, isAbsolute, join} from 'node:path';
+import type {TestOptions} from 'vitest';
+import {isExecutable} from '../../src/shared/node/access.js';
+import {noSandbox} from './sandboxes.js';
+
+declare module 'vitest' {
+	interface TaskMeta {
+		/** Why a test is skipped that never starts; one that does gives its reason to `skip` of its context. */
+		skipReason?: string;
+	}
+}
+
+export const NO_IPV6 = 'this machine has no IPv6';
+
+/** Options of a test, or of a group of them, that is skipped for this reason where there is one. */
+export function unless(reason: string | undefined): Pick<TestOptions, 'skip' | 'meta'> {
+	return reason === undefined ? {} : {skip: true, meta: {skipReason: reason}};
+}
+
+/** Options of a test, or of a group of them, that is skipped where one of these programs is missing. */
+export function needs(...programs: readonly string[]): Pick<TestOptions, 'skip' | 'meta'> {
+	const missing = programs.filter(program => !isInstalled(program));
+	return unless(
+		missing.length === 0 ? undefined : `${missing.join(' and ')} ${missing.length === 1 ? 'is' : 'are'} not installed`,
+	);
+}
+
+/** Options of what only root can try: to become another user, to mount. */
+export function needsRoot(): Pick<TestOptions, 'skip' | 'meta'> {
+	return unless(isRoot ? undefined : 'only root can do this');
+}
+
+/** Options of what needs a sandbox that works. */
+export function needsSandbox(...programs: readonly string[]): Pick<TestOptions, 'skip' | 'meta'> {
+	const why = noSandbox();
+	return why === undefined ? needs(...programs) : unless(why);
+}
+
+/** Options of what needs an address of IPv6. */
+export function needsIpv6(): Pick<TestOptions, 'skip' | 'meta'> {
+	return unless(hasIpv6() ? undefined : NO_IPV6);
+}
+
+export function hasIpv6(): boolean {
+	return Object.values(networkInterfaces()).some(each => each?.some(({address}) => address === '::1'));
+}
+
+export const isRoot = process.geteuid?.() === 0;
+
+export function isInstalled(program: string): boolean {
+	return whereIs(program) !== undefined;
+}
+
+/** Where a program is on the PATH. */
+export function whereIs(program: string): string | undefined {
+	const directories = isAbsolute(program) ? [''] : (process.env['PATH'] ?? '').split(delimiter);
+	return directories.map(directory => join(directory, program)).find(isExecutable);
+}
