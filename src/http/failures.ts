@@ -30,10 +30,13 @@ export function givenUpInBody(why: GivenUp): string {
 	return why === 'timeout' ? 'request timed out' : why;
 }
 
+/** Added by newer lines of Node, for the user who starts it: a client elsewhere can do nothing with it. */
+const ADVICE = /; if the root CA is installed locally, try running Node\.js with --use-system-ca$/;
+
 /** Node's words, where they say anything. */
 export function reasonOf(error: unknown): string {
 	if (error instanceof AggregateError && error.errors.length > 0) return error.errors.map(reasonOf).join('; ');
 	if (!(error instanceof Error)) return String(error);
 	if (error.message === 'aborted' || error.message === 'socket hang up') return 'the connection was closed early';
-	return error.message || (error as NodeJS.ErrnoException).code || error.name;
+	return error.message.replace(ADVICE, '') || (error as NodeJS.ErrnoException).code || error.name;
 }

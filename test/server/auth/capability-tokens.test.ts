@@ -7,6 +7,8 @@ import {LongarmError} from '../../../src/shared/errors.js';
 import {clientWith, fileWith, guarded, rawAnswer, request, sha256, UPGRADE, upgrade} from '../../helpers/tokens.js';
 
 const TOKEN = 'a-very-good-token';
+/** Above what Node takes as a head, 16 KiB, and below what it reads at once, 64 KiB. */
+const OVERSIZED_BYTES = 20_000;
 const digest = (token = TOKEN): AuthSource => ({kind: 'token-digest', digest: Buffer.from(sha256(token), 'hex')});
 
 test.each(['Bearer', 'bearer', 'BEARER'])(
@@ -86,7 +88,8 @@ test('ten thousand random tokens are all refused with the same words', async () 
 
 test('an oversized header is refused by its size alone and the server goes on', async () => {
 	const {url} = await guarded(digest());
-	expect((await upgrade(url, `Bearer ${'x'.repeat(100_000)}`))[0]).toBe(431);
+	// Read at once: what the server closes unread resets the connection, and may take the answer with it.
+	expect((await upgrade(url, `Bearer ${'x'.repeat(OVERSIZED_BYTES)}`))[0]).toBe(431);
 	const client = await clientWith(url, TOKEN);
 	expect(await client.call('environment/status')).toBeDefined();
 });
