@@ -152,15 +152,12 @@ function spawnPty(request: SpawnRequest, size: TerminalSize, events: ChildEvents
 
 /** A bad working directory and a missing program look the same to `child_process`, and a terminal reports neither. */
 function requireDirectory({cwd, file}: SpawnRequest): void {
-	const found = statSync(Buffer.from(cwd), {throwIfNoEntry: false});
-	if (!found) throw spawnFailure(constants.errno.ENOENT, file);
-	if (!found.isDirectory()) throw spawnFailure(constants.errno.ENOTDIR, file);
+	if (!statSync(Buffer.from(cwd)).isDirectory()) throw spawnFailure(constants.errno.ENOTDIR, file);
 }
 
 function requireProgram({cwd, file}: SpawnRequest): void {
 	const path = file.startsWith('/') ? file : join(Buffer.from(cwd).toString(), file);
-	const found = statSync(path, {throwIfNoEntry: false});
-	if (!found) throw spawnFailure(constants.errno.ENOENT, file);
+	const found = statSync(path);
 	if (!found.isFile() || (found.mode & 0o111) === 0) throw spawnFailure(constants.errno.EACCES, file);
 }
 
