@@ -1,52 +1,78 @@
-// Runs the public conformance suite against the built command: the current protocol and the design notes on one
-// server, the first protocol on a strict one.
-// Further arguments are handed on: npm run conformance -- --slow --verbose
+// Runs the conformance suite against the built command: the current protocol and the design notes on one server, the
+// first protocol on a strict one. Builds the command when there is none.
+// Takes the options of the suite and hands them on: npm run conformance -- --slow --verbose
 import {spawnSync} from 'node:child_process';
-import {existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync} from 'node:fs';
+import {existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync} from 'node:fs';
 import {tmpdir} from 'node:os';
 import {join} from 'node:path';
-import {parseArgs} from 'node:util';
+import {fileURLToPath} from 'node:url';
+import {OPTIONS, PROFILES, readOptions, USAGE} from '../test/conformance/lib/options.mjs';
 
-const root = new URL('..', import.meta.url).pathname;
-const suite = new URL('../../shared/conformance/', import.meta.url).pathname;
-if (!existsSync(suite)) {
-	console.error(`no conformance suite at ${suite}`);
-	process.exit(2);
-}
-const {values, tokens} = parseArgs({options: {json: {type: 'string'}}, strict: false, tokens: true});
-const handedOn = tokens
-	.filter(token => token.kind === 'option' && token.name !== 'json')
-	.flatMap(({rawName, value}) => (value === undefined ? [rawName] : [rawName, value]));
-const scratch = mkdtempSync(join(tmpdir(), 'longarm-conformance-'));
-const groups = readdirSync(`${suite}public/groups`)
-	.map(file => file.replace('.mjs', ''))
-	.filter(group => group !== 'v0');
-
-const runs = [
-	run('core,current,design', '', [`--only=${groups.join(',')}`]),
-	run('v0', '--protocol v0', ['--only=v0']),
+const SERVERS = [
+	{profiles: ['core', 'current', 'design'], flags: ''},
+	{profiles: ['v0'], flags: ' --protocol v0'},
 ];
-if (values.json) writeFileSync(values.json, `${JSON.stringify({results: runs.flatMap(({results}) => results)})}\n`);
-rmSync(scratch, {recursive: true, force: true});
-process.exit(runs.every(({ok}) => ok) ? 0 : 1);
 
-function run(profile, flags, args) {
+const root = fileURLToPath(new URL('..', import.meta.url));
+const options = readOptions(
+	{...OPTIONS, profile: {type: 'string', default: PROFILES.join(',')}},
+	USAGE.replace(/^usage: .*$/m, 'usage: npm run conformance -- [options]').replace(
+		'default core,current',
+		'default all',
+	),
+);
+if (!existsSync(join(root, 'node_modules/ws'))) giveUp('the dependencies are missing: run npm install first');
+const {selectTests} = await import('../test/conformance/lib/select.mjs');
+const selected = await selectTests(options).catch(error => giveUp(error.message));
+if (!options.list && !existsSync(join(root, 'dist/bin/longarm.js'))) build();
+
+const scratch = mkdtempSync(join(tmpdir(), 'longarm-conformance-'));
+process.on('exit', () => rmSync(scratch, {recursive: true, force: true}));
+const runs = SERVERS.map(({profiles, flags}) => ({
+	profiles: profiles.filter(profile => selected.some(test => test.profile === profile)),
+	flags,
+}))
+	.filter(({profiles}) => profiles.length > 0)
+	.map(run);
+if (options.json) writeFileSync(options.json, `${JSON.stringify({results: runs.flatMap(({results}) => results)})}\n`);
+process.exit(runs.every(({isGreen}) => isGreen) ? 0 : 1);
+
+function run({profiles, flags}) {
+	const profile = profiles.join(',');
 	console.log(`${profile}:`);
-	const serve = `exec node dist/bin/longarm.js serve --log-level error ${flags}`;
+	const serve = `exec node dist/bin/longarm.js serve --log-level error${flags}`;
 	const json = join(scratch, `${profile}.json`);
 	const {status} = spawnSync(
 		process.execPath,
 		[
-			`${suite}run.mjs`,
+			'test/conformance/run.mjs',
 			`--server-cmd=${serve} --listen ws://127.0.0.1:0`,
 			`--stdio-cmd=${serve} --listen stdio`,
+			...handedOn(),
 			`--profile=${profile}`,
 			`--json=${json}`,
-			...args,
-			...handedOn,
 		],
 		{cwd: root, stdio: 'inherit'},
 	);
-	const results = existsSync(json) ? JSON.parse(readFileSync(json, 'utf8')).results : [];
-	return {ok: status === 0 && results.length > 0, results};
+	return {isGreen: status === 0, results: existsSync(json) ? JSON.parse(readFileSync(json, 'utf8')).results : []};
+}
+
+/** The options as they were given, without the ones that differ between the runs. */
+function handedOn() {
+	return Object.entries(options).flatMap(([name, value]) => {
+		if (name === 'profile' || name === 'json') return [];
+		if (typeof value === 'string') return [`--${name}=${value}`];
+		return value ? [`--${name}`] : [];
+	});
+}
+
+function build() {
+	console.log('no dist/bin/longarm.js: building');
+	const {status} = spawnSync(process.execPath, ['scripts/build.mjs'], {cwd: root, stdio: 'inherit'});
+	if (status !== 0) giveUp('the build failed');
+}
+
+function giveUp(message) {
+	console.error(message);
+	process.exit(2);
 }
