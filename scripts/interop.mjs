@@ -1,10 +1,13 @@
 // Tries longarm against the real peer: the stock codex server below our client, the stock codex client above our server.
 //   npm run test:interop [-- --client | --server] [-- --json FOLDER]
-// The peer is installed in a scratch folder on demand; CODEX_BIN names one that is there already.
+// The peer is installed in a scratch folder on demand; CODEX_BIN names one that is there already. With --json the
+// folder gets their-server.json, the report of vitest, and their-client.json, `{results: [{name, status, reason, ms}]}`.
 import {spawn} from 'node:child_process';
 import {once} from 'node:events';
-import {existsSync, writeFileSync} from 'node:fs';
-import {join} from 'node:path';
+import {existsSync, mkdirSync, mkdtempSync, rmSync} from 'node:fs';
+import {tmpdir} from 'node:os';
+import {join, resolve} from 'node:path';
+import {fileURLToPath} from 'node:url';
 import {parseArgs} from 'node:util';
 import {stockCodex} from './lib/stock-codex.mjs';
 
@@ -18,46 +21,42 @@ const SUITES = [
 	'test/mcp',
 ];
 
-const root = new URL('..', import.meta.url).pathname;
-const rig = join(root, '../shared/interop/run.mjs');
+const root = fileURLToPath(new URL('..', import.meta.url));
+const program = join(root, 'dist/bin/longarm.js');
 const {values: flags} = parseArgs({
 	options: {client: {type: 'boolean'}, server: {type: 'boolean'}, json: {type: 'string'}},
 });
 const both = !flags.client && !flags.server;
 const CODEX_BIN = stockCodex();
-const command = `${process.execPath} ${join(root, 'dist/bin/longarm.js')} serve`;
-let ok = true;
+const report = flags.json && resolve(flags.json);
+if (report) mkdirSync(report, {recursive: true});
+// Commands run in login shells: the profile of the caller is not part of the test.
+const home = mkdtempSync(join(tmpdir(), 'longarm-interop-home-'));
+let ok = existsSync(program) || (await run('scripts/build.mjs'));
 
-if (both || flags.client) {
+if (ok && (both || flags.client)) {
 	console.log('== our client, their server');
-	const report = flags.json
-		? ['--reporter=default', '--reporter=json', `--outputFile=${join(flags.json, 'their-server.json')}`]
+	const reporters = report
+		? ['--reporter=default', '--reporter=json', `--outputFile=${join(report, 'their-server.json')}`]
 		: [];
-	await run('npx', ['vitest', 'run', '-t', 'stock', ...report, ...SUITES]);
+	ok = (await run('node_modules/vitest/vitest.mjs', 'run', '-t', 'stock', ...reporters, ...SUITES)) && ok;
 }
 if (both || flags.server) {
 	console.log('== their client, our server');
-	if (existsSync(rig)) {
-		const place = ['--server-cmd', `${command} --listen ws://127.0.0.1:0`, '--stdio-cmd', `${command} --listen stdio`];
-		const said = await run(process.execPath, [rig, ...place]);
-		const [, passed, failed] = /(\d+) passed, (\d+) failed/.exec(said) ?? [];
-		if (flags.json) writeFileSync(join(flags.json, 'their-client.json'), JSON.stringify({passed, failed}));
-	} else console.log('skipped: there is no rig to drive the stock client');
+	const serve = `exec '${process.execPath}' '${program}' serve --listen`;
+	const place = ['--server-cmd', `${serve} ws://127.0.0.1:0`, '--stdio-cmd', `${serve} stdio`];
+	const reported = report ? ['--json', join(report, 'their-client.json')] : [];
+	ok = (await run('test/interop/run.mjs', ...place, ...reported)) && ok;
 }
+rmSync(home, {recursive: true, force: true});
 process.exit(ok ? 0 : 1);
 
-async function run(program, args) {
-	const child = spawn(program, args, {
+async function run(script, ...args) {
+	const child = spawn(process.execPath, [join(root, script), ...args], {
 		cwd: root,
-		stdio: ['ignore', 'pipe', 'inherit'],
-		env: {...process.env, CODEX_BIN},
-	});
-	let said = '';
-	child.stdout.setEncoding('utf8').on('data', text => {
-		said += text;
-		process.stdout.write(text);
+		stdio: ['ignore', 'inherit', 'inherit'],
+		env: {...process.env, CODEX_BIN, HOME: home},
 	});
 	const [status] = await once(child, 'close');
-	ok &&= status === 0;
-	return said;
+	return status === 0;
 }

@@ -1,0 +1,79 @@
+import {fileURLToPath} from 'node:url';
+import {findTool, runCommand} from '../answers.mjs';
+import {startHttpMcp} from '../mcp-http.mjs';
+import {call, say} from '../model.mjs';
+
+const STDIO_SERVER = fileURLToPath(new URL('../mcp-server.mjs', import.meta.url));
+/** A model that the client does not know gets MCP tools without a search step. */
+const UNKNOWN_MODEL = 'scripted-model';
+const TIMEOUTS = ['startup_timeout_sec = 120', 'tool_timeout_sec = 120'];
+
+/** MCP servers that the client reaches through the exec server. */
+export const MCP = [
+	{
+		name: 'f-mcp-stdio',
+		model: UNKNOWN_MODEL,
+		title: 'stdio MCP server started on the remote environment',
+		async run(t) {
+			await t.exec(
+				async function* () {
+					const output = yield* callTool(t, 'x1');
+					t.match(output, /tag=x1/);
+					t.match(output, /extra=yes/);
+					t.ok(!output.includes('side=client'), 'the MCP server runs in the client environment');
+					return [say('done')];
+				},
+				{
+					tables: [
+						'[mcp_servers.fixture]',
+						`command = ${JSON.stringify(process.execPath)}`,
+						`args = [${JSON.stringify(STDIO_SERVER)}]`,
+						'environment_id = "remote"',
+						'required = true',
+						...TIMEOUTS,
+						`cwd = ${JSON.stringify(t.work)}`,
+						'env = { E2E_EXTRA = "yes" }',
+					],
+				},
+			);
+			const starts = t.recorder.requests('process/start');
+			t.ok(
+				starts.some(({msg}) => msg.params.pipeStdin === true),
+				'no process was started with a piped stdin',
+			);
+			const writes = t.recorder.requests('process/write');
+			t.ok(writes.length > 0, 'nothing was written to the MCP server over the wire');
+		},
+	},
+	{
+		name: 'l-mcp-http',
+		model: UNKNOWN_MODEL,
+		title: 'HTTP MCP server reached through the remote environment',
+		async run(t) {
+			const server = await startHttpMcp();
+			const tables = ['[mcp_servers.web]', `url = "${server.url}"`, 'environment_id = "remote"', 'required = true'];
+			try {
+				await t.exec(
+					async function* () {
+						t.match(yield* callTool(t, 'h1'), /tag=h1/);
+						return [say('done')];
+					},
+					{tables: [...tables, ...TIMEOUTS]},
+				);
+			} finally {
+				await server.stop();
+			}
+			t.ok(t.recorder.requests('http/request').length > 0, 'no http/request was sent');
+		},
+	},
+];
+
+/** Calls the one tool of the server; the client offers it from the second turn on. */
+async function* callTool(t, tag) {
+	const {tools} = yield [runCommand('true')];
+	const tool = findTool(tools, /where/);
+	t.ok(tool, `the MCP tool was not offered to the model: ${tools.map(({name}) => name).join(' ')}`);
+	const made = call(tool.name, {tag}, tool.namespace ? {namespace: tool.namespace} : {});
+	const turn = yield [made];
+	return turn.output(made);
+}
