@@ -1,10 +1,8 @@
-import {existsSync} from 'node:fs';
 import * as fc from 'fast-check';
 import {describe, expect, test} from 'vitest';
 import {HeadTailBuffer} from '../../../src/client/head-tail-buffer.js';
 import {cutMiddle, type OutputPolicy, tokensOf} from '../../../src/client/unified-exec/output-policy.js';
 import {modelText, outputBody} from '../../../src/client/unified-exec/output-text.js';
-import {unless} from '../../helpers/needs.js';
 
 const sequence = (last: number) => Array.from({length: last}, (_, index) => `${index + 1}\n`).join('');
 
@@ -75,48 +73,44 @@ test('a request can only lower what the model is given', () => {
 	expect(modelText(HEAD, output, policy, 10)).toContain('tokens truncated');
 });
 
-const REFERENCE = new URL('../../../../shared/vectors/output-text.mjs', import.meta.url);
+const REFERENCE = new URL('../../vectors/output-text.mjs', import.meta.url);
 
 interface Reference {
 	modelText(result: object, policy: OutputPolicy): string;
 }
 
-describe(
-	'next to the reference',
-	unless(existsSync(REFERENCE) ? undefined : 'the reference vectors are not here'),
-	() => {
-		const policy = fc.oneof(
-			fc.record({bytes: fc.integer({min: 0, max: 400})}),
-			fc.record({tokens: fc.integer({min: 0, max: 100})}),
-		);
-		const said = fc.oneof(
-			fc.uint8Array({maxLength: 600}),
-			fc.string({unit: 'grapheme', maxLength: 300}).map(text => new Uint8Array(Buffer.from(text))),
-			fc
-				.array(fc.constantFrom('a', 'é', '€', '😀', '\n'), {maxLength: 400})
-				.map(parts => new Uint8Array(Buffer.from(parts.join('')))),
-		);
+describe('next to the reference', () => {
+	const policy = fc.oneof(
+		fc.record({bytes: fc.integer({min: 0, max: 400})}),
+		fc.record({tokens: fc.integer({min: 0, max: 100})}),
+	);
+	const said = fc.oneof(
+		fc.uint8Array({maxLength: 600}),
+		fc.string({unit: 'grapheme', maxLength: 300}).map(text => new Uint8Array(Buffer.from(text))),
+		fc
+			.array(fc.constantFrom('a', 'é', '€', '😀', '\n'), {maxLength: 400})
+			.map(parts => new Uint8Array(Buffer.from(parts.join('')))),
+	);
 
-		test('any output under any policy gives the same text', async () => {
-			const reference = (await import(REFERENCE.href)) as Reference;
-			fc.assert(
-				fc.property(said, policy, fc.option(fc.nat(100), {nil: undefined}), fc.nat(700), (bytes, own, asked, size) => {
-					const buffer = new HeadTailBuffer(size);
-					buffer.push(bytes);
-					const output = readFrom(bytes, size);
-					const result = {
-						chunkId: 'abc123',
-						wallSeconds: 1.25,
-						exitCode: 0,
-						originalTokens: output.originalTokens,
-						raw: Buffer.from(buffer.markedBytes()),
-						omitted: buffer.omitted,
-						maxOutputTokens: asked,
-					};
-					expect(modelText({...HEAD, exitCode: 0}, output, own, asked)).toBe(reference.modelText(result, own));
-				}),
-				{numRuns: 500},
-			);
-		});
-	},
-);
+	test('any output under any policy gives the same text', async () => {
+		const reference = (await import(REFERENCE.href)) as Reference;
+		fc.assert(
+			fc.property(said, policy, fc.option(fc.nat(100), {nil: undefined}), fc.nat(700), (bytes, own, asked, size) => {
+				const buffer = new HeadTailBuffer(size);
+				buffer.push(bytes);
+				const output = readFrom(bytes, size);
+				const result = {
+					chunkId: 'abc123',
+					wallSeconds: 1.25,
+					exitCode: 0,
+					originalTokens: output.originalTokens,
+					raw: Buffer.from(buffer.markedBytes()),
+					omitted: buffer.omitted,
+					maxOutputTokens: asked,
+				};
+				expect(modelText({...HEAD, exitCode: 0}, output, own, asked)).toBe(reference.modelText(result, own));
+			}),
+			{numRuns: 500},
+		);
+	});
+});

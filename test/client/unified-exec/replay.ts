@@ -1,18 +1,17 @@
 import {createHash, randomUUID} from 'node:crypto';
-import {existsSync, mkdirSync, readFileSync, writeFileSync} from 'node:fs';
+import {existsSync, mkdirSync, readFileSync, rmSync, writeFileSync} from 'node:fs';
 import {join} from 'node:path';
 import {pathToFileURL} from 'node:url';
 import type {ExecEnvironment} from '../../../src/client/unified-exec/environment.js';
 import {UnifiedExec} from '../../../src/client/unified-exec/unified-exec.js';
 import {DEFAULT_ENV} from '../../../src/client/unified-exec/variables.js';
 import {scratchDirectory} from '../../helpers/scratch.js';
+import {HeldWindows} from './held-windows.js';
 import {telling} from './links.js';
-import {exceptionFor} from './replay-exceptions.js';
+import {exceptionFor, RECORDED_SEARCH_PATH} from './replay-exceptions.js';
 
-/** Calls recorded from the peers' own client; outside the repository. */
-const VECTORS = new URL('../../../../shared/vectors/unified-exec-vectors.json', import.meta.url);
-
-export const hasVectors = existsSync(VECTORS);
+/** Calls recorded from the peers' own client. */
+const VECTORS = new URL('../../vectors/unified-exec-vectors.json', import.meta.url);
 
 export interface RecordedCall {
 	readonly env: 'local' | 'remote';
@@ -33,8 +32,8 @@ export interface ReplayedCall {
 	readonly got: string;
 	/** Why something else than what was recorded is expected. */
 	readonly reason: string | undefined;
-	/** By how much the call took longer than recorded. */
-	readonly laterSeconds: number;
+	/** For a call that returned while its command ran on: how long it had to wait, and how long it did. */
+	readonly window: {readonly recordedMs: number; readonly askedMs: number; readonly waitedMs: number} | undefined;
 }
 
 export interface ReplayMode {
@@ -63,8 +62,13 @@ class Conversation {
 	readonly #mode: ReplayMode;
 	readonly #environment: ExecEnvironment;
 	readonly #places = {cwd: scratchDirectory(), install: installation()};
+	/** A file: commands do not end before it is there. */
+	readonly #gate = join(this.#places.cwd, '.gate');
 	/** The session that was told of last, which is the one recorded calls mean. */
 	#session = 1;
+	/** Output since the last answer, and who waits for it. */
+	#said = '';
+	#onOutput = () => {};
 
 	constructor(environment: ExecEnvironment, mode: ReplayMode, index: number) {
 		this.#environment = environment;
@@ -82,20 +86,22 @@ class Conversation {
 			sessionId: THREAD,
 			envPolicy: {inherit: 'none'},
 			env: {...DEFAULT_ENV, ...recordedVariables(calls[0]!.env, this.#places.install)},
+			onEvent: event => {
+				if (event.kind !== 'outputDelta') return;
+				this.#said += Buffer.from(event.bytes).toString();
+				this.#onOutput();
+			},
 		});
 		const results: ReplayedCall[] = [];
 		for (const step of stepsOf(calls)) {
 			results.push(...(await Promise.all(step.map(recorded => this.#repeat(exec, recorded)))));
 		}
-		return results.map((result, index) => withoutSeam(result, results[index - 1], results[index + 1]));
+		return results;
 	}
 
 	async #repeat(exec: UnifiedExec, recorded: RecordedCall): Promise<ReplayedCall> {
 		const args = this.#argumentsOf(recorded);
 		const session = this.#session;
-		const answered = await exec.call(recorded.tool, args, {callId: `call-${recorded.call}`});
-		const {session_id: told, wall_time_seconds: wallSeconds = 0} = answered.structured ?? {};
-		if (told !== undefined) this.#session = told;
 		const conversation = `${recorded.env} ${this.#index}`;
 		const name = `${conversation}, call ${recorded.call}: ${recorded.tool} ${JSON.stringify(recorded.arguments)}`;
 		const exception = exceptionFor(conversation, recorded.call, {
@@ -103,21 +109,53 @@ class Conversation {
 			...this.#mode,
 		});
 		const expected = exception?.text ?? this.#expectedText(recorded);
+		const windows = this.#windowsFor(recorded.tool, expected);
+		const answered = await windows.run(() => exec.call(recorded.tool, args, {callId: `call-${recorded.call}`}));
+		this.#said = '';
+		const {session_id: told, wall_time_seconds: wallSeconds = 0} = answered.structured ?? {};
+		if (told !== undefined) this.#session = told;
 		const got = this.#normalised(answered.text, told ?? session);
 		return {
 			name,
 			expected: countless(expected, recorded),
 			got: countless(recorded.body ? withHashedBody(got) : got, recorded),
 			reason: exception?.reason,
-			laterSeconds: exception ? 0 : wallSeconds - (recorded.wallSeconds ?? 0),
+			window: isRunning(expected)
+				? {recordedMs: windowOf(recorded), askedMs: windows.longestMs, waitedMs: wallSeconds * 1000}
+				: undefined,
 		};
+	}
+
+	/**
+	 * The windows of a call, held until what the recorded one contained is there: all of the expected output, or the end
+	 * of the command, which the gate keeps from coming before a call that tells it.
+	 */
+	#windowsFor(tool: string, expected: string): HeldWindows {
+		const windows = new HeldWindows();
+		if (tool === 'exec_command') rmSync(this.#gate, {force: true});
+		if (isRunning(expected)) {
+			this.#onOutput = () => {
+				if (this.#said.length >= bodyOf(expected).length) windows.release();
+			};
+			this.#onOutput();
+		} else writeFileSync(this.#gate, '');
+		return windows;
 	}
 
 	#argumentsOf({arguments: args, call}: RecordedCall): string | Record<string, unknown> {
 		if (typeof args === 'string') return args;
 		// The place in the message says that this one was sent with a blank.
 		if ('cm' in args && call === '17-0') return '{"cm": 1}';
-		return args['session_id'] === '<session>' ? {...args, session_id: this.#session} : args;
+		if (args['session_id'] === '<session>') return {...args, session_id: this.#session};
+		return typeof args['cmd'] === 'string' ? {...args, cmd: this.#gated(args['cmd'])} : args;
+	}
+
+	/** Sleeps that a recorded window cut end at the gate: how long a slow machine takes for the call does not matter. */
+	#gated(command: string): string {
+		const wait = `until test -e '${this.#gate}'; do sleep 0.05; done`;
+		return command
+			.replace(/\bsleep [13];/, `${wait};`)
+			.replace('sleep 0.2;', `if test $i -lt 4; then sleep 0.2; else ${wait}; fi;`);
 	}
 
 	/** Whoever rejects a start says so behind an exec server, and only there. */
@@ -168,7 +206,6 @@ function countless(text: string, {text: recorded = ''}: RecordedCall): string {
 
 /** What the recorded client, not this layer, had put into the variables of its commands. */
 function recordedVariables(env: RecordedCall['env'], install: string): Record<string, string> {
-	const search = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
 	return {
 		CODEX_APPLY_PATCH_PRESERVE_LINE_ENDINGS: '1',
 		CODEX_HOME: '<home>',
@@ -176,7 +213,7 @@ function recordedVariables(env: RecordedCall['env'], install: string): Record<st
 		CODEX_MANAGED_PACKAGE_ROOT: install,
 		CODEX_VERSION: '0.166.0',
 		HOME: '<home>',
-		PATH: env === 'local' ? `${install}:${search}` : search,
+		PATH: env === 'local' ? `${install}:${RECORDED_SEARCH_PATH}` : RECORDED_SEARCH_PATH,
 		...(env === 'local' && {CODEX_API_KEY: 'dummy'}),
 	};
 }
@@ -191,24 +228,13 @@ function installation(): string {
 	return directory;
 }
 
-/** The command that speaks every fifth of a second: which line is the last within a window is up to the machine. */
-const TICKING = /for i in 1 2 3 4 5 6/;
+function isRunning(text: string): boolean {
+	return text.includes('Process running with session ID');
+}
 
-/** Of two answers about it only the seam may differ: together they have to say the same. */
-function withoutSeam(
-	result: ReplayedCall,
-	before: ReplayedCall | undefined,
-	after: ReplayedCall | undefined,
-): ReplayedCall {
-	const pair = TICKING.test(result.name)
-		? [result, after]
-		: before && TICKING.test(before.name)
-			? [before, result]
-			: [];
-	const [first, second] = pair;
-	if (!first || !second) return result;
-	const said = (text: 'got' | 'expected') => bodyOf(first[text]) + bodyOf(second[text]);
-	return said('got') === said('expected') ? {...result, got: result.expected} : result;
+/** How long the recorded call waited, without the fraction it needed for itself. */
+function windowOf({wallSeconds = 0}: RecordedCall): number {
+	return Math.floor(wallSeconds * 100) * 10;
 }
 
 function bodyOf(text: string): string {
