@@ -150,9 +150,15 @@ export class ObservedProcess {
 	/** Output that arrives after the exit is most often on its way already, and more of it behind. */
 	#startGrace(): void {
 		if (this.#isFinished) return;
+		const left = this.#latestFinish - performance.now();
+		if (this.#grace !== undefined && left <= 0) return;
 		clearTimeout(this.#grace);
-		const left = Math.max(0, this.#latestFinish - performance.now());
-		this.#grace = setTimeout(() => this.#finish(), Math.min(this.#options.closeGraceMs, left));
+		// Two halves: when this program was kept from running, the first is over before output that has long been there
+		// was read, and the event loop reads it before the second begins.
+		const half = Math.min(this.#options.closeGraceMs, Math.max(0, left)) / 2;
+		this.#grace = setTimeout(() => {
+			this.#grace = setTimeout(() => this.#finish(), half);
+		}, half);
 	}
 
 	#finish(): void {

@@ -1,8 +1,10 @@
+import {setTimeout} from 'node:timers/promises';
 import {expect, test} from 'vitest';
 import type {Observed} from '../../../src/client/event-log.js';
 import type {ExitStatus, ProcessHandle, ReadResult} from '../../../src/client/process-handle.js';
 import {ObservedProcess} from '../../../src/client/unified-exec/observed-process.js';
 
+const CLOSE_GRACE_MS = 20;
 const EXIT: ExitStatus = {exitCode: 3, sandboxDenied: false, reason: undefined};
 const output = (seq: number, text: string): Observed => ({
 	kind: 'output',
@@ -15,7 +17,7 @@ const closed = (seq: number): Observed => ({kind: 'closed', seq});
 const lagged = (missed: number, afterSeq: number): Observed => ({kind: 'lagged', missed, afterSeq});
 
 /** A process with this story; late readers find this page. */
-async function observed(story: readonly Observed[], page: Partial<ReadResult> = {}) {
+async function observed(story: Iterable<Observed> | AsyncIterable<Observed>, page: Partial<ReadResult> = {}) {
 	const pages: unknown[] = [];
 	const handle = {
 		exited: Promise.resolve(EXIT),
@@ -28,7 +30,7 @@ async function observed(story: readonly Observed[], page: Partial<ReadResult> = 
 		},
 	} as unknown as ProcessHandle;
 	const process = new ObservedProcess(handle, {
-		closeGraceMs: 20,
+		closeGraceMs: CLOSE_GRACE_MS,
 		exitCodeOf: ({exitCode}) => exitCode,
 		onOutput: () => {},
 	});
@@ -47,6 +49,20 @@ const chunk = (seq: number, text: string) => ({
 test('a process is over when its output is closed', async () => {
 	const {text, life} = await observed([output(1, 'a'), output(2, 'b'), exited(3), closed(4)]);
 	expect([text, life]).toEqual(['ab', {kind: 'closed', exitCode: 3}]);
+});
+
+async function* outputBehindStall(): AsyncGenerator<Observed> {
+	yield exited(1);
+	// The event loop comes back to both the end of the grace and the output, in this order.
+	Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 3 * CLOSE_GRACE_MS);
+	await setTimeout(0);
+	yield output(2, 'late');
+	yield closed(3);
+}
+
+test('output that was there before the grace was over is told, also by a program that was kept from running', async () => {
+	const {text, life} = await observed(outputBehindStall());
+	expect([text, life]).toEqual(['late', {kind: 'closed', exitCode: 3}]);
 });
 
 test('what was missed by being late is read again, and nothing is taken twice', async () => {
