@@ -13,6 +13,9 @@ import {exceptionFor, RECORDED_SEARCH_PATH} from './replay-exceptions.js';
 /** Calls recorded from the peers' own client. */
 const VECTORS = new URL('../../vectors/unified-exec-vectors.json', import.meta.url);
 
+/** More than usual: how soon the last output follows an exit is up to the machine, and the recording has all of it. */
+const CLOSE_GRACE_MS = 1000;
+
 export interface RecordedCall {
 	readonly env: 'local' | 'remote';
 	/** Which step of the recorded conversation, and which call of those made at once. */
@@ -81,6 +84,7 @@ class Conversation {
 			environment: telling(this.#environment, {cwd: pathToFileURL(this.#places.cwd).href}),
 			modelPolicy: {bytes: 10_000},
 			loginShells: false,
+			closeGraceMs: CLOSE_GRACE_MS,
 			strictCompat: this.#mode.strictCompat,
 			threadId: THREAD,
 			sessionId: THREAD,
