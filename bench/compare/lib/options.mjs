@@ -1,0 +1,108 @@
+import {parseArgs} from 'node:util';
+import {METRICS} from '../metrics/index.mjs';
+import {SIZES} from '../metrics/sizes.mjs';
+import {parseServer} from './server.mjs';
+
+const DEFAULT_TIMEOUT_SECONDS = 60;
+const DEFAULT_REPETITIONS = {quick: 1, full: 3};
+
+const HELP = `usage: node bench/compare/bench.mjs --server NAME=COMMAND [--server NAME=COMMAND ...] [options]
+
+  --server NAME=COMMAND   a command that prints ws://HOST:PORT on stdout or stderr; the first server is the base of the ratios
+           NAME=stdio:COMMAND   a command that speaks the protocol on its stdin and stdout, one message per line
+           NAME=ws://HOST:PORT  a server that is already running (no startup metric)
+  --only A,B              run these metrics only (${Object.keys(METRICS).join(', ')})
+  --skip A,B              leave these out
+  --reps N                repetitions, interleaved across servers (default ${DEFAULT_REPETITIONS.full}; ${DEFAULT_REPETITIONS.quick} with --quick)
+  --quick                 small sizes: the whole set for two servers in about a minute
+  --json FILE             write every raw value
+  --md FILE               write the table as markdown
+  --set KEY=N             override one size (${Object.keys(SIZES.full).join(', ')})
+  --timeout SECONDS       limit for one measurement of one server (default ${DEFAULT_TIMEOUT_SECONDS})
+  --scratch DIR           where fixtures and the servers' HOME go (default: a new directory under the temp dir)
+`;
+
+/** The options of the suite. Prints the help and ends the program when asked; misuse ends it with exit code 2. */
+export function readOptions(args) {
+	const values = parse(args);
+	if (values.help) {
+		process.stdout.write(HELP);
+		process.exit(0);
+	}
+	const isQuick = values.quick ?? false;
+	const servers = (values.server ?? []).map(text => parseServer(text) ?? misused('server', 'NAME=COMMAND', text));
+	if (servers.length === 0) fail('--server: at least one is needed');
+	const names = servers.map(({name}) => name);
+	const twice = names.find((name, index) => names.indexOf(name) !== index);
+	if (twice !== undefined) fail(`--server: ${twice} is there twice`);
+	const only = metricNames('only', values.only);
+	const skip = metricNames('skip', values.skip) ?? [];
+	return {
+		servers,
+		metrics: Object.keys(METRICS).filter(name => (only?.includes(name) ?? true) && !skip.includes(name)),
+		isQuick,
+		repetitions: wholeNumber('reps', values.reps) ?? DEFAULT_REPETITIONS[isQuick ? 'quick' : 'full'],
+		sizes: {...SIZES[isQuick ? 'quick' : 'full'], ...Object.fromEntries((values.set ?? []).map(parseSize))},
+		timeoutSeconds: positive('timeout', values.timeout) ?? DEFAULT_TIMEOUT_SECONDS,
+		json: values.json,
+		markdown: values.md,
+		scratch: values.scratch,
+	};
+}
+
+function parse(args) {
+	try {
+		const {values} = parseArgs({
+			args,
+			options: {
+				server: {type: 'string', multiple: true},
+				only: {type: 'string'},
+				skip: {type: 'string'},
+				reps: {type: 'string'},
+				quick: {type: 'boolean'},
+				json: {type: 'string'},
+				md: {type: 'string'},
+				set: {type: 'string', multiple: true},
+				timeout: {type: 'string'},
+				scratch: {type: 'string'},
+				help: {type: 'boolean', short: 'h'},
+			},
+		});
+		return values;
+	} catch (error) {
+		return fail(error.message);
+	}
+}
+
+function metricNames(option, text) {
+	const names = text?.split(',');
+	const unknown = names?.find(name => !Object.hasOwn(METRICS, name));
+	if (unknown !== undefined) fail(`--${option}: there is no metric ${JSON.stringify(unknown)}`);
+	return names;
+}
+
+function parseSize(text) {
+	const [, key, number] = /^(\w+)=(\d+)$/.exec(text) ?? [];
+	if (key === undefined || Number(number) < 1) misused('set', 'KEY=N with N above zero', text);
+	if (!Object.hasOwn(SIZES.full, key)) fail(`--set: there is no size ${JSON.stringify(key)}`);
+	return [key, Number(number)];
+}
+
+function wholeNumber(option, text) {
+	if (text !== undefined && !/^[1-9]\d*$/.test(text)) misused(option, 'a whole number above zero', text);
+	return text === undefined ? undefined : Number(text);
+}
+
+function positive(option, text) {
+	if (text !== undefined && !(Number(text) > 0)) misused(option, 'a number above zero', text);
+	return text === undefined ? undefined : Number(text);
+}
+
+function misused(option, expected, text) {
+	return fail(`--${option}: expected ${expected}, got ${JSON.stringify(text)}`);
+}
+
+function fail(message) {
+	console.error(`error: ${message}; see --help`);
+	process.exit(2);
+}

@@ -1,0 +1,2 @@
+/** Milliseconds on a clock that never jumps. */
+export const now = () => performance.now();

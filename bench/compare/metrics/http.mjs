@@ -1,0 +1,70 @@
+import {spawn} from 'node:child_process';
+import {once} from 'node:events';
+import {fileURLToPath} from 'node:url';
+import {higher, info, latencies, lower} from './values.mjs';
+import {costed, MIB, uniqueId, windowed} from './work.mjs';
+
+const ORIGIN = fileURLToPath(new URL('../lib/http-origin.mjs', import.meta.url));
+const SMALL_BYTES = 256;
+const FLIGHT = 16;
+const WARM_UP_REQUESTS = 100;
+const WARM_UP_MIB = 4;
+
+/** Small requests, fresh and warm, and a large body that comes in pieces. */
+export async function httpProxy(server, sizes, context) {
+	context.originUrl ??= await startOrigin(context);
+	const client = await server.connect();
+	const values = {
+		...(await smallRequests(server, client, sizes, context.originUrl)),
+		...(await streamedBody(server, client, sizes.httpMiB, context.originUrl)),
+	};
+	server.release(client);
+	return values;
+}
+
+async function startOrigin({cleanup}) {
+	const child = spawn(process.execPath, [ORIGIN], {stdio: ['pipe', 'pipe', 'inherit']});
+	cleanup.push(() => child.kill());
+	const [address] = await once(child.stdout, 'data');
+	return String(address).trim();
+}
+
+async function smallRequests(server, client, {httpN, warmCalls}, origin) {
+	const url = `${origin}/bytes/${SMALL_BYTES}`;
+	const requestOne = async () => {
+		const params = {method: 'GET', url, headers: [], requestId: uniqueId('q')};
+		const {bulkBytes, json} = await client.call('http/request', params, true);
+		if (bulkBytes !== SMALL_BYTES && Buffer.from(json.result?.bodyBase64 ?? '', 'base64').length !== SMALL_BYTES)
+			throw new Error('short body');
+	};
+	await windowed(WARM_UP_REQUESTS, FLIGHT, requestOne);
+	const fresh = await costed(server, () => windowed(httpN, FLIGHT, requestOne));
+	await windowed(warmCalls, FLIGHT, requestOne);
+	const warm = await costed(server, () => windowed(httpN, FLIGHT, requestOne));
+	return {
+		small: higher(httpN / (fresh.ms / 1000), 'req/s'),
+		...latencies('small', fresh.result.times, 'ms'),
+		small_cpu: lower((fresh.serverCpu * 1e6) / httpN, 'us/req'),
+		small_warm: higher(httpN / (warm.ms / 1000), 'req/s'),
+		small_warm_cpu: lower((warm.serverCpu * 1e6) / httpN, 'us/req'),
+	};
+}
+
+async function streamedBody(server, client, mebibytes, origin) {
+	const stream = async size => {
+		const url = `${origin}/bytes/${size * MIB}`;
+		const body = client.httpStream({method: 'GET', url, headers: [], requestId: uniqueId('q')});
+		await body.response;
+		return body.done;
+	};
+	await stream(WARM_UP_MIB);
+	const {result, ms, serverCpu} = await costed(server, () => stream(mebibytes));
+	const values = {
+		stream: higher(mebibytes / (ms / 1000), 'MiB/s'),
+		stream_cpu: lower((serverCpu * 1000) / mebibytes, 'ms/MiB'),
+		stream_chunk: info(result.bytes / result.chunks, 'B/frame'),
+	};
+	const missing = mebibytes * MIB - result.bytes;
+	if (missing || result.gaps) values.stream_LOST = info(missing, 'bytes', `${result.gaps} gaps`);
+	return values;
+}

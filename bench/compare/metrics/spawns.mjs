@@ -1,0 +1,61 @@
+import {percentile} from '../lib/stats.mjs';
+import {now} from '../lib/time.mjs';
+import {higher, latencies, lower} from './values.mjs';
+import {costed, runToEnd, uniqueId, windowed} from './work.mjs';
+
+const TRUE = ['/bin/true'];
+const WARM_UP_STARTS = 10;
+const WARM_UP_BURST = 40;
+/** Even when the time box is over. */
+const MIN_SAMPLES = 20;
+
+/** `process/start` to `process/closed`, and to the response. */
+export async function spawnLatency(server, sizes) {
+	const client = await server.connect();
+	const values = {};
+	for (const [name, tty, count] of [
+		['pipe', false, sizes.spawnN],
+		['pty', true, sizes.spawnTty],
+	]) {
+		try {
+			const {closed, responses} = await timeSpawns(client, {tty, count, boxMs: sizes.boxMs});
+			Object.assign(values, latencies(name, closed), {
+				[`${name}_response_p50`]: lower(percentile(responses, 50) * 1000, 'us'),
+			});
+		} catch (error) {
+			values[`${name}_p50`] = lower(Number.NaN, 'us', error.message);
+		}
+	}
+	server.release(client);
+	return values;
+}
+
+async function timeSpawns(client, {tty, count, boxMs}) {
+	const closed = [];
+	const responses = [];
+	const end = now() + boxMs;
+	for (let index = -WARM_UP_STARTS; index < count && (now() < end || closed.length < MIN_SAMPLES); index++) {
+		const began = now();
+		const spawned = client.start(uniqueId('t'), TRUE, {tty});
+		await spawned.started;
+		const responded = now();
+		await spawned.done;
+		if (index < 0) continue;
+		closed.push(now() - began);
+		responses.push(responded - began);
+	}
+	return {closed, responses};
+}
+
+export async function spawnThroughput(server, sizes) {
+	const client = await server.connect();
+	const spawnOne = () => runToEnd(client, 't', TRUE);
+	await windowed(WARM_UP_BURST, sizes.burstFlight, spawnOne);
+	const {result, ms, serverCpu} = await costed(server, () => windowed(sizes.burst, sizes.burstFlight, spawnOne));
+	server.release(client);
+	return {
+		rate: higher(sizes.burst / (ms / 1000), 'proc/s'),
+		...latencies('each', result.times, 'ms'),
+		cpu: lower((serverCpu * 1000) / sizes.burst, 'ms/proc'),
+	};
+}

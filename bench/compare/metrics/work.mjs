@@ -1,0 +1,92 @@
+// Work that several metrics put on a server.
+import {now} from '../lib/time.mjs';
+import {deliveryFaults, higher, info, lower} from './values.mjs';
+
+export const MIB = 1024 * 1024;
+/** Above this share of a core the load generator is what limits a figure. */
+const CLIENT_BOUND_SHARE = 0.9;
+
+let serial = 0;
+
+/** An id that no other process, handle or request has. */
+export function uniqueId(tag) {
+	return `${tag}-${++serial}`;
+}
+
+/** A program that prints so many mebibytes. */
+export function zeros(mebibytes) {
+	return ['head', '-c', String(mebibytes * MIB), '/dev/zero'];
+}
+
+/** Keeps `flight` calls of `work(index)` going until `count` are done; the time of each and of all. */
+export async function windowed(count, flight, work) {
+	const times = new Float64Array(count);
+	let next = 0;
+	const lane = async () => {
+		for (let index = next++; index < count; index = next++) {
+			const began = now();
+			await work(index);
+			times[index] = now() - began;
+		}
+	};
+	const began = now();
+	await Promise.all(Array.from({length: Math.min(flight, count)}, lane));
+	return {times, ms: now() - began};
+}
+
+/** The times of `count` calls, one after the other. */
+export async function oneByOne(count, work) {
+	const times = new Float64Array(count);
+	for (let index = 0; index < count; index++) {
+		const began = now();
+		await work();
+		times[index] = now() - began;
+	}
+	return times;
+}
+
+/** The result of `work`, and its cost in processor time for the server and for this client. */
+export async function costed(server, work) {
+	const serverBefore = server.cpu();
+	const clientBefore = process.cpuUsage();
+	const began = now();
+	const result = await work();
+	const ms = now() - began;
+	const {user, system} = process.cpuUsage(clientBefore);
+	return {result, ms, serverCpu: server.cpu() - serverBefore, clientShare: (user + system) / 1000 / ms};
+}
+
+export function clientBoundNote(clientShare) {
+	return clientShare > CLIENT_BOUND_SHARE ? 'client-bound' : undefined;
+}
+
+/** A call that costs the server next to nothing: the status, or the read of a finished process where there is none. */
+export async function cheapCall(client) {
+	try {
+		await client.call('environment/status', {});
+		return () => client.call('environment/status', {});
+	} catch {
+		const {id} = await client.start(uniqueId('probe'), ['/bin/true']).done;
+		return () => client.call('process/read', {processId: id, afterSeq: null, maxBytes: null, waitMs: 0});
+	}
+}
+
+/** Runs a program to its end. */
+export async function runToEnd(client, tag, argv, options) {
+	const started = client.start(uniqueId(tag), argv, options);
+	await started.started;
+	return started.done;
+}
+
+/** Speed, processor time and chunk size of the output of a program. */
+export async function pump(server, client, {name, argv, bytes, tty}) {
+	const {result, ms, serverCpu, clientShare} = await costed(server, () => runToEnd(client, name, argv, {tty}));
+	const mebibytes = result.bytes / MIB;
+	return {
+		[name]: higher(mebibytes / (ms / 1000), 'MiB/s', clientBoundNote(clientShare)),
+		[`${name}_cpu`]: lower((serverCpu * 1000) / mebibytes, 'ms/MiB'),
+		[`${name}_chunk`]: info(result.bytes / result.chunks, 'B/frame'),
+		[`${name}_client`]: info(clientShare * 100, '%cpu'),
+		...deliveryFaults(name, result, bytes),
+	};
+}
