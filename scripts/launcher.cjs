@@ -7,11 +7,13 @@ const path = require('node:path');
 const {pathToFileURL} = require('node:url');
 const {Script} = require('node:vm');
 
+const CHECKSUM_BYTES = 4;
 const folder = path.join(__dirname, 'parts');
 const ownUrl = pathToFileURL(__filename).href;
 const parts = new Map();
 // For the build, which writes what V8 made of them.
 exports.scripts = new Map();
+exports.checksumOf = checksumOf;
 
 load('main.js');
 
@@ -21,11 +23,17 @@ function load(name) {
 	const filename = path.join(folder, name);
 	// One byte per character: the bundler writes nothing but ASCII.
 	const source = readFileSync(filename, 'latin1');
-	const script = new Script(source, {filename, cachedData: compiled(filename)});
+	const script = new Script(source, {filename, cachedData: compiled(filename, source)});
 	exports.scripts.set(filename, script);
 	const part = {exports: {}};
 	parts.set(name, part);
-	script.runInThisContext()(requireFromPart, part, ownUrl);
+	try {
+		script.runInThisContext()(requireFromPart, part, ownUrl);
+	} catch (error) {
+		// The next one to ask gets the error again, not a part without members.
+		parts.delete(name);
+		throw error;
+	}
 	return part.exports;
 }
 
@@ -33,10 +41,22 @@ function requireFromPart(specifier) {
 	return specifier.startsWith('./') ? load(specifier.slice(2)) : require(specifier);
 }
 
-function compiled(filename) {
+/** Followed by its checksum in the file. */
+function compiled(filename, source) {
+	let kept;
 	try {
-		return readFileSync(`${filename}.cache`);
+		kept = readFileSync(`${filename}.cache`);
 	} catch {
 		return undefined;
 	}
+	const end = kept.length - CHECKSUM_BYTES;
+	if (end <= 0) return undefined;
+	const cachedData = kept.subarray(0, end);
+	return checksumOf(cachedData, source) === kept.readUInt32LE(end) ? cachedData : undefined;
+}
+
+/** V8 compares versions, flags and lengths only: damaged data crash it, and those of another source run that source. */
+function checksumOf(cachedData, source) {
+	const {crc32} = require('node:zlib');
+	return crc32(source, crc32(cachedData));
 }

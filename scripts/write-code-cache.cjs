@@ -19,12 +19,13 @@ fs.writeSync = (descriptor, data, ...rest) => {
 	return data.length;
 };
 let scripts;
+let checksumOf;
 process.on('exit', () => {
 	// Those of a start, not those of a running server: V8 takes a cache only under the flags it was made with.
 	setFlagsFromString('--semi-space-growth-factor=2');
 	for (const [filename, script] of scripts) keep(filename, script.createCachedData());
 });
-({scripts} = require(program));
+({scripts, checksumOf} = require(program));
 
 function greet(url) {
 	const socket = new WebSocket(url);
@@ -33,9 +34,12 @@ function greet(url) {
 }
 
 function keep(filename, cachedData) {
-	const {cachedDataRejected} = new Script(readFileSync(filename, 'latin1'), {filename, cachedData});
+	const source = readFileSync(filename, 'latin1');
+	const {cachedDataRejected} = new Script(source, {filename, cachedData});
 	if (cachedDataRejected) throw new Error(`what V8 made of ${path.basename(filename)} is not taken`);
+	const checksum = Buffer.alloc(4);
+	checksum.writeUInt32LE(checksumOf(cachedData, source));
 	// In one step: half a cache is none.
-	writeFileSync(`${filename}.cache.new`, cachedData);
+	writeFileSync(`${filename}.cache.new`, Buffer.concat([cachedData, checksum]));
 	renameSync(`${filename}.cache.new`, `${filename}.cache`);
 }

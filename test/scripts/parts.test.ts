@@ -1,0 +1,225 @@
+import {execFile} from 'node:child_process';
+import {cpSync, existsSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync} from 'node:fs';
+import {join} from 'node:path';
+import {fileURLToPath} from 'node:url';
+import {promisify} from 'node:util';
+import {Script} from 'node:vm';
+import {Worker} from 'node:worker_threads';
+import {crc32} from 'node:zlib';
+import {expect, test} from 'vitest';
+import {bytePath} from '../../src/filesystem/byte-path.js';
+import type {SearchQuery} from '../../src/filesystem/search/query.js';
+import {scratchDirectory} from '../helpers/scratch.js';
+
+const ROOT = fileURLToPath(new URL('../../', import.meta.url));
+const BUILT = join(ROOT, 'dist/bin');
+const LOAD_PARTS = fileURLToPath(new URL('load-parts.cjs', import.meta.url));
+/** Behind the magic number: V8's hash of its version. */
+const VERSION_OFFSET = 4;
+const CHECKSUM_BYTES = 4;
+/** A launcher anew for each part takes longer than other tests do. */
+const ALONE_TIMEOUT_MS = 120_000;
+const execute = promisify(execFile);
+
+interface Loaded {
+	readonly exports: readonly string[];
+	readonly taken: number;
+	readonly rejected: number;
+}
+
+/** A copy of the built command, whose caches may be changed. */
+class Copy {
+	readonly folder = scratchDirectory();
+	readonly launcher = join(this.folder, 'bin/longarm.js');
+	readonly parts = join(this.folder, 'bin/parts');
+
+	constructor() {
+		if (!existsSync(BUILT)) throw new Error(`${BUILT} is missing: npm run build`);
+		cpSync(BUILT, join(this.folder, 'bin'), {recursive: true});
+		symlinkSync(join(ROOT, 'node_modules'), join(this.folder, 'node_modules'));
+	}
+
+	changeCaches(change: (cache: Buffer, source: string) => Buffer): void {
+		for (const name of this.cacheNames()) {
+			const source = readFileSync(join(this.parts, name.replace(/\.cache$/, '')), 'latin1');
+			const path = join(this.parts, name);
+			writeFileSync(path, change(readFileSync(path), source));
+		}
+	}
+
+	removeCaches(): void {
+		for (const name of this.cacheNames()) rmSync(join(this.parts, name));
+	}
+
+	cacheNames(): string[] {
+		return readdirSync(this.parts).filter(name => name.endsWith('.cache'));
+	}
+
+	async version(...flags: string[]): Promise<string> {
+		const {stdout} = await this.#run([...flags, this.launcher, '--version']);
+		return stdout.trim();
+	}
+
+	/** Loads every part but the first, which is gone afterwards. */
+	async load(way: 'together' | 'alone', ...flags: string[]): Promise<Map<string, Loaded>> {
+		const {stdout, stderr} = await this.#run([...flags, LOAD_PARTS, this.launcher, way]);
+		if (stderr) throw new Error(stderr);
+		return new Map(Object.entries(JSON.parse(stdout) as Record<string, Loaded>));
+	}
+
+	#run(args: string[]): Promise<{stdout: string; stderr: string}> {
+		return execute(process.execPath, args, {env: {PATH: process.env['PATH']}, maxBuffer: 16 * 1024 * 1024});
+	}
+}
+
+const {version: VERSION} = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {version: string};
+
+/** Every part gives the names that are written at its end. */
+function expectAllExports(copy: Copy, loaded: ReadonlyMap<string, Loaded>): void {
+	const names = readdirSync(copy.parts).filter(name => name.endsWith('.js') && name !== 'main.js');
+	const written = names.map(name => [name, writtenExports(join(copy.parts, name))]);
+	expect(written.filter(([, members]) => members!.length === 0)).toEqual([]);
+	expect(Object.fromEntries([...loaded].map(([name, {exports}]) => [name, exports]))).toEqual(
+		Object.fromEntries(written),
+	);
+}
+
+function writtenExports(path: string): string[] {
+	const [, members] = /module\.exports=\{([^}]*)\};\s*\}\)$/.exec(readFileSync(path, 'latin1')) ?? [];
+	return members?.split(',').map(member => member.split(':')[0]!) ?? [];
+}
+
+/** Over all parts; the counts of a launcher only grow. */
+function most(loaded: ReadonlyMap<string, Loaded>, key: 'taken' | 'rejected'): number {
+	return Math.max(...[...loaded.values()].map(each => each[key]));
+}
+
+function sealed(cache: Buffer, source: string): Buffer {
+	const checksum = Buffer.alloc(CHECKSUM_BYTES);
+	checksum.writeUInt32LE(crc32(source, crc32(cache)));
+	return Buffer.concat([cache, checksum]);
+}
+
+function unsealed(cache: Buffer): Buffer {
+	return cache.subarray(0, -CHECKSUM_BYTES);
+}
+
+test('every part loads by itself, with the caches of the build', {timeout: ALONE_TIMEOUT_MS}, async () => {
+	const copy = new Copy();
+	const loaded = await copy.load('alone');
+	expectAllExports(copy, loaded);
+	expect(most(loaded, 'taken')).toBeGreaterThan(0);
+	expect(most(loaded, 'rejected')).toBe(0);
+});
+
+test('every part loads by itself without a cache', {timeout: ALONE_TIMEOUT_MS}, async () => {
+	const copy = new Copy();
+	copy.removeCaches();
+	expect(await copy.version()).toBe(VERSION);
+	const loaded = await copy.load('alone');
+	expectAllExports(copy, loaded);
+	expect(most(loaded, 'taken')).toBe(0);
+});
+
+test('V8 takes every cache of the build', async () => {
+	const copy = new Copy();
+	const caches = copy.cacheNames().filter(name => name !== 'main.js.cache');
+	expect(most(await copy.load('together'), 'taken')).toBe(caches.length);
+});
+
+const DAMAGES: Record<string, (cache: Buffer) => Buffer> = {
+	'cut in half': cache => cache.subarray(0, cache.length >> 1),
+	'of three bytes': cache => cache.subarray(0, 3),
+	'that is empty': cache => cache.subarray(0, 0),
+	'with one bit changed': cache => {
+		cache[cache.length >> 1]! ^= 1;
+		return cache;
+	},
+	'of zeros behind its header': cache => cache.fill(0, 40),
+	'of other data': () => Buffer.from('this is no cache, and was none before'),
+};
+
+for (const [damage, change] of Object.entries(DAMAGES)) {
+	test(`a cache ${damage} is left aside`, async () => {
+		const copy = new Copy();
+		copy.changeCaches(change);
+		expect(await copy.version()).toBe(VERSION);
+		const loaded = await copy.load('together');
+		expectAllExports(copy, loaded);
+		expect(most(loaded, 'taken')).toBe(0);
+	});
+}
+
+test('a cache of another version of V8 is rejected, and the part is compiled', async () => {
+	const copy = new Copy();
+	copy.changeCaches((cache, source) => {
+		const own = unsealed(cache);
+		own.writeUInt32LE(own.readUInt32LE(VERSION_OFFSET) ^ 1, VERSION_OFFSET);
+		return sealed(own, source);
+	});
+	expect(await copy.version()).toBe(VERSION);
+	const caches = copy.cacheNames().filter(name => name !== 'main.js.cache');
+	const loaded = await copy.load('together');
+	expectAllExports(copy, loaded);
+	expect(most(loaded, 'taken')).toBe(0);
+	expect(most(loaded, 'rejected')).toBe(caches.length);
+});
+
+test('a cache made under other flags of V8 is rejected, and the part is compiled', async () => {
+	const copy = new Copy();
+	const flag = '--no-lazy-feedback-allocation';
+	expect(await copy.version(flag)).toBe(VERSION);
+	const loaded = await copy.load('together', flag);
+	expectAllExports(copy, loaded);
+	expect(most(loaded, 'taken')).toBe(0);
+	expect(most(loaded, 'rejected')).toBeGreaterThan(0);
+});
+
+test('a cache of another source of the same length does not run that source', async () => {
+	const copy = new Copy();
+	const filename = join(copy.parts, 'main.js');
+	const before = "(function () {console.log('before')})";
+	const source = before.replace('before', 'behind');
+	const cache = sealed(new Script(before, {filename}).createCachedData(), before);
+	writeFileSync(filename, source);
+	writeFileSync(`${filename}.cache`, cache);
+	expect(await copy.version()).toBe('behind');
+});
+
+test('a part that fails to load fails again when it is asked for again', async () => {
+	const copy = new Copy();
+	rmSync(join(copy.parts, 'main.js.cache'));
+	writeFileSync(join(copy.parts, 'failing.js'), "(function () {throw new Error('no luck')})");
+	writeFileSync(
+		join(copy.parts, 'main.js'),
+		`(function (require) {
+			for (const attempt of [1, 2]) try {require('./failing.js')} catch (error) {console.log(attempt + error.message)}
+		})`,
+	);
+	expect(await copy.version()).toBe('1no luck\n2no luck');
+});
+
+test('the search worker of the build finds a line', async () => {
+	const folder = scratchDirectory();
+	writeFileSync(join(folder, 'notes.txt'), 'one\ntwo needles\n');
+	const query: SearchQuery = {
+		root: bytePath(folder),
+		names: [],
+		exclude: [],
+		contents: {pattern: 'needle', regex: false, ignoreCase: false},
+		hidden: false,
+		ignoreFiles: false,
+		maxMatches: 10,
+	};
+	const worker = new Worker(join(BUILT, 'search-worker.js'), {
+		workerData: {query, unconfirmed: new Int32Array(new SharedArrayBuffer(4))},
+	});
+	const messages: unknown[] = [];
+	await new Promise((resolve, reject) =>
+		worker
+			.on('message', each => messages.push(each))
+			.on('error', reject)
+			.on('exit', resolve),
+	);
+	expect(messages).toMatchObject([{kind: 'matches'}, {kind: 'done', summary: {files: 1, matches: 1}}]);
+});
