@@ -1,43 +1,111 @@
 // Bundles the command into parts that are loaded when they are needed, each one function in the older module format:
 // that loads sooner than modules do, and V8 can keep the compiled form of each part.
-import {mkdirSync, writeFileSync} from 'node:fs';
+import {mkdirSync, readFileSync, writeFileSync} from 'node:fs';
 import {basename, join} from 'node:path';
 import {Script} from 'node:vm';
 import {build} from 'esbuild';
 
 const IMPORT = /import(?:(\{[^}]*\})from)?"\.\/([^"]+)";/g;
+const DYNAMIC_IMPORT = /import\("\.\/([^"]+)"\)/g;
 /** Of a module in the older format that is loaded when it is needed. */
 const DEFAULT_EXPORT = /export default ([\w$]+\(\));\s*$/;
 const EXPORT = /export(\{[^}]*\});\s*$/;
+const MUTABLE_EXPORT = /^\s*export\s+(?:let|var)\b/m;
+const NOT_ASCII = /[\u0080-\uffff]/;
 
-/** Names of the parts; the first is the one to begin with. */
+/** Names of the parts; the first is the one to begin with. Throws when a part would not do what its modules do. */
 export async function splitProgram({entry, outdir, ...options}) {
-	const {outputFiles} = await build({
+	const {outputFiles, metafile} = await build({
 		...options,
 		entryPoints: {main: entry},
 		outdir,
 		format: 'esm',
 		splitting: true,
 		write: false,
+		metafile: true,
 		minifySyntax: true,
 		minifyWhitespace: true,
 	});
+	const imports = importsByPart(metafile);
+	refuseCycles(imports);
+	refuseMutableExports(metafile);
+	const parts = outputFiles.map(({path, text}) => {
+		const name = basename(path);
+		return {name, source: toFunction(name, text, imports.get(name))};
+	});
 	mkdirSync(outdir, {recursive: true});
-	for (const {path, text} of outputFiles) writeFileSync(join(outdir, basename(path)), toFunction(text));
-	return outputFiles.map(({path}) => basename(path));
+	for (const {name, source} of parts) writeFileSync(join(outdir, name), source);
+	return parts.map(({name}) => name);
 }
 
-/** Parts form no circle and change nothing they export, so that members can be taken once, when a part begins. */
-function toFunction(text) {
+/**
+ * The module `text` as a function. `expected` are the parts it imports according to the bundler: text that only looks
+ * like an import, in a string for example, must not be rewritten, and no import may be overlooked.
+ */
+export function toFunction(name, text, expected) {
+	// The launcher reads one byte per character. Regular expressions are the place where the bundler does not escape.
+	if (NOT_ASCII.test(text)) throw new Error(`${name}: holds characters that are not ASCII; write them as \\u escapes`);
+	const found = {static: new Set(), dynamic: new Set()};
 	const body = text
 		.replace(DEFAULT_EXPORT, (_, value) => `module.exports={default:${value}};`)
 		.replace(EXPORT, (_, names) => `module.exports=${swapped(names)};`)
-		.replace(IMPORT, (_, names, part) => `${names ? `const${renamed(names)}=` : ''}require("./${part}");`)
-		.replaceAll(/import\("\.\/([^"]+)"\)/g, (_, part) => `Promise.resolve().then(()=>require("./${part}"))`);
+		.replace(IMPORT, (_, names, part) => {
+			found.static.add(part);
+			return `${names ? `const${renamed(names)}=` : ''}require("./${part}");`;
+		})
+		.replaceAll(DYNAMIC_IMPORT, (_, part) => {
+			found.dynamic.add(part);
+			return `Promise.resolve().then(()=>require("./${part}"))`;
+		});
+	for (const kind of ['static', 'dynamic']) {
+		const overlooked = [...expected[kind]].filter(part => !found[kind].has(part));
+		const made = [...found[kind]].filter(part => !expected[kind].has(part));
+		if (overlooked.length > 0)
+			throw new Error(`${name}: the ${kind} import of ${overlooked.join(', ')} was overlooked`);
+		if (made.length > 0)
+			throw new Error(`${name}: text that mentions ${made.join(', ')} was taken for a ${kind} import`);
+	}
+	if (/\bimport\s*\(/.test(body)) throw new Error(`${name}: an import() that the bundler could not resolve is left`);
 	const wrapped = `(function (require, module, importMetaUrl) {${body}\n})`;
-	// An import or export that was overlooked does not compile inside a function.
-	void new Script(wrapped);
+	try {
+		// An import or export that was overlooked does not compile inside a function.
+		void new Script(wrapped, {filename: name});
+	} catch (cause) {
+		throw new Error(`${name}: ${cause.message} in what became of it`, {cause});
+	}
 	return wrapped;
+}
+
+/** By part: names of the parts it imports when it is loaded, and of those it imports later. */
+function importsByPart({outputs}) {
+	return new Map(
+		Object.entries(outputs).map(([path, {imports}]) => {
+			const own = imports.filter(({external}) => !external);
+			const namesOf = kind => new Set(own.filter(each => each.kind === kind).map(each => basename(each.path)));
+			return [basename(path), {static: namesOf('import-statement'), dynamic: namesOf('dynamic-import')}];
+		}),
+	);
+}
+
+/** In a cycle one of the parts would take members of another before they are there. */
+function refuseCycles(imports) {
+	const done = new Set();
+	const visit = (name, above) => {
+		if (above.includes(name)) throw new Error(`parts import each other: ${[...above, name].join(' -> ')}`);
+		if (done.has(name)) return;
+		for (const below of imports.get(name).static) visit(below, [...above, name]);
+		done.add(name);
+	};
+	for (const name of imports.keys()) visit(name, []);
+}
+
+/** Members are taken once, when a part begins: it would not see a variable change that another part exports. */
+function refuseMutableExports({inputs}) {
+	for (const path of Object.keys(inputs)) {
+		if (/^[\w-]+:/.test(path)) continue;
+		if (MUTABLE_EXPORT.test(readFileSync(path, 'utf8')))
+			throw new Error(`${path}: exports a variable that may change; export a constant or a function`);
+	}
 }
 
 /** `{a as b,c}` of an import becomes `{a:b,c}`. */
