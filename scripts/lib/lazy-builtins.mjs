@@ -43,17 +43,32 @@ function taken(name) {
 
 function standIn(name) {
 	const all = require(`node:${name}`);
-	const isForwarded = member => FORWARDED.has(name) && typeof all[member] === 'function' && /^[a-z]/.test(member);
+	const isForwarded = member =>
+		FORWARDED.has(name) && /^[a-z]/.test(member) && typeof descriptorOf(all, member).value === 'function';
 	return [
-		`const load = () => require('node:${name}');`,
+		'let all;',
+		`const load = () => (all ??= require('node:${name}'));`,
+		// A few built-in modules are functions with members.
+		typeof all === 'function'
+			? 'module.exports = function (...given) { return new.target ? new (load())(...given) : load()(...given); };'
+			: '',
 		...membersOf(name).map(member =>
 			isForwarded(member)
-				? `exports.${member} = (...given) => load().${member}(...given);`
-				: `Object.defineProperty(exports, '${member}', {enumerable: true, get: () => load().${member}});`,
+				? `module.exports.${member} = (...given) => load().${member}(...given);`
+				: `Object.defineProperty(module.exports, '${member}', {enumerable: ${descriptorOf(all, member).enumerable}, get: () => load().${member}});`,
 		),
 	].join('\n');
 }
 
+/** Deprecated members, too, which are not enumerable: `ws` uses those of zlib. */
 function membersOf(name) {
-	return Object.keys(require(`node:${name}`)).filter(member => member !== 'default' && /^[\w$]+$/.test(member));
+	const all = require(`node:${name}`);
+	const ofFunctions = typeof all === 'function' ? Object.getOwnPropertyNames(() => {}).concat('prototype') : [];
+	return Object.getOwnPropertyNames(all).filter(
+		member => member !== 'default' && /^[\w$]+$/.test(member) && !ofFunctions.includes(member),
+	);
+}
+
+function descriptorOf(all, member) {
+	return Object.getOwnPropertyDescriptor(all, member);
 }
