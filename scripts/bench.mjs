@@ -6,6 +6,7 @@
 import {spawnSync} from 'node:child_process';
 import {existsSync} from 'node:fs';
 import {fileURLToPath} from 'node:url';
+import {findStockCodex} from './lib/stock-codex.mjs';
 
 const suite = pathOf('bench/compare/bench.mjs');
 const command = pathOf('dist/bin/longarm.js');
@@ -18,7 +19,6 @@ if (!existsSync(command)) {
 }
 
 const peer = findPeer();
-if (!peer) console.error('the peer cannot be installed: longarm is measured against the floor only');
 const node = quoted(process.execPath);
 const floor = {floor: `exec ${node} ${quoted(pathOf('bench/compare/floor.mjs'))} --best`};
 // The suite reads 40 MiB in one message, which is more than stock clients take and we send unasked.
@@ -31,16 +31,14 @@ const places = Object.entries(servers).flatMap(([name, line]) => ['--server', `$
 const sizes = isFull ? ['--reps', '5'] : ['--quick', '--reps', '2'];
 end(run(suite, ...sizes, ...places, ...asked));
 
-/** The peer's program, or `undefined`. In a process of its own: an installation that fails may end it. */
+/** The peer's program; undefined where it cannot be had. */
 function findPeer() {
-	const module = new URL('lib/stock-codex.mjs', import.meta.url).href;
-	const script = `import {stockCodex} from ${JSON.stringify(module)}; console.log(await stockCodex());`;
-	const {stdout} = spawnSync(process.execPath, ['--input-type=module', '--eval', script], {
-		stdio: ['ignore', 'pipe', 'inherit'],
-		encoding: 'utf8',
-	});
-	const program = stdout.trimEnd().split('\n').at(-1);
-	return program && existsSync(program) ? program : undefined;
+	try {
+		return findStockCodex();
+	} catch (error) {
+		console.error(`${error.message}: longarm is measured against the floor only`);
+		return undefined;
+	}
 }
 
 function run(script, ...args) {

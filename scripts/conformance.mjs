@@ -7,6 +7,7 @@ import {tmpdir} from 'node:os';
 import {join} from 'node:path';
 import {fileURLToPath} from 'node:url';
 import {OPTIONS, PROFILES, readOptions, USAGE} from '../test/conformance/lib/options.mjs';
+import {toReport, writeReport} from './lib/test-report.mjs';
 
 const SERVERS = [
 	{profiles: ['core', 'current', 'design'], flags: ''},
@@ -34,7 +35,9 @@ const runs = SERVERS.map(({profiles, flags}) => ({
 }))
 	.filter(({profiles}) => profiles.length > 0)
 	.map(run);
-if (options.json) writeFileSync(options.json, `${JSON.stringify({results: runs.flatMap(({results}) => results)})}\n`);
+const results = runs.flatMap(each => each.results);
+if (options.json) writeFileSync(options.json, `${JSON.stringify({results})}\n`);
+writeReport(toReport(results));
 process.exit(runs.every(({isGreen}) => isGreen) ? 0 : 1);
 
 function run({profiles, flags}) {

@@ -3,10 +3,11 @@
 //   LONGARM_TEST_NODE=24     contract tests and conformance on another line of Node, which is installed for it
 // Ends with the tests that were skipped and why, a line per step and the counts.
 import {spawnSync} from 'node:child_process';
-import {existsSync, mkdtempSync, readFileSync, rmSync} from 'node:fs';
+import {mkdtempSync, rmSync} from 'node:fs';
 import {tmpdir} from 'node:os';
 import {join} from 'node:path';
 import {CONTRACT_TESTS} from './lib/contract-tests.mjs';
+import {readReport} from './lib/test-report.mjs';
 
 const root = new URL('..', import.meta.url).pathname;
 const scratch = mkdtempSync(join(tmpdir(), 'longarm-test-'));
@@ -56,9 +57,7 @@ function run({name, command: [program, ...args], needsBuild}, index) {
 
 /** A step that fails without a failed test, or without a report, counts as one failure: the sum must not look green. */
 function counts(report, isGreen) {
-	const {passed, failed, skipped} = existsSync(report)
-		? JSON.parse(readFileSync(report, 'utf8'))
-		: {passed: 0, failed: 0, skipped: []};
+	const {passed, failed, skipped} = readReport(report);
 	return {passed, failed: isGreen ? failed : Math.max(failed, 1), skipped};
 }
 

@@ -39,12 +39,22 @@ function ownFolder() {
 
 function install(specifier, folder) {
 	// Scripts are allowed: some packages get their program with one.
-	const flags = ['--no-audit', '--no-fund', '--loglevel=error', '--ignore-scripts=false', '--no-save'];
-	const {status, stderr} = spawnSync('npm', ['install', '--prefix', folder, ...flags, specifier], {
+	const flags = [
+		'--no-audit',
+		'--no-fund',
+		'--loglevel=error',
+		'--ignore-scripts=false',
+		'--no-save',
+		'--prefer-offline',
+	];
+	const {status, error, stderr} = spawnSync('npm', ['install', '--prefix', folder, ...flags, specifier], {
 		stdio: ['ignore', 'ignore', 'pipe'],
 		encoding: 'utf8',
 	});
-	if (status !== 0) throw new Error(`${specifier} could not be installed: ${stderr?.trim() ?? 'npm is missing'}`);
+	if (error) throw new Error(`${specifier} could not be installed: npm could not be started (${error.code})`);
+	// The code only: the rest of npm's message names the registry that this machine uses.
+	const code = /^npm (?:error|ERR!) code (\w+)/m.exec(stderr)?.[1] ?? `exit ${status}`;
+	if (status !== 0) throw new Error(`${specifier} could not be installed: npm failed (${code})`);
 }
 
 function moveTo(place, fresh, isUsable) {

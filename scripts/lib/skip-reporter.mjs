@@ -2,7 +2,7 @@
 //   LONGARM_TEST_REPORT=FILE vitest run
 // writes {passed, failed, skipped: [{name, reason}]}. A test that is skipped without a reason fails the run: nobody could
 // tell what is missing. Tests that a name pattern or `only` leaves out are not skipped, and are not counted.
-import {writeFileSync} from 'node:fs';
+import {writeReport} from './test-report.mjs';
 
 export default class SkipReporter {
 	/** Read now: the variables of the run are cleaned before its tests start. */
@@ -22,7 +22,7 @@ export default class SkipReporter {
 			failed: inState('failed').length + brokenFiles(modules).length,
 			skipped,
 		};
-		if (this.#file) writeFileSync(this.#file, `${JSON.stringify(report, undefined, '\t')}\n`);
+		writeReport(report, this.#file);
 		const unexplained = skipped.filter(({reason}) => reason === undefined);
 		if (unexplained.length === 0) return;
 		console.error(`skipped without a reason:${unexplained.map(({name}) => `\n  ${name}`).join('')}`);

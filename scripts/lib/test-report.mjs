@@ -1,0 +1,33 @@
+// The report of a step of `npm it`: {passed, failed, skipped: [{name, reason}]}, in the file that LONGARM_TEST_REPORT names.
+import {existsSync, readFileSync, writeFileSync} from 'node:fs';
+
+const EMPTY = {passed: 0, failed: 0, skipped: []};
+
+/** Adds to what is in the file already; without a file nobody wants a report. */
+export function writeReport({passed, failed, skipped}, file = process.env.LONGARM_TEST_REPORT) {
+	if (!file) return;
+	const before = readReport(file);
+	const report = {
+		passed: before.passed + passed,
+		failed: before.failed + failed,
+		skipped: [...before.skipped, ...skipped],
+	};
+	writeFileSync(file, `${JSON.stringify(report)}\n`);
+}
+
+export function readReport(file) {
+	return existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : EMPTY;
+}
+
+/** Of results as the conformance suite and the interop rig give them. */
+export function toReport(results) {
+	const withStatus = status => results.filter(result => result.status === status);
+	return {
+		passed: withStatus('passed').length,
+		failed: withStatus('failed').length,
+		skipped: withStatus('skipped').map(({group, name, error, reason}) => ({
+			name: group === undefined ? name : `${group}: ${name}`,
+			reason: reason ?? error,
+		})),
+	};
+}
