@@ -13,6 +13,9 @@ import {sh} from '../../helpers/start-params.js';
 
 const shell = (script: string): string[] => ['/bin/sh', '-c', script];
 
+const LIMIT_MS = 300;
+const reachLimit = (): void => void vi.advanceTimersByTime(LIMIT_MS);
+
 function* endless(): Generator<string> {
 	for (;;) yield 'line\n'.repeat(10_000);
 }
@@ -53,8 +56,7 @@ describe.each(Object.entries(MACHINES))('on %s', (_name, machine) => {
 	test('a command that takes too long is ended, and what it said is kept', async () => {
 		const environment = await machine();
 		stopClock();
-		const onOutput = (): void => void vi.advanceTimersByTime(300);
-		const options = {timeout: 300, onOutput, reject: false};
+		const options = {timeout: LIMIT_MS, onOutput: reachLimit, reject: false};
 		const result = await run(environment, shell('echo begun; sleep 1000'), options);
 		expect([result.reason, result.stdout.text]).toEqual(['timeout', 'begun\n']);
 		expect(result.exitCode).toBeGreaterThan(128);

@@ -46,9 +46,9 @@ describe.each(Object.entries(MACHINES))('on %s', (_name, machine) => {
 		const process = await started('while read x; do echo $x; done', {pipeStdin: true});
 		stopClock();
 		let result: unknown;
-		const waiting = waitFor(process, {silence: 300}).then(silence => {
-			result = silence;
-		});
+		const waiting = (async () => {
+			result = await waitFor(process, {silence: 300});
+		})();
 		for (const line of ['1\n', '2\n', '3\n']) {
 			vi.advanceTimersByTime(299);
 			const {wake} = process;
