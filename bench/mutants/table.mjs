@@ -1,0 +1,34 @@
+/** Results by module; the score is what was noticed of all places that were tried. */
+export function printTable({places}) {
+	const tried = places.filter(({status}) => status !== 'pending');
+	const modules = [...new Set(tried.map(({module}) => module))];
+	console.log(
+		'\n| module | places | killed | timeouts | survived | of these wrong types | not reached in process | score |',
+	);
+	console.log('|---|--:|--:|--:|--:|--:|--:|--:|');
+	for (const module of modules)
+		printRow(
+			module,
+			tried.filter(place => place.module === module),
+		);
+	printRow('all', tried);
+	const survived = tried.filter(({status}) => status === 'survived');
+	if (survived.length > 0) console.log('\nSurvived:');
+	for (const {file, line, operator, before, after, tried: asked, reaching} of survived)
+		console.log(
+			`- ${file}:${line} ${operator} (${asked.length}/${reaching})\n${lines('-', before)}\n${lines('+', after)}`,
+		);
+}
+
+function printRow(name, places) {
+	const count = status => places.filter(place => place.status === status).length;
+	const [killed, timeouts, survived] = ['killed', 'timeout', 'survived'].map(count);
+	const untyped = places.filter(({status, typesNotice}) => status === 'survived' && typesNotice).length;
+	const elsewhere = places.filter(({reaching}) => reaching === 0).length;
+	const score = `${((100 * (killed + timeouts)) / Math.max(1, places.length)).toFixed(0)} %`;
+	console.log(`| ${[name, places.length, killed, timeouts, survived, untyped, elsewhere, score].join(' | ')} |`);
+}
+
+function lines(sign, text) {
+	return text.replaceAll(/^/gm, `    ${sign} `);
+}
