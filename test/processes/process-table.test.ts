@@ -2,6 +2,7 @@ import {describe, expect, onTestFinished, test, vi} from 'vitest';
 import type {Backend} from '../../src/processes/backend.js';
 import type {ManagedProcess} from '../../src/processes/managed-process.js';
 import {ProcessTable, type ProcessTableOptions} from '../../src/processes/process-table.js';
+import {signalProcess} from '../../src/processes/signal-group.js';
 import type {StartRequest} from '../../src/processes/start.js';
 import {StartQueue} from '../../src/processes/start-queue.js';
 import {posixBackend} from '../helpers/children.js';
@@ -63,7 +64,7 @@ class Watched {
 	async leavesSurvivor(process: ManagedProcess): Promise<void> {
 		await this.until(() => process.state.kind === 'exited');
 		const pid = Number(textOf(process));
-		onTestFinished(() => void globalThis.process.kill(pid, 'SIGKILL'));
+		onTestFinished(() => void signalProcess(pid, 'SIGKILL'));
 	}
 
 	sh(id: string, script: string, changes: Partial<StartRequest> = {}): Promise<ManagedProcess> {
