@@ -13,6 +13,8 @@ import {exceptionFor, RECORDED_SEARCH_PATH} from './replay-exceptions.js';
 /** Calls recorded from the peers' own client. */
 const VECTORS = new URL('../../vectors/unified-exec-vectors.json', import.meta.url);
 
+/** Whatever the shell of the user is who runs this. */
+const RECORDED_SHELL = {name: 'bash', path: '/bin/bash'};
 /** More than usual: how soon the last output follows an exit is up to the machine, and the recording has all of it. */
 const CLOSE_GRACE_MS = 1000;
 
@@ -81,7 +83,7 @@ class Conversation {
 
 	async run(calls: readonly RecordedCall[]): Promise<ReplayedCall[]> {
 		await using exec = new UnifiedExec({
-			environment: telling(this.#environment, {cwd: pathToFileURL(this.#places.cwd).href}),
+			environment: telling(this.#environment, {cwd: pathToFileURL(this.#places.cwd).href, shell: RECORDED_SHELL}),
 			modelPolicy: {bytes: 10_000},
 			loginShells: false,
 			closeGraceMs: CLOSE_GRACE_MS,
