@@ -16,9 +16,9 @@ const LOOK_AGAIN_MS = 10;
  * the kernel ends a group as one, but who left it was ended one by one and may have escaped once more, and another
  * user's process may not be ours to end.
  */
-export function killTree(leader: Leader): ProcessInfo[] {
+export function killTree(leader: Leader, maxFreezeMs = MAX_FREEZE_MS): ProcessInfo[] {
 	const tree = membersOfTree(leader);
-	const strays = tree.some(each => isStray(leader, each)) ? freeze(leader, tree) : [];
+	const strays = tree.some(each => isStray(leader, each)) ? freeze(leader, tree, maxFreezeMs) : [];
 	signalGroup(leader.pid, 'SIGKILL');
 	for (const stray of strays) signalProcess(stray.pid, 'SIGKILL');
 	return strays;
@@ -108,13 +108,17 @@ export function leftBehindBy(leader: Leader): ProcessInfo[] {
  * process that is in the middle of a fork when the signal comes stops only behind it: the count is complete when all
  * had halted before it began.
  */
-function freeze(leader: Leader, tree: readonly ProcessInfo[]): ProcessInfo[] {
-	const deadline = performance.now() + MAX_FREEZE_MS;
+function freeze(leader: Leader, tree: readonly ProcessInfo[], maxFreezeMs: number): ProcessInfo[] {
+	const deadline = performance.now() + maxFreezeMs;
 	const members = new Map<number, ProcessInfo>();
 	signalGroup(leader.pid, 'SIGSTOP');
 	let hadHalted = false;
 	for (let found = tree; ; found = membersOfTree(leader)) {
-		const added = found.filter(({pid}) => !members.has(pid));
+		// One that left the group before the group was stopped is as new as one that was not there.
+		const added = found.filter(each => {
+			const known = members.get(each.pid);
+			return !known || (isStray(leader, each) && !isStray(leader, known));
+		});
 		for (const member of added) {
 			members.set(member.pid, member);
 			if (isStray(leader, member)) signalProcess(member.pid, 'SIGSTOP');

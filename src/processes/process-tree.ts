@@ -49,12 +49,12 @@ export function childrenOf(pid: number): number[] {
 		.flatMap(thread => childrenOfThread(pid, thread));
 }
 
-/** Whether none of its threads runs or is about to: each is stopped, dead, or waits for a device. */
+/** Whether each of its threads is stopped or dead. One that waits in the kernel may be in the middle of a fork. */
 export function isHalted(pid: number): boolean {
 	return threadsOf(pid).every(thread => {
 		try {
 			const stat = readProc(`${pid}/task/${thread}/stat`);
-			return !/^[RS] /.test(stat.slice(stat.lastIndexOf(')') + 2));
+			return /^[TtZX] /.test(stat.slice(stat.lastIndexOf(')') + 2));
 		} catch {
 			return true;
 		}
