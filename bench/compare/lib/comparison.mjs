@@ -13,6 +13,7 @@ export class Comparison {
 	/** What metrics share: a folder for fixtures, and what is to be done at the end. */
 	#context;
 	#running = new Map();
+	#isStopped = false;
 
 	constructor(options, {scratch, environment}) {
 		this.#options = options;
@@ -33,8 +34,9 @@ export class Comparison {
 		return results;
 	}
 
-	/** Ends every server and helper. */
+	/** Ends every server and helper; a run that is not over stays where it is, for the program is about to end. */
 	async stop() {
+		this.#isStopped = true;
 		for (const spec of this.#running.keys()) await this.#halt(spec);
 		for (const clean of this.#context.cleanup.splice(0)) clean();
 	}
@@ -50,6 +52,7 @@ export class Comparison {
 					row.reps[repetition] = await this.#measure(metric, spec);
 					process.stderr.write(` ${spec.name}:${((now() - began) / 1000).toFixed(1)}s`);
 				} catch (error) {
+					await this.#stayIfStopped();
 					row.reps[repetition] = {};
 					row.errors.push(`rep ${repetition}: ${error.message}`);
 					process.stderr.write(` ${spec.name}:FAILED(${error.message})`);
@@ -63,11 +66,16 @@ export class Comparison {
 	}
 
 	async #measure(metric, spec) {
+		await this.#stayIfStopped();
 		const {measure, startsServers} = METRICS[metric];
 		if (startsServers && spec.kind === 'url') return {};
 		const server = startsServers ? new Server(spec, this.#environment) : await this.#serverOf(spec);
 		const {sizes, timeoutSeconds} = this.#options;
 		return within(timeoutSeconds * 1000, `${metric} on ${spec.name}`, measure(server, sizes, this.#context));
+	}
+
+	async #stayIfStopped() {
+		if (this.#isStopped) await new Promise(() => {});
 	}
 
 	async #serverOf(spec) {
