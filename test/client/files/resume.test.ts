@@ -150,6 +150,10 @@ describe.each(OURS)('%s', (_, machine) => {
 test.each([
 	['{"name":"../x","kind":"file","size":1,"mode":1,"modifiedAtMs":1}', 'not below the directory'],
 	['{"name":"a/%2E%2E/x","kind":"file","size":1,"mode":1,"modifiedAtMs":1}', 'not below the directory'],
+	...['./x', 'a/./x', '/x', 'a//x', 'a/', 'a%00b'].map(name => [
+		`{"name":"${name}","kind":"file","size":1,"mode":1,"modifiedAtMs":1}`,
+		'not below the directory',
+	]),
 	['{"name":"x","kind":"door"}', 'not understood'],
 	['nonsense', 'not JSON'],
 ])('a list with the line %s is not believed', async (line, why) => {
