@@ -71,6 +71,13 @@ test('a body may overtake its head, and a last piece may hold data', async () =>
 	expect(await (await fetching).text()).toBe('one two');
 });
 
+test('an answer that is not one of HTTP is a failure of its own kind', async () => {
+	const {server, http} = await greeted();
+	const fetching = http.fetch('http://origin/');
+	await server.answer('http/request', {status: 'fine', headers: []});
+	await expect(fetching).rejects.toMatchObject({name: 'HttpError', code: 'invalid-data'});
+});
+
 test('a piece out of its turn breaks the body behind what came before', async () => {
 	const {responding} = await greeted();
 	const {response, send} = await responding();
