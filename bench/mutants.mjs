@@ -18,7 +18,7 @@ const PACKAGE = fileURLToPath(new URL('..', import.meta.url)).replace(/\/$/, '')
 /** A file belongs to the last of these it is under. */
 const MODULES = 'protocol rpc transports processes filesystem http sandbox client server server/auth'.split(' ');
 /** Tests of whole programs: they reach everything, late and mostly in other processes. */
-const IS_FAR = /^test\/(cli|browser|mcp|walk|[^/]+$)/;
+const IS_FAR = /^test\/((cli|browser|mcp|walk)\/|[^/]+$)/;
 
 const options = readOptions('Changes one place of the source at a time and runs the tests that reach it.', {
 	count: {default: 200, help: 'places to change'},

@@ -2,7 +2,7 @@ import {basename, dirname} from 'node:path';
 import {runTests} from './run-tests.mjs';
 
 /** Test files per round: few first, since most changes are noticed by the nearest. */
-const ROUNDS = [3, 5];
+const ROUNDS = [2, 4];
 /** What is tried for a place takes this long unchanged at most, beyond the first round. */
 const MAX_TRIED_MS = 90_000;
 const START_MS = 40_000;
