@@ -111,6 +111,12 @@ test('processes run on a server of the first protocol, with numbers of our own',
 	await expect(other.signal('interrupt')).rejects.toThrow('the first protocol, which has no process/signal');
 });
 
+test('a write that a server of the first protocol fails is a failure, not a process that is gone', async () => {
+	const {client} = await clientOf({initialize: {protocolVersion: 'v0'}, 'command/exec': {sessionId: 's'}});
+	const {process} = await client.start(sh('p', 'cat'));
+	await expect(process.write('x')).rejects.toThrow('unknown method command/exec/write');
+});
+
 test('calls without an answer are bounded, one clean-up gets through, and another hangs up', async () => {
 	const answers = {
 		initialize: {sessionId: 's', environmentInfo: INFO},
