@@ -81,6 +81,7 @@ test('a hole that a server does not speak of is seen all the same', async () => 
 	const story = [output(1, 'a'), lagged(2, 1), output(4, 'd'), exited(5), closed(6)];
 	const {text} = await observed(story, {chunks: [chunk(3, 'c')]});
 	expect(text).toBe('a\n... 1 bytes omitted ...\ncd');
+	expect((await observed(story)).text).toBe('a\n... 1 bytes omitted ...\nd');
 });
 
 test('an exit among what was missed is known', async () => {
