@@ -4,7 +4,7 @@ import {expect, test} from 'vitest';
 
 test('processes of tests have a home directory of their own', () => {
 	expect(homedir()).toMatch(/\/longarm-home-\w+$/);
-	for (const name of ['.profile', '.bash_profile', '.bashrc', '.zshrc', '.npmrc']) {
+	for (const name of ['.profile', '.bash_profile', '.bashrc', '.zprofile', '.npmrc']) {
 		expect(readdirSync(homedir())).not.toContain(name);
 	}
 });

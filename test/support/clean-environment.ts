@@ -1,4 +1,4 @@
-import {mkdtempSync, rmSync} from 'node:fs';
+import {mkdtempSync, rmSync, writeFileSync} from 'node:fs';
 import {tmpdir} from 'node:os';
 import {join} from 'node:path';
 
@@ -15,6 +15,8 @@ const USUAL_UMASK = 0o022;
  */
 export function setup(): () => void {
 	const home = mkdtempSync(join(tmpdir(), 'longarm-home-'));
+	// Without one, zsh asks a new user how to set it up.
+	writeFileSync(join(home, '.zshrc'), '');
 	for (const name of Object.keys(process.env)) {
 		if (!isKept(name)) delete process.env[name];
 	}
