@@ -23,11 +23,13 @@ const CODEX_BIN = stockCodex();
 const scratch = mkdtempSync(join(tmpdir(), 'longarm-interop-run-'));
 const home = mkdtempSync(join(scratch, 'home-'));
 const [theirServer, theirClient] = ['their-server.json', 'their-client.json'].map(name => join(scratch, name));
-let ok = existsSync(program) || (await run('scripts/build.mjs'));
+process.once('exit', () => rmSync(scratch, {recursive: true, force: true}));
+if (!existsSync(program) && !(await run('scripts/build.mjs'))) process.exit(1);
+let ok = true;
 
-if (ok && (both || flags.client)) {
+if (both || flags.client) {
 	console.log('== our client, their server');
-	ok = (await run('node_modules/vitest/vitest.mjs', 'run', '-t', 'stock', ...CONTRACT_TESTS)) && ok;
+	ok = await run('node_modules/vitest/vitest.mjs', 'run', '-t', 'stock', ...CONTRACT_TESTS);
 }
 if (both || flags.server) {
 	console.log('== their client, our server');
@@ -37,7 +39,6 @@ if (both || flags.server) {
 }
 if (existsSync(theirServer)) writeReport(readReport(theirServer));
 if (existsSync(theirClient)) writeReport(toReport(readReport(theirClient).results));
-rmSync(scratch, {recursive: true, force: true});
 process.exit(ok ? 0 : 1);
 
 async function run(script, ...args) {
