@@ -2,6 +2,7 @@ import {readFileSync} from 'node:fs';
 import {describe, expect, test} from 'vitest';
 import type {Backend, Child, ChildEvents} from '../../src/processes/backend.js';
 import {createPortableBackend} from '../../src/processes/portable/portable-backend.js';
+import {signalProcess} from '../../src/processes/signal-group.js';
 import {describeEachBackend, PIPES, PIPES_WITH_STDIN, PTY, posixBackend, Report, run, sh} from '../helpers/children.js';
 import {Managed, toldPid} from '../helpers/managed.js';
 import {turns} from '../helpers/turns.js';
@@ -135,7 +136,8 @@ describeEachBackend(backend => {
 				{kind: 'exited', seq: 2, exitCode: 137, reason: 'terminated'},
 				{kind: 'closed', seq: 3},
 			]);
-			process.kill(pid, 'SIGKILL');
+			// Ended with the tree if its session was not its own yet.
+			signalProcess(pid, 'SIGKILL');
 		});
 
 		test('of a process that has exited answers no and leaves the survivors alone', async () => {
