@@ -27,7 +27,12 @@ async function pieces(story: readonly Observed[], page: Partial<ReadResult> = {}
 			yield* story;
 		},
 		read: async () => ({
-			...{chunks: [], nextSeq: 1, exited: false, exitCode: null, closed: false, failure: null},
+			chunks: [],
+			nextSeq: 1,
+			exited: false,
+			exitCode: null,
+			closed: false,
+			failure: null,
 			...page,
 		}),
 	};

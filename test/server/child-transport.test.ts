@@ -14,10 +14,10 @@ async function transported() {
 	const messages: string[] = [];
 	const said: string[] = [];
 	let child!: ChildEvents;
+	const tell = (what: string) => () => void asked.push(what);
 	const backend = {
 		spawn: (_request: unknown, events: ChildEvents) => {
 			child = events;
-			const tell = (what: string) => () => void asked.push(what);
 			return {
 				pause: tell('pause'),
 				resume: tell('resume'),

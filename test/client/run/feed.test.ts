@@ -19,7 +19,7 @@ test('input without end stops with a process whose exit is heard of in a later t
 		},
 	} as unknown as ProcessHandle;
 	async function* endless() {
-		while (written < MAX_PIECES) yield 'x';
+		for (let piece = 0; piece < MAX_PIECES; piece++) yield 'x';
 	}
 	await feed(process, endless());
 	expect([written < MAX_PIECES, isClosed]).toEqual([true, false]);
