@@ -30,10 +30,14 @@ describeEachBackend(backend => {
 		const managed = new Managed({bytes: 1000, chunks: 10});
 		const {process} = managed;
 		const cursor = process.attach();
+		const startedAt = performance.now();
 		await process.spawn(backend, flood);
 		await managed.until(() => cursor.pendingBytes > PAUSE_ABOVE_BYTES);
 		await timeEnoughFor(backend);
 		expect(process.state.kind).toBe('running');
+		// It waits, and has not waited longer than it lives.
+		expect(process.pausedMs).toBeGreaterThan(0);
+		expect(process.pausedMs).toBeLessThan(performance.now() - startedAt);
 		expect(cursor.pendingBytes).toBeLessThanOrEqual(PAUSE_ABOVE_BYTES + READ_BYTES);
 		let text = '';
 		while (process.state.kind !== 'closed' || !cursor.atEnd) {
