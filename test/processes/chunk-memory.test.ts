@@ -32,6 +32,11 @@ test('a chunk keeps its bytes until it is released, whatever is kept and release
 	);
 });
 
+test('a small chunk does not hold the memory of a large one', () => {
+	const sizes = [1, 100, 10_000, 30_000].map(length => keep(length, 1).buffer.byteLength);
+	expect(sizes.every(size => size < READ_BYTES)).toBe(true);
+});
+
 test('the memory of a large chunk is used again', () => {
 	const first = keep(READ_BYTES, 1);
 	releaseChunk(first);

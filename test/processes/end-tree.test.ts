@@ -104,7 +104,13 @@ test('who should be gone and still lives is a survivor, a later process with the
 	const [survivor, other] = [processInfo(stranger())!, processInfo(stranger())!];
 	const dead = {...other, startTime: '1'};
 	expect(killTree(leader)).toEqual([]);
+	let hasTurned = false;
+	setImmediate(() => {
+		hasTurned = true;
+	});
 	expect(await survivorsOf(leader, [survivor, dead])).toEqual([survivor]);
+	// Everybody else is served meanwhile.
+	expect(hasTurned).toBe(true);
 	expect([survivor, other].map(stillLives)).toEqual([true, true]);
 });
 
