@@ -28,6 +28,8 @@ const options = readOptions('Changes one place of the source at a time and runs 
 	resume: {default: '', help: 'goes on with the results of this file'},
 	again: {default: '', help: 'with --resume: tries places with this status once more, survived for example'},
 	maxTests: {default: 16, help: 'test files to try for a place'},
+	maxSeconds: {default: 60, help: 'time their tests take unchanged, of which the first are tried in any case'},
+	skip: {default: '', help: 'test files not to ask, with commas: those that fail now and then'},
 	built: {default: 1, help: '0 leaves out the tests of the built command for what survived'},
 	workers: {default: 1, help: 'places at a time, each in a tree of its own'},
 });
@@ -45,11 +47,8 @@ const hops = new Map(graph.tests.map(test => [test, graph.hopsFrom(test)]));
 const {places, baseline} = results;
 for (const place of places) if (place.status === options.again) place.status = 'pending';
 await prepare(trees[0]);
-const context = {baseline, hops, maxTests: options.maxTests};
-await tryAll(
-	places.filter(({status}) => status === 'pending'),
-	judge,
-);
+const context = {baseline, hops, maxTests: options.maxTests, maxMs: options.maxSeconds * 1000};
+await tryAll(interleaved(places.filter(({status}) => status === 'pending')), judge);
 if (options.built === 1)
 	await tryAll(
 		places.filter(({status, built}) => status === 'survived' && built === undefined),
@@ -81,10 +80,23 @@ async function prepare(tree) {
 	if (!existsSync(join(tree.path, 'dist')) && !(await tree.build())) throw new Error('the source cannot be built');
 	const files = new Set(places.map(({file}) => file));
 	const reaches = test => !IS_FAR.test(test) && [...hops.get(test).keys()].some(file => files.has(file));
-	const tests = graph.tests.filter(test => reaches(test) || (options.built === 1 && allBuiltTests.includes(test)));
+	const skipped = options.skip.split(',');
+	for (const test of skipped) delete baseline[test];
+	const asked = graph.tests.filter(test => !skipped.includes(test));
+	const tests = asked.filter(test => reaches(test) || (options.built === 1 && allBuiltTests.includes(test)));
 	await takeBaseline(tree, tests, places, baseline, save);
 	for (const [test, {passed, failure}] of Object.entries(baseline))
 		if (!passed) console.error(`left out, fails unchanged: ${test}: ${failure?.message?.slice(0, 200)}`);
+}
+
+/** The modules in turn: a run that is ended early says something about each. */
+function interleaved(some) {
+	const rank = new Map();
+	for (const {module, id} of some) {
+		const own = some.filter(place => place.module === module);
+		rank.set(id, own.findIndex(place => place.id === id) / own.length);
+	}
+	return [...some].sort((a, b) => rank.get(a.id) - rank.get(b.id));
 }
 
 async function tryAll(some, ask) {

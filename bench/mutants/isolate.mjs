@@ -45,7 +45,7 @@ export function runIsolated(argv, {home, tree, packagePath, limitMs}) {
 			output = (output + data).slice(-MAX_OUTPUT_CHARACTERS);
 		});
 	const endNow = () => child.kill('SIGKILL');
-	process.once('exit', endNow);
+	process.prependOnceListener('exit', endNow);
 	const timer = setTimeout(() => end('time'), limitMs);
 	const watch = setInterval(() => {
 		if (availableKib() < MIN_AVAILABLE_KIB) end('memory');

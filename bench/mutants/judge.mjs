@@ -3,10 +3,8 @@ import {runTests} from './run-tests.mjs';
 
 /** Test files per round: few first, since most changes are noticed by the nearest. */
 const ROUNDS = [2, 4];
-/** What is tried for a place takes this long unchanged at most, beyond the first round. */
-const MAX_TRIED_MS = 90_000;
-const START_MS = 40_000;
-const SLOWER_AT_MOST = 4;
+const START_MS = 20_000;
+const SLOWER_AT_MOST = 2;
 const MIN_TEST_LIMIT_MS = 10_000;
 /** Tests of the built command by module: they do not see the source, so they are asked last, after a build. */
 const BUILT_TESTS = {
@@ -32,12 +30,12 @@ export function testsFor(place, baseline, hops) {
 }
 
 /** Changes one place and asks the tests: `{status, by, tried, reaching}`. */
-export async function judge(tree, place, {baseline, hops, maxTests}) {
+export async function judge(tree, place, {baseline, hops, maxTests, maxMs}) {
 	const reaching = testsFor(place, baseline, hops);
 	const tried = [];
 	change(tree, place);
 	try {
-		for (const round of rounds(affordable(reaching.slice(0, maxTests), baseline))) {
+		for (const round of rounds(affordable(reaching.slice(0, maxTests), baseline, maxMs))) {
 			const {verdict, failure} = await runTests(tree, round, limitsOf(round, baseline));
 			tried.push(...round);
 			if (verdict !== 'passed')
@@ -74,10 +72,11 @@ function change(tree, {file, start, end, before, after}) {
 	tree.write(file, source.slice(0, start) + after + source.slice(end));
 }
 
-function affordable(tests, baseline) {
+/** The first round, and what fits the time beyond it. */
+function affordable(tests, baseline, maxMs) {
 	let sum = 0;
 	return tests.filter((test, index) => {
-		if (index >= ROUNDS[0] && sum + baseline[test].ms > MAX_TRIED_MS) return false;
+		if (index >= ROUNDS[0] && sum + baseline[test].ms > maxMs) return false;
 		sum += baseline[test].ms;
 		return true;
 	});

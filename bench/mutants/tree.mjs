@@ -61,7 +61,7 @@ export class Tree {
 	}
 
 	remove() {
-		rmSync(this.#home, {recursive: true, force: true});
+		rmSync(this.#home, {recursive: true, force: true, maxRetries: 5});
 	}
 }
 
