@@ -20,21 +20,15 @@ const end: readonly Observed[] = [
 	{kind: 'closed', seq: 6},
 ];
 
+const NOTHING_KEPT = {chunks: [], nextSeq: 1, exited: false, exitCode: null, closed: false, failure: null};
+
 /** The pieces of a process with this story, a gap as the number it tells; late readers find this page. */
 async function pieces(story: readonly Observed[], page: Partial<ReadResult> = {}): Promise<unknown[]> {
 	const source = {
 		async *events() {
 			yield* story;
 		},
-		read: async () => ({
-			chunks: [],
-			nextSeq: 1,
-			exited: false,
-			exitCode: null,
-			closed: false,
-			failure: null,
-			...page,
-		}),
+		read: async () => ({...NOTHING_KEPT, ...page}),
 	};
 	const seen: unknown[] = [];
 	for await (const piece of outputOf(source))

@@ -13,6 +13,7 @@ async function transported() {
 	const asked: string[] = [];
 	const messages: string[] = [];
 	const said: string[] = [];
+	const tell = (what: string) => () => void asked.push(what);
 	let child!: ChildEvents;
 	const tell = (what: string) => () => void asked.push(what);
 	const backend = {
