@@ -15,7 +15,6 @@ async function transported() {
 	const said: string[] = [];
 	const tell = (what: string) => () => void asked.push(what);
 	let child!: ChildEvents;
-	const tell = (what: string) => () => void asked.push(what);
 	const backend = {
 		spawn: (_request: unknown, events: ChildEvents) => {
 			child = events;
