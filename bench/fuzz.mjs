@@ -1,7 +1,7 @@
 // Random and mutated messages against the built command, on both transports, with the promises of the protocol checked
 // on every reply. A run is a row of episodes: the life of one client, made from the seed and the number of the episode
 // alone, so that any of them can be played again by itself. See node bench/fuzz.mjs --help.
-import {LANES, MiB, MOST_VIOLATIONS} from './fuzz/bounds.mjs';
+import {LANES, MAX_VIOLATIONS, MiB} from './fuzz/bounds.mjs';
 import {play, Story} from './fuzz/episode.mjs';
 import {liveProcesses} from './fuzz/live-processes.mjs';
 import {cpuSeconds, eventually, processesOf} from './fuzz/observe.mjs';
@@ -40,7 +40,7 @@ async function run() {
 }
 
 async function lane(server) {
-	while (totals.messages < options.messages && violations.length < MOST_VIOLATIONS) {
+	while (totals.messages < options.messages && violations.length < MAX_VIOLATIONS) {
 		await episode(totals.episodes++, server);
 	}
 }

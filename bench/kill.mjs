@@ -15,7 +15,7 @@ const LOAD_MS = 150;
 /** When the last process has to be gone, and the watchdog with it. */
 const GONE_MS = 2000;
 const LOOK_EVERY_MS = 50;
-const MOST_STARTS = 40;
+const MAX_STARTS = 40;
 const WARM_SHARE = 0.75;
 const AS_NOBODY = ['setpriv', '--reuid=65534', '--regid=65534', '--clear-groups'];
 const SHOWN = 20;
@@ -63,7 +63,7 @@ async function playRound(round) {
 /** Starts processes over the connections, in bursts and one by one, until it is told that it is over. */
 function beginLoad(clients, mark, random) {
 	const load = {over: false, asked: 0, started: 0};
-	const total = random.integer(1, MOST_STARTS);
+	const total = random.integer(1, MAX_STARTS);
 	const startOne = () => {
 		const kind = random.weighted(WEIGHTS);
 		const id = `${kind}-${load.asked}`;

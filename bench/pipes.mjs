@@ -18,7 +18,7 @@ const STOP_EVERY_MIB = 32;
 const STOP_MS = 1000;
 const LOOK_EVERY_MS = 50;
 /** What the client and the server may take, whatever goes through them. */
-const MOST_RSS_MIB = 250;
+const MAX_RSS_MIB = 250;
 
 const options = readOptions('Bytes through the pipes of a command somewhere else.', {
 	mib: {default: 1024, help: 'MiB in front of a reader that keeps up'},
@@ -137,7 +137,7 @@ function report(scenario, {total, size, wrong, code, ms, memory}) {
 	row(
 		'RSS of client / server, most, MiB',
 		`${client.toFixed(0)} / ${server.toFixed(0)}`,
-		client < MOST_RSS_MIB && server < MOST_RSS_MIB,
+		client < MAX_RSS_MIB && server < MAX_RSS_MIB,
 	);
 	console.error(`${scenario}: ${(ms / 1000).toFixed(1)} s`);
 }

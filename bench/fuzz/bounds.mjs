@@ -3,19 +3,19 @@ export const MiB = 1024 * 1024;
 /** Clients at work at once. */
 export const LANES = 8;
 /** Processes that may live at once, over all connections. */
-export const MOST_LIVE = 40;
+export const MAX_LIVE = 40;
 /** Share of the episodes that are on stdio. They are long, since each has a server of its own. */
 export const STDIO_SHARE = 0.08;
-export const MOST_FRAGMENTS = 500;
+export const MAX_FRAGMENTS = 500;
 /** Violations after which there is nothing more to learn. */
-export const MOST_VIOLATIONS = 10;
+export const MAX_VIOLATIONS = 10;
 /** What was said last is printed with a violation. */
 export const TAIL_LINES = 40;
 
 export const DETACHED_SESSION_MS = 2000;
 export const RETAIN_CLOSED_MS = 2000;
 /** The longest a process is kept for a client that may come back. */
-export const LONGEST_KEEP_MS = 3000;
+export const MAX_KEEP_MS = 3000;
 
 /** How long the server may take to answer, to hang up, and to give back what it held; 64 MiB take a while to send. */
 export const ANSWER_MS = 30_000;

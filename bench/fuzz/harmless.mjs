@@ -1,4 +1,4 @@
-import {LONGEST_KEEP_MS} from './bounds.mjs';
+import {MAX_KEEP_MS} from './bounds.mjs';
 import {STARTS} from './methods.mjs';
 import {KNOWN_ARG0, KNOWN_COMMANDS, KNOWN_FILES} from './params.mjs';
 
@@ -13,7 +13,7 @@ export function isHarmless({kind, method, params}) {
 	return everyContainer(params, container => {
 		if (Array.isArray(container)) return !isStrings(container) || isHarmlessCommand(container);
 		const {arg0 = '', keepForMs, shell} = container;
-		const keptForLong = typeof keepForMs === 'number' && keepForMs > LONGEST_KEEP_MS;
+		const keptForLong = typeof keepForMs === 'number' && keepForMs > MAX_KEEP_MS;
 		return (KNOWN_ARG0.has(arg0) || !isWord(arg0)) && !keptForLong && shell === undefined;
 	});
 }

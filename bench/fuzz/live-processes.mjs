@@ -1,5 +1,5 @@
 import {setTimeout as sleep} from 'node:timers/promises';
-import {DETACHED_SESSION_MS, LONGEST_KEEP_MS, MOST_LIVE} from './bounds.mjs';
+import {DETACHED_SESSION_MS, MAX_KEEP_MS, MAX_LIVE} from './bounds.mjs';
 
 let total = 0;
 
@@ -10,7 +10,7 @@ export function liveProcesses() {
 
 /** Waits until so many more may be started; `sweep` is called when nobody else makes room for long. */
 export async function roomFor(wanted, sweep) {
-	const full = () => wanted > 0 && total > 0 && total + wanted > MOST_LIVE;
+	const full = () => wanted > 0 && total > 0 && total + wanted > MAX_LIVE;
 	for (let tries = 1; full(); tries++) {
 		await sleep(20);
 		if (tries % 10 === 0) await sweep();
@@ -41,6 +41,6 @@ export class LiveProcesses {
 			total -= left;
 		};
 		if (transport === 'stdio') release();
-		else setTimeout(release, DETACHED_SESSION_MS + LONGEST_KEEP_MS).unref();
+		else setTimeout(release, DETACHED_SESSION_MS + MAX_KEEP_MS).unref();
 	}
 }

@@ -1,6 +1,6 @@
 import {isUtf8} from 'node:buffer';
 import {connect} from 'node:net';
-import {MOST_FRAGMENTS} from './bounds.mjs';
+import {MAX_FRAGMENTS} from './bounds.mjs';
 import {BINARY, CLOSE, CONTINUATION, frame, frameHead, maskOf, PING, PONG, TEXT} from './frames.mjs';
 import {judge} from './judge.mjs';
 import {Violation} from './violation.mjs';
@@ -64,7 +64,7 @@ export class WebSocketLink {
 		const opcode = binary ? BINARY : TEXT;
 		if (!random.chance(0.08)) return frame(bytes, {opcode, mask: maskOf(random)});
 		const pieces = [];
-		const step = Math.max(1 + random.int(random.pick([3, 20, 100_000])), Math.ceil(bytes.length / MOST_FRAGMENTS));
+		const step = Math.max(1 + random.int(random.pick([3, 20, 100_000])), Math.ceil(bytes.length / MAX_FRAGMENTS));
 		for (let start = 0; start === 0 || start < bytes.length; start += step) {
 			const final = start + step >= bytes.length;
 			const mask = maskOf(random);

@@ -1,7 +1,7 @@
 /** Notifications that may overtake one another at a time. */
 const WINDOW = 4;
 /** The last ones have nobody to wait for. */
-const LONGEST_WAIT_MS = 20;
+const MAX_WAIT_MS = 20;
 
 /** A transport that tells of processes in another order than it was told; what it holds is lost with the line. */
 export function shuffled(transport, random) {
@@ -31,7 +31,7 @@ export function shuffled(transport, random) {
 					if (!text.includes('"method":"process/')) return tell();
 					counts++;
 					held.push(tell);
-					timer ??= setTimeout(release, LONGEST_WAIT_MS);
+					timer ??= setTimeout(release, MAX_WAIT_MS);
 					if (held.length >= WINDOW) release();
 				},
 				closed: error => {

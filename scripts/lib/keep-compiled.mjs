@@ -2,7 +2,7 @@
 import {spawn, spawnSync} from 'node:child_process';
 import {once} from 'node:events';
 
-const LONGEST_RUN_MS = 30_000;
+const MAX_RUN_MS = 30_000;
 const SERVE = ['serve', '--listen', 'ws://127.0.0.1:0', '--log-level', 'error'];
 
 /** Without it everything works, a little later. Each way adds to what those before it have left. */
@@ -22,7 +22,7 @@ export async function keepCompiled() {
 function keep(...words) {
 	const {status} = spawnSync(process.execPath, ['scripts/write-code-cache.cjs', ...words], {
 		stdio: ['ignore', 'ignore', 'inherit'],
-		timeout: LONGEST_RUN_MS,
+		timeout: MAX_RUN_MS,
 	});
 	if (status !== 0) console.error(`nothing compiled is kept for \`longarm ${words.join(' ')}\`: it starts more slowly`);
 }

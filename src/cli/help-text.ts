@@ -1,7 +1,7 @@
 import type {CommandDefinition, Example} from './definitions/definition.js';
 
 /** An example this long has its explanation on a line of its own. */
-const LONGEST_BESIDE = 48;
+const MAX_EXAMPLE_WIDTH = 48;
 
 /** What help says below the options: details, exit codes, examples. */
 export function textBelowOptions({details = [], exitCodes, examples}: CommandDefinition, width: number): string {
@@ -23,8 +23,8 @@ export function textOfExamples(examples: readonly Example[], width: number): str
 /** A command is never broken: it is there to be copied. */
 function shown({command, says}: Example, width: number): string[] {
 	if (says === undefined) return [`  ${command}`];
-	const beside = `  ${command.padEnd(LONGEST_BESIDE)} ${says}`;
-	return command.length <= LONGEST_BESIDE && beside.length <= width ? [beside] : [`  ${command}`, `      ${says}`];
+	const beside = `  ${command.padEnd(MAX_EXAMPLE_WIDTH)} ${says}`;
+	return command.length <= MAX_EXAMPLE_WIDTH && beside.length <= width ? [beside] : [`  ${command}`, `      ${says}`];
 }
 
 /** Lines of a text, those after the first as far in as it stands behind its head. */

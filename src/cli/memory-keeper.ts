@@ -9,7 +9,7 @@ const WORTHWHILE_BYTES = 32 * 1024 * 1024;
 /** A collection that gave back less than this was in vain: the memory is in use, or not let go yet. */
 const GAIN_BYTES = 4 * 1024 * 1024;
 /** Quiet checks to let pass after collections in vain: twice as many every time, up to ten minutes. */
-const MOST_PATIENCE = 128;
+const MAX_SKIPPED_CHECKS = 128;
 /** Share of the time the event loop may be busy and still count as idle. */
 const IDLE_UTILIZATION = 0.1;
 /** Freed buffers reach the allocator in the background, a moment after the first collection. */
@@ -43,7 +43,7 @@ export function keepMemorySmall(logger: Logger): void {
 			collect();
 			trim();
 			const after = process.memoryUsage.rss();
-			patience = before - after < GAIN_BYTES ? Math.min(patience * 2, MOST_PATIENCE) : 1;
+			patience = before - after < GAIN_BYTES ? Math.min(patience * 2, MAX_SKIPPED_CHECKS) : 1;
 			logger.debug('memory returned', {before, after});
 		}, SETTLE_MS).unref();
 	};

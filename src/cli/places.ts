@@ -11,7 +11,7 @@ import {openEnvironment} from './open-environment.js';
 import {printable, printableName} from './printable.js';
 
 /** How long connections are given to end in an orderly way. */
-const LONGEST_CLOSE_MS = 500;
+const MAX_CLOSE_MS = 500;
 
 /** Something in the file system of a machine. */
 export interface Place {
@@ -59,7 +59,7 @@ export class Places implements AsyncDisposable {
 		const closed = Promise.allSettled(
 			Array.from(this.#opened.values(), async environment => (await environment).close()),
 		);
-		await Promise.race([closed, delay(LONGEST_CLOSE_MS, undefined, {signal: timer.signal})]);
+		await Promise.race([closed, delay(MAX_CLOSE_MS, undefined, {signal: timer.signal})]);
 		timer.abort();
 	}
 

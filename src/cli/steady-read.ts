@@ -2,7 +2,7 @@ import {FileError} from '../client/files/file-error.js';
 import {describePlace, type Place} from './places.js';
 
 /** Lost links in a row without a byte in between. */
-const MOST_VAIN_ATTEMPTS = 3;
+const MAX_FAILED_ATTEMPTS = 3;
 
 /** The bytes of a file. After a lost link it is read on where it stopped, if it is still the same file. */
 export async function* steadyRead(place: Place): AsyncGenerator<Uint8Array, void, void> {
@@ -18,7 +18,7 @@ export async function* steadyRead(place: Place): AsyncGenerator<Uint8Array, void
 			}
 			return;
 		} catch (error) {
-			if (!(error instanceof FileError) || error.code !== 'disconnected' || vain === MOST_VAIN_ATTEMPTS) throw error;
+			if (!(error instanceof FileError) || error.code !== 'disconnected' || vain === MAX_FAILED_ATTEMPTS) throw error;
 		}
 		const now = await files.metadata(path);
 		if (now.size !== size || now.modifiedAtMs !== modifiedAtMs) {

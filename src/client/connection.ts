@@ -19,7 +19,7 @@ export const INITIALIZE_TIMEOUT_MS = 10_000;
 const INFO_TIMEOUT_MS = 30_000;
 const STATUS_TIMEOUT_MS = 10_000;
 /** Calls that may wait for an answer at a time. */
-export const MOST_PENDING_CALLS = 1024;
+export const MAX_PENDING_CALLS = 1024;
 /** What has to get through even then, one at a time: it gives the server's resources back. */
 const CLEANUP_CALLS: ReadonlySet<RequestName> = new Set<RequestName>(['process/terminate', 'fs/close']);
 
@@ -143,12 +143,12 @@ export class Connection {
 
 	/** A clean-up nobody can ask for any more is left to the server, which ends what the connection held. */
 	#requireRoom(method: RequestName): void {
-		if (this.isClosed || this.#pending < MOST_PENDING_CALLS) return;
+		if (this.isClosed || this.#pending < MAX_PENDING_CALLS) return;
 		if (CLEANUP_CALLS.has(method)) {
-			if (this.#pending === MOST_PENDING_CALLS) return;
+			if (this.#pending === MAX_PENDING_CALLS) return;
 			this.destroy();
 		}
-		throw new TooManyCallsError(`exec-server has reached its limit of ${MOST_PENDING_CALLS} pending requests`);
+		throw new TooManyCallsError(`exec-server has reached its limit of ${MAX_PENDING_CALLS} pending requests`);
 	}
 
 	async #initialize({clientName, resumeSessionId, initializeTimeoutMs, notified}: ConnectionOptions): Promise<void> {

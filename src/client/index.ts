@@ -4,7 +4,7 @@ export {
 	type StandardWebSocketOptions,
 } from '../transports/standard-web-socket.js';
 export {AcceptedClient} from './accepted-client.js';
-export {INITIALIZE_TIMEOUT_MS, MOST_PENDING_CALLS} from './connection.js';
+export {INITIALIZE_TIMEOUT_MS, MAX_PENDING_CALLS} from './connection.js';
 export {CallTimeoutError, ProtocolError, RejectedError, TooManyCallsError} from './errors.js';
 export type {Lagged, Observed} from './event-log.js';
 export {FileError, type FileErrorCode} from './files/file-error.js';

@@ -1,9 +1,9 @@
 import {type NumberedEvent, payloadOf} from './process-events.js';
 
 /** Events that may wait for an earlier one. */
-export const MOST_WAITING_EVENTS = 256;
+export const MAX_WAITING_EVENTS = 256;
 /** Their bytes of output, and those of a single event. */
-export const MOST_WAITING_BYTES = 1024 * 1024;
+export const MAX_WAITING_BYTES = 1024 * 1024;
 
 /** The events of a process cannot be put in order any more. */
 export class ReorderError extends Error {
@@ -43,7 +43,7 @@ export class ReorderBuffer {
 	add(event: NumberedEvent): void {
 		if (this.#isClosed || this.has(event.seq)) return;
 		const bytes = payloadOf(event);
-		if (bytes > MOST_WAITING_BYTES) throw new ReorderError(`process event exceeds ${MOST_WAITING_BYTES} bytes`);
+		if (bytes > MAX_WAITING_BYTES) throw new ReorderError(`process event exceeds ${MAX_WAITING_BYTES} bytes`);
 		// What fills the gap frees others and need not wait.
 		if (event.seq !== this.#published + 1) this.#requireRoom(bytes);
 		this.#waiting.set(event.seq, event);
@@ -75,11 +75,11 @@ export class ReorderBuffer {
 	}
 
 	#requireRoom(bytes: number): void {
-		if (this.#waiting.size >= MOST_WAITING_EVENTS) {
-			throw new ReorderError(`process event reorder buffer exceeds ${MOST_WAITING_EVENTS} entries`);
+		if (this.#waiting.size >= MAX_WAITING_EVENTS) {
+			throw new ReorderError(`process event reorder buffer exceeds ${MAX_WAITING_EVENTS} entries`);
 		}
-		if (this.#waitingBytes + bytes > MOST_WAITING_BYTES) {
-			throw new ReorderError(`process event reorder buffer exceeds ${MOST_WAITING_BYTES} bytes`);
+		if (this.#waitingBytes + bytes > MAX_WAITING_BYTES) {
+			throw new ReorderError(`process event reorder buffer exceeds ${MAX_WAITING_BYTES} bytes`);
 		}
 	}
 }

@@ -8,7 +8,7 @@ import {requireUrl} from './remote-url.js';
 import type {RemoteTarget} from './target.js';
 
 export const ENVIRONMENTS_FILE = 'environments.toml';
-const LONGEST_ID = 64;
+const MAX_ID_LENGTH = 64;
 const RESERVED_IDS: ReadonlySet<string> = new Set(['local', 'none']);
 
 const seconds = v.pipe(v.number(), v.minValue(0, 'expected a non-negative number of seconds'), v.finite());
@@ -106,7 +106,7 @@ function requireId(id: string, taken: ReadonlyMap<string, unknown>): void {
 function idFault(id: string): string | undefined {
 	if (id.trim() !== id) return 'must not contain surrounding whitespace';
 	if (RESERVED_IDS.has(id)) return 'is reserved';
-	if (id.length > LONGEST_ID) return `cannot be longer than ${LONGEST_ID} characters`;
+	if (id.length > MAX_ID_LENGTH) return `cannot be longer than ${MAX_ID_LENGTH} characters`;
 	return /^[A-Za-z0-9_-]*$/.test(id) ? undefined : "must contain only ASCII letters, numbers, '-' or '_'";
 }
 

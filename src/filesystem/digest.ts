@@ -6,7 +6,7 @@ import {refused} from './file-errors.js';
 import {openToRead} from './open-file.js';
 
 /** What one request may cover: it is answered within seconds, and stops soon when nobody wants it any more. */
-export const LARGEST_DIGEST_BYTES = 1024 * 1024 * 1024;
+export const MAX_DIGEST_BYTES = 1024 * 1024 * 1024;
 
 export interface Digest {
 	/** In hexadecimal. */
@@ -17,7 +17,7 @@ export interface Digest {
 
 /** The checksum of a part of a regular file. */
 export async function digest(path: BytePath, offset: number, length: number): Promise<Digest> {
-	if (length > LARGEST_DIGEST_BYTES) throw refused(`a digest covers at most ${LARGEST_DIGEST_BYTES} bytes`);
+	if (length > MAX_DIGEST_BYTES) throw refused(`a digest covers at most ${MAX_DIGEST_BYTES} bytes`);
 	const {fd} = await openToRead(quickCalls(), path, true);
 	const block = bulkBlocks.take();
 	try {

@@ -7,11 +7,11 @@ import {QUICK_BYTES} from './read-file.js';
 import {SharedDescriptor} from './shared-descriptor.js';
 import {writeAll} from './write-file.js';
 
-export const MOST_HANDLES = 128;
-export const LONGEST_HANDLE_ID_BYTES = 32;
-export const LARGEST_BLOCK_BYTES = 1024 * 1024;
+export const MAX_HANDLES = 128;
+export const MAX_HANDLE_ID_BYTES = 32;
+export const MAX_BLOCK_BYTES = 1024 * 1024;
 /** Beyond it neither this program nor any file system counts. */
-const LARGEST_OFFSET = Number.MAX_SAFE_INTEGER - LARGEST_BLOCK_BYTES;
+const MAX_OFFSET = Number.MAX_SAFE_INTEGER - MAX_BLOCK_BYTES;
 const EBADF = 9;
 const EFBIG = 27;
 
@@ -70,7 +70,7 @@ export class FileHandles {
 	async read(id: string, target: Uint8Array, offset: number): Promise<Block> {
 		const device = this.find(id);
 		if (!device.read) throw systemError('EBADF', EBADF);
-		if (offset > LARGEST_OFFSET) return {length: 0, eof: true};
+		if (offset > MAX_OFFSET) return {length: 0, eof: true};
 		try {
 			return await device.read(target, offset);
 		} catch (error) {
@@ -83,7 +83,7 @@ export class FileHandles {
 	async write(id: string, chunk: Uint8Array, offset: number): Promise<Progress | undefined> {
 		const device = this.find(id);
 		if (!device.write) throw systemError('EBADF', EBADF);
-		if (offset > LARGEST_OFFSET) throw systemError('EFBIG', EFBIG);
+		if (offset > MAX_OFFSET) throw systemError('EFBIG', EFBIG);
 		return device.write(chunk, offset);
 	}
 
@@ -102,20 +102,20 @@ export class FileHandles {
 	}
 
 	#requireFree(id: string): void {
-		if (Buffer.byteLength(id) > LONGEST_HANDLE_ID_BYTES) {
-			throw refused(`file handle ID must not exceed ${LONGEST_HANDLE_ID_BYTES} bytes`);
+		if (Buffer.byteLength(id) > MAX_HANDLE_ID_BYTES) {
+			throw refused(`file handle ID must not exceed ${MAX_HANDLE_ID_BYTES} bytes`);
 		}
 		if (this.#devices.has(id)) throw refused(`file handle \`${id}\` already exists`);
-		if (this.#devices.size >= MOST_HANDLES) {
-			throw refused(`at most ${MOST_HANDLES} file handles may be open per connection`);
+		if (this.#devices.size >= MAX_HANDLES) {
+			throw refused(`at most ${MAX_HANDLES} file handles may be open per connection`);
 		}
 	}
 }
 
 /** Refuses lengths no block may have. */
 export function requireBlockLength(kind: 'read' | 'write', length: number): void {
-	if (length >= 1 && length <= LARGEST_BLOCK_BYTES) return;
-	throw refused(`file ${kind} block length must be between 1 and ${LARGEST_BLOCK_BYTES}`);
+	if (length >= 1 && length <= MAX_BLOCK_BYTES) return;
+	throw refused(`file ${kind} block length must be between 1 and ${MAX_BLOCK_BYTES}`);
 }
 
 /** A file for positional reads; it stays the same file whatever happens to its name. */

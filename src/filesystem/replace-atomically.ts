@@ -12,9 +12,9 @@ const NEW_FILE_MODE = 0o666;
 /** Nobody else sees what is being written for a file with a mode of its own. */
 const PRIVATE_MODE = 0o600;
 const PERMISSIONS = 0o7777;
-const LONGEST_NAME_BYTES = 255;
+const MAX_NAME_BYTES = 255;
 /** As many links as the system itself follows. */
-const MOST_LINKS = 40;
+const MAX_LINKS = 40;
 const ELOOP = 40;
 const EISDIR = 21;
 
@@ -73,7 +73,7 @@ async function targetOf(calls: FileCalls, path: BytePath, depth = 0): Promise<By
 	const place = childOf(await calls.realpath(parentOf(path)), nameOf(path));
 	const link = await linkAt(calls, place);
 	if (link === undefined) return place;
-	if (depth === MOST_LINKS) throw systemError('ELOOP', ELOOP);
+	if (depth === MAX_LINKS) throw systemError('ELOOP', ELOOP);
 	return targetOf(calls, link.startsWith('/') ? (link as BytePath) : childOf(parentOf(place), link), depth + 1);
 }
 
@@ -88,7 +88,7 @@ async function linkAt(calls: FileCalls, path: BytePath): Promise<string | undefi
 
 function temporaryName(name: string): string {
 	const suffix = `.${randomBytes(6).toString('hex')}.tmp`;
-	return `.${name.slice(0, LONGEST_NAME_BYTES - suffix.length - 1)}${suffix}`;
+	return `.${name.slice(0, MAX_NAME_BYTES - suffix.length - 1)}${suffix}`;
 }
 
 /** The new name has to survive a crash as well. */

@@ -11,7 +11,7 @@ const MOST = {depth: 64, directories: 10_000, entries: 50_000} as const;
 const BUDGET_BYTES = 4 * 1024 * 1024;
 const ITEM_BYTES = 64;
 /** A directory with more entries is not sorted in memory; it becomes an error of the walk. */
-const LARGEST_DIRECTORY_ENTRIES = 1_000_000;
+const MAX_DIRECTORY_ENTRIES = 1_000_000;
 
 export interface WalkOptions {
 	/** 0 lists the children of the root only. */
@@ -96,13 +96,13 @@ class Walker {
 	async #list(directory: Visit): Promise<void> {
 		let children: Dirent[];
 		try {
-			children = await listDirectory(this.#calls, directory.path, LARGEST_DIRECTORY_ENTRIES);
+			children = await listDirectory(this.#calls, directory.path, MAX_DIRECTORY_ENTRIES);
 		} catch (error) {
 			this.#fail(directory.uri, messageOf(error));
 			return;
 		}
-		if (children.length > LARGEST_DIRECTORY_ENTRIES) {
-			this.#fail(directory.uri, `directory has more than ${LARGEST_DIRECTORY_ENTRIES} entries`);
+		if (children.length > MAX_DIRECTORY_ENTRIES) {
+			this.#fail(directory.uri, `directory has more than ${MAX_DIRECTORY_ENTRIES} entries`);
 			return;
 		}
 		children.sort((one, other) => (one.name < other.name ? -1 : 1));

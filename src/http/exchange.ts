@@ -1,6 +1,6 @@
 import type {IncomingMessage} from 'node:http';
 import {LongarmError} from '../shared/errors.js';
-import {LONGEST_TIMER_MS} from '../shared/limits.js';
+import {MAX_TIMER_MS} from '../shared/limits.js';
 import type {Agents} from './agents.js';
 import {type GivenUp, givenUpBeforeResponse, requestFailed, sendFailed} from './failures.js';
 import type {Inflow} from './inflow.js';
@@ -35,7 +35,7 @@ export class Exchange {
 		this.#follow = redirects === 'follow';
 		if (timeoutMs === undefined) return;
 		if (timeoutMs === 0) this.#givenUp = 'timeout';
-		else this.#timer = setTimeout(() => this.giveUp('timeout'), Math.min(timeoutMs, LONGEST_TIMER_MS));
+		else this.#timer = setTimeout(() => this.giveUp('timeout'), Math.min(timeoutMs, MAX_TIMER_MS));
 	}
 
 	/** Bytes of the request that are kept in case they have to be sent again. */

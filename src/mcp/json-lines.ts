@@ -1,5 +1,5 @@
 /** A message may be this long; a server that never ends its line is not one. */
-export const LONGEST_LINE_CHARS = 64 * 1024 * 1024;
+export const MAX_LINE_CHARS = 64 * 1024 * 1024;
 
 /** Makes lines of pieces of UTF-8, however those are cut. */
 export class JsonLines {
@@ -23,7 +23,7 @@ export class JsonLines {
 			if (line.trim() !== '') this.#line(line);
 		}
 		this.#length += text.length;
-		if (this.#length > LONGEST_LINE_CHARS) throw new Error(`a line exceeds ${LONGEST_LINE_CHARS} characters`);
+		if (this.#length > MAX_LINE_CHARS) throw new Error(`a line exceeds ${MAX_LINE_CHARS} characters`);
 		if (text !== '') this.#pieces.push(text);
 	}
 }

@@ -4,9 +4,9 @@ import {BlockPool} from '../shared/node/block-pool.js';
 export const READ_BYTES = 64 * 1024;
 /** Chunks from this size on get a whole block; smaller ones share memory the ordinary way. */
 const BLOCK_FROM_BYTES = 32 * 1024;
-const MOST_FREE_BLOCKS = 64;
+const MAX_FREE_BLOCKS = 64;
 
-const pool = new BlockPool(READ_BYTES, MOST_FREE_BLOCKS);
+const pool = new BlockPool(READ_BYTES, MAX_FREE_BLOCKS);
 
 /** A copy of the bytes that stays valid until it is released. */
 export function keepChunk(source: Buffer, length: number): Uint8Array {

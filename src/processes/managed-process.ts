@@ -1,5 +1,5 @@
 import {LongarmError} from '../shared/errors.js';
-import {LONGEST_TIMER_MS} from '../shared/limits.js';
+import {MAX_TIMER_MS} from '../shared/limits.js';
 import type {Leader} from './adopted.js';
 import type {Backend, Child, ChildEvents, KernelExit, SpawnRequest, TerminalSize} from './backend.js';
 import {releaseChunk} from './chunk-memory.js';
@@ -214,7 +214,7 @@ export class ManagedProcess {
 	}
 
 	#after(ms: number, action: () => void): void {
-		this.#timers.push(setTimeout(action, Math.min(ms, LONGEST_TIMER_MS)).unref());
+		this.#timers.push(setTimeout(action, Math.min(ms, MAX_TIMER_MS)).unref());
 	}
 
 	#stopTimers(): void {

@@ -1,5 +1,5 @@
 import {LongarmError} from '../shared/errors.js';
-import {LONGEST_TIMER_MS} from '../shared/limits.js';
+import {MAX_TIMER_MS} from '../shared/limits.js';
 import type {Leader} from './adopted.js';
 import type {Backend} from './backend.js';
 import type {ChildLimits} from './child-limits.js';
@@ -162,7 +162,7 @@ export class ProcessTable {
 				if (this.#options.holds?.(process)) this.#evictLater(process);
 				else this.#forget(process);
 			},
-			Math.min(this.#options.retainClosedMs, LONGEST_TIMER_MS),
+			Math.min(this.#options.retainClosedMs, MAX_TIMER_MS),
 		);
 		timer.unref();
 		this.#evictions.set(process, timer);

@@ -1,4 +1,4 @@
-import {LONGEST_TIMER_MS} from '../shared/limits.js';
+import {MAX_TIMER_MS} from '../shared/limits.js';
 import type {Scope} from '../shared/scope.js';
 import type {OutputLog, Page} from './output-log.js';
 
@@ -34,7 +34,7 @@ export function readOutput<T>(
 			unregister();
 		};
 		const read = (): Page => log.read(request.afterSeq, request.maxBytes);
-		const timer = setTimeout(() => finish(read()), Math.min(request.waitMs, LONGEST_TIMER_MS));
+		const timer = setTimeout(() => finish(read()), Math.min(request.waitMs, MAX_TIMER_MS));
 		const unwatch = log.watch(() => {
 			const news = read();
 			if (hasNews(log, news, request)) finish(news);

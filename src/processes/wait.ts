@@ -1,4 +1,4 @@
-import {LONGEST_TIMER_MS} from '../shared/limits.js';
+import {MAX_TIMER_MS} from '../shared/limits.js';
 import type {Scope} from '../shared/scope.js';
 import type {OutputLog} from './output-log.js';
 
@@ -19,7 +19,7 @@ export function waitForExit(log: OutputLog, timeoutMs: number | undefined, scope
 			unwatch();
 			unregister();
 		};
-		const timer = timeoutMs === undefined ? undefined : setTimeout(finish, Math.min(timeoutMs, LONGEST_TIMER_MS));
+		const timer = timeoutMs === undefined ? undefined : setTimeout(finish, Math.min(timeoutMs, MAX_TIMER_MS));
 		const unwatch = log.watch(() => {
 			if (log.exit) finish();
 		});

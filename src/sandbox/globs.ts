@@ -5,8 +5,8 @@ import {unenforceable} from './refusals.js';
 /** How deep is looked when the policy does not say. */
 export const USUAL_GLOB_DEPTH = 16;
 /** Entries looked at, and matches hidden, for one pattern. */
-export const MOST_ENTRIES = 100_000;
-export const MOST_MATCHES = 1000;
+export const MAX_ENTRIES = 100_000;
+export const MAX_MATCHES = 1000;
 
 /** Every entry an absolute glob names right now, without following links; what matches as a whole is not entered. */
 export function globMatches(pattern: string, maxDepth: number = USUAL_GLOB_DEPTH): string[] {
@@ -18,12 +18,12 @@ export function globMatches(pattern: string, maxDepth: number = USUAL_GLOB_DEPTH
 	let looked = 0;
 	for (let next = queue.shift(); next; next = queue.shift()) {
 		for (const entry of entriesOf(next.path)) {
-			if (++looked > MOST_ENTRIES) throw unenforceable(`too much has to be looked at for the pattern \`${pattern}\``);
+			if (++looked > MAX_ENTRIES) throw unenforceable(`too much has to be looked at for the pattern \`${pattern}\``);
 			const path = `${next.path}/${entry.name}`;
 			if (isMatch(path)) found.push(path);
 			else if (entry.isDirectory() && next.depth < maxDepth) queue.push({path, depth: next.depth + 1});
 		}
-		if (found.length > MOST_MATCHES) throw unenforceable(`too much matches the pattern \`${pattern}\``);
+		if (found.length > MAX_MATCHES) throw unenforceable(`too much matches the pattern \`${pattern}\``);
 	}
 	return found;
 }

@@ -2,7 +2,7 @@ import {lstatSync, readlinkSync} from 'node:fs';
 import {dirname, join} from 'node:path';
 
 /** Links followed before a path counts as a loop; the kernel's own number. */
-const MOST_LINKS = 40;
+const MAX_LINKS = 40;
 
 export interface Located {
 	/** Without symbolic links. */
@@ -45,7 +45,7 @@ export function locate(path: string): Place {
 		}
 		const next = join(real, step);
 		const entry = look(next);
-		if (!entry || links.length > MOST_LINKS) return {found: false, path: join(next, ...steps)};
+		if (!entry || links.length > MAX_LINKS) return {found: false, path: join(next, ...steps)};
 		if (entry.isSymbolicLink()) {
 			const to = readlinkSync(next);
 			links.push({path: next, to});

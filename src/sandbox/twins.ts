@@ -5,7 +5,7 @@ import type {SandboxPlan} from './plan.js';
 import {Twin, type TwinEvents} from './twin.js';
 
 /** Twins of one owner at a time, each a program of its own. */
-export const MOST_TWINS = 8;
+export const MAX_TWINS = 8;
 
 export interface TwinsOptions {
 	readonly launch: (plan: SandboxPlan) => Transport | Promise<Transport>;
@@ -54,11 +54,11 @@ export class Twins {
 	}
 
 	#makeRoom(): void {
-		if (this.#twins.size < MOST_TWINS) return;
+		if (this.#twins.size < MAX_TWINS) return;
 		const idle = [...this.#twins.values()].find(({isIdle}) => isIdle);
 		if (!idle) {
 			throw new LongarmError('RESOURCES_EXHAUSTED', {
-				message: `at most ${MOST_TWINS} fs sandboxes may be in use per connection`,
+				message: `at most ${MAX_TWINS} fs sandboxes may be in use per connection`,
 			});
 		}
 		idle.close();

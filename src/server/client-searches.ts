@@ -7,8 +7,8 @@ import type {RpcConnection} from '../rpc/connection.js';
 import type {Room} from './room.js';
 
 /** Searches one connection may have under way. */
-export const MOST_SEARCHES = 16;
-export const LONGEST_SEARCH_ID_BYTES = 64;
+export const MAX_SEARCHES = 16;
+export const MAX_SEARCH_ID_BYTES = 64;
 
 /** The searches of one connection; what they find is told as fast as the client reads. */
 export class ClientSearches {
@@ -63,12 +63,12 @@ export class ClientSearches {
 	}
 
 	#requireFree(id: string): void {
-		if (Buffer.byteLength(id) > LONGEST_SEARCH_ID_BYTES) {
-			throw refused(`search ID must not exceed ${LONGEST_SEARCH_ID_BYTES} bytes`);
+		if (Buffer.byteLength(id) > MAX_SEARCH_ID_BYTES) {
+			throw refused(`search ID must not exceed ${MAX_SEARCH_ID_BYTES} bytes`);
 		}
 		if (this.#searches.has(id)) throw refused(`search \`${id}\` already exists`);
-		if (this.#searches.size >= MOST_SEARCHES) {
-			throw refused(`at most ${MOST_SEARCHES} searches may be under way per connection`);
+		if (this.#searches.size >= MAX_SEARCHES) {
+			throw refused(`at most ${MAX_SEARCHES} searches may be under way per connection`);
 		}
 	}
 }

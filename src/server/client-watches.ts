@@ -6,8 +6,8 @@ import type {RpcConnection} from '../rpc/connection.js';
 import type {Room} from './room.js';
 
 /** Watches one connection may have. */
-export const MOST_WATCHES = 64;
-export const LONGEST_WATCH_ID_BYTES = 64;
+export const MAX_WATCHES = 64;
+export const MAX_WATCH_ID_BYTES = 64;
 /** Changes told in one message. */
 const CHANGES_PER_MESSAGE = 1000;
 
@@ -81,10 +81,10 @@ export class ClientWatches {
 	}
 
 	#requireFree(id: string): void {
-		if (Buffer.byteLength(id) > LONGEST_WATCH_ID_BYTES) {
-			throw refused(`watch ID must not exceed ${LONGEST_WATCH_ID_BYTES} bytes`);
+		if (Buffer.byteLength(id) > MAX_WATCH_ID_BYTES) {
+			throw refused(`watch ID must not exceed ${MAX_WATCH_ID_BYTES} bytes`);
 		}
 		if (this.#lines.has(id)) throw refused(`watch \`${id}\` already exists`);
-		if (this.#lines.size >= MOST_WATCHES) throw refused(`at most ${MOST_WATCHES} watches may be open per connection`);
+		if (this.#lines.size >= MAX_WATCHES) throw refused(`at most ${MAX_WATCHES} watches may be open per connection`);
 	}
 }

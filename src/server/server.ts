@@ -10,7 +10,7 @@ import {StartQueue} from '../processes/start-queue.js';
 import {Sandbox} from '../sandbox/sandbox.js';
 import {Twins} from '../sandbox/twins.js';
 import {LongarmError} from '../shared/errors.js';
-import {LONGEST_TIMER_MS} from '../shared/limits.js';
+import {MAX_TIMER_MS} from '../shared/limits.js';
 import type {Transport} from '../transports/transport.js';
 import {Accounts} from './auth/accounts.js';
 import type {Grant} from './auth/grant.js';
@@ -204,7 +204,7 @@ export class ExecServer {
 function withinMs(promise: Promise<unknown>, ms: number): Promise<unknown> {
 	let timer: NodeJS.Timeout;
 	const timeout = new Promise(resolve => {
-		timer = setTimeout(resolve, Math.min(ms, LONGEST_TIMER_MS));
+		timer = setTimeout(resolve, Math.min(ms, MAX_TIMER_MS));
 	});
 	return Promise.race([promise, timeout]).finally(() => clearTimeout(timer));
 }

@@ -3,7 +3,7 @@ import type {ManagedProcess} from '../processes/managed-process.js';
 import type {ProcessTable} from '../processes/process-table.js';
 import {INVALID_REQUEST, RpcError, SESSION_ATTACHED} from '../protocol/error-codes.js';
 import type {RpcConnection} from '../rpc/connection.js';
-import {LONGEST_TIMER_MS} from '../shared/limits.js';
+import {MAX_TIMER_MS} from '../shared/limits.js';
 import type {Logger} from '../shared/logger.js';
 import {type Grant, mayResume} from './auth/grant.js';
 import {Delivery} from './delivery.js';
@@ -59,7 +59,7 @@ export class Session implements TableEvents {
 				expired();
 				return;
 			}
-			const timer = setTimeout(look, Math.min(Math.ceil(Math.min(...left) - elapsed), LONGEST_TIMER_MS));
+			const timer = setTimeout(look, Math.min(Math.ceil(Math.min(...left) - elapsed), MAX_TIMER_MS));
 			timer.unref();
 			this.#attachment = {kind: 'detached', since, timer};
 		};

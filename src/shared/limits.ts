@@ -1,5 +1,5 @@
 /** The longest a timer can be set to; beyond it Node fires at once. A longer time is served as if it were this long. */
-export const LONGEST_TIMER_MS = 2 ** 31 - 1;
+export const MAX_TIMER_MS = 2 ** 31 - 1;
 
 const SIZE_UNITS: Record<string, number> = {
 	'': 1,

@@ -1,8 +1,8 @@
 const SUFFIX = '.longarm-part';
 /** What file systems take for a name. */
-const LONGEST_NAME_BYTES = 255;
+const MAX_NAME_BYTES = 255;
 
 /** Where a file is kept beside its place until it is whole; names are bytes. Only very long names share one. */
 export function partNameOf(name: string): string {
-	return name.slice(0, LONGEST_NAME_BYTES - SUFFIX.length) + SUFFIX;
+	return name.slice(0, MAX_NAME_BYTES - SUFFIX.length) + SUFFIX;
 }

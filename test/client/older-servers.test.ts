@@ -1,5 +1,5 @@
 import {expect, onTestFinished, test} from 'vitest';
-import {MOST_PENDING_CALLS} from '../../src/client/connection.js';
+import {MAX_PENDING_CALLS} from '../../src/client/connection.js';
 import {RemoteFiles} from '../../src/client/files/remote-files.js';
 import {SessionClient} from '../../src/client/session-client.js';
 import {memoryTransportPair} from '../../src/transports/memory.js';
@@ -124,7 +124,7 @@ test('calls without an answer are bounded, one clean-up gets through, and anothe
 		'fs/close': undefined,
 	};
 	const {client} = await clientOf(answers);
-	const waiting = Array.from({length: MOST_PENDING_CALLS}, () => client.call('process/wait', {processId: 'p'}));
+	const waiting = Array.from({length: MAX_PENDING_CALLS}, () => client.call('process/wait', {processId: 'p'}));
 	const settled = Promise.allSettled(waiting);
 	await Promise.resolve();
 	const full = 'exec-server has reached its limit of 1024 pending requests';

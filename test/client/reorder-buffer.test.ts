@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import {expect, test} from 'vitest';
 import type {NumberedEvent} from '../../src/client/process-events.js';
-import {MOST_WAITING_BYTES, MOST_WAITING_EVENTS, ReorderBuffer} from '../../src/client/reorder-buffer.js';
+import {MAX_WAITING_BYTES, MAX_WAITING_EVENTS, ReorderBuffer} from '../../src/client/reorder-buffer.js';
 
 const output = (seq: number, size = 1): NumberedEvent => ({
 	kind: 'output',
@@ -49,28 +49,28 @@ test('any order of arrival, with any repeats, is published as 1, 2, 3 up to the 
 
 test('what fills the gap is taken however much waits behind it', () => {
 	const {buffer: events, seqs} = buffer();
-	for (let seq = 2; seq < 2 + MOST_WAITING_EVENTS; seq++) events.add(output(seq));
-	expect(() => events.add(output(1000))).toThrow(`process event reorder buffer exceeds ${MOST_WAITING_EVENTS} entries`);
-	events.add(output(1, MOST_WAITING_BYTES));
-	expect(seqs()).toHaveLength(MOST_WAITING_EVENTS + 1);
+	for (let seq = 2; seq < 2 + MAX_WAITING_EVENTS; seq++) events.add(output(seq));
+	expect(() => events.add(output(1000))).toThrow(`process event reorder buffer exceeds ${MAX_WAITING_EVENTS} entries`);
+	events.add(output(1, MAX_WAITING_BYTES));
+	expect(seqs()).toHaveLength(MAX_WAITING_EVENTS + 1);
 });
 
 test('bytes that wait are bounded, alone and together', () => {
 	const {buffer: events} = buffer();
-	events.add(output(2, MOST_WAITING_BYTES));
-	expect(() => events.add(output(3))).toThrow(`process event reorder buffer exceeds ${MOST_WAITING_BYTES} bytes`);
-	expect(() => events.add(output(1, MOST_WAITING_BYTES + 1))).toThrow(
-		`process event exceeds ${MOST_WAITING_BYTES} bytes`,
+	events.add(output(2, MAX_WAITING_BYTES));
+	expect(() => events.add(output(3))).toThrow(`process event reorder buffer exceeds ${MAX_WAITING_BYTES} bytes`);
+	expect(() => events.add(output(1, MAX_WAITING_BYTES + 1))).toThrow(
+		`process event exceeds ${MAX_WAITING_BYTES} bytes`,
 	);
 });
 
 test('published events leave the buffer: order can be lost and found again for as long as a process lives', () => {
 	const {buffer: events, seqs} = buffer();
-	const bytes = MOST_WAITING_BYTES / 4;
-	for (let seq = 1; seq <= 3 * MOST_WAITING_EVENTS; seq++) events.add(output(seq, bytes));
+	const bytes = MAX_WAITING_BYTES / 4;
+	for (let seq = 1; seq <= 3 * MAX_WAITING_EVENTS; seq++) events.add(output(seq, bytes));
 	// Were they still counted, neither their number nor their bytes would leave room for one that has to wait.
-	const next = 3 * MOST_WAITING_EVENTS + 1;
-	events.add(output(next + 1, MOST_WAITING_BYTES));
+	const next = 3 * MAX_WAITING_EVENTS + 1;
+	events.add(output(next + 1, MAX_WAITING_BYTES));
 	events.add(output(next));
 	expect(seqs()).toEqual(Array.from({length: next + 1}, (_, index) => index + 1));
 });
@@ -78,12 +78,12 @@ test('published events leave the buffer: order can be lost and found again for a
 test('skipping what is missing drops what waits before it, and publishes what waits right behind it', () => {
 	const {buffer: events, seqs} = buffer();
 	events.add(output(1));
-	for (const seq of [3, 5, 8, 9, 11]) events.add(output(seq, MOST_WAITING_BYTES / 5));
+	for (const seq of [3, 5, 8, 9, 11]) events.add(output(seq, MAX_WAITING_BYTES / 5));
 	events.skipThrough(7);
 	expect([seqs(), events.published]).toEqual([[1, 8, 9], 9]);
 	expect([3, 5, 7, 10, 11].map(seq => events.has(seq))).toEqual([true, true, true, false, true]);
 	// The bytes of those dropped are free again.
-	events.add(output(12, (MOST_WAITING_BYTES / 5) * 4));
+	events.add(output(12, (MAX_WAITING_BYTES / 5) * 4));
 	events.add(output(10));
 	expect(seqs()).toEqual([1, 8, 9, 10, 11, 12]);
 	events.skipThrough(4);
@@ -92,12 +92,12 @@ test('skipping what is missing drops what waits before it, and publishes what wa
 
 test('what was skipped makes room for as many that wait', () => {
 	const {buffer: events, seqs} = buffer();
-	const last = 2 + MOST_WAITING_EVENTS;
+	const last = 2 + MAX_WAITING_EVENTS;
 	for (let seq = 3; seq <= last; seq++) events.add(output(seq));
 	events.skipThrough(last);
-	for (let seq = last + 2; seq <= last + MOST_WAITING_EVENTS; seq++) events.add(output(seq));
+	for (let seq = last + 2; seq <= last + MAX_WAITING_EVENTS; seq++) events.add(output(seq));
 	events.add(output(last + 1));
-	expect(seqs()).toHaveLength(MOST_WAITING_EVENTS);
+	expect(seqs()).toHaveLength(MAX_WAITING_EVENTS);
 });
 
 test('a close that was skipped to ends it', () => {

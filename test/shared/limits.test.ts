@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import {describe, expect, test} from 'vitest';
-import {formatDuration, formatSize, LONGEST_TIMER_MS, parseDuration, parseSize} from '../../src/shared/limits.js';
+import {formatDuration, formatSize, MAX_TIMER_MS, parseDuration, parseSize} from '../../src/shared/limits.js';
 
 /** Whole numbers of which many are round in some unit. */
 const amount = (units: readonly number[]): fc.Arbitrary<number> =>
@@ -101,8 +101,8 @@ describe('a duration', () => {
 });
 
 test('the longest timer is one that Node takes as it is', () => {
-	const timer = setTimeout(() => {}, LONGEST_TIMER_MS);
+	const timer = setTimeout(() => {}, MAX_TIMER_MS);
 	const {_idleTimeout: kept} = timer as unknown as {_idleTimeout: number};
 	clearTimeout(timer);
-	expect(kept).toBe(LONGEST_TIMER_MS);
+	expect(kept).toBe(MAX_TIMER_MS);
 });

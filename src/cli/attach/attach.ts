@@ -1,7 +1,7 @@
 import {setTimeout} from 'node:timers/promises';
 import {type ProcessHandle, ProcessLostError} from '../../client/process-handle.js';
 import {feed, INPUT_BYTES} from '../../client/run/feed.js';
-import {LONGEST_TIMER_MS} from '../../shared/limits.js';
+import {MAX_TIMER_MS} from '../../shared/limits.js';
 import {type AttachedCommand, type Place, placeOf, startAttached} from './begin.js';
 import type {Executor} from './executor.js';
 import type {FailedStart} from './failed-start.js';
@@ -218,7 +218,7 @@ class Attachment {
 }
 
 async function late(ms: number): Promise<Ending> {
-	await pause(Math.min(ms, LONGEST_TIMER_MS));
+	await pause(Math.min(ms, MAX_TIMER_MS));
 	return {kind: 'late'};
 }
 

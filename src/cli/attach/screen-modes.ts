@@ -18,7 +18,7 @@ const ENDINGS: ReadonlyMap<number, Ending> = new Map<number, Ending>([
 ]);
 const ATTRIBUTES_OFF = `${ESCAPE}[0m`;
 /** What goes on in the next piece of output is at most this long. */
-const LONGEST_UNFINISHED = 64;
+const MAX_UNFINISHED_LENGTH = 64;
 
 /** Which modes of a terminal the output of a program has left on. */
 export class ScreenModes {
@@ -51,6 +51,6 @@ export class ScreenModes {
 /** A sequence that has begun and may go on in the next piece. */
 function unfinishedEnd(text: string): string {
 	const at = text.lastIndexOf(ESCAPE);
-	if (at === -1 || text.length - at > LONGEST_UNFINISHED) return '';
+	if (at === -1 || text.length - at > MAX_UNFINISHED_LENGTH) return '';
 	return /^(?:\[(?:\?[\d;]*)?)?$/.test(text.slice(at + 1)) ? text.slice(at) : '';
 }

@@ -5,7 +5,7 @@ import {LOCAL} from '../local-name.js';
 import {openEnvironment} from '../open-environment.js';
 
 /** Longer ones, such as commands, do without a column. */
-const WIDEST_NAME = 24;
+const MAX_NAME_WIDTH = 24;
 
 type Way = readonly [name: string, open: () => Promise<Environment>];
 
@@ -30,7 +30,7 @@ async function named(name: string): Promise<Way> {
 }
 
 function toLines(examined: readonly Examined[]): string {
-	const width = Math.min(WIDEST_NAME, Math.max(...examined.map(({name}) => name.length)));
+	const width = Math.min(MAX_NAME_WIDTH, Math.max(...examined.map(({name}) => name.length)));
 	const indent = ' '.repeat('FAILED  '.length + width + 2);
 	return examined
 		.flatMap(each => {

@@ -8,7 +8,7 @@ import type {CopyContext} from './context.js';
 import {changed, firstDifference} from './same-content.js';
 
 /** How often what did not arrive as it was sent is sent again. */
-const MOST_REPAIRS = 2;
+const MAX_REPAIRS = 2;
 
 export interface FileCopy {
 	readonly from: Place;
@@ -91,7 +91,7 @@ async function fill(copy: FileCopy, part: Place, beginAt: number, context: CopyC
 		await stream(copy, part, offset, context);
 		const difference = await firstDifference(from, part, {from: offset, end: source.size, signal});
 		if (difference === undefined) return;
-		if (repairs === MOST_REPAIRS) {
+		if (repairs === MAX_REPAIRS) {
 			throw new FileError('damaged', 'what arrived is not what was sent', {path: describePlace(part)});
 		}
 		tally.retract(source.size - difference);

@@ -10,7 +10,7 @@ import {copyTree} from './copy-tree.js';
 import type {CopyTask} from './plan.js';
 
 /** Attempts in a row that get nothing done before a lost link is given up. */
-const MOST_VAIN_ATTEMPTS = 5;
+const MAX_FAILED_ATTEMPTS = 5;
 const FIRST_PAUSE_MS = 250;
 
 /** Does one task after the other. Throws only what ends all of them. */
@@ -32,7 +32,7 @@ async function untilDone(task: CopyTask, context: CopyContext): Promise<void> {
 		} catch (error) {
 			if (context.signal.aborted || !isDisconnect(error)) throw error;
 			vain = context.tally.moved > moved ? 1 : vain + 1;
-			if (vain > MOST_VAIN_ATTEMPTS) throw error;
+			if (vain > MAX_FAILED_ATTEMPTS) throw error;
 			context.note(`the connection was lost (${printableReason(error)}); going on where it stopped`);
 			await delay(FIRST_PAUSE_MS * 2 ** (vain - 1), undefined, {signal: context.signal});
 		}

@@ -7,7 +7,7 @@ import {printableReason} from '../printable.js';
 import type {CopyContext} from './context.js';
 
 /** How often a stream that did not arrive as it was sent is sent again. */
-const MOST_REPAIRS = 2;
+const MAX_REPAIRS = 2;
 
 /** Entries of a tree as one stream, in place of what is there; the ends compare its checksum. */
 export async function sendEntries(
@@ -23,7 +23,7 @@ export async function sendEntries(
 			return;
 		} catch (error) {
 			if (!(error instanceof FileError) || error.code !== 'damaged') throw error;
-			if (repairs < MOST_REPAIRS) continue;
+			if (repairs < MAX_REPAIRS) continue;
 			await discard(to, entries);
 			throw error;
 		}

@@ -1,5 +1,5 @@
 /** Failures that are remembered, so that going over a tree again does not tell them again. */
-const MOST_REMEMBERED = 10_000;
+const MAX_REMEMBERED_FAILURES = 10_000;
 
 /** What is told of a copy when it is over. */
 export interface Summary {
@@ -125,7 +125,7 @@ export class Tally {
 	fail(place: string, message: string): void {
 		const line = `error: ${place}: ${message}`;
 		if (this.#remembered.has(line)) return;
-		if (this.#remembered.size < MOST_REMEMBERED) this.#remembered.add(line);
+		if (this.#remembered.size < MAX_REMEMBERED_FAILURES) this.#remembered.add(line);
 		this.#failed++;
 		this.#report(line);
 	}

@@ -4,7 +4,7 @@ import {type ForwardSpec, formatPlace} from './forward-spec.js';
 import {join} from './join.js';
 
 /** Connections of one forwarded port at once, as many as a server carries for one client. */
-const MOST_CONNECTIONS = 256;
+const MAX_CONNECTIONS = 256;
 
 export interface PortForwardOptions {
 	readonly environment: Environment;
@@ -74,7 +74,7 @@ export class PortForward implements AsyncDisposable {
 		});
 		this.#sockets.add(socket);
 		try {
-			if (this.#sockets.size > MOST_CONNECTIONS) throw new Error(`more than ${MOST_CONNECTIONS} connections are open`);
+			if (this.#sockets.size > MAX_CONNECTIONS) throw new Error(`more than ${MAX_CONNECTIONS} connections are open`);
 			const {host, remotePort: port} = this.spec;
 			const tunnel = await environment.connect({host, port, signal: gone.signal});
 			await join(socket, tunnel);

@@ -24,7 +24,7 @@ export interface EntriesOptions {
 }
 
 /** Questions that are on their way at a time. */
-const MOST_QUESTIONS = 16;
+const MAX_CONCURRENT_CALLS = 16;
 
 /** A directory's content by name, or the file itself. */
 export async function* entriesOf(place: Place, options: EntriesOptions): AsyncGenerator<Entry, void, void> {
@@ -55,9 +55,9 @@ async function* plainEntries(place: Place, {detailed}: EntriesOptions): AsyncGen
 		yield* entries;
 		return;
 	}
-	for (let from = 0; from < entries.length; from += MOST_QUESTIONS) {
+	for (let from = 0; from < entries.length; from += MAX_CONCURRENT_CALLS) {
 		yield* await Promise.all(
-			entries.slice(from, from + MOST_QUESTIONS).map(async entry => {
+			entries.slice(from, from + MAX_CONCURRENT_CALLS).map(async entry => {
 				const found = await look({...place, path: childOf(place.path, entry.name)});
 				return {...entry, ...(found && known(found))};
 			}),

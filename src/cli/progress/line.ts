@@ -13,7 +13,7 @@ export interface ProgressState {
 
 const SHORTEST_LABEL = 8;
 const SHORTEST_BAR = 10;
-const LONGEST_BAR = 30;
+const MAX_BAR_WIDTH = 30;
 const ELLIPSIS = '…';
 
 /** One line that fits the width: what, how much, how fast, how long. What does not fit is left out, the end first. */
@@ -30,7 +30,7 @@ export function progressLine({label, bytes, total, rate}: ProgressState, width: 
 	const room = width - tail.length - 2;
 	if (room < SHORTEST_LABEL) return tail.slice(0, Math.max(0, width));
 	const shown = shorten(label, Math.max(SHORTEST_LABEL, room - SHORTEST_BAR - 4));
-	const barWidth = Math.min(LONGEST_BAR, room - widthOf(shown) - 4);
+	const barWidth = Math.min(MAX_BAR_WIDTH, room - widthOf(shown) - 4);
 	const bar = share === undefined || barWidth < SHORTEST_BAR ? '' : `  ${barOf(share, barWidth)}`;
 	return `${shown}${bar}  ${tail}`;
 }

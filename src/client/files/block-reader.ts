@@ -5,7 +5,7 @@ import type {ReadStreamOptions} from './files.js';
 /** What is read or written at a time; the protocol allows no more. */
 export const BLOCK_BYTES = 1024 * 1024;
 /** Blocks of one stream that are on their way at a time. With their size, this is the memory of a stream. */
-export const MOST_BLOCKS_UNDER_WAY = 4;
+export const MAX_BLOCKS_UNDER_WAY = 4;
 
 export interface Block {
 	readonly chunk: Uint8Array;
@@ -105,7 +105,7 @@ class BlockReader {
 			return undefined;
 		}
 		if (chunk.length < BLOCK_BYTES) this.#goBack(chunk.length);
-		this.#width = Math.min(this.#width * 2, MOST_BLOCKS_UNDER_WAY);
+		this.#width = Math.min(this.#width * 2, MAX_BLOCKS_UNDER_WAY);
 		if (!this.#abandoned) this.#askAhead(source);
 		return chunk;
 	}

@@ -1,5 +1,5 @@
 import {onAbort} from '../abort.js';
-import {BLOCK_BYTES, MOST_BLOCKS_UNDER_WAY} from './block-reader.js';
+import {BLOCK_BYTES, MAX_BLOCKS_UNDER_WAY} from './block-reader.js';
 import type {WriteStreamOptions} from './files.js';
 
 /** Where blocks go. */
@@ -108,13 +108,13 @@ class BlockWriter {
 	}
 
 	async #room(): Promise<void> {
-		while (this.#underWay.size >= MOST_BLOCKS_UNDER_WAY) await Promise.race(this.#underWay);
+		while (this.#underWay.size >= MAX_BLOCKS_UNDER_WAY) await Promise.race(this.#underWay);
 		this.#requireSound();
 	}
 
 	/** Sends what was collected, if it may go now; else the end of a block under way does. */
 	#send(target: BlockTarget): void {
-		if (this.#length === 0 || this.#underWay.size >= MOST_BLOCKS_UNDER_WAY || this.#abandoned) return;
+		if (this.#length === 0 || this.#underWay.size >= MAX_BLOCKS_UNDER_WAY || this.#abandoned) return;
 		const chunk = this.#length === BLOCK_BYTES ? this.#collected : this.#collected.slice(0, this.#length);
 		if (chunk === this.#collected) this.#collected = new Uint8Array(BLOCK_BYTES);
 		const offset = this.#offset;

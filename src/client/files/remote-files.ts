@@ -50,7 +50,7 @@ import {treeEntries} from './tree-entries.js';
 /** What a request with content needs besides it: the path, at its longest, and the names around. */
 const ENVELOPE_BYTES = 64 * 1024;
 /** Largest content that fits a request, as base64. */
-export const LARGEST_CONTENT_BYTES = ((MAX_MESSAGE_BYTES - ENVELOPE_BYTES) / 4) * 3;
+export const MAX_CONTENT_BYTES = ((MAX_MESSAGE_BYTES - ENVELOPE_BYTES) / 4) * 3;
 
 /** The files of another machine. */
 export class RemoteFiles implements Files {
@@ -78,7 +78,7 @@ export class RemoteFiles implements Files {
 		const bytes = typeof content === 'string' ? new TextEncoder().encode(content) : content;
 		const {atomic = false} = options;
 		const params = () => {
-			if (bytes.length > LARGEST_CONTENT_BYTES) throw tooLarge(path);
+			if (bytes.length > MAX_CONTENT_BYTES) throw tooLarge(path);
 			const head = JSON.stringify({...target(path, options), ...(atomic && {atomic})}).slice(0, -1);
 			return new JsonParts([`${head},"dataBase64":"`, bytes, '"}']);
 		};
@@ -143,7 +143,7 @@ export class RemoteFiles implements Files {
 			about(path, async () => {
 				const client = await this.#client(path, mode === 'update' ? 'resume' : undefined);
 				const takesBlocks = client.capabilities[FILE_FEATURES.writeStreaming] && honoursSandbox(client, options);
-				if (!takesBlocks) return new BufferedFile(LARGEST_CONTENT_BYTES, describePath(path), store);
+				if (!takesBlocks) return new BufferedFile(MAX_CONTENT_BYTES, describePath(path), store);
 				return openToWrite(client, target(path, options), mode, change => this.#lookups.changing(change));
 			});
 		return writeBlocks(open, options);
@@ -253,6 +253,6 @@ function move(from: Path, to: Path, options: AccessOptions) {
 }
 
 function tooLarge(path: Path): FileError {
-	const message = `content is larger than the ${LARGEST_CONTENT_BYTES} bytes that fit a message; use writeStream`;
+	const message = `content is larger than the ${MAX_CONTENT_BYTES} bytes that fit a message; use writeStream`;
 	return new FileError('refused', message, {path: describePath(path)});
 }

@@ -9,7 +9,7 @@ import {sandboxMember} from './sandbox.js';
 import {SearchFeed} from './search-feed.js';
 
 /** Matches that may wait to be taken. They are pushed: one who takes fewer than are found loses the search. */
-export const MOST_WAITING_MATCHES = 100_000;
+export const MAX_WAITING_MATCHES = 100_000;
 
 export function remoteSearch(
 	connect: () => Promise<SessionClient>,
@@ -26,7 +26,7 @@ export function remoteSearch(
 		const stopListening = client.on('fs/searchMatches', ({searchId: id, matches}) => {
 			if (id !== searchId) return;
 			feed.found(matches);
-			if (feed.waiting > MOST_WAITING_MATCHES) feed.fail(tooSlow(query));
+			if (feed.waiting > MAX_WAITING_MATCHES) feed.fail(tooSlow(query));
 		});
 		try {
 			return await calls.call('fs/search', paramsOf(searchId, query));
@@ -61,6 +61,6 @@ function paramsOf(searchId: string, query: SearchQuery) {
 }
 
 function tooSlow({path}: SearchQuery): FileError {
-	const message = `more than ${MOST_WAITING_MATCHES} matches wait to be taken`;
+	const message = `more than ${MAX_WAITING_MATCHES} matches wait to be taken`;
 	return new FileError('ended', message, {path: describePath(path)});
 }

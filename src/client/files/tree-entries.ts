@@ -5,7 +5,7 @@ import type {TreeEntry} from './files.js';
 
 const NEWLINE = 0x0a;
 /** A name of the largest length, every byte of it encoded, and what stands around it. */
-const LONGEST_LINE_BYTES = 64 * 1024;
+const MAX_LINE_BYTES = 64 * 1024;
 
 const line = v.union([
 	v.object({
@@ -34,7 +34,7 @@ export async function* treeEntries(
 			from = end + 1;
 		}
 		rest = bytes.slice(from);
-		if (rest.length > LONGEST_LINE_BYTES) throw invalid('a line of a list is too long', path);
+		if (rest.length > MAX_LINE_BYTES) throw invalid('a line of a list is too long', path);
 	}
 	if (rest.length > 0) throw invalid('a list ends within a line', path);
 }

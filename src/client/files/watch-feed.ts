@@ -4,7 +4,7 @@ import {FileError} from './file-error.js';
 import type {Changes, FileChange, Watch} from './files.js';
 
 /** Changes that may wait to be taken; more than that is an overflow. */
-export const MOST_WAITING_CHANGES = 16_384;
+export const MAX_WAITING_CHANGES = 16_384;
 
 export interface News extends Changes {
 	/** Why nothing more will come. */
@@ -34,7 +34,7 @@ export class WatchFeed implements Watch {
 	}
 
 	tell({changes, overflow, ended}: News): void {
-		if (this.#waiting + changes.length > MOST_WAITING_CHANGES) {
+		if (this.#waiting + changes.length > MAX_WAITING_CHANGES) {
 			this.#feed.clear();
 			this.#waiting = 0;
 			this.#push([], true);

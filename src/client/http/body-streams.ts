@@ -3,11 +3,11 @@ import type {SessionClient} from '../session-client.js';
 import {HttpError, type HttpErrorCode} from './http-error.js';
 
 /** Pieces of one body that may wait to be read. */
-export const MOST_QUEUED_DELTAS = 256;
+export const MAX_QUEUED_DELTAS = 256;
 /** Bytes of all bodies of a client that may wait to be read. */
-export const MOST_QUEUED_BYTES = 16 * 1024 * 1024;
+export const MAX_QUEUED_BYTES = 16 * 1024 * 1024;
 /** A server that sends more in one piece cannot be trusted with the rest. */
-export const LARGEST_DELTA_BYTES = 1024 * 1024;
+export const MAX_DELTA_BYTES = 1024 * 1024;
 
 type Delta = Params<'http/request/bodyDelta'>;
 
@@ -38,7 +38,7 @@ export class BodyStreams {
 		const id = `http-${++this.#last}`;
 		const stream = new BodyStream(id, {
 			book: bytes => {
-				if (this.#queuedBytes + bytes > MOST_QUEUED_BYTES) return false;
+				if (this.#queuedBytes + bytes > MAX_QUEUED_BYTES) return false;
 				this.#queuedBytes += bytes;
 				return true;
 			},
@@ -50,8 +50,8 @@ export class BodyStreams {
 
 	/** What is for nobody is ignored, unless no server should send it at all. */
 	#received(delta: Delta): void {
-		if (delta.deltaBase64.length > LARGEST_DELTA_BYTES) {
-			throw new Error(`http response body delta exceeds ${LARGEST_DELTA_BYTES} bytes`);
+		if (delta.deltaBase64.length > MAX_DELTA_BYTES) {
+			throw new Error(`http response body delta exceeds ${MAX_DELTA_BYTES} bytes`);
 		}
 		this.#streams.get(delta.requestId)?.receive(delta);
 	}
@@ -126,20 +126,20 @@ export class BodyStream {
 
 	#enqueue(bytes: Uint8Array): void {
 		if (!this.#keeper.book(bytes.length)) {
-			this.break('overrun', `queued body deltas exceed ${MOST_QUEUED_BYTES} bytes`);
+			this.break('overrun', `queued body deltas exceed ${MAX_QUEUED_BYTES} bytes`);
 			return;
 		}
 		this.#queue.push(bytes);
 		this.#wake?.();
 		// Many small pieces may arrive in one turn, in which no reader can take any: what counts is what is left of them.
-		if (this.#queue.length > MOST_QUEUED_DELTAS) this.#check ??= setTimeout(() => this.#requireFew());
+		if (this.#queue.length > MAX_QUEUED_DELTAS) this.#check ??= setTimeout(() => this.#requireFew());
 	}
 
 	/** A body that is complete does not grow any more, and may wait. */
 	#requireFew(): void {
 		this.#check = undefined;
-		if (this.#ending || this.#queue.length <= MOST_QUEUED_DELTAS) return;
-		for (const bytes of this.#queue.splice(MOST_QUEUED_DELTAS)) this.#keeper.book(-bytes.length);
+		if (this.#ending || this.#queue.length <= MAX_QUEUED_DELTAS) return;
+		for (const bytes of this.#queue.splice(MAX_QUEUED_DELTAS)) this.#keeper.book(-bytes.length);
 		this.break('overrun', 'body delta channel filled before delivery');
 	}
 

@@ -5,7 +5,7 @@ import {HttpError} from './http-error.js';
 /** For the head of a request, at its largest, and what is around it. */
 const ENVELOPE_BYTES = 2 * 1024 * 1024;
 /** Largest body that fits a message, as base64. The same here and on other machines, so that nobody is surprised. */
-export const LARGEST_BODY_BYTES = ((MAX_MESSAGE_BYTES - ENVELOPE_BYTES) / 4) * 3;
+export const MAX_BODY_BYTES = ((MAX_MESSAGE_BYTES - ENVELOPE_BYTES) / 4) * 3;
 
 /** What `fetch` was asked for, with everything it takes in one form. */
 export interface OutgoingRequest {
@@ -50,11 +50,8 @@ async function collected(body: ReadableStream<Uint8Array>, signal: AbortSignal |
 	const sink = new WritableStream<Uint8Array>({
 		write: chunk => {
 			length += chunk.length;
-			if (length > LARGEST_BODY_BYTES) {
-				throw new HttpError(
-					'invalid',
-					`request body is larger than the ${LARGEST_BODY_BYTES} bytes that fit a message`,
-				);
+			if (length > MAX_BODY_BYTES) {
+				throw new HttpError('invalid', `request body is larger than the ${MAX_BODY_BYTES} bytes that fit a message`);
 			}
 			chunks.push(chunk);
 		},

@@ -1,6 +1,6 @@
 import {RpcError} from '../../protocol/error-codes.js';
 import {DisconnectedError} from '../../rpc/disconnected-error.js';
-import {LONGEST_TIMER_MS} from '../../shared/limits.js';
+import {MAX_TIMER_MS} from '../../shared/limits.js';
 import {TooManyCallsError} from '../errors.js';
 import {toPathUri} from '../paths.js';
 import {type ExitStatus, type ProcessHandle, ProcessLostError} from '../process-handle.js';
@@ -164,7 +164,7 @@ class Cut {
 			make({reason: 'aborted', isCut: true, ...(reason instanceof Error && {error: reason})});
 		};
 		const late = (): void => make({reason: 'timeout', isCut: true});
-		const timer = timeout === undefined ? undefined : setTimeout(late, Math.min(timeout, LONGEST_TIMER_MS));
+		const timer = timeout === undefined ? undefined : setTimeout(late, Math.min(timeout, MAX_TIMER_MS));
 		if (signal?.aborted) abort();
 		else signal?.addEventListener('abort', abort, {once: true});
 		this.#stop = () => {

@@ -1,6 +1,6 @@
-import {LARGEST_DELTA_BYTES} from './limits.js';
+import {MAX_DELTA_BYTES} from './limits.js';
 
-const LONGEST_CHARACTER_BYTES = 4;
+const MAX_CHARACTER_BYTES = 4;
 
 /**
  * Cuts output into pieces of a bounded size without cutting a character. An unfinished character at the end waits for
@@ -10,7 +10,7 @@ export class DeltaSplitter {
 	readonly #largest: number;
 	#held: Uint8Array = new Uint8Array(0);
 
-	constructor(largest: number = LARGEST_DELTA_BYTES) {
+	constructor(largest: number = MAX_DELTA_BYTES) {
 		this.#largest = largest;
 	}
 
@@ -41,7 +41,7 @@ export class DeltaSplitter {
 
 /** How many bytes at the end belong to a character that may still be finished: up to three. */
 function unfinishedAtEnd(bytes: Uint8Array): number {
-	for (let count = 1; count < LONGEST_CHARACTER_BYTES && count <= bytes.length; count++) {
+	for (let count = 1; count < MAX_CHARACTER_BYTES && count <= bytes.length; count++) {
 		const byte = bytes.at(-count)!;
 		const isContinuation = (byte & 0xc0) === 0x80;
 		if (!isContinuation) return characterLength(byte) > count ? count : 0;

@@ -2,7 +2,7 @@ import type {Lagged, Observed} from '../event-log.js';
 import {HeadTailBuffer} from '../head-tail-buffer.js';
 import type {ExitStatus, ProcessHandle} from '../process-handle.js';
 import {messageOf} from './failures.js';
-import {LONGEST_CLOSE_GRACE_MS} from './limits.js';
+import {MAX_CLOSE_GRACE_MS} from './limits.js';
 
 /** What is known of a process. An exit is not the end of its output: a child of it may hold that open. */
 export type Life =
@@ -132,7 +132,7 @@ export class ObservedProcess {
 		const isNews = this.#life.kind === 'running' || (this.#life.kind === 'exited' && exitCode !== UNKNOWN_EXIT);
 		if (!isNews) return;
 		this.#life = {kind: 'exited', exitCode};
-		this.#latestFinish ||= performance.now() + LONGEST_CLOSE_GRACE_MS;
+		this.#latestFinish ||= performance.now() + MAX_CLOSE_GRACE_MS;
 		this.#startGrace();
 	}
 

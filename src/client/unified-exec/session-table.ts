@@ -1,4 +1,4 @@
-import {LARGEST_SESSION_ID, MAX_SESSIONS, PROTECTED_SESSIONS, SMALLEST_SESSION_ID} from './limits.js';
+import {MAX_SESSION_ID, MAX_SESSIONS, PROTECTED_SESSIONS, SMALLEST_SESSION_ID} from './limits.js';
 import {randomInteger} from './random-id.js';
 
 /** What the table has to know of a session. */
@@ -27,7 +27,7 @@ export class SessionTable<T extends TableEntry> {
 	constructor({maxSessions, protectedSessions, nextId}: TableOptions = {}) {
 		this.#maxSessions = maxSessions ?? MAX_SESSIONS;
 		this.#protected = protectedSessions ?? PROTECTED_SESSIONS;
-		this.#nextId = nextId ?? (() => randomInteger(SMALLEST_SESSION_ID, LARGEST_SESSION_ID));
+		this.#nextId = nextId ?? (() => randomInteger(SMALLEST_SESSION_ID, MAX_SESSION_ID));
 	}
 
 	/** A number nobody else has, until it is released. */

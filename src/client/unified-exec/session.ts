@@ -3,7 +3,7 @@ import {DeltaSplitter} from './delta-splitter.js';
 import type {ExecEnvironment} from './environment.js';
 import type {ExecEvent, StartFacts} from './exec-events.js';
 import {InteractionLock} from './interaction-lock.js';
-import {CLOSE_GRACE_MS, CLOSE_WAIT_MS, MOST_DELTAS, TRAILING_OUTPUT_MS} from './limits.js';
+import {CLOSE_GRACE_MS, CLOSE_WAIT_MS, MAX_DELTAS, TRAILING_OUTPUT_MS} from './limits.js';
 import {ObservedProcess} from './observed-process.js';
 import {waitAtMost} from './wait.js';
 
@@ -132,7 +132,7 @@ export class ExecSession {
 	#tellOutput(pieces: readonly Uint8Array[]): void {
 		const {callId, processId} = this.facts;
 		for (const bytes of pieces) {
-			if (this.#hasEnded || this.#deltas >= MOST_DELTAS) return;
+			if (this.#hasEnded || this.#deltas >= MAX_DELTAS) return;
 			this.#deltas++;
 			this.#emit({kind: 'outputDelta', callId, processId, stream: 'stdout', bytes});
 		}

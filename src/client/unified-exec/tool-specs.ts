@@ -2,7 +2,7 @@ import {
 	DEFAULT_EXEC_YIELD_MS,
 	DEFAULT_OUTPUT_TOKENS,
 	DEFAULT_WRITE_YIELD_MS,
-	LARGEST_YIELD_MS,
+	MAX_YIELD_MS,
 	SMALLEST_POLL_MS,
 	SMALLEST_YIELD_MS,
 } from './limits.js';
@@ -55,7 +55,7 @@ export function toolSpecs({loginShells, environmentIds}: SpecOptions): [ToolSpec
 					description: 'Runs on a terminal whose input stays open; false if left out, without any input.',
 				},
 				yield_time_ms: milliseconds(
-					`Longest wait for the command before answering (${SMALLEST_YIELD_MS} to ${LARGEST_YIELD_MS}).`,
+					`Longest wait for the command before answering (${SMALLEST_YIELD_MS} to ${MAX_YIELD_MS}).`,
 					DEFAULT_EXEC_YIELD_MS,
 				),
 				max_output_tokens: OUTPUT_TOKENS,

@@ -3,7 +3,7 @@ import type {Match, Search, SearchOutcome, SearchQuery} from '../../client/files
 import {SearchFeed} from '../../client/files/search-feed.js';
 import type {BytePath} from '../../filesystem/byte-path.js';
 import {translated} from '../../filesystem/index.js';
-import {MOST_MATCHES, USUAL_MATCHES} from '../../filesystem/search/query.js';
+import {MAX_MATCHES, USUAL_MATCHES} from '../../filesystem/search/query.js';
 import type {Match as Found} from '../../filesystem/search/search-messages.js';
 import {uriOf} from '../../server/handlers/file-paths.js';
 
@@ -22,7 +22,7 @@ export function localSearch(query: SearchQuery, root: () => BytePath, signal: Ab
 				contents: contents && {regex: false, ignoreCase: false, ...contents},
 				hidden,
 				ignoreFiles,
-				maxMatches: Math.min(maxMatches ?? USUAL_MATCHES, MOST_MATCHES),
+				maxMatches: Math.min(maxMatches ?? USUAL_MATCHES, MAX_MATCHES),
 			},
 			async matches => {
 				feed.found(matches.map(describe));

@@ -5,7 +5,7 @@ const RECORD_BYTES = 512;
 /** Two empty records end an archive. */
 const END_BYTES = 2 * RECORD_BYTES;
 /** Long names and records before an entry; tar-stream keeps them in memory. */
-const LONGEST_HEADERS_BYTES = 1024 * 1024;
+const MAX_HEADERS_BYTES = 1024 * 1024;
 const ZEROS = Buffer.alloc(4096);
 
 /**
@@ -33,7 +33,7 @@ export class ArchiveEnd {
 
 	/** Throws when something is being collected that is no entry and does not end. */
 	requireEntries(): void {
-		if (this.#meaningful - this.#entryEnd > LONGEST_HEADERS_BYTES) throw damaged('an entry has endless headers');
+		if (this.#meaningful - this.#entryEnd > MAX_HEADERS_BYTES) throw damaged('an entry has endless headers');
 	}
 
 	requireEnd(): void {

@@ -6,7 +6,7 @@ import {type Complaint, Complaints} from './complaints.js';
 import {DirectoryChain} from './directory-chain.js';
 import {PERMISSIONS} from './tar-header.js';
 import {setTime} from './times.js';
-import {MOST_NAMES, wayOf} from './ways.js';
+import {MAX_NAMES, wayOf} from './ways.js';
 
 const OPEN = constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOCTTY | constants.O_NOFOLLOW;
 
@@ -22,7 +22,7 @@ export async function setAttributes(
 	directory: BytePath,
 	entries: readonly EntryAttributes[],
 ): Promise<readonly Complaint[]> {
-	if (entries.length > MOST_NAMES) throw refused(`more than ${MOST_NAMES} entries`);
+	if (entries.length > MAX_NAMES) throw refused(`more than ${MAX_NAMES} entries`);
 	const calls = quickCalls();
 	const complaints = new Complaints(directory);
 	const chain = await DirectoryChain.open(calls, directory);

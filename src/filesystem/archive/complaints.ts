@@ -1,7 +1,7 @@
 import {type BytePath, childOf} from '../byte-path.js';
 import {messageOf} from '../file-errors.js';
 
-export const MOST_COMPLAINTS = 1000;
+export const MAX_COMPLAINTS = 1000;
 
 export interface Complaint {
 	readonly path: BytePath;
@@ -25,7 +25,7 @@ export class Complaints {
 
 	/** `name` is the way from the root. */
 	add(name: string, reason: unknown): void {
-		if (this.#kept.length >= MOST_COMPLAINTS) {
+		if (this.#kept.length >= MAX_COMPLAINTS) {
 			this.#rest++;
 			return;
 		}

@@ -1,7 +1,7 @@
 import type {Stats} from 'node:fs';
 
 /** Files with several names that are remembered; what comes after counts as new under each of its names. */
-const MOST_FILES = 200_000;
+const MAX_FILES = 200_000;
 
 /** Knows the files of a tree that have several names by the first of them. */
 export class LinkedFiles {
@@ -13,7 +13,7 @@ export class LinkedFiles {
 		if (nlink < 2 || !Number.isSafeInteger(ino)) return undefined;
 		const identity = `${dev}:${ino}`;
 		const first = this.#names.get(identity);
-		if (first === undefined && this.#names.size < MOST_FILES) this.#names.set(identity, name);
+		if (first === undefined && this.#names.size < MAX_FILES) this.#names.set(identity, name);
 		return first;
 	}
 }

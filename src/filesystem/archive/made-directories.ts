@@ -8,7 +8,7 @@ import {setTime} from './times.js';
 
 const OPEN = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW;
 /** Directories whose attributes wait for the end; with more, those that seem to be over get them earlier. */
-const MOST_WAITING = 50_000;
+const MAX_WAITING_DIRECTORIES = 50_000;
 
 /**
  * The directories a transfer made. Their modes and times are set when their content is there: a directory that must
@@ -18,7 +18,7 @@ export class MadeDirectories {
 	readonly #waiting = new Map<string, Attributes | undefined>();
 
 	get isCrowded(): boolean {
-		return this.#waiting.size > MOST_WAITING;
+		return this.#waiting.size > MAX_WAITING_DIRECTORIES;
 	}
 
 	add(names: readonly string[], attributes?: Attributes): void {

@@ -5,7 +5,7 @@ import {type LineMatch, LineSearch} from './line-search.js';
 const READ = constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOCTTY | constants.O_NOFOLLOW;
 const PIECE_BYTES = 1024 * 1024;
 /** A line longer than this is searched in parts. */
-const LONGEST_LINE_BYTES = 8 * 1024 * 1024;
+const MAX_LINE_BYTES = 8 * 1024 * 1024;
 /** A NUL among the first bytes means that a file is no text. */
 const LOOK_FOR_NUL_BYTES = 8 * 1024;
 const LINE_BREAK = 0x0a;
@@ -31,7 +31,7 @@ function* pieces(path: BytePath): Generator<Buffer> {
 			const got = readSync(fd, buffer, held, buffer.length - held, null);
 			const length = held + got;
 			const end = got === 0 ? length : buffer.subarray(0, length).lastIndexOf(LINE_BREAK) + 1;
-			const isTooLong = end === 0 && length >= LONGEST_LINE_BYTES;
+			const isTooLong = end === 0 && length >= MAX_LINE_BYTES;
 			const whole = isTooLong ? length : end;
 			if (whole > 0) yield buffer.subarray(0, whole);
 			if (got === 0) return;

@@ -4,7 +4,7 @@ import {type BytePath, childOf, display, isWithin, parentOf, ROOT, toSystem} fro
 
 const NAMES = ['.gitignore', '.ignore'];
 /** A larger file of rules is not believed to be one. */
-const LARGEST_FILE_BYTES = 1024 * 1024;
+const MAX_FILE_BYTES = 1024 * 1024;
 
 interface Rules {
 	readonly directory: BytePath;
@@ -56,7 +56,7 @@ export class IgnoreRules {
 function rulesIn(path: BytePath): string | undefined {
 	try {
 		const text = readFileSync(toSystem(path));
-		return text.length > LARGEST_FILE_BYTES ? undefined : text.toString();
+		return text.length > MAX_FILE_BYTES ? undefined : text.toString();
 	} catch {
 		// Mostly there is none; one that cannot be read rules nothing.
 		return undefined;

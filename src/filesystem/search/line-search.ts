@@ -1,7 +1,7 @@
 import {isUtf8} from 'node:buffer';
 
 /** Longest piece of a line that is told. */
-export const LONGEST_TEXT = 1000;
+export const MAX_TEXT_LENGTH = 1000;
 /** How much of a long line is told before the match. */
 const TEXT_BEFORE = 200;
 
@@ -92,7 +92,7 @@ function countLines(text: string, from: number, to: number): number {
 
 function excerpt(line: string, index: number): string {
 	const text = line.endsWith('\r') ? line.slice(0, -1) : line;
-	if (text.length <= LONGEST_TEXT) return text;
-	const start = Math.max(0, Math.min(index - TEXT_BEFORE, text.length - LONGEST_TEXT));
-	return text.slice(start, start + LONGEST_TEXT);
+	if (text.length <= MAX_TEXT_LENGTH) return text;
+	const start = Math.max(0, Math.min(index - TEXT_BEFORE, text.length - MAX_TEXT_LENGTH));
+	return text.slice(start, start + MAX_TEXT_LENGTH);
 }

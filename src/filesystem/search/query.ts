@@ -3,7 +3,7 @@ import {LongarmError} from '../../shared/errors.js';
 import type {BytePath} from '../byte-path.js';
 
 export const USUAL_MATCHES = 10_000;
-export const MOST_MATCHES = 1_000_000;
+export const MAX_MATCHES = 1_000_000;
 
 /** What to look for. Plain data: it travels to another thread. */
 export interface SearchQuery {

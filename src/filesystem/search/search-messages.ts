@@ -23,4 +23,4 @@ export type FromWorker =
 	| {readonly kind: 'done'; readonly summary: SearchSummary};
 
 /** Batches that may wait to be confirmed; the count is kept in shared memory, where the thread can wait for it. */
-export const MOST_UNCONFIRMED = 4;
+export const MAX_UNCONFIRMED_BATCHES = 4;

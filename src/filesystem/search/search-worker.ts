@@ -1,13 +1,13 @@
 // Runs in a thread of its own: it may block, and an expression that never ends can be ended with the thread.
 import {parentPort, workerData} from 'node:worker_threads';
 import type {SearchQuery} from './query.js';
-import {type FromWorker, type Match, MOST_UNCONFIRMED, type SearchError} from './search-messages.js';
+import {type FromWorker, MAX_UNCONFIRMED_BATCHES, type Match, type SearchError} from './search-messages.js';
 import {searchTree} from './tree-search.js';
 
 const BATCH_MATCHES = 200;
 /** Nobody waits longer than this for what was found. */
 const BATCH_MS = 50;
-const MOST_ERRORS = 1000;
+const MAX_ERRORS = 1000;
 
 const {query, unconfirmed} = workerData as {query: SearchQuery; unconfirmed: Int32Array};
 
@@ -34,13 +34,17 @@ flush();
 tell({kind: 'done', summary: {files, matches, truncated, errors}});
 
 function note({path, message}: SearchError): void {
-	if (errors.length < MOST_ERRORS) errors.push({path, message});
+	if (errors.length < MAX_ERRORS) errors.push({path, message});
 }
 
 function flush(): void {
 	batchedAt = performance.now();
 	if (batch.length === 0) return;
-	for (let count = Atomics.load(unconfirmed, 0); count >= MOST_UNCONFIRMED; count = Atomics.load(unconfirmed, 0)) {
+	for (
+		let count = Atomics.load(unconfirmed, 0);
+		count >= MAX_UNCONFIRMED_BATCHES;
+		count = Atomics.load(unconfirmed, 0)
+	) {
 		Atomics.wait(unconfirmed, 0, count);
 	}
 	Atomics.add(unconfirmed, 0, 1);

@@ -7,9 +7,9 @@ import {compileContents, compileNames, type SearchQuery} from './query.js';
 import type {FromWorker, Match, SearchError, SearchSummary} from './search-messages.js';
 
 /** Searches that run at once; more wait. A thread each, so few are enough. */
-const MOST_RUNNING = 2;
+const MAX_RUNNING_SEARCHES = 2;
 /** An expression can take for ever; a search may not. */
-const LONGEST_SEARCH_MS = 10 * 60_000;
+const MAX_SEARCH_MS = 10 * 60_000;
 
 export interface SearchOutcome extends SearchSummary {
 	readonly cancelled: boolean;
@@ -53,7 +53,7 @@ export class Search {
 			this.#settle = resolve;
 			this.#fail = reject;
 		});
-		if (running < MOST_RUNNING) this.#run();
+		if (running < MAX_RUNNING_SEARCHES) this.#run();
 		else waiting.push(() => this.#run());
 	}
 
@@ -72,10 +72,7 @@ export class Search {
 		const worker = new Worker(workerFile('search-worker.js', import.meta.url), {
 			workerData: {query: this.#query, unconfirmed: this.#unconfirmed},
 		});
-		const timer = setTimeout(
-			() => this.#end({...this.#told, errors: [tooLong(this.#query)]}),
-			LONGEST_SEARCH_MS,
-		).unref();
+		const timer = setTimeout(() => this.#end({...this.#told, errors: [tooLong(this.#query)]}), MAX_SEARCH_MS).unref();
 		this.#running = {worker, timer};
 		// One after the other: the end must not overtake what was found before.
 		let taken = Promise.resolve();
@@ -120,11 +117,11 @@ export class Search {
 }
 
 function tooLong({root}: SearchQuery): SearchError {
-	return {path: root, message: `the search was ended after ${LONGEST_SEARCH_MS / 60_000} minutes`};
+	return {path: root, message: `the search was ended after ${MAX_SEARCH_MS / 60_000} minutes`};
 }
 
 function next(): void {
-	if (running < MOST_RUNNING) waiting.shift()?.();
+	if (running < MAX_RUNNING_SEARCHES) waiting.shift()?.();
 }
 
 /** Here and not in the thread, so that the one who asks is told at once. */

@@ -1,7 +1,7 @@
 import type {BytePath} from '../byte-path.js';
 
 /** Changes that wait to be taken; more than that is an overflow. */
-const MOST_CHANGES = 16_384;
+const MAX_CHANGES = 16_384;
 
 export type ChangeKind = 'created' | 'modified' | 'removed';
 
@@ -30,7 +30,7 @@ export class ChangeLog {
 
 	add(path: BytePath, kind: ChangeKind): void {
 		this.#kinds.set(path, merged(this.#kinds.get(path), kind));
-		if (this.#kinds.size > MOST_CHANGES) this.overflow();
+		if (this.#kinds.size > MAX_CHANGES) this.overflow();
 	}
 
 	/** What was collected goes as well: whoever is told has to look at everything again. */

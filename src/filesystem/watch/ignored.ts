@@ -3,7 +3,7 @@ import {LongarmError} from '../../shared/errors.js';
 import {display} from '../byte-path.js';
 
 /** In one rule; with each more the time to match a deep path grows by its depth, to seconds from the third on. */
-const MOST_DOUBLE_STARS = 2;
+const MAX_DOUBLE_STARS = 2;
 
 /** Whether a path below the root is to be left alone; paths are relative and in bytes. */
 export type Ignored = (relative: string, isDirectory: boolean) => boolean;
@@ -19,9 +19,9 @@ export function ignoring(rules: readonly string[]): Ignored {
 }
 
 function compile(rules: readonly string[]) {
-	const greedy = rules.find(rule => rule.split('**').length - 1 > MOST_DOUBLE_STARS);
+	const greedy = rules.find(rule => rule.split('**').length - 1 > MAX_DOUBLE_STARS);
 	if (greedy !== undefined) {
-		const message = `unusable ignore rule: more than ${MOST_DOUBLE_STARS} double stars in ${greedy}`;
+		const message = `unusable ignore rule: more than ${MAX_DOUBLE_STARS} double stars in ${greedy}`;
 		throw new LongarmError('PATTERN_INVALID', {message, context: {rules}});
 	}
 	try {

@@ -5,8 +5,8 @@ import {isErrno} from '../file-errors.js';
 import {countEvent, onDropped} from './event-queue.js';
 
 /** More paths, or more directories above them, are not watched. */
-const MOST_PATHS = 1024;
-const MOST_DIRECTORIES = 1024;
+const MAX_PATHS = 1024;
+const MAX_DIRECTORIES = 1024;
 /** A busy directory makes us look at most this often. */
 const LOOK_EVERY_MS = 20;
 
@@ -45,10 +45,10 @@ export class MissingWatch {
 
 	static async begin(request: MissingRequest, changed: () => void): Promise<MissingWatch | undefined> {
 		const {missing, present} = request;
-		if (missing.length === 0 || missing.length > MOST_PATHS) return undefined;
+		if (missing.length === 0 || missing.length > MAX_PATHS) return undefined;
 		const before = await lookAtAll(request);
 		const directories = directoriesAbove(present === undefined ? missing : [...missing, present]);
-		if (!before || directories.length > MOST_DIRECTORIES) return undefined;
+		if (!before || directories.length > MAX_DIRECTORIES) return undefined;
 		const begun = new MissingWatch(before, changed);
 		// What happened before the last watcher was in place was heard by none of them.
 		if (begun.#listen(directories) && (await begun.#isUnchanged())) return begun;

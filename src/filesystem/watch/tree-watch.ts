@@ -12,7 +12,7 @@ import {WatchedDirectories} from './watched-directories.js';
 /** What happens within this time is told together. */
 const COALESCE_MS = 50;
 /** Entries with news that are looked at together; more than that is an overflow. */
-const MOST_UNSETTLED = 16_384;
+const MAX_UNSETTLED_ENTRIES = 16_384;
 
 export interface TreeWatchOptions {
 	readonly recursive: boolean;
@@ -92,7 +92,7 @@ export class TreeWatch {
 		this.#unsettled.set(entry, kind === 'rename' || this.#unsettled.get(entry) === true);
 		// The system tells of the directory itself under its own name, as if it were in itself.
 		if (kind === 'rename' && nameOf(entry) === nameOf(directory)) this.#unsettled.set(directory, false);
-		if (this.#unsettled.size > MOST_UNSETTLED) this.#overflow();
+		if (this.#unsettled.size > MAX_UNSETTLED_ENTRIES) this.#overflow();
 		this.#settleSoon();
 	}
 

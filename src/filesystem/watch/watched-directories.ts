@@ -5,7 +5,7 @@ import {isErrno} from '../file-errors.js';
 import {countEvent} from './event-queue.js';
 
 /** Directories one watch may extend to. */
-const MOST_DIRECTORIES = 100_000;
+const MAX_DIRECTORIES = 100_000;
 
 export interface DirectoryEvents {
 	/** Something happened to this entry, or to the directory itself under the entry's name. */
@@ -34,8 +34,8 @@ export class WatchedDirectories {
 	/** False when there is nothing to be watched any more. Throws when the system has no watches left. */
 	add(directory: BytePath): boolean {
 		if (this.#watchers.has(directory)) return true;
-		if (this.#watchers.size >= MOST_DIRECTORIES) {
-			throw outOfWatches(`a watch covers at most ${MOST_DIRECTORIES} directories`);
+		if (this.#watchers.size >= MAX_DIRECTORIES) {
+			throw outOfWatches(`a watch covers at most ${MAX_DIRECTORIES} directories`);
 		}
 		try {
 			const watcher = watch(toSystem(directory), {persistent: false, encoding: 'latin1'}, (kind, name) => {

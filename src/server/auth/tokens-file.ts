@@ -7,7 +7,7 @@ import {invalidAuth, readSecretFile} from './secret-file.js';
 
 /** Every token is compared with every one that is presented. */
 const MAX_TOKENS = 1000;
-const LONGEST_NAME = 64;
+const MAX_NAME_LENGTH = 64;
 const KEYS = ['name', 'sha256', 'scopes', 'max_processes', 'max_connections', 'max_retained'];
 
 /** The tokens of a file such as `[[tokens]] name = "ci" sha256 = "…"`; errors never quote a value. */
@@ -53,8 +53,8 @@ function readEntry(value: unknown, place: string): CapabilityToken {
 	const unknown = Object.keys(entry).find(key => !KEYS.includes(key));
 	if (unknown !== undefined) throw new Fault(`${place} has an unknown key, expected one of ${KEYS.join(', ')}`);
 	const {name, sha256} = entry;
-	if (typeof name !== 'string' || name === '' || name.length > LONGEST_NAME) {
-		throw new Fault(`${place} needs a \`name\` of at most ${LONGEST_NAME} characters`);
+	if (typeof name !== 'string' || name === '' || name.length > MAX_NAME_LENGTH) {
+		throw new Fault(`${place} needs a \`name\` of at most ${MAX_NAME_LENGTH} characters`);
 	}
 	const digest = typeof sha256 === 'string' ? parseDigest(sha256) : undefined;
 	if (!digest) throw new Fault(`${place} needs a \`sha256\` of 64 hex digits`);

@@ -1,4 +1,4 @@
-import {MOST_MATCHES, USUAL_MATCHES} from '../../filesystem/search/query.js';
+import {MAX_MATCHES, USUAL_MATCHES} from '../../filesystem/search/query.js';
 import type {Handlers} from '../../rpc/router.js';
 import type {ClientConnection} from '../client-connection.js';
 import {nativePath, uriOf} from './file-paths.js';
@@ -17,7 +17,7 @@ export const fileSearchHandlers = {
 				: undefined,
 			hidden: params.hidden ?? false,
 			ignoreFiles: params.ignoreFiles ?? true,
-			maxMatches: Math.min(params.maxMatches ?? USUAL_MATCHES, MOST_MATCHES),
+			maxMatches: Math.min(params.maxMatches ?? USUAL_MATCHES, MAX_MATCHES),
 		});
 		return {...outcome, errors: errors.map(({path, message}) => ({path: uriOf(path), message}))};
 	},

@@ -6,7 +6,7 @@ import {bulkBlocks} from '../../shared/node/bulk-blocks.js';
 /** Shorter values are not worth it. */
 export const BULK_FROM_BYTES = 64 * 1024;
 /** Strings of a message that are looked at; a message with bulk in it has few. */
-const MOST_STRINGS = 64;
+const MAX_STRINGS = 64;
 /** Characters decoded at a time, a multiple of four; small enough for a string in the young part of the heap. */
 const SLICE_CHARS = 64 * 1024;
 /** What fills less than one part in so many of a block would hold on to too much beside it: not everything is given back. */
@@ -57,7 +57,7 @@ function memoryFor(bytes: number): {memory: Buffer; release: () => void} {
 
 /** The first long string, found from quote to quote; none where an escaped quote makes that unsafe. */
 function longString(message: Buffer): {start: number; end: number} | undefined {
-	for (let at = 0, count = 0; count < MOST_STRINGS; count++) {
+	for (let at = 0, count = 0; count < MAX_STRINGS; count++) {
 		const start = message.indexOf(QUOTE, at) + 1;
 		const end = start === 0 ? -1 : message.indexOf(QUOTE, start);
 		if (end === -1 || message[end - 1] === BACKSLASH) return undefined;

@@ -18,7 +18,7 @@ export const PING_INTERVAL_MS = 30_000;
 /** Silence after which the kernel asks whether the peer still exists; shorter than the pings, which hide silence. */
 const KEEP_ALIVE_MS = 15_000;
 /** Header of the longest frame. */
-const LONGEST_HEADER_BYTES = 10;
+const MAX_HEADER_BYTES = 10;
 /** Frames from this size on use memory again. */
 const POOLED_FROM_BYTES = 32 * 1024;
 /** Frames up to this size share a block with others of the same turn. */
@@ -115,7 +115,7 @@ export class WebSocketTransport implements Transport {
 
 	/** Many small frames become one piece for the kernel. */
 	#gather(frame: Frame, length: number): void {
-		if (this.#gatheredBytes + LONGEST_HEADER_BYTES + length > GATHERING_BLOCKS.blockBytes) this.#flush();
+		if (this.#gatheredBytes + MAX_HEADER_BYTES + length > GATHERING_BLOCKS.blockBytes) this.#flush();
 		this.#block ??= GATHERING_BLOCKS.take();
 		const start = this.#gatheredBytes + writeTextHeader(this.#block, this.#gatheredBytes, length);
 		this.#gatheredBytes = writeFrame(frame, this.#block, start);
@@ -133,8 +133,8 @@ export class WebSocketTransport implements Transport {
 	/** Bulk goes out in one piece of used-again memory, its header in front: no copy, no garbage. */
 	#sendWhole(frame: Frame, length: number): void {
 		this.#flush();
-		const pool = poolFor(length + LONGEST_HEADER_BYTES);
-		const memory = pool?.take() ?? Buffer.allocUnsafe(length + LONGEST_HEADER_BYTES);
+		const pool = poolFor(length + MAX_HEADER_BYTES);
+		const memory = pool?.take() ?? Buffer.allocUnsafe(length + MAX_HEADER_BYTES);
 		const end = writeFrame(frame, memory, writeTextHeader(memory, 0, length));
 		this.#socket.write(memory.subarray(0, end), () => pool?.give(memory));
 	}
@@ -178,7 +178,7 @@ function writeTextHeader(target: Buffer, at: number, length: number): number {
 	}
 	target[at + 1] = 127;
 	target.writeBigUInt64BE(BigInt(length), at + 2);
-	return LONGEST_HEADER_BYTES;
+	return MAX_HEADER_BYTES;
 }
 
 interface Receiver extends EventEmitter {

@@ -1,7 +1,7 @@
 import {expect, test} from 'vitest';
-import {BLOCK_BYTES, MOST_BLOCKS_UNDER_WAY} from '../../../src/client/files/block-reader.js';
-import {LARGEST_CONTENT_BYTES, RemoteFiles} from '../../../src/client/files/remote-files.js';
-import {MOST_WAITING_CHANGES} from '../../../src/client/files/watch-feed.js';
+import {BLOCK_BYTES, MAX_BLOCKS_UNDER_WAY} from '../../../src/client/files/block-reader.js';
+import {MAX_CONTENT_BYTES, RemoteFiles} from '../../../src/client/files/remote-files.js';
+import {MAX_WAITING_CHANGES} from '../../../src/client/files/watch-feed.js';
 import {INVALID_PARAMS} from '../../../src/protocol/error-codes.js';
 import {base64} from '../../helpers/files.js';
 import {FakeServer} from '../fake-server.js';
@@ -144,12 +144,12 @@ test('of a stream that nobody reads on, only so many blocks are asked for', asyn
 	let asked = 0;
 	for (let next = await server.peer.next(); next['method'] !== 'fs/canonicalize'; next = await server.peer.next())
 		asked++;
-	expect(asked).toBe(MOST_BLOCKS_UNDER_WAY);
+	expect(asked).toBe(MAX_BLOCKS_UNDER_WAY);
 });
 
 test('what does not fit a message is refused before it is sent', async () => {
 	const {server, files} = await greeted();
-	const large = new Uint8Array(LARGEST_CONTENT_BYTES + 1);
+	const large = new Uint8Array(MAX_CONTENT_BYTES + 1);
 	await expect(files.writeFile('/a', large)).rejects.toMatchObject({code: 'refused', message: /writeStream/});
 	expect(server.peer.texts.length).toBe(2);
 });
@@ -194,7 +194,7 @@ test('changes that nobody takes become an overflow', async () => {
 	const opening = files.watch('/a');
 	const {params} = await server.answer('fs/watch', {});
 	const watch = await opening;
-	const changes = Array.from({length: MOST_WAITING_CHANGES}, (_, index) => ({
+	const changes = Array.from({length: MAX_WAITING_CHANGES}, (_, index) => ({
 		path: `file:///a/${index}`,
 		kind: 'created',
 	}));

@@ -1,7 +1,7 @@
 import {expect, test} from 'vitest';
-import {LARGEST_DELTA_BYTES, MOST_QUEUED_BYTES, MOST_QUEUED_DELTAS} from '../../../src/client/http/body-streams.js';
+import {MAX_DELTA_BYTES, MAX_QUEUED_BYTES, MAX_QUEUED_DELTAS} from '../../../src/client/http/body-streams.js';
 import {HttpError} from '../../../src/client/http/http-error.js';
-import {LARGEST_BODY_BYTES} from '../../../src/client/http/outgoing-request.js';
+import {MAX_BODY_BYTES} from '../../../src/client/http/outgoing-request.js';
 import {RemoteHttp} from '../../../src/client/http/remote-http.js';
 import {base64} from '../../helpers/files.js';
 import {FakeServer} from '../fake-server.js';
@@ -105,12 +105,12 @@ test('a body that nobody reads is broken behind as many pieces as may wait, and 
 	const {responding, heard} = await greeted();
 	const {response, send} = await responding();
 	const other = await responding();
-	for (let seq = 1; seq <= MOST_QUEUED_DELTAS + 1; seq++) send(seq, 'x');
+	for (let seq = 1; seq <= MAX_QUEUED_DELTAS + 1; seq++) send(seq, 'x');
 	other.send(1, 'fine', {done: true});
 	await heard();
 	const {chunks, error} = await reading(response);
 	expect([chunks.length, error?.code, error?.message]).toEqual([
-		MOST_QUEUED_DELTAS,
+		MAX_QUEUED_DELTAS,
 		'overrun',
 		'http response stream `http-1` failed: body delta channel filled before delivery',
 	]);
@@ -121,8 +121,8 @@ test('all bodies together may hold so much, and reading makes room again', async
 	const {responding, heard} = await greeted();
 	const first = await responding();
 	const second = await responding();
-	const piece = new Uint8Array(LARGEST_DELTA_BYTES);
-	for (let seq = 1; seq <= MOST_QUEUED_BYTES / LARGEST_DELTA_BYTES; seq++) first.send(seq, piece);
+	const piece = new Uint8Array(MAX_DELTA_BYTES);
+	for (let seq = 1; seq <= MAX_QUEUED_BYTES / MAX_DELTA_BYTES; seq++) first.send(seq, piece);
 	second.send(1, 'x');
 	await heard();
 	expect(await reading(second.response)).toMatchObject({
@@ -144,7 +144,7 @@ test('a piece that is too large ends the connection, whoever it is for', async (
 	server.notify('http/request/bodyDelta', {
 		requestId: 'nobody',
 		seq: 1,
-		deltaBase64: base64(new Uint8Array(LARGEST_DELTA_BYTES + 1)),
+		deltaBase64: base64(new Uint8Array(MAX_DELTA_BYTES + 1)),
 	});
 	const lost =
 		'exec-server transport disconnected: exec-server notification handling failed: http response body delta exceeds 1048576 bytes';
@@ -185,7 +185,7 @@ test('nothing is cancelled that has come to its end', async () => {
 
 test('a body that does not fit a message is refused before anything is sent', async () => {
 	const {server, http} = await greeted();
-	const body = new Uint8Array(LARGEST_BODY_BYTES + 1);
+	const body = new Uint8Array(MAX_BODY_BYTES + 1);
 	await expect(http.fetch('http://origin/', {method: 'POST', body})).rejects.toMatchObject({code: 'invalid'});
 	expect(server.peer.texts.length).toBe(2);
 });

@@ -1,6 +1,6 @@
 import {describe, expect, test} from 'vitest';
 import type {EndEvent, ExecEvent, OutputDeltaEvent} from '../../../src/client/unified-exec/exec-events.js';
-import {LARGEST_DELTA_BYTES, MOST_DELTAS} from '../../../src/client/unified-exec/limits.js';
+import {MAX_DELTA_BYTES, MAX_DELTAS} from '../../../src/client/unified-exec/limits.js';
 import {ExecSession} from '../../../src/client/unified-exec/session.js';
 import {Gate} from '../../helpers/gate.js';
 import {LINKS, memoryLink} from './links.js';
@@ -99,7 +99,7 @@ test('output is told in pieces of whole characters and a bounded size', async ()
 			.map(({bytes}) => strict.decode(bytes))
 			.join(''),
 	).toBe('x'.repeat(30_000) + '€'.repeat(20_000));
-	expect(deltas(events).every(({bytes}) => bytes.length <= LARGEST_DELTA_BYTES)).toBe(true);
+	expect(deltas(events).every(({bytes}) => bytes.length <= MAX_DELTA_BYTES)).toBe(true);
 });
 
 test('an unfinished character at the very end is told as it is', async () => {
@@ -118,7 +118,7 @@ test('after ten thousand pieces of output a command is silent, but for its end',
 		env: {},
 		tty: false,
 	});
-	const total = MOST_DELTAS + 5;
+	const total = MAX_DELTAS + 5;
 	async function* flood() {
 		for (let seq = 1; seq <= total; seq++)
 			yield {kind: 'output', seq, stream: 'stdout', bytes: new Uint8Array([120])} as const;
@@ -153,7 +153,7 @@ test('after ten thousand pieces of output a command is silent, but for its end',
 	await session.process.finished;
 	session.end();
 	await handle.closed;
-	expect(deltas(events)).toHaveLength(MOST_DELTAS);
+	expect(deltas(events)).toHaveLength(MAX_DELTAS);
 	expect(ends(events)[0]!.stdout).toHaveLength(total);
 });
 

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import {expect, test} from 'vitest';
-import {LineSearch, LONGEST_TEXT} from '../../../src/filesystem/search/line-search.js';
+import {LineSearch, MAX_TEXT_LENGTH} from '../../../src/filesystem/search/line-search.js';
 import {compileContents} from '../../../src/filesystem/search/query.js';
 
 function search(pattern: string, ...pieces: (string | Buffer)[]) {
@@ -53,7 +53,7 @@ test('text that is not UTF-8 is searched byte by byte', () => {
 test('of a long line the part around the match is told', () => {
 	const [match] = search('needle', `${'x'.repeat(5000)}needle${'y'.repeat(5000)}`);
 	expect(match!.column).toBe(5001);
-	expect(match!.text).toHaveLength(LONGEST_TEXT);
+	expect(match!.text).toHaveLength(MAX_TEXT_LENGTH);
 	expect(match!.text).toContain('needle');
 });
 
