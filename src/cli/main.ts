@@ -1,4 +1,5 @@
 import {CommanderError} from 'commander';
+import {errorMessage} from '../shared/error-message.js';
 import {LongarmError} from '../shared/errors.js';
 import {type CommandDefinition, FAILURE_CODES, type FailureCodes} from './definitions/definition.js';
 import {COMMANDS, GROUPS} from './definitions/index.js';
@@ -61,7 +62,7 @@ function report(error: unknown, {failed, misused}: FailureCodes): number {
 		process.stderr.write(`error: ${error.message}\nhint: ${error.hint}\n`);
 		return MISUSES.has(error.code) ? misused : failed;
 	}
-	process.stderr.write(`error: ${error instanceof Error ? error.message : String(error)}\n`);
+	process.stderr.write(`error: ${errorMessage(error)}\n`);
 	const {hint} = Object(error) as {hint?: unknown};
 	if (typeof hint === 'string') process.stderr.write(`hint: ${hint}\n`);
 	return failed;

@@ -1,4 +1,5 @@
 import {decodeUtf8} from '../protocol/path-uri-encoding.js';
+import {errorMessage} from '../shared/error-message.js';
 
 /** What would move the cursor, change the terminal or the direction of the text. */
 const UNSAFE = /[\p{Cc}\u2028\u2029\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu;
@@ -20,7 +21,7 @@ export function printableName(binary: string): string {
 
 /** Why something failed; the number of the error is for programs. */
 export function printableReason(error: unknown): string {
-	const reason = error instanceof Error ? error.message : String(error);
+	const reason = errorMessage(error);
 	return printable(reason.replace(/ \(os error \d+\)$/, ''));
 }
 

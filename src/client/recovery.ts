@@ -1,5 +1,6 @@
 import {RpcError, SESSION_ATTACHED} from '../protocol/error-codes.js';
 import {DisconnectedError} from '../rpc/disconnected-error.js';
+import {errorMessage} from '../shared/error-message.js';
 import type {Transport} from '../transports/transport.js';
 import type {Connection} from './connection.js';
 import type {RemoteProcess} from './remote-process.js';
@@ -34,7 +35,7 @@ export async function recover(recovery: Recovery): Promise<RecoveryOutcome> {
 			await catchUp(connection, recovery.processes(), deadline - Date.now());
 			return {connection};
 		} catch (error) {
-			if (!mayRetry(error)) return {failure: error instanceof Error ? error.message : String(error)};
+			if (!mayRetry(error)) return {failure: errorMessage(error)};
 		}
 		await new Promise(resolve => setTimeout(resolve, RETRY_MS));
 	}
@@ -66,7 +67,7 @@ async function catchUpWith(connection: Connection, process: RemoteProcess): Prom
 		process.catchUp(await connection.call('process/read', {processId, afterSeq, waitMs: 0}));
 	} catch (error) {
 		if (error instanceof DisconnectedError) throw error;
-		process.fail(`failed to recover process ${processId}: ${error instanceof Error ? error.message : String(error)}`);
+		process.fail(`failed to recover process ${processId}: ${errorMessage(error)}`);
 		await endUnlessGone(connection, processId);
 	}
 }

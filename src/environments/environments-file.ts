@@ -3,6 +3,7 @@ import {dirname, join, resolve} from 'node:path';
 import {parse, TomlError} from 'smol-toml';
 import * as v from 'valibot';
 import {decode} from '../protocol/decode.js';
+import {errorMessage} from '../shared/error-message.js';
 import {invalidEnvironment} from './invalid.js';
 import {requireUrl} from './remote-url.js';
 import type {RemoteTarget} from './target.js';
@@ -48,7 +49,11 @@ export async function readEnvironmentsFile(home: string): Promise<EnvironmentsCo
 		text = await readFile(path, 'utf8');
 	} catch (cause) {
 		if ((cause as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
-		throw invalidEnvironment(`failed to read environment config \`${path}\`: ${messageOf(cause)}`, {file: path}, cause);
+		throw invalidEnvironment(
+			`failed to read environment config \`${path}\`: ${errorMessage(cause)}`,
+			{file: path},
+			cause,
+		);
 	}
 	return parseEnvironments(text, path);
 }
@@ -82,7 +87,7 @@ function readShape(text: string, path: string): v.InferOutput<typeof fileSchema>
 
 /** The parser's own words quote the lines around the fault, which may hold a token. */
 function faultIn(cause: unknown): string {
-	if (!(cause instanceof TomlError)) return messageOf(cause);
+	if (!(cause instanceof TomlError)) return errorMessage(cause);
 	const [what] = cause.message.replace(/^Invalid TOML document: /, '').split('\n', 1);
 	return `line ${cause.line}, column ${cause.column}: ${what}`;
 }
@@ -142,8 +147,4 @@ function toDefault(given: string | undefined, includesLocal: boolean): string | 
 
 function milliseconds(value: number | undefined): number | undefined {
 	return value === undefined ? undefined : value * 1000;
-}
-
-function messageOf(error: unknown): string {
-	return error instanceof Error ? error.message : String(error);
 }

@@ -1,3 +1,4 @@
+import {errorMessage} from '../shared/error-message.js';
 import type {Bulk} from './bulk.js';
 import {parseStrictJson} from './strict-json.js';
 
@@ -62,7 +63,7 @@ function parseText(text: string): Message {
 		const {value, idText} = parseStrictJson(text);
 		return classify(value, idText);
 	} catch (error) {
-		return {kind: 'malformed', reason: error instanceof Error ? error.message : String(error)};
+		return {kind: 'malformed', reason: errorMessage(error)};
 	}
 }
 

@@ -1,5 +1,6 @@
 import * as v from 'valibot';
 import {decodeBase64} from '../shared/base64.js';
+import {errorMessage} from '../shared/error-message.js';
 import {PathUri} from './path-uri.js';
 
 /** Whatever a method's params or result is described by. */
@@ -83,7 +84,7 @@ function decoded<I, T>(decode: (input: I) => T): v.RawTransformAction<I, T> {
 		try {
 			return decode(dataset.value);
 		} catch (error) {
-			addIssue({message: error instanceof Error ? error.message : String(error)});
+			addIssue({message: errorMessage(error)});
 			return NEVER;
 		}
 	});

@@ -1,3 +1,5 @@
+import {errorMessage} from '../shared/error-message.js';
+
 /** Values (scalars, arrays and objects count one each, keys none) one message may hold. */
 export const MAX_JSON_VALUES = 262_144;
 
@@ -62,7 +64,7 @@ function parseJson(text: string): unknown {
 	try {
 		return JSON.parse(text) as unknown;
 	} catch (error) {
-		throw new StrictJsonError(quotable(error instanceof Error ? error.message : String(error)));
+		throw new StrictJsonError(quotable(errorMessage(error)));
 	}
 }
 

@@ -19,6 +19,7 @@ import {
 } from '../protocol/envelope.js';
 import {INTERNAL_ERROR, INVALID_REQUEST, RpcError} from '../protocol/error-codes.js';
 import {MAX_MESSAGE_BYTES} from '../protocol/limits.js';
+import {errorMessage} from '../shared/error-message.js';
 import type {Transport} from '../transports/transport.js';
 import {DisconnectedError} from './disconnected-error.js';
 
@@ -176,7 +177,7 @@ export class RpcConnection {
 			if (!this.#service.notification(notification) && this.#role === 'server') this.destroy();
 		} catch (error) {
 			if (this.#role === 'server') throw error;
-			const reason = error instanceof Error ? error.message : String(error);
+			const reason = errorMessage(error);
 			this.#closed(new Error(`exec-server notification handling failed: ${reason}`));
 			this.destroy();
 		}

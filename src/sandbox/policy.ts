@@ -2,6 +2,7 @@ import {isAbsolute, join, normalize, resolve} from 'node:path';
 import type * as v from 'valibot';
 import type {PathUri} from '../protocol/path-uri.js';
 import type {sandboxContext} from '../protocol/sandbox.js';
+import {errorMessage} from '../shared/error-message.js';
 import type {Host} from './host.js';
 import {incomplete, unenforceable} from './refusals.js';
 
@@ -120,7 +121,7 @@ export function nativePath(uri: PathUri): string {
 	try {
 		path = uri.toNativeString(process.platform);
 	} catch (error) {
-		const reason = error instanceof Error ? error.message : String(error);
+		const reason = errorMessage(error);
 		throw incomplete(`invalid sandbox permission path URI: ${reason}`);
 	}
 	if (path === undefined) throw unenforceable(`the path of \`${uri.href}\` is not UTF-8`);

@@ -2,6 +2,7 @@ import type {Notification} from '../protocol/envelope.js';
 import {METHOD_NOT_FOUND, RpcError} from '../protocol/error-codes.js';
 import {RpcConnection} from '../rpc/connection.js';
 import {DisconnectedError} from '../rpc/disconnected-error.js';
+import {errorMessage} from '../shared/error-message.js';
 import {LongarmError} from '../shared/errors.js';
 import type {Transport} from '../transports/transport.js';
 
@@ -94,7 +95,7 @@ export class Twin {
 		} catch (error) {
 			// What cannot be had at all says so itself.
 			if (error instanceof LongarmError) throw error;
-			const reason = error instanceof Error ? error.message : String(error);
+			const reason = errorMessage(error);
 			throw failed('FILE_REFUSED', `failed to prepare fs sandbox: ${reason}`, error);
 		}
 	}

@@ -3,6 +3,7 @@ import {createServer} from 'node:net';
 import {Environment} from '../../environments/environment.js';
 import {loadLibc} from '../../processes/posix/libc.js';
 import {bubblewrap} from '../../sandbox/detect-bubblewrap.js';
+import {errorMessage} from '../../shared/error-message.js';
 import {isWritable} from '../../shared/node/access.js';
 
 /** `limited` works, but less well than it could; `missing` does not work at all. */
@@ -58,7 +59,7 @@ export const CHECKS: Readonly<Record<string, Check>> = {
 		try {
 			return {status: 'ok', detail: `${bubblewrap(process.env['PATH']).file} makes sandboxes`};
 		} catch (error) {
-			return {status: 'missing', detail: `${messageOf(error)}: sandboxed work is refused`, fix: bubblewrapFix()};
+			return {status: 'missing', detail: `${errorMessage(error)}: sandboxed work is refused`, fix: bubblewrapFix()};
 		}
 	},
 
@@ -129,7 +130,7 @@ async function attempt(look: Check): Promise<Omit<Finding, 'check'>> {
 	try {
 		return await look();
 	} catch (error) {
-		return {status: 'missing', detail: messageOf(error)};
+		return {status: 'missing', detail: errorMessage(error)};
 	}
 }
 
@@ -163,8 +164,4 @@ function read(file: string): string | undefined {
 	} catch {
 		return undefined;
 	}
-}
-
-function messageOf(error: unknown): string {
-	return error instanceof Error ? error.message : String(error);
 }

@@ -2,6 +2,7 @@ import {performance} from 'node:perf_hooks';
 import {setTimeout} from 'node:timers/promises';
 import type {Environment} from '../../environments/environment.js';
 import type {ServerDescription} from '../../environments/process-place.js';
+import {errorMessage} from '../../shared/error-message.js';
 import {shortcomings} from './shortcomings.js';
 
 /** Longer than connecting and the handshake may take by themselves, whose reasons say more. */
@@ -34,7 +35,7 @@ export async function examine(name: string, open: () => Promise<Environment>): P
 		environment = await open();
 		return await Promise.race([answers(name, environment), late()]);
 	} catch (error) {
-		const reason = error instanceof Error ? error.message : String(error);
+		const reason = errorMessage(error);
 		return {name, reachable: false, reason: reason.replaceAll(/\s*\n\s*/g, ' ')};
 	} finally {
 		if (environment) await Promise.race([environment.close(), setTimeout(GOODBYE_MS, undefined, {ref: false})]);

@@ -1,5 +1,6 @@
 import {type AddressInfo, createServer, type Server, type Socket} from 'node:net';
 import type {Environment} from '../../environments/environment.js';
+import {errorMessage} from '../../shared/error-message.js';
 import {type ForwardSpec, formatPlace} from './forward-spec.js';
 import {join} from './join.js';
 
@@ -82,7 +83,7 @@ export class PortForward implements AsyncDisposable {
 			// Whoever connected here has gone: that concerns nobody else.
 			if (socket.errored || gone.signal.aborted || !this.#server.listening) return;
 			socket.resetAndDestroy();
-			failed(`${this.remote} of ${environment.id}: ${error instanceof Error ? error.message : String(error)}`);
+			failed(`${this.remote} of ${environment.id}: ${errorMessage(error)}`);
 		}
 	}
 }

@@ -1,3 +1,4 @@
+import {errorMessage} from '../../shared/error-message.js';
 import {RejectedError} from '../errors.js';
 import type {ExecEnvironment} from './environment.js';
 
@@ -25,11 +26,7 @@ export function writeFailed(): ToolFailure {
 /** The peers print the error of an error here, each in quotes of its own. */
 export function startFailed(error: unknown, {kind}: ExecEnvironment): ToolFailure {
 	const isOwnRefusal = error instanceof RejectedError && kind !== 'remote';
-	const reason = isOwnRefusal ? error.reason : messageOf(error);
+	const reason = isOwnRefusal ? error.reason : errorMessage(error);
 	const rejected = `Rejected(${JSON.stringify(`Failed to create unified exec process: ${reason}`)})`;
 	return new ToolFailure(`exec_command failed: CreateProcess { message: ${JSON.stringify(rejected)} }`);
-}
-
-export function messageOf(error: unknown): string {
-	return error instanceof Error ? error.message : String(error);
 }

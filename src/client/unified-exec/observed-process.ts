@@ -1,7 +1,7 @@
+import {errorMessage} from '../../shared/error-message.js';
 import type {Lagged, Observed} from '../event-log.js';
 import {HeadTailBuffer} from '../head-tail-buffer.js';
 import type {ExitStatus, ProcessHandle} from '../process-handle.js';
-import {messageOf} from './failures.js';
 import {MAX_CLOSE_GRACE_MS} from './limits.js';
 
 /** What is known of a process. An exit is not the end of its output: a child of it may hold that open. */
@@ -98,7 +98,7 @@ export class ObservedProcess {
 			}
 			if (!this.#isFinished) this.#failed('the process was lost');
 		} catch (error) {
-			this.#failed(messageOf(error));
+			this.#failed(errorMessage(error));
 		}
 	}
 

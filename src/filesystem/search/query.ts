@@ -1,4 +1,5 @@
 import picomatch from 'picomatch';
+import {errorMessage} from '../../shared/error-message.js';
 import {LongarmError} from '../../shared/errors.js';
 import type {BytePath} from '../byte-path.js';
 
@@ -52,7 +53,7 @@ export function compileContents({pattern, regex, ignoreCase}: ContentsQuery): Re
 	try {
 		return new RegExp(source, flags);
 	} catch (error) {
-		throw unusable(error instanceof Error ? error.message : String(error), pattern);
+		throw unusable(errorMessage(error), pattern);
 	}
 }
 
@@ -60,7 +61,7 @@ function compileGlob(glob: string): (path: string) => boolean {
 	try {
 		return picomatch(glob, {dot: true});
 	} catch (error) {
-		throw unusable(`unusable glob: ${error instanceof Error ? error.message : String(error)}`, glob);
+		throw unusable(`unusable glob: ${errorMessage(error)}`, glob);
 	}
 }
 

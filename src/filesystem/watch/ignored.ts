@@ -1,4 +1,5 @@
 import ignore from 'ignore';
+import {errorMessage} from '../../shared/error-message.js';
 import {LongarmError} from '../../shared/errors.js';
 import {display} from '../byte-path.js';
 
@@ -27,7 +28,7 @@ function compile(rules: readonly string[]) {
 	try {
 		return ignore({allowRelativePaths: true}).add([...rules]);
 	} catch (error) {
-		const message = `unusable ignore rule: ${error instanceof Error ? error.message : String(error)}`;
+		const message = `unusable ignore rule: ${errorMessage(error)}`;
 		throw new LongarmError('PATTERN_INVALID', {message, context: {rules}});
 	}
 }

@@ -5,6 +5,7 @@ import {INVALID_PARAMS, RpcError} from '../../protocol/error-codes.js';
 import type {Params} from '../../protocol/methods.js';
 import type {PathUri} from '../../protocol/path-uri.js';
 import type {Sandbox} from '../../sandbox/sandbox.js';
+import {errorMessage} from '../../shared/error-message.js';
 import {LongarmError} from '../../shared/errors.js';
 
 /** What a client asks for, in the words of the domain. Without a sandbox to run it in, one that was asked for is refused. */
@@ -33,7 +34,7 @@ export function startDirectory(uri: PathUri): Uint8Array {
 	try {
 		return uri.toNativeBytes(process.platform);
 	} catch (error) {
-		const reason = error instanceof Error ? error.message : String(error);
+		const reason = errorMessage(error);
 		throw new RpcError(INVALID_PARAMS, `cwd URI \`${uri.href}\` is not valid on this exec-server host: ${reason}`);
 	}
 }
