@@ -1,0 +1,40 @@
+import {writeFileSync} from 'node:fs';
+import {join} from 'node:path';
+import {Worker} from 'node:worker_threads';
+import {expect, onTestFinished, test} from 'vitest';
+import {bytePath} from '../../../src/filesystem/byte-path.js';
+import {Search} from '../../../src/filesystem/search/search.js';
+import {scratchDirectory} from '../../helpers/scratch.js';
+
+const QUICK = {names: [], exclude: [], contents: undefined, hidden: false, ignoreFiles: true, maxMatches: 1000};
+const ENDLESS = {...QUICK, contents: {pattern: '(a+)+$', regex: true, ignoreCase: false}};
+
+/** Lets threads of no consequence come and go, one after the other. */
+async function timeEnough(): Promise<void> {
+	for (let count = 0; count < 3; count++)
+		await new Promise(resolve => new Worker('', {eval: true}).once('exit', resolve));
+}
+
+test('a search that is cancelled twice makes room for one, and those that wait still wait', async () => {
+	const root = bytePath(scratchDirectory());
+	writeFileSync(join(root, 'evil'), `${'a'.repeat(60)}!\n`);
+	const begin = async (query: typeof QUICK | typeof ENDLESS) => {
+		const search = await Search.begin({...query, root}, async () => {});
+		onTestFinished(() => search.cancel());
+		return search;
+	};
+	const first = await begin(ENDLESS);
+	first.cancel();
+	first.cancel();
+	expect(await first.outcome).toMatchObject({cancelled: true});
+	const [second] = [await begin(ENDLESS), await begin(ENDLESS)];
+	let isOver = false;
+	const waiting = await begin(QUICK);
+	const outcome = waiting.outcome.finally(() => {
+		isOver = true;
+	});
+	await timeEnough();
+	expect(isOver).toBe(false);
+	second!.cancel();
+	expect(await outcome).toMatchObject({matches: 1, cancelled: false});
+});
