@@ -209,6 +209,20 @@ describe('a handle of a sandbox', needsSandbox(), () => {
 		});
 		expect(await call('fs/readFile', {path: uri(base, 'work/in')})).toEqual({dataBase64: base64('inside')});
 	});
+
+	test('that is under way when its sandbox is killed has failed and was not refused', async () => {
+		await eventually(() => twins().length === 0);
+		const {base, call} = await scene();
+		writeFileSync(join(base, 'work/evil'), `${'a'.repeat(60)}!\n`);
+		await call('fs/getMetadata', {path: uri(base, 'work')});
+		const contents = {pattern: '(a+)+$', regex: true};
+		const search = call('fs/search', {searchId: 's', path: uri(base, 'work'), contents});
+		for (const pid of twins()) process.kill(pid, 'SIGKILL');
+		await expect(search).rejects.toMatchObject({
+			code: -32603,
+			message: expect.stringContaining('fs sandbox ended') as unknown,
+		});
+	});
 });
 
 describe('watches and searches in a sandbox', needsSandbox(), () => {
