@@ -70,6 +70,22 @@ test('everything goes out as text, in order, whatever its size and form', async 
 	);
 });
 
+test('messages around the sizes at which a header grows arrive whole, each and in order', async () => {
+	const {socket, end} = await linked();
+	const sizes = [0, 1, 125, 126, 127, 65_535, 65_536, 65_537];
+	const lengths: number[] = [];
+	const all = new Promise<void>((resolve, reject) => {
+		socket.on('message', data => {
+			lengths.push((data as Buffer).length);
+			if (lengths.length === sizes.length) resolve();
+		});
+		socket.once('close', () => reject(new Error('closed')));
+	});
+	for (const size of sizes) end.transport.send('x'.repeat(size));
+	await all;
+	expect(lengths).toEqual(sizes);
+});
+
 test('fragments of a message are put together, also with a ping between them', async () => {
 	const {url, nextEnd} = await accepting();
 	const raw = await RawWebSocket.connect(url);
