@@ -101,6 +101,25 @@ test('names of every byte but NUL and the slash can be written, listed, walked, 
 	expect(fs.readdirSync(root)).toEqual(['all']);
 });
 
+test('a walk goes as deep as it was told, into each directory once, and past links that lead nowhere', async () => {
+	const {root, at, full} = scratch();
+	fs.mkdirSync(full('tree/a/b/c'), {recursive: true});
+	fs.writeFileSync(full('tree/a/file'), '');
+	fs.symlinkSync('none', full('tree/dangling'));
+	fs.symlinkSync('a/file', full('tree/to-file'));
+	fs.symlinkSync('..', full('tree/a/up'));
+	const walked = async (maxDepth: number, followDirectorySymlinks: boolean) => {
+		const bounds = {maxDirectories: 10, maxEntries: 100, pruneHiddenDirectories: false};
+		const {entries, ...rest} = await files.walk(at('tree'), {...bounds, maxDepth, followDirectorySymlinks});
+		expect(rest).toEqual({errors: [], truncated: false});
+		return entries.map(({path}) => path.slice(`file://${root}/tree/`.length));
+	};
+	expect(await walked(0, false)).toEqual(['a']);
+	expect(await walked(1, false)).toEqual(['a', 'a/b', 'a/file']);
+	expect(await walked(2, false)).toEqual(['a', 'a/b', 'a/file', 'a/b/c']);
+	expect(await walked(64, true)).toEqual(['a', 'a/b', 'a/file', 'a/up', 'a/b/c']);
+});
+
 test('a file copied onto itself, by any of its names, keeps its content', async () => {
 	const {at, full} = scratch();
 	fs.writeFileSync(full('file'), 'content');
