@@ -35,6 +35,6 @@ test('a search that is cancelled twice makes room for one, and those that wait s
 	});
 	await timeEnough();
 	expect(isOver).toBe(false);
-	second!.cancel();
+	second.cancel();
 	expect(await outcome).toMatchObject({matches: 1, cancelled: false});
 });
