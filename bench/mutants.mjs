@@ -81,7 +81,8 @@ async function prepare(tree) {
 	const files = new Set(places.map(({file}) => file));
 	const reaches = test => !IS_FAR.test(test) && [...hops.get(test).keys()].some(file => files.has(file));
 	const skipped = options.skip.split(',');
-	for (const test of skipped) delete baseline[test];
+	for (const test of Object.keys(baseline))
+		if (skipped.includes(test) || !graph.tests.includes(test)) delete baseline[test];
 	const asked = graph.tests.filter(test => !skipped.includes(test));
 	const tests = asked.filter(test => reaches(test) || (options.built === 1 && allBuiltTests.includes(test)));
 	await takeBaseline(tree, tests, places, baseline, save);
