@@ -1,7 +1,7 @@
 import {expect, onTestFinished, test} from 'vitest';
 import type {SandboxPlan} from '../../src/sandbox/plan.js';
 import type {Twin} from '../../src/sandbox/twin.js';
-import {MOST_TWINS, Twins} from '../../src/sandbox/twins.js';
+import {MAX_TWINS, Twins} from '../../src/sandbox/twins.js';
 import {memoryTransportPair} from '../../src/transports/memory.js';
 
 /** Twins whose programs never answer. */
@@ -26,19 +26,19 @@ test('the same plan has one twin, another plan another', () => {
 
 test('of more plans than there may be twins the one not used for longest makes room, if nobody holds it', () => {
 	const {twins: all, closed} = twins();
-	const made = Array.from({length: MOST_TWINS}, (_, number) => all.of(planOf(number)));
+	const made = Array.from({length: MAX_TWINS}, (_, number) => all.of(planOf(number)));
 	const release = made[1]!.hold();
 	// Used again, and so not the one to go.
 	all.of(planOf(0));
-	all.of(planOf(MOST_TWINS));
+	all.of(planOf(MAX_TWINS));
 	expect(closed).toEqual([made[2]]);
 	release();
 });
 
 test('when all are in use another one is refused', () => {
 	const {twins: all, closed} = twins();
-	const releases = Array.from({length: MOST_TWINS}, (_, number) => all.of(planOf(number)).hold());
-	expect(() => all.of(planOf(MOST_TWINS))).toThrow(`at most ${MOST_TWINS} fs sandboxes may be in use`);
+	const releases = Array.from({length: MAX_TWINS}, (_, number) => all.of(planOf(number)).hold());
+	expect(() => all.of(planOf(MAX_TWINS))).toThrow(`at most ${MAX_TWINS} fs sandboxes may be in use`);
 	expect(closed).toEqual([]);
 	for (const release of releases) release();
 });
