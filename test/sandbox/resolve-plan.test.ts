@@ -151,6 +151,14 @@ describe('what cannot be enforced is refused', () => {
 		expect(refusal).toThrow(/^sandbox intent cannot be enforced on this executor: /);
 	});
 
+	test('but not a writable path behind a link, whoever replaces it', () => {
+		const links = {'/w/out': '/else'};
+		expect(mounts([at('/w', 'write'), at('/w/out', 'write')], host({links}))).toEqual([
+			{kind: 'write', path: '/else'},
+			{kind: 'write', path: '/w'},
+		]);
+	});
+
 	test('a path that is not UTF-8', () => {
 		const entry = {path: {type: 'path', path: 'file:///a%FF'}, access: 'write'};
 		expect(() => mounts([entry])).toThrow(expect.objectContaining({code: 'NOT_SUPPORTED'}));

@@ -116,6 +116,23 @@ test('changes below a path are told until the watch is ended', async () => {
 	expect(told(files, 'fs/changed').filter(({watchId}) => watchId === 'w')).toHaveLength(1);
 });
 
+test('a watch is of the whole tree unless told otherwise', async () => {
+	const files = await servingFiles();
+	const {client, at, path} = files;
+	fs.mkdirSync(at('dir/sub'), {recursive: true});
+	await client.call('fs/watch', {watchId: 'flat', ...path('dir'), recursive: false});
+	await client.call('fs/watch', {watchId: 'tree', ...path('dir')});
+	fs.writeFileSync(at('dir/sub/deep'), '');
+	const changesOf = (watch: string) =>
+		told(files, 'fs/changed')
+			.filter(({watchId}) => watchId === watch)
+			.flatMap(({changes}) => (changes as {path: string}[]).map(change => change.path));
+	await eventually(() => changesOf('tree').includes(uri(at('dir/sub/deep'))));
+	fs.writeFileSync(at('dir/last'), '');
+	await eventually(() => changesOf('flat').includes(uri(at('dir/last'))));
+	expect(changesOf('flat')).not.toContain(uri(at('dir/sub/deep')));
+});
+
 test('a client that does not read finds the changes merged, or an overflow, never a flood', async () => {
 	const files = await servingFiles();
 	const {client, end, socket, at, path} = files;
