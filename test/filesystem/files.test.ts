@@ -1,7 +1,7 @@
 import {execFileSync} from 'node:child_process';
 import fs from 'node:fs';
 import {join} from 'node:path';
-import {expect, test} from 'vitest';
+import {expect, onTestFinished, test, vi} from 'vitest';
 import {type BytePath, bytePath} from '../../src/filesystem/byte-path.js';
 import * as files from '../../src/filesystem/index.js';
 import {scratchDirectory} from '../helpers/scratch.js';
@@ -118,6 +118,21 @@ test('a walk goes as deep as it was told, into each directory once, and past lin
 	expect(await walked(1, false)).toEqual(['a', 'a/b', 'a/file']);
 	expect(await walked(2, false)).toEqual(['a', 'a/b', 'a/file', 'a/b/c']);
 	expect(await walked(64, true)).toEqual(['a', 'a/b', 'a/file', 'a/up', 'a/b/c']);
+});
+
+test('a walk that takes long lets everything else have its turn', async () => {
+	const {at, full} = scratch();
+	for (const name of ['a', 'b']) fs.mkdirSync(full('tree', name), {recursive: true});
+	const bounds = {maxDepth: 9, maxDirectories: 9, maxEntries: 9};
+	let clock = 0;
+	vi.spyOn(performance, 'now').mockImplementation(() => (clock += 1000));
+	onTestFinished(() => void vi.restoreAllMocks());
+	let hasTurned = false;
+	setImmediate(() => {
+		hasTurned = true;
+	});
+	await files.walk(at('tree'), {...bounds, followDirectorySymlinks: false, pruneHiddenDirectories: false});
+	expect(hasTurned).toBe(true);
 });
 
 test('a file copied onto itself, by any of its names, keeps its content', async () => {
