@@ -106,6 +106,15 @@ test('what is ignored is neither watched nor told, in the language of .gitignore
 	expect([...observer.told.keys()].sort()).toEqual(['src/b.ts', 'src/keep.log']);
 });
 
+test('a rule that begins with a slash is about the root alone', async () => {
+	const root = scratchDirectory();
+	for (const name of ['out', 'sub/out']) mkdirSync(join(root, name), {recursive: true});
+	const observer = await Observer.of(root, {ignore: ['/out', 'sub/*.tmp']});
+	for (const name of ['out/a', 'sub/b.tmp', 'sub/out/c', 'last']) writeFileSync(join(root, name), '');
+	await observer.hears({'sub/out/c': 'created', last: 'created'});
+	expect([...observer.told.keys()].filter(name => name === 'out/a' || name === 'sub/b.tmp')).toEqual([]);
+});
+
 test('a single file is watched by its name, also when another takes its place', async () => {
 	const root = scratchDirectory();
 	const file = join(root, 'file');
