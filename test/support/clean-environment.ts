@@ -1,6 +1,6 @@
-import {mkdtempSync, rmSync, writeFileSync} from 'node:fs';
+import {accessSync, constants, mkdtempSync, rmSync, writeFileSync} from 'node:fs';
 import {tmpdir} from 'node:os';
-import {join} from 'node:path';
+import {delimiter, join} from 'node:path';
 
 /** Kept as they are: where programs and scratch folders are, and what a run is given on purpose. */
 const KEPT_VARIABLES = new Set(['PATH', 'TMPDIR', 'CODEX_BIN', 'CHROMIUM_BIN', 'NODE_ENV', 'CI']);
@@ -20,9 +20,20 @@ export function setup(): () => void {
 	for (const name of Object.keys(process.env)) {
 		if (!isKept(name)) delete process.env[name];
 	}
-	Object.assign(process.env, {HOME: home, LANG: 'C.UTF-8', TZ: 'UTC'});
+	const PATH = (process.env['PATH'] ?? '').split(delimiter).filter(mayEnter).join(delimiter);
+	Object.assign(process.env, {PATH, HOME: home, LANG: 'C.UTF-8', TZ: 'UTC'});
 	process.umask(USUAL_UMASK);
 	return () => rmSync(home, {recursive: true, force: true});
+}
+
+/** A directory of the search path that may not be entered turns a missing program into one that is refused. */
+function mayEnter(directory: string): boolean {
+	try {
+		accessSync(directory, constants.X_OK);
+		return true;
+	} catch (error) {
+		return (error as NodeJS.ErrnoException).code !== 'EACCES';
+	}
 }
 
 function isKept(name: string): boolean {
