@@ -11,9 +11,8 @@ import {selectTests} from './lib/select.mjs';
 const options = readOptions();
 const tests = await selectTests(options).catch(giveUp);
 if (options.list) {
-	for (const {profile, group, name, slow} of tests) {
-		console.log(`[${profile}] ${group}: ${name}${slow ? ' (slow)' : ''}`);
-	}
+	const lines = tests.map(({profile, group, name, slow}) => `[${profile}] ${group}: ${name}${slow ? ' (slow)' : ''}\n`);
+	await print(lines.join(''));
 	process.exit(0);
 }
 
@@ -41,8 +40,13 @@ if (options.json) {
 	writeFileSync(options.json, `${JSON.stringify({ms, results: tests}, null, 1)}\n`);
 }
 const [passed, failed, skipped] = ['passed', 'failed', 'skipped'].map(count);
-console.log(`${passed} passed, ${failed} failed${skipped ? `, ${skipped} skipped` : ''}`);
+await print(`${passed} passed, ${failed} failed${skipped ? `, ${skipped} skipped` : ''}\n`);
 process.exit(failed ? 1 : 0);
+
+/** Settles when the text is out: an exit drops what a slow reader of a pipe has not taken. */
+function print(text) {
+	return new Promise(resolve => process.stdout.write(text, resolve));
+}
 
 function reasonToSkip(test) {
 	if (test.slow && !options.slow) return 'slow';
