@@ -1,12 +1,14 @@
 import fs from 'node:fs';
 import {join} from 'node:path';
-import {expect, onTestFinished, test} from 'vitest';
+import {expect, onTestFinished, test, vi} from 'vitest';
 import {bytePath} from '../../src/filesystem/byte-path.js';
-import {directCalls, type FileCalls} from '../../src/filesystem/calls.js';
+import {directCalls, type FileCalls, pooledCalls} from '../../src/filesystem/calls.js';
 import * as files from '../../src/filesystem/index.js';
 import {writeAll} from '../../src/filesystem/write-file.js';
 import {loadKoffi} from '../../src/processes/posix/koffi.js';
+import {eventually} from '../helpers/processes.js';
 import {scratchDirectory} from '../helpers/scratch.js';
+import {turns} from '../helpers/turns.js';
 
 /** A disk that takes at most three bytes at a time, as a real one may when it is nearly full. */
 const shortWrites: FileCalls = {
@@ -24,6 +26,32 @@ test.each([
 	await writeAll(shortWrites, fd, Buffer.from('longarm writes all of it'), offset);
 	fs.closeSync(fd);
 	expect(fs.readFileSync(path, 'utf8')).toBe(expected);
+});
+
+test('an atomic write is over when its file is in place, and leaves nothing when it cannot be put there', async () => {
+	const directory = scratchDirectory();
+	const path = join(directory, 'file');
+	const renames = vi.spyOn(pooledCalls, 'rename');
+	onTestFinished(() => renames.mockRestore());
+	let release!: () => void;
+	const gate = new Promise<void>(resolve => (release = resolve));
+	renames.mockImplementationOnce(async (from, to) => {
+		await gate;
+		await fs.promises.rename(from, to);
+	});
+	let isOver = false;
+	const write = (): Promise<void> =>
+		files.writeFile(bytePath(path), Buffer.from('new'), {followSymlinks: true, atomic: true});
+	const writing = write().then(() => (isOver = true));
+	await eventually(() => renames.mock.calls.length === 1);
+	await turns();
+	expect(isOver).toBe(false);
+	release();
+	await writing;
+	expect(fs.readFileSync(path, 'utf8')).toBe('new');
+	renames.mockRejectedValueOnce(new Error('no space left'));
+	await expect(write()).rejects.toThrow('no space left');
+	expect(fs.readdirSync(directory)).toEqual(['file']);
 });
 
 const UNPRIVILEGED = 65534;

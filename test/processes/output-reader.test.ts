@@ -6,7 +6,9 @@ import {expect, onTestFinished, test} from 'vitest';
 import {READ_BYTES} from '../../src/processes/chunk-memory.js';
 import {FINISH_BYTES, OutputReader} from '../../src/processes/output-reader.js';
 import {describeEachBackend, PIPES, PTY, posixBackend, sh, start} from '../helpers/children.js';
+import {eventually} from '../helpers/processes.js';
 import {scratchDirectory} from '../helpers/scratch.js';
+import {turns} from '../helpers/turns.js';
 
 test.each([PIPES, PTY])('a flood on $kind leaves every turn of the event loop room for others', async io => {
 	const {report, over} = await start(posixBackend(), sh('exec head -c 33554432 /dev/zero', io));
@@ -76,6 +78,31 @@ test('letting go of a pipe that is never empty takes a bounded amount of it', as
 	});
 	await ended;
 	expect(taken).toBe(FINISH_BYTES);
+});
+
+test('a reader that is paused while it waits for its turn stays paused', async () => {
+	const {read, fill} = pipe();
+	fill();
+	let [reads, readsAtPause] = [0, 0];
+	const reader = new OutputReader(read, 'pipe', {
+		data: () => {
+			reads++;
+			fill();
+			// Behind the decision to wait, which the second read of a turn brings, and before the next turn.
+			process.nextTick(() => {
+				if (reads < 2 || readsAtPause > 0) return;
+				readsAtPause = reads;
+				reader.pause();
+			});
+		},
+		end: () => {},
+	});
+	onTestFinished(() => reader.finish());
+	await eventually(() => readsAtPause > 0);
+	await turns();
+	expect(reads).toBe(readsAtPause);
+	reader.resume();
+	await eventually(() => reads > readsAtPause);
 });
 
 /** A pipe whose writing end is our own; `fill` writes until it is full. */
