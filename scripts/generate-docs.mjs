@@ -1,10 +1,9 @@
 // Writes the generated parts of docs/ from the built library: npm run docs
 import {mkdirSync, rmSync, writeFileSync} from 'node:fs';
-import {COMMANDS} from '../dist/cli/definitions/index.js';
-import {SECTIONS} from '../dist/cli/definitions/sections.js';
-import {SETTINGS} from '../dist/cli/settings.js';
-import {METHODS, scopeOf} from '../dist/protocol/methods.js';
-import {createHandlers} from '../dist/server/handlers/index.js';
+import {COMMANDS, SECTIONS} from '../dist/cli/commands/command-list.js';
+import {SETTINGS} from '../dist/cli/commands/serve/serve-settings.js';
+import {METHODS, scopeOf} from '../dist/protocol/methods/method-table.js';
+import {createHandlers} from '../dist/server/handlers/all-handlers.js';
 import {ERRORS} from '../dist/shared/errors.js';
 import {renderCommands} from './render-commands.mjs';
 import {renderProtocol} from './render-protocol.mjs';

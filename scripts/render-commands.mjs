@@ -1,6 +1,6 @@
 // Renders docs/commands/ from the definitions of the commands. Pure: definitions go in, pages come out by name.
 
-const NOTE = 'Generated from `src/cli/definitions/` by `npm run docs`; a test keeps it true.';
+const NOTE = 'Generated from `src/cli/commands/` by `npm run docs`; a test keeps it true.';
 
 /** Every page by its file name, the index among them. */
 export function renderCommands(commands, sections) {

@@ -15,7 +15,7 @@ export function renderProtocol(methods, served, scopeOf) {
 	return [
 		'# Protocol',
 		'',
-		'Generated from `src/protocol/methods.ts` by `npm run docs`; a test keeps it true.',
+		'Generated from `src/protocol/methods/` by `npm run docs`; a test keeps it true.',
 		'',
 		'JSON-RPC without the `jsonrpc` member: one message per WebSocket message, or per line on stdio. `PathUri` is a',
 		'`file:` URI; an absolute native path is accepted too. `Base64` is the standard alphabet with padding. A member',

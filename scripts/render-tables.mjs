@@ -9,7 +9,7 @@ export function renderSettings(settings) {
 	return [
 		'# Settings of `longarm serve`',
 		'',
-		'Generated from `src/cli/settings.ts` by `npm run docs`; a test keeps it true.',
+		'Generated from `src/cli/commands/serve/serve-settings.ts` by `npm run docs`; a test keeps it true.',
 		'',
 		'A flag wins over an environment variable, a variable over the settings file. The file is TOML and is named with',
 		'`--config FILE` or `LONGARM_CONFIG`; an unknown key in it is an error. Sizes take `KiB`, `MiB`, `GiB`; times take',

@@ -1,4 +1,4 @@
-export * from './client/index.js';
+export * from './client.js';
 export * from './environments/index.js';
 export {ExecServer, type Listener, type ListenOptions, listen, type ServerOptions} from './server/index.js';
 export {ERRORS, type ErrorCode, LongarmError} from './shared/errors.js';

@@ -1,10 +1,9 @@
 import {readdirSync, readFileSync} from 'node:fs';
 import {expect, test} from 'vitest';
-import {COMMANDS} from '../src/cli/definitions/index.js';
-import {SECTIONS} from '../src/cli/definitions/sections.js';
-import {SETTINGS} from '../src/cli/settings.js';
-import {METHODS, scopeOf} from '../src/protocol/methods.js';
-import {createHandlers} from '../src/server/handlers/index.js';
+import {COMMANDS, SECTIONS} from '../src/cli/commands/command-list.js';
+import {SETTINGS} from '../src/cli/commands/serve/serve-settings.js';
+import {METHODS, scopeOf} from '../src/protocol/methods/method-table.js';
+import {createHandlers} from '../src/server/handlers/all-handlers.js';
 import {ERRORS} from '../src/shared/errors.js';
 
 interface Renderers {

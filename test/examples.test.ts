@@ -4,7 +4,7 @@ import {join} from 'node:path';
 import {expect, test} from 'vitest';
 import {Command} from './helpers/command.js';
 import {scratchDirectory} from './helpers/scratch.js';
-import {origin} from './http/origin.js';
+import {origin} from './network/origin.js';
 
 const at = (name: string) => new URL(`../examples/${name}`, import.meta.url).pathname;
 

@@ -1,11 +1,11 @@
 import * as fc from 'fast-check';
 import {expect, test} from 'vitest';
-import type {Backend} from '../src/processes/backend.js';
-import {parseMessage, type RequestId} from '../src/protocol/envelope.js';
-import {RpcError} from '../src/protocol/error-codes.js';
-import {MAX_MESSAGE_BYTES} from '../src/protocol/limits.js';
-import {METHODS} from '../src/protocol/methods.js';
-import {MAX_JSON_DEPTH} from '../src/protocol/strict-json.js';
+import type {Backend} from '../src/processes/backends/backend.js';
+import {METHODS} from '../src/protocol/methods/method-table.js';
+import {parseMessage, type RequestId} from '../src/protocol/wire/envelope.js';
+import {RpcError} from '../src/protocol/wire/error-codes.js';
+import {MAX_MESSAGE_BYTES} from '../src/protocol/wire/message-limits.js';
+import {MAX_JSON_DEPTH} from '../src/protocol/wire/strict-json.js';
 import type {ExecServer} from '../src/server/server.js';
 import {type LogFields, type Logger, silentLogger} from '../src/shared/logger.js';
 import {memoryTransportPair} from '../src/transports/memory.js';

@@ -7,17 +7,20 @@ const source = fileURLToPath(new URL('../src', import.meta.url));
 
 /** From the top down; folders on one line do not know each other. */
 const LAYERS = [
-	['cli', 'console', 'mcp', 'jobs'],
+	['cli'],
+	['mcp'],
+	['agent-tools'],
 	['environments'],
 	['client', 'server'],
-	['processes', 'filesystem', 'http', 'sandbox'],
+	['adapters'],
+	['processes', 'filesystem', 'network', 'sandbox'],
 	['rpc'],
 	['transports'],
 	['protocol'],
 	['shared'],
 ];
 /** What has to run in a browser. */
-const PORTABLE = ['protocol', 'rpc', 'client'];
+const PORTABLE = ['protocol', 'rpc', 'client', 'agent-tools', 'client.ts'];
 
 const files = readdirSync(source, {recursive: true, encoding: 'utf8'}).filter(name => name.endsWith('.ts'));
 const imports = new Map(files.map(file => [file, importsOf(file)]));
@@ -25,7 +28,7 @@ const imports = new Map(files.map(file => [file, importsOf(file)]));
 function importsOf(file: string): string[] {
 	const text = readFileSync(join(source, file), 'utf8');
 	const found = text.matchAll(
-		/(?:^|\n)\s*(?:import|export)\b[^'"\n;]*?(?:from\s*)?['"]([^'"]+)['"]|import\(['"]([^'"]+)['"]\)/g,
+		/(?:^|\n)\s*(?:import|export)\b[^'";]*?(?:from\s*)?['"]([^'"]+)['"]|import\(['"]([^'"]+)['"]\)/g,
 	);
 	return [...found].map(match => (match[1] ?? match[2])!);
 }

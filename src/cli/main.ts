@@ -1,8 +1,7 @@
 import {CommanderError} from 'commander';
-import {errorMessage} from '../shared/error-message.js';
-import {LongarmError} from '../shared/errors.js';
-import {type CommandDefinition, FAILURE_CODES, type FailureCodes} from './definitions/definition.js';
-import {COMMANDS, GROUPS} from './definitions/index.js';
+import {errorMessage, LongarmError} from '../shared/errors.js';
+import {type CommandDefinition, FAILURE_CODES, type FailureCodes} from './command-definition.js';
+import {COMMANDS, GROUPS} from './commands/command-list.js';
 import {createProgram} from './program.js';
 
 /** Failures that are the caller's to mend on the command line. */

@@ -1,10 +1,8 @@
 import {Argument, Command, Option} from 'commander';
-import {VERSION} from '../server/version.js';
-import type {CommandDefinition, GroupDefinition, Invocation, OptionValues} from './definitions/definition.js';
-import {COMMANDS, GROUPS} from './definitions/index.js';
-import {FIRST_EXAMPLES, SECTIONS} from './definitions/sections.js';
-import {HELP_LAYOUT, helpWidth} from './help-layout.js';
-import {textBelowOptions, textOfExamples} from './help-text.js';
+import {VERSION} from '../shared/version.js';
+import type {CommandDefinition, GroupDefinition, Invocation, OptionValues} from './command-definition.js';
+import {COMMANDS, FIRST_EXAMPLES, GROUPS, SECTIONS} from './commands/command-list.js';
+import {HELP_LAYOUT, helpWidth, textBelowOptions, textOfExamples} from './help.js';
 
 const LAST_SECTION = `${SECTIONS.at(-1)!.title}:`;
 

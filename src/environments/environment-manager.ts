@@ -1,11 +1,10 @@
-import type {RemoteStatus} from '../client/lazy-client.js';
+import type {RemoteStatus} from '../client/session/lazy-client.js';
+import type {Variables} from './config/config-variables.js';
+import type {EnvironmentsConfig} from './config/environments-file.js';
+import {type LoadOptions, loadEnvironments} from './config/load-environments.js';
 import {Environment} from './environment.js';
-import type {EnvironmentsConfig} from './environments-file.js';
-import {invalidEnvironment} from './invalid.js';
-import {type LoadOptions, loadEnvironments} from './load.js';
-import {requireUrl} from './remote-url.js';
-import type {RemoteTarget} from './target.js';
-import type {Variables} from './variables.js';
+import type {RemoteTarget} from './remote/remote-target.js';
+import {invalidEnvironment, requireUrl} from './remote/remote-url.js';
 
 const LOCAL = 'local';
 

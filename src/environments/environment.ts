@@ -1,25 +1,25 @@
 import type {Files} from '../client/files/files.js';
-import {RemoteFiles} from '../client/files/remote-files.js';
-import type {Ports, PortTarget} from '../client/forward/ports.js';
-import {RemotePorts} from '../client/forward/remote-ports.js';
-import type {Tunnel} from '../client/forward/tunnel.js';
+import {RemoteFiles} from '../client/files/remote/remote-files.js';
 import type {Http} from '../client/http/http.js';
 import {RemoteHttp} from '../client/http/remote-http.js';
-import type {DisconnectListener, RemoteStatus} from '../client/lazy-client.js';
-import type {Processes, ProcessHandle, StartOptions} from '../client/process-handle.js';
+import type {Tunnel} from '../client/ports/port-connection.js';
+import type {Ports, PortTarget} from '../client/ports/ports.js';
+import {RemotePorts} from '../client/ports/remote-ports.js';
+import type {Processes, ProcessHandle, StartOptions} from '../client/process/process-handle.js';
 import {type CommandOptions, startParams} from '../client/run/command.js';
 import {type Communicated, type CommunicateOptions, communicate} from '../client/run/communicate.js';
 import {type RunOptions, type RunResult, run} from '../client/run/run.js';
 import {type WaitCondition, type WaitOptions, type WaitResult, waitFor} from '../client/run/wait-for.js';
-import type {SessionClient} from '../client/session-client.js';
-import type {EnvironmentInfo} from '../protocol/environment.js';
+import type {DisconnectListener, RemoteStatus} from '../client/session/lazy-client.js';
+import type {SessionClient} from '../client/session/session-client.js';
+import type {EnvironmentInfo} from '../protocol/methods/environment-methods.js';
 import {LocalFiles} from './local/local-files.js';
 import type {LocalHttp} from './local/local-http.js';
 import {LocalPorts} from './local/local-ports.js';
 import {LocalProcessPlace} from './local/local-process-place.js';
 import type {ProcessPlace, ServerDescription} from './process-place.js';
-import {RemoteProcessPlace} from './remote-process-place.js';
-import type {RemoteTarget} from './target.js';
+import {RemoteProcessPlace} from './remote/remote-process-place.js';
+import type {RemoteTarget} from './remote/remote-target.js';
 
 export interface StartCommandOptions extends CommandOptions, StartOptions {}
 

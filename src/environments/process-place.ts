@@ -1,8 +1,8 @@
 import type {Files} from '../client/files/files.js';
-import type {Dialect} from '../client/hello.js';
-import type {DisconnectListener, RemoteStatus} from '../client/lazy-client.js';
-import type {Processes} from '../client/process-handle.js';
-import type {EnvironmentInfo} from '../protocol/environment.js';
+import type {Processes} from '../client/process/process-handle.js';
+import type {Dialect} from '../client/session/handshake.js';
+import type {DisconnectListener, RemoteStatus} from '../client/session/lazy-client.js';
+import type {EnvironmentInfo} from '../protocol/methods/environment-methods.js';
 
 /** Who answers for a machine. */
 export interface ServerDescription {

@@ -1,4 +1,4 @@
-import {decodeUtf8, encodeUtf8} from '../protocol/path-uri-encoding.js';
+import {decodeUtf8, encodeUtf8} from '../protocol/path-uri/path-uri-encoding.js';
 
 declare const bytes: unique symbol;
 

@@ -1,9 +1,9 @@
 import {createHash} from 'node:crypto';
-import {bulkBlocks} from '../shared/node/bulk-blocks.js';
+import {bulkBlocks} from '../shared/node/buffer-pool.js';
 import type {BytePath} from './byte-path.js';
-import {pooledCalls, quickCalls} from './calls.js';
 import {refused} from './file-errors.js';
 import {openToRead} from './open-file.js';
+import {pooledCalls, quickCalls} from './syscalls.js';
 
 /** What one request may cover: it is answered within seconds, and stops soon when nobody wants it any more. */
 export const MAX_DIGEST_BYTES = 1024 * 1024 * 1024;

@@ -1,11 +1,12 @@
-import type {Stats} from 'node:fs';
+import type {Dirent, Stats} from 'node:fs';
+import {opendir} from 'node:fs/promises';
 import {LongarmError} from '../shared/errors.js';
-import {Pacer} from '../shared/node/pacer.js';
-import {type BytePath, childOf, display, parentOf} from './byte-path.js';
-import {type FileCalls, quickCalls} from './calls.js';
+import {Pacer} from '../shared/node/yielder.js';
+import {type BytePath, childOf, display, parentOf, toSystem} from './byte-path.js';
 import {isErrno, systemError} from './file-errors.js';
-import {listDirectory} from './list-directory.js';
 import {createWithoutLinks} from './no-follow.js';
+import type {FileCalls} from './syscalls.js';
+import {quickCalls} from './syscalls.js';
 
 /** Largest directory that is listed as a whole. */
 export const LISTING_LIMIT_ENTRIES = 50_000;
@@ -92,4 +93,21 @@ async function isDirectory(calls: FileCalls, path: BytePath): Promise<boolean> {
 		return false;
 	}
 	throw systemError('EEXIST', EEXIST);
+}
+
+/** A directory up to this size holds some thousand entries and is read in one go. */
+const SMALL_DIRECTORY_BYTES = 256 * 1024;
+const ENTRIES_PER_READ = 1024;
+
+/** The entries of a directory in the order of the system; of one that has more than `most`, at least one more. */
+export async function listDirectory(calls: FileCalls, path: BytePath, most: number): Promise<Dirent[]> {
+	const {size} = await calls.stat(path);
+	return size <= SMALL_DIRECTORY_BYTES ? calls.readdir(path) : listInPieces(path, most);
+}
+
+async function listInPieces(path: BytePath, most: number): Promise<Dirent[]> {
+	const entries: Dirent[] = [];
+	const directory = await opendir(toSystem(path), {bufferSize: ENTRIES_PER_READ, encoding: 'latin1'});
+	for await (const entry of directory) if (entries.push(entry) > most) break;
+	return entries;
 }

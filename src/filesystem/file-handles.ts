@@ -1,10 +1,10 @@
 import {LongarmError} from '../shared/errors.js';
 import type {BytePath} from './byte-path.js';
-import {pooledCalls, quickCalls} from './calls.js';
 import {refused, systemError} from './file-errors.js';
 import {openToRead, openToReplace, openToUpdate} from './open-file.js';
 import {QUICK_BYTES} from './read-file.js';
 import {SharedDescriptor} from './shared-descriptor.js';
+import {pooledCalls, quickCalls} from './syscalls.js';
 import {writeAll} from './write-file.js';
 
 export const MAX_HANDLES = 128;

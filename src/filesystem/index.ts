@@ -1,4 +1,4 @@
-import * as copying from './copy.js';
+import * as copying from './copy-entry.js';
 import * as digesting from './digest.js';
 import * as directories from './directories.js';
 import {toFileError} from './file-errors.js';

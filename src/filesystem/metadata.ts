@@ -1,7 +1,7 @@
 import type {Stats} from 'node:fs';
 import type {BytePath} from './byte-path.js';
-import {quickCalls} from './calls.js';
 import {refuseLink, withoutLinks} from './no-follow.js';
+import {quickCalls} from './syscalls.js';
 
 export interface Metadata {
 	readonly isDirectory: boolean;

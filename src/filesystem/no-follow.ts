@@ -1,8 +1,8 @@
 import {constants} from 'node:fs';
 import {LongarmError} from '../shared/errors.js';
 import {type BytePath, childOf, ROOT, segmentsOf} from './byte-path.js';
-import type {FileCalls} from './calls.js';
 import {isErrno, refused} from './file-errors.js';
+import type {FileCalls} from './syscalls.js';
 
 /** Names a place without opening what is there; Linux only, and not among Node's constants. */
 const O_PATH = 0o10_000_000;

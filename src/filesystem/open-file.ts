@@ -1,8 +1,8 @@
 import {constants, type Stats} from 'node:fs';
 import {type BytePath, display} from './byte-path.js';
-import type {FileCalls} from './calls.js';
 import {refused} from './file-errors.js';
 import {withoutLinks} from './no-follow.js';
+import type {FileCalls} from './syscalls.js';
 
 // A FIFO without a partner does not make us wait, and a terminal does not become ours.
 const NEVER_WAIT = constants.O_NONBLOCK | constants.O_NOCTTY;

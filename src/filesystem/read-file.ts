@@ -1,7 +1,7 @@
 import type {BytePath} from './byte-path.js';
-import {type FileCalls, pooledCalls, quickCalls} from './calls.js';
 import {refused} from './file-errors.js';
 import {openToRead} from './open-file.js';
+import {type FileCalls, pooledCalls, quickCalls} from './syscalls.js';
 
 /** The largest file that is read as a whole. */
 export const READ_FILE_LIMIT_BYTES = 512 * 1024 * 1024;

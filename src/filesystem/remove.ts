@@ -1,10 +1,10 @@
 import {LongarmError} from '../shared/errors.js';
-import {Pacer} from '../shared/node/pacer.js';
+import {Pacer} from '../shared/node/yielder.js';
 import {type BytePath, childOf, ROOT} from './byte-path.js';
-import {type FileCalls, quickCalls} from './calls.js';
+import {listDirectory} from './directories.js';
 import {isErrno, refused} from './file-errors.js';
-import {listDirectory} from './list-directory.js';
 import {held, openDirectory, refuseLink, withoutLinks} from './no-follow.js';
+import {type FileCalls, quickCalls} from './syscalls.js';
 
 export interface RemoveOptions {
 	/** Directories with everything in them; else only empty ones. */

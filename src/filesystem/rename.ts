@@ -1,6 +1,6 @@
 import type {BytePath} from './byte-path.js';
-import {type FileCalls, quickCalls} from './calls.js';
 import {isErrno} from './file-errors.js';
+import {type FileCalls, quickCalls} from './syscalls.js';
 
 /** Moves a file, a link or a directory within its file system; with `overwrite` in place of what is there, in one step. */
 export async function rename(from: BytePath, to: BytePath, {overwrite}: {overwrite: boolean}): Promise<void> {

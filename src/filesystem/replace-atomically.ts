@@ -1,10 +1,10 @@
 import {randomBytes} from 'node:crypto';
 import {constants, type Stats} from 'node:fs';
 import {type BytePath, childOf, nameOf, parentOf} from './byte-path.js';
-import {type FileCalls, pooledCalls} from './calls.js';
 import {isErrno, refused, systemError} from './file-errors.js';
-import {look} from './look.js';
 import {withoutLinks} from './no-follow.js';
+import {look} from './stat.js';
+import {type FileCalls, pooledCalls} from './syscalls.js';
 import {writeAll} from './write-file.js';
 
 const CREATE = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;

@@ -1,4 +1,4 @@
-import {quickCalls} from './calls.js';
+import {quickCalls} from './syscalls.js';
 
 /**
  * A descriptor that several operations use at a time. Closing waits for them: the number of a closed descriptor is

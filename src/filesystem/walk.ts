@@ -1,10 +1,10 @@
 import type {Dirent} from 'node:fs';
-import {PathUri} from '../protocol/path-uri.js';
-import {Pacer} from '../shared/node/pacer.js';
+import {PathUri} from '../protocol/path-uri/path-uri.js';
+import {Pacer} from '../shared/node/yielder.js';
 import {type BytePath, childOf} from './byte-path.js';
-import {type FileCalls, quickCalls} from './calls.js';
+import {listDirectory} from './directories.js';
 import {isErrno, messageOf, refused} from './file-errors.js';
-import {listDirectory} from './list-directory.js';
+import {type FileCalls, quickCalls} from './syscalls.js';
 
 const MOST = {depth: 64, directories: 10_000, entries: 50_000} as const;
 /** What an answer may hold: the bytes of its URIs and messages and so much per item. */

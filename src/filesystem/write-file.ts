@@ -1,8 +1,8 @@
 import type {BytePath} from './byte-path.js';
-import {type FileCalls, pooledCalls, quickCalls} from './calls.js';
 import {openToReplace} from './open-file.js';
 import {QUICK_BYTES} from './read-file.js';
 import {replaceAtomically} from './replace-atomically.js';
+import {type FileCalls, pooledCalls, quickCalls} from './syscalls.js';
 
 export interface WriteFileOptions {
 	readonly followSymlinks: boolean;

@@ -1,4 +1,4 @@
-import type {ProcessHandle} from '../client/process-handle.js';
+import type {ProcessHandle} from '../client/process/process-handle.js';
 import {type CommandOptions, type Machine, startParams} from '../client/run/command.js';
 import {JsonLines} from './json-lines.js';
 

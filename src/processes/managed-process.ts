@@ -1,13 +1,13 @@
 import {LongarmError} from '../shared/errors.js';
-import {MAX_TIMER_MS} from '../shared/limits.js';
-import type {Leader} from './adopted.js';
-import type {Backend, Child, ChildEvents, KernelExit, SpawnRequest, TerminalSize} from './backend.js';
-import {releaseChunk} from './chunk-memory.js';
-import {killOrphansOf, killTree, survivorsOf} from './end-tree.js';
-import {type EndReason, type LogCursor, OutputLog, type OutputStream, type Retention} from './output-log.js';
-import type {ProcessInfo} from './process-tree.js';
-import {LAST_WORDS_MS, looksDenied} from './sandbox-verdict.js';
-import {Stdin} from './stdin.js';
+import {MAX_TIMER_MS} from '../shared/units.js';
+import type {Backend, Child, ChildEvents, KernelExit, SpawnRequest, TerminalSize} from './backends/backend.js';
+import {releaseChunk} from './output/chunk-pool.js';
+import {type EndReason, type LogCursor, OutputLog, type OutputStream, type Retention} from './output/output-log.js';
+import {LAST_WORDS_MS, looksDenied} from './sandbox-denial.js';
+import {Stdin} from './stdin-queue.js';
+import {killOrphansOf, killTree, survivorsOf} from './tree/kill-tree.js';
+import type {ProcessInfo} from './tree/process-tree.js';
+import type {Leader} from './tree/subreaper.js';
 
 /** Output a connection has yet to take before the child is paused, and where it goes on. */
 export const PAUSE_ABOVE_BYTES = 256 * 1024;

@@ -1,14 +1,14 @@
 import {LongarmError} from '../shared/errors.js';
-import {MAX_TIMER_MS} from '../shared/limits.js';
-import type {Leader} from './adopted.js';
-import type {Backend} from './backend.js';
-import type {ChildLimits} from './child-limits.js';
-import {killOrphansOf, leadersOfOrphans} from './end-tree.js';
+import {MAX_TIMER_MS} from '../shared/units.js';
+import type {Backend} from './backends/backend.js';
+import type {ChildLimits} from './backends/child-limits.js';
 import {ManagedProcess} from './managed-process.js';
-import type {Retention} from './output-log.js';
+import type {Retention} from './output/output-log.js';
+import {prepareSpawn, type StartRequest} from './prepare-spawn.js';
 import type {ProcessQuota} from './process-quota.js';
-import {prepareSpawn, type StartRequest} from './start.js';
 import type {StartQueue} from './start-queue.js';
+import {killOrphansOf, leadersOfOrphans} from './tree/kill-tree.js';
+import type {Leader} from './tree/subreaper.js';
 
 /** Past processes that are remembered before it is looked which of them left somebody behind. */
 const REMEMBERED_LEADERS = 1024;

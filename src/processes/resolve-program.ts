@@ -1,6 +1,6 @@
 import {statSync} from 'node:fs';
 import {constants} from 'node:os';
-import {spawnFailure} from './spawn-failure.js';
+import {spawnFailure} from './backends/spawn-failure.js';
 
 /** Where programs are looked for when the child has no PATH. */
 export const DEFAULT_PATH = '/usr/local/bin:/bin:/usr/bin';

@@ -1,5 +1,3 @@
-export * from './error-codes.js';
-export * from './limits.js';
 export {
 	METHODS,
 	type MethodName,
@@ -8,5 +6,7 @@ export {
 	type ParamsOnWire,
 	type RequestName,
 	type ResultOnWire,
-} from './methods.js';
-export {PathUri} from './path-uri.js';
+} from './methods/method-table.js';
+export {PathUri} from './path-uri/path-uri.js';
+export * from './wire/error-codes.js';
+export * from './wire/message-limits.js';

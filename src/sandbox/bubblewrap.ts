@@ -1,6 +1,6 @@
-import type {SandboxedCommand} from './command.js';
 import {isWithin, type Mount, type SandboxPlan} from './plan.js';
 import {unenforceable} from './refusals.js';
+import type {SandboxedCommand} from './sandboxed-command.js';
 
 /** The descriptor bubblewrap reads the filter from. */
 const FILTER_DESCRIPTOR = 3;

@@ -3,8 +3,8 @@ import {closeSync, openSync, readFileSync} from 'node:fs';
 import {isAbsolute, join} from 'node:path';
 import {isExecutable} from '../shared/node/access.js';
 import {bubblewrapArguments, type Helpers} from './bubblewrap.js';
-import {filterPath} from './filter-files.js';
 import {unenforceable} from './refusals.js';
+import {filterPath} from './seccomp-filter.js';
 
 /** How long the trial may take; it is done once. */
 const TRIAL_MS = 5000;

@@ -1,8 +1,8 @@
 import {isAbsolute, join, normalize, resolve} from 'node:path';
 import type * as v from 'valibot';
-import type {PathUri} from '../protocol/path-uri.js';
-import type {sandboxContext} from '../protocol/sandbox.js';
-import {errorMessage} from '../shared/error-message.js';
+import type {sandboxContext} from '../protocol/methods/sandbox-params.js';
+import type {PathUri} from '../protocol/path-uri/path-uri.js';
+import {errorMessage} from '../shared/errors.js';
 import type {Host} from './host.js';
 import {incomplete, unenforceable} from './refusals.js';
 

@@ -1,4 +1,4 @@
-import {INVALID_PARAMS, RpcError} from '../protocol/error-codes.js';
+import {INVALID_PARAMS, RpcError} from '../protocol/wire/error-codes.js';
 import {LongarmError} from '../shared/errors.js';
 
 /** A policy, or a part of one, that would not really be enforced here. */

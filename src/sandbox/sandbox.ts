@@ -1,14 +1,14 @@
 import {bubblewrapArguments} from './bubblewrap.js';
-import type {SandboxedCommand, WrappedCommand} from './command.js';
 import {bubblewrap, seemsUsable} from './detect-bubblewrap.js';
-import {filterPath} from './filter-files.js';
 import {globMatches} from './globs.js';
 import {type Host, locate} from './host.js';
 import type {SandboxPlan} from './plan.js';
 import type {SandboxContext} from './policy.js';
 import {unenforceable} from './refusals.js';
 import {resolvePlan} from './resolve-plan.js';
+import type {SandboxedCommand, WrappedCommand} from './sandboxed-command.js';
 import {seatbeltCommand} from './seatbelt.js';
+import {filterPath} from './seccomp-filter.js';
 
 /** The sandbox this machine offers. Nothing is looked for before a policy asks for it. */
 export class Sandbox {

@@ -1,6 +1,6 @@
-import type {SandboxedCommand, WrappedCommand} from './command.js';
 import type {Mount, SandboxPlan} from './plan.js';
 import {unenforceable} from './refusals.js';
+import type {SandboxedCommand, WrappedCommand} from './sandboxed-command.js';
 
 /**
  * The sandbox of macOS. NEVER RUN: written from the documented language of profiles, without a machine to try it on.

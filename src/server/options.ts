@@ -1,7 +1,7 @@
-import type {ForwardScope} from '../http/forward-scopes.js';
-import type {Backend} from '../processes/backend.js';
-import type {ChildLimits} from '../processes/child-limits.js';
-import {MAX_MESSAGE_BYTES} from '../protocol/limits.js';
+import type {ForwardScope} from '../network/forward/forward-scopes.js';
+import type {Backend} from '../processes/backends/backend.js';
+import type {ChildLimits} from '../processes/backends/child-limits.js';
+import {MAX_MESSAGE_BYTES} from '../protocol/wire/message-limits.js';
 import type {Logger} from '../shared/logger.js';
 
 /** What can be set about a server. Every member has a default, the peer's own value where it has one. */

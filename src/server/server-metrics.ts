@@ -1,5 +1,5 @@
 import type {ManagedProcess} from '../processes/managed-process.js';
-import {declarationOf} from '../protocol/methods.js';
+import {declarationOf} from '../protocol/methods/method-table.js';
 import {MetricsRegistry} from '../shared/metrics.js';
 
 /** What the metrics look at when somebody asks. */

@@ -1,28 +1,29 @@
-import {Forwards} from '../http/forwards.js';
-import {HttpRequests} from '../http/http-requests.js';
-import type {Backend} from '../processes/backend.js';
-import {killAllOrphans} from '../processes/end-tree.js';
+import {Forwards} from '../network/forward/forwards.js';
+import {HttpRequests} from '../network/http/http-requests.js';
+import type {Backend} from '../processes/backends/backend.js';
+import {selectBackend} from '../processes/backends/select-backend.js';
 import type {ManagedProcess} from '../processes/managed-process.js';
+import {RetentionBudget} from '../processes/output/retention-budget.js';
 import {ProcessQuota} from '../processes/process-quota.js';
 import {ProcessTable} from '../processes/process-table.js';
-import {RetentionBudget} from '../processes/retention-budget.js';
 import {StartQueue} from '../processes/start-queue.js';
+import {killAllOrphans} from '../processes/tree/kill-tree.js';
 import {Sandbox} from '../sandbox/sandbox.js';
-import {Twins} from '../sandbox/twins.js';
 import {LongarmError} from '../shared/errors.js';
-import {MAX_TIMER_MS} from '../shared/limits.js';
+import {silentLogger} from '../shared/logger.js';
+import {MAX_TIMER_MS} from '../shared/units.js';
+import {VERSION} from '../shared/version.js';
 import type {Transport} from '../transports/transport.js';
 import {Accounts} from './auth/accounts.js';
 import type {Grant} from './auth/grant.js';
-import {ClientConnection, type ExecKind} from './client-connection.js';
-import {launchTwin} from './launch-twin.js';
-import {type ServerOptions, type ServerSettings} from './options.js';
-import {createRoute, type Route} from './route.js';
+import {ClientConnection, type ExecKind} from './connection/client-connection.js';
+import {createRoute, type Route} from './connection/dispatch.js';
+import {type Session, Sessions} from './connection/sessions.js';
+import {type TableEvents, V0Sessions} from './connection/v0-sessions.js';
+import {Twins} from './fs-worker/fs-worker-pool.js';
+import {launchTwin} from './fs-worker/launch-fs-worker.js';
+import {DEFAULTS, type ServerOptions, type ServerSettings} from './options.js';
 import {ServerMetrics} from './server-metrics.js';
-import {type Session, Sessions} from './sessions.js';
-import {type TableEvents, V0Sessions} from './v0-sessions.js';
-import {VERSION} from './version.js';
-import {withDefaults} from './with-defaults.js';
 
 /** How long killed processes may take to be reaped before the server ends without them. */
 const REAP_MS = 2000;
@@ -207,4 +208,8 @@ function withinMs(promise: Promise<unknown>, ms: number): Promise<unknown> {
 		timer = setTimeout(resolve, Math.min(ms, MAX_TIMER_MS));
 	});
 	return Promise.race([promise, timeout]).finally(() => clearTimeout(timer));
+}
+
+export function withDefaults(options: ServerOptions): ServerSettings {
+	return {variables: process.env, backend: selectBackend, logger: silentLogger, ...DEFAULTS, ...options};
 }

@@ -1,6 +1,6 @@
 /**
  * Every failure longarm itself names: a stable code, what it means and what helps.
- * These codes stay at home; `protocol/error-codes.ts` lists the numbers that travel.
+ * These codes stay at home; `protocol/wire/error-codes.ts` lists the numbers that travel.
  */
 export const ERRORS = {
 	PROCESS_EXISTS: {
@@ -153,4 +153,9 @@ export class LongarmError extends Error {
 	get hint(): string {
 		return ERRORS[this.code].hint;
 	}
+}
+
+/** The message of whatever was thrown, which need not be an Error. */
+export function errorMessage(error: unknown): string {
+	return error instanceof Error ? error.message : String(error);
 }

@@ -1,4 +1,4 @@
-import {type Frame, frameLength} from '../protocol/encode.js';
+import {type Frame, frameLength} from '../protocol/wire/encode.js';
 import type {Transport, TransportEvents} from './transport.js';
 
 /** Two transports joined in memory: what one sends, the other receives, asynchronously and in order. */

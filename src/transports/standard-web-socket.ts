@@ -1,4 +1,4 @@
-import type {Frame} from '../protocol/encode.js';
+import type {Frame} from '../protocol/wire/encode.js';
 import type {Transport, TransportEvents} from './transport.js';
 
 /** How long connecting may take, with TLS and the upgrade. */

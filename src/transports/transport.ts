@@ -1,5 +1,5 @@
-import type {Bulk} from '../protocol/bulk.js';
-import type {Frame} from '../protocol/encode.js';
+import type {Bulk} from '../protocol/wire/binary-payload.js';
+import type {Frame} from '../protocol/wire/encode.js';
 
 /** What a transport tells the connection on top of it. `closed` comes once and last. */
 export interface TransportEvents {

@@ -1,4 +1,4 @@
-import type {Frame} from '../protocol/encode.js';
+import type {Frame} from '../protocol/wire/encode.js';
 import type {Transport, TransportEvents} from './transport.js';
 
 /** A transport around another; whoever extends it says what is different. */

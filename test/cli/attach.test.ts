@@ -1,6 +1,6 @@
 import {expect, test} from 'vitest';
-import {Escapes} from '../../src/cli/attach/escapes.js';
-import {ScreenModes} from '../../src/cli/attach/screen-modes.js';
+import {Escapes} from '../../src/cli/commands/run/attach/keyboard.js';
+import {ScreenModes} from '../../src/cli/commands/run/attach/screen-modes.js';
 
 const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);
 

@@ -2,14 +2,14 @@ import {randomBytes} from 'node:crypto';
 import {existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync} from 'node:fs';
 import {join} from 'node:path';
 import {expect, onTestFinished, test} from 'vitest';
-import type {CopyContext} from '../../src/cli/copy/context.js';
-import {runTasks} from '../../src/cli/copy/run-tasks.js';
-import {Tally} from '../../src/cli/copy/tally.js';
+import type {CopyContext} from '../../src/cli/commands/copy/copy-context.js';
+import {Tally} from '../../src/cli/commands/copy/copy-stats.js';
+import {runTasks} from '../../src/cli/commands/copy/run-tasks.js';
 import type {UnpackedTree, UnpackOptions, WriteStreamOptions} from '../../src/client/files/files.js';
 import type {Path} from '../../src/client/paths.js';
 import {Environment} from '../../src/environments/environment.js';
 import {LocalFiles} from '../../src/environments/local/local-files.js';
-import {PathUri} from '../../src/protocol/path-uri.js';
+import {PathUri} from '../../src/protocol/path-uri/path-uri.js';
 import {describeTree} from '../helpers/file-trees.js';
 import {scratchDirectory} from '../helpers/scratch.js';
 

@@ -1,5 +1,5 @@
 import {expect, test} from 'vitest';
-import {examine} from '../../src/cli/doctor/checks.js';
+import {examine} from '../../src/cli/commands/doctor/doctor-checks.js';
 import {Command} from '../helpers/command.js';
 
 test('the doctor tries out what a server needs, and says how to mend what is wrong', async () => {

@@ -1,11 +1,11 @@
 import {once} from 'node:events';
 import {connect, createServer, type Socket} from 'node:net';
 import {expect, onTestFinished, test} from 'vitest';
-import {formatPlace, parseForward} from '../../src/cli/forward/forward-spec.js';
+import {formatPlace, parseForward} from '../../src/cli/commands/forward/forward-spec.js';
 import {Command, run} from '../helpers/command.js';
 import {eventually} from '../helpers/processes.js';
 import {type Serving, serving} from '../helpers/serving.js';
-import {rawOrigin} from '../http/origin.js';
+import {rawOrigin} from '../network/origin.js';
 
 const MiB = 1024 * 1024;
 const echo = (socket: Socket): void => void socket.pipe(socket);

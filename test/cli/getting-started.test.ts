@@ -3,10 +3,10 @@ import {once} from 'node:events';
 import {chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync} from 'node:fs';
 import {join} from 'node:path';
 import {expect, onTestFinished, test} from 'vitest';
-import {COMMANDS} from '../../src/cli/definitions/index.js';
+import {COMMANDS} from '../../src/cli/commands/command-list.js';
 import {Command} from '../helpers/command.js';
 import {scratchDirectory} from '../helpers/scratch.js';
-import {rawOrigin} from '../http/origin.js';
+import {rawOrigin} from '../network/origin.js';
 
 const PROGRAM = new URL('../../dist/bin/longarm.js', import.meta.url).pathname;
 const page = readFileSync(new URL('../../docs/getting-started.md', import.meta.url), 'utf8');

@@ -3,7 +3,7 @@ import {chmodSync, copyFileSync} from 'node:fs';
 import {join} from 'node:path';
 import {fileURLToPath} from 'node:url';
 import {expect, onTestFinished, test} from 'vitest';
-import {processInfo} from '../../src/processes/process-tree.js';
+import {processInfo} from '../../src/processes/tree/process-tree.js';
 import {withTimeEnough} from '../helpers/clock.js';
 import {isInstalled, isRoot, unless, whereIs} from '../helpers/needs.js';
 import {endWithTest, joined} from '../helpers/process-api.js';

@@ -1,10 +1,9 @@
 import {readFileSync, writeFileSync} from 'node:fs';
 import {join} from 'node:path';
 import {expect, test} from 'vitest';
-import {COMMANDS, GROUPS} from '../../src/cli/definitions/index.js';
-import {SECTIONS} from '../../src/cli/definitions/sections.js';
-import {SETTINGS, variableOf} from '../../src/cli/settings.js';
-import {VERSION} from '../../src/server/version.js';
+import {COMMANDS, GROUPS, SECTIONS} from '../../src/cli/commands/command-list.js';
+import {SETTINGS, variableOf} from '../../src/cli/commands/serve/serve-settings.js';
+import {VERSION} from '../../src/shared/version.js';
 import {Command, run} from '../helpers/command.js';
 import {scratchDirectory} from '../helpers/scratch.js';
 

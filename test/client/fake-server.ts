@@ -1,5 +1,5 @@
 import {onTestFinished} from 'vitest';
-import {SessionClient} from '../../src/client/session-client.js';
+import {SessionClient} from '../../src/client/session/session-client.js';
 import {memoryTransportPair} from '../../src/transports/memory.js';
 import {RawPeer} from '../helpers/raw-peer.js';
 

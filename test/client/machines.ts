@@ -1,9 +1,9 @@
 import {onTestFinished} from 'vitest';
 import type {Files} from '../../src/client/files/files.js';
-import {RemoteFiles} from '../../src/client/files/remote-files.js';
+import {RemoteFiles} from '../../src/client/files/remote/remote-files.js';
 import type {Http} from '../../src/client/http/http.js';
 import {RemoteHttp} from '../../src/client/http/remote-http.js';
-import {type Connect, SessionClient} from '../../src/client/session-client.js';
+import {type Connect, SessionClient} from '../../src/client/session/session-client.js';
 import {LocalFiles} from '../../src/environments/local/local-files.js';
 import {LocalHttp} from '../../src/environments/local/local-http.js';
 import {LINKS} from '../helpers/links.js';

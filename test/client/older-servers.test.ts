@@ -1,7 +1,7 @@
 import {expect, onTestFinished, test} from 'vitest';
-import {MAX_PENDING_CALLS} from '../../src/client/connection.js';
-import {RemoteFiles} from '../../src/client/files/remote-files.js';
-import {SessionClient} from '../../src/client/session-client.js';
+import {RemoteFiles} from '../../src/client/files/remote/remote-files.js';
+import {MAX_PENDING_CALLS} from '../../src/client/session/connection.js';
+import {SessionClient} from '../../src/client/session/session-client.js';
 import {memoryTransportPair} from '../../src/transports/memory.js';
 import {RawPeer} from '../helpers/raw-peer.js';
 import {execServer} from '../helpers/serving.js';

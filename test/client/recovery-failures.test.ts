@@ -1,7 +1,7 @@
 import {expect, onTestFinished, test, vi} from 'vitest';
-import {RECOVERY_BUDGET_MS} from '../../src/client/recovery.js';
-import type {RemoteProcess} from '../../src/client/remote-process.js';
-import {SessionClient} from '../../src/client/session-client.js';
+import type {RemoteProcess} from '../../src/client/process/remote-process.js';
+import {RECOVERY_BUDGET_MS} from '../../src/client/session/recovery.js';
+import {SessionClient} from '../../src/client/session/session-client.js';
 import {memoryTransportPair} from '../../src/transports/memory.js';
 import {eventually} from '../helpers/processes.js';
 import {RawPeer} from '../helpers/raw-peer.js';

@@ -3,10 +3,10 @@ import fs from 'node:fs';
 import {join} from 'node:path';
 import {expect, onTestFinished, test} from 'vitest';
 import {bytePath} from '../../src/filesystem/byte-path.js';
-import {directCalls, type FileCalls} from '../../src/filesystem/calls.js';
 import * as files from '../../src/filesystem/index.js';
 import {removeEntry} from '../../src/filesystem/remove.js';
-import {Pacer} from '../../src/shared/node/pacer.js';
+import {directCalls, type FileCalls} from '../../src/filesystem/syscalls.js';
+import {Pacer} from '../../src/shared/node/yielder.js';
 import {scratchDirectory} from '../helpers/scratch.js';
 
 const ROUNDS = 1500;

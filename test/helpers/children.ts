@@ -1,10 +1,10 @@
 import {EventEmitter, once} from 'node:events';
 import {readdirSync, readlinkSync} from 'node:fs';
 import {describe} from 'vitest';
-import type {Backend, Child, ChildEvents, KernelExit, SpawnRequest} from '../../src/processes/backend.js';
-import type {OutputStream} from '../../src/processes/output-log.js';
-import {createPortableBackend} from '../../src/processes/portable/portable-backend.js';
-import {createPosixBackend} from '../../src/processes/posix/posix-backend.js';
+import type {Backend, Child, ChildEvents, KernelExit, SpawnRequest} from '../../src/processes/backends/backend.js';
+import {createPosixBackend} from '../../src/processes/backends/linux/native-backend.js';
+import {createPortableBackend} from '../../src/processes/backends/node/child-process-backend.js';
+import type {OutputStream} from '../../src/processes/output/output-log.js';
 
 export type Io = SpawnRequest['io'];
 export const PIPES: Io = {kind: 'pipes', stdin: false};

@@ -1,4 +1,4 @@
-import type {StdinWriter} from '../../src/processes/backend.js';
+import type {StdinWriter} from '../../src/processes/backends/backend.js';
 
 /** A child's standard input that takes a chunk when told to. */
 export class FakeWriter implements StdinWriter {

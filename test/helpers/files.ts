@@ -1,5 +1,5 @@
 import {join} from 'node:path';
-import {PathUri} from '../../src/protocol/path-uri.js';
+import {PathUri} from '../../src/protocol/path-uri/path-uri.js';
 import type {ServerOptions} from '../../src/server/options.js';
 import {scratchDirectory} from './scratch.js';
 import {type Joined, join as joinServer, serving} from './serving.js';

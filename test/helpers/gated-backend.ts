@@ -1,5 +1,5 @@
-import type {Backend, Child, ChildEvents, SpawnRequest} from '../../src/processes/backend.js';
-import {selectBackend} from '../../src/processes/select-backend.js';
+import type {Backend, Child, ChildEvents, SpawnRequest} from '../../src/processes/backends/backend.js';
+import {selectBackend} from '../../src/processes/backends/select-backend.js';
 
 /** Starts real children, each only when the test lets it: a start that takes its time. */
 export class GatedBackend implements Backend {

@@ -1,7 +1,7 @@
 import {spawn} from 'node:child_process';
 import {existsSync, readdirSync, readFileSync} from 'node:fs';
 import {onTestFinished} from 'vitest';
-import {childrenOf} from '../../src/processes/process-tree.js';
+import {childrenOf} from '../../src/processes/tree/process-tree.js';
 import {Command} from './command.js';
 import {joined} from './process-api.js';
 import {eventually, isAlive} from './processes.js';

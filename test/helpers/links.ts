@@ -1,6 +1,6 @@
 import {spawn} from 'node:child_process';
 import {onTestFinished} from 'vitest';
-import type {Connect} from '../../src/client/session-client.js';
+import type {Connect} from '../../src/client/session/session-client.js';
 import {memoryTransportPair} from '../../src/transports/memory.js';
 import {connectCommand} from '../../src/transports/node/connect-command.js';
 import {connectWebSocket} from '../../src/transports/node/connect-web-socket.js';

@@ -1,6 +1,6 @@
 import {EventEmitter, once} from 'node:events';
 import {ManagedProcess, type ProcessState} from '../../src/processes/managed-process.js';
-import type {LogEvent, Retention} from '../../src/processes/output-log.js';
+import type {LogEvent, Retention} from '../../src/processes/output/output-log.js';
 
 const PLENTY: Retention = {bytes: 64 * 1024 * 1024, chunks: 1_000_000};
 

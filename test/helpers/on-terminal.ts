@@ -1,6 +1,6 @@
 import {fileURLToPath} from 'node:url';
 import {onTestFinished} from 'vitest';
-import type {ExitStatus, ProcessHandle} from '../../src/client/process-handle.js';
+import type {ExitStatus, ProcessHandle} from '../../src/client/process/process-handle.js';
 import {LocalProcesses} from '../../src/environments/local/local-processes.js';
 
 const PROGRAM = fileURLToPath(new URL('../../dist/bin/longarm.js', import.meta.url));

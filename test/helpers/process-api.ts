@@ -1,7 +1,7 @@
 import {onTestFinished} from 'vitest';
-import {type ProcessInfo, processInfo, stillLives} from '../../src/processes/process-tree.js';
-import {signalProcess} from '../../src/processes/signal-group.js';
-import {RpcError} from '../../src/protocol/error-codes.js';
+import {type ProcessInfo, processInfo, stillLives} from '../../src/processes/tree/process-tree.js';
+import {signalProcess} from '../../src/processes/tree/signals.js';
+import {RpcError} from '../../src/protocol/wire/error-codes.js';
 import type {ServerOptions} from '../../src/server/options.js';
 import type {ExecServer} from '../../src/server/server.js';
 import {eventually} from './processes.js';

@@ -1,7 +1,7 @@
 import type {Socket} from 'node:net';
 import {onTestFinished} from 'vitest';
 import {type ClientOptions, WebSocket} from 'ws';
-import type {ClientConnection} from '../../src/server/client-connection.js';
+import type {ClientConnection} from '../../src/server/connection/client-connection.js';
 import type {ServerOptions} from '../../src/server/options.js';
 import {ExecServer} from '../../src/server/server.js';
 import {listen} from '../../src/transports/node/listener.js';

@@ -1,6 +1,6 @@
 import {fileURLToPath} from 'node:url';
 import {onTestFinished} from 'vitest';
-import type {ProcessHandle} from '../../src/client/process-handle.js';
+import type {ProcessHandle} from '../../src/client/process/process-handle.js';
 import {Environment} from '../../src/environments/environment.js';
 
 const PROGRAM = fileURLToPath(new URL('../../dist/bin/longarm.js', import.meta.url));

@@ -1,5 +1,5 @@
 import {WebSocket} from 'ws';
-import {RpcConnection} from '../../src/rpc/connection.js';
+import {RpcConnection} from '../../src/rpc/rpc-connection.js';
 import type {ExecServer} from '../../src/server/server.js';
 import {encodeBase64} from '../../src/shared/base64.js';
 import {memoryTransportPair} from '../../src/transports/memory.js';

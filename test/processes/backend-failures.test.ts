@@ -2,7 +2,7 @@ import {mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync} from 'nod
 import {tmpdir} from 'node:os';
 import {join} from 'node:path';
 import {afterAll, describe, expect, test} from 'vitest';
-import type {Backend, SpawnRequest} from '../../src/processes/backend.js';
+import type {Backend, SpawnRequest} from '../../src/processes/backends/backend.js';
 import type {LongarmError} from '../../src/shared/errors.js';
 import {
 	describeEachBackend,

@@ -1,8 +1,8 @@
 import {describe, expect, test} from 'vitest';
-import type {Backend, Child} from '../../src/processes/backend.js';
-import {READ_BYTES} from '../../src/processes/chunk-memory.js';
+import type {Backend, Child} from '../../src/processes/backends/backend.js';
 import {PAUSE_ABOVE_BYTES, RESUME_BELOW_BYTES} from '../../src/processes/managed-process.js';
-import type {LogCursor} from '../../src/processes/output-log.js';
+import {READ_BYTES} from '../../src/processes/output/chunk-pool.js';
+import type {LogCursor} from '../../src/processes/output/output-log.js';
 import {describeEachBackend, PIPES, posixBackend, run, sh} from '../helpers/children.js';
 import {Managed} from '../helpers/managed.js';
 

@@ -1,8 +1,8 @@
 import {readFileSync} from 'node:fs';
 import {describe, expect, test} from 'vitest';
-import type {Backend, Child, ChildEvents} from '../../src/processes/backend.js';
-import {createPortableBackend} from '../../src/processes/portable/portable-backend.js';
-import {signalProcess} from '../../src/processes/signal-group.js';
+import type {Backend, Child, ChildEvents} from '../../src/processes/backends/backend.js';
+import {createPortableBackend} from '../../src/processes/backends/node/child-process-backend.js';
+import {signalProcess} from '../../src/processes/tree/signals.js';
 import {describeEachBackend, PIPES, PIPES_WITH_STDIN, PTY, posixBackend, Report, run, sh} from '../helpers/children.js';
 import {Managed, toldPid} from '../helpers/managed.js';
 import {turns} from '../helpers/turns.js';

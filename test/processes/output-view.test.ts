@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import {describe, expect, test} from 'vitest';
-import {OutputLog, type OutputStream, type StreamView} from '../../src/processes/output-log.js';
-import {HEAD_BYTES} from '../../src/processes/stream-head.js';
+import {HEAD_BYTES} from '../../src/processes/output/eviction-record.js';
+import {OutputLog, type OutputStream, type StreamView} from '../../src/processes/output/output-log.js';
 
 const STREAMS: OutputStream[] = ['stdout', 'stderr', 'pty'];
 const KiB = 1024;

@@ -1,5 +1,5 @@
 import {expect, test} from 'vitest';
-import {createPortableBackend} from '../../src/processes/portable/portable-backend.js';
+import {createPortableBackend} from '../../src/processes/backends/node/child-process-backend.js';
 import {PIPES, sh, start} from '../helpers/children.js';
 
 /** `seq 1 18000`: more than Node takes in ahead of us, less than a socket pair holds. */

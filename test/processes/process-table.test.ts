@@ -1,10 +1,10 @@
 import {describe, expect, onTestFinished, test, vi} from 'vitest';
-import type {Backend} from '../../src/processes/backend.js';
+import type {Backend} from '../../src/processes/backends/backend.js';
 import type {ManagedProcess} from '../../src/processes/managed-process.js';
+import type {StartRequest} from '../../src/processes/prepare-spawn.js';
 import {ProcessTable, type ProcessTableOptions} from '../../src/processes/process-table.js';
-import {signalProcess} from '../../src/processes/signal-group.js';
-import type {StartRequest} from '../../src/processes/start.js';
 import {StartQueue} from '../../src/processes/start-queue.js';
+import {signalProcess} from '../../src/processes/tree/signals.js';
 import {posixBackend} from '../helpers/children.js';
 import {stopClock} from '../helpers/clock.js';
 import {turns} from '../helpers/turns.js';

@@ -1,8 +1,8 @@
 import {setImmediate} from 'node:timers/promises';
 import {expect, test} from 'vitest';
-import {OutputLog} from '../../src/processes/output-log.js';
-import {waitForExit} from '../../src/processes/wait.js';
-import {Scope} from '../../src/shared/scope.js';
+import {OutputLog} from '../../src/processes/output/output-log.js';
+import {waitForExit} from '../../src/processes/output/read-output.js';
+import {Scope} from '../../src/shared/async/scope.js';
 
 /** A log that knows how many watch it. */
 class CountingLog extends OutputLog {

@@ -1,7 +1,7 @@
 import {expect, test} from 'vitest';
-import {RpcError} from '../../src/protocol/error-codes.js';
-import {MAX_MESSAGE_BYTES} from '../../src/protocol/limits.js';
-import {UNREAD_REPLIES_LIMIT} from '../../src/rpc/connection.js';
+import {RpcError} from '../../src/protocol/wire/error-codes.js';
+import {MAX_MESSAGE_BYTES} from '../../src/protocol/wire/message-limits.js';
+import {UNREAD_REPLIES_LIMIT} from '../../src/rpc/rpc-connection.js';
 import {turns} from '../helpers/turns.js';
 import {linked} from './linked.js';
 

@@ -1,7 +1,7 @@
 import {getEventListeners} from 'node:events';
 import * as fc from 'fast-check';
 import {expect, test} from 'vitest';
-import {RpcError} from '../../src/protocol/error-codes.js';
+import {RpcError} from '../../src/protocol/wire/error-codes.js';
 import {turns} from '../helpers/turns.js';
 import {linked} from './linked.js';
 

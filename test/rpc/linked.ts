@@ -1,4 +1,4 @@
-import {type Role, RpcConnection, type Service} from '../../src/rpc/connection.js';
+import {type Role, RpcConnection, type Service} from '../../src/rpc/rpc-connection.js';
 import {type MemoryTransport, memoryTransportPair} from '../../src/transports/memory.js';
 import {RawPeer} from '../helpers/raw-peer.js';
 

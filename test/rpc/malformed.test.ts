@@ -1,6 +1,6 @@
 import {PassThrough} from 'node:stream';
 import {expect, test} from 'vitest';
-import {RpcConnection} from '../../src/rpc/connection.js';
+import {RpcConnection} from '../../src/rpc/rpc-connection.js';
 import {StdioTransport} from '../../src/transports/node/stdio.js';
 import type {Transport} from '../../src/transports/transport.js';
 import {RawPeer} from '../helpers/raw-peer.js';

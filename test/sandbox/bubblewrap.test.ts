@@ -2,8 +2,8 @@ import {chmodSync, writeFileSync} from 'node:fs';
 import {join} from 'node:path';
 import {describe, expect, test, vi} from 'vitest';
 import {bubblewrapArguments} from '../../src/sandbox/bubblewrap.js';
-import type {SandboxedCommand} from '../../src/sandbox/command.js';
 import type {Mount} from '../../src/sandbox/plan.js';
+import type {SandboxedCommand} from '../../src/sandbox/sandboxed-command.js';
 import {seatbeltProfile} from '../../src/sandbox/seatbelt.js';
 import {scratchDirectory} from '../helpers/scratch.js';
 

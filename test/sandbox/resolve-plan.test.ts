@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import {describe, expect, test} from 'vitest';
-import {decode} from '../../src/protocol/decode.js';
-import {sandboxContext} from '../../src/protocol/sandbox.js';
+import {sandboxContext} from '../../src/protocol/methods/sandbox-params.js';
+import {decode} from '../../src/protocol/wire/decode.js';
 import type {Host, Place} from '../../src/sandbox/host.js';
 import {type Access, accessAt, isWithin} from '../../src/sandbox/plan.js';
 import {resolvePlan} from '../../src/sandbox/resolve-plan.js';

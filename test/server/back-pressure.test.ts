@@ -2,7 +2,7 @@ import {existsSync, readFileSync, writeFileSync} from 'node:fs';
 import {join as joinPath} from 'node:path';
 import {expect, test} from 'vitest';
 import type {ManagedProcess} from '../../src/processes/managed-process.js';
-import {OUTPUT_HIGH_WATER_BYTES} from '../../src/server/room.js';
+import {OUTPUT_HIGH_WATER_BYTES} from '../../src/server/connection/flow-control.js';
 import {eventually} from '../helpers/processes.js';
 import {scratchDirectory} from '../helpers/scratch.js';
 import {type Joined, join, lose, serving} from '../helpers/serving.js';

@@ -1,5 +1,5 @@
 import {expect, test} from 'vitest';
-import {QUEUED_CHUNKS} from '../../src/processes/stdin.js';
+import {QUEUED_CHUNKS} from '../../src/processes/stdin-queue.js';
 import {isAlive} from '../helpers/processes.js';
 import {join, serving} from '../helpers/serving.js';
 import type {TestClient} from '../helpers/test-client.js';

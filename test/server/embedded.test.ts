@@ -1,7 +1,7 @@
 import {type ChildProcess, spawn} from 'node:child_process';
 import {once} from 'node:events';
 import {expect, test} from 'vitest';
-import {processInfo} from '../../src/processes/process-tree.js';
+import {processInfo} from '../../src/processes/tree/process-tree.js';
 import {stranger} from '../helpers/in-charge.js';
 import {endWithTest, joined, served, toldPids} from '../helpers/process-api.js';
 import {eventually, isAlive, untilDead} from '../helpers/processes.js';

@@ -2,10 +2,10 @@ import {homedir, hostname, tmpdir} from 'node:os';
 import {resolve} from 'node:path';
 import {pathToFileURL} from 'node:url';
 import {afterEach, expect, test, vi} from 'vitest';
-import {decode} from '../../src/protocol/decode.js';
-import {METHODS} from '../../src/protocol/methods.js';
-import {describeEnvironment} from '../../src/server/environment-info.js';
-import {VERSION} from '../../src/server/version.js';
+import {describeEnvironment} from '../../src/adapters/environment-info.js';
+import {METHODS} from '../../src/protocol/methods/method-table.js';
+import {decode} from '../../src/protocol/wire/decode.js';
+import {VERSION} from '../../src/shared/version.js';
 import {execServer} from '../helpers/serving.js';
 import {TestClient} from '../helpers/test-client.js';
 

@@ -1,6 +1,6 @@
 import fs from 'node:fs';
 import {expect, test} from 'vitest';
-import {BULK_REPLIES_BYTES, BULK_REQUESTS_BYTES} from '../../src/server/room.js';
+import {BULK_REPLIES_BYTES, BULK_REQUESTS_BYTES} from '../../src/server/connection/flow-control.js';
 import {base64, bytes, servingFiles} from '../helpers/files.js';
 import {refusal} from '../helpers/process-api.js';
 import {eventually} from '../helpers/processes.js';

@@ -1,15 +1,15 @@
 import {once} from 'node:events';
 import type {Socket} from 'node:net';
 import {expect, test} from 'vitest';
-import {MAX_READS} from '../../src/http/forwarded-connection.js';
-import {MAX_FORWARDS} from '../../src/http/forwards.js';
+import {MAX_READS} from '../../src/network/forward/forwarded-connection.js';
+import {MAX_FORWARDS} from '../../src/network/forward/forwards.js';
 import type {ServerOptions} from '../../src/server/options.js';
 import {refusal} from '../helpers/process-api.js';
 import {eventually} from '../helpers/processes.js';
 import {type Joined, join, lose, serving} from '../helpers/serving.js';
 import type {TestClient} from '../helpers/test-client.js';
 import {turns} from '../helpers/turns.js';
-import {rawOrigin} from '../http/origin.js';
+import {rawOrigin} from '../network/origin.js';
 
 const MiB = 1024 * 1024;
 const base64 = (content: string | Buffer): string => Buffer.from(content).toString('base64');

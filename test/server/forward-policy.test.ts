@@ -1,9 +1,9 @@
 import {promisify} from 'node:util';
 import {expect, test} from 'vitest';
-import {allowedLookup} from '../../src/http/forward-policy.js';
+import {allowedLookup} from '../../src/network/forward/forward-policy.js';
 import {refusal} from '../helpers/process-api.js';
 import {join, serving} from '../helpers/serving.js';
-import {rawOrigin} from '../http/origin.js';
+import {rawOrigin} from '../network/origin.js';
 
 const HINT = {
 	code: 'FORWARD_REFUSED',

@@ -1,5 +1,5 @@
 import {expect, test} from 'vitest';
-import {RpcError} from '../../src/protocol/error-codes.js';
+import {RpcError} from '../../src/protocol/wire/error-codes.js';
 import {memoryTransportPair} from '../../src/transports/memory.js';
 import {RawPeer} from '../helpers/raw-peer.js';
 import {execServer} from '../helpers/serving.js';

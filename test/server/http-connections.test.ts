@@ -5,10 +5,10 @@ import {needsIpv6} from '../helpers/needs.js';
 import {eventually} from '../helpers/processes.js';
 import {execServer} from '../helpers/serving.js';
 import {TestClient} from '../helpers/test-client.js';
-import {CERTIFICATE} from '../http/certificate.js';
-import {failed, HttpClient, httpClient} from '../http/http-client.js';
-import {origin, rawOrigin} from '../http/origin.js';
-import {proxy} from '../http/proxy.js';
+import {CERTIFICATE} from '../network/certificate.js';
+import {failed, HttpClient, httpClient} from '../network/http-client.js';
+import {origin, rawOrigin} from '../network/origin.js';
+import {proxy} from '../network/proxy.js';
 
 /** Answers with the name it was asked for and the values of x-test. */
 async function secureOrigin(): Promise<{url: string; port: number}> {

@@ -1,12 +1,12 @@
 import type {ServerResponse} from 'node:http';
 import {expect, test, vi} from 'vitest';
-import {MAX_BUFFERED_BODY_BYTES} from '../../src/http/read-body.js';
+import {MAX_BUFFERED_BODY_BYTES} from '../../src/network/http/read-body.js';
 import {base64Length} from '../../src/shared/base64.js';
 import {stopClock} from '../helpers/clock.js';
 import {eventually} from '../helpers/processes.js';
 import {join, serving} from '../helpers/serving.js';
-import {failed, HttpClient, httpClient, textOf} from '../http/http-client.js';
-import {answering, origin, rawOrigin} from '../http/origin.js';
+import {failed, HttpClient, httpClient, textOf} from '../network/http-client.js';
+import {answering, origin, rawOrigin} from '../network/origin.js';
 
 const sending = (url: string, cause: string) =>
 	failed(`http/request failed: error sending request for url (${url}/): ${cause}`);

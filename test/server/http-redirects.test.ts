@@ -1,7 +1,7 @@
 import {expect, test} from 'vitest';
 import {eventually} from '../helpers/processes.js';
-import {failed, httpClient, textOf, valuesOf} from '../http/http-client.js';
-import {type Origin, origin} from '../http/origin.js';
+import {failed, httpClient, textOf, valuesOf} from '../network/http-client.js';
+import {type Origin, origin} from '../network/origin.js';
 
 const base64 = (text: string): string => Buffer.from(text).toString('base64');
 

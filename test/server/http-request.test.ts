@@ -1,8 +1,8 @@
 import {gzipSync} from 'node:zlib';
 import {expect, test} from 'vitest';
 import {join as joined, serving} from '../helpers/serving.js';
-import {failed, HttpClient, httpClient, invalid, textOf, valuesOf} from '../http/http-client.js';
-import {answering, origin, rawOrigin} from '../http/origin.js';
+import {failed, HttpClient, httpClient, invalid, textOf, valuesOf} from '../network/http-client.js';
+import {answering, origin, rawOrigin} from '../network/origin.js';
 
 const base64 = (text: string): string => Buffer.from(text).toString('base64');
 

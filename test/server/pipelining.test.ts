@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import {expect, test} from 'vitest';
-import {RpcError} from '../../src/protocol/error-codes.js';
+import {RpcError} from '../../src/protocol/wire/error-codes.js';
 import {GatedBackend} from '../helpers/gated-backend.js';
 import {eventually, untilDead} from '../helpers/processes.js';
 import {join, serving} from '../helpers/serving.js';

@@ -1,5 +1,5 @@
 import {expect, test} from 'vitest';
-import {processInfo} from '../../src/processes/process-tree.js';
+import {processInfo} from '../../src/processes/tree/process-tree.js';
 import {GatedBackend} from '../helpers/gated-backend.js';
 import {joined, listed, OPEN_STDIN, served, TERMINAL, toldPids} from '../helpers/process-api.js';
 import {eventually, untilDead} from '../helpers/processes.js';

@@ -1,7 +1,7 @@
 import {writeFileSync} from 'node:fs';
 import {join} from 'node:path';
 import {expect, test} from 'vitest';
-import {HEAD_BYTES} from '../../src/processes/stream-head.js';
+import {HEAD_BYTES} from '../../src/processes/output/eviction-record.js';
 import {OPEN_STDIN, type Snapshot, served, snapshotOf, TERMINAL} from '../helpers/process-api.js';
 import {scratchDirectory} from '../helpers/scratch.js';
 import type {TestClient} from '../helpers/test-client.js';

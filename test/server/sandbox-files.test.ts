@@ -2,8 +2,8 @@ import {existsSync, mkdirSync, readFileSync, renameSync, rmSync, symlinkSync, wr
 import {join} from 'node:path';
 import {pathToFileURL} from 'node:url';
 import {beforeAll, describe, expect, test} from 'vitest';
-import {childrenOf} from '../../src/processes/process-tree.js';
-import {METHODS} from '../../src/protocol/methods.js';
+import {childrenOf} from '../../src/processes/tree/process-tree.js';
+import {METHODS} from '../../src/protocol/methods/method-table.js';
 import {runningWith} from '../helpers/in-charge.js';
 import {needsSandbox} from '../helpers/needs.js';
 import {ownCommand} from '../helpers/own-command.js';

@@ -1,5 +1,5 @@
 import {expect, test} from 'vitest';
-import {OUTPUT_HIGH_WATER_BYTES} from '../../src/server/room.js';
+import {OUTPUT_HIGH_WATER_BYTES} from '../../src/server/connection/flow-control.js';
 import {ExecServer} from '../../src/server/server.js';
 import {GatedBackend} from '../helpers/gated-backend.js';
 import {eventually, isAlive, untilDead} from '../helpers/processes.js';

@@ -1,6 +1,6 @@
 import {expect, test} from 'vitest';
-import {RpcError} from '../../src/protocol/error-codes.js';
-import {toWire} from '../../src/server/wire-errors.js';
+import {toWire} from '../../src/adapters/wire-errors.js';
+import {RpcError} from '../../src/protocol/wire/error-codes.js';
 import {ERRORS, type ErrorCode, LongarmError} from '../../src/shared/errors.js';
 import {execServer} from '../helpers/serving.js';
 import {TestClient} from '../helpers/test-client.js';

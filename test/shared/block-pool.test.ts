@@ -1,5 +1,5 @@
 import {expect, test} from 'vitest';
-import {BlockPool} from '../../src/shared/node/block-pool.js';
+import {BlockPool} from '../../src/shared/node/buffer-pool.js';
 
 test('a block that was given back is taken again, and never by two at once', () => {
 	const pool = new BlockPool(100, 8);

@@ -1,7 +1,7 @@
 import {writeFileSync} from 'node:fs';
 import {join} from 'node:path';
 import {expect, test} from 'vitest';
-import {SessionClient} from '../../src/client/session-client.js';
+import {SessionClient} from '../../src/client/session/session-client.js';
 import {connectCommand} from '../../src/transports/node/connect-command.js';
 import {eventually, isAlive, untilDead} from '../helpers/processes.js';
 import {scratchDirectory} from '../helpers/scratch.js';

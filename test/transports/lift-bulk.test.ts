@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import {expect, test} from 'vitest';
-import {parseMessage} from '../../src/protocol/envelope.js';
-import {BULK_FROM_BYTES, liftBulk} from '../../src/transports/node/lift-bulk.js';
+import {parseMessage} from '../../src/protocol/wire/envelope.js';
+import {BULK_FROM_BYTES, liftBulk} from '../../src/transports/node/extract-payload.js';
 
 const LONG = Buffer.alloc(BULK_FROM_BYTES * 3 + 1, 'longarm');
 const base64 = LONG.toString('base64');

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import {expect, test} from 'vitest';
-import {JsonParts} from '../../src/protocol/encode.js';
+import {JsonParts} from '../../src/protocol/wire/encode.js';
 import {type MemoryTransport, memoryTransportPair} from '../../src/transports/memory.js';
 import {RawPeer} from '../helpers/raw-peer.js';
 import {turns} from '../helpers/turns.js';

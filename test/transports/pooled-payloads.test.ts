@@ -1,6 +1,6 @@
 import {expect, onTestFinished, test, vi} from 'vitest';
-import {parseMessage} from '../../src/protocol/envelope.js';
-import {bulkBlocks} from '../../src/shared/node/bulk-blocks.js';
+import {parseMessage} from '../../src/protocol/wire/envelope.js';
+import {bulkBlocks} from '../../src/shared/node/buffer-pool.js';
 import {connected, listening} from '../helpers/serving.js';
 
 test('the memory of large messages is used again, whole or in fragments, and their bytes are right', async () => {

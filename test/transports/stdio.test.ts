@@ -1,7 +1,7 @@
 import {PassThrough} from 'node:stream';
 import {expect, test} from 'vitest';
-import {JsonParts} from '../../src/protocol/encode.js';
-import {MAX_MESSAGE_BYTES} from '../../src/protocol/limits.js';
+import {JsonParts} from '../../src/protocol/wire/encode.js';
+import {MAX_MESSAGE_BYTES} from '../../src/protocol/wire/message-limits.js';
 import {StdioTransport} from '../../src/transports/node/stdio.js';
 import {RawPeer} from '../helpers/raw-peer.js';
 import {turns} from '../helpers/turns.js';

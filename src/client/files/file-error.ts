@@ -1,10 +1,10 @@
-import {INVALID_REQUEST, METHOD_NOT_FOUND, NOT_FOUND} from '../../protocol/error-codes.js';
-import {PathUriError} from '../../protocol/path-uri.js';
+import {PathUriError} from '../../protocol/path-uri/path-uri.js';
+import {INVALID_REQUEST, METHOD_NOT_FOUND, NOT_FOUND} from '../../protocol/wire/error-codes.js';
 import {DisconnectedError} from '../../rpc/disconnected-error.js';
 import {type ErrorCode, LongarmError} from '../../shared/errors.js';
-import {ProtocolError, RejectedError, TooManyCallsError} from '../errors.js';
 import type {Path} from '../paths.js';
-import {describePath} from './file-path.js';
+import {describePath} from '../paths.js';
+import {ProtocolError, RejectedError, TooManyCallsError} from '../session/client-errors.js';
 
 /** What kind of failure it is; the message has the executor's own words. */
 export type FileErrorCode =

@@ -1,4 +1,4 @@
-import type {Params, ParamsOnWire, Result} from '../../protocol/methods.js';
+import type {Params, ParamsOnWire, Result} from '../../protocol/methods/method-table.js';
 import type {Path} from '../paths.js';
 
 export type Metadata = Result<'fs/getMetadata'>;

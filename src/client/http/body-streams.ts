@@ -1,5 +1,5 @@
-import type {Params} from '../../protocol/methods.js';
-import type {SessionClient} from '../session-client.js';
+import type {Params} from '../../protocol/methods/method-table.js';
+import type {SessionClient} from '../session/session-client.js';
 import {HttpError, type HttpErrorCode} from './http-error.js';
 
 /** Pieces of one body that may wait to be read. */

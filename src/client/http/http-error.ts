@@ -1,7 +1,7 @@
-import {INVALID_PARAMS, METHOD_NOT_FOUND} from '../../protocol/error-codes.js';
+import {INVALID_PARAMS, METHOD_NOT_FOUND} from '../../protocol/wire/error-codes.js';
 import {DisconnectedError} from '../../rpc/disconnected-error.js';
 import {LongarmError} from '../../shared/errors.js';
-import {ProtocolError, RejectedError, TooManyCallsError} from '../errors.js';
+import {ProtocolError, RejectedError, TooManyCallsError} from '../session/client-errors.js';
 
 export type HttpErrorCode =
 	/** The request cannot be made as it is; nothing was sent. */

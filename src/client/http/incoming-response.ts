@@ -1,4 +1,4 @@
-import {onAbort} from '../abort.js';
+import {onAbort} from '../../shared/async/on-abort.js';
 import {HttpError} from './http-error.js';
 import type {OutgoingRequest} from './outgoing-request.js';
 

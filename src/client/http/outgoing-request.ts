@@ -1,4 +1,4 @@
-import {MAX_MESSAGE_BYTES} from '../../protocol/limits.js';
+import {MAX_MESSAGE_BYTES} from '../../protocol/wire/message-limits.js';
 import type {FetchInit, VariableHeader} from './http.js';
 import {HttpError} from './http-error.js';
 

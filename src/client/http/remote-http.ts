@@ -1,7 +1,7 @@
-import {JsonParts} from '../../protocol/encode.js';
-import type {Result} from '../../protocol/methods.js';
-import {onAbort} from '../abort.js';
-import type {SessionClient} from '../session-client.js';
+import type {Result} from '../../protocol/methods/method-table.js';
+import {JsonParts} from '../../protocol/wire/encode.js';
+import {onAbort} from '../../shared/async/on-abort.js';
+import type {SessionClient} from '../session/session-client.js';
 import {type BodyStream, BodyStreams} from './body-streams.js';
 import type {FetchInit, Http} from './http.js';
 import {HttpError, toHttpError} from './http-error.js';

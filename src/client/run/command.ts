@@ -1,6 +1,6 @@
-import type {EnvironmentInfo} from '../../protocol/environment.js';
+import type {EnvironmentInfo} from '../../protocol/methods/environment-methods.js';
 import {type Path, toPathUri} from '../paths.js';
-import type {Processes, StartParams} from '../process-handle.js';
+import type {Processes, StartParams} from '../process/process-handle.js';
 
 /** What helpers need of a machine. */
 export interface Machine {

@@ -1,7 +1,6 @@
-import {HeadTailBuffer} from '../head-tail-buffer.js';
-import type {OutputStream} from '../process-events.js';
-import type {ExitStatus, Output, ProcessHandle} from '../process-handle.js';
-import {feed, type Input} from './feed.js';
+import {HeadTailBuffer} from '../../shared/head-tail-buffer.js';
+import type {ExitStatus, Output, OutputStream, ProcessHandle} from '../process/process-handle.js';
+import {feed, type Input} from './write-input.js';
 
 export interface CommunicateOptions {
 	/** Written to the standard input, which is closed behind it. */

@@ -1,12 +1,12 @@
-import {RpcError} from '../../protocol/error-codes.js';
+import {RpcError} from '../../protocol/wire/error-codes.js';
 import {DisconnectedError} from '../../rpc/disconnected-error.js';
-import {MAX_TIMER_MS} from '../../shared/limits.js';
-import {TooManyCallsError} from '../errors.js';
+import {MAX_TIMER_MS} from '../../shared/units.js';
 import {toPathUri} from '../paths.js';
-import {type ExitStatus, type ProcessHandle, ProcessLostError} from '../process-handle.js';
+import {type ExitStatus, type ProcessHandle, ProcessLostError} from '../process/process-handle.js';
+import {TooManyCallsError} from '../session/client-errors.js';
 import {type CommandOptions, type Machine, startParams} from './command.js';
 import {type Collected, Collector, type CommunicateOptions} from './communicate.js';
-import {feed} from './feed.js';
+import {feed} from './write-input.js';
 
 /** A process that has to end is asked first, and has this long. */
 const GRACE_MS = 1000;

@@ -1,4 +1,4 @@
-import {type ExitStatus, type ProcessHandle, ProcessLostError} from '../process-handle.js';
+import {type ExitStatus, type ProcessHandle, ProcessLostError} from '../process/process-handle.js';
 import {isListening, type PortSource} from './listening-ports.js';
 
 /** How much of the latest output a pattern is looked for in. */

@@ -1,6 +1,6 @@
-import {RejectedError} from '../../client/errors.js';
-import {RpcError} from '../../protocol/error-codes.js';
-import {toWire} from '../../server/wire-errors.js';
+import {toWire} from '../../adapters/wire-errors.js';
+import {RejectedError} from '../../client/session/client-errors.js';
+import {RpcError} from '../../protocol/wire/error-codes.js';
 
 /** A failure as it would look had it come from a server, so that callers need to know one kind only. */
 export function asRejection(error: unknown): unknown {

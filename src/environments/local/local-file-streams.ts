@@ -1,13 +1,13 @@
-import type {BlockSource} from '../../client/files/block-reader.js';
-import type {BlockTarget} from '../../client/files/block-writer.js';
 import {about} from '../../client/files/file-error.js';
 import type {ListOptions} from '../../client/files/files.js';
+import type {BlockSource} from '../../client/files/streams/block-reader.js';
+import type {BlockTarget} from '../../client/files/streams/block-writer.js';
 import type {Path} from '../../client/paths.js';
 import {listTree} from '../../filesystem/archive/index.js';
 import type {BytePath} from '../../filesystem/byte-path.js';
 import {type BlockDevice, openReadable, openReplaceable, openUpdatable} from '../../filesystem/file-handles.js';
 import {translated} from '../../filesystem/index.js';
-import {percentEncode} from '../../protocol/path-uri-encoding.js';
+import {percentEncode} from '../../protocol/path-uri/path-uri-encoding.js';
 
 /** A file of this machine to be read in blocks; the path as it was given is for messages. */
 export async function openToRead(path: BytePath, given: Path): Promise<BlockSource> {

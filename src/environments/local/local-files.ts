@@ -1,7 +1,5 @@
-import {readBlocks} from '../../client/files/block-reader.js';
-import {writeBlocks} from '../../client/files/block-writer.js';
+import {nativePath, refuseSandbox, uriOf} from '../../adapters/file-paths.js';
 import {about} from '../../client/files/file-error.js';
-import {describePath} from '../../client/files/file-path.js';
 import {
 	type AccessOptions,
 	type DirectoryEntry,
@@ -29,15 +27,16 @@ import {
 	type WriteOptions,
 	type WriteStreamOptions,
 } from '../../client/files/files.js';
-import {decodeText} from '../../client/files/text.js';
-import {treeEntries} from '../../client/files/tree-entries.js';
-import {type Path, toPathUri} from '../../client/paths.js';
+import {readBlocks} from '../../client/files/streams/block-reader.js';
+import {writeBlocks} from '../../client/files/streams/block-writer.js';
+import {decodeText} from '../../client/files/streams/buffered-file.js';
+import {treeEntries} from '../../client/files/streams/tree-entries.js';
+import {describePath, type Path, toPathUri} from '../../client/paths.js';
 import type {BytePath} from '../../filesystem/byte-path.js';
 import * as files from '../../filesystem/index.js';
-import {decode} from '../../protocol/decode.js';
-import type {Result} from '../../protocol/methods.js';
-import {sandboxContext} from '../../protocol/sandbox.js';
-import {nativePath, refuseSandbox, uriOf} from '../../server/handlers/file-paths.js';
+import type {Result} from '../../protocol/methods/method-table.js';
+import {sandboxContext} from '../../protocol/methods/sandbox-params.js';
+import {decode} from '../../protocol/wire/decode.js';
 import {openList, openToRead, openToReplace, openToUpdate} from './local-file-streams.js';
 import {localSearch} from './local-search.js';
 import {packLocal, setLocalAttributes, unpackLocal} from './local-transfer.js';

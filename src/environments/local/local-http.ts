@@ -2,8 +2,8 @@ import type {FetchInit, Http} from '../../client/http/http.js';
 import {HttpError, toHttpError} from '../../client/http/http-error.js';
 import {type BodySource, incomingResponse} from '../../client/http/incoming-response.js';
 import {outgoingRequest} from '../../client/http/outgoing-request.js';
-import {type BodySink, HttpRequests} from '../../http/http-requests.js';
-import type {Variables} from '../../http/request.js';
+import type {Variables} from '../../network/http/http-request.js';
+import {type BodySink, HttpRequests} from '../../network/http/http-requests.js';
 
 /** The network as this machine sees it, through the same code that serves others. */
 export class LocalHttp implements Http, Disposable {

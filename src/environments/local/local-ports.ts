@@ -1,8 +1,8 @@
-import {onAbort} from '../../client/abort.js';
-import {toForwardError} from '../../client/forward/forward-error.js';
-import type {Ports, PortTarget} from '../../client/forward/ports.js';
-import {type Tunnel, tunnelOver} from '../../client/forward/tunnel.js';
-import {ForwardedConnection} from '../../http/forwarded-connection.js';
+import {toForwardError} from '../../client/ports/forward-error.js';
+import {type Tunnel, tunnelOver} from '../../client/ports/port-connection.js';
+import type {Ports, PortTarget} from '../../client/ports/ports.js';
+import {ForwardedConnection} from '../../network/forward/forwarded-connection.js';
+import {onAbort} from '../../shared/async/on-abort.js';
 
 /** Ports as this machine sees them, through the same code that serves others. */
 export class LocalPorts implements Ports, Disposable {

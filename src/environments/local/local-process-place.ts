@@ -1,6 +1,6 @@
 import type {Files} from '../../client/files/files.js';
-import type {RemoteStatus} from '../../client/lazy-client.js';
-import type {EnvironmentInfo} from '../../protocol/environment.js';
+import type {RemoteStatus} from '../../client/session/lazy-client.js';
+import type {EnvironmentInfo} from '../../protocol/methods/environment-methods.js';
 import type {ProcessPlace, ServerDescription} from '../process-place.js';
 import {LocalProcesses} from './local-processes.js';
 
@@ -20,7 +20,7 @@ export class LocalProcessPlace implements ProcessPlace {
 	}
 
 	async info(): Promise<EnvironmentInfo> {
-		const {describeEnvironment} = await import('../../server/environment-info.js');
+		const {describeEnvironment} = await import('../../adapters/environment-info.js');
 		return describeEnvironment(this.#variables, 'any');
 	}
 

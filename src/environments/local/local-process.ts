@@ -1,4 +1,6 @@
-import type {Brake} from '../../client/held-events.js';
+import {noTerminal, toSignal, toTerminateMode} from '../../adapters/process-params.js';
+import {ToldProcess} from '../../client/process/base-process.js';
+import type {Brake} from '../../client/process/held-events.js';
 import type {
 	ReadOptions,
 	ReadResult,
@@ -6,14 +8,12 @@ import type {
 	TerminateMode,
 	TerminateResult,
 	WriteResult,
-} from '../../client/process-handle.js';
-import type {ProcessStory} from '../../client/process-story.js';
-import {ToldProcess} from '../../client/told-process.js';
+} from '../../client/process/process-handle.js';
+import type {ProcessStory} from '../../client/process/process-story.js';
 import type {ManagedProcess} from '../../processes/managed-process.js';
-import type {Chunk, LogCursor, LogEvent, Page} from '../../processes/output-log.js';
-import {readOutput} from '../../processes/read-output.js';
-import {noTerminal, toSignal, toTerminateMode} from '../../server/handlers/process-words.js';
-import {Scope} from '../../shared/scope.js';
+import type {Chunk, LogCursor, LogEvent, Page} from '../../processes/output/output-log.js';
+import {readOutput} from '../../processes/output/read-output.js';
+import {Scope} from '../../shared/async/scope.js';
 import {asRejection} from './as-rejection.js';
 
 /** Every wait for output ends with the process, which ends with its environment. */

@@ -1,11 +1,11 @@
+import {uriOf} from '../../adapters/file-paths.js';
 import {about} from '../../client/files/file-error.js';
 import type {Match, Search, SearchOutcome, SearchQuery} from '../../client/files/files.js';
-import {SearchFeed} from '../../client/files/search-feed.js';
+import {SearchFeed} from '../../client/files/streams/search-stream.js';
 import type {BytePath} from '../../filesystem/byte-path.js';
 import {translated} from '../../filesystem/index.js';
 import {MAX_MATCHES, USUAL_MATCHES} from '../../filesystem/search/query.js';
 import type {Match as Found} from '../../filesystem/search/search-messages.js';
-import {uriOf} from '../../server/handlers/file-paths.js';
 
 /** A search of this machine; whoever takes its matches slowly makes it slow. */
 export function localSearch(query: SearchQuery, root: () => BytePath, signal: AbortSignal | undefined): Search {

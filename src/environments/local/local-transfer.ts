@@ -1,3 +1,4 @@
+import {uriOf} from '../../adapters/file-paths.js';
 import type {
 	EntryAttributes,
 	PackedTree,
@@ -6,7 +7,7 @@ import type {
 	UnpackedTree,
 	UnpackOptions,
 } from '../../client/files/files.js';
-import {packedTree, unpackedTree} from '../../client/files/tree-streams.js';
+import {packedTree, unpackedTree} from '../../client/files/streams/tree-streams.js';
 import {
 	type TransferOutcome as LocalOutcome,
 	packTree,
@@ -15,8 +16,7 @@ import {
 } from '../../filesystem/archive/index.js';
 import type {BytePath} from '../../filesystem/byte-path.js';
 import {translated} from '../../filesystem/index.js';
-import {percentEncode} from '../../protocol/path-uri-encoding.js';
-import {uriOf} from '../../server/handlers/file-paths.js';
+import {percentEncode} from '../../protocol/path-uri/path-uri-encoding.js';
 import {abandon, readBlock} from './local-file-streams.js';
 
 export async function packLocal(path: BytePath, options: PackOptions): Promise<PackedTree> {

@@ -1,11 +1,11 @@
-import {onAbort} from '../../client/abort.js';
+import {uriOf} from '../../adapters/file-paths.js';
 import {FileError} from '../../client/files/file-error.js';
 import type {MissingWatch as MissingWatchHandle, Watch, WatchOptions} from '../../client/files/files.js';
-import {WatchFeed} from '../../client/files/watch-feed.js';
+import {WatchFeed} from '../../client/files/streams/watch-stream.js';
 import type {BytePath} from '../../filesystem/byte-path.js';
 import {type MissingRequest, MissingWatch} from '../../filesystem/watch/missing-watch.js';
 import type {TreeWatch} from '../../filesystem/watch/tree-watch.js';
-import {uriOf} from '../../server/handlers/file-paths.js';
+import {onAbort} from '../../shared/async/on-abort.js';
 
 /** Changes handed over at a time. */
 const CHANGES_AT_A_TIME = 1000;

@@ -1,4 +1,4 @@
-import {damaged} from './transfer.js';
+import {damaged} from './transfer-outcome.js';
 
 /** The unit of an archive. */
 const RECORD_BYTES = 512;

@@ -1,12 +1,12 @@
 import {constants} from 'node:fs';
 import {type BytePath, childOf} from '../byte-path.js';
-import {type FileCalls, quickCalls} from '../calls.js';
 import {refused} from '../file-errors.js';
-import {type Complaint, Complaints} from './complaints.js';
+import {type FileCalls, quickCalls} from '../syscalls.js';
 import {DirectoryChain} from './directory-chain.js';
+import {type Complaint, Complaints} from './entry-errors.js';
+import {setTime} from './file-times.js';
+import {MAX_NAMES, wayOf} from './relative-path.js';
 import {PERMISSIONS} from './tar-header.js';
-import {setTime} from './times.js';
-import {MAX_NAMES, wayOf} from './ways.js';
 
 const OPEN = constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOCTTY | constants.O_NOFOLLOW;
 

@@ -1,7 +1,7 @@
 import {type BytePath, childOf} from '../byte-path.js';
-import type {FileCalls} from '../calls.js';
 import {isErrno, systemError} from '../file-errors.js';
 import {held, openDirectory} from '../no-follow.js';
+import type {FileCalls} from '../syscalls.js';
 
 /** Levels above the current one that stay open; however deep a tree is, it costs no more descriptors. */
 const OPEN_LEVELS = 64;

@@ -1,5 +1,5 @@
-import {type FileCalls, pooledCalls} from '../calls.js';
 import {QUICK_BYTES} from '../read-file.js';
+import {type FileCalls, pooledCalls} from '../syscalls.js';
 
 /** Reads a file from front to back, exactly as many bytes as are asked for: what is no longer there is zeros. */
 export class FileContent {

@@ -5,7 +5,7 @@ import * as packing from './pack-tree.js';
 import * as unpacking from './unpack-tree.js';
 
 export type {PackedTree} from './pack-tree.js';
-export {isTransfer, type TransferOutcome} from './transfer.js';
+export {isTransfer, type TransferOutcome} from './transfer-outcome.js';
 export type {UnpackedTree, UnpackOptions} from './unpack-tree.js';
 
 export const listTree = translated(listing.listTree);

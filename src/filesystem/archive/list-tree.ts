@@ -1,14 +1,14 @@
 import type {Stats} from 'node:fs';
-import {percentEncode} from '../../protocol/path-uri-encoding.js';
+import {percentEncode} from '../../protocol/path-uri/path-uri-encoding.js';
 import type {BytePath} from '../byte-path.js';
-import {type FileCalls, quickCalls} from '../calls.js';
 import {isErrno, messageOf, refused} from '../file-errors.js';
 import type {Block, BlockDevice} from '../file-handles.js';
-import {follow} from '../look.js';
+import {follow} from '../stat.js';
+import {type FileCalls, quickCalls} from '../syscalls.js';
+import {waysOf} from './relative-path.js';
 import {PERMISSIONS} from './tar-header.js';
-import {Turns} from './transfer.js';
+import {Turns} from './transfer-outcome.js';
 import {type Visit, visitNames, walkTree} from './walk-tree.js';
-import {waysOf} from './ways.js';
 
 export interface ListOptions {
 	/** How many levels below the path; all unless told otherwise. */

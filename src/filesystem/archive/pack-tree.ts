@@ -1,15 +1,15 @@
 import {createHash} from 'node:crypto';
 import type {Pack} from 'tar-stream';
 import type {BytePath} from '../byte-path.js';
-import {type FileCalls, quickCalls} from '../calls.js';
 import {refused} from '../file-errors.js';
 import type {Block, Progress} from '../file-handles.js';
-import {Complaints} from './complaints.js';
+import {type FileCalls, quickCalls} from '../syscalls.js';
+import {Complaints} from './entry-errors.js';
 import {LinkedFiles} from './linked-files.js';
 import {EntryPacker, PACK_BUFFER_BYTES} from './pack-entries.js';
-import {requireSame, type Transfer, type TransferOutcome, Turns} from './transfer.js';
+import {waysOf} from './relative-path.js';
+import {requireSame, type Transfer, type TransferOutcome, Turns} from './transfer-outcome.js';
 import {type Visit, visit, visitNames} from './walk-tree.js';
-import {waysOf} from './ways.js';
 
 export interface PackOptions {
 	/** Only these entries, each for itself, by the way from the directory to them; percent-encoded. */

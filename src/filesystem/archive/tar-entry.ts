@@ -1,8 +1,8 @@
-import {percentDecode} from '../../protocol/path-uri-encoding.js';
+import {percentDecode} from '../../protocol/path-uri/path-uri-encoding.js';
 import {bytePath, display} from '../byte-path.js';
 import {refused} from '../file-errors.js';
 import {EXACT_LINK, EXACT_PATH, PERMISSIONS, type TarHeader} from './tar-header.js';
-import {damaged} from './transfer.js';
+import {damaged} from './transfer-outcome.js';
 
 export interface Attributes {
 	readonly mode: number;

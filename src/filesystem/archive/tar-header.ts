@@ -1,6 +1,6 @@
 import type {Stats} from 'node:fs';
 import type {Headers} from 'tar-stream';
-import {decodeUtf8, percentEncode} from '../../protocol/path-uri-encoding.js';
+import {decodeUtf8, percentEncode} from '../../protocol/path-uri/path-uri-encoding.js';
 import {display} from '../byte-path.js';
 
 /** The types of tar-stream leave out what it does with `pax`. */

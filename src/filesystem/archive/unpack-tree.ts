@@ -3,18 +3,18 @@ import type {Readable} from 'node:stream';
 import type {Extract} from 'tar-stream';
 import {LongarmError} from '../../shared/errors.js';
 import {type BytePath, display} from '../byte-path.js';
-import {quickCalls} from '../calls.js';
 import {createWithParents} from '../directories.js';
 import {refused, toFileError} from '../file-errors.js';
 import type {Progress} from '../file-handles.js';
-import {follow} from '../look.js';
+import {follow} from '../stat.js';
+import {quickCalls} from '../syscalls.js';
 import {ArchiveEnd} from './archive-end.js';
-import {Complaints} from './complaints.js';
 import {DirectoryChain} from './directory-chain.js';
+import {Complaints} from './entry-errors.js';
 import {type ArchiveEntry, archiveEntry, isMangled} from './tar-entry.js';
 import type {TarHeader} from './tar-header.js';
-import {damaged, isDamage, requireSame, type Transfer, type TransferOutcome, Turns} from './transfer.js';
-import {TreeBuilder} from './tree-builder.js';
+import {damaged, isDamage, requireSame, type Transfer, type TransferOutcome, Turns} from './transfer-outcome.js';
+import {TreeBuilder} from './tree-writer.js';
 
 export interface UnpackOptions {
 	/** Whether files and links of the archive take the place of what is there, directories excepted. */

@@ -1,9 +1,9 @@
 import type {Stats} from 'node:fs';
-import {Pacer} from '../../shared/node/pacer.js';
+import {Pacer} from '../../shared/node/yielder.js';
 import {type BytePath, childOf, nameOf} from '../byte-path.js';
-import type {FileCalls} from '../calls.js';
+import {listDirectory} from '../directories.js';
 import {isErrno, refused} from '../file-errors.js';
-import {listDirectory} from '../list-directory.js';
+import type {FileCalls} from '../syscalls.js';
 import {DirectoryChain} from './directory-chain.js';
 
 /** `name` is the way from the root, as bytes; the root itself has none. */

@@ -1,6 +1,5 @@
 import picomatch from 'picomatch';
-import {errorMessage} from '../../shared/error-message.js';
-import {LongarmError} from '../../shared/errors.js';
+import {errorMessage, LongarmError} from '../../shared/errors.js';
 import type {BytePath} from '../byte-path.js';
 
 export const USUAL_MATCHES = 10_000;

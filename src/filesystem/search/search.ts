@@ -1,7 +1,7 @@
 import {Worker} from 'node:worker_threads';
 import {LongarmError} from '../../shared/errors.js';
 import {workerFile} from '../../shared/node/worker-file.js';
-import {quickCalls} from '../calls.js';
+import {quickCalls} from '../syscalls.js';
 import {ignoring} from '../watch/ignored.js';
 import {compileContents, compileNames, type SearchQuery} from './query.js';
 import type {FromWorker, Match, SearchError, SearchSummary} from './search-messages.js';

@@ -1,6 +1,5 @@
 import ignore from 'ignore';
-import {errorMessage} from '../../shared/error-message.js';
-import {LongarmError} from '../../shared/errors.js';
+import {errorMessage, LongarmError} from '../../shared/errors.js';
 import {display} from '../byte-path.js';
 
 /** In one rule; with each more the time to match a deep path grows by its depth, to seconds from the third on. */

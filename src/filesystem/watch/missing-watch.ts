@@ -1,7 +1,7 @@
 import {type FSWatcher, type Stats, watch} from 'node:fs';
 import {type BytePath, childOf, parentOf, ROOT, segmentsOf, toSystem} from '../byte-path.js';
-import {quickCalls} from '../calls.js';
 import {isErrno} from '../file-errors.js';
+import {quickCalls} from '../syscalls.js';
 import {countEvent, onDropped} from './event-queue.js';
 
 /** More paths, or more directories above them, are not watched. */

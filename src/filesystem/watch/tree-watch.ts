@@ -1,9 +1,9 @@
 import type {Dirent, Stats} from 'node:fs';
-import {Pacer} from '../../shared/node/pacer.js';
+import {Pacer} from '../../shared/node/yielder.js';
 import {type BytePath, childOf, nameOf, parentOf, ROOT} from '../byte-path.js';
-import {type FileCalls, quickCalls} from '../calls.js';
+import {listDirectory} from '../directories.js';
 import {isErrno, messageOf} from '../file-errors.js';
-import {listDirectory} from '../list-directory.js';
+import {type FileCalls, quickCalls} from '../syscalls.js';
 import {ChangeLog, type Changes} from './change-log.js';
 import {onDropped} from './event-queue.js';
 import {type Ignored, ignoring} from './ignored.js';

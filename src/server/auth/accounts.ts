@@ -1,5 +1,5 @@
+import {RetentionBudget} from '../../processes/output/retention-budget.js';
 import {ProcessQuota} from '../../processes/process-quota.js';
-import {RetentionBudget} from '../../processes/retention-budget.js';
 import type {Grant, GrantLimits} from './grant.js';
 
 /** What the connections and sessions of one name use together. */

@@ -1,4 +1,4 @@
-import {ACCESS_SCOPES, type AccessScope, declarationOf, scopeOf} from '../../protocol/methods.js';
+import {ACCESS_SCOPES, type AccessScope, declarationOf, scopeOf} from '../../protocol/methods/method-table.js';
 import {LongarmError} from '../../shared/errors.js';
 
 /** How much the holders of one token may use together; what is left out is bounded by the server's own settings only. */

@@ -1,6 +1,6 @@
 import {parse, TomlError} from 'smol-toml';
-import {ACCESS_SCOPES} from '../../protocol/methods.js';
-import {parseSize} from '../../shared/limits.js';
+import {ACCESS_SCOPES} from '../../protocol/methods/method-table.js';
+import {parseSize} from '../../shared/units.js';
 import {type CapabilityToken, parseDigest} from './capability-tokens.js';
 import {type Grant, type GrantLimits, isAccessScope} from './grant.js';
 import {invalidAuth, readSecretFile} from './secret-file.js';

@@ -1,8 +1,7 @@
 import {isIP, type Socket} from 'node:net';
 import type {ConnectionOptions} from 'node:tls';
 import {WebSocket} from 'ws';
-import {MAX_MESSAGE_BYTES} from '../../protocol/limits.js';
-import {UnreachableError} from '../unreachable-error.js';
+import {MAX_MESSAGE_BYTES} from '../../protocol/wire/message-limits.js';
 import {WebSocketTransport} from './web-socket.js';
 
 /** How long connecting may take, with TLS and the upgrade. */
@@ -76,4 +75,19 @@ export function withoutSecrets(address: string): string {
 function isProtected({protocol, hostname}: URL): boolean {
 	const host = hostname.replace(/^\[(.*)\]$/, '$1');
 	return protocol === 'wss:' || host === 'localhost' || (isIP(host) !== 0 && /^(?:127\.|::1$)/.test(host));
+}
+
+const HINT = 'Check the address, and that a server listens there: longarm serve.';
+const TOKEN_HINT = 'It wants a token: LONGARM_EXEC_SERVER_TOKEN, or longarm env add with --token-file.';
+
+/** There is no way to a server. */
+export class UnreachableError extends Error {
+	override readonly name = 'UnreachableError';
+	/** What would help. */
+	readonly hint: string;
+
+	constructor(message: string, options?: ErrorOptions) {
+		super(message, options);
+		this.hint = /\b401\b/.test(message) ? TOKEN_HINT : HINT;
+	}
 }

@@ -1,4 +1,4 @@
-import {type Frame, frameLength} from '../../protocol/encode.js';
+import {type Frame, frameLength} from '../../protocol/wire/encode.js';
 
 /**
  * Bytes encoded at a time, a multiple of three. Of more at once the runtime makes strings that live outside its heap,

@@ -2,12 +2,12 @@ import {createServer, type IncomingMessage, type Server, STATUS_CODES} from 'nod
 import type {AddressInfo, Socket} from 'node:net';
 import type {Duplex} from 'node:stream';
 import {WebSocketServer} from 'ws';
-import {MAX_MESSAGE_BYTES} from '../../protocol/limits.js';
+import {MAX_MESSAGE_BYTES} from '../../protocol/wire/message-limits.js';
 import {LongarmError} from '../../shared/errors.js';
 import type {Transport} from '../transport.js';
+import {answer, type Site, statusOf} from './http-endpoints.js';
 import {isLoopback} from './loopback.js';
-import {answer, type Site, statusOf} from './site.js';
-import {createTlsServer, replaceIdentity, type TlsFront, type TlsIdentity} from './tls-front.js';
+import {createTlsServer, replaceIdentity, type TlsFront, type TlsIdentity} from './tls-server.js';
 import {WebSocketTransport} from './web-socket.js';
 
 /** Connections the kernel holds for us while we are busy. */

@@ -1,5 +1,5 @@
 import type {WebSocket} from 'ws';
-import {bulkBlocks} from '../../shared/node/bulk-blocks.js';
+import {bulkBlocks} from '../../shared/node/buffer-pool.js';
 
 /** Smaller payloads are not worth it. */
 const POOLED_FROM_BYTES = 64 * 1024;

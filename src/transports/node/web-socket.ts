@@ -3,12 +3,11 @@ import type {EventEmitter} from 'node:events';
 import {Socket} from 'node:net';
 import type {Duplex} from 'node:stream';
 import type {RawData, WebSocket} from 'ws';
-import {type Frame, frameLength} from '../../protocol/encode.js';
-import {FRAGMENT_BYTES, MAX_FRAME_BYTES} from '../../protocol/limits.js';
-import {BlockPool} from '../../shared/node/block-pool.js';
-import {bulkBlocks} from '../../shared/node/bulk-blocks.js';
+import {type Frame, frameLength} from '../../protocol/wire/encode.js';
+import {FRAGMENT_BYTES, MAX_FRAME_BYTES} from '../../protocol/wire/message-limits.js';
+import {BlockPool, bulkBlocks} from '../../shared/node/buffer-pool.js';
 import type {Transport, TransportEvents} from '../transport.js';
-import {deliver} from './deliver.js';
+import {deliver} from './extract-payload.js';
 import {frameToBuffer, writeFrame} from './frame-bytes.js';
 import {PooledPayloads} from './pooled-payloads.js';
 

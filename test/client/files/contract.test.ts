@@ -12,11 +12,11 @@ import {
 } from 'node:fs';
 import {join} from 'node:path';
 import {describe, expect, test} from 'vitest';
-import {BLOCK_BYTES} from '../../../src/client/files/block-reader.js';
 import {FileError} from '../../../src/client/files/file-error.js';
-import {nativePathOf} from '../../../src/client/files/file-path.js';
 import type {FileFeature} from '../../../src/client/files/files.js';
-import {PathUri} from '../../../src/protocol/path-uri.js';
+import {BLOCK_BYTES} from '../../../src/client/files/streams/block-reader.js';
+import {nativePathOf} from '../../../src/client/paths.js';
+import {PathUri} from '../../../src/protocol/path-uri/path-uri.js';
 import {uri} from '../../helpers/files.js';
 import {scratchDirectory} from '../../helpers/scratch.js';
 import {MACHINES} from '../machines.js';

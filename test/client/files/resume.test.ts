@@ -4,7 +4,7 @@ import {join} from 'node:path';
 import {pathToFileURL} from 'node:url';
 import {describe, expect, test} from 'vitest';
 import type {Files, TreeEntry} from '../../../src/client/files/files.js';
-import {treeEntries} from '../../../src/client/files/tree-entries.js';
+import {treeEntries} from '../../../src/client/files/streams/tree-entries.js';
 import {describeTree, makeOddTree} from '../../helpers/file-trees.js';
 import {eventually} from '../../helpers/processes.js';
 import {scratchDirectory} from '../../helpers/scratch.js';

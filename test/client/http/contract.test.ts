@@ -4,7 +4,7 @@ import {describe, expect, test} from 'vitest';
 import {HttpError} from '../../../src/client/http/http-error.js';
 import {withTimeEnough} from '../../helpers/clock.js';
 import {eventually} from '../../helpers/processes.js';
-import {answering, origin, rawOrigin} from '../../http/origin.js';
+import {answering, origin, rawOrigin} from '../../network/origin.js';
 import {MACHINES} from '../machines.js';
 
 const failing = (code: HttpError['code'], message: RegExp = /./) => ({

@@ -3,7 +3,7 @@ import {describe, expect, onTestFinished, test, vi} from 'vitest';
 import type {Machine} from '../../../src/client/run/command.js';
 import {communicate} from '../../../src/client/run/communicate.js';
 import {RunError, type RunResult, run} from '../../../src/client/run/run.js';
-import {SessionClient} from '../../../src/client/session-client.js';
+import {SessionClient} from '../../../src/client/session/session-client.js';
 import {connectWebSocket} from '../../../src/transports/node/connect-web-socket.js';
 import type {Transport} from '../../../src/transports/transport.js';
 import {stopClock} from '../../helpers/clock.js';

@@ -2,11 +2,11 @@ import {lstatSync, mkdirSync, rmSync, symlinkSync, writeFileSync} from 'node:fs'
 import {join} from 'node:path';
 import {pack as newPack} from 'tar-stream';
 import {expect, test} from 'vitest';
-import {Complaints} from '../../../src/filesystem/archive/complaints.js';
+import {Complaints} from '../../../src/filesystem/archive/entry-errors.js';
 import {EntryPacker} from '../../../src/filesystem/archive/pack-entries.js';
 import type {Visit} from '../../../src/filesystem/archive/walk-tree.js';
 import {bytePath} from '../../../src/filesystem/byte-path.js';
-import {directCalls} from '../../../src/filesystem/calls.js';
+import {directCalls} from '../../../src/filesystem/syscalls.js';
 import {scratchDirectory} from '../../helpers/scratch.js';
 
 test('a file that has become a link since it was seen is left out and named, not followed', async () => {

@@ -1,5 +1,5 @@
 import {expect, test} from 'vitest';
-import {RetentionBudget} from '../../../src/processes/retention-budget.js';
+import {RetentionBudget} from '../../../src/processes/output/retention-budget.js';
 import {Accounts} from '../../../src/server/auth/accounts.js';
 
 const grant = {name: 'ci', limits: {maxConnections: 1}};

@@ -1,5 +1,5 @@
 import {expect, test} from 'vitest';
-import {INVALID_REQUEST, SESSION_ATTACHED} from '../../../src/protocol/error-codes.js';
+import {INVALID_REQUEST, SESSION_ATTACHED} from '../../../src/protocol/wire/error-codes.js';
 import type {Grant} from '../../../src/server/auth/grant.js';
 import type {ExecServer} from '../../../src/server/server.js';
 import {memoryTransportPair} from '../../../src/transports/memory.js';

@@ -1,6 +1,6 @@
 import {describe, expect, test} from 'vitest';
-import {INVALID_REQUEST, type RpcError} from '../../../src/protocol/error-codes.js';
-import {ACCESS_SCOPES, type AccessScope, METHODS, scopeOf} from '../../../src/protocol/methods.js';
+import {ACCESS_SCOPES, type AccessScope, METHODS, scopeOf} from '../../../src/protocol/methods/method-table.js';
+import {INVALID_REQUEST, type RpcError} from '../../../src/protocol/wire/error-codes.js';
 import type {Grant} from '../../../src/server/auth/grant.js';
 import {memoryTransportPair} from '../../../src/transports/memory.js';
 import {execServer} from '../../helpers/serving.js';

@@ -1,0 +1,116 @@
+import {createHash} from 'node:crypto';
+import {readFileSync} from 'node:fs';
+import {homedir, hostname, tmpdir, userInfo} from 'node:os';
+import {basename, resolve} from 'node:path';
+import type {ForwardScope} from '../network/forward/forward-scopes.js';
+import type {EnvironmentInfo} from '../protocol/methods/environment-methods.js';
+import {PathUri} from '../protocol/path-uri/path-uri.js';
+import {isExecutable} from '../shared/node/access.js';
+import {VERSION} from '../shared/version.js';
+
+/** What the peers know to ask for; a flag turns true with the feature behind it. */
+const CAPABILITIES = {
+	networkProxyLaunch: false,
+	capabilityDiscoverySandbox: false,
+	environmentConfigRead: true,
+	httpHeaderEnvVars: true,
+	shellSnapshotV2: false,
+	networkProxyReviewDomains: false,
+	credentialMasking: false,
+	credentialMaskingCustomProviders: false,
+	fsWatchMissing: true,
+	capabilityDiscoveryV2: false,
+	fileWriteStreaming: true,
+	windowsMxc: false,
+	linuxRootWritePreservesDevices: false,
+	linuxApprovedRootWritePreservesRestrictions: false,
+	// What longarm adds to the protocol.
+	processCloseStdin: true,
+	processResize: true,
+	processWait: true,
+	processSnapshot: true,
+	processList: true,
+	processIo: true,
+	processTimeLimit: true,
+	processSignalByName: true,
+	processTerminateMode: true,
+	processOnDisconnect: true,
+	processPrepared: true,
+	httpCancel: true,
+	fsAtomicWrite: true,
+	fsRename: true,
+	fsTransfer: true,
+	fsResume: true,
+	fsWatch: true,
+	fsSearch: true,
+};
+
+const SHELLS = ['bash', 'zsh', 'sh'];
+
+/** What this machine tells a client about itself. */
+export function describeEnvironment(
+	variables: Readonly<Record<string, string | undefined>>,
+	allowForward: ForwardScope = 'none',
+	sandboxesFiles: () => boolean = () => false,
+): EnvironmentInfo {
+	const temporary = variables['TMPDIR'];
+	return {
+		shell: findShell(),
+		cwd: uri(process.cwd()),
+		temporaryDirectories: temporary ? [uri(temporary)] : [],
+		tempDir: uri(tmpdir()),
+		executorVersion: VERSION,
+		providerId: `sha256:${createHash('sha256').update(`longarm\0${machineId()}`).digest('hex')}`,
+		userHomeDir: homeDirectory(),
+		platformOs: process.platform === 'darwin' ? 'macos' : process.platform === 'win32' ? 'windows' : process.platform,
+		prependPathDirs: [],
+		capabilities: {
+			...CAPABILITIES,
+			portForward: allowForward !== 'none',
+			// Asked for every time: a sandbox is tried when it is first needed.
+			get sandboxedFileStreaming() {
+				return sandboxesFiles();
+			},
+		},
+	};
+}
+
+/** The user's login shell if a client can use it, else the first usable one. */
+function findShell(): {name: string; path: string} {
+	const preferred = process.platform === 'darwin' ? ['/bin/zsh', '/bin/bash'] : ['/bin/bash', '/bin/zsh'];
+	const usable = [loginShell(), ...preferred].find(
+		path => path && SHELLS.includes(basename(path)) && isExecutable(path),
+	);
+	const path = usable ?? '/bin/sh';
+	return {name: basename(path), path};
+}
+
+function loginShell(): string | null {
+	try {
+		return userInfo().shell;
+	} catch {
+		// A user id without an entry in the user database, as in some containers.
+		return null;
+	}
+}
+
+function homeDirectory(): string | undefined {
+	try {
+		return homedir() === '' ? undefined : uri(homedir());
+	} catch {
+		// As above, and HOME is not set either.
+		return undefined;
+	}
+}
+
+function machineId(): string {
+	try {
+		return readFileSync('/etc/machine-id', 'utf8').trim();
+	} catch {
+		return hostname();
+	}
+}
+
+function uri(path: string): string {
+	return PathUri.fromNative(resolve(path)).href;
+}

@@ -1,0 +1,28 @@
+import type {BytePath} from '../filesystem/byte-path.js';
+import {refused} from '../filesystem/file-errors.js';
+import type {Params} from '../protocol/methods/method-table.js';
+import {PathUri, PathUriError} from '../protocol/path-uri/path-uri.js';
+
+/** The path a URI names on this machine. */
+export function nativePath(uri: PathUri): BytePath {
+	try {
+		return uri.toBinary(process.platform) as BytePath;
+	} catch (error) {
+		if (error instanceof PathUriError) throw refused(error.message);
+		throw error;
+	}
+}
+
+export function uriOf(path: BytePath): string {
+	return PathUri.fromBinary(path).href;
+}
+
+/** What cannot be enforced is refused, never left out silently; profiles that restrict nothing need no sandbox. */
+export function refuseSandbox(sandbox: Params<'fs/readFile'>['sandbox']): void {
+	const profile = sandbox?.permissions;
+	if (profile?.type !== 'managed' || profile.file_system.type !== 'restricted') return;
+	const writesEverywhere = profile.file_system.entries.some(
+		({path, access}) => access === 'write' && path.type === 'special' && path.value.kind === 'root',
+	);
+	if (!writesEverywhere) throw refused('filesystem sandbox cannot be enforced on this executor');
+}

@@ -1,0 +1,23 @@
+import {constants} from 'node:os';
+import type {TerminateMode} from '../processes/managed-process.js';
+import type {Params} from '../protocol/methods/method-table.js';
+import {LongarmError} from '../shared/errors.js';
+
+/** The signal a client asks for. */
+export function toSignal(signal: Params<'process/signal'>['signal']): NodeJS.Signals {
+	if (signal === 'interrupt') return 'SIGINT';
+	const name = signal.name.toUpperCase();
+	const full = name.startsWith('SIG') ? name : `SIG${name}`;
+	if (Object.hasOwn(constants.signals, full)) return full as NodeJS.Signals;
+	throw new LongarmError('SIGNAL_UNKNOWN', {message: `unknown signal ${signal.name}`, context: {signal: signal.name}});
+}
+
+/** How a client wants a process to end. */
+export function toTerminateMode(mode: Params<'process/terminate'>['mode']): TerminateMode {
+	if (!mode || mode === 'force') return {kind: 'force'};
+	return {kind: 'graceful', timeoutMs: mode.graceful.timeoutMs};
+}
+
+export function noTerminal(processId: string): LongarmError {
+	return new LongarmError('NO_TERMINAL', {message: `process ${processId} has no terminal`, context: {processId}});
+}

@@ -1,0 +1,80 @@
+import {isUtf8} from 'node:buffer';
+import type {SpawnRequest} from '../processes/backends/backend.js';
+import {DEFAULT_TERMINAL, type StartRequest} from '../processes/prepare-spawn.js';
+import type {Params} from '../protocol/methods/method-table.js';
+import type {PathUri} from '../protocol/path-uri/path-uri.js';
+import {INVALID_PARAMS, RpcError} from '../protocol/wire/error-codes.js';
+import type {Sandbox} from '../sandbox/sandbox.js';
+import {errorMessage, LongarmError} from '../shared/errors.js';
+
+/** What a client asks for, in the words of the domain. Without a sandbox to run it in, one that was asked for is refused. */
+export function toStartRequest(params: Params<'process/start'>, sandbox?: Sandbox): StartRequest {
+	requireArgv(params.argv);
+	const cwd = startDirectory(params.cwd);
+	refuseUnsupported(params);
+	return {
+		argv: params.argv,
+		arg0: params.arg0 ?? undefined,
+		cwd,
+		env: params.env,
+		environmentPolicy: params.envPolicy ?? undefined,
+		io: ioOf(params),
+		timeLimitMs: params.timeoutMs ?? undefined,
+		keepDetachedMs: keepDetachedMs(params.onDisconnect ?? undefined),
+		sandbox: sandboxOf(params, cwd, sandbox),
+	};
+}
+
+export function requireArgv(argv: readonly string[]): void {
+	if (argv.length === 0) throw new RpcError(INVALID_PARAMS, 'argv must not be empty');
+}
+
+export function startDirectory(uri: PathUri): Uint8Array {
+	try {
+		return uri.toNativeBytes(process.platform);
+	} catch (error) {
+		const reason = errorMessage(error);
+		throw new RpcError(INVALID_PARAMS, `cwd URI \`${uri.href}\` is not valid on this exec-server host: ${reason}`);
+	}
+}
+
+export function pipesOrTerminal(tty: boolean, stdin: boolean): SpawnRequest['io'] {
+	return tty ? {kind: 'pty', ...DEFAULT_TERMINAL} : {kind: 'pipes', stdin};
+}
+
+function ioOf({io, tty, pipeStdin}: Params<'process/start'>): SpawnRequest['io'] {
+	if (!io) return pipesOrTerminal(tty, pipeStdin);
+	if ('pty' in io) return {kind: 'pty', columns: io.pty.cols, rows: io.pty.rows};
+	return {kind: 'pipes', stdin: io.pipe.stdin === 'open'};
+}
+
+function keepDetachedMs(policy: NonNullable<Params<'process/start'>['onDisconnect']> | undefined): number | undefined {
+	if (policy === undefined || policy === 'endWithSession') return undefined;
+	return policy === 'endAtOnce' ? 0 : policy.keepForMs;
+}
+
+/** What cannot be enforced is refused, never left out silently. */
+function refuseUnsupported({sandbox, networkProxy, enforceManagedNetwork}: Params<'process/start'>): void {
+	if (networkProxy) throw notSupported('network proxies are not supported by this executor');
+	if (sandbox && enforceManagedNetwork) {
+		throw notSupported('sandbox intent cannot be enforced on this executor: it has no managed network');
+	}
+}
+
+/** A plan and the sandbox it needs are found before the process takes its id: nothing is started that would not run. */
+function sandboxOf(
+	{sandbox: context}: Params<'process/start'>,
+	cwd: Uint8Array,
+	sandbox: Sandbox | undefined,
+): StartRequest['sandbox'] {
+	if (!context) return undefined;
+	if (!sandbox) throw notSupported('sandbox intent cannot be enforced on this executor');
+	const directory = isUtf8(cwd) ? Buffer.from(cwd).toString() : undefined;
+	const plan = sandbox.resolve(context, directory);
+	if (!plan) return undefined;
+	return {type: sandbox.type, wrap: command => sandbox.wrap(plan, {...command, cwd: directory})};
+}
+
+function notSupported(message: string): LongarmError {
+	return new LongarmError('NOT_SUPPORTED', {message});
+}

@@ -1,0 +1,41 @@
+import {FileError} from '../../../client/files/file-error.js';
+import {describePlace, forEachPlace, type Place} from '../../common/locations.js';
+import {untilBrokenPipe, writeOut} from '../../common/stdout.js';
+
+/** Writes files to standard output, as fast as they are taken there. */
+export function cat(addresses: readonly string[], environment: string | undefined): Promise<number> {
+	return untilBrokenPipe(() =>
+		forEachPlace(addresses, environment, async place => {
+			for await (const chunk of steadyRead(place)) await writeOut(chunk);
+		}),
+	);
+}
+
+/** Lost links in a row without a byte in between. */
+const MAX_FAILED_ATTEMPTS = 3;
+
+/** The bytes of a file. After a lost link it is read on where it stopped, if it is still the same file. */
+export async function* steadyRead(place: Place): AsyncGenerator<Uint8Array, void, void> {
+	const {files, path} = place;
+	const {size, modifiedAtMs} = await files.metadata(path);
+	let offset = 0;
+	for (let vain = 0; ; vain++) {
+		try {
+			for await (const chunk of files.readStream(path, {offset}) as unknown as AsyncIterable<Uint8Array>) {
+				offset += chunk.length;
+				vain = 0;
+				yield chunk;
+			}
+			return;
+		} catch (error) {
+			if (!(error instanceof FileError) || error.code !== 'disconnected' || vain === MAX_FAILED_ATTEMPTS) throw error;
+		}
+		const now = await files.metadata(path);
+		if (now.size !== size || now.modifiedAtMs !== modifiedAtMs) {
+			throw new FileError('failed', 'the connection was lost and the file has changed since', {
+				path: describePlace(place),
+			});
+		}
+		process.stderr.write('note: the connection was lost; going on where it stopped\n');
+	}
+}

@@ -1,0 +1,48 @@
+import type {CommandDefinition, Example, GroupDefinition} from '../command-definition.js';
+import {CAT} from './cat/cat-definition.js';
+import {COMPLETION} from './completion/completion-definition.js';
+import {CP, GET, PUT} from './copy/copy-definition.js';
+import {DOCTOR} from './doctor/doctor-definition.js';
+import {ENV, ENV_ADD, ENV_LIST, ENV_REMOVE, ENV_TEST} from './env/env-definition.js';
+import {FORWARD} from './forward/forward-definition.js';
+import {LS} from './ls/ls-definition.js';
+import {RUN} from './run/run-definition.js';
+import {SHELL} from './run/shell-definition.js';
+import {SERVE} from './serve/serve-definition.js';
+
+/** Every command, in the order in which help shows them. */
+export const COMMANDS: readonly CommandDefinition[] = [
+	RUN,
+	SHELL,
+	FORWARD,
+	LS,
+	CAT,
+	CP,
+	PUT,
+	GET,
+	ENV_LIST,
+	ENV_ADD,
+	ENV_REMOVE,
+	ENV_TEST,
+	SERVE,
+	DOCTOR,
+	COMPLETION,
+];
+
+export const GROUPS: readonly GroupDefinition[] = [ENV];
+
+/** Commands and groups by what they are about, in the order in which help shows them. */
+export const SECTIONS: readonly {readonly title: string; readonly names: readonly string[]}[] = [
+	{title: 'Work', names: ['run', 'shell', 'forward']},
+	{title: 'Files', names: ['ls', 'cat', 'cp', 'put', 'get']},
+	{title: 'Environments', names: ['env']},
+	{title: 'Server', names: ['serve', 'doctor']},
+	{title: 'More', names: ['completion', 'help']},
+];
+
+/** What help shows first. */
+export const FIRST_EXAMPLES: readonly Example[] = [
+	{command: 'longarm serve --listen ws://127.0.0.1:4500', says: 'serve this machine'},
+	{command: 'longarm run -e ws://127.0.0.1:4500 -- make test', says: 'run a command over there'},
+	{command: 'longarm cp report.pdf ws://127.0.0.1:4500:/srv/', says: 'copy a file over there'},
+];

@@ -1,0 +1,32 @@
+import {loadEnvironments} from '../../../environments/config/load-environments.js';
+import {LongarmError} from '../../../shared/errors.js';
+import {LOCAL} from '../../common/address.js';
+import {COMMANDS, GROUPS} from '../command-list.js';
+import {bashScript} from './bash.js';
+import {type Completed, toCompleted} from './completed-command.js';
+import {fishScript} from './fish.js';
+import {zshScript} from './zsh.js';
+
+const SCRIPTS: Readonly<Record<string, (completed: Completed) => string>> = {
+	bash: bashScript,
+	zsh: zshScript,
+	fish: fishScript,
+};
+/** What the scripts ask for while somebody completes. */
+const NAMES = 'names';
+
+export async function printCompletion(shell: string): Promise<number> {
+	process.stdout.write(shell === NAMES ? await environmentNames() : scriptFor(shell));
+	return 0;
+}
+
+function scriptFor(shell: string): string {
+	const script = Object.hasOwn(SCRIPTS, shell) && SCRIPTS[shell];
+	if (script) return script(toCompleted(COMMANDS, GROUPS));
+	throw new LongarmError('USAGE_WRONG', {message: `no completion for \`${shell}\`; known are bash, zsh, fish`});
+}
+
+async function environmentNames(): Promise<string> {
+	const {includesLocal, remotes} = await loadEnvironments();
+	return [...(includesLocal ? [LOCAL] : []), ...remotes.keys()].map(name => `${name}\n`).join('');
+}

@@ -1,0 +1,20 @@
+import {COMMON_EXIT_CODES, type CommandDefinition} from '../../command-definition.js';
+
+export const COMPLETION: CommandDefinition = {
+	name: 'completion',
+	summary: 'print a script that completes longarm commands in your shell',
+	arguments: [{name: 'SHELL', help: 'bash, zsh or fish', completes: {kind: 'words', words: ['bash', 'zsh', 'fish']}}],
+	details: [
+		'Completes commands, options, their values, files, the names of environments, and programs where one is expected. What is on another machine is not looked up.',
+	],
+	examples: [
+		{command: 'eval "$(longarm completion bash)"', says: 'bash: a line for ~/.bashrc'},
+		{command: 'longarm completion zsh > "${fpath[1]}/_longarm"', says: 'zsh: once, then start zsh again'},
+		{command: 'longarm completion fish > ~/.config/fish/completions/longarm.fish', says: 'fish: once'},
+	],
+	exitCodes: COMMON_EXIT_CODES,
+	async run({arguments: [shell]}) {
+		const {printCompletion} = await import('./completion-command.js');
+		return printCompletion(shell as string);
+	},
+};

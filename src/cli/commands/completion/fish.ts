@@ -1,0 +1,79 @@
+import type {Completion} from '../../command-definition.js';
+import {type Completed, type CompletedCommand, type CompletedOption, following} from './completed-command.js';
+
+/** A script for fish: a file in ~/.config/fish/completions, or read by source. */
+export function fishScript(completed: Completed): string {
+	const places = [[], ...completed.groups.map(({name}) => [name])];
+	return [HEAD, ...places.flatMap(words => names(completed, words)), ...completed.commands.flatMap(about), ''].join(
+		'\n',
+	);
+}
+
+function names(completed: Completed, words: readonly string[]): string[] {
+	const condition = quoted(['__longarm_wants_name', ...words].join(' '));
+	return following(completed, words).map(
+		({name, summary}) => `complete -c longarm -n ${condition} -a ${name} -d ${quoted(summary)}`,
+	);
+}
+
+function about(command: CompletedCommand): string[] {
+	const condition = quoted(['__longarm_at', ...command.words].join(' '));
+	const values = command.arguments.map(({completes}) =>
+		offers(completes ?? (command.passesThrough ? {kind: 'file'} : undefined)),
+	);
+	return [
+		...command.options.map(option => `complete -c longarm -n ${condition} ${optionWords(option)}`),
+		...[...new Set(values)].filter(value => value !== '').map(value => `complete -c longarm -n ${condition} ${value}`),
+	];
+}
+
+function optionWords({short, long, value, help, completes}: CompletedOption): string {
+	const takes = value === undefined ? [] : ['-r', offers(completes)];
+	const flags = [...(short === undefined ? [] : [`-s ${short.slice(1)}`]), `-l ${long.slice(2)}`];
+	return [...flags, ...takes.filter(Boolean), `-d ${quoted(help)}`].join(' ');
+}
+
+function offers(completes: Completion | undefined): string {
+	switch (completes?.kind) {
+		case undefined:
+			return '';
+		case 'words':
+			return `-f -a ${quoted(completes.words.join(' '))}`;
+		case 'environment':
+			return "-f -a '(longarm completion names 2>/dev/null)'";
+		case 'address':
+			return '-F -a \'(longarm completion names 2>/dev/null | string replace -r "$" :)\'';
+		case 'file':
+			return '-F';
+		case 'directory':
+			return "-f -a '(__fish_complete_directories)'";
+		case 'command':
+			return "-F -a '(__fish_complete_command)'";
+	}
+}
+
+/** Within single quotes fish knows two escapes. */
+function quoted(text: string): string {
+	return `'${text.replaceAll(/[\\']/g, String.raw`\$&`)}'`;
+}
+
+const HEAD = `# Completion of longarm for fish, made by: longarm completion fish
+
+# Words of the line that are no options; the names of commands come first.
+function __longarm_words
+	for word in (commandline -opc)[2..]
+		string match -qv -- '-*' $word; and echo -- $word
+	end
+end
+
+function __longarm_at
+	set -l words (__longarm_words)
+	test (count $words) -ge (count $argv); and test "$words[1..$(count $argv)]" = "$argv"
+end
+
+function __longarm_wants_name
+	set -l words (__longarm_words)
+	test (count $words) -eq (count $argv); and test "$words" = "$argv"
+end
+
+complete -c longarm -f`;

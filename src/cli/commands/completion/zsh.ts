@@ -1,0 +1,131 @@
+import type {Completion} from '../../command-definition.js';
+import {
+	type Completed,
+	type CompletedArgument,
+	type CompletedCommand,
+	type CompletedOption,
+	following,
+} from './completed-command.js';
+
+/** A script for zsh: a file `_longarm` in $fpath, or read by eval. */
+export function zshScript(completed: Completed): string {
+	return [
+		HEAD,
+		...completed.commands.map(commandFunction),
+		...completed.groups.map(({name}) => dispatcher(completed, [name])),
+		dispatcher(completed, []),
+		TAIL,
+	].join('\n');
+}
+
+function functionOf(words: readonly string[]): string {
+	return ['_longarm', ...words].join('_').replaceAll('-', '_');
+}
+
+function commandFunction(command: CompletedCommand): string {
+	const specs = [
+		...command.options.map(optionSpec),
+		...command.arguments.map((_argument, at) => argumentSpec(command, at)),
+	];
+	return [
+		`${functionOf(command.words)}() {`,
+		'\t_arguments -s -S \\',
+		specs.map(spec => `\t\t${spec}`).join(' \\\n'),
+		'}',
+		'',
+	].join('\n');
+}
+
+/** Offers what can follow these words, or completes what does. */
+function dispatcher(completed: Completed, words: readonly string[]): string {
+	const names = following(completed, words);
+	return [
+		`${functionOf(words)}() {`,
+		'\tlocal context state state_descr line',
+		'\ttypeset -A opt_args',
+		'\tlocal -a names',
+		`\tnames=(${names.map(({name, summary}) => quoted(`${name}:${summary}`)).join(' ')})`,
+		`\t_arguments -C '(- *)'{-h,--help}'[show this help]' '1: :->name' '*:: :->rest'`,
+		'\tcase $state in',
+		`\tname) _describe -t commands 'command' names ;;`,
+		'\trest)',
+		'\t\tcase $line[1] in',
+		...names.map(({name}) => `\t\t${name}) ${functionOf([...words, name])} ;;`),
+		'\t\tesac',
+		'\t\t;;',
+		'\tesac',
+		'}',
+		'',
+	].join('\n');
+}
+
+function optionSpec({short, long, value, help, isRepeated, completes}: CompletedOption): string {
+	const repeat = isRepeated ? "'*'" : short === undefined ? '' : quoted(`(${short} ${long})`);
+	const takes = value !== undefined;
+	const names =
+		short === undefined ? `${long}${takes ? '=' : ''}` : `{${short}${takes ? '+' : ''},${long}${takes ? '=' : ''}}`;
+	const action = takes ? `:${escaped(value)}:${actionOf(completes)}` : '';
+	return `${repeat}${names}${quoted(`[${escaped(help)}]${action}`)}`;
+}
+
+function argumentSpec({arguments: all, passesThrough}: CompletedCommand, at: number): string {
+	const {name, isRepeated, completes} = all[at] as CompletedArgument;
+	const action = completes ?? (passesThrough ? ({kind: 'file'} as const) : undefined);
+	if (completes?.kind === 'command' && isRepeated) return quoted(`*::${escaped(name)}:_normal`);
+	return quoted(`${isRepeated ? '*' : at + 1}:${escaped(name)}:${actionOf(action)}`);
+}
+
+function actionOf(completes: Completion | undefined): string {
+	switch (completes?.kind) {
+		case undefined:
+			return ' ';
+		case 'words':
+			return `(${completes.words.map(escaped).join(' ')})`;
+		case 'environment':
+			return '_longarm_names';
+		case 'address':
+			return '_longarm_addresses';
+		case 'file':
+			return '_files';
+		case 'directory':
+			return '_files -/';
+		case 'command':
+			return '_command_names -e';
+	}
+}
+
+/** Colons and brackets mean something to _arguments. */
+function escaped(text: string): string {
+	return text.replaceAll(/[\\:[\]]/g, String.raw`\$&`);
+}
+
+function quoted(text: string): string {
+	return `'${text.replaceAll("'", String.raw`'\''`)}'`;
+}
+
+const HEAD = `#compdef longarm
+# Completion of longarm for zsh, made by: longarm completion zsh
+
+_longarm_names() {
+	local -a names
+	names=(\${(f)"$(longarm completion names 2>/dev/null)"})
+	compadd "$@" -a names
+}
+
+_longarm_addresses() {
+	# What is behind the colon is on the other machine.
+	if compset -P '*:'; then
+		_message 'path on that machine'
+	else
+		_longarm_names -S :
+		_files
+	fi
+}
+`;
+
+const TAIL = `if [ "$funcstack[1]" = "_longarm" ]; then
+	_longarm "$@"
+else
+	compdef _longarm longarm
+fi
+`;

@@ -1,0 +1,78 @@
+import {FileError} from '../../../client/files/file-error.js';
+import type {ListedEntry, TransferOutcome} from '../../../client/files/files.js';
+import {childOf} from '../../../client/paths.js';
+import {PathUri} from '../../../protocol/path-uri/path-uri.js';
+import {describePlace, type Place} from '../../common/locations.js';
+import {printableReason} from '../../common/printable.js';
+import type {CopyContext} from './copy-context.js';
+
+/** How often a stream that did not arrive as it was sent is sent again. */
+const MAX_REPAIRS = 2;
+
+/** Entries of a tree as one stream, in place of what is there; the ends compare its checksum. */
+export async function sendEntries(
+	from: Place,
+	to: Place,
+	entries: readonly ListedEntry[],
+	context: CopyContext,
+): Promise<void> {
+	context.tally.send(entries.map(({name}) => name));
+	for (let repairs = 0; ; repairs++) {
+		try {
+			await send(from, to, entries, context);
+			return;
+		} catch (error) {
+			if (!(error instanceof FileError) || error.code !== 'damaged') throw error;
+			if (repairs < MAX_REPAIRS) continue;
+			await discard(to, entries);
+			throw error;
+		}
+	}
+}
+
+/** Nobody knows which of them are damaged, and what is there under its name counts as copied. */
+async function discard(to: Place, entries: readonly ListedEntry[]): Promise<void> {
+	for (const {name, kind} of entries) {
+		if (kind === 'file') await to.files.remove(childOf(to.path, name), {recursive: false});
+	}
+}
+
+async function send(
+	from: Place,
+	to: Place,
+	entries: readonly ListedEntry[],
+	{signal, tally}: CopyContext,
+): Promise<void> {
+	const packed = await from.files.pack(from.path, {names: entries.map(({name}) => name), signal});
+	let reached = 0;
+	let isPiped = false;
+	try {
+		const unpacked = await to.files.unpack(to.path, {
+			overwrite: true,
+			partial: true,
+			signal,
+			checksum: async () => (await packed.outcome).sha256,
+			progress: ({bytes}) => {
+				tally.move(Math.max(0, bytes - reached));
+				reached = Math.max(reached, bytes);
+			},
+		});
+		isPiped = true;
+		await packed.stream.pipeTo(unpacked.stream, {signal});
+		const [sent, received] = await Promise.all([packed.outcome, unpacked.outcome]);
+		tally.move(Math.max(0, received.bytes - reached));
+		tell(from, sent, tally);
+		tell(to, received, tally);
+		const files = entries.filter(({kind}) => kind !== 'directory').length;
+		tally.copied(Math.max(0, files - sent.errors.length - received.errors.length));
+	} finally {
+		// A pipe gives back both of its ends; without one there is nobody else to do it.
+		if (!isPiped) await packed.stream.cancel();
+	}
+}
+
+function tell(place: Place, {errors}: TransferOutcome, tally: CopyContext['tally']): void {
+	for (const {path, message} of errors) {
+		tally.fail(describePlace({...place, path: PathUri.parse(path)}), printableReason(message));
+	}
+}

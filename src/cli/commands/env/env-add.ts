@@ -1,0 +1,70 @@
+import {existsSync, readFileSync} from 'node:fs';
+import {resolve} from 'node:path';
+import {URL_VARIABLES} from '../../../environments/config/config-variables.js';
+import {addEnvironment, environmentsFile} from '../../../environments/config/edit/edit-file.js';
+import type {Entry} from '../../../environments/config/edit/edit-text.js';
+import {homeOf} from '../../../environments/config/load-environments.js';
+import {requireUrl} from '../../../environments/remote/remote-url.js';
+import {LongarmError} from '../../../shared/errors.js';
+import {targetOf} from '../../common/resolve-target.js';
+
+const STDIN = '-';
+const STDIN_FD = 0;
+
+export interface AddedEnvironment {
+	readonly name: string;
+	readonly where: readonly string[];
+	/** Whether what stands there is a program whatever it looks like. */
+	readonly isProgram: boolean;
+	readonly tokenFile: string | undefined;
+	readonly cwd: string | undefined;
+	readonly isDefault: boolean;
+}
+
+/** Writes an environment into environments.toml. */
+export async function addNamed(added: AddedEnvironment): Promise<number> {
+	const home = homeOf(process.env);
+	const entry = {id: added.name, ...placeOf(added)};
+	const isFirst = !existsSync(environmentsFile(home));
+	await addEnvironment(home, entry, added);
+	process.stdout.write(`${added.name} added to ${environmentsFile(home)}\n`);
+	const variable = URL_VARIABLES.find(name => process.env[name]);
+	if (isFirst && variable) process.stderr.write(`note: that file counts from now on, ${variable} does not\n`);
+	return 0;
+}
+
+function placeOf(added: AddedEnvironment): Omit<Entry, 'id'> {
+	const [first = '', ...rest] = added.where;
+	if (!added.isProgram && rest.length === 0 && /^\w+:\/\//.test(first)) return addressOf(first, added);
+	const program = added.isProgram || rest.length > 0 ? {program: first, args: rest} : commandOf(first);
+	if (added.tokenFile !== undefined) throw misused('a token goes with a URL only');
+	return {...program, ...(added.cwd !== undefined && {cwd: resolve(added.cwd)})};
+}
+
+function addressOf(given: string, {tokenFile, cwd}: AddedEnvironment): Omit<Entry, 'id'> {
+	if (cwd !== undefined) throw misused('--cwd goes with a program only');
+	const url = requireUrl(given);
+	return {url, ...(tokenFile !== undefined && {auth_bearer_token: readToken(tokenFile)})};
+}
+
+function commandOf(given: string): {program: string; args: readonly string[]} {
+	const target = targetOf(given);
+	if (target?.kind === 'command') return {program: target.program, args: target.args ?? []};
+	throw misused(`\`${given}\` is neither a ws:// or wss:// URL nor cmd:COMMAND; a program goes behind --`);
+}
+
+function readToken(file: string): string {
+	if (file === STDIN && process.stdin.isTTY) throw misused('a terminal would show the token; pipe it in');
+	let token: string;
+	try {
+		token = readFileSync(file === STDIN ? STDIN_FD : file, 'utf8').trim();
+	} catch (cause) {
+		throw misused(`cannot read the token: ${(cause as Error).message}`);
+	}
+	if (token === '') throw misused(`there is no token in ${file === STDIN ? 'stdin' : file}`);
+	return token;
+}
+
+function misused(message: string): LongarmError {
+	return new LongarmError('USAGE_WRONG', {message});
+}

@@ -1,0 +1,115 @@
+import {
+	COMMON_EXIT_CODES,
+	type CommandDefinition,
+	type GroupDefinition,
+	JSON_OPTION,
+} from '../../command-definition.js';
+
+const WHERE_THEY_ARE =
+	'Environments stand in environments.toml in LONGARM_HOME, or in ~/.longarm. Without that file LONGARM_EXEC_SERVER_URL names one, `remote`.';
+
+export const ENV: GroupDefinition = {name: 'env', summary: 'add, remove, list and test environments'};
+
+export const ENV_LIST: CommandDefinition = {
+	name: 'env list',
+	summary: 'list the environments that are known by name',
+	options: [JSON_OPTION],
+	details: [WHERE_THEY_ARE, 'The default one has a star. Tokens are never shown.'],
+	examples: [{command: 'longarm env list'}, {command: "longarm env list --json | jq -r '.[].name'"}],
+	exitCodes: COMMON_EXIT_CODES,
+	async run({options}) {
+		const {listEnvironments} = await import('./env-list.js');
+		return listEnvironments({json: options['json'] === true});
+	},
+};
+
+export const ENV_ADD: CommandDefinition = {
+	name: 'env add',
+	summary: 'give a machine a name',
+	arguments: [
+		{name: 'NAME', help: 'ASCII letters, digits, - and _'},
+		{
+			name: 'WHERE',
+			help: 'a ws:// or wss:// URL, cmd:COMMAND for the shell, or a program and its arguments behind --',
+			isRepeated: true,
+			completes: {kind: 'command'},
+		},
+	],
+	options: [
+		{
+			flags: '--token-file <FILE>',
+			help: 'take the token for a URL from this file; - is stdin',
+			completes: {kind: 'file'},
+		},
+		{
+			flags: '--cwd <DIR>',
+			help: 'start the program in this directory',
+			completes: {kind: 'directory'},
+		},
+		{flags: '--default', help: 'make it the default of programs that use environments.toml'},
+	],
+	details: [
+		'The program, or the command, has to speak the protocol on its stdin and stdout, as longarm serve --listen stdio does.',
+		'A token is copied into environments.toml, which only its owner can read. It cannot be given on the command line, where others could see it.',
+		'Comments and layout of environments.toml stay as they are. Nothing is connected to; longarm env test does that.',
+	],
+	examples: [
+		{command: 'longarm env add devbox ws://127.0.0.1:4500'},
+		{command: 'longarm env add far wss://far.example:8443/ --token-file ~/far.token'},
+		{command: "longarm env add box 'cmd:ssh box longarm serve --listen stdio'", says: 'for the shell'},
+		{command: 'longarm env add box -- ssh box longarm serve --listen stdio', says: 'without a shell'},
+	],
+	exitCodes: COMMON_EXIT_CODES,
+	async run({arguments: [name, where], options}) {
+		const {addNamed} = await import('./env-add.js');
+		return addNamed({
+			name: name as string,
+			where: where as readonly string[],
+			isProgram: process.argv.includes('--'),
+			tokenFile: options['tokenFile'] as string | undefined,
+			cwd: options['cwd'] as string | undefined,
+			isDefault: options['default'] === true,
+		});
+	},
+};
+
+export const ENV_REMOVE: CommandDefinition = {
+	name: 'env remove',
+	summary: 'forget a name',
+	arguments: [{name: 'NAME', help: 'a name from environments.toml', completes: {kind: 'environment'}}],
+	details: ['Its table is cut out of environments.toml with the comments right above it; the rest stays as it is.'],
+	examples: [{command: 'longarm env remove devbox'}],
+	exitCodes: COMMON_EXIT_CODES,
+	async run({arguments: [name]}) {
+		const {removeNamed} = await import('./env-remove.js');
+		return removeNamed(name as string);
+	},
+};
+
+export const ENV_TEST: CommandDefinition = {
+	name: 'env test',
+	summary: 'connect to environments and say who answers',
+	arguments: [
+		{
+			name: 'ENV',
+			help: 'names, URLs or cmd:COMMAND (default: all that are known by name)',
+			isOptional: true,
+			isRepeated: true,
+			completes: {kind: 'environment'},
+		},
+	],
+	options: [JSON_OPTION],
+	details: [
+		'All are tried at once, each for 15 seconds at most. A line says which server answers, on what system, how long a request takes there and back, and below it what that server cannot do.',
+	],
+	examples: [
+		{command: 'longarm env test'},
+		{command: 'longarm env test devbox', says: 'only this one'},
+		{command: 'longarm env test ws://127.0.0.1:4500 --json'},
+	],
+	exitCodes: [['1', 'at least one cannot be reached; its line says why'], COMMON_EXIT_CODES[1]],
+	async run({arguments: [names], options}) {
+		const {testEnvironments} = await import('./env-test.js');
+		return testEnvironments(names as readonly string[], {json: options['json'] === true});
+	},
+};

@@ -1,0 +1,39 @@
+import {loadEnvironments} from '../../../environments/config/load-environments.js';
+import {LOCAL} from '../../common/address.js';
+import {type Described, describeTarget, inWords} from './describe-target.js';
+
+interface Listed {
+	readonly name: string;
+	readonly isDefault: boolean;
+	readonly where: Described;
+}
+
+/** Prints every environment that has a name. */
+export async function listEnvironments({json}: {json: boolean}): Promise<number> {
+	const listed = await known();
+	process.stdout.write(json ? toJson(listed) : toTable(listed));
+	return 0;
+}
+
+async function known(): Promise<Listed[]> {
+	const {defaultId, includesLocal, remotes} = await loadEnvironments();
+	const local = includesLocal ? [[LOCAL, undefined] as const] : [];
+	return [...local, ...remotes].map(([name, target]) => ({
+		name,
+		isDefault: name === defaultId,
+		where: describeTarget(target),
+	}));
+}
+
+function toJson(listed: readonly Listed[]): string {
+	const rows = listed.map(({name, isDefault, where}) => ({name, default: isDefault, ...where}));
+	return `${JSON.stringify(rows, undefined, '\t')}\n`;
+}
+
+function toTable(listed: readonly Listed[]): string {
+	if (listed.length === 0) return 'there are no environments\n';
+	const width = Math.max(...listed.map(({name}) => name.length));
+	return listed
+		.map(({name, isDefault, where}) => `${isDefault ? '*' : ' '} ${name.padEnd(width)}  ${inWords(where)}\n`)
+		.join('');
+}

@@ -1,0 +1,107 @@
+import {performance} from 'node:perf_hooks';
+import {setTimeout} from 'node:timers/promises';
+import type {Environment} from '../../../environments/environment.js';
+import type {ServerDescription} from '../../../environments/process-place.js';
+import {errorMessage} from '../../../shared/errors.js';
+
+/** Longer than connecting and the handshake may take by themselves, whose reasons say more. */
+const WAIT_MS = 15_000;
+/** How long ending a connection may take before nobody waits for it any more. */
+const GOODBYE_MS = 3000;
+const PINGS = 3;
+/** Announced by longarm's servers only. */
+const OURS = 'processIo';
+
+export type Examined =
+	| {
+			readonly name: string;
+			readonly reachable: true;
+			readonly server: string;
+			readonly version: string | null;
+			readonly protocol: ServerDescription['dialect'];
+			readonly os: string | null;
+			readonly arch: string | null;
+			readonly shell: string | null;
+			readonly roundTripMs: number;
+			readonly cannot: readonly string[];
+	  }
+	| {readonly name: string; readonly reachable: false; readonly reason: string};
+
+/** Connects, asks who is there and how quickly, and hangs up. */
+export async function examine(name: string, open: () => Promise<Environment>): Promise<Examined> {
+	let environment: Environment | undefined;
+	try {
+		environment = await open();
+		return await Promise.race([answers(name, environment), late()]);
+	} catch (error) {
+		const reason = errorMessage(error);
+		return {name, reachable: false, reason: reason.replaceAll(/\s*\n\s*/g, ' ')};
+	} finally {
+		if (environment) await Promise.race([environment.close(), setTimeout(GOODBYE_MS, undefined, {ref: false})]);
+	}
+}
+
+async function late(): Promise<never> {
+	await setTimeout(WAIT_MS, undefined, {ref: false});
+	throw new Error(`no answer after ${WAIT_MS / 1000}s`);
+}
+
+async function answers(name: string, environment: Environment): Promise<Examined> {
+	const description = await environment.server();
+	const {dialect, info, capabilities} = description;
+	const [system, machine] = await systemOf(environment);
+	return {
+		name,
+		reachable: true,
+		server: capabilities[OURS] === undefined ? 'exec-server' : 'longarm',
+		version: info?.executorVersion ?? null,
+		protocol: dialect,
+		os: info?.platformOs ?? system?.toLowerCase() ?? null,
+		arch: machine ?? null,
+		shell: info?.shell.path ?? null,
+		roundTripMs: await roundTrip(environment),
+		cannot: shortcomings(description),
+	};
+}
+
+/** What `uname` says: the protocol has no word for the kind of processor. */
+async function systemOf(environment: Environment): Promise<string[]> {
+	try {
+		const {stdout} = await environment.run(['uname', '-sm'], {timeout: WAIT_MS});
+		return stdout.text.trim().split(' ');
+	} catch {
+		return [];
+	}
+}
+
+/** The best of a few, in milliseconds: the others had something in their way. */
+async function roundTrip(environment: Environment): Promise<number> {
+	let best = Number.POSITIVE_INFINITY;
+	for (let ping = 0; ping < PINGS; ping++) {
+		const sent = performance.now();
+		const status = await environment.status();
+		if (status.kind === 'disconnected') throw new Error(status.error);
+		best = Math.min(best, performance.now() - sent);
+	}
+	return Number(best.toFixed(2));
+}
+
+/** What a command may want and a server may not have, by the capability that says so. */
+const ABILITIES = {
+	portForward: 'forward ports',
+	processResize: 'resize terminals',
+	processCloseStdin: 'end the input of a program',
+	processSignalByName: 'send any signal',
+	processTimeLimit: 'limit the time of a program',
+	fsTransfer: 'take a whole tree as one stream',
+	fsAtomicWrite: 'replace a file in one step',
+	fsWatch: 'watch trees',
+	fsSearch: 'search files',
+	httpCancel: 'give up a request',
+} as const;
+
+/** What this server cannot do, for people. */
+export function shortcomings({dialect, capabilities}: ServerDescription): string[] {
+	const missing = Object.entries(ABILITIES).flatMap(([name, words]) => (capabilities[name] ? [] : [words]));
+	return dialect === 'v0' ? ['files and HTTP', ...missing] : missing;
+}

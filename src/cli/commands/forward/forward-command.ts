@@ -1,0 +1,85 @@
+import {requireForwarding} from '../../../client/ports/remote-ports.js';
+import type {Environment} from '../../../environments/environment.js';
+import {silentLogger} from '../../../shared/logger.js';
+import {keepMemorySmall} from '../../common/idle-gc.js';
+import {openEnvironment} from '../../common/open-environment.js';
+import {formatPlace, parseForward} from './forward-spec.js';
+import {PortForward} from './port-forward.js';
+
+export interface ForwardOptions {
+	readonly environment: string | undefined;
+	readonly json: boolean;
+}
+
+/** Serves forwarded ports until a signal; the exit code. */
+export async function forward(given: readonly string[], options: ForwardOptions): Promise<number> {
+	const specs = given.map(parseForward);
+	const environment = await openEnvironment(options.environment, {onStderr: text => process.stderr.write(text)});
+	requireForwarding((await environment.server()).capabilities);
+	keepMemorySmall(silentLogger);
+	const asked = askedToEnd();
+	const link = watchLink(environment);
+	const forwards: PortForward[] = [];
+	try {
+		for (const spec of specs) forwards.push(await PortForward.listen(spec, {environment, failed: complain}));
+		for (const each of forwards) process.stdout.write(lineAbout(each, environment.id, options));
+		return await Promise.race([asked, link.lost]);
+	} finally {
+		link.stopWatching();
+		for (const each of forwards) await each[Symbol.asyncDispose]();
+		await environment.close();
+	}
+}
+
+function lineAbout({local, remote, spec}: PortForward, environment: string, {json}: ForwardOptions): string {
+	if (!json) return `${formatPlace(local.address, local.port)} -> ${remote} of ${environment}\n`;
+	return `${JSON.stringify({local, remote: {host: spec.host, port: spec.remotePort}, environment})}\n`;
+}
+
+function askedToEnd(): Promise<number> {
+	return new Promise(resolve => {
+		for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => resolve(0));
+		// Behind the ^C that the terminal shows.
+		if (process.stderr.isTTY) process.once('SIGINT', () => process.stderr.write('\n'));
+	});
+}
+
+/** Tells of lost links; `lost` rejects when there will never be another, as with a command that has ended. */
+function watchLink(environment: Environment): {readonly lost: Promise<never>; stopWatching(): void} {
+	let giveUp: (error: Error) => void;
+	const lost = new Promise<never>((_resolve, reject) => {
+		giveUp = reject;
+	});
+	lost.catch(() => {});
+	const stopWatching = environment.onDisconnect((error, recovered) => {
+		complain(`lost ${environment.id}, its connections are closed: ${error.message}`);
+		void unlessBack(environment, recovered, () => giveUp(error));
+	});
+	return {lost, stopWatching};
+}
+
+async function unlessBack(environment: Environment, recovered: Promise<void>, lost: () => void): Promise<void> {
+	try {
+		await recovered;
+		complain(`${environment.id} is back`);
+	} catch {
+		if (!(await hasNewSession(environment))) lost();
+	}
+}
+
+/** A new session, now or with the next connection; a command that has ended gets none. */
+async function hasNewSession(environment: Environment): Promise<boolean> {
+	try {
+		await environment.server();
+	} catch (error) {
+		complain(`${environment.id} cannot be reached; the next connection tries again: ${(error as Error).message}`);
+		return true;
+	}
+	const isReady = (await environment.status()).kind === 'ready';
+	if (isReady) complain(`${environment.id} is back`);
+	return isReady;
+}
+
+function complain(message: string): void {
+	process.stderr.write(`${message.replaceAll(/\s*\n\s*/g, ' ')}\n`);
+}

@@ -1,0 +1,64 @@
+import {childOf} from '../../../client/paths.js';
+import {decodeUtf8} from '../../../protocol/path-uri/path-uri-encoding.js';
+import type {Place} from '../../common/locations.js';
+import {printableName} from '../../common/printable.js';
+import type {Entry} from './listed-entries.js';
+
+const KINDS: Record<Entry['kind'], string> = {file: '-', directory: 'd', symlink: 'l', other: '?', failed: '!'};
+const PERMISSIONS = ['---', '--x', '-w-', '-wx', 'r--', 'r-x', 'rw-', 'rwx'] as const;
+const SIZE_COLUMN = 12;
+const UNKNOWN_TIME = '?'.padEnd(19);
+
+export interface LineOptions {
+	readonly long: boolean;
+	/** Names are shown to people: nothing in them may act on a terminal. */
+	readonly isForTerminal: boolean;
+}
+
+/** One entry as a line of bytes, without its end. */
+export function entryLine(entry: Entry, {long, isForTerminal}: LineOptions): Buffer {
+	const mark = entry.kind === 'directory' && (long || isForTerminal) ? '/' : '';
+	const name = shown(entry.name, isForTerminal);
+	if (!long) return Buffer.concat([name, Buffer.from(mark)]);
+	const arrow = entry.target === undefined ? [] : [Buffer.from(' -> '), shown(entry.target, isForTerminal)];
+	const size = String(entry.size ?? '?').padStart(SIZE_COLUMN);
+	const facts = `${KINDS[entry.kind]}${permissions(entry.mode)} ${size} ${time(entry.modifiedAtMs)} `;
+	const complaint = entry.message === undefined ? '' : ` (${entry.message})`;
+	return Buffer.concat([Buffer.from(facts), name, Buffer.from(mark), ...arrow, Buffer.from(complaint)]);
+}
+
+/** The same for programs: the URI is exact where the name is no text. */
+export function entryObject(place: Place, entry: Entry): object {
+	const {name, kind, size, mode, modifiedAtMs, target, message, isItself} = entry;
+	const path = isItself ? place.path : childOf(place.path, name);
+	return {
+		name: text(name),
+		uri: path.href,
+		kind,
+		size,
+		mode: mode?.toString(8).padStart(4, '0'),
+		modifiedAt: modifiedAtMs === undefined ? undefined : new Date(modifiedAtMs).toISOString(),
+		target: target === undefined ? undefined : text(target),
+		message,
+	};
+}
+
+function shown(name: string, isForTerminal: boolean): Buffer {
+	return isForTerminal ? Buffer.from(printableName(name)) : Buffer.from(name, 'latin1');
+}
+
+function text(name: string): string {
+	return decodeUtf8(name) ?? Buffer.from(name, 'latin1').toString('utf8');
+}
+
+function permissions(mode: number | undefined): string {
+	if (mode === undefined) return '?'.repeat(9);
+	return [6, 3, 0].map(shift => PERMISSIONS[(mode >> shift) & 7]!).join('');
+}
+
+/** In the time zone of whoever reads it. */
+function time(ms: number | undefined): string {
+	if (ms === undefined) return UNKNOWN_TIME;
+	const at = new Date(ms - new Date(ms).getTimezoneOffset() * 60_000);
+	return at.toISOString().slice(0, 19).replace('T', ' ');
+}

@@ -1,0 +1,38 @@
+import {COMMON_EXIT_CODES, type CommandDefinition, ENVIRONMENT_OPTION, JSON_OPTION} from '../../command-definition.js';
+
+export const LS: CommandDefinition = {
+	name: 'ls',
+	summary: 'list files and directories of any machine',
+	arguments: [
+		{
+			name: 'ADDRESS',
+			help: 'ENV:PATH, ws://HOST:PORT:PATH, :PATH with -e, or a path of this machine',
+			isRepeated: true,
+			completes: {kind: 'address'},
+		},
+	],
+	options: [
+		ENVIRONMENT_OPTION,
+		{flags: '-l, --long', help: 'with kind, mode, size and time of change'},
+		{flags: '-a, --all', help: 'with names that begin with a dot'},
+		JSON_OPTION,
+	],
+	details: [
+		'On a terminal directories end with a slash, and control characters in names are written out; in a pipe names are the bytes they are.',
+	],
+	examples: [
+		{command: 'longarm ls build:src'},
+		{command: 'longarm ls -l ws://127.0.0.1:4500:/srv'},
+		{command: "longarm ls -e 'cmd:ssh host longarm serve --listen stdio' -a :."},
+	],
+	exitCodes: [['1', 'something could not be listed; stderr says what, the rest is listed'], COMMON_EXIT_CODES[1]],
+	async run({arguments: [addresses], options}) {
+		const {ls} = await import('./ls-command.js');
+		return ls(addresses as readonly string[], {
+			environment: options['environment'] as string | undefined,
+			long: options['long'] === true,
+			all: options['all'] === true,
+			json: options['json'] === true,
+		});
+	},
+};

@@ -1,0 +1,105 @@
+import {posix} from 'node:path';
+import {toPathUri} from '../../../../client/paths.js';
+import type {ProcessHandle} from '../../../../client/process/process-handle.js';
+import {ProtocolError} from '../../../../client/session/client-errors.js';
+import type {EnvironmentInfo} from '../../../../protocol/methods/environment-methods.js';
+import {PathUriError} from '../../../../protocol/path-uri/path-uri.js';
+import {LongarmError} from '../../../../shared/errors.js';
+import type {Executor} from './executor.js';
+import {explainFailedStart, type FailedStart} from './failed-start.js';
+import type {InputKind} from './intake.js';
+import type {OwnTerminal} from './own-terminal.js';
+import type {Can} from './process-control.js';
+
+export interface AttachedCommand {
+	/** The shell of the executor when nothing is given. */
+	readonly argv: readonly string[];
+	/** Relative to the executor's own, which is the default. */
+	readonly cwd: string | undefined;
+	readonly env: Readonly<Record<string, string>>;
+	/** Whether it runs on a terminal. */
+	readonly tty: boolean;
+	readonly timeoutMs?: number | undefined;
+}
+
+/** What has to be known of an executor before something is started there. */
+export interface Place {
+	readonly can: Can;
+	readonly cwd: string;
+	/** The login shell. */
+	shell(): Promise<string>;
+	/** An input that could never be closed is better not opened when nothing is in it. */
+	passesInput(kind: InputKind): boolean;
+}
+
+/** Asks the executor; this machine need not be asked. */
+export async function placeOf(executor: Executor): Promise<Place> {
+	if (executor.isLocal) {
+		const shell = async (): Promise<string> => (await executor.info()).shell.path;
+		return {can: () => true, cwd: process.cwd(), shell, passesInput: () => true};
+	}
+	const info = await infoIfKnown(executor);
+	const can: Can = capability => info?.capabilities?.[capability] === true;
+	return {
+		can,
+		cwd: (info?.cwd && toPathUri(info.cwd).toNativeString('posix')) ?? '/',
+		shell: async () => info?.shell.path ?? '/bin/sh',
+		passesInput: kind => kind !== 'nothing' || can('processCloseStdin'),
+	};
+}
+
+async function infoIfKnown(executor: Executor): Promise<EnvironmentInfo | undefined> {
+	try {
+		return await executor.info();
+	} catch (error) {
+		// An older one cannot describe itself.
+		if (error instanceof ProtocolError) return undefined;
+		throw error;
+	}
+}
+
+export interface Beginning {
+	readonly place: Place;
+	readonly terminal: OwnTerminal | undefined;
+	readonly inputKind: InputKind;
+}
+
+/** Starts the command, in whatever way the executor has; one that is not there or not executable is no error of ours. */
+export async function startAttached(
+	executor: Executor,
+	command: AttachedCommand,
+	{place, terminal, inputKind}: Beginning,
+): Promise<{readonly process: ProcessHandle} | FailedStart> {
+	const {env, tty} = command;
+	const argv = command.argv.length > 0 ? command.argv : [await place.shell(), '-l'];
+	const cwd = directoryIn(place.cwd, command.cwd);
+	try {
+		const process = await executor.start(argv, {
+			cwd,
+			env,
+			tty: terminal && place.can('processIo') ? terminal.size : tty,
+			stdin: place.passesInput(inputKind),
+			holdsBack: true,
+		});
+		return {process};
+	} catch (error) {
+		const explained = await explainFailedStart(error, {
+			program: argv[0]!,
+			cwd: toPathUri(cwd).toNativeString('posix') ?? cwd,
+			executor,
+		});
+		if (explained) return explained;
+		throw error;
+	}
+}
+
+function directoryIn(own: string, given: string | undefined): string {
+	if (given === undefined) return own;
+	const path = /^(?:\/|file:|[A-Za-z]:[\\/]|\\\\)/.test(given) ? given : posix.join(own, given);
+	try {
+		return toPathUri(path).href;
+	} catch (error) {
+		if (!(error instanceof PathUriError)) throw error;
+		throw new LongarmError('USAGE_WRONG', {message: `--cwd ${given}: ${error.message}`});
+	}
+}

@@ -1,0 +1,69 @@
+import {type CommandDefinition, ENVIRONMENT_OPTION, type OptionDefinition} from '../../command-definition.js';
+
+export const CWD_OPTION: OptionDefinition = {
+	flags: '--cwd <DIR>',
+	help: 'working directory there (default: this one locally, the one of the server otherwise)',
+	completes: {kind: 'directory'},
+};
+
+export const VARIABLE_OPTION: OptionDefinition = {
+	flags: '--env <NAME=VALUE>',
+	help: 'set a variable of the command; may be given several times',
+	isRepeated: true,
+};
+
+export const RUN: CommandDefinition = {
+	name: 'run',
+	ownsStreams: true,
+	summary: 'run a command there as if it were here: streams, signals and exit code',
+	arguments: [
+		{
+			name: 'COMMAND',
+			help: 'the command and its arguments; `--` in front is only needed if it begins with a dash',
+			isRepeated: true,
+			completes: {kind: 'command'},
+		},
+	],
+	options: [
+		ENVIRONMENT_OPTION,
+		CWD_OPTION,
+		VARIABLE_OPTION,
+		{flags: '--timeout <TIME>', help: 'ask the command to end after this time, and kill it a second later'},
+		{flags: '-t, --tty', help: 'give the command a terminal, in place of ours if we have one'},
+	],
+	passesThrough: true,
+	details: [
+		'Standard input is passed on to its end, output comes back byte by byte and on the stream it was written to. A slow reader makes the command wait; nothing is dropped.',
+		'SIGINT (Ctrl-C), SIGTERM, SIGHUP and SIGQUIT are passed on. The second one kills the command; without a link to it, or with a third, longarm leaves.',
+		'A lost link is made again for 25 seconds while the command runs on, with a line on stderr when it is lost and when it is back. Output the server could not keep meanwhile is announced with its size.',
+		'With --tty on a terminal, typing ~. at the beginning of a line leaves whatever the link does; ~~ is one tilde.',
+	],
+	examples: [
+		{command: 'longarm run -- make test', says: 'on this machine'},
+		{command: 'longarm run -e devbox --cwd /srv/app npm test'},
+		{command: 'tar c src | longarm run -e devbox -- tar x -C /tmp', says: 'both ways, any bytes'},
+		{command: 'longarm run -e "cmd:ssh devbox longarm serve --listen stdio" -- uname -a', says: 'over ssh'},
+		{command: 'longarm run -e devbox --timeout 30s -- ./slow; echo $?', says: '124 if it took too long'},
+		{command: 'longarm run -e devbox --tty -- htop'},
+	],
+	exitCodes: [
+		['N', 'the command exited with N; 128+n if signal n ended it'],
+		['124', 'the command took longer than --timeout'],
+		['125', 'longarm itself failed: unreachable, link lost, wrong usage, output could not be written'],
+		['126', 'the command is not executable'],
+		['127', 'the command was not found'],
+		['141', 'whoever read the output has stopped (SIGPIPE); the command was ended'],
+	],
+	failureCodes: {failed: 125, misused: 125},
+	async run({arguments: [argv], options}) {
+		const {run} = await import('./run-command.js');
+		return run({
+			environment: options['environment'] as string | undefined,
+			argv: argv as readonly string[],
+			cwd: options['cwd'] as string | undefined,
+			variables: (options['env'] ?? []) as readonly string[],
+			timeout: options['timeout'] as string | undefined,
+			tty: options['tty'] === true,
+		});
+	},
+};

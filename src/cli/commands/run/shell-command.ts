@@ -1,0 +1,23 @@
+import {LongarmError} from '../../../shared/errors.js';
+import {attach} from './attach/attach.js';
+import {Executor} from './attach/executor.js';
+import {ownTerminalKind, variablesOf} from './run-command.js';
+
+export interface ShellRequest {
+	readonly environment: string | undefined;
+	/** The login shell of the executor when it is empty. */
+	readonly argv: readonly string[];
+	readonly cwd: string | undefined;
+	/** `NAME=value`. */
+	readonly variables: readonly string[];
+}
+
+/** Hands our terminal to a shell somewhere else; settles with its exit code. */
+export async function shell({environment, argv, cwd, variables}: ShellRequest): Promise<number> {
+	if (!process.stdin.isTTY) {
+		const message = 'standard input is not a terminal, and a shell needs one; `longarm run -- sh` takes any input';
+		throw new LongarmError('USAGE_WRONG', {message});
+	}
+	const env = {...ownTerminalKind(), ...variablesOf(variables)};
+	return attach(await Executor.open(environment), {argv, cwd, env, tty: true});
+}

@@ -1,0 +1,45 @@
+import {type CommandDefinition, ENVIRONMENT_OPTION} from '../../command-definition.js';
+import {CWD_OPTION, VARIABLE_OPTION} from './run-definition.js';
+
+export const SHELL: CommandDefinition = {
+	name: 'shell',
+	ownsStreams: true,
+	summary: 'a shell there on this terminal',
+	arguments: [
+		{
+			name: 'COMMAND',
+			help: 'instead of the login shell',
+			isOptional: true,
+			isRepeated: true,
+			completes: {kind: 'command'},
+		},
+	],
+	options: [ENVIRONMENT_OPTION, CWD_OPTION, VARIABLE_OPTION],
+	passesThrough: true,
+	details: [
+		'Every key goes there, Ctrl-C included. The kind of the terminal (TERM) and its size are passed on, and the size follows that of the window.',
+		'A lost link is shown and made again for 25 seconds, while the shell and what runs in it stay.',
+		'Typing ~. at the beginning of a line (Enter, ~, .) leaves, whatever the link does; ~~ is one tilde. The terminal is put back as it was in any case.',
+	],
+	examples: [
+		{command: 'longarm shell -e devbox'},
+		{command: 'longarm shell -e devbox --cwd /srv/app -- vim README.md'},
+		{command: 'longarm shell -e "cmd:docker exec -i web longarm serve --listen stdio"', says: 'in a container'},
+	],
+	exitCodes: [
+		['N', 'the shell exited with N; 128+n if signal n ended it'],
+		['125', 'longarm itself failed: no terminal, unreachable, link lost, left with ~.'],
+		['126', 'the command is not executable'],
+		['127', 'the command was not found'],
+	],
+	failureCodes: {failed: 125, misused: 125},
+	async run({arguments: [argv], options}) {
+		const {shell} = await import('./shell-command.js');
+		return shell({
+			environment: options['environment'] as string | undefined,
+			argv: argv as readonly string[],
+			cwd: options['cwd'] as string | undefined,
+			variables: (options['env'] ?? []) as readonly string[],
+		});
+	},
+};

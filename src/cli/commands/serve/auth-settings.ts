@@ -1,0 +1,72 @@
+import {DEFAULT_CLOCK_SKEW_SECONDS} from '../../../server/auth/auth-modes.js';
+import type {AuthSource} from '../../../server/auth/authenticator.js';
+import {parseDigest} from '../../../server/auth/capability-tokens.js';
+import {invalidAuth} from '../../../server/auth/secret-file.js';
+import type {ListenAddress} from './listen-address.js';
+import type {SettingName, Settings} from './serve-settings.js';
+
+const CAPABILITY = ['ws-token-file', 'ws-token-sha256', 'ws-tokens-file'] as const satisfies SettingName[];
+const SIGNED = [
+	'ws-shared-secret-file',
+	'ws-issuer',
+	'ws-audience',
+	'ws-max-clock-skew-seconds',
+] as const satisfies SettingName[];
+
+/** Where the good tokens come from, as the settings say; undefined when everybody is let in. */
+export function authSourceOf(settings: Settings, address: ListenAddress): AuthSource | undefined {
+	const source = sourceOf(settings);
+	if (source && address.kind === 'stdio') throw invalidAuth('WebSocket auth requires a WebSocket listener, not stdio');
+	return source;
+}
+
+function sourceOf(settings: Settings): AuthSource | undefined {
+	const given = (names: readonly SettingName[]) => names.filter(name => settings[name] !== undefined);
+	switch (settings['ws-auth']) {
+		case undefined:
+			if (given([...CAPABILITY, ...SIGNED]).length === 0) return undefined;
+			throw invalidAuth('websocket auth flags require `--ws-auth capability-token` or `--ws-auth signed-bearer-token`');
+		case 'capability-token':
+			refuseOthers(given(SIGNED), 'signed-bearer-token');
+			return capabilitySource(settings, given(CAPABILITY));
+		case 'signed-bearer-token':
+			refuseOthers(given(CAPABILITY), 'capability-token');
+			return signedSource(settings);
+	}
+}
+
+function refuseOthers([name]: readonly SettingName[], mode: string): void {
+	if (name !== undefined) throw invalidAuth(`\`--${name}\` is for \`--ws-auth ${mode}\` only`);
+}
+
+function capabilitySource(settings: Settings, given: readonly SettingName[]): AuthSource {
+	const [one, other] = given;
+	if (other !== undefined) throw invalidAuth(`\`--${one}\` and \`--${other}\` are mutually exclusive`);
+	const {'ws-token-file': file, 'ws-token-sha256': hex, 'ws-tokens-file': many} = settings;
+	if (file !== undefined) return {kind: 'token-file', path: file};
+	if (many !== undefined) return {kind: 'tokens-file', path: many};
+	if (hex === undefined) {
+		throw invalidAuth('`--ws-token-file` or `--ws-token-sha256` is required when `--ws-auth capability-token` is set');
+	}
+	const digest = parseDigest(hex);
+	if (!digest) throw invalidAuth('--ws-token-sha256 must be a 64-character hex SHA-256 digest');
+	return {kind: 'token-digest', digest};
+}
+
+function signedSource(settings: Settings): AuthSource {
+	const secretPath = settings['ws-shared-secret-file'];
+	if (secretPath === undefined) {
+		throw invalidAuth('`--ws-shared-secret-file` is required when `--ws-auth signed-bearer-token` is set');
+	}
+	return {
+		kind: 'signed',
+		secretPath,
+		issuer: nonBlank(settings['ws-issuer']),
+		audience: nonBlank(settings['ws-audience']),
+		skewSeconds: settings['ws-max-clock-skew-seconds'] ?? DEFAULT_CLOCK_SKEW_SECONDS,
+	};
+}
+
+function nonBlank(text: string | undefined): string | undefined {
+	return text?.trim() || undefined;
+}

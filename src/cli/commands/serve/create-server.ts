@@ -1,0 +1,47 @@
+import type {Backend} from '../../../processes/backends/backend.js';
+import type {ChildLimits} from '../../../processes/backends/child-limits.js';
+import {selectBackend} from '../../../processes/backends/select-backend.js';
+import {ExecServer} from '../../../server/server.js';
+import type {Logger} from '../../../shared/logger.js';
+import type {Settings} from './serve-settings.js';
+
+/** The native part of the process backend is loaded once the server answers, so that it answers sooner. */
+const WARM_UP_MS = 100;
+
+/** The server that the settings describe. */
+export function createServer(settings: Settings, childLimits: ChildLimits, logger: Logger): ExecServer {
+	const backend = inCharge(logger);
+	setTimeout(backend, WARM_UP_MS).unref();
+	return new ExecServer({
+		protocol: settings.protocol,
+		detachedSessionMs: settings['detached-session'],
+		retainBytes: settings['retain-bytes'],
+		retainBytesTotal: settings['retain-bytes-total'],
+		retainChunks: settings['retain-chunks'],
+		retainClosedMs: settings['retain-closed'],
+		maxProcesses: settings['max-processes'],
+		maxProcessesPerSession: settings['max-processes-per-session'],
+		allowDirectExec: settings['allow-direct-exec'],
+		allowPreparedExec: settings['allow-prepared-exec'],
+		maxReplyBytes: settings['max-reply'],
+		allowForward: settings['allow-forward'],
+		shutdownGraceMs: settings['shutdown-grace'],
+		childLimits,
+		ownCommand: [process.execPath, process.argv[1]!],
+		backend,
+		logger,
+	});
+}
+
+/** The backend of a program that answers for everything below it, set up when it is first needed. */
+function inCharge(logger: Logger): () => Backend {
+	let backend: Backend | undefined;
+	return () => {
+		if (!backend) {
+			backend = selectBackend();
+			if (backend.takeCharge) backend.takeCharge();
+			else logger.warn('processes may outlive this server if it is killed', {backend: backend.name});
+		}
+		return backend;
+	};
+}

@@ -1,0 +1,91 @@
+import {isatty} from 'node:tty';
+import type {ExecServer} from '../../../server/server.js';
+import type {Logger} from '../../../shared/logger.js';
+import {createLineLogger} from '../../../shared/node/line-logger.js';
+import {keepMemorySmall} from '../../common/idle-gc.js';
+import {childLimitsOf} from './child-limit-settings.js';
+import {type ListenAddress, parseListenAddress} from './listen-address.js';
+import {readSecurity} from './security.js';
+import {type Front, openFront} from './serve-endpoint.js';
+import type {Settings} from './serve-settings.js';
+
+const STDERR = 2;
+
+/** Serves until a signal or, on stdio, the end of input; settles when every process has ended. */
+export async function serve(settings: Settings): Promise<void> {
+	const address = parseListenAddress(settings.listen, settings.protocol);
+	const security = await readSecurity(settings, address);
+	const logger = createLogger(settings, address);
+	const childLimits = childLimitsOf(settings, logger);
+	const server = new Arrival<ExecServer>();
+	const kill = (): void => server.current?.kill();
+	endWithTheProgram(kill, logger);
+	const asked = askedToEnd(kill, logger, security.reloads ? ['SIGTERM', 'SIGINT'] : ['SIGTERM', 'SIGINT', 'SIGHUP']);
+	let front: Front | undefined;
+	if (security.reloads) process.on('SIGHUP', () => front?.reload());
+	front = await openFront(address, {settings, security, server: server.arrived, logger});
+	// Everything that can be wrong was looked at; clients connect while the rest is loaded.
+	const {createServer} = await import('./create-server.js');
+	server.arrive(createServer(settings, childLimits, logger));
+	keepMemorySmall(logger);
+	const reason = await Promise.race([asked, front.over]);
+	logger.info('shutting down', {reason});
+	await server.current?.shutdown();
+	await front.close();
+}
+
+/** Something that is waited for, and asked for without waiting. */
+class Arrival<T> {
+	readonly arrived: Promise<T>;
+	current: T | undefined;
+	#resolve!: (value: T) => void;
+
+	constructor() {
+		this.arrived = new Promise(resolve => {
+			this.#resolve = resolve;
+		});
+	}
+
+	arrive(value: T): void {
+		this.current = value;
+		this.#resolve(value);
+	}
+}
+
+/** The first signal ends the server gently, the second at once. */
+function askedToEnd(kill: () => void, logger: Logger, signals: readonly NodeJS.Signals[]): Promise<string> {
+	return new Promise(resolve => {
+		let asked = false;
+		for (const signal of signals) {
+			process.on(signal, () => {
+				if (asked) {
+					logger.warn('asked again, ending at once', {signal});
+					kill();
+					process.exit(0);
+				}
+				asked = true;
+				resolve(signal);
+			});
+		}
+	});
+}
+
+/** A defect of ours must not leave the children of others behind. */
+function endWithTheProgram(kill: () => void, logger: Logger): void {
+	const fail = (error: unknown): void => {
+		logger.error('unexpected failure, ending', {error: error instanceof Error ? error.stack : String(error)});
+		kill();
+		process.exit(1);
+	};
+	process.on('uncaughtException', fail);
+	process.on('unhandledRejection', fail);
+}
+
+function createLogger(settings: Settings, {kind}: ListenAddress): Logger {
+	const level = settings['log-level'];
+	const format = settings['log-format'];
+	return createLineLogger({
+		level: level === 'auto' ? (kind === 'stdio' ? 'warn' : 'info') : level,
+		format: format === 'auto' ? (isatty(STDERR) ? 'pretty' : 'json') : format,
+	});
+}

@@ -1,0 +1,67 @@
+import {
+	COMMON_EXIT_CODES,
+	type CommandDefinition,
+	type OptionDefinition,
+	type OptionValues,
+} from '../../command-definition.js';
+import {flagOf, resolveSettings, SETTINGS, type SettingName, variableOf} from './serve-settings.js';
+
+const NAMES = Object.keys(SETTINGS) as SettingName[];
+
+export const SERVE: CommandDefinition = {
+	name: 'serve',
+	ownsStreams: true,
+	summary: 'serve this machine to clients of the exec-server protocol',
+	options: [
+		{flags: '--config <FILE>', help: 'settings file in TOML (or LONGARM_CONFIG)', completes: {kind: 'file'}},
+		...NAMES.map(toOption),
+	],
+	details: [
+		'Every setting can also be given as an environment variable (LONGARM_RETAIN_BYTES=8MiB) or in a settings file (retain_bytes = "8MiB"); a flag wins over a variable, a variable over the file.',
+		'The only line on stdout is the address. Logs go to stderr.',
+		'SIGTERM and Ctrl-C end every process and then the server; a second one does so at once. SIGHUP does the same, but with tokens or a certificate it reads their files again.',
+	],
+	examples: [
+		{command: 'longarm serve', says: 'on a free loopback port'},
+		{command: 'longarm serve --listen ws://127.0.0.1:4500', says: 'on this port'},
+		{command: 'longarm serve --listen stdio', says: 'on stdin and stdout, e.g. behind ssh'},
+		{command: 'longarm serve --retain-bytes 8MiB --log-level debug'},
+		{
+			command:
+				'longarm serve --listen wss://0.0.0.0:4500 --tls-cert cert.pem --tls-key key.pem --ws-auth capability-token --ws-token-file token',
+			says: 'for holders of the token, on the network',
+		},
+		{
+			command: 'CODEX_EXEC_SERVER_URL=ws://127.0.0.1:4500 codex',
+			says: 'a stock codex that works on this server',
+		},
+	],
+	exitCodes: COMMON_EXIT_CODES,
+	async run({options}) {
+		const file = (options['config'] as string | undefined) ?? process.env[variableOf('config')];
+		const settings = resolveSettings({flags: flagsOf(options), variables: process.env, file});
+		const {serve} = await import('./serve-command.js');
+		await serve(settings);
+		return 0;
+	},
+};
+
+function toOption(name: SettingName): OptionDefinition {
+	const {kind, fallback, help} = SETTINGS[name];
+	const shown = (kind.format as (value: unknown) => string)(fallback);
+	const words = kind.placeholder?.includes('|') ? kind.placeholder.split('|') : undefined;
+	return {
+		flags: flagOf(name),
+		help: `${help} (default: ${shown})`,
+		...(words && {completes: {kind: 'words', words}}),
+		...(kind.placeholder === 'FILE' && {completes: {kind: 'file'}}),
+	};
+}
+
+function flagsOf(options: OptionValues): Record<string, string | boolean | undefined> {
+	return Object.fromEntries(NAMES.map(name => [name, options[camelCase(name)] as string | boolean | undefined]));
+}
+
+function camelCase(name: string): string {
+	return name.replaceAll(/-(\w)/g, (_, letter: string) => letter.toUpperCase());
+}

@@ -1,0 +1,303 @@
+import {readFileSync} from 'node:fs';
+import {parse, TomlError} from 'smol-toml';
+import {FORWARD_SCOPES, type ForwardScope} from '../../../network/forward/forward-scopes.js';
+import {DEFAULT_OOM_SCORE} from '../../../processes/backends/child-limits.js';
+import {AUTH_MODES, type AuthMode, DEFAULT_CLOCK_SKEW_SECONDS} from '../../../server/auth/auth-modes.js';
+import {DEFAULTS} from '../../../server/options.js';
+import {LongarmError} from '../../../shared/errors.js';
+import {LOG_LEVELS, type LogLevel} from '../../../shared/logger.js';
+import {LOG_FORMATS, type LogFormat} from '../../../shared/node/line-logger.js';
+import {formatDuration, formatSize, parseDuration, parseSize} from '../../../shared/units.js';
+
+interface Kind<T> {
+	/** Stands for the value in help texts; none for a switch. */
+	readonly placeholder: string | undefined;
+	readonly expects: string;
+	parse(text: string): T | undefined;
+	format(value: T): string;
+}
+
+const text: Kind<string> = {placeholder: 'URL', expects: 'text', parse: value => value, format: value => value};
+const flag: Kind<boolean> = {
+	placeholder: undefined,
+	expects: 'true or false',
+	parse: value => ({true: true, '1': true, false: false, '0': false})[value.toLowerCase()],
+	format: String,
+};
+/** A switch that is on by itself and so has to be told off. */
+const choiceOfFlag: Kind<boolean> = {...flag, placeholder: 'true|false'};
+const size: Kind<number> = {
+	placeholder: 'SIZE',
+	expects: 'a size such as 1048576, 512KiB or 8MiB',
+	parse: parseSize,
+	format: formatSize,
+};
+const duration: Kind<number> = {
+	placeholder: 'TIME',
+	expects: 'a time such as 500ms, 30s or 5m',
+	parse: parseDuration,
+	format: formatDuration,
+};
+const count: Kind<number> = {
+	placeholder: 'N',
+	expects: 'a positive whole number',
+	parse: value => (/^[1-9]\d{0,14}$/.test(value) ? Number(value) : undefined),
+	format: String,
+};
+const origins: Kind<readonly string[]> = {
+	placeholder: 'ORIGINS',
+	expects: 'origins such as https://console.example, separated by commas',
+	parse: value => {
+		const list = value.split(',').map(each => each.trim());
+		return list.every(isOrigin) ? list : undefined;
+	},
+	format: value => (value.length === 0 ? 'none' : value.join(',')),
+};
+const filePath: Kind<string> = {...text, placeholder: 'FILE', expects: 'a file'};
+const whole: Kind<number> = {
+	placeholder: 'N',
+	expects: 'a whole number',
+	parse: value => (/^\d{1,15}$/.test(value) ? Number(value) : undefined),
+	format: String,
+};
+/** A setting that may be left out, which means something else than any value. */
+const optional = <T>(kind: Kind<T>, placeholder = kind.placeholder, unset = 'none'): Kind<T | undefined> => ({
+	...kind,
+	placeholder,
+	format: value => (value === undefined ? unset : kind.format(value)),
+});
+const upTo = (most: number): Kind<number> => ({
+	placeholder: 'N',
+	expects: `a whole number from 0 to ${most}`,
+	parse: value => (/^\d{1,4}$/.test(value) && Number(value) <= most ? Number(value) : undefined),
+	format: String,
+});
+const niceness = upTo(19);
+const oomScore = upTo(1000);
+const choice = <const T extends string>(values: readonly T[]): Kind<T> => ({
+	placeholder: values.join('|'),
+	expects: `one of ${values.join(', ')}`,
+	parse: value => values.find(each => each === value),
+	format: String,
+});
+
+interface Setting<T> {
+	readonly kind: Kind<T>;
+	readonly fallback: T;
+	readonly help: string;
+}
+
+const setting = <T>(kind: Kind<T>, fallback: T, help: string): Setting<T> => ({kind, fallback, help});
+
+/**
+ * Every setting of `longarm serve`, once. A name such as `retain-bytes` is the flag `--retain-bytes`, the variable
+ * `LONGARM_RETAIN_BYTES` and the key `retain_bytes` of the settings file; the flag wins over the variable, the
+ * variable over the file.
+ */
+export const SETTINGS = {
+	listen: setting(
+		text,
+		'auto',
+		'where to serve: ws://IP:PORT (port 0 picks a free one), wss://IP:PORT, stdio, or auto: a free loopback port, stdio for v0',
+	),
+	protocol: setting<'all' | 'v0'>(
+		choice(['all', 'v0']),
+		DEFAULTS.protocol,
+		'all versions at once, or strictly the first one',
+	),
+	'dangerously-allow-unauthenticated-network': setting(
+		flag,
+		false,
+		'listen beyond loopback although anybody who reaches the port can run programs as you',
+	),
+	'ws-auth': setting<AuthMode | undefined>(
+		optional(choice(AUTH_MODES)),
+		undefined,
+		'let only holders of a token in: one of ours, or one that was signed with our secret',
+	),
+	'ws-token-file': setting<string | undefined>(
+		optional(filePath),
+		undefined,
+		'file that holds the one token that is good',
+	),
+	'ws-token-sha256': setting<string | undefined>(
+		optional(text, 'HEX'),
+		undefined,
+		'SHA-256 of the one token that is good',
+	),
+	'ws-tokens-file': setting<string | undefined>(
+		optional(filePath),
+		undefined,
+		'file with many tokens by their SHA-256, each with a name, scopes and limits',
+	),
+	'ws-shared-secret-file': setting<string | undefined>(
+		optional(filePath),
+		undefined,
+		'file that holds the secret tokens are signed with (JWT, HS256)',
+	),
+	'ws-issuer': setting<string | undefined>(optional(text, 'NAME'), undefined, 'who must have issued a signed token'),
+	'ws-audience': setting<string | undefined>(
+		optional(text, 'NAME'),
+		undefined,
+		'whom a signed token must be meant for',
+	),
+	'ws-max-clock-skew-seconds': setting<number | undefined>(
+		optional(whole, 'N', String(DEFAULT_CLOCK_SKEW_SECONDS)),
+		undefined,
+		'how far the clock of whoever signs tokens may be off',
+	),
+	'tls-cert': setting<string | undefined>(
+		optional(filePath),
+		undefined,
+		'certificate in PEM for wss://, followed by those of its issuers',
+	),
+	'tls-key': setting<string | undefined>(optional(filePath), undefined, 'private key of the certificate, in PEM'),
+	'log-level': setting<LogLevel | 'auto'>(
+		choice([...LOG_LEVELS, 'auto']),
+		'auto',
+		'least important entries to log; auto is warn on stdio, whose caller shares our stderr, and info elsewhere',
+	),
+	'log-format': setting<LogFormat | 'auto'>(
+		choice([...LOG_FORMATS, 'auto']),
+		'auto',
+		'how to log to stderr; auto is pretty on a terminal and json elsewhere',
+	),
+	'detached-session': setting(duration, DEFAULTS.detachedSessionMs, 'how long a session outlives its connection'),
+	'retain-bytes': setting(size, DEFAULTS.retainBytes, 'output kept per process for late readers'),
+	'retain-bytes-total': setting(
+		size,
+		DEFAULTS.retainBytesTotal,
+		'output kept by all processes together; closed processes give theirs up first, then the one that keeps most',
+	),
+	'retain-chunks': setting(count, DEFAULTS.retainChunks, 'chunks kept per process, however small'),
+	'retain-closed': setting(duration, DEFAULTS.retainClosedMs, 'how long a closed process stays readable'),
+	'max-processes': setting(count, DEFAULTS.maxProcesses, 'processes running at once'),
+	'max-processes-per-session': setting(
+		count,
+		DEFAULTS.maxProcessesPerSession,
+		'processes running at once in one session',
+	),
+	'child-memory': setting<number | undefined>(optional(size), undefined, 'data one process of a client may have'),
+	'child-processes': setting<number | undefined>(
+		optional(count),
+		undefined,
+		'processes and threads of the user, the server included, up to which a client may start more',
+	),
+	'child-files': setting<number | undefined>(optional(count), undefined, 'files one process of a client may have open'),
+	'child-file-size': setting<number | undefined>(
+		optional(size),
+		undefined,
+		'size a process of a client may write a file to',
+	),
+	'child-cpu': setting<number | undefined>(
+		optional(duration),
+		undefined,
+		'processor time one process of a client may use',
+	),
+	'child-nice': setting(niceness, 0, 'how much processes of clients stand back for others, 0 to 19'),
+	'child-oom-score': setting(
+		oomScore,
+		DEFAULT_OOM_SCORE,
+		'how much sooner than others processes of clients are ended when memory runs out, 0 to 1000',
+	),
+	'children-memory': setting<number | undefined>(
+		optional(size),
+		undefined,
+		'memory all processes of clients together may use; needs a control group of our own',
+	),
+	'children-processes': setting<number | undefined>(
+		optional(count),
+		undefined,
+		'processes and threads all clients together may have; needs a control group of our own',
+	),
+	'allow-origin': setting(
+		origins,
+		[] as readonly string[],
+		'web pages that may connect, by their origin; all others are refused',
+	),
+	'max-connections': setting(count, 4096, 'connections open at once; more are turned away with 503'),
+	'max-reply': setting(
+		size,
+		DEFAULTS.maxReplyBytes,
+		'largest reply, such as a whole file; stock clients hang up on more than 64MiB',
+	),
+	'allow-direct-exec': setting(choiceOfFlag, true, 'start commands that no policy of the caller has looked at'),
+	'allow-prepared-exec': setting(choiceOfFlag, true, "start commands that the caller's policy has resolved already"),
+	'allow-forward': setting<ForwardScope>(
+		choice(FORWARD_SCOPES),
+		DEFAULTS.allowForward,
+		'ports clients may connect to through this server: none, those of its own loopback addresses, or any',
+	),
+	'shutdown-grace': setting(
+		duration,
+		DEFAULTS.shutdownGraceMs,
+		'how long processes may take to end by themselves when the server ends',
+	),
+} as const satisfies Record<string, Setting<never> | Setting<unknown>>;
+
+export type SettingName = keyof typeof SETTINGS;
+export type Settings = {
+	readonly [N in SettingName]: (typeof SETTINGS)[N]['fallback'] extends infer T ? Widened<T> : never;
+};
+type Widened<T> = T extends boolean ? boolean : T;
+
+export interface SettingSources {
+	/** By name, as typed. */
+	readonly flags: Partial<Record<SettingName, string | boolean>>;
+	readonly variables: Readonly<Record<string, string | undefined>>;
+	/** Path of the settings file, if any. */
+	readonly file: string | undefined;
+}
+
+export const variableOf = (name: string): string => `LONGARM_${name.toUpperCase().replaceAll('-', '_')}`;
+export const fileKeyOf = (name: string): string => name.replaceAll('-', '_');
+export const flagOf = (name: SettingName): string => {
+	const {placeholder} = SETTINGS[name].kind;
+	return `--${name}${placeholder === undefined ? '' : ` <${placeholder}>`}`;
+};
+
+export function resolveSettings({flags, variables, file}: SettingSources): Settings {
+	const fromFile = file === undefined ? {} : readSettingsFile(file);
+	const names = Object.keys(SETTINGS) as SettingName[];
+	const entries = names.map(name => {
+		const given: [string, string | boolean | undefined][] = [
+			[`--${name}`, flags[name]],
+			[variableOf(name), variables[variableOf(name)]],
+			[`${fileKeyOf(name)} in ${file}`, fromFile[fileKeyOf(name)]],
+		];
+		const [source, value] = given.find(([, candidate]) => candidate !== undefined) ?? [];
+		return [name, value === undefined ? SETTINGS[name].fallback : parsed(name, source!, String(value))];
+	});
+	return Object.fromEntries(entries) as Settings;
+}
+
+function parsed(name: SettingName, source: string, value: string): unknown {
+	const {kind} = SETTINGS[name];
+	const result = kind.parse(value);
+	if (result === undefined) throw invalid(`${source}: expected ${kind.expects}, got \`${value}\``);
+	return result;
+}
+
+function readSettingsFile(path: string): Record<string, string | boolean> {
+	let table: Record<string, unknown>;
+	try {
+		table = parse(readFileSync(path, 'utf8'));
+	} catch (error) {
+		const where = error instanceof TomlError ? `${path}:${error.line}:${error.column}` : path;
+		throw invalid(`cannot read settings from ${where}: ${(error as Error).message.split('\n', 1)[0]}`);
+	}
+	const known = new Set(Object.keys(SETTINGS).map(fileKeyOf));
+	for (const [key, value] of Object.entries(table)) {
+		if (!known.has(key)) throw invalid(`${path}: unknown setting \`${key}\`; known are ${[...known].join(', ')}`);
+		if (typeof value === 'object') throw invalid(`${path}: setting \`${key}\` takes a single value`);
+	}
+	return table as Record<string, string | boolean>;
+}
+
+function invalid(message: string): LongarmError {
+	return new LongarmError('SETTING_INVALID', {message});
+}
+
+function isOrigin(value: string): boolean {
+	return URL.canParse(value) && new URL(value).origin === value;
+}

@@ -1,0 +1,141 @@
+import {resolve} from 'node:path';
+import {setTimeout as delay} from 'node:timers/promises';
+import {FileError} from '../../client/files/file-error.js';
+import type {Files} from '../../client/files/files.js';
+import {toPathUri} from '../../client/paths.js';
+import type {Environment} from '../../environments/environment.js';
+import {PathUri, PathUriError} from '../../protocol/path-uri/path-uri.js';
+import {LongarmError} from '../../shared/errors.js';
+import type {Address} from './address.js';
+import {LOCAL, parseAddress} from './address.js';
+import {openEnvironment} from './open-environment.js';
+import {printable, printableName, printableReason} from './printable.js';
+
+/** How long connections are given to end in an orderly way. */
+const MAX_CLOSE_MS = 500;
+
+/** Something in the file system of a machine. */
+export interface Place {
+	readonly environment: Environment;
+	readonly files: Files;
+	readonly path: PathUri;
+}
+
+/** A place that somebody named, with what the way of writing it says. */
+export interface NamedPlace extends Place {
+	/** As it was written. */
+	readonly given: string;
+	/** Written with a slash at the end: it has to be a directory. */
+	readonly isMeantAsDirectory: boolean;
+	/** Written as `.` or with `/.` at the end: what is in it is meant, not the directory itself. */
+	readonly isMeantAsContents: boolean;
+}
+
+/** The environments one command works with, each opened once. */
+export class Places implements AsyncDisposable {
+	readonly #given: string | undefined;
+	readonly #opened = new Map<string, Promise<Environment>>();
+
+	/** `given` is the value of `-e`. */
+	constructor(given: string | undefined) {
+		this.#given = given;
+	}
+
+	async find(address: Address): Promise<NamedPlace> {
+		const environment = await this.#open(this.#nameOf(address));
+		const {path: given} = address;
+		return {
+			environment,
+			files: environment.files,
+			path: await resolved(environment, given),
+			given,
+			isMeantAsDirectory: given.endsWith('/'),
+			isMeantAsContents: given === '.' || given.endsWith('/.'),
+		};
+	}
+
+	/** A server that does not answer keeps nobody waiting: the program ends soon after, and the connections with it. */
+	async [Symbol.asyncDispose](): Promise<void> {
+		const timer = new AbortController();
+		const closed = Promise.allSettled(
+			Array.from(this.#opened.values(), async environment => (await environment).close()),
+		);
+		await Promise.race([closed, delay(MAX_CLOSE_MS, undefined, {signal: timer.signal})]);
+		timer.abort();
+	}
+
+	#nameOf({place, path}: Address): string {
+		if (place.kind === 'local') return LOCAL;
+		if (place.kind === 'named') return place.environment;
+		if (this.#given !== undefined) return this.#given;
+		const message = `\`${printable(path)}\` is a path of the environment given with -e, and none was given`;
+		throw new LongarmError('USAGE_WRONG', {message});
+	}
+
+	#open(name: string): Promise<Environment> {
+		const opened = this.#opened.get(name) ?? openEnvironment(name, {onStderr: text => process.stderr.write(text)});
+		this.#opened.set(name, opened);
+		return opened;
+	}
+}
+
+/** For people, and for the command line again where that is possible. */
+export function describePlace({environment, path}: Place): string {
+	const shown = path.convention === 'posix' ? printableName(path.toBinary('posix')) : path.toWindowsPath();
+	return environment.kind === 'local' ? shown : `${printable(environment.id)}:${shown}`;
+}
+
+async function resolved(environment: Environment, path: string): Promise<PathUri> {
+	try {
+		if (path.startsWith('file:///')) return PathUri.parse(path);
+		if (environment.kind === 'local') return PathUri.fromNative(resolve(path));
+		return isAbsolute(path) ? toPathUri(path) : await fromDirectory(environment, path);
+	} catch (error) {
+		if (!(error instanceof PathUriError)) throw error;
+		throw new LongarmError('USAGE_WRONG', {message: `\`${printable(path)}\`: ${error.message}`, cause: error});
+	}
+}
+
+function isAbsolute(path: string): boolean {
+	return path.startsWith('/') || /^[A-Za-z]:[\\/]/.test(path);
+}
+
+/** Relative to the home directory with `~`, else to the directory the executor works in. */
+async function fromDirectory(environment: Environment, path: string): Promise<PathUri> {
+	const isBelowHome = path === '~' || path.startsWith('~/');
+	const {cwd, userHomeDir} = await environment.info();
+	const base = isBelowHome ? userHomeDir : cwd;
+	if (base === undefined || base === null) {
+		const what = isBelowHome ? 'its home directory' : 'the directory it works in';
+		const message = `${printable(environment.id)} does not tell ${what}; write an absolute path instead of \`${printable(path)}\``;
+		throw new LongarmError('USAGE_WRONG', {message});
+	}
+	// In bytes, so that the dots of the path are resolved together with the directory.
+	const rest = Buffer.from(isBelowHome ? path.slice(1) : `/${path}`).toString('latin1');
+	return PathUri.fromBinary(`${PathUri.parse(base).toBinary('posix')}${rest}`);
+}
+
+/**
+ * Does something for each address, in their order. Where that fails it says so in a line and goes on; the exit code. What
+ * is written may find nobody reading: `untilBrokenPipe` is for that.
+ */
+export async function forEachPlace(
+	given: readonly string[],
+	environment: string | undefined,
+	work: (place: NamedPlace, given: string) => Promise<void>,
+): Promise<number> {
+	await using places = new Places(environment);
+	const addresses = given.map(text => ({text, address: parseAddress(text)}));
+	let failed = 0;
+	for (const {text, address} of addresses) {
+		const place = await places.find(address);
+		try {
+			await work(place, text);
+		} catch (error) {
+			if (!(error instanceof FileError)) throw error;
+			failed++;
+			process.stderr.write(`error: ${printable(text)}: ${printableReason(error)}\n`);
+		}
+	}
+	return failed > 0 ? 1 : 0;
+}

@@ -1,0 +1,98 @@
+import {type ProgressState, progressLine} from './progress-text.js';
+
+/** How often the line is drawn at most. */
+const DRAW_INTERVAL_MS = 100;
+const DEFAULT_COLUMNS = 80;
+const CLEAR = '\r\u001B[K';
+
+/** A terminal to draw on. */
+export interface ProgressScreen {
+	readonly columns?: number | undefined;
+	write(text: string): unknown;
+}
+
+export interface ProgressClock {
+	now(): number;
+	/** Calls again and again until the returned function is called. */
+	every(ms: number, tick: () => void): () => void;
+}
+
+const SYSTEM_CLOCK: ProgressClock = {
+	now: () => performance.now(),
+	every: (ms, tick) => {
+		const timer = setInterval(tick, ms);
+		timer.unref();
+		return () => clearInterval(timer);
+	},
+};
+
+/** The figures a line is made of; `moved` is what has travelled, which the rate is of. */
+export type ProgressFigures = Omit<ProgressState, 'rate'> & {readonly moved: number};
+
+/** One line on a terminal that follows what is going on, until it is ended. */
+export class ProgressLine {
+	readonly #screen: ProgressScreen;
+	readonly #clock: ProgressClock;
+	readonly #figures: () => ProgressFigures;
+	readonly #rate = new Rate();
+	readonly #stop: () => void;
+	#isDrawn = false;
+
+	constructor(screen: ProgressScreen, figures: () => ProgressFigures, clock: ProgressClock = SYSTEM_CLOCK) {
+		this.#screen = screen;
+		this.#figures = figures;
+		this.#clock = clock;
+		this.#stop = clock.every(DRAW_INTERVAL_MS, () => this.#draw());
+	}
+
+	/** Writes whole lines above the progress. */
+	say(text: string): void {
+		this.#clear();
+		this.#screen.write(text);
+	}
+
+	end(): void {
+		this.#stop();
+		this.#clear();
+	}
+
+	#draw(): void {
+		const {moved, ...state} = this.#figures();
+		this.#rate.add(this.#clock.now(), moved);
+		// The last column stays free: some terminals begin a new line when it is filled.
+		const width = (this.#screen.columns ?? DEFAULT_COLUMNS) - 1;
+		this.#screen.write(`${CLEAR}${progressLine({...state, rate: this.#rate.perSecond}, width)}`);
+		this.#isDrawn = true;
+	}
+
+	#clear(): void {
+		if (this.#isDrawn) this.#screen.write(CLEAR);
+		this.#isDrawn = false;
+	}
+}
+
+/** How long the past counts: a rate follows a change within a few of these. */
+const WINDOW_MS = 3000;
+/** Measurements closer together than this count as one. */
+const SHORTEST_STEP_MS = 50;
+
+/** A smoothed rate of a number that grows. */
+export class Rate {
+	#last: {readonly at: number; readonly value: number} | undefined;
+	#perMs: number | undefined;
+
+	add(at: number, value: number): void {
+		this.#last ??= {at, value};
+		const elapsed = at - this.#last.at;
+		if (elapsed < SHORTEST_STEP_MS) return;
+		const now = (value - this.#last.value) / elapsed;
+		const weight = 1 - Math.exp(-elapsed / WINDOW_MS);
+		this.#perMs = this.#perMs === undefined ? now : this.#perMs + weight * (now - this.#perMs);
+		this.#last = {at, value};
+	}
+
+	/** Undefined while too little is known. */
+	get perSecond(): number | undefined {
+		return this.#perMs === undefined ? undefined : this.#perMs * 1000;
+	}
+}

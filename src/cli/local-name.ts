@@ -1,2 +1,0 @@
-/** What this machine is called among environments. */
-export const LOCAL = 'local';

@@ -1,0 +1,2 @@
+export * from './agent-tools/index.js';
+export * from './client/index.js';

@@ -1,0 +1,256 @@
+import type {ParamsOnWire, RequestName, Result} from '../../../protocol/methods/method-table.js';
+import {percentEncode} from '../../../protocol/path-uri/path-uri-encoding.js';
+import {JsonParts} from '../../../protocol/wire/encode.js';
+import {MAX_MESSAGE_BYTES} from '../../../protocol/wire/message-limits.js';
+import {describePath, type Path, toPathUri} from '../../paths.js';
+import type {SessionClient} from '../../session/session-client.js';
+import {about, FileError, unsupported} from '../file-error.js';
+import {
+	type AccessOptions,
+	type DirectoryEntry,
+	type EntryAttributes,
+	FILE_FEATURES,
+	type FileFeature,
+	type Files,
+	type FollowOptions,
+	type ListOptions,
+	type Metadata,
+	type MissingWatch,
+	type PackedTree,
+	type PackOptions,
+	type ReadStreamOptions,
+	type Search,
+	type SearchQuery,
+	type TransferOutcome,
+	type TreeEntry,
+	type UnpackedTree,
+	type UnpackOptions,
+	WALK_LIMITS,
+	type WalkOptions,
+	type WalkOutcome,
+	type Watch,
+	type WatchMissingOptions,
+	type WatchOptions,
+	type WriteOptions,
+	type WriteStreamOptions,
+} from '../files.js';
+import {sandboxMember} from '../sandbox-context.js';
+import {readBlocks} from '../streams/block-reader.js';
+import {writeBlocks} from '../streams/block-writer.js';
+import {BufferedFile, decodeText, wholeFile} from '../streams/buffered-file.js';
+import {treeEntries} from '../streams/tree-entries.js';
+import {MetadataLookups} from './metadata-cache.js';
+import {remoteMissingWatch} from './remote-missing-watch.js';
+import {remoteSearch} from './remote-search.js';
+import {openList, openToRead, openToWrite, packRemote, type Target, unpackRemote} from './remote-streams.js';
+import {remoteWatch} from './remote-watch.js';
+
+/** What a request with content needs besides it: the path, at its longest, and the names around. */
+const ENVELOPE_BYTES = 64 * 1024;
+/** Largest content that fits a request, as base64. */
+export const MAX_CONTENT_BYTES = ((MAX_MESSAGE_BYTES - ENVELOPE_BYTES) / 4) * 3;
+
+/** The files of another machine. */
+export class RemoteFiles implements Files {
+	readonly #connect: () => Promise<SessionClient>;
+	readonly #lookups = new MetadataLookups();
+
+	/** `connect` is asked for every operation: it has to come up with the same client while that one lives. */
+	constructor(connect: () => Promise<SessionClient>) {
+		this.#connect = connect;
+	}
+
+	async supports(feature: FileFeature): Promise<boolean> {
+		return (await this.#client('')).capabilities[FILE_FEATURES[feature]] === true;
+	}
+
+	async readFile(path: Path, options: FollowOptions = {}): Promise<Uint8Array> {
+		return (await this.#ask('fs/readFile', path, () => target(path, options))).dataBase64;
+	}
+
+	async readText(path: Path, options?: FollowOptions): Promise<string> {
+		return decodeText(await this.readFile(path, options));
+	}
+
+	async writeFile(path: Path, content: Uint8Array | string, options: WriteOptions = {}): Promise<void> {
+		const bytes = typeof content === 'string' ? new TextEncoder().encode(content) : content;
+		const {atomic = false} = options;
+		const params = () => {
+			if (bytes.length > MAX_CONTENT_BYTES) throw tooLarge(path);
+			const head = JSON.stringify({...target(path, options), ...(atomic && {atomic})}).slice(0, -1);
+			return new JsonParts([`${head},"dataBase64":"`, bytes, '"}']);
+		};
+		await this.#change('fs/writeFile', path, params, atomic ? 'atomicWrite' : undefined);
+	}
+
+	async createDirectory(path: Path, options: FollowOptions & {recursive?: boolean} = {}): Promise<void> {
+		const {recursive = true} = options;
+		await this.#change('fs/createDirectory', path, () => ({...target(path, options), recursive}));
+	}
+
+	async metadata(path: Path, options: FollowOptions = {}): Promise<Metadata> {
+		const ask = () => this.#ask('fs/getMetadata', path, () => target(path, options));
+		if (options.followSymlinks === false || options.sandbox) return ask();
+		return about(path, () => this.#lookups.look(toPathUri(path).href, ask));
+	}
+
+	async canonicalize(path: Path, options: AccessOptions = {}): Promise<string> {
+		return (await this.#ask('fs/canonicalize', path, () => target(path, options))).path;
+	}
+
+	async readDirectory(path: Path, options: AccessOptions = {}): Promise<DirectoryEntry[]> {
+		return (await this.#ask('fs/readDirectory', path, () => target(path, options))).entries;
+	}
+
+	async walk(path: Path, {sandbox, ...options}: WalkOptions & AccessOptions = {}): Promise<WalkOutcome> {
+		return this.#ask('fs/walk', path, () => ({
+			...target(path, {sandbox}),
+			options: {...WALK_LIMITS, followDirectorySymlinks: false, ...options},
+		}));
+	}
+
+	async remove(path: Path, options: FollowOptions & {recursive?: boolean; force?: boolean} = {}): Promise<void> {
+		const {recursive = true, force = true} = options;
+		await this.#change('fs/remove', path, () => ({...target(path, options), recursive, force}));
+	}
+
+	async copy(from: Path, to: Path, options: AccessOptions & {recursive?: boolean} = {}): Promise<void> {
+		const {recursive = false} = options;
+		await this.#change('fs/copy', from, () => ({...move(from, to, options), recursive}));
+	}
+
+	async rename(from: Path, to: Path, options: AccessOptions & {overwrite?: boolean} = {}): Promise<void> {
+		const {overwrite = false} = options;
+		await this.#change('fs/rename', from, () => ({...move(from, to, options), overwrite}), 'rename');
+	}
+
+	readStream(path: Path, options: ReadStreamOptions = {}): ReadableStream<Uint8Array> {
+		const open = () =>
+			about(path, async () => {
+				const client = await this.#client(path);
+				if (!honoursSandbox(client, options)) return wholeFile(await this.readFile(path, options));
+				return openToRead(client, target(path, options));
+			});
+		return readBlocks(describePath(path), open, options);
+	}
+
+	writeStream(path: Path, options: WriteStreamOptions = {}): WritableStream<Uint8Array> {
+		const mode = options.offset === undefined ? 'replace' : 'update';
+		const store = (content: Uint8Array) => this.writeFile(path, content, options);
+		const open = () =>
+			about(path, async () => {
+				const client = await this.#client(path, mode === 'update' ? 'resume' : undefined);
+				const takesBlocks = client.capabilities[FILE_FEATURES.writeStreaming] && honoursSandbox(client, options);
+				if (!takesBlocks) return new BufferedFile(MAX_CONTENT_BYTES, describePath(path), store);
+				return openToWrite(client, target(path, options), mode, change => this.#lookups.changing(change));
+			});
+		return writeBlocks(open, options);
+	}
+
+	async watch(path: Path, options: WatchOptions = {}): Promise<Watch> {
+		return about(path, async () => remoteWatch(await this.#client(path, 'watch'), toPathUri(path).href, options));
+	}
+
+	async watchMissing(missing: readonly Path[], options: WatchMissingOptions = {}): Promise<MissingWatch> {
+		const {present, signal} = options;
+		const first = missing[0] ?? '';
+		return about(first, async () =>
+			remoteMissingWatch(await this.#client(first, 'watchMissing'), {
+				missing: missing.map(path => toPathUri(path).href),
+				present: present && toPathUri(present).href,
+				signal,
+			}),
+		);
+	}
+
+	search(query: SearchQuery, {signal}: {signal?: AbortSignal | undefined} = {}): Search {
+		return remoteSearch(() => this.#client(query.path, 'search'), query, signal);
+	}
+
+	list(path: Path, options: ListOptions = {}): AsyncIterable<TreeEntry> {
+		const open = () =>
+			about(path, async () => openList(await this.#client(path, 'resume'), target(path, options), options));
+		return treeEntries(readBlocks(describePath(path), open, {signal: options.signal}), describePath(path));
+	}
+
+	async digest(path: Path, range: {offset: number; length: number}): Promise<Result<'fs/digest'>> {
+		return this.#ask('fs/digest', path, () => ({...target(path, {}), ...range}), 'resume');
+	}
+
+	async setAttributes(path: Path, entries: readonly EntryAttributes[]): Promise<TransferOutcome['errors']> {
+		const encoded = entries.map(entry => ({...entry, name: percentEncode(entry.name)}));
+		const params = () => ({...target(path, {}), entries: encoded});
+		return (await this.#change('fs/setAttributes', path, params, 'resume')).errors;
+	}
+
+	async pack(path: Path, options: PackOptions = {}): Promise<PackedTree> {
+		const feature = options.names ? 'resume' : 'transfer';
+		return about(path, async () => packRemote(await this.#client(path, feature), target(path, options), options));
+	}
+
+	async unpack(path: Path, options: UnpackOptions = {}): Promise<UnpackedTree> {
+		return about(path, async () => {
+			const client = await this.#client(path, options.partial ? 'resume' : 'transfer');
+			return unpackRemote(client, target(path, options), options, change => this.#lookups.changing(change));
+		});
+	}
+
+	/** The params are made inside, so that a path that is none fails like any other. */
+	#ask<M extends RequestName>(
+		method: M,
+		path: Path,
+		params: () => ParamsOnWire<M> | JsonParts,
+		feature?: FileFeature,
+	): Promise<Result<M>> {
+		return about(path, async () => (await this.#client(path, feature)).call(method, params()));
+	}
+
+	#change<M extends RequestName>(
+		method: M,
+		path: Path,
+		params: () => ParamsOnWire<M> | JsonParts,
+		feature?: FileFeature,
+	): Promise<Result<M>> {
+		return this.#lookups.changing(() => this.#ask(method, path, params, feature));
+	}
+
+	async #client(path: Path, feature?: FileFeature): Promise<SessionClient> {
+		const client = await connected(this.#connect, path);
+		const capability = feature && FILE_FEATURES[feature];
+		if (capability && !client.capabilities[capability]) throw unsupported(capability, describePath(path));
+		return client;
+	}
+}
+
+/** A server that does not say so may open a file without looking at what the caller allows. */
+function honoursSandbox({capabilities}: SessionClient, {sandbox}: AccessOptions): boolean {
+	return !sandbox || capabilities['sandboxedFileStreaming'] === true;
+}
+
+/** Where there is no link to begin with, its reason is what there is to say. */
+async function connected(connect: () => Promise<SessionClient>, path: Path): Promise<SessionClient> {
+	try {
+		return await connect();
+	} catch (cause) {
+		const message = cause instanceof Error ? cause.message : String(cause);
+		throw new FileError('disconnected', message, {path: describePath(path), cause});
+	}
+}
+
+/** The members every request about one path has. Links are followed unless the caller says no. */
+function target(path: Path, options: FollowOptions): Target {
+	return {
+		path: toPathUri(path).href,
+		...(options.followSymlinks === false && {followSymlinks: false}),
+		...sandboxMember(options),
+	};
+}
+
+function move(from: Path, to: Path, options: AccessOptions) {
+	return {sourcePath: toPathUri(from).href, destinationPath: toPathUri(to).href, ...sandboxMember(options)};
+}
+
+function tooLarge(path: Path): FileError {
+	const message = `content is larger than the ${MAX_CONTENT_BYTES} bytes that fit a message; use writeStream`;
+	return new FileError('refused', message, {path: describePath(path)});
+}

@@ -1,0 +1,91 @@
+import {percentEncode} from '../../../protocol/path-uri/path-uri-encoding.js';
+import type {SessionClient} from '../../session/session-client.js';
+import {about} from '../file-error.js';
+import type {ListOptions, PackedTree, PackOptions, SandboxContext, UnpackedTree, UnpackOptions} from '../files.js';
+import type {BlockSource} from '../streams/block-reader.js';
+import type {BlockTarget} from '../streams/block-writer.js';
+import {packedTree, unpackedTree} from '../streams/tree-streams.js';
+import {RemoteHandle} from './remote-handle.js';
+
+/** The members of a request that say what it is about. */
+export interface Target {
+	readonly path: string;
+	readonly followSymlinks?: false;
+	readonly sandbox?: SandboxContext;
+}
+
+/** Does something that changes files. */
+export type Changing = <T>(change: () => Promise<T>) => Promise<T>;
+
+export async function openToRead(client: SessionClient, target: Target): Promise<BlockSource> {
+	const {handle} = await RemoteHandle.open(client, (calls, handleId) => calls.call('fs/open', {handleId, ...target}));
+	return {
+		read: (offset, length) => about(target.path, () => handle.read(offset, length)),
+		// Everything was read: whether the handle could be closed concerns nobody.
+		end: async () => handle.abandon(),
+		abandon: () => handle.abandon(),
+	};
+}
+
+/** A file that is emptied, or kept as it is. */
+export async function openToWrite(
+	client: SessionClient,
+	target: Target,
+	mode: 'replace' | 'update',
+	changing: Changing,
+): Promise<BlockTarget> {
+	const {handle} = await changing(() =>
+		RemoteHandle.open(client, (calls, handleId) => calls.call('fs/open', {handleId, ...target, mode})),
+	);
+	return {
+		write: async (offset, chunk) => {
+			await changing(() => about(target.path, () => handle.write(offset, chunk)));
+		},
+		end: () => changing(() => about(target.path, () => handle.close())),
+		abandon: () => handle.abandon(),
+	};
+}
+
+export async function openList(client: SessionClient, target: Target, options: ListOptions): Promise<BlockSource> {
+	const {depth} = options;
+	const params = {...target, ...(depth !== undefined && {depth}), ...namesMember(options)};
+	const {handle} = await RemoteHandle.open(client, (calls, handleId) => calls.call('fs/list', {handleId, ...params}));
+	return {
+		read: (offset, length) => about(target.path, () => handle.read(offset, length)),
+		end: async () => handle.abandon(),
+		abandon: () => handle.abandon(),
+	};
+}
+
+function namesMember({names}: Pick<ListOptions, 'names'>): {names?: string[]} {
+	return names ? {names: names.map(percentEncode)} : {};
+}
+
+export async function packRemote(client: SessionClient, target: Target, options: PackOptions): Promise<PackedTree> {
+	options.signal?.throwIfAborted();
+	const {handle, opened} = await RemoteHandle.open(client, (calls, handleId) =>
+		calls.call('fs/pack', {handleId, ...target, ...namesMember(options)}),
+	);
+	const {entries, bytes} = opened;
+	return packedTree(target.path, {entries, bytes}, handle, options);
+}
+
+export async function unpackRemote(
+	client: SessionClient,
+	target: Target,
+	options: UnpackOptions,
+	changing: Changing,
+): Promise<UnpackedTree> {
+	options.signal?.throwIfAborted();
+	const {overwrite = false, partial = false} = options;
+	const params = {...target, overwrite, ...(partial && {partial})};
+	const {handle} = await changing(() =>
+		RemoteHandle.open(client, (calls, handleId) => calls.call('fs/unpack', {handleId, ...params})),
+	);
+	const tree = {
+		write: async (offset: number, chunk: Uint8Array) => (await changing(() => handle.write(offset, chunk))).progress,
+		finish: (sha256: string | undefined) => changing(() => handle.finish(sha256)),
+		abandon: () => handle.abandon(),
+	};
+	return unpackedTree(target.path, tree, options);
+}

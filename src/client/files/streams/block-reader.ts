@@ -1,0 +1,154 @@
+import {onAbort} from '../../../shared/async/on-abort.js';
+import {FileError} from '../file-error.js';
+import type {ReadStreamOptions} from '../files.js';
+
+/** What is read or written at a time; the protocol allows no more. */
+export const BLOCK_BYTES = 1024 * 1024;
+/** Blocks of one stream that are on their way at a time. With their size, this is the memory of a stream. */
+export const MAX_BLOCKS_UNDER_WAY = 4;
+
+export interface Block {
+	readonly chunk: Uint8Array;
+	/** Nothing comes behind it. */
+	readonly eof: boolean;
+}
+
+/** Where blocks come from. */
+export interface BlockSource {
+	read(offset: number, length: number): Promise<Block>;
+	/** Everything was read. */
+	end(): Promise<void>;
+	/** Nothing more is wanted. */
+	abandon(): void;
+}
+
+/**
+ * A stream of blocks, opened when it is first read if it is not open yet. The first block is asked for alone, since most files are small;
+ * from then on some are asked for ahead, each at the place where the one before should end.
+ */
+export function readBlocks(
+	path: string,
+	open: BlockSource | (() => Promise<BlockSource>),
+	options: Pick<ReadStreamOptions, 'offset' | 'signal'>,
+): ReadableStream<Uint8Array> {
+	const reader = new BlockReader(path, open, options.offset ?? 0);
+	let stopListening: (() => void) | undefined;
+	return new ReadableStream<Uint8Array>(
+		{
+			start: controller => {
+				stopListening = onAbort(options.signal, reason => {
+					reader.abandon();
+					controller.error(reason);
+				});
+			},
+			pull: async controller => {
+				try {
+					const chunk = await reader.next();
+					if (reader.isAbandoned) return;
+					if (chunk) controller.enqueue(chunk);
+					if (!chunk || (await reader.isAtEnd())) {
+						stopListening?.();
+						controller.close();
+					}
+				} catch (error) {
+					stopListening?.();
+					if (reader.isAbandoned) return;
+					reader.abandon();
+					throw error;
+				}
+			},
+			cancel: () => {
+				stopListening?.();
+				reader.abandon();
+			},
+		},
+		{highWaterMark: 0},
+	);
+}
+
+class BlockReader {
+	readonly #path: string;
+	readonly #open: () => Promise<BlockSource>;
+	#source: Promise<BlockSource> | undefined;
+	/** Blocks that were asked for, in order. */
+	#ahead: Promise<Block>[] = [];
+	/** Where the next block that is asked for begins. */
+	#offset: number;
+	#width = 1;
+	#sawEnd = false;
+	#abandoned = false;
+
+	constructor(path: string, open: BlockSource | (() => Promise<BlockSource>), offset: number) {
+		this.#path = path;
+		this.#open = typeof open === 'function' ? open : () => Promise.resolve(open);
+		if (typeof open !== 'function') this.#source = this.#open();
+		this.#offset = offset;
+	}
+
+	get isAbandoned(): boolean {
+		return this.#abandoned;
+	}
+
+	/** The next bytes; undefined at the end. */
+	async next(): Promise<Uint8Array | undefined> {
+		this.#source ??= this.#open();
+		const source = await this.#source;
+		if (this.#abandoned) return undefined;
+		this.#askAhead(source);
+		const {chunk, eof} = await this.#ahead.shift()!;
+		this.#requireUsable(chunk, eof);
+		if (eof) {
+			this.#sawEnd = true;
+			this.#ahead = [];
+			if (chunk.length > 0) return chunk;
+			await source.end();
+			return undefined;
+		}
+		if (chunk.length < BLOCK_BYTES) this.#goBack(chunk.length);
+		this.#width = Math.min(this.#width * 2, MAX_BLOCKS_UNDER_WAY);
+		if (!this.#abandoned) this.#askAhead(source);
+		return chunk;
+	}
+
+	/** Whether the last bytes have been handed out; the source is told. */
+	async isAtEnd(): Promise<boolean> {
+		if (this.#sawEnd) await (await this.#source)?.end();
+		return this.#sawEnd;
+	}
+
+	/** Gives the source back, now or as soon as it is there. */
+	abandon(): void {
+		if (this.#abandoned) return;
+		this.#abandoned = true;
+		this.#ahead = [];
+		this.#source?.then(
+			source => source.abandon(),
+			// What could not be opened need not be closed.
+			() => {},
+		);
+	}
+
+	#askAhead(source: BlockSource): void {
+		while (this.#ahead.length < this.#width) {
+			const block = source.read(this.#offset, BLOCK_BYTES);
+			// Blocks behind the end, or behind a failure, are not looked at.
+			block.catch(() => {});
+			this.#ahead.push(block);
+			this.#offset += BLOCK_BYTES;
+		}
+	}
+
+	/** A block that is shorter than asked for and not the last: those asked for behind it are at the wrong place. */
+	#goBack(length: number): void {
+		this.#offset -= (this.#ahead.length + 1) * BLOCK_BYTES - length;
+		this.#ahead = [];
+	}
+
+	#requireUsable({length}: Uint8Array, eof: boolean): void {
+		const path = this.#path;
+		if (length > BLOCK_BYTES) {
+			throw new FileError('invalid-data', `file block exceeds ${BLOCK_BYTES} bytes`, {path});
+		}
+		if (length === 0 && !eof) throw new FileError('invalid-data', 'file block is empty before the end', {path});
+	}
+}

@@ -1,0 +1,85 @@
+import {type NumberedEvent, payloadOf} from './process-handle.js';
+
+/** Events that may wait for an earlier one. */
+export const MAX_WAITING_EVENTS = 256;
+/** Their bytes of output, and those of a single event. */
+export const MAX_WAITING_BYTES = 1024 * 1024;
+
+/** The events of a process cannot be put in order any more. */
+export class ReorderError extends Error {
+	override readonly name = 'ReorderError';
+}
+
+/**
+ * Puts the events of one process in the order of their numbers, whatever the order they arrive in: output overtakes
+ * the exit on the wire and the close overtakes both. Each number is published once, and nothing after the close.
+ */
+export class ReorderBuffer {
+	readonly #publish: (event: NumberedEvent) => void;
+	readonly #waiting = new Map<number, NumberedEvent>();
+	#waitingBytes = 0;
+	#published = 0;
+	#isClosed = false;
+
+	constructor(publish: (event: NumberedEvent) => void) {
+		this.#publish = publish;
+	}
+
+	/** The number that was published last. */
+	get published(): number {
+		return this.#published;
+	}
+
+	/** Whether the last event of all was published. */
+	get isClosed(): boolean {
+		return this.#isClosed;
+	}
+
+	has(seq: number): boolean {
+		return seq <= this.#published || this.#waiting.has(seq);
+	}
+
+	/** Throws a `ReorderError` when too much waits for an event that does not come. */
+	add(event: NumberedEvent): void {
+		if (this.#isClosed || this.has(event.seq)) return;
+		const bytes = payloadOf(event);
+		if (bytes > MAX_WAITING_BYTES) throw new ReorderError(`process event exceeds ${MAX_WAITING_BYTES} bytes`);
+		// What fills the gap frees others and need not wait.
+		if (event.seq !== this.#published + 1) this.#requireRoom(bytes);
+		this.#waiting.set(event.seq, event);
+		this.#waitingBytes += bytes;
+		this.#publishNext();
+	}
+
+	/** Gives up on what is missing up to this number. */
+	skipThrough(seq: number): void {
+		if (this.#isClosed || seq <= this.#published) return;
+		for (const [waiting, event] of this.#waiting) {
+			if (waiting > seq) continue;
+			this.#waiting.delete(waiting);
+			this.#waitingBytes -= payloadOf(event);
+		}
+		this.#published = seq;
+		this.#publishNext();
+	}
+
+	#publishNext(): void {
+		for (let next = this.#waiting.get(this.#published + 1); next; next = this.#waiting.get(this.#published + 1)) {
+			this.#waiting.delete(next.seq);
+			this.#waitingBytes -= payloadOf(next);
+			this.#published = next.seq;
+			this.#isClosed = next.kind === 'closed';
+			this.#publish(next);
+			if (this.#isClosed) this.#waiting.clear();
+		}
+	}
+
+	#requireRoom(bytes: number): void {
+		if (this.#waiting.size >= MAX_WAITING_EVENTS) {
+			throw new ReorderError(`process event reorder buffer exceeds ${MAX_WAITING_EVENTS} entries`);
+		}
+		if (this.#waitingBytes + bytes > MAX_WAITING_BYTES) {
+			throw new ReorderError(`process event reorder buffer exceeds ${MAX_WAITING_BYTES} bytes`);
+		}
+	}
+}

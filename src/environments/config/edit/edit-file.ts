@@ -1,0 +1,135 @@
+import {randomBytes} from 'node:crypto';
+import {mkdir, open, readFile, realpath, rename, unlink} from 'node:fs/promises';
+import {dirname, join} from 'node:path';
+import {isDeepStrictEqual} from 'node:util';
+import {parse} from 'smol-toml';
+import {invalidEnvironment} from '../../remote/remote-url.js';
+import {ENVIRONMENTS_FILE, parseEnvironments} from '../environments-file.js';
+import {type Entry, withDefault, withEntry, withoutDefault, withoutEntry} from './edit-text.js';
+
+/** It may hold tokens. */
+const FILE_MODE = 0o600;
+const DIRECTORY_MODE = 0o700;
+
+/** What an environments file says, as far as edits change it. */
+interface Content {
+	readonly default: string | undefined;
+	readonly environments: readonly {readonly id: string}[];
+}
+
+export interface AddOptions {
+	readonly isDefault: boolean;
+}
+
+/** Where the environments of this home directory stand. */
+export function environmentsFile(home: string): string {
+	return join(home, ENVIRONMENTS_FILE);
+}
+
+/** Adds an environment to the file, which need not exist; everything else in it stays as it is. */
+export async function addEnvironment(home: string, entry: Entry, {isDefault}: AddOptions): Promise<void> {
+	await edit(home, (text, {environments, default: before}) => {
+		if (environments.some(({id}) => id === entry.id)) {
+			throw invalidEnvironment(`there is an environment \`${entry.id}\` already; remove it first`, {id: entry.id});
+		}
+		const added = withEntry(text, entry);
+		return {
+			text: isDefault ? withDefault(added, entry.id) : added,
+			content: {default: isDefault ? entry.id : before, environments: [...environments, entry]},
+		};
+	});
+}
+
+/** Takes an environment out of the file, and out of its place as the default; everything else stays as it is. */
+export async function removeEnvironment(home: string, id: string): Promise<{readonly wasDefault: boolean}> {
+	let wasDefault = false;
+	await edit(home, (text, {environments, default: before}) => {
+		const place = environments.findIndex(each => each.id === id);
+		if (place < 0) throw unknown(home, id, environments);
+		wasDefault = before?.trim() === id;
+		const cut = withoutEntry(text, place);
+		return {
+			text: wasDefault ? withoutDefault(cut) : cut,
+			content: {default: wasDefault ? undefined : before, environments: environments.toSpliced(place, 1)},
+		};
+	});
+	return {wasDefault};
+}
+
+function unknown(home: string, id: string, environments: Content['environments']): Error {
+	const known = environments.map(each => each.id);
+	const rest = known.length === 0 ? 'there are none' : `known are ${known.join(', ')}`;
+	return invalidEnvironment(`no environment \`${id}\` in ${environmentsFile(home)}; ${rest}`, {id, known});
+}
+
+/** Nothing is written unless the new text says exactly what it should. */
+async function edit(
+	home: string,
+	change: (text: string, content: Content) => {text: string; content: Content},
+): Promise<void> {
+	await mkdir(home, {recursive: true, mode: DIRECTORY_MODE});
+	const path = await realFile(environmentsFile(home));
+	const text = await textOf(path);
+	parseEnvironments(text, path);
+	const changed = change(text, contentOf(text));
+	requireSaying(changed, path);
+	await replace(path, text, changed.text);
+}
+
+function requireSaying({text, content}: {text: string; content: Content}, path: string): void {
+	try {
+		if (isDeepStrictEqual(plain(contentOf(text)), plain(content))) {
+			parseEnvironments(text, path);
+			return;
+		}
+	} catch (cause) {
+		if ((cause as {code?: unknown}).code === 'ENVIRONMENT_INVALID') throw cause;
+	}
+	throw invalidEnvironment(`${path} is laid out in a way that cannot be edited for you; edit it by hand`, {file: path});
+}
+
+function contentOf(text: string): Content {
+	const {default: id, environments = []} = parse(text) as unknown as Partial<Content>;
+	return {default: id, environments};
+}
+
+function plain(content: Content): unknown {
+	return JSON.parse(JSON.stringify(content));
+}
+
+/** A file that is a link stays one. */
+async function realFile(path: string): Promise<string> {
+	try {
+		return await realpath(path);
+	} catch {
+		return path;
+	}
+}
+
+async function textOf(path: string): Promise<string> {
+	try {
+		return await readFile(path, 'utf8');
+	} catch (cause) {
+		if ((cause as NodeJS.ErrnoException).code === 'ENOENT') return '';
+		throw cause;
+	}
+}
+
+/** In one step, unless somebody else has changed the file meanwhile. */
+async function replace(path: string, before: string, after: string): Promise<void> {
+	const temporary = join(dirname(path), `.${ENVIRONMENTS_FILE}.${randomBytes(6).toString('hex')}`);
+	try {
+		const file = await open(temporary, 'wx', FILE_MODE);
+		try {
+			await file.writeFile(after);
+			await file.sync();
+		} finally {
+			await file.close();
+		}
+		if ((await textOf(path)) !== before) throw invalidEnvironment(`${path} was changed meanwhile; try again`);
+		await rename(temporary, path);
+	} catch (error) {
+		await unlink(temporary).catch(() => {});
+		throw error;
+	}
+}

@@ -1,0 +1,149 @@
+import {readFile} from 'node:fs/promises';
+import {dirname, join, resolve} from 'node:path';
+import {parse, TomlError} from 'smol-toml';
+import * as v from 'valibot';
+import {decode} from '../../protocol/wire/decode.js';
+import {errorMessage} from '../../shared/errors.js';
+import type {RemoteTarget} from '../remote/remote-target.js';
+import {invalidEnvironment, requireUrl} from '../remote/remote-url.js';
+
+export const ENVIRONMENTS_FILE = 'environments.toml';
+const MAX_ID_LENGTH = 64;
+const RESERVED_IDS: ReadonlySet<string> = new Set(['local', 'none']);
+
+const seconds = v.pipe(v.number(), v.minValue(0, 'expected a non-negative number of seconds'), v.finite());
+const entrySchema = v.object({
+	id: v.string(),
+	url: v.optional(v.string()),
+	auth_bearer_token: v.optional(v.string()),
+	connect_timeout_sec: v.optional(seconds),
+	initialize_timeout_sec: v.optional(seconds),
+	program: v.optional(v.string()),
+	args: v.optional(v.array(v.string())),
+	env: v.optional(v.record(v.string(), v.string())),
+	cwd: v.optional(v.string()),
+	/** The peer's; means nothing here. */
+	skills: v.optional(v.object({required: v.optional(v.array(v.string()))})),
+});
+const fileSchema = v.object({
+	default: v.optional(v.string()),
+	include_local: v.optional(v.boolean(), true),
+	environments: v.optional(v.array(entrySchema), []),
+});
+type Entry = v.InferOutput<typeof entrySchema>;
+
+/** What a file or the variables say about environments. */
+export interface EnvironmentsConfig {
+	/** Undefined when there shall be none. */
+	readonly defaultId: string | undefined;
+	readonly includesLocal: boolean;
+	readonly remotes: ReadonlyMap<string, RemoteTarget>;
+}
+
+/** Undefined when there is no such file. */
+export async function readEnvironmentsFile(home: string): Promise<EnvironmentsConfig | undefined> {
+	const path = join(home, ENVIRONMENTS_FILE);
+	let text: string;
+	try {
+		text = await readFile(path, 'utf8');
+	} catch (cause) {
+		if ((cause as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+		throw invalidEnvironment(
+			`failed to read environment config \`${path}\`: ${errorMessage(cause)}`,
+			{file: path},
+			cause,
+		);
+	}
+	return parseEnvironments(text, path);
+}
+
+/** `path` names the file in errors; relative working directories are relative to it. */
+export function parseEnvironments(text: string, path: string): EnvironmentsConfig {
+	const file = readShape(text, path);
+	const remotes = new Map<string, RemoteTarget>();
+	for (const entry of file.environments) {
+		requireId(entry.id, remotes);
+		remotes.set(entry.id, toTarget(entry, dirname(path)));
+	}
+	const defaultId = toDefault(file.default, file.include_local);
+	const isKnown = defaultId === undefined || remotes.has(defaultId) || (defaultId === 'local' && file.include_local);
+	if (!isKnown) throw invalidEnvironment(`default environment \`${defaultId}\` is not configured`);
+	return {defaultId, includesLocal: file.include_local, remotes};
+}
+
+function readShape(text: string, path: string): v.InferOutput<typeof fileSchema> {
+	try {
+		const table = parse(text);
+		refuseUnknownKeys(table, fileSchema, '');
+		for (const [index, entry] of asArray(table['environments']).entries()) {
+			refuseUnknownKeys(entry, entrySchema, ` of environment ${index + 1}`);
+		}
+		return decode(fileSchema, table);
+	} catch (cause) {
+		throw invalidEnvironment(`failed to parse environment config \`${path}\`: ${faultIn(cause)}`, {file: path});
+	}
+}
+
+/** The parser's own words quote the lines around the fault, which may hold a token. */
+function faultIn(cause: unknown): string {
+	if (!(cause instanceof TomlError)) return errorMessage(cause);
+	const [what] = cause.message.replace(/^Invalid TOML document: /, '').split('\n', 1);
+	return `line ${cause.line}, column ${cause.column}: ${what}`;
+}
+
+function refuseUnknownKeys(table: unknown, {entries}: {entries: object}, place: string): void {
+	const unknown = Object.keys(table as object).find(key => !Object.hasOwn(entries, key));
+	if (unknown === undefined) return;
+	throw new Error(`unknown field \`${unknown}\`${place}, expected one of ${Object.keys(entries).join(', ')}`);
+}
+
+function asArray(value: unknown): unknown[] {
+	return Array.isArray(value) ? value.filter(entry => typeof entry === 'object' && entry !== null) : [];
+}
+
+function requireId(id: string, taken: ReadonlyMap<string, unknown>): void {
+	const fault = idFault(id) ?? (taken.has(id) ? 'is duplicated' : undefined);
+	if (id === '') throw invalidEnvironment('environment id cannot be empty');
+	if (fault !== undefined) throw invalidEnvironment(`environment id \`${id}\` ${fault}`, {id});
+}
+
+function idFault(id: string): string | undefined {
+	if (id.trim() !== id) return 'must not contain surrounding whitespace';
+	if (RESERVED_IDS.has(id)) return 'is reserved';
+	if (id.length > MAX_ID_LENGTH) return `cannot be longer than ${MAX_ID_LENGTH} characters`;
+	return /^[A-Za-z0-9_-]*$/.test(id) ? undefined : "must contain only ASCII letters, numbers, '-' or '_'";
+}
+
+function toTarget(entry: Entry, directory: string): RemoteTarget {
+	const {id, url, program, args, env, cwd, auth_bearer_token: token} = entry;
+	const fault = faultOf(entry);
+	if (fault !== undefined) throw invalidEnvironment(`environment \`${id}\` ${fault}`, {id});
+	const initializeTimeoutMs = milliseconds(entry.initialize_timeout_sec);
+	if (program !== undefined) {
+		const place = cwd === undefined ? {} : {cwd: resolve(directory, cwd)};
+		return {kind: 'command', program, args: args ?? [], env: env ?? {}, ...place, initializeTimeoutMs};
+	}
+	const connectTimeoutMs = milliseconds(entry.connect_timeout_sec);
+	return {kind: 'websocket', url: requireUrl(url!), token, connectTimeoutMs, initializeTimeoutMs};
+}
+
+function faultOf(entry: Entry): string | undefined {
+	const {url, program, args, env, cwd, auth_bearer_token: token, connect_timeout_sec: connectTimeout} = entry;
+	const hasCommandKeys = args !== undefined || env !== undefined || cwd !== undefined;
+	if (hasCommandKeys && program === undefined) return 'args, env, and cwd require program';
+	if (connectTimeout !== undefined && url === undefined) return 'connect_timeout_sec requires url';
+	if (token !== undefined && url === undefined) return 'auth_bearer_token requires url';
+	if ((url === undefined) === (program === undefined)) return 'must set exactly one of url or program';
+	return program?.trim() === '' ? 'program cannot be empty' : undefined;
+}
+
+function toDefault(given: string | undefined, includesLocal: boolean): string | undefined {
+	if (given === undefined) return includesLocal ? 'local' : undefined;
+	const id = given.trim();
+	if (id === '') throw invalidEnvironment('default environment id cannot be empty');
+	return id.toLowerCase() === 'none' ? undefined : id;
+}
+
+function milliseconds(value: number | undefined): number | undefined {
+	return value === undefined ? undefined : value * 1000;
+}

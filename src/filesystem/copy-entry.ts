@@ -1,0 +1,113 @@
+import {constants, copyFile as copyContent, type Dirent, type Stats} from 'node:fs';
+import {promisify} from 'node:util';
+import {Pacer} from '../shared/node/yielder.js';
+import {type BytePath, childOf, isWithin, nameOf, parentOf, toSystem} from './byte-path.js';
+import {createWithParents, listDirectory} from './directories.js';
+import {isErrno, refused, systemError} from './file-errors.js';
+import {held} from './no-follow.js';
+import {follow, look} from './stat.js';
+import {type FileCalls, quickCalls} from './syscalls.js';
+
+const READ = constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOCTTY | constants.O_NOFOLLOW;
+const WRITE = constants.O_WRONLY | constants.O_CREAT | constants.O_NONBLOCK | constants.O_NOCTTY;
+/** Nobody else reads the copy before it has the mode of its source. */
+const NEW_FILE_MODE = 0o600;
+const EEXIST = 17;
+const EISDIR = 21;
+
+const copyBytes = promisify<string | Buffer, string | Buffer, void>((from, to, done) => copyContent(from, to, done));
+
+/**
+ * Copies a link as a link, a file with its mode, and with `recursive` a directory into a new or an existing one. A
+ * collision inside is found before anything is copied. Special files inside a directory are left out.
+ */
+export async function copy(from: BytePath, to: BytePath, {recursive}: {recursive: boolean}): Promise<void> {
+	const calls = quickCalls();
+	const stats = await calls.lstat(from);
+	if (stats.isSymbolicLink()) await copyLink(calls, from, to);
+	else if (stats.isFile()) await copyFile(calls, from, to);
+	else if (stats.isDirectory()) await copyDirectory(calls, from, to, recursive);
+	else throw refused('fs/copy only supports regular files, directories, and symlinks');
+}
+
+async function copyDirectory(calls: FileCalls, from: BytePath, to: BytePath, recursive: boolean): Promise<void> {
+	if (!recursive) throw refused('fs/copy requires recursive: true when sourcePath is a directory');
+	const [source, destination] = [await calls.realpath(from), await canonicalPlace(calls, to)];
+	if (isWithin(destination, source)) {
+		throw refused('fs/copy cannot copy a directory to itself or one of its descendants');
+	}
+	const pacer = new Pacer();
+	if (await follow(calls, to)) await findCollision(calls, source, to, pacer);
+	await copyTree(calls, source, to, pacer);
+}
+
+async function copyTree(calls: FileCalls, from: BytePath, to: BytePath, pacer: Pacer): Promise<void> {
+	await createWithParents(calls, to);
+	for (const child of await listDirectory(calls, from, Number.POSITIVE_INFINITY)) {
+		const [source, destination] = [childOf(from, child.name), childOf(to, child.name)];
+		if (child.isDirectory()) await copyTree(calls, source, destination, pacer);
+		else if (child.isFile()) await copyFile(calls, source, destination);
+		else if (child.isSymbolicLink()) await copyLink(calls, source, destination);
+		const pause = pacer.pause();
+		if (pause) await pause;
+	}
+}
+
+/** Throws what the copy would stop at halfway. */
+async function findCollision(calls: FileCalls, from: BytePath, to: BytePath, pacer: Pacer): Promise<void> {
+	if (!(await calls.stat(to)).isDirectory()) throw systemError('EEXIST', EEXIST);
+	for (const child of await listDirectory(calls, from, Number.POSITIVE_INFINITY)) {
+		const destination = childOf(to, child.name);
+		const existing = await look(calls, destination);
+		if (existing) await refuseCollision(calls, child, destination);
+		if (existing && child.isDirectory()) await findCollision(calls, childOf(from, child.name), destination, pacer);
+		const pause = pacer.pause();
+		if (pause) await pause;
+	}
+}
+
+async function refuseCollision(calls: FileCalls, child: Dirent, destination: BytePath): Promise<void> {
+	if (child.isSymbolicLink()) throw systemError('EEXIST', EEXIST);
+	if (child.isFile() && (await follow(calls, destination))?.isDirectory()) throw systemError('EISDIR', EISDIR);
+}
+
+async function copyLink(calls: FileCalls, from: BytePath, to: BytePath): Promise<void> {
+	await calls.symlink(await calls.readlink(from), to);
+}
+
+/** Both ends are held open and known to be regular before the system copies; a file onto itself stays as it is. */
+async function copyFile(calls: FileCalls, from: BytePath, to: BytePath): Promise<void> {
+	await withFile(calls, from, READ, async (source, sourceStats) => {
+		if (!sourceStats.isFile()) throw refused('fs/copy only supports regular files, directories, and symlinks');
+		await withFile(calls, to, WRITE, async (destination, stats) => {
+			if (!stats.isFile()) throw refused('fs/copy cannot write to a special file');
+			if (stats.dev === sourceStats.dev && stats.ino === sourceStats.ino) return;
+			const [one, other] = process.platform === 'linux' ? [held(source), held(destination)] : [from, to];
+			await copyBytes(toSystem(one), toSystem(other));
+		});
+	});
+}
+
+async function withFile(
+	calls: FileCalls,
+	path: BytePath,
+	flags: number,
+	use: (fd: number, stats: Stats) => Promise<void>,
+): Promise<void> {
+	const fd = await calls.open(path, flags, NEW_FILE_MODE);
+	try {
+		await use(fd, await calls.fstat(fd));
+	} finally {
+		await calls.close(fd);
+	}
+}
+
+/** Where a path is or would be, once every link on the way is resolved as far as there is something. */
+async function canonicalPlace(calls: FileCalls, path: BytePath): Promise<BytePath> {
+	try {
+		return await calls.realpath(path);
+	} catch (error) {
+		if (!isErrno(error, 'ENOENT') || parentOf(path) === path) throw error;
+	}
+	return childOf(await canonicalPlace(calls, parentOf(path)), nameOf(path));
+}

@@ -1,0 +1,211 @@
+import {type ChildProcess, spawn} from 'node:child_process';
+import {existsSync, statSync} from 'node:fs';
+import {createRequire} from 'node:module';
+import {constants} from 'node:os';
+import {dirname, join} from 'node:path';
+import type {Readable} from 'node:stream';
+import {LongarmError} from '../../../shared/errors.js';
+import type {OutputStream} from '../../output/output-log.js';
+import {signalGroup, signalProcess} from '../../tree/signals.js';
+import type {Backend, Child, ChildEvents, SpawnRequest, TerminalSize} from '../backend.js';
+import {OutputReader} from '../output-reader.js';
+import {spawnFailure} from '../spawn-failure.js';
+import {pipeWriter, terminalWriter} from '../stdin-writers.js';
+
+/** The native part of `@lydell/node-pty`, without its stream, which loses output and blocks on writes. */
+interface PtyBinding {
+	fork(
+		file: string,
+		args: readonly string[],
+		environment: readonly string[],
+		cwd: string,
+		columns: number,
+		rows: number,
+		uid: number,
+		gid: number,
+		utf8: boolean,
+		helperPath: string,
+		exited: (code: number, signal: number) => void,
+	): {fd: number; pid: number};
+	resize(fd: number, columns: number, rows: number): void;
+}
+
+/**
+ * Children through `node:child_process` and a prebuilt terminal binding, where `posix_spawn` cannot be reached.
+ * Some things are less exact: pipes are socket pairs (a child cannot reopen `/dev/stdout`), a working directory has to
+ * be UTF-8, and a file without a format is run by the shell. On a terminal `arg0` does not reach the program, and what
+ * the kernel refuses in the last moment (too many arguments) looks like a program that failed. Run on Linux only; macOS
+ * is expected to work and was not run.
+ */
+export function createPortableBackend(): Backend {
+	return {
+		name: 'child_process',
+		async spawn(request, events) {
+			const {io, file, wrapper} = request;
+			if (wrapper?.ownSession) throw noWrappers();
+			try {
+				return io.kind === 'pty' ? spawnPty(request, io, events) : await spawnPipes(request, io.stdin, events);
+			} catch (error) {
+				// Some refusals are events, some are thrown by `spawn`, some by our own look at the directory.
+				throw error instanceof LongarmError ? error : spawnFailure((error as NodeJS.ErrnoException).errno ?? 0, file);
+			}
+		},
+	};
+}
+
+/** Neither further descriptors nor a terminal that is nobody's can be handed on. */
+function noWrappers(): LongarmError {
+	return new LongarmError('NOT_SUPPORTED', {
+		message: 'sandbox intent cannot be enforced on this executor: its native part (koffi) is missing',
+	});
+}
+
+async function spawnPipes(request: SpawnRequest, stdin: boolean, events: ChildEvents): Promise<Child> {
+	requireDirectory(request);
+	const child = spawn(request.file, request.argv.slice(1), {
+		argv0: request.argv[0]!,
+		cwd: Buffer.from(request.cwd).toString(),
+		env: Object.fromEntries(request.environment),
+		detached: true,
+		stdio: [stdin ? 'pipe' : 'ignore', 'pipe', 'pipe'],
+	});
+	child.once('exit', (code, signal) =>
+		events.exited({exitCode: code ?? 128 + constants.signals[signal!], signaled: code === null}),
+	);
+	const pid = await spawned(child, request);
+	const streams = [
+		new StreamOutput(child.stdout!, 'stdout', events),
+		new StreamOutput(child.stderr!, 'stderr', events),
+	];
+	return {
+		pid,
+		mark: undefined,
+		streams: ['stdout', 'stderr'],
+		stdin: child.stdin ? pipeWriter(child.stdin as import('node:net').Socket) : undefined,
+		pause: () => {
+			for (const stream of streams) stream.pause();
+		},
+		resume: () => {
+			for (const stream of streams) stream.resume();
+		},
+		finish: () => {
+			for (const stream of streams) stream.finish();
+		},
+		signal: name => signalGroup(pid, name),
+		resize: undefined,
+	};
+}
+
+function spawned(child: ChildProcess, {file}: SpawnRequest): Promise<number> {
+	return new Promise((resolve, reject) => {
+		child.once('spawn', () => resolve(child.pid!));
+		child.once('error', (error: NodeJS.ErrnoException) => reject(spawnFailure(error.errno ?? 0, file)));
+	});
+}
+
+function spawnPty(request: SpawnRequest, size: TerminalSize, events: ChildEvents): Child {
+	requireDirectory(request);
+	requireProgram(request);
+	const {binding, helper} = loadBinding();
+	const environment = [...request.environment].map(([name, value]) => `${name}=${value}`);
+	const cwd = Buffer.from(request.cwd).toString();
+	const {fd, pid} = binding.fork(
+		request.file,
+		request.argv.slice(1),
+		environment,
+		cwd,
+		size.columns,
+		size.rows,
+		-1,
+		-1,
+		false,
+		helper,
+		(code, signal) => events.exited({exitCode: signal ? 128 + signal : code, signaled: signal !== 0}),
+	);
+	const writer = terminalWriter(fd);
+	let open = true;
+	const reader = new OutputReader(fd, 'pty', {
+		data: bytes => events.output('pty', bytes),
+		release: () => {
+			open = false;
+			writer.destroy();
+		},
+		end: () => events.ended('pty'),
+	});
+	return {
+		pid,
+		mark: undefined,
+		streams: ['pty'],
+		stdin: writer,
+		pause: () => reader.pause(),
+		resume: () => reader.resume(),
+		finish: () => reader.finish(),
+		signal: name => {
+			// A fork returns before the child has made itself the leader of a group: until then it is there alone.
+			if (!signalGroup(pid, name)) signalProcess(pid, name);
+		},
+		resize: ({columns, rows}) => {
+			if (open) binding.resize(fd, columns, rows);
+		},
+	};
+}
+
+/** A bad working directory and a missing program look the same to `child_process`, and a terminal reports neither. */
+function requireDirectory({cwd, file}: SpawnRequest): void {
+	if (!statSync(Buffer.from(cwd)).isDirectory()) throw spawnFailure(constants.errno.ENOTDIR, file);
+}
+
+function requireProgram({cwd, file}: SpawnRequest): void {
+	const path = file.startsWith('/') ? file : join(Buffer.from(cwd).toString(), file);
+	const found = statSync(path);
+	if (!found.isFile() || (found.mode & 0o111) === 0) throw spawnFailure(constants.errno.EACCES, file);
+}
+
+function loadBinding(): {binding: PtyBinding; helper: string} {
+	const require = createRequire(import.meta.url);
+	const path = `@lydell/node-pty-${process.platform}-${process.arch}/pty.node`;
+	try {
+		// The binaries are dependencies of the package, not ours.
+		const fromPackage = createRequire(require.resolve('@lydell/node-pty'));
+		const helper = join(dirname(fromPackage.resolve(path)), 'spawn-helper');
+		return {binding: fromPackage(path) as PtyBinding, helper: existsSync(helper) ? helper : ''};
+	} catch (cause) {
+		throw new LongarmError('NOT_SUPPORTED', {message: 'no terminal support is installed for this platform', cause});
+	}
+}
+
+/** Output of a stream that Node reads for us. */
+class StreamOutput {
+	readonly #stream: Readable;
+	#state: 'flowing' | 'paused' | 'finishing' = 'flowing';
+
+	constructor(stream: Readable, name: OutputStream, events: ChildEvents) {
+		this.#stream = stream;
+		stream.on('data', (bytes: Buffer) => events.output(name, bytes));
+		stream.on('error', () => stream.destroy());
+		stream.once('close', () => events.ended(name));
+		// Node resumes the streams of a child that exits, whoever paused them.
+		stream.on('resume', () => {
+			if (this.#state === 'paused') stream.pause();
+		});
+	}
+
+	pause(): void {
+		if (this.#state !== 'flowing') return;
+		this.#state = 'paused';
+		this.#stream.pause();
+	}
+
+	resume(): void {
+		if (this.#state !== 'paused') return;
+		this.#state = 'flowing';
+		this.#stream.resume();
+	}
+
+	/** One turn of the event loop takes what the kernel holds, and nothing stops it any more. */
+	finish(): void {
+		this.#state = 'finishing';
+		this.#stream.resume();
+		setImmediate(() => setImmediate(() => this.#stream.destroy()));
+	}
+}

@@ -1,0 +1,63 @@
+import {empty, type Schema} from '../wire/fields.js';
+
+/** The protocol of the peer in which a method first appeared. */
+export type Since = 'v0' | 'v1' | '2026-06' | '2026-07' | '2026-08' | '0.166' | 'longarm';
+
+/** How a method's group is called in the errors about the handshake; `handshake` methods need none. */
+export type Family =
+	| 'handshake'
+	| 'exec'
+	| 'filesystem'
+	| 'http'
+	| 'environment info'
+	| 'environment status'
+	| 'environment config'
+	| 'capability discovery'
+	| 'network policy';
+
+/** What a token may be good for: `drive` starts and controls processes and includes `observe`. */
+export const ACCESS_SCOPES = ['observe', 'drive', 'files', 'http'] as const;
+export type AccessScope = (typeof ACCESS_SCOPES)[number];
+
+/** What the methods of a family need unless they say otherwise; configuration and discovery are read from files. */
+const FAMILY_SCOPES: Record<Family, AccessScope | undefined> = {
+	handshake: undefined,
+	exec: 'drive',
+	filesystem: 'files',
+	http: 'http',
+	'environment info': 'observe',
+	'environment status': 'observe',
+	'environment config': 'files',
+	'capability discovery': 'files',
+	'network policy': 'drive',
+};
+
+/** One row of the table of methods. */
+export interface Declaration {
+	readonly kind: 'request' | 'notification';
+	/** Who sends it. */
+	readonly from: 'client' | 'server';
+	readonly family: Family;
+	/** What the caller's token has to be good for; that of the family if it is not said. */
+	readonly scope?: AccessScope;
+	readonly since: Since;
+	readonly params: Schema;
+	readonly result: Schema;
+	readonly summary: string;
+}
+
+type Details = Omit<Declaration, 'kind' | 'from' | 'result'>;
+
+export const call = <const D extends Details & {result: Schema}>(details: D) =>
+	({kind: 'request', from: 'client', ...details}) as const;
+export const ask = <const D extends Details & {result: Schema}>(details: D) =>
+	({kind: 'request', from: 'server', ...details}) as const;
+export const tell = <const D extends Details>(details: D) =>
+	({kind: 'notification', from: 'client', result: empty, ...details}) as const;
+export const report = <const D extends Details>(details: D) =>
+	({kind: 'notification', from: 'server', result: empty, ...details}) as const;
+
+/** What a caller's token has to be good for; undefined when any will do. */
+export function scopeOf({family, scope}: Pick<Declaration, 'family' | 'scope'>): AccessScope | undefined {
+	return scope ?? FAMILY_SCOPES[family];
+}

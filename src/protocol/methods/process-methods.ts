@@ -1,0 +1,300 @@
+import * as v from 'valibot';
+import {absent, bytes, empty, pathUri, stringMap, u64, unit} from '../wire/fields.js';
+import {call, report} from './declare-method.js';
+import {sandboxContext} from './sandbox-params.js';
+import * as v0 from './v0-methods.js';
+
+const processId = v.string();
+export const outputStream = v.picklist(['stdout', 'stderr', 'pty']);
+export type OutputStream = v.InferOutput<typeof outputStream>;
+
+const dimension = v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(65_535), v.title('u16'));
+const terminalSize = v.object({rows: dimension, cols: dimension});
+
+export const environmentPolicy = v.object({
+	inherit: v.picklist(['core', 'all', 'none']),
+	ignoreDefaultExcludes: v.boolean(),
+	exclude: v.array(v.string()),
+	set: stringMap,
+	includeOnly: v.array(v.string()),
+});
+export type EnvironmentPolicy = v.InferOutput<typeof environmentPolicy>;
+
+export const startParams = v.object({
+	processId,
+	argv: v.array(v.string()),
+	cwd: pathUri,
+	env: stringMap,
+	envPolicy: absent(environmentPolicy),
+	tty: v.boolean(),
+	pipeStdin: v.nullish(v.boolean(), false),
+	arg0: absent(v.string()),
+	sandbox: absent(sandboxContext),
+	enforceManagedNetwork: v.nullish(v.boolean(), false),
+	managedNetwork: absent(
+		v.object({loopbackPorts: v.optional(v.array(u64)), allowLocalBinding: v.optional(v.boolean())}),
+	),
+	networkProxy: absent(v.looseObject({})),
+	shellSnapshot: absent(v.object({scopeId: v.string(), shell: v.object({name: v.string(), path: v.string()})})),
+	metadata: absent(v.object({threadId: absent(v.string()), toolCallId: absent(v.string())})),
+	/** longarm: says what `tty` and `pipeStdin` say, and the size of the terminal; wins over them. */
+	io: absent(
+		v.union([v.object({pty: terminalSize}), v.object({pipe: v.object({stdin: v.picklist(['open', 'closed'])})})]),
+	),
+	/** longarm: the process is ended after this time; its output so far is kept. */
+	timeoutMs: absent(u64),
+	/** longarm: the caller's policy has resolved this command already. */
+	prepared: v.nullish(v.boolean(), false),
+	/** longarm: what becomes of the process when its session loses the connection. */
+	onDisconnect: absent(v.union([v.picklist(['endWithSession', 'endAtOnce']), v.object({keepForMs: u64})])),
+});
+
+export const startResult = v.object({
+	processId,
+	sandboxType: v.nullish(v.picklist(['none', 'macosSeatbelt', 'linuxSeccomp', 'windowsRestrictedToken'])),
+});
+
+export const readParams = v.object({
+	processId,
+	afterSeq: v.nullish(u64, 0),
+	maxBytes: absent(u64),
+	waitMs: v.nullish(u64, 0),
+});
+
+export const readResult = v.object({
+	chunks: v.array(v.object({seq: u64, stream: outputStream, chunk: bytes})),
+	nextSeq: u64,
+	exited: v.boolean(),
+	exitCode: v.nullable(v.number()),
+	closed: v.boolean(),
+	failure: v.nullable(v.string()),
+	sandboxDenied: v.optional(v.boolean()),
+	/** longarm: bytes newer than `afterSeq` that are no longer retained; absent when nothing is missing. */
+	missedBytes: v.optional(u64),
+});
+
+export const writeParams = v.object({
+	processId,
+	chunk: bytes,
+	/** Absent in the oldest clients: then nothing is deduplicated. */
+	writeId: v.optional(v.string()),
+});
+
+export const writeResult = v.object({
+	status: v.picklist(['accepted', 'unknownProcess', 'stdinClosed', 'starting']),
+});
+
+/** Upstream knows `interrupt`; the object form is longarm's and takes any signal, with or without `SIG`. */
+export const signalParams = v.object({
+	processId,
+	signal: v.union([v.picklist(['interrupt']), v.object({name: v.string()})]),
+});
+
+export const terminateParams = v.object({
+	processId,
+	/** longarm: ask first and kill after the time, or kill at once (the default, as upstream does). */
+	mode: absent(v.union([v.literal('force'), v.object({graceful: v.object({timeoutMs: u64})})])),
+});
+export const terminateResult = v.object({
+	running: v.boolean(),
+	/** longarm: processes of the tree that could not be ended; absent when there are none. */
+	survivors: v.optional(v.array(v.object({pid: v.number(), command: v.string()}))),
+});
+
+export const processParams = v.object({processId});
+
+export const resizeParams = v.object({processId, ...terminalSize.entries});
+
+/** Why a process ended: by itself, by a signal from elsewhere, by `process/terminate`, or by its time limit. */
+export const endReason = v.picklist(['exit', 'signal', 'terminated', 'timeout']);
+export type EndReason = v.InferOutput<typeof endReason>;
+
+export const waitParams = v.object({
+	processId,
+	/** Answer after this time although the process still runs. */
+	timeoutMs: absent(u64),
+});
+export const waitResult = v.object({
+	/** `null` while the process runs. */
+	exitCode: v.nullable(v.number()),
+	running: v.boolean(),
+	reason: v.nullable(endReason),
+});
+
+const streamTotals = v.object({stdout: u64, stderr: u64, terminal: u64});
+export const snapshotResult = v.object({
+	stdout: bytes,
+	stderr: bytes,
+	terminal: bytes,
+	/** Something between head and tail of a stream is missing. */
+	truncated: v.boolean(),
+	exitCode: v.nullable(v.number()),
+	running: v.boolean(),
+	reason: v.nullable(endReason),
+	/** Bytes the process has written, kept or not. */
+	totalBytes: streamTotals,
+	/** Where in each stream bytes are missing: so many after the head of so many. */
+	headBytes: streamTotals,
+	omittedBytes: streamTotals,
+});
+
+export const listResult = v.object({
+	processes: v.array(
+		v.object({
+			processId,
+			state: v.picklist(['starting', 'running', 'exited', 'closed']),
+			/** `null` before it was spawned. */
+			pid: v.nullable(v.number()),
+			argv: v.array(v.string()),
+			tty: v.boolean(),
+			startedAtMs: v.number(),
+			ageMs: v.number(),
+			outputBytes: u64,
+			exitCode: v.nullable(v.number()),
+			reason: v.nullable(endReason),
+			/** Living processes below it, whatever session or group they moved to. */
+			descendants: v.array(v.object({pid: v.number(), parentPid: v.number(), command: v.string()})),
+		}),
+	),
+});
+
+export const outputParams = v.object({processId, seq: u64, stream: outputStream, chunk: bytes});
+export const exitedParams = v.object({
+	processId,
+	seq: u64,
+	exitCode: v.number(),
+	sandboxDenied: v.nullish(v.boolean()),
+	/** longarm: absent when the process ended by itself. */
+	reason: v.optional(endReason),
+});
+export const closedParams = v.object({processId, seq: u64});
+
+/** Processes, and those of the first protocol. */
+export const PROCESS_METHODS = {
+	'process/start': call({
+		family: 'exec',
+		since: 'v1',
+		params: startParams,
+		result: startResult,
+		summary: 'Starts a program on pipes or on a terminal.',
+	}),
+	'process/read': call({
+		family: 'exec',
+		scope: 'observe',
+		since: 'v1',
+		params: readParams,
+		result: readResult,
+		summary: 'Retained output after a cursor; can wait for more.',
+	}),
+	'process/write': call({
+		family: 'exec',
+		since: 'v1',
+		params: writeParams,
+		result: writeResult,
+		summary: 'Bytes for the standard input, each writeId once.',
+	}),
+	'process/signal': call({
+		family: 'exec',
+		since: '2026-06',
+		params: signalParams,
+		result: empty,
+		summary: 'A signal for the process group.',
+	}),
+	'process/terminate': call({
+		family: 'exec',
+		since: 'v1',
+		params: terminateParams,
+		result: terminateResult,
+		summary: 'Ends the process and everything below it.',
+	}),
+	'process/closeStdin': call({
+		family: 'exec',
+		since: 'longarm',
+		params: processParams,
+		result: empty,
+		summary: 'End of input: closes the pipe, or types the end-of-file character on a terminal.',
+	}),
+	'process/resize': call({
+		family: 'exec',
+		since: 'longarm',
+		params: resizeParams,
+		result: empty,
+		summary: 'Sets the size of the terminal.',
+	}),
+	'process/wait': call({
+		family: 'exec',
+		scope: 'observe',
+		since: 'longarm',
+		params: waitParams,
+		result: waitResult,
+		summary: 'Answers when the process has exited.',
+	}),
+	'process/snapshot': call({
+		family: 'exec',
+		scope: 'observe',
+		since: 'longarm',
+		params: processParams,
+		result: snapshotResult,
+		summary: 'Head and tail of every stream, with true totals.',
+	}),
+	'process/list': call({
+		family: 'exec',
+		scope: 'observe',
+		since: 'longarm',
+		params: unit,
+		result: listResult,
+		summary: 'Every process of the session and what runs below it.',
+	}),
+	'process/output': report({
+		family: 'exec',
+		since: 'v1',
+		params: outputParams,
+		summary: 'A chunk of output.',
+	}),
+	'process/exited': report({
+		family: 'exec',
+		since: 'v1',
+		params: exitedParams,
+		summary: 'The process has ended; output may still follow.',
+	}),
+	'process/closed': report({
+		family: 'exec',
+		since: 'v1',
+		params: closedParams,
+		summary: 'The process has ended and so has all its output; always the last event.',
+	}),
+
+	'command/exec': call({
+		family: 'exec',
+		since: 'v0',
+		params: v0.execParams,
+		result: v0.execResult,
+		summary: 'First protocol: starts a program that ends with the connection.',
+	}),
+	'command/exec/write': call({
+		family: 'exec',
+		since: 'v0',
+		params: v0.execWriteParams,
+		result: v0.execWriteResult,
+		summary: 'First protocol: bytes for a terminal.',
+	}),
+	'command/exec/terminate': call({
+		family: 'exec',
+		since: 'v0',
+		params: v0.execTerminateParams,
+		result: v0.execTerminateResult,
+		summary: 'First protocol: ends a program.',
+	}),
+	'command/exec/outputDelta': report({
+		family: 'exec',
+		since: 'v0',
+		params: v0.outputDeltaParams,
+		summary: 'First protocol: a chunk of output.',
+	}),
+	'command/exec/exited': report({
+		family: 'exec',
+		since: 'v0',
+		params: v0.execExitedParams,
+		summary: 'First protocol: the program has ended; output may still follow.',
+	}),
+} as const;

@@ -1,0 +1,57 @@
+import * as v from 'valibot';
+import {absent, pathUri} from '../wire/fields.js';
+
+const specialPath = v.variant('kind', [
+	v.object({kind: v.literal('root')}),
+	v.object({kind: v.literal('minimal')}),
+	v.object({kind: v.literal('tmpdir')}),
+	v.object({kind: v.literal('slash_tmp')}),
+	v.object({kind: v.picklist(['project_roots', 'current_working_directory']), subpath: v.optional(v.string())}),
+	v.object({kind: v.literal('unknown'), path: v.string(), subpath: v.optional(v.string())}),
+]);
+
+const entry = v.object({
+	path: v.variant('type', [
+		v.object({type: v.literal('path'), path: pathUri}),
+		v.object({type: v.literal('glob_pattern'), pattern: v.string()}),
+		v.object({type: v.literal('special'), value: specialPath}),
+	]),
+	access: v.picklist(['read', 'write', 'deny', 'none']),
+	missing_path_behavior: v.optional(v.literal('skip')),
+});
+
+const network = v.picklist(['restricted', 'enabled']);
+
+const permissions = v.variant('type', [
+	v.object({
+		type: v.literal('managed'),
+		file_system: v.variant('type', [
+			v.object({
+				type: v.literal('restricted'),
+				entries: v.array(entry),
+				glob_scan_max_depth: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1))),
+			}),
+			v.object({type: v.literal('unrestricted')}),
+		]),
+		network,
+	}),
+	v.object({type: v.literal('disabled')}),
+	v.object({type: v.literal('external'), network}),
+]);
+
+/** What a caller allows a process or a file operation to touch. */
+export const sandboxContext = v.object({
+	permissions,
+	windowsSandboxLevel: v.picklist(['disabled', 'restricted-token', 'elevated', 'mxc']),
+	cwd: absent(pathUri),
+	workspaceRoots: v.optional(v.array(pathUri)),
+	userHomeDir: absent(pathUri),
+	temporaryDirectories: v.optional(v.array(pathUri)),
+	sandboxOverride: v.optional(
+		v.picklist(['noOverride', 'escalatedSandboxWithRestrictions', 'bypassSandboxFirstAttempt']),
+	),
+	policyContext: absent(v.object({cwd: absent(pathUri), workspaceRoots: v.optional(v.array(pathUri))})),
+	windowsSandboxPrivateDesktop: v.optional(v.boolean()),
+	windowsSandboxProxySettingsMode: absent(v.picklist(['reconcile', 'preserve'])),
+	useLegacyLandlock: v.optional(v.boolean()),
+});

@@ -1,0 +1,225 @@
+import {decodeBase64, encodeBase64} from '../../shared/base64.js';
+import {
+	binaryOf,
+	bytesOf,
+	decodeUtf8,
+	decodeUtf16,
+	encodeUtf8,
+	encodeUtf16,
+	percentDecode,
+	percentEncode,
+} from './path-uri-encoding.js';
+import {isAbsoluteWindowsPath, joinWindowsPath, splitWindowsPath} from './path-uri-windows.js';
+
+/** Whose rules a path follows. */
+export type PathConvention = 'posix' | 'windows';
+
+/** The text or path names no file in a way the protocol knows. The message is fit to be sent to the peer. */
+export class PathUriError extends Error {
+	override readonly name = 'PathUriError';
+}
+
+const ROOT = 'file:///';
+const OPAQUE_PREFIX = `${ROOT}%00/bad/path/`;
+
+/**
+ * An absolute path as a `file:` URI, the form in which paths travel whatever the machines at both ends.
+ *
+ * A path that no plain URI names faithfully has an opaque form: `file:///%00/bad/path/` and the base64url of its bytes
+ * (UTF-16LE for Windows). A POSIX path needs it if its first component looks like a drive.
+ */
+export class PathUri {
+	private constructor(
+		/** Dot segments resolved, drive letter in upper case, no `localhost`; repeated and trailing slashes stay. */
+		readonly href: string,
+		readonly convention: PathConvention,
+	) {}
+
+	/** Reads a `file:` URI or an absolute path of the native convention. Throws a `PathUriError` for anything else. */
+	static parse(text: string, native: PathConvention = 'posix'): PathUri {
+		const isPath = native === 'posix' ? text.startsWith('/') : isAbsoluteWindowsPath(text);
+		if (isPath) return PathUri.fromNative(text, native);
+		const href = normalizedHref(text);
+		if (href.startsWith(OPAQUE_PREFIX)) return PathUri.#fromOpaque(href, native);
+		if (href.includes('%00')) throw invalidOn(platformOf(native), href);
+		return new PathUri(href, href.startsWith(ROOT) && !/^file:\/{3,}[A-Z]:(?:\/|$)/.test(href) ? 'posix' : 'windows');
+	}
+
+	/**
+	 * Names an absolute native path; bytes are those of a POSIX path or the UTF-16LE of a Windows path. Drops repeated
+	 * and trailing separators and resolves dot segments, symbolic links or not. Throws a `PathUriError` if the path is
+	 * relative or holds a NUL, or if a string for POSIX holds half a surrogate pair.
+	 */
+	static fromNative(path: string | Uint8Array, convention: PathConvention = 'posix'): PathUri {
+		return convention === 'posix' ? PathUri.#fromPosix(path) : PathUri.#fromWindows(path);
+	}
+
+	/**
+	 * The bytes of the path on a POSIX system, without NUL, dot segments, repeated or trailing slashes; `%2F` separates
+	 * like a slash. Throws a `PathUriError` that names the platform if the URI is one of Windows.
+	 */
+	toNativeBytes(platform: string): Uint8Array {
+		return bytesOf(this.#posixPath(platform));
+	}
+
+	/** The same with one character for each byte. */
+	toBinary(platform: string): string {
+		return this.#posixPath(platform);
+	}
+
+	/** Names an absolute POSIX path given with one character for each byte. */
+	static fromBinary(path: string): PathUri {
+		return PathUri.#fromPosixBinary(path);
+	}
+
+	/** Names an entry of this POSIX directory, which has to be in normal form; the name has one character for each byte. */
+	child(name: string): PathUri {
+		const isPlain = this.href !== ROOT && !this.href.startsWith(OPAQUE_PREFIX);
+		if (isPlain) return new PathUri(`${this.href}/${percentEncode(name)}`, 'posix');
+		return PathUri.fromBinary(`${this.#posixPath('posix')}/${name}`);
+	}
+
+	/** The same as a string; undefined if the bytes are not UTF-8. */
+	toNativeString(platform: string): string | undefined {
+		return decodeUtf8(this.#posixPath(platform));
+	}
+
+	/**
+	 * The path on Windows: `C:\dir\file` or `\\host\share\file`. Throws a `PathUriError` if the URI is not one of
+	 * Windows or names no such path. Tested with strings only, never run on Windows.
+	 */
+	toWindowsPath(): string {
+		if (this.convention !== 'windows') throw invalidOn('windows', this.href);
+		const payload = opaquePayload(this.href);
+		if (payload) return decodeUtf16(payload);
+		const [, host = '', encoded = ''] = /^file:\/\/([^/]*)(.*)$/.exec(this.href) ?? [];
+		const path = decodeUtf8(percentDecode(encoded));
+		const joined = path && joinWindowsPath({host, segments: resolveSegments(path.split(/[\\/]/), 1)});
+		if (!joined) throw invalidOn('windows', this.href);
+		return joined;
+	}
+
+	#posixPath(platform: string): string {
+		if (this.convention !== 'posix') throw invalidOn(platform, this.href);
+		const payload = opaquePayload(this.href);
+		const path = payload ? binaryOf(payload) : percentDecode(this.href.slice(ROOT.length));
+		return `/${resolveSegments(path.split('/'), 0).join('/')}`;
+	}
+
+	static #fromPosix(given: string | Uint8Array): PathUri {
+		const path = typeof given === 'string' ? encodeUtf8(given) : binaryOf(given);
+		if (path === undefined) throw new PathUriError('path is not valid Unicode');
+		return PathUri.#fromPosixBinary(path);
+	}
+
+	static #fromPosixBinary(path: string): PathUri {
+		if (!path.startsWith('/')) throw new PathUriError('path is not absolute');
+		const segments = resolveSegments(path.split('/'), 0);
+		const resolved = segments.join('/');
+		const href = ROOT + percentEncode(resolved);
+		if (path.includes('\0')) throw invalidOn(platformOf('posix'), href);
+		// A URL parser takes both `C:` and `C|` for a drive.
+		const ambiguous = /^[A-Za-z][:|]$/.test(segments[0] ?? '');
+		return new PathUri(ambiguous ? opaqueHref(bytesOf(`/${resolved}`)) : href, 'posix');
+	}
+
+	static #fromWindows(given: string | Uint8Array): PathUri {
+		const path = typeof given === 'string' ? given : decodeUtf16(given);
+		if (!isAbsoluteWindowsPath(path)) throw new PathUriError('path is not absolute');
+		if (path.includes('\0')) throw invalidOn('windows', path.replaceAll('\0', '%00'));
+		const split = splitWindowsPath(path);
+		if (!split) return new PathUri(opaqueHref(encodeUtf16(path)), 'windows');
+		const segments = resolveSegments(split.segments, 1);
+		if (segments.length === 1 && split.host === '') segments.push('');
+		return new PathUri(`file://${split.host}/${percentEncode(encodeUtf8(segments.join('/')) ?? '')}`, 'windows');
+	}
+
+	/** Takes the opaque form only of a path that has no other. */
+	static #fromOpaque(href: string, native: PathConvention): PathUri {
+		const payload = opaquePayload(href);
+		try {
+			const uri = payload && PathUri.fromNative(payload, payload[0] === SLASH ? 'posix' : 'windows');
+			if (uri?.href === href) return uri;
+		} catch {
+			// A relative path, or one with a NUL: as invalid as one that has a plain URI.
+		}
+		throw invalidOn(platformOf(native), href);
+	}
+}
+
+const SLASH = 0x2f;
+
+/** The name of a platform whose paths follow the convention, for messages. */
+function platformOf(convention: PathConvention): string {
+	return convention === 'posix' ? 'linux' : 'windows';
+}
+
+function invalidOn(platform: string, href: string): PathUriError {
+	return new PathUriError(`'${href}' is invalid on '${platform}'`);
+}
+
+function normalizedHref(text: string): string {
+	const {protocol, href} = parseUrl(text);
+	if (protocol !== 'file:') throw new PathUriError(`unsupported path URI scheme \`${protocol.slice(0, -1)}\``);
+	// `search` and `hash` are empty for a bare `?` and `#`.
+	const [metadata] = /[?#]/.exec(href) ?? [];
+	if (metadata === '?') throw new PathUriError('query parameters are not allowed in path URIs');
+	if (metadata === '#') throw new PathUriError('fragments are not allowed in path URIs');
+	return upperCaseDrive(text.includes('^') ? hrefWithCarets(text) : href);
+}
+
+function parseUrl(text: string): URL {
+	try {
+		return new URL(text);
+	} catch {
+		throw new PathUriError(whyNoUrl(text.replace(/^[\0- ]+|[\t\n\r]/g, '')));
+	}
+}
+
+function whyNoUrl(text: string): string {
+	const scheme = /^([a-z][a-z\d+.-]*):/i.exec(text)?.[1]?.toLowerCase();
+	if (scheme === undefined) return 'invalid URI: relative URL without a base';
+	if (scheme !== 'file') return `unsupported path URI scheme \`${scheme}\``;
+	const authority = /^file:[\\/]{2}([^\\/?#]*)/i.exec(text)?.[1] ?? '';
+	if (authority.includes('@')) return 'credentials are not allowed in path URIs';
+	if (/:\d+$/.test(authority)) return 'ports are not allowed in path URIs';
+	return 'invalid URI: invalid host';
+}
+
+/** URL parsers disagree on whether to encode a caret, and URIs are compared as strings: here a caret stays. */
+function hrefWithCarets(text: string): string {
+	const escaped = text.replace(/[~^]/g, symbol => (symbol === '^' ? '~1' : '~0'));
+	return new URL(escaped).href.replace(/~[01]/g, symbol => (symbol === '~1' ? '^' : '~'));
+}
+
+function upperCaseDrive(href: string): string {
+	const [start] = /^file:\/{3,}[a-z](?=:(?:\/|$))/.exec(href) ?? [];
+	return start ? start.slice(0, -1) + start.slice(-1).toUpperCase() + href.slice(start.length) : href;
+}
+
+/** Leaves out empty and single-dot segments; a double-dot one removes the one before, except the first `fixed`. */
+function resolveSegments(segments: readonly string[], fixed: number): string[] {
+	const resolved: string[] = [];
+	for (const segment of segments) {
+		if (segment === '' || segment === '.') continue;
+		if (segment !== '..') resolved.push(segment);
+		else if (resolved.length > fixed) resolved.pop();
+	}
+	return resolved;
+}
+
+function opaqueHref(path: Uint8Array): string {
+	return OPAQUE_PREFIX + encodeBase64(path).replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '');
+}
+
+/** The bytes of an opaque form; undefined for any other URI. */
+function opaquePayload(href: string): Uint8Array | undefined {
+	const text = href.startsWith(OPAQUE_PREFIX) ? href.slice(OPAQUE_PREFIX.length) : '';
+	if (!/^[\w-]+$/.test(text)) return undefined;
+	const padding = '='.repeat(-text.length & 3);
+	try {
+		return decodeBase64(text.replaceAll('-', '+').replaceAll('_', '/') + padding);
+	} catch {
+		return undefined;
+	}
+}

@@ -1,0 +1,68 @@
+import {base64Length, encodeBase64} from '../../shared/base64.js';
+import type {ErrorObject, RequestId, Trace} from './envelope.js';
+
+/** One message ready to be sent: JSON text, whole or in pieces. */
+export type Frame = string | JsonParts;
+
+/**
+ * JSON text in pieces. A piece of bytes stands for its base64, without the quotes around it: base64 needs no
+ * escaping, so bulk data is spliced in instead of being scanned by `JSON.stringify`. The bytes are only borrowed:
+ * whoever sends the frame encodes them before returning.
+ */
+export class JsonParts {
+	readonly parts: readonly (string | Uint8Array)[];
+	/** Called once the bytes are not looked at any more; their memory may be used again. */
+	readonly release: (() => void) | undefined;
+
+	constructor(parts: readonly (string | Uint8Array)[], release?: () => void) {
+		this.parts = parts;
+		this.release = release;
+	}
+
+	/** Length of the UTF-8 text. */
+	get byteLength(): number {
+		let length = 0;
+		for (const part of this.parts) length += typeof part === 'string' ? utf8Length(part) : base64Length(part.length);
+		return length;
+	}
+
+	toString(): string {
+		return this.parts.map(part => (typeof part === 'string' ? part : encodeBase64(part))).join('');
+	}
+}
+
+export function encodeRequest(id: number, method: string, params: unknown, trace?: Trace): Frame {
+	if (!(params instanceof JsonParts)) return JSON.stringify({id, method, params, ...(trace && {trace})});
+	const tail = trace ? `,"trace":${JSON.stringify(trace)}}` : '}';
+	return new JsonParts([`{"id":${id},"method":${JSON.stringify(method)},"params":`, ...params.parts, tail]);
+}
+
+export function encodeNotification(method: string, params: unknown): Frame {
+	if (!(params instanceof JsonParts)) return JSON.stringify({method, params});
+	return new JsonParts([`{"method":${JSON.stringify(method)},"params":`, ...params.parts, '}']);
+}
+
+export function encodeResult(id: RequestId, result: unknown): Frame {
+	const head = `{"id":${idText(id)},"result":`;
+	if (result instanceof JsonParts) return new JsonParts([head, ...result.parts, '}']);
+	return `${head}${JSON.stringify(result) ?? 'null'}}`;
+}
+
+export function encodeError(id: RequestId, {code, message, data}: ErrorObject): Frame {
+	const error = data === undefined ? {code, message} : {code, message, data};
+	return `{"id":${idText(id)},"error":${JSON.stringify(error)}}`;
+}
+
+export function frameLength(frame: Frame): number {
+	return typeof frame === 'string' ? utf8Length(frame) : frame.byteLength;
+}
+
+function idText(id: RequestId): string {
+	return typeof id === 'string' ? JSON.stringify(id) : String(id);
+}
+
+const nodeBuffer = (globalThis as {Buffer?: {byteLength(text: string): number}}).Buffer;
+
+function utf8Length(text: string): number {
+	return nodeBuffer?.byteLength(text) ?? new TextEncoder().encode(text).length;
+}

@@ -1,0 +1,122 @@
+import {errorMessage} from '../../shared/errors.js';
+import type {Bulk} from './binary-payload.js';
+import {parseStrictJson} from './strict-json.js';
+
+/** Echoed with its type. A bigint is an integer beyond 2^53 that has to come back exactly. */
+export type RequestId = string | number | bigint;
+
+/** W3C trace context of a request. */
+export interface Trace {
+	readonly traceparent?: string | null;
+	readonly tracestate?: string | null;
+}
+
+export interface ErrorObject {
+	readonly code: number;
+	readonly message: string;
+	readonly data?: unknown;
+}
+
+export type Message =
+	| {
+			readonly kind: 'request';
+			readonly id: RequestId;
+			readonly method: string;
+			readonly params: unknown;
+			readonly trace: Trace | undefined;
+			/** Gives back the memory of the bulk in the params, once nobody looks at it any more. */
+			readonly release?: () => void;
+	  }
+	| {readonly kind: 'notification'; readonly method: string; readonly params: unknown}
+	| {readonly kind: 'response'; readonly id: RequestId; readonly result: unknown}
+	| {readonly kind: 'error'; readonly id: RequestId; readonly error: ErrorObject}
+	| {readonly kind: 'malformed'; readonly reason: string};
+
+export type Request = Extract<Message, {kind: 'request'}>;
+export type Notification = Extract<Message, {kind: 'notification'}>;
+
+/** The id of replies to messages that could not be read. */
+export const MALFORMED_ID = -1;
+
+const I64_MIN = -(2n ** 63n);
+const I64_MAX = 2n ** 63n - 1n;
+
+/** Reads one message. Never throws: what cannot be read is `malformed`, with the reason. */
+export function parseMessage(text: string, bulk?: Bulk): Message {
+	const message = parseText(text);
+	if (!bulk) return message;
+	if (!putBack(message, bulk)) return parseText(bulk.original());
+	// Not a function around it: that would keep the whole message for as long as the request takes.
+	return message.kind === 'request' ? {...message, release: bulk.release} : message;
+}
+
+/** Puts the bytes where they belong; false when the message is not one that has them there. */
+function putBack(message: Message, {member, placeholder, bytes}: Bulk): boolean {
+	const holder = 'params' in message ? message.params : 'result' in message ? message.result : undefined;
+	if (!isObject(holder) || holder[member] !== placeholder) return false;
+	holder[member] = bytes;
+	return true;
+}
+
+function parseText(text: string): Message {
+	try {
+		const {value, idText} = parseStrictJson(text);
+		return classify(value, idText);
+	} catch (error) {
+		return {kind: 'malformed', reason: errorMessage(error)};
+	}
+}
+
+function classify(value: unknown, idText: string | undefined): Message {
+	if (!isObject(value)) throw new Error('expected a JSON-RPC object');
+	if (value['method'] !== undefined) return withMethod(value, idText);
+	const reply = Object.hasOwn(value, 'result');
+	if (!reply && value['error'] === undefined) throw new Error('missing field `error`');
+	const id = requestId(value['id'], idText);
+	return reply
+		? {kind: 'response', id, result: value['result']}
+		: {kind: 'error', id, error: errorObject(value['error'])};
+}
+
+function withMethod(value: Record<string, unknown>, idText: string | undefined): Message {
+	const {method, params} = value;
+	if (typeof method !== 'string') throw new Error('invalid type for `method`, expected a string');
+	if (!Object.hasOwn(value, 'id')) return {kind: 'notification', method, params};
+	return {kind: 'request', id: requestId(value['id'], idText), method, params, trace: traceOf(value['trace'])};
+}
+
+function requestId(id: unknown, idText: string | undefined): RequestId {
+	if (typeof id === 'string') return id;
+	if (id === undefined) throw new Error('missing field `id`');
+	if (typeof id !== 'number' || idText === undefined || !/^-?\d+$/.test(idText)) {
+		throw new Error('invalid request id, expected a string or a 64-bit integer');
+	}
+	if (Number.isSafeInteger(id)) return id;
+	const exact = BigInt(idText);
+	if (exact < I64_MIN || exact > I64_MAX) throw new Error('request id is beyond 64 bits');
+	return exact;
+}
+
+function errorObject(error: unknown): ErrorObject {
+	if (!isObject(error)) throw new Error('invalid type for `error`, expected a map');
+	const {code, message, data} = error;
+	if (typeof code !== 'number' || !Number.isInteger(code)) throw new Error('missing field `code`');
+	if (typeof message !== 'string') throw new Error('missing field `message`');
+	return {code, message, data};
+}
+
+function traceOf(trace: unknown): Trace | undefined {
+	if (trace === undefined || trace === null) return undefined;
+	if (!isObject(trace)) throw new Error('invalid type for `trace`, expected a map');
+	for (const name of ['traceparent', 'tracestate']) {
+		const member = trace[name];
+		if (member !== undefined && member !== null && typeof member !== 'string') {
+			throw new Error(`invalid type for \`trace.${name}\`, expected a string`);
+		}
+	}
+	return trace;
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+	return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

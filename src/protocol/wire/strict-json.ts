@@ -1,0 +1,237 @@
+import {errorMessage} from '../../shared/errors.js';
+
+/** Values (scalars, arrays and objects count one each, keys none) one message may hold. */
+export const MAX_JSON_VALUES = 262_144;
+
+/** Containers that may enclose one another, the outermost included. */
+export const MAX_JSON_DEPTH = 127;
+
+/** Characters of an error text that may come from the peer. */
+export const MAX_JSON_ERROR_CHARS = 200;
+
+/** Length from which a key is long. V8 hashes such names by their length alone: all of one length collide. */
+export const LONG_JSON_KEY_CHARS = 16_384;
+
+/** Long keys one message may hold; 4,000 of one length would keep `JSON.parse` busy for 25 s. */
+export const MAX_LONG_JSON_KEYS = 16;
+
+/** Keys of one object that are compared one by one; for more a set is quicker. */
+const FEW_KEYS = 8;
+
+/** Characters of a string that are looked at one by one; for more the native search is quicker. */
+const SHORT_STRING_CHARS = 64;
+
+const SPACE = 0x20;
+const QUOTE = 0x22;
+const PLUS = 0x2b;
+const COMMA = 0x2c;
+const MINUS = 0x2d;
+const DIGIT_0 = 0x30;
+const DIGIT_9 = 0x39;
+const COLON = 0x3a;
+const OPEN_BRACKET = 0x5b;
+const BACKSLASH = 0x5c;
+const CLOSE_BRACKET = 0x5d;
+const LETTER_U = 0x75;
+const OPEN_BRACE = 0x7b;
+const CLOSE_BRACE = 0x7d;
+
+/** The text is not JSON, or JSON that the protocol refuses. The message is fit to be sent to the peer. */
+export class StrictJsonError extends Error {
+	override readonly name = 'StrictJsonError';
+}
+
+export interface StrictJson {
+	readonly value: unknown;
+	/** The raw text of the member `id` of a top-level object, if that is a number: it may exceed 2^53. */
+	readonly idText: string | undefined;
+}
+
+/**
+ * Parses one message. Beyond what `JSON.parse` refuses, refuses an object with the same key twice (`"a"` and
+ * `"\u0061"` are the same), a `\u` escape that is half a surrogate pair, and whatever exceeds the bounds above.
+ * Takes time and memory linear in the length of the text, hostile texts included.
+ */
+export function parseStrictJson(text: string): StrictJson {
+	// The bounds come first: JSON.parse would build 16 million nested arrays, in ten seconds and a gigabyte.
+	const {complete, idText} = scanJson(text);
+	const value = parseJson(text);
+	if (!complete) throw new StrictJsonError('malformed JSON');
+	return {value, idText};
+}
+
+function parseJson(text: string): unknown {
+	try {
+		return JSON.parse(text) as unknown;
+	} catch (error) {
+		throw new StrictJsonError(quotable(errorMessage(error)));
+	}
+}
+
+/**
+ * Goes once over the structure of a text. What is inside scalars is left to `JSON.parse`. A pass that comes upon
+ * anything unexpected is incomplete; it ends at a place that `JSON.parse` does not get beyond either, so that whatever
+ * that builds is within the bounds.
+ */
+function scanJson(text: string): {complete: boolean; idText: string | undefined} {
+	const strings = new StringScanner(text);
+	const enclosing: (ObjectKeys | undefined)[] = [];
+	let keys: ObjectKeys | undefined;
+	let key: string | undefined;
+	let idText: string | undefined;
+	let longKeys = 0;
+	let values = 0;
+	let position = 0;
+	for (;;) {
+		let code = text.charCodeAt(position);
+		while (isSpace(code)) code = text.charCodeAt(++position);
+		let opened = false;
+		if (++values > MAX_JSON_VALUES) throw tooMany(MAX_JSON_VALUES, 'JSON values');
+		if (code === QUOTE) {
+			position = strings.end(position + 1) + 1;
+			if (position === 0) break;
+		} else if (code === OPEN_BRACE || code === OPEN_BRACKET) {
+			if (enclosing.length === MAX_JSON_DEPTH) throw new StrictJsonError('recursion limit exceeded');
+			enclosing.push(keys);
+			keys = code === OPEN_BRACE ? new ObjectKeys() : undefined;
+			opened = true;
+			position++;
+		} else {
+			const start = position;
+			const numeric = code === MINUS || (code >= DIGIT_0 && code <= DIGIT_9);
+			while (isInsideScalar(code)) code = text.charCodeAt(++position);
+			if (numeric && key === 'id' && keys !== undefined && enclosing.length === 1) idText = text.slice(start, position);
+		}
+
+		code = text.charCodeAt(position);
+		while (isSpace(code)) code = text.charCodeAt(++position);
+		while (enclosing.length > 0 && code === (keys === undefined ? CLOSE_BRACKET : CLOSE_BRACE)) {
+			keys = enclosing.pop();
+			opened = false;
+			code = text.charCodeAt(++position);
+			while (isSpace(code)) code = text.charCodeAt(++position);
+		}
+		if (enclosing.length === 0) return {complete: true, idText};
+		if (!opened) {
+			if (code !== COMMA) break;
+			code = text.charCodeAt(++position);
+			while (isSpace(code)) code = text.charCodeAt(++position);
+		}
+		if (keys === undefined) continue;
+
+		if (code !== QUOTE) break;
+		const keyStart = position + 1;
+		position = strings.end(keyStart);
+		if (position < 0) break;
+		key = text.slice(keyStart, position);
+		if (strings.escaped) key = unescaped(key);
+		if (key === undefined) break;
+		if (key.length >= LONG_JSON_KEY_CHARS && ++longKeys > MAX_LONG_JSON_KEYS) {
+			throw tooMany(MAX_LONG_JSON_KEYS, 'long object keys');
+		}
+		if (!keys.add(key)) throw new StrictJsonError(`duplicate JSON object key \`${quotable(key)}\``);
+		code = text.charCodeAt(++position);
+		while (isSpace(code)) code = text.charCodeAt(++position);
+		if (code !== COLON) break;
+		position++;
+	}
+	return {complete: false, idText};
+}
+
+/** Finds the ends of strings. */
+class StringScanner {
+	/** Whether the last string holds a backslash. */
+	escaped = false;
+	readonly #text: string;
+	/** The next quote and backslash, once searched for; stale when they lie behind. */
+	#quote = -1;
+	#backslash = -1;
+
+	constructor(text: string) {
+		this.#text = text;
+	}
+
+	/** Returns where the quote is that ends the string begun at `start`, or -1. */
+	end(start: number): number {
+		const text = this.#text;
+		let position = start;
+		let runEnd = start + SHORT_STRING_CHARS;
+		this.escaped = false;
+		for (;;) {
+			const code = text.charCodeAt(position);
+			if (code === QUOTE) return position;
+			if (code === BACKSLASH) {
+				this.escaped = true;
+				position = text.charCodeAt(position + 1) === LETTER_U ? unicodeEscapeEnd(text, position) : position + 2;
+			} else {
+				position++;
+			}
+			if (position >= runEnd) {
+				position = this.#nextSpecial(position);
+				if (position >= text.length) return -1;
+				runEnd = position + SHORT_STRING_CHARS;
+			}
+		}
+	}
+
+	/** Remembers what it found, so that a string full of escapes is not searched to its end again and again. */
+	#nextSpecial(position: number): number {
+		const text = this.#text;
+		if (this.#quote < position) this.#quote = indexOrEnd(text, '"', position);
+		if (this.#backslash < position) this.#backslash = indexOrEnd(text, '\\', position);
+		return Math.min(this.#quote, this.#backslash);
+	}
+}
+
+/** The keys one object has shown so far. */
+class ObjectKeys {
+	readonly #few: string[] = [];
+	#many: Set<string> | undefined;
+
+	/** Returns false if the key is there already. */
+	add(key: string): boolean {
+		if (this.#many !== undefined) return this.#many.size < this.#many.add(key).size;
+		for (const other of this.#few) if (other === key) return false;
+		if (this.#few.push(key) > FEW_KEYS) this.#many = new Set(this.#few);
+		return true;
+	}
+}
+
+function isSpace(code: number): boolean {
+	return code <= SPACE && (code === SPACE || code === 0x0a || code === 0x0d || code === 0x09);
+}
+
+/** True for whatever numbers and literals are made of, and for more. */
+function isInsideScalar(code: number): boolean {
+	return code > COMMA ? code !== CLOSE_BRACKET && code !== CLOSE_BRACE : code === PLUS;
+}
+
+function indexOrEnd(text: string, symbol: string, from: number): number {
+	const index = text.indexOf(symbol, from);
+	return index < 0 ? text.length : index;
+}
+
+function unicodeEscapeEnd(text: string, at: number): number {
+	const unit = Number.parseInt(text.slice(at + 2, at + 6), 16);
+	if (!(unit >= 0xd800 && unit <= 0xdfff)) return at + 6;
+	const next = text.startsWith('\\u', at + 6) ? Number.parseInt(text.slice(at + 8, at + 12), 16) : 0;
+	if (unit < 0xdc00 && next >= 0xdc00 && next <= 0xdfff) return at + 12;
+	throw new StrictJsonError('lone surrogate in JSON string');
+}
+
+function unescaped(raw: string): string | undefined {
+	try {
+		return JSON.parse(`"${raw}"`) as string;
+	} catch {
+		return undefined;
+	}
+}
+
+function tooMany(limit: number, what: string): StrictJsonError {
+	return new StrictJsonError(`JSON-RPC message exceeds the limit of ${limit} ${what}`);
+}
+
+/** The beginning of a text, without half pairs: V8 cuts its quotations anywhere, and JSON cannot carry a half. */
+function quotable(text: string): string {
+	return text.slice(0, MAX_JSON_ERROR_CHARS).replace(/\p{Surrogate}/gu, '\uFFFD');
+}

@@ -1,0 +1,309 @@
+import {
+	encodeError,
+	encodeNotification,
+	encodeRequest,
+	encodeResult,
+	type Frame,
+	frameLength,
+	JsonParts,
+} from '../protocol/wire/encode.js';
+import {
+	type ErrorObject,
+	MALFORMED_ID,
+	type Message,
+	type Notification,
+	parseMessage,
+	type Request,
+	type RequestId,
+	type Trace,
+} from '../protocol/wire/envelope.js';
+import {INTERNAL_ERROR, INVALID_REQUEST, RpcError} from '../protocol/wire/error-codes.js';
+import {MAX_MESSAGE_BYTES} from '../protocol/wire/message-limits.js';
+import {errorMessage} from '../shared/errors.js';
+import type {Transport} from '../transports/transport.js';
+import {DisconnectedError} from './disconnected-error.js';
+
+/** While a peer leaves this much unread, its requests are not read either: replies never grow without bound. */
+export const UNREAD_REPLIES_LIMIT = 16 * 1024 * 1024;
+
+/** What stands behind a connection and answers the peer. */
+export interface Service {
+	/** The result, now or later; a thrown RpcError becomes the error reply. */
+	request(request: Request): unknown;
+	/** False when the notification is not understood. */
+	notification(notification: Notification): boolean;
+	/** Sending more makes sense again. */
+	drained?(): void;
+	/** Comes once, after every pending call was settled. */
+	closed?(error?: Error): void;
+	/** Largest reply the peer takes, in bytes of JSON text; the protocol's limit if it does not say. */
+	readonly maxReplyBytes?: number;
+	/** The first protocol ends a connection that sends nonsense, instead of answering. */
+	readonly hangsUpOnMalformed?: boolean;
+	/** A handler threw something that is not an RpcError; the peer only learns that something broke. */
+	failed?(error: unknown, method: string): void;
+}
+
+/**
+ * How strict the ends are with each other. A server answers what it cannot read and hangs up on what it never asked
+ * for; a client hangs up on what it cannot read and ignores what it never asked for.
+ */
+export type Role = 'server' | 'client';
+
+interface PendingCall {
+	resolve(result: unknown): void;
+	reject(error: Error): void;
+}
+
+/**
+ * One physical connection: correlates calls with replies in both directions. Requests are handed to the service as
+ * they arrive and answered as they finish; closing settles every promise.
+ */
+export class RpcConnection {
+	readonly #transport: Transport;
+	readonly #role: Role;
+	readonly #service: Service;
+	readonly #calls = new Map<number, PendingCall>();
+	#nextId = 1;
+	#disconnect: DisconnectedError | undefined;
+	#hasUnreadReplies = false;
+	/** Those who want nothing to be read for now. */
+	#holds = 0;
+
+	constructor(transport: Transport, role: Role, service: Service) {
+		this.#transport = transport;
+		this.#role = role;
+		this.#service = service;
+	}
+
+	/** Starts reading. Separate from construction, so that the service may hold the connection before the first message. */
+	open(): void {
+		this.#transport.open({
+			message: (text, bulk) => this.#receive(parseMessage(text, bulk)),
+			unreadable: reason => this.#receive({kind: 'malformed', reason}),
+			drained: () => this.#drained(),
+			closed: error => this.#closed(error),
+		});
+	}
+
+	get peer(): string {
+		return this.#transport.peer;
+	}
+
+	get backlog(): number {
+		return this.#transport.backlog;
+	}
+
+	get closed(): boolean {
+		return this.#disconnect !== undefined;
+	}
+
+	/**
+	 * A call that is aborted stays on the wire; its late reply is ignored. Bulk in a result may be bytes already, see
+	 * `protocol/wire/binary-payload.ts`; decoding the result makes bytes of it in any case.
+	 */
+	request(method: string, params: unknown, options: {signal?: AbortSignal; trace?: Trace} = {}): Promise<unknown> {
+		const {signal, trace} = options;
+		if (this.#disconnect) return Promise.reject(this.#disconnect);
+		if (signal?.aborted) return Promise.reject(abortReason(signal));
+		const id = this.#nextId++;
+		return new Promise((resolve, reject) => {
+			const frame = encodeRequest(id, method, params, trace);
+			const abort = () => this.#settle(id)?.reject(abortReason(signal!));
+			const unhook = () => signal?.removeEventListener('abort', abort);
+			signal?.addEventListener('abort', abort, {once: true});
+			this.#calls.set(id, {
+				resolve: result => {
+					unhook();
+					resolve(result);
+				},
+				reject: error => {
+					unhook();
+					reject(error);
+				},
+			});
+			this.#send(frame);
+		});
+	}
+
+	notify(method: string, params: unknown): void {
+		this.#send(encodeNotification(method, params));
+	}
+
+	/** Reads nothing more from the peer until the returned function is called. */
+	holdReading(): () => void {
+		let held = true;
+		this.#hold();
+		return () => {
+			if (held) this.#release();
+			held = false;
+		};
+	}
+
+	/** Sends what was accepted, then ends. */
+	close(): void {
+		this.#transport.close();
+	}
+
+	/** Ends at once. */
+	destroy(): void {
+		this.#transport.destroy();
+	}
+
+	#receive(message: Message): void {
+		if (this.#disconnect) return;
+		switch (message.kind) {
+			case 'request':
+				this.#answer(message);
+				return;
+			case 'notification':
+				this.#notified(message);
+				return;
+			case 'response':
+				this.#take(message.id)?.resolve(message.result);
+				return;
+			case 'error':
+				this.#take(message.id)?.reject(toRpcError(message.error));
+				return;
+			case 'malformed':
+				this.#malformed(message.reason);
+				return;
+		}
+	}
+
+	/** A client that cannot make sense of what a server tells it has lost track, and hangs up. */
+	#notified(notification: Notification): void {
+		try {
+			if (!this.#service.notification(notification) && this.#role === 'server') this.destroy();
+		} catch (error) {
+			if (this.#role === 'server') throw error;
+			const reason = errorMessage(error);
+			this.#closed(new Error(`exec-server notification handling failed: ${reason}`));
+			this.destroy();
+		}
+	}
+
+	#answer(request: Request): void {
+		try {
+			const result = this.#service.request(request);
+			if (result instanceof Promise) {
+				result.then(
+					value => this.#reply(request, value),
+					(error: unknown) => this.#replyError(request, error),
+				);
+			} else {
+				this.#reply(request, result);
+			}
+		} catch (error) {
+			this.#replyError(request, error);
+		}
+	}
+
+	#reply(request: Request, result: unknown): void {
+		this.#sendResult(request, result);
+		if (result instanceof JsonParts) result.release?.();
+	}
+
+	#sendResult({id, method}: Request, result: unknown): void {
+		let frame: Frame;
+		try {
+			frame = encodeResult(id, result);
+		} catch (error) {
+			this.#replyError({id, method}, error);
+			return;
+		}
+		if (isLonger(frame, this.#maxReplyBytes)) {
+			const text = `the result of ${method} exceeds the message limit of ${this.#maxReplyBytes} bytes`;
+			frame = encodeError(id, {code: INTERNAL_ERROR, message: text});
+		}
+		this.#send(frame);
+	}
+
+	get #maxReplyBytes(): number {
+		return this.#service.maxReplyBytes ?? MAX_MESSAGE_BYTES;
+	}
+
+	#replyError({id, method}: {id: RequestId; method: string}, error: unknown): void {
+		if (error instanceof RpcError) {
+			const frame = encodeError(id, error);
+			const text = `the text of the error exceeds the message limit of ${MAX_MESSAGE_BYTES} bytes`;
+			this.#send(isLonger(frame, MAX_MESSAGE_BYTES) ? encodeError(id, {code: error.code, message: text}) : frame);
+			return;
+		}
+		this.#service.failed?.(error, method);
+		this.#send(encodeError(id, {code: INTERNAL_ERROR, message: 'internal error'}));
+	}
+
+	/** The call a reply belongs to. */
+	#take(id: RequestId): PendingCall | undefined {
+		const call = typeof id === 'number' ? this.#settle(id) : undefined;
+		const late = typeof id === 'number' && id >= 1 && id < this.#nextId;
+		if (!call && !late && this.#role === 'server') this.destroy();
+		return call;
+	}
+
+	#settle(id: number): PendingCall | undefined {
+		const call = this.#calls.get(id);
+		this.#calls.delete(id);
+		return call;
+	}
+
+	#malformed(reason: string): void {
+		const {kind, peer} = this.#transport;
+		const what = kind === 'websocket' ? 'websocket JSON-RPC message' : 'JSON-RPC message';
+		const message = `failed to parse ${what} from exec-server ${peer}: ${reason}`;
+		if (this.#role === 'server' && !this.#service.hangsUpOnMalformed) {
+			this.#send(encodeError(MALFORMED_ID, {code: INVALID_REQUEST, message}));
+		} else {
+			this.#closed(new Error(message));
+			this.destroy();
+		}
+	}
+
+	#send(frame: Frame): void {
+		if (this.#disconnect) return;
+		this.#transport.send(frame);
+		if (!this.#hasUnreadReplies && this.#transport.backlog > UNREAD_REPLIES_LIMIT) {
+			this.#hasUnreadReplies = true;
+			this.#hold();
+		}
+	}
+
+	#drained(): void {
+		if (this.#hasUnreadReplies) {
+			this.#hasUnreadReplies = false;
+			this.#release();
+		}
+		this.#service.drained?.();
+	}
+
+	#hold(): void {
+		if (this.#holds++ === 0) this.#transport.pause();
+	}
+
+	#release(): void {
+		if (--this.#holds === 0) this.#transport.resume();
+	}
+
+	#closed(error?: Error): void {
+		if (this.#disconnect) return;
+		this.#disconnect = new DisconnectedError(error);
+		for (const call of this.#calls.values()) call.reject(this.#disconnect);
+		this.#calls.clear();
+		this.#service.closed?.(error);
+	}
+}
+
+/** A string has at most three bytes per unit, so only long ones need counting. */
+function isLonger(frame: Frame, bytes: number): boolean {
+	if (typeof frame === 'string' && frame.length <= bytes / 3) return false;
+	return frameLength(frame) > bytes;
+}
+
+function toRpcError({code, message, data}: ErrorObject): RpcError {
+	return new RpcError(code, message, data);
+}
+
+function abortReason(signal: AbortSignal): Error {
+	return signal.reason instanceof Error ? signal.reason : new Error('the call was aborted', {cause: signal.reason});
+}

@@ -1,0 +1,181 @@
+import type {Forwards} from '../../network/forward/forwards.js';
+import type {HttpRequests} from '../../network/http/http-requests.js';
+import type {Family} from '../../protocol/methods/method-table.js';
+import type {Notification, Request} from '../../protocol/wire/envelope.js';
+import {INVALID_REQUEST, RpcError} from '../../protocol/wire/error-codes.js';
+import {RpcConnection, type Service} from '../../rpc/rpc-connection.js';
+import type {Sandbox} from '../../sandbox/sandbox.js';
+import {Scope} from '../../shared/async/scope.js';
+import type {Logger} from '../../shared/logger.js';
+import type {Transport} from '../../transports/transport.js';
+import type {Grant} from '../auth/grant.js';
+import type {CreateTwins} from '../fs-worker/sandboxed-files.js';
+import {ClientFiles} from './client-files.js';
+import {Room} from './flow-control.js';
+import type {Delivery} from './output-pump.js';
+import type {Session, Sessions} from './sessions.js';
+import type {V0Sessions} from './v0-sessions.js';
+
+type Handshake =
+	| {readonly kind: 'new'}
+	| {readonly kind: 'greeted'; readonly session: Session; readonly delivery: Delivery}
+	| {readonly kind: 'ready'; readonly session: Session; readonly delivery: Delivery};
+
+/** Whether the caller's policy has resolved a command already. */
+export type ExecKind = 'direct' | 'prepared';
+
+export interface ClientConnectionOptions {
+	/** What the connection may do; everything without one. */
+	readonly grant: Grant | undefined;
+	readonly sessions: Sessions;
+	readonly logger: Logger;
+	readonly createV0: (connection: RpcConnection) => V0Sessions;
+	readonly createHttp: () => HttpRequests;
+	readonly createForwards: () => Forwards;
+	/** Throws when commands of this kind are not started here. */
+	readonly requireAllowed: (kind: ExecKind) => void;
+	readonly sandbox: Sandbox;
+	readonly createTwins: CreateTwins;
+	readonly route: (request: Request, client: ClientConnection) => unknown;
+	readonly hangsUpOnMalformed: boolean;
+	readonly maxReplyBytes: number;
+	readonly closed: (client: ClientConnection) => void;
+}
+
+/** One client on one connection: the state of its handshake and the session it holds. */
+export class ClientConnection implements Service {
+	readonly rpc: RpcConnection;
+	readonly transport: Transport['kind'];
+	/** What the connection may hold in memory on its way in and out. */
+	readonly room: Room;
+	readonly hangsUpOnMalformed: boolean;
+	readonly maxReplyBytes: number;
+	/** Ends with the connection; what belongs to the connection is registered here. */
+	readonly scope = new Scope();
+	readonly #options: ClientConnectionOptions;
+	#handshake: Handshake = {kind: 'new'};
+	#v0: V0Sessions | undefined;
+	#http: HttpRequests | undefined;
+	#forwards: Forwards | undefined;
+	#files: ClientFiles | undefined;
+
+	constructor(transport: Transport, options: ClientConnectionOptions) {
+		this.#options = options;
+		this.transport = transport.kind;
+		this.hangsUpOnMalformed = options.hangsUpOnMalformed;
+		this.maxReplyBytes = options.maxReplyBytes;
+		this.rpc = new RpcConnection(transport, 'server', this);
+		this.room = new Room(this.rpc);
+	}
+
+	/** The session of a caller that `admit` let pass. */
+	get session(): Session {
+		if (this.#handshake.kind !== 'ready') throw new Error('no session before the handshake');
+		return this.#handshake.session;
+	}
+
+	/** The processes of the first protocol, which belong to the connection. */
+	get v0(): V0Sessions {
+		this.#v0 ??= this.#options.createV0(this.rpc);
+		return this.#v0;
+	}
+
+	/** What this connection has open in the file system. */
+	get files(): ClientFiles {
+		this.#files ??= this.#untilClosed(new ClientFiles(this.rpc, this.room, this.#options.createTwins));
+		return this.#files;
+	}
+
+	/** What processes and files are kept in when a policy says so. */
+	get sandbox(): Sandbox {
+		return this.#options.sandbox;
+	}
+
+	/** The HTTP requests this connection has under way. */
+	get http(): HttpRequests {
+		this.#http ??= this.#untilClosed(this.#options.createHttp());
+		return this.#http;
+	}
+
+	/** The connections it has forwarded. */
+	get forwards(): Forwards {
+		this.#forwards ??= this.#untilClosed(this.#options.createForwards());
+		return this.#forwards;
+	}
+
+	/** The log with the session on every line. */
+	get logger(): Logger {
+		return this.#handshake.kind === 'new'
+			? this.#options.logger
+			: this.#options.logger.with({session: this.#handshake.session.id});
+	}
+
+	/** What this connection may do; everything without one. */
+	get grant(): Grant | undefined {
+		return this.#options.grant;
+	}
+
+	requireAllowed(kind: ExecKind): void {
+		this.#options.requireAllowed(kind);
+	}
+
+	/** `initialize`: a failed attempt may be repeated, a second session may not be had. */
+	greet(resumeSessionId: string | undefined): Session {
+		if (this.#handshake.kind !== 'new') {
+			throw new RpcError(INVALID_REQUEST, 'initialize may only be sent once per connection');
+		}
+		const {sessions, grant} = this.#options;
+		const session = resumeSessionId === undefined ? sessions.create(grant) : sessions.resume(resumeSessionId, grant);
+		this.#handshake = {kind: 'greeted', session, delivery: session.attach(this.rpc)};
+		return session;
+	}
+
+	/** Refuses methods of a family until the handshake is over. */
+	admit(family: Family): void {
+		if (this.#handshake.kind === 'ready') return;
+		const missing = this.#handshake.kind === 'new' ? 'call initialize' : 'send initialized';
+		throw new RpcError(INVALID_REQUEST, `client must ${missing} before using ${family} methods`);
+	}
+
+	request(request: Request): unknown {
+		return this.#options.route(request, this);
+	}
+
+	notification({method}: Notification): boolean {
+		if (method !== 'initialized' || this.#handshake.kind === 'new') return false;
+		this.#handshake = {...this.#handshake, kind: 'ready'};
+		return true;
+	}
+
+	/** Settles when the transport was handed everything the processes of the session have said. */
+	async delivered(): Promise<void> {
+		if (this.#handshake.kind !== 'new') await this.#handshake.delivery.emptied();
+	}
+
+	drained(): void {
+		if (this.#handshake.kind !== 'new') this.#handshake.delivery.pump();
+		this.#v0?.pump();
+		this.room.drained();
+	}
+
+	failed(error: unknown, method: string): void {
+		this.logger.error('a handler failed', {
+			method,
+			error: error instanceof Error ? error.stack : String(error),
+		});
+	}
+
+	closed(error?: Error): void {
+		this.logger.debug('connection closed', {peer: this.rpc.peer, ...(error && {reason: error.message})});
+		this.scope.close();
+		this.room.drained();
+		this.#v0?.close();
+		if (this.#handshake.kind !== 'new') this.#options.sessions.detach(this.#handshake.session);
+		this.#options.closed(this);
+	}
+
+	#untilClosed<T extends {close(): void}>(state: T): T {
+		this.scope.add(() => state.close());
+		return state;
+	}
+}

@@ -1,0 +1,90 @@
+import type {BytePath} from '../../filesystem/byte-path.js';
+import {refused} from '../../filesystem/file-errors.js';
+import type {TreeWatch, TreeWatchOptions} from '../../filesystem/watch/tree-watch.js';
+import {PathUri} from '../../protocol/path-uri/path-uri.js';
+import type {RpcConnection} from '../../rpc/rpc-connection.js';
+import type {Room} from './flow-control.js';
+
+/** Watches one connection may have. */
+export const MAX_WATCHES = 64;
+export const MAX_WATCH_ID_BYTES = 64;
+/** Changes told in one message. */
+const CHANGES_PER_MESSAGE = 1000;
+
+interface Line {
+	/** Undefined while it is being set up. */
+	watch: TreeWatch | undefined;
+	isTelling: boolean;
+}
+
+/** The watches of one connection. What they see is told as fast as the client reads, and merged meanwhile. */
+export class ClientWatches {
+	readonly #connection: RpcConnection;
+	readonly #room: Room;
+	readonly #lines = new Map<string, Line>();
+
+	constructor(connection: RpcConnection, room: Room) {
+		this.#connection = connection;
+		this.#room = room;
+	}
+
+	async begin(id: string, path: BytePath, options: TreeWatchOptions): Promise<void> {
+		this.#requireFree(id);
+		const line: Line = {watch: undefined, isTelling: false};
+		this.#lines.set(id, line);
+		try {
+			// Loaded when it is needed: few clients watch, and all wait for the server to start.
+			const {TreeWatch} = await import('../../filesystem/watch/tree-watch.js');
+			line.watch = await TreeWatch.begin(path, options, () => void this.#tell(id, line));
+		} catch (error) {
+			if (this.#lines.get(id) === line) this.#lines.delete(id);
+			throw error;
+		}
+		// Ended before it had begun.
+		if (this.#lines.get(id) !== line) line.watch.end();
+		// What was seen while it was being set up has had nobody to tell it.
+		else void this.#tell(id, line);
+	}
+
+	has(id: string): boolean {
+		return this.#lines.has(id);
+	}
+
+	/** Unknown ids have ended already. */
+	end(id: string): void {
+		this.#lines.get(id)?.watch?.end();
+		this.#lines.delete(id);
+	}
+
+	close(): void {
+		for (const id of this.#lines.keys()) this.end(id);
+	}
+
+	async #tell(id: string, line: Line): Promise<void> {
+		if (line.isTelling) return;
+		line.isTelling = true;
+		for (;;) {
+			await this.#room.opened();
+			// Only now, so that what came while the client did not read is told together.
+			const news = this.#lines.get(id) === line ? line.watch?.take(CHANGES_PER_MESSAGE) : undefined;
+			if (!news) break;
+			const {changes, overflow, ended = null} = news;
+			this.#connection.notify('fs/changed', {
+				watchId: id,
+				changes: changes.map(({path, kind}) => ({path: PathUri.fromBinary(path).href, kind})),
+				overflow,
+				ended,
+			});
+			if (ended !== null) this.end(id);
+		}
+		line.isTelling = false;
+	}
+
+	#requireFree(id: string): void {
+		if (Buffer.byteLength(id) > MAX_WATCH_ID_BYTES) {
+			throw refused(`watch ID must not exceed ${MAX_WATCH_ID_BYTES} bytes`);
+		}
+		if (this.#lines.has(id)) throw refused(`watch \`${id}\` already exists`);
+		if (this.#lines.size >= MAX_WATCHES) throw refused(`at most ${MAX_WATCHES} watches may be open per connection`);
+	}
+}

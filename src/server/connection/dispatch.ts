@@ -1,0 +1,101 @@
+import {describeEnvironment} from '../../adapters/environment-info.js';
+import {toWire} from '../../adapters/wire-errors.js';
+import type {Family} from '../../protocol/methods/method-table.js';
+import {declarationOf, type Params, type RequestName, type ResultOnWire} from '../../protocol/methods/method-table.js';
+import {decode} from '../../protocol/wire/decode.js';
+import type {JsonParts} from '../../protocol/wire/encode.js';
+import type {Request} from '../../protocol/wire/envelope.js';
+import {INVALID_REQUEST, METHOD_NOT_FOUND, RpcError} from '../../protocol/wire/error-codes.js';
+import type {Sandbox} from '../../sandbox/sandbox.js';
+import {requireScope} from '../auth/grant.js';
+import {createHandlers} from '../handlers/all-handlers.js';
+import {strictV0Handlers} from '../handlers/v0-handlers.js';
+import type {ServerSettings} from '../options.js';
+import type {ServerMetrics} from '../server-metrics.js';
+import type {ClientConnection} from './client-connection.js';
+
+export type Route = (request: Request, client: ClientConnection) => unknown;
+
+/** From a request to its answer: the handlers of the protocol, errors in the words of the wire, everything measured. */
+export function createRoute(settings: ServerSettings, sandbox: Sandbox, metrics: ServerMetrics): Route {
+	const {protocol, variables, allowForward, ownCommand} = settings;
+	const sandboxesFiles = (): boolean => ownCommand.length > 0 && sandbox.isLikely;
+	const route =
+		protocol === 'v0'
+			? onlyV0(createRouter(strictV0Handlers, admit))
+			: createRouter(createHandlers(describeEnvironment(variables, allowForward, sandboxesFiles), variables), admit);
+	return (request, client) => {
+		const began = performance.now();
+		const record = (result: 'success' | 'error'): void =>
+			metrics.answered(request.method, result, performance.now() - began);
+		try {
+			const result = route(request, client);
+			if (result instanceof Promise) return settled(result, record);
+			record('success');
+			return result;
+		} catch (error) {
+			record('error');
+			throw toWire(error);
+		}
+	};
+}
+
+async function settled(result: Promise<unknown>, record: (result: 'success' | 'error') => void): Promise<unknown> {
+	try {
+		const value = await result;
+		record('success');
+		return value;
+	} catch (error) {
+		record('error');
+		throw toWire(error);
+	}
+}
+
+function admit(family: Family, client: ClientConnection, method: string): void {
+	client.admit(family);
+	requireScope(client.grant, method);
+}
+
+/** The first protocol does not know the others' methods, however well they are called. */
+function onlyV0(route: Route): Route {
+	return (request, client) => {
+		if (Object.hasOwn(strictV0Handlers, request.method)) return route(request, client);
+		throw new RpcError(INVALID_REQUEST, `unknown method: ${request.method}`);
+	};
+}
+
+type Awaitable<T> = T | Promise<T>;
+
+/** Translates names and errors between the wire and the domain, nothing else. */
+export type Handler<M extends RequestName, Context> = (
+	params: Params<M>,
+	context: Context,
+	request: Request,
+) => Awaitable<ResultOnWire<M> | JsonParts>;
+
+export type Handlers<Context> = {readonly [M in RequestName]?: Handler<M, Context>};
+
+/**
+ * Routes a request by the table of methods: decode the params, let `admit` look at the caller, run the handler.
+ * In this order, so that bad params are reported whatever the state of the handshake.
+ */
+export function createRouter<Context>(
+	handlers: Handlers<Context>,
+	admit: (family: Family, context: Context, method: string) => void,
+) {
+	return (request: Request, context: Context): unknown => {
+		const declaration = declarationOf(request.method);
+		if (declaration?.kind !== 'request' || declaration.from !== 'client') throw unknownMethod(request.method);
+		const params = decode(declaration.params, request.params ?? null);
+		if (declaration.family !== 'handshake') admit(declaration.family, context, request.method);
+		const handler = handlers[request.method as RequestName] as
+			| ((decoded: unknown, caller: Context, asked: Request) => unknown)
+			| undefined;
+		if (!handler) throw unknownMethod(request.method);
+		return handler(params, context, request);
+	};
+}
+
+function unknownMethod(method: string): RpcError {
+	return new RpcError(METHOD_NOT_FOUND, `exec-server stub does not implement \`${method}\` yet`);
+}

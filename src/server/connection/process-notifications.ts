@@ -1,0 +1,42 @@
+import type {LogEvent} from '../../processes/output/output-log.js';
+import {JsonParts} from '../../protocol/wire/encode.js';
+import type {RpcConnection} from '../../rpc/rpc-connection.js';
+
+/** Tells a client of an event in the words of the protocol it speaks. */
+export type Announce = (connection: RpcConnection, processId: string, event: LogEvent) => void;
+
+export const announce: Announce = (connection, processId, event) => {
+	switch (event.kind) {
+		case 'output': {
+			const head = `{"processId":${JSON.stringify(processId)},"seq":${event.seq},"stream":"${event.stream}","chunk":"`;
+			connection.notify('process/output', new JsonParts([head, event.bytes, '"}']));
+			return;
+		}
+		case 'exited': {
+			const {seq, exitCode, reason, sandboxDenied = false} = event;
+			const told = reason === 'exit' ? {} : {reason};
+			connection.notify('process/exited', {processId, seq, exitCode, sandboxDenied, ...told});
+			return;
+		}
+		case 'closed':
+			connection.notify('process/closed', {processId, seq: event.seq});
+			return;
+	}
+};
+
+/** The first protocol has no numbers, no name for a terminal's stream and no word for the end of output. */
+export const announceV0: Announce = (connection, sessionId, event) => {
+	switch (event.kind) {
+		case 'output': {
+			const stream = event.stream === 'pty' ? 'stdout' : event.stream;
+			const head = `{"sessionId":${JSON.stringify(sessionId)},"stream":"${stream}","chunk":"`;
+			connection.notify('command/exec/outputDelta', new JsonParts([head, event.bytes, '"}']));
+			return;
+		}
+		case 'exited':
+			connection.notify('command/exec/exited', {sessionId, exitCode: event.exitCode});
+			return;
+		case 'closed':
+			return;
+	}
+};

@@ -1,0 +1,50 @@
+import type {ManagedProcess} from '../../processes/managed-process.js';
+import type {StartRequest} from '../../processes/prepare-spawn.js';
+import type {ProcessTable} from '../../processes/process-table.js';
+import type {RpcConnection} from '../../rpc/rpc-connection.js';
+import {Delivery} from './output-pump.js';
+import {announceV0} from './process-notifications.js';
+
+/** What a table tells its owner. */
+export interface TableEvents {
+	added(process: ManagedProcess): void;
+	changed(process: ManagedProcess): void;
+}
+
+/** The processes of the first protocol: named by the server, forgotten at their exit, ended with the connection. */
+export class V0Sessions {
+	readonly #table: ProcessTable;
+	readonly #delivery: Delivery;
+	#count = 0;
+
+	constructor(connection: RpcConnection, createTable: (events: TableEvents) => ProcessTable) {
+		this.#delivery = new Delivery(connection, [], announceV0);
+		this.#table = createTable({
+			added: process => this.#delivery.add(process),
+			changed: process => this.#delivery.changed(process),
+		});
+	}
+
+	async start(request: StartRequest): Promise<string> {
+		const id = `session-${++this.#count}`;
+		await this.#table.start(id, request);
+		return id;
+	}
+
+	/** Only while it has not exited. */
+	find(id: string): ManagedProcess | undefined {
+		const process = this.#table.find(id);
+		return process?.alive ? process : undefined;
+	}
+
+	/** The transport has room again. */
+	pump(): void {
+		this.#delivery.pump();
+	}
+
+	close(): void {
+		this.#delivery.stop();
+		this.#table.end('force');
+		this.#table.dispose();
+	}
+}

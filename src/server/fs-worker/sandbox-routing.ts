@@ -1,0 +1,78 @@
+import {refused} from '../../filesystem/file-errors.js';
+import type {Request} from '../../protocol/wire/envelope.js';
+import {leavesFilesAlone, type SandboxPlan} from '../../sandbox/plan.js';
+import type {SandboxContext} from '../../sandbox/policy.js';
+import {LongarmError} from '../../shared/errors.js';
+import type {ClientConnection} from '../connection/client-connection.js';
+import type {Handlers} from '../connection/dispatch.js';
+
+interface FileParams {
+	readonly sandbox?: SandboxContext | null | undefined;
+	readonly handleId?: string;
+	readonly watchId?: string;
+	readonly searchId?: string;
+}
+
+type FileHandler = (params: FileParams, client: ClientConnection, request: Request) => unknown;
+
+/** The same handlers, each of which leaves what has to be done in a sandbox to the one in it. */
+export function inSandbox<H extends Handlers<ClientConnection>>(handlers: H): H {
+	return Object.fromEntries(
+		Object.entries(handlers as unknown as Record<string, FileHandler>).map(
+			([method, handle]): [string, FileHandler] => [
+				method,
+				(params, client, request) => {
+					const plan = planOf(params.sandbox, client);
+					return plan ? relayed(plan, params, client, request) : handle(params, client, request);
+				},
+			],
+		),
+	) as unknown as H;
+}
+
+/** Profiles that keep no file from anybody need no sandbox. */
+function planOf(context: FileParams['sandbox'], client: ClientConnection): SandboxPlan | undefined {
+	if (!context) return undefined;
+	try {
+		const plan = client.sandbox.resolve(context);
+		return plan && !leavesFilesAlone(plan) ? {...plan, network: 'none'} : undefined;
+	} catch (error) {
+		throw asFileRefusal(error);
+	}
+}
+
+async function relayed(
+	plan: SandboxPlan,
+	{handleId, watchId, searchId}: FileParams,
+	client: ClientConnection,
+	request: Request,
+): Promise<unknown> {
+	const {files} = client;
+	try {
+		if (handleId !== undefined) {
+			const open = () => files.sandboxed.open(plan, request, handleId);
+			return (await files.handles.open(handleId, open)).answer;
+		}
+		if (watchId !== undefined) {
+			requireFree('watch', watchId, files.watches.has(watchId) || files.sandboxed.hasWatch(watchId));
+			return await files.sandboxed.watch(plan, request, watchId);
+		}
+		if (searchId !== undefined) {
+			requireFree('search', searchId, files.searches.has(searchId) || files.sandboxed.hasSearch(searchId));
+			return await files.sandboxed.search(plan, request, searchId);
+		}
+		return await files.sandboxed.relay(plan, request);
+	} catch (error) {
+		throw asFileRefusal(error);
+	}
+}
+
+export function requireFree(what: 'watch' | 'search', id: string, taken: boolean): void {
+	if (taken) throw refused(`${what} \`${id}\` already exists`);
+}
+
+/** Files have their own words and number for the same refusal. */
+function asFileRefusal(error: unknown): unknown {
+	if (!(error instanceof LongarmError) || error.code !== 'NOT_SUPPORTED') return error;
+	return refused(error.message.replace(/^sandbox intent/, 'filesystem sandbox'));
+}

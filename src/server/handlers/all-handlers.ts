@@ -1,0 +1,32 @@
+import type {EnvironmentInfo} from '../../protocol/methods/environment-methods.js';
+import {inSandbox} from '../fs-worker/sandbox-routing.js';
+import {environmentHandlers} from './environment-handlers.js';
+import {fileHandleHandlers} from './file-handle-handlers.js';
+import {fileHandlers} from './file-handlers.js';
+import {forwardHandlers} from './forward-handlers.js';
+import {httpHandlers} from './http-handlers.js';
+import {processHandlers} from './process-handlers.js';
+import {fileSearchHandlers} from './search-handlers.js';
+import {sessionHandlers} from './session-handlers.js';
+import {fileTransferHandlers} from './transfer-handlers.js';
+import {v0Handlers} from './v0-handlers.js';
+import {fileWatchHandlers} from './watch-handlers.js';
+
+/** Every request this server answers. */
+export function createHandlers(info: EnvironmentInfo, variables: Readonly<Record<string, string | undefined>>) {
+	return {
+		...sessionHandlers(info),
+		...environmentHandlers(info, variables),
+		...processHandlers,
+		...inSandbox({
+			...fileHandlers,
+			...fileHandleHandlers,
+			...fileTransferHandlers,
+			...fileWatchHandlers,
+			...fileSearchHandlers,
+		}),
+		...httpHandlers,
+		...forwardHandlers,
+		...v0Handlers,
+	};
+}

@@ -1,0 +1,34 @@
+import {hostname} from 'node:os';
+import type {EnvironmentInfo} from '../../protocol/methods/environment-methods.js';
+import {PathUri} from '../../protocol/path-uri/path-uri.js';
+import {INVALID_PARAMS, RpcError} from '../../protocol/wire/error-codes.js';
+import type {ClientConnection} from '../connection/client-connection.js';
+import type {Handlers} from '../connection/dispatch.js';
+import {codexHome, readConfig} from './executor-config.js';
+
+const NO_LAYERS = {layers: [], cloudInsertionIndex: 0};
+
+export function environmentHandlers(info: EnvironmentInfo, variables: Readonly<Record<string, string | undefined>>) {
+	return {
+		'environment/info': () => info,
+
+		'environment/status': () => ({status: 'ready'}),
+
+		'environmentConfig/read': async ({configPaths, requirementsPaths}) => {
+			const paths = [...configPaths, ...requirementsPaths];
+			if (paths.length === 0)
+				throw new RpcError(INVALID_PARAMS, 'at least one config or requirements path is required');
+			if (paths.some(path => path.length === 0)) {
+				throw new RpcError(INVALID_PARAMS, 'TOML paths must contain at least one key segment');
+			}
+			const home = codexHome(variables);
+			return {
+				userHomeDir: info.userHomeDir ?? null,
+				codexHomeDir: PathUri.fromNative(home).href,
+				hostname: hostname(),
+				config: {layers: await readConfig(home, configPaths), cloudInsertionIndex: 0},
+				requirements: NO_LAYERS,
+			};
+		},
+	} satisfies Handlers<ClientConnection>;
+}

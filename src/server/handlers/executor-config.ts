@@ -1,0 +1,82 @@
+import {readFile} from 'node:fs/promises';
+import {homedir} from 'node:os';
+import {dirname, join} from 'node:path';
+import {PathUri} from '../../protocol/path-uri/path-uri.js';
+import {LongarmError} from '../../shared/errors.js';
+
+type Variables = Readonly<Record<string, string | undefined>>;
+type Table = {readonly [key: string]: unknown};
+
+/** One file of configuration, cut down to what was asked for. */
+export interface ConfigLayer {
+	readonly source: string;
+	readonly baseDir: string;
+	readonly toml: string;
+}
+
+/** Where the peer keeps its configuration on this machine. */
+export function codexHome(variables: Variables): string {
+	return variables['CODEX_HOME'] || join(homedir(), '.codex');
+}
+
+/**
+ * The user's own layer, with the keys that were asked for and nothing else. Layers of projects are left out: whether one
+ * may be trusted is for the peer to decide, and it is asked for here before it can.
+ */
+export async function readConfig(home: string, paths: readonly (readonly string[])[]): Promise<ConfigLayer[]> {
+	const file = join(home, 'config.toml');
+	const text = await textOf(file);
+	if (text === undefined || paths.length === 0) return [];
+	const {parse, stringify} = await import('smol-toml');
+	let table: Table;
+	try {
+		table = parse(text);
+	} catch {
+		// The parser's words quote the file, which may hold secrets.
+		throw new LongarmError('CONFIG_UNREADABLE', {
+			message: `failed to load executor-local config: ${file} is not TOML`,
+			context: {file},
+		});
+	}
+	const kept = paths.reduce<Table>((sum, path) => merged(sum, pick(table, path)), {});
+	if (Object.keys(kept).length === 0) return [];
+	const baseDir = PathUri.fromNative(dirname(file)).href;
+	return [{source: `user (${file})`, baseDir, toml: `${stringify(kept).trimEnd()}\n`}];
+}
+
+async function textOf(file: string): Promise<string | undefined> {
+	try {
+		return await readFile(file, 'utf8');
+	} catch (error) {
+		const {code, message} = error as NodeJS.ErrnoException;
+		if (code === 'ENOENT' || code === 'ENOTDIR') return undefined;
+		throw new LongarmError('CONFIG_UNREADABLE', {
+			message: `failed to load executor-local config: ${message}`,
+			context: {file},
+			cause: error,
+		});
+	}
+}
+
+/** What is at the path, below the tables that lead there; nothing if it is not there. */
+function pick(table: Table, [key = '', ...rest]: readonly string[]): Table {
+	if (!Object.hasOwn(table, key)) return {};
+	const value = table[key];
+	if (rest.length === 0) return {[key]: value};
+	if (!isTable(value)) return {};
+	const below = pick(value, rest);
+	return Object.keys(below).length === 0 ? {} : {[key]: below};
+}
+
+function merged(one: Table, other: Table): Table {
+	const sum: Record<string, unknown> = {...one};
+	for (const [key, value] of Object.entries(other)) {
+		const present = sum[key];
+		sum[key] = isTable(present) && isTable(value) ? merged(present, value) : value;
+	}
+	return sum;
+}
+
+function isTable(value: unknown): value is Table {
+	return typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof Date);
+}

@@ -1,0 +1,88 @@
+import {nativePath, uriOf} from '../../adapters/file-paths.js';
+import {refused} from '../../filesystem/file-errors.js';
+import * as files from '../../filesystem/index.js';
+import {JsonParts} from '../../protocol/wire/encode.js';
+import {toBytes} from '../../protocol/wire/fields.js';
+import {Base64Error} from '../../shared/base64.js';
+import type {ClientConnection} from '../connection/client-connection.js';
+import type {Handlers} from '../connection/dispatch.js';
+
+/** From here on a reply has to wait for room. */
+const BULK_FROM_BYTES = 64 * 1024;
+/** What is around the content of a file in its reply. */
+const ENVELOPE_BYTES = 1024;
+
+export const fileHandlers = {
+	'fs/readFile': async ({path, followSymlinks}, client) => {
+		const content = await files.readFile(nativePath(path), {
+			followSymlinks: followSymlinks ?? true,
+			admit: (bytes, read) => admit(client, bytes, read),
+		});
+		return new JsonParts(['{"dataBase64":"', content, '"}']);
+	},
+
+	'fs/writeFile': async ({path, dataBase64, followSymlinks, atomic}, client) => {
+		const content = decoded(dataBase64);
+		const options = {followSymlinks: followSymlinks ?? true, atomic: atomic ?? false};
+		await client.room.request(content.length, () => files.writeFile(nativePath(path), content, options));
+		return {};
+	},
+
+	'fs/createDirectory': async ({path, recursive, followSymlinks}) => {
+		const options = {recursive: recursive ?? true, followSymlinks: followSymlinks ?? true};
+		await files.createDirectory(nativePath(path), options);
+		return {};
+	},
+
+	'fs/getMetadata': async ({path, followSymlinks}) => {
+		return files.getMetadata(nativePath(path), {followSymlinks: followSymlinks ?? true});
+	},
+
+	'fs/canonicalize': async ({path}) => {
+		return {path: uriOf(await files.canonicalize(nativePath(path)))};
+	},
+
+	'fs/readDirectory': async ({path}) => {
+		return {entries: await files.readDirectory(nativePath(path))};
+	},
+
+	'fs/walk': async ({path, options}) => {
+		const pruneHiddenDirectories = options.pruneHiddenDirectories ?? false;
+		return files.walk(nativePath(path), {...options, pruneHiddenDirectories});
+	},
+
+	'fs/remove': async ({path, recursive, force, followSymlinks}) => {
+		await files.remove(nativePath(path), {
+			recursive: recursive ?? true,
+			force: force ?? true,
+			followSymlinks: followSymlinks ?? true,
+		});
+		return {};
+	},
+
+	'fs/copy': async ({sourcePath, destinationPath, recursive}) => {
+		await files.copy(nativePath(sourcePath), nativePath(destinationPath), {recursive});
+		return {};
+	},
+
+	'fs/rename': async ({sourcePath, destinationPath, overwrite}) => {
+		await files.rename(nativePath(sourcePath), nativePath(destinationPath), {overwrite: overwrite ?? false});
+		return {};
+	},
+} satisfies Handlers<ClientConnection>;
+
+function decoded(dataBase64: string | Uint8Array): Uint8Array {
+	try {
+		return toBytes(dataBase64);
+	} catch (error) {
+		if (!(error instanceof Base64Error)) throw error;
+		throw refused(`fs/writeFile requires valid base64 dataBase64: ${error.message}`);
+	}
+}
+
+async function admit(client: ClientConnection, bytes: number, read: () => Promise<Uint8Array>): Promise<Uint8Array> {
+	if (bytes < BULK_FROM_BYTES) return read();
+	const largest = Math.floor((client.maxReplyBytes - ENVELOPE_BYTES) / 4) * 3;
+	if (bytes <= largest) return client.room.reply(bytes, read);
+	throw refused(`file is too large for one message: limit is ${largest} bytes; read it in blocks (fs/open)`);
+}

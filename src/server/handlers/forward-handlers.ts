@@ -1,0 +1,54 @@
+import {JsonParts} from '../../protocol/wire/encode.js';
+import {INVALID_PARAMS, RpcError} from '../../protocol/wire/error-codes.js';
+import {base64Length} from '../../shared/base64.js';
+import type {ClientConnection} from '../connection/client-connection.js';
+import type {Handlers} from '../connection/dispatch.js';
+
+/** Longest name of a forwarded connection, in bytes. */
+const MAX_ID_BYTES = 64;
+const READ_BYTES = 256 * 1024;
+const MAX_READ_BYTES = 1024 * 1024;
+const MAX_PORT = 65_535;
+
+export const forwardHandlers = {
+	'forward/open': async ({forwardId, host, port}, client) => {
+		requireNewId(forwardId, client);
+		requireTarget(host, port);
+		await client.forwards.open(forwardId, {host, port});
+		return {};
+	},
+
+	'forward/read': ({forwardId, maxBytes}, client) => {
+		const most = Math.min(maxBytes ?? READ_BYTES, MAX_READ_BYTES);
+		if (most === 0) throw new RpcError(INVALID_PARAMS, 'maxBytes must not be 0');
+		return client.forwards.get(forwardId).read(most, (length, take) =>
+			client.room.reply(base64Length(length), () => {
+				const {bytes, eof} = take();
+				return new JsonParts(['{"chunk":"', bytes, `","eof":${eof}}`]);
+			}),
+		);
+	},
+
+	'forward/write': async ({forwardId, chunk, eof}, client) => {
+		await client.forwards.write(forwardId, chunk, eof);
+		return {};
+	},
+
+	'forward/close': ({forwardId}, client) => {
+		client.forwards.end(forwardId);
+		return {};
+	},
+} satisfies Handlers<ClientConnection>;
+
+function requireNewId(forwardId: string, {forwards}: ClientConnection): void {
+	const bytes = Buffer.byteLength(forwardId);
+	if (bytes === 0 || bytes > MAX_ID_BYTES) {
+		throw new RpcError(INVALID_PARAMS, `forwardId must have 1 to ${MAX_ID_BYTES} bytes`);
+	}
+	if (forwards.has(forwardId)) throw new RpcError(INVALID_PARAMS, `forward id ${forwardId} is already open`);
+}
+
+function requireTarget(host: string, port: number): void {
+	if (host === '') throw new RpcError(INVALID_PARAMS, 'host must not be empty');
+	if (port < 1 || port > MAX_PORT) throw new RpcError(INVALID_PARAMS, `port must be between 1 and ${MAX_PORT}`);
+}

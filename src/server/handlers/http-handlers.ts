@@ -1,0 +1,64 @@
+import type {HttpRequest} from '../../network/http/http-request.js';
+import type {BodySink, WholeResponse} from '../../network/http/http-requests.js';
+import type {Params} from '../../protocol/methods/method-table.js';
+import {JsonParts} from '../../protocol/wire/encode.js';
+import {base64Length} from '../../shared/base64.js';
+import type {ClientConnection} from '../connection/client-connection.js';
+import type {Handlers} from '../connection/dispatch.js';
+
+export const httpHandlers = {
+	'http/request': (params, client) => {
+		const request = toRequest(params);
+		if (params.streamResponse) return streamed(request, client);
+		return client.http.fetch(request, response =>
+			client.room.reply(base64Length(response.body.length), () => encodeResponse(response)),
+		);
+	},
+
+	'http/cancel': ({requestId}, client) => {
+		client.http.cancel(requestId);
+		return {};
+	},
+} satisfies Handlers<ClientConnection>;
+
+function toRequest(params: Params<'http/request'>): HttpRequest {
+	return {
+		id: params.requestId,
+		method: params.method,
+		url: params.url,
+		headers: params.headers,
+		body: params.bodyBase64 ?? undefined,
+		timeoutMs: params.timeoutMs ?? undefined,
+		redirects: params.redirectPolicy,
+	};
+}
+
+async function streamed(request: HttpRequest, client: ClientConnection): Promise<JsonParts> {
+	const {pump, ...head} = await client.http.stream(request);
+	// The reply has left by then: it goes out in this turn of the loop.
+	setImmediate(() => void pump(deltas(request.id, client)));
+	return encodeResponse({...head, body: Buffer.alloc(0)});
+}
+
+function encodeResponse({status, headers, body}: WholeResponse): JsonParts {
+	const head = JSON.stringify({status, headers}).slice(0, -1);
+	return new JsonParts([`${head},"bodyBase64":"`, body, '"}']);
+}
+
+/** A body as notifications, as fast as the client takes them. */
+function deltas(requestId: string, {rpc, room}: ClientConnection): BodySink {
+	const id = JSON.stringify(requestId);
+	let seq = 1;
+	return {
+		ready: async () => {
+			while (!room.isOpen && !rpc.closed) await room.opened();
+		},
+		data: bytes => {
+			const head = `{"requestId":${id},"seq":${seq++},"deltaBase64":"`;
+			rpc.notify('http/request/bodyDelta', new JsonParts([head, bytes, '","done":false,"error":null}']));
+		},
+		end: error => {
+			rpc.notify('http/request/bodyDelta', {requestId, seq: seq++, deltaBase64: '', done: true, error});
+		},
+	};
+}

@@ -1,0 +1,187 @@
+import {noTerminal, toSignal, toTerminateMode} from '../../adapters/process-params.js';
+import {toStartRequest} from '../../adapters/start-request.js';
+import type {ManagedProcess} from '../../processes/managed-process.js';
+import type {Page} from '../../processes/output/output-log.js';
+import {readOutput, waitForExit} from '../../processes/output/read-output.js';
+import {leftBehindBy, treeBelow} from '../../processes/tree/kill-tree.js';
+import type {ProcessInfo} from '../../processes/tree/process-tree.js';
+import type {ResultOnWire} from '../../protocol/methods/method-table.js';
+import {JsonParts} from '../../protocol/wire/encode.js';
+import {INVALID_PARAMS, RpcError} from '../../protocol/wire/error-codes.js';
+import {encodeBase64} from '../../shared/base64.js';
+import {LongarmError} from '../../shared/errors.js';
+import type {ClientConnection} from '../connection/client-connection.js';
+import type {Handlers} from '../connection/dispatch.js';
+
+const ACCEPTED = {status: 'accepted'} as const;
+
+export const processHandlers = {
+	'process/start': async (params, client, {trace}) => {
+		const {processId} = params;
+		const request = toStartRequest(params, client.sandbox);
+		client.requireAllowed(params.prepared ? 'prepared' : 'direct');
+		const process = await client.session.processes.start(processId, request);
+		client.logger.debug('process started', {
+			process: processId,
+			pid: process.pid,
+			// Not the arguments: they may hold secrets.
+			program: params.argv[0],
+			...(trace?.traceparent && {trace: trace.traceparent}),
+		});
+		return {processId, sandboxType: request.sandbox?.type ?? 'none'};
+	},
+
+	'process/read': ({processId, afterSeq, maxBytes, waitMs}, client) =>
+		withProcess(processId, client, process => {
+			const request = {afterSeq, maxBytes: maxBytes ?? undefined, waitMs};
+			return readOutput(process.log, request, client.scope, page => encodePage(process, page));
+		}),
+
+	'process/write': ({processId, chunk, writeId}, client) => {
+		if (writeId === '') throw new RpcError(INVALID_PARAMS, 'writeId must not be empty');
+		return whenStarted(processId, client, process => {
+			if (!process) return {status: 'unknownProcess'};
+			if (!process.takesInput) return {status: 'stdinClosed'};
+			const queued = process.write(chunk, writeId);
+			return queued instanceof Promise ? queued.then(() => ACCEPTED) : ACCEPTED;
+		});
+	},
+
+	'process/signal': ({processId, signal}, client) => {
+		const name = toSignal(signal);
+		return whenStarted(processId, client, process => {
+			process?.signal(name);
+			return {};
+		});
+	},
+
+	'process/terminate': ({processId, mode}, client) => {
+		const process = client.session.processes.find(processId);
+		const {running, survivors} = process?.terminate(toTerminateMode(mode)) ?? {running: false, survivors: []};
+		if (!(survivors instanceof Promise)) return {running};
+		return survivors.then(alive => ({
+			running,
+			...(alive.length > 0 && {survivors: alive.map(({pid, command}) => ({pid, command}))}),
+		}));
+	},
+
+	'process/closeStdin': ({processId}, client) =>
+		withProcess(processId, client, process => {
+			process.closeStdin();
+			return {};
+		}),
+
+	'process/resize': ({processId, rows, cols}, client) =>
+		withProcess(processId, client, process => {
+			if (process.resize({rows, columns: cols})) return {};
+			throw noTerminal(processId);
+		}),
+
+	'process/wait': ({processId, timeoutMs}, client) =>
+		withProcess(processId, client, async ({log}) => {
+			await waitForExit(log, timeoutMs ?? undefined, client.scope);
+			const {exit} = log;
+			return {exitCode: exit?.exitCode ?? null, running: exit === undefined, reason: exit?.reason ?? null};
+		}),
+
+	'process/snapshot': ({processId}, client) => withProcess(processId, client, encodeSnapshot),
+
+	'process/list': (_params, client) => ({processes: [...client.session.processes].map(describeProcess)}),
+} satisfies Handlers<ClientConnection>;
+
+/**
+ * Uses a process at once, in the order of arrival, or, behind a start that has not had its turn yet, after that; a
+ * start that failed left nothing.
+ */
+function whenStarted<T>(
+	processId: string,
+	client: ClientConnection,
+	use: (process: ManagedProcess | undefined) => T | Promise<T>,
+): T | Promise<T> {
+	const process = client.session.processes.find(processId);
+	if (process?.state.kind !== 'starting') return use(process);
+	return process.started.then(
+		() => use(process),
+		() => use(undefined),
+	);
+}
+
+/** The same for a method that needs one. */
+function withProcess<T>(
+	processId: string,
+	client: ClientConnection,
+	use: (process: ManagedProcess) => T | Promise<T>,
+): T | Promise<T> {
+	return whenStarted(processId, client, process => {
+		if (process) return use(process);
+		throw new LongarmError('PROCESS_UNKNOWN', {message: `unknown process id ${processId}`, context: {processId}});
+	});
+}
+
+/** The bytes are encoded here and now, while the page is valid. */
+function encodePage(process: ManagedProcess, {chunks, nextSeq, missedBytes}: Page): JsonParts {
+	const {exit, closedSeq} = process.log;
+	const parts: string[] = [];
+	let before = '{"chunks":[';
+	for (const {seq, stream, bytes} of chunks) {
+		parts.push(`${before}{"seq":${seq},"stream":"${stream}","chunk":"`, encodeBase64(bytes));
+		before = '"},';
+	}
+	const rest = JSON.stringify({
+		nextSeq,
+		exited: exit !== undefined,
+		exitCode: exit?.exitCode ?? null,
+		closed: closedSeq !== undefined,
+		failure: null,
+		sandboxDenied: exit?.sandboxDenied ?? false,
+		...(missedBytes > 0 && {missedBytes}),
+	});
+	parts.push(`${chunks.length > 0 ? '"}' : before}],${rest.slice(1)}`);
+	return new JsonParts(parts);
+}
+
+function encodeSnapshot({log, alive}: ManagedProcess): JsonParts {
+	const [stdout, stderr, terminal] = [log.view('stdout'), log.view('stderr'), log.view('pty')];
+	const rest: Omit<ResultOnWire<'process/snapshot'>, 'stdout' | 'stderr' | 'terminal'> = {
+		truncated: [stdout, stderr, terminal].some(({omittedBytes}) => omittedBytes > 0),
+		exitCode: log.exit?.exitCode ?? null,
+		running: alive,
+		reason: log.exit?.reason ?? null,
+		totalBytes: {stdout: stdout.totalBytes, stderr: stderr.totalBytes, terminal: terminal.totalBytes},
+		headBytes: {stdout: stdout.headBytes, stderr: stderr.headBytes, terminal: terminal.headBytes},
+		omittedBytes: {stdout: stdout.omittedBytes, stderr: stderr.omittedBytes, terminal: terminal.omittedBytes},
+	};
+	return new JsonParts([
+		'{"stdout":"',
+		stdout.bytes,
+		'","stderr":"',
+		stderr.bytes,
+		'","terminal":"',
+		terminal.bytes,
+		`",${JSON.stringify(rest).slice(1)}`,
+	]);
+}
+
+type Entry = ResultOnWire<'process/list'>['processes'][number];
+
+/** A process as `process/list` shows it. */
+export function describeProcess(process: ManagedProcess): Entry {
+	const {options, state, log, leader} = process;
+	return {
+		processId: process.id,
+		state: state.kind === 'failed' ? 'closed' : state.kind,
+		pid: leader?.pid ?? null,
+		argv: [...options.argv],
+		tty: options.tty,
+		startedAtMs: process.startedAt,
+		ageMs: Date.now() - process.startedAt,
+		outputBytes: log.totalBytes,
+		exitCode: log.exit?.exitCode ?? null,
+		reason: log.exit?.reason ?? null,
+		descendants: leader ? shown(state.kind === 'running' ? treeBelow(leader) : leftBehindBy(leader)) : [],
+	};
+}
+
+function shown(processes: readonly ProcessInfo[]): Entry['descendants'] {
+	return processes.map(({pid, parentPid, command}) => ({pid, parentPid, command}));
+}

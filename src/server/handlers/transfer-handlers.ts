@@ -1,0 +1,51 @@
+import {nativePath, uriOf} from '../../adapters/file-paths.js';
+import {isTransfer, listTree, packTree, setAttributes, unpackTree} from '../../filesystem/archive/index.js';
+import {refused} from '../../filesystem/file-errors.js';
+import {digest, translated} from '../../filesystem/index.js';
+import type {ResultOnWire} from '../../protocol/methods/method-table.js';
+import type {ClientConnection} from '../connection/client-connection.js';
+import type {Handlers} from '../connection/dispatch.js';
+import {RelayedDevice} from '../fs-worker/sandboxed-files.js';
+
+export const fileTransferHandlers = {
+	'fs/pack': async ({handleId, path, names}, client) => {
+		const native = nativePath(path);
+		const {totals} = await client.files.handles.open(handleId, () => packTree(native, {names: names ?? undefined}));
+		return {handleId, ...totals};
+	},
+
+	'fs/unpack': async ({handleId, path, overwrite, partial}, client) => {
+		const native = nativePath(path);
+		const options = {overwrite: overwrite ?? false, partial: partial ?? false};
+		await client.files.handles.open(handleId, () => unpackTree(native, options));
+		return {handleId};
+	},
+
+	'fs/list': async ({handleId, path, depth, names}, client) => {
+		const native = nativePath(path);
+		const options = {depth: depth ?? undefined, names: names ?? undefined};
+		await client.files.handles.open(handleId, () => listTree(native, options));
+		return {handleId};
+	},
+
+	'fs/digest': async ({path, offset, length}) => digest(nativePath(path), offset, length),
+
+	'fs/setAttributes': async ({path, entries}) => {
+		const errors = await setAttributes(nativePath(path), entries);
+		return {errors: errors.map(({path: place, message}) => ({path: uriOf(place), message}))};
+	},
+
+	'fs/finish': translated(async ({handleId, sha256}, client) => {
+		const {handles} = client.files;
+		const transfer = handles.find(handleId);
+		if (transfer instanceof RelayedDevice) {
+			const told = await transfer.finish(sha256 ?? undefined);
+			await handles.close(handleId);
+			return told as ResultOnWire<'fs/finish'>;
+		}
+		if (!isTransfer(transfer)) throw refused(`file handle \`${handleId}\` is not one of a transfer`);
+		const outcome = await transfer.finish(sha256 ?? undefined);
+		await handles.close(handleId);
+		return {...outcome, errors: outcome.errors.map(({path, message}) => ({path: uriOf(path), message}))};
+	}),
+} satisfies Handlers<ClientConnection>;

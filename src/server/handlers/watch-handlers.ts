@@ -1,0 +1,25 @@
+import {nativePath} from '../../adapters/file-paths.js';
+import {translated} from '../../filesystem/index.js';
+import type {ClientConnection} from '../connection/client-connection.js';
+import type {Handlers} from '../connection/dispatch.js';
+import {requireFree} from '../fs-worker/sandbox-routing.js';
+
+export const fileWatchHandlers = {
+	'fs/watchMissing': async ({watchId, missing, present}, client) => {
+		const request = {missing: missing.map(nativePath), present: present ? nativePath(present) : undefined};
+		return {watching: await client.files.watchMissing(watchId, request)};
+	},
+
+	'fs/watch': translated(async ({watchId, path, recursive, ignore}, client) => {
+		requireFree('watch', watchId, client.files.sandboxed.hasWatch(watchId));
+		const options = {recursive: recursive ?? true, ignore: ignore ?? []};
+		await client.files.watches.begin(watchId, nativePath(path), options);
+		return {};
+	}),
+
+	'fs/unwatch': async ({watchId}, client) => {
+		client.files.watches.end(watchId);
+		await client.files.sandboxed.unwatch(watchId);
+		return {};
+	},
+} satisfies Handlers<ClientConnection>;

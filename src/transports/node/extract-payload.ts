@@ -1,0 +1,104 @@
+import {randomUUID} from 'node:crypto';
+import {BULK_MEMBERS, type Bulk} from '../../protocol/wire/binary-payload.js';
+import {Base64Error, decodeBase64} from '../../shared/base64.js';
+import {bulkBlocks} from '../../shared/node/buffer-pool.js';
+import type {TransportEvents} from '../transport.js';
+
+/** Shorter values are not worth it. */
+export const BULK_FROM_BYTES = 64 * 1024;
+/** Strings of a message that are looked at; a message with bulk in it has few. */
+const MAX_STRINGS = 64;
+/** Characters decoded at a time, a multiple of four; small enough for a string in the young part of the heap. */
+const SLICE_CHARS = 64 * 1024;
+/** What fills less than one part in so many of a block would hold on to too much beside it: not everything is given back. */
+const SMALLEST_SHARE = 2;
+/** More than the name of the longest member and what is around it. */
+const MEMBER_BYTES = 32;
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+const MEMBER = new RegExp(`"(${BULK_MEMBERS.join('|')})"\\s*:\\s*"$`);
+/** Nobody else can know it, so nobody can put it into a message. */
+let placeholder: string | undefined;
+
+export interface Lifted {
+	readonly text: string;
+	readonly bulk: Bulk;
+}
+
+/**
+ * Takes the long base64 value out of a message, if there is one, and decodes it. Blocks of files use memory again, if
+ * whoever had the last one gave it back; the message itself dies young, which costs the collector least.
+ */
+export function liftBulk(message: Buffer): Lifted | undefined {
+	const place = longString(message);
+	const before = place && message.toString('latin1', Math.max(0, place.start - MEMBER_BYTES), place.start);
+	const member = before && (MEMBER.exec(before)?.[1] as Bulk['member'] | undefined);
+	if (!place || !member) return undefined;
+	const {start, end} = place;
+	const {memory, release} = memoryFor(Math.floor((end - start) / 4) * 3);
+	const length = decodeInto(memory, message, start, end);
+	if (length === undefined) {
+		release();
+		return undefined;
+	}
+	placeholder ??= randomUUID();
+	const text = message.toString('utf8', 0, start) + placeholder + message.toString('utf8', end);
+	const bytes = memory.subarray(0, length);
+	return {text, bulk: {member, placeholder, bytes, release, original: () => message.toString()}};
+}
+
+function memoryFor(bytes: number): {memory: Buffer; release: () => void} {
+	const {blockBytes} = bulkBlocks;
+	if (bytes < blockBytes / SMALLEST_SHARE || bytes > blockBytes) {
+		return {memory: Buffer.allocUnsafeSlow(bytes), release: () => {}};
+	}
+	const memory = bulkBlocks.take();
+	return {memory, release: () => bulkBlocks.give(memory)};
+}
+
+/** The first long string, found from quote to quote; none where an escaped quote makes that unsafe. */
+function longString(message: Buffer): {start: number; end: number} | undefined {
+	for (let at = 0, count = 0; count < MAX_STRINGS; count++) {
+		const start = message.indexOf(QUOTE, at) + 1;
+		const end = start === 0 ? -1 : message.indexOf(QUOTE, start);
+		if (end === -1 || message[end - 1] === BACKSLASH) return undefined;
+		if (end - start >= BULK_FROM_BYTES) return {start, end};
+		at = end + 1;
+	}
+	return undefined;
+}
+
+/** The number of bytes; undefined unless it is canonical base64 from beginning to end. */
+function decodeInto(target: Buffer, message: Buffer, start: number, end: number): number | undefined {
+	let to = 0;
+	for (let from = start; from < end; from += SLICE_CHARS) {
+		const text = message.toString('latin1', from, Math.min(from + SLICE_CHARS, end));
+		const length = decodeSlice(target, to, text, from + SLICE_CHARS >= end);
+		if (length === undefined) return undefined;
+		to += length;
+	}
+	return to;
+}
+
+/** Undefined unless every symbol counted. */
+function decodeSlice(target: Buffer, to: number, text: string, isLast: boolean): number | undefined {
+	if (isLast) {
+		try {
+			return Buffer.from(decodeBase64(text)).copy(target, to);
+		} catch (error) {
+			if (error instanceof Base64Error) return undefined;
+			throw error;
+		}
+	}
+	// The runtime also takes the URL-safe alphabet.
+	if (text.includes('-') || text.includes('_')) return undefined;
+	const length = (text.length / 4) * 3;
+	return target.write(text, to, length, 'base64') === length ? length : undefined;
+}
+
+/** Hands over the bytes of one message, which are UTF-8 and not needed any more. */
+export function deliver(events: TransportEvents, message: Buffer): void {
+	const lifted = message.length > BULK_FROM_BYTES ? liftBulk(message) : undefined;
+	if (lifted) events.message(lifted.text, lifted.bulk);
+	else events.message(message.toString());
+}

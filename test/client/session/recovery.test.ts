@@ -1,0 +1,231 @@
+import {createHash} from 'node:crypto';
+import {writeFileSync} from 'node:fs';
+import {join} from 'node:path';
+import {expect, onTestFinished, test} from 'vitest';
+import type {Observed} from '../../../src/client/process/event-log.js';
+import type {ProcessHandle} from '../../../src/client/process/process-handle.js';
+import {type Connect, SessionClient, type SessionClientOptions} from '../../../src/client/session/session-client.js';
+import {DisconnectedError} from '../../../src/rpc/disconnected-error.js';
+import type {ServerOptions} from '../../../src/server/options.js';
+import {connectWebSocket} from '../../../src/transports/node/connect-web-socket.js';
+import type {Transport} from '../../../src/transports/transport.js';
+import {eventually} from '../../helpers/processes.js';
+import {scratchDirectory} from '../../helpers/scratch.js';
+import {type Serving, serving} from '../../helpers/serving.js';
+import {sh} from '../../helpers/start-params.js';
+
+interface Recovering {
+	readonly client: SessionClient;
+	readonly served: Serving;
+	/** The connections so far. */
+	readonly transports: Transport[];
+	/** What connecting does from now on, instead of connecting. */
+	refuse: (() => Promise<Transport>) | undefined;
+}
+
+async function recovering(server: ServerOptions = {}, options: SessionClientOptions = {}): Promise<Recovering> {
+	const served = await serving(server);
+	const transports: Transport[] = [];
+	const state: {refuse: Recovering['refuse']} = {refuse: undefined};
+	const connect: Connect = async signal => {
+		if (state.refuse) return state.refuse();
+		const transport = await connectWebSocket(served.url, {...(signal && {signal})});
+		transports.push(transport);
+		return transport;
+	};
+	const client = await SessionClient.open(connect, options);
+	onTestFinished(async () => {
+		client.close();
+		await client.ended;
+	});
+	return Object.assign(state, {client, served, transports});
+}
+
+async function all(remote: ProcessHandle): Promise<{text: string; others: Observed[]}> {
+	const chunks: Uint8Array[] = [];
+	const others: Observed[] = [];
+	for await (const event of remote.events()) {
+		if (event.kind === 'output') chunks.push(event.bytes);
+		else others.push(event);
+	}
+	return {text: Buffer.concat(chunks).toString(), others};
+}
+
+const cut = ({transports}: Recovering): void => transports.at(-1)!.destroy();
+const kinds = (events: readonly Observed[]) => events.map(({kind}) => kind);
+
+test('what a process says while links break arrives once, in order and complete', async () => {
+	const link = await recovering();
+	const script =
+		'i=0; while [ $i -lt 600 ]; do echo line $i; i=$((i+1)); [ $((i % 10)) = 0 ] && sleep 0.01; done; exit 4';
+	const {process: remote} = await link.client.start(sh('p', script));
+	const said = all(remote);
+	for (let count = 0; count < 8; count++) {
+		const {wake} = remote;
+		if (!remote.isOver) await Promise.race([remote.woken(wake + 20), remote.closed]);
+		cut(link);
+	}
+	const {text, others} = await said;
+	expect(text).toBe(Array.from({length: 600}, (_, index) => `line ${index}\n`).join(''));
+	expect(kinds(others)).toEqual(['exited', 'closed']);
+	expect(await remote.exited).toMatchObject({exitCode: 4});
+	expect(link.transports.length).toBeGreaterThan(1);
+});
+
+test('what is written while links break arrives once and in order', async () => {
+	const link = await recovering();
+	const {process: remote} = await link.client.start(sh('p', 'sha256sum', {pipeStdin: true}));
+	const hash = createHash('sha256');
+	for (let count = 0; count < 40; count++) {
+		const content = Buffer.alloc(20_000 + count, `write ${count} `);
+		hash.update(content);
+		const written = remote.write(content);
+		if (count % 4 === 0) cut(link);
+		expect(await written).toEqual({status: 'accepted'});
+	}
+	await remote.closeStdin();
+	expect((await all(remote)).text).toBe(`${hash.digest('hex')}  -\n`);
+});
+
+test('a read that was under way is answered by the next connection', async () => {
+	const link = await recovering();
+	const {process: remote} = await link.client.start(sh('p', 'read x; echo $x', {pipeStdin: true}));
+	const read = remote.read({waitMs: 60_000});
+	await link.client.call('environment/status', null);
+	cut(link);
+	await remote.write('hello\n');
+	const {chunks} = await read;
+	expect(chunks.map(({chunk}) => Buffer.from(chunk).toString())).toEqual(['hello\n']);
+});
+
+test('a process that ended while nobody was connected has its exit, its end and its last words', async () => {
+	const link = await recovering();
+	const {process: remote} = await link.client.start(sh('p', 'read x; echo bye; exit 9', {pipeStdin: true}));
+	let letIn: (() => void) | undefined;
+	const closed = new Promise<void>(resolve => (letIn = resolve));
+	link.refuse = async () => {
+		await closed;
+		link.refuse = undefined;
+		throw new Error('try again');
+	};
+	await remote.write('go\n');
+	cut(link);
+	await eventually(() => link.served.server.health()['processes'] === 0);
+	letIn!();
+	const {text, others} = await all(remote);
+	expect([text, kinds(others)]).toEqual(['bye\n', ['exited', 'closed']]);
+});
+
+test('output that is gone when the connection is back is announced, and the process lives', async () => {
+	const link = await recovering({retainBytes: 10_000});
+	const go = join(scratchDirectory(), 'go');
+	const wait = `while [ ! -e ${go} ]; do sleep 0.01; done`;
+	const script = `${wait}; head -c 300000 /dev/zero | tr "\\0" z; echo; echo end; read x; exit 5`;
+	const {process: remote} = await link.client.start(sh('p', script, {pipeStdin: true}));
+	let isHeldOff = true;
+	link.refuse = async () => {
+		if (!isHeldOff) link.refuse = undefined;
+		throw new Error('not yet');
+	};
+	cut(link);
+	writeFileSync(go, '');
+	// The server has no connection and keeps no more than it may; that it has read all of it shows in its metrics.
+	await eventually(() => /exec_server_output_bytes_total 300005\n/.test(link.served.server.metrics()));
+	isHeldOff = false;
+	const said = all(remote);
+	await remote.write('on\n');
+	const {text, others} = await said;
+	// How much is kept depends on how the output was cut into chunks; it is the end of it in any case.
+	expect(`${'z'.repeat(300_000)}\nend\n`.endsWith(text)).toBe(true);
+	expect(kinds(others)).toEqual(['gap', 'exited', 'closed']);
+	const [gap] = others;
+	expect(gap).toMatchObject({kind: 'gap', afterSeq: 0, missedBytes: 300_005 - text.length});
+});
+
+test('signals, ends and starts that were under way fail: nobody knows whether they were done', async () => {
+	const link = await recovering();
+	const {process: remote} = await link.client.start(sh('p', 'sleep 1000'));
+	const calls = [
+		remote.signal('interrupt'),
+		link.client.start(sh('q', 'sleep 1000')),
+		link.client.call('environment/status', null),
+	];
+	cut(link);
+	for (const call of calls) await expect(call).rejects.toThrow(DisconnectedError);
+	// The start may have happened: then it is ended behind our back, and its id is free again.
+	await eventually(() => link.transports.length > 1);
+	await eventually(() => link.served.server.health()['processes'] === 1);
+	expect(await link.client.call('environment/status', null)).toEqual({status: 'ready'});
+});
+
+test('a session the server does not know any more is lost for good, with the reason', async () => {
+	const link = await recovering({detachedSessionMs: 0});
+	const {process: remote} = await link.client.start(sh('p', 'sleep 1000'));
+	cut(link);
+	const message = `failed to resume exec-server session: exec-server rejected request (-32600): unknown session id ${link.client.sessionId}`;
+	expect((await link.client.ended).message).toContain(message);
+	await expect(remote.closed).rejects.toThrow(message);
+	expect(await remote.read()).toMatchObject({closed: true, failure: expect.stringContaining(message) as string});
+	await expect(link.client.start(sh('q', 'true'))).rejects.toThrow(message);
+});
+
+test('when the time is over before a connection is made, everything fails', async () => {
+	const link = await recovering({}, {recoveryBudgetMs: 300});
+	const {process: remote} = await link.client.start(sh('p', 'sleep 1000'));
+	link.refuse = () => Promise.reject(new Error('nobody is there'));
+	const pending = link.client.call('process/wait', {processId: 'p'});
+	cut(link);
+	await expect(pending).rejects.toThrow('exec-server transport disconnected');
+	const waiting = link.client.call('environment/status', null);
+	await expect(waiting).rejects.toThrow('failed to resume exec-server session: recovery timed out after 0.3s');
+	await expect(remote.exited).rejects.toThrow('recovery timed out');
+});
+
+test('closing the client while it recovers ends it', async () => {
+	const link = await recovering();
+	link.refuse = () => Promise.reject(new Error('nobody is there'));
+	cut(link);
+	link.client.close();
+	expect((await link.client.ended).message).toContain('exec-server transport disconnected');
+});
+
+test('a client that is closed while it recovers ends, even if the connection comes back', async () => {
+	const link = await recovering();
+	let goOn!: () => void;
+	const gate = new Promise<void>(resolve => (goOn = resolve));
+	link.refuse = async () => {
+		link.refuse = undefined;
+		await gate;
+		return connectWebSocket(link.served.url);
+	};
+	cut(link);
+	await eventually(() => link.client.state === 'recovering');
+	link.client.close();
+	goOn();
+	expect((await link.client.ended).message).toContain('exec-server transport disconnected');
+	expect(link.client.state).toBe('failed');
+});
+
+test('a link that breaks while a slow reader holds it back is made again, and every byte is read or announced', async () => {
+	const link = await recovering();
+	const total = 30_000_000;
+	const {process: remote} = await link.client.start(sh('p', `head -c ${total} /dev/zero`), {holdsBack: true});
+	const events = remote.events();
+	let [read, missed] = [0, 0];
+	const take = async (): Promise<boolean> => {
+		const next = await events.next();
+		if (next.done) return false;
+		if (next.value.kind === 'output') read += next.value.bytes.length;
+		else if (next.value.kind === 'gap') missed += next.value.missedBytes!;
+		return true;
+	};
+	await take();
+	// Held back: nothing new is heard of for as long as nobody reads.
+	const paused = await eventually(() => remote.wake > 16 && remote.wake);
+	cut(link);
+	await eventually(() => link.transports.length === 2 && link.client.state === 'connected');
+	expect(remote.wake).toBeGreaterThanOrEqual(paused);
+	while (await take());
+	expect(read + missed).toBe(total);
+	expect(await remote.exited).toMatchObject({exitCode: 0});
+});

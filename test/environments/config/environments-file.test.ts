@@ -1,0 +1,155 @@
+import {chmodSync, mkdirSync, writeFileSync} from 'node:fs';
+import {join} from 'node:path';
+import {inspect} from 'node:util';
+import {expect, test} from 'vitest';
+import {parseEnvironments, readEnvironmentsFile} from '../../../src/environments/config/environments-file.js';
+import {LongarmError} from '../../../src/shared/errors.js';
+import {scratchDirectory} from '../../helpers/scratch.js';
+
+const PATH = '/home/somebody/.longarm/environments.toml';
+const environment = (...lines: string[]): string => ['[[environments]]', ...lines].join('\n');
+
+test('every key of the file is understood', () => {
+	const text = `
+		default = "devbox"
+		include_local = false
+
+		[[environments]]
+		id = "devbox"
+		url = "wss://devbox.example:8443/"
+		auth_bearer_token = "secret"
+		connect_timeout_sec = 5.5
+		initialize_timeout_sec = 2
+		skills = { required = ["a"] }
+
+		[[environments]]
+		id = "ssh-dev"
+		program = "ssh"
+		args = ["dev", "longarm serve --listen stdio"]
+		env = { LOG = "debug" }
+		cwd = "work"
+	`;
+	expect(parseEnvironments(text, PATH)).toEqual({
+		defaultId: 'devbox',
+		includesLocal: false,
+		remotes: new Map<string, unknown>([
+			[
+				'devbox',
+				{
+					kind: 'websocket',
+					url: 'wss://devbox.example:8443/',
+					token: 'secret',
+					connectTimeoutMs: 5500,
+					initializeTimeoutMs: 2000,
+				},
+			],
+			[
+				'ssh-dev',
+				{
+					kind: 'command',
+					program: 'ssh',
+					args: ['dev', 'longarm serve --listen stdio'],
+					env: {LOG: 'debug'},
+					cwd: '/home/somebody/.longarm/work',
+					initializeTimeoutMs: undefined,
+				},
+			],
+		]),
+	});
+});
+
+const DEFAULTS: [string, string, string | undefined][] = [
+	['this machine when nothing is said', '', 'local'],
+	['nothing when this machine is left out', 'include_local = false', undefined],
+	['nothing when it says so', 'default = "NONE"', undefined],
+	['what it says', 'default = " local "', 'local'],
+];
+
+test.each(DEFAULTS)('the default is %s', (_, text, expected) => {
+	expect(parseEnvironments(text, PATH).defaultId).toBe(expected);
+});
+
+const url = 'url = "ws://127.0.0.1:1"';
+const FAULTS: [string, string][] = [
+	[environment('id = ""', url), 'environment id cannot be empty'],
+	[environment('id = " a"', url), 'environment id ` a` must not contain surrounding whitespace'],
+	[environment('id = "local"', url), 'environment id `local` is reserved'],
+	[environment('id = "none"', url), 'environment id `none` is reserved'],
+	[
+		environment(`id = "${'a'.repeat(65)}"`, url),
+		`environment id \`${'a'.repeat(65)}\` cannot be longer than 64 characters`,
+	],
+	[environment('id = "ä"', url), "environment id `ä` must contain only ASCII letters, numbers, '-' or '_'"],
+	[`${environment('id = "a"', url)}\n${environment('id = "a"', url)}`, 'environment id `a` is duplicated'],
+	[environment('id = "a"', url, 'args = []'), 'environment `a` args, env, and cwd require program'],
+	[environment('id = "a"', url, 'env = {}'), 'environment `a` args, env, and cwd require program'],
+	[environment('id = "a"', 'cwd = "x"'), 'environment `a` args, env, and cwd require program'],
+	[
+		environment('id = "a"', 'program = "x"', 'connect_timeout_sec = 1'),
+		'environment `a` connect_timeout_sec requires url',
+	],
+	[
+		environment('id = "a"', 'program = "x"', 'auth_bearer_token = "t"'),
+		'environment `a` auth_bearer_token requires url',
+	],
+	[environment('id = "a"'), 'environment `a` must set exactly one of url or program'],
+	[environment('id = "a"', url, 'program = "x"'), 'environment `a` must set exactly one of url or program'],
+	[environment('id = "a"', 'program = " "'), 'environment `a` program cannot be empty'],
+	[environment('id = "a"', 'url = " "'), 'environment url cannot be empty'],
+	[environment('id = "a"', 'url = "http://x"'), 'environment url `http://x` must use ws:// or wss://'],
+	[environment('id = "a"', 'url = "ws://"'), 'environment url `ws://` is invalid: Invalid URL'],
+	['default = " "', 'default environment id cannot be empty'],
+	['default = "b"', 'default environment `b` is not configured'],
+	['include_local = false\ndefault = "local"', 'default environment `local` is not configured'],
+];
+
+test.each(FAULTS)('%j is refused', (text, message) => {
+	expect(() => parseEnvironments(text, PATH)).toThrow(expect.objectContaining({code: 'ENVIRONMENT_INVALID', message}));
+});
+
+const UNPARSABLE: [string, string][] = [
+	['defualt = "a"', 'unknown field `defualt`, expected one of default, include_local, environments'],
+	[environment('id = "a"', 'uri = "x"'), 'unknown field `uri` of environment 1, expected one of id, url'],
+	[environment(url), 'missing field `environments.0.id`'],
+	['include_local = "yes"', 'invalid type: string, expected a boolean at `include_local`'],
+	[environment('id = "a"', url, 'connect_timeout_sec = -1'), 'expected a non-negative number of seconds'],
+	[environment('id = "a"', url, 'initialize_timeout_sec = inf'), 'initialize_timeout_sec'],
+	['default = ', 'line 1, column'],
+];
+
+test.each(UNPARSABLE)('%j cannot be parsed, and the message says where', (text, reason) => {
+	const parse = (): unknown => parseEnvironments(text, PATH);
+	expect(parse).toThrow(`failed to parse environment config \`${PATH}\`: `);
+	expect(parse).toThrow(reason);
+});
+
+test('a file with a fault next to a token does not show the token', () => {
+	const text = environment('id = "a"', 'auth_bearer_token = "hunter2"', 'url = oops');
+	const error = thrownBy(() => parseEnvironments(text, PATH));
+	expect(error).toBeInstanceOf(LongarmError);
+	expect(inspect(error, {depth: 9})).not.toContain('hunter2');
+});
+
+function thrownBy(act: () => unknown): unknown {
+	try {
+		return act();
+	} catch (error) {
+		return error;
+	}
+}
+
+test('a missing file is no file, and one that cannot be read is an error', async () => {
+	const home = scratchDirectory();
+	expect(await readEnvironmentsFile(home)).toBeUndefined();
+	mkdirSync(join(home, 'environments.toml'));
+	await expect(readEnvironmentsFile(home)).rejects.toThrow(
+		`failed to read environment config \`${join(home, 'environments.toml')}\`: `,
+	);
+});
+
+test('a file in the home directory is found', async () => {
+	const home = scratchDirectory();
+	writeFileSync(join(home, 'environments.toml'), environment('id = "a"', url));
+	chmodSync(home, 0o700);
+	expect([...(await readEnvironmentsFile(home))!.remotes.keys()]).toEqual(['a']);
+});

@@ -1,0 +1,15 @@
+import {setImmediate} from 'node:timers/promises';
+import {expect, test} from 'vitest';
+import {currentTurn} from '../../../src/processes/backends/event-loop-tick.js';
+
+test('a turn has one number however often it is asked for, and the next has another', async () => {
+	const seen: number[] = [];
+	for (let round = 0; round < 3; round++) {
+		const turn = currentTurn();
+		await Promise.resolve();
+		expect(currentTurn()).toBe(turn);
+		seen.push(turn);
+		await setImmediate();
+	}
+	expect(new Set(seen).size).toBe(3);
+});

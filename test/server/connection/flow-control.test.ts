@@ -1,0 +1,126 @@
+import {expect, test} from 'vitest';
+import {type Frame, frameLength} from '../../../src/protocol/wire/encode.js';
+import {RpcConnection} from '../../../src/rpc/rpc-connection.js';
+import {
+	BULK_REPLIES_BYTES,
+	BULK_REQUESTS_BYTES,
+	OUTPUT_HIGH_WATER_BYTES,
+	Room,
+} from '../../../src/server/connection/flow-control.js';
+import {memoryTransportPair} from '../../../src/transports/memory.js';
+import type {Transport, TransportEvents} from '../../../src/transports/transport.js';
+import {eventually} from '../../helpers/processes.js';
+import {RawPeer} from '../../helpers/raw-peer.js';
+import {execServer} from '../../helpers/serving.js';
+import {turns} from '../../helpers/turns.js';
+
+interface Bounded {
+	readonly room: Room;
+	/** The client's end. */
+	readonly peer: RawPeer;
+	/** Methods of the requests that were read so far. */
+	readonly read: string[];
+}
+
+/** A room whose connection answers every request at once. */
+function bounded(): Bounded {
+	const [near, far] = memoryTransportPair();
+	const read: string[] = [];
+	const connection: RpcConnection = new RpcConnection(near, 'server', {
+		request: ({method}) => {
+			read.push(method);
+			return {};
+		},
+		notification: () => true,
+	});
+	const room = new Room(connection);
+	connection.open();
+	return {room, peer: new RawPeer(far), read};
+}
+
+function deferred(): {readonly promise: Promise<void>; readonly resolve: () => void} {
+	let resolve!: () => void;
+	return {promise: new Promise(done => (resolve = done)), resolve};
+}
+
+test('beyond the bound of bulk requests nothing more is read until enough of them are done', async () => {
+	const {room, peer, read} = bounded();
+	const [first, second] = [deferred(), deferred()];
+	const within = room.request(BULK_REQUESTS_BYTES, () => first.promise);
+	peer.send({id: 1, method: 'within', params: {}});
+	await eventually(() => read.includes('within'));
+	const beyond = room.request(1, () => second.promise);
+	peer.send({id: 2, method: 'beyond', params: {}});
+	await turns();
+	expect(read).toEqual(['within']);
+	second.resolve();
+	await beyond;
+	await eventually(() => read.includes('beyond'));
+	first.resolve();
+	await within;
+	peer.send({id: 3, method: 'after', params: {}});
+	await eventually(() => read.includes('after'));
+});
+
+test('a request that fails gives its bytes back', async () => {
+	const {room, peer, read} = bounded();
+	const failing = room.request(BULK_REQUESTS_BYTES + 1, () => Promise.reject(new Error('disk full')));
+	await expect(failing).rejects.toThrow('disk full');
+	peer.send({id: 1, method: 'next', params: {}});
+	await eventually(() => read.includes('next'));
+});
+
+/** A transport whose peer takes nothing: what is sent stays in its backlog, whatever happens. */
+class StuckTransport implements Transport {
+	readonly kind = 'memory';
+	readonly peer = 'stuck';
+	backlog = 0;
+	#events: TransportEvents | undefined;
+
+	open(events: TransportEvents): void {
+		this.#events = events;
+	}
+
+	send(frame: Frame): void {
+		this.backlog += frameLength(frame);
+	}
+
+	pause(): void {}
+
+	resume(): void {}
+
+	close(): void {
+		this.destroy();
+	}
+
+	destroy(): void {
+		const events = this.#events;
+		this.#events = undefined;
+		events?.closed();
+	}
+}
+
+const FILLER = 'x'.repeat(BULK_REPLIES_BYTES + OUTPUT_HIGH_WATER_BYTES);
+
+test('replies and streams that wait for room go on when their client is gone', async () => {
+	const transport = new StuckTransport();
+	const {rpc, room} = execServer().accept(transport);
+	rpc.notify('filler', FILLER);
+	const made: number[] = [];
+	const replies = [1, 2].map(index => room.reply(BULK_REPLIES_BYTES, () => made.push(index)));
+	const streams = [room.opened(), room.opened()];
+	await turns();
+	expect([made, room.isOpen]).toEqual([[], false]);
+	transport.destroy();
+	await Promise.all([...replies, ...streams]);
+	expect(made).toEqual([1, 2]);
+});
+
+test('nobody waits for room on a connection that is gone', async () => {
+	const transport = new StuckTransport();
+	const {rpc, room} = execServer().accept(transport);
+	rpc.notify('filler', FILLER);
+	transport.destroy();
+	await room.opened();
+	expect(await Promise.all([1, 2].map(index => room.reply(BULK_REPLIES_BYTES, () => index)))).toEqual([1, 2]);
+});

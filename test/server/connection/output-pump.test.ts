@@ -1,0 +1,131 @@
+import {expect, test, vi} from 'vitest';
+import type {Backend} from '../../../src/processes/backends/backend.js';
+import {spawnFailure} from '../../../src/processes/backends/spawn-failure.js';
+import {ManagedProcess} from '../../../src/processes/managed-process.js';
+import {RpcConnection} from '../../../src/rpc/rpc-connection.js';
+import {OUTPUT_HIGH_WATER_BYTES} from '../../../src/server/connection/flow-control.js';
+import {Delivery} from '../../../src/server/connection/output-pump.js';
+import {memoryTransportPair} from '../../../src/transports/memory.js';
+import {RawPeer} from '../../helpers/raw-peer.js';
+import {turns} from '../../helpers/turns.js';
+
+const KiB = 1024;
+const ROOMY = {bytes: 1024 * KiB, chunks: 1000};
+
+const REFUSING: Backend = {
+	name: 'refusing',
+	spawn: () => Promise.reject(spawnFailure(2, 'no-such')),
+};
+
+/** A connection whose other end reads when the test says so, and the delivery on it. */
+function delivering() {
+	const [near, far] = memoryTransportPair();
+	let delivery: Delivery;
+	const connection = new RpcConnection(near, 'server', {
+		request: () => null,
+		notification: () => true,
+		drained: () => delivery?.pump(),
+	});
+	connection.open();
+	delivery = new Delivery(connection, []);
+	const add = (id: string): ManagedProcess => {
+		const options = {id, argv: [id], tty: false, retention: ROOMY, timeLimitMs: undefined, keepDetachedMs: undefined};
+		const process = new ManagedProcess(options, {
+			changed: each => delivery.changed(each),
+			exited: () => {},
+			closed: () => {},
+		});
+		delivery.add(process);
+		return process;
+	};
+	const say = (process: ManagedProcess, bytes: number): void => {
+		process.log.append('stdout', Buffer.alloc(bytes));
+		delivery.changed(process);
+	};
+	return {connection, delivery, add, say, peer: new RawPeer(far)};
+}
+
+function senders(peer: RawPeer): unknown[] {
+	return peer.received.map(({params}) => (params as {processId: string}).processId);
+}
+
+test('output waits in the log once the transport holds enough, and goes on when that has drained', async () => {
+	const {connection, add, say, peer} = delivering();
+	const process = add('p');
+	peer.transport.pause();
+	for (let count = 0; count < 30; count++) say(process, 64 * KiB);
+	expect(connection.backlog).toBeGreaterThanOrEqual(OUTPUT_HIGH_WATER_BYTES);
+	expect(connection.backlog).toBeLessThan(OUTPUT_HIGH_WATER_BYTES + 100 * KiB);
+	peer.transport.resume();
+	await peer.until(() => peer.texts.length === 30, 'all output');
+	expect(peer.received.map(({params}) => (params as {seq: number}).seq)).toEqual(
+		Array.from({length: 30}, (_, index) => index + 1),
+	);
+});
+
+test('a reply does not stand behind output that still waits in the log', async () => {
+	const {connection, add, say, peer} = delivering();
+	const process = add('p');
+	peer.transport.pause();
+	for (let count = 0; count < 30; count++) say(process, 64 * KiB);
+	connection.notify('reply', {});
+	peer.transport.resume();
+	await peer.until(() => peer.texts.length === 31, 'everything');
+	const position = peer.received.findIndex(({method}) => method === 'reply');
+	expect(position).toBeGreaterThan(0);
+	expect(position).toBeLessThanOrEqual(4);
+});
+
+test('processes take turns, so that none waits for all the output of another', async () => {
+	const {add, say, peer} = delivering();
+	const [loud, quiet] = [add('loud'), add('quiet')];
+	peer.transport.pause();
+	for (let count = 0; count < 40; count++) say(loud, 64 * KiB);
+	say(quiet, 1);
+	peer.transport.resume();
+	await peer.until(() => peer.texts.length === 41, 'everything');
+	// Three chunks fill the transport before the quiet one has anything to say, two more are a turn.
+	expect(senders(peer).indexOf('quiet')).toBe(5);
+});
+
+test('exit and close are told with the members that clients know, under any id', async () => {
+	const {delivery, add, say, peer} = delivering();
+	const id = 'a "quoted" € id\n';
+	const process = add(id);
+	say(process, 3);
+	process.log.recordExit({exitCode: 7, reason: 'exit'});
+	process.log.recordClose();
+	delivery.changed(process);
+	await peer.until(() => peer.texts.length === 3, 'everything');
+	expect(peer.received).toEqual([
+		{method: 'process/output', params: {processId: id, seq: 1, stream: 'stdout', chunk: 'AAAA'}},
+		{method: 'process/exited', params: {processId: id, seq: 2, exitCode: 7, sandboxDenied: false}},
+		{method: 'process/closed', params: {processId: id, seq: 3}},
+	]);
+});
+
+test('after the stop nothing is sent and nobody is held up', async () => {
+	const {delivery, add, say, peer} = delivering();
+	const process = add('p');
+	say(process, 1);
+	delivery.stop();
+	say(process, 1);
+	await turns();
+	expect(peer.texts).toHaveLength(1);
+	expect(process.log.retainedBytes).toBe(2);
+});
+
+test('a process that could not be started is not remembered', async () => {
+	const {delivery, add} = delivering();
+	const [failed, running] = [add('failed'), add('running')];
+	await failed.spawn(REFUSING, {
+		file: '',
+		argv: [],
+		cwd: Buffer.alloc(0),
+		environment: new Map(),
+		io: {kind: 'pipes', stdin: false},
+	});
+	const detached = [failed, running].map(process => vi.spyOn(process, 'detach'));
+	delivery.stop();
+	expect(detached.map(spy => spy.mock.calls.length)).toEqual([0, 1]);
+});
