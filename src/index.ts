@@ -3,6 +3,9 @@ export * from './environments/index.js';
 export {ExecServer, type Listener, type ListenOptions, listen, type ServerOptions} from './server/index.js';
 export {ERRORS, type ErrorCode, LongarmError} from './shared/errors.js';
 export {memoryTransportPair} from './transports/memory.js';
-export {type CommandOptions as ConnectCommandOptions, connectCommand} from './transports/node/connect-command.js';
+export {
+	type ConnectCommandOptions as ConnectCommandOptions,
+	connectCommand,
+} from './transports/node/connect-command.js';
 export {type ConnectOptions, connectWebSocket} from './transports/node/connect-web-socket.js';
 export type {Transport, TransportEvents} from './transports/transport.js';

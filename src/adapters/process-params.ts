@@ -1,5 +1,5 @@
 import {constants} from 'node:os';
-import type {TerminateMode} from '../processes/managed-process.js';
+import type {TerminationMode} from '../processes/managed-process.js';
 import type {Params} from '../protocol/methods/method-table.js';
 import {LongarmError} from '../shared/errors.js';
 
@@ -13,7 +13,7 @@ export function toSignal(signal: Params<'process/signal'>['signal']): NodeJS.Sig
 }
 
 /** How a client wants a process to end. */
-export function toTerminateMode(mode: Params<'process/terminate'>['mode']): TerminateMode {
+export function toTerminateMode(mode: Params<'process/terminate'>['mode']): TerminationMode {
 	if (!mode || mode === 'force') return {kind: 'force'};
 	return {kind: 'graceful', timeoutMs: mode.graceful.timeoutMs};
 }

@@ -52,7 +52,7 @@ export class ExecSession {
 	readonly #strictCompat: boolean;
 	readonly #splitter = new DeltaSplitter();
 	#deltas = 0;
-	#hasEnded = false;
+	#isClosed = false;
 
 	constructor({id, environment, handle, tty, facts, closeGraceMs, strictCompat, emit}: SessionOptions) {
 		this.id = id;
@@ -93,9 +93,9 @@ export class ExecSession {
 
 	/** Tells the end, once. */
 	end(): void {
-		if (this.#hasEnded) return;
+		if (this.#isClosed) return;
 		this.#tellOutput(this.#splitter.flush());
-		this.#hasEnded = true;
+		this.#isClosed = true;
 		const {life, transcript} = this.process;
 		const stdout = new TextDecoder().decode(transcript.markedBytes());
 		const rest = {stdout, durationMs: performance.now() - this.startedAt};
@@ -125,14 +125,14 @@ export class ExecSession {
 				TRAILING_OUTPUT_MS,
 			);
 		}
-		if (this.#hasEnded || this.phase === 'starting') return;
+		if (this.#isClosed || this.phase === 'starting') return;
 		await this.lock.run(async () => this.end());
 	}
 
 	#tellOutput(pieces: readonly Uint8Array[]): void {
 		const {callId, processId} = this.facts;
 		for (const bytes of pieces) {
-			if (this.#hasEnded || this.#deltas >= MAX_DELTAS) return;
+			if (this.#isClosed || this.#deltas >= MAX_DELTAS) return;
 			this.#deltas++;
 			this.#emit({kind: 'outputDelta', callId, processId, stream: 'stdout', bytes});
 		}

@@ -1,4 +1,4 @@
-import type {Lagged, Observed} from '../client/process/event-log.js';
+import type {Lagged, StreamEvent} from '../client/process/event-log.js';
 import type {ExitStatus, ProcessHandle} from '../client/process/process-handle.js';
 import {errorMessage} from '../shared/errors.js';
 import {HeadTailBuffer} from '../shared/head-tail-buffer.js';
@@ -30,7 +30,7 @@ export class ObservedProcess {
 	readonly transcript = new HeadTailBuffer();
 	readonly #unread = new HeadTailBuffer();
 	readonly #options: ObservedOptions;
-	readonly #events: AsyncIterableIterator<Observed>;
+	readonly #events: AsyncIterableIterator<StreamEvent>;
 	#life: Life = {kind: 'running'};
 	#isFinished = false;
 	#tellFinished!: () => void;

@@ -38,7 +38,7 @@ export interface Report {
 }
 
 /** What is to be said of a command after it was waited for. */
-export function answer(report: Report): ToolAnswer {
+export function toToolAnswer(report: Report): ToolAnswer {
 	const {life, unread, modelPolicy, maxOutputTokens, isReachable} = report;
 	const output: ReadOutput = {
 		text: new TextDecoder('utf-8', {ignoreBOM: true}).decode(unread.markedBytes()),

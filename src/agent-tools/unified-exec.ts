@@ -6,7 +6,7 @@ import type {CallContext, UnifiedExecOptions} from './exec-options.js';
 import type {ExecSession, SessionSummary} from './exec-session.js';
 import {SessionTable} from './session-table.js';
 import {Spawner} from './spawner.js';
-import {answer, type ToolAnswer} from './tool-answer.js';
+import {type ToolAnswer, toToolAnswer} from './tool-answer.js';
 import {type ExecCommandArguments, parseExecCommand, parseWriteStdin, type ToolArguments} from './tool-arguments.js';
 import {ToolFailure, UNAVAILABLE, unknownSession, writeFailed} from './tool-failures.js';
 import {type ToolSpec, toolSpecs} from './tool-specs.js';
@@ -175,7 +175,7 @@ export class UnifiedExec implements AsyncDisposable {
 		// An exit at the very end of the window still gets its grace: its last words may be on their way.
 		if (process.life.kind === 'exited') await process.finished;
 		const {life} = process;
-		const answered = answer({
+		const answered = toToolAnswer({
 			sessionId: session.id,
 			life,
 			wallMs: performance.now() - clockStart,

@@ -3,12 +3,12 @@ export {
 	connectStandardWebSocket,
 	type StandardWebSocketOptions,
 } from '../transports/standard-web-socket.js';
-export type {TransferPlace} from './files/copy/file-location.js';
+export type {FileLocation} from './files/copy/file-location.js';
 export {
-	type Route,
 	type TransferOptions,
 	type TransferProgress,
 	type TransferResult,
+	type TransferRoute,
 	transfer,
 } from './files/copy/transfer.js';
 export {FileError, type FileErrorCode} from './files/file-error.js';
@@ -19,10 +19,10 @@ export {HttpError, type HttpErrorCode} from './http/http-error.js';
 export {RemoteHttp} from './http/remote-http.js';
 export {nativePathOf, type Path, toPathUri} from './paths.js';
 export {ForwardError, type ForwardErrorCode} from './ports/forward-error.js';
-export type {Tunnel} from './ports/port-connection.js';
+export type {PortConnection} from './ports/port-connection.js';
 export type {Ports, PortTarget} from './ports/ports.js';
 export {RemotePorts} from './ports/remote-ports.js';
-export type {Lagged, Observed} from './process/event-log.js';
+export type {Lagged, StreamEvent} from './process/event-log.js';
 export type {Gap, NumberedEvent, OutputStream, ProcessEvent} from './process/process-handle.js';
 export {
 	type ExitStatus,
@@ -35,7 +35,7 @@ export {
 	type StartOptions,
 	type StartParams,
 } from './process/process-handle.js';
-export {type CommandOptions, type Machine, startParams} from './run/command.js';
+export {type Machine, type RunCommandOptions, toStartParams} from './run/command.js';
 export {Collected, type Communicated, type CommunicateOptions, communicate} from './run/communicate.js';
 export {RunError, type RunOptions, type RunReason, type RunResult, run} from './run/run.js';
 export {type WaitCondition, WaitError, type WaitOptions, type WaitResult, waitFor} from './run/wait-for.js';

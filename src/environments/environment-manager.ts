@@ -1,5 +1,5 @@
 import type {RemoteStatus} from '../client/session/lazy-client.js';
-import type {Variables} from './config/config-variables.js';
+import type {ConfigVariables} from './config/config-variables.js';
 import type {EnvironmentsConfig} from './config/environments-file.js';
 import {type LoadOptions, loadEnvironments} from './config/load-environments.js';
 import {Environment} from './environment.js';
@@ -18,7 +18,7 @@ export class EnvironmentManager implements AsyncDisposable {
 		return new EnvironmentManager(await loadEnvironments(options), options.variables);
 	}
 
-	constructor({defaultId, includesLocal, remotes}: EnvironmentsConfig, variables: Variables = process.env) {
+	constructor({defaultId, includesLocal, remotes}: EnvironmentsConfig, variables: ConfigVariables = process.env) {
 		for (const id of remotes.keys()) requireOwnId(id);
 		const isKnown = defaultId === undefined || remotes.has(defaultId) || (includesLocal && defaultId === LOCAL);
 		if (!isKnown) throw misuse(`default environment \`${defaultId}\` is not configured`);

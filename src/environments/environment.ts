@@ -2,11 +2,11 @@ import type {Files} from '../client/files/files.js';
 import {RemoteFiles} from '../client/files/remote/remote-files.js';
 import type {Http} from '../client/http/http.js';
 import {RemoteHttp} from '../client/http/remote-http.js';
-import type {Tunnel} from '../client/ports/port-connection.js';
+import type {PortConnection} from '../client/ports/port-connection.js';
 import type {Ports, PortTarget} from '../client/ports/ports.js';
 import {RemotePorts} from '../client/ports/remote-ports.js';
 import type {Processes, ProcessHandle, StartOptions} from '../client/process/process-handle.js';
-import {type CommandOptions, startParams} from '../client/run/command.js';
+import {type RunCommandOptions, toStartParams} from '../client/run/command.js';
 import {type Communicated, type CommunicateOptions, communicate} from '../client/run/communicate.js';
 import {type RunOptions, type RunResult, run} from '../client/run/run.js';
 import {type WaitCondition, type WaitOptions, type WaitResult, waitFor} from '../client/run/wait-for.js';
@@ -21,7 +21,7 @@ import type {ProcessPlace, ServerDescription} from './process-place.js';
 import {RemoteProcessPlace} from './remote/remote-process-place.js';
 import type {RemoteTarget} from './remote/remote-target.js';
 
-export interface StartCommandOptions extends CommandOptions, StartOptions {}
+export interface StartCommandOptions extends RunCommandOptions, StartOptions {}
 
 /** What makes up a place, wherever it is. */
 interface Place extends ProcessPlace {
@@ -62,7 +62,7 @@ export class Environment implements AsyncDisposable {
 	/** Starts a command, with what people expect where nothing is said: this machine's variables and directory. */
 	async start(argv: readonly string[], options: StartCommandOptions = {}): Promise<ProcessHandle> {
 		const {signal, holdsBack, ...command} = options;
-		const params = await startParams(this, argv, command);
+		const params = await toStartParams(this, argv, command);
 		return (await this.processes.start(params, {signal, holdsBack})).process;
 	}
 
@@ -82,7 +82,7 @@ export class Environment implements AsyncDisposable {
 	}
 
 	/** Connects to a TCP port as the machine sees it, one of its own loopback addresses say. */
-	connect(target: PortTarget): Promise<Tunnel> {
+	connect(target: PortTarget): Promise<PortConnection> {
 		return this.#place.ports.connect(target);
 	}
 

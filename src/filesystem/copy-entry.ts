@@ -1,12 +1,12 @@
 import {constants, copyFile as copyContent, type Dirent, type Stats} from 'node:fs';
 import {promisify} from 'node:util';
-import {Pacer} from '../shared/node/yielder.js';
+import {Yielder} from '../shared/node/yielder.js';
 import {type BytePath, childOf, isWithin, nameOf, parentOf, toSystem} from './byte-path.js';
 import {createWithParents, listDirectory} from './directories.js';
 import {isErrno, refused, systemError} from './file-errors.js';
-import {held} from './no-follow.js';
-import {follow, look} from './stat.js';
-import {type FileCalls, quickCalls} from './syscalls.js';
+import {fdPath} from './no-follow.js';
+import {lstatIfExists, statIfExists} from './stat.js';
+import {type FileCalls, preferredCalls} from './syscalls.js';
 
 const READ = constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOCTTY | constants.O_NOFOLLOW;
 const WRITE = constants.O_WRONLY | constants.O_CREAT | constants.O_NONBLOCK | constants.O_NOCTTY;
@@ -22,7 +22,7 @@ const copyBytes = promisify<string | Buffer, string | Buffer, void>((from, to, d
  * collision inside is found before anything is copied. Special files inside a directory are left out.
  */
 export async function copy(from: BytePath, to: BytePath, {recursive}: {recursive: boolean}): Promise<void> {
-	const calls = quickCalls();
+	const calls = preferredCalls();
 	const stats = await calls.lstat(from);
 	if (stats.isSymbolicLink()) await copyLink(calls, from, to);
 	else if (stats.isFile()) await copyFile(calls, from, to);
@@ -36,39 +36,39 @@ async function copyDirectory(calls: FileCalls, from: BytePath, to: BytePath, rec
 	if (isWithin(destination, source)) {
 		throw refused('fs/copy cannot copy a directory to itself or one of its descendants');
 	}
-	const pacer = new Pacer();
-	if (await follow(calls, to)) await findCollision(calls, source, to, pacer);
-	await copyTree(calls, source, to, pacer);
+	const yielder = new Yielder();
+	if (await statIfExists(calls, to)) await findCollision(calls, source, to, yielder);
+	await copyTree(calls, source, to, yielder);
 }
 
-async function copyTree(calls: FileCalls, from: BytePath, to: BytePath, pacer: Pacer): Promise<void> {
+async function copyTree(calls: FileCalls, from: BytePath, to: BytePath, yielder: Yielder): Promise<void> {
 	await createWithParents(calls, to);
 	for (const child of await listDirectory(calls, from, Number.POSITIVE_INFINITY)) {
 		const [source, destination] = [childOf(from, child.name), childOf(to, child.name)];
-		if (child.isDirectory()) await copyTree(calls, source, destination, pacer);
+		if (child.isDirectory()) await copyTree(calls, source, destination, yielder);
 		else if (child.isFile()) await copyFile(calls, source, destination);
 		else if (child.isSymbolicLink()) await copyLink(calls, source, destination);
-		const pause = pacer.pause();
+		const pause = yielder.yieldIfDue();
 		if (pause) await pause;
 	}
 }
 
 /** Throws what the copy would stop at halfway. */
-async function findCollision(calls: FileCalls, from: BytePath, to: BytePath, pacer: Pacer): Promise<void> {
+async function findCollision(calls: FileCalls, from: BytePath, to: BytePath, yielder: Yielder): Promise<void> {
 	if (!(await calls.stat(to)).isDirectory()) throw systemError('EEXIST', EEXIST);
 	for (const child of await listDirectory(calls, from, Number.POSITIVE_INFINITY)) {
 		const destination = childOf(to, child.name);
-		const existing = await look(calls, destination);
+		const existing = await lstatIfExists(calls, destination);
 		if (existing) await refuseCollision(calls, child, destination);
-		if (existing && child.isDirectory()) await findCollision(calls, childOf(from, child.name), destination, pacer);
-		const pause = pacer.pause();
+		if (existing && child.isDirectory()) await findCollision(calls, childOf(from, child.name), destination, yielder);
+		const pause = yielder.yieldIfDue();
 		if (pause) await pause;
 	}
 }
 
 async function refuseCollision(calls: FileCalls, child: Dirent, destination: BytePath): Promise<void> {
 	if (child.isSymbolicLink()) throw systemError('EEXIST', EEXIST);
-	if (child.isFile() && (await follow(calls, destination))?.isDirectory()) throw systemError('EISDIR', EISDIR);
+	if (child.isFile() && (await statIfExists(calls, destination))?.isDirectory()) throw systemError('EISDIR', EISDIR);
 }
 
 async function copyLink(calls: FileCalls, from: BytePath, to: BytePath): Promise<void> {
@@ -82,7 +82,7 @@ async function copyFile(calls: FileCalls, from: BytePath, to: BytePath): Promise
 		await withFile(calls, to, WRITE, async (destination, stats) => {
 			if (!stats.isFile()) throw refused('fs/copy cannot write to a special file');
 			if (stats.dev === sourceStats.dev && stats.ino === sourceStats.ino) return;
-			const [one, other] = process.platform === 'linux' ? [held(source), held(destination)] : [from, to];
+			const [one, other] = process.platform === 'linux' ? [fdPath(source), fdPath(destination)] : [from, to];
 			await copyBytes(toSystem(one), toSystem(other));
 		});
 	});

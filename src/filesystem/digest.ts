@@ -1,9 +1,9 @@
 import {createHash} from 'node:crypto';
-import {bulkBlocks} from '../shared/node/buffer-pool.js';
+import {payloadBuffers} from '../shared/node/buffer-pool.js';
 import type {BytePath} from './byte-path.js';
 import {refused} from './file-errors.js';
 import {openToRead} from './open-file.js';
-import {pooledCalls, quickCalls} from './syscalls.js';
+import {asyncCalls, preferredCalls} from './syscalls.js';
 
 /** What one request may cover: it is answered within seconds, and stops soon when nobody wants it any more. */
 export const MAX_DIGEST_BYTES = 1024 * 1024 * 1024;
@@ -18,20 +18,20 @@ export interface Digest {
 /** The checksum of a part of a regular file. */
 export async function digest(path: BytePath, offset: number, length: number): Promise<Digest> {
 	if (length > MAX_DIGEST_BYTES) throw refused(`a digest covers at most ${MAX_DIGEST_BYTES} bytes`);
-	const {fd} = await openToRead(quickCalls(), path, true);
-	const block = bulkBlocks.take();
+	const {fd} = await openToRead(preferredCalls(), path, true);
+	const block = payloadBuffers.take();
 	try {
 		const hash = createHash('sha256');
 		let done = 0;
 		while (done < length) {
-			const got = await pooledCalls.read(fd, block.subarray(0, Math.min(block.length, length - done)), offset + done);
+			const got = await asyncCalls.read(fd, block.subarray(0, Math.min(block.length, length - done)), offset + done);
 			if (got === 0) break;
 			hash.update(block.subarray(0, got));
 			done += got;
 		}
 		return {sha256: hash.digest('hex'), length: done};
 	} finally {
-		bulkBlocks.give(block);
-		await quickCalls().close(fd);
+		payloadBuffers.give(block);
+		await preferredCalls().close(fd);
 	}
 }

@@ -1,18 +1,18 @@
 import type {Dirent, Stats} from 'node:fs';
 import {opendir} from 'node:fs/promises';
 import {LongarmError} from '../shared/errors.js';
-import {Pacer} from '../shared/node/yielder.js';
+import {Yielder} from '../shared/node/yielder.js';
 import {type BytePath, childOf, display, parentOf, toSystem} from './byte-path.js';
 import {isErrno, systemError} from './file-errors.js';
-import {createWithoutLinks} from './no-follow.js';
+import {createWithoutFollowingLinks} from './no-follow.js';
 import type {FileCalls} from './syscalls.js';
-import {quickCalls} from './syscalls.js';
+import {preferredCalls} from './syscalls.js';
 
 /** Largest directory that is listed as a whole. */
 export const LISTING_LIMIT_ENTRIES = 50_000;
 const EEXIST = 17;
 
-export interface DirectoryEntry {
+export interface NamedEntry {
 	/** What is not UTF-8 is replaced. */
 	readonly fileName: string;
 	readonly isDirectory: boolean;
@@ -26,31 +26,31 @@ export interface CreateDirectoryOptions {
 }
 
 export async function createDirectory(path: BytePath, options: CreateDirectoryOptions): Promise<void> {
-	const calls = quickCalls();
-	if (!options.followSymlinks) await createWithoutLinks(calls, path, options.recursive);
+	const calls = preferredCalls();
+	if (!options.followSymlinks) await createWithoutFollowingLinks(calls, path, options.recursive);
 	else if (options.recursive) await createWithParents(calls, path);
 	else await calls.mkdir(path);
 }
 
 /** The direct children in the order of the system. A link is what it leads to; one that leads nowhere is left out. */
-export async function readDirectory(path: BytePath): Promise<DirectoryEntry[]> {
-	const calls = quickCalls();
-	const pacer = new Pacer();
-	const entries: DirectoryEntry[] = [];
+export async function readDirectory(path: BytePath): Promise<NamedEntry[]> {
+	const calls = preferredCalls();
+	const yielder = new Yielder();
+	const entries: NamedEntry[] = [];
 	const listing = await listDirectory(calls, path, LISTING_LIMIT_ENTRIES);
 	if (listing.length > LISTING_LIMIT_ENTRIES) throw tooManyEntries(listing.length);
 	for (const entry of listing) {
 		const kind = entry.isSymbolicLink() ? await targetOf(calls, childOf(path, entry.name)) : entry;
 		if (!kind) continue;
 		entries.push({fileName: display(entry.name), isDirectory: kind.isDirectory(), isFile: kind.isFile()});
-		const pause = pacer.pause();
+		const pause = yielder.yieldIfDue();
 		if (pause) await pause;
 	}
 	return entries;
 }
 
 export async function canonicalize(path: BytePath): Promise<BytePath> {
-	return quickCalls().realpath(path);
+	return preferredCalls().realpath(path);
 }
 
 /** Creates what is missing from the bottom up: mostly there is nothing to do but the last. */

@@ -9,15 +9,15 @@ export function refused(message: string, context?: Record<string, unknown>): Lon
 }
 
 /** Makes a failure of the operating system one of ours; others pass. */
-export function toFileError(error: unknown): unknown {
+export function toDomainFileError(error: unknown): unknown {
 	if (!isSystemError(error)) return error;
 	const {code, errno} = error;
 	const kind = code === 'ENOENT' ? 'FILE_NOT_FOUND' : REFUSALS.has(code) ? 'FILE_REFUSED' : 'FILE_FAILED';
 	return new LongarmError(kind, {message: osErrorText(errno), context: {errno: code}, cause: error});
 }
 
-export function messageOf(error: unknown): string {
-	const known = toFileError(error);
+export function fileErrorMessage(error: unknown): string {
+	const known = toDomainFileError(error);
 	return known instanceof Error ? known.message : String(known);
 }
 

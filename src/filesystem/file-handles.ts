@@ -4,7 +4,7 @@ import {refused, systemError} from './file-errors.js';
 import {openToRead, openToReplace, openToUpdate} from './open-file.js';
 import {QUICK_BYTES} from './read-file.js';
 import {SharedDescriptor} from './shared-descriptor.js';
-import {pooledCalls, quickCalls} from './syscalls.js';
+import {asyncCalls, preferredCalls} from './syscalls.js';
 import {writeAll} from './write-file.js';
 
 export const MAX_HANDLES = 128;
@@ -16,25 +16,25 @@ const EBADF = 9;
 const EFBIG = 27;
 
 /** How far a transfer has come. */
-export interface Progress {
+export interface HandleProgress {
 	readonly entries: number;
 	/** Of file content. */
 	readonly bytes: number;
 }
 
-export interface Block {
+export interface FileBlock {
 	/** How many bytes of the target were filled. */
 	readonly length: number;
 	/** Nothing more will come. */
 	readonly eof: boolean;
-	readonly progress?: Progress;
+	readonly progress?: HandleProgress;
 }
 
 /** What stands behind a handle: a file, or a stream that is read or written from front to back. */
 export interface BlockDevice {
-	read?(target: Uint8Array, offset: number): Promise<Block>;
+	read?(target: Uint8Array, offset: number): Promise<FileBlock>;
 	/** When it settles the chunk is not looked at any more. */
-	write?(chunk: Uint8Array, offset: number): Promise<Progress | undefined>;
+	write?(chunk: Uint8Array, offset: number): Promise<HandleProgress | undefined>;
 	/** Fails when the system could not keep what was written. */
 	close(): Promise<void>;
 }
@@ -42,7 +42,7 @@ export interface BlockDevice {
 /** The handles of one connection, by the names its client gave them. */
 export class FileHandles {
 	readonly #devices = new Map<string, BlockDevice | 'opening'>();
-	#closed = false;
+	#isClosed = false;
 
 	/** Takes the id at once, so that two opens of the same id cannot both succeed. */
 	async open<D extends BlockDevice>(id: string, open: () => Promise<D>): Promise<D> {
@@ -52,9 +52,9 @@ export class FileHandles {
 		try {
 			device = await open();
 		} finally {
-			if (!device || this.#closed) this.#devices.delete(id);
+			if (!device || this.#isClosed) this.#devices.delete(id);
 		}
-		if (this.#closed) await device.close();
+		if (this.#isClosed) await device.close();
 		else this.#devices.set(id, device);
 		return device;
 	}
@@ -67,7 +67,7 @@ export class FileHandles {
 	}
 
 	/** Fills the target; a handle that could not be read is closed. */
-	async read(id: string, target: Uint8Array, offset: number): Promise<Block> {
+	async read(id: string, target: Uint8Array, offset: number): Promise<FileBlock> {
 		const device = this.find(id);
 		if (!device.read) throw systemError('EBADF', EBADF);
 		if (offset > MAX_OFFSET) return {length: 0, eof: true};
@@ -80,7 +80,7 @@ export class FileHandles {
 		}
 	}
 
-	async write(id: string, chunk: Uint8Array, offset: number): Promise<Progress | undefined> {
+	async write(id: string, chunk: Uint8Array, offset: number): Promise<HandleProgress | undefined> {
 		const device = this.find(id);
 		if (!device.write) throw systemError('EBADF', EBADF);
 		if (offset > MAX_OFFSET) throw systemError('EFBIG', EFBIG);
@@ -97,7 +97,7 @@ export class FileHandles {
 
 	/** The connection is gone: nobody is left to tell of failures. */
 	closeAll(): void {
-		this.#closed = true;
+		this.#isClosed = true;
 		for (const id of this.#devices.keys()) this.close(id).catch(() => {});
 	}
 
@@ -120,7 +120,7 @@ export function requireBlockLength(kind: 'read' | 'write', length: number): void
 
 /** A file for positional reads; it stays the same file whatever happens to its name. */
 export async function openReadable(path: BytePath): Promise<BlockDevice> {
-	const {fd} = await openToRead(quickCalls(), path, true);
+	const {fd} = await openToRead(preferredCalls(), path, true);
 	const descriptor = new SharedDescriptor(fd);
 	return {
 		read: (target, offset) => descriptor.use(held => readFully(held, target, offset)),
@@ -130,19 +130,19 @@ export async function openReadable(path: BytePath): Promise<BlockDevice> {
 
 /** An emptied or new file for positional writes. */
 export async function openReplaceable(path: BytePath): Promise<BlockDevice> {
-	return writable((await openToReplace(quickCalls(), path, true)).fd);
+	return writable((await openToReplace(preferredCalls(), path, true)).fd);
 }
 
 /** A file for positional writes that keeps the content it has; nobody else reads a new one. */
 export async function openUpdatable(path: BytePath): Promise<BlockDevice> {
-	return writable((await openToUpdate(quickCalls(), path)).fd);
+	return writable((await openToUpdate(preferredCalls(), path)).fd);
 }
 
 function writable(fd: number): BlockDevice {
 	const descriptor = new SharedDescriptor(fd);
 	return {
 		write: async (chunk, offset) => {
-			const calls = chunk.length <= QUICK_BYTES ? quickCalls() : pooledCalls;
+			const calls = chunk.length <= QUICK_BYTES ? preferredCalls() : asyncCalls;
 			await descriptor.use(held => writeAll(calls, held, chunk, offset));
 			return undefined;
 		},
@@ -150,8 +150,8 @@ function writable(fd: number): BlockDevice {
 	};
 }
 
-async function readFully(fd: number, target: Uint8Array, offset: number): Promise<Block> {
-	const calls = target.length <= QUICK_BYTES ? quickCalls() : pooledCalls;
+async function readFully(fd: number, target: Uint8Array, offset: number): Promise<FileBlock> {
+	const calls = target.length <= QUICK_BYTES ? preferredCalls() : asyncCalls;
 	let length = 0;
 	while (length < target.length) {
 		const got = await calls.read(fd, length === 0 ? target : target.subarray(length), offset + length);

@@ -1,9 +1,9 @@
 import type {Stats} from 'node:fs';
 import type {BytePath} from './byte-path.js';
-import {refuseLink, withoutLinks} from './no-follow.js';
-import {quickCalls} from './syscalls.js';
+import {refuseLink, withoutFollowingLinks} from './no-follow.js';
+import {preferredCalls} from './syscalls.js';
 
-export interface Metadata {
+export interface FileMetadata {
 	readonly isDirectory: boolean;
 	readonly isFile: boolean;
 	readonly isSymlink: boolean;
@@ -14,17 +14,17 @@ export interface Metadata {
 }
 
 /** Describes what a path leads to; `isSymlink` is about the path itself. Without links there may be none on the way. */
-export async function getMetadata(path: BytePath, {followSymlinks}: {followSymlinks: boolean}): Promise<Metadata> {
-	const calls = quickCalls();
+export async function getMetadata(path: BytePath, {followSymlinks}: {followSymlinks: boolean}): Promise<FileMetadata> {
+	const calls = preferredCalls();
 	if (!followSymlinks) {
-		const stats = await withoutLinks(calls, path, entry => calls.lstat(entry));
+		const stats = await withoutFollowingLinks(calls, path, entry => calls.lstat(entry));
 		return stats.isSymbolicLink() ? refuseLink() : describe(stats, false);
 	}
 	const own = await calls.lstat(path);
 	return own.isSymbolicLink() ? describe(await calls.stat(path), true) : describe(own, false);
 }
 
-function describe(stats: Stats, isSymlink: boolean): Metadata {
+function describe(stats: Stats, isSymlink: boolean): FileMetadata {
 	return {
 		isDirectory: stats.isDirectory(),
 		isFile: stats.isFile(),

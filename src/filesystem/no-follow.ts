@@ -16,19 +16,19 @@ export type UseEntry<T> = (entry: BytePath) => T | Promise<T>;
  * one before, through the descriptor that holds it, so nothing that is swapped meanwhile leads astray. A link on the
  * way is `ENOTDIR`; a link at the end is for `use` to refuse.
  */
-export async function withoutLinks<T>(calls: FileCalls, path: BytePath, use: UseEntry<T>): Promise<T> {
+export async function withoutFollowingLinks<T>(calls: FileCalls, path: BytePath, use: UseEntry<T>): Promise<T> {
 	const names = segmentsOf(path);
 	const last = names.pop();
 	if (last === undefined) return use(ROOT);
-	return withDirectory(calls, names, async fd => use(childOf(held(fd), last)));
+	return withDirectory(calls, names, async fd => use(childOf(fdPath(fd), last)));
 }
 
 /** Creates a directory, and with `recursive` those above it, none of them through a link. */
-export async function createWithoutLinks(calls: FileCalls, path: BytePath, recursive: boolean): Promise<void> {
+export async function createWithoutFollowingLinks(calls: FileCalls, path: BytePath, recursive: boolean): Promise<void> {
 	const names = segmentsOf(path);
 	if (!recursive) {
 		if (names.length === 0) throw new LongarmError('FILE_FAILED', {message: 'directory already exists'});
-		await withoutLinks(calls, path, entry => calls.mkdir(entry));
+		await withoutFollowingLinks(calls, path, entry => calls.mkdir(entry));
 		return;
 	}
 	await withDirectory(
@@ -50,7 +50,7 @@ export function refuseLink(): never {
 }
 
 /** The path of what a descriptor holds, whatever has become of its name. */
-export function held(fd: number): BytePath {
+export function fdPath(fd: number): BytePath {
 	return `/proc/self/fd/${fd}` as BytePath;
 }
 
@@ -69,7 +69,7 @@ async function withDirectory<T>(
 	let fd = await openDirectory(calls, ROOT);
 	try {
 		for (const name of names) {
-			const entry = childOf(held(fd), name);
+			const entry = childOf(fdPath(fd), name);
 			await prepare?.(entry);
 			const next = await openDirectory(calls, entry);
 			await calls.close(fd);

@@ -1,7 +1,7 @@
 import {constants, type Stats} from 'node:fs';
 import {type BytePath, display} from './byte-path.js';
 import {refused} from './file-errors.js';
-import {withoutLinks} from './no-follow.js';
+import {withoutFollowingLinks} from './no-follow.js';
 import type {FileCalls} from './syscalls.js';
 
 // A FIFO without a partner does not make us wait, and a terminal does not become ours.
@@ -19,7 +19,7 @@ export interface OpenedFile {
 /** Opens a regular file for reading. Nothing else is opened at all: to open a device can be to set it off. */
 export async function openToRead(calls: FileCalls, path: BytePath, followSymlinks: boolean): Promise<OpenedFile> {
 	if (!followSymlinks) {
-		return withoutLinks(calls, path, async entry => {
+		return withoutFollowingLinks(calls, path, async entry => {
 			if (isSpecial(await calls.lstat(entry))) throw notRegular();
 			return openRegular(calls, entry, READ | constants.O_NOFOLLOW, notRegular);
 		});
@@ -33,7 +33,9 @@ export async function openToRead(calls: FileCalls, path: BytePath, followSymlink
 export async function openToReplace(calls: FileCalls, path: BytePath, followSymlinks: boolean): Promise<OpenedFile> {
 	const opened = followSymlinks
 		? await openAny(calls, path, WRITE)
-		: await withoutLinks(calls, path, entry => openRegular(calls, entry, WRITE | constants.O_NOFOLLOW, notRegular));
+		: await withoutFollowingLinks(calls, path, entry =>
+				openRegular(calls, entry, WRITE | constants.O_NOFOLLOW, notRegular),
+			);
 	if (!opened.stats.isFile() || opened.stats.size === 0) return opened;
 	await closingOnFailure(calls, opened.fd, () => calls.truncate(opened.fd, 0));
 	return opened;

@@ -1,7 +1,7 @@
 import type {BytePath} from './byte-path.js';
 import {refused} from './file-errors.js';
 import {openToRead} from './open-file.js';
-import {type FileCalls, pooledCalls, quickCalls} from './syscalls.js';
+import {asyncCalls, type FileCalls, preferredCalls} from './syscalls.js';
 
 /** The largest file that is read as a whole. */
 export const READ_FILE_LIMIT_BYTES = 512 * 1024 * 1024;
@@ -18,11 +18,11 @@ export interface ReadFileOptions {
 
 /** The whole content of a regular file. */
 export async function readFile(path: BytePath, {followSymlinks, admit}: ReadFileOptions): Promise<Uint8Array> {
-	const quick = quickCalls();
+	const quick = preferredCalls();
 	const {fd, stats} = await openToRead(quick, path, followSymlinks);
 	try {
 		if (stats.size > READ_FILE_LIMIT_BYTES) throw tooLarge();
-		const calls = stats.size <= QUICK_BYTES ? quick : pooledCalls;
+		const calls = stats.size <= QUICK_BYTES ? quick : asyncCalls;
 		const read = () => readToEnd(calls, fd, stats.size);
 		return await (admit ? admit(stats.size, read) : read());
 	} finally {

@@ -1,10 +1,10 @@
 import {LongarmError} from '../shared/errors.js';
-import {Pacer} from '../shared/node/yielder.js';
+import {Yielder} from '../shared/node/yielder.js';
 import {type BytePath, childOf, ROOT} from './byte-path.js';
 import {listDirectory} from './directories.js';
 import {isErrno, refused} from './file-errors.js';
-import {held, openDirectory, refuseLink, withoutLinks} from './no-follow.js';
-import {type FileCalls, quickCalls} from './syscalls.js';
+import {fdPath, openDirectory, refuseLink, withoutFollowingLinks} from './no-follow.js';
+import {type FileCalls, preferredCalls} from './syscalls.js';
 
 export interface RemoveOptions {
 	/** Directories with everything in them; else only empty ones. */
@@ -17,9 +17,9 @@ export interface RemoveOptions {
 /** Removes what the path itself names: of a link the link, never its target. */
 export async function remove(path: BytePath, {recursive, force, followSymlinks}: RemoveOptions): Promise<void> {
 	if (path === ROOT) throw refused('the root directory cannot be removed');
-	const calls = quickCalls();
+	const calls = preferredCalls();
 	try {
-		if (followSymlinks) await removeEntry(calls, path, recursive ? new Pacer() : undefined);
+		if (followSymlinks) await removeEntry(calls, path, recursive ? new Yielder() : undefined);
 		else await removeWithoutLinks(calls, path, recursive);
 	} catch (error) {
 		if (!(force && isErrno(error, 'ENOENT'))) throw error;
@@ -30,19 +30,19 @@ async function removeWithoutLinks(calls: FileCalls, path: BytePath, recursive: b
 	if (recursive) {
 		throw new LongarmError('FILE_FAILED', {message: 'recursive no-follow removal is unsupported'});
 	}
-	await withoutLinks(calls, path, async entry => {
+	await withoutFollowingLinks(calls, path, async entry => {
 		if ((await calls.lstat(entry)).isSymbolicLink()) refuseLink();
 		await removeEntry(calls, entry, undefined);
 	});
 }
 
-/** With a pacer everything below goes first. */
-export async function removeEntry(calls: FileCalls, path: BytePath, pacer: Pacer | undefined): Promise<void> {
+/** With a yielder everything below goes first. */
+export async function removeEntry(calls: FileCalls, path: BytePath, yielder: Yielder | undefined): Promise<void> {
 	if (!(await calls.lstat(path)).isDirectory()) {
 		await calls.unlink(path);
 		return;
 	}
-	if (pacer) await removeChildren(calls, path, pacer);
+	if (yielder) await removeChildren(calls, path, yielder);
 	await calls.rmdir(path);
 }
 
@@ -50,25 +50,25 @@ export async function removeEntry(calls: FileCalls, path: BytePath, pacer: Pacer
  * Removes what is in a directory through a descriptor that holds it: should somebody put a link in its place
  * meanwhile, nothing is removed where the link leads.
  */
-async function removeChildren(calls: FileCalls, path: BytePath, pacer: Pacer): Promise<void> {
+async function removeChildren(calls: FileCalls, path: BytePath, yielder: Yielder): Promise<void> {
 	if (process.platform !== 'linux') {
-		await removeListed(calls, path, pacer);
+		await removeListed(calls, path, yielder);
 		return;
 	}
 	const fd = await openDirectory(calls, path);
 	try {
-		await removeListed(calls, held(fd), pacer);
+		await removeListed(calls, fdPath(fd), yielder);
 	} finally {
 		await calls.close(fd);
 	}
 }
 
-async function removeListed(calls: FileCalls, directory: BytePath, pacer: Pacer): Promise<void> {
+async function removeListed(calls: FileCalls, directory: BytePath, yielder: Yielder): Promise<void> {
 	for (const child of await listDirectory(calls, directory, Number.POSITIVE_INFINITY)) {
 		const path = childOf(directory, child.name);
-		if (child.isDirectory()) await removeEntry(calls, path, pacer);
+		if (child.isDirectory()) await removeEntry(calls, path, yielder);
 		else await calls.unlink(path);
-		const pause = pacer.pause();
+		const pause = yielder.yieldIfDue();
 		if (pause) await pause;
 	}
 }

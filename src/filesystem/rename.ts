@@ -1,10 +1,10 @@
 import type {BytePath} from './byte-path.js';
 import {isErrno} from './file-errors.js';
-import {type FileCalls, quickCalls} from './syscalls.js';
+import {type FileCalls, preferredCalls} from './syscalls.js';
 
 /** Moves a file, a link or a directory within its file system; with `overwrite` in place of what is there, in one step. */
 export async function rename(from: BytePath, to: BytePath, {overwrite}: {overwrite: boolean}): Promise<void> {
-	const calls = quickCalls();
+	const calls = preferredCalls();
 	if (overwrite) await calls.rename(from, to);
 	else if ((await calls.lstat(from)).isDirectory()) await renameDirectory(calls, from, to);
 	else await renameFile(calls, from, to);

@@ -2,9 +2,9 @@ import {randomBytes} from 'node:crypto';
 import {constants, type Stats} from 'node:fs';
 import {type BytePath, childOf, nameOf, parentOf} from './byte-path.js';
 import {isErrno, refused, systemError} from './file-errors.js';
-import {withoutLinks} from './no-follow.js';
-import {look} from './stat.js';
-import {type FileCalls, pooledCalls} from './syscalls.js';
+import {withoutFollowingLinks} from './no-follow.js';
+import {lstatIfExists} from './stat.js';
+import {asyncCalls, type FileCalls} from './syscalls.js';
 import {writeAll} from './write-file.js';
 
 const CREATE = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
@@ -20,9 +20,9 @@ const EISDIR = 21;
 
 /** Synced to the disk beside the file, then put in its place in one step. What fails leaves the file as it was. */
 export async function replaceAtomically(path: BytePath, content: Uint8Array, followSymlinks: boolean): Promise<void> {
-	const calls = pooledCalls;
+	const calls = asyncCalls;
 	if (followSymlinks) await replace(calls, await targetOf(calls, path), content);
-	else await withoutLinks(calls, path, entry => replace(calls, entry, content));
+	else await withoutFollowingLinks(calls, path, entry => replace(calls, entry, content));
 }
 
 async function replace(calls: FileCalls, path: BytePath, content: Uint8Array): Promise<void> {
@@ -47,7 +47,7 @@ async function replace(calls: FileCalls, path: BytePath, content: Uint8Array): P
 
 /** What a plain write would be allowed to write to; undefined when there is nothing yet. */
 async function existingFile(calls: FileCalls, path: BytePath): Promise<Stats | undefined> {
-	const stats = await look(calls, path);
+	const stats = await lstatIfExists(calls, path);
 	if (!stats) return undefined;
 	if (stats.isSymbolicLink()) throw systemError('ELOOP', ELOOP);
 	if (stats.isDirectory()) throw systemError('EISDIR', EISDIR);

@@ -1,4 +1,4 @@
-import {quickCalls} from './syscalls.js';
+import {preferredCalls} from './syscalls.js';
 
 /**
  * A descriptor that several operations use at a time. Closing waits for them: the number of a closed descriptor is
@@ -35,6 +35,6 @@ export class SharedDescriptor {
 		const unused = new Promise<void>(resolve => {
 			close = resolve;
 		});
-		return {close, closed: unused.then(() => quickCalls().close(this.#fd))};
+		return {close, closed: unused.then(() => preferredCalls().close(this.#fd))};
 	}
 }

@@ -4,12 +4,12 @@ import {isErrno} from './file-errors.js';
 import type {FileCalls} from './syscalls.js';
 
 /** What a path leads to; undefined when that is nothing. */
-export async function follow(calls: FileCalls, path: BytePath): Promise<Stats | undefined> {
+export async function statIfExists(calls: FileCalls, path: BytePath): Promise<Stats | undefined> {
 	return unlessMissing(() => calls.stat(path));
 }
 
 /** What a path itself names; undefined when that is nothing. */
-export async function look(calls: FileCalls, path: BytePath): Promise<Stats | undefined> {
+export async function lstatIfExists(calls: FileCalls, path: BytePath): Promise<Stats | undefined> {
 	return unlessMissing(() => calls.lstat(path));
 }
 

@@ -32,7 +32,7 @@ export interface FileCalls {
 }
 
 /** Done here and now: a fraction of the time of a trip to another thread, for what never takes long. */
-export const directCalls: FileCalls = {
+export const syncCalls: FileCalls = {
 	open: (path, flags, mode) => fs.openSync(toSystem(path), flags, mode),
 	close: fd => fs.closeSync(fd),
 	stat: path => fs.statSync(toSystem(path)),
@@ -66,7 +66,7 @@ const readlink = promisify<fs.PathLike, BufferEncoding, string>(fs.readlink);
 const realpath = promisify<fs.PathLike, BufferEncoding, string>(fs.realpath.native);
 
 /** Done by another thread, so that a slow disk holds up nobody else. */
-export const pooledCalls: FileCalls = {
+export const asyncCalls: FileCalls = {
 	open: (path, flags, mode) => open(toSystem(path), flags, mode),
 	close,
 	stat: path => stat(toSystem(path)),
@@ -97,6 +97,6 @@ export const pooledCalls: FileCalls = {
 };
 
 /** For calls that a local disk answers at once; elsewhere they may take for ever, so another thread waits for them. */
-export function quickCalls(): FileCalls {
-	return mayHang() ? pooledCalls : directCalls;
+export function preferredCalls(): FileCalls {
+	return mayHang() ? asyncCalls : syncCalls;
 }

@@ -1,10 +1,10 @@
 import type {Dirent} from 'node:fs';
 import {PathUri} from '../protocol/path-uri/path-uri.js';
-import {Pacer} from '../shared/node/yielder.js';
+import {Yielder} from '../shared/node/yielder.js';
 import {type BytePath, childOf} from './byte-path.js';
 import {listDirectory} from './directories.js';
-import {isErrno, messageOf, refused} from './file-errors.js';
-import {type FileCalls, quickCalls} from './syscalls.js';
+import {fileErrorMessage, isErrno, refused} from './file-errors.js';
+import {type FileCalls, preferredCalls} from './syscalls.js';
 
 const MOST = {depth: 64, directories: 10_000, entries: 50_000} as const;
 /** What an answer may hold: the bytes of its URIs and messages and so much per item. */
@@ -13,7 +13,7 @@ const ITEM_BYTES = 64;
 /** A directory with more entries is not sorted in memory; it becomes an error of the walk. */
 const MAX_DIRECTORY_ENTRIES = 1_000_000;
 
-export interface WalkOptions {
+export interface TreeWalkOptions {
 	/** 0 lists the children of the root only. */
 	readonly maxDepth: number;
 	/** Directories entered, the root included. */
@@ -25,16 +25,16 @@ export interface WalkOptions {
 	readonly pruneHiddenDirectories: boolean;
 }
 
-export interface WalkOutcome {
+export interface TreeWalkOutcome {
 	readonly entries: {readonly path: string; readonly kind: 'directory' | 'file'}[];
 	readonly errors: {readonly path: string; readonly message: string}[];
 	readonly truncated: boolean;
 }
 
 /** Lists a tree breadth first, the children of each directory by name, within bounds. The root is not listed. */
-export async function walk(root: BytePath, options: WalkOptions): Promise<WalkOutcome> {
+export async function walk(root: BytePath, options: TreeWalkOptions): Promise<TreeWalkOutcome> {
 	requireLimits(options);
-	const calls = quickCalls();
+	const calls = preferredCalls();
 	const stats = await calls.lstat(root);
 	const isEntered = stats.isSymbolicLink()
 		? options.followDirectorySymlinks && (await calls.stat(root)).isDirectory()
@@ -44,7 +44,7 @@ export async function walk(root: BytePath, options: WalkOptions): Promise<WalkOu
 	return walker.outcome;
 }
 
-function requireLimits({maxDepth, maxDirectories, maxEntries}: WalkOptions): void {
+function requireLimits({maxDepth, maxDirectories, maxEntries}: TreeWalkOptions): void {
 	if (maxDirectories === 0 || maxEntries === 0) throw refused('filesystem walk limits must be greater than zero');
 	if (maxDepth <= MOST.depth && maxDirectories <= MOST.directories && maxEntries <= MOST.entries) return;
 	const {depth, directories, entries} = MOST;
@@ -61,25 +61,25 @@ interface Visit {
 
 class Walker {
 	readonly #calls: FileCalls;
-	readonly #options: WalkOptions;
+	readonly #options: TreeWalkOptions;
 	readonly #queue: Visit[] = [];
 	/** Where links are followed, every directory that was entered or is going to be, so that circles end. */
 	readonly #visited = new Set<string>();
-	readonly #entries: WalkOutcome['entries'] = [];
-	readonly #errors: WalkOutcome['errors'] = [];
-	readonly #pacer = new Pacer();
+	readonly #entries: TreeWalkOutcome['entries'] = [];
+	readonly #errors: TreeWalkOutcome['errors'] = [];
+	readonly #yielder = new Yielder();
 	#directories = 0;
 	#examined = 0;
 	#bytes = 0;
 	#truncated = false;
 	#full = false;
 
-	constructor(calls: FileCalls, options: WalkOptions) {
+	constructor(calls: FileCalls, options: TreeWalkOptions) {
 		this.#calls = calls;
 		this.#options = options;
 	}
 
-	get outcome(): WalkOutcome {
+	get outcome(): TreeWalkOutcome {
 		return {entries: this.#entries, errors: this.#errors, truncated: this.#truncated};
 	}
 
@@ -88,7 +88,7 @@ class Walker {
 		await this.#enqueue({path: root, uri, depth: 0});
 		for (let next = this.#queue.shift(); next && !this.#full; next = this.#queue.shift()) {
 			await this.#list(next);
-			const pause = this.#pacer.pause();
+			const pause = this.#yielder.yieldIfDue();
 			if (pause) await pause;
 		}
 	}
@@ -98,7 +98,7 @@ class Walker {
 		try {
 			children = await listDirectory(this.#calls, directory.path, MAX_DIRECTORY_ENTRIES);
 		} catch (error) {
-			this.#fail(directory.uri, messageOf(error));
+			this.#fail(directory.uri, fileErrorMessage(error));
 			return;
 		}
 		if (children.length > MAX_DIRECTORY_ENTRIES) {
@@ -143,7 +143,7 @@ class Walker {
 			this.#visited.add(identity);
 			return true;
 		} catch (error) {
-			this.#fail(uri, messageOf(error));
+			this.#fail(uri, fileErrorMessage(error));
 			return false;
 		}
 	}
@@ -152,7 +152,7 @@ class Walker {
 		try {
 			return (await this.#calls.stat(path)).isDirectory();
 		} catch (error) {
-			if (!isErrno(error, 'ENOENT')) this.#fail(uri, messageOf(error));
+			if (!isErrno(error, 'ENOENT')) this.#fail(uri, fileErrorMessage(error));
 			return false;
 		}
 	}

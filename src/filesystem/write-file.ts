@@ -2,7 +2,7 @@ import type {BytePath} from './byte-path.js';
 import {openToReplace} from './open-file.js';
 import {QUICK_BYTES} from './read-file.js';
 import {replaceAtomically} from './replace-atomically.js';
-import {type FileCalls, pooledCalls, quickCalls} from './syscalls.js';
+import {asyncCalls, type FileCalls, preferredCalls} from './syscalls.js';
 
 export interface WriteFileOptions {
 	readonly followSymlinks: boolean;
@@ -12,7 +12,7 @@ export interface WriteFileOptions {
 
 /** Creates a file or replaces its content; the mode of an existing one stays. */
 export async function writeFile(path: BytePath, content: Uint8Array, options: WriteFileOptions): Promise<void> {
-	const calls = content.length <= QUICK_BYTES ? quickCalls() : pooledCalls;
+	const calls = content.length <= QUICK_BYTES ? preferredCalls() : asyncCalls;
 	if (options.atomic) {
 		await replaceAtomically(path, content, options.followSymlinks);
 		return;

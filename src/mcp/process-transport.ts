@@ -1,5 +1,5 @@
 import type {ProcessHandle} from '../client/process/process-handle.js';
-import {type CommandOptions, type Machine, startParams} from '../client/run/command.js';
+import {type Machine, type RunCommandOptions, toStartParams} from '../client/run/command.js';
 import {JsonLines} from './json-lines.js';
 
 /** Of what the server writes to its standard error, the end is kept to tell why it failed. */
@@ -15,7 +15,7 @@ export interface McpMachine extends Machine {
 	onDisconnect?(listener: (error: Error, recovered: Promise<void>) => void): () => void;
 }
 
-export interface ProcessTransportOptions extends Omit<CommandOptions, 'stdin' | 'tty'> {
+export interface ProcessTransportOptions extends Omit<RunCommandOptions, 'stdin' | 'tty'> {
 	/** Gets what the server writes to its standard error, as it comes. */
 	readonly onStderr?: (text: string) => void;
 }
@@ -60,7 +60,7 @@ export class ProcessTransport {
 	/** Called by the SDK. */
 	async start(): Promise<void> {
 		if (this.#state.kind !== 'new') throw new Error('the transport was started already');
-		const params = await startParams(this.#machine, this.#argv, {...this.#options, stdin: true});
+		const params = await toStartParams(this.#machine, this.#argv, {...this.#options, stdin: true});
 		const {process} = await this.#machine.processes.start(params);
 		this.#state = {kind: 'open', process};
 		this.#stopListening =

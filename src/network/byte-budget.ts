@@ -1,5 +1,5 @@
 /** Counts bytes that are held for one client against a bound. */
-export class Ledger {
+export class ByteBudget {
 	readonly #limit: number;
 	#bytes = 0;
 

@@ -7,7 +7,7 @@ import type {LookupFunction} from 'node:net';
  */
 export const MAX_LOOKUPS = 2;
 /** Different names that may be under way or wait. */
-export const MAX_NAMES = 256;
+export const MAX_WAITING_NAMES = 256;
 
 type Resolve = (
 	host: string,
@@ -23,7 +23,7 @@ interface Name {
 }
 
 /** Looks names up, a few at a time, and each only once for everybody who asks meanwhile. */
-export class Lookups {
+export class DnsResolver {
 	readonly #resolve: Resolve;
 	readonly #names = new Map<string, Name>();
 	readonly #waiting: string[] = [];
@@ -49,8 +49,8 @@ export class Lookups {
 		const known = this.#names.get(key);
 		if (known) {
 			known.askers.push(resolved);
-		} else if (this.#names.size >= MAX_NAMES) {
-			resolved(new Error(`${MAX_NAMES} names wait to be looked up already`), []);
+		} else if (this.#names.size >= MAX_WAITING_NAMES) {
+			resolved(new Error(`${MAX_WAITING_NAMES} names wait to be looked up already`), []);
 		} else {
 			this.#names.set(key, {host, options, askers: [resolved]});
 			this.#waiting.push(key);
@@ -74,4 +74,4 @@ export class Lookups {
 }
 
 /** Those of this process, which has one set of threads. */
-export const lookups = new Lookups();
+export const dnsResolver = new DnsResolver();

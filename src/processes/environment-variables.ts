@@ -2,7 +2,7 @@ import {PROTECTED_VARIABLES} from '../shared/protected-variables.js';
 
 export type Variables = Readonly<Record<string, string>>;
 
-export interface EnvironmentPolicy {
+export interface EnvironmentRules {
 	readonly inherit: 'core' | 'all' | 'none';
 	readonly ignoreDefaultExcludes: boolean;
 	readonly exclude: readonly string[];
@@ -23,7 +23,7 @@ const DEFAULT_PATHEXT = '.COM;.EXE;.BAT;.CMD';
  */
 export function childEnvironment(
 	env: Variables,
-	policy: EnvironmentPolicy | undefined,
+	policy: EnvironmentRules | undefined,
 	own: Readonly<Record<string, string | undefined>>,
 	platform: NodeJS.Platform = process.platform,
 ): Map<string, string> {
@@ -33,7 +33,7 @@ export function childEnvironment(
 }
 
 function applyPolicy(
-	policy: EnvironmentPolicy,
+	policy: EnvironmentRules,
 	own: Readonly<Record<string, string | undefined>>,
 	platform: NodeJS.Platform,
 ): Map<string, string> {
@@ -52,7 +52,7 @@ function applyPolicy(
 }
 
 function inherited(
-	mode: EnvironmentPolicy['inherit'],
+	mode: EnvironmentRules['inherit'],
 	own: Readonly<Record<string, string | undefined>>,
 	platform: NodeJS.Platform,
 ): Map<string, string> {

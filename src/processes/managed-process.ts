@@ -3,11 +3,11 @@ import {MAX_TIMER_MS} from '../shared/units.js';
 import type {Backend, Child, ChildEvents, KernelExit, SpawnRequest, TerminalSize} from './backends/backend.js';
 import {releaseChunk} from './output/chunk-pool.js';
 import {type EndReason, type LogCursor, OutputLog, type OutputStream, type Retention} from './output/output-log.js';
-import {LAST_WORDS_MS, looksDenied} from './sandbox-denial.js';
-import {Stdin} from './stdin-queue.js';
+import {DENIAL_OUTPUT_WAIT_MS, looksDenied} from './sandbox-denial.js';
+import {StdinQueue} from './stdin-queue.js';
 import {killOrphansOf, killTree, survivorsOf} from './tree/kill-tree.js';
 import type {ProcessInfo} from './tree/process-tree.js';
-import type {Leader} from './tree/subreaper.js';
+import type {ProcessRoot} from './tree/subreaper.js';
 
 /** Output a connection has yet to take before the child is paused, and where it goes on. */
 export const PAUSE_ABOVE_BYTES = 256 * 1024;
@@ -20,7 +20,7 @@ export type ProcessState =
 	| {readonly kind: 'starting'}
 	| {readonly kind: 'running'; readonly child: Child}
 	| {readonly kind: 'exited'; readonly child: Child; readonly exitCode: number}
-	| {readonly kind: 'closed'; readonly leader: Leader; readonly exitCode: number}
+	| {readonly kind: 'closed'; readonly leader: ProcessRoot; readonly exitCode: number}
 	| {readonly kind: 'failed'; readonly error: LongarmError};
 
 export interface ProcessEvents {
@@ -46,7 +46,7 @@ export interface ProcessOptions {
 }
 
 /** Killed at once, or asked to end and killed after the time. */
-export type TerminateMode = {readonly kind: 'force'} | {readonly kind: 'graceful'; readonly timeoutMs: number};
+export type TerminationMode = {readonly kind: 'force'} | {readonly kind: 'graceful'; readonly timeoutMs: number};
 
 export interface Termination {
 	/** The process was running or starting. */
@@ -66,7 +66,7 @@ export class ManagedProcess {
 	readonly #events: ProcessEvents;
 	readonly #openStreams = new Set<OutputStream>();
 	#state: ProcessState = {kind: 'starting'};
-	#stdin: Stdin | undefined;
+	#stdin: StdinQueue | undefined;
 	#ending: EndReason | undefined;
 	#killed = false;
 	/** Set while a process that has ended waits for its last words. */
@@ -98,7 +98,7 @@ export class ManagedProcess {
 	}
 
 	/** Undefined before the process was spawned. */
-	get leader(): Leader | undefined {
+	get leader(): ProcessRoot | undefined {
 		if (this.#state.kind === 'closed') return this.#state.leader;
 		return this.#state.kind === 'running' || this.#state.kind === 'exited' ? this.#state.child : undefined;
 	}
@@ -136,7 +136,7 @@ export class ManagedProcess {
 			child.finish();
 			return;
 		}
-		this.#stdin = child.stdin && new Stdin(this.id, child.stdin);
+		this.#stdin = child.stdin && new StdinQueue(this.id, child.stdin);
 		this.#state = {kind: 'running', child};
 		const {timeLimitMs} = this.options;
 		if (timeLimitMs !== undefined) this.#after(timeLimitMs, () => this.#reachTimeLimit());
@@ -177,7 +177,7 @@ export class ManagedProcess {
 	}
 
 	/** Ends the process and everything below it. What its streams still hold is kept. */
-	terminate(mode: TerminateMode = {kind: 'force'}): Termination {
+	terminate(mode: TerminationMode = {kind: 'force'}): Termination {
 		if (this.#state.kind === 'starting') {
 			this.#fail(new LongarmError('START_CANCELLED', {message: `process ${this.id} start was cancelled`}));
 			return ENDING;
@@ -247,7 +247,7 @@ export class ManagedProcess {
 	}
 
 	/** To be called after the cursor moved. */
-	delivered(): void {
+	afterDelivery(): void {
 		this.log.trim();
 		this.#balance();
 	}
@@ -290,7 +290,7 @@ export class ManagedProcess {
 			this.#exited(end);
 			return;
 		}
-		const timer = setTimeout(() => this.#judge?.(), LAST_WORDS_MS);
+		const timer = setTimeout(() => this.#judge?.(), DENIAL_OUTPUT_WAIT_MS);
 		this.#judge = () => {
 			clearTimeout(timer);
 			this.#judge = undefined;
@@ -318,7 +318,7 @@ export class ManagedProcess {
 		this.#pausedMs = this.pausedMs;
 		this.#pausedAt = undefined;
 		const {child, exitCode} = this.#state;
-		this.#state = {kind: 'closed', leader: {pid: child.pid, mark: child.mark}, exitCode};
+		this.#state = {kind: 'closed', leader: {pid: child.pid, tag: child.tag}, exitCode};
 		this.log.recordClose();
 		this.#events.changed(this);
 		this.#events.closed(this);

@@ -1,6 +1,6 @@
 import {LongarmError} from '../shared/errors.js';
 import type {SpawnRequest, Wrapper} from './backends/backend.js';
-import {childEnvironment, type EnvironmentPolicy, type Variables} from './environment-variables.js';
+import {childEnvironment, type EnvironmentRules, type Variables} from './environment-variables.js';
 import {resolveProgram} from './resolve-program.js';
 
 /** Size of a terminal nobody asked a size for. */
@@ -12,18 +12,18 @@ export interface StartRequest {
 	/** Absolute, as raw bytes. */
 	readonly cwd: Uint8Array;
 	readonly env: Variables;
-	readonly environmentPolicy: EnvironmentPolicy | undefined;
+	readonly environmentPolicy: EnvironmentRules | undefined;
 	readonly io: SpawnRequest['io'];
 	/** The process is ended after this time. */
 	readonly timeLimitMs?: number | undefined;
 	/** How long the process outlives the connection of its session; by default as long as the session. */
 	readonly keepDetachedMs?: number | undefined;
 	/** The sandbox the process runs in. */
-	readonly sandbox?: {readonly type: SandboxType; readonly wrap: Wrap} | undefined;
+	readonly sandbox?: {readonly type: SandboxKind; readonly wrap: Wrap} | undefined;
 }
 
 /** How the protocol calls a sandbox. */
-export type SandboxType = 'linuxSeccomp' | 'macosSeatbelt';
+export type SandboxKind = 'linuxSeccomp' | 'macosSeatbelt';
 
 /** Puts another program around the one that was asked for. */
 export type Wrap = (command: {

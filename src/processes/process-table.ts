@@ -8,7 +8,7 @@ import {prepareSpawn, type StartRequest} from './prepare-spawn.js';
 import type {ProcessQuota} from './process-quota.js';
 import type {StartQueue} from './start-queue.js';
 import {killOrphansOf, leadersOfOrphans} from './tree/kill-tree.js';
-import type {Leader} from './tree/subreaper.js';
+import type {ProcessRoot} from './tree/subreaper.js';
 
 /** Past processes that are remembered before it is looked which of them left somebody behind. */
 const REMEMBERED_LEADERS = 1024;
@@ -44,7 +44,7 @@ export class ProcessTable {
 	readonly #options: ProcessTableOptions;
 	readonly #processes = new Map<string, ManagedProcess>();
 	readonly #evictions = new Map<ManagedProcess, NodeJS.Timeout>();
-	#past: Leader[] = [];
+	#past: ProcessRoot[] = [];
 	#idle: (() => void)[] = [];
 
 	constructor(options: ProcessTableOptions) {
@@ -94,31 +94,31 @@ export class ProcessTable {
 	}
 
 	/** To be called before what holds processes lets go: the time of those that are closed begins only then. */
-	renew(): void {
+	restartRetention(): void {
 		for (const process of this.#evictions.keys()) {
 			if (this.#options.holds?.(process)) this.#evictLater(process);
 		}
 	}
 
 	/** Every process this table ever started that may have left somebody behind. */
-	#leaders(): Leader[] {
+	#leaders(): ProcessRoot[] {
 		return [...[...this].map(({leader}) => leader).filter(leader => leader !== undefined), ...this.#past];
 	}
 
 	/** Only those that really left somebody behind are worth remembering for long. */
-	#remember(leader: Leader): void {
+	#remember(leader: ProcessRoot): void {
 		this.#past.push(leader);
 		if (this.#past.length <= REMEMBERED_LEADERS) return;
 		this.#past = leadersOfOrphans(this.#past);
 	}
 
 	/** Settles when no process is starting or running. */
-	quiet(): Promise<void> {
+	allExited(): Promise<void> {
 		return this.#until(({alive}) => !alive);
 	}
 
 	/** Settles when the output of every process is over, too. */
-	silent(): Promise<void> {
+	allClosed(): Promise<void> {
 		return this.#until(({state}) => state.kind === 'closed' || state.kind === 'failed');
 	}
 

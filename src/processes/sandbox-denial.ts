@@ -14,7 +14,7 @@ const COMPLAINTS = [
 const BAD_SYSTEM_CALL = 159;
 
 /** How long the last words of a sandboxed process are waited for before it is judged. */
-export const LAST_WORDS_MS = 20;
+export const DENIAL_OUTPUT_WAIT_MS = 20;
 
 /** Whether a sandboxed process seems to have failed because of its sandbox: a guess by what it said, as the peers make it. */
 export function looksDenied(exitCode: number, log: OutputLog): boolean {

@@ -2,13 +2,13 @@ import {LongarmError} from '../shared/errors.js';
 import type {StdinWriter} from './backends/backend.js';
 
 /** Chunks on their way into the child before the next write has to wait. */
-export const QUEUED_CHUNKS = 128;
+export const MAX_QUEUED_STDIN_CHUNKS = 128;
 /** The same in bytes, so that few large chunks do not count as little. */
-export const QUEUED_BYTES = 16 * 1024 * 1024;
+export const MAX_QUEUED_STDIN_BYTES = 16 * 1024 * 1024;
 /** Bytes in writes that wait for a place in the queue; beyond it a write is refused. */
-export const WAITING_BYTES = 64 * 1024 * 1024;
+export const MAX_WAITING_STDIN_BYTES = 64 * 1024 * 1024;
 /** Accepted write ids that are remembered, the oldest forgotten first. */
-export const REMEMBERED_WRITE_IDS = 4096;
+export const MAX_REMEMBERED_WRITE_IDS = 4096;
 
 interface Waiting {
 	readonly bytes: Uint8Array;
@@ -21,7 +21,7 @@ interface Waiting {
  * Ordered, idempotent writes to a child's standard input. A child that does not read makes its own writers wait and
  * nobody else. An id is remembered in the same step in which its bytes are queued, so a repeated write never lands twice.
  */
-export class Stdin {
+export class StdinQueue {
 	readonly #processId: string;
 	readonly #accepted = new Set<string>();
 	readonly #waiting: Waiting[] = [];
@@ -29,7 +29,7 @@ export class Stdin {
 	#admitting = false;
 	#queuedChunks = 0;
 	#queuedBytes = 0;
-	#ended = false;
+	#isClosed = false;
 	#endPassedOn = false;
 	#target: {kind: 'open'; writer: StdinWriter} | {kind: 'gone'} | {kind: 'terminated'};
 
@@ -46,7 +46,7 @@ export class Stdin {
 			this.#enqueue(bytes, writeId);
 			return;
 		}
-		if (this.#waitingBytes + bytes.length > WAITING_BYTES) throw this.#backlogFull();
+		if (this.#waitingBytes + bytes.length > MAX_WAITING_STDIN_BYTES) throw this.#backlogFull();
 		return new Promise((accept, refuse) => {
 			this.#waiting.push({bytes, writeId, accept, refuse});
 			this.#waitingBytes += bytes.length;
@@ -55,12 +55,12 @@ export class Stdin {
 
 	/** End of input behind everything written so far; no more may be written. */
 	end(): void {
-		this.#ended = true;
+		this.#isClosed = true;
 		this.#passOnEnd();
 	}
 
 	get ended(): boolean {
-		return this.#ended;
+		return this.#isClosed;
 	}
 
 	/** The child has ended: whatever is or will be written vanishes without an error. */
@@ -84,7 +84,10 @@ export class Stdin {
 	}
 
 	#hasRoom(): boolean {
-		return this.#target.kind !== 'open' || (this.#queuedChunks < QUEUED_CHUNKS && this.#queuedBytes < QUEUED_BYTES);
+		return (
+			this.#target.kind !== 'open' ||
+			(this.#queuedChunks < MAX_QUEUED_STDIN_CHUNKS && this.#queuedBytes < MAX_QUEUED_STDIN_BYTES)
+		);
 	}
 
 	#enqueue(bytes: Uint8Array, writeId: string | undefined): void {
@@ -110,7 +113,7 @@ export class Stdin {
 			accept();
 		}
 		this.#admitting = false;
-		if (this.#ended) this.#passOnEnd();
+		if (this.#isClosed) this.#passOnEnd();
 	}
 
 	#passOnEnd(): void {
@@ -126,7 +129,7 @@ export class Stdin {
 	#remember(writeId: string | undefined): void {
 		if (writeId === undefined) return;
 		this.#accepted.add(writeId);
-		if (this.#accepted.size > REMEMBERED_WRITE_IDS) {
+		if (this.#accepted.size > MAX_REMEMBERED_WRITE_IDS) {
 			const [oldest] = this.#accepted;
 			this.#accepted.delete(oldest!);
 		}
@@ -142,7 +145,7 @@ export class Stdin {
 	#backlogFull(): LongarmError {
 		return new LongarmError('STDIN_BACKLOG_FULL', {
 			message: `process ${this.#processId} does not read its stdin and ${this.#waitingBytes} bytes are waiting already`,
-			context: {processId: this.#processId, waitingBytes: this.#waitingBytes, limit: WAITING_BYTES},
+			context: {processId: this.#processId, waitingBytes: this.#waitingBytes, limit: MAX_WAITING_STDIN_BYTES},
 		});
 	}
 }

@@ -1,4 +1,4 @@
-import {isWithin, type Mount, type SandboxPlan} from './plan.js';
+import {isMountWithin, type Mount, type SandboxPlan} from './plan.js';
 import {unenforceable} from './refusals.js';
 import type {SandboxedCommand} from './sandboxed-command.js';
 
@@ -82,7 +82,7 @@ function mountArguments(mount: Mount, all: readonly Mount[]): string[] {
 }
 
 function isInhabited(hidden: Mount, mounts: readonly Mount[]): boolean {
-	return mounts.some(({path}) => path !== hidden.path && isWithin(path, hidden.path));
+	return mounts.some(({path}) => path !== hidden.path && isMountWithin(path, hidden.path));
 }
 
 function words({program, args, arg0, terminal}: SandboxedCommand, {setsid, bash}: Helpers): string[] {

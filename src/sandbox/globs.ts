@@ -6,7 +6,7 @@ import {unenforceable} from './refusals.js';
 export const USUAL_GLOB_DEPTH = 16;
 /** Entries looked at, and matches hidden, for one pattern. */
 export const MAX_ENTRIES = 100_000;
-export const MAX_MATCHES = 1000;
+export const MAX_GLOB_MATCHES = 1000;
 
 /** Every entry an absolute glob names right now, without following links; what matches as a whole is not entered. */
 export function globMatches(pattern: string, maxDepth: number = USUAL_GLOB_DEPTH): string[] {
@@ -23,7 +23,7 @@ export function globMatches(pattern: string, maxDepth: number = USUAL_GLOB_DEPTH
 			if (isMatch(path)) found.push(path);
 			else if (entry.isDirectory() && next.depth < maxDepth) queue.push({path, depth: next.depth + 1});
 		}
-		if (found.length > MAX_MATCHES) throw unenforceable(`too much matches the pattern \`${pattern}\``);
+		if (found.length > MAX_GLOB_MATCHES) throw unenforceable(`too much matches the pattern \`${pattern}\``);
 	}
 	return found;
 }

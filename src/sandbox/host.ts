@@ -19,12 +19,12 @@ export interface Link {
 	readonly to: string;
 }
 
-export type Place = ({readonly found: true} & Located) | {readonly found: false; readonly path: string};
+export type ResolvedPath = ({readonly found: true} & Located) | {readonly found: false; readonly path: string};
 
 /** What a policy has to know about the machine. An interface, so that policies can be resolved without one. */
 export interface Host {
 	/** Where a path leads; of one that leads nowhere, the real place at which something is missing. */
-	locate(path: string): Place;
+	locate(path: string): ResolvedPath;
 	/** The files and directories a glob names right now, real paths. Throws when there is too much to look at. */
 	matches(pattern: string, maxDepth: number | undefined): readonly string[];
 	/** What `tmpdir` stands for when the caller does not say. */
@@ -32,7 +32,7 @@ export interface Host {
 }
 
 /** Follows a path step by step, because the links on the way matter as much as its end. */
-export function locate(path: string): Place {
+export function locate(path: string): ResolvedPath {
 	const links: Link[] = [];
 	const steps = path.split('/').filter(Boolean);
 	let real = '/';

@@ -18,7 +18,7 @@ export type Access = 'read' | 'write' | 'none';
 
 /** What the plan allows at a real path. */
 export function accessAt({mounts}: SandboxPlan, path: string): Access {
-	const covering = mounts.findLast(mount => mount.kind !== 'link' && isWithin(path, mount.path));
+	const covering = mounts.findLast(mount => mount.kind !== 'link' && isMountWithin(path, mount.path));
 	return covering?.kind === 'read' || covering?.kind === 'write' ? covering.kind : 'none';
 }
 
@@ -28,7 +28,7 @@ export function leavesFilesAlone({mounts}: SandboxPlan): boolean {
 }
 
 /** `path` is `directory` or below it; both absolute and normal. */
-export function isWithin(path: string, directory: string): boolean {
+export function isMountWithin(path: string, directory: string): boolean {
 	return directory === '/' || path === directory || path.startsWith(`${directory}/`);
 }
 

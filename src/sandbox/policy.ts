@@ -7,8 +7,8 @@ import type {Host} from './host.js';
 import {incomplete, unenforceable} from './refusals.js';
 
 /** A policy as it comes over the wire. */
-export type SandboxContext = v.InferOutput<typeof sandboxContext>;
-type Profile = SandboxContext['permissions'];
+export type SandboxPolicy = v.InferOutput<typeof sandboxContext>;
+type Profile = SandboxPolicy['permissions'];
 type Restricted = Extract<Extract<Profile, {type: 'managed'}>['file_system'], {type: 'restricted'}>;
 type Entry = Restricted['entries'][number];
 type SpecialPath = Extract<Entry['path'], {type: 'special'}>['value'];
@@ -25,14 +25,14 @@ export interface Rule {
 export const PLATFORM_PATHS = ['/usr', '/bin', '/sbin', '/lib', '/lib32', '/lib64', '/etc', '/opt', '/nix/store'];
 
 /** What symbolic entries stand for on this machine. */
-export interface Surroundings {
+export interface PolicyContext {
 	/** Of the process, when the policy has none of its own. */
 	readonly cwd: string | undefined;
 	readonly host: Host;
 }
 
 /** The entries of a policy with everything symbolic spelled out. */
-export function rulesOf(context: SandboxContext, files: Restricted, surroundings: Surroundings): Rule[] {
+export function rulesOf(context: SandboxPolicy, files: Restricted, surroundings: PolicyContext): Rule[] {
 	return files.entries.flatMap(entry => {
 		const access = entry.access === 'none' ? 'deny' : entry.access;
 		const optional = entry.missing_path_behavior === 'skip';
@@ -42,7 +42,7 @@ export function rulesOf(context: SandboxContext, files: Restricted, surroundings
 		}
 		const {paths, dynamic} =
 			entry.path.type === 'path'
-				? {paths: [nativePath(entry.path.path)], dynamic: false}
+				? {paths: [policyPath(entry.path.path)], dynamic: false}
 				: spelledOut(entry.path.value, context, surroundings);
 		return paths.map(path => ({path, access, optional: optional || dynamic}));
 	});
@@ -51,8 +51,8 @@ export function rulesOf(context: SandboxContext, files: Restricted, surroundings
 /** `dynamic` paths name what the machine offers, which need not be there. */
 function spelledOut(
 	special: SpecialPath,
-	context: SandboxContext,
-	surroundings: Surroundings,
+	context: SandboxPolicy,
+	surroundings: PolicyContext,
 ): {paths: string[]; dynamic: boolean} {
 	switch (special.kind) {
 		case 'root':
@@ -63,7 +63,7 @@ function spelledOut(
 			return {paths: ['/tmp'], dynamic: true};
 		case 'tmpdir': {
 			const own = surroundings.host.temporaryDirectory;
-			const told = context.temporaryDirectories?.map(nativePath);
+			const told = context.temporaryDirectories?.map(policyPath);
 			return {paths: told ?? (own === undefined ? [] : [own]), dynamic: true};
 		}
 		case 'project_roots':
@@ -76,14 +76,14 @@ function spelledOut(
 	}
 }
 
-function projectRoots(context: SandboxContext, surroundings: Surroundings): string[] {
+function projectRoots(context: SandboxPolicy, surroundings: PolicyContext): string[] {
 	const cwd = policyDirectory(context, surroundings);
-	const roots = context.workspaceRoots?.map(nativePath) ?? [];
+	const roots = context.workspaceRoots?.map(policyPath) ?? [];
 	return roots.length > 0 ? roots : [cwd];
 }
 
-function policyDirectory(context: SandboxContext, {cwd}: Surroundings): string {
-	const own = context.cwd ? nativePath(context.cwd) : cwd;
+function policyDirectory(context: SandboxPolicy, {cwd}: PolicyContext): string {
+	const own = context.cwd ? policyPath(context.cwd) : cwd;
 	if (own === undefined) throw incomplete('file system sandbox context with dynamic permissions requires cwd');
 	return own;
 }
@@ -102,8 +102,8 @@ function globbed(
 	pattern: string,
 	access: Rule['access'],
 	maxDepth: number | undefined,
-	context: SandboxContext,
-	surroundings: Surroundings,
+	context: SandboxPolicy,
+	surroundings: PolicyContext,
 ): Rule[] {
 	if (access !== 'deny') throw unenforceable(`it cannot grant access by the pattern \`${pattern}\``);
 	if (pattern.includes('\0')) throw unenforceable('a pattern holds a NUL byte');
@@ -116,7 +116,7 @@ function escaped(path: string): string {
 }
 
 /** Mounts are given as text, which a path need not be. */
-export function nativePath(uri: PathUri): string {
+export function policyPath(uri: PathUri): string {
 	let path: string | undefined;
 	try {
 		path = uri.toNativeString(process.platform);

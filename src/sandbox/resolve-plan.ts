@@ -1,6 +1,6 @@
 import type {Located} from './host.js';
-import {type Access, accessAt, byDepth, isWithin, type Mount, type SandboxPlan} from './plan.js';
-import {type Rule, rulesOf, type SandboxContext, type Surroundings} from './policy.js';
+import {type Access, accessAt, byDepth, isMountWithin, type Mount, type SandboxPlan} from './plan.js';
+import {type PolicyContext, type Rule, rulesOf, type SandboxPolicy} from './policy.js';
 import {unenforceable} from './refusals.js';
 
 /** Stand in the sandbox as instances of its own, whatever the host has there. */
@@ -13,7 +13,7 @@ type Settled = Rule & Located;
  * What a policy means on this machine. Undefined when it restricts nothing. The more specific entry wins; of two about
  * the same path, deny before write before read. What could not be enforced is refused, never left out.
  */
-export function resolvePlan(context: SandboxContext, surroundings: Surroundings): SandboxPlan | undefined {
+export function resolvePlan(context: SandboxPolicy, surroundings: PolicyContext): SandboxPlan | undefined {
 	const {permissions} = context;
 	if (permissions.type === 'disabled') return undefined;
 	const network = permissions.network === 'enabled' ? 'host' : 'none';
@@ -27,7 +27,7 @@ export function resolvePlan(context: SandboxContext, surroundings: Surroundings)
 	return plan;
 }
 
-function settle(rules: readonly Rule[], {host}: Surroundings): {settled: Settled[]; missing: Rule[]} {
+function settle(rules: readonly Rule[], {host}: PolicyContext): {settled: Settled[]; missing: Rule[]} {
 	const settled: Settled[] = [];
 	const missing: Rule[] = [];
 	for (const rule of rules) {
@@ -40,7 +40,7 @@ function settle(rules: readonly Rule[], {host}: Surroundings): {settled: Settled
 
 /** The sandbox's own `/dev` and `/proc` show nothing of the host's, so there is nothing in them to grant or to hide. */
 function isServedByOwnTree({access}: Rule, path: string): boolean {
-	const tree = OWN_TREES.find(own => isWithin(path, own));
+	const tree = OWN_TREES.find(own => isMountWithin(path, own));
 	if (tree === undefined || (access === 'deny' && path === tree)) return false;
 	if (access === 'deny' && tree === '/proc') throw unenforceable(`it cannot hide \`${path}\` alone`);
 	return true;

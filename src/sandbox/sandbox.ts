@@ -3,7 +3,7 @@ import {bubblewrap, seemsUsable} from './detect-bubblewrap.js';
 import {globMatches} from './globs.js';
 import {type Host, locate} from './host.js';
 import type {SandboxPlan} from './plan.js';
-import type {SandboxContext} from './policy.js';
+import type {SandboxPolicy} from './policy.js';
 import {unenforceable} from './refusals.js';
 import {resolvePlan} from './resolve-plan.js';
 import type {SandboxedCommand, WrappedCommand} from './sandboxed-command.js';
@@ -32,7 +32,7 @@ export class Sandbox {
 	}
 
 	/** What a policy means here; undefined when it restricts nothing. `cwd` counts where the policy names none. */
-	resolve(context: SandboxContext, cwd?: string): SandboxPlan | undefined {
+	resolve(context: SandboxPolicy, cwd?: string): SandboxPlan | undefined {
 		return resolvePlan(context, {cwd, host: this.#host});
 	}
 

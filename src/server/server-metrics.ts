@@ -3,7 +3,7 @@ import {declarationOf} from '../protocol/methods/method-table.js';
 import {MetricsRegistry} from '../shared/metrics.js';
 
 /** What the metrics look at when somebody asks. */
-export interface Observed {
+export interface ObservedServer {
 	readonly connections: () => Iterable<string>;
 	readonly sessions: () => number;
 	readonly processes: () => Iterable<ManagedProcess>;
@@ -23,7 +23,7 @@ export class ServerMetrics {
 	#pastOutputBytes = 0;
 	#pastPausedMs = 0;
 
-	constructor(observed: Observed) {
+	constructor(observed: ObservedServer) {
 		this.#registry.gauge('exec_server_connections_active', 'Open connections.', () => {
 			const counts = new Map<string, number>();
 			for (const transport of observed.connections()) counts.set(transport, (counts.get(transport) ?? 0) + 1);

@@ -17,18 +17,18 @@ import type {Transport} from '../transports/transport.js';
 import {Accounts} from './auth/accounts.js';
 import type {Grant} from './auth/grant.js';
 import {ClientConnection, type ExecKind} from './connection/client-connection.js';
-import {createRoute, type Route} from './connection/dispatch.js';
+import {createDispatch, type Dispatch} from './connection/dispatch.js';
 import {type Session, Sessions} from './connection/sessions.js';
 import {type TableEvents, V0Sessions} from './connection/v0-sessions.js';
-import {Twins} from './fs-worker/fs-worker-pool.js';
-import {launchTwin} from './fs-worker/launch-fs-worker.js';
+import {FsWorkerPool} from './fs-worker/fs-worker-pool.js';
+import {launchFsWorker} from './fs-worker/launch-fs-worker.js';
 import {DEFAULTS, type ServerOptions, type ServerSettings} from './options.js';
 import {ServerMetrics} from './server-metrics.js';
 
 /** How long killed processes may take to be reaped before the server ends without them. */
 const REAP_MS = 2000;
 /** How long clients may take to make room for the last words of their processes. */
-const LAST_WORDS_MS = 1000;
+const OUTPUT_DRAIN_MS = 1000;
 
 /** Serves the protocol on any number of transports. It listens on nothing itself. */
 export class ExecServer {
@@ -42,7 +42,7 @@ export class ExecServer {
 	readonly #accounts: Accounts;
 	readonly #metrics: ServerMetrics;
 	readonly #sandbox: Sandbox;
-	readonly #route: Route;
+	readonly #route: Dispatch;
 	readonly #startedAt = performance.now();
 	#ending: Promise<void> | undefined;
 
@@ -66,7 +66,7 @@ export class ExecServer {
 			retainedBytes: () => this.#budget.totalBytes,
 		});
 		this.#sandbox = new Sandbox(this.#settings.variables);
-		this.#route = createRoute(this.#settings, this.#sandbox, this.#metrics);
+		this.#route = createDispatch(this.#settings, this.#sandbox, this.#metrics);
 	}
 
 	/**
@@ -84,8 +84,11 @@ export class ExecServer {
 			createForwards: () => new Forwards(allowForward),
 			requireAllowed: kind => this.#requireAllowed(kind),
 			sandbox: this.#sandbox,
-			createTwins: events =>
-				new Twins({...events, launch: plan => launchTwin(plan, this.#sandbox, this.#backend(), this.#settings)}),
+			createFsWorkers: events =>
+				new FsWorkerPool({
+					...events,
+					launch: plan => launchFsWorker(plan, this.#sandbox, this.#backend(), this.#settings),
+				}),
 			logger,
 			route: this.#route,
 			hangsUpOnMalformed: protocol === 'v0',
@@ -141,10 +144,10 @@ export class ExecServer {
 	async #end(graceMs: number): Promise<void> {
 		const tables = [...this.#tables];
 		for (const table of tables) table.end('ask');
-		await withinMs(Promise.all(tables.map(table => table.quiet())), graceMs);
+		await withinMs(Promise.all(tables.map(table => table.allExited())), graceMs);
 		this.kill();
-		await withinMs(Promise.all(tables.map(table => table.silent())), REAP_MS);
-		await withinMs(Promise.all([...this.#clients].map(client => client.delivered())), LAST_WORDS_MS);
+		await withinMs(Promise.all(tables.map(table => table.allClosed())), REAP_MS);
+		await withinMs(Promise.all([...this.#clients].map(client => client.outputFlushed())), OUTPUT_DRAIN_MS);
 		for (const client of this.#clients) client.rpc.close();
 		for (const session of this.#sessions) this.#sessions.destroy(session);
 	}
@@ -178,7 +181,7 @@ export class ExecServer {
 				...(account ? [account.processes] : []),
 				new ProcessQuota(maxProcessesPerSession, 'this session'),
 			],
-			holds: process => session?.holds(process) ?? false,
+			holds: process => session?.isRetained(process) ?? false,
 			added: process => events.added(process),
 			changed: process => events.changed(process),
 			exited: process => {

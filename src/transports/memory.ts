@@ -20,7 +20,7 @@ export class MemoryTransport implements Transport {
 	#scheduled = false;
 	#paused = false;
 	#ending: {error?: Error} | undefined;
-	#closed = false;
+	#isClosed = false;
 
 	join(far: MemoryTransport): void {
 		this.#far = far;
@@ -40,11 +40,11 @@ export class MemoryTransport implements Transport {
 	}
 
 	send(frame: Frame): void {
-		if (!this.#closed) this.#far?.receive(frame.toString());
+		if (!this.#isClosed) this.#far?.receive(frame.toString());
 	}
 
 	receive(text: string): void {
-		if (this.#closed || this.#ending) return;
+		if (this.#isClosed || this.#ending) return;
 		this.#inbox.push(text);
 		this.#inboxBytes += frameLength(text);
 		this.#schedule();
@@ -52,7 +52,7 @@ export class MemoryTransport implements Transport {
 
 	/** The far end has taken everything. */
 	taken(): void {
-		if (!this.#closed) this.#events?.drained();
+		if (!this.#isClosed) this.#events?.drained();
 	}
 
 	pause(): void {
@@ -98,14 +98,14 @@ export class MemoryTransport implements Transport {
 	}
 
 	#deliver(): void {
-		while (!this.#closed && !this.#paused && this.#inbox.length > 0) {
+		while (!this.#isClosed && !this.#paused && this.#inbox.length > 0) {
 			const text = this.#inbox.shift()!;
 			this.#inboxBytes -= frameLength(text);
 			this.#events!.message(text);
 		}
 		if (this.#inbox.length === 0) this.#far?.taken();
-		if (this.#ending && this.#inbox.length === 0 && !this.#closed) {
-			this.#closed = true;
+		if (this.#ending && this.#inbox.length === 0 && !this.#isClosed) {
+			this.#isClosed = true;
 			this.#events!.closed(this.#ending.error);
 		}
 	}

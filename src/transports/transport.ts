@@ -1,10 +1,10 @@
-import type {Bulk} from '../protocol/wire/binary-payload.js';
+import type {BinaryPayload} from '../protocol/wire/binary-payload.js';
 import type {Frame} from '../protocol/wire/encode.js';
 
 /** What a transport tells the connection on top of it. `closed` comes once and last. */
 export interface TransportEvents {
 	/** One whole message; its bulk may have been taken out of the text. */
-	message(text: string, bulk?: Bulk): void;
+	message(text: string, bulk?: BinaryPayload): void;
 	/** One whole message that is not even text. */
 	unreadable(reason: string): void;
 	/** `backlog` fell to where sending more makes sense. */

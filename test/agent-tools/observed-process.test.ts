@@ -1,23 +1,23 @@
 import {setTimeout} from 'node:timers/promises';
 import {expect, test} from 'vitest';
 import {ObservedProcess} from '../../src/agent-tools/observed-process.js';
-import type {Observed} from '../../src/client/process/event-log.js';
+import type {StreamEvent} from '../../src/client/process/event-log.js';
 import type {ExitStatus, ProcessHandle, ReadResult} from '../../src/client/process/process-handle.js';
 
 const CLOSE_GRACE_MS = 20;
 const EXIT: ExitStatus = {exitCode: 3, sandboxDenied: false, reason: undefined};
-const output = (seq: number, text: string): Observed => ({
+const output = (seq: number, text: string): StreamEvent => ({
 	kind: 'output',
 	seq,
 	stream: 'stdout',
 	bytes: Buffer.from(text),
 });
-const exited = (seq: number): Observed => ({kind: 'exited', seq, ...EXIT});
-const closed = (seq: number): Observed => ({kind: 'closed', seq});
-const lagged = (missed: number, afterSeq: number): Observed => ({kind: 'lagged', missed, afterSeq});
+const exited = (seq: number): StreamEvent => ({kind: 'exited', seq, ...EXIT});
+const closed = (seq: number): StreamEvent => ({kind: 'closed', seq});
+const lagged = (missed: number, afterSeq: number): StreamEvent => ({kind: 'lagged', missed, afterSeq});
 
 /** A process with this story; late readers find this page. */
-async function observed(story: Iterable<Observed> | AsyncIterable<Observed>, page: Partial<ReadResult> = {}) {
+async function observed(story: Iterable<StreamEvent> | AsyncIterable<StreamEvent>, page: Partial<ReadResult> = {}) {
 	const pages: unknown[] = [];
 	const handle = {
 		exited: Promise.resolve(EXIT),
@@ -51,7 +51,7 @@ test('a process is over when its output is closed', async () => {
 	expect([text, life]).toEqual(['ab', {kind: 'closed', exitCode: 3}]);
 });
 
-async function* outputBehindStall(): AsyncGenerator<Observed> {
+async function* outputBehindStall(): AsyncGenerator<StreamEvent> {
 	yield exited(1);
 	// The event loop comes back to both the end of the grace and the output, in this order.
 	Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 3 * CLOSE_GRACE_MS);
@@ -91,13 +91,13 @@ test('an exit among what was missed is known', async () => {
 });
 
 test('output lost with a connection is counted where it belongs', async () => {
-	const gap: Observed = {kind: 'gap', afterSeq: 1, throughSeq: 3, missedBytes: 5};
+	const gap: StreamEvent = {kind: 'gap', afterSeq: 1, throughSeq: 3, missedBytes: 5};
 	const {text} = await observed([output(1, 'a'), gap, output(4, 'd'), exited(5), closed(6)]);
 	expect(text).toBe('a\n... 5 bytes omitted ...\nd');
 });
 
 test('a lost process is one that failed, unless its exit was known', async () => {
-	const failed: Observed = {kind: 'failed', message: 'gone'};
+	const failed: StreamEvent = {kind: 'failed', message: 'gone'};
 	expect((await observed([failed])).life).toEqual({kind: 'failed', message: 'gone'});
 	expect((await observed([exited(1), failed])).life).toEqual({kind: 'exited', exitCode: 3});
 	expect((await observed([output(1, 'a')])).life).toEqual({kind: 'failed', message: 'the process was lost'});

@@ -1,11 +1,11 @@
 import {expect, test} from 'vitest';
-import {Escapes} from '../../src/cli/commands/run/attach/keyboard.js';
+import {EscapeDetector} from '../../src/cli/commands/run/attach/keyboard.js';
 import {ScreenModes} from '../../src/cli/commands/run/attach/screen-modes.js';
 
 const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);
 
 function typed(...pieces: string[]): {passed: string; leaves: boolean} {
-	const escapes = new Escapes();
+	const escapes = new EscapeDetector();
 	const scanned = pieces.map(piece => escapes.scan(bytes(piece)));
 	const passed = scanned.map(({bytes: some}) => new TextDecoder().decode(some)).join('');
 	return {passed, leaves: scanned.some(({leaves}) => leaves)};

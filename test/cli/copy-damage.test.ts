@@ -3,7 +3,7 @@ import {existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync} from 'n
 import {join} from 'node:path';
 import {expect, onTestFinished, test} from 'vitest';
 import type {CopyContext} from '../../src/cli/commands/copy/copy-context.js';
-import {Tally} from '../../src/cli/commands/copy/copy-stats.js';
+import {CopyStats} from '../../src/cli/commands/copy/copy-stats.js';
 import {runTasks} from '../../src/cli/commands/copy/run-tasks.js';
 import type {UnpackedTree, UnpackOptions, WriteStreamOptions} from '../../src/client/files/files.js';
 import type {Path} from '../../src/client/paths.js';
@@ -63,14 +63,14 @@ function working(times: number) {
 	const lines: string[] = [];
 	const context: CopyContext = {
 		signal: new AbortController().signal,
-		tally: new Tally(line => lines.push(line)),
+		stats: new CopyStats(line => lines.push(line)),
 		noClobber: false,
 		note: text => lines.push(text),
 	};
 	const place = (files: LocalFiles, path: string) => ({environment, files, path: PathUri.fromNative(path)});
 	const copy = (kind: 'file' | 'directory', from: string, to: string) =>
 		runTasks([{kind, from: place(new LocalFiles(), from), to: place(new DamagingFiles(times), to)}], context);
-	return {at, copy, lines, tally: context.tally};
+	return {at, copy, lines, stats: context.stats};
 }
 
 test('a file that was damaged on its way is sent again', async () => {
@@ -81,11 +81,11 @@ test('a file that was damaged on its way is sent again', async () => {
 });
 
 test('a file that is damaged every time is a failure and never gets its name', async () => {
-	const {at, copy, lines, tally} = working(Number.POSITIVE_INFINITY);
+	const {at, copy, lines, stats} = working(Number.POSITIVE_INFINITY);
 	writeFileSync(at('a'), randomBytes(3_000_000));
 	await copy('file', at('a'), at('b'));
 	expect(lines).toEqual([`error: ${at('a')}: what arrived is not what was sent`]);
-	expect([existsSync(at('b')), tally.summary.failed, tally.summary.files]).toEqual([false, 1, 0]);
+	expect([existsSync(at('b')), stats.summary.failed, stats.summary.files]).toEqual([false, 1, 0]);
 });
 
 test('a stream of small files that was damaged is sent again', async () => {
@@ -97,10 +97,10 @@ test('a stream of small files that was damaged is sent again', async () => {
 });
 
 test('a stream of small files that is damaged every time is a failure, and none of its files stays', async () => {
-	const {at, copy, lines, tally} = working(Number.POSITIVE_INFINITY);
+	const {at, copy, lines, stats} = working(Number.POSITIVE_INFINITY);
 	mkdirSync(at('a'));
 	writeFileSync(at('a', 'x'), randomBytes(100_000));
 	await copy('directory', at('a'), at('b'));
 	expect(lines).toEqual([`error: ${at('a')}: the stream has another checksum than its other end says`]);
-	expect([tally.summary.failed, tally.summary.files, readdirSync(at('b'))]).toEqual([1, 0, []]);
+	expect([stats.summary.failed, stats.summary.files, readdirSync(at('b'))]).toEqual([1, 0, []]);
 });

@@ -1,9 +1,9 @@
 import {expect, test} from 'vitest';
-import {examine} from '../../src/cli/commands/doctor/doctor-checks.js';
+import {runDoctorChecks} from '../../src/cli/commands/doctor/doctor-checks.js';
 import {Command} from '../helpers/command.js';
 
 test('the doctor tries out what a server needs, and says how to mend what is wrong', async () => {
-	const findings = await examine();
+	const findings = await runDoctorChecks();
 	expect(findings.map(({check}) => check)).toEqual([
 		'node',
 		'loopback listener',

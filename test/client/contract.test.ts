@@ -5,9 +5,9 @@ import {writeFileSync} from 'node:fs';
 import {join} from 'node:path';
 import {describe, expect, onTestFinished, test} from 'vitest';
 import {describeEnvironment} from '../../src/adapters/environment-info.js';
-import type {Observed} from '../../src/client/process/event-log.js';
+import type {StreamEvent} from '../../src/client/process/event-log.js';
 import {type Processes, type ProcessHandle, ProcessLostError} from '../../src/client/process/process-handle.js';
-import {feed} from '../../src/client/run/write-input.js';
+import {writeInput} from '../../src/client/run/write-input.js';
 import {SessionClient, type SessionClientOptions} from '../../src/client/session/session-client.js';
 import {LocalProcesses} from '../../src/environments/local/local-processes.js';
 import {DisconnectedError} from '../../src/rpc/disconnected-error.js';
@@ -57,8 +57,8 @@ function same<T>(value: T): T {
 	return value;
 }
 
-async function observed(handle: ProcessHandle): Promise<Observed[]> {
-	const seen: Observed[] = [];
+async function observed(handle: ProcessHandle): Promise<StreamEvent[]> {
+	const seen: StreamEvent[] = [];
 	for await (const event of handle.events()) seen.push(event);
 	return seen;
 }
@@ -71,8 +71,8 @@ async function outcome(handle: ProcessHandle): Promise<{kinds: string[]; text: s
 
 /** Until nothing more is heard of a process while another one does its work, because it waits or because it is over. */
 async function untilNothingHappens(handle: ProcessHandle): Promise<void> {
-	for (let wake = -1; !handle.isOver && handle.wake !== wake; ) {
-		({wake} = handle);
+	for (let seen = -1; !handle.isOver && handle.lastSeq !== seen; ) {
+		seen = handle.lastSeq;
 		await once(spawn('seq', ['1', '1000000'], {stdio: 'ignore'}), 'exit');
 	}
 }
@@ -116,7 +116,7 @@ describe.each(Object.entries(PLACES))('on %s', (_name, place) => {
 		const kinds = events.map(({kind}) => kind);
 		// Output may still follow an exit.
 		expect([kinds.at(-1), kinds.filter(kind => kind === 'exited').length]).toEqual(['closed', 1]);
-		expect(handle.wake).toBe(events.length);
+		expect(handle.lastSeq).toBe(events.length);
 	});
 
 	test('everything is told again to those who subscribe after the close', async () => {
@@ -130,7 +130,7 @@ describe.each(Object.entries(PLACES))('on %s', (_name, place) => {
 	test('what happened before anybody subscribed is waiting', async () => {
 		const {processes} = await at();
 		const {process: handle} = await processes.start(sh('p', 'echo early; read x; echo $x', {pipeStdin: true}));
-		await handle.woken(0);
+		await handle.waitForSeq(0);
 		const all = outcome(handle);
 		await handle.write('later\n');
 		expect((await all).text).toBe('early\nlater\n');
@@ -267,7 +267,7 @@ describe.each(Object.entries(PLACES))('on %s', (_name, place) => {
 		if (!can['processCloseStdin']) skip('the server cannot close an input');
 		const {process: handle} = await processes.start(sh('p', 'cat', {pipeStdin: true}), {holdsBack: true});
 		const piece = Buffer.alloc(256 * 1024, 'longarm ');
-		const feeding = feed(
+		const feeding = writeInput(
 			handle,
 			Array.from({length: 128}, () => piece),
 			{writesUnderWay: 4},

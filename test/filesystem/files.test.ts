@@ -138,9 +138,9 @@ test('a walk that takes long lets everything else have its turn', async () => {
 test('a file copied onto itself, by any of its names, keeps its content', async () => {
 	const {at, full} = scratch();
 	fs.writeFileSync(full('file'), 'content');
-	fs.linkSync(full('file'), full('twin'));
+	fs.linkSync(full('file'), full('worker'));
 	fs.symlinkSync('file', full('link'));
-	for (const to of ['file', 'twin', 'link']) await files.copy(at('file'), at(to), {recursive: false});
+	for (const to of ['file', 'worker', 'link']) await files.copy(at('file'), at(to), {recursive: false});
 	expect(fs.readFileSync(full('file'), 'utf8')).toBe('content');
 });
 

@@ -5,8 +5,8 @@ import {expect, onTestFinished, test} from 'vitest';
 import {bytePath} from '../../src/filesystem/byte-path.js';
 import * as files from '../../src/filesystem/index.js';
 import {removeEntry} from '../../src/filesystem/remove.js';
-import {directCalls, type FileCalls} from '../../src/filesystem/syscalls.js';
-import {Pacer} from '../../src/shared/node/yielder.js';
+import {type FileCalls, syncCalls} from '../../src/filesystem/syscalls.js';
+import {Yielder} from '../../src/shared/node/yielder.js';
 import {scratchDirectory} from '../helpers/scratch.js';
 
 const ROUNDS = 1500;
@@ -104,7 +104,7 @@ test.each(['lstat', 'open', 'stat', 'readdir'] as const)(
 				fs.symlinkSync(outside, join(tree, 'sub'));
 			};
 			const calls = swappingAt(step, when, swap);
-			await removeEntry(calls, bytePath(tree), new Pacer()).catch(() => {});
+			await removeEntry(calls, bytePath(tree), new Yielder()).catch(() => {});
 			expect(fs.readFileSync(join(outside, 'file'), 'utf8')).toBe('secret');
 		}
 	},
@@ -116,9 +116,9 @@ function swappingAt(
 	when: 'before' | 'after',
 	swap: () => void,
 ): FileCalls {
-	const call = directCalls[step] as (...parameters: unknown[]) => unknown;
+	const call = syncCalls[step] as (...parameters: unknown[]) => unknown;
 	return {
-		...directCalls,
+		...syncCalls,
 		[step]: (...parameters: unknown[]) => {
 			const isMoment = String(parameters[0]).endsWith('/sub');
 			if (isMoment && when === 'before') swap();

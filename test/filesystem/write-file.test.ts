@@ -3,7 +3,7 @@ import {join} from 'node:path';
 import {expect, onTestFinished, test, vi} from 'vitest';
 import {bytePath} from '../../src/filesystem/byte-path.js';
 import * as files from '../../src/filesystem/index.js';
-import {directCalls, type FileCalls, pooledCalls} from '../../src/filesystem/syscalls.js';
+import {asyncCalls, type FileCalls, syncCalls} from '../../src/filesystem/syscalls.js';
 import {writeAll} from '../../src/filesystem/write-file.js';
 import {loadKoffi} from '../../src/processes/backends/linux/koffi.js';
 import {eventually} from '../helpers/processes.js';
@@ -12,8 +12,8 @@ import {turns} from '../helpers/turns.js';
 
 /** A disk that takes at most three bytes at a time, as a real one may when it is nearly full. */
 const shortWrites: FileCalls = {
-	...directCalls,
-	write: (fd, source, position) => directCalls.write(fd, source.subarray(0, 3), position),
+	...syncCalls,
+	write: (fd, source, position) => syncCalls.write(fd, source.subarray(0, 3), position),
 };
 
 test.each([
@@ -31,7 +31,7 @@ test.each([
 test('an atomic write is over when its file is in place, and leaves nothing when it cannot be put there', async () => {
 	const directory = scratchDirectory();
 	const path = join(directory, 'file');
-	const renames = vi.spyOn(pooledCalls, 'rename');
+	const renames = vi.spyOn(asyncCalls, 'rename');
 	onTestFinished(() => renames.mockRestore());
 	let release!: () => void;
 	const gate = new Promise<void>(resolve => (release = resolve));

@@ -2,8 +2,8 @@ import {EventEmitter, once} from 'node:events';
 import {readdirSync, readlinkSync} from 'node:fs';
 import {describe} from 'vitest';
 import type {Backend, Child, ChildEvents, KernelExit, SpawnRequest} from '../../src/processes/backends/backend.js';
-import {createPosixBackend} from '../../src/processes/backends/linux/native-backend.js';
-import {createPortableBackend} from '../../src/processes/backends/node/child-process-backend.js';
+import {createNativeBackend} from '../../src/processes/backends/linux/native-backend.js';
+import {createChildProcessBackend} from '../../src/processes/backends/node/child-process-backend.js';
 import type {OutputStream} from '../../src/processes/output/output-log.js';
 
 export type Io = SpawnRequest['io'];
@@ -14,14 +14,14 @@ export const PTY: Io = {kind: 'pty', columns: 80, rows: 24};
 const PATH = '/usr/local/bin:/usr/bin:/bin';
 
 export function posixBackend(): Backend {
-	const backend = createPosixBackend();
+	const backend = createNativeBackend();
 	if (!backend) throw new Error('posix_spawn cannot be reached: is koffi installed?');
 	return backend;
 }
 
 /** The same suite over every way to start children. */
 export function describeEachBackend(suite: (backend: Backend) => void): void {
-	for (const backend of [posixBackend(), createPortableBackend()]) {
+	for (const backend of [posixBackend(), createChildProcessBackend()]) {
 		describe(`over ${backend.name}`, () => {
 			suite(backend);
 		});

@@ -59,7 +59,7 @@ export async function guarded(
 	const listener = await listen<Grant>({
 		host: '127.0.0.1',
 		port: 0,
-		authorize: ({authorization}) => authenticator.judge(authorization),
+		authorize: ({authorization}) => authenticator.authenticate(authorization),
 		hasRoom: grant => server.hasRoom(grant),
 		accept: (transport, grant) => server.accept(transport, grant),
 		pages: {

@@ -1,11 +1,11 @@
 import {expect, test} from 'vitest';
-import {Ledger} from '../../src/network/byte-budget.js';
+import {ByteBudget} from '../../src/network/byte-budget.js';
 
 test('what is held stays within the bound, except that the first always fits', () => {
-	const ledger = new Ledger(10);
-	expect([ledger.add(6), ledger.add(5), ledger.add(4), ledger.add(1)]).toEqual([true, false, true, false]);
-	ledger.remove(10);
-	expect([ledger.add(50), ledger.add(1), ledger.add(0)]).toEqual([true, false, true]);
-	ledger.remove(50);
-	expect(ledger.add(10)).toBe(true);
+	const budget = new ByteBudget(10);
+	expect([budget.add(6), budget.add(5), budget.add(4), budget.add(1)]).toEqual([true, false, true, false]);
+	budget.remove(10);
+	expect([budget.add(50), budget.add(1), budget.add(0)]).toEqual([true, false, true]);
+	budget.remove(50);
+	expect(budget.add(10)).toBe(true);
 });

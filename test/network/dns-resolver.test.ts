@@ -1,18 +1,18 @@
 import type {LookupAddress} from 'node:dns';
 import {expect, test} from 'vitest';
-import {Lookups, MAX_LOOKUPS, MAX_NAMES} from '../../src/network/dns-resolver.js';
+import {DnsResolver, MAX_LOOKUPS, MAX_WAITING_NAMES} from '../../src/network/dns-resolver.js';
 
 type Answer = (error: NodeJS.ErrnoException | null, addresses: LookupAddress[]) => void;
 
 /** A resolver that answers when the test says so. */
-function slowResolver(): {lookups: Lookups; asked: {host: string; answer: Answer}[]} {
+function slowResolver(): {dnsResolver: DnsResolver; asked: {host: string; answer: Answer}[]} {
 	const asked: {host: string; answer: Answer}[] = [];
-	return {lookups: new Lookups((host, _, answer) => void asked.push({host, answer})), asked};
+	return {dnsResolver: new DnsResolver((host, _, answer) => void asked.push({host, answer})), asked};
 }
 
-function look(lookups: Lookups, host: string, all = true): Promise<unknown> {
+function look(dnsResolver: DnsResolver, host: string, all = true): Promise<unknown> {
 	return new Promise((resolve, reject) => {
-		lookups.lookup(host, {all}, (error, address, family) => {
+		dnsResolver.lookup(host, {all}, (error, address, family) => {
 			if (error) reject(error);
 			else resolve(all ? address : [address, family]);
 		});
@@ -25,8 +25,8 @@ const ADDRESSES = [
 ];
 
 test('a few names are looked up at once, the rest in the order of asking', async () => {
-	const {lookups, asked} = slowResolver();
-	const answers = Array.from({length: 5}, (_, index) => look(lookups, `name${index}`));
+	const {dnsResolver, asked} = slowResolver();
+	const answers = Array.from({length: 5}, (_, index) => look(dnsResolver, `name${index}`));
 	for (let answered = 0; answered < 5; answered++) {
 		expect(asked.map(({host}) => host)).toEqual(
 			Array.from({length: Math.min(5, answered + MAX_LOOKUPS)}, (_, index) => `name${index}`),
@@ -37,18 +37,18 @@ test('a few names are looked up at once, the rest in the order of asking', async
 });
 
 test('a name is looked up once for all who ask meanwhile, each of whom is answered in its way', async () => {
-	const {lookups, asked} = slowResolver();
-	const answers = [look(lookups, 'name'), look(lookups, 'name', false), look(lookups, 'name')];
+	const {dnsResolver, asked} = slowResolver();
+	const answers = [look(dnsResolver, 'name'), look(dnsResolver, 'name', false), look(dnsResolver, 'name')];
 	asked[0]!.answer(null, ADDRESSES);
 	expect(await Promise.all(answers)).toEqual([ADDRESSES, ['::1', 6], ADDRESSES]);
 	expect(asked.length).toBe(1);
-	void look(lookups, 'name');
+	void look(dnsResolver, 'name');
 	expect(asked.length).toBe(2);
 });
 
 test('a failure is told to all, and so is a name without an address', async () => {
-	const {lookups, asked} = slowResolver();
-	const answers = [look(lookups, 'a'), look(lookups, 'a', false), look(lookups, 'b')];
+	const {dnsResolver, asked} = slowResolver();
+	const answers = [look(dnsResolver, 'a'), look(dnsResolver, 'a', false), look(dnsResolver, 'b')];
 	asked[0]!.answer(new Error('ENOTFOUND'), undefined as never);
 	asked[1]!.answer(null, []);
 	const told = await Promise.allSettled(answers);
@@ -60,7 +60,7 @@ test('a failure is told to all, and so is a name without an address', async () =
 });
 
 test('names do not wait without bound', async () => {
-	const {lookups} = slowResolver();
-	for (let count = 0; count < MAX_NAMES; count++) void look(lookups, `name${count}`);
-	await expect(look(lookups, 'more')).rejects.toThrow(`${MAX_NAMES} names wait to be looked up already`);
+	const {dnsResolver} = slowResolver();
+	for (let count = 0; count < MAX_WAITING_NAMES; count++) void look(dnsResolver, `name${count}`);
+	await expect(look(dnsResolver, 'more')).rejects.toThrow(`${MAX_WAITING_NAMES} names wait to be looked up already`);
 });

@@ -1,8 +1,8 @@
 import * as fc from 'fast-check';
 import {describe, expect, test} from 'vitest';
-import {childEnvironment, type EnvironmentPolicy} from '../../src/processes/environment-variables.js';
+import {childEnvironment, type EnvironmentRules} from '../../src/processes/environment-variables.js';
 
-const EVERYTHING: EnvironmentPolicy = {
+const EVERYTHING: EnvironmentRules = {
 	inherit: 'all',
 	ignoreDefaultExcludes: true,
 	exclude: [],
@@ -12,7 +12,7 @@ const EVERYTHING: EnvironmentPolicy = {
 
 function child(
 	own: Record<string, string | undefined>,
-	policy: Partial<EnvironmentPolicy> | undefined,
+	policy: Partial<EnvironmentRules> | undefined,
 	env: Record<string, string> = {},
 	platform: NodeJS.Platform = 'linux',
 ): Record<string, string> {

@@ -42,7 +42,7 @@ describeEachBackend(backend => {
 		let text = '';
 		while (process.state.kind !== 'closed' || !cursor.atEnd) {
 			text += take(cursor);
-			process.delivered();
+			process.afterDelivery();
 			// What was delivered is only kept as far as retention goes.
 			expect(process.log.retainedBytes).toBeLessThanOrEqual(1000);
 			if (process.state.kind !== 'closed') await managed.until(() => !cursor.atEnd);
@@ -136,7 +136,7 @@ describe('the child is told', () => {
 		while (cursor.pendingBytes > RESUME_BELOW_BYTES) {
 			expect(told).toEqual(['pause']);
 			cursor.next();
-			process.delivered();
+			process.afterDelivery();
 		}
 		expect(told).toEqual(['pause', 'resume']);
 		process.detach();

@@ -1,7 +1,7 @@
 import {readFileSync} from 'node:fs';
 import {describe, expect, test} from 'vitest';
 import type {Backend, Child, ChildEvents} from '../../src/processes/backends/backend.js';
-import {createPortableBackend} from '../../src/processes/backends/node/child-process-backend.js';
+import {createChildProcessBackend} from '../../src/processes/backends/node/child-process-backend.js';
 import {signalProcess} from '../../src/processes/tree/signals.js';
 import {describeEachBackend, PIPES, PIPES_WITH_STDIN, PTY, posixBackend, Report, run, sh} from '../helpers/children.js';
 import {Managed, toldPid} from '../helpers/managed.js';
@@ -196,7 +196,7 @@ describe('a start that is cancelled', () => {
 					report.exited(end);
 					events.exited(end);
 				};
-				child = await createPortableBackend().spawn(request, {...events, exited});
+				child = await createChildProcessBackend().spawn(request, {...events, exited});
 				return child;
 			},
 		};

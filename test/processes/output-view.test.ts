@@ -75,7 +75,7 @@ test('a view is the beginning and the end of the stream and the truth about what
 					model.append(next.stream, bytes);
 					log.append(next.stream, bytes.slice());
 				}
-				if (next.kind === 'shed') log.shed(next.size);
+				if (next.kind === 'shed') log.evict(next.size);
 				if (next.kind === 'attach') cursor = log.attach();
 				if (next.kind === 'detach') log.detach();
 				if (next.kind === 'deliver' && cursor?.next()) log.trim();

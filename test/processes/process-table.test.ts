@@ -231,7 +231,7 @@ function observe(event: Promise<void>): {come: boolean} {
 
 describe('quiet', () => {
 	test('is at once when nothing runs', async () => {
-		const observed = observe(new Watched().table.quiet());
+		const observed = observe(new Watched().table.allExited());
 		await turns(1);
 		expect(observed.come).toBe(true);
 	});
@@ -240,7 +240,7 @@ describe('quiet', () => {
 		const watched = new Watched();
 		const first = await watched.sh('a', 'read line; sleep 1000 & echo $!', {io: {kind: 'pipes', stdin: true}});
 		const second = await watched.sh('b', 'read line', {io: {kind: 'pipes', stdin: true}});
-		const quiet = watched.table.quiet();
+		const quiet = watched.table.allExited();
 		const observed = observe(quiet);
 		await first.write(Buffer.from('\n'), undefined);
 		await watched.leavesSurvivor(first);
@@ -255,7 +255,7 @@ describe('quiet', () => {
 		const watched = new Watched();
 		watched.spendTurn();
 		const starting = watched.sh('a', 'true', {cwd: Buffer.from('/missing')});
-		const quiet = watched.table.quiet();
+		const quiet = watched.table.allExited();
 		const observed = observe(quiet);
 		await Promise.resolve();
 		expect(observed.come).toBe(false);
@@ -267,7 +267,7 @@ describe('quiet', () => {
 test('silent comes when the output of every process is over, too', async () => {
 	const watched = new Watched();
 	const process = await watched.sh('a', 'sleep 1000 & echo $!');
-	const silent = watched.table.silent();
+	const silent = watched.table.allClosed();
 	const observed = observe(silent);
 	await watched.leavesSurvivor(process);
 	await turns(1);
@@ -295,7 +295,7 @@ describe('end', () => {
 		await watched.shows(polite, 'up');
 		await watched.shows(plain, 'up');
 		watched.table.end('ask');
-		await watched.table.quiet();
+		await watched.table.allExited();
 		await watched.closed(polite);
 		await watched.closed(plain);
 		expect([polite.state, plain.state, textOf(polite)]).toMatchObject([
@@ -315,7 +315,7 @@ describe('end', () => {
 		const starting = watched.sh('c', 'true');
 		watched.table.end('force');
 		await expect(starting).rejects.toMatchObject({code: 'START_CANCELLED'});
-		await watched.table.quiet();
+		await watched.table.allExited();
 		await watched.closed(stubborn);
 		await watched.closed(held);
 		expect([stubborn.state, held.state]).toMatchObject([
@@ -328,7 +328,7 @@ describe('end', () => {
 test('a disposed table has forgotten everything, and nobody waits for it', async () => {
 	const watched = new Watched();
 	const process = await watched.sh('a', 'exec sleep 1000');
-	const quiet = watched.table.quiet();
+	const quiet = watched.table.allExited();
 	watched.table.dispose();
 	await quiet;
 	expect([...watched.table]).toEqual([]);

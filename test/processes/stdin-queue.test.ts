@@ -1,26 +1,26 @@
 import * as fc from 'fast-check';
 import {describe, expect, test} from 'vitest';
 import {
-	QUEUED_BYTES,
-	QUEUED_CHUNKS,
-	REMEMBERED_WRITE_IDS,
-	Stdin,
-	WAITING_BYTES,
+	MAX_QUEUED_STDIN_BYTES,
+	MAX_QUEUED_STDIN_CHUNKS,
+	MAX_REMEMBERED_WRITE_IDS,
+	MAX_WAITING_STDIN_BYTES,
+	StdinQueue,
 } from '../../src/processes/stdin-queue.js';
 import {FakeWriter} from '../helpers/fake-writer.js';
 import {turns} from '../helpers/turns.js';
 
 /** Views of one buffer: large chunks cost nothing. */
-const plenty = new Uint8Array(WAITING_BYTES);
+const plenty = new Uint8Array(MAX_WAITING_STDIN_BYTES);
 const MEBIBYTE = 1024 * 1024;
 
 function text(value: string): Uint8Array {
 	return Buffer.from(value);
 }
 
-function setup(): {stdin: Stdin; writer: FakeWriter; write: (chunk: string, writeId?: string) => Write} {
+function setup(): {stdin: StdinQueue; writer: FakeWriter; write: (chunk: string, writeId?: string) => Write} {
 	const writer = new FakeWriter();
-	const stdin = new Stdin('p', writer);
+	const stdin = new StdinQueue('p', writer);
 	return {stdin, writer, write: (chunk, writeId) => new Write(stdin, text(chunk), writeId)};
 }
 
@@ -29,7 +29,7 @@ class Write {
 	/** `waiting`, `accepted` or the code of the refusal. */
 	status = 'waiting';
 
-	constructor(stdin: Stdin, bytes: Uint8Array, writeId?: string) {
+	constructor(stdin: StdinQueue, bytes: Uint8Array, writeId?: string) {
 		const refused = (error: unknown): void => {
 			this.status = (error as {code: string}).code;
 		};
@@ -53,13 +53,17 @@ describe('order and bounds', () => {
 		expect(writer.texts).toEqual(['one', '', 'two', 'three']);
 	});
 
-	test(`the write after ${QUEUED_CHUNKS} chunks waits until one of them is through`, async () => {
+	test(`the write after ${MAX_QUEUED_STDIN_CHUNKS} chunks waits until one of them is through`, async () => {
 		const {writer, write} = setup();
-		const first = Array.from({length: QUEUED_CHUNKS}, (_, index) => write(`${index}`));
+		const first = Array.from({length: MAX_QUEUED_STDIN_CHUNKS}, (_, index) => write(`${index}`));
 		const [next, afterNext] = [write('next'), write('after next')];
 		await turns(1);
 		expect(first.filter(({status}) => status !== 'accepted')).toEqual([]);
-		expect([next.status, afterNext.status, writer.texts.length]).toEqual(['waiting', 'waiting', QUEUED_CHUNKS]);
+		expect([next.status, afterNext.status, writer.texts.length]).toEqual([
+			'waiting',
+			'waiting',
+			MAX_QUEUED_STDIN_CHUNKS,
+		]);
 		writer.finish();
 		await turns(1);
 		expect([next.status, afterNext.status, writer.texts.at(-1)]).toEqual(['accepted', 'waiting', 'next']);
@@ -67,8 +71,8 @@ describe('order and bounds', () => {
 
 	test('the queue is bounded in bytes too, but takes at least one chunk of any size', async () => {
 		const writer = new FakeWriter();
-		const stdin = new Stdin('p', writer);
-		const huge = new Write(stdin, plenty.subarray(0, QUEUED_BYTES));
+		const stdin = new StdinQueue('p', writer);
+		const huge = new Write(stdin, plenty.subarray(0, MAX_QUEUED_STDIN_BYTES));
 		const small = new Write(stdin, plenty.subarray(0, 1));
 		await turns(1);
 		expect([huge.status, small.status]).toEqual(['accepted', 'waiting']);
@@ -86,11 +90,11 @@ describe('order and bounds', () => {
 			{weight: 1, arbitrary: fc.record({finish: fc.nat(90)})},
 			{weight: 2, arbitrary: fc.record({sizes: fc.array(size, {maxLength: 90})})},
 		);
-		const start = fc.array(fc.nat(100), {maxLength: QUEUED_CHUNKS});
+		const start = fc.array(fc.nat(100), {maxLength: MAX_QUEUED_STDIN_CHUNKS});
 		await fc.assert(
 			fc.asyncProperty(start, fc.array(step, {maxLength: 8}), async (first, steps) => {
 				const writer = new FakeWriter();
-				const stdin = new Stdin('p', writer);
+				const stdin = new StdinQueue('p', writer);
 				const writes: {write: Write; size: number}[] = [];
 				let admitted = 0;
 				let finished = 0;
@@ -104,7 +108,7 @@ describe('order and bounds', () => {
 					} else {
 						for (const each of next.sizes) {
 							const waiting = writes.slice(admitted).reduce((sum, write) => sum + write.size, 0);
-							if (waiting + each > WAITING_BYTES) continue;
+							if (waiting + each > MAX_WAITING_STDIN_BYTES) continue;
 							writes.push({write: new Write(stdin, plenty.subarray(0, each)), size: each});
 							admitted = admit(writes, finished, admitted);
 						}
@@ -125,7 +129,8 @@ describe('order and bounds', () => {
 function admit(writes: readonly {size: number}[], finished: number, admitted: number): number {
 	let count = admitted;
 	const underWay = (): number => writes.slice(finished, count).reduce((sum, {size}) => sum + size, 0);
-	while (count < writes.length && count - finished < QUEUED_CHUNKS && underWay() < QUEUED_BYTES) count++;
+	while (count < writes.length && count - finished < MAX_QUEUED_STDIN_CHUNKS && underWay() < MAX_QUEUED_STDIN_BYTES)
+		count++;
 	return count;
 }
 
@@ -146,39 +151,39 @@ describe('repeated writes', () => {
 
 	test('a repeated id that waits for a place is looked at again when its turn comes', async () => {
 		const {writer, write} = setup();
-		for (let index = 0; index < QUEUED_CHUNKS; index++) write('full');
-		const twins = [write('a', 'id'), write('b', 'id'), write('c', 'id')];
+		for (let index = 0; index < MAX_QUEUED_STDIN_CHUNKS; index++) write('full');
+		const workers = [write('a', 'id'), write('b', 'id'), write('c', 'id')];
 		const last = write('last');
 		await turns(1);
-		expect(twins.map(({status}) => status)).toEqual(['waiting', 'waiting', 'waiting']);
+		expect(workers.map(({status}) => status)).toEqual(['waiting', 'waiting', 'waiting']);
 		writer.finish();
 		await turns(1);
 		// The queue is full again after the first of them; the rest are known, but in line.
-		expect([...twins, last].map(({status}) => status)).toEqual(['accepted', 'waiting', 'waiting', 'waiting']);
+		expect([...workers, last].map(({status}) => status)).toEqual(['accepted', 'waiting', 'waiting', 'waiting']);
 		writer.finish();
 		await turns(1);
-		expect([...twins, last].map(({status}) => status)).toEqual(['accepted', 'accepted', 'accepted', 'accepted']);
-		expect(writer.texts.slice(QUEUED_CHUNKS)).toEqual(['a', 'last']);
+		expect([...workers, last].map(({status}) => status)).toEqual(['accepted', 'accepted', 'accepted', 'accepted']);
+		expect(writer.texts.slice(MAX_QUEUED_STDIN_CHUNKS)).toEqual(['a', 'last']);
 	});
 
 	test('an accepted id is accepted at once although the queue is full', () => {
 		const {write} = setup();
 		write('first', 'id');
-		for (let index = 0; index < QUEUED_CHUNKS; index++) write('full');
+		for (let index = 0; index < MAX_QUEUED_STDIN_CHUNKS; index++) write('full');
 		expect(write('again', 'id').status).toBe('accepted');
 	});
 
-	test(`${REMEMBERED_WRITE_IDS} ids are remembered, the oldest forgotten first`, () => {
+	test(`${MAX_REMEMBERED_WRITE_IDS} ids are remembered, the oldest forgotten first`, () => {
 		const {writer, write} = setup();
 		writer.immediate = true;
-		for (let index = 0; index <= REMEMBERED_WRITE_IDS; index++) write('x', `${index}`);
+		for (let index = 0; index <= MAX_REMEMBERED_WRITE_IDS; index++) write('x', `${index}`);
 		// A repetition does not make an id any younger.
 		write('known', '1');
-		write('known', `${REMEMBERED_WRITE_IDS}`);
-		expect(writer.texts.length).toBe(REMEMBERED_WRITE_IDS + 1);
+		write('known', `${MAX_REMEMBERED_WRITE_IDS}`);
+		expect(writer.texts.length).toBe(MAX_REMEMBERED_WRITE_IDS + 1);
 		write('forgotten', '0');
 		write('forgotten since', '1');
-		expect(writer.texts.slice(REMEMBERED_WRITE_IDS + 1)).toEqual(['forgotten', 'forgotten since']);
+		expect(writer.texts.slice(MAX_REMEMBERED_WRITE_IDS + 1)).toEqual(['forgotten', 'forgotten since']);
 	});
 });
 
@@ -193,7 +198,7 @@ describe('the end of the child', () => {
 
 	test('writes that wait when the child exits are accepted and vanish', async () => {
 		const {stdin, writer, write} = setup();
-		for (let index = 0; index < QUEUED_CHUNKS; index++) write('full');
+		for (let index = 0; index < MAX_QUEUED_STDIN_CHUNKS; index++) write('full');
 		const waiting = [write('a'), write('b')];
 		stdin.exited();
 		await turns(1);
@@ -204,7 +209,7 @@ describe('the end of the child', () => {
 	test('after a terminate only ids that were accepted before are accepted', async () => {
 		const {stdin, writer, write} = setup();
 		write('known', 'known');
-		for (let index = 0; index < QUEUED_CHUNKS; index++) write('full');
+		for (let index = 0; index < MAX_QUEUED_STDIN_CHUNKS; index++) write('full');
 		const waiting = write('waiting', 'waiting');
 		stdin.terminated();
 		stdin.exited();
@@ -216,24 +221,27 @@ describe('the end of the child', () => {
 			'STDIN_FAILED',
 			'STDIN_FAILED',
 		]);
-		expect({destroyed: writer.destroyed, written: writer.texts.length}).toEqual({destroyed: 1, written: QUEUED_CHUNKS});
+		expect({destroyed: writer.destroyed, written: writer.texts.length}).toEqual({
+			destroyed: 1,
+			written: MAX_QUEUED_STDIN_CHUNKS,
+		});
 	});
 
 	test('any number of waiting writes goes through at once when the writer stops holding them up', async () => {
 		const {stdin, writer, write} = setup();
-		for (let index = 0; index < QUEUED_CHUNKS; index++) write('full');
+		for (let index = 0; index < MAX_QUEUED_STDIN_CHUNKS; index++) write('full');
 		const waiting = Array.from({length: 20_000}, () => write('x'));
 		writer.immediate = true;
 		writer.finish();
 		await turns(1);
 		expect(waiting.filter(({status}) => status !== 'accepted')).toEqual([]);
-		expect(writer.texts.length).toBe(QUEUED_CHUNKS + waiting.length);
+		expect(writer.texts.length).toBe(MAX_QUEUED_STDIN_CHUNKS + waiting.length);
 		stdin.exited();
 	});
 
 	test('any number of waiting writes is accepted when the child exits', async () => {
 		const {stdin, write} = setup();
-		for (let index = 0; index < QUEUED_CHUNKS; index++) write('full');
+		for (let index = 0; index < MAX_QUEUED_STDIN_CHUNKS; index++) write('full');
 		const waiting = Array.from({length: 20_000}, () => write('x'));
 		stdin.exited();
 		await turns(1);
@@ -243,31 +251,31 @@ describe('the end of the child', () => {
 
 test('a write beyond the backlog is refused with its reason, and the earlier ones are kept', async () => {
 	const {stdin, writer, write} = setup();
-	for (let index = 0; index < QUEUED_CHUNKS; index++) write('full');
-	const large = new Write(stdin, plenty.subarray(0, WAITING_BYTES - 4));
+	for (let index = 0; index < MAX_QUEUED_STDIN_CHUNKS; index++) write('full');
+	const large = new Write(stdin, plenty.subarray(0, MAX_WAITING_STDIN_BYTES - 4));
 	const fits = write('fits', 'fits');
 	expect(() => stdin.write(text('x'), 'refused')).toThrow(
 		expect.objectContaining({
 			code: 'STDIN_BACKLOG_FULL',
-			context: {processId: 'p', waitingBytes: WAITING_BYTES, limit: WAITING_BYTES},
+			context: {processId: 'p', waitingBytes: MAX_WAITING_STDIN_BYTES, limit: MAX_WAITING_STDIN_BYTES},
 		}),
 	);
-	for (let index = 0; index < QUEUED_CHUNKS; index++) writer.finish();
+	for (let index = 0; index < MAX_QUEUED_STDIN_CHUNKS; index++) writer.finish();
 	writer.finish();
 	await turns(1);
 	expect([large.status, fits.status, writer.lastText]).toEqual(['accepted', 'accepted', 'fits']);
 	writer.finish();
 	// What no longer waits does not count.
-	for (let index = 0; index < QUEUED_CHUNKS; index++) write('full');
-	expect(new Write(stdin, plenty.subarray(0, WAITING_BYTES)).status).toBe('waiting');
+	for (let index = 0; index < MAX_QUEUED_STDIN_CHUNKS; index++) write('full');
+	expect(new Write(stdin, plenty.subarray(0, MAX_WAITING_STDIN_BYTES)).status).toBe('waiting');
 });
 
 test('a refused id can be sent again', async () => {
 	const {stdin, writer, write} = setup();
-	for (let index = 0; index < QUEUED_CHUNKS; index++) write('full');
+	for (let index = 0; index < MAX_QUEUED_STDIN_CHUNKS; index++) write('full');
 	const large = new Write(stdin, plenty);
 	expect(write('x', 'refused').status).toBe('STDIN_BACKLOG_FULL');
-	for (let index = 0; index <= QUEUED_CHUNKS; index++) writer.finish();
+	for (let index = 0; index <= MAX_QUEUED_STDIN_CHUNKS; index++) writer.finish();
 	await turns(1);
 	expect(large.status).toBe('accepted');
 	expect([write('x', 'refused').status, writer.lastText]).toEqual(['accepted', 'x']);

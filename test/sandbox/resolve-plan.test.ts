@@ -2,20 +2,20 @@ import * as fc from 'fast-check';
 import {describe, expect, test} from 'vitest';
 import {sandboxContext} from '../../src/protocol/methods/sandbox-params.js';
 import {decode} from '../../src/protocol/wire/decode.js';
-import type {Host, Place} from '../../src/sandbox/host.js';
-import {type Access, accessAt, isWithin} from '../../src/sandbox/plan.js';
+import type {Host, ResolvedPath} from '../../src/sandbox/host.js';
+import {type Access, accessAt, isMountWithin} from '../../src/sandbox/plan.js';
 import {resolvePlan} from '../../src/sandbox/resolve-plan.js';
 import {at, type Entry, glob, policy, root, special} from '../helpers/sandboxes.js';
 
 /** A machine on which everything is a directory but what is named as something else. */
 function host({missing = [], files = [], links = {}, temporary}: FakeHost = {}): Host {
-	const locate = (path: string): Place => {
+	const locate = (path: string): ResolvedPath => {
 		for (const [link, to] of Object.entries(links)) {
-			if (!isWithin(path, link)) continue;
+			if (!isMountWithin(path, link)) continue;
 			const place = locate(to + path.slice(link.length));
 			return place.found ? {...place, links: [{path: link, to}, ...place.links]} : place;
 		}
-		if (missing.some(gone => isWithin(path, gone))) return {found: false, path};
+		if (missing.some(gone => isMountWithin(path, gone))) return {found: false, path};
 		return {found: true, path, kind: files.includes(path) ? 'file' : 'directory', links: []};
 	};
 	return {locate, matches: pattern => [pattern.replace('**/*', 'found')], temporaryDirectory: temporary};
@@ -177,7 +177,7 @@ const RANK: Record<string, number> = {read: 0, write: 1, deny: 2, none: 2};
 /** The meaning of a policy, said the slow way. */
 function expected(entries: readonly {path: string; access: string}[], path: string): Access {
 	const [best] = entries
-		.filter(entry => isWithin(path, entry.path))
+		.filter(entry => isMountWithin(path, entry.path))
 		.sort((a, b) => b.path.length - a.path.length || RANK[b.access]! - RANK[a.access]!);
 	return best === undefined || RANK[best.access] === 2 ? 'none' : (best.access as Access);
 }
@@ -213,7 +213,7 @@ describe('for any policy', () => {
 				for (const [index, mount] of all.entries()) {
 					const before = {mounts: all.slice(0, index), network: 'none'} as const;
 					expect(accessAt(before, mount.path)).not.toBe(mount.kind === 'hidden' ? 'none' : mount.kind);
-					expect(all.slice(index + 1).some(({path}) => isWithin(mount.path, path))).toBe(false);
+					expect(all.slice(index + 1).some(({path}) => isMountWithin(mount.path, path))).toBe(false);
 				}
 			}),
 		);

@@ -8,7 +8,7 @@ import {Worker} from 'node:worker_threads';
 import {crc32} from 'node:zlib';
 import {expect, test} from 'vitest';
 import {bytePath} from '../../src/filesystem/byte-path.js';
-import type {SearchQuery} from '../../src/filesystem/search/query.js';
+import type {SearchRequest} from '../../src/filesystem/search/query.js';
 import {unless} from '../helpers/needs.js';
 import {scratchDirectory} from '../helpers/scratch.js';
 
@@ -219,7 +219,7 @@ test('a part that fails to load fails again when it is asked for again', async (
 test('the search worker of the build finds a line', async () => {
 	const folder = scratchDirectory();
 	writeFileSync(join(folder, 'notes.txt'), 'one\ntwo needles\n');
-	const query: SearchQuery = {
+	const query: SearchRequest = {
 		root: bytePath(folder),
 		names: [],
 		exclude: [],

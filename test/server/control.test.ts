@@ -1,5 +1,5 @@
 import {expect, test} from 'vitest';
-import {QUEUED_CHUNKS} from '../../src/processes/stdin-queue.js';
+import {MAX_QUEUED_STDIN_CHUNKS} from '../../src/processes/stdin-queue.js';
 import {isAlive} from '../helpers/processes.js';
 import {join, serving} from '../helpers/serving.js';
 import type {TestClient} from '../helpers/test-client.js';
@@ -43,14 +43,14 @@ test.each([
 	await client.sh('deaf', 'stty raw 2> /dev/null; echo ready; exec sleep 1000', extra);
 	await client.shows('deaf', 'ready');
 	const text = 'x'.repeat(64 * 1024);
-	const count = QUEUED_CHUNKS + 72;
+	const count = MAX_QUEUED_STDIN_CHUNKS + 72;
 	const writes = Array.from({length: count}, (__, index) => note('write', client.write('deaf', text, `w${index}`)));
 	expect(await note('status', client.call('environment/status'))).toEqual({status: 'ready'});
 	await client.sh('other', 'read line; echo "$line"', {pipeStdin: true});
 	await client.write('other', 'served\n', 'w');
 	expect((await client.done('other')).stdout).toBe('served\n');
 	const accepted = order.filter(name => name === 'write').length;
-	expect(accepted).toBeGreaterThanOrEqual(QUEUED_CHUNKS);
+	expect(accepted).toBeGreaterThanOrEqual(MAX_QUEUED_STDIN_CHUNKS);
 	expect(accepted).toBeLessThan(count);
 	expect(await note('terminate', terminate(client, 'deaf'))).toEqual({running: true});
 	const outcomes = await Promise.allSettled(writes);

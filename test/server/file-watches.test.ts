@@ -142,7 +142,7 @@ test('a client that does not read finds the changes merged, or an overflow, neve
 	// Fills what the connection may hold, so that the door is closed when the changes come.
 	fs.writeFileSync(at('large'), Buffer.alloc(8 * 1024 * 1024));
 	const large = client.call('fs/readFile', path('large'));
-	await eventually(() => !end.room.isOpen);
+	await eventually(() => !end.flow.canSend);
 	for (let file = 0; file < 20_000; file++) fs.writeFileSync(at('dir', String(file)), '');
 	fs.writeFileSync(at('dir/0'), 'changed');
 	socket.resume();

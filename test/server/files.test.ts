@@ -1,6 +1,6 @@
 import fs from 'node:fs';
 import {expect, test} from 'vitest';
-import {BULK_REPLIES_BYTES, BULK_REQUESTS_BYTES} from '../../src/server/connection/flow-control.js';
+import {MAX_PENDING_REPLY_BYTES, MAX_PENDING_REQUEST_BYTES} from '../../src/server/connection/flow-control.js';
 import {base64, bytes, servingFiles} from '../helpers/files.js';
 import {refusal} from '../helpers/process-api.js';
 import {eventually} from '../helpers/processes.js';
@@ -94,8 +94,8 @@ test('blocks that are asked for all at once are read as the client takes them', 
 	const blocks = Array.from({length: 64}, (_, index) =>
 		client.call<{chunk: string}>('fs/readBlock', {handleId: 'h', offset: index * MiB, len: MiB}),
 	);
-	await eventually(() => end.rpc.backlog > BULK_REPLIES_BYTES / 2);
-	expect(end.rpc.backlog).toBeLessThan(2 * BULK_REPLIES_BYTES);
+	await eventually(() => end.rpc.backlog > MAX_PENDING_REPLY_BYTES / 2);
+	expect(end.rpc.backlog).toBeLessThan(2 * MAX_PENDING_REPLY_BYTES);
 	socket.resume();
 	const got = Buffer.concat((await Promise.all(blocks)).map(({chunk}) => bytes(chunk)));
 	expect(got.equals(content)).toBe(true);
@@ -115,7 +115,7 @@ test('blocks are written at their place, in whatever order they come', async () 
 
 test('a client that sends faster than the disk writes is not read from meanwhile, and nothing is lost', async () => {
 	const {client, at, path} = await servingFiles();
-	const content = Buffer.alloc((3 * BULK_REQUESTS_BYTES) / 4, 'x');
+	const content = Buffer.alloc((3 * MAX_PENDING_REQUEST_BYTES) / 4, 'x');
 	const writes = Array.from({length: 6}, (_, index) =>
 		client.call('fs/writeFile', {...path(`file${index}`), dataBase64: base64(content)}),
 	);

@@ -49,7 +49,7 @@ async function scene(entries: (base: string) => readonly object[] = () => []) {
 }
 
 /** The programs that do file operations in a sandbox for this process. */
-const twins = () => runningWith(command[1]!).filter(pid => childrenOf(process.pid).includes(pid));
+const workers = () => runningWith(command[1]!).filter(pid => childrenOf(process.pid).includes(pid));
 
 describe('a file operation in a sandbox', needsSandbox(), () => {
 	test('reads everywhere and writes inside, as the policy says', async () => {
@@ -196,13 +196,13 @@ describe('a handle of a sandbox', needsSandbox(), () => {
 	});
 
 	test('fails alone when its sandbox is killed, and the next operation gets a new one', async () => {
-		await eventually(() => twins().length === 0);
+		await eventually(() => workers().length === 0);
 		const {base, client, call} = await scene();
 		await call('fs/open', {handleId: 'h', path: uri(base, 'work/in')});
-		const [pid] = twins();
+		const [pid] = workers();
 		process.kill(pid!, 'SIGKILL');
 		await untilDead(pid!);
-		await eventually(() => !twins().includes(pid!));
+		await eventually(() => !workers().includes(pid!));
 		await expect(client.call('fs/readBlock', {handleId: 'h', offset: 0, len: 1})).rejects.toMatchObject({
 			code: -32603,
 			message: expect.stringContaining('fs sandbox ended') as unknown,
@@ -211,13 +211,13 @@ describe('a handle of a sandbox', needsSandbox(), () => {
 	});
 
 	test('that is under way when its sandbox is killed has failed and was not refused', async () => {
-		await eventually(() => twins().length === 0);
+		await eventually(() => workers().length === 0);
 		const {base, call} = await scene();
 		writeFileSync(join(base, 'work/evil'), `${'a'.repeat(60)}!\n`);
 		await call('fs/getMetadata', {path: uri(base, 'work')});
 		const contents = {pattern: '(a+)+$', regex: true};
 		const search = call('fs/search', {searchId: 's', path: uri(base, 'work'), contents});
-		for (const pid of twins()) process.kill(pid, 'SIGKILL');
+		for (const pid of workers()) process.kill(pid, 'SIGKILL');
 		await expect(search).rejects.toMatchObject({
 			code: -32603,
 			message: expect.stringContaining('fs sandbox ended') as unknown,
@@ -249,10 +249,10 @@ describe('watches and searches in a sandbox', needsSandbox(), () => {
 
 describe('the program in the sandbox', needsSandbox(), () => {
 	test('is shared by operations under one policy and ends with the connection', async () => {
-		await eventually(() => twins().length === 0);
+		await eventually(() => workers().length === 0);
 		const {base, client, call} = await scene();
 		await Promise.all([1, 2, 3].map(() => call('fs/getMetadata', {path: uri(base, 'work')})));
-		const [pid, ...more] = twins();
+		const [pid, ...more] = workers();
 		expect(more).toEqual([]);
 		client.rpc.destroy();
 		await untilDead(pid!);

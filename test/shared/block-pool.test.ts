@@ -1,8 +1,8 @@
 import {expect, test} from 'vitest';
-import {BlockPool} from '../../src/shared/node/buffer-pool.js';
+import {BufferPool} from '../../src/shared/node/buffer-pool.js';
 
 test('a block that was given back is taken again, and never by two at once', () => {
-	const pool = new BlockPool(100, 8);
+	const pool = new BufferPool(100, 8);
 	const [first, second] = [pool.take(), pool.take()];
 	expect([first.length, second.length, first === second]).toEqual([100, 100, false]);
 	pool.give(first);
@@ -11,7 +11,7 @@ test('a block that was given back is taken again, and never by two at once', () 
 });
 
 test('no more than the most unused blocks are kept', () => {
-	const pool = new BlockPool(10, 2);
+	const pool = new BufferPool(10, 2);
 	const given = [pool.take(), pool.take(), pool.take()];
 	for (const block of given) pool.give(block);
 	const taken = [pool.take(), pool.take(), pool.take()];

@@ -1,15 +1,15 @@
 import * as fc from 'fast-check';
 import {expect, test} from 'vitest';
 import {parseMessage} from '../../src/protocol/wire/envelope.js';
-import {BULK_FROM_BYTES, liftBulk} from '../../src/transports/node/extract-payload.js';
+import {EXTRACT_FROM_BYTES, extractPayload} from '../../src/transports/node/extract-payload.js';
 
-const LONG = Buffer.alloc(BULK_FROM_BYTES * 3 + 1, 'longarm');
+const LONG = Buffer.alloc(EXTRACT_FROM_BYTES * 3 + 1, 'longarm');
 const base64 = LONG.toString('base64');
 
 /** What the message means with its bulk taken out. */
 function lifted(text: string) {
 	const message = Buffer.from(text);
-	const result = liftBulk(message);
+	const result = extractPayload(message);
 	return result ? parseMessage(result.text, result.bulk) : 'nothing lifted';
 }
 
@@ -39,11 +39,11 @@ test.each([
 	['an escaped quote before it', `{"method":"\\"","params":{"chunk":"${base64}"}}`],
 	['no end', `{"method":"n","params":{"chunk":"${base64}`],
 	['white space in it', `{"method":"n","params":{"chunk":"${base64.slice(0, 70_000)} ${base64.slice(70_001)}"}}`],
-	['stray bits at the end', `{"method":"n","params":{"chunk":"${'A'.repeat(BULK_FROM_BYTES)}AB=="}}`],
+	['stray bits at the end', `{"method":"n","params":{"chunk":"${'A'.repeat(EXTRACT_FROM_BYTES)}AB=="}}`],
 	['bytes beyond ASCII', `{"method":"n","params":{"chunk":"é${base64}"}}`],
 ])('a message with %s stays as it is', (_what, text) => {
 	const message = Buffer.from(text);
-	expect(liftBulk(message)).toBeUndefined();
+	expect(extractPayload(message)).toBeUndefined();
 	expect(message.toString()).toBe(text);
 });
 
@@ -72,9 +72,9 @@ test('bytes of any content and length come out as they went in, and a damaged va
 				const damaged = damage ? value.slice(0, at) + damage[1] + value.slice(at + 1) : value;
 				const text = `{"method":"n","params":{"chunk":"${damaged}"}}`;
 				const message = Buffer.from(text);
-				const result = liftBulk(message);
+				const result = extractPayload(message);
 				expect(result ? result.bulk.original() : message.toString()).toBe(text);
-				const isBulk = damaged.length >= BULK_FROM_BYTES && damaged === value;
+				const isBulk = damaged.length >= EXTRACT_FROM_BYTES && damaged === value;
 				expect(result !== undefined).toBe(isBulk);
 			},
 		),

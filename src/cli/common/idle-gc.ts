@@ -20,7 +20,7 @@ const SETTLE_MS = 500;
  * run in a program that has stopped allocating, and the allocator keeps what was freed. What a burst leaves may be held
  * by sessions and retention for a while longer, so a collection in vain is tried again, ever less often.
  */
-export function keepMemorySmall(logger: Logger): void {
+export function collectGarbageWhenIdle(logger: Logger): void {
 	keepYoungPartSmall();
 	let least = process.memoryUsage.rss();
 	let utilization = performance.eventLoopUtilization();

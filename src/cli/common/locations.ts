@@ -15,14 +15,14 @@ import {printable, printableName, printableReason} from './printable.js';
 const MAX_CLOSE_MS = 500;
 
 /** Something in the file system of a machine. */
-export interface Place {
+export interface Location {
 	readonly environment: Environment;
 	readonly files: Files;
 	readonly path: PathUri;
 }
 
 /** A place that somebody named, with what the way of writing it says. */
-export interface NamedPlace extends Place {
+export interface ParsedLocation extends Location {
 	/** As it was written. */
 	readonly given: string;
 	/** Written with a slash at the end: it has to be a directory. */
@@ -32,7 +32,7 @@ export interface NamedPlace extends Place {
 }
 
 /** The environments one command works with, each opened once. */
-export class Places implements AsyncDisposable {
+export class LocationResolver implements AsyncDisposable {
 	readonly #given: string | undefined;
 	readonly #opened = new Map<string, Promise<Environment>>();
 
@@ -41,13 +41,13 @@ export class Places implements AsyncDisposable {
 		this.#given = given;
 	}
 
-	async find(address: Address): Promise<NamedPlace> {
+	async find(address: Address): Promise<ParsedLocation> {
 		const environment = await this.#open(this.#nameOf(address));
 		const {path: given} = address;
 		return {
 			environment,
 			files: environment.files,
-			path: await resolved(environment, given),
+			path: await resolvePath(environment, given),
 			given,
 			isMeantAsDirectory: given.endsWith('/'),
 			isMeantAsContents: given === '.' || given.endsWith('/.'),
@@ -80,12 +80,12 @@ export class Places implements AsyncDisposable {
 }
 
 /** For people, and for the command line again where that is possible. */
-export function describePlace({environment, path}: Place): string {
+export function describeLocation({environment, path}: Location): string {
 	const shown = path.convention === 'posix' ? printableName(path.toBinary('posix')) : path.toWindowsPath();
 	return environment.kind === 'local' ? shown : `${printable(environment.id)}:${shown}`;
 }
 
-async function resolved(environment: Environment, path: string): Promise<PathUri> {
+async function resolvePath(environment: Environment, path: string): Promise<PathUri> {
 	try {
 		if (path.startsWith('file:///')) return PathUri.parse(path);
 		if (environment.kind === 'local') return PathUri.fromNative(resolve(path));
@@ -119,12 +119,12 @@ async function fromDirectory(environment: Environment, path: string): Promise<Pa
  * Does something for each address, in their order. Where that fails it says so in a line and goes on; the exit code. What
  * is written may find nobody reading: `untilBrokenPipe` is for that.
  */
-export async function forEachPlace(
+export async function forEachLocation(
 	given: readonly string[],
 	environment: string | undefined,
-	work: (place: NamedPlace, given: string) => Promise<void>,
+	work: (place: ParsedLocation, given: string) => Promise<void>,
 ): Promise<number> {
-	await using places = new Places(environment);
+	await using places = new LocationResolver(environment);
 	const addresses = given.map(text => ({text, address: parseAddress(text)}));
 	let failed = 0;
 	for (const {text, address} of addresses) {

@@ -12,12 +12,12 @@ export interface OpenOptions {
 }
 
 /** Where something else than this machine is. */
-export async function targetNamed(given: string, options: OpenOptions = {}): Promise<RemoteTarget> {
-	return targetOf(given, options) ?? (await configured(given, options));
+export async function resolveTarget(given: string, options: OpenOptions = {}): Promise<RemoteTarget> {
+	return parseTarget(given, options) ?? (await configured(given, options));
 }
 
 /** Undefined for a name. */
-export function targetOf(given: string, {onStderr}: OpenOptions = {}): RemoteTarget | undefined {
+export function parseTarget(given: string, {onStderr}: OpenOptions = {}): RemoteTarget | undefined {
 	if (/^wss?:\/\//.test(given)) return {kind: 'websocket', url: given, token: process.env[TOKEN_VARIABLE]};
 	if (!given.startsWith(COMMAND_PREFIX)) return undefined;
 	const command = given.slice(COMMAND_PREFIX.length).trim();

@@ -7,7 +7,7 @@ export const MAX_QUEUED_DELTAS = 256;
 /** Bytes of all bodies of a client that may wait to be read. */
 export const MAX_QUEUED_BYTES = 16 * 1024 * 1024;
 /** A server that sends more in one piece cannot be trusted with the rest. */
-export const MAX_DELTA_BYTES = 1024 * 1024;
+export const MAX_BODY_DELTA_BYTES = 1024 * 1024;
 
 type Delta = Params<'http/request/bodyDelta'>;
 
@@ -50,8 +50,8 @@ export class BodyStreams {
 
 	/** What is for nobody is ignored, unless no server should send it at all. */
 	#received(delta: Delta): void {
-		if (delta.deltaBase64.length > MAX_DELTA_BYTES) {
-			throw new Error(`http response body delta exceeds ${MAX_DELTA_BYTES} bytes`);
+		if (delta.deltaBase64.length > MAX_BODY_DELTA_BYTES) {
+			throw new Error(`http response body delta exceeds ${MAX_BODY_DELTA_BYTES} bytes`);
 		}
 		this.#streams.get(delta.requestId)?.receive(delta);
 	}

@@ -12,7 +12,7 @@ const READS_AHEAD = 2;
 const MUCH_BYTES = 64 * 1024;
 
 /** A TCP connection to a port of a machine. Each direction ends by itself, and is as slow as whoever reads it. */
-export interface Tunnel {
+export interface PortConnection {
 	/** What the port sends. Fails behind what had arrived when the connection breaks. */
 	readonly readable: ReadableStream<Uint8Array>;
 	/** For the port. Closing it ends this direction behind what was written; aborting it ends the connection. */
@@ -21,35 +21,35 @@ export interface Tunnel {
 	close(): void;
 }
 
-export interface Piece {
+export interface PortPiece {
 	readonly bytes: Uint8Array;
 	readonly eof: boolean;
 }
 
 /** What a tunnel is made of. */
-export interface TunnelEnds {
+export interface PortConnectionEnds {
 	/** Waits for something to arrive; answered in the order of asking. */
-	read(maxBytes: number): Promise<Piece>;
+	read(maxBytes: number): Promise<PortPiece>;
 	/** Settles when the bytes were taken; they arrive in the order of calling. */
 	write(bytes: Uint8Array, eof: boolean): Promise<void>;
 	/** Nobody wants the connection any more. */
 	close(): void;
 }
 
-export function tunnelOver(ends: TunnelEnds): Tunnel {
-	const state = new TunnelState(ends);
+export function openPortConnection(ends: PortConnectionEnds): PortConnection {
+	const state = new PortConnectionState(ends);
 	return {readable: inward(ends, state), writable: outward(ends, state), close: () => state.close()};
 }
 
 type Direction = 'in' | 'out';
 
 /** The connection is over when both its directions are, or at the first failure. */
-class TunnelState {
-	readonly #ends: TunnelEnds;
+class PortConnectionState {
+	readonly #ends: PortConnectionEnds;
 	readonly #open = new Set<Direction>(['in', 'out']);
 	#failure: unknown;
 
-	constructor(ends: TunnelEnds) {
+	constructor(ends: PortConnectionEnds) {
 		this.#ends = ends;
 	}
 
@@ -77,8 +77,8 @@ class TunnelState {
 	}
 }
 
-function inward(ends: TunnelEnds, state: TunnelState): ReadableStream<Uint8Array> {
-	const asked: Promise<Piece>[] = [];
+function inward(ends: PortConnectionEnds, state: PortConnectionState): ReadableStream<Uint8Array> {
+	const asked: Promise<PortPiece>[] = [];
 	return new ReadableStream<Uint8Array>(
 		{
 			pull: controller =>
@@ -99,7 +99,7 @@ function inward(ends: TunnelEnds, state: TunnelState): ReadableStream<Uint8Array
 	);
 }
 
-function outward(ends: TunnelEnds, state: TunnelState): WritableStream<Uint8Array> {
+function outward(ends: PortConnectionEnds, state: PortConnectionState): WritableStream<Uint8Array> {
 	const underWay: Promise<void>[] = [];
 	const write = async (bytes: Uint8Array, eof: boolean, mostUnderWay: number): Promise<void> => {
 		underWay.push(ignorable(ends.write(bytes, eof)));

@@ -1,4 +1,4 @@
-import type {Tunnel} from './port-connection.js';
+import type {PortConnection} from './port-connection.js';
 
 export interface PortTarget {
 	/** A name or an address as that machine knows it; `localhost` if left out. */
@@ -11,5 +11,5 @@ export interface PortTarget {
 /** TCP ports as one machine sees them. */
 export interface Ports {
 	/** Settles when the connection stands. Fails with a `ForwardError`, or with the reason of the signal. */
-	connect(target: PortTarget): Promise<Tunnel>;
+	connect(target: PortTarget): Promise<PortConnection>;
 }

@@ -5,7 +5,7 @@ import {randomId} from '../../shared/random-id.js';
 import {ConnectionCalls} from '../files/remote/connection-calls.js';
 import type {SessionClient} from '../session/session-client.js';
 import {ForwardError, toForwardError} from './forward-error.js';
-import {type Tunnel, tunnelOver} from './port-connection.js';
+import {openPortConnection, type PortConnection} from './port-connection.js';
 import type {Ports, PortTarget} from './ports.js';
 
 const DEFAULT_HOST = 'localhost';
@@ -18,7 +18,7 @@ export class RemotePorts implements Ports {
 		this.#connect = connect;
 	}
 
-	async connect({host = DEFAULT_HOST, port, signal}: PortTarget): Promise<Tunnel> {
+	async connect({host = DEFAULT_HOST, port, signal}: PortTarget): Promise<PortConnection> {
 		signal?.throwIfAborted();
 		const client = await this.#connected();
 		requireForwarding(client.capabilities);
@@ -31,7 +31,7 @@ export class RemotePorts implements Ports {
 			close();
 			throw toForwardError(error);
 		}
-		return tunnelOver({
+		return openPortConnection({
 			read: async maxBytes => {
 				const {chunk, eof} = await calls.call('forward/read', {forwardId, maxBytes});
 				return {bytes: chunk, eof};

@@ -1,4 +1,4 @@
-import type {Observed} from './event-log.js';
+import type {StreamEvent} from './event-log.js';
 import type {Brake} from './held-events.js';
 import {outputOf} from './output-stream.js';
 import type {
@@ -15,7 +15,7 @@ import type {
 import {ProcessStory} from './process-story.js';
 
 /** What all handles have in common: a story that is told to whoever listens. */
-export abstract class ToldProcess implements ProcessHandle {
+export abstract class BaseProcess implements ProcessHandle {
 	readonly processId: string;
 	protected readonly story: ProcessStory;
 
@@ -33,7 +33,7 @@ export abstract class ToldProcess implements ProcessHandle {
 		return this.story.closed;
 	}
 
-	get wake(): number {
+	get lastSeq(): number {
 		return this.story.wake;
 	}
 
@@ -41,11 +41,11 @@ export abstract class ToldProcess implements ProcessHandle {
 		return this.story.isOver;
 	}
 
-	woken(after: number): Promise<number> {
+	waitForSeq(after: number): Promise<number> {
 		return this.story.woken(after);
 	}
 
-	events(): AsyncIterableIterator<Observed> {
+	events(): AsyncIterableIterator<StreamEvent> {
 		return this.story.events();
 	}
 

@@ -15,14 +15,14 @@ export interface Lagged {
 	readonly afterSeq: number;
 }
 
-export type Observed = ProcessEvent | Lagged;
+export type StreamEvent = ProcessEvent | Lagged;
 
 /** What happened to a process, for any number of subscribers at any time. */
 export class EventLog {
 	readonly #history: ProcessEvent[] = [];
 	#historyBytes = 0;
 	#evicted = 0;
-	#isOver = false;
+	#isClosed = false;
 	readonly #subscriptions = new Set<Subscription | HeldEvents>();
 	/** For the first subscriber, from the beginning. */
 	#held: HeldEvents | undefined;
@@ -37,12 +37,12 @@ export class EventLog {
 
 	/** After the last event there are no others. */
 	get isOver(): boolean {
-		return this.#isOver;
+		return this.#isClosed;
 	}
 
 	publish(event: ProcessEvent): void {
-		if (this.#isOver) return;
-		this.#isOver = isLast(event);
+		if (this.#isClosed) return;
+		this.#isClosed = isLast(event);
 		this.#history.push(event);
 		this.#historyBytes += payloadOf(event);
 		while (this.#history.length > HISTORY_EVENTS || this.#historyBytes > HISTORY_BYTES) {
@@ -53,19 +53,19 @@ export class EventLog {
 	}
 
 	/** What is kept, then what comes, without a gap or a repeat between the two; ends with the last event. */
-	subscribe(): AsyncIterableIterator<Observed> {
+	subscribe(): AsyncIterableIterator<StreamEvent> {
 		const held = this.#held;
 		this.#held = undefined;
 		if (held) return held;
 		const subscription = new Subscription([...this.#history], this.#evicted, () => {
 			this.#subscriptions.delete(subscription);
 		});
-		if (!this.#isOver) this.#subscriptions.add(subscription);
+		if (!this.#isClosed) this.#subscriptions.add(subscription);
 		return subscription;
 	}
 }
 
-class Subscription extends WaitingEvents<Observed> {
+class Subscription extends WaitingEvents<StreamEvent> {
 	readonly #replay: ProcessEvent[];
 	readonly #live: ProcessEvent[] = [];
 	readonly #ended: () => void;
@@ -74,7 +74,7 @@ class Subscription extends WaitingEvents<Observed> {
 	/** Those that came while nobody took any, behind what is replayed. */
 	#missedSince = 0;
 	#lastSeq = 0;
-	#isOver = false;
+	#isClosed = false;
 
 	constructor(replay: ProcessEvent[], missedBefore: number, ended: () => void) {
 		super();
@@ -93,8 +93,8 @@ class Subscription extends WaitingEvents<Observed> {
 	}
 
 	/** Undefined when there is nothing yet. What is replayed comes first, then the gap, then what is live. */
-	protected override take(): IteratorResult<Observed> | undefined {
-		if (this.#isOver) return {done: true, value: undefined};
+	protected override take(): IteratorResult<StreamEvent> | undefined {
+		if (this.#isClosed) return {done: true, value: undefined};
 		const missed = this.#missedBefore || (this.#replay.length === 0 ? this.#missedSince : 0);
 		if (missed > 0) {
 			if (this.#missedBefore > 0) this.#missedBefore = 0;
@@ -109,7 +109,7 @@ class Subscription extends WaitingEvents<Observed> {
 	}
 
 	protected override end(): void {
-		this.#isOver = true;
+		this.#isClosed = true;
 		this.#ended();
 	}
 }

@@ -21,7 +21,7 @@ export class HeldEvents extends WaitingEvents<ProcessEvent> {
 	readonly #events: ProcessEvent[] = [];
 	#bytes = 0;
 	#isHeld = false;
-	#isOver = false;
+	#isClosed = false;
 
 	constructor(brake: Brake, ended: () => void) {
 		super();
@@ -38,7 +38,7 @@ export class HeldEvents extends WaitingEvents<ProcessEvent> {
 	}
 
 	protected override take(): IteratorResult<ProcessEvent> | undefined {
-		if (this.#isOver) return {done: true, value: undefined};
+		if (this.#isClosed) return {done: true, value: undefined};
 		const event = this.#events.shift();
 		if (!event) return undefined;
 		this.#bytes -= payloadOf(event);
@@ -61,8 +61,8 @@ export class HeldEvents extends WaitingEvents<ProcessEvent> {
 
 	/** Nothing is held back any longer. */
 	protected override end(): void {
-		if (this.#isOver) return;
-		this.#isOver = true;
+		if (this.#isClosed) return;
+		this.#isClosed = true;
 		this.#events.length = 0;
 		this.#ended();
 		this.#release();

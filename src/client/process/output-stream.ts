@@ -1,8 +1,8 @@
-import type {Observed} from './event-log.js';
+import type {StreamEvent} from './event-log.js';
 import {type Output, ProcessLostError, type ReadOptions, type ReadResult} from './process-handle.js';
 
 export interface OutputSource {
-	events(): AsyncIterableIterator<Observed>;
+	events(): AsyncIterableIterator<StreamEvent>;
 	read(options?: ReadOptions): Promise<ReadResult>;
 }
 
@@ -28,7 +28,7 @@ export function outputOf(source: OutputSource): AsyncIterableIterator<Output> {
 
 async function* piecesOf(
 	source: OutputSource,
-	events: AsyncIterableIterator<Observed>,
+	events: AsyncIterableIterator<StreamEvent>,
 ): AsyncGenerator<Output, void, void> {
 	let lastSeq = 0;
 	for await (const event of events) {

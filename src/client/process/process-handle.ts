@@ -1,5 +1,6 @@
 import type {Params, ParamsOnWire, Result} from '../../protocol/methods/method-table.js';
-import type {Observed} from './event-log.js';
+import type {OutputStream} from '../../protocol/methods/process-methods.js';
+import type {StreamEvent} from './event-log.js';
 
 export type StartParams = ParamsOnWire<'process/start'>;
 export type SandboxType = Result<'process/start'>['sandboxType'];
@@ -32,11 +33,11 @@ export interface ProcessHandle extends AsyncDisposable {
 	/** Settles when the process and all its output have ended; rejects when it was lost before. */
 	readonly closed: Promise<void>;
 	/** The highest number that was heard of. A change means that there is something new to read, nothing else. */
-	readonly wake: number;
+	readonly lastSeq: number;
 	/** Whether nothing more will happen. */
 	readonly isOver: boolean;
 	/** Settles with the number as soon as it is above `after`. */
-	woken(after: number): Promise<number>;
+	waitForSeq(after: number): Promise<number>;
 	/** Retained output after a cursor. When the process is lost, a closed result that says why. */
 	read(options?: ReadOptions): Promise<ReadResult>;
 	/** Bytes for the standard input, not to be changed until they are taken; each write is taken once. */
@@ -46,7 +47,7 @@ export interface ProcessHandle extends AsyncDisposable {
 	signal(signal: Signal): Promise<void>;
 	terminate(mode?: TerminateMode): Promise<TerminateResult>;
 	/** Everything that happens, in order: what is kept of the past first. Ends with `closed` or `failed`. */
-	events(): AsyncIterableIterator<Observed>;
+	events(): AsyncIterableIterator<StreamEvent>;
 	/** The output alone, what a slow reader missed fetched again as long as it is kept. Throws when the process is lost. */
 	output(): AsyncIterableIterator<Output>;
 }
@@ -75,7 +76,7 @@ export interface Processes {
 }
 
 /** Where output came from. */
-export type OutputStream = 'stdout' | 'stderr' | 'pty';
+export type {OutputStream};
 
 /** What happens to a process, numbered from 1 without gaps. Exit and end of output are two facts. */
 export type NumberedEvent =

@@ -1,4 +1,4 @@
-import {EventLog, type Observed} from './event-log.js';
+import {EventLog, type StreamEvent} from './event-log.js';
 import type {Brake} from './held-events.js';
 import type {ProcessEvent} from './process-handle.js';
 import {type ExitStatus, ProcessLostError, type ReadResult} from './process-handle.js';
@@ -45,7 +45,7 @@ export class ProcessStory {
 		return this.#wake;
 	}
 
-	events(): AsyncIterableIterator<Observed> {
+	events(): AsyncIterableIterator<StreamEvent> {
 		return this.#log.subscribe();
 	}
 

@@ -2,7 +2,7 @@ import {JsonParts} from '../../protocol/wire/encode.js';
 import {DisconnectedError} from '../../rpc/disconnected-error.js';
 import {reconcile} from '../session/reconcile.js';
 import type {Caller} from '../session/session-client.js';
-import {ToldProcess} from './base-process.js';
+import {BaseProcess} from './base-process.js';
 import type {Brake} from './held-events.js';
 import type {
 	NumberedEvent,
@@ -16,7 +16,7 @@ import type {
 import {ReorderBuffer, ReorderError} from './reorder-buffer.js';
 
 /** A process on another machine. */
-export class RemoteProcess extends ToldProcess {
+export class RemoteProcess extends BaseProcess {
 	/** Whether the server has confirmed its start, so that it can be caught up with. */
 	isRecoverable = false;
 	readonly #caller: Caller;

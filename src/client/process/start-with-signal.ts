@@ -1,7 +1,7 @@
 import type {ProcessHandle, StartedProcess, StartOptions} from './process-handle.js';
 
 /** Starts a process that ends when the signal is aborted, whether it runs by then or is still being started. */
-export async function startUnder(
+export async function startWithSignal(
 	{signal}: StartOptions,
 	start: () => Promise<StartedProcess>,
 ): Promise<StartedProcess> {

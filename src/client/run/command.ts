@@ -8,7 +8,7 @@ export interface Machine {
 	info(): Promise<EnvironmentInfo>;
 }
 
-export interface CommandOptions {
+export interface RunCommandOptions {
 	/** The executor's own by default. */
 	readonly cwd?: Path | undefined;
 	/** Added to the variables of the executor. */
@@ -23,10 +23,10 @@ export interface CommandOptions {
 }
 
 /** A command as a server wants to be asked for it, with what people expect where they did not say. */
-export async function startParams(
+export async function toStartParams(
 	machine: Pick<Machine, 'info'>,
 	argv: readonly string[],
-	options: CommandOptions = {},
+	options: RunCommandOptions = {},
 ): Promise<StartParams> {
 	const {cwd, env = {}, inherit = 'all', tty = false, stdin = false} = options;
 	return {

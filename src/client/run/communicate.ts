@@ -1,6 +1,6 @@
 import {HeadTailBuffer} from '../../shared/head-tail-buffer.js';
 import type {ExitStatus, Output, OutputStream, ProcessHandle} from '../process/process-handle.js';
-import {feed, type Input} from './write-input.js';
+import {type Input, writeInput} from './write-input.js';
 
 export interface CommunicateOptions {
 	/** Written to the standard input, which is closed behind it. */
@@ -88,7 +88,7 @@ function streamOf(stream: OutputStream): 'stdout' | 'stderr' {
 /** Writes the input and collects the output of a process until both are over. Rejects when the process is lost. */
 export async function communicate(process: ProcessHandle, options: CommunicateOptions = {}): Promise<Communicated> {
 	const collector = new Collector(options);
-	const feeding = options.input === undefined ? Promise.resolve() : feed(process, options.input);
+	const feeding = options.input === undefined ? Promise.resolve() : writeInput(process, options.input);
 	await Promise.all([collector.collect(process), feeding]);
 	return {exit: await process.exited, stdout: collector.stdout, stderr: collector.stderr};
 }

@@ -4,16 +4,16 @@ import {MAX_TIMER_MS} from '../../shared/units.js';
 import {toPathUri} from '../paths.js';
 import {type ExitStatus, type ProcessHandle, ProcessLostError} from '../process/process-handle.js';
 import {TooManyCallsError} from '../session/client-errors.js';
-import {type CommandOptions, type Machine, startParams} from './command.js';
+import {type Machine, type RunCommandOptions, toStartParams} from './command.js';
 import {type Collected, Collector, type CommunicateOptions} from './communicate.js';
-import {feed} from './write-input.js';
+import {writeInput} from './write-input.js';
 
 /** A process that has to end is asked first, and has this long. */
 const GRACE_MS = 1000;
 /** How long its end is waited for then, before it is reported without one. */
 const END_MS = 5000;
 
-export interface RunOptions extends CommandOptions, CommunicateOptions {
+export interface RunOptions extends RunCommandOptions, CommunicateOptions {
 	/** The command is ended after so many milliseconds. */
 	readonly timeout?: number | undefined;
 	/** The command is ended when it is aborted. */
@@ -110,7 +110,7 @@ async function start(
 	signal: AbortSignal,
 ): Promise<{process: ProcessHandle} | Ending> {
 	try {
-		const params = await startParams(machine, argv, {stdin: options.input !== undefined, ...options});
+		const params = await toStartParams(machine, argv, {stdin: options.input !== undefined, ...options});
 		return await machine.processes.start(params, {signal});
 	} catch (thrown) {
 		const error = thrown instanceof Error ? thrown : new Error(String(thrown));
@@ -121,7 +121,7 @@ async function start(
 
 /** The end the process comes to by itself. */
 async function settle(process: ProcessHandle, collector: Collector, {input}: RunOptions): Promise<Ending> {
-	const feeding = input === undefined ? undefined : feed(process, input);
+	const feeding = input === undefined ? undefined : writeInput(process, input);
 	try {
 		await Promise.all([collector.collect(process), feeding]);
 		const exit = await process.exited;

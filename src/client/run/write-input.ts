@@ -7,7 +7,7 @@ const PIECES_PER_TURN = 64;
 
 export type Input = string | Uint8Array | AsyncIterable<Uint8Array | string> | Iterable<Uint8Array | string>;
 
-export interface FeedOptions {
+export interface WriteInputOptions {
 	/**
 	 * Writes that may wait for their answer at a time; one by default. More are for servers that keep the order in which
 	 * writes arrive.
@@ -16,8 +16,8 @@ export interface FeedOptions {
 }
 
 /** Writes the input and closes it. A process that does not want to read all of it is not a failure. */
-export async function feed(process: ProcessHandle, input: Input, options: FeedOptions = {}): Promise<void> {
-	const writes = new Writes(process, options.writesUnderWay ?? 1);
+export async function writeInput(process: ProcessHandle, input: Input, options: WriteInputOptions = {}): Promise<void> {
+	const writes = new PendingWrites(process, options.writesUnderWay ?? 1);
 	const stop = (): void => writes.stop();
 	process.exited.then(stop, stop);
 	let count = 0;
@@ -32,11 +32,11 @@ export async function feed(process: ProcessHandle, input: Input, options: FeedOp
 }
 
 /** Writes in their order, some of them at a time. */
-class Writes {
+class PendingWrites {
 	readonly #process: ProcessHandle;
 	readonly #atATime: number;
 	readonly #underWay = new Set<Promise<void>>();
-	#isOver = false;
+	#isClosed = false;
 
 	constructor(process: ProcessHandle, atATime: number) {
 		this.#process = process;
@@ -45,11 +45,11 @@ class Writes {
 
 	/** Whether the process takes no more. */
 	get isOver(): boolean {
-		return this.#isOver;
+		return this.#isClosed;
 	}
 
 	stop(): void {
-		this.#isOver = true;
+		this.#isClosed = true;
 	}
 
 	/** Settles when there is room for another one; rejects when one has failed. */

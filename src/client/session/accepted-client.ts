@@ -69,7 +69,7 @@ class Line {
 /** A transport that can be ended for a reason of ours. */
 class RetirableTransport extends WrappedTransport {
 	#events: TransportEvents | undefined;
-	#isOver = false;
+	#isClosed = false;
 
 	override open(events: TransportEvents): void {
 		this.#events = events;
@@ -82,8 +82,8 @@ class RetirableTransport extends WrappedTransport {
 	}
 
 	#close(error: Error | undefined): void {
-		if (this.#isOver) return;
-		this.#isOver = true;
+		if (this.#isClosed) return;
+		this.#isClosed = true;
 		this.#events?.closed(error);
 	}
 }

@@ -9,7 +9,7 @@ import {DisconnectedError} from '../../rpc/disconnected-error.js';
 import {RpcConnection} from '../../rpc/rpc-connection.js';
 import type {Transport} from '../../transports/transport.js';
 import {CallTimeoutError, ProtocolError, RejectedError, TooManyCallsError} from './client-errors.js';
-import {type Dialect, dialectOf, serverHello} from './handshake.js';
+import {type Dialect, dialectOf, serverHandshake} from './handshake.js';
 import {withPlainPaths} from './legacy/plain-paths.js';
 import {V0Processes} from './legacy/v0-processes.js';
 
@@ -33,7 +33,7 @@ export interface ConnectionOptions {
 }
 
 /** What is known of the server after the handshake. */
-export interface Greeting {
+export interface HandshakeResult {
 	/** Undefined where the server has no sessions to resume. */
 	readonly sessionId: string | undefined;
 	readonly dialect: Dialect;
@@ -44,7 +44,7 @@ export interface Greeting {
 /** One physical connection whose handshake is over. */
 export class Connection {
 	readonly #rpc: RpcConnection;
-	#greeting: Greeting | undefined;
+	#greeting: HandshakeResult | undefined;
 	#v0: V0Processes | undefined;
 	#pending = 0;
 	/** Whether answers are left unread for now. */
@@ -84,7 +84,7 @@ export class Connection {
 		return this.#rpc.closed;
 	}
 
-	get greeting(): Greeting {
+	get handshake(): HandshakeResult {
 		return this.#greeting!;
 	}
 
@@ -154,8 +154,8 @@ export class Connection {
 	async #initialize({clientName, resumeSessionId, initializeTimeoutMs, notified}: ConnectionOptions): Promise<void> {
 		const timeoutMs = initializeTimeoutMs ?? INITIALIZE_TIMEOUT_MS;
 		const answer = this.#request('initialize', {clientName, resumeSessionId: resumeSessionId ?? null});
-		const result = await within(timeoutMs, 'initialize handshake', answer);
-		const hello = this.#decoded('initialize', serverHello, result);
+		const result = await withTimeLimit(timeoutMs, 'initialize handshake', answer);
+		const hello = this.#decoded('initialize', serverHandshake, result);
 		const {sessionId} = hello;
 		if (resumeSessionId !== undefined && sessionId !== resumeSessionId) {
 			throw new Error(`exec-server initialized an unexpected session ${sessionId}`);
@@ -177,12 +177,17 @@ export class Connection {
 	}
 
 	#within<M extends 'environment/info' | 'environment/status'>(timeoutMs: number, method: M): Promise<Result<M>> {
-		return within(timeoutMs, `\`${method}\` response`, this.call(method, {}), () => this.#isHeld);
+		return withTimeLimit(timeoutMs, `\`${method}\` response`, this.call(method, {}), () => this.#isHeld);
 	}
 }
 
 /** The server may answer another time. */
-async function within<T>(timeoutMs: number, what: string, promise: Promise<T>, isHeld = () => false): Promise<T> {
+async function withTimeLimit<T>(
+	timeoutMs: number,
+	what: string,
+	promise: Promise<T>,
+	isHeld = () => false,
+): Promise<T> {
 	let timer: ReturnType<typeof setTimeout> | undefined;
 	const late = new Promise<never>((_resolve, reject) => {
 		const message = `timed out waiting for exec-server ${what} after ${timeoutMs / 1000}s`;

@@ -2,7 +2,7 @@ import * as v from 'valibot';
 import {environmentInfo} from '../../protocol/methods/environment-methods.js';
 
 /** What servers of all times answer to `initialize`. */
-export const serverHello = v.object({
+export const serverHandshake = v.object({
 	sessionId: v.optional(v.string()),
 	protocolVersion: v.optional(v.string()),
 	environmentInfo: v.optional(environmentInfo),
@@ -15,7 +15,7 @@ export const serverHello = v.object({
 export type Dialect = 'current' | 'v1' | 'interim' | 'v0';
 
 /** Undecided when the server has to be asked for its description. */
-export function dialectOf(hello: v.InferOutput<typeof serverHello>): Dialect | undefined {
+export function dialectOf(hello: v.InferOutput<typeof serverHandshake>): Dialect | undefined {
 	if (hello.environmentInfo) return 'current';
 	if (hello.sessionId !== undefined) return undefined;
 	return hello.protocolVersion === undefined ? 'interim' : 'v0';

@@ -15,10 +15,10 @@ import type {Transport} from '../../transports/transport.js';
 import {toPathUri} from '../paths.js';
 import type {NumberedEvent, Processes, StartedProcess, StartOptions, StartParams} from '../process/process-handle.js';
 import {RemoteProcess} from '../process/remote-process.js';
-import {startUnder} from '../process/start-with-signal.js';
+import {startWithSignal} from '../process/start-with-signal.js';
 import {Connection} from './connection.js';
 import type {Dialect} from './handshake.js';
-import {ReadingBrake} from './read-pauser.js';
+import {ReadPauser} from './read-pauser.js';
 import {recover} from './recovery.js';
 
 /** Makes a connection; asked again when one is lost. The signal says when it is too late. */
@@ -68,7 +68,7 @@ export class SessionClient implements Caller, Processes, AsyncDisposable {
 	readonly #processes = new Map<string, RemoteProcess>();
 	readonly #listeners = new Map<string, Set<Listener>>();
 	readonly #disconnects = new Set<(error: DisconnectedError) => void>();
-	readonly #brake = new ReadingBrake();
+	readonly #readPauser = new ReadPauser();
 	#tellEnd!: (error: Error) => void;
 	#link: Link;
 	#isClosing = false;
@@ -95,8 +95,8 @@ export class SessionClient implements Caller, Processes, AsyncDisposable {
 		this.#connect = connect;
 		this.#options = options;
 		this.#link = {kind: 'connected', connection};
-		this.#brake.use(connection);
-		const {sessionId, dialect, info} = connection.greeting;
+		this.#readPauser.use(connection);
+		const {sessionId, dialect, info} = connection.handshake;
 		this.sessionId = sessionId;
 		this.dialect = dialect;
 		this.info = info;
@@ -137,7 +137,7 @@ export class SessionClient implements Caller, Processes, AsyncDisposable {
 
 	/** Starts a process. It is known here before the server answers, so that none of its events is missed. */
 	start(params: StartParams, options: StartOptions = {}): Promise<StartedProcess> {
-		return startUnder(options, () => this.#start(params, options));
+		return startWithSignal(options, () => this.#start(params, options));
 	}
 
 	/** Hears every notification of this name, until the returned function is called. */
@@ -160,7 +160,7 @@ export class SessionClient implements Caller, Processes, AsyncDisposable {
 		const {processId} = params;
 		const connection = await this.#connected();
 		if (this.#processes.has(processId)) throw new Error(`session already registered for process ${processId}`);
-		const process = new RemoteProcess(processId, this, holdsBack ? this.#brake : undefined);
+		const process = new RemoteProcess(processId, this, holdsBack ? this.#readPauser : undefined);
 		this.#processes.set(processId, process);
 		try {
 			const cwd = toPathUri(params.cwd).href;
@@ -178,7 +178,7 @@ export class SessionClient implements Caller, Processes, AsyncDisposable {
 	close(): void {
 		this.#isClosing = true;
 		// The goodbye of the other side has to be read.
-		this.#brake.use(undefined);
+		this.#readPauser.use(undefined);
 		if (this.#link.kind === 'connected') this.#link.connection.close();
 	}
 
@@ -203,7 +203,7 @@ export class SessionClient implements Caller, Processes, AsyncDisposable {
 	/** The connection is gone. */
 	#lost(error: DisconnectedError): void {
 		if (this.#link.kind !== 'connected') return;
-		this.#brake.use(undefined);
+		this.#readPauser.use(undefined);
 		if (this.#isClosing || this.#options.recovers === false) this.#fail(error);
 		else if (this.sessionId === undefined) this.#fail(notResumed(error, 'missing session id'));
 		else this.#link = {kind: 'recovering', over: this.#recover(error)};
@@ -242,7 +242,7 @@ export class SessionClient implements Caller, Processes, AsyncDisposable {
 		if (outcome.connection.isClosed) this.#lost(lostEarly ?? new DisconnectedError());
 		// Closed while there was no connection to close.
 		else if (this.#isClosing) outcome.connection.close();
-		else this.#brake.use(outcome.connection);
+		else this.#readPauser.use(outcome.connection);
 	}
 
 	#fail(error: DisconnectedError): void {

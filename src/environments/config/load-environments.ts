@@ -1,10 +1,10 @@
 import {homedir} from 'node:os';
 import {join} from 'node:path';
-import {environmentsFromVariables, type Variables} from './config-variables.js';
+import {type ConfigVariables, environmentsFromVariables} from './config-variables.js';
 import {type EnvironmentsConfig, readEnvironmentsFile} from './environments-file.js';
 
 export interface LoadOptions {
-	readonly variables?: Variables;
+	readonly variables?: ConfigVariables;
 	/** Where `environments.toml` is looked for: `LONGARM_HOME`, else `.longarm` in the user's home directory. */
 	readonly home?: string;
 }
@@ -17,6 +17,6 @@ export async function loadEnvironments({
 	return (await readEnvironmentsFile(home)) ?? environmentsFromVariables(variables);
 }
 
-export function homeOf(variables: Variables): string {
+export function homeOf(variables: ConfigVariables): string {
 	return variables['LONGARM_HOME'] || join(homedir(), '.longarm');
 }

@@ -6,12 +6,12 @@ import type {Path} from '../../client/paths.js';
 import {listTree} from '../../filesystem/archive/index.js';
 import type {BytePath} from '../../filesystem/byte-path.js';
 import {type BlockDevice, openReadable, openReplaceable, openUpdatable} from '../../filesystem/file-handles.js';
-import {translated} from '../../filesystem/index.js';
+import {withFileErrors} from '../../filesystem/index.js';
 import {percentEncode} from '../../protocol/path-uri/path-uri-encoding.js';
 
 /** A file of this machine to be read in blocks; the path as it was given is for messages. */
-export async function openToRead(path: BytePath, given: Path): Promise<BlockSource> {
-	return sourceOf(await translated(openReadable)(path), given);
+export async function openLocalRead(path: BytePath, given: Path): Promise<BlockSource> {
+	return sourceOf(await withFileErrors(openReadable)(path), given);
 }
 
 function sourceOf(device: BlockDevice, given: Path): BlockSource {
@@ -22,20 +22,20 @@ function sourceOf(device: BlockDevice, given: Path): BlockSource {
 	};
 }
 
-export async function openToReplace(path: BytePath, given: Path): Promise<BlockTarget> {
-	return targetOf(await translated(openReplaceable)(path), given);
+export async function openLocalReplace(path: BytePath, given: Path): Promise<BlockTarget> {
+	return targetOf(await withFileErrors(openReplaceable)(path), given);
 }
 
-export async function openToUpdate(path: BytePath, given: Path): Promise<BlockTarget> {
-	return targetOf(await translated(openUpdatable)(path), given);
+export async function openLocalUpdate(path: BytePath, given: Path): Promise<BlockTarget> {
+	return targetOf(await withFileErrors(openUpdatable)(path), given);
 }
 
-export async function openList(path: BytePath, given: Path, {depth, names}: ListOptions): Promise<BlockSource> {
+export async function openLocalList(path: BytePath, given: Path, {depth, names}: ListOptions): Promise<BlockSource> {
 	return sourceOf(await listTree(path, {depth, names: names?.map(percentEncode)}), given);
 }
 
 function targetOf(device: BlockDevice, given: Path): BlockTarget {
-	const write = translated(async (chunk: Uint8Array, offset: number) => {
+	const write = withFileErrors(async (chunk: Uint8Array, offset: number) => {
 		await device.write!(chunk, offset);
 	});
 	return {
@@ -43,14 +43,14 @@ function targetOf(device: BlockDevice, given: Path): BlockTarget {
 		end: () =>
 			about(
 				given,
-				translated(() => device.close()),
+				withFileErrors(() => device.close()),
 			),
 		abandon: () => abandon(device),
 	};
 }
 
 /** Memory of its own for each block: it goes to whoever reads the stream. */
-export const readBlock = translated(async (device: BlockDevice, offset: number, length: number) => {
+export const readBlock = withFileErrors(async (device: BlockDevice, offset: number, length: number) => {
 	const target = Buffer.allocUnsafeSlow(length);
 	const {length: got, eof, progress} = await device.read!(target, offset);
 	return {chunk: target.subarray(0, got), eof, ...(progress && {progress})};

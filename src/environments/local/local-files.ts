@@ -37,7 +37,7 @@ import * as files from '../../filesystem/index.js';
 import type {Result} from '../../protocol/methods/method-table.js';
 import {sandboxContext} from '../../protocol/methods/sandbox-params.js';
 import {decode} from '../../protocol/wire/decode.js';
-import {openList, openToRead, openToReplace, openToUpdate} from './local-file-streams.js';
+import {openLocalList, openLocalRead, openLocalReplace, openLocalUpdate} from './local-file-streams.js';
 import {localSearch} from './local-search.js';
 import {packLocal, setLocalAttributes, unpackLocal} from './local-transfer.js';
 import {LocalMissingWatches, localWatch} from './local-watch.js';
@@ -109,18 +109,18 @@ export class LocalFiles implements Files {
 	}
 
 	readStream(path: Path, options: ReadStreamOptions = {}): ReadableStream<Uint8Array> {
-		return readBlocks(describePath(path), () => about(path, () => openToRead(place(path, options), path)), options);
+		return readBlocks(describePath(path), () => about(path, () => openLocalRead(place(path, options), path)), options);
 	}
 
 	writeStream(path: Path, options: WriteStreamOptions = {}): WritableStream<Uint8Array> {
-		const open = options.offset === undefined ? openToReplace : openToUpdate;
+		const open = options.offset === undefined ? openLocalReplace : openLocalUpdate;
 		return writeBlocks(() => about(path, () => open(place(path, options), path)), options);
 	}
 
 	async watch(path: Path, options: WatchOptions = {}): Promise<Watch> {
 		return about(
 			path,
-			files.translated(async () => localWatch(place(path, options), options)),
+			files.withFileErrors(async () => localWatch(place(path, options), options)),
 		);
 	}
 
@@ -139,7 +139,7 @@ export class LocalFiles implements Files {
 	}
 
 	list(path: Path, options: ListOptions = {}): AsyncIterable<TreeEntry> {
-		const open = () => about(path, () => openList(place(path, options), path, options));
+		const open = () => about(path, () => openLocalList(place(path, options), path, options));
 		return treeEntries(readBlocks(describePath(path), open, {signal: options.signal}), describePath(path));
 	}
 

@@ -2,7 +2,7 @@ import type {FetchInit, Http} from '../../client/http/http.js';
 import {HttpError, toHttpError} from '../../client/http/http-error.js';
 import {type BodySource, incomingResponse} from '../../client/http/incoming-response.js';
 import {outgoingRequest} from '../../client/http/outgoing-request.js';
-import type {Variables} from '../../network/http/http-request.js';
+import type {HttpVariables} from '../../network/http/http-request.js';
 import {type BodySink, HttpRequests} from '../../network/http/http-requests.js';
 
 /** The network as this machine sees it, through the same code that serves others. */
@@ -11,7 +11,7 @@ export class LocalHttp implements Http, Disposable {
 	#last = 0;
 
 	/** Variables say which proxies to use, and are what headers may take values from. */
-	constructor(variables: Variables = process.env) {
+	constructor(variables: HttpVariables = process.env) {
 		this.#requests = new HttpRequests(variables);
 	}
 

@@ -1,5 +1,5 @@
 import {toForwardError} from '../../client/ports/forward-error.js';
-import {type Tunnel, tunnelOver} from '../../client/ports/port-connection.js';
+import {openPortConnection, type PortConnection} from '../../client/ports/port-connection.js';
 import type {Ports, PortTarget} from '../../client/ports/ports.js';
 import {ForwardedConnection} from '../../network/forward/forwarded-connection.js';
 import {onAbort} from '../../shared/async/on-abort.js';
@@ -8,7 +8,7 @@ import {onAbort} from '../../shared/async/on-abort.js';
 export class LocalPorts implements Ports, Disposable {
 	readonly #open = new Set<ForwardedConnection>();
 
-	async connect({host = 'localhost', port, signal}: PortTarget): Promise<Tunnel> {
+	async connect({host = 'localhost', port, signal}: PortTarget): Promise<PortConnection> {
 		signal?.throwIfAborted();
 		const connection = new ForwardedConnection({host, port}, 'any');
 		const close = (): void => {
@@ -26,7 +26,7 @@ export class LocalPorts implements Ports, Disposable {
 		} finally {
 			stopListening();
 		}
-		return tunnelOver({
+		return openPortConnection({
 			read: maxBytes => connection.read(maxBytes, async (_bytes, take) => take()),
 			write: (bytes, eof) => connection.write(bytes, eof),
 			close,

@@ -1,5 +1,5 @@
 import {noTerminal, toSignal, toTerminateMode} from '../../adapters/process-params.js';
-import {ToldProcess} from '../../client/process/base-process.js';
+import {BaseProcess} from '../../client/process/base-process.js';
 import type {Brake} from '../../client/process/held-events.js';
 import type {
 	ReadOptions,
@@ -11,7 +11,7 @@ import type {
 } from '../../client/process/process-handle.js';
 import type {ProcessStory} from '../../client/process/process-story.js';
 import type {ManagedProcess} from '../../processes/managed-process.js';
-import type {Chunk, LogCursor, LogEvent, Page} from '../../processes/output/output-log.js';
+import type {Chunk, LogCursor, LogEvent, OutputPage} from '../../processes/output/output-log.js';
 import {readOutput} from '../../processes/output/read-output.js';
 import {Scope} from '../../shared/async/scope.js';
 import {asRejection} from './as-rejection.js';
@@ -20,7 +20,7 @@ import {asRejection} from './as-rejection.js';
 const ENDLESS = new Scope();
 
 /** A process of this program's own machine, without any wire in between. */
-export class LocalProcess extends ToldProcess {
+export class LocalProcess extends BaseProcess {
 	readonly #process: ManagedProcess;
 	readonly #cursor: LogCursor;
 	readonly #gate: Gate;
@@ -84,10 +84,10 @@ export class LocalProcess extends ToldProcess {
 			this.story.raiseWake(event.seq);
 			this.story.publish(toEvent(event));
 		}
-		this.#process.delivered();
+		this.#process.afterDelivery();
 	}
 
-	#toResult({chunks, nextSeq, missedBytes}: Page): ReadResult {
+	#toResult({chunks, nextSeq, missedBytes}: OutputPage): ReadResult {
 		const {exit, closedSeq} = this.#process.log;
 		return {
 			chunks: chunks.map(({seq, stream, bytes}: Chunk) => ({seq, stream, chunk: copyOf(bytes)})),

@@ -1,6 +1,6 @@
 import {toStartRequest} from '../../adapters/start-request.js';
 import type {Processes, StartedProcess, StartOptions, StartParams} from '../../client/process/process-handle.js';
-import {startUnder} from '../../client/process/start-with-signal.js';
+import {startWithSignal} from '../../client/process/start-with-signal.js';
 import {selectBackend} from '../../processes/backends/select-backend.js';
 import type {ManagedProcess} from '../../processes/managed-process.js';
 import type {StartRequest} from '../../processes/prepare-spawn.js';
@@ -38,14 +38,14 @@ export class LocalProcesses implements Processes {
 	}
 
 	start(params: StartParams, options: StartOptions = {}): Promise<StartedProcess> {
-		return startUnder(options, () => this.#start(params, options));
+		return startWithSignal(options, () => this.#start(params, options));
 	}
 
 	/** Ends everything that was started, and whatever that left behind. */
 	async close(): Promise<void> {
 		this.#isClosed = true;
 		this.#table.end('force');
-		await this.#table.silent();
+		await this.#table.allClosed();
 		this.#table.dispose();
 	}
 

@@ -1,18 +1,18 @@
 import {uriOf} from '../../adapters/file-paths.js';
 import {about} from '../../client/files/file-error.js';
 import type {Match, Search, SearchOutcome, SearchQuery} from '../../client/files/files.js';
-import {SearchFeed} from '../../client/files/streams/search-stream.js';
+import {SearchStream} from '../../client/files/streams/search-stream.js';
 import type {BytePath} from '../../filesystem/byte-path.js';
-import {translated} from '../../filesystem/index.js';
-import {MAX_MATCHES, USUAL_MATCHES} from '../../filesystem/search/query.js';
-import type {Match as Found} from '../../filesystem/search/search-messages.js';
+import {withFileErrors} from '../../filesystem/index.js';
+import {MAX_SEARCH_MATCHES, USUAL_MATCHES} from '../../filesystem/search/query.js';
+import type {SearchMatch as Found} from '../../filesystem/search/search-messages.js';
 
 /** A search of this machine; whoever takes its matches slowly makes it slow. */
 export function localSearch(query: SearchQuery, root: () => BytePath, signal: AbortSignal | undefined): Search {
 	let cancel: (() => void) | undefined;
-	const feed = new SearchFeed(signal, () => cancel?.());
-	const run = translated(async (): Promise<SearchOutcome> => {
-		const {Search: Running} = await import('../../filesystem/search/search.js');
+	const feed = new SearchStream(signal, () => cancel?.());
+	const run = withFileErrors(async (): Promise<SearchOutcome> => {
+		const {SearchRun: Running} = await import('../../filesystem/search/search.js');
 		const {names = [], exclude = [], contents, hidden = false, ignoreFiles = true, maxMatches} = query;
 		const running = await Running.begin(
 			{
@@ -22,7 +22,7 @@ export function localSearch(query: SearchQuery, root: () => BytePath, signal: Ab
 				contents: contents && {regex: false, ignoreCase: false, ...contents},
 				hidden,
 				ignoreFiles,
-				maxMatches: Math.min(maxMatches ?? USUAL_MATCHES, MAX_MATCHES),
+				maxMatches: Math.min(maxMatches ?? USUAL_MATCHES, MAX_SEARCH_MATCHES),
 			},
 			async matches => {
 				feed.found(matches.map(describe));

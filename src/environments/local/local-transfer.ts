@@ -7,15 +7,15 @@ import type {
 	UnpackedTree,
 	UnpackOptions,
 } from '../../client/files/files.js';
-import {packedTree, unpackedTree} from '../../client/files/streams/tree-streams.js';
+import {readPackedTree, writePackedTree} from '../../client/files/streams/tree-streams.js';
 import {
-	type TransferOutcome as LocalOutcome,
+	type ArchiveOutcome as LocalOutcome,
 	packTree,
 	setAttributes,
 	unpackTree,
 } from '../../filesystem/archive/index.js';
 import type {BytePath} from '../../filesystem/byte-path.js';
-import {translated} from '../../filesystem/index.js';
+import {withFileErrors} from '../../filesystem/index.js';
 import {percentEncode} from '../../protocol/path-uri/path-uri-encoding.js';
 import {abandon, readBlock} from './local-file-streams.js';
 
@@ -24,29 +24,29 @@ export async function packLocal(path: BytePath, options: PackOptions): Promise<P
 	const tree = await packTree(path, {names: options.names?.map(percentEncode)});
 	const source = {
 		read: (offset: number, length: number) => readBlock(tree, offset, length),
-		finish: translated(async () => {
+		finish: withFileErrors(async () => {
 			const outcome = await tree.finish();
 			await tree.close();
 			return described(outcome);
 		}),
 		abandon: () => abandon(tree),
 	};
-	return packedTree(uriOf(path), tree.totals, source, options);
+	return readPackedTree(uriOf(path), tree.totals, source, options);
 }
 
 export async function unpackLocal(path: BytePath, options: UnpackOptions): Promise<UnpackedTree> {
 	options.signal?.throwIfAborted();
 	const tree = await unpackTree(path, {overwrite: options.overwrite ?? false, partial: options.partial ?? false});
 	const target = {
-		write: translated(async (offset: number, chunk: Uint8Array) => tree.write(chunk, offset)),
-		finish: translated(async (sha256: string | undefined) => {
+		write: withFileErrors(async (offset: number, chunk: Uint8Array) => tree.write(chunk, offset)),
+		finish: withFileErrors(async (sha256: string | undefined) => {
 			const outcome = await tree.finish(sha256);
 			await tree.close();
 			return described(outcome);
 		}),
 		abandon: () => abandon(tree),
 	};
-	return unpackedTree(uriOf(path), target, options);
+	return writePackedTree(uriOf(path), target, options);
 }
 
 export async function setLocalAttributes(

@@ -1,9 +1,9 @@
 import {uriOf} from '../../adapters/file-paths.js';
 import {FileError} from '../../client/files/file-error.js';
 import type {MissingWatch as MissingWatchHandle, Watch, WatchOptions} from '../../client/files/files.js';
-import {WatchFeed} from '../../client/files/streams/watch-stream.js';
+import {WatchStream} from '../../client/files/streams/watch-stream.js';
 import type {BytePath} from '../../filesystem/byte-path.js';
-import {type MissingRequest, MissingWatch} from '../../filesystem/watch/missing-watch.js';
+import {MissingPathsWatch, type MissingRequest} from '../../filesystem/watch/missing-watch.js';
 import type {TreeWatch} from '../../filesystem/watch/tree-watch.js';
 import {onAbort} from '../../shared/async/on-abort.js';
 
@@ -16,7 +16,7 @@ export async function localWatch(path: BytePath, options: WatchOptions): Promise
 	// Loaded when it is needed: few programs watch.
 	const {TreeWatch: Watching} = await import('../../filesystem/watch/tree-watch.js');
 	let tree: TreeWatch | undefined;
-	const feed = new WatchFeed(uriOf(path), signal, () => tree?.end());
+	const feed = new WatchStream(uriOf(path), signal, () => tree?.end());
 	const tell = () => {
 		for (let news = tree?.take(CHANGES_AT_A_TIME); news; news = tree?.take(CHANGES_AT_A_TIME)) {
 			const {changes, overflow, ended} = news;
@@ -49,7 +49,7 @@ export class LocalMissingWatches {
 			told = resolve;
 			failed = reject;
 		});
-		const watch = await MissingWatch.begin(request, told);
+		const watch = await MissingPathsWatch.begin(request, told);
 		if (!watch) return {watching: false};
 		const stopListening = onAbort(signal, failed);
 		const stop = () => {

@@ -1,5 +1,5 @@
 import type {Connect} from '../../client/session/session-client.js';
-import type {CommandOptions} from '../../transports/node/connect-command.js';
+import type {ConnectCommandOptions} from '../../transports/node/connect-command.js';
 import type {ConnectOptions} from '../../transports/node/connect-web-socket.js';
 
 interface Timeouts {
@@ -17,7 +17,7 @@ export type RemoteTarget = Timeouts &
 				readonly tls?: ConnectOptions['tls'];
 				readonly connectTimeoutMs?: number | undefined;
 		  }
-		| ({readonly kind: 'command'; readonly program: string} & CommandOptions)
+		| ({readonly kind: 'command'; readonly program: string} & ConnectCommandOptions)
 		/** In a way of the caller's own. */
 		| {readonly kind: 'transport'; readonly connect: Connect; readonly recovers?: boolean}
 		/** Not there yet: settles when it is, and rejects when it will never be. */

@@ -2,7 +2,7 @@ import {constants} from 'node:fs';
 import {childOf} from '../byte-path.js';
 import type {FileCalls} from '../syscalls.js';
 import type {DirectoryChain} from './directory-chain.js';
-import type {Complaints} from './entry-errors.js';
+import type {EntryErrors} from './entry-errors.js';
 import {setTime} from './file-times.js';
 import type {Attributes} from './tar-entry.js';
 
@@ -14,7 +14,7 @@ const MAX_WAITING_DIRECTORIES = 50_000;
  * The directories a transfer made. Their modes and times are set when their content is there: a directory that must
  * not be written to would keep its own content out, and each new entry changes the time.
  */
-export class MadeDirectories {
+export class DeferredDirectoryAttributes {
 	readonly #waiting = new Map<string, Attributes | undefined>();
 
 	get isCrowded(): boolean {
@@ -35,7 +35,7 @@ export class MadeDirectories {
 	async settle(
 		calls: FileCalls,
 		chain: DirectoryChain,
-		complaints: Complaints,
+		entryErrors: EntryErrors,
 		current?: readonly string[],
 	): Promise<void> {
 		const way = current && `${current.join('/')}/`;
@@ -46,7 +46,7 @@ export class MadeDirectories {
 			try {
 				await this.#set(calls, chain, name === '' ? [] : name.split('/'), attributes);
 			} catch (error) {
-				complaints.add(name, error);
+				entryErrors.add(name, error);
 			}
 		}
 	}

@@ -1,6 +1,6 @@
 import {type BytePath, childOf} from '../byte-path.js';
 import {isErrno, systemError} from '../file-errors.js';
-import {held, openDirectory} from '../no-follow.js';
+import {fdPath, openDirectory} from '../no-follow.js';
 import type {FileCalls} from '../syscalls.js';
 
 /** Levels above the current one that stay open; however deep a tree is, it costs no more descriptors. */
@@ -105,7 +105,7 @@ export class DirectoryChain {
 async function hold(calls: FileCalls, entry: BytePath): Promise<HeldDirectory> {
 	if (process.platform === 'linux') {
 		const fd = await openDirectory(calls, entry);
-		return {path: held(fd), fd};
+		return {path: fdPath(fd), fd};
 	}
 	// Elsewhere a directory has no path of its own: a link is refused, but one put there later would be followed.
 	if (!(await calls.lstat(entry)).isDirectory()) throw systemError('ENOTDIR', ENOTDIR);

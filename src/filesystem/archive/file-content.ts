@@ -1,5 +1,5 @@
 import {QUICK_BYTES} from '../read-file.js';
-import {type FileCalls, pooledCalls} from '../syscalls.js';
+import {asyncCalls, type FileCalls} from '../syscalls.js';
 
 /** Reads a file from front to back, exactly as many bytes as are asked for: what is no longer there is zeros. */
 export class FileContent {
@@ -17,7 +17,7 @@ export class FileContent {
 	}
 
 	async fill(block: Buffer): Promise<void> {
-		const calls = block.length < QUICK_BYTES ? this.#calls : pooledCalls;
+		const calls = block.length < QUICK_BYTES ? this.#calls : asyncCalls;
 		let length = 0;
 		while (length < block.length && !this.#lost) {
 			const got = await this.#read(calls, block.subarray(length));

@@ -1,16 +1,16 @@
 import type {Stats} from 'node:fs';
 import {percentEncode} from '../../protocol/path-uri/path-uri-encoding.js';
 import type {BytePath} from '../byte-path.js';
-import {isErrno, messageOf, refused} from '../file-errors.js';
-import type {Block, BlockDevice} from '../file-handles.js';
-import {follow} from '../stat.js';
-import {type FileCalls, quickCalls} from '../syscalls.js';
-import {waysOf} from './relative-path.js';
+import {fileErrorMessage, isErrno, refused} from '../file-errors.js';
+import type {BlockDevice, FileBlock} from '../file-handles.js';
+import {statIfExists} from '../stat.js';
+import {type FileCalls, preferredCalls} from '../syscalls.js';
+import {parseRelativePaths} from './relative-path.js';
 import {PERMISSIONS} from './tar-header.js';
 import {Turns} from './transfer-outcome.js';
 import {type Visit, visitNames, walkTree} from './walk-tree.js';
 
-export interface ListOptions {
+export interface ListTreeOptions {
 	/** How many levels below the path; all unless told otherwise. */
 	readonly depth?: number | undefined;
 	/** Only these entries, by the way to them; those that are missing are left out. Percent-encoded. */
@@ -18,14 +18,14 @@ export interface ListOptions {
 }
 
 /** The entries of a tree, parents first and by name, as lines of JSON; a link at the path itself is followed. */
-export async function listTree(path: BytePath, {depth, names}: ListOptions = {}): Promise<BlockDevice> {
-	const calls = quickCalls();
+export async function listTree(path: BytePath, {depth, names}: ListTreeOptions = {}): Promise<BlockDevice> {
+	const calls = preferredCalls();
 	if (names) {
-		const ways = waysOf(names);
-		const isThere = (await follow(calls, path))?.isDirectory() === true;
+		const ways = parseRelativePaths(names);
+		const isThere = (await statIfExists(calls, path))?.isDirectory() === true;
 		return new ListedTree(calls, isThere ? present(visitNames(calls, path, ways)) : nothing());
 	}
-	const stats = (await follow(calls, path)) ?? (await calls.lstat(path));
+	const stats = (await statIfExists(calls, path)) ?? (await calls.lstat(path));
 	if (stats.isDirectory()) return new ListedTree(calls, walkTree(calls, path, depth));
 	return new ListedTree(calls, only({kind: 'found', name: '', place: path, stats}));
 }
@@ -57,7 +57,7 @@ class ListedTree implements BlockDevice {
 		this.#visits = visits;
 	}
 
-	read(target: Uint8Array, offset: number): Promise<Block> {
+	read(target: Uint8Array, offset: number): Promise<FileBlock> {
 		return this.#turns.take(async () => {
 			if (this.#isRead && offset >= this.#position) return {length: 0, eof: true};
 			if (offset !== this.#position) {
@@ -94,7 +94,7 @@ class ListedTree implements BlockDevice {
 
 async function describe(calls: FileCalls, visit: Visit): Promise<object> {
 	const name = percentEncode(visit.name);
-	if (visit.kind === 'failed') return {name, error: messageOf(visit.error)};
+	if (visit.kind === 'failed') return {name, error: fileErrorMessage(visit.error)};
 	const {stats, place} = visit;
 	const common = {
 		name,
@@ -107,7 +107,7 @@ async function describe(calls: FileCalls, visit: Visit): Promise<object> {
 	try {
 		return {...common, target: percentEncode(await calls.readlink(place))};
 	} catch (error) {
-		return {name, error: messageOf(error)};
+		return {name, error: fileErrorMessage(error)};
 	}
 }
 

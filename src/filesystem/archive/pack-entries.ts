@@ -4,7 +4,7 @@ import type {Writable} from 'node:stream';
 import type {Pack} from 'tar-stream';
 import type {BytePath} from '../byte-path.js';
 import type {FileCalls} from '../syscalls.js';
-import type {Complaints} from './entry-errors.js';
+import type {EntryErrors} from './entry-errors.js';
 import {FileContent} from './file-content.js';
 import {LinkedFiles} from './linked-files.js';
 import {type TarHeader, tarHeader} from './tar-header.js';
@@ -24,19 +24,19 @@ export class EntryPacker {
 	bytes = 0;
 	readonly #calls: FileCalls;
 	readonly #pack: Pack;
-	readonly #complaints: Complaints;
+	readonly #entryErrors: EntryErrors;
 	readonly #block = Buffer.allocUnsafeSlow(BLOCK_BYTES);
 	readonly #linked = new LinkedFiles();
 
-	constructor(calls: FileCalls, pack: Pack, complaints: Complaints) {
+	constructor(calls: FileCalls, pack: Pack, entryErrors: EntryErrors) {
 		this.#calls = calls;
 		this.#pack = pack;
-		this.#complaints = complaints;
+		this.#entryErrors = entryErrors;
 	}
 
 	async *steps(visits: AsyncIterable<Visit>): AsyncGenerator<void, void, void> {
 		for await (const visit of visits) {
-			if (visit.kind === 'failed') this.#complaints.add(visit.name, visit.error);
+			if (visit.kind === 'failed') this.#entryErrors.add(visit.name, visit.error);
 			else yield* this.#add(visit.name, visit.place, visit.stats);
 		}
 		this.#pack.finalize();
@@ -55,7 +55,7 @@ export class EntryPacker {
 		} else if (stats.isFile()) {
 			yield* this.#addFile(name, place);
 		} else {
-			this.#complaints.add(name, 'special files are not taken along');
+			this.#entryErrors.add(name, 'special files are not taken along');
 		}
 	}
 
@@ -66,7 +66,7 @@ export class EntryPacker {
 			const stats = await this.#calls.fstat(fd);
 			const first = this.#linked.nameOf(name, stats);
 			if (!stats.isFile()) {
-				this.#complaints.add(name, 'changed its kind while it was looked at');
+				this.#entryErrors.add(name, 'changed its kind while it was looked at');
 			} else if (first === undefined) {
 				yield* this.#addContent(name, fd, stats);
 			} else {
@@ -81,7 +81,7 @@ export class EntryPacker {
 	async *#addContent(name: string, fd: number, stats: Stats): AsyncGenerator<void, void, void> {
 		const {size} = stats;
 		const header = tarHeader(name, stats, {type: 'file', size});
-		const content = new FileContent(this.#calls, fd, reason => this.#complaints.add(name, reason));
+		const content = new FileContent(this.#calls, fd, reason => this.#entryErrors.add(name, reason));
 		if (size > BLOCK_BYTES) {
 			yield* this.#addBlocks(header, size, content);
 			return;
@@ -126,7 +126,7 @@ export class EntryPacker {
 		try {
 			return await call();
 		} catch (error) {
-			this.#complaints.add(name, error);
+			this.#entryErrors.add(name, error);
 			return undefined;
 		}
 	}

@@ -2,16 +2,16 @@ import {createHash} from 'node:crypto';
 import type {Pack} from 'tar-stream';
 import type {BytePath} from '../byte-path.js';
 import {refused} from '../file-errors.js';
-import type {Block, Progress} from '../file-handles.js';
-import {type FileCalls, quickCalls} from '../syscalls.js';
-import {Complaints} from './entry-errors.js';
+import type {FileBlock, HandleProgress} from '../file-handles.js';
+import {type FileCalls, preferredCalls} from '../syscalls.js';
+import {EntryErrors} from './entry-errors.js';
 import {LinkedFiles} from './linked-files.js';
 import {EntryPacker, PACK_BUFFER_BYTES} from './pack-entries.js';
-import {waysOf} from './relative-path.js';
-import {requireSame, type Transfer, type TransferOutcome, Turns} from './transfer-outcome.js';
+import {parseRelativePaths} from './relative-path.js';
+import {type ArchiveOutcome, type Transfer, Turns, verifyChecksum} from './transfer-outcome.js';
 import {type Visit, visit, visitNames} from './walk-tree.js';
 
-export interface PackOptions {
+export interface PackTreeOptions {
 	/** Only these entries, each for itself, by the way from the directory to them; percent-encoded. */
 	readonly names?: readonly string[] | undefined;
 }
@@ -20,18 +20,18 @@ export interface PackOptions {
  * A tree, or a single file, as one tar stream. Links above the path are followed, none below it. What cannot be read
  * is left out and named in the outcome.
  */
-export async function packTree(path: BytePath, {names}: PackOptions = {}): Promise<PackedTree> {
-	const calls = quickCalls();
-	const ways = names && waysOf(names);
+export async function packTree(path: BytePath, {names}: PackTreeOptions = {}): Promise<TreePacker> {
+	const calls = preferredCalls();
+	const ways = names && parseRelativePaths(names);
 	const visits = () => (ways ? visitNames(calls, path, ways) : visit(calls, path));
 	const totals = await scan(visits());
 	const {default: tar} = await import('tar-stream');
 	const pack = tar.pack({highWaterMark: PACK_BUFFER_BYTES});
-	return new PackedTree(calls, path, totals, pack, visits());
+	return new TreePacker(calls, path, totals, pack, visits());
 }
 
 /** An estimate: the tree may change before it is read. */
-async function scan(visits: AsyncIterable<Visit>): Promise<Progress> {
+async function scan(visits: AsyncIterable<Visit>): Promise<HandleProgress> {
 	let [entries, bytes] = [0, 0];
 	const linked = new LinkedFiles();
 	for await (const seen of visits) {
@@ -45,13 +45,13 @@ async function scan(visits: AsyncIterable<Visit>): Promise<Progress> {
 }
 
 /** Read from front to back; nothing of the tree is looked at before it is asked for. */
-export class PackedTree implements Transfer {
+export class TreePacker implements Transfer {
 	/** What the stream is going to hold, as far as one can tell. */
-	readonly totals: Progress;
+	readonly totals: HandleProgress;
 	readonly #pack: Pack;
 	readonly #packer: EntryPacker;
 	readonly #steps: AsyncGenerator<void, void, void>;
-	readonly #complaints: Complaints;
+	readonly #entryErrors: EntryErrors;
 	readonly #hash = createHash('sha256');
 	readonly #turns = new Turns();
 	#state: 'reading' | 'read' | 'closed' = 'reading';
@@ -59,16 +59,16 @@ export class PackedTree implements Transfer {
 	/** What the last chunk of the stream has left over. */
 	#rest: Buffer | undefined;
 
-	constructor(calls: FileCalls, path: BytePath, totals: Progress, pack: Pack, visits: AsyncIterable<Visit>) {
+	constructor(calls: FileCalls, path: BytePath, totals: HandleProgress, pack: Pack, visits: AsyncIterable<Visit>) {
 		this.totals = totals;
 		this.#pack = pack;
-		this.#complaints = new Complaints(path);
-		this.#packer = new EntryPacker(calls, pack, this.#complaints);
+		this.#entryErrors = new EntryErrors(path);
+		this.#packer = new EntryPacker(calls, pack, this.#entryErrors);
 		this.#steps = this.#packer.steps(visits);
 	}
 
 	/** Fills the target with what comes next; `offset`, if given, has to be where the last block ended. */
-	read(target: Uint8Array, offset?: number): Promise<Block> {
+	read(target: Uint8Array, offset?: number): Promise<FileBlock> {
 		return this.#turns.take(async () => {
 			if (this.#state === 'closed') throw refused('the transfer is closed');
 			if (this.#state === 'read' && (offset ?? this.#position) >= this.#position) return this.#block(0);
@@ -84,12 +84,12 @@ export class PackedTree implements Transfer {
 	}
 
 	/** What was packed, once all of it was read. */
-	finish(sha256?: string): Promise<TransferOutcome> {
+	finish(sha256?: string): Promise<ArchiveOutcome> {
 		return this.#turns.take(async () => {
 			if (this.#state !== 'read') throw refused('the packed tree was not read to its end');
 			const digest = this.#hash.copy().digest('hex');
-			requireSame(digest, sha256);
-			return {...this.#progress, sha256: digest, errors: this.#complaints.list};
+			verifyChecksum(digest, sha256);
+			return {...this.#progress, sha256: digest, errors: this.#entryErrors.list};
 		});
 	}
 
@@ -101,11 +101,11 @@ export class PackedTree implements Transfer {
 		});
 	}
 
-	get #progress(): Progress {
+	get #progress(): HandleProgress {
 		return {entries: this.#packer.entries, bytes: this.#packer.bytes};
 	}
 
-	#block(length: number): Block {
+	#block(length: number): FileBlock {
 		return {length, eof: this.#state === 'read', progress: this.#progress};
 	}
 

@@ -3,15 +3,15 @@ import {refused} from '../file-errors.js';
 import {namesOf} from './tar-entry.js';
 
 /** Entries that one request may name. */
-export const MAX_NAMES = 10_000;
+export const MAX_PATH_NAMES = 10_000;
 
 /** The names on the way from a directory to each of the entries, none of which may lead out of it. */
-export function waysOf(encoded: readonly string[]): string[][] {
-	if (encoded.length > MAX_NAMES) throw refused(`more than ${MAX_NAMES} names`);
-	return encoded.map(wayOf);
+export function parseRelativePaths(encoded: readonly string[]): string[][] {
+	if (encoded.length > MAX_PATH_NAMES) throw refused(`more than ${MAX_PATH_NAMES} names`);
+	return encoded.map(parseRelativePath);
 }
 
 /** No names for the directory itself. */
-export function wayOf(encoded: string): string[] {
+export function parseRelativePath(encoded: string): string[] {
 	return encoded === '' ? [] : namesOf(percentDecode(encoded));
 }

@@ -1,17 +1,17 @@
 import {LongarmError} from '../../shared/errors.js';
-import type {BlockDevice, Progress} from '../file-handles.js';
-import type {Complaint} from './entry-errors.js';
+import type {BlockDevice, HandleProgress} from '../file-handles.js';
+import type {EntryError} from './entry-errors.js';
 
-export interface TransferOutcome extends Progress {
+export interface ArchiveOutcome extends HandleProgress {
 	/** Of the whole stream, in hexadecimal. */
 	readonly sha256: string;
 	/** What could not be taken along. */
-	readonly errors: readonly Complaint[];
+	readonly errors: readonly EntryError[];
 }
 
 /** A tree on its way in or out, behind a handle. */
 export interface Transfer extends BlockDevice {
-	finish(sha256?: string): Promise<TransferOutcome>;
+	finish(sha256?: string): Promise<ArchiveOutcome>;
 }
 
 export function isTransfer(device: BlockDevice): device is Transfer {
@@ -26,7 +26,7 @@ export function isDamage(error: unknown): boolean {
 	return error instanceof LongarmError && error.code === 'TRANSFER_DAMAGED';
 }
 
-export function requireSame(sha256: string, expected: string | undefined): void {
+export function verifyChecksum(sha256: string, expected: string | undefined): void {
 	if (expected === undefined || expected.toLowerCase() === sha256) return;
 	throw new LongarmError('TRANSFER_DAMAGED', {
 		message: 'the stream has another checksum than its other end says',

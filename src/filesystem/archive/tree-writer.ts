@@ -1,13 +1,13 @@
 import {constants, type Stats} from 'node:fs';
-import {partNameOf} from '../../shared/partial-file-name.js';
+import {partialFileName} from '../../shared/partial-file-name.js';
 import {type BytePath, childOf} from '../byte-path.js';
 import {isErrno, refused, systemError} from '../file-errors.js';
 import {QUICK_BYTES} from '../read-file.js';
-import {type FileCalls, pooledCalls} from '../syscalls.js';
+import {asyncCalls, type FileCalls} from '../syscalls.js';
 import {writeAll} from '../write-file.js';
-import {MadeDirectories} from './deferred-directory-attributes.js';
+import {DeferredDirectoryAttributes} from './deferred-directory-attributes.js';
 import {DirectoryChain} from './directory-chain.js';
-import type {Complaints} from './entry-errors.js';
+import type {EntryErrors} from './entry-errors.js';
 import {setLinkTime, setTime} from './file-times.js';
 import type {ArchiveEntry, Attributes} from './tar-entry.js';
 import {damaged} from './transfer-outcome.js';
@@ -24,22 +24,22 @@ const EISDIR = 21;
 type EntryOf<K extends ArchiveEntry['kind']> = ArchiveEntry & {readonly kind: K};
 
 /** Makes files, directories and links below a root; nothing outside of it is ever touched. One entry at a time. */
-export class TreeBuilder {
+export class TreeWriter {
 	entries = 0;
 	bytes = 0;
 	readonly #calls: FileCalls;
 	readonly #chain: DirectoryChain;
-	readonly #complaints: Complaints;
+	readonly #entryErrors: EntryErrors;
 	readonly #overwrite: boolean;
 	readonly #partial: boolean;
-	readonly #made = new MadeDirectories();
+	readonly #made = new DeferredDirectoryAttributes();
 	/** Goes to the files that get a second name, so that the way to the first place is not lost. */
 	#linkChain: DirectoryChain | undefined;
 
-	constructor(calls: FileCalls, chain: DirectoryChain, complaints: Complaints, options: TreeBuilderOptions) {
+	constructor(calls: FileCalls, chain: DirectoryChain, entryErrors: EntryErrors, options: TreeWriterOptions) {
 		this.#calls = calls;
 		this.#chain = chain;
-		this.#complaints = complaints;
+		this.#entryErrors = entryErrors;
 		this.#overwrite = options.overwrite;
 		this.#partial = options.partial;
 		if (options.isNew) this.#remember([]);
@@ -61,7 +61,7 @@ export class TreeBuilder {
 				await this.#addLink(entry);
 				break;
 			case 'unsupported':
-				this.#complaints.add(entry.names.join('/'), entry.reason);
+				this.#entryErrors.add(entry.names.join('/'), entry.reason);
 				return;
 		}
 		this.entries++;
@@ -69,7 +69,7 @@ export class TreeBuilder {
 
 	/** Gives the directories their modes and times. */
 	async finish(): Promise<void> {
-		await this.#made.settle(this.#calls, this.#chain, this.#complaints);
+		await this.#made.settle(this.#calls, this.#chain, this.#entryErrors);
 	}
 
 	async close(): Promise<void> {
@@ -108,7 +108,7 @@ export class TreeBuilder {
 		const chunks = content[Symbol.asyncIterator]();
 		try {
 			const place = await this.#enterParent(entry.names);
-			const aside = childOf(this.#chain.place, partNameOf(entry.names.at(-1)!));
+			const aside = childOf(this.#chain.place, partialFileName(entry.names.at(-1)!));
 			// Without a way to return: the stream is not to be destroyed when it is left in the middle.
 			const kept = {[Symbol.asyncIterator]: () => ({next: () => chunks.next()})};
 			await this.#writeFile(aside, entry, kept, () => this.#put(aside, place));
@@ -175,7 +175,7 @@ export class TreeBuilder {
 		let length = 0;
 		if (size > 0) {
 			for await (const chunk of content) {
-				await writeAll(chunk.length < QUICK_BYTES ? this.#calls : pooledCalls, fd, chunk, null);
+				await writeAll(chunk.length < QUICK_BYTES ? this.#calls : asyncCalls, fd, chunk, null);
 				length += chunk.length;
 				this.bytes += chunk.length;
 			}
@@ -217,7 +217,7 @@ export class TreeBuilder {
 	}
 
 	async #enterParent(names: readonly string[]): Promise<BytePath> {
-		if (this.#made.isCrowded) await this.#made.settle(this.#calls, this.#chain, this.#complaints, names);
+		if (this.#made.isCrowded) await this.#made.settle(this.#calls, this.#chain, this.#entryErrors, names);
 		return enterParent(this.#chain, names, async (place, depth) => {
 			await this.#calls.mkdir(place, DIRECTORY_MODE);
 			this.#remember(names.slice(0, depth));
@@ -257,12 +257,12 @@ export class TreeBuilder {
 		try {
 			await set();
 		} catch (error) {
-			this.#complaints.add(names.join('/'), error);
+			this.#entryErrors.add(names.join('/'), error);
 		}
 	}
 }
 
-export interface TreeBuilderOptions {
+export interface TreeWriterOptions {
 	/** Whether what stands in the way of a file or a link is removed, unless it is a directory. */
 	readonly overwrite: boolean;
 	/** More of the tree comes in other streams: directories stay writable, and files are put in their place whole. */

@@ -4,19 +4,19 @@ import type {Extract} from 'tar-stream';
 import {LongarmError} from '../../shared/errors.js';
 import {type BytePath, display} from '../byte-path.js';
 import {createWithParents} from '../directories.js';
-import {refused, toFileError} from '../file-errors.js';
-import type {Progress} from '../file-handles.js';
-import {follow} from '../stat.js';
-import {quickCalls} from '../syscalls.js';
+import {refused, toDomainFileError} from '../file-errors.js';
+import type {HandleProgress} from '../file-handles.js';
+import {statIfExists} from '../stat.js';
+import {preferredCalls} from '../syscalls.js';
 import {ArchiveEnd} from './archive-end.js';
 import {DirectoryChain} from './directory-chain.js';
-import {Complaints} from './entry-errors.js';
+import {EntryErrors} from './entry-errors.js';
 import {type ArchiveEntry, archiveEntry, isMangled} from './tar-entry.js';
 import type {TarHeader} from './tar-header.js';
-import {damaged, isDamage, requireSame, type Transfer, type TransferOutcome, Turns} from './transfer-outcome.js';
-import {TreeBuilder} from './tree-writer.js';
+import {type ArchiveOutcome, damaged, isDamage, type Transfer, Turns, verifyChecksum} from './transfer-outcome.js';
+import {TreeWriter} from './tree-writer.js';
 
-export interface UnpackOptions {
+export interface UnpackTreeOptions {
 	/** Whether files and links of the archive take the place of what is there, directories excepted. */
 	readonly overwrite?: boolean;
 	/**
@@ -27,18 +27,18 @@ export interface UnpackOptions {
 }
 
 /** Makes a tree of a tar stream in a directory, which is created if it is missing. */
-export async function unpackTree(path: BytePath, options: UnpackOptions = {}): Promise<UnpackedTree> {
+export async function unpackTree(path: BytePath, options: UnpackTreeOptions = {}): Promise<TreeUnpacker> {
 	const {overwrite = false, partial = false} = options;
-	const calls = quickCalls();
+	const calls = preferredCalls();
 	const {default: tar} = await import('tar-stream');
-	const isNew = (await follow(calls, path)) === undefined;
+	const isNew = (await statIfExists(calls, path)) === undefined;
 	if (isNew) await createWithParents(calls, path);
-	const complaints = new Complaints(path);
+	const entryErrors = new EntryErrors(path);
 	const chain = await DirectoryChain.open(calls, path);
-	const builder = new TreeBuilder(calls, chain, complaints, {overwrite, partial, isNew});
+	const writer = new TreeWriter(calls, chain, entryErrors, {overwrite, partial, isNew});
 	// Every block is answered only when it is used up; names come as bytes.
 	const extract = tar.extract({highWaterMark: 1, filenameEncoding: 'latin1'});
-	return new UnpackedTree(builder, complaints, extract, partial);
+	return new TreeUnpacker(writer, entryErrors, extract, partial);
 }
 
 type State = {readonly kind: 'open'} | {readonly kind: 'finished'} | {readonly kind: 'failed'; readonly error: unknown};
@@ -50,9 +50,9 @@ type EntryContent = Readable & {readonly offset: number};
 const PIECE_BYTES = 64 * 1024;
 
 /** Written from front to back. The first failure ends it: everything after fails the same way. */
-export class UnpackedTree implements Transfer {
-	readonly #builder: TreeBuilder;
-	readonly #complaints: Complaints;
+export class TreeUnpacker implements Transfer {
+	readonly #writer: TreeWriter;
+	readonly #entryErrors: EntryErrors;
 	readonly #extract: Extract;
 	readonly #goesOn: boolean;
 	readonly #end = new ArchiveEnd();
@@ -67,9 +67,9 @@ export class UnpackedTree implements Transfer {
 	#released: Promise<void> | undefined;
 
 	/** `goesOn`: what one entry cannot be made for does not keep the others out. */
-	constructor(builder: TreeBuilder, complaints: Complaints, extract: Extract, goesOn: boolean) {
-		this.#builder = builder;
-		this.#complaints = complaints;
+	constructor(writer: TreeWriter, entryErrors: EntryErrors, extract: Extract, goesOn: boolean) {
+		this.#writer = writer;
+		this.#entryErrors = entryErrors;
 		this.#extract = extract;
 		this.#goesOn = goesOn;
 		extract.on('entry', (header: TarHeader, content: EntryContent, next: () => void) => {
@@ -83,7 +83,7 @@ export class UnpackedTree implements Transfer {
 	}
 
 	/** Settles when the chunk is taken up and not needed any more. `offset`, if given, has to fit. */
-	async write(chunk: Uint8Array, offset?: number): Promise<Progress> {
+	async write(chunk: Uint8Array, offset?: number): Promise<HandleProgress> {
 		this.#requireOpen();
 		if (offset !== undefined && offset !== this.#accepted) {
 			throw refused(`a tree is unpacked from front to back: the next block is at ${this.#accepted}`);
@@ -104,19 +104,19 @@ export class UnpackedTree implements Transfer {
 	}
 
 	/** Settles when the whole tree is there, or throws because the archive was not whole. */
-	finish(sha256?: string): Promise<TransferOutcome> {
+	finish(sha256?: string): Promise<ArchiveOutcome> {
 		return this.#turns.take(async () => {
 			this.#requireOpen();
 			const digest = this.#hash.digest('hex');
 			this.#attempt(() => {
 				this.#end.requireEnd();
-				requireSame(digest, sha256);
+				verifyChecksum(digest, sha256);
 			});
-			await this.#builder.finish();
+			await this.#writer.finish();
 			this.#requireOpen();
 			this.#state = {kind: 'finished'};
 			await this.#release();
-			return {...this.#progress, sha256: digest, errors: this.#complaints.list};
+			return {...this.#progress, sha256: digest, errors: this.#entryErrors.list};
 		});
 	}
 
@@ -130,8 +130,8 @@ export class UnpackedTree implements Transfer {
 		return this.abort();
 	}
 
-	get #progress(): Progress {
-		return {entries: this.#builder.entries, bytes: this.#builder.bytes};
+	get #progress(): HandleProgress {
+		return {entries: this.#writer.entries, bytes: this.#writer.bytes};
 	}
 
 	async #extractFrom(chunk: Uint8Array): Promise<void> {
@@ -158,7 +158,7 @@ export class UnpackedTree implements Transfer {
 		try {
 			const entry = archiveEntry(header);
 			name = entry.names.join('/');
-			if (isMangled(header)) this.#complaints.add(name, 'the name is not UTF-8 and was changed');
+			if (isMangled(header)) this.#entryErrors.add(name, 'the name is not UTF-8 and was changed');
 			const hasContent = header.type !== 'directory' && header.size! > 0;
 			this.#end.entry(content.offset, hasContent ? header.size! : 0);
 			await this.#build(entry, content);
@@ -170,11 +170,11 @@ export class UnpackedTree implements Transfer {
 
 	async #build(entry: ArchiveEntry, content: EntryContent): Promise<void> {
 		try {
-			await this.#builder.add(entry, content);
+			await this.#writer.add(entry, content);
 		} catch (error) {
 			const isOver = this.#state.kind !== 'open' || this.#extract.destroyed;
 			if (!this.#goesOn || isOver || isDamage(error)) throw error;
-			this.#complaints.add(entry.names.join('/'), error);
+			this.#entryErrors.add(entry.names.join('/'), error);
 		}
 	}
 
@@ -206,7 +206,7 @@ export class UnpackedTree implements Transfer {
 		this.#released ??= (async () => {
 			this.#extract.destroy();
 			await this.#making;
-			await this.#builder.close();
+			await this.#writer.close();
 		})();
 		await this.#released;
 	}
@@ -226,7 +226,7 @@ async function skip(content: Readable): Promise<void> {
 
 /** The failure, with the name of the entry that it is about. */
 function about(name: string, error: unknown): unknown {
-	const known = toFileError(error);
+	const known = toDomainFileError(error);
 	if (!(known instanceof LongarmError)) return known;
 	const {code, message, context} = known;
 	return new LongarmError(code, {

@@ -1,5 +1,5 @@
 import type {Stats} from 'node:fs';
-import {Pacer} from '../../shared/node/yielder.js';
+import {Yielder} from '../../shared/node/yielder.js';
 import {type BytePath, childOf, nameOf} from '../byte-path.js';
 import {listDirectory} from '../directories.js';
 import {isErrno, refused} from '../file-errors.js';
@@ -52,12 +52,12 @@ export async function* visitNames(
 	root: BytePath,
 	names: readonly (readonly string[])[],
 ): AsyncGenerator<Visit, void, void> {
-	const pacer = new Pacer();
+	const yielder = new Yielder();
 	const chain = await DirectoryChain.open(calls, root);
 	try {
 		for (const way of names) {
 			yield await lookAt(calls, chain, way);
-			const pause = pacer.pause();
+			const pause = yielder.yieldIfDue();
 			if (pause) await pause;
 		}
 	} finally {
@@ -77,7 +77,7 @@ async function lookAt(calls: FileCalls, chain: DirectoryChain, way: readonly str
 }
 
 async function* walkBelow(calls: FileCalls, chain: DirectoryChain, depth: number): AsyncGenerator<Visit, void, void> {
-	const pacer = new Pacer();
+	const yielder = new Yielder();
 	const frames: Frame[] = [{prefix: '', names: await namesIn(calls, chain.place), next: 0}];
 	for (let frame = frames.at(-1); frame; frame = frames.at(-1)) {
 		if (frame.next === frame.names.length) {
@@ -96,7 +96,7 @@ async function* walkBelow(calls: FileCalls, chain: DirectoryChain, depth: number
 				yield {kind: 'failed', name, error};
 			}
 		}
-		const pause = pacer.pause();
+		const pause = yielder.yieldIfDue();
 		if (pause) await pause;
 	}
 }

@@ -3,10 +3,10 @@ import {errorMessage, LongarmError} from '../../shared/errors.js';
 import type {BytePath} from '../byte-path.js';
 
 export const USUAL_MATCHES = 10_000;
-export const MAX_MATCHES = 1_000_000;
+export const MAX_SEARCH_MATCHES = 1_000_000;
 
 /** What to look for. Plain data: it travels to another thread. */
-export interface SearchQuery {
+export interface SearchRequest {
 	readonly root: BytePath;
 	/** Globs for the path below the root, or, without a slash, for the name; none means everything. */
 	readonly names: readonly string[];

@@ -1,9 +1,9 @@
-import type {Finding} from './tree-search.js';
+import type {SearchFinding} from './tree-search.js';
 
-export type Match = Extract<Finding, {kind: 'entry' | 'line'}>;
+export type SearchMatch = Extract<SearchFinding, {kind: 'entry' | 'line'}>;
 
 export interface SearchError {
-	readonly path: Extract<Finding, {kind: 'error'}>['path'];
+	readonly path: Extract<SearchFinding, {kind: 'error'}>['path'];
 	readonly message: string;
 }
 
@@ -19,7 +19,7 @@ export interface SearchSummary {
 
 /** What the thread tells. Matches come in batches; each has to be confirmed before too many are on their way. */
 export type FromWorker =
-	| {readonly kind: 'matches'; readonly matches: readonly Match[]}
+	| {readonly kind: 'matches'; readonly matches: readonly SearchMatch[]}
 	| {readonly kind: 'done'; readonly summary: SearchSummary};
 
 /** Batches that may wait to be confirmed; the count is kept in shared memory, where the thread can wait for it. */

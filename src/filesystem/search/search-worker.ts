@@ -1,7 +1,7 @@
 // Runs in a thread of its own: it may block, and an expression that never ends can be ended with the thread.
 import {parentPort, workerData} from 'node:worker_threads';
-import type {SearchQuery} from './query.js';
-import {type FromWorker, MAX_UNCONFIRMED_BATCHES, type Match, type SearchError} from './search-messages.js';
+import type {SearchRequest} from './query.js';
+import {type FromWorker, MAX_UNCONFIRMED_BATCHES, type SearchError, type SearchMatch} from './search-messages.js';
 import {searchTree} from './tree-search.js';
 
 const BATCH_MATCHES = 200;
@@ -9,9 +9,9 @@ const BATCH_MATCHES = 200;
 const BATCH_MS = 50;
 const MAX_ERRORS = 1000;
 
-const {query, unconfirmed} = workerData as {query: SearchQuery; unconfirmed: Int32Array};
+const {query, unconfirmed} = workerData as {query: SearchRequest; unconfirmed: Int32Array};
 
-let batch: Match[] = [];
+let batch: SearchMatch[] = [];
 let batchedAt = performance.now();
 let files = 0;
 let matches = 0;

@@ -1,17 +1,17 @@
 import {Worker} from 'node:worker_threads';
 import {LongarmError} from '../../shared/errors.js';
 import {workerFile} from '../../shared/node/worker-file.js';
-import {quickCalls} from '../syscalls.js';
+import {preferredCalls} from '../syscalls.js';
 import {ignoring} from '../watch/ignored.js';
-import {compileContents, compileNames, type SearchQuery} from './query.js';
-import type {FromWorker, Match, SearchError, SearchSummary} from './search-messages.js';
+import {compileContents, compileNames, type SearchRequest} from './query.js';
+import type {FromWorker, SearchError, SearchMatch, SearchSummary} from './search-messages.js';
 
 /** Searches that run at once; more wait. A thread each, so few are enough. */
 const MAX_RUNNING_SEARCHES = 2;
 /** An expression can take for ever; a search may not. */
 const MAX_SEARCH_MS = 10 * 60_000;
 
-export interface SearchOutcome extends SearchSummary {
+export interface SearchRunOutcome extends SearchSummary {
 	readonly cancelled: boolean;
 }
 
@@ -27,26 +27,29 @@ const waiting: (() => void)[] = [];
  * One search in a thread of its own. `found` gets what was found, batch by batch, and is waited for: whoever takes
  * slowly makes the search slow, not the memory large.
  */
-export class Search {
-	readonly outcome: Promise<SearchOutcome>;
-	readonly #query: SearchQuery;
-	readonly #found: (matches: readonly Match[]) => Promise<void>;
+export class SearchRun {
+	readonly outcome: Promise<SearchRunOutcome>;
+	readonly #query: SearchRequest;
+	readonly #found: (matches: readonly SearchMatch[]) => Promise<void>;
 	/** How many batches the thread has sent and nobody has taken. */
 	readonly #unconfirmed = new Int32Array(new SharedArrayBuffer(4));
 	#told = {files: 0, matches: 0, truncated: true, errors: []} as SearchSummary;
 	#running: Running | undefined;
 	#cancelled = false;
-	#settle!: (outcome: SearchOutcome) => void;
+	#settle!: (outcome: SearchRunOutcome) => void;
 	#fail!: (error: Error) => void;
 
 	/** Throws when there is nothing at the root or a pattern cannot be used. */
-	static async begin(query: SearchQuery, found: (matches: readonly Match[]) => Promise<void>): Promise<Search> {
+	static async begin(
+		query: SearchRequest,
+		found: (matches: readonly SearchMatch[]) => Promise<void>,
+	): Promise<SearchRun> {
 		requireUsable(query);
-		await quickCalls().stat(query.root);
-		return new Search(query, found);
+		await preferredCalls().stat(query.root);
+		return new SearchRun(query, found);
 	}
 
-	private constructor(query: SearchQuery, found: (matches: readonly Match[]) => Promise<void>) {
+	private constructor(query: SearchRequest, found: (matches: readonly SearchMatch[]) => Promise<void>) {
 		this.#query = query;
 		this.#found = found;
 		this.outcome = new Promise((resolve, reject) => {
@@ -116,7 +119,7 @@ export class Search {
 	}
 }
 
-function tooLong({root}: SearchQuery): SearchError {
+function tooLong({root}: SearchRequest): SearchError {
 	return {path: root, message: `the search was ended after ${MAX_SEARCH_MS / 60_000} minutes`};
 }
 
@@ -125,7 +128,7 @@ function next(): void {
 }
 
 /** Here and not in the thread, so that the one who asks is told at once. */
-function requireUsable({names, exclude, contents}: SearchQuery): void {
+function requireUsable({names, exclude, contents}: SearchRequest): void {
 	compileNames(names);
 	ignoring(exclude);
 	if (contents) compileContents(contents);

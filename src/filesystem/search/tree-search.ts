@@ -1,13 +1,13 @@
 import {type Dirent, readdirSync, statSync} from 'node:fs';
 import {type BytePath, childOf, display, nameOf, ROOT, toSystem} from '../byte-path.js';
-import {messageOf} from '../file-errors.js';
+import {fileErrorMessage} from '../file-errors.js';
 import {type Ignored, ignoring} from '../watch/ignored.js';
 import {searchFile} from './file-search.js';
 import {IgnoreRules} from './ignore-files.js';
 import type {LineMatch} from './line-search.js';
-import {compileContents, compileNames, type MatchesName, type SearchQuery} from './query.js';
+import {compileContents, compileNames, type MatchesName, type SearchRequest} from './query.js';
 
-export type Finding =
+export type SearchFinding =
 	| {readonly kind: 'entry'; readonly path: BytePath; readonly isDirectory: boolean}
 	| {readonly kind: 'line'; readonly path: BytePath; readonly match: LineMatch}
 	| {readonly kind: 'error'; readonly path: BytePath; readonly message: string}
@@ -18,7 +18,7 @@ export type Finding =
  * Looks through a tree, directory by directory, entries by name. It never follows a link and it blocks: it belongs in
  * a thread of its own.
  */
-export function* searchTree(query: SearchQuery): Generator<Finding> {
+export function* searchTree(query: SearchRequest): Generator<SearchFinding> {
 	const {root, ignoreFiles} = query;
 	const search = new TreeSearch(query);
 	if (!statSync(toSystem(root)).isDirectory()) {
@@ -29,12 +29,12 @@ export function* searchTree(query: SearchQuery): Generator<Finding> {
 }
 
 class TreeSearch {
-	readonly #query: SearchQuery;
+	readonly #query: SearchRequest;
 	readonly #matchesName: MatchesName;
 	readonly #excluded: Ignored;
 	readonly #expression: RegExp | undefined;
 
-	constructor(query: SearchQuery) {
+	constructor(query: SearchRequest) {
 		this.#query = query;
 		this.#matchesName = compileNames(query.names);
 		this.#excluded = ignoring(query.exclude);
@@ -42,20 +42,20 @@ class TreeSearch {
 	}
 
 	/** Whoever names a file means it, whatever rules say. */
-	*singleFile(path: BytePath): Generator<Finding> {
+	*singleFile(path: BytePath): Generator<SearchFinding> {
 		const name = display(nameOf(path));
 		const isNamed = this.#matchesName(name, name);
 		if (isNamed && !this.#expression) yield {kind: 'entry', path, isDirectory: false};
 		yield* this.#file(path, isNamed);
 	}
 
-	*directory(directory: BytePath, above: IgnoreRules): Generator<Finding> {
+	*directory(directory: BytePath, above: IgnoreRules): Generator<SearchFinding> {
 		const {hidden, ignoreFiles} = this.#query;
 		let children: Dirent[];
 		try {
 			children = readdirSync(toSystem(directory), {withFileTypes: true, encoding: 'latin1'});
 		} catch (error) {
-			yield {kind: 'error', path: directory, message: messageOf(error)};
+			yield {kind: 'error', path: directory, message: fileErrorMessage(error)};
 			return;
 		}
 		const rules = ignoreFiles ? above.in(directory) : above;
@@ -70,7 +70,7 @@ class TreeSearch {
 		}
 	}
 
-	*#entry(path: BytePath, child: Dirent, rules: IgnoreRules): Generator<Finding> {
+	*#entry(path: BytePath, child: Dirent, rules: IgnoreRules): Generator<SearchFinding> {
 		const relative = path.slice(this.#query.root === ROOT ? 1 : this.#query.root.length + 1);
 		const isDirectory = child.isDirectory();
 		if (this.#excluded(relative, isDirectory)) return;
@@ -80,13 +80,13 @@ class TreeSearch {
 		else if (child.isFile()) yield* this.#file(path, isNamed);
 	}
 
-	*#file(path: BytePath, isNamed: boolean): Generator<Finding> {
+	*#file(path: BytePath, isNamed: boolean): Generator<SearchFinding> {
 		yield {kind: 'file'};
 		if (!isNamed || !this.#expression) return;
 		try {
 			for (const match of searchFile(path, this.#expression)) yield {kind: 'line', path, match};
 		} catch (error) {
-			yield {kind: 'error', path, message: messageOf(error)};
+			yield {kind: 'error', path, message: fileErrorMessage(error)};
 		}
 	}
 }

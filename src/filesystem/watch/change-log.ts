@@ -10,7 +10,7 @@ export interface Change {
 	readonly kind: ChangeKind;
 }
 
-export interface Changes {
+export interface ChangeBatch {
 	readonly changes: readonly Change[];
 	/** There were changes that are not known: what was seen of the tree before does not hold. */
 	readonly overflow: boolean;
@@ -44,7 +44,7 @@ export class ChangeLog {
 	}
 
 	/** At most so many changes; the end comes with the last of them. */
-	take(most: number): Changes | undefined {
+	take(most: number): ChangeBatch | undefined {
 		if (this.isEmpty) return undefined;
 		const changes: Change[] = [];
 		for (const [path, kind] of this.#kinds) {

@@ -1,7 +1,7 @@
 import {type FSWatcher, type Stats, watch} from 'node:fs';
 import {type BytePath, childOf, parentOf, ROOT, segmentsOf, toSystem} from '../byte-path.js';
 import {isErrno} from '../file-errors.js';
-import {quickCalls} from '../syscalls.js';
+import {preferredCalls} from '../syscalls.js';
 import {countEvent, onDropped} from './event-queue.js';
 
 /** More paths, or more directories above them, are not watched. */
@@ -34,22 +34,22 @@ interface Present {
  * changes. Every directory above is watched, so that one that is replaced as a whole is noticed too. A watch begins
  * with `begin`, which is undefined when it is impossible or what should be missing is there.
  */
-export class MissingWatch {
+export class MissingPathsWatch {
 	readonly #missing: readonly Missing[];
 	readonly #present: Present | undefined;
 	readonly #changed: () => void;
 	readonly #watchers: FSWatcher[] = [];
 	readonly #stopListening: () => void;
 	#look: NodeJS.Timeout | undefined;
-	#over = false;
+	#isClosed = false;
 
-	static async begin(request: MissingRequest, changed: () => void): Promise<MissingWatch | undefined> {
+	static async begin(request: MissingRequest, changed: () => void): Promise<MissingPathsWatch | undefined> {
 		const {missing, present} = request;
 		if (missing.length === 0 || missing.length > MAX_PATHS) return undefined;
 		const before = await lookAtAll(request);
 		const directories = directoriesAbove(present === undefined ? missing : [...missing, present]);
 		if (!before || directories.length > MAX_DIRECTORIES) return undefined;
-		const begun = new MissingWatch(before, changed);
+		const begun = new MissingPathsWatch(before, changed);
 		// What happened before the last watcher was in place was heard by none of them.
 		if (begun.#listen(directories) && (await begun.#isUnchanged())) return begun;
 		begun.end();
@@ -64,7 +64,7 @@ export class MissingWatch {
 	}
 
 	end(): void {
-		this.#over = true;
+		this.#isClosed = true;
 		clearTimeout(this.#look);
 		this.#stopListening();
 		for (const watcher of this.#watchers) watcher.close();
@@ -100,7 +100,7 @@ export class MissingWatch {
 	}
 
 	#tell(): void {
-		if (this.#over) return;
+		if (this.#isClosed) return;
 		this.end();
 		this.#changed();
 	}
@@ -145,7 +145,7 @@ async function deepestExisting(path: BytePath): Promise<Missing> {
 /** A link that leads nowhere is there, but what it should lead to is missing. */
 async function exists(path: BytePath): Promise<boolean> {
 	try {
-		await quickCalls().stat(path);
+		await preferredCalls().stat(path);
 		return true;
 	} catch (error) {
 		if (isErrno(error, 'ENOENT', 'ENOTDIR')) return false;
@@ -154,12 +154,12 @@ async function exists(path: BytePath): Promise<boolean> {
 }
 
 async function identityOf(path: BytePath): Promise<string> {
-	return nameOfInode(await quickCalls().stat(path));
+	return nameOfInode(await preferredCalls().stat(path));
 }
 
 /** Of a directory only which one it is: what is put into it does not count. */
 async function contentIdentityOf(path: BytePath): Promise<string> {
-	const stats = await quickCalls().stat(path);
+	const stats = await preferredCalls().stat(path);
 	return stats.isDirectory()
 		? nameOfInode(stats)
 		: `${nameOfInode(stats)}:${stats.size}:${stats.mtimeMs}:${stats.ctimeMs}`;

@@ -1,10 +1,10 @@
 import type {Dirent, Stats} from 'node:fs';
-import {Pacer} from '../../shared/node/yielder.js';
+import {Yielder} from '../../shared/node/yielder.js';
 import {type BytePath, childOf, nameOf, parentOf, ROOT} from '../byte-path.js';
 import {listDirectory} from '../directories.js';
-import {isErrno, messageOf} from '../file-errors.js';
-import {type FileCalls, quickCalls} from '../syscalls.js';
-import {ChangeLog, type Changes} from './change-log.js';
+import {fileErrorMessage, isErrno} from '../file-errors.js';
+import {type FileCalls, preferredCalls} from '../syscalls.js';
+import {type ChangeBatch, ChangeLog} from './change-log.js';
 import {onDropped} from './event-queue.js';
 import {type Ignored, ignoring} from './ignored.js';
 import {WatchedDirectories} from './watched-directories.js';
@@ -38,11 +38,11 @@ export class TreeWatch {
 	#needsRescan = false;
 	#timer: NodeJS.Timeout | undefined;
 	#settling = false;
-	#over = false;
+	#isClosed = false;
 
 	/** Throws when there is nothing at the path, or the system has no watches left. `wake` comes when there is news. */
 	static async begin(root: BytePath, options: TreeWatchOptions, wake: () => void): Promise<TreeWatch> {
-		const calls = quickCalls();
+		const calls = preferredCalls();
 		const isTree = (await calls.stat(root)).isDirectory();
 		const watch = new TreeWatch(root, isTree, options, wake);
 		try {
@@ -63,32 +63,32 @@ export class TreeWatch {
 		this.#wake = wake;
 		this.#directories = new WatchedDirectories({
 			happened: (entry, directory, kind) => this.#happened(entry, directory, kind),
-			failed: error => this.#endWith(messageOf(error)),
+			failed: error => this.#endWith(fileErrorMessage(error)),
 		});
 		this.#stopListening = onDropped(() => this.#overflow());
 	}
 
 	/** What has happened since the last time, at most so many changes of it; undefined when there is nothing. */
-	take(most: number): Changes | undefined {
+	take(most: number): ChangeBatch | undefined {
 		return this.#log.take(most);
 	}
 
 	end(): void {
-		this.#over = true;
+		this.#isClosed = true;
 		clearTimeout(this.#timer);
 		this.#stopListening();
 		this.#directories.close();
 	}
 
 	#endWith(reason: string): void {
-		if (this.#over) return;
+		if (this.#isClosed) return;
 		this.end();
 		this.#log.end(reason);
 		this.#wake();
 	}
 
 	#happened(entry: BytePath, directory: BytePath, kind: 'rename' | 'change'): void {
-		if (this.#over || (!this.#isTree && entry !== this.#root)) return;
+		if (this.#isClosed || (!this.#isTree && entry !== this.#root)) return;
 		this.#unsettled.set(entry, kind === 'rename' || this.#unsettled.get(entry) === true);
 		// The system tells of the directory itself under its own name, as if it were in itself.
 		if (kind === 'rename' && nameOf(entry) === nameOf(directory)) this.#unsettled.set(directory, false);
@@ -98,7 +98,7 @@ export class TreeWatch {
 
 	/** Which changes there were is lost; the tree is looked through again, so that later ones are not. */
 	#overflow(): void {
-		if (this.#over) return;
+		if (this.#isClosed) return;
 		this.#needsRescan = true;
 		this.#unsettled.clear();
 		this.#log.overflow();
@@ -106,12 +106,12 @@ export class TreeWatch {
 	}
 
 	#settleSoon(): void {
-		if (this.#settling || this.#over) return;
+		if (this.#settling || this.#isClosed) return;
 		this.#timer ??= setTimeout(() => {
 			this.#timer = undefined;
 			this.#settling = true;
 			void this.#settle()
-				.catch((error: unknown) => this.#endWith(messageOf(error)))
+				.catch((error: unknown) => this.#endWith(fileErrorMessage(error)))
 				.finally(() => {
 					this.#settling = false;
 					if (this.#unsettled.size > 0 || this.#needsRescan) this.#settleSoon();
@@ -121,8 +121,8 @@ export class TreeWatch {
 
 	/** Finds out what has become of the entries with news. Those that are gone come first: they may only have moved. */
 	async #settle(): Promise<void> {
-		const calls = quickCalls();
-		const pacer = new Pacer();
+		const calls = preferredCalls();
+		const yielder = new Yielder();
 		const unsettled = this.#unsettled;
 		this.#unsettled = new Map();
 		if (this.#needsRescan) await this.#rescan(calls);
@@ -131,10 +131,10 @@ export class TreeWatch {
 			const stats = await lookAt(calls, path);
 			if (stats) present.push([path, stats]);
 			else await this.#gone(calls, path);
-			await pacer.pause();
+			await yielder.yieldIfDue();
 		}
 		for (const [path, stats] of present) await this.#there(calls, path, stats, unsettled.get(path)!);
-		if (!this.#over && !this.#log.isEmpty) this.#wake();
+		if (!this.#isClosed && !this.#log.isEmpty) this.#wake();
 	}
 
 	async #gone(calls: FileCalls, path: BytePath): Promise<void> {
@@ -171,9 +171,9 @@ export class TreeWatch {
 
 	/** Watches a directory and those below. Its entries are told of when it came with them before we could watch it. */
 	async #addTree(calls: FileCalls, top: BytePath, entries: 'told' | 'silent'): Promise<void> {
-		const pacer = new Pacer();
+		const yielder = new Yielder();
 		const queue = [top];
-		for (let directory = queue.pop(); directory !== undefined && !this.#over; directory = queue.pop()) {
+		for (let directory = queue.pop(); directory !== undefined && !this.#isClosed; directory = queue.pop()) {
 			if (!this.#watch(directory, top) || !(this.#recursive || entries === 'told')) continue;
 			for (const child of await listed(calls, directory)) {
 				const path = childOf(directory, child.name);
@@ -181,7 +181,7 @@ export class TreeWatch {
 				if (entries === 'told') this.#log.add(path, 'created');
 				if (this.#recursive && child.isDirectory()) queue.push(path);
 			}
-			await pacer.pause();
+			await yielder.yieldIfDue();
 		}
 	}
 

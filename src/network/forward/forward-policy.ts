@@ -1,7 +1,7 @@
 import {isIP, type LookupFunction} from 'node:net';
 import {LongarmError} from '../../shared/errors.js';
 import {isLoopback} from '../../transports/node/loopback.js';
-import {lookups} from '../dns-resolver.js';
+import {dnsResolver} from '../dns-resolver.js';
 import type {ForwardScope} from './forward-scopes.js';
 
 /** Throws unless the host may be tried; a name is judged by what it stands for, in `allowedLookup`. */
@@ -16,7 +16,7 @@ export function requireForwardable(scope: ForwardScope, host: string): void {
  */
 export function allowedLookup(scope: ForwardScope): LookupFunction {
 	return (host, options, found) => {
-		lookups.all(host, {...options, all: true}, (error, addresses) => {
+		dnsResolver.all(host, {...options, all: true}, (error, addresses) => {
 			if (error) return found(error, '', 0);
 			const allowed = scope === 'any' ? addresses : addresses.filter(({address}) => isLoopback(address));
 			const [first] = allowed;

@@ -1,6 +1,6 @@
 import {connect, type Socket} from 'node:net';
 import {LongarmError} from '../../shared/errors.js';
-import {Inflow} from '../../shared/node/bounded-reader.js';
+import {BoundedReader} from '../../shared/node/bounded-reader.js';
 import {reasonOf} from '../network-failures.js';
 import {allowedLookup} from './forward-policy.js';
 import type {ForwardScope} from './forward-scopes.js';
@@ -10,13 +10,13 @@ const AHEAD_BYTES = 1024 * 1024;
 /** Reads of one connection that may wait at once. */
 export const MAX_READS = 64;
 
-export interface Target {
+export interface ForwardTarget {
 	readonly host: string;
 	readonly port: number;
 }
 
 /** What one read gets; at the end nothing, again and again. */
-export interface Piece {
+export interface ForwardedPiece {
 	readonly bytes: Buffer;
 	readonly eof: boolean;
 }
@@ -26,15 +26,15 @@ export class ForwardedConnection {
 	/** Settles when the connection stands. */
 	readonly opened: Promise<void>;
 	readonly #socket: Socket;
-	readonly #inflow: Inflow;
+	readonly #reader: BoundedReader;
 	#lastRead: Promise<unknown> = Promise.resolve();
 	#reads = 0;
 	#failure: Error | undefined;
 
-	constructor({host, port}: Target, scope: ForwardScope) {
+	constructor({host, port}: ForwardTarget, scope: ForwardScope) {
 		const socket = connect({host, port, allowHalfOpen: true, noDelay: true, lookup: allowedLookup(scope)});
 		this.#socket = socket;
-		this.#inflow = new Inflow(socket, AHEAD_BYTES);
+		this.#reader = new BoundedReader(socket, AHEAD_BYTES);
 		this.opened = new Promise((resolve, reject) => {
 			socket.once('connect', resolve);
 			socket.on('error', error => {
@@ -51,18 +51,18 @@ export class ForwardedConnection {
 	 * What has arrived, waited for if nothing has; reads get their turn in the order of asking. `deliver` takes it when
 	 * it has room for so many bytes.
 	 */
-	read<T>(maxBytes: number, deliver: (bytes: number, take: () => Piece) => Promise<T>): Promise<T> {
+	read<T>(maxBytes: number, deliver: (bytes: number, take: () => ForwardedPiece) => Promise<T>): Promise<T> {
 		if (this.#reads >= MAX_READS) {
 			return Promise.reject(asFailure(new Error(`more than ${MAX_READS} reads wait for this connection`)));
 		}
 		this.#reads++;
 		const read = this.#lastRead.then(async () => {
 			try {
-				await this.#inflow.news();
+				await this.#reader.news();
 			} catch (error) {
 				throw asFailure(this.#failure ?? error);
 			}
-			return deliver(Math.min(maxBytes, this.#inflow.bytes), () => this.#take(maxBytes));
+			return deliver(Math.min(maxBytes, this.#reader.bytes), () => this.#take(maxBytes));
 		});
 		const over = (): void => void this.#reads--;
 		this.#lastRead = read.then(over, over);
@@ -87,12 +87,12 @@ export class ForwardedConnection {
 	/** Ends both directions at once; whoever waits is told. */
 	close(): void {
 		this.#failure ??= closedHere();
-		this.#inflow.fail(this.#failure);
+		this.#reader.fail(this.#failure);
 		this.#socket.destroy();
 	}
 
-	#take(maxBytes: number): Piece {
-		const bytes = this.#inflow.take(maxBytes);
+	#take(maxBytes: number): ForwardedPiece {
+		const bytes = this.#reader.take(maxBytes);
 		return {bytes, eof: bytes.length === 0};
 	}
 }

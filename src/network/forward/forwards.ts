@@ -1,9 +1,9 @@
 import {LongarmError} from '../../shared/errors.js';
 import {formatSize} from '../../shared/units.js';
-import {Ledger} from '../byte-budget.js';
+import {ByteBudget} from '../byte-budget.js';
 import {requireForwardable} from './forward-policy.js';
 import type {ForwardScope} from './forward-scopes.js';
-import {ForwardedConnection, type Target} from './forwarded-connection.js';
+import {ForwardedConnection, type ForwardTarget} from './forwarded-connection.js';
 
 /** Forwarded connections of one client at once. */
 export const MAX_FORWARDS = 256;
@@ -14,7 +14,7 @@ export const UNWRITTEN_BYTES = 64 * 1024 * 1024;
 export class Forwards {
 	readonly #scope: ForwardScope;
 	readonly #connections = new Map<string, ForwardedConnection>();
-	readonly #unwritten = new Ledger(UNWRITTEN_BYTES);
+	readonly #unwritten = new ByteBudget(UNWRITTEN_BYTES);
 
 	constructor(scope: ForwardScope) {
 		this.#scope = scope;
@@ -25,7 +25,7 @@ export class Forwards {
 	}
 
 	/** Settles when the connection stands. The id is taken at once, so that reads and writes may follow right away. */
-	async open(id: string, target: Target): Promise<void> {
+	async open(id: string, target: ForwardTarget): Promise<void> {
 		requireForwardable(this.#scope, target.host);
 		if (this.#connections.size >= MAX_FORWARDS) throw failed(`more than ${MAX_FORWARDS} connections are open`);
 		const connection = new ForwardedConnection(target, this.#scope);

@@ -1,9 +1,9 @@
 import {Agent as PlainAgent, type RequestOptions, request as requestPlain} from 'node:http';
 import {request as requestSecure, Agent as SecureAgent} from 'node:https';
 import {isIP} from 'node:net';
-import {lookups} from '../dns-resolver.js';
+import {dnsResolver} from '../dns-resolver.js';
 import {tunnelAgent} from './connect-proxy.js';
-import type {Header, Variables} from './http-request.js';
+import type {Header, HttpVariables} from './http-request.js';
 import {takeCredentials} from './prepare-request.js';
 import {hostOf, portOf, proxyFor} from './proxies.js';
 
@@ -13,12 +13,12 @@ const IDLE_MS = 30_000;
 const IDLE_PER_ORIGIN = 16;
 /** Idle connections kept in all, per kind. */
 const IDLE_IN_ALL = 64;
-const OPTIONS = {keepAlive: true, timeout: IDLE_MS, maxFreeSockets: IDLE_PER_ORIGIN, lookup: lookups.lookup};
+const OPTIONS = {keepAlive: true, timeout: IDLE_MS, maxFreeSockets: IDLE_PER_ORIGIN, lookup: dnsResolver.lookup};
 
 type AgentOfNode = PlainAgent | SecureAgent;
 
 /** How a request gets to an origin. */
-export interface Route {
+export interface AgentRoute {
 	readonly request: typeof requestPlain;
 	readonly options: RequestOptions & {servername?: string};
 	/** For the proxy that reads the request, if one does. */
@@ -27,14 +27,14 @@ export interface Route {
 
 /** The connections of one client; no other client's request ever uses them. */
 export class Agents {
-	readonly #variables: Variables;
+	readonly #variables: HttpVariables;
 	readonly #agents = new Map<string, AgentOfNode>();
 
-	constructor(variables: Variables) {
+	constructor(variables: HttpVariables) {
 		this.#variables = variables;
 	}
 
-	routeTo(url: URL): Route {
+	routeTo(url: URL): AgentRoute {
 		const proxy = proxyFor(url, this.#variables);
 		if (!proxy) return {...this.#connect(url, url), proxyHeaders: []};
 		const authorization = takeCredentials(proxy);
@@ -53,7 +53,7 @@ export class Agents {
 		this.#agents.clear();
 	}
 
-	#connect(to: URL, url: URL): Omit<Route, 'proxyHeaders'> {
+	#connect(to: URL, url: URL): Omit<AgentRoute, 'proxyHeaders'> {
 		const secure = to.protocol === 'https:';
 		const agent = this.#agent(to.protocol, () => (secure ? new SecureAgent(OPTIONS) : new PlainAgent(OPTIONS)));
 		const options = {...address(to), path: pathOf(url), agent};

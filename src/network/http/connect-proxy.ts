@@ -2,7 +2,7 @@ import {request as requestPlain} from 'node:http';
 import {Agent, type AgentOptions, type RequestOptions, request as requestSecure} from 'node:https';
 import type {Socket} from 'node:net';
 import type {Duplex} from 'node:stream';
-import {lookups} from '../dns-resolver.js';
+import {dnsResolver} from '../dns-resolver.js';
 import {hostOf, portOf} from './proxies.js';
 
 type Connected = (error: Error | null, socket: Duplex) => void;
@@ -41,7 +41,7 @@ function openTunnel(proxy: URL, authorization: string | undefined, {host, port, 
 			path: target,
 			headers: {host: target, ...(authorization && {'proxy-authorization': authorization})},
 			agent: false,
-			lookup: lookups.lookup,
+			lookup: dnsResolver.lookup,
 			signal: givenUp,
 		});
 		asking.once('connect', ({statusCode}, socket) => {

@@ -1,6 +1,6 @@
 import type {IncomingMessage} from 'node:http';
 import {LongarmError} from '../../shared/errors.js';
-import type {Inflow} from '../../shared/node/bounded-reader.js';
+import type {BoundedReader} from '../../shared/node/bounded-reader.js';
 import {MAX_TIMER_MS} from '../../shared/units.js';
 import {type GivenUp, givenUpBeforeResponse, requestFailed, sendFailed} from '../network-failures.js';
 import type {Agents} from './agents.js';
@@ -8,14 +8,14 @@ import type {Hop, HttpRequest} from './http-request.js';
 import {MAX_REDIRECTS, nextHop} from './redirects.js';
 import {type Answer, send} from './send-request.js';
 
-export interface ResponseHead {
+export interface HttpResponseHead {
 	readonly status: number;
 	/** In the order of the origin, with repeats. */
 	readonly headers: readonly {readonly name: string; readonly value: string}[];
 }
 
-export interface HttpResponse extends ResponseHead {
-	readonly body: Inflow;
+export interface HttpResponse extends HttpResponseHead {
+	readonly body: BoundedReader;
 }
 
 /** One request of a client, from its first hop to the end of the body. */
@@ -84,7 +84,7 @@ export class Exchange {
 }
 
 /** Names in lower case; what is not visible ASCII is left out, since JSON could not say what the bytes were. */
-function headOf({statusCode, rawHeaders}: IncomingMessage): ResponseHead {
+function headOf({statusCode, rawHeaders}: IncomingMessage): HttpResponseHead {
 	const headers: {name: string; value: string}[] = [];
 	for (let index = 0; index + 1 < rawHeaders.length; index += 2) {
 		const value = rawHeaders[index + 1]!;

@@ -1,6 +1,6 @@
 import {PROTECTED_VARIABLES} from '../../shared/protected-variables.js';
 import {invalidRequest} from '../network-failures.js';
-import type {GivenHeader, Variables} from './http-request.js';
+import type {GivenHeader, HttpVariables} from './http-request.js';
 
 /** Credentials that whoever runs the executor has for purposes of their own. */
 const DENIED = new Set([
@@ -20,7 +20,7 @@ const DENIED = new Set([
 DENIED.delete('NODE_REPL_AUTH_TOKEN');
 
 /** The whole value of a header, with the variable it takes from the executor, if it does. */
-export function headerValue({name, value, valueEnvVar}: GivenHeader, variables: Variables): string {
+export function headerValue({name, value, valueEnvVar}: GivenHeader, variables: HttpVariables): string {
 	if (valueEnvVar === null || valueEnvVar === undefined) return value;
 	if (DENIED.has(valueEnvVar.toUpperCase())) {
 		throw invalidRequest(`header ${name} cannot use executor environment variable ${valueEnvVar}`);

@@ -30,4 +30,4 @@ export interface Hop {
 	readonly body: Uint8Array | undefined;
 }
 
-export type Variables = Readonly<Record<string, string | undefined>>;
+export type HttpVariables = Readonly<Record<string, string | undefined>>;

@@ -1,7 +1,7 @@
 import {LongarmError} from '../../shared/errors.js';
-import type {Inflow} from '../../shared/node/bounded-reader.js';
+import type {BoundedReader} from '../../shared/node/bounded-reader.js';
 import {formatSize} from '../../shared/units.js';
-import {Ledger} from '../byte-budget.js';
+import {ByteBudget} from '../byte-budget.js';
 import {
 	bodyFailed,
 	givenUpBeforeResponse,
@@ -11,8 +11,8 @@ import {
 	requestFailed,
 } from '../network-failures.js';
 import {Agents} from './agents.js';
-import {Exchange, type ResponseHead} from './exchange.js';
-import type {HttpRequest, Variables} from './http-request.js';
+import {Exchange, type HttpResponseHead} from './exchange.js';
+import type {HttpRequest, HttpVariables} from './http-request.js';
 import {prepareRequest} from './prepare-request.js';
 import {BUFFERED_BODIES_BYTES, BufferedBody} from './read-body.js';
 
@@ -21,7 +21,7 @@ export const MAX_REQUESTS_IN_FLIGHT = 256;
 /** Bytes of request bodies under way at once; one always may be. */
 export const UPLOADS_BYTES = 128 * 1024 * 1024;
 
-export interface WholeResponse extends ResponseHead {
+export interface WholeResponse extends HttpResponseHead {
 	readonly body: Buffer;
 }
 
@@ -34,21 +34,21 @@ export interface BodySink {
 	end(error: string | null): void;
 }
 
-export interface StreamedResponse extends ResponseHead {
+export interface StreamedResponse extends HttpResponseHead {
 	/** Carries the body over; to be called once. */
 	readonly pump: (sink: BodySink) => Promise<void>;
 }
 
 /** The HTTP requests of one client. They share connections with nobody else and end with it. */
 export class HttpRequests {
-	readonly #variables: Variables;
+	readonly #variables: HttpVariables;
 	readonly #agents: Agents;
 	readonly #exchanges = new Set<Exchange>();
 	readonly #streams = new Set<string>();
-	readonly #uploads = new Ledger(UPLOADS_BYTES);
-	readonly #bodies = new Ledger(BUFFERED_BODIES_BYTES);
+	readonly #uploads = new ByteBudget(UPLOADS_BYTES);
+	readonly #bodies = new ByteBudget(BUFFERED_BODIES_BYTES);
 
-	constructor(variables: Variables) {
+	constructor(variables: HttpVariables) {
 		this.#variables = variables;
 		this.#agents = new Agents(variables);
 	}
@@ -125,7 +125,7 @@ export class HttpRequests {
 		this.#end(exchange);
 	}
 
-	async #pump(exchange: Exchange, body: Inflow, sink: BodySink): Promise<void> {
+	async #pump(exchange: Exchange, body: BoundedReader, sink: BodySink): Promise<void> {
 		let failure: string | null = null;
 		try {
 			for (;;) {

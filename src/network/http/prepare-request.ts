@@ -1,6 +1,6 @@
 import {invalidRequest} from '../network-failures.js';
 import {headerValue} from './header-variables.js';
-import type {Header, Hop, HttpRequest, Variables} from './http-request.js';
+import type {Header, Hop, HttpRequest, HttpVariables} from './http-request.js';
 
 const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
 /** Anything but control characters, except the tab. */
@@ -21,7 +21,7 @@ const NOT_PASSED_ON = new Set([
 ]);
 
 /** The request as it goes out first. Checks in the order the peer's server does. */
-export function prepareRequest(request: HttpRequest, variables: Variables): Hop {
+export function prepareRequest(request: HttpRequest, variables: HttpVariables): Hop {
 	const method = checkedMethod(request.method);
 	const url = checkedUrl(request.url);
 	const given = request.headers.map(header => checkedHeader(header.name, headerValue(header, variables)));

@@ -1,11 +1,11 @@
 import {BlockList, isIP} from 'node:net';
 import {requestFailed} from '../network-failures.js';
-import type {Variables} from './http-request.js';
+import type {HttpVariables} from './http-request.js';
 
 const DEFAULT_PORTS: Record<string, string> = {'http:': '80', 'https:': '443'};
 
 /** The proxy the executor's variables ask for on the way to a URL, if any. */
-export function proxyFor(url: URL, variables: Variables): URL | undefined {
+export function proxyFor(url: URL, variables: HttpVariables): URL | undefined {
 	const scheme = url.protocol.slice(0, -1);
 	const setting = named(variables, [`${scheme}_proxy`, 'all_proxy']);
 	if (!setting || isExempt(url, named(variables, ['no_proxy'])?.value ?? '')) return undefined;
@@ -27,7 +27,7 @@ interface Setting {
 }
 
 /** The first of these that says something, in small letters before capitals. */
-function named(variables: Variables, names: readonly string[]): Setting | undefined {
+function named(variables: HttpVariables, names: readonly string[]): Setting | undefined {
 	for (const name of names.flatMap(each => [each, each.toUpperCase()])) {
 		const value = variables[name]?.trim();
 		if (value) return {name, value};

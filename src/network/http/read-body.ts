@@ -1,9 +1,9 @@
 import {MAX_MESSAGE_BYTES} from '../../protocol/wire/message-limits.js';
-import type {Inflow} from '../../shared/node/bounded-reader.js';
+import type {BoundedReader} from '../../shared/node/bounded-reader.js';
 import {formatSize} from '../../shared/units.js';
-import type {Ledger} from '../byte-budget.js';
+import type {ByteBudget} from '../byte-budget.js';
 import {bodyFailed} from '../network-failures.js';
-import type {ResponseHead} from './exchange.js';
+import type {HttpResponseHead} from './exchange.js';
 
 /** For the head of the response, at its largest, and what is around it. */
 const ENVELOPE_BYTES = 2 * 1024 * 1024;
@@ -12,16 +12,16 @@ export const MAX_BUFFERED_BODY_BYTES = (MAX_MESSAGE_BYTES / 4) * 3 - ENVELOPE_BY
 /** Bodies that are being collected or wait to be sent, for one client. */
 export const BUFFERED_BODIES_BYTES = 128 * 1024 * 1024;
 
-/** A body that is kept whole. What it takes is booked in the ledger, piece by piece, until it is released. */
+/** A body that is kept whole. What it takes is booked in the budget, piece by piece, until it is released. */
 export class BufferedBody {
-	readonly #ledger: Ledger;
+	readonly #budget: ByteBudget;
 	#bookedBytes = 0;
 
-	constructor(ledger: Ledger) {
-		this.#ledger = ledger;
+	constructor(budget: ByteBudget) {
+		this.#budget = budget;
 	}
 
-	async read({headers}: ResponseHead, body: Inflow): Promise<Buffer> {
+	async read({headers}: HttpResponseHead, body: BoundedReader): Promise<Buffer> {
 		const announced = headers.find(({name}) => name === 'content-length')?.value;
 		const pieces: Buffer[] = [];
 		for (;;) {
@@ -31,7 +31,7 @@ export class BufferedBody {
 			if (piece.length === 0) return Buffer.concat(pieces);
 			const isTooLarge = this.#bookedBytes + piece.length > MAX_BUFFERED_BODY_BYTES;
 			if (isTooLarge || Number(announced) > MAX_BUFFERED_BODY_BYTES) throw tooLarge();
-			if (!this.#ledger.add(piece.length)) throw tooMany();
+			if (!this.#budget.add(piece.length)) throw tooMany();
 			this.#bookedBytes += piece.length;
 			pieces.push(piece);
 		}
@@ -39,7 +39,7 @@ export class BufferedBody {
 
 	/** The body is no longer held. */
 	release(): void {
-		this.#ledger.remove(this.#bookedBytes);
+		this.#budget.remove(this.#bookedBytes);
 		this.#bookedBytes = 0;
 	}
 }

@@ -1,6 +1,6 @@
 import type {ClientRequest, IncomingMessage} from 'node:http';
-import {Inflow} from '../../shared/node/bounded-reader.js';
-import type {Route} from './agents.js';
+import {BoundedReader} from '../../shared/node/bounded-reader.js';
+import type {AgentRoute} from './agents.js';
 import type {Hop} from './http-request.js';
 import {has} from './prepare-request.js';
 
@@ -15,7 +15,7 @@ const IDEMPOTENT = new Set(['GET', 'HEAD', 'OPTIONS', 'PUT', 'DELETE']);
 /** A response whose head has arrived. */
 export interface Answer {
 	readonly incoming: IncomingMessage;
-	readonly body: Inflow;
+	readonly body: BoundedReader;
 	/** Ends the exchange, and the connection with it unless the body was read to its end. */
 	drop(): void;
 }
@@ -25,7 +25,7 @@ export interface Answer {
  * is used again: then the request goes out once more, as long as it is one that may. Every attempt uses up a connection
  * that was kept, so there are not many.
  */
-export async function send(hop: Hop, route: Route, givenUp: AbortSignal): Promise<Answer> {
+export async function send(hop: Hop, route: AgentRoute, givenUp: AbortSignal): Promise<Answer> {
 	for (;;) {
 		const attempt = begin(hop, route, givenUp);
 		try {
@@ -37,13 +37,13 @@ export async function send(hop: Hop, route: Route, givenUp: AbortSignal): Promis
 	}
 }
 
-function begin(hop: Hop, route: Route, givenUp: AbortSignal): {request: ClientRequest; answer: Promise<Answer>} {
+function begin(hop: Hop, route: AgentRoute, givenUp: AbortSignal): {request: ClientRequest; answer: Promise<Answer>} {
 	const options = {...route.options, method: hop.method, setHost: false, maxHeaderSize: MAX_HEAD_BYTES, givenUp};
 	const request = route.request(options);
 	// The size of the head is bound enough; more than a number of headers would be left out silently.
 	request.maxHeadersCount = 0;
 	const answer = new Promise<Answer>((resolve, reject) => {
-		let body: Inflow | undefined;
+		let body: BoundedReader | undefined;
 		const abort = (): void => {
 			const error = new Error('given up');
 			body?.fail(error);
@@ -53,7 +53,7 @@ function begin(hop: Hop, route: Route, givenUp: AbortSignal): {request: ClientRe
 		givenUp.addEventListener('abort', abort, {once: true});
 		request.once('close', () => givenUp.removeEventListener('abort', abort));
 		request.once('response', incoming => {
-			body = new Inflow(incoming, AHEAD_BYTES);
+			body = new BoundedReader(incoming, AHEAD_BYTES);
 			resolve({incoming, body, drop: () => void (incoming.readableEnded || request.destroy())});
 		});
 		request.once('upgrade', (_incoming, socket) => {
@@ -71,7 +71,7 @@ function begin(hop: Hop, route: Route, givenUp: AbortSignal): {request: ClientRe
 }
 
 /** Exactly the headers of the hop, the host and the length: nothing that Node would add by itself. */
-function writeHead(request: ClientRequest, {method, url, headers, body}: Hop, {proxyHeaders}: Route): void {
+function writeHead(request: ClientRequest, {method, url, headers, body}: Hop, {proxyHeaders}: AgentRoute): void {
 	// Node has put it in capitals.
 	request.method = method;
 	for (const [name, value] of headers) request.appendHeader(name, value);

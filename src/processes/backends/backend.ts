@@ -61,8 +61,8 @@ export interface StdinWriter {
 
 export interface Child {
 	readonly pid: number;
-	/** What everything below it can be recognised by, where the backend can mark it. */
-	readonly mark: string | undefined;
+	/** What everything below it can be recognised by, where the backend can tag it. */
+	readonly tag: string | undefined;
 	readonly streams: readonly OutputStream[];
 	readonly stdin: StdinWriter | undefined;
 	/** Stops taking output from the kernel, so that the child blocks once its pipe is full. */
@@ -83,6 +83,6 @@ export interface Backend {
 	 * Makes this program answer for everything below it: orphans become its children, and nothing outlives it even if it
 	 * is killed. Only for a program that starts its children through this backend alone. Absent where it cannot be done.
 	 */
-	takeCharge?(): void;
+	becomeSubreaper?(): void;
 	spawn(request: SpawnRequest, events: ChildEvents): Child | Promise<Child>;
 }

@@ -2,7 +2,7 @@ let turn = 0;
 let counting = false;
 
 /** A number that changes with every turn of the event loop in which it is asked for. */
-export function currentTurn(): number {
+export function currentTick(): number {
 	if (!counting) {
 		counting = true;
 		setImmediate(() => {

@@ -2,12 +2,12 @@ import {closeSync, readSync} from 'node:fs';
 import {Socket} from 'node:net';
 import {ReadStream} from 'node:tty';
 import {keepChunk, READ_BYTES} from '../output/chunk-pool.js';
-import {currentTurn} from './event-loop-tick.js';
+import {currentTick} from './event-loop-tick.js';
 
 /** A stream that gave this much in one turn of the event loop waits for the next: a flood leaves room for others. */
-const TURN_BYTES = 128 * 1024;
+const MAX_TICK_BYTES = 128 * 1024;
 /** The most that is taken from a stream that is being let go: what a pipe can hold when it was made large. */
-export const FINISH_BYTES = 1024 * 1024;
+export const MAX_DRAIN_BYTES = 1024 * 1024;
 
 /**
  * A program that writes many small pieces at once is read a moment later, so that they travel together: this many below
@@ -33,7 +33,7 @@ export interface ReaderEvents {
 }
 
 /** Reads more from the descriptor into the buffer at once; the number of bytes, or not positive when there is nothing. */
-export type ReadMore = (buffer: Uint8Array) => number;
+export type ReadNonBlocking = (buffer: Uint8Array) => number;
 
 /**
  * Reads a pipe or the master of a terminal to its very end. It owns the descriptor, which must be non-blocking.
@@ -42,10 +42,10 @@ export class OutputReader {
 	readonly #fd: number;
 	readonly #events: ReaderEvents;
 	readonly #socket: Socket;
-	readonly #readMore: ReadMore | undefined;
+	readonly #readMore: ReadNonBlocking | undefined;
 	#paused = false;
 	#yielding = false;
-	#ended = false;
+	#isClosed = false;
 	#isLettingGo = false;
 	#turn = -1;
 	#turnBytes = 0;
@@ -53,7 +53,7 @@ export class OutputReader {
 	#lastRead = 0;
 	#gathering: NodeJS.Timeout | undefined;
 
-	constructor(fd: number, kind: 'pipe' | 'pty', events: ReaderEvents, readMore?: ReadMore) {
+	constructor(fd: number, kind: 'pipe' | 'pty', events: ReaderEvents, readMore?: ReadNonBlocking) {
 		this.#fd = fd;
 		this.#events = events;
 		this.#readMore = readMore;
@@ -72,35 +72,35 @@ export class OutputReader {
 	}
 
 	pause(): void {
-		if (this.#paused || this.#ended) return;
+		if (this.#paused || this.#isClosed) return;
 		this.#paused = true;
 		this.#socket.pause();
 	}
 
 	resume(): void {
-		if (!this.#paused || this.#ended) return;
+		if (!this.#paused || this.#isClosed) return;
 		this.#paused = false;
 		if (!this.#yielding) this.#socket.resume();
 	}
 
 	/** Somebody waits for what comes next: nothing is gathered. */
-	attend(): void {
+	flushNow(): void {
 		this.#smallReads = 0;
 		if (this.#gathering) this.#goOn();
 	}
 
 	/** Takes what was left to gather; for when nothing more may be written. */
-	catchUp(): void {
+	drainBuffered(): void {
 		if (!this.#gathering || this.#paused || this.#socket.destroyed) return;
-		this.#readRest(FINISH_BYTES);
-		this.attend();
+		this.#readRest(MAX_DRAIN_BYTES);
+		this.flushNow();
 	}
 
 	/** Takes what is there without waiting for more, then lets go. */
-	finish(): void {
-		if (this.#ended || this.#socket.destroyed) return;
+	drainAndClose(): void {
+		if (this.#isClosed || this.#socket.destroyed) return;
 		this.#socket.pause();
-		this.#readRest(FINISH_BYTES);
+		this.#readRest(MAX_DRAIN_BYTES);
 		this.#isLettingGo = true;
 		this.#socket.destroy();
 	}
@@ -118,13 +118,13 @@ export class OutputReader {
 
 	#mayGoOn(length: number): boolean {
 		if (this.#paused || this.#socket.destroyed) return false;
-		const turn = currentTurn();
+		const turn = currentTick();
 		if (turn !== this.#turn) {
 			this.#turn = turn;
 			this.#turnBytes = 0;
 		}
 		this.#turnBytes += length;
-		if (this.#turnBytes >= TURN_BYTES) {
+		if (this.#turnBytes >= MAX_TICK_BYTES) {
 			this.#yielding = true;
 			setImmediate(() => this.#goOn());
 			return false;
@@ -165,8 +165,8 @@ export class OutputReader {
 	}
 
 	#end(): void {
-		if (this.#ended) return;
-		this.#ended = true;
+		if (this.#isClosed) return;
+		this.#isClosed = true;
 		this.#events.end();
 	}
 }

@@ -1,4 +1,4 @@
-import {BlockPool} from '../../shared/node/buffer-pool.js';
+import {BufferPool} from '../../shared/node/buffer-pool.js';
 
 /** One read takes at most this much, and so one chunk holds at most this much. */
 export const READ_BYTES = 64 * 1024;
@@ -6,7 +6,7 @@ export const READ_BYTES = 64 * 1024;
 const BLOCK_FROM_BYTES = 32 * 1024;
 const MAX_FREE_BLOCKS = 64;
 
-const pool = new BlockPool(READ_BYTES, MAX_FREE_BLOCKS);
+const pool = new BufferPool(READ_BYTES, MAX_FREE_BLOCKS);
 
 /** A copy of the bytes that stays valid until it is released. */
 export function keepChunk(source: Buffer, length: number): Uint8Array {

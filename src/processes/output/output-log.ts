@@ -1,10 +1,8 @@
+import type {EndReason, OutputStream} from '../../protocol/methods/process-methods.js';
 import {EvictionRecord, StreamHead} from './eviction-record.js';
 import type {RetentionBudget} from './retention-budget.js';
 
-export type OutputStream = 'stdout' | 'stderr' | 'pty';
-
-/** Why a process ended: by itself, by a signal from elsewhere, because it was told to, or by its time limit. */
-export type EndReason = 'exit' | 'signal' | 'terminated' | 'timeout';
+export type {EndReason, OutputStream};
 
 export interface Exit {
 	readonly exitCode: number;
@@ -42,7 +40,7 @@ export interface StreamView {
 	readonly totalBytes: number;
 }
 
-export interface Page {
+export interface OutputPage {
 	readonly chunks: readonly Chunk[];
 	readonly nextSeq: number;
 	/** Bytes newer than the cursor that are no longer retained. */
@@ -133,7 +131,7 @@ export class OutputLog {
 	 * Retained chunks after `afterSeq`, oldest first. `maxBytes` stops before a chunk that would exceed it, but a page
 	 * holds at least one chunk if there is one. The bytes are valid until the log takes in more: use them at once.
 	 */
-	read(afterSeq: number, maxBytes?: number): Page {
+	read(afterSeq: number, maxBytes?: number): OutputPage {
 		const chunks: Chunk[] = [];
 		let size = 0;
 		for (let index = this.#indexAfter(afterSeq); index < this.#chunks.length; index++) {
@@ -172,7 +170,7 @@ export class OutputLog {
 	}
 
 	/** Gives up retained chunks, oldest first, until so many bytes are free or only undelivered ones are left. */
-	shed(bytes: number): number {
+	evict(bytes: number): number {
 		const before = this.#retainedBytes;
 		while (this.#canEvict() && before - this.#retainedBytes < bytes) this.#evictOldest();
 		this.#compact();

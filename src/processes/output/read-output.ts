@@ -1,6 +1,6 @@
 import type {Scope} from '../../shared/async/scope.js';
 import {MAX_TIMER_MS} from '../../shared/units.js';
-import type {OutputLog, Page} from './output-log.js';
+import type {OutputLog, OutputPage} from './output-log.js';
 
 export interface ReadRequest {
 	readonly afterSeq: number;
@@ -17,14 +17,14 @@ export function readOutput<T>(
 	log: OutputLog,
 	request: ReadRequest,
 	scope: Scope,
-	render: (page: Page) => T,
+	render: (page: OutputPage) => T,
 ): T | Promise<T> {
 	const page = log.read(request.afterSeq, request.maxBytes);
 	if (request.waitMs === 0 || hasNews(log, page, request)) return render(page);
 	// Nobody is left to hear the answer.
 	if (scope.closed) return new Promise(() => {});
 	return new Promise(resolve => {
-		const finish = (news: Page): void => {
+		const finish = (news: OutputPage): void => {
 			stop();
 			resolve(render(news));
 		};
@@ -33,7 +33,7 @@ export function readOutput<T>(
 			unwatch();
 			unregister();
 		};
-		const read = (): Page => log.read(request.afterSeq, request.maxBytes);
+		const read = (): OutputPage => log.read(request.afterSeq, request.maxBytes);
 		const timer = setTimeout(() => finish(read()), Math.min(request.waitMs, MAX_TIMER_MS));
 		const unwatch = log.watch(() => {
 			const news = read();
@@ -43,7 +43,7 @@ export function readOutput<T>(
 	});
 }
 
-function hasNews(log: OutputLog, page: Page, {afterSeq}: ReadRequest): boolean {
+function hasNews(log: OutputLog, page: OutputPage, {afterSeq}: ReadRequest): boolean {
 	return (
 		page.chunks.length > 0 || log.closedSeq !== undefined || (log.exit !== undefined && afterSeq < log.nextSeq - 1)
 	);

@@ -1,9 +1,9 @@
 /** What a log offers to the budget. */
-export interface Shedding {
+export interface EvictableLog {
 	readonly retainedBytes: number;
 	readonly closedSeq: number | undefined;
 	/** Gives up at least so many bytes if it can; what it really gave up. */
-	shed(bytes: number): number;
+	evict(bytes: number): number;
 }
 
 /** When the budget is exceeded this share of it is freed at once, so that the search is rare. */
@@ -16,14 +16,14 @@ const FREED_SHARE = 1 / 16;
  */
 export class RetentionBudget {
 	#limit: number;
-	readonly #whole: RetentionBudget | undefined;
+	readonly #parent: RetentionBudget | undefined;
 	/** In the order of their first output, each with what the larger budget knows it by. */
-	readonly #logs = new Map<Shedding, Shedding>();
+	readonly #logs = new Map<EvictableLog, EvictableLog>();
 	#total = 0;
 
 	constructor(limit: number, whole?: RetentionBudget) {
 		this.#limit = limit;
-		this.#whole = whole;
+		this.#parent = whole;
 	}
 
 	get totalBytes(): number {
@@ -31,29 +31,29 @@ export class RetentionBudget {
 	}
 
 	/** The log took in more; `trimmed` follows. */
-	added(log: Shedding, bytes: number): void {
+	added(log: EvictableLog, bytes: number): void {
 		let part = this.#logs.get(log);
 		if (!part) {
-			part = this.#whole ? this.#partOf(log) : log;
+			part = this.#parent ? this.#childOf(log) : log;
 			this.#logs.set(log, part);
 		}
 		this.#total += bytes;
-		this.#whole?.added(part, bytes);
+		this.#parent?.added(part, bytes);
 	}
 
 	/** A log gave up what its own bounds have no room for; if that was not enough, others have to give. */
 	trimmed(bytes: number): void {
 		this.#total -= bytes;
 		this.#freeIfExceeded();
-		this.#whole?.trimmed(bytes);
+		this.#parent?.trimmed(bytes);
 	}
 
-	forget(log: Shedding): void {
+	forget(log: EvictableLog): void {
 		const part = this.#logs.get(log);
 		if (!part) return;
 		this.#logs.delete(log);
 		this.#total -= log.retainedBytes;
-		this.#whole?.forget(part);
+		this.#parent?.forget(part);
 	}
 
 	resize(limit: number): void {
@@ -62,7 +62,7 @@ export class RetentionBudget {
 	}
 
 	/** What the larger budget takes from a log is missing here, too. */
-	#partOf(log: Shedding): Shedding {
+	#childOf(log: EvictableLog): EvictableLog {
 		return {
 			get retainedBytes() {
 				return log.retainedBytes;
@@ -70,8 +70,8 @@ export class RetentionBudget {
 			get closedSeq() {
 				return log.closedSeq;
 			},
-			shed: bytes => {
-				const freed = log.shed(bytes);
+			evict: bytes => {
+				const freed = log.evict(bytes);
 				this.#total -= freed;
 				return freed;
 			},
@@ -89,14 +89,14 @@ export class RetentionBudget {
 		let left = wanted;
 		for (const log of [...closed, ...open]) {
 			if (left <= 0) return;
-			const freed = log.shed(left);
-			this.#given(freed);
+			const freed = log.evict(left);
+			this.#recordFreed(freed);
 			left -= freed;
 		}
 	}
 
-	#given(bytes: number): void {
+	#recordFreed(bytes: number): void {
 		this.#total -= bytes;
-		if (this.#whole) this.#whole.#given(bytes);
+		if (this.#parent) this.#parent.#recordFreed(bytes);
 	}
 }

@@ -1,12 +1,12 @@
-import {currentTurn} from '../backends/event-loop-tick.js';
-import {markOf} from '../backends/linux/descendant-tags.js';
+import {currentTick} from '../backends/event-loop-tick.js';
+import {descendantTagOf} from '../backends/linux/descendant-tags.js';
 import {childrenOf, type ProcessInfo, processInfo} from './process-tree.js';
 
 /** A process that was started here, by what its descendants can be recognised. */
-export interface Leader {
+export interface ProcessRoot {
 	readonly pid: number;
 	/** Inherited by everything below it. */
-	readonly mark: string | undefined;
+	readonly tag: string | undefined;
 }
 
 /**
@@ -17,45 +17,45 @@ let adopting = false;
 const ownPids = new Set<number>();
 let cached: {turn: number; found: Orphan[]} | undefined;
 
-type Orphan = ProcessInfo & {readonly mark: string | undefined};
+type Orphan = ProcessInfo & {readonly tag: string | undefined};
 
-export function startAdopting(): void {
+export function enableSubreaper(): void {
 	adopting = true;
 }
 
-export function adopts(): boolean {
+export function isSubreaper(): boolean {
 	return adopting;
 }
 
 /** A child that was started here and is no orphan. */
-export function registerOwn(pid: number): void {
+export function registerChild(pid: number): void {
 	ownPids.add(pid);
 }
 
-export function unregisterOwn(pid: number): void {
+export function unregisterChild(pid: number): void {
 	ownPids.delete(pid);
 }
 
 /** The living orphans that were handed to this program; empty unless it adopts. Looked up once per turn of the loop. */
-export function adopted(): readonly Orphan[] {
+export function listOrphans(): readonly Orphan[] {
 	if (!adopting) return [];
-	const turn = currentTurn();
+	const turn = currentTick();
 	if (cached?.turn !== turn) cached = {turn, found: findOrphans()};
 	return cached.found;
 }
 
 /** Orphans that come from one of these processes, whether it still lives or not. */
-export function adoptedFrom(leaders: Iterable<Leader>): Orphan[] {
-	const orphans = adopted();
-	if (orphans.length === 0) return [];
-	const marks = new Set<string | undefined>();
+export function orphansOf(leaders: Iterable<ProcessRoot>): Orphan[] {
+	const all = listOrphans();
+	if (all.length === 0) return [];
+	const tags = new Set<string | undefined>();
 	const pids = new Set<number>();
-	for (const {pid, mark} of leaders) {
-		if (mark !== undefined) marks.add(mark);
-		// The number of a session or group is not given anew while it has members, but after that it is: the mark is surer.
+	for (const {pid, tag} of leaders) {
+		if (tag !== undefined) tags.add(tag);
+		// The number of a session or group is not given anew while it has members, but after that it is: the tag is surer.
 		else pids.add(pid);
 	}
-	return orphans.filter(({mark, sessionId, groupId}) => marks.has(mark) || pids.has(sessionId) || pids.has(groupId));
+	return all.filter(({tag, sessionId, groupId}) => tags.has(tag) || pids.has(sessionId) || pids.has(groupId));
 }
 
 function findOrphans(): Orphan[] {
@@ -63,5 +63,5 @@ function findOrphans(): Orphan[] {
 		.filter(pid => !ownPids.has(pid))
 		.map(processInfo)
 		.filter(info => info !== undefined)
-		.map(info => ({...info, mark: markOf(info.pid)}));
+		.map(info => ({...info, tag: descendantTagOf(info.pid)}));
 }

@@ -48,13 +48,13 @@ export interface Declaration {
 
 type Details = Omit<Declaration, 'kind' | 'from' | 'result'>;
 
-export const call = <const D extends Details & {result: Schema}>(details: D) =>
+export const clientRequest = <const D extends Details & {result: Schema}>(details: D) =>
 	({kind: 'request', from: 'client', ...details}) as const;
-export const ask = <const D extends Details & {result: Schema}>(details: D) =>
+export const serverRequest = <const D extends Details & {result: Schema}>(details: D) =>
 	({kind: 'request', from: 'server', ...details}) as const;
-export const tell = <const D extends Details>(details: D) =>
+export const clientNotification = <const D extends Details>(details: D) =>
 	({kind: 'notification', from: 'client', result: empty, ...details}) as const;
-export const report = <const D extends Details>(details: D) =>
+export const serverNotification = <const D extends Details>(details: D) =>
 	({kind: 'notification', from: 'server', result: empty, ...details}) as const;
 
 /** What a caller's token has to be good for; undefined when any will do. */

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import {absent, pathUri} from '../wire/fields.js';
+import {optionalField, pathUri} from '../wire/fields.js';
 import {sandboxContext} from './sandbox-params.js';
 
 const uriText = v.pipe(v.string(), v.title('PathUri'));
@@ -11,7 +11,7 @@ const pluginFiles = v.object({
 });
 
 export const discoverV1Params = v.object({
-	roots: v.array(v.object({id: v.string(), path: pathUri, sandbox: absent(sandboxContext)})),
+	roots: v.array(v.object({id: v.string(), path: pathUri, sandbox: optionalField(sandboxContext)})),
 });
 export const discoverV1Result = v.object({
 	roots: v.array(
@@ -37,7 +37,7 @@ const skill = v.object({
 	policy: v.unknown(),
 });
 
-export const discoverV2Params = v.object({cwd: pathUri, sandbox: absent(sandboxContext)});
+export const discoverV2Params = v.object({cwd: pathUri, sandbox: optionalField(sandboxContext)});
 export const discoverV2Result = v.object({
 	plugins: v.array(
 		v.object({

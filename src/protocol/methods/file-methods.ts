@@ -1,9 +1,9 @@
 import * as v from 'valibot';
-import {absent, base64Text, bytes, empty, pathUri, u64} from '../wire/fields.js';
-import {call, report} from './declare-method.js';
+import {base64Text, bytes, empty, optionalField, pathUri, u64} from '../wire/fields.js';
+import {clientRequest, serverNotification} from './declare-method.js';
 import {sandboxContext} from './sandbox-params.js';
 
-const sandbox = absent(sandboxContext);
+const sandbox = optionalField(sandboxContext);
 const followSymlinks = v.nullish(v.boolean(), true);
 const handleId = v.string();
 const uriText = v.pipe(v.string(), v.title('PathUri'));
@@ -94,7 +94,7 @@ export const renameParams = v.object({
 
 /** The way from a directory to something below it, percent-encoded like a URI; empty for the directory itself. */
 const relativeName = v.string();
-export const packParams = v.object({handleId, path: pathUri, names: absent(v.array(relativeName)), sandbox});
+export const packParams = v.object({handleId, path: pathUri, names: optionalField(v.array(relativeName)), sandbox});
 export const packResult = v.object({handleId, entries: u64, bytes: u64});
 export const unpackParams = v.object({
 	handleId,
@@ -103,7 +103,7 @@ export const unpackParams = v.object({
 	partial: v.nullish(v.boolean(), false),
 	sandbox,
 });
-export const finishParams = v.object({handleId, sha256: absent(v.string())});
+export const finishParams = v.object({handleId, sha256: optionalField(v.string())});
 export const finishResult = v.object({
 	entries: u64,
 	bytes: u64,
@@ -114,15 +114,15 @@ export const finishResult = v.object({
 export const listParams = v.object({
 	handleId,
 	path: pathUri,
-	depth: absent(u64),
-	names: absent(v.array(relativeName)),
+	depth: optionalField(u64),
+	names: optionalField(v.array(relativeName)),
 	sandbox,
 });
 export const digestParams = v.object({path: pathUri, offset: u64, length: u64, sandbox});
 export const digestResult = v.object({sha256: v.string(), length: u64});
 export const setAttributesParams = v.object({
 	path: pathUri,
-	entries: v.array(v.object({name: relativeName, mode: absent(u64), modifiedAtMs: absent(v.number())})),
+	entries: v.array(v.object({name: relativeName, mode: optionalField(u64), modifiedAtMs: optionalField(v.number())})),
 	sandbox,
 });
 export const setAttributesResult = v.object({
@@ -151,7 +151,7 @@ export const searchParams = v.object({
 	path: pathUri,
 	names: v.nullish(v.array(v.string()), () => []),
 	exclude: v.nullish(v.array(v.string()), () => []),
-	contents: absent(
+	contents: optionalField(
 		v.object({
 			pattern: v.string(),
 			regex: v.nullish(v.boolean(), false),
@@ -160,7 +160,7 @@ export const searchParams = v.object({
 	),
 	hidden: v.nullish(v.boolean(), false),
 	ignoreFiles: v.nullish(v.boolean(), true),
-	maxMatches: absent(u64),
+	maxMatches: optionalField(u64),
 	sandbox,
 });
 export const searchResult = v.object({
@@ -185,200 +185,200 @@ export const searchMatchesParams = v.object({
 });
 export const searchCancelParams = v.object({searchId});
 
-export const watchMissingParams = v.object({watchId: u64, missing: v.array(pathUri), present: absent(pathUri)});
+export const watchMissingParams = v.object({watchId: u64, missing: v.array(pathUri), present: optionalField(pathUri)});
 export const watchMissingResult = v.object({watching: v.boolean()});
 export const missingChangedParams = v.object({watchId: u64});
 
 /** Files, their transfer, watches and searches. */
 export const FILE_METHODS = {
-	'fs/readFile': call({
+	'fs/readFile': clientRequest({
 		family: 'filesystem',
 		since: 'v1',
 		params: readFileParams,
 		result: readFileResult,
 		summary: 'A whole regular file.',
 	}),
-	'fs/writeFile': call({
+	'fs/writeFile': clientRequest({
 		family: 'filesystem',
 		since: 'v1',
 		params: writeFileParams,
 		result: empty,
 		summary: 'Creates or replaces a file.',
 	}),
-	'fs/open': call({
+	'fs/open': clientRequest({
 		family: 'filesystem',
 		since: '2026-06',
 		params: openParams,
 		result: openResult,
 		summary: 'A handle for block reads or writes, owned by the connection.',
 	}),
-	'fs/readBlock': call({
+	'fs/readBlock': clientRequest({
 		family: 'filesystem',
 		since: '2026-06',
 		params: readBlockParams,
 		result: readBlockResult,
 		summary: 'A block at an offset.',
 	}),
-	'fs/writeBlock': call({
+	'fs/writeBlock': clientRequest({
 		family: 'filesystem',
 		since: '0.166',
 		params: writeBlockParams,
 		result: writeBlockResult,
 		summary: 'Writes a block at an offset.',
 	}),
-	'fs/close': call({
+	'fs/close': clientRequest({
 		family: 'filesystem',
 		since: '2026-06',
 		params: closeParams,
 		result: empty,
 		summary: 'Closes a handle.',
 	}),
-	'fs/createDirectory': call({
+	'fs/createDirectory': clientRequest({
 		family: 'filesystem',
 		since: 'v1',
 		params: createDirectoryParams,
 		result: empty,
 		summary: 'Creates a directory.',
 	}),
-	'fs/getMetadata': call({
+	'fs/getMetadata': clientRequest({
 		family: 'filesystem',
 		since: 'v1',
 		params: getMetadataParams,
 		result: getMetadataResult,
 		summary: 'Kind, size and times of a path.',
 	}),
-	'fs/canonicalize': call({
+	'fs/canonicalize': clientRequest({
 		family: 'filesystem',
 		since: '2026-06',
 		params: canonicalizeParams,
 		result: canonicalizeResult,
 		summary: 'The path without links.',
 	}),
-	'fs/readDirectory': call({
+	'fs/readDirectory': clientRequest({
 		family: 'filesystem',
 		since: 'v1',
 		params: readDirectoryParams,
 		result: readDirectoryResult,
 		summary: 'The direct children of a directory.',
 	}),
-	'fs/walk': call({
+	'fs/walk': clientRequest({
 		family: 'filesystem',
 		since: '2026-06',
 		params: walkParams,
 		result: walkResult,
 		summary: 'A tree, breadth first, within limits.',
 	}),
-	'fs/remove': call({
+	'fs/remove': clientRequest({
 		family: 'filesystem',
 		since: 'v1',
 		params: removeParams,
 		result: empty,
 		summary: 'Removes a file, a link or a tree.',
 	}),
-	'fs/copy': call({
+	'fs/copy': clientRequest({
 		family: 'filesystem',
 		since: 'v1',
 		params: copyParams,
 		result: empty,
 		summary: 'Copies a file, a link or a tree.',
 	}),
-	'fs/watchMissing': call({
+	'fs/watchMissing': clientRequest({
 		family: 'filesystem',
 		since: '0.166',
 		params: watchMissingParams,
 		result: watchMissingResult,
 		summary: 'Tells once when one of these paths appears.',
 	}),
-	'fs/missingChanged': report({
+	'fs/missingChanged': serverNotification({
 		family: 'filesystem',
 		since: '0.166',
 		params: missingChangedParams,
 		summary: 'A watched path appeared.',
 	}),
-	'fs/rename': call({
+	'fs/rename': clientRequest({
 		family: 'filesystem',
 		since: 'longarm',
 		params: renameParams,
 		result: empty,
 		summary: 'Moves a file, a link or a directory within its file system.',
 	}),
-	'fs/pack': call({
+	'fs/pack': clientRequest({
 		family: 'filesystem',
 		since: 'longarm',
 		params: packParams,
 		result: packResult,
 		summary: 'A handle to read a whole tree from, as one tar stream.',
 	}),
-	'fs/unpack': call({
+	'fs/unpack': clientRequest({
 		family: 'filesystem',
 		since: 'longarm',
 		params: unpackParams,
 		result: openResult,
 		summary: 'A handle to write a tar stream to, which becomes a tree.',
 	}),
-	'fs/finish': call({
+	'fs/finish': clientRequest({
 		family: 'filesystem',
 		since: 'longarm',
 		params: finishParams,
 		result: finishResult,
 		summary: 'Ends a transfer: what it held, its checksum, what could not be taken along.',
 	}),
-	'fs/list': call({
+	'fs/list': clientRequest({
 		family: 'filesystem',
 		since: 'longarm',
 		params: listParams,
 		result: openResult,
 		summary: 'A handle to read the entries of a tree from, one line of JSON for each.',
 	}),
-	'fs/digest': call({
+	'fs/digest': clientRequest({
 		family: 'filesystem',
 		since: 'longarm',
 		params: digestParams,
 		result: digestResult,
 		summary: 'The SHA-256 of a part of a file, made where the file is.',
 	}),
-	'fs/setAttributes': call({
+	'fs/setAttributes': clientRequest({
 		family: 'filesystem',
 		since: 'longarm',
 		params: setAttributesParams,
 		result: setAttributesResult,
 		summary: 'Sets modes and times of change below a directory.',
 	}),
-	'fs/watch': call({
+	'fs/watch': clientRequest({
 		family: 'filesystem',
 		since: 'longarm',
 		params: watchParams,
 		result: empty,
 		summary: 'Tells of every change below a path until it is told to stop.',
 	}),
-	'fs/unwatch': call({
+	'fs/unwatch': clientRequest({
 		family: 'filesystem',
 		since: 'longarm',
 		params: unwatchParams,
 		result: empty,
 		summary: 'Ends a watch.',
 	}),
-	'fs/changed': report({
+	'fs/changed': serverNotification({
 		family: 'filesystem',
 		since: 'longarm',
 		params: changedParams,
 		summary: 'Changes since the last one; an overflow means that some are unknown.',
 	}),
-	'fs/search': call({
+	'fs/search': clientRequest({
 		family: 'filesystem',
 		since: 'longarm',
 		params: searchParams,
 		result: searchResult,
 		summary: 'Looks for names and contents; answers when it is through.',
 	}),
-	'fs/searchCancel': call({
+	'fs/searchCancel': clientRequest({
 		family: 'filesystem',
 		since: 'longarm',
 		params: searchCancelParams,
 		result: empty,
 		summary: 'Ends a search.',
 	}),
-	'fs/searchMatches': report({
+	'fs/searchMatches': serverNotification({
 		family: 'filesystem',
 		since: 'longarm',
 		params: searchMatchesParams,

@@ -1,15 +1,15 @@
 import * as v from 'valibot';
-import {absent, bytes, empty, u64} from '../wire/fields.js';
-import {call, report} from './declare-method.js';
+import {bytes, empty, optionalField, u64} from '../wire/fields.js';
+import {clientRequest, serverNotification} from './declare-method.js';
 
-const header = v.object({name: v.string(), value: v.string(), valueEnvVar: absent(v.string())});
+const header = v.object({name: v.string(), value: v.string(), valueEnvVar: optionalField(v.string())});
 
 export const httpRequestParams = v.object({
 	method: v.string(),
 	url: v.string(),
 	headers: v.optional(v.array(header), () => []),
-	bodyBase64: absent(bytes),
-	timeoutMs: absent(u64),
+	bodyBase64: optionalField(bytes),
+	timeoutMs: optionalField(u64),
 	redirectPolicy: v.optional(v.picklist(['follow', 'stop']), 'follow'),
 	requestId: v.string(),
 	streamResponse: v.nullish(v.boolean(), false),
@@ -29,55 +29,55 @@ export const httpCancelParams = v.object({requestId: v.string()});
 
 const forwardId = v.string();
 export const forwardOpenParams = v.object({forwardId, host: v.nullish(v.string(), '127.0.0.1'), port: u64});
-export const forwardReadParams = v.object({forwardId, maxBytes: absent(u64)});
+export const forwardReadParams = v.object({forwardId, maxBytes: optionalField(u64)});
 export const forwardReadResult = v.object({chunk: bytes, eof: v.boolean()});
 export const forwardWriteParams = v.object({forwardId, chunk: bytes, eof: v.nullish(v.boolean(), false)});
 export const forwardCloseParams = v.object({forwardId});
 
 /** HTTP requests and forwarded connections. */
 export const HTTP_METHODS = {
-	'http/request': call({
+	'http/request': clientRequest({
 		family: 'http',
 		since: 'v1',
 		params: httpRequestParams,
 		result: httpRequestResult,
 		summary: "An HTTP request from the executor's place in the network.",
 	}),
-	'http/request/bodyDelta': report({
+	'http/request/bodyDelta': serverNotification({
 		family: 'http',
 		since: 'v1',
 		params: httpBodyDeltaParams,
 		summary: 'A piece of a streamed response body.',
 	}),
-	'http/cancel': call({
+	'http/cancel': clientRequest({
 		family: 'http',
 		since: 'longarm',
 		params: httpCancelParams,
 		result: empty,
 		summary: 'Gives up a request, streaming or not.',
 	}),
-	'forward/open': call({
+	'forward/open': clientRequest({
 		family: 'http',
 		since: 'longarm',
 		params: forwardOpenParams,
 		result: empty,
 		summary: 'A TCP connection to a port as the executor sees it.',
 	}),
-	'forward/read': call({
+	'forward/read': clientRequest({
 		family: 'http',
 		since: 'longarm',
 		params: forwardReadParams,
 		result: forwardReadResult,
 		summary: 'What has arrived from the port; waits for it.',
 	}),
-	'forward/write': call({
+	'forward/write': clientRequest({
 		family: 'http',
 		since: 'longarm',
 		params: forwardWriteParams,
 		result: empty,
 		summary: 'Bytes for the port; eof closes this direction.',
 	}),
-	'forward/close': call({
+	'forward/close': clientRequest({
 		family: 'http',
 		since: 'longarm',
 		params: forwardCloseParams,

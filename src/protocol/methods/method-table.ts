@@ -1,6 +1,12 @@
 import type * as v from 'valibot';
 import {anything, unit} from '../wire/fields.js';
-import {ask, call, type Declaration, report, tell} from './declare-method.js';
+import {
+	clientNotification,
+	clientRequest,
+	type Declaration,
+	serverNotification,
+	serverRequest,
+} from './declare-method.js';
 import * as discovery from './discovery.js';
 import * as environment from './environment-methods.js';
 import {FILE_METHODS} from './file-methods.js';
@@ -16,49 +22,49 @@ export {ACCESS_SCOPES, type AccessScope, type Family, scopeOf} from './declare-m
  * `docs/protocol.md` all come from this table.
  */
 export const METHODS = {
-	initialize: call({
+	initialize: clientRequest({
 		family: 'handshake',
 		since: 'v0',
 		params: session.initializeParams,
 		result: session.initializeResult,
 		summary: 'Opens a session, or resumes a detached one.',
 	}),
-	initialized: tell({
+	initialized: clientNotification({
 		family: 'handshake',
 		since: 'v0',
 		params: anything,
 		summary: 'Ends the handshake; everything else is refused before it.',
 	}),
 
-	'environment/info': call({
+	'environment/info': clientRequest({
 		family: 'environment info',
 		since: '2026-06',
 		params: unit,
 		result: environment.environmentInfo,
 		summary: 'What the executor is: shell, directories, version, capabilities.',
 	}),
-	'environment/status': call({
+	'environment/status': clientRequest({
 		family: 'environment status',
 		since: '2026-07',
 		params: unit,
 		result: environment.environmentStatus,
 		summary: 'That the executor is there.',
 	}),
-	'environmentConfig/read': call({
+	'environmentConfig/read': clientRequest({
 		family: 'environment config',
 		since: '2026-08',
 		params: environment.environmentConfigReadParams,
 		result: environment.environmentConfigReadResult,
 		summary: "Selected keys of the executor's own configuration files.",
 	}),
-	'capabilityRoots/discoverV1': call({
+	'capabilityRoots/discoverV1': clientRequest({
 		family: 'capability discovery',
 		since: '2026-07',
 		params: discovery.discoverV1Params,
 		result: discovery.discoverV1Result,
 		summary: 'Plugins and skills below the given directories.',
 	}),
-	'capabilities/discoverV2': call({
+	'capabilities/discoverV2': clientRequest({
 		family: 'capability discovery',
 		since: '0.166',
 		params: discovery.discoverV2Params,
@@ -70,14 +76,14 @@ export const METHODS = {
 	...FILE_METHODS,
 	...HTTP_METHODS,
 
-	'network/policyRequest': ask({
+	'network/policyRequest': serverRequest({
 		family: 'network policy',
 		since: '2026-08',
 		params: network.policyRequestParams,
 		result: network.policyRequestResult,
 		summary: 'Whether a process may open a connection.',
 	}),
-	'network/policyDecision': report({
+	'network/policyDecision': serverNotification({
 		family: 'network policy',
 		since: '2026-08',
 		params: network.policyDecisionParams,

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
-import {absent, bytes, empty, pathUri, stringMap, u64, unit} from '../wire/fields.js';
-import {call, report} from './declare-method.js';
+import {bytes, empty, optionalField, pathUri, stringMap, u64, unit} from '../wire/fields.js';
+import {clientRequest, serverNotification} from './declare-method.js';
 import {sandboxContext} from './sandbox-params.js';
 import * as v0 from './v0-methods.js';
 
@@ -25,28 +25,28 @@ export const startParams = v.object({
 	argv: v.array(v.string()),
 	cwd: pathUri,
 	env: stringMap,
-	envPolicy: absent(environmentPolicy),
+	envPolicy: optionalField(environmentPolicy),
 	tty: v.boolean(),
 	pipeStdin: v.nullish(v.boolean(), false),
-	arg0: absent(v.string()),
-	sandbox: absent(sandboxContext),
+	arg0: optionalField(v.string()),
+	sandbox: optionalField(sandboxContext),
 	enforceManagedNetwork: v.nullish(v.boolean(), false),
-	managedNetwork: absent(
+	managedNetwork: optionalField(
 		v.object({loopbackPorts: v.optional(v.array(u64)), allowLocalBinding: v.optional(v.boolean())}),
 	),
-	networkProxy: absent(v.looseObject({})),
-	shellSnapshot: absent(v.object({scopeId: v.string(), shell: v.object({name: v.string(), path: v.string()})})),
-	metadata: absent(v.object({threadId: absent(v.string()), toolCallId: absent(v.string())})),
+	networkProxy: optionalField(v.looseObject({})),
+	shellSnapshot: optionalField(v.object({scopeId: v.string(), shell: v.object({name: v.string(), path: v.string()})})),
+	metadata: optionalField(v.object({threadId: optionalField(v.string()), toolCallId: optionalField(v.string())})),
 	/** longarm: says what `tty` and `pipeStdin` say, and the size of the terminal; wins over them. */
-	io: absent(
+	io: optionalField(
 		v.union([v.object({pty: terminalSize}), v.object({pipe: v.object({stdin: v.picklist(['open', 'closed'])})})]),
 	),
 	/** longarm: the process is ended after this time; its output so far is kept. */
-	timeoutMs: absent(u64),
+	timeoutMs: optionalField(u64),
 	/** longarm: the caller's policy has resolved this command already. */
 	prepared: v.nullish(v.boolean(), false),
 	/** longarm: what becomes of the process when its session loses the connection. */
-	onDisconnect: absent(v.union([v.picklist(['endWithSession', 'endAtOnce']), v.object({keepForMs: u64})])),
+	onDisconnect: optionalField(v.union([v.picklist(['endWithSession', 'endAtOnce']), v.object({keepForMs: u64})])),
 });
 
 export const startResult = v.object({
@@ -57,7 +57,7 @@ export const startResult = v.object({
 export const readParams = v.object({
 	processId,
 	afterSeq: v.nullish(u64, 0),
-	maxBytes: absent(u64),
+	maxBytes: optionalField(u64),
 	waitMs: v.nullish(u64, 0),
 });
 
@@ -93,7 +93,7 @@ export const signalParams = v.object({
 export const terminateParams = v.object({
 	processId,
 	/** longarm: ask first and kill after the time, or kill at once (the default, as upstream does). */
-	mode: absent(v.union([v.literal('force'), v.object({graceful: v.object({timeoutMs: u64})})])),
+	mode: optionalField(v.union([v.literal('force'), v.object({graceful: v.object({timeoutMs: u64})})])),
 });
 export const terminateResult = v.object({
 	running: v.boolean(),
@@ -112,7 +112,7 @@ export type EndReason = v.InferOutput<typeof endReason>;
 export const waitParams = v.object({
 	processId,
 	/** Answer after this time although the process still runs. */
-	timeoutMs: absent(u64),
+	timeoutMs: optionalField(u64),
 });
 export const waitResult = v.object({
 	/** `null` while the process runs. */
@@ -171,14 +171,14 @@ export const closedParams = v.object({processId, seq: u64});
 
 /** Processes, and those of the first protocol. */
 export const PROCESS_METHODS = {
-	'process/start': call({
+	'process/start': clientRequest({
 		family: 'exec',
 		since: 'v1',
 		params: startParams,
 		result: startResult,
 		summary: 'Starts a program on pipes or on a terminal.',
 	}),
-	'process/read': call({
+	'process/read': clientRequest({
 		family: 'exec',
 		scope: 'observe',
 		since: 'v1',
@@ -186,42 +186,42 @@ export const PROCESS_METHODS = {
 		result: readResult,
 		summary: 'Retained output after a cursor; can wait for more.',
 	}),
-	'process/write': call({
+	'process/write': clientRequest({
 		family: 'exec',
 		since: 'v1',
 		params: writeParams,
 		result: writeResult,
 		summary: 'Bytes for the standard input, each writeId once.',
 	}),
-	'process/signal': call({
+	'process/signal': clientRequest({
 		family: 'exec',
 		since: '2026-06',
 		params: signalParams,
 		result: empty,
 		summary: 'A signal for the process group.',
 	}),
-	'process/terminate': call({
+	'process/terminate': clientRequest({
 		family: 'exec',
 		since: 'v1',
 		params: terminateParams,
 		result: terminateResult,
 		summary: 'Ends the process and everything below it.',
 	}),
-	'process/closeStdin': call({
+	'process/closeStdin': clientRequest({
 		family: 'exec',
 		since: 'longarm',
 		params: processParams,
 		result: empty,
 		summary: 'End of input: closes the pipe, or types the end-of-file character on a terminal.',
 	}),
-	'process/resize': call({
+	'process/resize': clientRequest({
 		family: 'exec',
 		since: 'longarm',
 		params: resizeParams,
 		result: empty,
 		summary: 'Sets the size of the terminal.',
 	}),
-	'process/wait': call({
+	'process/wait': clientRequest({
 		family: 'exec',
 		scope: 'observe',
 		since: 'longarm',
@@ -229,7 +229,7 @@ export const PROCESS_METHODS = {
 		result: waitResult,
 		summary: 'Answers when the process has exited.',
 	}),
-	'process/snapshot': call({
+	'process/snapshot': clientRequest({
 		family: 'exec',
 		scope: 'observe',
 		since: 'longarm',
@@ -237,7 +237,7 @@ export const PROCESS_METHODS = {
 		result: snapshotResult,
 		summary: 'Head and tail of every stream, with true totals.',
 	}),
-	'process/list': call({
+	'process/list': clientRequest({
 		family: 'exec',
 		scope: 'observe',
 		since: 'longarm',
@@ -245,53 +245,53 @@ export const PROCESS_METHODS = {
 		result: listResult,
 		summary: 'Every process of the session and what runs below it.',
 	}),
-	'process/output': report({
+	'process/output': serverNotification({
 		family: 'exec',
 		since: 'v1',
 		params: outputParams,
 		summary: 'A chunk of output.',
 	}),
-	'process/exited': report({
+	'process/exited': serverNotification({
 		family: 'exec',
 		since: 'v1',
 		params: exitedParams,
 		summary: 'The process has ended; output may still follow.',
 	}),
-	'process/closed': report({
+	'process/closed': serverNotification({
 		family: 'exec',
 		since: 'v1',
 		params: closedParams,
 		summary: 'The process has ended and so has all its output; always the last event.',
 	}),
 
-	'command/exec': call({
+	'command/exec': clientRequest({
 		family: 'exec',
 		since: 'v0',
 		params: v0.execParams,
 		result: v0.execResult,
 		summary: 'First protocol: starts a program that ends with the connection.',
 	}),
-	'command/exec/write': call({
+	'command/exec/write': clientRequest({
 		family: 'exec',
 		since: 'v0',
 		params: v0.execWriteParams,
 		result: v0.execWriteResult,
 		summary: 'First protocol: bytes for a terminal.',
 	}),
-	'command/exec/terminate': call({
+	'command/exec/terminate': clientRequest({
 		family: 'exec',
 		since: 'v0',
 		params: v0.execTerminateParams,
 		result: v0.execTerminateResult,
 		summary: 'First protocol: ends a program.',
 	}),
-	'command/exec/outputDelta': report({
+	'command/exec/outputDelta': serverNotification({
 		family: 'exec',
 		since: 'v0',
 		params: v0.outputDeltaParams,
 		summary: 'First protocol: a chunk of output.',
 	}),
-	'command/exec/exited': report({
+	'command/exec/exited': serverNotification({
 		family: 'exec',
 		since: 'v0',
 		params: v0.execExitedParams,

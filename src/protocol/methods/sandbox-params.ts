@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import {absent, pathUri} from '../wire/fields.js';
+import {optionalField, pathUri} from '../wire/fields.js';
 
 const specialPath = v.variant('kind', [
 	v.object({kind: v.literal('root')}),
@@ -43,15 +43,15 @@ const permissions = v.variant('type', [
 export const sandboxContext = v.object({
 	permissions,
 	windowsSandboxLevel: v.picklist(['disabled', 'restricted-token', 'elevated', 'mxc']),
-	cwd: absent(pathUri),
+	cwd: optionalField(pathUri),
 	workspaceRoots: v.optional(v.array(pathUri)),
-	userHomeDir: absent(pathUri),
+	userHomeDir: optionalField(pathUri),
 	temporaryDirectories: v.optional(v.array(pathUri)),
 	sandboxOverride: v.optional(
 		v.picklist(['noOverride', 'escalatedSandboxWithRestrictions', 'bypassSandboxFirstAttempt']),
 	),
-	policyContext: absent(v.object({cwd: absent(pathUri), workspaceRoots: v.optional(v.array(pathUri))})),
+	policyContext: optionalField(v.object({cwd: optionalField(pathUri), workspaceRoots: v.optional(v.array(pathUri))})),
 	windowsSandboxPrivateDesktop: v.optional(v.boolean()),
-	windowsSandboxProxySettingsMode: absent(v.picklist(['reconcile', 'preserve'])),
+	windowsSandboxProxySettingsMode: optionalField(v.picklist(['reconcile', 'preserve'])),
 	useLegacyLandlock: v.optional(v.boolean()),
 });

@@ -1,10 +1,10 @@
 import * as v from 'valibot';
-import {absent} from '../wire/fields.js';
+import {optionalField} from '../wire/fields.js';
 import {environmentInfo} from './environment-methods.js';
 
 export const initializeParams = v.object({
 	clientName: v.string(),
-	resumeSessionId: absent(v.string()),
+	resumeSessionId: optionalField(v.string()),
 });
 
 export const initializeResult = v.object({

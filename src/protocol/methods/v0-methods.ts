@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import {absent, bytes, pathUri, stringMap} from '../wire/fields.js';
+import {bytes, optionalField, pathUri, stringMap} from '../wire/fields.js';
 
 /** The first protocol, in which a session is one process and the server names it. */
 export const V0_VERSION = 'exec-server.v0';
@@ -11,7 +11,7 @@ export const execParams = v.object({
 	cwd: pathUri,
 	env: stringMap,
 	tty: v.boolean(),
-	arg0: absent(v.string()),
+	arg0: optionalField(v.string()),
 });
 export const execResult = v.object({sessionId});
 export const execWriteParams = v.object({sessionId, chunk: bytes});

@@ -4,13 +4,13 @@ const utf8Encoder = new TextEncoder();
 const utf8Decoder = new TextDecoder('utf-8', {fatal: true, ignoreBOM: true});
 const NOT_ASCII = /[^\0-\x7f]/;
 
-export function binaryOf(bytes: Uint8Array): string {
+export function toBinaryString(bytes: Uint8Array): string {
 	let binary = '';
 	for (const byte of bytes) binary += String.fromCharCode(byte);
 	return binary;
 }
 
-export function bytesOf(binary: string): Uint8Array {
+export function fromBinaryString(binary: string): Uint8Array {
 	const bytes = new Uint8Array(binary.length);
 	for (let index = 0; index < bytes.length; index++) bytes[index] = binary.charCodeAt(index);
 	return bytes;
@@ -19,14 +19,14 @@ export function bytesOf(binary: string): Uint8Array {
 /** The UTF-8 of a text as a binary string; undefined if the text holds half a surrogate pair. */
 export function encodeUtf8(text: string): string | undefined {
 	if (!NOT_ASCII.test(text)) return text;
-	return /\p{Surrogate}/u.test(text) ? undefined : binaryOf(utf8Encoder.encode(text));
+	return /\p{Surrogate}/u.test(text) ? undefined : toBinaryString(utf8Encoder.encode(text));
 }
 
 /** The text of a binary string; undefined if that is not UTF-8. */
 export function decodeUtf8(binary: string): string | undefined {
 	if (!NOT_ASCII.test(binary)) return binary;
 	try {
-		return utf8Decoder.decode(bytesOf(binary));
+		return utf8Decoder.decode(fromBinaryString(binary));
 	} catch {
 		return undefined;
 	}

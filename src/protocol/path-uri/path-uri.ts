@@ -1,13 +1,13 @@
 import {decodeBase64, encodeBase64} from '../../shared/base64.js';
 import {
-	binaryOf,
-	bytesOf,
 	decodeUtf8,
 	decodeUtf16,
 	encodeUtf8,
 	encodeUtf16,
+	fromBinaryString,
 	percentDecode,
 	percentEncode,
+	toBinaryString,
 } from './path-uri-encoding.js';
 import {isAbsoluteWindowsPath, joinWindowsPath, splitWindowsPath} from './path-uri-windows.js';
 
@@ -59,7 +59,7 @@ export class PathUri {
 	 * like a slash. Throws a `PathUriError` that names the platform if the URI is one of Windows.
 	 */
 	toNativeBytes(platform: string): Uint8Array {
-		return bytesOf(this.#posixPath(platform));
+		return fromBinaryString(this.#posixPath(platform));
 	}
 
 	/** The same with one character for each byte. */
@@ -102,12 +102,12 @@ export class PathUri {
 	#posixPath(platform: string): string {
 		if (this.convention !== 'posix') throw invalidOn(platform, this.href);
 		const payload = opaquePayload(this.href);
-		const path = payload ? binaryOf(payload) : percentDecode(this.href.slice(ROOT.length));
+		const path = payload ? toBinaryString(payload) : percentDecode(this.href.slice(ROOT.length));
 		return `/${resolveSegments(path.split('/'), 0).join('/')}`;
 	}
 
 	static #fromPosix(given: string | Uint8Array): PathUri {
-		const path = typeof given === 'string' ? encodeUtf8(given) : binaryOf(given);
+		const path = typeof given === 'string' ? encodeUtf8(given) : toBinaryString(given);
 		if (path === undefined) throw new PathUriError('path is not valid Unicode');
 		return PathUri.#fromPosixBinary(path);
 	}
@@ -120,7 +120,7 @@ export class PathUri {
 		if (path.includes('\0')) throw invalidOn(platformOf('posix'), href);
 		// A URL parser takes both `C:` and `C|` for a drive.
 		const ambiguous = /^[A-Za-z][:|]$/.test(segments[0] ?? '');
-		return new PathUri(ambiguous ? opaqueHref(bytesOf(`/${resolved}`)) : href, 'posix');
+		return new PathUri(ambiguous ? opaqueHref(fromBinaryString(`/${resolved}`)) : href, 'posix');
 	}
 
 	static #fromWindows(given: string | Uint8Array): PathUri {

@@ -1,12 +1,12 @@
 /** Members whose values are base64 of any length, right below `params` or `result`. */
-export const BULK_MEMBERS = ['chunk', 'dataBase64', 'bodyBase64', 'deltaBase64'] as const;
+export const PAYLOAD_MEMBERS = ['chunk', 'dataBase64', 'bodyBase64', 'deltaBase64'] as const;
 
 /**
  * A long base64 value that a transport has taken out of a message and decoded, so that bulk never becomes a string: a
  * string of that size costs more than the rest of a message, and memory that is collected late.
  */
-export interface Bulk {
-	readonly member: (typeof BULK_MEMBERS)[number];
+export interface BinaryPayload {
+	readonly member: (typeof PAYLOAD_MEMBERS)[number];
 	/** What stands in its place. */
 	readonly placeholder: string;
 	readonly bytes: Uint8Array;

@@ -1,5 +1,5 @@
 import {errorMessage} from '../../shared/errors.js';
-import type {Bulk} from './binary-payload.js';
+import type {BinaryPayload} from './binary-payload.js';
 import {parseStrictJson} from './strict-json.js';
 
 /** Echoed with its type. A bigint is an integer beyond 2^53 that has to come back exactly. */
@@ -42,7 +42,7 @@ const I64_MIN = -(2n ** 63n);
 const I64_MAX = 2n ** 63n - 1n;
 
 /** Reads one message. Never throws: what cannot be read is `malformed`, with the reason. */
-export function parseMessage(text: string, bulk?: Bulk): Message {
+export function parseMessage(text: string, bulk?: BinaryPayload): Message {
 	const message = parseText(text);
 	if (!bulk) return message;
 	if (!putBack(message, bulk)) return parseText(bulk.original());
@@ -51,7 +51,7 @@ export function parseMessage(text: string, bulk?: Bulk): Message {
 }
 
 /** Puts the bytes where they belong; false when the message is not one that has them there. */
-function putBack(message: Message, {member, placeholder, bytes}: Bulk): boolean {
+function putBack(message: Message, {member, placeholder, bytes}: BinaryPayload): boolean {
 	const holder = 'params' in message ? message.params : 'result' in message ? message.result : undefined;
 	if (!isObject(holder) || holder[member] !== placeholder) return false;
 	holder[member] = bytes;

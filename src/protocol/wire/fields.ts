@@ -60,7 +60,7 @@ export const anything = v.pipe(v.unknown(), v.title('anything'));
 export const empty = v.object({});
 
 /** A member that may be omitted or `null`; both mean absent. */
-export function absent<const S extends Schema>(schema: S): v.NullishSchema<S, undefined> {
+export function optionalField<const S extends Schema>(schema: S): v.NullishSchema<S, undefined> {
 	return v.nullish(schema);
 }
 

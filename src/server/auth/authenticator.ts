@@ -13,7 +13,7 @@ export type AuthSource =
 	| ({readonly kind: 'signed'; readonly secretPath: string} & SignedTokenRules);
 
 /** In the words of a listener; see `transports/node/listener.ts`. */
-export type AuthVerdict =
+export type AuthResult =
 	| {readonly kind: 'pass'; readonly pass: Grant}
 	| {readonly kind: 'refused'; readonly text: AuthFailure};
 
@@ -41,7 +41,7 @@ export class Authenticator {
 	}
 
 	/** Judges an `Authorization` header. */
-	async judge(header: string | undefined): Promise<AuthVerdict> {
+	async authenticate(header: string | undefined): Promise<AuthResult> {
 		const bearer = readBearer(header);
 		if (bearer.kind === 'refused') return {kind: 'refused', text: bearer.failure};
 		const check = this.#check;

@@ -13,10 +13,10 @@ export interface SignedTokenRules {
 	readonly skewSeconds: number;
 }
 
-export type SignedVerdict = {readonly grant: Grant} | {readonly failure: AuthFailure};
-export type CheckSigned = (token: string) => Promise<SignedVerdict>;
+export type SignedTokenResult = {readonly grant: Grant} | {readonly failure: AuthFailure};
+export type CheckSigned = (token: string) => Promise<SignedTokenResult>;
 
-const INVALID: SignedVerdict = {failure: 'invalid websocket jwt'};
+const INVALID: SignedTokenResult = {failure: 'invalid websocket jwt'};
 
 interface Claims {
 	readonly exp: number;

@@ -9,17 +9,17 @@ import {Scope} from '../../shared/async/scope.js';
 import type {Logger} from '../../shared/logger.js';
 import type {Transport} from '../../transports/transport.js';
 import type {Grant} from '../auth/grant.js';
-import type {CreateTwins} from '../fs-worker/sandboxed-files.js';
+import type {CreateFsWorkers} from '../fs-worker/sandboxed-files.js';
 import {ClientFiles} from './client-files.js';
-import {Room} from './flow-control.js';
-import type {Delivery} from './output-pump.js';
+import {FlowControl} from './flow-control.js';
+import type {OutputPump} from './output-pump.js';
 import type {Session, Sessions} from './sessions.js';
 import type {V0Sessions} from './v0-sessions.js';
 
 type Handshake =
 	| {readonly kind: 'new'}
-	| {readonly kind: 'greeted'; readonly session: Session; readonly delivery: Delivery}
-	| {readonly kind: 'ready'; readonly session: Session; readonly delivery: Delivery};
+	| {readonly kind: 'greeted'; readonly session: Session; readonly pump: OutputPump}
+	| {readonly kind: 'ready'; readonly session: Session; readonly pump: OutputPump};
 
 /** Whether the caller's policy has resolved a command already. */
 export type ExecKind = 'direct' | 'prepared';
@@ -35,7 +35,7 @@ export interface ClientConnectionOptions {
 	/** Throws when commands of this kind are not started here. */
 	readonly requireAllowed: (kind: ExecKind) => void;
 	readonly sandbox: Sandbox;
-	readonly createTwins: CreateTwins;
+	readonly createFsWorkers: CreateFsWorkers;
 	readonly route: (request: Request, client: ClientConnection) => unknown;
 	readonly hangsUpOnMalformed: boolean;
 	readonly maxReplyBytes: number;
@@ -47,7 +47,7 @@ export class ClientConnection implements Service {
 	readonly rpc: RpcConnection;
 	readonly transport: Transport['kind'];
 	/** What the connection may hold in memory on its way in and out. */
-	readonly room: Room;
+	readonly flow: FlowControl;
 	readonly hangsUpOnMalformed: boolean;
 	readonly maxReplyBytes: number;
 	/** Ends with the connection; what belongs to the connection is registered here. */
@@ -65,7 +65,7 @@ export class ClientConnection implements Service {
 		this.hangsUpOnMalformed = options.hangsUpOnMalformed;
 		this.maxReplyBytes = options.maxReplyBytes;
 		this.rpc = new RpcConnection(transport, 'server', this);
-		this.room = new Room(this.rpc);
+		this.flow = new FlowControl(this.rpc);
 	}
 
 	/** The session of a caller that `admit` let pass. */
@@ -82,7 +82,7 @@ export class ClientConnection implements Service {
 
 	/** What this connection has open in the file system. */
 	get files(): ClientFiles {
-		this.#files ??= this.#untilClosed(new ClientFiles(this.rpc, this.room, this.#options.createTwins));
+		this.#files ??= this.#untilClosed(new ClientFiles(this.rpc, this.flow, this.#options.createFsWorkers));
 		return this.#files;
 	}
 
@@ -120,13 +120,13 @@ export class ClientConnection implements Service {
 	}
 
 	/** `initialize`: a failed attempt may be repeated, a second session may not be had. */
-	greet(resumeSessionId: string | undefined): Session {
+	initialize(resumeSessionId: string | undefined): Session {
 		if (this.#handshake.kind !== 'new') {
 			throw new RpcError(INVALID_REQUEST, 'initialize may only be sent once per connection');
 		}
 		const {sessions, grant} = this.#options;
 		const session = resumeSessionId === undefined ? sessions.create(grant) : sessions.resume(resumeSessionId, grant);
-		this.#handshake = {kind: 'greeted', session, delivery: session.attach(this.rpc)};
+		this.#handshake = {kind: 'greeted', session, pump: session.attach(this.rpc)};
 		return session;
 	}
 
@@ -148,14 +148,14 @@ export class ClientConnection implements Service {
 	}
 
 	/** Settles when the transport was handed everything the processes of the session have said. */
-	async delivered(): Promise<void> {
-		if (this.#handshake.kind !== 'new') await this.#handshake.delivery.emptied();
+	async outputFlushed(): Promise<void> {
+		if (this.#handshake.kind !== 'new') await this.#handshake.pump.flushed();
 	}
 
 	drained(): void {
-		if (this.#handshake.kind !== 'new') this.#handshake.delivery.pump();
+		if (this.#handshake.kind !== 'new') this.#handshake.pump.pump();
 		this.#v0?.pump();
-		this.room.drained();
+		this.flow.onDrain();
 	}
 
 	failed(error: unknown, method: string): void {
@@ -168,7 +168,7 @@ export class ClientConnection implements Service {
 	closed(error?: Error): void {
 		this.logger.debug('connection closed', {peer: this.rpc.peer, ...(error && {reason: error.message})});
 		this.scope.close();
-		this.room.drained();
+		this.flow.onDrain();
 		this.#v0?.close();
 		if (this.#handshake.kind !== 'new') this.#options.sessions.detach(this.#handshake.session);
 		this.#options.closed(this);

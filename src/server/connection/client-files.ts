@@ -1,10 +1,10 @@
 import {FileHandles} from '../../filesystem/file-handles.js';
-import {type MissingRequest, MissingWatch} from '../../filesystem/watch/missing-watch.js';
+import {MissingPathsWatch, type MissingRequest} from '../../filesystem/watch/missing-watch.js';
 import type {RpcConnection} from '../../rpc/rpc-connection.js';
-import {type CreateTwins, SandboxedFiles} from '../fs-worker/sandboxed-files.js';
+import {type CreateFsWorkers, SandboxedFiles} from '../fs-worker/sandboxed-files.js';
 import {ClientSearches} from './client-searches.js';
 import {ClientWatches} from './client-watches.js';
-import type {Room} from './flow-control.js';
+import type {FlowControl} from './flow-control.js';
 
 /** What one connection has open in the file system; it ends with the connection. */
 export class ClientFiles {
@@ -15,23 +15,23 @@ export class ClientFiles {
 	readonly sandboxed: SandboxedFiles;
 	readonly #connection: RpcConnection;
 	#lastWatchId = -1;
-	#missingWatch: MissingWatch | undefined;
-	#closed = false;
+	#missingWatch: MissingPathsWatch | undefined;
+	#isClosed = false;
 
-	constructor(connection: RpcConnection, room: Room, createTwins: CreateTwins) {
+	constructor(connection: RpcConnection, flow: FlowControl, createFsWorkers: CreateFsWorkers) {
 		this.#connection = connection;
-		this.watches = new ClientWatches(connection, room);
-		this.searches = new ClientSearches(connection, room);
-		this.sandboxed = new SandboxedFiles(connection, room, createTwins);
+		this.watches = new ClientWatches(connection, flow);
+		this.searches = new ClientSearches(connection, flow);
+		this.sandboxed = new SandboxedFiles(connection, flow, createFsWorkers);
 	}
 
 	/** Replaces the watch before, if the new one can be had. Ids only ever grow. */
 	async watchMissing(watchId: number, request: MissingRequest): Promise<boolean> {
 		if (watchId <= this.#lastWatchId) return false;
 		this.#lastWatchId = watchId;
-		const watch = await MissingWatch.begin(request, () => this.#connection.notify('fs/missingChanged', {watchId}));
+		const watch = await MissingPathsWatch.begin(request, () => this.#connection.notify('fs/missingChanged', {watchId}));
 		// A later call, or the end of the connection, may have overtaken this one.
-		if (!watch || this.#closed || watchId !== this.#lastWatchId) {
+		if (!watch || this.#isClosed || watchId !== this.#lastWatchId) {
 			watch?.end();
 			return false;
 		}
@@ -41,7 +41,7 @@ export class ClientFiles {
 	}
 
 	close(): void {
-		this.#closed = true;
+		this.#isClosed = true;
 		this.handles.closeAll();
 		this.watches.close();
 		this.searches.close();

@@ -1,10 +1,10 @@
-import {refused, toFileError} from '../../filesystem/file-errors.js';
-import type {SearchQuery} from '../../filesystem/search/query.js';
-import type {Search, SearchOutcome} from '../../filesystem/search/search.js';
-import type {Match} from '../../filesystem/search/search-messages.js';
+import {refused, toDomainFileError} from '../../filesystem/file-errors.js';
+import type {SearchRequest} from '../../filesystem/search/query.js';
+import type {SearchRun, SearchRunOutcome} from '../../filesystem/search/search.js';
+import type {SearchMatch} from '../../filesystem/search/search-messages.js';
 import {PathUri} from '../../protocol/path-uri/path-uri.js';
 import type {RpcConnection} from '../../rpc/rpc-connection.js';
-import type {Room} from './flow-control.js';
+import type {FlowControl} from './flow-control.js';
 
 /** Searches one connection may have under way. */
 export const MAX_SEARCHES = 16;
@@ -13,28 +13,28 @@ export const MAX_SEARCH_ID_BYTES = 64;
 /** The searches of one connection; what they find is told as fast as the client reads. */
 export class ClientSearches {
 	readonly #connection: RpcConnection;
-	readonly #room: Room;
+	readonly #flow: FlowControl;
 	/** Undefined while it is being set up. */
-	readonly #searches = new Map<string, Search | undefined>();
-	#closed = false;
+	readonly #searches = new Map<string, SearchRun | undefined>();
+	#isClosed = false;
 
-	constructor(connection: RpcConnection, room: Room) {
+	constructor(connection: RpcConnection, flow: FlowControl) {
 		this.#connection = connection;
-		this.#room = room;
+		this.#flow = flow;
 	}
 
-	async run(id: string, query: SearchQuery): Promise<SearchOutcome> {
+	async run(id: string, query: SearchRequest): Promise<SearchRunOutcome> {
 		this.#requireFree(id);
 		this.#searches.set(id, undefined);
 		try {
-			const {Search} = await import('../../filesystem/search/search.js');
-			const search = await Search.begin(query, matches => this.#tell(id, matches));
+			const {SearchRun} = await import('../../filesystem/search/search.js');
+			const search = await SearchRun.begin(query, matches => this.#tell(id, matches));
 			// Given up before it had begun.
-			if (this.#closed || !this.#searches.has(id)) search.cancel();
+			if (this.#isClosed || !this.#searches.has(id)) search.cancel();
 			else this.#searches.set(id, search);
 			return await search.outcome;
 		} catch (error) {
-			throw toFileError(error);
+			throw toDomainFileError(error);
 		} finally {
 			this.#searches.delete(id);
 		}
@@ -51,12 +51,12 @@ export class ClientSearches {
 	}
 
 	close(): void {
-		this.#closed = true;
+		this.#isClosed = true;
 		for (const id of this.#searches.keys()) this.cancel(id);
 	}
 
-	async #tell(id: string, matches: readonly Match[]): Promise<void> {
-		await this.#room.opened();
+	async #tell(id: string, matches: readonly SearchMatch[]): Promise<void> {
+		await this.#flow.whenWritable();
 		if (this.#searches.has(id)) {
 			this.#connection.notify('fs/searchMatches', {searchId: id, matches: matches.map(describe)});
 		}
@@ -73,7 +73,7 @@ export class ClientSearches {
 	}
 }
 
-function describe(match: Match): Record<string, unknown> {
+function describe(match: SearchMatch): Record<string, unknown> {
 	const path = PathUri.fromBinary(match.path).href;
 	if (match.kind === 'entry') return {path, kind: match.isDirectory ? 'directory' : 'file'};
 	return {path, kind: 'file', ...match.match};

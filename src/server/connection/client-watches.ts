@@ -3,7 +3,7 @@ import {refused} from '../../filesystem/file-errors.js';
 import type {TreeWatch, TreeWatchOptions} from '../../filesystem/watch/tree-watch.js';
 import {PathUri} from '../../protocol/path-uri/path-uri.js';
 import type {RpcConnection} from '../../rpc/rpc-connection.js';
-import type {Room} from './flow-control.js';
+import type {FlowControl} from './flow-control.js';
 
 /** Watches one connection may have. */
 export const MAX_WATCHES = 64;
@@ -20,12 +20,12 @@ interface Line {
 /** The watches of one connection. What they see is told as fast as the client reads, and merged meanwhile. */
 export class ClientWatches {
 	readonly #connection: RpcConnection;
-	readonly #room: Room;
+	readonly #flow: FlowControl;
 	readonly #lines = new Map<string, Line>();
 
-	constructor(connection: RpcConnection, room: Room) {
+	constructor(connection: RpcConnection, flow: FlowControl) {
 		this.#connection = connection;
-		this.#room = room;
+		this.#flow = flow;
 	}
 
 	async begin(id: string, path: BytePath, options: TreeWatchOptions): Promise<void> {
@@ -64,7 +64,7 @@ export class ClientWatches {
 		if (line.isTelling) return;
 		line.isTelling = true;
 		for (;;) {
-			await this.#room.opened();
+			await this.#flow.whenWritable();
 			// Only now, so that what came while the client did not read is told together.
 			const news = this.#lines.get(id) === line ? line.watch?.take(CHANGES_PER_MESSAGE) : undefined;
 			if (!news) break;

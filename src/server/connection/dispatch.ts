@@ -14,10 +14,10 @@ import type {ServerSettings} from '../options.js';
 import type {ServerMetrics} from '../server-metrics.js';
 import type {ClientConnection} from './client-connection.js';
 
-export type Route = (request: Request, client: ClientConnection) => unknown;
+export type Dispatch = (request: Request, client: ClientConnection) => unknown;
 
 /** From a request to its answer: the handlers of the protocol, errors in the words of the wire, everything measured. */
-export function createRoute(settings: ServerSettings, sandbox: Sandbox, metrics: ServerMetrics): Route {
+export function createDispatch(settings: ServerSettings, sandbox: Sandbox, metrics: ServerMetrics): Dispatch {
 	const {protocol, variables, allowForward, ownCommand} = settings;
 	const sandboxesFiles = (): boolean => ownCommand.length > 0 && sandbox.isLikely;
 	const route =
@@ -30,7 +30,7 @@ export function createRoute(settings: ServerSettings, sandbox: Sandbox, metrics:
 			metrics.answered(request.method, result, performance.now() - began);
 		try {
 			const result = route(request, client);
-			if (result instanceof Promise) return settled(result, record);
+			if (result instanceof Promise) return settleMetrics(result, record);
 			record('success');
 			return result;
 		} catch (error) {
@@ -40,7 +40,10 @@ export function createRoute(settings: ServerSettings, sandbox: Sandbox, metrics:
 	};
 }
 
-async function settled(result: Promise<unknown>, record: (result: 'success' | 'error') => void): Promise<unknown> {
+async function settleMetrics(
+	result: Promise<unknown>,
+	record: (result: 'success' | 'error') => void,
+): Promise<unknown> {
 	try {
 		const value = await result;
 		record('success');
@@ -57,7 +60,7 @@ function admit(family: Family, client: ClientConnection, method: string): void {
 }
 
 /** The first protocol does not know the others' methods, however well they are called. */
-function onlyV0(route: Route): Route {
+function onlyV0(route: Dispatch): Dispatch {
 	return (request, client) => {
 		if (Object.hasOwn(strictV0Handlers, request.method)) return route(request, client);
 		throw new RpcError(INVALID_REQUEST, `unknown method: ${request.method}`);

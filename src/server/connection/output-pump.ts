@@ -2,7 +2,7 @@ import type {ManagedProcess} from '../../processes/managed-process.js';
 import type {LogCursor} from '../../processes/output/output-log.js';
 import type {RpcConnection} from '../../rpc/rpc-connection.js';
 import {OUTPUT_HIGH_WATER_BYTES} from './flow-control.js';
-import {type Announce, announce} from './process-notifications.js';
+import {type SendProcessEvent, sendProcessEvent} from './process-notifications.js';
 
 /** Output one process may send before another's turn comes. */
 const TURN_BYTES = 128 * 1024;
@@ -18,16 +18,20 @@ interface Line {
  * process's log until the transport has room, so a reply never stands behind more than the high-water mark, and a
  * client that does not read makes the children wait instead of the memory grow.
  */
-export class Delivery {
+export class OutputPump {
 	readonly #connection: RpcConnection;
-	readonly #announce: Announce;
+	readonly #send: SendProcessEvent;
 	readonly #lines = new Map<ManagedProcess, Line>();
 	#ready: Line[] = [];
 	readonly #emptied: (() => void)[] = [];
 
-	constructor(connection: RpcConnection, processes: Iterable<ManagedProcess>, tell: Announce = announce) {
+	constructor(
+		connection: RpcConnection,
+		processes: Iterable<ManagedProcess>,
+		tell: SendProcessEvent = sendProcessEvent,
+	) {
 		this.#connection = connection;
-		this.#announce = tell;
+		this.#send = tell;
 		for (const process of processes) this.add(process);
 	}
 
@@ -56,13 +60,13 @@ export class Delivery {
 			this.#sendSome(line);
 			line.waiting = !line.cursor.atEnd;
 			if (line.waiting) this.#ready.push(line);
-			line.process.delivered();
+			line.process.afterDelivery();
 		}
 		if (this.#ready.length === 0) this.#tellEmptied();
 	}
 
 	/** Settles when the transport was handed everything said so far, or the connection is gone. */
-	emptied(): Promise<void> {
+	flushed(): Promise<void> {
 		if (this.#ready.length === 0) return Promise.resolve();
 		return new Promise(resolve => this.#emptied.push(resolve));
 	}
@@ -84,7 +88,7 @@ export class Delivery {
 			const event = cursor.next();
 			if (!event) return;
 			if (event.kind === 'output') sent += event.bytes.length;
-			this.#announce(this.#connection, process.id, event);
+			this.#send(this.#connection, process.id, event);
 			if (event.kind === 'closed') this.#lines.delete(process);
 		}
 	}

@@ -3,9 +3,9 @@ import {JsonParts} from '../../protocol/wire/encode.js';
 import type {RpcConnection} from '../../rpc/rpc-connection.js';
 
 /** Tells a client of an event in the words of the protocol it speaks. */
-export type Announce = (connection: RpcConnection, processId: string, event: LogEvent) => void;
+export type SendProcessEvent = (connection: RpcConnection, processId: string, event: LogEvent) => void;
 
-export const announce: Announce = (connection, processId, event) => {
+export const sendProcessEvent: SendProcessEvent = (connection, processId, event) => {
 	switch (event.kind) {
 		case 'output': {
 			const head = `{"processId":${JSON.stringify(processId)},"seq":${event.seq},"stream":"${event.stream}","chunk":"`;
@@ -25,7 +25,7 @@ export const announce: Announce = (connection, processId, event) => {
 };
 
 /** The first protocol has no numbers, no name for a terminal's stream and no word for the end of output. */
-export const announceV0: Announce = (connection, sessionId, event) => {
+export const sendProcessEventV0: SendProcessEvent = (connection, sessionId, event) => {
 	switch (event.kind) {
 		case 'output': {
 			const stream = event.stream === 'pty' ? 'stdout' : event.stream;

@@ -6,11 +6,11 @@ import type {RpcConnection} from '../../rpc/rpc-connection.js';
 import type {Logger} from '../../shared/logger.js';
 import {MAX_TIMER_MS} from '../../shared/units.js';
 import {type Grant, mayResume} from '../auth/grant.js';
-import {Delivery} from './output-pump.js';
+import {OutputPump} from './output-pump.js';
 import type {TableEvents} from './v0-sessions.js';
 
 type Attachment =
-	| {readonly kind: 'attached'; readonly delivery: Delivery}
+	| {readonly kind: 'attached'; readonly pump: OutputPump}
 	| {readonly kind: 'detached'; readonly since: number; readonly timer: NodeJS.Timeout | undefined};
 
 /** What outlives a connection: the processes and where their events go. */
@@ -34,12 +34,12 @@ export class Session implements TableEvents {
 		return this.#attachment.kind === 'attached';
 	}
 
-	attach(connection: RpcConnection): Delivery {
+	attach(connection: RpcConnection): OutputPump {
 		if (this.#attachment.kind === 'detached') clearTimeout(this.#attachment.timer);
-		this.processes.renew();
-		const delivery = new Delivery(connection, this.processes);
-		this.#attachment = {kind: 'attached', delivery};
-		return delivery;
+		this.processes.restartRetention();
+		const pump = new OutputPump(connection, this.processes);
+		this.#attachment = {kind: 'attached', pump};
+		return pump;
 	}
 
 	/**
@@ -47,7 +47,7 @@ export class Session implements TableEvents {
 	 * over the session is.
 	 */
 	detach(ttlMs: number, expired: () => void): void {
-		if (this.#attachment.kind === 'attached') this.#attachment.delivery.stop();
+		if (this.#attachment.kind === 'attached') this.#attachment.pump.stop();
 		const since = performance.now();
 		const look = (): void => {
 			const elapsed = performance.now() - since;
@@ -68,16 +68,16 @@ export class Session implements TableEvents {
 	}
 
 	/** Somebody was promised to find this process when coming back. */
-	holds({options}: ManagedProcess): boolean {
+	isRetained({options}: ManagedProcess): boolean {
 		return !this.attached && (options.keepDetachedMs ?? 0) > 0;
 	}
 
 	added(process: ManagedProcess): void {
-		if (this.#attachment.kind === 'attached') this.#attachment.delivery.add(process);
+		if (this.#attachment.kind === 'attached') this.#attachment.pump.add(process);
 	}
 
 	changed(process: ManagedProcess): void {
-		if (this.#attachment.kind === 'attached') this.#attachment.delivery.changed(process);
+		if (this.#attachment.kind === 'attached') this.#attachment.pump.changed(process);
 	}
 
 	/** Kills what runs and forgets everything. */

@@ -2,8 +2,8 @@ import type {ManagedProcess} from '../../processes/managed-process.js';
 import type {StartRequest} from '../../processes/prepare-spawn.js';
 import type {ProcessTable} from '../../processes/process-table.js';
 import type {RpcConnection} from '../../rpc/rpc-connection.js';
-import {Delivery} from './output-pump.js';
-import {announceV0} from './process-notifications.js';
+import {OutputPump} from './output-pump.js';
+import {sendProcessEventV0} from './process-notifications.js';
 
 /** What a table tells its owner. */
 export interface TableEvents {
@@ -14,14 +14,14 @@ export interface TableEvents {
 /** The processes of the first protocol: named by the server, forgotten at their exit, ended with the connection. */
 export class V0Sessions {
 	readonly #table: ProcessTable;
-	readonly #delivery: Delivery;
+	readonly #pump: OutputPump;
 	#count = 0;
 
 	constructor(connection: RpcConnection, createTable: (events: TableEvents) => ProcessTable) {
-		this.#delivery = new Delivery(connection, [], announceV0);
+		this.#pump = new OutputPump(connection, [], sendProcessEventV0);
 		this.#table = createTable({
-			added: process => this.#delivery.add(process),
-			changed: process => this.#delivery.changed(process),
+			added: process => this.#pump.add(process),
+			changed: process => this.#pump.changed(process),
 		});
 	}
 
@@ -39,11 +39,11 @@ export class V0Sessions {
 
 	/** The transport has room again. */
 	pump(): void {
-		this.#delivery.pump();
+		this.#pump.pump();
 	}
 
 	close(): void {
-		this.#delivery.stop();
+		this.#pump.stop();
 		this.#table.end('force');
 		this.#table.dispose();
 	}

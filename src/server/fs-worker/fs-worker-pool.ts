@@ -2,63 +2,63 @@ import {lstatSync} from 'node:fs';
 import type {SandboxPlan} from '../../sandbox/plan.js';
 import {LongarmError} from '../../shared/errors.js';
 import type {Transport} from '../../transports/transport.js';
-import {Twin, type TwinEvents} from './fs-worker.js';
+import {FsWorker, type FsWorkerEvents} from './fs-worker.js';
 
-/** Twins of one owner at a time, each a program of its own. */
-export const MAX_TWINS = 8;
+/** Workers of one owner at a time, each a program of its own. */
+export const MAX_FS_WORKERS = 8;
 
-export interface TwinsOptions {
+export interface FsWorkerPoolOptions {
 	readonly launch: (plan: SandboxPlan) => Transport | Promise<Transport>;
-	readonly notified: TwinEvents['notified'];
-	readonly closed: (twin: Twin) => void;
+	readonly notified: FsWorkerEvents['notified'];
+	readonly closed: (worker: FsWorker) => void;
 }
 
-/** One twin for all operations under the same plan. */
-export class Twins {
-	readonly #options: TwinsOptions;
+/** One worker for all operations under the same plan. */
+export class FsWorkerPool {
+	readonly #options: FsWorkerPoolOptions;
 	/** The one used last stands last. */
-	readonly #twins = new Map<string, Twin>();
-	#closed = false;
+	readonly #workers = new Map<string, FsWorker>();
+	#isClosed = false;
 
-	constructor(options: TwinsOptions) {
+	constructor(options: FsWorkerPoolOptions) {
 		this.#options = options;
 	}
 
-	of(plan: SandboxPlan): Twin {
+	of(plan: SandboxPlan): FsWorker {
 		const key = keyOf(plan);
-		const twin = this.#twins.get(key) ?? this.#start(key, plan);
-		this.#twins.delete(key);
-		this.#twins.set(key, twin);
-		return twin;
+		const worker = this.#workers.get(key) ?? this.#start(key, plan);
+		this.#workers.delete(key);
+		this.#workers.set(key, worker);
+		return worker;
 	}
 
 	close(): void {
-		this.#closed = true;
-		for (const twin of this.#twins.values()) twin.close();
+		this.#isClosed = true;
+		for (const worker of this.#workers.values()) worker.close();
 	}
 
-	#start(key: string, plan: SandboxPlan): Twin {
+	#start(key: string, plan: SandboxPlan): FsWorker {
 		this.#makeRoom();
 		const {launch, notified, closed} = this.#options;
 		const start = (): Transport | Promise<Transport> => {
-			if (this.#closed) throw new Error('the connection is gone');
+			if (this.#isClosed) throw new Error('the connection is gone');
 			return launch(plan);
 		};
-		return new Twin(start, {
+		return new FsWorker(start, {
 			notified,
-			closed: twin => {
-				if (this.#twins.get(key) === twin) this.#twins.delete(key);
-				closed(twin);
+			closed: worker => {
+				if (this.#workers.get(key) === worker) this.#workers.delete(key);
+				closed(worker);
 			},
 		});
 	}
 
 	#makeRoom(): void {
-		if (this.#twins.size < MAX_TWINS) return;
-		const idle = [...this.#twins.values()].find(({isIdle}) => isIdle);
+		if (this.#workers.size < MAX_FS_WORKERS) return;
+		const idle = [...this.#workers.values()].find(({isIdle}) => isIdle);
 		if (!idle) {
 			throw new LongarmError('RESOURCES_EXHAUSTED', {
-				message: `at most ${MAX_TWINS} fs sandboxes may be in use per connection`,
+				message: `at most ${MAX_FS_WORKERS} fs sandboxes may be in use per connection`,
 			});
 		}
 		idle.close();

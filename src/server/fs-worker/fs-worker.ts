@@ -10,28 +10,28 @@ const START_MS = 15_000;
 /** Kept after its last use, for the next one. */
 export const IDLE_MS = 10_000;
 
-export interface TwinEvents {
+export interface FsWorkerEvents {
 	/** What it tells by itself. */
-	notified(notification: Notification, twin: Twin): void;
-	closed(twin: Twin): void;
+	notified(notification: Notification, worker: FsWorker): void;
+	closed(worker: FsWorker): void;
 }
 
 /** Starts the program; its standard input and output. */
-export type LaunchTwin = () => Transport | Promise<Transport>;
+export type LaunchFsWorker = () => Transport | Promise<Transport>;
 
 /**
  * Another server like this one, inside a sandbox. What it is asked it does with the sandbox's view of the files, so
  * that the kernel decides what it reaches, and not a comparison of paths that somebody may change meanwhile.
  */
-export class Twin {
-	readonly #events: TwinEvents;
+export class FsWorker {
+	readonly #events: FsWorkerEvents;
 	readonly #ready: Promise<RpcConnection>;
 	#rpc: RpcConnection | undefined;
 	#uses = 0;
 	#idle: NodeJS.Timeout | undefined;
-	#closed = false;
+	#isClosed = false;
 
-	constructor(launch: LaunchTwin, events: TwinEvents) {
+	constructor(launch: LaunchFsWorker, events: FsWorkerEvents) {
 		this.#events = events;
 		this.#ready = this.#start(launch);
 		// Whoever asks learns of it.
@@ -75,19 +75,19 @@ export class Twin {
 	}
 
 	close(): void {
-		if (this.#closed) return;
-		this.#closed = true;
+		if (this.#isClosed) return;
+		this.#isClosed = true;
 		clearTimeout(this.#idle);
 		this.#rpc?.destroy();
 		this.#events.closed(this);
 	}
 
-	async #start(launch: LaunchTwin): Promise<RpcConnection> {
+	async #start(launch: LaunchFsWorker): Promise<RpcConnection> {
 		try {
 			const rpc = new RpcConnection(await launch(), 'client', this.#service());
 			this.#rpc = rpc;
 			rpc.open();
-			if (this.#closed) rpc.destroy();
+			if (this.#isClosed) rpc.destroy();
 			await rpc.request('initialize', {clientName: 'longarm'}, {signal: AbortSignal.timeout(START_MS)});
 			rpc.notify('initialized', {});
 			return rpc;

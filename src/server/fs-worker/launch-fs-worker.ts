@@ -7,13 +7,13 @@ import {LongarmError} from '../../shared/errors.js';
 import type {Transport} from '../../transports/transport.js';
 import type {ServerSettings} from '../options.js';
 import {spawnTransport} from './child-transport.js';
-import {withRuntime} from './runtime-mounts.js';
+import {withRuntimeMounts} from './runtime-mounts.js';
 
 /** All it gets of the server's own variables. */
 const VARIABLES = ['PATH', 'TMPDIR', 'TMP', 'TEMP'];
 
 /** Starts a server like this one inside a sandbox, on its standard input and output. */
-export function launchTwin(
+export function launchFsWorker(
 	plan: SandboxPlan,
 	sandbox: Sandbox,
 	backend: Backend,
@@ -28,7 +28,7 @@ export function launchTwin(
 	const needed = [program, ...own.map(dirname)];
 	const args = [...own, 'serve', '--listen', 'stdio', '--log-level', 'warn', '--max-reply', String(maxReplyBytes)];
 	const command = {program, args, arg0: undefined, cwd: '/', terminal: false};
-	const {file, argv, ...wrapper} = sandbox.wrap(withRuntime(plan, needed), command);
+	const {file, argv, ...wrapper} = sandbox.wrap(withRuntimeMounts(plan, needed), command);
 	const environment = new Map(VARIABLES.flatMap(name => (variables[name] ? [[name, variables[name]]] : [])));
 	return spawnTransport(backend, {file, argv, wrapper, cwd: Buffer.from('/'), environment}, text =>
 		logger.debug('fs sandbox said', {text: text.trim()}),

@@ -5,7 +5,7 @@ import {accessAt, byDepth, type Mount, type SandboxPlan} from '../../sandbox/pla
 const LIBRARIES = ['/lib', '/lib64', '/usr/lib', '/usr/lib64', '/etc/ld.so.cache'];
 
 /** The plan with what our own program needs to run in it, read-only, where the policy does not show it anyway. */
-export function withRuntime(plan: SandboxPlan, paths: readonly string[]): SandboxPlan {
+export function withRuntimeMounts(plan: SandboxPlan, paths: readonly string[]): SandboxPlan {
 	const mounts: Mount[] = [...plan.mounts];
 	for (const path of [...LIBRARIES, ...paths]) {
 		const place = locate(path);

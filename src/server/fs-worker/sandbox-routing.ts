@@ -1,13 +1,13 @@
 import {refused} from '../../filesystem/file-errors.js';
 import type {Request} from '../../protocol/wire/envelope.js';
 import {leavesFilesAlone, type SandboxPlan} from '../../sandbox/plan.js';
-import type {SandboxContext} from '../../sandbox/policy.js';
+import type {SandboxPolicy} from '../../sandbox/policy.js';
 import {LongarmError} from '../../shared/errors.js';
 import type {ClientConnection} from '../connection/client-connection.js';
 import type {Handlers} from '../connection/dispatch.js';
 
 interface FileParams {
-	readonly sandbox?: SandboxContext | null | undefined;
+	readonly sandbox?: SandboxPolicy | null | undefined;
 	readonly handleId?: string;
 	readonly watchId?: string;
 	readonly searchId?: string;

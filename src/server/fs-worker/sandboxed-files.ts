@@ -1,54 +1,54 @@
-import type {Block, BlockDevice, Progress} from '../../filesystem/file-handles.js';
+import type {BlockDevice, FileBlock, HandleProgress} from '../../filesystem/file-handles.js';
 import {JsonParts} from '../../protocol/wire/encode.js';
 import type {Notification, Request} from '../../protocol/wire/envelope.js';
 import {toBytes} from '../../protocol/wire/fields.js';
 import type {RpcConnection} from '../../rpc/rpc-connection.js';
 import type {SandboxPlan} from '../../sandbox/plan.js';
-import type {Room} from '../connection/flow-control.js';
-import type {Twin} from './fs-worker.js';
-import type {Twins, TwinsOptions} from './fs-worker-pool.js';
+import type {FlowControl} from '../connection/flow-control.js';
+import type {FsWorker} from './fs-worker.js';
+import type {FsWorkerPool, FsWorkerPoolOptions} from './fs-worker-pool.js';
 import {namedParams, withBulk} from './relayed-json.js';
 
-export type CreateTwins = (events: Pick<TwinsOptions, 'notified' | 'closed'>) => Twins;
+export type CreateFsWorkers = (events: Pick<FsWorkerPoolOptions, 'notified' | 'closed'>) => FsWorkerPool;
 
 interface Watch {
-	readonly twin: Twin;
+	readonly worker: FsWorker;
 	readonly release: () => void;
 }
 
-/** The file operations of one connection that run in a sandbox: handed to a twin in it, answered as the twin answers. */
+/** The file operations of one connection that run in a sandbox: handed to a worker in it, answered as the worker answers. */
 export class SandboxedFiles {
 	readonly #connection: RpcConnection;
-	readonly #room: Room;
-	readonly #twins: Twins;
+	readonly #flow: FlowControl;
+	readonly #workers: FsWorkerPool;
 	readonly #watches = new Map<string, Watch>();
-	readonly #searches = new Map<string, Twin>();
+	readonly #searches = new Map<string, FsWorker>();
 
-	constructor(connection: RpcConnection, room: Room, createTwins: CreateTwins) {
+	constructor(connection: RpcConnection, flow: FlowControl, createFsWorkers: CreateFsWorkers) {
 		this.#connection = connection;
-		this.#room = room;
-		this.#twins = createTwins({
-			notified: (notification, twin) => this.#tell(notification, twin),
-			closed: twin => this.#lost(twin),
+		this.#flow = flow;
+		this.#workers = createFsWorkers({
+			notified: (notification, worker) => this.#tell(notification, worker),
+			closed: worker => this.#lost(worker),
 		});
 	}
 
 	/** An operation that is over with its answer. */
 	async relay(plan: SandboxPlan, request: Request): Promise<JsonParts | object> {
-		const twin = this.#twins.of(plan);
+		const worker = this.#workers.of(plan);
 		const params = paramsOf(request);
 		const held = params instanceof JsonParts ? params.byteLength : 0;
-		const answer = await this.#room.request(held, () => twin.request(request.method, params));
-		this.#keepPace(twin);
+		const answer = await this.#flow.reserveRequest(held, () => worker.request(request.method, params));
+		this.#keepPace(worker);
 		return withBulk(answer);
 	}
 
 	/** An operation that leaves a handle open, and what it answered. */
 	async open(plan: SandboxPlan, request: Request, handleId: string): Promise<RelayedDevice> {
-		const twin = this.#twins.of(plan);
-		const release = twin.hold();
+		const worker = this.#workers.of(plan);
+		const release = worker.hold();
 		try {
-			return new RelayedDevice(twin, handleId, await twin.request(request.method, paramsOf(request)), release);
+			return new RelayedDevice(worker, handleId, await worker.request(request.method, paramsOf(request)), release);
 		} catch (error) {
 			release();
 			throw error;
@@ -56,11 +56,11 @@ export class SandboxedFiles {
 	}
 
 	async watch(plan: SandboxPlan, request: Request, watchId: string): Promise<object> {
-		const twin = this.#twins.of(plan);
-		const release = twin.hold();
-		this.#watches.set(watchId, {twin, release});
+		const worker = this.#workers.of(plan);
+		const release = worker.hold();
+		this.#watches.set(watchId, {worker, release});
 		try {
-			return (await twin.request(request.method, paramsOf(request))) as object;
+			return (await worker.request(request.method, paramsOf(request))) as object;
 		} catch (error) {
 			this.#endWatch(watchId);
 			throw error;
@@ -76,14 +76,14 @@ export class SandboxedFiles {
 		const watch = this.#watches.get(watchId);
 		if (!watch) return;
 		this.#endWatch(watchId);
-		await watch.twin.request('fs/unwatch', {watchId});
+		await watch.worker.request('fs/unwatch', {watchId});
 	}
 
 	async search(plan: SandboxPlan, request: Request, searchId: string): Promise<object> {
-		const twin = this.#twins.of(plan);
-		this.#searches.set(searchId, twin);
+		const worker = this.#workers.of(plan);
+		this.#searches.set(searchId, worker);
 		try {
-			return (await twin.request(request.method, paramsOf(request))) as object;
+			return (await worker.request(request.method, paramsOf(request))) as object;
 		} finally {
 			this.#searches.delete(searchId);
 		}
@@ -98,19 +98,19 @@ export class SandboxedFiles {
 	}
 
 	close(): void {
-		this.#twins.close();
+		this.#workers.close();
 	}
 
-	#tell({method, params}: Notification, twin: Twin): void {
+	#tell({method, params}: Notification, worker: FsWorker): void {
 		this.#connection.notify(method, params);
 		const {watchId, ended} = params as {watchId?: string; ended?: string | null};
 		if (method === 'fs/changed' && watchId !== undefined && typeof ended === 'string') this.#endWatch(watchId);
-		this.#keepPace(twin);
+		this.#keepPace(worker);
 	}
 
-	/** While the client does not read, nothing more is taken from the twin. */
-	#keepPace(twin: Twin): void {
-		if (!this.#room.isOpen) void this.#room.opened().then(twin.holdReading());
+	/** While the client does not read, nothing more is taken from the worker. */
+	#keepPace(worker: FsWorker): void {
+		if (!this.#flow.canSend) void this.#flow.whenWritable().then(worker.holdReading());
 	}
 
 	#endWatch(watchId: string): void {
@@ -118,33 +118,33 @@ export class SandboxedFiles {
 		this.#watches.delete(watchId);
 	}
 
-	#lost(twin: Twin): void {
+	#lost(worker: FsWorker): void {
 		for (const [watchId, watch] of this.#watches) {
-			if (watch.twin !== twin) continue;
+			if (watch.worker !== worker) continue;
 			this.#watches.delete(watchId);
 			this.#connection.notify('fs/changed', {watchId, changes: [], overflow: true, ended: 'the fs sandbox ended'});
 		}
 	}
 }
 
-/** A file or a transfer that a twin has open. */
+/** A file or a transfer that a worker has open. */
 export class RelayedDevice implements BlockDevice {
-	/** What the twin answered when it was opened. */
+	/** What the worker answered when it was opened. */
 	readonly answer: object;
-	readonly #twin: Twin;
+	readonly #worker: FsWorker;
 	readonly #handleId: string;
 	readonly #release: () => void;
 
-	constructor(twin: Twin, handleId: string, answer: unknown, release: () => void) {
+	constructor(worker: FsWorker, handleId: string, answer: unknown, release: () => void) {
 		this.answer = answer as object;
-		this.#twin = twin;
+		this.#worker = worker;
 		this.#handleId = handleId;
 		this.#release = release;
 	}
 
-	async read(target: Uint8Array, offset: number): Promise<Block> {
+	async read(target: Uint8Array, offset: number): Promise<FileBlock> {
 		const {chunk, ...block} = (await this.#request('fs/readBlock', {offset, len: target.length})) as Omit<
-			Block,
+			FileBlock,
 			'length'
 		> & {chunk: string | Uint8Array};
 		const bytes = toBytes(chunk);
@@ -152,11 +152,11 @@ export class RelayedDevice implements BlockDevice {
 		return {...block, length: bytes.length};
 	}
 
-	async write(chunk: Uint8Array, offset: number): Promise<Progress | undefined> {
-		return ((await this.#request('fs/writeBlock', {offset, chunk})) as {progress?: Progress}).progress;
+	async write(chunk: Uint8Array, offset: number): Promise<HandleProgress | undefined> {
+		return ((await this.#request('fs/writeBlock', {offset, chunk})) as {progress?: HandleProgress}).progress;
 	}
 
-	/** What the twin says about the end of a transfer. */
+	/** What the worker says about the end of a transfer. */
 	async finish(sha256: string | undefined): Promise<object> {
 		return (await this.#request('fs/finish', {sha256})) as object;
 	}
@@ -170,11 +170,11 @@ export class RelayedDevice implements BlockDevice {
 	}
 
 	#request(method: string, params: object): Promise<unknown> {
-		return this.#twin.request(method, withBulk({handleId: this.#handleId, ...params}));
+		return this.#worker.request(method, withBulk({handleId: this.#handleId, ...params}));
 	}
 }
 
-/** The twin is in the sandbox already. */
+/** The worker is in the sandbox already. */
 function paramsOf(request: Request): unknown {
 	return withBulk({...namedParams(request), sandbox: null});
 }

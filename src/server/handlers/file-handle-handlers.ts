@@ -1,47 +1,47 @@
 import {nativePath} from '../../adapters/file-paths.js';
 import {openReadable, openReplaceable, openUpdatable, requireBlockLength} from '../../filesystem/file-handles.js';
-import {translated} from '../../filesystem/index.js';
+import {withFileErrors} from '../../filesystem/index.js';
 import {JsonParts} from '../../protocol/wire/encode.js';
-import {bulkBlocks} from '../../shared/node/buffer-pool.js';
+import {payloadBuffers} from '../../shared/node/buffer-pool.js';
 import type {ClientConnection} from '../connection/client-connection.js';
 import type {Handlers} from '../connection/dispatch.js';
 
 const OPENERS = {read: openReadable, replace: openReplaceable, update: openUpdatable} as const;
 
 export const fileHandleHandlers = {
-	'fs/open': translated(async ({handleId, path, mode}, client) => {
+	'fs/open': withFileErrors(async ({handleId, path, mode}, client) => {
 		const native = nativePath(path);
 		await client.files.handles.open(handleId, () => OPENERS[mode](native));
 		return {handleId};
 	}),
 
-	'fs/readBlock': translated(async ({handleId, offset, len}, client) => {
+	'fs/readBlock': withFileErrors(async ({handleId, offset, len}, client) => {
 		const {handles} = client.files;
 		handles.find(handleId);
 		requireBlockLength('read', len);
-		return client.room.reply(len, async () => {
-			const block = bulkBlocks.take();
+		return client.flow.reserveReply(len, async () => {
+			const block = payloadBuffers.take();
 			try {
 				const {length, eof, progress} = await handles.read(handleId, block.subarray(0, len), offset);
 				const rest = `","eof":${eof}${progress ? `,"progress":${JSON.stringify(progress)}` : ''}}`;
-				return new JsonParts(['{"chunk":"', block.subarray(0, length), rest], () => bulkBlocks.give(block));
+				return new JsonParts(['{"chunk":"', block.subarray(0, length), rest], () => payloadBuffers.give(block));
 			} catch (error) {
-				bulkBlocks.give(block);
+				payloadBuffers.give(block);
 				throw error;
 			}
 		});
 	}),
 
-	'fs/writeBlock': translated(async ({handleId, offset, chunk}, client, request) => {
+	'fs/writeBlock': withFileErrors(async ({handleId, offset, chunk}, client, request) => {
 		const {handles} = client.files;
 		handles.find(handleId);
 		requireBlockLength('write', chunk.length);
-		const progress = await client.room.request(chunk.length, () => handles.write(handleId, chunk, offset));
+		const progress = await client.flow.reserveRequest(chunk.length, () => handles.write(handleId, chunk, offset));
 		request.release?.();
 		return progress ? {progress} : {};
 	}),
 
-	'fs/close': translated(async ({handleId}, client) => {
+	'fs/close': withFileErrors(async ({handleId}, client) => {
 		await client.files.handles.close(handleId);
 		return {};
 	}),

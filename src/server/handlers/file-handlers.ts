@@ -24,7 +24,7 @@ export const fileHandlers = {
 	'fs/writeFile': async ({path, dataBase64, followSymlinks, atomic}, client) => {
 		const content = decoded(dataBase64);
 		const options = {followSymlinks: followSymlinks ?? true, atomic: atomic ?? false};
-		await client.room.request(content.length, () => files.writeFile(nativePath(path), content, options));
+		await client.flow.reserveRequest(content.length, () => files.writeFile(nativePath(path), content, options));
 		return {};
 	},
 
@@ -83,6 +83,6 @@ function decoded(dataBase64: string | Uint8Array): Uint8Array {
 async function admit(client: ClientConnection, bytes: number, read: () => Promise<Uint8Array>): Promise<Uint8Array> {
 	if (bytes < BULK_FROM_BYTES) return read();
 	const largest = Math.floor((client.maxReplyBytes - ENVELOPE_BYTES) / 4) * 3;
-	if (bytes <= largest) return client.room.reply(bytes, read);
+	if (bytes <= largest) return client.flow.reserveReply(bytes, read);
 	throw refused(`file is too large for one message: limit is ${largest} bytes; read it in blocks (fs/open)`);
 }

@@ -22,7 +22,7 @@ export const forwardHandlers = {
 		const most = Math.min(maxBytes ?? READ_BYTES, MAX_READ_BYTES);
 		if (most === 0) throw new RpcError(INVALID_PARAMS, 'maxBytes must not be 0');
 		return client.forwards.get(forwardId).read(most, (length, take) =>
-			client.room.reply(base64Length(length), () => {
+			client.flow.reserveReply(base64Length(length), () => {
 				const {bytes, eof} = take();
 				return new JsonParts(['{"chunk":"', bytes, `","eof":${eof}}`]);
 			}),

@@ -11,7 +11,7 @@ export const httpHandlers = {
 		const request = toRequest(params);
 		if (params.streamResponse) return streamed(request, client);
 		return client.http.fetch(request, response =>
-			client.room.reply(base64Length(response.body.length), () => encodeResponse(response)),
+			client.flow.reserveReply(base64Length(response.body.length), () => encodeResponse(response)),
 		);
 	},
 
@@ -46,12 +46,12 @@ function encodeResponse({status, headers, body}: WholeResponse): JsonParts {
 }
 
 /** A body as notifications, as fast as the client takes them. */
-function deltas(requestId: string, {rpc, room}: ClientConnection): BodySink {
+function deltas(requestId: string, {rpc, flow}: ClientConnection): BodySink {
 	const id = JSON.stringify(requestId);
 	let seq = 1;
 	return {
 		ready: async () => {
-			while (!room.isOpen && !rpc.closed) await room.opened();
+			while (!flow.canSend && !rpc.closed) await flow.whenWritable();
 		},
 		data: bytes => {
 			const head = `{"requestId":${id},"seq":${seq++},"deltaBase64":"`;

@@ -1,9 +1,9 @@
 import {noTerminal, toSignal, toTerminateMode} from '../../adapters/process-params.js';
 import {toStartRequest} from '../../adapters/start-request.js';
 import type {ManagedProcess} from '../../processes/managed-process.js';
-import type {Page} from '../../processes/output/output-log.js';
+import type {OutputPage} from '../../processes/output/output-log.js';
 import {readOutput, waitForExit} from '../../processes/output/read-output.js';
-import {leftBehindBy, treeBelow} from '../../processes/tree/kill-tree.js';
+import {findLeftBehind, treeBelow} from '../../processes/tree/kill-tree.js';
 import type {ProcessInfo} from '../../processes/tree/process-tree.js';
 import type {ResultOnWire} from '../../protocol/methods/method-table.js';
 import {JsonParts} from '../../protocol/wire/encode.js';
@@ -119,7 +119,7 @@ function withProcess<T>(
 }
 
 /** The bytes are encoded here and now, while the page is valid. */
-function encodePage(process: ManagedProcess, {chunks, nextSeq, missedBytes}: Page): JsonParts {
+function encodePage(process: ManagedProcess, {chunks, nextSeq, missedBytes}: OutputPage): JsonParts {
 	const {exit, closedSeq} = process.log;
 	const parts: string[] = [];
 	let before = '{"chunks":[';
@@ -178,7 +178,7 @@ export function describeProcess(process: ManagedProcess): Entry {
 		outputBytes: log.totalBytes,
 		exitCode: log.exit?.exitCode ?? null,
 		reason: log.exit?.reason ?? null,
-		descendants: leader ? shown(state.kind === 'running' ? treeBelow(leader) : leftBehindBy(leader)) : [],
+		descendants: leader ? shown(state.kind === 'running' ? treeBelow(leader) : findLeftBehind(leader)) : [],
 	};
 }
 

@@ -6,7 +6,7 @@ import type {Handlers} from '../connection/dispatch.js';
 export function sessionHandlers(environmentInfo: EnvironmentInfo) {
 	return {
 		initialize: ({resumeSessionId}, client) => {
-			const session = client.greet(resumeSessionId ?? undefined);
+			const session = client.initialize(resumeSessionId ?? undefined);
 			return {sessionId: session.id, protocolVersion: V0_VERSION, environmentInfo};
 		},
 	} satisfies Handlers<ClientConnection>;

@@ -1,7 +1,7 @@
 import {nativePath, uriOf} from '../../adapters/file-paths.js';
 import {isTransfer, listTree, packTree, setAttributes, unpackTree} from '../../filesystem/archive/index.js';
 import {refused} from '../../filesystem/file-errors.js';
-import {digest, translated} from '../../filesystem/index.js';
+import {digest, withFileErrors} from '../../filesystem/index.js';
 import type {ResultOnWire} from '../../protocol/methods/method-table.js';
 import type {ClientConnection} from '../connection/client-connection.js';
 import type {Handlers} from '../connection/dispatch.js';
@@ -35,7 +35,7 @@ export const fileTransferHandlers = {
 		return {errors: errors.map(({path: place, message}) => ({path: uriOf(place), message}))};
 	},
 
-	'fs/finish': translated(async ({handleId, sha256}, client) => {
+	'fs/finish': withFileErrors(async ({handleId, sha256}, client) => {
 		const {handles} = client.files;
 		const transfer = handles.find(handleId);
 		if (transfer instanceof RelayedDevice) {

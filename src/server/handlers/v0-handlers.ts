@@ -38,7 +38,7 @@ export const v0Handlers = {
 export const strictV0Handlers = {
 	...v0Handlers,
 	initialize: (_params, client) => {
-		client.greet(undefined);
+		client.initialize(undefined);
 		// The later protocols' result has a session id; in this one there is nothing to resume.
 		return {protocolVersion: V0_VERSION} as {protocolVersion: string; sessionId: string};
 	},

@@ -1,5 +1,5 @@
 import {nativePath} from '../../adapters/file-paths.js';
-import {translated} from '../../filesystem/index.js';
+import {withFileErrors} from '../../filesystem/index.js';
 import type {ClientConnection} from '../connection/client-connection.js';
 import type {Handlers} from '../connection/dispatch.js';
 import {requireFree} from '../fs-worker/sandbox-routing.js';
@@ -10,7 +10,7 @@ export const fileWatchHandlers = {
 		return {watching: await client.files.watchMissing(watchId, request)};
 	},
 
-	'fs/watch': translated(async ({watchId, path, recursive, ignore}, client) => {
+	'fs/watch': withFileErrors(async ({watchId, path, recursive, ignore}, client) => {
 		requireFree('watch', watchId, client.files.sandboxed.hasWatch(watchId));
 		const options = {recursive: recursive ?? true, ignore: ignore ?? []};
 		await client.files.watches.begin(watchId, nativePath(path), options);

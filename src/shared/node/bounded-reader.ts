@@ -4,7 +4,7 @@ import type {Readable} from 'node:stream';
  * What arrives from the network and has not been taken yet. It is read at most so far ahead; what arrived before a
  * failure can be taken before the failure is met.
  */
-export class Inflow {
+export class BoundedReader {
 	readonly #source: Readable;
 	readonly #aheadBytes: number;
 	#chunks: Buffer[] = [];

@@ -2,7 +2,7 @@
  * Large blocks of memory that are used again. Left to the garbage collector, the blocks of a stream pile up for
  * tens of MiB before it looks, because it counts objects and not what they hold.
  */
-export class BlockPool {
+export class BufferPool {
 	readonly blockBytes: number;
 	readonly #most: number;
 	readonly #free: Buffer[] = [];
@@ -27,4 +27,4 @@ export class BlockPool {
  * Memory for whatever carries a block of a file: the block itself, on its way in or out, or the frame it is sent in,
  * which is the largest of them. One pool for all, so that what one gives up another can use.
  */
-export const bulkBlocks = new BlockPool(1408 * 1024, 8);
+export const payloadBuffers = new BufferPool(1408 * 1024, 8);

@@ -4,11 +4,11 @@ import {setImmediate as nextTurn} from 'node:timers/promises';
 const SLICE_MS = 4;
 
 /** Cuts long work into slices: everything else has its turn between two of them. */
-export class Pacer {
+export class Yielder {
 	#until = performance.now() + SLICE_MS;
 
 	/** A promise to wait for when the slice is used up. */
-	pause(): Promise<void> | undefined {
+	yieldIfDue(): Promise<void> | undefined {
 		return performance.now() < this.#until ? undefined : this.#yield();
 	}
 

@@ -11,9 +11,9 @@ export const COMMAND_GRACE_MS = 2000;
 const KEPT_STDERR_CHARS = 2000;
 
 /** How long its last words are waited for. */
-const LAST_WORDS_MS = 1000;
+const STDERR_DRAIN_MS = 1000;
 
-export interface CommandOptions {
+export interface ConnectCommandOptions {
 	readonly args?: readonly string[];
 	/** Added to the client's own environment. */
 	readonly env?: Readonly<Record<string, string>>;
@@ -26,7 +26,7 @@ export interface CommandOptions {
  * Starts a command that speaks the protocol on its standard input and output, such as a server behind ssh. It is in a
  * process group of its own, which ends with the transport, whoever ends it.
  */
-export async function connectCommand(program: string, options: CommandOptions = {}): Promise<CommandTransport> {
+export async function connectCommand(program: string, options: ConnectCommandOptions = {}): Promise<CommandTransport> {
 	const {args = [], env, cwd} = options;
 	const child = spawn(program, args, {
 		stdio: ['pipe', 'pipe', 'pipe'],
@@ -90,7 +90,7 @@ export class CommandTransport extends WrappedTransport {
 			else tell(child.exitCode ? new Error(`the command ended with code ${child.exitCode}`) : undefined);
 		};
 		const isOver = child.stderr!.closed && (child.exitCode !== null || child.signalCode !== null);
-		const timer = setTimeout(told, isOver ? 0 : LAST_WORDS_MS);
+		const timer = setTimeout(told, isOver ? 0 : STDERR_DRAIN_MS);
 		child.once('close', told);
 	}
 

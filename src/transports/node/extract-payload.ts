@@ -1,11 +1,11 @@
 import {randomUUID} from 'node:crypto';
-import {BULK_MEMBERS, type Bulk} from '../../protocol/wire/binary-payload.js';
+import {type BinaryPayload, PAYLOAD_MEMBERS} from '../../protocol/wire/binary-payload.js';
 import {Base64Error, decodeBase64} from '../../shared/base64.js';
-import {bulkBlocks} from '../../shared/node/buffer-pool.js';
+import {payloadBuffers} from '../../shared/node/buffer-pool.js';
 import type {TransportEvents} from '../transport.js';
 
 /** Shorter values are not worth it. */
-export const BULK_FROM_BYTES = 64 * 1024;
+export const EXTRACT_FROM_BYTES = 64 * 1024;
 /** Strings of a message that are looked at; a message with bulk in it has few. */
 const MAX_STRINGS = 64;
 /** Characters decoded at a time, a multiple of four; small enough for a string in the young part of the heap. */
@@ -16,23 +16,23 @@ const SMALLEST_SHARE = 2;
 const MEMBER_BYTES = 32;
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
-const MEMBER = new RegExp(`"(${BULK_MEMBERS.join('|')})"\\s*:\\s*"$`);
+const MEMBER = new RegExp(`"(${PAYLOAD_MEMBERS.join('|')})"\\s*:\\s*"$`);
 /** Nobody else can know it, so nobody can put it into a message. */
 let placeholder: string | undefined;
 
-export interface Lifted {
+export interface ExtractedPayload {
 	readonly text: string;
-	readonly bulk: Bulk;
+	readonly bulk: BinaryPayload;
 }
 
 /**
  * Takes the long base64 value out of a message, if there is one, and decodes it. Blocks of files use memory again, if
  * whoever had the last one gave it back; the message itself dies young, which costs the collector least.
  */
-export function liftBulk(message: Buffer): Lifted | undefined {
+export function extractPayload(message: Buffer): ExtractedPayload | undefined {
 	const place = longString(message);
 	const before = place && message.toString('latin1', Math.max(0, place.start - MEMBER_BYTES), place.start);
-	const member = before && (MEMBER.exec(before)?.[1] as Bulk['member'] | undefined);
+	const member = before && (MEMBER.exec(before)?.[1] as BinaryPayload['member'] | undefined);
 	if (!place || !member) return undefined;
 	const {start, end} = place;
 	const {memory, release} = memoryFor(Math.floor((end - start) / 4) * 3);
@@ -48,12 +48,12 @@ export function liftBulk(message: Buffer): Lifted | undefined {
 }
 
 function memoryFor(bytes: number): {memory: Buffer; release: () => void} {
-	const {blockBytes} = bulkBlocks;
+	const {blockBytes} = payloadBuffers;
 	if (bytes < blockBytes / SMALLEST_SHARE || bytes > blockBytes) {
 		return {memory: Buffer.allocUnsafeSlow(bytes), release: () => {}};
 	}
-	const memory = bulkBlocks.take();
-	return {memory, release: () => bulkBlocks.give(memory)};
+	const memory = payloadBuffers.take();
+	return {memory, release: () => payloadBuffers.give(memory)};
 }
 
 /** The first long string, found from quote to quote; none where an escaped quote makes that unsafe. */
@@ -62,7 +62,7 @@ function longString(message: Buffer): {start: number; end: number} | undefined {
 		const start = message.indexOf(QUOTE, at) + 1;
 		const end = start === 0 ? -1 : message.indexOf(QUOTE, start);
 		if (end === -1 || message[end - 1] === BACKSLASH) return undefined;
-		if (end - start >= BULK_FROM_BYTES) return {start, end};
+		if (end - start >= EXTRACT_FROM_BYTES) return {start, end};
 		at = end + 1;
 	}
 	return undefined;
@@ -97,8 +97,8 @@ function decodeSlice(target: Buffer, to: number, text: string, isLast: boolean):
 }
 
 /** Hands over the bytes of one message, which are UTF-8 and not needed any more. */
-export function deliver(events: TransportEvents, message: Buffer): void {
-	const lifted = message.length > BULK_FROM_BYTES ? liftBulk(message) : undefined;
+export function dispatchMessage(events: TransportEvents, message: Buffer): void {
+	const lifted = message.length > EXTRACT_FROM_BYTES ? extractPayload(message) : undefined;
 	if (lifted) events.message(lifted.text, lifted.bulk);
 	else events.message(message.toString());
 }

@@ -1,14 +1,14 @@
 import type {IncomingMessage, ServerResponse} from 'node:http';
 
 /** What a page answers. */
-export interface Page {
+export interface HttpPage {
 	readonly type: string;
 	readonly body: string;
 }
 
 /** What there is besides the protocol, and who may ask. */
-export interface Site {
-	readonly pages: Readonly<Record<string, () => Page | Promise<Page>>>;
+export interface HttpEndpoints {
+	readonly pages: Readonly<Record<string, () => HttpPage | Promise<HttpPage>>>;
 	readonly origins: ReadonlySet<string>;
 	/** Undefined lets the request see the pages; otherwise why not. */
 	readonly refusal: ((request: IncomingMessage) => Promise<string | undefined>) | undefined;
@@ -19,8 +19,12 @@ const UPGRADE_KEY = /^[+/0-9A-Za-z]{22}==$/;
 const UPGRADE_VERSIONS: readonly unknown[] = ['13', '8'];
 
 /** Answers everything that does not become a WebSocket. Only `/readyz` tells nothing about the work and stays open. */
-export async function answer(request: IncomingMessage, response: ServerResponse, site: Site): Promise<void> {
-	const status = statusOf(request, false, site) ?? 400;
+export async function answerHttpRequest(
+	request: IncomingMessage,
+	response: ServerResponse,
+	site: HttpEndpoints,
+): Promise<void> {
+	const status = httpStatusOf(request, false, site) ?? 400;
 	const page = status === 200 ? site.pages[pathOf(request)] : undefined;
 	if (!page) {
 		response.writeHead(status, {'content-length': 0}).end();
@@ -36,7 +40,11 @@ export async function answer(request: IncomingMessage, response: ServerResponse,
 }
 
 /** The status to answer with; undefined lets an upgrade through. */
-export function statusOf(request: IncomingMessage, upgrade: boolean, {pages, origins}: Site): number | undefined {
+export function httpStatusOf(
+	request: IncomingMessage,
+	upgrade: boolean,
+	{pages, origins}: HttpEndpoints,
+): number | undefined {
 	const {method, headers} = request;
 	const path = pathOf(request);
 	if (headers.origin !== undefined && !origins.has(headers.origin)) return 403;

@@ -5,9 +5,9 @@ import {WebSocketServer} from 'ws';
 import {MAX_MESSAGE_BYTES} from '../../protocol/wire/message-limits.js';
 import {LongarmError} from '../../shared/errors.js';
 import type {Transport} from '../transport.js';
-import {answer, type Site, statusOf} from './http-endpoints.js';
+import {answerHttpRequest, type HttpEndpoints, httpStatusOf} from './http-endpoints.js';
 import {isLoopback} from './loopback.js';
-import {createTlsServer, replaceIdentity, type TlsFront, type TlsIdentity} from './tls-server.js';
+import {createTlsServer, replaceIdentity, type TlsIdentity, type TlsServer} from './tls-server.js';
 import {WebSocketTransport} from './web-socket.js';
 
 /** Connections the kernel holds for us while we are busy. */
@@ -20,12 +20,12 @@ const REQUEST_LIMITS = {headersTimeout: 10_000, requestTimeout: 15_000, connecti
 const UNDECIDED_CONNECTIONS = 1024;
 
 /** Who somebody is, or why nobody is let in. */
-export type Verdict<Pass> =
+export type AdmissionResult<Pass> =
 	| {readonly kind: 'pass'; readonly pass: Pass}
 	| {readonly kind: 'refused'; readonly text: string};
 
 /** What is known of somebody who wants in. */
-export interface Visitor {
+export interface ConnectionRequest {
 	/** The `Authorization` header; not to be logged. */
 	readonly authorization: string | undefined;
 	readonly peer: string;
@@ -41,7 +41,7 @@ export interface ListenOptions<Pass = undefined> {
 	 * Asked before every WebSocket and every page but `/readyz`; whoever is refused gets 401 and the text. Without it
 	 * everybody is let in.
 	 */
-	readonly authorize?: (visitor: Visitor) => Promise<Verdict<Pass>>;
+	readonly authorize?: (visitor: ConnectionRequest) => Promise<AdmissionResult<Pass>>;
 	/** Whoever comes earlier waits for it; nothing they say is read before. */
 	readonly ready?: Promise<unknown>;
 	/** `pass` is what `authorize` gave. */
@@ -53,7 +53,7 @@ export interface ListenOptions<Pass = undefined> {
 	/** Origins whose web pages may connect; none by default. */
 	readonly allowOrigins?: readonly string[];
 	/** Pages for people and machines that watch the server, by path. */
-	readonly pages?: Site['pages'];
+	readonly pages?: HttpEndpoints['pages'];
 	/** Serves `wss:` instead of `ws:`. */
 	readonly tls?: TlsIdentity;
 	/** How long a TLS handshake may take. */
@@ -76,10 +76,10 @@ export interface Listener {
 export async function listen<Pass = undefined>(options: ListenOptions<Pass>): Promise<Listener> {
 	const {authorize, dangerouslyAllowNetwork, host, maxConnections = Number.POSITIVE_INFINITY, tls} = options;
 	if (!dangerouslyAllowNetwork && !authorize && !isLoopback(host)) throw openToTheNetwork(host);
-	const site: Site = {
+	const site: HttpEndpoints = {
 		pages: options.pages ?? {},
 		origins: new Set(options.allowOrigins),
-		refusal: authorize && (async request => refusalOf(await authorize(visitor(request)))),
+		refusal: authorize && (async request => rejectionOf(await authorize(toConnectionRequest(request)))),
 	};
 	let isReady = options.ready === undefined;
 	const opening = async (): Promise<void> => {
@@ -87,10 +87,10 @@ export async function listen<Pass = undefined>(options: ListenOptions<Pass>): Pr
 		isReady = true;
 	};
 	if (!isReady) void opening();
-	const front = createFront(options);
+	const front = createHttpServer(options);
 	const {server} = front;
 	server.on('request', (request, response) => {
-		answer(request, response, site).catch(() => response.destroy());
+		answerHttpRequest(request, response, site).catch(() => response.destroy());
 	});
 	const webSockets = new WebSocketServer({
 		noServer: true,
@@ -111,7 +111,7 @@ export async function listen<Pass = undefined>(options: ListenOptions<Pass>): Pr
 	};
 	server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
 		socket.on('error', () => socket.destroy());
-		const status = statusOf(request, true, site);
+		const status = httpStatusOf(request, true, site);
 		if (status !== undefined) refuse(socket, status);
 		// Nothing to wait for: a connection is accepted in the turn in which it is asked for.
 		else if (!authorize && isReady) admit(request, socket, head, undefined as Pass);
@@ -119,7 +119,7 @@ export async function listen<Pass = undefined>(options: ListenOptions<Pass>): Pr
 			const judge = async (): Promise<void> => {
 				await options.ready;
 				if (!authorize) return admit(request, socket, head, undefined as Pass);
-				const verdict = await authorize(visitor(request));
+				const verdict = await authorize(toConnectionRequest(request));
 				if (verdict.kind === 'pass') admit(request, socket, head, verdict.pass);
 				else refuse(socket, 401, verdict.text);
 			};
@@ -135,7 +135,7 @@ export async function listen<Pass = undefined>(options: ListenOptions<Pass>): Pr
 	};
 }
 
-function createFront<Pass>({tls, handshakeMs, maxConnections}: ListenOptions<Pass>): TlsFront {
+function createHttpServer<Pass>({tls, handshakeMs, maxConnections}: ListenOptions<Pass>): TlsServer {
 	const settings = {noDelay: true, ...REQUEST_LIMITS};
 	const front = tls
 		? createTlsServer(tls, {...settings, handshakeMs})
@@ -144,11 +144,11 @@ function createFront<Pass>({tls, handshakeMs, maxConnections}: ListenOptions<Pas
 	return front;
 }
 
-function visitor({headers, socket}: IncomingMessage): Visitor {
+function toConnectionRequest({headers, socket}: IncomingMessage): ConnectionRequest {
 	return {authorization: headers.authorization, peer: addressOf(socket)};
 }
 
-function refusalOf(verdict: Verdict<unknown>): string | undefined {
+function rejectionOf(verdict: AdmissionResult<unknown>): string | undefined {
 	return verdict.kind === 'refused' ? verdict.text : undefined;
 }
 
@@ -174,7 +174,7 @@ function bound(server: Server, {host, port}: {host: string; port: number}): Prom
 	});
 }
 
-async function shut({server, giveUpHandshakes}: TlsFront, webSockets: WebSocketServer): Promise<void> {
+async function shut({server, giveUpHandshakes}: TlsServer, webSockets: WebSocketServer): Promise<void> {
 	const closed = new Promise<void>(resolve => server.close(() => resolve()));
 	for (const client of webSockets.clients) client.close(1001);
 	server.closeIdleConnections();

@@ -1,5 +1,5 @@
 import type {WebSocket} from 'ws';
-import {bulkBlocks} from '../../shared/node/buffer-pool.js';
+import {payloadBuffers} from '../../shared/node/buffer-pool.js';
 
 /** Smaller payloads are not worth it. */
 const POOLED_FROM_BYTES = 64 * 1024;
@@ -22,18 +22,18 @@ export class PooledPayloads {
 		const consume = receiver?.consume?.bind(receiver);
 		if (!receiver || !consume) return;
 		receiver.consume = length => {
-			const isPooled = length >= POOLED_FROM_BYTES && length <= bulkBlocks.blockBytes;
+			const isPooled = length >= POOLED_FROM_BYTES && length <= payloadBuffers.blockBytes;
 			return isPooled && length > nextLength(receiver) ? this.#collect(receiver, consume, length) : consume(length);
 		};
 	}
 
 	/** The message that was received last is not looked at any more. */
 	release(): void {
-		for (const block of this.#taken.splice(0)) bulkBlocks.give(block);
+		for (const block of this.#taken.splice(0)) payloadBuffers.give(block);
 	}
 
 	#collect(receiver: Receiver, consume: (length: number) => Buffer, length: number): Buffer {
-		const block = bulkBlocks.take();
+		const block = payloadBuffers.take();
 		this.#taken.push(block);
 		for (let filled = 0; filled < length; ) {
 			filled += consume(Math.min(nextLength(receiver), length - filled)).copy(block, filled);

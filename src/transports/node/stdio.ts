@@ -5,7 +5,7 @@ import type {Readable, Writable} from 'node:stream';
 import type {Frame} from '../../protocol/wire/encode.js';
 import {MAX_MESSAGE_BYTES} from '../../protocol/wire/message-limits.js';
 import type {Transport, TransportEvents} from '../transport.js';
-import {deliver} from './extract-payload.js';
+import {dispatchMessage} from './extract-payload.js';
 import {frameToBuffer} from './frame-bytes.js';
 
 const SPACE = 0x20;
@@ -18,7 +18,7 @@ export class StdioTransport implements Transport {
 	readonly #output: Writable;
 	#events: TransportEvents | undefined;
 	#corked = false;
-	#closed = false;
+	#isClosed = false;
 
 	constructor(input: Readable, output: Writable) {
 		this.#input = input;
@@ -34,7 +34,7 @@ export class StdioTransport implements Transport {
 		const lines = new LineSplitter(MAX_MESSAGE_BYTES);
 		this.#input.on('data', (data: Buffer) => {
 			for (const line of lines.push(data)) {
-				if (this.#closed) return;
+				if (this.#isClosed) return;
 				this.#line(line);
 			}
 			if (lines.overflowed) this.#end(new Error(`line exceeds ${MAX_MESSAGE_BYTES} bytes`));
@@ -47,7 +47,7 @@ export class StdioTransport implements Transport {
 	}
 
 	send(frame: Frame): void {
-		if (this.#closed || this.#output.writableEnded) return;
+		if (this.#isClosed || this.#output.writableEnded) return;
 		this.#cork();
 		this.#output.write(typeof frame === 'string' ? frame : frameToBuffer(frame));
 		this.#output.write('\n');
@@ -62,7 +62,7 @@ export class StdioTransport implements Transport {
 	}
 
 	close(): void {
-		if (this.#closed) return;
+		if (this.#isClosed) return;
 		this.#output.end(() => this.#end());
 	}
 
@@ -84,12 +84,12 @@ export class StdioTransport implements Transport {
 			return;
 		}
 		const isBlank = !line.some(byte => byte > SPACE);
-		if (!isBlank) deliver(this.#events!, line);
+		if (!isBlank) dispatchMessage(this.#events!, line);
 	}
 
 	#end(error?: Error): void {
-		if (this.#closed) return;
-		this.#closed = true;
+		if (this.#isClosed) return;
+		this.#isClosed = true;
 		this.#input.pause();
 		this.#events?.closed(error);
 	}

@@ -19,14 +19,14 @@ export interface TlsServerOptions extends Pick<ServerOptions, 'noDelay' | 'heade
 	readonly handshakeMs?: number | undefined;
 }
 
-export interface TlsFront {
+export interface TlsServer {
 	readonly server: Server;
 	/** Hangs up on peers whose handshake is not over. */
 	readonly giveUpHandshakes: () => void;
 }
 
 /** An HTTPS server that hangs up on peers that do not finish the handshake in time. */
-export function createTlsServer(identity: TlsIdentity, {handshakeMs, ...options}: TlsServerOptions): TlsFront {
+export function createTlsServer(identity: TlsIdentity, {handshakeMs, ...options}: TlsServerOptions): TlsServer {
 	requireUsable(identity);
 	const timeoutMs = handshakeMs ?? HANDSHAKE_MS;
 	const {cert, key} = identity;

@@ -5,9 +5,9 @@ import type {Duplex} from 'node:stream';
 import type {RawData, WebSocket} from 'ws';
 import {type Frame, frameLength} from '../../protocol/wire/encode.js';
 import {FRAGMENT_BYTES, MAX_FRAME_BYTES} from '../../protocol/wire/message-limits.js';
-import {BlockPool, bulkBlocks} from '../../shared/node/buffer-pool.js';
+import {BufferPool, payloadBuffers} from '../../shared/node/buffer-pool.js';
 import type {Transport, TransportEvents} from '../transport.js';
-import {deliver} from './extract-payload.js';
+import {dispatchMessage} from './extract-payload.js';
 import {frameToBuffer, writeFrame} from './frame-bytes.js';
 import {PooledPayloads} from './pooled-payloads.js';
 
@@ -22,9 +22,9 @@ const MAX_HEADER_BYTES = 10;
 const POOLED_FROM_BYTES = 32 * 1024;
 /** Frames up to this size share a block with others of the same turn. */
 const GATHERED_FRAME_BYTES = 8 * 1024;
-const GATHERING_BLOCKS = new BlockPool(16 * 1024, 64);
+const GATHERING_BLOCKS = new BufferPool(16 * 1024, 64);
 /** The first holds the frame of the largest chunk of output, the second that of the largest block of a file. */
-const FRAME_POOLS = [new BlockPool(96 * 1024, 32), bulkBlocks];
+const FRAME_POOLS = [new BufferPool(96 * 1024, 32), payloadBuffers];
 
 /** A WebSocket and the socket below it, which tells of back-pressure. */
 export class WebSocketTransport implements Transport {
@@ -63,7 +63,7 @@ export class WebSocketTransport implements Transport {
 			const bytes = data as Exclude<RawData, ArrayBuffer | Buffer[]>;
 			// The library has checked text messages already.
 			if (isBinary && !isUtf8(bytes)) events.unreadable('invalid UTF-8');
-			else deliver(events, bytes);
+			else dispatchMessage(events, bytes);
 			payloads.release();
 		});
 		webSocket.on('error', error => {
@@ -159,7 +159,7 @@ export class WebSocketTransport implements Transport {
 	}
 }
 
-function poolFor(bytes: number): BlockPool | undefined {
+function poolFor(bytes: number): BufferPool | undefined {
 	return bytes < POOLED_FROM_BYTES ? undefined : FRAME_POOLS.find(({blockBytes}) => bytes <= blockBytes);
 }
 

@@ -1,5 +1,5 @@
 import {expect, test} from 'vitest';
-import {MAX_DELTA_BYTES, MAX_QUEUED_BYTES, MAX_QUEUED_DELTAS} from '../../../src/client/http/body-streams.js';
+import {MAX_BODY_DELTA_BYTES, MAX_QUEUED_BYTES, MAX_QUEUED_DELTAS} from '../../../src/client/http/body-streams.js';
 import {HttpError} from '../../../src/client/http/http-error.js';
 import {MAX_BODY_BYTES} from '../../../src/client/http/outgoing-request.js';
 import {RemoteHttp} from '../../../src/client/http/remote-http.js';
@@ -121,8 +121,8 @@ test('all bodies together may hold so much, and reading makes room again', async
 	const {responding, heard} = await greeted();
 	const first = await responding();
 	const second = await responding();
-	const piece = new Uint8Array(MAX_DELTA_BYTES);
-	for (let seq = 1; seq <= MAX_QUEUED_BYTES / MAX_DELTA_BYTES; seq++) first.send(seq, piece);
+	const piece = new Uint8Array(MAX_BODY_DELTA_BYTES);
+	for (let seq = 1; seq <= MAX_QUEUED_BYTES / MAX_BODY_DELTA_BYTES; seq++) first.send(seq, piece);
 	second.send(1, 'x');
 	await heard();
 	expect(await reading(second.response)).toMatchObject({
@@ -144,7 +144,7 @@ test('a piece that is too large ends the connection, whoever it is for', async (
 	server.notify('http/request/bodyDelta', {
 		requestId: 'nobody',
 		seq: 1,
-		deltaBase64: base64(new Uint8Array(MAX_DELTA_BYTES + 1)),
+		deltaBase64: base64(new Uint8Array(MAX_BODY_DELTA_BYTES + 1)),
 	});
 	const lost =
 		'exec-server transport disconnected: exec-server notification handling failed: http response body delta exceeds 1048576 bytes';

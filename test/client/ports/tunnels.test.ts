@@ -2,7 +2,7 @@ import {once} from 'node:events';
 import type {Socket} from 'node:net';
 import {describe, expect, onTestFinished, test} from 'vitest';
 import {ForwardError} from '../../../src/client/ports/forward-error.js';
-import type {Tunnel} from '../../../src/client/ports/port-connection.js';
+import type {PortConnection} from '../../../src/client/ports/port-connection.js';
 import {RemotePorts} from '../../../src/client/ports/remote-ports.js';
 import {Environment} from '../../../src/environments/environment.js';
 import {eventually} from '../../helpers/processes.js';
@@ -27,7 +27,7 @@ function closing(environment: Environment): Environment {
 	return environment;
 }
 
-async function everything({readable}: Tunnel): Promise<Buffer> {
+async function everything({readable}: PortConnection): Promise<Buffer> {
 	const chunks: Uint8Array[] = [];
 	for await (const chunk of readable) chunks.push(chunk);
 	return Buffer.concat(chunks);

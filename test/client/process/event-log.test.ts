@@ -4,7 +4,7 @@ import {
 	HISTORY_BYTES,
 	HISTORY_EVENTS,
 	LIVE_EVENTS,
-	type Observed,
+	type StreamEvent,
 } from '../../../src/client/process/event-log.js';
 import type {ProcessEvent} from '../../../src/client/process/process-handle.js';
 
@@ -16,7 +16,7 @@ const output = (seq: number, size = 1): ProcessEvent => ({
 });
 const closed = (seq: number): ProcessEvent => ({kind: 'closed', seq});
 
-async function all(events: AsyncIterable<Observed>): Promise<(number | string)[]> {
+async function all(events: AsyncIterable<StreamEvent>): Promise<(number | string)[]> {
 	const seen: (number | string)[] = [];
 	for await (const event of events) {
 		if (event.kind === 'lagged') seen.push(`missed ${event.missed} after ${event.afterSeq}`);

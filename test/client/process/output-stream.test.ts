@@ -1,9 +1,9 @@
 import {expect, test} from 'vitest';
-import type {Observed} from '../../../src/client/process/event-log.js';
+import type {StreamEvent} from '../../../src/client/process/event-log.js';
 import {outputOf} from '../../../src/client/process/output-stream.js';
 import {ProcessLostError, type ReadResult} from '../../../src/client/process/process-handle.js';
 
-const output = (seq: number, text: string): Observed => ({
+const output = (seq: number, text: string): StreamEvent => ({
 	kind: 'output',
 	seq,
 	stream: 'stdout',
@@ -14,8 +14,8 @@ const chunk = (seq: number, text: string) => ({
 	stream: 'stdout' as const,
 	chunk: new Uint8Array(Buffer.from(text)),
 });
-const lagged: Observed = {kind: 'lagged', missed: 2, afterSeq: 1};
-const end: readonly Observed[] = [
+const lagged: StreamEvent = {kind: 'lagged', missed: 2, afterSeq: 1};
+const end: readonly StreamEvent[] = [
 	{kind: 'exited', seq: 5, exitCode: 0, sandboxDenied: false, reason: undefined},
 	{kind: 'closed', seq: 6},
 ];
@@ -23,7 +23,7 @@ const end: readonly Observed[] = [
 const NOTHING_KEPT = {chunks: [], nextSeq: 1, exited: false, exitCode: null, closed: false, failure: null};
 
 /** The pieces of a process with this story, a gap as the number it tells; late readers find this page. */
-async function pieces(story: readonly Observed[], page: Partial<ReadResult> = {}): Promise<unknown[]> {
+async function pieces(story: readonly StreamEvent[], page: Partial<ReadResult> = {}): Promise<unknown[]> {
 	const source = {
 		async *events() {
 			yield* story;
@@ -41,7 +41,7 @@ test('output comes piece by piece, and each number once', async () => {
 });
 
 test('a gap stands where it was, and what it covers is not told after it', async () => {
-	const gap: Observed = {kind: 'gap', afterSeq: 1, throughSeq: 3, missedBytes: 5};
+	const gap: StreamEvent = {kind: 'gap', afterSeq: 1, throughSeq: 3, missedBytes: 5};
 	expect(await pieces([output(1, 'a'), gap, output(3, 'c'), output(4, 'd'), ...end])).toEqual(['a', 5, 'd']);
 });
 

@@ -51,9 +51,9 @@ describe.each(Object.entries(MACHINES))('on %s', (_name, machine) => {
 		})();
 		for (const line of ['1\n', '2\n', '3\n']) {
 			vi.advanceTimersByTime(299);
-			const {wake} = process;
+			const {lastSeq} = process;
 			await process.write(line);
-			await eventually(() => process.wake > wake);
+			await eventually(() => process.lastSeq > lastSeq);
 			await turns();
 		}
 		vi.advanceTimersByTime(299);

@@ -1,6 +1,6 @@
 import {expect, test} from 'vitest';
 import type {ProcessHandle} from '../../../src/client/process/process-handle.js';
-import {feed} from '../../../src/client/run/write-input.js';
+import {writeInput} from '../../../src/client/run/write-input.js';
 
 /** More than a process that is gone for a turn of the loop may be given. */
 const MAX_PIECES = 10_000;
@@ -21,6 +21,6 @@ test('input without end stops with a process whose exit is heard of in a later t
 	async function* endless() {
 		for (let piece = 0; piece < MAX_PIECES; piece++) yield 'x';
 	}
-	await feed(process, endless());
+	await writeInput(process, endless());
 	expect([written < MAX_PIECES, isClosed]).toEqual([true, false]);
 });

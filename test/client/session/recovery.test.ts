@@ -2,7 +2,7 @@ import {createHash} from 'node:crypto';
 import {writeFileSync} from 'node:fs';
 import {join} from 'node:path';
 import {expect, onTestFinished, test} from 'vitest';
-import type {Observed} from '../../../src/client/process/event-log.js';
+import type {StreamEvent} from '../../../src/client/process/event-log.js';
 import type {ProcessHandle} from '../../../src/client/process/process-handle.js';
 import {type Connect, SessionClient, type SessionClientOptions} from '../../../src/client/session/session-client.js';
 import {DisconnectedError} from '../../../src/rpc/disconnected-error.js';
@@ -41,9 +41,9 @@ async function recovering(server: ServerOptions = {}, options: SessionClientOpti
 	return Object.assign(state, {client, served, transports});
 }
 
-async function all(remote: ProcessHandle): Promise<{text: string; others: Observed[]}> {
+async function all(remote: ProcessHandle): Promise<{text: string; others: StreamEvent[]}> {
 	const chunks: Uint8Array[] = [];
-	const others: Observed[] = [];
+	const others: StreamEvent[] = [];
 	for await (const event of remote.events()) {
 		if (event.kind === 'output') chunks.push(event.bytes);
 		else others.push(event);
@@ -52,7 +52,7 @@ async function all(remote: ProcessHandle): Promise<{text: string; others: Observ
 }
 
 const cut = ({transports}: Recovering): void => transports.at(-1)!.destroy();
-const kinds = (events: readonly Observed[]) => events.map(({kind}) => kind);
+const kinds = (events: readonly StreamEvent[]) => events.map(({kind}) => kind);
 
 test('what a process says while links break arrives once, in order and complete', async () => {
 	const link = await recovering();
@@ -61,8 +61,8 @@ test('what a process says while links break arrives once, in order and complete'
 	const {process: remote} = await link.client.start(sh('p', script));
 	const said = all(remote);
 	for (let count = 0; count < 8; count++) {
-		const {wake} = remote;
-		if (!remote.isOver) await Promise.race([remote.woken(wake + 20), remote.closed]);
+		const {lastSeq} = remote;
+		if (!remote.isOver) await Promise.race([remote.waitForSeq(lastSeq + 20), remote.closed]);
 		cut(link);
 	}
 	const {text, others} = await said;
@@ -221,10 +221,10 @@ test('a link that breaks while a slow reader holds it back is made again, and ev
 	};
 	await take();
 	// Held back: nothing new is heard of for as long as nobody reads.
-	const paused = await eventually(() => remote.wake > 16 && remote.wake);
+	const paused = await eventually(() => remote.lastSeq > 16 && remote.lastSeq);
 	cut(link);
 	await eventually(() => link.transports.length === 2 && link.client.state === 'connected');
-	expect(remote.wake).toBeGreaterThanOrEqual(paused);
+	expect(remote.lastSeq).toBeGreaterThanOrEqual(paused);
 	while (await take());
 	expect(read + missed).toBe(total);
 	expect(await remote.exited).toMatchObject({exitCode: 0});

@@ -2,11 +2,11 @@ import {lstatSync, mkdirSync, rmSync, symlinkSync, writeFileSync} from 'node:fs'
 import {join} from 'node:path';
 import {pack as newPack} from 'tar-stream';
 import {expect, test} from 'vitest';
-import {Complaints} from '../../../src/filesystem/archive/entry-errors.js';
+import {EntryErrors} from '../../../src/filesystem/archive/entry-errors.js';
 import {EntryPacker} from '../../../src/filesystem/archive/pack-entries.js';
 import type {Visit} from '../../../src/filesystem/archive/walk-tree.js';
 import {bytePath} from '../../../src/filesystem/byte-path.js';
-import {directCalls} from '../../../src/filesystem/syscalls.js';
+import {syncCalls} from '../../../src/filesystem/syscalls.js';
 import {scratchDirectory} from '../../helpers/scratch.js';
 
 test('a file that has become a link since it was seen is left out and named, not followed', async () => {
@@ -25,15 +25,15 @@ test('a file that has become a link since it was seen is left out and named, not
 			yield {kind: 'found', name, place: bytePath(path), stats};
 		}
 	}
-	const complaints = new Complaints(bytePath(join(root, 'tree')));
+	const entryErrors = new EntryErrors(bytePath(join(root, 'tree')));
 	const tar = newPack();
 	let archive = '';
 	tar.setEncoding('latin1').on('data', (data: string) => {
 		archive += data;
 	});
 	const ended = new Promise(resolve => tar.once('end', resolve));
-	for await (const _step of new EntryPacker(directCalls, tar, complaints).steps(visits()));
-	expect(complaints.list).toEqual([{path: bytePath(file), message: 'Symbolic link loop (os error 40)'}]);
+	for await (const _step of new EntryPacker(syncCalls, tar, entryErrors).steps(visits()));
+	expect(entryErrors.list).toEqual([{path: bytePath(file), message: 'Symbolic link loop (os error 40)'}]);
 	await ended;
 	expect([archive.includes('open'), archive.includes('secret')]).toEqual([true, false]);
 });

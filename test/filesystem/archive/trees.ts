@@ -1,11 +1,16 @@
 import {lstatSync, readdirSync, readFileSync, readlinkSync} from 'node:fs';
 import tarStream, {type Headers} from 'tar-stream';
-import {packTree, type TransferOutcome, type UnpackOptions, unpackTree} from '../../../src/filesystem/archive/index.js';
+import {
+	type ArchiveOutcome,
+	packTree,
+	type UnpackTreeOptions,
+	unpackTree,
+} from '../../../src/filesystem/archive/index.js';
 import {type BytePath, bytePath, childOf, toSystem} from '../../../src/filesystem/byte-path.js';
 
 export interface Packed {
 	readonly archive: Buffer;
-	readonly outcome: TransferOutcome;
+	readonly outcome: ArchiveOutcome;
 	readonly totals: {readonly entries: number; readonly bytes: number};
 }
 
@@ -26,13 +31,13 @@ export async function packed(path: string, blockBytes = 64 * 1024): Promise<Pack
 	}
 }
 
-export interface UnpackAll extends UnpackOptions {
+export interface UnpackAll extends UnpackTreeOptions {
 	readonly sha256?: string;
 	readonly blockBytes?: number;
 }
 
 /** Unpacks a whole archive; whatever fails first is thrown, and nothing stays open. */
-export async function unpacked(archive: Buffer, path: string, options: UnpackAll = {}): Promise<TransferOutcome> {
+export async function unpacked(archive: Buffer, path: string, options: UnpackAll = {}): Promise<ArchiveOutcome> {
 	const {sha256, blockBytes = 64 * 1024, ...rest} = options;
 	const tree = await unpackTree(bytePath(path), rest);
 	try {

@@ -3,7 +3,7 @@ import {join} from 'node:path';
 import {Worker} from 'node:worker_threads';
 import {expect, onTestFinished, test} from 'vitest';
 import {bytePath} from '../../../src/filesystem/byte-path.js';
-import {Search} from '../../../src/filesystem/search/search.js';
+import {SearchRun} from '../../../src/filesystem/search/search.js';
 import {scratchDirectory} from '../../helpers/scratch.js';
 
 const QUICK = {names: [], exclude: [], contents: undefined, hidden: false, ignoreFiles: true, maxMatches: 1000};
@@ -19,7 +19,7 @@ test('a search that is cancelled twice makes room for one, and those that wait s
 	const root = bytePath(scratchDirectory());
 	writeFileSync(join(root, 'evil'), `${'a'.repeat(60)}!\n`);
 	const begin = async (query: typeof QUICK | typeof ENDLESS) => {
-		const search = await Search.begin({...query, root}, async () => {});
+		const search = await SearchRun.begin({...query, root}, async () => {});
 		onTestFinished(() => search.cancel());
 		return search;
 	};

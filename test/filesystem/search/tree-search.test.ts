@@ -2,7 +2,7 @@ import {chmodSync, mkdirSync, symlinkSync, writeFileSync} from 'node:fs';
 import {dirname, join} from 'node:path';
 import {expect, test} from 'vitest';
 import {bytePath, display} from '../../../src/filesystem/byte-path.js';
-import type {SearchQuery} from '../../../src/filesystem/search/query.js';
+import type {SearchRequest} from '../../../src/filesystem/search/query.js';
 import {searchTree} from '../../../src/filesystem/search/tree-search.js';
 import {isRoot, unless} from '../../helpers/needs.js';
 import {scratchDirectory} from '../../helpers/scratch.js';
@@ -19,7 +19,7 @@ function treeOf(files: Record<string, string | Buffer>): string {
 }
 
 /** Directories end with a slash, lines with their number. */
-function found(root: string, query: Partial<Omit<SearchQuery, 'root'>> = {}): string[] {
+function found(root: string, query: Partial<Omit<SearchRequest, 'root'>> = {}): string[] {
 	return [...searchTree({...ALL, root: bytePath(root), ...query})].flatMap(finding => {
 		if (finding.kind === 'file') return [];
 		const name = display(finding.path).slice(root.length + 1);

@@ -2,7 +2,7 @@ import {chmodSync, mkdirSync, readFileSync, renameSync, rmSync, symlinkSync, wri
 import {join} from 'node:path';
 import {expect, onTestFinished, test} from 'vitest';
 import {type BytePath, bytePath, display} from '../../../src/filesystem/byte-path.js';
-import type {Changes} from '../../../src/filesystem/watch/change-log.js';
+import type {ChangeBatch} from '../../../src/filesystem/watch/change-log.js';
 import {TreeWatch, type TreeWatchOptions} from '../../../src/filesystem/watch/tree-watch.js';
 import {eventually} from '../../helpers/processes.js';
 import {scratchDirectory} from '../../helpers/scratch.js';
@@ -40,7 +40,7 @@ class Observer {
 		await this.until(({told}) => Object.entries(expected).every(([path, kind]) => told.get(path) === kind));
 	}
 
-	#note({changes, overflow, ended}: Changes): void {
+	#note({changes, overflow, ended}: ChangeBatch): void {
 		for (const {path, kind} of changes) this.told.set(display(path).slice(this.#root.length + 1), kind);
 		if (overflow) this.overflows++;
 		this.ended = ended;

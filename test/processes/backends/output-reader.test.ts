@@ -3,7 +3,7 @@ import {closeSync, constants, fstatSync, mkdtempSync, openSync, rmSync, writeSyn
 import {tmpdir} from 'node:os';
 import {join} from 'node:path';
 import {expect, onTestFinished, test} from 'vitest';
-import {FINISH_BYTES, OutputReader} from '../../../src/processes/backends/output-reader.js';
+import {MAX_DRAIN_BYTES, OutputReader} from '../../../src/processes/backends/output-reader.js';
 import {READ_BYTES} from '../../../src/processes/output/chunk-pool.js';
 import {describeEachBackend, PIPES, PTY, posixBackend, sh, start} from '../../helpers/children.js';
 import {eventually} from '../../helpers/processes.js';
@@ -68,16 +68,16 @@ test('letting go of a pipe that is never empty takes a bounded amount of it', as
 		const reader = new OutputReader(read, 'pipe', {
 			data: bytes => {
 				taken += bytes.length;
-				if (taken > 2 * FINISH_BYTES) throw new Error('it is never let go');
+				if (taken > 2 * MAX_DRAIN_BYTES) throw new Error('it is never let go');
 				fill();
 			},
 			end: resolve,
 		});
 		reader.pause();
-		reader.finish();
+		reader.drainAndClose();
 	});
 	await ended;
-	expect(taken).toBe(FINISH_BYTES);
+	expect(taken).toBe(MAX_DRAIN_BYTES);
 });
 
 test('a reader that is paused while it waits for its turn stays paused', async () => {
@@ -97,7 +97,7 @@ test('a reader that is paused while it waits for its turn stays paused', async (
 		},
 		end: () => {},
 	});
-	onTestFinished(() => reader.finish());
+	onTestFinished(() => reader.drainAndClose());
 	await eventually(() => readsAtPause > 0);
 	await turns();
 	expect(reads).toBe(readsAtPause);

@@ -5,8 +5,8 @@ import {
 	type LogCursor,
 	type LogEvent,
 	OutputLog,
+	type OutputPage,
 	type OutputStream,
-	type Page,
 } from '../../../src/processes/output/output-log.js';
 
 const STREAMS = ['stdout', 'stderr', 'pty'] as const;
@@ -88,7 +88,7 @@ class Model {
 		}
 	}
 
-	read(afterSeq: number, maxBytes: number | undefined): Page {
+	read(afterSeq: number, maxBytes: number | undefined): OutputPage {
 		const available = this.chunks(Math.max(afterSeq, this.evictedUpTo));
 		const missedBytes = sizeOf(this.chunks(afterSeq, this.evictedUpTo));
 		if (maxBytes === undefined) return {chunks: available, nextSeq: this.nextSeq, missedBytes};

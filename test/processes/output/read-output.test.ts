@@ -1,7 +1,7 @@
 import {setImmediate} from 'node:timers/promises';
 import * as fc from 'fast-check';
 import {describe, expect, test, vi} from 'vitest';
-import {type Chunk, OutputLog, type Page} from '../../../src/processes/output/output-log.js';
+import {type Chunk, OutputLog, type OutputPage} from '../../../src/processes/output/output-log.js';
 import {type ReadRequest, readOutput} from '../../../src/processes/output/read-output.js';
 import {Scope} from '../../../src/shared/async/scope.js';
 import {stopClock} from '../../helpers/clock.js';
@@ -38,7 +38,7 @@ function timers(): number {
 
 /** A read under way, and its page once there is one. */
 class Reading {
-	page: Page | undefined;
+	page: OutputPage | undefined;
 	readonly scope = new Scope();
 	readonly finished: Promise<void>;
 
@@ -53,12 +53,12 @@ class Reading {
 		this.finished = this.#finish(answer);
 	}
 
-	async #finish(answer: Page | Promise<Page>): Promise<void> {
+	async #finish(answer: OutputPage | Promise<OutputPage>): Promise<void> {
 		this.page = await answer;
 	}
 
 	/** The page if the read is over by now. */
-	async now(): Promise<Page | undefined> {
+	async now(): Promise<OutputPage | undefined> {
 		await setImmediate();
 		return this.page;
 	}
@@ -229,7 +229,7 @@ test('a read ends with the very event at which the loop of the specification ret
 			async (events, startAt, {afterSeq, maxBytes}) => {
 				const log = newLog();
 				let reading: Reading | undefined;
-				let expected: Page | undefined;
+				let expected: OutputPage | undefined;
 				const look = (): void => {
 					if (!reading || expected) return;
 					const page = log.read(afterSeq, maxBytes);

@@ -18,7 +18,7 @@ import {scratchDirectory} from '../../helpers/scratch.js';
 
 interface Tree {
 	readonly child: ChildProcess;
-	readonly leader: {pid: number; mark: undefined};
+	readonly leader: {pid: number; tag: undefined};
 	/** What it printed: the ids of its processes. */
 	readonly pids: number[];
 }
@@ -29,7 +29,7 @@ async function tree(count: number, argv: readonly [string, ...string[]]): Promis
 	const child = spawn(file, args, {detached: true, stdio: ['ignore', 'pipe', 'inherit']});
 	const numbers = await read(child.stdout, count);
 	endWithTest(child.pid!, ...numbers);
-	return {child, leader: {pid: child.pid!, mark: undefined}, pids: numbers};
+	return {child, leader: {pid: child.pid!, tag: undefined}, pids: numbers};
 }
 
 function sh(count: number, script: string): Promise<Tree> {

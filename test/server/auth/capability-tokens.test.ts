@@ -81,7 +81,7 @@ test('ten thousand random tokens are all refused with the same words', async () 
 	const verdicts = new Set<string>();
 	for (let count = 0; count < 10_000; count++) {
 		const token = randomBytes(1 + (count % 64)).toString(count % 2 === 0 ? 'hex' : 'base64url');
-		verdicts.add(JSON.stringify(await authenticator.judge(`Bearer ${token}`)));
+		verdicts.add(JSON.stringify(await authenticator.authenticate(`Bearer ${token}`)));
 	}
 	expect([...verdicts]).toEqual([JSON.stringify({kind: 'refused', text: 'invalid websocket bearer token'})]);
 });
@@ -173,7 +173,7 @@ describe('a token in a file', () => {
 test('what knows tokens shows none of them', async () => {
 	const path = fileWith(TOKEN);
 	const {authenticator} = await guarded({kind: 'token-file', path});
-	await authenticator.judge(`Bearer ${TOKEN}`);
+	await authenticator.authenticate(`Bearer ${TOKEN}`);
 	const shown = inspect(authenticator, {depth: 10, showHidden: true}) + JSON.stringify(authenticator);
 	expect(shown).not.toContain(TOKEN);
 	expect(shown).not.toContain(sha256(TOKEN));

@@ -1,7 +1,7 @@
 import {randomBytes} from 'node:crypto';
 import {inspect} from 'node:util';
 import {expect, test, vi} from 'vitest';
-import {Authenticator, type AuthVerdict} from '../../../src/server/auth/authenticator.js';
+import {Authenticator, type AuthResult} from '../../../src/server/auth/authenticator.js';
 import type {SignedTokenRules} from '../../../src/server/auth/signed-tokens.js';
 import {clientWith, fileWith, guarded, jwt, nowSeconds, upgrade} from '../../helpers/tokens.js';
 
@@ -12,8 +12,8 @@ function authenticator(rules: Partial<SignedTokenRules> = {}): Authenticator {
 	return new Authenticator({kind: 'signed', secretPath: fileWith(`${SECRET}\n`), skewSeconds: 30, ...rules});
 }
 
-function judge(token: string, rules?: Partial<SignedTokenRules>): Promise<AuthVerdict> {
-	return authenticator(rules).judge(`Bearer ${token}`);
+function judge(token: string, rules?: Partial<SignedTokenRules>): Promise<AuthResult> {
+	return authenticator(rules).authenticate(`Bearer ${token}`);
 }
 
 const refused = (text: string) => ({kind: 'refused', text});
@@ -75,7 +75,7 @@ test('ten thousand random tokens are all invalid', async () => {
 	for (let count = 0; count < 10_000; count++) {
 		const part = (): string => randomBytes(1 + (count % 50)).toString('base64url');
 		const token = count % 2 === 0 ? `${header}.${part()}.${part()}` : `${part()}.${part()}.${part()}`;
-		verdicts.add(JSON.stringify(await subject.judge(`Bearer ${token}`)));
+		verdicts.add(JSON.stringify(await subject.authenticate(`Bearer ${token}`)));
 	}
 	expect([...verdicts]).toEqual([JSON.stringify(refused('invalid websocket jwt'))]);
 });
@@ -166,6 +166,6 @@ test('an empty secret is refused, and one of 32 bytes in fewer characters is not
 
 test('what knows the secret does not show it', async () => {
 	const subject = authenticator();
-	await subject.judge(`Bearer ${jwt(SECRET, good())}`);
+	await subject.authenticate(`Bearer ${jwt(SECRET, good())}`);
 	expect(inspect(subject, {depth: 10, showHidden: true}) + JSON.stringify(subject)).not.toContain(SECRET.slice(0, 8));
 });

@@ -2,10 +2,10 @@ import {expect, test} from 'vitest';
 import {type Frame, frameLength} from '../../../src/protocol/wire/encode.js';
 import {RpcConnection} from '../../../src/rpc/rpc-connection.js';
 import {
-	BULK_REPLIES_BYTES,
-	BULK_REQUESTS_BYTES,
+	FlowControl,
+	MAX_PENDING_REPLY_BYTES,
+	MAX_PENDING_REQUEST_BYTES,
 	OUTPUT_HIGH_WATER_BYTES,
-	Room,
 } from '../../../src/server/connection/flow-control.js';
 import {memoryTransportPair} from '../../../src/transports/memory.js';
 import type {Transport, TransportEvents} from '../../../src/transports/transport.js';
@@ -15,14 +15,14 @@ import {execServer} from '../../helpers/serving.js';
 import {turns} from '../../helpers/turns.js';
 
 interface Bounded {
-	readonly room: Room;
+	readonly flow: FlowControl;
 	/** The client's end. */
 	readonly peer: RawPeer;
 	/** Methods of the requests that were read so far. */
 	readonly read: string[];
 }
 
-/** A room whose connection answers every request at once. */
+/** Flow control whose connection answers every request at once. */
 function bounded(): Bounded {
 	const [near, far] = memoryTransportPair();
 	const read: string[] = [];
@@ -33,9 +33,9 @@ function bounded(): Bounded {
 		},
 		notification: () => true,
 	});
-	const room = new Room(connection);
+	const flow = new FlowControl(connection);
 	connection.open();
-	return {room, peer: new RawPeer(far), read};
+	return {flow, peer: new RawPeer(far), read};
 }
 
 function deferred(): {readonly promise: Promise<void>; readonly resolve: () => void} {
@@ -44,12 +44,12 @@ function deferred(): {readonly promise: Promise<void>; readonly resolve: () => v
 }
 
 test('beyond the bound of bulk requests nothing more is read until enough of them are done', async () => {
-	const {room, peer, read} = bounded();
+	const {flow, peer, read} = bounded();
 	const [first, second] = [deferred(), deferred()];
-	const within = room.request(BULK_REQUESTS_BYTES, () => first.promise);
+	const within = flow.reserveRequest(MAX_PENDING_REQUEST_BYTES, () => first.promise);
 	peer.send({id: 1, method: 'within', params: {}});
 	await eventually(() => read.includes('within'));
-	const beyond = room.request(1, () => second.promise);
+	const beyond = flow.reserveRequest(1, () => second.promise);
 	peer.send({id: 2, method: 'beyond', params: {}});
 	await turns();
 	expect(read).toEqual(['within']);
@@ -63,8 +63,8 @@ test('beyond the bound of bulk requests nothing more is read until enough of the
 });
 
 test('a request that fails gives its bytes back', async () => {
-	const {room, peer, read} = bounded();
-	const failing = room.request(BULK_REQUESTS_BYTES + 1, () => Promise.reject(new Error('disk full')));
+	const {flow, peer, read} = bounded();
+	const failing = flow.reserveRequest(MAX_PENDING_REQUEST_BYTES + 1, () => Promise.reject(new Error('disk full')));
 	await expect(failing).rejects.toThrow('disk full');
 	peer.send({id: 1, method: 'next', params: {}});
 	await eventually(() => read.includes('next'));
@@ -100,17 +100,17 @@ class StuckTransport implements Transport {
 	}
 }
 
-const FILLER = 'x'.repeat(BULK_REPLIES_BYTES + OUTPUT_HIGH_WATER_BYTES);
+const FILLER = 'x'.repeat(MAX_PENDING_REPLY_BYTES + OUTPUT_HIGH_WATER_BYTES);
 
 test('replies and streams that wait for room go on when their client is gone', async () => {
 	const transport = new StuckTransport();
-	const {rpc, room} = execServer().accept(transport);
+	const {rpc, flow} = execServer().accept(transport);
 	rpc.notify('filler', FILLER);
 	const made: number[] = [];
-	const replies = [1, 2].map(index => room.reply(BULK_REPLIES_BYTES, () => made.push(index)));
-	const streams = [room.opened(), room.opened()];
+	const replies = [1, 2].map(index => flow.reserveReply(MAX_PENDING_REPLY_BYTES, () => made.push(index)));
+	const streams = [flow.whenWritable(), flow.whenWritable()];
 	await turns();
-	expect([made, room.isOpen]).toEqual([[], false]);
+	expect([made, flow.canSend]).toEqual([[], false]);
 	transport.destroy();
 	await Promise.all([...replies, ...streams]);
 	expect(made).toEqual([1, 2]);
@@ -118,9 +118,11 @@ test('replies and streams that wait for room go on when their client is gone', a
 
 test('nobody waits for room on a connection that is gone', async () => {
 	const transport = new StuckTransport();
-	const {rpc, room} = execServer().accept(transport);
+	const {rpc, flow} = execServer().accept(transport);
 	rpc.notify('filler', FILLER);
 	transport.destroy();
-	await room.opened();
-	expect(await Promise.all([1, 2].map(index => room.reply(BULK_REPLIES_BYTES, () => index)))).toEqual([1, 2]);
+	await flow.whenWritable();
+	expect(await Promise.all([1, 2].map(index => flow.reserveReply(MAX_PENDING_REPLY_BYTES, () => index)))).toEqual([
+		1, 2,
+	]);
 });

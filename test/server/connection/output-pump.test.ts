@@ -4,7 +4,7 @@ import {spawnFailure} from '../../../src/processes/backends/spawn-failure.js';
 import {ManagedProcess} from '../../../src/processes/managed-process.js';
 import {RpcConnection} from '../../../src/rpc/rpc-connection.js';
 import {OUTPUT_HIGH_WATER_BYTES} from '../../../src/server/connection/flow-control.js';
-import {Delivery} from '../../../src/server/connection/output-pump.js';
+import {OutputPump} from '../../../src/server/connection/output-pump.js';
 import {memoryTransportPair} from '../../../src/transports/memory.js';
 import {RawPeer} from '../../helpers/raw-peer.js';
 import {turns} from '../../helpers/turns.js';
@@ -17,32 +17,32 @@ const REFUSING: Backend = {
 	spawn: () => Promise.reject(spawnFailure(2, 'no-such')),
 };
 
-/** A connection whose other end reads when the test says so, and the delivery on it. */
+/** A connection whose other end reads when the test says so, and the pump on it. */
 function delivering() {
 	const [near, far] = memoryTransportPair();
-	let delivery: Delivery;
+	let pump: OutputPump;
 	const connection = new RpcConnection(near, 'server', {
 		request: () => null,
 		notification: () => true,
-		drained: () => delivery?.pump(),
+		drained: () => pump?.pump(),
 	});
 	connection.open();
-	delivery = new Delivery(connection, []);
+	pump = new OutputPump(connection, []);
 	const add = (id: string): ManagedProcess => {
 		const options = {id, argv: [id], tty: false, retention: ROOMY, timeLimitMs: undefined, keepDetachedMs: undefined};
 		const process = new ManagedProcess(options, {
-			changed: each => delivery.changed(each),
+			changed: each => pump.changed(each),
 			exited: () => {},
 			closed: () => {},
 		});
-		delivery.add(process);
+		pump.add(process);
 		return process;
 	};
 	const say = (process: ManagedProcess, bytes: number): void => {
 		process.log.append('stdout', Buffer.alloc(bytes));
-		delivery.changed(process);
+		pump.changed(process);
 	};
-	return {connection, delivery, add, say, peer: new RawPeer(far)};
+	return {connection, pump, add, say, peer: new RawPeer(far)};
 }
 
 function senders(peer: RawPeer): unknown[] {
@@ -89,13 +89,13 @@ test('processes take turns, so that none waits for all the output of another', a
 });
 
 test('exit and close are told with the members that clients know, under any id', async () => {
-	const {delivery, add, say, peer} = delivering();
+	const {pump, add, say, peer} = delivering();
 	const id = 'a "quoted" € id\n';
 	const process = add(id);
 	say(process, 3);
 	process.log.recordExit({exitCode: 7, reason: 'exit'});
 	process.log.recordClose();
-	delivery.changed(process);
+	pump.changed(process);
 	await peer.until(() => peer.texts.length === 3, 'everything');
 	expect(peer.received).toEqual([
 		{method: 'process/output', params: {processId: id, seq: 1, stream: 'stdout', chunk: 'AAAA'}},
@@ -105,10 +105,10 @@ test('exit and close are told with the members that clients know, under any id',
 });
 
 test('after the stop nothing is sent and nobody is held up', async () => {
-	const {delivery, add, say, peer} = delivering();
+	const {pump, add, say, peer} = delivering();
 	const process = add('p');
 	say(process, 1);
-	delivery.stop();
+	pump.stop();
 	say(process, 1);
 	await turns();
 	expect(peer.texts).toHaveLength(1);
@@ -116,7 +116,7 @@ test('after the stop nothing is sent and nobody is held up', async () => {
 });
 
 test('a process that could not be started is not remembered', async () => {
-	const {delivery, add} = delivering();
+	const {pump, add} = delivering();
 	const [failed, running] = [add('failed'), add('running')];
 	await failed.spawn(REFUSING, {
 		file: '',
@@ -126,6 +126,6 @@ test('a process that could not be started is not remembered', async () => {
 		io: {kind: 'pipes', stdin: false},
 	});
 	const detached = [failed, running].map(process => vi.spyOn(process, 'detach'));
-	delivery.stop();
+	pump.stop();
 	expect(detached.map(spy => spy.mock.calls.length)).toEqual([0, 1]);
 });

@@ -1,7 +1,7 @@
 import {mkdirSync, symlinkSync, writeFileSync} from 'node:fs';
 import {join} from 'node:path';
 import {expect, test} from 'vitest';
-import {withRuntime} from '../../../src/server/fs-worker/runtime-mounts.js';
+import {withRuntimeMounts} from '../../../src/server/fs-worker/runtime-mounts.js';
 import {scratchDirectory} from '../../helpers/scratch.js';
 
 test('what a program needs is shown read-only with the links to it, and what is missing or shown already is left out', () => {
@@ -11,7 +11,7 @@ test('what a program needs is shown read-only with the links to it, and what is 
 	symlinkSync('hidden/b', join(base, 'link'));
 	const plan = {mounts: [{kind: 'write', path: join(base, 'shown')} as const], network: 'none'} as const;
 	const paths = ['shown/a', 'link', 'missing', 'hidden/b/below'].map(name => join(base, name));
-	const {mounts, network} = withRuntime(plan, paths);
+	const {mounts, network} = withRuntimeMounts(plan, paths);
 	expect(network).toBe('none');
 	expect(mounts.filter(({path}) => path.startsWith(base))).toEqual(
 		expect.arrayContaining([

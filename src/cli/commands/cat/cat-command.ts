@@ -1,12 +1,12 @@
 import {FileError} from '../../../client/files/file-error.js';
-import {describePlace, forEachPlace, type Place} from '../../common/locations.js';
+import {describeLocation, forEachLocation, type Location} from '../../common/locations.js';
 import {untilBrokenPipe, writeOut} from '../../common/stdout.js';
 
 /** Writes files to standard output, as fast as they are taken there. */
 export function cat(addresses: readonly string[], environment: string | undefined): Promise<number> {
 	return untilBrokenPipe(() =>
-		forEachPlace(addresses, environment, async place => {
-			for await (const chunk of steadyRead(place)) await writeOut(chunk);
+		forEachLocation(addresses, environment, async place => {
+			for await (const chunk of resumableRead(place)) await writeOut(chunk);
 		}),
 	);
 }
@@ -15,7 +15,7 @@ export function cat(addresses: readonly string[], environment: string | undefine
 const MAX_FAILED_ATTEMPTS = 3;
 
 /** The bytes of a file. After a lost link it is read on where it stopped, if it is still the same file. */
-export async function* steadyRead(place: Place): AsyncGenerator<Uint8Array, void, void> {
+export async function* resumableRead(place: Location): AsyncGenerator<Uint8Array, void, void> {
 	const {files, path} = place;
 	const {size, modifiedAtMs} = await files.metadata(path);
 	let offset = 0;
@@ -33,7 +33,7 @@ export async function* steadyRead(place: Place): AsyncGenerator<Uint8Array, void
 		const now = await files.metadata(path);
 		if (now.size !== size || now.modifiedAtMs !== modifiedAtMs) {
 			throw new FileError('failed', 'the connection was lost and the file has changed since', {
-				path: describePlace(place),
+				path: describeLocation(place),
 			});
 		}
 		process.stderr.write('note: the connection was lost; going on where it stopped\n');

@@ -1,12 +1,12 @@
 import {FileError} from '../../../client/files/file-error.js';
-import {describePlace, type Place} from '../../common/locations.js';
+import {describeLocation, type Location} from '../../common/locations.js';
 import {printableReason} from '../../common/printable.js';
-import type {Tally} from './copy-stats.js';
+import type {CopyStats} from './copy-stats.js';
 
 /** What the parts of a copy share. */
 export interface CopyContext {
 	readonly signal: AbortSignal;
-	readonly tally: Tally;
+	readonly stats: CopyStats;
 	/** What is there stays as it is. */
 	readonly noClobber: boolean;
 	/** Tells people something once. */
@@ -14,12 +14,12 @@ export interface CopyContext {
 }
 
 /** Does something about one place: when it fails that is counted and told, and the copy goes on. */
-export async function attempt(context: CopyContext, place: Place, work: () => Promise<void>): Promise<void> {
+export async function attempt(context: CopyContext, place: Location, work: () => Promise<void>): Promise<void> {
 	try {
 		await work();
 	} catch (error) {
 		if (concernsAll(error, context.signal)) throw error;
-		context.tally.fail(describePlace(place), printableReason(error));
+		context.stats.fail(describeLocation(place), printableReason(error));
 	}
 }
 

@@ -1,8 +1,8 @@
 import {FileError} from '../../../client/files/file-error.js';
 import type {ListedEntry} from '../../../client/files/files.js';
-import {childOf, nameOf, parentOf} from '../../../client/paths.js';
-import {partNameOf} from '../../../shared/partial-file-name.js';
-import {describePlace, type Place} from '../../common/locations.js';
+import {uriChild, uriName, uriParent} from '../../../client/paths.js';
+import {partialFileName} from '../../../shared/partial-file-name.js';
+import {describeLocation, type Location} from '../../common/locations.js';
 import {printableName} from '../../common/printable.js';
 import type {CopyContext} from './copy-context.js';
 import {changed, firstDifference} from './same-content.js';
@@ -11,8 +11,8 @@ import {changed, firstDifference} from './same-content.js';
 const MAX_REPAIRS = 2;
 
 export interface FileCopy {
-	readonly from: Place;
-	readonly to: Place;
+	readonly from: Location;
+	readonly to: Location;
 	readonly source: ListedEntry;
 }
 
@@ -22,27 +22,27 @@ export interface FileCopy {
  */
 export async function copyFile(copy: FileCopy, context: CopyContext): Promise<void> {
 	const {to, source} = copy;
-	const {tally} = context;
-	tally.label = printableName(nameOf(to.path));
-	const part = {...to, path: childOf(parentOf(to.path), partNameOf(nameOf(to.path)))};
+	const {stats} = context;
+	stats.label = printableName(uriName(to.path));
+	const part = {...to, path: uriChild(uriParent(to.path), partialFileName(uriName(to.path)))};
 	const {target, left} = await lookAround(to, part);
 	if (target && (await isSettled(copy, target, context))) {
-		tally.skip(source.name, source.size);
+		stats.skip(source.name, source.size);
 		return;
 	}
 	const offset = await beginning(copy, part, left, context);
-	tally.send([source.name]);
-	if (offset > 0) tally.resume(offset);
+	stats.send([source.name]);
+	if (offset > 0) stats.resume(offset);
 	await fill(copy, part, offset, context);
 	await putInPlace(copy, part, context);
-	tally.copied(1);
+	stats.copied(1);
 }
 
 /** What stands at the place of the file, and at that of its unfinished form. */
-async function lookAround(to: Place, part: Place): Promise<{target?: ListedEntry; left?: ListedEntry}> {
+async function lookAround(to: Location, part: Location): Promise<{target?: ListedEntry; left?: ListedEntry}> {
 	const found: {target?: ListedEntry; left?: ListedEntry} = {};
-	const names = [nameOf(to.path), nameOf(part.path)];
-	for await (const entry of to.files.list(parentOf(to.path), {names})) {
+	const names = [uriName(to.path), uriName(part.path)];
+	for await (const entry of to.files.list(uriParent(to.path), {names})) {
 		if (entry.kind === 'failed') continue;
 		if (entry.name === names[0]) found.target = entry;
 		else found.left = entry;
@@ -65,14 +65,14 @@ export function hasSameContent(source: ListedEntry, target: ListedEntry): boolea
 	return source.size === target.size && source.modifiedAtMs === target.modifiedAtMs;
 }
 
-export function inTheWay(place: Place): FileError {
-	return new FileError('refused', 'a directory is in the way of a file', {path: describePlace(place)});
+export function inTheWay(place: Location): FileError {
+	return new FileError('refused', 'a directory is in the way of a file', {path: describeLocation(place)});
 }
 
 /** How much of the file is there already. */
 async function beginning(
 	{from, source}: FileCopy,
-	part: Place,
+	part: Location,
 	left: ListedEntry | undefined,
 	{signal}: CopyContext,
 ): Promise<number> {
@@ -84,24 +84,24 @@ async function beginning(
 	return (await firstDifference(from, part, {from: 0, end: left.size, signal})) ?? left.size;
 }
 
-async function fill(copy: FileCopy, part: Place, beginAt: number, context: CopyContext): Promise<void> {
+async function fill(copy: FileCopy, part: Location, beginAt: number, context: CopyContext): Promise<void> {
 	const {from, source} = copy;
-	const {signal, tally} = context;
+	const {signal, stats} = context;
 	for (let [offset, repairs] = [beginAt, 0]; ; repairs++) {
 		await stream(copy, part, offset, context);
 		const difference = await firstDifference(from, part, {from: offset, end: source.size, signal});
 		if (difference === undefined) return;
 		if (repairs === MAX_REPAIRS) {
-			throw new FileError('damaged', 'what arrived is not what was sent', {path: describePlace(part)});
+			throw new FileError('damaged', 'what arrived is not what was sent', {path: describeLocation(part)});
 		}
-		tally.retract(source.size - difference);
+		stats.retract(source.size - difference);
 		offset = difference;
 	}
 }
 
 /** Sends the rest of the file; an empty one is created all the same. */
-async function stream({from, source}: FileCopy, part: Place, offset: number, context: CopyContext): Promise<void> {
-	const {signal, tally} = context;
+async function stream({from, source}: FileCopy, part: Location, offset: number, context: CopyContext): Promise<void> {
+	const {signal, stats} = context;
 	const writer = part.files.writeStream(part.path, {offset, signal}).getWriter();
 	let rest = source.size - offset;
 	try {
@@ -111,7 +111,7 @@ async function stream({from, source}: FileCopy, part: Place, offset: number, con
 				const piece = chunk.length > rest ? chunk.subarray(0, rest) : chunk;
 				await writer.write(piece);
 				rest -= piece.length;
-				tally.move(piece.length);
+				stats.move(piece.length);
 				if (rest === 0) break;
 			}
 		}
@@ -124,13 +124,13 @@ async function stream({from, source}: FileCopy, part: Place, offset: number, con
 	}
 }
 
-async function putInPlace({to, source}: FileCopy, part: Place, {noClobber}: CopyContext): Promise<void> {
+async function putInPlace({to, source}: FileCopy, part: Location, {noClobber}: CopyContext): Promise<void> {
 	await setAttributes(part, source);
 	await to.files.rename(part.path, to.path, {overwrite: !noClobber});
 }
 
-async function setAttributes(place: Place, {mode, modifiedAtMs}: ListedEntry): Promise<void> {
-	const entry = {name: nameOf(place.path), mode, modifiedAtMs};
-	const [complaint] = await place.files.setAttributes(parentOf(place.path), [entry]);
-	if (complaint) throw new FileError('failed', complaint.message, {path: describePlace(place)});
+async function setAttributes(place: Location, {mode, modifiedAtMs}: ListedEntry): Promise<void> {
+	const entry = {name: uriName(place.path), mode, modifiedAtMs};
+	const [complaint] = await place.files.setAttributes(uriParent(place.path), [entry]);
+	if (complaint) throw new FileError('failed', complaint.message, {path: describeLocation(place)});
 }

@@ -1,31 +1,31 @@
 import {Relocation} from '../../../client/files/copy/relocation.js';
 import {transfer} from '../../../client/files/copy/transfer.js';
 import {FileError} from '../../../client/files/file-error.js';
-import {childOf, nameOf, parentOf} from '../../../client/paths.js';
+import {uriChild, uriName, uriParent} from '../../../client/paths.js';
 import {PathUri} from '../../../protocol/path-uri/path-uri.js';
-import {partNameOf} from '../../../shared/partial-file-name.js';
-import {describePlace, type Place} from '../../common/locations.js';
+import {partialFileName} from '../../../shared/partial-file-name.js';
+import {describeLocation, type Location} from '../../common/locations.js';
 import {printableName, printableReason} from '../../common/printable.js';
 import {attempt, type CopyContext} from './copy-context.js';
 
 /** A file to or from a server that knows nothing of resuming: contents only, compared by reading them back. */
-export async function copyPlainFile(from: Place, to: Place, context: CopyContext): Promise<void> {
-	const {tally, noClobber, signal} = context;
-	tally.label = printableName(nameOf(to.path));
+export async function copyPlainFile(from: Location, to: Location, context: CopyContext): Promise<void> {
+	const {stats, noClobber, signal} = context;
+	stats.label = printableName(uriName(to.path));
 	const {size, modifiedAtMs} = await from.files.metadata(from.path);
 	const keepsTimes = await to.files.supports('resume');
 	const target = await lookAt(to);
-	if (target?.isDirectory) throw new FileError('refused', 'a directory is in the way', {path: describePlace(to)});
+	if (target?.isDirectory) throw new FileError('refused', 'a directory is in the way', {path: describeLocation(to)});
 	const isSame = keepsTimes && target?.size === size && target?.modifiedAtMs === modifiedAtMs;
 	if (target && (noClobber || isSame)) {
-		tally.skip(to.path.href, size ?? 0);
+		stats.skip(to.path.href, size ?? 0);
 		return;
 	}
 	const canRename = await to.files.supports('rename');
-	const path = canRename ? childOf(parentOf(to.path), partNameOf(nameOf(to.path))) : to.path;
+	const path = canRename ? uriChild(uriParent(to.path), partialFileName(uriName(to.path))) : to.path;
 	let reached = 0;
 	const progress = ({bytes}: {bytes: number}) => {
-		tally.move(bytes - reached);
+		stats.move(bytes - reached);
 		reached = bytes;
 	};
 	try {
@@ -35,23 +35,23 @@ export async function copyPlainFile(from: Place, to: Place, context: CopyContext
 		await to.files.remove(path).catch(() => {});
 		throw error;
 	}
-	if (keepsTimes) await to.files.setAttributes(parentOf(path), [{name: nameOf(path), modifiedAtMs}]);
+	if (keepsTimes) await to.files.setAttributes(uriParent(path), [{name: uriName(path), modifiedAtMs}]);
 	if (canRename) await to.files.rename(path, to.path, {overwrite: !noClobber});
-	tally.copied(1);
+	stats.copied(1);
 }
 
 /** A tree, file by file: what a walk finds. Links and special files are left out. */
-export async function copyPlainTree(from: Place, to: Place, context: CopyContext): Promise<void> {
+export async function copyPlainTree(from: Location, to: Location, context: CopyContext): Promise<void> {
 	// A walk does not enter a link, not even at its beginning.
 	const root = await from.files.canonicalize(from.path);
 	const {entries, errors, truncated} = await from.files.walk(root);
 	if (truncated) {
-		throw new FileError('refused', 'the tree is too large to be copied file by file', {path: describePlace(from)});
+		throw new FileError('refused', 'the tree is too large to be copied file by file', {path: describeLocation(from)});
 	}
 	const relocation = new Relocation(root, to.path);
 	await to.files.createDirectory(to.path);
 	for (const {path, message} of errors) {
-		context.tally.fail(describePlace({...from, path: PathUri.parse(path)}), printableReason(message));
+		context.stats.fail(describeLocation({...from, path: PathUri.parse(path)}), printableReason(message));
 	}
 	for (const {path, kind} of entries) {
 		context.signal.throwIfAborted();
@@ -63,7 +63,7 @@ export async function copyPlainTree(from: Place, to: Place, context: CopyContext
 	}
 }
 
-async function lookAt({files, path}: Place) {
+async function lookAt({files, path}: Location) {
 	try {
 		return await files.metadata(path);
 	} catch (error) {

@@ -1,17 +1,17 @@
 import {FileError} from '../../../client/files/file-error.js';
 import type {Metadata} from '../../../client/files/files.js';
-import {childOf, nameOf, parentOf} from '../../../client/paths.js';
+import {uriChild, uriName, uriParent} from '../../../client/paths.js';
 import {PathUri} from '../../../protocol/path-uri/path-uri.js';
 import {LongarmError} from '../../../shared/errors.js';
-import {describePlace, type NamedPlace, type Place} from '../../common/locations.js';
+import {describeLocation, type Location, type ParsedLocation} from '../../common/locations.js';
 import {attempt, type CopyContext} from './copy-context.js';
-import {requireApart} from './overlap.js';
+import {assertNotOverlapping} from './overlap.js';
 
 /** One thing to copy, and the place it gets. */
 export interface CopyTask {
 	readonly kind: 'file' | 'directory';
-	readonly from: Place;
-	readonly to: Place;
+	readonly from: Location;
+	readonly to: Location;
 }
 
 export interface PlanOptions {
@@ -21,8 +21,8 @@ export interface PlanOptions {
 
 /** What has to be done to copy the sources to the target. A source that cannot be copied is counted and told. */
 export async function planCopies(
-	sources: readonly NamedPlace[],
-	target: NamedPlace,
+	sources: readonly ParsedLocation[],
+	target: ParsedLocation,
 	{recursive}: PlanOptions,
 	context: CopyContext,
 ): Promise<CopyTask[]> {
@@ -37,8 +37,8 @@ export async function planCopies(
 			if (isTree && !recursive) throw refused(from, 'is a directory; -r copies directories');
 			if (!isTree && !isFile) throw refused(from, 'is neither a file nor a directory');
 			const to = isDirectory && !(isTree && from.isMeantAsContents) ? inside(target, from) : await behindLink(target);
-			if (taken.has(to.path.href)) throw refused(from, `another source has the name ${nameOf(to.path)} already`);
-			await requireApart(from, to, isTree);
+			if (taken.has(to.path.href)) throw refused(from, `another source has the name ${uriName(to.path)} already`);
+			await assertNotOverlapping(from, to, isTree);
 			taken.add(to.path.href);
 			tasks.push({kind: isTree ? 'directory' : 'file', from, to});
 		});
@@ -47,21 +47,21 @@ export async function planCopies(
 }
 
 /** Something new is made in a directory that is there; several things need one to be put into. */
-async function requireUsable(target: NamedPlace, sources: number): Promise<void> {
-	const shown = describePlace(target);
+async function requireUsable(target: ParsedLocation, sources: number): Promise<void> {
+	const shown = describeLocation(target);
 	if (sources > 1) throw wrong(`${shown} is not a directory, and there are several sources`);
 	if (target.isMeantAsDirectory && (await lookAt(target))) throw wrong(`${shown} is not a directory`);
-	const parent = {...target, path: parentOf(target.path)};
-	if ((await lookAt(parent))?.isDirectory !== true) throw wrong(`there is no directory ${describePlace(parent)}`);
+	const parent = {...target, path: uriParent(target.path)};
+	if ((await lookAt(parent))?.isDirectory !== true) throw wrong(`there is no directory ${describeLocation(parent)}`);
 }
 
-function inside(target: Place, from: Place): Place {
-	const name = nameOf(from.path);
-	return name === '' ? target : {...target, path: childOf(target.path, name)};
+function inside(target: Location, from: Location): Location {
+	const name = uriName(from.path);
+	return name === '' ? target : {...target, path: uriChild(target.path, name)};
 }
 
 /** A file is written where a link leads, not in place of it. */
-async function behindLink(target: Place): Promise<Place> {
+async function behindLink(target: Location): Promise<Location> {
 	const {files, path} = target;
 	const there = await lookAt(target);
 	if (!there?.isSymlink || there.isDirectory) return target;
@@ -69,7 +69,7 @@ async function behindLink(target: Place): Promise<Place> {
 }
 
 /** Undefined when there is nothing. */
-async function lookAt({files, path}: Place): Promise<Metadata | undefined> {
+async function lookAt({files, path}: Location): Promise<Metadata | undefined> {
 	try {
 		return await files.metadata(path);
 	} catch (error) {
@@ -78,8 +78,8 @@ async function lookAt({files, path}: Place): Promise<Metadata | undefined> {
 	}
 }
 
-function refused(place: Place, message: string): FileError {
-	return new FileError('refused', message, {path: describePlace(place)});
+function refused(place: Location, message: string): FileError {
+	return new FileError('refused', message, {path: describeLocation(place)});
 }
 
 function wrong(message: string): LongarmError {

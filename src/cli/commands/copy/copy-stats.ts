@@ -2,7 +2,7 @@
 const MAX_REMEMBERED_FAILURES = 10_000;
 
 /** What is told of a copy when it is over. */
-export interface Summary {
+export interface CopySummary {
 	/** Files and links that were copied. */
 	readonly files: number;
 	/** Bytes of content that travelled. */
@@ -17,13 +17,13 @@ export interface Summary {
 }
 
 /** Counts what a copy does. A task may be gone through several times, when the link was lost in between. */
-export class Tally {
+export class CopyStats {
 	/** What is worked on now, for people. */
 	label = '';
 	/** Bytes in all; undefined while nobody knows. */
 	total: number | undefined;
 	/** The weakest of all tasks. */
-	checked: Summary['checked'] = 'checksum';
+	checked: CopySummary['checked'] = 'checksum';
 	readonly #report: (line: string) => void;
 	readonly #remembered = new Set<string>();
 	#files = 0;
@@ -45,7 +45,7 @@ export class Tally {
 		this.#report = report;
 	}
 
-	get summary(): Summary {
+	get summary(): CopySummary {
 		const {files, skipped} = this;
 		return {
 			files,

@@ -1,11 +1,11 @@
 import type {ListedEntry, TreeEntry} from '../../../client/files/files.js';
-import {childOf} from '../../../client/paths.js';
+import {uriChild} from '../../../client/paths.js';
 import {PathUri} from '../../../protocol/path-uri/path-uri.js';
-import {describePlace, type Place} from '../../common/locations.js';
+import {describeLocation, type Location} from '../../common/locations.js';
 import {printableName, printableReason} from '../../common/printable.js';
 import {attempt, type CopyContext} from './copy-context.js';
 import {copyFile, hasSameContent, inTheWay} from './copy-file.js';
-import {OpenDirectories} from './directory-stack.js';
+import {DirectoryStack} from './directory-stack.js';
 import {sendEntries} from './send-entries.js';
 
 /** From here on a file travels by itself, and is gone on with in the middle when it is interrupted. */
@@ -20,31 +20,31 @@ const BATCH_NAME_BYTES = 1024 * 1024;
  * A tree in batches: the source is listed, the target is asked what it has of a batch, and what it lacks travels as one
  * stream whose ends compare checksums. Only the batch and the way to it are in memory.
  */
-export async function copyTree(from: Place, to: Place, context: CopyContext): Promise<void> {
+export async function copyTree(from: Location, to: Location, context: CopyContext): Promise<void> {
 	const copy = new TreeCopy(from, to, await isMissing(to), context);
 	for await (const entry of from.files.list(from.path, {signal: context.signal})) await copy.take(entry);
 	await copy.finish();
 }
 
-async function isMissing({files, path}: Place): Promise<boolean> {
+async function isMissing({files, path}: Location): Promise<boolean> {
 	for await (const _ of files.list(path, {names: ['']})) return false;
 	return true;
 }
 
 class TreeCopy {
-	readonly #from: Place;
-	readonly #to: Place;
+	readonly #from: Location;
+	readonly #to: Location;
 	/** There was nothing at the target: whatever is there now is ours. */
 	readonly #isFresh: boolean;
 	readonly #context: CopyContext;
-	readonly #directories = new OpenDirectories();
+	readonly #directories = new DirectoryStack();
 	/** Directories whose place is taken by something else. */
 	#blocked: string[] = [];
 	#batch: ListedEntry[] = [];
 	#batchBytes = 0;
 	#batchNameBytes = 0;
 
-	constructor(from: Place, to: Place, isFresh: boolean, context: CopyContext) {
+	constructor(from: Location, to: Location, isFresh: boolean, context: CopyContext) {
 		this.#from = from;
 		this.#to = to;
 		this.#isFresh = isFresh;
@@ -88,7 +88,7 @@ class TreeCopy {
 		this.#batchBytes = this.#batchNameBytes = 0;
 		const lacking = this.#isFresh ? batch : await this.#lacking(batch);
 		if (lacking.length > 0) {
-			this.#context.tally.label = printableName(lacking[0]!.name || '.');
+			this.#context.stats.label = printableName(lacking[0]!.name || '.');
 			await sendEntries(this.#from, this.#to, lacking, this.#context);
 		}
 		await this.#describeDirectories();
@@ -108,7 +108,7 @@ class TreeCopy {
 	#isLacking(source: ListedEntry, target: ListedEntry | undefined): boolean {
 		if (this.#isBlocked(source.name)) return false;
 		if (!target) return true;
-		const {tally, noClobber} = this.#context;
+		const {stats, noClobber} = this.#context;
 		if (source.kind === 'directory') {
 			if (target.kind !== 'directory') this.#block(source.name);
 			return false;
@@ -119,7 +119,7 @@ class TreeCopy {
 		}
 		const isSame = hasSameContent(source, target) && (source.kind === 'symlink' || source.mode === target.mode);
 		if (!isSame && !noClobber) return true;
-		tally.skip(source.name, source.kind === 'file' ? source.size : 0);
+		stats.skip(source.name, source.kind === 'file' ? source.size : 0);
 		return false;
 	}
 
@@ -128,14 +128,14 @@ class TreeCopy {
 		if (left.length === 0) return;
 		for (const {path, message} of await this.#to.files.setAttributes(this.#to.path, left)) {
 			const place = {...this.#to, path: PathUri.parse(path)};
-			this.#context.tally.fail(describePlace(place), printableReason(message));
+			this.#context.stats.fail(describeLocation(place), printableReason(message));
 		}
 	}
 
 	#block(name: string): void {
 		this.#blocked.push(name);
 		const message = 'something that is no directory is in the way of a directory';
-		this.#context.tally.fail(describePlace(below(this.#to, name)), message);
+		this.#context.stats.fail(describeLocation(below(this.#to, name)), message);
 	}
 
 	#isBlocked(name: string): boolean {
@@ -143,12 +143,12 @@ class TreeCopy {
 	}
 
 	#fail(name: string, message: string): void {
-		this.#context.tally.fail(describePlace(below(this.#from, name)), printableReason(message));
+		this.#context.stats.fail(describeLocation(below(this.#from, name)), printableReason(message));
 	}
 }
 
-function below(place: Place, name: string): Place {
-	return name === '' ? place : {...place, path: childOf(place.path, name)};
+function below(place: Location, name: string): Location {
+	return name === '' ? place : {...place, path: uriChild(place.path, name)};
 }
 
 function isWithin(name: string, directory: string): boolean {

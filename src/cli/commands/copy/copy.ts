@@ -3,12 +3,12 @@ import {isatty} from 'node:tty';
 import {onAbort} from '../../../shared/async/on-abort.js';
 import type {Address} from '../../common/address.js';
 import {InterruptedError, Interruption} from '../../common/interruption.js';
-import {Places} from '../../common/locations.js';
+import {LocationResolver} from '../../common/locations.js';
 import {formatBytes, formatCount, formatSeconds} from '../../common/progress/format.js';
 import {ProgressLine} from '../../common/progress/progress-line.js';
 import type {CopyContext} from './copy-context.js';
 import {type CopyTask, planCopies} from './copy-plan.js';
-import {Tally} from './copy-stats.js';
+import {CopyStats} from './copy-stats.js';
 import {countBytes} from './count.js';
 import {runTasks} from './run-tasks.js';
 
@@ -28,16 +28,16 @@ const GRACE_MS = 500;
 /** Copies the sources to the target; the exit code. */
 export async function copy(sources: readonly Address[], target: Address, options: CopyOptions): Promise<number> {
 	using interruption = new Interruption();
-	await using places = new Places(options.environment);
+	await using places = new LocationResolver(options.environment);
 	const {signal} = interruption;
-	const voice = new Voice(options);
-	const tally = new Tally(line => voice.say(line));
-	const context: CopyContext = {signal, tally, noClobber: options.noClobber, note: text => voice.note(text)};
+	const voice = new CopyReporter(options);
+	const stats = new CopyStats(line => voice.say(line));
+	const context: CopyContext = {signal, stats, noClobber: options.noClobber, note: text => voice.note(text)};
 	const startedAt = performance.now();
 	try {
 		const from = await Promise.all(sources.map(address => places.find(address)));
 		const tasks = await planCopies(from, await places.find(target), options, context);
-		voice.follow(tally, tasks, signal);
+		voice.follow(stats, tasks, signal);
 		await orAborted(signal, runTasks(tasks, context));
 	} catch (error) {
 		voice.end();
@@ -46,8 +46,8 @@ export async function copy(sources: readonly Address[], target: Address, options
 		return (signal.reason as InterruptedError).exitCode;
 	}
 	voice.end();
-	voice.sum(tally, performance.now() - startedAt);
-	return tally.summary.failed > 0 ? 1 : 0;
+	voice.sum(stats, performance.now() - startedAt);
+	return stats.summary.failed > 0 ? 1 : 0;
 }
 
 /** After an interruption the work is given some time to end by itself; a line that is dead never would. */
@@ -68,7 +68,7 @@ async function orAborted(signal: AbortSignal, work: Promise<void>): Promise<void
 }
 
 /** Everything the command says. Progress and a last line are for terminals only. */
-class Voice {
+class CopyReporter {
 	readonly #options: CopyOptions;
 	readonly #said = new Set<string>();
 	readonly #isOnTerminal = isatty(process.stderr.fd);
@@ -79,18 +79,18 @@ class Voice {
 		this.#options = options;
 	}
 
-	follow(tally: Tally, tasks: readonly CopyTask[], signal: AbortSignal): void {
+	follow(stats: CopyStats, tasks: readonly CopyTask[], signal: AbortSignal): void {
 		const {quiet, progress} = this.#options;
 		if (quiet || !progress || !this.#isOnTerminal) return;
 		this.#progress = new ProgressLine(process.stderr, () => ({
-			label: tally.files > 1 ? `${formatCount(tally.files, 'file')}  ${tally.label}` : tally.label,
-			bytes: tally.reached,
-			total: tally.total,
-			moved: tally.moved,
+			label: stats.files > 1 ? `${formatCount(stats.files, 'file')}  ${stats.label}` : stats.label,
+			bytes: stats.reached,
+			total: stats.total,
+			moved: stats.moved,
 		}));
 		const counting = countBytes(tasks, AbortSignal.any([signal, this.#counting.signal]));
 		// Without a count the line has no percentage; why it failed is told by the copy itself.
-		counting.then(total => (tally.total = total)).catch(() => {});
+		counting.then(total => (stats.total = total)).catch(() => {});
 	}
 
 	say(line: string): void {
@@ -110,8 +110,8 @@ class Voice {
 		this.#progress = undefined;
 	}
 
-	sum(tally: Tally, elapsedMs: number): void {
-		const {summary} = tally;
+	sum(stats: CopyStats, elapsedMs: number): void {
+		const {summary} = stats;
 		if (this.#options.json) {
 			const seconds = Math.round(elapsedMs) / 1000;
 			process.stdout.write(`${JSON.stringify({...summary, seconds})}\n`);
@@ -124,7 +124,7 @@ class Voice {
 
 /** Undefined when there is nothing to tell but failures, which were told. */
 function sentence(
-	{files, bytes, skipped, resumedBytes, failed}: Tally['summary'],
+	{files, bytes, skipped, resumedBytes, failed}: CopyStats['summary'],
 	elapsedMs: number,
 ): string | undefined {
 	const rate = `${formatBytes(bytes / Math.max(elapsedMs / 1000, 0.001))}/s`;

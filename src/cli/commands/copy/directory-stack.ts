@@ -4,7 +4,7 @@ import type {EntryAttributes, ListedEntry} from '../../../client/files/files.js'
  * The directories on the way to what a walk is at, and those it has left. A directory gets its mode and time when all its
  * content is there: some may not be written to, and each new entry changes the time.
  */
-export class OpenDirectories {
+export class DirectoryStack {
 	#open: ListedEntry[] = [];
 	#left: EntryAttributes[] = [];
 

@@ -1,7 +1,7 @@
 import {setTimeout as delay} from 'node:timers/promises';
 import {FileError} from '../../../client/files/file-error.js';
 import type {ListedEntry} from '../../../client/files/files.js';
-import {describePlace, type Place} from '../../common/locations.js';
+import {describeLocation, type Location} from '../../common/locations.js';
 import {printable, printableReason} from '../../common/printable.js';
 import {attempt, type CopyContext, isDisconnect} from './copy-context.js';
 import {copyFile} from './copy-file.js';
@@ -17,21 +17,21 @@ const FIRST_PAUSE_MS = 250;
 export async function runTasks(tasks: readonly CopyTask[], context: CopyContext): Promise<void> {
 	for (const task of tasks) {
 		await attempt(context, task.from, () => untilDone(task, context));
-		context.tally.endTask();
+		context.stats.endTask();
 	}
 }
 
 /** After a lost link a task is gone through again: what is there is found and left alone. */
 async function untilDone(task: CopyTask, context: CopyContext): Promise<void> {
 	for (let vain = 0; ; ) {
-		const {moved} = context.tally;
-		context.tally.begin();
+		const {moved} = context.stats;
+		context.stats.begin();
 		try {
 			await copy(task, context);
 			return;
 		} catch (error) {
 			if (context.signal.aborted || !isDisconnect(error)) throw error;
-			vain = context.tally.moved > moved ? 1 : vain + 1;
+			vain = context.stats.moved > moved ? 1 : vain + 1;
 			if (vain > MAX_FAILED_ATTEMPTS) throw error;
 			context.note(`the connection was lost (${printableReason(error)}); going on where it stopped`);
 			await delay(FIRST_PAUSE_MS * 2 ** (vain - 1), undefined, {signal: context.signal});
@@ -47,20 +47,20 @@ async function copy(task: CopyTask, context: CopyContext): Promise<void> {
 		else await copyFile({from, to, source: await described(from)}, context);
 		return;
 	}
-	context.tally.checked = 'read-back';
+	context.stats.checked = 'read-back';
 	context.note(
 		`${printable(weak.environment.id)} cannot resume copies or keep modes; what is interrupted starts again`,
 	);
 	await (kind === 'directory' ? copyPlainTree : copyPlainFile)(from, to, context);
 }
 
-function canResume({files}: Place): Promise<boolean> {
+function canResume({files}: Location): Promise<boolean> {
 	return files.supports('resume');
 }
 
-async function described(place: Place): Promise<ListedEntry> {
+async function described(place: Location): Promise<ListedEntry> {
 	for await (const entry of place.files.list(place.path, {depth: 0})) {
 		if (entry.kind === 'file') return entry;
 	}
-	throw new FileError('failed', 'it is no file any more', {path: describePlace(place)});
+	throw new FileError('failed', 'it is no file any more', {path: describeLocation(place)});
 }

@@ -1,13 +1,13 @@
 import {FileError} from '../../../client/files/file-error.js';
-import {describePlace, type Place} from '../../common/locations.js';
+import {describeLocation, type Location} from '../../common/locations.js';
 
 /** What the two ends compare at a time: each reads its own file, and only checksums travel. */
 const RANGE_BYTES = 64 * 1024 * 1024;
 
 /** Where two files begin to differ, to the range; undefined if they do not before `end`. */
 export async function firstDifference(
-	one: Place,
-	other: Place,
+	one: Location,
+	other: Location,
 	{from, end, signal}: {from: number; end: number; signal: AbortSignal},
 ): Promise<number | undefined> {
 	for (let offset = from; offset < end; offset += RANGE_BYTES) {
@@ -20,6 +20,6 @@ export async function firstDifference(
 	return undefined;
 }
 
-export function changed(place: Place): FileError {
-	return new FileError('failed', 'it changed while it was copied', {path: describePlace(place)});
+export function changed(place: Location): FileError {
+	return new FileError('failed', 'it changed while it was copied', {path: describeLocation(place)});
 }

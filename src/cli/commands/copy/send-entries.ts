@@ -1,8 +1,8 @@
 import {FileError} from '../../../client/files/file-error.js';
 import type {ListedEntry, TransferOutcome} from '../../../client/files/files.js';
-import {childOf} from '../../../client/paths.js';
+import {uriChild} from '../../../client/paths.js';
 import {PathUri} from '../../../protocol/path-uri/path-uri.js';
-import {describePlace, type Place} from '../../common/locations.js';
+import {describeLocation, type Location} from '../../common/locations.js';
 import {printableReason} from '../../common/printable.js';
 import type {CopyContext} from './copy-context.js';
 
@@ -11,12 +11,12 @@ const MAX_REPAIRS = 2;
 
 /** Entries of a tree as one stream, in place of what is there; the ends compare its checksum. */
 export async function sendEntries(
-	from: Place,
-	to: Place,
+	from: Location,
+	to: Location,
 	entries: readonly ListedEntry[],
 	context: CopyContext,
 ): Promise<void> {
-	context.tally.send(entries.map(({name}) => name));
+	context.stats.send(entries.map(({name}) => name));
 	for (let repairs = 0; ; repairs++) {
 		try {
 			await send(from, to, entries, context);
@@ -31,17 +31,17 @@ export async function sendEntries(
 }
 
 /** Nobody knows which of them are damaged, and what is there under its name counts as copied. */
-async function discard(to: Place, entries: readonly ListedEntry[]): Promise<void> {
+async function discard(to: Location, entries: readonly ListedEntry[]): Promise<void> {
 	for (const {name, kind} of entries) {
-		if (kind === 'file') await to.files.remove(childOf(to.path, name), {recursive: false});
+		if (kind === 'file') await to.files.remove(uriChild(to.path, name), {recursive: false});
 	}
 }
 
 async function send(
-	from: Place,
-	to: Place,
+	from: Location,
+	to: Location,
 	entries: readonly ListedEntry[],
-	{signal, tally}: CopyContext,
+	{signal, stats}: CopyContext,
 ): Promise<void> {
 	const packed = await from.files.pack(from.path, {names: entries.map(({name}) => name), signal});
 	let reached = 0;
@@ -53,26 +53,26 @@ async function send(
 			signal,
 			checksum: async () => (await packed.outcome).sha256,
 			progress: ({bytes}) => {
-				tally.move(Math.max(0, bytes - reached));
+				stats.move(Math.max(0, bytes - reached));
 				reached = Math.max(reached, bytes);
 			},
 		});
 		isPiped = true;
 		await packed.stream.pipeTo(unpacked.stream, {signal});
 		const [sent, received] = await Promise.all([packed.outcome, unpacked.outcome]);
-		tally.move(Math.max(0, received.bytes - reached));
-		tell(from, sent, tally);
-		tell(to, received, tally);
+		stats.move(Math.max(0, received.bytes - reached));
+		tell(from, sent, stats);
+		tell(to, received, stats);
 		const files = entries.filter(({kind}) => kind !== 'directory').length;
-		tally.copied(Math.max(0, files - sent.errors.length - received.errors.length));
+		stats.copied(Math.max(0, files - sent.errors.length - received.errors.length));
 	} finally {
 		// A pipe gives back both of its ends; without one there is nobody else to do it.
 		if (!isPiped) await packed.stream.cancel();
 	}
 }
 
-function tell(place: Place, {errors}: TransferOutcome, tally: CopyContext['tally']): void {
+function tell(place: Location, {errors}: TransferOutcome, stats: CopyContext['stats']): void {
 	for (const {path, message} of errors) {
-		tally.fail(describePlace({...place, path: PathUri.parse(path)}), printableReason(message));
+		stats.fail(describeLocation({...place, path: PathUri.parse(path)}), printableReason(message));
 	}
 }

@@ -9,7 +9,7 @@ import {isWritable} from '../../../shared/node/access.js';
 /** `limited` works, but less well than it could; `missing` does not work at all. */
 export type Status = 'ok' | 'limited' | 'missing';
 
-export interface Finding {
+export interface DoctorFinding {
 	readonly check: string;
 	readonly status: Status;
 	readonly detail: string;
@@ -17,7 +17,7 @@ export interface Finding {
 	readonly fix?: string;
 }
 
-type Check = () => Promise<Omit<Finding, 'check'>>;
+type Check = () => Promise<Omit<DoctorFinding, 'check'>>;
 
 const FEWEST_FILES = 4096;
 const FEWEST_PROCESSES = 1024;
@@ -120,13 +120,13 @@ const NAMESPACE_BARRIERS = [
 ];
 
 /** Whatever a check throws is what is wrong. */
-export async function examine(): Promise<Finding[]> {
-	const findings: Finding[] = [];
+export async function runDoctorChecks(): Promise<DoctorFinding[]> {
+	const findings: DoctorFinding[] = [];
 	for (const [check, look] of Object.entries(CHECKS)) findings.push({check, ...(await attempt(look))});
 	return findings;
 }
 
-async function attempt(look: Check): Promise<Omit<Finding, 'check'>> {
+async function attempt(look: Check): Promise<Omit<DoctorFinding, 'check'>> {
 	try {
 		return await look();
 	} catch (error) {

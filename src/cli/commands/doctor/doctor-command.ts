@@ -1,15 +1,15 @@
-import {examine, type Finding, type Status} from './doctor-checks.js';
+import {type DoctorFinding, runDoctorChecks, type Status} from './doctor-checks.js';
 
 const MARKS: Record<Status, string> = {ok: 'ok     ', limited: 'limited', missing: 'MISSING'};
 
 /** Says what this machine can do; the exit code is 1 when something does not work at all. */
 export async function doctor({json}: {json: boolean}): Promise<number> {
-	const findings = await examine();
+	const findings = await runDoctorChecks();
 	process.stdout.write(json ? `${JSON.stringify(findings, undefined, '\t')}\n` : shown(findings));
 	return findings.some(({status}) => status === 'missing') ? 1 : 0;
 }
 
-function shown(findings: readonly Finding[]): string {
+function shown(findings: readonly DoctorFinding[]): string {
 	const width = Math.max(...findings.map(({check}) => check.length));
 	const lines = findings.flatMap(({check, status, detail, fix}) => [
 		`${MARKS[status]}  ${check.padEnd(width)}  ${detail}`,

@@ -2,13 +2,13 @@ import type {RemoteTarget} from '../../../environments/remote/remote-target.js';
 import {withoutSecrets} from '../../../transports/node/connect-web-socket.js';
 
 /** How an environment is reached, without its secrets. */
-export type Described =
+export type TargetDescription =
 	| {readonly kind: 'local'}
 	| {readonly kind: 'websocket'; readonly url: string; readonly hasToken: boolean}
 	| {readonly kind: 'command'; readonly program: string; readonly args: readonly string[]; readonly cwd?: string}
 	| {readonly kind: 'other'};
 
-export function describeTarget(target: RemoteTarget | undefined): Described {
+export function describeTarget(target: RemoteTarget | undefined): TargetDescription {
 	switch (target?.kind) {
 		case undefined:
 			return {kind: 'local'};
@@ -25,7 +25,7 @@ export function describeTarget(target: RemoteTarget | undefined): Described {
 }
 
 /** On one line, for people. */
-export function inWords(described: Described): string {
+export function inWords(described: TargetDescription): string {
 	switch (described.kind) {
 		case 'local':
 			return 'this machine';

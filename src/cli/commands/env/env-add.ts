@@ -2,11 +2,11 @@ import {existsSync, readFileSync} from 'node:fs';
 import {resolve} from 'node:path';
 import {URL_VARIABLES} from '../../../environments/config/config-variables.js';
 import {addEnvironment, environmentsFile} from '../../../environments/config/edit/edit-file.js';
-import type {Entry} from '../../../environments/config/edit/edit-text.js';
+import type {TomlEntry} from '../../../environments/config/edit/edit-text.js';
 import {homeOf} from '../../../environments/config/load-environments.js';
 import {requireUrl} from '../../../environments/remote/remote-url.js';
 import {LongarmError} from '../../../shared/errors.js';
-import {targetOf} from '../../common/resolve-target.js';
+import {parseTarget} from '../../common/resolve-target.js';
 
 const STDIN = '-';
 const STDIN_FD = 0;
@@ -33,7 +33,7 @@ export async function addNamed(added: AddedEnvironment): Promise<number> {
 	return 0;
 }
 
-function placeOf(added: AddedEnvironment): Omit<Entry, 'id'> {
+function placeOf(added: AddedEnvironment): Omit<TomlEntry, 'id'> {
 	const [first = '', ...rest] = added.where;
 	if (!added.isProgram && rest.length === 0 && /^\w+:\/\//.test(first)) return addressOf(first, added);
 	const program = added.isProgram || rest.length > 0 ? {program: first, args: rest} : commandOf(first);
@@ -41,14 +41,14 @@ function placeOf(added: AddedEnvironment): Omit<Entry, 'id'> {
 	return {...program, ...(added.cwd !== undefined && {cwd: resolve(added.cwd)})};
 }
 
-function addressOf(given: string, {tokenFile, cwd}: AddedEnvironment): Omit<Entry, 'id'> {
+function addressOf(given: string, {tokenFile, cwd}: AddedEnvironment): Omit<TomlEntry, 'id'> {
 	if (cwd !== undefined) throw misused('--cwd goes with a program only');
 	const url = requireUrl(given);
 	return {url, ...(tokenFile !== undefined && {auth_bearer_token: readToken(tokenFile)})};
 }
 
 function commandOf(given: string): {program: string; args: readonly string[]} {
-	const target = targetOf(given);
+	const target = parseTarget(given);
 	if (target?.kind === 'command') return {program: target.program, args: target.args ?? []};
 	throw misused(`\`${given}\` is neither a ws:// or wss:// URL nor cmd:COMMAND; a program goes behind --`);
 }

@@ -1,11 +1,11 @@
 import {loadEnvironments} from '../../../environments/config/load-environments.js';
 import {LOCAL} from '../../common/address.js';
-import {type Described, describeTarget, inWords} from './describe-target.js';
+import {describeTarget, inWords, type TargetDescription} from './describe-target.js';
 
 interface Listed {
 	readonly name: string;
 	readonly isDefault: boolean;
-	readonly where: Described;
+	readonly where: TargetDescription;
 }
 
 /** Prints every environment that has a name. */

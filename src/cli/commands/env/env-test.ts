@@ -2,7 +2,7 @@ import {loadEnvironments} from '../../../environments/config/load-environments.j
 import {Environment} from '../../../environments/environment.js';
 import {LOCAL} from '../../common/address.js';
 import {openEnvironment} from '../../common/open-environment.js';
-import {type Examined, examine} from './probe-environment.js';
+import {type ProbeResult, probeEnvironment} from './probe-environment.js';
 
 /** Longer ones, such as commands, do without a column. */
 const MAX_NAME_WIDTH = 24;
@@ -12,7 +12,7 @@ type Way = readonly [name: string, open: () => Promise<Environment>];
 /** Tries environments, all at once; the exit code is 1 when one cannot be reached. */
 export async function testEnvironments(names: readonly string[], {json}: {json: boolean}): Promise<number> {
 	const ways = names.length === 0 ? await allKnown() : await Promise.all(names.map(named));
-	const examined = await Promise.all(ways.map(([name, open]) => examine(name, open)));
+	const examined = await Promise.all(ways.map(([name, open]) => probeEnvironment(name, open)));
 	process.stdout.write(json ? `${JSON.stringify(examined, undefined, '\t')}\n` : toLines(examined));
 	return examined.every(({reachable}) => reachable) ? 0 : 1;
 }
@@ -29,7 +29,7 @@ async function named(name: string): Promise<Way> {
 	return [name, async () => environment];
 }
 
-function toLines(examined: readonly Examined[]): string {
+function toLines(examined: readonly ProbeResult[]): string {
 	const width = Math.min(MAX_NAME_WIDTH, Math.max(...examined.map(({name}) => name.length)));
 	const indent = ' '.repeat('FAILED  '.length + width + 2);
 	return examined
@@ -51,7 +51,7 @@ function inWords({
 	arch,
 	shell,
 	roundTripMs,
-}: Extract<Examined, {reachable: true}>): string {
+}: Extract<ProbeResult, {reachable: true}>): string {
 	const who = [server, version].filter(Boolean).join(' ');
 	const system = [os, arch].filter(Boolean).join(' ');
 	const parts = [protocol === 'current' ? who : `${who} (protocol ${protocol})`, system, shell, `${roundTripMs} ms`];

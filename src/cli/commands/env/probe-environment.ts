@@ -12,7 +12,7 @@ const PINGS = 3;
 /** Announced by longarm's servers only. */
 const OURS = 'processIo';
 
-export type Examined =
+export type ProbeResult =
 	| {
 			readonly name: string;
 			readonly reachable: true;
@@ -28,7 +28,7 @@ export type Examined =
 	| {readonly name: string; readonly reachable: false; readonly reason: string};
 
 /** Connects, asks who is there and how quickly, and hangs up. */
-export async function examine(name: string, open: () => Promise<Environment>): Promise<Examined> {
+export async function probeEnvironment(name: string, open: () => Promise<Environment>): Promise<ProbeResult> {
 	let environment: Environment | undefined;
 	try {
 		environment = await open();
@@ -46,7 +46,7 @@ async function late(): Promise<never> {
 	throw new Error(`no answer after ${WAIT_MS / 1000}s`);
 }
 
-async function answers(name: string, environment: Environment): Promise<Examined> {
+async function answers(name: string, environment: Environment): Promise<ProbeResult> {
 	const description = await environment.server();
 	const {dialect, info, capabilities} = description;
 	const [system, machine] = await systemOf(environment);
@@ -60,7 +60,7 @@ async function answers(name: string, environment: Environment): Promise<Examined
 		arch: machine ?? null,
 		shell: info?.shell.path ?? null,
 		roundTripMs: await roundTrip(environment),
-		cannot: shortcomings(description),
+		cannot: missingFeatures(description),
 	};
 }
 
@@ -101,7 +101,7 @@ const ABILITIES = {
 } as const;
 
 /** What this server cannot do, for people. */
-export function shortcomings({dialect, capabilities}: ServerDescription): string[] {
+export function missingFeatures({dialect, capabilities}: ServerDescription): string[] {
 	const missing = Object.entries(ABILITIES).flatMap(([name, words]) => (capabilities[name] ? [] : [words]));
 	return dialect === 'v0' ? ['files and HTTP', ...missing] : missing;
 }

@@ -1,7 +1,7 @@
 import {requireForwarding} from '../../../client/ports/remote-ports.js';
 import type {Environment} from '../../../environments/environment.js';
 import {silentLogger} from '../../../shared/logger.js';
-import {keepMemorySmall} from '../../common/idle-gc.js';
+import {collectGarbageWhenIdle} from '../../common/idle-gc.js';
 import {openEnvironment} from '../../common/open-environment.js';
 import {formatPlace, parseForward} from './forward-spec.js';
 import {PortForward} from './port-forward.js';
@@ -16,7 +16,7 @@ export async function forward(given: readonly string[], options: ForwardOptions)
 	const specs = given.map(parseForward);
 	const environment = await openEnvironment(options.environment, {onStderr: text => process.stderr.write(text)});
 	requireForwarding((await environment.server()).capabilities);
-	keepMemorySmall(silentLogger);
+	collectGarbageWhenIdle(silentLogger);
 	const asked = askedToEnd();
 	const link = watchLink(environment);
 	const forwards: PortForward[] = [];

@@ -1,6 +1,6 @@
 import type {Socket} from 'node:net';
 import {type AddressInfo, createServer, type Server} from 'node:net';
-import type {Tunnel} from '../../../client/ports/port-connection.js';
+import type {PortConnection} from '../../../client/ports/port-connection.js';
 import type {Environment} from '../../../environments/environment.js';
 import {errorMessage} from '../../../shared/errors.js';
 import {type ForwardSpec, formatPlace} from './forward-spec.js';
@@ -93,7 +93,7 @@ export class PortForward implements AsyncDisposable {
  * Carries bytes both ways until both directions have ended. Whoever reads slowly makes the other side wait. A failure
  * of one side is a reset for the other, so that nobody takes it for an end.
  */
-export async function join(socket: Socket, tunnel: Tunnel): Promise<void> {
+export async function join(socket: Socket, tunnel: PortConnection): Promise<void> {
 	const broken = new Promise<never>((_resolve, reject) => {
 		socket.once('error', reject);
 		socket.once('close', () => reject(new Error('closed before its end')));
@@ -109,7 +109,7 @@ export async function join(socket: Socket, tunnel: Tunnel): Promise<void> {
 	}
 }
 
-async function fromSocket(socket: Socket, {writable}: Tunnel): Promise<void> {
+async function fromSocket(socket: Socket, {writable}: PortConnection): Promise<void> {
 	const writer = writable.getWriter();
 	writer.closed.catch(() => {});
 	await new Promise<void>((resolve, reject) => {
@@ -123,7 +123,7 @@ async function fromSocket(socket: Socket, {writable}: Tunnel): Promise<void> {
 	await writer.close();
 }
 
-async function toSocket({readable}: Tunnel, socket: Socket): Promise<void> {
+async function toSocket({readable}: PortConnection, socket: Socket): Promise<void> {
 	for await (const chunk of readable) {
 		if (!socket.write(chunk)) await new Promise(resolve => socket.once('drain', resolve));
 	}

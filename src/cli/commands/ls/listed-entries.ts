@@ -1,11 +1,11 @@
 import {FileError} from '../../../client/files/file-error.js';
 import type {EntryKind, Metadata} from '../../../client/files/files.js';
-import {childOf, nameOf} from '../../../client/paths.js';
+import {uriChild, uriName} from '../../../client/paths.js';
 import {encodeUtf8} from '../../../protocol/path-uri/path-uri-encoding.js';
-import {describePlace, type Place} from '../../common/locations.js';
+import {describeLocation, type Location} from '../../common/locations.js';
 
 /** Something in a directory; what is not known is undefined. Names and targets are bytes. */
-export interface Entry {
+export interface ListingEntry {
 	readonly name: string;
 	readonly kind: EntryKind | 'failed';
 	readonly size?: number | undefined;
@@ -27,26 +27,26 @@ export interface EntriesOptions {
 const MAX_CONCURRENT_CALLS = 16;
 
 /** A directory's content by name, or the file itself. */
-export async function* entriesOf(place: Place, options: EntriesOptions): AsyncGenerator<Entry, void, void> {
+export async function* entriesOf(place: Location, options: EntriesOptions): AsyncGenerator<ListingEntry, void, void> {
 	if (!(await place.files.supports('resume'))) {
 		const {isDirectory} = await place.files.metadata(place.path);
 		yield* isDirectory
 			? plainEntries(place, options)
-			: [{...known(await look(place)), name: nameOf(place.path), isItself: true as const}];
+			: [{...known(await look(place)), name: uriName(place.path), isItself: true as const}];
 		return;
 	}
 	for await (const entry of place.files.list(place.path, {depth: 1})) {
 		if (entry.name !== '') yield entry;
-		else if (entry.kind === 'failed') throw new FileError('failed', entry.message, {path: describePlace(place)});
-		else if (entry.kind !== 'directory') yield {...entry, name: nameOf(place.path), isItself: true};
+		else if (entry.kind === 'failed') throw new FileError('failed', entry.message, {path: describeLocation(place)});
+		else if (entry.kind !== 'directory') yield {...entry, name: uriName(place.path), isItself: true};
 	}
 }
 
 /** From a server that has the methods of its peers only: names as text, and the rest asked for one by one. */
-async function* plainEntries(place: Place, {detailed}: EntriesOptions): AsyncGenerator<Entry, void, void> {
+async function* plainEntries(place: Location, {detailed}: EntriesOptions): AsyncGenerator<ListingEntry, void, void> {
 	const listed = await place.files.readDirectory(place.path);
 	const entries = listed
-		.map(({fileName, isDirectory, isFile}): Entry => {
+		.map(({fileName, isDirectory, isFile}): ListingEntry => {
 			const kind = isDirectory ? 'directory' : isFile ? 'file' : 'other';
 			return {name: encodeUtf8(fileName) ?? fileName, kind};
 		})
@@ -58,7 +58,7 @@ async function* plainEntries(place: Place, {detailed}: EntriesOptions): AsyncGen
 	for (let from = 0; from < entries.length; from += MAX_CONCURRENT_CALLS) {
 		yield* await Promise.all(
 			entries.slice(from, from + MAX_CONCURRENT_CALLS).map(async entry => {
-				const found = await look({...place, path: childOf(place.path, entry.name)});
+				const found = await look({...place, path: uriChild(place.path, entry.name)});
 				return {...entry, ...(found && known(found))};
 			}),
 		);
@@ -66,7 +66,7 @@ async function* plainEntries(place: Place, {detailed}: EntriesOptions): AsyncGen
 }
 
 /** Undefined for what has gone, or leads nowhere. */
-async function look({files, path}: Place): Promise<Metadata | undefined> {
+async function look({files, path}: Location): Promise<Metadata | undefined> {
 	try {
 		return await files.metadata(path);
 	} catch (error) {
@@ -75,7 +75,7 @@ async function look({files, path}: Place): Promise<Metadata | undefined> {
 	}
 }
 
-function known(metadata: Metadata | undefined): Omit<Entry, 'name'> {
+function known(metadata: Metadata | undefined): Omit<ListingEntry, 'name'> {
 	if (!metadata) return {kind: 'other'};
 	const {isSymlink, isDirectory, isFile, size, modifiedAtMs} = metadata;
 	const kind = isSymlink ? 'symlink' : isDirectory ? 'directory' : isFile ? 'file' : 'other';

@@ -1,10 +1,10 @@
-import {childOf} from '../../../client/paths.js';
+import {uriChild} from '../../../client/paths.js';
 import {decodeUtf8} from '../../../protocol/path-uri/path-uri-encoding.js';
-import type {Place} from '../../common/locations.js';
+import type {Location} from '../../common/locations.js';
 import {printableName} from '../../common/printable.js';
-import type {Entry} from './listed-entries.js';
+import type {ListingEntry} from './listed-entries.js';
 
-const KINDS: Record<Entry['kind'], string> = {file: '-', directory: 'd', symlink: 'l', other: '?', failed: '!'};
+const KINDS: Record<ListingEntry['kind'], string> = {file: '-', directory: 'd', symlink: 'l', other: '?', failed: '!'};
 const PERMISSIONS = ['---', '--x', '-w-', '-wx', 'r--', 'r-x', 'rw-', 'rwx'] as const;
 const SIZE_COLUMN = 12;
 const UNKNOWN_TIME = '?'.padEnd(19);
@@ -16,7 +16,7 @@ export interface LineOptions {
 }
 
 /** One entry as a line of bytes, without its end. */
-export function entryLine(entry: Entry, {long, isForTerminal}: LineOptions): Buffer {
+export function entryLine(entry: ListingEntry, {long, isForTerminal}: LineOptions): Buffer {
 	const mark = entry.kind === 'directory' && (long || isForTerminal) ? '/' : '';
 	const name = shown(entry.name, isForTerminal);
 	if (!long) return Buffer.concat([name, Buffer.from(mark)]);
@@ -28,9 +28,9 @@ export function entryLine(entry: Entry, {long, isForTerminal}: LineOptions): Buf
 }
 
 /** The same for programs: the URI is exact where the name is no text. */
-export function entryObject(place: Place, entry: Entry): object {
+export function entryObject(place: Location, entry: ListingEntry): object {
 	const {name, kind, size, mode, modifiedAtMs, target, message, isItself} = entry;
-	const path = isItself ? place.path : childOf(place.path, name);
+	const path = isItself ? place.path : uriChild(place.path, name);
 	return {
 		name: text(name),
 		uri: path.href,

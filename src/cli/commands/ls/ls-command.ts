@@ -1,5 +1,5 @@
 import {isatty} from 'node:tty';
-import {forEachPlace} from '../../common/locations.js';
+import {forEachLocation} from '../../common/locations.js';
 import {printable} from '../../common/printable.js';
 import {untilBrokenPipe, writeOut} from '../../common/stdout.js';
 import {entriesOf} from './listed-entries.js';
@@ -25,7 +25,7 @@ async function list(addresses: readonly string[], options: ListCommandOptions): 
 	const lineOptions = {long, isForTerminal: isatty(1)};
 	const output = new Lines();
 	let isFirst = true;
-	const code = await forEachPlace(addresses, options.environment, async (place, given) => {
+	const code = await forEachLocation(addresses, options.environment, async (place, given) => {
 		let isHeaded = json || addresses.length === 1;
 		for await (const entry of entriesOf(place, {detailed: long || json})) {
 			if (!all && entry.name.startsWith('.')) continue;

@@ -14,7 +14,7 @@ export interface RunRequest {
 }
 
 /** Runs a command as if it were one of this machine; settles with its exit code. */
-export async function run({environment, argv, cwd, variables, timeout, tty}: RunRequest): Promise<number> {
+export async function runCommand({environment, argv, cwd, variables, timeout, tty}: RunRequest): Promise<number> {
 	const timeoutMs = timeout === undefined ? undefined : durationOf(timeout);
 	const env = {...(tty && ownTerminalKind()), ...variablesOf(variables)};
 	return attach(await Executor.open(environment), {argv, cwd, env, tty, timeoutMs});

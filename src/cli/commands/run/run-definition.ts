@@ -56,8 +56,8 @@ export const RUN: CommandDefinition = {
 	],
 	failureCodes: {failed: 125, misused: 125},
 	async run({arguments: [argv], options}) {
-		const {run} = await import('./run-command.js');
-		return run({
+		const {runCommand} = await import('./run-command.js');
+		return runCommand({
 			environment: options['environment'] as string | undefined,
 			argv: argv as readonly string[],
 			cwd: options['cwd'] as string | undefined,

@@ -39,7 +39,7 @@ function inCharge(logger: Logger): () => Backend {
 	return () => {
 		if (!backend) {
 			backend = selectBackend();
-			if (backend.takeCharge) backend.takeCharge();
+			if (backend.becomeSubreaper) backend.becomeSubreaper();
 			else logger.warn('processes may outlive this server if it is killed', {backend: backend.name});
 		}
 		return backend;

@@ -2,11 +2,11 @@ import {isatty} from 'node:tty';
 import type {ExecServer} from '../../../server/server.js';
 import type {Logger} from '../../../shared/logger.js';
 import {createLineLogger} from '../../../shared/node/line-logger.js';
-import {keepMemorySmall} from '../../common/idle-gc.js';
+import {collectGarbageWhenIdle} from '../../common/idle-gc.js';
 import {childLimitsOf} from './child-limit-settings.js';
 import {type ListenAddress, parseListenAddress} from './listen-address.js';
 import {readSecurity} from './security.js';
-import {type Front, openFront} from './serve-endpoint.js';
+import {openServeEndpoint, type ServeEndpoint} from './serve-endpoint.js';
 import type {Settings} from './serve-settings.js';
 
 const STDERR = 2;
@@ -21,13 +21,13 @@ export async function serve(settings: Settings): Promise<void> {
 	const kill = (): void => server.current?.kill();
 	endWithTheProgram(kill, logger);
 	const asked = askedToEnd(kill, logger, security.reloads ? ['SIGTERM', 'SIGINT'] : ['SIGTERM', 'SIGINT', 'SIGHUP']);
-	let front: Front | undefined;
+	let front: ServeEndpoint | undefined;
 	if (security.reloads) process.on('SIGHUP', () => front?.reload());
-	front = await openFront(address, {settings, security, server: server.arrived, logger});
+	front = await openServeEndpoint(address, {settings, security, server: server.arrived, logger});
 	// Everything that can be wrong was looked at; clients connect while the rest is loaded.
 	const {createServer} = await import('./create-server.js');
 	server.arrive(createServer(settings, childLimits, logger));
-	keepMemorySmall(logger);
+	collectGarbageWhenIdle(logger);
 	const reason = await Promise.race([asked, front.over]);
 	logger.info('shutting down', {reason});
 	await server.current?.shutdown();

@@ -16,7 +16,7 @@ const STDOUT = 1;
 const GOODBYE_MS = 1000;
 
 /** Where clients come in. */
-export interface Front {
+export interface ServeEndpoint {
 	/** Settles when nobody can come any more. */
 	readonly over: Promise<string>;
 	/** Reads secrets and certificates again. */
@@ -24,7 +24,7 @@ export interface Front {
 	close(): Promise<void>;
 }
 
-export interface FrontOptions {
+export interface ServeEndpointOptions {
 	readonly settings: Settings;
 	readonly security: Security;
 	/** Loaded while the first clients are on their way. */
@@ -32,7 +32,7 @@ export interface FrontOptions {
 	readonly logger: Logger;
 }
 
-export async function openFront(address: ListenAddress, options: FrontOptions): Promise<Front> {
+export async function openServeEndpoint(address: ListenAddress, options: ServeEndpointOptions): Promise<ServeEndpoint> {
 	const {security, server, logger} = options;
 	if (address.kind === 'stdio') {
 		const transport = ownStdio();
@@ -57,7 +57,7 @@ export async function openFront(address: ListenAddress, options: FrontOptions): 
 
 type WebSocketAddress = Extract<ListenAddress, {kind: 'websocket'}>;
 
-async function openListener({host, port}: WebSocketAddress, options: FrontOptions): Promise<Listener> {
+async function openListener({host, port}: WebSocketAddress, options: ServeEndpointOptions): Promise<Listener> {
 	const {settings, security, server, logger} = options;
 	const {authenticator, readIdentity} = security;
 	// Nobody is accepted before the listener is ready, and that is when it is here.
@@ -83,7 +83,7 @@ async function openListener({host, port}: WebSocketAddress, options: FrontOption
 		? await listen<Grant>({
 				...common,
 				authorize: async ({authorization, peer}) => {
-					const verdict = await authenticator.judge(authorization);
+					const verdict = await authenticator.authenticate(authorization);
 					if (verdict.kind === 'refused') logger.debug('not let in', {peer, reason: verdict.text});
 					return verdict;
 				},

@@ -3,12 +3,12 @@ import {describePath} from '../../paths.js';
 import {FileError} from '../file-error.js';
 import type {Files} from '../files.js';
 
-export interface TransferPlace {
+export interface FileLocation {
 	readonly files: Files;
 	readonly path: Path;
 }
 
-export async function isFree({files, path}: TransferPlace): Promise<boolean> {
+export async function isFree({files, path}: FileLocation): Promise<boolean> {
 	try {
 		await files.metadata(path);
 		return false;
@@ -19,7 +19,7 @@ export async function isFree({files, path}: TransferPlace): Promise<boolean> {
 }
 
 /** Early, so that nothing is sent in vain. */
-export async function requireFree(place: TransferPlace): Promise<void> {
+export async function requireFreeTarget(place: FileLocation): Promise<void> {
 	if (await isFree(place)) return;
 	throw new FileError('refused', 'the target exists', {
 		path: describePath(place.path),

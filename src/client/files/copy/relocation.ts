@@ -24,7 +24,7 @@ export class Relocation {
 }
 
 /** Whether a path is a directory or below it, as far as the names tell. */
-export function isWithin(path: Path, directory: Path): boolean {
+export function isUriWithin(path: Path, directory: Path): boolean {
 	return prefixOf(path).startsWith(prefixOf(directory));
 }
 

@@ -1,25 +1,25 @@
 import {randomId} from '../../../shared/random-id.js';
-import {childOf, describePath, nameOf, parentOf, toPathUri} from '../../paths.js';
+import {describePath, toPathUri, uriChild, uriName, uriParent} from '../../paths.js';
 import {FileError} from '../file-error.js';
 import type {TransferOutcome} from '../files.js';
-import type {Route, TransferOptions, TransferResult} from './transfer.js';
+import type {TransferOptions, TransferResult, TransferRoute} from './transfer.js';
 
 /** A tree as one stream; the ends compare its checksum. */
-export async function packedTree(route: Route, options: TransferOptions): Promise<TransferResult> {
+export async function packedTree(route: TransferRoute, options: TransferOptions): Promise<TransferResult> {
 	const {sent, received} = await stream(route, options);
 	const {entries, bytes, errors} = received;
 	return {entries, bytes, errors: [...sent.errors, ...errors], checked: 'checksum'};
 }
 
 /** A file arrives beside its place and is put there in one step: nobody sees half of it. */
-export async function packedFile({from, to}: Route, options: TransferOptions): Promise<TransferResult> {
+export async function packedFile({from, to}: TransferRoute, options: TransferOptions): Promise<TransferResult> {
 	const target = toPathUri(to.path);
-	const aside = childOf(parentOf(target), `.longarm-${randomId()}`);
+	const aside = uriChild(uriParent(target), `.longarm-${randomId()}`);
 	try {
 		const {sent, received} = await stream({from, to: {files: to.files, path: aside}}, options);
 		const [complaint] = [...sent.errors, ...received.errors];
 		if (complaint) throw new FileError('failed', complaint.message, {path: describePath(from.path)});
-		const arrived = childOf(aside, nameOf(toPathUri(from.path)));
+		const arrived = uriChild(aside, uriName(toPathUri(from.path)));
 		await to.files.rename(arrived, target, {overwrite: options.overwrite ?? false});
 		return {entries: received.entries, bytes: received.bytes, errors: [], checked: 'checksum'};
 	} finally {
@@ -27,7 +27,7 @@ export async function packedFile({from, to}: Route, options: TransferOptions): P
 	}
 }
 
-async function stream({from, to}: Route, options: TransferOptions) {
+async function stream({from, to}: TransferRoute, options: TransferOptions) {
 	const {signal, progress, overwrite = false} = options;
 	const packed = await from.files.pack(from.path, {signal});
 	const {totals: total} = packed;

@@ -3,13 +3,13 @@ import {describePath} from '../../paths.js';
 import {FileError} from '../file-error.js';
 import type {Files, Progress} from '../files.js';
 import {BlockDigest} from '../streams/block-digest.js';
-import {isFree, requireFree} from './file-location.js';
+import {isFree, requireFreeTarget} from './file-location.js';
 import {Relocation} from './relocation.js';
-import type {Route, TransferOptions, TransferResult} from './transfer.js';
+import type {TransferOptions, TransferResult, TransferRoute} from './transfer.js';
 
 /** One file, for executors that know no transfers. */
 export async function plainFile(
-	route: Route,
+	route: TransferRoute,
 	options: TransferOptions,
 	size: number | undefined,
 ): Promise<TransferResult> {
@@ -20,7 +20,7 @@ export async function plainFile(
 }
 
 /** A tree file by file: what a walk finds, contents only. Links and special files are left out. */
-export async function plainTree(route: Route, options: TransferOptions): Promise<TransferResult> {
+export async function plainTree(route: TransferRoute, options: TransferOptions): Promise<TransferResult> {
 	const {from, to} = route;
 	// A walk does not enter a link, not even at its beginning.
 	const root = await from.files.canonicalize(from.path);
@@ -40,7 +40,7 @@ export async function plainTree(route: Route, options: TransferOptions): Promise
 			await copying.directory(target);
 			continue;
 		}
-		if (mustBeFree) await requireFree({files: to.files, path: target});
+		if (mustBeFree) await requireFreeTarget({files: to.files, path: target});
 		await copying.file(path, target);
 	}
 	return copying.result(errors);
@@ -54,7 +54,7 @@ class PlainCopy {
 	#entries = 0;
 	#bytes = 0;
 
-	constructor({from, to}: Route, options: TransferOptions, total: Progress | undefined) {
+	constructor({from, to}: TransferRoute, options: TransferOptions, total: Progress | undefined) {
 		this.#from = from.files;
 		this.#to = to.files;
 		this.#options = options;

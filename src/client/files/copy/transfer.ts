@@ -1,8 +1,8 @@
 import {describePath} from '../../paths.js';
 import {about, FileError} from '../file-error.js';
 import type {Progress, TransferOutcome} from '../files.js';
-import {requireFree, type TransferPlace} from './file-location.js';
-import {isWithin} from './relocation.js';
+import {type FileLocation, requireFreeTarget} from './file-location.js';
+import {isUriWithin} from './relocation.js';
 import {packedFile, packedTree} from './transfer-packed.js';
 import {plainFile, plainTree} from './transfer-plain.js';
 
@@ -27,9 +27,9 @@ export interface TransferResult extends Progress {
 	readonly checked: 'checksum' | 'read-back' | 'size';
 }
 
-export interface Route {
-	readonly from: TransferPlace;
-	readonly to: TransferPlace;
+export interface TransferRoute {
+	readonly from: FileLocation;
+	readonly to: FileLocation;
 }
 
 /**
@@ -37,15 +37,15 @@ export interface Route {
  * Between two longarm executors it travels as one stream, with modes, times and links; otherwise file by file, with
  * contents only and without links.
  */
-export async function transfer(route: Route, options: TransferOptions = {}): Promise<TransferResult> {
+export async function transfer(route: TransferRoute, options: TransferOptions = {}): Promise<TransferResult> {
 	options.signal?.throwIfAborted();
 	return about(route.to.path, () => copied(route, options));
 }
 
-async function copied(route: Route, options: TransferOptions): Promise<TransferResult> {
+async function copied(route: TransferRoute, options: TransferOptions): Promise<TransferResult> {
 	const {from, to} = route;
 	const {isDirectory, isFile, size} = await from.files.metadata(from.path);
-	if (isDirectory && from.files === to.files && isWithin(to.path, from.path)) {
+	if (isDirectory && from.files === to.files && isUriWithin(to.path, from.path)) {
 		const message = 'a directory cannot be copied into itself';
 		throw new FileError('refused', message, {path: describePath(to.path)});
 	}
@@ -53,12 +53,12 @@ async function copied(route: Route, options: TransferOptions): Promise<TransferR
 		return (await bothSupport(route, 'transfer')) ? packedTree(route, options) : plainTree(route, options);
 	const path = describePath(from.path);
 	if (!isFile) throw new FileError('refused', 'path is neither a directory nor a regular file', {path});
-	if (!options.overwrite) await requireFree(to);
+	if (!options.overwrite) await requireFreeTarget(to);
 	const canRename = await to.files.supports('rename');
 	if (canRename && (await bothSupport(route, 'transfer'))) return packedFile(route, options);
 	return plainFile(route, options, size);
 }
 
-async function bothSupport({from, to}: Route, feature: 'transfer'): Promise<boolean> {
+async function bothSupport({from, to}: TransferRoute, feature: 'transfer'): Promise<boolean> {
 	return (await from.files.supports(feature)) && to.files.supports(feature);
 }

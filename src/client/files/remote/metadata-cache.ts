@@ -1,7 +1,7 @@
 import type {Metadata} from '../files.js';
 
 /** Lookups of metadata under way: who asks for the same while one is gets its answer. */
-export class MetadataLookups {
+export class MetadataCache {
 	readonly #underWay = new Map<string, Promise<Metadata>>();
 
 	async look(href: string, ask: () => Promise<Metadata>): Promise<Metadata> {

@@ -39,10 +39,17 @@ import {readBlocks} from '../streams/block-reader.js';
 import {writeBlocks} from '../streams/block-writer.js';
 import {BufferedFile, decodeText, wholeFile} from '../streams/buffered-file.js';
 import {treeEntries} from '../streams/tree-entries.js';
-import {MetadataLookups} from './metadata-cache.js';
+import {MetadataCache} from './metadata-cache.js';
 import {remoteMissingWatch} from './remote-missing-watch.js';
 import {remoteSearch} from './remote-search.js';
-import {openList, openToRead, openToWrite, packRemote, type Target, unpackRemote} from './remote-streams.js';
+import {
+	openRemoteList,
+	openRemoteRead,
+	openRemoteWrite,
+	packRemote,
+	type RemoteFile,
+	unpackRemote,
+} from './remote-streams.js';
 import {remoteWatch} from './remote-watch.js';
 
 /** What a request with content needs besides it: the path, at its longest, and the names around. */
@@ -53,7 +60,7 @@ export const MAX_CONTENT_BYTES = ((MAX_MESSAGE_BYTES - ENVELOPE_BYTES) / 4) * 3;
 /** The files of another machine. */
 export class RemoteFiles implements Files {
 	readonly #connect: () => Promise<SessionClient>;
-	readonly #lookups = new MetadataLookups();
+	readonly #lookups = new MetadataCache();
 
 	/** `connect` is asked for every operation: it has to come up with the same client while that one lives. */
 	constructor(connect: () => Promise<SessionClient>) {
@@ -129,7 +136,7 @@ export class RemoteFiles implements Files {
 			about(path, async () => {
 				const client = await this.#client(path);
 				if (!honoursSandbox(client, options)) return wholeFile(await this.readFile(path, options));
-				return openToRead(client, target(path, options));
+				return openRemoteRead(client, target(path, options));
 			});
 		return readBlocks(describePath(path), open, options);
 	}
@@ -142,7 +149,7 @@ export class RemoteFiles implements Files {
 				const client = await this.#client(path, mode === 'update' ? 'resume' : undefined);
 				const takesBlocks = client.capabilities[FILE_FEATURES.writeStreaming] && honoursSandbox(client, options);
 				if (!takesBlocks) return new BufferedFile(MAX_CONTENT_BYTES, describePath(path), store);
-				return openToWrite(client, target(path, options), mode, change => this.#lookups.changing(change));
+				return openRemoteWrite(client, target(path, options), mode, change => this.#lookups.changing(change));
 			});
 		return writeBlocks(open, options);
 	}
@@ -169,7 +176,7 @@ export class RemoteFiles implements Files {
 
 	list(path: Path, options: ListOptions = {}): AsyncIterable<TreeEntry> {
 		const open = () =>
-			about(path, async () => openList(await this.#client(path, 'resume'), target(path, options), options));
+			about(path, async () => openRemoteList(await this.#client(path, 'resume'), target(path, options), options));
 		return treeEntries(readBlocks(describePath(path), open, {signal: options.signal}), describePath(path));
 	}
 
@@ -238,7 +245,7 @@ async function connected(connect: () => Promise<SessionClient>, path: Path): Pro
 }
 
 /** The members every request about one path has. Links are followed unless the caller says no. */
-function target(path: Path, options: FollowOptions): Target {
+function target(path: Path, options: FollowOptions): RemoteFile {
 	return {
 		path: toPathUri(path).href,
 		...(options.followSymlinks === false && {followSymlinks: false}),

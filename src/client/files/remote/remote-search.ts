@@ -4,7 +4,7 @@ import type {SessionClient} from '../../session/session-client.js';
 import {about, FileError} from '../file-error.js';
 import type {Search, SearchOutcome, SearchQuery} from '../files.js';
 import {sandboxMember} from '../sandbox-context.js';
-import {SearchFeed} from '../streams/search-stream.js';
+import {SearchStream} from '../streams/search-stream.js';
 import {ConnectionCalls} from './connection-calls.js';
 
 /** Matches that may wait to be taken. They are pushed: one who takes fewer than are found loses the search. */
@@ -17,7 +17,7 @@ export function remoteSearch(
 ): Search {
 	const searchId = randomId();
 	let calls: ConnectionCalls | undefined;
-	const feed = new SearchFeed(signal, () => calls?.release('fs/searchCancel', {searchId}));
+	const feed = new SearchStream(signal, () => calls?.release('fs/searchCancel', {searchId}));
 	const run = async (): Promise<SearchOutcome | undefined> => {
 		const client = await connect();
 		if (feed.isOver) return undefined;

@@ -4,11 +4,11 @@ import {about} from '../file-error.js';
 import type {ListOptions, PackedTree, PackOptions, SandboxContext, UnpackedTree, UnpackOptions} from '../files.js';
 import type {BlockSource} from '../streams/block-reader.js';
 import type {BlockTarget} from '../streams/block-writer.js';
-import {packedTree, unpackedTree} from '../streams/tree-streams.js';
+import {readPackedTree, writePackedTree} from '../streams/tree-streams.js';
 import {RemoteHandle} from './remote-handle.js';
 
 /** The members of a request that say what it is about. */
-export interface Target {
+export interface RemoteFile {
 	readonly path: string;
 	readonly followSymlinks?: false;
 	readonly sandbox?: SandboxContext;
@@ -17,7 +17,7 @@ export interface Target {
 /** Does something that changes files. */
 export type Changing = <T>(change: () => Promise<T>) => Promise<T>;
 
-export async function openToRead(client: SessionClient, target: Target): Promise<BlockSource> {
+export async function openRemoteRead(client: SessionClient, target: RemoteFile): Promise<BlockSource> {
 	const {handle} = await RemoteHandle.open(client, (calls, handleId) => calls.call('fs/open', {handleId, ...target}));
 	return {
 		read: (offset, length) => about(target.path, () => handle.read(offset, length)),
@@ -28,9 +28,9 @@ export async function openToRead(client: SessionClient, target: Target): Promise
 }
 
 /** A file that is emptied, or kept as it is. */
-export async function openToWrite(
+export async function openRemoteWrite(
 	client: SessionClient,
-	target: Target,
+	target: RemoteFile,
 	mode: 'replace' | 'update',
 	changing: Changing,
 ): Promise<BlockTarget> {
@@ -46,7 +46,11 @@ export async function openToWrite(
 	};
 }
 
-export async function openList(client: SessionClient, target: Target, options: ListOptions): Promise<BlockSource> {
+export async function openRemoteList(
+	client: SessionClient,
+	target: RemoteFile,
+	options: ListOptions,
+): Promise<BlockSource> {
 	const {depth} = options;
 	const params = {...target, ...(depth !== undefined && {depth}), ...namesMember(options)};
 	const {handle} = await RemoteHandle.open(client, (calls, handleId) => calls.call('fs/list', {handleId, ...params}));
@@ -61,18 +65,18 @@ function namesMember({names}: Pick<ListOptions, 'names'>): {names?: string[]} {
 	return names ? {names: names.map(percentEncode)} : {};
 }
 
-export async function packRemote(client: SessionClient, target: Target, options: PackOptions): Promise<PackedTree> {
+export async function packRemote(client: SessionClient, target: RemoteFile, options: PackOptions): Promise<PackedTree> {
 	options.signal?.throwIfAborted();
 	const {handle, opened} = await RemoteHandle.open(client, (calls, handleId) =>
 		calls.call('fs/pack', {handleId, ...target, ...namesMember(options)}),
 	);
 	const {entries, bytes} = opened;
-	return packedTree(target.path, {entries, bytes}, handle, options);
+	return readPackedTree(target.path, {entries, bytes}, handle, options);
 }
 
 export async function unpackRemote(
 	client: SessionClient,
-	target: Target,
+	target: RemoteFile,
 	options: UnpackOptions,
 	changing: Changing,
 ): Promise<UnpackedTree> {
@@ -87,5 +91,5 @@ export async function unpackRemote(
 		finish: (sha256: string | undefined) => changing(() => handle.finish(sha256)),
 		abandon: () => handle.abandon(),
 	};
-	return unpackedTree(target.path, tree, options);
+	return writePackedTree(target.path, tree, options);
 }

@@ -3,7 +3,7 @@ import type {SessionClient} from '../../session/session-client.js';
 import {disconnected} from '../file-error.js';
 import type {Watch, WatchOptions} from '../files.js';
 import {sandboxMember} from '../sandbox-context.js';
-import {WatchFeed} from '../streams/watch-stream.js';
+import {WatchStream} from '../streams/watch-stream.js';
 import {ConnectionCalls} from './connection-calls.js';
 
 /** Listens before it asks: the first changes may come with the answer. */
@@ -15,7 +15,7 @@ export async function remoteWatch(client: SessionClient, path: string, options: 
 	const stopListening = client.on('fs/changed', news => {
 		if (news.watchId === watchId) feed.tell(news);
 	});
-	const feed: WatchFeed = new WatchFeed(path, signal, () => {
+	const feed: WatchStream = new WatchStream(path, signal, () => {
 		stopListening();
 		calls.release('fs/unwatch', {watchId});
 	});

@@ -3,7 +3,7 @@ import type {Match, Search, SearchOutcome} from '../files.js';
 import {Feed} from './feed.js';
 
 /** What a search has found and nobody has taken yet. */
-export class SearchFeed implements Search {
+export class SearchStream implements Search {
 	readonly outcome: Promise<SearchOutcome>;
 	readonly #feed: Feed<Match>;
 	readonly #waiters: (() => void)[] = [];

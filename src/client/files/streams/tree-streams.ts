@@ -17,7 +17,7 @@ export interface TreeTarget {
 	abandon(): void;
 }
 
-export function packedTree(
+export function readPackedTree(
 	path: string,
 	totals: Progress,
 	source: TreeSource,
@@ -41,7 +41,7 @@ export function packedTree(
 	return {totals, stream, outcome: result.promise};
 }
 
-export function unpackedTree(
+export function writePackedTree(
 	path: string,
 	target: TreeTarget,
 	{progress, signal, checksum}: UnpackOptions,

@@ -12,7 +12,7 @@ export interface News extends Changes {
 }
 
 /** What a watch has told and nobody has taken yet: bounded, because whoever watches may be slow. */
-export class WatchFeed implements Watch {
+export class WatchStream implements Watch {
 	readonly #path: string;
 	readonly #feed: Feed<Changes>;
 	/** Changes that were told and not taken yet. */

@@ -5,7 +5,7 @@ import {isDeepStrictEqual} from 'node:util';
 import {parse} from 'smol-toml';
 import {invalidEnvironment} from '../../remote/remote-url.js';
 import {ENVIRONMENTS_FILE, parseEnvironments} from '../environments-file.js';
-import {type Entry, withDefault, withEntry, withoutDefault, withoutEntry} from './edit-text.js';
+import {type TomlEntry, withDefault, withEntry, withoutDefault, withoutEntry} from './edit-text.js';
 
 /** It may hold tokens. */
 const FILE_MODE = 0o600;
@@ -27,7 +27,7 @@ export function environmentsFile(home: string): string {
 }
 
 /** Adds an environment to the file, which need not exist; everything else in it stays as it is. */
-export async function addEnvironment(home: string, entry: Entry, {isDefault}: AddOptions): Promise<void> {
+export async function addEnvironment(home: string, entry: TomlEntry, {isDefault}: AddOptions): Promise<void> {
 	await edit(home, (text, {environments, default: before}) => {
 		if (environments.some(({id}) => id === entry.id)) {
 			throw invalidEnvironment(`there is an environment \`${entry.id}\` already; remove it first`, {id: entry.id});

@@ -2,7 +2,7 @@ import {stringify} from 'smol-toml';
 import {type Statement, toStatements} from './toml-statements.js';
 
 /** An environment as it stands in the file. */
-export interface Entry {
+export interface TomlEntry {
 	readonly id: string;
 	readonly url?: string;
 	readonly auth_bearer_token?: string;
@@ -16,7 +16,7 @@ const PART_HEADER = /^\s*\[\s*environments\s*\./;
 const DEFAULT = /^(\s*default\s*=\s*)(?:"[^"\n]*"|'[^'\n]*')/;
 
 /** The text with one more environment at its end. */
-export function withEntry(text: string, entry: Entry): string {
+export function withEntry(text: string, entry: TomlEntry): string {
 	const before = text === '' || text.endsWith('\n') ? text : `${text}\n`;
 	const gap = before === '' || before.endsWith('\n\n') ? '' : '\n';
 	return `${before}${gap}${stringify({environments: [entry]}).trim()}\n`;

@@ -4,13 +4,13 @@ import type {OutputStream} from '../../output/output-log.js';
 import {DEFAULT_PATH} from '../../resolve-program.js';
 import {keepSpareDescriptor} from '../../tree/proc.js';
 import {signalGroup, signalWrapped} from '../../tree/signals.js';
-import {registerOwn, startAdopting, unregisterOwn} from '../../tree/subreaper.js';
+import {enableSubreaper, registerChild, unregisterChild} from '../../tree/subreaper.js';
 import type {Backend, Child, ChildEvents, KernelExit, SpawnRequest, StdinWriter, TerminalSize} from '../backend.js';
 import {OutputReader} from '../output-reader.js';
 import {spawnFailure} from '../spawn-failure.js';
 import {pipeWriter, terminalWriter} from '../stdin-writers.js';
 import {applyLimits} from './apply-limits.js';
-import {Marks} from './descendant-tags.js';
+import {DescendantTags} from './descendant-tags.js';
 import {type Libc, loadLibc} from './libc.js';
 import {openTerminal, setTerminalSize} from './pseudo-terminal.js';
 import {Reaper} from './reaper.js';
@@ -33,19 +33,19 @@ const SIGNAL_SET_BYTES = 256;
  * Children through the C library's `posix_spawn`: real pipes and terminals, failures to start reported at once, and a
  * cost that does not grow with the memory of the server, unlike that of a fork.
  */
-export function createPosixBackend(): Backend | undefined {
+export function createNativeBackend(): Backend | undefined {
 	const libc = loadLibc();
-	return libc && new PosixBackend(libc);
+	return libc && new NativeBackend(libc);
 }
 
-class PosixBackend implements Backend {
+class NativeBackend implements Backend {
 	readonly name = 'posix_spawn';
 	readonly #libc: Libc;
 	readonly #reaper: Reaper;
 	readonly #attributes: Uint8Array;
-	#marks: Marks | undefined;
+	#tags: DescendantTags | undefined;
 	/** Of the child that is being started. */
-	#mark: string | undefined;
+	#tag: string | undefined;
 
 	constructor(libc: Libc) {
 		this.#libc = libc;
@@ -54,24 +54,24 @@ class PosixBackend implements Backend {
 	}
 
 	/** Orphans of our children become our own children instead of those of the first process of the machine. */
-	takeCharge(): void {
-		if (this.#marks) return;
+	becomeSubreaper(): void {
+		if (this.#tags) return;
 		if (this.#libc.prctl(PR_SET_CHILD_SUBREAPER, 1) === 0) {
 			this.#reaper.adoptOrphans();
-			startAdopting();
+			enableSubreaper();
 		}
 		keepSpareDescriptor();
-		const marks = new Marks(this.#libc);
+		const tags = new DescendantTags(this.#libc);
 		const environment = new Map([['PATH', DEFAULT_PATH]]);
-		const watchdog = startWatchdog(this.#libc, marks.prefix, (argv, redirect) =>
+		const watchdog = startWatchdog(this.#libc, tags.prefix, (argv, redirect) =>
 			this.#launch({file: argv[0]!, argv, cwd: Buffer.from('/'), environment}, redirect),
 		);
-		registerOwn(watchdog);
-		this.#marks = marks;
+		registerChild(watchdog);
+		this.#tags = tags;
 	}
 
 	spawn(request: SpawnRequest, events: ChildEvents): Child {
-		this.#mark = this.#marks?.next();
+		this.#tag = this.#tags?.next();
 		return request.io.kind === 'pty'
 			? this.#spawnPty(request, request.io, events)
 			: this.#spawnPipes(request, request.io.stdin, events);
@@ -203,15 +203,15 @@ class PosixBackend implements Backend {
 		events: ChildEvents,
 	): Child {
 		if (limits) applyLimits(this.#libc, pid, limits);
-		registerOwn(pid);
+		registerChild(pid);
 		this.#reaper.watch(pid, end => {
-			unregisterOwn(pid);
-			for (const each of readers) each.catchUp();
+			unregisterChild(pid);
+			for (const each of readers) each.drainBuffered();
 			events.exited(end);
 		});
 		return {
 			pid,
-			mark: this.#mark,
+			tag: this.#tag,
 			streams,
 			stdin: stdin && attended(stdin, readers),
 			pause: () => {
@@ -221,7 +221,7 @@ class PosixBackend implements Backend {
 				for (const each of readers) each.resume();
 			},
 			finish: () => {
-				for (const each of readers) each.finish();
+				for (const each of readers) each.drainAndClose();
 			},
 			signal: name => void (wrapper?.ownSession ? signalWrapped(pid, name) : signalGroup(pid, name)),
 			resize,
@@ -233,7 +233,7 @@ class PosixBackend implements Backend {
 function attended(stdin: StdinWriter, readers: readonly OutputReader[]): StdinWriter {
 	return {
 		write: (bytes, done) => {
-			for (const each of readers) each.attend();
+			for (const each of readers) each.flushNow();
 			stdin.write(bytes, done);
 		},
 		end: () => stdin.end(),

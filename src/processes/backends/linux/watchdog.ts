@@ -5,7 +5,7 @@ const O_CLOEXEC = 0o2000000;
 
 /**
  * Waits for the end of its input, which is the end of the server, however it came. Then it kills every process whose
- * mark begins with $1, until there is none: what is being started meanwhile inherits the mark. Zombies keep theirs until
+ * tag begins with $1, until there is none: what is being started meanwhile inherits the tag. Zombies keep theirs until
  * somebody reaps them, which is not up to us.
  */
 const SCRIPT = `
@@ -28,8 +28,8 @@ done
 export type Launch = (argv: readonly string[], redirect: (actions: Uint8Array) => void) => number;
 
 /**
- * Sees to it that nothing with a mark that begins with `prefix` outlives this program, even if it is killed. It costs
- * nothing per child. Must be called before this program carries such a mark itself. Returns the watchdog's pid.
+ * Sees to it that nothing with a tag that begins with `prefix` outlives this program, even if it is killed. It costs
+ * nothing per child. Must be called before this program carries such a tag itself. Returns the watchdog's pid.
  */
 export function startWatchdog(libc: Libc, prefix: string, launch: Launch): number {
 	const pipe: [number, number] = [0, 0];

@@ -37,7 +37,7 @@ interface PtyBinding {
  * the kernel refuses in the last moment (too many arguments) looks like a program that failed. Run on Linux only; macOS
  * is expected to work and was not run.
  */
-export function createPortableBackend(): Backend {
+export function createChildProcessBackend(): Backend {
 	return {
 		name: 'child_process',
 		async spawn(request, events) {
@@ -79,7 +79,7 @@ async function spawnPipes(request: SpawnRequest, stdin: boolean, events: ChildEv
 	];
 	return {
 		pid,
-		mark: undefined,
+		tag: undefined,
 		streams: ['stdout', 'stderr'],
 		stdin: child.stdin ? pipeWriter(child.stdin as import('node:net').Socket) : undefined,
 		pause: () => {
@@ -134,12 +134,12 @@ function spawnPty(request: SpawnRequest, size: TerminalSize, events: ChildEvents
 	});
 	return {
 		pid,
-		mark: undefined,
+		tag: undefined,
 		streams: ['pty'],
 		stdin: writer,
 		pause: () => reader.pause(),
 		resume: () => reader.resume(),
-		finish: () => reader.finish(),
+		finish: () => reader.drainAndClose(),
 		signal: name => {
 			// A fork returns before the child has made itself the leader of a group: until then it is there alone.
 			if (!signalGroup(pid, name)) signalProcess(pid, name);

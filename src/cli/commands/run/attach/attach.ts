@@ -1,18 +1,18 @@
 import {setTimeout} from 'node:timers/promises';
 import {type ProcessHandle, ProcessLostError} from '../../../../client/process/process-handle.js';
-import {feed, INPUT_BYTES} from '../../../../client/run/write-input.js';
+import {INPUT_BYTES, writeInput} from '../../../../client/run/write-input.js';
 import {MAX_TIMER_MS} from '../../../../shared/units.js';
-import {Gathered} from './coalescing-reader.js';
+import {CoalescingReader} from './coalescing-reader.js';
 import type {Executor} from './executor.js';
 import type {FailedStart} from './failed-start.js';
 import {type InputKind, kindOfInput, openInput} from './intake.js';
 import {Keyboard} from './keyboard.js';
 import {LinkWatch} from './link-watch.js';
 import {OwnTerminal} from './own-terminal.js';
-import {GRACE_MS, Reins} from './process-control.js';
+import {GRACE_MS, ProcessControl} from './process-control.js';
 import {type Left, SignalRelay} from './signal-relay.js';
-import {type AttachedCommand, type Place, placeOf, startAttached} from './start-attached.js';
-import {type Broken, Outlet} from './stdout-writer.js';
+import {type AttachedCommand, type ExecutorFacts, readExecutorFacts, startAttached} from './start-attached.js';
+import {type Broken, OutputWriter} from './stdout-writer.js';
 
 /** How long the end of a process that was killed is waited for, and for its output to be taken. */
 const END_MS = 5000;
@@ -41,13 +41,13 @@ type Ending =
 export async function attach(executor: Executor, command: AttachedCommand): Promise<number> {
 	const signals = new SignalRelay();
 	const inputKind = kindOfInput();
-	const place = await Promise.race([placeOf(executor), signals.left]);
+	const place = await Promise.race([readExecutorFacts(executor), signals.left]);
 	if ('kind' in place) return place.exitCode!;
 	signals.starting();
 	const terminal = command.tty ? new OwnTerminal() : undefined;
 	try {
 		const started = await startAttached(executor, command, {place, terminal, inputKind});
-		const outlet = new Outlet();
+		const outlet = new OutputWriter();
 		if ('exitCode' in started) return await complain(started, outlet, terminal);
 		const attachment = new Attachment(executor, started.process, {place, terminal, outlet, signals});
 		return await attachment.run(inputKind, command.timeoutMs);
@@ -59,7 +59,7 @@ export async function attach(executor: Executor, command: AttachedCommand): Prom
 /** The command could not be started, and that is its own fault. */
 async function complain(
 	{message, hint, exitCode}: FailedStart,
-	outlet: Outlet,
+	outlet: OutputWriter,
 	terminal?: OwnTerminal,
 ): Promise<number> {
 	terminal?.restore();
@@ -68,22 +68,22 @@ async function complain(
 	return exitCode;
 }
 
-interface Surroundings {
-	readonly place: Place;
+interface AttachContext {
+	readonly place: ExecutorFacts;
 	readonly terminal: OwnTerminal | undefined;
-	readonly outlet: Outlet;
+	readonly outlet: OutputWriter;
 	readonly signals: SignalRelay;
 }
 
 class Attachment {
 	readonly #executor: Executor;
 	readonly #process: ProcessHandle;
-	readonly #around: Surroundings;
+	readonly #around: AttachContext;
 	readonly #output: ReturnType<ProcessHandle['output']>;
-	readonly #reins: Reins;
+	readonly #control: ProcessControl;
 	readonly #link: LinkWatch;
 
-	constructor(executor: Executor, process: ProcessHandle, around: Surroundings) {
+	constructor(executor: Executor, process: ProcessHandle, around: AttachContext) {
 		this.#executor = executor;
 		this.#process = process;
 		this.#around = around;
@@ -93,15 +93,15 @@ class Attachment {
 			say: text => this.#say(text),
 			wayOut,
 			// A new size may have been on its way when the link broke.
-			back: () => around.terminal && this.#reins.resize(around.terminal.size),
+			back: () => around.terminal && this.#control.resize(around.terminal.size),
 		});
-		this.#reins = new Reins(process, around.place.can, () => this.#link.isUp);
-		around.signals.passTo(this.#reins);
+		this.#control = new ProcessControl(process, around.place.can, () => this.#link.isUp);
+		around.signals.passTo(this.#control);
 	}
 
 	async run(inputKind: InputKind, timeoutMs: number | undefined): Promise<number> {
 		const {terminal, outlet, signals} = this.#around;
-		terminal?.onResize(size => this.#reins.resize(size));
+		terminal?.onResize(size => this.#control.resize(size));
 		const over = this.#follow();
 		const first = await Promise.race([
 			over,
@@ -142,7 +142,7 @@ class Attachment {
 	async #passInput(kind: InputKind): Promise<Left> {
 		if (!this.#around.place.passesInput(kind)) return never();
 		if (kind === 'nothing') {
-			void feed(this.#process, []).catch(() => {});
+			void writeInput(this.#process, []).catch(() => {});
 			return never();
 		}
 		const source = openInput(kind);
@@ -150,7 +150,9 @@ class Attachment {
 		const canEnd = this.#around.place.can('processCloseStdin');
 		const writesUnderWay = canEnd ? WRITES_UNDER_WAY : 1;
 		source.on('error', error => this.#say(`standard input: ${error.message}`));
-		void feed(this.#process, keyboard?.input ?? new Gathered(source, INPUT_BYTES), {writesUnderWay}).catch(async () => {
+		void writeInput(this.#process, keyboard?.input ?? new CoalescingReader(source, INPUT_BYTES), {
+			writesUnderWay,
+		}).catch(async () => {
 			if (!canEnd && !this.#process.isOver) this.#say(ENDLESS_INPUT);
 			// Of an input that cannot be read there is no more than what was read.
 			else if (source.errored) await this.#process.closeStdin().catch(() => {});
@@ -168,10 +170,10 @@ class Attachment {
 				return this.#fail(ending.error.message, 'The process may still run where it is, until its session is over.');
 			case 'left':
 				await this.#stopReading();
-				this.#reins.kill();
+				this.#control.kill();
 				return this.#fail('left before the end of the process was known', 'Without a link it ends with its session.');
 			case 'late':
-				this.#reins.endGently();
+				this.#control.endGently();
 				if (!(await Promise.race([over, pause(GRACE_MS + END_MS)])))
 					this.#say('the command was told to end; its end is not known');
 				return TIMED_OUT;
@@ -185,8 +187,8 @@ class Attachment {
 	/** Nobody hears the process any more: it is ended as a broken pipe would, and is gone when this settles. */
 	async #endUnheard(): Promise<void> {
 		await this.#stopReading();
-		this.#reins.signal('SIGPIPE');
-		this.#reins.endGently();
+		this.#control.signal('SIGPIPE');
+		this.#control.endGently();
 		await Promise.race([this.#process.closed.catch(() => {}), pause(GRACE_MS + END_MS)]);
 	}
 

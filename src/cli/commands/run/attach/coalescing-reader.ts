@@ -4,7 +4,7 @@ import type {Readable} from 'node:stream';
  * What a stream gives, in pieces as large as there was time to gather: what comes while nobody takes anything goes out
  * together. Rejects when the stream fails, behind what it gave before.
  */
-export class Gathered implements AsyncIterable<Uint8Array> {
+export class CoalescingReader implements AsyncIterable<Uint8Array> {
 	readonly #source: Readable;
 	readonly #mostBytes: number;
 	readonly #filter: (chunk: Uint8Array) => Uint8Array;

@@ -1,5 +1,5 @@
 import type {ProcessHandle, StartOptions} from '../../../../client/process/process-handle.js';
-import {type CommandOptions, startParams} from '../../../../client/run/command.js';
+import {type RunCommandOptions, toStartParams} from '../../../../client/run/command.js';
 import type {ProcessPlace} from '../../../../environments/process-place.js';
 import {LOCAL} from '../../../common/address.js';
 
@@ -24,9 +24,9 @@ export class Executor {
 
 	async start(
 		argv: readonly string[],
-		{signal, holdsBack, ...command}: CommandOptions & StartOptions,
+		{signal, holdsBack, ...command}: RunCommandOptions & StartOptions,
 	): Promise<ProcessHandle> {
-		const params = await startParams(this.#place, argv, command);
+		const params = await toStartParams(this.#place, argv, command);
 		return (await this.#place.processes.start(params, {signal, holdsBack})).process;
 	}
 
@@ -57,7 +57,7 @@ async function placeOf(given: string): Promise<ProcessPlace> {
 		const {LocalProcessPlace} = await import('../../../../environments/local/local-process-place.js');
 		return new LocalProcessPlace(process.env);
 	}
-	const {targetNamed} = await import('../../../common/resolve-target.js');
+	const {resolveTarget} = await import('../../../common/resolve-target.js');
 	const {RemoteProcessPlace} = await import('../../../../environments/remote/remote-process-place.js');
-	return new RemoteProcessPlace(await targetNamed(given));
+	return new RemoteProcessPlace(await resolveTarget(given));
 }

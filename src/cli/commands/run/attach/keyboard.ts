@@ -1,5 +1,5 @@
 import type {Readable} from 'node:stream';
-import {Gathered} from './coalescing-reader.js';
+import {CoalescingReader} from './coalescing-reader.js';
 
 /** What may be typed ahead; beyond it the terminal waits. */
 const TYPED_AHEAD_BYTES = 1024 * 1024;
@@ -14,12 +14,12 @@ export class Keyboard {
 	readonly left: Promise<void>;
 
 	constructor(source: Readable) {
-		const escapes = new Escapes();
+		const escapes = new EscapeDetector();
 		let leave!: () => void;
 		this.left = new Promise(resolve => {
 			leave = resolve;
 		});
-		this.input = new Gathered(source, TYPED_AHEAD_BYTES, chunk => {
+		this.input = new CoalescingReader(source, TYPED_AHEAD_BYTES, chunk => {
 			const {bytes, leaves} = escapes.scan(chunk);
 			if (leaves) leave();
 			return bytes;
@@ -43,7 +43,7 @@ export interface Scanned {
  * Looks for `~.` at the beginning of a line, which means that somebody wants out; `~~` there is one tilde. A tilde waits
  * for what comes behind it.
  */
-export class Escapes {
+export class EscapeDetector {
 	#state: 'line-start' | 'tilde' | 'within' = 'line-start';
 
 	scan(typed: Uint8Array): Scanned {

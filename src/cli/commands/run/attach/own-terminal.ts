@@ -3,13 +3,13 @@ import {writeSync} from 'node:fs';
 import type {WriteStream} from 'node:tty';
 import {ScreenModes} from './screen-modes.js';
 
-export interface TerminalSize {
+export interface WindowSize {
 	readonly rows: number;
 	readonly cols: number;
 }
 
 /** Where there is no terminal to ask. */
-const USUAL_SIZE: TerminalSize = {rows: 24, cols: 80};
+const USUAL_SIZE: WindowSize = {rows: 24, cols: 80};
 
 /**
  * The terminal we were started on, handed to a process somewhere else: keys go there as they are. It is put back when
@@ -33,13 +33,13 @@ export class OwnTerminal {
 		this.#take();
 	}
 
-	get size(): TerminalSize {
+	get size(): WindowSize {
 		if (!this.#screen) return USUAL_SIZE;
 		const {rows, columns} = this.#screen;
 		return rows > 0 && columns > 0 ? {rows, cols: columns} : USUAL_SIZE;
 	}
 
-	onResize(listener: (size: TerminalSize) => void): void {
+	onResize(listener: (size: WindowSize) => void): void {
 		this.#screen?.on('resize', () => listener(this.size));
 	}
 

@@ -1,6 +1,6 @@
 import type {ProcessHandle, TerminateMode} from '../../../../client/process/process-handle.js';
 import {DisconnectedError} from '../../../../rpc/disconnected-error.js';
-import type {TerminalSize} from './own-terminal.js';
+import type {WindowSize} from './own-terminal.js';
 import type {PassedOn, SignalTarget} from './signal-relay.js';
 
 /** A process that has to end is asked first, and has this long. */
@@ -10,7 +10,7 @@ export const GRACE_MS = 1000;
 export type Can = (capability: string) => boolean;
 
 /** How a process is steered, with what its executor knows. What cannot be told to it shows in its end. */
-export class Reins implements SignalTarget {
+export class ProcessControl implements SignalTarget {
 	readonly #process: ProcessHandle;
 	readonly #can: Can;
 	readonly #isLinkUp: () => boolean;
@@ -41,7 +41,7 @@ export class Reins implements SignalTarget {
 		setTimeout(() => this.kill(), GRACE_MS);
 	}
 
-	resize(size: TerminalSize): void {
+	resize(size: WindowSize): void {
 		attempt(this.#process.resize(size));
 	}
 

@@ -2,7 +2,7 @@ import {writev} from 'node:fs';
 import type {Writable} from 'node:stream';
 
 /** What may wait for a slow file or pipe before whoever writes has to wait. */
-export const WAITING_BYTES = 256 * 1024;
+export const MAX_WAITING_OUTPUT_BYTES = 256 * 1024;
 
 /** One of our own standard streams. Errors come once, after which everything written vanishes. */
 export interface Sink {
@@ -28,7 +28,8 @@ export class StreamSink implements Sink {
 	}
 
 	write(bytes: Uint8Array): Promise<void> | undefined {
-		if (this.#isBroken || this.#stream.write(bytes) || this.#stream.writableLength <= WAITING_BYTES) return undefined;
+		if (this.#isBroken || this.#stream.write(bytes) || this.#stream.writableLength <= MAX_WAITING_OUTPUT_BYTES)
+			return undefined;
 		this.#drained ??= new Promise(resolve => {
 			this.#tellDrained = resolve;
 		});
@@ -80,7 +81,7 @@ export class FileSink implements Sink {
 		this.#waiting.push(bytes);
 		this.#bytes += bytes.length;
 		if (!this.#isWriting) this.#writeSome();
-		return this.#bytes > WAITING_BYTES ? this.#until(WAITING_BYTES) : undefined;
+		return this.#bytes > MAX_WAITING_OUTPUT_BYTES ? this.#until(MAX_WAITING_OUTPUT_BYTES) : undefined;
 	}
 
 	async flushed(): Promise<void> {

@@ -23,7 +23,7 @@ export interface AttachedCommand {
 }
 
 /** What has to be known of an executor before something is started there. */
-export interface Place {
+export interface ExecutorFacts {
 	readonly can: Can;
 	readonly cwd: string;
 	/** The login shell. */
@@ -33,7 +33,7 @@ export interface Place {
 }
 
 /** Asks the executor; this machine need not be asked. */
-export async function placeOf(executor: Executor): Promise<Place> {
+export async function readExecutorFacts(executor: Executor): Promise<ExecutorFacts> {
 	if (executor.isLocal) {
 		const shell = async (): Promise<string> => (await executor.info()).shell.path;
 		return {can: () => true, cwd: process.cwd(), shell, passesInput: () => true};
@@ -58,8 +58,8 @@ async function infoIfKnown(executor: Executor): Promise<EnvironmentInfo | undefi
 	}
 }
 
-export interface Beginning {
-	readonly place: Place;
+export interface StartContext {
+	readonly place: ExecutorFacts;
 	readonly terminal: OwnTerminal | undefined;
 	readonly inputKind: InputKind;
 }
@@ -68,7 +68,7 @@ export interface Beginning {
 export async function startAttached(
 	executor: Executor,
 	command: AttachedCommand,
-	{place, terminal, inputKind}: Beginning,
+	{place, terminal, inputKind}: StartContext,
 ): Promise<{readonly process: ProcessHandle} | FailedStart> {
 	const {env, tty} = command;
 	const argv = command.argv.length > 0 ? command.argv : [await place.shell(), '-l'];

@@ -12,7 +12,7 @@ export interface Broken {
 }
 
 /** Our own standard output and standard error, for the output of a process and for what we have to say ourselves. */
-export class Outlet {
+export class OutputWriter {
 	/** Settles when one of the two cannot be written to any more. */
 	readonly broken: Promise<Broken>;
 	#tell!: (broken: Broken) => void;
