@@ -1,6 +1,6 @@
 import type {Processes} from '../client/process/process-handle.js';
 import type {EnvironmentInfo} from '../protocol/methods/environment-methods.js';
-import {waitAtMost} from '../shared/async/wait-at-most.js';
+import {waitAtMost} from '../shared/async/timeout.js';
 import {STATUS_WAIT_MS} from './exec-limits.js';
 
 /** What unified exec needs of a machine, local or remote. */

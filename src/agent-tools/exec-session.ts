@@ -1,5 +1,5 @@
 import type {ExitStatus, ProcessHandle} from '../client/process/process-handle.js';
-import {waitAtMost} from '../shared/async/wait-at-most.js';
+import {waitAtMost} from '../shared/async/timeout.js';
 import {DeltaSplitter} from './delta-splitter.js';
 import type {ExecEnvironment} from './exec-environment.js';
 import type {ExecEvent, StartFacts} from './exec-events.js';

@@ -1,6 +1,6 @@
 import {RejectedError, TooManyCallsError} from '../client/session/client-errors.js';
 import {DisconnectedError} from '../rpc/disconnected-error.js';
-import {waitAtMost} from '../shared/async/wait-at-most.js';
+import {waitAtMost} from '../shared/async/timeout.js';
 import {isReachable} from './exec-environment.js';
 import {AFTER_WRITE_MS, CLOSE_GRACE_MS} from './exec-limits.js';
 import type {ExecSession} from './exec-session.js';

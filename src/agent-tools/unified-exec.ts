@@ -1,4 +1,4 @@
-import {waitAtMost} from '../shared/async/wait-at-most.js';
+import {waitAtMost} from '../shared/async/timeout.js';
 import {isReachable} from './exec-environment.js';
 import {guarded} from './exec-events.js';
 import {DEFAULT_OUTPUT_TOKENS, EARLY_EXIT_MS, pollWindow, startWindow, writeWindow} from './exec-limits.js';

@@ -1,6 +1,6 @@
 import {AsyncLocalStorage} from 'node:async_hooks';
 import {EARLY_EXIT_MS, STATUS_WAIT_MS} from '../../src/agent-tools/exec-limits.js';
-import type {waitAtMost} from '../../src/shared/async/wait-at-most.js';
+import type {waitAtMost} from '../../src/shared/async/timeout.js';
 
 /** Ends a hold whose event never comes; the answer then shows the difference. */
 const MAX_HOLD_MS = 30_000;

@@ -3,8 +3,8 @@ import {LINKS, STOCK} from './links.js';
 import {replay} from './replay.js';
 import {exceptionsIn} from './replay-exceptions.js';
 
-vi.mock('../../src/shared/async/wait-at-most.js', async importOriginal => {
-	const {waitAtMost} = await importOriginal<typeof import('../../src/shared/async/wait-at-most.js')>();
+vi.mock('../../src/shared/async/timeout.js', async importOriginal => {
+	const {waitAtMost} = await importOriginal<typeof import('../../src/shared/async/timeout.js')>();
 	const {holding} = await import('./held-windows.js');
 	return {waitAtMost: holding(waitAtMost)};
 });

@@ -1,5 +1,5 @@
 import type {Result} from '../../protocol/methods/method-table.js';
-import {JsonParts} from '../../protocol/wire/encode.js';
+import {encodeWithBytes, type JsonParts} from '../../protocol/wire/encode.js';
 import {onAbort} from '../../shared/async/on-abort.js';
 import type {SessionClient} from '../session/session-client.js';
 import {type BodyStream, BodyStreams} from './body-streams.js';
@@ -69,7 +69,7 @@ async function headUnder(
 		});
 	});
 	try {
-		return await Promise.race([client.call('http/request', encoded(request, stream.id)), aborted]);
+		return await Promise.race([client.call('http/request', encodeRequest(request, stream.id)), aborted]);
 	} catch (error) {
 		stream.close();
 		throw error;
@@ -78,16 +78,18 @@ async function headUnder(
 	}
 }
 
-function encoded({method, url, headers, body, timeoutMs, redirect}: OutgoingRequest, requestId: string): JsonParts {
-	const head = JSON.stringify({
+function encodeRequest(
+	{method, url, headers, body, timeoutMs, redirect}: OutgoingRequest,
+	requestId: string,
+): JsonParts {
+	return encodeWithBytes({
 		method,
 		url,
 		headers,
-		...(timeoutMs !== undefined && {timeoutMs}),
+		timeoutMs,
 		redirectPolicy: redirect === 'follow' ? 'follow' : 'stop',
 		requestId,
 		streamResponse: true,
+		bodyBase64: body,
 	});
-	if (!body) return new JsonParts([head]);
-	return new JsonParts([`${head.slice(0, -1)},"bodyBase64":"`, body, '"}']);
 }

@@ -1,4 +1,4 @@
-import {JsonParts} from '../../protocol/wire/encode.js';
+import {encodeWithBytes} from '../../protocol/wire/encode.js';
 import {onAbort} from '../../shared/async/on-abort.js';
 import {ERRORS} from '../../shared/errors.js';
 import {randomId} from '../../shared/random-id.js';
@@ -37,8 +37,7 @@ export class RemotePorts implements Ports {
 				return {bytes: chunk, eof};
 			},
 			write: async (bytes, eof) => {
-				const head = `{"forwardId":"${forwardId}","eof":${eof},"chunk":"`;
-				await calls.call('forward/write', new JsonParts([head, bytes, '"}']));
+				await calls.call('forward/write', encodeWithBytes({forwardId, eof, chunk: bytes}));
 			},
 			close,
 		});

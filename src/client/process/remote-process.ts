@@ -1,4 +1,4 @@
-import {JsonParts} from '../../protocol/wire/encode.js';
+import {encodeWithBytes} from '../../protocol/wire/encode.js';
 import {DisconnectedError} from '../../rpc/disconnected-error.js';
 import {reconcile} from '../session/reconcile.js';
 import type {Caller} from '../session/session-client.js';
@@ -44,8 +44,7 @@ export class RemoteProcess extends BaseProcess {
 	async write(bytes: Uint8Array | string): Promise<WriteResult> {
 		const chunk = typeof bytes === 'string' ? new TextEncoder().encode(bytes) : bytes;
 		const writeId = String(++this.#writes);
-		const head = `{"processId":${JSON.stringify(this.processId)},"writeId":"${writeId}","chunk":"`;
-		return this.#caller.repeat('process/write', new JsonParts([head, chunk, '"}']));
+		return this.#caller.repeat('process/write', encodeWithBytes({processId: this.processId, writeId, chunk}));
 	}
 
 	async closeStdin(): Promise<void> {

@@ -31,6 +31,52 @@ export class JsonParts {
 	}
 }
 
+/**
+ * The JSON text of a value with bytes anywhere in it, each spliced in as base64. Members that are undefined are left
+ * out, as by `JSON.stringify`.
+ */
+export function encodeWithBytes(value: object, release?: () => void): JsonParts {
+	const parts: (string | Uint8Array)[] = [];
+	let text = '';
+	append(value);
+	parts.push(text);
+	return new JsonParts(parts, release);
+
+	function append(item: unknown): void {
+		if (item instanceof Uint8Array) {
+			parts.push(`${text}"`, item);
+			text = '"';
+		} else if (Array.isArray(item)) {
+			appendArray(item);
+		} else if (typeof item === 'object' && item !== null) {
+			appendObject(item as Readonly<Record<string, unknown>>);
+		} else {
+			text += JSON.stringify(item) ?? 'null';
+		}
+	}
+
+	function appendArray(items: readonly unknown[]): void {
+		text += '[';
+		items.forEach((item, index) => {
+			if (index > 0) text += ',';
+			append(item);
+		});
+		text += ']';
+	}
+
+	function appendObject(members: Readonly<Record<string, unknown>>): void {
+		let before = '{';
+		for (const name in members) {
+			const member = members[name];
+			if (member === undefined) continue;
+			text += `${before}${JSON.stringify(name)}:`;
+			before = ',';
+			append(member);
+		}
+		text += before === '{' ? '{}' : '}';
+	}
+}
+
 export function encodeRequest(id: number, method: string, params: unknown, trace?: Trace): Frame {
 	if (!(params instanceof JsonParts)) return JSON.stringify({id, method, params, ...(trace && {trace})});
 	const tail = trace ? `,"trace":${JSON.stringify(trace)}}` : '}';

@@ -22,8 +22,11 @@ export function createDispatch(settings: ServerSettings, sandbox: Sandbox, metri
 	const sandboxesFiles = (): boolean => ownCommand.length > 0 && sandbox.isLikely;
 	const route =
 		protocol === 'v0'
-			? onlyV0(createRouter(strictV0Handlers, admit))
-			: createRouter(createHandlers(describeEnvironment(variables, allowForward, sandboxesFiles), variables), admit);
+			? onlyV0(createRouter(strictV0Handlers, admitCall))
+			: createRouter(
+					createHandlers(describeEnvironment(variables, allowForward, sandboxesFiles), variables),
+					admitCall,
+				);
 	return (request, client) => {
 		const began = performance.now();
 		const record = (result: 'success' | 'error'): void =>
@@ -54,7 +57,7 @@ async function settleMetrics(
 	}
 }
 
-function admit(family: Family, client: ClientConnection, method: string): void {
+function admitCall(family: Family, client: ClientConnection, method: string): void {
 	client.admit(family);
 	requireScope(client.grant, method);
 }

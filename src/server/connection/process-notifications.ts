@@ -1,5 +1,5 @@
 import type {LogEvent} from '../../processes/output/output-log.js';
-import {JsonParts} from '../../protocol/wire/encode.js';
+import {encodeWithBytes} from '../../protocol/wire/encode.js';
 import type {RpcConnection} from '../../rpc/rpc-connection.js';
 
 /** Tells a client of an event in the words of the protocol it speaks. */
@@ -8,8 +8,8 @@ export type SendProcessEvent = (connection: RpcConnection, processId: string, ev
 export const sendProcessEvent: SendProcessEvent = (connection, processId, event) => {
 	switch (event.kind) {
 		case 'output': {
-			const head = `{"processId":${JSON.stringify(processId)},"seq":${event.seq},"stream":"${event.stream}","chunk":"`;
-			connection.notify('process/output', new JsonParts([head, event.bytes, '"}']));
+			const {seq, stream, bytes} = event;
+			connection.notify('process/output', encodeWithBytes({processId, seq, stream, chunk: bytes}));
 			return;
 		}
 		case 'exited': {
@@ -29,8 +29,7 @@ export const sendProcessEventV0: SendProcessEvent = (connection, sessionId, even
 	switch (event.kind) {
 		case 'output': {
 			const stream = event.stream === 'pty' ? 'stdout' : event.stream;
-			const head = `{"sessionId":${JSON.stringify(sessionId)},"stream":"${stream}","chunk":"`;
-			connection.notify('command/exec/outputDelta', new JsonParts([head, event.bytes, '"}']));
+			connection.notify('command/exec/outputDelta', encodeWithBytes({sessionId, stream, chunk: event.bytes}));
 			return;
 		}
 		case 'exited':

@@ -1,5 +1,6 @@
 import type {BlockDevice, FileBlock, HandleProgress} from '../../filesystem/file-handles.js';
-import {JsonParts} from '../../protocol/wire/encode.js';
+import {declarationOf} from '../../protocol/methods/method-table.js';
+import {encodeWithBytes, JsonParts} from '../../protocol/wire/encode.js';
 import type {Notification, Request} from '../../protocol/wire/envelope.js';
 import {toBytes} from '../../protocol/wire/fields.js';
 import type {RpcConnection} from '../../rpc/rpc-connection.js';
@@ -7,7 +8,6 @@ import type {SandboxPlan} from '../../sandbox/plan.js';
 import type {FlowControl} from '../connection/flow-control.js';
 import type {FsWorker} from './fs-worker.js';
 import type {FsWorkerPool, FsWorkerPoolOptions} from './fs-worker-pool.js';
-import {namedParams, withBulk} from './relayed-json.js';
 
 export type CreateFsWorkers = (events: Pick<FsWorkerPoolOptions, 'notified' | 'closed'>) => FsWorkerPool;
 
@@ -40,7 +40,7 @@ export class SandboxedFiles {
 		const held = params instanceof JsonParts ? params.byteLength : 0;
 		const answer = await this.#flow.reserveRequest(held, () => worker.request(request.method, params));
 		this.#keepPace(worker);
-		return withBulk(answer);
+		return spliceBytes(answer);
 	}
 
 	/** An operation that leaves a handle open, and what it answered. */
@@ -170,11 +170,24 @@ export class RelayedDevice implements BlockDevice {
 	}
 
 	#request(method: string, params: object): Promise<unknown> {
-		return this.#worker.request(method, withBulk({handleId: this.#handleId, ...params}));
+		return this.#worker.request(method, spliceBytes({handleId: this.#handleId, ...params}));
 	}
 }
 
 /** The worker is in the sandbox already. */
 function paramsOf(request: Request): unknown {
-	return withBulk({...namedParams(request), sandbox: null});
+	return spliceBytes({...namedParams(request), sandbox: null});
+}
+
+/** The params of a request by name, also when they came by position. */
+function namedParams({method, params}: Request): Record<string, unknown> {
+	if (!Array.isArray(params)) return params as Record<string, unknown>;
+	const {entries = {}} = (declarationOf(method)?.params ?? {}) as {entries?: Record<string, unknown>};
+	return Object.fromEntries(Object.keys(entries).map((name, index) => [name, params[index] as unknown]));
+}
+
+/** A message to be passed on, whose base64 a transport may have decoded on its way in. */
+function spliceBytes(message: unknown): JsonParts | object {
+	const hasBytes = Object.values(message as object).some(member => member instanceof Uint8Array);
+	return hasBytes ? encodeWithBytes(message as object) : (message as object);
 }

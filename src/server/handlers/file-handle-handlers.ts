@@ -1,7 +1,7 @@
 import {nativePath} from '../../adapters/file-paths.js';
 import {openReadable, openReplaceable, openUpdatable, requireBlockLength} from '../../filesystem/file-handles.js';
 import {withFileErrors} from '../../filesystem/index.js';
-import {JsonParts} from '../../protocol/wire/encode.js';
+import {encodeWithBytes} from '../../protocol/wire/encode.js';
 import {payloadBuffers} from '../../shared/node/buffer-pool.js';
 import type {ClientConnection} from '../connection/client-connection.js';
 import type {Handlers} from '../connection/dispatch.js';
@@ -23,8 +23,8 @@ export const fileHandleHandlers = {
 			const block = payloadBuffers.take();
 			try {
 				const {length, eof, progress} = await handles.read(handleId, block.subarray(0, len), offset);
-				const rest = `","eof":${eof}${progress ? `,"progress":${JSON.stringify(progress)}` : ''}}`;
-				return new JsonParts(['{"chunk":"', block.subarray(0, length), rest], () => payloadBuffers.give(block));
+				const chunk = block.subarray(0, length);
+				return encodeWithBytes({chunk, eof, progress}, () => payloadBuffers.give(block));
 			} catch (error) {
 				payloadBuffers.give(block);
 				throw error;

@@ -1,7 +1,7 @@
 import {nativePath, uriOf} from '../../adapters/file-paths.js';
 import {refused} from '../../filesystem/file-errors.js';
 import * as files from '../../filesystem/index.js';
-import {JsonParts} from '../../protocol/wire/encode.js';
+import {encodeWithBytes} from '../../protocol/wire/encode.js';
 import {toBytes} from '../../protocol/wire/fields.js';
 import {Base64Error} from '../../shared/base64.js';
 import type {ClientConnection} from '../connection/client-connection.js';
@@ -18,7 +18,7 @@ export const fileHandlers = {
 			followSymlinks: followSymlinks ?? true,
 			admit: (bytes, read) => admit(client, bytes, read),
 		});
-		return new JsonParts(['{"dataBase64":"', content, '"}']);
+		return encodeWithBytes({dataBase64: content});
 	},
 
 	'fs/writeFile': async ({path, dataBase64, followSymlinks, atomic}, client) => {

@@ -1,4 +1,4 @@
-import {JsonParts} from '../../protocol/wire/encode.js';
+import {encodeWithBytes} from '../../protocol/wire/encode.js';
 import {INVALID_PARAMS, RpcError} from '../../protocol/wire/error-codes.js';
 import {base64Length} from '../../shared/base64.js';
 import type {ClientConnection} from '../connection/client-connection.js';
@@ -24,7 +24,7 @@ export const forwardHandlers = {
 		return client.forwards.get(forwardId).read(most, (length, take) =>
 			client.flow.reserveReply(base64Length(length), () => {
 				const {bytes, eof} = take();
-				return new JsonParts(['{"chunk":"', bytes, `","eof":${eof}}`]);
+				return encodeWithBytes({chunk: bytes, eof});
 			}),
 		);
 	},

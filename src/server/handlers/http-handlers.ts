@@ -1,7 +1,7 @@
 import type {HttpRequest} from '../../network/http/http-request.js';
 import type {BodySink, WholeResponse} from '../../network/http/http-requests.js';
 import type {Params} from '../../protocol/methods/method-table.js';
-import {JsonParts} from '../../protocol/wire/encode.js';
+import {encodeWithBytes, type JsonParts} from '../../protocol/wire/encode.js';
 import {base64Length} from '../../shared/base64.js';
 import type {ClientConnection} from '../connection/client-connection.js';
 import type {Handlers} from '../connection/dispatch.js';
@@ -41,21 +41,19 @@ async function streamed(request: HttpRequest, client: ClientConnection): Promise
 }
 
 function encodeResponse({status, headers, body}: WholeResponse): JsonParts {
-	const head = JSON.stringify({status, headers}).slice(0, -1);
-	return new JsonParts([`${head},"bodyBase64":"`, body, '"}']);
+	return encodeWithBytes({status, headers, bodyBase64: body});
 }
 
 /** A body as notifications, as fast as the client takes them. */
 function deltas(requestId: string, {rpc, flow}: ClientConnection): BodySink {
-	const id = JSON.stringify(requestId);
 	let seq = 1;
 	return {
 		ready: async () => {
 			while (!flow.canSend && !rpc.closed) await flow.whenWritable();
 		},
 		data: bytes => {
-			const head = `{"requestId":${id},"seq":${seq++},"deltaBase64":"`;
-			rpc.notify('http/request/bodyDelta', new JsonParts([head, bytes, '","done":false,"error":null}']));
+			const delta = {requestId, seq: seq++, deltaBase64: bytes, done: false, error: null};
+			rpc.notify('http/request/bodyDelta', encodeWithBytes(delta));
 		},
 		end: error => {
 			rpc.notify('http/request/bodyDelta', {requestId, seq: seq++, deltaBase64: '', done: true, error});

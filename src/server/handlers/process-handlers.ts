@@ -6,9 +6,8 @@ import {readOutput, waitForExit} from '../../processes/output/read-output.js';
 import {findLeftBehind, treeBelow} from '../../processes/tree/kill-tree.js';
 import type {ProcessInfo} from '../../processes/tree/process-tree.js';
 import type {ResultOnWire} from '../../protocol/methods/method-table.js';
-import {JsonParts} from '../../protocol/wire/encode.js';
+import {encodeWithBytes, type JsonParts} from '../../protocol/wire/encode.js';
 import {INVALID_PARAMS, RpcError} from '../../protocol/wire/error-codes.js';
-import {encodeBase64} from '../../shared/base64.js';
 import {LongarmError} from '../../shared/errors.js';
 import type {ClientConnection} from '../connection/client-connection.js';
 import type {Handlers} from '../connection/dispatch.js';
@@ -118,16 +117,11 @@ function withProcess<T>(
 	});
 }
 
-/** The bytes are encoded here and now, while the page is valid. */
+/** The bytes are copied: the log may evict the page before the reply is sent. */
 function encodePage(process: ManagedProcess, {chunks, nextSeq, missedBytes}: OutputPage): JsonParts {
 	const {exit, closedSeq} = process.log;
-	const parts: string[] = [];
-	let before = '{"chunks":[';
-	for (const {seq, stream, bytes} of chunks) {
-		parts.push(`${before}{"seq":${seq},"stream":"${stream}","chunk":"`, encodeBase64(bytes));
-		before = '"},';
-	}
-	const rest = JSON.stringify({
+	return encodeWithBytes({
+		chunks: chunks.map(({seq, stream, bytes}) => ({seq, stream, chunk: Buffer.from(bytes)})),
 		nextSeq,
 		exited: exit !== undefined,
 		exitCode: exit?.exitCode ?? null,
@@ -136,13 +130,14 @@ function encodePage(process: ManagedProcess, {chunks, nextSeq, missedBytes}: Out
 		sandboxDenied: exit?.sandboxDenied ?? false,
 		...(missedBytes > 0 && {missedBytes}),
 	});
-	parts.push(`${chunks.length > 0 ? '"}' : before}],${rest.slice(1)}`);
-	return new JsonParts(parts);
 }
 
 function encodeSnapshot({log, alive}: ManagedProcess): JsonParts {
 	const [stdout, stderr, terminal] = [log.view('stdout'), log.view('stderr'), log.view('pty')];
-	const rest: Omit<ResultOnWire<'process/snapshot'>, 'stdout' | 'stderr' | 'terminal'> = {
+	return encodeWithBytes({
+		stdout: stdout.bytes,
+		stderr: stderr.bytes,
+		terminal: terminal.bytes,
 		truncated: [stdout, stderr, terminal].some(({omittedBytes}) => omittedBytes > 0),
 		exitCode: log.exit?.exitCode ?? null,
 		running: alive,
@@ -150,16 +145,7 @@ function encodeSnapshot({log, alive}: ManagedProcess): JsonParts {
 		totalBytes: {stdout: stdout.totalBytes, stderr: stderr.totalBytes, terminal: terminal.totalBytes},
 		headBytes: {stdout: stdout.headBytes, stderr: stderr.headBytes, terminal: terminal.headBytes},
 		omittedBytes: {stdout: stdout.omittedBytes, stderr: stderr.omittedBytes, terminal: terminal.omittedBytes},
-	};
-	return new JsonParts([
-		'{"stdout":"',
-		stdout.bytes,
-		'","stderr":"',
-		stderr.bytes,
-		'","terminal":"',
-		terminal.bytes,
-		`",${JSON.stringify(rest).slice(1)}`,
-	]);
+	});
 }
 
 type Entry = ResultOnWire<'process/list'>['processes'][number];

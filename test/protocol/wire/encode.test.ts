@@ -1,10 +1,11 @@
 import * as fc from 'fast-check';
-import {afterEach, expect, test, vi} from 'vitest';
+import {afterEach, describe, expect, test, vi} from 'vitest';
 import {
 	encodeError,
 	encodeNotification,
 	encodeRequest,
 	encodeResult,
+	encodeWithBytes,
 	type Frame,
 	frameLength,
 	JsonParts,
@@ -110,4 +111,38 @@ test('without Buffer, as in a browser, the same text comes out', async () => {
 		'{"method":"m","params":{"id":"€","chunk":"AP+ABw=="}}',
 	);
 	expect([browser.frameLength('€𐍈'), browser.frameLength(parts)]).toEqual([7, 31]);
+});
+
+describe('bytes spliced into JSON', () => {
+	const json = fc.letrec<{value: unknown}>(tie => ({
+		value: fc.oneof(
+			{maxDepth: 3},
+			fc.constant(null),
+			fc.boolean(),
+			fc.double({noNaN: true, noDefaultInfinity: true}),
+			fc.string({unit: 'binary'}),
+			fc.uint8Array({maxLength: 40}),
+			fc.array(tie('value'), {maxLength: 4}),
+			fc.dictionary(fc.string(), fc.option(tie('value'), {nil: undefined}), {maxKeys: 4}),
+		),
+	})).value;
+
+	test('give the same text as an object that holds base64', () => {
+		fc.assert(
+			fc.property(fc.dictionary(fc.string(), json), value => {
+				const text = JSON.stringify(value, (_name, member: unknown) =>
+					member instanceof Uint8Array ? Buffer.from(member).toString('base64') : member,
+				);
+				expect(encodeWithBytes(value).toString()).toBe(text);
+			}),
+		);
+	});
+
+	test('are handed on without a copy, with the function that releases them', () => {
+		const bytes = new Uint8Array(3);
+		const release = (): void => {};
+		const encoded = encodeWithBytes({chunk: bytes, eof: false}, release);
+		expect(encoded.parts[1]).toBe(bytes);
+		expect(encoded.release).toBe(release);
+	});
 });

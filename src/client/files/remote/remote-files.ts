@@ -1,6 +1,6 @@
 import type {ParamsOnWire, RequestName, Result} from '../../../protocol/methods/method-table.js';
 import {percentEncode} from '../../../protocol/path-uri/path-uri-encoding.js';
-import {JsonParts} from '../../../protocol/wire/encode.js';
+import {encodeWithBytes, type JsonParts} from '../../../protocol/wire/encode.js';
 import {MAX_MESSAGE_BYTES} from '../../../protocol/wire/message-limits.js';
 import {describePath, type Path, toPathUri} from '../../paths.js';
 import type {SessionClient} from '../../session/session-client.js';
@@ -84,8 +84,7 @@ export class RemoteFiles implements Files {
 		const {atomic = false} = options;
 		const params = () => {
 			if (bytes.length > MAX_CONTENT_BYTES) throw tooLarge(path);
-			const head = JSON.stringify({...target(path, options), ...(atomic && {atomic})}).slice(0, -1);
-			return new JsonParts([`${head},"dataBase64":"`, bytes, '"}']);
+			return encodeWithBytes({...target(path, options), ...(atomic && {atomic}), dataBase64: bytes});
 		};
 		await this.#change('fs/writeFile', path, params, atomic ? 'atomicWrite' : undefined);
 	}

@@ -1,5 +1,5 @@
 import type {Result} from '../../../protocol/methods/method-table.js';
-import {JsonParts} from '../../../protocol/wire/encode.js';
+import {encodeWithBytes} from '../../../protocol/wire/encode.js';
 import {randomId} from '../../../shared/random-id.js';
 import type {SessionClient} from '../../session/session-client.js';
 import type {TransferOutcome} from '../files.js';
@@ -33,8 +33,7 @@ export class RemoteHandle {
 	}
 
 	write(offset: number, chunk: Uint8Array): Promise<Result<'fs/writeBlock'>> {
-		const head = `{"handleId":"${this.id}","offset":${offset},"chunk":"`;
-		return this.#calls.call('fs/writeBlock', new JsonParts([head, chunk, '"}']));
+		return this.#calls.call('fs/writeBlock', encodeWithBytes({handleId: this.id, offset, chunk}));
 	}
 
 	/** Ends a transfer, which closes the handle. */

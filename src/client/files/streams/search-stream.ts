@@ -1,11 +1,11 @@
+import {AsyncQueue} from '../../../shared/async/async-queue.js';
 import {onAbort} from '../../../shared/async/on-abort.js';
 import type {Match, Search, SearchOutcome} from '../files.js';
-import {Feed} from './feed.js';
 
 /** What a search has found and nobody has taken yet. */
 export class SearchStream implements Search {
 	readonly outcome: Promise<SearchOutcome>;
-	readonly #feed: Feed<Match>;
+	readonly #feed: AsyncQueue<Match>;
 	readonly #waiters: (() => void)[] = [];
 	#settle!: (outcome: SearchOutcome) => void;
 	#reject!: (error: unknown) => void;
@@ -25,7 +25,7 @@ export class SearchStream implements Search {
 			this.#wake();
 			if (!this.#isThrough) left();
 		};
-		this.#feed = new Feed(stopped, () => this.#wake());
+		this.#feed = new AsyncQueue(stopped, () => this.#wake());
 		stopListening = onAbort(signal, reason => this.fail(reason));
 	}
 
@@ -35,7 +35,7 @@ export class SearchStream implements Search {
 	}
 
 	get isOver(): boolean {
-		return this.#feed.isOver;
+		return this.#feed.isClosed;
 	}
 
 	found(matches: readonly Match[]): void {

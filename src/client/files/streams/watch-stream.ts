@@ -1,7 +1,7 @@
+import {AsyncQueue} from '../../../shared/async/async-queue.js';
 import {onAbort} from '../../../shared/async/on-abort.js';
 import {FileError} from '../file-error.js';
 import type {Changes, FileChange, Watch} from '../files.js';
-import {Feed} from './feed.js';
 
 /** Changes that may wait to be taken; more than that is an overflow. */
 export const MAX_WAITING_CHANGES = 16_384;
@@ -14,7 +14,7 @@ export interface News extends Changes {
 /** What a watch has told and nobody has taken yet: bounded, because whoever watches may be slow. */
 export class WatchStream implements Watch {
 	readonly #path: string;
-	readonly #feed: Feed<Changes>;
+	readonly #feed: AsyncQueue<Changes>;
 	/** Changes that were told and not taken yet. */
 	#waiting = 0;
 
@@ -22,7 +22,7 @@ export class WatchStream implements Watch {
 	constructor(path: string, signal: AbortSignal | undefined, stopped: () => void) {
 		this.#path = path;
 		let stopListening: (() => void) | undefined;
-		this.#feed = new Feed(() => {
+		this.#feed = new AsyncQueue(() => {
 			stopListening?.();
 			stopped();
 		});
@@ -30,7 +30,7 @@ export class WatchStream implements Watch {
 	}
 
 	get isOver(): boolean {
-		return this.#feed.isOver;
+		return this.#feed.isClosed;
 	}
 
 	tell({changes, overflow, ended}: News): void {

@@ -1,9 +1,9 @@
 import {expect, test} from 'vitest';
-import {Feed} from '../../../../src/client/files/streams/feed.js';
+import {AsyncQueue} from '../../../src/shared/async/async-queue.js';
 
-function fed(...items: readonly number[]): {feed: Feed<number>; told: string[]} {
+function fed(...items: readonly number[]): {feed: AsyncQueue<number>; told: string[]} {
 	const told: string[] = [];
-	const feed = new Feed<number>(
+	const feed = new AsyncQueue<number>(
 		() => told.push('stopped'),
 		() => told.push('taken'),
 	);

@@ -1,14 +1,14 @@
 type Waiter<T> = {readonly resolve: (result: IteratorResult<T>) => void; readonly reject: (error: unknown) => void};
 
-/** An async iterator that is fed from outside. What came before an end or a failure is handed out before it. */
-export class Feed<T> implements AsyncIterableIterator<T> {
+/** Queue with an async iterator: producers push, readers wait. Items pushed before an end or a failure are read before it. */
+export class AsyncQueue<T> implements AsyncIterableIterator<T> {
 	readonly #items: T[] = [];
 	readonly #waiters: Waiter<T>[] = [];
 	readonly #stopped: () => void;
 	readonly #taken: () => void;
-	#over: {readonly failure?: {readonly error: unknown}} | undefined;
+	#ending: {readonly failure?: {readonly error: unknown}} | undefined;
 
-	/** `stopped` comes once, when nothing more is wanted or will come; `taken` whenever the last item was taken. */
+	/** `stopped` is called once, when the queue ends or its reader leaves; `taken` whenever the queue became empty. */
 	constructor(stopped: () => void, taken: () => void = () => {}) {
 		this.#stopped = stopped;
 		this.#taken = taken;
@@ -18,17 +18,17 @@ export class Feed<T> implements AsyncIterableIterator<T> {
 		return this;
 	}
 
-	get isOver(): boolean {
-		return this.#over !== undefined;
+	get isClosed(): boolean {
+		return this.#ending !== undefined;
 	}
 
-	/** What was not taken yet. */
+	/** Items that were not taken yet. */
 	get waiting(): readonly T[] {
 		return this.#items;
 	}
 
 	push(...items: readonly T[]): void {
-		if (this.#over) return;
+		if (this.#ending) return;
 		for (const item of items) {
 			const waiter = this.#waiters.shift();
 			if (waiter) waiter.resolve({done: false, value: item});
@@ -36,7 +36,7 @@ export class Feed<T> implements AsyncIterableIterator<T> {
 		}
 	}
 
-	/** Forgets what was not taken. */
+	/** Drops the items that were not taken. */
 	clear(): void {
 		this.#items.length = 0;
 	}
@@ -55,10 +55,10 @@ export class Feed<T> implements AsyncIterableIterator<T> {
 			if (this.#items.length === 0) this.#taken();
 			return {done: false, value};
 		}
-		if (!this.#over) return new Promise((resolve, reject) => this.#waiters.push({resolve, reject}));
-		const {failure} = this.#over;
+		if (!this.#ending) return new Promise((resolve, reject) => this.#waiters.push({resolve, reject}));
+		const {failure} = this.#ending;
 		// A failure is told once; after it there is only the end.
-		this.#over = {};
+		this.#ending = {};
 		if (failure) throw failure.error;
 		return {done: true, value: undefined};
 	}
@@ -70,11 +70,11 @@ export class Feed<T> implements AsyncIterableIterator<T> {
 	}
 
 	#finish(over: {readonly failure?: {readonly error: unknown}}): void {
-		if (this.#over) return;
-		this.#over = over;
+		if (this.#ending) return;
+		this.#ending = over;
 		for (const {resolve, reject} of this.#waiters.splice(0)) {
-			const failure = this.#over.failure;
-			this.#over = {};
+			const failure = this.#ending.failure;
+			this.#ending = {};
 			if (failure) reject(failure.error);
 			else resolve({done: true, value: undefined});
 		}
