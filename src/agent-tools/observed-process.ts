@@ -1,5 +1,4 @@
-import type {Lagged, StreamEvent} from '../client/process/event-log.js';
-import type {ExitStatus, ProcessHandle} from '../client/process/process-handle.js';
+import type {ExitStatus, Lagged, ProcessHandle, StreamEvent} from '../client/process/process-handle.js';
 import {errorMessage} from '../shared/errors.js';
 import {HeadTailBuffer} from '../shared/head-tail-buffer.js';
 import {MAX_CLOSE_GRACE_MS} from './exec-limits.js';

@@ -22,8 +22,7 @@ export {ForwardError, type ForwardErrorCode} from './ports/forward-error.js';
 export type {PortConnection} from './ports/port-connection.js';
 export type {Ports, PortTarget} from './ports/ports.js';
 export {RemotePorts} from './ports/remote-ports.js';
-export type {Lagged, StreamEvent} from './process/event-log.js';
-export type {Gap, NumberedEvent, OutputStream, ProcessEvent} from './process/process-handle.js';
+export type {Gap, Lagged, NumberedEvent, OutputStream, ProcessEvent, StreamEvent} from './process/process-handle.js';
 export {
 	type ExitStatus,
 	type Output,

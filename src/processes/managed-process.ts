@@ -2,14 +2,14 @@ import {LongarmError} from '../shared/errors.js';
 import {MAX_TIMER_MS} from '../shared/units.js';
 import type {Backend, Child, ChildEvents, KernelExit, SpawnRequest, TerminalSize} from './backends/backend.js';
 import {releaseChunk} from './output/chunk-pool.js';
-import {type EndReason, type LogCursor, OutputLog, type OutputStream, type Retention} from './output/output-log.js';
+import {type EndReason, OutputLog, type OutputStream, type Retention} from './output/output-log.js';
 import {DENIAL_OUTPUT_WAIT_MS, looksDenied} from './sandbox-denial.js';
 import {StdinQueue} from './stdin-queue.js';
 import {killOrphansOf, killTree, survivorsOf} from './tree/kill-tree.js';
 import type {ProcessInfo} from './tree/process-tree.js';
 import type {ProcessRoot} from './tree/subreaper.js';
 
-/** Output a connection has yet to take before the child is paused, and where it goes on. */
+/** Output the driver has yet to deliver before the child is paused, and where it is resumed. */
 export const PAUSE_ABOVE_BYTES = 256 * 1024;
 export const RESUME_BELOW_BYTES = 64 * 1024;
 /** A process at its time limit is asked to end; this much later it is killed. */
@@ -24,11 +24,9 @@ export type ProcessState =
 	| {readonly kind: 'failed'; readonly error: LongarmError};
 
 export interface ProcessEvents {
-	/** The log has something new. */
-	changed(process: ManagedProcess): void;
-	/** The kernel has reported the end; comes after the `changed` that tells of it. */
+	/** The kernel has reported the end; called after the log has recorded it. */
 	exited(process: ManagedProcess): void;
-	/** Exited and all streams at their end; comes after the `changed` that tells of it. */
+	/** Exited and all streams at their end; called after the log has recorded it. */
 	closed(process: ManagedProcess): void;
 }
 
@@ -72,7 +70,6 @@ export class ManagedProcess {
 	/** Set while a process that has ended waits for its last words. */
 	#judge: (() => void) | undefined;
 	#timers: NodeJS.Timeout[] = [];
-	#cursor: LogCursor | undefined;
 	#pausedAt: number | undefined;
 	#pausedMs = 0;
 	readonly started: Promise<void>;
@@ -80,7 +77,7 @@ export class ManagedProcess {
 
 	constructor(options: ProcessOptions, events: ProcessEvents) {
 		this.options = options;
-		this.log = new OutputLog(options.retention, releaseChunk);
+		this.log = new OutputLog(options.retention, {release: releaseChunk, driverMoved: () => this.#balance()});
 		this.#events = events;
 		this.started = new Promise((resolve, reject) => {
 			this.#settleStart = {resolve, reject};
@@ -226,35 +223,16 @@ export class ManagedProcess {
 		if (this.#state.kind === 'exited') this.#state.child.finish();
 	}
 
-	/** Nobody will ask for this process any more. */
+	/** Releases timers and the retained output. Call once, after removal from the table. */
 	dispose(): void {
 		this.#stopTimers();
 		this.log.dispose();
 	}
 
-	/** Starts delivery at the present end of the log; from now on unread output pauses the child. */
-	attach(): LogCursor {
-		this.#cursor = this.log.attach();
-		this.#balance();
-		return this.#cursor;
-	}
-
-	/** Nobody takes delivery any more: the child runs on within retention. */
-	detach(): void {
-		this.log.detach();
-		this.#cursor = undefined;
-		this.#balance();
-	}
-
-	/** To be called after the cursor moved. */
-	afterDelivery(): void {
-		this.log.trim();
-		this.#balance();
-	}
-
+	/** Back-pressure: pauses the child while the driver of its log is too far behind. */
 	#balance(): void {
 		if (this.#state.kind !== 'running' && this.#state.kind !== 'exited') return;
-		const pending = this.#cursor?.pendingBytes ?? 0;
+		const pending = this.log.driverBacklogBytes;
 		if (this.#pausedAt === undefined && pending > PAUSE_ABOVE_BYTES) {
 			this.#pausedAt = performance.now();
 			this.#state.child.pause();
@@ -269,7 +247,6 @@ export class ManagedProcess {
 		return {
 			output: (stream, bytes) => {
 				this.log.append(stream, bytes);
-				this.#events.changed(this);
 				this.#balance();
 			},
 			ended: stream => {
@@ -308,7 +285,6 @@ export class ManagedProcess {
 		if (this.#killed) child.finish();
 		const denied = this.options.sandboxed && {sandboxDenied: looksDenied(exitCode, this.log)};
 		this.log.recordExit({exitCode, reason: this.#ending ?? (signaled ? 'signal' : 'exit'), ...denied});
-		this.#events.changed(this);
 		this.#events.exited(this);
 		this.#closeIfOver();
 	}
@@ -320,7 +296,6 @@ export class ManagedProcess {
 		const {child, exitCode} = this.#state;
 		this.#state = {kind: 'closed', leader: {pid: child.pid, tag: child.tag}, exitCode};
 		this.log.recordClose();
-		this.#events.changed(this);
 		this.#events.closed(this);
 	}
 }

@@ -28,10 +28,6 @@ export interface ProcessTableOptions {
 	readonly quotas: readonly ProcessQuota[];
 	/** Whether a closed process has to stay although its time is over. */
 	readonly holds?: (process: ManagedProcess) => boolean;
-	/** A process entered the table; nothing is in its log yet. */
-	readonly added: (process: ManagedProcess) => void;
-	/** Some process of the table has something new in its log. */
-	readonly changed: (process: ManagedProcess) => void;
 	readonly exited?: (process: ManagedProcess) => void;
 	/** A process left the table. */
 	readonly forgotten?: (process: ManagedProcess) => void;
@@ -44,6 +40,7 @@ export class ProcessTable {
 	readonly #options: ProcessTableOptions;
 	readonly #processes = new Map<string, ManagedProcess>();
 	readonly #evictions = new Map<ManagedProcess, NodeJS.Timeout>();
+	readonly #listeners = new Set<(process: ManagedProcess) => void>();
 	#past: ProcessRoot[] = [];
 	#idle: (() => void)[] = [];
 
@@ -53,6 +50,12 @@ export class ProcessTable {
 
 	[Symbol.iterator](): IterableIterator<ManagedProcess> {
 		return this.#processes.values();
+	}
+
+	/** Calls back with every process that enters the table, before anything is in its log. Returns how to stop that. */
+	onAdded(listener: (process: ManagedProcess) => void): () => void {
+		this.#listeners.add(listener);
+		return () => this.#listeners.delete(listener);
 	}
 
 	/** A process whose start failed or was cancelled is not there any more, even before its caller has heard of it. */
@@ -132,11 +135,10 @@ export class ProcessTable {
 
 	#create(id: string, request: StartRequest): ManagedProcess {
 		const {argv, io, timeLimitMs, keepDetachedMs, sandbox} = request;
-		const {retention, quotas, added} = this.#options;
+		const {retention, quotas} = this.#options;
 		const process = new ManagedProcess(
 			{id, argv, tty: io.kind === 'pty', retention, timeLimitMs, keepDetachedMs, sandboxed: sandbox !== undefined},
 			{
-				changed: () => this.#options.changed(process),
 				exited: () => {
 					for (const quota of quotas) quota.give();
 					this.#options.exited?.(process);
@@ -150,7 +152,7 @@ export class ProcessTable {
 		);
 		for (const quota of quotas) quota.take();
 		this.#processes.set(id, process);
-		added(process);
+		for (const listener of this.#listeners) listener(process);
 		return process;
 	}
 

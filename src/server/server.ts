@@ -1,5 +1,3 @@
-import {Forwards} from '../network/forward/forwards.js';
-import {HttpRequests} from '../network/http/http-requests.js';
 import type {Backend} from '../processes/backends/backend.js';
 import {selectBackend} from '../processes/backends/select-backend.js';
 import type {ManagedProcess} from '../processes/managed-process.js';
@@ -9,20 +7,18 @@ import {ProcessTable} from '../processes/process-table.js';
 import {StartQueue} from '../processes/start-queue.js';
 import {killAllOrphans} from '../processes/tree/kill-tree.js';
 import {Sandbox} from '../sandbox/sandbox.js';
+import {waitAtMost} from '../shared/async/timeout.js';
 import {LongarmError} from '../shared/errors.js';
 import {silentLogger} from '../shared/logger.js';
-import {MAX_TIMER_MS} from '../shared/units.js';
 import {VERSION} from '../shared/version.js';
 import type {Transport} from '../transports/transport.js';
 import {Accounts} from './auth/accounts.js';
 import type {Grant} from './auth/grant.js';
-import {ClientConnection, type ExecKind} from './connection/client-connection.js';
-import {createDispatch, type Dispatch} from './connection/dispatch.js';
+import {ClientConnection} from './connection/client-connection.js';
+import {createDispatch} from './connection/dispatch.js';
 import {type Session, Sessions} from './connection/sessions.js';
-import {type TableEvents, V0Sessions} from './connection/v0-sessions.js';
-import {FsWorkerPool} from './fs-worker/fs-worker-pool.js';
-import {launchFsWorker} from './fs-worker/launch-fs-worker.js';
 import {DEFAULTS, type ServerOptions, type ServerSettings} from './options.js';
+import type {ServerContext} from './server-context.js';
 import {ServerMetrics} from './server-metrics.js';
 
 /** How long killed processes may take to be reaped before the server ends without them. */
@@ -42,7 +38,7 @@ export class ExecServer {
 	readonly #accounts: Accounts;
 	readonly #metrics: ServerMetrics;
 	readonly #sandbox: Sandbox;
-	readonly #route: Dispatch;
+	readonly #context: ServerContext;
 	readonly #startedAt = performance.now();
 	#ending: Promise<void> | undefined;
 
@@ -56,7 +52,7 @@ export class ExecServer {
 			// In the first protocol processes end with their connection.
 			detachedSessionMs: protocol === 'v0' ? 0 : detachedSessionMs,
 			logger,
-			createTable: session => this.#createTable(session, session.owner, session),
+			createTable: session => this.#createTable(session.owner, session),
 		});
 		this.#metrics = new ServerMetrics({
 			connections: () => [...this.#clients].map(({transport}) => transport),
@@ -66,7 +62,14 @@ export class ExecServer {
 			retainedBytes: () => this.#budget.totalBytes,
 		});
 		this.#sandbox = new Sandbox(this.#settings.variables);
-		this.#route = createDispatch(this.#settings, this.#sandbox, this.#metrics);
+		this.#context = {
+			settings: this.#settings,
+			sandbox: this.#sandbox,
+			sessions: this.#sessions,
+			dispatch: createDispatch(this.#settings, this.#sandbox, this.#metrics),
+			backend: () => this.#backend(),
+			createTable: (owner, session) => this.#createTable(owner, session),
+		};
 	}
 
 	/**
@@ -74,25 +77,10 @@ export class ExecServer {
 	 * if there is none.
 	 */
 	accept(transport: Transport, grant?: Grant): ClientConnection {
-		const {allowForward, logger, maxReplyBytes, protocol, variables} = this.#settings;
+		const {logger} = this.#settings;
 		const leave = this.#accounts.connect(grant);
-		const client = new ClientConnection(transport, {
+		const client = new ClientConnection(transport, this.#context, {
 			grant,
-			sessions: this.#sessions,
-			createV0: connection => new V0Sessions(connection, events => this.#createTable(events, grant)),
-			createHttp: () => new HttpRequests(variables),
-			createForwards: () => new Forwards(allowForward),
-			requireAllowed: kind => this.#requireAllowed(kind),
-			sandbox: this.#sandbox,
-			createFsWorkers: events =>
-				new FsWorkerPool({
-					...events,
-					launch: plan => launchFsWorker(plan, this.#sandbox, this.#backend(), this.#settings),
-				}),
-			logger,
-			route: this.#route,
-			hangsUpOnMalformed: protocol === 'v0',
-			maxReplyBytes,
 			closed: () => {
 				this.#clients.delete(client);
 				leave();
@@ -144,10 +132,10 @@ export class ExecServer {
 	async #end(graceMs: number): Promise<void> {
 		const tables = [...this.#tables];
 		for (const table of tables) table.end('ask');
-		await withinMs(Promise.all(tables.map(table => table.allExited())), graceMs);
+		await waitAtMost(Promise.all(tables.map(table => table.allExited())), graceMs);
 		this.kill();
-		await withinMs(Promise.all(tables.map(table => table.allClosed())), REAP_MS);
-		await withinMs(Promise.all([...this.#clients].map(client => client.outputFlushed())), OUTPUT_DRAIN_MS);
+		await waitAtMost(Promise.all(tables.map(table => table.allClosed())), REAP_MS);
+		await waitAtMost(Promise.all([...this.#clients].map(client => client.outputFlushed())), OUTPUT_DRAIN_MS);
 		for (const client of this.#clients) client.rpc.close();
 		for (const session of this.#sessions) this.#sessions.destroy(session);
 	}
@@ -156,16 +144,7 @@ export class ExecServer {
 		for (const table of this.#tables) yield* table;
 	}
 
-	#requireAllowed(kind: ExecKind): void {
-		const {allowDirectExec, allowPreparedExec} = this.#settings;
-		if (kind === 'direct' ? allowDirectExec : allowPreparedExec) return;
-		throw new LongarmError('EXEC_REFUSED', {
-			message: `this server does not start ${kind} commands`,
-			context: {kind, allowDirectExec, allowPreparedExec},
-		});
-	}
-
-	#createTable(events: TableEvents, owner: Grant | undefined, session?: Session): ProcessTable {
+	#createTable(owner: Grant | undefined, session?: Session): ProcessTable {
 		const {retainBytes, retainChunks, retainClosedMs, variables, maxProcessesPerSession, logger, childLimits} =
 			this.#settings;
 		const {account, leave} = this.#accounts.open(owner);
@@ -182,8 +161,6 @@ export class ExecServer {
 				new ProcessQuota(maxProcessesPerSession, 'this session'),
 			],
 			holds: process => session?.isRetained(process) ?? false,
-			added: process => events.added(process),
-			changed: process => events.changed(process),
 			exited: process => {
 				this.#metrics.exited(process);
 				const {exitCode, reason} = process.log.exit!;
@@ -205,14 +182,6 @@ export class ExecServer {
 	}
 }
 
-function withinMs(promise: Promise<unknown>, ms: number): Promise<unknown> {
-	let timer: NodeJS.Timeout;
-	const timeout = new Promise(resolve => {
-		timer = setTimeout(resolve, Math.min(ms, MAX_TIMER_MS));
-	});
-	return Promise.race([promise, timeout]).finally(() => clearTimeout(timer));
-}
-
-export function withDefaults(options: ServerOptions): ServerSettings {
+function withDefaults(options: ServerOptions): ServerSettings {
 	return {variables: process.env, backend: selectBackend, logger: silentLogger, ...DEFAULTS, ...options};
 }

@@ -1,8 +1,7 @@
 import {setTimeout} from 'node:timers/promises';
 import {expect, test} from 'vitest';
 import {ObservedProcess} from '../../src/agent-tools/observed-process.js';
-import type {StreamEvent} from '../../src/client/process/event-log.js';
-import type {ExitStatus, ProcessHandle, ReadResult} from '../../src/client/process/process-handle.js';
+import type {ExitStatus, ProcessHandle, ReadResult, StreamEvent} from '../../src/client/process/process-handle.js';
 
 const CLOSE_GRACE_MS = 20;
 const EXIT: ExitStatus = {exitCode: 3, sandboxDenied: false, reason: undefined};

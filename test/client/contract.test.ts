@@ -5,7 +5,7 @@ import {writeFileSync} from 'node:fs';
 import {join} from 'node:path';
 import {describe, expect, onTestFinished, test} from 'vitest';
 import {describeEnvironment} from '../../src/adapters/environment-info.js';
-import type {StreamEvent} from '../../src/client/process/event-log.js';
+import type {StreamEvent} from '../../src/client/process/process-handle.js';
 import {type Processes, type ProcessHandle, ProcessLostError} from '../../src/client/process/process-handle.js';
 import {writeInput} from '../../src/client/run/write-input.js';
 import {SessionClient, type SessionClientOptions} from '../../src/client/session/session-client.js';

@@ -1,6 +1,7 @@
 import {EventEmitter, once} from 'node:events';
 import {ManagedProcess, type ProcessState} from '../../src/processes/managed-process.js';
-import type {LogEvent, Retention} from '../../src/processes/output/output-log.js';
+import type {LogEvent} from '../../src/processes/output/log-cursor.js';
+import type {Retention} from '../../src/processes/output/output-log.js';
 
 const PLENTY: Retention = {bytes: 64 * 1024 * 1024, chunks: 1_000_000};
 
@@ -14,13 +15,13 @@ export class Managed {
 	constructor(retention: Retention = PLENTY) {
 		const options = {id: 'p', argv: ['p'], tty: false, retention, timeLimitMs: undefined, keepDetachedMs: undefined};
 		this.process = new ManagedProcess(options, {
-			changed: () => this.#news.emit('news'),
 			exited: () => {},
 			closed: () => {
 				this.closings++;
 				this.#news.emit('news');
 			},
 		});
+		this.process.log.watch(() => this.#news.emit('news'));
 	}
 
 	/** Waits until `probe` holds, looking again whenever the process has news. */

@@ -2,7 +2,7 @@ import {describe, expect, test} from 'vitest';
 import type {Backend, Child} from '../../src/processes/backends/backend.js';
 import {PAUSE_ABOVE_BYTES, RESUME_BELOW_BYTES} from '../../src/processes/managed-process.js';
 import {READ_BYTES} from '../../src/processes/output/chunk-pool.js';
-import type {LogCursor} from '../../src/processes/output/output-log.js';
+import type {DriverCursor} from '../../src/processes/output/log-cursor.js';
 import {describeEachBackend, PIPES, posixBackend, run, sh} from '../helpers/children.js';
 import {Managed} from '../helpers/managed.js';
 
@@ -17,7 +17,7 @@ async function timeEnoughFor(backend: Backend): Promise<void> {
 }
 
 /** Takes everything there is; the output of it. */
-function take(cursor: LogCursor): string {
+function take(cursor: DriverCursor): string {
 	let text = '';
 	for (let event = cursor.next(); event; event = cursor.next()) {
 		if (event.kind === 'output') text += Buffer.from(event.bytes).toString();
@@ -29,7 +29,7 @@ describeEachBackend(backend => {
 	test('a child whose output nobody takes is paused, and goes on when it is taken, without a loss', async () => {
 		const managed = new Managed({bytes: 1000, chunks: 10});
 		const {process} = managed;
-		const cursor = process.attach();
+		const cursor = process.log.drive(() => {});
 		const startedAt = performance.now();
 		await process.spawn(backend, flood);
 		await managed.until(() => cursor.pendingBytes > PAUSE_ABOVE_BYTES);
@@ -42,7 +42,7 @@ describeEachBackend(backend => {
 		let text = '';
 		while (process.state.kind !== 'closed' || !cursor.atEnd) {
 			text += take(cursor);
-			process.afterDelivery();
+			cursor.commit();
 			// What was delivered is only kept as far as retention goes.
 			expect(process.log.retainedBytes).toBeLessThanOrEqual(1000);
 			if (process.state.kind !== 'closed') await managed.until(() => !cursor.atEnd);
@@ -53,10 +53,10 @@ describeEachBackend(backend => {
 	test('a paused child runs on within retention when nobody takes delivery any more', async () => {
 		const managed = new Managed({bytes: 100_000, chunks: 1000});
 		const {process} = managed;
-		const cursor = process.attach();
+		const cursor = process.log.drive(() => {});
 		await process.spawn(backend, flood);
 		await managed.until(() => cursor.pendingBytes > PAUSE_ABOVE_BYTES);
-		process.detach();
+		cursor.close();
 		await managed.reaches('closed');
 		expect(process.log.totalBytes).toBe(pattern.length);
 		expect(process.log.retainedBytes).toBeLessThanOrEqual(100_000);
@@ -67,21 +67,21 @@ describeEachBackend(backend => {
 	test('a paused child runs on when somebody else takes delivery', async () => {
 		const managed = new Managed();
 		const {process} = managed;
-		const first = process.attach();
+		const first = process.log.drive(() => {});
 		await process.spawn(backend, flood);
 		await managed.until(() => first.pendingBytes > PAUSE_ABOVE_BYTES);
 		const before = process.log.totalBytes;
-		const second = process.attach();
+		const second = process.log.drive(() => {});
 		await managed.until(() => second.pendingBytes > PAUSE_ABOVE_BYTES);
 		expect(take(second) === pattern.slice(before, process.log.totalBytes)).toBe(true);
-		process.detach();
+		second.close();
 		await managed.reaches('closed');
 	});
 
 	test('terminate keeps what was in the pipe of a paused child', async () => {
 		const managed = new Managed();
 		const {process} = managed;
-		const cursor = process.attach();
+		const cursor = process.log.drive(() => {});
 		await process.spawn(backend, flood);
 		await managed.until(() => cursor.pendingBytes > PAUSE_ABOVE_BYTES);
 		await timeEnoughFor(backend);
@@ -99,7 +99,7 @@ describeEachBackend(backend => {
 		const managed = new Managed();
 		await managed.process.spawn(backend, sh('echo early; read line; echo late', {kind: 'pipes', stdin: true}));
 		await managed.shows('early');
-		const cursor = managed.process.attach();
+		const cursor = managed.process.log.drive(() => {});
 		await managed.process.write(Buffer.from('\n'), undefined);
 		await managed.reaches('closed');
 		expect(take(cursor)).toBe('late\n');
@@ -128,7 +128,7 @@ describe('the child is told', () => {
 		};
 		const managed = new Managed();
 		const {process} = managed;
-		const cursor = process.attach();
+		const cursor = process.log.drive(() => {});
 		await process.spawn(backend, flood);
 		await managed.until(() => cursor.pendingBytes > PAUSE_ABOVE_BYTES);
 		await timeEnoughFor(posix);
@@ -136,10 +136,10 @@ describe('the child is told', () => {
 		while (cursor.pendingBytes > RESUME_BELOW_BYTES) {
 			expect(told).toEqual(['pause']);
 			cursor.next();
-			process.afterDelivery();
+			cursor.commit();
 		}
 		expect(told).toEqual(['pause', 'resume']);
-		process.detach();
+		cursor.close();
 		await managed.reaches('closed');
 	});
 });

@@ -68,7 +68,7 @@ test('a view is the beginning and the end of the stream and the truth about what
 		fc.property(fc.array(step, {maxLength: 40}), steps => {
 			const log = new OutputLog({bytes: 96 * KiB, chunks: 12});
 			const model = new Model();
-			let cursor: ReturnType<OutputLog['attach']> | undefined;
+			let cursor: ReturnType<OutputLog['drive']> | undefined;
 			for (const next of steps) {
 				if (next.kind === 'append') {
 					const bytes = content(model.total(next.stream), next.size);
@@ -76,9 +76,9 @@ test('a view is the beginning and the end of the stream and the truth about what
 					log.append(next.stream, bytes.slice());
 				}
 				if (next.kind === 'shed') log.evict(next.size);
-				if (next.kind === 'attach') cursor = log.attach();
-				if (next.kind === 'detach') log.detach();
-				if (next.kind === 'deliver' && cursor?.next()) log.trim();
+				if (next.kind === 'attach') cursor = log.drive(() => {});
+				if (next.kind === 'detach') cursor?.close();
+				if (next.kind === 'deliver' && cursor?.next()) cursor.commit();
 				// What is retained is another test's matter; what a view makes of it is this one's.
 				model.keep(log.read(0).chunks.length);
 				for (const stream of STREAMS) {
@@ -103,7 +103,7 @@ describe('a view', () => {
 
 	test('is a copy: memory that the log gives back for other uses does not change it', () => {
 		const released: Uint8Array[] = [];
-		const log = new OutputLog({bytes: 10, chunks: 10}, bytes => released.push(bytes));
+		const log = new OutputLog({bytes: 10, chunks: 10}, {release: bytes => released.push(bytes)});
 		log.append('stdout', Uint8Array.of(1, 2, 3));
 		const before = log.view('stdout');
 		log.append('stderr', new Uint8Array(10));

@@ -27,11 +27,13 @@ class Watched {
 			retainClosedMs: 60_000,
 			variables: {},
 			quotas: [],
-			added: ({id, log}) => this.added.push(`${id} at ${log.nextSeq}`),
-			changed: () => {
-				for (const look of this.#watchers) look();
-			},
 			...options,
+		});
+		this.table.onAdded(({id, log}) => {
+			this.added.push(`${id} at ${log.nextSeq}`);
+			log.watch(() => {
+				for (const look of this.#watchers) look();
+			});
 		});
 		onTestFinished(() => {
 			this.table.end('force');

@@ -1,56 +1,68 @@
-import type {StreamEvent} from './event-log.js';
-import type {Brake} from './held-events.js';
-import {outputOf} from './output-stream.js';
-import type {
-	ExitStatus,
-	Output,
-	ProcessHandle,
-	ReadOptions,
-	ReadResult,
-	Signal,
-	TerminateMode,
-	TerminateResult,
-	WriteResult,
+import {Deferred} from '../../shared/async/deferred.js';
+import {ProcessEventStream} from './event-stream.js';
+import {readOutputStream} from './output-stream.js';
+import {
+	type ExitStatus,
+	type Output,
+	type ProcessEvent,
+	type ProcessHandle,
+	ProcessLostError,
+	type ReadOptions,
+	type ReadResult,
+	type Signal,
+	type StreamEvent,
+	type TerminateMode,
+	type TerminateResult,
+	type WriteResult,
 } from './process-handle.js';
-import {ProcessStory} from './process-story.js';
+import type {PausableSource} from './subscriptions.js';
 
-/** What all handles have in common: a story that is told to whoever listens. */
+/** State and events of a process, the same for every kind of handle; subclasses publish what they learn. */
 export abstract class BaseProcess implements ProcessHandle {
 	readonly processId: string;
-	protected readonly story: ProcessStory;
+	readonly #stream: ProcessEventStream;
+	readonly #exit = new Deferred<ExitStatus>();
+	readonly #close = new Deferred();
+	#lastSeq = 0;
+	#seqWaiters: (() => void)[] = [];
+	#failure: string | undefined;
 
-	/** With a brake the first reader is waited for. */
-	constructor(processId: string, brake?: Brake) {
+	/** With a source to pause, the first reader misses nothing. */
+	constructor(processId: string, source?: PausableSource) {
 		this.processId = processId;
-		this.story = new ProcessStory(brake);
+		this.#stream = new ProcessEventStream(source);
+		// A rejection without a listener would end the program; nobody has to wait for these.
+		this.#exit.promise.catch(() => {});
+		this.#close.promise.catch(() => {});
 	}
 
 	get exited(): Promise<ExitStatus> {
-		return this.story.exited;
+		return this.#exit.promise;
 	}
 
 	get closed(): Promise<void> {
-		return this.story.closed;
+		return this.#close.promise;
 	}
 
 	get lastSeq(): number {
-		return this.story.wake;
+		return this.#lastSeq;
 	}
 
 	get isOver(): boolean {
-		return this.story.isOver;
+		return this.#stream.isClosed;
 	}
 
-	waitForSeq(after: number): Promise<number> {
-		return this.story.woken(after);
+	async waitForSeq(after: number): Promise<number> {
+		while (this.#lastSeq <= after) await new Promise<void>(resolve => this.#seqWaiters.push(resolve));
+		return this.#lastSeq;
 	}
 
 	events(): AsyncIterableIterator<StreamEvent> {
-		return this.story.events();
+		return this.#stream.subscribe();
 	}
 
 	output(): AsyncIterableIterator<Output> {
-		return outputOf(this);
+		return readOutputStream(this);
 	}
 
 	abstract read(options?: ReadOptions): Promise<ReadResult>;
@@ -60,4 +72,44 @@ export abstract class BaseProcess implements ProcessHandle {
 	abstract signal(signal: Signal): Promise<void>;
 	abstract terminate(mode?: TerminateMode): Promise<TerminateResult>;
 	abstract [Symbol.asyncDispose](): Promise<void>;
+
+	/** Why nothing more will be heard; undefined as long as it may. */
+	protected get failure(): string | undefined {
+		return this.#failure;
+	}
+
+	/** An event of this number exists, even if it is not its turn to be published yet. */
+	protected raiseLastSeq(seq: number): void {
+		if (seq <= this.#lastSeq) return;
+		this.#lastSeq = seq;
+		for (const resolve of this.#seqWaiters.splice(0)) resolve();
+	}
+
+	/** The next event, in its turn. */
+	protected publish(event: Exclude<ProcessEvent, {kind: 'failed'}>): void {
+		this.#stream.publish(event);
+		if (event.kind === 'exited') {
+			const {exitCode, sandboxDenied, reason} = event;
+			this.#exit.resolve({exitCode, sandboxDenied, reason});
+		} else if (event.kind === 'closed') {
+			this.#exit.reject(new ProcessLostError('the process closed without an exit'));
+			this.#close.resolve();
+		}
+	}
+
+	/** Ends the events of a process that is lost. */
+	protected publishFailure(message: string): void {
+		if (this.isOver) return;
+		this.#failure = message;
+		this.#stream.publish({kind: 'failed', message});
+		this.#exit.reject(new ProcessLostError(message));
+		this.#close.reject(new ProcessLostError(message));
+		this.raiseLastSeq(this.#lastSeq + 1);
+	}
+
+	/** The answer to a read of a lost process. */
+	protected lostResult(failure: string): ReadResult {
+		const rest = {exited: true, exitCode: null, closed: true, sandboxDenied: false};
+		return {chunks: [], nextSeq: this.#lastSeq + 1, failure, ...rest};
+	}
 }

@@ -1,5 +1,4 @@
-import type {StreamEvent} from './event-log.js';
-import {type Output, ProcessLostError, type ReadOptions, type ReadResult} from './process-handle.js';
+import {type Output, ProcessLostError, type ReadOptions, type ReadResult, type StreamEvent} from './process-handle.js';
 
 export interface OutputSource {
 	events(): AsyncIterableIterator<StreamEvent>;
@@ -7,15 +6,15 @@ export interface OutputSource {
 }
 
 /**
- * The output of a process from its beginning to its end. What was missed by being late is read again; what is not kept
- * any more is announced.
+ * The output of a process from its beginning to its end. Output a slow reader missed is read again; a gap announces
+ * what is no longer retained.
  */
-export function outputOf(source: OutputSource): AsyncIterableIterator<Output> {
+export function readOutputStream(source: OutputSource): AsyncIterableIterator<Output> {
 	const events = source.events();
-	const pieces = piecesOf(source, events);
+	const pieces = readPieces(source, events);
 	return {
 		next: () => pieces.next(),
-		// Whoever waits for the next piece is not left waiting.
+		// Also ends a `next()` that is waiting.
 		return: async () => {
 			await events.return?.();
 			return pieces.return();
@@ -26,7 +25,7 @@ export function outputOf(source: OutputSource): AsyncIterableIterator<Output> {
 	};
 }
 
-async function* piecesOf(
+async function* readPieces(
 	source: OutputSource,
 	events: AsyncIterableIterator<StreamEvent>,
 ): AsyncGenerator<Output, void, void> {

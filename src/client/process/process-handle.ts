@@ -1,6 +1,5 @@
 import type {Params, ParamsOnWire, Result} from '../../protocol/methods/method-table.js';
 import type {OutputStream} from '../../protocol/methods/process-methods.js';
-import type {StreamEvent} from './event-log.js';
 
 export type StartParams = ParamsOnWire<'process/start'>;
 export type SandboxType = Result<'process/start'>['sandboxType'];
@@ -104,13 +103,22 @@ export interface Gap {
 /** `failed` ends the events of a process nobody can say anything about any more; it is not an exit. */
 export type ProcessEvent = NumberedEvent | Gap | {readonly kind: 'failed'; readonly message: string};
 
-/** What an event weighs in memory. */
+/** Events were dropped because the subscriber came or took too late; a read from `afterSeq` may still have them. */
+export interface Lagged {
+	readonly kind: 'lagged';
+	readonly missed: number;
+	readonly afterSeq: number;
+}
+
+export type StreamEvent = ProcessEvent | Lagged;
+
+/** Bytes an event holds in memory. */
 export function payloadOf(event: ProcessEvent): number {
 	if (event.kind === 'output') return event.bytes.length;
 	return event.kind === 'failed' ? event.message.length : 0;
 }
 
-/** Nothing comes after it. */
+/** Whether it is the last event of its process. */
 export function isLast(event: ProcessEvent): boolean {
 	return event.kind === 'closed' || event.kind === 'failed';
 }

@@ -3,7 +3,6 @@ import {DisconnectedError} from '../../rpc/disconnected-error.js';
 import {reconcile} from '../session/reconcile.js';
 import type {Caller} from '../session/session-client.js';
 import {BaseProcess} from './base-process.js';
-import type {Brake} from './held-events.js';
 import type {
 	NumberedEvent,
 	ReadOptions,
@@ -14,6 +13,7 @@ import type {
 	WriteResult,
 } from './process-handle.js';
 import {ReorderBuffer, ReorderError} from './reorder-buffer.js';
+import type {PausableSource} from './subscriptions.js';
 
 /** A process on another machine. */
 export class RemoteProcess extends BaseProcess {
@@ -24,19 +24,18 @@ export class RemoteProcess extends BaseProcess {
 	#hasExited = false;
 	#writes = 0;
 
-	constructor(processId: string, caller: Caller, brake?: Brake) {
-		super(processId, brake);
+	constructor(processId: string, caller: Caller, source?: PausableSource) {
+		super(processId, source);
 		this.#caller = caller;
-		this.#buffer = new ReorderBuffer(event => this.story.publish(event));
+		this.#buffer = new ReorderBuffer(event => this.publish(event));
 	}
 
 	async read(options: ReadOptions = {}): Promise<ReadResult> {
-		const {failure} = this.story;
-		if (failure !== undefined) return this.story.lostResult(failure);
+		if (this.failure !== undefined) return this.lostResult(this.failure);
 		try {
 			return await this.#caller.repeat('process/read', {...options, processId: this.processId});
 		} catch (error) {
-			if (error instanceof DisconnectedError) return this.story.lostResult(error.message);
+			if (error instanceof DisconnectedError) return this.lostResult(error.message);
 			throw error;
 		}
 	}
@@ -79,7 +78,7 @@ export class RemoteProcess extends BaseProcess {
 		return this.#buffer.published;
 	}
 
-	/** What the server has kept of what was missed; throws when that does not fit. Output that is gone is announced. */
+	/** Publishes the missed events that the server has retained; throws when they do not fit. A gap announces evicted output. */
 	catchUp(page: ReadResult): void {
 		const known = {
 			published: this.published,
@@ -89,7 +88,7 @@ export class RemoteProcess extends BaseProcess {
 		const {events, lostThrough} = reconcile(known, page);
 		if (lostThrough !== undefined) {
 			const {missedBytes} = page;
-			this.story.publish({kind: 'gap', afterSeq: this.published, throughSeq: lostThrough, missedBytes});
+			this.publish({kind: 'gap', afterSeq: this.published, throughSeq: lostThrough, missedBytes});
 			this.#buffer.skipThrough(lostThrough);
 		}
 		for (const event of events) this.receive(event);
@@ -97,9 +96,9 @@ export class RemoteProcess extends BaseProcess {
 
 	/** An event as it arrived. */
 	receive(event: NumberedEvent): void {
-		if (this.story.failure !== undefined) return;
+		if (this.failure !== undefined) return;
 		if (event.kind === 'exited') this.#hasExited = true;
-		this.story.raiseWake(event.seq);
+		this.raiseLastSeq(event.seq);
 		try {
 			this.#buffer.add(event);
 		} catch (error) {
@@ -110,6 +109,6 @@ export class RemoteProcess extends BaseProcess {
 
 	/** Nothing more will be heard of it. */
 	fail(message: string): void {
-		this.story.fail(message);
+		this.publishFailure(message);
 	}
 }

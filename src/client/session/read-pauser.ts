@@ -1,38 +1,39 @@
-/** What can be told to read nothing for a while. */
+/** A connection whose reading can be paused. */
 export interface PausableConnection {
 	/** Reads nothing more until the returned function is called. */
 	holdReading(): () => void;
 }
 
-/** Those who want nothing to be read for now, over as many connections as there are one after the other. */
+/** Pauses reading while any process asks for it, over as many connections as there are one after the other. */
 export class ReadPauser {
-	#holders = 0;
+	/** Number of `pause()` calls without their `resume()`. */
+	#pauses = 0;
 	#connection: PausableConnection | undefined;
-	#resume: (() => void) | undefined;
+	#resumeReading: (() => void) | undefined;
 
-	/** The connection in use from now on; with none nothing is held, and the wish is kept for the next one. */
+	/** The connection in use from now on; without one nothing is paused, and the pauses are kept for the next. */
 	use(connection: PausableConnection | undefined): void {
-		this.#resume?.();
-		this.#resume = undefined;
+		this.#resumeReading?.();
+		this.#resumeReading = undefined;
 		this.#connection = connection;
 		this.#balance();
 	}
 
-	hold(): void {
-		this.#holders++;
+	pause(): void {
+		this.#pauses++;
 		this.#balance();
 	}
 
-	release(): void {
-		this.#holders--;
+	resume(): void {
+		this.#pauses--;
 		this.#balance();
 	}
 
 	#balance(): void {
-		if (this.#holders > 0) this.#resume ??= this.#connection?.holdReading();
+		if (this.#pauses > 0) this.#resumeReading ??= this.#connection?.holdReading();
 		else {
-			this.#resume?.();
-			this.#resume = undefined;
+			this.#resumeReading?.();
+			this.#resumeReading = undefined;
 		}
 	}
 }

@@ -1,7 +1,7 @@
 import {noTerminal, toSignal, toTerminateMode} from '../../adapters/process-params.js';
 import {BaseProcess} from '../../client/process/base-process.js';
-import type {Brake} from '../../client/process/held-events.js';
 import type {
+	NumberedEvent,
 	ReadOptions,
 	ReadResult,
 	Signal,
@@ -9,9 +9,10 @@ import type {
 	TerminateResult,
 	WriteResult,
 } from '../../client/process/process-handle.js';
-import type {ProcessStory} from '../../client/process/process-story.js';
+import type {PausableSource} from '../../client/process/subscriptions.js';
 import type {ManagedProcess} from '../../processes/managed-process.js';
-import type {Chunk, LogCursor, LogEvent, OutputPage} from '../../processes/output/output-log.js';
+import type {DriverCursor, LogEvent} from '../../processes/output/log-cursor.js';
+import type {Chunk, OutputPage} from '../../processes/output/output-log.js';
 import {readOutput} from '../../processes/output/read-output.js';
 import {Scope} from '../../shared/async/scope.js';
 import {asRejection} from './as-rejection.js';
@@ -22,16 +23,16 @@ const ENDLESS = new Scope();
 /** A process of this program's own machine, without any wire in between. */
 export class LocalProcess extends BaseProcess {
 	readonly #process: ManagedProcess;
-	readonly #cursor: LogCursor;
-	readonly #gate: Gate;
+	readonly #cursor: DriverCursor;
+	readonly #delivery: Delivery;
 	#writes = 0;
 
 	constructor(process: ManagedProcess, {holdsBack = false}: {holdsBack?: boolean} = {}) {
-		const gate = new Gate(() => this.changed());
-		super(process.id, holdsBack ? gate : undefined);
-		this.#gate = gate;
+		const delivery = new Delivery(() => this.#deliver());
+		super(process.id, holdsBack ? delivery : undefined);
+		this.#delivery = delivery;
 		this.#process = process;
-		this.#cursor = process.attach();
+		this.#cursor = process.log.drive(() => this.#deliver());
 	}
 
 	async read({afterSeq, maxBytes, waitMs}: ReadOptions = {}): Promise<ReadResult> {
@@ -76,15 +77,15 @@ export class LocalProcess extends BaseProcess {
 		if (!this.isOver) await this.terminate();
 	}
 
-	/** The log has something new, or the reader has room for it again. */
-	changed(): void {
-		while (this.#gate.isOpen) {
+	/** Walks the log to its end, or until the reader has enough. */
+	#deliver(): void {
+		while (!this.#delivery.isPaused) {
 			const event = this.#cursor.next();
 			if (!event) break;
-			this.story.raiseWake(event.seq);
-			this.story.publish(toEvent(event));
+			this.raiseLastSeq(event.seq);
+			this.publish(toEvent(event));
 		}
-		this.#process.afterDelivery();
+		this.#cursor.commit();
 	}
 
 	#toResult({chunks, nextSeq, missedBytes}: OutputPage): ReadResult {
@@ -102,31 +103,31 @@ export class LocalProcess extends BaseProcess {
 	}
 }
 
-/** What is not taken from the log makes the child wait. */
-class Gate implements Brake {
-	isOpen = true;
-	readonly #opened: () => void;
+/** Delivery that the reader can pause; output that stays in the log then pauses the child. */
+class Delivery implements PausableSource {
+	isPaused = false;
+	readonly #resumed: () => void;
 
-	constructor(opened: () => void) {
-		this.#opened = opened;
+	constructor(resumed: () => void) {
+		this.#resumed = resumed;
 	}
 
-	hold(): void {
-		this.isOpen = false;
+	pause(): void {
+		this.isPaused = true;
 	}
 
-	release(): void {
-		this.isOpen = true;
-		this.#opened();
+	resume(): void {
+		this.isPaused = false;
+		this.#resumed();
 	}
 }
 
-/** Those of the log are used again. They are a `Buffer`, whose own `slice` does not copy. */
+/** The log reuses the memory of its chunks. They are a `Buffer`, whose own `slice` does not copy. */
 function copyOf(bytes: Uint8Array): Uint8Array {
 	return new Uint8Array(bytes);
 }
 
-function toEvent(event: LogEvent): Parameters<ProcessStory['publish']>[0] {
+function toEvent(event: LogEvent): NumberedEvent {
 	switch (event.kind) {
 		case 'output':
 			return {...event, bytes: copyOf(event.bytes)};

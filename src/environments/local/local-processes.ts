@@ -17,8 +17,8 @@ import {LocalProcess} from './local-process.js';
 export class LocalProcesses implements Processes {
 	readonly #table: ProcessTable;
 	readonly #handles = new Map<ManagedProcess, LocalProcess>();
-	/** The ids of processes whose reader is waited for, while they are being started. */
-	readonly #holding = new Set<string>();
+	/** Ids of processes with back-pressure, while they are being started. */
+	readonly #lossless = new Set<string>();
 	#isClosed = false;
 
 	constructor(variables: Readonly<Record<string, string | undefined>> = process.env) {
@@ -30,10 +30,10 @@ export class LocalProcesses implements Processes {
 			retainClosedMs,
 			variables,
 			quotas: [],
-			added: process =>
-				this.#handles.set(process, new LocalProcess(process, {holdsBack: this.#holding.has(process.id)})),
-			changed: process => this.#handles.get(process)!.changed(),
 			forgotten: process => this.#handles.delete(process),
+		});
+		this.#table.onAdded(process => {
+			this.#handles.set(process, new LocalProcess(process, {holdsBack: this.#lossless.has(process.id)}));
 		});
 	}
 
@@ -62,11 +62,11 @@ export class LocalProcesses implements Processes {
 
 	/** The table makes the entry before it returns. */
 	#enter(id: string, request: StartRequest, holdsBack: boolean): Promise<ManagedProcess> {
-		if (holdsBack) this.#holding.add(id);
+		if (holdsBack) this.#lossless.add(id);
 		try {
 			return this.#table.start(id, request);
 		} finally {
-			this.#holding.delete(id);
+			this.#lossless.delete(id);
 		}
 	}
 }

@@ -1,5 +1,6 @@
 import type {EndReason, OutputStream} from '../../protocol/methods/process-methods.js';
 import {EvictionRecord, StreamHead} from './eviction-record.js';
+import {type CursorPosition, type CursorSource, DriverCursor, ObserverCursor} from './log-cursor.js';
 import type {RetentionBudget} from './retention-budget.js';
 
 export type {EndReason, OutputStream};
@@ -16,11 +17,6 @@ export interface Chunk {
 	readonly stream: OutputStream;
 	readonly bytes: Uint8Array;
 }
-
-export type LogEvent =
-	| ({readonly kind: 'output'} & Chunk)
-	| ({readonly kind: 'exited'; readonly seq: number} & Exit)
-	| {readonly kind: 'closed'; readonly seq: number};
 
 export interface Retention {
 	/** Bytes of output kept for readers, over all streams of a process. */
@@ -50,14 +46,22 @@ export interface OutputPage {
 /** Dropped slots at the front of the chunk list before it is moved together. */
 const COMPACT_AFTER = 1024;
 
+/** Callbacks into whatever produces the output. */
+export interface LogOwner {
+	/** Gets the memory of evicted chunks back; see `read` for what that asks of readers. */
+	release?(bytes: Uint8Array): void;
+	/** The driver's cursor has moved, came or went: the child may have to be paused or resumed. */
+	driverMoved?(): void;
+}
+
 /**
- * What a process said, numbered from 1 without gaps over output, exit and close. It is the queue of the connection
- * and the memory of the readers at once: a cursor walks it for delivery, `read` looks into it, the oldest chunks go
- * when retention is full, but never one that the cursor has yet to deliver.
+ * Numbered log of one process, from 1 without gaps over output, exit and close. It is queue and retention at once: any
+ * number of cursors walk it for delivery, `read` looks into it, and the oldest chunks are evicted when retention is
+ * full, but never one that the driver's cursor has yet to deliver.
  */
-export class OutputLog {
+export class OutputLog implements CursorSource {
 	readonly #retention: Retention;
-	readonly #release: (bytes: Uint8Array) => void;
+	readonly #owner: LogOwner;
 	/** Undefined once the log counts for nothing any more. */
 	#budget: RetentionBudget | undefined;
 	#chunks: Chunk[] = [];
@@ -72,14 +76,14 @@ export class OutputLog {
 	readonly #streamBytes = new Map<OutputStream, number>();
 	#exit: (Exit & {readonly seq: number}) | undefined;
 	#closedSeq: number | undefined;
-	#cursor: LogCursor | undefined;
+	#driver: DriverCursor | undefined;
+	/** Called after every event, in the order of their coming. */
 	readonly #watchers = new Set<() => void>();
 
-	/** `release` gets the memory of evicted chunks back; see `read` for what that asks of readers. */
-	constructor(retention: Retention, release: (bytes: Uint8Array) => void = () => {}) {
+	constructor(retention: Retention, owner: LogOwner = {}) {
 		this.#retention = retention;
 		this.#budget = retention.budget;
-		this.#release = release;
+		this.#owner = owner;
 	}
 
 	/** The number the next event will get. */
@@ -111,7 +115,7 @@ export class OutputLog {
 		this.#totalBytes += bytes.length;
 		this.#streamBytes.set(stream, this.streamBytes(stream) + bytes.length);
 		this.#budget?.added(this, bytes.length);
-		this.trim();
+		this.#trim();
 		this.#changed();
 	}
 
@@ -177,7 +181,7 @@ export class OutputLog {
 		return before - this.#retainedBytes;
 	}
 
-	/** Nobody will read it any more, whatever is still to come. */
+	/** Leaves the retention budget; output that is still to come counts for nothing. */
 	dispose(): void {
 		this.#budget?.forget(this);
 		this.#budget = undefined;
@@ -189,24 +193,49 @@ export class OutputLog {
 		return () => this.#watchers.delete(wake);
 	}
 
-	/** Starts delivery at the present end. There is one cursor at a time; an earlier one is let go. */
-	attach(): LogCursor {
-		this.#cursor = new LogCursor(this, this.#firstOrdinal + this.#chunks.length - this.#dropped, this.#totalBytes);
-		this.trim();
-		return this.#cursor;
+	/**
+	 * Starts delivery at the present end, with back-pressure: `driverBacklogBytes` grows until the cursor is moved. There
+	 * is one driver at a time; an earlier one is closed. `wake` is called after every event.
+	 */
+	drive(wake: () => void): DriverCursor {
+		this.#driver?.close();
+		const moved = (): void => this.#driverMoved();
+		const unwatch = this.watch(wake);
+		const driver = new DriverCursor(this, this.#positionAfter(this.#nextSeq - 1), moved, () => {
+			unwatch();
+			if (this.#driver !== driver) return;
+			this.#driver = undefined;
+			moved();
+		});
+		this.#driver = driver;
+		moved();
+		return driver;
 	}
 
-	detach(): void {
-		this.#cursor = undefined;
-		this.trim();
+	/** Starts delivery after an event, without back-pressure. `wake` is called after every event that follows. */
+	observe(afterSeq: number, wake: () => void): ObserverCursor {
+		return new ObserverCursor(this, this.#positionAfter(Math.min(afterSeq, this.#nextSeq - 1)), this.watch(wake));
+	}
+
+	/** Output that the driver has yet to deliver; 0 without one. */
+	get driverBacklogBytes(): number {
+		return this.#driver?.pendingBytes ?? 0;
+	}
+
+	get firstOrdinal(): number {
+		return this.#firstOrdinal;
 	}
 
 	chunkAt(ordinal: number): Chunk | undefined {
 		return this.#chunks[ordinal - this.#firstOrdinal + this.#dropped];
 	}
 
-	/** Evicts what retention has no room for. The log sees to it when it takes in more; a cursor that moved on asks for it. */
-	trim(): void {
+	missedBytes(afterSeq: number, throughSeq: number): number {
+		return this.#evictions.bytesAfter(afterSeq) - this.#evictions.bytesAfter(throughSeq);
+	}
+
+	/** Evicts what retention has no room for: after more was taken in, and after the driver moved. */
+	#trim(): void {
 		const {bytes, chunks} = this.#retention;
 		const before = this.#retainedBytes;
 		while (this.#canEvict() && (this.#retainedBytes > bytes || this.#chunks.length - this.#dropped > chunks)) {
@@ -216,10 +245,25 @@ export class OutputLog {
 		this.#budget?.trimmed(before - this.#retainedBytes);
 	}
 
-	/** Everything but what the cursor has yet to deliver. */
+	#driverMoved(): void {
+		this.#trim();
+		this.#owner.driverMoved?.();
+	}
+
+	#positionAfter(seq: number): CursorPosition {
+		const index = this.#indexAfter(seq);
+		const missedBytes = this.#evictions.bytesAfter(seq);
+		let pendingBytes = missedBytes;
+		for (let next = index; next < this.#chunks.length; next++) pendingBytes += this.#chunks[next]!.bytes.length;
+		// An ordinal below the first one stands for evicted chunks.
+		const ordinal = this.#firstOrdinal + (missedBytes > 0 ? -1 : index - this.#dropped);
+		return {seq, ordinal, pendingBytes};
+	}
+
+	/** Everything but what the driver has yet to deliver. */
 	#canEvict(): boolean {
-		const undelivered = this.#cursor?.ordinal ?? Number.POSITIVE_INFINITY;
-		return this.#dropped < this.#chunks.length && this.#firstOrdinal < undelivered;
+		const needed = this.#driver?.neededFrom ?? Number.POSITIVE_INFINITY;
+		return this.#dropped < this.#chunks.length && this.#firstOrdinal < needed;
 	}
 
 	#evictOldest(): void {
@@ -229,7 +273,7 @@ export class OutputLog {
 		this.#retainedBytes -= chunk.bytes.length;
 		this.#evictions.add(chunk.seq, chunk.bytes.length);
 		this.#headOf(chunk.stream).add(chunk.bytes);
-		this.#release(chunk.bytes);
+		this.#owner.release?.(chunk.bytes);
 	}
 
 	#headOf(stream: OutputStream): StreamHead {
@@ -265,43 +309,3 @@ export class OutputLog {
 }
 
 const EVICTED: Chunk = {seq: 0, stream: 'stdout', bytes: new Uint8Array(0)};
-
-/** Hands out each event once, in order. The bytes of a chunk are valid until the log takes in more. */
-export class LogCursor {
-	readonly #log: OutputLog;
-	#ordinal: number;
-	#deliveredBytes: number;
-	#deliveredSeq: number;
-
-	constructor(log: OutputLog, ordinal: number, deliveredBytes: number) {
-		this.#log = log;
-		this.#ordinal = ordinal;
-		this.#deliveredBytes = deliveredBytes;
-		this.#deliveredSeq = log.nextSeq - 1;
-	}
-
-	/** Position of the next chunk to deliver, counted from the first chunk ever. */
-	get ordinal(): number {
-		return this.#ordinal;
-	}
-
-	/** Output that is still to be delivered. */
-	get pendingBytes(): number {
-		return this.#log.totalBytes - this.#deliveredBytes;
-	}
-
-	get atEnd(): boolean {
-		return this.#deliveredSeq === this.#log.nextSeq - 1;
-	}
-
-	next(): LogEvent | undefined {
-		if (this.atEnd) return undefined;
-		const seq = ++this.#deliveredSeq;
-		const {exit} = this.#log;
-		if (exit?.seq === seq) return {kind: 'exited', ...exit};
-		if (this.#log.closedSeq === seq) return {kind: 'closed', seq};
-		const chunk = this.#log.chunkAt(this.#ordinal++)!;
-		this.#deliveredBytes += chunk.bytes.length;
-		return {kind: 'output', ...chunk};
-	}
-}

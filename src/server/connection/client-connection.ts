@@ -1,5 +1,5 @@
-import type {Forwards} from '../../network/forward/forwards.js';
-import type {HttpRequests} from '../../network/http/http-requests.js';
+import {Forwards} from '../../network/forward/forwards.js';
+import {HttpRequests} from '../../network/http/http-requests.js';
 import type {Family} from '../../protocol/methods/method-table.js';
 import type {Notification, Request} from '../../protocol/wire/envelope.js';
 import {INVALID_REQUEST, RpcError} from '../../protocol/wire/error-codes.js';
@@ -9,36 +9,23 @@ import {Scope} from '../../shared/async/scope.js';
 import type {Logger} from '../../shared/logger.js';
 import type {Transport} from '../../transports/transport.js';
 import type {Grant} from '../auth/grant.js';
-import type {CreateFsWorkers} from '../fs-worker/sandboxed-files.js';
+import {launchFsWorker} from '../fs-worker/launch-fs-worker.js';
+import type {ServerSettings} from '../options.js';
+import type {ServerContext} from '../server-context.js';
 import {ClientFiles} from './client-files.js';
 import {FlowControl} from './flow-control.js';
 import type {OutputPump} from './output-pump.js';
-import type {Session, Sessions} from './sessions.js';
-import type {V0Sessions} from './v0-sessions.js';
+import type {Session} from './sessions.js';
+import {V0Sessions} from './v0-sessions.js';
 
 type Handshake =
 	| {readonly kind: 'new'}
 	| {readonly kind: 'greeted'; readonly session: Session; readonly pump: OutputPump}
 	| {readonly kind: 'ready'; readonly session: Session; readonly pump: OutputPump};
 
-/** Whether the caller's policy has resolved a command already. */
-export type ExecKind = 'direct' | 'prepared';
-
 export interface ClientConnectionOptions {
-	/** What the connection may do; everything without one. */
+	/** The limits of its token; without one the connection may do everything. */
 	readonly grant: Grant | undefined;
-	readonly sessions: Sessions;
-	readonly logger: Logger;
-	readonly createV0: (connection: RpcConnection) => V0Sessions;
-	readonly createHttp: () => HttpRequests;
-	readonly createForwards: () => Forwards;
-	/** Throws when commands of this kind are not started here. */
-	readonly requireAllowed: (kind: ExecKind) => void;
-	readonly sandbox: Sandbox;
-	readonly createFsWorkers: CreateFsWorkers;
-	readonly route: (request: Request, client: ClientConnection) => unknown;
-	readonly hangsUpOnMalformed: boolean;
-	readonly maxReplyBytes: number;
 	readonly closed: (client: ClientConnection) => void;
 }
 
@@ -46,12 +33,13 @@ export interface ClientConnectionOptions {
 export class ClientConnection implements Service {
 	readonly rpc: RpcConnection;
 	readonly transport: Transport['kind'];
-	/** What the connection may hold in memory on its way in and out. */
+	/** Bounds on the bytes the connection may hold in memory on their way in and out. */
 	readonly flow: FlowControl;
 	readonly hangsUpOnMalformed: boolean;
 	readonly maxReplyBytes: number;
 	/** Ends with the connection; what belongs to the connection is registered here. */
 	readonly scope = new Scope();
+	readonly #context: ServerContext;
 	readonly #options: ClientConnectionOptions;
 	#handshake: Handshake = {kind: 'new'};
 	#v0: V0Sessions | undefined;
@@ -59,11 +47,12 @@ export class ClientConnection implements Service {
 	#forwards: Forwards | undefined;
 	#files: ClientFiles | undefined;
 
-	constructor(transport: Transport, options: ClientConnectionOptions) {
+	constructor(transport: Transport, context: ServerContext, options: ClientConnectionOptions) {
+		this.#context = context;
 		this.#options = options;
 		this.transport = transport.kind;
-		this.hangsUpOnMalformed = options.hangsUpOnMalformed;
-		this.maxReplyBytes = options.maxReplyBytes;
+		this.hangsUpOnMalformed = context.settings.protocol === 'v0';
+		this.maxReplyBytes = context.settings.maxReplyBytes;
 		this.rpc = new RpcConnection(transport, 'server', this);
 		this.flow = new FlowControl(this.rpc);
 	}
@@ -76,47 +65,48 @@ export class ClientConnection implements Service {
 
 	/** The processes of the first protocol, which belong to the connection. */
 	get v0(): V0Sessions {
-		this.#v0 ??= this.#options.createV0(this.rpc);
+		this.#v0 ??= new V0Sessions(this.rpc, this.#context.createTable(this.grant));
 		return this.#v0;
 	}
 
-	/** What this connection has open in the file system. */
+	/** File handles, watches and searches this connection has open. */
 	get files(): ClientFiles {
-		this.#files ??= this.#untilClosed(new ClientFiles(this.rpc, this.flow, this.#options.createFsWorkers));
+		this.#files ??= this.#untilClosed(
+			new ClientFiles(this.rpc, this.flow, plan => launchFsWorker(plan, this.#context)),
+		);
 		return this.#files;
 	}
 
-	/** What processes and files are kept in when a policy says so. */
+	/** Confines processes and file operations when a policy asks for it. */
 	get sandbox(): Sandbox {
-		return this.#options.sandbox;
+		return this.#context.sandbox;
 	}
 
 	/** The HTTP requests this connection has under way. */
 	get http(): HttpRequests {
-		this.#http ??= this.#untilClosed(this.#options.createHttp());
+		this.#http ??= this.#untilClosed(new HttpRequests(this.settings.variables));
 		return this.#http;
 	}
 
 	/** The connections it has forwarded. */
 	get forwards(): Forwards {
-		this.#forwards ??= this.#untilClosed(this.#options.createForwards());
+		this.#forwards ??= this.#untilClosed(new Forwards(this.settings.allowForward));
 		return this.#forwards;
 	}
 
 	/** The log with the session on every line. */
 	get logger(): Logger {
-		return this.#handshake.kind === 'new'
-			? this.#options.logger
-			: this.#options.logger.with({session: this.#handshake.session.id});
+		const {logger} = this.settings;
+		return this.#handshake.kind === 'new' ? logger : logger.with({session: this.#handshake.session.id});
 	}
 
-	/** What this connection may do; everything without one. */
+	/** The limits of its token; without one the connection may do everything. */
 	get grant(): Grant | undefined {
 		return this.#options.grant;
 	}
 
-	requireAllowed(kind: ExecKind): void {
-		this.#options.requireAllowed(kind);
+	get settings(): ServerSettings {
+		return this.#context.settings;
 	}
 
 	/** `initialize`: a failed attempt may be repeated, a second session may not be had. */
@@ -124,7 +114,8 @@ export class ClientConnection implements Service {
 		if (this.#handshake.kind !== 'new') {
 			throw new RpcError(INVALID_REQUEST, 'initialize may only be sent once per connection');
 		}
-		const {sessions, grant} = this.#options;
+		const {grant} = this;
+		const {sessions} = this.#context;
 		const session = resumeSessionId === undefined ? sessions.create(grant) : sessions.resume(resumeSessionId, grant);
 		this.#handshake = {kind: 'greeted', session, pump: session.attach(this.rpc)};
 		return session;
@@ -138,7 +129,7 @@ export class ClientConnection implements Service {
 	}
 
 	request(request: Request): unknown {
-		return this.#options.route(request, this);
+		return this.#context.dispatch(request, this);
 	}
 
 	notification({method}: Notification): boolean {
@@ -170,7 +161,7 @@ export class ClientConnection implements Service {
 		this.scope.close();
 		this.flow.onDrain();
 		this.#v0?.close();
-		if (this.#handshake.kind !== 'new') this.#options.sessions.detach(this.#handshake.session);
+		if (this.#handshake.kind !== 'new') this.#context.sessions.detach(this.#handshake.session);
 		this.#options.closed(this);
 	}
 

@@ -1,7 +1,8 @@
 import {FileHandles} from '../../filesystem/file-handles.js';
 import {MissingPathsWatch, type MissingRequest} from '../../filesystem/watch/missing-watch.js';
 import type {RpcConnection} from '../../rpc/rpc-connection.js';
-import {type CreateFsWorkers, SandboxedFiles} from '../fs-worker/sandboxed-files.js';
+import type {FsWorkerPoolOptions} from '../fs-worker/fs-worker-pool.js';
+import {SandboxedFiles} from '../fs-worker/sandboxed-files.js';
 import {ClientSearches} from './client-searches.js';
 import {ClientWatches} from './client-watches.js';
 import type {FlowControl} from './flow-control.js';
@@ -18,11 +19,11 @@ export class ClientFiles {
 	#missingWatch: MissingPathsWatch | undefined;
 	#isClosed = false;
 
-	constructor(connection: RpcConnection, flow: FlowControl, createFsWorkers: CreateFsWorkers) {
+	constructor(connection: RpcConnection, flow: FlowControl, launch: FsWorkerPoolOptions['launch']) {
 		this.#connection = connection;
 		this.watches = new ClientWatches(connection, flow);
 		this.searches = new ClientSearches(connection, flow);
-		this.sandboxed = new SandboxedFiles(connection, flow, createFsWorkers);
+		this.sandboxed = new SandboxedFiles(connection, flow, launch);
 	}
 
 	/** Replaces the watch before, if the new one can be had. Ids only ever grow. */

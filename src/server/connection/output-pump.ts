@@ -1,5 +1,6 @@
 import type {ManagedProcess} from '../../processes/managed-process.js';
-import type {LogCursor} from '../../processes/output/output-log.js';
+import type {DriverCursor} from '../../processes/output/log-cursor.js';
+import type {ProcessTable} from '../../processes/process-table.js';
 import type {RpcConnection} from '../../rpc/rpc-connection.js';
 import {OUTPUT_HIGH_WATER_BYTES} from './flow-control.js';
 import {type SendProcessEvent, sendProcessEvent} from './process-notifications.js';
@@ -7,50 +8,34 @@ import {type SendProcessEvent, sendProcessEvent} from './process-notifications.j
 /** Output one process may send before another's turn comes. */
 const TURN_BYTES = 128 * 1024;
 
+/** A table, as far as the pump needs it. */
+export type ProcessSource = Iterable<ManagedProcess> & Pick<ProcessTable, 'onAdded'>;
+
 interface Line {
 	readonly process: ManagedProcess;
-	readonly cursor: LogCursor;
-	waiting: boolean;
+	readonly cursor: DriverCursor;
+	/** Whether it is in the queue of lines with something to send. */
+	isQueued: boolean;
 }
 
 /**
- * Carries the events of a session's processes to the connection that holds the session. It pulls: output stays in the
- * process's log until the transport has room, so a reply never stands behind more than the high-water mark, and a
- * client that does not read makes the children wait instead of the memory grow.
+ * Sends the events of a table's processes to a connection, which drives their logs. It pulls: output stays in the log
+ * until the transport has room, so a reply never stands behind more than the high-water mark, and a client that does
+ * not read pauses the children (back-pressure) instead of growing the memory.
  */
 export class OutputPump {
 	readonly #connection: RpcConnection;
 	readonly #send: SendProcessEvent;
 	readonly #lines = new Map<ManagedProcess, Line>();
+	readonly #stopListening: () => void;
 	#ready: Line[] = [];
-	readonly #emptied: (() => void)[] = [];
+	readonly #flushing: (() => void)[] = [];
 
-	constructor(
-		connection: RpcConnection,
-		processes: Iterable<ManagedProcess>,
-		tell: SendProcessEvent = sendProcessEvent,
-	) {
+	constructor(connection: RpcConnection, table: ProcessSource, send: SendProcessEvent = sendProcessEvent) {
 		this.#connection = connection;
-		this.#send = tell;
-		for (const process of processes) this.add(process);
-	}
-
-	/** From here on the events of this process are delivered; what came before is left to readers. */
-	add(process: ManagedProcess): void {
-		this.#lines.set(process, {process, cursor: process.attach(), waiting: false});
-		// What could not be started never closes, so nothing else would take it out.
-		process.started.catch(() => this.#lines.delete(process));
-	}
-
-	/** The process has something new. */
-	changed(process: ManagedProcess): void {
-		const line = this.#lines.get(process);
-		if (!line) return;
-		if (!line.waiting) {
-			line.waiting = true;
-			this.#ready.push(line);
-		}
-		this.pump();
+		this.#send = send;
+		for (const process of table) this.#add(process);
+		this.#stopListening = table.onAdded(process => this.#add(process));
 	}
 
 	/** Sends what the transport has room for, a share of each process in turn. */
@@ -58,38 +43,61 @@ export class OutputPump {
 		while (this.#ready.length > 0 && this.#connection.backlog < OUTPUT_HIGH_WATER_BYTES) {
 			const line = this.#ready.shift()!;
 			this.#sendSome(line);
-			line.waiting = !line.cursor.atEnd;
-			if (line.waiting) this.#ready.push(line);
-			line.process.afterDelivery();
+			line.isQueued = !line.cursor.atEnd;
+			if (line.isQueued) this.#ready.push(line);
+			line.cursor.commit();
 		}
-		if (this.#ready.length === 0) this.#tellEmptied();
+		if (this.#ready.length === 0) this.#resolveFlushed();
 	}
 
 	/** Settles when the transport was handed everything said so far, or the connection is gone. */
 	flushed(): Promise<void> {
 		if (this.#ready.length === 0) return Promise.resolve();
-		return new Promise(resolve => this.#emptied.push(resolve));
+		return new Promise(resolve => this.#flushing.push(resolve));
 	}
 
 	/** The connection is gone: children run on, their output stays in the logs. */
 	stop(): void {
-		for (const {process} of this.#lines.values()) process.detach();
+		this.#stopListening();
+		for (const {cursor} of this.#lines.values()) cursor.close();
 		this.#lines.clear();
 		this.#ready = [];
-		this.#tellEmptied();
+		this.#resolveFlushed();
 	}
 
-	#tellEmptied(): void {
-		for (const resolve of this.#emptied.splice(0)) resolve();
+	/** Events from here on are delivered; output from before is left to `process/read`. */
+	#add(process: ManagedProcess): void {
+		const line: Line = {process, cursor: process.log.drive(() => this.#enqueue(line)), isQueued: false};
+		this.#lines.set(process, line);
+		// A process that could not be started never closes, so nothing else would take it out.
+		process.started.catch(() => this.#remove(line));
 	}
 
-	#sendSome({process, cursor}: Line): void {
+	#enqueue(line: Line): void {
+		if (!line.isQueued) {
+			line.isQueued = true;
+			this.#ready.push(line);
+		}
+		this.pump();
+	}
+
+	#remove({process, cursor}: Line): void {
+		this.#lines.delete(process);
+		cursor.close();
+	}
+
+	#resolveFlushed(): void {
+		for (const resolve of this.#flushing.splice(0)) resolve();
+	}
+
+	#sendSome(line: Line): void {
+		const {process, cursor} = line;
 		for (let sent = 0; sent < TURN_BYTES && this.#connection.backlog < OUTPUT_HIGH_WATER_BYTES; ) {
 			const event = cursor.next();
 			if (!event) return;
 			if (event.kind === 'output') sent += event.bytes.length;
 			this.#send(this.#connection, process.id, event);
-			if (event.kind === 'closed') this.#lines.delete(process);
+			if (event.kind === 'closed') this.#remove(line);
 		}
 	}
 }

@@ -1,4 +1,4 @@
-import type {LogEvent} from '../../processes/output/output-log.js';
+import type {LogEvent} from '../../processes/output/log-cursor.js';
 import {encodeWithBytes} from '../../protocol/wire/encode.js';
 import type {RpcConnection} from '../../rpc/rpc-connection.js';
 

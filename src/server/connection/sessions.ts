@@ -7,14 +7,13 @@ import type {Logger} from '../../shared/logger.js';
 import {MAX_TIMER_MS} from '../../shared/units.js';
 import {type Grant, mayResume} from '../auth/grant.js';
 import {OutputPump} from './output-pump.js';
-import type {TableEvents} from './v0-sessions.js';
 
 type Attachment =
 	| {readonly kind: 'attached'; readonly pump: OutputPump}
 	| {readonly kind: 'detached'; readonly since: number; readonly timer: NodeJS.Timeout | undefined};
 
-/** What outlives a connection: the processes and where their events go. */
-export class Session implements TableEvents {
+/** The processes of a client, which outlive its connection, and the pump that sends their events while there is one. */
+export class Session {
 	readonly id = randomUUID();
 	/** Whose it is; undefined for all who need no token. */
 	readonly owner: Grant | undefined;
@@ -67,17 +66,9 @@ export class Session implements TableEvents {
 		look();
 	}
 
-	/** Somebody was promised to find this process when coming back. */
+	/** Whether the client was promised to find this process when it comes back. */
 	isRetained({options}: ManagedProcess): boolean {
 		return !this.attached && (options.keepDetachedMs ?? 0) > 0;
-	}
-
-	added(process: ManagedProcess): void {
-		if (this.#attachment.kind === 'attached') this.#attachment.pump.add(process);
-	}
-
-	changed(process: ManagedProcess): void {
-		if (this.#attachment.kind === 'attached') this.#attachment.pump.changed(process);
 	}
 
 	/** Kills what runs and forgets everything. */

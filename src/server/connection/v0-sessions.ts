@@ -5,24 +5,15 @@ import type {RpcConnection} from '../../rpc/rpc-connection.js';
 import {OutputPump} from './output-pump.js';
 import {sendProcessEventV0} from './process-notifications.js';
 
-/** What a table tells its owner. */
-export interface TableEvents {
-	added(process: ManagedProcess): void;
-	changed(process: ManagedProcess): void;
-}
-
 /** The processes of the first protocol: named by the server, forgotten at their exit, ended with the connection. */
 export class V0Sessions {
 	readonly #table: ProcessTable;
 	readonly #pump: OutputPump;
 	#count = 0;
 
-	constructor(connection: RpcConnection, createTable: (events: TableEvents) => ProcessTable) {
-		this.#pump = new OutputPump(connection, [], sendProcessEventV0);
-		this.#table = createTable({
-			added: process => this.#pump.add(process),
-			changed: process => this.#pump.changed(process),
-		});
+	constructor(connection: RpcConnection, table: ProcessTable) {
+		this.#table = table;
+		this.#pump = new OutputPump(connection, table, sendProcessEventV0);
 	}
 
 	async start(request: StartRequest): Promise<string> {

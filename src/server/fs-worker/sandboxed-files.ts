@@ -7,9 +7,7 @@ import type {RpcConnection} from '../../rpc/rpc-connection.js';
 import type {SandboxPlan} from '../../sandbox/plan.js';
 import type {FlowControl} from '../connection/flow-control.js';
 import type {FsWorker} from './fs-worker.js';
-import type {FsWorkerPool, FsWorkerPoolOptions} from './fs-worker-pool.js';
-
-export type CreateFsWorkers = (events: Pick<FsWorkerPoolOptions, 'notified' | 'closed'>) => FsWorkerPool;
+import {FsWorkerPool, type FsWorkerPoolOptions} from './fs-worker-pool.js';
 
 interface Watch {
 	readonly worker: FsWorker;
@@ -24,10 +22,11 @@ export class SandboxedFiles {
 	readonly #watches = new Map<string, Watch>();
 	readonly #searches = new Map<string, FsWorker>();
 
-	constructor(connection: RpcConnection, flow: FlowControl, createFsWorkers: CreateFsWorkers) {
+	constructor(connection: RpcConnection, flow: FlowControl, launch: FsWorkerPoolOptions['launch']) {
 		this.#connection = connection;
 		this.#flow = flow;
-		this.#workers = createFsWorkers({
+		this.#workers = new FsWorkerPool({
+			launch,
 			notified: (notification, worker) => this.#tell(notification, worker),
 			closed: worker => this.#lost(worker),
 		});

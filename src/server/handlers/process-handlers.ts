@@ -11,6 +11,7 @@ import {INVALID_PARAMS, RpcError} from '../../protocol/wire/error-codes.js';
 import {LongarmError} from '../../shared/errors.js';
 import type {ClientConnection} from '../connection/client-connection.js';
 import type {Handlers} from '../connection/dispatch.js';
+import type {ServerSettings} from '../options.js';
 
 const ACCEPTED = {status: 'accepted'} as const;
 
@@ -18,7 +19,7 @@ export const processHandlers = {
 	'process/start': async (params, client, {trace}) => {
 		const {processId} = params;
 		const request = toStartRequest(params, client.sandbox);
-		client.requireAllowed(params.prepared ? 'prepared' : 'direct');
+		requireExecAllowed(client.settings, params.prepared ? 'prepared' : 'direct');
 		const process = await client.session.processes.start(processId, request);
 		client.logger.debug('process started', {
 			process: processId,
@@ -87,6 +88,16 @@ export const processHandlers = {
 
 	'process/list': (_params, client) => ({processes: [...client.session.processes].map(describeProcess)}),
 } satisfies Handlers<ClientConnection>;
+
+/** Refuses commands of a kind that the settings do not allow; `prepared` ones were resolved by the caller's policy. */
+export function requireExecAllowed(settings: ServerSettings, kind: 'direct' | 'prepared'): void {
+	const {allowDirectExec, allowPreparedExec} = settings;
+	if (kind === 'direct' ? allowDirectExec : allowPreparedExec) return;
+	throw new LongarmError('EXEC_REFUSED', {
+		message: `this server does not start ${kind} commands`,
+		context: {kind, allowDirectExec, allowPreparedExec},
+	});
+}
 
 /**
  * Uses a process at once, in the order of arrival, or, behind a start that has not had its turn yet, after that; a

@@ -3,12 +3,13 @@ import {V0_VERSION} from '../../protocol/methods/v0-methods.js';
 import {INVALID_REQUEST, RpcError} from '../../protocol/wire/error-codes.js';
 import type {ClientConnection} from '../connection/client-connection.js';
 import type {Handlers} from '../connection/dispatch.js';
+import {requireExecAllowed} from './process-handlers.js';
 
 /** The methods of the first protocol, which any connection may mix with the others. */
 export const v0Handlers = {
 	'command/exec': async ({argv, cwd, env, tty, arg0}, client) => {
 		requireArgv(argv);
-		client.requireAllowed('direct');
+		requireExecAllowed(client.settings, 'direct');
 		const sessionId = await client.v0.start({
 			argv,
 			arg0: arg0 ?? undefined,

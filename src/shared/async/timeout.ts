@@ -36,7 +36,7 @@ export async function waitAtMost(promise: Promise<unknown>, ms: number, signal?:
 		stop = resolve;
 	});
 	// A timer may fire a fraction of a millisecond early.
-	const timer = setTimeout(stop, Math.ceil(ms) + 1);
+	const timer = setTimeout(stop, Math.min(Math.ceil(ms) + 1, MAX_TIMER_MS));
 	signal?.addEventListener('abort', stop, {once: true});
 	try {
 		await Promise.race([promise, stopped]);

@@ -1,6 +1,6 @@
 import {expect, test} from 'vitest';
-import type {StreamEvent} from '../../../src/client/process/event-log.js';
-import {outputOf} from '../../../src/client/process/output-stream.js';
+import {readOutputStream} from '../../../src/client/process/output-stream.js';
+import type {StreamEvent} from '../../../src/client/process/process-handle.js';
 import {ProcessLostError, type ReadResult} from '../../../src/client/process/process-handle.js';
 
 const output = (seq: number, text: string): StreamEvent => ({
@@ -31,7 +31,7 @@ async function pieces(story: readonly StreamEvent[], page: Partial<ReadResult> =
 		read: async () => ({...NOTHING_KEPT, ...page}),
 	};
 	const seen: unknown[] = [];
-	for await (const piece of outputOf(source))
+	for await (const piece of readOutputStream(source))
 		seen.push(piece.kind === 'gap' ? piece.missedBytes : Buffer.from(piece.bytes).toString());
 	return seen;
 }

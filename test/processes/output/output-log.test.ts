@@ -1,13 +1,7 @@
 import * as fc from 'fast-check';
 import {describe, expect, test} from 'vitest';
-import {
-	type Chunk,
-	type LogCursor,
-	type LogEvent,
-	OutputLog,
-	type OutputPage,
-	type OutputStream,
-} from '../../../src/processes/output/output-log.js';
+import type {DriverCursor, LogEvent} from '../../../src/processes/output/log-cursor.js';
+import {type Chunk, OutputLog, type OutputPage, type OutputStream} from '../../../src/processes/output/output-log.js';
 
 const STREAMS = ['stdout', 'stderr', 'pty'] as const;
 
@@ -113,10 +107,10 @@ class Pair {
 	readonly log: OutputLog;
 	readonly model: Model;
 	readonly released: Uint8Array[] = [];
-	#cursor: LogCursor | undefined;
+	#cursor: DriverCursor | undefined;
 
 	constructor(retention: {bytes: number; chunks: number}) {
-		this.log = new OutputLog(retention, bytes => this.released.push(bytes));
+		this.log = new OutputLog(retention, {release: bytes => this.released.push(bytes)});
 		this.model = new Model(retention);
 	}
 
@@ -175,13 +169,13 @@ class Pair {
 					model.read(afterSeq, next.maxBytes),
 				]);
 			case 'attach':
-				this.#cursor = log.attach();
+				this.#cursor = log.drive(() => {});
 				model.delivered = seq - 1;
 				return undefined;
 			case 'next':
 				return this.#deliver(next.count);
 			case 'detach':
-				log.detach();
+				this.#cursor?.close();
 				this.#cursor = undefined;
 				model.delivered = undefined;
 				return undefined;
@@ -195,7 +189,7 @@ class Pair {
 			answers.push([this.#cursor.next(), expected]);
 			if (expected) this.model.delivered!++;
 		}
-		this.log.trim();
+		this.#cursor?.commit();
 		return answers;
 	}
 

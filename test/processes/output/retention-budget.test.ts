@@ -1,6 +1,7 @@
 import * as fc from 'fast-check';
 import {describe, expect, test} from 'vitest';
-import {type LogCursor, OutputLog} from '../../../src/processes/output/output-log.js';
+import type {DriverCursor} from '../../../src/processes/output/log-cursor.js';
+import {OutputLog} from '../../../src/processes/output/output-log.js';
 import {RetentionBudget} from '../../../src/processes/output/retention-budget.js';
 import {served} from '../../helpers/process-api.js';
 import {eventually} from '../../helpers/processes.js';
@@ -60,11 +61,11 @@ describe('when all processes together keep too much', () => {
 
 	test('output that a connection has yet to get is never given up, and goes as soon as the connection has it', () => {
 		const {budget, log, kept} = logs(100, {delivered: 0, other: 90});
-		const cursor = log.delivered.attach();
+		const cursor = log.delivered.drive(() => {});
 		for (let count = 0; count < 20; count++) log.delivered.append('stdout', new Uint8Array(10));
 		expect(kept()).toEqual({delivered: 200, other: 0});
 		for (let count = 0; count < 20; count++) expect(cursor.next()).toMatchObject({kind: 'output', seq: count + 1});
-		log.delivered.trim();
+		cursor.commit();
 		expect([kept().delivered <= 100, budget.totalBytes]).toEqual([true, kept().delivered]);
 	});
 
@@ -97,7 +98,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 /** A log and what the property has to know of it. */
 class Tracked {
 	readonly log: OutputLog;
-	cursor: LogCursor | undefined;
+	cursor: DriverCursor | undefined;
 	disposed = false;
 
 	constructor(budget: RetentionBudget) {
@@ -110,15 +111,15 @@ class Tracked {
 				if (this.log.closedSeq === undefined) this.log.append('stdout', new Uint8Array(next.size));
 				return;
 			case 'attach':
-				this.cursor = this.log.attach();
+				this.cursor = this.log.drive(() => {});
 				return;
 			case 'deliver':
 				this.cursor?.next();
-				this.log.trim();
+				this.cursor?.commit();
 				return;
 			case 'detach':
+				this.cursor?.close();
 				this.cursor = undefined;
-				this.log.detach();
 				return;
 			case 'close':
 				if (!this.log.exit) close(this.log);

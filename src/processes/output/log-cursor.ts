@@ -1,0 +1,130 @@
+import type {Chunk, Exit} from './output-log.js';
+
+export type LogEvent =
+	| ({readonly kind: 'output'} & Chunk)
+	| ({readonly kind: 'exited'; readonly seq: number} & Exit)
+	| {readonly kind: 'closed'; readonly seq: number};
+
+/** Output that was evicted before an observer got to it. */
+export interface LogGap {
+	readonly kind: 'gap';
+	readonly afterSeq: number;
+	readonly throughSeq: number;
+	readonly missedBytes: number;
+}
+
+/** The part of a log that its cursors walk. */
+export interface CursorSource {
+	readonly nextSeq: number;
+	readonly totalBytes: number;
+	/** Position of the oldest retained chunk, counted from the first chunk ever. */
+	readonly firstOrdinal: number;
+	readonly exit: (Exit & {readonly seq: number}) | undefined;
+	readonly closedSeq: number | undefined;
+	chunkAt(ordinal: number): Chunk | undefined;
+	/** Evicted bytes with a number above `afterSeq` and at most `throughSeq`. */
+	missedBytes(afterSeq: number, throughSeq: number): number;
+}
+
+export interface CursorPosition {
+	/** Number of the last event that needs no delivery. */
+	readonly seq: number;
+	/** Position of the first chunk to deliver. */
+	readonly ordinal: number;
+	/** Bytes of output that are still to be delivered. */
+	readonly pendingBytes: number;
+}
+
+/** Hands out each event once, in order. The bytes of a chunk are valid until the log takes in more. */
+export abstract class LogCursor {
+	protected readonly log: CursorSource;
+	readonly #close: () => void;
+	protected ordinal: number;
+	protected deliveredSeq: number;
+	protected deliveredBytes: number;
+
+	constructor(log: CursorSource, {seq, ordinal, pendingBytes}: CursorPosition, close: () => void) {
+		this.log = log;
+		this.#close = close;
+		this.ordinal = ordinal;
+		this.deliveredSeq = seq;
+		this.deliveredBytes = log.totalBytes - pendingBytes;
+	}
+
+	/** Output that is still to be delivered. */
+	get pendingBytes(): number {
+		return this.log.totalBytes - this.deliveredBytes;
+	}
+
+	get atEnd(): boolean {
+		return this.deliveredSeq === this.log.nextSeq - 1;
+	}
+
+	/** Ends the delivery: the log neither wakes nor waits for this cursor any more. */
+	close(): void {
+		this.#close();
+	}
+
+	/** The next event; undefined at the end. Its chunk, if it is one, must be retained. */
+	protected step(): LogEvent | undefined {
+		if (this.atEnd) return undefined;
+		const seq = ++this.deliveredSeq;
+		const {exit} = this.log;
+		if (exit?.seq === seq) return {kind: 'exited', ...exit};
+		if (this.log.closedSeq === seq) return {kind: 'closed', seq};
+		const chunk = this.log.chunkAt(this.ordinal++)!;
+		this.deliveredBytes += chunk.bytes.length;
+		return {kind: 'output', ...chunk};
+	}
+}
+
+/** The cursor that holds the child back: nothing it has yet to deliver is evicted. */
+export class DriverCursor extends LogCursor {
+	readonly #moved: () => void;
+
+	constructor(log: CursorSource, position: CursorPosition, moved: () => void, close: () => void) {
+		super(log, position, close);
+		this.#moved = moved;
+	}
+
+	/** Position of the oldest chunk that must be retained. */
+	get neededFrom(): number {
+		return this.ordinal;
+	}
+
+	next(): LogEvent | undefined {
+		return this.step();
+	}
+
+	/** To be called after a few `next()`: what was handed out may be evicted, and a paused child may go on. */
+	commit(): void {
+		this.#moved();
+	}
+}
+
+/** A cursor that never holds the child back. Output evicted before it was delivered is announced by a gap. */
+export class ObserverCursor extends LogCursor {
+	next(): LogEvent | LogGap | undefined {
+		return this.#gap() ?? this.step();
+	}
+
+	#gap(): LogGap | undefined {
+		const afterSeq = this.deliveredSeq;
+		if (this.atEnd || this.ordinal >= this.log.firstOrdinal || this.#isEnd(afterSeq + 1)) return undefined;
+		const {exit, closedSeq, nextSeq, firstOrdinal} = this.log;
+		const firstRetained = this.log.chunkAt(firstOrdinal)?.seq ?? nextSeq;
+		// An exit among the evicted chunks is still delivered: the gap ends before it, and another may follow.
+		const ends = [exit?.seq, closedSeq].filter(seq => seq !== undefined && seq > afterSeq) as number[];
+		const throughSeq = Math.min(firstRetained, ...ends) - 1;
+		if (throughSeq === firstRetained - 1) this.ordinal = firstOrdinal;
+		this.deliveredSeq = throughSeq;
+		const missedBytes = this.log.missedBytes(afterSeq, throughSeq);
+		this.deliveredBytes += missedBytes;
+		return {kind: 'gap', afterSeq, throughSeq, missedBytes};
+	}
+
+	/** Whether this number is the exit or the close, which are never evicted. */
+	#isEnd(seq: number): boolean {
+		return this.log.exit?.seq === seq || this.log.closedSeq === seq;
+	}
+}

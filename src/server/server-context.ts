@@ -1,0 +1,19 @@
+import type {Backend} from '../processes/backends/backend.js';
+import type {ProcessTable} from '../processes/process-table.js';
+import type {Sandbox} from '../sandbox/sandbox.js';
+import type {Grant} from './auth/grant.js';
+import type {Dispatch} from './connection/dispatch.js';
+import type {Session, Sessions} from './connection/sessions.js';
+import type {ServerSettings} from './options.js';
+
+/** Everything of a server that its connections share. */
+export interface ServerContext {
+	readonly settings: ServerSettings;
+	readonly sandbox: Sandbox;
+	readonly sessions: Sessions;
+	readonly dispatch: Dispatch;
+	/** Throws while the server shuts down. */
+	backend(): Backend;
+	/** A table whose processes count against the grant, and those of a session against that, too. */
+	createTable(owner: Grant | undefined, session?: Session): ProcessTable;
+}
