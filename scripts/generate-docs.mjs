@@ -3,14 +3,13 @@ import {mkdirSync, rmSync, writeFileSync} from 'node:fs';
 import {COMMANDS, SECTIONS} from '../dist/cli/commands/command-list.js';
 import {SETTINGS} from '../dist/cli/commands/serve/serve-settings.js';
 import {METHODS, scopeOf} from '../dist/protocol/methods/method-table.js';
-import {createHandlers} from '../dist/server/handlers/all-handlers.js';
 import {ERRORS} from '../dist/shared/errors.js';
 import {renderCommands} from './render-commands.mjs';
 import {renderProtocol} from './render-protocol.mjs';
 import {renderErrors, renderSettings} from './render-tables.mjs';
 
 const docs = new URL('../docs/', import.meta.url);
-writeFileSync(new URL('protocol.md', docs), renderProtocol(METHODS, new Set(Object.keys(createHandlers({}))), scopeOf));
+writeFileSync(new URL('protocol.md', docs), renderProtocol(METHODS, scopeOf));
 writeFileSync(new URL('settings.md', docs), renderSettings(SETTINGS));
 writeFileSync(new URL('errors.md', docs), renderErrors(ERRORS));
 

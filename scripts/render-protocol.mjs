@@ -10,7 +10,7 @@ const SINCE = {
 	longarm: 'longarm',
 };
 
-export function renderProtocol(methods, served, scopeOf) {
+export function renderProtocol(methods, scopeOf) {
 	const entries = Object.entries(methods);
 	return [
 		'# Protocol',
@@ -22,13 +22,13 @@ export function renderProtocol(methods, served, scopeOf) {
 		'with `?` may be omitted or `null`. Unknown members are ignored. The scope is what a token has to be good for; see',
 		'[security.md](security.md).',
 		'',
-		'| name | kind | sent by | since | scope | served |',
-		'|---|---|---|---|---|---|',
+		'| name | kind | sent by | since | scope | capability | served |',
+		'|---|---|---|---|---|---|---|',
 		...entries.map(([name, method]) => {
-			const {kind, from, since} = method;
-			const answer = from === 'server' ? '' : kind === 'notification' || served.has(name) ? 'yes' : 'not yet';
+			const {kind, from, since, capability = '', unserved} = method;
+			const answer = from === 'server' ? '' : unserved ? 'not yet' : 'yes';
 			const scope = (from === 'client' && scopeOf(method)) || '';
-			return `| [\`${name}\`](#${anchor(name)}) | ${kind} | ${from} | ${SINCE[since]} | ${scope} | ${answer} |`;
+			return `| [\`${name}\`](#${anchor(name)}) | ${kind} | ${from} | ${SINCE[since]} | ${scope} | ${capability} | ${answer} |`;
 		}),
 		'',
 		...entries.flatMap(([name, method]) => section(name, method)),

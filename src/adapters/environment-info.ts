@@ -4,50 +4,14 @@ import {homedir, hostname, tmpdir, userInfo} from 'node:os';
 import {basename, resolve} from 'node:path';
 import type {ForwardScope} from '../network/forward/forward-scopes.js';
 import type {EnvironmentInfo} from '../protocol/methods/environment-methods.js';
+import {allCapabilities} from '../protocol/methods/method-table.js';
 import {PathUri} from '../protocol/path-uri/path-uri.js';
 import {isExecutable} from '../shared/node/access.js';
 import {VERSION} from '../shared/version.js';
 
-/** What the peers know to ask for; a flag turns true with the feature behind it. */
-const CAPABILITIES = {
-	networkProxyLaunch: false,
-	capabilityDiscoverySandbox: false,
-	environmentConfigRead: true,
-	httpHeaderEnvVars: true,
-	shellSnapshotV2: false,
-	networkProxyReviewDomains: false,
-	credentialMasking: false,
-	credentialMaskingCustomProviders: false,
-	fsWatchMissing: true,
-	capabilityDiscoveryV2: false,
-	fileWriteStreaming: true,
-	windowsMxc: false,
-	linuxRootWritePreservesDevices: false,
-	linuxApprovedRootWritePreservesRestrictions: false,
-	// What longarm adds to the protocol.
-	processCloseStdin: true,
-	processResize: true,
-	processWait: true,
-	processSnapshot: true,
-	processList: true,
-	processIo: true,
-	processTimeLimit: true,
-	processSignalByName: true,
-	processTerminateMode: true,
-	processOnDisconnect: true,
-	processPrepared: true,
-	httpCancel: true,
-	fsAtomicWrite: true,
-	fsRename: true,
-	fsTransfer: true,
-	fsResume: true,
-	fsWatch: true,
-	fsSearch: true,
-};
-
 const SHELLS = ['bash', 'zsh', 'sh'];
 
-/** What this machine tells a client about itself. */
+/** The answer to `environment/info`: this machine as its clients need to know it. */
 export function describeEnvironment(
 	variables: Readonly<Record<string, string | undefined>>,
 	allowForward: ForwardScope = 'none',
@@ -65,9 +29,9 @@ export function describeEnvironment(
 		platformOs: process.platform === 'darwin' ? 'macos' : process.platform === 'win32' ? 'windows' : process.platform,
 		prependPathDirs: [],
 		capabilities: {
-			...CAPABILITIES,
+			...allCapabilities(),
 			portForward: allowForward !== 'none',
-			// Asked for every time: a sandbox is tried when it is first needed.
+			// Evaluated for every answer: a sandbox is tried when it is first needed.
 			get sandboxedFileStreaming() {
 				return sandboxesFiles();
 			},

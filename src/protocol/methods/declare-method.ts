@@ -15,11 +15,11 @@ export type Family =
 	| 'capability discovery'
 	| 'network policy';
 
-/** What a token may be good for: `drive` starts and controls processes and includes `observe`. */
+/** Scopes of a token: `drive` starts and controls processes and includes `observe`. */
 export const ACCESS_SCOPES = ['observe', 'drive', 'files', 'http'] as const;
 export type AccessScope = (typeof ACCESS_SCOPES)[number];
 
-/** What the methods of a family need unless they say otherwise; configuration and discovery are read from files. */
+/** Scope that a family's methods need by default; configuration and discovery are read from files. */
 const FAMILY_SCOPES: Record<Family, AccessScope | undefined> = {
 	handshake: undefined,
 	exec: 'drive',
@@ -32,15 +32,22 @@ const FAMILY_SCOPES: Record<Family, AccessScope | undefined> = {
 	'network policy': 'drive',
 };
 
+/** Flags of `environment/info` for members of params and results; those of whole methods stand in their rows. */
+export type Capabilities = Readonly<Record<string, boolean>>;
+
 /** One row of the table of methods. */
 export interface Declaration {
 	readonly kind: 'request' | 'notification';
 	/** Who sends it. */
 	readonly from: 'client' | 'server';
 	readonly family: Family;
-	/** What the caller's token has to be good for; that of the family if it is not said. */
+	/** Scope the caller's token must have; by default that of the family. */
 	readonly scope?: AccessScope;
 	readonly since: Since;
+	/** Member of `environment/info` that announces the method; methods of upstream's first protocols need none. */
+	readonly capability?: string;
+	/** Set for requests of upstream that this server does not answer yet; every other request needs a handler. */
+	readonly unserved?: true;
 	readonly params: Schema;
 	readonly result: Schema;
 	readonly summary: string;
@@ -57,7 +64,7 @@ export const clientNotification = <const D extends Details>(details: D) =>
 export const serverNotification = <const D extends Details>(details: D) =>
 	({kind: 'notification', from: 'server', result: empty, ...details}) as const;
 
-/** What a caller's token has to be good for; undefined when any will do. */
+/** Scope the caller's token must have; undefined when any will do. */
 export function scopeOf({family, scope}: Pick<Declaration, 'family' | 'scope'>): AccessScope | undefined {
 	return scope ?? FAMILY_SCOPES[family];
 }

@@ -1,5 +1,6 @@
 import * as v from 'valibot';
 import {optionalField, pathUri} from '../wire/fields.js';
+import {type Capabilities, clientRequest} from './declare-method.js';
 import {sandboxContext} from './sandbox-params.js';
 
 const uriText = v.pipe(v.string(), v.title('PathUri'));
@@ -10,10 +11,10 @@ const pluginFiles = v.object({
 	appsConfig: v.nullable(textFile),
 });
 
-export const discoverV1Params = v.object({
+const discoverV1Params = v.object({
 	roots: v.array(v.object({id: v.string(), path: pathUri, sandbox: optionalField(sandboxContext)})),
 });
-export const discoverV1Result = v.object({
+const discoverV1Result = v.object({
 	roots: v.array(
 		v.object({
 			id: v.string(),
@@ -37,8 +38,8 @@ const skill = v.object({
 	policy: v.unknown(),
 });
 
-export const discoverV2Params = v.object({cwd: pathUri, sandbox: optionalField(sandboxContext)});
-export const discoverV2Result = v.object({
+const discoverV2Params = v.object({cwd: pathUri, sandbox: optionalField(sandboxContext)});
+const discoverV2Result = v.object({
 	plugins: v.array(
 		v.object({
 			id: v.string(),
@@ -53,3 +54,26 @@ export const discoverV2Result = v.object({
 	skills: v.array(skill),
 	warnings: v.array(v.string()),
 });
+
+export const DISCOVERY_CAPABILITIES: Capabilities = {capabilityDiscoverySandbox: false};
+
+/** Plugins and skills. */
+export const DISCOVERY_METHODS = {
+	'capabilityRoots/discoverV1': clientRequest({
+		family: 'capability discovery',
+		since: '2026-07',
+		unserved: true,
+		params: discoverV1Params,
+		result: discoverV1Result,
+		summary: 'Plugins and skills below the given directories.',
+	}),
+	'capabilities/discoverV2': clientRequest({
+		family: 'capability discovery',
+		since: '0.166',
+		capability: 'capabilityDiscoveryV2',
+		unserved: true,
+		params: discoverV2Params,
+		result: discoverV2Result,
+		summary: "Plugins and skills installed for the executor's user.",
+	}),
+} as const;

@@ -1,5 +1,6 @@
 import * as v from 'valibot';
-import {pathUri} from '../wire/fields.js';
+import {pathUri, unit} from '../wire/fields.js';
+import {clientRequest} from './declare-method.js';
 
 /** What an executor may announce; a missing member means false, and that is the whole negotiation. */
 export const capabilities = v.record(v.string(), v.boolean());
@@ -24,7 +25,7 @@ export const environmentStatus = v.object({status: v.string()});
 
 const keyPaths = v.array(v.array(v.string()));
 
-export const environmentConfigReadParams = v.object({
+const environmentConfigReadParams = v.object({
 	cwd: pathUri,
 	configPaths: keyPaths,
 	requirementsPaths: keyPaths,
@@ -35,10 +36,36 @@ const layerStack = v.object({
 	cloudInsertionIndex: v.number(),
 });
 
-export const environmentConfigReadResult = v.object({
+const environmentConfigReadResult = v.object({
 	userHomeDir: v.nullable(uriText),
 	codexHomeDir: uriText,
 	hostname: v.nullable(v.string()),
 	config: layerStack,
 	requirements: layerStack,
 });
+
+/** The machine and its configuration. */
+export const ENVIRONMENT_METHODS = {
+	'environment/info': clientRequest({
+		family: 'environment info',
+		since: '2026-06',
+		params: unit,
+		result: environmentInfo,
+		summary: 'What the executor is: shell, directories, version, capabilities.',
+	}),
+	'environment/status': clientRequest({
+		family: 'environment status',
+		since: '2026-07',
+		params: unit,
+		result: environmentStatus,
+		summary: 'That the executor is there.',
+	}),
+	'environmentConfig/read': clientRequest({
+		family: 'environment config',
+		since: '2026-08',
+		capability: 'environmentConfigRead',
+		params: environmentConfigReadParams,
+		result: environmentConfigReadResult,
+		summary: "Selected keys of the executor's own configuration files.",
+	}),
+} as const;

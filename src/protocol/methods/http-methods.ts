@@ -1,10 +1,10 @@
 import * as v from 'valibot';
 import {bytes, empty, optionalField, u64} from '../wire/fields.js';
-import {clientRequest, serverNotification} from './declare-method.js';
+import {type Capabilities, clientRequest, serverNotification} from './declare-method.js';
 
 const header = v.object({name: v.string(), value: v.string(), valueEnvVar: optionalField(v.string())});
 
-export const httpRequestParams = v.object({
+const httpRequestParams = v.object({
 	method: v.string(),
 	url: v.string(),
 	headers: v.optional(v.array(header), () => []),
@@ -15,9 +15,9 @@ export const httpRequestParams = v.object({
 	streamResponse: v.nullish(v.boolean(), false),
 });
 
-export const httpRequestResult = v.object({status: v.number(), headers: v.array(header), bodyBase64: bytes});
+const httpRequestResult = v.object({status: v.number(), headers: v.array(header), bodyBase64: bytes});
 
-export const httpBodyDeltaParams = v.object({
+const httpBodyDeltaParams = v.object({
 	requestId: v.string(),
 	seq: u64,
 	deltaBase64: bytes,
@@ -25,14 +25,16 @@ export const httpBodyDeltaParams = v.object({
 	error: v.nullish(v.string()),
 });
 
-export const httpCancelParams = v.object({requestId: v.string()});
+const httpCancelParams = v.object({requestId: v.string()});
 
 const forwardId = v.string();
-export const forwardOpenParams = v.object({forwardId, host: v.nullish(v.string(), '127.0.0.1'), port: u64});
-export const forwardReadParams = v.object({forwardId, maxBytes: optionalField(u64)});
-export const forwardReadResult = v.object({chunk: bytes, eof: v.boolean()});
-export const forwardWriteParams = v.object({forwardId, chunk: bytes, eof: v.nullish(v.boolean(), false)});
-export const forwardCloseParams = v.object({forwardId});
+const forwardOpenParams = v.object({forwardId, host: v.nullish(v.string(), '127.0.0.1'), port: u64});
+const forwardReadParams = v.object({forwardId, maxBytes: optionalField(u64)});
+const forwardReadResult = v.object({chunk: bytes, eof: v.boolean()});
+const forwardWriteParams = v.object({forwardId, chunk: bytes, eof: v.nullish(v.boolean(), false)});
+const forwardCloseParams = v.object({forwardId});
+
+export const HTTP_CAPABILITIES: Capabilities = {httpHeaderEnvVars: true};
 
 /** HTTP requests and forwarded connections. */
 export const HTTP_METHODS = {
@@ -52,6 +54,7 @@ export const HTTP_METHODS = {
 	'http/cancel': clientRequest({
 		family: 'http',
 		since: 'longarm',
+		capability: 'httpCancel',
 		params: httpCancelParams,
 		result: empty,
 		summary: 'Gives up a request, streaming or not.',
@@ -59,6 +62,7 @@ export const HTTP_METHODS = {
 	'forward/open': clientRequest({
 		family: 'http',
 		since: 'longarm',
+		capability: 'portForward',
 		params: forwardOpenParams,
 		result: empty,
 		summary: 'A TCP connection to a port as the executor sees it.',
@@ -66,6 +70,7 @@ export const HTTP_METHODS = {
 	'forward/read': clientRequest({
 		family: 'http',
 		since: 'longarm',
+		capability: 'portForward',
 		params: forwardReadParams,
 		result: forwardReadResult,
 		summary: 'What has arrived from the port; waits for it.',
@@ -73,6 +78,7 @@ export const HTTP_METHODS = {
 	'forward/write': clientRequest({
 		family: 'http',
 		since: 'longarm',
+		capability: 'portForward',
 		params: forwardWriteParams,
 		result: empty,
 		summary: 'Bytes for the port; eof closes this direction.',
@@ -80,6 +86,7 @@ export const HTTP_METHODS = {
 	'forward/close': clientRequest({
 		family: 'http',
 		since: 'longarm',
+		capability: 'portForward',
 		params: forwardCloseParams,
 		result: empty,
 		summary: 'Ends a forwarded connection at once.',

@@ -1,94 +1,31 @@
 import type * as v from 'valibot';
-import {anything, unit} from '../wire/fields.js';
-import {
-	clientNotification,
-	clientRequest,
-	type Declaration,
-	serverNotification,
-	serverRequest,
-} from './declare-method.js';
-import * as discovery from './discovery.js';
-import * as environment from './environment-methods.js';
-import {FILE_METHODS} from './file-methods.js';
-import {HTTP_METHODS} from './http-methods.js';
-import * as network from './network-policy.js';
-import {PROCESS_METHODS} from './process-methods.js';
-import * as session from './session-methods.js';
+import type {Declaration} from './declare-method.js';
+import {DISCOVERY_CAPABILITIES, DISCOVERY_METHODS} from './discovery.js';
+import {ENVIRONMENT_METHODS} from './environment-methods.js';
+import {FILE_CAPABILITIES, FILE_METHODS} from './file-methods.js';
+import {HTTP_CAPABILITIES, HTTP_METHODS} from './http-methods.js';
+import {NETWORK_CAPABILITIES, NETWORK_METHODS} from './network-policy.js';
+import {PROCESS_CAPABILITIES, PROCESS_METHODS} from './process-methods.js';
+import {SESSION_METHODS} from './session-methods.js';
+import {TREE_METHODS} from './tree-methods.js';
+import {V0_METHODS} from './v0-methods.js';
 
 export {ACCESS_SCOPES, type AccessScope, type Family, scopeOf} from './declare-method.js';
 
 /**
- * Every method and notification of the wire, once. Types, validation, routing, the handshake errors and
+ * Every method and notification of the wire, once. Types, validation, routing, capabilities, the handshake errors and
  * `docs/protocol.md` all come from this table.
  */
 export const METHODS = {
-	initialize: clientRequest({
-		family: 'handshake',
-		since: 'v0',
-		params: session.initializeParams,
-		result: session.initializeResult,
-		summary: 'Opens a session, or resumes a detached one.',
-	}),
-	initialized: clientNotification({
-		family: 'handshake',
-		since: 'v0',
-		params: anything,
-		summary: 'Ends the handshake; everything else is refused before it.',
-	}),
-
-	'environment/info': clientRequest({
-		family: 'environment info',
-		since: '2026-06',
-		params: unit,
-		result: environment.environmentInfo,
-		summary: 'What the executor is: shell, directories, version, capabilities.',
-	}),
-	'environment/status': clientRequest({
-		family: 'environment status',
-		since: '2026-07',
-		params: unit,
-		result: environment.environmentStatus,
-		summary: 'That the executor is there.',
-	}),
-	'environmentConfig/read': clientRequest({
-		family: 'environment config',
-		since: '2026-08',
-		params: environment.environmentConfigReadParams,
-		result: environment.environmentConfigReadResult,
-		summary: "Selected keys of the executor's own configuration files.",
-	}),
-	'capabilityRoots/discoverV1': clientRequest({
-		family: 'capability discovery',
-		since: '2026-07',
-		params: discovery.discoverV1Params,
-		result: discovery.discoverV1Result,
-		summary: 'Plugins and skills below the given directories.',
-	}),
-	'capabilities/discoverV2': clientRequest({
-		family: 'capability discovery',
-		since: '0.166',
-		params: discovery.discoverV2Params,
-		result: discovery.discoverV2Result,
-		summary: "Plugins and skills installed for the executor's user.",
-	}),
-
+	...SESSION_METHODS,
+	...ENVIRONMENT_METHODS,
+	...DISCOVERY_METHODS,
 	...PROCESS_METHODS,
+	...V0_METHODS,
 	...FILE_METHODS,
+	...TREE_METHODS,
 	...HTTP_METHODS,
-
-	'network/policyRequest': serverRequest({
-		family: 'network policy',
-		since: '2026-08',
-		params: network.policyRequestParams,
-		result: network.policyRequestResult,
-		summary: 'Whether a process may open a connection.',
-	}),
-	'network/policyDecision': serverNotification({
-		family: 'network policy',
-		since: '2026-08',
-		params: network.policyDecisionParams,
-		summary: 'What was decided about a connection.',
-	}),
+	...NETWORK_METHODS,
 } as const satisfies Record<string, Declaration>;
 
 export type Methods = typeof METHODS;
@@ -100,6 +37,8 @@ type Named<Kind extends Declaration['kind'], From extends Declaration['from']> =
 
 /** Requests a client sends. */
 export type RequestName = Named<'request', 'client'>;
+/** Requests a client sends that a server answers, so that it needs a handler for each. */
+export type ServedName = {[M in RequestName]: Methods[M] extends {unserved: true} ? never : M}[RequestName];
 /** Requests a server sends. */
 export type ServerRequestName = Named<'request', 'server'>;
 /** Notifications a server sends. */
@@ -116,4 +55,17 @@ export type ResultOnWire<M extends MethodName> = v.InferInput<Methods[M]['result
 
 export function declarationOf(method: string): Declaration | undefined {
 	return Object.hasOwn(METHODS, method) ? METHODS[method as MethodName] : undefined;
+}
+
+/** The flags `environment/info` announces: a method's is true when it is served. */
+export function allCapabilities(): Record<string, boolean> {
+	const rows: Declaration[] = Object.values(METHODS);
+	return {
+		...Object.fromEntries(rows.flatMap(({capability, unserved}) => (capability ? [[capability, !unserved]] : []))),
+		...DISCOVERY_CAPABILITIES,
+		...PROCESS_CAPABILITIES,
+		...FILE_CAPABILITIES,
+		...HTTP_CAPABILITIES,
+		...NETWORK_CAPABILITIES,
+	};
 }

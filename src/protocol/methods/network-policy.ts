@@ -1,6 +1,7 @@
 import * as v from 'valibot';
+import {type Capabilities, serverNotification, serverRequest} from './declare-method.js';
 
-export const policyRequestParams = v.object({
+const policyRequestParams = v.object({
 	processId: v.string(),
 	request: v.object({
 		protocol: v.picklist(['http', 'https_connect', 'socks5_tcp', 'socks5_udp']),
@@ -9,7 +10,7 @@ export const policyRequestParams = v.object({
 	}),
 });
 
-export const policyRequestResult = v.object({
+const policyRequestResult = v.object({
 	decision: v.variant('type', [
 		v.object({type: v.literal('allow')}),
 		v.object({type: v.literal('deny'), reason: v.string()}),
@@ -17,7 +18,7 @@ export const policyRequestResult = v.object({
 	]),
 });
 
-export const policyDecisionParams = v.object({
+const policyDecisionParams = v.object({
 	processId: v.string(),
 	timestamp: v.string(),
 	scope: v.picklist(['domain', 'non_domain']),
@@ -31,3 +32,22 @@ export const policyDecisionParams = v.object({
 	client: v.nullish(v.string()),
 	policyOverride: v.optional(v.boolean(), false),
 });
+
+export const NETWORK_CAPABILITIES: Capabilities = {networkProxyLaunch: false, networkProxyReviewDomains: false};
+
+/** Connections of processes behind a proxy. */
+export const NETWORK_METHODS = {
+	'network/policyRequest': serverRequest({
+		family: 'network policy',
+		since: '2026-08',
+		params: policyRequestParams,
+		result: policyRequestResult,
+		summary: 'Whether a process may open a connection.',
+	}),
+	'network/policyDecision': serverNotification({
+		family: 'network policy',
+		since: '2026-08',
+		params: policyDecisionParams,
+		summary: 'What was decided about a connection.',
+	}),
+} as const;

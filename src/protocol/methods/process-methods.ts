@@ -1,8 +1,7 @@
 import * as v from 'valibot';
 import {bytes, empty, optionalField, pathUri, stringMap, u64, unit} from '../wire/fields.js';
-import {clientRequest, serverNotification} from './declare-method.js';
+import {type Capabilities, clientRequest, serverNotification} from './declare-method.js';
 import {sandboxContext} from './sandbox-params.js';
-import * as v0 from './v0-methods.js';
 
 const processId = v.string();
 export const outputStream = v.picklist(['stdout', 'stderr', 'pty']);
@@ -49,19 +48,19 @@ export const startParams = v.object({
 	onDisconnect: optionalField(v.union([v.picklist(['endWithSession', 'endAtOnce']), v.object({keepForMs: u64})])),
 });
 
-export const startResult = v.object({
+const startResult = v.object({
 	processId,
 	sandboxType: v.nullish(v.picklist(['none', 'macosSeatbelt', 'linuxSeccomp', 'windowsRestrictedToken'])),
 });
 
-export const readParams = v.object({
+const readParams = v.object({
 	processId,
 	afterSeq: v.nullish(u64, 0),
 	maxBytes: optionalField(u64),
 	waitMs: v.nullish(u64, 0),
 });
 
-export const readResult = v.object({
+const readResult = v.object({
 	chunks: v.array(v.object({seq: u64, stream: outputStream, chunk: bytes})),
 	nextSeq: u64,
 	exited: v.boolean(),
@@ -73,48 +72,48 @@ export const readResult = v.object({
 	missedBytes: v.optional(u64),
 });
 
-export const writeParams = v.object({
+const writeParams = v.object({
 	processId,
 	chunk: bytes,
 	/** Absent in the oldest clients: then nothing is deduplicated. */
 	writeId: v.optional(v.string()),
 });
 
-export const writeResult = v.object({
+const writeResult = v.object({
 	status: v.picklist(['accepted', 'unknownProcess', 'stdinClosed', 'starting']),
 });
 
 /** Upstream knows `interrupt`; the object form is longarm's and takes any signal, with or without `SIG`. */
-export const signalParams = v.object({
+const signalParams = v.object({
 	processId,
 	signal: v.union([v.picklist(['interrupt']), v.object({name: v.string()})]),
 });
 
-export const terminateParams = v.object({
+const terminateParams = v.object({
 	processId,
 	/** longarm: ask first and kill after the time, or kill at once (the default, as upstream does). */
 	mode: optionalField(v.union([v.literal('force'), v.object({graceful: v.object({timeoutMs: u64})})])),
 });
-export const terminateResult = v.object({
+const terminateResult = v.object({
 	running: v.boolean(),
 	/** longarm: processes of the tree that could not be ended; absent when there are none. */
 	survivors: v.optional(v.array(v.object({pid: v.number(), command: v.string()}))),
 });
 
-export const processParams = v.object({processId});
+const processParams = v.object({processId});
 
-export const resizeParams = v.object({processId, ...terminalSize.entries});
+const resizeParams = v.object({processId, ...terminalSize.entries});
 
 /** Why a process ended: by itself, by a signal from elsewhere, by `process/terminate`, or by its time limit. */
 export const endReason = v.picklist(['exit', 'signal', 'terminated', 'timeout']);
 export type EndReason = v.InferOutput<typeof endReason>;
 
-export const waitParams = v.object({
+const waitParams = v.object({
 	processId,
 	/** Answer after this time although the process still runs. */
 	timeoutMs: optionalField(u64),
 });
-export const waitResult = v.object({
+const waitResult = v.object({
 	/** `null` while the process runs. */
 	exitCode: v.nullable(v.number()),
 	running: v.boolean(),
@@ -122,7 +121,7 @@ export const waitResult = v.object({
 });
 
 const streamTotals = v.object({stdout: u64, stderr: u64, terminal: u64});
-export const snapshotResult = v.object({
+const snapshotResult = v.object({
 	stdout: bytes,
 	stderr: bytes,
 	terminal: bytes,
@@ -138,7 +137,7 @@ export const snapshotResult = v.object({
 	omittedBytes: streamTotals,
 });
 
-export const listResult = v.object({
+const listResult = v.object({
 	processes: v.array(
 		v.object({
 			processId,
@@ -158,8 +157,8 @@ export const listResult = v.object({
 	),
 });
 
-export const outputParams = v.object({processId, seq: u64, stream: outputStream, chunk: bytes});
-export const exitedParams = v.object({
+const outputParams = v.object({processId, seq: u64, stream: outputStream, chunk: bytes});
+const exitedParams = v.object({
 	processId,
 	seq: u64,
 	exitCode: v.number(),
@@ -167,9 +166,25 @@ export const exitedParams = v.object({
 	/** longarm: absent when the process ended by itself. */
 	reason: v.optional(endReason),
 });
-export const closedParams = v.object({processId, seq: u64});
+const closedParams = v.object({processId, seq: u64});
 
-/** Processes, and those of the first protocol. */
+export const PROCESS_CAPABILITIES: Capabilities = {
+	processIo: true,
+	processTimeLimit: true,
+	processSignalByName: true,
+	processTerminateMode: true,
+	processOnDisconnect: true,
+	processPrepared: true,
+	// Of upstream, not here.
+	shellSnapshotV2: false,
+	credentialMasking: false,
+	credentialMaskingCustomProviders: false,
+	windowsMxc: false,
+	linuxRootWritePreservesDevices: false,
+	linuxApprovedRootWritePreservesRestrictions: false,
+};
+
+/** Processes of a session. */
 export const PROCESS_METHODS = {
 	'process/start': clientRequest({
 		family: 'exec',
@@ -210,6 +225,7 @@ export const PROCESS_METHODS = {
 	'process/closeStdin': clientRequest({
 		family: 'exec',
 		since: 'longarm',
+		capability: 'processCloseStdin',
 		params: processParams,
 		result: empty,
 		summary: 'End of input: closes the pipe, or types the end-of-file character on a terminal.',
@@ -217,6 +233,7 @@ export const PROCESS_METHODS = {
 	'process/resize': clientRequest({
 		family: 'exec',
 		since: 'longarm',
+		capability: 'processResize',
 		params: resizeParams,
 		result: empty,
 		summary: 'Sets the size of the terminal.',
@@ -225,6 +242,7 @@ export const PROCESS_METHODS = {
 		family: 'exec',
 		scope: 'observe',
 		since: 'longarm',
+		capability: 'processWait',
 		params: waitParams,
 		result: waitResult,
 		summary: 'Answers when the process has exited.',
@@ -233,6 +251,7 @@ export const PROCESS_METHODS = {
 		family: 'exec',
 		scope: 'observe',
 		since: 'longarm',
+		capability: 'processSnapshot',
 		params: processParams,
 		result: snapshotResult,
 		summary: 'Head and tail of every stream, with true totals.',
@@ -241,6 +260,7 @@ export const PROCESS_METHODS = {
 		family: 'exec',
 		scope: 'observe',
 		since: 'longarm',
+		capability: 'processList',
 		params: unit,
 		result: listResult,
 		summary: 'Every process of the session and what runs below it.',
@@ -262,39 +282,5 @@ export const PROCESS_METHODS = {
 		since: 'v1',
 		params: closedParams,
 		summary: 'The process has ended and so has all its output; always the last event.',
-	}),
-
-	'command/exec': clientRequest({
-		family: 'exec',
-		since: 'v0',
-		params: v0.execParams,
-		result: v0.execResult,
-		summary: 'First protocol: starts a program that ends with the connection.',
-	}),
-	'command/exec/write': clientRequest({
-		family: 'exec',
-		since: 'v0',
-		params: v0.execWriteParams,
-		result: v0.execWriteResult,
-		summary: 'First protocol: bytes for a terminal.',
-	}),
-	'command/exec/terminate': clientRequest({
-		family: 'exec',
-		since: 'v0',
-		params: v0.execTerminateParams,
-		result: v0.execTerminateResult,
-		summary: 'First protocol: ends a program.',
-	}),
-	'command/exec/outputDelta': serverNotification({
-		family: 'exec',
-		since: 'v0',
-		params: v0.outputDeltaParams,
-		summary: 'First protocol: a chunk of output.',
-	}),
-	'command/exec/exited': serverNotification({
-		family: 'exec',
-		since: 'v0',
-		params: v0.execExitedParams,
-		summary: 'First protocol: the program has ended; output may still follow.',
 	}),
 } as const;

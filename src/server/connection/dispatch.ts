@@ -1,7 +1,13 @@
 import {describeEnvironment} from '../../adapters/environment-info.js';
 import {toWire} from '../../adapters/wire-errors.js';
-import type {Family} from '../../protocol/methods/method-table.js';
-import {declarationOf, type Params, type RequestName, type ResultOnWire} from '../../protocol/methods/method-table.js';
+import {
+	declarationOf,
+	type Family,
+	type Params,
+	type RequestName,
+	type ResultOnWire,
+	type ServedName,
+} from '../../protocol/methods/method-table.js';
 import {decode} from '../../protocol/wire/decode.js';
 import type {JsonParts} from '../../protocol/wire/encode.js';
 import type {Request} from '../../protocol/wire/envelope.js';
@@ -79,7 +85,11 @@ export type Handler<M extends RequestName, Context> = (
 	request: Request,
 ) => Awaitable<ResultOnWire<M> | JsonParts>;
 
+/** Handlers of some requests. */
 export type Handlers<Context> = {readonly [M in RequestName]?: Handler<M, Context>};
+
+/** A handler for every request that is served: one that is missing does not compile. */
+export type AllHandlers<Context> = {readonly [M in ServedName]: Handler<M, Context>};
 
 /**
  * Routes a request by the table of methods: decode the params, let `admit` look at the caller, run the handler.

@@ -1,4 +1,6 @@
 import type {EnvironmentInfo} from '../../protocol/methods/environment-methods.js';
+import type {ClientConnection} from '../connection/client-connection.js';
+import type {AllHandlers} from '../connection/dispatch.js';
 import {inSandbox} from '../fs-worker/sandbox-routing.js';
 import {environmentHandlers} from './environment-handlers.js';
 import {fileHandleHandlers} from './file-handle-handlers.js';
@@ -13,7 +15,10 @@ import {v0Handlers} from './v0-handlers.js';
 import {fileWatchHandlers} from './watch-handlers.js';
 
 /** Every request this server answers. */
-export function createHandlers(info: EnvironmentInfo, variables: Readonly<Record<string, string | undefined>>) {
+export function createHandlers(
+	info: EnvironmentInfo,
+	variables: Readonly<Record<string, string | undefined>>,
+): AllHandlers<ClientConnection> {
 	return {
 		...sessionHandlers(info),
 		...environmentHandlers(info, variables),
