@@ -1,4 +1,4 @@
-import {copyFileSync, existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync} from 'node:fs';
+import {cpSync, existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync} from 'node:fs';
 import {tmpdir} from 'node:os';
 import {join} from 'node:path';
 import {DETACHED_SESSION_MS, RETAIN_CLOSED_MS} from './bounds.mjs';
@@ -17,7 +17,7 @@ const home = mkdtempSync(join(cache, 'fuzz-'));
 
 /** A copy, so that a build during the run does not pull the program from under it; its modules are found from there. */
 export const command = join(home, 'longarm.js');
-copyFileSync(built('bin/longarm.js'), command);
+cpSync(built('bin'), home, {recursive: true});
 
 /** Settings of every server that is started. */
 export const SETTINGS = [
