@@ -2,11 +2,11 @@
 // first protocol on a strict one. Builds the command when there is none.
 // Takes the options of the suite and hands them on: npm run conformance -- --slow --verbose
 import {spawnSync} from 'node:child_process';
-import {existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync} from 'node:fs';
-import {tmpdir} from 'node:os';
+import {existsSync, readFileSync, writeFileSync} from 'node:fs';
 import {join} from 'node:path';
 import {fileURLToPath} from 'node:url';
 import {OPTIONS, PROFILES, readOptions, USAGE} from '../test/conformance/lib/options.mjs';
+import {scratchFolder} from './lib/scratch-folder.mjs';
 import {toReport, writeReport} from './lib/test-report.mjs';
 
 const SERVERS = [
@@ -27,8 +27,7 @@ const {selectTests} = await import('../test/conformance/lib/select.mjs');
 const selected = await selectTests(options).catch(error => giveUp(error.message));
 if (!options.list && !existsSync(join(root, 'dist/bin/longarm.js'))) build();
 
-const scratch = mkdtempSync(join(tmpdir(), 'longarm-conformance-'));
-process.on('exit', () => rmSync(scratch, {recursive: true, force: true}));
+const scratch = scratchFolder('conformance');
 const runs = SERVERS.map(({profiles, flags}) => ({
 	profiles: profiles.filter(profile => selected.some(test => test.profile === profile)),
 	flags,

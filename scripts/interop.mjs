@@ -3,12 +3,12 @@
 // The peer is installed in a scratch folder on demand; CODEX_BIN names one that is there already.
 import {spawn} from 'node:child_process';
 import {once} from 'node:events';
-import {existsSync, mkdtempSync, rmSync} from 'node:fs';
-import {tmpdir} from 'node:os';
+import {existsSync, mkdtempSync} from 'node:fs';
 import {join} from 'node:path';
 import {fileURLToPath} from 'node:url';
 import {parseArgs} from 'node:util';
 import {CONTRACT_TESTS} from './lib/contract-tests.mjs';
+import {scratchFolder} from './lib/scratch-folder.mjs';
 import {stockCodex} from './lib/stock-codex.mjs';
 import {readReport, toReport, writeReport} from './lib/test-report.mjs';
 
@@ -20,10 +20,9 @@ const {values: flags} = parseArgs({
 const both = !flags.client && !flags.server;
 const CODEX_BIN = stockCodex();
 // Commands run in login shells: the profile of the caller is not part of the test.
-const scratch = mkdtempSync(join(tmpdir(), 'longarm-interop-run-'));
+const scratch = scratchFolder('interop-run');
 const home = mkdtempSync(join(scratch, 'home-'));
 const [theirServer, theirClient] = ['their-server.json', 'their-client.json'].map(name => join(scratch, name));
-process.once('exit', () => rmSync(scratch, {recursive: true, force: true}));
 if (!existsSync(program) && !(await run('scripts/build.mjs'))) process.exit(1);
 let ok = true;
 

@@ -3,15 +3,13 @@
 //   LONGARM_TEST_NODE=24     contract tests and conformance on another line of Node, which is installed for it
 // Ends with the tests that were skipped and why, a line per step and the counts.
 import {spawnSync} from 'node:child_process';
-import {mkdtempSync, rmSync} from 'node:fs';
-import {tmpdir} from 'node:os';
 import {join} from 'node:path';
 import {CONTRACT_TESTS} from './lib/contract-tests.mjs';
+import {scratchFolder} from './lib/scratch-folder.mjs';
 import {readReport} from './lib/test-report.mjs';
 
 const root = new URL('..', import.meta.url).pathname;
-const scratch = mkdtempSync(join(tmpdir(), 'longarm-test-'));
-process.on('exit', () => rmSync(scratch, {recursive: true, force: true}));
+const scratch = scratchFolder('test');
 const {LONGARM_TEST_INTEROP: interop, LONGARM_TEST_NODE: line} = process.env;
 
 /** `seconds` is what a step takes on two cores that have nothing else to do. */
