@@ -3,13 +3,14 @@
 // Bounded on purpose: the server runs as nobody with these limits, so nothing else on the machine suffers. Needs root.
 import {connect, startParams} from './lib/client.mjs';
 import {Mark} from './lib/mark.mjs';
-import {isWatchdog, sessionOf} from './lib/observe.mjs';
+import {MIB} from './lib/measure.mjs';
 import {readOptions} from './lib/options.mjs';
-import {finish, spread} from './lib/report.mjs';
-import {COMMAND, startServer} from './lib/server.mjs';
+import {isWatchdog, sessionOf} from './lib/proc.mjs';
+import {AS_NOBODY, COMMAND, startServer} from './lib/server.mjs';
+import {spread} from './lib/stats.mjs';
+import {finish, rowsOf} from './lib/tables.mjs';
 import {delay, until} from './lib/waiting.mjs';
 
-const AS_NOBODY = ['setpriv', '--reuid=65534', '--regid=65534', '--clear-groups'];
 const ASK_EVERY_MS = 50;
 /** When the last of them has to be gone. */
 const GONE_MS = 5000;
@@ -52,7 +53,7 @@ const deadline = performance.now() + seconds * 1000;
 let most = 0;
 let starts = 0;
 while (performance.now() < deadline) {
-	// Those that were ended, or could not even be started for want of processes, are tried again.
+	// Bombs that were ended, or could not even be started for want of processes, are tried again.
 	for (const [name, argv] of Object.entries(BOMBS)) {
 		await client
 			.call('process/start', startParams({id: `${name}.${starts++}`, argv}))
@@ -67,7 +68,7 @@ const other = await connect(server.url);
 const {status} = await other.call('environment/status', {});
 const {processes: listed} = await client.call('process/list', {});
 await Promise.all(listed.map(({processId}) => client.call('process/terminate', {processId})));
-// What outlived its own command ends with the session.
+// Processes that outlived their command end with the session.
 client.socket.close();
 const others = () => mark.living().filter(({pid}) => pid !== server.pid && !isWatchdog(sessionOf(pid)));
 const areGone = await until(() => others().length === 0, {withinMs: GONE_MS, everyMs: 50});
@@ -76,10 +77,11 @@ for (const {pid, command: line} of left) console.error(`left: ${pid} ${line}`);
 const exitCode = await server.stop();
 const after = await until(() => mark.living().length === 0, {withinMs: GONE_MS});
 
+const row = rowsOf('bombs');
 finish([
 	row('seconds, starts', `${seconds}, ${starts}`),
 	row('most processes at once', most, most > processes / 4),
-	row('MiB of output taken', Math.round((seen.output * 0.75) / 2 ** 20), seen.output > 0),
+	row('MiB of output taken', Math.round((seen.output * 0.75) / MIB), seen.output > 0),
 	row('exit codes seen', JSON.stringify(seen.exits)),
 	row('questions answered / failed', `${asks.answered.length} / ${asks.failed}`, asks.failed === 0),
 	row('ms to an answer (median / p99 / most)', spread(asks.answered, 1), Math.max(...asks.answered) < LATE_MS),
@@ -100,8 +102,4 @@ async function ask() {
 		}
 		await delay(ASK_EVERY_MS);
 	}
-}
-
-function row(what, value, kept = true) {
-	return ['bombs', what, value, kept];
 }

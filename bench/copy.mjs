@@ -1,48 +1,42 @@
-// What the command promises about copies: a tree of 20,000 files and one of 2 GiB, there and back, each killed with SIGKILL
+// Promises of `longarm cp`: a tree of 20,000 files and one of 2 GiB, there and back, each killed with SIGKILL
 // on the way and copied again with the same command. Trees are compared by names, modes and contents.
 //   node bench/copy.mjs [tree] [file]      both without arguments; ends with a table, exit 1 on a broken promise
 import {spawn} from 'node:child_process';
-import {randomFillSync} from 'node:crypto';
-import {closeSync, lstatSync as lstat, mkdirSync, mkdtempSync, openSync, readdirSync, rmSync, writeSync} from 'node:fs';
-import {tmpdir} from 'node:os';
+import {lstatSync as lstat, mkdirSync, readdirSync, rmSync} from 'node:fs';
 import {join} from 'node:path';
-import {rssOf, tryTo} from './lib/observe.mjs';
-import {finish} from './lib/report.mjs';
-import {COMMAND, startServer} from './lib/server.mjs';
-import {digestOfTree, makeTree} from './lib/trees.mjs';
+import {scratchFolder} from '../scripts/lib/scratch-folder.mjs';
+import {digestOfTree, makeFile, makeTree} from './lib/file-fixtures.mjs';
+import {MIB, toMib, watchMemory} from './lib/measure.mjs';
+import {tryTo} from './lib/proc.mjs';
+import {runScenarios} from './lib/scenarios.mjs';
+import {COMMAND} from './lib/server.mjs';
 
-const MiB = 1024 * 1024;
-const BLOCK = MiB;
 const SAMPLE_MS = 20;
-const FILE_BYTES = 2048 * MiB;
+const FILE_BYTES = 2048 * MIB;
 const TREE_FILES = 20_000;
 /** Clients and servers have no more in memory, whatever is copied. */
 const MAX_RSS_MIB = 256;
-const SCENARIOS = {tree: root => makeTree(root, TREE_FILES), file: makeFile};
 
-const chosen = process.argv.slice(2);
-const rows = [];
-const scratch = mkdtempSync(join(tmpdir(), 'longarm-copy-'));
-process.on('exit', () => rmSync(scratch, {recursive: true, force: true}));
-for (const name of chosen.length > 0 ? chosen : Object.keys(SCENARIOS)) {
-	if (!SCENARIOS[name]) throw new Error(`unknown scenario ${name}; known are ${Object.keys(SCENARIOS).join(', ')}`);
-	const server = await startServer();
-	try {
-		const source = join(scratch, name);
-		mkdirSync(source);
-		SCENARIOS[name](source);
-		const digest = digestOfTree(source);
-		const there = (from, to) => [from, `${server.url}:${to}`];
-		const back = (from, to) => [`${server.url}:${from}`, to];
-		for (const [direction, way] of Object.entries({there, back})) {
-			rows.push(...(await through(`${name}, ${direction}`, source, digest, way, server)));
-		}
-		rmSync(source, {recursive: true});
-	} finally {
-		await server.stop();
+const scratch = scratchFolder('copy');
+await runScenarios({
+	tree: server => bothWays('tree', server, source => makeTree(source, TREE_FILES)),
+	file: server => bothWays('file', server, source => makeFile(join(source, 'large'), FILE_BYTES)),
+});
+
+async function bothWays(name, server, make) {
+	const source = join(scratch, name);
+	mkdirSync(source);
+	make(source);
+	const digest = digestOfTree(source);
+	const rows = [];
+	const there = (from, to) => [from, `${server.url}:${to}`];
+	const back = (from, to) => [`${server.url}:${from}`, to];
+	for (const [direction, way] of Object.entries({there, back})) {
+		rows.push(...(await through(`${name}, ${direction}`, source, digest, way, server)));
 	}
+	rmSync(source, {recursive: true});
+	return rows;
 }
-finish(rows);
 
 /** Once without a break, and once with one. */
 async function through(scenario, source, digest, way, {pid}) {
@@ -62,12 +56,12 @@ async function through(scenario, source, digest, way, {pid}) {
 	return [
 		[scenario, 'seconds, MiB/s, files/s', figures(once), once.code === 0],
 		[scenario, 'names, modes and contents', isWhole ? 'the same' : 'different', isWhole],
-		[scenario, 'MiB there when it was killed', Math.round(left / MiB), killed.signal === 'SIGKILL'],
+		[scenario, 'MiB there when it was killed', toMib(left), killed.signal === 'SIGKILL'],
 		[scenario, 'seconds to go on', resumed.seconds.toFixed(1), resumed.code === 0],
 		[
 			scenario,
 			'files copied / skipped, MiB sent / found',
-			`${files} / ${skipped}, ${Math.round(bytes / MiB)} / ${Math.round(resumedBytes / MiB)}`,
+			`${files} / ${skipped}, ${toMib(bytes)} / ${toMib(resumedBytes)}`,
 			skipped + resumedBytes > 0,
 		],
 		[scenario, 'names, modes and contents after going on', isSame ? 'the same' : 'different', isSame],
@@ -87,7 +81,7 @@ function asContents(address, index) {
 
 function figures({seconds, summary}) {
 	const {bytes, files} = summary;
-	return `${seconds.toFixed(1)}, ${Math.round(bytes / MiB / seconds)}, ${Math.round(files / seconds)}`;
+	return `${seconds.toFixed(1)}, ${toMib(bytes / seconds)}, ${Math.round(files / seconds)}`;
 }
 
 /** Runs a copy and kills it when it is time to. */
@@ -96,15 +90,12 @@ async function copy(addresses, serverPid, isTime = () => false) {
 	const child = spawn(process.execPath, [COMMAND.default, 'cp', '-r', '--json', ...addresses], {
 		stdio: ['ignore', 'pipe', 'inherit'],
 	});
-	let [text, client, server] = ['', 0, 0];
+	let text = '';
 	child.stdout.on('data', data => (text += data));
-	const timer = setInterval(() => {
-		client = Math.max(client, tryTo(() => rssOf(child.pid)) ?? 0);
-		server = Math.max(server, rssOf(serverPid));
-		if (isTime()) child.kill('SIGKILL');
-	}, SAMPLE_MS);
+	const sampled = () => isTime() && child.kill('SIGKILL');
+	const memory = watchMemory(() => ({client: child.pid, server: serverPid}), {everyMs: SAMPLE_MS, sampled});
 	const [code, signal] = await new Promise(resolve => child.once('close', (...ended) => resolve(ended)));
-	clearInterval(timer);
+	const {client, server} = memory.stop().most;
 	const seconds = (performance.now() - began) / 1000;
 	return {code, signal, seconds, client, server, summary: text === '' ? {} : JSON.parse(text)};
 }
@@ -117,11 +108,4 @@ function sizeOf(directory) {
 		bytes += entry.isDirectory() ? sizeOf(path) : (tryTo(() => lstat(path).size) ?? 0);
 	}
 	return bytes;
-}
-
-function makeFile(root) {
-	const block = Buffer.alloc(BLOCK);
-	const fd = openSync(join(root, 'large'), 'w', 0o640);
-	for (let written = 0; written < FILE_BYTES; written += BLOCK) writeSync(fd, randomFillSync(block));
-	closeSync(fd);
 }

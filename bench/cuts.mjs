@@ -1,19 +1,19 @@
 // The client library on a bad line: it is cut, delays and splits, and what it tells of processes comes in another order.
 //   node bench/cuts.mjs [--cuts 1000] [--processes 8] [--seed N] [--server "CMD"]      ends with a table, exit 1 on a broken promise
-import {spawn} from 'node:child_process';
 import {connect as connectTcp, createServer} from 'node:net';
 import {connectWebSocket, SessionClient} from '../dist/index.js';
+import {RepeatedContent} from './lib/content.mjs';
+import {toMib} from './lib/measure.mjs';
 import {readOptions, SEED} from './lib/options.mjs';
 import {Random} from './lib/random.mjs';
-import {finish} from './lib/report.mjs';
-import {COMMAND} from './lib/server.mjs';
-import {shuffled} from './lib/shuffled.mjs';
+import {COMMAND, startServerCommand} from './lib/server.mjs';
+import {shuffled} from './lib/shuffled-transport.mjs';
+import {finish, rowsOf} from './lib/tables.mjs';
 import {delay, until, within} from './lib/waiting.mjs';
 
-/** Every byte says where it belongs. */
-const PATTERN = Buffer.from(Array.from({length: 65_521}, (_, index) => (index * 7919) % 251));
+const CONTENT = new RepeatedContent(Buffer.from(Array.from({length: 65_521}, (_, index) => (index * 7919) % 251)));
 /** A promise that has not settled by then never will. */
-const PATIENCE_MS = 60_000;
+const MAX_WAIT_MS = 60_000;
 
 const {
 	cuts,
@@ -28,8 +28,8 @@ const {
 });
 console.error(`seed ${seed}`);
 const random = new Random(seed);
-const {url, stop} = await startServer();
-const proxy = await startProxy(new URL(url));
+const server = await startServerCommand(['sh', '-c', `exec ${command}`]);
+const proxy = await startProxy(new URL(server.url));
 const totals = {written: 0, read: 0, missed: 0, gaps: 0, wrong: 0, failed: 0};
 const began = performance.now();
 
@@ -45,16 +45,17 @@ for (let count = 0; count < cuts; count++) {
 	await delay(random.size(5, 250));
 	await until(() => proxy.isUsed(), {everyMs: 5});
 	proxy.cut();
-	if (count % 100 === 99) console.error(`${count + 1} cuts, ${Math.round(totals.read / 2 ** 20)} MiB read`);
+	if (count % 100 === 99) console.error(`${count + 1} cuts, ${toMib(totals.read)} MiB read`);
 }
 trial.isOver = true;
-const outcomes = await Promise.allSettled(echoes.map(each => within(PATIENCE_MS, 'the end of an echo', each)));
+const outcomes = await Promise.allSettled(echoes.map(each => within(MAX_WAIT_MS, 'the end of an echo', each)));
 client.close();
-await within(PATIENCE_MS, 'the end of the client', client.ended);
+await within(MAX_WAIT_MS, 'the end of the client', client.ended);
 proxy.close();
-await stop();
+await server.stop();
 const hanging = outcomes.filter(({status}) => status === 'rejected');
 for (const {reason} of hanging) console.error(reason);
+const row = rowsOf('cuts');
 finish([
 	row('seconds (seed)', `${((performance.now() - began) / 1000).toFixed(0)} (${seed})`),
 	row('cuts / connections made', `${cuts} / ${proxy.connections()}`),
@@ -62,7 +63,7 @@ finish([
 		'notifications shuffled',
 		lines.reduce((sum, {held}) => sum + held, 0),
 	),
-	row('MiB written / read back', `${mebi(totals.written)} / ${mebi(totals.read)}`),
+	row('MiB written / read back', `${toMib(totals.written, 1)} / ${toMib(totals.read, 1)}`),
 	row('bytes announced as gone, in gaps', `${totals.missed} in ${totals.gaps}`),
 	row(
 		'bytes neither read nor announced',
@@ -82,7 +83,7 @@ async function echo(processId, chance) {
 	let written = 0;
 	while (!trial.isOver) {
 		const size = chance.size(1, 60_000);
-		const chunk = pattern(written, size);
+		const chunk = CONTENT.slice(written, size);
 		const {status} = await remote.write(chunk);
 		if (status !== 'accepted') throw new Error(`${processId}: a write was ${status}`);
 		written += size;
@@ -101,7 +102,7 @@ async function echo(processId, chance) {
 async function readBack(remote, progress) {
 	for await (const event of remote.events()) {
 		if (event.kind === 'output') {
-			if (Buffer.compare(event.bytes, pattern(progress.offset, event.bytes.length)) !== 0) totals.wrong++;
+			if (!CONTENT.matches(event.bytes, progress.offset)) totals.wrong++;
 			progress.offset += event.bytes.length;
 			totals.read += event.bytes.length;
 		} else if (event.kind === 'gap') {
@@ -142,15 +143,6 @@ async function again(call) {
 			if (error.name !== 'DisconnectedError') throw error;
 		}
 	}
-}
-
-function pattern(offset, length) {
-	const bytes = Buffer.allocUnsafe(length);
-	for (let filled = 0; filled < length; ) {
-		const from = (offset + filled) % PATTERN.length;
-		filled += PATTERN.copy(bytes, filled, from, Math.min(PATTERN.length, from + length - filled));
-	}
-	return bytes;
 }
 
 /** Passes bytes on, late and in pieces, until it is told to break every connection. */
@@ -194,28 +186,4 @@ function passOn(from, to) {
 		}
 		from.resume();
 	});
-}
-
-async function startServer() {
-	const child = spawn('sh', ['-c', `exec ${command}`], {stdio: ['ignore', 'pipe', 'inherit']});
-	const line = await new Promise((resolve, reject) => {
-		child.stdout.once('data', data => resolve(String(data).trim()));
-		child.once('exit', code => reject(new Error(`the server ended with ${code}`)));
-	});
-	const ended = new Promise(resolve => child.once('exit', resolve));
-	return {
-		url: line,
-		stop: () => {
-			child.kill('SIGTERM');
-			return ended;
-		},
-	};
-}
-
-function row(what, value, kept = true) {
-	return ['cuts', what, value, kept];
-}
-
-function mebi(bytes) {
-	return (bytes / 2 ** 20).toFixed(1);
 }

@@ -1,44 +1,29 @@
-// What the server promises about bulk: files in blocks, trees as one stream, bodies of HTTP responses. Checksums and
+// Promises of the server about bulk: files in blocks, trees as one stream, bodies of HTTP responses. Checksums and
 // memory are checked against the built command.
 //   node bench/files.mjs [blocks] [tree] [http]      all three without arguments; ends with a table, exit 1 on a broken promise
-import {createHash, randomFillSync} from 'node:crypto';
-import {closeSync, createReadStream, mkdtempSync, openSync, rmSync, writeSync} from 'node:fs';
+import {createHash} from 'node:crypto';
+import {closeSync, createReadStream, openSync, writeSync} from 'node:fs';
 import {createServer} from 'node:http';
-import {tmpdir} from 'node:os';
 import {join} from 'node:path';
 import {pathToFileURL} from 'node:url';
+import {scratchFolder} from '../scripts/lib/scratch-folder.mjs';
 import {connect} from './lib/client.mjs';
-import {rssOf} from './lib/observe.mjs';
-import {finish} from './lib/report.mjs';
-import {startServer} from './lib/server.mjs';
-import {digestOfTree, makeTree} from './lib/trees.mjs';
+import {RepeatedContent} from './lib/content.mjs';
+import {digestOfTree, makeFile, makeTree} from './lib/file-fixtures.mjs';
+import {MIB, timed, watchMemory} from './lib/measure.mjs';
+import {runScenarios} from './lib/scenarios.mjs';
 import {delay} from './lib/waiting.mjs';
 
-const MiB = 1024 * 1024;
-const BLOCK = MiB;
+const BLOCK = MIB;
 /** Blocks on their way at once. */
 const WINDOW = 4;
 const GROWTH_MIB = 64;
-const SAMPLE_MS = 50;
-const FILE_BYTES = 2048 * MiB;
+const FILE_BYTES = 2048 * MIB;
 const TREE_FILES = 20_000;
-const BODY_BYTES = 10 * 1024 * MiB;
-const SCENARIOS = {blocks, tree, http};
+const BODY_BYTES = 10 * 1024 * MIB;
 
-const chosen = process.argv.slice(2);
-const rows = [];
-const scratch = mkdtempSync(join(tmpdir(), 'longarm-files-'));
-process.on('exit', () => rmSync(scratch, {recursive: true, force: true}));
-for (const name of chosen.length > 0 ? chosen : Object.keys(SCENARIOS)) {
-	if (!SCENARIOS[name]) throw new Error(`unknown scenario ${name}; known are ${Object.keys(SCENARIOS).join(', ')}`);
-	const server = await startServer();
-	try {
-		for (const [what, value, ok] of await SCENARIOS[name](server)) rows.push([name, what, value, ok]);
-	} finally {
-		await server.stop();
-	}
-}
-finish(rows);
+const scratch = scratchFolder('files');
+await runScenarios({blocks, tree, http});
 
 /** A large file read to its end and written anew, block by block. */
 async function blocks({url, pid}) {
@@ -46,13 +31,13 @@ async function blocks({url, pid}) {
 	const original = makeFile(source, FILE_BYTES);
 	const client = await connect(url);
 	await client.call('fs/readFile', {path: uri(new URL(import.meta.url).pathname)});
-	const memory = watchMemory(pid);
+	const memory = watchServer(pid);
 	await client.call('fs/open', {handleId: 'r', path: uri(source)});
 	const hash = createHash('sha256');
 	const reading = await timed(() => readBlocks(client, 'r', chunk => hash.update(chunk)));
 	const read = hash.digest('hex');
 	const readGrowth = memory.stop();
-	const writeMemory = watchMemory(pid);
+	const writeMemory = watchServer(pid);
 	await client.call('fs/close', {handleId: 'r'});
 	await client.call('fs/open', {handleId: 'w', path: uri(target), mode: 'replace'});
 	const writing = await timed(() => writeBlocks(client, 'w', createReadStream(source, {highWaterMark: BLOCK})));
@@ -79,7 +64,7 @@ async function tree({url, pid}) {
 	makeTree(source, TREE_FILES);
 	const client = await connect(url);
 	await client.call('fs/readFile', {path: uri(new URL(import.meta.url).pathname)});
-	const memory = watchMemory(pid);
+	const memory = watchServer(pid);
 	const archive = openSync(join(scratch, 'archive.tar'), 'w');
 	const totals = await client.call('fs/pack', {handleId: 'p', path: uri(source)});
 	let lastTold = {};
@@ -109,14 +94,15 @@ async function tree({url, pid}) {
 		],
 		['sha256 over all names, modes and contents', one === other ? 'the same' : `${one} / ${other}`, one === other],
 		['progress told on the way', `${steps} times`, steps > 1],
-		['seconds there / back', `${packing.seconds.toFixed(1)} / ${unpacking.seconds.toFixed(1)}`, true],
+		['seconds there / back', [packing, unpacking].map(({ms}) => (ms / 1000).toFixed(1)).join(' / '), true],
 		['RSS before / most, MiB', `${growth.before} / ${growth.most}`, growth.most - growth.before < GROWTH_MIB],
 	];
 }
 
 /** An origin that has 10 GiB to say, and a client that stops listening for a while. */
 async function http({url, pid}) {
-	const piece = Buffer.alloc(MiB, 'longarm\n');
+	const content = new RepeatedContent(Buffer.alloc(MIB, 'longarm\n'));
+	const piece = content.slice(0, MIB);
 	let sent = 0;
 	const origin = createServer((_request, response) => {
 		const write = () => {
@@ -135,13 +121,13 @@ async function http({url, pid}) {
 	const client = await connect(url, {
 		notified: (_method, params) => {
 			const chunk = Buffer.from(params.deltaBase64, 'base64');
-			if (params.seq !== ++seq || !isPattern(chunk, received)) wrong++;
+			if (params.seq !== ++seq || !content.matches(chunk, received)) wrong++;
 			received += chunk.length;
 			if (params.done) ended(params.error);
 		},
 	});
 	await client.call('fs/readFile', {path: uri(new URL(import.meta.url).pathname)});
-	const memory = watchMemory(pid);
+	const memory = watchServer(pid);
 	const began = performance.now();
 	const request = {
 		method: 'GET',
@@ -162,8 +148,8 @@ async function http({url, pid}) {
 	return [
 		['bytes received / sent', `${received} / ${BODY_BYTES}`, received === BODY_BYTES && error === null],
 		['pieces out of order or with a wrong byte', wrong, wrong === 0],
-		['MiB the origin was let ahead of a client that stopped', (ahead / MiB).toFixed(1), ahead < 64 * MiB],
-		['MiB/s', Math.round(BODY_BYTES / MiB / seconds), true],
+		['MiB the origin was let ahead of a client that stopped', (ahead / MIB).toFixed(1), ahead < 64 * MIB],
+		['MiB/s', Math.round(BODY_BYTES / MIB / seconds), true],
 		['RSS before / most, MiB', `${growth.before} / ${growth.most}`, growth.most - growth.before < GROWTH_MIB],
 	];
 }
@@ -197,57 +183,25 @@ async function writeBlocks(client, handleId, source) {
 	return offset;
 }
 
-/** Random content; its sha256. */
-function makeFile(path, size) {
-	const hash = createHash('sha256');
-	const block = Buffer.alloc(BLOCK);
-	const fd = openSync(path, 'w');
-	for (let written = 0; written < size; written += BLOCK) {
-		randomFillSync(block);
-		hash.update(block);
-		writeSync(fd, block);
-	}
-	closeSync(fd);
-	return hash.digest('hex');
-}
-
 async function sha256Of(stream) {
 	const hash = createHash('sha256');
 	for await (const chunk of stream) hash.update(chunk);
 	return hash.digest('hex');
 }
 
-function isPattern(chunk, offset) {
-	const phase = offset % 8;
-	for (let index = 0; index < chunk.length; index += 4093) {
-		if (chunk[index] !== 'longarm\n'.charCodeAt((phase + index) % 8)) return false;
-	}
-	return true;
-}
-
-/** The most a process ever had while it was watched. */
-function watchMemory(pid) {
-	const before = rssOf(pid);
-	let most = before;
-	const timer = setInterval(() => {
-		most = Math.max(most, rssOf(pid));
-	}, SAMPLE_MS);
+/** `stop` gives the MiB at the start and the most since then. */
+function watchServer(pid) {
+	const memory = watchMemory(() => ({server: pid}));
 	return {
 		stop() {
-			clearInterval(timer);
-			return {before, most: Math.max(most, rssOf(pid))};
+			const {before, most} = memory.stop();
+			return {before: before.server, most: most.server};
 		},
 	};
 }
 
-async function timed(work) {
-	const began = performance.now();
-	const result = await work();
-	return {result, seconds: (performance.now() - began) / 1000};
-}
-
-function rate(bytes, {seconds}) {
-	return Math.round(bytes / MiB / seconds);
+function rate(bytes, {ms}) {
+	return Math.round(bytes / MIB / (ms / 1000));
 }
 
 function uri(path) {

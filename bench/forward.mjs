@@ -1,34 +1,20 @@
-// What `longarm forward` promises about bulk: a GiB through a forwarded port each way, byte by byte, and a reader that stops
+// Promises of `longarm forward` about bulk: a GiB through a forwarded port each way, byte by byte, and a reader that stops
 // in front of one while others go on, in bounded memory on both ends.
 //   node bench/forward.mjs [down] [up] [stalled]     all three without arguments; ends with a table, exit 1 on a broken promise
 import {spawn} from 'node:child_process';
 import {createHash, randomFillSync} from 'node:crypto';
 import {once} from 'node:events';
 import {connect, createServer} from 'node:net';
-import {rssOf} from './lib/observe.mjs';
-import {finish} from './lib/report.mjs';
-import {COMMAND, startServer} from './lib/server.mjs';
+import {MIB, timed, watchMemory} from './lib/measure.mjs';
+import {runScenarios} from './lib/scenarios.mjs';
+import {COMMAND} from './lib/server.mjs';
 
-const MiB = 1024 * 1024;
-const TOTAL_BYTES = 1024 * MiB;
+const TOTAL_BYTES = 1024 * MIB;
 /** Mostly what the collector lets lie: it is the same for twice as many bytes. */
 const GROWTH_MIB = 160;
-const SAMPLE_MS = 50;
-const CHUNK = randomFillSync(Buffer.alloc(MiB));
-const SCENARIOS = {down, up, stalled};
+const CHUNK = randomFillSync(Buffer.alloc(MIB));
 
-const chosen = process.argv.slice(2);
-const rows = [];
-for (const name of chosen.length > 0 ? chosen : Object.keys(SCENARIOS)) {
-	if (!SCENARIOS[name]) throw new Error(`unknown scenario ${name}; known are ${Object.keys(SCENARIOS).join(', ')}`);
-	const server = await startServer({settings: ['--allow-forward', 'loopback']});
-	try {
-		for (const [what, value, ok] of await SCENARIOS[name](server)) rows.push([name, what, value, ok]);
-	} finally {
-		await server.stop();
-	}
-}
-finish(rows);
+await runScenarios({down, up, stalled}, {settings: ['--allow-forward', 'loopback']});
 
 /** From the port there to a client here. */
 async function down(server) {
@@ -74,31 +60,23 @@ async function measured(server, serve, use) {
 	);
 	const [line] = await once(forward.stdout, 'data');
 	const port = Number(/:(\d+) ->/.exec(String(line))[1]);
-	const pids = {server: server.pid, forward: forward.pid};
-	const [before, most] = [sizes(pids), sizes(pids)];
-	const sampling = setInterval(() => {
-		for (const [name, size] of Object.entries(sizes(pids))) most[name] = Math.max(most[name], size);
-	}, SAMPLE_MS);
-	const began = performance.now();
-	const digest = await use(use.length > 1 ? undefined : connect({port, host: '127.0.0.1', allowHalfOpen: true}), port);
-	const seconds = (performance.now() - began) / 1000;
-	clearInterval(sampling);
+	const memory = watchMemory(() => ({server: server.pid, forward: forward.pid}));
+	const {result: digest, ms} = await timed(() =>
+		use(use.length > 1 ? undefined : connect({port, host: '127.0.0.1', allowHalfOpen: true}), port),
+	);
+	const {before, most} = memory.stop();
 	forward.kill('SIGTERM');
 	await once(forward, 'exit');
 	origin.close();
 	const expected = expectedDigest();
 	return [
-		['MiB/s', (TOTAL_BYTES / MiB / seconds).toFixed(0), true],
+		['MiB/s', (TOTAL_BYTES / MIB / (ms / 1000)).toFixed(0), true],
 		['every byte', digest === expected ? 'yes' : 'no', digest === expected],
-		...Object.keys(pids).map(name => {
+		...Object.keys(most).map(name => {
 			const growth = most[name] - before[name];
 			return [`growth of ${name}, MiB`, growth, growth <= GROWTH_MIB];
 		}),
 	];
-}
-
-function sizes(pids) {
-	return Object.fromEntries(Object.entries(pids).map(([name, pid]) => [name, rssOf(pid)]));
 }
 
 async function send(socket) {

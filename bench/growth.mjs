@@ -3,11 +3,13 @@
 
 import {writeFileSync} from 'node:fs';
 import {connect, run, startParams} from './lib/client.mjs';
-import {observe, TICKS_PER_SECOND, ticksOf} from './lib/observe.mjs';
+import {drawCurves} from './lib/curves-svg.mjs';
+import {timedWithCpu} from './lib/measure.mjs';
 import {readOptions} from './lib/options.mjs';
-import {drawCurves} from './lib/picture.mjs';
-import {finish, percentile} from './lib/report.mjs';
+import {rssOf} from './lib/proc.mjs';
 import {COMMAND, startServer} from './lib/server.mjs';
+import {percentile} from './lib/stats.mjs';
+import {finish} from './lib/tables.mjs';
 import {delay, inParallel} from './lib/waiting.mjs';
 
 const IDLE_MS = 5000;
@@ -47,17 +49,16 @@ async function grow(kind, counts, add) {
 	const server = await startServer({command, settings: ['--max-processes-per-session', '10000']});
 	const client = await connect(server.url);
 	await measure(client, server.pid);
-	const empty = observe(server.pid).rss;
+	const empty = rssOf(server.pid);
 	const points = [];
 	let held = 0;
 	for (const count of counts) {
-		const adding = await timed(server.pid, () => add(server, client, held, count));
+		const adding = await timedWithCpu(server.pid, () => add(server, client, held, count));
 		const added = count - held;
 		held = count;
-		const {rss} = observe(server.pid);
 		const point = {
 			count,
-			rssMib: rss - empty,
+			rssMib: rssOf(server.pid) - empty,
 			addCpuMs: adding.cpuMs / added,
 			...(await measure(client, server.pid)),
 			idleShare: await idleShare(server.pid),
@@ -83,25 +84,20 @@ async function addConnections({url}, _client, from, to) {
 
 /** One more start at a time, and one stream, in the crowd. */
 async function measure(client, pid) {
-	const latencies = [];
-	for (let count = 0; count < SPAWNS; count++) {
-		const began = performance.now();
-		await run(client, {id: unique(), script: 'exit 0'});
-		latencies.push(performance.now() - began);
-	}
+	const {times: latencies} = await inParallel(SPAWNS, 1, () => run(client, {id: unique(), script: 'exit 0'}));
 	const speeds = [];
 	const costs = [];
 	for (let count = 0; count < STREAMS; count++) {
-		const {ms, cpuMs} = await timed(pid, () =>
+		const {ms, cpuMs} = await timedWithCpu(pid, () =>
 			run(client, {id: unique(), script: `head -c ${STREAM_MIB}M /dev/zero`, onChunk: () => {}}),
 		);
 		speeds.push((STREAM_MIB * 1000) / ms);
 		costs.push(cpuMs / STREAM_MIB);
 	}
 	return {
-		spawnMs: percentile(latencies, 0.5),
-		streamMibPerS: percentile(speeds, 0.5),
-		streamCpuMs: percentile(costs, 0.5),
+		spawnMs: percentile(latencies, 50),
+		streamMibPerS: percentile(speeds, 50),
+		streamCpuMs: percentile(costs, 50),
 	};
 }
 
@@ -110,18 +106,10 @@ function unique() {
 }
 
 async function idleShare(pid) {
-	// What the measuring itself left behind is over by then.
+	// The traces of the measuring itself are gone by then.
 	await delay(1000);
-	const {cpuMs} = await timed(pid, () => delay(IDLE_MS));
+	const {cpuMs} = await timedWithCpu(pid, () => delay(IDLE_MS));
 	return cpuMs / IDLE_MS;
-}
-
-async function timed(pid, work) {
-	const ticks = ticksOf(pid);
-	const began = performance.now();
-	await work();
-	const ms = performance.now() - began;
-	return {ms, cpuMs: ((ticksOf(pid) - ticks) * 1000) / TICKS_PER_SECOND};
 }
 
 function shown({rssMib, addCpuMs, spawnMs, streamMibPerS, streamCpuMs, idleShare: idle}) {

@@ -1,14 +1,15 @@
 // Nothing outlives a server that is killed: random loads, SIGKILL at a random moment, and a look at what is left.
 //   node bench/kill.mjs [--rounds 200] [--seed N] [--nobody-share 0.2]      ends with a table, exit 1 on a broken promise
 import {connect, startParams} from './lib/client.mjs';
-import {LOADS} from './lib/loads.mjs';
 import {Mark} from './lib/mark.mjs';
-import {isWatchdog, sessionOf} from './lib/observe.mjs';
 import {readOptions, SEED} from './lib/options.mjs';
-import {Random} from './lib/random.mjs';
-import {finish, spread} from './lib/report.mjs';
-import {COMMAND, startServer} from './lib/server.mjs';
+import {isWatchdog, sessionOf, signalProcess} from './lib/proc.mjs';
+import {Random, weightedList} from './lib/random.mjs';
+import {AS_NOBODY, COMMAND, startServer} from './lib/server.mjs';
+import {spread} from './lib/stats.mjs';
+import {finish} from './lib/tables.mjs';
 import {delay, inParallel} from './lib/waiting.mjs';
+import {WORKLOADS} from './lib/workloads.mjs';
 
 /** The kill comes at most this long after the load began. */
 const LOAD_MS = 150;
@@ -17,9 +18,8 @@ const GONE_MS = 2000;
 const LOOK_EVERY_MS = 50;
 const MAX_STARTS = 40;
 const WARM_SHARE = 0.75;
-const AS_NOBODY = ['setpriv', '--reuid=65534', '--regid=65534', '--clear-groups'];
 const SHOWN = 20;
-const WEIGHTS = Object.fromEntries(Object.entries(LOADS).map(([name, {weight}]) => [name, weight]));
+const WEIGHTED_KINDS = weightedList(Object.entries(WORKLOADS).map(([kind, {weight}]) => [weight, kind]));
 
 const {rounds, seed, nobodyShare, atOnce, command} = readOptions(
 	'Kills servers under load and looks for what they leave behind.',
@@ -65,9 +65,9 @@ function beginLoad(clients, mark, random) {
 	const load = {over: false, asked: 0, started: 0};
 	const total = random.integer(1, MAX_STARTS);
 	const startOne = () => {
-		const kind = random.weighted(WEIGHTS);
+		const kind = random.pick(WEIGHTED_KINDS);
 		const id = `${kind}-${load.asked}`;
-		const params = startParams({id, ...LOADS[kind].start(mark.text(load.asked++))});
+		const params = startParams({id, ...WORKLOADS[kind].start(mark.text(load.asked++))});
 		random
 			.pick(clients)
 			.call('process/start', params)
@@ -101,24 +101,16 @@ async function watchThemGo(mark, killedAt) {
 		if (processes.length + watchdogs.length === 0) watchdogGoneAfter = after;
 	}
 	const {processes, watchdogs} = look(mark);
-	for (const {pid} of processes) end(pid);
+	for (const {pid} of processes) signalProcess(pid, 'SIGKILL');
 	return {seen, goneAfter, watchdogGoneAfter, survivors: processes, watchdogs};
 }
 
-/** Who bears the mark: what was started, and the watchdog with its own helpers. */
+/** Processes that bear the mark: those that were started, and the watchdog with its own helpers. */
 function look(mark) {
 	const living = mark.living();
 	const sessions = new Set(living.filter(({pid}) => isWatchdog(pid)).map(({pid}) => pid));
 	const watchdogs = living.filter(({pid}) => sessions.has(sessionOf(pid)));
 	return {processes: living.filter(each => !watchdogs.includes(each)), watchdogs};
-}
-
-function end(pid) {
-	try {
-		process.kill(pid, 'SIGKILL');
-	} catch {
-		// Gone meanwhile.
-	}
 }
 
 function figures(user) {

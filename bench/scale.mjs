@@ -1,16 +1,18 @@
 // A crowd on one server, its end by SIGKILL, and a server without descriptors: what it costs and whether promises are kept.
-//   node bench/scale.mjs [--only crowd|killed|scarcity] [--pipes 4000] [--terminals 1000] [--connections 1000] [--seed N]
+//   node bench/scale.mjs [--only crowd|killed|descriptors] [--pipes 4000] [--terminals 1000] [--connections 1000] [--seed N]
 
-import {fitToMachine} from './lib/bounds.mjs';
 import {connect, startParams} from './lib/client.mjs';
 import {Mark} from './lib/mark.mjs';
-import {observe, TICKS_PER_SECOND, ticksOf} from './lib/observe.mjs';
+import {timedWithCpu} from './lib/measure.mjs';
 import {readOptions, SEED} from './lib/options.mjs';
+import {usageOf} from './lib/proc.mjs';
 import {Random} from './lib/random.mjs';
-import {finish, spread} from './lib/report.mjs';
-import {scarcity} from './lib/scarcity.mjs';
-import {COMMAND, startServer} from './lib/server.mjs';
+import {COMMAND, startServer, warmUp} from './lib/server.mjs';
+import {spread} from './lib/stats.mjs';
+import {finish} from './lib/tables.mjs';
 import {delay, inParallel, until} from './lib/waiting.mjs';
+import {exhaustDescriptors} from './scale/descriptor-exhaustion.mjs';
+import {fitToMachine} from './scale/machine-limits.mjs';
 
 const IDLE_MS = 10_000;
 /** Share of one processor that doing nothing may cost. */
@@ -27,7 +29,7 @@ const WIDTH = 64;
 const FOREVER = '31536007';
 
 const options = readOptions('Many processes and connections at once, and too many for the descriptors there are.', {
-	only: {default: 'all', help: 'crowd, killed or scarcity'},
+	only: {default: 'all', choices: ['all', 'crowd', 'killed', 'descriptors'], help: 'one of the scenarios'},
 	pipes: {default: 4000, help: 'idle processes on pipes'},
 	terminals: {default: 1000, help: 'idle processes on terminals'},
 	connections: {default: 1000, help: 'connections they belong to'},
@@ -38,7 +40,7 @@ const {only, seed, command} = options;
 const random = new Random(seed);
 console.error(`seed ${seed}`);
 const rows = [];
-for (const [name, play] of Object.entries({crowd, killed, scarcity: () => scarcity(command, random)})) {
+for (const [name, play] of Object.entries({crowd, killed, descriptors: () => exhaustDescriptors(command, random)})) {
 	if (only === 'all' || only === name) for (const row of await play()) rows.push([name, ...row]);
 }
 finish([...rows, ['all', 'seed', seed, true]]);
@@ -50,28 +52,28 @@ async function crowd() {
 	const server = await startServer({command, settings: ['--detached-session', '2s', '--retain-closed', '2s']});
 	const {pid} = server;
 	await warmUp(server);
-	const before = observe(pid);
+	const before = usageOf(pid);
 
 	const clients = [];
-	const connecting = await timed(pid, () =>
+	const connecting = await cost(pid, () =>
 		inParallel(connections, WIDTH, async () => clients.push(await connect(server.url))),
 	);
-	const connected = observe(pid);
+	const connected = usageOf(pid);
 	console.error(`${clients.length} connections`);
 
 	const ended = counter(clients);
 	const startErrors = [];
-	const starting = await timed(pid, () =>
+	const starting = await cost(pid, () =>
 		inParallel(total, WIDTH, index => startOne(clients, index, index < terminals).catch(e => startErrors.push(e))),
 	);
-	const full = observe(pid);
+	const full = usageOf(pid);
 	console.error(`${total - startErrors.length} processes, ms: ${starting}`);
 
 	const idleShare = await cpuShareWhileIdle(pid);
 	console.error(`idle for ${IDLE_MS} ms`);
 	const latencies = await statusLatencies(clients);
 
-	const ending = await timed(pid, () => terminateAll(clients, total, ended));
+	const ending = await cost(pid, () => terminateAll(clients, total, ended));
 	console.error(`all ended, ms: ${ending}`);
 	for (const {socket} of clients) socket.close();
 	const after = await backToNormal(pid, before);
@@ -127,15 +129,6 @@ async function killed() {
 	];
 }
 
-/** The first process loads the native parts; afterwards nothing of that first time is left. */
-async function warmUp({url, pid}) {
-	const client = await connect(url);
-	await client.call('process/start', startParams({id: 'warm-up', argv: ['true']}));
-	client.socket.close();
-	await until(() => observe(pid).children === 0);
-	await delay(1000);
-}
-
 /** Every connection has its share of both kinds. */
 function startOne(clients, index, tty) {
 	const client = clients[index % clients.length];
@@ -155,21 +148,13 @@ function counter(clients) {
 
 async function cpuShareWhileIdle(pid) {
 	await delay(1000);
-	const ticks = ticksOf(pid);
-	const began = performance.now();
-	await delay(IDLE_MS);
-	return (ticksOf(pid) - ticks) / TICKS_PER_SECOND / ((performance.now() - began) / 1000);
+	const {ms, cpuMs} = await timedWithCpu(pid, () => delay(IDLE_MS));
+	return cpuMs / ms;
 }
 
 async function statusLatencies(clients) {
-	const latencies = [];
-	for (let count = 0; count < STATUS_CALLS; count++) {
-		const client = random.pick(clients);
-		const began = performance.now();
-		await client.call('environment/status', {});
-		latencies.push(performance.now() - began);
-	}
-	return latencies;
+	const {times} = await inParallel(STATUS_CALLS, 1, () => random.pick(clients).call('environment/status', {}));
+	return times;
 }
 
 async function terminateAll(clients, total, ended) {
@@ -182,17 +167,14 @@ async function terminateAll(clients, total, ended) {
 async function backToNormal(pid, before) {
 	const began = performance.now();
 	const isBack = ({fds, children, rss}) => fds <= before.fds && children === 0 && rss < before.rss + BACK_MIB;
-	const back = await until(() => isBack(observe(pid)), {withinMs: BACK_MS, everyMs: 250});
+	const back = await until(() => isBack(usageOf(pid)), {withinMs: BACK_MS, everyMs: 250});
 	const took = performance.now() - began;
 	await delay(BACK_MS - took);
-	return {...observe(pid), back, seconds: (took / 1000).toFixed(1)};
+	return {...usageOf(pid), back, seconds: (took / 1000).toFixed(1)};
 }
 
 /** How long the work took, and how much of its processor time the server spent on it: `1200 (800)`. */
-async function timed(pid, work) {
-	const began = performance.now();
-	const ticks = ticksOf(pid);
-	await work();
-	const spent = ((ticksOf(pid) - ticks) * 1000) / TICKS_PER_SECOND;
-	return `${Math.round(performance.now() - began)} (${spent})`;
+async function cost(pid, work) {
+	const {ms, cpuMs} = await timedWithCpu(pid, work);
+	return `${Math.round(ms)} (${cpuMs})`;
 }

@@ -1,22 +1,32 @@
 // Everything at once for a long time: random clients on one server, every promise of the protocol held against every event.
 //   node bench/soak.mjs [--minutes 10] [--clients 6] [--seed N]      ends with a table, exit 1 on a broken promise
 import {connect, startParams} from './lib/client.mjs';
-import {Library} from './lib/content.mjs';
-import {LOADS} from './lib/loads.mjs';
+import {Counter} from './lib/counter.mjs';
 import {Mark} from './lib/mark.mjs';
-import {isWatchdog, observe} from './lib/observe.mjs';
+import {toMib} from './lib/measure.mjs';
 import {readOptions, SEED} from './lib/options.mjs';
-import {Random} from './lib/random.mjs';
-import {finish, percentile} from './lib/report.mjs';
-import {Forgotten, Roamer, SERVER_SETTINGS, SessionOver} from './lib/roamer.mjs';
-import {COMMAND, startServer} from './lib/server.mjs';
-import {STORIES, Storyteller} from './lib/stories.mjs';
-import {Violations} from './lib/violations.mjs';
+import {isWatchdog, usageOf} from './lib/proc.mjs';
+import {Random, weightedList} from './lib/random.mjs';
+import {COMMAND, startServer, warmUp} from './lib/server.mjs';
+import {percentile} from './lib/stats.mjs';
+import {finish, rowsOf} from './lib/tables.mjs';
 import {delay, until} from './lib/waiting.mjs';
+import {WORKLOADS} from './lib/workloads.mjs';
+import {ContentFiles} from './soak/content-files.mjs';
+import {CONTROL_SCENARIOS} from './soak/control-scenarios.mjs';
+import {OUTPUT_SCENARIOS} from './soak/output-scenarios.mjs';
+import {ProcessDriver} from './soak/process-driver.mjs';
+import {
+	ProcessExpiredError,
+	ResumableSession,
+	SERVER_SETTINGS,
+	SessionExpiredError,
+} from './soak/resumable-session.mjs';
+import {Violations} from './soak/violations.mjs';
 
-// A process that was forgotten while its story had moved on leaves waits behind that reject later; they belong to nobody.
+// A process that expired while its scenario had moved on leaves waits behind that reject later, with no one to catch them.
 process.on('unhandledRejection', error => {
-	if (!(error instanceof Forgotten)) throw error;
+	if (!(error instanceof ProcessExpiredError)) throw error;
 });
 
 const SAMPLE_MS = 10_000;
@@ -26,15 +36,22 @@ const GROWTH_MIB = 64;
 const IDLE_MS = 20_000;
 /** Fewer samples show no trend. */
 const TREND_SAMPLES = 12;
-/** What happens to a session while stories are played in it. */
-const WEATHER = {cut: 40, pause: 35, visit: 12, expire: 3};
+const SCENARIOS = {...OUTPUT_SCENARIOS, ...CONTROL_SCENARIOS};
+const WEIGHTED_SCENARIOS = weightedList(Object.entries(SCENARIOS).map(([name, {weight}]) => [weight, name]));
+/** Faults that are injected into a session while scenarios run in it. */
+const WEIGHTED_FAULTS = weightedList([
+	[40, 'cut'],
+	[35, 'pause'],
+	[12, 'visit'],
+	[3, 'expire'],
+]);
 
-const {minutes, clients, hands, seed, command} = readOptions(
+const {minutes, clients, scenarios, seed, command} = readOptions(
 	'Random clients against one server; every event and every byte is checked.',
 	{
 		minutes: {default: 10, help: 'how long'},
 		clients: {default: 6, help: 'sessions at a time'},
-		hands: {default: 4, help: 'stories at a time in each session'},
+		scenarios: {default: 4, help: 'scenarios at a time in each session'},
 		seed: SEED,
 		command: COMMAND,
 	},
@@ -43,13 +60,13 @@ console.error(`seed ${seed}`);
 const began = performance.now();
 const deadline = began + minutes * 60_000;
 const violations = new Violations();
-const library = new Library();
+const files = new ContentFiles();
 const mark = new Mark(process.pid, 1);
 const random = new Random(seed);
 const SUMS = ['calls', 'cuts', 'events', 'bytes', 'missedBytes'];
 const totals = {
-	stories: {},
-	weather: {},
+	scenarios: new Counter(),
+	faults: new Counter(),
 	inconclusive: 0,
 	sessions: 0,
 	...Object.fromEntries(SUMS.map(name => [name, 0])),
@@ -57,88 +74,80 @@ const totals = {
 let marks = 0;
 
 const server = await startServer({command, settings: SERVER_SETTINGS, wrap: argv => mark.wrap(argv)});
-await warmUp();
-const before = observe(server.pid);
+await warmUp(server);
+const before = usageOf(server.pid);
 const samples = [];
 const sampling = setInterval(takeSample, SAMPLE_MS);
-await Promise.all(Array.from({length: clients}, (_, index) => playClient(`c${index}`, random.fork())));
+await Promise.all(Array.from({length: clients}, (_, index) => runClient(`c${index}`, random.fork())));
 clearInterval(sampling);
 const after = await settle();
 const end = await endUnderLoad();
-library.dispose();
 finish(figures());
 
-/** What is loaded with the first process and stays. */
-async function warmUp() {
-	const client = await connect(server.url);
-	await client.call('process/start', startParams({id: 'warm-up', argv: ['true']}));
-	client.socket.close();
-	await until(() => observe(server.pid).children === 0);
-	await delay(1000);
-}
-
 /** Session after session until the time is over. */
-async function playClient(name, chance) {
+async function runClient(name, ownRandom) {
 	while (performance.now() < deadline) {
-		const roamer = new Roamer(server.url, violations);
-		await roamer.open();
-		const session = {isOver: () => roamer.isOver || performance.now() >= deadline};
+		const session = new ResumableSession(server.url, violations);
+		await session.open();
 		const number = ++totals.sessions;
-		const tellers = Array.from({length: hands}, (_, hand) =>
-			tell(`${name}.${number}.${hand}`, roamer, session, chance.fork()),
+		const isOver = () => session.isOver || performance.now() >= deadline;
+		const running = Array.from({length: scenarios}, (_, index) =>
+			runScenarios(`${name}.${number}.${index}`, session, isOver, ownRandom.fork()),
 		);
-		let told = false;
-		const weather = makeWeather(roamer, () => session.isOver() || told, chance.fork());
-		await Promise.all(tellers);
-		told = true;
-		await weather;
-		for (const sum of SUMS) totals[sum] += roamer[sum];
-		if (!roamer.isOver) await roamer.close();
+		let areDone = false;
+		const faults = injectFaults(session, () => isOver() || areDone, ownRandom.fork());
+		await Promise.all(running);
+		areDone = true;
+		await faults;
+		for (const sum of SUMS) totals[sum] += session[sum];
+		if (!session.isOver) await session.close();
 	}
 }
 
-async function tell(name, roamer, session, chance) {
-	const scene = {roamer, random: chance, library, mark: () => mark.text(++marks), violations};
-	const teller = new Storyteller(name, scene);
-	while (!session.isOver()) {
-		const story = chance.weighted(STORIES);
+async function runScenarios(name, session, isOver, ownRandom) {
+	const driver = new ProcessDriver(name, {session, random: ownRandom, files, mark: newMark, violations});
+	while (!isOver()) {
+		const scenario = ownRandom.pick(WEIGHTED_SCENARIOS);
 		try {
-			await teller.play(story);
-			totals.stories[story] = (totals.stories[story] ?? 0) + 1;
+			await SCENARIOS[scenario].run(driver);
+			totals.scenarios.add(scenario);
 		} catch (error) {
-			if (error instanceof SessionOver || error instanceof Forgotten) totals.inconclusive++;
-			else violations.add('story', `${name} ${story}: ${error.stack}`);
+			if (error instanceof SessionExpiredError || error instanceof ProcessExpiredError) totals.inconclusive++;
+			else violations.add('scenario', `${name} ${scenario}: ${error.stack}`);
 		}
 	}
 }
 
-async function makeWeather(roamer, isOver, chance) {
+function newMark() {
+	return mark.text(++marks);
+}
+
+async function injectFaults(session, isOver, ownRandom) {
 	while (!isOver()) {
-		await delay(chance.size(50, 4000));
+		await delay(ownRandom.size(50, 4000));
 		if (isOver()) return;
-		const kind = chance.weighted(WEATHER);
-		totals.weather[kind] = (totals.weather[kind] ?? 0) + 1;
-		if (kind === 'pause') await roamer.pauseReading(chance.size(20, 2000));
-		else if (kind === 'cut') await roamer.cut(chance.size(1, 2500));
-		else if (kind === 'visit') await roamer.beVisited();
-		else await roamer.outlive();
+		const fault = ownRandom.pick(WEIGHTED_FAULTS);
+		totals.faults.add(fault);
+		if (fault === 'pause') await session.pauseReading(ownRandom.size(20, 2000));
+		else if (fault === 'cut') await session.disconnectFor(ownRandom.size(1, 2500));
+		else if (fault === 'visit') await session.checkIsolation();
+		else await session.checkExpiry();
 	}
 }
 
 function takeSample() {
-	const sample = observe(server.pid);
+	const sample = usageOf(server.pid);
 	samples.push(sample);
 	const seconds = Math.round((performance.now() - began) / 1000);
-	const stories = Object.values(totals.stories).reduce((sum, count) => sum + count, 0);
 	console.error(
-		`${seconds} s: ${stories} stories, ${violations.total} violations, ${sample.rss} MiB, ${sample.fds} descriptors, ${sample.children} children`,
+		`${seconds} s: ${totals.scenarios.total} scenarios, ${violations.total} violations, ${sample.rss} MiB, ${sample.fds} descriptors, ${sample.children} children`,
 	);
 }
 
-/** Everybody is gone: the server has to be as it was. */
+/** Without clients the server has to become as it was. */
 async function settle() {
-	await until(() => isBack(observe(server.pid)), {withinMs: IDLE_MS, everyMs: 500});
-	return observe(server.pid);
+	await until(() => isBack(usageOf(server.pid)), {withinMs: IDLE_MS, everyMs: 500});
+	return usageOf(server.pid);
 }
 
 function isBack({fds, children, rss}) {
@@ -148,7 +157,7 @@ function isBack({fds, children, rss}) {
 /** One process of every kind is running, daemons included, when the server is asked to end. */
 async function endUnderLoad() {
 	const client = await connect(server.url);
-	const kinds = Object.entries(LOADS);
+	const kinds = Object.entries(WORKLOADS);
 	for (const [kind, {start}] of kinds) {
 		await client.call('process/start', startParams({id: kind, ...start(mark.text(++marks))}));
 	}
@@ -160,23 +169,24 @@ async function endUnderLoad() {
 
 function figures() {
 	const log = server.log();
+	const row = rowsOf('soak');
 	return [
 		row('minutes (seed)', `${((performance.now() - began) / 60_000).toFixed(1)} (${seed})`),
-		row('stories', list(totals.stories), Object.keys(totals.stories).length > 0),
-		row('stories cut short by an expiry', totals.inconclusive),
+		row('scenarios', totals.scenarios, totals.scenarios.total > 0),
+		row('scenarios cut short by an expiry', totals.inconclusive),
 		row('sessions / cuts and resumes / requests', `${totals.sessions} / ${totals.cuts} / ${totals.calls}`),
-		row('weather', list(totals.weather)),
+		row('faults', totals.faults),
 		row('events checked', totals.events),
 		row(
 			'MiB checked / announced as missed',
-			`${mebi(totals.bytes - totals.missedBytes)} / ${mebi(totals.missedBytes)}`,
+			`${toMib(totals.bytes - totals.missedBytes)} / ${toMib(totals.missedBytes)}`,
 		),
 		row('violations', violations.total, violations.total === 0),
 		...violations.entries().map(([kind, count]) => row(`… ${kind}`, count, false)),
 		row('descriptors before / after', `${before.fds} / ${after.fds}`, after.fds === before.fds),
 		row('children after', after.children, after.children === 0),
 		row('RSS before / after, MiB', `${before.rss} / ${after.rss}`, after.rss < before.rss + GROWTH_MIB),
-		trend(),
+		row('RSS median of 2nd / 4th quarter, most, MiB', ...trend()),
 		row('processes when asked to end / left behind', `${end.running} / ${end.left.length}`, end.left.length === 0),
 		row('exit code of the server', end.exitCode, end.exitCode === 0),
 		row('lines the server logged', log.length, log.length === 0),
@@ -192,24 +202,10 @@ function trend() {
 	const medians = [second, last].map(part =>
 		percentile(
 			part.map(({rss}) => rss),
-			0.5,
+			50,
 		),
 	);
 	const most = Math.max(...samples.map(({rss}) => rss));
 	const grows = samples.length >= TREND_SAMPLES && medians[1] - medians[0] > GROWTH_MIB;
-	return row('RSS median of 2nd / 4th quarter, most, MiB', `${medians.join(' / ')}, ${most}`, !grows);
-}
-
-function row(what, value, kept = true) {
-	return ['soak', what, value, kept];
-}
-
-function list(counts) {
-	return Object.entries(counts)
-		.map(([name, count]) => `${name} ${count}`)
-		.join(', ');
-}
-
-function mebi(bytes) {
-	return Math.round(bytes / 2 ** 20);
+	return [`${medians.join(' / ')}, ${most}`, !grows];
 }

@@ -1,37 +1,25 @@
-// What the server promises under load, checked byte by byte against the built command.
+// Promises of the server under load, checked byte by byte against the built command.
 //   node bench/stress.mjs [many] [slow-reader] [pty]      all three without arguments; ends with a table, exit 1 on a broken promise
 import {connect, run} from './lib/client.mjs';
-import {observe} from './lib/observe.mjs';
-import {finish} from './lib/report.mjs';
-import {startServer} from './lib/server.mjs';
+import {RepeatedContent} from './lib/content.mjs';
+import {MIB, watchMemory} from './lib/measure.mjs';
+import {usageOf} from './lib/proc.mjs';
+import {runScenarios} from './lib/scenarios.mjs';
 import {delay, inParallel, until} from './lib/waiting.mjs';
 
-const MiB = 1024 * 1024;
 /** How long the server may take to find a quiet moment. */
 const RECLAIM_SECONDS = 20;
-const SCENARIOS = {many, 'slow-reader': slowReader, pty};
+/** How long the slow reader reads nothing. */
+const STOP_MS = 10_000;
 
-const chosen = process.argv.slice(2);
-const rows = [];
-for (const name of chosen.length > 0 ? chosen : Object.keys(SCENARIOS)) {
-	if (!SCENARIOS[name]) throw new Error(`unknown scenario ${name}; known are ${Object.keys(SCENARIOS).join(', ')}`);
-	const server = await startServer({settings: ['--retain-closed', '3s']});
-	const began = performance.now();
-	try {
-		for (const [what, value, ok] of await SCENARIOS[name](server)) rows.push([name, what, value, ok]);
-	} finally {
-		await server.stop();
-	}
-	rows.push([name, 'seconds', ((performance.now() - began) / 1000).toFixed(1), true]);
-}
-finish(rows);
+await runScenarios({many, 'slow-reader': slowReader, pty}, {settings: ['--retain-closed', '3s']});
 
 /** 10,000 short processes, 64 at a time over one connection, half of them on terminals, each printing a known amount. */
 async function many({url, pid}) {
 	const total = 10_000;
 	const client = await connect(url);
 	await run(client, {id: 'warm-up', script: 'printf x'});
-	const before = observe(pid);
+	const before = usageOf(pid);
 	let [bytes, events, wrong] = [0, 0, 0];
 	await inParallel(total, 64, async index => {
 		const size = ((index * 7919) % 20_000) + 1;
@@ -47,7 +35,7 @@ async function many({url, pid}) {
 		if (index % 1000 === 999) console.error(`many: ${index + 1} of ${total}`);
 	});
 	const expected = Array.from({length: total}, (_, index) => ((index * 7919) % 20_000) + 1).reduce((a, b) => a + b);
-	const peak = observe(pid);
+	const peak = usageOf(pid);
 	await until(() =>
 		client.call('process/read', {processId: `p${total - 1}`}).then(
 			() => false,
@@ -56,8 +44,8 @@ async function many({url, pid}) {
 	);
 	await run(client, {id: 'after', script: 'printf x'});
 	// The server gives memory back in a quiet moment.
-	for (let second = 0; second < RECLAIM_SECONDS && observe(pid).rss >= before.rss + 16; second++) await delay(1000);
-	const after = observe(pid);
+	for (let second = 0; second < RECLAIM_SECONDS && usageOf(pid).rss >= before.rss + 16; second++) await delay(1000);
+	const after = usageOf(pid);
 	return [
 		['processes with a wrong byte, code or event', wrong, wrong === 0],
 		['bytes received / expected', `${bytes} / ${expected}`, bytes === expected],
@@ -74,33 +62,30 @@ async function many({url, pid}) {
 
 /** A client that stops reading for 10 s while a process has 2 GiB to say. */
 async function slowReader({url, pid}) {
-	const size = 2048 * MiB;
+	const size = 2048 * MIB;
 	const client = await connect(url);
 	await run(client, {id: 'warm-up', script: 'head -c 50000000 /dev/zero'});
-	const before = observe(pid);
-	const pattern = Buffer.alloc(8 + 64 * 1024, 'longarm\n');
+	const before = usageOf(pid);
+	const content = new RepeatedContent(Buffer.alloc(MIB, 'longarm\n'));
 	let [offset, wrong] = [0, 0];
 	const done = run(client, {
 		id: 'flood',
 		script: `yes longarm | head -c ${size}`,
 		onChunk(chunk) {
-			const phase = offset % 8;
-			if (pattern.compare(chunk, 0, chunk.length, phase, phase + chunk.length) !== 0) wrong++;
+			if (!content.matches(chunk, offset)) wrong++;
 			offset += chunk.length;
 		},
 	});
 	client.socket.pause();
-	let most = 0;
-	for (let second = 0; second < 100; second++) {
-		await delay(100);
-		most = Math.max(most, observe(pid).rss);
-	}
+	const memory = watchMemory(() => ({server: pid}));
+	await delay(STOP_MS);
+	const {server: most} = memory.stop().most;
 	const read = offset;
 	client.socket.resume();
 	const {bytes, inOrder} = await done;
-	const after = observe(pid);
+	const after = usageOf(pid);
 	return [
-		['MiB received before the pause', (read / MiB).toFixed(1), read < size],
+		['MiB received before the pause', (read / MIB).toFixed(1), read < size],
 		['bytes received / written', `${bytes} / ${size}`, bytes === size && inOrder],
 		['chunks with a wrong byte', wrong, wrong === 0],
 		[

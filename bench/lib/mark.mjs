@@ -1,5 +1,5 @@
-import {readFileSync} from 'node:fs';
-import {livingProcesses, tryTo} from './observe.mjs';
+import {readProc} from './proc.mjs';
+import {livingProcesses} from './process-search.mjs';
 
 /** The limit of file locks: inherited by every descendant and, on Linux, without any effect. */
 const LIMIT = /^Max file locks\s+(\d+)/m;
@@ -29,12 +29,12 @@ export class Mark {
 		return ['prlimit', `--locks=${this.#limit}:${this.#limit}`, ...argv];
 	}
 
-	/** Whoever bears the mark and is neither gone nor a zombie. */
+	/** Processes that bear the mark and are neither gone nor zombies. */
 	living() {
 		return livingProcesses(({pid, command}) => command.includes(this.#text) || limitOf(pid) === this.#limit);
 	}
 }
 
 function limitOf(pid) {
-	return tryTo(() => readFileSync(`/proc/${pid}/limits`, 'latin1'))?.match(LIMIT)?.[1];
+	return readProc(`${pid}/limits`).match(LIMIT)?.[1];
 }

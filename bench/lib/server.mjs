@@ -1,12 +1,18 @@
 import {spawn} from 'node:child_process';
+import {connect, startParams} from './client.mjs';
+import {printedAddress} from './printed-address.mjs';
+import {usageOf} from './proc.mjs';
+import {delay, until} from './waiting.mjs';
 
 /** The built command; run `npm run build` first. */
 export const COMMAND = {
 	default: new URL('../../dist/bin/longarm.js', import.meta.url).pathname,
 	help: 'the server to try',
 };
-/** How long a server may take to be there, or to end when it is asked to. */
-const PATIENCE_MS = 20_000;
+/** Put in front of a command line to run it as nobody; needs root. */
+export const AS_NOBODY = ['setpriv', '--reuid=65534', '--regid=65534', '--clear-groups'];
+/** How long a server may take to end when it is asked to. */
+const STOP_MS = 20_000;
 
 const running = new Set();
 process.on('exit', () => {
@@ -14,44 +20,68 @@ process.on('exit', () => {
 });
 
 /**
- * Starts the server on a free loopback port. `wrap` may put a program in front that executes the rest of its arguments,
- * so that the pid stays the server's.
+ * Starts longarm on a free loopback port. `wrap` may put a program in front that executes the rest of its arguments, so
+ * that the pid stays the server's.
  */
-export async function startServer({command = COMMAND.default, settings = [], wrap = argv => argv, echo = true} = {}) {
-	const [file, ...args] = wrap([process.execPath, command, 'serve', '--log-level', 'warn', ...settings]);
+export function startServer({
+	command = COMMAND.default,
+	logLevel = 'warn',
+	settings = [],
+	wrap = argv => argv,
+	echo = true,
+} = {}) {
+	return startServerCommand(wrap([process.execPath, command, 'serve', '--log-level', logLevel, ...settings]), {echo});
+}
+
+/** Starts any command that serves and prints its address; `echo` passes its stderr on. */
+export async function startServerCommand([file, ...args], {echo = true} = {}) {
 	const child = spawn(file, args, {stdio: ['ignore', 'pipe', 'pipe']});
 	running.add(child);
-	const log = [];
+	let [stderr, end] = ['', undefined];
 	child.stderr.setEncoding('utf8').on('data', text => {
-		log.push(text);
+		stderr += text;
 		if (echo) process.stderr.write(text);
 	});
 	const exited = new Promise(resolve => {
 		child.once('exit', (code, signal) => {
 			running.delete(child);
-			resolve({code, signal});
+			end = {code, signal};
+			resolve(end);
 		});
 	});
-	const url = await new Promise((resolve, reject) => {
-		child.stdout.once('data', data => resolve(String(data).trim()));
-		child.once('error', reject);
-		void exited.then(({code, signal}) => reject(new Error(`the server ended with ${code ?? signal}: ${log.join('')}`)));
-	});
+	const url = await printedAddress(child);
 	return {
 		url,
 		pid: child.pid,
 		/** Settles with `{code, signal}`. */
 		exited,
-		/** What it wrote to standard error so far, by line. */
-		log: () => log.join('').split('\n').filter(Boolean),
+		/** How it ended, for error messages; undefined while it runs. */
+		get death() {
+			return end && `the server ended with ${end.code ?? end.signal} and said: ${stderr}`;
+		},
+		/** Its standard error so far. */
+		get stderr() {
+			return stderr;
+		},
+		/** The same by line. */
+		log: () => stderr.split('\n').filter(Boolean),
 		kill: signal => child.kill(signal),
 		/** Asks it to end; the exit code, or `null` when it had to be killed. */
 		async stop() {
 			child.kill('SIGTERM');
-			const timer = setTimeout(() => child.kill('SIGKILL'), PATIENCE_MS);
+			const timer = setTimeout(() => child.kill('SIGKILL'), STOP_MS);
 			const {code} = await exited;
 			clearTimeout(timer);
 			return code;
 		},
 	};
+}
+
+/** Starts and ends a first process, which loads the native parts; afterwards the server is at rest again. */
+export async function warmUp({url, pid}) {
+	const client = await connect(url);
+	await client.call('process/start', startParams({id: 'warm-up', argv: ['true']}));
+	client.socket.close();
+	await until(() => usageOf(pid).children === 0);
+	await delay(1000);
 }

@@ -2,13 +2,20 @@ import {setTimeout as delay} from 'node:timers/promises';
 
 export {delay};
 
-/** Runs `work(0)` to `work(count - 1)`, so many at a time. */
+/** Runs `work(0)` to `work(count - 1)`, so many at a time; the milliseconds of each and of all: `{times, ms}`. */
 export async function inParallel(count, width, work) {
+	const times = new Float64Array(count);
 	let next = 0;
 	const worker = async () => {
-		while (next < count) await work(next++);
+		for (let index = next++; index < count; index = next++) {
+			const began = performance.now();
+			await work(index);
+			times[index] = performance.now() - began;
+		}
 	};
-	await Promise.all(Array.from({length: width}, worker));
+	const began = performance.now();
+	await Promise.all(Array.from({length: Math.min(width, count)}, worker));
+	return {times, ms: performance.now() - began};
 }
 
 /** Asks until the answer is yes; false when it is still no after the time. */

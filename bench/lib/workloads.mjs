@@ -1,7 +1,7 @@
 const shell = (script, rest = {}) => ({argv: ['/bin/sh', '-c', script], ...rest});
 
-/** Programs as people start them and as nobody should; each takes a mark of digits and bears it in its arguments. */
-export const LOADS = {
+/** Kinds of programs, well-behaved and not; each takes a mark of digits and bears it in its arguments. */
+export const WORKLOADS = {
 	short: {weight: 4, start: mark => shell(`printf x; exit 3 # ${mark}`)},
 	shortOnTerminal: {weight: 2, start: mark => shell(`printf x; exit 3 # ${mark}`, {tty: true})},
 	sleep: {weight: 3, start: mark => ({argv: ['sleep', mark]})},
@@ -24,7 +24,7 @@ export const LOADS = {
 	restless: {weight: 2, start: mark => shell(`while :; do sleep 0.0${mark}; done # ${mark}`)},
 	flood: {weight: 2, start: mark => ({argv: ['yes', mark]})},
 	floodOnTerminal: {weight: 1, start: mark => ({argv: ['yes', mark], tty: true})},
-	// From here on: those that leave their parent, their group and their session for good.
+	// Daemons: they leave their parent, their group and their session for good.
 	daemon: {weight: 2, start: mark => shell(`setsid -f sleep ${mark}; sleep ${mark}`)},
 	daemonAlone: {weight: 2, start: mark => shell(`setsid -f sleep ${mark} # ${mark}`)},
 	daemonOnTerminal: {weight: 1, start: mark => shell(`setsid -f sleep ${mark}; sleep ${mark}`, {tty: true})},

@@ -1,8 +1,8 @@
 /**
- * What one process said, put together from notifications and pages of `process/read`, with everything the protocol
- * promises about it held against it: numbers without gaps, each event once, `closed` last, every byte the right one.
+ * The events of one process, put together from notifications and pages of `process/read`, and checked against what the
+ * protocol promises: numbers without gaps, each event once, `closed` last, every byte the right one.
  */
-export class Ledger {
+export class ObservedProcess {
 	/** The last number up to which everything is accounted for. */
 	seen = 0;
 	/** Bytes accounted for, by stream; those that were announced as missed are among them. */
@@ -11,9 +11,9 @@ export class Ledger {
 	/** `{seq, exitCode, reason, notified}`; the number may be missing when only a page told of the exit. */
 	exit;
 	closedSeq;
-	/** Why nobody will ever know the rest. */
+	/** The error after which no further events can be received. */
 	abandoned;
-	/** Settles when everything up to `closed` is accounted for; rejects when nobody will ever know. */
+	/** Settles when everything up to `closed` is accounted for; rejects when that can no longer be known. */
 	finished;
 	#settle;
 	#violations;
@@ -48,7 +48,7 @@ export class Ledger {
 		this.#reattached = true;
 	}
 
-	/** Nobody will hear of the process any more. */
+	/** No further events can be received. */
 	abandon(error) {
 		this.abandoned = error;
 		this.#settle.reject(error);

@@ -1,19 +1,19 @@
+import {Counter} from '../lib/counter.mjs';
+
 /** How many of each kind are told in full. */
-const SHOWN = 5;
+const MAX_SHOWN = 5;
 
 /** Broken promises, counted by kind; the first ones of each are told on standard error as they happen. */
 export class Violations {
-	#counts = new Map();
-	#total = 0;
+	#counter = new Counter();
 
 	get total() {
-		return this.#total;
+		return this.#counter.total;
 	}
 
 	add(kind, detail) {
-		this.#counts.set(kind, this.count(kind) + 1);
-		this.#total++;
-		if (this.count(kind) <= SHOWN) console.error(`VIOLATION ${kind}: ${detail}`);
+		this.#counter.add(kind);
+		if (this.#counter.get(kind) <= MAX_SHOWN) console.error(`VIOLATION ${kind}: ${detail}`);
 	}
 
 	/** Counts unless it holds. */
@@ -21,12 +21,8 @@ export class Violations {
 		if (!holds) this.add(kind, typeof detail === 'function' ? detail() : detail);
 	}
 
-	count(kind) {
-		return this.#counts.get(kind) ?? 0;
-	}
-
 	/** `[kind, count]` for each kind that was seen. */
 	entries() {
-		return [...this.#counts];
+		return this.#counter.entries();
 	}
 }

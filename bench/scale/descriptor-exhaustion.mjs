@@ -1,22 +1,24 @@
-import {connect, ReplyError, startParams} from './client.mjs';
-import {Mark} from './mark.mjs';
-import {observe} from './observe.mjs';
-import {spread} from './report.mjs';
-import {startServer} from './server.mjs';
-import {delay, until, within} from './waiting.mjs';
+import {connect, ReplyError, startParams} from '../lib/client.mjs';
+import {Counter} from '../lib/counter.mjs';
+import {Mark} from '../lib/mark.mjs';
+import {usageOf} from '../lib/proc.mjs';
+import {startServer} from '../lib/server.mjs';
+import {spread} from '../lib/stats.mjs';
+import {delay, inParallel, until, within} from '../lib/waiting.mjs';
 
 const DESCRIPTORS = 256;
 /** Refusals of either kind before the server counts as full. */
 const REFUSALS = 25;
-/** Nothing may take longer than this, whatever the lack. */
-const PATIENCE_MS = 5000;
+/** Nothing may take longer than this, however few descriptors are left. */
+const MAX_WAIT_MS = 5000;
 const INTERNAL_ERROR = -32_603;
+const STATUS_CALLS = 100;
 const AFTERWARDS = 10;
 /** Starts on their way at once while there is nothing left. */
 const PRESSURE = 8;
 
 /** A server with few descriptors is given more than it can hold, and has to say so, go on serving, and recover. */
-export async function scarcity(command, random) {
+export async function exhaustDescriptors(command, random) {
 	const mark = new Mark(process.pid, 9998);
 	const wrap = argv => mark.wrap(['/bin/sh', '-c', `ulimit -n ${DESCRIPTORS}; exec "$@"`, 'sh', ...argv]);
 	const settings = ['--detached-session', '1s', '--retain-closed', '1s'];
@@ -27,22 +29,19 @@ export async function scarcity(command, random) {
 	const echo = echoOf(first, 'cat');
 	await echo('before');
 	await crowd.start(first, 'family', {argv: ['/bin/sh', '-c', familyScript(mark.text(1))]});
-	await until(() => countOf(mark.text(1), mark) === 4, {withinMs: PATIENCE_MS});
-	const before = observe(server.pid);
+	await until(() => countOf(mark.text(1), mark) === 4, {withinMs: MAX_WAIT_MS});
+	const before = usageOf(server.pid);
 
 	await crowd.fill();
-	const full = observe(server.pid);
+	const full = usageOf(server.pid);
 	console.error(`${crowd.processes.length} processes, ${crowd.clients.length} connections, ${full.fds} descriptors`);
-	const replies = [];
-	for (let call = 0; call < 100; call++) {
-		const began = performance.now();
-		await within(PATIENCE_MS, 'environment/status', random.pick(crowd.clients).call('environment/status', {}));
-		replies.push(performance.now() - began);
-	}
+	const {times: replies} = await inParallel(STATUS_CALLS, 1, () =>
+		within(MAX_WAIT_MS, 'environment/status', random.pick(crowd.clients).call('environment/status', {})),
+	);
 	const echoed = await echo('while there is nothing left');
-	const listed = await within(PATIENCE_MS, 'process/list', first.call('process/list', {}));
+	const listed = await within(MAX_WAIT_MS, 'process/list', first.call('process/list', {}));
 	const familyLeft = await crowd.underPressure(async () => {
-		await within(PATIENCE_MS, 'process/terminate', first.call('process/terminate', {processId: 'family'}));
+		await within(MAX_WAIT_MS, 'process/terminate', first.call('process/terminate', {processId: 'family'}));
 		await until(() => countOf(mark.text(1), mark) === 0, {withinMs: 1000});
 		return countOf(mark.text(1), mark);
 	});
@@ -51,8 +50,8 @@ export async function scarcity(command, random) {
 	const failuresAfterwards = await crowd.worksAgain(first);
 	const echoedAfterwards = await echo('afterwards');
 	await crowd.endAll(first);
-	const back = await until(() => isBack(observe(server.pid), before), {withinMs: PATIENCE_MS});
-	const after = observe(server.pid);
+	const back = await until(() => isBack(usageOf(server.pid), before), {withinMs: MAX_WAIT_MS});
+	const after = usageOf(server.pid);
 	const exitCode = await server.stop();
 	const left = await until(() => mark.living().length === 0, {withinMs: 2000});
 	return [
@@ -62,7 +61,7 @@ export async function scarcity(command, random) {
 		['… other than as RESOURCES_EXHAUSTED', describe(crowd.unclear), crowd.unclear.length === 0],
 		['connections refused', crowd.connectionRefusals.length, crowd.connectionRefusals.length >= REFUSALS],
 		['… how', describe(crowd.connectionRefusals), true],
-		[`attempts without an answer in ${PATIENCE_MS} ms`, describe(crowd.hangs), crowd.hangs.length === 0],
+		[`attempts without an answer in ${MAX_WAIT_MS} ms`, describe(crowd.hangs), crowd.hangs.length === 0],
 		['status meanwhile, p50 / p99 / most ms', spread(replies, 2), true],
 		[
 			'echo of an earlier process meanwhile / afterwards',
@@ -87,7 +86,7 @@ function countOf(text, mark) {
 	return mark.living().filter(({command}) => command.includes(text)).length;
 }
 
-/** What the first client keeps for itself goes on; the family is gone by then. */
+/** Only the process of the first client is left; the family is gone by then. */
 function isBack({fds, children}, before) {
 	return fds <= before.fds && children <= 1;
 }
@@ -100,16 +99,21 @@ function echoOf(client, processId) {
 	});
 	return async word => {
 		const chunk = Buffer.from(`${word}\n`).toString('base64');
-		await within(PATIENCE_MS, 'process/write', client.call('process/write', {processId, chunk, writeId: word}));
-		return until(() => heard.endsWith(`${word}\n`), {withinMs: PATIENCE_MS, everyMs: 5});
+		await within(MAX_WAIT_MS, 'process/write', client.call('process/write', {processId, chunk, writeId: word}));
+		return until(() => heard.endsWith(`${word}\n`), {withinMs: MAX_WAIT_MS, everyMs: 5});
 	};
 }
 
 /** `25 × socket hang up; 3 × …` */
 function describe(messages) {
-	const counts = new Map();
-	for (const message of messages) counts.set(message, (counts.get(message) ?? 0) + 1);
-	return [...counts].map(([message, count]) => `${count} × ${message}`).join('; ') || 'none';
+	const counter = new Counter();
+	for (const message of messages) counter.add(message);
+	return (
+		counter
+			.entries()
+			.map(([message, count]) => `${count} × ${message}`)
+			.join('; ') || 'none'
+	);
 }
 
 /** Processes and connections on one server, and how it refused more of them. */
@@ -133,7 +137,7 @@ class Crowd {
 	}
 
 	async connect() {
-		const client = await connect(this.#url, {replyMs: PATIENCE_MS});
+		const client = await connect(this.#url, {replyMs: MAX_WAIT_MS});
 		this.clients.push(client);
 		return client;
 	}
@@ -186,7 +190,7 @@ class Crowd {
 
 	async #connectOne() {
 		try {
-			await within(PATIENCE_MS, 'a connection', this.connect());
+			await within(MAX_WAIT_MS, 'a connection', this.connect());
 		} catch (error) {
 			if (/nothing after|no reply|timed out/.test(error.message)) this.hangs.push(error.message);
 			else this.connectionRefusals.push(error.message);
@@ -209,12 +213,12 @@ class Crowd {
 		const failures = [];
 		for (let count = 0; count < AFTERWARDS; count++) {
 			try {
-				const fresh = await within(PATIENCE_MS, 'a connection', this.connect());
+				const fresh = await within(MAX_WAIT_MS, 'a connection', this.connect());
 				const closed = new Promise(resolve => {
 					fresh.watch(`new${count}`, method => method === 'process/closed' && resolve());
 				});
 				await this.start(fresh, `new${count}`, {argv: ['true'], tty: count % 2 === 0});
-				await within(PATIENCE_MS, 'the end of a process', closed);
+				await within(MAX_WAIT_MS, 'the end of a process', closed);
 				await this.start(client, `kept${count}`, {argv: ['sleep', this.#mark.text(2)], tty: count % 2 === 0});
 				this.processes.push({client, id: `kept${count}`});
 			} catch (error) {

@@ -9,10 +9,25 @@ import {
 	readSync,
 	symlinkSync,
 	writeFileSync,
+	writeSync,
 } from 'node:fs';
 import {join} from 'node:path';
 
 const BLOCK_BYTES = 1024 * 1024;
+
+/** A file of random content; its sha256. */
+export function makeFile(path, bytes) {
+	const hash = createHash('sha256');
+	const block = Buffer.alloc(BLOCK_BYTES);
+	const fd = openSync(path, 'w', 0o640);
+	for (let written = 0; written < bytes; written += BLOCK_BYTES) {
+		randomFillSync(block);
+		hash.update(block);
+		writeSync(fd, block);
+	}
+	closeSync(fd);
+	return hash.digest('hex');
+}
 
 /** So many files of up to 4 KB in 700 directories, of two modes, every fiftieth a link. */
 export function makeTree(root, files) {
@@ -26,7 +41,7 @@ export function makeTree(root, files) {
 	}
 }
 
-/** Of all names, modes and contents. */
+/** A sha256 of all names, modes and contents below a directory. */
 export function digestOfTree(root) {
 	const hash = createHash('sha256');
 	const visit = (directory, below) => {

@@ -1,9 +1,9 @@
-import {CutError, connect, NoReplyError, ReplyError, startParams} from './client.mjs';
-import {Ledger} from './ledger.mjs';
-import {livingProcesses} from './observe.mjs';
-import {delay, until} from './waiting.mjs';
+import {CutError, connect, NoReplyError, ReplyError, startParams} from '../lib/client.mjs';
+import {livingProcesses} from '../lib/process-search.mjs';
+import {delay, until} from '../lib/waiting.mjs';
+import {ObservedProcess} from './observed-process.mjs';
 
-/** The settings the server is started with, and how far from them chance may go. */
+/** The settings the server is started with. */
 const DETACHED_MS = 3000;
 const RETAINED_MS = 2000;
 export const SERVER_SETTINGS = ['--detached-session', `${DETACHED_MS}ms`, '--retain-closed', `${RETAINED_MS}ms`];
@@ -11,18 +11,18 @@ export const SERVER_SETTINGS = ['--detached-session', `${DETACHED_MS}ms`, '--ret
 const TOLERANCE_MS = 300;
 /** How long the server may take to notice that a connection is gone. */
 const NOTICE_MS = 5000;
-/** Finished processes are listened for that long, in case they say something after all. */
+/** Events of a finished process are a violation; it is remembered that long to notice them. */
 const LISTEN_ON_MS = 5000;
 const SESSION_ATTACHED = -32_010;
 
-/** The session is gone, as it should be: whatever was going on in it is over. */
-export class SessionOver extends Error {}
+/** The session has expired, as it should: everything in it is over. */
+export class SessionExpiredError extends Error {}
 
 /** The process closed while nobody was connected, for longer than it is retained. */
-export class Forgotten extends Error {}
+export class ProcessExpiredError extends Error {}
 
-/** One session across many connections: what was under way when a connection was cut goes on with the next. */
-export class Roamer {
+/** A session across many connections: calls that a disconnect interrupts go on over the next connection. */
+export class ResumableSession {
 	cuts = 0;
 	calls = 0;
 	/** Over all processes that finished. */
@@ -33,10 +33,10 @@ export class Roamer {
 	isOver = false;
 	#url;
 	#violations;
-	#ledgers = new Map();
+	#observed = new Map();
 	#client;
-	/** When we last stopped listening: what was said since may not have been heard before a cut. */
-	#lastDeafness = Number.POSITIVE_INFINITY;
+	/** When reading was last paused: events sent since then may not have been received before a cut. */
+	#readingPausedAt = Number.POSITIVE_INFINITY;
 	/** Settles with the client when there is a connection; a new promise with every cut. */
 	#connected;
 	#connections = 0;
@@ -51,7 +51,7 @@ export class Roamer {
 		this.#connected = Promise.resolve(this.#client);
 	}
 
-	/** Cut off and sent again until it is answered: only for what may be done twice. */
+	/** Sends a request again after each cut until it is answered: only for requests that may be repeated. */
 	async call(method, params) {
 		for (;;) {
 			const client = await this.#connected;
@@ -65,70 +65,70 @@ export class Roamer {
 		}
 	}
 
-	/** Starts a process and keeps its ledger. A start that was cut off may have happened: then it is found afterwards. */
+	/** Starts a process and observes it. A start that was cut off may have happened: then it is found afterwards. */
 	async start({id, contents, mark, ...rest}) {
-		const ledger = this.#expect(id, contents, mark);
-		while (!ledger.isStarted) {
+		const observed = this.#expect(id, contents, mark);
+		while (!observed.isStarted) {
 			const client = await this.#connected;
-			if (ledger.isStarted) break;
-			if (ledger.abandoned) throw ledger.abandoned;
+			if (observed.isStarted) break;
+			if (observed.abandoned) throw observed.abandoned;
 			this.calls++;
 			try {
 				await client.call('process/start', startParams({id, ...rest}));
-				ledger.isStarted = true;
+				observed.isStarted = true;
 			} catch (error) {
 				if (error instanceof CutError) continue;
-				this.#ledgers.delete(id);
+				this.#observed.delete(id);
 				throw error;
 			}
 		}
-		return ledger;
+		return observed;
 	}
 
 	#expect(id, contents, mark) {
-		const ledger = Object.assign(new Ledger(id, contents, this.#violations), {mark, isStarted: false});
-		this.#ledgers.set(id, ledger);
-		ledger.finished.then(
-			() => this.#finished(ledger),
+		const observed = Object.assign(new ObservedProcess(id, contents, this.#violations), {mark, isStarted: false});
+		this.#observed.set(id, observed);
+		observed.finished.then(
+			() => this.#finished(observed),
 			() => {},
 		);
-		return ledger;
+		return observed;
 	}
 
 	#finished({id, closedSeq, totalBytes, missedBytes}) {
 		this.events += closedSeq;
 		this.bytes += totalBytes;
 		this.missedBytes += missedBytes;
-		setTimeout(() => this.#ledgers.delete(id), LISTEN_ON_MS).unref();
+		setTimeout(() => this.#observed.delete(id), LISTEN_ON_MS).unref();
 	}
 
-	/** Stops reading for a while: the server has to hold back, not to forget. */
+	/** Stops reading for a while: back-pressure must not lose output. */
 	async pauseReading(ms) {
 		const {socket} = this.#client;
-		this.#lastDeafness = performance.now();
+		this.#readingPausedAt = performance.now();
 		socket.pause();
 		await delay(ms);
 		socket.resume();
 	}
 
-	/** Hangs up without a word, comes back after the time and catches up. */
-	async cut(awayMs) {
-		const {resolve, cutAt} = await this.#hangUp();
+	/** Drops the connection without a close frame, resumes after the time and catches up. */
+	async disconnectFor(awayMs) {
+		const {resolve, cutAt} = await this.#disconnect();
 		await delay(awayMs);
 		const client = await this.#resume(cutAt);
 		if (!client) {
-			this.#giveUp(resolve, new SessionOver(`lost after ${awayMs} ms away`));
+			this.#giveUp(resolve, new SessionExpiredError(`lost after ${awayMs} ms away`));
 			return;
 		}
 		this.#client = client;
-		await Promise.all([...this.#ledgers.values()].map(ledger => this.#catchUpAfterCut(client, ledger, cutAt)));
-		this.#lastDeafness = Number.POSITIVE_INFINITY;
+		await Promise.all([...this.#observed.values()].map(observed => this.#catchUpAfterCut(client, observed, cutAt)));
+		this.#readingPausedAt = Number.POSITIVE_INFINITY;
 		resolve(client);
 	}
 
-	/** Hangs up and comes back when the session has to be gone, with everything in it. */
-	async outlive() {
-		const {resolve} = await this.#hangUp();
+	/** Disconnects for longer than the session is kept: it has to be gone, with everything in it. */
+	async checkExpiry() {
+		const {resolve} = await this.#disconnect();
 		await delay(DETACHED_MS + TOLERANCE_MS * 5);
 		const {sessionId} = this.#client;
 		const error = await connect(this.#url, {resumeSessionId: sessionId}).then(
@@ -136,41 +136,41 @@ export class Roamer {
 			refusal => refusal,
 		);
 		this.#violations.expect(error.message === `unknown session id ${sessionId}`, 'session expiry', error.message);
-		const marks = [...this.#ledgers.values()].map(({mark}) => mark);
+		const marks = [...this.#observed.values()].map(({mark}) => mark);
 		const living = () => livingProcesses(({command}) => marks.some(mark => command.includes(mark)));
 		await until(() => living().length === 0, {withinMs: 1000});
 		for (const {pid, command} of living()) this.#violations.add('survived its session', `${pid} ${command}`);
-		this.#giveUp(resolve, new SessionOver('the session has expired'));
+		this.#giveUp(resolve, new SessionExpiredError('the session has expired'));
 	}
 
-	/** Whatever waits in this session waits no longer. */
+	/** Rejects everything that waits in this session. */
 	#giveUp(resolve, error) {
 		this.isOver = true;
-		for (const ledger of this.#ledgers.values()) ledger.abandon(error);
+		for (const observed of this.#observed.values()) observed.abandon(error);
 		resolve(Promise.reject(error));
 	}
 
-	/** Nobody else gets the session while we have it, and nobody else sees what is in it. */
-	async beVisited() {
+	/** Another connection can neither resume the session while we hold it nor see its processes. */
+	async checkIsolation() {
 		const {sessionId} = await this.#connected;
 		const cutsBefore = this.cuts;
 		const refused = await connect(this.#url, {resumeSessionId: sessionId}).then(
 			() => undefined,
 			error => error.code,
 		);
-		// While we are away ourselves a visitor may well get in.
+		// While we are disconnected ourselves another connection may resume it.
 		if (this.cuts > cutsBefore) return;
 		this.#violations.expect(refused === SESSION_ATTACHED, 'second connection to a session', `${refused}`);
-		const stranger = await connect(this.#url);
-		for (const id of [...this.#ledgers.keys()].slice(0, 3)) {
-			const {message} = await stranger.call('process/read', {processId: id}).catch(error => error);
-			this.#violations.expect(message === `unknown process id ${id}`, 'isolation', `a stranger read ${id}`);
-			const {status} = await stranger.call('process/write', {processId: id, chunk: 'eA==', writeId: 'x'});
-			this.#violations.expect(status === 'unknownProcess', 'isolation', `a stranger wrote to ${id}: ${status}`);
+		const other = await connect(this.#url);
+		for (const id of [...this.#observed.keys()].slice(0, 3)) {
+			const {message} = await other.call('process/read', {processId: id}).catch(error => error);
+			this.#violations.expect(message === `unknown process id ${id}`, 'isolation', `another session read ${id}`);
+			const {status} = await other.call('process/write', {processId: id, chunk: 'eA==', writeId: 'x'});
+			this.#violations.expect(status === 'unknownProcess', 'isolation', `another session wrote to ${id}: ${status}`);
 		}
-		const {processes} = await stranger.call('process/list', {});
-		this.#violations.expect(processes.length === 0, 'isolation', `a stranger saw ${processes.length} processes`);
-		stranger.socket.close();
+		const {processes} = await other.call('process/list', {});
+		this.#violations.expect(processes.length === 0, 'isolation', `another session saw ${processes.length} processes`);
+		other.socket.close();
 	}
 
 	async close() {
@@ -183,8 +183,8 @@ export class Roamer {
 		const number = ++this.#connections;
 		const notified = (method, params) => {
 			if (number !== this.#connections) return;
-			const ledger = this.#ledgers.get(params.processId);
-			if (ledger) ledger.notified(method, params);
+			const observed = this.#observed.get(params.processId);
+			if (observed) observed.notified(method, params);
 			else this.#violations.add('event of an unknown process', `${method} ${JSON.stringify(params).slice(0, 200)}`);
 		};
 		const client = await connect(this.#url, {resumeSessionId, notified});
@@ -194,7 +194,7 @@ export class Roamer {
 		return client;
 	}
 
-	async #hangUp() {
+	async #disconnect() {
 		let resolve;
 		this.#connected = new Promise(settle => {
 			resolve = settle;
@@ -202,7 +202,7 @@ export class Roamer {
 		this.#connected.catch(() => {});
 		this.cuts++;
 		this.#connections++;
-		for (const ledger of this.#ledgers.values()) ledger.reattach();
+		for (const observed of this.#observed.values()) observed.reattach();
 		this.#client.socket.terminate();
 		await this.#client.closed;
 		return {resolve, cutAt: performance.now()};
@@ -227,20 +227,19 @@ export class Roamer {
 		}
 	}
 
-	async #catchUpAfterCut(client, ledger, cutAt) {
-		if (ledger.isFinished || ledger.abandoned) return;
-		const afterSeq = ledger.seen;
+	async #catchUpAfterCut(client, observed, cutAt) {
+		if (observed.isFinished || observed.abandoned) return;
+		const afterSeq = observed.seen;
 		try {
-			ledger.page(afterSeq, true, await client.call('process/read', {processId: ledger.id, afterSeq}));
-			ledger.isStarted = true;
+			observed.page(afterSeq, true, await client.call('process/read', {processId: observed.id, afterSeq}));
+			observed.isStarted = true;
 		} catch (error) {
-			const isUnknown = error.message === `unknown process id ${ledger.id}`;
-			this.#violations.expect(isUnknown, 'catching up', `${ledger.id}: ${error.message}`);
-			// It may have closed behind our back, or while we did not listen, and been forgotten since; or its start never
-			// arrived.
-			if (performance.now() - Math.min(cutAt, this.#lastDeafness) > RETAINED_MS - TOLERANCE_MS)
-				ledger.abandon(new Forgotten(ledger.id));
-			else this.#violations.expect(!ledger.isStarted, 'forgotten too early', ledger.id);
+			const isUnknown = error.message === `unknown process id ${observed.id}`;
+			this.#violations.expect(isUnknown, 'catching up', `${observed.id}: ${error.message}`);
+			// It may have closed while we were disconnected or not reading, and expired since; or its start never arrived.
+			if (performance.now() - Math.min(cutAt, this.#readingPausedAt) > RETAINED_MS - TOLERANCE_MS)
+				observed.abandon(new ProcessExpiredError(observed.id));
+			else this.#violations.expect(!observed.isStarted, 'forgotten too early', observed.id);
 		}
 	}
 }

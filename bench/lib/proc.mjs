@@ -1,0 +1,108 @@
+// Single processes seen through /proc. Readers give 0, an empty list or undefined for a process that is gone.
+import {existsSync, readdirSync, readFileSync, readlinkSync} from 'node:fs';
+
+/** USER_HZ: clock ticks per second, the same on every Linux. */
+const TICKS_PER_SECOND = 100;
+/** In the arguments of the process that cleans up behind a server that was killed. */
+const WATCHDOG = 'longarm-watchdog';
+/** Fields of /proc/PID/stat, counted from the state on. */
+const STAT = {session: 3, userTicks: 11, systemTicks: 12, startTime: 19};
+
+/**
+ * Resident MiB, open descriptors, and children of a server, zombies included and its watchdog left out. Throws when the
+ * server is gone: it would look like one that has given everything back.
+ */
+export function usageOf(pid) {
+	if (!existsSync(`/proc/${pid}`)) throw new Error(`process ${pid} is gone`);
+	const children = childrenOf(pid).filter(child => !isWatchdog(child)).length;
+	return {rss: rssOf(pid), fds: descriptorsOf(pid), children};
+}
+
+/** Resident MiB. */
+export function rssOf(pid) {
+	return Math.round(statusOf(pid, 'VmRSS') / 1024);
+}
+
+/** A number of /proc/PID/status: sizes in KiB, counts as they are. */
+export function statusOf(pid, field) {
+	const text = readProc(`${pid}/status`);
+	return Number(new RegExp(`^${field}:\\s+(\\d+)`, 'm').exec(text)?.[1] ?? 0);
+}
+
+/** CPU seconds used so far, in the program and in the kernel, children not counted. */
+export function cpuSecondsOf(pid) {
+	const fields = statOf(pid);
+	return (Number(fields[STAT.userTicks] ?? 0) + Number(fields[STAT.systemTicks] ?? 0)) / TICKS_PER_SECOND;
+}
+
+/** Rules out a pid that is in use again. */
+export function startTimeOf(pid) {
+	return statOf(pid)[STAT.startTime];
+}
+
+/** The session a process is in. */
+export function sessionOf(pid) {
+	return Number(statOf(pid)[STAT.session]) || undefined;
+}
+
+export function executableOf(pid) {
+	return tryTo(() => readlinkSync(`/proc/${pid}/exe`));
+}
+
+/** The arguments with spaces between them; empty for a zombie, too. */
+export function commandOf(pid) {
+	return readProc(`${pid}/cmdline`).replaceAll('\0', ' ').trim();
+}
+
+export function isWatchdog(pid) {
+	return commandOf(pid).includes(WATCHDOG);
+}
+
+/** Number, state and command line of a process, for error messages. */
+export function describeProcess(pid) {
+	const state = /^State:\t(.*)/m.exec(readProc(`${pid}/status`))?.[1];
+	return state === undefined ? `${pid} gone` : `${pid} ${state} ${commandOf(pid).slice(0, 100)}`;
+}
+
+/** Number of open descriptors, without those that are closed while they are counted. */
+export function descriptorsOf(pid) {
+	const names = tryTo(() => readdirSync(`/proc/${pid}/fd`)) ?? [];
+	return names.filter(fd => tryTo(() => readlinkSync(`/proc/${pid}/fd/${fd}`)) !== undefined).length;
+}
+
+export function childrenOf(pid) {
+	const threads = tryTo(() => readdirSync(`/proc/${pid}/task`)) ?? [];
+	return threads.flatMap(thread => readProc(`${pid}/task/${thread}/children`).split(/\s+/).filter(Boolean).map(Number));
+}
+
+/** The process and all its descendants. */
+export function treeOf(pid) {
+	const tree = [pid];
+	for (const each of tree) tree.push(...childrenOf(each));
+	return tree;
+}
+
+/** Signals a process that may be gone. */
+export function signalProcess(pid, signal) {
+	tryTo(() => process.kill(pid, signal));
+}
+
+/** The text of a file below /proc; empty when it cannot be read. */
+export function readProc(path) {
+	return tryTo(() => readFileSync(`/proc/${path}`, 'latin1')) ?? '';
+}
+
+/** The result, or undefined when the call throws, which here means that the process or the file is gone. */
+export function tryTo(call) {
+	try {
+		return call();
+	} catch {
+		return undefined;
+	}
+}
+
+/** The fields of /proc/PID/stat from the state on, behind the name of the program. */
+function statOf(pid) {
+	const stat = readProc(`${pid}/stat`);
+	return stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+}
