@@ -1,18 +1,19 @@
-import {setTimeout as sleep, setImmediate as turn} from 'node:timers/promises';
-import {RECLAIM_MS, RSS_GROWTH_MIB, STDIO_SHARE} from './bounds.mjs';
-import {childrenOf, describe, eventually, observe} from './observe.mjs';
+import {setImmediate as turn} from 'node:timers/promises';
+import {childrenOf, describeProcess, usageOf} from '../lib/proc.mjs';
+import {Random} from '../lib/random.mjs';
+import {delay, until} from '../lib/waiting.mjs';
+import {outcomes} from './counters.mjs';
+import {RECLAIM_MS, RSS_GROWTH_MIB, STDIO_SHARE} from './limits.mjs';
 import {options} from './options.mjs';
 import {startParams} from './params.mjs';
 import {Peer} from './peer.mjs';
-import {Random} from './random.mjs';
-import {count, outcomes} from './tally.mjs';
 import {Violation} from './violation.mjs';
 
 const PROFILES = ['raw', 'greeted', 'ready', 'ready', 'ready', 'ready', 'ready', 'ready'];
 const ENDINGS = ['clean', 'clean', 'fatal', 'fatal', 'fatal', 'half', 'abrupt', 'mid-message'];
 
-/** What an episode knows of itself. Everything it decides comes from its own random numbers. */
-export class Story {
+/** The life of one client. Everything it decides comes from its own random numbers. */
+export class Episode {
 	/** Its connections, past and present. */
 	peers = [];
 	/** Sessions it may come back to. */
@@ -26,21 +27,21 @@ export class Story {
 	constructor(index, server) {
 		this.index = index;
 		this.server = server;
-		this.random = new Random(options.seed, index);
+		this.random = Random.ofPart(options.seed, index);
 		const either = this.random.chance(STDIO_SHARE) ? 'stdio' : 'ws';
 		this.stops = this.random.chance(0.5);
 		this.transport = options.transport === 'both' ? either : options.transport;
 	}
 }
 
-/** The life of one client: one connection or a few, with what they left behind in between. */
-export async function play(story) {
-	const {random, transport} = story;
-	const connections = transport === 'ws' && random.chance(0.3) ? 2 + random.int(3) : 1;
+/** Runs an episode: one connection or a few, with what they left behind in between. */
+export async function runEpisode(episode) {
+	const {random, transport} = episode;
+	const connections = transport === 'ws' && random.chance(0.3) ? 2 + random.below(3) : 1;
 	for (let left = connections; left > 0; left--) {
 		const profile = random.pick(PROFILES);
 		const long = profile === 'ready' && random.chance(transport === 'ws' ? 0.03 : 0.4);
-		const peer = await Peer.connect(story);
+		const peer = await Peer.connect(episode);
 		if (profile !== 'raw') await handshake(peer, profile);
 		const before = long && transport === 'stdio' ? await warmState(peer, peer.link.pid) : undefined;
 		await converse(peer, long);
@@ -51,12 +52,12 @@ export async function play(story) {
 }
 
 export async function handshake(peer, profile) {
-	const {random, sessions} = peer.story;
+	const {random, sessions} = peer.episode;
 	const resumeSessionId = sessions.length > 0 && random.chance(0.6) ? random.pick(sessions) : undefined;
 	let reply = await peer.ask('initialize', {clientName: 'fuzz', resumeSessionId});
 	// The server may not have noticed yet that the last connection is gone.
 	for (let tries = 0; reply.error?.code === -32010 && tries < 100; tries++) {
-		await sleep(10);
+		await delay(10);
 		reply = await peer.ask('initialize', {clientName: 'fuzz', resumeSessionId});
 	}
 	// The session may be over.
@@ -68,54 +69,54 @@ export async function handshake(peer, profile) {
 	if (profile === 'ready') peer.becomeReady();
 }
 
-/** What the server holds once it has started processes of both kinds. */
+/** The resources of the server once it has started processes of both kinds. */
 export async function warmState(peer, pid) {
 	for (const tty of [false, true]) {
 		await peer.ask('process/start', startParams(`warm-${tty}`, ['/bin/true'], {tty}));
 		await peer.ask('process/wait', {processId: `warm-${tty}`});
 	}
-	await sleep(200);
-	return observe(pid);
+	await delay(200);
+	return usageOf(pid);
 }
 
 async function converse(peer, long) {
-	const {random} = peer.story;
+	const {random} = peer.episode;
 	// A connection that says nothing at all is the only one on which `initialized` is surely too early.
 	const mute = peer.state === 'new' && random.chance(0.3);
-	const batches = mute ? 0 : long ? 20 + random.int(60) : random.int(7);
+	const batches = mute ? 0 : long ? 20 + random.below(60) : random.below(7);
 	for (let batch = 1; batch <= batches; batch++) {
-		await peer.exchange(5 + random.int(long ? 250 : 60));
+		await peer.exchange(5 + random.below(long ? 250 : 60));
 		if (batch % 8 === 0) await peer.sweep();
 	}
 }
 
 /** Another connection that wants the session of a living one. */
 async function rival(peer) {
-	const {story} = peer;
-	const other = await Peer.connect(story);
+	const {episode} = peer;
+	const other = await Peer.connect(episode);
 	const {error} = await other.ask('initialize', {clientName: 'rival', resumeSessionId: peer.sessionId});
 	if (error?.code !== -32010) throw new Violation(`a rival got ${JSON.stringify(error)} for a session that is held`);
 	await other.exchange(10);
 	await peer.exchange(10);
 	other.close();
 	await other.gone();
-	story.peers.splice(story.peers.indexOf(other), 1);
+	episode.peers.splice(episode.peers.indexOf(other), 1);
 }
 
 async function sameAsBefore(peer, before) {
 	await peer.sweep();
 	const {pid} = peer.link;
 	const same = () => {
-		const now = observe(pid);
+		const now = usageOf(pid);
 		return now.fds <= before.fds && now.children <= before.children && now.rss < before.rss + RSS_GROWTH_MIB;
 	};
-	if (await eventually(same, RECLAIM_MS)) return;
-	const children = childrenOf(pid).map(describe).join('; ');
-	throw new Violation(`not given back: ${JSON.stringify(before)} became ${JSON.stringify(observe(pid))}: ${children}`);
+	if (await until(same, {withinMs: RECLAIM_MS})) return;
+	const children = childrenOf(pid).map(describeProcess).join('; ');
+	throw new Violation(`not given back: ${JSON.stringify(before)} became ${JSON.stringify(usageOf(pid))}: ${children}`);
 }
 
 async function end(peer) {
-	const {random} = peer.story;
+	const {random} = peer.episode;
 	const way = random.pick(ENDINGS);
 	switch (way) {
 		case 'clean':
@@ -137,5 +138,5 @@ async function end(peer) {
 			peer.drop();
 	}
 	await peer.gone();
-	count(outcomes, way === 'fatal' ? 'the server hung up' : `the client hung up, ${way}`);
+	outcomes.add(way === 'fatal' ? 'the server hung up' : `the client hung up, ${way}`);
 }

@@ -1,7 +1,7 @@
 import {SLOW} from './methods.mjs';
 import {Violation} from './violation.mjs';
 
-/** What has to come back over one connection: an answer to every request, and one to every malformed message. */
+/** The answers that are due on one connection: one to every request, and one to every malformed message. */
 export class Expectations {
 	#requests = new Map();
 	#prompt = 0;

@@ -1,5 +1,6 @@
-import {MAX_FRAME, MAX_MESSAGE, MiB} from './bounds.mjs';
-import {CLOSE, CONTINUATION, frame, PING, TEXT} from './frames.mjs';
+import {MIB} from '../lib/measure.mjs';
+import {CLOSE, CONTINUATION, frame, PING, TEXT} from '../lib/web-socket-frames.mjs';
+import {MAX_FRAME, MAX_MESSAGE} from './limits.mjs';
 import {OTHER_NAMES, REQUESTS} from './methods.mjs';
 import {BAD_UTF8} from './values.mjs';
 
@@ -10,18 +11,18 @@ const SOME = Buffer.from('{"id":1,"method":"environment/status"}');
 
 /** Something after which the server has to hang up, as it goes over the wire. */
 export function fatal(peer) {
-	const {random, transport} = peer.story;
+	const {random, transport} = peer.episode;
 	const ways = [...messages(peer), ...(transport === 'stdio' ? lines(random) : frames(random))];
 	const [name, make] = random.pick(ways.filter(([, , odds = 1]) => random.chance(odds)));
 	return {name, bytes: make()};
 }
 
-function messages({story: {random}, link, state, talked}) {
+function messages({episode: {random}, link, state, talked}) {
 	const made = [
 		['unknown notification', JSON.stringify({method: random.pick(NOTIFICATIONS)})],
 		['notification of the server', '{"method":"process/exited","params":{"processId":"p1","seq":1,"exitCode":0}}'],
 		['stray result', `{"id":${random.pick(['1', '0', '-1', '1099511627776', '"x"'])},"result":{}}`],
-		['stray error', `{"id":${random.int(100)},"error":{"code":-32000,"message":"JSON-RPC transport closed"}}`],
+		['stray error', `{"id":${random.below(100)},"error":{"code":-32000,"message":"JSON-RPC transport closed"}}`],
 	];
 	// Otherwise some mutated message may have been a good `initialize`.
 	if (state === 'new' && !talked) made.push(['initialized too early', '{"method":"initialized"}']);
@@ -42,7 +43,7 @@ function frames(random) {
 		['reserved bit', () => frame(SOME, {reserved: random.pick([0x40, 0x20, 0x10])})],
 		['no mask', () => frame(SOME, {masked: false})],
 		['continuation of nothing', () => frame(SOME, {opcode: CONTINUATION})],
-		['text inside a message', () => Buffer.concat([frame(SOME, {final: false}), frame(SOME, {})])],
+		['text inside a message', () => Buffer.concat([frame(SOME, {final: false}), frame(SOME)])],
 		['fragmented ping', () => frame(Buffer.alloc(0), {opcode: PING, final: false})],
 		['ping too long', () => frame(Buffer.alloc(126), {opcode: PING})],
 		['close', () => frame(Buffer.from('03e8', 'hex'), {opcode: CLOSE})],
@@ -60,7 +61,7 @@ function badUtf8(random) {
 }
 
 function tooLong() {
-	const piece = Buffer.alloc(8 * MiB, ' ');
+	const piece = Buffer.alloc(8 * MIB, ' ');
 	const opcodes = [TEXT, ...Array(8).fill(CONTINUATION)];
 	return Buffer.concat(opcodes.map((opcode, index) => frame(piece, {opcode, final: index === opcodes.length - 1})));
 }

@@ -1,4 +1,4 @@
-import {MAX_KEEP_MS} from './bounds.mjs';
+import {MAX_KEEP_MS} from './limits.mjs';
 import {STARTS} from './methods.mjs';
 import {KNOWN_ARG0, KNOWN_COMMANDS, KNOWN_FILES} from './params.mjs';
 
@@ -29,12 +29,12 @@ function isHarmlessCommand(argv) {
 	return KNOWN_COMMANDS.has(argv.join('\0')) || !isWord(program);
 }
 
-/** What could be a command. */
+/** Whether it could be a command. */
 function isStrings(list) {
 	return list.length > 0 && list.every(each => typeof each === 'string');
 }
 
-/** What could be the name of a program. */
+/** Whether it could be the name of a program. */
 function isWord(text) {
 	return typeof text === 'string' && /^[!-~]{1,200}$/.test(text);
 }

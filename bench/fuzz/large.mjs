@@ -1,41 +1,42 @@
-import {LONG_KEY_CHARS, MAX_VALUES, MiB} from './bounds.mjs';
+import {MIB} from '../lib/measure.mjs';
+import {LONG_KEY_CHARS, MAX_VALUES} from './limits.mjs';
 import {validMessage} from './messages.mjs';
 import {REQUESTS} from './methods.mjs';
 import {someProcess, startParams} from './params.mjs';
 
 /** From 16 KiB to a megabyte. */
-export function large(story) {
-	const {random} = story;
+export function large(episode) {
+	const {random} = episode;
 	const length = random.pick([16 * 1024, 64 * 1024, 70_000, 300_000]);
-	const ask = (method, params) => JSON.stringify({id: story.nextId++, method, params});
-	const start = (argv, changes) => ask('process/start', startParams(`p${++story.started}`, argv, changes));
+	const ask = (method, params) => JSON.stringify({id: episode.nextId++, method, params});
+	const start = (argv, changes) => ask('process/start', startParams(`p${++episode.started}`, argv, changes));
 	return random.pick([
-		() => JSON.stringify({...validMessage(story, random.pick(REQUESTS)), extra: base64(random, length)}),
+		() => JSON.stringify({...validMessage(episode, random.pick(REQUESTS)), extra: base64(random, length)}),
 		() => JSON.stringify({id: 'y'.repeat(length), method: 'environment/status'}),
 		() => ask('x'.repeat(length)),
 		() => ask('process/read', {processId: '\u{1f980}'.repeat(length / 4)}),
-		() => ask('process/write', {processId: someProcess(story), chunk: base64(random, length)}),
+		() => ask('process/write', {processId: someProcess(episode), chunk: base64(random, length)}),
 		() => start(['/bin/true', 'a'.repeat(length)], {tty: random.chance(0.5)}),
-		() => start(['/bin/true', ...Array(random.int(3000)).fill('a'.repeat(100))]),
-		() => start(['true'], {env: manyVariables(random.int(2000))}),
+		() => start(['/bin/true', ...Array(random.below(3000)).fill('a'.repeat(100))]),
+		() => start(['true'], {env: manyVariables(random.below(2000))}),
 		() => start(['true'], {cwd: `file:///${'a/'.repeat(length / 8)}`}),
-		() => `${' '.repeat(length)}{"id":${story.nextId++},"method":"environment/status"}`,
-		() => `{"id":${story.nextId++},"method":"nope","params":{${longKeys(15 + random.int(4))}}}`,
-		() => `{"id":${story.nextId++},"method":"nope","params":"${'\\n'.repeat(length / 4)}"}`,
+		() => `${' '.repeat(length)}{"id":${episode.nextId++},"method":"environment/status"}`,
+		() => `{"id":${episode.nextId++},"method":"nope","params":{${longKeys(15 + random.below(4))}}}`,
+		() => `{"id":${episode.nextId++},"method":"nope","params":"${'\\n'.repeat(length / 4)}"}`,
 	])();
 }
 
 /** About half a megabyte of values, or more of everything. */
-export function huge(story) {
-	const {random} = story;
-	const id = story.nextId++;
+export function huge(episode) {
+	const {random} = episode;
+	const id = episode.nextId++;
 	const values = MAX_VALUES - 4 + random.pick([-1, 0, 1, 2, 1000]);
 	return random.pick([
 		() => `{"id":${id},"method":"nope","params":[${'0,'.repeat(values - 1)}0]}`,
 		() => `{"id":${id},"method":"nope","params":{${Array.from({length: values}, (_, key) => `"${key}":0`).join()}}}`,
 		() => `{"id":${id},"method":"process/start","params":[${'[],'.repeat(50_000)}0]}`,
-		() => JSON.stringify({id, method: 'process/snapshot', params: {processId: 'z'.repeat(2 * MiB)}}),
-		() => JSON.stringify({id, method: 'process/signal', params: {processId: 'z', signal: {name: 'z'.repeat(MiB)}}}),
+		() => JSON.stringify({id, method: 'process/snapshot', params: {processId: 'z'.repeat(2 * MIB)}}),
+		() => JSON.stringify({id, method: 'process/signal', params: {processId: 'z', signal: {name: 'z'.repeat(MIB)}}}),
 		() => `${'['.repeat(100_000)}${']'.repeat(100_000)}`,
 	])();
 }

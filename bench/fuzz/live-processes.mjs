@@ -1,5 +1,5 @@
-import {setTimeout as sleep} from 'node:timers/promises';
-import {DETACHED_SESSION_MS, MAX_KEEP_MS, MAX_LIVE} from './bounds.mjs';
+import {delay} from '../lib/waiting.mjs';
+import {DETACHED_SESSION_MS, MAX_KEEP_MS, MAX_LIVE} from './limits.mjs';
 
 let total = 0;
 
@@ -12,7 +12,7 @@ export function liveProcesses() {
 export async function roomFor(wanted, sweep) {
 	const full = () => wanted > 0 && total > 0 && total + wanted > MAX_LIVE;
 	for (let tries = 1; full(); tries++) {
-		await sleep(20);
+		await delay(20);
 		if (tries % 10 === 0) await sweep();
 	}
 }

@@ -1,4 +1,4 @@
-import {lottery} from './random.mjs';
+import {weightedList} from '../lib/random.mjs';
 import {built} from './workspace.mjs';
 
 /** The table of the server that is tried. */
@@ -8,7 +8,7 @@ export const REQUESTS = Object.keys(METHODS).filter(
 	name => METHODS[name].kind === 'request' && METHODS[name].from === 'client',
 );
 
-export const METHOD_LOTTERY = lottery(
+export const WEIGHTED_METHODS = weightedList(
 	REQUESTS.map(name => {
 		if (name === 'process/start') return [5, name];
 		if (name === 'command/exec') return [1, name];

@@ -1,21 +1,21 @@
+import {weightedList} from '../lib/random.mjs';
 import {validMessage} from './messages.mjs';
 import {OTHER_NAMES, REQUESTS} from './methods.mjs';
 import {paramsOf} from './params.mjs';
-import {lottery} from './random.mjs';
 import {nested, RAW_VALUES, VALUES} from './values.mjs';
 
 const OTHER_KEYS = ['', '__proto__', 'constructor', 'toString', 'id', 'path', 'argv'];
 
-export function mutatedTree(story) {
-	const {random} = story;
+export function mutatedTree(episode) {
+	const {random} = episode;
 	const raws = [];
-	const message = copied(validMessage(story));
-	for (let count = 1 + random.int(3); count > 0; count--) random.pick(TREE_MUTATIONS)(message, random, raws, story);
+	const message = copied(validMessage(episode));
+	for (let count = 1 + random.below(3); count > 0; count--) random.pick(TREE_MUTATIONS)(message, random, raws, episode);
 	const text = JSON.stringify(message);
 	return raws.length === 0 ? text : text.replace(/"@raw(\d+)"/g, (_, index) => raws[index]);
 }
 
-const TREE_MUTATIONS = lottery([
+const TREE_MUTATIONS = weightedList([
 	[3, (message, random) => change(message, random, (parent, name) => drop(parent, name))],
 	[6, (message, random, raws) => change(message, random, (parent, name) => put(parent, name, anyValue(random, raws)))],
 	[2, (message, random) => change(message, random, (parent, name) => rename(parent, name, random))],
@@ -27,7 +27,7 @@ const TREE_MUTATIONS = lottery([
 	],
 	[1, (message, random, raws) => put(message, 'id', anyValue(random, raws))],
 	[1, (message, random) => put(message, 'method', random.pick([...REQUESTS, ...OTHER_NAMES]))],
-	[1, (message, random, raws, story) => put(message, 'params', copied(paramsOf(random.pick(REQUESTS), story)))],
+	[1, (message, random, raws, episode) => put(message, 'params', copied(paramsOf(random.pick(REQUESTS), episode)))],
 	[1, (message, random, raws) => put(message, 'params', anyValue(random, raws))],
 	[2, message => put(message, 'params', Object.values(message.params ?? {}))],
 	[
@@ -79,9 +79,9 @@ function copied(value) {
 
 function otherString(value, random) {
 	if (typeof value !== 'string') return typeof value === 'number' ? value * random.pick([-1, 2, 0.5, 1e9]) : value;
-	const at = random.int(value.length + 1);
+	const at = random.below(value.length + 1);
 	const symbols = ['', '\0', '/', '%', '%2', '%2F', '..', '=', ' ', '\n', '\u{1f980}', '\ufffd', 'A', '9', '*'];
-	return value.slice(0, at) + random.pick(symbols) + value.slice(at + random.int(3));
+	return value.slice(0, at) + random.pick(symbols) + value.slice(at + random.below(3));
 }
 
 function anyValue(random, raws) {

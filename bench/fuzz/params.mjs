@@ -68,27 +68,27 @@ const SANDBOXES = frozen([
 	},
 ]);
 
-/** An orphan that is stopped lives as long as its session, and rightly so: no story has both. */
+/** An orphan that is stopped lives as long as its session, and rightly so: no episode has both. */
 const someCommand = ({random, stops}) => random.pick(stops ? COMMANDS_WITHOUT_ORPHAN : COMMANDS);
 /** A process that may exist. */
 export const someProcess = ({random, started}) =>
 	random.chance(0.9)
-		? `p${Math.max(0, started - random.int(6))}`
+		? `p${Math.max(0, started - random.below(6))}`
 		: random.pick(['', 'none', 'p0', '__proto__', 'x'.repeat(1000)]);
 
 const someFile = ({random}) => random.pick(FILES);
 
 const someSandbox = ({random}) => random.pick(SANDBOXES);
 
-const someBytes = ({random}) => random.bytes(random.int(random.pick([2, 20, 2000]))).toString('base64');
+const someBytes = ({random}) => random.bytes(random.below(random.pick([2, 20, 2000]))).toString('base64');
 
 const someSession = ({random, sessions}) =>
 	random.pick([undefined, null, '', 'nope', '66af2bc5-9155-45a3-bb6d-49043ecb2b32', ...sessions]);
 
-const someHandle = ({random}) => `h${random.int(4)}`;
+const someHandle = ({random}) => `h${random.below(4)}`;
 
 const PARAMS = {
-	initialize: story => ({clientName: 'fuzz', resumeSessionId: someSession(story)}),
+	initialize: episode => ({clientName: 'fuzz', resumeSessionId: someSession(episode)}),
 	'environment/info': ({random}) => random.pick([undefined, null, {}]),
 	'environment/status': ({random}) => random.pick([undefined, null, {}]),
 	'environmentConfig/read': ({random}) => ({
@@ -96,16 +96,18 @@ const PARAMS = {
 		configPaths: random.pick([[], [['model']], [[]]]),
 		requirementsPaths: [['a', 'b']],
 	}),
-	'capabilityRoots/discoverV1': story => ({roots: [{id: 'r', path: someFile(story), sandbox: someSandbox(story)}]}),
-	'capabilities/discoverV2': story => ({cwd: someFile(story), sandbox: someSandbox(story)}),
-	'process/start': story => {
-		const {random} = story;
-		const changes = {tty: random.chance(0.2), pipeStdin: random.chance(0.5), timeoutMs: random.int(1500)};
+	'capabilityRoots/discoverV1': episode => ({
+		roots: [{id: 'r', path: someFile(episode), sandbox: someSandbox(episode)}],
+	}),
+	'capabilities/discoverV2': episode => ({cwd: someFile(episode), sandbox: someSandbox(episode)}),
+	'process/start': episode => {
+		const {random} = episode;
+		const changes = {tty: random.chance(0.2), pipeStdin: random.chance(0.5), timeoutMs: random.below(1500)};
 		if (random.chance(0.2)) changes.io = random.pick([{pty: {rows: 24, cols: 80}}, {pipe: {stdin: 'open'}}]);
 		if (random.chance(0.2)) changes.onDisconnect = random.pick(['endAtOnce', 'endWithSession', {keepForMs: 500}]);
 		if (random.chance(0.1)) changes.cwd = random.pick(DIRECTORIES);
 		if (random.chance(0.1)) changes.arg0 = random.pick([null, ...KNOWN_ARG0]);
-		if (random.chance(0.1)) changes.sandbox = someSandbox(story);
+		if (random.chance(0.1)) changes.sandbox = someSandbox(episode);
 		if (random.chance(0.1)) changes.metadata = {toolCallId: 'call'};
 		if (random.chance(0.1)) changes.prepared = true;
 		if (random.chance(0.1)) changes.managedNetwork = {loopbackPorts: [1], allowLocalBinding: true};
@@ -121,76 +123,84 @@ const PARAMS = {
 				includeOnly,
 			};
 		}
-		const processId = random.chance(0.9) ? `p${++story.started}` : someProcess(story);
-		return startParams(processId, someCommand(story), changes);
+		const processId = random.chance(0.9) ? `p${++episode.started}` : someProcess(episode);
+		return startParams(processId, someCommand(episode), changes);
 	},
-	'process/read': story => ({
-		processId: someProcess(story),
-		afterSeq: story.random.pick([undefined, null, 0, 1, 3, 2 ** 53]),
-		maxBytes: story.random.pick([undefined, null, 0, 1, 65_536]),
-		waitMs: story.random.pick([undefined, null, 0, 1, 50, 2 ** 40]),
+	'process/read': episode => ({
+		processId: someProcess(episode),
+		afterSeq: episode.random.pick([undefined, null, 0, 1, 3, 2 ** 53]),
+		maxBytes: episode.random.pick([undefined, null, 0, 1, 65_536]),
+		waitMs: episode.random.pick([undefined, null, 0, 1, 50, 2 ** 40]),
 	}),
-	'process/write': story => ({
-		processId: someProcess(story),
-		chunk: someBytes(story),
-		writeId: story.random.pick([undefined, '1', '2', `w${story.nextId}`, '']),
+	'process/write': episode => ({
+		processId: someProcess(episode),
+		chunk: someBytes(episode),
+		writeId: episode.random.pick([undefined, '1', '2', `w${episode.nextId}`, '']),
 	}),
-	'process/signal': story => ({
-		processId: someProcess(story),
-		signal: story.random.pick([
+	'process/signal': episode => ({
+		processId: someProcess(episode),
+		signal: episode.random.pick([
 			'interrupt',
-			...['TERM', 'sigusr1', story.stops ? 'STOP' : 'CONT', 'WINCH', 'no'].map(name => ({name})),
+			...['TERM', 'sigusr1', episode.stops ? 'STOP' : 'CONT', 'WINCH', 'no'].map(name => ({name})),
 		]),
 	}),
-	'process/terminate': story => ({
-		processId: someProcess(story),
-		mode: story.random.pick([undefined, null, 'force', {graceful: {timeoutMs: story.random.int(300)}}]),
+	'process/terminate': episode => ({
+		processId: someProcess(episode),
+		mode: episode.random.pick([undefined, null, 'force', {graceful: {timeoutMs: episode.random.below(300)}}]),
 	}),
-	'process/closeStdin': story => ({processId: someProcess(story)}),
-	'process/resize': story => ({processId: someProcess(story), rows: 1 + story.random.int(100), cols: 65_535}),
-	'process/wait': story => ({
-		processId: someProcess(story),
-		timeoutMs: story.random.pick([undefined, null, 0, 1, 50, 2 ** 40]),
+	'process/closeStdin': episode => ({processId: someProcess(episode)}),
+	'process/resize': episode => ({processId: someProcess(episode), rows: 1 + episode.random.below(100), cols: 65_535}),
+	'process/wait': episode => ({
+		processId: someProcess(episode),
+		timeoutMs: episode.random.pick([undefined, null, 0, 1, 50, 2 ** 40]),
 	}),
-	'process/snapshot': story => ({processId: someProcess(story)}),
+	'process/snapshot': episode => ({processId: someProcess(episode)}),
 	'process/list': ({random}) => random.pick([undefined, null, {}]),
-	'command/exec': story => ({
-		argv: someCommand(story),
-		cwd: story.random.pick([scratch, ...DIRECTORIES]),
+	'command/exec': episode => ({
+		argv: someCommand(episode),
+		cwd: episode.random.pick([scratch, ...DIRECTORIES]),
 		env: PROCESS_ENVIRONMENT,
-		tty: story.random.chance(0.3),
-		arg0: story.random.pick([undefined, null, 'fuzz']),
+		tty: episode.random.chance(0.3),
+		arg0: episode.random.pick([undefined, null, 'fuzz']),
 	}),
-	'command/exec/write': story => ({sessionId: `session-${story.random.int(6)}`, chunk: someBytes(story)}),
-	'command/exec/terminate': ({random}) => ({sessionId: `session-${random.int(6)}`}),
-	'fs/readFile': story => ({path: someFile(story), sandbox: someSandbox(story)}),
-	'fs/writeFile': story => ({path: someFile(story), dataBase64: someBytes(story), followSymlinks: false}),
-	'fs/open': story => ({
-		handleId: someHandle(story),
-		path: someFile(story),
-		mode: story.random.pick(['read', 'replace']),
+	'command/exec/write': episode => ({sessionId: `session-${episode.random.below(6)}`, chunk: someBytes(episode)}),
+	'command/exec/terminate': ({random}) => ({sessionId: `session-${random.below(6)}`}),
+	'fs/readFile': episode => ({path: someFile(episode), sandbox: someSandbox(episode)}),
+	'fs/writeFile': episode => ({path: someFile(episode), dataBase64: someBytes(episode), followSymlinks: false}),
+	'fs/open': episode => ({
+		handleId: someHandle(episode),
+		path: someFile(episode),
+		mode: episode.random.pick(['read', 'replace']),
 	}),
-	'fs/readBlock': story => ({handleId: someHandle(story), offset: story.random.int(10), len: story.random.int(5000)}),
-	'fs/writeBlock': story => ({handleId: someHandle(story), offset: story.random.int(10), chunk: someBytes(story)}),
-	'fs/close': story => ({handleId: someHandle(story)}),
-	'fs/createDirectory': story => ({path: someFile(story), recursive: story.random.chance(0.5)}),
-	'fs/getMetadata': story => ({path: someFile(story), followSymlinks: story.random.chance(0.5)}),
-	'fs/canonicalize': story => ({path: someFile(story)}),
-	'fs/readDirectory': story => ({path: someFile(story)}),
-	'fs/walk': story => ({
-		path: someFile(story),
+	'fs/readBlock': episode => ({
+		handleId: someHandle(episode),
+		offset: episode.random.below(10),
+		len: episode.random.below(5000),
+	}),
+	'fs/writeBlock': episode => ({
+		handleId: someHandle(episode),
+		offset: episode.random.below(10),
+		chunk: someBytes(episode),
+	}),
+	'fs/close': episode => ({handleId: someHandle(episode)}),
+	'fs/createDirectory': episode => ({path: someFile(episode), recursive: episode.random.chance(0.5)}),
+	'fs/getMetadata': episode => ({path: someFile(episode), followSymlinks: episode.random.chance(0.5)}),
+	'fs/canonicalize': episode => ({path: someFile(episode)}),
+	'fs/readDirectory': episode => ({path: someFile(episode)}),
+	'fs/walk': episode => ({
+		path: someFile(episode),
 		options: {maxDepth: 3, maxDirectories: 10, maxEntries: 100, followDirectorySymlinks: false},
 	}),
-	'fs/remove': story => ({path: someFile(story), recursive: true, force: story.random.chance(0.5)}),
-	'fs/copy': story => ({sourcePath: someFile(story), destinationPath: someFile(story), recursive: false}),
-	'fs/watchMissing': story => ({watchId: story.random.int(5), missing: [someFile(story)], present: null}),
+	'fs/remove': episode => ({path: someFile(episode), recursive: true, force: episode.random.chance(0.5)}),
+	'fs/copy': episode => ({sourcePath: someFile(episode), destinationPath: someFile(episode), recursive: false}),
+	'fs/watchMissing': episode => ({watchId: episode.random.below(5), missing: [someFile(episode)], present: null}),
 	// Never one that names anything: no request leaves the machine.
 	'http/request': ({random}) => random.pick([undefined, {}, {method: 'GET'}, {requestId: '1', headers: []}]),
 };
 
 /** A method that is new in the table is asked for with no params until it has its own here. */
-export function paramsOf(method, story) {
-	return PARAMS[method] ? PARAMS[method](story) : {};
+export function paramsOf(method, episode) {
+	return PARAMS[method] ? PARAMS[method](episode) : {};
 }
 
 /** Shared by all messages: whoever wants to change it makes a copy. */

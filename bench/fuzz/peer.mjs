@@ -1,18 +1,20 @@
 import {isUtf8} from 'node:buffer';
-import {setTimeout as sleep, setImmediate as turn} from 'node:timers/promises';
-import {ANSWER_MS, HANG_UP_MS} from './bounds.mjs';
+import {setImmediate as turn} from 'node:timers/promises';
+import {delay} from '../lib/waiting.mjs';
+import {isObject, parsed, refusal} from './classify.mjs';
+import {kinds, outcomes, totals} from './counters.mjs';
 import {Expectations} from './expectations.mjs';
 import {fatal} from './fatal.mjs';
 import {generate} from './generate.mjs';
-import {isObject, parsed, refusal} from './judge.mjs';
+import {ANSWER_MS, HANG_UP_MS} from './limits.mjs';
 import {LiveProcesses, roomFor} from './live-processes.mjs';
 import {METHODS, STARTS} from './methods.mjs';
-import {PLAIN} from './random.mjs';
 import {StdioLink} from './stdio-link.mjs';
-import {count, kinds, outcomes, totals} from './tally.mjs';
 import {shown, Transcript, Violation} from './violation.mjs';
 import {WebSocketLink} from './web-socket-link.mjs';
 
+/** In place of random numbers for messages that are sent without variation. */
+const PLAIN = {chance: () => false};
 const ERROR_CODES = new Set([-32600, -32601, -32602, -32603, -32004, -32010]);
 
 /** The far end of one connection: sends what was made, knows what has to come back, and says so when it does not. */
@@ -33,16 +35,16 @@ export class Peer {
 	#v0 = {asked: 0, over: new Set()};
 	#questions = 0;
 
-	static async connect(story) {
-		const link = await (story.transport === 'ws' ? WebSocketLink : StdioLink).open(story.server);
-		const peer = new Peer(story, link);
-		story.peers.push(peer);
+	static async connect(episode) {
+		const link = await (episode.transport === 'ws' ? WebSocketLink : StdioLink).open(episode.server);
+		const peer = new Peer(episode, link);
+		episode.peers.push(peer);
 		totals.connections++;
 		return peer;
 	}
 
-	constructor(story, link) {
-		this.story = story;
+	constructor(episode, link) {
+		this.episode = episode;
 		this.link = link;
 		link.onMessage = bytes => this.#guard(() => this.#receive(bytes));
 		link.onClose = problem => this.#guard(() => this.#closed(problem));
@@ -50,7 +52,7 @@ export class Peer {
 
 	/** Sends so many messages and waits until the server has answered them, and a probe behind them. */
 	async exchange(size) {
-		const {random} = this.story;
+		const {random} = this.episode;
 		const packets = await this.#prepare(size);
 		const probe = this.#probe();
 		packets.push(probe.packet);
@@ -73,7 +75,7 @@ export class Peer {
 	async provoke() {
 		const {bytes, name} = fatal(this);
 		totals.messages++;
-		count(kinds, `fatal: ${name}`);
+		kinds.add(`fatal: ${name}`);
 		this.#ending = 'expected';
 		this.transcript.sent(bytes);
 		this.write(bytes);
@@ -99,7 +101,7 @@ export class Peer {
 		await this.#until(() => this.#expectations.allMet, 'an answer');
 		let left = await this.#alive();
 		for (let tries = 0; left.length > 0 && tries < 100; tries++) {
-			await sleep(50);
+			await delay(50);
 			left = await this.#alive();
 		}
 		if (left.length > 0) throw new Violation(`processes that were terminated live on: ${JSON.stringify(left)}`);
@@ -129,14 +131,14 @@ export class Peer {
 	async #prepare(size) {
 		this.talked = true;
 		const batch = Array.from({length: size}, () => generate(this));
-		const judgements = batch.flatMap(message => message.judgements);
-		await roomFor(judgements.filter(isStart).length, () => this.sweep());
+		const classifications = batch.flatMap(message => message.classifications);
+		await roomFor(classifications.filter(isStart).length, () => this.sweep());
 		return batch.map(message => {
 			totals.messages++;
-			count(kinds, message.kind);
+			kinds.add(message.kind);
 			this.transcript.sent(message.payload);
-			for (const judgement of message.judgements) this.#expect(judgement, message.payload);
-			return this.link.pack(message, this.story.random);
+			for (const classification of message.classifications) this.#expect(classification, message.payload);
+			return this.link.pack(message, this.episode.random);
 		});
 	}
 
@@ -154,7 +156,7 @@ export class Peer {
 		};
 	}
 
-	/** A request outside the story: it takes nothing from its random numbers. */
+	/** A request outside the episode: it takes nothing from its random numbers. */
 	#question(method, params) {
 		this.talked = true;
 		const id = `q${++this.#questions}`;
@@ -187,14 +189,14 @@ export class Peer {
 	async #slowly(bytes) {
 		this.link.pause();
 		this.write(bytes);
-		await sleep(20);
+		await delay(20);
 		this.link.resume();
 	}
 
 	/** The same bytes, cut anywhere. */
 	async #inPieces(bytes) {
-		const {random} = this.story;
-		const cuts = Array.from({length: 1 + random.int(8)}, () => random.int(bytes.length)).sort((a, b) => a - b);
+		const {random} = this.episode;
+		const cuts = Array.from({length: 1 + random.below(8)}, () => random.below(bytes.length)).sort((a, b) => a - b);
 		let start = 0;
 		for (const cut of [...cuts, bytes.length]) {
 			this.write(bytes.subarray(start, cut));
@@ -203,13 +205,13 @@ export class Peer {
 		}
 	}
 
-	#expect(judgement, payload, settled) {
-		if (isStart(judgement)) {
+	#expect(classification, payload, settled) {
+		if (isStart(classification)) {
 			totals.starts++;
 			this.#live.started();
-			if (judgement.method === 'command/exec') this.#v0.asked++;
+			if (classification.method === 'command/exec') this.#v0.asked++;
 		}
-		this.#expectations.add(judgement, payload, settled);
+		this.#expectations.add(classification, payload, settled);
 	}
 
 	#receive(bytes) {
@@ -235,7 +237,7 @@ export class Peer {
 		if (flaw) throw new Violation(`the server sent ${flaw}: ${shown(text, 500)}`, request?.payload);
 		if (error?.message === 'internal error')
 			throw new Violation(`a handler failed: ${this.link.stderr}`, request?.payload);
-		count(outcomes, error ? `error ${error.code}${request ? '' : ', id -1'}` : 'result');
+		outcomes.add(error ? `error ${error.code}${request ? '' : ', id -1'}` : 'result');
 		if (!request) return;
 		const {method, payload, settled} = request;
 		// A mutated message may share its id with one that opens a session.
@@ -250,7 +252,7 @@ export class Peer {
 		const declared = Object.hasOwn(METHODS, method) ? METHODS[method] : undefined;
 		const kind = id === undefined ? 'notification' : 'request';
 		if (declared?.from !== 'server' || declared.kind !== kind) throw new Violation(`an unknown ${kind}`, text);
-		count(outcomes, method);
+		outcomes.add(method);
 		if (method === 'process/exited' || method === 'command/exec/exited') this.#live.ended();
 		if (method === 'command/exec/exited') this.#v0.over.add(params.sessionId);
 		if (method.startsWith('process/')) this.#inOrder(method, params, text);
@@ -267,13 +269,13 @@ export class Peer {
 	#closed(problem) {
 		const expected = this.#ending === 'expected';
 		this.#ending = 'over';
-		this.#live.leave(this.story.transport);
+		this.#live.leave(this.episode.transport);
 		if (problem) throw new Violation(problem);
 		if (!expected) throw new Violation('the server hung up without a cause');
 		this.#wake();
 	}
 
-	/** What goes wrong inside an event is thrown where the episode waits. */
+	/** An error inside an event handler is thrown where the episode waits. */
 	#guard(action) {
 		try {
 			action();

@@ -1,16 +1,15 @@
 import {isUtf8} from 'node:buffer';
 import {spawn} from 'node:child_process';
-import {HANG_UP_MS} from './bounds.mjs';
-import {judge} from './judge.mjs';
+import {LineReader} from '../lib/streams.mjs';
+import {classify} from './classify.mjs';
+import {HANG_UP_MS} from './limits.mjs';
+import {Link} from './link.mjs';
 import {command, SETTINGS} from './workspace.mjs';
 
 /** A server of its own, on its standard input and output. */
-export class StdioLink {
+export class StdioLink extends Link {
 	#child;
-	#pending = [];
 	stderr = '';
-	onMessage = () => {};
-	onClose = () => {};
 
 	static async open() {
 		const link = new StdioLink();
@@ -25,7 +24,8 @@ export class StdioLink {
 		this.#child = child;
 		child.stdin.on('error', () => {});
 		child.stdout.on('error', () => {});
-		child.stdout.on('data', data => this.#read(data));
+		const reader = new LineReader((...piece) => this.receive(...piece));
+		child.stdout.on('data', data => reader.feed(data));
 		child.stderr.on('data', data => {
 			this.stderr += data;
 		});
@@ -40,13 +40,13 @@ export class StdioLink {
 		return this.#child.pid;
 	}
 
-	judge(payload) {
+	classify(payload) {
 		const bytes = Buffer.from(payload);
 		if (!isUtf8(bytes)) return [{kind: 'fatal'}];
 		return bytes
 			.toString()
 			.split('\n')
-			.map(line => (line.trim() === '' ? {kind: 'silent'} : judge(line)));
+			.map(line => (line.trim() === '' ? {kind: 'silent'} : classify(line)));
 	}
 
 	pack({payload}, random) {
@@ -78,20 +78,10 @@ export class StdioLink {
 		this.#child.stdin.end();
 	}
 
-	/** Nobody reads any more, either. */
+	/** Stops reading, too. */
 	destroy() {
 		this.#child.stdin.destroy();
 		this.#child.stdout.destroy();
 		setTimeout(() => this.#child.kill('SIGKILL'), HANG_UP_MS).unref();
-	}
-
-	#read(data) {
-		let start = 0;
-		for (let end = data.indexOf(10); end >= 0; end = data.indexOf(10, start)) {
-			const line = data.subarray(start, end);
-			start = end + 1;
-			this.onMessage(this.#pending.length > 0 ? Buffer.concat([...this.#pending.splice(0), line]) : line);
-		}
-		if (start < data.length) this.#pending.push(data.subarray(start));
 	}
 }

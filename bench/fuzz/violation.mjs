@@ -1,5 +1,5 @@
 import {isUtf8} from 'node:buffer';
-import {TAIL_LINES} from './bounds.mjs';
+import {TAIL_LINES} from './limits.mjs';
 import {options} from './options.mjs';
 
 const MESSAGE_CHARS = 2000;
@@ -25,7 +25,7 @@ export function report(error, {index, peers}) {
 	for (const line of peers.at(-1)?.transcript.tail() ?? []) console.error(`  ${line}`);
 }
 
-/** What was said on one connection, the end of it. */
+/** The last messages of one connection. */
 export class Transcript {
 	#lines = [];
 

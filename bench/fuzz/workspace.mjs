@@ -1,7 +1,7 @@
-import {cpSync, existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync} from 'node:fs';
-import {tmpdir} from 'node:os';
+import {cpSync, existsSync, mkdirSync, symlinkSync, writeFileSync} from 'node:fs';
 import {join} from 'node:path';
-import {DETACHED_SESSION_MS, RETAIN_CLOSED_MS} from './bounds.mjs';
+import {scratchFolder} from '../../scripts/lib/scratch-folder.mjs';
+import {DETACHED_SESSION_MS, RETAIN_CLOSED_MS} from './limits.mjs';
 import {options} from './options.mjs';
 
 /** Where the build has put a file. */
@@ -12,8 +12,7 @@ if (!existsSync(built('bin/longarm.js'))) {
 	console.error('there is nothing to start: npm run build');
 	process.exit(2);
 }
-mkdirSync(cache, {recursive: true});
-const home = mkdtempSync(join(cache, 'fuzz-'));
+const home = scratchFolder('fuzz', {below: cache});
 
 /** A copy, so that a build during the run does not pull the program from under it; its modules are found from there. */
 export const command = join(home, 'longarm.js');
@@ -27,14 +26,10 @@ export const SETTINGS = [
 ].flat();
 
 /** The only directory whose files messages name. */
-export const scratch = mkdtempSync(join(tmpdir(), 'longarm-fuzz-'));
+export const scratch = scratchFolder('fuzz');
 writeFileSync(join(scratch, 'a.txt'), 'hello\n');
 mkdirSync(join(scratch, 'dir'));
 symlinkSync('a.txt', join(scratch, 'link'));
 
 /** In the environment of every process that is started, to find those that were left behind. */
 export const token = `fuzz-${process.pid}-${options.seed}`;
-
-export function cleanUp() {
-	for (const path of [home, scratch]) rmSync(path, {recursive: true, force: true});
-}

@@ -1,9 +1,9 @@
-import {LONG_KEY_CHARS, MAX_DEPTH, MAX_LONG_KEYS, MAX_VALUES} from './bounds.mjs';
+import {LONG_KEY_CHARS, MAX_DEPTH, MAX_LONG_KEYS, MAX_VALUES} from './limits.mjs';
 
-// What a message is by the document of the protocol, written anew: a mistake of the server must not be repeated here.
+// The kind of a message by the text of the protocol, not by the code of the server: its mistakes must not be repeated here.
 
 /** A request is answered, a malformed message is answered with id -1, a fatal one ends the connection. */
-export function judge(text) {
+export function classify(text) {
 	const message = parsed(text);
 	const raw = {};
 	if (!isObject(message) || refusal(text, raw)) return {kind: 'malformed'};

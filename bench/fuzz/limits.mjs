@@ -1,7 +1,7 @@
-export const MiB = 1024 * 1024;
+import {MIB} from '../lib/measure.mjs';
 
 /** Clients at work at once. */
-export const LANES = 8;
+export const CLIENTS = 8;
 /** Processes that may live at once, over all connections. */
 export const MAX_LIVE = 40;
 /** Share of the episodes that are on stdio. They are long, since each has a server of its own. */
@@ -9,7 +9,7 @@ export const STDIO_SHARE = 0.08;
 export const MAX_FRAGMENTS = 500;
 /** Violations after which there is nothing more to learn. */
 export const MAX_VIOLATIONS = 10;
-/** What was said last is printed with a violation. */
+/** Messages that are printed with a violation, the last ones. */
 export const TAIL_LINES = 40;
 
 export const DETACHED_SESSION_MS = 2000;
@@ -28,5 +28,5 @@ export const MAX_VALUES = 262_144;
 export const MAX_DEPTH = 127;
 export const LONG_KEY_CHARS = 16_384;
 export const MAX_LONG_KEYS = 16;
-export const MAX_FRAME = 16 * MiB;
-export const MAX_MESSAGE = 64 * MiB;
+export const MAX_FRAME = 16 * MIB;
+export const MAX_MESSAGE = 64 * MIB;
