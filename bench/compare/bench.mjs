@@ -1,15 +1,15 @@
 #!/usr/bin/env node
 // Side-by-side benchmark of exec servers. See README.md.
-import {mkdirSync, mkdtempSync, rmSync, writeFileSync} from 'node:fs';
+import {mkdirSync, writeFileSync} from 'node:fs';
 import os from 'node:os';
 import {join, resolve} from 'node:path';
+import {scratchFolder} from '../../scripts/lib/scratch-folder.mjs';
 import {Comparison} from './lib/comparison.mjs';
 import {readOptions} from './lib/options.mjs';
 import {render} from './lib/report.mjs';
-import {now} from './lib/time.mjs';
 
-const options = readOptions(process.argv.slice(2));
-const scratch = options.scratch ? resolve(options.scratch) : mkdtempSync(join(os.tmpdir(), 'execbench-'));
+const options = readOptions();
+const scratch = options.scratch ? resolve(options.scratch) : scratchFolder('compare');
 const home = join(scratch, 'home');
 mkdirSync(home, {recursive: true});
 const environment = {...process.env, HOME: home, CODEX_HOME: home};
@@ -17,29 +17,23 @@ const comparison = new Comparison(options, {scratch, environment});
 for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => void giveUp());
 
 const machine = describeMachine();
-const began = now();
+const began = performance.now();
 const results = await comparison.run();
 const report = {
 	machine,
 	options: {quick: options.isQuick, reps: options.repetitions, sizes: options.sizes},
 	servers: options.servers,
 	results,
-	seconds: (now() - began) / 1000,
+	seconds: (performance.now() - began) / 1000,
 };
 const table = render(report);
 process.stdout.write(table);
 if (options.json) writeFileSync(options.json, JSON.stringify(report, null, 1));
 if (options.markdown) writeFileSync(options.markdown, table);
-removeScratch();
 
 async function giveUp() {
 	await comparison.stop();
-	removeScratch();
 	process.exit(130);
-}
-
-function removeScratch() {
-	if (!options.scratch) rmSync(scratch, {recursive: true, force: true});
 }
 
 function describeMachine() {

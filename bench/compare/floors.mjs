@@ -2,17 +2,18 @@
 // Physical floors: what the machine, the kernel and bare Node allow, without an exec server in the way.
 import {execFileSync, spawn, spawnSync} from 'node:child_process';
 import {once} from 'node:events';
-import {mkdtempSync, promises, readFileSync, rmSync, writeFileSync} from 'node:fs';
-import {tmpdir} from 'node:os';
+import {promises, readFileSync, writeFileSync} from 'node:fs';
 import {join} from 'node:path';
 import {fileURLToPath} from 'node:url';
 import {WebSocket, WebSocketServer} from 'ws';
+import {scratchFolder} from '../../scripts/lib/scratch-folder.mjs';
+import {MIB, timed} from '../lib/measure.mjs';
 import {readOptions} from '../lib/options.mjs';
+import {printedAddress} from '../lib/printed-address.mjs';
+import {format, median, percentile} from '../lib/stats.mjs';
+import {markdownTable} from '../lib/tables.mjs';
 import {inParallel} from '../lib/waiting.mjs';
-import {format, median, percentile} from './lib/stats.mjs';
-import {now} from './lib/time.mjs';
 import {WebSocketRpc} from './lib/web-socket-rpc.mjs';
-import {MIB} from './metrics/work.mjs';
 
 const REQUEST = '{"id":1,"method":"environment/status","params":{}}';
 const here = name => fileURLToPath(new URL(`floors/${name}`, import.meta.url));
@@ -20,7 +21,7 @@ const options = readOptions('Measures what the machine, the kernel and bare Node
 	reps: {default: 3, help: 'repetitions'},
 	json: {default: '', help: 'file for every raw value'},
 });
-const scratch = mkdtempSync(join(tmpdir(), 'floors-'));
+const scratch = scratchFolder('floors');
 const results = {};
 const native = compileNative();
 for (let repetition = 0; repetition < options.reps; repetition++) {
@@ -35,12 +36,11 @@ for (let repetition = 0; repetition < options.reps; repetition++) {
 		record(`load generator ceiling, ${bytes / 1024} KiB chunks`, 'MiB/s', await generatorCeiling(bytes));
 	await measureFiles();
 }
-rmSync(scratch, {recursive: true, force: true});
-console.log('| floor | unit | median | min..max |\n|---|---|--:|---|');
-for (const [name, {unit, v}] of Object.entries(results))
-	console.log(
-		`| ${name.replace('|', '\\|')} | ${unit} | ${format(median(v))} | ${format(Math.min(...v))}..${format(Math.max(...v))} |`,
-	);
+const rows = Object.entries(results).map(([name, {unit, v}]) => {
+	const range = `${format(Math.min(...v))}..${format(Math.max(...v))}`;
+	return [name.replace('|', '\\|'), unit, format(median(v)), range];
+});
+console.log(markdownTable(['floor', 'unit', 'median', 'min..max'], 'llrl', rows));
 if (options.json) writeFileSync(options.json, JSON.stringify(results, null, 1));
 
 function record(name, unit, value) {
@@ -50,15 +50,14 @@ function record(name, unit, value) {
 
 /** The value of `amount` per second of `work`. */
 function perSecond(amount, work) {
-	const began = now();
+	const began = performance.now();
 	work();
-	return amount / ((now() - began) / 1000);
+	return amount / ((performance.now() - began) / 1000);
 }
 
 async function perSecondOf(amount, work) {
-	const began = now();
-	await work();
-	return amount / ((now() - began) / 1000);
+	const {ms} = await timed(work);
+	return amount / (ms / 1000);
 }
 
 function compileNative() {
@@ -107,14 +106,14 @@ function measureSpawns() {
 async function measureChildOutput() {
 	let bytes = 0;
 	let events = 0;
-	const began = now();
+	const began = performance.now();
 	const child = spawn('head', ['-c', String(256 * MIB), '/dev/zero'], {stdio: ['ignore', 'pipe', 'ignore']});
 	child.stdout.on('data', data => {
 		bytes += data.length;
 		events++;
 	});
 	await once(child, 'close');
-	record('Node reads head through its socketpair', 'MiB/s', bytes / MIB / ((now() - began) / 1000));
+	record('Node reads head through its socketpair', 'MiB/s', bytes / MIB / ((performance.now() - began) / 1000));
 	record('Node bytes per data event', 'B', bytes / events);
 }
 
@@ -143,9 +142,9 @@ function measureStarts() {
 	const cwd = fileURLToPath(new URL('.', import.meta.url));
 	for (const script of ['0', "require('ws')"]) {
 		const times = Array.from({length: 5}, () => {
-			const began = now();
+			const began = performance.now();
 			spawnSync(process.execPath, ['-e', script], {cwd});
-			return now() - began;
+			return performance.now() - began;
 		});
 		record(`node -e ${script}`, 'ms', median(times));
 	}
@@ -159,11 +158,11 @@ async function measureEcho() {
 	await once(socket, 'open');
 	const times = [];
 	for (let count = -500; count < 2500; count++) {
-		const began = now();
+		const began = performance.now();
 		const echoed = new Promise(resolve => socket.once('message', resolve));
 		socket.send(REQUEST);
 		await echoed;
-		if (count >= 0) times.push((now() - began) * 1000);
+		if (count >= 0) times.push((performance.now() - began) * 1000);
 	}
 	record('ws library echo in one process, p50', 'us', percentile(times, 50));
 	socket.terminate();
@@ -176,15 +175,14 @@ async function generatorCeiling(chunkBytes) {
 		stdio: ['pipe', 'pipe', 'inherit'],
 	});
 	try {
-		const [address] = await once(source.stdout, 'data');
-		const client = await WebSocketRpc.connect(String(address).trim());
+		const client = await WebSocketRpc.connect(await printedAddress(source));
 		let bytes = 0;
 		let first = 0;
 		let last = 0;
 		const output = (_params, size) => {
-			if (bytes === 0) first = now();
+			if (bytes === 0) first = performance.now();
 			bytes += size;
-			last = now();
+			last = performance.now();
 		};
 		client.processes.set('p', {output, abort() {}});
 		await new Promise(resolve => {

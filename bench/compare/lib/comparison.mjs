@@ -1,7 +1,6 @@
 import {delay, within} from '../../lib/waiting.mjs';
 import {METRICS} from '../metrics/index.mjs';
 import {Server} from './server.mjs';
-import {now} from './time.mjs';
 
 /** Between two metrics, so that the end of one does not fall into the beginning of the next. */
 const PAUSE_MS = 50;
@@ -10,7 +9,7 @@ const PAUSE_MS = 50;
 export class Comparison {
 	#options;
 	#environment;
-	/** What metrics share: a folder for fixtures, and what is to be done at the end. */
+	/** Shared by metrics: a folder for fixtures, and functions to call at the end. */
 	#context;
 	#running = new Map();
 	#isStopped = false;
@@ -47,10 +46,10 @@ export class Comparison {
 		for (let repetition = 0; repetition < repetitions; repetition++) {
 			for (const spec of repetition % 2 ? servers.toReversed() : servers) {
 				const row = rows[spec.name];
-				const began = now();
+				const began = performance.now();
 				try {
 					row.reps[repetition] = await this.#measure(metric, spec);
-					process.stderr.write(` ${spec.name}:${((now() - began) / 1000).toFixed(1)}s`);
+					process.stderr.write(` ${spec.name}:${((performance.now() - began) / 1000).toFixed(1)}s`);
 				} catch (error) {
 					await this.#stayIfStopped();
 					row.reps[repetition] = {};

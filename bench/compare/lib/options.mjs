@@ -1,4 +1,4 @@
-import {parseArgs} from 'node:util';
+import {failUsage, parseCommandLine} from '../../lib/options.mjs';
 import {METRICS} from '../metrics/index.mjs';
 import {SIZES} from '../metrics/sizes.mjs';
 import {parseServer} from './server.mjs';
@@ -22,19 +22,28 @@ const HELP = `usage: node bench/compare/bench.mjs --server NAME=COMMAND [--serve
   --scratch DIR           where fixtures and the servers' HOME go (default: a new directory under the temp dir)
 `;
 
+const OPTIONS = {
+	server: {type: 'string', multiple: true},
+	only: {type: 'string'},
+	skip: {type: 'string'},
+	reps: {type: 'string'},
+	quick: {type: 'boolean'},
+	json: {type: 'string'},
+	md: {type: 'string'},
+	set: {type: 'string', multiple: true},
+	timeout: {type: 'string'},
+	scratch: {type: 'string'},
+};
+
 /** The options of the suite. Prints the help and ends the program when asked; misuse ends it with exit code 2. */
-export function readOptions(args) {
-	const values = parse(args);
-	if (values.help) {
-		process.stdout.write(HELP);
-		process.exit(0);
-	}
+export function readOptions() {
+	const values = parseCommandLine(OPTIONS, () => HELP);
 	const isQuick = values.quick ?? false;
 	const servers = (values.server ?? []).map(text => parseServer(text) ?? misused('server', 'NAME=COMMAND', text));
-	if (servers.length === 0) fail('--server: at least one is needed');
+	if (servers.length === 0) failUsage('--server: at least one is needed');
 	const names = servers.map(({name}) => name);
 	const twice = names.find((name, index) => names.indexOf(name) !== index);
-	if (twice !== undefined) fail(`--server: ${twice} is there twice`);
+	if (twice !== undefined) failUsage(`--server: ${twice} is there twice`);
 	const only = metricNames('only', values.only);
 	const skip = metricNames('skip', values.skip) ?? [];
 	return {
@@ -50,41 +59,17 @@ export function readOptions(args) {
 	};
 }
 
-function parse(args) {
-	try {
-		const {values} = parseArgs({
-			args,
-			options: {
-				server: {type: 'string', multiple: true},
-				only: {type: 'string'},
-				skip: {type: 'string'},
-				reps: {type: 'string'},
-				quick: {type: 'boolean'},
-				json: {type: 'string'},
-				md: {type: 'string'},
-				set: {type: 'string', multiple: true},
-				timeout: {type: 'string'},
-				scratch: {type: 'string'},
-				help: {type: 'boolean', short: 'h'},
-			},
-		});
-		return values;
-	} catch (error) {
-		return fail(error.message);
-	}
-}
-
 function metricNames(option, text) {
 	const names = text?.split(',');
 	const unknown = names?.find(name => !Object.hasOwn(METRICS, name));
-	if (unknown !== undefined) fail(`--${option}: there is no metric ${JSON.stringify(unknown)}`);
+	if (unknown !== undefined) failUsage(`--${option}: there is no metric ${JSON.stringify(unknown)}`);
 	return names;
 }
 
 function parseSize(text) {
 	const [, key, number] = /^(\w+)=(\d+)$/.exec(text) ?? [];
 	if (key === undefined || Number(number) < 1) misused('set', 'KEY=N with N above zero', text);
-	if (!Object.hasOwn(SIZES.full, key)) fail(`--set: there is no size ${JSON.stringify(key)}`);
+	if (!Object.hasOwn(SIZES.full, key)) failUsage(`--set: there is no size ${JSON.stringify(key)}`);
 	return [key, Number(number)];
 }
 
@@ -99,10 +84,5 @@ function positive(option, text) {
 }
 
 function misused(option, expected, text) {
-	return fail(`--${option}: expected ${expected}, got ${JSON.stringify(text)}`);
-}
-
-function fail(message) {
-	console.error(`error: ${message}; see --help`);
-	process.exit(2);
+	return failUsage(`--${option}: expected ${expected}, got ${JSON.stringify(text)}`);
 }

@@ -1,7 +1,8 @@
 // The table. `node bench/compare/lib/report.mjs FILE` prints it again from a --json file.
 import {readFileSync} from 'node:fs';
 import {fileURLToPath} from 'node:url';
-import {format, median} from './stats.mjs';
+import {format, median} from '../../lib/stats.mjs';
+import {markdownTable} from '../../lib/tables.mjs';
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) printAgain(process.argv[2]);
 
@@ -18,6 +19,10 @@ export function render({machine, options, servers, results, seconds}) {
 	const names = servers.map(({name}) => name);
 	const [base, ...others] = names;
 	const head = ['metric', 'unit', ...names, ...others.map(name => `${name} / ${base}`), 'notes'];
+	const cells = Object.entries(results).flatMap(([metric, rows]) => [
+		...valueRows(metric, rows, names),
+		...failureRows(metric, rows, names),
+	]);
 	const sizes = options.quick ? ', quick sizes' : '';
 	return [
 		`# ${names.join(' vs ')}`,
@@ -26,17 +31,12 @@ export function render({machine, options, servers, results, seconds}) {
 		'',
 		`Ratios: times better than ${base} (>1 is better), median of the repetitions [min..max].`,
 		'',
-		`| ${head.join(' | ')} |`,
-		`|${head.map((_, index) => (index > 1 && index < head.length - 1 ? '--:' : '---')).join('|')}|`,
-		...Object.entries(results).flatMap(([metric, rows]) => [
-			...valueLines(metric, rows, names),
-			...failureLines(metric, rows, names),
-		]),
+		markdownTable(head, `ll${'r'.repeat(head.length - 3)}l`, cells),
 		'',
 	].join('\n');
 }
 
-function valueLines(metric, rows, names) {
+function valueRows(metric, rows, names) {
 	const [base, ...others] = names;
 	const values = new Map();
 	for (const name of names)
@@ -46,7 +46,7 @@ function valueLines(metric, rows, names) {
 		const cells = names.map(name => format(median(numbersOf(rows, name, key))));
 		const ratios = others.map(name => (better === 'info' ? '' : ratio(rows, {name, base, key, better})));
 		const notes = names.flatMap(name => noteOf(rows, name, key));
-		return `| ${[`${metric}.${key}`, unit, ...cells, ...ratios, [...new Set(notes)].join('; ')].join(' | ')} |`;
+		return [`${metric}.${key}`, unit, ...cells, ...ratios, [...new Set(notes)].join('; ')];
 	});
 }
 
@@ -75,12 +75,12 @@ function ratio(rows, {name, base, key, better}) {
 		: `**${middle}** [${Math.min(...ratios).toFixed(2)}..${Math.max(...ratios).toFixed(2)}]`;
 }
 
-function failureLines(metric, rows, names) {
+function failureRows(metric, rows, names) {
 	return names.flatMap(failed =>
 		(rows[failed]?.errors ?? []).map(error => {
 			const cells = names.map(name => (name === failed ? 'FAILED' : ''));
 			const ratios = names.slice(1).map(() => '');
-			return `| ${[metric, '', ...cells, ...ratios, `${failed}: ${error}`].join(' | ')} |`;
+			return [metric, '', ...cells, ...ratios, `${failed}: ${error}`];
 		}),
 	);
 }

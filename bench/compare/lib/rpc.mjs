@@ -1,21 +1,20 @@
 // Client side of the protocol without a transport: the load generator, built to cost little per byte received.
-import {Assembler} from './messages.mjs';
-import {now} from './time.mjs';
+import {Assembler, parseWhole} from './messages.mjs';
 
 export class Rpc {
-	assembler = new Assembler();
 	/** Output of processes by id: an object with `output`, `exit`, `close` and `abort`. */
 	processes = new Map();
 	/** Called with the error that ended the connection. */
 	onClosed = null;
 	closed = null;
+	#assembler = new Assembler();
 	#nextId = 1;
 	#pending = new Map();
 	#bodies = new Map();
 
 	/** Keeps large messages whole, for replies with many fields; off while streaming. */
 	set capture(isOn) {
-		this.assembler.capture = isOn;
+		this.#assembler.capture = isOn;
 	}
 
 	fail(reason) {
@@ -28,7 +27,17 @@ export class Rpc {
 		this.onClosed?.(this.closed);
 	}
 
-	deliver(message) {
+	/** A piece of a message, as the reader of a transport gives it. */
+	receive(buffer, start, end, isLast) {
+		if (isLast && this.#assembler.length === 0) {
+			if (end > start) this.#deliver(parseWhole(buffer, start, end));
+			return;
+		}
+		this.#assembler.push(buffer, start, end);
+		if (isLast) this.#deliver(this.#assembler.finish());
+	}
+
+	#deliver(message) {
 		const {method, params} = message.json;
 		if (method === undefined) {
 			this.#settle(message);
@@ -204,10 +213,10 @@ class ResponseBody extends Deferred {
 
 /** Ends a process that floods: milliseconds until the reply and until its end, and the bytes that still came. */
 export async function stopFlood(client, flood) {
-	const began = now();
+	const began = performance.now();
 	const before = flood.bytes;
 	await client.terminate(flood.id);
-	const answered = now() - began;
+	const answered = performance.now() - began;
 	await flood.done;
-	return {ms: now() - began, answered, after: flood.bytes - before};
+	return {ms: performance.now() - began, answered, after: flood.bytes - before};
 }

@@ -1,17 +1,25 @@
 // Servers under test: how they are started, connected to, looked at and stopped.
 import {spawn} from 'node:child_process';
 import {existsSync} from 'node:fs';
+import {printedAddress} from '../../lib/printed-address.mjs';
+import {
+	childrenOf,
+	cpuSecondsOf,
+	descriptorsOf,
+	executableOf,
+	signalProcess,
+	startTimeOf,
+	statusOf,
+	treeOf,
+} from '../../lib/proc.mjs';
+import {listenerOf} from '../../lib/process-search.mjs';
 import {delay} from '../../lib/waiting.mjs';
-import {childrenOf, cpuOf, descriptorsOf, executableOf, listenerOf, startTimeOf, statusOf, treeOf} from './proc.mjs';
 import {StdioRpc} from './stdio-rpc.mjs';
-import {now} from './time.mjs';
 import {WebSocketRpc} from './web-socket-rpc.mjs';
 
 const MAX_START_MS = 15_000;
 const TERMINATE_GRACE_MS = 1500;
 const KILL_GRACE_MS = 2000;
-const MAX_LOG_CHARACTERS = 4000;
-const MAX_OUTPUT_CHARACTERS = 65_536;
 
 /** `NAME=COMMAND`, `NAME=stdio:COMMAND` or `NAME=ws://HOST:PORT`; `undefined` when it is none of them. */
 export function parseServer(text) {
@@ -57,7 +65,7 @@ export class Server {
 	/** Runs the command; resolves once it can be connected to. */
 	async start() {
 		const {cmd, kind} = this.spec;
-		this.startedAt = now();
+		this.startedAt = performance.now();
 		if (kind === 'url') {
 			this.url = cmd;
 			this.#pid = listenerOf(cmd);
@@ -66,11 +74,8 @@ export class Server {
 		}
 		const stdin = kind === 'stdio' ? 'pipe' : 'ignore';
 		this.#child = spawn('/bin/sh', ['-c', cmd], {stdio: [stdin, 'pipe', 'pipe'], env: this.#environment});
-		let log = '';
-		this.#child.stderr.on('data', data => {
-			if (log.length < MAX_LOG_CHARACTERS) log += data;
-		});
-		if (kind === 'ws') this.url = await this.#printedAddress(() => log.slice(-500));
+		this.#child.stderr.resume();
+		if (kind === 'ws') this.url = await printedAddress(this.#child, {name: this.spec.name, withinMs: MAX_START_MS});
 	}
 
 	/** An initialized connection; on stdio always the same. */
@@ -113,11 +118,11 @@ export class Server {
 
 	/** CPU seconds used so far by the serving process (the processes it manages are not counted). */
 	cpu() {
-		return cpuOf(this.#pid);
+		return cpuSecondsOf(this.#pid);
 	}
 
 	cpuTree() {
-		return this.#sum(cpuOf);
+		return this.#sum(cpuSecondsOf);
 	}
 
 	async stop() {
@@ -127,33 +132,13 @@ export class Server {
 		if (!child || child.exitCode !== null || child.signalCode !== null) return;
 		const gone = new Promise(resolve => child.once('exit', () => resolve(true)));
 		const tree = treeOf(child.pid).map(pid => ({pid, startTime: startTimeOf(pid)}));
-		for (const pid of new Set([this.#pid, child.pid])) if (pid) signal(pid, 'SIGTERM');
+		for (const pid of new Set([this.#pid, child.pid])) if (pid) signalProcess(pid, 'SIGTERM');
 		if (await Promise.race([gone, delay(TERMINATE_GRACE_MS, false, {ref: false})])) await delay(20);
 		for (const {pid, startTime} of tree) {
-			if (startTime !== undefined && startTimeOf(pid) === startTime) signal(pid, 'SIGKILL');
+			if (startTime !== undefined && startTimeOf(pid) === startTime) signalProcess(pid, 'SIGKILL');
 		}
 		await Promise.race([gone, delay(KILL_GRACE_MS, undefined, {ref: false})]);
 		for (const stream of child.stdio) stream?.destroy();
-	}
-
-	#printedAddress(log) {
-		const {name} = this.spec;
-		const child = this.#child;
-		return new Promise((resolve, reject) => {
-			let output = '';
-			const look = data => {
-				output += data;
-				const address = /ws:\/\/[^\s"']+(?=[\s"'])/.exec(output);
-				if (address) resolve(address[0]);
-				if (output.length > MAX_OUTPUT_CHARACTERS) output = output.slice(-4096);
-			};
-			child.stdout.on('data', look);
-			child.stderr.on('data', look);
-			child.on('error', reject);
-			child.on('exit', (code, by) => reject(new Error(`${name} exited at start (${by ?? code}): ${log()}`)));
-			const late = () => reject(new Error(`${name} printed no ws:// address in ${MAX_START_MS / 1000} s: ${log()}`));
-			setTimeout(late, MAX_START_MS).unref();
-		});
 	}
 
 	/** Finds the process that serves: the owner of the listening socket, else the largest of a line of only children. */
@@ -188,12 +173,4 @@ function largestOf(root) {
 	}
 	const sizes = line.map(pid => statusOf(pid, 'VmRSS'));
 	return line[sizes.indexOf(Math.max(...sizes))];
-}
-
-function signal(pid, name) {
-	try {
-		process.kill(pid, name);
-	} catch {
-		// It is gone.
-	}
 }

@@ -1,7 +1,7 @@
-import {median} from '../lib/stats.mjs';
-import {now} from '../lib/time.mjs';
+import {median} from '../../lib/stats.mjs';
+import {inParallel} from '../../lib/waiting.mjs';
 import {higher, latencies, lower} from './values.mjs';
-import {cheapCall, clientBoundNote, costed, oneByOne, uniqueId, windowed} from './work.mjs';
+import {cheapCall, clientBoundNote, costed, uniqueId} from './work.mjs';
 
 const FLIGHT = 64;
 const LONG_POLL_MS = 300;
@@ -12,9 +12,9 @@ export async function roundTrips(server, sizes) {
 	const client = await server.connect();
 	const call = await cheapCall(client);
 	for (let count = 0; count < sizes.rttWarm; count++) await call();
-	const sequential = await oneByOne(sizes.rttSeq, call);
-	await windowed(sizes.rttWarm, FLIGHT, call);
-	const {result, ms, serverCpu, clientShare} = await costed(server, () => windowed(sizes.rttPipe, FLIGHT, call));
+	const {times: sequential} = await inParallel(sizes.rttSeq, 1, call);
+	await inParallel(sizes.rttWarm, FLIGHT, call);
+	const {result, ms, serverCpu, clientShare} = await costed(server, () => inParallel(sizes.rttPipe, FLIGHT, call));
 	server.release(client);
 	return {
 		...latencies('seq', sequential),
@@ -36,9 +36,9 @@ export async function headOfLine(server) {
 		for (let count = 0; count < LONG_POLLS; count++) {
 			const poll = {processId: silent.id, afterSeq: null, maxBytes: null, waitMs: LONG_POLL_MS};
 			const slow = client.call('process/read', poll);
-			const began = now();
+			const began = performance.now();
 			await call();
-			times.push(now() - began);
+			times.push(performance.now() - began);
 			await slow;
 		}
 		values.cheap_call = lower(median(times), 'ms');

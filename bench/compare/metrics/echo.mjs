@@ -1,4 +1,3 @@
-import {now} from '../lib/time.mjs';
 import {latencies, lower} from './values.mjs';
 import {uniqueId} from './work.mjs';
 
@@ -37,8 +36,8 @@ export async function echoLatency(server, sizes) {
 
 async function repeat(echo, count, boxMs) {
 	const times = [];
-	const end = now() + boxMs;
-	while (times.length < count && now() < end) times.push(await echo.once());
+	const end = performance.now() + boxMs;
+	while (times.length < count && performance.now() < end) times.push(await echo.once());
 	return times;
 }
 
@@ -74,7 +73,7 @@ export class Echo {
 		const echoed = new Promise(resolve => {
 			this.#resolve = resolve;
 		});
-		const began = now();
+		const began = performance.now();
 		const written = this.#client.write(this.#process.id, KEYSTROKE_BASE64);
 		const ended = await echoed;
 		await written;
@@ -87,11 +86,11 @@ export class Echo {
 	}
 
 	#take(bytes) {
-		if (this.#firstAt === 0) this.#firstAt = now();
+		if (this.#firstAt === 0) this.#firstAt = performance.now();
 		this.#bytesLeft -= bytes;
 		if (this.#bytesLeft > 0 || !this.#resolve) return;
 		const resolve = this.#resolve;
 		this.#resolve = null;
-		resolve(now());
+		resolve(performance.now());
 	}
 }

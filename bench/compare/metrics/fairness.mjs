@@ -1,12 +1,12 @@
 import {spawn} from 'node:child_process';
 import {fileURLToPath} from 'node:url';
+import {MIB} from '../../lib/measure.mjs';
+import {percentile} from '../../lib/stats.mjs';
 import {delay} from '../../lib/waiting.mjs';
 import {stopFlood} from '../lib/rpc.mjs';
-import {percentile} from '../lib/stats.mjs';
-import {now} from '../lib/time.mjs';
 import {Echo} from './echo.mjs';
 import {info, latencies, lower} from './values.mjs';
-import {cheapCall, MIB, uniqueId} from './work.mjs';
+import {cheapCall, uniqueId} from './work.mjs';
 
 const FLOOD_CLIENT = fileURLToPath(new URL('../lib/flood.mjs', import.meta.url));
 const FLOOD_WARM_UP_MS = 200;
@@ -30,14 +30,14 @@ async function besideFlood(server, sizes, where) {
 	const flood = where === 'same' ? await floodHere(client) : await floodElsewhere(server.url);
 	await delay(FLOOD_WARM_UP_MS);
 	const before = await flood.count();
-	const began = now();
+	const began = performance.now();
 	const echoes = await sample(sizes.fairN, began + sizes.fairMs, async () => (await echo.once()).all);
 	const calls = await sample(Math.min(MAX_CALLS, sizes.fairN), began + 2 * sizes.fairMs, async () => {
-		const sent = now();
+		const sent = performance.now();
 		await call();
-		return now() - sent;
+		return performance.now() - sent;
 	});
-	const rate = ((await flood.count()) - before) / MIB / ((now() - began) / 1000);
+	const rate = ((await flood.count()) - before) / MIB / ((performance.now() - began) / 1000);
 	const {ms, answered, after} = await flood.stop();
 	await echo.stop();
 	server.release(client);
@@ -52,7 +52,7 @@ async function besideFlood(server, sizes, where) {
 
 async function sample(count, deadline, measure) {
 	const times = [];
-	while (times.length < count && now() < deadline) {
+	while (times.length < count && performance.now() < deadline) {
 		times.push(await measure());
 		await delay(BETWEEN_SAMPLES_MS);
 	}

@@ -1,11 +1,12 @@
 import {rmSync, statSync} from 'node:fs';
 import {join} from 'node:path';
 import {pathToFileURL} from 'node:url';
-import {median} from '../lib/stats.mjs';
-import {now} from '../lib/time.mjs';
+import {MIB, timed} from '../../lib/measure.mjs';
+import {median} from '../../lib/stats.mjs';
+import {inParallel} from '../../lib/waiting.mjs';
 import {fixtureTree, SMALL_BYTES, wholeMebibytes} from './fixture-tree.mjs';
 import {higher, lower} from './values.mjs';
-import {MIB, uniqueId, windowed} from './work.mjs';
+import {uniqueId} from './work.mjs';
 
 const FLIGHT = 16;
 const BLOCKS_IN_FLIGHT = 8;
@@ -58,9 +59,8 @@ async function largeFiles(client, tree, {fsMiB}) {
 /** Milliseconds of the second run. */
 async function timeSecond(work) {
 	await work();
-	const began = now();
-	await work();
-	return now() - began;
+	const {ms} = await timed(work);
+	return ms;
 }
 
 /** MiB/s of a file in blocks of 1 MiB. */
@@ -68,7 +68,7 @@ async function readBlocks(client, tree, mebibytes, flight) {
 	const handleId = uniqueId('h');
 	await client.call('fs/open', {handleId, path: uriOf(tree, 'big'), sandbox: null});
 	let total = 0;
-	const {ms} = await windowed(mebibytes, flight, async index => {
+	const {ms} = await inParallel(mebibytes, flight, async index => {
 		const block = {handleId, offset: index * MIB, len: MIB};
 		const {bulkBytes} = await client.call('fs/readBlock', block, true);
 		total += bulkBytes;
@@ -99,20 +99,20 @@ async function smallFiles(client, tree, {small, warmCalls}) {
 		if (bulkBytes !== SMALL_BYTES) throw new Error('small file came back short');
 	};
 	const statOne = index => client.call('fs/getMetadata', paramsOf(index));
-	const rate = async work => small / ((await windowed(small, FLIGHT, work)).ms / 1000);
+	const rate = async work => small / ((await inParallel(small, FLIGHT, work)).ms / 1000);
 	// The warm rows are those of a server that has been up for a while: the same calls after many of them.
 	return {
 		small_reads: await attempt(higher, 'files/s', async () => {
-			await windowed(Math.min(WARM_UP_READS, small), FLIGHT, readAndCheck);
+			await inParallel(Math.min(WARM_UP_READS, small), FLIGHT, readAndCheck);
 			return rate(readAndCheck);
 		}),
 		metadata: await attempt(higher, 'calls/s', () => rate(statOne)),
 		small_reads_warm: await attempt(higher, 'files/s', async () => {
-			await windowed(warmCalls, FLIGHT, readOne);
+			await inParallel(warmCalls, FLIGHT, readOne);
 			return rate(readOne);
 		}),
 		metadata_warm: await attempt(higher, 'calls/s', async () => {
-			await windowed(warmCalls, FLIGHT, statOne);
+			await inParallel(warmCalls, FLIGHT, statOne);
 			return rate(statOne);
 		}),
 	};
@@ -140,11 +140,6 @@ async function listings(client, tree, {dirN, dirEntries, walkDirs, walkFiles}) {
 
 async function medianTime(count, work) {
 	await work();
-	const times = [];
-	for (let index = 0; index < count; index++) {
-		const began = now();
-		await work();
-		times.push(now() - began);
-	}
+	const {times} = await inParallel(count, 1, work);
 	return median(times);
 }

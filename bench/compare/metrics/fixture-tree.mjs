@@ -1,6 +1,6 @@
 import {closeSync, existsSync, mkdirSync, openSync, writeFileSync, writeSync} from 'node:fs';
 import {join} from 'node:path';
-import {MIB} from './work.mjs';
+import {MIB} from '../../lib/measure.mjs';
 
 /** One message holds at most 64 MiB of text, so a whole file is smaller than the one that is read in blocks. */
 const MAX_WHOLE_MIB = 40;

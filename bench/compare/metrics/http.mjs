@@ -1,8 +1,10 @@
 import {spawn} from 'node:child_process';
-import {once} from 'node:events';
 import {fileURLToPath} from 'node:url';
+import {MIB} from '../../lib/measure.mjs';
+import {printedAddress} from '../../lib/printed-address.mjs';
+import {inParallel} from '../../lib/waiting.mjs';
 import {higher, info, latencies, lower} from './values.mjs';
-import {costed, MIB, uniqueId, windowed} from './work.mjs';
+import {costed, uniqueId} from './work.mjs';
 
 const ORIGIN = fileURLToPath(new URL('../lib/http-origin.mjs', import.meta.url));
 const SMALL_BYTES = 256;
@@ -25,8 +27,7 @@ export async function httpProxy(server, sizes, context) {
 async function startOrigin({cleanup}) {
 	const child = spawn(process.execPath, [ORIGIN], {stdio: ['pipe', 'pipe', 'inherit']});
 	cleanup.push(() => child.kill());
-	const [address] = await once(child.stdout, 'data');
-	return String(address).trim();
+	return printedAddress(child, {name: 'the HTTP origin', scheme: 'http'});
 }
 
 async function smallRequests(server, client, {httpN, warmCalls}, origin) {
@@ -37,10 +38,10 @@ async function smallRequests(server, client, {httpN, warmCalls}, origin) {
 		if (bulkBytes !== SMALL_BYTES && Buffer.from(json.result?.bodyBase64 ?? '', 'base64').length !== SMALL_BYTES)
 			throw new Error('short body');
 	};
-	await windowed(WARM_UP_REQUESTS, FLIGHT, requestOne);
-	const fresh = await costed(server, () => windowed(httpN, FLIGHT, requestOne));
-	await windowed(warmCalls, FLIGHT, requestOne);
-	const warm = await costed(server, () => windowed(httpN, FLIGHT, requestOne));
+	await inParallel(WARM_UP_REQUESTS, FLIGHT, requestOne);
+	const fresh = await costed(server, () => inParallel(httpN, FLIGHT, requestOne));
+	await inParallel(warmCalls, FLIGHT, requestOne);
+	const warm = await costed(server, () => inParallel(httpN, FLIGHT, requestOne));
 	return {
 		small: higher(httpN / (fresh.ms / 1000), 'req/s'),
 		...latencies('small', fresh.result.times, 'ms'),

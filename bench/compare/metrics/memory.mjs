@@ -1,7 +1,7 @@
-import {delay} from '../../lib/waiting.mjs';
-import {now} from '../lib/time.mjs';
+import {MIB} from '../../lib/measure.mjs';
+import {delay, inParallel} from '../../lib/waiting.mjs';
 import {deliveryFaults, higher, info, latencies, lower} from './values.mjs';
-import {cheapCall, MIB, runToEnd, uniqueId, windowed, zeros} from './work.mjs';
+import {cheapCall, runToEnd, uniqueId, zeros} from './work.mjs';
 
 const BEFORE_MS = 100;
 const SAMPLE_MS = 25;
@@ -34,10 +34,10 @@ export async function slowConsumer(server, {slowMiB, slowMs}) {
 		const cpuBefore = server.cpu();
 		await delay(STALLED_MS);
 		const cpuShare = (server.cpu() - cpuBefore) / (STALLED_MS / 1000);
-		const began = now();
+		const began = performance.now();
 		reader.resume();
 		await flood.done;
-		const ms = now() - began;
+		const ms = performance.now() - began;
 		if (times.length > 0) Object.assign(values, latencies('other_rtt', times), {other_spawns: info(spawned, 'ok')});
 		values.rss_growth = lower(Math.max(MIN_GROWTH_MIB, peak - rssBefore), 'MiB');
 		values.peak = lower(Math.max(peak, server.peakMain()), 'MiB');
@@ -57,12 +57,12 @@ export async function slowConsumer(server, {slowMiB, slowMs}) {
 async function useOther(other, call, forMs) {
 	const times = [];
 	let spawned = 0;
-	const end = now() + forMs;
-	while (now() < end) {
+	const end = performance.now() + forMs;
+	while (performance.now() < end) {
 		if (other) {
-			const began = now();
+			const began = performance.now();
 			await call();
-			times.push(now() - began);
+			times.push(performance.now() - began);
 			if (times.length % CALLS_PER_SPAWN === 0) {
 				await runToEnd(other, 't', ['/bin/true']);
 				spawned++;
@@ -78,7 +78,7 @@ export async function retention(server, {retain}) {
 	const client = await server.connect();
 	await delay(BEFORE_MS);
 	const rssBefore = server.rssTree();
-	const {ms} = await windowed(retain, RETENTION_FLIGHT, async () => {
+	const {ms} = await inParallel(retain, RETENTION_FLIGHT, async () => {
 		const {bytes} = await runToEnd(client, 'r', zeros(1));
 		if (bytes !== MIB) throw new Error(`got ${bytes} bytes`);
 	});

@@ -1,11 +1,10 @@
 import {writeFileSync} from 'node:fs';
 import {join} from 'node:path';
-import {delay} from '../../lib/waiting.mjs';
-import {percentile} from '../lib/stats.mjs';
-import {now} from '../lib/time.mjs';
+import {percentile} from '../../lib/stats.mjs';
+import {delay, inParallel} from '../../lib/waiting.mjs';
 import {uriOf} from './files.mjs';
 import {lower} from './values.mjs';
-import {cheapCall, oneByOne, uniqueId, windowed} from './work.mjs';
+import {cheapCall, uniqueId} from './work.mjs';
 
 const SLEEP = ['sleep', '60'];
 const BEFORE_MS = 100;
@@ -31,9 +30,9 @@ async function idleProcesses(server, {idle, idleMs}) {
 	await delay(BEFORE_MS);
 	const rssBefore = server.rssTree();
 	const threadsBefore = server.threads();
-	const began = now();
+	const began = performance.now();
 	const processes = await startIdle(client, {count: idle, flight: FLIGHT, tag: 's'});
-	values.start_all = lower(now() - began, 'ms');
+	values.start_all = lower(performance.now() - began, 'ms');
 	await delay(SETTLE_MS);
 	values.rss_per_proc = lower(((server.rssTree() - rssBefore) * 1024) / idle, 'KiB');
 	const main = server.rssMain().toFixed(0);
@@ -42,19 +41,19 @@ async function idleProcesses(server, {idle, idleMs}) {
 	const cpuBefore = server.cpuTree();
 	await delay(idleMs);
 	values.idle_cpu = lower(((server.cpuTree() - cpuBefore) / (idleMs / 1000)) * 100, '%cpu');
-	const times = await oneByOne(CALLS, await cheapCall(client));
+	const {times} = await inParallel(CALLS, 1, await cheapCall(client));
 	values.rtt_with_procs_p50 = lower(percentile(times, 50) * 1000, 'us');
-	const stopping = now();
+	const stopping = performance.now();
 	await terminateAll(client, processes);
 	await Promise.all(processes.map(({done}) => done));
-	values.stop_all = lower(now() - stopping, 'ms');
+	values.stop_all = lower(performance.now() - stopping, 'ms');
 	server.release(client);
 	return values;
 }
 
 async function startIdle(client, {count, flight, tag, tty}) {
 	const processes = [];
-	await windowed(count, flight, async () => {
+	await inParallel(count, flight, async () => {
 		const idle = client.start(uniqueId(tag), SLEEP, {tty});
 		processes.push(idle);
 		await idle.started;
@@ -63,18 +62,18 @@ async function startIdle(client, {count, flight, tag, tty}) {
 }
 
 function terminateAll(client, processes) {
-	return windowed(processes.length, FLIGHT, index => client.terminate(processes[index].id));
+	return inParallel(processes.length, FLIGHT, index => client.terminate(processes[index].id));
 }
 
 async function idleConnections(server, count) {
 	await delay(BEFORE_MS);
 	const rssBefore = server.rssTree();
 	const clients = [];
-	const began = now();
-	await windowed(count, CONNECTS_IN_FLIGHT, async () => {
+	const began = performance.now();
+	await inParallel(count, CONNECTS_IN_FLIGHT, async () => {
 		clients.push(await server.connect());
 	});
-	const connected = now() - began;
+	const connected = performance.now() - began;
 	await delay(SETTLE_MS);
 	const rss = server.rssTree();
 	for (const client of clients) server.release(client);
@@ -92,9 +91,9 @@ export async function scaleTerminals(server, {idlePty}, {scratch}) {
 	const threadsBefore = server.threads();
 	const file = join(scratch, 'one');
 	writeFileSync(file, 'x');
-	const began = now();
+	const began = performance.now();
 	const processes = await startIdle(client, {count: idlePty, flight: TERMINALS_IN_FLIGHT, tag: 'y', tty: true});
-	const values = {start_all: lower(now() - began, 'ms')};
+	const values = {start_all: lower(performance.now() - began, 'ms')};
 	await delay(SETTLE_MS);
 	const threads = `${server.threads()} threads (${threadsBefore} before)`;
 	values.rss_per_pty = lower(((server.rssTree() - rssBefore) * 1024) / idlePty, 'KiB', threads);
@@ -108,10 +107,10 @@ export async function scaleTerminals(server, {idlePty}, {scratch}) {
 		const extra = client.start(uniqueId('y'), ['/bin/echo', 'x'], {tty: true});
 		const shown = await timed(extra.done, MAX_SERVICE_MS);
 		values.pty_while_open = msOr(shown, 'an extra terminal showed nothing for 3 s');
-		const stopping = now();
+		const stopping = performance.now();
 		await terminateAll(client, processes);
 		const isOver = !Number.isNaN(await timed(Promise.all(processes.map(({done}) => done)), MAX_STOP_MS));
-		values.stop_all = msOr(isOver ? now() - stopping : Number.NaN, 'not all closed after 8 s');
+		values.stop_all = msOr(isOver ? performance.now() - stopping : Number.NaN, 'not all closed after 8 s');
 	}
 	server.release(client);
 	return values;
@@ -123,7 +122,7 @@ function msOr(ms, note) {
 
 /** Milliseconds until the promise settles; NaN when that takes too long. */
 async function timed(promise, maxMs) {
-	const began = now();
+	const began = performance.now();
 	const isLate = await Promise.race([promise.then(() => false), delay(maxMs, true, {ref: false})]);
-	return isLate ? Number.NaN : now() - began;
+	return isLate ? Number.NaN : performance.now() - began;
 }

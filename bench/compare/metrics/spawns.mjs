@@ -1,7 +1,7 @@
-import {percentile} from '../lib/stats.mjs';
-import {now} from '../lib/time.mjs';
+import {percentile} from '../../lib/stats.mjs';
+import {inParallel} from '../../lib/waiting.mjs';
 import {higher, latencies, lower} from './values.mjs';
-import {costed, runToEnd, uniqueId, windowed} from './work.mjs';
+import {costed, runToEnd, uniqueId} from './work.mjs';
 
 const TRUE = ['/bin/true'];
 const WARM_UP_STARTS = 10;
@@ -33,15 +33,19 @@ export async function spawnLatency(server, sizes) {
 async function timeSpawns(client, {tty, count, boxMs}) {
 	const closed = [];
 	const responses = [];
-	const end = now() + boxMs;
-	for (let index = -WARM_UP_STARTS; index < count && (now() < end || closed.length < MIN_SAMPLES); index++) {
-		const began = now();
+	const end = performance.now() + boxMs;
+	for (
+		let index = -WARM_UP_STARTS;
+		index < count && (performance.now() < end || closed.length < MIN_SAMPLES);
+		index++
+	) {
+		const began = performance.now();
 		const spawned = client.start(uniqueId('t'), TRUE, {tty});
 		await spawned.started;
-		const responded = now();
+		const responded = performance.now();
 		await spawned.done;
 		if (index < 0) continue;
-		closed.push(now() - began);
+		closed.push(performance.now() - began);
 		responses.push(responded - began);
 	}
 	return {closed, responses};
@@ -50,8 +54,8 @@ async function timeSpawns(client, {tty, count, boxMs}) {
 export async function spawnThroughput(server, sizes) {
 	const client = await server.connect();
 	const spawnOne = () => runToEnd(client, 't', TRUE);
-	await windowed(WARM_UP_BURST, sizes.burstFlight, spawnOne);
-	const {result, ms, serverCpu} = await costed(server, () => windowed(sizes.burst, sizes.burstFlight, spawnOne));
+	await inParallel(WARM_UP_BURST, sizes.burstFlight, spawnOne);
+	const {result, ms, serverCpu} = await costed(server, () => inParallel(sizes.burst, sizes.burstFlight, spawnOne));
 	server.release(client);
 	return {
 		rate: higher(sizes.burst / (ms / 1000), 'proc/s'),

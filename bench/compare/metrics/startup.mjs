@@ -1,6 +1,5 @@
+import {median, percentile} from '../../lib/stats.mjs';
 import {delay} from '../../lib/waiting.mjs';
-import {median, percentile} from '../lib/stats.mjs';
-import {now} from '../lib/time.mjs';
 import {lower} from './values.mjs';
 
 /** Memory and processor time are read this long after the first reply. */
@@ -16,7 +15,7 @@ export async function startup(prototype, sizes) {
 		try {
 			await server.start();
 			await server.connect();
-			ready.push(now() - server.startedAt);
+			ready.push(performance.now() - server.startedAt);
 			await delay(SETTLE_MS);
 			rss.push(server.rssMain());
 			tree.push(server.rssTree());

@@ -1,5 +1,6 @@
+import {MIB} from '../../lib/measure.mjs';
 import {deliveryFaults, higher, info, lower} from './values.mjs';
-import {costed, MIB, pump, runToEnd, zeros} from './work.mjs';
+import {costed, pump, runToEnd, zeros} from './work.mjs';
 
 /** Nineteen digits, so that every line of `seq` has 20 bytes. */
 const FIRST_LINE = 1_000_000_000_000_000_000n;

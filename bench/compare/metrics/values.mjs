@@ -1,4 +1,4 @@
-import {percentile} from '../lib/stats.mjs';
+import {percentile} from '../../lib/stats.mjs';
 
 /** A value of which less is better. */
 export function lower(value, unit, note) {

@@ -1,8 +1,7 @@
 // Work that several metrics put on a server.
-import {now} from '../lib/time.mjs';
+import {MIB, timed} from '../../lib/measure.mjs';
 import {deliveryFaults, higher, info, lower} from './values.mjs';
 
-export const MIB = 1024 * 1024;
 /** Above this share of a core the load generator is what limits a figure. */
 const CLIENT_BOUND_SHARE = 0.9;
 
@@ -18,40 +17,11 @@ export function zeros(mebibytes) {
 	return ['head', '-c', String(mebibytes * MIB), '/dev/zero'];
 }
 
-/** Keeps `flight` calls of `work(index)` going until `count` are done; the time of each and of all. */
-export async function windowed(count, flight, work) {
-	const times = new Float64Array(count);
-	let next = 0;
-	const lane = async () => {
-		for (let index = next++; index < count; index = next++) {
-			const began = now();
-			await work(index);
-			times[index] = now() - began;
-		}
-	};
-	const began = now();
-	await Promise.all(Array.from({length: Math.min(flight, count)}, lane));
-	return {times, ms: now() - began};
-}
-
-/** The times of `count` calls, one after the other. */
-export async function oneByOne(count, work) {
-	const times = new Float64Array(count);
-	for (let index = 0; index < count; index++) {
-		const began = now();
-		await work();
-		times[index] = now() - began;
-	}
-	return times;
-}
-
 /** The result of `work`, and its cost in processor time for the server and for this client. */
 export async function costed(server, work) {
 	const serverBefore = server.cpu();
 	const clientBefore = process.cpuUsage();
-	const began = now();
-	const result = await work();
-	const ms = now() - began;
+	const {result, ms} = await timed(work);
 	const {user, system} = process.cpuUsage(clientBefore);
 	return {result, ms, serverCpu: server.cpu() - serverBefore, clientShare: (user + system) / 1000 / ms};
 }

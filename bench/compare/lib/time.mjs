@@ -1,2 +1,0 @@
-/** Milliseconds on a clock that never jumps. */
-export const now = () => performance.now();
