@@ -9,9 +9,9 @@ import {inParallel} from './lib/waiting.mjs';
 import {takeBaseline} from './mutants/baseline.mjs';
 import {choosePlaces} from './mutants/choose.mjs';
 import {filesUnder, ImportGraph} from './mutants/import-graph.mjs';
-import {allBuiltTests, judge, judgeBuilt} from './mutants/judge.mjs';
 import {placesOf} from './mutants/places.mjs';
 import {printTable} from './mutants/table.mjs';
+import {allBuiltTests, testBuiltMutant, testMutant} from './mutants/test-mutant.mjs';
 import {Tree, versionOf} from './mutants/tree.mjs';
 
 const PACKAGE = fileURLToPath(new URL('..', import.meta.url)).replace(/\/$/, '');
@@ -37,9 +37,6 @@ const options = readOptions('Changes one place of the source at a time and runs 
 const out = options.resume || options.out;
 const results = options.resume ? JSON.parse(readFileSync(options.resume, 'utf8')) : begin();
 const trees = Array.from({length: options.workers}, () => new Tree(PACKAGE));
-process.once('exit', () => {
-	for (const tree of trees) tree.remove();
-});
 for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => process.exit(1));
 
 const graph = new ImportGraph(PACKAGE);
@@ -48,11 +45,11 @@ const {places, baseline} = results;
 for (const place of places) if (place.status === options.again) place.status = 'pending';
 await prepare(trees[0]);
 const context = {baseline, hops, maxTests: options.maxTests, maxMs: options.maxSeconds * 1000};
-await tryAll(interleaved(places.filter(({status}) => status === 'pending')), judge);
+await tryAll(interleaved(places.filter(({status}) => status === 'pending')), testMutant);
 if (options.built === 1)
 	await tryAll(
 		places.filter(({status, built}) => status === 'survived' && built === undefined),
-		judgeBuilt,
+		testBuiltMutant,
 	);
 printTable(results);
 process.exit(0);

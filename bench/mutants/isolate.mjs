@@ -1,6 +1,6 @@
 import {spawn} from 'node:child_process';
-import {readFileSync} from 'node:fs';
 import {tmpdir} from 'node:os';
+import {readProc} from '../lib/proc.mjs';
 
 /** A changed program may fill the memory: it is ended before the machine has none left. */
 const MIN_AVAILABLE_KIB = 2 * 1024 * 1024;
@@ -62,5 +62,5 @@ export function runIsolated(argv, {home, tree, packagePath, limitMs}) {
 }
 
 function availableKib() {
-	return Number(/^MemAvailable: +(\d+)/m.exec(readFileSync('/proc/meminfo', 'utf8'))[1]);
+	return Number(/^MemAvailable: +(\d+)/m.exec(readProc('meminfo'))[1]);
 }

@@ -1,4 +1,4 @@
-/** What is changed at a node: `{operator, start, end, after}`, with `statement` when whole statements are taken away. */
+/** The changes at a node: `{operator, start, end, after}`, with `statement` when whole statements are taken away. */
 
 const BOUNDARIES = {'<': '<=', '<=': '<', '>': '>=', '>=': '>'};
 const EQUALITIES = {'===': '!==', '!==': '==='};

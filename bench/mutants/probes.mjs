@@ -21,7 +21,7 @@ export function withProbes(source, places) {
 	return text + source.slice(done);
 }
 
-/** What the tests load first when probes are in the source: a line per place and test file. */
+/** The module that tests load first when probes are in the source; it writes a line per place and test file. */
 export const SETUP = `import {openSync, writeSync} from 'node:fs';
 import {expect} from 'vitest';
 

@@ -1,3 +1,5 @@
+import {markdownTable} from '../lib/tables.mjs';
+
 const COLUMNS = [
 	'module',
 	'places',
@@ -17,13 +19,14 @@ const COLUMNS = [
 export function printTable({places}) {
 	const tried = places.filter(({status}) => status !== 'pending');
 	const modules = [...new Set(tried.map(({module}) => module))];
-	console.log(`\n| ${COLUMNS.join(' | ')} |\n|---|${'--:|'.repeat(COLUMNS.length - 1)}`);
-	for (const module of modules)
-		printRow(
+	const rows = modules.map(module =>
+		countsOf(
 			module,
 			tried.filter(place => place.module === module),
-		);
-	printRow('all', tried);
+		),
+	);
+	const alignment = `l${'r'.repeat(COLUMNS.length - 1)}`;
+	console.log(`\n${markdownTable(COLUMNS, alignment, [...rows, countsOf('all', tried)])}`);
 	const survived = tried.filter(({status}) => status === 'survived');
 	if (survived.length > 0) console.log('\nSurvived:');
 	for (const {file, line, operator, before, after, tried: asked, reaching} of survived)
@@ -32,15 +35,13 @@ export function printTable({places}) {
 		);
 }
 
-function printRow(name, places) {
+function countsOf(name, places) {
 	const count = status => places.filter(place => place.status === status).length;
 	const [killed, timeouts, survived, equivalent] = ['killed', 'timeout', 'survived', 'equivalent'].map(count);
 	const untyped = places.filter(({status, typesNotice}) => status === 'survived' && typesNotice).length;
 	const elsewhere = places.filter(({reaching}) => reaching === 0).length;
 	const score = `${((100 * (killed + timeouts)) / Math.max(1, places.length - equivalent)).toFixed(0)} %`;
-	console.log(
-		`| ${[name, places.length, killed, timeouts, survived, untyped, equivalent, elsewhere, score].join(' | ')} |`,
-	);
+	return [name, places.length, killed, timeouts, survived, untyped, equivalent, elsewhere, score];
 }
 
 function lines(sign, text) {

@@ -1,7 +1,7 @@
 import {spawnSync} from 'node:child_process';
-import {cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync} from 'node:fs';
-import {tmpdir} from 'node:os';
+import {cpSync, mkdirSync, readFileSync, writeFileSync} from 'node:fs';
 import {join, relative} from 'node:path';
+import {scratchFolder} from '../../scripts/lib/scratch-folder.mjs';
 import {runIsolated} from './isolate.mjs';
 import {SETUP} from './probes.mjs';
 
@@ -10,7 +10,7 @@ const NOT_COPIED = new Set(['node_modules', '.git', 'coverage']);
 export const OWN = '.mutants';
 const BUILD_LIMIT_MS = 180_000;
 
-/** A copy of the package to change and to test; the original is only read. */
+/** A copy of the package to change and to test, removed when the program exits; the original is only read. */
 export class Tree {
 	#package;
 	#home;
@@ -18,7 +18,7 @@ export class Tree {
 
 	constructor(packagePath) {
 		this.#package = packagePath;
-		this.#home = mkdtempSync(join(tmpdir(), 'longarm-mutants-'));
+		this.#home = scratchFolder('mutants');
 		this.path = join(this.#home, 'tree');
 		cpSync(packagePath, this.path, {
 			recursive: true,
@@ -58,10 +58,6 @@ export class Tree {
 
 	run(argv, limitMs) {
 		return runIsolated(argv, {home: this.#home, tree: this.path, packagePath: this.#package, limitMs});
-	}
-
-	remove() {
-		rmSync(this.#home, {recursive: true, force: true, maxRetries: 5});
 	}
 }
 

@@ -29,8 +29,8 @@ export function testsFor(place, baseline, hops) {
 		.map(({test}) => test);
 }
 
-/** Changes one place and asks the tests: `{status, by, tried, reaching}`. */
-export async function judge(tree, place, {baseline, hops, maxTests, maxMs}) {
+/** Changes one place and runs the tests that reach it: `{status, by, tried, reaching}`. */
+export async function testMutant(tree, place, {baseline, hops, maxTests, maxMs}) {
 	const reaching = testsFor(place, baseline, hops);
 	const tried = [];
 	change(tree, place);
@@ -47,8 +47,8 @@ export async function judge(tree, place, {baseline, hops, maxTests, maxMs}) {
 	return {status: 'survived', tried, reaching: reaching.length};
 }
 
-/** Asks the tests of the built command about a change that the others did not notice, and the types. */
-export async function judgeBuilt(tree, place, {baseline}) {
+/** Runs the types and the tests of the built command on a change that the other tests did not notice. */
+export async function testBuiltMutant(tree, place, {baseline}) {
 	change(tree, place);
 	const typesNotice = !(await tree.areTypesRight());
 	// Types that are wrong in the changed file would end the build.
