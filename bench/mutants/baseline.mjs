@@ -33,7 +33,7 @@ export async function takeBaseline(tree, tests, places, known, save) {
 async function runSome(tree, tests) {
 	rmSync(join(tree.path, REACHED), {force: true});
 	const results = await runGreen(tree, tests);
-	const reached = existsSync(join(tree.path, REACHED)) ? tree.read(REACHED).trimEnd().split('\n') : [];
+	const reached = existsSync(join(tree.path, REACHED)) ? tree.read(REACHED).split('\n').filter(Boolean) : [];
 	const rows = reached
 		.map(line => line.split('\t'))
 		.map(([id, path]) => [Number(id), path.slice(tree.path.length + 1)]);
