@@ -1,4 +1,4 @@
-import {once} from 'node:events';
+import {EventEmitter, once} from 'node:events';
 import type {AddressInfo, Socket} from 'node:net';
 import {expect, onTestFinished, test} from 'vitest';
 import {WebSocketServer} from 'ws';
@@ -57,33 +57,31 @@ test('a promise that takes too long is an error that names it', async () => {
 
 test('a WebSocket by hand exchanges messages, answers pings and tells of its end', async () => {
 	const server = new WebSocketServer({host: '127.0.0.1', port: 0});
-	onTestFinished(() => void server.close());
+	onTestFinished(() => server.close());
 	await once(server, 'listening');
 	const url = `ws://127.0.0.1:${(server.address() as AddressInfo).port}`;
 	server.on('connection', peer => {
-		peer.on('message', data => peer.send(`${String(data)} back`));
+		peer.on('message', data => peer.send(`${(data as Buffer).toString()} back`));
 		peer.on('pong', () => peer.terminate());
 	});
 	const received: string[] = [];
-	let close = (_error: Error): void => {};
-	const closed = new Promise<Error>(resolve => {
-		close = resolve;
-	});
+	const ends = new EventEmitter();
+	const ended = once(ends, 'end');
 	const {socket} = await WebSocketConnection.open(url, {
 		piece(buffer, start, end) {
 			received.push(buffer.toString('utf8', start, end));
 			for (const peer of server.clients) peer.ping();
 		},
-		closed: close,
+		closed: error => ends.emit('end', error),
 	});
 	socket.write(frame(Buffer.from('there and')));
-	expect((await closed).message).toBe('websocket closed');
+	expect(await ended).toEqual([new Error('websocket closed')]);
 	expect(received).toEqual(['there and back']);
 });
 
 test('a refused upgrade is an error', async () => {
 	const server = new WebSocketServer({host: '127.0.0.1', port: 0, verifyClient: () => false});
-	onTestFinished(() => void server.close());
+	onTestFinished(() => server.close());
 	await once(server, 'listening');
 	const url = `ws://127.0.0.1:${(server.address() as AddressInfo).port}`;
 	const opening = WebSocketConnection.open(url, {piece() {}, closed() {}});
