@@ -3,7 +3,7 @@ export class Base64Error extends Error {
 	override readonly name = 'Base64Error';
 }
 
-/** Characters, padding included, that encode so many bytes. */
+/** Length of the encoded text in characters, padding included. */
 export function base64Length(byteLength: number): number {
 	return Math.ceil(byteLength / 3) * 4;
 }
@@ -22,7 +22,7 @@ export function encodeBase64(bytes: Uint8Array): string {
  */
 export function decodeBase64(text: string): Uint8Array {
 	const bytes = decodeLeniently(text);
-	if (!bytes || bytes.length !== canonicalByteLength(text) || hasStrayBits(text)) throw explain(text);
+	if (!bytes || bytes.length !== canonicalByteLength(text) || hasStrayBits(text)) throw explainInvalidText(text);
 	return bytes;
 }
 
@@ -44,8 +44,8 @@ function nodeBuffer(): NodeBufferConstructor | undefined {
 }
 
 /**
- * Whatever is not of the alphabet makes the result shorter than the text promises, or undefined: both decoders drop
- * it or stop there. Checking the length is all it takes, and the decoder has done the work.
+ * Characters outside the alphabet make the result shorter than the text promises, or undefined: both decoders drop
+ * them or stop there. So the caller only has to check the length.
  */
 function decodeLeniently(text: string): Uint8Array | undefined {
 	const buffer = nodeBuffer();
@@ -65,15 +65,15 @@ function paddingLength(text: string): number {
 	return text.endsWith('==') ? 2 : 1;
 }
 
-/** Whether the last symbol before the padding has bits that no byte gets. */
+/** True if the last symbol before the padding has bits set that belong to no byte. */
 function hasStrayBits(text: string): boolean {
 	const padding = paddingLength(text);
 	const unused = padding === 2 ? 0b1111 : 0b11;
 	return padding > 0 && (ALPHABET.indexOf(text.charAt(text.length - padding - 1)) & unused) !== 0;
 }
 
-/** Looks for the first thing wrong with a text that is known to be wrong. */
-function explain(text: string): Base64Error {
+/** Error for the first invalid symbol of a text that did not decode. */
+function explainInvalidText(text: string): Base64Error {
 	const end = text.length - paddingLength(text);
 	for (let offset = 0; offset < end; offset++) {
 		if (!ALPHABET.includes(text.charAt(offset))) return invalidSymbol(text, offset);

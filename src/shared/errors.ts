@@ -1,6 +1,6 @@
 /**
- * Every failure longarm itself names: a stable code, what it means and what helps.
- * These codes stay at home; `protocol/wire/error-codes.ts` lists the numbers that travel.
+ * Table of every error longarm itself defines: a stable code, its meaning and a hint. The codes are local;
+ * `protocol/wire/error-codes.ts` lists the numbers on the wire.
  */
 export const ERRORS = {
 	PROCESS_EXISTS: {
@@ -133,12 +133,12 @@ export type ErrorCode = keyof typeof ERRORS;
 
 export interface ErrorDetails {
 	readonly message: string;
-	/** The values the failure is about, for programs rather than people. */
+	/** Values of the failure, for programs. */
 	readonly context?: Record<string, unknown>;
 	readonly cause?: unknown;
 }
 
-/** A failure with a stable `code`; `hint` says what would help. */
+/** Error with a stable `code` and a `hint` for the user. */
 export class LongarmError extends Error {
 	override readonly name = 'LongarmError';
 	readonly code: ErrorCode;
@@ -155,7 +155,7 @@ export class LongarmError extends Error {
 	}
 }
 
-/** The message of whatever was thrown, which need not be an Error. */
+/** Message of a thrown value, which need not be an Error. */
 export function errorMessage(error: unknown): string {
 	return error instanceof Error ? error.message : String(error);
 }

@@ -1,14 +1,14 @@
-/** What is kept of a stream where nobody says otherwise. */
-export const KEPT_BYTES = 1024 * 1024;
+/** Default capacity of a buffer. */
+export const MAX_KEPT_BYTES = 1024 * 1024;
 
-/** What stands where bytes are missing. */
+/** Text in place of the dropped bytes. */
 export function omissionMarker(omitted: number): string {
 	return `... ${omitted} bytes omitted ...`;
 }
 
 /**
- * The beginning and the end of a stream within a bound: half of it for the first bytes, the rest for the newest ones.
- * What falls out between the two is counted.
+ * Bounded buffer that keeps the head and the tail of a stream: half of the capacity for the first bytes, the rest as a
+ * ring of the newest ones. The bytes dropped between them are counted.
  */
 export class HeadTailBuffer {
 	readonly cap: number;
@@ -17,19 +17,19 @@ export class HeadTailBuffer {
 	readonly #tail: ByteRing;
 	#omitted = 0;
 
-	constructor(cap: number = KEPT_BYTES) {
+	constructor(cap: number = MAX_KEPT_BYTES) {
 		this.cap = cap;
 		this.#headCap = Math.floor(cap / 2);
 		this.#head = new ByteRing(this.#headCap);
 		this.#tail = new ByteRing(cap - this.#headCap);
 	}
 
-	/** Bytes that are not kept. */
+	/** Number of dropped bytes. */
 	get omitted(): number {
 		return this.#omitted;
 	}
 
-	/** Bytes that were pushed, kept or not. */
+	/** Number of bytes pushed or skipped, kept or not. */
 	get total(): number {
 		return this.#head.length + this.#tail.length + this.#omitted;
 	}
@@ -40,7 +40,7 @@ export class HeadTailBuffer {
 		this.#omitted += this.#tail.push(chunk.subarray(room));
 	}
 
-	/** So many bytes came here that nobody has. They are missing behind the head, which is as long as it gets. */
+	/** Records a gap of `count` lost bytes. The head ends here, and the tail so far is dropped with the gap. */
 	skip(count: number): void {
 		if (count === 0) return;
 		this.#headCap = this.#head.length;
@@ -48,16 +48,16 @@ export class HeadTailBuffer {
 		this.#tail.clear();
 	}
 
-	/** Adds what a later buffer of the same cap holds: the same as pushing the bytes it was given. */
+	/** Appends a later buffer of the same cap, with the result of pushing the bytes that one was given. */
 	merge(later: HeadTailBuffer): void {
 		if (later.cap !== this.cap) throw new RangeError(`cannot merge a buffer of ${later.cap} bytes into ${this.cap}`);
 		for (const piece of later.#head.pieces()) this.push(piece);
-		// Where bytes are missing the later tail is all there is at the end.
+		// After a gap the later tail is all that is left at the end.
 		this.skip(later.#omitted);
 		for (const piece of later.#tail.pieces()) this.push(piece);
 	}
 
-	/** Empties the buffer into a new one. */
+	/** Moves the content into a new buffer. */
 	take(): HeadTailBuffer {
 		const taken = new HeadTailBuffer(this.cap);
 		taken.merge(this);
@@ -68,20 +68,20 @@ export class HeadTailBuffer {
 		return taken;
 	}
 
-	/** Head and tail, one behind the other. */
+	/** Head and tail, concatenated. */
 	bytes(): Uint8Array {
-		return joined([...this.#head.pieces(), ...this.#tail.pieces()]);
+		return concatBytes([...this.#head.pieces(), ...this.#tail.pieces()]);
 	}
 
-	/** The same with a line between them that says how much is missing, if any is. */
+	/** Like bytes(), with the omission marker on a line between head and tail if bytes were dropped. */
 	markedBytes(): Uint8Array {
 		if (this.#omitted === 0) return this.bytes();
 		const marker = new TextEncoder().encode(`\n${omissionMarker(this.#omitted)}\n`);
-		return joined([...this.#head.pieces(), marker, ...this.#tail.pieces()]);
+		return concatBytes([...this.#head.pieces(), marker, ...this.#tail.pieces()]);
 	}
 }
 
-function joined(pieces: readonly Uint8Array[]): Uint8Array {
+function concatBytes(pieces: readonly Uint8Array[]): Uint8Array {
 	const result = new Uint8Array(pieces.reduce((sum, {length}) => sum + length, 0));
 	let at = 0;
 	for (const piece of pieces) {
@@ -91,9 +91,9 @@ function joined(pieces: readonly Uint8Array[]): Uint8Array {
 	return result;
 }
 
-const SMALLEST_ALLOCATION = 1024;
+const MIN_ALLOCATION_BYTES = 1024;
 
-/** The newest bytes of a stream, up to a number of them. Memory grows with what is in it. */
+/** Ring buffer of the newest bytes of a stream. Memory grows with the content, up to the capacity. */
 export class ByteRing {
 	readonly #cap: number;
 	#memory = new Uint8Array(0);
@@ -108,11 +108,11 @@ export class ByteRing {
 		return this.#length;
 	}
 
-	/** Takes a copy. Says how many of the oldest bytes had to go, those of the chunk included. */
+	/** Copies the chunk. Returns the number of dropped bytes, oldest first, those of the chunk included. */
 	push(chunk: Uint8Array): number {
 		const dropped = Math.max(0, this.#length + chunk.length - this.#cap);
 		const kept = chunk.subarray(Math.max(0, chunk.length - this.#cap));
-		this.#forget(Math.min(dropped, this.#length));
+		this.#dropOldest(Math.min(dropped, this.#length));
 		this.#reserve(this.#length + kept.length);
 		this.#append(kept);
 		return dropped;
@@ -132,14 +132,14 @@ export class ByteRing {
 		return end > size ? [first, this.#memory.subarray(0, end - size)] : [first];
 	}
 
-	#forget(count: number): void {
+	#dropOldest(count: number): void {
 		this.#length -= count;
 		this.#start = this.#length === 0 ? 0 : (this.#start + count) % this.#memory.length;
 	}
 
 	#reserve(needed: number): void {
 		if (needed <= this.#memory.length) return;
-		const size = Math.min(this.#cap, Math.max(needed, 2 * this.#memory.length, SMALLEST_ALLOCATION));
+		const size = Math.min(this.#cap, Math.max(needed, 2 * this.#memory.length, MIN_ALLOCATION_BYTES));
 		const memory = new Uint8Array(size);
 		let at = 0;
 		for (const piece of this.pieces()) {

@@ -1,6 +1,6 @@
 type Labels = Readonly<Record<string, string>>;
 
-/** Upper bounds in seconds that tell a fast answer from a slow one. */
+/** Upper bounds of the histogram buckets, in seconds. */
 const DURATION_BUCKETS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 60];
 
 interface Metric {
@@ -26,7 +26,7 @@ export class Counter {
 	}
 }
 
-/** How often something took how long, in seconds. */
+/** Distribution of durations, in seconds. */
 export class Histogram {
 	readonly #series = new Map<string, {labels: Labels; counts: number[]; sum: number; count: number}>();
 
@@ -45,10 +45,10 @@ export class Histogram {
 
 	*samples(): Iterable<[string, Labels, number]> {
 		for (const {labels, counts, sum, count} of this.#series.values()) {
-			let below = 0;
+			let cumulative = 0;
 			for (const [index, bound] of DURATION_BUCKETS.entries()) {
-				below += counts[index]!;
-				yield ['_bucket', {...labels, le: String(bound)}, below];
+				cumulative += counts[index]!;
+				yield ['_bucket', {...labels, le: String(bound)}, cumulative];
 			}
 			yield ['_bucket', {...labels, le: '+Inf'}, count];
 			yield ['_sum', labels, sum];
@@ -73,14 +73,14 @@ export class MetricsRegistry {
 		return histogram;
 	}
 
-	/** Asked for its value, or its values by label, whenever somebody looks. */
+	/** `read` is called at each render, for one value or for values by label. */
 	gauge(name: string, help: string, read: () => number | readonly (readonly [Labels, number])[]): void {
-		this.#sampled(name, help, 'gauge', read);
+		this.#addSampled(name, help, 'gauge', read);
 	}
 
 	/** A counter that is kept elsewhere. */
 	sampledCounter(name: string, help: string, read: () => number): void {
-		this.#sampled(name, help, 'counter', read);
+		this.#addSampled(name, help, 'counter', read);
 	}
 
 	/** The text exposition format, version 0.0.4. */
@@ -89,13 +89,13 @@ export class MetricsRegistry {
 		for (const metric of this.#metrics) {
 			lines.push(`# HELP ${metric.name} ${metric.help}`, `# TYPE ${metric.name} ${metric.kind}`);
 			for (const [suffix, labels, value] of metric.samples()) {
-				lines.push(`${metric.name}${suffix}${labelText(labels)} ${value}`);
+				lines.push(`${metric.name}${suffix}${formatLabels(labels)} ${value}`);
 			}
 		}
 		return `${lines.join('\n')}\n`;
 	}
 
-	#sampled(
+	#addSampled(
 		name: string,
 		help: string,
 		kind: 'counter' | 'gauge',
@@ -114,11 +114,11 @@ export class MetricsRegistry {
 	}
 }
 
-function labelText(labels: Labels): string {
-	const pairs = Object.entries(labels).map(([name, value]) => `${name}="${escaped(value)}"`);
+function formatLabels(labels: Labels): string {
+	const pairs = Object.entries(labels).map(([name, value]) => `${name}="${escapeLabelValue(value)}"`);
 	return pairs.length === 0 ? '' : `{${pairs.join(',')}}`;
 }
 
-function escaped(value: string): string {
+function escapeLabelValue(value: string): string {
 	return value.replaceAll('\\', String.raw`\\`).replaceAll('"', String.raw`\"`).replaceAll('\n', String.raw`\n`);
 }

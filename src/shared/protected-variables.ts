@@ -1,4 +1,4 @@
-/** Credentials and switches of the executor itself, in capitals; nothing a client asks for ever gets them. */
+/** Environment variables with credentials and switches of the executor itself, in capitals; never passed to clients. */
 export const PROTECTED_VARIABLES: ReadonlySet<string> = new Set([
 	'CODEX_EXEC_SERVER_NOISE_AUTH_TOKEN',
 	'NODE_REPL_AUTH_TOKEN',

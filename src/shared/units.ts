@@ -1,4 +1,4 @@
-/** The longest a timer can be set to; beyond it Node fires at once. A longer time is served as if it were this long. */
+/** Longest delay of a timer; Node fires at once beyond it. Longer times are clamped to it. */
 export const MAX_TIMER_MS = 2 ** 31 - 1;
 
 const SIZE_UNITS: Record<string, number> = {
@@ -13,7 +13,7 @@ const SIZE_UNITS: Record<string, number> = {
 };
 const DURATION_UNITS: Record<string, number> = {ms: 1, s: 1000, m: 60_000, h: 3_600_000};
 
-/** `1048576`, `512KiB`, `1.5MiB` → bytes; undefined when it is none of these. */
+/** `1048576`, `512KiB`, `1.5MiB` → bytes; undefined for anything else. */
 export function parseSize(text: string): number | undefined {
 	return parseWithUnit(text, SIZE_UNITS);
 }

@@ -58,7 +58,7 @@ export class ForwardedConnection {
 		this.#reads++;
 		const read = this.#lastRead.then(async () => {
 			try {
-				await this.#reader.news();
+				await this.#reader.waitForData();
 			} catch (error) {
 				throw asFailure(this.#failure ?? error);
 			}

@@ -129,7 +129,7 @@ export class HttpRequests {
 		let failure: string | null = null;
 		try {
 			for (;;) {
-				await body.news();
+				await body.waitForData();
 				await sink.ready();
 				const piece = body.take();
 				if (piece.length === 0) break;

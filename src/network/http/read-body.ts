@@ -25,7 +25,7 @@ export class BufferedBody {
 		const announced = headers.find(({name}) => name === 'content-length')?.value;
 		const pieces: Buffer[] = [];
 		for (;;) {
-			await body.news();
+			await body.waitForData();
 			const piece = body.take();
 			// Only now does an announced length count: the answer to HEAD has one and no body.
 			if (piece.length === 0) return Buffer.concat(pieces);

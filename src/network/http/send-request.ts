@@ -61,7 +61,7 @@ function begin(hop: Hop, route: AgentRoute, givenUp: AbortSignal): {request: Cli
 			reject(new Error('the origin switched to another protocol'));
 		});
 		request.on('error', error => {
-			body?.because(error);
+			body?.setFailureCause(error);
 			reject(error);
 		});
 	});

@@ -22,7 +22,7 @@ export function readOutput<T>(
 	const page = log.read(request.afterSeq, request.maxBytes);
 	if (request.waitMs === 0 || hasNews(log, page, request)) return render(page);
 	// Nobody is left to hear the answer.
-	if (scope.closed) return new Promise(() => {});
+	if (scope.isClosed) return new Promise(() => {});
 	return new Promise(resolve => {
 		const finish = (news: OutputPage): void => {
 			stop();
@@ -53,9 +53,9 @@ function hasNews(log: OutputLog, page: OutputPage, {afterSeq}: ReadRequest): boo
 export function waitForExit(log: OutputLog, timeoutMs: number | undefined, scope: Scope): void | Promise<void> {
 	if (log.exit) return;
 	// Nobody is left to hear the answer.
-	if (scope.closed) return new Promise(() => {});
+	if (scope.isClosed) return new Promise(() => {});
 	// Nobody is left to hear the answer.
-	if (scope.closed) return new Promise(() => {});
+	if (scope.isClosed) return new Promise(() => {});
 	return new Promise(resolve => {
 		const finish = (): void => {
 			stop();

@@ -1,4 +1,4 @@
-// Bytes are handled here as binary strings: one character for each byte, so that they can be split and replaced.
+// Binary strings: one character for each byte, so that bytes can be split and replaced like text.
 
 const utf8Encoder = new TextEncoder();
 const utf8Decoder = new TextDecoder('utf-8', {fatal: true, ignoreBOM: true});
@@ -52,7 +52,7 @@ export function encodeUtf16(text: string): Uint8Array {
 	return bytes;
 }
 
-/** The reverse; a last odd byte is left out. */
+/** Decodes UTF-16LE; drops a last odd byte. */
 export function decodeUtf16(bytes: Uint8Array): string {
 	const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 	let text = '';

@@ -1,17 +1,17 @@
-/** A path taken apart: no host and a drive such as `C:` as the first segment, or a host and its share. */
+/** Parsed path: no host and a drive such as `C:` as the first segment, or a host and its share. */
 export interface WindowsPath {
 	readonly host: string;
 	readonly segments: readonly string[];
 }
 
-/** Whether the text begins with a drive and a separator, or with two backslashes. */
+/** True if the text begins with a drive and a separator, or with two backslashes. */
 export function isAbsoluteWindowsPath(text: string): boolean {
 	return /^(?:[A-Za-z]:[\\/]|\\\\)/.test(text);
 }
 
 /**
- * Takes an absolute path apart at both kinds of separators; empty and dot segments stay. Returns undefined for what a
- * URI cannot name faithfully: `\\.\` and `\\?\` namespaces, half surrogate pairs, hosts that a URL writes differently.
+ * Splits an absolute path at both kinds of separators; empty and dot segments stay. Returns undefined for paths a URI
+ * cannot name faithfully: `\\.\` and `\\?\` namespaces, half surrogate pairs, hosts that a URL writes differently.
  * Tested with strings only, never run on Windows.
  */
 export function splitWindowsPath(path: string): WindowsPath | undefined {
@@ -23,7 +23,7 @@ export function splitWindowsPath(path: string): WindowsPath | undefined {
 	return {host: host.toLowerCase(), segments: [share, ...rest]};
 }
 
-/** Puts together what has no empty and no dot segments. Returns undefined for a host without a share. */
+/** Joins segments, of which none is empty or a dot segment. Returns undefined for a host without a share. */
 export function joinWindowsPath({host, segments}: WindowsPath): string | undefined {
 	const [root, ...rest] = segments;
 	if (root === undefined) return undefined;

@@ -11,10 +11,10 @@ import {
 } from './path-uri-encoding.js';
 import {isAbsoluteWindowsPath, joinWindowsPath, splitWindowsPath} from './path-uri-windows.js';
 
-/** Whose rules a path follows. */
+/** Path syntax of an operating system. */
 export type PathConvention = 'posix' | 'windows';
 
-/** The text or path names no file in a way the protocol knows. The message is fit to be sent to the peer. */
+/** Text or path that has no valid `file:` URI. The message may be sent to the peer. */
 export class PathUriError extends Error {
 	override readonly name = 'PathUriError';
 }
@@ -23,7 +23,7 @@ const ROOT = 'file:///';
 const OPAQUE_PREFIX = `${ROOT}%00/bad/path/`;
 
 /**
- * An absolute path as a `file:` URI, the form in which paths travel whatever the machines at both ends.
+ * Absolute path as a `file:` URI, the form of paths on the wire for every pair of platforms.
  *
  * A path that no plain URI names faithfully has an opaque form: `file:///%00/bad/path/` and the base64url of its bytes
  * (UTF-16LE for Windows). A POSIX path needs it if its first component looks like a drive.
@@ -39,9 +39,9 @@ export class PathUri {
 	static parse(text: string, native: PathConvention = 'posix'): PathUri {
 		const isPath = native === 'posix' ? text.startsWith('/') : isAbsoluteWindowsPath(text);
 		if (isPath) return PathUri.fromNative(text, native);
-		const href = normalizedHref(text);
+		const href = normalizeHref(text);
 		if (href.startsWith(OPAQUE_PREFIX)) return PathUri.#fromOpaque(href, native);
-		if (href.includes('%00')) throw invalidOn(platformOf(native), href);
+		if (href.includes('%00')) throw invalidUriError(platformName(native), href);
 		return new PathUri(href, href.startsWith(ROOT) && !/^file:\/{3,}[A-Z]:(?:\/|$)/.test(href) ? 'posix' : 'windows');
 	}
 
@@ -62,7 +62,7 @@ export class PathUri {
 		return fromBinaryString(this.#posixPath(platform));
 	}
 
-	/** The same with one character for each byte. */
+	/** Like toNativeBytes(), as a binary string: one character for each byte. */
 	toBinary(platform: string): string {
 		return this.#posixPath(platform);
 	}
@@ -79,7 +79,7 @@ export class PathUri {
 		return PathUri.fromBinary(`${this.#posixPath('posix')}/${name}`);
 	}
 
-	/** The same as a string; undefined if the bytes are not UTF-8. */
+	/** Like toNativeBytes(), as text; undefined if the bytes are not UTF-8. */
 	toNativeString(platform: string): string | undefined {
 		return decodeUtf8(this.#posixPath(platform));
 	}
@@ -89,19 +89,19 @@ export class PathUri {
 	 * Windows or names no such path. Tested with strings only, never run on Windows.
 	 */
 	toWindowsPath(): string {
-		if (this.convention !== 'windows') throw invalidOn('windows', this.href);
-		const payload = opaquePayload(this.href);
+		if (this.convention !== 'windows') throw invalidUriError('windows', this.href);
+		const payload = decodeOpaque(this.href);
 		if (payload) return decodeUtf16(payload);
 		const [, host = '', encoded = ''] = /^file:\/\/([^/]*)(.*)$/.exec(this.href) ?? [];
 		const path = decodeUtf8(percentDecode(encoded));
 		const joined = path && joinWindowsPath({host, segments: resolveSegments(path.split(/[\\/]/), 1)});
-		if (!joined) throw invalidOn('windows', this.href);
+		if (!joined) throw invalidUriError('windows', this.href);
 		return joined;
 	}
 
 	#posixPath(platform: string): string {
-		if (this.convention !== 'posix') throw invalidOn(platform, this.href);
-		const payload = opaquePayload(this.href);
+		if (this.convention !== 'posix') throw invalidUriError(platform, this.href);
+		const payload = decodeOpaque(this.href);
 		const path = payload ? toBinaryString(payload) : percentDecode(this.href.slice(ROOT.length));
 		return `/${resolveSegments(path.split('/'), 0).join('/')}`;
 	}
@@ -117,66 +117,66 @@ export class PathUri {
 		const segments = resolveSegments(path.split('/'), 0);
 		const resolved = segments.join('/');
 		const href = ROOT + percentEncode(resolved);
-		if (path.includes('\0')) throw invalidOn(platformOf('posix'), href);
+		if (path.includes('\0')) throw invalidUriError(platformName('posix'), href);
 		// A URL parser takes both `C:` and `C|` for a drive.
 		const ambiguous = /^[A-Za-z][:|]$/.test(segments[0] ?? '');
-		return new PathUri(ambiguous ? opaqueHref(fromBinaryString(`/${resolved}`)) : href, 'posix');
+		return new PathUri(ambiguous ? encodeOpaque(fromBinaryString(`/${resolved}`)) : href, 'posix');
 	}
 
 	static #fromWindows(given: string | Uint8Array): PathUri {
 		const path = typeof given === 'string' ? given : decodeUtf16(given);
 		if (!isAbsoluteWindowsPath(path)) throw new PathUriError('path is not absolute');
-		if (path.includes('\0')) throw invalidOn('windows', path.replaceAll('\0', '%00'));
+		if (path.includes('\0')) throw invalidUriError('windows', path.replaceAll('\0', '%00'));
 		const split = splitWindowsPath(path);
-		if (!split) return new PathUri(opaqueHref(encodeUtf16(path)), 'windows');
+		if (!split) return new PathUri(encodeOpaque(encodeUtf16(path)), 'windows');
 		const segments = resolveSegments(split.segments, 1);
 		if (segments.length === 1 && split.host === '') segments.push('');
 		return new PathUri(`file://${split.host}/${percentEncode(encodeUtf8(segments.join('/')) ?? '')}`, 'windows');
 	}
 
-	/** Takes the opaque form only of a path that has no other. */
+	/** Accepts the opaque form only if the path has no plain one. */
 	static #fromOpaque(href: string, native: PathConvention): PathUri {
-		const payload = opaquePayload(href);
+		const payload = decodeOpaque(href);
 		try {
 			const uri = payload && PathUri.fromNative(payload, payload[0] === SLASH ? 'posix' : 'windows');
 			if (uri?.href === href) return uri;
 		} catch {
 			// A relative path, or one with a NUL: as invalid as one that has a plain URI.
 		}
-		throw invalidOn(platformOf(native), href);
+		throw invalidUriError(platformName(native), href);
 	}
 }
 
 const SLASH = 0x2f;
 
-/** The name of a platform whose paths follow the convention, for messages. */
-function platformOf(convention: PathConvention): string {
+/** Platform named in error messages for the convention. */
+function platformName(convention: PathConvention): string {
 	return convention === 'posix' ? 'linux' : 'windows';
 }
 
-function invalidOn(platform: string, href: string): PathUriError {
+function invalidUriError(platform: string, href: string): PathUriError {
 	return new PathUriError(`'${href}' is invalid on '${platform}'`);
 }
 
-function normalizedHref(text: string): string {
+function normalizeHref(text: string): string {
 	const {protocol, href} = parseUrl(text);
 	if (protocol !== 'file:') throw new PathUriError(`unsupported path URI scheme \`${protocol.slice(0, -1)}\``);
 	// `search` and `hash` are empty for a bare `?` and `#`.
 	const [metadata] = /[?#]/.exec(href) ?? [];
 	if (metadata === '?') throw new PathUriError('query parameters are not allowed in path URIs');
 	if (metadata === '#') throw new PathUriError('fragments are not allowed in path URIs');
-	return upperCaseDrive(text.includes('^') ? hrefWithCarets(text) : href);
+	return upperCaseDrive(text.includes('^') ? normalizeKeepingCarets(text) : href);
 }
 
 function parseUrl(text: string): URL {
 	try {
 		return new URL(text);
 	} catch {
-		throw new PathUriError(whyNoUrl(text.replace(/^[\0- ]+|[\t\n\r]/g, '')));
+		throw new PathUriError(explainInvalidUrl(text.replace(/^[\0- ]+|[\t\n\r]/g, '')));
 	}
 }
 
-function whyNoUrl(text: string): string {
+function explainInvalidUrl(text: string): string {
 	const scheme = /^([a-z][a-z\d+.-]*):/i.exec(text)?.[1]?.toLowerCase();
 	if (scheme === undefined) return 'invalid URI: relative URL without a base';
 	if (scheme !== 'file') return `unsupported path URI scheme \`${scheme}\``;
@@ -186,8 +186,8 @@ function whyNoUrl(text: string): string {
 	return 'invalid URI: invalid host';
 }
 
-/** URL parsers disagree on whether to encode a caret, and URIs are compared as strings: here a caret stays. */
-function hrefWithCarets(text: string): string {
+/** Keeps carets unescaped: URL parsers disagree on encoding them, and URIs are compared as strings. */
+function normalizeKeepingCarets(text: string): string {
 	const escaped = text.replace(/[~^]/g, symbol => (symbol === '^' ? '~1' : '~0'));
 	return new URL(escaped).href.replace(/~[01]/g, symbol => (symbol === '~1' ? '^' : '~'));
 }
@@ -197,7 +197,7 @@ function upperCaseDrive(href: string): string {
 	return start ? start.slice(0, -1) + start.slice(-1).toUpperCase() + href.slice(start.length) : href;
 }
 
-/** Leaves out empty and single-dot segments; a double-dot one removes the one before, except the first `fixed`. */
+/** Drops empty and single-dot segments; a double-dot one removes the one before, except the first `fixed`. */
 function resolveSegments(segments: readonly string[], fixed: number): string[] {
 	const resolved: string[] = [];
 	for (const segment of segments) {
@@ -208,12 +208,12 @@ function resolveSegments(segments: readonly string[], fixed: number): string[] {
 	return resolved;
 }
 
-function opaqueHref(path: Uint8Array): string {
+function encodeOpaque(path: Uint8Array): string {
 	return OPAQUE_PREFIX + encodeBase64(path).replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '');
 }
 
-/** The bytes of an opaque form; undefined for any other URI. */
-function opaquePayload(href: string): Uint8Array | undefined {
+/** Path bytes of an opaque URI; undefined for any other URI. */
+function decodeOpaque(href: string): Uint8Array | undefined {
 	const text = href.startsWith(OPAQUE_PREFIX) ? href.slice(OPAQUE_PREFIX.length) : '';
 	if (!/^[\w-]+$/.test(text)) return undefined;
 	const padding = '='.repeat(-text.length & 3);

@@ -4,14 +4,14 @@ type Waiter<T> = {readonly resolve: (result: IteratorResult<T>) => void; readonl
 export class AsyncQueue<T> implements AsyncIterableIterator<T> {
 	readonly #items: T[] = [];
 	readonly #waiters: Waiter<T>[] = [];
-	readonly #stopped: () => void;
-	readonly #taken: () => void;
+	readonly #onStop: () => void;
+	readonly #onEmpty: () => void;
 	#ending: {readonly failure?: {readonly error: unknown}} | undefined;
 
-	/** `stopped` is called once, when the queue ends or its reader leaves; `taken` whenever the queue became empty. */
-	constructor(stopped: () => void, taken: () => void = () => {}) {
-		this.#stopped = stopped;
-		this.#taken = taken;
+	/** `onStop` is called once, when the queue ends or its reader returns; `onEmpty` whenever a read empties the queue. */
+	constructor(onStop: () => void, onEmpty: () => void = () => {}) {
+		this.#onStop = onStop;
+		this.#onEmpty = onEmpty;
 	}
 
 	[Symbol.asyncIterator](): this {
@@ -22,7 +22,7 @@ export class AsyncQueue<T> implements AsyncIterableIterator<T> {
 		return this.#ending !== undefined;
 	}
 
-	/** Items that were not taken yet. */
+	/** Buffered items, oldest first. */
 	get waiting(): readonly T[] {
 		return this.#items;
 	}
@@ -36,7 +36,7 @@ export class AsyncQueue<T> implements AsyncIterableIterator<T> {
 		}
 	}
 
-	/** Drops the items that were not taken. */
+	/** Drops the buffered items. */
 	clear(): void {
 		this.#items.length = 0;
 	}
@@ -52,12 +52,12 @@ export class AsyncQueue<T> implements AsyncIterableIterator<T> {
 	async next(): Promise<IteratorResult<T>> {
 		if (this.#items.length > 0) {
 			const value = this.#items.shift()!;
-			if (this.#items.length === 0) this.#taken();
+			if (this.#items.length === 0) this.#onEmpty();
 			return {done: false, value};
 		}
 		if (!this.#ending) return new Promise((resolve, reject) => this.#waiters.push({resolve, reject}));
 		const {failure} = this.#ending;
-		// A failure is told once; after it there is only the end.
+		// A failure rejects one read only; later reads see the end.
 		this.#ending = {};
 		if (failure) throw failure.error;
 		return {done: true, value: undefined};
@@ -69,15 +69,15 @@ export class AsyncQueue<T> implements AsyncIterableIterator<T> {
 		return {done: true, value: undefined};
 	}
 
-	#finish(over: {readonly failure?: {readonly error: unknown}}): void {
+	#finish(ending: {readonly failure?: {readonly error: unknown}}): void {
 		if (this.#ending) return;
-		this.#ending = over;
+		this.#ending = ending;
 		for (const {resolve, reject} of this.#waiters.splice(0)) {
 			const failure = this.#ending.failure;
 			this.#ending = {};
 			if (failure) reject(failure.error);
 			else resolve({done: true, value: undefined});
 		}
-		this.#stopped();
+		this.#onStop();
 	}
 }

@@ -1,4 +1,4 @@
-/** A promise whose `resolve` and `reject` are in hand. Only the first call of either has an effect. */
+/** Promise with its `resolve` and `reject`. Only the first call of either has an effect. */
 export class Deferred<T = void> {
 	readonly promise: Promise<T>;
 	readonly resolve: (value: T | PromiseLike<T>) => void;

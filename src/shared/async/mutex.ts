@@ -3,7 +3,7 @@ export class Mutex {
 	#last: Promise<unknown> = Promise.resolve();
 	#count = 0;
 
-	/** Whether work is running or waiting. */
+	/** True while work is running or queued. */
 	get isLocked(): boolean {
 		return this.#count > 0;
 	}

@@ -1,4 +1,4 @@
-/** Calls back when the signal is aborted, at once if it was; the returned function takes that back. */
+/** Adds an abort listener, called at once if the signal is aborted already; returns the function that removes it. */
 export function onAbort(signal: AbortSignal | undefined, abort: (reason: unknown) => void): () => void {
 	if (!signal) return () => {};
 	const listener = () => abort(signal.reason);

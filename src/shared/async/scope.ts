@@ -1,15 +1,15 @@
 /**
- * The work that belongs to something with an end, such as a connection: whatever is still registered when the scope
- * closes is cancelled, once. Registering with a closed scope cancels at once.
+ * Cancel callbacks with the lifetime of their owner, such as a connection: close() calls each one that is still
+ * registered, once. Registering with a closed scope cancels at once.
  */
 export class Scope {
 	#cancels: Set<() => void> | undefined = new Set();
 
-	get closed(): boolean {
+	get isClosed(): boolean {
 		return this.#cancels === undefined;
 	}
 
-	/** Returns the function that takes the registration back. */
+	/** Returns the function that removes the callback. */
 	add(cancel: () => void): () => void {
 		const cancels = this.#cancels;
 		if (!cancels) {

@@ -1,4 +1,5 @@
 import {MAX_TIMER_MS} from '../units.js';
+import {Deferred} from './deferred.js';
 import {onAbort} from './on-abort.js';
 
 /** The outcome of the promise, or of `onTimeout` (which may throw) if it is still pending after `ms`. */
@@ -28,20 +29,17 @@ export async function abortable<T>(promise: Promise<T>, signal: AbortSignal | un
 	}
 }
 
-/** Waits for a promise that never rejects, at most `ms` and until the signal is aborted; which of them it was is not told. */
+/** Resolves when the promise (which must not reject) does, after `ms`, or when the signal aborts, whichever is first. */
 export async function waitAtMost(promise: Promise<unknown>, ms: number, signal?: AbortSignal): Promise<void> {
 	if (signal?.aborted) return;
-	let stop!: () => void;
-	const stopped = new Promise<void>(resolve => {
-		stop = resolve;
-	});
+	const stopped = new Deferred();
 	// A timer may fire a fraction of a millisecond early.
-	const timer = setTimeout(stop, Math.min(Math.ceil(ms) + 1, MAX_TIMER_MS));
-	signal?.addEventListener('abort', stop, {once: true});
+	const timer = setTimeout(stopped.resolve, Math.min(Math.ceil(ms) + 1, MAX_TIMER_MS));
+	const stopListening = onAbort(signal, () => stopped.resolve());
 	try {
-		await Promise.race([promise, stopped]);
+		await Promise.race([promise, stopped.promise]);
 	} finally {
 		clearTimeout(timer);
-		signal?.removeEventListener('abort', stop);
+		stopListening();
 	}
 }

@@ -1,14 +1,14 @@
 import {accessSync, constants} from 'node:fs';
 
 export function isExecutable(file: string): boolean {
-	return allows(file, constants.X_OK);
+	return canAccess(file, constants.X_OK);
 }
 
 export function isWritable(file: string): boolean {
-	return allows(file, constants.W_OK);
+	return canAccess(file, constants.W_OK);
 }
 
-function allows(file: string, mode: number): boolean {
+function canAccess(file: string, mode: number): boolean {
 	try {
 		accessSync(file, mode);
 		return true;

@@ -1,74 +1,74 @@
 import type {Readable} from 'node:stream';
 
 /**
- * What arrives from the network and has not been taken yet. It is read at most so far ahead; what arrived before a
- * failure can be taken before the failure is met.
+ * Bounded read-ahead buffer of a stream, with back-pressure: the source is paused at `maxBufferedBytes`. Bytes that
+ * arrived before a failure can be taken before the failure is thrown.
  */
 export class BoundedReader {
 	readonly #source: Readable;
-	readonly #aheadBytes: number;
+	readonly #maxBufferedBytes: number;
 	#chunks: Buffer[] = [];
 	#bytes = 0;
-	#cause: Error | undefined;
-	#over: {readonly failure: Error | undefined} | undefined;
-	#wake: (() => void)[] = [];
+	#failureCause: Error | undefined;
+	#ending: {readonly failure: Error | undefined} | undefined;
+	#waiters: (() => void)[] = [];
 
-	constructor(source: Readable, aheadBytes: number) {
+	constructor(source: Readable, maxBufferedBytes: number) {
 		this.#source = source;
-		this.#aheadBytes = aheadBytes;
-		source.on('data', (chunk: Buffer) => this.#arrived(chunk));
+		this.#maxBufferedBytes = maxBufferedBytes;
+		source.on('data', (chunk: Buffer) => this.#append(chunk));
 		source.on('end', () => this.#end(undefined));
-		source.on('error', error => this.fail(this.#cause ?? error));
-		source.on('close', () => this.fail(this.#cause ?? new Error('aborted')));
+		source.on('error', error => this.fail(this.#failureCause ?? error));
+		source.on('close', () => this.fail(this.#failureCause ?? new Error('aborted')));
 	}
 
-	/** Bytes that can be taken now. */
+	/** Number of buffered bytes. */
 	get bytes(): number {
 		return this.#bytes;
 	}
 
-	/** Settles when there is something to take or nothing more will come; throws when it broke off. */
-	async news(): Promise<void> {
-		while (this.#bytes === 0 && !this.#over) await new Promise<void>(wake => this.#wake.push(wake));
-		if (this.#bytes === 0 && this.#over?.failure) throw this.#over.failure;
+	/** Resolves when bytes are buffered or the source ended; rejects when it failed and the buffer is empty. */
+	async waitForData(): Promise<void> {
+		while (this.#bytes === 0 && !this.#ending) await new Promise<void>(wake => this.#waiters.push(wake));
+		if (this.#bytes === 0 && this.#ending?.failure) throw this.#ending.failure;
 	}
 
-	/** What has arrived, at most so much of it; after `news`, nothing means the end. */
+	/** Removes and returns up to `maxBytes` buffered bytes; after `waitForData`, an empty result is the end. */
 	take(maxBytes = Number.POSITIVE_INFINITY): Buffer {
 		const all = this.#chunks.length === 1 ? this.#chunks[0]! : Buffer.concat(this.#chunks);
 		const taken = all.subarray(0, Math.min(all.length, maxBytes));
 		const rest = all.subarray(taken.length);
 		this.#chunks = rest.length > 0 ? [rest] : [];
 		this.#bytes = rest.length;
-		if (this.#bytes < this.#aheadBytes && !this.#over) this.#source.resume();
+		if (this.#bytes < this.#maxBufferedBytes && !this.#ending) this.#source.resume();
 		return taken;
 	}
 
-	/** Why the source is about to break; what it has read by then still counts. */
-	because(cause: Error): void {
-		this.#cause ??= cause;
+	/** Sets the error to report when the source closes; bytes read until then are still delivered. */
+	setFailureCause(cause: Error): void {
+		this.#failureCause ??= cause;
 	}
 
-	/** Nothing more is taken from the source; the first failure or the end counts. */
+	/** Ends the reader with an error; no-op once it has ended. */
 	fail(error: Error): void {
 		this.#end(error);
 	}
 
-	#arrived(chunk: Buffer): void {
-		if (this.#over) return;
+	#append(chunk: Buffer): void {
+		if (this.#ending) return;
 		this.#chunks.push(chunk);
 		this.#bytes += chunk.length;
-		if (this.#bytes >= this.#aheadBytes) this.#source.pause();
-		this.#tell();
+		if (this.#bytes >= this.#maxBufferedBytes) this.#source.pause();
+		this.#wakeWaiters();
 	}
 
 	#end(failure: Error | undefined): void {
-		if (this.#over) return;
-		this.#over = {failure};
-		this.#tell();
+		if (this.#ending) return;
+		this.#ending = {failure};
+		this.#wakeWaiters();
 	}
 
-	#tell(): void {
-		for (const wake of this.#wake.splice(0)) wake();
+	#wakeWaiters(): void {
+		for (const wake of this.#waiters.splice(0)) wake();
 	}
 }

@@ -1,30 +1,30 @@
 /**
- * Large blocks of memory that are used again. Left to the garbage collector, the blocks of a stream pile up for
- * tens of MiB before it looks, because it counts objects and not what they hold.
+ * Pool of large buffers. Left to the garbage collector, the blocks of a stream pile up for tens of MiB, because it
+ * counts objects and not the memory outside the heap.
  */
 export class BufferPool {
 	readonly blockBytes: number;
-	readonly #most: number;
+	readonly #maxFree: number;
 	readonly #free: Buffer[] = [];
 
-	/** At most `most` unused blocks are kept. */
-	constructor(blockBytes: number, most: number) {
+	/** Keeps at most `maxFree` unused blocks. */
+	constructor(blockBytes: number, maxFree: number) {
 		this.blockBytes = blockBytes;
-		this.#most = most;
+		this.#maxFree = maxFree;
 	}
 
 	take(): Buffer {
 		return this.#free.pop() ?? Buffer.allocUnsafeSlow(this.blockBytes);
 	}
 
-	/** Nobody may look at the block any more. */
+	/** Returns a block to the pool; the caller must not use it afterwards. */
 	give(block: Buffer): void {
-		if (this.#free.length < this.#most) this.#free.push(block);
+		if (this.#free.length < this.#maxFree) this.#free.push(block);
 	}
 }
 
 /**
- * Memory for whatever carries a block of a file: the block itself, on its way in or out, or the frame it is sent in,
- * which is the largest of them. One pool for all, so that what one gives up another can use.
+ * Buffers for blocks of files, read or to be written, and for the frames that carry them, which are the largest. One
+ * pool for all, so that a block one of them returns can be used by another.
  */
 export const payloadBuffers = new BufferPool(1408 * 1024, 8);

@@ -7,7 +7,7 @@ export type LogFormat = (typeof LOG_FORMATS)[number];
 export interface LineLoggerOptions {
 	readonly level: LogLevel;
 	readonly format: LogFormat;
-	/** Where lines go; standard error unless told otherwise. */
+	/** Receives the lines; writes to stderr by default. */
 	readonly write?: (line: string) => void;
 	readonly now?: () => Date;
 }
@@ -20,17 +20,17 @@ export function createLineLogger(options: LineLoggerOptions): Logger {
 	const render = format === 'json' ? renderJson : renderPretty;
 
 	const create = (bound: LogFields): Logger => {
-		const at =
+		const logAt =
 			(entryLevel: LogLevel) =>
 			(message: string, fields: LogFields = {}): void => {
 				if (LOG_LEVELS.indexOf(entryLevel) < threshold) return;
 				write(render(entryLevel, now(), message, {...bound, ...fields}));
 			};
 		return {
-			debug: at('debug'),
-			info: at('info'),
-			warn: at('warn'),
-			error: at('error'),
+			debug: logAt('debug'),
+			info: logAt('info'),
+			warn: logAt('warn'),
+			error: logAt('error'),
 			with: fields => create({...bound, ...fields}),
 		};
 	};
@@ -42,15 +42,15 @@ function renderJson(level: LogLevel, time: Date, msg: string, fields: LogFields)
 }
 
 function renderPretty(level: LogLevel, time: Date, message: string, fields: LogFields): string {
-	const values = Object.entries(fields).map(([name, value]) => ` ${name}=${oneLine(value)}`);
+	const values = Object.entries(fields).map(([name, value]) => ` ${name}=${formatValue(value)}`);
 	return `${time.toISOString().slice(11, 23)} ${level.padEnd(5)} ${message}${values.join('')}\n`;
 }
 
-function oneLine(value: unknown): string {
+function formatValue(value: unknown): string {
 	return typeof value === 'string' && /^[\w.:/@+-]+$/.test(value) ? value : (JSON.stringify(value) ?? 'undefined');
 }
 
-/** A log that cannot be written (full disk, reader gone, non-blocking pipe that is full) is dropped: it never stops the work. */
+/** Drops a line that cannot be written (full disk, reader gone, full non-blocking pipe): logging never stops the work. */
 function writeToStderr(line: string): void {
 	try {
 		writeSync(2, line);

@@ -1,7 +1,7 @@
 import {constants} from 'node:os';
 import {getSystemErrorMap} from 'node:util';
 
-// Where libuv words an error differently from the C library, or does not know it.
+// Texts of the C library that libuv words differently or does not know.
 const TEXTS: Record<string, string> = {
 	ENOEXEC: 'Exec format error',
 	ELOOP: 'Symbolic link loop',
@@ -16,11 +16,11 @@ const TEXTS: Record<string, string> = {
 	EISDIR: 'Is a directory',
 };
 
-/** `No such file or directory (os error 2)`: how the protocol words what the operating system refused. */
+/** `No such file or directory (os error 2)`: the protocol's text for an error of the operating system. */
 export function osErrorText(errno: number): string {
 	const positive = Math.abs(errno);
 	const name = osErrorName(positive);
-	const text = (name && TEXTS[name]) ?? capitalised(getSystemErrorMap().get(-positive)?.[1]) ?? 'Unknown error';
+	const text = (name && TEXTS[name]) ?? capitalize(getSystemErrorMap().get(-positive)?.[1]) ?? 'Unknown error';
 	return `${text} (os error ${positive})`;
 }
 
@@ -28,6 +28,6 @@ export function osErrorName(errno: number): string | undefined {
 	return Object.entries(constants.errno).find(([, value]) => value === Math.abs(errno))?.[0];
 }
 
-function capitalised(text: string | undefined): string | undefined {
+function capitalize(text: string | undefined): string | undefined {
 	return text && text[0]!.toUpperCase() + text.slice(1);
 }

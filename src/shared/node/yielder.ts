@@ -1,19 +1,19 @@
-import {setImmediate as nextTurn} from 'node:timers/promises';
+import {setImmediate as nextTick} from 'node:timers/promises';
 
-/** How long work may keep the event loop to itself. */
-const SLICE_MS = 4;
+/** Longest time a task may block the event loop. */
+const MAX_SLICE_MS = 4;
 
-/** Cuts long work into slices: everything else has its turn between two of them. */
+/** Time slicing: lets long work yield to the event loop. */
 export class Yielder {
-	#until = performance.now() + SLICE_MS;
+	#until = performance.now() + MAX_SLICE_MS;
 
-	/** A promise to wait for when the slice is used up. */
+	/** Promise to await if the slice is used up, else undefined: most calls cost no microtask. */
 	yieldIfDue(): Promise<void> | undefined {
 		return performance.now() < this.#until ? undefined : this.#yield();
 	}
 
 	async #yield(): Promise<void> {
-		await nextTurn();
-		this.#until = performance.now() + SLICE_MS;
+		await nextTick();
+		this.#until = performance.now() + MAX_SLICE_MS;
 	}
 }

@@ -5,10 +5,10 @@ test('closing cancels what is registered, once and in order', () => {
 	const scope = new Scope();
 	const cancelled: string[] = [];
 	for (const name of ['a', 'b', 'c']) scope.add(() => cancelled.push(name));
-	expect(scope.closed).toBe(false);
+	expect(scope.isClosed).toBe(false);
 	scope.close();
 	scope.close();
-	expect({closed: scope.closed, cancelled}).toEqual({closed: true, cancelled: ['a', 'b', 'c']});
+	expect({closed: scope.isClosed, cancelled}).toEqual({closed: true, cancelled: ['a', 'b', 'c']});
 });
 
 test('what was taken back is not cancelled', () => {
