@@ -70,6 +70,18 @@ test('protocol, rpc and client never reach a Node built-in', () => {
 	expect(wrong).toEqual([]);
 });
 
+test('the sandbox knows nothing of JSON-RPC', () => {
+	const wrong: string[] = [];
+	for (const [file, specifiers] of imports) {
+		if (!file.startsWith('sandbox/')) continue;
+		for (const specifier of specifiers.filter(name => name.startsWith('.'))) {
+			const target = resolved(file, specifier);
+			if (/^(?:rpc|transports|protocol\/wire)\//.test(target)) wrong.push(`${file} -> ${target}`);
+		}
+	}
+	expect(wrong).toEqual([]);
+});
+
 function reachableFrom(folders: readonly string[]): Map<string, string[]> {
 	const reached = new Map<string, string[]>();
 	const queue = files.filter(file => folders.includes(file.split('/')[0]!));

@@ -1,12 +1,10 @@
-import {isMountWithin, type Mount, type SandboxPlan} from './plan.js';
-import {unenforceable} from './refusals.js';
-import type {SandboxedCommand} from './sandboxed-command.js';
+import {isMountWithin, type Mount, type SandboxedCommand, type SandboxPlan, unenforceableError} from './plan.js';
 
-/** The descriptor bubblewrap reads the filter from. */
+/** Descriptor from which bubblewrap reads the seccomp filter. */
 const FILTER_DESCRIPTOR = 3;
 
-/** Namespaces of its own for everything but the network, no capability, no way to get one, no life after its parent. */
-const CONFINEMENT = [
+/** Own namespaces for everything but the network, no capabilities, no way to gain any, and death with the parent. */
+const NAMESPACE_ARGUMENTS = [
 	'--unshare-user',
 	'--disable-userns',
 	'--unshare-pid',
@@ -18,36 +16,36 @@ const CONFINEMENT = [
 	'ALL',
 ];
 
-/** Where the kernel can be told things. For root they are writable by their mode alone, without any capability. */
-const KERNEL_CONTROLS = ['sys', 'sysrq-trigger', 'irq', 'bus', 'fs', 'acpi', 'scsi'];
+/** Entries of /proc that control the kernel. Their mode alone lets root write to them, without any capability. */
+const READ_ONLY_PROC_ENTRIES = ['sys', 'sysrq-trigger', 'irq', 'bus', 'fs', 'acpi', 'scsi'];
 
-/** Programs inside the sandbox that see to what bubblewrap does not. */
-export interface Helpers {
-	/** Gives the program a terminal to control. */
+/** Programs run inside the sandbox for features bubblewrap lacks. */
+export interface SandboxHelpers {
+	/** Makes the terminal the controlling one of the program. */
 	readonly setsid: string | undefined;
-	/** Gives the program another name. */
+	/** Sets argv[0] of the program. */
 	readonly bash: string | undefined;
 }
 
-/** The arguments bubblewrap takes to run the command under the plan. */
-export function bubblewrapArguments(plan: SandboxPlan, command: SandboxedCommand, helpers: Helpers): string[] {
-	if (command.cwd === undefined) throw unenforceable('the working directory is not UTF-8');
+/** Arguments for bubblewrap to run the command under the plan. */
+export function bubblewrapArguments(plan: SandboxPlan, command: SandboxedCommand, helpers: SandboxHelpers): string[] {
+	if (command.cwd === undefined) throw unenforceableError('the working directory is not UTF-8');
 	return [
-		...CONFINEMENT,
+		...NAMESPACE_ARGUMENTS,
 		...(plan.network === 'none' ? ['--unshare-net'] : []),
-		// Signals are for the command alone; bubblewrap itself would die of them. A terminal is given by `setsid`.
+		// Signals must reach the command only: bubblewrap itself would die of them. With a terminal, `setsid` does this.
 		...(command.terminal ? [] : ['--new-session']),
-		...view(plan),
+		...mountViewArguments(plan),
 		'--seccomp',
 		String(FILTER_DESCRIPTOR),
 		'--chdir',
 		command.cwd,
 		'--',
-		...words(command, helpers),
+		...buildCommandLine(command, helpers),
 	];
 }
 
-function view({mounts}: SandboxPlan): string[] {
+function mountViewArguments({mounts}: SandboxPlan): string[] {
 	const [first, ...others] = mounts;
 	const hasRoot = first?.path === '/';
 	return [
@@ -56,11 +54,11 @@ function view({mounts}: SandboxPlan): string[] {
 		'/dev',
 		'--proc',
 		'/proc',
-		...KERNEL_CONTROLS.flatMap(name => ['--ro-bind-try', `/proc/${name}`, `/proc/${name}`]),
+		...READ_ONLY_PROC_ENTRIES.flatMap(name => ['--ro-bind-try', `/proc/${name}`, `/proc/${name}`]),
 		...(hasRoot ? others : mounts).flatMap(mount => mountArguments(mount, mounts)),
-		// Only once everything stands in it: places to mount on are made in the hidden ones, too.
+		// Last, since mount points are created inside the hidden directories, too.
 		...mounts.flatMap(mount =>
-			mount.kind === 'hidden' && mount.of === 'directory' ? ['--remount-ro', mount.path] : [],
+			mount.kind === 'hidden' && mount.fileType === 'directory' ? ['--remount-ro', mount.path] : [],
 		),
 		...(hasRoot ? [] : ['--remount-ro', '/']),
 	];
@@ -75,25 +73,25 @@ function mountArguments(mount: Mount, all: readonly Mount[]): string[] {
 		case 'link':
 			return ['--symlink', mount.to, mount.path];
 		case 'hidden':
-			// A device on a mount that knows no devices cannot be opened by anybody.
-			if (mount.of === 'file') return ['--ro-bind', '/dev/null', mount.path];
-			return ['--perms', isInhabited(mount, all) ? '0111' : '0000', '--tmpfs', mount.path];
+			// A device on a mount without devices cannot be opened by any user.
+			if (mount.fileType === 'file') return ['--ro-bind', '/dev/null', mount.path];
+			return ['--perms', containsMount(mount, all) ? '0111' : '0000', '--tmpfs', mount.path];
 	}
 }
 
-function isInhabited(hidden: Mount, mounts: readonly Mount[]): boolean {
+function containsMount(hidden: Mount, mounts: readonly Mount[]): boolean {
 	return mounts.some(({path}) => path !== hidden.path && isMountWithin(path, hidden.path));
 }
 
-function words({program, args, arg0, terminal}: SandboxedCommand, {setsid, bash}: Helpers): string[] {
-	const named = arg0 === undefined || arg0 === program ? [program, ...args] : renamed(arg0, program, args, bash);
+function buildCommandLine({program, args, arg0, terminal}: SandboxedCommand, {setsid, bash}: SandboxHelpers): string[] {
+	const named = arg0 === undefined || arg0 === program ? [program, ...args] : execWithArg0(arg0, program, args, bash);
 	if (!terminal) return named;
-	if (setsid === undefined) throw unenforceable('`setsid` is missing, which a terminal in a sandbox needs');
+	if (setsid === undefined) throw unenforceableError('`setsid` is missing, which a terminal in a sandbox needs');
 	return [setsid, '-c', ...named];
 }
 
-/** `-p` keeps the shell from reading anything the environment names. */
-function renamed(arg0: string, program: string, args: readonly string[], bash: string | undefined): string[] {
-	if (bash === undefined) throw unenforceable('`bash` is missing, which another arg0 in a sandbox needs');
+/** `-p` keeps the shell from reading start-up files named in the environment. */
+function execWithArg0(arg0: string, program: string, args: readonly string[], bash: string | undefined): string[] {
+	if (bash === undefined) throw unenforceableError('`bash` is missing, which another arg0 in a sandbox needs');
 	return [bash, '-p', '-c', 'exec -a "$0" "$@"', arg0, program, ...args];
 }

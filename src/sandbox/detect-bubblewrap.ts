@@ -2,17 +2,17 @@ import {spawnSync} from 'node:child_process';
 import {closeSync, openSync, readFileSync} from 'node:fs';
 import {isAbsolute, join} from 'node:path';
 import {isExecutable} from '../shared/node/access.js';
-import {bubblewrapArguments, type Helpers} from './bubblewrap.js';
-import {unenforceable} from './refusals.js';
-import {filterPath} from './seccomp-filter.js';
+import {bubblewrapArguments, type SandboxHelpers} from './bubblewrap.js';
+import {unenforceableError} from './plan.js';
+import {seccompFilterPath} from './seccomp-filter.js';
 
-/** How long the trial may take; it is done once. */
-const TRIAL_MS = 5000;
-/** A machine that could not may have been mended meanwhile. */
-const TRY_AGAIN_MS = 10_000;
-const USUAL_DIRECTORIES = ['/usr/bin', '/bin', '/usr/local/bin'];
-/** What keeps ordinary users from making namespaces. */
-const BARRIERS = [
+/** Limit for the trial run, which is done once. */
+const TRIAL_TIMEOUT_MS = 5000;
+/** A failed detection is repeated after this time: the machine may have been fixed. */
+const RETRY_AFTER_MS = 10_000;
+const DEFAULT_PATH = ['/usr/bin', '/bin', '/usr/local/bin'];
+/** Kernel settings that keep unprivileged users from creating namespaces. */
+const USER_NAMESPACE_RESTRICTIONS = [
 	{file: '/proc/sys/user/max_user_namespaces', value: '0'},
 	{file: '/proc/sys/kernel/unprivileged_userns_clone', value: '0'},
 	{file: '/proc/sys/kernel/apparmor_restrict_unprivileged_userns', value: '1'},
@@ -21,59 +21,63 @@ const HINT = 'install bubblewrap 0.8 or later and allow user namespaces';
 
 export interface Bubblewrap {
 	readonly file: string;
-	readonly helpers: Helpers;
+	readonly helpers: SandboxHelpers;
 }
 
 type Detection = {readonly usable: Bubblewrap} | {readonly why: string; readonly at: number};
 
 let detected: Detection | undefined;
 
-/** Bubblewrap on this machine, tried out on first use as it is used later. Throws where it does not work. */
-export function bubblewrap(path: string | undefined): Bubblewrap {
-	if (!detected || ('why' in detected && performance.now() - detected.at > TRY_AGAIN_MS)) detected = detect(path);
+/** Bubblewrap of this machine, verified by a trial run on first use. Throws if it does not work. */
+export function requireBubblewrap(path: string | undefined): Bubblewrap {
+	if (!detected || ('why' in detected && performance.now() - detected.at > RETRY_AFTER_MS))
+		detected = detectBubblewrap(path);
 	if ('usable' in detected) return detected.usable;
-	throw unenforceable(`${detected.why} (${HINT})`);
+	throw unenforceableError(`${detected.why} (${HINT})`);
 }
 
-/** Whether it was found to work or, before it was tried, nothing that can be seen at a glance speaks against it. */
-export function seemsUsable(path: string | undefined): boolean {
+/** True if the trial run succeeded or, before it, if the program exists and no kernel setting forbids namespaces. */
+export function isBubblewrapLikely(path: string | undefined): boolean {
 	if (detected) return 'usable' in detected;
 	const isRoot = process.geteuid?.() === 0;
-	return findProgram('bwrap', path) !== undefined && (isRoot || !BARRIERS.some(({file, value}) => reads(file, value)));
+	return (
+		findProgram('bwrap', path) !== undefined &&
+		(isRoot || !USER_NAMESPACE_RESTRICTIONS.some(({file, value}) => hasFileValue(file, value)))
+	);
 }
 
-function reads(file: string, value: string): boolean {
+function hasFileValue(file: string, value: string): boolean {
 	try {
 		return readFileSync(file, 'utf8').trim() === value;
 	} catch {
-		// A kernel that knows no such barrier.
+		// The kernel has no such setting.
 		return false;
 	}
 }
 
-function detect(path: string | undefined): Detection {
+function detectBubblewrap(path: string | undefined): Detection {
 	const at = performance.now();
 	const file = findProgram('bwrap', path);
 	if (file === undefined) return {why: '`bwrap` was not found', at};
-	// Those inside the sandbox are run where everybody has them, not where the server's own PATH leads.
+	// Helpers run inside the sandbox, so they come from the standard directories and not from the server's own PATH.
 	const helpers = {setsid: findProgram('setsid', undefined), bash: findProgram('bash', undefined)};
-	const complaint = trial(file, helpers);
-	return complaint === undefined ? {usable: {file, helpers}} : {why: `\`${file}\` does not work: ${complaint}`, at};
+	const failure = tryBubblewrap(file, helpers);
+	return failure === undefined ? {usable: {file, helpers}} : {why: `\`${file}\` does not work: ${failure}`, at};
 }
 
-/** Undefined when it works. */
-function trial(file: string, helpers: Helpers): string | undefined {
+/** Returns the reason of the failure; undefined if it works. */
+function tryBubblewrap(file: string, helpers: SandboxHelpers): string | undefined {
 	const args = bubblewrapArguments(
 		{mounts: [{kind: 'read', path: '/'}], network: 'none'},
 		{program: '/bin/sh', args: ['-c', ':'], arg0: undefined, cwd: '/', terminal: false},
 		helpers,
 	);
-	const filter = openSync(filterPath('none'), 'r');
+	const filter = openSync(seccompFilterPath('none'), 'r');
 	try {
-		// Without waiting for the event loop: what reaps the children of this program would take this one's end, too.
+		// Synchronous: the reaper of this process would collect the exit status of an asynchronous child.
 		const {status, error, stderr} = spawnSync(file, args, {
 			stdio: ['ignore', 'ignore', 'pipe', filter],
-			timeout: TRIAL_MS,
+			timeout: TRIAL_TIMEOUT_MS,
 			killSignal: 'SIGKILL',
 			encoding: 'utf8',
 			env: {},
@@ -86,6 +90,6 @@ function trial(file: string, helpers: Helpers): string | undefined {
 }
 
 function findProgram(name: string, path: string | undefined): string | undefined {
-	const directories = [...(path?.split(':').filter(isAbsolute) ?? []), ...USUAL_DIRECTORIES];
+	const directories = [...(path?.split(':').filter(isAbsolute) ?? []), ...DEFAULT_PATH];
 	return directories.map(directory => join(directory, name)).find(isExecutable);
 }

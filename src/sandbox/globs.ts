@@ -1,34 +1,36 @@
 import {readdirSync} from 'node:fs';
 import picomatch from 'picomatch';
-import {unenforceable} from './refusals.js';
+import {unenforceableError} from './plan.js';
 
-/** How deep is looked when the policy does not say. */
-export const USUAL_GLOB_DEPTH = 16;
-/** Entries looked at, and matches hidden, for one pattern. */
-export const MAX_ENTRIES = 100_000;
+/** Depth of the scan if the policy names none. */
+export const DEFAULT_GLOB_DEPTH = 16;
+/** Directory entries examined for one pattern. */
+export const MAX_GLOB_ENTRIES = 100_000;
+/** Matches of one pattern, each of which is a mount. */
 export const MAX_GLOB_MATCHES = 1000;
 
-/** Every entry an absolute glob names right now, without following links; what matches as a whole is not entered. */
-export function globMatches(pattern: string, maxDepth: number = USUAL_GLOB_DEPTH): string[] {
+/** Current matches of an absolute glob, without following links; a directory that matches is not entered. */
+export function findGlobMatches(pattern: string, maxDepth: number = DEFAULT_GLOB_DEPTH): string[] {
 	const {base, glob} = picomatch.scan(pattern);
 	if (glob === '') return [pattern];
 	const isMatch = picomatch(pattern, {dot: true, posix: true});
 	const found: string[] = [];
 	const queue = [{path: base.replace(/\/$/, ''), depth: 1}];
-	let looked = 0;
+	let examined = 0;
 	for (let next = queue.shift(); next; next = queue.shift()) {
-		for (const entry of entriesOf(next.path)) {
-			if (++looked > MAX_ENTRIES) throw unenforceable(`too much has to be looked at for the pattern \`${pattern}\``);
+		for (const entry of listEntries(next.path)) {
+			if (++examined > MAX_GLOB_ENTRIES)
+				throw unenforceableError(`too much has to be looked at for the pattern \`${pattern}\``);
 			const path = `${next.path}/${entry.name}`;
 			if (isMatch(path)) found.push(path);
 			else if (entry.isDirectory() && next.depth < maxDepth) queue.push({path, depth: next.depth + 1});
 		}
-		if (found.length > MAX_GLOB_MATCHES) throw unenforceable(`too much matches the pattern \`${pattern}\``);
+		if (found.length > MAX_GLOB_MATCHES) throw unenforceableError(`too much matches the pattern \`${pattern}\``);
 	}
 	return found;
 }
 
-function entriesOf(path: string) {
+function listEntries(path: string) {
 	try {
 		return readdirSync(path === '' ? '/' : path, {withFileTypes: true});
 	} catch {

@@ -4,39 +4,39 @@ import {dirname, join} from 'node:path';
 /** Links followed before a path counts as a loop; the kernel's own number. */
 const MAX_LINKS = 40;
 
-export interface Located {
+export interface LocatedPath {
 	/** Without symbolic links. */
 	readonly path: string;
 	readonly kind: 'file' | 'directory';
-	/** The symbolic links on the way. */
-	readonly links: readonly Link[];
+	/** Symbolic links that were followed. */
+	readonly links: readonly SymbolicLink[];
 }
 
-export interface Link {
-	/** Its own real place. */
+export interface SymbolicLink {
+	/** Path of the link itself, without links above it. */
 	readonly path: string;
-	/** As it is written in it. */
+	/** Target as stored in the link. */
 	readonly to: string;
 }
 
-export type ResolvedPath = ({readonly found: true} & Located) | {readonly found: false; readonly path: string};
+export type ResolvedPath = ({readonly found: true} & LocatedPath) | {readonly found: false; readonly path: string};
 
-/** What a policy has to know about the machine. An interface, so that policies can be resolved without one. */
+/** Facts about the machine that a policy depends on. An interface, so that tests can resolve policies without one. */
 export interface Host {
-	/** Where a path leads; of one that leads nowhere, the real place at which something is missing. */
+	/** Resolves the links of a path; of a path that does not exist, as far as something exists. */
 	locate(path: string): ResolvedPath;
-	/** The files and directories a glob names right now, real paths. Throws when there is too much to look at. */
-	matches(pattern: string, maxDepth: number | undefined): readonly string[];
-	/** What `tmpdir` stands for when the caller does not say. */
+	/** Current matches of a glob, as real paths. Throws when there are too many entries to examine. */
+	findMatches(pattern: string, maxDepth: number | undefined): readonly string[];
+	/** Directory for the special path `tmpdir` if the policy names none. */
 	readonly temporaryDirectory: string | undefined;
 }
 
-/** Follows a path step by step, because the links on the way matter as much as its end. */
-export function locate(path: string): ResolvedPath {
-	const links: Link[] = [];
+/** Resolves a path component by component and records the links, which the plan has to reproduce or protect. */
+export function locatePath(path: string): ResolvedPath {
+	const links: SymbolicLink[] = [];
 	const steps = path.split('/').filter(Boolean);
 	let real = '/';
-	let kind: Located['kind'] = 'directory';
+	let kind: LocatedPath['kind'] = 'directory';
 	for (let step = steps.shift(); step !== undefined; step = steps.shift()) {
 		if (step === '.') continue;
 		if (step === '..') {
@@ -44,7 +44,7 @@ export function locate(path: string): ResolvedPath {
 			continue;
 		}
 		const next = join(real, step);
-		const entry = look(next);
+		const entry = lstatOrUndefined(next);
 		if (!entry || links.length > MAX_LINKS) return {found: false, path: join(next, ...steps)};
 		if (entry.isSymbolicLink()) {
 			const to = readlinkSync(next);
@@ -60,11 +60,11 @@ export function locate(path: string): ResolvedPath {
 	return {found: true, path: real, kind, links};
 }
 
-function look(path: string) {
+function lstatOrUndefined(path: string) {
 	try {
 		return lstatSync(path, {throwIfNoEntry: false});
 	} catch {
-		// Not ours to look at, and so not there for what runs as us either.
+		// Inaccessible to this user, and so to the sandboxed program, too.
 		return undefined;
 	}
 }

@@ -1,42 +1,76 @@
-/** What stands at one place of the sandboxed view. Later mounts cover earlier ones. */
+import {LongarmError} from '../shared/errors.js';
+
+/** Mount of the sandboxed view. Later mounts cover earlier ones. */
 export type Mount =
-	/** The host's file or tree, as it is or without the right to change it. */
+	/** The host's file or tree, read-only or writable. */
 	| {readonly kind: 'read' | 'write'; readonly path: string}
-	/** Something nobody can look into, only pass through to what stands below it. */
-	| {readonly kind: 'hidden'; readonly path: string; readonly of: 'file' | 'directory'}
+	/** Unreadable file or directory; the latter can be passed through to mounts below it. */
+	| {readonly kind: 'hidden'; readonly path: string; readonly fileType: 'file' | 'directory'}
 	/** A symbolic link, where the view does not show the directory that holds the host's own. */
 	| {readonly kind: 'link'; readonly path: string; readonly to: string};
 
-/** A policy with nothing left to look up: every path is absolute, real and there. */
+/** Resolved policy: every path is absolute, free of links and exists. */
 export interface SandboxPlan {
-	/** In the order they are made: what is deeper comes later. A view that does not begin with `/` begins empty. */
+	/** In the order of mounting: deeper ones later. A view that does not begin with `/` begins empty. */
 	readonly mounts: readonly Mount[];
 	readonly network: 'none' | 'host';
 }
 
 export type Access = 'read' | 'write' | 'none';
 
-/** What the plan allows at a real path. */
+/** Program to be run in a sandbox. */
+export interface SandboxedCommand {
+	/** As the caller named it: with a slash, or looked for along PATH. */
+	readonly program: string;
+	readonly args: readonly string[];
+	/** Value of argv[0], if it is not the name of the program. */
+	readonly arg0: string | undefined;
+	/** Absolute; undefined if it is not UTF-8. */
+	readonly cwd: string | undefined;
+	readonly terminal: boolean;
+}
+
+/** Wrapper program that sets up the sandbox and runs the command in it. */
+export interface WrappedCommand {
+	readonly file: string;
+	readonly argv: readonly string[];
+	/** Paths it expects open for reading, as descriptor 3 and on. */
+	readonly descriptors: readonly string[];
+	/** True if the command leads a session of its own below the wrapper. */
+	readonly ownSession: boolean;
+}
+
+/** Access the plan allows at a path without links. */
 export function accessAt({mounts}: SandboxPlan, path: string): Access {
 	const covering = mounts.findLast(mount => mount.kind !== 'link' && isMountWithin(path, mount.path));
 	return covering?.kind === 'read' || covering?.kind === 'write' ? covering.kind : 'none';
 }
 
-/** Nothing is kept from a program under this plan, as far as files go. */
-export function leavesFilesAlone({mounts}: SandboxPlan): boolean {
+/** True if the plan restricts no file. */
+export function allowsAllFiles({mounts}: SandboxPlan): boolean {
 	return mounts.length === 1 && mounts[0]!.kind === 'write' && mounts[0]!.path === '/';
 }
 
-/** `path` is `directory` or below it; both absolute and normal. */
+/** True if `path` is `directory` or below it; both absolute and normal. */
 export function isMountWithin(path: string, directory: string): boolean {
 	return directory === '/' || path === directory || path.startsWith(`${directory}/`);
 }
 
-/** The order in which mounts are made. */
-export function byDepth(a: {readonly path: string}, b: {readonly path: string}): number {
-	return depthOf(a.path) - depthOf(b.path) || (a.path < b.path ? -1 : 1);
+/** Order of mounting: parents before children. */
+export function compareByDepth(a: {readonly path: string}, b: {readonly path: string}): number {
+	return countSegments(a.path) - countSegments(b.path) || (a.path < b.path ? -1 : 1);
 }
 
-function depthOf(path: string): number {
+/** For a policy, or a part of one, that would not really be enforced here. */
+export function unenforceableError(why: string): LongarmError {
+	return new LongarmError('NOT_SUPPORTED', {message: `sandbox intent cannot be enforced on this executor: ${why}`});
+}
+
+/** For a policy that cannot be resolved: a path is invalid, or the directory relative paths start from is missing. */
+export function invalidPolicyError(message: string): LongarmError {
+	return new LongarmError('SANDBOX_INVALID', {message});
+}
+
+function countSegments(path: string): number {
 	return path === '/' ? 0 : path.split('/').length - 1;
 }

@@ -1,79 +1,86 @@
-import type {Located} from './host.js';
-import {type Access, accessAt, byDepth, isMountWithin, type Mount, type SandboxPlan} from './plan.js';
-import {type PolicyContext, type Rule, rulesOf, type SandboxPolicy} from './policy.js';
-import {unenforceable} from './refusals.js';
+import type {LocatedPath} from './host.js';
+import {
+	type Access,
+	accessAt,
+	compareByDepth,
+	isMountWithin,
+	type Mount,
+	type SandboxPlan,
+	unenforceableError,
+} from './plan.js';
+import {expandRules, type PolicyContext, type Rule, type SandboxPolicy} from './policy.js';
 
-/** Stand in the sandbox as instances of its own, whatever the host has there. */
-const OWN_TREES = ['/dev', '/proc'];
-const STRENGTH: Record<Rule['access'], number> = {read: 0, write: 1, deny: 2};
+/** Trees the sandbox mounts anew, independent of the host's. */
+const SANDBOX_TREES = ['/dev', '/proc'];
+const PRECEDENCE: Record<Rule['access'], number> = {read: 0, write: 1, deny: 2};
 
-type Settled = Rule & Located;
+type LocatedRule = Rule & LocatedPath;
 
 /**
- * What a policy means on this machine. Undefined when it restricts nothing. The more specific entry wins; of two about
- * the same path, deny before write before read. What could not be enforced is refused, never left out.
+ * Resolves a policy on this machine; undefined if it restricts nothing. The more specific entry wins; of two about the
+ * same path, deny before write before read. An entry that cannot be enforced is refused, never left out.
  */
-export function resolvePlan(context: SandboxPolicy, surroundings: PolicyContext): SandboxPlan | undefined {
-	const {permissions} = context;
+export function resolvePlan(policy: SandboxPolicy, context: PolicyContext): SandboxPlan | undefined {
+	const {permissions} = policy;
 	if (permissions.type === 'disabled') return undefined;
 	const network = permissions.network === 'enabled' ? 'host' : 'none';
 	if (permissions.type === 'external' || permissions.file_system.type === 'unrestricted') {
 		return network === 'host' ? undefined : {mounts: [{kind: 'write', path: '/'}], network};
 	}
-	const {settled, missing} = settle(rulesOf(context, permissions.file_system, surroundings), surroundings);
-	const plan: SandboxPlan = {mounts: withLinks(layered(settled), settled), network};
-	for (const rule of missing) requireNothingToKeep(rule, plan);
-	for (const rule of settled) requireFirmNames(rule, plan);
+	const {located, missing} = locateRules(expandRules(policy, permissions.file_system, context), context);
+	const plan: SandboxPlan = {mounts: addLinks(layerMounts(located), located), network};
+	for (const rule of missing) refuseCreatablePath(rule, plan);
+	for (const rule of located) refuseReplaceableLink(rule, plan);
 	return plan;
 }
 
-function settle(rules: readonly Rule[], {host}: PolicyContext): {settled: Settled[]; missing: Rule[]} {
-	const settled: Settled[] = [];
+function locateRules(rules: readonly Rule[], {host}: PolicyContext): {located: LocatedRule[]; missing: Rule[]} {
+	const located: LocatedRule[] = [];
 	const missing: Rule[] = [];
 	for (const rule of rules) {
-		const place = host.locate(rule.path);
-		if (!place.found) missing.push({...rule, path: place.path});
-		else if (!isServedByOwnTree(rule, place.path)) settled.push({...rule, ...place});
+		const resolved = host.locate(rule.path);
+		if (!resolved.found) missing.push({...rule, path: resolved.path});
+		else if (!isProvidedBySandbox(rule, resolved.path)) located.push({...rule, ...resolved});
 	}
-	return {settled, missing};
+	return {located, missing};
 }
 
 /** The sandbox's own `/dev` and `/proc` show nothing of the host's, so there is nothing in them to grant or to hide. */
-function isServedByOwnTree({access}: Rule, path: string): boolean {
-	const tree = OWN_TREES.find(own => isMountWithin(path, own));
+function isProvidedBySandbox({access}: Rule, path: string): boolean {
+	const tree = SANDBOX_TREES.find(own => isMountWithin(path, own));
 	if (tree === undefined || (access === 'deny' && path === tree)) return false;
-	if (access === 'deny' && tree === '/proc') throw unenforceable(`it cannot hide \`${path}\` alone`);
+	if (access === 'deny' && tree === '/proc') throw unenforceableError(`it cannot hide \`${path}\` alone`);
 	return true;
 }
 
-/** One mount per change of access on the way down; a mount that changes nothing is left out. */
-function layered(rules: readonly Settled[]): Mount[] {
+/** One mount per change of access from the root down; a mount that changes nothing is left out. */
+function layerMounts(rules: readonly LocatedRule[]): Mount[] {
 	const mounts: Mount[] = [];
-	for (const rule of strongest(rules)) {
-		const around = accessAt({mounts, network: 'none'}, rule.path);
-		if (around === accessOf(rule)) continue;
-		if (rule.access === 'deny') mounts.push({kind: 'hidden', path: rule.path, of: rule.kind});
+	for (const rule of selectStrongest(rules)) {
+		const inherited = accessAt({mounts, network: 'none'}, rule.path);
+		if (inherited === toAccess(rule)) continue;
+		if (rule.access === 'deny') mounts.push({kind: 'hidden', path: rule.path, fileType: rule.kind});
 		else mounts.push({kind: rule.access, path: rule.path});
 	}
 	return mounts;
 }
 
-function accessOf({access}: Rule): Access {
+function toAccess({access}: Rule): Access {
 	return access === 'deny' ? 'none' : access;
 }
 
-/** The rule that counts for every path, from the root down. */
-function strongest(rules: readonly Settled[]): Settled[] {
-	const byPath = new Map<string, Settled>();
+/** The rule that applies to each path, parents first. */
+function selectStrongest(rules: readonly LocatedRule[]): LocatedRule[] {
+	const byPath = new Map<string, LocatedRule>();
 	for (const rule of rules) {
 		const other = byPath.get(rule.path);
-		if (!other || STRENGTH[rule.access] > STRENGTH[other.access]) byPath.set(rule.path, rule);
+		if (!other || PRECEDENCE[rule.access] > PRECEDENCE[other.access]) byPath.set(rule.path, rule);
 	}
-	return [...byPath.values()].sort(byDepth);
+	return [...byPath.values()].sort(compareByDepth);
 }
 
-/** Where the host's own links are not in view, those the policy was worded with are made anew. */
-function withLinks(mounts: readonly Mount[], rules: readonly Settled[]): Mount[] {
+/** Recreates the links of allowed paths whose directories the view does not show. */
+function addLinks(mounts: readonly Mount[], rules: readonly LocatedRule[]): Mount[] {
 	const plan: SandboxPlan = {mounts, network: 'none'};
 	const links = new Map<string, Mount>();
 	for (const {path, to} of rules.flatMap(rule => (rule.access === 'deny' ? [] : rule.links))) {
@@ -82,16 +89,18 @@ function withLinks(mounts: readonly Mount[], rules: readonly Settled[]): Mount[]
 	return [...mounts, ...links.values()];
 }
 
-/** A path that is not there has no mount that could protect it: whoever may write around it could make it. */
-function requireNothingToKeep({path, access, optional}: Rule, plan: SandboxPlan): void {
+/** No mount can protect a path that does not exist: a program that may write to its directory could create it. */
+function refuseCreatablePath({path, access, optional}: Rule, plan: SandboxPlan): void {
 	if (optional || access === 'write' || accessAt(plan, path) !== 'write') return;
-	throw unenforceable(`\`${path}\` does not exist and could be created in a writable directory`);
+	throw unenforceableError(`\`${path}\` does not exist and could be created in a writable directory`);
 }
 
-/** What is read-only must not become something else by a change of a link that leads to it. */
-function requireFirmNames({access, links}: Settled, plan: SandboxPlan): void {
+/** A link in a writable directory could be changed, and the read-only path would lead to another file. */
+function refuseReplaceableLink({access, links}: LocatedRule, plan: SandboxPlan): void {
 	if (access !== 'read') return;
 	const loose = links.find(({path}) => accessAt(plan, path) === 'write');
 	if (loose)
-		throw unenforceable(`\`${loose.path}\` is a symbolic link in a writable directory and cannot be kept read-only`);
+		throw unenforceableError(
+			`\`${loose.path}\` is a symbolic link in a writable directory and cannot be kept read-only`,
+		);
 }

@@ -1,47 +1,49 @@
 import {bubblewrapArguments} from './bubblewrap.js';
-import {bubblewrap, seemsUsable} from './detect-bubblewrap.js';
-import {globMatches} from './globs.js';
-import {type Host, locate} from './host.js';
-import type {SandboxPlan} from './plan.js';
+import {isBubblewrapLikely, requireBubblewrap} from './detect-bubblewrap.js';
+import {findGlobMatches} from './globs.js';
+import {type Host, locatePath} from './host.js';
+import {type SandboxedCommand, type SandboxPlan, unenforceableError, type WrappedCommand} from './plan.js';
 import type {SandboxPolicy} from './policy.js';
-import {unenforceable} from './refusals.js';
 import {resolvePlan} from './resolve-plan.js';
-import type {SandboxedCommand, WrappedCommand} from './sandboxed-command.js';
 import {seatbeltCommand} from './seatbelt.js';
-import {filterPath} from './seccomp-filter.js';
+import {seccompFilterPath} from './seccomp-filter.js';
 
-/** The sandbox this machine offers. Nothing is looked for before a policy asks for it. */
+/** Sandbox of this machine. Detected lazily, when a policy needs it. */
 export class Sandbox {
 	readonly #path: string | undefined;
 	readonly #host: Host;
 
-	/** `variables` are the server's own: where its programs and its temporary files are. */
+	/** `variables` are the server's own environment, for PATH and TMPDIR. */
 	constructor(variables: Readonly<Record<string, string | undefined>>) {
 		this.#path = variables['PATH'];
-		this.#host = {locate, matches: globMatches, temporaryDirectory: variables['TMPDIR'] || undefined};
+		this.#host = {
+			locate: locatePath,
+			findMatches: findGlobMatches,
+			temporaryDirectory: variables['TMPDIR'] || undefined,
+		};
 	}
 
-	/** How the protocol calls it. */
+	/** Name in the protocol. */
 	get type(): 'linuxSeccomp' | 'macosSeatbelt' {
 		return process.platform === 'darwin' ? 'macosSeatbelt' : 'linuxSeccomp';
 	}
 
-	/** Whether it works, as far as is known without trying. */
-	get isLikely(): boolean {
-		return process.platform === 'linux' && seemsUsable(this.#path);
+	/** True if the sandbox probably works, without a trial run. */
+	get isLikelyAvailable(): boolean {
+		return process.platform === 'linux' && isBubblewrapLikely(this.#path);
 	}
 
-	/** What a policy means here; undefined when it restricts nothing. `cwd` counts where the policy names none. */
-	resolve(context: SandboxPolicy, cwd?: string): SandboxPlan | undefined {
-		return resolvePlan(context, {cwd, host: this.#host});
+	/** Resolves a policy; undefined if it restricts nothing. `cwd` is used if the policy names none. */
+	resolve(policy: SandboxPolicy, cwd?: string): SandboxPlan | undefined {
+		return resolvePlan(policy, {cwd, host: this.#host});
 	}
 
-	/** The command that runs another under a plan. Throws where no sandbox works. */
+	/** Wraps a command to run it under a plan. Throws where no sandbox works. */
 	wrap(plan: SandboxPlan, command: SandboxedCommand): WrappedCommand {
 		if (process.platform === 'darwin') return seatbeltCommand(plan, command);
-		if (process.platform !== 'linux') throw unenforceable(`there is no sandbox for ${process.platform}`);
-		const {file, helpers} = bubblewrap(this.#path);
+		if (process.platform !== 'linux') throw unenforceableError(`there is no sandbox for ${process.platform}`);
+		const {file, helpers} = requireBubblewrap(this.#path);
 		const argv = [file, ...bubblewrapArguments(plan, command, helpers)];
-		return {file, argv, descriptors: [filterPath(plan.network)], ownSession: true};
+		return {file, argv, descriptors: [seccompFilterPath(plan.network)], ownSession: true};
 	}
 }

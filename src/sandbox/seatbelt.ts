@@ -1,15 +1,13 @@
-import type {Mount, SandboxPlan} from './plan.js';
-import {unenforceable} from './refusals.js';
-import type {SandboxedCommand, WrappedCommand} from './sandboxed-command.js';
+import {type Mount, type SandboxedCommand, type SandboxPlan, unenforceableError, type WrappedCommand} from './plan.js';
 
 /**
- * The sandbox of macOS. NEVER RUN: written from the documented language of profiles, without a machine to try it on.
+ * Sandbox of macOS. NEVER RUN: written from the documented language of profiles, without a machine to try it on.
  * Chosen by platform only.
  */
 const SANDBOX_EXEC = '/usr/bin/sandbox-exec';
 
-/** What any program needs to run at all. */
-const BASE = [
+/** Rules every program needs to run at all. */
+const BASE_PROFILE = [
 	'(version 1)',
 	'(deny default)',
 	'(allow process-exec process-fork)',
@@ -23,31 +21,33 @@ const BASE = [
 ];
 
 export function seatbeltCommand(plan: SandboxPlan, {program, args, arg0}: SandboxedCommand): WrappedCommand {
-	if (arg0 !== undefined && arg0 !== program) throw unenforceable('another arg0 does not survive `sandbox-exec`');
+	if (arg0 !== undefined && arg0 !== program) throw unenforceableError('another arg0 does not survive `sandbox-exec`');
 	return {
 		file: SANDBOX_EXEC,
 		argv: [SANDBOX_EXEC, '-p', seatbeltProfile(plan), program, ...args],
 		descriptors: [],
-		// It replaces itself by the program.
+		// sandbox-exec replaces itself by the program.
 		ownSession: false,
 	};
 }
 
-/** Rules that come later win, as mounts that come later do. */
+/** Later rules win, as later mounts do. */
 export function seatbeltProfile({mounts, network}: SandboxPlan): string {
-	const rules = mounts.flatMap(ruleOf);
-	return [...BASE, ...rules, ...(network === 'host' ? ['(allow network*)', '(allow system-socket)'] : [])].join('\n');
+	const rules = mounts.flatMap(toProfileRules);
+	return [...BASE_PROFILE, ...rules, ...(network === 'host' ? ['(allow network*)', '(allow system-socket)'] : [])].join(
+		'\n',
+	);
 }
 
-function ruleOf(mount: Mount): string[] {
-	const place = `(subpath ${JSON.stringify(mount.path)})`;
+function toProfileRules(mount: Mount): string[] {
+	const subpath = `(subpath ${JSON.stringify(mount.path)})`;
 	switch (mount.kind) {
 		case 'read':
-			return [`(allow file-read* ${place})`, `(deny file-write* ${place})`];
+			return [`(allow file-read* ${subpath})`, `(deny file-write* ${subpath})`];
 		case 'write':
-			return [`(allow file-read* file-write* ${place})`];
+			return [`(allow file-read* file-write* ${subpath})`];
 		case 'hidden':
-			return [`(deny file-read* file-write* ${place})`];
+			return [`(deny file-read* file-write* ${subpath})`];
 		case 'link':
 			return [`(allow file-read-metadata (literal ${JSON.stringify(mount.path)}))`];
 	}

@@ -1,18 +1,17 @@
 import {mkdtempSync, openSync, rmSync, writeSync} from 'node:fs';
 import {endianness, tmpdir} from 'node:os';
 import {join} from 'node:path';
-import type {SandboxPlan} from './plan.js';
-import {unenforceable} from './refusals.js';
+import {type SandboxPlan, unenforceableError} from './plan.js';
 
-/** The numbers of the calls a filter is about, and how the kernel names the architecture they belong to. */
+/** System call numbers of an architecture, and its AUDIT_ARCH value. */
 interface Architecture {
 	readonly audit: number;
 	readonly socket: number;
 	readonly socketpair: number;
 	readonly ioUringSetup: number;
-	/** Kernel keyrings belong to the user, not to a namespace. */
+	/** add_key, request_key and keyctl: keyrings belong to the user, not to a namespace. */
 	readonly keyrings: readonly number[];
-	/** Numbers from here on belong to another set of calls. */
+	/** Numbers from here on belong to another ABI (x32). */
 	readonly foreignFrom: number | undefined;
 }
 
@@ -36,18 +35,19 @@ const ARCHITECTURES: Readonly<Partial<Record<NodeJS.Architecture, Architecture>>
 };
 
 const AF_UNIX = 1;
-/** Families that end at the network namespace. All others, local and virtual machine sockets first, reach the host. */
+/** AF_INET, AF_INET6, AF_NETLINK: confined by the network namespace. Others, such as AF_UNIX and AF_VSOCK, reach the host. */
 const CONFINED_FAMILIES = [2, 10, 16];
 const SOCK_DGRAM = 2;
 const SOCK_TYPE_MASK = 0xf;
 
+// Errors and actions of the kernel ABI of Linux, the same wherever this program runs.
 const EPERM = 1;
 const ENOSYS = 38;
 const ALLOW = 0x7fff_0000;
 const KILL = 0x8000_0000;
 const ERRNO = 0x0005_0000;
 
-/** Where the kernel puts what a filter looks at. */
+/** Offsets in `struct seccomp_data`. */
 const OFFSET_CALL = 0;
 const OFFSET_ARCHITECTURE = 4;
 const OFFSET_FIRST_ARGUMENT = 16;
@@ -63,28 +63,28 @@ const INSTRUCTION_BYTES = 8;
 type Instruction = readonly [code: number, value: number, skipIfTrue?: number, skipIfFalse?: number];
 
 /**
- * The program the kernel runs at every call. Without a network it takes away the sockets that a network namespace does
- * not confine: a socket file of the host can be connected to through a read-only mount, so no local socket can be made
- * but a pair of connected streams. Calls of another architecture would pass by the numbers and end the program.
+ * BPF program the kernel runs at every system call. Without a network it forbids the sockets that a network namespace
+ * does not confine: a socket file of the host accepts connections through a read-only mount, so no AF_UNIX socket can
+ * be created but a pair of connected streams. Calls of another architecture, whose numbers differ, kill the process.
  */
-export function seccompFilter(network: SandboxPlan['network'], arch: NodeJS.Architecture = process.arch): Buffer {
+export function createSeccompFilter(network: SandboxPlan['network'], arch: NodeJS.Architecture = process.arch): Buffer {
 	const known = ARCHITECTURES[arch];
-	if (!known || endianness() !== 'LE') throw unenforceable(`it knows no system call filter for ${arch}`);
-	return assembled(network === 'none' ? withoutNetwork(known) : withNetwork(known));
+	if (!known || endianness() !== 'LE') throw unenforceableError(`it knows no system call filter for ${arch}`);
+	return assembleProgram(network === 'none' ? createIsolatedProgram(known) : createNetworkProgram(known));
 }
 
-function withNetwork(arch: Architecture): Instruction[] {
+function createNetworkProgram(arch: Architecture): Instruction[] {
 	return [
 		[LOAD, OFFSET_ARCHITECTURE],
 		[IF_EQUAL, arch.audit, 1, 0],
 		[RETURN, ALLOW],
 		[LOAD, OFFSET_CALL],
-		...arch.keyrings.flatMap(call => whenCall(call, [[RETURN, ERRNO | EPERM]])),
+		...arch.keyrings.flatMap(call => ifCall(call, [[RETURN, ERRNO | EPERM]])),
 		[RETURN, ALLOW],
 	];
 }
 
-function withoutNetwork(arch: Architecture): Instruction[] {
+function createIsolatedProgram(arch: Architecture): Instruction[] {
 	return [
 		[LOAD, OFFSET_ARCHITECTURE],
 		[IF_EQUAL, arch.audit, 1, 0],
@@ -96,10 +96,10 @@ function withoutNetwork(arch: Architecture): Instruction[] {
 					[IF_AT_LEAST, arch.foreignFrom, 0, 1],
 					[RETURN, KILL],
 				] as Instruction[])),
-		...arch.keyrings.flatMap(call => whenCall(call, [[RETURN, ERRNO | EPERM]])),
-		// It makes sockets, too. Programs take it for a kernel that is too old.
-		...whenCall(arch.ioUringSetup, [[RETURN, ERRNO | ENOSYS]]),
-		...whenCall(arch.socket, [
+		...arch.keyrings.flatMap(call => ifCall(call, [[RETURN, ERRNO | EPERM]])),
+		// io_uring creates sockets, too. Programs take ENOSYS for a kernel that is too old.
+		...ifCall(arch.ioUringSetup, [[RETURN, ERRNO | ENOSYS]]),
+		...ifCall(arch.socket, [
 			[LOAD, OFFSET_FIRST_ARGUMENT],
 			...CONFINED_FAMILIES.flatMap(
 				family =>
@@ -110,8 +110,8 @@ function withoutNetwork(arch: Architecture): Instruction[] {
 			),
 			[RETURN, ERRNO | EPERM],
 		]),
-		// A datagram socket can send to any other although it has a partner.
-		...whenCall(arch.socketpair, [
+		// A datagram socket can send to any other although it is connected to its pair.
+		...ifCall(arch.socketpair, [
 			[LOAD, OFFSET_FIRST_ARGUMENT],
 			[IF_EQUAL, AF_UNIX, 1, 0],
 			[RETURN, ERRNO | EPERM],
@@ -125,12 +125,12 @@ function withoutNetwork(arch: Architecture): Instruction[] {
 	];
 }
 
-/** `then` has to return on every way, since it loads something else. */
-function whenCall(call: number, then: readonly Instruction[]): Instruction[] {
+/** `then` must return on every path, since it overwrites the loaded call number. */
+function ifCall(call: number, then: readonly Instruction[]): Instruction[] {
 	return [[IF_EQUAL, call, 0, then.length], ...then];
 }
 
-function assembled(program: readonly Instruction[]): Buffer {
+function assembleProgram(program: readonly Instruction[]): Buffer {
 	const bytes = Buffer.alloc(program.length * INSTRUCTION_BYTES);
 	for (const [index, [code, value, skipIfTrue = 0, skipIfFalse = 0]] of program.entries()) {
 		const offset = index * INSTRUCTION_BYTES;
@@ -142,21 +142,21 @@ function assembled(program: readonly Instruction[]): Buffer {
 	return bytes;
 }
 
-const files = new Map<SandboxPlan['network'], string>();
+const filterPaths = new Map<SandboxPlan['network'], string>();
 
 /**
- * A path at which this program, and a child it is making, can open the filter. The file itself has no name, so that
- * nobody else can change it and nothing is left behind.
+ * Path at which this process, and a child it spawns, can open the filter. The file is unlinked, so that no other
+ * program can change it and none is left behind.
  */
-export function filterPath(network: SandboxPlan['network']): string {
-	const known = files.get(network);
+export function seccompFilterPath(network: SandboxPlan['network']): string {
+	const known = filterPaths.get(network);
 	if (known !== undefined) return known;
 	const directory = mkdtempSync(join(tmpdir(), 'longarm-filter-'));
 	try {
 		const fd = openSync(join(directory, 'filter'), 'wx+', 0o600);
-		writeSync(fd, seccompFilter(network));
+		writeSync(fd, createSeccompFilter(network));
 		const path = `/proc/self/fd/${fd}`;
-		files.set(network, path);
+		filterPaths.set(network, path);
 		return path;
 	} finally {
 		rmSync(directory, {recursive: true});

@@ -71,6 +71,11 @@ export const ERRORS = {
 		meaning: 'The expression or glob to search for cannot be read.',
 		hint: 'Search for plain text, or mend the expression.',
 	},
+	SANDBOX_INVALID: {
+		meaning:
+			'The sandbox policy cannot be read: a path is invalid, or the directory that relative ones start from is missing.',
+		hint: 'Give the policy a cwd, and its paths as absolute file: URIs.',
+	},
 	HTTP_INVALID: {
 		meaning: 'The HTTP request cannot be sent as it is; nothing was sent.',
 		hint: 'The message names the part that is wrong.',

@@ -2,8 +2,7 @@ import {chmodSync, writeFileSync} from 'node:fs';
 import {join} from 'node:path';
 import {describe, expect, test, vi} from 'vitest';
 import {bubblewrapArguments} from '../../src/sandbox/bubblewrap.js';
-import type {Mount} from '../../src/sandbox/plan.js';
-import type {SandboxedCommand} from '../../src/sandbox/sandboxed-command.js';
+import type {Mount, SandboxedCommand} from '../../src/sandbox/plan.js';
 import {seatbeltProfile} from '../../src/sandbox/seatbelt.js';
 import {scratchDirectory} from '../helpers/scratch.js';
 
@@ -37,8 +36,8 @@ describe('the arguments of bubblewrap', () => {
 			args([
 				{kind: 'read', path: '/'},
 				{kind: 'write', path: '/w'},
-				{kind: 'hidden', path: '/w/d', of: 'directory'},
-				{kind: 'hidden', path: '/w/f', of: 'file'},
+				{kind: 'hidden', path: '/w/d', fileType: 'directory'},
+				{kind: 'hidden', path: '/w/f', fileType: 'file'},
 				{kind: 'write', path: '/w/d/e'},
 			]),
 		);
@@ -78,11 +77,11 @@ test('a bubblewrap that does not work is refused with what it said and what help
 	vi.resetModules();
 	const {Sandbox} = await import('../../src/sandbox/sandbox.js');
 	const sandbox = new Sandbox({PATH: directory});
-	expect(sandbox.isLikely).toBe(process.platform === 'linux');
+	expect(sandbox.isLikelyAvailable).toBe(process.platform === 'linux');
 	expect(() => sandbox.wrap({mounts: [], network: 'none'}, COMMAND)).toThrow(
 		/^sandbox intent cannot be enforced .* does not work: no permissions to create namespace \(install bubblewrap/,
 	);
-	expect(sandbox.isLikely).toBe(false);
+	expect(sandbox.isLikelyAvailable).toBe(false);
 });
 
 test('the profile of a macOS sandbox repeats the plan rule by rule', () => {
@@ -90,7 +89,7 @@ test('the profile of a macOS sandbox repeats the plan rule by rule', () => {
 		mounts: [
 			{kind: 'read', path: '/'},
 			{kind: 'write', path: '/w "q"'},
-			{kind: 'hidden', path: '/w/s', of: 'directory'},
+			{kind: 'hidden', path: '/w/s', fileType: 'directory'},
 		],
 		network: 'none',
 	});

@@ -1,8 +1,8 @@
 import {mkdirSync, realpathSync, symlinkSync, writeFileSync} from 'node:fs';
 import {join} from 'node:path';
 import {expect, test} from 'vitest';
-import {globMatches} from '../../src/sandbox/globs.js';
-import {locate} from '../../src/sandbox/host.js';
+import {findGlobMatches} from '../../src/sandbox/globs.js';
+import {locatePath} from '../../src/sandbox/host.js';
 import {scratchDirectory} from '../helpers/scratch.js';
 
 function tree(): string {
@@ -17,8 +17,8 @@ function tree(): string {
 
 test('a path is followed to its end, and its links are told', () => {
 	const base = tree();
-	expect(locate(join(base, 'a/file'))).toEqual({found: true, path: join(base, 'a/file'), kind: 'file', links: []});
-	expect(locate(join(base, 'absolute'))).toEqual({
+	expect(locatePath(join(base, 'a/file'))).toEqual({found: true, path: join(base, 'a/file'), kind: 'file', links: []});
+	expect(locatePath(join(base, 'absolute'))).toEqual({
 		found: true,
 		path: join(base, 'a/b'),
 		kind: 'directory',
@@ -27,20 +27,20 @@ test('a path is followed to its end, and its links are told', () => {
 			{path: join(base, 'relative'), to: 'a'},
 		],
 	});
-	expect(locate('/')).toEqual({found: true, path: '/', kind: 'directory', links: []});
+	expect(locatePath('/')).toEqual({found: true, path: '/', kind: 'directory', links: []});
 });
 
 test('a path that leads nowhere tells where something is missing', () => {
 	const base = tree();
-	expect(locate(join(base, 'relative/none/x'))).toEqual({found: false, path: join(base, 'a/none/x')});
-	expect(locate(join(base, 'a/file/x'))).toEqual({found: false, path: join(base, 'a/file/x')});
-	expect(locate(join(base, 'loop'))).toEqual({found: false, path: join(base, 'loop')});
+	expect(locatePath(join(base, 'relative/none/x'))).toEqual({found: false, path: join(base, 'a/none/x')});
+	expect(locatePath(join(base, 'a/file/x'))).toEqual({found: false, path: join(base, 'a/file/x')});
+	expect(locatePath(join(base, 'loop'))).toEqual({found: false, path: join(base, 'loop')});
 });
 
 test('a glob finds hidden names and directories as a whole, down to a depth, and follows no links', () => {
 	const base = tree();
 	for (const name of ['.env', 'a/.env', 'a/b/x.env']) writeFileSync(join(base, name), '');
-	const found = (pattern: string, depth?: number) => globMatches(`${base}/${pattern}`, depth).sort();
+	const found = (pattern: string, depth?: number) => findGlobMatches(`${base}/${pattern}`, depth).sort();
 	expect(found('**/*.env')).toEqual(['.env', 'a/.env', 'a/b/x.env'].map(name => join(base, name)).sort());
 	expect(found('**/*.env', 2)).toEqual(['.env', 'a/.env'].map(name => join(base, name)).sort());
 	expect(found('**/b')).toEqual([join(base, 'a/b')]);

@@ -18,7 +18,7 @@ function host({missing = [], files = [], links = {}, temporary}: FakeHost = {}):
 		if (missing.some(gone => isMountWithin(path, gone))) return {found: false, path};
 		return {found: true, path, kind: files.includes(path) ? 'file' : 'directory', links: []};
 	};
-	return {locate, matches: pattern => [pattern.replace('**/*', 'found')], temporaryDirectory: temporary};
+	return {locate, findMatches: pattern => [pattern.replace('**/*', 'found')], temporaryDirectory: temporary};
 }
 
 interface FakeHost {
@@ -87,7 +87,10 @@ describe('symbolic paths', () => {
 	});
 
 	test('project roots and relative globs without any directory are an error of the caller', () => {
-		const needsCwd = {code: -32602, message: 'file system sandbox context with dynamic permissions requires cwd'};
+		const needsCwd = {
+			code: 'SANDBOX_INVALID',
+			message: 'file system sandbox context with dynamic permissions requires cwd',
+		};
 		expect(() => mounts([special({kind: 'project_roots'}, 'read')])).toThrow(expect.objectContaining(needsCwd));
 		expect(() => mounts([glob('**/*.env', 'deny')])).toThrow(expect.objectContaining(needsCwd));
 	});
@@ -115,7 +118,7 @@ describe('symbolic paths', () => {
 		const entries = [root('read'), glob('**/*.env', 'deny')];
 		expect(mounts(entries, host({files: ['/app/found.env']}), {cwd: 'file:///app'})).toEqual([
 			{kind: 'read', path: '/'},
-			{kind: 'hidden', path: '/app/found.env', of: 'file'},
+			{kind: 'hidden', path: '/app/found.env', fileType: 'file'},
 		]);
 	});
 });

@@ -1,5 +1,5 @@
 import {describe, expect, test} from 'vitest';
-import {seccompFilter} from '../../src/sandbox/seccomp-filter.js';
+import {createSeccompFilter} from '../../src/sandbox/seccomp-filter.js';
 
 const ALLOW = 0x7fff_0000;
 const KILL = 0x8000_0000;
@@ -35,7 +35,7 @@ function verdict(filter: Buffer, {nr, arch = X64, args = []}: Call): number {
 }
 
 describe('without a network', () => {
-	const filter = seccompFilter('none', 'x64');
+	const filter = createSeccompFilter('none', 'x64');
 
 	test.each<[string, Call, number]>([
 		['an ordinary call', {nr: 0}, ALLOW],
@@ -59,7 +59,7 @@ describe('without a network', () => {
 });
 
 describe('with the network', () => {
-	const filter = seccompFilter('host', 'x64');
+	const filter = createSeccompFilter('host', 'x64');
 
 	test.each<[string, Call, number]>([
 		['a local socket', {nr: 41, args: [1, 1]}, ALLOW],
@@ -72,8 +72,8 @@ describe('with the network', () => {
 });
 
 test('arm64 has numbers of its own, and where none are known there is no filter', () => {
-	const arm = seccompFilter('none', 'arm64');
+	const arm = createSeccompFilter('none', 'arm64');
 	expect(verdict(arm, {nr: 198, arch: 0xc000_00b7, args: [1, 1]})).toBe(EPERM);
 	expect(verdict(arm, {nr: 41, arch: 0xc000_00b7, args: [1, 1]})).toBe(ALLOW);
-	expect(() => seccompFilter('none', 'riscv64')).toThrow(/no system call filter for riscv64/);
+	expect(() => createSeccompFilter('none', 'riscv64')).toThrow(/no system call filter for riscv64/);
 });

@@ -25,7 +25,7 @@ export type Dispatch = (request: Request, client: ClientConnection) => unknown;
 /** From a request to its answer: the handlers of the protocol, errors in the words of the wire, everything measured. */
 export function createDispatch(settings: ServerSettings, sandbox: Sandbox, metrics: ServerMetrics): Dispatch {
 	const {protocol, variables, allowForward, ownCommand} = settings;
-	const sandboxesFiles = (): boolean => ownCommand.length > 0 && sandbox.isLikely;
+	const sandboxesFiles = (): boolean => ownCommand.length > 0 && sandbox.isLikelyAvailable;
 	const route =
 		protocol === 'v0'
 			? onlyV0(createRouter(strictV0Handlers, admitCall))

@@ -1,6 +1,6 @@
 import {refused} from '../../filesystem/file-errors.js';
 import type {Request} from '../../protocol/wire/envelope.js';
-import {leavesFilesAlone, type SandboxPlan} from '../../sandbox/plan.js';
+import {allowsAllFiles, type SandboxPlan} from '../../sandbox/plan.js';
 import type {SandboxPolicy} from '../../sandbox/policy.js';
 import {LongarmError} from '../../shared/errors.js';
 import type {ClientConnection} from '../connection/client-connection.js';
@@ -35,7 +35,7 @@ function planOf(context: FileParams['sandbox'], client: ClientConnection): Sandb
 	if (!context) return undefined;
 	try {
 		const plan = client.sandbox.resolve(context);
-		return plan && !leavesFilesAlone(plan) ? {...plan, network: 'none'} : undefined;
+		return plan && !allowsAllFiles(plan) ? {...plan, network: 'none'} : undefined;
 	} catch (error) {
 		throw asFileRefusal(error);
 	}

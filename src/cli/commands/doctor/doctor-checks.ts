@@ -2,7 +2,7 @@ import {existsSync, readFileSync} from 'node:fs';
 import {createServer} from 'node:net';
 import {Environment} from '../../../environments/environment.js';
 import {loadLibc} from '../../../processes/backends/linux/libc.js';
-import {bubblewrap} from '../../../sandbox/detect-bubblewrap.js';
+import {requireBubblewrap} from '../../../sandbox/detect-bubblewrap.js';
 import {errorMessage} from '../../../shared/errors.js';
 import {isWritable} from '../../../shared/node/access.js';
 
@@ -57,7 +57,7 @@ export const CHECKS: Readonly<Record<string, Check>> = {
 
 	bubblewrap: async () => {
 		try {
-			return {status: 'ok', detail: `${bubblewrap(process.env['PATH']).file} makes sandboxes`};
+			return {status: 'ok', detail: `${requireBubblewrap(process.env['PATH']).file} makes sandboxes`};
 		} catch (error) {
 			return {status: 'missing', detail: `${errorMessage(error)}: sandboxed work is refused`, fix: bubblewrapFix()};
 		}
