@@ -1,20 +1,20 @@
-/** Counts bytes that are held for one client against a bound. */
+/** Limit for the bytes buffered on behalf of one client. */
 export class ByteBudget {
-	readonly #limit: number;
-	#bytes = 0;
+	readonly #maxBytes: number;
+	#reservedBytes = 0;
 
-	constructor(limit: number) {
-		this.#limit = limit;
+	constructor(maxBytes: number) {
+		this.#maxBytes = maxBytes;
 	}
 
-	/** False when there is no room; the first always gets some, and nothing needs none. */
-	add(bytes: number): boolean {
-		if (bytes > 0 && this.#bytes > 0 && this.#bytes + bytes > this.#limit) return false;
-		this.#bytes += bytes;
+	/** False if the limit would be exceeded. A reservation of an empty budget always succeeds, and so does one of 0 bytes. */
+	tryReserve(bytes: number): boolean {
+		if (bytes > 0 && this.#reservedBytes > 0 && this.#reservedBytes + bytes > this.#maxBytes) return false;
+		this.#reservedBytes += bytes;
 		return true;
 	}
 
-	remove(bytes: number): void {
-		this.#bytes -= bytes;
+	release(bytes: number): void {
+		this.#reservedBytes -= bytes;
 	}
 }

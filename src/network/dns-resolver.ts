@@ -2,41 +2,41 @@ import {type LookupAddress, type LookupAllOptions, lookup as resolveName} from '
 import type {LookupFunction} from 'node:net';
 
 /**
- * Names looked up at once. Each takes one of the few threads that file operations need as well, for as long as a name
- * server does not answer.
+ * Concurrent lookups. Each blocks one of the few threads of the pool, which file operations need as well, for as long
+ * as a name server does not answer.
  */
 export const MAX_LOOKUPS = 2;
-/** Different names that may be under way or wait. */
-export const MAX_WAITING_NAMES = 256;
+/** Different names that are being looked up or queued. */
+export const MAX_PENDING_LOOKUPS = 256;
 
 type Resolve = (
 	host: string,
 	options: LookupAllOptions,
-	resolved: (error: NodeJS.ErrnoException | null, addresses: LookupAddress[]) => void,
+	callback: (error: NodeJS.ErrnoException | null, addresses: LookupAddress[]) => void,
 ) => void;
-type Resolved = Parameters<Resolve>[2];
+type LookupCallback = Parameters<Resolve>[2];
 
-interface Name {
+interface PendingLookup {
 	readonly host: string;
 	readonly options: LookupAllOptions;
-	readonly askers: Resolved[];
+	readonly callbacks: LookupCallback[];
 }
 
-/** Looks names up, a few at a time, and each only once for everybody who asks meanwhile. */
+/** DNS lookups with a limit on concurrency; concurrent requests for the same name share one lookup. */
 export class DnsResolver {
 	readonly #resolve: Resolve;
-	readonly #names = new Map<string, Name>();
-	readonly #waiting: string[] = [];
+	readonly #pending = new Map<string, PendingLookup>();
+	readonly #queue: string[] = [];
 	#running = 0;
 
-	/** Names are resolved by the system, whose part of Node is loaded for the first one. */
-	constructor(resolve: Resolve = (host, options, resolved) => resolveName(host, options, resolved)) {
+	/** Uses getaddrinfo by default, called through a closure so that node:dns is loaded with the first lookup. */
+	constructor(resolve: Resolve = (host, options, callback) => resolveName(host, options, callback)) {
 		this.#resolve = resolve;
 	}
 
-	/** What `connect` takes. */
+	/** The `lookup` option of `net.connect`. */
 	readonly lookup: LookupFunction = (host, options, found) => {
-		this.all(host, {...options, all: true}, (error, addresses) => {
+		this.lookupAll(host, {...options, all: true}, (error, addresses) => {
 			const [first] = addresses;
 			if (error || !first) found(error ?? new Error(`${host} has no address`), '', 0);
 			else if (options.all) found(null, addresses);
@@ -44,34 +44,34 @@ export class DnsResolver {
 		});
 	};
 
-	all(host: string, options: LookupAllOptions, resolved: Resolved): void {
+	lookupAll(host: string, options: LookupAllOptions, callback: LookupCallback): void {
 		const key = JSON.stringify([host, options.family, options.hints]);
-		const known = this.#names.get(key);
+		const known = this.#pending.get(key);
 		if (known) {
-			known.askers.push(resolved);
-		} else if (this.#names.size >= MAX_WAITING_NAMES) {
-			resolved(new Error(`${MAX_WAITING_NAMES} names wait to be looked up already`), []);
+			known.callbacks.push(callback);
+		} else if (this.#pending.size >= MAX_PENDING_LOOKUPS) {
+			callback(new Error(`${MAX_PENDING_LOOKUPS} names wait to be looked up already`), []);
 		} else {
-			this.#names.set(key, {host, options, askers: [resolved]});
-			this.#waiting.push(key);
-			this.#start();
+			this.#pending.set(key, {host, options, callbacks: [callback]});
+			this.#queue.push(key);
+			this.#startNext();
 		}
 	}
 
-	#start(): void {
-		while (this.#running < MAX_LOOKUPS && this.#waiting.length > 0) {
-			const key = this.#waiting.shift()!;
-			const {host, options, askers} = this.#names.get(key)!;
+	#startNext(): void {
+		while (this.#running < MAX_LOOKUPS && this.#queue.length > 0) {
+			const key = this.#queue.shift()!;
+			const {host, options, callbacks} = this.#pending.get(key)!;
 			this.#running++;
 			this.#resolve(host, options, (error, addresses) => {
 				this.#running--;
-				this.#names.delete(key);
-				this.#start();
-				for (const asker of askers) asker(error, addresses ?? []);
+				this.#pending.delete(key);
+				this.#startNext();
+				for (const callback of callbacks) callback(error, addresses ?? []);
 			});
 		}
 	}
 }
 
-/** Those of this process, which has one set of threads. */
+/** Shared by the whole process, which has one thread pool. */
 export const dnsResolver = new DnsResolver();

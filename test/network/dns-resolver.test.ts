@@ -1,6 +1,6 @@
 import type {LookupAddress} from 'node:dns';
 import {expect, test} from 'vitest';
-import {DnsResolver, MAX_LOOKUPS, MAX_WAITING_NAMES} from '../../src/network/dns-resolver.js';
+import {DnsResolver, MAX_LOOKUPS, MAX_PENDING_LOOKUPS} from '../../src/network/dns-resolver.js';
 
 type Answer = (error: NodeJS.ErrnoException | null, addresses: LookupAddress[]) => void;
 
@@ -61,6 +61,6 @@ test('a failure is told to all, and so is a name without an address', async () =
 
 test('names do not wait without bound', async () => {
 	const {dnsResolver} = slowResolver();
-	for (let count = 0; count < MAX_WAITING_NAMES; count++) void look(dnsResolver, `name${count}`);
-	await expect(look(dnsResolver, 'more')).rejects.toThrow(`${MAX_WAITING_NAMES} names wait to be looked up already`);
+	for (let count = 0; count < MAX_PENDING_LOOKUPS; count++) void look(dnsResolver, `name${count}`);
+	await expect(look(dnsResolver, 'more')).rejects.toThrow(`${MAX_PENDING_LOOKUPS} names wait to be looked up already`);
 });

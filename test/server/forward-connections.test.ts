@@ -1,7 +1,7 @@
 import {once} from 'node:events';
 import type {Socket} from 'node:net';
 import {expect, test} from 'vitest';
-import {MAX_READS} from '../../src/network/forward/forwarded-connection.js';
+import {MAX_PENDING_READS} from '../../src/network/forward/forwarded-connection.js';
 import {MAX_FORWARDS} from '../../src/network/forward/forwards.js';
 import type {ServerOptions} from '../../src/server/options.js';
 import {refusal} from '../helpers/process-api.js';
@@ -170,8 +170,10 @@ test('reads do not wait without bound', async () => {
 	const {port, sockets} = await rawOrigin(socket => socket.resume());
 	const {client} = await forwarding();
 	await open(client, 'f', port);
-	const reads = Array.from({length: MAX_READS}, () => read(client, 'f'));
-	expect(await refusal(read(client, 'f'))).toEqual(broken(`more than ${MAX_READS} reads wait for this connection`));
+	const reads = Array.from({length: MAX_PENDING_READS}, () => read(client, 'f'));
+	expect(await refusal(read(client, 'f'))).toEqual(
+		broken(`more than ${MAX_PENDING_READS} reads wait for this connection`),
+	);
 	await eventually(() => sockets.length === 1);
 	sockets[0]!.end();
 	expect(new Set((await Promise.all(reads)).map(({eof}) => eof))).toEqual(new Set([true]));

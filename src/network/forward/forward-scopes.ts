@@ -1,3 +1,5 @@
-/** Where connections may be forwarded to. */
+// Apart from forward-policy.ts, so that reading the settings does not load the network modules of Node.
+
+/** Allowed targets of forwarded connections. */
 export const FORWARD_SCOPES = ['none', 'loopback', 'any'] as const;
 export type ForwardScope = (typeof FORWARD_SCOPES)[number];

@@ -1,92 +1,91 @@
 import {connect, type Socket} from 'node:net';
+import {Mutex} from '../../shared/async/mutex.js';
 import {LongarmError} from '../../shared/errors.js';
 import {BoundedReader} from '../../shared/node/bounded-reader.js';
-import {reasonOf} from '../network-failures.js';
-import {allowedLookup} from './forward-policy.js';
+import {describeNetworkError} from '../network-failures.js';
+import {createAllowedLookup} from './forward-policy.js';
 import type {ForwardScope} from './forward-scopes.js';
 
-/** Bytes read from the port ahead of whoever asks for them. */
-const AHEAD_BYTES = 1024 * 1024;
-/** Reads of one connection that may wait at once. */
-export const MAX_READS = 64;
+/** Bytes read ahead from the port and not yet requested by the client. */
+const MAX_BUFFERED_BYTES = 1024 * 1024;
+/** Pending reads of one connection. */
+export const MAX_PENDING_READS = 64;
 
 export interface ForwardTarget {
 	readonly host: string;
 	readonly port: number;
 }
 
-/** What one read gets; at the end nothing, again and again. */
+/** Result of one read; at the end every read is empty with `eof`. */
 export interface ForwardedPiece {
 	readonly bytes: Buffer;
 	readonly eof: boolean;
 }
 
-/** A TCP connection to a port, each direction of which ends by itself. */
+/** TCP connection to a port, with half-close: each direction ends by itself. */
 export class ForwardedConnection {
-	/** Settles when the connection stands. */
+	/** Resolves when the connection is established. */
 	readonly opened: Promise<void>;
 	readonly #socket: Socket;
 	readonly #reader: BoundedReader;
-	#lastRead: Promise<unknown> = Promise.resolve();
-	#reads = 0;
+	readonly #reads = new Mutex();
+	#pendingReads = 0;
 	#failure: Error | undefined;
 
 	constructor({host, port}: ForwardTarget, scope: ForwardScope) {
-		const socket = connect({host, port, allowHalfOpen: true, noDelay: true, lookup: allowedLookup(scope)});
+		const socket = connect({host, port, allowHalfOpen: true, noDelay: true, lookup: createAllowedLookup(scope)});
 		this.#socket = socket;
-		this.#reader = new BoundedReader(socket, AHEAD_BYTES);
+		this.#reader = new BoundedReader(socket, MAX_BUFFERED_BYTES);
 		this.opened = new Promise((resolve, reject) => {
 			socket.once('connect', resolve);
 			socket.on('error', error => {
 				this.#failure ??= error;
-				reject(asFailure(error));
+				reject(toForwardError(error));
 			});
-			// A connection that is closed while it is made tells nothing else.
-			socket.once('close', () => reject(asFailure(this.#failure ?? closedHere())));
+			// The only event of a connection that is closed before it is established.
+			socket.once('close', () => reject(toForwardError(this.#failure ?? connectionClosedError())));
 		});
 		this.opened.catch(() => {});
 	}
 
 	/**
-	 * What has arrived, waited for if nothing has; reads get their turn in the order of asking. `deliver` takes it when
-	 * it has room for so many bytes.
+	 * Waits for bytes if none are buffered; reads are served one at a time, in the order of the calls. `deliver` calls
+	 * `take` once it can accept the number of bytes, so the buffer holds them until then.
 	 */
 	read<T>(maxBytes: number, deliver: (bytes: number, take: () => ForwardedPiece) => Promise<T>): Promise<T> {
-		if (this.#reads >= MAX_READS) {
-			return Promise.reject(asFailure(new Error(`more than ${MAX_READS} reads wait for this connection`)));
+		if (this.#pendingReads >= MAX_PENDING_READS) {
+			return Promise.reject(toForwardError(new Error(`more than ${MAX_PENDING_READS} reads wait for this connection`)));
 		}
-		this.#reads++;
-		const read = this.#lastRead.then(async () => {
+		this.#pendingReads++;
+		const read = this.#reads.run(async () => {
 			try {
 				await this.#reader.waitForData();
 			} catch (error) {
-				throw asFailure(this.#failure ?? error);
+				throw toForwardError(this.#failure ?? error);
 			}
 			return deliver(Math.min(maxBytes, this.#reader.bytes), () => this.#take(maxBytes));
 		});
-		const over = (): void => void this.#reads--;
-		this.#lastRead = read.then(over, over);
-		return read;
+		return read.finally(() => this.#pendingReads--);
 	}
 
-	/** Settles when the system has taken the bytes. They go out in the order of calling. */
+	/** Resolves when the bytes were handed to the system. Writes keep the order of the calls. */
 	write(bytes: Uint8Array, eof: boolean): Promise<void> {
 		return new Promise((resolve, reject) => {
 			const written = (error?: Error | null): void => {
-				if (error) reject(asFailure(this.#failure ?? error));
+				if (error) reject(toForwardError(this.#failure ?? error));
 				else resolve();
 			};
 			if (this.#failure) written(this.#failure);
 			else if (this.#socket.writableEnded) written(new Error('nothing can be written after eof'));
-			else if (this.#socket.destroyed) written(closedHere());
+			else if (this.#socket.destroyed) written(connectionClosedError());
 			else if (eof) this.#socket.end(bytes, written);
 			else this.#socket.write(bytes, written);
 		});
 	}
 
-	/** Ends both directions at once; whoever waits is told. */
+	/** Ends both directions at once; pending reads and writes reject. */
 	close(): void {
-		this.#failure ??= closedHere();
+		this.#failure ??= connectionClosedError();
 		this.#reader.fail(this.#failure);
 		this.#socket.destroy();
 	}
@@ -97,11 +96,14 @@ export class ForwardedConnection {
 	}
 }
 
-function closedHere(): Error {
+function connectionClosedError(): Error {
 	return new Error('the forwarded connection was closed');
 }
 
-function asFailure(error: unknown): LongarmError {
+function toForwardError(error: unknown): LongarmError {
 	if (error instanceof LongarmError) return error;
-	return new LongarmError('FORWARD_FAILED', {message: `forwarding failed: ${reasonOf(error)}`, cause: error});
+	return new LongarmError('FORWARD_FAILED', {
+		message: `forwarding failed: ${describeNetworkError(error)}`,
+		cause: error,
+	});
 }

@@ -1,4 +1,5 @@
 import {LongarmError} from '../../shared/errors.js';
+import {type IdRefusal, IdTable} from '../../shared/id-table.js';
 import {formatSize} from '../../shared/units.js';
 import {ByteBudget} from '../byte-budget.js';
 import {requireForwardable} from './forward-policy.js';
@@ -7,32 +8,41 @@ import {ForwardedConnection, type ForwardTarget} from './forwarded-connection.js
 
 /** Forwarded connections of one client at once. */
 export const MAX_FORWARDS = 256;
-/** Bytes of writes that no port has taken yet, of one client; one write always may wait. */
-export const UNWRITTEN_BYTES = 64 * 1024 * 1024;
+export const MAX_FORWARD_ID_BYTES = 64;
+/** Bytes of pending writes of one client; a single write may be larger. */
+export const MAX_UNWRITTEN_BYTES = 64 * 1024 * 1024;
 
-/** The forwarded connections of one client. They end with it. */
+/** Forwarded connections of one client, closed with it. */
 export class Forwards {
 	readonly #scope: ForwardScope;
-	readonly #connections = new Map<string, ForwardedConnection>();
-	readonly #unwritten = new ByteBudget(UNWRITTEN_BYTES);
+	readonly #connections = new IdTable<ForwardedConnection>({
+		maxEntries: MAX_FORWARDS,
+		minIdBytes: 1,
+		maxIdBytes: MAX_FORWARD_ID_BYTES,
+		toError: (refusal, id) => forwardFailedError(describeIdRefusal(refusal, id)),
+	});
+	readonly #unwritten = new ByteBudget(MAX_UNWRITTEN_BYTES);
 
 	constructor(scope: ForwardScope) {
 		this.#scope = scope;
 	}
 
-	has(id: string): boolean {
-		return this.#connections.has(id);
+	/** Undefined if a connection can be opened with this id. */
+	findIdRefusal(id: string): IdRefusal | undefined {
+		return this.#connections.findRefusal(id);
 	}
 
-	/** Settles when the connection stands. The id is taken at once, so that reads and writes may follow right away. */
+	/** Resolves when the connection is established. The id is taken at once, so reads and writes may be sent right away. */
 	async open(id: string, target: ForwardTarget): Promise<void> {
 		requireForwardable(this.#scope, target.host);
-		if (this.#connections.size >= MAX_FORWARDS) throw failed(`more than ${MAX_FORWARDS} connections are open`);
-		const connection = new ForwardedConnection(target, this.#scope);
-		this.#connections.set(id, connection);
+		this.#connections.reserve(id);
+		let connection: ForwardedConnection | undefined;
 		try {
+			connection = new ForwardedConnection(target, this.#scope);
+			this.#connections.set(id, connection);
 			await connection.opened;
 		} catch (error) {
+			// After end() the id may belong to another connection.
 			if (this.#connections.get(id) === connection) this.#connections.delete(id);
 			throw error;
 		}
@@ -46,29 +56,40 @@ export class Forwards {
 
 	async write(id: string, bytes: Uint8Array, eof: boolean): Promise<void> {
 		const connection = this.get(id);
-		if (!this.#unwritten.add(bytes.length)) {
-			throw failed(`more than ${formatSize(UNWRITTEN_BYTES)} of writes wait to be taken`);
+		if (!this.#unwritten.tryReserve(bytes.length)) {
+			throw forwardFailedError(`more than ${formatSize(MAX_UNWRITTEN_BYTES)} of writes wait to be taken`);
 		}
 		try {
 			await connection.write(bytes, eof);
 		} finally {
-			this.#unwritten.remove(bytes.length);
+			this.#unwritten.release(bytes.length);
 		}
 	}
 
-	/** Ends a connection at once; there may be none. */
+	/** Closes a connection at once; no-op for an unknown id. */
 	end(id: string): void {
 		this.#connections.get(id)?.close();
 		this.#connections.delete(id);
 	}
 
-	/** The client is gone. */
+	/** Closes all connections, when the client disconnects. */
 	close(): void {
-		for (const connection of this.#connections.values()) connection.close();
-		this.#connections.clear();
+		for (const id of this.#connections.ids()) this.end(id);
 	}
 }
 
-function failed(reason: string): LongarmError {
+/** Message for an id that cannot be opened. */
+export function describeIdRefusal(refusal: IdRefusal, id: string): string {
+	switch (refusal) {
+		case 'length':
+			return `forwardId must have 1 to ${MAX_FORWARD_ID_BYTES} bytes`;
+		case 'taken':
+			return `forward id ${id} is already open`;
+		case 'full':
+			return `more than ${MAX_FORWARDS} connections are open`;
+	}
+}
+
+function forwardFailedError(reason: string): LongarmError {
 	return new LongarmError('FORWARD_FAILED', {message: `forwarding failed: ${reason}`});
 }

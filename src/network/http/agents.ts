@@ -2,52 +2,61 @@ import {Agent as PlainAgent, type RequestOptions, request as requestPlain} from 
 import {request as requestSecure, Agent as SecureAgent} from 'node:https';
 import {isIP} from 'node:net';
 import {dnsResolver} from '../dns-resolver.js';
-import {tunnelAgent} from './connect-proxy.js';
+import {createTunnelAgent} from './connect-proxy.js';
 import type {Header, HttpVariables} from './http-request.js';
 import {takeCredentials} from './prepare-request.js';
-import {hostOf, portOf, proxyFor} from './proxies.js';
+import {findProxy, hostOf, portOf} from './proxies.js';
 
-/** How long a connection is kept for the next request. */
-const IDLE_MS = 30_000;
-/** Idle connections kept per origin. */
-const IDLE_PER_ORIGIN = 16;
-/** Idle connections kept in all, per kind. */
-const IDLE_IN_ALL = 64;
-const OPTIONS = {keepAlive: true, timeout: IDLE_MS, maxFreeSockets: IDLE_PER_ORIGIN, lookup: dnsResolver.lookup};
+/** Time after which an idle connection is closed. */
+const IDLE_TIMEOUT_MS = 30_000;
+/** Idle keep-alive connections per origin. */
+const MAX_IDLE_PER_ORIGIN = 16;
+/** Idle keep-alive connections of one agent, over all origins. */
+const MAX_IDLE_TOTAL = 64;
+const AGENT_OPTIONS = {
+	keepAlive: true,
+	timeout: IDLE_TIMEOUT_MS,
+	maxFreeSockets: MAX_IDLE_PER_ORIGIN,
+	lookup: dnsResolver.lookup,
+};
 
-type AgentOfNode = PlainAgent | SecureAgent;
+type HttpAgent = PlainAgent | SecureAgent;
 
-/** How a request gets to an origin. */
+/** Request function and options for one origin, direct or through a proxy. */
 export interface AgentRoute {
 	readonly request: typeof requestPlain;
 	readonly options: RequestOptions & {servername?: string};
-	/** For the proxy that reads the request, if one does. */
+	/** Headers for a proxy that reads the request; none for a tunnel or a direct connection. */
 	readonly proxyHeaders: readonly Header[];
 }
 
-/** The connections of one client; no other client's request ever uses them. */
+/** Keep-alive connections of one client, never shared with another. */
 export class Agents {
 	readonly #variables: HttpVariables;
-	readonly #agents = new Map<string, AgentOfNode>();
+	readonly #agents = new Map<string, HttpAgent>();
 
 	constructor(variables: HttpVariables) {
 		this.#variables = variables;
 	}
 
 	routeTo(url: URL): AgentRoute {
-		const proxy = proxyFor(url, this.#variables);
+		const proxy = findProxy(url, this.#variables);
 		if (!proxy) return {...this.#connect(url, url), proxyHeaders: []};
 		const authorization = takeCredentials(proxy);
 		if (url.protocol === 'https:') {
-			const agent = this.#agent(`tunnel ${proxy.href}`, () => tunnelAgent(proxy, authorization, OPTIONS));
-			return {request: requestSecure, options: {...address(url), path: pathOf(url), agent}, proxyHeaders: []};
+			const agent = this.#agent(`tunnel ${proxy.href}`, () => createTunnelAgent(proxy, authorization, AGENT_OPTIONS));
+			return {
+				request: requestSecure,
+				options: {...toConnectOptions(url), path: toRequestPath(url), agent},
+				proxyHeaders: [],
+			};
 		}
 		const route = this.#connect(proxy, url);
 		const proxyHeaders: Header[] = authorization ? [['proxy-authorization', authorization]] : [];
 		return {...route, options: {...route.options, path: url.href}, proxyHeaders};
 	}
 
-	/** Ends every connection, idle or not. */
+	/** Closes every connection, idle or not. */
 	close(): void {
 		for (const agent of this.#agents.values()) agent.destroy();
 		this.#agents.clear();
@@ -55,35 +64,37 @@ export class Agents {
 
 	#connect(to: URL, url: URL): Omit<AgentRoute, 'proxyHeaders'> {
 		const secure = to.protocol === 'https:';
-		const agent = this.#agent(to.protocol, () => (secure ? new SecureAgent(OPTIONS) : new PlainAgent(OPTIONS)));
-		const options = {...address(to), path: pathOf(url), agent};
+		const agent = this.#agent(to.protocol, () =>
+			secure ? new SecureAgent(AGENT_OPTIONS) : new PlainAgent(AGENT_OPTIONS),
+		);
+		const options = {...toConnectOptions(to), path: toRequestPath(url), agent};
 		return {request: secure ? requestSecure : requestPlain, options};
 	}
 
-	#agent(kind: string, create: () => AgentOfNode): AgentOfNode {
+	#agent(kind: string, create: () => HttpAgent): HttpAgent {
 		let agent = this.#agents.get(kind);
 		if (!agent) {
-			agent = keepingFew(create());
+			agent = limitIdleSockets(create());
 			this.#agents.set(kind, agent);
 		}
 		return agent;
 	}
 }
 
-/** Node bounds what is kept per origin only, and a client may ask any number of origins. */
-function keepingFew(agent: AgentOfNode): AgentOfNode {
+/** Node limits idle sockets per origin only, and a client may use any number of origins. */
+function limitIdleSockets(agent: HttpAgent): HttpAgent {
 	const keep = agent.keepSocketAlive.bind(agent);
 	const idle = (): number => Object.values(agent.freeSockets).reduce((sum, sockets) => sum + (sockets?.length ?? 0), 0);
-	agent.keepSocketAlive = socket => idle() < IDLE_IN_ALL && keep(socket);
+	agent.keepSocketAlive = socket => idle() < MAX_IDLE_TOTAL && keep(socket);
 	return agent;
 }
 
-/** The name on the certificate is the URL's, whatever the Host header says; addresses have none. */
-function address(url: URL): {host: string; port: string; servername: string} {
+/** The server name for TLS is that of the URL, whatever the Host header says; IP addresses have none. */
+function toConnectOptions(url: URL): {host: string; port: string; servername: string} {
 	const host = hostOf(url);
 	return {host, port: portOf(url), servername: isIP(host) ? '' : host};
 }
 
-function pathOf({pathname, search}: URL): string {
+function toRequestPath({pathname, search}: URL): string {
 	return pathname + search;
 }

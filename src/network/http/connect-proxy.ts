@@ -5,32 +5,36 @@ import type {Duplex} from 'node:stream';
 import {dnsResolver} from '../dns-resolver.js';
 import {hostOf, portOf} from './proxies.js';
 
-type Connected = (error: Error | null, socket: Duplex) => void;
+type ConnectCallback = (error: Error | null, socket: Duplex) => void;
 
-/** What a request says about the connection it needs. */
-interface Wanted {
+/** Options of the request that needs a tunnel. */
+interface TunnelTarget {
 	readonly host: string;
 	readonly port: number | string;
-	/** Aborted when the request is given up. */
-	readonly givenUp?: AbortSignal;
+	/** Aborted with the request. */
+	readonly abortSignal?: AbortSignal;
 }
 
-/** Keeps encrypted connections to origins behind a proxy, each through a tunnel of its own. */
-export function tunnelAgent(proxy: URL, authorization: string | undefined, options: AgentOptions): Agent {
+/** Agent for HTTPS origins behind a proxy: each connection is a CONNECT tunnel of its own. */
+export function createTunnelAgent(proxy: URL, authorization: string | undefined, options: AgentOptions): Agent {
 	const agent = new Agent(options);
 	const encrypt = agent.createConnection.bind(agent);
-	// Node asks for a connection here; the answer comes later.
-	agent.createConnection = (wanted: RequestOptions, connected: Connected): undefined => {
-		openTunnel(proxy, authorization, wanted as Wanted).then(
-			socket => connected(null, encrypt({...wanted, socket} as RequestOptions)!),
+	// Returning undefined tells Node that the callback delivers the connection.
+	agent.createConnection = (target: RequestOptions, callback: ConnectCallback): undefined => {
+		openTunnel(proxy, authorization, target as TunnelTarget).then(
+			socket => callback(null, encrypt({...target, socket} as RequestOptions)!),
 			// Node's types want a stream even with an error; its code does not.
-			(error: Error) => (connected as (error: Error) => void)(error),
+			(error: Error) => (callback as (error: Error) => void)(error),
 		);
 	};
 	return agent;
 }
 
-function openTunnel(proxy: URL, authorization: string | undefined, {host, port, givenUp}: Wanted): Promise<Socket> {
+function openTunnel(
+	proxy: URL,
+	authorization: string | undefined,
+	{host, port, abortSignal}: TunnelTarget,
+): Promise<Socket> {
 	const target = `${host.includes(':') ? `[${host}]` : host}:${port}`;
 	const request = proxy.protocol === 'https:' ? requestSecure : requestPlain;
 	return new Promise((resolve, reject) => {
@@ -42,7 +46,7 @@ function openTunnel(proxy: URL, authorization: string | undefined, {host, port, 
 			headers: {host: target, ...(authorization && {'proxy-authorization': authorization})},
 			agent: false,
 			lookup: dnsResolver.lookup,
-			signal: givenUp,
+			signal: abortSignal,
 		});
 		asking.once('connect', ({statusCode}, socket) => {
 			if (statusCode === 200) return resolve(socket);

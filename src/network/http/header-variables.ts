@@ -1,9 +1,9 @@
 import {PROTECTED_VARIABLES} from '../../shared/protected-variables.js';
-import {invalidRequest} from '../network-failures.js';
+import {invalidRequestError} from '../network-failures.js';
 import type {GivenHeader, HttpVariables} from './http-request.js';
 
-/** Credentials that whoever runs the executor has for purposes of their own. */
-const DENIED = new Set([
+/** Credentials of the user who runs the executor, never sent on behalf of a client. */
+const DENIED_VARIABLES = new Set([
 	...PROTECTED_VARIABLES,
 	'OPENAI_API_KEY',
 	'CODEX_API_KEY',
@@ -16,19 +16,20 @@ const DENIED = new Set([
 	'AZURE_FEDERATED_TOKEN_FILE',
 	'GOOGLE_APPLICATION_CREDENTIALS',
 ]);
-// No child sees it, but it is there to be sent.
-DENIED.delete('NODE_REPL_AUTH_TOKEN');
+// Withheld from child processes, but meant to be sent in a header.
+DENIED_VARIABLES.delete('NODE_REPL_AUTH_TOKEN');
 
-/** The whole value of a header, with the variable it takes from the executor, if it does. */
-export function headerValue({name, value, valueEnvVar}: GivenHeader, variables: HttpVariables): string {
+/** Value of a header, with the executor's environment variable appended if one is named. */
+export function resolveHeaderValue({name, value, valueEnvVar}: GivenHeader, variables: HttpVariables): string {
 	if (valueEnvVar === null || valueEnvVar === undefined) return value;
-	if (DENIED.has(valueEnvVar.toUpperCase())) {
-		throw invalidRequest(`header ${name} cannot use executor environment variable ${valueEnvVar}`);
+	if (DENIED_VARIABLES.has(valueEnvVar.toUpperCase())) {
+		throw invalidRequestError(`header ${name} cannot use executor environment variable ${valueEnvVar}`);
 	}
-	const held = Object.hasOwn(variables, valueEnvVar) ? variables[valueEnvVar] : undefined;
-	if (held === undefined) throw invalidRequest(`header ${name} requires executor environment variable ${valueEnvVar}`);
-	if (held === '') {
-		throw invalidRequest(`header ${name} requires a non-empty executor environment variable ${valueEnvVar}`);
+	const secret = Object.hasOwn(variables, valueEnvVar) ? variables[valueEnvVar] : undefined;
+	if (secret === undefined)
+		throw invalidRequestError(`header ${name} requires executor environment variable ${valueEnvVar}`);
+	if (secret === '') {
+		throw invalidRequestError(`header ${name} requires a non-empty executor environment variable ${valueEnvVar}`);
 	}
-	return value + held;
+	return value + secret;
 }

@@ -1,24 +1,24 @@
-/** A header as a client gives it; with a variable, that variable's value is put behind `value`. */
+/** Header of a client's request; with `valueEnvVar`, the value of that variable is appended to `value`. */
 export interface GivenHeader {
 	readonly name: string;
 	readonly value: string;
 	readonly valueEnvVar?: string | null | undefined;
 }
 
-/** What a client asks for, unchecked. */
+/** Request of a client, before validation. */
 export interface HttpRequest {
-	/** What the client calls it; any number of requests may share one, except of streams. */
+	/** Chosen by the client; unique among its streams only. */
 	readonly id: string;
 	readonly method: string;
 	readonly url: string;
 	readonly headers: readonly GivenHeader[];
 	readonly body: Uint8Array | undefined;
-	/** For everything, from connecting to the last byte of the body. */
+	/** Limit for the whole exchange, from connecting to the last byte of the body. */
 	readonly timeoutMs: number | undefined;
 	readonly redirects: 'follow' | 'stop';
 }
 
-/** Name in lower case, value as it goes over the wire: one character per byte. */
+/** Name in lower case, value as on the wire: one character per byte. */
 export type Header = readonly [name: string, value: string];
 
 /** One request on the wire; a redirect makes the next. */

@@ -3,57 +3,57 @@ import type {BoundedReader} from '../../shared/node/bounded-reader.js';
 import {formatSize} from '../../shared/units.js';
 import {ByteBudget} from '../byte-budget.js';
 import {
-	bodyFailed,
-	givenUpBeforeResponse,
-	givenUpInBody,
-	invalidRequest,
-	reasonOf,
-	requestFailed,
+	abortedBodyMessage,
+	abortedRequestError,
+	bodyFailedError,
+	describeNetworkError,
+	invalidRequestError,
+	requestFailedError,
 } from '../network-failures.js';
 import {Agents} from './agents.js';
 import {Exchange, type HttpResponseHead} from './exchange.js';
 import type {HttpRequest, HttpVariables} from './http-request.js';
 import {prepareRequest} from './prepare-request.js';
-import {BUFFERED_BODIES_BYTES, BufferedBody} from './read-body.js';
+import {BufferedBody, MAX_BUFFERED_TOTAL_BYTES} from './read-body.js';
 
-/** Requests of one client under way at once. */
+/** Concurrent requests of one client. */
 export const MAX_REQUESTS_IN_FLIGHT = 256;
-/** Bytes of request bodies under way at once; one always may be. */
-export const UPLOADS_BYTES = 128 * 1024 * 1024;
+/** Bytes of request bodies in flight of one client; a single body may be larger. */
+export const MAX_UPLOADS_BYTES = 128 * 1024 * 1024;
 
 export interface WholeResponse extends HttpResponseHead {
 	readonly body: Buffer;
 }
 
-/** Where the pieces of a streamed body go. */
+/** Consumer of a streamed body. */
 export interface BodySink {
-	/** Settles when the next piece may come. */
+	/** Back-pressure: resolves when the next piece may be delivered. */
 	ready(): Promise<void>;
 	data(bytes: Buffer): void;
-	/** Comes once; `error` when the body broke off. */
+	/** Called once; with a message if the body failed. */
 	end(error: string | null): void;
 }
 
 export interface StreamedResponse extends HttpResponseHead {
-	/** Carries the body over; to be called once. */
+	/** Delivers the body to the sink. Call once. */
 	readonly pump: (sink: BodySink) => Promise<void>;
 }
 
-/** The HTTP requests of one client. They share connections with nobody else and end with it. */
+/** HTTP requests of one client, on connections of its own; all end with it. */
 export class HttpRequests {
 	readonly #variables: HttpVariables;
 	readonly #agents: Agents;
 	readonly #exchanges = new Set<Exchange>();
 	readonly #streams = new Set<string>();
-	readonly #uploads = new ByteBudget(UPLOADS_BYTES);
-	readonly #bodies = new ByteBudget(BUFFERED_BODIES_BYTES);
+	readonly #uploads = new ByteBudget(MAX_UPLOADS_BYTES);
+	readonly #bodies = new ByteBudget(MAX_BUFFERED_TOTAL_BYTES);
 
 	constructor(variables: HttpVariables) {
 		this.#variables = variables;
 		this.#agents = new Agents(variables);
 	}
 
-	/** The whole response, for as long as `use` takes. */
+	/** Fetches the whole response; its memory counts for the budget until `use` settles. */
 	async fetch<T>(request: HttpRequest, use: (response: WholeResponse) => T | Promise<T>): Promise<T> {
 		const exchange = this.#begin(request);
 		const buffered = new BufferedBody(this.#bodies);
@@ -61,43 +61,43 @@ export class HttpRequests {
 			return await use(await this.#collect(exchange, buffered));
 		} finally {
 			buffered.release();
-			this.#end(exchange);
+			this.#release(exchange);
 		}
 	}
 
-	/** The head of the response. Its id is taken until the body has ended. */
+	/** Fetches the head of the response. The id is taken until the body has ended. */
 	async stream(request: HttpRequest): Promise<StreamedResponse> {
 		const exchange = this.#begin(request, true);
 		try {
-			const {body, ...head} = await exchange.respond(this.#agents);
+			const {body, ...head} = await exchange.fetchResponse(this.#agents);
 			return {...head, pump: sink => this.#pump(exchange, body, sink)};
 		} catch (error) {
-			this.#endStream(exchange);
+			this.#releaseStream(exchange);
 			throw error;
 		}
 	}
 
-	/** Gives up every request of this id; there may be none. */
+	/** Aborts every request of this id; no-op for an unknown id. */
 	cancel(id: string): void {
-		for (const exchange of this.#exchanges) if (exchange.id === id) exchange.giveUp('cancelled');
+		for (const exchange of this.#exchanges) if (exchange.id === id) exchange.abort('cancelled');
 	}
 
-	/** The client is gone. */
+	/** Aborts all requests, when the client disconnects. */
 	close(): void {
-		for (const exchange of this.#exchanges) exchange.giveUp('disconnected');
+		for (const exchange of this.#exchanges) exchange.abort('disconnected');
 		this.#agents.close();
 	}
 
 	#begin(request: HttpRequest, streams = false): Exchange {
 		const hop = prepareRequest(request, this.#variables);
 		if (streams && this.#streams.has(request.id)) {
-			throw invalidRequest(`streamResponse requestId \`${request.id}\` is already active`);
+			throw invalidRequestError(`streamResponse requestId \`${request.id}\` is already active`);
 		}
 		if (this.#exchanges.size >= MAX_REQUESTS_IN_FLIGHT) {
-			throw requestFailed(`more than ${MAX_REQUESTS_IN_FLIGHT} requests of this connection are under way`);
+			throw requestFailedError(`more than ${MAX_REQUESTS_IN_FLIGHT} requests of this connection are under way`);
 		}
-		if (!this.#uploads.add(hop.body?.length ?? 0)) {
-			throw requestFailed(`the request bodies under way take more than ${formatSize(UPLOADS_BYTES)}`);
+		if (!this.#uploads.tryReserve(hop.body?.length ?? 0)) {
+			throw requestFailedError(`the request bodies under way take more than ${formatSize(MAX_UPLOADS_BYTES)}`);
 		}
 		const exchange = new Exchange(request, hop);
 		this.#exchanges.add(exchange);
@@ -107,22 +107,22 @@ export class HttpRequests {
 
 	async #collect(exchange: Exchange, buffered: BufferedBody): Promise<WholeResponse> {
 		try {
-			const response = await exchange.respond(this.#agents);
+			const response = await exchange.fetchResponse(this.#agents);
 			return {...response, body: await buffered.read(response, response.body)};
 		} catch (error) {
-			throw inBody(exchange, error);
+			throw toBodyError(exchange, error);
 		}
 	}
 
-	#end(exchange: Exchange): void {
+	#release(exchange: Exchange): void {
 		this.#exchanges.delete(exchange);
-		this.#uploads.remove(exchange.uploadBytes);
+		this.#uploads.release(exchange.uploadBytes);
 		exchange.close();
 	}
 
-	#endStream(exchange: Exchange): void {
+	#releaseStream(exchange: Exchange): void {
 		this.#streams.delete(exchange.id);
-		this.#end(exchange);
+		this.#release(exchange);
 	}
 
 	async #pump(exchange: Exchange, body: BoundedReader, sink: BodySink): Promise<void> {
@@ -136,16 +136,16 @@ export class HttpRequests {
 				sink.data(piece);
 			}
 		} catch (error) {
-			failure = exchange.givenUp ? givenUpInBody(exchange.givenUp) : reasonOf(error);
+			failure = exchange.abortReason ? abortedBodyMessage(exchange.abortReason) : describeNetworkError(error);
 		}
-		this.#endStream(exchange);
+		this.#releaseStream(exchange);
 		sink.end(failure);
 	}
 }
 
-/** What a failure while the body is read is called; those before it have their name already. */
-function inBody({givenUp}: Exchange, error: unknown): unknown {
+/** Wraps an error of reading the body; earlier ones are LongarmErrors already. */
+function toBodyError({abortReason}: Exchange, error: unknown): unknown {
 	if (error instanceof LongarmError) return error;
-	if (givenUp === 'timeout') return bodyFailed(givenUpInBody(givenUp), error);
-	return givenUp ? givenUpBeforeResponse(givenUp) : bodyFailed(reasonOf(error), error);
+	if (abortReason === 'timeout') return bodyFailedError(abortedBodyMessage(abortReason), error);
+	return abortReason ? abortedRequestError(abortReason) : bodyFailedError(describeNetworkError(error), error);
 }

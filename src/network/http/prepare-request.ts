@@ -1,5 +1,5 @@
-import {invalidRequest} from '../network-failures.js';
-import {headerValue} from './header-variables.js';
+import {invalidRequestError} from '../network-failures.js';
+import {resolveHeaderValue} from './header-variables.js';
 import type {Header, Hop, HttpRequest, HttpVariables} from './http-request.js';
 
 const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
@@ -7,10 +7,10 @@ const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
 const VALUE = /^[\t\x20-\x7e\x80-\uffff]*$/;
 
 /**
- * Headers about one connection rather than the request. Framing and persistence are ours, switching protocols has no
- * place in a request with one response, and the body never waits to be asked for.
+ * Hop-by-hop headers. Framing and persistence are decided here, switching protocols is impossible in a request with one
+ * response, and the body never waits for `100 Continue`.
  */
-const NOT_PASSED_ON = new Set([
+const CONNECTION_HEADERS = new Set([
 	'transfer-encoding',
 	'keep-alive',
 	'proxy-connection',
@@ -20,76 +20,76 @@ const NOT_PASSED_ON = new Set([
 	'content-length',
 ]);
 
-/** The request as it goes out first. Checks in the order the peer's server does. */
+/** Validates a request and returns its first hop. Checks in the order upstream's server does. */
 export function prepareRequest(request: HttpRequest, variables: HttpVariables): Hop {
-	const method = checkedMethod(request.method);
-	const url = checkedUrl(request.url);
-	const given = request.headers.map(header => checkedHeader(header.name, headerValue(header, variables)));
-	refuseTwoHosts(given);
+	const method = validateMethod(request.method);
+	const url = validateUrl(request.url);
+	const given = request.headers.map(header => validateHeader(header.name, resolveHeaderValue(header, variables)));
+	requireSingleHost(given);
 	const credentials = takeCredentials(url);
-	const headers = given.filter(header => isPassedOn(header));
-	if (credentials && !has(headers, 'authorization')) headers.push(['authorization', credentials]);
-	if (!has(headers, 'accept')) headers.push(['accept', '*/*']);
-	// Without a body only the wish to send none is honoured.
-	const body = request.body ?? (has(given, 'content-length') ? new Uint8Array() : undefined);
+	const headers = given.filter(header => isForwarded(header));
+	if (credentials && !hasHeader(headers, 'authorization')) headers.push(['authorization', credentials]);
+	if (!hasHeader(headers, 'accept')) headers.push(['accept', '*/*']);
+	// A content-length without a body means an empty body.
+	const body = request.body ?? (hasHeader(given, 'content-length') ? new Uint8Array() : undefined);
 	return {method, url, headers, body};
 }
 
-/** Credentials of a URL as a header, taken out of it along with the fragment. */
+/** Removes credentials and fragment from a URL; returns the credentials as an authorization header. */
 export function takeCredentials(url: URL): string | undefined {
 	const {username, password} = url;
 	url.username = '';
 	url.password = '';
 	url.hash = '';
 	if (username === '' && password === '') return undefined;
-	return `Basic ${Buffer.from(`${unescaped(username)}:${unescaped(password)}`).toString('base64')}`;
+	return `Basic ${Buffer.from(`${decodePercent(username)}:${decodePercent(password)}`).toString('base64')}`;
 }
 
-export function has(headers: readonly Header[], name: string): boolean {
+export function hasHeader(headers: readonly Header[], name: string): boolean {
 	return headers.some(([each]) => each === name);
 }
 
-function checkedMethod(method: string): string {
-	if (!TOKEN.test(method)) throw invalidRequest('method is invalid: invalid HTTP method');
-	if (method === 'CONNECT') throw invalidRequest('method is invalid: CONNECT has no response to return');
+function validateMethod(method: string): string {
+	if (!TOKEN.test(method)) throw invalidRequestError('method is invalid: invalid HTTP method');
+	if (method === 'CONNECT') throw invalidRequestError('method is invalid: CONNECT has no response to return');
 	return method;
 }
 
-function checkedUrl(text: string): URL {
+function validateUrl(text: string): URL {
 	let url: URL;
 	try {
 		url = new URL(text);
 	} catch {
-		// The text itself is left out: it may hold credentials.
-		throw invalidRequest('url is invalid: not an absolute URL');
+		// The message leaves out the text: it may hold credentials.
+		throw invalidRequestError('url is invalid: not an absolute URL');
 	}
 	if (url.protocol === 'http:' || url.protocol === 'https:') return url;
-	throw invalidRequest(`only supports http and https URLs, got ${url.protocol.slice(0, -1)}`);
+	throw invalidRequestError(`only supports http and https URLs, got ${url.protocol.slice(0, -1)}`);
 }
 
-function checkedHeader(name: string, value: string): Header {
-	if (!TOKEN.test(name)) throw invalidRequest('header name is invalid: invalid HTTP header name');
+function validateHeader(name: string, value: string): Header {
+	if (!TOKEN.test(name)) throw invalidRequestError('header name is invalid: invalid HTTP header name');
 	if (!VALUE.test(value)) {
-		throw invalidRequest(`header value is invalid for ${name}: failed to parse header value`);
+		throw invalidRequestError(`header value is invalid for ${name}: failed to parse header value`);
 	}
 	return [name.toLowerCase(), Buffer.from(value, 'utf8').toString('latin1')];
 }
 
-function refuseTwoHosts(headers: readonly Header[]): void {
+function requireSingleHost(headers: readonly Header[]): void {
 	if (headers.filter(([name]) => name === 'host').length < 2) return;
-	throw invalidRequest('header value is invalid for host: given more than once');
+	throw invalidRequestError('header value is invalid for host: given more than once');
 }
 
-function isPassedOn([name, value]: Header): boolean {
+function isForwarded([name, value]: Header): boolean {
 	if (name === 'connection') return /^(?:close|keep-alive)$/i.test(value.trim());
-	return !NOT_PASSED_ON.has(name);
+	return !CONNECTION_HEADERS.has(name);
 }
 
-function unescaped(text: string): string {
+function decodePercent(text: string): string {
 	try {
 		return decodeURIComponent(text);
 	} catch {
-		// A stray percent sign stands for itself.
+		// A stray percent sign is literal.
 		return text;
 	}
 }

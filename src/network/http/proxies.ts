@@ -1,33 +1,33 @@
 import {BlockList, isIP} from 'node:net';
-import {requestFailed} from '../network-failures.js';
+import {requestFailedError} from '../network-failures.js';
 import type {HttpVariables} from './http-request.js';
 
 const DEFAULT_PORTS: Record<string, string> = {'http:': '80', 'https:': '443'};
 
-/** The proxy the executor's variables ask for on the way to a URL, if any. */
-export function proxyFor(url: URL, variables: HttpVariables): URL | undefined {
+/** Proxy for a URL according to the executor's `*_proxy` variables, if any. */
+export function findProxy(url: URL, variables: HttpVariables): URL | undefined {
 	const scheme = url.protocol.slice(0, -1);
-	const setting = named(variables, [`${scheme}_proxy`, 'all_proxy']);
-	if (!setting || isExempt(url, named(variables, ['no_proxy'])?.value ?? '')) return undefined;
-	return usable(setting);
+	const setting = findVariable(variables, [`${scheme}_proxy`, 'all_proxy']);
+	if (!setting || isExempt(url, findVariable(variables, ['no_proxy'])?.value ?? '')) return undefined;
+	return parseProxyUrl(setting);
 }
 
 export function portOf({port, protocol}: URL): string {
 	return port || DEFAULT_PORTS[protocol]!;
 }
 
-/** As `connect` wants it: an IPv6 address without its brackets. */
+/** Host for `net.connect`: an IPv6 address without its brackets. */
 export function hostOf({hostname}: URL): string {
 	return hostname.startsWith('[') ? hostname.slice(1, -1) : hostname;
 }
 
-interface Setting {
+interface ProxyVariable {
 	readonly name: string;
 	readonly value: string;
 }
 
-/** The first of these that says something, in small letters before capitals. */
-function named(variables: HttpVariables, names: readonly string[]): Setting | undefined {
+/** First variable that is set and not empty, lower case before upper case. */
+function findVariable(variables: HttpVariables, names: readonly string[]): ProxyVariable | undefined {
 	for (const name of names.flatMap(each => [each, each.toUpperCase()])) {
 		const value = variables[name]?.trim();
 		if (value) return {name, value};
@@ -35,19 +35,21 @@ function named(variables: HttpVariables, names: readonly string[]): Setting | un
 	return undefined;
 }
 
-function usable({name, value}: Setting): URL {
-	// Neither text shows the value: it may hold a password.
+function parseProxyUrl({name, value}: ProxyVariable): URL {
+	// The messages leave out the value: it may hold a password.
 	let url: URL;
 	try {
 		url = new URL(value.includes('://') ? value : `http://${value}`);
 	} catch {
-		throw requestFailed(`${name} of the executor is not the URL of a proxy`);
+		throw requestFailedError(`${name} of the executor is not the URL of a proxy`);
 	}
 	if ((url.protocol === 'http:' || url.protocol === 'https:') && url.hostname !== '') return url;
-	throw requestFailed(`${name} of the executor names a proxy of an unsupported kind (${url.protocol.slice(0, -1)})`);
+	throw requestFailedError(
+		`${name} of the executor names a proxy of an unsupported kind (${url.protocol.slice(0, -1)})`,
+	);
 }
 
-/** `no_proxy`: names with everything below them, addresses, ranges such as 10.0.0.0/8, each with a port or without. */
+/** `no_proxy`: domains with their subdomains, addresses, ranges such as 10.0.0.0/8, each with a port or without. */
 function isExempt(url: URL, exempt: string): boolean {
 	const host = hostOf(url).toLowerCase();
 	return exempt.split(/[\s,]+/).some(entry => {

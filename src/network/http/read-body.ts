@@ -2,55 +2,57 @@ import {MAX_MESSAGE_BYTES} from '../../protocol/wire/message-limits.js';
 import type {BoundedReader} from '../../shared/node/bounded-reader.js';
 import {formatSize} from '../../shared/units.js';
 import type {ByteBudget} from '../byte-budget.js';
-import {bodyFailed} from '../network-failures.js';
+import {bodyFailedError} from '../network-failures.js';
 import type {HttpResponseHead} from './exchange.js';
 
-/** For the head of the response, at its largest, and what is around it. */
-const ENVELOPE_BYTES = 2 * 1024 * 1024;
-/** Largest body that fits a reply, as base64, with its head. */
-export const MAX_BUFFERED_BODY_BYTES = (MAX_MESSAGE_BYTES / 4) * 3 - ENVELOPE_BYTES;
-/** Bodies that are being collected or wait to be sent, for one client. */
-export const BUFFERED_BODIES_BYTES = 128 * 1024 * 1024;
+/** Part of a message that is reserved for the response head, at its largest, and the JSON around it. */
+const RESERVED_HEAD_BYTES = 2 * 1024 * 1024;
+/** Largest body that fits into a reply, as base64, with its head. */
+export const MAX_BUFFERED_BODY_BYTES = (MAX_MESSAGE_BYTES / 4) * 3 - RESERVED_HEAD_BYTES;
+/** Bytes of the bodies of one client that are being collected or wait to be sent. */
+export const MAX_BUFFERED_TOTAL_BYTES = 128 * 1024 * 1024;
 
-/** A body that is kept whole. What it takes is booked in the budget, piece by piece, until it is released. */
+/** Collects a whole body. Each piece is reserved in the budget until release(). */
 export class BufferedBody {
 	readonly #budget: ByteBudget;
-	#bookedBytes = 0;
+	#reservedBytes = 0;
 
 	constructor(budget: ByteBudget) {
 		this.#budget = budget;
 	}
 
 	async read({headers}: HttpResponseHead, body: BoundedReader): Promise<Buffer> {
-		const announced = headers.find(({name}) => name === 'content-length')?.value;
+		const contentLength = headers.find(({name}) => name === 'content-length')?.value;
 		const pieces: Buffer[] = [];
 		for (;;) {
 			await body.waitForData();
 			const piece = body.take();
-			// Only now does an announced length count: the answer to HEAD has one and no body.
+			// The content-length counts only if there is a body: the response to HEAD has one without.
 			if (piece.length === 0) return Buffer.concat(pieces);
-			const isTooLarge = this.#bookedBytes + piece.length > MAX_BUFFERED_BODY_BYTES;
-			if (isTooLarge || Number(announced) > MAX_BUFFERED_BODY_BYTES) throw tooLarge();
-			if (!this.#budget.add(piece.length)) throw tooMany();
-			this.#bookedBytes += piece.length;
+			const isTooLarge = this.#reservedBytes + piece.length > MAX_BUFFERED_BODY_BYTES;
+			if (isTooLarge || Number(contentLength) > MAX_BUFFERED_BODY_BYTES) throw bodyTooLargeError();
+			if (!this.#budget.tryReserve(piece.length)) throw tooManyBodiesError();
+			this.#reservedBytes += piece.length;
 			pieces.push(piece);
 		}
 	}
 
-	/** The body is no longer held. */
+	/** Returns the reserved bytes to the budget, when the body is no longer needed. */
 	release(): void {
-		this.#budget.remove(this.#bookedBytes);
-		this.#bookedBytes = 0;
+		this.#budget.release(this.#reservedBytes);
+		this.#reservedBytes = 0;
 	}
 }
 
-function tooLarge(): Error {
-	return bodyFailed(
+function bodyTooLargeError(): Error {
+	return bodyFailedError(
 		`it is larger than the ${formatSize(MAX_BUFFERED_BODY_BYTES)} that fit a reply; ask for it with streamResponse`,
 	);
 }
 
-function tooMany(): Error {
-	const limit = formatSize(BUFFERED_BODIES_BYTES);
-	return bodyFailed(`the bodies of this connection take more than ${limit} at once; ask for them with streamResponse`);
+function tooManyBodiesError(): Error {
+	const limit = formatSize(MAX_BUFFERED_TOTAL_BYTES);
+	return bodyFailedError(
+		`the bodies of this connection take more than ${limit} at once; ask for them with streamResponse`,
+	);
 }

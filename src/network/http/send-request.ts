@@ -2,47 +2,51 @@ import type {ClientRequest, IncomingMessage} from 'node:http';
 import {BoundedReader} from '../../shared/node/bounded-reader.js';
 import type {AgentRoute} from './agents.js';
 import type {Hop} from './http-request.js';
-import {has} from './prepare-request.js';
+import {hasHeader} from './prepare-request.js';
 
-/** Largest head of a response. */
+/** Largest response head. */
 const MAX_HEAD_BYTES = 256 * 1024;
-/** Body bytes read ahead of whoever wants them. */
-const AHEAD_BYTES = 256 * 1024;
+/** Body bytes read ahead of the consumer. */
+const MAX_BUFFERED_BYTES = 256 * 1024;
 
-/** What may be sent twice without harm. */
-const IDEMPOTENT = new Set(['GET', 'HEAD', 'OPTIONS', 'PUT', 'DELETE']);
+/** Methods that may be sent twice. */
+const IDEMPOTENT_METHODS = new Set(['GET', 'HEAD', 'OPTIONS', 'PUT', 'DELETE']);
 
 /** A response whose head has arrived. */
-export interface Answer {
+export interface ReceivedResponse {
 	readonly incoming: IncomingMessage;
 	readonly body: BoundedReader;
-	/** Ends the exchange, and the connection with it unless the body was read to its end. */
-	drop(): void;
+	/** Closes the connection, unless the body was read to its end. */
+	discard(): void;
 }
 
 /**
- * Sends one request and waits for the head of its response. An origin may end an idle connection at the very moment it
- * is used again: then the request goes out once more, as long as it is one that may. Every attempt uses up a connection
- * that was kept, so there are not many.
+ * Sends one request and waits for the head of its response. An origin may close a keep-alive connection just when it is
+ * reused: an idempotent request is then retried. Every retry uses up an idle connection, so their number is bounded.
  */
-export async function send(hop: Hop, route: AgentRoute, givenUp: AbortSignal): Promise<Answer> {
+export async function sendRequest(hop: Hop, route: AgentRoute, abortSignal: AbortSignal): Promise<ReceivedResponse> {
 	for (;;) {
-		const attempt = begin(hop, route, givenUp);
+		const attempt = startAttempt(hop, route, abortSignal);
 		try {
-			return await attempt.answer;
+			return await attempt.response;
 		} catch (error) {
-			const stale = attempt.request.reusedSocket && isHangUp(error) && IDEMPOTENT.has(hop.method);
-			if (!stale || givenUp.aborted) throw error;
+			const isStale = attempt.request.reusedSocket && isHangUp(error) && IDEMPOTENT_METHODS.has(hop.method);
+			if (!isStale || abortSignal.aborted) throw error;
 		}
 	}
 }
 
-function begin(hop: Hop, route: AgentRoute, givenUp: AbortSignal): {request: ClientRequest; answer: Promise<Answer>} {
-	const options = {...route.options, method: hop.method, setHost: false, maxHeaderSize: MAX_HEAD_BYTES, givenUp};
+interface Attempt {
+	readonly request: ClientRequest;
+	readonly response: Promise<ReceivedResponse>;
+}
+
+function startAttempt(hop: Hop, route: AgentRoute, abortSignal: AbortSignal): Attempt {
+	const options = {...route.options, method: hop.method, setHost: false, maxHeaderSize: MAX_HEAD_BYTES, abortSignal};
 	const request = route.request(options);
-	// The size of the head is bound enough; more than a number of headers would be left out silently.
+	// The size of the head is limited already; beyond a number of headers Node drops them silently.
 	request.maxHeadersCount = 0;
-	const answer = new Promise<Answer>((resolve, reject) => {
+	const response = new Promise<ReceivedResponse>((resolve, reject) => {
 		let body: BoundedReader | undefined;
 		const abort = (): void => {
 			const error = new Error('given up');
@@ -50,11 +54,11 @@ function begin(hop: Hop, route: AgentRoute, givenUp: AbortSignal): {request: Cli
 			reject(error);
 			request.destroy(error);
 		};
-		givenUp.addEventListener('abort', abort, {once: true});
-		request.once('close', () => givenUp.removeEventListener('abort', abort));
+		abortSignal.addEventListener('abort', abort, {once: true});
+		request.once('close', () => abortSignal.removeEventListener('abort', abort));
 		request.once('response', incoming => {
-			body = new BoundedReader(incoming, AHEAD_BYTES);
-			resolve({incoming, body, drop: () => void (incoming.readableEnded || request.destroy())});
+			body = new BoundedReader(incoming, MAX_BUFFERED_BYTES);
+			resolve({incoming, body, discard: () => void (incoming.readableEnded || request.destroy())});
 		});
 		request.once('upgrade', (_incoming, socket) => {
 			socket.destroy();
@@ -67,17 +71,17 @@ function begin(hop: Hop, route: AgentRoute, givenUp: AbortSignal): {request: Cli
 	});
 	writeHead(request, hop, route);
 	request.end(hop.body);
-	return {request, answer};
+	return {request, response};
 }
 
-/** Exactly the headers of the hop, the host and the length: nothing that Node would add by itself. */
+/** Sends exactly the headers of the hop, the host and the length: none that Node would add by itself. */
 function writeHead(request: ClientRequest, {method, url, headers, body}: Hop, {proxyHeaders}: AgentRoute): void {
-	// Node has put it in capitals.
+	// Node has changed it to upper case.
 	request.method = method;
 	for (const [name, value] of headers) request.appendHeader(name, value);
-	for (const [name, value] of proxyHeaders) if (!has(headers, name)) request.appendHeader(name, value);
-	if (!has(headers, 'host')) request.setHeader('host', url.host);
-	if (!has(headers, 'connection')) request.removeHeader('connection');
+	for (const [name, value] of proxyHeaders) if (!hasHeader(headers, name)) request.appendHeader(name, value);
+	if (!hasHeader(headers, 'host')) request.setHeader('host', url.host);
+	if (!hasHeader(headers, 'connection')) request.removeHeader('connection');
 	request.removeHeader('transfer-encoding');
 	if (body) request.setHeader('content-length', body.length);
 	else request.removeHeader('content-length');

@@ -1,11 +1,10 @@
+import {describeIdRefusal} from '../../network/forward/forwards.js';
 import {encodeWithBytes} from '../../protocol/wire/encode.js';
 import {INVALID_PARAMS, RpcError} from '../../protocol/wire/error-codes.js';
 import {base64Length} from '../../shared/base64.js';
 import type {ClientConnection} from '../connection/client-connection.js';
 import type {Handlers} from '../connection/dispatch.js';
 
-/** Longest name of a forwarded connection, in bytes. */
-const MAX_ID_BYTES = 64;
 const READ_BYTES = 256 * 1024;
 const MAX_READ_BYTES = 1024 * 1024;
 const MAX_PORT = 65_535;
@@ -41,11 +40,9 @@ export const forwardHandlers = {
 } satisfies Handlers<ClientConnection>;
 
 function requireNewId(forwardId: string, {forwards}: ClientConnection): void {
-	const bytes = Buffer.byteLength(forwardId);
-	if (bytes === 0 || bytes > MAX_ID_BYTES) {
-		throw new RpcError(INVALID_PARAMS, `forwardId must have 1 to ${MAX_ID_BYTES} bytes`);
-	}
-	if (forwards.has(forwardId)) throw new RpcError(INVALID_PARAMS, `forward id ${forwardId} is already open`);
+	const refusal = forwards.findIdRefusal(forwardId);
+	// A full table is no fault of the params: open() reports it.
+	if (refusal && refusal !== 'full') throw new RpcError(INVALID_PARAMS, describeIdRefusal(refusal, forwardId));
 }
 
 function requireTarget(host: string, port: number): void {

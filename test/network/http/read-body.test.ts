@@ -8,7 +8,7 @@ const HEAD = {status: 200, headers: []};
 /** A body that arrives in these pieces. */
 function arriving(...sizes: number[]): BoundedReader {
 	const pieces = sizes.map(size => Buffer.alloc(size));
-	return {news: async () => {}, take: () => pieces.shift() ?? Buffer.alloc(0)} as unknown as BoundedReader;
+	return {waitForData: async () => {}, take: () => pieces.shift() ?? Buffer.alloc(0)} as unknown as BoundedReader;
 }
 
 test('a body that does not say its length may be as long as fits a reply, and not one byte longer', async () => {
