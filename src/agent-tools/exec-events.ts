@@ -1,4 +1,4 @@
-/** What all events of a command have in common. */
+/** Fields of every event. */
 export interface ExecEventBase {
 	/** The call that started the command, also for events of later calls. */
 	readonly callId: string;
@@ -19,7 +19,7 @@ export interface BeginEvent extends StartFacts {
 	readonly kind: 'begin';
 }
 
-/** At most 8,192 bytes that cut no character; both streams are one here. After 10,000 of them a command is silent. */
+/** At most 8,192 bytes that split no character; both streams are merged. At most 10,000 deltas per command. */
 export interface OutputDeltaEvent extends ExecEventBase {
 	readonly kind: 'outputDelta';
 	readonly stream: 'stdout';
@@ -33,12 +33,12 @@ export interface InteractionEvent extends ExecEventBase {
 
 export interface EndEvent extends StartFacts {
 	readonly kind: 'end';
-	/** Head and tail of everything, with a marker between them where something is missing. */
+	/** Head and tail of the output, with a marker in place of dropped bytes. */
 	readonly stdout: string;
-	/** Empty, unless the process was lost: then why. */
+	/** Reason why the process was lost, else empty. */
 	readonly stderr: string;
 	readonly aggregatedOutput: string;
-	/** -1 where nobody knows. */
+	/** -1 if it is unknown. */
 	readonly exitCode: number;
 	readonly durationMs: number;
 	readonly status: 'completed' | 'failed';
@@ -47,8 +47,8 @@ export interface EndEvent extends StartFacts {
 export type ExecEvent = BeginEvent | OutputDeltaEvent | InteractionEvent | EndEvent;
 export type ExecEventListener = (event: ExecEvent) => void;
 
-/** A listener that throws has a bug of its own, to be heard of elsewhere; the commands go on. */
-export function guarded(listener: ExecEventListener | undefined): ExecEventListener {
+/** Wraps a listener so that an exception of it does not disturb the command: it is rethrown in a microtask. */
+export function isolateListener(listener: ExecEventListener | undefined): ExecEventListener {
 	return event => {
 		try {
 			listener?.(event);

@@ -4,35 +4,35 @@ import type {VariableOptions} from './exec-variables.js';
 import type {OutputPolicy} from './output-policy.js';
 
 export interface UnifiedExecOptions extends VariableOptions {
-	/** The machine commands run on. */
+	/** Environment in which commands run. */
 	readonly environment?: ExecEnvironment | undefined;
-	/** Several of them instead, the primary one first; a call may choose. */
+	/** Several environments instead, the default first; a call may choose. */
 	readonly environments?: readonly ExecEnvironment[] | undefined;
 	readonly maxSessions?: number | undefined;
-	/** How many of the most recently used sessions are never evicted. */
+	/** Number of most recently used sessions that are never evicted. */
 	readonly protectedSessions?: number | undefined;
 	/** Longest wait of a poll; never below five seconds. */
 	readonly maxPollMs?: number | undefined;
-	/** How much output the model is given at most: 10,000 tokens unless said otherwise. */
+	/** Limit for the output in an answer; 10,000 tokens by default. */
 	readonly modelPolicy?: OutputPolicy | undefined;
-	/** How long output is waited for once the exit is known. */
+	/** Grace period for output after an exit; 50 ms by default. */
 	readonly closeGraceMs?: number | undefined;
-	/** Whether commands run in login shells, and may choose; true by default. */
+	/** Allows login shells, and makes them the default of `login`; true by default. */
 	readonly loginShells?: boolean | undefined;
 	/**
-	 * Does as the peers do where longarm does better on purpose: a wait for an early exit that no clock counts, exit code
-	 * 1 for a signal on a terminal, and a `process/terminate` behind every command, also one that has ended.
+	 * Reproduces upstream's behaviour where longarm deviates on purpose: a wait for an early exit before the clock starts,
+	 * exit code 1 for a signal on a terminal, and a `process/terminate` after every command, also one that has ended.
 	 */
 	readonly strictCompat?: boolean | undefined;
 	readonly onEvent?: ExecEventListener | undefined;
-	/** Proposes session numbers; random ones by default. */
+	/** Generates session ids; random ones by default. */
 	readonly nextSessionId?: (() => number) | undefined;
 }
 
-/** Where a call comes from. */
+/** Origin of a tool call. */
 export interface CallContext {
 	readonly callId?: string | undefined;
 	readonly turnId?: string | undefined;
-	/** Ends the waiting, not the command: the answer is what there is by then. */
+	/** Ends the wait, not the command: the answer holds the output so far. */
 	readonly signal?: AbortSignal | undefined;
 }

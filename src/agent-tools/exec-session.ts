@@ -1,10 +1,10 @@
 import type {ExitStatus, ProcessHandle} from '../client/process/process-handle.js';
+import {Mutex} from '../shared/async/mutex.js';
 import {waitAtMost} from '../shared/async/timeout.js';
 import {DeltaSplitter} from './delta-splitter.js';
 import type {ExecEnvironment} from './exec-environment.js';
 import type {ExecEvent, StartFacts} from './exec-events.js';
-import {CLOSE_GRACE_MS, CLOSE_WAIT_MS, MAX_DELTAS, TRAILING_OUTPUT_MS} from './exec-limits.js';
-import {InteractionLock} from './interaction-lock.js';
+import {CLOSE_GRACE_MS, MAX_CLOSE_WAIT_MS, MAX_DELTAS, MAX_TRAILING_OUTPUT_MS} from './exec-limits.js';
 import {ObservedProcess} from './observed-process.js';
 
 export interface SessionOptions {
@@ -14,12 +14,12 @@ export interface SessionOptions {
 	readonly tty: boolean;
 	readonly facts: StartFacts;
 	readonly closeGraceMs?: number | undefined;
-	/** Reports a signal on a terminal as the exit code 1, and ends also what has ended. */
+	/** Reports a signal on a terminal as exit code 1, and terminates also processes that have exited. */
 	readonly strictCompat?: boolean | undefined;
 	readonly emit: (event: ExecEvent) => void;
 }
 
-/** A session that runs, for lists. */
+/** Running session, as listed. */
 export interface SessionSummary {
 	readonly sessionId: number;
 	readonly callId: string;
@@ -29,29 +29,30 @@ export interface SessionSummary {
 	readonly environmentId: string;
 }
 
-/** The peers' terminals do not tell which signal it was. */
-const SIGNAL_ON_TERMINAL = 1;
+/** Strict-compat: upstream does not report the signal of a process on a terminal. */
+const SIGNAL_EXIT_CODE = 1;
 
-/** A command that was started, from its begin event to its end event. */
+/** Started command, from its begin event to its end event. */
 export class ExecSession {
 	readonly id: number;
 	readonly environment: ExecEnvironment;
 	readonly tty: boolean;
 	readonly facts: StartFacts;
 	readonly process: ObservedProcess;
-	/** On the clock of `performance.now`. */
+	/** In the time of `performance.now`. */
 	readonly startedAt = performance.now();
-	readonly lock = new InteractionLock();
-	/** Whether the call that started it still waits for it, or it has been given a number to ask with. */
+	/** Serialises the calls that use the session. */
+	readonly mutex = new Mutex();
+	/** Serialises writes to stdin: a call may end before its write does. */
+	readonly writes = new Mutex();
+	/** `starting` while the call that started it waits; `background` once that call has answered with the session id. */
 	phase: 'starting' | 'background' = 'starting';
-	/** Whether its number is its own still, and not given to another one. */
-	hasNumber = true;
-	/** Settles when earlier input was taken. */
-	lastWrite: Promise<unknown> = Promise.resolve();
+	/** False once the id was released, and may belong to another session. */
+	ownsId = true;
 	readonly #emit: (event: ExecEvent) => void;
 	readonly #strictCompat: boolean;
 	readonly #splitter = new DeltaSplitter();
-	#deltas = 0;
+	#deltaCount = 0;
 	#isClosed = false;
 
 	constructor({id, environment, handle, tty, facts, closeGraceMs, strictCompat, emit}: SessionOptions) {
@@ -64,10 +65,10 @@ export class ExecSession {
 		emit({kind: 'begin', ...facts});
 		this.process = new ObservedProcess(handle, {
 			closeGraceMs: closeGraceMs ?? CLOSE_GRACE_MS,
-			exitCodeOf: exit => (strictCompat && tty && wasSignalled(exit) ? SIGNAL_ON_TERMINAL : exit.exitCode),
-			onOutput: bytes => this.#tellOutput(this.#splitter.split(bytes)),
+			toExitCode: exit => (strictCompat && tty && wasSignalled(exit) ? SIGNAL_EXIT_CODE : exit.exitCode),
+			onOutput: bytes => this.#emitOutput(this.#splitter.split(bytes)),
 		});
-		void this.#watchEnd();
+		void this.#emitEndWhenFinished();
 	}
 
 	get summary(): SessionSummary {
@@ -75,65 +76,65 @@ export class ExecSession {
 		return {sessionId: this.id, callId, command, cwd, tty: this.tty, environmentId: this.environment.id};
 	}
 
-	/** Ends what runs, and waits until that is known; an executor that cannot be reached ends it by itself. */
+	/** Terminates the process and waits for the exit; an unreachable executor terminates it by itself. */
 	async terminate(): Promise<void> {
-		if (this.process.life.kind !== 'running' && !this.#strictCompat) return;
+		if (this.process.state.kind !== 'running' && !this.#strictCompat) return;
 		try {
 			await this.process.handle.terminate();
-			await waitAtMost(this.process.finished, CLOSE_WAIT_MS);
+			await waitAtMost(this.process.finished, MAX_CLOSE_WAIT_MS);
 		} catch {
-			// It is not known there any more, or nobody is there to ask.
+			// The executor does not know the process any more, or is unreachable.
 		}
 	}
 
-	interacted(stdin: string): void {
+	emitInteraction(stdin: string): void {
 		const {callId, processId} = this.facts;
 		this.#emit({kind: 'interaction', callId, processId, stdin});
 	}
 
-	/** Tells the end, once. */
-	end(): void {
+	/** Emits the end event; no-op after the first call. */
+	emitEnd(): void {
 		if (this.#isClosed) return;
-		this.#tellOutput(this.#splitter.flush());
+		this.#emitOutput(this.#splitter.flush());
 		this.#isClosed = true;
-		const {life, transcript} = this.process;
+		const {state, transcript} = this.process;
 		const stdout = new TextDecoder().decode(transcript.markedBytes());
 		const rest = {stdout, durationMs: performance.now() - this.startedAt};
-		switch (life.kind) {
+		switch (state.kind) {
 			case 'failed': {
-				const aggregatedOutput = `${stdout}\n${life.message}`;
-				const failure = {stderr: life.message, aggregatedOutput, exitCode: -1, status: 'failed'} as const;
+				const aggregatedOutput = `${stdout}\n${state.message}`;
+				const failure = {stderr: state.message, aggregatedOutput, exitCode: -1, status: 'failed'} as const;
 				this.#emit({kind: 'end', ...this.facts, ...rest, ...failure});
 				break;
 			}
 			case 'running':
 			case 'exited':
 			case 'closed': {
-				const exitCode = life.kind === 'running' ? -1 : life.exitCode;
+				const exitCode = state.kind === 'running' ? -1 : state.exitCode;
 				const status = exitCode === 0 ? 'completed' : 'failed';
 				this.#emit({kind: 'end', ...this.facts, ...rest, stderr: '', aggregatedOutput: stdout, exitCode, status});
 			}
 		}
 	}
 
-	/** For a command that ends while nobody asks. Who asks at the time is answered first. */
-	async #watchEnd(): Promise<void> {
+	/** End event of a background command. A call that holds the mutex answers first. */
+	async #emitEndWhenFinished(): Promise<void> {
 		await this.process.finished;
-		if (this.process.life.kind === 'exited') {
+		if (this.process.state.kind === 'exited') {
 			await waitAtMost(
 				this.process.handle.closed.catch(() => {}),
-				TRAILING_OUTPUT_MS,
+				MAX_TRAILING_OUTPUT_MS,
 			);
 		}
 		if (this.#isClosed || this.phase === 'starting') return;
-		await this.lock.run(async () => this.end());
+		await this.mutex.run(async () => this.emitEnd());
 	}
 
-	#tellOutput(pieces: readonly Uint8Array[]): void {
+	#emitOutput(pieces: readonly Uint8Array[]): void {
 		const {callId, processId} = this.facts;
 		for (const bytes of pieces) {
-			if (this.#isClosed || this.#deltas >= MAX_DELTAS) return;
-			this.#deltas++;
+			if (this.#isClosed || this.#deltaCount >= MAX_DELTAS) return;
+			this.#deltaCount++;
 			this.#emit({kind: 'outputDelta', callId, processId, stream: 'stdout', bytes});
 		}
 	}

@@ -1,6 +1,6 @@
 import type {EnvironmentPolicy} from '../protocol/methods/process-methods.js';
 
-/** Keeps programs from colours, pagers and other things for people. Laid over whatever the policy leaves. */
+/** Variables that turn off colours, pagers and other interactive features. Added to those the policy inherits. */
 export const DEFAULT_ENV: Readonly<Record<string, string>> = {
 	NO_COLOR: '1',
 	TERM: 'dumb',
@@ -15,22 +15,22 @@ export const DEFAULT_ENV: Readonly<Record<string, string>> = {
 };
 
 export interface VariableOptions {
-	/** In place of `DEFAULT_ENV`. */
+	/** Replaces `DEFAULT_ENV`. */
 	readonly env?: Readonly<Record<string, string>> | undefined;
-	/** What of the executor's own variables a command sees: everything, unless said otherwise. */
+	/** Which of the executor's own variables a command inherits; all by default. */
 	readonly envPolicy?: Partial<EnvironmentPolicy> | undefined;
-	/** Withholds variables with KEY, SECRET or TOKEN in their name; off by default, as in the peers. */
+	/** Withholds variables with KEY, SECRET or TOKEN in their name; off by default, as upstream. */
 	readonly excludeSecrets?: boolean | undefined;
 	readonly threadId?: string | undefined;
 	readonly sessionId?: string | undefined;
 }
 
-export function policyOf({envPolicy, excludeSecrets}: VariableOptions): EnvironmentPolicy {
+export function createEnvironmentPolicy({envPolicy, excludeSecrets}: VariableOptions): EnvironmentPolicy {
 	const ignoreDefaultExcludes = !excludeSecrets;
 	return {inherit: 'all', ignoreDefaultExcludes, exclude: [], set: {}, includeOnly: [], ...envPolicy};
 }
 
-export function overlayOf(options: VariableOptions, callId: string): Record<string, string> {
+export function createOverlay(options: VariableOptions, callId: string): Record<string, string> {
 	const {env = DEFAULT_ENV, threadId, sessionId} = options;
 	return {
 		...env,

@@ -1,9 +1,9 @@
-/** The text is no JSON, or not what was expected; the message says where. Columns are counted in bytes. */
+/** Syntax or type error; the message names line and column. Columns are counted in bytes. */
 export class JsonReadError extends Error {
 	override readonly name = 'JsonReadError';
 }
 
-/** A value with as much of it as its error messages need. */
+/** Scalar value, with the text that error messages need; of objects and lists only the kind. */
 export type JsonToken =
 	| {readonly kind: 'string'; readonly value: string}
 	| {readonly kind: 'integer' | 'float'; readonly value: number; readonly text: string}
@@ -18,9 +18,9 @@ const WORDS: Readonly<Record<string, JsonToken>> = {
 	null: {kind: 'null'},
 };
 const ESCAPES = '"\\/bfnrtu';
-const DEEPEST = 128;
+const MAX_DEPTH = 128;
 
-/** Reads JSON from front to back and knows where it is: the peers' models are used to messages with a place in them. */
+/** JSON pull parser with upstream's error messages, which name a position: models are trained on them. */
 export class JsonReader {
 	readonly #text: string;
 	#at = 0;
@@ -29,74 +29,74 @@ export class JsonReader {
 		this.#text = text;
 	}
 
-	/** Calls back behind each key, and in front of its value, which that callback has to consume. */
-	readObject(value: (key: string) => void, seen: (key: string) => void = () => {}): void {
+	/** Calls `onKey` after each key and `readValue` before its value, which that callback has to consume. */
+	readObject(readValue: (key: string) => void, onKey: (key: string) => void = () => {}): void {
 		this.#at++;
 		for (let isFirst = true; ; isFirst = false) {
 			const next = this.peek('an object');
 			if (next === '}') break;
-			if (!isFirst) this.#comma(next, '}');
-			if (this.peek('an object') !== '"') throw this.failAhead('key must be a string');
-			const key = this.#string();
-			seen(key);
-			this.#colon();
-			value(key);
+			if (!isFirst) this.#expectComma(next, '}');
+			if (this.peek('an object') !== '"') throw this.errorAhead('key must be a string');
+			const key = this.#readString();
+			onKey(key);
+			this.#expectColon();
+			readValue(key);
 		}
 		this.#at++;
 	}
 
-	/** The next character that is not white space. */
+	/** Next character that is not white space, without consuming it. */
 	peek(inside = 'a value'): string {
 		while (/[ \t\n\r]/.test(this.#text[this.#at] ?? '')) this.#at++;
 		const next = this.#text[this.#at];
-		if (next === undefined) throw this.fail(`EOF while parsing ${inside}`);
+		if (next === undefined) throw this.errorHere(`EOF while parsing ${inside}`);
 		return next;
 	}
 
-	/** A value other than an object or a list; those are told apart and left where they are. */
+	/** Reads a scalar; of an object or a list it returns the kind and consumes nothing. */
 	readScalar(): JsonToken {
 		const next = this.peek();
-		if (next === '"') return {kind: 'string', value: this.#string()};
+		if (next === '"') return {kind: 'string', value: this.#readString()};
 		if (next === '{') return {kind: 'map'};
 		if (next === '[') return {kind: 'sequence'};
-		if (next === '-' || /\d/.test(next)) return this.#number();
-		return this.#word(next);
+		if (next === '-' || /\d/.test(next)) return this.#readNumber();
+		return this.#readWord(next);
 	}
 
-	/** Whatever comes. */
+	/** Consumes any value. */
 	skipValue(depth = 0): void {
-		if (depth > DEEPEST) throw this.failAhead('recursion limit exceeded');
+		if (depth > MAX_DEPTH) throw this.errorAhead('recursion limit exceeded');
 		const {kind} = this.readScalar();
 		if (kind === 'map') this.readObject(() => this.skipValue(depth + 1));
 		else if (kind === 'sequence') this.#skipList(depth);
 	}
 
-	end(): void {
+	expectEnd(): void {
 		while (/[ \t\n\r]/.test(this.#text[this.#at] ?? '')) this.#at++;
-		if (this.#at < this.#text.length) throw this.failAhead('trailing characters');
+		if (this.#at < this.#text.length) throw this.errorAhead('trailing characters');
 	}
 
-	/** An error behind what was read. */
-	fail(message: string): JsonReadError {
+	/** Error at the last character that was read. */
+	errorHere(message: string): JsonReadError {
 		const lines = this.#text.slice(0, this.#at).split('\n');
 		const column = new TextEncoder().encode(lines.at(-1)).length;
 		return new JsonReadError(`${message} at line ${lines.length} column ${column}`);
 	}
 
-	/** An error at the character that comes next. */
-	failAhead(message: string): JsonReadError {
+	/** Error at the next character. */
+	errorAhead(message: string): JsonReadError {
 		this.#at = Math.min(this.#at + 1, this.#text.length);
-		return this.fail(message);
+		return this.errorHere(message);
 	}
 
-	#comma(next: string, closing: '}' | ']'): void {
-		if (next !== ',') throw this.failAhead(`expected \`,\` or \`${closing}\``);
+	#expectComma(next: string, closing: '}' | ']'): void {
+		if (next !== ',') throw this.errorAhead(`expected \`,\` or \`${closing}\``);
 		this.#at++;
-		if (this.peek(closing === '}' ? 'an object' : 'a value') === closing) throw this.failAhead('trailing comma');
+		if (this.peek(closing === '}' ? 'an object' : 'a value') === closing) throw this.errorAhead('trailing comma');
 	}
 
-	#colon(): void {
-		if (this.peek('an object') !== ':') throw this.failAhead('expected `:`');
+	#expectColon(): void {
+		if (this.peek('an object') !== ':') throw this.errorAhead('expected `:`');
 		this.#at++;
 	}
 
@@ -105,54 +105,54 @@ export class JsonReader {
 		for (let isFirst = true; ; isFirst = false) {
 			const next = this.peek('a list');
 			if (next === ']') break;
-			if (!isFirst) this.#comma(next, ']');
+			if (!isFirst) this.#expectComma(next, ']');
 			this.skipValue(depth + 1);
 		}
 		this.#at++;
 	}
 
-	#number(): JsonToken {
+	#readNumber(): JsonToken {
 		NUMBER.lastIndex = this.#at;
 		const match = NUMBER.exec(this.#text);
-		if (!match) throw this.failAhead('invalid number');
+		if (!match) throw this.errorAhead('invalid number');
 		this.#at += match[0].length;
-		if (/[\d.eE]/.test(this.#text[this.#at] ?? '')) throw this.failAhead('invalid number');
+		if (/[\d.eE]/.test(this.#text[this.#at] ?? '')) throw this.errorAhead('invalid number');
 		const isFloat = match[1] !== undefined || match[2] !== undefined;
 		return {kind: isFloat ? 'float' : 'integer', value: Number(match[0]), text: match[0]};
 	}
 
-	#word(first: string): JsonToken {
+	#readWord(first: string): JsonToken {
 		const word = Object.keys(WORDS).find(candidate => candidate.startsWith(first));
-		if (word === undefined) throw this.failAhead('expected value');
+		if (word === undefined) throw this.errorAhead('expected value');
 		for (const letter of word) {
 			const found = this.#text[this.#at];
-			if (found === undefined) throw this.fail('EOF while parsing a value');
+			if (found === undefined) throw this.errorHere('EOF while parsing a value');
 			this.#at++;
-			if (found !== letter) throw this.fail('expected ident');
+			if (found !== letter) throw this.errorHere('expected ident');
 		}
 		return WORDS[word]!;
 	}
 
-	#string(): string {
+	#readString(): string {
 		const start = this.#at++;
 		for (;;) {
 			const next = this.#text[this.#at++];
 			if (next === undefined) {
 				this.#at = this.#text.length;
-				throw this.fail('EOF while parsing a string');
+				throw this.errorHere('EOF while parsing a string');
 			}
 			if (next === '"') break;
-			if (next < ' ') throw this.fail('control character (\\u0000-\\u001F) found while parsing a string');
-			if (next === '\\') this.#escape();
+			if (next < ' ') throw this.errorHere('control character (\\u0000-\\u001F) found while parsing a string');
+			if (next === '\\') this.#skipEscape();
 		}
 		return JSON.parse(this.#text.slice(start, this.#at)) as string;
 	}
 
-	#escape(): void {
+	#skipEscape(): void {
 		const kind = this.#text[this.#at++];
-		if (kind === undefined || !ESCAPES.includes(kind)) throw this.fail('invalid escape');
+		if (kind === undefined || !ESCAPES.includes(kind)) throw this.errorHere('invalid escape');
 		if (kind !== 'u') return;
-		if (!/^[\da-fA-F]{4}$/.test(this.#text.slice(this.#at, this.#at + 4))) throw this.fail('invalid escape');
+		if (!/^[\da-fA-F]{4}$/.test(this.#text.slice(this.#at, this.#at + 4))) throw this.errorHere('invalid escape');
 		this.#at += 4;
 	}
 }

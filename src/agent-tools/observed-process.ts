@@ -1,168 +1,167 @@
 import type {ExitStatus, Lagged, ProcessHandle, StreamEvent} from '../client/process/process-handle.js';
+import {Deferred} from '../shared/async/deferred.js';
 import {errorMessage} from '../shared/errors.js';
 import {HeadTailBuffer} from '../shared/head-tail-buffer.js';
 import {MAX_CLOSE_GRACE_MS} from './exec-limits.js';
 
-/** What is known of a process. An exit is not the end of its output: a child of it may hold that open. */
-export type Life =
+/** State of a process. An exit is not the end of its output: a child may keep the pipe open. */
+export type ObservedState =
 	| {readonly kind: 'running'}
 	| {readonly kind: 'exited'; readonly exitCode: number}
 	| {readonly kind: 'closed'; readonly exitCode: number}
 	| {readonly kind: 'failed'; readonly message: string};
 
 export interface ObservedOptions {
-	/** How long output is waited for after an exit. */
+	/** Grace period for output after an exit. */
 	readonly closeGraceMs: number;
-	/** What an exit counts as. */
-	readonly exitCodeOf: (exit: ExitStatus) => number;
+	/** Exit code to report for an exit status. */
+	readonly toExitCode: (exit: ExitStatus) => number;
 	readonly onOutput: (bytes: Uint8Array) => void;
 }
 
-/** Unknown, for a process that is gone without a word. */
+/** Exit code of a process whose exit was not reported. */
 const UNKNOWN_EXIT = -1;
 
-/** Follows a process: what it said since the last look, what it said in all, and whether it is over. */
+/** Collects the events of a process: output since the last call, output in total, and the state. */
 export class ObservedProcess {
 	readonly handle: ProcessHandle;
-	/** Settles when the process is finished: its output is closed, or has been quiet since the exit, or it is lost. */
+	/** Resolves when the process is finished: output closed, grace period after the exit over, or process lost. */
 	readonly finished: Promise<void>;
 	readonly transcript = new HeadTailBuffer();
 	readonly #unread = new HeadTailBuffer();
 	readonly #options: ObservedOptions;
 	readonly #events: AsyncIterableIterator<StreamEvent>;
-	#life: Life = {kind: 'running'};
+	#state: ObservedState = {kind: 'running'};
 	#isFinished = false;
-	#tellFinished!: () => void;
-	#grace: ReturnType<typeof setTimeout> | undefined;
-	#latestFinish = 0;
+	readonly #finished = new Deferred();
+	#graceTimer: ReturnType<typeof setTimeout> | undefined;
+	#graceDeadline = 0;
 	#lastSeq = 0;
 
 	constructor(handle: ProcessHandle, options: ObservedOptions) {
 		this.handle = handle;
 		this.#options = options;
-		this.finished = new Promise(resolve => {
-			this.#tellFinished = resolve;
-		});
+		this.finished = this.#finished.promise;
 		this.#events = handle.events();
-		void this.#follow();
+		void this.#readEvents();
 	}
 
-	get life(): Life {
-		return this.#life;
+	get state(): ObservedState {
+		return this.#state;
 	}
 
 	get isFinished(): boolean {
 		return this.#isFinished;
 	}
 
-	/** What came since the last time. */
-	take(): HeadTailBuffer {
+	/** Removes and returns the output since the last call. */
+	takeUnread(): HeadTailBuffer {
 		return this.#unread.take();
 	}
 
-	/** The executor says that the process is gone; if its exit does not come soon, it is an unknown one. */
-	presumeGone(): void {
-		if (this.#life.kind === 'running') this.#exited(UNKNOWN_EXIT);
+	/** Called when the executor does not know the process any more; the exit code is unknown unless it arrives soon. */
+	assumeExited(): void {
+		if (this.#state.kind === 'running') this.#onExited(UNKNOWN_EXIT);
 	}
 
-	/** Nobody wants to hear more of it. */
-	release(): void {
+	/** Ends the subscription to events. */
+	stopObserving(): void {
 		void this.#events.return?.();
 	}
 
-	async #follow(): Promise<void> {
+	async #readEvents(): Promise<void> {
 		try {
 			for await (const event of this.#events) {
 				switch (event.kind) {
 					case 'output':
-						this.#output(event.seq, event.bytes);
+						this.#onOutput(event.seq, event.bytes);
 						break;
 					case 'gap':
 						this.#lastSeq = Math.max(this.#lastSeq, event.throughSeq);
-						this.#gap(event.missedBytes);
+						this.#onGap(event.missedBytes);
 						break;
 					case 'lagged':
 						await this.#catchUp(event);
 						break;
 					case 'exited':
-						this.#exited(this.#options.exitCodeOf(event));
+						this.#onExited(this.#options.toExitCode(event));
 						break;
 					case 'closed':
-						this.#closed(this.#options.exitCodeOf(await this.handle.exited));
+						this.#onClosed(this.#options.toExitCode(await this.handle.exited));
 						break;
 					case 'failed':
-						this.#failed(event.message);
+						this.#onFailed(event.message);
 						break;
 				}
 			}
-			if (!this.#isFinished) this.#failed('the process was lost');
+			if (!this.#isFinished) this.#onFailed('the process was lost');
 		} catch (error) {
-			this.#failed(errorMessage(error));
+			this.#onFailed(errorMessage(error));
 		}
 	}
 
-	/** What was missed by being late is read again; what is not kept any more is counted. */
+	/** Reads the output that a lagging subscription missed; what is no longer retained is recorded as a gap. */
 	async #catchUp({missed}: Lagged): Promise<void> {
 		const page = await this.handle.read({afterSeq: this.#lastSeq});
 		if (page.failure !== null) return;
 		const first = page.chunks[0]?.seq ?? this.#lastSeq + 1 + missed;
 		const hole = first - this.#lastSeq - 1 - (page.exited ? 1 : 0);
-		if (page.missedBytes === undefined ? hole > 0 : page.missedBytes > 0) this.#gap(page.missedBytes);
-		for (const {seq, chunk} of page.chunks) this.#output(seq, chunk);
-		if (page.exited) this.#exited(this.#options.exitCodeOf(await this.handle.exited));
+		if (page.missedBytes === undefined ? hole > 0 : page.missedBytes > 0) this.#onGap(page.missedBytes);
+		for (const {seq, chunk} of page.chunks) this.#onOutput(seq, chunk);
+		if (page.exited) this.#onExited(this.#options.toExitCode(await this.handle.exited));
 	}
 
-	#output(seq: number, bytes: Uint8Array): void {
+	#onOutput(seq: number, bytes: Uint8Array): void {
 		if (seq <= this.#lastSeq) return;
 		this.#lastSeq = seq;
 		this.#unread.push(bytes);
 		this.transcript.push(bytes);
 		this.#options.onOutput(bytes);
-		if (this.#life.kind === 'exited') this.#startGrace();
+		if (this.#state.kind === 'exited') this.#startGrace();
 	}
 
-	/** One stands for a number nobody knows: the place has to be seen. */
-	#gap(missedBytes: number | undefined): void {
+	/** An unknown number of bytes counts as 1, so that the marker shows the gap. */
+	#onGap(missedBytes: number | undefined): void {
 		this.#unread.skip(missedBytes ?? 1);
 		this.transcript.skip(missedBytes ?? 1);
 	}
 
-	#exited(exitCode: number): void {
-		const isNews = this.#life.kind === 'running' || (this.#life.kind === 'exited' && exitCode !== UNKNOWN_EXIT);
+	#onExited(exitCode: number): void {
+		const isNews = this.#state.kind === 'running' || (this.#state.kind === 'exited' && exitCode !== UNKNOWN_EXIT);
 		if (!isNews) return;
-		this.#life = {kind: 'exited', exitCode};
-		this.#latestFinish ||= performance.now() + MAX_CLOSE_GRACE_MS;
+		this.#state = {kind: 'exited', exitCode};
+		this.#graceDeadline ||= performance.now() + MAX_CLOSE_GRACE_MS;
 		this.#startGrace();
 	}
 
-	#closed(exitCode: number): void {
-		this.#life = {kind: 'closed', exitCode};
+	#onClosed(exitCode: number): void {
+		this.#state = {kind: 'closed', exitCode};
 		this.#finish();
 	}
 
-	#failed(message: string): void {
-		// What has exited did so, whatever became of its output.
-		if (this.#life.kind === 'running') this.#life = {kind: 'failed', message};
+	#onFailed(message: string): void {
+		// After an exit the exit code stands, even if the output is lost.
+		if (this.#state.kind === 'running') this.#state = {kind: 'failed', message};
 		this.#finish();
 	}
 
-	/** Output that arrives after the exit is most often on its way already, and more of it behind. */
+	/** (Re)starts the grace period: output after an exit is usually in transit, followed by more. */
 	#startGrace(): void {
 		if (this.#isFinished) return;
-		const left = this.#latestFinish - performance.now();
-		if (this.#grace !== undefined && left <= 0) return;
-		clearTimeout(this.#grace);
-		// Two halves: when this program was kept from running, the first is over before output that has long been there
-		// was read, and the event loop reads it before the second begins.
+		const left = this.#graceDeadline - performance.now();
+		if (this.#graceTimer !== undefined && left <= 0) return;
+		clearTimeout(this.#graceTimer);
+		// Two timers: after a stall of this process the first one fires before pending output was read, and the event
+		// loop reads it before the second one starts.
 		const half = Math.min(this.#options.closeGraceMs, Math.max(0, left)) / 2;
-		this.#grace = setTimeout(() => {
-			this.#grace = setTimeout(() => this.#finish(), half);
+		this.#graceTimer = setTimeout(() => {
+			this.#graceTimer = setTimeout(() => this.#finish(), half);
 		}, half);
 	}
 
 	#finish(): void {
-		clearTimeout(this.#grace);
+		clearTimeout(this.#graceTimer);
 		this.#isFinished = true;
-		this.#tellFinished();
+		this.#finished.resolve();
 	}
 }

@@ -1,36 +1,36 @@
 import {randomInteger} from '../shared/random-id.js';
-import {MAX_SESSION_ID, MAX_SESSIONS, PROTECTED_SESSIONS, SMALLEST_SESSION_ID} from './exec-limits.js';
+import {MAX_SESSION_ID, MAX_SESSIONS, MIN_SESSION_ID, PROTECTED_SESSIONS} from './exec-limits.js';
 
-/** What the table has to know of a session. */
+/** Fields of a session that the table needs. */
 export interface TableEntry {
 	readonly id: number;
-	readonly process: {readonly life: {readonly kind: string}};
-	readonly lock: {readonly isHeld: boolean};
+	readonly process: {readonly state: {readonly kind: string}};
+	readonly mutex: {readonly isLocked: boolean};
 }
 
 export interface TableOptions {
 	readonly maxSessions?: number | undefined;
 	readonly protectedSessions?: number | undefined;
-	/** Proposes numbers until one is free. */
+	/** Generates ids, called until one is free. */
 	readonly nextId?: (() => number) | undefined;
 }
 
-/** Sessions by number, in the order they were used. */
+/** Sessions by id, in LRU order. */
 export class SessionTable<T extends TableEntry> {
-	/** The least recently used one first. */
+	/** Least recently used first. */
 	readonly #entries = new Map<number, T>();
 	readonly #reserved = new Set<number>();
 	readonly #maxSessions: number;
-	readonly #protected: number;
+	readonly #protectedSessions: number;
 	readonly #nextId: () => number;
 
 	constructor({maxSessions, protectedSessions, nextId}: TableOptions = {}) {
 		this.#maxSessions = maxSessions ?? MAX_SESSIONS;
-		this.#protected = protectedSessions ?? PROTECTED_SESSIONS;
-		this.#nextId = nextId ?? (() => randomInteger(SMALLEST_SESSION_ID, MAX_SESSION_ID));
+		this.#protectedSessions = protectedSessions ?? PROTECTED_SESSIONS;
+		this.#nextId = nextId ?? (() => randomInteger(MIN_SESSION_ID, MAX_SESSION_ID));
 	}
 
-	/** A number nobody else has, until it is released. */
+	/** Returns an unused id and takes it until it is released. */
 	reserve(): number {
 		let id = this.#nextId();
 		while (this.#reserved.has(id)) id = this.#nextId();
@@ -38,15 +38,15 @@ export class SessionTable<T extends TableEntry> {
 		return id;
 	}
 
-	/** Forgets the session and gives its number back. */
+	/** Removes the session and frees its id. */
 	release(id: number): void {
 		this.#entries.delete(id);
 		this.#reserved.delete(id);
 	}
 
-	/** Stores a session under its reserved number. Returns the one that had to make room; it is forgotten by now. */
+	/** Stores a session under its reserved id. Returns the session that was evicted for it, if any. */
 	store(entry: T): T | undefined {
-		const evicted = this.#entries.size >= this.#maxSessions ? this.#victim() : undefined;
+		const evicted = this.#entries.size >= this.#maxSessions ? this.#findEvictable() : undefined;
 		if (evicted) this.release(evicted.id);
 		this.#entries.set(entry.id, entry);
 		return evicted;
@@ -67,13 +67,13 @@ export class SessionTable<T extends TableEntry> {
 	}
 
 	/**
-	 * The oldest one that has exited, else the oldest one; never a recent one, nor one that is being talked to. While an
-	 * exited one is only being read for the last time nothing that lives is ended for it: room is about to come.
+	 * The oldest exited session, else the oldest one; never a protected one, nor one whose mutex is locked. While an exited
+	 * session is being read for the last time no running one is evicted: its slot is about to be free.
 	 */
-	#victim(): T | undefined {
-		const candidates = this.all().slice(0, Math.max(0, this.#entries.size - this.#protected));
-		const exited = candidates.filter(({process}) => process.life.kind !== 'running');
-		const free = (entry: T) => !entry.lock.isHeld;
-		return exited.length > 0 ? exited.find(free) : candidates.find(free);
+	#findEvictable(): T | undefined {
+		const candidates = this.all().slice(0, Math.max(0, this.#entries.size - this.#protectedSessions));
+		const exited = candidates.filter(({process}) => process.state.kind !== 'running');
+		const isFree = (entry: T) => !entry.mutex.isLocked;
+		return exited.length > 0 ? exited.find(isFree) : candidates.find(isFree);
 	}
 }

@@ -8,20 +8,20 @@ export interface Shell {
 	readonly path: string;
 }
 
-/** Every POSIX system has it; it stands in for what is not there. */
-const LAST_RESORT: Shell = {name: 'sh', path: '/bin/sh'};
-const KNOWN: ReadonlySet<string> = new Set(['zsh', 'bash', 'sh', 'pwsh', 'powershell', 'cmd']);
-/** Prints where the program is: at the path it was given with, or on the search path. */
-const FIND = 'case $1 in */*) [ -f "$1" ] && [ -x "$1" ] && printf %s "$1" && exit;; esac; command -v "$2"';
+/** Replaces a shell that does not exist; every POSIX system has it. */
+const FALLBACK_SHELL: Shell = {name: 'sh', path: '/bin/sh'};
+const KNOWN_SHELLS: ReadonlySet<string> = new Set(['zsh', 'bash', 'sh', 'pwsh', 'powershell', 'cmd']);
+/** Prints the path of a program: the given one if it is executable, else the one found in PATH. */
+const FIND_SCRIPT = 'case $1 in */*) [ -f "$1" ] && [ -x "$1" ] && printf %s "$1" && exit;; esac; command -v "$2"';
 
 /** `/usr/bin/zsh`, `C:\\tools\\pwsh.exe` → `zsh`, `pwsh`. */
-export function shellName(path: string): string {
+export function parseShellName(path: string): string {
 	const file = path.split(/[\\/]/).at(-1)!;
 	return file.replace(/\.[^.]*$/, '').toLowerCase();
 }
 
-/** The command line that makes a shell run a command. */
-export function shellArguments({name, path}: Shell, command: string, isLogin: boolean): string[] {
+/** Command line with which a shell runs a command. */
+export function createShellArgv({name, path}: Shell, command: string, isLogin: boolean): string[] {
 	switch (name) {
 		case 'pwsh':
 		case 'powershell':
@@ -33,10 +33,10 @@ export function shellArguments({name, path}: Shell, command: string, isLogin: bo
 	}
 }
 
-/** How to start a helper program in an environment. */
+/** Params of a start, without program and id. */
 export type StartTemplate = Omit<StartParams, 'processId' | 'argv' | 'tty'>;
 
-/** The shells of one environment. What was found is remembered. */
+/** Shells of one environment, with a cache of those that were found. */
 export class Shells {
 	readonly #environment: ExecEnvironment;
 	readonly #info: EnvironmentInfo;
@@ -47,14 +47,14 @@ export class Shells {
 		this.#info = info;
 	}
 
-	/** A shell by its name or path. One that does not exist is replaced in silence, as the peers do it. */
+	/** Resolves a shell by name or path. One that does not exist is replaced without notice, as upstream does. */
 	async resolve(asked: string | undefined, processId: string, template: StartTemplate): Promise<Shell> {
-		const own = this.#own();
+		const own = this.#defaultShell();
 		if (asked === undefined && own) return own;
-		if (this.#environment.kind === 'remote') return this.#reported(asked);
-		if (asked === undefined) return LAST_RESORT;
-		const name = shellName(asked);
-		if (!KNOWN.has(name)) return LAST_RESORT;
+		if (this.#environment.kind === 'remote') return this.#requireDefaultShell(asked);
+		if (asked === undefined) return FALLBACK_SHELL;
+		const name = parseShellName(asked);
+		if (!KNOWN_SHELLS.has(name)) return FALLBACK_SHELL;
 		if (name === own?.name && (asked === name || asked === own.path)) return own;
 		if (this.#info.platformOs === 'windows') return {name, path: asked};
 		const known = this.#found.get(asked) ?? this.#find(asked, name, {...template, processId});
@@ -62,22 +62,22 @@ export class Shells {
 		return known;
 	}
 
-	#own(): Shell | undefined {
+	#defaultShell(): Shell | undefined {
 		const {path} = this.#info.shell;
-		return path === '' ? undefined : {name: shellName(path), path};
+		return path === '' ? undefined : {name: parseShellName(path), path};
 	}
 
-	/** Behind an exec server there is one shell to choose from. */
-	#reported(asked: string | undefined): Shell {
-		const own = this.#own();
+	/** A remote environment offers only the shell it reports. */
+	#requireDefaultShell(asked: string | undefined): Shell {
+		const own = this.#defaultShell();
 		const {id} = this.#environment;
 		if (!own) throw new ToolFailure(`environment \`${id}\` does not report a shell`);
-		if (asked === undefined || shellName(asked) === own.name) return own;
+		if (asked === undefined || parseShellName(asked) === own.name) return own;
 		throw new ToolFailure(`environment \`${id}\` only supports \`${own.name}\``);
 	}
 
 	async #find(asked: string, name: string, rest: Omit<StartParams, 'argv' | 'tty'>): Promise<Shell> {
-		const argv = [LAST_RESORT.path, '-c', FIND, LAST_RESORT.name, asked, name];
+		const argv = [FALLBACK_SHELL.path, '-c', FIND_SCRIPT, FALLBACK_SHELL.name, asked, name];
 		let path = '';
 		try {
 			const {process} = await this.#environment.processes.start({...rest, argv, tty: false});
@@ -86,10 +86,10 @@ export class Shells {
 				if (piece.kind === 'output') path += decoder.decode(piece.bytes, {stream: true});
 			}
 		} catch {
-			// An executor in such trouble will say so when the command itself is started.
+			// The start of the command itself will report the failure.
 			this.#found.delete(asked);
 		}
 		path = path.trim();
-		return path.startsWith('/') ? {name, path} : LAST_RESORT;
+		return path.startsWith('/') ? {name, path} : FALLBACK_SHELL;
 	}
 }

@@ -5,12 +5,12 @@ import type {ExecEnvironment} from './exec-environment.js';
 import type {ExecEvent} from './exec-events.js';
 import type {CallContext, UnifiedExecOptions} from './exec-options.js';
 import {ExecSession} from './exec-session.js';
-import {overlayOf, policyOf} from './exec-variables.js';
-import {Shells, shellArguments} from './shells.js';
+import {createEnvironmentPolicy, createOverlay} from './exec-variables.js';
+import {createShellArgv, Shells} from './shells.js';
 import type {ExecCommandArguments} from './tool-arguments.js';
-import {LOGIN_FORBIDDEN, startFailed, ToolFailure} from './tool-failures.js';
+import {LOGIN_FORBIDDEN, startFailedError, ToolFailure} from './tool-failures.js';
 
-/** Makes an id of a process one that no other user of the same executor has. */
+/** Random part of a process id: makes it unique among all clients of the executor. */
 const PROCESS_ID_BYTES = 16;
 const CALL_ID_BYTES = 8;
 
@@ -19,7 +19,7 @@ export class Spawner {
 	readonly environment: ExecEnvironment;
 	readonly #options: UnifiedExecOptions;
 	readonly #emit: (event: ExecEvent) => void;
-	#known: Promise<{info: EnvironmentInfo; shells: Shells}> | undefined;
+	#facts: Promise<{info: EnvironmentInfo; shells: Shells}> | undefined;
 
 	constructor(environment: ExecEnvironment, options: UnifiedExecOptions, emit: (event: ExecEvent) => void) {
 		this.environment = environment;
@@ -27,10 +27,10 @@ export class Spawner {
 		this.#emit = emit;
 	}
 
-	/** False also while nobody knows: the start that follows will tell why. */
+	/** False also if the environment cannot be asked: the start that follows reports the reason. */
 	async isWindows(): Promise<boolean> {
 		try {
-			return (await this.#learn()).info.platformOs === 'windows';
+			return (await this.#loadFacts()).info.platformOs === 'windows';
 		} catch {
 			return false;
 		}
@@ -41,25 +41,25 @@ export class Spawner {
 			return await this.#spawn(id, args, context);
 		} catch (error) {
 			if (error instanceof ToolFailure) throw error;
-			throw startFailed(error, this.environment);
+			throw startFailedError(error, this.environment);
 		}
 	}
 
 	async #spawn(id: number, args: ExecCommandArguments, context: CallContext): Promise<ExecSession> {
 		const {loginShells = true} = this.#options;
 		if (args.login && !loginShells) throw new ToolFailure(LOGIN_FORBIDDEN);
-		const {info, shells} = await this.#learn();
-		const cwd = workingDirectory(info, args.workdir);
+		const {info, shells} = await this.#loadFacts();
+		const cwd = resolveWorkingDirectory(info, args.workdir);
 		const callId = context.callId ?? `call-${randomHex(CALL_ID_BYTES)}`;
 		const template = {
 			cwd: cwd.href,
-			env: overlayOf(this.#options, callId),
-			envPolicy: policyOf(this.#options),
-			metadata: {threadId: uuidOrNothing(this.#options.threadId), toolCallId: callId},
+			env: createOverlay(this.#options, callId),
+			envPolicy: createEnvironmentPolicy(this.#options),
+			metadata: {threadId: uuidOrUndefined(this.#options.threadId), toolCallId: callId},
 		};
-		const shell = await shells.resolve(args.shell, processIdOf(id), template);
-		const argv = shellArguments(shell, args.cmd, args.login ?? loginShells);
-		const params = {...template, processId: processIdOf(id), argv, tty: args.tty};
+		const shell = await shells.resolve(args.shell, createProcessId(id), template);
+		const argv = createShellArgv(shell, args.cmd, args.login ?? loginShells);
+		const params = {...template, processId: createProcessId(id), argv, tty: args.tty};
 		const {process: handle} = await this.environment.processes.start(params);
 		const {closeGraceMs, strictCompat} = this.#options;
 		return new ExecSession({
@@ -83,45 +83,45 @@ export class Spawner {
 		});
 	}
 
-	#learn(): Promise<{info: EnvironmentInfo; shells: Shells}> {
-		this.#known ??= this.#ask();
-		return this.#known;
+	#loadFacts(): Promise<{info: EnvironmentInfo; shells: Shells}> {
+		this.#facts ??= this.#requestFacts();
+		return this.#facts;
 	}
 
-	async #ask(): Promise<{info: EnvironmentInfo; shells: Shells}> {
+	async #requestFacts(): Promise<{info: EnvironmentInfo; shells: Shells}> {
 		try {
 			const info = await this.environment.info();
 			return {info, shells: new Shells(this.environment, info)};
 		} catch (error) {
-			this.#known = undefined;
+			this.#facts = undefined;
 			throw error;
 		}
 	}
 }
 
-function processIdOf(id: number): string {
+function createProcessId(id: number): string {
 	return `${id}-${randomHex(PROCESS_ID_BYTES)}`;
 }
 
-/** Servers that want to know it want it in this form. */
-function uuidOrNothing(id: string | undefined): string | undefined {
+/** Thread id for the metadata of a start; servers accept UUIDs only. */
+function uuidOrUndefined(id: string | undefined): string | undefined {
 	return id !== undefined && /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/i.test(id) ? id : undefined;
 }
 
-/** Where a command runs: what was asked for, seen from the environment's own directory. Throws for what is no path. */
-export function workingDirectory(info: EnvironmentInfo, workdir: string | undefined): PathUri {
+/** Resolves the requested directory against that of the environment. Throws a `PathUriError` if it is no path. */
+export function resolveWorkingDirectory(info: EnvironmentInfo, workdir: string | undefined): PathUri {
 	const base = PathUri.parse(info.cwd ?? info.userHomeDir ?? 'file:///');
 	if (workdir === undefined || workdir === '') return base;
-	if (base.convention === 'posix') return PathUri.fromNative(joined(displayPath(base), workdir, /^\//, '/'));
-	return PathUri.fromNative(joined(displayPath(base), workdir, /^(?:[A-Za-z]:[\\/]|[\\/]{2})/, '\\'), 'windows');
+	if (base.convention === 'posix') return PathUri.fromNative(resolvePath(displayPath(base), workdir, /^\//, '/'));
+	return PathUri.fromNative(resolvePath(displayPath(base), workdir, /^(?:[A-Za-z]:[\\/]|[\\/]{2})/, '\\'), 'windows');
 }
 
-/** A path as people of that machine write it; the URI where it has no such form. */
+/** Native path for messages; the URI if the path is not UTF-8. */
 export function displayPath(uri: PathUri): string {
 	if (uri.convention === 'windows') return uri.toWindowsPath();
 	return uri.toNativeString('posix') ?? uri.href;
 }
 
-function joined(base: string, path: string, absolute: RegExp, separator: string): string {
+function resolvePath(base: string, path: string, absolute: RegExp, separator: string): string {
 	return absolute.test(path) ? path : `${base}${separator}${path}`;
 }

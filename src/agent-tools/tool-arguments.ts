@@ -2,7 +2,7 @@ import {DEFAULT_EXEC_YIELD_MS, DEFAULT_WRITE_YIELD_MS} from './exec-limits.js';
 import {JsonReadError, JsonReader, type JsonToken} from './json-reader.js';
 import {ToolFailure} from './tool-failures.js';
 
-/** Arguments as a model gave them: JSON text, or what such text stands for. */
+/** Arguments from a model: JSON text, or the parsed object. */
 export type ToolArguments = string | Readonly<Record<string, unknown>>;
 
 export interface ExecCommandArguments {
@@ -68,7 +68,7 @@ type Scalar = string | number | boolean;
 const EXPECTED = {string: 'a string', boolean: 'a boolean', u64: 'u64', usize: 'usize', i32: 'i32'} as const;
 const RANGES = {u64: [0, 2 ** 64], usize: [0, 2 ** 64], i32: [-(2 ** 31), 2 ** 31 - 1]} as const;
 
-/** Members nobody knows are read and ignored. The first mistake is told, in the order of the text. */
+/** Unknown members are skipped. Reports the first error in the order of the text. */
 function readFields(
 	given: ToolArguments,
 	name: string,
@@ -77,7 +77,7 @@ function readFields(
 	const reader = new JsonReader(typeof given === 'string' ? given : JSON.stringify(given));
 	const found = new Map<string, Scalar | undefined>();
 	try {
-		if (reader.peek() !== '{') throw invalidType(reader, reader.readScalar(), `struct ${name}`);
+		if (reader.peek() !== '{') throw invalidTypeError(reader, reader.readScalar(), `struct ${name}`);
 		reader.readObject(
 			key => {
 				const field = Object.hasOwn(fields, key) ? fields[key] : undefined;
@@ -85,13 +85,13 @@ function readFields(
 				else reader.skipValue();
 			},
 			key => {
-				if (found.has(key)) throw reader.fail(`duplicate field \`${key}\``);
+				if (found.has(key)) throw reader.errorHere(`duplicate field \`${key}\``);
 			},
 		);
 		for (const [key, {presence}] of Object.entries(fields)) {
-			if (presence === 'required' && !found.has(key)) throw reader.fail(`missing field \`${key}\``);
+			if (presence === 'required' && !found.has(key)) throw reader.errorHere(`missing field \`${key}\``);
 		}
-		reader.end();
+		reader.expectEnd();
 	} catch (error) {
 		if (!(error instanceof JsonReadError)) throw error;
 		throw new ToolFailure(`failed to parse function arguments: ${error.message}`);
@@ -104,19 +104,19 @@ function readValue(reader: JsonReader, {type, presence}: Field): Scalar | undefi
 	if (token.kind === 'null' && presence === 'nullable') return undefined;
 	if (type === 'string' || type === 'boolean') {
 		if (token.kind === type) return token.value;
-		throw invalidType(reader, token, EXPECTED[type]);
+		throw invalidTypeError(reader, token, EXPECTED[type]);
 	}
-	if (token.kind !== 'integer') throw invalidType(reader, token, EXPECTED[type]);
-	const [least, most] = RANGES[type];
-	if (token.value >= least && token.value <= most) return token.value;
-	throw reader.fail(`invalid value: ${described(token)}, expected ${EXPECTED[type]}`);
+	if (token.kind !== 'integer') throw invalidTypeError(reader, token, EXPECTED[type]);
+	const [min, max] = RANGES[type];
+	if (token.value >= min && token.value <= max) return token.value;
+	throw reader.errorHere(`invalid value: ${describeToken(token)}, expected ${EXPECTED[type]}`);
 }
 
-function invalidType(reader: JsonReader, token: JsonToken, expected: string): JsonReadError {
-	return reader.fail(`invalid type: ${described(token)}, expected ${expected}`);
+function invalidTypeError(reader: JsonReader, token: JsonToken, expected: string): JsonReadError {
+	return reader.errorHere(`invalid type: ${describeToken(token)}, expected ${expected}`);
 }
 
-function described(token: JsonToken): string {
+function describeToken(token: JsonToken): string {
 	switch (token.kind) {
 		case 'string':
 			return `string ${JSON.stringify(token.value)}`;

@@ -1,44 +1,50 @@
 import {waitAtMost} from '../shared/async/timeout.js';
 import {isReachable} from './exec-environment.js';
-import {guarded} from './exec-events.js';
-import {DEFAULT_OUTPUT_TOKENS, EARLY_EXIT_MS, pollWindow, startWindow, writeWindow} from './exec-limits.js';
+import {isolateListener} from './exec-events.js';
+import {
+	clampPollWindow,
+	clampStartWindow,
+	clampWriteWindow,
+	DEFAULT_OUTPUT_TOKENS,
+	EARLY_EXIT_WAIT_MS,
+} from './exec-limits.js';
 import type {CallContext, UnifiedExecOptions} from './exec-options.js';
 import type {ExecSession, SessionSummary} from './exec-session.js';
+import {BrokenSessionError, type InputState, sendInput} from './session-input.js';
 import {SessionTable} from './session-table.js';
 import {Spawner} from './spawner.js';
 import {type ToolAnswer, toToolAnswer} from './tool-answer.js';
 import {type ExecCommandArguments, parseExecCommand, parseWriteStdin, type ToolArguments} from './tool-arguments.js';
-import {ToolFailure, UNAVAILABLE, unknownSession, writeFailed} from './tool-failures.js';
+import {ToolFailure, UNAVAILABLE, unknownSessionError, writeFailedError} from './tool-failures.js';
 import {type ToolSpec, toolSpecs} from './tool-specs.js';
-import {BrokenSessionError, type Typed, typeInto} from './typing.js';
 
 /**
- * The two tools a model works with: `exec_command` starts a command and waits a while, `write_stdin` talks to one that
- * still runs. Failures are answers too; nothing here rejects because of what a model asked for.
+ * The tools `exec_command`, which starts a command and waits for a limited time, and `write_stdin`, which writes to one
+ * that is still running or polls it. Failures are answers, too: no call rejects because of its arguments.
  */
 export class UnifiedExec implements AsyncDisposable {
 	readonly #options: UnifiedExecOptions;
 	readonly #spawners: readonly Spawner[];
 	readonly #table: SessionTable<ExecSession>;
-	/** Commands on their way into the table. */
+	/** Starts in progress, whose sessions are not in the table yet. */
 	readonly #starting = new Set<Promise<unknown>>();
 	#closing: Promise<void> | undefined;
 
 	constructor(options: UnifiedExecOptions) {
 		const {environment, environments = environment ? [environment] : []} = options;
 		this.#options = options;
-		const emit = guarded(options.onEvent);
+		const emit = isolateListener(options.onEvent);
 		this.#spawners = environments.map(one => new Spawner(one, options, emit));
 		this.#table = new SessionTable({...options, nextId: options.nextSessionId});
 	}
 
-	/** The tools as they are described to a model. */
+	/** Descriptions of the tools for a model. */
 	toolSpecs(): [ToolSpec, ToolSpec] {
 		const {loginShells = true} = this.#options;
 		return toolSpecs({loginShells, environmentIds: this.#spawners.map(({environment}) => environment.id)});
 	}
 
-	/** Runs a tool by its name. */
+	/** Calls a tool by name. */
 	call(name: string, args: ToolArguments, context: CallContext = {}): Promise<ToolAnswer> {
 		switch (name) {
 			case 'exec_command':
@@ -51,30 +57,30 @@ export class UnifiedExec implements AsyncDisposable {
 	}
 
 	execCommand(args: ToolArguments, context: CallContext = {}): Promise<ToolAnswer> {
-		return answering(() => this.#execCommand(args, context));
+		return catchToolFailure(() => this.#execCommand(args, context));
 	}
 
 	writeStdin(args: ToolArguments, context: CallContext = {}): Promise<ToolAnswer> {
-		return answering(() => this.#writeStdin(args, context));
+		return catchToolFailure(() => this.#writeStdin(args, context));
 	}
 
-	/** Sessions that run, by number. */
+	/** Running sessions, sorted by id. */
 	list(): SessionSummary[] {
-		const running = this.#table.all().filter(({process}) => process.life.kind === 'running');
+		const running = this.#table.all().filter(({process}) => process.state.kind === 'running');
 		return running.map(({summary}) => summary).sort((one, other) => one.sessionId - other.sessionId);
 	}
 
-	/** Ends a session. A call that waits for it tells its exit. False if there is no such session, or it is over. */
+	/** Terminates a session. A call that waits for it reports the exit. False if it is unknown or has exited. */
 	async terminate(sessionId: number): Promise<boolean> {
 		const session = this.#table.find(sessionId);
-		if (session?.process.life.kind !== 'running') return false;
-		const isAwaited = session.phase === 'starting' || session.lock.isHeld;
-		if (!isAwaited) this.#forget(session);
+		if (session?.process.state.kind !== 'running') return false;
+		const isAwaited = session.phase === 'starting' || session.mutex.isLocked;
+		if (!isAwaited) this.#releaseId(session);
 		await session.terminate();
 		return true;
 	}
 
-	/** Ends all sessions; later calls are refused. What a finished command has left in the background goes on. */
+	/** Terminates all sessions; later calls fail. Background children of finished commands keep running. */
 	close(): Promise<void> {
 		this.#closing ??= this.#close();
 		return this.#closing;
@@ -87,7 +93,7 @@ export class UnifiedExec implements AsyncDisposable {
 	async #execCommand(args: ToolArguments, context: CallContext): Promise<ToolAnswer> {
 		const parsed = parseExecCommand(args);
 		const spawner = this.#spawnerFor(parsed.environmentId);
-		const windowMs = startWindow(parsed.yieldTimeMs, await spawner.isWindows());
+		const windowMs = clampStartWindow(parsed.yieldTimeMs, await spawner.isWindows());
 		const session = await this.#start(spawner, parsed, context);
 		const clockStart = this.#options.strictCompat ? performance.now() : session.startedAt;
 		const leftMs = clockStart + windowMs - performance.now();
@@ -98,15 +104,16 @@ export class UnifiedExec implements AsyncDisposable {
 	async #writeStdin(args: ToolArguments, {signal}: CallContext): Promise<ToolAnswer> {
 		const {sessionId, chars, yieldTimeMs, maxOutputTokens} = parseWriteStdin(args);
 		const session = this.#table.find(sessionId);
-		if (!session) throw unknownSession(sessionId);
-		return session.lock.run(async () => {
-			// Whoever had the turn before may have seen the end of it.
-			if (this.#table.find(sessionId) !== session) throw unknownSession(sessionId);
+		if (!session) throw unknownSessionError(sessionId);
+		return session.mutex.run(async () => {
+			// The call that held the mutex before may have reported the exit.
+			if (this.#table.find(sessionId) !== session) throw unknownSessionError(sessionId);
 			this.#table.touch(session);
-			const windowMs = chars === '' ? pollWindow(yieldTimeMs, this.#options.maxPollMs) : writeWindow(yieldTimeMs);
-			const typed = chars === '' ? 'arrived' : await this.#type(session, chars, windowMs);
+			const windowMs =
+				chars === '' ? clampPollWindow(yieldTimeMs, this.#options.maxPollMs) : clampWriteWindow(yieldTimeMs);
+			const inputState = chars === '' ? 'arrived' : await this.#sendInput(session, chars, windowMs);
 			const clockStart = performance.now();
-			if (typed === 'arrived') await waitAtMost(session.process.finished, windowMs, signal);
+			if (inputState === 'arrived') await waitAtMost(session.process.finished, windowMs, signal);
 			return this.#report(session, clockStart, maxOutputTokens, chars);
 		});
 	}
@@ -120,10 +127,10 @@ export class UnifiedExec implements AsyncDisposable {
 		return chosen;
 	}
 
-	/** A started command has its number from before it was spawned; one that cannot be started gives it back. */
+	/** Reserves the id before the spawn, and releases it if that fails. */
 	async #start(spawner: Spawner, args: ExecCommandArguments, context: CallContext): Promise<ExecSession> {
 		const id = this.#table.reserve();
-		const starting = spawner.spawn(id, args, context).then(session => this.#settle(session));
+		const starting = spawner.spawn(id, args, context).then(session => this.#register(session));
 		this.#starting.add(starting);
 		try {
 			return await starting;
@@ -135,35 +142,35 @@ export class UnifiedExec implements AsyncDisposable {
 		}
 	}
 
-	/** Puts what lives into the table before anybody waits for it, so that it is there whatever becomes of the call. */
-	async #settle(session: ExecSession): Promise<ExecSession> {
+	/** Stores a running session before the call waits for it, so that it is not lost if the call is aborted. */
+	async #register(session: ExecSession): Promise<ExecSession> {
 		const {process} = session;
-		if (this.#options.strictCompat) await waitAtMost(process.finished, EARLY_EXIT_MS);
+		if (this.#options.strictCompat) await waitAtMost(process.finished, EARLY_EXIT_WAIT_MS);
 		if (this.#closing) {
 			await session.terminate();
-			session.end();
+			session.emitEnd();
 			throw new ToolFailure(UNAVAILABLE);
 		}
 		const evicted = process.isFinished ? undefined : this.#table.store(session);
 		if (evicted) {
-			evicted.hasNumber = false;
+			evicted.ownsId = false;
 			void evicted.terminate();
 		}
 		return session;
 	}
 
-	async #type(session: ExecSession, chars: string, windowMs: number): Promise<Typed> {
+	async #sendInput(session: ExecSession, chars: string, windowMs: number): Promise<InputState> {
 		try {
-			return await typeInto(session, chars, windowMs);
+			return await sendInput(session, chars, windowMs);
 		} catch (error) {
 			if (!(error instanceof BrokenSessionError)) throw error;
-			this.#forget(session);
+			this.#releaseId(session);
 			void session.terminate();
-			throw writeFailed();
+			throw writeFailedError();
 		}
 	}
 
-	/** What there is to say after a wait. What is over is forgotten: the next one who asks for it is too late. */
+	/** Answer after the wait. A finished session is removed: its id is unknown to the next call. */
 	async #report(
 		session: ExecSession,
 		clockStart: number,
@@ -171,45 +178,46 @@ export class UnifiedExec implements AsyncDisposable {
 		stdin?: string,
 	): Promise<ToolAnswer> {
 		const {process} = session;
-		const isThere = process.life.kind !== 'running' || (await isReachable(session.environment));
-		// An exit at the very end of the window still gets its grace: its last words may be on their way.
-		if (process.life.kind === 'exited') await process.finished;
-		const {life} = process;
-		const answered = toToolAnswer({
+		const isConnected = process.state.kind !== 'running' || (await isReachable(session.environment));
+		// An exit at the end of the window gets its grace period, too: output may be in transit.
+		if (process.state.kind === 'exited') await process.finished;
+		const {state} = process;
+		const answer = toToolAnswer({
 			sessionId: session.id,
-			life,
+			state,
 			wallMs: performance.now() - clockStart,
-			unread: process.take(),
-			isReachable: isThere,
+			unread: process.takeUnread(),
+			isReachable: isConnected,
 			modelPolicy: this.#options.modelPolicy ?? {tokens: DEFAULT_OUTPUT_TOKENS},
 			maxOutputTokens,
 		});
-		if (stdin !== undefined && (stdin !== '' || life.kind === 'running')) session.interacted(stdin);
-		if (life.kind === 'running') session.phase = 'background';
+		if (stdin !== undefined && (stdin !== '' || state.kind === 'running')) session.emitInteraction(stdin);
+		if (state.kind === 'running') session.phase = 'background';
 		else this.#finish(session);
-		return answered;
+		return answer;
 	}
 
 	#finish(session: ExecSession): void {
-		this.#forget(session);
-		session.end();
-		session.process.release();
+		this.#releaseId(session);
+		session.emitEnd();
+		session.process.stopObserving();
 		if (this.#options.strictCompat) void session.terminate();
 	}
 
-	#forget(session: ExecSession): void {
-		if (session.hasNumber) this.#table.release(session.id);
-		session.hasNumber = false;
+	#releaseId(session: ExecSession): void {
+		if (session.ownsId) this.#table.release(session.id);
+		session.ownsId = false;
 	}
 
 	async #close(): Promise<void> {
 		const sessions = this.#table.all();
 		await Promise.allSettled([...sessions.map(session => session.terminate()), ...this.#starting]);
-		for (const session of sessions) if (session.phase === 'background') this.#forget(session);
+		for (const session of sessions) if (session.phase === 'background') this.#releaseId(session);
 	}
 }
 
-async function answering(work: () => Promise<ToolAnswer>): Promise<ToolAnswer> {
+/** Turns a ToolFailure into an answer. */
+async function catchToolFailure(work: () => Promise<ToolAnswer>): Promise<ToolAnswer> {
 	try {
 		return await work();
 	} catch (error) {

@@ -151,7 +151,7 @@ test('after ten thousand pieces of output a command is silent, but for its end',
 		emit: event => events.push(event),
 	});
 	await session.process.finished;
-	session.end();
+	session.emitEnd();
 	await handle.closed;
 	expect(deltas(events)).toHaveLength(MAX_DELTAS);
 	expect(ends(events)[0]!.stdout).toHaveLength(total);

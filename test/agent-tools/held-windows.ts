@@ -1,5 +1,5 @@
 import {AsyncLocalStorage} from 'node:async_hooks';
-import {EARLY_EXIT_MS, STATUS_WAIT_MS} from '../../src/agent-tools/exec-limits.js';
+import {EARLY_EXIT_WAIT_MS, STATUS_WAIT_MS} from '../../src/agent-tools/exec-limits.js';
 import type {waitAtMost} from '../../src/shared/async/timeout.js';
 
 /** Ends a hold whose event never comes; the answer then shows the difference. */
@@ -45,7 +45,7 @@ export function holding(wait: typeof waitAtMost): typeof waitAtMost {
 		await wait(promise, ms, signal);
 		const windows = current.getStore();
 		// The wait for an early exit is no window: commands that outlast it are treated differently.
-		if (!windows || ms === EARLY_EXIT_MS) return;
+		if (!windows || ms === EARLY_EXIT_WAIT_MS) return;
 		// Whether the executor is there is up to its answer, not to how soon it comes.
 		if (ms === STATUS_WAIT_MS) return wait(promise, MAX_HOLD_MS);
 		windows.longestMs = Math.max(windows.longestMs, ms);

@@ -1,6 +1,6 @@
 import {describe, expect, onTestFinished, test, vi} from 'vitest';
 import type {ExecEnvironment} from '../../src/agent-tools/exec-environment.js';
-import {CLOSE_GRACE_MS, EARLY_EXIT_MS} from '../../src/agent-tools/exec-limits.js';
+import {CLOSE_GRACE_MS, EARLY_EXIT_WAIT_MS} from '../../src/agent-tools/exec-limits.js';
 import type {TerminateResult} from '../../src/client/process/process-handle.js';
 import {SessionClient} from '../../src/client/session/session-client.js';
 import {MAX_KEPT_BYTES} from '../../src/shared/head-tail-buffer.js';
@@ -85,7 +85,7 @@ test('the clock runs from the spawn, and a command that ends early is answered a
 	const took = async ({exec: timed, told}: Running) => {
 		const answer = timed.execCommand({cmd: `echo up; ${gate.wait}`});
 		await told(({kind}) => kind === 'outputDelta');
-		vi.advanceTimersByTime(EARLY_EXIT_MS + 1);
+		vi.advanceTimersByTime(EARLY_EXIT_WAIT_MS + 1);
 		await turns();
 		vi.advanceTimersByTime(1000);
 		gate.open();

@@ -30,13 +30,13 @@ async function observed(story: Iterable<StreamEvent> | AsyncIterable<StreamEvent
 	} as unknown as ProcessHandle;
 	const process = new ObservedProcess(handle, {
 		closeGraceMs: CLOSE_GRACE_MS,
-		exitCodeOf: ({exitCode}) => exitCode,
+		toExitCode: ({exitCode}) => exitCode,
 		onOutput: () => {},
 	});
 	await process.finished;
-	const text = new TextDecoder().decode(process.take().markedBytes());
+	const text = new TextDecoder().decode(process.takeUnread().markedBytes());
 	expect(new TextDecoder().decode(process.transcript.markedBytes())).toBe(text);
-	return {text, life: process.life, pages};
+	return {text, state: process.state, pages};
 }
 
 const chunk = (seq: number, text: string) => ({
@@ -46,8 +46,8 @@ const chunk = (seq: number, text: string) => ({
 });
 
 test('a process is over when its output is closed', async () => {
-	const {text, life} = await observed([output(1, 'a'), output(2, 'b'), exited(3), closed(4)]);
-	expect([text, life]).toEqual(['ab', {kind: 'closed', exitCode: 3}]);
+	const {text, state} = await observed([output(1, 'a'), output(2, 'b'), exited(3), closed(4)]);
+	expect([text, state]).toEqual(['ab', {kind: 'closed', exitCode: 3}]);
 });
 
 async function* outputBehindStall(): AsyncGenerator<StreamEvent> {
@@ -60,8 +60,8 @@ async function* outputBehindStall(): AsyncGenerator<StreamEvent> {
 }
 
 test('output that was there before the grace was over is told, also by a program that was kept from running', async () => {
-	const {text, life} = await observed(outputBehindStall());
-	expect([text, life]).toEqual(['late', {kind: 'closed', exitCode: 3}]);
+	const {text, state} = await observed(outputBehindStall());
+	expect([text, state]).toEqual(['late', {kind: 'closed', exitCode: 3}]);
 });
 
 test('what was missed by being late is read again, and nothing is taken twice', async () => {
@@ -85,8 +85,8 @@ test('a hole that a server does not speak of is seen all the same', async () => 
 
 test('an exit among what was missed is known', async () => {
 	const story = [lagged(2, 0), output(3, 'late'), closed(4)];
-	const {text, life} = await observed(story, {chunks: [chunk(1, 'a')], exited: true, exitCode: 3});
-	expect([text, life]).toEqual(['alate', {kind: 'closed', exitCode: 3}]);
+	const {text, state} = await observed(story, {chunks: [chunk(1, 'a')], exited: true, exitCode: 3});
+	expect([text, state]).toEqual(['alate', {kind: 'closed', exitCode: 3}]);
 });
 
 test('output lost with a connection is counted where it belongs', async () => {
@@ -97,7 +97,7 @@ test('output lost with a connection is counted where it belongs', async () => {
 
 test('a lost process is one that failed, unless its exit was known', async () => {
 	const failed: StreamEvent = {kind: 'failed', message: 'gone'};
-	expect((await observed([failed])).life).toEqual({kind: 'failed', message: 'gone'});
-	expect((await observed([exited(1), failed])).life).toEqual({kind: 'exited', exitCode: 3});
-	expect((await observed([output(1, 'a')])).life).toEqual({kind: 'failed', message: 'the process was lost'});
+	expect((await observed([failed])).state).toEqual({kind: 'failed', message: 'gone'});
+	expect((await observed([exited(1), failed])).state).toEqual({kind: 'exited', exitCode: 3});
+	expect((await observed([output(1, 'a')])).state).toEqual({kind: 'failed', message: 'the process was lost'});
 });

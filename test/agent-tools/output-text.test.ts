@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import {describe, expect, test} from 'vitest';
-import {cutMiddle, type OutputPolicy, tokensOf} from '../../src/agent-tools/output-policy.js';
-import {modelText, outputBody} from '../../src/agent-tools/output-text.js';
+import {cutMiddle, estimateTokens, type OutputPolicy} from '../../src/agent-tools/output-policy.js';
+import {formatForModel, formatOutput} from '../../src/agent-tools/output-text.js';
 import {HeadTailBuffer} from '../../src/shared/head-tail-buffer.js';
 
 const sequence = (last: number) => Array.from({length: last}, (_, index) => `${index + 1}\n`).join('');
@@ -11,23 +11,23 @@ function readFrom(text: string | Uint8Array, size = 1024 * 1024) {
 	const buffer = new HeadTailBuffer(size);
 	buffer.push(Buffer.from(text));
 	const decoded = new TextDecoder('utf-8', {ignoreBOM: true}).decode(buffer.markedBytes());
-	return {text: decoded, omitted: buffer.omitted, originalTokens: tokensOf(buffer.total)};
+	return {text: decoded, omitted: buffer.omitted, originalTokens: estimateTokens(buffer.total)};
 }
 
 const HEAD = {chunkId: 'abc123', wallSeconds: 1.25};
 
 test('an answer has its lines in order, and the output directly behind them', () => {
-	const text = modelText({...HEAD, exitCode: 0}, readFrom('hi\n'), {tokens: 10_000});
+	const text = formatForModel({...HEAD, exitCode: 0}, readFrom('hi\n'), {tokens: 10_000});
 	expect(text).toBe(
 		'Chunk ID: abc123\nWall time: 1.2500 seconds\nProcess exited with code 0\nOriginal token count: 1\nOutput:\nhi\n',
 	);
-	const running = modelText({...HEAD, sessionId: 1000}, readFrom(''), {tokens: 10_000});
+	const running = formatForModel({...HEAD, sessionId: 1000}, readFrom(''), {tokens: 10_000});
 	expect(running).toContain('seconds\nProcess running with session ID 1000\nOriginal token count: 0\nOutput:\n');
 });
 
 test('a text that fits is not touched', () => {
-	expect(outputBody(readFrom('é'.repeat(5)), {bytes: 10})).toBe('ééééé');
-	expect(outputBody(readFrom(''), {tokens: 0})).toBe('');
+	expect(formatOutput(readFrom('é'.repeat(5)), {bytes: 10})).toBe('ééééé');
+	expect(formatOutput(readFrom(''), {tokens: 0})).toBe('');
 });
 
 test.each<[string, OutputPolicy, string]>([
@@ -45,7 +45,7 @@ test.each<[string, OutputPolicy, string]>([
 });
 
 test('a cut is told with the lines there were, a last one without its end included', () => {
-	expect(outputBody(readFrom('a\nb\nc'), {bytes: 2})).toBe(
+	expect(formatOutput(readFrom('a\nb\nc'), {bytes: 2})).toBe(
 		'Warning: truncated output (original token count: 2)\nTotal output lines: 3\n\na…3 chars truncated…c',
 	);
 });
@@ -53,15 +53,15 @@ test('a cut is told with the lines there were, a last one without its end includ
 test('an omission that the cut removed is told in front, one that is still seen is not told twice', () => {
 	const output = readFrom('x'.repeat(1000), 100);
 	const marker = '... 900 bytes omitted ...';
-	expect(outputBody(output, {bytes: 10})).toMatch(
+	expect(formatOutput(output, {bytes: 10})).toMatch(
 		`Warning: truncated output (original token count: 250)\n${marker}\n\nxxxxx…117 chars truncated…xxxxx`,
 	);
-	expect(outputBody(output, {bytes: 120}).split(marker)).toHaveLength(2);
-	expect(outputBody(output, {bytes: 127})).toBe(output.text);
+	expect(formatOutput(output, {bytes: 120}).split(marker)).toHaveLength(2);
+	expect(formatOutput(output, {bytes: 127})).toBe(output.text);
 });
 
 test.each<OutputPolicy>([{bytes: 200}, {tokens: 50}])('the whole answer fits a fifth above the policy %o', policy => {
-	const text = modelText({...HEAD, exitCode: 0}, readFrom(sequence(150)), policy);
+	const text = formatForModel({...HEAD, exitCode: 0}, readFrom(sequence(150)), policy);
 	expect(Buffer.byteLength(text)).toBeLessThanOrEqual(240);
 	expect(text).toMatch(/Total output lines: 150\n\n1\n2\n3\n[^]*149\n150\n$/);
 });
@@ -69,8 +69,8 @@ test.each<OutputPolicy>([{bytes: 200}, {tokens: 50}])('the whole answer fits a f
 test('a request can only lower what the model is given', () => {
 	const output = readFrom('y\n'.repeat(20_000));
 	const policy = {bytes: 1000};
-	expect(modelText(HEAD, output, policy, 100_000)).toBe(modelText(HEAD, output, policy));
-	expect(modelText(HEAD, output, policy, 10)).toContain('tokens truncated');
+	expect(formatForModel(HEAD, output, policy, 100_000)).toBe(formatForModel(HEAD, output, policy));
+	expect(formatForModel(HEAD, output, policy, 10)).toContain('tokens truncated');
 });
 
 const REFERENCE = new URL('../vectors/output-text.mjs', import.meta.url);
@@ -108,7 +108,7 @@ describe('next to the reference', () => {
 					omitted: buffer.omitted,
 					maxOutputTokens: asked,
 				};
-				expect(modelText({...HEAD, exitCode: 0}, output, own, asked)).toBe(reference.modelText(result, own));
+				expect(formatForModel({...HEAD, exitCode: 0}, output, own, asked)).toBe(reference.modelText(result, own));
 			}),
 			{numRuns: 500},
 		);

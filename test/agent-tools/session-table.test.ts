@@ -2,11 +2,11 @@ import {expect, test} from 'vitest';
 import {SessionTable, type TableEntry} from '../../src/agent-tools/session-table.js';
 
 interface Entry extends TableEntry {
-	process: {life: {kind: string}};
-	lock: {isHeld: boolean};
+	process: {state: {kind: string}};
+	mutex: {isLocked: boolean};
 }
 
-const entry = (id: number): Entry => ({id, process: {life: {kind: 'running'}}, lock: {isHeld: false}});
+const entry = (id: number): Entry => ({id, process: {state: {kind: 'running'}}, mutex: {isLocked: false}});
 
 /** A table of six of which two are protected, full. */
 function fullTable() {
@@ -19,10 +19,10 @@ function fullTable() {
 }
 
 const exit = (one: Entry | undefined) => {
-	one!.process.life = {kind: 'exited'};
+	one!.process.state = {kind: 'exited'};
 };
 const hold = (one: Entry | undefined) => {
-	one!.lock.isHeld = true;
+	one!.mutex.isLocked = true;
 };
 
 test('a full table gives up the least recently used session', () => {
