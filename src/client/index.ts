@@ -3,7 +3,6 @@ export {
 	connectStandardWebSocket,
 	type StandardWebSocketOptions,
 } from '../transports/standard-web-socket.js';
-export type {FileLocation} from './files/copy/file-location.js';
 export {
 	type TransferOptions,
 	type TransferProgress,
@@ -12,6 +11,7 @@ export {
 	transfer,
 } from './files/copy/transfer.js';
 export {FileError, type FileErrorCode} from './files/file-error.js';
+export type {FileLocation} from './files/file-location.js';
 export type * from './files/files.js';
 export {RemoteFiles} from './files/remote/remote-files.js';
 export type {FetchInit, Http, VariableHeader} from './http/http.js';

@@ -90,6 +90,14 @@ export function unsupported(what: string, path: string): FileError {
 	return new FileError('unsupported', `exec-server does not support ${what}`, {path});
 }
 
+export function isNotFound(error: unknown): boolean {
+	return error instanceof FileError && error.code === 'not-found';
+}
+
+export function isDisconnected(error: unknown): error is FileError {
+	return error instanceof FileError && error.code === 'disconnected';
+}
+
 /** Runs an operation whose failures are about the path. */
 export async function about<T>(path: Path, operation: () => T | Promise<T>): Promise<T> {
 	try {

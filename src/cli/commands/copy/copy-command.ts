@@ -1,41 +1,107 @@
+import type {CopyContext} from '../../../client/files/copy/copy-context.js';
+import {CopyTargetError, planCopies} from '../../../client/files/copy/copy-plan.js';
+import {CopyStats} from '../../../client/files/copy/copy-stats.js';
+import {runTasks} from '../../../client/files/copy/run-tasks.js';
 import {LongarmError} from '../../../shared/errors.js';
 import {type Address, givenAddress, localAddress, parseAddress} from '../../common/address.js';
+import {InterruptedError, Interruption} from '../../common/interruption.js';
+import {LocationResolver} from '../../common/locations.js';
 import {printable} from '../../common/printable.js';
-import {type CopyOptions, copy} from './copy.js';
+import {CopyReporter} from './copy-reporter.js';
+
+export interface CopyCommandOptions {
+	/** The value of `-e`. */
+	readonly environment: string | undefined;
+	readonly recursive: boolean;
+	readonly noClobber: boolean;
+	readonly json: boolean;
+	readonly quiet: boolean;
+	readonly progress: boolean;
+}
 
 /** From anywhere to anywhere. */
-export function cp(paths: readonly string[], options: CopyOptions): Promise<number> {
-	if (paths.length < 2) throw wrong('a copy needs a source and a target');
+export function cp(paths: readonly string[], options: CopyCommandOptions): Promise<number> {
+	if (paths.length < 2) throw usageError('a copy needs a source and a target');
 	const addresses = paths.map(parseAddress);
 	return copy(addresses.slice(0, -1), addresses.at(-1)!, options);
 }
 
-/** From here to an environment; into the directory it works in, if no target is given. */
-export function put(paths: readonly string[], options: CopyOptions): Promise<number> {
-	const there = addressing(options);
-	const target = paths.length === 1 ? there('') : there(paths.at(-1)!);
+/** From here to an environment; into its working directory, if no target is given. */
+export function put(paths: readonly string[], options: CopyCommandOptions): Promise<number> {
+	const parse = environmentParser(options);
+	const target = paths.length === 1 ? parse('') : parse(paths.at(-1)!);
 	return copy((paths.length === 1 ? paths : paths.slice(0, -1)).map(localAddress), target, options);
 }
 
-/** From an environment to here; into the directory we are in, if no target is given. */
-export function get(paths: readonly string[], options: CopyOptions): Promise<number> {
-	const there = addressing(options);
+/** From an environment to here; into the working directory, if no target is given. */
+export function get(paths: readonly string[], options: CopyCommandOptions): Promise<number> {
+	const parse = environmentParser(options);
 	const target = localAddress(paths.length === 1 ? '.' : paths.at(-1)!);
-	return copy((paths.length === 1 ? paths : paths.slice(0, -1)).map(there), target, options);
+	return copy((paths.length === 1 ? paths : paths.slice(0, -1)).map(parse), target, options);
 }
 
-/** With `-e` every path over there is one of that environment, colons or not; without, each says where it is. */
-function addressing({environment}: CopyOptions): (path: string) => Address {
+/** With `-e` every path is one of that environment, colons or not; without, each has to name its environment. */
+function environmentParser({environment}: CopyCommandOptions): (path: string) => Address {
 	return path => {
 		if (environment !== undefined) return givenAddress(path);
 		const address = path === '' ? givenAddress(path) : parseAddress(path);
 		if (address.place.kind === 'named') return address;
-		throw wrong(
+		throw usageError(
 			`${path === '' ? 'the environment' : `where \`${printable(path)}\` is`} has to be said, with -e ENV or as ENV:PATH`,
 		);
 	};
 }
 
-function wrong(message: string): LongarmError {
+/** Copies the sources to the target and returns the exit code. */
+async function copy(
+	sources: readonly Address[],
+	target: Address,
+	{environment, recursive, noClobber, ...output}: CopyCommandOptions,
+): Promise<number> {
+	using interruption = new Interruption();
+	await using resolver = new LocationResolver(environment);
+	const {signal} = interruption;
+	const reporter = new CopyReporter(output);
+	const stats = new CopyStats(reporter);
+	const context: CopyContext = {signal, stats, overwrite: !noClobber, observer: reporter};
+	const directoryRefusal = recursive ? undefined : 'is a directory; -r copies directories';
+	const startedAt = performance.now();
+	try {
+		const from = await Promise.all(sources.map(address => resolver.find(address)));
+		const to = await resolver.find(target);
+		reporter.learnEnvironments([...from, to]);
+		const tasks = await planCopies(
+			from.map(source => ({...source, contentsOnly: source.isMeantAsContents})),
+			{...to, mustBeDirectory: to.isMeantAsDirectory},
+			{directoryRefusal},
+			context,
+		);
+		reporter.startProgress();
+		await runTasks(tasks, context);
+	} catch (error) {
+		reporter.endProgress();
+		if (error instanceof CopyTargetError) throw targetUsageError(error, reporter);
+		if (!(error instanceof InterruptedError) && !signal.aborted) throw error;
+		reporter.writeLine('interrupted: the same command goes on where this one stopped');
+		return (signal.reason as InterruptedError).exitCode;
+	}
+	reporter.endProgress();
+	reporter.writeSummary(stats.summary, performance.now() - startedAt);
+	return stats.summary.failed > 0 ? 1 : 0;
+}
+
+function targetUsageError({reason, location}: CopyTargetError, reporter: CopyReporter): LongarmError {
+	const path = reporter.describe(location);
+	switch (reason) {
+		case 'several-sources':
+			return usageError(`${path} is not a directory, and there are several sources`);
+		case 'not-a-directory':
+			return usageError(`${path} is not a directory`);
+		case 'no-parent':
+			return usageError(`there is no directory ${path}`);
+	}
+}
+
+function usageError(message: string): LongarmError {
 	return new LongarmError('USAGE_WRONG', {message});
 }

@@ -5,7 +5,7 @@ import {
 	type OptionDefinition,
 	type OptionValues,
 } from '../../command-definition.js';
-import type {CopyOptions} from './copy.js';
+import type {CopyCommandOptions} from './copy-command.js';
 
 const OPTIONS: readonly OptionDefinition[] = [
 	ENVIRONMENT_OPTION,
@@ -48,7 +48,7 @@ export const CP: CommandDefinition = {
 	exitCodes: EXIT_CODES,
 	async run({arguments: [paths], options}) {
 		const {cp} = await import('./copy-command.js');
-		return cp(paths as readonly string[], optionsOf(options));
+		return cp(paths as readonly string[], toCopyOptions(options));
 	},
 };
 
@@ -69,7 +69,7 @@ export const PUT: CommandDefinition = {
 	exitCodes: EXIT_CODES,
 	async run({arguments: [paths], options}) {
 		const {put} = await import('./copy-command.js');
-		return put(paths as readonly string[], optionsOf(options));
+		return put(paths as readonly string[], toCopyOptions(options));
 	},
 };
 
@@ -90,12 +90,12 @@ export const GET: CommandDefinition = {
 	exitCodes: EXIT_CODES,
 	async run({arguments: [paths], options}) {
 		const {get} = await import('./copy-command.js');
-		return get(paths as readonly string[], optionsOf(options));
+		return get(paths as readonly string[], toCopyOptions(options));
 	},
 };
 
-/** `--no-…` turns off what is on without it. */
-function optionsOf(options: OptionValues): CopyOptions {
+/** A `--no-…` flag is false when given, and true or undefined otherwise. */
+function toCopyOptions(options: OptionValues): CopyCommandOptions {
 	return {
 		environment: options['environment'] as string | undefined,
 		recursive: options['recursive'] === true,

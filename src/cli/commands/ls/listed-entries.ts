@@ -1,4 +1,5 @@
-import {FileError} from '../../../client/files/file-error.js';
+import {FileError, isDisconnected} from '../../../client/files/file-error.js';
+import {metadataIfExists} from '../../../client/files/file-location.js';
 import type {EntryKind, Metadata} from '../../../client/files/files.js';
 import {uriChild, uriName} from '../../../client/paths.js';
 import {encodeUtf8} from '../../../protocol/path-uri/path-uri-encoding.js';
@@ -32,7 +33,7 @@ export async function* entriesOf(place: Location, options: EntriesOptions): Asyn
 		const {isDirectory} = await place.files.metadata(place.path);
 		yield* isDirectory
 			? plainEntries(place, options)
-			: [{...known(await look(place)), name: uriName(place.path), isItself: true as const}];
+			: [{...known(await findMetadata(place)), name: uriName(place.path), isItself: true as const}];
 		return;
 	}
 	for await (const entry of place.files.list(place.path, {depth: 1})) {
@@ -58,21 +59,16 @@ async function* plainEntries(place: Location, {detailed}: EntriesOptions): Async
 	for (let from = 0; from < entries.length; from += MAX_CONCURRENT_CALLS) {
 		yield* await Promise.all(
 			entries.slice(from, from + MAX_CONCURRENT_CALLS).map(async entry => {
-				const found = await look({...place, path: uriChild(place.path, entry.name)});
+				const found = await findMetadata({...place, path: uriChild(place.path, entry.name)});
 				return {...entry, ...(found && known(found))};
 			}),
 		);
 	}
 }
 
-/** Undefined for what has gone, or leads nowhere. */
-async function look({files, path}: Location): Promise<Metadata | undefined> {
-	try {
-		return await files.metadata(path);
-	} catch (error) {
-		if (error instanceof FileError && error.code !== 'disconnected') return undefined;
-		throw error;
-	}
+/** Entries that vanished and links that lead nowhere have no metadata; only a lost connection is a failure. */
+function findMetadata(place: Location): Promise<Metadata | undefined> {
+	return metadataIfExists(place, error => error instanceof FileError && !isDisconnected(error));
 }
 
 function known(metadata: Metadata | undefined): Omit<ListingEntry, 'name'> {

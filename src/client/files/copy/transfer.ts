@@ -1,29 +1,30 @@
 import {describePath} from '../../paths.js';
 import {about, FileError} from '../file-error.js';
+import {type FileLocation, metadataIfExists, requireFreeTarget} from '../file-location.js';
 import type {Progress, TransferOutcome} from '../files.js';
-import {type FileLocation, requireFreeTarget} from './file-location.js';
+import {copyPlainTree} from './copy-plain-tree.js';
+import {bothSupportTransfer, copyContent, copyWholeFile} from './copy-whole-file.js';
 import {isUriWithin} from './relocation.js';
-import {packedFile, packedTree} from './transfer-packed.js';
-import {plainFile, plainTree} from './transfer-plain.js';
+import {streamTree} from './stream-tree.js';
 
 export interface TransferProgress extends Progress {
-	/** What it is going to be, as far as one can tell; undefined if nobody does. */
+	/** Estimate of the final figures; undefined if the executor cannot tell. */
 	readonly total: Progress | undefined;
 }
 
 export interface TransferOptions {
 	readonly progress?: ((progress: TransferProgress) => void) | undefined;
 	readonly signal?: AbortSignal | undefined;
-	/** Whether files take the place of what is there. */
+	/** Whether files replace existing ones. */
 	readonly overwrite?: boolean | undefined;
 	/** Read every file back where the ends cannot tell checksums. Where they can, checksums are always compared. */
 	readonly verify?: boolean | undefined;
 }
 
 export interface TransferResult extends Progress {
-	/** What could not be taken along. */
+	/** Entries that were left out. */
 	readonly errors: TransferOutcome['errors'];
-	/** How it was made sure of that what arrived is what was sent. */
+	/** How the content of the target was compared with that of the source. */
 	readonly checked: 'checksum' | 'read-back' | 'size';
 }
 
@@ -33,32 +34,68 @@ export interface TransferRoute {
 }
 
 /**
- * Copies a file or a tree to any path of any machine, this one included. What is copied takes the name of the target.
+ * Copies a file or a tree once, to any path of any machine, this one included. The copy takes the name of the target.
  * Between two longarm executors it travels as one stream, with modes, times and links; otherwise file by file, with
- * contents only and without links.
+ * contents only and without links. `copyFiles` is the copy that resumes and retries.
  */
 export async function transfer(route: TransferRoute, options: TransferOptions = {}): Promise<TransferResult> {
 	options.signal?.throwIfAborted();
-	return about(route.to.path, () => copied(route, options));
+	return about(route.to.path, () => copyOnce(route, options));
 }
 
-async function copied(route: TransferRoute, options: TransferOptions): Promise<TransferResult> {
+async function copyOnce(route: TransferRoute, options: TransferOptions): Promise<TransferResult> {
 	const {from, to} = route;
 	const {isDirectory, isFile, size} = await from.files.metadata(from.path);
 	if (isDirectory && from.files === to.files && isUriWithin(to.path, from.path)) {
 		const message = 'a directory cannot be copied into itself';
 		throw new FileError('refused', message, {path: describePath(to.path)});
 	}
-	if (isDirectory)
-		return (await bothSupport(route, 'transfer')) ? packedTree(route, options) : plainTree(route, options);
-	const path = describePath(from.path);
-	if (!isFile) throw new FileError('refused', 'path is neither a directory nor a regular file', {path});
+	if (isDirectory) {
+		return (await bothSupportTransfer(route)) ? transferStream(route, options) : transferFileByFile(route, options);
+	}
+	if (!isFile) {
+		const message = 'path is neither a directory nor a regular file';
+		throw new FileError('refused', message, {path: describePath(from.path)});
+	}
 	if (!options.overwrite) await requireFreeTarget(to);
-	const canRename = await to.files.supports('rename');
-	if (canRename && (await bothSupport(route, 'transfer'))) return packedFile(route, options);
-	return plainFile(route, options, size);
+	return copyWholeFile(route, options, size);
 }
 
-async function bothSupport({from, to}: TransferRoute, feature: 'transfer'): Promise<boolean> {
-	return (await from.files.supports(feature)) && to.files.supports(feature);
+async function transferStream({from, to}: TransferRoute, options: TransferOptions): Promise<TransferResult> {
+	const {signal, progress, overwrite = false} = options;
+	const onProgress = progress && ((written: Progress, total: Progress) => progress({...written, total}));
+	const {sent, received} = await streamTree(from, to, {overwrite, signal, onProgress});
+	const {entries, bytes, errors} = received;
+	return {entries, bytes, errors: [...sent.errors, ...errors], checked: 'checksum'};
+}
+
+async function transferFileByFile({from, to}: TransferRoute, options: TransferOptions): Promise<TransferResult> {
+	const {signal, progress, overwrite = false, verify = false} = options;
+	const mustBeFree = !overwrite && (await metadataIfExists(to)) !== undefined;
+	let [entries, bytes] = [0, 0];
+	let errors: TransferResult['errors'] = [];
+	const report = (newEntries: number, newBytes: number) => {
+		entries += newEntries;
+		bytes += newBytes;
+		progress?.({entries, bytes, total: undefined});
+	};
+	await copyPlainTree(
+		from,
+		to,
+		{
+			createDirectory: async path => {
+				await to.files.createDirectory(path);
+				report(1, 0);
+			},
+			reportErrors: found => (errors = found),
+			copyFile: async (source, target) => {
+				if (mustBeFree) await requireFreeTarget(target);
+				await copyContent(source, target, {verify, signal, onBytes: count => report(0, count)});
+				report(1, 0);
+			},
+			runStep: (_source, step) => step(),
+		},
+		signal,
+	);
+	return {entries, bytes, errors, checked: verify ? 'read-back' : 'size'};
 }

@@ -1,17 +1,16 @@
 import {randomBytes} from 'node:crypto';
 import {existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync} from 'node:fs';
 import {join} from 'node:path';
-import {expect, onTestFinished, test} from 'vitest';
-import type {CopyContext} from '../../src/cli/commands/copy/copy-context.js';
-import {CopyStats} from '../../src/cli/commands/copy/copy-stats.js';
-import {runTasks} from '../../src/cli/commands/copy/run-tasks.js';
-import type {UnpackedTree, UnpackOptions, WriteStreamOptions} from '../../src/client/files/files.js';
-import type {Path} from '../../src/client/paths.js';
-import {Environment} from '../../src/environments/environment.js';
-import {LocalFiles} from '../../src/environments/local/local-files.js';
-import {PathUri} from '../../src/protocol/path-uri/path-uri.js';
-import {describeTree} from '../helpers/file-trees.js';
-import {scratchDirectory} from '../helpers/scratch.js';
+import {expect, test} from 'vitest';
+import type {CopyContext, CopyObserver} from '../../../../src/client/files/copy/copy-context.js';
+import {CopyStats} from '../../../../src/client/files/copy/copy-stats.js';
+import {runTasks} from '../../../../src/client/files/copy/run-tasks.js';
+import type {UnpackedTree, UnpackOptions, WriteStreamOptions} from '../../../../src/client/files/files.js';
+import {nativePathOf, type Path} from '../../../../src/client/paths.js';
+import {LocalFiles} from '../../../../src/environments/local/local-files.js';
+import {PathUri} from '../../../../src/protocol/path-uri/path-uri.js';
+import {describeTree} from '../../../helpers/file-trees.js';
+import {scratchDirectory} from '../../../helpers/scratch.js';
 
 /** A machine whose line changes a byte, so many times. */
 class DamagingFiles extends LocalFiles {
@@ -58,16 +57,19 @@ class DamagingFiles extends LocalFiles {
 function working(times: number) {
 	const root = scratchDirectory();
 	const at = (...names: string[]) => join(root, ...names);
-	const environment = Environment.local();
-	onTestFinished(() => environment.close());
 	const lines: string[] = [];
+	const observer: CopyObserver = {
+		onFailure: ({location, error}) => lines.push(`error: ${nativePathOf(location.path)}: ${error.message}`),
+		onRetry: error => lines.push(error.message),
+		onFallback: ({path}) => lines.push(nativePathOf(path)),
+	};
 	const context: CopyContext = {
 		signal: new AbortController().signal,
-		stats: new CopyStats(line => lines.push(line)),
-		noClobber: false,
-		note: text => lines.push(text),
+		stats: new CopyStats(observer),
+		overwrite: true,
+		observer,
 	};
-	const place = (files: LocalFiles, path: string) => ({environment, files, path: PathUri.fromNative(path)});
+	const place = (files: LocalFiles, path: string) => ({files, path: PathUri.fromNative(path)});
 	const copy = (kind: 'file' | 'directory', from: string, to: string) =>
 		runTasks([{kind, from: place(new LocalFiles(), from), to: place(new DamagingFiles(times), to)}], context);
 	return {at, copy, lines, stats: context.stats};

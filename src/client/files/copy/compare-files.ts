@@ -1,0 +1,37 @@
+import {describePath} from '../../paths.js';
+import {FileError} from '../file-error.js';
+import type {FileLocation} from '../file-location.js';
+import type {ListedEntry} from '../files.js';
+
+/** Bytes compared at a time: each end reads its own file, and only checksums are sent. */
+const RANGE_BYTES = 64 * 1024 * 1024;
+
+/** Compares metadata. Times are kept to the millisecond: nothing but a copy gives a file this very time and size. */
+export function hasSameContent(source: ListedEntry, target: ListedEntry): boolean {
+	if (source.kind !== target.kind) return false;
+	if (source.kind === 'symlink') return source.target === target.target;
+	return source.size === target.size && source.modifiedAtMs === target.modifiedAtMs;
+}
+
+/** Offset of the first range in which the files differ by checksum; undefined if none does before `end`. */
+export async function findDifference(
+	source: FileLocation,
+	target: FileLocation,
+	{start, end, signal}: {start: number; end: number; signal: AbortSignal},
+): Promise<number | undefined> {
+	for (let offset = start; offset < end; offset += RANGE_BYTES) {
+		signal.throwIfAborted();
+		const range = {offset, length: Math.min(RANGE_BYTES, end - offset)};
+		const [expected, actual] = await Promise.all([
+			source.files.digest(source.path, range),
+			target.files.digest(target.path, range),
+		]);
+		if (expected.length < range.length) throw changedError(source);
+		if (expected.sha256 !== actual.sha256 || expected.length !== actual.length) return offset;
+	}
+	return undefined;
+}
+
+export function changedError({path}: FileLocation): FileError {
+	return new FileError('failed', 'it changed while it was copied', {path: describePath(path)});
+}

@@ -1,0 +1,64 @@
+import {partialFileName} from '../../../shared/partial-file-name.js';
+import {describePath, type Path, uriName, uriParent} from '../../paths.js';
+import {about, FileError} from '../file-error.js';
+import {metadataIfExists, siblingLocation, type UriLocation} from '../file-location.js';
+import type {TransferOutcome} from '../files.js';
+import {type CopyContext, continueOnFailure} from './copy-context.js';
+import {copyPlainTree} from './copy-plain-tree.js';
+import {copyWholeFile} from './copy-whole-file.js';
+
+/** Copies a file from or to an executor without `resume`: from its first byte, compared by reading it back. */
+export async function copyFileFallback(from: UriLocation, to: UriLocation, context: CopyContext): Promise<void> {
+	const {stats, overwrite} = context;
+	stats.startEntry(uriName(to.path));
+	const {size, modifiedAtMs} = await from.files.metadata(from.path);
+	const keepsTimes = await to.files.supports('resume');
+	const target = await metadataIfExists(to);
+	if (target?.isDirectory) {
+		throw new FileError('refused', 'a directory is in the way', {path: describePath(to.path)});
+	}
+	const isSame = keepsTimes && target?.size === size && target?.modifiedAtMs === modifiedAtMs;
+	if (target && (!overwrite || isSame)) {
+		stats.skipFile(to.path.href, size ?? 0);
+		return;
+	}
+	const canRename = await to.files.supports('rename');
+	const partial = canRename ? siblingLocation(to, partialFileName) : to;
+	await copyOrRemove(from, partial, size, context);
+	if (keepsTimes) await to.files.setAttributes(uriParent(partial.path), [{name: uriName(partial.path), modifiedAtMs}]);
+	if (canRename) await to.files.rename(partial.path, to.path, {overwrite});
+	stats.addCopiedFiles(1);
+}
+
+/** A partial file cannot be resumed here, and must not be taken for a complete one. */
+async function copyOrRemove(
+	from: UriLocation,
+	to: UriLocation,
+	size: number | undefined,
+	{signal, stats}: CopyContext,
+): Promise<void> {
+	let counted = 0;
+	const progress = ({bytes}: {bytes: number}) => {
+		stats.addSentBytes(bytes - counted);
+		counted = bytes;
+	};
+	try {
+		const options = {overwrite: true, verify: true, signal, progress};
+		await about(to.path, () => copyWholeFile({from, to}, options, size));
+	} catch (error) {
+		await to.files.remove(to.path).catch(() => {});
+		throw error;
+	}
+}
+
+/** Copies a tree file by file: contents only, without links and special files. */
+export function copyTreeFallback(from: UriLocation, to: UriLocation, context: CopyContext): Promise<void> {
+	const {signal, stats} = context;
+	const steps = {
+		createDirectory: (path: Path) => to.files.createDirectory(path),
+		reportErrors: (errors: TransferOutcome['errors']) => stats.addErrors(from.files, errors),
+		copyFile: (source: UriLocation, target: UriLocation) => copyFileFallback(source, target, context),
+		runStep: (source: UriLocation, step: () => Promise<void>) => continueOnFailure(context, source, step),
+	};
+	return copyPlainTree(from, to, steps, signal);
+}

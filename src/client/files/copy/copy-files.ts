@@ -1,0 +1,37 @@
+import {abortable} from '../../../shared/async/timeout.js';
+import {about} from '../file-error.js';
+import type {CopyContext, CopyFailure, CopyObserver} from './copy-context.js';
+import {planCopy} from './copy-plan.js';
+import {CopyStats, type CopySummary} from './copy-stats.js';
+import {runTask} from './run-tasks.js';
+import type {TransferRoute} from './transfer.js';
+
+export interface CopyOptions extends CopyObserver {
+	/** Whether files and links replace existing ones; they do unless told otherwise. */
+	readonly overwrite?: boolean | undefined;
+	readonly signal?: AbortSignal | undefined;
+}
+
+export interface CopyResult extends CopySummary {
+	/** Entries of a directory that could not be copied, 10,000 at most; `failed` counts all of them. */
+	readonly failures: readonly CopyFailure[];
+}
+
+/**
+ * Copies a file or a directory to any path of any machine, so that it can be resumed: the same call after an interruption
+ * skips files that are complete and continues partial ones. The copy takes the name of the target; entries of an existing
+ * directory that are not in the source stay. Contents are compared by checksum and sent again where they arrived damaged,
+ * and a lost connection that returns is resumed. Modes, times and links are kept; executors without `resume` get contents
+ * only, compared by reading them back.
+ *
+ * Rejects with a `FileError` if nothing could be copied, or with the reason of the signal. Entries below a directory that
+ * could not be copied are in the result.
+ */
+export async function copyFiles(route: TransferRoute, options: CopyOptions = {}): Promise<CopyResult> {
+	const {overwrite = true, signal = new AbortController().signal} = options;
+	signal.throwIfAborted();
+	const stats = new CopyStats(options);
+	const context: CopyContext = {signal, stats, overwrite, observer: options};
+	await about(route.to.path, async () => runTask(await abortable(planCopy(route), signal), context));
+	return {...stats.summary, failures: stats.failures};
+}

@@ -1,0 +1,152 @@
+import {describePath} from '../../paths.js';
+import {FileError} from '../file-error.js';
+import {childLocation, type UriLocation} from '../file-location.js';
+import type {ListedEntry, TreeEntry} from '../files.js';
+import {hasSameContent} from './compare-files.js';
+import {type CopyContext, continueOnFailure} from './copy-context.js';
+import {copyFile, directoryInTheWay} from './copy-file.js';
+import {DirectoryStack} from './directory-stack.js';
+import {sendEntries} from './send-entries.js';
+
+/** From this size on a file is sent by itself, and resumed within. */
+const LARGE_FILE_BYTES = 8 * 1024 * 1024;
+/** Limits of a batch, sent as one stream: large enough for throughput, small enough to be sent again after a lost connection. */
+const MAX_BATCH_ENTRIES = 4096;
+const MAX_BATCH_BYTES = 64 * 1024 * 1024;
+/** Names of a batch travel in one request. */
+const MAX_BATCH_NAME_BYTES = 1024 * 1024;
+
+/**
+ * Copies a tree in batches: the source is listed, the target is asked which entries of a batch it has, and the missing
+ * ones are sent as one stream. Only the batch and the open directories are in memory.
+ */
+export async function copyTree(from: UriLocation, to: UriLocation, context: CopyContext): Promise<void> {
+	const copy = new TreeCopy(from, to, await isMissing(to), context);
+	for await (const entry of from.files.list(from.path, {signal: context.signal})) await copy.add(entry);
+	await copy.finish();
+}
+
+async function isMissing({files, path}: UriLocation): Promise<boolean> {
+	for await (const _ of files.list(path, {names: ['']})) return false;
+	return true;
+}
+
+class TreeCopy {
+	readonly #from: UriLocation;
+	readonly #to: UriLocation;
+	/** The target did not exist: it has no entry that this copy did not make. */
+	readonly #isNew: boolean;
+	readonly #context: CopyContext;
+	readonly #directories = new DirectoryStack();
+	/** Directories that cannot be made because a file has their name; everything below them is passed over. */
+	#obstructed: string[] = [];
+	#batch: ListedEntry[] = [];
+	#batchBytes = 0;
+	#batchNameBytes = 0;
+
+	constructor(from: UriLocation, to: UriLocation, isNew: boolean, context: CopyContext) {
+		this.#from = from;
+		this.#to = to;
+		this.#isNew = isNew;
+		this.#context = context;
+	}
+
+	async add(entry: TreeEntry): Promise<void> {
+		this.#directories.popTo(entry.name);
+		if (this.#isObstructed(entry.name)) return;
+		if (entry.kind === 'failed') return this.#fail(this.#from, entry.name, entry.message);
+		if (entry.kind === 'other') return this.#fail(this.#from, entry.name, 'special files are not copied');
+		if (entry.kind === 'directory') this.#directories.push(entry);
+		if (entry.kind === 'file' && entry.size >= LARGE_FILE_BYTES) return this.#copyLarge(entry);
+		this.#batch.push(entry);
+		this.#batchBytes += entry.kind === 'file' ? entry.size : 0;
+		this.#batchNameBytes += entry.name.length;
+		const isFull =
+			this.#batch.length >= MAX_BATCH_ENTRIES ||
+			this.#batchBytes >= MAX_BATCH_BYTES ||
+			this.#batchNameBytes >= MAX_BATCH_NAME_BYTES;
+		if (isFull) await this.#flush(entry.name);
+	}
+
+	async finish(): Promise<void> {
+		this.#directories.popAll();
+		await this.#flush('');
+	}
+
+	async #copyLarge(source: ListedEntry): Promise<void> {
+		// The directory of the file has to exist.
+		await this.#flush(source.name);
+		if (this.#isObstructed(source.name)) return;
+		const [from, to] = [childLocation(this.#from, source.name), childLocation(this.#to, source.name)];
+		await continueOnFailure(this.#context, from, () => copyFile({from, to, source}, this.#context));
+	}
+
+	/** Sends the batch, and sets the attributes of the directories that are complete with it. */
+	async #flush(current: string): Promise<void> {
+		const batch = this.#batch;
+		this.#batch = [];
+		this.#batchBytes = this.#batchNameBytes = 0;
+		const missing = this.#isNew ? batch : await this.#findMissing(batch);
+		if (missing.length > 0) {
+			this.#context.stats.startEntry(missing[0]!.name || '.');
+			await sendEntries(this.#from, this.#to, missing, this.#context);
+		}
+		await this.#setDirectoryAttributes();
+		this.#obstructed = this.#obstructed.filter(name => isWithin(current, name));
+	}
+
+	/** Entries that the target lacks, or has with another content. */
+	async #findMissing(batch: readonly ListedEntry[]): Promise<ListedEntry[]> {
+		if (batch.length === 0) return [];
+		const existing = new Map<string, ListedEntry>();
+		const names = batch.map(({name}) => name);
+		for await (const entry of this.#to.files.list(this.#to.path, {names, signal: this.#context.signal})) {
+			if (entry.kind !== 'failed') existing.set(entry.name, entry);
+		}
+		return batch.filter(entry => this.#mustBeSent(entry, existing.get(entry.name)));
+	}
+
+	#mustBeSent(source: ListedEntry, target: ListedEntry | undefined): boolean {
+		if (this.#isObstructed(source.name)) return false;
+		if (!target) return true;
+		if (source.kind === 'directory') {
+			if (target.kind !== 'directory') this.#obstruct(source.name);
+			return false;
+		}
+		if (target.kind === 'directory') {
+			this.#fail(this.#from, source.name, directoryInTheWay(this.#to).message);
+			return false;
+		}
+		const {stats, overwrite} = this.#context;
+		const isSame = hasSameContent(source, target) && (source.kind === 'symlink' || source.mode === target.mode);
+		if (!isSame && overwrite) return true;
+		stats.skipFile(source.name, source.kind === 'file' ? source.size : 0);
+		return false;
+	}
+
+	async #setDirectoryAttributes(): Promise<void> {
+		const closed = this.#directories.takeClosed().filter(({name}) => !this.#isObstructed(name));
+		if (closed.length === 0) return;
+		const errors = await this.#to.files.setAttributes(this.#to.path, closed);
+		this.#context.stats.addErrors(this.#to.files, errors);
+	}
+
+	#obstruct(name: string): void {
+		this.#obstructed.push(name);
+		this.#fail(this.#to, name, 'something that is no directory is in the way of a directory');
+	}
+
+	#isObstructed(name: string): boolean {
+		return this.#obstructed.some(directory => isWithin(name, directory));
+	}
+
+	#fail(root: UriLocation, name: string, message: string): void {
+		const location = childLocation(root, name);
+		const error = new FileError('failed', message, {path: describePath(location.path)});
+		this.#context.stats.addFailure(location, error);
+	}
+}
+
+function isWithin(name: string, directory: string): boolean {
+	return name === directory || directory === '' || name.startsWith(`${directory}/`);
+}

@@ -1,0 +1,111 @@
+import {abortable, waitAtMost} from '../../../shared/async/timeout.js';
+import {describePath} from '../../paths.js';
+import {FileError, isDisconnected} from '../file-error.js';
+import type {UriLocation} from '../file-location.js';
+import type {ListedEntry} from '../files.js';
+import {type CopyContext, continueOnFailure} from './copy-context.js';
+import {copyFileFallback, copyTreeFallback} from './copy-fallback.js';
+import {copyFile} from './copy-file.js';
+import type {CopyTask} from './copy-plan.js';
+import {copyTree} from './copy-tree.js';
+
+/** Attempts in a row that send nothing before a lost connection is given up. */
+const MAX_FAILED_ATTEMPTS = 5;
+/** Pause before the first retry; doubled for each one after it. */
+const FIRST_PAUSE_MS = 250;
+/** Time that an aborted copy has to stop by itself: calls over a dead connection never return. */
+const ABORT_GRACE_MS = 500;
+
+/** Runs the tasks in order. A task that fails is recorded and the next one runs; throws only what ends all of them. */
+export function runTasks(tasks: readonly CopyTask[], context: CopyContext): Promise<void> {
+	return supervise(tasks, context, async () => {
+		for (const task of tasks) await continueOnFailure(context, task.from, () => runWithRetries(task, context));
+	});
+}
+
+/** Runs one task and throws its failure; failures of entries below a directory are recorded. */
+export function runTask(task: CopyTask, context: CopyContext): Promise<void> {
+	return supervise([task], context, () => runWithRetries(task, context));
+}
+
+/** Counts the bytes of the tasks meanwhile, if anybody observes the progress; rejects soon after the signal is aborted. */
+async function supervise(
+	tasks: readonly CopyTask[],
+	{signal, stats, observer}: CopyContext,
+	run: () => Promise<void>,
+): Promise<void> {
+	const counting = new AbortController();
+	if (observer.onProgress) {
+		countBytes(tasks, AbortSignal.any([signal, counting.signal])).then(
+			bytes => stats.setTotal(bytes),
+			// The progress has no total then; the copy itself reports why a source cannot be listed.
+			() => {},
+		);
+	}
+	const running = run();
+	try {
+		await abortable(running, signal);
+	} catch (error) {
+		if (!signal.aborted) throw error;
+		const stopped = running.catch(() => {});
+		await waitAtMost(stopped, ABORT_GRACE_MS);
+	} finally {
+		counting.abort();
+	}
+	signal.throwIfAborted();
+}
+
+/** Bytes of all files; undefined where an executor cannot list them. */
+async function countBytes(tasks: readonly CopyTask[], signal: AbortSignal): Promise<number | undefined> {
+	let bytes = 0;
+	for (const {from} of tasks) {
+		if (!(await from.files.supports('resume'))) return undefined;
+		for await (const entry of from.files.list(from.path, {signal})) if (entry.kind === 'file') bytes += entry.size;
+	}
+	return bytes;
+}
+
+/** After a lost connection the task is run again: entries that are at the target are found and skipped. */
+async function runWithRetries(task: CopyTask, context: CopyContext): Promise<void> {
+	const {signal, stats, observer} = context;
+	try {
+		for (let failedAttempts = 0; ; ) {
+			const {sentBytes} = stats;
+			stats.startAttempt();
+			try {
+				await runOnce(task, context);
+				return;
+			} catch (error) {
+				if (signal.aborted || !isDisconnected(error)) throw error;
+				failedAttempts = stats.sentBytes > sentBytes ? 1 : failedAttempts + 1;
+				if (failedAttempts > MAX_FAILED_ATTEMPTS) throw error;
+				observer.onRetry?.(error);
+				await waitAtMost(new Promise(() => {}), FIRST_PAUSE_MS * 2 ** (failedAttempts - 1), signal);
+				signal.throwIfAborted();
+			}
+		}
+	} finally {
+		stats.finishTask();
+	}
+}
+
+async function runOnce({from, to, kind}: CopyTask, context: CopyContext): Promise<void> {
+	const limiting = (await from.files.supports('resume'))
+		? (await to.files.supports('resume'))
+			? undefined
+			: to
+		: from;
+	if (limiting) {
+		context.stats.weakenCheck();
+		context.observer.onFallback?.(limiting);
+		await (kind === 'directory' ? copyTreeFallback : copyFileFallback)(from, to, context);
+	} else if (kind === 'directory') await copyTree(from, to, context);
+	else await copyFile({from, to, source: await describeFile(from)}, context);
+}
+
+async function describeFile({files, path}: UriLocation): Promise<ListedEntry> {
+	for await (const entry of files.list(path, {depth: 0})) {
+		if (entry.kind === 'file') return entry;
+	}
+	throw new FileError('failed', 'it is no file any more', {path: describePath(path)});
+}

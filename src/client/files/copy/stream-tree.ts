@@ -1,0 +1,46 @@
+import type {FileLocation} from '../file-location.js';
+import type {Progress, TransferOutcome} from '../files.js';
+
+export interface StreamTreeOptions {
+	/** Entries to send, each without its children; the whole tree unless given. Needs `resume` at the source. */
+	readonly names?: readonly string[] | undefined;
+	/** Whether files and links replace existing ones. */
+	readonly overwrite: boolean;
+	/** See `UnpackOptions.partial`. */
+	readonly partial?: boolean;
+	readonly signal: AbortSignal | undefined;
+	/** Called with what the target has written, and with the totals of the source. */
+	readonly onProgress?: ((written: Progress, totals: Progress) => void) | undefined;
+}
+
+/** Outcomes of both ends; their errors name entries that were left out. */
+export interface StreamedTree {
+	readonly sent: TransferOutcome;
+	readonly received: TransferOutcome;
+}
+
+/** Pipes a packed file or tree into an unpacker as one stream. The target fails with `damaged` if the checksums differ. */
+export async function streamTree(
+	from: FileLocation,
+	to: FileLocation,
+	{names, overwrite, partial = false, signal, onProgress}: StreamTreeOptions,
+): Promise<StreamedTree> {
+	const packed = await from.files.pack(from.path, {names, signal});
+	let isPiped = false;
+	try {
+		const unpacked = await to.files.unpack(to.path, {
+			overwrite,
+			partial,
+			signal,
+			checksum: async () => (await packed.outcome).sha256,
+			...(onProgress && {progress: written => onProgress(written, packed.totals)}),
+		});
+		isPiped = true;
+		await packed.stream.pipeTo(unpacked.stream, signal && {signal});
+		const [sent, received] = await Promise.all([packed.outcome, unpacked.outcome]);
+		return {sent, received};
+	} finally {
+		// A pipe closes both of its ends; without one the source has to be released here.
+		if (!isPiped) await packed.stream.cancel();
+	}
+}
