@@ -3,6 +3,9 @@ export {
 	connectStandardWebSocket,
 	type StandardWebSocketOptions,
 } from '../transports/standard-web-socket.js';
+export type {CopyFailure, CopyObserver, CopyProgress} from './files/copy/copy-context.js';
+export {type CopyOptions, type CopyResult, copyFiles} from './files/copy/copy-files.js';
+export type {CopySummary} from './files/copy/copy-stats.js';
 export {
 	type TransferOptions,
 	type TransferProgress,

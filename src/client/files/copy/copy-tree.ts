@@ -1,5 +1,5 @@
 import {describePath} from '../../paths.js';
-import {FileError} from '../file-error.js';
+import {FileError, type FileErrorCode} from '../file-error.js';
 import {childLocation, type UriLocation} from '../file-location.js';
 import type {ListedEntry, TreeEntry} from '../files.js';
 import {hasSameContent} from './compare-files.js';
@@ -54,8 +54,8 @@ class TreeCopy {
 	async add(entry: TreeEntry): Promise<void> {
 		this.#directories.popTo(entry.name);
 		if (this.#isObstructed(entry.name)) return;
-		if (entry.kind === 'failed') return this.#fail(this.#from, entry.name, entry.message);
-		if (entry.kind === 'other') return this.#fail(this.#from, entry.name, 'special files are not copied');
+		if (entry.kind === 'failed') return this.#fail('failed', this.#from, entry.name, entry.message);
+		if (entry.kind === 'other') return this.#fail('refused', this.#from, entry.name, 'special files are not copied');
 		if (entry.kind === 'directory') this.#directories.push(entry);
 		if (entry.kind === 'file' && entry.size >= LARGE_FILE_BYTES) return this.#copyLarge(entry);
 		this.#batch.push(entry);
@@ -114,7 +114,7 @@ class TreeCopy {
 			return false;
 		}
 		if (target.kind === 'directory') {
-			this.#fail(this.#from, source.name, directoryInTheWay(this.#to).message);
+			this.#fail('refused', this.#from, source.name, directoryInTheWay(this.#to).message);
 			return false;
 		}
 		const {stats, overwrite} = this.#context;
@@ -133,16 +133,16 @@ class TreeCopy {
 
 	#obstruct(name: string): void {
 		this.#obstructed.push(name);
-		this.#fail(this.#to, name, 'something that is no directory is in the way of a directory');
+		this.#fail('refused', this.#to, name, 'something that is no directory is in the way of a directory');
 	}
 
 	#isObstructed(name: string): boolean {
 		return this.#obstructed.some(directory => isWithin(name, directory));
 	}
 
-	#fail(root: UriLocation, name: string, message: string): void {
+	#fail(code: FileErrorCode, root: UriLocation, name: string, message: string): void {
 		const location = childLocation(root, name);
-		const error = new FileError('failed', message, {path: describePath(location.path)});
+		const error = new FileError(code, message, {path: describePath(location.path)});
 		this.#context.stats.addFailure(location, error);
 	}
 }

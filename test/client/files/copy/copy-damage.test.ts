@@ -3,6 +3,7 @@ import {existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync} from 'n
 import {join} from 'node:path';
 import {expect, test} from 'vitest';
 import type {CopyContext, CopyObserver} from '../../../../src/client/files/copy/copy-context.js';
+import {copyFiles} from '../../../../src/client/files/copy/copy-files.js';
 import {CopyStats} from '../../../../src/client/files/copy/copy-stats.js';
 import {runTasks} from '../../../../src/client/files/copy/run-tasks.js';
 import type {UnpackedTree, UnpackOptions, WriteStreamOptions} from '../../../../src/client/files/files.js';
@@ -105,4 +106,21 @@ test('a stream of small files that is damaged every time is a failure, and none 
 	await copy('directory', at('a'), at('b'));
 	expect(lines).toEqual([`error: ${at('a')}: the stream has another checksum than its other end says`]);
 	expect([stats.summary.failed, stats.summary.files, readdirSync(at('b'))]).toEqual([1, 0, []]);
+});
+
+test.each(['file', 'directory'])('copyFiles of a %s fails with what arrived damaged every time', async kind => {
+	const root = scratchDirectory();
+	const [from, to] = [join(root, 'a'), join(root, 'b')];
+	if (kind === 'directory') mkdirSync(from);
+	writeFileSync(kind === 'directory' ? join(from, 'x') : from, randomBytes(100_000));
+	const route = {
+		from: {files: new LocalFiles(), path: from},
+		to: {files: new DamagingFiles(Number.POSITIVE_INFINITY), path: to},
+	};
+	await expect(copyFiles(route)).rejects.toMatchObject({name: 'FileError', code: 'damaged'});
+	expect(existsSync(kind === 'directory' ? join(to, 'x') : to)).toBe(false);
+	const repaired = {...route, to: {files: new DamagingFiles(1), path: to}};
+	expect(await copyFiles(repaired)).toMatchObject({files: 1, failed: 0, checked: 'checksum'});
+	const [sent, arrived] = [from, to].map(path => readFileSync(kind === 'directory' ? join(path, 'x') : path));
+	expect(arrived!.equals(sent!)).toBe(true);
 });
