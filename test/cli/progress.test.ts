@@ -72,7 +72,7 @@ test('the line is drawn ten times a second, makes way for messages, follows the 
 	screen.columns = 16;
 	clock.tick();
 	expect(taken()).toBe('\r\u001B[Ka   50%');
-	line.say('note\n');
+	line.writeAbove('note\n');
 	expect(taken()).toBe('\r\u001B[Knote\n');
 	line.end();
 	expect([taken(), clock.isStopped]).toEqual(['', true]);

@@ -6,23 +6,23 @@ import type {Path} from '../paths.js';
 import {describePath} from '../paths.js';
 import {ProtocolError, RejectedError, TooManyCallsError} from '../session/client-errors.js';
 
-/** What kind of failure it is; the message has the executor's own words. */
+/** Kind of a failure; the message has the executor's own words. */
 export type FileErrorCode =
-	/** There is nothing at the path. */
+	/** The path does not exist. */
 	| 'not-found'
-	/** What was asked for makes no sense or is not permitted. */
+	/** The request makes no sense or is not permitted. */
 	| 'refused'
 	/** The system could not do it. */
 	| 'failed'
 	/** A tree or a copy did not arrive as it was sent. */
 	| 'damaged'
-	/** The executor said what no executor should. */
+	/** A reply of the executor breaks the protocol. */
 	| 'invalid-data'
-	/** This executor cannot do that at all. */
+	/** The executor lacks the feature. */
 	| 'unsupported'
-	/** The link is gone; whether a change was made is not known. */
+	/** The connection is lost; whether a change was made is not known. */
 	| 'disconnected'
-	/** A watch or a search is over before its time. */
+	/** A watch, a search or a transfer ended early. */
 	| 'ended';
 
 export interface FileErrorDetails {
@@ -35,9 +35,9 @@ export interface FileErrorDetails {
 export class FileError extends Error {
 	override readonly name = 'FileError';
 	readonly code: FileErrorCode;
-	/** What it was about, as the caller named it. */
+	/** Path of the operation, as the caller wrote it. */
 	readonly path: string;
-	/** What would help, where the executor says so. */
+	/** Advice, where the executor has one. */
 	readonly hint: string | undefined;
 
 	constructor(code: FileErrorCode, message: string, {path, hint, cause}: FileErrorDetails) {
@@ -50,7 +50,7 @@ export class FileError extends Error {
 
 const TRANSPORT_CLOSED = 'exec-server transport closed';
 
-/** Codes that say more than the number they travel with. */
+/** Error codes that are more exact than their number on the wire. */
 const BY_NAME: Partial<Record<ErrorCode, FileErrorCode>> = {
 	FILE_NOT_FOUND: 'not-found',
 	FILE_REFUSED: 'refused',
@@ -64,7 +64,7 @@ const BY_NUMBER: ReadonlyMap<number, FileErrorCode> = new Map([
 	[METHOD_NOT_FOUND, 'unsupported'],
 ]);
 
-/** Makes any failure a `FileError` about the path; reasons of signals and programming errors pass. */
+/** Converts failures of calls to a `FileError` about the path; reasons of signals and programming errors pass. */
 export function toFileError(error: unknown, given: Path): unknown {
 	const path = describePath(given);
 	if (error instanceof DisconnectedError) return disconnected(path, error);
@@ -98,7 +98,7 @@ export function isDisconnected(error: unknown): error is FileError {
 	return error instanceof FileError && error.code === 'disconnected';
 }
 
-/** Runs an operation whose failures are about the path. */
+/** Runs an operation and converts its failures to a `FileError` about the path. */
 export async function about<T>(path: Path, operation: () => T | Promise<T>): Promise<T> {
 	try {
 		return await operation();

@@ -10,11 +10,11 @@ export type FileChange = Params<'fs/changed'>['changes'][number];
 export type Match = Params<'fs/searchMatches'>['matches'][number];
 export type SearchOutcome = Result<'fs/search'>;
 export type TransferOutcome = Result<'fs/finish'>;
-/** How far a tree has come: entries, and bytes of file content. */
+/** Progress of a tree: entries, and bytes of file content. */
 export type Progress = NonNullable<Result<'fs/readBlock'>['progress']>;
 
 export interface AccessOptions {
-	/** What the operation may touch; an executor that cannot enforce it refuses. */
+	/** Sandbox of the operation; an executor that cannot enforce it refuses. */
 	readonly sandbox?: SandboxContext | undefined;
 }
 
@@ -33,52 +33,52 @@ export interface StreamOptions extends AccessOptions {
 }
 
 export interface ReadStreamOptions extends StreamOptions {
-	/** Where to begin. */
+	/** First byte to read. */
 	readonly offset?: number | undefined;
 }
 
 export interface WriteStreamOptions extends StreamOptions {
-	/** Where to begin in a file that keeps what it has; a new one is private. Needs `resume`. */
+	/** First byte to write, in a file that is not truncated; a new one is private. Needs `resume`. */
 	readonly offset?: number | undefined;
 }
 
 export interface WatchOptions extends StreamOptions {
-	/** Whether what is deeper counts; it does unless told otherwise. */
+	/** Whether the whole tree is watched; true by default. */
 	readonly recursive?: boolean | undefined;
-	/** What is not watched, in the language of `.gitignore`. */
+	/** Patterns of paths that are not watched, in the language of `.gitignore`. */
 	readonly ignore?: readonly string[] | undefined;
 }
 
 export interface Changes {
 	readonly changes: readonly FileChange[];
-	/** There were changes that are not known: what was seen of the tree before does not hold. */
+	/** Changes were dropped: earlier knowledge of the tree does not hold. */
 	readonly overflow: boolean;
 }
 
 /**
- * Changes as they happen, until it is left, aborted or thrown out of. A watch belongs to a connection: when that is
- * lost it fails with `disconnected`, and with `ended` when the executor cannot go on, because the path is gone say.
+ * Stream of changes, until the loop is left or the signal aborted. A watch belongs to a connection: when that is lost it
+ * fails with `disconnected`, and with `ended` when the executor cannot continue, because the path is gone for instance.
  */
 export interface Watch extends AsyncIterableIterator<Changes>, AsyncDisposable {}
 
 export interface WatchMissingOptions {
-	/** Something that is there and whose change or removal counts too. */
+	/** Existing path whose change or removal counts, too. */
 	readonly present?: Path | undefined;
 	readonly signal?: AbortSignal | undefined;
 }
 
-/** `watching` is false when nothing will be told, because one of the paths is there already for instance. */
+/** `watching` is false when there is no watch, because one of the paths exists already for instance. */
 export type MissingWatch =
 	| {readonly watching: false}
-	/** `changed` rejects when the link is lost, and with `ended` when a later watch takes its place. */
+	/** `changed` rejects when the connection is lost, and with `ended` when a later watch replaces this one. */
 	| {readonly watching: true; readonly changed: Promise<void>};
 
-/** What to look for below a path; see `fs/search`. */
+/** Names or contents to find below a path; see `fs/search`. */
 export interface SearchQuery extends AccessOptions {
 	readonly path: Path;
 	/** Globs for the name, or with a slash for the path below the root. */
 	readonly names?: readonly string[] | undefined;
-	/** What is left out, in the language of `.gitignore`. */
+	/** Patterns of paths that are not searched, in the language of `.gitignore`. */
 	readonly exclude?: readonly string[] | undefined;
 	readonly contents?: {readonly pattern: string; readonly regex?: boolean; readonly ignoreCase?: boolean} | undefined;
 	readonly hidden?: boolean | undefined;
@@ -86,9 +86,9 @@ export interface SearchQuery extends AccessOptions {
 	readonly maxMatches?: number | undefined;
 }
 
-/** What a search finds, as it is found. Leaving the loop ends the search. */
+/** Stream of matches, as they are found. Leaving the loop ends the search. */
 export interface Search extends AsyncIterableIterator<Match> {
-	/** How it went; settles when the executor is through, whether or not everything was taken. */
+	/** Settles when the executor has finished, whether or not all matches were read. */
 	readonly outcome: Promise<SearchOutcome>;
 }
 
@@ -97,49 +97,52 @@ export interface TreeStreamOptions extends StreamOptions {
 }
 
 export interface PackOptions extends TreeStreamOptions {
-	/** Only these entries, each for itself, by the way from the directory to them, as bytes. Needs `resume`. */
+	/** Only these entries, without their children, by relative path, one character for each byte. Needs `resume`. */
 	readonly names?: readonly string[] | undefined;
 }
 
 export interface ListOptions extends StreamOptions {
-	/** How many levels below the path; all unless told otherwise. */
+	/** Levels below the path; all by default. */
 	readonly depth?: number | undefined;
-	/** Only these entries, each for itself; those that are missing are left out. */
+	/** Only these entries, without their children; missing ones are left out. */
 	readonly names?: readonly string[] | undefined;
 }
 
 export type EntryKind = 'file' | 'directory' | 'symlink' | 'other';
 
-/** What is known of something in a tree. Names are the way from the root to it, one character for each byte. */
+/** An entry of a tree. Its name is the path relative to the root, one character for each byte. */
 export interface ListedEntry {
 	readonly name: string;
 	readonly kind: EntryKind;
 	readonly size: number;
 	readonly mode: number;
 	readonly modifiedAtMs: number;
-	/** Of a link; bytes too. */
+	/** Target of a link, one character for each byte. */
 	readonly target?: string | undefined;
 }
 
 export type TreeEntry = ListedEntry | {readonly name: string; readonly kind: 'failed'; readonly message: string};
 
 export interface EntryAttributes {
-	/** The way from the directory to it, as bytes; empty for the directory itself. */
+	/** Path relative to the directory, one character for each byte; empty for the directory itself. */
 	readonly name: string;
 	readonly mode?: number | undefined;
 	readonly modifiedAtMs?: number | undefined;
 }
 
 export interface UnpackOptions extends TreeStreamOptions {
-	/** A part of a tree: what cannot be made is named in the outcome, and directories wait for `setAttributes`. Needs `resume`. */
+	/**
+	 * The stream is part of a tree: entries that fail are named in the outcome, and directories get their attributes from
+	 * `setAttributes`. Needs `resume`.
+	 */
 	readonly partial?: boolean | undefined;
-	/** Whether files and links take the place of what is there. */
+	/** Whether files and links replace existing ones. */
 	readonly overwrite?: boolean | undefined;
-	/** The checksum the stream has to have; asked for when all of it was written. */
+	/** Expected checksum of the stream; called when all of it was written. */
 	readonly checksum?: (() => string | Promise<string>) | undefined;
 }
 
-/** A tree as one tar stream. Cancelling the stream gives it up. */
+/** A tree as one tar stream. Cancelling the stream releases it. */
 export interface PackedTree {
 	/** An estimate: the tree may change before it is read. */
 	readonly totals: Progress;
@@ -148,13 +151,13 @@ export interface PackedTree {
 	readonly outcome: Promise<TransferOutcome>;
 }
 
-/** Where a tar stream becomes a tree. Closing the stream finishes it; aborting gives it up. */
+/** Sink that makes a tree of a tar stream. Closing the stream finishes it; aborting releases it. */
 export interface UnpackedTree {
 	readonly stream: WritableStream<Uint8Array>;
 	readonly outcome: Promise<TransferOutcome>;
 }
 
-/** What an executor can do beyond the methods every one of them has. */
+/** Features beyond the methods that every executor has, by the capability that announces them. */
 export const FILE_FEATURES = {
 	writeStreaming: 'fileWriteStreaming',
 	watchMissing: 'fsWatchMissing',
@@ -173,13 +176,13 @@ export type FileFeature = keyof typeof FILE_FEATURES;
  * aborted operation fails with the reason of its signal.
  */
 export interface Files {
-	/** Whether the executor can do it; what needs a feature fails with `unsupported` otherwise. */
+	/** Whether the executor has the feature; operations that need it fail with `unsupported` otherwise. */
 	supports(feature: FileFeature): Promise<boolean>;
 	/** A whole file; of another machine at most what fits a message (48 MiB). */
 	readFile(path: Path, options?: FollowOptions): Promise<Uint8Array>;
-	/** The same as text; what is not UTF-8 is replaced. */
+	/** The same as text; bytes that are not UTF-8 are replaced. */
 	readText(path: Path, options?: FollowOptions): Promise<string>;
-	/** Creates a file or replaces its content. The bytes are not to be changed meanwhile. */
+	/** Creates a file or replaces its content. The bytes must not change until it settles. */
 	writeFile(path: Path, content: Uint8Array | string, options?: WriteOptions): Promise<void>;
 	/** With the directories above it, unless `recursive` is false. */
 	createDirectory(path: Path, options?: FollowOptions & {readonly recursive?: boolean}): Promise<void>;
@@ -187,9 +190,9 @@ export interface Files {
 	/** The path without links. */
 	canonicalize(path: Path, options?: AccessOptions): Promise<string>;
 	readDirectory(path: Path, options?: AccessOptions): Promise<DirectoryEntry[]>;
-	/** A tree, breadth first; without limits of one's own those of the executor hold. */
+	/** A tree, breadth first, within `WALK_LIMITS` unless the options are lower. */
 	walk(path: Path, options?: WalkOptions & AccessOptions): Promise<WalkOutcome>;
-	/** A file, a link or a tree. With `recursive: false` no full directory; with `force: false` something has to be there. */
+	/** Removes a file, a link or a tree. With `recursive: false` no full directory; with `force: false` the path has to exist. */
 	remove(path: Path, options?: FollowOptions & {readonly recursive?: boolean; readonly force?: boolean}): Promise<void>;
 	/** Within the machine; directories only with `recursive`. */
 	copy(from: Path, to: Path, options?: AccessOptions & {readonly recursive?: boolean}): Promise<void>;
@@ -202,20 +205,20 @@ export interface Files {
 	 * Where the executor lacks `writeStreaming`, everything is kept until the end and has to fit a message (48 MiB).
 	 */
 	writeStream(path: Path, options?: WriteStreamOptions): WritableStream<Uint8Array>;
-	/** Settles when the watch is in place: what happens from then on is told. */
+	/** Settles when the watch is active: every later change is reported. */
 	watch(path: Path, options?: WatchOptions): Promise<Watch>;
-	/** Tells once when one of the missing paths, or a directory above it, appears. There is one such watch at a time. */
+	/** Reports once that one of the missing paths, or a directory above it, appears. There is one such watch at a time. */
 	watchMissing(missing: readonly Path[], options?: WatchMissingOptions): Promise<MissingWatch>;
 	search(query: SearchQuery, options?: {readonly signal?: AbortSignal | undefined}): Search;
 	/** A tree with kinds, sizes, modes and times, parents first and by name. A link at the path itself is followed. */
 	list(path: Path, options?: ListOptions): AsyncIterable<TreeEntry>;
-	/** The SHA-256 of a part of a file, made where the file is; `length` says how much of it there was. */
+	/** SHA-256 of a range of a file, computed by the executor; `length` is the part of the range that exists. */
 	digest(path: Path, range: {readonly offset: number; readonly length: number}): Promise<Result<'fs/digest'>>;
-	/** Sets modes and times below a directory, in the order given; what failed is returned. */
+	/** Sets modes and times below a directory, in the order given; returns the failures. */
 	setAttributes(path: Path, entries: readonly EntryAttributes[]): Promise<TransferOutcome['errors']>;
 	pack(path: Path, options?: PackOptions): Promise<PackedTree>;
 	unpack(path: Path, options?: UnpackOptions): Promise<UnpackedTree>;
 }
 
-/** What a walk may cover at most, and does unless told otherwise. */
+/** Limits of a walk, and their defaults. */
 export const WALK_LIMITS = {maxDepth: 64, maxDirectories: 10_000, maxEntries: 50_000} as const;

@@ -1,15 +1,15 @@
 import {isAbsoluteWindowsPath} from '../../protocol/path-uri/path-uri-windows.js';
 import type {AccessOptions, SandboxContext} from './files.js';
 
-/** The member of a request that says what it may touch; where the caller works goes along only if that matters. */
+/** The `sandbox` member of a request; its working directory is sent only if the policy depends on it. */
 export function sandboxMember({sandbox}: AccessOptions): {sandbox?: SandboxContext} {
 	if (!sandbox) return {};
-	if (dependsOnPlace(sandbox)) return {sandbox};
+	if (dependsOnDirectory(sandbox)) return {sandbox};
 	const {cwd: _cwd, workspaceRoots: _roots, ...rest} = sandbox;
 	return {sandbox: rest};
 }
 
-function dependsOnPlace({permissions}: SandboxContext): boolean {
+function dependsOnDirectory({permissions}: SandboxContext): boolean {
 	if (permissions.type !== 'managed' || permissions.file_system.type !== 'restricted') return false;
 	return permissions.file_system.entries.some(({path}) => {
 		switch (path.type) {

@@ -77,7 +77,7 @@ export class CopyReporter implements CopyObserver {
 	}
 
 	writeLine(line: string): void {
-		if (this.#line) this.#line.say(`${line}\n`);
+		if (this.#line) this.#line.writeAbove(`${line}\n`);
 		else process.stderr.write(`${line}\n`);
 	}
 

@@ -20,7 +20,7 @@ export function formatTimeLeft(ms: number): string {
 	return hours > 0 ? `${hours}:${tail}` : tail;
 }
 
-/** How long something took: `0.8 s`, `42 s`. */
+/** A duration: `0.8 s`, `42 s`. */
 export function formatSeconds(ms: number): string {
 	return `${(ms / 1000).toFixed(ms < SHORT_MS ? 1 : 0)} s`;
 }

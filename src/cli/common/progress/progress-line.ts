@@ -1,11 +1,11 @@
 import {type ProgressState, progressLine} from './progress-text.js';
 
-/** How often the line is drawn at most. */
+/** Time between two drawings. */
 const DRAW_INTERVAL_MS = 100;
 const DEFAULT_COLUMNS = 80;
 const CLEAR = '\r\u001B[K';
 
-/** A terminal to draw on. */
+/** Terminal output. */
 export interface ProgressScreen {
 	readonly columns?: number | undefined;
 	write(text: string): unknown;
@@ -13,7 +13,7 @@ export interface ProgressScreen {
 
 export interface ProgressClock {
 	now(): number;
-	/** Calls again and again until the returned function is called. */
+	/** Calls `tick` repeatedly until the returned function is called. */
 	every(ms: number, tick: () => void): () => void;
 }
 
@@ -26,10 +26,10 @@ const SYSTEM_CLOCK: ProgressClock = {
 	},
 };
 
-/** The figures a line is made of; `moved` is what has travelled, which the rate is of. */
+/** Figures of a line; the rate is that of `moved`, the bytes that were sent. */
 export type ProgressFigures = Omit<ProgressState, 'rate'> & {readonly moved: number};
 
-/** One line on a terminal that follows what is going on, until it is ended. */
+/** Progress line on a terminal, drawn again and again until it is ended. */
 export class ProgressLine {
 	readonly #screen: ProgressScreen;
 	readonly #clock: ProgressClock;
@@ -45,8 +45,8 @@ export class ProgressLine {
 		this.#stop = clock.every(DRAW_INTERVAL_MS, () => this.#draw());
 	}
 
-	/** Writes whole lines above the progress. */
-	say(text: string): void {
+	/** Writes whole lines above the progress line. */
+	writeAbove(text: string): void {
 		this.#clear();
 		this.#screen.write(text);
 	}
@@ -71,12 +71,12 @@ export class ProgressLine {
 	}
 }
 
-/** How long the past counts: a rate follows a change within a few of these. */
+/** Time constant of the exponential smoothing. */
 const WINDOW_MS = 3000;
-/** Measurements closer together than this count as one. */
-const SHORTEST_STEP_MS = 50;
+/** Samples closer together than this count as one. */
+const MIN_STEP_MS = 50;
 
-/** A smoothed rate of a number that grows. */
+/** Smoothed rate of a growing number. */
 export class Rate {
 	#last: {readonly at: number; readonly value: number} | undefined;
 	#perMs: number | undefined;
@@ -84,14 +84,14 @@ export class Rate {
 	add(at: number, value: number): void {
 		this.#last ??= {at, value};
 		const elapsed = at - this.#last.at;
-		if (elapsed < SHORTEST_STEP_MS) return;
+		if (elapsed < MIN_STEP_MS) return;
 		const now = (value - this.#last.value) / elapsed;
 		const weight = 1 - Math.exp(-elapsed / WINDOW_MS);
 		this.#perMs = this.#perMs === undefined ? now : this.#perMs + weight * (now - this.#perMs);
 		this.#last = {at, value};
 	}
 
-	/** Undefined while too little is known. */
+	/** Undefined until there are two samples. */
 	get perSecond(): number | undefined {
 		return this.#perMs === undefined ? undefined : this.#perMs * 1000;
 	}

@@ -4,8 +4,8 @@ import type {DisconnectedError} from '../../../rpc/disconnected-error.js';
 import type {SessionClient} from '../../session/session-client.js';
 
 /**
- * Calls about something that belongs to a connection and not to the session: once that is lost they fail, even if the
- * session goes on over another one, where nobody knows what they are about.
+ * Calls about a resource that belongs to a connection and not to the session: once the connection is lost they fail, even
+ * if the session resumes over another one, where the resource does not exist.
  */
 export class ConnectionCalls {
 	readonly #client: SessionClient;
@@ -24,18 +24,18 @@ export class ConnectionCalls {
 	async call<M extends RequestName>(method: M, params: ParamsOnWire<M> | JsonParts): Promise<Result<M>> {
 		if (this.#lost) throw this.#lost;
 		const result = await this.#client.call(method, params);
-		// Made while the session was being resumed, on a connection that is gone too.
+		// The call was made while the session was being resumed, on a connection that is lost, too.
 		if (this.#lost) throw this.#lost;
 		return result;
 	}
 
-	/** For what gives something back: nobody waits for it, and without the connection it is done already. */
+	/** Makes a call that releases the resource, without waiting; a lost connection has released it already. */
 	release<M extends RequestName>(method: M, params: ParamsOnWire<M>): void {
 		this.#stopListening();
 		if (!this.#lost) this.#client.call(method, params).catch(() => {});
 	}
 
-	/** Nothing belongs to the connection any more. */
+	/** Stops watching the connection; the resource is released. */
 	end(): void {
 		this.#stopListening();
 	}

@@ -1,28 +1,28 @@
 import type {Metadata} from '../files.js';
 
-/** Lookups of metadata under way: who asks for the same while one is gets its answer. */
+/** Coalesces concurrent metadata calls: callers that ask for the same path share one request. */
 export class MetadataCache {
-	readonly #underWay = new Map<string, Promise<Metadata>>();
+	readonly #pending = new Map<string, Promise<Metadata>>();
 
-	async look(href: string, ask: () => Promise<Metadata>): Promise<Metadata> {
-		const known = this.#underWay.get(href);
-		if (known) return known;
-		const lookup = ask();
-		this.#underWay.set(href, lookup);
+	async get(href: string, request: () => Promise<Metadata>): Promise<Metadata> {
+		const pending = this.#pending.get(href);
+		if (pending) return pending;
+		const lookup = request();
+		this.#pending.set(href, lookup);
 		try {
 			return await lookup;
 		} finally {
-			if (this.#underWay.get(href) === lookup) this.#underWay.delete(href);
+			if (this.#pending.get(href) === lookup) this.#pending.delete(href);
 		}
 	}
 
-	/** Something is changed: what was asked before that says nothing to those who ask after it. */
+	/** Runs a change; requests made before or during it are not shared with callers after it. */
 	async changing<T>(change: () => Promise<T>): Promise<T> {
-		this.#underWay.clear();
+		this.#pending.clear();
 		try {
 			return await change();
 		} finally {
-			this.#underWay.clear();
+			this.#pending.clear();
 		}
 	}
 }

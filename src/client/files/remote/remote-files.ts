@@ -52,7 +52,7 @@ import {
 } from './remote-streams.js';
 import {remoteWatch} from './remote-watch.js';
 
-/** What a request with content needs besides it: the path, at its longest, and the names around. */
+/** Bytes of a request besides its content: the longest path, and the member names. */
 const ENVELOPE_BYTES = 64 * 1024;
 /** Largest content that fits a request, as base64. */
 export const MAX_CONTENT_BYTES = ((MAX_MESSAGE_BYTES - ENVELOPE_BYTES) / 4) * 3;
@@ -62,7 +62,7 @@ export class RemoteFiles implements Files {
 	readonly #connect: () => Promise<SessionClient>;
 	readonly #lookups = new MetadataCache();
 
-	/** `connect` is asked for every operation: it has to come up with the same client while that one lives. */
+	/** `connect` is called for every operation: it has to return the same client while that one lives. */
 	constructor(connect: () => Promise<SessionClient>) {
 		this.#connect = connect;
 	}
@@ -97,7 +97,7 @@ export class RemoteFiles implements Files {
 	async metadata(path: Path, options: FollowOptions = {}): Promise<Metadata> {
 		const ask = () => this.#ask('fs/getMetadata', path, () => target(path, options));
 		if (options.followSymlinks === false || options.sandbox) return ask();
-		return about(path, () => this.#lookups.look(toPathUri(path).href, ask));
+		return about(path, () => this.#lookups.get(toPathUri(path).href, ask));
 	}
 
 	async canonicalize(path: Path, options: AccessOptions = {}): Promise<string> {
@@ -201,7 +201,7 @@ export class RemoteFiles implements Files {
 		});
 	}
 
-	/** The params are made inside, so that a path that is none fails like any other. */
+	/** The params are made inside, so that an invalid path fails with a `FileError`. */
 	#ask<M extends RequestName>(
 		method: M,
 		path: Path,
@@ -228,12 +228,12 @@ export class RemoteFiles implements Files {
 	}
 }
 
-/** A server that does not say so may open a file without looking at what the caller allows. */
+/** A server without the capability may open a file without enforcing the sandbox. */
 function honoursSandbox({capabilities}: SessionClient, {sandbox}: AccessOptions): boolean {
 	return !sandbox || capabilities['sandboxedFileStreaming'] === true;
 }
 
-/** Where there is no link to begin with, its reason is what there is to say. */
+/** A connection that cannot be made fails with its own reason. */
 async function connected(connect: () => Promise<SessionClient>, path: Path): Promise<SessionClient> {
 	try {
 		return await connect();
@@ -243,7 +243,7 @@ async function connected(connect: () => Promise<SessionClient>, path: Path): Pro
 	}
 }
 
-/** The members every request about one path has. Links are followed unless the caller says no. */
+/** The members that every request about one path has. */
 function target(path: Path, options: FollowOptions): RemoteFile {
 	return {
 		path: toPathUri(path).href,

@@ -5,12 +5,12 @@ import type {SessionClient} from '../../session/session-client.js';
 import type {TransferOutcome} from '../files.js';
 import {ConnectionCalls} from './connection-calls.js';
 
-/** Something the server has open for us, by the id we gave it. */
+/** An open handle of the server, by the id the client gave it. */
 export class RemoteHandle {
 	readonly id = randomId();
 	readonly #calls: ConnectionCalls;
 
-	/** `open` makes the call that opens it. */
+	/** `open` makes the call that opens the handle. */
 	static async open<T>(
 		client: SessionClient,
 		open: (calls: ConnectionCalls, handleId: string) => Promise<T>,
@@ -36,14 +36,14 @@ export class RemoteHandle {
 		return this.#calls.call('fs/writeBlock', encodeWithBytes({handleId: this.id, offset, chunk}));
 	}
 
-	/** Ends a transfer, which closes the handle. */
+	/** Finishes a transfer, which closes the handle. */
 	async finish(sha256?: string): Promise<TransferOutcome> {
 		const outcome = await this.#calls.call('fs/finish', {handleId: this.id, ...(sha256 !== undefined && {sha256})});
 		this.#calls.end();
 		return outcome;
 	}
 
-	/** Fails when the system could not keep what was written. */
+	/** Fails when the system could not store the bytes written. */
 	async close(): Promise<void> {
 		await this.#calls.call('fs/close', {handleId: this.id});
 		this.#calls.end();

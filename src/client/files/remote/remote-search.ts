@@ -7,7 +7,7 @@ import {sandboxMember} from '../sandbox-context.js';
 import {SearchStream} from '../streams/search-stream.js';
 import {ConnectionCalls} from './connection-calls.js';
 
-/** Matches that may wait to be taken. They are pushed: one who takes fewer than are found loses the search. */
+/** Matches in the queue. The server pushes them: a reader that is too slow loses the search. */
 export const MAX_WAITING_MATCHES = 100_000;
 
 export function remoteSearch(
@@ -17,34 +17,34 @@ export function remoteSearch(
 ): Search {
 	const searchId = randomId();
 	let calls: ConnectionCalls | undefined;
-	const feed = new SearchStream(signal, () => calls?.release('fs/searchCancel', {searchId}));
+	const stream = new SearchStream(signal, () => calls?.release('fs/searchCancel', {searchId}));
 	const run = async (): Promise<SearchOutcome | undefined> => {
 		const client = await connect();
-		if (feed.isOver) return undefined;
+		if (stream.isOver) return undefined;
 		calls = new ConnectionCalls(client);
 		const stopListening = client.on('fs/searchMatches', ({searchId: id, matches}) => {
 			if (id !== searchId) return;
-			feed.found(matches);
-			if (feed.waiting > MAX_WAITING_MATCHES) feed.fail(tooSlow(query));
+			stream.found(matches);
+			if (stream.waiting > MAX_WAITING_MATCHES) stream.fail(readerTooSlow(query));
 		});
 		try {
-			return await calls.call('fs/search', paramsOf(searchId, query));
+			return await calls.call('fs/search', toSearchParams(searchId, query));
 		} finally {
 			stopListening();
 			calls.end();
 		}
 	};
 	about(query.path, run).then(
-		outcome => feed.finish(outcome ?? NOT_BEGUN),
-		(error: unknown) => feed.fail(error),
+		outcome => stream.finish(outcome ?? NOT_STARTED),
+		(error: unknown) => stream.fail(error),
 	);
-	return feed;
+	return stream;
 }
 
-/** Of a search that was left before it was asked for. */
-const NOT_BEGUN: SearchOutcome = {files: 0, matches: 0, truncated: false, cancelled: true, errors: []};
+/** Outcome of a search that was left before the request was sent. */
+const NOT_STARTED: SearchOutcome = {files: 0, matches: 0, truncated: false, cancelled: true, errors: []};
 
-function paramsOf(searchId: string, query: SearchQuery) {
+function toSearchParams(searchId: string, query: SearchQuery) {
 	const {path, names = [], exclude = [], contents, hidden = false, ignoreFiles = true, maxMatches} = query;
 	return {
 		searchId,
@@ -59,7 +59,7 @@ function paramsOf(searchId: string, query: SearchQuery) {
 	};
 }
 
-function tooSlow({path}: SearchQuery): FileError {
+function readerTooSlow({path}: SearchQuery): FileError {
 	const message = `more than ${MAX_WAITING_MATCHES} matches wait to be taken`;
 	return new FileError('ended', message, {path: describePath(path)});
 }

@@ -7,27 +7,27 @@ import type {BlockTarget} from '../streams/block-writer.js';
 import {readPackedTree, writePackedTree} from '../streams/tree-streams.js';
 import {RemoteHandle} from './remote-handle.js';
 
-/** The members of a request that say what it is about. */
+/** Path members of a request. */
 export interface RemoteFile {
 	readonly path: string;
 	readonly followSymlinks?: false;
 	readonly sandbox?: SandboxContext;
 }
 
-/** Does something that changes files. */
+/** Runs an operation that changes files. */
 export type Changing = <T>(change: () => Promise<T>) => Promise<T>;
 
 export async function openRemoteRead(client: SessionClient, target: RemoteFile): Promise<BlockSource> {
 	const {handle} = await RemoteHandle.open(client, (calls, handleId) => calls.call('fs/open', {handleId, ...target}));
 	return {
 		read: (offset, length) => about(target.path, () => handle.read(offset, length)),
-		// Everything was read: whether the handle could be closed concerns nobody.
+		// Everything was read: a failure to close the handle does not matter.
 		end: async () => handle.abandon(),
 		abandon: () => handle.abandon(),
 	};
 }
 
-/** A file that is emptied, or kept as it is. */
+/** Opens a file that is truncated (`replace`) or not (`update`). */
 export async function openRemoteWrite(
 	client: SessionClient,
 	target: RemoteFile,

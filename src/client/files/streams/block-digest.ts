@@ -1,8 +1,8 @@
 import {BLOCK_BYTES} from './block-reader.js';
 
 /**
- * A checksum of a stream, whatever the pieces it comes in: the digests of its blocks, digested again. It is not the
- * SHA-256 of the whole, which no browser can make piece by piece.
+ * Checksum of a stream, independent of its chunks: the digests of its blocks, digested again. It is not the SHA-256 of
+ * the whole, which browsers cannot compute incrementally.
  */
 export class BlockDigest {
 	readonly #block = new Uint8Array(BLOCK_BYTES);
@@ -19,7 +19,7 @@ export class BlockDigest {
 		}
 	}
 
-	/** In hexadecimal; to be asked for once. */
+	/** Returns the checksum in hexadecimal; may be called once. */
 	async finish(): Promise<string> {
 		await this.#digest();
 		return Array.from(this.#sum, byte => byte.toString(16).padStart(2, '0')).join('');

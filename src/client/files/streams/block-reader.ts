@@ -2,29 +2,29 @@ import {onAbort} from '../../../shared/async/on-abort.js';
 import {FileError} from '../file-error.js';
 import type {ReadStreamOptions} from '../files.js';
 
-/** What is read or written at a time; the protocol allows no more. */
+/** Size of a block; the protocol allows no more. */
 export const BLOCK_BYTES = 1024 * 1024;
-/** Blocks of one stream that are on their way at a time. With their size, this is the memory of a stream. */
+/** Blocks of one stream in flight. With their size, this bounds the memory of a stream. */
 export const MAX_BLOCKS_UNDER_WAY = 4;
 
 export interface Block {
 	readonly chunk: Uint8Array;
-	/** Nothing comes behind it. */
+	/** It is the last block. */
 	readonly eof: boolean;
 }
 
-/** Where blocks come from. */
+/** Source of blocks. */
 export interface BlockSource {
 	read(offset: number, length: number): Promise<Block>;
-	/** Everything was read. */
+	/** Called when everything was read. */
 	end(): Promise<void>;
-	/** Nothing more is wanted. */
+	/** Releases the source before its end. */
 	abandon(): void;
 }
 
 /**
- * A stream of blocks, opened when it is first read if it is not open yet. The first block is asked for alone, since most files are small;
- * from then on some are asked for ahead, each at the place where the one before should end.
+ * Stream of blocks with read-ahead, opened when it is first read if it is not open yet. The first block is requested alone,
+ * since most files are small; from then on several are, each at the offset where the one before should end.
  */
 export function readBlocks(
 	path: string,
@@ -70,9 +70,9 @@ class BlockReader {
 	readonly #path: string;
 	readonly #open: () => Promise<BlockSource>;
 	#source: Promise<BlockSource> | undefined;
-	/** Blocks that were asked for, in order. */
+	/** Read-ahead: requested blocks, in order. */
 	#ahead: Promise<Block>[] = [];
-	/** Where the next block that is asked for begins. */
+	/** Offset of the next block to request. */
 	#offset: number;
 	#width = 1;
 	#sawEnd = false;
@@ -89,12 +89,12 @@ class BlockReader {
 		return this.#abandoned;
 	}
 
-	/** The next bytes; undefined at the end. */
+	/** Returns the next bytes; undefined at the end. */
 	async next(): Promise<Uint8Array | undefined> {
 		this.#source ??= this.#open();
 		const source = await this.#source;
 		if (this.#abandoned) return undefined;
-		this.#askAhead(source);
+		this.#requestAhead(source);
 		const {chunk, eof} = await this.#ahead.shift()!;
 		this.#requireUsable(chunk, eof);
 		if (eof) {
@@ -104,42 +104,42 @@ class BlockReader {
 			await source.end();
 			return undefined;
 		}
-		if (chunk.length < BLOCK_BYTES) this.#goBack(chunk.length);
+		if (chunk.length < BLOCK_BYTES) this.#rewind(chunk.length);
 		this.#width = Math.min(this.#width * 2, MAX_BLOCKS_UNDER_WAY);
-		if (!this.#abandoned) this.#askAhead(source);
+		if (!this.#abandoned) this.#requestAhead(source);
 		return chunk;
 	}
 
-	/** Whether the last bytes have been handed out; the source is told. */
+	/** Whether the last bytes were returned; then the source is ended. */
 	async isAtEnd(): Promise<boolean> {
 		if (this.#sawEnd) await (await this.#source)?.end();
 		return this.#sawEnd;
 	}
 
-	/** Gives the source back, now or as soon as it is there. */
+	/** Releases the source, now or as soon as it is open. */
 	abandon(): void {
 		if (this.#abandoned) return;
 		this.#abandoned = true;
 		this.#ahead = [];
 		this.#source?.then(
 			source => source.abandon(),
-			// What could not be opened need not be closed.
+			// A source that could not be opened need not be closed.
 			() => {},
 		);
 	}
 
-	#askAhead(source: BlockSource): void {
+	#requestAhead(source: BlockSource): void {
 		while (this.#ahead.length < this.#width) {
 			const block = source.read(this.#offset, BLOCK_BYTES);
-			// Blocks behind the end, or behind a failure, are not looked at.
+			// Blocks after the end, or after a failure, are ignored.
 			block.catch(() => {});
 			this.#ahead.push(block);
 			this.#offset += BLOCK_BYTES;
 		}
 	}
 
-	/** A block that is shorter than asked for and not the last: those asked for behind it are at the wrong place. */
-	#goBack(length: number): void {
+	/** After a short block that is not the last, the blocks requested ahead have the wrong offsets. */
+	#rewind(length: number): void {
 		this.#offset -= (this.#ahead.length + 1) * BLOCK_BYTES - length;
 		this.#ahead = [];
 	}

@@ -2,19 +2,20 @@ import {onAbort} from '../../../shared/async/on-abort.js';
 import type {WriteStreamOptions} from '../files.js';
 import {BLOCK_BYTES, MAX_BLOCKS_UNDER_WAY} from './block-reader.js';
 
-/** Where blocks go. */
+/** Target of blocks. */
 export interface BlockTarget {
-	/** Settles when the block is taken up; until then the bytes stay as they are. */
+	/** Settles when the block is accepted; until then the bytes must not change. */
 	write(offset: number, chunk: Uint8Array): Promise<void>;
-	/** Everything was written. */
+	/** Called when everything was written. */
 	end(): Promise<void>;
-	/** Nothing more will come. */
+	/** Releases the target before its end. */
 	abandon(): void;
 }
 
 /**
- * A stream into blocks, opened with the first bytes if it is not open yet. Bytes are copied, so the writer may use its memory again. What is
- * written while blocks are on their way is collected: small pieces travel together, and nothing waits for a full block.
+ * Buffered stream into blocks, opened with the first bytes if it is not open yet. Bytes are copied, so the writer may reuse
+ * its memory. Bytes written while blocks are in flight are buffered: small chunks travel together, and none waits for a
+ * full block.
  */
 export function writeBlocks(
 	open: BlockTarget | (() => Promise<BlockTarget>),
@@ -54,10 +55,10 @@ export function writeBlocks(
 class BlockWriter {
 	readonly #open: () => Promise<BlockTarget>;
 	#opening: Promise<BlockTarget> | undefined;
-	#collected = new Uint8Array(BLOCK_BYTES);
+	#buffer = new Uint8Array(BLOCK_BYTES);
 	#length = 0;
 	#offset: number;
-	readonly #underWay = new Set<Promise<void>>();
+	readonly #inFlight = new Set<Promise<void>>();
 	#failure: {readonly error: unknown} | undefined;
 	#abandoned = false;
 
@@ -72,30 +73,30 @@ class BlockWriter {
 		const target = await this.#target();
 		for (let from = 0; from < chunk.length; ) {
 			const piece = chunk.subarray(from, from + BLOCK_BYTES - this.#length);
-			this.#collected.set(piece, this.#length);
+			this.#buffer.set(piece, this.#length);
 			this.#length += piece.length;
 			from += piece.length;
-			if (this.#length === BLOCK_BYTES) await this.#room();
+			if (this.#length === BLOCK_BYTES) await this.#waitForCapacity();
 			this.#send(target);
 		}
 	}
 
 	async end(): Promise<void> {
 		const target = await this.#target();
-		await this.#room();
+		await this.#waitForCapacity();
 		this.#send(target);
-		await Promise.all(this.#underWay);
-		this.#requireSound();
+		await Promise.all(this.#inFlight);
+		this.#throwFailure();
 		await target.end();
 	}
 
-	/** Gives the target back, now or as soon as it is there. */
+	/** Releases the target, now or as soon as it is open. */
 	abandon(): void {
 		if (this.#abandoned) return;
 		this.#abandoned = true;
 		this.#opening?.then(
 			target => target.abandon(),
-			// What could not be opened need not be closed.
+			// A target that could not be opened need not be closed.
 			() => {},
 		);
 	}
@@ -103,32 +104,32 @@ class BlockWriter {
 	async #target(): Promise<BlockTarget> {
 		this.#opening ??= this.#open();
 		const target = await this.#opening;
-		this.#requireSound();
+		this.#throwFailure();
 		return target;
 	}
 
-	async #room(): Promise<void> {
-		while (this.#underWay.size >= MAX_BLOCKS_UNDER_WAY) await Promise.race(this.#underWay);
-		this.#requireSound();
+	async #waitForCapacity(): Promise<void> {
+		while (this.#inFlight.size >= MAX_BLOCKS_UNDER_WAY) await Promise.race(this.#inFlight);
+		this.#throwFailure();
 	}
 
-	/** Sends what was collected, if it may go now; else the end of a block under way does. */
+	/** Sends the buffer if there is capacity; otherwise the end of a block in flight does. */
 	#send(target: BlockTarget): void {
-		if (this.#length === 0 || this.#underWay.size >= MAX_BLOCKS_UNDER_WAY || this.#abandoned) return;
-		const chunk = this.#length === BLOCK_BYTES ? this.#collected : this.#collected.slice(0, this.#length);
-		if (chunk === this.#collected) this.#collected = new Uint8Array(BLOCK_BYTES);
+		if (this.#length === 0 || this.#inFlight.size >= MAX_BLOCKS_UNDER_WAY || this.#abandoned) return;
+		const chunk = this.#length === BLOCK_BYTES ? this.#buffer : this.#buffer.slice(0, this.#length);
+		if (chunk === this.#buffer) this.#buffer = new Uint8Array(BLOCK_BYTES);
 		const offset = this.#offset;
 		this.#offset += chunk.length;
 		this.#length = 0;
-		const sending = this.#settle(target.write(offset, chunk)).finally(() => {
-			this.#underWay.delete(sending);
+		const sending = this.#keepFailure(target.write(offset, chunk)).finally(() => {
+			this.#inFlight.delete(sending);
 			if (!this.#failure) this.#send(target);
 		});
-		this.#underWay.add(sending);
+		this.#inFlight.add(sending);
 	}
 
-	/** The first failure is kept for the next who asks. */
-	async #settle(write: Promise<void>): Promise<void> {
+	/** Keeps the first failure for the next call. */
+	async #keepFailure(write: Promise<void>): Promise<void> {
 		try {
 			await write;
 		} catch (error) {
@@ -136,7 +137,7 @@ class BlockWriter {
 		}
 	}
 
-	#requireSound(): void {
+	#throwFailure(): void {
 		if (this.#failure) throw this.#failure.error;
 	}
 }

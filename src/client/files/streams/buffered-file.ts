@@ -2,24 +2,24 @@ import {FileError} from '../file-error.js';
 import type {BlockSource} from './block-reader.js';
 import type {BlockTarget} from './block-writer.js';
 
-/** Keeps a file until it is whole, for executors that take files in one piece only. */
+/** Buffers a whole file, for executors that take files in one piece only. */
 export class BufferedFile implements BlockTarget {
-	readonly #limitBytes: number;
+	readonly #maxBytes: number;
 	readonly #path: string;
 	readonly #store: (content: Uint8Array) => Promise<void>;
 	#chunks: Uint8Array[] = [];
 	#length = 0;
 
-	constructor(limitBytes: number, path: string, store: (content: Uint8Array) => Promise<void>) {
-		this.#limitBytes = limitBytes;
+	constructor(maxBytes: number, path: string, store: (content: Uint8Array) => Promise<void>) {
+		this.#maxBytes = maxBytes;
 		this.#path = path;
 		this.#store = store;
 	}
 
 	async write(_offset: number, chunk: Uint8Array): Promise<void> {
 		this.#length += chunk.length;
-		if (this.#length > this.#limitBytes) {
-			const message = `exec-server cannot take a file in blocks, and this one is larger than ${this.#limitBytes} bytes`;
+		if (this.#length > this.#maxBytes) {
+			const message = `exec-server cannot take a file in blocks, and this one is larger than ${this.#maxBytes} bytes`;
 			throw new FileError('unsupported', message, {path: this.#path});
 		}
 		this.#chunks.push(chunk);
@@ -41,7 +41,7 @@ export class BufferedFile implements BlockTarget {
 	}
 }
 
-/** A file that was read in one piece, where it cannot be read in blocks. */
+/** Blocks of a file that was read in one piece. */
 export function wholeFile(content: Uint8Array): BlockSource {
 	return {
 		read: async (offset, length) => ({
@@ -53,7 +53,7 @@ export function wholeFile(content: Uint8Array): BlockSource {
 	};
 }
 
-/** What is not UTF-8 is replaced. A byte order mark stays, so that text written back is what it was. */
+/** Decodes UTF-8; invalid bytes are replaced. A byte order mark stays, so that text written back is unchanged. */
 export function decodeText(bytes: Uint8Array): string {
 	return new TextDecoder('utf-8', {ignoreBOM: true}).decode(bytes);
 }

@@ -1,69 +1,68 @@
 import {AsyncQueue} from '../../../shared/async/async-queue.js';
+import {Deferred} from '../../../shared/async/deferred.js';
 import {onAbort} from '../../../shared/async/on-abort.js';
 import type {Match, Search, SearchOutcome} from '../files.js';
 
-/** What a search has found and nobody has taken yet. */
+/** Queue of matches, and the outcome of their search. */
 export class SearchStream implements Search {
-	readonly outcome: Promise<SearchOutcome>;
-	readonly #feed: AsyncQueue<Match>;
+	readonly #queue: AsyncQueue<Match>;
+	readonly #outcome = new Deferred<SearchOutcome>();
 	readonly #waiters: (() => void)[] = [];
-	#settle!: (outcome: SearchOutcome) => void;
-	#reject!: (error: unknown) => void;
-	#isThrough = false;
+	#isFinished = false;
 
-	/** `left` comes when nothing more is wanted, and not when the search has come to its end. */
+	/** `left` is called when the reader leaves or the signal is aborted, not when the search has finished. */
 	constructor(signal: AbortSignal | undefined, left: () => void) {
-		this.outcome = new Promise((resolve, reject) => {
-			this.#settle = resolve;
-			this.#reject = reject;
-		});
-		// Those who only want the matches hear of a failure there.
-		this.outcome.catch(() => {});
+		// Readers of the matches get a failure there.
+		this.#outcome.promise.catch(() => {});
 		let stopListening: (() => void) | undefined;
 		const stopped = () => {
 			stopListening?.();
 			this.#wake();
-			if (!this.#isThrough) left();
+			if (!this.#isFinished) left();
 		};
-		this.#feed = new AsyncQueue(stopped, () => this.#wake());
+		this.#queue = new AsyncQueue(stopped, () => this.#wake());
 		stopListening = onAbort(signal, reason => this.fail(reason));
 	}
 
-	/** Matches that were not taken yet. */
+	get outcome(): Promise<SearchOutcome> {
+		return this.#outcome.promise;
+	}
+
+	/** Number of matches in the queue. */
 	get waiting(): number {
-		return this.#feed.waiting.length;
+		return this.#queue.waiting.length;
 	}
 
 	get isOver(): boolean {
-		return this.#feed.isClosed;
+		return this.#queue.isClosed;
 	}
 
 	found(matches: readonly Match[]): void {
-		this.#feed.push(...matches);
+		this.#queue.push(...matches);
 	}
 
-	/** Settles when everything was taken, or nothing more is wanted. */
+	/** Settles when the queue is empty or closed. */
 	async taken(): Promise<void> {
 		while (this.waiting > 0 && !this.isOver) await new Promise<void>(resolve => this.#waiters.push(resolve));
 	}
 
 	finish(outcome: SearchOutcome): void {
-		this.#isThrough = true;
-		this.#settle(outcome);
-		this.#feed.end();
+		this.#isFinished = true;
+		this.#outcome.resolve(outcome);
+		this.#queue.end();
 	}
 
 	fail(error: unknown): void {
-		this.#reject(error);
-		this.#feed.fail(error);
+		this.#outcome.reject(error);
+		this.#queue.fail(error);
 	}
 
 	next(): Promise<IteratorResult<Match>> {
-		return this.#feed.next();
+		return this.#queue.next();
 	}
 
 	return(): Promise<IteratorResult<Match>> {
-		return this.#feed.return();
+		return this.#queue.return();
 	}
 
 	[Symbol.asyncIterator](): this {

@@ -4,7 +4,7 @@ import {FileError} from '../file-error.js';
 import type {TreeEntry} from '../files.js';
 
 const NEWLINE = 0x0a;
-/** A name of the largest length, every byte of it encoded, and what stands around it. */
+/** A line with the longest name, every byte of it encoded. */
 const MAX_LINE_BYTES = 64 * 1024;
 
 const line = v.union([
@@ -19,7 +19,7 @@ const line = v.union([
 	v.object({name: v.string(), error: v.string()}),
 ]);
 
-/** The entries of a list, one line of JSON each. Leaving the loop gives the stream back. */
+/** Parses the entries of a list, one line of JSON each. Leaving the loop cancels the stream. */
 export async function* treeEntries(
 	stream: ReadableStream<Uint8Array>,
 	path: string,
@@ -27,19 +27,19 @@ export async function* treeEntries(
 	const decoder = new TextDecoder();
 	let rest: Uint8Array = new Uint8Array();
 	for await (const chunk of stream as unknown as AsyncIterable<Uint8Array>) {
-		const bytes = joined(rest, chunk);
+		const bytes = concatenate(rest, chunk);
 		let from = 0;
 		for (let end = bytes.indexOf(NEWLINE); end !== -1; end = bytes.indexOf(NEWLINE, from)) {
-			yield entryOf(decoder.decode(bytes.subarray(from, end)), path);
+			yield parseEntry(decoder.decode(bytes.subarray(from, end)), path);
 			from = end + 1;
 		}
 		rest = bytes.slice(from);
-		if (rest.length > MAX_LINE_BYTES) throw invalid('a line of a list is too long', path);
+		if (rest.length > MAX_LINE_BYTES) throw invalidList('a line of a list is too long', path);
 	}
-	if (rest.length > 0) throw invalid('a list ends within a line', path);
+	if (rest.length > 0) throw invalidList('a list ends within a line', path);
 }
 
-function joined(one: Uint8Array, other: Uint8Array): Uint8Array {
+function concatenate(one: Uint8Array, other: Uint8Array): Uint8Array {
 	if (one.length === 0) return other;
 	const both = new Uint8Array(one.length + other.length);
 	both.set(one);
@@ -47,31 +47,31 @@ function joined(one: Uint8Array, other: Uint8Array): Uint8Array {
 	return both;
 }
 
-function entryOf(text: string, path: string): TreeEntry {
-	const parsed = v.safeParse(line, json(text, path));
-	if (!parsed.success) throw invalid('a line of a list is not understood', path);
+function parseEntry(text: string, path: string): TreeEntry {
+	const parsed = v.safeParse(line, parseJson(text, path));
+	if (!parsed.success) throw invalidList('a line of a list is not understood', path);
 	const entry = parsed.output;
 	const name = percentDecode(entry.name);
-	if (!staysInside(name)) throw invalid('a list names something that is not below the directory', path);
+	if (!isBelowRoot(name)) throw invalidList('a list names something that is not below the directory', path);
 	if ('error' in entry) return {name, kind: 'failed', message: entry.error};
 	const {target} = entry;
 	return {...entry, name, target: target === undefined ? undefined : percentDecode(target)};
 }
 
-/** The names come from another machine and become paths on this one. */
-function staysInside(name: string): boolean {
+/** Rejects names that lead out of the directory: they come from another machine and become paths on this one. */
+function isBelowRoot(name: string): boolean {
 	if (name === '') return true;
 	return !name.includes('\0') && name.split('/').every(part => part !== '' && part !== '.' && part !== '..');
 }
 
-function json(text: string, path: string): unknown {
+function parseJson(text: string, path: string): unknown {
 	try {
 		return JSON.parse(text);
 	} catch {
-		throw invalid('a line of a list is not JSON', path);
+		throw invalidList('a line of a list is not JSON', path);
 	}
 }
 
-function invalid(message: string, path: string): FileError {
+function invalidList(message: string, path: string): FileError {
 	return new FileError('invalid-data', `exec-server: ${message}`, {path});
 }

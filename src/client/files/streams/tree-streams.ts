@@ -1,16 +1,17 @@
+import {Deferred} from '../../../shared/async/deferred.js';
 import {FileError, toFileError} from '../file-error.js';
 import type {PackedTree, Progress, TransferOutcome, TreeStreamOptions, UnpackedTree, UnpackOptions} from '../files.js';
 import {type Block, readBlocks} from './block-reader.js';
 import {writeBlocks} from './block-writer.js';
 
-/** Where the blocks of a packed tree come from. */
+/** Source of the blocks of a packed tree. */
 export interface TreeSource {
 	read(offset: number, length: number): Promise<Block & {readonly progress?: Progress | undefined}>;
 	finish(): Promise<TransferOutcome>;
 	abandon(): void;
 }
 
-/** Where the blocks of a packed tree go. */
+/** Target of the blocks of a packed tree. */
 export interface TreeTarget {
 	write(offset: number, chunk: Uint8Array): Promise<Progress | undefined>;
 	finish(sha256: string | undefined): Promise<TransferOutcome>;
@@ -26,12 +27,12 @@ export function readPackedTree(
 	const result = new Outcome(path);
 	const blocks = {
 		read: (offset: number, length: number) =>
-			result.of(async () => {
+			result.run(async () => {
 				const block = await source.read(offset, length);
 				if (block.progress) progress?.(block.progress);
 				return block;
 			}),
-		end: () => result.of(async () => result.settle(await source.finish())),
+		end: () => result.run(async () => result.resolve(await source.finish())),
 		abandon: () => {
 			result.abandon();
 			source.abandon();
@@ -49,11 +50,11 @@ export function writePackedTree(
 	const result = new Outcome(path);
 	const blocks = {
 		write: (offset: number, chunk: Uint8Array) =>
-			result.of(async () => {
+			result.run(async () => {
 				const reached = await target.write(offset, chunk);
 				if (reached) progress?.(reached);
 			}),
-		end: () => result.of(async () => result.settle(await target.finish(await checksum?.()))),
+		end: () => result.run(async () => result.resolve(await target.finish(await checksum?.()))),
 		abandon: () => {
 			result.abandon();
 			target.abandon();
@@ -62,36 +63,37 @@ export function writePackedTree(
 	return {stream: writeBlocks(blocks, {signal}), outcome: result.promise};
 }
 
-/** How a transfer ended, for those who do not look at the stream. */
+/** Outcome of a transfer; a failure of any of its steps rejects it. */
 class Outcome {
-	readonly promise: Promise<TransferOutcome>;
 	readonly #path: string;
-	settle!: (outcome: TransferOutcome) => void;
-	#reject!: (error: unknown) => void;
+	readonly #deferred = new Deferred<TransferOutcome>();
 
 	constructor(path: string) {
 		this.#path = path;
-		this.promise = new Promise((resolve, reject) => {
-			this.settle = resolve;
-			this.#reject = reject;
-		});
-		// The stream tells of failures too.
+		// The stream reports failures, too.
 		this.promise.catch(() => {});
 	}
 
-	/** A step whose failure is that of the whole. */
-	async of<T>(step: () => Promise<T>): Promise<T> {
+	get promise(): Promise<TransferOutcome> {
+		return this.#deferred.promise;
+	}
+
+	resolve(outcome: TransferOutcome): void {
+		this.#deferred.resolve(outcome);
+	}
+
+	async run<T>(step: () => Promise<T>): Promise<T> {
 		try {
 			return await step();
 		} catch (cause) {
 			const error = toFileError(cause, this.#path);
-			this.#reject(error);
+			this.#deferred.reject(error);
 			throw error;
 		}
 	}
 
-	/** Means nothing to one that has settled. */
+	/** Rejects the outcome; no-op once settled. */
 	abandon(): void {
-		this.#reject(new FileError('ended', 'the transfer was given up', {path: this.#path}));
+		this.#deferred.reject(new FileError('ended', 'the transfer was given up', {path: this.#path}));
 	}
 }

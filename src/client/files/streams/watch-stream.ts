@@ -3,26 +3,26 @@ import {onAbort} from '../../../shared/async/on-abort.js';
 import {FileError} from '../file-error.js';
 import type {Changes, FileChange, Watch} from '../files.js';
 
-/** Changes that may wait to be taken; more than that is an overflow. */
+/** Changes in the queue; more than that is an overflow. */
 export const MAX_WAITING_CHANGES = 16_384;
 
 export interface News extends Changes {
-	/** Why nothing more will come. */
+	/** Why the watch ended. */
 	readonly ended?: string | null | undefined;
 }
 
-/** What a watch has told and nobody has taken yet: bounded, because whoever watches may be slow. */
+/** Bounded queue of changes: a slow reader gets an overflow instead. */
 export class WatchStream implements Watch {
 	readonly #path: string;
-	readonly #feed: AsyncQueue<Changes>;
-	/** Changes that were told and not taken yet. */
-	#waiting = 0;
+	readonly #queue: AsyncQueue<Changes>;
+	/** Changes in the queue. */
+	#queued = 0;
 
-	/** `stopped` comes once, when nothing more is wanted or will come. */
+	/** `stopped` is called once, when the watch ends or its reader leaves. */
 	constructor(path: string, signal: AbortSignal | undefined, stopped: () => void) {
 		this.#path = path;
 		let stopListening: (() => void) | undefined;
-		this.#feed = new AsyncQueue(() => {
+		this.#queue = new AsyncQueue(() => {
 			stopListening?.();
 			stopped();
 		});
@@ -30,13 +30,13 @@ export class WatchStream implements Watch {
 	}
 
 	get isOver(): boolean {
-		return this.#feed.isClosed;
+		return this.#queue.isClosed;
 	}
 
 	tell({changes, overflow, ended}: News): void {
-		if (this.#waiting + changes.length > MAX_WAITING_CHANGES) {
-			this.#feed.clear();
-			this.#waiting = 0;
+		if (this.#queued + changes.length > MAX_WAITING_CHANGES) {
+			this.#queue.clear();
+			this.#queued = 0;
 			this.#push([], true);
 		} else if (changes.length > 0 || overflow) {
 			this.#push(changes, overflow);
@@ -47,17 +47,17 @@ export class WatchStream implements Watch {
 	}
 
 	fail(error: unknown): void {
-		this.#feed.fail(error);
+		this.#queue.fail(error);
 	}
 
 	async next(): Promise<IteratorResult<Changes>> {
-		const next = await this.#feed.next();
-		if (!next.done) this.#waiting = Math.max(0, this.#waiting - next.value.changes.length);
+		const next = await this.#queue.next();
+		if (!next.done) this.#queued = Math.max(0, this.#queued - next.value.changes.length);
 		return next;
 	}
 
 	return(): Promise<IteratorResult<Changes>> {
-		return this.#feed.return();
+		return this.#queue.return();
 	}
 
 	[Symbol.asyncIterator](): this {
@@ -69,7 +69,7 @@ export class WatchStream implements Watch {
 	}
 
 	#push(changes: readonly FileChange[], overflow: boolean): void {
-		this.#waiting += changes.length;
-		this.#feed.push({changes, overflow});
+		this.#queued += changes.length;
+		this.#queue.push({changes, overflow});
 	}
 }

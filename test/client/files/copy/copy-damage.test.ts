@@ -55,6 +55,10 @@ class DamagingFiles extends LocalFiles {
 	}
 }
 
+function locationOf(files: LocalFiles, path: string) {
+	return {files, path: PathUri.fromNative(path)};
+}
+
 function working(times: number) {
 	const root = scratchDirectory();
 	const at = (...names: string[]) => join(root, ...names);
@@ -70,9 +74,8 @@ function working(times: number) {
 		overwrite: true,
 		observer,
 	};
-	const place = (files: LocalFiles, path: string) => ({files, path: PathUri.fromNative(path)});
 	const copy = (kind: 'file' | 'directory', from: string, to: string) =>
-		runTasks([{kind, from: place(new LocalFiles(), from), to: place(new DamagingFiles(times), to)}], context);
+		runTasks([{kind, from: locationOf(new LocalFiles(), from), to: locationOf(new DamagingFiles(times), to)}], context);
 	return {at, copy, lines, stats: context.stats};
 }
 

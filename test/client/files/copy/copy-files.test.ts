@@ -142,9 +142,9 @@ describe.each([
 			failed.push(nativePathOf(location.path));
 		const {files, failures} = await copyFiles(route('a', 'b'), {onFailure});
 		expect([files, failed.toSorted()]).toEqual([1, [at('a', 'x'), at('b', 'sub')]]);
-		expect(failures.map(({error}) => [error.code, error.message]).toSorted()).toEqual([
-			['refused', 'a directory is in the way of a file'],
-			['refused', 'something that is no directory is in the way of a directory'],
+		expect(failures.map(({error}) => `${error.code}: ${error.message}`).toSorted()).toEqual([
+			'refused: a directory is in the way of a file',
+			'refused: something that is no directory is in the way of a directory',
 		]);
 		expect(readFileSync(at('b', 'y'), 'utf8')).toBe('y');
 	});
