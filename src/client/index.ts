@@ -37,7 +37,7 @@ export {
 	type StartOptions,
 	type StartParams,
 } from './process/process-handle.js';
-export {type Machine, type RunCommandOptions, toStartParams} from './run/command.js';
+export {type ProcessHost, type RunCommandOptions, toStartParams} from './run/command.js';
 export {Collected, type Communicated, type CommunicateOptions, communicate} from './run/communicate.js';
 export {RunError, type RunOptions, type RunReason, type RunResult, run} from './run/run.js';
 export {type WaitCondition, WaitError, type WaitOptions, type WaitResult, waitFor} from './run/wait-for.js';

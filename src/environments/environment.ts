@@ -1,62 +1,66 @@
 import type {Files} from '../client/files/files.js';
-import {RemoteFiles} from '../client/files/remote/remote-files.js';
 import type {Http} from '../client/http/http.js';
-import {RemoteHttp} from '../client/http/remote-http.js';
 import type {PortConnection} from '../client/ports/port-connection.js';
-import type {Ports, PortTarget} from '../client/ports/ports.js';
-import {RemotePorts} from '../client/ports/remote-ports.js';
-import type {Processes, ProcessHandle, StartOptions} from '../client/process/process-handle.js';
-import {type RunCommandOptions, toStartParams} from '../client/run/command.js';
-import {type Communicated, type CommunicateOptions, communicate} from '../client/run/communicate.js';
-import {type RunOptions, type RunResult, run} from '../client/run/run.js';
-import {type WaitCondition, type WaitOptions, type WaitResult, waitFor} from '../client/run/wait-for.js';
+import type {PortTarget} from '../client/ports/ports.js';
+import type {
+	Processes,
+	ProcessHandle,
+	StartedProcess,
+	StartOptions,
+	StartParams,
+} from '../client/process/process-handle.js';
+import {type ProcessHost, type RunCommandOptions, toStartParams} from '../client/run/command.js';
+import type {Communicated, CommunicateOptions} from '../client/run/communicate.js';
+import type {RunOptions, RunResult} from '../client/run/run.js';
+import type {WaitCondition, WaitOptions, WaitResult} from '../client/run/wait-for.js';
 import type {DisconnectListener, RemoteStatus} from '../client/session/lazy-client.js';
-import type {SessionClient} from '../client/session/session-client.js';
 import type {EnvironmentInfo} from '../protocol/methods/environment-methods.js';
-import {LocalFiles} from './local/local-files.js';
-import type {LocalHttp} from './local/local-http.js';
-import {LocalPorts} from './local/local-ports.js';
-import {LocalProcessPlace} from './local/local-process-place.js';
-import type {ProcessPlace, ServerDescription} from './process-place.js';
-import {RemoteProcessPlace} from './remote/remote-process-place.js';
+import type {EnvironmentBackend, ServerDescription} from './environment-backend.js';
+import {LazyFiles} from './lazy-files.js';
 import type {RemoteTarget} from './remote/remote-target.js';
 
 export interface StartCommandOptions extends RunCommandOptions, StartOptions {}
 
-/** What makes up a place, wherever it is. */
-interface Place extends ProcessPlace {
-	readonly files: Files;
-	readonly http: Http;
-	readonly ports: Ports;
-}
-
-/** Processes, files and HTTP of one machine: this one, without any wire, or another, connected when it is needed. */
-export class Environment implements AsyncDisposable {
+/**
+ * Processes, files and network of one machine: this one, without any wire, or another, connected when it is needed.
+ * Everything behind it is loaded at its first use, so that a command that is over in no time pays for no more.
+ */
+export class Environment implements ProcessHost, AsyncDisposable {
 	readonly id: string;
 	readonly kind: 'local' | 'remote';
-	readonly processes: Processes;
-	readonly files: Files;
+	readonly processes: Processes = {start: (params, options) => this.#startProcess(params, options)};
+	readonly files: Files = new LazyFiles(async () => (await this.#backend()).loadFiles());
 	/** A request from the machine's place in the network; may be passed on by itself. */
-	readonly fetch: Http['fetch'];
-	readonly #place: Place;
+	readonly fetch: Http['fetch'] = async (input, init) => {
+		const http = await (await this.#backend()).loadHttp();
+		return http.fetch(input, init);
+	};
+	readonly #loadBackend: () => Promise<EnvironmentBackend>;
+	#loading: Promise<EnvironmentBackend> | undefined;
+	readonly #disconnectListeners = new Set<DisconnectListener>();
 
 	/** This machine. */
 	static local(id = 'local', variables: Readonly<Record<string, string | undefined>> = process.env): Environment {
-		return new Environment(id, 'local', new LocalPlace(variables));
+		return new Environment(id, 'local', async () => {
+			const {LocalBackend} = await import('./local/local-backend.js');
+			return new LocalBackend(variables);
+		});
 	}
 
 	/** Another machine. Begins to connect in the background where that costs nothing but a socket. */
 	static remote(id: string, target: RemoteTarget): Environment {
-		return new Environment(id, 'remote', new RemotePlace(target));
+		const environment = new Environment(id, 'remote', async () => {
+			const {RemoteBackend} = await import('./remote/remote-backend.js');
+			return new RemoteBackend(target);
+		});
+		environment.#backend().catch(() => {});
+		return environment;
 	}
 
-	private constructor(id: string, kind: 'local' | 'remote', place: Place) {
+	private constructor(id: string, kind: 'local' | 'remote', loadBackend: () => Promise<EnvironmentBackend>) {
 		this.id = id;
 		this.kind = kind;
-		this.#place = place;
-		this.processes = place.processes;
-		this.files = place.files;
-		this.fetch = (input, init) => place.http.fetch(input, init);
+		this.#loadBackend = loadBackend;
 	}
 
 	/** Starts a command, with what people expect where nothing is said: this machine's variables and directory. */
@@ -67,91 +71,94 @@ export class Environment implements AsyncDisposable {
 	}
 
 	/** Runs a command to its end. */
-	run(argv: readonly string[], options?: RunOptions): Promise<RunResult> {
+	async run(argv: readonly string[], options?: RunOptions): Promise<RunResult> {
+		const {run} = await import('../client/run/run.js');
 		return run(this, argv, options);
 	}
 
 	/** Writes the input and collects the output of a process until both are over. */
-	communicate(process: ProcessHandle, options?: CommunicateOptions): Promise<Communicated> {
+	async communicate(process: ProcessHandle, options?: CommunicateOptions): Promise<Communicated> {
+		const {communicate} = await loadOutputReaders();
 		return communicate(process, options);
 	}
 
 	/** Waits for something a process of this machine does. */
-	waitFor(process: ProcessHandle, condition: WaitCondition, options?: WaitOptions): Promise<WaitResult> {
+	async waitFor(process: ProcessHandle, condition: WaitCondition, options?: WaitOptions): Promise<WaitResult> {
+		const {waitFor} = await loadOutputReaders();
 		return waitFor(process, condition, {files: this.files, ...options});
 	}
 
 	/** Connects to a TCP port as the machine sees it, one of its own loopback addresses say. */
-	connect(target: PortTarget): Promise<PortConnection> {
-		return this.#place.ports.connect(target);
+	async connect(target: PortTarget): Promise<PortConnection> {
+		const ports = await (await this.#backend()).loadPorts();
+		return ports.connect(target);
 	}
 
-	/** Who answers for the machine. Connects for it. */
-	server(): Promise<ServerDescription> {
-		return this.#place.server();
+	/** The server that answers for the machine. Connects for it. */
+	async server(): Promise<ServerDescription> {
+		return (await this.#backend()).server();
 	}
 
-	/** What the machine says of itself. */
-	info(): Promise<EnvironmentInfo> {
-		return this.#place.info();
+	/** The machine's description of itself. */
+	async info(): Promise<EnvironmentInfo> {
+		return (await this.#backend()).info();
 	}
 
 	/** Whether it is there, as far as that is known without connecting. */
-	status(): Promise<RemoteStatus> {
-		return this.#place.status();
+	async status(): Promise<RemoteStatus> {
+		return (await this.#backend()).status();
 	}
 
 	/** Hears of every lost connection, until the returned function is called; this machine is never lost. */
 	onDisconnect(listener: DisconnectListener): () => void {
-		return this.#place.onDisconnect(listener);
+		this.#disconnectListeners.add(listener);
+		return () => this.#disconnectListeners.delete(listener);
 	}
 
 	/** Ends what runs here, or the connection; a remote server decides what becomes of its processes. */
-	close(): Promise<void> {
-		return this.#place.close();
+	async close(): Promise<void> {
+		await (await this.#backend()).close();
 	}
 
 	[Symbol.asyncDispose](): Promise<void> {
 		return this.close();
 	}
-}
 
-class LocalPlace extends LocalProcessPlace implements Place {
-	readonly files = new LocalFiles();
-	readonly http: Http = {fetch: async (input, init) => (await this.#loadHttp()).fetch(input, init)};
-	readonly ports = new LocalPorts();
-	readonly #variables: Readonly<Record<string, string | undefined>>;
-	/** Loaded when it is first needed: most programs never do. */
-	#http: Promise<LocalHttp> | undefined;
-
-	constructor(variables: Readonly<Record<string, string | undefined>>) {
-		super(variables);
-		this.#variables = variables;
+	/** Every call waits for the same promise, so calls reach the backend in the order they were made. */
+	#backend(): Promise<EnvironmentBackend> {
+		this.#loading ??= this.#load();
+		return this.#loading;
 	}
 
-	override async close(): Promise<void> {
-		const http = await this.#http;
-		http?.[Symbol.dispose]();
-		this.ports[Symbol.dispose]();
-		await super.close();
+	async #load(): Promise<EnvironmentBackend> {
+		const backend = await this.#loadBackend();
+		backend.onDisconnect((error, recovered) => {
+			for (const listener of this.#disconnectListeners) listener(error, recovered);
+		});
+		return backend;
 	}
 
-	#loadHttp(): Promise<LocalHttp> {
-		this.#http ??= import('./local/local-http.js').then(loaded => new loaded.LocalHttp(this.#variables));
-		return this.#http;
+	/** A process that does not wait for its reader must not run ahead while the code of that reader is loaded. */
+	async #startProcess(params: StartParams, options?: StartOptions): Promise<StartedProcess> {
+		const [backend] = await Promise.all([this.#backend(), options?.holdsBack ? undefined : loadOutputReaders()]);
+		return backend.processes.start(params, options);
 	}
 }
 
-class RemotePlace extends RemoteProcessPlace implements Place {
-	readonly files: Files;
-	readonly http: Http;
-	readonly ports: Ports;
+type OutputReaders = Pick<typeof import('../client/run/communicate.js'), 'communicate'> &
+	Pick<typeof import('../client/run/wait-for.js'), 'waitFor'>;
 
-	constructor(target: RemoteTarget) {
-		super(target);
-		const client = (): Promise<SessionClient> => this.lazy.client();
-		this.files = new RemoteFiles(client);
-		this.http = new RemoteHttp(client);
-		this.ports = new RemotePorts(client);
-	}
+let outputReaders: Promise<OutputReaders> | undefined;
+
+function loadOutputReaders(): Promise<OutputReaders> {
+	outputReaders ??= importOutputReaders();
+	return outputReaders;
+}
+
+async function importOutputReaders(): Promise<OutputReaders> {
+	const [{communicate}, {waitFor}] = await Promise.all([
+		import('../client/run/communicate.js'),
+		import('../client/run/wait-for.js'),
+	]);
+	return {communicate, waitFor};
 }

@@ -1,5 +1,5 @@
 import type {ProcessHandle} from '../client/process/process-handle.js';
-import {type Machine, type RunCommandOptions, toStartParams} from '../client/run/command.js';
+import {type ProcessHost, type RunCommandOptions, toStartParams} from '../client/run/command.js';
 import {JsonLines} from './json-lines.js';
 
 /** Of what the server writes to its standard error, the end is kept to tell why it failed. */
@@ -9,11 +9,8 @@ const CLOSE_GRACE_MS = 2000;
 /** A link that is back this soon was never lost; a longer loss fails whatever is pending. */
 export const LOST_LINK_MS = 500;
 
-/** What the transport needs of the machine the server runs on. */
-export interface McpMachine extends Machine {
-	/** Hears of lost connections; `recovered` settles when the session goes on. Machines without a link have none. */
-	onDisconnect?(listener: (error: Error, recovered: Promise<void>) => void): () => void;
-}
+/** The machine the server runs on. */
+export type McpMachine = ProcessHost;
 
 export interface ProcessTransportOptions extends Omit<RunCommandOptions, 'stdin' | 'tty'> {
 	/** Gets what the server writes to its standard error, as it comes. */

@@ -1,8 +1,5 @@
 import {LongarmError} from '../../shared/errors.js';
 
-/** Name of this machine among environments. */
-export const LOCAL = 'local';
-
 /** Where a file is, as somebody wrote it. */
 export interface Address {
 	readonly place:

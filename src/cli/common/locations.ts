@@ -6,9 +6,8 @@ import {toPathUri} from '../../client/paths.js';
 import type {Environment} from '../../environments/environment.js';
 import {PathUri, PathUriError} from '../../protocol/path-uri/path-uri.js';
 import {LongarmError} from '../../shared/errors.js';
-import type {Address} from './address.js';
-import {LOCAL, parseAddress} from './address.js';
-import {openEnvironment} from './open-environment.js';
+import {type Address, parseAddress} from './address.js';
+import {LOCAL, openEnvironment} from './environments.js';
 import {printable, printableName, printableReason} from './printable.js';
 
 /** How long connections are given to end in an orderly way. */

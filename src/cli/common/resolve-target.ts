@@ -2,7 +2,7 @@ import {TOKEN_VARIABLE} from '../../environments/config/config-variables.js';
 import {loadEnvironments} from '../../environments/config/load-environments.js';
 import type {RemoteTarget} from '../../environments/remote/remote-target.js';
 import {invalidEnvironment} from '../../environments/remote/remote-url.js';
-import {LOCAL} from './address.js';
+import {LOCAL} from './environments.js';
 
 const COMMAND_PREFIX = 'cmd:';
 

@@ -2,10 +2,19 @@ import type {EnvironmentInfo} from '../../protocol/methods/environment-methods.j
 import {type Path, toPathUri} from '../paths.js';
 import type {Processes, StartParams} from '../process/process-handle.js';
 
-/** What helpers need of a machine. */
-export interface Machine {
+/** A machine that runs processes. An `Environment` is one, and so is any object with these members. */
+export interface ProcessHost {
 	readonly processes: Processes;
+	/** Shell, working directory and the like. */
 	info(): Promise<EnvironmentInfo>;
+	/** Name among several hosts. */
+	readonly id?: string;
+	/** Whether a server answers for the machine; local if absent. */
+	readonly kind?: 'local' | 'remote';
+	/** Reachability, without waiting for a connection that is being made; always reachable if absent. */
+	status?(): Promise<{readonly kind: 'pending' | 'ready' | 'disconnected'}>;
+	/** Hears of lost connections; `recovered` settles when the session goes on. Absent where there is no connection. */
+	onDisconnect?(listener: (error: Error, recovered: Promise<void>) => void): () => void;
 }
 
 export interface RunCommandOptions {
@@ -22,9 +31,9 @@ export interface RunCommandOptions {
 	readonly processId?: string | undefined;
 }
 
-/** A command as a server wants to be asked for it, with what people expect where they did not say. */
+/** Parameters of `process/start` for a command, with the defaults people expect. */
 export async function toStartParams(
-	machine: Pick<Machine, 'info'>,
+	host: Pick<ProcessHost, 'info'>,
 	argv: readonly string[],
 	options: RunCommandOptions = {},
 ): Promise<StartParams> {
@@ -32,7 +41,7 @@ export async function toStartParams(
 	return {
 		processId: options.processId ?? globalThis.crypto.randomUUID(),
 		argv: [...argv],
-		cwd: cwd === undefined ? await ownDirectory(machine) : toPathUri(cwd).href,
+		cwd: cwd === undefined ? await ownDirectory(host) : toPathUri(cwd).href,
 		env: {...env},
 		envPolicy: {inherit, ignoreDefaultExcludes: true, exclude: [], set: {}, includeOnly: []},
 		tty: tty !== false,
@@ -41,6 +50,6 @@ export async function toStartParams(
 	};
 }
 
-async function ownDirectory(machine: Pick<Machine, 'info'>): Promise<string> {
-	return (await machine.info()).cwd ?? 'file:///';
+async function ownDirectory(host: Pick<ProcessHost, 'info'>): Promise<string> {
+	return (await host.info()).cwd ?? 'file:///';
 }

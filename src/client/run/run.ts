@@ -4,7 +4,7 @@ import {MAX_TIMER_MS} from '../../shared/units.js';
 import {toPathUri} from '../paths.js';
 import {type ExitStatus, type ProcessHandle, ProcessLostError} from '../process/process-handle.js';
 import {TooManyCallsError} from '../session/client-errors.js';
-import {type Machine, type RunCommandOptions, toStartParams} from './command.js';
+import {type ProcessHost, type RunCommandOptions, toStartParams} from './command.js';
 import {type Collected, Collector, type CommunicateOptions} from './communicate.js';
 import {writeInput} from './write-input.js';
 
@@ -53,7 +53,7 @@ export class RunError extends Error {
 }
 
 /** Runs a command to its end. Besides a `RunError`, throws what is wrong with the options or with the input itself. */
-export async function run(machine: Machine, argv: readonly string[], options: RunOptions = {}): Promise<RunResult> {
+export async function run(machine: ProcessHost, argv: readonly string[], options: RunOptions = {}): Promise<RunResult> {
 	if (options.cwd !== undefined) toPathUri(options.cwd);
 	const result = await attempt(machine, argv, options);
 	const isFine = result.reason === 'exit' && result.exitCode === 0;
@@ -69,7 +69,7 @@ interface Ending {
 	readonly error?: Error;
 }
 
-async function attempt(machine: Machine, argv: readonly string[], options: RunOptions): Promise<RunResult> {
+async function attempt(machine: ProcessHost, argv: readonly string[], options: RunOptions): Promise<RunResult> {
 	const startedAt = performance.now();
 	const collector = new Collector(options);
 	const ending = await end(machine, argv, options, collector);
@@ -85,7 +85,7 @@ async function attempt(machine: Machine, argv: readonly string[], options: RunOp
 }
 
 async function end(
-	machine: Machine,
+	machine: ProcessHost,
 	argv: readonly string[],
 	options: RunOptions,
 	collector: Collector,
@@ -104,7 +104,7 @@ async function end(
 }
 
 async function start(
-	machine: Machine,
+	machine: ProcessHost,
 	argv: readonly string[],
 	options: RunOptions,
 	signal: AbortSignal,

@@ -1,6 +1,6 @@
 import {createHash, randomBytes} from 'node:crypto';
 import {describe, expect, onTestFinished, test, vi} from 'vitest';
-import type {Machine} from '../../../src/client/run/command.js';
+import type {ProcessHost} from '../../../src/client/run/command.js';
 import {communicate} from '../../../src/client/run/communicate.js';
 import {RunError, type RunResult, run} from '../../../src/client/run/run.js';
 import {SessionClient} from '../../../src/client/session/session-client.js';
@@ -137,7 +137,7 @@ test('a link that breaks for good is no exit', async () => {
 		{recovers: false},
 	);
 	onTestFinished(() => client.close());
-	const machine: Machine = {processes: client, info: async () => client.info!};
+	const machine: ProcessHost = {processes: client, info: async () => client.info!};
 	const onOutput = (): void => transport!.destroy();
 	const result = await rejection(run(machine, shell('echo begun; sleep 1000'), {onOutput}));
 	expect([result.reason, result.exitCode, result.stdout.text]).toEqual(['disconnected', undefined, 'begun\n']);

@@ -1,6 +1,6 @@
 import {loadEnvironments} from '../../../environments/config/load-environments.js';
 import {LongarmError} from '../../../shared/errors.js';
-import {LOCAL} from '../../common/address.js';
+import {LOCAL} from '../../common/environments.js';
 import {COMMANDS, GROUPS} from '../command-list.js';
 import {bashScript} from './bash.js';
 import {type Completed, toCompleted} from './completed-command.js';

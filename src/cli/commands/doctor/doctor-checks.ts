@@ -1,10 +1,11 @@
 import {existsSync, readFileSync} from 'node:fs';
 import {createServer} from 'node:net';
-import {Environment} from '../../../environments/environment.js';
+import type {Environment} from '../../../environments/environment.js';
 import {loadLibc} from '../../../processes/backends/linux/libc.js';
 import {requireBubblewrap} from '../../../sandbox/detect-bubblewrap.js';
 import {errorMessage} from '../../../shared/errors.js';
 import {isWritable} from '../../../shared/node/access.js';
+import {openEnvironment} from '../../common/environments.js';
 
 /** `limited` works, but less well than it could; `missing` does not work at all. */
 export type Status = 'ok' | 'limited' | 'missing';
@@ -135,7 +136,7 @@ async function attempt(look: Check): Promise<Omit<DoctorFinding, 'check'>> {
 }
 
 async function onThisMachine<T>(use: (machine: Environment) => Promise<T>): Promise<T> {
-	const machine = Environment.local();
+	const machine = await openEnvironment();
 	try {
 		return await use(machine);
 	} finally {

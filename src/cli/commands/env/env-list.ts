@@ -1,5 +1,5 @@
 import {loadEnvironments} from '../../../environments/config/load-environments.js';
-import {LOCAL} from '../../common/address.js';
+import {LOCAL} from '../../common/environments.js';
 import {describeTarget, inWords, type TargetDescription} from './describe-target.js';
 
 interface Listed {

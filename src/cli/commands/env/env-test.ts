@@ -1,7 +1,6 @@
 import {loadEnvironments} from '../../../environments/config/load-environments.js';
 import {Environment} from '../../../environments/environment.js';
-import {LOCAL} from '../../common/address.js';
-import {openEnvironment} from '../../common/open-environment.js';
+import {LOCAL, openEnvironment} from '../../common/environments.js';
 import {type ProbeResult, probeEnvironment} from './probe-environment.js';
 
 /** Longer ones, such as commands, do without a column. */

@@ -1,7 +1,7 @@
 import {performance} from 'node:perf_hooks';
 import {setTimeout} from 'node:timers/promises';
 import type {Environment} from '../../../environments/environment.js';
-import type {ServerDescription} from '../../../environments/process-place.js';
+import type {ServerDescription} from '../../../environments/environment-backend.js';
 import {errorMessage} from '../../../shared/errors.js';
 
 /** Longer than connecting and the handshake may take by themselves, whose reasons say more. */

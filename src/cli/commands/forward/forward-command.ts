@@ -1,8 +1,8 @@
 import {requireForwarding} from '../../../client/ports/remote-ports.js';
 import type {Environment} from '../../../environments/environment.js';
 import {silentLogger} from '../../../shared/logger.js';
+import {openEnvironment} from '../../common/environments.js';
 import {collectGarbageWhenIdle} from '../../common/idle-gc.js';
-import {openEnvironment} from '../../common/open-environment.js';
 import {formatPlace, parseForward} from './forward-spec.js';
 import {PortForward} from './port-forward.js';
 

@@ -1,7 +1,7 @@
 import {LongarmError} from '../../../shared/errors.js';
 import {parseDuration} from '../../../shared/units.js';
+import {openEnvironment} from '../../common/environments.js';
 import {attach} from './attach/attach.js';
-import {Executor} from './attach/executor.js';
 
 export interface RunRequest {
 	readonly environment: string | undefined;
@@ -17,7 +17,7 @@ export interface RunRequest {
 export async function runCommand({environment, argv, cwd, variables, timeout, tty}: RunRequest): Promise<number> {
 	const timeoutMs = timeout === undefined ? undefined : durationOf(timeout);
 	const env = {...(tty && ownTerminalKind()), ...variablesOf(variables)};
-	return attach(await Executor.open(environment), {argv, cwd, env, tty, timeoutMs});
+	return attach(await openEnvironment(environment), {argv, cwd, env, tty, timeoutMs});
 }
 
 /** A program has to know what kind of terminal its output goes to. */

@@ -1,6 +1,6 @@
 import {LongarmError} from '../../../shared/errors.js';
+import {openEnvironment} from '../../common/environments.js';
 import {attach} from './attach/attach.js';
-import {Executor} from './attach/executor.js';
 import {ownTerminalKind, variablesOf} from './run-command.js';
 
 export interface ShellRequest {
@@ -19,5 +19,5 @@ export async function shell({environment, argv, cwd, variables}: ShellRequest): 
 		throw new LongarmError('USAGE_WRONG', {message});
 	}
 	const env = {...ownTerminalKind(), ...variablesOf(variables)};
-	return attach(await Executor.open(environment), {argv, cwd, env, tty: true});
+	return attach(await openEnvironment(environment), {argv, cwd, env, tty: true});
 }

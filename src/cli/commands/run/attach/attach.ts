@@ -1,9 +1,9 @@
 import {setTimeout} from 'node:timers/promises';
 import {type ProcessHandle, ProcessLostError} from '../../../../client/process/process-handle.js';
 import {INPUT_BYTES, writeInput} from '../../../../client/run/write-input.js';
+import type {Environment} from '../../../../environments/environment.js';
 import {MAX_TIMER_MS} from '../../../../shared/units.js';
 import {CoalescingReader} from './coalescing-reader.js';
-import type {Executor} from './executor.js';
 import type {FailedStart} from './failed-start.js';
 import {type InputKind, kindOfInput, openInput} from './intake.js';
 import {Keyboard} from './keyboard.js';
@@ -11,7 +11,7 @@ import {LinkWatch} from './link-watch.js';
 import {OwnTerminal} from './own-terminal.js';
 import {GRACE_MS, ProcessControl} from './process-control.js';
 import {type Left, SignalRelay} from './signal-relay.js';
-import {type AttachedCommand, type ExecutorFacts, readExecutorFacts, startAttached} from './start-attached.js';
+import {type AttachedCommand, type EnvironmentFacts, readEnvironmentFacts, startAttached} from './start-attached.js';
 import {type Broken, OutputWriter} from './stdout-writer.js';
 
 /** How long the end of a process that was killed is waited for, and for its output to be taken. */
@@ -38,18 +38,18 @@ type Ending =
 	| Left;
 
 /** Runs a command with our own streams as its streams. Settles with its exit code, or one that says what went wrong. */
-export async function attach(executor: Executor, command: AttachedCommand): Promise<number> {
+export async function attach(environment: Environment, command: AttachedCommand): Promise<number> {
 	const signals = new SignalRelay();
 	const inputKind = kindOfInput();
-	const place = await Promise.race([readExecutorFacts(executor), signals.left]);
+	const place = await Promise.race([readEnvironmentFacts(environment), signals.left]);
 	if ('kind' in place) return place.exitCode!;
 	signals.starting();
 	const terminal = command.tty ? new OwnTerminal() : undefined;
 	try {
-		const started = await startAttached(executor, command, {place, terminal, inputKind});
+		const started = await startAttached(environment, command, {place, terminal, inputKind});
 		const outlet = new OutputWriter();
 		if ('exitCode' in started) return await complain(started, outlet, terminal);
-		const attachment = new Attachment(executor, started.process, {place, terminal, outlet, signals});
+		const attachment = new Attachment(environment, started.process, {place, terminal, outlet, signals});
 		return await attachment.run(inputKind, command.timeoutMs);
 	} finally {
 		terminal?.restore();
@@ -69,27 +69,27 @@ async function complain(
 }
 
 interface AttachContext {
-	readonly place: ExecutorFacts;
+	readonly place: EnvironmentFacts;
 	readonly terminal: OwnTerminal | undefined;
 	readonly outlet: OutputWriter;
 	readonly signals: SignalRelay;
 }
 
 class Attachment {
-	readonly #executor: Executor;
+	readonly #environment: Environment;
 	readonly #process: ProcessHandle;
 	readonly #around: AttachContext;
 	readonly #output: ReturnType<ProcessHandle['output']>;
 	readonly #control: ProcessControl;
 	readonly #link: LinkWatch;
 
-	constructor(executor: Executor, process: ProcessHandle, around: AttachContext) {
-		this.#executor = executor;
+	constructor(environment: Environment, process: ProcessHandle, around: AttachContext) {
+		this.#environment = environment;
 		this.#process = process;
 		this.#around = around;
 		this.#output = process.output();
 		const wayOut = around.terminal?.isRaw ? 'Enter ~. leaves' : 'two Ctrl-C leave';
-		this.#link = new LinkWatch(executor, {
+		this.#link = new LinkWatch(environment, {
 			say: text => this.#say(text),
 			wayOut,
 			// A new size may have been on its way when the link broke.
@@ -200,8 +200,8 @@ class Attachment {
 	/** What runs on in the background is left alone, as it would be by any other command. */
 	async #goodbye(): Promise<void> {
 		this.#link.stop();
-		if (this.#executor.isLocal) return;
-		await Promise.race([this.#executor.close(), pause(GOODBYE_MS)]);
+		if (this.#environment.kind === 'local') return;
+		await Promise.race([this.#environment.close(), pause(GOODBYE_MS)]);
 	}
 
 	async #fail(message: string, hint: string): Promise<number> {

@@ -1,5 +1,5 @@
 import {RejectedError} from '../../../../client/session/client-errors.js';
-import type {Executor} from './executor.js';
+import type {Environment} from '../../../../environments/environment.js';
 
 /** As `env` and shells say it. */
 const NOT_FOUND = 127;
@@ -28,23 +28,32 @@ export interface FailedStart {
 /** What a start that was refused means in a shell; undefined when the program itself is not the reason. */
 export async function explainFailedStart(
 	error: unknown,
-	{program, cwd, executor}: {program: string; cwd: string; executor: Executor},
+	{program, cwd, environment}: {program: string; cwd: string; environment: Environment},
 ): Promise<FailedStart | undefined> {
 	if (!(error instanceof RejectedError)) return undefined;
 	const reason = REASONS.find(each => isReason(error, each));
 	if (!reason) return undefined;
-	if (!(await executor.hasDirectory(cwd))) {
+	if (!(await hasDirectory(environment, cwd))) {
 		const hint = 'Check --cwd: it has to be a directory of the machine that executes the command.';
-		return {exitCode: FAILED, message: `${cwd}: not a directory in the environment ${executor.id}`, hint};
+		return {exitCode: FAILED, message: `${cwd}: not a directory in the environment ${environment.id}`, hint};
 	}
 	return {
 		exitCode: reason.code,
 		message: `${program}: ${reason.says}`,
-		hint: `Check the program, its permissions and PATH in the environment ${executor.id}.`,
+		hint: `Check the program, its permissions and PATH in the environment ${environment.id}.`,
 	};
 }
 
-/** Executors of other makes tell the number in their words. */
+/** Whether there is such a directory, as far as can be found out. */
+async function hasDirectory({files}: Environment, path: string): Promise<boolean> {
+	try {
+		return (await files.metadata(path)).isDirectory;
+	} catch {
+		return false;
+	}
+}
+
+/** Servers of other makes tell the number in their words. */
 function isReason({context, reason}: RejectedError, known: (typeof REASONS)[number]): boolean {
 	const told = context['error'];
 	return told === undefined ? reason.includes(`(os error ${known.number})`) : told === known.error;

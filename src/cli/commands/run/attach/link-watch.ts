@@ -1,4 +1,4 @@
-import type {Executor} from './executor.js';
+import type {Environment} from '../../../../environments/environment.js';
 
 export interface LinkListener {
 	/** Gets a line each time something happens. */
@@ -14,9 +14,9 @@ export class LinkWatch {
 	#isUp = true;
 	readonly #stop: () => void;
 
-	constructor(executor: Executor, listener: LinkListener) {
+	constructor(environment: Environment, listener: LinkListener) {
 		this.#listener = listener;
-		this.#stop = executor.onDisconnect((_error, recovered) => void this.#down(recovered));
+		this.#stop = environment.onDisconnect((_error, recovered) => void this.#down(recovered));
 	}
 
 	get isUp(): boolean {

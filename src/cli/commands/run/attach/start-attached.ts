@@ -2,10 +2,10 @@ import {posix} from 'node:path';
 import {toPathUri} from '../../../../client/paths.js';
 import type {ProcessHandle} from '../../../../client/process/process-handle.js';
 import {ProtocolError} from '../../../../client/session/client-errors.js';
+import type {Environment} from '../../../../environments/environment.js';
 import type {EnvironmentInfo} from '../../../../protocol/methods/environment-methods.js';
 import {PathUriError} from '../../../../protocol/path-uri/path-uri.js';
 import {LongarmError} from '../../../../shared/errors.js';
-import type {Executor} from './executor.js';
 import {explainFailedStart, type FailedStart} from './failed-start.js';
 import type {InputKind} from './intake.js';
 import type {OwnTerminal} from './own-terminal.js';
@@ -23,7 +23,7 @@ export interface AttachedCommand {
 }
 
 /** What has to be known of an executor before something is started there. */
-export interface ExecutorFacts {
+export interface EnvironmentFacts {
 	readonly can: Can;
 	readonly cwd: string;
 	/** The login shell. */
@@ -33,12 +33,12 @@ export interface ExecutorFacts {
 }
 
 /** Asks the executor; this machine need not be asked. */
-export async function readExecutorFacts(executor: Executor): Promise<ExecutorFacts> {
-	if (executor.isLocal) {
-		const shell = async (): Promise<string> => (await executor.info()).shell.path;
+export async function readEnvironmentFacts(environment: Environment): Promise<EnvironmentFacts> {
+	if (environment.kind === 'local') {
+		const shell = async (): Promise<string> => (await environment.info()).shell.path;
 		return {can: () => true, cwd: process.cwd(), shell, passesInput: () => true};
 	}
-	const info = await infoIfKnown(executor);
+	const info = await infoIfKnown(environment);
 	const can: Can = capability => info?.capabilities?.[capability] === true;
 	return {
 		can,
@@ -48,9 +48,9 @@ export async function readExecutorFacts(executor: Executor): Promise<ExecutorFac
 	};
 }
 
-async function infoIfKnown(executor: Executor): Promise<EnvironmentInfo | undefined> {
+async function infoIfKnown(environment: Environment): Promise<EnvironmentInfo | undefined> {
 	try {
-		return await executor.info();
+		return await environment.info();
 	} catch (error) {
 		// An older one cannot describe itself.
 		if (error instanceof ProtocolError) return undefined;
@@ -59,14 +59,14 @@ async function infoIfKnown(executor: Executor): Promise<EnvironmentInfo | undefi
 }
 
 export interface StartContext {
-	readonly place: ExecutorFacts;
+	readonly place: EnvironmentFacts;
 	readonly terminal: OwnTerminal | undefined;
 	readonly inputKind: InputKind;
 }
 
 /** Starts the command, in whatever way the executor has; one that is not there or not executable is no error of ours. */
 export async function startAttached(
-	executor: Executor,
+	environment: Environment,
 	command: AttachedCommand,
 	{place, terminal, inputKind}: StartContext,
 ): Promise<{readonly process: ProcessHandle} | FailedStart> {
@@ -74,7 +74,7 @@ export async function startAttached(
 	const argv = command.argv.length > 0 ? command.argv : [await place.shell(), '-l'];
 	const cwd = directoryIn(place.cwd, command.cwd);
 	try {
-		const process = await executor.start(argv, {
+		const process = await environment.start(argv, {
 			cwd,
 			env,
 			tty: terminal && place.can('processIo') ? terminal.size : tty,
@@ -86,7 +86,7 @@ export async function startAttached(
 		const explained = await explainFailedStart(error, {
 			program: argv[0]!,
 			cwd: toPathUri(cwd).toNativeString('posix') ?? cwd,
-			executor,
+			environment,
 		});
 		if (explained) return explained;
 		throw error;

@@ -1,10 +1,12 @@
 import type {Files} from '../client/files/files.js';
+import type {Http} from '../client/http/http.js';
+import type {Ports} from '../client/ports/ports.js';
 import type {Processes} from '../client/process/process-handle.js';
 import type {Dialect} from '../client/session/handshake.js';
 import type {DisconnectListener, RemoteStatus} from '../client/session/lazy-client.js';
 import type {EnvironmentInfo} from '../protocol/methods/environment-methods.js';
 
-/** Who answers for a machine. */
+/** The server that answers for a machine. */
 export interface ServerDescription {
 	readonly dialect: Dialect;
 	/** Undefined where the server is too old to describe itself. */
@@ -13,14 +15,15 @@ export interface ServerDescription {
 	readonly capabilities: Readonly<Record<string, boolean>>;
 }
 
-/** The processes of a machine and the way to it, without its files and its network. */
-export interface ProcessPlace {
+/** Implementation of an `Environment`. Files, HTTP and ports are loaded when they are asked for, once. */
+export interface EnvironmentBackend {
 	readonly processes: Processes;
+	loadFiles(): Promise<Files>;
+	loadHttp(): Promise<Http>;
+	loadPorts(): Promise<Ports>;
 	server(): Promise<ServerDescription>;
 	info(): Promise<EnvironmentInfo>;
 	status(): Promise<RemoteStatus>;
 	onDisconnect(listener: DisconnectListener): () => void;
-	/** Its files, for those who rarely need them. */
-	loadFiles(): Promise<Files>;
 	close(): Promise<void>;
 }

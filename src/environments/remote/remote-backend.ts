@@ -1,0 +1,67 @@
+import type {Files} from '../../client/files/files.js';
+import type {Http} from '../../client/http/http.js';
+import type {Ports} from '../../client/ports/ports.js';
+import type {Processes} from '../../client/process/process-handle.js';
+import {ProtocolError} from '../../client/session/client-errors.js';
+import type {DisconnectListener, LazyClient, RemoteStatus} from '../../client/session/lazy-client.js';
+import type {SessionClient} from '../../client/session/session-client.js';
+import type {EnvironmentInfo} from '../../protocol/methods/environment-methods.js';
+import type {EnvironmentBackend, ServerDescription} from '../environment-backend.js';
+import {lazyClientFor, mayWarmUp} from './connect.js';
+import type {RemoteTarget} from './remote-target.js';
+
+/** Another machine. Begins to connect in the background where that costs nothing but a socket. */
+export class RemoteBackend implements EnvironmentBackend {
+	readonly processes: Processes;
+	readonly #lazy: LazyClient;
+	readonly #connect = (): Promise<SessionClient> => this.#lazy.client();
+	#files: Promise<Files> | undefined;
+	#http: Promise<Http> | undefined;
+	#ports: Promise<Ports> | undefined;
+
+	constructor(target: RemoteTarget) {
+		this.#lazy = lazyClientFor(target);
+		if (mayWarmUp(target)) this.#lazy.warmUp();
+		this.processes = {start: async (params, options) => (await this.#connect()).start(params, options)};
+	}
+
+	loadFiles(): Promise<Files> {
+		this.#files ??= import('../../client/files/remote/remote-files.js').then(
+			loaded => new loaded.RemoteFiles(this.#connect),
+		);
+		return this.#files;
+	}
+
+	loadHttp(): Promise<Http> {
+		this.#http ??= import('../../client/http/remote-http.js').then(loaded => new loaded.RemoteHttp(this.#connect));
+		return this.#http;
+	}
+
+	loadPorts(): Promise<Ports> {
+		this.#ports ??= import('../../client/ports/remote-ports.js').then(loaded => new loaded.RemotePorts(this.#connect));
+		return this.#ports;
+	}
+
+	async server(): Promise<ServerDescription> {
+		const {dialect, info, capabilities} = await this.#connect();
+		return {dialect, info, capabilities};
+	}
+
+	async info(): Promise<EnvironmentInfo> {
+		const {info} = await this.#connect();
+		if (!info) throw new ProtocolError('the server is too old to describe itself');
+		return info;
+	}
+
+	status(): Promise<RemoteStatus> {
+		return this.#lazy.status();
+	}
+
+	onDisconnect(listener: DisconnectListener): () => void {
+		return this.#lazy.onDisconnect(listener);
+	}
+
+	close(): Promise<void> {
+		return this.#lazy[Symbol.asyncDispose]();
+	}
+}
