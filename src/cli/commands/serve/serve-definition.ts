@@ -38,7 +38,8 @@ export const SERVE: CommandDefinition = {
 	],
 	exitCodes: COMMON_EXIT_CODES,
 	async run({options}) {
-		const file = (options['config'] as string | undefined) ?? process.env[variableOf('config')];
+		const path = (options['config'] as string | undefined) ?? process.env[variableOf('config')];
+		const file = path === undefined ? undefined : (await import('./settings-file.js')).readSettingsFile(path);
 		const settings = resolveSettings({flags: flagsOf(options), variables: process.env, file});
 		const {serve} = await import('./serve-command.js');
 		await serve(settings);

@@ -1,5 +1,3 @@
-import {readFileSync} from 'node:fs';
-import {parse, TomlError} from 'smol-toml';
 import {FORWARD_SCOPES, type ForwardScope} from '../../../network/forward/forward-scopes.js';
 import {DEFAULT_OOM_SCORE} from '../../../processes/backends/child-limits.js';
 import {AUTH_MODES, type AuthMode, DEFAULT_CLOCK_SKEW_SECONDS} from '../../../server/auth/auth-modes.js';
@@ -241,12 +239,17 @@ export type Settings = {
 };
 type Widened<T> = T extends boolean ? boolean : T;
 
+export interface SettingsFile {
+	readonly path: string;
+	/** By key, as written. */
+	readonly values: Readonly<Record<string, string | boolean>>;
+}
+
 export interface SettingSources {
 	/** By name, as typed. */
 	readonly flags: Partial<Record<SettingName, string | boolean>>;
 	readonly variables: Readonly<Record<string, string | undefined>>;
-	/** Path of the settings file, if any. */
-	readonly file: string | undefined;
+	readonly file: SettingsFile | undefined;
 }
 
 export const variableOf = (name: string): string => `LONGARM_${name.toUpperCase().replaceAll('-', '_')}`;
@@ -257,13 +260,12 @@ export const flagOf = (name: SettingName): string => {
 };
 
 export function resolveSettings({flags, variables, file}: SettingSources): Settings {
-	const fromFile = file === undefined ? {} : readSettingsFile(file);
 	const names = Object.keys(SETTINGS) as SettingName[];
 	const entries = names.map(name => {
 		const given: [string, string | boolean | undefined][] = [
 			[`--${name}`, flags[name]],
 			[variableOf(name), variables[variableOf(name)]],
-			[`${fileKeyOf(name)} in ${file}`, fromFile[fileKeyOf(name)]],
+			[`${fileKeyOf(name)} in ${file?.path}`, file?.values[fileKeyOf(name)]],
 		];
 		const [source, value] = given.find(([, candidate]) => candidate !== undefined) ?? [];
 		return [name, value === undefined ? SETTINGS[name].fallback : parsed(name, source!, String(value))];
@@ -274,27 +276,11 @@ export function resolveSettings({flags, variables, file}: SettingSources): Setti
 function parsed(name: SettingName, source: string, value: string): unknown {
 	const {kind} = SETTINGS[name];
 	const result = kind.parse(value);
-	if (result === undefined) throw invalid(`${source}: expected ${kind.expects}, got \`${value}\``);
+	if (result === undefined) throw invalidSetting(`${source}: expected ${kind.expects}, got \`${value}\``);
 	return result;
 }
 
-function readSettingsFile(path: string): Record<string, string | boolean> {
-	let table: Record<string, unknown>;
-	try {
-		table = parse(readFileSync(path, 'utf8'));
-	} catch (error) {
-		const where = error instanceof TomlError ? `${path}:${error.line}:${error.column}` : path;
-		throw invalid(`cannot read settings from ${where}: ${(error as Error).message.split('\n', 1)[0]}`);
-	}
-	const known = new Set(Object.keys(SETTINGS).map(fileKeyOf));
-	for (const [key, value] of Object.entries(table)) {
-		if (!known.has(key)) throw invalid(`${path}: unknown setting \`${key}\`; known are ${[...known].join(', ')}`);
-		if (typeof value === 'object') throw invalid(`${path}: setting \`${key}\` takes a single value`);
-	}
-	return table as Record<string, string | boolean>;
-}
-
-function invalid(message: string): LongarmError {
+export function invalidSetting(message: string): LongarmError {
 	return new LongarmError('SETTING_INVALID', {message});
 }
 

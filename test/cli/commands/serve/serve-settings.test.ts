@@ -11,12 +11,18 @@ import {
 	type SettingSources,
 	variableOf,
 } from '../../../../src/cli/commands/serve/serve-settings.js';
+import {readSettingsFile} from '../../../../src/cli/commands/serve/settings-file.js';
 import {DEFAULTS} from '../../../../src/server/options.js';
 import {LongarmError} from '../../../../src/shared/errors.js';
 import {scratchDirectory} from '../../../helpers/scratch.js';
 
-function resolved(sources: Partial<SettingSources>) {
-	return resolveSettings({flags: {}, variables: {}, file: undefined, ...sources});
+function resolved({file, ...sources}: Partial<Omit<SettingSources, 'file'>> & {file?: string}) {
+	return resolveSettings({
+		flags: {},
+		variables: {},
+		file: file === undefined ? undefined : readSettingsFile(file),
+		...sources,
+	});
 }
 
 function settingsFile(text: string): string {
