@@ -1,10 +1,10 @@
 import {randomBytes} from 'node:crypto';
-import {chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync} from 'node:fs';
+import {chmodSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync} from 'node:fs';
 import {join} from 'node:path';
 import {describe, expect, onTestFinished, test} from 'vitest';
 import type {CopyProgress} from '../../../../src/client/files/copy/copy-context.js';
 import {copyFiles} from '../../../../src/client/files/copy/copy-files.js';
-import type {Files} from '../../../../src/client/files/files.js';
+import type {FileFeature, Files} from '../../../../src/client/files/files.js';
 import {RemoteFiles} from '../../../../src/client/files/remote/remote-files.js';
 import {nativePathOf} from '../../../../src/client/paths.js';
 import {SessionClient} from '../../../../src/client/session/session-client.js';
@@ -24,6 +24,13 @@ const MAX_UNWRITTEN_BYTES = 5 * MiB;
 class PlainFiles extends LocalFiles {
 	override async supports(): Promise<boolean> {
 		return false;
+	}
+}
+
+/** A longarm executor of before `fsResume`. */
+class OlderFiles extends LocalFiles {
+	override async supports(feature?: FileFeature): Promise<boolean> {
+		return feature !== 'resume';
 	}
 }
 
@@ -202,6 +209,8 @@ test('a copy survives a connection that is lost and returns', async () => {
 describe.each([
 	['from', new PlainFiles(), new LocalFiles()],
 	['to', new LocalFiles(), new PlainFiles()],
+	['from', new OlderFiles(), new LocalFiles()],
+	['to', new LocalFiles(), new OlderFiles()],
 ])('a copy %s an executor that cannot resume', (_, from, to) => {
 	test('has the contents, read back, and says so', async () => {
 		const at = workspace();
@@ -214,9 +223,9 @@ describe.each([
 			{onFallback: ({files}) => fallbacks.push(files)},
 		);
 		expect(result).toMatchObject({files: 1, bytes: 100_000, skipped: 0, failed: 0, checked: 'read-back'});
-		expect(fallbacks).toEqual([from instanceof PlainFiles ? from : to]);
+		expect(fallbacks).toEqual([(await (from as Files).supports('resume')) ? to : from]);
 		expect(readdirSync(at('b'))).toEqual(['sub']);
 		expect(readFileSync(at('b', 'sub', 'x')).equals(readFileSync(at('a', 'sub', 'x')))).toBe(true);
-		expect(existsSync(at('b', 'sub', 'x.longarm-part'))).toBe(false);
+		expect(readdirSync(at('b', 'sub'))).toEqual(['x']);
 	});
 });
