@@ -1,7 +1,7 @@
 import {randomBytes} from 'node:crypto';
 import {chmodSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync} from 'node:fs';
 import {join} from 'node:path';
-import {describe, expect, onTestFinished, test} from 'vitest';
+import {describe, expect, onTestFinished, test, vi} from 'vitest';
 import type {CopyProgress} from '../../../../src/client/files/copy/copy-context.js';
 import {copyFiles} from '../../../../src/client/files/copy/copy-files.js';
 import type {FileFeature, Files} from '../../../../src/client/files/files.js';
@@ -204,6 +204,20 @@ test('a copy survives a connection that is lost and returns', async () => {
 	expect([retries, result.files, result.skipped, result.failed]).toEqual([['disconnected'], 1, 0, 0]);
 	expect(result.resumedBytes).toBeGreaterThan(0);
 	expect(readFileSync(at('b')).equals(readFileSync(at('a')))).toBe(true);
+});
+
+test.each(['metadata', 'digest'] as const)('an abort ends a copy whose %s call is never answered', async method => {
+	const at = workspace();
+	writeFileSync(at('a'), 'content');
+	const controller = new AbortController();
+	const to = new LocalFiles();
+	vi.spyOn(to, method).mockImplementation(() => {
+		controller.abort(new Error('enough'));
+		return new Promise<never>(() => {});
+	});
+	const route = {from: {files: new LocalFiles(), path: at('a')}, to: {files: to, path: at('b')}};
+	await expect(copyFiles(route, {signal: controller.signal})).rejects.toThrow('enough');
+	expect(readdirSync(at())).not.toContain('b');
 });
 
 describe.each([
