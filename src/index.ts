@@ -4,7 +4,7 @@ export {ExecServer, type Listener, type ListenOptions, listen, type ServerOption
 export {ERRORS, type ErrorCode, LongarmError} from './shared/errors.js';
 export {memoryTransportPair} from './transports/memory.js';
 export {
-	type ConnectCommandOptions as ConnectCommandOptions,
+	type ConnectCommandOptions,
 	connectCommand,
 } from './transports/node/connect-command.js';
 export {type ConnectOptions, connectWebSocket} from './transports/node/connect-web-socket.js';

@@ -76,7 +76,8 @@ class Observed {
 			}
 			case 'take': {
 				const observer = this.observers[next.observer];
-				for (let count = 0; observer && count < next.count; count++) take(observer);
+				if (!observer) return;
+				for (let count = 0; count < next.count; count++) take(observer);
 			}
 		}
 	}

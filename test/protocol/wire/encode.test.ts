@@ -139,10 +139,10 @@ describe('bytes spliced into JSON', () => {
 	});
 
 	test('are handed on without a copy, with the function that releases them', () => {
-		const bytes = new Uint8Array(3);
-		const release = (): void => {};
-		const encoded = encodeWithBytes({chunk: bytes, eof: false}, release);
-		expect(encoded.parts[1]).toBe(bytes);
+		const chunk = new Uint8Array(3);
+		const release = vi.fn<() => void>();
+		const encoded = encodeWithBytes({chunk, eof: false}, release);
+		expect(encoded.parts[1]).toBe(chunk);
 		expect(encoded.release).toBe(release);
 	});
 });

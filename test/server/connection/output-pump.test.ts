@@ -40,10 +40,11 @@ function delivering() {
 		for (const listener of listeners) listener(process);
 		return process;
 	};
-	const say = (process: ManagedProcess, bytes: number): void => {
-		process.log.append('stdout', Buffer.alloc(bytes));
-	};
-	return {connection, pump, add, say, peer: new RawPeer(far)};
+	return {connection, pump, add, peer: new RawPeer(far)};
+}
+
+function say(process: ManagedProcess, bytes: number): void {
+	process.log.append('stdout', Buffer.alloc(bytes));
 }
 
 function senders(peer: RawPeer): unknown[] {
@@ -51,7 +52,7 @@ function senders(peer: RawPeer): unknown[] {
 }
 
 test('output waits in the log once the transport holds enough, and goes on when that has drained', async () => {
-	const {connection, add, say, peer} = delivering();
+	const {connection, add, peer} = delivering();
 	const process = add('p');
 	peer.transport.pause();
 	for (let count = 0; count < 30; count++) say(process, 64 * KiB);
@@ -65,7 +66,7 @@ test('output waits in the log once the transport holds enough, and goes on when 
 });
 
 test('a reply does not stand behind output that still waits in the log', async () => {
-	const {connection, add, say, peer} = delivering();
+	const {connection, add, peer} = delivering();
 	const process = add('p');
 	peer.transport.pause();
 	for (let count = 0; count < 30; count++) say(process, 64 * KiB);
@@ -78,7 +79,7 @@ test('a reply does not stand behind output that still waits in the log', async (
 });
 
 test('processes take turns, so that none waits for all the output of another', async () => {
-	const {add, say, peer} = delivering();
+	const {add, peer} = delivering();
 	const [loud, quiet] = [add('loud'), add('quiet')];
 	peer.transport.pause();
 	for (let count = 0; count < 40; count++) say(loud, 64 * KiB);
@@ -90,7 +91,7 @@ test('processes take turns, so that none waits for all the output of another', a
 });
 
 test('exit and close are told with the members that clients know, under any id', async () => {
-	const {add, say, peer} = delivering();
+	const {add, peer} = delivering();
 	const id = 'a "quoted" € id\n';
 	const process = add(id);
 	say(process, 3);
@@ -105,7 +106,7 @@ test('exit and close are told with the members that clients know, under any id',
 });
 
 test('after the stop nothing is sent and nobody is held up', async () => {
-	const {pump, add, say, peer} = delivering();
+	const {pump, add, peer} = delivering();
 	const process = add('p');
 	say(process, 1);
 	pump.stop();
