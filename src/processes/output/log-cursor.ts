@@ -117,6 +117,8 @@ export class ObserverCursor extends LogCursor {
 		const ends = [exit?.seq, closedSeq].filter(seq => seq !== undefined && seq > afterSeq) as number[];
 		const throughSeq = Math.min(firstRetained, ...ends) - 1;
 		if (throughSeq === firstRetained - 1) this.ordinal = firstOrdinal;
+		// The last evicted chunk came right before the exit.
+		if (throughSeq === afterSeq) return undefined;
 		this.deliveredSeq = throughSeq;
 		const missedBytes = this.log.missedBytes(afterSeq, throughSeq);
 		this.deliveredBytes += missedBytes;

@@ -123,7 +123,7 @@ describe('observers of a log', () => {
 					expect(observer.seen).toEqual(expectedOf(observer, observed.events));
 				}
 			}),
-			{numRuns: 400},
+			{numRuns: 1000},
 		);
 	});
 
@@ -166,6 +166,16 @@ describe('observers of a log', () => {
 			undefined,
 		]);
 	});
+});
+
+test('an observer gets no gap without missing output behind an exit that followed the last evicted chunk', () => {
+	const log = new OutputLog({bytes: 2, chunks: 10});
+	const observer = log.observe(0, () => {});
+	log.append('stdout', new Uint8Array(2));
+	log.recordExit({exitCode: 0, reason: 'exit'});
+	log.append('stdout', new Uint8Array(2));
+	const seen = Array.from({length: 4}, () => observer.next()?.kind);
+	expect(seen).toEqual(['gap', 'exited', 'output', undefined]);
 });
 
 describe('the driver of a log', () => {
