@@ -4,7 +4,7 @@ import type {EnvironmentsConfig} from './config/environments-file.js';
 import {type LoadOptions, loadEnvironments} from './config/load-environments.js';
 import {Environment} from './environment.js';
 import type {RemoteTarget} from './remote/remote-target.js';
-import {invalidEnvironment, requireUrl} from './remote/remote-url.js';
+import {invalidEnvironment, targetFromUrl} from './remote/remote-url.js';
 
 const LOCAL = 'local';
 
@@ -81,7 +81,7 @@ export class EnvironmentManager implements AsyncDisposable {
 function fromUrl(url: string): RemoteTarget {
 	if (url.trim() === '') throw misuse('remote environment requires an exec-server url');
 	if (url.trim().toLowerCase() === 'none') throw misuse('remote environment cannot use disabled exec-server url');
-	return {kind: 'websocket', url: requireUrl(url)};
+	return targetFromUrl(url);
 }
 
 function requireOwnId(id: string): void {

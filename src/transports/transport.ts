@@ -15,7 +15,8 @@ export interface TransportEvents {
 
 /** Carries whole messages, in order. Knows nothing of methods, ids or sessions. */
 export interface Transport {
-	readonly kind: 'websocket' | 'stdio' | 'memory';
+	/** Name of its way of carrying messages, for error texts and metrics: `websocket`, `stdio`, `memory`. */
+	readonly kind: string;
 	/** Names the far end in logs and error texts: `websocket 127.0.0.1:51302`, `stdio`. */
 	readonly peer: string;
 	/** Bytes accepted by `send` that the operating system has not taken yet. */

@@ -1,4 +1,5 @@
 import {LongarmError} from '../../shared/errors.js';
+import {findScheme, isServerUrl, splitUrlAndPath} from '../../transports/node/registry.js';
 
 /** Where a file is, as somebody wrote it. */
 export interface Address {
@@ -13,25 +14,22 @@ export interface Address {
 }
 
 const THIS_MACHINE: Address['place'] = {kind: 'local'};
-const COMMAND_SCHEME = 'cmd';
-/** The port ends at a colon, at a slash or with the text: whatever else is behind the host is a path. */
-const WEB_SOCKET = /^(wss?:\/\/(?:\[[^\]]*\]|[^:/[\]]+)(?::\d+(?=[:/]|$))?(?:\/[^:]*)?)(?::(.*))?$/s;
 
 /**
  * `NAME:path`, `ws://host:port:/path`, `:path` for the environment given with `-e`; everything without a colon, or with
  * a slash before the first one, is a path of this machine.
  */
 export function parseAddress(text: string): Address {
-	if (/^wss?:\/\//.test(text)) return webSocketAddress(text);
+	if (isServerUrl(text)) return urlAddress(text);
+	if (findScheme(text)) {
+		throw wrong(`\`${text}\`: a command cannot be part of an address; give it with -e and write :PATH`);
+	}
 	const colon = text.indexOf(':');
 	const slash = text.indexOf('/');
 	if (colon === -1 || (slash !== -1 && slash < colon)) return localAddress(text);
 	const [name, path] = [text.slice(0, colon), text.slice(colon + 1)];
 	if (name === '') return {place: {kind: 'given'}, path};
 	if (name === 'local') return {place: THIS_MACHINE, path};
-	if (name === COMMAND_SCHEME) {
-		throw wrong(`\`${text}\`: a command cannot be part of an address; give it with -e and write :PATH`);
-	}
 	return {place: {kind: 'named', environment: name}, path};
 }
 
@@ -46,12 +44,12 @@ export function givenAddress(path: string): Address {
 	return {place: {kind: 'given'}, path};
 }
 
-function webSocketAddress(text: string): Address {
-	const [, environment, path] = WEB_SOCKET.exec(text) ?? [];
-	if (environment === undefined || path === undefined) {
+function urlAddress(text: string): Address {
+	const parts = splitUrlAndPath(text);
+	if (!parts) {
 		throw wrong(`\`${text}\` has no path: write a URL, a colon and a path, such as ws://127.0.0.1:4500:/srv/site`);
 	}
-	return {place: {kind: 'named', environment}, path};
+	return {place: {kind: 'named', environment: parts.url}, path: parts.path};
 }
 
 function wrong(message: string): LongarmError {

@@ -2,9 +2,8 @@ import {TOKEN_VARIABLE} from '../../environments/config/config-variables.js';
 import {loadEnvironments} from '../../environments/config/load-environments.js';
 import type {RemoteTarget} from '../../environments/remote/remote-target.js';
 import {invalidEnvironment} from '../../environments/remote/remote-url.js';
+import {findScheme, schemeOf} from '../../transports/node/registry.js';
 import {LOCAL} from './environments.js';
-
-const COMMAND_PREFIX = 'cmd:';
 
 export interface OpenOptions {
 	/** Gets what a `cmd:` command writes to its standard error. */
@@ -18,14 +17,7 @@ export async function resolveTarget(given: string, options: OpenOptions = {}): P
 
 /** Undefined for a name. */
 export function parseTarget(given: string, {onStderr}: OpenOptions = {}): RemoteTarget | undefined {
-	if (/^wss?:\/\//.test(given)) return {kind: 'websocket', url: given, token: process.env[TOKEN_VARIABLE]};
-	if (!given.startsWith(COMMAND_PREFIX)) return undefined;
-	const command = given.slice(COMMAND_PREFIX.length).trim();
-	if (command === '')
-		throw invalidEnvironment(
-			'cmd: needs a command that speaks the protocol, such as `cmd:ssh host longarm serve --listen stdio`',
-		);
-	return {kind: 'command', program: '/bin/sh', args: ['-c', command], ...(onStderr && {onStderr})};
+	return findScheme(given)?.parseTarget(given, {token: process.env[TOKEN_VARIABLE], onStderr});
 }
 
 async function configured(name: string, {onStderr}: OpenOptions): Promise<RemoteTarget> {
@@ -35,5 +27,12 @@ async function configured(name: string, {onStderr}: OpenOptions): Promise<Remote
 		const known = [LOCAL, ...remotes.keys()];
 		throw invalidEnvironment(`unknown environment \`${name}\`; known are ${known.join(', ')}`, {name, known});
 	}
-	return target.kind === 'command' && onStderr ? {...target, onStderr} : target;
+	return onStderr ? withStderr(target, onStderr) : target;
+}
+
+/** Passes on the standard error of a server that is started for the connection. */
+function withStderr(target: RemoteTarget, onStderr: (text: string) => void): RemoteTarget {
+	if (target.kind === 'transport' || target.kind === 'provisioned' || !schemeOf(target).startsServer) return target;
+	const withListener = {...target, onStderr};
+	return withListener;
 }

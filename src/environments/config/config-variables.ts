@@ -1,4 +1,4 @@
-import {invalidEnvironment, requireUrl} from '../remote/remote-url.js';
+import {invalidEnvironment, targetFromUrl} from '../remote/remote-url.js';
 import type {EnvironmentsConfig} from './environments-file.js';
 
 export type ConfigVariables = Readonly<Record<string, string | undefined>>;
@@ -15,7 +15,7 @@ export function environmentsFromVariables(variables: ConfigVariables): Environme
 	const given = URL_VARIABLES.map(name => variables[name]?.trim()).find(value => value);
 	if (given === undefined) return {defaultId: 'local', includesLocal: true, remotes: new Map()};
 	if (given.toLowerCase() === 'none') return {defaultId: undefined, includesLocal: false, remotes: new Map()};
-	const target = {kind: 'websocket', url: requireUrl(given), token: variables[TOKEN_VARIABLE]} as const;
+	const target = targetFromUrl(given, {token: variables[TOKEN_VARIABLE]});
 	return {defaultId: REMOTE, includesLocal: false, remotes: new Map([[REMOTE, target]])};
 }
 

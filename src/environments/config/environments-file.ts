@@ -5,7 +5,7 @@ import * as v from 'valibot';
 import {decode} from '../../protocol/wire/decode.js';
 import {errorMessage} from '../../shared/errors.js';
 import type {RemoteTarget} from '../remote/remote-target.js';
-import {invalidEnvironment, requireUrl} from '../remote/remote-url.js';
+import {invalidEnvironment, targetFromUrl} from '../remote/remote-url.js';
 
 export const ENVIRONMENTS_FILE = 'environments.toml';
 const MAX_ID_LENGTH = 64;
@@ -124,7 +124,7 @@ function toTarget(entry: Entry, directory: string): RemoteTarget {
 		return {kind: 'command', program, args: args ?? [], env: env ?? {}, ...place, initializeTimeoutMs};
 	}
 	const connectTimeoutMs = milliseconds(entry.connect_timeout_sec);
-	return {kind: 'websocket', url: requireUrl(url!), token, connectTimeoutMs, initializeTimeoutMs};
+	return {...targetFromUrl(url!, {token, connectTimeoutMs}), initializeTimeoutMs};
 }
 
 function faultOf(entry: Entry): string | undefined {

@@ -1,50 +1,52 @@
 import {LazyClient} from '../../client/session/lazy-client.js';
 import type {Connect} from '../../client/session/session-client.js';
+import {errorMessage} from '../../shared/errors.js';
+import {schemeOf} from '../../transports/node/registry.js';
 import type {RemoteTarget} from './remote-target.js';
 
 /** A client for the target that connects when it is needed. */
 export function lazyClientFor(target: RemoteTarget): LazyClient {
 	const {initializeTimeoutMs} = target;
-	const endsWithSession = target.kind === 'command' || (target.kind === 'transport' && target.recovers === false);
+	const recovers = canReconnect(target);
 	return new LazyClient(connectTo(target), {
-		recovers: !endsWithSession,
-		reconnects: !endsWithSession,
+		recovers,
+		reconnects: recovers,
 		...(initializeTimeoutMs !== undefined && {initializeTimeoutMs}),
 	});
 }
 
 /** Whether connecting costs nothing but a socket; a command would be started for nothing. */
-export function mayWarmUp({kind}: RemoteTarget): boolean {
-	return kind === 'websocket';
+export function mayWarmUp(target: RemoteTarget): boolean {
+	return target.kind !== 'transport' && target.kind !== 'provisioned' && !schemeOf(target).startsServer;
 }
 
-/** A way is loaded when it is taken. */
+/** Whether the server outlives a connection. */
+function canReconnect(target: RemoteTarget): boolean {
+	switch (target.kind) {
+		case 'transport':
+			return target.recovers !== false;
+		case 'provisioned':
+			return true;
+		default:
+			return !schemeOf(target).startsServer;
+	}
+}
+
 function connectTo(target: RemoteTarget): Connect {
 	switch (target.kind) {
 		case 'transport':
 			return target.connect;
-		case 'command':
-			return async () => {
-				const {connectCommand} = await import('../../transports/node/connect-command.js');
-				return connectCommand(target.program, target);
-			};
-		case 'websocket': {
-			const {url, token, tls, connectTimeoutMs: timeoutMs} = target;
-			return async signal => {
-				const {connectWebSocket} = await import('../../transports/node/connect-web-socket.js');
-				return connectWebSocket(url, {token, tls, timeoutMs, signal});
-			};
-		}
 		case 'provisioned':
-			return async signal => connectTo(await whenProvisioned(target.target))(signal);
+			return async signal => connectTo(await waitForTarget(target.target))(signal);
+		default:
+			return signal => schemeOf(target).connect(target, signal);
 	}
 }
 
-async function whenProvisioned(target: Promise<RemoteTarget>): Promise<RemoteTarget> {
+async function waitForTarget(target: Promise<RemoteTarget>): Promise<RemoteTarget> {
 	try {
 		return await target;
 	} catch (cause) {
-		const reason = cause instanceof Error ? cause.message : String(cause);
-		throw new Error(`environment unavailable: ${reason}`, {cause});
+		throw new Error(`environment unavailable: ${errorMessage(cause)}`, {cause});
 	}
 }

@@ -1,10 +1,18 @@
 import {LongarmError} from '../../shared/errors.js';
+import {findScheme, isServerUrl, type TransportTarget, URL_PREFIXES} from '../../transports/node/registry.js';
+import type {TargetOptions} from '../../transports/node/transport-scheme.js';
 
-/** The address of a server, or an error that says what is wrong with it. */
+/** The target a URL names, or an error that says what is wrong with it. */
+export function targetFromUrl(text: string, options: TargetOptions = {}): TransportTarget {
+	const url = requireUrl(text);
+	return findScheme(url)!.parseTarget(url, options);
+}
+
+/** The URL of a server, or an error that says what is wrong with it. */
 export function requireUrl(text: string): string {
 	const url = text.trim();
 	if (url === '') throw invalidEnvironment('environment url cannot be empty');
-	if (!/^wss?:\/\//.test(url)) throw invalidEnvironment(`environment url \`${url}\` must use ws:// or wss://`);
+	if (!isServerUrl(url)) throw invalidEnvironment(`environment url \`${url}\` must use ${URL_PREFIXES.join(' or ')}`);
 	try {
 		return String(new URL(url)) && url;
 	} catch (cause) {

@@ -3,6 +3,7 @@ import type {ConnectionOptions} from 'node:tls';
 import {WebSocket} from 'ws';
 import {MAX_MESSAGE_BYTES} from '../../protocol/wire/message-limits.js';
 import {WebSocketTransport} from './web-socket.js';
+import {withoutSecrets} from './web-socket-scheme.js';
 
 /** How long connecting may take, with TLS and the upgrade. */
 export const CONNECT_TIMEOUT_MS = 10_000;
@@ -59,16 +60,6 @@ function opened(webSocket: WebSocket, url: string, timeoutMs: number, signal: Ab
 			resolve();
 		});
 	});
-}
-
-/** An address for people: passwords and query parameters may be secrets. */
-export function withoutSecrets(address: string): string {
-	const url = new URL(address);
-	if (url.username === '' && url.password === '' && url.search === '') return address;
-	url.username = '';
-	url.password = '';
-	url.search = '';
-	return url.href;
 }
 
 /** Masks guard what lies between against a browser's user; here nothing does, or nobody can look. */

@@ -4,11 +4,15 @@ import {Socket} from 'node:net';
 import type {Readable, Writable} from 'node:stream';
 import type {Frame} from '../../protocol/wire/encode.js';
 import {MAX_MESSAGE_BYTES} from '../../protocol/wire/message-limits.js';
+import {waitAtMost} from '../../shared/async/timeout.js';
 import type {Transport, TransportEvents} from '../transport.js';
 import {dispatchMessage} from './extract-payload.js';
 import {frameToBuffer} from './frame-bytes.js';
+import type {Endpoint, EndpointOptions} from './transport-scheme.js';
 
 const SPACE = 0x20;
+/** How long the reader of our stdout may take for the rest when the server ends. */
+const GOODBYE_MS = 1000;
 
 /** One message per line. What is not UTF-8, and a line that is too long, end the connection. */
 export class StdioTransport implements Transport {
@@ -104,6 +108,21 @@ export class StdioTransport implements Transport {
 			this.#output.uncork();
 		});
 	}
+}
+
+/** Serves the program that started this one, on our own standard input and output. */
+export function listenOnStdio<Pass>({ready, accept}: EndpointOptions<Pass>): Endpoint {
+	const transport = ownStdio();
+	const start = async (): Promise<void> => {
+		await ready;
+		accept(transport, undefined as Pass);
+	};
+	void start();
+	return {
+		url: undefined,
+		renew: () => {},
+		close: () => waitAtMost(transport.flushed(), GOODBYE_MS),
+	};
 }
 
 /** The program's own standard input and output as a transport. */

@@ -1,6 +1,8 @@
 import {loadEnvironments} from '../../../environments/config/load-environments.js';
+import type {RemoteTarget} from '../../../environments/remote/remote-target.js';
+import {schemeOf} from '../../../transports/node/registry.js';
+import type {TargetDescription} from '../../../transports/node/transport-scheme.js';
 import {LOCAL} from '../../common/environments.js';
-import {describeTarget, inWords, type TargetDescription} from './describe-target.js';
 
 interface Listed {
 	readonly name: string;
@@ -25,8 +27,20 @@ async function known(): Promise<Listed[]> {
 	}));
 }
 
+/** How an environment is reached, without its secrets; this machine is undefined. */
+function describeTarget(target: RemoteTarget | undefined): TargetDescription {
+	if (!target) return {members: {kind: 'local'}, text: 'this machine'};
+	switch (target.kind) {
+		case 'transport':
+		case 'provisioned':
+			return {members: {kind: 'other'}, text: 'elsewhere'};
+		default:
+			return schemeOf(target).describe(target);
+	}
+}
+
 function toJson(listed: readonly Listed[]): string {
-	const rows = listed.map(({name, isDefault, where}) => ({name, default: isDefault, ...where}));
+	const rows = listed.map(({name, isDefault, where}) => ({name, default: isDefault, ...where.members}));
 	return `${JSON.stringify(rows, undefined, '\t')}\n`;
 }
 
@@ -34,6 +48,6 @@ function toTable(listed: readonly Listed[]): string {
 	if (listed.length === 0) return 'there are no environments\n';
 	const width = Math.max(...listed.map(({name}) => name.length));
 	return listed
-		.map(({name, isDefault, where}) => `${isDefault ? '*' : ' '} ${name.padEnd(width)}  ${inWords(where)}\n`)
+		.map(({name, isDefault, where}) => `${isDefault ? '*' : ' '} ${name.padEnd(width)}  ${where.text}\n`)
 		.join('');
 }

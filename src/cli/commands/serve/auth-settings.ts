@@ -2,7 +2,7 @@ import {DEFAULT_CLOCK_SKEW_SECONDS} from '../../../server/auth/auth-modes.js';
 import type {AuthSource} from '../../../server/auth/authenticator.js';
 import {parseDigest} from '../../../server/auth/capability-tokens.js';
 import {invalidAuth} from '../../../server/auth/secret-file.js';
-import type {ListenAddress} from './listen-address.js';
+import {type ListenAddress, listenSchemeOf} from '../../../transports/node/registry.js';
 import type {SettingName, Settings} from './serve-settings.js';
 
 const CAPABILITY = ['ws-token-file', 'ws-token-sha256', 'ws-tokens-file'] as const satisfies SettingName[];
@@ -16,7 +16,9 @@ const SIGNED = [
 /** Where the good tokens come from, as the settings say; undefined when everybody is let in. */
 export function authSourceOf(settings: Settings, address: ListenAddress): AuthSource | undefined {
 	const source = sourceOf(settings);
-	if (source && address.kind === 'stdio') throw invalidAuth('WebSocket auth requires a WebSocket listener, not stdio');
+	if (source && listenSchemeOf(address).startsServer) {
+		throw invalidAuth(`WebSocket auth requires a WebSocket listener, not ${address.kind}`);
+	}
 	return source;
 }
 

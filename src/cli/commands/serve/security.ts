@@ -1,9 +1,9 @@
 import type {Authenticator, AuthSource} from '../../../server/auth/authenticator.js';
 import type {Logger} from '../../../shared/logger.js';
-import type {Listener} from '../../../transports/node/listener.js';
+import type {ListenAddress} from '../../../transports/node/registry.js';
 import type {TlsIdentity} from '../../../transports/node/tls-server.js';
+import type {Endpoint} from '../../../transports/node/transport-scheme.js';
 import {authSourceOf} from './auth-settings.js';
-import type {ListenAddress} from './listen-address.js';
 import type {Settings} from './serve-settings.js';
 import {tlsReaderOf} from './tls-settings.js';
 
@@ -34,7 +34,7 @@ async function authenticatorOf(source: AuthSource): Promise<Authenticator> {
 }
 
 /** Reads all files again; what cannot be used is told and the old kept, each by itself. */
-export function reloadSecurity({authenticator, readIdentity}: Security, listener: Listener, logger: Logger): void {
+export function reloadSecurity({authenticator, readIdentity}: Security, endpoint: Endpoint, logger: Logger): void {
 	const attempt = (what: string, act: () => void): void => {
 		try {
 			act();
@@ -44,5 +44,5 @@ export function reloadSecurity({authenticator, readIdentity}: Security, listener
 		}
 	};
 	if (authenticator) attempt('tokens', () => authenticator.reload());
-	if (readIdentity) attempt('certificate', () => listener.renew(readIdentity()));
+	if (readIdentity) attempt('certificate', () => endpoint.renew(readIdentity()));
 }

@@ -1,10 +1,12 @@
 import {isatty} from 'node:tty';
 import type {ExecServer} from '../../../server/server.js';
+import {Deferred} from '../../../shared/async/deferred.js';
 import type {Logger} from '../../../shared/logger.js';
 import {createLineLogger} from '../../../shared/node/line-logger.js';
+import {type ListenAddress, listenSchemeOf} from '../../../transports/node/registry.js';
 import {collectGarbageWhenIdle} from '../../common/idle-gc.js';
 import {childLimitsOf} from './child-limit-settings.js';
-import {type ListenAddress, parseListenAddress} from './listen-address.js';
+import {parseListenAddress} from './listen-address.js';
 import {readSecurity} from './security.js';
 import {openServeEndpoint, type ServeEndpoint} from './serve-endpoint.js';
 import type {Settings} from './serve-settings.js';
@@ -17,39 +19,23 @@ export async function serve(settings: Settings): Promise<void> {
 	const security = await readSecurity(settings, address);
 	const logger = createLogger(settings, address);
 	const childLimits = childLimitsOf(settings, logger);
-	const server = new Arrival<ExecServer>();
-	const kill = (): void => server.current?.kill();
+	const created = new Deferred<ExecServer>();
+	let server: ExecServer | undefined;
+	const kill = (): void => server?.kill();
 	endWithTheProgram(kill, logger);
 	const asked = askedToEnd(kill, logger, security.reloads ? ['SIGTERM', 'SIGINT'] : ['SIGTERM', 'SIGINT', 'SIGHUP']);
-	let front: ServeEndpoint | undefined;
-	if (security.reloads) process.on('SIGHUP', () => front?.reload());
-	front = await openServeEndpoint(address, {settings, security, server: server.arrived, logger});
+	let endpoint: ServeEndpoint | undefined;
+	if (security.reloads) process.on('SIGHUP', () => endpoint?.reload());
+	endpoint = await openServeEndpoint(address, {settings, security, server: created.promise, logger});
 	// Everything that can be wrong was looked at; clients connect while the rest is loaded.
 	const {createServer} = await import('./create-server.js');
-	server.arrive(createServer(settings, childLimits, logger));
+	server = createServer(settings, childLimits, logger);
+	created.resolve(server);
 	collectGarbageWhenIdle(logger);
-	const reason = await Promise.race([asked, front.over]);
+	const reason = await Promise.race([asked, endpoint.over]);
 	logger.info('shutting down', {reason});
-	await server.current?.shutdown();
-	await front.close();
-}
-
-/** Something that is waited for, and asked for without waiting. */
-class Arrival<T> {
-	readonly arrived: Promise<T>;
-	current: T | undefined;
-	#resolve!: (value: T) => void;
-
-	constructor() {
-		this.arrived = new Promise(resolve => {
-			this.#resolve = resolve;
-		});
-	}
-
-	arrive(value: T): void {
-		this.current = value;
-		this.#resolve(value);
-	}
+	await server.shutdown();
+	await endpoint.close();
 }
 
 /** The first signal ends the server gently, the second at once. */
@@ -81,11 +67,12 @@ function endWithTheProgram(kill: () => void, logger: Logger): void {
 	process.on('unhandledRejection', fail);
 }
 
-function createLogger(settings: Settings, {kind}: ListenAddress): Logger {
+/** Where the client sees our standard error, only what needs attention is logged. */
+function createLogger(settings: Settings, address: ListenAddress): Logger {
 	const level = settings['log-level'];
 	const format = settings['log-format'];
 	return createLineLogger({
-		level: level === 'auto' ? (kind === 'stdio' ? 'warn' : 'info') : level,
+		level: level === 'auto' ? (listenSchemeOf(address).startsServer ? 'warn' : 'info') : level,
 		format: format === 'auto' ? (isatty(STDERR) ? 'pretty' : 'json') : format,
 	});
 }

@@ -1,0 +1,60 @@
+import type {Transport} from '../transport.js';
+import type {ListenOptions} from './listener.js';
+import type {TlsIdentity} from './tls-server.js';
+
+/** Settings of a target that are not part of its address; a scheme takes those it knows. */
+export interface TargetOptions {
+	/** Shown nowhere. */
+	readonly token?: string | undefined;
+	readonly connectTimeoutMs?: number | undefined;
+	/** Gets the standard error of a server that is started for the connection. */
+	readonly onStderr?: ((text: string) => void) | undefined;
+}
+
+/** A target without its secrets: members for programs, one line for people. */
+export interface TargetDescription {
+	readonly members: {readonly kind: string; readonly [name: string]: unknown};
+	readonly text: string;
+}
+
+export type EndpointOptions<Pass> = Omit<ListenOptions<Pass>, 'host' | 'port'>;
+
+/** A listener for clients. */
+export interface Endpoint {
+	/** Undefined where there is no address to connect to. */
+	readonly url: string | undefined;
+	/** Another certificate for connections from now on. */
+	renew(tls: TlsIdentity): void;
+	close(): Promise<void>;
+}
+
+/**
+ * One way to reach a server, and to be one. Parsing and describing run at every start, so they need no other module;
+ * `connect` and `listen` load their implementation.
+ */
+export interface TransportScheme<Target extends {readonly kind: string}, Address extends {readonly kind: string}> {
+	readonly kind: Target['kind'];
+	/** First characters of its addresses. An address that begins with `name://` is a URL and may stand in front of a path. */
+	readonly prefixes: readonly string[];
+	/**
+	 * Whether the client starts the server and is its only client: the server needs no token, writes to the client's
+	 * standard error and ends with the connection. Otherwise connecting costs nothing but a socket, and a lost connection
+	 * is made again.
+	 */
+	readonly startsServer: boolean;
+	/** Throws for an address that cannot be meant. */
+	parseTarget(address: string, options: TargetOptions): Target;
+	describe(target: Target): TargetDescription;
+	connect(target: Target, signal?: AbortSignal): Promise<Transport>;
+
+	readonly listenKind: Address['kind'];
+	/** Form of its listen addresses, for error texts. */
+	readonly listenForm: string;
+	/** Undefined for an address of another scheme; throws for one of its own that cannot be meant. */
+	parseListenAddress(text: string): Address | undefined;
+	/** Whether a certificate is needed. */
+	usesTls(address: Address): boolean;
+	/** Whether messages pass others who can read them. */
+	isReadableByOthers(address: Address): boolean;
+	listen<Pass>(address: Address, options: EndpointOptions<Pass>): Promise<Endpoint>;
+}

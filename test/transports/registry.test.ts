@@ -1,0 +1,83 @@
+import {expect, test} from 'vitest';
+import {
+	findScheme,
+	isServerUrl,
+	LISTEN_FORMS,
+	listenSchemeOf,
+	parseListenAddress,
+	schemeOf,
+	splitUrlAndPath,
+	type TransportTarget,
+	URL_PREFIXES,
+} from '../../src/transports/node/registry.js';
+
+test('an address tells its scheme, a name has none', () => {
+	const kinds = ['ws://h', 'wss://h', 'cmd:ssh h', 'devbox', 'WS://h', 'ws:h', 'http://h'].map(
+		address => findScheme(address)?.kind,
+	);
+	expect(kinds).toEqual(['websocket', 'websocket', 'command', undefined, undefined, undefined, undefined]);
+});
+
+test('only addresses with an authority are URLs', () => {
+	expect(URL_PREFIXES).toEqual(['ws://', 'wss://']);
+	expect(['wss://h', 'cmd:true', 'x'].map(isServerUrl)).toEqual([true, false, false]);
+});
+
+test.each([
+	['ws://127.0.0.1:4500:/srv/a:b', {url: 'ws://127.0.0.1:4500', path: '/srv/a:b'}],
+	['wss://[::1]/exec:rel', {url: 'wss://[::1]/exec', path: 'rel'}],
+	['ws://127.0.0.1:4500', undefined],
+	['devbox:/srv', undefined],
+])('%j is split into a URL and a path', (text, expected) => {
+	expect(splitUrlAndPath(text)).toEqual(expected);
+});
+
+test('targets are parsed by their scheme, with the options it knows', () => {
+	const onStderr = (): void => {};
+	const options = {token: 'hunter2', connectTimeoutMs: 5, onStderr};
+	expect(findScheme('ws://h')!.parseTarget('ws://h', options)).toEqual({
+		kind: 'websocket',
+		url: 'ws://h',
+		token: 'hunter2',
+		connectTimeoutMs: 5,
+	});
+	expect(findScheme('cmd:')!.parseTarget('cmd: ssh h ', options)).toEqual({
+		kind: 'command',
+		program: '/bin/sh',
+		args: ['-c', 'ssh h'],
+		onStderr,
+	});
+	expect(() => findScheme('cmd:')!.parseTarget('cmd: ', {})).toThrow('cmd: needs a command');
+});
+
+test.each<[TransportTarget, object, string]>([
+	[
+		{kind: 'websocket', url: 'wss://user:hunter2@h/?key=hunter2', token: 'hunter2'},
+		{kind: 'websocket', url: 'wss://h/', hasToken: true},
+		'wss://h/ (with a token)',
+	],
+	[{kind: 'websocket', url: 'ws://h'}, {kind: 'websocket', url: 'ws://h', hasToken: false}, 'ws://h'],
+	[
+		{kind: 'command', program: 'ssh', args: ['h', "it's"], cwd: '/srv', env: {TOKEN: 'hunter2'}},
+		{kind: 'command', program: 'ssh', args: ['h', "it's"], cwd: '/srv'},
+		String.raw`ssh h 'it'\''s' (in /srv)`,
+	],
+])('a target is described without its secrets: %#', (target, members, text) => {
+	expect(schemeOf(target).describe(target)).toEqual({members, text});
+});
+
+test('a listen address belongs to one scheme, which says what goes with it', () => {
+	expect(LISTEN_FORMS).toEqual(['ws://IP:PORT', 'stdio']);
+	const facts = ['ws://127.0.0.1:0', 'ws://0.0.0.0:0', 'wss://0.0.0.0:0', 'stdio'].map(text => {
+		const address = parseListenAddress(text)!;
+		const scheme = listenSchemeOf(address);
+		return [scheme.startsServer, scheme.usesTls(address), scheme.isReadableByOthers(address)];
+	});
+	expect(facts).toEqual([
+		[false, false, false],
+		[false, false, true],
+		[false, true, false],
+		[true, false, false],
+	]);
+	expect(parseListenAddress('nats://h')).toBeUndefined();
+});
