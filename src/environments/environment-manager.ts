@@ -1,24 +1,28 @@
 import type {RemoteStatus} from '../client/session/lazy-client.js';
 import type {ConfigVariables} from './config/config-variables.js';
-import type {EnvironmentsConfig} from './config/environments-file.js';
-import {type LoadOptions, loadEnvironments} from './config/load-environments.js';
+import {defaultProvider, type ProviderOptions} from './config/default-provider.js';
 import {Environment} from './environment.js';
+import {type EnvironmentProvider, type EnvironmentSnapshot, LOCAL, readSnapshot} from './environment-provider.js';
 import type {RemoteTarget} from './remote/remote-target.js';
 import {invalidEnvironment, targetFromUrl} from './remote/remote-url.js';
 
-const LOCAL = 'local';
+export interface LoadOptions extends ProviderOptions {
+	/** In place of `environments.toml` and the variables. */
+	readonly provider?: EnvironmentProvider | undefined;
+}
 
 /** The environments of a program, by name. There may be no default: then the program has no hands. */
 export class EnvironmentManager implements AsyncDisposable {
 	readonly #environments = new Map<string, Environment>();
 	readonly #defaultId: string | undefined;
 
-	/** What `environments.toml` in the home directory says, else what the variables say; else this machine. */
+	/** The environments of the provider: by default `environments.toml`, else the variables; else this machine. */
 	static async load(options: LoadOptions = {}): Promise<EnvironmentManager> {
-		return new EnvironmentManager(await loadEnvironments(options), options.variables);
+		const {provider = defaultProvider(options), variables} = options;
+		return new EnvironmentManager(await readSnapshot(provider), variables);
 	}
 
-	constructor({defaultId, includesLocal, remotes}: EnvironmentsConfig, variables: ConfigVariables = process.env) {
+	constructor({defaultId, includesLocal, remotes}: EnvironmentSnapshot, variables: ConfigVariables = process.env) {
 		for (const id of remotes.keys()) requireOwnId(id);
 		const isKnown = defaultId === undefined || remotes.has(defaultId) || (includesLocal && defaultId === LOCAL);
 		if (!isKnown) throw misuse(`default environment \`${defaultId}\` is not configured`);

@@ -1,8 +1,9 @@
-export {ENVIRONMENTS_FILE, type EnvironmentsConfig, parseEnvironments} from './config/environments-file.js';
-export type {LoadOptions} from './config/load-environments.js';
+export {defaultProvider, type ProviderOptions} from './config/default-provider.js';
+export {ENVIRONMENTS_FILE, parseEnvironments} from './config/environments-file.js';
 export {Environment} from './environment.js';
 export type {ServerDescription} from './environment-backend.js';
-export {EnvironmentManager} from './environment-manager.js';
+export {EnvironmentManager, type LoadOptions} from './environment-manager.js';
+export {combineProviders, type EnvironmentProvider, type EnvironmentSnapshot} from './environment-provider.js';
 export {LocalFiles} from './local/local-files.js';
 export {LocalHttp} from './local/local-http.js';
 export {LocalPorts} from './local/local-ports.js';

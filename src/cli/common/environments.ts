@@ -1,8 +1,12 @@
 import {Environment} from '../../environments/environment.js';
-import type {OpenOptions} from './resolve-target.js';
+import {type EnvironmentProvider, LOCAL} from '../../environments/environment-provider.js';
 
-/** Name of this machine among environments. */
-export const LOCAL = 'local';
+export interface OpenOptions {
+	/** Gets the standard error of a command that is the way to the machine. */
+	readonly onStderr?: (text: string) => void;
+	/** Source of names; `environments.toml` and the variables by default. */
+	readonly provider?: EnvironmentProvider | undefined;
+}
 
 /** The environment given with `-e`: this machine when nothing was said. Connects when it is first used. */
 export async function openEnvironment(given = LOCAL, options: OpenOptions = {}): Promise<Environment> {

@@ -4,10 +4,11 @@ import {FileError} from '../../client/files/file-error.js';
 import type {Files} from '../../client/files/files.js';
 import {toPathUri} from '../../client/paths.js';
 import type {Environment} from '../../environments/environment.js';
+import {LOCAL} from '../../environments/environment-provider.js';
 import {PathUri, PathUriError} from '../../protocol/path-uri/path-uri.js';
 import {LongarmError} from '../../shared/errors.js';
 import {type Address, parseAddress} from './address.js';
-import {LOCAL, openEnvironment} from './environments.js';
+import {openEnvironment} from './environments.js';
 import {printable, printableName, printableReason} from './printable.js';
 
 /** How long connections are given to end in an orderly way. */

@@ -1,18 +1,14 @@
 import {TOKEN_VARIABLE} from '../../environments/config/config-variables.js';
-import {loadEnvironments} from '../../environments/config/load-environments.js';
+import {defaultProvider} from '../../environments/config/default-provider.js';
+import {LOCAL, readSnapshot} from '../../environments/environment-provider.js';
 import type {RemoteTarget} from '../../environments/remote/remote-target.js';
 import {invalidEnvironment} from '../../environments/remote/remote-url.js';
 import {findScheme, schemeOf} from '../../transports/node/registry.js';
-import {LOCAL} from './environments.js';
+import type {OpenOptions} from './environments.js';
 
-export interface OpenOptions {
-	/** Gets what a `cmd:` command writes to its standard error. */
-	readonly onStderr?: (text: string) => void;
-}
-
-/** Where something else than this machine is. */
+/** The machine an address or a name stands for; not for `local`. */
 export async function resolveTarget(given: string, options: OpenOptions = {}): Promise<RemoteTarget> {
-	return parseTarget(given, options) ?? (await configured(given, options));
+	return parseTarget(given, options) ?? (await findTarget(given, options));
 }
 
 /** Undefined for a name. */
@@ -20,8 +16,9 @@ export function parseTarget(given: string, {onStderr}: OpenOptions = {}): Remote
 	return findScheme(given)?.parseTarget(given, {token: process.env[TOKEN_VARIABLE], onStderr});
 }
 
-async function configured(name: string, {onStderr}: OpenOptions): Promise<RemoteTarget> {
-	const {remotes} = await loadEnvironments();
+async function findTarget(name: string, options: OpenOptions): Promise<RemoteTarget> {
+	const {onStderr, provider = defaultProvider()} = options;
+	const {remotes} = await readSnapshot(provider);
 	const target = remotes.get(name);
 	if (!target) {
 		const known = [LOCAL, ...remotes.keys()];

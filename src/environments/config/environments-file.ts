@@ -1,15 +1,15 @@
-import {readFile} from 'node:fs/promises';
-import {dirname, join, resolve} from 'node:path';
+import {dirname, resolve} from 'node:path';
 import {parse, TomlError} from 'smol-toml';
 import * as v from 'valibot';
 import {decode} from '../../protocol/wire/decode.js';
 import {errorMessage} from '../../shared/errors.js';
+import {type EnvironmentSnapshot, LOCAL} from '../environment-provider.js';
 import type {RemoteTarget} from '../remote/remote-target.js';
 import {invalidEnvironment, targetFromUrl} from '../remote/remote-url.js';
 
 export const ENVIRONMENTS_FILE = 'environments.toml';
 const MAX_ID_LENGTH = 64;
-const RESERVED_IDS: ReadonlySet<string> = new Set(['local', 'none']);
+const RESERVED_IDS: ReadonlySet<string> = new Set([LOCAL, 'none']);
 
 const seconds = v.pipe(v.number(), v.minValue(0, 'expected a non-negative number of seconds'), v.finite());
 const entrySchema = v.object({
@@ -32,33 +32,8 @@ const fileSchema = v.object({
 });
 type Entry = v.InferOutput<typeof entrySchema>;
 
-/** What a file or the variables say about environments. */
-export interface EnvironmentsConfig {
-	/** Undefined when there shall be none. */
-	readonly defaultId: string | undefined;
-	readonly includesLocal: boolean;
-	readonly remotes: ReadonlyMap<string, RemoteTarget>;
-}
-
-/** Undefined when there is no such file. */
-export async function readEnvironmentsFile(home: string): Promise<EnvironmentsConfig | undefined> {
-	const path = join(home, ENVIRONMENTS_FILE);
-	let text: string;
-	try {
-		text = await readFile(path, 'utf8');
-	} catch (cause) {
-		if ((cause as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
-		throw invalidEnvironment(
-			`failed to read environment config \`${path}\`: ${errorMessage(cause)}`,
-			{file: path},
-			cause,
-		);
-	}
-	return parseEnvironments(text, path);
-}
-
 /** `path` names the file in errors; relative working directories are relative to it. */
-export function parseEnvironments(text: string, path: string): EnvironmentsConfig {
+export function parseEnvironments(text: string, path: string): EnvironmentSnapshot {
 	const file = readShape(text, path);
 	const remotes = new Map<string, RemoteTarget>();
 	for (const entry of file.environments) {
@@ -66,7 +41,7 @@ export function parseEnvironments(text: string, path: string): EnvironmentsConfi
 		remotes.set(entry.id, toTarget(entry, dirname(path)));
 	}
 	const defaultId = toDefault(file.default, file.include_local);
-	const isKnown = defaultId === undefined || remotes.has(defaultId) || (defaultId === 'local' && file.include_local);
+	const isKnown = defaultId === undefined || remotes.has(defaultId) || (defaultId === LOCAL && file.include_local);
 	if (!isKnown) throw invalidEnvironment(`default environment \`${defaultId}\` is not configured`);
 	return {defaultId, includesLocal: file.include_local, remotes};
 }
@@ -138,7 +113,7 @@ function faultOf(entry: Entry): string | undefined {
 }
 
 function toDefault(given: string | undefined, includesLocal: boolean): string | undefined {
-	if (given === undefined) return includesLocal ? 'local' : undefined;
+	if (given === undefined) return includesLocal ? LOCAL : undefined;
 	const id = given.trim();
 	if (id === '') throw invalidEnvironment('default environment id cannot be empty');
 	return id.toLowerCase() === 'none' ? undefined : id;

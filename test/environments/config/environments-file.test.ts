@@ -2,7 +2,8 @@ import {chmodSync, mkdirSync, writeFileSync} from 'node:fs';
 import {join} from 'node:path';
 import {inspect} from 'node:util';
 import {expect, test} from 'vitest';
-import {parseEnvironments, readEnvironmentsFile} from '../../../src/environments/config/environments-file.js';
+import {parseEnvironments} from '../../../src/environments/config/environments-file.js';
+import {FileProvider} from '../../../src/environments/config/file-provider.js';
 import {LongarmError} from '../../../src/shared/errors.js';
 import {scratchDirectory} from '../../helpers/scratch.js';
 
@@ -140,9 +141,9 @@ function thrownBy(act: () => unknown): unknown {
 
 test('a missing file is no file, and one that cannot be read is an error', async () => {
 	const home = scratchDirectory();
-	expect(await readEnvironmentsFile(home)).toBeUndefined();
+	expect(await new FileProvider(home).snapshot()).toBeUndefined();
 	mkdirSync(join(home, 'environments.toml'));
-	await expect(readEnvironmentsFile(home)).rejects.toThrow(
+	await expect(new FileProvider(home).snapshot()).rejects.toThrow(
 		`failed to read environment config \`${join(home, 'environments.toml')}\`: `,
 	);
 });
@@ -151,5 +152,5 @@ test('a file in the home directory is found', async () => {
 	const home = scratchDirectory();
 	writeFileSync(join(home, 'environments.toml'), environment('id = "a"', url));
 	chmodSync(home, 0o700);
-	expect([...(await readEnvironmentsFile(home))!.remotes.keys()]).toEqual(['a']);
+	expect([...(await new FileProvider(home).snapshot())!.remotes.keys()]).toEqual(['a']);
 });

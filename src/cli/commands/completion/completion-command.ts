@@ -1,6 +1,6 @@
-import {loadEnvironments} from '../../../environments/config/load-environments.js';
+import {defaultProvider} from '../../../environments/config/default-provider.js';
+import {type EnvironmentProvider, environmentIds, readSnapshot} from '../../../environments/environment-provider.js';
 import {LongarmError} from '../../../shared/errors.js';
-import {LOCAL} from '../../common/environments.js';
 import {COMMANDS, GROUPS} from '../command-list.js';
 import {bashScript} from './bash.js';
 import {type Completed, toCompleted} from './completed-command.js';
@@ -15,8 +15,8 @@ const SCRIPTS: Readonly<Record<string, (completed: Completed) => string>> = {
 /** What the scripts ask for while somebody completes. */
 const NAMES = 'names';
 
-export async function printCompletion(shell: string): Promise<number> {
-	process.stdout.write(shell === NAMES ? await environmentNames() : scriptFor(shell));
+export async function printCompletion(shell: string, provider?: EnvironmentProvider): Promise<number> {
+	process.stdout.write(shell === NAMES ? await environmentNames(provider) : scriptFor(shell));
 	return 0;
 }
 
@@ -26,7 +26,7 @@ function scriptFor(shell: string): string {
 	throw new LongarmError('USAGE_WRONG', {message: `no completion for \`${shell}\`; known are bash, zsh, fish`});
 }
 
-async function environmentNames(): Promise<string> {
-	const {includesLocal, remotes} = await loadEnvironments();
-	return [...(includesLocal ? [LOCAL] : []), ...remotes.keys()].map(name => `${name}\n`).join('');
+async function environmentNames(provider: EnvironmentProvider = defaultProvider()): Promise<string> {
+	const ids = environmentIds(await readSnapshot(provider));
+	return ids.map(name => `${name}\n`).join('');
 }

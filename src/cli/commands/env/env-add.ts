@@ -1,9 +1,9 @@
 import {existsSync, readFileSync} from 'node:fs';
 import {resolve} from 'node:path';
 import {URL_VARIABLES} from '../../../environments/config/config-variables.js';
-import {addEnvironment, environmentsFile} from '../../../environments/config/edit/edit-file.js';
+import {homeOf} from '../../../environments/config/default-provider.js';
 import type {TomlEntry} from '../../../environments/config/edit/edit-text.js';
-import {homeOf} from '../../../environments/config/load-environments.js';
+import {FileProvider} from '../../../environments/config/file-provider.js';
 import {requireUrl} from '../../../environments/remote/remote-url.js';
 import {LongarmError} from '../../../shared/errors.js';
 import {parseTarget} from '../../common/resolve-target.js';
@@ -23,11 +23,11 @@ export interface AddedEnvironment {
 
 /** Writes an environment into environments.toml. */
 export async function addNamed(added: AddedEnvironment): Promise<number> {
-	const home = homeOf(process.env);
+	const file = new FileProvider(homeOf(process.env));
 	const entry = {id: added.name, ...placeOf(added)};
-	const isFirst = !existsSync(environmentsFile(home));
-	await addEnvironment(home, entry, added);
-	process.stdout.write(`${added.name} added to ${environmentsFile(home)}\n`);
+	const isFirst = !existsSync(file.path);
+	await file.add(entry, added);
+	process.stdout.write(`${added.name} added to ${file.path}\n`);
 	const variable = URL_VARIABLES.find(name => process.env[name]);
 	if (isFirst && variable) process.stderr.write(`note: that file counts from now on, ${variable} does not\n`);
 	return 0;

@@ -1,8 +1,14 @@
-import {loadEnvironments} from '../../../environments/config/load-environments.js';
+import {defaultProvider} from '../../../environments/config/default-provider.js';
+import {type EnvironmentProvider, environmentIds, readSnapshot} from '../../../environments/environment-provider.js';
 import type {RemoteTarget} from '../../../environments/remote/remote-target.js';
 import {schemeOf} from '../../../transports/node/registry.js';
 import type {TargetDescription} from '../../../transports/node/transport-scheme.js';
-import {LOCAL} from '../../common/environments.js';
+
+export interface ListOptions {
+	readonly json: boolean;
+	/** Source of names; `environments.toml` and the variables by default. */
+	readonly provider?: EnvironmentProvider | undefined;
+}
 
 interface Listed {
 	readonly name: string;
@@ -11,19 +17,18 @@ interface Listed {
 }
 
 /** Prints every environment that has a name. */
-export async function listEnvironments({json}: {json: boolean}): Promise<number> {
-	const listed = await known();
+export async function listEnvironments({json, provider = defaultProvider()}: ListOptions): Promise<number> {
+	const listed = await readListed(provider);
 	process.stdout.write(json ? toJson(listed) : toTable(listed));
 	return 0;
 }
 
-async function known(): Promise<Listed[]> {
-	const {defaultId, includesLocal, remotes} = await loadEnvironments();
-	const local = includesLocal ? [[LOCAL, undefined] as const] : [];
-	return [...local, ...remotes].map(([name, target]) => ({
+async function readListed(provider: EnvironmentProvider): Promise<Listed[]> {
+	const snapshot = await readSnapshot(provider);
+	return environmentIds(snapshot).map(name => ({
 		name,
-		isDefault: name === defaultId,
-		where: describeTarget(target),
+		isDefault: name === snapshot.defaultId,
+		where: describeTarget(snapshot.remotes.get(name)),
 	}));
 }
 

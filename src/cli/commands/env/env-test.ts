@@ -1,31 +1,31 @@
-import {loadEnvironments} from '../../../environments/config/load-environments.js';
-import {Environment} from '../../../environments/environment.js';
-import {LOCAL, openEnvironment} from '../../common/environments.js';
+import {defaultProvider} from '../../../environments/config/default-provider.js';
+import type {Environment} from '../../../environments/environment.js';
+import {EnvironmentManager} from '../../../environments/environment-manager.js';
+import {type EnvironmentProvider, environmentIds, readSnapshot} from '../../../environments/environment-provider.js';
+import {openEnvironment} from '../../common/environments.js';
+import type {ListOptions} from './env-list.js';
 import {type ProbeResult, probeEnvironment} from './probe-environment.js';
 
 /** Longer ones, such as commands, do without a column. */
 const MAX_NAME_WIDTH = 24;
 
-type Way = readonly [name: string, open: () => Promise<Environment>];
-
 /** Tries environments, all at once; the exit code is 1 when one cannot be reached. */
-export async function testEnvironments(names: readonly string[], {json}: {json: boolean}): Promise<number> {
-	const ways = names.length === 0 ? await allKnown() : await Promise.all(names.map(named));
-	const examined = await Promise.all(ways.map(([name, open]) => probeEnvironment(name, open)));
+export async function testEnvironments(names: readonly string[], {json, provider}: ListOptions): Promise<number> {
+	// A name that is not known is a mistake of the caller, not of the environment.
+	const environments =
+		names.length === 0
+			? await openAll(provider)
+			: await Promise.all(names.map(name => openEnvironment(name, {provider})));
+	const examined = await Promise.all(environments.map(probeEnvironment));
 	process.stdout.write(json ? `${JSON.stringify(examined, undefined, '\t')}\n` : toLines(examined));
 	return examined.every(({reachable}) => reachable) ? 0 : 1;
 }
 
-async function allKnown(): Promise<Way[]> {
-	const {includesLocal, remotes} = await loadEnvironments();
-	const local: Way[] = includesLocal ? [[LOCAL, async () => Environment.local()]] : [];
-	return [...local, ...[...remotes].map(([name, target]): Way => [name, async () => Environment.remote(name, target)])];
-}
-
-/** A name nobody knows is a mistake of the caller, not of the environment. */
-async function named(name: string): Promise<Way> {
-	const environment = await openEnvironment(name);
-	return [name, async () => environment];
+/** All that have a name, in the order in which they are listed. */
+async function openAll(provider: EnvironmentProvider = defaultProvider()): Promise<Environment[]> {
+	const snapshot = await readSnapshot(provider);
+	const manager = new EnvironmentManager(snapshot);
+	return environmentIds(snapshot).map(id => manager.require(id));
 }
 
 function toLines(examined: readonly ProbeResult[]): string {

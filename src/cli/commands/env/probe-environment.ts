@@ -1,7 +1,7 @@
 import {performance} from 'node:perf_hooks';
-import {setTimeout} from 'node:timers/promises';
 import type {Environment} from '../../../environments/environment.js';
 import type {ServerDescription} from '../../../environments/environment-backend.js';
+import {withTimeout} from '../../../shared/async/timeout.js';
 import {errorMessage} from '../../../shared/errors.js';
 
 /** Longer than connecting and the handshake may take by themselves, whose reasons say more. */
@@ -28,30 +28,25 @@ export type ProbeResult =
 	| {readonly name: string; readonly reachable: false; readonly reason: string};
 
 /** Connects, asks who is there and how quickly, and hangs up. */
-export async function probeEnvironment(name: string, open: () => Promise<Environment>): Promise<ProbeResult> {
-	let environment: Environment | undefined;
+export async function probeEnvironment(environment: Environment): Promise<ProbeResult> {
 	try {
-		environment = await open();
-		return await Promise.race([answers(name, environment), late()]);
+		return await withTimeout(describe(environment), WAIT_MS, () => {
+			throw new Error(`no answer after ${WAIT_MS / 1000}s`);
+		});
 	} catch (error) {
 		const reason = errorMessage(error);
-		return {name, reachable: false, reason: reason.replaceAll(/\s*\n\s*/g, ' ')};
+		return {name: environment.id, reachable: false, reason: reason.replaceAll(/\s*\n\s*/g, ' ')};
 	} finally {
-		if (environment) await Promise.race([environment.close(), setTimeout(GOODBYE_MS, undefined, {ref: false})]);
+		await withTimeout(environment.close(), GOODBYE_MS, () => {});
 	}
 }
 
-async function late(): Promise<never> {
-	await setTimeout(WAIT_MS, undefined, {ref: false});
-	throw new Error(`no answer after ${WAIT_MS / 1000}s`);
-}
-
-async function answers(name: string, environment: Environment): Promise<ProbeResult> {
+async function describe(environment: Environment): Promise<ProbeResult> {
 	const description = await environment.server();
 	const {dialect, info, capabilities} = description;
 	const [system, machine] = await systemOf(environment);
 	return {
-		name,
+		name: environment.id,
 		reachable: true,
 		server: capabilities[OURS] === undefined ? 'exec-server' : 'longarm',
 		version: info?.executorVersion ?? null,

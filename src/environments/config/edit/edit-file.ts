@@ -21,14 +21,9 @@ export interface AddOptions {
 	readonly isDefault: boolean;
 }
 
-/** Where the environments of this home directory stand. */
-export function environmentsFile(home: string): string {
-	return join(home, ENVIRONMENTS_FILE);
-}
-
 /** Adds an environment to the file, which need not exist; everything else in it stays as it is. */
-export async function addEnvironment(home: string, entry: TomlEntry, {isDefault}: AddOptions): Promise<void> {
-	await edit(home, (text, {environments, default: before}) => {
+export async function addEnvironment(path: string, entry: TomlEntry, {isDefault}: AddOptions): Promise<void> {
+	await edit(path, (text, {environments, default: before}) => {
 		if (environments.some(({id}) => id === entry.id)) {
 			throw invalidEnvironment(`there is an environment \`${entry.id}\` already; remove it first`, {id: entry.id});
 		}
@@ -41,11 +36,11 @@ export async function addEnvironment(home: string, entry: TomlEntry, {isDefault}
 }
 
 /** Takes an environment out of the file, and out of its place as the default; everything else stays as it is. */
-export async function removeEnvironment(home: string, id: string): Promise<{readonly wasDefault: boolean}> {
+export async function removeEnvironment(path: string, id: string): Promise<{readonly wasDefault: boolean}> {
 	let wasDefault = false;
-	await edit(home, (text, {environments, default: before}) => {
+	await edit(path, (text, {environments, default: before}) => {
 		const place = environments.findIndex(each => each.id === id);
-		if (place < 0) throw unknown(home, id, environments);
+		if (place < 0) throw unknown(path, id, environments);
 		wasDefault = before?.trim() === id;
 		const cut = withoutEntry(text, place);
 		return {
@@ -56,19 +51,19 @@ export async function removeEnvironment(home: string, id: string): Promise<{read
 	return {wasDefault};
 }
 
-function unknown(home: string, id: string, environments: Content['environments']): Error {
+function unknown(path: string, id: string, environments: Content['environments']): Error {
 	const known = environments.map(each => each.id);
 	const rest = known.length === 0 ? 'there are none' : `known are ${known.join(', ')}`;
-	return invalidEnvironment(`no environment \`${id}\` in ${environmentsFile(home)}; ${rest}`, {id, known});
+	return invalidEnvironment(`no environment \`${id}\` in ${path}; ${rest}`, {id, known});
 }
 
 /** Nothing is written unless the new text says exactly what it should. */
 async function edit(
-	home: string,
+	file: string,
 	change: (text: string, content: Content) => {text: string; content: Content},
 ): Promise<void> {
-	await mkdir(home, {recursive: true, mode: DIRECTORY_MODE});
-	const path = await realFile(environmentsFile(home));
+	await mkdir(dirname(file), {recursive: true, mode: DIRECTORY_MODE});
+	const path = await realFile(file);
 	const text = await textOf(path);
 	parseEnvironments(text, path);
 	const changed = change(text, contentOf(text));

@@ -1,0 +1,23 @@
+import {homedir} from 'node:os';
+import {join} from 'node:path';
+import {combineProviders, type EnvironmentProvider} from '../environment-provider.js';
+import {type ConfigVariables, VariablesProvider} from './config-variables.js';
+import {FileProvider} from './file-provider.js';
+
+export interface ProviderOptions {
+	readonly variables?: ConfigVariables | undefined;
+	/** Directory of `environments.toml`: `LONGARM_HOME`, else `.longarm` in the user's home directory. */
+	readonly home?: string | undefined;
+}
+
+/** `environments.toml`, else the variables. */
+export function defaultProvider({
+	variables = process.env,
+	home = homeOf(variables),
+}: ProviderOptions = {}): EnvironmentProvider {
+	return combineProviders(new FileProvider(home), new VariablesProvider(variables));
+}
+
+export function homeOf(variables: ConfigVariables): string {
+	return variables['LONGARM_HOME'] || join(homedir(), '.longarm');
+}
