@@ -1,3 +1,5 @@
+import {EXIT, type FailureCodes} from './exit-codes.js';
+
 /** What a shell can offer where a value stands. */
 export type Completion =
 	| {readonly kind: 'environment'}
@@ -32,15 +34,6 @@ export interface Example {
 	readonly command: string;
 	readonly says?: string;
 }
-
-/** What a failure of the program itself exits with. */
-export interface FailureCodes {
-	readonly failed: number;
-	/** The command line or a setting is wrong. */
-	readonly misused: number;
-}
-
-export const FAILURE_CODES: FailureCodes = {failed: 1, misused: 2};
 
 /** Values of options by their long name in camel case: a string, a list, or true for a switch. */
 export type OptionValues = Readonly<Record<string, string | readonly string[] | boolean | undefined>>;
@@ -82,8 +75,8 @@ export interface GroupDefinition {
 }
 
 export const COMMON_EXIT_CODES = [
-	['1', 'something failed; stderr says what'],
-	['2', 'the command line or a setting is wrong; nothing was done'],
+	[`${EXIT.failed}`, 'something failed; stderr says what'],
+	[`${EXIT.misused}`, 'the command line or a setting is wrong; nothing was done'],
 ] as const;
 
 export const ENVIRONMENT_OPTION: OptionDefinition = {

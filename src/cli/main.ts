@@ -1,16 +1,9 @@
 import {CommanderError} from 'commander';
 import {errorMessage, LongarmError} from '../shared/errors.js';
-import {type CommandDefinition, FAILURE_CODES, type FailureCodes} from './command-definition.js';
+import type {CommandDefinition} from './command-definition.js';
 import {COMMANDS, GROUPS} from './commands/command-list.js';
+import {EXIT, exitCodeOfError, FAILURE_CODES, type FailureCodes} from './exit-codes.js';
 import {createProgram} from './program.js';
-
-/** Failures that are the caller's to mend on the command line. */
-const MISUSES: ReadonlySet<string> = new Set([
-	'SETTING_INVALID',
-	'LISTEN_REFUSED',
-	'ENVIRONMENT_INVALID',
-	'USAGE_WRONG',
-]);
 
 /** `longarm help env add` is `longarm env add --help`. */
 const WORDS = process.argv[2] === 'help' ? [...process.argv.slice(3), '--help'] : process.argv.slice(2);
@@ -25,7 +18,7 @@ async function main(): Promise<void> {
 			if (!definition.ownsStreams) ignoreBrokenStreams();
 			process.exit(await definition.run(invocation));
 		}).parseAsync(WORDS, {from: 'user'});
-		process.exit(0);
+		process.exit(EXIT.ok);
 	} catch (error) {
 		ignoreBrokenStreams();
 		process.exit(report(error, (chosen ?? named())?.failureCodes ?? FAILURE_CODES));
@@ -47,22 +40,22 @@ function isMeant({name}: {readonly name: string}): boolean {
 }
 
 /** One line about what went wrong, one about what helps; the exit code. */
-function report(error: unknown, {failed, misused}: FailureCodes): number {
+function report(error: unknown, codes: FailureCodes): number {
 	if (error instanceof CommanderError) {
-		if (error.exitCode === 0) return 0;
+		if (error.exitCode === 0) return EXIT.ok;
 		const text = error.message === '(outputHelp)' ? 'error: no command given' : error.message;
 		const about = (named() ?? GROUPS.find(isMeant))?.name;
 		process.stderr.write(
 			`${text.replaceAll('\n', ' ')}; see ${['longarm', about, '--help'].filter(Boolean).join(' ')}\n`,
 		);
-		return misused;
+		return codes.misused;
 	}
 	if (error instanceof LongarmError) {
 		process.stderr.write(`error: ${error.message}\nhint: ${error.hint}\n`);
-		return MISUSES.has(error.code) ? misused : failed;
+		return exitCodeOfError(error, codes);
 	}
 	process.stderr.write(`error: ${errorMessage(error)}\n`);
 	const {hint} = Object(error) as {hint?: unknown};
 	if (typeof hint === 'string') process.stderr.write(`hint: ${hint}\n`);
-	return failed;
+	return codes.failed;
 }

@@ -1,5 +1,5 @@
-import {LongarmError} from '../../shared/errors.js';
 import {findScheme, isServerUrl, splitUrlAndPath} from '../../transports/node/registry.js';
+import {usageError} from '../exit-codes.js';
 
 /** Where a file is, as somebody wrote it. */
 export interface Address {
@@ -22,7 +22,7 @@ const THIS_MACHINE: Address['place'] = {kind: 'local'};
 export function parseAddress(text: string): Address {
 	if (isServerUrl(text)) return urlAddress(text);
 	if (findScheme(text)) {
-		throw wrong(`\`${text}\`: a command cannot be part of an address; give it with -e and write :PATH`);
+		throw usageError(`\`${text}\`: a command cannot be part of an address; give it with -e and write :PATH`);
 	}
 	const colon = text.indexOf(':');
 	const slash = text.indexOf('/');
@@ -35,7 +35,7 @@ export function parseAddress(text: string): Address {
 
 /** A path of this machine, colons or not. */
 export function localAddress(path: string): Address {
-	if (path === '') throw wrong('an empty path names no file');
+	if (path === '') throw usageError('an empty path names no file');
 	return {place: THIS_MACHINE, path};
 }
 
@@ -47,11 +47,7 @@ export function givenAddress(path: string): Address {
 function urlAddress(text: string): Address {
 	const parts = splitUrlAndPath(text);
 	if (!parts) {
-		throw wrong(`\`${text}\` has no path: write a URL, a colon and a path, such as ws://127.0.0.1:4500:/srv/site`);
+		throw usageError(`\`${text}\` has no path: write a URL, a colon and a path, such as ws://127.0.0.1:4500:/srv/site`);
 	}
 	return {place: {kind: 'named', environment: parts.url}, path: parts.path};
-}
-
-function wrong(message: string): LongarmError {
-	return new LongarmError('USAGE_WRONG', {message});
 }

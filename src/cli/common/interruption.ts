@@ -1,15 +1,15 @@
-/** What a shell makes of a program that a signal has ended. */
-const SIGNAL_EXIT_BASE = 128;
+import {exitCodeOfSignal} from '../exit-codes.js';
+
 const SIGNALS = {SIGHUP: 1, SIGINT: 2, SIGTERM: 15} as const;
 
-/** Somebody wants the command to end. */
+/** The command was interrupted by a signal. */
 export class InterruptedError extends Error {
 	override readonly name = 'InterruptedError';
 	readonly exitCode: number;
 
 	constructor(signal: keyof typeof SIGNALS) {
 		super(`interrupted by ${signal}`);
-		this.exitCode = SIGNAL_EXIT_BASE + SIGNALS[signal];
+		this.exitCode = exitCodeOfSignal(SIGNALS[signal]);
 	}
 }
 

@@ -6,7 +6,7 @@ import {toPathUri} from '../../client/paths.js';
 import type {Environment} from '../../environments/environment.js';
 import {LOCAL} from '../../environments/environment-provider.js';
 import {PathUri, PathUriError} from '../../protocol/path-uri/path-uri.js';
-import {LongarmError} from '../../shared/errors.js';
+import {EXIT, usageError} from '../exit-codes.js';
 import {type Address, parseAddress} from './address.js';
 import {openEnvironment} from './environments.js';
 import {printable, printableName, printableReason} from './printable.js';
@@ -69,7 +69,7 @@ export class LocationResolver implements AsyncDisposable {
 		if (place.kind === 'named') return place.environment;
 		if (this.#given !== undefined) return this.#given;
 		const message = `\`${printable(path)}\` is a path of the environment given with -e, and none was given`;
-		throw new LongarmError('USAGE_WRONG', {message});
+		throw usageError(message);
 	}
 
 	#open(name: string): Promise<Environment> {
@@ -92,7 +92,7 @@ async function resolvePath(environment: Environment, path: string): Promise<Path
 		return isAbsolute(path) ? toPathUri(path) : await fromDirectory(environment, path);
 	} catch (error) {
 		if (!(error instanceof PathUriError)) throw error;
-		throw new LongarmError('USAGE_WRONG', {message: `\`${printable(path)}\`: ${error.message}`, cause: error});
+		throw usageError(`\`${printable(path)}\`: ${error.message}`, error);
 	}
 }
 
@@ -108,7 +108,7 @@ async function fromDirectory(environment: Environment, path: string): Promise<Pa
 	if (base === undefined || base === null) {
 		const what = isBelowHome ? 'its home directory' : 'the directory it works in';
 		const message = `${printable(environment.id)} does not tell ${what}; write an absolute path instead of \`${printable(path)}\``;
-		throw new LongarmError('USAGE_WRONG', {message});
+		throw usageError(message);
 	}
 	// In bytes, so that the dots of the path are resolved together with the directory.
 	const rest = Buffer.from(isBelowHome ? path.slice(1) : `/${path}`).toString('latin1');
@@ -137,5 +137,5 @@ export async function forEachLocation(
 			process.stderr.write(`error: ${printable(text)}: ${printableReason(error)}\n`);
 		}
 	}
-	return failed > 0 ? 1 : 0;
+	return failed > 0 ? EXIT.failed : EXIT.ok;
 }

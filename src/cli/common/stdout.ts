@@ -1,13 +1,12 @@
 import {write} from 'node:fs';
 import {setTimeout as delay} from 'node:timers/promises';
+import {EXIT} from '../exit-codes.js';
 
 const STDOUT = 1;
-/** What a shell says of a program that wrote to a pipe nobody reads. */
-export const BROKEN_PIPE_EXIT_CODE = 141;
-/** Somebody made our standard output one that does not wait, and it is full. */
+/** Pause before the next write to a full standard output that was made non-blocking. */
 const FULL_PAUSE_MS = 5;
 
-/** Nobody reads what we write any more. */
+/** The reader of our standard output has left. */
 export class BrokenPipeError extends Error {
 	override readonly name = 'BrokenPipeError';
 }
@@ -18,12 +17,12 @@ export async function writeOut(data: Uint8Array | string): Promise<void> {
 	for (let from = 0; from < bytes.length; ) from += await writeSome(bytes.subarray(from));
 }
 
-/** Does something that writes to standard output; the exit code tells when nobody read it. */
+/** Runs work that writes to standard output; the exit code tells when its reader has left. */
 export async function untilBrokenPipe(work: () => Promise<number>): Promise<number> {
 	try {
 		return await work();
 	} catch (error) {
-		if (error instanceof BrokenPipeError) return BROKEN_PIPE_EXIT_CODE;
+		if (error instanceof BrokenPipeError) return EXIT.brokenPipe;
 		throw error;
 	}
 }

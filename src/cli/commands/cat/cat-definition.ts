@@ -1,4 +1,5 @@
 import {COMMON_EXIT_CODES, type CommandDefinition, ENVIRONMENT_OPTION} from '../../command-definition.js';
+import {EXIT} from '../../exit-codes.js';
 
 export const CAT: CommandDefinition = {
 	name: 'cat',
@@ -18,9 +19,9 @@ export const CAT: CommandDefinition = {
 		{command: 'longarm cat ws://127.0.0.1:4500:/var/log/syslog | grep error'},
 	],
 	exitCodes: [
-		['1', 'something could not be read to its end; stderr says what'],
+		[`${EXIT.failed}`, 'something could not be read to its end; stderr says what'],
 		COMMON_EXIT_CODES[1],
-		['141', 'nobody reads the output any more'],
+		[`${EXIT.brokenPipe}`, 'nobody reads the output any more'],
 	],
 	async run({arguments: [addresses], options}) {
 		const {cat} = await import('./cat-command.js');

@@ -1,6 +1,6 @@
 import {defaultProvider} from '../../../environments/config/default-provider.js';
 import {type EnvironmentProvider, environmentIds, readSnapshot} from '../../../environments/environment-provider.js';
-import {LongarmError} from '../../../shared/errors.js';
+import {EXIT, usageError} from '../../exit-codes.js';
 import {COMMANDS, GROUPS} from '../command-list.js';
 import {bashScript} from './bash.js';
 import {type Completed, toCompleted} from './completed-command.js';
@@ -17,13 +17,13 @@ const NAMES = 'names';
 
 export async function printCompletion(shell: string, provider?: EnvironmentProvider): Promise<number> {
 	process.stdout.write(shell === NAMES ? await environmentNames(provider) : scriptFor(shell));
-	return 0;
+	return EXIT.ok;
 }
 
 function scriptFor(shell: string): string {
 	const script = Object.hasOwn(SCRIPTS, shell) && SCRIPTS[shell];
 	if (script) return script(toCompleted(COMMANDS, GROUPS));
-	throw new LongarmError('USAGE_WRONG', {message: `no completion for \`${shell}\`; known are bash, zsh, fish`});
+	throw usageError(`no completion for \`${shell}\`; known are bash, zsh, fish`);
 }
 
 async function environmentNames(provider: EnvironmentProvider = defaultProvider()): Promise<string> {

@@ -1,3 +1,4 @@
+import {EXIT} from '../../exit-codes.js';
 import {type DoctorFinding, runDoctorChecks, type Status} from './doctor-checks.js';
 
 const MARKS: Record<Status, string> = {ok: 'ok     ', limited: 'limited', missing: 'MISSING'};
@@ -6,7 +7,7 @@ const MARKS: Record<Status, string> = {ok: 'ok     ', limited: 'limited', missin
 export async function doctor({json}: {json: boolean}): Promise<number> {
 	const findings = await runDoctorChecks();
 	process.stdout.write(json ? `${JSON.stringify(findings, undefined, '\t')}\n` : shown(findings));
-	return findings.some(({status}) => status === 'missing') ? 1 : 0;
+	return findings.some(({status}) => status === 'missing') ? EXIT.failed : EXIT.ok;
 }
 
 function shown(findings: readonly DoctorFinding[]): string {

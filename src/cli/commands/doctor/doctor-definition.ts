@@ -1,4 +1,5 @@
 import {COMMON_EXIT_CODES, type CommandDefinition, JSON_OPTION} from '../../command-definition.js';
+import {EXIT} from '../../exit-codes.js';
 
 export const DOCTOR: CommandDefinition = {
 	name: 'doctor',
@@ -6,7 +7,7 @@ export const DOCTOR: CommandDefinition = {
 	options: [JSON_OPTION],
 	details: ['What is only limited does not count as a failure.'],
 	examples: [{command: 'longarm doctor'}, {command: 'longarm doctor --json | jq \'.[] | select(.status != "ok")\''}],
-	exitCodes: [['1', 'something does not work at all'], COMMON_EXIT_CODES[1]],
+	exitCodes: [[`${EXIT.failed}`, 'something does not work at all'], COMMON_EXIT_CODES[1]],
 	async run({options}) {
 		const {doctor} = await import('./doctor-command.js');
 		return doctor({json: options['json'] === true});

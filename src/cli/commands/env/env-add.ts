@@ -5,8 +5,8 @@ import {homeOf} from '../../../environments/config/default-provider.js';
 import type {TomlEntry} from '../../../environments/config/edit/edit-text.js';
 import {FileProvider} from '../../../environments/config/file-provider.js';
 import {requireUrl} from '../../../environments/remote/remote-url.js';
-import {LongarmError} from '../../../shared/errors.js';
 import {parseTarget} from '../../common/resolve-target.js';
+import {EXIT, usageError} from '../../exit-codes.js';
 
 const STDIN = '-';
 const STDIN_FD = 0;
@@ -30,19 +30,19 @@ export async function addNamed(added: AddedEnvironment): Promise<number> {
 	process.stdout.write(`${added.name} added to ${file.path}\n`);
 	const variable = URL_VARIABLES.find(name => process.env[name]);
 	if (isFirst && variable) process.stderr.write(`note: that file counts from now on, ${variable} does not\n`);
-	return 0;
+	return EXIT.ok;
 }
 
 function placeOf(added: AddedEnvironment): Omit<TomlEntry, 'id'> {
 	const [first = '', ...rest] = added.where;
 	if (!added.isProgram && rest.length === 0 && /^\w+:\/\//.test(first)) return addressOf(first, added);
 	const program = added.isProgram || rest.length > 0 ? {program: first, args: rest} : commandOf(first);
-	if (added.tokenFile !== undefined) throw misused('a token goes with a URL only');
+	if (added.tokenFile !== undefined) throw usageError('a token goes with a URL only');
 	return {...program, ...(added.cwd !== undefined && {cwd: resolve(added.cwd)})};
 }
 
 function addressOf(given: string, {tokenFile, cwd}: AddedEnvironment): Omit<TomlEntry, 'id'> {
-	if (cwd !== undefined) throw misused('--cwd goes with a program only');
+	if (cwd !== undefined) throw usageError('--cwd goes with a program only');
 	const url = requireUrl(given);
 	return {url, ...(tokenFile !== undefined && {auth_bearer_token: readToken(tokenFile)})};
 }
@@ -50,21 +50,17 @@ function addressOf(given: string, {tokenFile, cwd}: AddedEnvironment): Omit<Toml
 function commandOf(given: string): {program: string; args: readonly string[]} {
 	const target = parseTarget(given);
 	if (target?.kind === 'command') return {program: target.program, args: target.args ?? []};
-	throw misused(`\`${given}\` is neither a ws:// or wss:// URL nor cmd:COMMAND; a program goes behind --`);
+	throw usageError(`\`${given}\` is neither a ws:// or wss:// URL nor cmd:COMMAND; a program goes behind --`);
 }
 
 function readToken(file: string): string {
-	if (file === STDIN && process.stdin.isTTY) throw misused('a terminal would show the token; pipe it in');
+	if (file === STDIN && process.stdin.isTTY) throw usageError('a terminal would show the token; pipe it in');
 	let token: string;
 	try {
 		token = readFileSync(file === STDIN ? STDIN_FD : file, 'utf8').trim();
 	} catch (cause) {
-		throw misused(`cannot read the token: ${(cause as Error).message}`);
+		throw usageError(`cannot read the token: ${(cause as Error).message}`);
 	}
-	if (token === '') throw misused(`there is no token in ${file === STDIN ? 'stdin' : file}`);
+	if (token === '') throw usageError(`there is no token in ${file === STDIN ? 'stdin' : file}`);
 	return token;
-}
-
-function misused(message: string): LongarmError {
-	return new LongarmError('USAGE_WRONG', {message});
 }

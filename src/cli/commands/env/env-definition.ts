@@ -4,6 +4,7 @@ import {
 	type GroupDefinition,
 	JSON_OPTION,
 } from '../../command-definition.js';
+import {EXIT} from '../../exit-codes.js';
 
 const WHERE_THEY_ARE =
 	'Environments stand in environments.toml in LONGARM_HOME, or in ~/.longarm. Without that file LONGARM_EXEC_SERVER_URL names one, `remote`.';
@@ -107,7 +108,7 @@ export const ENV_TEST: CommandDefinition = {
 		{command: 'longarm env test devbox', says: 'only this one'},
 		{command: 'longarm env test ws://127.0.0.1:4500 --json'},
 	],
-	exitCodes: [['1', 'at least one cannot be reached; its line says why'], COMMON_EXIT_CODES[1]],
+	exitCodes: [[`${EXIT.failed}`, 'at least one cannot be reached; its line says why'], COMMON_EXIT_CODES[1]],
 	async run({arguments: [names], options}) {
 		const {testEnvironments} = await import('./env-test.js');
 		return testEnvironments(names as readonly string[], {json: options['json'] === true});

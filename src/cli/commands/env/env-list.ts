@@ -3,6 +3,7 @@ import {type EnvironmentProvider, environmentIds, readSnapshot} from '../../../e
 import type {RemoteTarget} from '../../../environments/remote/remote-target.js';
 import {schemeOf} from '../../../transports/node/registry.js';
 import type {TargetDescription} from '../../../transports/node/transport-scheme.js';
+import {EXIT} from '../../exit-codes.js';
 
 export interface ListOptions {
 	readonly json: boolean;
@@ -20,7 +21,7 @@ interface Listed {
 export async function listEnvironments({json, provider = defaultProvider()}: ListOptions): Promise<number> {
 	const listed = await readListed(provider);
 	process.stdout.write(json ? toJson(listed) : toTable(listed));
-	return 0;
+	return EXIT.ok;
 }
 
 async function readListed(provider: EnvironmentProvider): Promise<Listed[]> {

@@ -3,6 +3,7 @@ import type {Environment} from '../../../environments/environment.js';
 import {EnvironmentManager} from '../../../environments/environment-manager.js';
 import {type EnvironmentProvider, environmentIds, readSnapshot} from '../../../environments/environment-provider.js';
 import {openEnvironment} from '../../common/environments.js';
+import {EXIT} from '../../exit-codes.js';
 import type {ListOptions} from './env-list.js';
 import {type ProbeResult, probeEnvironment} from './probe-environment.js';
 
@@ -18,7 +19,7 @@ export async function testEnvironments(names: readonly string[], {json, provider
 			: await Promise.all(names.map(name => openEnvironment(name, {provider})));
 	const examined = await Promise.all(environments.map(probeEnvironment));
 	process.stdout.write(json ? `${JSON.stringify(examined, undefined, '\t')}\n` : toLines(examined));
-	return examined.every(({reachable}) => reachable) ? 0 : 1;
+	return examined.every(({reachable}) => reachable) ? EXIT.ok : EXIT.failed;
 }
 
 /** All that have a name, in the order in which they are listed. */

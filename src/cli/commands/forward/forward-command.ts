@@ -3,6 +3,7 @@ import type {Environment} from '../../../environments/environment.js';
 import {silentLogger} from '../../../shared/logger.js';
 import {openEnvironment} from '../../common/environments.js';
 import {collectGarbageWhenIdle} from '../../common/idle-gc.js';
+import {EXIT} from '../../exit-codes.js';
 import {formatPlace, parseForward} from './forward-spec.js';
 import {PortForward} from './port-forward.js';
 
@@ -38,7 +39,7 @@ function lineAbout({local, remote, spec}: PortForward, environment: string, {jso
 
 function askedToEnd(): Promise<number> {
 	return new Promise(resolve => {
-		for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => resolve(0));
+		for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => resolve(EXIT.ok));
 		// Behind the ^C that the terminal shows.
 		if (process.stderr.isTTY) process.once('SIGINT', () => process.stderr.write('\n'));
 	});

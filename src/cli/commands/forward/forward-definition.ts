@@ -1,4 +1,5 @@
 import {COMMON_EXIT_CODES, type CommandDefinition, ENVIRONMENT_OPTION, JSON_OPTION} from '../../command-definition.js';
+import {EXIT} from '../../exit-codes.js';
 
 export const FORWARD: CommandDefinition = {
 	name: 'forward',
@@ -24,8 +25,8 @@ export const FORWARD: CommandDefinition = {
 		{command: 'longarm forward -e devbox 8080:3000 [::1]:9229:9229', says: 'several at once'},
 	],
 	exitCodes: [
-		['0', 'ended by Ctrl-C or SIGTERM'],
-		['1', 'the server cannot be reached, does not forward, or a port here is taken'],
+		[`${EXIT.ok}`, 'ended by Ctrl-C or SIGTERM'],
+		[`${EXIT.failed}`, 'the server cannot be reached, does not forward, or a port here is taken'],
 		COMMON_EXIT_CODES[1],
 	],
 	async run({arguments: [specs], options}) {

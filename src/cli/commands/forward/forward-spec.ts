@@ -1,4 +1,4 @@
-import {LongarmError} from '../../../shared/errors.js';
+import {usageError} from '../../exit-codes.js';
 
 const LISTEN_ADDRESS = '127.0.0.1';
 const REMOTE_HOST = 'localhost';
@@ -26,7 +26,7 @@ export function parseForward(text: string): ForwardSpec {
 		return spec(text, words[0]!, words[1]!, REMOTE_HOST, words[2]!);
 	}
 	if (length === 4 && isPort[1] && isPort[3]) return spec(text, words[0]!, words[1]!, words[2]!, words[3]!);
-	throw wrong(text);
+	throw invalidForward(text);
 }
 
 /** As `parseForward` takes it. */
@@ -35,17 +35,17 @@ export function formatPlace(host: string, port: number): string {
 }
 
 function spec(text: string, address: string, port: string, host: string, remotePort: string): ForwardSpec {
-	if (address === '' || host === '' || Number(remotePort) === 0) throw wrong(text);
+	if (address === '' || host === '' || Number(remotePort) === 0) throw invalidForward(text);
 	return {address, port: Number(port), host, remotePort: Number(remotePort)};
 }
 
 /** Parts between colons; an address with colons of its own stands in brackets. */
 function wordsOf(text: string): string[] {
-	if (!/^(?:\[[^[\]]*\]|[^[\]:]*)(?::(?:\[[^[\]]*\]|[^[\]:]*))*$/.test(text)) throw wrong(text);
+	if (!/^(?:\[[^[\]]*\]|[^[\]:]*)(?::(?:\[[^[\]]*\]|[^[\]:]*))*$/.test(text)) throw invalidForward(text);
 	return [...text.matchAll(/\[([^[\]]*)\]|[^:]+|(?<=^|:)(?=:|$)/g)].map(match => match[1] ?? match[0]);
 }
 
-function wrong(text: string): LongarmError {
+function invalidForward(text: string): Error {
 	const message = `cannot forward \`${text}\`; expected [ADDRESS:]PORT:[HOST:]PORT, such as 8080:3000 or 8080:db.internal:5432`;
-	return new LongarmError('USAGE_WRONG', {message});
+	return usageError(message);
 }

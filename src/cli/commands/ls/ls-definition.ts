@@ -1,4 +1,5 @@
 import {COMMON_EXIT_CODES, type CommandDefinition, ENVIRONMENT_OPTION, JSON_OPTION} from '../../command-definition.js';
+import {EXIT} from '../../exit-codes.js';
 
 export const LS: CommandDefinition = {
 	name: 'ls',
@@ -25,7 +26,10 @@ export const LS: CommandDefinition = {
 		{command: 'longarm ls -l ws://127.0.0.1:4500:/srv'},
 		{command: "longarm ls -e 'cmd:ssh host longarm serve --listen stdio' -a :."},
 	],
-	exitCodes: [['1', 'something could not be listed; stderr says what, the rest is listed'], COMMON_EXIT_CODES[1]],
+	exitCodes: [
+		[`${EXIT.failed}`, 'something could not be listed; stderr says what, the rest is listed'],
+		COMMON_EXIT_CODES[1],
+	],
 	async run({arguments: [addresses], options}) {
 		const {ls} = await import('./ls-command.js');
 		return ls(addresses as readonly string[], {

@@ -1,6 +1,6 @@
-import {LongarmError} from '../../../shared/errors.js';
 import {parseDuration} from '../../../shared/units.js';
 import {openEnvironment} from '../../common/environments.js';
+import {usageError} from '../../exit-codes.js';
 import {attach} from './attach/attach.js';
 
 export interface RunRequest {
@@ -30,7 +30,7 @@ export function variablesOf(given: readonly string[]): Record<string, string> {
 	return Object.fromEntries(
 		given.map(text => {
 			const at = text.indexOf('=');
-			if (at <= 0) throw new LongarmError('USAGE_WRONG', {message: `--env ${text}: expected NAME=VALUE`});
+			if (at <= 0) throw usageError(`--env ${text}: expected NAME=VALUE`);
 			return [text.slice(0, at), text.slice(at + 1)];
 		}),
 	);
@@ -38,8 +38,6 @@ export function variablesOf(given: readonly string[]): Record<string, string> {
 
 function durationOf(text: string): number {
 	const ms = parseDuration(text);
-	if (ms === undefined) {
-		throw new LongarmError('USAGE_WRONG', {message: `--timeout ${text}: expected a time such as 30s, 500ms or 2h`});
-	}
+	if (ms === undefined) throw usageError(`--timeout ${text}: expected a time such as 30s, 500ms or 2h`);
 	return ms;
 }

@@ -1,4 +1,5 @@
 import {type CommandDefinition, ENVIRONMENT_OPTION, type OptionDefinition} from '../../command-definition.js';
+import {EXIT, PASSED_THROUGH_FAILURE_CODES} from '../../exit-codes.js';
 
 export const CWD_OPTION: OptionDefinition = {
 	flags: '--cwd <DIR>',
@@ -48,13 +49,13 @@ export const RUN: CommandDefinition = {
 	],
 	exitCodes: [
 		['N', 'the command exited with N; 128+n if signal n ended it'],
-		['124', 'the command took longer than --timeout'],
-		['125', 'longarm itself failed: unreachable, link lost, wrong usage, output could not be written'],
-		['126', 'the command is not executable'],
-		['127', 'the command was not found'],
-		['141', 'whoever read the output has stopped (SIGPIPE); the command was ended'],
+		[`${EXIT.timedOut}`, 'the command took longer than --timeout'],
+		[`${EXIT.notRun}`, 'longarm itself failed: unreachable, link lost, wrong usage, output could not be written'],
+		[`${EXIT.notExecutable}`, 'the command is not executable'],
+		[`${EXIT.notFound}`, 'the command was not found'],
+		[`${EXIT.brokenPipe}`, 'whoever read the output has stopped (SIGPIPE); the command was ended'],
 	],
-	failureCodes: {failed: 125, misused: 125},
+	failureCodes: PASSED_THROUGH_FAILURE_CODES,
 	async run({arguments: [argv], options}) {
 		const {runCommand} = await import('./run-command.js');
 		return runCommand({

@@ -1,5 +1,5 @@
-import {LongarmError} from '../../../shared/errors.js';
 import {openEnvironment} from '../../common/environments.js';
+import {usageError} from '../../exit-codes.js';
 import {attach} from './attach/attach.js';
 import {ownTerminalKind, variablesOf} from './run-command.js';
 
@@ -15,8 +15,7 @@ export interface ShellRequest {
 /** Hands our terminal to a shell somewhere else; settles with its exit code. */
 export async function shell({environment, argv, cwd, variables}: ShellRequest): Promise<number> {
 	if (!process.stdin.isTTY) {
-		const message = 'standard input is not a terminal, and a shell needs one; `longarm run -- sh` takes any input';
-		throw new LongarmError('USAGE_WRONG', {message});
+		throw usageError('standard input is not a terminal, and a shell needs one; `longarm run -- sh` takes any input');
 	}
 	const env = {...ownTerminalKind(), ...variablesOf(variables)};
 	return attach(await openEnvironment(environment), {argv, cwd, env, tty: true});

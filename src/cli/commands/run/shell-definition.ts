@@ -1,4 +1,5 @@
 import {type CommandDefinition, ENVIRONMENT_OPTION} from '../../command-definition.js';
+import {EXIT, PASSED_THROUGH_FAILURE_CODES} from '../../exit-codes.js';
 import {CWD_OPTION, VARIABLE_OPTION} from './run-definition.js';
 
 export const SHELL: CommandDefinition = {
@@ -28,11 +29,11 @@ export const SHELL: CommandDefinition = {
 	],
 	exitCodes: [
 		['N', 'the shell exited with N; 128+n if signal n ended it'],
-		['125', 'longarm itself failed: no terminal, unreachable, link lost, left with ~.'],
-		['126', 'the command is not executable'],
-		['127', 'the command was not found'],
+		[`${EXIT.notRun}`, 'longarm itself failed: no terminal, unreachable, link lost, left with ~.'],
+		[`${EXIT.notExecutable}`, 'the command is not executable'],
+		[`${EXIT.notFound}`, 'the command was not found'],
 	],
-	failureCodes: {failed: 125, misused: 125},
+	failureCodes: PASSED_THROUGH_FAILURE_CODES,
 	async run({arguments: [argv], options}) {
 		const {shell} = await import('./shell-command.js');
 		return shell({

@@ -5,6 +5,7 @@ import type {Logger} from '../../../shared/logger.js';
 import {createLineLogger} from '../../../shared/node/line-logger.js';
 import {type ListenAddress, listenSchemeOf} from '../../../transports/node/registry.js';
 import {collectGarbageWhenIdle} from '../../common/idle-gc.js';
+import {EXIT} from '../../exit-codes.js';
 import {childLimitsOf} from './child-limit-settings.js';
 import {parseListenAddress} from './listen-address.js';
 import {readSecurity} from './security.js';
@@ -47,7 +48,7 @@ function askedToEnd(kill: () => void, logger: Logger, signals: readonly NodeJS.S
 				if (asked) {
 					logger.warn('asked again, ending at once', {signal});
 					kill();
-					process.exit(0);
+					process.exit(EXIT.ok);
 				}
 				asked = true;
 				resolve(signal);
@@ -61,7 +62,7 @@ function endWithTheProgram(kill: () => void, logger: Logger): void {
 	const fail = (error: unknown): void => {
 		logger.error('unexpected failure, ending', {error: error instanceof Error ? error.stack : String(error)});
 		kill();
-		process.exit(1);
+		process.exit(EXIT.failed);
 	};
 	process.on('uncaughtException', fail);
 	process.on('unhandledRejection', fail);

@@ -4,6 +4,7 @@ import {
 	type OptionDefinition,
 	type OptionValues,
 } from '../../command-definition.js';
+import {EXIT} from '../../exit-codes.js';
 import {flagOf, resolveSettings, SETTINGS, type SettingName, variableOf} from './serve-settings.js';
 
 const NAMES = Object.keys(SETTINGS) as SettingName[];
@@ -43,7 +44,7 @@ export const SERVE: CommandDefinition = {
 		const settings = resolveSettings({flags: flagsOf(options), variables: process.env, file});
 		const {serve} = await import('./serve-command.js');
 		await serve(settings);
-		return 0;
+		return EXIT.ok;
 	},
 };
 

@@ -3,6 +3,7 @@ import {type ProcessHandle, ProcessLostError} from '../../../../client/process/p
 import {INPUT_BYTES, writeInput} from '../../../../client/run/write-input.js';
 import type {Environment} from '../../../../environments/environment.js';
 import {MAX_TIMER_MS} from '../../../../shared/units.js';
+import {EXIT} from '../../../exit-codes.js';
 import {CoalescingReader} from './coalescing-reader.js';
 import type {FailedStart} from './failed-start.js';
 import {type InputKind, kindOfInput, openInput} from './intake.js';
@@ -23,11 +24,6 @@ const WRITES_UNDER_WAY = 16;
 
 /** Servers of other makes have no way to tell a program that there is no more. */
 const ENDLESS_INPUT = 'this server cannot end the input of a command, which may wait for more; Ctrl-C ends it';
-
-/** Exit codes of our own, as `env` and `timeout` have them; 141 is what shells show for SIGPIPE. */
-export const FAILED = 125;
-export const TIMED_OUT = 124;
-export const PIPE_BROKEN = 141;
 
 /** Why we are done: the process told its end, or something came before that. */
 type Ending =
@@ -176,10 +172,10 @@ class Attachment {
 				this.#control.endGently();
 				if (!(await Promise.race([over, pause(GRACE_MS + END_MS)])))
 					this.#say('the command was told to end; its end is not known');
-				return TIMED_OUT;
+				return EXIT.timedOut;
 			case 'broken':
 				await this.#endUnheard();
-				if (ending.error.code === 'EPIPE') return PIPE_BROKEN;
+				if (ending.error.code === 'EPIPE') return EXIT.brokenPipe;
 				return this.#fail(`${ending.stream}: ${ending.error.message}`, 'The process was ended.');
 		}
 	}
@@ -209,7 +205,7 @@ class Attachment {
 		terminal?.restore();
 		outlet.say(`${terminal?.isRaw ? '\r\n' : ''}error: ${message}\nhint: ${hint}\n`);
 		await Promise.race([outlet.flushed(), pause(GOODBYE_MS)]);
-		return FAILED;
+		return EXIT.notRun;
 	}
 
 	/** One line of our own in between. */

@@ -1,10 +1,6 @@
 import {RejectedError} from '../../../../client/session/client-errors.js';
 import type {Environment} from '../../../../environments/environment.js';
-
-/** As `env` and shells say it. */
-const NOT_FOUND = 127;
-const NOT_EXECUTABLE = 126;
-const FAILED = 125;
+import {EXIT} from '../../../exit-codes.js';
 
 const REASONS: readonly {
 	readonly error: string;
@@ -12,11 +8,11 @@ const REASONS: readonly {
 	readonly code: number;
 	readonly says: string;
 }[] = [
-	{error: 'ENOENT', number: 2, code: NOT_FOUND, says: 'not found'},
-	{error: 'ENOTDIR', number: 20, code: NOT_FOUND, says: 'not found'},
-	{error: 'EACCES', number: 13, code: NOT_EXECUTABLE, says: 'not executable'},
-	{error: 'ENOEXEC', number: 8, code: NOT_EXECUTABLE, says: 'not a program this machine can execute'},
-	{error: 'EISDIR', number: 21, code: NOT_EXECUTABLE, says: 'a directory'},
+	{error: 'ENOENT', number: 2, code: EXIT.notFound, says: 'not found'},
+	{error: 'ENOTDIR', number: 20, code: EXIT.notFound, says: 'not found'},
+	{error: 'EACCES', number: 13, code: EXIT.notExecutable, says: 'not executable'},
+	{error: 'ENOEXEC', number: 8, code: EXIT.notExecutable, says: 'not a program this machine can execute'},
+	{error: 'EISDIR', number: 21, code: EXIT.notExecutable, says: 'a directory'},
 ];
 
 export interface FailedStart {
@@ -35,7 +31,7 @@ export async function explainFailedStart(
 	if (!reason) return undefined;
 	if (!(await hasDirectory(environment, cwd))) {
 		const hint = 'Check --cwd: it has to be a directory of the machine that executes the command.';
-		return {exitCode: FAILED, message: `${cwd}: not a directory in the environment ${environment.id}`, hint};
+		return {exitCode: EXIT.notRun, message: `${cwd}: not a directory in the environment ${environment.id}`, hint};
 	}
 	return {
 		exitCode: reason.code,

@@ -1,10 +1,9 @@
 import {constants} from 'node:os';
 import {isatty} from 'node:tty';
+import {EXIT, exitCodeOfSignal} from '../../../exit-codes.js';
 
 const PASSED_ON = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT'] as const;
 const STDIN = 0;
-/** What a shell shows for SIGINT. */
-const INTERRUPTED = 130;
 /** How long a process that is being killed may take before we leave without it. */
 const FORCE_MS = 2000;
 
@@ -63,7 +62,7 @@ export class SignalRelay {
 	 * the signal, so that is how we end, too, when somebody typed it and it ended the process.
 	 */
 	endLike(exitCode: number): number {
-		if (this.#wasInterrupted && exitCode === INTERRUPTED && isatty(STDIN)) {
+		if (this.#wasInterrupted && exitCode === EXIT.interrupted && isatty(STDIN)) {
 			process.removeAllListeners('SIGINT');
 			process.kill(process.pid, 'SIGINT');
 		}
@@ -75,7 +74,7 @@ export class SignalRelay {
 		this.#wasInterrupted ||= name === 'SIGINT';
 		const state = this.#state;
 		if (state.kind === 'connecting') {
-			this.#leave({kind: 'left', exitCode: 128 + constants.signals[name]});
+			this.#leave({kind: 'left', exitCode: exitCodeOfSignal(constants.signals[name])});
 		} else if (this.#count === 1) {
 			if (state.kind === 'starting') state.early.push(name);
 			else state.target.signal(name);

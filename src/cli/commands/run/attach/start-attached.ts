@@ -5,7 +5,7 @@ import {ProtocolError} from '../../../../client/session/client-errors.js';
 import type {Environment} from '../../../../environments/environment.js';
 import type {EnvironmentInfo} from '../../../../protocol/methods/environment-methods.js';
 import {PathUriError} from '../../../../protocol/path-uri/path-uri.js';
-import {LongarmError} from '../../../../shared/errors.js';
+import {usageError} from '../../../exit-codes.js';
 import {explainFailedStart, type FailedStart} from './failed-start.js';
 import type {InputKind} from './intake.js';
 import type {OwnTerminal} from './own-terminal.js';
@@ -100,6 +100,6 @@ function directoryIn(own: string, given: string | undefined): string {
 		return toPathUri(path).href;
 	} catch (error) {
 		if (!(error instanceof PathUriError)) throw error;
-		throw new LongarmError('USAGE_WRONG', {message: `--cwd ${given}: ${error.message}`});
+		throw usageError(`--cwd ${given}: ${error.message}`);
 	}
 }
