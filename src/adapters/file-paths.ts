@@ -1,5 +1,5 @@
 import type {BytePath} from '../filesystem/byte-path.js';
-import {refused} from '../filesystem/file-errors.js';
+import {refusedError} from '../filesystem/file-errors.js';
 import type {Params} from '../protocol/methods/method-table.js';
 import {PathUri, PathUriError} from '../protocol/path-uri/path-uri.js';
 
@@ -8,7 +8,7 @@ export function nativePath(uri: PathUri): BytePath {
 	try {
 		return uri.toBinary(process.platform) as BytePath;
 	} catch (error) {
-		if (error instanceof PathUriError) throw refused(error.message);
+		if (error instanceof PathUriError) throw refusedError(error.message);
 		throw error;
 	}
 }
@@ -24,5 +24,5 @@ export function refuseSandbox(sandbox: Params<'fs/readFile'>['sandbox']): void {
 	const writesEverywhere = profile.file_system.entries.some(
 		({path, access}) => access === 'write' && path.type === 'special' && path.value.kind === 'root',
 	);
-	if (!writesEverywhere) throw refused('filesystem sandbox cannot be enforced on this executor');
+	if (!writesEverywhere) throw refusedError('filesystem sandbox cannot be enforced on this executor');
 }

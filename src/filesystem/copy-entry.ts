@@ -1,40 +1,40 @@
 import {constants, copyFile as copyContent, type Dirent, type Stats} from 'node:fs';
 import {promisify} from 'node:util';
 import {Yielder} from '../shared/node/yielder.js';
-import {type BytePath, childOf, isWithin, nameOf, parentOf, toSystem} from './byte-path.js';
+import {type BytePath, baseName, isWithin, joinPath, parentPath, toFsPath} from './byte-path.js';
 import {createWithParents, listDirectory} from './directories.js';
-import {isErrno, refused, systemError} from './file-errors.js';
+import {isErrno, refusedError, systemError} from './file-errors.js';
 import {fdPath} from './no-follow.js';
 import {lstatIfExists, statIfExists} from './stat.js';
 import {type FileCalls, preferredCalls} from './syscalls.js';
 
 const READ = constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOCTTY | constants.O_NOFOLLOW;
 const WRITE = constants.O_WRONLY | constants.O_CREAT | constants.O_NONBLOCK | constants.O_NOCTTY;
-/** Nobody else reads the copy before it has the mode of its source. */
+/** Private until the copy gets the mode of its source. */
 const NEW_FILE_MODE = 0o600;
-const EEXIST = 17;
-const EISDIR = 21;
 
-const copyBytes = promisify<string | Buffer, string | Buffer, void>((from, to, done) => copyContent(from, to, done));
+const copyFileContent = promisify<string | Buffer, string | Buffer, void>((from, to, done) =>
+	copyContent(from, to, done),
+);
 
 /**
- * Copies a link as a link, a file with its mode, and with `recursive` a directory into a new or an existing one. A
- * collision inside is found before anything is copied. Special files inside a directory are left out.
+ * Copies a link as a link, a file with its mode, and with `recursive` a directory into a new or an existing one.
+ * Collisions are detected before anything is copied. Special files inside a directory are skipped.
  */
-export async function copy(from: BytePath, to: BytePath, {recursive}: {recursive: boolean}): Promise<void> {
+export async function copyEntry(from: BytePath, to: BytePath, {recursive}: {recursive: boolean}): Promise<void> {
 	const calls = preferredCalls();
 	const stats = await calls.lstat(from);
 	if (stats.isSymbolicLink()) await copyLink(calls, from, to);
 	else if (stats.isFile()) await copyFile(calls, from, to);
 	else if (stats.isDirectory()) await copyDirectory(calls, from, to, recursive);
-	else throw refused('fs/copy only supports regular files, directories, and symlinks');
+	else throw refusedError('fs/copy only supports regular files, directories, and symlinks');
 }
 
 async function copyDirectory(calls: FileCalls, from: BytePath, to: BytePath, recursive: boolean): Promise<void> {
-	if (!recursive) throw refused('fs/copy requires recursive: true when sourcePath is a directory');
-	const [source, destination] = [await calls.realpath(from), await canonicalPlace(calls, to)];
+	if (!recursive) throw refusedError('fs/copy requires recursive: true when sourcePath is a directory');
+	const [source, destination] = [await calls.realpath(from), await resolveDestination(calls, to)];
 	if (isWithin(destination, source)) {
-		throw refused('fs/copy cannot copy a directory to itself or one of its descendants');
+		throw refusedError('fs/copy cannot copy a directory to itself or one of its descendants');
 	}
 	const yielder = new Yielder();
 	if (await statIfExists(calls, to)) await findCollision(calls, source, to, yielder);
@@ -44,7 +44,7 @@ async function copyDirectory(calls: FileCalls, from: BytePath, to: BytePath, rec
 async function copyTree(calls: FileCalls, from: BytePath, to: BytePath, yielder: Yielder): Promise<void> {
 	await createWithParents(calls, to);
 	for (const child of await listDirectory(calls, from, Number.POSITIVE_INFINITY)) {
-		const [source, destination] = [childOf(from, child.name), childOf(to, child.name)];
+		const [source, destination] = [joinPath(from, child.name), joinPath(to, child.name)];
 		if (child.isDirectory()) await copyTree(calls, source, destination, yielder);
 		else if (child.isFile()) await copyFile(calls, source, destination);
 		else if (child.isSymbolicLink()) await copyLink(calls, source, destination);
@@ -53,37 +53,37 @@ async function copyTree(calls: FileCalls, from: BytePath, to: BytePath, yielder:
 	}
 }
 
-/** Throws what the copy would stop at halfway. */
+/** Throws the error at which the copy would stop halfway. */
 async function findCollision(calls: FileCalls, from: BytePath, to: BytePath, yielder: Yielder): Promise<void> {
-	if (!(await calls.stat(to)).isDirectory()) throw systemError('EEXIST', EEXIST);
+	if (!(await calls.stat(to)).isDirectory()) throw systemError('EEXIST');
 	for (const child of await listDirectory(calls, from, Number.POSITIVE_INFINITY)) {
-		const destination = childOf(to, child.name);
+		const destination = joinPath(to, child.name);
 		const existing = await lstatIfExists(calls, destination);
 		if (existing) await refuseCollision(calls, child, destination);
-		if (existing && child.isDirectory()) await findCollision(calls, childOf(from, child.name), destination, yielder);
+		if (existing && child.isDirectory()) await findCollision(calls, joinPath(from, child.name), destination, yielder);
 		const pause = yielder.yieldIfDue();
 		if (pause) await pause;
 	}
 }
 
 async function refuseCollision(calls: FileCalls, child: Dirent, destination: BytePath): Promise<void> {
-	if (child.isSymbolicLink()) throw systemError('EEXIST', EEXIST);
-	if (child.isFile() && (await statIfExists(calls, destination))?.isDirectory()) throw systemError('EISDIR', EISDIR);
+	if (child.isSymbolicLink()) throw systemError('EEXIST');
+	if (child.isFile() && (await statIfExists(calls, destination))?.isDirectory()) throw systemError('EISDIR');
 }
 
 async function copyLink(calls: FileCalls, from: BytePath, to: BytePath): Promise<void> {
 	await calls.symlink(await calls.readlink(from), to);
 }
 
-/** Both ends are held open and known to be regular before the system copies; a file onto itself stays as it is. */
+/** Opens both files and verifies that they are regular before the copy; copying a file onto itself is a no-op. */
 async function copyFile(calls: FileCalls, from: BytePath, to: BytePath): Promise<void> {
 	await withFile(calls, from, READ, async (source, sourceStats) => {
-		if (!sourceStats.isFile()) throw refused('fs/copy only supports regular files, directories, and symlinks');
+		if (!sourceStats.isFile()) throw refusedError('fs/copy only supports regular files, directories, and symlinks');
 		await withFile(calls, to, WRITE, async (destination, stats) => {
-			if (!stats.isFile()) throw refused('fs/copy cannot write to a special file');
+			if (!stats.isFile()) throw refusedError('fs/copy cannot write to a special file');
 			if (stats.dev === sourceStats.dev && stats.ino === sourceStats.ino) return;
 			const [one, other] = process.platform === 'linux' ? [fdPath(source), fdPath(destination)] : [from, to];
-			await copyBytes(toSystem(one), toSystem(other));
+			await copyFileContent(toFsPath(one), toFsPath(other));
 		});
 	});
 }
@@ -102,12 +102,12 @@ async function withFile(
 	}
 }
 
-/** Where a path is or would be, once every link on the way is resolved as far as there is something. */
-async function canonicalPlace(calls: FileCalls, path: BytePath): Promise<BytePath> {
+/** Resolves the links of a path that need not exist, as far as it exists. */
+async function resolveDestination(calls: FileCalls, path: BytePath): Promise<BytePath> {
 	try {
 		return await calls.realpath(path);
 	} catch (error) {
-		if (!isErrno(error, 'ENOENT') || parentOf(path) === path) throw error;
+		if (!isErrno(error, 'ENOENT') || parentPath(path) === path) throw error;
 	}
-	return childOf(await canonicalPlace(calls, parentOf(path)), nameOf(path));
+	return joinPath(await resolveDestination(calls, parentPath(path)), baseName(path));
 }

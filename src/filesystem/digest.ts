@@ -1,23 +1,23 @@
 import {createHash} from 'node:crypto';
 import {payloadBuffers} from '../shared/node/buffer-pool.js';
 import type {BytePath} from './byte-path.js';
-import {refused} from './file-errors.js';
+import {refusedError} from './file-errors.js';
 import {openToRead} from './open-file.js';
 import {asyncCalls, preferredCalls} from './syscalls.js';
 
-/** What one request may cover: it is answered within seconds, and stops soon when nobody wants it any more. */
+/** Bytes of one request: it is answered within seconds, and one that was abandoned ends soon. */
 export const MAX_DIGEST_BYTES = 1024 * 1024 * 1024;
 
 export interface Digest {
 	/** In hexadecimal. */
 	readonly sha256: string;
-	/** How many bytes there were; fewer than asked for at the end of the file. */
+	/** Number of bytes hashed; less than requested at the end of the file. */
 	readonly length: number;
 }
 
-/** The checksum of a part of a regular file. */
-export async function digest(path: BytePath, offset: number, length: number): Promise<Digest> {
-	if (length > MAX_DIGEST_BYTES) throw refused(`a digest covers at most ${MAX_DIGEST_BYTES} bytes`);
+/** Checksum of a range of a regular file. */
+export async function hashFile(path: BytePath, offset: number, length: number): Promise<Digest> {
+	if (length > MAX_DIGEST_BYTES) throw refusedError(`a digest covers at most ${MAX_DIGEST_BYTES} bytes`);
 	const {fd} = await openToRead(preferredCalls(), path, true);
 	const block = payloadBuffers.take();
 	try {

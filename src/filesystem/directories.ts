@@ -2,82 +2,80 @@ import type {Dirent, Stats} from 'node:fs';
 import {opendir} from 'node:fs/promises';
 import {LongarmError} from '../shared/errors.js';
 import {Yielder} from '../shared/node/yielder.js';
-import {type BytePath, childOf, display, parentOf, toSystem} from './byte-path.js';
+import {type BytePath, joinPath, parentPath, toDisplayText, toFsPath} from './byte-path.js';
 import {isErrno, systemError} from './file-errors.js';
 import {createWithoutFollowingLinks} from './no-follow.js';
-import type {FileCalls} from './syscalls.js';
-import {preferredCalls} from './syscalls.js';
+import {type FileCalls, preferredCalls} from './syscalls.js';
 
-/** Largest directory that is listed as a whole. */
-export const LISTING_LIMIT_ENTRIES = 50_000;
-const EEXIST = 17;
+/** Entries of a directory that is listed in one reply. */
+export const MAX_LISTED_ENTRIES = 50_000;
 
 export interface NamedEntry {
-	/** What is not UTF-8 is replaced. */
+	/** Bytes that are not UTF-8 are replaced. */
 	readonly fileName: string;
 	readonly isDirectory: boolean;
 	readonly isFile: boolean;
 }
 
 export interface CreateDirectoryOptions {
-	/** With parents, and content with what is there already. */
+	/** Creates parents, and accepts a directory that exists. */
 	readonly recursive: boolean;
 	readonly followSymlinks: boolean;
 }
 
-export async function createDirectory(path: BytePath, options: CreateDirectoryOptions): Promise<void> {
+export async function makeDirectory(path: BytePath, options: CreateDirectoryOptions): Promise<void> {
 	const calls = preferredCalls();
 	if (!options.followSymlinks) await createWithoutFollowingLinks(calls, path, options.recursive);
 	else if (options.recursive) await createWithParents(calls, path);
 	else await calls.mkdir(path);
 }
 
-/** The direct children in the order of the system. A link is what it leads to; one that leads nowhere is left out. */
-export async function readDirectory(path: BytePath): Promise<NamedEntry[]> {
+/** Direct children in the order of the system. Links are followed; dangling ones are left out. */
+export async function listChildren(path: BytePath): Promise<NamedEntry[]> {
 	const calls = preferredCalls();
 	const yielder = new Yielder();
 	const entries: NamedEntry[] = [];
-	const listing = await listDirectory(calls, path, LISTING_LIMIT_ENTRIES);
-	if (listing.length > LISTING_LIMIT_ENTRIES) throw tooManyEntries(listing.length);
+	const listing = await listDirectory(calls, path, MAX_LISTED_ENTRIES);
+	if (listing.length > MAX_LISTED_ENTRIES) throw tooManyEntriesError(listing.length);
 	for (const entry of listing) {
-		const kind = entry.isSymbolicLink() ? await targetOf(calls, childOf(path, entry.name)) : entry;
+		const kind = entry.isSymbolicLink() ? await statTarget(calls, joinPath(path, entry.name)) : entry;
 		if (!kind) continue;
-		entries.push({fileName: display(entry.name), isDirectory: kind.isDirectory(), isFile: kind.isFile()});
+		entries.push({fileName: toDisplayText(entry.name), isDirectory: kind.isDirectory(), isFile: kind.isFile()});
 		const pause = yielder.yieldIfDue();
 		if (pause) await pause;
 	}
 	return entries;
 }
 
-export async function canonicalize(path: BytePath): Promise<BytePath> {
+export async function resolveRealPath(path: BytePath): Promise<BytePath> {
 	return preferredCalls().realpath(path);
 }
 
-/** Creates what is missing from the bottom up: mostly there is nothing to do but the last. */
+/** Creates missing directories from the bottom up: usually only the last one is missing. */
 export async function createWithParents(calls: FileCalls, path: BytePath): Promise<void> {
 	try {
 		await calls.mkdir(path);
 		return;
 	} catch (error) {
-		if (isErrno(error, 'ENOENT') && parentOf(path) !== path) {
-			await createWithParents(calls, parentOf(path));
+		if (isErrno(error, 'ENOENT') && parentPath(path) !== path) {
+			await createWithParents(calls, parentPath(path));
 			await createWithParents(calls, path);
 			return;
 		}
-		// Some systems rather complain that they may not write than that there is nothing to write.
-		if (await isDirectory(calls, path)) return;
+		// Some systems report a missing permission (EACCES, EROFS) before EEXIST.
+		if (await isExistingDirectory(calls, path)) return;
 		throw error;
 	}
 }
 
-function tooManyEntries(count: number): LongarmError {
+function tooManyEntriesError(count: number): LongarmError {
 	return new LongarmError('FILE_FAILED', {
-		message: `fs/readDirectory returned ${count} entries; limit is ${LISTING_LIMIT_ENTRIES}`,
-		context: {limit: LISTING_LIMIT_ENTRIES},
+		message: `fs/readDirectory returned ${count} entries; limit is ${MAX_LISTED_ENTRIES}`,
+		context: {limit: MAX_LISTED_ENTRIES},
 	});
 }
 
-async function targetOf(calls: FileCalls, path: BytePath): Promise<Stats | undefined> {
+async function statTarget(calls: FileCalls, path: BytePath): Promise<Stats | undefined> {
 	try {
 		return await calls.stat(path);
 	} catch (error) {
@@ -86,28 +84,29 @@ async function targetOf(calls: FileCalls, path: BytePath): Promise<Stats | undef
 	}
 }
 
-async function isDirectory(calls: FileCalls, path: BytePath): Promise<boolean> {
+/** Throws EEXIST if something else is at the path. */
+async function isExistingDirectory(calls: FileCalls, path: BytePath): Promise<boolean> {
 	try {
 		if ((await calls.stat(path)).isDirectory()) return true;
 	} catch {
 		return false;
 	}
-	throw systemError('EEXIST', EEXIST);
+	throw systemError('EEXIST');
 }
 
-/** A directory up to this size holds some thousand entries and is read in one go. */
-const SMALL_DIRECTORY_BYTES = 256 * 1024;
+/** A directory up to this size holds some thousand entries and is read with one call. */
+const MAX_SINGLE_READ_BYTES = 256 * 1024;
 const ENTRIES_PER_READ = 1024;
 
-/** The entries of a directory in the order of the system; of one that has more than `most`, at least one more. */
-export async function listDirectory(calls: FileCalls, path: BytePath, most: number): Promise<Dirent[]> {
+/** Entries of a directory in the order of the system. Returns more than `maxEntries` if there are more, not always all. */
+export async function listDirectory(calls: FileCalls, path: BytePath, maxEntries: number): Promise<Dirent[]> {
 	const {size} = await calls.stat(path);
-	return size <= SMALL_DIRECTORY_BYTES ? calls.readdir(path) : listInPieces(path, most);
+	return size <= MAX_SINGLE_READ_BYTES ? calls.readdir(path) : listInPieces(path, maxEntries);
 }
 
-async function listInPieces(path: BytePath, most: number): Promise<Dirent[]> {
+async function listInPieces(path: BytePath, maxEntries: number): Promise<Dirent[]> {
 	const entries: Dirent[] = [];
-	const directory = await opendir(toSystem(path), {bufferSize: ENTRIES_PER_READ, encoding: 'latin1'});
-	for await (const entry of directory) if (entries.push(entry) > most) break;
+	const directory = await opendir(toFsPath(path), {bufferSize: ENTRIES_PER_READ, encoding: 'latin1'});
+	for await (const entry of directory) if (entries.push(entry) > maxEntries) break;
 	return entries;
 }

@@ -1,8 +1,9 @@
 import {LongarmError} from '../shared/errors.js';
+import {type IdRefusal, IdTable} from '../shared/id-table.js';
 import type {BytePath} from './byte-path.js';
-import {refused, systemError} from './file-errors.js';
+import {refusedError, systemError} from './file-errors.js';
 import {openToRead, openToReplace, openToUpdate} from './open-file.js';
-import {QUICK_BYTES} from './read-file.js';
+import {MAX_SYNC_BYTES} from './read-file.js';
 import {SharedDescriptor} from './shared-descriptor.js';
 import {asyncCalls, preferredCalls} from './syscalls.js';
 import {writeAll} from './write-file.js';
@@ -10,12 +11,10 @@ import {writeAll} from './write-file.js';
 export const MAX_HANDLES = 128;
 export const MAX_HANDLE_ID_BYTES = 32;
 export const MAX_BLOCK_BYTES = 1024 * 1024;
-/** Beyond it neither this program nor any file system counts. */
+/** Keeps offset plus block a safe integer; no file system reaches it. */
 const MAX_OFFSET = Number.MAX_SAFE_INTEGER - MAX_BLOCK_BYTES;
-const EBADF = 9;
-const EFBIG = 27;
 
-/** How far a transfer has come. */
+/** Progress of a transfer. */
 export interface HandleProgress {
 	readonly entries: number;
 	/** Of file content. */
@@ -23,31 +22,34 @@ export interface HandleProgress {
 }
 
 export interface FileBlock {
-	/** How many bytes of the target were filled. */
+	/** Number of bytes of the target that were filled. */
 	readonly length: number;
-	/** Nothing more will come. */
+	/** True at the end of the file or stream. */
 	readonly eof: boolean;
 	readonly progress?: HandleProgress;
 }
 
-/** What stands behind a handle: a file, or a stream that is read or written from front to back. */
+/** File behind a handle, or a stream that is read or written sequentially. */
 export interface BlockDevice {
 	read?(target: Uint8Array, offset: number): Promise<FileBlock>;
-	/** When it settles the chunk is not looked at any more. */
+	/** The chunk may be reused once the promise settles. */
 	write?(chunk: Uint8Array, offset: number): Promise<HandleProgress | undefined>;
-	/** Fails when the system could not keep what was written. */
+	/** Rejects if the system could not store what was written. */
 	close(): Promise<void>;
 }
 
-/** The handles of one connection, by the names its client gave them. */
+/** Open handles of one connection, by the ids its client chose. */
 export class FileHandles {
-	readonly #devices = new Map<string, BlockDevice | 'opening'>();
+	readonly #devices = new IdTable<BlockDevice>({
+		maxEntries: MAX_HANDLES,
+		maxIdBytes: MAX_HANDLE_ID_BYTES,
+		toError: (refusal, id) => refusedError(describeIdRefusal(refusal, id)),
+	});
 	#isClosed = false;
 
-	/** Takes the id at once, so that two opens of the same id cannot both succeed. */
+	/** Reserves the id before opening, so that two opens with the same id cannot both succeed. */
 	async open<D extends BlockDevice>(id: string, open: () => Promise<D>): Promise<D> {
-		this.#requireFree(id);
-		this.#devices.set(id, 'opening');
+		this.#devices.reserve(id);
 		let device: D | undefined;
 		try {
 			device = await open();
@@ -59,22 +61,22 @@ export class FileHandles {
 		return device;
 	}
 
-	/** The device behind the id; there is none while it is being opened. */
+	/** Throws for an unknown id and for one that is still being opened. */
 	find(id: string): BlockDevice {
 		const device = this.#devices.get(id);
-		if (device && device !== 'opening') return device;
+		if (device) return device;
 		throw new LongarmError('FILE_NOT_FOUND', {message: `unknown file handle \`${id}\``, context: {handleId: id}});
 	}
 
-	/** Fills the target; a handle that could not be read is closed. */
+	/** Fills the target; a failed read closes the handle. */
 	async read(id: string, target: Uint8Array, offset: number): Promise<FileBlock> {
 		const device = this.find(id);
-		if (!device.read) throw systemError('EBADF', EBADF);
+		if (!device.read) throw systemError('EBADF');
 		if (offset > MAX_OFFSET) return {length: 0, eof: true};
 		try {
 			return await device.read(target, offset);
 		} catch (error) {
-			// The failure of the read is the one to tell.
+			// The error of the read takes precedence over one of closing.
 			if (this.#devices.get(id) === device) await this.close(id).catch(() => {});
 			throw error;
 		}
@@ -82,68 +84,69 @@ export class FileHandles {
 
 	async write(id: string, chunk: Uint8Array, offset: number): Promise<HandleProgress | undefined> {
 		const device = this.find(id);
-		if (!device.write) throw systemError('EBADF', EBADF);
-		if (offset > MAX_OFFSET) throw systemError('EFBIG', EFBIG);
+		if (!device.write) throw systemError('EBADF');
+		if (offset > MAX_OFFSET) throw systemError('EFBIG');
 		return device.write(chunk, offset);
 	}
 
-	/** Unknown ids are closed already. */
+	/** No-op for an unknown id. */
 	async close(id: string): Promise<void> {
 		const device = this.#devices.get(id);
-		if (!device || device === 'opening') return;
+		if (!device) return;
 		this.#devices.delete(id);
 		await device.close();
 	}
 
-	/** The connection is gone: nobody is left to tell of failures. */
+	/** Closes all handles, when the connection is closed: errors have no recipient. */
 	closeAll(): void {
 		this.#isClosed = true;
-		for (const id of this.#devices.keys()) this.close(id).catch(() => {});
-	}
-
-	#requireFree(id: string): void {
-		if (Buffer.byteLength(id) > MAX_HANDLE_ID_BYTES) {
-			throw refused(`file handle ID must not exceed ${MAX_HANDLE_ID_BYTES} bytes`);
-		}
-		if (this.#devices.has(id)) throw refused(`file handle \`${id}\` already exists`);
-		if (this.#devices.size >= MAX_HANDLES) {
-			throw refused(`at most ${MAX_HANDLES} file handles may be open per connection`);
-		}
+		for (const id of this.#devices.ids()) this.close(id).catch(() => {});
 	}
 }
 
-/** Refuses lengths no block may have. */
+function describeIdRefusal(refusal: IdRefusal, id: string): string {
+	switch (refusal) {
+		case 'length':
+			return `file handle ID must not exceed ${MAX_HANDLE_ID_BYTES} bytes`;
+		case 'taken':
+			return `file handle \`${id}\` already exists`;
+		case 'full':
+			return `at most ${MAX_HANDLES} file handles may be open per connection`;
+	}
+}
+
+/** Throws unless the length is that of a block. */
 export function requireBlockLength(kind: 'read' | 'write', length: number): void {
 	if (length >= 1 && length <= MAX_BLOCK_BYTES) return;
-	throw refused(`file ${kind} block length must be between 1 and ${MAX_BLOCK_BYTES}`);
+	throw refusedError(`file ${kind} block length must be between 1 and ${MAX_BLOCK_BYTES}`);
 }
 
-/** A file for positional reads; it stays the same file whatever happens to its name. */
+/** Opens a file for positional reads. It stays the same inode, whatever happens to its name. */
 export async function openReadable(path: BytePath): Promise<BlockDevice> {
 	const {fd} = await openToRead(preferredCalls(), path, true);
 	const descriptor = new SharedDescriptor(fd);
 	return {
-		read: (target, offset) => descriptor.use(held => readFully(held, target, offset)),
+		read: (target, offset) => descriptor.use(open => readFully(open, target, offset)),
 		close: () => descriptor.close(),
 	};
 }
 
-/** An emptied or new file for positional writes. */
+/** Opens a file for positional writes: truncated, or created. */
 export async function openReplaceable(path: BytePath): Promise<BlockDevice> {
-	return writable((await openToReplace(preferredCalls(), path, true)).fd);
+	return createWriteDevice((await openToReplace(preferredCalls(), path, true)).fd);
 }
 
-/** A file for positional writes that keeps the content it has; nobody else reads a new one. */
+/** Opens a file for positional writes without truncating it; a new one is readable by its owner only. */
 export async function openUpdatable(path: BytePath): Promise<BlockDevice> {
-	return writable((await openToUpdate(preferredCalls(), path)).fd);
+	return createWriteDevice((await openToUpdate(preferredCalls(), path)).fd);
 }
 
-function writable(fd: number): BlockDevice {
+function createWriteDevice(fd: number): BlockDevice {
 	const descriptor = new SharedDescriptor(fd);
 	return {
 		write: async (chunk, offset) => {
-			const calls = chunk.length <= QUICK_BYTES ? preferredCalls() : asyncCalls;
-			await descriptor.use(held => writeAll(calls, held, chunk, offset));
+			const calls = chunk.length <= MAX_SYNC_BYTES ? preferredCalls() : asyncCalls;
+			await descriptor.use(open => writeAll(calls, open, chunk, offset));
 			return undefined;
 		},
 		close: () => descriptor.close(),
@@ -151,7 +154,7 @@ function writable(fd: number): BlockDevice {
 }
 
 async function readFully(fd: number, target: Uint8Array, offset: number): Promise<FileBlock> {
-	const calls = target.length <= QUICK_BYTES ? preferredCalls() : asyncCalls;
+	const calls = target.length <= MAX_SYNC_BYTES ? preferredCalls() : asyncCalls;
 	let length = 0;
 	while (length < target.length) {
 		const got = await calls.read(fd, length === 0 ? target : target.subarray(length), offset + length);

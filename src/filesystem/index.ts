@@ -1,35 +1,23 @@
-import * as copying from './copy-entry.js';
-import * as digesting from './digest.js';
-import * as directories from './directories.js';
-import {toDomainFileError} from './file-errors.js';
-import * as metadata from './metadata.js';
-import * as reading from './read-file.js';
-import * as removing from './remove.js';
-import * as renaming from './rename.js';
-import * as walking from './walk.js';
-import * as writing from './write-file.js';
+// Operations with LongarmErrors. Inside this folder the plain functions are used, whose errors keep their errno.
+import {copyEntry} from './copy-entry.js';
+import {hashFile} from './digest.js';
+import {listChildren, makeDirectory, resolveRealPath} from './directories.js';
+import {withFileErrors} from './file-errors.js';
+import {describePath} from './metadata.js';
+import {readWholeFile} from './read-file.js';
+import {removePath} from './remove.js';
+import {renameEntry} from './rename.js';
+import {walkBreadthFirst} from './walk.js';
+import {writeContent} from './write-file.js';
 
-export const canonicalize = withFileErrors(directories.canonicalize);
-export const copy = withFileErrors(copying.copy);
-export const createDirectory = withFileErrors(directories.createDirectory);
-export const digest = withFileErrors(digesting.digest);
-export const getMetadata = withFileErrors(metadata.getMetadata);
-export const readDirectory = withFileErrors(directories.readDirectory);
-export const readFile = withFileErrors(reading.readFile);
-export const remove = withFileErrors(removing.remove);
-export const rename = withFileErrors(renaming.rename);
-export const walk = withFileErrors(walking.walk);
-export const writeFile = withFileErrors(writing.writeFile);
-
-/** The same operation, with the failures of the operating system as ours. */
-export function withFileErrors<A extends readonly unknown[], T>(
-	operation: (...parameters: A) => Promise<T>,
-): (...parameters: A) => Promise<T> {
-	return async (...parameters) => {
-		try {
-			return await operation(...parameters);
-		} catch (error) {
-			throw toDomainFileError(error);
-		}
-	};
-}
+export const canonicalize = withFileErrors(resolveRealPath);
+export const copy = withFileErrors(copyEntry);
+export const createDirectory = withFileErrors(makeDirectory);
+export const digest = withFileErrors(hashFile);
+export const getMetadata = withFileErrors(describePath);
+export const readDirectory = withFileErrors(listChildren);
+export const readFile = withFileErrors(readWholeFile);
+export const remove = withFileErrors(removePath);
+export const rename = withFileErrors(renameEntry);
+export const walk = withFileErrors(walkBreadthFirst);
+export const writeFile = withFileErrors(writeContent);

@@ -8,34 +8,34 @@ export interface FileMetadata {
 	readonly isFile: boolean;
 	readonly isSymlink: boolean;
 	readonly size: number;
-	/** Milliseconds since the epoch, 0 where the file system does not know. */
+	/** Milliseconds since the epoch, 0 if the file system does not record it. */
 	readonly createdAtMs: number;
 	readonly modifiedAtMs: number;
 }
 
-/** Describes what a path leads to; `isSymlink` is about the path itself. Without links there may be none on the way. */
-export async function getMetadata(path: BytePath, {followSymlinks}: {followSymlinks: boolean}): Promise<FileMetadata> {
+/** Metadata of the file at a path; `isSymlink` is about the path itself. Without `followSymlinks` any link is refused. */
+export async function describePath(path: BytePath, {followSymlinks}: {followSymlinks: boolean}): Promise<FileMetadata> {
 	const calls = preferredCalls();
 	if (!followSymlinks) {
 		const stats = await withoutFollowingLinks(calls, path, entry => calls.lstat(entry));
-		return stats.isSymbolicLink() ? refuseLink() : describe(stats, false);
+		return stats.isSymbolicLink() ? refuseLink() : toMetadata(stats, false);
 	}
-	const own = await calls.lstat(path);
-	return own.isSymbolicLink() ? describe(await calls.stat(path), true) : describe(own, false);
+	const stats = await calls.lstat(path);
+	return stats.isSymbolicLink() ? toMetadata(await calls.stat(path), true) : toMetadata(stats, false);
 }
 
-function describe(stats: Stats, isSymlink: boolean): FileMetadata {
+function toMetadata(stats: Stats, isSymlink: boolean): FileMetadata {
 	return {
 		isDirectory: stats.isDirectory(),
 		isFile: stats.isFile(),
 		isSymlink,
 		size: stats.size,
-		createdAtMs: wholeMs(stats.birthtimeMs),
-		modifiedAtMs: wholeMs(stats.mtimeMs),
+		createdAtMs: toWholeMs(stats.birthtimeMs),
+		modifiedAtMs: toWholeMs(stats.mtimeMs),
 	};
 }
 
 /** Times before the epoch count as unknown. */
-function wholeMs(ms: number): number {
+function toWholeMs(ms: number): number {
 	return Math.max(0, Math.floor(ms));
 }

@@ -1,32 +1,32 @@
 import {readFileSync} from 'node:fs';
 
-/** How long the table of mounts is believed. */
-const BELIEVED_MS = 1000;
+/** Time for which the mount table is cached. */
+const CACHE_TTL_MS = 1000;
 
-/** File systems behind which somebody else answers, or never does: a network, or a program of a user. */
-const REMOTE =
+/** Types of file systems whose calls may block for ever: network file systems and FUSE. */
+const REMOTE_FILE_SYSTEM =
 	/^(?:nfs\d?|cifs|smb\w*|fuse(?:blk|\..*)?|9p|virtiofs|ceph|afs|lustre|autofs|davfs|gfs2?|ocfs2|beegfs|coda|orangefs|pvfs2|vboxsf|prl_fs)$/;
 
-let askedAt = Number.NEGATIVE_INFINITY;
-let hangs = true;
+let checkedAt = Number.NEGATIVE_INFINITY;
+let hasRemoteMounts = true;
 
 /**
- * Whether a path may lead to a file system that does not answer. A link can lead anywhere, so one such mount is
- * enough; where the mounts cannot be known, any may be one.
+ * True if a file system call may block for ever. A link can lead anywhere, so one remote mount is enough; without a
+ * mount table any mount may be remote.
  */
 export function mayHang(): boolean {
 	const now = performance.now();
-	if (now - askedAt > BELIEVED_MS) {
-		askedAt = now;
-		hangs = hasRemote(readMounts());
+	if (now - checkedAt > CACHE_TTL_MS) {
+		checkedAt = now;
+		hasRemoteMounts = parseHasRemote(readMounts());
 	}
-	return hangs;
+	return hasRemoteMounts;
 }
 
 /** `mounts` is the text of `/proc/self/mountinfo`. */
-export function hasRemote(mounts: string | undefined): boolean {
+export function parseHasRemote(mounts: string | undefined): boolean {
 	if (mounts === undefined) return true;
-	return mounts.split('\n').some(line => REMOTE.test(/ - (\S+)/.exec(line)?.[1] ?? ''));
+	return mounts.split('\n').some(line => REMOTE_FILE_SYSTEM.test(/ - (\S+)/.exec(line)?.[1] ?? ''));
 }
 
 function readMounts(): string | undefined {

@@ -1,31 +1,31 @@
 import {constants} from 'node:fs';
 import {LongarmError} from '../shared/errors.js';
-import {type BytePath, childOf, ROOT, segmentsOf} from './byte-path.js';
-import {isErrno, refused} from './file-errors.js';
+import {type BytePath, joinPath, ROOT, splitPath} from './byte-path.js';
+import {isErrno, refusedError} from './file-errors.js';
 import type {FileCalls} from './syscalls.js';
 
-/** Names a place without opening what is there; Linux only, and not among Node's constants. */
+/** Opens a reference to a file without opening it; Linux only, and missing from Node's constants. */
 const O_PATH = 0o10_000_000;
-const DIRECTORY = O_PATH | constants.O_DIRECTORY | constants.O_NOFOLLOW;
+const OPEN_DIRECTORY = O_PATH | constants.O_DIRECTORY | constants.O_NOFOLLOW;
 
-/** Uses an entry of a directory that no link led to; `entry` is a path for as long as `use` runs. */
+/** Callback with an entry that was reached without links; the path is valid while the callback runs. */
 export type UseEntry<T> = (entry: BytePath) => T | Promise<T>;
 
 /**
- * Goes down a path without following a single link and uses its last component. Each directory is opened below the
- * one before, through the descriptor that holds it, so nothing that is swapped meanwhile leads astray. A link on the
- * way is `ENOTDIR`; a link at the end is for `use` to refuse.
+ * Descends a path without following links and calls `use` with its last component. Each directory is opened relative
+ * to the descriptor of its parent, so a concurrent swap of a directory for a link has no effect. A link in the middle
+ * is `ENOTDIR`; a link at the end is for `use` to refuse.
  */
 export async function withoutFollowingLinks<T>(calls: FileCalls, path: BytePath, use: UseEntry<T>): Promise<T> {
-	const names = segmentsOf(path);
+	const names = splitPath(path);
 	const last = names.pop();
 	if (last === undefined) return use(ROOT);
-	return withDirectory(calls, names, async fd => use(childOf(fdPath(fd), last)));
+	return withDirectory(calls, names, async fd => use(joinPath(fdPath(fd), last)));
 }
 
-/** Creates a directory, and with `recursive` those above it, none of them through a link. */
+/** Creates a directory, and with `recursive` its parents, without following links. */
 export async function createWithoutFollowingLinks(calls: FileCalls, path: BytePath, recursive: boolean): Promise<void> {
-	const names = segmentsOf(path);
+	const names = splitPath(path);
 	if (!recursive) {
 		if (names.length === 0) throw new LongarmError('FILE_FAILED', {message: 'directory already exists'});
 		await withoutFollowingLinks(calls, path, entry => calls.mkdir(entry));
@@ -46,17 +46,17 @@ export async function createWithoutFollowingLinks(calls: FileCalls, path: BytePa
 }
 
 export function refuseLink(): never {
-	throw refused('path contains a symbolic link');
+	throw refusedError('path contains a symbolic link');
 }
 
-/** The path of what a descriptor holds, whatever has become of its name. */
+/** Path of the inode behind a descriptor, independent of its name. */
 export function fdPath(fd: number): BytePath {
 	return `/proc/self/fd/${fd}` as BytePath;
 }
 
-/** Opens an entry of a directory as a directory, if it is one itself. */
+/** Opens a directory; a link to one fails with `ENOTDIR`. */
 export async function openDirectory(calls: FileCalls, entry: BytePath): Promise<number> {
-	return calls.open(entry, DIRECTORY);
+	return calls.open(entry, OPEN_DIRECTORY);
 }
 
 async function withDirectory<T>(
@@ -65,11 +65,11 @@ async function withDirectory<T>(
 	use: (fd: number) => T | Promise<T>,
 	prepare?: (entry: BytePath) => Promise<void>,
 ): Promise<T> {
-	requireHolding();
+	requireLinux();
 	let fd = await openDirectory(calls, ROOT);
 	try {
 		for (const name of names) {
-			const entry = childOf(fdPath(fd), name);
+			const entry = joinPath(fdPath(fd), name);
 			await prepare?.(entry);
 			const next = await openDirectory(calls, entry);
 			await calls.close(fd);
@@ -81,8 +81,8 @@ async function withDirectory<T>(
 	}
 }
 
-/** Elsewhere a directory cannot be held while going below it, and a check without holding is no check. */
-function requireHolding(): void {
+/** Other systems have no paths of descriptors, and a check of a path that can be swapped afterwards is no check. */
+function requireLinux(): void {
 	if (process.platform === 'linux') return;
 	throw new LongarmError('NOT_SUPPORTED', {
 		message: 'no-follow filesystem operations are not supported on this platform',

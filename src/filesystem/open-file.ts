@@ -1,13 +1,13 @@
 import {constants, type Stats} from 'node:fs';
-import {type BytePath, display} from './byte-path.js';
-import {refused} from './file-errors.js';
+import {type BytePath, toDisplayText} from './byte-path.js';
+import {refusedError} from './file-errors.js';
 import {withoutFollowingLinks} from './no-follow.js';
 import type {FileCalls} from './syscalls.js';
 
-// A FIFO without a partner does not make us wait, and a terminal does not become ours.
-const NEVER_WAIT = constants.O_NONBLOCK | constants.O_NOCTTY;
-const READ = constants.O_RDONLY | NEVER_WAIT;
-const WRITE = constants.O_WRONLY | constants.O_CREAT | NEVER_WAIT;
+// Opening a FIFO without a writer does not block, and a terminal does not become the controlling one.
+const NON_BLOCKING = constants.O_NONBLOCK | constants.O_NOCTTY;
+const READ = constants.O_RDONLY | NON_BLOCKING;
+const WRITE = constants.O_WRONLY | constants.O_CREAT | NON_BLOCKING;
 const NEW_FILE_MODE = 0o666;
 const PRIVATE_MODE = 0o600;
 
@@ -16,39 +16,39 @@ export interface OpenedFile {
 	readonly stats: Stats;
 }
 
-/** Opens a regular file for reading. Nothing else is opened at all: to open a device can be to set it off. */
+/** Opens a regular file for reading. Other types are refused before the open, which can trigger a device. */
 export async function openToRead(calls: FileCalls, path: BytePath, followSymlinks: boolean): Promise<OpenedFile> {
 	if (!followSymlinks) {
 		return withoutFollowingLinks(calls, path, async entry => {
-			if (isSpecial(await calls.lstat(entry))) throw notRegular();
-			return openRegular(calls, entry, READ | constants.O_NOFOLLOW, notRegular);
+			if (isSpecial(await calls.lstat(entry))) throw notRegularError();
+			return openRegular(calls, entry, READ | constants.O_NOFOLLOW, notRegularError);
 		});
 	}
-	const notAFile = () => refused(`path \`${display(path)}\` is not a file`);
+	const notAFile = () => refusedError(`path \`${toDisplayText(path)}\` is not a file`);
 	if (!(await calls.stat(path)).isFile()) throw notAFile();
 	return openRegular(calls, path, READ, notAFile);
 }
 
-/** Opens a file to be replaced and empties it; creates it if it is missing. */
+/** Opens a file for writing and truncates it; creates it if it is missing. */
 export async function openToReplace(calls: FileCalls, path: BytePath, followSymlinks: boolean): Promise<OpenedFile> {
 	const opened = followSymlinks
 		? await openAny(calls, path, WRITE)
 		: await withoutFollowingLinks(calls, path, entry =>
-				openRegular(calls, entry, WRITE | constants.O_NOFOLLOW, notRegular),
+				openRegular(calls, entry, WRITE | constants.O_NOFOLLOW, notRegularError),
 			);
 	if (!opened.stats.isFile() || opened.stats.size === 0) return opened;
-	await closingOnFailure(calls, opened.fd, () => calls.truncate(opened.fd, 0));
+	await closeOnFailure(calls, opened.fd, () => calls.truncate(opened.fd, 0));
 	return opened;
 }
 
-/** Opens a regular file to be written to, as it is; one that is missing is created for its owner only. */
+/** Opens a regular file for writing without truncating it; a missing one is created for its owner only. */
 export async function openToUpdate(calls: FileCalls, path: BytePath): Promise<OpenedFile> {
-	const notAFile = () => refused(`path \`${display(path)}\` is not a file`);
+	const notAFile = () => refusedError(`path \`${toDisplayText(path)}\` is not a file`);
 	return openRegular(calls, path, WRITE | constants.O_NOFOLLOW, notAFile, PRIVATE_MODE);
 }
 
-/** Closes the file when what is done with it fails. */
-export async function closingOnFailure<T>(calls: FileCalls, fd: number, use: () => T | Promise<T>): Promise<T> {
+/** Closes the descriptor if `use` fails. */
+export async function closeOnFailure<T>(calls: FileCalls, fd: number, use: () => T | Promise<T>): Promise<T> {
 	try {
 		return await use();
 	} catch (error) {
@@ -72,13 +72,13 @@ async function openRegular(
 
 async function openAny(calls: FileCalls, path: BytePath, flags: number, mode = NEW_FILE_MODE): Promise<OpenedFile> {
 	const fd = await calls.open(path, flags, mode);
-	return closingOnFailure(calls, fd, async () => ({fd, stats: await calls.fstat(fd)}));
+	return closeOnFailure(calls, fd, async () => ({fd, stats: await calls.fstat(fd)}));
 }
 
 function isSpecial(stats: Stats): boolean {
 	return !stats.isFile() && !stats.isSymbolicLink() && !stats.isDirectory();
 }
 
-function notRegular(): Error {
-	return refused('path is not a regular file');
+function notRegularError(): Error {
+	return refusedError('path is not a regular file');
 }

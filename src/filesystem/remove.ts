@@ -1,22 +1,22 @@
 import {LongarmError} from '../shared/errors.js';
 import {Yielder} from '../shared/node/yielder.js';
-import {type BytePath, childOf, ROOT} from './byte-path.js';
+import {type BytePath, joinPath, ROOT} from './byte-path.js';
 import {listDirectory} from './directories.js';
-import {isErrno, refused} from './file-errors.js';
+import {isErrno, refusedError} from './file-errors.js';
 import {fdPath, openDirectory, refuseLink, withoutFollowingLinks} from './no-follow.js';
 import {type FileCalls, preferredCalls} from './syscalls.js';
 
 export interface RemoveOptions {
-	/** Directories with everything in them; else only empty ones. */
+	/** Removes directories with their content; else only empty ones. */
 	readonly recursive: boolean;
-	/** Content with nothing being there. */
+	/** Accepts a path that does not exist. */
 	readonly force: boolean;
 	readonly followSymlinks: boolean;
 }
 
-/** Removes what the path itself names: of a link the link, never its target. */
-export async function remove(path: BytePath, {recursive, force, followSymlinks}: RemoveOptions): Promise<void> {
-	if (path === ROOT) throw refused('the root directory cannot be removed');
+/** Removes the entry at the path itself: of a link the link, never its target. */
+export async function removePath(path: BytePath, {recursive, force, followSymlinks}: RemoveOptions): Promise<void> {
+	if (path === ROOT) throw refusedError('the root directory cannot be removed');
 	const calls = preferredCalls();
 	try {
 		if (followSymlinks) await removeEntry(calls, path, recursive ? new Yielder() : undefined);
@@ -36,7 +36,7 @@ async function removeWithoutLinks(calls: FileCalls, path: BytePath, recursive: b
 	});
 }
 
-/** With a yielder everything below goes first. */
+/** With a yielder removes the content of a directory first. */
 export async function removeEntry(calls: FileCalls, path: BytePath, yielder: Yielder | undefined): Promise<void> {
 	if (!(await calls.lstat(path)).isDirectory()) {
 		await calls.unlink(path);
@@ -47,8 +47,8 @@ export async function removeEntry(calls: FileCalls, path: BytePath, yielder: Yie
 }
 
 /**
- * Removes what is in a directory through a descriptor that holds it: should somebody put a link in its place
- * meanwhile, nothing is removed where the link leads.
+ * Removes the content of a directory through its descriptor: if the directory is replaced by a link concurrently,
+ * nothing is removed at the target of the link.
  */
 async function removeChildren(calls: FileCalls, path: BytePath, yielder: Yielder): Promise<void> {
 	if (process.platform !== 'linux') {
@@ -65,7 +65,7 @@ async function removeChildren(calls: FileCalls, path: BytePath, yielder: Yielder
 
 async function removeListed(calls: FileCalls, directory: BytePath, yielder: Yielder): Promise<void> {
 	for (const child of await listDirectory(calls, directory, Number.POSITIVE_INFINITY)) {
-		const path = childOf(directory, child.name);
+		const path = joinPath(directory, child.name);
 		if (child.isDirectory()) await removeEntry(calls, path, yielder);
 		else await calls.unlink(path);
 		const pause = yielder.yieldIfDue();

@@ -2,21 +2,21 @@ import type {BytePath} from './byte-path.js';
 import {isErrno} from './file-errors.js';
 import {type FileCalls, preferredCalls} from './syscalls.js';
 
-/** Moves a file, a link or a directory within its file system; with `overwrite` in place of what is there, in one step. */
-export async function rename(from: BytePath, to: BytePath, {overwrite}: {overwrite: boolean}): Promise<void> {
+/** Moves a file, a link or a directory within its file system; with `overwrite` atomically replaces the target. */
+export async function renameEntry(from: BytePath, to: BytePath, {overwrite}: {overwrite: boolean}): Promise<void> {
 	const calls = preferredCalls();
 	if (overwrite) await calls.rename(from, to);
 	else if ((await calls.lstat(from)).isDirectory()) await renameDirectory(calls, from, to);
 	else await renameFile(calls, from, to);
 }
 
-/** A second name and then one less: between the two nobody's file is lost, and the second name is taken only if free. */
+/** link() and unlink(), since link() fails if the target exists; no file is lost in between. */
 async function renameFile(calls: FileCalls, from: BytePath, to: BytePath): Promise<void> {
 	await calls.link(from, to);
 	await calls.unlink(from);
 }
 
-/** An empty directory claims the name; the system replaces that, and nothing that is not empty. */
+/** Reserves the name with an empty directory, the only kind that rename() replaces. */
 async function renameDirectory(calls: FileCalls, from: BytePath, to: BytePath): Promise<void> {
 	await calls.mkdir(to);
 	try {
@@ -31,7 +31,7 @@ async function removeClaim(calls: FileCalls, path: BytePath): Promise<void> {
 	try {
 		await calls.rmdir(path);
 	} catch (error) {
-		// Somebody has put something there: it is theirs now.
+		// Another program has used or replaced the directory: it stays.
 		if (!isErrno(error, 'ENOTEMPTY', 'ENOENT', 'ENOTDIR', 'EEXIST')) throw error;
 	}
 }

@@ -1,13 +1,15 @@
+import {Deferred} from '../shared/async/deferred.js';
 import {preferredCalls} from './syscalls.js';
 
 /**
- * A descriptor that several operations use at a time. Closing waits for them: the number of a closed descriptor is
- * given to the next file that is opened, and a late write would end up there.
+ * Reference-counted file descriptor. Closing waits for concurrent operations: the number of a closed descriptor is
+ * reused for the next file, and a late write would end up there.
  */
 export class SharedDescriptor {
 	readonly #fd: number;
 	#uses = 0;
-	#closing: {readonly closed: Promise<void>; readonly close: () => void} | undefined;
+	readonly #unused = new Deferred();
+	#closed: Promise<void> | undefined;
 
 	constructor(fd: number) {
 		this.#fd = fd;
@@ -19,22 +21,14 @@ export class SharedDescriptor {
 			return await operation(this.#fd);
 		} finally {
 			this.#uses--;
-			if (this.#uses === 0) this.#closing?.close();
+			if (this.#uses === 0 && this.#closed) this.#unused.resolve();
 		}
 	}
 
-	/** New operations have to be kept away by the owner. Fails when the system could not keep what was written. */
+	/** The owner must not start operations afterwards. Rejects if the system could not store what was written. */
 	close(): Promise<void> {
-		this.#closing ??= this.#prepareToClose();
-		if (this.#uses === 0) this.#closing.close();
-		return this.#closing.closed;
-	}
-
-	#prepareToClose(): {closed: Promise<void>; close: () => void} {
-		let close!: () => void;
-		const unused = new Promise<void>(resolve => {
-			close = resolve;
-		});
-		return {close, closed: unused.then(() => preferredCalls().close(this.#fd))};
+		this.#closed ??= this.#unused.promise.then(() => preferredCalls().close(this.#fd));
+		if (this.#uses === 0) this.#unused.resolve();
+		return this.#closed;
 	}
 }

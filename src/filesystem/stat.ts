@@ -3,17 +3,17 @@ import type {BytePath} from './byte-path.js';
 import {isErrno} from './file-errors.js';
 import type {FileCalls} from './syscalls.js';
 
-/** What a path leads to; undefined when that is nothing. */
+/** stat(), or undefined if the path does not exist or is a dangling link. */
 export async function statIfExists(calls: FileCalls, path: BytePath): Promise<Stats | undefined> {
-	return unlessMissing(() => calls.stat(path));
+	return undefinedIfMissing(() => calls.stat(path));
 }
 
-/** What a path itself names; undefined when that is nothing. */
+/** lstat(), or undefined if the path does not exist. */
 export async function lstatIfExists(calls: FileCalls, path: BytePath): Promise<Stats | undefined> {
-	return unlessMissing(() => calls.lstat(path));
+	return undefinedIfMissing(() => calls.lstat(path));
 }
 
-async function unlessMissing(ask: () => Stats | Promise<Stats>): Promise<Stats | undefined> {
+async function undefinedIfMissing(ask: () => Stats | Promise<Stats>): Promise<Stats | undefined> {
 	try {
 		return await ask();
 	} catch (error) {

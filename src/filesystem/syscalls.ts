@@ -1,11 +1,13 @@
 import fs, {type Dirent, type Stats} from 'node:fs';
 import {promisify} from 'node:util';
-import {type BytePath, toSystem} from './byte-path.js';
+import {type BytePath, toFsPath} from './byte-path.js';
 import {mayHang} from './mounts.js';
+
+const HALF_MICROSECOND = 5e-7;
 
 type Awaitable<T> = T | Promise<T>;
 
-/** The calls of the operating system this layer is made of; awaited, whether they were done at once or elsewhere. */
+/** System calls of this layer, awaited by the caller whether they are synchronous or not. */
 export interface FileCalls {
 	open(path: BytePath, flags: number, mode?: number): Awaitable<number>;
 	close(fd: number): Awaitable<void>;
@@ -18,6 +20,10 @@ export interface FileCalls {
 	sync(fd: number): Awaitable<void>;
 	chmod(fd: number, mode: number): Awaitable<void>;
 	chown(fd: number, uid: number, gid: number): Awaitable<void>;
+	/** Sets the modification time of an open file or directory. */
+	setTime(fd: number, mtimeMs: number): Awaitable<void>;
+	/** Sets the modification time of a link itself. */
+	setLinkTime(link: BytePath, mtimeMs: number): Awaitable<void>;
 	access(path: BytePath, mode: number): Awaitable<void>;
 	mkdir(path: BytePath, mode?: number): Awaitable<void>;
 	rmdir(path: BytePath): Awaitable<void>;
@@ -27,16 +33,16 @@ export interface FileCalls {
 	symlink(target: string, path: BytePath): Awaitable<void>;
 	readlink(path: BytePath): Awaitable<string>;
 	realpath(path: BytePath): Awaitable<BytePath>;
-	/** Names are bytes, as in a path. */
+	/** Names are binary strings, as in a path. */
 	readdir(path: BytePath): Awaitable<Dirent[]>;
 }
 
-/** Done here and now: a fraction of the time of a trip to another thread, for what never takes long. */
+/** Synchronous calls: a fraction of the time of a round trip to the thread pool, for calls that never take long. */
 export const syncCalls: FileCalls = {
-	open: (path, flags, mode) => fs.openSync(toSystem(path), flags, mode),
+	open: (path, flags, mode) => fs.openSync(toFsPath(path), flags, mode),
 	close: fd => fs.closeSync(fd),
-	stat: path => fs.statSync(toSystem(path)),
-	lstat: path => fs.lstatSync(toSystem(path)),
+	stat: path => fs.statSync(toFsPath(path)),
+	lstat: path => fs.lstatSync(toFsPath(path)),
 	fstat: fd => fs.fstatSync(fd),
 	read: (fd, target, position) => fs.readSync(fd, target, 0, target.length, position),
 	write: (fd, source, position) => fs.writeSync(fd, source, 0, source.length, position),
@@ -44,16 +50,18 @@ export const syncCalls: FileCalls = {
 	sync: fd => fs.fsyncSync(fd),
 	chmod: (fd, mode) => fs.fchmodSync(fd, mode),
 	chown: (fd, uid, gid) => fs.fchownSync(fd, uid, gid),
-	access: (path, mode) => fs.accessSync(toSystem(path), mode),
-	mkdir: (path, mode) => fs.mkdirSync(toSystem(path), mode),
-	rmdir: path => fs.rmdirSync(toSystem(path)),
-	unlink: path => fs.unlinkSync(toSystem(path)),
-	rename: (from, to) => fs.renameSync(toSystem(from), toSystem(to)),
-	link: (existing, path) => fs.linkSync(toSystem(existing), toSystem(path)),
-	symlink: (target, path) => fs.symlinkSync(Buffer.from(target, 'latin1'), toSystem(path)),
-	readlink: path => fs.readlinkSync(toSystem(path), 'latin1'),
-	realpath: path => fs.realpathSync.native(toSystem(path), 'latin1') as BytePath,
-	readdir: path => fs.readdirSync(toSystem(path), {withFileTypes: true, encoding: 'latin1'}),
+	setTime: (fd, mtimeMs) => fs.futimesSync(fd, Date.now() / 1000, toSeconds(mtimeMs)),
+	setLinkTime: (link, mtimeMs) => fs.lutimesSync(toFsPath(link), Date.now() / 1000, toSeconds(mtimeMs)),
+	access: (path, mode) => fs.accessSync(toFsPath(path), mode),
+	mkdir: (path, mode) => fs.mkdirSync(toFsPath(path), mode),
+	rmdir: path => fs.rmdirSync(toFsPath(path)),
+	unlink: path => fs.unlinkSync(toFsPath(path)),
+	rename: (from, to) => fs.renameSync(toFsPath(from), toFsPath(to)),
+	link: (existing, path) => fs.linkSync(toFsPath(existing), toFsPath(path)),
+	symlink: (target, path) => fs.symlinkSync(Buffer.from(target, 'latin1'), toFsPath(path)),
+	readlink: path => fs.readlinkSync(toFsPath(path), 'latin1'),
+	realpath: path => fs.realpathSync.native(toFsPath(path), 'latin1') as BytePath,
+	readdir: path => fs.readdirSync(toFsPath(path), {withFileTypes: true, encoding: 'latin1'}),
 };
 
 const open = promisify<fs.PathLike, number, number | undefined, number>(fs.open);
@@ -61,16 +69,17 @@ const close = promisify(fs.close);
 const stat = promisify<fs.PathLike, Stats>(fs.stat);
 const lstat = promisify<fs.PathLike, Stats>(fs.lstat);
 const fstat = promisify<number, Stats>(fs.fstat);
+const futimes = promisify(fs.futimes);
 const mkdir = promisify<fs.PathLike, number | undefined, void>((path, mode, done) => fs.mkdir(path, mode, done));
 const readlink = promisify<fs.PathLike, BufferEncoding, string>(fs.readlink);
 const realpath = promisify<fs.PathLike, BufferEncoding, string>(fs.realpath.native);
 
-/** Done by another thread, so that a slow disk holds up nobody else. */
+/** Calls on the thread pool, so that a slow disk does not block the event loop. */
 export const asyncCalls: FileCalls = {
-	open: (path, flags, mode) => open(toSystem(path), flags, mode),
+	open: (path, flags, mode) => open(toFsPath(path), flags, mode),
 	close,
-	stat: path => stat(toSystem(path)),
-	lstat: path => lstat(toSystem(path)),
+	stat: path => stat(toFsPath(path)),
+	lstat: path => lstat(toFsPath(path)),
 	fstat,
 	read: (fd, target, position) =>
 		new Promise((resolve, reject) => {
@@ -84,19 +93,26 @@ export const asyncCalls: FileCalls = {
 	sync: promisify(fs.fsync),
 	chmod: promisify(fs.fchmod),
 	chown: promisify(fs.fchown),
-	access: (path, mode) => fs.promises.access(toSystem(path), mode),
-	mkdir: (path, mode) => mkdir(toSystem(path), mode),
-	rmdir: path => fs.promises.rmdir(toSystem(path)),
-	unlink: path => fs.promises.unlink(toSystem(path)),
-	rename: (from, to) => fs.promises.rename(toSystem(from), toSystem(to)),
-	link: (existing, path) => fs.promises.link(toSystem(existing), toSystem(path)),
-	symlink: (target, path) => fs.promises.symlink(Buffer.from(target, 'latin1'), toSystem(path)),
-	readlink: path => readlink(toSystem(path), 'latin1'),
-	realpath: async path => (await realpath(toSystem(path), 'latin1')) as BytePath,
-	readdir: path => fs.promises.readdir(toSystem(path), {withFileTypes: true, encoding: 'latin1'}),
+	setTime: (fd, mtimeMs) => futimes(fd, Date.now() / 1000, toSeconds(mtimeMs)),
+	setLinkTime: (link, mtimeMs) => fs.promises.lutimes(toFsPath(link), Date.now() / 1000, toSeconds(mtimeMs)),
+	access: (path, mode) => fs.promises.access(toFsPath(path), mode),
+	mkdir: (path, mode) => mkdir(toFsPath(path), mode),
+	rmdir: path => fs.promises.rmdir(toFsPath(path)),
+	unlink: path => fs.promises.unlink(toFsPath(path)),
+	rename: (from, to) => fs.promises.rename(toFsPath(from), toFsPath(to)),
+	link: (existing, path) => fs.promises.link(toFsPath(existing), toFsPath(path)),
+	symlink: (target, path) => fs.promises.symlink(Buffer.from(target, 'latin1'), toFsPath(path)),
+	readlink: path => readlink(toFsPath(path), 'latin1'),
+	realpath: async path => (await realpath(toFsPath(path), 'latin1')) as BytePath,
+	readdir: path => fs.promises.readdir(toFsPath(path), {withFileTypes: true, encoding: 'latin1'}),
 };
 
-/** For calls that a local disk answers at once; elsewhere they may take for ever, so another thread waits for them. */
+/** Synchronous calls, unless a remote file system is mounted, on which they could block for ever. */
 export function preferredCalls(): FileCalls {
 	return mayHang() ? asyncCalls : syncCalls;
+}
+
+/** Times are passed as fractions of seconds and truncated to microseconds: half of one keeps milliseconds exact. */
+function toSeconds(ms: number): number {
+	return ms / 1000 + HALF_MICROSECOND;
 }

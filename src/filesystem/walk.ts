@@ -1,16 +1,16 @@
 import type {Dirent} from 'node:fs';
 import {PathUri} from '../protocol/path-uri/path-uri.js';
 import {Yielder} from '../shared/node/yielder.js';
-import {type BytePath, childOf} from './byte-path.js';
+import {type BytePath, joinPath} from './byte-path.js';
 import {listDirectory} from './directories.js';
-import {fileErrorMessage, isErrno, refused} from './file-errors.js';
+import {fileErrorMessage, isErrno, refusedError} from './file-errors.js';
 import {type FileCalls, preferredCalls} from './syscalls.js';
 
-const MOST = {depth: 64, directories: 10_000, entries: 50_000} as const;
-/** What an answer may hold: the bytes of its URIs and messages and so much per item. */
-const BUDGET_BYTES = 4 * 1024 * 1024;
-const ITEM_BYTES = 64;
-/** A directory with more entries is not sorted in memory; it becomes an error of the walk. */
+const MAX_LIMITS = {depth: 64, directories: 10_000, entries: 50_000} as const;
+/** Size of an outcome: the bytes of its URIs and messages, and an overhead per item. */
+const MAX_OUTCOME_BYTES = 4 * 1024 * 1024;
+const ITEM_OVERHEAD_BYTES = 64;
+/** A larger directory is not sorted in memory; it becomes an error of the walk. */
 const MAX_DIRECTORY_ENTRIES = 1_000_000;
 
 export interface TreeWalkOptions {
@@ -18,7 +18,7 @@ export interface TreeWalkOptions {
 	readonly maxDepth: number;
 	/** Directories entered, the root included. */
 	readonly maxDirectories: number;
-	/** Children looked at. */
+	/** Children examined. */
 	readonly maxEntries: number;
 	readonly followDirectorySymlinks: boolean;
 	/** Hidden directories are listed but not entered. */
@@ -31,8 +31,8 @@ export interface TreeWalkOutcome {
 	readonly truncated: boolean;
 }
 
-/** Lists a tree breadth first, the children of each directory by name, within bounds. The root is not listed. */
-export async function walk(root: BytePath, options: TreeWalkOptions): Promise<TreeWalkOutcome> {
+/** Lists a tree breadth first, the children of each directory by name, within limits. The root is not listed. */
+export async function walkBreadthFirst(root: BytePath, options: TreeWalkOptions): Promise<TreeWalkOutcome> {
 	requireLimits(options);
 	const calls = preferredCalls();
 	const stats = await calls.lstat(root);
@@ -45,10 +45,11 @@ export async function walk(root: BytePath, options: TreeWalkOptions): Promise<Tr
 }
 
 function requireLimits({maxDepth, maxDirectories, maxEntries}: TreeWalkOptions): void {
-	if (maxDirectories === 0 || maxEntries === 0) throw refused('filesystem walk limits must be greater than zero');
-	if (maxDepth <= MOST.depth && maxDirectories <= MOST.directories && maxEntries <= MOST.entries) return;
-	const {depth, directories, entries} = MOST;
-	throw refused(
+	if (maxDirectories === 0 || maxEntries === 0) throw refusedError('filesystem walk limits must be greater than zero');
+	if (maxDepth <= MAX_LIMITS.depth && maxDirectories <= MAX_LIMITS.directories && maxEntries <= MAX_LIMITS.entries)
+		return;
+	const {depth, directories, entries} = MAX_LIMITS;
+	throw refusedError(
 		`filesystem walk limits exceed maximums: depth=${depth}, directories=${directories}, entries=${entries}`,
 	);
 }
@@ -63,7 +64,7 @@ class Walker {
 	readonly #calls: FileCalls;
 	readonly #options: TreeWalkOptions;
 	readonly #queue: Visit[] = [];
-	/** Where links are followed, every directory that was entered or is going to be, so that circles end. */
+	/** Inodes of queued directories, if links are followed: breaks cycles. */
 	readonly #visited = new Set<string>();
 	readonly #entries: TreeWalkOutcome['entries'] = [];
 	readonly #errors: TreeWalkOutcome['errors'] = [];
@@ -71,8 +72,8 @@ class Walker {
 	#directories = 0;
 	#examined = 0;
 	#bytes = 0;
-	#truncated = false;
-	#full = false;
+	#isTruncated = false;
+	#isFull = false;
 
 	constructor(calls: FileCalls, options: TreeWalkOptions) {
 		this.#calls = calls;
@@ -80,13 +81,13 @@ class Walker {
 	}
 
 	get outcome(): TreeWalkOutcome {
-		return {entries: this.#entries, errors: this.#errors, truncated: this.#truncated};
+		return {entries: this.#entries, errors: this.#errors, truncated: this.#isTruncated};
 	}
 
 	async enter(root: BytePath): Promise<void> {
 		const uri = PathUri.fromBinary(root);
 		await this.#enqueue({path: root, uri, depth: 0});
-		for (let next = this.#queue.shift(); next && !this.#full; next = this.#queue.shift()) {
+		for (let next = this.#queue.shift(); next && !this.#isFull; next = this.#queue.shift()) {
 			await this.#list(next);
 			const pause = this.#yielder.yieldIfDue();
 			if (pause) await pause;
@@ -98,29 +99,29 @@ class Walker {
 		try {
 			children = await listDirectory(this.#calls, directory.path, MAX_DIRECTORY_ENTRIES);
 		} catch (error) {
-			this.#fail(directory.uri, fileErrorMessage(error));
+			this.#addError(directory.uri, fileErrorMessage(error));
 			return;
 		}
 		if (children.length > MAX_DIRECTORY_ENTRIES) {
-			this.#fail(directory.uri, `directory has more than ${MAX_DIRECTORY_ENTRIES} entries`);
+			this.#addError(directory.uri, `directory has more than ${MAX_DIRECTORY_ENTRIES} entries`);
 			return;
 		}
 		children.sort((one, other) => (one.name < other.name ? -1 : 1));
 		for (const child of children) {
-			if (this.#examined >= this.#options.maxEntries) this.#stop();
-			if (this.#full) return;
+			if (this.#examined >= this.#options.maxEntries) this.#truncate();
+			if (this.#isFull) return;
 			this.#examined++;
-			if (child.isFile()) this.#add(directory.uri.child(child.name), 'file');
+			if (child.isFile()) this.#addEntry(directory.uri.child(child.name), 'file');
 			else if (child.isDirectory() || child.isSymbolicLink()) await this.#examineDirectory(directory, child);
 		}
 	}
 
 	async #examineDirectory(parent: Visit, child: Dirent): Promise<void> {
 		const {followDirectorySymlinks, maxDepth, pruneHiddenDirectories} = this.#options;
-		const path = childOf(parent.path, child.name);
+		const path = joinPath(parent.path, child.name);
 		const uri = parent.uri.child(child.name);
 		if (child.isSymbolicLink() && !(followDirectorySymlinks && (await this.#leadsToDirectory(path, uri)))) return;
-		this.#add(uri, 'directory');
+		this.#addEntry(uri, 'directory');
 		const isPruned = pruneHiddenDirectories && child.name.startsWith('.');
 		if (parent.depth < maxDepth && !isPruned) await this.#enqueue({path, uri, depth: parent.depth + 1});
 	}
@@ -131,7 +132,7 @@ class Walker {
 			this.#directories++;
 			this.#queue.push(visit);
 		} else {
-			this.#truncated = true;
+			this.#isTruncated = true;
 		}
 	}
 
@@ -143,7 +144,7 @@ class Walker {
 			this.#visited.add(identity);
 			return true;
 		} catch (error) {
-			this.#fail(uri, fileErrorMessage(error));
+			this.#addError(uri, fileErrorMessage(error));
 			return false;
 		}
 	}
@@ -152,27 +153,27 @@ class Walker {
 		try {
 			return (await this.#calls.stat(path)).isDirectory();
 		} catch (error) {
-			if (!isErrno(error, 'ENOENT')) this.#fail(uri, fileErrorMessage(error));
+			if (!isErrno(error, 'ENOENT')) this.#addError(uri, fileErrorMessage(error));
 			return false;
 		}
 	}
 
-	#add({href}: PathUri, kind: 'directory' | 'file'): void {
-		if (this.#pays(href.length)) this.#entries.push({path: href, kind});
+	#addEntry({href}: PathUri, kind: 'directory' | 'file'): void {
+		if (this.#reserve(href.length)) this.#entries.push({path: href, kind});
 	}
 
-	#fail({href}: PathUri, message: string): void {
-		if (this.#pays(href.length + message.length)) this.#errors.push({path: href, message});
+	#addError({href}: PathUri, message: string): void {
+		if (this.#reserve(href.length + message.length)) this.#errors.push({path: href, message});
 	}
 
-	#pays(bytes: number): boolean {
-		this.#bytes += bytes + ITEM_BYTES;
-		if (this.#bytes > BUDGET_BYTES) this.#stop();
-		return !this.#full;
+	#reserve(bytes: number): boolean {
+		this.#bytes += bytes + ITEM_OVERHEAD_BYTES;
+		if (this.#bytes > MAX_OUTCOME_BYTES) this.#truncate();
+		return !this.#isFull;
 	}
 
-	#stop(): void {
-		this.#full = true;
-		this.#truncated = true;
+	#truncate(): void {
+		this.#isFull = true;
+		this.#isTruncated = true;
 	}
 }

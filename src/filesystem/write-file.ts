@@ -1,18 +1,18 @@
 import type {BytePath} from './byte-path.js';
 import {openToReplace} from './open-file.js';
-import {QUICK_BYTES} from './read-file.js';
+import {MAX_SYNC_BYTES} from './read-file.js';
 import {replaceAtomically} from './replace-atomically.js';
 import {asyncCalls, type FileCalls, preferredCalls} from './syscalls.js';
 
 export interface WriteFileOptions {
 	readonly followSymlinks: boolean;
-	/** All or nothing: readers see the old content or the new one, whatever fails in between. */
+	/** Readers see either the old content or the new one, whatever fails. */
 	readonly atomic?: boolean;
 }
 
-/** Creates a file or replaces its content; the mode of an existing one stays. */
-export async function writeFile(path: BytePath, content: Uint8Array, options: WriteFileOptions): Promise<void> {
-	const calls = content.length <= QUICK_BYTES ? preferredCalls() : asyncCalls;
+/** Creates a file or replaces its content; keeps the mode of an existing one. */
+export async function writeContent(path: BytePath, content: Uint8Array, options: WriteFileOptions): Promise<void> {
+	const calls = content.length <= MAX_SYNC_BYTES ? preferredCalls() : asyncCalls;
 	if (options.atomic) {
 		await replaceAtomically(path, content, options.followSymlinks);
 		return;
@@ -25,7 +25,7 @@ export async function writeFile(path: BytePath, content: Uint8Array, options: Wr
 	}
 }
 
-/** Writes everything, however little the system takes at a time; from the offset, or one after the other. */
+/** Repeats short writes until everything is written, at the offset or, if that is null, at the current position. */
 export async function writeAll(
 	calls: FileCalls,
 	fd: number,

@@ -1,5 +1,5 @@
 import {expect, test} from 'vitest';
-import {hasRemote} from '../../src/filesystem/mounts.js';
+import {parseHasRemote} from '../../src/filesystem/mounts.js';
 
 const LOCAL = `22 28 0:21 / /proc rw,nosuid - proc proc rw
 28 1 254:0 / / rw,relatime shared:1 - ext4 /dev/vda rw
@@ -10,14 +10,14 @@ const LOCAL = `22 28 0:21 / /proc rw,nosuid - proc proc rw
 test.each(['nfs', 'nfs4', 'cifs', 'fuse', 'fuse.sshfs', 'fuseblk', '9p', 'virtiofs', 'autofs', 'ceph'])(
 	'one mount of %s is enough to wait for everything elsewhere',
 	type => {
-		expect(hasRemote(`${LOCAL}\n50 28 0:40 / /far rw shared:3 - ${type} somewhere rw\n`)).toBe(true);
+		expect(parseHasRemote(`${LOCAL}\n50 28 0:40 / /far rw shared:3 - ${type} somewhere rw\n`)).toBe(true);
 	},
 );
 
 test('local disks are waited for here', () => {
-	expect(hasRemote(LOCAL)).toBe(false);
+	expect(parseHasRemote(LOCAL)).toBe(false);
 });
 
 test('where the mounts are not known any may be far away', () => {
-	expect(hasRemote(undefined)).toBe(true);
+	expect(parseHasRemote(undefined)).toBe(true);
 });

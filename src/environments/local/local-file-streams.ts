@@ -5,8 +5,8 @@ import type {BlockTarget} from '../../client/files/streams/block-writer.js';
 import type {Path} from '../../client/paths.js';
 import {listTree} from '../../filesystem/archive/index.js';
 import type {BytePath} from '../../filesystem/byte-path.js';
+import {withFileErrors} from '../../filesystem/file-errors.js';
 import {type BlockDevice, openReadable, openReplaceable, openUpdatable} from '../../filesystem/file-handles.js';
-import {withFileErrors} from '../../filesystem/index.js';
 import {percentEncode} from '../../protocol/path-uri/path-uri-encoding.js';
 
 /** A file of this machine to be read in blocks; the path as it was given is for messages. */

@@ -33,6 +33,7 @@ import {decodeText} from '../../client/files/streams/buffered-file.js';
 import {treeEntries} from '../../client/files/streams/tree-entries.js';
 import {describePath, type Path, toPathUri} from '../../client/paths.js';
 import type {BytePath} from '../../filesystem/byte-path.js';
+import {withFileErrors} from '../../filesystem/file-errors.js';
 import * as files from '../../filesystem/index.js';
 import type {Result} from '../../protocol/methods/method-table.js';
 import {sandboxContext} from '../../protocol/methods/sandbox-params.js';
@@ -120,7 +121,7 @@ export class LocalFiles implements Files {
 	async watch(path: Path, options: WatchOptions = {}): Promise<Watch> {
 		return about(
 			path,
-			files.withFileErrors(async () => localWatch(place(path, options), options)),
+			withFileErrors(async () => localWatch(place(path, options), options)),
 		);
 	}
 

@@ -3,8 +3,8 @@ import {about} from '../../client/files/file-error.js';
 import type {Match, Search, SearchOutcome, SearchQuery} from '../../client/files/files.js';
 import {SearchStream} from '../../client/files/streams/search-stream.js';
 import type {BytePath} from '../../filesystem/byte-path.js';
-import {withFileErrors} from '../../filesystem/index.js';
-import {MAX_SEARCH_MATCHES, USUAL_MATCHES} from '../../filesystem/search/query.js';
+import {withFileErrors} from '../../filesystem/file-errors.js';
+import {DEFAULT_MAX_MATCHES, MAX_SEARCH_MATCHES} from '../../filesystem/search/query.js';
 import type {SearchMatch as Found} from '../../filesystem/search/search-messages.js';
 
 /** A search of this machine; whoever takes its matches slowly makes it slow. */
@@ -22,7 +22,7 @@ export function localSearch(query: SearchQuery, root: () => BytePath, signal: Ab
 				contents: contents && {regex: false, ignoreCase: false, ...contents},
 				hidden,
 				ignoreFiles,
-				maxMatches: Math.min(maxMatches ?? USUAL_MATCHES, MAX_SEARCH_MATCHES),
+				maxMatches: Math.min(maxMatches ?? DEFAULT_MAX_MATCHES, MAX_SEARCH_MATCHES),
 			},
 			async matches => {
 				feed.found(matches.map(describe));

@@ -15,7 +15,7 @@ import {
 	unpackTree,
 } from '../../filesystem/archive/index.js';
 import type {BytePath} from '../../filesystem/byte-path.js';
-import {withFileErrors} from '../../filesystem/index.js';
+import {withFileErrors} from '../../filesystem/file-errors.js';
 import {percentEncode} from '../../protocol/path-uri/path-uri-encoding.js';
 import {abandon, readBlock} from './local-file-streams.js';
 

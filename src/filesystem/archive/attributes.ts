@@ -1,39 +1,37 @@
 import {constants} from 'node:fs';
-import {type BytePath, childOf} from '../byte-path.js';
-import {refused} from '../file-errors.js';
+import {type BytePath, joinPath} from '../byte-path.js';
+import {refusedError} from '../file-errors.js';
 import {type FileCalls, preferredCalls} from '../syscalls.js';
-import {DirectoryChain} from './directory-chain.js';
-import {type EntryError, EntryErrors} from './entry-errors.js';
-import {setTime} from './file-times.js';
-import {MAX_PATH_NAMES, parseRelativePath} from './relative-path.js';
+import {DirectoryChain, MAX_PATH_NAMES, parseRelativePath} from './directory-chain.js';
 import {PERMISSIONS} from './tar-header.js';
+import {type EntryError, EntryErrors} from './transfer-outcome.js';
 
 const OPEN = constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOCTTY | constants.O_NOFOLLOW;
 
 export interface AttributeChange {
-	/** The way from the directory to it, percent-encoded; empty for the directory itself. */
+	/** Path relative to the directory, percent-encoded; empty for the directory itself. */
 	readonly name: string;
 	readonly mode?: number | null | undefined;
 	readonly modifiedAtMs?: number | null | undefined;
 }
 
-/** Gives entries below a directory their modes and times, in the order they come; those that fail are returned. */
-export async function setAttributes(
+/** Sets modes and times of entries below a directory, in the given order; returns the errors. */
+export async function applyAttributes(
 	directory: BytePath,
 	entries: readonly AttributeChange[],
 ): Promise<readonly EntryError[]> {
-	if (entries.length > MAX_PATH_NAMES) throw refused(`more than ${MAX_PATH_NAMES} entries`);
+	if (entries.length > MAX_PATH_NAMES) throw refusedError(`more than ${MAX_PATH_NAMES} entries`);
 	const calls = preferredCalls();
 	const entryErrors = new EntryErrors(directory);
 	const chain = await DirectoryChain.open(calls, directory);
 	try {
 		for (const entry of entries) {
-			const way = parseRelativePath(entry.name);
+			const names = parseRelativePath(entry.name);
 			try {
-				await chain.goTo(way.slice(0, -1));
-				await set(calls, childOf(chain.place, way.at(-1) ?? '.'), entry);
+				await chain.goTo(names.slice(0, -1));
+				await setEntryAttributes(calls, joinPath(chain.path, names.at(-1) ?? '.'), entry);
 			} catch (error) {
-				entryErrors.add(way.join('/'), error);
+				entryErrors.add(names.join('/'), error);
 			}
 		}
 	} finally {
@@ -42,13 +40,17 @@ export async function setAttributes(
 	return entryErrors.list;
 }
 
-async function set(calls: FileCalls, place: BytePath, {mode, modifiedAtMs}: AttributeChange): Promise<void> {
-	const stats = await calls.lstat(place);
-	if (!stats.isFile() && !stats.isDirectory()) throw refused('path is neither a directory nor a regular file');
-	const fd = await calls.open(place, OPEN);
+async function setEntryAttributes(
+	calls: FileCalls,
+	path: BytePath,
+	{mode, modifiedAtMs}: AttributeChange,
+): Promise<void> {
+	const stats = await calls.lstat(path);
+	if (!stats.isFile() && !stats.isDirectory()) throw refusedError('path is neither a directory nor a regular file');
+	const fd = await calls.open(path, OPEN);
 	try {
 		if (mode !== undefined && mode !== null) await calls.chmod(fd, mode & PERMISSIONS);
-		if (modifiedAtMs !== undefined && modifiedAtMs !== null) await setTime(fd, modifiedAtMs);
+		if (modifiedAtMs !== undefined && modifiedAtMs !== null) await calls.setTime(fd, modifiedAtMs);
 	} finally {
 		await calls.close(fd);
 	}

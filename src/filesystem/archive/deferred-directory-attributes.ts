@@ -1,47 +1,46 @@
 import {constants} from 'node:fs';
-import {childOf} from '../byte-path.js';
+import {joinPath} from '../byte-path.js';
 import type {FileCalls} from '../syscalls.js';
 import type {DirectoryChain} from './directory-chain.js';
-import type {EntryErrors} from './entry-errors.js';
-import {setTime} from './file-times.js';
 import type {Attributes} from './tar-entry.js';
+import type {EntryErrors} from './transfer-outcome.js';
 
 const OPEN = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW;
-/** Directories whose attributes wait for the end; with more, those that seem to be over get them earlier. */
-const MAX_WAITING_DIRECTORIES = 50_000;
+/** With more directories, those that seem complete get their attributes before the end of the transfer. */
+const MAX_DEFERRED_DIRECTORIES = 50_000;
 
 /**
- * The directories a transfer made. Their modes and times are set when their content is there: a directory that must
- * not be written to would keep its own content out, and each new entry changes the time.
+ * Attributes of the directories a transfer has created, set when their content is complete: a read-only directory
+ * would refuse its own content, and each new entry changes the modification time.
  */
 export class DeferredDirectoryAttributes {
-	readonly #waiting = new Map<string, Attributes | undefined>();
+	readonly #deferred = new Map<string, Attributes | undefined>();
 
-	get isCrowded(): boolean {
-		return this.#waiting.size > MAX_WAITING_DIRECTORIES;
+	get isFull(): boolean {
+		return this.#deferred.size > MAX_DEFERRED_DIRECTORIES;
 	}
 
 	add(names: readonly string[], attributes?: Attributes): void {
-		this.#waiting.set(names.join('/'), attributes);
+		this.#deferred.set(names.join('/'), attributes);
 	}
 
-	/** For one that was made on the way to something else; those that were there before stay as they are. */
-	describe(names: readonly string[], attributes: Attributes): void {
+	/** Sets the attributes of a directory that was created as a parent; those that existed before stay unchanged. */
+	update(names: readonly string[], attributes: Attributes): void {
 		const name = names.join('/');
-		if (this.#waiting.has(name)) this.#waiting.set(name, attributes);
+		if (this.#deferred.has(name)) this.#deferred.set(name, attributes);
 	}
 
-	/** Sets what waits, the deepest first, except for the directories on the way to `current`. */
-	async settle(
+	/** Applies the deferred attributes, deepest first, except for ancestors of `current`. */
+	async apply(
 		calls: FileCalls,
 		chain: DirectoryChain,
 		entryErrors: EntryErrors,
 		current?: readonly string[],
 	): Promise<void> {
-		const way = current && `${current.join('/')}/`;
-		for (const [name, attributes] of [...this.#waiting].reverse()) {
-			if (way !== undefined && (name === '' || way.startsWith(`${name}/`))) continue;
-			this.#waiting.delete(name);
+		const currentPath = current && `${current.join('/')}/`;
+		for (const [name, attributes] of [...this.#deferred].reverse()) {
+			if (currentPath !== undefined && (name === '' || currentPath.startsWith(`${name}/`))) continue;
+			this.#deferred.delete(name);
 			if (!attributes) continue;
 			try {
 				await this.#set(calls, chain, name === '' ? [] : name.split('/'), attributes);
@@ -54,10 +53,10 @@ export class DeferredDirectoryAttributes {
 	async #set(calls: FileCalls, chain: DirectoryChain, names: string[], attributes: Attributes): Promise<void> {
 		const own = names.pop() ?? '.';
 		await chain.goTo(names);
-		const fd = await calls.open(childOf(chain.place, own), OPEN);
+		const fd = await calls.open(joinPath(chain.path, own), OPEN);
 		try {
 			await calls.chmod(fd, attributes.mode);
-			if (attributes.mtimeMs !== undefined) await setTime(fd, attributes.mtimeMs);
+			if (attributes.mtimeMs !== undefined) await calls.setTime(fd, attributes.mtimeMs);
 		} finally {
 			await calls.close(fd);
 		}

@@ -1,25 +1,25 @@
-import {QUICK_BYTES} from '../read-file.js';
+import {MAX_SYNC_BYTES} from '../read-file.js';
 import {asyncCalls, type FileCalls} from '../syscalls.js';
 
-/** Reads a file from front to back, exactly as many bytes as are asked for: what is no longer there is zeros. */
+/** Sequential reader that always fills the block, since a tar header announces the size: missing bytes become zeros. */
 export class FileContent {
 	readonly #calls: FileCalls;
 	readonly #fd: number;
-	readonly #complain: (reason: unknown) => void;
+	readonly #onMissing: (reason: unknown) => void;
 	#offset = 0;
-	#lost = false;
+	#isMissing = false;
 
-	/** `complain` is told once, when the first byte is missing. */
-	constructor(calls: FileCalls, fd: number, complain: (reason: unknown) => void) {
+	/** `onMissing` is called once, at the first missing byte. */
+	constructor(calls: FileCalls, fd: number, onMissing: (reason: unknown) => void) {
 		this.#calls = calls;
 		this.#fd = fd;
-		this.#complain = complain;
+		this.#onMissing = onMissing;
 	}
 
 	async fill(block: Buffer): Promise<void> {
-		const calls = block.length < QUICK_BYTES ? this.#calls : asyncCalls;
+		const calls = block.length < MAX_SYNC_BYTES ? this.#calls : asyncCalls;
 		let length = 0;
-		while (length < block.length && !this.#lost) {
+		while (length < block.length && !this.#isMissing) {
 			const got = await this.#read(calls, block.subarray(length));
 			length += got;
 			this.#offset += got;
@@ -30,16 +30,16 @@ export class FileContent {
 	async #read(calls: FileCalls, target: Buffer): Promise<number> {
 		try {
 			const got = await calls.read(this.#fd, target, this.#offset);
-			if (got === 0) this.#lose('shrank while it was read; zeros stand for what is missing');
+			if (got === 0) this.#reportMissing('shrank while it was read; zeros stand for what is missing');
 			return got;
 		} catch (error) {
-			this.#lose(error);
+			this.#reportMissing(error);
 			return 0;
 		}
 	}
 
-	#lose(reason: unknown): void {
-		this.#lost = true;
-		this.#complain(reason);
+	#reportMissing(reason: unknown): void {
+		this.#isMissing = true;
+		this.#onMissing(reason);
 	}
 }

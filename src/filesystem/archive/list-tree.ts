@@ -1,55 +1,55 @@
 import type {Stats} from 'node:fs';
 import {percentEncode} from '../../protocol/path-uri/path-uri-encoding.js';
+import {Mutex} from '../../shared/async/mutex.js';
 import type {BytePath} from '../byte-path.js';
-import {fileErrorMessage, isErrno, refused} from '../file-errors.js';
+import {fileErrorMessage, isErrno, refusedError} from '../file-errors.js';
 import type {BlockDevice, FileBlock} from '../file-handles.js';
 import {statIfExists} from '../stat.js';
 import {type FileCalls, preferredCalls} from '../syscalls.js';
-import {parseRelativePaths} from './relative-path.js';
+import {parseRelativePaths} from './directory-chain.js';
 import {PERMISSIONS} from './tar-header.js';
-import {Turns} from './transfer-outcome.js';
 import {type Visit, visitNames, walkTree} from './walk-tree.js';
 
 export interface ListTreeOptions {
-	/** How many levels below the path; all unless told otherwise. */
+	/** Levels below the path; all by default. */
 	readonly depth?: number | undefined;
-	/** Only these entries, by the way to them; those that are missing are left out. Percent-encoded. */
+	/** Only these entries, as percent-encoded relative paths; missing ones are left out. */
 	readonly names?: readonly string[] | undefined;
 }
 
-/** The entries of a tree, parents first and by name, as lines of JSON; a link at the path itself is followed. */
-export async function listTree(path: BytePath, {depth, names}: ListTreeOptions = {}): Promise<BlockDevice> {
+/** Lists the entries of a tree as JSON lines, parents first and by name; a link at the path itself is followed. */
+export async function openTreeList(path: BytePath, {depth, names}: ListTreeOptions = {}): Promise<BlockDevice> {
 	const calls = preferredCalls();
 	if (names) {
-		const ways = parseRelativePaths(names);
-		const isThere = (await statIfExists(calls, path))?.isDirectory() === true;
-		return new ListedTree(calls, isThere ? present(visitNames(calls, path, ways)) : nothing());
+		const paths = parseRelativePaths(names);
+		const isDirectory = (await statIfExists(calls, path))?.isDirectory() === true;
+		return new TreeListDevice(calls, isDirectory ? skipMissing(visitNames(calls, path, paths)) : yieldNone());
 	}
 	const stats = (await statIfExists(calls, path)) ?? (await calls.lstat(path));
-	if (stats.isDirectory()) return new ListedTree(calls, walkTree(calls, path, depth));
-	return new ListedTree(calls, only({kind: 'found', name: '', place: path, stats}));
+	if (stats.isDirectory()) return new TreeListDevice(calls, walkTree(calls, path, depth));
+	return new TreeListDevice(calls, yieldOne({kind: 'found', name: '', path, stats}));
 }
 
-async function* present(visits: AsyncIterable<Visit>): AsyncGenerator<Visit, void, void> {
+async function* skipMissing(visits: AsyncIterable<Visit>): AsyncGenerator<Visit, void, void> {
 	for await (const visit of visits) {
 		if (visit.kind === 'found' || !isErrno(visit.error, 'ENOENT', 'ENOTDIR')) yield visit;
 	}
 }
 
-async function* only(visit: Visit): AsyncGenerator<Visit, void, void> {
+async function* yieldOne(visit: Visit): AsyncGenerator<Visit, void, void> {
 	yield visit;
 }
 
-async function* nothing(): AsyncGenerator<Visit, void, void> {}
+async function* yieldNone(): AsyncGenerator<Visit, void, void> {}
 
-/** Read from front to back; nothing is looked at before it is asked for. */
-class ListedTree implements BlockDevice {
+/** Sequential device; visits entries lazily, as they are read. */
+class TreeListDevice implements BlockDevice {
 	readonly #calls: FileCalls;
 	readonly #visits: AsyncGenerator<Visit, void, void>;
-	readonly #turns = new Turns();
+	readonly #mutex = new Mutex();
 	#position = 0;
 	#isRead = false;
-	/** What the last line has left over. */
+	/** Rest of the last line, which did not fit into the block. */
 	#rest: Buffer = Buffer.alloc(0);
 
 	constructor(calls: FileCalls, visits: AsyncGenerator<Visit, void, void>) {
@@ -58,10 +58,10 @@ class ListedTree implements BlockDevice {
 	}
 
 	read(target: Uint8Array, offset: number): Promise<FileBlock> {
-		return this.#turns.take(async () => {
+		return this.#mutex.run(async () => {
 			if (this.#isRead && offset >= this.#position) return {length: 0, eof: true};
 			if (offset !== this.#position) {
-				throw refused(`a list is read from front to back: the next block is at ${this.#position}`);
+				throw refusedError(`a list is read from front to back: the next block is at ${this.#position}`);
 			}
 			const length = await this.#fill(target);
 			this.#position += length;
@@ -71,7 +71,7 @@ class ListedTree implements BlockDevice {
 	}
 
 	close(): Promise<void> {
-		return this.#turns.take(async () => {
+		return this.#mutex.run(async () => {
 			await this.#visits.return();
 		});
 	}
@@ -82,7 +82,7 @@ class ListedTree implements BlockDevice {
 			if (this.#rest.length === 0) {
 				const next = await this.#visits.next();
 				if (next.done) break;
-				this.#rest = Buffer.from(`${JSON.stringify(await describe(this.#calls, next.value))}\n`);
+				this.#rest = Buffer.from(`${JSON.stringify(await toListEntry(this.#calls, next.value))}\n`);
 			}
 			const copied = this.#rest.copy(target, length);
 			this.#rest = this.#rest.subarray(copied);
@@ -92,26 +92,26 @@ class ListedTree implements BlockDevice {
 	}
 }
 
-async function describe(calls: FileCalls, visit: Visit): Promise<object> {
+async function toListEntry(calls: FileCalls, visit: Visit): Promise<object> {
 	const name = percentEncode(visit.name);
 	if (visit.kind === 'failed') return {name, error: fileErrorMessage(visit.error)};
-	const {stats, place} = visit;
+	const {stats, path} = visit;
 	const common = {
 		name,
-		kind: kindOf(stats),
+		kind: toEntryKind(stats),
 		size: stats.size,
 		mode: stats.mode & PERMISSIONS,
 		modifiedAtMs: Math.floor(stats.mtimeMs),
 	};
 	if (!stats.isSymbolicLink()) return common;
 	try {
-		return {...common, target: percentEncode(await calls.readlink(place))};
+		return {...common, target: percentEncode(await calls.readlink(path))};
 	} catch (error) {
 		return {name, error: fileErrorMessage(error)};
 	}
 }
 
-function kindOf(stats: Stats): 'file' | 'directory' | 'symlink' | 'other' {
+function toEntryKind(stats: Stats): 'file' | 'directory' | 'symlink' | 'other' {
 	if (stats.isFile()) return 'file';
 	if (stats.isDirectory()) return 'directory';
 	return stats.isSymbolicLink() ? 'symlink' : 'other';

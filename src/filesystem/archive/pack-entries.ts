@@ -2,22 +2,22 @@ import {once} from 'node:events';
 import {constants, type Stats} from 'node:fs';
 import type {Writable} from 'node:stream';
 import type {Pack} from 'tar-stream';
+import {Deferred} from '../../shared/async/deferred.js';
 import type {BytePath} from '../byte-path.js';
 import type {FileCalls} from '../syscalls.js';
-import type {EntryErrors} from './entry-errors.js';
 import {FileContent} from './file-content.js';
-import {LinkedFiles} from './linked-files.js';
-import {type TarHeader, tarHeader} from './tar-header.js';
+import {createTarHeader, type TarHeader} from './tar-header.js';
+import type {EntryErrors} from './transfer-outcome.js';
 import type {Visit} from './walk-tree.js';
 
 const READ = constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOCTTY | constants.O_NOFOLLOW;
 const BLOCK_BYTES = 256 * 1024;
-/** The stream between us and the reader never says that it is full: the reader empties it before each step. */
+/** High-water mark of the tar stream, never reached: the reader empties the stream before each step. */
 export const PACK_BUFFER_BYTES = 4 * BLOCK_BYTES;
 
 /**
- * Puts a tree into a tar stream, one step at a time: what a step put there has to be taken before the next one, since
- * the memory is used again.
+ * Writes a tree into a tar stream, one step at a time: the output of a step has to be read before the next one, which
+ * reuses its buffer.
  */
 export class EntryPacker {
 	entries = 0;
@@ -26,7 +26,7 @@ export class EntryPacker {
 	readonly #pack: Pack;
 	readonly #entryErrors: EntryErrors;
 	readonly #block = Buffer.allocUnsafeSlow(BLOCK_BYTES);
-	readonly #linked = new LinkedFiles();
+	readonly #hardLinks = new HardLinks();
 
 	constructor(calls: FileCalls, pack: Pack, entryErrors: EntryErrors) {
 		this.#calls = calls;
@@ -34,43 +34,43 @@ export class EntryPacker {
 		this.#entryErrors = entryErrors;
 	}
 
-	async *steps(visits: AsyncIterable<Visit>): AsyncGenerator<void, void, void> {
+	async *pack(visits: AsyncIterable<Visit>): AsyncGenerator<void, void, void> {
 		for await (const visit of visits) {
 			if (visit.kind === 'failed') this.#entryErrors.add(visit.name, visit.error);
-			else yield* this.#add(visit.name, visit.place, visit.stats);
+			else yield* this.#add(visit.name, visit.path, visit.stats);
 		}
 		this.#pack.finalize();
 		yield;
 	}
 
-	async *#add(name: string, place: BytePath, stats: Stats): AsyncGenerator<void, void, void> {
+	async *#add(name: string, path: BytePath, stats: Stats): AsyncGenerator<void, void, void> {
 		if (stats.isDirectory()) {
-			await this.#addEntry(tarHeader(name, stats, {type: 'directory'}));
+			await this.#addEntry(createTarHeader(name, stats, {type: 'directory'}));
 			yield;
 		} else if (stats.isSymbolicLink()) {
-			const target = await this.#attempt(name, () => this.#calls.readlink(place));
+			const target = await this.#attempt(name, () => this.#calls.readlink(path));
 			if (target === undefined) return;
-			await this.#addEntry(tarHeader(name, stats, {type: 'symlink', target}));
+			await this.#addEntry(createTarHeader(name, stats, {type: 'symlink', target}));
 			yield;
 		} else if (stats.isFile()) {
-			yield* this.#addFile(name, place);
+			yield* this.#addFile(name, path);
 		} else {
 			this.#entryErrors.add(name, 'special files are not taken along');
 		}
 	}
 
-	async *#addFile(name: string, place: BytePath): AsyncGenerator<void, void, void> {
-		const fd = await this.#attempt(name, () => this.#calls.open(place, READ));
+	async *#addFile(name: string, path: BytePath): AsyncGenerator<void, void, void> {
+		const fd = await this.#attempt(name, () => this.#calls.open(path, READ));
 		if (fd === undefined) return;
 		try {
 			const stats = await this.#calls.fstat(fd);
-			const first = this.#linked.nameOf(name, stats);
+			const first = this.#hardLinks.findFirstName(name, stats);
 			if (!stats.isFile()) {
 				this.#entryErrors.add(name, 'changed its kind while it was looked at');
 			} else if (first === undefined) {
 				yield* this.#addContent(name, fd, stats);
 			} else {
-				await this.#addEntry(tarHeader(name, stats, {type: 'link', target: first}));
+				await this.#addEntry(createTarHeader(name, stats, {type: 'link', target: first}));
 				yield;
 			}
 		} finally {
@@ -80,7 +80,7 @@ export class EntryPacker {
 
 	async *#addContent(name: string, fd: number, stats: Stats): AsyncGenerator<void, void, void> {
 		const {size} = stats;
-		const header = tarHeader(name, stats, {type: 'file', size});
+		const header = createTarHeader(name, stats, {type: 'file', size});
 		const content = new FileContent(this.#calls, fd, reason => this.#entryErrors.add(name, reason));
 		if (size > BLOCK_BYTES) {
 			yield* this.#addBlocks(header, size, content);
@@ -94,7 +94,7 @@ export class EntryPacker {
 	}
 
 	async *#addBlocks(header: TarHeader, size: number, content: FileContent): AsyncGenerator<void, void, void> {
-		const {sink, added} = this.#begin(header);
+		const {sink, added} = this.#startEntry(header);
 		for (let rest = size; rest > 0; ) {
 			const block = this.#block.subarray(0, Math.min(BLOCK_BYTES, rest));
 			await content.fill(block);
@@ -113,13 +113,16 @@ export class EntryPacker {
 	}
 
 	async #addEntry(header: TarHeader, content?: Buffer): Promise<void> {
-		await this.#begin(header, content).added;
+		await this.#startEntry(header, content).added;
 		this.entries++;
 	}
 
-	#begin(header: TarHeader, content?: Buffer): {sink: Writable; added: Promise<void>} {
-		const {promise, settle} = pending();
-		return {sink: this.#pack.entry(header, content, settle), added: promise};
+	#startEntry(header: TarHeader, content?: Buffer): {sink: Writable; added: Promise<void>} {
+		const added = new Deferred();
+		// The stream may be destroyed in the middle of an entry, when nothing waits for this promise.
+		added.promise.catch(() => {});
+		const settle = (error?: Error | null): void => (error ? added.reject(error) : added.resolve());
+		return {sink: this.#pack.entry(header, content, settle), added: added.promise};
 	}
 
 	async #attempt<T>(name: string, call: () => T | Promise<T>): Promise<T | undefined> {
@@ -132,12 +135,20 @@ export class EntryPacker {
 	}
 }
 
-function pending(): {promise: Promise<void>; settle: (error?: Error | null) => void} {
-	let settle!: (error?: Error | null) => void;
-	const promise = new Promise<void>((resolve, reject) => {
-		settle = error => (error ? reject(error) : resolve());
-	});
-	// Nobody waits for an entry any more when the stream is destroyed in the middle of it.
-	promise.catch(() => {});
-	return {promise, settle};
+/** Files beyond this number are packed once under each of their names. */
+const MAX_HARD_LINKED_FILES = 200_000;
+
+/** Hard-linked files of a tree, by inode, with the name under which each was seen first. */
+export class HardLinks {
+	readonly #names = new Map<string, string>();
+
+	/** Name under which the file was seen before; undefined the first time. */
+	findFirstName(name: string, {dev, ino, nlink}: Stats): string | undefined {
+		// An inode number that was rounded may belong to two files.
+		if (nlink < 2 || !Number.isSafeInteger(ino)) return undefined;
+		const identity = `${dev}:${ino}`;
+		const first = this.#names.get(identity);
+		if (first === undefined && this.#names.size < MAX_HARD_LINKED_FILES) this.#names.set(identity, name);
+		return first;
+	}
 }

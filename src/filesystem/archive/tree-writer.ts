@@ -1,29 +1,25 @@
 import {constants, type Stats} from 'node:fs';
 import {partialFileName} from '../../shared/partial-file-name.js';
-import {type BytePath, childOf} from '../byte-path.js';
-import {isErrno, refused, systemError} from '../file-errors.js';
-import {QUICK_BYTES} from '../read-file.js';
+import {type BytePath, joinPath} from '../byte-path.js';
+import {isErrno, refusedError, systemError} from '../file-errors.js';
+import {MAX_SYNC_BYTES} from '../read-file.js';
 import {asyncCalls, type FileCalls} from '../syscalls.js';
 import {writeAll} from '../write-file.js';
 import {DeferredDirectoryAttributes} from './deferred-directory-attributes.js';
 import {DirectoryChain} from './directory-chain.js';
-import type {EntryErrors} from './entry-errors.js';
-import {setLinkTime, setTime} from './file-times.js';
 import type {ArchiveEntry, Attributes} from './tar-entry.js';
-import {damaged} from './transfer-outcome.js';
+import {damagedError, type EntryErrors} from './transfer-outcome.js';
 
 const CREATE = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
-/** Nobody else reads a file before it has its own mode. */
+/** Mode of a file until it is complete. */
 const PRIVATE_MODE = 0o600;
 const DIRECTORY_MODE = 0o777;
-/** What we need of a directory until everything is in it. */
+/** Permissions a directory needs until its content is complete. */
 const OWNER_MODE = 0o700;
-const EEXIST = 17;
-const EISDIR = 21;
 
 type EntryOf<K extends ArchiveEntry['kind']> = ArchiveEntry & {readonly kind: K};
 
-/** Makes files, directories and links below a root; nothing outside of it is ever touched. One entry at a time. */
+/** Creates files, directories and links below a root, and touches nothing outside of it. One entry at a time. */
 export class TreeWriter {
 	entries = 0;
 	bytes = 0;
@@ -32,8 +28,8 @@ export class TreeWriter {
 	readonly #entryErrors: EntryErrors;
 	readonly #overwrite: boolean;
 	readonly #partial: boolean;
-	readonly #made = new DeferredDirectoryAttributes();
-	/** Goes to the files that get a second name, so that the way to the first place is not lost. */
+	readonly #deferredAttributes = new DeferredDirectoryAttributes();
+	/** Second cursor, for the targets of hard links: the first one stays at the current directory. */
 	#linkChain: DirectoryChain | undefined;
 
 	constructor(calls: FileCalls, chain: DirectoryChain, entryErrors: EntryErrors, options: TreeWriterOptions) {
@@ -42,7 +38,7 @@ export class TreeWriter {
 		this.#entryErrors = entryErrors;
 		this.#overwrite = options.overwrite;
 		this.#partial = options.partial;
-		if (options.isNew) this.#remember([]);
+		if (options.isNew) this.#deferAttributes([]);
 	}
 
 	async add(entry: ArchiveEntry, content: AsyncIterable<Uint8Array>): Promise<void> {
@@ -51,7 +47,7 @@ export class TreeWriter {
 				await this.#addDirectory(entry);
 				break;
 			case 'file':
-				if (this.#partial) await this.#addFileAside(entry, content);
+				if (this.#partial) await this.#addFileAtomically(entry, content);
 				else await this.#addFile(entry, content);
 				break;
 			case 'symlink':
@@ -67,9 +63,9 @@ export class TreeWriter {
 		this.entries++;
 	}
 
-	/** Gives the directories their modes and times. */
+	/** Sets modes and times of the directories. */
 	async finish(): Promise<void> {
-		await this.#made.settle(this.#calls, this.#chain, this.#entryErrors);
+		await this.#deferredAttributes.apply(this.#calls, this.#chain, this.#entryErrors);
 	}
 
 	async close(): Promise<void> {
@@ -79,52 +75,52 @@ export class TreeWriter {
 
 	async #addDirectory({names, attributes}: EntryOf<'directory'>): Promise<void> {
 		if (names.length === 0) {
-			this.#made.describe(names, attributes);
+			this.#deferredAttributes.update(names, attributes);
 			return;
 		}
-		const place = await this.#enterParent(names);
-		const make = () => this.#calls.mkdir(place, attributes.mode | OWNER_MODE);
+		const path = await this.#enterParent(names);
+		const make = () => this.#calls.mkdir(path, attributes.mode | OWNER_MODE);
 		try {
 			await make();
 		} catch (error) {
 			if (!isErrno(error, 'EEXIST')) throw error;
-			if ((await this.#calls.lstat(place)).isDirectory()) {
-				this.#made.describe(names, attributes);
+			if ((await this.#calls.lstat(path)).isDirectory()) {
+				this.#deferredAttributes.update(names, attributes);
 				return;
 			}
-			await this.#vacate(place);
+			await this.#removeExisting(path);
 			await make();
 		}
-		this.#remember(names, attributes);
+		this.#deferAttributes(names, attributes);
 	}
 
-	/** Of a part of a tree nobody here knows when a directory has all its content. */
-	#remember(names: readonly string[], attributes?: Attributes): void {
-		if (!this.#partial) this.#made.add(names, attributes);
+	/** Not for a part of a tree: the other parts may add to the directory. */
+	#deferAttributes(names: readonly string[], attributes?: Attributes): void {
+		if (!this.#partial) this.#deferredAttributes.add(names, attributes);
 	}
 
-	/** Beside its place first, and then there in one step. Whatever fails, the content is used up for the next entry. */
-	async #addFileAside(entry: EntryOf<'file'>, content: AsyncIterable<Uint8Array>): Promise<void> {
+	/** Writes a temporary file and renames it. On failure the content is drained, so that the next entry can be read. */
+	async #addFileAtomically(entry: EntryOf<'file'>, content: AsyncIterable<Uint8Array>): Promise<void> {
 		const chunks = content[Symbol.asyncIterator]();
 		try {
-			const place = await this.#enterParent(entry.names);
-			const aside = childOf(this.#chain.place, partialFileName(entry.names.at(-1)!));
-			// Without a way to return: the stream is not to be destroyed when it is left in the middle.
-			const kept = {[Symbol.asyncIterator]: () => ({next: () => chunks.next()})};
-			await this.#writeFile(aside, entry, kept, () => this.#put(aside, place));
+			const path = await this.#enterParent(entry.names);
+			const temporary = joinPath(this.#chain.path, partialFileName(entry.names.at(-1)!));
+			// Without return(): the stream must not be destroyed when the loop is left early.
+			const resumable = {[Symbol.asyncIterator]: () => ({next: () => chunks.next()})};
+			await this.#writeFile(temporary, entry, resumable, () => this.#moveIntoPlace(temporary, path));
 		} catch (error) {
 			if (entry.size > 0) while (!(await chunks.next()).done);
 			throw error;
 		}
 	}
 
-	async #put(aside: BytePath, place: BytePath): Promise<void> {
+	async #moveIntoPlace(temporary: BytePath, path: BytePath): Promise<void> {
 		if (this.#overwrite) {
-			await this.#calls.rename(aside, place);
+			await this.#calls.rename(temporary, path);
 			return;
 		}
-		await this.#calls.link(aside, place);
-		await this.#calls.unlink(aside);
+		await this.#calls.link(temporary, path);
+		await this.#calls.unlink(temporary);
 	}
 
 	async #addFile(entry: EntryOf<'file'>, content: AsyncIterable<Uint8Array>): Promise<void> {
@@ -132,20 +128,20 @@ export class TreeWriter {
 	}
 
 	async #writeFile(
-		place: BytePath,
+		path: BytePath,
 		{names, size, attributes}: EntryOf<'file'>,
 		content: AsyncIterable<Uint8Array>,
 		complete?: () => Promise<void>,
 	): Promise<void> {
-		const open = () => this.#calls.open(place, CREATE, PRIVATE_MODE);
-		const fd = await (complete ? this.#occupyAside(place, open) : this.#occupy(place, open));
+		const open = () => this.#calls.open(path, CREATE, PRIVATE_MODE);
+		const fd = await (complete ? this.#createTemporary(path, open) : this.#createAt(path, open));
 		let written: Stats | undefined;
 		try {
 			try {
-				await this.#write(fd, size, content);
-				await this.#describe(names, async () => {
+				await this.#writeFileContent(fd, size, content);
+				await this.#trySetAttributes(names, async () => {
 					await this.#calls.chmod(fd, attributes.mode);
-					if (attributes.mtimeMs !== undefined) await setTime(fd, attributes.mtimeMs);
+					if (attributes.mtimeMs !== undefined) await this.#calls.setTime(fd, attributes.mtimeMs);
 				});
 			} catch (error) {
 				written = await this.#calls.fstat(fd);
@@ -155,60 +151,60 @@ export class TreeWriter {
 			}
 			await complete?.();
 		} catch (error) {
-			await this.#discard(place, written);
+			await this.#discard(path, written);
 			throw error;
 		}
 	}
 
-	/** Another transfer may have taken the name meanwhile, after a lost link say: what it made there stays. */
-	async #discard(place: BytePath, written: Stats | undefined): Promise<void> {
+	/** Removes the incomplete file, unless another transfer has replaced it, for example after a lost connection. */
+	async #discard(path: BytePath, written: Stats | undefined): Promise<void> {
 		try {
-			const {dev, ino} = await this.#calls.lstat(place);
+			const {dev, ino} = await this.#calls.lstat(path);
 			const isOurs = written === undefined || (dev === written.dev && ino === written.ino);
-			if (isOurs) await this.#calls.unlink(place);
+			if (isOurs) await this.#calls.unlink(path);
 		} catch {
-			// Gone already: no news beside the reason for removing it.
+			// Removed already, or the removal failed: the original error is the one to report.
 		}
 	}
 
-	async #write(fd: number, size: number, content: AsyncIterable<Uint8Array>): Promise<void> {
+	async #writeFileContent(fd: number, size: number, content: AsyncIterable<Uint8Array>): Promise<void> {
 		let length = 0;
 		if (size > 0) {
 			for await (const chunk of content) {
-				await writeAll(chunk.length < QUICK_BYTES ? this.#calls : asyncCalls, fd, chunk, null);
+				await writeAll(chunk.length < MAX_SYNC_BYTES ? this.#calls : asyncCalls, fd, chunk, null);
 				length += chunk.length;
 				this.bytes += chunk.length;
 			}
 		}
-		if (length !== size) throw damaged('a file of the archive is cut off');
+		if (length !== size) throw damagedError('a file of the archive is cut off');
 	}
 
 	async #addSymlink({names, target, attributes: {mtimeMs}}: EntryOf<'symlink'>): Promise<void> {
-		const place = await this.#enterParent(names);
-		await this.#occupy(place, () => this.#calls.symlink(target, place));
-		if (mtimeMs !== undefined) await this.#describe(names, () => setLinkTime(place, mtimeMs));
+		const path = await this.#enterParent(names);
+		await this.#createAt(path, () => this.#calls.symlink(target, path));
+		if (mtimeMs !== undefined) await this.#trySetAttributes(names, async () => this.#calls.setLinkTime(path, mtimeMs));
 	}
 
 	async #addLink({names, target}: EntryOf<'link'>): Promise<void> {
-		const existing = await this.#findLinked(target);
-		const place = await this.#enterParent(names);
-		if (await this.#isSame(existing, place)) return;
-		await this.#occupy(place, () => this.#calls.link(existing, place));
+		const existing = await this.#findLinkTarget(target);
+		const path = await this.#enterParent(names);
+		if (await this.#isSameFile(existing, path)) return;
+		await this.#createAt(path, () => this.#calls.link(existing, path));
 	}
 
-	/** A regular file of the tree, reached without a link. */
-	async #findLinked(target: readonly string[]): Promise<BytePath> {
+	/** Path of a regular file of the tree, reached without symbolic links. */
+	async #findLinkTarget(target: readonly string[]): Promise<BytePath> {
 		this.#linkChain ??= await DirectoryChain.open(this.#calls, this.#chain.root);
-		const place = await enterParent(this.#linkChain, target);
-		if ((await this.#calls.lstat(place)).isFile()) return place;
-		throw refused('a hard link leads to something that is no file of the archive');
+		const path = await enterParent(this.#linkChain, target);
+		if ((await this.#calls.lstat(path)).isFile()) return path;
+		throw refusedError('a hard link leads to something that is no file of the archive');
 	}
 
-	/** To put a file in its own place would be to remove it. */
-	async #isSame(existing: BytePath, place: BytePath): Promise<boolean> {
+	/** Replacing a file by a link to itself would remove it. */
+	async #isSameFile(existing: BytePath, path: BytePath): Promise<boolean> {
 		if (!this.#overwrite) return false;
 		try {
-			const [one, other] = [await this.#calls.lstat(existing), await this.#calls.lstat(place)];
+			const [one, other] = [await this.#calls.lstat(existing), await this.#calls.lstat(path)];
 			return one.dev === other.dev && one.ino === other.ino;
 		} catch (error) {
 			if (isErrno(error, 'ENOENT')) return false;
@@ -217,43 +213,44 @@ export class TreeWriter {
 	}
 
 	async #enterParent(names: readonly string[]): Promise<BytePath> {
-		if (this.#made.isCrowded) await this.#made.settle(this.#calls, this.#chain, this.#entryErrors, names);
-		return enterParent(this.#chain, names, async (place, depth) => {
-			await this.#calls.mkdir(place, DIRECTORY_MODE);
-			this.#remember(names.slice(0, depth));
+		if (this.#deferredAttributes.isFull)
+			await this.#deferredAttributes.apply(this.#calls, this.#chain, this.#entryErrors, names);
+		return enterParent(this.#chain, names, async (path, depth) => {
+			await this.#calls.mkdir(path, DIRECTORY_MODE);
+			this.#deferAttributes(names.slice(0, depth));
 		});
 	}
 
-	/** Makes something in a place, which is cleared first if that is allowed and necessary. */
-	async #occupy<T>(place: BytePath, make: () => T | Promise<T>): Promise<T> {
+	/** Creates an entry; removes an existing one first if overwriting is allowed. */
+	async #createAt<T>(path: BytePath, make: () => T | Promise<T>): Promise<T> {
 		try {
 			return await make();
 		} catch (error) {
 			if (!isErrno(error, 'EEXIST')) throw error;
 		}
-		await this.#vacate(place);
+		await this.#removeExisting(path);
 		return make();
 	}
 
-	/** What was left there by one that did not end well is nobody's. */
-	async #occupyAside<T>(place: BytePath, make: () => T | Promise<T>): Promise<T> {
+	/** Creates a temporary file; a leftover of a failed transfer is removed. */
+	async #createTemporary<T>(path: BytePath, make: () => T | Promise<T>): Promise<T> {
 		try {
 			return await make();
 		} catch (error) {
 			if (!isErrno(error, 'EEXIST')) throw error;
 		}
-		await this.#calls.unlink(place);
+		await this.#calls.unlink(path);
 		return make();
 	}
 
-	async #vacate(place: BytePath): Promise<void> {
-		if (!this.#overwrite) throw systemError('EEXIST', EEXIST);
-		if ((await this.#calls.lstat(place)).isDirectory()) throw systemError('EISDIR', EISDIR);
-		await this.#calls.unlink(place);
+	async #removeExisting(path: BytePath): Promise<void> {
+		if (!this.#overwrite) throw systemError('EEXIST');
+		if ((await this.#calls.lstat(path)).isDirectory()) throw systemError('EISDIR');
+		await this.#calls.unlink(path);
 	}
 
-	/** Some file systems know no modes or times; the content is there all the same. */
-	async #describe(names: readonly string[], set: () => Promise<void>): Promise<void> {
+	/** Records a failure as an entry error: some file systems lack modes or times, and the content is complete. */
+	async #trySetAttributes(names: readonly string[], set: () => Promise<void>): Promise<void> {
 		try {
 			await set();
 		} catch (error) {
@@ -263,27 +260,27 @@ export class TreeWriter {
 }
 
 export interface TreeWriterOptions {
-	/** Whether what stands in the way of a file or a link is removed, unless it is a directory. */
+	/** Files and links replace existing entries, except directories. */
 	readonly overwrite: boolean;
-	/** More of the tree comes in other streams: directories stay writable, and files are put in their place whole. */
+	/** Other streams add to the tree: directories stay writable, and files are created atomically. */
 	readonly partial: boolean;
-	/** The root was made for the tree, and is described by it. */
+	/** The root was created for the tree and gets its attributes. */
 	readonly isNew: boolean;
 }
 
-/** Goes to the directory of an entry; where the entry is to be. */
+/** Moves to the directory of an entry; returns the path of the entry. */
 async function enterParent(
 	chain: DirectoryChain,
 	names: readonly string[],
-	make?: (place: BytePath, depth: number) => Promise<void>,
+	make?: (path: BytePath, depth: number) => Promise<void>,
 ): Promise<BytePath> {
 	const own = names.at(-1);
-	if (own === undefined) throw refused('an entry has no name');
+	if (own === undefined) throw refusedError('an entry has no name');
 	try {
 		await chain.goTo(names.slice(0, -1), make);
 	} catch (error) {
-		if (isErrno(error, 'ENOTDIR')) throw refused('the name leads through something that is no directory');
+		if (isErrno(error, 'ENOTDIR')) throw refusedError('the name leads through something that is no directory');
 		throw error;
 	}
-	return childOf(chain.place, own);
+	return joinPath(chain.path, own);
 }

@@ -1,33 +1,41 @@
 import {createHash} from 'node:crypto';
 import type {Readable} from 'node:stream';
 import type {Extract} from 'tar-stream';
+import {Deferred} from '../../shared/async/deferred.js';
+import {Mutex} from '../../shared/async/mutex.js';
 import {LongarmError} from '../../shared/errors.js';
-import {type BytePath, display} from '../byte-path.js';
+import {type BytePath, toDisplayText} from '../byte-path.js';
 import {createWithParents} from '../directories.js';
-import {refused, toDomainFileError} from '../file-errors.js';
+import {refusedError, toDomainFileError} from '../file-errors.js';
 import type {HandleProgress} from '../file-handles.js';
 import {statIfExists} from '../stat.js';
 import {preferredCalls} from '../syscalls.js';
-import {ArchiveEnd} from './archive-end.js';
+import {ArchiveEndCheck} from './archive-end.js';
 import {DirectoryChain} from './directory-chain.js';
-import {EntryErrors} from './entry-errors.js';
-import {type ArchiveEntry, archiveEntry, isMangled} from './tar-entry.js';
+import {type ArchiveEntry, isMangled, toArchiveEntry} from './tar-entry.js';
 import type {TarHeader} from './tar-header.js';
-import {type ArchiveOutcome, damaged, isDamage, type Transfer, Turns, verifyChecksum} from './transfer-outcome.js';
+import {
+	type ArchiveOutcome,
+	damagedError,
+	EntryErrors,
+	isDamagedError,
+	type Transfer,
+	verifyChecksum,
+} from './transfer-outcome.js';
 import {TreeWriter} from './tree-writer.js';
 
 export interface UnpackTreeOptions {
-	/** Whether files and links of the archive take the place of what is there, directories excepted. */
+	/** Files and links of the archive replace existing entries, except directories. */
 	readonly overwrite?: boolean;
 	/**
-	 * The stream is a part of a tree: an entry that cannot be made is named in the outcome and the others are, files come
-	 * into their place in one step, and directories keep the attributes they need until `setAttributes` is told theirs.
+	 * The stream is a part of a tree: an entry that fails is listed in the outcome and the others are created, files are
+	 * created atomically, and directories stay writable until `setAttributes`.
 	 */
 	readonly partial?: boolean;
 }
 
-/** Makes a tree of a tar stream in a directory, which is created if it is missing. */
-export async function unpackTree(path: BytePath, options: UnpackTreeOptions = {}): Promise<TreeUnpacker> {
+/** Unpacks a tar stream into a directory, which is created if it is missing. */
+export async function openTreeUnpacker(path: BytePath, options: UnpackTreeOptions = {}): Promise<TreeUnpacker> {
 	const {overwrite = false, partial = false} = options;
 	const calls = preferredCalls();
 	const {default: tar} = await import('tar-stream');
@@ -36,80 +44,80 @@ export async function unpackTree(path: BytePath, options: UnpackTreeOptions = {}
 	const entryErrors = new EntryErrors(path);
 	const chain = await DirectoryChain.open(calls, path);
 	const writer = new TreeWriter(calls, chain, entryErrors, {overwrite, partial, isNew});
-	// Every block is answered only when it is used up; names come as bytes.
+	// A high-water mark of 1, so that write() reports each block as consumed; latin1, so that names are binary strings.
 	const extract = tar.extract({highWaterMark: 1, filenameEncoding: 'latin1'});
 	return new TreeUnpacker(writer, entryErrors, extract, partial);
 }
 
 type State = {readonly kind: 'open'} | {readonly kind: 'finished'} | {readonly kind: 'failed'; readonly error: unknown};
 
-/** The undocumented place of an entry's header in the archive. */
+/** `offset` is that of the entry's header in the archive; undocumented in tar-stream. */
 type EntryContent = Readable & {readonly offset: number};
 
-/** What the parser gets at a time. */
-const PIECE_BYTES = 64 * 1024;
+/** Bytes passed to the parser at a time. */
+const MAX_PARSED_BYTES = 64 * 1024;
 
-/** Written from front to back. The first failure ends it: everything after fails the same way. */
+/** Sequential device. The first failure ends the transfer: later calls fail with the same error. */
 export class TreeUnpacker implements Transfer {
 	readonly #writer: TreeWriter;
 	readonly #entryErrors: EntryErrors;
 	readonly #extract: Extract;
-	readonly #goesOn: boolean;
-	readonly #end = new ArchiveEnd();
+	readonly #continuesOnError: boolean;
+	readonly #endCheck = new ArchiveEndCheck();
 	readonly #hash = createHash('sha256');
-	readonly #turns = new Turns();
+	readonly #mutex = new Mutex();
 	#state: State = {kind: 'open'};
 	#accepted = 0;
-	/** The entry that is being made. */
-	#making: Promise<void> = Promise.resolve();
-	/** Tells the block that is being used up that it is, or that it never will be. */
+	/** Settles when the current entry is created. */
+	#currentEntry: Promise<void> = Promise.resolve();
+	/** Wakes the pending write: its block was consumed, or the stream is closed. */
 	#wake: () => void = () => {};
 	#released: Promise<void> | undefined;
 
-	/** `goesOn`: what one entry cannot be made for does not keep the others out. */
-	constructor(writer: TreeWriter, entryErrors: EntryErrors, extract: Extract, goesOn: boolean) {
+	/** With `continuesOnError` a failed entry does not end the transfer. */
+	constructor(writer: TreeWriter, entryErrors: EntryErrors, extract: Extract, continuesOnError: boolean) {
 		this.#writer = writer;
 		this.#entryErrors = entryErrors;
 		this.#extract = extract;
-		this.#goesOn = goesOn;
+		this.#continuesOnError = continuesOnError;
 		extract.on('entry', (header: TarHeader, content: EntryContent, next: () => void) => {
-			// Whoever reads the content hears of its end; where nobody does, there is nothing to say.
+			// A reader of the content gets the error through its iterator; without a reader it would be unhandled.
 			content.on('error', () => {});
-			this.#making = this.#make(header, content, next);
+			this.#currentEntry = this.#handleEntry(header, content, next);
 		});
-		extract.on('error', (error: Error) => this.#fail(damaged(error.message, error)));
+		extract.on('error', (error: Error) => this.#fail(damagedError(error.message, error)));
 		extract.on('drain', () => this.#wake());
 		extract.on('close', () => this.#wake());
 	}
 
-	/** Settles when the chunk is taken up and not needed any more. `offset`, if given, has to fit. */
+	/** Resolves when the chunk is consumed and may be reused. `offset`, if given, has to be the end of the last chunk. */
 	async write(chunk: Uint8Array, offset?: number): Promise<HandleProgress> {
 		this.#requireOpen();
 		if (offset !== undefined && offset !== this.#accepted) {
-			throw refused(`a tree is unpacked from front to back: the next block is at ${this.#accepted}`);
+			throw refusedError(`a tree is unpacked from front to back: the next block is at ${this.#accepted}`);
 		}
 		this.#accepted += chunk.length;
-		return this.#turns.take(async () => {
+		return this.#mutex.run(async () => {
 			this.#requireOpen();
 			this.#hash.update(chunk);
-			this.#end.add(chunk);
-			for (let from = 0; from < chunk.length; from += PIECE_BYTES) {
-				// The parser holds on to the end of what it gets until more comes; a chunk is its owner's.
-				await this.#extractFrom(Buffer.from(chunk.subarray(from, from + PIECE_BYTES)));
+			this.#endCheck.add(chunk);
+			for (let from = 0; from < chunk.length; from += MAX_PARSED_BYTES) {
+				// A copy: the parser keeps the end of a block until the next one, and the chunk belongs to the caller.
+				await this.#parse(Buffer.from(chunk.subarray(from, from + MAX_PARSED_BYTES)));
 				this.#requireOpen();
 			}
-			this.#attempt(() => this.#end.requireEntries());
+			this.#failOnError(() => this.#endCheck.requireEntries());
 			return this.#progress;
 		});
 	}
 
-	/** Settles when the whole tree is there, or throws because the archive was not whole. */
+	/** Resolves when the whole tree is created; rejects if the archive is incomplete or the checksum differs. */
 	finish(sha256?: string): Promise<ArchiveOutcome> {
-		return this.#turns.take(async () => {
+		return this.#mutex.run(async () => {
 			this.#requireOpen();
 			const digest = this.#hash.digest('hex');
-			this.#attempt(() => {
-				this.#end.requireEnd();
+			this.#failOnError(() => {
+				this.#endCheck.requireEnd();
 				verifyChecksum(digest, sha256);
 			});
 			await this.#writer.finish();
@@ -120,10 +128,10 @@ export class TreeUnpacker implements Transfer {
 		});
 	}
 
-	/** Gives up: a file that is not complete is removed, the others stay. Settles when nothing is open any more. */
+	/** Aborts: removes an incomplete file, keeps the others. Resolves when all descriptors are closed. */
 	async abort(): Promise<void> {
-		if (this.#state.kind === 'open') this.#fail(refused('the transfer was given up'));
-		await this.#turns.take(() => this.#release());
+		if (this.#state.kind === 'open') this.#fail(refusedError('the transfer was given up'));
+		await this.#mutex.run(() => this.#release());
 	}
 
 	close(): Promise<void> {
@@ -134,18 +142,17 @@ export class TreeUnpacker implements Transfer {
 		return {entries: this.#writer.entries, bytes: this.#writer.bytes};
 	}
 
-	async #extractFrom(chunk: Uint8Array): Promise<void> {
-		const used = new Promise<void>(resolve => {
-			this.#wake = resolve;
-		});
-		if (!this.#extract.destroyed && !this.#extract.write(chunk)) await used;
-		// An entry that fails ends the stream before it says why.
-		if (this.#extract.destroyed) await this.#making;
+	async #parse(chunk: Uint8Array): Promise<void> {
+		const consumed = new Deferred();
+		this.#wake = consumed.resolve;
+		if (!this.#extract.destroyed && !this.#extract.write(chunk)) await consumed.promise;
+		// A failed entry destroys the stream before its error is recorded.
+		if (this.#extract.destroyed) await this.#currentEntry;
 	}
 
-	async #make(header: TarHeader, content: EntryContent, next: () => void): Promise<void> {
+	async #handleEntry(header: TarHeader, content: EntryContent, next: () => void): Promise<void> {
 		try {
-			await this.#add(header, content);
+			await this.#addEntry(header, content);
 		} catch (error) {
 			this.#fail(error);
 			return;
@@ -153,33 +160,33 @@ export class TreeUnpacker implements Transfer {
 		next();
 	}
 
-	async #add(header: TarHeader, content: EntryContent): Promise<void> {
+	async #addEntry(header: TarHeader, content: EntryContent): Promise<void> {
 		let name = header.name;
 		try {
-			const entry = archiveEntry(header);
+			const entry = toArchiveEntry(header);
 			name = entry.names.join('/');
 			if (isMangled(header)) this.#entryErrors.add(name, 'the name is not UTF-8 and was changed');
 			const hasContent = header.type !== 'directory' && header.size! > 0;
-			this.#end.entry(content.offset, hasContent ? header.size! : 0);
-			await this.#build(entry, content);
-			if (hasContent && entry.kind !== 'file') await skip(content);
+			this.#endCheck.startEntry(content.offset, hasContent ? header.size! : 0);
+			await this.#writeEntry(entry, content);
+			if (hasContent && entry.kind !== 'file') await drainContent(content);
 		} catch (error) {
-			throw about(name, error);
+			throw withEntryName(name, error);
 		}
 	}
 
-	async #build(entry: ArchiveEntry, content: EntryContent): Promise<void> {
+	async #writeEntry(entry: ArchiveEntry, content: EntryContent): Promise<void> {
 		try {
 			await this.#writer.add(entry, content);
 		} catch (error) {
-			const isOver = this.#state.kind !== 'open' || this.#extract.destroyed;
-			if (!this.#goesOn || isOver || isDamage(error)) throw error;
+			const isClosed = this.#state.kind !== 'open' || this.#extract.destroyed;
+			if (!this.#continuesOnError || isClosed || isDamagedError(error)) throw error;
 			this.#entryErrors.add(entry.names.join('/'), error);
 		}
 	}
 
-	/** Runs a check whose failure is one of the transfer. */
-	#attempt(check: () => void): void {
+	/** Runs a check; its error ends the transfer. */
+	#failOnError(check: () => void): void {
 		try {
 			check();
 		} catch (error) {
@@ -195,7 +202,7 @@ export class TreeUnpacker implements Transfer {
 		this.#extract.destroy();
 	}
 
-	/** The failure that ended the transfer is the one to tell. */
+	/** Ignores errors of closing: the one that ended the transfer is reported. */
 	async #releaseQuietly(): Promise<void> {
 		try {
 			await this.abort();
@@ -205,7 +212,7 @@ export class TreeUnpacker implements Transfer {
 	async #release(): Promise<void> {
 		this.#released ??= (async () => {
 			this.#extract.destroy();
-			await this.#making;
+			await this.#currentEntry;
 			await this.#writer.close();
 		})();
 		await this.#released;
@@ -213,25 +220,25 @@ export class TreeUnpacker implements Transfer {
 
 	#requireOpen(): void {
 		if (this.#state.kind === 'failed') throw this.#state.error;
-		if (this.#state.kind === 'finished') throw refused('the transfer is finished');
+		if (this.#state.kind === 'finished') throw refusedError('the transfer is finished');
 	}
 }
 
-async function skip(content: Readable): Promise<void> {
+async function drainContent(content: Readable): Promise<void> {
 	content.resume();
 	await new Promise<void>(resolve => {
 		content.once('close', resolve);
 	});
 }
 
-/** The failure, with the name of the entry that it is about. */
-function about(name: string, error: unknown): unknown {
+/** Adds the name of the entry to an error. */
+function withEntryName(name: string, error: unknown): unknown {
 	const known = toDomainFileError(error);
 	if (!(known instanceof LongarmError)) return known;
 	const {code, message, context} = known;
 	return new LongarmError(code, {
-		message: `${display(name)}: ${message}`,
-		context: {...context, entry: display(name)},
+		message: `${toDisplayText(name)}: ${message}`,
+		context: {...context, entry: toDisplayText(name)},
 		cause: error,
 	});
 }

@@ -1,15 +1,15 @@
 import type {Stats} from 'node:fs';
 import {Yielder} from '../../shared/node/yielder.js';
-import {type BytePath, childOf, nameOf} from '../byte-path.js';
+import {type BytePath, baseName, joinPath} from '../byte-path.js';
 import {listDirectory} from '../directories.js';
-import {isErrno, refused} from '../file-errors.js';
+import {isErrno, refusedError} from '../file-errors.js';
 import type {FileCalls} from '../syscalls.js';
 import {DirectoryChain} from './directory-chain.js';
 
-/** `name` is the way from the root, as bytes; the root itself has none. */
+/** `name` is relative to the root, as a binary string; empty for the root itself. */
 export type Visit =
-	/** `place` is a path for as long as the walk stands here. */
-	| {readonly kind: 'found'; readonly name: string; readonly place: BytePath; readonly stats: Stats}
+	/** `path` is valid until the next visit is requested. */
+	| {readonly kind: 'found'; readonly name: string; readonly path: BytePath; readonly stats: Stats}
 	| {readonly kind: 'failed'; readonly name: string; readonly error: unknown};
 
 interface Frame {
@@ -18,20 +18,20 @@ interface Frame {
 	next: number;
 }
 
-/** What a path leads to, and if that is a directory everything below it, parents first and by name. */
-export async function* visit(calls: FileCalls, path: BytePath): AsyncGenerator<Visit, void, void> {
+/** Visits the file at a path, links followed, and of a directory everything below it, parents first and by name. */
+export async function* visitPath(calls: FileCalls, path: BytePath): AsyncGenerator<Visit, void, void> {
 	const stats = await calls.stat(path);
 	if (stats.isDirectory()) {
 		yield* walkTree(calls, path);
 	} else if (stats.isFile()) {
-		// The file the links lead to, under the name it was asked for.
-		yield {kind: 'found', name: nameOf(path), place: await calls.realpath(path), stats};
+		// The target of the links, under the name of the request.
+		yield {kind: 'found', name: baseName(path), path: await calls.realpath(path), stats};
 	} else {
-		throw refused('path is neither a directory nor a regular file');
+		throw refusedError('path is neither a directory nor a regular file');
 	}
 }
 
-/** A directory and what is below it, so many levels deep. */
+/** Visits a directory and `depth` levels below it. */
 export async function* walkTree(
 	calls: FileCalls,
 	root: BytePath,
@@ -39,24 +39,24 @@ export async function* walkTree(
 ): AsyncGenerator<Visit, void, void> {
 	const chain = await DirectoryChain.open(calls, root);
 	try {
-		yield {kind: 'found', name: '', place: chain.place, stats: await calls.stat(chain.place)};
+		yield {kind: 'found', name: '', path: chain.path, stats: await calls.stat(chain.path)};
 		if (depth > 0) yield* walkBelow(calls, chain, depth);
 	} finally {
 		await chain.close();
 	}
 }
 
-/** Exactly these entries below a directory, without what is below them; what is not there is a failure. */
+/** Visits exactly these entries below a directory, without their content; a missing one is a failed visit. */
 export async function* visitNames(
 	calls: FileCalls,
 	root: BytePath,
-	names: readonly (readonly string[])[],
+	paths: readonly (readonly string[])[],
 ): AsyncGenerator<Visit, void, void> {
 	const yielder = new Yielder();
 	const chain = await DirectoryChain.open(calls, root);
 	try {
-		for (const way of names) {
-			yield await lookAt(calls, chain, way);
+		for (const names of paths) {
+			yield await visitName(calls, chain, names);
 			const pause = yielder.yieldIfDue();
 			if (pause) await pause;
 		}
@@ -65,12 +65,12 @@ export async function* visitNames(
 	}
 }
 
-async function lookAt(calls: FileCalls, chain: DirectoryChain, way: readonly string[]): Promise<Visit> {
-	const name = way.join('/');
+async function visitName(calls: FileCalls, chain: DirectoryChain, names: readonly string[]): Promise<Visit> {
+	const name = names.join('/');
 	try {
-		await chain.goTo(way.slice(0, -1));
-		const place = childOf(chain.place, way.at(-1) ?? '.');
-		return {kind: 'found', name, place, stats: await calls.lstat(place)};
+		await chain.goTo(names.slice(0, -1));
+		const path = joinPath(chain.path, names.at(-1) ?? '.');
+		return {kind: 'found', name, path, stats: await calls.lstat(path)};
 	} catch (error) {
 		return {kind: 'failed', name, error};
 	}
@@ -78,7 +78,7 @@ async function lookAt(calls: FileCalls, chain: DirectoryChain, way: readonly str
 
 async function* walkBelow(calls: FileCalls, chain: DirectoryChain, depth: number): AsyncGenerator<Visit, void, void> {
 	const yielder = new Yielder();
-	const frames: Frame[] = [{prefix: '', names: await namesIn(calls, chain.place), next: 0}];
+	const frames: Frame[] = [{prefix: '', names: await listNames(calls, chain.path), next: 0}];
 	for (let frame = frames.at(-1); frame; frame = frames.at(-1)) {
 		if (frame.next === frame.names.length) {
 			frames.pop();
@@ -87,7 +87,7 @@ async function* walkBelow(calls: FileCalls, chain: DirectoryChain, depth: number
 		}
 		const own = frame.names[frame.next++]!;
 		const name = frame.prefix + own;
-		const seen = await look(calls, childOf(chain.place, own), name);
+		const seen = await visitIfExists(calls, joinPath(chain.path, own), name);
 		if (seen) yield seen;
 		if (seen?.kind === 'found' && seen.stats.isDirectory() && frames.length < depth) {
 			try {
@@ -101,10 +101,10 @@ async function* walkBelow(calls: FileCalls, chain: DirectoryChain, depth: number
 	}
 }
 
-/** Undefined for what has gone since its directory was listed. */
-async function look(calls: FileCalls, place: BytePath, name: string): Promise<Visit | undefined> {
+/** Undefined for an entry that was removed since its directory was listed. */
+async function visitIfExists(calls: FileCalls, path: BytePath, name: string): Promise<Visit | undefined> {
 	try {
-		return {kind: 'found', name, place, stats: await calls.lstat(place)};
+		return {kind: 'found', name, path, stats: await calls.lstat(path)};
 	} catch (error) {
 		return isErrno(error, 'ENOENT') ? undefined : {kind: 'failed', name, error};
 	}
@@ -113,14 +113,14 @@ async function look(calls: FileCalls, place: BytePath, name: string): Promise<Vi
 async function descend(calls: FileCalls, chain: DirectoryChain, own: string, name: string): Promise<Frame> {
 	await chain.enter(own);
 	try {
-		return {prefix: `${name}/`, names: await namesIn(calls, chain.place), next: 0};
+		return {prefix: `${name}/`, names: await listNames(calls, chain.path), next: 0};
 	} catch (error) {
 		await chain.leave();
 		throw error;
 	}
 }
 
-async function namesIn(calls: FileCalls, directory: BytePath): Promise<string[]> {
+async function listNames(calls: FileCalls, directory: BytePath): Promise<string[]> {
 	const listing = await listDirectory(calls, directory, Number.POSITIVE_INFINITY);
 	return listing.map(({name}) => name).sort();
 }

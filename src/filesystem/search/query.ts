@@ -2,33 +2,33 @@ import picomatch from 'picomatch';
 import {errorMessage, LongarmError} from '../../shared/errors.js';
 import type {BytePath} from '../byte-path.js';
 
-export const USUAL_MATCHES = 10_000;
+export const DEFAULT_MAX_MATCHES = 10_000;
 export const MAX_SEARCH_MATCHES = 1_000_000;
 
-/** What to look for. Plain data: it travels to another thread. */
+/** Search request. Plain data, since it is sent to a worker thread. */
 export interface SearchRequest {
 	readonly root: BytePath;
-	/** Globs for the path below the root, or, without a slash, for the name; none means everything. */
+	/** Globs for the path below the root, or, without a slash, for the name; none matches everything. */
 	readonly names: readonly string[];
-	/** What is left out, in the language of `.gitignore`. */
+	/** Excluded entries, in the syntax of `.gitignore`. */
 	readonly exclude: readonly string[];
-	/** Lines to look for in files; without it names are all that is looked at. */
+	/** Pattern for the lines of files; without it only names are searched. */
 	readonly contents: ContentsQuery | undefined;
-	/** Whether names that begin with a dot count. */
+	/** Includes names that begin with a dot. */
 	readonly hidden: boolean;
-	/** Whether `.gitignore` and `.ignore` are respected. */
+	/** Respects `.gitignore` and `.ignore`. */
 	readonly ignoreFiles: boolean;
 	readonly maxMatches: number;
 }
 
 export interface ContentsQuery {
 	readonly pattern: string;
-	/** An expression of JavaScript; else the text itself. */
+	/** The pattern is a regular expression of JavaScript; else literal text. */
 	readonly regex: boolean;
 	readonly ignoreCase: boolean;
 }
 
-/** Whether a path below the root is one of those looked for. */
+/** Predicate for a path below the root. */
 export type MatchesName = (relative: string, name: string) => boolean;
 
 export function compileNames(globs: readonly string[]): MatchesName {
@@ -40,19 +40,19 @@ export function compileNames(globs: readonly string[]): MatchesName {
 	return (relative, name) => matchers.some(({wholePath, matches}) => matches(wholePath ? relative : name));
 }
 
-/** Finds the first match in each line; `g` to go on, `m` because many lines are searched at a time. */
+/** Compiles a pattern; `g` to continue behind a match, `m` because many lines are searched at once. */
 export function compileContents({pattern, regex, ignoreCase}: ContentsQuery): RegExp {
 	const source = regex ? pattern : pattern.replace(/[$()*+./?[\\\]^{|}-]/g, '\\$&');
 	const flags = ignoreCase ? 'gmi' : 'gm';
 	try {
 		return new RegExp(source, `${flags}u`);
 	} catch {
-		// Escapes that mean nothing are only allowed without Unicode.
+		// Unnecessary escapes are only allowed without the `u` flag.
 	}
 	try {
 		return new RegExp(source, flags);
 	} catch (error) {
-		throw unusable(errorMessage(error), pattern);
+		throw invalidPatternError(errorMessage(error), pattern);
 	}
 }
 
@@ -60,10 +60,10 @@ function compileGlob(glob: string): (path: string) => boolean {
 	try {
 		return picomatch(glob, {dot: true});
 	} catch (error) {
-		throw unusable(`unusable glob: ${errorMessage(error)}`, glob);
+		throw invalidPatternError(`unusable glob: ${errorMessage(error)}`, glob);
 	}
 }
 
-function unusable(message: string, pattern: string): LongarmError {
+function invalidPatternError(message: string, pattern: string): LongarmError {
 	return new LongarmError('PATTERN_INVALID', {message, context: {pattern}});
 }

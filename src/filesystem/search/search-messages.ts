@@ -7,20 +7,20 @@ export interface SearchError {
 	readonly message: string;
 }
 
-/** What has been done, when a search is over or has been given up. */
+/** Summary of a search that has ended or was cancelled. */
 export interface SearchSummary {
-	/** Files looked at. */
+	/** Number of files examined. */
 	readonly files: number;
 	readonly matches: number;
-	/** There is more than was told. */
+	/** There are more matches than were reported. */
 	readonly truncated: boolean;
 	readonly errors: readonly SearchError[];
 }
 
-/** What the thread tells. Matches come in batches; each has to be confirmed before too many are on their way. */
+/** Message of the worker. Matches come in batches, which the receiver confirms (flow control). */
 export type FromWorker =
 	| {readonly kind: 'matches'; readonly matches: readonly SearchMatch[]}
 	| {readonly kind: 'done'; readonly summary: SearchSummary};
 
-/** Batches that may wait to be confirmed; the count is kept in shared memory, where the thread can wait for it. */
+/** Unconfirmed batches; the count is in shared memory, so that the worker can block on it. */
 export const MAX_UNCONFIRMED_BATCHES = 4;

@@ -1,12 +1,12 @@
-// Runs in a thread of its own: it may block, and an expression that never ends can be ended with the thread.
+// Worker thread: it may block, and a regular expression that never ends can be terminated with the thread.
 import {parentPort, workerData} from 'node:worker_threads';
 import type {SearchRequest} from './query.js';
 import {type FromWorker, MAX_UNCONFIRMED_BATCHES, type SearchError, type SearchMatch} from './search-messages.js';
 import {searchTree} from './tree-search.js';
 
-const BATCH_MATCHES = 200;
-/** Nobody waits longer than this for what was found. */
-const BATCH_MS = 50;
+const MAX_BATCH_MATCHES = 200;
+/** Longest time a match is buffered. */
+const MAX_BATCH_MS = 50;
 const MAX_ERRORS = 1000;
 
 const {query, unconfirmed} = workerData as {query: SearchRequest; unconfirmed: Int32Array};
@@ -20,7 +20,7 @@ const errors: SearchError[] = [];
 
 for (const finding of searchTree(query)) {
 	if (finding.kind === 'file') files++;
-	else if (finding.kind === 'error') note(finding);
+	else if (finding.kind === 'error') recordError(finding);
 	else if (matches < query.maxMatches) {
 		matches++;
 		batch.push(finding);
@@ -28,12 +28,12 @@ for (const finding of searchTree(query)) {
 		truncated = true;
 		break;
 	}
-	if (batch.length >= BATCH_MATCHES || performance.now() - batchedAt > BATCH_MS) flush();
+	if (batch.length >= MAX_BATCH_MATCHES || performance.now() - batchedAt > MAX_BATCH_MS) flush();
 }
 flush();
-tell({kind: 'done', summary: {files, matches, truncated, errors}});
+post({kind: 'done', summary: {files, matches, truncated, errors}});
 
-function note({path, message}: SearchError): void {
+function recordError({path, message}: SearchError): void {
 	if (errors.length < MAX_ERRORS) errors.push({path, message});
 }
 
@@ -48,11 +48,11 @@ function flush(): void {
 		Atomics.wait(unconfirmed, 0, count);
 	}
 	Atomics.add(unconfirmed, 0, 1);
-	tell({kind: 'matches', matches: batch});
+	post({kind: 'matches', matches: batch});
 	batch = [];
 }
 
-function tell(message: FromWorker): void {
+function post(message: FromWorker): void {
 	// oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread has no origin
 	parentPort!.postMessage(message);
 }

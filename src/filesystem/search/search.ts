@@ -1,14 +1,16 @@
 import {Worker} from 'node:worker_threads';
-import {LongarmError} from '../../shared/errors.js';
+import {Deferred} from '../../shared/async/deferred.js';
+import {Mutex} from '../../shared/async/mutex.js';
+import {errorMessage, LongarmError} from '../../shared/errors.js';
 import {workerFile} from '../../shared/node/worker-file.js';
 import {preferredCalls} from '../syscalls.js';
-import {ignoring} from '../watch/ignored.js';
+import {compileIgnoreRules} from '../watch/ignored.js';
 import {compileContents, compileNames, type SearchRequest} from './query.js';
 import type {FromWorker, SearchError, SearchMatch, SearchSummary} from './search-messages.js';
 
-/** Searches that run at once; more wait. A thread each, so few are enough. */
+/** Concurrent searches, each with a thread; more are queued. */
 const MAX_RUNNING_SEARCHES = 2;
-/** An expression can take for ever; a search may not. */
+/** Time limit: a regular expression can run for ever. */
 const MAX_SEARCH_MS = 10 * 60_000;
 
 export interface SearchRunOutcome extends SearchSummary {
@@ -20,92 +22,91 @@ interface Running {
 	readonly timer: NodeJS.Timeout;
 }
 
-let running = 0;
-const waiting: (() => void)[] = [];
+let runningCount = 0;
+const queue: (() => void)[] = [];
 
 /**
- * One search in a thread of its own. `found` gets what was found, batch by batch, and is waited for: whoever takes
- * slowly makes the search slow, not the memory large.
+ * Search in a worker thread. `onMatches` is called with one batch at a time and awaited: a slow consumer slows the
+ * search down (back-pressure) instead of filling the memory.
  */
 export class SearchRun {
 	readonly outcome: Promise<SearchRunOutcome>;
 	readonly #query: SearchRequest;
-	readonly #found: (matches: readonly SearchMatch[]) => Promise<void>;
-	/** How many batches the thread has sent and nobody has taken. */
+	readonly #onMatches: (matches: readonly SearchMatch[]) => Promise<void>;
+	/** Number of batches that were sent by the worker and not consumed. */
 	readonly #unconfirmed = new Int32Array(new SharedArrayBuffer(4));
-	#told = {files: 0, matches: 0, truncated: true, errors: []} as SearchSummary;
+	#progress = {files: 0, matches: 0, truncated: true, errors: []} as SearchSummary;
 	#running: Running | undefined;
-	#cancelled = false;
-	#settle!: (outcome: SearchRunOutcome) => void;
-	#fail!: (error: Error) => void;
+	#isCancelled = false;
+	readonly #outcome = new Deferred<SearchRunOutcome>();
 
-	/** Throws when there is nothing at the root or a pattern cannot be used. */
+	/** Throws if the root does not exist or a pattern is invalid. */
 	static async begin(
 		query: SearchRequest,
-		found: (matches: readonly SearchMatch[]) => Promise<void>,
+		onMatches: (matches: readonly SearchMatch[]) => Promise<void>,
 	): Promise<SearchRun> {
-		requireUsable(query);
+		requireValidPatterns(query);
 		await preferredCalls().stat(query.root);
-		return new SearchRun(query, found);
+		return new SearchRun(query, onMatches);
 	}
 
-	private constructor(query: SearchRequest, found: (matches: readonly SearchMatch[]) => Promise<void>) {
+	private constructor(query: SearchRequest, onMatches: (matches: readonly SearchMatch[]) => Promise<void>) {
 		this.#query = query;
-		this.#found = found;
-		this.outcome = new Promise((resolve, reject) => {
-			this.#settle = resolve;
-			this.#fail = reject;
-		});
-		if (running < MAX_RUNNING_SEARCHES) this.#run();
-		else waiting.push(() => this.#run());
+		this.#onMatches = onMatches;
+		this.outcome = this.#outcome.promise;
+		if (runningCount < MAX_RUNNING_SEARCHES) this.#run();
+		else queue.push(() => this.#run());
 	}
 
-	/** What was found so far is kept. */
+	/** Ends the search; the outcome counts the matches so far. */
 	cancel(): void {
-		this.#cancelled = true;
-		this.#end(this.#told);
+		this.#isCancelled = true;
+		this.#end(this.#progress);
 	}
 
 	#run(): void {
-		if (this.#cancelled) {
-			next();
+		if (this.#isCancelled) {
+			startNext();
 			return;
 		}
-		running++;
+		runningCount++;
 		const worker = new Worker(workerFile('search-worker.js', import.meta.url), {
 			workerData: {query: this.#query, unconfirmed: this.#unconfirmed},
 		});
-		const timer = setTimeout(() => this.#end({...this.#told, errors: [tooLong(this.#query)]}), MAX_SEARCH_MS).unref();
+		const timer = setTimeout(
+			() => this.#end({...this.#progress, errors: [timeoutError(this.#query)]}),
+			MAX_SEARCH_MS,
+		).unref();
 		this.#running = {worker, timer};
-		// One after the other: the end must not overtake what was found before.
-		let taken = Promise.resolve();
+		// One message at a time: the end must not overtake earlier matches.
+		const mutex = new Mutex();
 		worker.on('message', (message: FromWorker) => {
-			taken = taken.then(() => this.#take(message)).catch((error: unknown) => this.#failWith(error));
+			mutex.run(() => this.#handleMessage(message)).catch((error: unknown) => this.#failWith(error));
 		});
 		worker.on('error', error => this.#failWith(error));
 	}
 
 	#failWith(cause: unknown): void {
 		this.#stop();
-		const reason = cause instanceof Error ? cause.message : String(cause);
-		this.#fail(new LongarmError('FILE_FAILED', {message: `the search failed: ${reason}`, cause}));
+		const message = `the search failed: ${errorMessage(cause)}`;
+		this.#outcome.reject(new LongarmError('FILE_FAILED', {message, cause}));
 	}
 
-	async #take(message: FromWorker): Promise<void> {
+	async #handleMessage(message: FromWorker): Promise<void> {
 		if (message.kind === 'done') {
 			this.#end(message.summary);
 			return;
 		}
 		if (!this.#running) return;
-		await this.#found(message.matches);
-		this.#told = {...this.#told, matches: this.#told.matches + message.matches.length};
+		await this.#onMatches(message.matches);
+		this.#progress = {...this.#progress, matches: this.#progress.matches + message.matches.length};
 		Atomics.sub(this.#unconfirmed, 0, 1);
 		Atomics.notify(this.#unconfirmed, 0);
 	}
 
 	#end(summary: SearchSummary): void {
 		this.#stop();
-		this.#settle({...summary, cancelled: this.#cancelled});
+		this.#outcome.resolve({...summary, cancelled: this.#isCancelled});
 	}
 
 	#stop(): void {
@@ -114,22 +115,22 @@ export class SearchRun {
 		this.#running = undefined;
 		clearTimeout(timer);
 		void worker.terminate();
-		running--;
-		next();
+		runningCount--;
+		startNext();
 	}
 }
 
-function tooLong({root}: SearchRequest): SearchError {
+function timeoutError({root}: SearchRequest): SearchError {
 	return {path: root, message: `the search was ended after ${MAX_SEARCH_MS / 60_000} minutes`};
 }
 
-function next(): void {
-	if (running < MAX_RUNNING_SEARCHES) waiting.shift()?.();
+function startNext(): void {
+	if (runningCount < MAX_RUNNING_SEARCHES) queue.shift()?.();
 }
 
-/** Here and not in the thread, so that the one who asks is told at once. */
-function requireUsable({names, exclude, contents}: SearchRequest): void {
+/** Validates here and not in the worker, so that the request fails at once. */
+function requireValidPatterns({names, exclude, contents}: SearchRequest): void {
 	compileNames(names);
-	ignoring(exclude);
+	compileIgnoreRules(exclude);
 	if (contents) compileContents(contents);
 }

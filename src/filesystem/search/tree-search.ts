@@ -1,7 +1,7 @@
 import {type Dirent, readdirSync, statSync} from 'node:fs';
-import {type BytePath, childOf, display, nameOf, ROOT, toSystem} from '../byte-path.js';
+import {type BytePath, baseName, joinPath, ROOT, toDisplayText, toFsPath} from '../byte-path.js';
 import {fileErrorMessage} from '../file-errors.js';
-import {type Ignored, ignoring} from '../watch/ignored.js';
+import {compileIgnoreRules, type IsIgnored} from '../watch/ignored.js';
 import {searchFile} from './file-search.js';
 import {IgnoreRules} from './ignore-files.js';
 import type {LineMatch} from './line-search.js';
@@ -11,76 +11,76 @@ export type SearchFinding =
 	| {readonly kind: 'entry'; readonly path: BytePath; readonly isDirectory: boolean}
 	| {readonly kind: 'line'; readonly path: BytePath; readonly match: LineMatch}
 	| {readonly kind: 'error'; readonly path: BytePath; readonly message: string}
-	/** A file was looked at. */
+	/** A file was examined. */
 	| {readonly kind: 'file'};
 
 /**
- * Looks through a tree, directory by directory, entries by name. It never follows a link and it blocks: it belongs in
- * a thread of its own.
+ * Searches a tree, directory by directory, entries by name. Follows no links. Blocks, so it has to run in a worker
+ * thread.
  */
 export function* searchTree(query: SearchRequest): Generator<SearchFinding> {
 	const {root, ignoreFiles} = query;
 	const search = new TreeSearch(query);
-	if (!statSync(toSystem(root)).isDirectory()) {
-		yield* search.singleFile(root);
+	if (!statSync(toFsPath(root)).isDirectory()) {
+		yield* search.searchSingleFile(root);
 		return;
 	}
-	yield* search.directory(root, ignoreFiles ? IgnoreRules.above(root) : IgnoreRules.none);
+	yield* search.searchDirectory(root, ignoreFiles ? IgnoreRules.loadAbove(root) : IgnoreRules.none);
 }
 
 class TreeSearch {
 	readonly #query: SearchRequest;
 	readonly #matchesName: MatchesName;
-	readonly #excluded: Ignored;
+	readonly #isExcluded: IsIgnored;
 	readonly #expression: RegExp | undefined;
 
 	constructor(query: SearchRequest) {
 		this.#query = query;
 		this.#matchesName = compileNames(query.names);
-		this.#excluded = ignoring(query.exclude);
+		this.#isExcluded = compileIgnoreRules(query.exclude);
 		this.#expression = query.contents && compileContents(query.contents);
 	}
 
-	/** Whoever names a file means it, whatever rules say. */
-	*singleFile(path: BytePath): Generator<SearchFinding> {
-		const name = display(nameOf(path));
+	/** Ignore rules do not apply to a file that is the root itself. */
+	*searchSingleFile(path: BytePath): Generator<SearchFinding> {
+		const name = toDisplayText(baseName(path));
 		const isNamed = this.#matchesName(name, name);
 		if (isNamed && !this.#expression) yield {kind: 'entry', path, isDirectory: false};
-		yield* this.#file(path, isNamed);
+		yield* this.#searchFile(path, isNamed);
 	}
 
-	*directory(directory: BytePath, above: IgnoreRules): Generator<SearchFinding> {
+	*searchDirectory(directory: BytePath, above: IgnoreRules): Generator<SearchFinding> {
 		const {hidden, ignoreFiles} = this.#query;
 		let children: Dirent[];
 		try {
-			children = readdirSync(toSystem(directory), {withFileTypes: true, encoding: 'latin1'});
+			children = readdirSync(toFsPath(directory), {withFileTypes: true, encoding: 'latin1'});
 		} catch (error) {
 			yield {kind: 'error', path: directory, message: fileErrorMessage(error)};
 			return;
 		}
-		const rules = ignoreFiles ? above.in(directory) : above;
+		const rules = ignoreFiles ? above.withDirectory(directory) : above;
 		children.sort((one, other) => (one.name < other.name ? -1 : 1));
 		for (const child of children) {
-			const path = childOf(directory, child.name);
+			const path = joinPath(directory, child.name);
 			if (!hidden && child.name.startsWith('.')) continue;
-			// The inside of a repository is nobody's text.
+			// Git's own data is no text to search.
 			if (ignoreFiles && child.name === '.git') continue;
 			if (rules.ignores(path, child.isDirectory())) continue;
-			yield* this.#entry(path, child, rules);
+			yield* this.#searchEntry(path, child, rules);
 		}
 	}
 
-	*#entry(path: BytePath, child: Dirent, rules: IgnoreRules): Generator<SearchFinding> {
+	*#searchEntry(path: BytePath, child: Dirent, rules: IgnoreRules): Generator<SearchFinding> {
 		const relative = path.slice(this.#query.root === ROOT ? 1 : this.#query.root.length + 1);
 		const isDirectory = child.isDirectory();
-		if (this.#excluded(relative, isDirectory)) return;
-		const isNamed = this.#matchesName(display(relative), display(child.name));
+		if (this.#isExcluded(relative, isDirectory)) return;
+		const isNamed = this.#matchesName(toDisplayText(relative), toDisplayText(child.name));
 		if (isNamed && !this.#expression) yield {kind: 'entry', path, isDirectory};
-		if (isDirectory) yield* this.directory(path, rules);
-		else if (child.isFile()) yield* this.#file(path, isNamed);
+		if (isDirectory) yield* this.searchDirectory(path, rules);
+		else if (child.isFile()) yield* this.#searchFile(path, isNamed);
 	}
 
-	*#file(path: BytePath, isNamed: boolean): Generator<SearchFinding> {
+	*#searchFile(path: BytePath, isNamed: boolean): Generator<SearchFinding> {
 		yield {kind: 'file'};
 		if (!isNamed || !this.#expression) return;
 		try {

@@ -1,6 +1,6 @@
 import type {BytePath} from '../byte-path.js';
 
-/** Changes that wait to be taken; more than that is an overflow. */
+/** Buffered changes; beyond it they are replaced by an overflow. */
 const MAX_CHANGES = 16_384;
 
 export type ChangeKind = 'created' | 'modified' | 'removed';
@@ -12,13 +12,13 @@ export interface Change {
 
 export interface ChangeBatch {
 	readonly changes: readonly Change[];
-	/** There were changes that are not known: what was seen of the tree before does not hold. */
+	/** Changes were lost: the consumer has to read the tree again. */
 	readonly overflow: boolean;
-	/** Why nothing more will come. */
+	/** Reason why the watch has ended, if it has. */
 	readonly ended: string | undefined;
 }
 
-/** Changes by path until they are taken; what happens to a path twice is told once. */
+/** Buffer of changes by path; several changes of one path are merged. */
 export class ChangeLog {
 	readonly #kinds = new Map<BytePath, ChangeKind>();
 	#overflow = false;
@@ -29,11 +29,11 @@ export class ChangeLog {
 	}
 
 	add(path: BytePath, kind: ChangeKind): void {
-		this.#kinds.set(path, merged(this.#kinds.get(path), kind));
+		this.#kinds.set(path, mergeKinds(this.#kinds.get(path), kind));
 		if (this.#kinds.size > MAX_CHANGES) this.overflow();
 	}
 
-	/** What was collected goes as well: whoever is told has to look at everything again. */
+	/** Drops the buffered changes, too: the consumer has to read the whole tree again. */
 	overflow(): void {
 		this.#kinds.clear();
 		this.#overflow = true;
@@ -43,12 +43,12 @@ export class ChangeLog {
 		this.#ended ??= reason;
 	}
 
-	/** At most so many changes; the end comes with the last of them. */
-	take(most: number): ChangeBatch | undefined {
+	/** Removes and returns up to `maxChanges` changes; `ended` comes with the last of them. */
+	take(maxChanges: number): ChangeBatch | undefined {
 		if (this.isEmpty) return undefined;
 		const changes: Change[] = [];
 		for (const [path, kind] of this.#kinds) {
-			if (changes.length === most) break;
+			if (changes.length === maxChanges) break;
 			changes.push({path, kind});
 			this.#kinds.delete(path);
 		}
@@ -60,7 +60,7 @@ export class ChangeLog {
 	}
 }
 
-function merged(before: ChangeKind | undefined, now: ChangeKind): ChangeKind {
+function mergeKinds(before: ChangeKind | undefined, now: ChangeKind): ChangeKind {
 	if (before === 'created' && now === 'modified') return 'created';
 	return before === 'removed' && now === 'created' ? 'modified' : now;
 }

@@ -1,43 +1,43 @@
 import {readFileSync} from 'node:fs';
 
-/** What Linux queues for a program before it drops events, unless it says otherwise. */
-const USUAL_QUEUE_EVENTS = 16_384;
+/** Default length of the inotify queue, beyond which Linux drops events. */
+const DEFAULT_QUEUE_EVENTS = 16_384;
 
-/** Called when events may have been dropped. */
-type Dropped = () => void;
+/** Called when events may have been lost. */
+type DropListener = () => void;
 
-const listeners = new Set<Dropped>();
-let limit: number | undefined;
-let inThisTurn = 0;
+const listeners = new Set<DropListener>();
+let suspiciousEvents: number | undefined;
+let eventsThisTick = 0;
 
 /**
- * Notices that the system has dropped events. It says so itself, but the runtime does not pass that on. The queue is
- * always emptied in one turn of the event loop, and only a full one drops events: a turn that brought half as many
- * events as fit may have followed a full queue, since those for closed watchers are not counted here.
+ * Detects an overflow of the inotify queue, which Node does not report. The queue is always drained in one tick of the
+ * event loop, and only a full one drops events. Half of its length is suspicious already, since the events of closed
+ * watchers are not counted here.
  */
 export function countEvent(): void {
-	if (inThisTurn++ === 0) setImmediate(endTurn);
+	if (eventsThisTick++ === 0) setImmediate(endTick);
 }
 
-/** Returns the function that ends listening. */
-export function onDropped(dropped: Dropped): () => void {
-	// The same function may listen twice.
+/** Adds a listener; returns the function that removes it. */
+export function onDropped(dropped: DropListener): () => void {
+	// A wrapper of its own, so that the same function may be added twice.
 	const listener = () => dropped();
 	listeners.add(listener);
 	return () => listeners.delete(listener);
 }
 
-function endTurn(): void {
-	limit ??= queueEvents() / 2;
-	const dropped = inThisTurn >= limit;
-	inThisTurn = 0;
+function endTick(): void {
+	suspiciousEvents ??= readQueueLimit() / 2;
+	const dropped = eventsThisTick >= suspiciousEvents;
+	eventsThisTick = 0;
 	if (dropped) for (const listener of listeners) listener();
 }
 
-function queueEvents(): number {
+function readQueueLimit(): number {
 	try {
-		return Number(readFileSync('/proc/sys/fs/inotify/max_queued_events', 'latin1')) || USUAL_QUEUE_EVENTS;
+		return Number(readFileSync('/proc/sys/fs/inotify/max_queued_events', 'latin1')) || DEFAULT_QUEUE_EVENTS;
 	} catch {
-		return USUAL_QUEUE_EVENTS;
+		return DEFAULT_QUEUE_EVENTS;
 	}
 }

@@ -1,148 +1,148 @@
 import {type FSWatcher, type Stats, watch} from 'node:fs';
-import {type BytePath, childOf, parentOf, ROOT, segmentsOf, toSystem} from '../byte-path.js';
+import {type BytePath, joinPath, parentPath, ROOT, splitPath, toFsPath} from '../byte-path.js';
 import {isErrno} from '../file-errors.js';
 import {preferredCalls} from '../syscalls.js';
 import {countEvent, onDropped} from './event-queue.js';
 
-/** More paths, or more directories above them, are not watched. */
+/** Missing paths of one watch, and directories above them; a watch with more is refused. */
 const MAX_PATHS = 1024;
 const MAX_DIRECTORIES = 1024;
-/** A busy directory makes us look at most this often. */
-const LOOK_EVERY_MS = 20;
+/** Throttle: a busy directory is checked at most this often. */
+const CHECK_INTERVAL_MS = 20;
 
 export interface MissingRequest {
 	readonly missing: readonly BytePath[];
 	readonly present: BytePath | undefined;
 }
 
-/** What was the case when the watch began. */
-interface Missing {
-	/** The deepest directory on the way that exists, and which one it is. */
+/** State of a missing path when the watch began. */
+interface MissingState {
+	/** Deepest ancestor that exists, and its inode. */
 	readonly directory: BytePath;
 	readonly identity: string;
-	/** The first component that is missing. */
+	/** Path of the first missing component. */
 	readonly next: BytePath;
 }
 
-interface Present {
+interface PresentState {
 	readonly path: BytePath;
 	readonly identity: string;
 }
 
 /**
- * Tells once when one of the missing paths, or a missing directory above one, appears, or when the present path
- * changes. Every directory above is watched, so that one that is replaced as a whole is noticed too. A watch begins
- * with `begin`, which is undefined when it is impossible or what should be missing is there.
+ * Calls back once when one of the missing paths, or a missing ancestor, appears, or when the present path changes.
+ * Every ancestor is watched, so that the replacement of a whole directory is noticed, too. `begin` returns undefined
+ * if watching is impossible or a path that should be missing exists.
  */
 export class MissingPathsWatch {
-	readonly #missing: readonly Missing[];
-	readonly #present: Present | undefined;
-	readonly #changed: () => void;
+	readonly #missing: readonly MissingState[];
+	readonly #present: PresentState | undefined;
+	readonly #onChange: () => void;
 	readonly #watchers: FSWatcher[] = [];
 	readonly #stopListening: () => void;
-	#look: NodeJS.Timeout | undefined;
+	#checkTimer: NodeJS.Timeout | undefined;
 	#isClosed = false;
 
-	static async begin(request: MissingRequest, changed: () => void): Promise<MissingPathsWatch | undefined> {
+	static async begin(request: MissingRequest, onChange: () => void): Promise<MissingPathsWatch | undefined> {
 		const {missing, present} = request;
 		if (missing.length === 0 || missing.length > MAX_PATHS) return undefined;
-		const before = await lookAtAll(request);
-		const directories = directoriesAbove(present === undefined ? missing : [...missing, present]);
+		const before = await captureState(request);
+		const directories = listDirectoriesAbove(present === undefined ? missing : [...missing, present]);
 		if (!before || directories.length > MAX_DIRECTORIES) return undefined;
-		const begun = new MissingPathsWatch(before, changed);
-		// What happened before the last watcher was in place was heard by none of them.
-		if (begun.#listen(directories) && (await begun.#isUnchanged())) return begun;
-		begun.end();
+		const watch = new MissingPathsWatch(before, onChange);
+		// Changes before the last watcher was added are found by comparing the state.
+		if (watch.#watchAll(directories) && (await watch.#isUnchanged())) return watch;
+		watch.end();
 		return undefined;
 	}
 
-	private constructor(before: {missing: Missing[]; present: Present | undefined}, changed: () => void) {
+	private constructor(before: {missing: MissingState[]; present: PresentState | undefined}, onChange: () => void) {
 		this.#missing = before.missing;
 		this.#present = before.present;
-		this.#changed = changed;
-		this.#stopListening = onDropped(() => this.#lookSoon());
+		this.#onChange = onChange;
+		this.#stopListening = onDropped(() => this.#scheduleCheck());
 	}
 
 	end(): void {
 		this.#isClosed = true;
-		clearTimeout(this.#look);
+		clearTimeout(this.#checkTimer);
 		this.#stopListening();
 		for (const watcher of this.#watchers) watcher.close();
 	}
 
-	/** False when the system has no watches left. */
-	#listen(directories: readonly BytePath[]): boolean {
+	/** False if the system has no watches left. */
+	#watchAll(directories: readonly BytePath[]): boolean {
 		for (const directory of directories) {
 			try {
-				const watcher = watch(toSystem(directory), {persistent: false}, () => {
+				const watcher = watch(toFsPath(directory), {persistent: false}, () => {
 					countEvent();
-					this.#lookSoon();
+					this.#scheduleCheck();
 				});
-				watcher.on('error', () => this.#tell());
+				watcher.on('error', () => this.#notify());
 				this.#watchers.push(watcher);
 			} catch (error) {
-				// It may not be there, or nobody may look into it: then the one above tells.
+				// Missing or unreadable: the watcher of its parent reports changes.
 				if (!isErrno(error, 'ENOENT', 'ENOTDIR', 'EACCES')) return false;
 			}
 		}
 		return true;
 	}
 
-	#lookSoon(): void {
-		this.#look ??= setTimeout(() => {
-			this.#look = undefined;
-			void this.#lookNow();
-		}, LOOK_EVERY_MS).unref();
+	#scheduleCheck(): void {
+		this.#checkTimer ??= setTimeout(() => {
+			this.#checkTimer = undefined;
+			void this.#check();
+		}, CHECK_INTERVAL_MS).unref();
 	}
 
-	async #lookNow(): Promise<void> {
-		if (!(await this.#isUnchanged())) this.#tell();
+	async #check(): Promise<void> {
+		if (!(await this.#isUnchanged())) this.#notify();
 	}
 
-	#tell(): void {
+	#notify(): void {
 		if (this.#isClosed) return;
 		this.end();
-		this.#changed();
+		this.#onChange();
 	}
 
 	async #isUnchanged(): Promise<boolean> {
 		try {
 			for (const {directory, identity, next} of this.#missing) {
-				if ((await identityOf(directory)) !== identity || (await exists(next))) return false;
+				if ((await readIdentity(directory)) !== identity || (await exists(next))) return false;
 			}
 			const present = this.#present;
-			return !present || (await contentIdentityOf(present.path)) === present.identity;
+			return !present || (await readContentIdentity(present.path)) === present.identity;
 		} catch {
 			return false;
 		}
 	}
 }
 
-/** Undefined when a path that should be missing exists, or the other way round. */
-async function lookAtAll(
+/** Undefined if a path that should be missing exists, or the other way round. */
+async function captureState(
 	request: MissingRequest,
-): Promise<{missing: Missing[]; present: Present | undefined} | undefined> {
+): Promise<{missing: MissingState[]; present: PresentState | undefined} | undefined> {
 	try {
-		const missing: Missing[] = [];
+		const missing: MissingState[] = [];
 		for (const path of request.missing) {
 			if (await exists(path)) return undefined;
-			missing.push(await deepestExisting(path));
+			missing.push(await captureMissing(path));
 		}
 		const path = request.present;
-		return {missing, present: path === undefined ? undefined : {path, identity: await contentIdentityOf(path)}};
+		return {missing, present: path === undefined ? undefined : {path, identity: await readContentIdentity(path)}};
 	} catch {
 		return undefined;
 	}
 }
 
-async function deepestExisting(path: BytePath): Promise<Missing> {
+async function captureMissing(path: BytePath): Promise<MissingState> {
 	let next = path;
-	while (!(await exists(parentOf(next)))) next = parentOf(next);
-	const directory = parentOf(next);
-	return {directory, identity: await identityOf(directory), next};
+	while (!(await exists(parentPath(next)))) next = parentPath(next);
+	const directory = parentPath(next);
+	return {directory, identity: await readIdentity(directory), next};
 }
 
-/** A link that leads nowhere is there, but what it should lead to is missing. */
+/** False for a dangling link: its target is missing. */
 async function exists(path: BytePath): Promise<boolean> {
 	try {
 		await preferredCalls().stat(path);
@@ -153,28 +153,26 @@ async function exists(path: BytePath): Promise<boolean> {
 	}
 }
 
-async function identityOf(path: BytePath): Promise<string> {
-	return nameOfInode(await preferredCalls().stat(path));
+async function readIdentity(path: BytePath): Promise<string> {
+	return inodeKey(await preferredCalls().stat(path));
 }
 
-/** Of a directory only which one it is: what is put into it does not count. */
-async function contentIdentityOf(path: BytePath): Promise<string> {
+/** Inode, and of a file also size and times; changes inside a directory do not count. */
+async function readContentIdentity(path: BytePath): Promise<string> {
 	const stats = await preferredCalls().stat(path);
-	return stats.isDirectory()
-		? nameOfInode(stats)
-		: `${nameOfInode(stats)}:${stats.size}:${stats.mtimeMs}:${stats.ctimeMs}`;
+	return stats.isDirectory() ? inodeKey(stats) : `${inodeKey(stats)}:${stats.size}:${stats.mtimeMs}:${stats.ctimeMs}`;
 }
 
-function nameOfInode({dev, ino}: Stats): string {
+function inodeKey({dev, ino}: Stats): string {
 	return `${dev}:${ino}`;
 }
 
-function directoriesAbove(paths: readonly BytePath[]): BytePath[] {
+function listDirectoriesAbove(paths: readonly BytePath[]): BytePath[] {
 	const directories = new Set<BytePath>([ROOT]);
 	for (const path of paths) {
 		let directory: BytePath = ROOT;
-		for (const name of segmentsOf(path).slice(0, -1)) {
-			directory = childOf(directory, name);
+		for (const name of splitPath(path).slice(0, -1)) {
+			directory = joinPath(directory, name);
 			directories.add(directory);
 		}
 	}

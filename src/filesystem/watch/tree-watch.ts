@@ -1,53 +1,53 @@
 import type {Dirent, Stats} from 'node:fs';
 import {Yielder} from '../../shared/node/yielder.js';
-import {type BytePath, childOf, nameOf, parentOf, ROOT} from '../byte-path.js';
+import {type BytePath, baseName, joinPath, parentPath, ROOT} from '../byte-path.js';
 import {listDirectory} from '../directories.js';
 import {fileErrorMessage, isErrno} from '../file-errors.js';
 import {type FileCalls, preferredCalls} from '../syscalls.js';
 import {type ChangeBatch, ChangeLog} from './change-log.js';
 import {onDropped} from './event-queue.js';
-import {type Ignored, ignoring} from './ignored.js';
+import {compileIgnoreRules, type IsIgnored} from './ignored.js';
 import {WatchedDirectories} from './watched-directories.js';
 
-/** What happens within this time is told together. */
-const COALESCE_MS = 50;
-/** Entries with news that are looked at together; more than that is an overflow. */
-const MAX_UNSETTLED_ENTRIES = 16_384;
+/** Debounce: events within this time are examined together. */
+const DEBOUNCE_MS = 50;
+/** Entries with unexamined events; beyond it they are replaced by an overflow. */
+const MAX_PENDING_ENTRIES = 16_384;
 
 export interface TreeWatchOptions {
 	readonly recursive: boolean;
-	/** What is not watched, in the language of `.gitignore`. */
+	/** Entries that are not watched, in the syntax of `.gitignore`. */
 	readonly ignore: readonly string[];
 }
 
 /**
- * Watches a directory, with all below it if asked, or a single file. Changes are collected until they are taken: a
- * slow taker finds them merged, and when they become too many an overflow in their place.
+ * Watches a directory, optionally recursively, or a single file. Changes are buffered until they are taken: for a slow
+ * consumer they are merged, and beyond a limit replaced by an overflow.
  */
 export class TreeWatch {
 	readonly #root: BytePath;
 	readonly #isTree: boolean;
 	readonly #recursive: boolean;
-	readonly #ignored: Ignored;
-	readonly #wake: () => void;
+	readonly #matchesIgnoreRule: IsIgnored;
+	readonly #onChange: () => void;
 	readonly #log = new ChangeLog();
 	readonly #directories: WatchedDirectories;
 	readonly #stopListening: () => void;
-	/** Entries with news; true if there may be something else of that name now. */
-	#unsettled = new Map<BytePath, boolean>();
+	/** Entries with unexamined events; true if the entry may have been replaced. */
+	#pending = new Map<BytePath, boolean>();
 	#needsRescan = false;
 	#timer: NodeJS.Timeout | undefined;
-	#settling = false;
+	#isExamining = false;
 	#isClosed = false;
 
-	/** Throws when there is nothing at the path, or the system has no watches left. `wake` comes when there is news. */
-	static async begin(root: BytePath, options: TreeWatchOptions, wake: () => void): Promise<TreeWatch> {
+	/** Throws if the path does not exist or the system has no watches left. `onChange` is called when there are changes. */
+	static async begin(root: BytePath, options: TreeWatchOptions, onChange: () => void): Promise<TreeWatch> {
 		const calls = preferredCalls();
 		const isTree = (await calls.stat(root)).isDirectory();
-		const watch = new TreeWatch(root, isTree, options, wake);
+		const watch = new TreeWatch(root, isTree, options, onChange);
 		try {
 			if (isTree) await watch.#addTree(calls, root, 'silent');
-			else watch.#directories.add(parentOf(root));
+			else watch.#directories.add(parentPath(root));
 			return watch;
 		} catch (error) {
 			watch.end();
@@ -55,22 +55,22 @@ export class TreeWatch {
 		}
 	}
 
-	private constructor(root: BytePath, isTree: boolean, {recursive, ignore}: TreeWatchOptions, wake: () => void) {
+	private constructor(root: BytePath, isTree: boolean, {recursive, ignore}: TreeWatchOptions, onChange: () => void) {
 		this.#root = root;
 		this.#isTree = isTree;
 		this.#recursive = recursive;
-		this.#ignored = ignoring(ignore);
-		this.#wake = wake;
+		this.#matchesIgnoreRule = compileIgnoreRules(ignore);
+		this.#onChange = onChange;
 		this.#directories = new WatchedDirectories({
-			happened: (entry, directory, kind) => this.#happened(entry, directory, kind),
-			failed: error => this.#endWith(fileErrorMessage(error)),
+			onEvent: (entry, directory, kind) => this.#onEvent(entry, directory, kind),
+			onFailure: error => this.#endWith(fileErrorMessage(error)),
 		});
 		this.#stopListening = onDropped(() => this.#overflow());
 	}
 
-	/** What has happened since the last time, at most so many changes of it; undefined when there is nothing. */
-	take(most: number): ChangeBatch | undefined {
-		return this.#log.take(most);
+	/** Removes and returns up to `maxChanges` changes; undefined if there are none. */
+	take(maxChanges: number): ChangeBatch | undefined {
+		return this.#log.take(maxChanges);
 	}
 
 	end(): void {
@@ -84,109 +84,109 @@ export class TreeWatch {
 		if (this.#isClosed) return;
 		this.end();
 		this.#log.end(reason);
-		this.#wake();
+		this.#onChange();
 	}
 
-	#happened(entry: BytePath, directory: BytePath, kind: 'rename' | 'change'): void {
+	#onEvent(entry: BytePath, directory: BytePath, kind: 'rename' | 'change'): void {
 		if (this.#isClosed || (!this.#isTree && entry !== this.#root)) return;
-		this.#unsettled.set(entry, kind === 'rename' || this.#unsettled.get(entry) === true);
-		// The system tells of the directory itself under its own name, as if it were in itself.
-		if (kind === 'rename' && nameOf(entry) === nameOf(directory)) this.#unsettled.set(directory, false);
-		if (this.#unsettled.size > MAX_UNSETTLED_ENTRIES) this.#overflow();
-		this.#settleSoon();
+		this.#pending.set(entry, kind === 'rename' || this.#pending.get(entry) === true);
+		// inotify reports an event of the directory itself under its own name, like one of an entry.
+		if (kind === 'rename' && baseName(entry) === baseName(directory)) this.#pending.set(directory, false);
+		if (this.#pending.size > MAX_PENDING_ENTRIES) this.#overflow();
+		this.#scheduleExamination();
 	}
 
-	/** Which changes there were is lost; the tree is looked through again, so that later ones are not. */
+	/** Changes were lost: scans the tree again, so that new directories are watched. */
 	#overflow(): void {
 		if (this.#isClosed) return;
 		this.#needsRescan = true;
-		this.#unsettled.clear();
+		this.#pending.clear();
 		this.#log.overflow();
-		this.#settleSoon();
+		this.#scheduleExamination();
 	}
 
-	#settleSoon(): void {
-		if (this.#settling || this.#isClosed) return;
+	#scheduleExamination(): void {
+		if (this.#isExamining || this.#isClosed) return;
 		this.#timer ??= setTimeout(() => {
 			this.#timer = undefined;
-			this.#settling = true;
-			void this.#settle()
+			this.#isExamining = true;
+			void this.#examinePending()
 				.catch((error: unknown) => this.#endWith(fileErrorMessage(error)))
 				.finally(() => {
-					this.#settling = false;
-					if (this.#unsettled.size > 0 || this.#needsRescan) this.#settleSoon();
+					this.#isExamining = false;
+					if (this.#pending.size > 0 || this.#needsRescan) this.#scheduleExamination();
 				});
-		}, COALESCE_MS).unref();
+		}, DEBOUNCE_MS).unref();
 	}
 
-	/** Finds out what has become of the entries with news. Those that are gone come first: they may only have moved. */
-	async #settle(): Promise<void> {
+	/** Examines the entries with events. Missing ones first: they may have been moved to one of the others. */
+	async #examinePending(): Promise<void> {
 		const calls = preferredCalls();
 		const yielder = new Yielder();
-		const unsettled = this.#unsettled;
-		this.#unsettled = new Map();
+		const unsettled = this.#pending;
+		this.#pending = new Map();
 		if (this.#needsRescan) await this.#rescan(calls);
 		const present: [BytePath, Stats][] = [];
 		for (const path of unsettled.keys()) {
-			const stats = await lookAt(calls, path);
+			const stats = await lstatIfReadable(calls, path);
 			if (stats) present.push([path, stats]);
-			else await this.#gone(calls, path);
+			else await this.#handleMissing(calls, path);
 			await yielder.yieldIfDue();
 		}
-		for (const [path, stats] of present) await this.#there(calls, path, stats, unsettled.get(path)!);
-		if (!this.#isClosed && !this.#log.isEmpty) this.#wake();
+		for (const [path, stats] of present) await this.#handleExisting(calls, path, stats, unsettled.get(path)!);
+		if (!this.#isClosed && !this.#log.isEmpty) this.#onChange();
 	}
 
-	async #gone(calls: FileCalls, path: BytePath): Promise<void> {
+	async #handleMissing(calls: FileCalls, path: BytePath): Promise<void> {
 		if (this.#isTree && path === this.#root) {
 			this.#log.add(path, 'removed');
 			this.#endWith('the watched directory is gone');
 			return;
 		}
 		this.#directories.removeWithin(path);
-		// What went with its directory is not told on its own.
-		if (this.#isIgnored(path, undefined) || !(await lookAt(calls, parentOf(path)))) return;
+		// An entry that was removed with its directory is not reported on its own.
+		if (this.#isIgnored(path, undefined) || !(await lstatIfReadable(calls, parentPath(path)))) return;
 		this.#log.add(path, 'removed');
 	}
 
-	async #there(calls: FileCalls, path: BytePath, stats: Stats, isNew: boolean): Promise<void> {
+	async #handleExisting(calls: FileCalls, path: BytePath, stats: Stats, isNew: boolean): Promise<void> {
 		if (this.#isIgnored(path, stats.isDirectory())) return;
-		// The root is only here because something in it has its name.
+		// The root is pending only because an entry of it has the same name.
 		if (this.#isTree && path === this.#root) return;
 		this.#log.add(path, isNew ? 'created' : 'modified');
 		if (!isNew || !this.#isTree) return;
 		this.#directories.removeWithin(path);
-		if (this.#recursive && stats.isDirectory()) await this.#addTree(calls, path, 'told');
+		if (this.#recursive && stats.isDirectory()) await this.#addTree(calls, path, 'reported');
 	}
 
 	async #rescan(calls: FileCalls): Promise<void> {
 		this.#needsRescan = false;
 		if (!this.#isTree) return;
 		for (const directory of this.#directories.paths) {
-			if (!(await lookAt(calls, directory))?.isDirectory()) this.#directories.removeWithin(directory);
+			if (!(await lstatIfReadable(calls, directory))?.isDirectory()) this.#directories.removeWithin(directory);
 		}
 		if (this.#directories.has(this.#root)) await this.#addTree(calls, this.#root, 'silent');
-		else await this.#gone(calls, this.#root);
+		else await this.#handleMissing(calls, this.#root);
 	}
 
-	/** Watches a directory and those below. Its entries are told of when it came with them before we could watch it. */
-	async #addTree(calls: FileCalls, top: BytePath, entries: 'told' | 'silent'): Promise<void> {
+	/** Watches a directory and those below. `reported` for a new one: its entries came before it was watched. */
+	async #addTree(calls: FileCalls, top: BytePath, entries: 'reported' | 'silent'): Promise<void> {
 		const yielder = new Yielder();
 		const queue = [top];
 		for (let directory = queue.pop(); directory !== undefined && !this.#isClosed; directory = queue.pop()) {
-			if (!this.#watch(directory, top) || !(this.#recursive || entries === 'told')) continue;
-			for (const child of await listed(calls, directory)) {
-				const path = childOf(directory, child.name);
+			if (!this.#watchDirectory(directory, top) || !(this.#recursive || entries === 'reported')) continue;
+			for (const child of await listIfReadable(calls, directory)) {
+				const path = joinPath(directory, child.name);
 				if (this.#isIgnored(path, child.isDirectory())) continue;
-				if (entries === 'told') this.#log.add(path, 'created');
+				if (entries === 'reported') this.#log.add(path, 'created');
 				if (this.#recursive && child.isDirectory()) queue.push(path);
 			}
 			await yielder.yieldIfDue();
 		}
 	}
 
-	/** A directory nobody lets us look into cannot be watched; the top has to be. */
-	#watch(directory: BytePath, top: BytePath): boolean {
+	/** Skips a directory without read permission, except the top. */
+	#watchDirectory(directory: BytePath, top: BytePath): boolean {
 		try {
 			return this.#directories.add(directory);
 		} catch (error) {
@@ -198,12 +198,12 @@ export class TreeWatch {
 	#isIgnored(path: BytePath, isDirectory: boolean | undefined): boolean {
 		if (path === this.#root || !this.#isTree) return false;
 		const relative = path.slice(this.#root === ROOT ? 1 : this.#root.length + 1);
-		if (isDirectory !== undefined) return this.#ignored(relative, isDirectory);
-		return this.#ignored(relative, true) || this.#ignored(relative, false);
+		if (isDirectory !== undefined) return this.#matchesIgnoreRule(relative, isDirectory);
+		return this.#matchesIgnoreRule(relative, true) || this.#matchesIgnoreRule(relative, false);
 	}
 }
 
-async function lookAt(calls: FileCalls, path: BytePath): Promise<Stats | undefined> {
+async function lstatIfReadable(calls: FileCalls, path: BytePath): Promise<Stats | undefined> {
 	try {
 		return await calls.lstat(path);
 	} catch (error) {
@@ -212,8 +212,8 @@ async function lookAt(calls: FileCalls, path: BytePath): Promise<Stats | undefin
 	}
 }
 
-/** What has gone meanwhile, or may not be read, has no entries. */
-async function listed(calls: FileCalls, directory: BytePath): Promise<Dirent[]> {
+/** No entries for a directory that was removed or is unreadable. */
+async function listIfReadable(calls: FileCalls, directory: BytePath): Promise<Dirent[]> {
 	try {
 		return await listDirectory(calls, directory, Number.POSITIVE_INFINITY);
 	} catch (error) {

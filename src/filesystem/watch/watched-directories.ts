@@ -1,20 +1,20 @@
 import {type FSWatcher, watch} from 'node:fs';
 import {LongarmError} from '../../shared/errors.js';
-import {type BytePath, childOf, isWithin, toSystem} from '../byte-path.js';
+import {type BytePath, isWithin, joinPath, toFsPath} from '../byte-path.js';
 import {isErrno} from '../file-errors.js';
 import {countEvent} from './event-queue.js';
 
-/** Directories one watch may extend to. */
+/** Directories of one watch. */
 const MAX_DIRECTORIES = 100_000;
 
 export interface DirectoryEvents {
-	/** Something happened to this entry, or to the directory itself under the entry's name. */
-	happened(entry: BytePath, directory: BytePath, kind: 'rename' | 'change'): void;
-	/** The system stopped watching. */
-	failed(error: Error): void;
+	/** Event of an entry, or of the directory itself under the entry's name. */
+	onEvent(entry: BytePath, directory: BytePath, kind: 'rename' | 'change'): void;
+	/** The system has stopped watching. */
+	onFailure(error: Error): void;
 }
 
-/** The directories that are being watched, each for its own entries. */
+/** Set of watched directories; each watcher covers direct entries only. */
 export class WatchedDirectories {
 	readonly #events: DirectoryEvents;
 	readonly #watchers = new Map<BytePath, FSWatcher>();
@@ -31,30 +31,30 @@ export class WatchedDirectories {
 		return this.#watchers.has(directory);
 	}
 
-	/** False when there is nothing to be watched any more. Throws when the system has no watches left. */
+	/** False if the directory does not exist any more. Throws if the system has no watches left. */
 	add(directory: BytePath): boolean {
 		if (this.#watchers.has(directory)) return true;
 		if (this.#watchers.size >= MAX_DIRECTORIES) {
-			throw outOfWatches(`a watch covers at most ${MAX_DIRECTORIES} directories`);
+			throw outOfWatchesError(`a watch covers at most ${MAX_DIRECTORIES} directories`);
 		}
 		try {
-			const watcher = watch(toSystem(directory), {persistent: false, encoding: 'latin1'}, (kind, name) => {
+			const watcher = watch(toFsPath(directory), {persistent: false, encoding: 'latin1'}, (kind, name) => {
 				countEvent();
-				if (name !== null) this.#events.happened(childOf(directory, name), directory, kind);
+				if (name !== null) this.#events.onEvent(joinPath(directory, name), directory, kind);
 			});
-			watcher.on('error', error => this.#events.failed(error));
+			watcher.on('error', error => this.#events.onFailure(error));
 			this.#watchers.set(directory, watcher);
 			return true;
 		} catch (error) {
 			if (isErrno(error, 'ENOENT', 'ENOTDIR')) return false;
 			if (isErrno(error, 'ENOSPC', 'EMFILE', 'ENFILE')) {
-				throw outOfWatches('the system has no file watches left (fs.inotify.max_user_watches)');
+				throw outOfWatchesError('the system has no file watches left (fs.inotify.max_user_watches)');
 			}
 			throw error;
 		}
 	}
 
-	/** Those below go as well: they are elsewhere now, or nowhere. */
+	/** Removes also the watchers below: those directories were moved or removed. */
 	removeWithin(directory: BytePath): void {
 		if (!this.#watchers.has(directory)) return;
 		for (const [path, watcher] of this.#watchers) {
@@ -70,6 +70,6 @@ export class WatchedDirectories {
 	}
 }
 
-function outOfWatches(message: string): LongarmError {
+function outOfWatchesError(message: string): LongarmError {
 	return new LongarmError('RESOURCES_EXHAUSTED', {message});
 }

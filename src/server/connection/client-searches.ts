@@ -1,9 +1,10 @@
-import {refused, toDomainFileError} from '../../filesystem/file-errors.js';
+import {refusedError, toDomainFileError} from '../../filesystem/file-errors.js';
 import type {SearchRequest} from '../../filesystem/search/query.js';
 import type {SearchRun, SearchRunOutcome} from '../../filesystem/search/search.js';
 import type {SearchMatch} from '../../filesystem/search/search-messages.js';
 import {PathUri} from '../../protocol/path-uri/path-uri.js';
 import type {RpcConnection} from '../../rpc/rpc-connection.js';
+import {type IdRefusal, IdTable} from '../../shared/id-table.js';
 import type {FlowControl} from './flow-control.js';
 
 /** Searches one connection may have under way. */
@@ -14,8 +15,11 @@ export const MAX_SEARCH_ID_BYTES = 64;
 export class ClientSearches {
 	readonly #connection: RpcConnection;
 	readonly #flow: FlowControl;
-	/** Undefined while it is being set up. */
-	readonly #searches = new Map<string, SearchRun | undefined>();
+	readonly #searches = new IdTable<SearchRun>({
+		maxEntries: MAX_SEARCHES,
+		maxIdBytes: MAX_SEARCH_ID_BYTES,
+		toError: (refusal, id) => refusedError(describeIdRefusal(refusal, id)),
+	});
 	#isClosed = false;
 
 	constructor(connection: RpcConnection, flow: FlowControl) {
@@ -24,8 +28,7 @@ export class ClientSearches {
 	}
 
 	async run(id: string, query: SearchRequest): Promise<SearchRunOutcome> {
-		this.#requireFree(id);
-		this.#searches.set(id, undefined);
+		this.#searches.reserve(id);
 		try {
 			const {SearchRun} = await import('../../filesystem/search/search.js');
 			const search = await SearchRun.begin(query, matches => this.#tell(id, matches));
@@ -52,7 +55,7 @@ export class ClientSearches {
 
 	close(): void {
 		this.#isClosed = true;
-		for (const id of this.#searches.keys()) this.cancel(id);
+		for (const id of this.#searches.ids()) this.cancel(id);
 	}
 
 	async #tell(id: string, matches: readonly SearchMatch[]): Promise<void> {
@@ -61,15 +64,16 @@ export class ClientSearches {
 			this.#connection.notify('fs/searchMatches', {searchId: id, matches: matches.map(describe)});
 		}
 	}
+}
 
-	#requireFree(id: string): void {
-		if (Buffer.byteLength(id) > MAX_SEARCH_ID_BYTES) {
-			throw refused(`search ID must not exceed ${MAX_SEARCH_ID_BYTES} bytes`);
-		}
-		if (this.#searches.has(id)) throw refused(`search \`${id}\` already exists`);
-		if (this.#searches.size >= MAX_SEARCHES) {
-			throw refused(`at most ${MAX_SEARCHES} searches may be under way per connection`);
-		}
+function describeIdRefusal(refusal: IdRefusal, id: string): string {
+	switch (refusal) {
+		case 'length':
+			return `search ID must not exceed ${MAX_SEARCH_ID_BYTES} bytes`;
+		case 'taken':
+			return `search \`${id}\` already exists`;
+		case 'full':
+			return `at most ${MAX_SEARCHES} searches may be under way per connection`;
 	}
 }
 

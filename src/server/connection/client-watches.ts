@@ -1,8 +1,9 @@
 import type {BytePath} from '../../filesystem/byte-path.js';
-import {refused} from '../../filesystem/file-errors.js';
+import {refusedError} from '../../filesystem/file-errors.js';
 import type {TreeWatch, TreeWatchOptions} from '../../filesystem/watch/tree-watch.js';
 import {PathUri} from '../../protocol/path-uri/path-uri.js';
 import type {RpcConnection} from '../../rpc/rpc-connection.js';
+import {type IdRefusal, IdTable} from '../../shared/id-table.js';
 import type {FlowControl} from './flow-control.js';
 
 /** Watches one connection may have. */
@@ -21,7 +22,11 @@ interface Line {
 export class ClientWatches {
 	readonly #connection: RpcConnection;
 	readonly #flow: FlowControl;
-	readonly #lines = new Map<string, Line>();
+	readonly #lines = new IdTable<Line>({
+		maxEntries: MAX_WATCHES,
+		maxIdBytes: MAX_WATCH_ID_BYTES,
+		toError: (refusal, id) => refusedError(describeIdRefusal(refusal, id)),
+	});
 
 	constructor(connection: RpcConnection, flow: FlowControl) {
 		this.#connection = connection;
@@ -29,9 +34,8 @@ export class ClientWatches {
 	}
 
 	async begin(id: string, path: BytePath, options: TreeWatchOptions): Promise<void> {
-		this.#requireFree(id);
 		const line: Line = {watch: undefined, isTelling: false};
-		this.#lines.set(id, line);
+		this.#lines.reserve(id, line);
 		try {
 			// Loaded when it is needed: few clients watch, and all wait for the server to start.
 			const {TreeWatch} = await import('../../filesystem/watch/tree-watch.js');
@@ -57,7 +61,7 @@ export class ClientWatches {
 	}
 
 	close(): void {
-		for (const id of this.#lines.keys()) this.end(id);
+		for (const id of this.#lines.ids()) this.end(id);
 	}
 
 	async #tell(id: string, line: Line): Promise<void> {
@@ -79,12 +83,15 @@ export class ClientWatches {
 		}
 		line.isTelling = false;
 	}
+}
 
-	#requireFree(id: string): void {
-		if (Buffer.byteLength(id) > MAX_WATCH_ID_BYTES) {
-			throw refused(`watch ID must not exceed ${MAX_WATCH_ID_BYTES} bytes`);
-		}
-		if (this.#lines.has(id)) throw refused(`watch \`${id}\` already exists`);
-		if (this.#lines.size >= MAX_WATCHES) throw refused(`at most ${MAX_WATCHES} watches may be open per connection`);
+function describeIdRefusal(refusal: IdRefusal, id: string): string {
+	switch (refusal) {
+		case 'length':
+			return `watch ID must not exceed ${MAX_WATCH_ID_BYTES} bytes`;
+		case 'taken':
+			return `watch \`${id}\` already exists`;
+		case 'full':
+			return `at most ${MAX_WATCHES} watches may be open per connection`;
 	}
 }

@@ -1,4 +1,4 @@
-import {refused} from '../../filesystem/file-errors.js';
+import {refusedError} from '../../filesystem/file-errors.js';
 import type {Request} from '../../protocol/wire/envelope.js';
 import {allowsAllFiles, type SandboxPlan} from '../../sandbox/plan.js';
 import type {SandboxPolicy} from '../../sandbox/policy.js';
@@ -68,11 +68,11 @@ async function relayed(
 }
 
 export function requireFree(what: 'watch' | 'search', id: string, taken: boolean): void {
-	if (taken) throw refused(`${what} \`${id}\` already exists`);
+	if (taken) throw refusedError(`${what} \`${id}\` already exists`);
 }
 
 /** Files have their own words and number for the same refusal. */
 function asFileRefusal(error: unknown): unknown {
 	if (!(error instanceof LongarmError) || error.code !== 'NOT_SUPPORTED') return error;
-	return refused(error.message.replace(/^sandbox intent/, 'filesystem sandbox'));
+	return refusedError(error.message.replace(/^sandbox intent/, 'filesystem sandbox'));
 }

@@ -1,6 +1,6 @@
 import {nativePath} from '../../adapters/file-paths.js';
+import {withFileErrors} from '../../filesystem/file-errors.js';
 import {openReadable, openReplaceable, openUpdatable, requireBlockLength} from '../../filesystem/file-handles.js';
-import {withFileErrors} from '../../filesystem/index.js';
 import {encodeWithBytes} from '../../protocol/wire/encode.js';
 import {payloadBuffers} from '../../shared/node/buffer-pool.js';
 import type {ClientConnection} from '../connection/client-connection.js';

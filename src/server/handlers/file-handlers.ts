@@ -1,5 +1,5 @@
 import {nativePath, uriOf} from '../../adapters/file-paths.js';
-import {refused} from '../../filesystem/file-errors.js';
+import {refusedError} from '../../filesystem/file-errors.js';
 import * as files from '../../filesystem/index.js';
 import {encodeWithBytes} from '../../protocol/wire/encode.js';
 import {toBytes} from '../../protocol/wire/fields.js';
@@ -76,7 +76,7 @@ function decoded(dataBase64: string | Uint8Array): Uint8Array {
 		return toBytes(dataBase64);
 	} catch (error) {
 		if (!(error instanceof Base64Error)) throw error;
-		throw refused(`fs/writeFile requires valid base64 dataBase64: ${error.message}`);
+		throw refusedError(`fs/writeFile requires valid base64 dataBase64: ${error.message}`);
 	}
 }
 
@@ -84,5 +84,5 @@ async function admit(client: ClientConnection, bytes: number, read: () => Promis
 	if (bytes < BULK_FROM_BYTES) return read();
 	const largest = Math.floor((client.maxReplyBytes - ENVELOPE_BYTES) / 4) * 3;
 	if (bytes <= largest) return client.flow.reserveReply(bytes, read);
-	throw refused(`file is too large for one message: limit is ${largest} bytes; read it in blocks (fs/open)`);
+	throw refusedError(`file is too large for one message: limit is ${largest} bytes; read it in blocks (fs/open)`);
 }

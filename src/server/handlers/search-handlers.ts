@@ -1,5 +1,5 @@
 import {nativePath, uriOf} from '../../adapters/file-paths.js';
-import {MAX_SEARCH_MATCHES, USUAL_MATCHES} from '../../filesystem/search/query.js';
+import {DEFAULT_MAX_MATCHES, MAX_SEARCH_MATCHES} from '../../filesystem/search/query.js';
 import type {ClientConnection} from '../connection/client-connection.js';
 import type {Handlers} from '../connection/dispatch.js';
 import {requireFree} from '../fs-worker/sandbox-routing.js';
@@ -17,7 +17,7 @@ export const fileSearchHandlers = {
 				: undefined,
 			hidden: params.hidden ?? false,
 			ignoreFiles: params.ignoreFiles ?? true,
-			maxMatches: Math.min(params.maxMatches ?? USUAL_MATCHES, MAX_SEARCH_MATCHES),
+			maxMatches: Math.min(params.maxMatches ?? DEFAULT_MAX_MATCHES, MAX_SEARCH_MATCHES),
 		});
 		return {...outcome, errors: errors.map(({path, message}) => ({path: uriOf(path), message}))};
 	},

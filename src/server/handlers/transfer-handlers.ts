@@ -1,7 +1,7 @@
 import {nativePath, uriOf} from '../../adapters/file-paths.js';
 import {isTransfer, listTree, packTree, setAttributes, unpackTree} from '../../filesystem/archive/index.js';
-import {refused} from '../../filesystem/file-errors.js';
-import {digest, withFileErrors} from '../../filesystem/index.js';
+import {refusedError, withFileErrors} from '../../filesystem/file-errors.js';
+import {digest} from '../../filesystem/index.js';
 import type {ResultOnWire} from '../../protocol/methods/method-table.js';
 import type {ClientConnection} from '../connection/client-connection.js';
 import type {Handlers} from '../connection/dispatch.js';
@@ -43,7 +43,7 @@ export const fileTransferHandlers = {
 			await handles.close(handleId);
 			return told as ResultOnWire<'fs/finish'>;
 		}
-		if (!isTransfer(transfer)) throw refused(`file handle \`${handleId}\` is not one of a transfer`);
+		if (!isTransfer(transfer)) throw refusedError(`file handle \`${handleId}\` is not one of a transfer`);
 		const outcome = await transfer.finish(sha256 ?? undefined);
 		await handles.close(handleId);
 		return {...outcome, errors: outcome.errors.map(({path, message}) => ({path: uriOf(path), message}))};

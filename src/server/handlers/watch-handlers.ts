@@ -1,5 +1,5 @@
 import {nativePath} from '../../adapters/file-paths.js';
-import {withFileErrors} from '../../filesystem/index.js';
+import {withFileErrors} from '../../filesystem/file-errors.js';
 import type {ClientConnection} from '../connection/client-connection.js';
 import type {Handlers} from '../connection/dispatch.js';
 import {requireFree} from '../fs-worker/sandbox-routing.js';

@@ -11,7 +11,7 @@ import {
 } from 'node:fs';
 import {join} from 'node:path';
 import {expect, test} from 'vitest';
-import {bytePath, childOf, toSystem} from '../../../src/filesystem/byte-path.js';
+import {bytePath, joinPath, toFsPath} from '../../../src/filesystem/byte-path.js';
 import {unless} from '../../helpers/needs.js';
 import {scratchDirectory} from '../../helpers/scratch.js';
 import {packed, pictureOf, unpacked} from './trees.js';
@@ -61,7 +61,7 @@ test('GNU tar lists and unpacks what we pack', needsGnuTar(), async () => {
 
 test('GNU tar unpacks names that are no text under a readable name', needsGnuTar(), async () => {
 	const [from, to] = [scratchDirectory(), scratchDirectory()];
-	writeFileSync(toSystem(childOf(bytePath(from), '\xffname')), 'content');
+	writeFileSync(toFsPath(joinPath(bytePath(from), '\xffname')), 'content');
 	const {archive} = await packed(from);
 	tar(['-C', to, '-xf', '-'], archive);
 	expect(readFileSync(join(to, '\uFFFDname'), 'utf8')).toBe('content');
@@ -87,7 +87,7 @@ test.each(['gnu', 'pax', 'ustar'])(
 
 test('names that are no text come through the GNU format as they are', needsGnuTar(), async () => {
 	const [from, to] = [scratchDirectory(), scratchDirectory()];
-	writeFileSync(toSystem(childOf(bytePath(from), '\xffname')), 'content');
+	writeFileSync(toFsPath(joinPath(bytePath(from), '\xffname')), 'content');
 	const gnu = tar(['-C', from, '--format=gnu', '-cf', '-', '.']).stdout;
 	expect((await unpacked(gnu, to)).errors).toEqual([]);
 	expect(pictureOf(to).has('\xffname')).toBe(true);

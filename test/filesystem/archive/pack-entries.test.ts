@@ -2,8 +2,8 @@ import {lstatSync, mkdirSync, rmSync, symlinkSync, writeFileSync} from 'node:fs'
 import {join} from 'node:path';
 import {pack as newPack} from 'tar-stream';
 import {expect, test} from 'vitest';
-import {EntryErrors} from '../../../src/filesystem/archive/entry-errors.js';
 import {EntryPacker} from '../../../src/filesystem/archive/pack-entries.js';
+import {EntryErrors} from '../../../src/filesystem/archive/transfer-outcome.js';
 import type {Visit} from '../../../src/filesystem/archive/walk-tree.js';
 import {bytePath} from '../../../src/filesystem/byte-path.js';
 import {syncCalls} from '../../../src/filesystem/syscalls.js';
@@ -22,7 +22,7 @@ test('a file that has become a link since it was seen is left out and named, not
 				rmSync(file);
 				symlinkSync('../secret', file);
 			}
-			yield {kind: 'found', name, place: bytePath(path), stats};
+			yield {kind: 'found', name, path: bytePath(path), stats};
 		}
 	}
 	const entryErrors = new EntryErrors(bytePath(join(root, 'tree')));
@@ -32,7 +32,7 @@ test('a file that has become a link since it was seen is left out and named, not
 		archive += data;
 	});
 	const ended = new Promise(resolve => tar.once('end', resolve));
-	for await (const _step of new EntryPacker(syncCalls, tar, entryErrors).steps(visits()));
+	for await (const _step of new EntryPacker(syncCalls, tar, entryErrors).pack(visits()));
 	expect(entryErrors.list).toEqual([{path: bytePath(file), message: 'Symbolic link loop (os error 40)'}]);
 	await ended;
 	expect([archive.includes('open'), archive.includes('secret')]).toEqual([true, false]);

@@ -14,7 +14,7 @@ import {join} from 'node:path';
 import * as fc from 'fast-check';
 import {expect, test} from 'vitest';
 import {packTree} from '../../../src/filesystem/archive/index.js';
-import {bytePath, childOf, toSystem} from '../../../src/filesystem/byte-path.js';
+import {bytePath, joinPath, toFsPath} from '../../../src/filesystem/byte-path.js';
 import {isRoot} from '../../helpers/needs.js';
 import {scratchDirectory} from '../../helpers/scratch.js';
 import {openDescriptors, packed, pictureOf, unpacked} from './trees.js';
@@ -67,8 +67,8 @@ function build(root: string, shapes: readonly Shape[]): void {
 	const files: ReturnType<typeof bytePath>[] = [];
 	const described: (() => void)[] = [];
 	for (const {parent, name: own, mode, mtimeMs, what: it} of shapes) {
-		const path = childOf(directories[parent % directories.length]!, own);
-		const system = toSystem(path);
+		const path = joinPath(directories[parent % directories.length]!, own);
+		const system = toFsPath(path);
 		try {
 			if (it.kind === 'directory') {
 				mkdirSync(system);
@@ -81,7 +81,7 @@ function build(root: string, shapes: readonly Shape[]): void {
 				lutimesSync(system, 0, mtimeMs / 1000);
 				continue;
 			} else {
-				if (files.length > 0) linkSync(toSystem(files[it.to % files.length]!), system);
+				if (files.length > 0) linkSync(toFsPath(files[it.to % files.length]!), system);
 				continue;
 			}
 		} catch (error) {
@@ -122,9 +122,9 @@ test('names and link targets may hold every byte but a slash and zero', async ()
 	for (let byte = 1; byte < 256; byte++) {
 		if (byte === 0x2f) continue;
 		const own = String.fromCharCode(byte);
-		const path = childOf(bytePath(from), `${own}x`);
-		writeFileSync(toSystem(path), own, 'latin1');
-		symlinkSync(Buffer.from([byte]), toSystem(childOf(bytePath(from), `${own}-link`)));
+		const path = joinPath(bytePath(from), `${own}x`);
+		writeFileSync(toFsPath(path), own, 'latin1');
+		symlinkSync(Buffer.from([byte]), toFsPath(joinPath(bytePath(from), `${own}-link`)));
 	}
 	const {archive} = await packed(from);
 	const {errors} = await unpacked(archive, to);

@@ -6,7 +6,7 @@ import {
 	type UnpackTreeOptions,
 	unpackTree,
 } from '../../../src/filesystem/archive/index.js';
-import {type BytePath, bytePath, childOf, toSystem} from '../../../src/filesystem/byte-path.js';
+import {type BytePath, bytePath, joinPath, toFsPath} from '../../../src/filesystem/byte-path.js';
 
 export interface Packed {
 	readonly archive: Buffer;
@@ -55,18 +55,18 @@ export function pictureOf(directory: string): Map<string, Record<string, unknown
 	const picture = new Map<string, Record<string, unknown>>();
 	const first = new Map<number, string>();
 	const look = (path: BytePath, name: string): void => {
-		const stats = lstatSync(toSystem(path));
+		const stats = lstatSync(toFsPath(path));
 		const common = {mode: stats.mode & 0o777, mtimeMs: Math.floor(stats.mtimeMs)};
 		if (stats.isDirectory()) {
 			picture.set(name, {kind: 'directory', ...common});
-			const names = readdirSync(toSystem(path), 'latin1').sort();
-			for (const own of names) look(childOf(path, own), name === '' ? own : `${name}/${own}`);
+			const names = readdirSync(toFsPath(path), 'latin1').sort();
+			for (const own of names) look(joinPath(path, own), name === '' ? own : `${name}/${own}`);
 		} else if (stats.isSymbolicLink()) {
-			const target = readlinkSync(toSystem(path), 'latin1');
+			const target = readlinkSync(toFsPath(path), 'latin1');
 			picture.set(name, {kind: 'symlink', target, mtimeMs: common.mtimeMs});
 		} else {
 			if (!first.has(stats.ino)) first.set(stats.ino, name);
-			const content = readFileSync(toSystem(path)).toString('latin1');
+			const content = readFileSync(toFsPath(path)).toString('latin1');
 			picture.set(name, {kind: 'file', ...common, content, same: first.get(stats.ino)});
 		}
 	};

@@ -5,7 +5,7 @@ import {compileContents} from '../../../src/filesystem/search/query.js';
 
 function search(pattern: string, ...pieces: (string | Buffer)[]) {
 	const lines = new LineSearch(compileContents({pattern, regex: true, ignoreCase: false}));
-	return pieces.flatMap(piece => [...lines.in(Buffer.from(piece as string))]);
+	return pieces.flatMap(piece => [...lines.search(Buffer.from(piece as string))]);
 }
 
 test('lines, columns and byte offsets count on from piece to piece', () => {
@@ -34,7 +34,9 @@ test('a match is found exactly in the lines that hold the text, wherever they ar
 		fc.property(fc.array(line), fc.constantFrom('a', 'ab', 'é', 'b ', '\u{1f9be}'), (lines, needle) => {
 			const text = lines.join('\n');
 			const found = [
-				...new LineSearch(compileContents({pattern: needle, regex: false, ignoreCase: false})).in(Buffer.from(text)),
+				...new LineSearch(compileContents({pattern: needle, regex: false, ignoreCase: false})).search(
+					Buffer.from(text),
+				),
 			];
 			const expected = lines.flatMap((content, index) => (content.includes(needle) ? [index + 1] : []));
 			expect(found.map(match => match.line)).toEqual(expected);
@@ -60,6 +62,6 @@ test('of a long line the part around the match is told', () => {
 test('plain text has no special characters', () => {
 	for (const pattern of ['a.b', '(', '[x]', '\\d', '$^', 'a-b', '{1}', '*']) {
 		const lines = new LineSearch(compileContents({pattern, regex: false, ignoreCase: false}));
-		expect([...lines.in(Buffer.from(`no\n${pattern}\n`))].map(({line}) => line)).toEqual([2]);
+		expect([...lines.search(Buffer.from(`no\n${pattern}\n`))].map(({line}) => line)).toEqual([2]);
 	}
 });

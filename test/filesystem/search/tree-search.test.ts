@@ -1,7 +1,7 @@
 import {chmodSync, mkdirSync, symlinkSync, writeFileSync} from 'node:fs';
 import {dirname, join} from 'node:path';
 import {expect, test} from 'vitest';
-import {bytePath, display} from '../../../src/filesystem/byte-path.js';
+import {bytePath, toDisplayText} from '../../../src/filesystem/byte-path.js';
 import type {SearchRequest} from '../../../src/filesystem/search/query.js';
 import {searchTree} from '../../../src/filesystem/search/tree-search.js';
 import {isRoot, unless} from '../../helpers/needs.js';
@@ -22,7 +22,7 @@ function treeOf(files: Record<string, string | Buffer>): string {
 function found(root: string, query: Partial<Omit<SearchRequest, 'root'>> = {}): string[] {
 	return [...searchTree({...ALL, root: bytePath(root), ...query})].flatMap(finding => {
 		if (finding.kind === 'file') return [];
-		const name = display(finding.path).slice(root.length + 1);
+		const name = toDisplayText(finding.path).slice(root.length + 1);
 		if (finding.kind === 'entry') return [finding.isDirectory ? `${name}/` : name];
 		return [finding.kind === 'line' ? `${name}:${finding.match.line}` : `${name}: ${finding.message}`];
 	});

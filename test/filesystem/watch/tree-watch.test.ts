@@ -1,7 +1,7 @@
 import {chmodSync, mkdirSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync} from 'node:fs';
 import {join} from 'node:path';
 import {expect, onTestFinished, test} from 'vitest';
-import {type BytePath, bytePath, display} from '../../../src/filesystem/byte-path.js';
+import {type BytePath, bytePath, toDisplayText} from '../../../src/filesystem/byte-path.js';
 import type {ChangeBatch} from '../../../src/filesystem/watch/change-log.js';
 import {TreeWatch, type TreeWatchOptions} from '../../../src/filesystem/watch/tree-watch.js';
 import {eventually} from '../../helpers/processes.js';
@@ -41,7 +41,7 @@ class Observer {
 	}
 
 	#note({changes, overflow, ended}: ChangeBatch): void {
-		for (const {path, kind} of changes) this.told.set(display(path).slice(this.#root.length + 1), kind);
+		for (const {path, kind} of changes) this.told.set(toDisplayText(path).slice(this.#root.length + 1), kind);
 		if (overflow) this.overflows++;
 		this.ended = ended;
 	}
