@@ -1,9 +1,10 @@
 import type {ProcessHandle} from '../client/process/process-handle.js';
 import {type ProcessHost, type RunCommandOptions, toStartParams} from '../client/run/command.js';
+import {StderrTail} from '../shared/stderr-tail.js';
 import {JsonLines} from './json-lines.js';
 
-/** Of what the server writes to its standard error, the end is kept to tell why it failed. */
-const KEPT_STDERR_CHARS = 64 * 1024;
+/** Tail of stderr kept for the error message. */
+const MAX_STDERR_CHARS = 64 * 1024;
 /** How long a server may take to end when its input does, and again when it is asked to. */
 const CLOSE_GRACE_MS = 2000;
 /** A link that is back this soon was never lost; a longer loss fails whatever is pending. */
@@ -37,7 +38,7 @@ export class ProcessTransport {
 	readonly #argv: readonly string[];
 	readonly #options: ProcessTransportOptions;
 	#state: State = {kind: 'new'};
-	#stderr = '';
+	readonly #stderr = new StderrTail(MAX_STDERR_CHARS);
 	/** Messages go out one after the other, in the order they were given. */
 	#sending: Promise<unknown> = Promise.resolve();
 	#isClosing = false;
@@ -51,7 +52,7 @@ export class ProcessTransport {
 
 	/** The end of what the server wrote to its standard error. */
 	get stderr(): string {
-		return this.#stderr;
+		return this.#stderr.text;
 	}
 
 	/** Called by the SDK. */
@@ -121,7 +122,7 @@ export class ProcessTransport {
 	}
 
 	#complain(text: string): void {
-		this.#stderr = (this.#stderr + text).slice(-KEPT_STDERR_CHARS);
+		this.#stderr.push(text);
 		this.#options.onStderr?.(text);
 	}
 
@@ -147,7 +148,7 @@ export class ProcessTransport {
 	}
 
 	#lastWords(): string {
-		const last = this.#stderr.trimEnd().split('\n').at(-1) ?? '';
+		const last = this.#stderr.text.trimEnd().split('\n').at(-1) ?? '';
 		return last === '' ? '' : `: ${last}`;
 	}
 }

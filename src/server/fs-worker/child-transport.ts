@@ -1,15 +1,16 @@
 import {Readable, Writable} from 'node:stream';
 import type {Backend, Child, SpawnRequest} from '../../processes/backends/backend.js';
+import {StderrTail} from '../../shared/stderr-tail.js';
 import {StdioTransport} from '../../transports/node/stdio.js';
 import type {Transport, TransportEvents} from '../../transports/transport.js';
 import {WrappedTransport} from '../../transports/wrapped-transport.js';
 
-/** Of what the child writes to its standard error, the end is kept to tell why it failed. */
-const KEPT_STDERR_CHARS = 2000;
+/** Tail of stderr kept for the error message. */
+const MAX_STDERR_CHARS = 2000;
 
 /**
- * A child of the server's own backend that speaks the protocol on its standard input and output; it ends with the
- * transport. A server cannot use `node:child_process` for it: it reaps all its children itself.
+ * Spawns a child with the server's own backend that speaks the protocol on its standard input and output; it ends with
+ * the transport. `node:child_process` does not work here: the server reaps all its children itself.
  */
 export async function spawnTransport(
 	backend: Backend,
@@ -17,7 +18,7 @@ export async function spawnTransport(
 	onStderr: (text: string) => void,
 ): Promise<Transport> {
 	let child: Child | undefined;
-	let complaint = '';
+	const stderr = new StderrTail(MAX_STDERR_CHARS);
 	const output = new Readable({read: () => child?.resume()});
 	child = await backend.spawn(
 		{...request, io: {kind: 'pipes', stdin: true}},
@@ -25,7 +26,7 @@ export async function spawnTransport(
 			output: (stream, bytes) => {
 				if (stream === 'stderr') {
 					const text = Buffer.from(bytes).toString();
-					complaint = (complaint + text).slice(-KEPT_STDERR_CHARS);
+					stderr.push(text);
 					onStderr(text);
 				} else if (!output.push(bytes)) {
 					child?.pause();
@@ -37,17 +38,17 @@ export async function spawnTransport(
 			exited: () => {},
 		},
 	);
-	return new ChildTransport(child, output, () => complaint.trim());
+	return new ChildTransport(child, output, stderr);
 }
 
 class ChildTransport extends WrappedTransport {
 	readonly #child: Child;
-	readonly #complaint: () => string;
+	readonly #stderr: StderrTail;
 
-	constructor(child: Child, output: Readable, complaint: () => string) {
-		super(new StdioTransport(output, inputOf(child)));
+	constructor(child: Child, output: Readable, stderr: StderrTail) {
+		super(new StdioTransport(output, createStdinStream(child)));
 		this.#child = child;
-		this.#complaint = complaint;
+		this.#stderr = stderr;
 	}
 
 	override open(events: TransportEvents): void {
@@ -56,18 +57,18 @@ class ChildTransport extends WrappedTransport {
 			closed: error => {
 				this.#child.signal('SIGKILL');
 				this.#child.stdin?.destroy();
-				// Its last words may be a moment behind.
+				// Stderr is another pipe: its last output may arrive after the end of stdout.
 				setImmediate(() => {
 					this.#child.finish();
-					const said = this.#complaint();
-					events.closed(error ?? (said === '' ? undefined : new Error(said)));
+					const reason = this.#stderr.text.trim();
+					events.closed(error ?? (reason === '' ? undefined : new Error(reason)));
 				});
 			},
 		});
 	}
 }
 
-function inputOf({stdin}: Child): Writable {
+function createStdinStream({stdin}: Child): Writable {
 	return new Writable({
 		write: (chunk: Buffer, _encoding, done) => stdin!.write(chunk, () => done()),
 		final: done => {

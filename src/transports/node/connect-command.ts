@@ -1,14 +1,15 @@
 import {type ChildProcess, spawn} from 'node:child_process';
 import {once} from 'node:events';
 import {PROTECTED_VARIABLES} from '../../shared/protected-variables.js';
+import {StderrTail} from '../../shared/stderr-tail.js';
 import type {TransportEvents} from '../transport.js';
 import {WrappedTransport} from '../wrapped-transport.js';
 import {StdioTransport} from './stdio.js';
 
 /** How long the command may take to end when it is asked to. */
 export const COMMAND_GRACE_MS = 2000;
-/** Of what the command writes to its standard error, the end is kept to tell why it failed. */
-const KEPT_STDERR_CHARS = 2000;
+/** Tail of stderr kept for the error message. */
+const MAX_STDERR_CHARS = 2000;
 
 /** How long its last words are waited for. */
 const STDERR_DRAIN_MS = 1000;
@@ -41,7 +42,7 @@ export async function connectCommand(program: string, options: ConnectCommandOpt
 /** The connection to a command, and its life. */
 export class CommandTransport extends WrappedTransport {
 	readonly #child: ChildProcess;
-	#stderr = '';
+	readonly #stderr = new StderrTail(MAX_STDERR_CHARS);
 	#isEnding = false;
 	#isDestroyed = false;
 
@@ -49,7 +50,7 @@ export class CommandTransport extends WrappedTransport {
 		super(new StdioTransport(child.stdout!, child.stdin!));
 		this.#child = child;
 		child.stderr!.setEncoding('utf8').on('data', (text: string) => {
-			this.#stderr = (this.#stderr + text).slice(-KEPT_STDERR_CHARS);
+			this.#stderr.push(text);
 			onStderr(text);
 		});
 		// Its children have no business without it.
@@ -85,7 +86,7 @@ export class CommandTransport extends WrappedTransport {
 		const told = (): void => {
 			clearTimeout(timer);
 			child.off('close', told);
-			const said = this.#stderr.trim();
+			const said = this.#stderr.text.trim();
 			if (said !== '') tell(new Error(`the command said: ${said}`));
 			else tell(child.exitCode ? new Error(`the command ended with code ${child.exitCode}`) : undefined);
 		};
