@@ -2,65 +2,65 @@ import {RetentionBudget} from '../../processes/output/retention-budget.js';
 import {ProcessQuota} from '../../processes/process-quota.js';
 import type {Grant, GrantLimits} from './grant.js';
 
-/** What the connections and sessions of one name use together. */
+/** Quotas shared by all connections and sessions of one token name. */
 export class Account {
 	readonly processes: ProcessQuota;
 	readonly retained: RetentionBudget;
-	/** Connections and sessions; the account is forgotten with the last. */
+	/** Reference count of connections and sessions; the account is deleted with the last. */
 	users = 0;
 	connections = 0;
 
-	constructor(name: string, whole: RetentionBudget) {
+	constructor(name: string, serverBudget: RetentionBudget) {
 		this.processes = new ProcessQuota(Number.POSITIVE_INFINITY, `the token ${name}`);
-		this.retained = new RetentionBudget(Number.POSITIVE_INFINITY, whole);
+		this.retained = new RetentionBudget(Number.POSITIVE_INFINITY, serverBudget);
 	}
 
-	/** The newest connection knows the limits that hold. */
+	/** Applies the limits of the newest connection: its grant is the most recent one. */
 	limit({maxProcesses = Number.POSITIVE_INFINITY, maxRetainedBytes = Number.POSITIVE_INFINITY}: GrantLimits): void {
 		this.processes.resize(maxProcesses);
 		this.retained.resize(maxRetainedBytes);
 	}
 }
 
-/** Accounts by name, for as long as somebody uses them. */
+/** Reference-counted accounts by token name. */
 export class Accounts {
-	readonly #whole: RetentionBudget;
+	readonly #serverBudget: RetentionBudget;
 	readonly #accounts = new Map<string, Account>();
 
-	/** `whole` is what the server keeps in all. */
-	constructor(whole: RetentionBudget) {
-		this.#whole = whole;
+	/** `serverBudget` is the parent of every account's budget. */
+	constructor(serverBudget: RetentionBudget) {
+		this.#serverBudget = serverBudget;
 	}
 
-	/** Whether one more connection is within the limits. */
+	/** True if one more connection is within the limits. */
 	hasRoom({name, limits}: Grant): boolean {
 		const open = this.#accounts.get(name)?.connections ?? 0;
 		return open < (limits?.maxConnections ?? Number.POSITIVE_INFINITY);
 	}
 
-	/** To be called once for every connection; the returned function when it is over. */
+	/** Registers a connection; the returned function releases it. */
 	connect(grant: Grant | undefined): () => void {
 		if (!grant) return () => {};
 		const account = this.#take(grant);
 		account.limit(grant.limits ?? {});
 		account.connections++;
-		return once(() => {
+		return callOnce(() => {
 			account.connections--;
 			this.#leave(grant, account);
 		});
 	}
 
-	/** The account behind a table of processes; `leave` when the table is over. */
+	/** The account a process table is charged to; call `leave` when the table is disposed. */
 	open(grant: Grant | undefined): {readonly account?: Account; readonly leave: () => void} {
 		if (!grant) return {leave: () => {}};
 		const account = this.#take(grant);
-		return {account, leave: once(() => this.#leave(grant, account))};
+		return {account, leave: callOnce(() => this.#leave(grant, account))};
 	}
 
 	#take({name}: Grant): Account {
 		let account = this.#accounts.get(name);
 		if (!account) {
-			account = new Account(name, this.#whole);
+			account = new Account(name, this.#serverBudget);
 			this.#accounts.set(name, account);
 		}
 		account.users++;
@@ -72,11 +72,11 @@ export class Accounts {
 	}
 }
 
-/** A session that is destroyed twice still leaves once. */
-function once(act: () => void): () => void {
-	let done = false;
+/** Guards against a double release: a session may be destroyed twice. */
+function callOnce(callback: () => void): () => void {
+	let isDone = false;
 	return () => {
-		if (!done) act();
-		done = true;
+		if (!isDone) callback();
+		isDone = true;
 	};
 }

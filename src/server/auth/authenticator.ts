@@ -1,18 +1,24 @@
-import {type AuthFailure, readBearer} from './bearer.js';
 import {CapabilityTokens, digestOf} from './capability-tokens.js';
 import type {Grant} from './grant.js';
 import {readSecret} from './secret-file.js';
-import {type CheckSigned, readSignedTokens, type SignedTokenRules} from './signed-tokens.js';
+import {type CheckSigned, readSignedTokens, type SignedTokenFailure, type SignedTokenRules} from './signed-tokens.js';
 import {readTokensFile} from './tokens-file.js';
 
-/** Where the tokens that are good come from. */
+/** Source of the accepted tokens. */
 export type AuthSource =
 	| {readonly kind: 'token-file'; readonly path: string}
 	| {readonly kind: 'token-digest'; readonly digest: Buffer}
 	| {readonly kind: 'tokens-file'; readonly path: string}
 	| ({readonly kind: 'signed'; readonly secretPath: string} & SignedTokenRules);
 
-/** In the words of a listener; see `transports/node/listener.ts`. */
+/** Why a connection is rejected; the text is the body of the HTTP answer. */
+export type AuthFailure =
+	| 'missing websocket bearer token'
+	| 'invalid authorization header'
+	| 'invalid websocket bearer token'
+	| SignedTokenFailure;
+
+/** The admission result a listener expects; see `transports/node/listener.ts`. */
 export type AuthResult =
 	| {readonly kind: 'pass'; readonly pass: Grant}
 	| {readonly kind: 'refused'; readonly text: AuthFailure};
@@ -21,10 +27,16 @@ type Check =
 	| {readonly kind: 'capability'; readonly tokens: CapabilityTokens}
 	| {readonly kind: 'signed'; readonly check: CheckSigned};
 
-/** The only token there is, good for everything. */
-const SINGLE: Grant = {name: 'token'};
+type Bearer =
+	| {readonly kind: 'token'; readonly token: string}
+	| {readonly kind: 'refused'; readonly failure: AuthFailure};
 
-/** Knows who may come in. Printed or logged, it shows nothing. */
+const MALFORMED: Bearer = {kind: 'refused', failure: 'invalid authorization header'};
+
+/** Grant of a single configured token: all scopes, no limits. */
+const SINGLE_TOKEN_GRANT: Grant = {name: 'token'};
+
+/** Checks bearer tokens of new connections. Safe to log: secrets are in private fields only. */
 export class Authenticator {
 	readonly #source: AuthSource;
 	#check: Check;
@@ -35,12 +47,12 @@ export class Authenticator {
 		this.#check = load(source);
 	}
 
-	/** Reads the secrets again; when that fails those that are known stay. */
+	/** Reads the secrets again; when that throws, the previous ones stay in force. */
 	reload(): void {
 		this.#check = load(this.#source);
 	}
 
-	/** Judges an `Authorization` header. */
+	/** Checks an `Authorization` header. */
 	async authenticate(header: string | undefined): Promise<AuthResult> {
 		const bearer = readBearer(header);
 		if (bearer.kind === 'refused') return {kind: 'refused', text: bearer.failure};
@@ -49,24 +61,33 @@ export class Authenticator {
 			const pass = check.tokens.find(bearer.token);
 			return pass ? {kind: 'pass', pass} : {kind: 'refused', text: 'invalid websocket bearer token'};
 		}
-		const verdict = await check.check(bearer.token);
-		return 'grant' in verdict ? {kind: 'pass', pass: verdict.grant} : {kind: 'refused', text: verdict.failure};
+		const result = await check.check(bearer.token);
+		return 'grant' in result ? {kind: 'pass', pass: result.grant} : {kind: 'refused', text: result.failure};
 	}
 }
 
 function load(source: AuthSource): Check {
 	switch (source.kind) {
 		case 'token-file':
-			return capability([{digest: digestOf(readSecret(source.path)), grant: SINGLE}]);
+			return createCapabilityCheck([{digest: digestOf(readSecret(source.path)), grant: SINGLE_TOKEN_GRANT}]);
 		case 'token-digest':
-			return capability([{digest: source.digest, grant: SINGLE}]);
+			return createCapabilityCheck([{digest: source.digest, grant: SINGLE_TOKEN_GRANT}]);
 		case 'tokens-file':
-			return capability(readTokensFile(source.path));
+			return createCapabilityCheck(readTokensFile(source.path));
 		case 'signed':
 			return {kind: 'signed', check: readSignedTokens(source.secretPath, source)};
 	}
 }
 
-function capability(tokens: ConstructorParameters<typeof CapabilityTokens>[0]): Check {
+function createCapabilityCheck(tokens: ConstructorParameters<typeof CapabilityTokens>[0]): Check {
 	return {kind: 'capability', tokens: new CapabilityTokens(tokens)};
+}
+
+/** The token of an `Authorization` header. */
+function readBearer(header: string | undefined): Bearer {
+	if (header === undefined) return {kind: 'refused', failure: 'missing websocket bearer token'};
+	const space = header.indexOf(' ');
+	if (!/^[\t -~]*$/.test(header) || header.slice(0, Math.max(space, 0)).toLowerCase() !== 'bearer') return MALFORMED;
+	const token = header.slice(space).trim();
+	return token === '' ? MALFORMED : {kind: 'token', token};
 }

@@ -1,13 +1,13 @@
 import {createHash, timingSafeEqual} from 'node:crypto';
 import type {Grant} from './grant.js';
 
-/** A token by its SHA-256, and what it is good for. */
+/** SHA-256 of a token, and the grant that comes with it. */
 export interface CapabilityToken {
 	readonly digest: Buffer;
 	readonly grant: Grant;
 }
 
-/** Tokens that are good for whoever has them. Only their digests are known. */
+/** Opaque bearer tokens. Only their digests are kept. */
 export class CapabilityTokens {
 	readonly #tokens: readonly CapabilityToken[];
 
@@ -15,7 +15,7 @@ export class CapabilityTokens {
 		this.#tokens = tokens;
 	}
 
-	/** Takes the same time whatever is wrong with a token, and whichever one it is. */
+	/** Constant time: compares with every token, so that the duration tells nothing about them. */
 	find(token: string): Grant | undefined {
 		const digest = digestOf(token);
 		let found: Grant | undefined;
@@ -30,7 +30,7 @@ export function digestOf(token: string): Buffer {
 	return createHash('sha256').update(token, 'utf8').digest();
 }
 
-/** Undefined when it is not the 64 hex digits of a SHA-256. */
+/** Parses the 64 hex digits of a SHA-256; undefined for anything else. */
 export function parseDigest(text: string): Buffer | undefined {
 	return /^[0-9a-f]{64}$/i.test(text.trim()) ? Buffer.from(text.trim(), 'hex') : undefined;
 }

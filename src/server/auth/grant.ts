@@ -1,7 +1,7 @@
 import {ACCESS_SCOPES, type AccessScope, declarationOf, scopeOf} from '../../protocol/methods/method-table.js';
 import {LongarmError} from '../../shared/errors.js';
 
-/** How much the holders of one token may use together; what is left out is bounded by the server's own settings only. */
+/** Quotas shared by all holders of one token; a missing one is bounded by the server's own settings only. */
 export interface GrantLimits {
 	readonly maxProcesses?: number | undefined;
 	readonly maxConnections?: number | undefined;
@@ -9,11 +9,11 @@ export interface GrantLimits {
 }
 
 /**
- * What a connection may do. Sessions belong to the name, and so do the limits. It holds no secret and may be logged.
+ * Permissions of a connection. Sessions and limits belong to the name. It holds no secret and may be logged.
  */
 export interface Grant {
 	readonly name: string;
-	/** All of them if left out. */
+	/** All scopes if left out. */
 	readonly scopes?: readonly AccessScope[] | undefined;
 	readonly limits?: GrantLimits | undefined;
 }
@@ -22,7 +22,7 @@ export function isAccessScope(text: string): text is AccessScope {
 	return (ACCESS_SCOPES as readonly string[]).includes(text);
 }
 
-/** Without a grant everything is allowed: whoever embeds a server has let the connection in already. */
+/** Without a grant everything is allowed: the embedding program has admitted the connection itself. */
 export function allows(grant: Grant | undefined, scope: AccessScope): boolean {
 	const scopes = grant?.scopes;
 	return scopes === undefined || scopes.includes(scope) || (scope === 'observe' && scopes.includes('drive'));
@@ -40,8 +40,8 @@ export function requireScope(grant: Grant | undefined, method: string): void {
 }
 
 /**
- * A session is resumed by its own name only and, if it has processes, not with less than it takes to see what they say:
- * their output is sent without being asked for.
+ * A session is resumed by its own name only and, if it has processes, only with the `observe` scope: their output is
+ * sent without a request.
  */
 export function mayResume(owner: Grant | undefined, caller: Grant | undefined, hasProcesses: boolean): boolean {
 	return owner?.name === caller?.name && (!hasProcesses || allows(caller, 'observe'));

@@ -2,21 +2,21 @@ import {closeSync, openSync, readSync} from 'node:fs';
 import {LongarmError} from '../../shared/errors.js';
 import {osErrorText} from '../../shared/node/os-error.js';
 
-/** More than anybody's tokens take; a device that never ends is not read to its end. */
+/** Bounds the read, so that an endless device does not exhaust memory. */
 const MAX_SECRET_FILE_BYTES = 1024 * 1024;
 
-export function invalidAuth(message: string): LongarmError {
+export function invalidAuthError(message: string): LongarmError {
 	return new LongarmError('AUTH_INVALID', {message});
 }
 
-/** A file with tokens or digests as text; its errors name the file and never quote it. */
+/** Reads a file with tokens or digests as text; errors name the file and never quote its content. */
 export function readSecretFile(path: string): string {
 	try {
 		return readBounded(path).toString('utf8');
 	} catch (error) {
 		const {errno, message} = error as NodeJS.ErrnoException;
 		const reason = errno === undefined ? message : osErrorText(errno);
-		throw invalidAuth(`failed to read websocket auth secret ${path}: ${reason}`);
+		throw invalidAuthError(`failed to read websocket auth secret ${path}: ${reason}`);
 	}
 }
 
@@ -34,9 +34,9 @@ function readBounded(path: string): Buffer {
 	}
 }
 
-/** A file that holds a single secret, without the space around it. */
+/** Reads a file that holds a single secret, and trims it. */
 export function readSecret(path: string): string {
 	const secret = readSecretFile(path).trim();
-	if (secret === '') throw invalidAuth(`websocket auth secret ${path} must not be empty`);
+	if (secret === '') throw invalidAuthError(`websocket auth secret ${path} must not be empty`);
 	return secret;
 }

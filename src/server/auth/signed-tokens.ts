@@ -1,19 +1,25 @@
-import type {AuthFailure} from './bearer.js';
 import {type Grant, isAccessScope} from './grant.js';
-import {invalidAuth, readSecret} from './secret-file.js';
+import {invalidAuthError, readSecret} from './secret-file.js';
 
-/** Shorter secrets can be guessed from a single token. */
+/** Shorter secrets can be brute-forced from a single token. */
 const MIN_SECRET_BYTES = 32;
 
-/** What a signed token has to say to be good. */
+/** Claims a signed token must have to be accepted. */
 export interface SignedTokenRules {
 	readonly issuer?: string | undefined;
 	readonly audience?: string | undefined;
-	/** How far the clocks of issuer and server may be apart. */
+	/** Tolerated difference between the clocks of issuer and server. */
 	readonly skewSeconds: number;
 }
 
-export type SignedTokenResult = {readonly grant: Grant} | {readonly failure: AuthFailure};
+export type SignedTokenFailure =
+	| 'invalid websocket jwt'
+	| 'expired websocket jwt'
+	| 'websocket jwt is not valid yet'
+	| 'websocket jwt issuer mismatch'
+	| 'websocket jwt audience mismatch';
+
+export type SignedTokenResult = {readonly grant: Grant} | {readonly failure: SignedTokenFailure};
 export type CheckSigned = (token: string) => Promise<SignedTokenResult>;
 
 const INVALID: SignedTokenResult = {failure: 'invalid websocket jwt'};
@@ -27,22 +33,22 @@ interface Claims {
 	readonly scope: string | undefined;
 }
 
-/** Checks tokens signed with the secret of a file, which nothing but the returned function knows. */
+/** Returns a verifier for tokens signed with the secret of a file; the secret stays in its closure. */
 export function readSignedTokens(path: string, rules: SignedTokenRules): CheckSigned {
 	const secret = new TextEncoder().encode(readSecret(path));
 	if (secret.length < MIN_SECRET_BYTES) {
-		throw invalidAuth(`signed websocket bearer secret ${path} must be at least ${MIN_SECRET_BYTES} bytes`);
+		throw invalidAuthError(`signed websocket bearer secret ${path} must be at least ${MIN_SECRET_BYTES} bytes`);
 	}
 	return async token => {
-		const claims = await verified(token, secret);
+		const claims = await verifySignature(token, secret);
 		if (!claims) return INVALID;
-		const failure = fault(claims, rules, Math.floor(Date.now() / 1000));
-		return failure ? {failure} : {grant: grantOf(claims)};
+		const failure = findFailure(claims, rules, Math.floor(Date.now() / 1000));
+		return failure ? {failure} : {grant: toGrant(claims)};
 	};
 }
 
-/** The claims of a token whose signature is right. The library is loaded when the first token comes. */
-async function verified(token: string, secret: Uint8Array): Promise<Claims | undefined> {
+/** The claims of a token with a valid signature. The library is loaded lazily, with the first token. */
+async function verifySignature(token: string, secret: Uint8Array): Promise<Claims | undefined> {
 	const {compactVerify} = await import('jose/jws/compact/verify');
 	try {
 		const {payload} = await compactVerify(token, secret, {algorithms: ['HS256']});
@@ -52,7 +58,7 @@ async function verified(token: string, secret: Uint8Array): Promise<Claims | und
 	}
 }
 
-/** Undefined when a claim is of the wrong type or the token never expires; `null` is as good as nothing. */
+/** Undefined when a claim is of the wrong type or the token never expires; `null` counts as missing. */
 function readClaims(value: unknown): Claims | undefined {
 	if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined;
 	const {exp, nbf, iss, aud, sub, scope} = value as Record<string, unknown>;
@@ -78,8 +84,8 @@ function isTime(value: unknown): value is number {
 	return Number.isInteger(value);
 }
 
-/** In whole seconds; at the bounds themselves a token is good. */
-function fault(claims: Claims, rules: SignedTokenRules, now: number): AuthFailure | undefined {
+/** First rule the claims break. Times are whole seconds, bounds inclusive. */
+function findFailure(claims: Claims, rules: SignedTokenRules, now: number): SignedTokenFailure | undefined {
 	const {exp, nbf, iss, aud} = claims;
 	const {issuer, audience, skewSeconds} = rules;
 	if (now > exp + skewSeconds) return 'expired websocket jwt';
@@ -89,7 +95,7 @@ function fault(claims: Claims, rules: SignedTokenRules, now: number): AuthFailur
 	return undefined;
 }
 
-/** Scopes of other services may stand in the same token and mean nothing here. */
-function grantOf({sub, scope}: Claims): Grant {
+/** Unknown scopes are ignored: the same token may be used with other services. */
+function toGrant({sub, scope}: Claims): Grant {
 	return {name: sub, ...(scope !== undefined && {scopes: scope.split(' ').filter(isAccessScope)})};
 }

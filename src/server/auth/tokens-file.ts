@@ -3,61 +3,63 @@ import {ACCESS_SCOPES} from '../../protocol/methods/method-table.js';
 import {parseSize} from '../../shared/units.js';
 import {type CapabilityToken, parseDigest} from './capability-tokens.js';
 import {type Grant, type GrantLimits, isAccessScope} from './grant.js';
-import {invalidAuth, readSecretFile} from './secret-file.js';
+import {invalidAuthError, readSecretFile} from './secret-file.js';
 
-/** Every token is compared with every one that is presented. */
+/** Bounds the constant-time lookup, which compares with every token. */
 const MAX_TOKENS = 1000;
 const MAX_NAME_LENGTH = 64;
 const KEYS = ['name', 'sha256', 'scopes', 'max_processes', 'max_connections', 'max_retained'];
 
-/** The tokens of a file such as `[[tokens]] name = "ci" sha256 = "…"`; errors never quote a value. */
+/** Reads the tokens of a file such as `[[tokens]] name = "ci" sha256 = "…"`; errors never quote a value. */
 export function readTokensFile(path: string): CapabilityToken[] {
-	const invalid = (what: string) => invalidAuth(`websocket tokens file ${path}: ${what}`);
+	const fileError = (what: string) => invalidAuthError(`websocket tokens file ${path}: ${what}`);
 	try {
-		return tokensIn(parse(readSecretFile(path)));
+		return readTokens(parse(readSecretFile(path)));
 	} catch (error) {
-		// The parser quotes the lines around the fault, which may hold what somebody took for a place for secrets.
-		if (error instanceof TomlError) throw invalid(`line ${error.line}, column ${error.column} cannot be read`);
-		if (error instanceof Fault) throw invalid(error.message);
+		// Not the parser's own message: it quotes the lines around the error, which may hold secrets.
+		if (error instanceof TomlError) throw fileError(`line ${error.line}, column ${error.column} cannot be read`);
+		if (error instanceof TokensFileError) throw fileError(error.message);
 		throw error;
 	}
 }
 
-class Fault extends Error {}
+class TokensFileError extends Error {}
 
-function tokensIn({tokens, ...others}: Record<string, unknown>): CapabilityToken[] {
+function readTokens({tokens, ...others}: Record<string, unknown>): CapabilityToken[] {
 	const unknown = Object.keys(others)[0];
-	if (unknown !== undefined) throw new Fault(`unknown key \`${unknown}\`, only [[tokens]] is known`);
-	if (!Array.isArray(tokens) || tokens.length === 0) throw new Fault('there must be at least one [[tokens]] entry');
-	if (tokens.length > MAX_TOKENS) throw new Fault(`there must be at most ${MAX_TOKENS} [[tokens]] entries`);
+	if (unknown !== undefined) throw new TokensFileError(`unknown key \`${unknown}\`, only [[tokens]] is known`);
+	if (!Array.isArray(tokens) || tokens.length === 0)
+		throw new TokensFileError('there must be at least one [[tokens]] entry');
+	if (tokens.length > MAX_TOKENS) throw new TokensFileError(`there must be at most ${MAX_TOKENS} [[tokens]] entries`);
 	const read = tokens.map((entry, index) => readEntry(entry, `token ${index + 1}`));
-	requireUnlike(
+	requireUnique(
 		'name',
 		read.map(({grant}) => grant.name),
 	);
-	requireUnlike(
+	requireUnique(
 		'sha256',
 		read.map(({digest}) => digest.toString('hex')),
 	);
 	return read;
 }
 
-function requireUnlike(key: string, values: readonly string[]): void {
+function requireUnique(key: string, values: readonly string[]): void {
 	const again = values.findIndex((value, index) => values.indexOf(value) < index);
-	if (again >= 0) throw new Fault(`token ${again + 1} has the \`${key}\` of another one`);
+	if (again >= 0) throw new TokensFileError(`token ${again + 1} has the \`${key}\` of another one`);
 }
 
 function readEntry(value: unknown, place: string): CapabilityToken {
-	if (typeof value !== 'object' || value === null) throw new Fault(`${place} must be a table`);
+	if (typeof value !== 'object' || value === null) throw new TokensFileError(`${place} must be a table`);
 	const entry = value as Record<string, unknown>;
 	const unknown = Object.keys(entry).find(key => !KEYS.includes(key));
-	if (unknown !== undefined) throw new Fault(`${place} has an unknown key, expected one of ${KEYS.join(', ')}`);
+	if (unknown !== undefined)
+		throw new TokensFileError(`${place} has an unknown key, expected one of ${KEYS.join(', ')}`);
 	const {name, sha256} = entry;
 	if (typeof name !== 'string' || name === '' || name.length > MAX_NAME_LENGTH) {
-		throw new Fault(`${place} needs a \`name\` of at most ${MAX_NAME_LENGTH} characters`);
+		throw new TokensFileError(`${place} needs a \`name\` of at most ${MAX_NAME_LENGTH} characters`);
 	}
 	const digest = typeof sha256 === 'string' ? parseDigest(sha256) : undefined;
-	if (!digest) throw new Fault(`${place} needs a \`sha256\` of 64 hex digits`);
+	if (!digest) throw new TokensFileError(`${place} needs a \`sha256\` of 64 hex digits`);
 	return {digest, grant: {name, ...readScopes(entry, place), limits: readLimits(entry, place)}};
 }
 
@@ -65,7 +67,7 @@ function readScopes({scopes}: Record<string, unknown>, place: string): Pick<Gran
 	if (scopes === undefined) return {};
 	const known = Array.isArray(scopes) ? scopes.filter(each => typeof each === 'string' && isAccessScope(each)) : [];
 	if (!Array.isArray(scopes) || known.length < scopes.length) {
-		throw new Fault(`\`scopes\` of ${place} must be a list of ${ACCESS_SCOPES.join(', ')}`);
+		throw new TokensFileError(`\`scopes\` of ${place} must be a list of ${ACCESS_SCOPES.join(', ')}`);
 	}
 	return {scopes: known};
 }
@@ -82,7 +84,7 @@ function readCount(entry: Record<string, unknown>, key: string, place: string): 
 	const value = entry[key];
 	if (value === undefined) return undefined;
 	if (!Number.isSafeInteger(value) || (value as number) < 1) {
-		throw new Fault(`\`${key}\` of ${place} must be a positive whole number`);
+		throw new TokensFileError(`\`${key}\` of ${place} must be a positive whole number`);
 	}
 	return value as number;
 }
@@ -91,6 +93,7 @@ function readSize(entry: Record<string, unknown>, key: string, place: string): n
 	const value = entry[key];
 	if (value === undefined) return undefined;
 	const bytes = typeof value === 'string' || typeof value === 'number' ? parseSize(String(value)) : undefined;
-	if (bytes === undefined) throw new Fault(`\`${key}\` of ${place} must be a size such as 1048576, 512KiB or 8MiB`);
+	if (bytes === undefined)
+		throw new TokensFileError(`\`${key}\` of ${place} must be a size such as 1048576, 512KiB or 8MiB`);
 	return bytes;
 }

@@ -1,7 +1,7 @@
 import {DEFAULT_CLOCK_SKEW_SECONDS} from '../../../server/auth/auth-modes.js';
 import type {AuthSource} from '../../../server/auth/authenticator.js';
 import {parseDigest} from '../../../server/auth/capability-tokens.js';
-import {invalidAuth} from '../../../server/auth/secret-file.js';
+import {invalidAuthError} from '../../../server/auth/secret-file.js';
 import {type ListenAddress, listenSchemeOf} from '../../../transports/node/registry.js';
 import type {SettingName, Settings} from './serve-settings.js';
 
@@ -17,7 +17,7 @@ const SIGNED = [
 export function authSourceOf(settings: Settings, address: ListenAddress): AuthSource | undefined {
 	const source = sourceOf(settings);
 	if (source && listenSchemeOf(address).startsServer) {
-		throw invalidAuth(`WebSocket auth requires a WebSocket listener, not ${address.kind}`);
+		throw invalidAuthError(`WebSocket auth requires a WebSocket listener, not ${address.kind}`);
 	}
 	return source;
 }
@@ -27,7 +27,7 @@ function sourceOf(settings: Settings): AuthSource | undefined {
 	switch (settings['ws-auth']) {
 		case undefined:
 			if (given([...CAPABILITY, ...SIGNED]).length === 0) return undefined;
-			throw invalidAuth('websocket auth flags require `--ws-auth capability-token` or `--ws-auth signed-bearer-token`');
+			throw invalidAuthError('websocket auth flags require `--ws-auth capability-token` or `--ws-auth signed-bearer-token`');
 		case 'capability-token':
 			refuseOthers(given(SIGNED), 'signed-bearer-token');
 			return capabilitySource(settings, given(CAPABILITY));
@@ -38,27 +38,27 @@ function sourceOf(settings: Settings): AuthSource | undefined {
 }
 
 function refuseOthers([name]: readonly SettingName[], mode: string): void {
-	if (name !== undefined) throw invalidAuth(`\`--${name}\` is for \`--ws-auth ${mode}\` only`);
+	if (name !== undefined) throw invalidAuthError(`\`--${name}\` is for \`--ws-auth ${mode}\` only`);
 }
 
 function capabilitySource(settings: Settings, given: readonly SettingName[]): AuthSource {
 	const [one, other] = given;
-	if (other !== undefined) throw invalidAuth(`\`--${one}\` and \`--${other}\` are mutually exclusive`);
+	if (other !== undefined) throw invalidAuthError(`\`--${one}\` and \`--${other}\` are mutually exclusive`);
 	const {'ws-token-file': file, 'ws-token-sha256': hex, 'ws-tokens-file': many} = settings;
 	if (file !== undefined) return {kind: 'token-file', path: file};
 	if (many !== undefined) return {kind: 'tokens-file', path: many};
 	if (hex === undefined) {
-		throw invalidAuth('`--ws-token-file` or `--ws-token-sha256` is required when `--ws-auth capability-token` is set');
+		throw invalidAuthError('`--ws-token-file` or `--ws-token-sha256` is required when `--ws-auth capability-token` is set');
 	}
 	const digest = parseDigest(hex);
-	if (!digest) throw invalidAuth('--ws-token-sha256 must be a 64-character hex SHA-256 digest');
+	if (!digest) throw invalidAuthError('--ws-token-sha256 must be a 64-character hex SHA-256 digest');
 	return {kind: 'token-digest', digest};
 }
 
 function signedSource(settings: Settings): AuthSource {
 	const secretPath = settings['ws-shared-secret-file'];
 	if (secretPath === undefined) {
-		throw invalidAuth('`--ws-shared-secret-file` is required when `--ws-auth signed-bearer-token` is set');
+		throw invalidAuthError('`--ws-shared-secret-file` is required when `--ws-auth signed-bearer-token` is set');
 	}
 	return {
 		kind: 'signed',
