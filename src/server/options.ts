@@ -4,11 +4,11 @@ import type {ChildLimits} from '../processes/backends/child-limits.js';
 import {MAX_MESSAGE_BYTES} from '../protocol/wire/message-limits.js';
 import type {Logger} from '../shared/logger.js';
 
-/** What can be set about a server. Every member has a default, the peer's own value where it has one. */
+/** Options of a server. Each has a default: upstream's value where upstream has one. */
 export interface ServerOptions {
 	/** `v0` serves nothing but the first protocol, as its own server did. */
 	readonly protocol?: 'all' | 'v0';
-	/** How long a session without a connection is kept, with its processes. */
+	/** Retention of a session without a connection, with its processes. */
 	readonly detachedSessionMs?: number;
 	/** Output kept per process for readers, over all its streams. */
 	readonly retainBytes?: number;
@@ -16,31 +16,31 @@ export interface ServerOptions {
 	readonly retainBytesTotal?: number;
 	/** Chunks kept per process, however small. */
 	readonly retainChunks?: number;
-	/** How long a closed process stays readable and its id taken. */
+	/** Retention of a closed process: it stays readable, and its id stays in use. */
 	readonly retainClosedMs?: number;
 	/** Processes starting or running at once, in all. */
 	readonly maxProcesses?: number;
 	/** The same for one session. */
 	readonly maxProcessesPerSession?: number;
-	/** Whether commands may be started that no policy of the caller has looked at. */
+	/** Allows commands that were not checked by a policy of the caller (`direct`). */
 	readonly allowDirectExec?: boolean;
-	/** Whether commands may be started that the caller's policy has resolved already. */
+	/** Allows commands that were resolved by the caller's policy (`prepared`). */
 	readonly allowPreparedExec?: boolean;
-	/** Largest reply, in bytes of JSON text. The peer's own clients hang up on more than the default. */
+	/** Largest reply, in bytes of JSON text. Upstream's clients disconnect above the default. */
 	readonly maxReplyBytes?: number;
-	/** Where clients may have connections forwarded to. */
+	/** Targets clients may open forwarded connections to. */
 	readonly allowForward?: ForwardScope;
-	/** What every child, and whatever it starts, is held to; nothing by default. */
+	/** Resource limits of every child and its descendants; none by default. */
 	readonly childLimits?: ChildLimits;
-	/** How long processes may take to end by themselves when the server ends. */
+	/** Grace period between the request to end and SIGKILL when the server shuts down. */
 	readonly shutdownGraceMs?: number;
-	/** What environment policies inherit from, and headers and proxies take; the server's own by default. */
+	/** Variables for environment policies, headers and proxies; the server's own environment by default. */
 	readonly variables?: Readonly<Record<string, string | undefined>>;
-	/** How children are started, asked for at every start; the best way this machine offers by default. */
+	/** Spawn backend, called at every start; the best one this machine supports by default. */
 	readonly backend?: () => Backend;
 	/**
-	 * How a program like this one is started, such as `node longarm.js`: file operations in a sandbox are done by another
-	 * one inside. Without it they are refused.
+	 * Command that starts this program, such as `node longarm.js`: sandboxed file operations run in a worker started with
+	 * it. Without it they are refused.
 	 */
 	readonly ownCommand?: readonly string[];
 	readonly logger?: Logger;

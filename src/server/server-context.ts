@@ -6,7 +6,7 @@ import type {Dispatch} from './connection/dispatch.js';
 import type {Session, Sessions} from './connection/sessions.js';
 import type {ServerSettings} from './options.js';
 
-/** Everything of a server that its connections share. */
+/** State of a server that its connections share. */
 export interface ServerContext {
 	readonly settings: ServerSettings;
 	readonly sandbox: Sandbox;
@@ -14,6 +14,6 @@ export interface ServerContext {
 	readonly dispatch: Dispatch;
 	/** Throws while the server shuts down. */
 	backend(): Backend;
-	/** A table whose processes count against the grant, and those of a session against that, too. */
+	/** Creates a table whose processes count against the quotas of the grant and of the session. */
 	createTable(owner: Grant | undefined, session?: Session): ProcessTable;
 }

@@ -2,7 +2,7 @@ import type {ManagedProcess} from '../processes/managed-process.js';
 import {declarationOf} from '../protocol/methods/method-table.js';
 import {MetricsRegistry} from '../shared/metrics.js';
 
-/** What the metrics look at when somebody asks. */
+/** Values sampled at every scrape. */
 export interface ObservedServer {
 	readonly connections: () => Iterable<string>;
 	readonly sessions: () => number;
@@ -11,7 +11,7 @@ export interface ObservedServer {
 	readonly retainedBytes: () => number;
 }
 
-/** Everything `/metrics` tells. Names are the peer's where it has one. */
+/** Metrics for `/metrics`. Names are upstream's where it has the same metric. */
 export class ServerMetrics {
 	readonly #registry = new MetricsRegistry();
 	readonly #connections = this.#registry.counter('exec_server_connections_total', 'Connections accepted.');
@@ -19,9 +19,9 @@ export class ServerMetrics {
 	readonly #durations = this.#registry.histogram('exec_server_request_duration_seconds', 'From request to reply.');
 	readonly #finished = this.#registry.counter('exec_server_processes_finished_total', 'Processes that ended.');
 	readonly #lifetimes = this.#registry.histogram('exec_server_process_duration_seconds', 'From start to exit.');
-	/** Of processes that are no longer in any table. */
-	#pastOutputBytes = 0;
-	#pastPausedMs = 0;
+	/** Totals of processes that were removed from their table. */
+	#removedOutputBytes = 0;
+	#removedPausedMs = 0;
 
 	constructor(observed: ObservedServer) {
 		this.#registry.gauge('exec_server_connections_active', 'Open connections.', () => {
@@ -33,7 +33,7 @@ export class ServerMetrics {
 		this.#registry.gauge('exec_server_processes_active', 'Processes starting or running.', observed.running);
 		this.#registry.gauge('exec_server_retained_bytes', 'Output kept for late readers.', observed.retainedBytes);
 		this.#registry.sampledCounter('exec_server_output_bytes_total', 'Bytes processes have written.', () => {
-			let bytes = this.#pastOutputBytes;
+			let bytes = this.#removedOutputBytes;
 			for (const {log} of observed.processes()) bytes += log.totalBytes;
 			return bytes;
 		});
@@ -41,7 +41,7 @@ export class ServerMetrics {
 			'exec_server_backpressure_seconds_total',
 			'Time processes were paused because their client did not read.',
 			() => {
-				let ms = this.#pastPausedMs;
+				let ms = this.#removedPausedMs;
 				for (const {pausedMs} of observed.processes()) ms += pausedMs;
 				return ms / 1000;
 			},
@@ -53,18 +53,18 @@ export class ServerMetrics {
 		return this.#registry.render();
 	}
 
-	connected(transport: string): void {
+	recordConnection(transport: string): void {
 		this.#connections.add({transport});
 	}
 
-	answered(method: string, result: 'success' | 'error', ms: number): void {
-		// A name out of the table: whatever else a client sends must not become a series of its own.
-		const known = declarationOf(method) ? method : 'unknown';
-		this.#requests.add({method: known, result});
-		this.#durations.observe({method: known}, ms / 1000);
+	recordRequest(method: string, result: 'success' | 'error', ms: number): void {
+		// Bounded label: names from clients that are not in the table share one series.
+		const label = declarationOf(method) ? method : 'unknown';
+		this.#requests.add({method: label, result});
+		this.#durations.observe({method: label}, ms / 1000);
 	}
 
-	exited({log, startedAt}: ManagedProcess): void {
+	recordExit({log, startedAt}: ManagedProcess): void {
 		const {exitCode, reason} = log.exit!;
 		const result =
 			reason === 'terminated' || reason === 'timeout' ? 'terminated' : exitCode === 0 ? 'success' : 'error';
@@ -72,8 +72,8 @@ export class ServerMetrics {
 		this.#lifetimes.observe({result}, (Date.now() - startedAt) / 1000);
 	}
 
-	forgotten({log, pausedMs}: ManagedProcess): void {
-		this.#pastOutputBytes += log.totalBytes;
-		this.#pastPausedMs += pausedMs;
+	recordRemoval({log, pausedMs}: ManagedProcess): void {
+		this.#removedOutputBytes += log.totalBytes;
+		this.#removedPausedMs += pausedMs;
 	}
 }

@@ -21,12 +21,12 @@ import {DEFAULTS, type ServerOptions, type ServerSettings} from './options.js';
 import type {ServerContext} from './server-context.js';
 import {ServerMetrics} from './server-metrics.js';
 
-/** How long killed processes may take to be reaped before the server ends without them. */
-const REAP_MS = 2000;
-/** How long clients may take to make room for the last words of their processes. */
-const OUTPUT_DRAIN_MS = 1000;
+/** Shutdown waits this long for killed processes to be reaped. */
+const REAP_TIMEOUT_MS = 2000;
+/** Shutdown waits this long for clients to read the last output of their processes. */
+const OUTPUT_DRAIN_TIMEOUT_MS = 1000;
 
-/** Serves the protocol on any number of transports. It listens on nothing itself. */
+/** Serves the protocol on any number of transports; the caller owns the listeners. */
 export class ExecServer {
 	readonly #settings: ServerSettings;
 	readonly #sessions: Sessions;
@@ -40,7 +40,7 @@ export class ExecServer {
 	readonly #sandbox: Sandbox;
 	readonly #context: ServerContext;
 	readonly #startedAt = performance.now();
-	#ending: Promise<void> | undefined;
+	#shutdown: Promise<void> | undefined;
 
 	constructor(options: ServerOptions = {}) {
 		this.#settings = withDefaults(options);
@@ -73,36 +73,36 @@ export class ExecServer {
 	}
 
 	/**
-	 * Serves one connection until it closes. Its session outlives it for a while. `grant` is what it may do: everything
-	 * if there is none.
+	 * Serves one connection until it closes. Its session outlives it for a while. Without a `grant` everything is
+	 * allowed.
 	 */
 	accept(transport: Transport, grant?: Grant): ClientConnection {
 		const {logger} = this.#settings;
 		const leave = this.#accounts.connect(grant);
 		const client = new ClientConnection(transport, this.#context, {
 			grant,
-			closed: () => {
+			onClosed: () => {
 				this.#clients.delete(client);
 				leave();
 			},
 		});
-		if (this.#ending) transport.destroy();
+		if (this.#shutdown) transport.destroy();
 		this.#clients.add(client);
-		this.#metrics.connected(transport.kind);
+		this.#metrics.recordConnection(transport.kind);
 		client.rpc.open();
 		logger.debug('connection accepted', {peer: transport.peer, ...(grant && {token: grant.name})});
 		return client;
 	}
 
-	/** Whether the holder of this grant may have one more connection. */
+	/** True if one more connection with this grant is within its limits. */
 	hasRoom(grant: Grant): boolean {
 		return this.#accounts.hasRoom(grant);
 	}
 
-	/** What `/healthz` tells. */
+	/** Body of `/healthz`. */
 	health(): Record<string, unknown> {
 		return {
-			status: this.#ending ? 'ending' : 'ok',
+			status: this.#shutdown ? 'ending' : 'ok',
 			version: VERSION,
 			uptimeSeconds: Math.round((performance.now() - this.#startedAt) / 1000),
 			connections: this.#clients.size,
@@ -112,30 +112,33 @@ export class ExecServer {
 		};
 	}
 
-	/** What `/metrics` tells, as text for Prometheus. */
+	/** Body of `/metrics`, in the Prometheus text format. */
 	metrics(): string {
 		return this.#metrics.render();
 	}
 
-	/** Asks every process to end, kills what has not after the grace period, and hangs up. May be called again. */
+	/** Asks all processes to end, kills the rest after the grace period, and closes all connections. Idempotent. */
 	shutdown(graceMs: number = this.#settings.shutdownGraceMs): Promise<void> {
-		this.#ending ??= this.#end(graceMs);
-		return this.#ending;
+		this.#shutdown ??= this.#endAll(graceMs);
+		return this.#shutdown;
 	}
 
-	/** Kills every process at once; for when there is no time left. */
+	/** Kills every process at once, without a grace period. */
 	kill(): void {
 		for (const table of this.#tables) table.end('force');
 		killAllOrphans();
 	}
 
-	async #end(graceMs: number): Promise<void> {
+	async #endAll(graceMs: number): Promise<void> {
 		const tables = [...this.#tables];
 		for (const table of tables) table.end('ask');
 		await waitAtMost(Promise.all(tables.map(table => table.allExited())), graceMs);
 		this.kill();
-		await waitAtMost(Promise.all(tables.map(table => table.allClosed())), REAP_MS);
-		await waitAtMost(Promise.all([...this.#clients].map(client => client.outputFlushed())), OUTPUT_DRAIN_MS);
+		await waitAtMost(Promise.all(tables.map(table => table.allClosed())), REAP_TIMEOUT_MS);
+		await waitAtMost(
+			Promise.all([...this.#clients].map(client => client.whenOutputFlushed())),
+			OUTPUT_DRAIN_TIMEOUT_MS,
+		);
 		for (const client of this.#clients) client.rpc.close();
 		for (const session of this.#sessions) this.#sessions.destroy(session);
 	}
@@ -162,11 +165,11 @@ export class ExecServer {
 			],
 			holds: process => session?.isRetained(process) ?? false,
 			exited: process => {
-				this.#metrics.exited(process);
+				this.#metrics.recordExit(process);
 				const {exitCode, reason} = process.log.exit!;
 				logger.debug('process exited', {session: session?.id, process: process.id, pid: process.pid, exitCode, reason});
 			},
-			forgotten: process => this.#metrics.forgotten(process),
+			forgotten: process => this.#metrics.recordRemoval(process),
 			disposed: () => {
 				this.#tables.delete(table);
 				leave();
@@ -177,7 +180,7 @@ export class ExecServer {
 	}
 
 	#backend(): Backend {
-		if (this.#ending) throw new LongarmError('SHUTTING_DOWN', {message: 'the server is shutting down'});
+		if (this.#shutdown) throw new LongarmError('SHUTTING_DOWN', {message: 'the server is shutting down'});
 		return this.#settings.backend();
 	}
 }

@@ -20,24 +20,23 @@ import {V0Sessions} from './v0-sessions.js';
 
 type Handshake =
 	| {readonly kind: 'new'}
-	| {readonly kind: 'greeted'; readonly session: Session; readonly pump: OutputPump}
+	| {readonly kind: 'initialized'; readonly session: Session; readonly pump: OutputPump}
 	| {readonly kind: 'ready'; readonly session: Session; readonly pump: OutputPump};
 
 export interface ClientConnectionOptions {
-	/** The limits of its token; without one the connection may do everything. */
+	/** Grant of its token; without one everything is allowed. */
 	readonly grant: Grant | undefined;
-	readonly closed: (client: ClientConnection) => void;
+	readonly onClosed: (client: ClientConnection) => void;
 }
 
-/** One client on one connection: the state of its handshake and the session it holds. */
+/** One client connection: the state of its handshake, and the session attached to it. */
 export class ClientConnection implements Service {
 	readonly rpc: RpcConnection;
 	readonly transport: Transport['kind'];
-	/** Bounds on the bytes the connection may hold in memory on their way in and out. */
 	readonly flow: FlowControl;
 	readonly hangsUpOnMalformed: boolean;
 	readonly maxReplyBytes: number;
-	/** Ends with the connection; what belongs to the connection is registered here. */
+	/** Closes with the connection; everything it owns is registered here. */
 	readonly scope = new Scope();
 	readonly #context: ServerContext;
 	readonly #options: ClientConnectionOptions;
@@ -57,13 +56,13 @@ export class ClientConnection implements Service {
 		this.flow = new FlowControl(this.rpc);
 	}
 
-	/** The session of a caller that `admit` let pass. */
+	/** The session; throws before the handshake is complete, see `admit`. */
 	get session(): Session {
 		if (this.#handshake.kind !== 'ready') throw new Error('no session before the handshake');
 		return this.#handshake.session;
 	}
 
-	/** The processes of the first protocol, which belong to the connection. */
+	/** Processes of the first protocol; they belong to the connection. */
 	get v0(): V0Sessions {
 		this.#v0 ??= new V0Sessions(this.rpc, this.#context.createTable(this.grant));
 		return this.#v0;
@@ -71,36 +70,35 @@ export class ClientConnection implements Service {
 
 	/** File handles, watches and searches this connection has open. */
 	get files(): ClientFiles {
-		this.#files ??= this.#untilClosed(
+		this.#files ??= this.#closeWithConnection(
 			new ClientFiles(this.rpc, this.flow, plan => launchFsWorker(plan, this.#context)),
 		);
 		return this.#files;
 	}
 
-	/** Confines processes and file operations when a policy asks for it. */
+	/** Enforces the sandbox policies of processes and file operations. */
 	get sandbox(): Sandbox {
 		return this.#context.sandbox;
 	}
 
-	/** The HTTP requests this connection has under way. */
+	/** Pending HTTP requests of this connection. */
 	get http(): HttpRequests {
-		this.#http ??= this.#untilClosed(new HttpRequests(this.settings.variables));
+		this.#http ??= this.#closeWithConnection(new HttpRequests(this.settings.variables));
 		return this.#http;
 	}
 
-	/** The connections it has forwarded. */
+	/** Forwarded TCP connections of this connection. */
 	get forwards(): Forwards {
-		this.#forwards ??= this.#untilClosed(new Forwards(this.settings.allowForward));
+		this.#forwards ??= this.#closeWithConnection(new Forwards(this.settings.allowForward));
 		return this.#forwards;
 	}
 
-	/** The log with the session on every line. */
+	/** Logger that adds the session id to every record. */
 	get logger(): Logger {
 		const {logger} = this.settings;
 		return this.#handshake.kind === 'new' ? logger : logger.with({session: this.#handshake.session.id});
 	}
 
-	/** The limits of its token; without one the connection may do everything. */
 	get grant(): Grant | undefined {
 		return this.#options.grant;
 	}
@@ -109,7 +107,7 @@ export class ClientConnection implements Service {
 		return this.#context.settings;
 	}
 
-	/** `initialize`: a failed attempt may be repeated, a second session may not be had. */
+	/** Handles `initialize`: may be repeated after a failure, but not after a success. */
 	initialize(resumeSessionId: string | undefined): Session {
 		if (this.#handshake.kind !== 'new') {
 			throw new RpcError(INVALID_REQUEST, 'initialize may only be sent once per connection');
@@ -117,11 +115,11 @@ export class ClientConnection implements Service {
 		const {grant} = this;
 		const {sessions} = this.#context;
 		const session = resumeSessionId === undefined ? sessions.create(grant) : sessions.resume(resumeSessionId, grant);
-		this.#handshake = {kind: 'greeted', session, pump: session.attach(this.rpc)};
+		this.#handshake = {kind: 'initialized', session, pump: session.attach(this.rpc)};
 		return session;
 	}
 
-	/** Refuses methods of a family until the handshake is over. */
+	/** Throws for methods of a family until the handshake is complete. */
 	admit(family: Family): void {
 		if (this.#handshake.kind === 'ready') return;
 		const missing = this.#handshake.kind === 'new' ? 'call initialize' : 'send initialized';
@@ -138,9 +136,9 @@ export class ClientConnection implements Service {
 		return true;
 	}
 
-	/** Settles when the transport was handed everything the processes of the session have said. */
-	async outputFlushed(): Promise<void> {
-		if (this.#handshake.kind !== 'new') await this.#handshake.pump.flushed();
+	/** Resolves when all output of the session's processes was handed to the transport. */
+	async whenOutputFlushed(): Promise<void> {
+		if (this.#handshake.kind !== 'new') await this.#handshake.pump.whenFlushed();
 	}
 
 	drained(): void {
@@ -162,10 +160,10 @@ export class ClientConnection implements Service {
 		this.flow.onDrain();
 		this.#v0?.close();
 		if (this.#handshake.kind !== 'new') this.#context.sessions.detach(this.#handshake.session);
-		this.#options.closed(this);
+		this.#options.onClosed(this);
 	}
 
-	#untilClosed<T extends {close(): void}>(state: T): T {
+	#closeWithConnection<T extends {close(): void}>(state: T): T {
 		this.scope.add(() => state.close());
 		return state;
 	}

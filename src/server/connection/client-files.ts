@@ -7,12 +7,12 @@ import {ClientSearches} from './client-searches.js';
 import {ClientWatches} from './client-watches.js';
 import type {FlowControl} from './flow-control.js';
 
-/** What one connection has open in the file system; it ends with the connection. */
+/** Open file handles, watches and searches of one connection; closed with it. */
 export class ClientFiles {
 	readonly handles = new FileHandles();
 	readonly watches: ClientWatches;
 	readonly searches: ClientSearches;
-	/** What it has open behind a sandbox. */
+	/** The same for operations that run in a sandboxed worker. */
 	readonly sandboxed: SandboxedFiles;
 	readonly #connection: RpcConnection;
 	#lastWatchId = -1;
@@ -26,12 +26,12 @@ export class ClientFiles {
 		this.sandboxed = new SandboxedFiles(connection, flow, launch);
 	}
 
-	/** Replaces the watch before, if the new one can be had. Ids only ever grow. */
+	/** Replaces the previous watch if the new one can be set up. Ids only ever grow. */
 	async watchMissing(watchId: number, request: MissingRequest): Promise<boolean> {
 		if (watchId <= this.#lastWatchId) return false;
 		this.#lastWatchId = watchId;
 		const watch = await MissingPathsWatch.begin(request, () => this.#connection.notify('fs/missingChanged', {watchId}));
-		// A later call, or the end of the connection, may have overtaken this one.
+		// Stale: a later call, or the close of the connection, came during the await.
 		if (!watch || this.#isClosed || watchId !== this.#lastWatchId) {
 			watch?.end();
 			return false;

@@ -7,11 +7,11 @@ import type {RpcConnection} from '../../rpc/rpc-connection.js';
 import {type IdRefusal, IdTable} from '../../shared/id-table.js';
 import type {FlowControl} from './flow-control.js';
 
-/** Searches one connection may have under way. */
+/** Concurrent searches of one connection. */
 export const MAX_SEARCHES = 16;
 export const MAX_SEARCH_ID_BYTES = 64;
 
-/** The searches of one connection; what they find is told as fast as the client reads. */
+/** Running searches of one connection. Back-pressure: matches are sent as fast as the client reads. */
 export class ClientSearches {
 	readonly #connection: RpcConnection;
 	readonly #flow: FlowControl;
@@ -31,8 +31,8 @@ export class ClientSearches {
 		this.#searches.reserve(id);
 		try {
 			const {SearchRun} = await import('../../filesystem/search/search.js');
-			const search = await SearchRun.begin(query, matches => this.#tell(id, matches));
-			// Given up before it had begun.
+			const search = await SearchRun.begin(query, matches => this.#notifyMatches(id, matches));
+			// Cancelled during the set-up.
 			if (this.#isClosed || !this.#searches.has(id)) search.cancel();
 			else this.#searches.set(id, search);
 			return await search.outcome;
@@ -47,7 +47,7 @@ export class ClientSearches {
 		return this.#searches.has(id);
 	}
 
-	/** Unknown ids are over already. */
+	/** No-op for unknown ids: the search may have finished already. */
 	cancel(id: string): void {
 		this.#searches.get(id)?.cancel();
 		this.#searches.delete(id);
@@ -58,10 +58,10 @@ export class ClientSearches {
 		for (const id of this.#searches.ids()) this.cancel(id);
 	}
 
-	async #tell(id: string, matches: readonly SearchMatch[]): Promise<void> {
+	async #notifyMatches(id: string, matches: readonly SearchMatch[]): Promise<void> {
 		await this.#flow.whenWritable();
 		if (this.#searches.has(id)) {
-			this.#connection.notify('fs/searchMatches', {searchId: id, matches: matches.map(describe)});
+			this.#connection.notify('fs/searchMatches', {searchId: id, matches: matches.map(toWireMatch)});
 		}
 	}
 }
@@ -77,7 +77,7 @@ function describeIdRefusal(refusal: IdRefusal, id: string): string {
 	}
 }
 
-function describe(match: SearchMatch): Record<string, unknown> {
+function toWireMatch(match: SearchMatch): Record<string, unknown> {
 	const path = PathUri.fromBinary(match.path).href;
 	if (match.kind === 'entry') return {path, kind: match.isDirectory ? 'directory' : 'file'};
 	return {path, kind: 'file', ...match.match};

@@ -6,23 +6,23 @@ import type {RpcConnection} from '../../rpc/rpc-connection.js';
 import {type IdRefusal, IdTable} from '../../shared/id-table.js';
 import type {FlowControl} from './flow-control.js';
 
-/** Watches one connection may have. */
+/** Open watches of one connection. */
 export const MAX_WATCHES = 64;
 export const MAX_WATCH_ID_BYTES = 64;
-/** Changes told in one message. */
-const CHANGES_PER_MESSAGE = 1000;
+const MAX_CHANGES_PER_MESSAGE = 1000;
 
-interface Line {
-	/** Undefined while it is being set up. */
+interface WatchEntry {
+	/** Undefined while the watch is being set up. */
 	watch: TreeWatch | undefined;
-	isTelling: boolean;
+	/** True if a `#notifyChanges` loop runs for it. */
+	isNotifying: boolean;
 }
 
-/** The watches of one connection. What they see is told as fast as the client reads, and merged meanwhile. */
+/** Open watches of one connection. Back-pressure: changes are sent as fast as the client reads, merged until then. */
 export class ClientWatches {
 	readonly #connection: RpcConnection;
 	readonly #flow: FlowControl;
-	readonly #lines = new IdTable<Line>({
+	readonly #watches = new IdTable<WatchEntry>({
 		maxEntries: MAX_WATCHES,
 		maxIdBytes: MAX_WATCH_ID_BYTES,
 		toError: (refusal, id) => refusedError(describeIdRefusal(refusal, id)),
@@ -34,45 +34,45 @@ export class ClientWatches {
 	}
 
 	async begin(id: string, path: BytePath, options: TreeWatchOptions): Promise<void> {
-		const line: Line = {watch: undefined, isTelling: false};
-		this.#lines.reserve(id, line);
+		const entry: WatchEntry = {watch: undefined, isNotifying: false};
+		this.#watches.reserve(id, entry);
 		try {
 			// Loaded when it is needed: few clients watch, and all wait for the server to start.
 			const {TreeWatch} = await import('../../filesystem/watch/tree-watch.js');
-			line.watch = await TreeWatch.begin(path, options, () => void this.#tell(id, line));
+			entry.watch = await TreeWatch.begin(path, options, () => void this.#notifyChanges(id, entry));
 		} catch (error) {
-			if (this.#lines.get(id) === line) this.#lines.delete(id);
+			if (this.#watches.get(id) === entry) this.#watches.delete(id);
 			throw error;
 		}
-		// Ended before it had begun.
-		if (this.#lines.get(id) !== line) line.watch.end();
-		// What was seen while it was being set up has had nobody to tell it.
-		else void this.#tell(id, line);
+		// Ended during the set-up.
+		if (this.#watches.get(id) !== entry) entry.watch.end();
+		// Changes from during the set-up are not notified yet.
+		else void this.#notifyChanges(id, entry);
 	}
 
 	has(id: string): boolean {
-		return this.#lines.has(id);
+		return this.#watches.has(id);
 	}
 
-	/** Unknown ids have ended already. */
+	/** No-op for unknown ids: the watch may have ended already. */
 	end(id: string): void {
-		this.#lines.get(id)?.watch?.end();
-		this.#lines.delete(id);
+		this.#watches.get(id)?.watch?.end();
+		this.#watches.delete(id);
 	}
 
 	close(): void {
-		for (const id of this.#lines.ids()) this.end(id);
+		for (const id of this.#watches.ids()) this.end(id);
 	}
 
-	async #tell(id: string, line: Line): Promise<void> {
-		if (line.isTelling) return;
-		line.isTelling = true;
+	async #notifyChanges(id: string, entry: WatchEntry): Promise<void> {
+		if (entry.isNotifying) return;
+		entry.isNotifying = true;
 		for (;;) {
 			await this.#flow.whenWritable();
-			// Only now, so that what came while the client did not read is told together.
-			const news = this.#lines.get(id) === line ? line.watch?.take(CHANGES_PER_MESSAGE) : undefined;
-			if (!news) break;
-			const {changes, overflow, ended = null} = news;
+			// Taken only now, so that changes from while the client did not read are merged.
+			const batch = this.#watches.get(id) === entry ? entry.watch?.take(MAX_CHANGES_PER_MESSAGE) : undefined;
+			if (!batch) break;
+			const {changes, overflow, ended = null} = batch;
 			this.#connection.notify('fs/changed', {
 				watchId: id,
 				changes: changes.map(({path, kind}) => ({path: PathUri.fromBinary(path).href, kind})),
@@ -81,7 +81,7 @@ export class ClientWatches {
 			});
 			if (ended !== null) this.end(id);
 		}
-		line.isTelling = false;
+		entry.isNotifying = false;
 	}
 }
 

@@ -22,24 +22,24 @@ import type {ClientConnection} from './client-connection.js';
 
 export type Dispatch = (request: Request, client: ClientConnection) => unknown;
 
-/** From a request to its answer: the handlers of the protocol, errors in the words of the wire, everything measured. */
+/** Creates the request dispatcher: routes to the handlers, converts errors to wire errors, records metrics. */
 export function createDispatch(settings: ServerSettings, sandbox: Sandbox, metrics: ServerMetrics): Dispatch {
 	const {protocol, variables, allowForward, ownCommand} = settings;
 	const sandboxesFiles = (): boolean => ownCommand.length > 0 && sandbox.isLikelyAvailable;
 	const route =
 		protocol === 'v0'
-			? onlyV0(createRouter(strictV0Handlers, admitCall))
+			? restrictToV0(createRouter(strictV0Handlers, admitCall))
 			: createRouter(
 					createHandlers(describeEnvironment(variables, allowForward, sandboxesFiles), variables),
 					admitCall,
 				);
 	return (request, client) => {
-		const began = performance.now();
+		const startedAt = performance.now();
 		const record = (result: 'success' | 'error'): void =>
-			metrics.answered(request.method, result, performance.now() - began);
+			metrics.recordRequest(request.method, result, performance.now() - startedAt);
 		try {
 			const result = route(request, client);
-			if (result instanceof Promise) return settleMetrics(result, record);
+			if (result instanceof Promise) return recordOutcome(result, record);
 			record('success');
 			return result;
 		} catch (error) {
@@ -49,7 +49,7 @@ export function createDispatch(settings: ServerSettings, sandbox: Sandbox, metri
 	};
 }
 
-async function settleMetrics(
+async function recordOutcome(
 	result: Promise<unknown>,
 	record: (result: 'success' | 'error') => void,
 ): Promise<unknown> {
@@ -68,8 +68,8 @@ function admitCall(family: Family, client: ClientConnection, method: string): vo
 	requireScope(client.grant, method);
 }
 
-/** The first protocol does not know the others' methods, however well they are called. */
-function onlyV0(route: Dispatch): Dispatch {
+/** A strict server of the first protocol has none of the later methods. */
+function restrictToV0(route: Dispatch): Dispatch {
 	return (request, client) => {
 		if (Object.hasOwn(strictV0Handlers, request.method)) return route(request, client);
 		throw new RpcError(INVALID_REQUEST, `unknown method: ${request.method}`);
@@ -78,7 +78,7 @@ function onlyV0(route: Dispatch): Dispatch {
 
 type Awaitable<T> = T | Promise<T>;
 
-/** Translates names and errors between the wire and the domain, nothing else. */
+/** Handles one request: translates names and errors between the wire and the domain, nothing else. */
 export type Handler<M extends RequestName, Context> = (
 	params: Params<M>,
 	context: Context,
@@ -101,17 +101,17 @@ export function createRouter<Context>(
 ) {
 	return (request: Request, context: Context): unknown => {
 		const declaration = declarationOf(request.method);
-		if (declaration?.kind !== 'request' || declaration.from !== 'client') throw unknownMethod(request.method);
+		if (declaration?.kind !== 'request' || declaration.from !== 'client') throw unknownMethodError(request.method);
 		const params = decode(declaration.params, request.params ?? null);
 		if (declaration.family !== 'handshake') admit(declaration.family, context, request.method);
 		const handler = handlers[request.method as RequestName] as
 			| ((decoded: unknown, caller: Context, asked: Request) => unknown)
 			| undefined;
-		if (!handler) throw unknownMethod(request.method);
+		if (!handler) throw unknownMethodError(request.method);
 		return handler(params, context, request);
 	};
 }
 
-function unknownMethod(method: string): RpcError {
+function unknownMethodError(method: string): RpcError {
 	return new RpcError(METHOD_NOT_FOUND, `exec-server stub does not implement \`${method}\` yet`);
 }

@@ -1,25 +1,26 @@
 import type {RpcConnection} from '../../rpc/rpc-connection.js';
 
-/** Bytes of bulk replies one connection may have in the making and unsent; one reply always may. */
+/** Bytes of bulk replies one connection may have pending, unsent ones included; a single larger reply is allowed. */
 export const MAX_PENDING_REPLY_BYTES = 8 * 1024 * 1024;
-/** Bytes of bulk requests one connection may have in the works before its next message is read. */
+/** Bytes of bulk requests one connection may have pending before reading is paused. */
 export const MAX_PENDING_REQUEST_BYTES = 16 * 1024 * 1024;
-/** Bytes waiting in the transport above which no more output is handed to it; replies always are. */
+/** High-water mark of the transport's send buffer: above it no output is sent; replies always are. */
 export const OUTPUT_HIGH_WATER_BYTES = 256 * 1024;
 
 interface Waiter {
 	readonly bytes: number;
-	enter(): void;
+	admit(): void;
 }
 
 /**
- * What one connection may hold in memory on its way in and out. Whoever makes bulk asks here first, so that a client
- * that sends faster than the disk writes, or reads slower than the disk reads, waits instead of growing the server.
+ * Flow control of one connection: bounds the bytes it holds in memory on their way in and out. Handlers reserve room
+ * for bulk first, so that a client that sends faster than the disk writes, or reads slower than the disk reads, waits
+ * instead of growing the server.
  */
 export class FlowControl {
 	readonly #connection: RpcConnection;
-	readonly #replies: Waiter[] = [];
-	readonly #streams: (() => void)[] = [];
+	readonly #replyWaiters: Waiter[] = [];
+	readonly #streamWaiters: (() => void)[] = [];
 	#replyBytes = 0;
 	#requestBytes = 0;
 	#resumeReading: (() => void) | undefined;
@@ -28,21 +29,21 @@ export class FlowControl {
 		this.#connection = connection;
 	}
 
-	/** Whether a stream may hand the transport its next piece. */
+	/** True if a stream may send its next chunk. */
 	get canSend(): boolean {
 		return this.#connection.backlog < OUTPUT_HIGH_WATER_BYTES;
 	}
 
-	/** Settles when a stream may go on, in the order of asking; also when the connection is gone. */
+	/** Resolves when a stream may send, first come first served; also when the connection closes. */
 	whenWritable(): Promise<void> {
-		if ((this.canSend && this.#streams.length === 0) || this.#connection.closed) return Promise.resolve();
-		return new Promise(resolve => this.#streams.push(resolve));
+		if ((this.canSend && this.#streamWaiters.length === 0) || this.#connection.closed) return Promise.resolve();
+		return new Promise(resolve => this.#streamWaiters.push(resolve));
 	}
 
-	/** Makes a reply of about so many bytes as soon as there is room for it, in the order of asking. */
+	/** Runs `make` for a reply of about so many bytes as soon as there is room for it, first come first served. */
 	async reserveReply<T>(bytes: number, make: () => T | Promise<T>): Promise<T> {
-		if (this.#replies.length > 0 || !this.#fits(bytes)) {
-			await new Promise<void>(enter => this.#replies.push({bytes, enter}));
+		if (this.#replyWaiters.length > 0 || !this.#hasRoomFor(bytes)) {
+			await new Promise<void>(admit => this.#replyWaiters.push({bytes, admit}));
 		} else {
 			this.#replyBytes += bytes;
 		}
@@ -54,7 +55,7 @@ export class FlowControl {
 		}
 	}
 
-	/** Works on a request that holds so many bytes; beyond the bound nothing more is read meanwhile. */
+	/** Runs `work` on a request that holds so many bytes; reading is paused while the pending ones exceed the bound. */
 	async reserveRequest<T>(bytes: number, work: () => T | Promise<T>): Promise<T> {
 		this.#requestBytes += bytes;
 		if (this.#requestBytes > MAX_PENDING_REQUEST_BYTES) this.#resumeReading ??= this.#connection.holdReading();
@@ -69,13 +70,13 @@ export class FlowControl {
 		}
 	}
 
-	/** The transport has taken what it was given, or is gone. */
+	/** Wakes waiters; called when the transport's send buffer drained and when the connection closes. */
 	onDrain(): void {
 		this.#admitReplies();
-		while (this.#streams.length > 0 && (this.canSend || this.#connection.closed)) this.#streams.shift()!();
+		while (this.#streamWaiters.length > 0 && (this.canSend || this.#connection.closed)) this.#streamWaiters.shift()!();
 	}
 
-	#fits(bytes: number): boolean {
+	#hasRoomFor(bytes: number): boolean {
 		if (this.#connection.closed) return true;
 		const {backlog} = this.#connection;
 		if (this.#replyBytes === 0) return backlog < MAX_PENDING_REPLY_BYTES;
@@ -83,10 +84,10 @@ export class FlowControl {
 	}
 
 	#admitReplies(): void {
-		for (let next = this.#replies[0]; next && this.#fits(next.bytes); next = this.#replies[0]) {
-			this.#replies.shift();
+		for (let next = this.#replyWaiters[0]; next && this.#hasRoomFor(next.bytes); next = this.#replyWaiters[0]) {
+			this.#replyWaiters.shift();
 			this.#replyBytes += next.bytes;
-			next.enter();
+			next.admit();
 		}
 	}
 }

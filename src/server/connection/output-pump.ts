@@ -5,31 +5,31 @@ import type {RpcConnection} from '../../rpc/rpc-connection.js';
 import {OUTPUT_HIGH_WATER_BYTES} from './flow-control.js';
 import {type SendProcessEvent, sendProcessEvent} from './process-notifications.js';
 
-/** Output one process may send before another's turn comes. */
-const TURN_BYTES = 128 * 1024;
+/** Round-robin quantum: output one process may send before the next one's turn. */
+const MAX_BYTES_PER_TURN = 128 * 1024;
 
-/** A table, as far as the pump needs it. */
+/** The part of a process table the pump needs. */
 export type ProcessSource = Iterable<ManagedProcess> & Pick<ProcessTable, 'onAdded'>;
 
-interface Line {
+interface PumpEntry {
 	readonly process: ManagedProcess;
 	readonly cursor: DriverCursor;
-	/** Whether it is in the queue of lines with something to send. */
+	/** True if it is in the queue of entries with something to send. */
 	isQueued: boolean;
 }
 
 /**
  * Sends the events of a table's processes to a connection, which drives their logs. It pulls: output stays in the log
- * until the transport has room, so a reply never stands behind more than the high-water mark, and a client that does
+ * until the transport has room, so a reply never queues behind more than the high-water mark, and a client that does
  * not read pauses the children (back-pressure) instead of growing the memory.
  */
 export class OutputPump {
 	readonly #connection: RpcConnection;
 	readonly #send: SendProcessEvent;
-	readonly #lines = new Map<ManagedProcess, Line>();
+	readonly #entries = new Map<ManagedProcess, PumpEntry>();
 	readonly #stopListening: () => void;
-	#ready: Line[] = [];
-	readonly #flushing: (() => void)[] = [];
+	#ready: PumpEntry[] = [];
+	readonly #flushWaiters: (() => void)[] = [];
 
 	constructor(connection: RpcConnection, table: ProcessSource, send: SendProcessEvent = sendProcessEvent) {
 		this.#connection = connection;
@@ -38,66 +38,66 @@ export class OutputPump {
 		this.#stopListening = table.onAdded(process => this.#add(process));
 	}
 
-	/** Sends what the transport has room for, a share of each process in turn. */
+	/** Sends output until the transport's high-water mark is reached, round-robin over the processes. */
 	pump(): void {
 		while (this.#ready.length > 0 && this.#connection.backlog < OUTPUT_HIGH_WATER_BYTES) {
-			const line = this.#ready.shift()!;
-			this.#sendSome(line);
-			line.isQueued = !line.cursor.atEnd;
-			if (line.isQueued) this.#ready.push(line);
-			line.cursor.commit();
+			const entry = this.#ready.shift()!;
+			this.#sendTurn(entry);
+			entry.isQueued = !entry.cursor.atEnd;
+			if (entry.isQueued) this.#ready.push(entry);
+			entry.cursor.commit();
 		}
 		if (this.#ready.length === 0) this.#resolveFlushed();
 	}
 
-	/** Settles when the transport was handed everything said so far, or the connection is gone. */
-	flushed(): Promise<void> {
+	/** Resolves when all output so far was handed to the transport, or the connection closed. */
+	whenFlushed(): Promise<void> {
 		if (this.#ready.length === 0) return Promise.resolve();
-		return new Promise(resolve => this.#flushing.push(resolve));
+		return new Promise(resolve => this.#flushWaiters.push(resolve));
 	}
 
-	/** The connection is gone: children run on, their output stays in the logs. */
+	/** Detaches from the logs when the connection closes: children run on, their output stays in the logs. */
 	stop(): void {
 		this.#stopListening();
-		for (const {cursor} of this.#lines.values()) cursor.close();
-		this.#lines.clear();
+		for (const {cursor} of this.#entries.values()) cursor.close();
+		this.#entries.clear();
 		this.#ready = [];
 		this.#resolveFlushed();
 	}
 
-	/** Events from here on are delivered; output from before is left to `process/read`. */
+	/** Events from now on are sent; earlier output is left to `process/read`. */
 	#add(process: ManagedProcess): void {
-		const line: Line = {process, cursor: process.log.drive(() => this.#enqueue(line)), isQueued: false};
-		this.#lines.set(process, line);
-		// A process that could not be started never closes, so nothing else would take it out.
-		process.started.catch(() => this.#remove(line));
+		const entry: PumpEntry = {process, cursor: process.log.drive(() => this.#enqueue(entry)), isQueued: false};
+		this.#entries.set(process, entry);
+		// A process that could not be started never closes, so nothing else would remove it.
+		process.started.catch(() => this.#remove(entry));
 	}
 
-	#enqueue(line: Line): void {
-		if (!line.isQueued) {
-			line.isQueued = true;
-			this.#ready.push(line);
+	#enqueue(entry: PumpEntry): void {
+		if (!entry.isQueued) {
+			entry.isQueued = true;
+			this.#ready.push(entry);
 		}
 		this.pump();
 	}
 
-	#remove({process, cursor}: Line): void {
-		this.#lines.delete(process);
+	#remove({process, cursor}: PumpEntry): void {
+		this.#entries.delete(process);
 		cursor.close();
 	}
 
 	#resolveFlushed(): void {
-		for (const resolve of this.#flushing.splice(0)) resolve();
+		for (const resolve of this.#flushWaiters.splice(0)) resolve();
 	}
 
-	#sendSome(line: Line): void {
-		const {process, cursor} = line;
-		for (let sent = 0; sent < TURN_BYTES && this.#connection.backlog < OUTPUT_HIGH_WATER_BYTES; ) {
+	#sendTurn(entry: PumpEntry): void {
+		const {process, cursor} = entry;
+		for (let sent = 0; sent < MAX_BYTES_PER_TURN && this.#connection.backlog < OUTPUT_HIGH_WATER_BYTES; ) {
 			const event = cursor.next();
 			if (!event) return;
 			if (event.kind === 'output') sent += event.bytes.length;
 			this.#send(this.#connection, process.id, event);
-			if (event.kind === 'closed') this.#remove(line);
+			if (event.kind === 'closed') this.#remove(entry);
 		}
 	}
 }

@@ -2,7 +2,7 @@ import type {LogEvent} from '../../processes/output/log-cursor.js';
 import {encodeWithBytes} from '../../protocol/wire/encode.js';
 import type {RpcConnection} from '../../rpc/rpc-connection.js';
 
-/** Tells a client of an event in the words of the protocol it speaks. */
+/** Sends a process event as a notification of the client's protocol version. */
 export type SendProcessEvent = (connection: RpcConnection, processId: string, event: LogEvent) => void;
 
 export const sendProcessEvent: SendProcessEvent = (connection, processId, event) => {
@@ -14,8 +14,8 @@ export const sendProcessEvent: SendProcessEvent = (connection, processId, event)
 		}
 		case 'exited': {
 			const {seq, exitCode, reason, sandboxDenied = false} = event;
-			const told = reason === 'exit' ? {} : {reason};
-			connection.notify('process/exited', {processId, seq, exitCode, sandboxDenied, ...told});
+			const extra = reason === 'exit' ? {} : {reason};
+			connection.notify('process/exited', {processId, seq, exitCode, sandboxDenied, ...extra});
 			return;
 		}
 		case 'closed':
@@ -24,7 +24,7 @@ export const sendProcessEvent: SendProcessEvent = (connection, processId, event)
 	}
 };
 
-/** The first protocol has no numbers, no name for a terminal's stream and no word for the end of output. */
+/** The first protocol has no sequence numbers, no `pty` stream and no notification for the end of output. */
 export const sendProcessEventV0: SendProcessEvent = (connection, sessionId, event) => {
 	switch (event.kind) {
 		case 'output': {

@@ -12,10 +12,10 @@ type Attachment =
 	| {readonly kind: 'attached'; readonly pump: OutputPump}
 	| {readonly kind: 'detached'; readonly since: number; readonly timer: NodeJS.Timeout | undefined};
 
-/** The processes of a client, which outlive its connection, and the pump that sends their events while there is one. */
+/** The processes of a client, which outlive its connection, and the pump that sends their events while attached. */
 export class Session {
 	readonly id = randomUUID();
-	/** Whose it is; undefined for all who need no token. */
+	/** Grant of the client that created it; undefined when no token is needed. */
 	readonly owner: Grant | undefined;
 	readonly processes: ProcessTable;
 	#attachment: Attachment = {kind: 'detached', since: performance.now(), timer: undefined};
@@ -29,7 +29,7 @@ export class Session {
 		return this.processes[Symbol.iterator]().next().done !== true;
 	}
 
-	get attached(): boolean {
+	get isAttached(): boolean {
 		return this.#attachment.kind === 'attached';
 	}
 
@@ -42,36 +42,36 @@ export class Session {
 	}
 
 	/**
-	 * Without a connection every process has its own time: what it was started with, else `ttlMs`. When all times are
-	 * over the session is.
+	 * Starts the detached timeouts: each process ends after the `keepDetachedMs` it was started with, or `ttlMs`. The
+	 * session expires with the last of them.
 	 */
-	detach(ttlMs: number, expired: () => void): void {
+	detach(ttlMs: number, onExpired: () => void): void {
 		if (this.#attachment.kind === 'attached') this.#attachment.pump.stop();
 		const since = performance.now();
-		const look = (): void => {
+		const checkTimeouts = (): void => {
 			const elapsed = performance.now() - since;
 			for (const process of this.processes) {
-				if (timeOf(process) <= elapsed) process.terminate();
+				if (timeoutOf(process) <= elapsed) process.terminate();
 			}
-			const left = [ttlMs, ...[...this.processes].map(timeOf)].filter(time => time > elapsed);
+			const left = [ttlMs, ...[...this.processes].map(timeoutOf)].filter(time => time > elapsed);
 			if (left.length === 0) {
-				expired();
+				onExpired();
 				return;
 			}
-			const timer = setTimeout(look, Math.min(Math.ceil(Math.min(...left) - elapsed), MAX_TIMER_MS));
+			const timer = setTimeout(checkTimeouts, Math.min(Math.ceil(Math.min(...left) - elapsed), MAX_TIMER_MS));
 			timer.unref();
 			this.#attachment = {kind: 'detached', since, timer};
 		};
-		const timeOf = ({options}: ManagedProcess): number => options.keepDetachedMs ?? ttlMs;
-		look();
+		const timeoutOf = ({options}: ManagedProcess): number => options.keepDetachedMs ?? ttlMs;
+		checkTimeouts();
 	}
 
-	/** Whether the client was promised to find this process when it comes back. */
+	/** True if a detached process must stay in the table because the client asked to find it after a reconnect. */
 	isRetained({options}: ManagedProcess): boolean {
-		return !this.attached && (options.keepDetachedMs ?? 0) > 0;
+		return !this.isAttached && (options.keepDetachedMs ?? 0) > 0;
 	}
 
-	/** Kills what runs and forgets everything. */
+	/** Kills its processes and releases everything. */
 	destroy(): void {
 		if (this.#attachment.kind === 'detached') clearTimeout(this.#attachment.timer);
 		this.processes.end('force');
@@ -85,7 +85,7 @@ export interface SessionsOptions {
 	readonly createTable: (session: Session) => ProcessTable;
 }
 
-/** Sessions by id. A session has at most one connection and outlives it for a while. */
+/** Session table by id. A session has at most one connection and outlives it for a while. */
 export class Sessions {
 	readonly #options: SessionsOptions;
 	readonly #sessions = new Map<string, Session>();
@@ -109,12 +109,12 @@ export class Sessions {
 		return session;
 	}
 
-	/** Somebody else's session is as unknown as one that does not exist. */
+	/** A session of another owner gets the same error as one that does not exist, so that ids cannot be probed. */
 	resume(id: string, caller?: Grant): Session {
 		const session = this.#sessions.get(id);
 		if (!session || !mayResume(session.owner, caller, session.hasProcesses))
 			throw new RpcError(INVALID_REQUEST, `unknown session id ${id}`);
-		if (session.attached) {
+		if (session.isAttached) {
 			throw new RpcError(SESSION_ATTACHED, `session ${id} is already attached to another connection`);
 		}
 		this.#options.logger.debug('session resumed', {session: id});

@@ -5,7 +5,7 @@ import type {RpcConnection} from '../../rpc/rpc-connection.js';
 import {OutputPump} from './output-pump.js';
 import {sendProcessEventV0} from './process-notifications.js';
 
-/** The processes of the first protocol: named by the server, forgotten at their exit, ended with the connection. */
+/** Processes of the first protocol: named by the server, unknown after their exit, ended with the connection. */
 export class V0Sessions {
 	readonly #table: ProcessTable;
 	readonly #pump: OutputPump;
@@ -22,13 +22,13 @@ export class V0Sessions {
 		return id;
 	}
 
-	/** Only while it has not exited. */
+	/** Undefined once the process has exited. */
 	find(id: string): ManagedProcess | undefined {
 		const process = this.#table.find(id);
 		return process?.alive ? process : undefined;
 	}
 
-	/** The transport has room again. */
+	/** Sends pending output; called when the transport drained. */
 	pump(): void {
 		this.#pump.pump();
 	}

@@ -4,19 +4,19 @@ import {LongarmError} from '../../shared/errors.js';
 import type {Transport} from '../../transports/transport.js';
 import {FsWorker, type FsWorkerEvents} from './fs-worker.js';
 
-/** Workers of one owner at a time, each a program of its own. */
+/** Concurrent workers of one connection, each a process of its own. */
 export const MAX_FS_WORKERS = 8;
 
 export interface FsWorkerPoolOptions {
 	readonly launch: (plan: SandboxPlan) => Transport | Promise<Transport>;
-	readonly notified: FsWorkerEvents['notified'];
-	readonly closed: (worker: FsWorker) => void;
+	readonly onNotification: FsWorkerEvents['onNotification'];
+	readonly onClosed: (worker: FsWorker) => void;
 }
 
-/** One worker for all operations under the same plan. */
+/** LRU pool of workers: all operations under the same sandbox plan share one. */
 export class FsWorkerPool {
 	readonly #options: FsWorkerPoolOptions;
-	/** The one used last stands last. */
+	/** Least recently used first. */
 	readonly #workers = new Map<string, FsWorker>();
 	#isClosed = false;
 
@@ -24,7 +24,7 @@ export class FsWorkerPool {
 		this.#options = options;
 	}
 
-	of(plan: SandboxPlan): FsWorker {
+	getOrStart(plan: SandboxPlan): FsWorker {
 		const key = keyOf(plan);
 		const worker = this.#workers.get(key) ?? this.#start(key, plan);
 		this.#workers.delete(key);
@@ -38,22 +38,22 @@ export class FsWorkerPool {
 	}
 
 	#start(key: string, plan: SandboxPlan): FsWorker {
-		this.#makeRoom();
-		const {launch, notified, closed} = this.#options;
+		this.#evictIdle();
+		const {launch, onNotification, onClosed} = this.#options;
 		const start = (): Transport | Promise<Transport> => {
 			if (this.#isClosed) throw new Error('the connection is gone');
 			return launch(plan);
 		};
 		return new FsWorker(start, {
-			notified,
-			closed: worker => {
+			onNotification,
+			onClosed: worker => {
 				if (this.#workers.get(key) === worker) this.#workers.delete(key);
-				closed(worker);
+				onClosed(worker);
 			},
 		});
 	}
 
-	#makeRoom(): void {
+	#evictIdle(): void {
 		if (this.#workers.size < MAX_FS_WORKERS) return;
 		const idle = [...this.#workers.values()].find(({isIdle}) => isIdle);
 		if (!idle) {
@@ -65,7 +65,7 @@ export class FsWorkerPool {
 	}
 }
 
-/** A view is of the files that were there when it was made: a directory that was replaced needs another. */
+/** Includes the inode of each mount: a bind mount shows the old directory after that was replaced. */
 function keyOf({mounts, network}: SandboxPlan): string {
 	return JSON.stringify([network, mounts.map(mount => [mount, mount.kind === 'link' ? '' : identityOf(mount.path)])]);
 }

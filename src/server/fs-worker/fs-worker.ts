@@ -5,36 +5,36 @@ import {RpcConnection} from '../../rpc/rpc-connection.js';
 import {errorMessage, LongarmError} from '../../shared/errors.js';
 import type {Transport} from '../../transports/transport.js';
 
-/** How long it may take to answer for the first time. */
-const START_MS = 15_000;
-/** Kept after its last use, for the next one. */
-export const IDLE_MS = 10_000;
+/** Timeout of the handshake with a new worker. */
+const START_TIMEOUT_MS = 15_000;
+/** A worker is kept this long after its last use, for the next one. */
+export const IDLE_TIMEOUT_MS = 10_000;
 
 export interface FsWorkerEvents {
-	/** What it tells by itself. */
-	notified(notification: Notification, worker: FsWorker): void;
-	closed(worker: FsWorker): void;
+	/** A notification from the worker, such as a change of a watch. */
+	onNotification(notification: Notification, worker: FsWorker): void;
+	onClosed(worker: FsWorker): void;
 }
 
-/** Starts the program; its standard input and output. */
+/** Starts the worker process; the transport is its standard input and output. */
 export type LaunchFsWorker = () => Transport | Promise<Transport>;
 
 /**
- * Another server like this one, inside a sandbox. What it is asked it does with the sandbox's view of the files, so
- * that the kernel decides what it reaches, and not a comparison of paths that somebody may change meanwhile.
+ * Worker process: another server like this one, inside a sandbox, that does file operations with the sandbox's view of
+ * the files. The kernel decides what it reaches, so there is no race between a check of paths and their use.
  */
 export class FsWorker {
 	readonly #events: FsWorkerEvents;
 	readonly #ready: Promise<RpcConnection>;
 	#rpc: RpcConnection | undefined;
 	#uses = 0;
-	#idle: NodeJS.Timeout | undefined;
+	#idleTimer: NodeJS.Timeout | undefined;
 	#isClosed = false;
 
 	constructor(launch: LaunchFsWorker, events: FsWorkerEvents) {
 		this.#events = events;
 		this.#ready = this.#start(launch);
-		// Whoever asks learns of it.
+		// The error itself is reported by `request`.
 		this.#ready.catch(() => this.close());
 	}
 
@@ -42,7 +42,7 @@ export class FsWorker {
 		return this.#uses === 0;
 	}
 
-	/** Its answer, or its error as it gave it. */
+	/** The worker's result; its errors are passed on unchanged. */
 	async request(method: string, params: unknown): Promise<unknown> {
 		const release = this.hold();
 		try {
@@ -50,26 +50,26 @@ export class FsWorker {
 			return await rpc.request(method, params);
 		} catch (error) {
 			throw error instanceof DisconnectedError
-				? failed('FILE_FAILED', `fs sandbox ended: ${error.message}`, error)
+				? workerError('FILE_FAILED', `fs sandbox ended: ${error.message}`, error)
 				: error;
 		} finally {
 			release();
 		}
 	}
 
-	/** Keeps it alive until the returned function is called. */
+	/** Keeps the worker alive until the returned function is called. */
 	hold(): () => void {
-		let held = true;
+		let isHeld = true;
 		this.#uses++;
-		clearTimeout(this.#idle);
+		clearTimeout(this.#idleTimer);
 		return () => {
-			if (!held) return;
-			held = false;
-			if (--this.#uses === 0) this.#idle = setTimeout(() => this.close(), IDLE_MS).unref();
+			if (!isHeld) return;
+			isHeld = false;
+			if (--this.#uses === 0) this.#idleTimer = setTimeout(() => this.close(), IDLE_TIMEOUT_MS).unref();
 		};
 	}
 
-	/** Takes nothing more from it until the returned function is called. */
+	/** Pauses reading from the worker until the returned function is called. */
 	holdReading(): () => void {
 		return this.#rpc?.holdReading() ?? (() => {});
 	}
@@ -77,9 +77,9 @@ export class FsWorker {
 	close(): void {
 		if (this.#isClosed) return;
 		this.#isClosed = true;
-		clearTimeout(this.#idle);
+		clearTimeout(this.#idleTimer);
 		this.#rpc?.destroy();
-		this.#events.closed(this);
+		this.#events.onClosed(this);
 	}
 
 	async #start(launch: LaunchFsWorker): Promise<RpcConnection> {
@@ -88,14 +88,14 @@ export class FsWorker {
 			this.#rpc = rpc;
 			rpc.open();
 			if (this.#isClosed) rpc.destroy();
-			await rpc.request('initialize', {clientName: 'longarm'}, {signal: AbortSignal.timeout(START_MS)});
+			await rpc.request('initialize', {clientName: 'longarm'}, {signal: AbortSignal.timeout(START_TIMEOUT_MS)});
 			rpc.notify('initialized', {});
 			return rpc;
 		} catch (error) {
-			// What cannot be had at all says so itself.
+			// An error of the launch itself, such as a missing `ownCommand`, has its own code and text.
 			if (error instanceof LongarmError) throw error;
 			const reason = errorMessage(error);
-			throw failed('FILE_REFUSED', `failed to prepare fs sandbox: ${reason}`, error);
+			throw workerError('FILE_REFUSED', `failed to prepare fs sandbox: ${reason}`, error);
 		}
 	}
 
@@ -105,7 +105,7 @@ export class FsWorker {
 				throw new RpcError(METHOD_NOT_FOUND, `unexpected \`${method}\``);
 			},
 			notification: notification => {
-				this.#events.notified(notification, this);
+				this.#events.onNotification(notification, this);
 				return true;
 			},
 			closed: () => this.close(),
@@ -113,6 +113,6 @@ export class FsWorker {
 	}
 }
 
-function failed(code: 'FILE_REFUSED' | 'FILE_FAILED', message: string, cause: unknown): LongarmError {
+function workerError(code: 'FILE_REFUSED' | 'FILE_FAILED', message: string, cause: unknown): LongarmError {
 	return new LongarmError(code, {message, cause});
 }

@@ -15,33 +15,33 @@ interface FileParams {
 
 type FileHandler = (params: FileParams, client: ClientConnection, request: Request) => unknown;
 
-/** The same handlers, each of which leaves what has to be done in a sandbox to the one in it. */
-export function inSandbox<H extends Handlers<ClientConnection>>(handlers: H): H {
+/** Wraps file handlers: requests with a sandbox policy are relayed to a worker in that sandbox. */
+export function routeToSandbox<H extends Handlers<ClientConnection>>(handlers: H): H {
 	return Object.fromEntries(
 		Object.entries(handlers as unknown as Record<string, FileHandler>).map(
 			([method, handle]): [string, FileHandler] => [
 				method,
 				(params, client, request) => {
-					const plan = planOf(params.sandbox, client);
-					return plan ? relayed(plan, params, client, request) : handle(params, client, request);
+					const plan = resolvePlan(params.sandbox, client);
+					return plan ? relayToWorker(plan, params, client, request) : handle(params, client, request);
 				},
 			],
 		),
 	) as unknown as H;
 }
 
-/** Profiles that keep no file from anybody need no sandbox. */
-function planOf(context: FileParams['sandbox'], client: ClientConnection): SandboxPlan | undefined {
+/** Undefined when the request needs no worker: no policy, or one that restricts no file. */
+function resolvePlan(context: FileParams['sandbox'], client: ClientConnection): SandboxPlan | undefined {
 	if (!context) return undefined;
 	try {
 		const plan = client.sandbox.resolve(context);
 		return plan && !allowsAllFiles(plan) ? {...plan, network: 'none'} : undefined;
 	} catch (error) {
-		throw asFileRefusal(error);
+		throw toFileRefusal(error);
 	}
 }
 
-async function relayed(
+async function relayToWorker(
 	plan: SandboxPlan,
 	{handleId, watchId, searchId}: FileParams,
 	client: ClientConnection,
@@ -63,16 +63,16 @@ async function relayed(
 		}
 		return await files.sandboxed.relay(plan, request);
 	} catch (error) {
-		throw asFileRefusal(error);
+		throw toFileRefusal(error);
 	}
 }
 
-export function requireFree(what: 'watch' | 'search', id: string, taken: boolean): void {
-	if (taken) throw refusedError(`${what} \`${id}\` already exists`);
+export function requireFree(what: 'watch' | 'search', id: string, isTaken: boolean): void {
+	if (isTaken) throw refusedError(`${what} \`${id}\` already exists`);
 }
 
-/** Files have their own words and number for the same refusal. */
-function asFileRefusal(error: unknown): unknown {
+/** File operations have their own code and text for an unsupported policy. */
+function toFileRefusal(error: unknown): unknown {
 	if (!(error instanceof LongarmError) || error.code !== 'NOT_SUPPORTED') return error;
 	return refusedError(error.message.replace(/^sandbox intent/, 'filesystem sandbox'));
 }

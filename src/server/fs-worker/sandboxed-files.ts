@@ -14,7 +14,7 @@ interface Watch {
 	readonly release: () => void;
 }
 
-/** The file operations of one connection that run in a sandbox: handed to a worker in it, answered as the worker answers. */
+/** Sandboxed file operations of one connection: relayed to a worker in the sandbox, whose answers are passed on. */
 export class SandboxedFiles {
 	readonly #connection: RpcConnection;
 	readonly #flow: FlowControl;
@@ -27,27 +27,32 @@ export class SandboxedFiles {
 		this.#flow = flow;
 		this.#workers = new FsWorkerPool({
 			launch,
-			notified: (notification, worker) => this.#tell(notification, worker),
-			closed: worker => this.#lost(worker),
+			onNotification: (notification, worker) => this.#forwardNotification(notification, worker),
+			onClosed: worker => this.#endWatchesOf(worker),
 		});
 	}
 
-	/** An operation that is over with its answer. */
+	/** Relays an operation that leaves nothing open. */
 	async relay(plan: SandboxPlan, request: Request): Promise<JsonParts | object> {
-		const worker = this.#workers.of(plan);
-		const params = paramsOf(request);
-		const held = params instanceof JsonParts ? params.byteLength : 0;
-		const answer = await this.#flow.reserveRequest(held, () => worker.request(request.method, params));
-		this.#keepPace(worker);
+		const worker = this.#workers.getOrStart(plan);
+		const params = toWorkerParams(request);
+		const bytes = params instanceof JsonParts ? params.byteLength : 0;
+		const answer = await this.#flow.reserveRequest(bytes, () => worker.request(request.method, params));
+		this.#applyBackPressure(worker);
 		return spliceBytes(answer);
 	}
 
-	/** An operation that leaves a handle open, and what it answered. */
+	/** Relays an operation that leaves a handle open; the device has the worker's answer. */
 	async open(plan: SandboxPlan, request: Request, handleId: string): Promise<RelayedDevice> {
-		const worker = this.#workers.of(plan);
+		const worker = this.#workers.getOrStart(plan);
 		const release = worker.hold();
 		try {
-			return new RelayedDevice(worker, handleId, await worker.request(request.method, paramsOf(request)), release);
+			return new RelayedDevice(
+				worker,
+				handleId,
+				await worker.request(request.method, toWorkerParams(request)),
+				release,
+			);
 		} catch (error) {
 			release();
 			throw error;
@@ -55,11 +60,11 @@ export class SandboxedFiles {
 	}
 
 	async watch(plan: SandboxPlan, request: Request, watchId: string): Promise<object> {
-		const worker = this.#workers.of(plan);
+		const worker = this.#workers.getOrStart(plan);
 		const release = worker.hold();
 		this.#watches.set(watchId, {worker, release});
 		try {
-			return (await worker.request(request.method, paramsOf(request))) as object;
+			return (await worker.request(request.method, toWorkerParams(request))) as object;
 		} catch (error) {
 			this.#endWatch(watchId);
 			throw error;
@@ -70,7 +75,7 @@ export class SandboxedFiles {
 		return this.#watches.has(watchId);
 	}
 
-	/** Unknown ids have ended already. */
+	/** No-op for unknown ids: the watch may have ended already. */
 	async unwatch(watchId: string): Promise<void> {
 		const watch = this.#watches.get(watchId);
 		if (!watch) return;
@@ -79,10 +84,10 @@ export class SandboxedFiles {
 	}
 
 	async search(plan: SandboxPlan, request: Request, searchId: string): Promise<object> {
-		const worker = this.#workers.of(plan);
+		const worker = this.#workers.getOrStart(plan);
 		this.#searches.set(searchId, worker);
 		try {
-			return (await worker.request(request.method, paramsOf(request))) as object;
+			return (await worker.request(request.method, toWorkerParams(request))) as object;
 		} finally {
 			this.#searches.delete(searchId);
 		}
@@ -100,15 +105,15 @@ export class SandboxedFiles {
 		this.#workers.close();
 	}
 
-	#tell({method, params}: Notification, worker: FsWorker): void {
+	#forwardNotification({method, params}: Notification, worker: FsWorker): void {
 		this.#connection.notify(method, params);
 		const {watchId, ended} = params as {watchId?: string; ended?: string | null};
 		if (method === 'fs/changed' && watchId !== undefined && typeof ended === 'string') this.#endWatch(watchId);
-		this.#keepPace(worker);
+		this.#applyBackPressure(worker);
 	}
 
-	/** While the client does not read, nothing more is taken from the worker. */
-	#keepPace(worker: FsWorker): void {
+	/** Pauses reading from the worker while the client does not read. */
+	#applyBackPressure(worker: FsWorker): void {
 		if (!this.#flow.canSend) void this.#flow.whenWritable().then(worker.holdReading());
 	}
 
@@ -117,7 +122,7 @@ export class SandboxedFiles {
 		this.#watches.delete(watchId);
 	}
 
-	#lost(worker: FsWorker): void {
+	#endWatchesOf(worker: FsWorker): void {
 		for (const [watchId, watch] of this.#watches) {
 			if (watch.worker !== worker) continue;
 			this.#watches.delete(watchId);
@@ -128,7 +133,7 @@ export class SandboxedFiles {
 
 /** A file or a transfer that a worker has open. */
 export class RelayedDevice implements BlockDevice {
-	/** What the worker answered when it was opened. */
+	/** The worker's answer to the request that opened it. */
 	readonly answer: object;
 	readonly #worker: FsWorker;
 	readonly #handleId: string;
@@ -155,7 +160,7 @@ export class RelayedDevice implements BlockDevice {
 		return ((await this.#request('fs/writeBlock', {offset, chunk})) as {progress?: HandleProgress}).progress;
 	}
 
-	/** What the worker says about the end of a transfer. */
+	/** Ends a transfer; the worker's result is passed on. */
 	async finish(sha256: string | undefined): Promise<object> {
 		return (await this.#request('fs/finish', {sha256})) as object;
 	}
@@ -173,8 +178,8 @@ export class RelayedDevice implements BlockDevice {
 	}
 }
 
-/** The worker is in the sandbox already. */
-function paramsOf(request: Request): unknown {
+/** The params for the worker: without a policy, because it is in the sandbox already. */
+function toWorkerParams(request: Request): unknown {
 	return spliceBytes({...namedParams(request), sandbox: null});
 }
 
@@ -185,7 +190,7 @@ function namedParams({method, params}: Request): Record<string, unknown> {
 	return Object.fromEntries(Object.keys(entries).map((name, index) => [name, params[index] as unknown]));
 }
 
-/** A message to be passed on, whose base64 a transport may have decoded on its way in. */
+/** Encodes a message to be passed on; a transport may have decoded its base64 to bytes. */
 function spliceBytes(message: unknown): JsonParts | object {
 	const hasBytes = Object.values(message as object).some(member => member instanceof Uint8Array);
 	return hasBytes ? encodeWithBytes(message as object) : (message as object);

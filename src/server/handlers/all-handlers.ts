@@ -1,7 +1,7 @@
 import type {EnvironmentInfo} from '../../protocol/methods/environment-methods.js';
 import type {ClientConnection} from '../connection/client-connection.js';
 import type {AllHandlers} from '../connection/dispatch.js';
-import {inSandbox} from '../fs-worker/sandbox-routing.js';
+import {routeToSandbox} from '../fs-worker/sandbox-routing.js';
 import {environmentHandlers} from './environment-handlers.js';
 import {fileHandleHandlers} from './file-handle-handlers.js';
 import {fileHandlers} from './file-handlers.js';
@@ -14,7 +14,7 @@ import {fileTransferHandlers} from './transfer-handlers.js';
 import {v0Handlers} from './v0-handlers.js';
 import {fileWatchHandlers} from './watch-handlers.js';
 
-/** Every request this server answers. */
+/** Handlers of every request this server answers. */
 export function createHandlers(
 	info: EnvironmentInfo,
 	variables: Readonly<Record<string, string | undefined>>,
@@ -23,7 +23,7 @@ export function createHandlers(
 		...sessionHandlers(info),
 		...environmentHandlers(info, variables),
 		...processHandlers,
-		...inSandbox({
+		...routeToSandbox({
 			...fileHandlers,
 			...fileHandleHandlers,
 			...fileTransferHandlers,

@@ -7,44 +7,44 @@ import {LongarmError} from '../../shared/errors.js';
 type Variables = Readonly<Record<string, string | undefined>>;
 type Table = {readonly [key: string]: unknown};
 
-/** One file of configuration, cut down to what was asked for. */
+/** One configuration file, reduced to the requested keys. */
 export interface ConfigLayer {
 	readonly source: string;
 	readonly baseDir: string;
 	readonly toml: string;
 }
 
-/** Where the peer keeps its configuration on this machine. */
+/** Upstream's configuration directory on this machine. */
 export function codexHome(variables: Variables): string {
 	return variables['CODEX_HOME'] || join(homedir(), '.codex');
 }
 
 /**
- * The user's own layer, with the keys that were asked for and nothing else. Layers of projects are left out: whether one
- * may be trusted is for the peer to decide, and it is asked for here before it can.
+ * Reads the user's own layer, reduced to the requested keys. Layers of projects are left out: the client decides which
+ * projects to trust, and it reads the configuration before it can.
  */
 export async function readConfig(home: string, paths: readonly (readonly string[])[]): Promise<ConfigLayer[]> {
 	const file = join(home, 'config.toml');
-	const text = await textOf(file);
+	const text = await readIfExists(file);
 	if (text === undefined || paths.length === 0) return [];
 	const {parse, stringify} = await import('smol-toml');
 	let table: Table;
 	try {
 		table = parse(text);
 	} catch {
-		// The parser's words quote the file, which may hold secrets.
+		// Not the parser's own message: it quotes the file, which may hold secrets.
 		throw new LongarmError('CONFIG_UNREADABLE', {
 			message: `failed to load executor-local config: ${file} is not TOML`,
 			context: {file},
 		});
 	}
-	const kept = paths.reduce<Table>((sum, path) => merged(sum, pick(table, path)), {});
-	if (Object.keys(kept).length === 0) return [];
+	const picked = paths.reduce<Table>((sum, path) => mergeTables(sum, pick(table, path)), {});
+	if (Object.keys(picked).length === 0) return [];
 	const baseDir = PathUri.fromNative(dirname(file)).href;
-	return [{source: `user (${file})`, baseDir, toml: `${stringify(kept).trimEnd()}\n`}];
+	return [{source: `user (${file})`, baseDir, toml: `${stringify(picked).trimEnd()}\n`}];
 }
 
-async function textOf(file: string): Promise<string | undefined> {
+async function readIfExists(file: string): Promise<string | undefined> {
 	try {
 		return await readFile(file, 'utf8');
 	} catch (error) {
@@ -58,7 +58,7 @@ async function textOf(file: string): Promise<string | undefined> {
 	}
 }
 
-/** What is at the path, below the tables that lead there; nothing if it is not there. */
+/** The value at a path, inside the tables that lead to it; an empty table if there is none. */
 function pick(table: Table, [key = '', ...rest]: readonly string[]): Table {
 	if (!Object.hasOwn(table, key)) return {};
 	const value = table[key];
@@ -68,11 +68,11 @@ function pick(table: Table, [key = '', ...rest]: readonly string[]): Table {
 	return Object.keys(below).length === 0 ? {} : {[key]: below};
 }
 
-function merged(one: Table, other: Table): Table {
+function mergeTables(one: Table, other: Table): Table {
 	const sum: Record<string, unknown> = {...one};
 	for (const [key, value] of Object.entries(other)) {
 		const present = sum[key];
-		sum[key] = isTable(present) && isTable(value) ? merged(present, value) : value;
+		sum[key] = isTable(present) && isTable(value) ? mergeTables(present, value) : value;
 	}
 	return sum;
 }

@@ -7,22 +7,22 @@ import {Base64Error} from '../../shared/base64.js';
 import type {ClientConnection} from '../connection/client-connection.js';
 import type {Handlers} from '../connection/dispatch.js';
 
-/** From here on a reply has to wait for room. */
-const BULK_FROM_BYTES = 64 * 1024;
-/** What is around the content of a file in its reply. */
+/** Replies of this size and more are subject to flow control. */
+const MIN_BULK_BYTES = 64 * 1024;
+/** Room for the JSON around the content of a file. */
 const ENVELOPE_BYTES = 1024;
 
 export const fileHandlers = {
 	'fs/readFile': async ({path, followSymlinks}, client) => {
 		const content = await files.readFile(nativePath(path), {
 			followSymlinks: followSymlinks ?? true,
-			admit: (bytes, read) => admit(client, bytes, read),
+			admit: (bytes, read) => reserveRead(client, bytes, read),
 		});
 		return encodeWithBytes({dataBase64: content});
 	},
 
 	'fs/writeFile': async ({path, dataBase64, followSymlinks, atomic}, client) => {
-		const content = decoded(dataBase64);
+		const content = decodeContent(dataBase64);
 		const options = {followSymlinks: followSymlinks ?? true, atomic: atomic ?? false};
 		await client.flow.reserveRequest(content.length, () => files.writeFile(nativePath(path), content, options));
 		return {};
@@ -71,7 +71,7 @@ export const fileHandlers = {
 	},
 } satisfies Handlers<ClientConnection>;
 
-function decoded(dataBase64: string | Uint8Array): Uint8Array {
+function decodeContent(dataBase64: string | Uint8Array): Uint8Array {
 	try {
 		return toBytes(dataBase64);
 	} catch (error) {
@@ -80,9 +80,13 @@ function decoded(dataBase64: string | Uint8Array): Uint8Array {
 	}
 }
 
-async function admit(client: ClientConnection, bytes: number, read: () => Promise<Uint8Array>): Promise<Uint8Array> {
-	if (bytes < BULK_FROM_BYTES) return read();
-	const largest = Math.floor((client.maxReplyBytes - ENVELOPE_BYTES) / 4) * 3;
-	if (bytes <= largest) return client.flow.reserveReply(bytes, read);
-	throw refusedError(`file is too large for one message: limit is ${largest} bytes; read it in blocks (fs/open)`);
+async function reserveRead(
+	client: ClientConnection,
+	bytes: number,
+	read: () => Promise<Uint8Array>,
+): Promise<Uint8Array> {
+	if (bytes < MIN_BULK_BYTES) return read();
+	const maxBytes = Math.floor((client.maxReplyBytes - ENVELOPE_BYTES) / 4) * 3;
+	if (bytes <= maxBytes) return client.flow.reserveReply(bytes, read);
+	throw refusedError(`file is too large for one message: limit is ${maxBytes} bytes; read it in blocks (fs/open)`);
 }

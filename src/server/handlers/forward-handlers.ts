@@ -5,7 +5,7 @@ import {base64Length} from '../../shared/base64.js';
 import type {ClientConnection} from '../connection/client-connection.js';
 import type {Handlers} from '../connection/dispatch.js';
 
-const READ_BYTES = 256 * 1024;
+const DEFAULT_READ_BYTES = 256 * 1024;
 const MAX_READ_BYTES = 1024 * 1024;
 const MAX_PORT = 65_535;
 
@@ -18,9 +18,9 @@ export const forwardHandlers = {
 	},
 
 	'forward/read': ({forwardId, maxBytes}, client) => {
-		const most = Math.min(maxBytes ?? READ_BYTES, MAX_READ_BYTES);
-		if (most === 0) throw new RpcError(INVALID_PARAMS, 'maxBytes must not be 0');
-		return client.forwards.get(forwardId).read(most, (length, take) =>
+		const limit = Math.min(maxBytes ?? DEFAULT_READ_BYTES, MAX_READ_BYTES);
+		if (limit === 0) throw new RpcError(INVALID_PARAMS, 'maxBytes must not be 0');
+		return client.forwards.get(forwardId).read(limit, (length, take) =>
 			client.flow.reserveReply(base64Length(length), () => {
 				const {bytes, eof} = take();
 				return encodeWithBytes({chunk: bytes, eof});

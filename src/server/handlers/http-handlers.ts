@@ -9,7 +9,7 @@ import type {Handlers} from '../connection/dispatch.js';
 export const httpHandlers = {
 	'http/request': (params, client) => {
 		const request = toRequest(params);
-		if (params.streamResponse) return streamed(request, client);
+		if (params.streamResponse) return startStreaming(request, client);
 		return client.http.fetch(request, response =>
 			client.flow.reserveReply(base64Length(response.body.length), () => encodeResponse(response)),
 		);
@@ -33,10 +33,10 @@ function toRequest(params: Params<'http/request'>): HttpRequest {
 	};
 }
 
-async function streamed(request: HttpRequest, client: ClientConnection): Promise<JsonParts> {
+async function startStreaming(request: HttpRequest, client: ClientConnection): Promise<JsonParts> {
 	const {pump, ...head} = await client.http.stream(request);
-	// The reply has left by then: it goes out in this turn of the loop.
-	setImmediate(() => void pump(deltas(request.id, client)));
+	// Deferred, so that the reply, which is sent in this turn of the event loop, comes before the first delta.
+	setImmediate(() => void pump(createBodySink(request.id, client)));
 	return encodeResponse({...head, body: Buffer.alloc(0)});
 }
 
@@ -44,8 +44,8 @@ function encodeResponse({status, headers, body}: WholeResponse): JsonParts {
 	return encodeWithBytes({status, headers, bodyBase64: body});
 }
 
-/** A body as notifications, as fast as the client takes them. */
-function deltas(requestId: string, {rpc, flow}: ClientConnection): BodySink {
+/** Sends a body as notifications. Back-pressure: `ready` waits until the client reads. */
+function createBodySink(requestId: string, {rpc, flow}: ClientConnection): BodySink {
 	let seq = 1;
 	return {
 		ready: async () => {

@@ -39,7 +39,7 @@ export const processHandlers = {
 
 	'process/write': ({processId, chunk, writeId}, client) => {
 		if (writeId === '') throw new RpcError(INVALID_PARAMS, 'writeId must not be empty');
-		return whenStarted(processId, client, process => {
+		return withStartedProcess(processId, client, process => {
 			if (!process) return {status: 'unknownProcess'};
 			if (!process.takesInput) return {status: 'stdinClosed'};
 			const queued = process.write(chunk, writeId);
@@ -49,7 +49,7 @@ export const processHandlers = {
 
 	'process/signal': ({processId, signal}, client) => {
 		const name = toSignal(signal);
-		return whenStarted(processId, client, process => {
+		return withStartedProcess(processId, client, process => {
 			process?.signal(name);
 			return {};
 		});
@@ -89,7 +89,7 @@ export const processHandlers = {
 	'process/list': (_params, client) => ({processes: [...client.session.processes].map(describeProcess)}),
 } satisfies Handlers<ClientConnection>;
 
-/** Refuses commands of a kind that the settings do not allow; `prepared` ones were resolved by the caller's policy. */
+/** Throws for commands of a kind the settings do not allow; `prepared` ones were resolved by the caller's policy. */
 export function requireExecAllowed(settings: ServerSettings, kind: 'direct' | 'prepared'): void {
 	const {allowDirectExec, allowPreparedExec} = settings;
 	if (kind === 'direct' ? allowDirectExec : allowPreparedExec) return;
@@ -100,10 +100,10 @@ export function requireExecAllowed(settings: ServerSettings, kind: 'direct' | 'p
 }
 
 /**
- * Uses a process at once, in the order of arrival, or, behind a start that has not had its turn yet, after that; a
- * start that failed left nothing.
+ * Calls `use` at once, which keeps the order of arrival, or after the start if that is still pending; with undefined if
+ * there is no such process or its start failed.
  */
-function whenStarted<T>(
+function withStartedProcess<T>(
 	processId: string,
 	client: ClientConnection,
 	use: (process: ManagedProcess | undefined) => T | Promise<T>,
@@ -116,13 +116,13 @@ function whenStarted<T>(
 	);
 }
 
-/** The same for a method that needs one. */
+/** The same, with an error if there is no such process. */
 function withProcess<T>(
 	processId: string,
 	client: ClientConnection,
 	use: (process: ManagedProcess) => T | Promise<T>,
 ): T | Promise<T> {
-	return whenStarted(processId, client, process => {
+	return withStartedProcess(processId, client, process => {
 		if (process) return use(process);
 		throw new LongarmError('PROCESS_UNKNOWN', {message: `unknown process id ${processId}`, context: {processId}});
 	});
@@ -175,10 +175,10 @@ export function describeProcess(process: ManagedProcess): Entry {
 		outputBytes: log.totalBytes,
 		exitCode: log.exit?.exitCode ?? null,
 		reason: log.exit?.reason ?? null,
-		descendants: leader ? shown(state.kind === 'running' ? treeBelow(leader) : findLeftBehind(leader)) : [],
+		descendants: leader ? toDescendants(state.kind === 'running' ? treeBelow(leader) : findLeftBehind(leader)) : [],
 	};
 }
 
-function shown(processes: readonly ProcessInfo[]): Entry['descendants'] {
+function toDescendants(processes: readonly ProcessInfo[]): Entry['descendants'] {
 	return processes.map(({pid, parentPid, command}) => ({pid, parentPid, command}));
 }

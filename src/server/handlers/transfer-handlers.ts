@@ -39,9 +39,9 @@ export const fileTransferHandlers = {
 		const {handles} = client.files;
 		const transfer = handles.find(handleId);
 		if (transfer instanceof RelayedDevice) {
-			const told = await transfer.finish(sha256 ?? undefined);
+			const result = await transfer.finish(sha256 ?? undefined);
 			await handles.close(handleId);
-			return told as ResultOnWire<'fs/finish'>;
+			return result as ResultOnWire<'fs/finish'>;
 		}
 		if (!isTransfer(transfer)) throw refusedError(`file handle \`${handleId}\` is not one of a transfer`);
 		const outcome = await transfer.finish(sha256 ?? undefined);

@@ -5,7 +5,7 @@ import type {ClientConnection} from '../connection/client-connection.js';
 import type {Handlers} from '../connection/dispatch.js';
 import {requireExecAllowed} from './process-handlers.js';
 
-/** The methods of the first protocol, which any connection may mix with the others. */
+/** Methods of the first protocol; a connection may use them together with the current ones. */
 export const v0Handlers = {
 	'command/exec': async ({argv, cwd, env, tty, arg0}, client) => {
 		requireArgv(argv);
@@ -35,12 +35,12 @@ export const v0Handlers = {
 	},
 } satisfies Handlers<ClientConnection>;
 
-/** A server that speaks nothing but the first protocol. */
+/** Handlers of a server that speaks nothing but the first protocol. */
 export const strictV0Handlers = {
 	...v0Handlers,
 	initialize: (_params, client) => {
 		client.initialize(undefined);
-		// The later protocols' result has a session id; in this one there is nothing to resume.
+		// No session id, unlike the later protocols: there is nothing to resume.
 		return {protocolVersion: V0_VERSION} as {protocolVersion: string; sessionId: string};
 	},
 } satisfies Handlers<ClientConnection>;

@@ -9,8 +9,8 @@ function workers(): {workers: FsWorkerPool; closed: FsWorker[]} {
 	const closed: FsWorker[] = [];
 	const all = new FsWorkerPool({
 		launch: () => memoryTransportPair()[0],
-		notified: () => {},
-		closed: worker => void closed.push(worker),
+		onNotification: () => {},
+		onClosed: worker => void closed.push(worker),
 	});
 	onTestFinished(() => all.close());
 	return {workers: all, closed};
@@ -20,25 +20,25 @@ const planOf = (number: number): SandboxPlan => ({mounts: [{kind: 'read', path: 
 
 test('the same plan has one worker, another plan another', () => {
 	const {workers: all} = workers();
-	const [first, second] = [all.of(planOf(1)), all.of(planOf(2))];
-	expect([all.of(planOf(1)) === first, second === first]).toEqual([true, false]);
+	const [first, second] = [all.getOrStart(planOf(1)), all.getOrStart(planOf(2))];
+	expect([all.getOrStart(planOf(1)) === first, second === first]).toEqual([true, false]);
 });
 
 test('of more plans than there may be workers the one not used for longest makes room, if nobody holds it', () => {
 	const {workers: all, closed} = workers();
-	const made = Array.from({length: MAX_FS_WORKERS}, (_, number) => all.of(planOf(number)));
+	const made = Array.from({length: MAX_FS_WORKERS}, (_, number) => all.getOrStart(planOf(number)));
 	const release = made[1]!.hold();
 	// Used again, and so not the one to go.
-	all.of(planOf(0));
-	all.of(planOf(MAX_FS_WORKERS));
+	all.getOrStart(planOf(0));
+	all.getOrStart(planOf(MAX_FS_WORKERS));
 	expect(closed).toEqual([made[2]]);
 	release();
 });
 
 test('when all are in use another one is refused', () => {
 	const {workers: all, closed} = workers();
-	const releases = Array.from({length: MAX_FS_WORKERS}, (_, number) => all.of(planOf(number)).hold());
-	expect(() => all.of(planOf(MAX_FS_WORKERS))).toThrow(`at most ${MAX_FS_WORKERS} fs sandboxes may be in use`);
+	const releases = Array.from({length: MAX_FS_WORKERS}, (_, number) => all.getOrStart(planOf(number)).hold());
+	expect(() => all.getOrStart(planOf(MAX_FS_WORKERS))).toThrow(`at most ${MAX_FS_WORKERS} fs sandboxes may be in use`);
 	expect(closed).toEqual([]);
 	for (const release of releases) release();
 });

@@ -1,5 +1,5 @@
 import {afterEach, expect, test, vi} from 'vitest';
-import {FsWorker, IDLE_MS} from '../../../src/server/fs-worker/fs-worker.js';
+import {FsWorker, IDLE_TIMEOUT_MS} from '../../../src/server/fs-worker/fs-worker.js';
 import {memoryTransportPair} from '../../../src/transports/memory.js';
 import {RawPeer} from '../../helpers/raw-peer.js';
 
@@ -11,7 +11,7 @@ async function started() {
 	const [near, far] = memoryTransportPair();
 	const peer = new RawPeer(far);
 	let closed = 0;
-	const worker = new FsWorker(() => near, {notified: () => {}, closed: () => void closed++});
+	const worker = new FsWorker(() => near, {onNotification: () => {}, onClosed: () => void closed++});
 	const asking = worker.request('fs/getMetadata', {});
 	const greeting = await peer.next<{id: number}>();
 	peer.send({id: greeting.id, result: {}});
@@ -26,7 +26,7 @@ async function started() {
 test('a worker that nobody uses is kept for a while and then closed', async () => {
 	const {worker, closings} = await started();
 	expect(worker.isIdle).toBe(true);
-	vi.advanceTimersByTime(IDLE_MS - 1);
+	vi.advanceTimersByTime(IDLE_TIMEOUT_MS - 1);
 	expect(closings()).toBe(0);
 	vi.advanceTimersByTime(1);
 	expect(closings()).toBe(1);
@@ -38,9 +38,9 @@ test('a worker that somebody holds stays, and a hold that is given up twice coun
 	first();
 	first();
 	expect(worker.isIdle).toBe(false);
-	vi.advanceTimersByTime(2 * IDLE_MS);
+	vi.advanceTimersByTime(2 * IDLE_TIMEOUT_MS);
 	expect(closings()).toBe(0);
 	second();
-	vi.advanceTimersByTime(IDLE_MS);
+	vi.advanceTimersByTime(IDLE_TIMEOUT_MS);
 	expect([worker.isIdle, closings()]).toEqual([true, 1]);
 });

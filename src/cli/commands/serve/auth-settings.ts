@@ -27,7 +27,9 @@ function sourceOf(settings: Settings): AuthSource | undefined {
 	switch (settings['ws-auth']) {
 		case undefined:
 			if (given([...CAPABILITY, ...SIGNED]).length === 0) return undefined;
-			throw invalidAuthError('websocket auth flags require `--ws-auth capability-token` or `--ws-auth signed-bearer-token`');
+			throw invalidAuthError(
+				'websocket auth flags require `--ws-auth capability-token` or `--ws-auth signed-bearer-token`',
+			);
 		case 'capability-token':
 			refuseOthers(given(SIGNED), 'signed-bearer-token');
 			return capabilitySource(settings, given(CAPABILITY));
@@ -48,7 +50,9 @@ function capabilitySource(settings: Settings, given: readonly SettingName[]): Au
 	if (file !== undefined) return {kind: 'token-file', path: file};
 	if (many !== undefined) return {kind: 'tokens-file', path: many};
 	if (hex === undefined) {
-		throw invalidAuthError('`--ws-token-file` or `--ws-token-sha256` is required when `--ws-auth capability-token` is set');
+		throw invalidAuthError(
+			'`--ws-token-file` or `--ws-token-sha256` is required when `--ws-auth capability-token` is set',
+		);
 	}
 	const digest = parseDigest(hex);
 	if (!digest) throw invalidAuthError('--ws-token-sha256 must be a 64-character hex SHA-256 digest');

@@ -1,7 +1,7 @@
 import {mkdirSync, symlinkSync, writeFileSync} from 'node:fs';
 import {join} from 'node:path';
 import {expect, test} from 'vitest';
-import {withRuntimeMounts} from '../../../src/server/fs-worker/runtime-mounts.js';
+import {withRuntimeMounts} from '../../../src/server/fs-worker/launch-fs-worker.js';
 import {scratchDirectory} from '../../helpers/scratch.js';
 
 test('what a program needs is shown read-only with the links to it, and what is missing or shown already is left out', () => {
