@@ -3,7 +3,7 @@ import {PathUri, PathUriError} from '../protocol/path-uri/path-uri.js';
 /** An absolute path of the executor, written its own way or as a `file:` URI. */
 export type Path = string | URL | PathUri;
 
-/** Tells paths of Windows from others by their looks: the executor may be a different kind of machine. */
+/** Detects Windows paths by their form, not by this platform: the executor may be another kind of machine. */
 export function toPathUri(path: Path): PathUri {
 	if (path instanceof PathUri) return path;
 	const text = String(path);
@@ -19,7 +19,7 @@ export function nativePathOf(path: Path): string {
 	return native;
 }
 
-/** For messages, whatever was given. */
+/** The path as it was given, for error messages. */
 export function describePath(path: Path): string {
 	return path instanceof PathUri ? path.href : String(path);
 }
@@ -35,7 +35,7 @@ export function uriParent(uri: PathUri): PathUri {
 	return PathUri.fromBinary(path.slice(0, Math.max(1, path.lastIndexOf('/'))));
 }
 
-/** Names an entry of a directory; the name has one character for each byte. */
+/** The URI of a directory's entry; the name has one character for each byte. */
 export function uriChild(uri: PathUri, name: string): PathUri {
 	return PathUri.fromBinary(uri.toBinary('posix')).child(name);
 }

@@ -6,20 +6,20 @@ import {ProtocolError, RejectedError, TooManyCallsError} from '../session/client
 export type HttpErrorCode =
 	/** The request cannot be made as it is; nothing was sent. */
 	| 'invalid'
-	/** It could not be sent, or its answer not be read to the end. */
+	/** The request could not be sent, or the response not be read to its end. */
 	| 'failed'
-	/** The answer is a redirect, and the caller wanted none. */
+	/** The response is a redirect, and the caller asked for an error then. */
 	| 'redirected'
 	/** The body came faster than it was read. */
 	| 'overrun'
-	/** The executor said what no executor should. */
+	/** The executor violated the protocol. */
 	| 'invalid-data'
-	/** This executor cannot do that at all. */
+	/** The executor does not implement it. */
 	| 'unsupported'
-	/** The link is gone; the request may have reached the origin. */
+	/** The connection to the executor is lost; the request may have reached the origin. */
 	| 'disconnected';
 
-/** A request failed. A `TypeError`, because that is what failures of `fetch` are told by. */
+/** A failed request. A `TypeError`, as failures of the standard `fetch` are. */
 export class HttpError extends TypeError {
 	override readonly name = 'HttpError';
 	readonly code: HttpErrorCode;
@@ -30,7 +30,7 @@ export class HttpError extends TypeError {
 	}
 }
 
-/** Reasons of signals and programming errors pass. */
+/** Converts errors of calls; abort reasons and programming errors are returned unchanged. */
 export function toHttpError(error: unknown): unknown {
 	if (error instanceof DisconnectedError) return new HttpError('disconnected', error.message, error);
 	if (error instanceof RejectedError) return new HttpError(codeOf(error), error.reason, error);

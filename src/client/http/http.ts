@@ -1,21 +1,21 @@
 /** A header whose value ends with that of a variable of the executor, so that the client never sees it. */
 export interface VariableHeader {
 	readonly name: string;
-	/** What comes before the variable's value, `Bearer ` say. */
+	/** Prefix before the variable's value, such as `Bearer `. */
 	readonly value: string;
 	readonly valueEnvVar: string;
 }
 
-/** What `fetch` takes, and some more. Options about caches, credentials and the like mean nothing here. */
+/** Options of `fetch`, and more. Options about caches, credentials and the like are ignored. */
 export interface FetchInit extends RequestInit {
-	/** For everything, from connecting to the last byte of the body. */
+	/** Time limit from connecting to the last byte of the body. */
 	readonly timeoutMs?: number | undefined;
 	readonly variableHeaders?: readonly VariableHeader[] | undefined;
-	/** Whether a body in gzip or deflate is unpacked; it is unless told otherwise. */
+	/** Decompresses a body in gzip or deflate; on by default. */
 	readonly decode?: boolean | undefined;
 }
 
-/** The network as one machine sees it. */
+/** HTTP requests from one machine. */
 export interface Http {
 	/**
 	 * Like the function of this name, with the differences that docs/http.md lists. Fails with an `HttpError`, which is

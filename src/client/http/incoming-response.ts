@@ -4,33 +4,33 @@ import type {OutgoingRequest} from './outgoing-request.js';
 
 export interface ResponseHead {
 	readonly status: number;
-	/** In the order of the origin, with repeats. */
+	/** In the order the origin sent them, with repeats. */
 	readonly headers: readonly {readonly name: string; readonly value: string}[];
 }
 
-/** A body as it arrives. */
+/** Pull source of a response body. */
 export interface BodySource {
 	/** The next bytes; undefined at the end. */
 	next(): Promise<Uint8Array | undefined>;
-	/** Nothing more is wanted. */
+	/** Gives up the rest of the body. */
 	cancel(): void;
 }
 
-/** Statuses that have no body, whatever the origin says; a `Response` refuses one. */
-const WITHOUT_BODY: ReadonlySet<number> = new Set([101, 103, 204, 205, 304]);
-const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
+/** Statuses without a body, whatever the origin sends; the `Response` constructor throws if one is given. */
+const STATUSES_WITHOUT_BODY: ReadonlySet<number> = new Set([101, 103, 204, 205, 304]);
+const REDIRECT_STATUSES: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 
 /** A standard response whose body is read as it arrives. */
-export function incomingResponse(request: OutgoingRequest, head: ResponseHead, source: BodySource): Response {
+export function createResponse(request: OutgoingRequest, head: ResponseHead, source: BodySource): Response {
 	try {
-		requireWanted(request, head);
+		rejectUnwantedRedirect(request, head);
 		const headers = new Headers();
 		for (const {name, value} of head.headers) headers.append(name, value);
-		const hasBody = request.method !== 'HEAD' && !WITHOUT_BODY.has(head.status);
-		if (!hasBody) void drained(source);
-		const body = hasBody ? decoded(streamOf(source, request.signal), headers, request.decodes) : null;
+		const hasBody = request.method !== 'HEAD' && !STATUSES_WITHOUT_BODY.has(head.status);
+		if (!hasBody) void drain(source);
+		const body = hasBody ? decompress(toReadableStream(source, request.signal), headers, request.decodes) : null;
 		const response = new Response(body, {status: head.status, headers});
-		// Where redirects were followed nobody tells where they led.
+		// After followed redirects the final URL is not known.
 		if (request.redirect !== 'follow') Object.defineProperty(response, 'url', {value: request.url});
 		return response;
 	} catch (error) {
@@ -39,32 +39,32 @@ export function incomingResponse(request: OutgoingRequest, head: ResponseHead, s
 	}
 }
 
-function requireWanted({redirect, url}: OutgoingRequest, {status, headers}: ResponseHead): void {
-	if (redirect !== 'error' || !REDIRECTS.has(status) || !headers.some(({name}) => name === 'location')) return;
+function rejectUnwantedRedirect({redirect, url}: OutgoingRequest, {status, headers}: ResponseHead): void {
+	if (redirect !== 'error' || !REDIRECT_STATUSES.has(status) || !headers.some(({name}) => name === 'location')) return;
 	throw new HttpError('redirected', `unexpected redirect of ${url}`);
 }
 
-/** What nobody reads comes to its end by itself. */
-async function drained(source: BodySource): Promise<void> {
+/** Reads and drops a body that the caller cannot read, so that it comes to its end. */
+async function drain(source: BodySource): Promise<void> {
 	try {
 		while (await source.next());
 	} catch {
-		// Whether it was whole concerns nobody.
+		// The body is dropped, so an incomplete one is no failure.
 	}
 }
 
-function streamOf(source: BodySource, signal: AbortSignal | undefined): ReadableStream<Uint8Array> {
+function toReadableStream(source: BodySource, signal: AbortSignal | undefined): ReadableStream<Uint8Array> {
 	let stopListening: (() => void) | undefined;
-	let isOver = false;
-	const over = () => {
-		isOver = true;
+	let isEnded = false;
+	const end = () => {
+		isEnded = true;
 		stopListening?.();
 	};
 	return new ReadableStream<Uint8Array>(
 		{
 			start: controller => {
 				stopListening = onAbort(signal, reason => {
-					over();
+					end();
 					source.cancel();
 					controller.error(reason);
 				});
@@ -74,20 +74,20 @@ function streamOf(source: BodySource, signal: AbortSignal | undefined): Readable
 				try {
 					chunk = await source.next();
 				} catch (error) {
-					if (isOver) return;
-					over();
+					if (isEnded) return;
+					end();
 					throw error;
 				}
-				if (isOver) return;
+				if (isEnded) return;
 				if (chunk) {
 					controller.enqueue(chunk);
 				} else {
-					over();
+					end();
 					controller.close();
 				}
 			},
 			cancel: () => {
-				over();
+				end();
 				source.cancel();
 			},
 		},
@@ -96,12 +96,14 @@ function streamOf(source: BodySource, signal: AbortSignal | undefined): Readable
 }
 
 /**
- * Unpacks what can be unpacked everywhere, and takes the headers off that do not hold any more: a response that has a
- * `content-encoding` is still encoded.
+ * Decompresses the encodings that every platform supports, and removes the headers that do not apply any more: a
+ * response with a `content-encoding` is still encoded.
  */
-function decoded(body: ReadableStream<Uint8Array>, headers: Headers, decodes: boolean): ReadableStream<Uint8Array> {
+function decompress(body: ReadableStream<Uint8Array>, headers: Headers, decodes: boolean): ReadableStream<Uint8Array> {
 	const codings = (headers.get('content-encoding') ?? '').split(',').map(coding => coding.trim().toLowerCase());
-	const formats = codings.filter(coding => coding !== '' && coding !== 'identity').map(coding => FORMATS.get(coding));
+	const formats = codings
+		.filter(coding => coding !== '' && coding !== 'identity')
+		.map(coding => COMPRESSION_FORMATS.get(coding));
 	if (!decodes || formats.length === 0 || formats.includes(undefined)) return body;
 	headers.delete('content-encoding');
 	headers.delete('content-length');
@@ -110,7 +112,7 @@ function decoded(body: ReadableStream<Uint8Array>, headers: Headers, decodes: bo
 	return plain;
 }
 
-const FORMATS: ReadonlyMap<string, 'gzip' | 'deflate'> = new Map([
+const COMPRESSION_FORMATS: ReadonlyMap<string, 'gzip' | 'deflate'> = new Map([
 	['gzip', 'gzip'],
 	['x-gzip', 'gzip'],
 	['deflate', 'deflate'],

@@ -2,12 +2,12 @@ import {MAX_MESSAGE_BYTES} from '../../protocol/wire/message-limits.js';
 import type {FetchInit, VariableHeader} from './http.js';
 import {HttpError} from './http-error.js';
 
-/** For the head of a request, at its largest, and what is around it. */
+/** Room for the largest request head and the JSON around it. */
 const ENVELOPE_BYTES = 2 * 1024 * 1024;
-/** Largest body that fits a message, as base64. The same here and on other machines, so that nobody is surprised. */
+/** Largest body that fits a message, as base64. Local requests have the same limit, so that both behave the same. */
 export const MAX_BODY_BYTES = ((MAX_MESSAGE_BYTES - ENVELOPE_BYTES) / 4) * 3;
 
-/** What `fetch` was asked for, with everything it takes in one form. */
+/** The arguments of `fetch`, normalized. */
 export interface OutgoingRequest {
 	readonly method: string;
 	readonly url: string;
@@ -20,14 +20,17 @@ export interface OutgoingRequest {
 	readonly signal: AbortSignal | undefined;
 }
 
-/** Leaves the checks and the many kinds of bodies to the standard `Request`. Throws a `TypeError` as `fetch` does. */
-export async function outgoingRequest(input: string | URL | Request, init: FetchInit): Promise<OutgoingRequest> {
+/**
+ * Normalizes the arguments of `fetch`; the standard `Request` checks them and converts all kinds of bodies. Throws a
+ * `TypeError` as `fetch` does.
+ */
+export async function toOutgoingRequest(input: string | URL | Request, init: FetchInit): Promise<OutgoingRequest> {
 	const {timeoutMs, variableHeaders = [], decode = true, ...standard} = init;
 	const given = input instanceof Request ? input : undefined;
 	const signal = (standard.signal === undefined ? given?.signal : standard.signal) ?? undefined;
 	signal?.throwIfAborted();
 	const request = new Request(input, {...standard, duplex: 'half'});
-	// Not those of the request: browsers leave out what a page may not send, and this is no page.
+	// Not those of the `Request`: in browsers it drops headers a page may not send, and the executor sends these.
 	const headers = new Headers(standard.headers ?? given?.headers);
 	const type = request.headers.get('content-type');
 	if (type !== null && !headers.has('content-type')) headers.set('content-type', type);
@@ -35,7 +38,7 @@ export async function outgoingRequest(input: string | URL | Request, init: Fetch
 		method: request.method,
 		url: request.url,
 		headers: [...Array.from(headers, ([name, value]) => ({name, value})), ...variableHeaders],
-		body: request.body ? await collected(request.body, signal) : undefined,
+		body: request.body ? await readBody(request.body, signal) : undefined,
 		timeoutMs,
 		redirect: request.redirect,
 		usesVariables: variableHeaders.length > 0,
@@ -44,7 +47,7 @@ export async function outgoingRequest(input: string | URL | Request, init: Fetch
 	};
 }
 
-async function collected(body: ReadableStream<Uint8Array>, signal: AbortSignal | undefined): Promise<Uint8Array> {
+async function readBody(body: ReadableStream<Uint8Array>, signal: AbortSignal | undefined): Promise<Uint8Array> {
 	const chunks: Uint8Array[] = [];
 	let length = 0;
 	const sink = new WritableStream<Uint8Array>({
@@ -57,10 +60,10 @@ async function collected(body: ReadableStream<Uint8Array>, signal: AbortSignal |
 		},
 	});
 	await body.pipeTo(sink, signal && {signal});
-	return concatenated(chunks, length);
+	return concatenate(chunks, length);
 }
 
-function concatenated(chunks: readonly Uint8Array[], length: number): Uint8Array {
+function concatenate(chunks: readonly Uint8Array[], length: number): Uint8Array {
 	if (chunks.length === 1) return chunks[0]!;
 	const whole = new Uint8Array(length);
 	let offset = 0;

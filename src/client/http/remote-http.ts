@@ -1,14 +1,16 @@
 import type {Result} from '../../protocol/methods/method-table.js';
 import {encodeWithBytes, type JsonParts} from '../../protocol/wire/encode.js';
 import {onAbort} from '../../shared/async/on-abort.js';
+import {abortable} from '../../shared/async/timeout.js';
+import {errorMessage} from '../../shared/errors.js';
 import type {SessionClient} from '../session/session-client.js';
 import {type BodyStream, BodyStreams} from './body-streams.js';
 import type {FetchInit, Http} from './http.js';
 import {HttpError, toHttpError} from './http-error.js';
-import {incomingResponse} from './incoming-response.js';
-import {type OutgoingRequest, outgoingRequest} from './outgoing-request.js';
+import {createResponse} from './incoming-response.js';
+import {type OutgoingRequest, toOutgoingRequest} from './outgoing-request.js';
 
-/** The network as another machine sees it. */
+/** HTTP requests from another machine. */
 export class RemoteHttp implements Http {
 	readonly #connect: () => Promise<SessionClient>;
 
@@ -17,8 +19,8 @@ export class RemoteHttp implements Http {
 	}
 
 	async fetch(input: string | URL | Request, init: FetchInit = {}): Promise<Response> {
-		const request = await outgoingRequest(input, init);
-		const client = await this.#connected();
+		const request = await toOutgoingRequest(input, init);
+		const client = await this.#getClient();
 		try {
 			return await exchange(client, request);
 		} catch (error) {
@@ -26,55 +28,47 @@ export class RemoteHttp implements Http {
 		}
 	}
 
-	/** Where there is no link to begin with, its reason is what there is to say. */
-	async #connected(): Promise<SessionClient> {
+	async #getClient(): Promise<SessionClient> {
 		try {
 			return await this.#connect();
 		} catch (cause) {
-			throw new HttpError('disconnected', cause instanceof Error ? cause.message : String(cause), cause);
+			throw new HttpError('disconnected', errorMessage(cause), cause);
 		}
 	}
 }
 
 async function exchange(client: SessionClient, request: OutgoingRequest): Promise<Response> {
-	const {signal} = request;
-	signal?.throwIfAborted();
+	request.signal?.throwIfAborted();
 	if (request.usesVariables && !client.capabilities['httpHeaderEnvVars']) {
 		throw new HttpError('unsupported', 'exec-server does not support httpHeaderEnvVars');
 	}
-	const stream = BodyStreams.of(client).open();
-	const giveUp = () => {
-		if (!stream.isOver && client.capabilities['httpCancel']) {
+	const stream = BodyStreams.forClient(client).open();
+	const cancel = () => {
+		if (!stream.isEnded && client.capabilities['httpCancel']) {
 			client.call('http/cancel', {requestId: stream.id}).catch(() => {});
 		}
 		stream.close();
 	};
-	const head = await headUnder(signal, client, request, stream, giveUp);
-	return incomingResponse(request, head, {next: () => stream.next(), cancel: giveUp});
+	const head = await requestHead(client, request, stream, cancel);
+	return createResponse(request, head, {next: () => stream.next(), cancel});
 }
 
-/** A signal ends the wait at once; the answer to a request that was given up is ignored. */
-async function headUnder(
-	signal: AbortSignal | undefined,
+/** Sends the request and waits for the response head. Aborting ends the wait at once; a late answer is ignored. */
+async function requestHead(
 	client: SessionClient,
 	request: OutgoingRequest,
 	stream: BodyStream,
-	giveUp: () => void,
+	cancel: () => void,
 ): Promise<Result<'http/request'>> {
-	let stopListening: (() => void) | undefined;
-	const aborted = new Promise<never>((_resolve, reject) => {
-		stopListening = onAbort(signal, reason => {
-			giveUp();
-			reject(reason);
-		});
-	});
+	const {signal} = request;
+	const stopListening = onAbort(signal, cancel);
 	try {
-		return await Promise.race([client.call('http/request', encodeRequest(request, stream.id)), aborted]);
+		return await abortable(client.call('http/request', encodeRequest(request, stream.id)), signal);
 	} catch (error) {
 		stream.close();
 		throw error;
 	} finally {
-		stopListening?.();
+		stopListening();
 	}
 }
 

@@ -4,22 +4,22 @@ import {LongarmError} from '../../shared/errors.js';
 import {ProtocolError, RejectedError, TooManyCallsError} from '../session/client-errors.js';
 
 export type ForwardErrorCode =
-	/** The executor does not connect to this host, or to none. */
+	/** The executor's policy does not allow this target, or no forwarding at all. */
 	| 'refused'
-	/** The connection could not be made, or broke. */
+	/** The connection could not be established, or broke. */
 	| 'failed'
-	/** The executor said what no executor should. */
+	/** The executor violated the protocol. */
 	| 'invalid-data'
-	/** This executor cannot do that at all. */
+	/** The executor does not implement it. */
 	| 'unsupported'
-	/** The link to the executor is gone, and the connection with it. */
+	/** The connection to the executor is lost, and the forwarded one with it. */
 	| 'disconnected';
 
-/** A connection to a port of another machine failed. */
+/** A failed connection to a port of another machine. */
 export class ForwardError extends Error {
 	override readonly name = 'ForwardError';
 	readonly code: ForwardErrorCode;
-	/** What would help, where that is known. */
+	/** A remedy, where one is known. */
 	readonly hint: string | undefined;
 
 	constructor(
@@ -33,7 +33,7 @@ export class ForwardError extends Error {
 	}
 }
 
-/** Reasons of signals and programming errors pass. */
+/** Converts errors of calls; abort reasons and programming errors are returned unchanged. */
 export function toForwardError(error: unknown): unknown {
 	if (error instanceof DisconnectedError) return new ForwardError('disconnected', error.message, {cause: error});
 	if (error instanceof RejectedError) {

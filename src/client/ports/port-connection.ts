@@ -1,23 +1,24 @@
+import {ignoreRejection} from '../../shared/async/ignore-rejection.js';
 import {toForwardError} from './forward-error.js';
 
-/** Bytes of one write; what is longer goes in several. */
-const WRITE_BYTES = 256 * 1024;
-/** Writes on their way at once, so that a long way does not slow them down. */
-const WRITES_AHEAD = 2;
-/** Bytes asked for at once. */
-const READ_BYTES = 512 * 1024;
-/** Reads on their way at once while much arrives; a quiet connection has one. */
-const READS_AHEAD = 2;
-/** A piece this long means that more is waiting. */
-const MUCH_BYTES = 64 * 1024;
+/** Bytes of one write call; longer chunks are split. */
+const MAX_WRITE_BYTES = 256 * 1024;
+/** Pipelined write calls, so that latency does not limit throughput. */
+const MAX_PENDING_WRITES = 2;
+/** Bytes requested by one read call. */
+const MAX_READ_BYTES = 512 * 1024;
+/** Pipelined read calls while much data arrives; an idle connection has one. */
+const MAX_PENDING_READS = 2;
+/** A read of this size or more means that more data is waiting, so the next read is pipelined. */
+const MIN_READ_AHEAD_BYTES = 64 * 1024;
 
-/** A TCP connection to a port of a machine. Each direction ends by itself, and is as slow as whoever reads it. */
+/** A TCP connection to a port of a machine, with half-close and back-pressure in each direction. */
 export interface PortConnection {
-	/** What the port sends. Fails behind what had arrived when the connection breaks. */
+	/** Data from the port. When the connection breaks, it fails after the data that had arrived. */
 	readonly readable: ReadableStream<Uint8Array>;
-	/** For the port. Closing it ends this direction behind what was written; aborting it ends the connection. */
+	/** Data for the port. Closing it ends this direction after the written data; aborting it ends the connection. */
 	readonly writable: WritableStream<Uint8Array>;
-	/** Ends both directions at once. */
+	/** Ends both directions immediately. */
 	close(): void;
 }
 
@@ -26,24 +27,24 @@ export interface PortPiece {
 	readonly eof: boolean;
 }
 
-/** What a tunnel is made of. */
+/** Operations a port connection is built from. */
 export interface PortConnectionEnds {
-	/** Waits for something to arrive; answered in the order of asking. */
+	/** Waits for data; concurrent reads are answered in the order of the calls. */
 	read(maxBytes: number): Promise<PortPiece>;
-	/** Settles when the bytes were taken; they arrive in the order of calling. */
+	/** Resolves when the bytes were accepted; they arrive in the order of the calls. */
 	write(bytes: Uint8Array, eof: boolean): Promise<void>;
-	/** Nobody wants the connection any more. */
+	/** Releases the connection. */
 	close(): void;
 }
 
 export function openPortConnection(ends: PortConnectionEnds): PortConnection {
 	const state = new PortConnectionState(ends);
-	return {readable: inward(ends, state), writable: outward(ends, state), close: () => state.close()};
+	return {readable: createReadable(ends, state), writable: createWritable(ends, state), close: () => state.close()};
 }
 
 type Direction = 'in' | 'out';
 
-/** The connection is over when both its directions are, or at the first failure. */
+/** Closes the connection when both directions have ended, or at the first failure. */
 class PortConnectionState {
 	readonly #ends: PortConnectionEnds;
 	readonly #open = new Set<Direction>(['in', 'out']);
@@ -53,7 +54,7 @@ class PortConnectionState {
 		this.#ends = ends;
 	}
 
-	over(direction: Direction): void {
+	endDirection(direction: Direction): void {
 		if (this.#open.size === 1 && this.#open.has(direction)) this.close();
 		else this.#open.delete(direction);
 	}
@@ -64,8 +65,8 @@ class PortConnectionState {
 		this.#ends.close();
 	}
 
-	/** The first failure is the reason for all that follow. */
-	async guarded(work: () => Promise<void>): Promise<void> {
+	/** Runs an operation; after the first failure every later one fails with the same error. */
+	async runOrFail(work: () => Promise<void>): Promise<void> {
 		try {
 			if (this.#failure) throw this.#failure;
 			await work();
@@ -77,52 +78,46 @@ class PortConnectionState {
 	}
 }
 
-function inward(ends: PortConnectionEnds, state: PortConnectionState): ReadableStream<Uint8Array> {
-	const asked: Promise<PortPiece>[] = [];
+function createReadable(ends: PortConnectionEnds, state: PortConnectionState): ReadableStream<Uint8Array> {
+	const pending: Promise<PortPiece>[] = [];
 	return new ReadableStream<Uint8Array>(
 		{
 			pull: controller =>
-				state.guarded(async () => {
-					if (asked.length === 0) asked.push(ignorable(ends.read(READ_BYTES)));
-					const {bytes, eof} = await asked.shift()!;
-					while (bytes.length >= MUCH_BYTES && asked.length < READS_AHEAD) {
-						asked.push(ignorable(ends.read(READ_BYTES)));
+				state.runOrFail(async () => {
+					if (pending.length === 0) pending.push(ignoreRejection(ends.read(MAX_READ_BYTES)));
+					const {bytes, eof} = await pending.shift()!;
+					while (bytes.length >= MIN_READ_AHEAD_BYTES && pending.length < MAX_PENDING_READS) {
+						pending.push(ignoreRejection(ends.read(MAX_READ_BYTES)));
 					}
 					if (bytes.length > 0) controller.enqueue(bytes);
 					if (!eof) return;
-					state.over('in');
+					state.endDirection('in');
 					controller.close();
 				}),
-			cancel: () => state.over('in'),
+			cancel: () => state.endDirection('in'),
 		},
 		{highWaterMark: 0},
 	);
 }
 
-function outward(ends: PortConnectionEnds, state: PortConnectionState): WritableStream<Uint8Array> {
-	const underWay: Promise<void>[] = [];
-	const write = async (bytes: Uint8Array, eof: boolean, mostUnderWay: number): Promise<void> => {
-		underWay.push(ignorable(ends.write(bytes, eof)));
-		while (underWay.length > mostUnderWay) await underWay.shift();
+function createWritable(ends: PortConnectionEnds, state: PortConnectionState): WritableStream<Uint8Array> {
+	const pending: Promise<void>[] = [];
+	const write = async (bytes: Uint8Array, eof: boolean, maxPending: number): Promise<void> => {
+		pending.push(ignoreRejection(ends.write(bytes, eof)));
+		while (pending.length > maxPending) await pending.shift();
 	};
 	return new WritableStream<Uint8Array>({
 		write: chunk =>
-			state.guarded(async () => {
-				for (let at = 0; at < chunk.length; at += WRITE_BYTES) {
-					await write(chunk.subarray(at, at + WRITE_BYTES), false, WRITES_AHEAD - 1);
+			state.runOrFail(async () => {
+				for (let at = 0; at < chunk.length; at += MAX_WRITE_BYTES) {
+					await write(chunk.subarray(at, at + MAX_WRITE_BYTES), false, MAX_PENDING_WRITES - 1);
 				}
 			}),
 		close: () =>
-			state.guarded(async () => {
+			state.runOrFail(async () => {
 				await write(new Uint8Array(), true, 0);
-				state.over('out');
+				state.endDirection('out');
 			}),
 		abort: () => state.close(),
 	});
-}
-
-/** Whoever waits for it learns of its failure; there may be nobody. */
-function ignorable<T>(promise: Promise<T>): Promise<T> {
-	promise.catch(() => {});
-	return promise;
 }

@@ -1,6 +1,6 @@
 import {encodeWithBytes} from '../../protocol/wire/encode.js';
-import {onAbort} from '../../shared/async/on-abort.js';
-import {ERRORS} from '../../shared/errors.js';
+import {abortable} from '../../shared/async/timeout.js';
+import {ERRORS, errorMessage} from '../../shared/errors.js';
 import {randomId} from '../../shared/random-id.js';
 import {ConnectionCalls} from '../files/remote/connection-calls.js';
 import type {SessionClient} from '../session/session-client.js';
@@ -10,7 +10,7 @@ import type {Ports, PortTarget} from './ports.js';
 
 const DEFAULT_HOST = 'localhost';
 
-/** Ports as another machine sees them. */
+/** TCP connections from another machine. */
 export class RemotePorts implements Ports {
 	readonly #connect: () => Promise<SessionClient>;
 
@@ -20,13 +20,13 @@ export class RemotePorts implements Ports {
 
 	async connect({host = DEFAULT_HOST, port, signal}: PortTarget): Promise<PortConnection> {
 		signal?.throwIfAborted();
-		const client = await this.#connected();
+		const client = await this.#getClient();
 		requireForwarding(client.capabilities);
 		const calls = new ConnectionCalls(client);
 		const forwardId = randomId();
 		const close = (): void => calls.release('forward/close', {forwardId});
 		try {
-			await under(signal, calls.call('forward/open', {forwardId, host, port}));
+			await abortable(calls.call('forward/open', {forwardId, host, port}), signal);
 		} catch (error) {
 			close();
 			throw toForwardError(error);
@@ -43,35 +43,23 @@ export class RemotePorts implements Ports {
 		});
 	}
 
-	async #connected(): Promise<SessionClient> {
+	async #getClient(): Promise<SessionClient> {
 		try {
 			return await this.#connect();
 		} catch (cause) {
-			throw new ForwardError('disconnected', cause instanceof Error ? cause.message : String(cause), {cause});
+			throw new ForwardError('disconnected', errorMessage(cause), {cause});
 		}
 	}
 }
 
-/** Throws unless a server with these capabilities connects to ports for its clients. */
+/** Throws unless a server with these capabilities forwards connections. */
 export function requireForwarding(capabilities: Readonly<Record<string, boolean>>): void {
 	if (capabilities['portForward']) return;
-	// Who names the capability knows how, and was told not to.
+	// A server that lists the capability as false implements it, and its settings turn it off.
 	if (capabilities['portForward'] === undefined) {
 		throw new ForwardError('unsupported', 'exec-server does not support portForward: it cannot connect to ports', {
 			hint: 'Serve that machine with longarm serve --allow-forward loopback.',
 		});
 	}
 	throw new ForwardError('refused', 'this server forwards no connections', {hint: ERRORS.FORWARD_REFUSED.hint});
-}
-
-async function under<T>(signal: AbortSignal | undefined, call: Promise<T>): Promise<T> {
-	let stopListening: (() => void) | undefined;
-	const aborted = new Promise<never>((_resolve, reject) => {
-		stopListening = onAbort(signal, reject);
-	});
-	try {
-		return await Promise.race([call, aborted]);
-	} finally {
-		stopListening?.();
-	}
 }

@@ -1,7 +1,7 @@
 import type {FetchInit, Http} from '../../client/http/http.js';
 import {HttpError, toHttpError} from '../../client/http/http-error.js';
-import {type BodySource, incomingResponse} from '../../client/http/incoming-response.js';
-import {outgoingRequest} from '../../client/http/outgoing-request.js';
+import {type BodySource, createResponse} from '../../client/http/incoming-response.js';
+import {toOutgoingRequest} from '../../client/http/outgoing-request.js';
 import type {HttpVariables} from '../../network/http/http-request.js';
 import {type BodySink, HttpRequests} from '../../network/http/http-requests.js';
 
@@ -16,7 +16,7 @@ export class LocalHttp implements Http, Disposable {
 	}
 
 	async fetch(input: string | URL | Request, init: FetchInit = {}): Promise<Response> {
-		const request = await outgoingRequest(input, init);
+		const request = await toOutgoingRequest(input, init);
 		const {signal, redirect} = request;
 		signal?.throwIfAborted();
 		const id = `http-${++this.#last}`;
@@ -30,7 +30,7 @@ export class LocalHttp implements Http, Disposable {
 			});
 			const body = new LocalBody(id, cancel);
 			void pump(body);
-			return incomingResponse(request, head, body);
+			return createResponse(request, head, body);
 		} catch (error) {
 			signal?.throwIfAborted();
 			throw toHttpError(error);
