@@ -27,11 +27,11 @@ export abstract class BaseProcess implements ProcessHandle {
 	#seqWaiters: (() => void)[] = [];
 	#failure: string | undefined;
 
-	/** With a source to pause, the first reader misses nothing. */
+	/** With a source to pause, the first subscriber misses nothing. */
 	constructor(processId: string, source?: PausableSource) {
 		this.processId = processId;
 		this.#stream = new ProcessEventStream(source);
-		// A rejection without a listener would end the program; nobody has to wait for these.
+		// Handled here: a rejection without a listener would end the program, and callers need not wait for these.
 		this.#exit.promise.catch(() => {});
 		this.#close.promise.catch(() => {});
 	}
@@ -73,19 +73,19 @@ export abstract class BaseProcess implements ProcessHandle {
 	abstract terminate(mode?: TerminateMode): Promise<TerminateResult>;
 	abstract [Symbol.asyncDispose](): Promise<void>;
 
-	/** Why nothing more will be heard; undefined as long as it may. */
+	/** Reason the process is lost; undefined while it is not. */
 	protected get failure(): string | undefined {
 		return this.#failure;
 	}
 
-	/** An event of this number exists, even if it is not its turn to be published yet. */
+	/** Records that an event of this number exists, even if it cannot be published in order yet. */
 	protected raiseLastSeq(seq: number): void {
 		if (seq <= this.#lastSeq) return;
 		this.#lastSeq = seq;
 		for (const resolve of this.#seqWaiters.splice(0)) resolve();
 	}
 
-	/** The next event, in its turn. */
+	/** Publishes the next event, in sequence order. */
 	protected publish(event: Exclude<ProcessEvent, {kind: 'failed'}>): void {
 		this.#stream.publish(event);
 		if (event.kind === 'exited') {

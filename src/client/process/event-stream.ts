@@ -5,7 +5,7 @@ import {LaggingSubscription, LosslessSubscription, type PausableSource} from './
 export const MAX_HISTORY_EVENTS = 256;
 export const MAX_HISTORY_BYTES = 1024 * 1024;
 
-/** The events of one process, for any number of subscribers at any time. */
+/** Fan-out of the events of one process to any number of subscribers, with a bounded history for late ones. */
 export class ProcessEventStream {
 	readonly #history: ProcessEvent[] = [];
 	#historyBytes = 0;
@@ -23,7 +23,7 @@ export class ProcessEventStream {
 		this.#subscriptions.add(lossless);
 	}
 
-	/** Whether the last event was published. */
+	/** True if the last event was published. */
 	get isClosed(): boolean {
 		return this.#isClosed;
 	}

@@ -60,7 +60,7 @@ async function* readPieces(
 	}
 }
 
-/** Servers that do not say what they dropped leave a hole in the numbers; the exit has one of its own. */
+/** Without `missedBytes`, evicted output shows as a gap in the sequence numbers; the exit takes a number, too. */
 function isMissing({chunks, exited, missedBytes}: ReadResult, lastSeq: number, missed: number): boolean {
 	if (missedBytes !== undefined) return missedBytes > 0;
 	const first = chunks[0]?.seq ?? lastSeq + 1 + missed;

@@ -11,99 +11,99 @@ export type TerminateMode = ParamsOnWire<'process/terminate'>['mode'];
 export type TerminateResult = Result<'process/terminate'>;
 export type ExitStatus = Omit<Extract<NumberedEvent, {kind: 'exited'}>, 'kind' | 'seq'>;
 
-/** A piece of output, or the place where some is gone for good. */
+/** A chunk of output, or a gap where output is lost. */
 export type Output =
 	| {readonly kind: 'output'; readonly stream: OutputStream; readonly bytes: Uint8Array}
 	| {readonly kind: 'gap'; readonly missedBytes: number | undefined};
 
-/** Nothing more can be learnt about a process: the link is gone, or its events are beyond repair. */
+/** A process was lost: the session cannot be resumed, or its events cannot be put in order. */
 export class ProcessLostError extends Error {
 	override readonly name = 'ProcessLostError';
 }
 
 /**
- * A process, wherever it runs. Its events are ordered and kept for a while; it lives on when nobody holds this object,
- * unless that was said with `await using`.
+ * Handle of a process on any machine. Its events are ordered and retained within bounds. The process does not end with
+ * this object, except with `await using`.
  */
 export interface ProcessHandle extends AsyncDisposable {
 	readonly processId: string;
-	/** Settles with the exit the kernel reported; rejects with a `ProcessLostError` when the process was lost before. */
+	/** Resolves with the exit the kernel reported; rejects with a `ProcessLostError` when the process was lost before. */
 	readonly exited: Promise<ExitStatus>;
-	/** Settles when the process and all its output have ended; rejects when it was lost before. */
+	/** Resolves when the process and all its output have ended; rejects when it was lost before. */
 	readonly closed: Promise<void>;
-	/** The highest number that was heard of. A change means that there is something new to read, nothing else. */
+	/** The highest sequence number known. A change only means that there is something new to read. */
 	readonly lastSeq: number;
-	/** Whether nothing more will happen. */
+	/** True if no event can follow: it closed or was lost. */
 	readonly isOver: boolean;
-	/** Settles with the number as soon as it is above `after`. */
+	/** Resolves with `lastSeq` as soon as it is above `after`. */
 	waitForSeq(after: number): Promise<number>;
-	/** Retained output after a cursor. When the process is lost, a closed result that says why. */
+	/** Retained output after a sequence number. For a lost process, a closed result with `failure`. */
 	read(options?: ReadOptions): Promise<ReadResult>;
-	/** Bytes for the standard input, not to be changed until they are taken; each write is taken once. */
+	/** Writes to the standard input, exactly once. The bytes must not change until the promise settles. */
 	write(bytes: Uint8Array | string): Promise<WriteResult>;
 	closeStdin(): Promise<void>;
 	resize(size: {rows: number; cols: number}): Promise<void>;
 	signal(signal: Signal): Promise<void>;
 	terminate(mode?: TerminateMode): Promise<TerminateResult>;
-	/** Everything that happens, in order: what is kept of the past first. Ends with `closed` or `failed`. */
+	/** All events in order, retained ones first. Ends with `closed` or `failed`. */
 	events(): AsyncIterableIterator<StreamEvent>;
-	/** The output alone, what a slow reader missed fetched again as long as it is kept. Throws when the process is lost. */
+	/** Output only; what a slow reader missed is read again while it is retained. Throws when the process is lost. */
 	output(): AsyncIterableIterator<Output>;
 }
 
 export interface StartedProcess {
 	readonly process: ProcessHandle;
-	/** Undefined where the executor does not say. */
+	/** Undefined if the executor does not report it. */
 	readonly sandboxType: SandboxType;
 }
 
 export interface StartOptions {
-	/** Aborting ends the process, or keeps it from being started. */
+	/** Aborting ends the process, or cancels its start. */
 	readonly signal?: AbortSignal | undefined;
 	/**
-	 * The process waits for its reader: the first `events()` or `output()` misses nothing, however slow it is. Everything
-	 * else on the same connection waits with it, answers included, so it is made for one process per connection; without
-	 * a reader nothing ever goes on.
+	 * Back-pressure up to the process: the first `events()` or `output()` misses nothing, however slow it is. While it is
+	 * behind, the whole connection is paused, answers included, so use it for one process per connection only; without a
+	 * reader the connection stays paused.
 	 */
 	readonly holdsBack?: boolean | undefined;
 }
 
 /** The processes of one machine. */
 export interface Processes {
-	/** Rejects when the process could not be started, and with the signal's reason when that came first. */
+	/** Rejects when the process could not be started, or with the signal's reason when that was aborted first. */
 	start(params: StartParams, options?: StartOptions): Promise<StartedProcess>;
 }
 
-/** Where output came from. */
+/** Stream a chunk of output was written to. */
 export type {OutputStream};
 
-/** What happens to a process, numbered from 1 without gaps. Exit and end of output are two facts. */
+/** Event of a process, numbered from 1 without gaps. Exit and end of output are two events. */
 export type NumberedEvent =
 	| {readonly kind: 'output'; readonly seq: number; readonly stream: OutputStream; readonly bytes: Uint8Array}
 	| {
 			readonly kind: 'exited';
 			readonly seq: number;
 			readonly exitCode: number;
-			/** Unknown where the server does not say. */
+			/** Undefined if the server does not report it. */
 			readonly sandboxDenied: boolean | undefined;
-			/** What ended it, where the server says more than the code. */
+			/** Cause of the exit, if the server reports more than the code. */
 			readonly reason: Params<'process/exited'>['reason'];
 	  }
 	| {readonly kind: 'closed'; readonly seq: number};
 
-/** Events that are gone for good: the connection was away for longer than the server keeps output. */
+/** Lost events: the server evicted them while the connection was down. */
 export interface Gap {
 	readonly kind: 'gap';
 	readonly afterSeq: number;
 	readonly throughSeq: number;
-	/** Where the server says how much it was. */
+	/** Undefined if the server does not report the amount. */
 	readonly missedBytes: number | undefined;
 }
 
-/** `failed` ends the events of a process nobody can say anything about any more; it is not an exit. */
+/** `failed` ends the events of a lost process; it is not an exit. */
 export type ProcessEvent = NumberedEvent | Gap | {readonly kind: 'failed'; readonly message: string};
 
-/** Events were dropped because the subscriber came or took too late; a read from `afterSeq` may still have them. */
+/** Dropped events: the subscriber came late or is slow. A read from `afterSeq` may still have them. */
 export interface Lagged {
 	readonly kind: 'lagged';
 	readonly missed: number;
@@ -112,13 +112,13 @@ export interface Lagged {
 
 export type StreamEvent = ProcessEvent | Lagged;
 
-/** Bytes an event holds in memory. */
+/** Size of an event's payload in memory, in bytes. */
 export function payloadOf(event: ProcessEvent): number {
 	if (event.kind === 'output') return event.bytes.length;
 	return event.kind === 'failed' ? event.message.length : 0;
 }
 
-/** Whether it is the last event of its process. */
+/** True if no event can follow this one. */
 export function isLast(event: ProcessEvent): boolean {
 	return event.kind === 'closed' || event.kind === 'failed';
 }

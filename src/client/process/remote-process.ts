@@ -17,7 +17,7 @@ import type {PausableSource} from './subscriptions.js';
 
 /** A process on another machine. */
 export class RemoteProcess extends BaseProcess {
-	/** Whether the server has confirmed its start, so that it can be caught up with. */
+	/** True once the server has confirmed the start: only then can missed events be recovered. */
 	isRecoverable = false;
 	readonly #caller: Caller;
 	readonly #buffer: ReorderBuffer;
@@ -73,12 +73,12 @@ export class RemoteProcess extends BaseProcess {
 		}
 	}
 
-	/** The number of the event that was published last. */
+	/** Sequence number of the last published event. */
 	get published(): number {
 		return this.#buffer.published;
 	}
 
-	/** Publishes the missed events that the server has retained; throws when they do not fit. A gap announces evicted output. */
+	/** Publishes missed events that the server has retained, and a gap for evicted output; throws when they do not fit. */
 	catchUp(page: ReadResult): void {
 		const known = {
 			published: this.published,
@@ -94,7 +94,7 @@ export class RemoteProcess extends BaseProcess {
 		for (const event of events) this.receive(event);
 	}
 
-	/** An event as it arrived. */
+	/** Accepts an event in any order; it is published in sequence order. */
 	receive(event: NumberedEvent): void {
 		if (this.failure !== undefined) return;
 		if (event.kind === 'exited') this.#hasExited = true;
@@ -107,7 +107,7 @@ export class RemoteProcess extends BaseProcess {
 		}
 	}
 
-	/** Nothing more will be heard of it. */
+	/** Marks the process as lost. */
 	fail(message: string): void {
 		this.publishFailure(message);
 	}

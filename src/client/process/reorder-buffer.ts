@@ -1,6 +1,6 @@
 import {type NumberedEvent, payloadOf} from './process-handle.js';
 
-/** Events that may wait for an earlier one. */
+/** Buffered events that wait for a missing earlier one. */
 export const MAX_WAITING_EVENTS = 256;
 /** Their bytes of output, and those of a single event. */
 export const MAX_WAITING_BYTES = 1024 * 1024;
@@ -25,12 +25,12 @@ export class ReorderBuffer {
 		this.#publish = publish;
 	}
 
-	/** The number that was published last. */
+	/** Sequence number of the last published event. */
 	get published(): number {
 		return this.#published;
 	}
 
-	/** Whether the last event of all was published. */
+	/** True if the close was published. */
 	get isClosed(): boolean {
 		return this.#isClosed;
 	}
@@ -44,14 +44,14 @@ export class ReorderBuffer {
 		if (this.#isClosed || this.has(event.seq)) return;
 		const bytes = payloadOf(event);
 		if (bytes > MAX_WAITING_BYTES) throw new ReorderError(`process event exceeds ${MAX_WAITING_BYTES} bytes`);
-		// What fills the gap frees others and need not wait.
+		// The next event in order is published at once, so it takes no room in the buffer.
 		if (event.seq !== this.#published + 1) this.#requireRoom(bytes);
 		this.#waiting.set(event.seq, event);
 		this.#waitingBytes += bytes;
 		this.#publishNext();
 	}
 
-	/** Gives up on what is missing up to this number. */
+	/** Skips missing events up to this number: they are lost. */
 	skipThrough(seq: number): void {
 		if (this.#isClosed || seq <= this.#published) return;
 		for (const [waiting, event] of this.#waiting) {

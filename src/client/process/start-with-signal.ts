@@ -1,6 +1,8 @@
+import {onAbort} from '../../shared/async/on-abort.js';
+import {abortable} from '../../shared/async/timeout.js';
 import type {ProcessHandle, StartedProcess, StartOptions} from './process-handle.js';
 
-/** Starts a process that ends when the signal is aborted, whether it runs by then or is still being started. */
+/** Starts a process that ends when the signal is aborted, also if its start is still pending then. */
 export async function startWithSignal(
 	{signal}: StartOptions,
 	start: () => Promise<StartedProcess>,
@@ -8,19 +10,9 @@ export async function startWithSignal(
 	if (!signal) return start();
 	signal.throwIfAborted();
 	const starting = start();
-	let abort!: () => void;
-	const aborted = new Promise<never>((_resolve, reject) => {
-		abort = () => {
-			reject(signal.reason as Error);
-			void endOnceStarted(starting);
-		};
-		signal.addEventListener('abort', abort, {once: true});
-	});
-	// After the start nobody waits for it any more.
-	aborted.catch(() => {});
-	const stopListening = () => signal.removeEventListener('abort', abort);
+	const stopListening = onAbort(signal, () => void disposeOnceStarted(starting));
 	try {
-		const started = await Promise.race([starting, aborted]);
+		const started = await abortable(starting, signal);
 		started.process.closed.then(stopListening, stopListening);
 		return started;
 	} catch (error) {
@@ -29,17 +21,17 @@ export async function startWithSignal(
 	}
 }
 
-async function endOnceStarted(starting: Promise<StartedProcess>): Promise<void> {
+async function disposeOnceStarted(starting: Promise<StartedProcess>): Promise<void> {
 	let process: ProcessHandle;
 	try {
 		({process} = await starting);
 	} catch {
-		// What could not be started need not be ended.
+		// The start failed: there is nothing to end.
 		return;
 	}
 	try {
 		await process[Symbol.asyncDispose]();
 	} catch {
-		// The executor does not know it any more.
+		// The executor has removed it already.
 	}
 }

@@ -1,21 +1,21 @@
 import {isLast, type Lagged, type ProcessEvent, payloadOf, type StreamEvent} from './process-handle.js';
 
-/** Live events a subscriber may be behind before the oldest are dropped. */
+/** Queued live events of a slow subscriber; above it the oldest are dropped. */
 export const MAX_LIVE_EVENTS = 256;
-/** Back-pressure: a lossless subscriber that is behind by more pauses the source, until it is behind by less. */
+/** Back-pressure: high and low water marks of a lossless subscriber's queue. */
 export const PAUSE_SOURCE_ABOVE_BYTES = 1024 * 1024;
 export const RESUME_SOURCE_BELOW_BYTES = 256 * 1024;
-/** The same in events, so that many small ones do not count as little. */
+/** The same in events: each has a cost, however small its payload. */
 export const PAUSE_SOURCE_ABOVE_EVENTS = 1024;
 export const RESUME_SOURCE_BELOW_EVENTS = 256;
 
-/** A source of events that can be paused; events that are under way may still arrive in between. */
+/** A source of events that can be paused; events that were sent before may still arrive. */
 export interface PausableSource {
 	pause(): void;
 	resume(): void;
 }
 
-/** Async iterator over pushed events: readers that ask before there is one wait in a queue. */
+/** Async iterator over pushed events, with a queue of waiting readers. */
 abstract class Subscription<T> implements AsyncIterableIterator<T> {
 	readonly #readers: ((result: IteratorResult<T>) => void)[] = [];
 
@@ -28,7 +28,7 @@ abstract class Subscription<T> implements AsyncIterableIterator<T> {
 		return taken ? Promise.resolve(taken) : new Promise(resolve => this.#readers.push(resolve));
 	}
 
-	/** Ends the subscription from the reader's side. */
+	/** Ends the subscription; called by the reader. */
 	return(): Promise<IteratorResult<T>> {
 		this.end();
 		this.serve();
@@ -40,7 +40,7 @@ abstract class Subscription<T> implements AsyncIterableIterator<T> {
 
 	protected abstract end(): void;
 
-	/** Gives waiting readers what there is; at the end all of them get the end. */
+	/** Resolves waiting readers with the available events; all of them once the subscription has ended. */
 	protected serve(): void {
 		for (let resolve = this.#readers[0]; resolve; resolve = this.#readers[0]) {
 			const next = this.take();
@@ -51,11 +51,11 @@ abstract class Subscription<T> implements AsyncIterableIterator<T> {
 	}
 }
 
-/** Replays the retained events, then follows the live ones. A slow reader loses the oldest, which a `Lagged` announces. */
+/** Replays the retained events, then follows the live ones. A slow reader loses the oldest and gets a `Lagged` instead. */
 export class LaggingSubscription extends Subscription<StreamEvent> {
 	readonly #replay: ProcessEvent[];
 	readonly #live: ProcessEvent[] = [];
-	readonly #ended: () => void;
+	readonly #onEnd: () => void;
 	/** Events from before the replay that the stream no longer retains. */
 	#missedBefore: number;
 	/** Events dropped between the replay and the oldest live one. */
@@ -63,11 +63,11 @@ export class LaggingSubscription extends Subscription<StreamEvent> {
 	#lastSeq = 0;
 	#isClosed = false;
 
-	constructor(replay: ProcessEvent[], missedBefore: number, ended: () => void) {
+	constructor(replay: ProcessEvent[], missedBefore: number, onEnd: () => void) {
 		super();
 		this.#replay = replay;
 		this.#missedBefore = missedBefore;
-		this.#ended = ended;
+		this.#onEnd = onEnd;
 	}
 
 	push(event: ProcessEvent): void {
@@ -97,23 +97,23 @@ export class LaggingSubscription extends Subscription<StreamEvent> {
 
 	protected override end(): void {
 		this.#isClosed = true;
-		this.#ended();
+		this.#onEnd();
 	}
 }
 
-/** Loses no event: while its reader is too far behind, the source is paused. */
+/** Loses no event: pauses the source while its reader is too far behind (back-pressure). */
 export class LosslessSubscription extends Subscription<ProcessEvent> {
 	readonly #source: PausableSource;
-	readonly #ended: () => void;
+	readonly #onEnd: () => void;
 	readonly #events: ProcessEvent[] = [];
 	#bytes = 0;
 	#isPaused = false;
 	#isClosed = false;
 
-	constructor(source: PausableSource, ended: () => void) {
+	constructor(source: PausableSource, onEnd: () => void) {
 		super();
 		this.#source = source;
-		this.#ended = ended;
+		this.#onEnd = onEnd;
 	}
 
 	push(event: ProcessEvent): void {
@@ -147,12 +147,12 @@ export class LosslessSubscription extends Subscription<ProcessEvent> {
 		this.#source.resume();
 	}
 
-	/** Without a reader nothing is held back. */
+	/** Resumes the source: without a reader there is nothing to wait for. */
 	protected override end(): void {
 		if (this.#isClosed) return;
 		this.#isClosed = true;
 		this.#events.length = 0;
-		this.#ended();
+		this.#onEnd();
 		this.#resume();
 	}
 }
