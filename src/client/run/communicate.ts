@@ -3,21 +3,21 @@ import type {ExitStatus, Output, OutputStream, ProcessHandle} from '../process/p
 import {type Input, writeInput} from './write-input.js';
 
 export interface CommunicateOptions {
-	/** Written to the standard input, which is closed behind it. */
+	/** Written to the standard input, which is closed then. */
 	readonly input?: Input | undefined;
 	/** Bytes kept of each stream, half of its beginning and half of its end; the rest is counted. */
 	readonly maxBytes?: number | undefined;
-	/** Gets every piece of output as it comes, whatever is kept. */
+	/** Called with every chunk of output as it arrives, retained or not. */
 	readonly onOutput?: ((output: Output) => void) | undefined;
 }
 
-/** What came over one stream. */
+/** Collected output of one stream. */
 export class Collected {
-	/** Bytes the process wrote, kept or not, as far as that is known. */
+	/** Bytes the process wrote, kept or not, except gaps of unknown size. */
 	readonly totalBytes: number;
-	/** How many of them are missing between head and tail. */
+	/** Bytes missing between head and tail. */
 	readonly omittedBytes: number;
-	/** Whether output was lost on its way whose size nobody knows. */
+	/** True if an unknown amount of output was lost. */
 	readonly hasUnknownGap: boolean;
 	readonly bytes: Uint8Array;
 	readonly #marked: Uint8Array;
@@ -30,7 +30,7 @@ export class Collected {
 		this.#marked = buffer.markedBytes();
 	}
 
-	/** Everything, or head and tail with a line between them that says how much is missing. */
+	/** The whole output, or head and tail with a line between them that tells how much is missing. */
 	get text(): string {
 		return new TextDecoder().decode(this.#marked);
 	}
@@ -42,12 +42,12 @@ export class Collected {
 
 export interface Communicated {
 	readonly exit: ExitStatus;
-	/** On a terminal both streams are one, and this is it. */
+	/** On a terminal, both streams. */
 	readonly stdout: Collected;
 	readonly stderr: Collected;
 }
 
-/** Collects what a process says. */
+/** Collects the output of a process within bounds. */
 export class Collector {
 	readonly #buffers: Record<'stdout' | 'stderr', HeadTailBuffer>;
 	readonly #gaps = {stdout: false, stderr: false};
@@ -61,7 +61,7 @@ export class Collector {
 	async collect(process: ProcessHandle): Promise<void> {
 		for await (const output of process.output()) {
 			if (output.kind === 'output') this.#buffers[streamOf(output.stream)].push(output.bytes);
-			else this.#miss(output.missedBytes);
+			else this.#recordGap(output.missedBytes);
 			this.#onOutput(output);
 		}
 	}
@@ -74,8 +74,8 @@ export class Collector {
 		return new Collected(this.#buffers.stderr, this.#gaps.stderr);
 	}
 
-	/** Of which stream it was is not known; the first one is as good as the other to say that it happened. */
-	#miss(bytes: number | undefined): void {
+	/** Gaps do not name their stream; they are recorded for stdout. */
+	#recordGap(bytes: number | undefined): void {
 		if (bytes === undefined) this.#gaps.stdout = true;
 		else this.#buffers.stdout.skip(bytes);
 	}
@@ -85,10 +85,10 @@ function streamOf(stream: OutputStream): 'stdout' | 'stderr' {
 	return stream === 'stderr' ? 'stderr' : 'stdout';
 }
 
-/** Writes the input and collects the output of a process until both are over. Rejects when the process is lost. */
+/** Writes the input and collects the output of a process until both have ended. Rejects when the process is lost. */
 export async function communicate(process: ProcessHandle, options: CommunicateOptions = {}): Promise<Communicated> {
 	const collector = new Collector(options);
-	const feeding = options.input === undefined ? Promise.resolve() : writeInput(process, options.input);
-	await Promise.all([collector.collect(process), feeding]);
+	const writing = options.input === undefined ? Promise.resolve() : writeInput(process, options.input);
+	await Promise.all([collector.collect(process), writing]);
 	return {exit: await process.exited, stdout: collector.stdout, stderr: collector.stderr};
 }

@@ -1,4 +1,4 @@
-/** Reads a file of the machine. */
+/** File access to the machine whose ports are checked. */
 export interface PortSource {
 	readFile(path: string): Promise<Uint8Array>;
 }
@@ -7,17 +7,17 @@ export interface PortSource {
 const TABLES = ['/proc/net/tcp', '/proc/net/tcp6'];
 const LISTENING = '0A';
 
-/** Whether something listens on a TCP port of a Linux machine, without knocking on it. */
+/** True if a program listens on a TCP port of a Linux machine; no connection is made. */
 export async function isListening(files: PortSource, port: number): Promise<boolean> {
 	const suffix = `:${port.toString(16).toUpperCase().padStart(4, '0')}`;
 	for (const table of TABLES) {
-		const rows = (await textOf(files, table)).split('\n').map(line => line.trim().split(/\s+/));
+		const rows = (await readTable(files, table)).split('\n').map(line => line.trim().split(/\s+/));
 		if (rows.some(([, address, , state]) => address?.endsWith(suffix) && state === LISTENING)) return true;
 	}
 	return false;
 }
 
-async function textOf(files: PortSource, table: string): Promise<string> {
+async function readTable(files: PortSource, table: string): Promise<string> {
 	try {
 		return new TextDecoder().decode(await files.readFile(table));
 	} catch (error) {

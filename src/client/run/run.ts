@@ -1,5 +1,8 @@
 import {RpcError} from '../../protocol/wire/error-codes.js';
 import {DisconnectedError} from '../../rpc/disconnected-error.js';
+import {Deferred} from '../../shared/async/deferred.js';
+import {onAbort} from '../../shared/async/on-abort.js';
+import {withTimeout} from '../../shared/async/timeout.js';
 import {MAX_TIMER_MS} from '../../shared/units.js';
 import {toPathUri} from '../paths.js';
 import {type ExitStatus, type ProcessHandle, ProcessLostError} from '../process/process-handle.js';
@@ -8,40 +11,40 @@ import {type ProcessHost, type RunCommandOptions, toStartParams} from './command
 import {type Collected, Collector, type CommunicateOptions} from './communicate.js';
 import {writeInput} from './write-input.js';
 
-/** A process that has to end is asked first, and has this long. */
+/** Grace period between SIGTERM and SIGKILL for an interrupted process. */
 const GRACE_MS = 1000;
-/** How long its end is waited for then, before it is reported without one. */
-const END_MS = 5000;
+/** After the grace period its exit is awaited this long, before the result is reported without one. */
+const EXIT_TIMEOUT_MS = 5000;
 
 export interface RunOptions extends RunCommandOptions, CommunicateOptions {
-	/** The command is ended after so many milliseconds. */
+	/** Ends the command after so many milliseconds. */
 	readonly timeout?: number | undefined;
-	/** The command is ended when it is aborted. */
+	/** Ends the command when it is aborted. */
 	readonly signal?: AbortSignal | undefined;
-	/** Whether anything but an exit with code 0 is thrown as a `RunError`; on by default. */
+	/** Throws a `RunError` for anything but an exit with code 0; on by default. */
 	readonly reject?: boolean | undefined;
 }
 
 /**
- * Why a command is over: it exited, a signal ended it, it took too long, it was aborted, the link to it broke, or it
- * could not be started.
+ * Cause of a command's end: it exited, a signal ended it, it took too long, it was aborted, the connection to it was
+ * lost, or it could not be started.
  */
 export type RunReason = 'exit' | 'signal' | 'timeout' | 'aborted' | 'disconnected' | 'spawn';
 
 export interface RunResult {
 	readonly argv: readonly string[];
 	readonly reason: RunReason;
-	/** What the kernel reported, 128 and its number for a signal; undefined when that is not known. */
+	/** Exit code, or 128 + n after signal n; undefined when it is not known. */
 	readonly exitCode: number | undefined;
-	/** On a terminal both streams are one, and this is it. */
+	/** On a terminal, both streams. */
 	readonly stdout: Collected;
 	readonly stderr: Collected;
 	readonly durationMs: number;
-	/** What broke, where something did. */
+	/** The underlying error, if there was one. */
 	readonly error: Error | undefined;
 }
 
-/** A command that did not exit with code 0; `result` has everything that is known of it. */
+/** Thrown for a command that did not exit with code 0; `result` is complete. */
 export class RunError extends Error {
 	override readonly name = 'RunError';
 	readonly result: RunResult;
@@ -52,19 +55,19 @@ export class RunError extends Error {
 	}
 }
 
-/** Runs a command to its end. Besides a `RunError`, throws what is wrong with the options or with the input itself. */
+/** Runs a command to its end. Throws a `RunError`, or the error of invalid options or of the input source. */
 export async function run(machine: ProcessHost, argv: readonly string[], options: RunOptions = {}): Promise<RunResult> {
 	if (options.cwd !== undefined) toPathUri(options.cwd);
 	const result = await attempt(machine, argv, options);
-	const isFine = result.reason === 'exit' && result.exitCode === 0;
-	if (!isFine && options.reject !== false) throw new RunError(result);
+	const isSuccess = result.reason === 'exit' && result.exitCode === 0;
+	if (!isSuccess && options.reject !== false) throw new RunError(result);
 	return result;
 }
 
 interface Ending {
 	readonly reason: RunReason;
-	/** Whether it came from outside, so that the process has yet to end. */
-	readonly isCut?: boolean;
+	/** True if it came from outside, so that the process has yet to end. */
+	readonly isInterrupted?: boolean;
 	readonly exit?: ExitStatus;
 	readonly error?: Error;
 }
@@ -72,7 +75,7 @@ interface Ending {
 async function attempt(machine: ProcessHost, argv: readonly string[], options: RunOptions): Promise<RunResult> {
 	const startedAt = performance.now();
 	const collector = new Collector(options);
-	const ending = await end(machine, argv, options, collector);
+	const ending = await runToEnd(machine, argv, options, collector);
 	return {
 		argv,
 		reason: ending.reason,
@@ -84,22 +87,22 @@ async function attempt(machine: ProcessHost, argv: readonly string[], options: R
 	};
 }
 
-async function end(
+async function runToEnd(
 	machine: ProcessHost,
 	argv: readonly string[],
 	options: RunOptions,
 	collector: Collector,
 ): Promise<Ending> {
-	const cut = new Cut(options);
+	const interruption = new Interruption(options);
 	try {
-		const started = await Promise.race([start(machine, argv, options, cut.signal), cut.made]);
+		const started = await Promise.race([start(machine, argv, options, interruption.startSignal), interruption.ending]);
 		if (!('process' in started)) return started;
 		const {process} = started;
-		const over = settle(process, collector, options);
-		const first = await Promise.race([over, cut.made]);
-		return first.isCut ? await endAfter(process, over, first) : first;
+		const ended = waitForEnd(process, collector, options);
+		const first = await Promise.race([ended, interruption.ending]);
+		return first.isInterrupted ? await terminate(process, ended, first) : first;
 	} finally {
-		cut.stop();
+		interruption.dispose();
 	}
 }
 
@@ -119,68 +122,64 @@ async function start(
 	}
 }
 
-/** The end the process comes to by itself. */
-async function settle(process: ProcessHandle, collector: Collector, {input}: RunOptions): Promise<Ending> {
-	const feeding = input === undefined ? undefined : writeInput(process, input);
+/** Writes the input and collects the output until the process ends by itself. */
+async function waitForEnd(process: ProcessHandle, collector: Collector, {input}: RunOptions): Promise<Ending> {
+	const writing = input === undefined ? undefined : writeInput(process, input);
 	try {
-		await Promise.all([collector.collect(process), feeding]);
+		await Promise.all([collector.collect(process), writing]);
 		const exit = await process.exited;
 		return {reason: reasonOf(exit), exit};
 	} catch (error) {
 		if (error instanceof ProcessLostError || error instanceof DisconnectedError) return {reason: 'disconnected', error};
-		// Nobody talks to this process any more.
+		// The input or the output handler failed: the process is of no use any more.
 		await process[Symbol.asyncDispose]();
 		throw error;
 	}
 }
 
-/** Its time is over: whether it is gone is waited for, but not for ever. */
-async function endAfter(process: ProcessHandle, over: Promise<Ending>, cut: Ending): Promise<Ending> {
-	let timer: ReturnType<typeof setTimeout> | undefined;
-	const waited = new Promise<Ending>(resolve => {
-		timer = setTimeout(() => resolve(cut), GRACE_MS + END_MS);
-	});
+/** Terminates an interrupted process and waits for its exit, within bounds. */
+async function terminate(process: ProcessHandle, ended: Promise<Ending>, interrupted: Ending): Promise<Ending> {
 	process.terminate({graceful: {timeoutMs: GRACE_MS}}).catch(() => {
-		// What cannot be told to it any more shows in its end.
+		// A lost connection shows in the ending as well.
 	});
-	const ended = await Promise.race([over.catch(() => cut), waited]);
-	clearTimeout(timer);
-	return {...cut, ...(ended.exit && {exit: ended.exit}), ...(ended.error && {error: ended.error})};
+	const {exit, error} = await withTimeout(
+		ended.catch(() => interrupted),
+		GRACE_MS + EXIT_TIMEOUT_MS,
+		() => interrupted,
+	);
+	return {...interrupted, ...(exit && {exit}), ...(error && {error})};
 }
 
-/** What ends a command from outside: its time limit or its caller. */
-class Cut {
-	readonly made: Promise<Ending>;
-	readonly #starting = new AbortController();
-	readonly #stop: () => void;
+/** Interruption of a command from outside: by its timeout or by the caller's signal. */
+class Interruption {
+	readonly #ending = new Deferred<Ending>();
+	readonly #start = new AbortController();
+	readonly #stopListening: () => void;
+	readonly #timer: ReturnType<typeof setTimeout> | undefined;
 
 	constructor({timeout, signal}: RunOptions) {
-		let make!: (ending: Ending) => void;
-		this.made = new Promise(resolve => {
-			make = resolve;
+		this.#stopListening = onAbort(signal, reason => {
+			this.#ending.resolve({reason: 'aborted', isInterrupted: true, ...(reason instanceof Error && {error: reason})});
 		});
-		const abort = (): void => {
-			const reason: unknown = signal!.reason;
-			make({reason: 'aborted', isCut: true, ...(reason instanceof Error && {error: reason})});
-		};
-		const late = (): void => make({reason: 'timeout', isCut: true});
-		const timer = timeout === undefined ? undefined : setTimeout(late, Math.min(timeout, MAX_TIMER_MS));
-		if (signal?.aborted) abort();
-		else signal?.addEventListener('abort', abort, {once: true});
-		this.#stop = () => {
-			clearTimeout(timer);
-			signal?.removeEventListener('abort', abort);
-		};
+		if (timeout === undefined) return;
+		const expire = (): void => this.#ending.resolve({reason: 'timeout', isInterrupted: true});
+		this.#timer = setTimeout(expire, Math.min(timeout, MAX_TIMER_MS));
 	}
 
-	/** Ends a process whose start is over too late. */
-	get signal(): AbortSignal {
-		return this.#starting.signal;
+	/** Stays pending without an interruption. */
+	get ending(): Promise<Ending> {
+		return this.#ending.promise;
 	}
 
-	stop(): void {
-		this.#stop();
-		this.#starting.abort();
+	/** Ends a process whose start completes after the interruption. */
+	get startSignal(): AbortSignal {
+		return this.#start.signal;
+	}
+
+	dispose(): void {
+		clearTimeout(this.#timer);
+		this.#stopListening();
+		this.#start.abort();
 	}
 }
 

@@ -1,20 +1,21 @@
+import {Deferred} from '../../shared/async/deferred.js';
+import {onAbort} from '../../shared/async/on-abort.js';
 import {type ExitStatus, type ProcessHandle, ProcessLostError} from '../process/process-handle.js';
 import {isListening, type PortSource} from './listening-ports.js';
 
-/** How much of the latest output a pattern is looked for in. */
-export const PATTERN_WINDOW_CHARS = 64 * 1024;
-/** How often it is looked whether a port is open. */
-const PORT_INTERVAL_MS = 50;
+/** Sliding window of the latest output that a pattern is matched against. */
+export const MAX_PATTERN_WINDOW_CHARS = 64 * 1024;
+const PORT_POLL_INTERVAL_MS = 50;
 
-/** What is waited for; of several the first counts. */
+/** Condition to wait for; with several members, the first that is met. */
 export interface WaitCondition {
-	/** That the process exits. */
+	/** The process exits. */
 	readonly exit?: boolean | undefined;
-	/** That its output, from the beginning as far as it is kept, has this in it. */
+	/** The output, from the oldest that is retained, matches. */
 	readonly pattern?: RegExp | string | undefined;
-	/** That something listens on this TCP port of the machine. */
+	/** A program listens on this TCP port of the machine. */
 	readonly port?: number | undefined;
-	/** That nothing was said for so many milliseconds. */
+	/** There was no output for so many milliseconds. */
 	readonly silence?: number | undefined;
 }
 
@@ -25,14 +26,14 @@ export type WaitResult =
 	| {readonly by: 'silence'};
 
 export interface WaitOptions {
-	/** Gives up after so many milliseconds. */
+	/** Fails with a `WaitError` after so many milliseconds. */
 	readonly timeout?: number | undefined;
 	readonly signal?: AbortSignal | undefined;
-	/** The files of the process's machine: which ports are open there is read from them. */
+	/** Files of the process's machine; needed to wait for a port. */
 	readonly files?: PortSource | undefined;
 }
 
-/** What was waited for will not happen, or has not in time. */
+/** The condition cannot be met any more, or was not in time. */
 export class WaitError extends Error {
 	override readonly name = 'WaitError';
 	readonly reason: 'ended' | 'timeout' | 'lost';
@@ -43,7 +44,7 @@ export class WaitError extends Error {
 	}
 }
 
-/** Waits for something a process does; the process runs on, whatever comes of it. */
+/** Waits until a process meets a condition; the process runs on in any case. */
 export async function waitFor(
 	process: ProcessHandle,
 	condition: WaitCondition,
@@ -57,48 +58,57 @@ export async function waitFor(
 	const until = stop.signal;
 	const waits: Promise<WaitResult>[] = [];
 	if (exit) waits.push(process.exited.then(status => ({by: 'exit', exit: status})));
-	if (pattern !== undefined) waits.push(said(process, toRegExp(pattern), until));
-	if (silence !== undefined) waits.push(fellSilent(process, silence, until));
-	if (port !== undefined) waits.push(opened(port, required(files), until));
-	// The output tells of the end, too, when everything in it was looked at.
-	if (!exit && pattern === undefined) waits.push(process.closed.then(() => ended(process)));
-	if (timeout !== undefined) waits.push(late(timeout, until));
-	if (signal) waits.push(aborted(signal, until));
+	if (pattern !== undefined) waits.push(waitForPattern(process, toRegExp(pattern), until));
+	if (silence !== undefined) waits.push(waitForSilence(process, silence, until));
+	if (port !== undefined) waits.push(waitForPort(port, requireFiles(files), until));
+	// With a pattern, the end is reported by `waitForPattern`, after all output was matched.
+	if (!exit && pattern === undefined) waits.push(process.closed.then(() => throwEnded(process)));
+	const failure = new Deferred<never>();
+	waits.push(failure.promise);
+	const stopListening = onAbort(signal, failure.reject);
+	const timer = timeout === undefined ? undefined : setTimeout(() => failure.reject(timeoutError(timeout)), timeout);
 	try {
 		return await Promise.race(waits);
 	} catch (error) {
 		throw error instanceof ProcessLostError ? new WaitError('lost', error.message) : error;
 	} finally {
 		stop.abort();
+		stopListening();
+		clearTimeout(timer);
 		for (const wait of waits) wait.catch(() => {});
 	}
 }
 
-async function said(process: ProcessHandle, pattern: RegExp, until: AbortSignal): Promise<WaitResult> {
+async function waitForPattern(process: ProcessHandle, pattern: RegExp, until: AbortSignal): Promise<WaitResult> {
 	const decoder = new TextDecoder();
 	let text = '';
 	for await (const piece of outputUntil(process, until)) {
 		if (piece.kind === 'gap') text = '';
-		else text = (text + decoder.decode(piece.bytes, {stream: true})).slice(-PATTERN_WINDOW_CHARS);
+		else text = (text + decoder.decode(piece.bytes, {stream: true})).slice(-MAX_PATTERN_WINDOW_CHARS);
 		const match = text.match(pattern);
 		if (match) return {by: 'pattern', match};
 	}
-	return ended(process);
+	return throwEnded(process);
 }
 
-/** Settles only when there was silence; the end of the process is told by others. */
-async function fellSilent(process: ProcessHandle, ms: number, until: AbortSignal): Promise<WaitResult> {
-	const watch = new SilenceWatch(ms);
-	const listening = (async (): Promise<never> => {
-		for await (const _piece of outputUntil(process, until)) watch.noise();
-		watch.stop();
-		return new Promise<never>(() => {});
-	})();
-	try {
-		return await Promise.race([watch.silent, listening]);
-	} finally {
-		watch.stop();
-	}
+/** Idle timeout over the output. Stays pending when the process ends first: `waitFor` handles the end. */
+function waitForSilence(process: ProcessHandle, ms: number, until: AbortSignal): Promise<WaitResult> {
+	const silence = new Deferred<WaitResult>();
+	let timer: ReturnType<typeof setTimeout> | undefined;
+	const restartTimer = (): void => {
+		clearTimeout(timer);
+		timer = setTimeout(() => silence.resolve({by: 'silence'}), ms);
+	};
+	const readOutput = async (): Promise<void> => {
+		try {
+			for await (const _piece of outputUntil(process, until)) restartTimer();
+		} finally {
+			clearTimeout(timer);
+		}
+	};
+	restartTimer();
+	readOutput().catch(silence.reject);
+	return silence.promise;
 }
 
 function outputUntil(process: ProcessHandle, until: AbortSignal): ReturnType<ProcessHandle['output']> {
@@ -107,64 +117,30 @@ function outputUntil(process: ProcessHandle, until: AbortSignal): ReturnType<Pro
 	return output;
 }
 
-async function ended(process: ProcessHandle): Promise<never> {
+async function throwEnded(process: ProcessHandle): Promise<never> {
 	const {exitCode} = await process.exited;
 	throw new WaitError('ended', `the process ended with code ${exitCode} before that`);
 }
 
-class SilenceWatch {
-	readonly silent: Promise<WaitResult>;
-	readonly #ms: number;
-	#timer: ReturnType<typeof setTimeout> | undefined;
-	#tell!: () => void;
-
-	constructor(ms: number) {
-		this.#ms = ms;
-		this.silent = new Promise(resolve => {
-			this.#tell = () => resolve({by: 'silence'});
-		});
-		this.noise();
-	}
-
-	noise(): void {
-		this.stop();
-		this.#timer = setTimeout(this.#tell, this.#ms);
-	}
-
-	stop(): void {
-		clearTimeout(this.#timer);
-	}
-}
-
-async function opened(port: number, files: PortSource, until: AbortSignal): Promise<WaitResult> {
+async function waitForPort(port: number, files: PortSource, until: AbortSignal): Promise<WaitResult> {
 	while (!until.aborted) {
 		if (await isListening(files, port)) return {by: 'port', port};
-		await new Promise(resolve => setTimeout(resolve, PORT_INTERVAL_MS));
+		await new Promise(resolve => setTimeout(resolve, PORT_POLL_INTERVAL_MS));
 	}
 	return new Promise(() => {});
 }
 
-async function late(ms: number, until: AbortSignal): Promise<never> {
-	await new Promise<void>(resolve => {
-		const timer = setTimeout(resolve, ms);
-		until.addEventListener('abort', () => clearTimeout(timer), {once: true});
-	});
-	throw new WaitError('timeout', `it has not happened within ${ms} ms`);
-}
-
-function aborted(signal: AbortSignal, until: AbortSignal): Promise<never> {
-	return new Promise((_resolve, reject) => {
-		signal.addEventListener('abort', () => reject(signal.reason as Error), {once: true, signal: until});
-	});
+function timeoutError(ms: number): WaitError {
+	return new WaitError('timeout', `it has not happened within ${ms} ms`);
 }
 
 function toRegExp(pattern: RegExp | string): RegExp {
-	// A global expression would remember where it stopped.
+	// Without `g` and `y`, which keep the position of the last match.
 	if (typeof pattern !== 'string') return new RegExp(pattern.source, pattern.flags.replace(/[gy]/g, ''));
 	return new RegExp(pattern.replace(/[$()*+.?[\\\]^{|}]/g, '\\$&'));
 }
 
-function required(files: PortSource | undefined): PortSource {
+function requireFiles(files: PortSource | undefined): PortSource {
 	if (!files) throw new TypeError('waiting for a port needs the files of the machine');
 	return files;
 }

@@ -1,81 +1,79 @@
 import type {ProcessHandle} from '../process/process-handle.js';
 
-/** Input is handed over in pieces of at most this size. */
-export const INPUT_BYTES = 256 * 1024;
-/** And this many before everything else has its turn. */
-const PIECES_PER_TURN = 64;
+/** Size of one write; longer input is split. */
+export const MAX_INPUT_PIECE_BYTES = 256 * 1024;
+/** Writes before the event loop gets a turn. */
+const MAX_PIECES_PER_TURN = 64;
 
 export type Input = string | Uint8Array | AsyncIterable<Uint8Array | string> | Iterable<Uint8Array | string>;
 
 export interface WriteInputOptions {
-	/**
-	 * Writes that may wait for their answer at a time; one by default. More are for servers that keep the order in which
-	 * writes arrive.
-	 */
-	readonly writesUnderWay?: number | undefined;
+	/** Pipelined writes; one by default. More are for servers that process writes in the order they arrive. */
+	readonly maxPendingWrites?: number | undefined;
 }
 
-/** Writes the input and closes it. A process that does not want to read all of it is not a failure. */
+/** Writes the input and closes it. A process that does not read all of it is not a failure. */
 export async function writeInput(process: ProcessHandle, input: Input, options: WriteInputOptions = {}): Promise<void> {
-	const writes = new PendingWrites(process, options.writesUnderWay ?? 1);
-	const stop = (): void => writes.stop();
-	process.exited.then(stop, stop);
+	const writes = new PendingWrites(process, options.maxPendingWrites ?? 1);
+	const close = (): void => writes.close();
+	process.exited.then(close, close);
 	let count = 0;
-	for await (const piece of pieces(input)) {
+	for await (const piece of splitInput(input)) {
 		await writes.add(piece);
-		// Writes to a process that is gone are taken, too; that it is gone has to be heard of in between.
-		if (++count % PIECES_PER_TURN === 0) await new Promise(resolve => setTimeout(resolve));
-		if (writes.isOver) break;
+		// Writes to a process that has exited are accepted, too: without a turn of the event loop its exit is not noticed.
+		if (++count % MAX_PIECES_PER_TURN === 0) await new Promise(resolve => setTimeout(resolve));
+		if (writes.isClosed) break;
 	}
-	await writes.settled();
-	if (!writes.isOver) await process.closeStdin();
+	await writes.whenSettled();
+	if (!writes.isClosed) await process.closeStdin();
 }
 
-/** Writes in their order, some of them at a time. */
+/** Window of pipelined writes, in order. */
 class PendingWrites {
 	readonly #process: ProcessHandle;
-	readonly #atATime: number;
-	readonly #underWay = new Set<Promise<void>>();
+	readonly #maxPending: number;
+	readonly #pending = new Set<Promise<void>>();
 	#isClosed = false;
 
-	constructor(process: ProcessHandle, atATime: number) {
+	constructor(process: ProcessHandle, maxPending: number) {
 		this.#process = process;
-		this.#atATime = atATime;
+		this.#maxPending = maxPending;
 	}
 
-	/** Whether the process takes no more. */
-	get isOver(): boolean {
+	/** True if the process accepts no more input. */
+	get isClosed(): boolean {
 		return this.#isClosed;
 	}
 
-	stop(): void {
+	close(): void {
 		this.#isClosed = true;
 	}
 
-	/** Settles when there is room for another one; rejects when one has failed. */
+	/** Resolves when there is room for the next write; rejects when one has failed. */
 	async add(bytes: Uint8Array): Promise<void> {
 		const write = this.#write(bytes);
-		this.#underWay.add(write);
-		const forget = (): void => void this.#underWay.delete(write);
-		// Whoever waits for it learns of a failure.
-		write.then(forget, () => {});
-		if (this.#underWay.size >= this.#atATime) await Promise.race(this.#underWay);
+		this.#pending.add(write);
+		const remove = (): void => void this.#pending.delete(write);
+		// A failed write stays in the window, so that the next `add` or `whenSettled` rejects with it.
+		write.then(remove, () => {});
+		if (this.#pending.size >= this.#maxPending) await Promise.race(this.#pending);
 	}
 
-	async settled(): Promise<void> {
-		await Promise.all(this.#underWay);
+	async whenSettled(): Promise<void> {
+		await Promise.all(this.#pending);
 	}
 
 	async #write(bytes: Uint8Array): Promise<void> {
 		const {status} = await this.#process.write(bytes);
-		if (status !== 'accepted') this.stop();
+		if (status !== 'accepted') this.close();
 	}
 }
 
-async function* pieces(input: Input): AsyncGenerator<Uint8Array, void, void> {
+async function* splitInput(input: Input): AsyncGenerator<Uint8Array, void, void> {
 	const chunks = typeof input === 'string' || input instanceof Uint8Array ? [input] : input;
 	for await (const chunk of chunks) {
 		const bytes = typeof chunk === 'string' ? new TextEncoder().encode(chunk) : chunk;
-		for (let at = 0; at < bytes.length; at += INPUT_BYTES) yield bytes.subarray(at, at + INPUT_BYTES);
+		for (let at = 0; at < bytes.length; at += MAX_INPUT_PIECE_BYTES)
+			yield bytes.subarray(at, at + MAX_INPUT_PIECE_BYTES);
 	}
 }

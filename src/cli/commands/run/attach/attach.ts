@@ -1,6 +1,6 @@
 import {setTimeout} from 'node:timers/promises';
 import {type ProcessHandle, ProcessLostError} from '../../../../client/process/process-handle.js';
-import {INPUT_BYTES, writeInput} from '../../../../client/run/write-input.js';
+import {MAX_INPUT_PIECE_BYTES, writeInput} from '../../../../client/run/write-input.js';
 import type {Environment} from '../../../../environments/environment.js';
 import {MAX_TIMER_MS} from '../../../../shared/units.js';
 import {EXIT} from '../../../exit-codes.js';
@@ -144,10 +144,10 @@ class Attachment {
 		const source = openInput(kind);
 		const keyboard = this.#around.terminal?.isRaw ? new Keyboard(source) : undefined;
 		const canEnd = this.#around.place.can('processCloseStdin');
-		const writesUnderWay = canEnd ? WRITES_UNDER_WAY : 1;
+		const maxPendingWrites = canEnd ? WRITES_UNDER_WAY : 1;
 		source.on('error', error => this.#say(`standard input: ${error.message}`));
-		void writeInput(this.#process, keyboard?.input ?? new CoalescingReader(source, INPUT_BYTES), {
-			writesUnderWay,
+		void writeInput(this.#process, keyboard?.input ?? new CoalescingReader(source, MAX_INPUT_PIECE_BYTES), {
+			maxPendingWrites,
 		}).catch(async () => {
 			if (!canEnd && !this.#process.isOver) this.#say(ENDLESS_INPUT);
 			// Of an input that cannot be read there is no more than what was read.

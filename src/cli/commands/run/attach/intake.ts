@@ -1,7 +1,7 @@
 import {createReadStream, fstatSync} from 'node:fs';
 import type {Readable} from 'node:stream';
 import {isatty} from 'node:tty';
-import {INPUT_BYTES} from '../../../../client/run/write-input.js';
+import {MAX_INPUT_PIECE_BYTES} from '../../../../client/run/write-input.js';
 
 const STDIN = 0;
 /** `/dev/null` on Linux: major 1, minor 3. */
@@ -29,6 +29,6 @@ export function openInput(kind: Exclude<InputKind, 'nothing'>): Readable {
 		case 'pipe':
 			return process.stdin;
 		case 'file':
-			return createReadStream('', {fd: STDIN, autoClose: false, highWaterMark: INPUT_BYTES});
+			return createReadStream('', {fd: STDIN, autoClose: false, highWaterMark: MAX_INPUT_PIECE_BYTES});
 	}
 }
