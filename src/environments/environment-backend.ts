@@ -2,8 +2,8 @@ import type {Files} from '../client/files/files.js';
 import type {Http} from '../client/http/http.js';
 import type {Ports} from '../client/ports/ports.js';
 import type {Processes} from '../client/process/process-handle.js';
-import type {Dialect} from '../client/session/handshake.js';
 import type {DisconnectListener, RemoteStatus} from '../client/session/lazy-client.js';
+import type {Dialect} from '../client/session/legacy/dialect.js';
 import type {EnvironmentInfo} from '../protocol/methods/environment-methods.js';
 
 /** The server that answers for a machine. */

@@ -270,7 +270,7 @@ describe.each(Object.entries(PLACES))('on %s', (_name, place) => {
 		const feeding = writeInput(
 			handle,
 			Array.from({length: 128}, () => piece),
-			{writesUnderWay: 4},
+			{maxPendingWrites: 4},
 		);
 		const hash = createHash('sha256');
 		for await (const output of handle.output()) {

@@ -1,29 +1,31 @@
+import {Deferred} from '../../shared/async/deferred.js';
+import {abortable} from '../../shared/async/timeout.js';
 import type {Transport, TransportEvents} from '../../transports/transport.js';
 import {WrappedTransport} from '../../transports/wrapped-transport.js';
 import {SessionClient, type SessionClientOptions} from './session-client.js';
 
 /**
- * A session with an executor that dials in. Connections are handed over as they come: each replaces the one before and
- * carries the same session on.
+ * A session with an executor that connects to the client. Each new connection replaces the previous one and resumes the
+ * same session.
  */
 export class AcceptedClient {
 	readonly client: SessionClient;
-	readonly #line: Line;
+	readonly #slot: TransportSlot;
 	#isReplacing = false;
 
 	/** The handshake runs over the first connection. */
 	static async open(transport: Transport, options: SessionClientOptions = {}): Promise<AcceptedClient> {
-		const line = new Line();
-		line.offer(transport);
-		return new AcceptedClient(await SessionClient.open(signal => line.next(signal), options), line);
+		const slot = new TransportSlot();
+		slot.offer(transport);
+		return new AcceptedClient(await SessionClient.open(signal => slot.next(signal), options), slot);
 	}
 
-	private constructor(client: SessionClient, line: Line) {
+	private constructor(client: SessionClient, slot: TransportSlot) {
 		this.client = client;
-		this.#line = line;
+		this.#slot = slot;
 	}
 
-	/** Settles when the session goes on over this connection; rejects when it cannot be resumed there. */
+	/** Resolves when the session is resumed over this connection; rejects when it cannot be. */
 	async replace(transport: Transport): Promise<void> {
 		if (this.#isReplacing) {
 			transport.destroy();
@@ -31,7 +33,7 @@ export class AcceptedClient {
 		}
 		this.#isReplacing = true;
 		try {
-			this.#line.offer(transport);
+			this.#slot.offer(transport);
 			await this.client.recovered();
 		} finally {
 			this.#isReplacing = false;
@@ -39,26 +41,24 @@ export class AcceptedClient {
 	}
 }
 
-/** The connections that were handed over and those who wait for one. */
-class Line {
+/** Queue of length one between accepted connections and the session that takes them. */
+class TransportSlot {
 	#current: RetirableTransport | undefined;
 	#offered: RetirableTransport | undefined;
-	#wake: (() => void) | undefined;
+	#arrival = new Deferred();
 
 	offer(transport: Transport): void {
 		this.#offered?.destroy();
 		this.#offered = new RetirableTransport(transport);
 		this.#current?.retire(new Error('exec-server connection replaced'));
-		this.#wake?.();
+		this.#arrival.resolve();
+		this.#arrival = new Deferred();
 	}
 
 	async next(signal?: AbortSignal): Promise<Transport> {
 		while (!this.#offered) {
 			signal?.throwIfAborted();
-			await new Promise<void>(resolve => {
-				this.#wake = resolve;
-				signal?.addEventListener('abort', () => resolve(), {once: true});
-			});
+			await abortable(this.#arrival.promise, signal);
 		}
 		this.#current = this.#offered;
 		this.#offered = undefined;
@@ -66,7 +66,7 @@ class Line {
 	}
 }
 
-/** A transport that can be ended for a reason of ours. */
+/** A transport that can be closed with an error of our own. */
 class RetirableTransport extends WrappedTransport {
 	#events: TransportEvents | undefined;
 	#isClosed = false;

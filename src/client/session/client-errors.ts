@@ -1,9 +1,9 @@
 import {RpcError} from '../../protocol/wire/error-codes.js';
 
-/** The server refused a request. Where it says more than a number, `errorCode`, `context` and `hint` have it. */
+/** An error reply of the server. `errorCode`, `context` and `hint` are there if the server sent them. */
 export class RejectedError extends RpcError {
 	override readonly name = 'RejectedError';
-	/** The server's own words. */
+	/** The server's own message. */
 	readonly reason: string;
 	/** One of longarm's codes, see docs/errors.md. */
 	readonly errorCode: string | undefined;
@@ -20,7 +20,7 @@ export class RejectedError extends RpcError {
 	}
 }
 
-/** The server said what no server should. */
+/** The server violated the protocol. */
 export class ProtocolError extends Error {
 	override readonly name = 'ProtocolError';
 
@@ -29,12 +29,12 @@ export class ProtocolError extends Error {
 	}
 }
 
-/** So many calls are waiting for an answer that another one would not help. */
+/** The limit of pending calls is reached. */
 export class TooManyCallsError extends Error {
 	override readonly name = 'TooManyCallsError';
 }
 
-/** The server has not answered in time; it may another time. */
+/** The server has not answered in time; a retry may succeed. */
 export class CallTimeoutError extends Error {
 	override readonly name = 'CallTimeoutError';
 }

@@ -7,50 +7,49 @@ import {METHOD_NOT_FOUND, RpcError} from '../../protocol/wire/error-codes.js';
 import type {Schema} from '../../protocol/wire/fields.js';
 import {DisconnectedError} from '../../rpc/disconnected-error.js';
 import {RpcConnection} from '../../rpc/rpc-connection.js';
+import {withTimeout} from '../../shared/async/timeout.js';
 import type {Transport} from '../../transports/transport.js';
 import {CallTimeoutError, ProtocolError, RejectedError, TooManyCallsError} from './client-errors.js';
-import {type Dialect, dialectOf, serverHandshake} from './handshake.js';
-import {withPlainPaths} from './legacy/plain-paths.js';
+import {type Dialect, detectDialect, initializeResult, withPlainPaths} from './legacy/dialect.js';
 import {V0Processes} from './legacy/v0-processes.js';
 
-/** How long the server may take for the handshake. */
+/** Timeout of `initialize`. */
 export const INITIALIZE_TIMEOUT_MS = 10_000;
-/** And to describe itself, and to say that it is there. */
+/** Timeouts of `environment/info` and `environment/status`. */
 const INFO_TIMEOUT_MS = 30_000;
 const STATUS_TIMEOUT_MS = 10_000;
-/** Calls that may wait for an answer at a time. */
+/** Calls that wait for an answer at a time. */
 export const MAX_PENDING_CALLS = 1024;
-/** What has to get through even then, one at a time: it gives the server's resources back. */
+/** Calls that release resources of the server; one of them is allowed above the limit. */
 const CLEANUP_CALLS: ReadonlySet<RequestName> = new Set<RequestName>(['process/terminate', 'fs/close']);
 
 export interface ConnectionOptions {
 	readonly clientName: string;
 	readonly initializeTimeoutMs?: number | undefined;
 	readonly resumeSessionId?: string | undefined;
-	readonly notified: (notification: Notification) => void;
-	/** Comes once, when every call that was under way has failed. */
-	readonly disconnected: (error: DisconnectedError) => void;
+	readonly onNotification: (notification: Notification) => void;
+	/** Called once, after every pending call was rejected. */
+	readonly onDisconnect: (error: DisconnectedError) => void;
 }
 
-/** What is known of the server after the handshake. */
+/** Facts about the server that the handshake yields. */
 export interface HandshakeResult {
-	/** Undefined where the server has no sessions to resume. */
+	/** Undefined if the server has no sessions to resume. */
 	readonly sessionId: string | undefined;
 	readonly dialect: Dialect;
-	/** Undefined where the server cannot say. */
+	/** Undefined if the server does not support it. */
 	readonly info: EnvironmentInfo | undefined;
 }
 
-/** One physical connection whose handshake is over. */
+/** One physical connection with a complete handshake. */
 export class Connection {
 	readonly #rpc: RpcConnection;
-	#greeting: HandshakeResult | undefined;
+	#handshake: HandshakeResult | undefined;
 	#v0: V0Processes | undefined;
 	#pending = 0;
-	/** Whether answers are left unread for now. */
-	#isHeld = false;
+	#isReadingPaused = false;
 
-	/** Reads before the first word: a resumed session may have much to say. Closes the transport on failure. */
+	/** Does the handshake; notifications of a resumed session may come before its end. Closes the transport on failure. */
 	static async open(transport: Transport, options: ConnectionOptions): Promise<Connection> {
 		const connection = new Connection(transport, options);
 		try {
@@ -62,19 +61,19 @@ export class Connection {
 		}
 	}
 
-	private constructor(transport: Transport, {notified, disconnected}: ConnectionOptions) {
+	private constructor(transport: Transport, {onNotification, onDisconnect}: ConnectionOptions) {
 		this.#rpc = new RpcConnection(transport, 'client', {
 			request: ({method}) => {
 				throw new Error(`unexpected request ${method}`);
 			},
 			notification: notification => {
-				if (this.#v0) this.#v0.hear(notification);
-				else notified(notification);
+				if (this.#v0) this.#v0.receive(notification);
+				else onNotification(notification);
 				return true;
 			},
 			closed: error => {
-				// Before the handshake is over, opening it fails and that is all.
-				if (this.#greeting) disconnected(new DisconnectedError(error));
+				// Before the handshake is complete, `open` rejects instead.
+				if (this.#handshake) onDisconnect(new DisconnectedError(error));
 			},
 		});
 		this.#rpc.open();
@@ -85,29 +84,29 @@ export class Connection {
 	}
 
 	get handshake(): HandshakeResult {
-		return this.#greeting!;
+		return this.#handshake!;
 	}
 
 	async call<M extends RequestName>(method: M, params: ParamsOnWire<M> | JsonParts): Promise<Result<M>> {
-		return this.#decoded(method, METHODS[method].result, await this.#request(method, params));
+		return this.#decode(method, METHODS[method].result, await this.#request(method, params));
 	}
 
-	/** How the server describes itself now. */
+	/** The server's current description of itself. */
 	info(): Promise<EnvironmentInfo> {
-		return this.#within(INFO_TIMEOUT_MS, 'environment/info');
+		return this.#callWithTimeout(INFO_TIMEOUT_MS, 'environment/info');
 	}
 
-	/** That the server is there. */
+	/** Resolves if the server answers. */
 	status(): Promise<Result<'environment/status'>> {
-		return this.#within(STATUS_TIMEOUT_MS, 'environment/status');
+		return this.#callWithTimeout(STATUS_TIMEOUT_MS, 'environment/status');
 	}
 
-	/** Reads nothing more until the returned function is called; what has a time limit waits for that, too. */
+	/** Pauses reading until the returned function is called; calls with a timeout do not expire while it is paused. */
 	holdReading(): () => void {
 		const resume = this.#rpc.holdReading();
-		this.#isHeld = true;
+		this.#isReadingPaused = true;
 		return () => {
-			this.#isHeld = false;
+			this.#isReadingPaused = false;
 			resume();
 		};
 	}
@@ -124,7 +123,7 @@ export class Connection {
 		this.#requireRoom(method);
 		this.#pending++;
 		try {
-			const takesUris = this.#v0 !== undefined || (this.#greeting?.dialect ?? 'current') === 'current';
+			const takesUris = this.#v0 !== undefined || (this.#handshake?.dialect ?? 'current') === 'current';
 			return await (this.#v0 ?? this.#rpc).request(method, takesUris ? params : withPlainPaths(params));
 		} catch (error) {
 			throw error instanceof RpcError ? new RejectedError(error) : error;
@@ -133,7 +132,7 @@ export class Connection {
 		}
 	}
 
-	#decoded<S extends Schema>(method: string, schema: S, result: unknown): ReturnType<typeof decode<S>> {
+	#decode<S extends Schema>(method: string, schema: S, result: unknown): ReturnType<typeof decode<S>> {
 		try {
 			return decode(schema, result);
 		} catch (error) {
@@ -141,7 +140,7 @@ export class Connection {
 		}
 	}
 
-	/** A clean-up nobody can ask for any more is left to the server, which ends what the connection held. */
+	/** A second clean-up call above the limit closes the connection: the server then releases its resources. */
 	#requireRoom(method: RequestName): void {
 		if (this.isClosed || this.#pending < MAX_PENDING_CALLS) return;
 		if (CLEANUP_CALLS.has(method)) {
@@ -151,20 +150,28 @@ export class Connection {
 		throw new TooManyCallsError(`exec-server has reached its limit of ${MAX_PENDING_CALLS} pending requests`);
 	}
 
-	async #initialize({clientName, resumeSessionId, initializeTimeoutMs, notified}: ConnectionOptions): Promise<void> {
+	async #initialize({
+		clientName,
+		resumeSessionId,
+		initializeTimeoutMs,
+		onNotification,
+	}: ConnectionOptions): Promise<void> {
 		const timeoutMs = initializeTimeoutMs ?? INITIALIZE_TIMEOUT_MS;
-		const answer = this.#request('initialize', {clientName, resumeSessionId: resumeSessionId ?? null});
-		const result = await withTimeLimit(timeoutMs, 'initialize handshake', answer);
-		const hello = this.#decoded('initialize', serverHandshake, result);
-		const {sessionId} = hello;
+		const reply = this.#request('initialize', {clientName, resumeSessionId: resumeSessionId ?? null});
+		const result = this.#decode(
+			'initialize',
+			initializeResult,
+			await withReplyTimeout(reply, timeoutMs, 'initialize handshake'),
+		);
+		const {sessionId} = result;
 		if (resumeSessionId !== undefined && sessionId !== resumeSessionId) {
 			throw new Error(`exec-server initialized an unexpected session ${sessionId}`);
 		}
 		this.#rpc.notify('initialized', {});
-		const dialect = dialectOf(hello);
-		if (dialect === 'v0') this.#v0 = new V0Processes(this.#rpc, notified);
-		const info = hello.environmentInfo ?? (dialect === undefined ? await this.#infoIfKnown() : undefined);
-		this.#greeting = {sessionId, info, dialect: dialect ?? (info ? 'current' : 'v1')};
+		const dialect = detectDialect(result);
+		if (dialect === 'v0') this.#v0 = new V0Processes(this.#rpc, onNotification);
+		const info = result.environmentInfo ?? (dialect === undefined ? await this.#infoIfKnown() : undefined);
+		this.#handshake = {sessionId, info, dialect: dialect ?? (info ? 'current' : 'v1')};
 	}
 
 	async #infoIfKnown(): Promise<EnvironmentInfo | undefined> {
@@ -176,34 +183,25 @@ export class Connection {
 		}
 	}
 
-	#within<M extends 'environment/info' | 'environment/status'>(timeoutMs: number, method: M): Promise<Result<M>> {
-		return withTimeLimit(timeoutMs, `\`${method}\` response`, this.call(method, {}), () => this.#isHeld);
+	#callWithTimeout<M extends 'environment/info' | 'environment/status'>(
+		timeoutMs: number,
+		method: M,
+	): Promise<Result<M>> {
+		const reply = this.call(method, {});
+		return withReplyTimeout(reply, timeoutMs, `\`${method}\` response`, () => this.#isReadingPaused);
 	}
 }
 
-/** The server may answer another time. */
-async function withTimeLimit<T>(
+/** Timeout with a `CallTimeoutError`; it starts over while reading is paused, because the reply may be there unread. */
+async function withReplyTimeout<T>(
+	reply: Promise<T>,
 	timeoutMs: number,
 	what: string,
-	promise: Promise<T>,
-	isHeld = () => false,
+	isReadingPaused = () => false,
 ): Promise<T> {
-	let timer: ReturnType<typeof setTimeout> | undefined;
-	const late = new Promise<never>((_resolve, reject) => {
-		const message = `timed out waiting for exec-server ${what} after ${timeoutMs / 1000}s`;
-		// An answer that nobody reads is not late.
-		const look = (): void => {
-			if (isHeld()) wait();
-			else reject(new CallTimeoutError(message));
-		};
-		const wait = (): void => {
-			timer = setTimeout(look, timeoutMs);
-		};
-		wait();
-	});
-	try {
-		return await Promise.race([promise, late]);
-	} finally {
-		clearTimeout(timer);
-	}
+	const onTimeout = async (): Promise<T> => {
+		if (isReadingPaused()) return withTimeout(reply, timeoutMs, onTimeout);
+		throw new CallTimeoutError(`timed out waiting for exec-server ${what} after ${timeoutMs / 1000}s`);
+	};
+	return withTimeout(reply, timeoutMs, onTimeout);
 }

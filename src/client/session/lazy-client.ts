@@ -1,18 +1,20 @@
 import {RpcError} from '../../protocol/wire/error-codes.js';
+import {ignoreRejection} from '../../shared/async/ignore-rejection.js';
+import {errorMessage} from '../../shared/errors.js';
 import {type Connect, SessionClient, type SessionClientOptions} from './session-client.js';
 
 export interface LazyClientOptions extends SessionClientOptions {
-	/** Whether a lost session is replaced by a new one; a command that is spoken to ends with its session. */
+	/** Replaces a lost session by a new one; on by default. Off for a command's stdio, which ends with its session. */
 	readonly reconnects?: boolean;
 }
 
-/** What is known without connecting for it. */
+/** Status of the connection, as known without connecting. */
 export type RemoteStatus =
 	| {readonly kind: 'pending'}
 	| {readonly kind: 'ready'}
 	| {readonly kind: 'disconnected'; readonly error: string};
 
-/** `recovered` settles when the session goes on, and rejects when it does not. */
+/** `recovered` resolves when the session is resumed, and rejects when it is lost. */
 export type DisconnectListener = (error: Error, recovered: Promise<void>) => void;
 
 type Startup =
@@ -21,20 +23,20 @@ type Startup =
 	| {readonly kind: 'connected'; readonly client: SessionClient}
 	| {readonly kind: 'failed'; readonly error: Error; readonly isFinal: boolean};
 
-/** Nobody wants the connection any more. */
+/** The client was closed by its owner. */
 class ClosedError extends Error {
 	override readonly name = 'ClosedError';
 }
 
 /**
- * A client that connects when it is first needed. Everybody who asks while it connects waits for the same attempt; a
- * session that is lost for good is replaced by a new one, without the processes of the old.
+ * A client that connects on first use. Concurrent callers share one attempt; a session that is lost for good is
+ * replaced by a new one, without the processes of the old.
  */
 export class LazyClient implements AsyncDisposable {
 	readonly #connect: Connect;
 	readonly #options: LazyClientOptions;
 	readonly #abort = new AbortController();
-	readonly #disconnects = new Set<DisconnectListener>();
+	readonly #disconnectListeners = new Set<DisconnectListener>();
 	#startup: Startup = {kind: 'idle'};
 
 	constructor(connect: Connect, options: LazyClientOptions = {}) {
@@ -42,7 +44,7 @@ export class LazyClient implements AsyncDisposable {
 		this.#options = options;
 	}
 
-	/** Connects if that was not done yet. */
+	/** The connected client; connects if necessary. */
 	async client(): Promise<SessionClient> {
 		const startup = this.#startup;
 		switch (startup.kind) {
@@ -50,28 +52,28 @@ export class LazyClient implements AsyncDisposable {
 				return startup.client;
 			case 'connected':
 				if (startup.client.state !== 'failed' || this.#options.reconnects === false) return startup.client;
-				return this.#begin();
+				return this.#startConnecting();
 			case 'failed':
 				if (startup.isFinal) throw startup.error;
-				return this.#begin();
+				return this.#startConnecting();
 			case 'idle':
-				return this.#begin();
+				return this.#startConnecting();
 		}
 	}
 
-	/** Connects in the background; whoever needs it learns how that went. */
+	/** Connects in the background; an error is reported to the next caller of `client()`. */
 	warmUp(): void {
 		this.client().catch(() => {});
 	}
 
-	/** The client, if it is there now. Never connects and never waits. */
+	/** The client if it is connected now; throws otherwise. Never connects and never waits. */
 	ready(): SessionClient {
 		if (this.#startup.kind !== 'connected') throw new Error('exec-server environment is not ready');
 		if (this.#startup.client.state === 'recovering') throw new Error('exec-server environment is recovering');
 		return this.#startup.client;
 	}
 
-	/** Asks the server whether it is there, if there is a connection; makes none. */
+	/** Checks that the server answers, if there is a connection; never connects. */
 	async status(): Promise<RemoteStatus> {
 		const startup = this.#startup;
 		if (startup.kind === 'failed') return {kind: 'disconnected', error: startup.error.message};
@@ -80,18 +82,18 @@ export class LazyClient implements AsyncDisposable {
 			await startup.client.status();
 			return {kind: 'ready'};
 		} catch (error) {
-			// A server that does not know the question is there.
+			// An error reply is an answer: an older server does not know the method.
 			return error instanceof RpcError ? {kind: 'ready'} : {kind: 'disconnected', error: (error as Error).message};
 		}
 	}
 
-	/** Hears of every lost connection, until the returned function is called. */
+	/** Calls back for every lost connection, until the returned function is called. */
 	onDisconnect(listener: DisconnectListener): () => void {
-		this.#disconnects.add(listener);
-		return () => this.#disconnects.delete(listener);
+		this.#disconnectListeners.add(listener);
+		return () => this.#disconnectListeners.delete(listener);
 	}
 
-	/** Gives up connecting, or ends the connection. */
+	/** Aborts connecting, or closes the connection. */
 	close(): void {
 		const startup = this.#startup;
 		this.#abort.abort(new ClosedError('the environment is closed'));
@@ -106,18 +108,18 @@ export class LazyClient implements AsyncDisposable {
 		else if (startup.kind === 'connecting') await startup.client.catch(() => {});
 	}
 
-	#tell(error: Error, client: SessionClient): void {
-		const recovered = ignorable(client.recovered());
-		for (const listener of this.#disconnects) listener(error, recovered);
+	#notifyDisconnect(error: Error, client: SessionClient): void {
+		const recovered = ignoreRejection(client.recovered());
+		for (const listener of this.#disconnectListeners) listener(error, recovered);
 	}
 
-	#begin(): Promise<SessionClient> {
-		const client = this.#attempt();
+	#startConnecting(): Promise<SessionClient> {
+		const client = this.#open();
 		this.#startup = {kind: 'connecting', client};
 		return client;
 	}
 
-	async #attempt(): Promise<SessionClient> {
+	async #open(): Promise<SessionClient> {
 		const connect: Connect = signal =>
 			this.#connect(AbortSignal.any([this.#abort.signal, ...(signal ? [signal] : [])]));
 		try {
@@ -126,33 +128,23 @@ export class LazyClient implements AsyncDisposable {
 			if (this.#abort.signal.aborted) client.close();
 			this.#abort.signal.throwIfAborted();
 			this.#startup = {kind: 'connected', client};
-			client.onDisconnect(error => this.#tell(error, client));
+			client.onDisconnect(error => this.#notifyDisconnect(error, client));
 			return client;
 		} catch (cause) {
-			const error = failed(cause);
+			const error = toConnectError(cause);
 			this.#startup = {kind: 'failed', error, isFinal: !mayRetry(cause)};
 			throw error;
 		}
 	}
 }
 
-/** What the server refuses, it refuses again; everything else may have been the moment. */
+/** An error reply is final; any other failure may be temporary. */
 function mayRetry(error: unknown): boolean {
 	return !(error instanceof RpcError) && !(error instanceof ClosedError);
 }
 
-function failed(cause: unknown): Error {
+function toConnectError(cause: unknown): Error {
 	if (cause instanceof ClosedError) return cause;
-	const reason = cause instanceof Error ? cause.message : String(cause);
-	return mayRetry(cause) ? toError(cause) : new Error(`exec-server connection attempt failed: ${reason}`, {cause});
-}
-
-/** Nobody has to wait for it. */
-function ignorable<T>(promise: Promise<T>): Promise<T> {
-	promise.catch(() => {});
-	return promise;
-}
-
-function toError(thrown: unknown): Error {
-	return thrown instanceof Error ? thrown : new Error(String(thrown));
+	if (mayRetry(cause)) return cause instanceof Error ? cause : new Error(String(cause));
+	return new Error(`exec-server connection attempt failed: ${errorMessage(cause)}`, {cause});
 }

@@ -1,35 +1,35 @@
 /** A connection whose reading can be paused. */
 export interface PausableConnection {
-	/** Reads nothing more until the returned function is called. */
+	/** Pauses reading until the returned function is called. */
 	holdReading(): () => void;
 }
 
-/** Pauses reading while any process asks for it, over as many connections as there are one after the other. */
+/** Pauses reading while any process asks for it; the pauses carry over to the next connection of the session. */
 export class ReadPauser {
 	/** Number of `pause()` calls without their `resume()`. */
 	#pauses = 0;
 	#connection: PausableConnection | undefined;
 	#resumeReading: (() => void) | undefined;
 
-	/** The connection in use from now on; without one nothing is paused, and the pauses are kept for the next. */
+	/** Sets the current connection; pauses are kept while there is none. */
 	use(connection: PausableConnection | undefined): void {
 		this.#resumeReading?.();
 		this.#resumeReading = undefined;
 		this.#connection = connection;
-		this.#balance();
+		this.#update();
 	}
 
 	pause(): void {
 		this.#pauses++;
-		this.#balance();
+		this.#update();
 	}
 
 	resume(): void {
 		this.#pauses--;
-		this.#balance();
+		this.#update();
 	}
 
-	#balance(): void {
+	#update(): void {
 		if (this.#pauses > 0) this.#resumeReading ??= this.#connection?.holdReading();
 		else {
 			this.#resumeReading?.();

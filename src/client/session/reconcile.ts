@@ -1,35 +1,35 @@
 import type {Result} from '../../protocol/methods/method-table.js';
 import type {NumberedEvent} from '../process/process-handle.js';
 
-/** What the server has kept of a process while nobody was connected. */
+/** Output the server retained while the client was disconnected. */
 export type RetainedPage = Result<'process/read'>;
 
-/** What is known of a process already. */
-export interface Known {
-	/** The number that was published last. */
+/** Events of a process the client has received already. */
+export interface KnownEvents {
+	/** Sequence number of the last published event. */
 	readonly published: number;
 	readonly hasExited: boolean;
-	/** Whether an event of this number is here, published or not. */
+	/** True if an event of this number was received, published or not. */
 	has(seq: number): boolean;
 }
 
 export interface CaughtUp {
 	readonly events: readonly NumberedEvent[];
-	/** Events up to this number are gone for good; undefined when none is. */
+	/** Events up to this number are lost; undefined when none is. */
 	readonly lostThrough: number | undefined;
 }
 
-/** The server's answer contradicts itself, or what was said before. */
+/** The retained page contradicts itself, or earlier events. */
 export class ReconcileError extends Error {
 	override readonly name = 'ReconcileError';
 }
 
 /**
- * Makes the events that were missed of the output the server still has. Exit and close have numbers too, but a page
- * does not tell them: the close is the last one, the exit the one that no output has. Output that is no longer kept
- * leaves a gap at the beginning.
+ * Reconstructs missed events from retained output. Exit and close have sequence numbers, too, but a page does not
+ * include them: the close has the last number, the exit the one that no output has. Evicted output leaves a gap at the
+ * beginning.
  */
-export function reconcile(known: Known, page: RetainedPage): CaughtUp {
+export function reconcile(known: KnownEvents, page: RetainedPage): CaughtUp {
 	const target = page.nextSeq - 1;
 	if (target <= known.published) return {events: [], lostThrough: undefined};
 	const events = new Map<number, NumberedEvent>();
@@ -41,26 +41,29 @@ export function reconcile(known: Known, page: RetainedPage): CaughtUp {
 		if (events.has(target)) throw new ReconcileError(`sequence ${target} is output and close at once`);
 		events.set(target, {kind: 'closed', seq: target});
 	}
-	const missing = missingNumbers(known, events, target);
+	const missing = findMissingSeqs(known, events, target);
 	const exitSeq = page.exited && !known.hasExited ? missing.pop() : undefined;
-	if (exitSeq !== undefined) events.set(exitSeq, exitAt(exitSeq, page));
+	if (exitSeq !== undefined) events.set(exitSeq, toExitEvent(exitSeq, page));
 	else if (page.exited && !known.hasExited) throw new ReconcileError('the exit has no number');
-	return {events: [...events.values()].sort((one, other) => one.seq - other.seq), lostThrough: gapEnd(known, missing)};
+	return {
+		events: [...events.values()].sort((one, other) => one.seq - other.seq),
+		lostThrough: findGapEnd(known, missing),
+	};
 }
 
-function missingNumbers(known: Known, events: ReadonlyMap<number, NumberedEvent>, target: number): number[] {
+function findMissingSeqs(known: KnownEvents, events: ReadonlyMap<number, NumberedEvent>, target: number): number[] {
 	const missing: number[] = [];
 	for (let seq = known.published + 1; seq <= target; seq++) if (!events.has(seq) && !known.has(seq)) missing.push(seq);
 	return missing;
 }
 
-function exitAt(seq: number, {exitCode, sandboxDenied}: RetainedPage): NumberedEvent {
+function toExitEvent(seq: number, {exitCode, sandboxDenied}: RetainedPage): NumberedEvent {
 	if (exitCode === null) throw new ReconcileError('the process has exited without a code');
 	return {kind: 'exited', seq, exitCode, sandboxDenied, reason: undefined};
 }
 
-/** The oldest output goes first, so what is gone is one piece at the beginning; anything else is not retention. */
-function gapEnd({published}: Known, missing: readonly number[]): number | undefined {
+/** Eviction drops the oldest output first, so the gap is contiguous and at the beginning; any other gap is an error. */
+function findGapEnd({published}: KnownEvents, missing: readonly number[]): number | undefined {
 	const last = missing.at(-1);
 	if (last === undefined) return undefined;
 	if (last - published === missing.length) return last;

@@ -5,28 +5,28 @@ import type {Transport} from '../../transports/transport.js';
 import type {RemoteProcess} from '../process/remote-process.js';
 import type {Connection} from './connection.js';
 
-/** How long a session is tried to be resumed; servers keep one a little longer. */
+/** Time limit of all attempts to resume a session; servers retain it a little longer. */
 export const RECOVERY_BUDGET_MS = 25_000;
-const RETRY_MS = 100;
+const RETRY_INTERVAL_MS = 100;
 
 export interface Recovery {
 	readonly connect: (signal: AbortSignal) => Promise<Transport>;
-	/** The handshake, with the session resumed. */
+	/** Does the handshake and resumes the session. */
 	readonly open: (transport: Transport) => Promise<Connection>;
-	/** Those that have to be caught up with. */
+	/** Processes whose missed events have to be read. */
 	readonly processes: () => readonly RemoteProcess[];
 	readonly budgetMs?: number | undefined;
-	/** Nobody wants the session any more. */
-	readonly isGivenUp: () => boolean;
+	/** True if the client was closed during the recovery. */
+	readonly isCancelled: () => boolean;
 }
 
 export type RecoveryOutcome = {readonly connection: Connection} | {readonly failure: string};
 
-/** Connects again until the session is resumed and everything caught up with, or it is no use. */
+/** Retries until the session is resumed and missed events are read, the time limit is over, or the server refuses. */
 export async function recover(recovery: Recovery): Promise<RecoveryOutcome> {
 	const budgetMs = recovery.budgetMs ?? RECOVERY_BUDGET_MS;
 	const deadline = Date.now() + budgetMs;
-	while (!recovery.isGivenUp()) {
+	while (!recovery.isCancelled()) {
 		const leftMs = deadline - Date.now();
 		if (leftMs <= 0) return {failure: `recovery timed out after ${budgetMs / 1000}s`};
 		try {
@@ -37,17 +37,17 @@ export async function recover(recovery: Recovery): Promise<RecoveryOutcome> {
 		} catch (error) {
 			if (!mayRetry(error)) return {failure: errorMessage(error)};
 		}
-		await new Promise(resolve => setTimeout(resolve, RETRY_MS));
+		await new Promise(resolve => setTimeout(resolve, RETRY_INTERVAL_MS));
 	}
 	return {failure: 'the client was closed'};
 }
 
-/** Whatever may be different next time; what the server refuses is final, unless the old connection is still there. */
+/** An error reply is final, except when the old connection is still attached; any other failure may be temporary. */
 function mayRetry(error: unknown): boolean {
 	return !(error instanceof RpcError) || error.code === SESSION_ATTACHED;
 }
 
-/** A server that does not answer any more is hung up on when the time is over. */
+/** Reads the missed events of all processes; closes the connection if the server does not answer in time. */
 async function catchUp(connection: Connection, processes: readonly RemoteProcess[], leftMs: number): Promise<void> {
 	const timer = setTimeout(() => connection.destroy(), leftMs);
 	try {
@@ -60,7 +60,7 @@ async function catchUp(connection: Connection, processes: readonly RemoteProcess
 	}
 }
 
-/** What cannot be caught up with is ended: half of its output would be worse than none. */
+/** A process whose missed events cannot be read is terminated: incomplete output would be worse than none. */
 async function catchUpWith(connection: Connection, process: RemoteProcess): Promise<void> {
 	const {processId, published: afterSeq} = process;
 	try {
@@ -68,15 +68,15 @@ async function catchUpWith(connection: Connection, process: RemoteProcess): Prom
 	} catch (error) {
 		if (error instanceof DisconnectedError) throw error;
 		process.fail(`failed to recover process ${processId}: ${errorMessage(error)}`);
-		await endUnlessGone(connection, processId);
+		await terminateUnlessGone(connection, processId);
 	}
 }
 
-async function endUnlessGone(connection: Connection, processId: string): Promise<void> {
+async function terminateUnlessGone(connection: Connection, processId: string): Promise<void> {
 	try {
 		await connection.call('process/terminate', {processId});
 	} catch (error) {
-		// The server does not know it, which will do as well.
+		// The server does not know the process: it is gone already.
 		if (!(error instanceof RpcError)) throw error;
 	}
 }

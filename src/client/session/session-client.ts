@@ -11,118 +11,116 @@ import {decode} from '../../protocol/wire/decode.js';
 import type {JsonParts} from '../../protocol/wire/encode.js';
 import type {Notification} from '../../protocol/wire/envelope.js';
 import {DisconnectedError} from '../../rpc/disconnected-error.js';
+import {Deferred} from '../../shared/async/deferred.js';
 import type {Transport} from '../../transports/transport.js';
 import {toPathUri} from '../paths.js';
 import type {NumberedEvent, Processes, StartedProcess, StartOptions, StartParams} from '../process/process-handle.js';
 import {RemoteProcess} from '../process/remote-process.js';
 import {startWithSignal} from '../process/start-with-signal.js';
 import {Connection} from './connection.js';
-import type {Dialect} from './handshake.js';
+import type {Dialect} from './legacy/dialect.js';
 import {ReadPauser} from './read-pauser.js';
 import {recover} from './recovery.js';
 
-/** Makes a connection; asked again when one is lost. The signal says when it is too late. */
+/** Opens a connection; called again when it is lost. The signal is aborted when the time limit is over. */
 export type Connect = (signal?: AbortSignal) => Promise<Transport>;
 
 export interface SessionClientOptions {
 	readonly clientName?: string;
 	readonly initializeTimeoutMs?: number;
-	/** Whether a lost connection is made again and the session resumed; on by default. */
+	/** Reconnects and resumes the session after a lost connection; on by default. */
 	readonly recovers?: boolean;
-	/** How long that may take. */
+	/** Time limit of that; `RECOVERY_BUDGET_MS` by default. */
 	readonly recoveryBudgetMs?: number;
 }
 
 /** Calls methods of the server by name, with results checked and decoded. */
 export interface Caller {
-	/** Fails when the connection is lost meanwhile: nobody knows whether it was done. Waits while it is made again. */
+	/** Waits during a recovery. Rejects when the connection is lost before the reply: the call may have been executed. */
 	call<M extends RequestName>(method: M, params: ParamsOnWire<M> | JsonParts): Promise<Result<M>>;
-	/** The same for what may be done twice: repeated when the connection was made again. */
+	/** The same for idempotent calls: retried when the session was resumed. */
 	repeat<M extends RequestName>(method: M, params: ParamsOnWire<M> | JsonParts): Promise<Result<M>>;
 }
 
 type Listener = (params: unknown) => void;
 
-type Link =
+type ConnectionState =
 	| {readonly kind: 'connected'; readonly connection: Connection}
-	| {readonly kind: 'recovering'; readonly over: Promise<void>}
+	| {readonly kind: 'recovering'; readonly done: Promise<void>}
 	| {readonly kind: 'failed'; readonly error: DisconnectedError};
 
 /**
- * One session, over as many connections as it takes. When a connection is lost it is made again, the session resumed
- * and what was missed caught up with; when that fails, processes fail with the reason, reads of them say so, and every
- * other call fails with the same words.
+ * One session over a series of connections. When a connection is lost, the client reconnects, resumes the session and
+ * reads missed events; when that fails, all processes and calls fail with the reason.
  */
 export class SessionClient implements Caller, Processes, AsyncDisposable {
-	/** Undefined where the server has no sessions: there is nothing to resume then. */
+	/** Undefined if the server has no sessions: there is nothing to resume then. */
 	readonly sessionId: string | undefined;
 	readonly dialect: Dialect;
-	/** How the server described itself at the beginning; undefined where it cannot. */
+	/** The server's description of itself from the handshake; undefined if it has none. */
 	readonly info: EnvironmentInfo | undefined;
-	/** What the server says it can do; empty where it does not say. */
+	/** Capabilities of the server; empty if it lists none. */
 	readonly capabilities: Readonly<Record<string, boolean>>;
-	/** Settles with the reason when the session is lost or closed for good. */
+	/** Resolves with the reason when the session is closed or lost for good. */
 	readonly ended: Promise<Error>;
 	readonly #connect: Connect;
 	readonly #options: SessionClientOptions;
 	readonly #processes = new Map<string, RemoteProcess>();
 	readonly #listeners = new Map<string, Set<Listener>>();
-	readonly #disconnects = new Set<(error: DisconnectedError) => void>();
+	readonly #disconnectListeners = new Set<(error: DisconnectedError) => void>();
 	readonly #readPauser = new ReadPauser();
-	#tellEnd!: (error: Error) => void;
-	#link: Link;
+	readonly #end = new Deferred<Error>();
+	#state: ConnectionState;
 	#isClosing = false;
 
 	static async open(connect: Connect, options: SessionClientOptions = {}): Promise<SessionClient> {
-		// Nothing is told about a session before its handshake is over.
+		// Undefined during the handshake: notifications from before its end are dropped.
 		let client: SessionClient | undefined;
 		const connection = await Connection.open(await connect(), {
 			clientName: options.clientName ?? 'longarm',
 			initializeTimeoutMs: options.initializeTimeoutMs,
-			notified: notification => {
-				if (client) client.#notified(notification);
+			onNotification: notification => {
+				if (client) client.#onNotification(notification);
 			},
-			disconnected: error => {
-				if (client) client.#lost(error);
+			onDisconnect: error => {
+				if (client) client.#onConnectionLost(error);
 			},
 		});
 		client = new SessionClient(connect, connection, options);
-		if (connection.isClosed) client.#lost(new DisconnectedError());
+		if (connection.isClosed) client.#onConnectionLost(new DisconnectedError());
 		return client;
 	}
 
 	private constructor(connect: Connect, connection: Connection, options: SessionClientOptions) {
 		this.#connect = connect;
 		this.#options = options;
-		this.#link = {kind: 'connected', connection};
+		this.#state = {kind: 'connected', connection};
 		this.#readPauser.use(connection);
 		const {sessionId, dialect, info} = connection.handshake;
 		this.sessionId = sessionId;
 		this.dialect = dialect;
 		this.info = info;
 		this.capabilities = info?.capabilities ?? {};
-		this.ended = new Promise(resolve => {
-			this.#tellEnd = resolve;
-		});
+		this.ended = this.#end.promise;
 	}
 
-	get state(): Link['kind'] {
-		return this.#link.kind;
+	get state(): ConnectionState['kind'] {
+		return this.#state.kind;
 	}
 
-	/** Waits while a lost connection is made again; rejects when that fails. */
+	/** Resolves when no recovery is pending; rejects when the session is lost. */
 	async recovered(): Promise<void> {
-		await this.#connected();
+		await this.#getConnection();
 	}
 
-	/** That the server is there. Does not wait for a connection that is being made again. */
+	/** Checks that the server answers. Rejects during a recovery instead of waiting. */
 	async status(): Promise<Result<'environment/status'>> {
-		if (this.#link.kind === 'recovering') throw new Error('exec-server environment is recovering');
-		return (await this.#connected()).status();
+		if (this.#state.kind === 'recovering') throw new Error('exec-server environment is recovering');
+		return (await this.#getConnection()).status();
 	}
 
 	async call<M extends RequestName>(method: M, params: ParamsOnWire<M> | JsonParts): Promise<Result<M>> {
-		return (await this.#connected()).call(method, params);
+		return (await this.#getConnection()).call(method, params);
 	}
 
 	async repeat<M extends RequestName>(method: M, params: ParamsOnWire<M> | JsonParts): Promise<Result<M>> {
@@ -130,17 +128,17 @@ export class SessionClient implements Caller, Processes, AsyncDisposable {
 			try {
 				return await this.call(method, params);
 			} catch (error) {
-				if (!(error instanceof DisconnectedError) || this.#link.kind === 'failed') throw error;
+				if (!(error instanceof DisconnectedError) || this.#state.kind === 'failed') throw error;
 			}
 		}
 	}
 
-	/** Starts a process. It is known here before the server answers, so that none of its events is missed. */
+	/** Starts a process. It is registered before the server answers, so that none of its events is missed. */
 	start(params: StartParams, options: StartOptions = {}): Promise<StartedProcess> {
 		return startWithSignal(options, () => this.#start(params, options));
 	}
 
-	/** Hears every notification of this name, until the returned function is called. */
+	/** Calls back for every notification of this name, until the returned function is called. */
 	on<N extends NotificationName>(name: N, listener: (params: Params<N>) => void): () => void {
 		const listeners = this.#listeners.get(name) ?? new Set();
 		this.#listeners.set(name, listeners.add(listener as Listener));
@@ -148,17 +146,17 @@ export class SessionClient implements Caller, Processes, AsyncDisposable {
 	}
 
 	/**
-	 * Hears of every lost connection, until the returned function is called: what belongs to a connection and not to the
-	 * session is over then, even if the session is resumed.
+	 * Calls back for every lost connection, until the returned function is called: resources that belong to a connection
+	 * and not to the session are gone then, even if the session is resumed.
 	 */
 	onDisconnect(listener: (error: DisconnectedError) => void): () => void {
-		this.#disconnects.add(listener);
-		return () => this.#disconnects.delete(listener);
+		this.#disconnectListeners.add(listener);
+		return () => this.#disconnectListeners.delete(listener);
 	}
 
 	async #start(params: StartParams, {holdsBack}: StartOptions): Promise<StartedProcess> {
 		const {processId} = params;
-		const connection = await this.#connected();
+		const connection = await this.#getConnection();
 		if (this.#processes.has(processId)) throw new Error(`session already registered for process ${processId}`);
 		const process = new RemoteProcess(processId, this, holdsBack ? this.#readPauser : undefined);
 		this.#processes.set(processId, process);
@@ -174,12 +172,12 @@ export class SessionClient implements Caller, Processes, AsyncDisposable {
 		}
 	}
 
-	/** Ends the session's connection; what runs in the session is up to the server. */
+	/** Closes the connection; the server's policy decides about running processes. */
 	close(): void {
 		this.#isClosing = true;
-		// The goodbye of the other side has to be read.
+		// Resumes reading: the peer's side of the closing handshake has to be read.
 		this.#readPauser.use(undefined);
-		if (this.#link.kind === 'connected') this.#link.connection.close();
+		if (this.#state.kind === 'connected') this.#state.connection.close();
 	}
 
 	async [Symbol.asyncDispose](): Promise<void> {
@@ -187,9 +185,9 @@ export class SessionClient implements Caller, Processes, AsyncDisposable {
 		await this.ended;
 	}
 
-	/** What is about a process nobody knows here is ignored, and so is what nobody listens to. */
-	#notified(notification: Notification): void {
-		const known = toEvent(notification);
+	/** Events of unknown processes and notifications without a listener are ignored. */
+	#onNotification(notification: Notification): void {
+		const known = toProcessEvent(notification);
 		const process = known && this.#processes.get(known.processId);
 		process?.receive(known!.event);
 		if (process?.isOver) this.#processes.delete(process.processId);
@@ -200,81 +198,80 @@ export class SessionClient implements Caller, Processes, AsyncDisposable {
 		for (const listener of listeners) listener(decoded);
 	}
 
-	/** The connection is gone. */
-	#lost(error: DisconnectedError): void {
-		if (this.#link.kind !== 'connected') return;
+	#onConnectionLost(error: DisconnectedError): void {
+		if (this.#state.kind !== 'connected') return;
 		this.#readPauser.use(undefined);
 		if (this.#isClosing || this.#options.recovers === false) this.#fail(error);
-		else if (this.sessionId === undefined) this.#fail(notResumed(error, 'missing session id'));
-		else this.#link = {kind: 'recovering', over: this.#recover(error)};
-		for (const listener of this.#disconnects) listener(error);
+		else if (this.sessionId === undefined) this.#fail(resumeFailedError(error, 'missing session id'));
+		else this.#state = {kind: 'recovering', done: this.#recover(error)};
+		for (const listener of this.#disconnectListeners) listener(error);
 	}
 
 	async #recover(disconnect: DisconnectedError): Promise<void> {
 		const {clientName = 'longarm', initializeTimeoutMs, recoveryBudgetMs} = this.#options;
-		// One that is lost before it is in place is lost when it is.
-		let lostEarly: DisconnectedError | undefined;
-		let isInPlace = false;
+		// A new connection that is lost before the recovery is complete is reported after it.
+		let earlyDisconnect: DisconnectedError | undefined;
+		let isRecovered = false;
 		const outcome = await recover({
 			connect: this.#connect,
 			budgetMs: recoveryBudgetMs,
-			isGivenUp: () => this.#isClosing,
+			isCancelled: () => this.#isClosing,
 			open: transport =>
 				Connection.open(transport, {
 					clientName,
 					initializeTimeoutMs,
 					resumeSessionId: this.sessionId,
-					notified: notification => this.#notified(notification),
-					disconnected: error => {
-						if (isInPlace) this.#lost(error);
-						else lostEarly = error;
+					onNotification: notification => this.#onNotification(notification),
+					onDisconnect: error => {
+						if (isRecovered) this.#onConnectionLost(error);
+						else earlyDisconnect = error;
 					},
 				}),
 			processes: () => [...this.#processes.values()].filter(process => process.isRecoverable),
 		});
 		if ('failure' in outcome) {
-			this.#fail(notResumed(disconnect, outcome.failure));
+			this.#fail(resumeFailedError(disconnect, outcome.failure));
 			return;
 		}
-		isInPlace = true;
-		this.#link = {kind: 'connected', connection: outcome.connection};
+		isRecovered = true;
+		this.#state = {kind: 'connected', connection: outcome.connection};
 		for (const [id, process] of this.#processes) if (process.isOver) this.#processes.delete(id);
-		if (outcome.connection.isClosed) this.#lost(lostEarly ?? new DisconnectedError());
-		// Closed while there was no connection to close.
+		if (outcome.connection.isClosed) this.#onConnectionLost(earlyDisconnect ?? new DisconnectedError());
+		// `close()` was called during the recovery, without a connection to close.
 		else if (this.#isClosing) outcome.connection.close();
 		else this.#readPauser.use(outcome.connection);
 	}
 
 	#fail(error: DisconnectedError): void {
-		this.#link = {kind: 'failed', error};
+		this.#state = {kind: 'failed', error};
 		for (const process of this.#processes.values()) process.fail(error.message);
 		this.#processes.clear();
-		this.#tellEnd(error);
+		this.#end.resolve(error);
 	}
 
-	async #connected(): Promise<Connection> {
-		while (this.#link.kind === 'recovering') await this.#link.over;
-		if (this.#link.kind === 'failed') throw this.#link.error;
-		return this.#link.connection;
+	async #getConnection(): Promise<Connection> {
+		while (this.#state.kind === 'recovering') await this.#state.done;
+		if (this.#state.kind === 'failed') throw this.#state.error;
+		return this.#state.connection;
 	}
 
-	/** A start whose answer was lost may have happened: nobody wants that process any more. */
+	/** Terminates a process whose start reply was lost: it may run, and the caller has no handle. */
 	async #abandon(processId: string): Promise<void> {
 		try {
 			await this.repeat('process/terminate', {processId});
 		} catch {
-			// Without a connection the server ends it, with the session.
+			// Without a connection, the server ends it with the session.
 		}
 		this.#processes.delete(processId);
 	}
 }
 
-function notResumed(disconnect: DisconnectedError, why: string): DisconnectedError {
+function resumeFailedError(disconnect: DisconnectedError, why: string): DisconnectedError {
 	const reason = `; failed to resume exec-server session: ${why}`;
 	return new DisconnectedError(disconnect.cause as Error | undefined, reason);
 }
 
-function toEvent({method, params}: Notification): {processId: string; event: NumberedEvent} | undefined {
+function toProcessEvent({method, params}: Notification): {processId: string; event: NumberedEvent} | undefined {
 	switch (method) {
 		case 'process/output': {
 			const {processId, seq, stream, chunk} = decode(METHODS[method].params, params);

@@ -5,8 +5,8 @@ import type {Notification} from '../../../protocol/wire/envelope.js';
 import {INVALID_REQUEST, METHOD_NOT_FOUND, RpcError} from '../../../protocol/wire/error-codes.js';
 import type {RpcConnection} from '../../../rpc/rpc-connection.js';
 
-/** The first protocol does not tell when output is over: nothing more is expected this long after the exit. */
-const LAST_OUTPUT_MS = 250;
+/** The first protocol has no end of output: the process is reported as closed this long after its exit. */
+const OUTPUT_DRAIN_MS = 250;
 const STDIN_CLOSED = /^stdin is closed/;
 
 interface Session {
@@ -18,23 +18,23 @@ type Delta = Params<'command/exec/outputDelta'>;
 type Exit = Params<'command/exec/exited'>;
 
 /**
- * Speaks of processes to a server of the first protocol, which names them itself and numbers nothing. There is no
+ * Adapter to a server of the first protocol, which assigns process ids itself and has no sequence numbers. There is no
  * replay, no signal and no session to resume.
  */
 export class V0Processes {
 	readonly #rpc: RpcConnection;
-	readonly #notified: (notification: Notification) => void;
+	readonly #onNotification: (notification: Notification) => void;
 	readonly #sessions = new Map<string, Session>();
-	/** Of sessions whose name is not known yet: the answer to their start is on its way. */
-	readonly #early: Notification[] = [];
-	#starting = 0;
+	/** Notifications of sessions whose id is not known yet, because the reply to their start is pending. */
+	readonly #earlyNotifications: Notification[] = [];
+	#pendingStarts = 0;
 
-	constructor(rpc: RpcConnection, notified: (notification: Notification) => void) {
+	constructor(rpc: RpcConnection, onNotification: (notification: Notification) => void) {
 		this.#rpc = rpc;
-		this.#notified = notified;
+		this.#onNotification = onNotification;
 	}
 
-	/** The result of a method as a newer server would give it. */
+	/** Calls the old method and converts its result to the current protocol. */
 	async request(method: RequestName, given: unknown): Promise<unknown> {
 		const params: unknown = given instanceof JsonParts ? JSON.parse(given.toString()) : given;
 		if (method === 'process/start') return this.#start(decode(METHODS[method].params, params));
@@ -43,19 +43,19 @@ export class V0Processes {
 		throw new RpcError(METHOD_NOT_FOUND, `the server speaks the first protocol, which has no ${method}`);
 	}
 
-	/** What the server tells, as a newer one would tell it. */
-	hear(notification: Notification): void {
+	/** Converts a notification to the current protocol. */
+	receive(notification: Notification): void {
 		const {method, params} = notification;
 		if (method !== 'command/exec/outputDelta' && method !== 'command/exec/exited') return;
 		const session = this.#sessions.get((params as {sessionId: string}).sessionId);
 		if (!session) {
-			if (this.#starting > 0) this.#early.push(notification);
-		} else if (method === 'command/exec/outputDelta') this.#tellOutput(session, params as Delta);
-		else this.#tellExit(session, params as Exit);
+			if (this.#pendingStarts > 0) this.#earlyNotifications.push(notification);
+		} else if (method === 'command/exec/outputDelta') this.#emitOutput(session, params as Delta);
+		else this.#emitExit(session, params as Exit);
 	}
 
 	async #start({processId, argv, cwd, env, tty, arg0}: Params<'process/start'>): Promise<unknown> {
-		this.#starting++;
+		this.#pendingStarts++;
 		const native = cwd.toNativeString('linux') ?? cwd.href;
 		const params = {argv, cwd: native, env, tty, arg0: arg0 ?? null};
 		try {
@@ -64,18 +64,18 @@ export class V0Processes {
 			this.#sessions.set(sessionId, {processId, seq: 0});
 			return {processId} satisfies ResultOnWire<'process/start'>;
 		} finally {
-			this.#starting--;
-			for (const notification of this.#early.splice(0)) this.hear(notification);
+			this.#pendingStarts--;
+			for (const notification of this.#earlyNotifications.splice(0)) this.receive(notification);
 		}
 	}
 
 	async #terminate({processId}: {processId: string}): Promise<unknown> {
-		const sessionId = this.#idOf(processId);
+		const sessionId = this.#findSessionId(processId);
 		return sessionId ? this.#rpc.request('command/exec/terminate', {sessionId}) : {running: false};
 	}
 
 	async #write({processId, chunk}: {processId: string; chunk: string}): Promise<ResultOnWire<'process/write'>> {
-		const sessionId = this.#idOf(processId);
+		const sessionId = this.#findSessionId(processId);
 		if (!sessionId) return {status: 'unknownProcess'};
 		try {
 			await this.#rpc.request('command/exec/write', {sessionId, chunk});
@@ -87,25 +87,29 @@ export class V0Processes {
 		}
 	}
 
-	#tellOutput(session: Session, {stream, chunk}: Delta): void {
+	#emitOutput(session: Session, {stream, chunk}: Delta): void {
 		const {processId} = session;
-		this.#notified({
+		this.#onNotification({
 			kind: 'notification',
 			method: 'process/output',
 			params: {processId, seq: ++session.seq, stream, chunk},
 		});
 	}
 
-	#tellExit(session: Session, {sessionId, exitCode}: Exit): void {
+	#emitExit(session: Session, {sessionId, exitCode}: Exit): void {
 		const {processId} = session;
-		this.#notified({kind: 'notification', method: 'process/exited', params: {processId, seq: ++session.seq, exitCode}});
+		this.#onNotification({
+			kind: 'notification',
+			method: 'process/exited',
+			params: {processId, seq: ++session.seq, exitCode},
+		});
 		setTimeout(() => {
 			this.#sessions.delete(sessionId);
-			this.#notified({kind: 'notification', method: 'process/closed', params: {processId, seq: ++session.seq}});
-		}, LAST_OUTPUT_MS);
+			this.#onNotification({kind: 'notification', method: 'process/closed', params: {processId, seq: ++session.seq}});
+		}, OUTPUT_DRAIN_MS);
 	}
 
-	#idOf(processId: string): string | undefined {
+	#findSessionId(processId: string): string | undefined {
 		for (const [sessionId, session] of this.#sessions) if (session.processId === processId) return sessionId;
 		return undefined;
 	}
