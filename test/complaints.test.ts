@@ -7,9 +7,10 @@ import {DisconnectedError} from '../src/rpc/disconnected-error.js';
 import {PING_INTERVAL_MS} from '../src/transports/node/web-socket.js';
 import {stopClock} from './helpers/clock.js';
 import {run} from './helpers/command.js';
+import {disconnect} from './helpers/disconnect.js';
 import {base64, uri} from './helpers/files.js';
-import {DAEMON, FAMILY, FAMILY_SIZE, hangUp, inCharge} from './helpers/in-charge.js';
-import {joined, listed, lose, OPEN_STDIN, served, snapshotOf, TERMINAL, toldPids} from './helpers/process-api.js';
+import {DAEMON, FAMILY, FAMILY_SIZE, inCharge} from './helpers/in-charge.js';
+import {joined, listed, OPEN_STDIN, served, snapshotOf, TERMINAL, toldPids} from './helpers/process-api.js';
 import {eventually, isAlive, untilDead} from './helpers/processes.js';
 import {parseExposition, valueOf} from './helpers/prometheus.js';
 import {scratchDirectory} from './helpers/scratch.js';
@@ -78,7 +79,7 @@ test("3: only the kernel's exit makes an exit; a lost link is lost", async () =>
 	await client.sh('p', 'echo $$; read line; exit 9', OPEN_STDIN);
 	const [pid] = await toldPids(client, 'p', 1);
 	const wait = client.call('process/wait', {processId: 'p'});
-	await Promise.all([lose({server, client}), expect(wait).rejects.toThrow(DisconnectedError)]);
+	await Promise.all([disconnect({server, client}), expect(wait).rejects.toThrow(DisconnectedError)]);
 	expect([methods(client, 'p'), isAlive(pid!)]).toEqual([['process/output'], true]);
 	const again = await joined(url, client.sessionId);
 	expect(await again.call('process/wait', {processId: 'p', timeoutMs: 0})).toMatchObject({running: true});
@@ -142,7 +143,7 @@ test('8: an explicit policy per process: end, keep for a time, keep', async () =
 		await client.sh(processId, 'echo $$; exec sleep 1000', {onDisconnect});
 		[pids[processId]] = (await toldPids(client, processId, 1)) as [number];
 	}
-	await lose({server, client});
+	await disconnect({server, client});
 	await untilDead(pids['end']!, pids['session']!, pids['time']!);
 	expect(isAlive(pids['keep']!)).toBe(true);
 	const again = await joined(url, client.sessionId);
@@ -201,7 +202,7 @@ test('17: finished processes stay readable', async () => {
 	await client.event('p', 'process/closed');
 	const before = await read(client, 'p');
 	expect([before.bytes.toString(), before.page]).toMatchObject(['fast\n', {exitCode: 4, closed: true}]);
-	await lose({server, client});
+	await disconnect({server, client});
 	const again = await joined(url, client.sessionId);
 	expect(await read(again, 'p')).toEqual(before);
 });
@@ -279,7 +280,7 @@ test('23: ps across sessions, owner and age shown, orphan sweep, stop one', asyn
 	await client.call('process/terminate', {processId: 'one'});
 	await untilDead(one!);
 	expect(rest.filter(isAlive)).toEqual(rest);
-	await hangUp(url, client);
+	await disconnect({url, client});
 	await untilDead(...rest);
 	// Not covered: a list across sessions and its owners; a session sees its own processes.
 });

@@ -1,15 +1,7 @@
 import {expect, test} from 'vitest';
 import {withTimeEnough} from '../helpers/clock.js';
-import {
-	DAEMON,
-	FAMILY,
-	FAMILY_SIZE,
-	hangUp,
-	inCharge,
-	runningWith,
-	stranger,
-	untilReaped,
-} from '../helpers/in-charge.js';
+import {disconnect} from '../helpers/disconnect.js';
+import {DAEMON, FAMILY, FAMILY_SIZE, inCharge, runningWith, stranger, untilReaped} from '../helpers/in-charge.js';
 import {joined, listed, OPEN_STDIN, TERMINAL, toldPids} from '../helpers/process-api.js';
 import {eventually, isAlive, untilDead} from '../helpers/processes.js';
 import type {TestClient} from '../helpers/test-client.js';
@@ -123,7 +115,7 @@ test('an expired session leaves nothing, not even what a long forgotten process 
 	await client.sh('p', FAMILY, TERMINAL);
 	const pids = [left, ...(await toldPids(client, 'p', FAMILY_SIZE))];
 	expect([apart, ...theirs, ...pids].every(isAlive)).toBe(true);
-	await hangUp(url, client);
+	await disconnect({url, client});
 	await untilDead(...pids);
 	expect([apart, ...theirs].every(isAlive)).toBe(true);
 });

@@ -31,18 +31,6 @@ export async function inCharge(...settings: string[]): Promise<{command: Command
 	return {command, client: await joined(url), url};
 }
 
-/** Drops the connection of a client and waits until the server has noticed. */
-export async function hangUp(url: string, client: TestClient): Promise<void> {
-	const before = await connections(url);
-	client.rpc.destroy();
-	while ((await connections(url)) !== before - 1);
-}
-
-async function connections(url: string): Promise<number> {
-	const response = await fetch(`${url.replace('ws:', 'http:')}/healthz`);
-	return ((await response.json()) as {connections: number}).connections;
-}
-
 /** A process nobody but the test has anything to do with. */
 export function stranger(): number {
 	const child = spawn('sleep', ['1000'], {stdio: 'ignore', detached: true});

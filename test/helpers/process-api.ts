@@ -4,7 +4,6 @@ import {signalProcess} from '../../src/processes/tree/signals.js';
 import {RpcError} from '../../src/protocol/wire/error-codes.js';
 import type {ServerOptions} from '../../src/server/options.js';
 import type {ExecServer} from '../../src/server/server.js';
-import {eventually} from './processes.js';
 import {serving} from './serving.js';
 import {TestClient} from './test-client.js';
 
@@ -31,14 +30,7 @@ export async function joined(url: string, resumeSessionId?: string): Promise<Tes
 	return client.initialize(resumeSessionId);
 }
 
-/** Drops the connection and waits until the server has noticed. */
-export async function lose({server, client}: Pick<Served, 'server' | 'client'>): Promise<void> {
-	const before = server.health()['connections'] as number;
-	client.rpc.destroy();
-	await eventually(() => server.health()['connections'] === before - 1);
-}
-
-/** What a refused call was refused with. */
+/** The error reply to a call, with its data; `{accepted: result}` if there was none. Other errors are thrown. */
 export async function refusal(call: Promise<unknown>): Promise<unknown> {
 	try {
 		return {accepted: await call};
@@ -47,6 +39,14 @@ export async function refusal(call: Promise<unknown>): Promise<unknown> {
 		const {code, message, data} = error;
 		return {code, message, ...(data !== undefined && {data})};
 	}
+}
+
+/** `'accepted'`, or code and message of the error reply; any other error as it is. */
+export function outcomeOf(call: Promise<unknown>): Promise<unknown> {
+	return call.then(
+		() => 'accepted',
+		(error: unknown) => (error instanceof RpcError ? {code: error.code, message: error.message} : error),
+	);
 }
 
 export interface Snapshot {

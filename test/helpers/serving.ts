@@ -48,13 +48,6 @@ export interface Joined {
 	readonly socket: Socket;
 }
 
-/** Drops the connection, and waits until the server has noticed. */
-export async function lose({client, end}: Pick<Joined, 'client' | 'end'>): Promise<void> {
-	const noticed = new Promise<void>(resolve => end.scope.add(resolve));
-	client.rpc.destroy();
-	await noticed;
-}
-
 /** A server that listens nowhere; shut down with the test. */
 export function execServer(options: ServerOptions = {}): ExecServer {
 	const server = new ExecServer(options);

@@ -3,9 +3,10 @@ import {join as joinPath} from 'node:path';
 import {expect, test} from 'vitest';
 import type {ManagedProcess} from '../../src/processes/managed-process.js';
 import {OUTPUT_HIGH_WATER_BYTES} from '../../src/server/connection/flow-control.js';
+import {disconnect} from '../helpers/disconnect.js';
 import {eventually} from '../helpers/processes.js';
 import {scratchDirectory} from '../helpers/scratch.js';
-import {type Joined, join, lose, serving} from '../helpers/serving.js';
+import {type Joined, join, serving} from '../helpers/serving.js';
 import type {TestClient} from '../helpers/test-client.js';
 
 const MiB = 1024 * 1024;
@@ -84,7 +85,7 @@ test('a child that waits for its client goes on when the connection is lost', as
 	const [reader, slow] = [await join(host), await join(host)];
 	await stuck(slow, reader.client, ['/bin/sh', '-c', `head -c ${64 * MiB} /dev/zero; touch ${over}`]);
 	expect(existsSync(over)).toBe(false);
-	await lose(slow);
+	await disconnect(slow);
 	await eventually(() => existsSync(over));
 	const {client} = await join(host, slow.client.sessionId);
 	expect(await client.call('process/read', {processId: 'flood', waitMs: 10_000})).toMatchObject({

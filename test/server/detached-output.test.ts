@@ -3,9 +3,10 @@ import {existsSync, writeFileSync} from 'node:fs';
 import {join as joinPath} from 'node:path';
 import * as fc from 'fast-check';
 import {expect, test} from 'vitest';
+import {disconnect} from '../helpers/disconnect.js';
 import {eventually} from '../helpers/processes.js';
 import {scratchDirectory} from '../helpers/scratch.js';
-import {join, lose, serving} from '../helpers/serving.js';
+import {join, serving} from '../helpers/serving.js';
 import {turns} from '../helpers/turns.js';
 
 interface Page {
@@ -41,7 +42,7 @@ test('what a process says while nobody is attached is numbered and kept, not rep
 	const first = await join(host);
 	await first.client.sh('p', script);
 	await first.client.shows('p', 'one');
-	await lose(first);
+	await disconnect(first);
 	await runSecondHalf();
 	const {client} = await join(host, first.client.sessionId);
 	expect(await client.call('process/read', {processId: 'p', afterSeq: 1})).toEqual({
@@ -66,7 +67,7 @@ test('a child whose session is detached is not held up, however much it says', a
 	const host = await serving();
 	const first = await join(host);
 	await first.client.sh('p', script);
-	await lose(first);
+	await disconnect(first);
 	await runSecondHalf();
 	const {client} = await join(host, first.client.sessionId);
 	const page = await client.call<Page>('process/read', {processId: 'p'});
@@ -86,7 +87,7 @@ test('a late reader is told exactly how much it missed, from wherever it reads',
 		await first.client.write('p', '\n', `w${index}`);
 		await first.client.until(() => first.client.about('p').length >= index);
 	}
-	await lose(first);
+	await disconnect(first);
 	const {client} = await join(host, first.client.sessionId);
 	await fc.assert(
 		fc.asyncProperty(fc.integer({min: 0, max: count + 5}), async afterSeq => {
@@ -109,7 +110,7 @@ test('output, exit and close of a process that ended meanwhile are there to be r
 	const host = await serving();
 	const first = await join(host);
 	await first.client.sh('p', script.replace('exec sleep 1000', 'exit 7'));
-	await lose(first);
+	await disconnect(first);
 	await runSecondHalf();
 	const {client} = await join(host, first.client.sessionId);
 	const page = await client.call<Page>('process/read', {processId: 'p', afterSeq: 1, waitMs: 100_000});
@@ -127,7 +128,7 @@ test('a resumed connection gets everything from then on, with no number missing 
 		await client.write('p', `${index}\n`, `w${index}`);
 		await client.shows('p', `${index}\n`);
 		seen.push(...client.about('p').map(({params}) => params.seq));
-		await lose({client, end});
+		await disconnect({client, end});
 		({client, end} = await join(host, client.sessionId));
 	}
 	expect(seen).toEqual(Array.from({length: 20}, (_, index) => index + 1));

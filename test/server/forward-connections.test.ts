@@ -4,9 +4,10 @@ import {expect, test} from 'vitest';
 import {MAX_PENDING_READS} from '../../src/network/forward/forwarded-connection.js';
 import {MAX_FORWARDS} from '../../src/network/forward/forwards.js';
 import type {ServerOptions} from '../../src/server/options.js';
+import {disconnect} from '../helpers/disconnect.js';
 import {refusal} from '../helpers/process-api.js';
 import {eventually} from '../helpers/processes.js';
-import {type Joined, join, lose, serving} from '../helpers/serving.js';
+import {type Joined, join, serving} from '../helpers/serving.js';
 import type {TestClient} from '../helpers/test-client.js';
 import {turns} from '../helpers/turns.js';
 import {rawOrigin} from '../network/origin.js';
@@ -187,7 +188,7 @@ test('nothing stays open after the client has gone', async () => {
 	read(joined.client, 'a').catch(() => {});
 	await eventually(() => sockets.length === 3);
 	const ended = Promise.all(sockets.map(socket => once(socket, 'end')));
-	await lose(joined);
+	await disconnect(joined);
 	expect(await ended).toHaveLength(3);
 });
 

@@ -1,6 +1,6 @@
 import {expect, test} from 'vitest';
-import {RpcError} from '../../src/protocol/wire/error-codes.js';
 import {memoryTransportPair} from '../../src/transports/memory.js';
+import {outcomeOf} from '../helpers/process-api.js';
 import {RawPeer} from '../helpers/raw-peer.js';
 import {execServer} from '../helpers/serving.js';
 import {TestClient} from '../helpers/test-client.js';
@@ -12,13 +12,6 @@ function peerOf(server = execServer()): RawPeer {
 	const [near, far] = memoryTransportPair();
 	server.accept(far);
 	return new RawPeer(near);
-}
-
-function refusal(call: Promise<unknown>): Promise<unknown> {
-	return call.then(
-		() => 'accepted',
-		(error: unknown) => (error instanceof RpcError ? {code: error.code, message: error.message} : error),
-	);
 }
 
 test('initialize answers with a session id and what the machine is', async () => {
@@ -48,12 +41,12 @@ const FAMILIES: [string, unknown, string][] = [
 
 test.each(FAMILIES)('%s is refused before initialize and before initialized', async (method, params, family) => {
 	const client = TestClient.overMemory(execServer());
-	expect(await refusal(client.call(method, params))).toEqual({
+	expect(await outcomeOf(client.call(method, params))).toEqual({
 		code: -32600,
 		message: `client must call initialize before using ${family} methods`,
 	});
 	await client.call('initialize', {clientName: 'c'});
-	expect(await refusal(client.call(method, params))).toEqual({
+	expect(await outcomeOf(client.call(method, params))).toEqual({
 		code: -32600,
 		message: `client must send initialized before using ${family} methods`,
 	});
@@ -65,31 +58,33 @@ test.each([
 	['environment/info', 7, 'invalid type, expected no params'],
 ])('bad params of %s are reported even before the handshake', async (method, params, message) => {
 	const client = TestClient.overMemory(execServer());
-	expect(await refusal(client.call(method, params))).toEqual({code: -32602, message});
+	expect(await outcomeOf(client.call(method, params))).toEqual({code: -32602, message});
 });
 
 test('an unknown method is -32601, whatever the state of the handshake', async () => {
 	const unknown = {code: -32601, message: 'exec-server stub does not implement `no/such` yet'};
 	const client = TestClient.overMemory(execServer());
-	expect(await refusal(client.call('no/such', {}))).toEqual(unknown);
+	expect(await outcomeOf(client.call('no/such', {}))).toEqual(unknown);
 	await client.initialize();
-	expect(await refusal(client.call('no/such', {}))).toEqual(unknown);
-	expect(await refusal(client.call('initialized', {}))).toMatchObject({code: -32601});
+	expect(await outcomeOf(client.call('no/such', {}))).toEqual(unknown);
+	expect(await outcomeOf(client.call('initialized', {}))).toMatchObject({code: -32601});
 });
 
 test('initialize works once per connection', async () => {
 	const client = await TestClient.overMemory(execServer()).initialize();
 	const once = {code: -32600, message: 'initialize may only be sent once per connection'};
-	expect(await refusal(client.call('initialize', {clientName: 'again'}))).toEqual(once);
-	expect(await refusal(client.call('initialize', {clientName: 'c', resumeSessionId: client.sessionId}))).toEqual(once);
+	expect(await outcomeOf(client.call('initialize', {clientName: 'again'}))).toEqual(once);
+	expect(await outcomeOf(client.call('initialize', {clientName: 'c', resumeSessionId: client.sessionId}))).toEqual(
+		once,
+	);
 	expect(await client.call('environment/status')).toEqual({status: 'ready'});
 });
 
 test('an initialize that failed may be repeated', async () => {
 	const client = TestClient.overMemory(execServer());
-	expect(await refusal(client.call('initialize', {}))).toEqual({code: -32602, message: 'missing field `clientName`'});
+	expect(await outcomeOf(client.call('initialize', {}))).toEqual({code: -32602, message: 'missing field `clientName`'});
 	for (const resumeSessionId of ['no such session', '']) {
-		expect(await refusal(client.call('initialize', {clientName: 'c', resumeSessionId}))).toEqual({
+		expect(await outcomeOf(client.call('initialize', {clientName: 'c', resumeSessionId}))).toEqual({
 			code: -32600,
 			message: `unknown session id ${resumeSessionId}`,
 		});

@@ -5,9 +5,10 @@ import {expect, test, vi} from 'vitest';
 import {MAX_REQUESTS_IN_FLIGHT} from '../../src/network/http/http-requests.js';
 import {OUTPUT_HIGH_WATER_BYTES} from '../../src/server/connection/flow-control.js';
 import {stopClock} from '../helpers/clock.js';
+import {disconnect} from '../helpers/disconnect.js';
 import {refusal} from '../helpers/process-api.js';
 import {eventually} from '../helpers/processes.js';
-import {join, lose, rawPeer, serving} from '../helpers/serving.js';
+import {join, rawPeer, serving} from '../helpers/serving.js';
 import {turns} from '../helpers/turns.js';
 import {bytesOf, failed, HttpClient, httpClient, invalid} from '../network/http-client.js';
 import {answering, origin, rawOrigin} from '../network/origin.js';
@@ -181,7 +182,7 @@ test('a client that does not read holds up the origin, nobody else, and ends it 
 	expect(slow.end.rpc.backlog).toBeLessThan(4 * OUTPUT_HIGH_WATER_BYTES);
 	expect(written()).toBeLessThan(64 * MiB);
 	const closed = new Promise(resolve => sockets[0]!.on('close', resolve));
-	await lose(slow);
+	await disconnect(slow);
 	await closed;
 });
 
@@ -225,7 +226,7 @@ test('a client that goes gives up what it asked for, whatever state it is in', a
 	for (const call of [http.request(url), http.request(silent)]) call.catch(() => {});
 	await eventually(() => responses.length === 2 && waiting.length === 1);
 	const closed = [...sockets, ...waiting].map(socket => once(socket, socket === waiting[0] ? 'end' : 'close'));
-	await lose(joined);
+	await disconnect(joined);
 	expect(await Promise.all(closed)).toHaveLength(3);
 });
 

@@ -2,7 +2,7 @@ import {get} from 'node:http';
 import {describe, expect, test} from 'vitest';
 import {WebSocket} from 'ws';
 import {Command} from '../helpers/command.js';
-import {hangUp} from '../helpers/in-charge.js';
+import {disconnect} from '../helpers/disconnect.js';
 import {joined, OPEN_STDIN, refusal} from '../helpers/process-api.js';
 import {type Exposition, parseExposition, valueOf} from '../helpers/prometheus.js';
 import {connected} from '../helpers/serving.js';
@@ -81,7 +81,7 @@ test('/healthz tells what the server has on its hands', async () => {
 	expect(await health(http)).toEqual({...idle, connections: 1, sessions: 1, processes: 1, retainedBytes: 6});
 	await client.call('process/closeStdin', {processId: 'p'});
 	await client.event('p', 'process/closed');
-	await hangUp(url, client);
+	await disconnect({url, client});
 	expect(await health(http)).toEqual({...idle, connections: 0, sessions: 1, processes: 0, retainedBytes: 6});
 });
 
@@ -215,7 +215,7 @@ test('more connections than there may be are turned away with 503, until one clo
 	expect([await refusedWith(url), await refusedWith(url)]).toEqual([503, 503]);
 	expect(await health(http)).toMatchObject({status: 'ok', connections: 2});
 	expect(await run(first, 'p', 'exit 3')).toBe(3);
-	await hangUp(url, second);
+	await disconnect({url, client: second});
 	const third = await joined(url);
 	expect(await run(third, 'p', 'exit 4')).toBe(4);
 	expect(await refusedWith(url)).toBe(503);
@@ -240,7 +240,7 @@ test('logs at debug tell of sessions, processes and the trace of a request, and 
 	await refusal(client.start('other', ['/no/such/program', 'hunter2'], {env: {TOKEN: 'swordfish'}}));
 	await client.call('process/closeStdin', {processId: 'job'});
 	await client.event('job', 'process/closed');
-	await hangUp(url, client);
+	await disconnect({url, client});
 	await command.logs('session detached');
 	const lines = command.stderr
 		.trim()

@@ -1,5 +1,6 @@
 import {expect, onTestFinished, test, vi} from 'vitest';
-import {joined, lose, OPEN_STDIN, refusal, served, toldPids} from '../helpers/process-api.js';
+import {disconnect} from '../helpers/disconnect.js';
+import {joined, OPEN_STDIN, refusal, served, toldPids} from '../helpers/process-api.js';
 import {eventually, isAlive, untilDead} from '../helpers/processes.js';
 import type {TestClient} from '../helpers/test-client.js';
 
@@ -32,7 +33,7 @@ test('a process that ends at once does so when the connection goes; the session 
 		await start(client, 'hour', {keepForMs: HOUR_MS}),
 	];
 	expect([gone, ...kept].filter(isAlive)).toEqual([gone, ...kept]);
-	await lose({server, client});
+	await disconnect({server, client});
 	await untilDead(gone);
 	expect(kept.filter(isAlive)).toEqual(kept);
 	const again = await joined(url, client.sessionId);
@@ -47,7 +48,7 @@ test('a process that ends at once does so when the connection goes; the session 
 test('a process that says nothing about it ends with its session, and so does the session itself', async () => {
 	const {server, url, client} = await served({detachedSessionMs: 1});
 	const pids = [await start(client, 'default'), await start(client, 'session', 'endWithSession')];
-	await lose({server, client});
+	await disconnect({server, client});
 	await untilDead(...pids);
 	expect(await refusal(joined(url, client.sessionId))).toEqual({
 		code: -32600,
@@ -64,12 +65,12 @@ test('a process that is to be kept keeps its session beyond its time, with all i
 		...keep,
 	});
 	const [pid] = await toldPids(client, 'p', 1);
-	await lose({server, client});
+	await disconnect({server, client});
 	await untilDead(mortal);
 	const again = await joined(url, client.sessionId);
 	await again.call('process/signal', {processId: 'p', signal: {name: 'USR1'}});
 	await again.shows('p', 'meanwhile');
-	await lose({server, client: again});
+	await disconnect({server, client: again});
 	const third = await joined(url, client.sessionId);
 	expect(await readAll(third, 'p')).toBe(`${pid}\nmeanwhile\n`);
 	await third.write('p', 'input\n', 'w');
@@ -82,7 +83,7 @@ test('one that ends meanwhile is found by who comes back, who then has as long t
 	const retainClosedMs = 30_000;
 	const {server, url, client} = await served({retainClosedMs});
 	const pid = await start(client, 'p', {keepForMs: HOUR_MS});
-	await lose({server, client});
+	await disconnect({server, client});
 	process.kill(pid, 'SIGKILL');
 	await eventually(() => server.health()['processes'] === 0);
 	// Any moment is as good as any other to come back, the one in which it would have been forgotten included.
@@ -98,7 +99,7 @@ test('one that ends meanwhile is found by who comes back, who then has as long t
 test('when the time of the last process is over so is the session', async () => {
 	const {server, url, client} = await served({detachedSessionMs: 1});
 	const pid = await start(client, 'p', {keepForMs: 40});
-	await lose({server, client});
+	await disconnect({server, client});
 	await untilDead(pid);
 	const refused = {code: -32600, message: `unknown session id ${client.sessionId}`};
 	expect(await refusal(joined(url, client.sessionId))).toEqual(refused);
@@ -108,7 +109,7 @@ test('when the time of the last process is over so is the session', async () => 
 test('a time that is shorter than that of the session ends the process alone', async () => {
 	const {server, url, client} = await served({detachedSessionMs: HOUR_MS});
 	const [short, other] = [await start(client, 'short', {keepForMs: 1}), await start(client, 'other')];
-	await lose({server, client});
+	await disconnect({server, client});
 	await untilDead(short);
 	expect(isAlive(other)).toBe(true);
 	const again = await joined(url, client.sessionId);
@@ -119,7 +120,7 @@ test('who comes back in time stops every clock', async () => {
 	fakeClock();
 	const {server, url, client} = await served({detachedSessionMs: 2 * HOUR_MS});
 	const pids = [await start(client, 'kept', {keepForMs: HOUR_MS}), await start(client, 'default')];
-	await lose({server, client});
+	await disconnect({server, client});
 	vi.advanceTimersByTime(HOUR_MS - 1);
 	const again = await joined(url, client.sessionId);
 	vi.advanceTimersByTime(10 * HOUR_MS);

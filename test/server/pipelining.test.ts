@@ -1,18 +1,11 @@
 import * as fc from 'fast-check';
 import {expect, test} from 'vitest';
-import {RpcError} from '../../src/protocol/wire/error-codes.js';
 import {GatedBackend} from '../helpers/gated-backend.js';
+import {outcomeOf} from '../helpers/process-api.js';
 import {eventually, untilDead} from '../helpers/processes.js';
 import {join, serving} from '../helpers/serving.js';
 import type {TestClient} from '../helpers/test-client.js';
 import {turns} from '../helpers/turns.js';
-
-function refusal(call: Promise<unknown>): Promise<unknown> {
-	return call.then(
-		() => 'accepted',
-		(error: unknown) => (error instanceof RpcError ? {code: error.code, message: error.message} : error),
-	);
-}
 
 function terminate(client: TestClient, processId: string): Promise<unknown> {
 	return client.call('process/terminate', {processId});
@@ -44,7 +37,7 @@ test('a terminate right behind its start leaves nothing running', async () => {
 	const {client, end} = await join(await serving());
 	for (let count = 0; count < 20; count++) {
 		const id = `p${count}`;
-		const [start, terminated] = await Promise.all([refusal(client.sh(id, 'exec sleep 1000')), terminate(client, id)]);
+		const [start, terminated] = await Promise.all([outcomeOf(client.sh(id, 'exec sleep 1000')), terminate(client, id)]);
 		expect(terminated).toEqual({running: true});
 		expect(['accepted', {code: -32600, message: `process ${id} start was cancelled`}]).toContainEqual(start);
 		if (start === 'accepted') await client.event(id, 'process/closed');
@@ -54,7 +47,7 @@ test('a terminate right behind its start leaves nothing running', async () => {
 
 test('an id is taken from the moment the start was sent', async () => {
 	const {client} = await join(await serving());
-	const outcomes = await Promise.all([1, 2, 3].map(() => refusal(client.sh('same', 'exec sleep 1000'))));
+	const outcomes = await Promise.all([1, 2, 3].map(() => outcomeOf(client.sh('same', 'exec sleep 1000'))));
 	const taken = {code: -32600, message: 'process same already exists'};
 	expect(outcomes).toEqual(['accepted', taken, taken]);
 	await terminate(client, 'same');
@@ -62,7 +55,7 @@ test('an id is taken from the moment the start was sent', async () => {
 
 test('an id whose start failed is free again at once', async () => {
 	const {client} = await join(await serving());
-	const failed = refusal(client.start('p', ['/no/such/program']));
+	const failed = outcomeOf(client.start('p', ['/no/such/program']));
 	expect(await failed).toEqual({code: -32603, message: 'No such file or directory (os error 2)'});
 	await client.sh('p', 'echo works');
 	expect((await client.done('p')).stdout).toBe('works\n');
@@ -98,10 +91,10 @@ test('a write sent before a terminate is accepted, one sent behind it is refused
 	const {client} = await join(await serving());
 	await client.sh('p', 'exec sleep 1000', {pipeStdin: true});
 	const outcomes = await Promise.all([
-		refusal(client.write('p', 'before', 'w1')),
+		outcomeOf(client.write('p', 'before', 'w1')),
 		terminate(client, 'p'),
-		refusal(client.write('p', 'behind', 'w2')),
-		refusal(client.write('p', 'before', 'w1')),
+		outcomeOf(client.write('p', 'behind', 'w2')),
+		outcomeOf(client.write('p', 'before', 'w1')),
 	]);
 	expect(outcomes).toEqual([
 		'accepted',
@@ -148,7 +141,7 @@ test('a signal behind a start that takes its time reaches the process', async ()
 
 test('a terminate cancels a start that takes its time, and a child that starts anyway is killed', async () => {
 	const {backend, client, end, untilWaiting} = await gated();
-	const start = refusal(client.sh('p', 'exec sleep 1000'));
+	const start = outcomeOf(client.sh('p', 'exec sleep 1000'));
 	await untilWaiting(1);
 	expect(await terminate(client, 'p')).toEqual({running: true});
 	expect(await start).toEqual({code: -32600, message: 'process p start was cancelled'});
@@ -162,10 +155,10 @@ test('a terminate cancels a start that takes its time, and a child that starts a
 
 test('a start that was cancelled leaves its id and nothing else to those right behind it', async () => {
 	const {backend, client, untilWaiting} = await gated();
-	const cancelled = refusal(client.sh('p', 'exec sleep 1000', {pipeStdin: true}));
+	const cancelled = outcomeOf(client.sh('p', 'exec sleep 1000', {pipeStdin: true}));
 	const outcomes = Promise.all([
 		terminate(client, 'p'),
-		refusal(client.call('process/read', {processId: 'p', waitMs: 1_000_000})),
+		outcomeOf(client.call('process/read', {processId: 'p', waitMs: 1_000_000})),
 		client.write('p', 'lost', 'w'),
 		client.call('process/signal', {processId: 'p', signal: 'interrupt'}),
 		terminate(client, 'p'),
@@ -187,8 +180,8 @@ test('a start that was cancelled leaves its id and nothing else to those right b
 
 test('requests behind a start that fails find nothing', async () => {
 	const {backend, client, untilWaiting} = await gated();
-	const start = refusal(client.start('p', ['/no/such/program']));
-	const read = refusal(client.call('process/read', {processId: 'p'}));
+	const start = outcomeOf(client.start('p', ['/no/such/program']));
+	const read = outcomeOf(client.call('process/read', {processId: 'p'}));
 	const write = client.write('p', 'x', 'w');
 	await untilWaiting(1);
 	backend.open();

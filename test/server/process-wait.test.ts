@@ -1,6 +1,7 @@
 import {expect, test} from 'vitest';
+import {disconnect} from '../helpers/disconnect.js';
 import {GatedBackend} from '../helpers/gated-backend.js';
-import {joined, lose, OPEN_STDIN, served, toldPids} from '../helpers/process-api.js';
+import {joined, OPEN_STDIN, served, toldPids} from '../helpers/process-api.js';
 import {eventually} from '../helpers/processes.js';
 import {turns} from '../helpers/turns.js';
 
@@ -105,7 +106,7 @@ test('a connection that goes while its wait stands behind a start breaks nothing
 	const {server, url, client} = await served({backend: () => backend, logger});
 	for (const call of [client.sh('p', 'echo here'), client.call('process/wait', {processId: 'p'})]) call.catch(() => {});
 	await eventually(() => backend.waiting === 1);
-	await lose({server, client});
+	await disconnect({server, client});
 	backend.open();
 	const again = await joined(url, client.sessionId);
 	expect(await again.call('process/wait', {processId: 'p'})).toEqual({exitCode: 0, running: false, reason: 'exit'});

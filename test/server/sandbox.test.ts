@@ -202,21 +202,21 @@ describe('the verdict on a sandboxed process', needsSandbox(), () => {
 	});
 });
 
-const refusal = (message: string) => ({code: -32602, message: expect.stringContaining(message) as unknown});
+const invalidParams = (message: string) => ({code: -32602, message: expect.stringContaining(message) as unknown});
 
 describe('a start that cannot be sandboxed as asked is refused', needsSandbox(), () => {
 	test('when the policy cannot be enforced', async () => {
 		const client = await joined();
 		const sandbox = policy([special({kind: 'unknown', path: ':new'}, 'read')]);
 		await expect(client.sh('p', 'true', {sandbox})).rejects.toMatchObject(
-			refusal('sandbox intent cannot be enforced on this executor: it does not know the special path'),
+			invalidParams('sandbox intent cannot be enforced on this executor: it does not know the special path'),
 		);
 	});
 
 	test('when a managed network has to be enforced', async () => {
 		const client = await joined();
 		const start = client.sh('p', 'true', {sandbox: policy([root('read')]), enforceManagedNetwork: true});
-		await expect(start).rejects.toMatchObject(refusal('it has no managed network'));
+		await expect(start).rejects.toMatchObject(invalidParams('it has no managed network'));
 	});
 
 	test('when the program or the directory is not there', async () => {

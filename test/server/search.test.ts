@@ -2,10 +2,11 @@ import {mkdirSync, writeFileSync} from 'node:fs';
 import {join} from 'node:path';
 import {expect, test} from 'vitest';
 import {PathUri} from '../../src/protocol/path-uri/path-uri.js';
+import {disconnect} from '../helpers/disconnect.js';
 import {refusal} from '../helpers/process-api.js';
 import {eventually} from '../helpers/processes.js';
 import {scratchDirectory} from '../helpers/scratch.js';
-import {join as joinServer, lose, serving} from '../helpers/serving.js';
+import {join as joinServer, serving} from '../helpers/serving.js';
 import type {TestClient} from '../helpers/test-client.js';
 
 interface Match {
@@ -70,7 +71,7 @@ test('searches beyond those that run wait for their turn, and end with the conne
 	const stuck = ['a', 'b', 'c'].map(searchId => first.client.call('fs/search', {searchId, path: uri(root), contents}));
 	for (const each of stuck) each.catch(() => {});
 	const waiting = second.client.call('fs/search', {searchId: 's', path: uri(root)});
-	await lose(first);
+	await disconnect(first);
 	expect(await waiting).toMatchObject({matches: 1, cancelled: false});
 });
 

@@ -1,9 +1,10 @@
 import {expect, test} from 'vitest';
 import {OUTPUT_HIGH_WATER_BYTES} from '../../src/server/connection/flow-control.js';
 import {ExecServer} from '../../src/server/server.js';
+import {disconnect} from '../helpers/disconnect.js';
 import {GatedBackend} from '../helpers/gated-backend.js';
 import {eventually, isAlive, untilDead} from '../helpers/processes.js';
-import {connected, execServer, join, lose, rawPeer, serving} from '../helpers/serving.js';
+import {connected, execServer, join, rawPeer, serving} from '../helpers/serving.js';
 import {TestClient} from '../helpers/test-client.js';
 import {turns} from '../helpers/turns.js';
 
@@ -88,7 +89,7 @@ test('the processes of a detached session end too', async () => {
 	const first = await join(host);
 	await first.client.sh('p', STUBBORN);
 	const pid = await pidOf(first.client, 'p');
-	await lose(first);
+	await disconnect(first);
 	await host.server.shutdown(0);
 	expect(isAlive(pid)).toBe(false);
 });

@@ -3,8 +3,9 @@ import {mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync} from '
 import {join} from 'node:path';
 import {pathToFileURL} from 'node:url';
 import {expect, test} from 'vitest';
+import {disconnect} from '../helpers/disconnect.js';
 import {scratchDirectory} from '../helpers/scratch.js';
-import {type Joined, join as joinServer, lose, type Serving, serving} from '../helpers/serving.js';
+import {type Joined, join as joinServer, type Serving, serving} from '../helpers/serving.js';
 import type {TestClient} from '../helpers/test-client.js';
 import {turns} from '../helpers/turns.js';
 
@@ -184,7 +185,7 @@ test('a connection that is lost in the middle leaves no descriptor open and no h
 	await writeAll(client, 'in', archive.subarray(0, 1_000_000));
 	expect(descriptors()).toBeGreaterThan(before);
 	void client.call('fs/writeBlock', {handleId: 'in', offset: 1_000_000, chunk: 'AAAA'}).catch(() => {});
-	await lose({client, end});
+	await disconnect({client, end});
 	await other.client.call('environment/status');
 	// Both ends of the lost connection go as well.
 	while (descriptors() > before - 2) await turns(1);

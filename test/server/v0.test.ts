@@ -1,6 +1,7 @@
 import {realpathSync} from 'node:fs';
 import {expect, test} from 'vitest';
-import {joined, lose, refusal, served, toldPids} from '../helpers/process-api.js';
+import {disconnect} from '../helpers/disconnect.js';
+import {joined, refusal, served, toldPids} from '../helpers/process-api.js';
 import {isAlive, untilDead} from '../helpers/processes.js';
 import {scratchDirectory} from '../helpers/scratch.js';
 import {TestClient} from '../helpers/test-client.js';
@@ -159,7 +160,7 @@ test('processes of the first protocol end with the connection, those of the curr
 	await client.until(() => output(client, 'session-1').endsWith('\n') && output(client, 'session-2').endsWith('\n'));
 	const pids = [Number(output(client, 'session-1')), Number(output(client, 'session-2'))];
 	expect(pids.filter(isAlive)).toEqual(pids);
-	await lose({server, client});
+	await disconnect({server, client});
 	await untilDead(...pids);
 	expect(isAlive(kept!)).toBe(true);
 	const again = await joined(url, client.sessionId);

@@ -1,8 +1,8 @@
 import {expect, test} from 'vitest';
-import type {RpcError} from '../../../src/protocol/wire/error-codes.js';
 import type {Grant} from '../../../src/server/auth/grant.js';
 import type {ExecServer} from '../../../src/server/server.js';
 import {memoryTransportPair} from '../../../src/transports/memory.js';
+import {refusal} from '../../helpers/process-api.js';
 import {eventually} from '../../helpers/processes.js';
 import {execServer} from '../../helpers/serving.js';
 import {TestClient} from '../../helpers/test-client.js';
@@ -13,8 +13,6 @@ function clientOf(server: ExecServer, grant: Grant, resume?: string): Promise<Te
 	server.accept(far, grant);
 	return new TestClient(near).initialize(resume);
 }
-
-const refusal = (call: Promise<unknown>): Promise<unknown> => call.catch((error: unknown) => error);
 
 test('processes are counted by the name of the token, over all its sessions', async () => {
 	const server = execServer();
@@ -40,8 +38,9 @@ test('processes of the first protocol count as well', async () => {
 	const client = await clientOf(execServer(), {name: 'ci', limits: {maxProcesses: 1}});
 	await client.sh('a', 'read line', {pipeStdin: true});
 	const params = {argv: ['/bin/sh'], cwd: '/', env: {}, tty: false};
-	const error = (await refusal(client.call('command/exec', params))) as RpcError;
-	expect(error.message).toBe('the token ci runs 1 processes already, which is its limit');
+	expect(await refusal(client.call('command/exec', params))).toMatchObject({
+		message: 'the token ci runs 1 processes already, which is its limit',
+	});
 });
 
 test('limits that were changed hold from the next connection on, for what runs already, too', async () => {

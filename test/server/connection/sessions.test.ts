@@ -1,16 +1,9 @@
 import {afterEach, expect, test, vi} from 'vitest';
-import {RpcError} from '../../../src/protocol/wire/error-codes.js';
-import {toldPids} from '../../helpers/process-api.js';
+import {disconnect} from '../../helpers/disconnect.js';
+import {outcomeOf, toldPids} from '../../helpers/process-api.js';
 import {isAlive, untilDead} from '../../helpers/processes.js';
-import {join, lose, rawPeer, serving} from '../../helpers/serving.js';
+import {join, rawPeer, serving} from '../../helpers/serving.js';
 import {TestClient} from '../../helpers/test-client.js';
-
-function refusal(call: Promise<unknown>): Promise<unknown> {
-	return call.then(
-		() => 'accepted',
-		(error: unknown) => (error instanceof RpcError ? {code: error.code, message: error.message} : error),
-	);
-}
 
 /** Prints its process id and waits. */
 const WAITING = 'echo $$; exec sleep 1000';
@@ -29,7 +22,7 @@ test('a dropped session is resumed with its processes, under its own id', async 
 	const first = await join(host);
 	await first.client.sh('p', 'echo before; read line; echo "after $line"', {pipeStdin: true});
 	await first.client.shows('p', 'before');
-	await lose(first);
+	await disconnect(first);
 	const second = await join(host, first.client.sessionId);
 	expect(second.client.sessionId).toBe(first.client.sessionId);
 	expect(await second.client.write('p', 'again\n', 'w')).toEqual({status: 'accepted'});
@@ -40,10 +33,10 @@ test('a dropped session is resumed with its processes, under its own id', async 
 test('a resumed connection has to say initialized too', async () => {
 	const host = await serving();
 	const first = await join(host);
-	await lose(first);
+	await disconnect(first);
 	const client = await TestClient.overWebSocket(host.url);
 	await client.call('initialize', {clientName: 'c', resumeSessionId: first.client.sessionId});
-	expect(await refusal(client.call('process/terminate', {processId: 'p'}))).toEqual({
+	expect(await outcomeOf(client.call('process/terminate', {processId: 'p'}))).toEqual({
 		code: -32600,
 		message: 'client must send initialized before using exec methods',
 	});
@@ -55,13 +48,13 @@ test('an attached session cannot be had, its holder is not disturbed, and the at
 	await holder.client.sh('p', 'read line; echo "$line"', {pipeStdin: true});
 	const {sessionId} = holder.client;
 	const other = await TestClient.overWebSocket(host.url);
-	expect(await refusal(other.initialize(sessionId))).toEqual({
+	expect(await outcomeOf(other.initialize(sessionId))).toEqual({
 		code: -32010,
 		message: `session ${sessionId} is already attached to another connection`,
 	});
 	await holder.client.write('p', 'undisturbed\n', 'w');
 	expect((await holder.client.done('p')).stdout).toBe('undisturbed\n');
-	await lose(holder);
+	await disconnect(holder);
 	await other.initialize(sessionId);
 	expect(await other.call('process/read', {processId: 'p'})).toMatchObject({closed: true, exitCode: 0});
 });
@@ -69,10 +62,10 @@ test('an attached session cannot be had, its holder is not disturbed, and the at
 test('of many who resume at the same time one wins', async () => {
 	const host = await serving();
 	const first = await join(host);
-	await lose(first);
+	await disconnect(first);
 	const clients = await Promise.all(Array.from({length: 8}, () => TestClient.overWebSocket(host.url)));
 	const {sessionId} = first.client;
-	const outcomes = await Promise.all(clients.map(client => refusal(client.initialize(sessionId))));
+	const outcomes = await Promise.all(clients.map(client => outcomeOf(client.initialize(sessionId))));
 	const refused = {code: -32010, message: `session ${sessionId} is already attached to another connection`};
 	expect(outcomes.filter(outcome => outcome === 'accepted')).toHaveLength(1);
 	expect(outcomes.filter(outcome => outcome !== 'accepted')).toEqual(Array.from({length: 7}, () => refused));
@@ -86,10 +79,10 @@ test('a session that nobody resumed is gone, and its processes with it, on pipes
 	await first.client.shows('pipes', '\n');
 	const pids = first.client.output('pipes').toString().trim().split(' ').map(Number);
 	const terminal = await pidOf(first.client, 'terminal');
-	await lose(first);
+	await disconnect(first);
 	await untilDead(...pids, terminal);
 	const second = await TestClient.overWebSocket(host.url);
-	expect(await refusal(second.initialize(first.client.sessionId))).toEqual({
+	expect(await outcomeOf(second.initialize(first.client.sessionId))).toEqual({
 		code: -32600,
 		message: `unknown session id ${first.client.sessionId}`,
 	});
@@ -102,13 +95,13 @@ test('the time runs from the last detachment, and only while detached', async ()
 	const pid = await pidOf(client, 'p');
 	vi.useFakeTimers({toFake: ['setTimeout', 'clearTimeout', 'performance']});
 	for (let absence = 0; absence < 3; absence++) {
-		await lose({client, end});
+		await disconnect({client, end});
 		vi.advanceTimersByTime(999);
 		({client, end} = await join(host, client.sessionId));
 		vi.advanceTimersByTime(10_000);
 		expect(isAlive(pid)).toBe(true);
 	}
-	await lose({client, end});
+	await disconnect({client, end});
 	vi.advanceTimersByTime(1000);
 	vi.useRealTimers();
 	await untilDead(pid);
@@ -117,7 +110,7 @@ test('the time runs from the last detachment, and only while detached', async ()
 test('a time beyond what timers can count is long, not short', async () => {
 	const host = await serving({detachedSessionMs: Number.POSITIVE_INFINITY});
 	const first = await join(host);
-	await lose(first);
+	await disconnect(first);
 	const other = await join(host);
 	for (let count = 0; count < 10; count++) {
 		await other.client.sh(`p${count}`, 'true');
@@ -130,7 +123,7 @@ test('sessions do not see the processes of each other', async () => {
 	const host = await serving();
 	const [{client: ours}, {client: theirs}] = [await join(host), await join(host)];
 	await ours.sh('p', 'echo ours; read line; echo "$line"', {pipeStdin: true});
-	expect(await refusal(theirs.call('process/read', {processId: 'p'}))).toEqual({
+	expect(await outcomeOf(theirs.call('process/read', {processId: 'p'}))).toEqual({
 		code: -32600,
 		message: 'unknown process id p',
 	});
@@ -175,9 +168,9 @@ test('a long poll does not keep a dropped session from being resumed, nor does i
 	const host = await serving();
 	const first = await join(host);
 	await first.client.sh('p', 'read line; echo "$line"', {pipeStdin: true});
-	const poll = refusal(first.client.call('process/read', {processId: 'p', waitMs: 1_000_000}));
+	const poll = outcomeOf(first.client.call('process/read', {processId: 'p', waitMs: 1_000_000}));
 	await first.client.call('environment/status');
-	await lose(first);
+	await disconnect(first);
 	expect(await poll).toMatchObject({name: 'DisconnectedError'});
 	const second = await join(host, first.client.sessionId);
 	const next = second.client.call<{chunks: unknown[]}>('process/read', {processId: 'p', waitMs: 1_000_000});
@@ -191,9 +184,9 @@ test('ids and accepted writes are remembered across connections', async () => {
 	await first.client.sh('p', 'cat', {pipeStdin: true});
 	await first.client.write('p', 'once\n', 'w1');
 	await first.client.shows('p', 'once');
-	await lose(first);
+	await disconnect(first);
 	const {client} = await join(host, first.client.sessionId);
-	expect(await refusal(client.sh('p', 'true'))).toEqual({code: -32600, message: 'process p already exists'});
+	expect(await outcomeOf(client.sh('p', 'true'))).toEqual({code: -32600, message: 'process p already exists'});
 	expect(await client.write('p', 'once\n', 'w1')).toEqual({status: 'accepted'});
 	await client.write('p', 'twice\n', 'w2');
 	await client.shows('p', 'twice');
@@ -208,6 +201,6 @@ test('what a finished process left running ends with the session, when its time 
 	const [left] = await toldPids(client, 'p', 1);
 	await client.done('p');
 	expect(isAlive(left!)).toBe(true);
-	await lose(joined);
+	await disconnect(joined);
 	await untilDead(left!);
 });
