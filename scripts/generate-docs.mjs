@@ -2,14 +2,14 @@
 import {mkdirSync, rmSync, writeFileSync} from 'node:fs';
 import {COMMANDS, SECTIONS} from '../dist/cli/commands/command-list.js';
 import {SETTINGS} from '../dist/cli/commands/serve/serve-settings.js';
-import {METHODS, scopeOf} from '../dist/protocol/methods/method-table.js';
+import {METHODS, requiredScope} from '../dist/protocol/methods/method-table.js';
 import {ERRORS} from '../dist/shared/errors.js';
 import {renderCommands} from './render-commands.mjs';
 import {renderProtocol} from './render-protocol.mjs';
 import {renderErrors, renderSettings} from './render-tables.mjs';
 
 const docs = new URL('../docs/', import.meta.url);
-writeFileSync(new URL('protocol.md', docs), renderProtocol(METHODS, scopeOf));
+writeFileSync(new URL('protocol.md', docs), renderProtocol(METHODS, requiredScope));
 writeFileSync(new URL('settings.md', docs), renderSettings(SETTINGS));
 writeFileSync(new URL('errors.md', docs), renderErrors(ERRORS));
 

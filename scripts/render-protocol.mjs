@@ -10,7 +10,7 @@ const SINCE = {
 	longarm: 'longarm',
 };
 
-export function renderProtocol(methods, scopeOf) {
+export function renderProtocol(methods, requiredScope) {
 	const entries = Object.entries(methods);
 	return [
 		'# Protocol',
@@ -27,7 +27,7 @@ export function renderProtocol(methods, scopeOf) {
 		...entries.map(([name, method]) => {
 			const {kind, from, since, capability = '', unserved} = method;
 			const answer = from === 'server' ? '' : unserved ? 'not yet' : 'yes';
-			const scope = (from === 'client' && scopeOf(method)) || '';
+			const scope = (from === 'client' && requiredScope(method)) || '';
 			return `| [\`${name}\`](#${anchor(name)}) | ${kind} | ${from} | ${SINCE[since]} | ${scope} | ${capability} | ${answer} |`;
 		}),
 		'',

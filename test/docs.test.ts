@@ -2,12 +2,12 @@ import {readdirSync, readFileSync} from 'node:fs';
 import {expect, test} from 'vitest';
 import {COMMANDS, SECTIONS} from '../src/cli/commands/command-list.js';
 import {SETTINGS} from '../src/cli/commands/serve/serve-settings.js';
-import {METHODS, scopeOf} from '../src/protocol/methods/method-table.js';
+import {METHODS, requiredScope} from '../src/protocol/methods/method-table.js';
 import {createHandlers} from '../src/server/handlers/all-handlers.js';
 import {ERRORS} from '../src/shared/errors.js';
 
 interface Renderers {
-	readonly renderProtocol: (methods: typeof METHODS, scopes: typeof scopeOf) => string;
+	readonly renderProtocol: (methods: typeof METHODS, scopes: typeof requiredScope) => string;
 	readonly renderSettings: (settings: typeof SETTINGS) => string;
 	readonly renderErrors: (errors: typeof ERRORS) => string;
 	readonly renderCommands: (commands: typeof COMMANDS, sections: typeof SECTIONS) => Record<string, string>;
@@ -28,7 +28,7 @@ const {renderCommands} = await script('render-commands.mjs');
 const served = new Set(Object.keys(createHandlers({shell: {name: 'sh', path: '/bin/sh'}}, {})));
 
 test('docs/protocol.md is what `npm run docs` makes of the table of methods', () => {
-	expect(page('protocol.md')).toBe(renderProtocol(METHODS, scopeOf));
+	expect(page('protocol.md')).toBe(renderProtocol(METHODS, requiredScope));
 	for (const name of Object.keys(METHODS)) expect(page('protocol.md')).toContain(`\n## ${name}\n`);
 });
 

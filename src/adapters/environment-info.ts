@@ -4,7 +4,7 @@ import {homedir, hostname, tmpdir, userInfo} from 'node:os';
 import {basename, resolve} from 'node:path';
 import type {ForwardScope} from '../network/forward/forward-scopes.js';
 import type {EnvironmentInfo} from '../protocol/methods/environment-methods.js';
-import {allCapabilities} from '../protocol/methods/method-table.js';
+import {listCapabilities} from '../protocol/methods/method-table.js';
 import {PathUri} from '../protocol/path-uri/path-uri.js';
 import {isExecutable} from '../shared/node/access.js';
 import {VERSION} from '../shared/version.js';
@@ -20,16 +20,16 @@ export function describeEnvironment(
 	const temporary = variables['TMPDIR'];
 	return {
 		shell: findShell(),
-		cwd: uri(process.cwd()),
-		temporaryDirectories: temporary ? [uri(temporary)] : [],
-		tempDir: uri(tmpdir()),
+		cwd: toUri(process.cwd()),
+		temporaryDirectories: temporary ? [toUri(temporary)] : [],
+		tempDir: toUri(tmpdir()),
 		executorVersion: VERSION,
-		providerId: `sha256:${createHash('sha256').update(`longarm\0${machineId()}`).digest('hex')}`,
-		userHomeDir: homeDirectory(),
+		providerId: `sha256:${createHash('sha256').update(`longarm\0${readMachineId()}`).digest('hex')}`,
+		userHomeDir: findHomeDirectory(),
 		platformOs: process.platform === 'darwin' ? 'macos' : process.platform === 'win32' ? 'windows' : process.platform,
 		prependPathDirs: [],
 		capabilities: {
-			...allCapabilities(),
+			...listCapabilities(),
 			portForward: allowForward !== 'none',
 			// Evaluated for every answer: a sandbox is tried when it is first needed.
 			get sandboxedFileStreaming() {
@@ -42,14 +42,14 @@ export function describeEnvironment(
 /** The user's login shell if a client can use it, else the first usable one. */
 function findShell(): {name: string; path: string} {
 	const preferred = process.platform === 'darwin' ? ['/bin/zsh', '/bin/bash'] : ['/bin/bash', '/bin/zsh'];
-	const usable = [loginShell(), ...preferred].find(
+	const usable = [readLoginShell(), ...preferred].find(
 		path => path && SHELLS.includes(basename(path)) && isExecutable(path),
 	);
 	const path = usable ?? '/bin/sh';
 	return {name: basename(path), path};
 }
 
-function loginShell(): string | null {
+function readLoginShell(): string | null {
 	try {
 		return userInfo().shell;
 	} catch {
@@ -58,16 +58,16 @@ function loginShell(): string | null {
 	}
 }
 
-function homeDirectory(): string | undefined {
+function findHomeDirectory(): string | undefined {
 	try {
-		return homedir() === '' ? undefined : uri(homedir());
+		return homedir() === '' ? undefined : toUri(homedir());
 	} catch {
 		// As above, and HOME is not set either.
 		return undefined;
 	}
 }
 
-function machineId(): string {
+function readMachineId(): string {
 	try {
 		return readFileSync('/etc/machine-id', 'utf8').trim();
 	} catch {
@@ -75,6 +75,6 @@ function machineId(): string {
 	}
 }
 
-function uri(path: string): string {
+function toUri(path: string): string {
 	return PathUri.fromNative(resolve(path)).href;
 }

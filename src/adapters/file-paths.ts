@@ -4,7 +4,7 @@ import type {Params} from '../protocol/methods/method-table.js';
 import {PathUri, PathUriError} from '../protocol/path-uri/path-uri.js';
 
 /** The path a URI names on this machine. */
-export function nativePath(uri: PathUri): BytePath {
+export function toNativePath(uri: PathUri): BytePath {
 	try {
 		return uri.toBinary(process.platform) as BytePath;
 	} catch (error) {
@@ -13,7 +13,7 @@ export function nativePath(uri: PathUri): BytePath {
 	}
 }
 
-export function uriOf(path: BytePath): string {
+export function toUriText(path: BytePath): string {
 	return PathUri.fromBinary(path).href;
 }
 

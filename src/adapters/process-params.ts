@@ -13,11 +13,11 @@ export function toSignal(signal: Params<'process/signal'>['signal']): NodeJS.Sig
 }
 
 /** How a client wants a process to end. */
-export function toTerminateMode(mode: Params<'process/terminate'>['mode']): TerminationMode {
+export function toTerminationMode(mode: Params<'process/terminate'>['mode']): TerminationMode {
 	if (!mode || mode === 'force') return {kind: 'force'};
 	return {kind: 'graceful', timeoutMs: mode.graceful.timeoutMs};
 }
 
-export function noTerminal(processId: string): LongarmError {
+export function noTerminalError(processId: string): LongarmError {
 	return new LongarmError('NO_TERMINAL', {message: `process ${processId} has no terminal`, context: {processId}});
 }

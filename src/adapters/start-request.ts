@@ -10,7 +10,7 @@ import {errorMessage, LongarmError} from '../shared/errors.js';
 /** What a client asks for, in the words of the domain. Without a sandbox to run it in, one that was asked for is refused. */
 export function toStartRequest(params: Params<'process/start'>, sandbox?: Sandbox): StartRequest {
 	requireArgv(params.argv);
-	const cwd = startDirectory(params.cwd);
+	const cwd = toStartDirectory(params.cwd);
 	refuseUnsupported(params);
 	return {
 		argv: params.argv,
@@ -18,10 +18,10 @@ export function toStartRequest(params: Params<'process/start'>, sandbox?: Sandbo
 		cwd,
 		env: params.env,
 		environmentPolicy: params.envPolicy ?? undefined,
-		io: ioOf(params),
+		io: toSpawnIo(params),
 		timeLimitMs: params.timeoutMs ?? undefined,
-		keepDetachedMs: keepDetachedMs(params.onDisconnect ?? undefined),
-		sandbox: sandboxOf(params, cwd, sandbox),
+		keepDetachedMs: toKeepDetachedMs(params.onDisconnect ?? undefined),
+		sandbox: resolveSandbox(params, cwd, sandbox),
 	};
 }
 
@@ -29,7 +29,7 @@ export function requireArgv(argv: readonly string[]): void {
 	if (argv.length === 0) throw new RpcError(INVALID_PARAMS, 'argv must not be empty');
 }
 
-export function startDirectory(uri: PathUri): Uint8Array {
+export function toStartDirectory(uri: PathUri): Uint8Array {
 	try {
 		return uri.toNativeBytes(process.platform);
 	} catch (error) {
@@ -38,43 +38,45 @@ export function startDirectory(uri: PathUri): Uint8Array {
 	}
 }
 
-export function pipesOrTerminal(tty: boolean, stdin: boolean): SpawnRequest['io'] {
+export function toPipesOrTerminal(tty: boolean, stdin: boolean): SpawnRequest['io'] {
 	return tty ? {kind: 'pty', ...DEFAULT_TERMINAL} : {kind: 'pipes', stdin};
 }
 
-function ioOf({io, tty, pipeStdin}: Params<'process/start'>): SpawnRequest['io'] {
-	if (!io) return pipesOrTerminal(tty, pipeStdin);
+function toSpawnIo({io, tty, pipeStdin}: Params<'process/start'>): SpawnRequest['io'] {
+	if (!io) return toPipesOrTerminal(tty, pipeStdin);
 	if ('pty' in io) return {kind: 'pty', columns: io.pty.cols, rows: io.pty.rows};
 	return {kind: 'pipes', stdin: io.pipe.stdin === 'open'};
 }
 
-function keepDetachedMs(policy: NonNullable<Params<'process/start'>['onDisconnect']> | undefined): number | undefined {
+function toKeepDetachedMs(
+	policy: NonNullable<Params<'process/start'>['onDisconnect']> | undefined,
+): number | undefined {
 	if (policy === undefined || policy === 'endWithSession') return undefined;
 	return policy === 'endAtOnce' ? 0 : policy.keepForMs;
 }
 
 /** What cannot be enforced is refused, never left out silently. */
 function refuseUnsupported({sandbox, networkProxy, enforceManagedNetwork}: Params<'process/start'>): void {
-	if (networkProxy) throw notSupported('network proxies are not supported by this executor');
+	if (networkProxy) throw notSupportedError('network proxies are not supported by this executor');
 	if (sandbox && enforceManagedNetwork) {
-		throw notSupported('sandbox intent cannot be enforced on this executor: it has no managed network');
+		throw notSupportedError('sandbox intent cannot be enforced on this executor: it has no managed network');
 	}
 }
 
 /** A plan and the sandbox it needs are found before the process takes its id: nothing is started that would not run. */
-function sandboxOf(
+function resolveSandbox(
 	{sandbox: context}: Params<'process/start'>,
 	cwd: Uint8Array,
 	sandbox: Sandbox | undefined,
 ): StartRequest['sandbox'] {
 	if (!context) return undefined;
-	if (!sandbox) throw notSupported('sandbox intent cannot be enforced on this executor');
+	if (!sandbox) throw notSupportedError('sandbox intent cannot be enforced on this executor');
 	const directory = isUtf8(cwd) ? Buffer.from(cwd).toString() : undefined;
 	const plan = sandbox.resolve(context, directory);
 	if (!plan) return undefined;
 	return {type: sandbox.type, wrap: command => sandbox.wrap(plan, {...command, cwd: directory})};
 }
 
-function notSupported(message: string): LongarmError {
+function notSupportedError(message: string): LongarmError {
 	return new LongarmError('NOT_SUPPORTED', {message});
 }

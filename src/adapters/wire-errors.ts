@@ -38,7 +38,7 @@ const WIRE_CODES: Record<ErrorCode, number> = {
 };
 
 /** Failures the peer's own servers do not know carry their code, context and hint along; clients may ignore them. */
-const EXPLAINED: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
+const EXPLAINED_CODES: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
 	'RESOURCES_EXHAUSTED',
 	'STDIN_BACKLOG_FULL',
 	'PROCESS_LIMIT',
@@ -54,8 +54,8 @@ const EXPLAINED: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
 	'SHUTTING_DOWN',
 ]);
 
-export function toWire(error: unknown): unknown {
+export function toWireError(error: unknown): unknown {
 	if (!(error instanceof LongarmError)) return error;
 	const {code, message, context, hint} = error;
-	return new RpcError(WIRE_CODES[code], message, EXPLAINED.has(code) ? {code, context, hint} : undefined);
+	return new RpcError(WIRE_CODES[code], message, EXPLAINED_CODES.has(code) ? {code, context, hint} : undefined);
 }

@@ -21,7 +21,7 @@ const DEFAULT_PATHEXT = '.COM;.EXE;.BAT;.CMD';
  * The child's environment. Without a policy it is `env` and nothing else; with one, the policy is applied to the
  * server's own variables and `env` is laid on top, past all patterns.
  */
-export function childEnvironment(
+export function buildChildEnvironment(
 	env: Variables,
 	policy: EnvironmentRules | undefined,
 	own: Readonly<Record<string, string | undefined>>,
@@ -29,7 +29,7 @@ export function childEnvironment(
 ): Map<string, string> {
 	const result = policy ? applyPolicy(policy, own, platform) : new Map<string, string>();
 	for (const [name, value] of Object.entries(env)) result.set(name, value);
-	return without(result, name => PROTECTED_VARIABLES.has(name.toUpperCase()));
+	return removeVariables(result, name => PROTECTED_VARIABLES.has(name.toUpperCase()));
 }
 
 function applyPolicy(
@@ -37,13 +37,13 @@ function applyPolicy(
 	own: Readonly<Record<string, string | undefined>>,
 	platform: NodeJS.Platform,
 ): Map<string, string> {
-	let result = inherited(policy.inherit, own, platform);
-	if (!policy.ignoreDefaultExcludes) result = without(result, matcher(DEFAULT_EXCLUDES));
-	result = without(result, matcher(policy.exclude));
+	let result = inheritVariables(policy.inherit, own, platform);
+	if (!policy.ignoreDefaultExcludes) result = removeVariables(result, compilePatterns(DEFAULT_EXCLUDES));
+	result = removeVariables(result, compilePatterns(policy.exclude));
 	for (const [name, value] of Object.entries(policy.set)) result.set(name, value);
 	if (policy.includeOnly.length > 0) {
-		const included = matcher(policy.includeOnly);
-		result = without(result, name => !included(name));
+		const included = compilePatterns(policy.includeOnly);
+		result = removeVariables(result, name => !included(name));
 	}
 	if (platform === 'win32' && ![...result.keys()].some(name => name.toUpperCase() === 'PATHEXT')) {
 		result.set('PATHEXT', DEFAULT_PATHEXT);
@@ -51,7 +51,7 @@ function applyPolicy(
 	return result;
 }
 
-function inherited(
+function inheritVariables(
 	mode: EnvironmentRules['inherit'],
 	own: Readonly<Record<string, string | undefined>>,
 	platform: NodeJS.Platform,
@@ -65,21 +65,21 @@ function inherited(
 	return result;
 }
 
-function without(variables: Map<string, string>, drop: (name: string) => boolean): Map<string, string> {
+function removeVariables(variables: Map<string, string>, drop: (name: string) => boolean): Map<string, string> {
 	return new Map([...variables].filter(([name]) => !drop(name)));
 }
 
 /** Whole names, any case; `*` is any run, `?` one character, everything else itself. */
-function matcher(patterns: readonly string[]): (name: string) => boolean {
+function compilePatterns(patterns: readonly string[]): (name: string) => boolean {
 	const lowered = patterns.map(pattern => Array.from(pattern.toLowerCase()));
 	return name => {
 		const characters = Array.from(name.toLowerCase());
-		return lowered.some(pattern => matches(pattern, characters));
+		return lowered.some(pattern => matchesPattern(pattern, characters));
 	};
 }
 
 /** On a mismatch only the latest `*` takes one more character, so time is bounded by the product of the lengths. */
-function matches(pattern: readonly string[], name: readonly string[]): boolean {
+function matchesPattern(pattern: readonly string[], name: readonly string[]): boolean {
 	let at = 0;
 	let star = -1;
 	let resumeAt = 0;

@@ -1,18 +1,19 @@
+import {Deferred} from '../shared/async/deferred.js';
 import {LongarmError} from '../shared/errors.js';
 import {MAX_TIMER_MS} from '../shared/units.js';
 import type {Backend, Child, ChildEvents, KernelExit, SpawnRequest, TerminalSize} from './backends/backend.js';
 import {releaseChunk} from './output/chunk-pool.js';
 import {type EndReason, OutputLog, type OutputStream, type Retention} from './output/output-log.js';
-import {DENIAL_OUTPUT_WAIT_MS, looksDenied} from './sandbox-denial.js';
+import {looksDenied, MAX_DENIAL_OUTPUT_WAIT_MS} from './sandbox-denial.js';
 import {StdinQueue} from './stdin-queue.js';
-import {killOrphansOf, killTree, survivorsOf} from './tree/kill-tree.js';
+import {killOrphansOf, killTree, waitForSurvivors} from './tree/kill-tree.js';
 import type {ProcessInfo} from './tree/process-tree.js';
 import type {ProcessRoot} from './tree/subreaper.js';
 
-/** Output the driver has yet to deliver before the child is paused, and where it is resumed. */
+/** Back-pressure: high and low water mark of output the driver has yet to deliver. */
 export const PAUSE_ABOVE_BYTES = 256 * 1024;
 export const RESUME_BELOW_BYTES = 64 * 1024;
-/** A process at its time limit is asked to end; this much later it is killed. */
+/** Grace period between SIGTERM at the time limit and SIGKILL. */
 export const TIME_LIMIT_GRACE_MS = 1000;
 
 /** `closed` is exited with every stream at its end; a process that could not be started is `failed` and belongs to no table. */
@@ -24,7 +25,7 @@ export type ProcessState =
 	| {readonly kind: 'failed'; readonly error: LongarmError};
 
 export interface ProcessEvents {
-	/** The kernel has reported the end; called after the log has recorded it. */
+	/** The process has exited; called after the log has recorded it. */
 	exited(process: ManagedProcess): void;
 	/** Exited and all streams at their end; called after the log has recorded it. */
 	closed(process: ManagedProcess): void;
@@ -39,24 +40,24 @@ export interface ProcessOptions {
 	readonly timeLimitMs: number | undefined;
 	/** How long the process outlives the connection of its session; undefined leaves it to the session. */
 	readonly keepDetachedMs: number | undefined;
-	/** Whether a failure may be the sandbox's doing. */
-	readonly sandboxed?: boolean;
+	/** Runs in a sandbox, so that a failure may be a denial. */
+	readonly isSandboxed?: boolean;
 }
 
-/** Killed at once, or asked to end and killed after the time. */
+/** SIGKILL at once, or SIGTERM first and SIGKILL after the timeout. */
 export type TerminationMode = {readonly kind: 'force'} | {readonly kind: 'graceful'; readonly timeoutMs: number};
 
 export interface Termination {
 	/** The process was running or starting. */
 	readonly running: boolean;
-	/** What outlived it; only settled by looking when something had left the process group. */
+	/** Descendants that outlived it; a promise only when some had left the process group. */
 	readonly survivors: readonly ProcessInfo[] | Promise<readonly ProcessInfo[]>;
 }
 
 const NOT_RUNNING: Termination = {running: false, survivors: []};
 const ENDING: Termination = {running: true, survivors: []};
 
-/** One child from the request to start it until its output is forgotten. */
+/** One child from the request to start it until its output is released. */
 export class ManagedProcess {
 	readonly options: ProcessOptions;
 	readonly startedAt = Date.now();
@@ -65,25 +66,25 @@ export class ManagedProcess {
 	readonly #openStreams = new Set<OutputStream>();
 	#state: ProcessState = {kind: 'starting'};
 	#stdin: StdinQueue | undefined;
-	#ending: EndReason | undefined;
-	#killed = false;
-	/** Set while a process that has ended waits for its last words. */
-	#judge: (() => void) | undefined;
+	#endReason: EndReason | undefined;
+	#isKilled = false;
+	/** Set while the exit of a sandboxed process waits for its last output. */
+	#reportPendingExit: (() => void) | undefined;
 	#timers: NodeJS.Timeout[] = [];
 	#pausedAt: number | undefined;
 	#pausedMs = 0;
-	readonly started: Promise<void>;
-	#settleStart!: {resolve: () => void; reject: (error: LongarmError) => void};
-
+	readonly #start = new Deferred();
 	constructor(options: ProcessOptions, events: ProcessEvents) {
 		this.options = options;
-		this.log = new OutputLog(options.retention, {release: releaseChunk, driverMoved: () => this.#balance()});
+		this.log = new OutputLog(options.retention, {release: releaseChunk, driverMoved: () => this.#applyBackPressure()});
 		this.#events = events;
-		this.started = new Promise((resolve, reject) => {
-			this.#settleStart = {resolve, reject};
-		});
-		// Whoever asked for the start learns of the failure; others may have nothing to wait for.
+		// The caller that requested the start handles a rejection; for all others it must not count as unhandled.
 		this.started.catch(() => {});
+	}
+
+	/** Settles when the process has been spawned, or could not be. */
+	get started(): Promise<void> {
+		return this.#start.promise;
 	}
 
 	get id(): string {
@@ -105,50 +106,50 @@ export class ManagedProcess {
 	}
 
 	/** Starting or running. */
-	get alive(): boolean {
+	get isAlive(): boolean {
 		return this.#state.kind === 'starting' || this.#state.kind === 'running';
 	}
 
-	/** How long a reader has kept the child waiting, in all. */
+	/** Total time the child was paused by back-pressure. */
 	get pausedMs(): number {
 		return this.#pausedMs + (this.#pausedAt === undefined ? 0 : performance.now() - this.#pausedAt);
 	}
 
-	/** Does nothing if the process was terminated while it waited for its turn. */
+	/** No-op if the process was terminated while it waited in the start queue. */
 	async spawn(backend: Backend, request: SpawnRequest): Promise<void> {
 		if (this.#state.kind !== 'starting') return;
 		try {
 			const spawned = backend.spawn(request, this.#childEvents());
-			this.#adopt(spawned instanceof Promise ? await spawned : spawned);
+			this.#attach(spawned instanceof Promise ? await spawned : spawned);
 		} catch (error) {
 			this.#fail(error as LongarmError);
 		}
 	}
 
-	#adopt(child: Child): void {
+	#attach(child: Child): void {
 		for (const stream of child.streams) this.#openStreams.add(stream);
 		if (this.#state.kind !== 'starting') {
-			// Cancelled while the backend was still at it.
+			// Cancelled while the backend was spawning.
 			child.signal('SIGKILL');
-			child.finish();
+			child.drainAndClose();
 			return;
 		}
 		this.#stdin = child.stdin && new StdinQueue(this.id, child.stdin);
 		this.#state = {kind: 'running', child};
 		const {timeLimitMs} = this.options;
-		if (timeLimitMs !== undefined) this.#after(timeLimitMs, () => this.#reachTimeLimit());
-		this.#settleStart.resolve();
+		if (timeLimitMs !== undefined) this.#setTimer(timeLimitMs, () => this.#handleTimeLimit());
+		this.#start.resolve();
 	}
 
 	#fail(error: LongarmError): void {
 		if (this.#state.kind !== 'starting') return;
 		this.#state = {kind: 'failed', error};
-		this.#settleStart.reject(error);
+		this.#start.reject(error);
 	}
 
-	/** False when there is no standard input, or its end was announced. */
+	/** False when there is no standard input, or it was closed. */
 	get takesInput(): boolean {
-		return this.#stdin !== undefined && !this.#stdin.ended;
+		return this.#stdin !== undefined && !this.#stdin.isEnded;
 	}
 
 	/** Settles when the bytes are queued for the child. */
@@ -168,49 +169,49 @@ export class ManagedProcess {
 		return true;
 	}
 
-	/** To the process group; nothing happens once the process has ended. */
+	/** Signals the process group; no-op once the process has exited. */
 	signal(name: NodeJS.Signals): void {
 		if (this.#state.kind === 'running') this.#state.child.signal(name);
 	}
 
-	/** Ends the process and everything below it. What its streams still hold is kept. */
+	/** Ends the process and all its descendants. Output still in its streams is kept. */
 	terminate(mode: TerminationMode = {kind: 'force'}): Termination {
 		if (this.#state.kind === 'starting') {
 			this.#fail(new LongarmError('START_CANCELLED', {message: `process ${this.id} start was cancelled`}));
 			return ENDING;
 		}
 		if (this.#state.kind !== 'running') return NOT_RUNNING;
-		this.#ending ??= 'terminated';
+		this.#endReason ??= 'terminated';
 		if (mode.kind === 'force') return this.#kill();
 		this.#state.child.signal('SIGTERM');
-		this.#after(mode.timeoutMs, () => this.#endRest());
+		this.#setTimer(mode.timeoutMs, () => this.#killRemaining());
 		return ENDING;
 	}
 
 	#kill(): Termination {
 		if (this.#state.kind !== 'running') return NOT_RUNNING;
-		this.#killed = true;
-		this.#stdin?.terminated();
+		this.#isKilled = true;
+		this.#stdin?.rejectWrites();
 		const {child} = this.#state;
 		const strays = killTree(child);
-		const survivors = survivorsOf(child, strays);
+		const survivors = waitForSurvivors(child, strays);
 		return {running: true, survivors: strays.length === 0 ? [] : survivors};
 	}
 
-	/** The time of a tree that was asked to end is over, of those its leader left behind, too. */
-	#endRest(): void {
+	/** Kills what is left of the tree after the grace period, orphans included. */
+	#killRemaining(): void {
 		if (this.#state.kind === 'running') this.#kill();
 		else if (this.leader) killOrphansOf([this.leader]);
 	}
 
-	#reachTimeLimit(): void {
+	#handleTimeLimit(): void {
 		if (this.#state.kind !== 'running') return;
-		this.#ending ??= 'timeout';
+		this.#endReason ??= 'timeout';
 		this.#state.child.signal('SIGTERM');
-		this.#after(TIME_LIMIT_GRACE_MS, () => this.#endRest());
+		this.#setTimer(TIME_LIMIT_GRACE_MS, () => this.#killRemaining());
 	}
 
-	#after(ms: number, action: () => void): void {
+	#setTimer(ms: number, action: () => void): void {
 		this.#timers.push(setTimeout(action, Math.min(ms, MAX_TIMER_MS)).unref());
 	}
 
@@ -218,9 +219,9 @@ export class ManagedProcess {
 		for (const timer of this.#timers.splice(0)) clearTimeout(timer);
 	}
 
-	/** Lets go of streams that some descendant still holds, after the process itself has ended. */
-	abandon(): void {
-		if (this.#state.kind === 'exited') this.#state.child.finish();
+	/** Closes streams that a descendant still holds open after the process itself has exited. */
+	closeStreams(): void {
+		if (this.#state.kind === 'exited') this.#state.child.drainAndClose();
 	}
 
 	/** Releases timers and the retained output. Call once, after removal from the table. */
@@ -230,7 +231,7 @@ export class ManagedProcess {
 	}
 
 	/** Back-pressure: pauses the child while the driver of its log is too far behind. */
-	#balance(): void {
+	#applyBackPressure(): void {
 		if (this.#state.kind !== 'running' && this.#state.kind !== 'exited') return;
 		const pending = this.log.driverBacklogBytes;
 		if (this.#pausedAt === undefined && pending > PAUSE_ABOVE_BYTES) {
@@ -247,49 +248,49 @@ export class ManagedProcess {
 		return {
 			output: (stream, bytes) => {
 				this.log.append(stream, bytes);
-				this.#balance();
+				this.#applyBackPressure();
 			},
-			ended: stream => {
+			streamEnded: stream => {
 				this.#openStreams.delete(stream);
-				if (this.#openStreams.size === 0) this.#judge?.();
-				this.#closeIfOver();
+				if (this.#openStreams.size === 0) this.#reportPendingExit?.();
+				this.#closeIfEnded();
 			},
-			// Output that arrived together with the news of the exit is taken first: the poll phase ends before this runs.
-			exited: end => {
-				setImmediate(() => (this.options.sandboxed ? this.#judgeSoon(end) : this.#exited(end)));
+			// Output that arrived together with the exit is read first: the poll phase ends before this runs.
+			exited: exit => {
+				setImmediate(() => (this.options.isSandboxed ? this.#reportExitAfterOutput(exit) : this.#reportExit(exit)));
 			},
 		};
 	}
 
-	/** What a sandboxed process failed of is in its last words, which may be a moment behind. */
-	#judgeSoon(end: KernelExit): void {
-		if (end.exitCode === 0 || this.#killed || this.#openStreams.size === 0) {
-			this.#exited(end);
+	/** Waits for the last output of a failed sandboxed process: it tells whether the sandbox denied something. */
+	#reportExitAfterOutput(exit: KernelExit): void {
+		if (exit.exitCode === 0 || this.#isKilled || this.#openStreams.size === 0) {
+			this.#reportExit(exit);
 			return;
 		}
-		const timer = setTimeout(() => this.#judge?.(), DENIAL_OUTPUT_WAIT_MS);
-		this.#judge = () => {
+		const timer = setTimeout(() => this.#reportPendingExit?.(), MAX_DENIAL_OUTPUT_WAIT_MS);
+		this.#reportPendingExit = () => {
 			clearTimeout(timer);
-			this.#judge = undefined;
-			this.#exited(end);
+			this.#reportPendingExit = undefined;
+			this.#reportExit(exit);
 		};
 	}
 
-	#exited({exitCode, signaled}: KernelExit): void {
+	#reportExit({exitCode, isSignaled}: KernelExit): void {
 		if (this.#state.kind !== 'running') return;
 		const {child} = this.#state;
-		if (this.#ending === undefined) this.#stopTimers();
-		this.#stdin?.exited();
+		if (this.#endReason === undefined) this.#stopTimers();
+		this.#stdin?.discardWrites();
 		this.#state = {kind: 'exited', child, exitCode};
-		// After a kill nobody waits for descendants that escaped; what they have said so far is kept.
-		if (this.#killed) child.finish();
-		const denied = this.options.sandboxed && {sandboxDenied: looksDenied(exitCode, this.log)};
-		this.log.recordExit({exitCode, reason: this.#ending ?? (signaled ? 'signal' : 'exit'), ...denied});
+		// After a kill the streams are not kept open for descendants that escaped; their output so far is kept.
+		if (this.#isKilled) child.drainAndClose();
+		const denied = this.options.isSandboxed && {sandboxDenied: looksDenied(exitCode, this.log)};
+		this.log.recordExit({exitCode, reason: this.#endReason ?? (isSignaled ? 'signal' : 'exit'), ...denied});
 		this.#events.exited(this);
-		this.#closeIfOver();
+		this.#closeIfEnded();
 	}
 
-	#closeIfOver(): void {
+	#closeIfEnded(): void {
 		if (this.#state.kind !== 'exited' || this.#openStreams.size > 0) return;
 		this.#pausedMs = this.pausedMs;
 		this.#pausedAt = undefined;

@@ -1,9 +1,9 @@
 import {LongarmError} from '../shared/errors.js';
 import type {SpawnRequest, Wrapper} from './backends/backend.js';
-import {childEnvironment, type EnvironmentRules, type Variables} from './environment-variables.js';
+import {buildChildEnvironment, type EnvironmentRules, type Variables} from './environment-variables.js';
 import {resolveProgram} from './resolve-program.js';
 
-/** Size of a terminal nobody asked a size for. */
+/** Terminal size when the request names none. */
 export const DEFAULT_TERMINAL = {columns: 80, rows: 24} as const;
 
 export interface StartRequest {
@@ -16,16 +16,16 @@ export interface StartRequest {
 	readonly io: SpawnRequest['io'];
 	/** The process is ended after this time. */
 	readonly timeLimitMs?: number | undefined;
-	/** How long the process outlives the connection of its session; by default as long as the session. */
+	/** Time the process outlives the connection of its session; by default as long as the session. */
 	readonly keepDetachedMs?: number | undefined;
 	/** The sandbox the process runs in. */
 	readonly sandbox?: {readonly type: SandboxKind; readonly wrap: Wrap} | undefined;
 }
 
-/** How the protocol calls a sandbox. */
+/** Sandbox types as named by the protocol. */
 export type SandboxKind = 'linuxSeccomp' | 'macosSeatbelt';
 
-/** Puts another program around the one that was asked for. */
+/** Replaces the command by a wrapper that starts it. */
 export type Wrap = (command: {
 	readonly program: string;
 	readonly args: readonly string[];
@@ -34,25 +34,25 @@ export type Wrap = (command: {
 	readonly terminal: boolean;
 }) => Pick<SpawnRequest, 'file' | 'argv'> & Wrapper;
 
-/** Turns what a caller asked for into what the operating system needs; `own` are the server's variables. */
+/** Resolves a start request into a spawn request; `own` are the server's environment variables. */
 export function prepareSpawn(request: StartRequest, own: Readonly<Record<string, string | undefined>>): SpawnRequest {
 	const [program = '', ...rest] = request.argv;
-	if (program === '') throw invalid(`missing program for ${request.io.kind === 'pty' ? 'PTY' : 'pipe'} spawn`);
-	const environment = childEnvironment(request.env, request.environmentPolicy, own);
+	if (program === '') throw spawnFailedError(`missing program for ${request.io.kind === 'pty' ? 'PTY' : 'pipe'} spawn`);
+	const environment = buildChildEnvironment(request.env, request.environmentPolicy, own);
 	refuseNulBytes(request, environment);
 	const {arg0, cwd, io, sandbox} = request;
-	// Also for a sandbox, so that what is not there is reported as such.
+	// Resolved for a sandbox, too, so that a missing program is reported as such.
 	const file = resolveProgram(program, environment.get('PATH'), cwd);
 	if (!sandbox) return {file, argv: [arg0 ?? program, ...rest], cwd, environment, io};
 	const wrapped = sandbox.wrap({program, args: rest, arg0, cwd, terminal: io.kind === 'pty'});
 	return {file: wrapped.file, argv: wrapped.argv, cwd, environment, io, wrapper: wrapped};
 }
 
-/** The system's interfaces end at the first NUL byte: passing one on would cut the text short without a word. */
+/** C strings end at the first NUL byte: passing one on would silently truncate the text. */
 function refuseNulBytes({argv, arg0}: StartRequest, environment: ReadonlyMap<string, string>): void {
-	if ([...argv, arg0 ?? ''].some(hasNul)) throw invalid('nul byte found in provided data');
+	if ([...argv, arg0 ?? ''].some(hasNul)) throw spawnFailedError('nul byte found in provided data');
 	for (const [name, value] of environment) {
-		if (hasNul(name) || hasNul(value)) throw invalid('data provided contains a nul byte');
+		if (hasNul(name) || hasNul(value)) throw spawnFailedError('data provided contains a nul byte');
 	}
 }
 
@@ -60,6 +60,6 @@ function hasNul(text: string): boolean {
 	return text.includes('\0');
 }
 
-function invalid(message: string): LongarmError {
+function spawnFailedError(message: string): LongarmError {
 	return new LongarmError('SPAWN_FAILED', {message});
 }

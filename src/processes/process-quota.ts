@@ -1,14 +1,14 @@
 import {LongarmError} from '../shared/errors.js';
 
-/** How many processes may be starting or running at once, for one owner or for all. */
+/** Quota of processes that are starting or running at once, for one owner or for all. */
 export class ProcessQuota {
-	#limit: number;
+	#max: number;
 	readonly #owner: string;
 	#used = 0;
 
-	/** `owner` names whose quota it is in the error: `this session`, `this server`, `the token ci`. */
-	constructor(limit: number, owner: string) {
-		this.#limit = limit;
+	/** `owner` is the subject of the error message: `this session`, `this server`, `the token ci`. */
+	constructor(max: number, owner: string) {
+		this.#max = max;
 		this.#owner = owner;
 	}
 
@@ -16,24 +16,24 @@ export class ProcessQuota {
 		return this.#used;
 	}
 
-	/** From now on; what runs already goes on. */
-	resize(limit: number): void {
-		this.#limit = limit;
+	/** Applies to later starts; running processes go on. */
+	resize(max: number): void {
+		this.#max = max;
 	}
 
 	check(): void {
-		if (this.#used < this.#limit) return;
+		if (this.#used < this.#max) return;
 		throw new LongarmError('PROCESS_LIMIT', {
 			message: `${this.#owner} runs ${this.#used} processes already, which is its limit`,
-			context: {limit: this.#limit, running: this.#used},
+			context: {limit: this.#max, running: this.#used},
 		});
 	}
 
-	take(): void {
+	acquire(): void {
 		this.#used++;
 	}
 
-	give(): void {
+	release(): void {
 		this.#used--;
 	}
 }

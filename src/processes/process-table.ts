@@ -7,42 +7,42 @@ import type {Retention} from './output/output-log.js';
 import {prepareSpawn, type StartRequest} from './prepare-spawn.js';
 import type {ProcessQuota} from './process-quota.js';
 import type {StartQueue} from './start-queue.js';
-import {killOrphansOf, leadersOfOrphans} from './tree/kill-tree.js';
+import {filterLeadersWithOrphans, killOrphansOf} from './tree/kill-tree.js';
 import type {ProcessRoot} from './tree/subreaper.js';
 
-/** Past processes that are remembered before it is looked which of them left somebody behind. */
-const REMEMBERED_LEADERS = 1024;
+/** Removed leaders that are remembered before those without living orphans are dropped. */
+const MAX_REMEMBERED_LEADERS = 1024;
 
 export interface ProcessTableOptions {
-	/** Asked for at every start, so that nothing native is loaded before it is needed. */
+	/** Called at every start, so that the native backend is loaded lazily. */
 	readonly backend: () => Backend;
 	readonly starts: StartQueue;
 	readonly retention: Retention;
-	/** How long a closed process stays readable and its id taken. */
+	/** Retention of a closed process: it stays readable and its id stays taken for this long. */
 	readonly retainClosedMs: number;
 	/** The server's own variables, from which environment policies inherit. */
 	readonly variables: Readonly<Record<string, string | undefined>>;
-	/** What every child is held to. */
+	/** Resource limits of every child. */
 	readonly limits?: ChildLimits | undefined;
-	/** What a start counts against. */
+	/** Quotas every start counts against. */
 	readonly quotas: readonly ProcessQuota[];
-	/** Whether a closed process has to stay although its time is over. */
-	readonly holds?: (process: ManagedProcess) => boolean;
+	/** True to retain a closed process beyond `retainClosedMs`. */
+	readonly isRetained?: (process: ManagedProcess) => boolean;
 	readonly exited?: (process: ManagedProcess) => void;
-	/** A process left the table. */
-	readonly forgotten?: (process: ManagedProcess) => void;
-	/** The table itself is over. */
+	/** Called when a process was removed from the table. */
+	readonly removed?: (process: ManagedProcess) => void;
+	/** Called at the end of `dispose`. */
 	readonly disposed?: () => void;
 }
 
-/** The processes of one session by id, from the request to start them until they are forgotten. */
+/** The processes of one session by id, from the request to start them until they are evicted. */
 export class ProcessTable {
 	readonly #options: ProcessTableOptions;
 	readonly #processes = new Map<string, ManagedProcess>();
 	readonly #evictions = new Map<ManagedProcess, NodeJS.Timeout>();
 	readonly #listeners = new Set<(process: ManagedProcess) => void>();
-	#past: ProcessRoot[] = [];
-	#idle: (() => void)[] = [];
+	#removedLeaders: ProcessRoot[] = [];
+	#waiters: (() => void)[] = [];
 
 	constructor(options: ProcessTableOptions) {
 		this.#options = options;
@@ -52,19 +52,19 @@ export class ProcessTable {
 		return this.#processes.values();
 	}
 
-	/** Calls back with every process that enters the table, before anything is in its log. Returns how to stop that. */
+	/** Calls back with every process added to the table, before its log has any event. Returns an unsubscribe function. */
 	onAdded(listener: (process: ManagedProcess) => void): () => void {
 		this.#listeners.add(listener);
 		return () => this.#listeners.delete(listener);
 	}
 
-	/** A process whose start failed or was cancelled is not there any more, even before its caller has heard of it. */
+	/** A process whose start failed or was cancelled is not found, even before its caller is notified. */
 	find(id: string): ManagedProcess | undefined {
 		const process = this.#processes.get(id);
 		return process?.state.kind === 'failed' ? undefined : process;
 	}
 
-	/** Takes the id at once; settles when the child runs, or frees the id and rejects. */
+	/** Reserves the id at once; settles when the child runs, or frees the id and rejects. */
 	async start(id: string, request: StartRequest): Promise<ManagedProcess> {
 		if (this.find(id)) {
 			throw new LongarmError('PROCESS_EXISTS', {message: `process ${id} already exists`, context: {processId: id}});
@@ -78,58 +78,58 @@ export class ProcessTable {
 		try {
 			await process.started;
 		} catch (error) {
-			for (const quota of quotas) quota.give();
-			this.#forget(process);
+			for (const quota of quotas) quota.release();
+			this.#remove(process);
 			throw error;
 		}
 		return process;
 	}
 
-	/** Ends every process. `force` kills; otherwise the groups are asked to end. */
-	end(how: 'ask' | 'force'): void {
+	/** Ends every process: `force` sends SIGKILL, `ask` SIGTERM. */
+	endAll(how: 'ask' | 'force'): void {
 		for (const process of this) {
-			// What has not had its turn need not be started only to be ended.
-			const waiting = process.state.kind === 'starting';
-			if (how === 'ask' && !waiting) process.signal('SIGTERM');
-			else if (!process.terminate().running) process.abandon();
+			// A process still in the start queue is cancelled instead of being started only to be ended.
+			const isStarting = process.state.kind === 'starting';
+			if (how === 'ask' && !isStarting) process.signal('SIGTERM');
+			else if (!process.terminate().running) process.closeStreams();
 		}
-		if (how === 'force') killOrphansOf(this.#leaders());
+		if (how === 'force') killOrphansOf(this.#listLeaders());
 	}
 
-	/** To be called before what holds processes lets go: the time of those that are closed begins only then. */
+	/** Call before `isRetained` turns false: the retention of closed processes begins only then. */
 	restartRetention(): void {
 		for (const process of this.#evictions.keys()) {
-			if (this.#options.holds?.(process)) this.#evictLater(process);
+			if (this.#options.isRetained?.(process)) this.#scheduleEviction(process);
 		}
 	}
 
-	/** Every process this table ever started that may have left somebody behind. */
-	#leaders(): ProcessRoot[] {
-		return [...[...this].map(({leader}) => leader).filter(leader => leader !== undefined), ...this.#past];
+	/** Leaders of all processes ever started here that may have living orphans. */
+	#listLeaders(): ProcessRoot[] {
+		return [...[...this].map(({leader}) => leader).filter(leader => leader !== undefined), ...this.#removedLeaders];
 	}
 
-	/** Only those that really left somebody behind are worth remembering for long. */
-	#remember(leader: ProcessRoot): void {
-		this.#past.push(leader);
-		if (this.#past.length <= REMEMBERED_LEADERS) return;
-		this.#past = leadersOfOrphans(this.#past);
+	/** Bounds the list: when it is full, only leaders with living orphans are kept. */
+	#rememberLeader(leader: ProcessRoot): void {
+		this.#removedLeaders.push(leader);
+		if (this.#removedLeaders.length <= MAX_REMEMBERED_LEADERS) return;
+		this.#removedLeaders = filterLeadersWithOrphans(this.#removedLeaders);
 	}
 
 	/** Settles when no process is starting or running. */
 	allExited(): Promise<void> {
-		return this.#until(({alive}) => !alive);
+		return this.#waitUntilEach(({isAlive}) => !isAlive);
 	}
 
-	/** Settles when the output of every process is over, too. */
+	/** Settles when, in addition, all output has ended. */
 	allClosed(): Promise<void> {
-		return this.#until(({state}) => state.kind === 'closed' || state.kind === 'failed');
+		return this.#waitUntilEach(({state}) => state.kind === 'closed' || state.kind === 'failed');
 	}
 
-	/** Forgets everything; processes must have been ended before. */
+	/** Removes all processes, which must have been ended before. */
 	dispose(): void {
 		for (const timer of this.#evictions.values()) clearTimeout(timer);
 		this.#evictions.clear();
-		for (const process of this) this.#forget(process);
+		for (const process of this) this.#remove(process);
 		this.#options.disposed?.();
 	}
 
@@ -137,32 +137,32 @@ export class ProcessTable {
 		const {argv, io, timeLimitMs, keepDetachedMs, sandbox} = request;
 		const {retention, quotas} = this.#options;
 		const process = new ManagedProcess(
-			{id, argv, tty: io.kind === 'pty', retention, timeLimitMs, keepDetachedMs, sandboxed: sandbox !== undefined},
+			{id, argv, tty: io.kind === 'pty', retention, timeLimitMs, keepDetachedMs, isSandboxed: sandbox !== undefined},
 			{
 				exited: () => {
-					for (const quota of quotas) quota.give();
+					for (const quota of quotas) quota.release();
 					this.#options.exited?.(process);
-					this.#wake();
+					this.#wakeWaiters();
 				},
 				closed: () => {
-					this.#wake();
-					this.#evictLater(process);
+					this.#wakeWaiters();
+					this.#scheduleEviction(process);
 				},
 			},
 		);
-		for (const quota of quotas) quota.take();
+		for (const quota of quotas) quota.acquire();
 		this.#processes.set(id, process);
 		for (const listener of this.#listeners) listener(process);
 		return process;
 	}
 
-	#evictLater(process: ManagedProcess): void {
+	#scheduleEviction(process: ManagedProcess): void {
 		clearTimeout(this.#evictions.get(process));
 		const timer = setTimeout(
 			() => {
 				this.#evictions.delete(process);
-				if (this.#options.holds?.(process)) this.#evictLater(process);
-				else this.#forget(process);
+				if (this.#options.isRetained?.(process)) this.#scheduleEviction(process);
+				else this.#remove(process);
 			},
 			Math.min(this.#options.retainClosedMs, MAX_TIMER_MS),
 		);
@@ -170,21 +170,21 @@ export class ProcessTable {
 		this.#evictions.set(process, timer);
 	}
 
-	#forget(process: ManagedProcess): void {
+	#remove(process: ManagedProcess): void {
 		if (this.#processes.get(process.id) === process) {
 			this.#processes.delete(process.id);
 			process.dispose();
-			if (process.leader) this.#remember(process.leader);
-			this.#options.forgotten?.(process);
+			if (process.leader) this.#rememberLeader(process.leader);
+			this.#options.removed?.(process);
 		}
-		this.#wake();
+		this.#wakeWaiters();
 	}
 
-	async #until(holds: (process: ManagedProcess) => boolean): Promise<void> {
-		while (![...this].every(holds)) await new Promise<void>(resolve => this.#idle.push(resolve));
+	async #waitUntilEach(predicate: (process: ManagedProcess) => boolean): Promise<void> {
+		while (![...this].every(predicate)) await new Promise<void>(resolve => this.#waiters.push(resolve));
 	}
 
-	#wake(): void {
-		for (const resolve of this.#idle.splice(0)) resolve();
+	#wakeWaiters(): void {
+		for (const resolve of this.#waiters.splice(0)) resolve();
 	}
 }

@@ -1,11 +1,11 @@
 import {statSync} from 'node:fs';
 import {constants} from 'node:os';
-import {spawnFailure} from './backends/spawn-failure.js';
+import {spawnError} from './backends/backend.js';
 
-/** Where programs are looked for when the child has no PATH. */
+/** Search path when the child has no PATH. */
 export const DEFAULT_PATH = '/usr/local/bin:/bin:/usr/bin';
 
-const EXECUTABLE = 0o111;
+const EXECUTABLE_BITS = 0o111;
 
 /**
  * Finds the file to execute the way the child itself would: along the child's own PATH, relative entries and
@@ -13,26 +13,26 @@ const EXECUTABLE = 0o111;
  */
 export function resolveProgram(program: string, path: string | undefined, cwd: Uint8Array): string {
 	if (program.includes('/')) return program;
-	let denied = false;
+	let isDenied = false;
 	for (const directory of (path ?? DEFAULT_PATH).split(':')) {
 		const candidate = directory === '' ? `./${program}` : `${directory}/${program}`;
-		const found = look(from(cwd, candidate));
+		const found = probeFile(resolveFrom(cwd, candidate));
 		if (found === 'executable') return candidate;
-		denied ||= found === 'denied';
+		isDenied ||= found === 'denied';
 	}
-	throw spawnFailure(denied ? constants.errno.EACCES : constants.errno.ENOENT, program);
+	throw spawnError(isDenied ? constants.errno.EACCES : constants.errno.ENOENT, program);
 }
 
-function look(path: string | Buffer): 'executable' | 'denied' | 'absent' {
+function probeFile(path: string | Buffer): 'executable' | 'denied' | 'absent' {
 	try {
 		const found = statSync(path, {throwIfNoEntry: false});
 		if (!found?.isFile()) return 'absent';
-		return (found.mode & EXECUTABLE) === 0 ? 'denied' : 'executable';
+		return (found.mode & EXECUTABLE_BITS) === 0 ? 'denied' : 'executable';
 	} catch (error) {
 		return (error as NodeJS.ErrnoException).code === 'EACCES' ? 'denied' : 'absent';
 	}
 }
 
-function from(cwd: Uint8Array, path: string): string | Buffer {
+function resolveFrom(cwd: Uint8Array, path: string): string | Buffer {
 	return path.startsWith('/') ? path : Buffer.concat([cwd, Buffer.from(`/${path}`)]);
 }

@@ -1,7 +1,7 @@
 import type {OutputLog} from './output/output-log.js';
 
-/** What programs say when a sandbox has stopped them; in lower case. */
-const COMPLAINTS = [
+/** Texts that programs print when a sandbox denied something; in lower case. */
+const DENIAL_TEXTS = [
 	'operation not permitted',
 	'permission denied',
 	'read-only file system',
@@ -10,26 +10,26 @@ const COMPLAINTS = [
 	'landlock',
 	'failed to write file',
 ];
-/** 128 + SIGSYS: the system call filter ended it. */
-const BAD_SYSTEM_CALL = 159;
+/** 128 + SIGSYS: killed by the system call filter. */
+const SIGSYS_EXIT_CODE = 159;
 
-/** How long the last words of a sandboxed process are waited for before it is judged. */
-export const DENIAL_OUTPUT_WAIT_MS = 20;
+/** Longest wait for the last output of a sandboxed process before its exit is reported. */
+export const MAX_DENIAL_OUTPUT_WAIT_MS = 20;
 
-/** Whether a sandboxed process seems to have failed because of its sandbox: a guess by what it said, as the peers make it. */
+/** True when a sandboxed process seems to have failed because of its sandbox: upstream's heuristic over its output. */
 export function looksDenied(exitCode: number, log: OutputLog): boolean {
 	if (exitCode === 0) return false;
-	if (exitCode === BAD_SYSTEM_CALL) return true;
+	if (exitCode === SIGSYS_EXIT_CODE) return true;
 	const {chunks} = log.read(0);
 	const streams = new Set(chunks.map(({stream}) => stream));
 	const texts = [
-		textOf(chunks),
-		...[...streams].map(stream => textOf(chunks.filter(chunk => chunk.stream === stream))),
+		decodeLowerCase(chunks),
+		...[...streams].map(stream => decodeLowerCase(chunks.filter(chunk => chunk.stream === stream))),
 	];
-	return texts.some(text => COMPLAINTS.some(complaint => text.includes(complaint)));
+	return texts.some(text => DENIAL_TEXTS.some(denial => text.includes(denial)));
 }
 
-function textOf(chunks: readonly {readonly bytes: Uint8Array}[]): string {
+function decodeLowerCase(chunks: readonly {readonly bytes: Uint8Array}[]): string {
 	return Buffer.concat(chunks.map(({bytes}) => bytes))
 		.toString()
 		.toLowerCase();

@@ -1,37 +1,38 @@
-/** Time per turn of the event loop that may go into starting children before everything else gets a chance. */
-const TURN_BUDGET_MS = 4;
+/** Time per tick of the event loop for spawning children; the rest waits for the next tick. */
+const MAX_TICK_MS = 4;
 
 type Task = () => void;
 
 const monotonicNow = (): number => performance.now();
 
 /**
- * Starts children at once while there is time in this turn of the event loop, and later when a burst of starts would
- * keep other requests waiting. Owners take turns, so that one client's burst does not delay another's single start.
+ * Spawns children at once while this tick of the event loop has time left, and in later ticks when a burst of starts
+ * would block other requests. Round robin over owners, so that the burst of one client does not delay the single start of
+ * another.
  */
 export class StartQueue {
-	readonly #lanes = new Map<object, Task[]>();
+	readonly #queues = new Map<object, Task[]>();
 	readonly #now: () => number;
 	#spentMs = 0;
-	#scheduled = false;
+	#isScheduled = false;
 
-	/** The clock is that of the machine unless another one is given; it counts milliseconds and never goes back. */
+	/** `now` is a monotonic clock in milliseconds. */
 	constructor(now: () => number = monotonicNow) {
 		this.#now = now;
 	}
 
 	run(owner: object, task: Task): void {
-		if (this.#lanes.size === 0 && this.#spentMs < TURN_BUDGET_MS) {
-			this.#timed(task);
+		if (this.#queues.size === 0 && this.#spentMs < MAX_TICK_MS) {
+			this.#runTimed(task);
 			return;
 		}
-		const lane = this.#lanes.get(owner);
-		if (lane) lane.push(task);
-		else this.#lanes.set(owner, [task]);
+		const queue = this.#queues.get(owner);
+		if (queue) queue.push(task);
+		else this.#queues.set(owner, [task]);
 		this.#schedule();
 	}
 
-	#timed(task: Task): void {
+	#runTimed(task: Task): void {
 		const began = this.#now();
 		task();
 		this.#spentMs += this.#now() - began;
@@ -39,23 +40,23 @@ export class StartQueue {
 	}
 
 	#schedule(): void {
-		if (this.#scheduled) return;
-		this.#scheduled = true;
+		if (this.#isScheduled) return;
+		this.#isScheduled = true;
 		setImmediate(() => {
-			this.#scheduled = false;
+			this.#isScheduled = false;
 			this.#spentMs = 0;
-			this.#turn();
+			this.#runQueued();
 		});
 	}
 
-	#turn(): void {
-		while (this.#lanes.size > 0 && this.#spentMs < TURN_BUDGET_MS) {
-			const [owner, lane] = this.#lanes.entries().next().value!;
-			const task = lane.shift()!;
-			// To the back of the line, or out of it.
-			this.#lanes.delete(owner);
-			if (lane.length > 0) this.#lanes.set(owner, lane);
-			this.#timed(task);
+	#runQueued(): void {
+		while (this.#queues.size > 0 && this.#spentMs < MAX_TICK_MS) {
+			const [owner, queue] = this.#queues.entries().next().value!;
+			const task = queue.shift()!;
+			// Re-inserting moves the owner to the end of the iteration order.
+			this.#queues.delete(owner);
+			if (queue.length > 0) this.#queues.set(owner, queue);
+			this.#runTimed(task);
 		}
 	}
 }

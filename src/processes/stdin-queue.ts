@@ -1,16 +1,16 @@
 import {LongarmError} from '../shared/errors.js';
 import type {StdinWriter} from './backends/backend.js';
 
-/** Chunks on their way into the child before the next write has to wait. */
+/** Chunks queued for the child before the next write has to wait. */
 export const MAX_QUEUED_STDIN_CHUNKS = 128;
-/** The same in bytes, so that few large chunks do not count as little. */
+/** The same bound in bytes, for few but large chunks. */
 export const MAX_QUEUED_STDIN_BYTES = 16 * 1024 * 1024;
-/** Bytes in writes that wait for a place in the queue; beyond it a write is refused. */
+/** Bytes of writes that wait for room in the queue; beyond it a write is rejected. */
 export const MAX_WAITING_STDIN_BYTES = 64 * 1024 * 1024;
-/** Accepted write ids that are remembered, the oldest forgotten first. */
+/** Accepted write ids that are remembered for deduplication, the oldest dropped first. */
 export const MAX_REMEMBERED_WRITE_IDS = 4096;
 
-interface Waiting {
+interface PendingWrite {
 	readonly bytes: Uint8Array;
 	readonly writeId: string | undefined;
 	readonly accept: () => void;
@@ -18,19 +18,20 @@ interface Waiting {
 }
 
 /**
- * Ordered, idempotent writes to a child's standard input. A child that does not read makes its own writers wait and
- * nobody else. An id is remembered in the same step in which its bytes are queued, so a repeated write never lands twice.
+ * Queue of ordered, idempotent writes to a child's standard input, with back-pressure: a child that does not read delays
+ * its own writers and no others. An id is remembered in the same step in which its bytes are queued, so a repeated write
+ * never lands twice.
  */
 export class StdinQueue {
 	readonly #processId: string;
-	readonly #accepted = new Set<string>();
-	readonly #waiting: Waiting[] = [];
-	#waitingBytes = 0;
-	#admitting = false;
+	readonly #acceptedIds = new Set<string>();
+	readonly #pendingWrites: PendingWrite[] = [];
+	#pendingBytes = 0;
+	#isAdmitting = false;
 	#queuedChunks = 0;
 	#queuedBytes = 0;
 	#isClosed = false;
-	#endPassedOn = false;
+	#isEndWritten = false;
 	#target: {kind: 'open'; writer: StdinWriter} | {kind: 'gone'} | {kind: 'terminated'};
 
 	constructor(processId: string, writer: StdinWriter) {
@@ -41,46 +42,46 @@ export class StdinQueue {
 	/** Settles when the bytes are queued for the child, in the order of the calls. */
 	write(bytes: Uint8Array, writeId: string | undefined): void | Promise<void> {
 		if (this.#isRepeated(writeId)) return;
-		if (this.#target.kind === 'terminated') throw this.#failure();
-		if (this.#waiting.length === 0 && this.#hasRoom()) {
+		if (this.#target.kind === 'terminated') throw this.#stdinFailedError();
+		if (this.#pendingWrites.length === 0 && this.#hasRoom()) {
 			this.#enqueue(bytes, writeId);
 			return;
 		}
-		if (this.#waitingBytes + bytes.length > MAX_WAITING_STDIN_BYTES) throw this.#backlogFull();
+		if (this.#pendingBytes + bytes.length > MAX_WAITING_STDIN_BYTES) throw this.#backlogFullError();
 		return new Promise((accept, refuse) => {
-			this.#waiting.push({bytes, writeId, accept, refuse});
-			this.#waitingBytes += bytes.length;
+			this.#pendingWrites.push({bytes, writeId, accept, refuse});
+			this.#pendingBytes += bytes.length;
 		});
 	}
 
-	/** End of input behind everything written so far; no more may be written. */
+	/** End of input after everything written so far; no more may be written. */
 	end(): void {
 		this.#isClosed = true;
-		this.#passOnEnd();
+		this.#writeEnd();
 	}
 
-	get ended(): boolean {
+	get isEnded(): boolean {
 		return this.#isClosed;
 	}
 
-	/** The child has ended: whatever is or will be written vanishes without an error. */
-	exited(): void {
-		this.#release({kind: 'gone'});
+	/** The child has exited: pending and later writes are dropped without an error. */
+	discardWrites(): void {
+		this.#closeTarget({kind: 'gone'});
 	}
 
-	/** The child was ended by us: what waits and what comes is refused. */
-	terminated(): void {
-		for (const {bytes, refuse} of this.#waiting.splice(0)) {
-			this.#waitingBytes -= bytes.length;
-			refuse(this.#failure());
+	/** The child was terminated: pending and later writes are rejected. */
+	rejectWrites(): void {
+		for (const {bytes, refuse} of this.#pendingWrites.splice(0)) {
+			this.#pendingBytes -= bytes.length;
+			refuse(this.#stdinFailedError());
 		}
-		this.#release({kind: 'terminated'});
+		this.#closeTarget({kind: 'terminated'});
 	}
 
-	#release(target: {kind: 'gone'} | {kind: 'terminated'}): void {
+	#closeTarget(target: {kind: 'gone'} | {kind: 'terminated'}): void {
 		if (this.#target.kind === 'open') this.#target.writer.destroy();
 		if (this.#target.kind !== 'terminated') this.#target = target;
-		this.#admit();
+		this.#admitPending();
 	}
 
 	#hasRoom(): boolean {
@@ -91,61 +92,61 @@ export class StdinQueue {
 	}
 
 	#enqueue(bytes: Uint8Array, writeId: string | undefined): void {
-		this.#remember(writeId);
+		this.#rememberId(writeId);
 		if (this.#target.kind !== 'open') return;
 		this.#queuedChunks++;
 		this.#queuedBytes += bytes.length;
 		this.#target.writer.write(bytes, () => {
 			this.#queuedChunks--;
 			this.#queuedBytes -= bytes.length;
-			this.#admit();
+			this.#admitPending();
 		});
 	}
 
-	#admit(): void {
-		// A writer may be done with a chunk before it returns: those in line are served by this loop, not by nested ones.
-		if (this.#admitting) return;
-		this.#admitting = true;
-		while (this.#waiting.length > 0 && this.#hasRoom()) {
-			const {bytes, writeId, accept} = this.#waiting.shift()!;
-			this.#waitingBytes -= bytes.length;
+	#admitPending(): void {
+		// Re-entrancy guard: a writer may call `done` before `write` returns; this loop admits the rest, not a nested one.
+		if (this.#isAdmitting) return;
+		this.#isAdmitting = true;
+		while (this.#pendingWrites.length > 0 && this.#hasRoom()) {
+			const {bytes, writeId, accept} = this.#pendingWrites.shift()!;
+			this.#pendingBytes -= bytes.length;
 			if (!this.#isRepeated(writeId)) this.#enqueue(bytes, writeId);
 			accept();
 		}
-		this.#admitting = false;
-		if (this.#isClosed) this.#passOnEnd();
+		this.#isAdmitting = false;
+		if (this.#isClosed) this.#writeEnd();
 	}
 
-	#passOnEnd(): void {
-		if (this.#endPassedOn || this.#waiting.length > 0 || this.#target.kind !== 'open') return;
-		this.#endPassedOn = true;
+	#writeEnd(): void {
+		if (this.#isEndWritten || this.#pendingWrites.length > 0 || this.#target.kind !== 'open') return;
+		this.#isEndWritten = true;
 		this.#target.writer.end();
 	}
 
 	#isRepeated(writeId: string | undefined): boolean {
-		return writeId !== undefined && this.#accepted.has(writeId);
+		return writeId !== undefined && this.#acceptedIds.has(writeId);
 	}
 
-	#remember(writeId: string | undefined): void {
+	#rememberId(writeId: string | undefined): void {
 		if (writeId === undefined) return;
-		this.#accepted.add(writeId);
-		if (this.#accepted.size > MAX_REMEMBERED_WRITE_IDS) {
-			const [oldest] = this.#accepted;
-			this.#accepted.delete(oldest!);
+		this.#acceptedIds.add(writeId);
+		if (this.#acceptedIds.size > MAX_REMEMBERED_WRITE_IDS) {
+			const [oldest] = this.#acceptedIds;
+			this.#acceptedIds.delete(oldest!);
 		}
 	}
 
-	#failure(): LongarmError {
+	#stdinFailedError(): LongarmError {
 		return new LongarmError('STDIN_FAILED', {
 			message: 'failed to write to process stdin',
 			context: {processId: this.#processId},
 		});
 	}
 
-	#backlogFull(): LongarmError {
+	#backlogFullError(): LongarmError {
 		return new LongarmError('STDIN_BACKLOG_FULL', {
-			message: `process ${this.#processId} does not read its stdin and ${this.#waitingBytes} bytes are waiting already`,
-			context: {processId: this.#processId, waitingBytes: this.#waitingBytes, limit: MAX_WAITING_STDIN_BYTES},
+			message: `process ${this.#processId} does not read its stdin and ${this.#pendingBytes} bytes are waiting already`,
+			context: {processId: this.#processId, waitingBytes: this.#pendingBytes, limit: MAX_WAITING_STDIN_BYTES},
 		});
 	}
 }

@@ -4,8 +4,8 @@ import {
 	encodeRequest,
 	encodeResult,
 	type Frame,
-	frameLength,
 	JsonParts,
+	measureFrame,
 } from '../protocol/wire/encode.js';
 import {
 	type ErrorObject,
@@ -24,7 +24,7 @@ import type {Transport} from '../transports/transport.js';
 import {DisconnectedError} from './disconnected-error.js';
 
 /** While a peer leaves this much unread, its requests are not read either: replies never grow without bound. */
-export const UNREAD_REPLIES_LIMIT = 16 * 1024 * 1024;
+export const MAX_UNREAD_REPLY_BYTES = 16 * 1024 * 1024;
 
 /** What stands behind a connection and answers the peer. */
 export interface Service {
@@ -39,7 +39,7 @@ export interface Service {
 	/** Largest reply the peer takes, in bytes of JSON text; the protocol's limit if it does not say. */
 	readonly maxReplyBytes?: number;
 	/** The first protocol ends a connection that sends nonsense, instead of answering. */
-	readonly hangsUpOnMalformed?: boolean;
+	readonly disconnectsOnMalformed?: boolean;
 	/** A handler threw something that is not an RpcError; the peer only learns that something broke. */
 	failed?(error: unknown, method: string): void;
 }
@@ -65,10 +65,10 @@ export class RpcConnection {
 	readonly #service: Service;
 	readonly #calls = new Map<number, PendingCall>();
 	#nextId = 1;
-	#disconnect: DisconnectedError | undefined;
+	#disconnectError: DisconnectedError | undefined;
 	#hasUnreadReplies = false;
 	/** Those who want nothing to be read for now. */
-	#holds = 0;
+	#holdCount = 0;
 
 	constructor(transport: Transport, role: Role, service: Service) {
 		this.#transport = transport;
@@ -81,8 +81,8 @@ export class RpcConnection {
 		this.#transport.open({
 			message: (text, bulk) => this.#receive(parseMessage(text, bulk)),
 			unreadable: reason => this.#receive({kind: 'malformed', reason}),
-			drained: () => this.#drained(),
-			closed: error => this.#closed(error),
+			drained: () => this.#handleDrained(),
+			closed: error => this.#handleClosed(error),
 		});
 	}
 
@@ -94,8 +94,8 @@ export class RpcConnection {
 		return this.#transport.backlog;
 	}
 
-	get closed(): boolean {
-		return this.#disconnect !== undefined;
+	get isClosed(): boolean {
+		return this.#disconnectError !== undefined;
 	}
 
 	/**
@@ -104,12 +104,12 @@ export class RpcConnection {
 	 */
 	request(method: string, params: unknown, options: {signal?: AbortSignal; trace?: Trace} = {}): Promise<unknown> {
 		const {signal, trace} = options;
-		if (this.#disconnect) return Promise.reject(this.#disconnect);
+		if (this.#disconnectError) return Promise.reject(this.#disconnectError);
 		if (signal?.aborted) return Promise.reject(abortReason(signal));
 		const id = this.#nextId++;
 		return new Promise((resolve, reject) => {
 			const frame = encodeRequest(id, method, params, trace);
-			const abort = () => this.#settle(id)?.reject(abortReason(signal!));
+			const abort = () => this.#removeCall(id)?.reject(abortReason(signal!));
 			const unhook = () => signal?.removeEventListener('abort', abort);
 			signal?.addEventListener('abort', abort, {once: true});
 			this.#calls.set(id, {
@@ -133,9 +133,9 @@ export class RpcConnection {
 	/** Reads nothing more from the peer until the returned function is called. */
 	holdReading(): () => void {
 		let held = true;
-		this.#hold();
+		this.#pauseReading();
 		return () => {
-			if (held) this.#release();
+			if (held) this.#resumeReading();
 			held = false;
 		};
 	}
@@ -151,39 +151,39 @@ export class RpcConnection {
 	}
 
 	#receive(message: Message): void {
-		if (this.#disconnect) return;
+		if (this.#disconnectError) return;
 		switch (message.kind) {
 			case 'request':
-				this.#answer(message);
+				this.#handleRequest(message);
 				return;
 			case 'notification':
-				this.#notified(message);
+				this.#handleNotification(message);
 				return;
 			case 'response':
-				this.#take(message.id)?.resolve(message.result);
+				this.#takeCall(message.id)?.resolve(message.result);
 				return;
 			case 'error':
-				this.#take(message.id)?.reject(toRpcError(message.error));
+				this.#takeCall(message.id)?.reject(toRpcError(message.error));
 				return;
 			case 'malformed':
-				this.#malformed(message.reason);
+				this.#handleMalformed(message.reason);
 				return;
 		}
 	}
 
 	/** A client that cannot make sense of what a server tells it has lost track, and hangs up. */
-	#notified(notification: Notification): void {
+	#handleNotification(notification: Notification): void {
 		try {
 			if (!this.#service.notification(notification) && this.#role === 'server') this.destroy();
 		} catch (error) {
 			if (this.#role === 'server') throw error;
 			const reason = errorMessage(error);
-			this.#closed(new Error(`exec-server notification handling failed: ${reason}`));
+			this.#handleClosed(new Error(`exec-server notification handling failed: ${reason}`));
 			this.destroy();
 		}
 	}
 
-	#answer(request: Request): void {
+	#handleRequest(request: Request): void {
 		try {
 			const result = this.#service.request(request);
 			if (result instanceof Promise) {
@@ -212,7 +212,7 @@ export class RpcConnection {
 			this.#replyError({id, method}, error);
 			return;
 		}
-		if (isLonger(frame, this.#maxReplyBytes)) {
+		if (exceedsBytes(frame, this.#maxReplyBytes)) {
 			const text = `the result of ${method} exceeds the message limit of ${this.#maxReplyBytes} bytes`;
 			frame = encodeError(id, {code: INTERNAL_ERROR, message: text});
 		}
@@ -227,7 +227,7 @@ export class RpcConnection {
 		if (error instanceof RpcError) {
 			const frame = encodeError(id, error);
 			const text = `the text of the error exceeds the message limit of ${MAX_MESSAGE_BYTES} bytes`;
-			this.#send(isLonger(frame, MAX_MESSAGE_BYTES) ? encodeError(id, {code: error.code, message: text}) : frame);
+			this.#send(exceedsBytes(frame, MAX_MESSAGE_BYTES) ? encodeError(id, {code: error.code, message: text}) : frame);
 			return;
 		}
 		this.#service.failed?.(error, method);
@@ -235,69 +235,69 @@ export class RpcConnection {
 	}
 
 	/** The call a reply belongs to. */
-	#take(id: RequestId): PendingCall | undefined {
-		const call = typeof id === 'number' ? this.#settle(id) : undefined;
+	#takeCall(id: RequestId): PendingCall | undefined {
+		const call = typeof id === 'number' ? this.#removeCall(id) : undefined;
 		const late = typeof id === 'number' && id >= 1 && id < this.#nextId;
 		if (!call && !late && this.#role === 'server') this.destroy();
 		return call;
 	}
 
-	#settle(id: number): PendingCall | undefined {
+	#removeCall(id: number): PendingCall | undefined {
 		const call = this.#calls.get(id);
 		this.#calls.delete(id);
 		return call;
 	}
 
-	#malformed(reason: string): void {
+	#handleMalformed(reason: string): void {
 		const {kind, peer} = this.#transport;
 		const what = kind === 'websocket' ? 'websocket JSON-RPC message' : 'JSON-RPC message';
 		const message = `failed to parse ${what} from exec-server ${peer}: ${reason}`;
-		if (this.#role === 'server' && !this.#service.hangsUpOnMalformed) {
+		if (this.#role === 'server' && !this.#service.disconnectsOnMalformed) {
 			this.#send(encodeError(MALFORMED_ID, {code: INVALID_REQUEST, message}));
 		} else {
-			this.#closed(new Error(message));
+			this.#handleClosed(new Error(message));
 			this.destroy();
 		}
 	}
 
 	#send(frame: Frame): void {
-		if (this.#disconnect) return;
+		if (this.#disconnectError) return;
 		this.#transport.send(frame);
-		if (!this.#hasUnreadReplies && this.#transport.backlog > UNREAD_REPLIES_LIMIT) {
+		if (!this.#hasUnreadReplies && this.#transport.backlog > MAX_UNREAD_REPLY_BYTES) {
 			this.#hasUnreadReplies = true;
-			this.#hold();
+			this.#pauseReading();
 		}
 	}
 
-	#drained(): void {
+	#handleDrained(): void {
 		if (this.#hasUnreadReplies) {
 			this.#hasUnreadReplies = false;
-			this.#release();
+			this.#resumeReading();
 		}
 		this.#service.drained?.();
 	}
 
-	#hold(): void {
-		if (this.#holds++ === 0) this.#transport.pause();
+	#pauseReading(): void {
+		if (this.#holdCount++ === 0) this.#transport.pause();
 	}
 
-	#release(): void {
-		if (--this.#holds === 0) this.#transport.resume();
+	#resumeReading(): void {
+		if (--this.#holdCount === 0) this.#transport.resume();
 	}
 
-	#closed(error?: Error): void {
-		if (this.#disconnect) return;
-		this.#disconnect = new DisconnectedError(error);
-		for (const call of this.#calls.values()) call.reject(this.#disconnect);
+	#handleClosed(error?: Error): void {
+		if (this.#disconnectError) return;
+		this.#disconnectError = new DisconnectedError(error);
+		for (const call of this.#calls.values()) call.reject(this.#disconnectError);
 		this.#calls.clear();
 		this.#service.closed?.(error);
 	}
 }
 
 /** A string has at most three bytes per unit, so only long ones need counting. */
-function isLonger(frame: Frame, bytes: number): boolean {
+function exceedsBytes(frame: Frame, bytes: number): boolean {
 	if (typeof frame === 'string' && frame.length <= bytes / 3) return false;
-	return frameLength(frame) > bytes;
+	return measureFrame(frame) > bytes;
 }
 
 function toRpcError({code, message, data}: ErrorObject): RpcError {

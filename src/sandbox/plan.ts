@@ -37,7 +37,7 @@ export interface WrappedCommand {
 	/** Paths it expects open for reading, as descriptor 3 and on. */
 	readonly descriptors: readonly string[];
 	/** True if the command leads a session of its own below the wrapper. */
-	readonly ownSession: boolean;
+	readonly hasOwnSession: boolean;
 }
 
 /** Access the plan allows at a path without links. */

@@ -44,6 +44,6 @@ export class Sandbox {
 		if (process.platform !== 'linux') throw unenforceableError(`there is no sandbox for ${process.platform}`);
 		const {file, helpers} = requireBubblewrap(this.#path);
 		const argv = [file, ...bubblewrapArguments(plan, command, helpers)];
-		return {file, argv, descriptors: [seccompFilterPath(plan.network)], ownSession: true};
+		return {file, argv, descriptors: [seccompFilterPath(plan.network)], hasOwnSession: true};
 	}
 }

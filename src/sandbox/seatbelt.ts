@@ -27,7 +27,7 @@ export function seatbeltCommand(plan: SandboxPlan, {program, args, arg0}: Sandbo
 		argv: [SANDBOX_EXEC, '-p', seatbeltProfile(plan), program, ...args],
 		descriptors: [],
 		// sandbox-exec replaces itself by the program.
-		ownSession: false,
+		hasOwnSession: false,
 	};
 }
 

@@ -1,5 +1,5 @@
 import type {ManagedProcess} from '../processes/managed-process.js';
-import {declarationOf} from '../protocol/methods/method-table.js';
+import {findDeclaration} from '../protocol/methods/method-table.js';
 import {MetricsRegistry} from '../shared/metrics.js';
 
 /** Values sampled at every scrape. */
@@ -59,7 +59,7 @@ export class ServerMetrics {
 
 	recordRequest(method: string, result: 'success' | 'error', ms: number): void {
 		// Bounded label: names from clients that are not in the table share one series.
-		const label = declarationOf(method) ? method : 'unknown';
+		const label = findDeclaration(method) ? method : 'unknown';
 		this.#requests.add({method: label, result});
 		this.#durations.observe({method: label}, ms / 1000);
 	}

@@ -125,13 +125,13 @@ export class ExecServer {
 
 	/** Kills every process at once, without a grace period. */
 	kill(): void {
-		for (const table of this.#tables) table.end('force');
+		for (const table of this.#tables) table.endAll('force');
 		killAllOrphans();
 	}
 
 	async #endAll(graceMs: number): Promise<void> {
 		const tables = [...this.#tables];
-		for (const table of tables) table.end('ask');
+		for (const table of tables) table.endAll('ask');
 		await waitAtMost(Promise.all(tables.map(table => table.allExited())), graceMs);
 		this.kill();
 		await waitAtMost(Promise.all(tables.map(table => table.allClosed())), REAP_TIMEOUT_MS);
@@ -163,13 +163,13 @@ export class ExecServer {
 				...(account ? [account.processes] : []),
 				new ProcessQuota(maxProcessesPerSession, 'this session'),
 			],
-			holds: process => session?.isRetained(process) ?? false,
+			isRetained: process => session?.isRetained(process) ?? false,
 			exited: process => {
 				this.#metrics.recordExit(process);
 				const {exitCode, reason} = process.log.exit!;
 				logger.debug('process exited', {session: session?.id, process: process.id, pid: process.pid, exitCode, reason});
 			},
-			forgotten: process => this.#metrics.recordRemoval(process),
+			removed: process => this.#metrics.recordRemoval(process),
 			disposed: () => {
 				this.#tables.delete(table);
 				leave();

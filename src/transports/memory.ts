@@ -1,4 +1,4 @@
-import {type Frame, frameLength} from '../protocol/wire/encode.js';
+import {type Frame, measureFrame} from '../protocol/wire/encode.js';
 import type {Transport, TransportEvents} from './transport.js';
 
 /** Two transports joined in memory: what one sends, the other receives, asynchronously and in order. */
@@ -46,7 +46,7 @@ export class MemoryTransport implements Transport {
 	receive(text: string): void {
 		if (this.#isClosed || this.#ending) return;
 		this.#inbox.push(text);
-		this.#inboxBytes += frameLength(text);
+		this.#inboxBytes += measureFrame(text);
 		this.#schedule();
 	}
 
@@ -100,7 +100,7 @@ export class MemoryTransport implements Transport {
 	#deliver(): void {
 		while (!this.#isClosed && !this.#paused && this.#inbox.length > 0) {
 			const text = this.#inbox.shift()!;
-			this.#inboxBytes -= frameLength(text);
+			this.#inboxBytes -= measureFrame(text);
 			this.#events!.message(text);
 		}
 		if (this.#inbox.length === 0) this.#far?.taken();

@@ -3,7 +3,7 @@ import {chmodSync, copyFileSync} from 'node:fs';
 import {join} from 'node:path';
 import {fileURLToPath} from 'node:url';
 import {expect, onTestFinished, test} from 'vitest';
-import {processInfo} from '../../src/processes/tree/process-tree.js';
+import {readProcessInfo} from '../../src/processes/tree/process-tree.js';
 import {withTimeEnough} from '../helpers/clock.js';
 import {isInstalled, isRoot, unless, whereIs} from '../helpers/needs.js';
 import {endWithTest, joined} from '../helpers/process-api.js';
@@ -66,7 +66,7 @@ async function survivorBelow(client: TestClient, processId: string): Promise<num
 		const {pid, state, descendants} = processes.find(each => each.processId === processId)!;
 		if (state === 'closed') return undefined;
 		const found = [pid, ...descendants.map(each => each.pid)].find(each => {
-			const info = processInfo(each);
+			const info = readProcessInfo(each);
 			return info?.userId === 0 && info.command === 'sleep';
 		});
 		if (found === undefined) continue;

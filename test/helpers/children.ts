@@ -56,7 +56,7 @@ export class Report implements ChildEvents {
 		this.onOutput();
 	}
 
-	ended(stream: OutputStream): void {
+	streamEnded(stream: OutputStream): void {
 		this.ends.push(stream);
 		this.#tell(`${stream} ended`);
 	}

@@ -1,7 +1,7 @@
 import {spawn} from 'node:child_process';
 import {existsSync, readdirSync, readFileSync} from 'node:fs';
 import {onTestFinished} from 'vitest';
-import {childrenOf} from '../../src/processes/tree/process-tree.js';
+import {listChildren} from '../../src/processes/tree/process-tree.js';
 import {Command} from './command.js';
 import {joined} from './process-api.js';
 import {eventually, isAlive} from './processes.js';
@@ -40,7 +40,7 @@ export function stranger(): number {
 
 /** The process that stays to clean up when the server is killed. */
 export function watchdogOf(server: number): Promise<number> {
-	return eventually(() => childrenOf(server).find(pid => commandLine(pid).includes('longarm-watchdog')));
+	return eventually(() => listChildren(server).find(pid => commandLine(pid).includes('longarm-watchdog')));
 }
 
 /** Living processes that were started with this text as one of their arguments. */

@@ -1,5 +1,5 @@
 import {onTestFinished} from 'vitest';
-import {type ProcessInfo, processInfo, stillLives} from '../../src/processes/tree/process-tree.js';
+import {isStillAlive, type ProcessInfo, readProcessInfo} from '../../src/processes/tree/process-tree.js';
 import {signalProcess} from '../../src/processes/tree/signals.js';
 import {RpcError} from '../../src/protocol/wire/error-codes.js';
 import type {ServerOptions} from '../../src/server/options.js';
@@ -107,8 +107,8 @@ export async function toldPids(client: TestClient, processId: string, count: num
 
 /** Sees to it that these processes do not outlive the test, and no later ones with their ids. */
 export function endWithTest(...pids: number[]): void {
-	const living = pids.map(processInfo).filter((info): info is ProcessInfo => info !== undefined);
+	const living = pids.map(readProcessInfo).filter((info): info is ProcessInfo => info !== undefined);
 	onTestFinished(() => {
-		for (const info of living.filter(stillLives)) signalProcess(info.pid, 'SIGKILL');
+		for (const info of living.filter(isStillAlive)) signalProcess(info.pid, 'SIGKILL');
 	});
 }

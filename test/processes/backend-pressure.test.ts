@@ -79,7 +79,7 @@ describeEachBackend(backend => {
 			await turns();
 			// A pause holds beyond the exit.
 			expect(report.story).toEqual(['exited']);
-			child.finish();
+			child.drainAndClose();
 			const {exitCode, stdout} = await over();
 			await escapedPid(started);
 			expect({exitCode, stdout}).toEqual({exitCode: 0, stdout: TEN_THOUSAND});
@@ -90,14 +90,14 @@ describeEachBackend(backend => {
 			child.pause();
 			await report.until(() => report.exits.length > 0);
 			report.onOutput = () => child.pause();
-			child.finish();
+			child.drainAndClose();
 			expect(await over()).toEqual({exitCode: 0, stdout: TEN_THOUSAND, stderr: TEN_THOUSAND, pty: ''});
 		});
 
 		test('lets go of the pipes of a child that is still running, and the child runs on', async () => {
 			const {child, report, over} = await start(backend, sh('echo up; exec sleep 1000', PIPES));
 			await report.shows('up');
-			child.finish();
+			child.drainAndClose();
 			await report.until(() => report.ends.length === 2);
 			expect(report.exits).toEqual([]);
 			child.signal('SIGKILL');
@@ -107,7 +107,7 @@ describeEachBackend(backend => {
 		test('hangs up the terminal of a child that is still running', async () => {
 			const {child, report, over} = await start(backend, sh('echo up; exec sleep 1000', PTY));
 			await report.shows('up');
-			child.finish();
+			child.drainAndClose();
 			expect((await over()).exitCode).toBe(129);
 		});
 	});

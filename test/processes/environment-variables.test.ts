@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import {describe, expect, test} from 'vitest';
-import {childEnvironment, type EnvironmentRules} from '../../src/processes/environment-variables.js';
+import {buildChildEnvironment, type EnvironmentRules} from '../../src/processes/environment-variables.js';
 
 const EVERYTHING: EnvironmentRules = {
 	inherit: 'all',
@@ -16,7 +16,7 @@ function child(
 	env: Record<string, string> = {},
 	platform: NodeJS.Platform = 'linux',
 ): Record<string, string> {
-	return Object.fromEntries(childEnvironment(env, policy && {...EVERYTHING, ...policy}, own, platform));
+	return Object.fromEntries(buildChildEnvironment(env, policy && {...EVERYTHING, ...policy}, own, platform));
 }
 
 const PROTECTED = [
@@ -119,7 +119,7 @@ test('protected names reach no child, wherever they come from and however they a
 
 test('a name that means something to JavaScript is a name like any other', () => {
 	const env = JSON.parse('{"__proto__":"a","constructor":"b"}') as Record<string, string>;
-	expect([...childEnvironment(env, {...EVERYTHING, set: env}, {}, 'linux')]).toEqual([
+	expect([...buildChildEnvironment(env, {...EVERYTHING, set: env}, {}, 'linux')]).toEqual([
 		['__proto__', 'a'],
 		['constructor', 'b'],
 	]);

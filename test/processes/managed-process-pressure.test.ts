@@ -1,7 +1,7 @@
 import {describe, expect, test} from 'vitest';
 import type {Backend, Child} from '../../src/processes/backends/backend.js';
 import {PAUSE_ABOVE_BYTES, RESUME_BELOW_BYTES} from '../../src/processes/managed-process.js';
-import {READ_BYTES} from '../../src/processes/output/chunk-pool.js';
+import {MAX_READ_BYTES} from '../../src/processes/output/chunk-pool.js';
 import type {DriverCursor} from '../../src/processes/output/log-cursor.js';
 import {describeEachBackend, PIPES, posixBackend, run, sh} from '../helpers/children.js';
 import {Managed} from '../helpers/managed.js';
@@ -38,14 +38,14 @@ describeEachBackend(backend => {
 		// It waits, and has not waited longer than it lives.
 		expect(process.pausedMs).toBeGreaterThan(0);
 		expect(process.pausedMs).toBeLessThan(performance.now() - startedAt);
-		expect(cursor.pendingBytes).toBeLessThanOrEqual(PAUSE_ABOVE_BYTES + READ_BYTES);
+		expect(cursor.pendingBytes).toBeLessThanOrEqual(PAUSE_ABOVE_BYTES + MAX_READ_BYTES);
 		let text = '';
-		while (process.state.kind !== 'closed' || !cursor.atEnd) {
+		while (process.state.kind !== 'closed' || !cursor.isAtEnd) {
 			text += take(cursor);
 			cursor.commit();
 			// What was delivered is only kept as far as retention goes.
 			expect(process.log.retainedBytes).toBeLessThanOrEqual(1000);
-			if (process.state.kind !== 'closed') await managed.until(() => !cursor.atEnd);
+			if (process.state.kind !== 'closed') await managed.until(() => !cursor.isAtEnd);
 		}
 		expect(text === pattern).toBe(true);
 	});

@@ -154,7 +154,7 @@ describeEachBackend(backend => {
 	async function survivor(managed: Managed, pid: number): Promise<object> {
 		await run(backend, sh('true', PIPES));
 		const {kind} = managed.process.state;
-		managed.process.abandon();
+		managed.process.closeStreams();
 		await managed.reaches('closed');
 		const [state] = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]!;
 		process.kill(pid, 'SIGKILL');

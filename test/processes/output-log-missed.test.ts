@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import {describe, expect, test} from 'vitest';
-import {REMEMBERED_EVICTIONS} from '../../src/processes/output/eviction-record.js';
+import {MAX_RECORDED_EVICTIONS} from '../../src/processes/output/eviction-record.js';
 import {OutputLog} from '../../src/processes/output/output-log.js';
 
 const RETAINED_CHUNKS = 10;
@@ -21,8 +21,8 @@ function longLog(chunks: number): {log: OutputLog; lastEvicted: number; missed: 
 }
 
 describe('missedBytes of a log that forgot the sizes of its oldest chunks', () => {
-	const {log, lastEvicted, missed} = longLog(REMEMBERED_EVICTIONS * 2 + 12_345);
-	const firstRemembered = lastEvicted - REMEMBERED_EVICTIONS + 1;
+	const {log, lastEvicted, missed} = longLog(MAX_RECORDED_EVICTIONS * 2 + 12_345);
+	const firstRemembered = lastEvicted - MAX_RECORDED_EVICTIONS + 1;
 
 	test('is exact from the very start', () => {
 		expect(log.read(0, 1).missedBytes).toBe(missed(0));
@@ -50,8 +50,8 @@ describe('missedBytes of a log that forgot the sizes of its oldest chunks', () =
 });
 
 test('missedBytes is exact everywhere while no size was forgotten', () => {
-	const {log, lastEvicted, missed} = longLog(REMEMBERED_EVICTIONS + RETAINED_CHUNKS);
-	expect(lastEvicted).toBe(REMEMBERED_EVICTIONS);
+	const {log, lastEvicted, missed} = longLog(MAX_RECORDED_EVICTIONS + RETAINED_CHUNKS);
+	expect(lastEvicted).toBe(MAX_RECORDED_EVICTIONS);
 	fc.assert(
 		fc.property(fc.integer({min: 0, max: lastEvicted + 20}), afterSeq => {
 			expect(log.read(afterSeq, 1).missedBytes).toBe(missed(afterSeq));

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import {describe, expect, test} from 'vitest';
-import {HEAD_BYTES} from '../../src/processes/output/eviction-record.js';
+import {MAX_HEAD_BYTES} from '../../src/processes/output/eviction-record.js';
 import {OutputLog, type OutputStream, type StreamView} from '../../src/processes/output/output-log.js';
 
 const STREAMS: OutputStream[] = ['stdout', 'stderr', 'pty'];
@@ -35,7 +35,7 @@ class Model {
 		const whole = Buffer.concat(this.#whole.get(stream) ?? []);
 		const own = this.#retained.filter(each => each.stream === stream);
 		const tailStart = whole.length - own.reduce((sum, {size}) => sum + size, 0);
-		const headBytes = Math.min(HEAD_BYTES, tailStart);
+		const headBytes = Math.min(MAX_HEAD_BYTES, tailStart);
 		return {
 			bytes: new Uint8Array(Buffer.concat([whole.subarray(0, headBytes), whole.subarray(tailStart)])),
 			headBytes,
@@ -119,9 +119,9 @@ describe('a view', () => {
 		for (let count = 0; count < 100; count++) log.append('stdout', content(count * KiB, KiB));
 		expect(log.view('stderr')).toEqual({bytes: content(0, 50), headBytes: 50, omittedBytes: 0, totalBytes: 50});
 		expect(log.view('stdout')).toEqual({
-			bytes: content(0, HEAD_BYTES),
-			headBytes: HEAD_BYTES,
-			omittedBytes: 100 * KiB - HEAD_BYTES,
+			bytes: content(0, MAX_HEAD_BYTES),
+			headBytes: MAX_HEAD_BYTES,
+			omittedBytes: 100 * KiB - MAX_HEAD_BYTES,
 			totalBytes: 100 * KiB,
 		});
 	});

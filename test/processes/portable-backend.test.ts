@@ -10,6 +10,6 @@ test('finish keeps what Node took in ahead of us and what the kernel still held'
 	const {child, report, over} = await start(createChildProcessBackend(), sh(`exec seq 1 ${LAST}`, PIPES));
 	child.pause();
 	await report.until(() => report.exits.length > 0);
-	child.finish();
+	child.drainAndClose();
 	expect((await over()).stdout === pattern).toBe(true);
 });

@@ -36,7 +36,7 @@ class Watched {
 			});
 		});
 		onTestFinished(() => {
-			this.table.end('force');
+			this.table.endAll('force');
 			this.table.dispose();
 		});
 	}
@@ -202,7 +202,7 @@ describe('a closed process', () => {
 		// An eviction that began at the exit would be over.
 		vi.advanceTimersByTime(1000);
 		expect(watched.table.find('a')).toBe(process);
-		process.abandon();
+		process.closeStreams();
 		await watched.closed(process);
 		vi.advanceTimersByTime(19);
 		expect(watched.table.find('a')).toBe(process);
@@ -274,7 +274,7 @@ test('silent comes when the output of every process is over, too', async () => {
 	await watched.leavesSurvivor(process);
 	await turns(1);
 	expect(observed.come).toBe(false);
-	process.abandon();
+	process.closeStreams();
 	await silent;
 	expect(process.state.kind).toBe('closed');
 });
@@ -296,7 +296,7 @@ describe('end', () => {
 		const plain = await watched.sh('b', 'echo up; exec sleep 1000');
 		await watched.shows(polite, 'up');
 		await watched.shows(plain, 'up');
-		watched.table.end('ask');
+		watched.table.endAll('ask');
 		await watched.table.allExited();
 		await watched.closed(polite);
 		await watched.closed(plain);
@@ -315,7 +315,7 @@ describe('end', () => {
 		await watched.leavesSurvivor(held);
 		watched.spendTurn();
 		const starting = watched.sh('c', 'true');
-		watched.table.end('force');
+		watched.table.endAll('force');
 		await expect(starting).rejects.toMatchObject({code: 'START_CANCELLED'});
 		await watched.table.allExited();
 		await watched.closed(stubborn);

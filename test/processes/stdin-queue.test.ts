@@ -191,7 +191,7 @@ describe('the end of the child', () => {
 	test('writes after the child has exited are accepted and vanish', () => {
 		const {stdin, writer, write} = setup();
 		write('before');
-		stdin.exited();
+		stdin.discardWrites();
 		expect([write('after').status, write('again', 'id').status]).toEqual(['accepted', 'accepted']);
 		expect({texts: writer.texts, destroyed: writer.destroyed}).toEqual({texts: ['before'], destroyed: 1});
 	});
@@ -200,7 +200,7 @@ describe('the end of the child', () => {
 		const {stdin, writer, write} = setup();
 		for (let index = 0; index < MAX_QUEUED_STDIN_CHUNKS; index++) write('full');
 		const waiting = [write('a'), write('b')];
-		stdin.exited();
+		stdin.discardWrites();
 		await turns(1);
 		expect(waiting.map(({status}) => status)).toEqual(['accepted', 'accepted']);
 		expect(writer.destroyed).toBe(1);
@@ -211,8 +211,8 @@ describe('the end of the child', () => {
 		write('known', 'known');
 		for (let index = 0; index < MAX_QUEUED_STDIN_CHUNKS; index++) write('full');
 		const waiting = write('waiting', 'waiting');
-		stdin.terminated();
-		stdin.exited();
+		stdin.rejectWrites();
+		stdin.discardWrites();
 		await turns(1);
 		const later = [write('known', 'known'), write('waiting', 'waiting'), write('new')];
 		expect([waiting, ...later].map(({status}) => status)).toEqual([
@@ -236,14 +236,14 @@ describe('the end of the child', () => {
 		await turns(1);
 		expect(waiting.filter(({status}) => status !== 'accepted')).toEqual([]);
 		expect(writer.texts.length).toBe(MAX_QUEUED_STDIN_CHUNKS + waiting.length);
-		stdin.exited();
+		stdin.discardWrites();
 	});
 
 	test('any number of waiting writes is accepted when the child exits', async () => {
 		const {stdin, write} = setup();
 		for (let index = 0; index < MAX_QUEUED_STDIN_CHUNKS; index++) write('full');
 		const waiting = Array.from({length: 20_000}, () => write('x'));
-		stdin.exited();
+		stdin.discardWrites();
 		await turns(1);
 		expect(waiting.filter(({status}) => status !== 'accepted')).toEqual([]);
 	});

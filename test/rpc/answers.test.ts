@@ -1,7 +1,7 @@
 import {expect, test} from 'vitest';
 import {RpcError} from '../../src/protocol/wire/error-codes.js';
 import {MAX_MESSAGE_BYTES} from '../../src/protocol/wire/message-limits.js';
-import {UNREAD_REPLIES_LIMIT} from '../../src/rpc/rpc-connection.js';
+import {MAX_UNREAD_REPLY_BYTES} from '../../src/rpc/rpc-connection.js';
 import {turns} from '../helpers/turns.js';
 import {linked} from './linked.js';
 
@@ -126,7 +126,7 @@ test.each([
 });
 
 test('a peer that leaves its replies unread is not read from until it has taken them', async () => {
-	const quarter = 'x'.repeat(UNREAD_REPLIES_LIMIT / 4);
+	const quarter = 'x'.repeat(MAX_UNREAD_REPLY_BYTES / 4);
 	let handled = 0;
 	const {peer} = linked('server', {
 		request: () => {
@@ -178,7 +178,7 @@ test('a server hangs up on a notification it does not understand, without a word
 	const {connection, peer} = linked('server', {notification: () => false});
 	peer.send({method: 'no/such'});
 	await peer.untilClosed();
-	expect([connection.closed, peer.texts]).toEqual([true, []]);
+	expect([connection.isClosed, peer.texts]).toEqual([true, []]);
 });
 
 test('a client ignores a notification it does not understand', async () => {

@@ -94,7 +94,7 @@ test('an aborted call rejects with the reason, and its late reply disturbs nothi
 	const next = connection.request('m', {});
 	peer.send({id: 2, result: 'in time'});
 	expect(await next).toBe('in time');
-	expect(connection.closed).toBe(false);
+	expect(connection.isClosed).toBe(false);
 });
 
 test('a call whose signal is aborted already sends nothing and uses up no id', async () => {
@@ -134,7 +134,7 @@ test('a client ignores replies to calls it never made', async () => {
 	peer.send('{"id":9007199254740993,"error":{"code":-1,"message":"stray"}}');
 	peer.send({id: 1, result: 'own'});
 	expect(await call).toBe('own');
-	expect(connection.closed).toBe(false);
+	expect(connection.isClosed).toBe(false);
 });
 
 test.each([
@@ -149,7 +149,7 @@ test.each([
 	await peer.next();
 	peer.send(reply);
 	await peer.untilClosed();
-	expect(connection.closed).toBe(true);
+	expect(connection.isClosed).toBe(true);
 	expect(peer.texts).toHaveLength(1);
 });
 

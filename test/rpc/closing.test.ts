@@ -26,7 +26,7 @@ test.each(ENDINGS)('every pending and every later call fails alike when %s', asy
 		expect(reason).toBeInstanceOf(DisconnectedError);
 		expect(reason).toMatchObject({name: 'DisconnectedError', message});
 	}
-	expect(link.connection.closed).toBe(true);
+	expect(link.connection.isClosed).toBe(true);
 });
 
 test('whatever was answered, aborted or left open before the link broke, every call settles exactly once', async () => {
@@ -145,5 +145,5 @@ test('a client that cannot make sense of a notification hangs up and says why', 
 	await expect(pending).rejects.toThrow(
 		'exec-server transport disconnected: exec-server notification handling failed: no such number',
 	);
-	expect(link.connection.closed).toBe(true);
+	expect(link.connection.isClosed).toBe(true);
 });

@@ -83,7 +83,7 @@ test('a client takes what it cannot read for a broken link', async () => {
 		/^exec-server transport disconnected: failed to parse JSON-RPC message from exec-server memory: \S/,
 	);
 	await peer.untilClosed();
-	expect([connection.closed, peer.texts.length]).toEqual([true, 1]);
+	expect([connection.isClosed, peer.texts.length]).toEqual([true, 1]);
 });
 
 test('a client does not look at what stands behind a message it cannot read', async () => {

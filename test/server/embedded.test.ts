@@ -1,7 +1,7 @@
 import {type ChildProcess, spawn} from 'node:child_process';
 import {once} from 'node:events';
 import {expect, test} from 'vitest';
-import {processInfo} from '../../src/processes/tree/process-tree.js';
+import {readProcessInfo} from '../../src/processes/tree/process-tree.js';
 import {stranger} from '../helpers/in-charge.js';
 import {endWithTest, joined, served, toldPids} from '../helpers/process-api.js';
 import {eventually, isAlive, untilDead} from '../helpers/processes.js';
@@ -53,6 +53,6 @@ test('orphans are not handed to a program that did not ask for them', async () =
 	await client.event('p', 'process/exited');
 	const orphan = (await toldPids(client, 'p', 2)).find(isAlive)!;
 	endWithTest(orphan);
-	await eventually(() => processInfo(orphan)?.command === 'sleep');
-	expect(processInfo(orphan)?.parentPid).not.toBe(process.pid);
+	await eventually(() => readProcessInfo(orphan)?.command === 'sleep');
+	expect(readProcessInfo(orphan)?.parentPid).not.toBe(process.pid);
 });

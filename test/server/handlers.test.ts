@@ -1,5 +1,5 @@
 import {expect, test} from 'vitest';
-import {allCapabilities, METHODS} from '../../src/protocol/methods/method-table.js';
+import {listCapabilities, METHODS} from '../../src/protocol/methods/method-table.js';
 import type {ClientConnection} from '../../src/server/connection/client-connection.js';
 import type {AllHandlers} from '../../src/server/connection/dispatch.js';
 import {createHandlers} from '../../src/server/handlers/all-handlers.js';
@@ -21,7 +21,7 @@ test('every request of a client that is served has a handler, and no other has',
 });
 
 test('a method announces its capability as long as it is served', () => {
-	const announced = allCapabilities();
+	const announced = listCapabilities();
 	const rows = Object.values(METHODS).filter(row => 'capability' in row);
 	expect(rows.length).toBeGreaterThan(15);
 	for (const row of rows) expect(announced[row.capability]).toBe(!('unserved' in row));

@@ -1,5 +1,5 @@
 import {expect, test} from 'vitest';
-import {processInfo} from '../../src/processes/tree/process-tree.js';
+import {readProcessInfo} from '../../src/processes/tree/process-tree.js';
 import {GatedBackend} from '../helpers/gated-backend.js';
 import {joined, listed, OPEN_STDIN, served, TERMINAL, toldPids} from '../helpers/process-api.js';
 import {eventually, untilDead} from '../helpers/processes.js';
@@ -11,7 +11,7 @@ const argv = (script: string): string[] => ['/bin/sh', '-c', script];
 
 /** A child is called like its parent until it has become what it is to be. */
 async function becomes(pid: number, command: string): Promise<void> {
-	await eventually(() => processInfo(pid)?.command === command);
+	await eventually(() => readProcessInfo(pid)?.command === command);
 }
 
 /** The first process below this one, once there is one. */

@@ -1,7 +1,7 @@
 import {writeFileSync} from 'node:fs';
 import {join} from 'node:path';
 import {expect, test} from 'vitest';
-import {HEAD_BYTES} from '../../src/processes/output/eviction-record.js';
+import {MAX_HEAD_BYTES} from '../../src/processes/output/eviction-record.js';
 import {OPEN_STDIN, type Snapshot, served, snapshotOf, TERMINAL} from '../helpers/process-api.js';
 import {scratchDirectory} from '../helpers/scratch.js';
 import type {TestClient} from '../helpers/test-client.js';
@@ -104,7 +104,7 @@ test('of a long output head and tail of each stream are kept, and how much is mi
 		running: false,
 		reason: 'exit',
 		totalBytes: {stdout: 1_000_000, stderr: 400_000, terminal: 0},
-		headBytes: {stdout: HEAD_BYTES, stderr: HEAD_BYTES, terminal: 0},
+		headBytes: {stdout: MAX_HEAD_BYTES, stderr: MAX_HEAD_BYTES, terminal: 0},
 		omittedBytes: {
 			stdout: 1_000_000 - snapshot.stdout.length,
 			stderr: 400_000 - snapshot.stderr.length,
@@ -112,8 +112,8 @@ test('of a long output head and tail of each stream are kept, and how much is mi
 		},
 	});
 	const kept = snapshot.stdout.length + snapshot.stderr.length;
-	expect(kept).toBeLessThanOrEqual(100_000 + 2 * HEAD_BYTES);
-	expect(snapshot.stderr.length).toBeGreaterThan(HEAD_BYTES);
+	expect(kept).toBeLessThanOrEqual(100_000 + 2 * MAX_HEAD_BYTES);
+	expect(snapshot.stderr.length).toBeGreaterThan(MAX_HEAD_BYTES);
 	expect(client.output('p', 'stdout').equals(out.content)).toBe(true);
 });
 
@@ -130,5 +130,5 @@ test('output that fits into head and tail together is whole: nothing is missing 
 		omittedBytes: NOTHING,
 	});
 	expect(headBytes.stdout).toBeGreaterThan(0);
-	expect(headBytes.stdout).toBeLessThanOrEqual(HEAD_BYTES);
+	expect(headBytes.stdout).toBeLessThanOrEqual(MAX_HEAD_BYTES);
 });

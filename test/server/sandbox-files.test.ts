@@ -2,7 +2,7 @@ import {existsSync, mkdirSync, readFileSync, renameSync, rmSync, symlinkSync, wr
 import {join} from 'node:path';
 import {pathToFileURL} from 'node:url';
 import {beforeAll, describe, expect, test} from 'vitest';
-import {childrenOf} from '../../src/processes/tree/process-tree.js';
+import {listChildren} from '../../src/processes/tree/process-tree.js';
 import {METHODS} from '../../src/protocol/methods/method-table.js';
 import {runningWith} from '../helpers/in-charge.js';
 import {needsSandbox} from '../helpers/needs.js';
@@ -49,7 +49,7 @@ async function scene(entries: (base: string) => readonly object[] = () => []) {
 }
 
 /** The programs that do file operations in a sandbox for this process. */
-const workers = () => runningWith(command[1]!).filter(pid => childrenOf(process.pid).includes(pid));
+const workers = () => runningWith(command[1]!).filter(pid => listChildren(process.pid).includes(pid));
 
 describe('a file operation in a sandbox', needsSandbox(), () => {
 	test('reads everywhere and writes inside, as the policy says', async () => {

@@ -1,5 +1,5 @@
 import {expect, test} from 'vitest';
-import {toWire} from '../../src/adapters/wire-errors.js';
+import {toWireError} from '../../src/adapters/wire-errors.js';
 import {RpcError} from '../../src/protocol/wire/error-codes.js';
 import {ERRORS, type ErrorCode, LongarmError} from '../../src/shared/errors.js';
 import {execServer} from '../helpers/serving.js';
@@ -60,7 +60,7 @@ test('variables named like members of every object reach the child', async () =>
 
 test('every failure travels under a code of the protocol; only those the peers do not know carry details', () => {
 	const travelling = (Object.keys(ERRORS) as ErrorCode[]).map(code => {
-		const error = toWire(new LongarmError(code, {message: 'what happened', context: {a: 1}})) as RpcError;
+		const error = toWireError(new LongarmError(code, {message: 'what happened', context: {a: 1}})) as RpcError;
 		expect(error).toBeInstanceOf(RpcError);
 		expect(error.message).toBe('what happened');
 		return [code, error.code, error.data !== undefined];
@@ -99,5 +99,5 @@ test('every failure travels under a code of the protocol; only those the peers d
 		['SHUTTING_DOWN', -32603, true],
 	]);
 	const other = new Error('not ours');
-	expect(toWire(other)).toBe(other);
+	expect(toWireError(other)).toBe(other);
 });

@@ -80,7 +80,7 @@ export class Connection {
 	}
 
 	get isClosed(): boolean {
-		return this.#rpc.closed;
+		return this.#rpc.isClosed;
 	}
 
 	get handshake(): HandshakeResult {

@@ -1,4 +1,4 @@
-import {nativePath, refuseSandbox, uriOf} from '../../adapters/file-paths.js';
+import {refuseSandbox, toNativePath, toUriText} from '../../adapters/file-paths.js';
 import {about} from '../../client/files/file-error.js';
 import {
 	type AccessOptions,
@@ -75,7 +75,7 @@ export class LocalFiles implements Files {
 	}
 
 	async canonicalize(path: Path, options: AccessOptions = {}): Promise<string> {
-		return about(path, async () => uriOf(await files.canonicalize(place(path, options))));
+		return about(path, async () => toUriText(await files.canonicalize(place(path, options))));
 	}
 
 	async readDirectory(path: Path, options: AccessOptions = {}): Promise<DirectoryEntry[]> {
@@ -164,7 +164,7 @@ export class LocalFiles implements Files {
 /** The path on this machine; a sandbox that cannot be enforced is refused here as on any other. */
 function place(path: Path, {sandbox}: AccessOptions): BytePath {
 	if (sandbox) refuseSandbox(decode(sandboxContext, sandbox));
-	return nativePath(toPathUri(path));
+	return toNativePath(toPathUri(path));
 }
 
 function links({followSymlinks = true}: FollowOptions): {followSymlinks: boolean} {

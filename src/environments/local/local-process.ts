@@ -1,4 +1,4 @@
-import {noTerminal, toSignal, toTerminateMode} from '../../adapters/process-params.js';
+import {noTerminalError, toSignal, toTerminationMode} from '../../adapters/process-params.js';
 import {BaseProcess} from '../../client/process/base-process.js';
 import type {
 	NumberedEvent,
@@ -56,7 +56,7 @@ export class LocalProcess extends BaseProcess {
 	}
 
 	async resize({rows, cols}: {rows: number; cols: number}): Promise<void> {
-		if (!this.#process.resize({rows, columns: cols})) throw asRejection(noTerminal(this.processId));
+		if (!this.#process.resize({rows, columns: cols})) throw asRejection(noTerminalError(this.processId));
 	}
 
 	async signal(signal: Signal): Promise<void> {
@@ -68,7 +68,7 @@ export class LocalProcess extends BaseProcess {
 	}
 
 	async terminate(mode?: TerminateMode): Promise<TerminateResult> {
-		const {running, survivors} = this.#process.terminate(toTerminateMode(mode));
+		const {running, survivors} = this.#process.terminate(toTerminationMode(mode));
 		const alive = await survivors;
 		return {running, ...(alive.length > 0 && {survivors: alive.map(({pid, command}) => ({pid, command}))})};
 	}

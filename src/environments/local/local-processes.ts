@@ -30,7 +30,7 @@ export class LocalProcesses implements Processes {
 			retainClosedMs,
 			variables,
 			quotas: [],
-			forgotten: process => this.#handles.delete(process),
+			removed: process => this.#handles.delete(process),
 		});
 		this.#table.onAdded(process => {
 			this.#handles.set(process, new LocalProcess(process, {holdsBack: this.#lossless.has(process.id)}));
@@ -44,7 +44,7 @@ export class LocalProcesses implements Processes {
 	/** Ends everything that was started, and whatever that left behind. */
 	async close(): Promise<void> {
 		this.#isClosed = true;
-		this.#table.end('force');
+		this.#table.endAll('force');
 		await this.#table.allClosed();
 		this.#table.dispose();
 	}

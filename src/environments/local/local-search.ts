@@ -1,4 +1,4 @@
-import {uriOf} from '../../adapters/file-paths.js';
+import {toUriText} from '../../adapters/file-paths.js';
 import {about} from '../../client/files/file-error.js';
 import type {Match, Search, SearchOutcome, SearchQuery} from '../../client/files/files.js';
 import {SearchStream} from '../../client/files/streams/search-stream.js';
@@ -32,7 +32,7 @@ export function localSearch(query: SearchQuery, root: () => BytePath, signal: Ab
 		cancel = () => running.cancel();
 		if (feed.isOver) cancel();
 		const {errors, ...outcome} = await running.outcome;
-		return {...outcome, errors: errors.map(({path, message}) => ({path: uriOf(path), message}))};
+		return {...outcome, errors: errors.map(({path, message}) => ({path: toUriText(path), message}))};
 	});
 	about(query.path, run).then(
 		outcome => feed.finish(outcome),
@@ -42,7 +42,7 @@ export function localSearch(query: SearchQuery, root: () => BytePath, signal: Ab
 }
 
 function describe(match: Found): Match {
-	const path = uriOf(match.path);
+	const path = toUriText(match.path);
 	if (match.kind === 'entry') return {path, kind: match.isDirectory ? 'directory' : 'file'};
 	return {path, kind: 'file', ...match.match};
 }

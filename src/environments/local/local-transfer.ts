@@ -1,4 +1,4 @@
-import {uriOf} from '../../adapters/file-paths.js';
+import {toUriText} from '../../adapters/file-paths.js';
 import type {
 	EntryAttributes,
 	PackedTree,
@@ -31,7 +31,7 @@ export async function packLocal(path: BytePath, options: PackOptions): Promise<P
 		}),
 		abandon: () => abandon(tree),
 	};
-	return readPackedTree(uriOf(path), tree.totals, source, options);
+	return readPackedTree(toUriText(path), tree.totals, source, options);
 }
 
 export async function unpackLocal(path: BytePath, options: UnpackOptions): Promise<UnpackedTree> {
@@ -46,7 +46,7 @@ export async function unpackLocal(path: BytePath, options: UnpackOptions): Promi
 		}),
 		abandon: () => abandon(tree),
 	};
-	return writePackedTree(uriOf(path), target, options);
+	return writePackedTree(toUriText(path), target, options);
 }
 
 export async function setLocalAttributes(
@@ -66,5 +66,5 @@ function described({errors, ...outcome}: LocalOutcome): TransferOutcome {
 }
 
 function complaints(errors: LocalOutcome['errors']): TransferOutcome['errors'] {
-	return errors.map(({path, message}) => ({path: uriOf(path), message}));
+	return errors.map(({path, message}) => ({path: toUriText(path), message}));
 }

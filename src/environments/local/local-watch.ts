@@ -1,4 +1,4 @@
-import {uriOf} from '../../adapters/file-paths.js';
+import {toUriText} from '../../adapters/file-paths.js';
 import {FileError} from '../../client/files/file-error.js';
 import type {MissingWatch as MissingWatchHandle, Watch, WatchOptions} from '../../client/files/files.js';
 import {WatchStream} from '../../client/files/streams/watch-stream.js';
@@ -16,11 +16,11 @@ export async function localWatch(path: BytePath, options: WatchOptions): Promise
 	// Loaded when it is needed: few programs watch.
 	const {TreeWatch: Watching} = await import('../../filesystem/watch/tree-watch.js');
 	let tree: TreeWatch | undefined;
-	const feed = new WatchStream(uriOf(path), signal, () => tree?.end());
+	const feed = new WatchStream(toUriText(path), signal, () => tree?.end());
 	const tell = () => {
 		for (let news = tree?.take(CHANGES_AT_A_TIME); news; news = tree?.take(CHANGES_AT_A_TIME)) {
 			const {changes, overflow, ended} = news;
-			feed.tell({changes: changes.map(({path: changed, kind}) => ({path: uriOf(changed), kind})), overflow, ended});
+			feed.tell({changes: changes.map(({path: changed, kind}) => ({path: toUriText(changed), kind})), overflow, ended});
 		}
 	};
 	try {
@@ -42,7 +42,7 @@ export class LocalMissingWatches {
 
 	async begin(request: MissingRequest, signal: AbortSignal | undefined): Promise<MissingWatchHandle> {
 		signal?.throwIfAborted();
-		const path = uriOf(request.missing[0] ?? ('/' as BytePath));
+		const path = toUriText(request.missing[0] ?? ('/' as BytePath));
 		let told!: () => void;
 		let failed!: (error: unknown) => void;
 		const changed = new Promise<void>((resolve, reject) => {

@@ -1,38 +1,41 @@
+import {constants} from 'node:os';
+import {LongarmError} from '../../shared/errors.js';
+import {osErrorName, osErrorText} from '../../shared/node/os-error.js';
 import type {OutputStream} from '../output/output-log.js';
 import type {ChildLimits} from './child-limits.js';
 
-/** Everything the operating system needs to start one program. Nothing in here is looked up or defaulted any more. */
+/** Fully resolved request to spawn one program: no lookups and no defaults are left to the backend. */
 export interface SpawnRequest {
-	/** The file to execute, found already; a relative path is relative to `cwd`. */
+	/** The file to execute; a relative path is relative to `cwd`. */
 	readonly file: string;
-	/** What the program sees as its arguments, the first being its own name. */
+	/** Arguments as the program sees them, its own name first. */
 	readonly argv: readonly string[];
 	/** Raw bytes: a path need not be UTF-8. */
 	readonly cwd: Uint8Array;
 	readonly environment: ReadonlyMap<string, string>;
 	readonly io: {readonly kind: 'pipes'; readonly stdin: boolean} | ({readonly kind: 'pty'} & TerminalSize);
-	/** What the child and whatever it starts are held to. */
+	/** Resource limits of the child and its descendants. */
 	readonly limits?: ChildLimits | undefined;
-	/** Set when `file` only makes the surroundings in which the program itself runs. */
+	/** Set when `file` is a wrapper that starts the requested program. */
 	readonly wrapper?: Wrapper | undefined;
 }
 
-/** A program around the program, such as one that makes a sandbox. */
+/** A program that starts the requested one in an environment it sets up, such as a sandbox. */
 export interface Wrapper {
-	/** Paths the wrapper expects open for reading, as descriptor 3 and on. */
+	/** Paths the wrapper expects open for reading, as file descriptor 3 and on. */
 	readonly descriptors: readonly string[];
 	/**
-	 * The program leads a session of its own below the wrapper, as the second process of a new namespace. Signals are for
-	 * its group, and the terminal is left to its session.
+	 * The program is the leader of its own session below the wrapper, as the second process of a new PID namespace.
+	 * Signals go to its process group, and the controlling terminal is left to its session.
 	 */
-	readonly ownSession: boolean;
+	readonly hasOwnSession: boolean;
 }
 
-/** How the kernel says a process ended. */
+/** Exit status as the kernel reports it. */
 export interface KernelExit {
 	/** Its own code, or 128 + n after signal n. */
 	readonly exitCode: number;
-	readonly signaled: boolean;
+	readonly isSignaled: boolean;
 }
 
 export interface TerminalSize {
@@ -40,18 +43,18 @@ export interface TerminalSize {
 	readonly rows: number;
 }
 
-/** What a child reports, always asynchronously to `spawn`. */
+/** Events of a child, always asynchronous to `spawn`. */
 export interface ChildEvents {
 	output(stream: OutputStream, bytes: Uint8Array): void;
-	/** The stream is over: every holder of its writing end is gone. Once per stream. */
-	ended(stream: OutputStream): void;
-	/** The kernel reported the end of the process. Once. */
+	/** End of a stream: every writer has closed it. Once per stream. */
+	streamEnded(stream: OutputStream): void;
+	/** The process has exited. Once. */
 	exited(end: KernelExit): void;
 }
 
 /** The writing end of a child's standard input. */
 export interface StdinWriter {
-	/** Takes the whole chunk, in order; `done` comes when it was written or can never be. */
+	/** Queues the whole chunk, in order; `done` is called when it was written or can never be. */
 	write(bytes: Uint8Array, done: () => void): void;
 	/** End of input after what is queued: closes a pipe, types the end-of-file character on a terminal. */
 	end(): void;
@@ -61,28 +64,38 @@ export interface StdinWriter {
 
 export interface Child {
 	readonly pid: number;
-	/** What everything below it can be recognised by, where the backend can tag it. */
+	/** Tag inherited by all descendants, where the backend can set one. */
 	readonly tag: string | undefined;
 	readonly streams: readonly OutputStream[];
 	readonly stdin: StdinWriter | undefined;
-	/** Stops taking output from the kernel, so that the child blocks once its pipe is full. */
+	/** Back-pressure: stops reading, so that the child blocks once its pipe is full. */
 	pause(): void;
 	resume(): void;
-	/** Takes what the kernel holds right now, then lets go of the streams; `ended` follows for each that had not. */
-	finish(): void;
-	/** To the process group. A process that is gone already is no error. */
+	/** Reads what the kernel holds, then closes the streams; `streamEnded` follows for each that was open. */
+	drainAndClose(): void;
+	/** Signals the process group. A process that is gone is no error. */
 	signal(name: NodeJS.Signals): void;
-	/** Only where there is a terminal. */
+	/** Undefined without a terminal. */
 	readonly resize: ((size: TerminalSize) => void) | undefined;
 }
 
-/** A way to start children. Throws, or rejects with, a LongarmError `SPAWN_FAILED` when the system refuses. */
+/** Spawns children. Throws, or rejects with, a `spawnError` when the system refuses. */
 export interface Backend {
 	readonly name: string;
 	/**
-	 * Makes this program answer for everything below it: orphans become its children, and nothing outlives it even if it
-	 * is killed. Only for a program that starts its children through this backend alone. Absent where it cannot be done.
+	 * Makes this process the child subreaper of all its descendants and starts a watchdog, so that none outlives it even if
+	 * it is killed. Only for a program that starts its children through this backend alone. Absent where not supported.
 	 */
 	becomeSubreaper?(): void;
 	spawn(request: SpawnRequest, events: ChildEvents): Child | Promise<Child>;
+}
+
+const {EMFILE, ENFILE, EAGAIN, ENOMEM} = constants.errno;
+/** Errors of exhausted resources: the same spawn may succeed later. */
+const EXHAUSTED_ERRNOS: ReadonlySet<number> = new Set([EMFILE, ENFILE, EAGAIN, ENOMEM]);
+
+/** The operating system refused to start `program`. */
+export function spawnError(errno: number, program: string): LongarmError {
+	const code = EXHAUSTED_ERRNOS.has(Math.abs(errno)) ? 'RESOURCES_EXHAUSTED' : 'SPAWN_FAILED';
+	return new LongarmError(code, {message: osErrorText(errno), context: {program, error: osErrorName(errno)}});
 }

@@ -1,22 +1,22 @@
-/** What every child, and whatever it starts, is held to. What is not said is as it is for the server. */
+/** Resource limits of every child and its descendants. Absent limits are those of the server. */
 export interface ChildLimits {
-	/** Bytes of data one process may have; a program that only reserves addresses does not count. */
+	/** Bytes of data of one process (RLIMIT_DATA); reserved address space does not count. */
 	readonly memoryBytes?: number | undefined;
 	/** Processes and threads of the user, the server's own included: the kernel counts by user. */
 	readonly processes?: number | undefined;
-	/** Descriptors one process may have open. */
+	/** File descriptors one process may have open. */
 	readonly openFiles?: number | undefined;
 	/** Bytes one file may grow to. */
 	readonly fileBytes?: number | undefined;
 	/** Seconds of processor time one process may use. */
 	readonly cpuSeconds?: number | undefined;
-	/** How much less often it gets its turn when there is not enough for all: 0 to 19. */
+	/** Scheduling priority: 0 to 19, higher gets less processor time under contention. */
 	readonly nice?: number | undefined;
-	/** How much sooner than others it is ended when memory runs out: 0 to 1000. */
+	/** `oom_score_adj`, 0 to 1000: higher is killed sooner when memory runs out. */
 	readonly oomScore?: number | undefined;
-	/** What all of them together are held to. */
+	/** Control group that limits all children together. */
 	readonly group?: {add(pid: number): void} | undefined;
 }
 
-/** Children go before the server when the machine runs out of memory. */
+/** Above the score of the server, so that the OOM killer picks children first. */
 export const DEFAULT_OOM_SCORE = 500;

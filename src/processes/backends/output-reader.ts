@@ -1,188 +1,182 @@
 import {closeSync, readSync} from 'node:fs';
 import {Socket} from 'node:net';
 import {ReadStream} from 'node:tty';
-import {keepChunk, READ_BYTES} from '../output/chunk-pool.js';
-import {currentTick} from './event-loop-tick.js';
+import {copyChunk, MAX_READ_BYTES} from '../output/chunk-pool.js';
 
-/** A stream that gave this much in one turn of the event loop waits for the next: a flood leaves room for others. */
+/** Bytes read from one stream per tick of the event loop, so that a flood starves no other stream. */
 const MAX_TICK_BYTES = 128 * 1024;
-/** The most that is taken from a stream that is being let go: what a pipe can hold when it was made large. */
+/** Bytes drained from a stream that is closed early: the largest capacity of a pipe for ordinary users. */
 export const MAX_DRAIN_BYTES = 1024 * 1024;
 
 /**
- * A program that writes many small pieces at once is read a moment later, so that they travel together: this many below
- * this size, none more than this long after the one before.
+ * Coalescing: after a burst of small reads the next read is delayed, so that the writes of a chatty program arrive in one
+ * chunk. A burst is more than MAX_SMALL_READS reads below SMALL_READ_BYTES with gaps of at most MAX_BURST_GAP_MS.
  */
-const GATHER_AFTER_READS = 8;
-const SMALL_BYTES = 4096;
-const QUIET_MS = 5;
-const GATHER_MS = 1;
+const MAX_SMALL_READS = 8;
+const SMALL_READ_BYTES = 4096;
+const MAX_BURST_GAP_MS = 5;
+const COALESCE_MS = 1;
 
-/** Every reader reads into the same buffer: the bytes are copied out before the next read can happen. */
-const shared = Buffer.allocUnsafeSlow(READ_BYTES);
+/** Shared by all readers: the bytes are copied out before the next read can happen. */
+const readBuffer = Buffer.allocUnsafeSlow(MAX_READ_BYTES);
 
 export interface ReaderEvents {
 	data(bytes: Uint8Array): void;
-	/**
-	 * The descriptor is about to be closed: nobody may use its number from now on. `isOver` when the other side is at its
-	 * end, and not when this one lets go.
-	 */
-	release?(isOver: boolean): void;
-	/** Once; nothing follows. */
+	/** The file descriptor is about to be closed and must not be used again. `isAtEnd` is false after `drainAndClose`. */
+	beforeClose?(isAtEnd: boolean): void;
+	/** Called once, last. */
 	end(): void;
 }
 
-/** Reads more from the descriptor into the buffer at once; the number of bytes, or not positive when there is nothing. */
+/** Non-blocking read into the buffer. Returns the number of bytes; 0 or less when there are none. */
 export type ReadNonBlocking = (buffer: Uint8Array) => number;
 
-/**
- * Reads a pipe or the master of a terminal to its very end. It owns the descriptor, which must be non-blocking.
- */
+/** Reads a pipe or the master of a terminal to its very end. Owns the file descriptor, which must be non-blocking. */
 export class OutputReader {
 	readonly #fd: number;
 	readonly #events: ReaderEvents;
 	readonly #socket: Socket;
-	readonly #readMore: ReadNonBlocking | undefined;
-	#paused = false;
-	#yielding = false;
+	readonly #readNonBlocking: ReadNonBlocking | undefined;
+	#isPaused = false;
+	#isYielding = false;
 	#isClosed = false;
-	#isLettingGo = false;
-	#turn = -1;
-	#turnBytes = 0;
+	#isClosedByUs = false;
+	#tick = -1;
+	#tickBytes = 0;
 	#smallReads = 0;
 	#lastRead = 0;
-	#gathering: NodeJS.Timeout | undefined;
+	#coalesceTimer: NodeJS.Timeout | undefined;
 
-	constructor(fd: number, kind: 'pipe' | 'pty', events: ReaderEvents, readMore?: ReadNonBlocking) {
+	constructor(fd: number, kind: 'pipe' | 'pty', events: ReaderEvents, readNonBlocking?: ReadNonBlocking) {
 		this.#fd = fd;
 		this.#events = events;
-		this.#readMore = readMore;
-		const onread = {buffer: shared, callback: (length: number) => this.#take(length)};
-		this.#socket = open(fd, kind, onread);
-		beforeDestroy(this.#socket, () => this.#events.release?.(!this.#isLettingGo));
+		this.#readNonBlocking = readNonBlocking;
+		const onread = {buffer: readBuffer, callback: (length: number) => this.#handleRead(length)};
+		this.#socket = openSocket(fd, kind, onread);
+		hookDestroy(this.#socket, () => this.#events.beforeClose?.(!this.#isClosedByUs));
 		// A terminal ends with an error (EIO) and a pipe without one.
 		this.#socket.on('error', () => this.#socket.destroy());
 		this.#socket.on('end', () => {
-			// libuv before 1.52 takes a hang-up for the end although a terminal still holds bytes: read on by hand.
-			if (!this.#socket.destroyed) this.#readRest(Number.POSITIVE_INFINITY);
+			// libuv before 1.52 reports the end at a hang-up although the terminal still holds bytes: drain it here.
+			if (!this.#socket.destroyed) this.#drain(Number.POSITIVE_INFINITY);
 			this.#socket.destroy();
 		});
-		this.#socket.on('close', () => this.#end());
+		this.#socket.on('close', () => this.#handleClose());
 		this.#socket.resume();
 	}
 
 	pause(): void {
-		if (this.#paused || this.#isClosed) return;
-		this.#paused = true;
+		if (this.#isPaused || this.#isClosed) return;
+		this.#isPaused = true;
 		this.#socket.pause();
 	}
 
 	resume(): void {
-		if (!this.#paused || this.#isClosed) return;
-		this.#paused = false;
-		if (!this.#yielding) this.#socket.resume();
+		if (!this.#isPaused || this.#isClosed) return;
+		this.#isPaused = false;
+		if (!this.#isYielding) this.#socket.resume();
 	}
 
-	/** Somebody waits for what comes next: nothing is gathered. */
+	/** Ends coalescing: a reader waits for the next output. */
 	flushNow(): void {
 		this.#smallReads = 0;
-		if (this.#gathering) this.#goOn();
+		if (this.#coalesceTimer) this.#readOn();
 	}
 
-	/** Takes what was left to gather; for when nothing more may be written. */
+	/** Reads output delayed by coalescing at once; called when the child has exited. */
 	drainBuffered(): void {
-		if (!this.#gathering || this.#paused || this.#socket.destroyed) return;
-		this.#readRest(MAX_DRAIN_BYTES);
+		if (!this.#coalesceTimer || this.#isPaused || this.#socket.destroyed) return;
+		this.#drain(MAX_DRAIN_BYTES);
 		this.flushNow();
 	}
 
-	/** Takes what is there without waiting for more, then lets go. */
+	/** Reads what the kernel holds without waiting for more, then closes. */
 	drainAndClose(): void {
 		if (this.#isClosed || this.#socket.destroyed) return;
 		this.#socket.pause();
-		this.#readRest(MAX_DRAIN_BYTES);
-		this.#isLettingGo = true;
+		this.#drain(MAX_DRAIN_BYTES);
+		this.#isClosedByUs = true;
 		this.#socket.destroy();
 	}
 
-	#take(length: number): boolean {
+	#handleRead(length: number): boolean {
 		let total = length;
-		while (this.#readMore && total < READ_BYTES) {
-			const more = this.#readMore(shared.subarray(total));
+		while (this.#readNonBlocking && total < MAX_READ_BYTES) {
+			const more = this.#readNonBlocking(readBuffer.subarray(total));
 			if (more <= 0) break;
 			total += more;
 		}
-		this.#events.data(keepChunk(shared, total));
-		return this.#mayGoOn(total);
+		this.#events.data(copyChunk(readBuffer, total));
+		return this.#canReadOn(total);
 	}
 
-	#mayGoOn(length: number): boolean {
-		if (this.#paused || this.#socket.destroyed) return false;
-		const turn = currentTick();
-		if (turn !== this.#turn) {
-			this.#turn = turn;
-			this.#turnBytes = 0;
+	#canReadOn(length: number): boolean {
+		if (this.#isPaused || this.#socket.destroyed) return false;
+		const tick = currentTick();
+		if (tick !== this.#tick) {
+			this.#tick = tick;
+			this.#tickBytes = 0;
 		}
-		this.#turnBytes += length;
-		if (this.#turnBytes >= MAX_TICK_BYTES) {
-			this.#yielding = true;
-			setImmediate(() => this.#goOn());
+		this.#tickBytes += length;
+		if (this.#tickBytes >= MAX_TICK_BYTES) {
+			this.#isYielding = true;
+			setImmediate(() => this.#readOn());
 			return false;
 		}
-		if (!this.#isChatter(length)) return true;
-		this.#yielding = true;
-		this.#gathering = setTimeout(() => this.#goOn(), GATHER_MS);
+		if (!this.#isBurst(length)) return true;
+		this.#isYielding = true;
+		this.#coalesceTimer = setTimeout(() => this.#readOn(), COALESCE_MS);
 		return false;
 	}
 
-	#isChatter(length: number): boolean {
+	#isBurst(length: number): boolean {
 		const now = performance.now();
-		if (length >= SMALL_BYTES || now - this.#lastRead > QUIET_MS) this.#smallReads = 0;
+		if (length >= SMALL_READ_BYTES || now - this.#lastRead > MAX_BURST_GAP_MS) this.#smallReads = 0;
 		else this.#smallReads++;
 		this.#lastRead = now;
-		return this.#smallReads > GATHER_AFTER_READS;
+		return this.#smallReads > MAX_SMALL_READS;
 	}
 
-	#goOn(): void {
-		clearTimeout(this.#gathering);
-		this.#gathering = undefined;
-		this.#yielding = false;
-		if (!this.#paused && !this.#socket.destroyed) this.#socket.resume();
+	#readOn(): void {
+		clearTimeout(this.#coalesceTimer);
+		this.#coalesceTimer = undefined;
+		this.#isYielding = false;
+		if (!this.#isPaused && !this.#socket.destroyed) this.#socket.resume();
 	}
 
-	#readRest(limit: number): void {
-		for (let left = limit; left > 0; ) {
+	#drain(maxBytes: number): void {
+		for (let left = maxBytes; left > 0; ) {
 			let length: number;
 			try {
-				length = readSync(this.#fd, shared, 0, Math.min(READ_BYTES, left), null);
+				length = readSync(this.#fd, readBuffer, 0, Math.min(MAX_READ_BYTES, left), null);
 			} catch {
 				return;
 			}
 			if (length === 0) return;
-			this.#events.data(keepChunk(shared, length));
+			this.#events.data(copyChunk(readBuffer, length));
 			left -= length;
 		}
 	}
 
-	#end(): void {
+	#handleClose(): void {
 		if (this.#isClosed) return;
 		this.#isClosed = true;
 		this.#events.end();
 	}
 }
 
-/** A stream that fails is destroyed, and its descriptor closed, before it says so. */
-function beforeDestroy(socket: Socket, act: () => void): void {
+/** Hooks into `_destroy`: a stream that fails closes its file descriptor before it emits any event. */
+function hookDestroy(socket: Socket, callback: () => void): void {
 	const destroy = socket._destroy.bind(socket);
 	socket._destroy = (error, done) => {
-		act();
+		callback();
 		destroy(error, done);
 	};
 }
 
 type OnRead = {buffer: Uint8Array; callback: (length: number) => boolean};
 
-function open(fd: number, kind: 'pipe' | 'pty', onread: OnRead): Socket {
+function openSocket(fd: number, kind: 'pipe' | 'pty', onread: OnRead): Socket {
 	try {
 		if (kind === 'pipe') return new Socket({fd, readable: true, writable: false, onread} as object);
 		return new ReadStream(fd, {allowHalfOpen: true, onread} as object);
@@ -190,4 +184,19 @@ function open(fd: number, kind: 'pipe' | 'pty', onread: OnRead): Socket {
 		closeSync(fd);
 		throw error;
 	}
+}
+
+let tick = 0;
+let isCounting = false;
+
+/** Number of the current tick of the event loop. Only ticks in which it is called are counted. */
+export function currentTick(): number {
+	if (!isCounting) {
+		isCounting = true;
+		setImmediate(() => {
+			isCounting = false;
+			tick++;
+		});
+	}
+	return tick;
 }

@@ -4,7 +4,7 @@ import {createChildProcessBackend} from './node/child-process-backend.js';
 
 let selected: Backend | undefined;
 
-/** The best way to start children on this machine, loaded on first use and shared by everybody in the program. */
+/** The native backend where it is available, else `node:child_process`. Loaded on first use, one per process. */
 export function selectBackend(): Backend {
 	selected ??= createNativeBackend() ?? createChildProcessBackend();
 	return selected;

@@ -2,15 +2,15 @@ import {writeSync} from 'node:fs';
 import type {Socket} from 'node:net';
 import type {StdinWriter} from './backend.js';
 
-/** How long to wait before offering bytes again to a terminal whose input is full; doubles up to the second. */
-const RETRY_FIRST_MS = 1;
-const RETRY_MOST_MS = 20;
+/** Back-off between writes to a terminal whose input buffer is full; doubles from the first to the second. */
+const MIN_RETRY_MS = 1;
+const MAX_RETRY_MS = 20;
 
-/** What Ctrl-D types. */
+/** The character Ctrl-D types. */
 const END_OF_FILE = Uint8Array.of(0x04);
 
 /** Writes to a pipe. A reader that closed its end is no error: the bytes vanish, as they do for a local program. */
-export function pipeWriter(socket: Socket): StdinWriter {
+export function createPipeWriter(socket: Socket): StdinWriter {
 	socket.on('error', () => socket.destroy());
 	return {
 		write(bytes, done) {
@@ -27,26 +27,26 @@ export function pipeWriter(socket: Socket): StdinWriter {
 }
 
 /**
- * Writes to the master of a terminal. Node's own stream would block the whole program while the child does not read,
- * so this one writes without blocking and offers the rest again later.
+ * Writes to the master of a terminal. Node's own stream would block the event loop while the child does not read, so this
+ * one writes without blocking and retries the rest later.
  */
-export function terminalWriter(fd: number): StdinWriter {
+export function createTerminalWriter(fd: number): StdinWriter {
 	const queue: {bytes: Uint8Array; done: () => void}[] = [];
 	let timer: NodeJS.Timeout | undefined;
-	let delay = RETRY_FIRST_MS;
-	let destroyed = false;
+	let delay = MIN_RETRY_MS;
+	let isDestroyed = false;
 
 	const pump = (): void => {
 		timer = undefined;
 		while (queue.length > 0) {
 			const head = queue[0]!;
-			const written = offer(fd, head.bytes);
+			const written = writeNonBlocking(fd, head.bytes);
 			if (written === 'full') {
 				timer = setTimeout(pump, delay);
-				delay = Math.min(delay * 2, RETRY_MOST_MS);
+				delay = Math.min(delay * 2, MAX_RETRY_MS);
 				return;
 			}
-			delay = RETRY_FIRST_MS;
+			delay = MIN_RETRY_MS;
 			if (written !== 'broken' && written < head.bytes.length) {
 				head.bytes = head.bytes.subarray(written);
 			} else {
@@ -57,7 +57,7 @@ export function terminalWriter(fd: number): StdinWriter {
 	};
 
 	const write = (bytes: Uint8Array, done: () => void): void => {
-		if (destroyed) {
+		if (isDestroyed) {
 			done();
 			return;
 		}
@@ -71,14 +71,14 @@ export function terminalWriter(fd: number): StdinWriter {
 			write(END_OF_FILE, () => {});
 		},
 		destroy() {
-			destroyed = true;
+			isDestroyed = true;
 			clearTimeout(timer);
 			for (const {done} of queue.splice(0)) done();
 		},
 	};
 }
 
-function offer(fd: number, bytes: Uint8Array): number | 'full' | 'broken' {
+function writeNonBlocking(fd: number, bytes: Uint8Array): number | 'full' | 'broken' {
 	if (bytes.length === 0) return 0;
 	try {
 		return writeSync(fd, bytes);

@@ -1,23 +1,23 @@
 import {BufferPool} from '../../shared/node/buffer-pool.js';
 
-/** One read takes at most this much, and so one chunk holds at most this much. */
-export const READ_BYTES = 64 * 1024;
-/** Chunks from this size on get a whole block; smaller ones share memory the ordinary way. */
-const BLOCK_FROM_BYTES = 32 * 1024;
+/** Bytes per read, and so per chunk. */
+export const MAX_READ_BYTES = 64 * 1024;
+/** Chunks from this size on get a block of the pool; smaller ones come from Node's shared slab. */
+const MIN_BLOCK_BYTES = 32 * 1024;
 const MAX_FREE_BLOCKS = 64;
 
-const pool = new BufferPool(READ_BYTES, MAX_FREE_BLOCKS);
+const pool = new BufferPool(MAX_READ_BYTES, MAX_FREE_BLOCKS);
 
 /** A copy of the bytes that stays valid until it is released. */
-export function keepChunk(source: Buffer, length: number): Uint8Array {
-	const copy = length < BLOCK_FROM_BYTES ? Buffer.allocUnsafe(length) : pool.take().subarray(0, length);
+export function copyChunk(source: Buffer, length: number): Uint8Array {
+	const copy = length < MIN_BLOCK_BYTES ? Buffer.allocUnsafe(length) : pool.take().subarray(0, length);
 	source.copy(copy, 0, 0, length);
 	return copy;
 }
 
-/** The chunk is out of every log and nobody looks at it any more. To be called at most once. */
+/** Returns the memory of a chunk to the pool. Call at most once, when the chunk is in no log and in no reader's hands. */
 export function releaseChunk(chunk: Uint8Array): void {
-	if (chunk.length >= BLOCK_FROM_BYTES && chunk.buffer.byteLength === READ_BYTES && chunk.byteOffset === 0) {
+	if (chunk.length >= MIN_BLOCK_BYTES && chunk.buffer.byteLength === MAX_READ_BYTES && chunk.byteOffset === 0) {
 		pool.give(Buffer.from(chunk.buffer));
 	}
 }

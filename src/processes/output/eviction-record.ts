@@ -1,47 +1,47 @@
-/** Evicted chunks whose sizes are remembered, so that a late reader learns exactly how much it missed. */
-export const REMEMBERED_EVICTIONS = 65_536;
+/** Evicted chunks whose sizes are recorded, so that a late reader learns exactly how much it missed. */
+export const MAX_RECORDED_EVICTIONS = 65_536;
 
-/** Sizes of the chunks that went, by number; a ring that grows up to its bound. */
+/** Ring buffer of evicted chunk sizes by sequence number; grows up to its bound. */
 export class EvictionRecord {
 	#seqs: number[] = [];
-	/** Bytes evicted before and with the chunk of the same slot, since the start. */
+	/** Running total of evicted bytes, up to and including the chunk of the same slot. */
 	#totals: number[] = [];
 	#start = 0;
 	#total = 0;
 
 	add(seq: number, bytes: number): void {
 		this.#total += bytes;
-		if (this.#seqs.length < REMEMBERED_EVICTIONS) {
+		if (this.#seqs.length < MAX_RECORDED_EVICTIONS) {
 			this.#seqs.push(seq);
 			this.#totals.push(this.#total);
 			return;
 		}
 		this.#seqs[this.#start] = seq;
 		this.#totals[this.#start] = this.#total;
-		this.#start = (this.#start + 1) % REMEMBERED_EVICTIONS;
+		this.#start = (this.#start + 1) % MAX_RECORDED_EVICTIONS;
 	}
 
-	/** Exact for a cursor at the very start and for one within the record; for one between them, at least this much. */
+	/** Evicted bytes after `seq`. Exact at the very start and within the record; a lower bound in between. */
 	bytesAfter(seq: number): number {
 		if (seq === 0 || this.#seqs.length === 0) return this.#total;
 		let low = 0;
 		let high = this.#seqs.length;
 		while (low < high) {
 			const middle = (low + high) >>> 1;
-			if (this.#at(this.#seqs, middle) <= seq) low = middle + 1;
+			if (this.#valueAt(this.#seqs, middle) <= seq) low = middle + 1;
 			else high = middle;
 		}
-		if (low > 0) return this.#total - this.#at(this.#totals, low - 1);
-		return this.#seqs.length < REMEMBERED_EVICTIONS ? this.#total : this.#total - this.#at(this.#totals, 0);
+		if (low > 0) return this.#total - this.#valueAt(this.#totals, low - 1);
+		return this.#seqs.length < MAX_RECORDED_EVICTIONS ? this.#total : this.#total - this.#valueAt(this.#totals, 0);
 	}
 
-	#at(ring: readonly number[], index: number): number {
+	#valueAt(ring: readonly number[], index: number): number {
 		return ring[(this.#start + index) % ring.length]!;
 	}
 }
 
-/** How much of the beginning of a stream is kept beside what retention keeps of its end. */
-export const HEAD_BYTES = 64 * 1024;
+/** Bytes of the head of a stream that are kept in addition to the tail that retention keeps. */
+export const MAX_HEAD_BYTES = 64 * 1024;
 
 /** The first bytes of a stream. It is filled by eviction, so nothing is held twice. */
 export class StreamHead {
@@ -51,9 +51,9 @@ export class StreamHead {
 		return this.#bytes;
 	}
 
-	/** Takes what still fits; the bytes must follow those before. */
+	/** Appends as much as fits; chunks come in the order of the stream. */
 	add(bytes: Uint8Array): void {
-		const room = HEAD_BYTES - this.#bytes.length;
+		const room = MAX_HEAD_BYTES - this.#bytes.length;
 		if (room === 0) return;
 		const joined = new Uint8Array(this.#bytes.length + Math.min(room, bytes.length));
 		joined.set(this.#bytes);

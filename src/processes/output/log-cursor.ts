@@ -22,12 +22,12 @@ export interface CursorSource {
 	readonly exit: (Exit & {readonly seq: number}) | undefined;
 	readonly closedSeq: number | undefined;
 	chunkAt(ordinal: number): Chunk | undefined;
-	/** Evicted bytes with a number above `afterSeq` and at most `throughSeq`. */
+	/** Evicted bytes with a sequence number above `afterSeq` and at most `throughSeq`. */
 	missedBytes(afterSeq: number, throughSeq: number): number;
 }
 
 export interface CursorPosition {
-	/** Number of the last event that needs no delivery. */
+	/** Sequence number of the last event that needs no delivery. */
 	readonly seq: number;
 	/** Position of the first chunk to deliver. */
 	readonly ordinal: number;
@@ -35,7 +35,7 @@ export interface CursorPosition {
 	readonly pendingBytes: number;
 }
 
-/** Hands out each event once, in order. The bytes of a chunk are valid until the log takes in more. */
+/** Delivers each event once, in order. The bytes of a chunk are valid until the next append to the log. */
 export abstract class LogCursor {
 	protected readonly log: CursorSource;
 	readonly #close: () => void;
@@ -56,18 +56,18 @@ export abstract class LogCursor {
 		return this.log.totalBytes - this.deliveredBytes;
 	}
 
-	get atEnd(): boolean {
+	get isAtEnd(): boolean {
 		return this.deliveredSeq === this.log.nextSeq - 1;
 	}
 
-	/** Ends the delivery: the log neither wakes nor waits for this cursor any more. */
+	/** Ends delivery: the log neither wakes this cursor nor retains output for it any more. */
 	close(): void {
 		this.#close();
 	}
 
-	/** The next event; undefined at the end. Its chunk, if it is one, must be retained. */
-	protected step(): LogEvent | undefined {
-		if (this.atEnd) return undefined;
+	/** The next event; undefined at the end. An output chunk must still be retained. */
+	protected advance(): LogEvent | undefined {
+		if (this.isAtEnd) return undefined;
 		const seq = ++this.deliveredSeq;
 		const {exit} = this.log;
 		if (exit?.seq === seq) return {kind: 'exited', ...exit};
@@ -78,39 +78,39 @@ export abstract class LogCursor {
 	}
 }
 
-/** The cursor that holds the child back: nothing it has yet to deliver is evicted. */
+/** Cursor with back-pressure: output it has not delivered is never evicted, and pauses the child. */
 export class DriverCursor extends LogCursor {
-	readonly #moved: () => void;
+	readonly #onMoved: () => void;
 
-	constructor(log: CursorSource, position: CursorPosition, moved: () => void, close: () => void) {
+	constructor(log: CursorSource, position: CursorPosition, onMoved: () => void, close: () => void) {
 		super(log, position, close);
-		this.#moved = moved;
+		this.#onMoved = onMoved;
 	}
 
 	/** Position of the oldest chunk that must be retained. */
-	get neededFrom(): number {
+	get firstNeededOrdinal(): number {
 		return this.ordinal;
 	}
 
 	next(): LogEvent | undefined {
-		return this.step();
+		return this.advance();
 	}
 
-	/** To be called after a few `next()`: what was handed out may be evicted, and a paused child may go on. */
+	/** Call after a batch of `next()`: delivered chunks may be evicted, and a paused child may resume. */
 	commit(): void {
-		this.#moved();
+		this.#onMoved();
 	}
 }
 
-/** A cursor that never holds the child back. Output evicted before it was delivered is announced by a gap. */
+/** Cursor without back-pressure. Output evicted before delivery is reported as a gap. */
 export class ObserverCursor extends LogCursor {
 	next(): LogEvent | LogGap | undefined {
-		return this.#gap() ?? this.step();
+		return this.#skipGap() ?? this.advance();
 	}
 
-	#gap(): LogGap | undefined {
+	#skipGap(): LogGap | undefined {
 		const afterSeq = this.deliveredSeq;
-		if (this.atEnd || this.ordinal >= this.log.firstOrdinal || this.#isEnd(afterSeq + 1)) return undefined;
+		if (this.isAtEnd || this.ordinal >= this.log.firstOrdinal || this.#isEnd(afterSeq + 1)) return undefined;
 		const {exit, closedSeq, nextSeq, firstOrdinal} = this.log;
 		const firstRetained = this.log.chunkAt(firstOrdinal)?.seq ?? nextSeq;
 		// An exit among the evicted chunks is still delivered: the gap ends before it, and another may follow.
@@ -125,7 +125,7 @@ export class ObserverCursor extends LogCursor {
 		return {kind: 'gap', afterSeq, throughSeq, missedBytes};
 	}
 
-	/** Whether this number is the exit or the close, which are never evicted. */
+	/** True for the sequence number of the exit or the close, which are never evicted. */
 	#isEnd(seq: number): boolean {
 		return this.log.exit?.seq === seq || this.log.closedSeq === seq;
 	}

@@ -8,7 +8,7 @@ export type {EndReason, OutputStream};
 export interface Exit {
 	readonly exitCode: number;
 	readonly reason: EndReason;
-	/** It looks as if the sandbox was the reason of a failure; absent without a sandbox. */
+	/** The failure looks like the sandbox's doing; absent without a sandbox. */
 	readonly sandboxDenied?: boolean;
 }
 
@@ -23,11 +23,11 @@ export interface Retention {
 	readonly bytes: number;
 	/** Chunks kept, however small. */
 	readonly chunks: number;
-	/** What all processes together may keep. */
+	/** Shared bound over many processes. */
 	readonly budget?: RetentionBudget;
 }
 
-/** One stream from its beginning to now, with what is missing in between. */
+/** Head and tail of one stream, with the size of the gap between them. */
 export interface StreamView {
 	/** Head and tail in one; `omittedBytes` are missing after the first `headBytes`. */
 	readonly bytes: Uint8Array;
@@ -43,29 +43,29 @@ export interface OutputPage {
 	readonly missedBytes: number;
 }
 
-/** Dropped slots at the front of the chunk list before it is moved together. */
-const COMPACT_AFTER = 1024;
+/** Evicted slots at the front of the chunk list before it is compacted. */
+const MIN_COMPACTED_SLOTS = 1024;
 
-/** Callbacks into whatever produces the output. */
+/** Callbacks into the producer of the output. */
 export interface LogOwner {
-	/** Gets the memory of evicted chunks back; see `read` for what that asks of readers. */
+	/** Returns the memory of an evicted chunk; see `read` for the obligation of readers. */
 	release?(bytes: Uint8Array): void;
-	/** The driver's cursor has moved, came or went: the child may have to be paused or resumed. */
+	/** The driver's cursor was moved, opened or closed: the child may have to be paused or resumed. */
 	driverMoved?(): void;
 }
 
 /**
- * Numbered log of one process, from 1 without gaps over output, exit and close. It is queue and retention at once: any
- * number of cursors walk it for delivery, `read` looks into it, and the oldest chunks are evicted when retention is
- * full, but never one that the driver's cursor has yet to deliver.
+ * Log of one process; output, exit and close are numbered from 1 without gaps. It is delivery queue and retention buffer
+ * at once: any number of cursors walk it, `read` returns pages of it, and the oldest chunks are evicted when retention
+ * is full, but never one that the driver's cursor has yet to deliver.
  */
 export class OutputLog implements CursorSource {
 	readonly #retention: Retention;
 	readonly #owner: LogOwner;
-	/** Undefined once the log counts for nothing any more. */
+	/** Undefined once the log is disposed. */
 	#budget: RetentionBudget | undefined;
 	#chunks: Chunk[] = [];
-	/** Slots at the front of `#chunks` that were evicted but not yet moved over. */
+	/** Slots at the front of `#chunks` that were evicted but not yet compacted. */
 	#dropped = 0;
 	#firstOrdinal = 0;
 	#retainedBytes = 0;
@@ -77,7 +77,7 @@ export class OutputLog implements CursorSource {
 	#exit: (Exit & {readonly seq: number}) | undefined;
 	#closedSeq: number | undefined;
 	#driver: DriverCursor | undefined;
-	/** Called after every event, in the order of their coming. */
+	/** Called after every event, in the order of registration. */
 	readonly #watchers = new Set<() => void>();
 
 	constructor(retention: Retention, owner: LogOwner = {}) {
@@ -86,7 +86,7 @@ export class OutputLog implements CursorSource {
 		this.#owner = owner;
 	}
 
-	/** The number the next event will get. */
+	/** Sequence number of the next event. */
 	get nextSeq(): number {
 		return this.#nextSeq;
 	}
@@ -107,38 +107,38 @@ export class OutputLog implements CursorSource {
 		return this.#retainedBytes;
 	}
 
-	/** The log owns `bytes` from here on. */
+	/** Takes ownership of `bytes`. */
 	append(stream: OutputStream, bytes: Uint8Array): void {
 		if (this.#closedSeq !== undefined) throw new Error('output after closed');
 		this.#chunks.push({seq: this.#nextSeq++, stream, bytes});
 		this.#retainedBytes += bytes.length;
 		this.#totalBytes += bytes.length;
 		this.#streamBytes.set(stream, this.streamBytes(stream) + bytes.length);
-		this.#budget?.added(this, bytes.length);
+		this.#budget?.recordAdded(this, bytes.length);
 		this.#trim();
-		this.#changed();
+		this.#notifyWatchers();
 	}
 
 	recordExit(exit: Exit): void {
 		if (this.#exit) throw new Error('exited twice');
 		this.#exit = {seq: this.#nextSeq++, ...exit};
-		this.#changed();
+		this.#notifyWatchers();
 	}
 
 	recordClose(): void {
 		if (!this.#exit || this.#closedSeq !== undefined) throw new Error('closed before exited, or twice');
 		this.#closedSeq = this.#nextSeq++;
-		this.#changed();
+		this.#notifyWatchers();
 	}
 
 	/**
 	 * Retained chunks after `afterSeq`, oldest first. `maxBytes` stops before a chunk that would exceed it, but a page
-	 * holds at least one chunk if there is one. The bytes are valid until the log takes in more: use them at once.
+	 * holds at least one chunk if there is one. The bytes are valid until the next append: use them at once.
 	 */
 	read(afterSeq: number, maxBytes?: number): OutputPage {
 		const chunks: Chunk[] = [];
 		let size = 0;
-		for (let index = this.#indexAfter(afterSeq); index < this.#chunks.length; index++) {
+		for (let index = this.#findIndex(afterSeq); index < this.#chunks.length; index++) {
 			const chunk = this.#chunks[index]!;
 			if (maxBytes !== undefined && chunks.length > 0 && size + chunk.bytes.length > maxBytes) break;
 			chunks.push(chunk);
@@ -153,12 +153,12 @@ export class OutputLog implements CursorSource {
 		};
 	}
 
-	/** Bytes the stream has brought so far, kept or not. */
+	/** Total bytes of the stream so far, retained or not. */
 	streamBytes(stream: OutputStream): number {
 		return this.#streamBytes.get(stream) ?? 0;
 	}
 
-	/** The beginning of a stream and as much of its end as is retained. */
+	/** The head of a stream and as much of its tail as is retained. */
 	view(stream: OutputStream): StreamView {
 		const totalBytes = this.streamBytes(stream);
 		const head = this.#heads.get(stream)?.bytes ?? new Uint8Array(0);
@@ -173,7 +173,7 @@ export class OutputLog implements CursorSource {
 		return {bytes, headBytes: head.length, omittedBytes: totalBytes - bytes.length, totalBytes};
 	}
 
-	/** Gives up retained chunks, oldest first, until so many bytes are free or only undelivered ones are left. */
+	/** Evicts chunks, oldest first, until `bytes` are freed or only undelivered chunks are left. Returns the freed bytes. */
 	evict(bytes: number): number {
 		const before = this.#retainedBytes;
 		while (this.#canEvict() && before - this.#retainedBytes < bytes) this.#evictOldest();
@@ -181,9 +181,9 @@ export class OutputLog implements CursorSource {
 		return before - this.#retainedBytes;
 	}
 
-	/** Leaves the retention budget; output that is still to come counts for nothing. */
+	/** Leaves the retention budget; later output is not counted. */
 	dispose(): void {
-		this.#budget?.forget(this);
+		this.#budget?.remove(this);
 		this.#budget = undefined;
 	}
 
@@ -199,25 +199,25 @@ export class OutputLog implements CursorSource {
 	 */
 	drive(wake: () => void): DriverCursor {
 		this.#driver?.close();
-		const moved = (): void => this.#driverMoved();
+		const onMoved = (): void => this.#handleDriverMoved();
 		const unwatch = this.watch(wake);
-		const driver = new DriverCursor(this, this.#positionAfter(this.#nextSeq - 1), moved, () => {
+		const driver = new DriverCursor(this, this.#findPosition(this.#nextSeq - 1), onMoved, () => {
 			unwatch();
 			if (this.#driver !== driver) return;
 			this.#driver = undefined;
-			moved();
+			onMoved();
 		});
 		this.#driver = driver;
-		moved();
+		onMoved();
 		return driver;
 	}
 
 	/** Starts delivery after an event, without back-pressure. `wake` is called after every event that follows. */
 	observe(afterSeq: number, wake: () => void): ObserverCursor {
-		return new ObserverCursor(this, this.#positionAfter(Math.min(afterSeq, this.#nextSeq - 1)), this.watch(wake));
+		return new ObserverCursor(this, this.#findPosition(Math.min(afterSeq, this.#nextSeq - 1)), this.watch(wake));
 	}
 
-	/** Output that the driver has yet to deliver; 0 without one. */
+	/** Back-pressure: output the driver has yet to deliver; 0 without a driver. */
 	get driverBacklogBytes(): number {
 		return this.#driver?.pendingBytes ?? 0;
 	}
@@ -234,7 +234,7 @@ export class OutputLog implements CursorSource {
 		return this.#evictions.bytesAfter(afterSeq) - this.#evictions.bytesAfter(throughSeq);
 	}
 
-	/** Evicts what retention has no room for: after more was taken in, and after the driver moved. */
+	/** Evicts chunks beyond the retention bounds; called after every append and after the driver moved. */
 	#trim(): void {
 		const {bytes, chunks} = this.#retention;
 		const before = this.#retainedBytes;
@@ -242,16 +242,17 @@ export class OutputLog implements CursorSource {
 			this.#evictOldest();
 		}
 		this.#compact();
-		this.#budget?.trimmed(before - this.#retainedBytes);
+		this.#budget?.recordTrimmed(before - this.#retainedBytes);
 	}
 
-	#driverMoved(): void {
+	#handleDriverMoved(): void {
 		this.#trim();
 		this.#owner.driverMoved?.();
 	}
 
-	#positionAfter(seq: number): CursorPosition {
-		const index = this.#indexAfter(seq);
+	/** Position of a cursor that has delivered everything up to `seq`. */
+	#findPosition(seq: number): CursorPosition {
+		const index = this.#findIndex(seq);
 		const missedBytes = this.#evictions.bytesAfter(seq);
 		let pendingBytes = missedBytes;
 		for (let next = index; next < this.#chunks.length; next++) pendingBytes += this.#chunks[next]!.bytes.length;
@@ -260,9 +261,9 @@ export class OutputLog implements CursorSource {
 		return {seq, ordinal, pendingBytes};
 	}
 
-	/** Everything but what the driver has yet to deliver. */
+	/** False when the oldest retained chunk has yet to be delivered by the driver. */
 	#canEvict(): boolean {
-		const needed = this.#driver?.neededFrom ?? Number.POSITIVE_INFINITY;
+		const needed = this.#driver?.firstNeededOrdinal ?? Number.POSITIVE_INFINITY;
 		return this.#dropped < this.#chunks.length && this.#firstOrdinal < needed;
 	}
 
@@ -272,11 +273,11 @@ export class OutputLog implements CursorSource {
 		this.#firstOrdinal++;
 		this.#retainedBytes -= chunk.bytes.length;
 		this.#evictions.add(chunk.seq, chunk.bytes.length);
-		this.#headOf(chunk.stream).add(chunk.bytes);
+		this.#getHead(chunk.stream).add(chunk.bytes);
 		this.#owner.release?.(chunk.bytes);
 	}
 
-	#headOf(stream: OutputStream): StreamHead {
+	#getHead(stream: OutputStream): StreamHead {
 		const known = this.#heads.get(stream);
 		if (known) return known;
 		const head = new StreamHead();
@@ -285,14 +286,14 @@ export class OutputLog implements CursorSource {
 	}
 
 	#compact(): void {
-		if (this.#dropped >= COMPACT_AFTER && this.#dropped * 2 >= this.#chunks.length) {
+		if (this.#dropped >= MIN_COMPACTED_SLOTS && this.#dropped * 2 >= this.#chunks.length) {
 			this.#chunks = this.#chunks.slice(this.#dropped);
 			this.#dropped = 0;
 		}
 	}
 
-	/** Index of the first retained chunk with a higher number; chunks are sorted by number. */
-	#indexAfter(seq: number): number {
+	/** Index of the first retained chunk after `seq`: binary search, chunks are sorted by sequence number. */
+	#findIndex(seq: number): number {
 		let low = this.#dropped;
 		let high = this.#chunks.length;
 		while (low < high) {
@@ -303,7 +304,7 @@ export class OutputLog implements CursorSource {
 		return low;
 	}
 
-	#changed(): void {
+	#notifyWatchers(): void {
 		for (const wake of this.#watchers) wake();
 	}
 }

@@ -21,25 +21,9 @@ export function readOutput<T>(
 ): T | Promise<T> {
 	const page = log.read(request.afterSeq, request.maxBytes);
 	if (request.waitMs === 0 || hasNews(log, page, request)) return render(page);
-	// Nobody is left to hear the answer.
-	if (scope.isClosed) return new Promise(() => {});
-	return new Promise(resolve => {
-		const finish = (news: OutputPage): void => {
-			stop();
-			resolve(render(news));
-		};
-		const stop = (): void => {
-			clearTimeout(timer);
-			unwatch();
-			unregister();
-		};
-		const read = (): OutputPage => log.read(request.afterSeq, request.maxBytes);
-		const timer = setTimeout(() => finish(read()), Math.min(request.waitMs, MAX_TIMER_MS));
-		const unwatch = log.watch(() => {
-			const news = read();
-			if (hasNews(log, news, request)) finish(news);
-		});
-		const unregister = scope.add(stop);
+	return waitForEvent(log, request.waitMs, scope, isTimeout => {
+		const next = log.read(request.afterSeq, request.maxBytes);
+		return isTimeout || hasNews(log, next, request) ? () => render(next) : undefined;
 	});
 }
 
@@ -52,24 +36,33 @@ function hasNews(log: OutputLog, page: OutputPage, {afterSeq}: ReadRequest): boo
 /** Settles when the process has exited, or after the time. A wait cut off by the end of `scope` never settles. */
 export function waitForExit(log: OutputLog, timeoutMs: number | undefined, scope: Scope): void | Promise<void> {
 	if (log.exit) return;
-	// Nobody is left to hear the answer.
-	if (scope.isClosed) return new Promise(() => {});
-	// Nobody is left to hear the answer.
+	return waitForEvent(log, timeoutMs, scope, isTimeout => (isTimeout || log.exit ? () => {} : undefined));
+}
+
+/** Calls `probe` after every event of the log, and at the timeout, until it returns a function for the result. */
+function waitForEvent<T>(
+	log: OutputLog,
+	timeoutMs: number | undefined,
+	scope: Scope,
+	probe: (isTimeout: boolean) => (() => T) | undefined,
+): Promise<T> {
+	// The connection is closed, so the reply has no receiver.
 	if (scope.isClosed) return new Promise(() => {});
 	return new Promise(resolve => {
-		const finish = (): void => {
+		const check = (isTimeout: boolean): void => {
+			const result = probe(isTimeout);
+			if (!result) return;
 			stop();
-			resolve();
+			resolve(result());
 		};
 		const stop = (): void => {
 			clearTimeout(timer);
 			unwatch();
 			unregister();
 		};
-		const timer = timeoutMs === undefined ? undefined : setTimeout(finish, Math.min(timeoutMs, MAX_TIMER_MS));
-		const unwatch = log.watch(() => {
-			if (log.exit) finish();
-		});
+		const timer =
+			timeoutMs === undefined ? undefined : setTimeout(() => check(true), Math.min(timeoutMs, MAX_TIMER_MS));
+		const unwatch = log.watch(() => check(false));
 		const unregister = scope.add(stop);
 	});
 }

@@ -1,68 +1,68 @@
-/** What a log offers to the budget. */
+/** A log as the budget sees it. */
 export interface EvictableLog {
 	readonly retainedBytes: number;
 	readonly closedSeq: number | undefined;
-	/** Gives up at least so many bytes if it can; what it really gave up. */
+	/** Frees at least `bytes` if possible; returns the bytes really freed. */
 	evict(bytes: number): number;
 }
 
-/** When the budget is exceeded this share of it is freed at once, so that the search is rare. */
-const FREED_SHARE = 1 / 16;
+/** Share of the budget freed at once when it is exceeded, so that the search over all logs is rare. */
+const MIN_FREED_SHARE = 1 / 16;
 
 /**
- * Bounds what many processes together keep for late readers. The rule when it is exceeded: closed processes give first,
- * in the order of their first output; then the process that keeps most. Output that a connection has yet to get is
- * never given up. A budget may be part of a larger one, which then bounds the same logs together with others.
+ * Bounds the retained output of many processes together. Eviction order when it is exceeded: closed processes first, in
+ * the order of their first output; then the process that retains most. Output a driver has yet to deliver is never
+ * evicted. A budget may have a parent, which bounds the same logs together with those of other children.
  */
 export class RetentionBudget {
-	#limit: number;
+	#maxBytes: number;
 	readonly #parent: RetentionBudget | undefined;
-	/** In the order of their first output, each with what the larger budget knows it by. */
+	/** In the order of their first output, each with the child log that represents it in the parent. */
 	readonly #logs = new Map<EvictableLog, EvictableLog>();
 	#total = 0;
 
-	constructor(limit: number, whole?: RetentionBudget) {
-		this.#limit = limit;
-		this.#parent = whole;
+	constructor(maxBytes: number, parent?: RetentionBudget) {
+		this.#maxBytes = maxBytes;
+		this.#parent = parent;
 	}
 
 	get totalBytes(): number {
 		return this.#total;
 	}
 
-	/** The log took in more; `trimmed` follows. */
-	added(log: EvictableLog, bytes: number): void {
-		let part = this.#logs.get(log);
-		if (!part) {
-			part = this.#parent ? this.#childOf(log) : log;
-			this.#logs.set(log, part);
+	/** Call after an append; `recordTrimmed` follows. */
+	recordAdded(log: EvictableLog, bytes: number): void {
+		let child = this.#logs.get(log);
+		if (!child) {
+			child = this.#parent ? this.#createChild(log) : log;
+			this.#logs.set(log, child);
 		}
 		this.#total += bytes;
-		this.#parent?.added(part, bytes);
+		this.#parent?.recordAdded(child, bytes);
 	}
 
-	/** A log gave up what its own bounds have no room for; if that was not enough, others have to give. */
-	trimmed(bytes: number): void {
+	/** Call after a log was trimmed to its own bounds, by `bytes`; evicts from other logs if that was not enough. */
+	recordTrimmed(bytes: number): void {
 		this.#total -= bytes;
 		this.#freeIfExceeded();
-		this.#parent?.trimmed(bytes);
+		this.#parent?.recordTrimmed(bytes);
 	}
 
-	forget(log: EvictableLog): void {
-		const part = this.#logs.get(log);
-		if (!part) return;
+	remove(log: EvictableLog): void {
+		const child = this.#logs.get(log);
+		if (!child) return;
 		this.#logs.delete(log);
 		this.#total -= log.retainedBytes;
-		this.#parent?.forget(part);
+		this.#parent?.remove(child);
 	}
 
-	resize(limit: number): void {
-		this.#limit = limit;
+	resize(maxBytes: number): void {
+		this.#maxBytes = maxBytes;
 		this.#freeIfExceeded();
 	}
 
-	/** What the larger budget takes from a log is missing here, too. */
-	#childOf(log: EvictableLog): EvictableLog {
+	/** Represents a log in the parent: bytes the parent evicts are subtracted from this budget, too. */
+	#createChild(log: EvictableLog): EvictableLog {
 		return {
 			get retainedBytes() {
 				return log.retainedBytes;
@@ -79,7 +79,7 @@ export class RetentionBudget {
 	}
 
 	#freeIfExceeded(): void {
-		if (this.#total > this.#limit) this.#free(this.#total - this.#limit * (1 - FREED_SHARE));
+		if (this.#total > this.#maxBytes) this.#free(this.#total - this.#maxBytes * (1 - MIN_FREED_SHARE));
 	}
 
 	#free(wanted: number): void {

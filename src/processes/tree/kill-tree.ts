@@ -1,120 +1,130 @@
-import {descendantsOf, isHalted, membersOf, type ProcessInfo, processInfo, stillLives} from './process-tree.js';
+// Linux only, apart from the signal to the process group: on other systems no descendants or orphans are found.
+import {
+	isHalted,
+	isStillAlive,
+	listDescendants,
+	listSessionMembers,
+	type ProcessInfo,
+	readProcessInfo,
+} from './process-tree.js';
 import {signalGroup, signalProcess} from './signals.js';
-import {isSubreaper, listOrphans, orphansOf, type ProcessRoot} from './subreaper.js';
+import {findOrphansOf, isSubreaper, listOrphans, type ProcessRoot} from './subreaper.js';
 
-/** Longest time for stopping a tree and looking again before it is killed as it is; nothing else runs meanwhile. */
+/** Longest time for stopping a tree before it is killed as it is. Blocks the event loop. */
 const MAX_FREEZE_MS = 500;
 /**
- * Looks for a killed process before it is reported as a survivor: half a second, and more where the machine itself stands
- * still, which is no time for anything to disappear in.
+ * Polls for a killed process before it is reported as a survivor: half a second, and more on a stalled machine, because
+ * polls are counted and not time.
  */
-const MAX_LOOKS = 50;
-const LOOK_AGAIN_MS = 10;
+const MAX_POLLS = 50;
+const POLL_INTERVAL_MS = 10;
 
 /**
- * Kills the group that `leader` leads and everything below it that left the group. Returns those whose end is not sure:
- * the kernel ends a group as one, but who left it was ended one by one and may have escaped once more, and another
- * user's process may not be ours to end.
+ * Kills the process group that `leader` leads and every descendant that left the group. Returns the strays, whose end is
+ * not certain: the kernel kills a group atomically, but strays are killed one by one and may have forked once more, and
+ * a process of another user may not be ours to kill.
  */
 export function killTree(leader: ProcessRoot, maxFreezeMs = MAX_FREEZE_MS): ProcessInfo[] {
-	const tree = membersOfTree(leader);
-	const strays = tree.some(each => isStray(leader, each)) ? freeze(leader, tree, maxFreezeMs) : [];
+	const tree = listTree(leader);
+	const strays = tree.some(each => isStray(leader, each)) ? freezeTree(leader, tree, maxFreezeMs) : [];
 	signalGroup(leader.pid, 'SIGKILL');
 	for (const stray of strays) signalProcess(stray.pid, 'SIGKILL');
 	return strays;
 }
 
 /**
- * Those that still live when they should be gone. Who left the tree in the very moment it was killed comes to light as
- * an orphan once the group is gone, and is killed then.
+ * Polls until all strays are dead and returns the survivors. A process that left the tree at the moment of the kill shows
+ * up as an orphan once the group is gone, and is killed then.
  */
-export async function survivorsOf(leader: ProcessRoot, strays: readonly ProcessInfo[]): Promise<ProcessInfo[]> {
+export async function waitForSurvivors(leader: ProcessRoot, strays: readonly ProcessInfo[]): Promise<ProcessInfo[]> {
 	const killed = new Map(strays.map(stray => [stray.pid, stray]));
-	// The kernel may leave some out of its list of children while others of them are dying: the last look has to be a calm one.
-	for (let look = 0, calm = false; ; look++) {
-		const complete = !moreMayCome(leader);
-		for (const late of findLeftBehind(leader)) {
+	// The kernel may omit entries from a list of children while others exit: the last poll has to follow a quiet one.
+	for (let poll = 0, wasQuiet = false; ; poll++) {
+		const isComplete = !mayOrphanMore(leader);
+		for (const late of findOrphanTrees(leader)) {
 			killed.set(late.pid, late);
 			signalProcess(late.pid, 'SIGKILL');
 		}
-		const living = [...killed.values()].filter(stillLives);
-		if (calm && living.length === 0) return [];
-		calm = complete && living.length === 0;
-		if (look === MAX_LOOKS) return living;
-		await new Promise(resolve => setTimeout(resolve, LOOK_AGAIN_MS));
+		const living = [...killed.values()].filter(isStillAlive);
+		if (wasQuiet && living.length === 0) return [];
+		wasQuiet = isComplete && living.length === 0;
+		if (poll === MAX_POLLS) return living;
+		await new Promise(resolve => setTimeout(resolve, POLL_INTERVAL_MS));
 	}
 }
 
 /**
- * Kills the orphans these leaders left behind, and what is below them. A program that is not handed its orphans finds
- * only those that stayed in the session of their leader, and those below them.
+ * Kills the orphans of these leaders with all their descendants. Without a subreaper only orphans that stayed in the
+ * session of their leader are found.
  */
 export function killOrphansOf(leaders: Iterable<ProcessRoot>): void {
 	const all = [...leaders];
-	const orphans = isSubreaper() ? all.flatMap(findLeftBehind) : leftInSessionsOf(all);
+	const orphans = isSubreaper() ? all.flatMap(findOrphanTrees) : findSessionOrphans(all);
 	for (const each of orphans) signalProcess(each.pid, 'SIGKILL');
 }
 
-/** Those of them that left somebody behind who still lives. */
-export function leadersOfOrphans(leaders: readonly ProcessRoot[]): ProcessRoot[] {
-	if (isSubreaper()) return leaders.filter(leader => orphansOf([leader]).length > 0);
-	const sessions = new Set(membersOf(new Set(leaders.map(({pid}) => pid))).map(({sessionId}) => sessionId));
+/** The leaders that have living orphans. */
+export function filterLeadersWithOrphans(leaders: readonly ProcessRoot[]): ProcessRoot[] {
+	if (isSubreaper()) return leaders.filter(leader => findOrphansOf([leader]).length > 0);
+	const sessions = new Set(listSessionMembers(new Set(leaders.map(({pid}) => pid))).map(({sessionId}) => sessionId));
 	return leaders.filter(({pid}) => sessions.has(pid));
 }
 
-function leftInSessionsOf(leaders: readonly ProcessRoot[]): ProcessInfo[] {
+function findSessionOrphans(leaders: readonly ProcessRoot[]): ProcessInfo[] {
 	if (leaders.length === 0) return [];
-	return membersOf(new Set(leaders.map(({pid}) => pid))).flatMap(member => [member, ...descendantsOf(member.pid)]);
+	return listSessionMembers(new Set(leaders.map(({pid}) => pid))).flatMap(member => [
+		member,
+		...listDescendants(member.pid),
+	]);
 }
 
-/** Kills every orphan this program was handed. */
+/** Kills every orphan this process has adopted. */
 export function killAllOrphans(): void {
 	for (const orphan of listOrphans()) {
-		for (const each of [orphan, ...descendantsOf(orphan.pid)]) signalProcess(each.pid, 'SIGKILL');
+		for (const each of [orphan, ...listDescendants(orphan.pid)]) signalProcess(each.pid, 'SIGKILL');
 	}
 }
 
-/** Whether a signal to the group of the leader does not end it. */
+/** True when a signal to the group of the leader does not kill this member. */
 function isStray(leader: ProcessRoot, member: ProcessInfo): boolean {
-	return member.groupId !== leader.pid || !isOurs(member);
+	return member.groupId !== leader.pid || !isOwnUser(member);
 }
 
-function membersOfTree(leader: ProcessRoot): ProcessInfo[] {
-	const top = processInfo(leader.pid);
-	return [...(top ? [top] : []), ...treeBelow(leader)];
+function listTree(leader: ProcessRoot): ProcessInfo[] {
+	const root = readProcessInfo(leader.pid);
+	return [...(root ? [root] : []), ...listTreeBelow(leader)];
 }
 
-function isOurs({userId}: ProcessInfo): boolean {
+function isOwnUser({userId}: ProcessInfo): boolean {
 	return userId === process.geteuid?.();
 }
 
-/** As long as the group has members, dead ones that were not reaped yet included, they may leave us orphans. */
-function moreMayCome({pid}: ProcessRoot): boolean {
+/** While the group has members, zombies included, their children may still be reparented to this process. */
+function mayOrphanMore({pid}: ProcessRoot): boolean {
 	return isSubreaper() && signalGroup(pid, 0);
 }
 
-/** Everything that comes from a process that has not been reaped yet: below it, or orphaned. */
-export function treeBelow(leader: ProcessRoot): ProcessInfo[] {
-	return [...descendantsOf(leader.pid), ...findLeftBehind(leader)];
+/** Descendants of a process that has not been reaped yet, its orphans included. */
+export function listTreeBelow(leader: ProcessRoot): ProcessInfo[] {
+	return [...listDescendants(leader.pid), ...findOrphanTrees(leader)];
 }
 
-/** What a process orphaned, whether it still lives or not. */
-export function findLeftBehind(leader: ProcessRoot): ProcessInfo[] {
-	return orphansOf([leader]).flatMap(orphan => [orphan, ...descendantsOf(orphan.pid)]);
+/** Orphans of a process with their descendants, whether the process is still alive or not. */
+export function findOrphanTrees(leader: ProcessRoot): ProcessInfo[] {
+	return findOrphansOf([leader]).flatMap(orphan => [orphan, ...listDescendants(orphan.pid)]);
 }
 
 /**
- * Stops the tree, so that nothing in it starts another process while it is being counted, and returns its strays. A
- * process that is in the middle of a fork when the signal comes stops only behind it: the count is complete when all
- * had halted before it began.
+ * Stops the tree with SIGSTOP, so that no member forks while the tree is listed, and returns its strays. A process that
+ * is in the middle of a fork stops only after it: a listing is complete when all members had stopped before it began.
  */
-function freeze(leader: ProcessRoot, tree: readonly ProcessInfo[], maxFreezeMs: number): ProcessInfo[] {
+function freezeTree(leader: ProcessRoot, tree: readonly ProcessInfo[], maxFreezeMs: number): ProcessInfo[] {
 	const deadline = performance.now() + maxFreezeMs;
 	const members = new Map<number, ProcessInfo>();
 	signalGroup(leader.pid, 'SIGSTOP');
 	let hadHalted = false;
-	for (let found = tree; ; found = membersOfTree(leader)) {
-		// One that left the group before the group was stopped is as new as one that was not there.
+	for (let found = tree; ; found = listTree(leader)) {
+		// A known member that has left the group since counts as new: the signal to the group has not stopped it.
 		const added = found.filter(each => {
 			const known = members.get(each.pid);
 			return !known || (isStray(leader, each) && !isStray(leader, known));
@@ -124,7 +134,7 @@ function freeze(leader: ProcessRoot, tree: readonly ProcessInfo[], maxFreezeMs: 
 			if (isStray(leader, member)) signalProcess(member.pid, 'SIGSTOP');
 		}
 		if ((added.length === 0 && hadHalted) || performance.now() > deadline) break;
-		hadHalted = [...members.values()].every(each => isHalted(each.pid) || !isOurs(each));
+		hadHalted = [...members.values()].every(each => isHalted(each.pid) || !isOwnUser(each));
 	}
 	return [...members.values()].filter(member => isStray(leader, member));
 }

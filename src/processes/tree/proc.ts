@@ -1,48 +1,49 @@
+// Linux only: reads of /proc that succeed even when the process has run out of file descriptors.
 import {closeSync, openSync, readdirSync, readFileSync} from 'node:fs';
 
-/** What the system says when there are no descriptors left, for this program or for all. */
-const EXHAUSTED: ReadonlySet<string | undefined> = new Set(['EMFILE', 'ENFILE']);
+/** Error codes for no file descriptors left: in this process, or in the system. */
+const EXHAUSTED_CODES: ReadonlySet<string | undefined> = new Set(['EMFILE', 'ENFILE']);
 
-let keeps = false;
-let spare: number | undefined;
+let isSpareEnabled = false;
+let spareFd: number | undefined;
 
-/** Keeps a descriptor back, so that whatever has to be ended is found even when there are none left. */
+/** Reserves a file descriptor, so that processes can be found and killed even when no others are left. */
 export function keepSpareDescriptor(): void {
-	keeps = true;
-	takeSpare();
+	isSpareEnabled = true;
+	openSpare();
 }
 
 /** The text of a file below `/proc`; throws when the process is gone. */
 export function readProc(path: string): string {
-	return withSpare(() => readFileSync(`/proc/${path}`, 'latin1'));
+	return readWithSpare(() => readFileSync(`/proc/${path}`, 'latin1'));
 }
 
 /** The names in a directory below `/proc`; throws when the process is gone. */
 export function listProc(path: string): string[] {
-	return withSpare(() => readdirSync(`/proc/${path}`));
+	return readWithSpare(() => readdirSync(`/proc/${path}`));
 }
 
-function withSpare<T>(read: () => T): T {
-	takeSpare();
+function readWithSpare<T>(read: () => T): T {
+	openSpare();
 	try {
 		return read();
 	} catch (error) {
-		if (spare === undefined || !EXHAUSTED.has((error as NodeJS.ErrnoException).code)) throw error;
+		if (spareFd === undefined || !EXHAUSTED_CODES.has((error as NodeJS.ErrnoException).code)) throw error;
 	}
-	closeSync(spare);
-	spare = undefined;
+	closeSync(spareFd);
+	spareFd = undefined;
 	try {
 		return read();
 	} finally {
-		takeSpare();
+		openSpare();
 	}
 }
 
-function takeSpare(): void {
-	if (!keeps || spare !== undefined) return;
+function openSpare(): void {
+	if (!isSpareEnabled || spareFd !== undefined) return;
 	try {
-		spare = openSync('/dev/null', 'r');
+		spareFd = openSync('/dev/null', 'r');
 	} catch {
-		// Another thread or program was faster; the next who looks tries again.
+		// Another thread or program took the descriptor first; the next read tries again.
 	}
 }

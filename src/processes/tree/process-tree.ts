@@ -1,3 +1,4 @@
+// Linux only: reads /proc. On other systems no process is found, and only the process group is signalled.
 import {statSync} from 'node:fs';
 import {listProc, readProc} from './proc.js';
 
@@ -7,16 +8,16 @@ export interface ProcessInfo {
 	readonly parentPid: number;
 	readonly groupId: number;
 	readonly sessionId: number;
-	/** Whose it is, as far as signals are concerned. */
+	/** Effective user id; decides who may signal the process. */
 	readonly userId: number;
-	/** Together with the pid it names one process for ever; pids alone are used again. */
+	/** Clock ticks since boot. Unique together with the pid, which the kernel reuses. */
 	readonly startTime: string;
 	/** The kernel's short name of the program. */
 	readonly command: string;
 }
 
-/** Undefined when there is no such process any more; a zombie counts as gone. Linux only: elsewhere nothing is found. */
-export function processInfo(pid: number): ProcessInfo | undefined {
+/** Undefined when the process is gone; a zombie counts as gone. */
+export function readProcessInfo(pid: number): ProcessInfo | undefined {
 	let stat: string;
 	let userId: number;
 	try {
@@ -42,16 +43,16 @@ export function processInfo(pid: number): ProcessInfo | undefined {
 }
 
 /** Pids of the direct children, of every thread. */
-export function childrenOf(pid: number): number[] {
-	// A thread that ends leaves its children to an earlier one: that has to be looked at later.
-	return threadsOf(pid)
+export function listChildren(pid: number): number[] {
+	// A thread that ends hands its children to an earlier thread, so the earlier ones are read last.
+	return listThreads(pid)
 		.reverse()
-		.flatMap(thread => childrenOfThread(pid, thread));
+		.flatMap(thread => listChildrenOfThread(pid, thread));
 }
 
-/** Whether each of its threads is stopped or dead. One that waits in the kernel may be in the middle of a fork. */
+/** True when every thread is stopped or dead. A thread that waits in the kernel may be in the middle of a fork. */
 export function isHalted(pid: number): boolean {
-	return threadsOf(pid).every(thread => {
+	return listThreads(pid).every(thread => {
 		try {
 			const stat = readProc(`${pid}/task/${thread}/stat`);
 			return /^[TtZX] /.test(stat.slice(stat.lastIndexOf(')') + 2));
@@ -61,7 +62,7 @@ export function isHalted(pid: number): boolean {
 	});
 }
 
-function threadsOf(pid: number): string[] {
+function listThreads(pid: number): string[] {
 	try {
 		return listProc(`${pid}/task`);
 	} catch {
@@ -69,7 +70,7 @@ function threadsOf(pid: number): string[] {
 	}
 }
 
-function childrenOfThread(pid: number, thread: string): number[] {
+function listChildrenOfThread(pid: number, thread: string): number[] {
 	try {
 		return readProc(`${pid}/task/${thread}/children`).split(' ').filter(Boolean).map(Number);
 	} catch {
@@ -78,31 +79,31 @@ function childrenOfThread(pid: number, thread: string): number[] {
 }
 
 /** Every living process below `pid`, whatever group or session it moved to, parents before children. */
-export function descendantsOf(pid: number): ProcessInfo[] {
+export function listDescendants(pid: number): ProcessInfo[] {
 	const found: ProcessInfo[] = [];
-	const queue = childrenOf(pid);
+	const queue = listChildren(pid);
 	for (let next = queue.shift(); next !== undefined; next = queue.shift()) {
-		const info = processInfo(next);
+		const info = readProcessInfo(next);
 		if (info) found.push(info);
-		queue.push(...childrenOf(next));
+		queue.push(...listChildren(next));
 	}
 	return found;
 }
 
 /**
- * The living members of sessions whose leaders are gone. A number is not given anew while it has members: where there is
- * a process of the leader's number, it is another's.
+ * The living members of sessions whose leaders are gone. The kernel does not reuse a session id while the session has
+ * members, so a living process with the pid of a leader belongs to another, later session.
  */
-export function membersOf(leaders: ReadonlySet<number>): ProcessInfo[] {
+export function listSessionMembers(leaders: ReadonlySet<number>): ProcessInfo[] {
 	const living = listProc('')
 		.filter(name => /^\d+$/.test(name))
-		.map(name => processInfo(Number(name)))
+		.map(name => readProcessInfo(Number(name)))
 		.filter(info => info !== undefined);
-	const taken = new Set(living.map(({pid}) => pid));
-	return living.filter(({sessionId}) => leaders.has(sessionId) && !taken.has(sessionId));
+	const livingPids = new Set(living.map(({pid}) => pid));
+	return living.filter(({sessionId}) => leaders.has(sessionId) && !livingPids.has(sessionId));
 }
 
-/** Whether it is still the same process and not a later one with its pid. */
-export function stillLives({pid, startTime}: ProcessInfo): boolean {
-	return processInfo(pid)?.startTime === startTime;
+/** False for a later process that got the same pid. */
+export function isStillAlive({pid, startTime}: ProcessInfo): boolean {
+	return readProcessInfo(pid)?.startTime === startTime;
 }

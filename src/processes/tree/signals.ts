@@ -1,19 +1,20 @@
 import {readProc} from './proc.js';
-import {childrenOf, processInfo} from './process-tree.js';
+import {listChildren, readProcessInfo} from './process-tree.js';
+
 /**
- * Signals every process of the group that `pid` leads. A group that is gone already is no error: false. Nor is one of
- * which nobody may be signalled, because a program such as `sudo` made itself another user's.
+ * Signals the process group that `pid` leads. Returns false, without an error, when the group is gone or no member may
+ * be signalled, because a program such as `sudo` changed its user.
  */
 export function signalGroup(pid: number, name: NodeJS.Signals | 0): boolean {
-	return signal(-pid, name);
+	return sendSignal(-pid, name);
 }
 
-/** The same for the process alone. */
+/** Like `signalGroup`, for a single process. */
 export function signalProcess(pid: number, name: NodeJS.Signals): boolean {
-	return signal(pid, name);
+	return sendSignal(pid, name);
 }
 
-function signal(target: number, name: NodeJS.Signals | 0): boolean {
+function sendSignal(target: number, name: NodeJS.Signals | 0): boolean {
 	try {
 		return process.kill(target, name);
 	} catch (error) {
@@ -23,26 +24,26 @@ function signal(target: number, name: NodeJS.Signals | 0): boolean {
 	}
 }
 
-/** What the first program of a namespace is called inside: the process before it is the namespace's own. */
-const FIRST_PROGRAM = '2';
+/** Pid, inside a new PID namespace, of the first program; pid 1 is the init process of the namespace. */
+const FIRST_PROGRAM_PID = '2';
 
 /**
- * Signals the group of the program behind a wrapper. The wrapper, which would die of the signal and take the program
- * along, gets it only when it has to: to be killed, or while there is no program yet.
+ * Linux only. Signals the process group of the program inside a wrapper. The wrapper itself would die of the signal and
+ * take the program along, so it is signalled only with SIGKILL or while the program does not run yet.
  */
-export function signalWrapped(wrapper: number, name: NodeJS.Signals): boolean {
-	const program = name === 'SIGKILL' ? undefined : programBehind(wrapper);
-	const group = program === undefined ? undefined : processInfo(program)?.groupId;
+export function signalWrappedProgram(wrapper: number, name: NodeJS.Signals): boolean {
+	const program = name === 'SIGKILL' ? undefined : findWrappedProgram(wrapper);
+	const group = program === undefined ? undefined : readProcessInfo(program)?.groupId;
 	return signalGroup(group ?? wrapper, name);
 }
 
-function programBehind(wrapper: number): number | undefined {
-	return childrenOf(wrapper)
-		.flatMap(childrenOf)
-		.find(pid => nameInside(pid) === FIRST_PROGRAM);
+function findWrappedProgram(wrapper: number): number | undefined {
+	return listChildren(wrapper)
+		.flatMap(listChildren)
+		.find(pid => readInnermostPid(pid) === FIRST_PROGRAM_PID);
 }
 
-function nameInside(pid: number): string | undefined {
+function readInnermostPid(pid: number): string | undefined {
 	try {
 		return /^NSpid:.*\s(\d+)$/m.exec(readProc(`${pid}/status`))?.[1];
 	} catch {

@@ -65,6 +65,6 @@ export const serverNotification = <const D extends Details>(details: D) =>
 	({kind: 'notification', from: 'server', result: empty, ...details}) as const;
 
 /** Scope the caller's token must have; undefined when any will do. */
-export function scopeOf({family, scope}: Pick<Declaration, 'family' | 'scope'>): AccessScope | undefined {
+export function requiredScope({family, scope}: Pick<Declaration, 'family' | 'scope'>): AccessScope | undefined {
 	return scope ?? FAMILY_SCOPES[family];
 }

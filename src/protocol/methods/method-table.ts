@@ -10,7 +10,7 @@ import {SESSION_METHODS} from './session-methods.js';
 import {TREE_METHODS} from './tree-methods.js';
 import {V0_METHODS} from './v0-methods.js';
 
-export {ACCESS_SCOPES, type AccessScope, type Family, scopeOf} from './declare-method.js';
+export {ACCESS_SCOPES, type AccessScope, type Family, requiredScope} from './declare-method.js';
 
 /**
  * Every method and notification of the wire, once. Types, validation, routing, capabilities, the handshake errors and
@@ -53,12 +53,12 @@ export type Result<M extends MethodName> = v.InferOutput<Methods[M]['result']>;
 /** Result as the sender writes it. */
 export type ResultOnWire<M extends MethodName> = v.InferInput<Methods[M]['result']>;
 
-export function declarationOf(method: string): Declaration | undefined {
+export function findDeclaration(method: string): Declaration | undefined {
 	return Object.hasOwn(METHODS, method) ? METHODS[method as MethodName] : undefined;
 }
 
 /** The flags `environment/info` announces: a method's is true when it is served. */
-export function allCapabilities(): Record<string, boolean> {
+export function listCapabilities(): Record<string, boolean> {
 	const rows: Declaration[] = Object.values(METHODS);
 	return {
 		...Object.fromEntries(rows.flatMap(({capability, unserved}) => (capability ? [[capability, !unserved]] : []))),

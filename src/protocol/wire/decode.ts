@@ -3,66 +3,68 @@ import {INVALID_PARAMS, RpcError} from './error-codes.js';
 import type {Schema} from './fields.js';
 
 /** Characters of an unknown name that are told back. */
-const QUOTED_CHARS = 64;
+const MAX_QUOTED_CHARS = 64;
 
 /**
  * Checks params (or a result) against its schema and returns it decoded, with defaults.
  * An array is taken member by member in the declared order, as the peers do.
  */
 export function decode<const S extends Schema>(schema: S, input: unknown): v.InferOutput<S> {
-	const parsed = v.safeParse(schema, Array.isArray(input) ? byPosition(schema, input) : input, {abortEarly: true});
+	const parsed = v.safeParse(schema, Array.isArray(input) ? assignByPosition(schema, input) : input, {
+		abortEarly: true,
+	});
 	if (parsed.success) return parsed.output;
-	throw new RpcError(INVALID_PARAMS, explain(parsed.issues[0]));
+	throw new RpcError(INVALID_PARAMS, formatIssue(parsed.issues[0]));
 }
 
-function byPosition(schema: Schema, input: readonly unknown[]): unknown {
+function assignByPosition(schema: Schema, input: readonly unknown[]): unknown {
 	const entries = (schema as {entries?: Record<string, unknown>}).entries;
 	const names = Object.keys(entries ?? {});
 	if (!entries || input.length > names.length) return input;
 	return Object.fromEntries(input.map((value, index) => [names[index]!, value]));
 }
 
-function explain(issue: v.BaseIssue<unknown>): string {
+function formatIssue(issue: v.BaseIssue<unknown>): string {
 	const keys = (issue.path ?? []).map(item => String(item.key));
 	if (issue.received === 'undefined' && keys.length > 0) return `missing field \`${keys.join('.')}\``;
 	const place = keys.length > 0 ? ` at \`${keys.join('.')}\`` : '';
-	return describe(issue) + place;
+	return formatMismatch(issue) + place;
 }
 
 /** Schemas of which one of several alternatives has to match. */
-const CHOICES: ReadonlySet<string> = new Set(['picklist', 'literal', 'variant', 'union']);
+const CHOICE_TYPES: ReadonlySet<string> = new Set(['picklist', 'literal', 'variant', 'union']);
 
-function describe(issue: v.BaseIssue<unknown>): string {
-	if (CHOICES.has(issue.type)) {
+function formatMismatch(issue: v.BaseIssue<unknown>): string {
+	if (CHOICE_TYPES.has(issue.type)) {
 		const expected = (issue.expected ?? '')
 			.replaceAll('"', '`')
 			.replaceAll(' | ', ', ')
 			.replace(/^\((.*)\)$/, '$1');
-		return `unknown variant ${printed(issue.input)}, expected one of ${expected}`;
+		return `unknown variant ${formatInput(issue.input)}, expected one of ${expected}`;
 	}
 	if (issue.kind === 'schema' && issue.type !== 'custom') {
-		return `invalid type: ${kindOf(issue.input)}, expected ${expectation(issue.expected)}`;
+		return `invalid type: ${nameKind(issue.input)}, expected ${formatExpectation(issue.expected)}`;
 	}
 	return issue.message;
 }
 
-function printed(input: unknown): string {
-	return typeof input === 'string' ? `\`${quotable(input)}\`` : kindOf(input);
+function formatInput(input: unknown): string {
+	return typeof input === 'string' ? `\`${quotable(input)}\`` : nameKind(input);
 }
 
 /** The beginning of a text, without half of a pair at the cut: other parsers refuse a whole message for it. */
 function quotable(text: string): string {
-	return text.slice(0, QUOTED_CHARS).replace(/\p{Surrogate}/gu, '\uFFFD');
+	return text.slice(0, MAX_QUOTED_CHARS).replace(/\p{Surrogate}/gu, '\uFFFD');
 }
 
-function kindOf(input: unknown): string {
+function nameKind(input: unknown): string {
 	if (input === undefined || input === null) return 'null';
 	if (Array.isArray(input)) return 'sequence';
 	if (typeof input === 'object') return 'map';
 	return typeof input;
 }
 
-function expectation(expected: string | null): string {
+function formatExpectation(expected: string | null): string {
 	if (expected === 'Object') return 'a map';
 	if (expected === 'Array') return 'a sequence';
 	return `a ${expected ?? 'value'}`;

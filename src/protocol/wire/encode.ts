@@ -22,7 +22,7 @@ export class JsonParts {
 	/** Length of the UTF-8 text. */
 	get byteLength(): number {
 		let length = 0;
-		for (const part of this.parts) length += typeof part === 'string' ? utf8Length(part) : base64Length(part.length);
+		for (const part of this.parts) length += typeof part === 'string' ? measureUtf8(part) : base64Length(part.length);
 		return length;
 	}
 
@@ -89,26 +89,26 @@ export function encodeNotification(method: string, params: unknown): Frame {
 }
 
 export function encodeResult(id: RequestId, result: unknown): Frame {
-	const head = `{"id":${idText(id)},"result":`;
+	const head = `{"id":${encodeId(id)},"result":`;
 	if (result instanceof JsonParts) return new JsonParts([head, ...result.parts, '}']);
 	return `${head}${JSON.stringify(result) ?? 'null'}}`;
 }
 
 export function encodeError(id: RequestId, {code, message, data}: ErrorObject): Frame {
 	const error = data === undefined ? {code, message} : {code, message, data};
-	return `{"id":${idText(id)},"error":${JSON.stringify(error)}}`;
+	return `{"id":${encodeId(id)},"error":${JSON.stringify(error)}}`;
 }
 
-export function frameLength(frame: Frame): number {
-	return typeof frame === 'string' ? utf8Length(frame) : frame.byteLength;
+export function measureFrame(frame: Frame): number {
+	return typeof frame === 'string' ? measureUtf8(frame) : frame.byteLength;
 }
 
-function idText(id: RequestId): string {
+function encodeId(id: RequestId): string {
 	return typeof id === 'string' ? JSON.stringify(id) : String(id);
 }
 
 const nodeBuffer = (globalThis as {Buffer?: {byteLength(text: string): number}}).Buffer;
 
-function utf8Length(text: string): number {
+function measureUtf8(text: string): number {
 	return nodeBuffer?.byteLength(text) ?? new TextEncoder().encode(text).length;
 }

@@ -38,20 +38,20 @@ export type Notification = Extract<Message, {kind: 'notification'}>;
 /** The id of replies to messages that could not be read. */
 export const MALFORMED_ID = -1;
 
-const I64_MIN = -(2n ** 63n);
-const I64_MAX = 2n ** 63n - 1n;
+const MIN_I64 = -(2n ** 63n);
+const MAX_I64 = 2n ** 63n - 1n;
 
 /** Reads one message. Never throws: what cannot be read is `malformed`, with the reason. */
 export function parseMessage(text: string, bulk?: BinaryPayload): Message {
 	const message = parseText(text);
 	if (!bulk) return message;
-	if (!putBack(message, bulk)) return parseText(bulk.original());
+	if (!restorePayload(message, bulk)) return parseText(bulk.original());
 	// Not a function around it: that would keep the whole message for as long as the request takes.
 	return message.kind === 'request' ? {...message, release: bulk.release} : message;
 }
 
 /** Puts the bytes where they belong; false when the message is not one that has them there. */
-function putBack(message: Message, {member, placeholder, bytes}: BinaryPayload): boolean {
+function restorePayload(message: Message, {member, placeholder, bytes}: BinaryPayload): boolean {
 	const holder = 'params' in message ? message.params : 'result' in message ? message.result : undefined;
 	if (!isObject(holder) || holder[member] !== placeholder) return false;
 	holder[member] = bytes;
@@ -69,23 +69,23 @@ function parseText(text: string): Message {
 
 function classify(value: unknown, idText: string | undefined): Message {
 	if (!isObject(value)) throw new Error('expected a JSON-RPC object');
-	if (value['method'] !== undefined) return withMethod(value, idText);
+	if (value['method'] !== undefined) return toRequestOrNotification(value, idText);
 	const reply = Object.hasOwn(value, 'result');
 	if (!reply && value['error'] === undefined) throw new Error('missing field `error`');
-	const id = requestId(value['id'], idText);
+	const id = parseRequestId(value['id'], idText);
 	return reply
 		? {kind: 'response', id, result: value['result']}
-		: {kind: 'error', id, error: errorObject(value['error'])};
+		: {kind: 'error', id, error: parseErrorObject(value['error'])};
 }
 
-function withMethod(value: Record<string, unknown>, idText: string | undefined): Message {
+function toRequestOrNotification(value: Record<string, unknown>, idText: string | undefined): Message {
 	const {method, params} = value;
 	if (typeof method !== 'string') throw new Error('invalid type for `method`, expected a string');
 	if (!Object.hasOwn(value, 'id')) return {kind: 'notification', method, params};
-	return {kind: 'request', id: requestId(value['id'], idText), method, params, trace: traceOf(value['trace'])};
+	return {kind: 'request', id: parseRequestId(value['id'], idText), method, params, trace: parseTrace(value['trace'])};
 }
 
-function requestId(id: unknown, idText: string | undefined): RequestId {
+function parseRequestId(id: unknown, idText: string | undefined): RequestId {
 	if (typeof id === 'string') return id;
 	if (id === undefined) throw new Error('missing field `id`');
 	if (typeof id !== 'number' || idText === undefined || !/^-?\d+$/.test(idText)) {
@@ -93,11 +93,11 @@ function requestId(id: unknown, idText: string | undefined): RequestId {
 	}
 	if (Number.isSafeInteger(id)) return id;
 	const exact = BigInt(idText);
-	if (exact < I64_MIN || exact > I64_MAX) throw new Error('request id is beyond 64 bits');
+	if (exact < MIN_I64 || exact > MAX_I64) throw new Error('request id is beyond 64 bits');
 	return exact;
 }
 
-function errorObject(error: unknown): ErrorObject {
+function parseErrorObject(error: unknown): ErrorObject {
 	if (!isObject(error)) throw new Error('invalid type for `error`, expected a map');
 	const {code, message, data} = error;
 	if (typeof code !== 'number' || !Number.isInteger(code)) throw new Error('missing field `code`');
@@ -105,7 +105,7 @@ function errorObject(error: unknown): ErrorObject {
 	return {code, message, data};
 }
 
-function traceOf(trace: unknown): Trace | undefined {
+function parseTrace(trace: unknown): Trace | undefined {
 	if (trace === undefined || trace === null) return undefined;
 	if (!isObject(trace)) throw new Error('invalid type for `trace`, expected a map');
 	for (const name of ['traceparent', 'tracestate']) {

@@ -6,7 +6,7 @@ import {PathUri} from '../path-uri/path-uri.js';
 /** Whatever a method's params or result is described by. */
 export type Schema = v.GenericSchema;
 
-const onWindows = (globalThis as {process?: {platform?: string}}).process?.platform === 'win32';
+const isWindows = (globalThis as {process?: {platform?: string}}).process?.platform === 'win32';
 
 /** An unsigned integer. Sequence numbers and offsets fit in 2^53; larger values are accepted and rounded. */
 export const u64 = v.pipe(
@@ -16,15 +16,15 @@ export const u64 = v.pipe(
 );
 
 /** A string, or the bytes that a transport has decoded already. */
-export const base64Text = textOrBytes();
+export const base64Text = createTextOrBytes();
 
 /** Base64 on the wire, bytes in the program. */
-export const bytes = v.pipe(base64Text, decoded(toBytes), v.title('Base64'));
+export const bytes = v.pipe(base64Text, decodeWith(toBytes), v.title('Base64'));
 
 /** A `file:` URI or an absolute native path on the wire. */
 export const pathUri = v.pipe(
 	v.string(),
-	decoded(text => PathUri.parse(text, onWindows ? 'windows' : 'posix')),
+	decodeWith(text => PathUri.parse(text, isWindows ? 'windows' : 'posix')),
 	v.title('PathUri'),
 );
 
@@ -70,7 +70,7 @@ export function toBytes(input: string | Uint8Array): Uint8Array {
 }
 
 /** Says of anything else what a schema for strings says. */
-function textOrBytes(): v.GenericSchema<string | Uint8Array> {
+function createTextOrBytes(): v.GenericSchema<string | Uint8Array> {
 	const text: v.GenericSchema<string | Uint8Array> = v.string();
 	return {
 		...text,
@@ -79,7 +79,7 @@ function textOrBytes(): v.GenericSchema<string | Uint8Array> {
 	};
 }
 
-function decoded<I, T>(decode: (input: I) => T): v.RawTransformAction<I, T> {
+function decodeWith<I, T>(decode: (input: I) => T): v.RawTransformAction<I, T> {
 	return v.rawTransform<I, T>(({dataset, addIssue, NEVER}) => {
 		try {
 			return decode(dataset.value);

@@ -10,16 +10,16 @@ export const MAX_JSON_DEPTH = 127;
 export const MAX_JSON_ERROR_CHARS = 200;
 
 /** Length from which a key is long. V8 hashes such names by their length alone: all of one length collide. */
-export const LONG_JSON_KEY_CHARS = 16_384;
+export const MIN_LONG_JSON_KEY_CHARS = 16_384;
 
 /** Long keys one message may hold; 4,000 of one length would keep `JSON.parse` busy for 25 s. */
 export const MAX_LONG_JSON_KEYS = 16;
 
 /** Keys of one object that are compared one by one; for more a set is quicker. */
-const FEW_KEYS = 8;
+const MAX_LISTED_KEYS = 8;
 
 /** Characters of a string that are looked at one by one; for more the native search is quicker. */
-const SHORT_STRING_CHARS = 64;
+const MAX_SHORT_RUN_CHARS = 64;
 
 const SPACE = 0x20;
 const QUOTE = 0x22;
@@ -64,7 +64,7 @@ function parseJson(text: string): unknown {
 	try {
 		return JSON.parse(text) as unknown;
 	} catch (error) {
-		throw new StrictJsonError(quotable(errorMessage(error)));
+		throw new StrictJsonError(truncateText(errorMessage(error)));
 	}
 }
 
@@ -86,9 +86,9 @@ function scanJson(text: string): {complete: boolean; idText: string | undefined}
 		let code = text.charCodeAt(position);
 		while (isSpace(code)) code = text.charCodeAt(++position);
 		let opened = false;
-		if (++values > MAX_JSON_VALUES) throw tooMany(MAX_JSON_VALUES, 'JSON values');
+		if (++values > MAX_JSON_VALUES) throw limitError(MAX_JSON_VALUES, 'JSON values');
 		if (code === QUOTE) {
-			position = strings.end(position + 1) + 1;
+			position = strings.findEnd(position + 1) + 1;
 			if (position === 0) break;
 		} else if (code === OPEN_BRACE || code === OPEN_BRACKET) {
 			if (enclosing.length === MAX_JSON_DEPTH) throw new StrictJsonError('recursion limit exceeded');
@@ -121,15 +121,15 @@ function scanJson(text: string): {complete: boolean; idText: string | undefined}
 
 		if (code !== QUOTE) break;
 		const keyStart = position + 1;
-		position = strings.end(keyStart);
+		position = strings.findEnd(keyStart);
 		if (position < 0) break;
 		key = text.slice(keyStart, position);
-		if (strings.escaped) key = unescaped(key);
+		if (strings.hasEscapes) key = unescapeKey(key);
 		if (key === undefined) break;
-		if (key.length >= LONG_JSON_KEY_CHARS && ++longKeys > MAX_LONG_JSON_KEYS) {
-			throw tooMany(MAX_LONG_JSON_KEYS, 'long object keys');
+		if (key.length >= MIN_LONG_JSON_KEY_CHARS && ++longKeys > MAX_LONG_JSON_KEYS) {
+			throw limitError(MAX_LONG_JSON_KEYS, 'long object keys');
 		}
-		if (!keys.add(key)) throw new StrictJsonError(`duplicate JSON object key \`${quotable(key)}\``);
+		if (!keys.add(key)) throw new StrictJsonError(`duplicate JSON object key \`${truncateText(key)}\``);
 		code = text.charCodeAt(++position);
 		while (isSpace(code)) code = text.charCodeAt(++position);
 		if (code !== COLON) break;
@@ -141,7 +141,7 @@ function scanJson(text: string): {complete: boolean; idText: string | undefined}
 /** Finds the ends of strings. */
 class StringScanner {
 	/** Whether the last string holds a backslash. */
-	escaped = false;
+	hasEscapes = false;
 	readonly #text: string;
 	/** The next quote and backslash, once searched for; stale when they lie behind. */
 	#quote = -1;
@@ -152,47 +152,47 @@ class StringScanner {
 	}
 
 	/** Returns where the quote is that ends the string begun at `start`, or -1. */
-	end(start: number): number {
+	findEnd(start: number): number {
 		const text = this.#text;
 		let position = start;
-		let runEnd = start + SHORT_STRING_CHARS;
-		this.escaped = false;
+		let runEnd = start + MAX_SHORT_RUN_CHARS;
+		this.hasEscapes = false;
 		for (;;) {
 			const code = text.charCodeAt(position);
 			if (code === QUOTE) return position;
 			if (code === BACKSLASH) {
-				this.escaped = true;
-				position = text.charCodeAt(position + 1) === LETTER_U ? unicodeEscapeEnd(text, position) : position + 2;
+				this.hasEscapes = true;
+				position = text.charCodeAt(position + 1) === LETTER_U ? skipUnicodeEscape(text, position) : position + 2;
 			} else {
 				position++;
 			}
 			if (position >= runEnd) {
-				position = this.#nextSpecial(position);
+				position = this.#findSpecial(position);
 				if (position >= text.length) return -1;
-				runEnd = position + SHORT_STRING_CHARS;
+				runEnd = position + MAX_SHORT_RUN_CHARS;
 			}
 		}
 	}
 
 	/** Remembers what it found, so that a string full of escapes is not searched to its end again and again. */
-	#nextSpecial(position: number): number {
+	#findSpecial(position: number): number {
 		const text = this.#text;
-		if (this.#quote < position) this.#quote = indexOrEnd(text, '"', position);
-		if (this.#backslash < position) this.#backslash = indexOrEnd(text, '\\', position);
+		if (this.#quote < position) this.#quote = findOrEnd(text, '"', position);
+		if (this.#backslash < position) this.#backslash = findOrEnd(text, '\\', position);
 		return Math.min(this.#quote, this.#backslash);
 	}
 }
 
 /** The keys one object has shown so far. */
 class ObjectKeys {
-	readonly #few: string[] = [];
-	#many: Set<string> | undefined;
+	readonly #list: string[] = [];
+	#set: Set<string> | undefined;
 
 	/** Returns false if the key is there already. */
 	add(key: string): boolean {
-		if (this.#many !== undefined) return this.#many.size < this.#many.add(key).size;
-		for (const other of this.#few) if (other === key) return false;
-		if (this.#few.push(key) > FEW_KEYS) this.#many = new Set(this.#few);
+		if (this.#set !== undefined) return this.#set.size < this.#set.add(key).size;
+		for (const other of this.#list) if (other === key) return false;
+		if (this.#list.push(key) > MAX_LISTED_KEYS) this.#set = new Set(this.#list);
 		return true;
 	}
 }
@@ -206,12 +206,12 @@ function isInsideScalar(code: number): boolean {
 	return code > COMMA ? code !== CLOSE_BRACKET && code !== CLOSE_BRACE : code === PLUS;
 }
 
-function indexOrEnd(text: string, symbol: string, from: number): number {
+function findOrEnd(text: string, symbol: string, from: number): number {
 	const index = text.indexOf(symbol, from);
 	return index < 0 ? text.length : index;
 }
 
-function unicodeEscapeEnd(text: string, at: number): number {
+function skipUnicodeEscape(text: string, at: number): number {
 	const unit = Number.parseInt(text.slice(at + 2, at + 6), 16);
 	if (!(unit >= 0xd800 && unit <= 0xdfff)) return at + 6;
 	const next = text.startsWith('\\u', at + 6) ? Number.parseInt(text.slice(at + 8, at + 12), 16) : 0;
@@ -219,7 +219,7 @@ function unicodeEscapeEnd(text: string, at: number): number {
 	throw new StrictJsonError('lone surrogate in JSON string');
 }
 
-function unescaped(raw: string): string | undefined {
+function unescapeKey(raw: string): string | undefined {
 	try {
 		return JSON.parse(`"${raw}"`) as string;
 	} catch {
@@ -227,11 +227,11 @@ function unescaped(raw: string): string | undefined {
 	}
 }
 
-function tooMany(limit: number, what: string): StrictJsonError {
+function limitError(limit: number, what: string): StrictJsonError {
 	return new StrictJsonError(`JSON-RPC message exceeds the limit of ${limit} ${what}`);
 }
 
 /** The beginning of a text, without half pairs: V8 cuts its quotations anywhere, and JSON cannot carry a half. */
-function quotable(text: string): string {
+function truncateText(text: string): string {
 	return text.slice(0, MAX_JSON_ERROR_CHARS).replace(/\p{Surrogate}/gu, '\uFFFD');
 }

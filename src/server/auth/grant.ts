@@ -1,4 +1,4 @@
-import {ACCESS_SCOPES, type AccessScope, declarationOf, scopeOf} from '../../protocol/methods/method-table.js';
+import {ACCESS_SCOPES, type AccessScope, findDeclaration, requiredScope} from '../../protocol/methods/method-table.js';
 import {LongarmError} from '../../shared/errors.js';
 
 /** Quotas shared by all holders of one token; a missing one is bounded by the server's own settings only. */
@@ -30,8 +30,8 @@ export function allows(grant: Grant | undefined, scope: AccessScope): boolean {
 
 /** Refuses a method that needs a scope the grant lacks. */
 export function requireScope(grant: Grant | undefined, method: string): void {
-	const declaration = declarationOf(method);
-	const scope = declaration && scopeOf(declaration);
+	const declaration = findDeclaration(method);
+	const scope = declaration && requiredScope(declaration);
 	if (scope === undefined || allows(grant, scope)) return;
 	throw new LongarmError('SCOPE_MISSING', {
 		message: `${method} needs the scope ${scope}, which this connection does not have`,

@@ -34,7 +34,7 @@ export class ClientConnection implements Service {
 	readonly rpc: RpcConnection;
 	readonly transport: Transport['kind'];
 	readonly flow: FlowControl;
-	readonly hangsUpOnMalformed: boolean;
+	readonly disconnectsOnMalformed: boolean;
 	readonly maxReplyBytes: number;
 	/** Closes with the connection; everything it owns is registered here. */
 	readonly scope = new Scope();
@@ -50,7 +50,7 @@ export class ClientConnection implements Service {
 		this.#context = context;
 		this.#options = options;
 		this.transport = transport.kind;
-		this.hangsUpOnMalformed = context.settings.protocol === 'v0';
+		this.disconnectsOnMalformed = context.settings.protocol === 'v0';
 		this.maxReplyBytes = context.settings.maxReplyBytes;
 		this.rpc = new RpcConnection(transport, 'server', this);
 		this.flow = new FlowControl(this.rpc);

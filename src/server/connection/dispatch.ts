@@ -1,8 +1,8 @@
 import {describeEnvironment} from '../../adapters/environment-info.js';
-import {toWire} from '../../adapters/wire-errors.js';
+import {toWireError} from '../../adapters/wire-errors.js';
 import {
-	declarationOf,
 	type Family,
+	findDeclaration,
 	type Params,
 	type RequestName,
 	type ResultOnWire,
@@ -44,7 +44,7 @@ export function createDispatch(settings: ServerSettings, sandbox: Sandbox, metri
 			return result;
 		} catch (error) {
 			record('error');
-			throw toWire(error);
+			throw toWireError(error);
 		}
 	};
 }
@@ -59,7 +59,7 @@ async function recordOutcome(
 		return value;
 	} catch (error) {
 		record('error');
-		throw toWire(error);
+		throw toWireError(error);
 	}
 }
 
@@ -100,7 +100,7 @@ export function createRouter<Context>(
 	admit: (family: Family, context: Context, method: string) => void,
 ) {
 	return (request: Request, context: Context): unknown => {
-		const declaration = declarationOf(request.method);
+		const declaration = findDeclaration(request.method);
 		if (declaration?.kind !== 'request' || declaration.from !== 'client') throw unknownMethodError(request.method);
 		const params = decode(declaration.params, request.params ?? null);
 		if (declaration.family !== 'handshake') admit(declaration.family, context, request.method);

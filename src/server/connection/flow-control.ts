@@ -36,7 +36,7 @@ export class FlowControl {
 
 	/** Resolves when a stream may send, first come first served; also when the connection closes. */
 	whenWritable(): Promise<void> {
-		if ((this.canSend && this.#streamWaiters.length === 0) || this.#connection.closed) return Promise.resolve();
+		if ((this.canSend && this.#streamWaiters.length === 0) || this.#connection.isClosed) return Promise.resolve();
 		return new Promise(resolve => this.#streamWaiters.push(resolve));
 	}
 
@@ -73,11 +73,12 @@ export class FlowControl {
 	/** Wakes waiters; called when the transport's send buffer drained and when the connection closes. */
 	onDrain(): void {
 		this.#admitReplies();
-		while (this.#streamWaiters.length > 0 && (this.canSend || this.#connection.closed)) this.#streamWaiters.shift()!();
+		while (this.#streamWaiters.length > 0 && (this.canSend || this.#connection.isClosed))
+			this.#streamWaiters.shift()!();
 	}
 
 	#hasRoomFor(bytes: number): boolean {
-		if (this.#connection.closed) return true;
+		if (this.#connection.isClosed) return true;
 		const {backlog} = this.#connection;
 		if (this.#replyBytes === 0) return backlog < MAX_PENDING_REPLY_BYTES;
 		return this.#replyBytes + backlog + bytes <= MAX_PENDING_REPLY_BYTES;

@@ -43,7 +43,7 @@ export class OutputPump {
 		while (this.#ready.length > 0 && this.#connection.backlog < OUTPUT_HIGH_WATER_BYTES) {
 			const entry = this.#ready.shift()!;
 			this.#sendTurn(entry);
-			entry.isQueued = !entry.cursor.atEnd;
+			entry.isQueued = !entry.cursor.isAtEnd;
 			if (entry.isQueued) this.#ready.push(entry);
 			entry.cursor.commit();
 		}

@@ -74,7 +74,7 @@ export class Session {
 	/** Kills its processes and releases everything. */
 	destroy(): void {
 		if (this.#attachment.kind === 'detached') clearTimeout(this.#attachment.timer);
-		this.processes.end('force');
+		this.processes.endAll('force');
 		this.processes.dispose();
 	}
 }

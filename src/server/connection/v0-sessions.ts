@@ -25,7 +25,7 @@ export class V0Sessions {
 	/** Undefined once the process has exited. */
 	find(id: string): ManagedProcess | undefined {
 		const process = this.#table.find(id);
-		return process?.alive ? process : undefined;
+		return process?.isAlive ? process : undefined;
 	}
 
 	/** Sends pending output; called when the transport drained. */
@@ -35,7 +35,7 @@ export class V0Sessions {
 
 	close(): void {
 		this.#pump.stop();
-		this.#table.end('force');
+		this.#table.endAll('force');
 		this.#table.dispose();
 	}
 }

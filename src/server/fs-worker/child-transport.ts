@@ -32,7 +32,7 @@ export async function spawnTransport(
 					child?.pause();
 				}
 			},
-			ended: stream => {
+			streamEnded: stream => {
 				if (stream === 'stdout') output.push(null);
 			},
 			exited: () => {},
@@ -59,7 +59,7 @@ class ChildTransport extends WrappedTransport {
 				this.#child.stdin?.destroy();
 				// Stderr is another pipe: its last output may arrive after the end of stdout.
 				setImmediate(() => {
-					this.#child.finish();
+					this.#child.drainAndClose();
 					const reason = this.#stderr.text.trim();
 					events.closed(error ?? (reason === '' ? undefined : new Error(reason)));
 				});

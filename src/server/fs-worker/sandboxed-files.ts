@@ -1,5 +1,5 @@
 import type {BlockDevice, FileBlock, HandleProgress} from '../../filesystem/file-handles.js';
-import {declarationOf} from '../../protocol/methods/method-table.js';
+import {findDeclaration} from '../../protocol/methods/method-table.js';
 import {encodeWithBytes, JsonParts} from '../../protocol/wire/encode.js';
 import type {Notification, Request} from '../../protocol/wire/envelope.js';
 import {toBytes} from '../../protocol/wire/fields.js';
@@ -186,7 +186,7 @@ function toWorkerParams(request: Request): unknown {
 /** The params of a request by name, also when they came by position. */
 function namedParams({method, params}: Request): Record<string, unknown> {
 	if (!Array.isArray(params)) return params as Record<string, unknown>;
-	const {entries = {}} = (declarationOf(method)?.params ?? {}) as {entries?: Record<string, unknown>};
+	const {entries = {}} = (findDeclaration(method)?.params ?? {}) as {entries?: Record<string, unknown>};
 	return Object.fromEntries(Object.keys(entries).map((name, index) => [name, params[index] as unknown]));
 }
 

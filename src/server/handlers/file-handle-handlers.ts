@@ -1,4 +1,4 @@
-import {nativePath} from '../../adapters/file-paths.js';
+import {toNativePath} from '../../adapters/file-paths.js';
 import {withFileErrors} from '../../filesystem/file-errors.js';
 import {openReadable, openReplaceable, openUpdatable, requireBlockLength} from '../../filesystem/file-handles.js';
 import {encodeWithBytes} from '../../protocol/wire/encode.js';
@@ -10,7 +10,7 @@ const OPENERS = {read: openReadable, replace: openReplaceable, update: openUpdat
 
 export const fileHandleHandlers = {
 	'fs/open': withFileErrors(async ({handleId, path, mode}, client) => {
-		const native = nativePath(path);
+		const native = toNativePath(path);
 		await client.files.handles.open(handleId, () => OPENERS[mode](native));
 		return {handleId};
 	}),

@@ -1,4 +1,4 @@
-import {nativePath, uriOf} from '../../adapters/file-paths.js';
+import {toNativePath, toUriText} from '../../adapters/file-paths.js';
 import {refusedError} from '../../filesystem/file-errors.js';
 import * as files from '../../filesystem/index.js';
 import {encodeWithBytes} from '../../protocol/wire/encode.js';
@@ -14,7 +14,7 @@ const ENVELOPE_BYTES = 1024;
 
 export const fileHandlers = {
 	'fs/readFile': async ({path, followSymlinks}, client) => {
-		const content = await files.readFile(nativePath(path), {
+		const content = await files.readFile(toNativePath(path), {
 			followSymlinks: followSymlinks ?? true,
 			admit: (bytes, read) => reserveRead(client, bytes, read),
 		});
@@ -24,35 +24,35 @@ export const fileHandlers = {
 	'fs/writeFile': async ({path, dataBase64, followSymlinks, atomic}, client) => {
 		const content = decodeContent(dataBase64);
 		const options = {followSymlinks: followSymlinks ?? true, atomic: atomic ?? false};
-		await client.flow.reserveRequest(content.length, () => files.writeFile(nativePath(path), content, options));
+		await client.flow.reserveRequest(content.length, () => files.writeFile(toNativePath(path), content, options));
 		return {};
 	},
 
 	'fs/createDirectory': async ({path, recursive, followSymlinks}) => {
 		const options = {recursive: recursive ?? true, followSymlinks: followSymlinks ?? true};
-		await files.createDirectory(nativePath(path), options);
+		await files.createDirectory(toNativePath(path), options);
 		return {};
 	},
 
 	'fs/getMetadata': async ({path, followSymlinks}) => {
-		return files.getMetadata(nativePath(path), {followSymlinks: followSymlinks ?? true});
+		return files.getMetadata(toNativePath(path), {followSymlinks: followSymlinks ?? true});
 	},
 
 	'fs/canonicalize': async ({path}) => {
-		return {path: uriOf(await files.canonicalize(nativePath(path)))};
+		return {path: toUriText(await files.canonicalize(toNativePath(path)))};
 	},
 
 	'fs/readDirectory': async ({path}) => {
-		return {entries: await files.readDirectory(nativePath(path))};
+		return {entries: await files.readDirectory(toNativePath(path))};
 	},
 
 	'fs/walk': async ({path, options}) => {
 		const pruneHiddenDirectories = options.pruneHiddenDirectories ?? false;
-		return files.walk(nativePath(path), {...options, pruneHiddenDirectories});
+		return files.walk(toNativePath(path), {...options, pruneHiddenDirectories});
 	},
 
 	'fs/remove': async ({path, recursive, force, followSymlinks}) => {
-		await files.remove(nativePath(path), {
+		await files.remove(toNativePath(path), {
 			recursive: recursive ?? true,
 			force: force ?? true,
 			followSymlinks: followSymlinks ?? true,
@@ -61,12 +61,12 @@ export const fileHandlers = {
 	},
 
 	'fs/copy': async ({sourcePath, destinationPath, recursive}) => {
-		await files.copy(nativePath(sourcePath), nativePath(destinationPath), {recursive});
+		await files.copy(toNativePath(sourcePath), toNativePath(destinationPath), {recursive});
 		return {};
 	},
 
 	'fs/rename': async ({sourcePath, destinationPath, overwrite}) => {
-		await files.rename(nativePath(sourcePath), nativePath(destinationPath), {overwrite: overwrite ?? false});
+		await files.rename(toNativePath(sourcePath), toNativePath(destinationPath), {overwrite: overwrite ?? false});
 		return {};
 	},
 } satisfies Handlers<ClientConnection>;

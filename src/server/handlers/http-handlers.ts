@@ -49,7 +49,7 @@ function createBodySink(requestId: string, {rpc, flow}: ClientConnection): BodyS
 	let seq = 1;
 	return {
 		ready: async () => {
-			while (!flow.canSend && !rpc.closed) await flow.whenWritable();
+			while (!flow.canSend && !rpc.isClosed) await flow.whenWritable();
 		},
 		data: bytes => {
 			const delta = {requestId, seq: seq++, deltaBase64: bytes, done: false, error: null};

@@ -1,9 +1,9 @@
-import {noTerminal, toSignal, toTerminateMode} from '../../adapters/process-params.js';
+import {noTerminalError, toSignal, toTerminationMode} from '../../adapters/process-params.js';
 import {toStartRequest} from '../../adapters/start-request.js';
 import type {ManagedProcess} from '../../processes/managed-process.js';
 import type {OutputPage} from '../../processes/output/output-log.js';
 import {readOutput, waitForExit} from '../../processes/output/read-output.js';
-import {findLeftBehind, treeBelow} from '../../processes/tree/kill-tree.js';
+import {findOrphanTrees, listTreeBelow} from '../../processes/tree/kill-tree.js';
 import type {ProcessInfo} from '../../processes/tree/process-tree.js';
 import type {ResultOnWire} from '../../protocol/methods/method-table.js';
 import {encodeWithBytes, type JsonParts} from '../../protocol/wire/encode.js';
@@ -57,7 +57,7 @@ export const processHandlers = {
 
 	'process/terminate': ({processId, mode}, client) => {
 		const process = client.session.processes.find(processId);
-		const {running, survivors} = process?.terminate(toTerminateMode(mode)) ?? {running: false, survivors: []};
+		const {running, survivors} = process?.terminate(toTerminationMode(mode)) ?? {running: false, survivors: []};
 		if (!(survivors instanceof Promise)) return {running};
 		return survivors.then(alive => ({
 			running,
@@ -74,7 +74,7 @@ export const processHandlers = {
 	'process/resize': ({processId, rows, cols}, client) =>
 		withProcess(processId, client, process => {
 			if (process.resize({rows, columns: cols})) return {};
-			throw noTerminal(processId);
+			throw noTerminalError(processId);
 		}),
 
 	'process/wait': ({processId, timeoutMs}, client) =>
@@ -143,7 +143,7 @@ function encodePage(process: ManagedProcess, {chunks, nextSeq, missedBytes}: Out
 	});
 }
 
-function encodeSnapshot({log, alive}: ManagedProcess): JsonParts {
+function encodeSnapshot({log, isAlive}: ManagedProcess): JsonParts {
 	const [stdout, stderr, terminal] = [log.view('stdout'), log.view('stderr'), log.view('pty')];
 	return encodeWithBytes({
 		stdout: stdout.bytes,
@@ -151,7 +151,7 @@ function encodeSnapshot({log, alive}: ManagedProcess): JsonParts {
 		terminal: terminal.bytes,
 		truncated: [stdout, stderr, terminal].some(({omittedBytes}) => omittedBytes > 0),
 		exitCode: log.exit?.exitCode ?? null,
-		running: alive,
+		running: isAlive,
 		reason: log.exit?.reason ?? null,
 		totalBytes: {stdout: stdout.totalBytes, stderr: stderr.totalBytes, terminal: terminal.totalBytes},
 		headBytes: {stdout: stdout.headBytes, stderr: stderr.headBytes, terminal: terminal.headBytes},
@@ -175,7 +175,9 @@ export function describeProcess(process: ManagedProcess): Entry {
 		outputBytes: log.totalBytes,
 		exitCode: log.exit?.exitCode ?? null,
 		reason: log.exit?.reason ?? null,
-		descendants: leader ? toDescendants(state.kind === 'running' ? treeBelow(leader) : findLeftBehind(leader)) : [],
+		descendants: leader
+			? toDescendants(state.kind === 'running' ? listTreeBelow(leader) : findOrphanTrees(leader))
+			: [],
 	};
 }
 

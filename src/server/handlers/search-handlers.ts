@@ -1,4 +1,4 @@
-import {nativePath, uriOf} from '../../adapters/file-paths.js';
+import {toNativePath, toUriText} from '../../adapters/file-paths.js';
 import {DEFAULT_MAX_MATCHES, MAX_SEARCH_MATCHES} from '../../filesystem/search/query.js';
 import type {ClientConnection} from '../connection/client-connection.js';
 import type {Handlers} from '../connection/dispatch.js';
@@ -9,7 +9,7 @@ export const fileSearchHandlers = {
 		const {contents, searchId} = params;
 		requireFree('search', searchId, client.files.sandboxed.hasSearch(searchId));
 		const {errors, ...outcome} = await client.files.searches.run(searchId, {
-			root: nativePath(params.path),
+			root: toNativePath(params.path),
 			names: params.names ?? [],
 			exclude: params.exclude ?? [],
 			contents: contents
@@ -19,7 +19,7 @@ export const fileSearchHandlers = {
 			ignoreFiles: params.ignoreFiles ?? true,
 			maxMatches: Math.min(params.maxMatches ?? DEFAULT_MAX_MATCHES, MAX_SEARCH_MATCHES),
 		});
-		return {...outcome, errors: errors.map(({path, message}) => ({path: uriOf(path), message}))};
+		return {...outcome, errors: errors.map(({path, message}) => ({path: toUriText(path), message}))};
 	},
 
 	'fs/searchCancel': async ({searchId}, client) => {

@@ -1,4 +1,4 @@
-import {nativePath, uriOf} from '../../adapters/file-paths.js';
+import {toNativePath, toUriText} from '../../adapters/file-paths.js';
 import {isTransfer, listTree, packTree, setAttributes, unpackTree} from '../../filesystem/archive/index.js';
 import {refusedError, withFileErrors} from '../../filesystem/file-errors.js';
 import {digest} from '../../filesystem/index.js';
@@ -9,30 +9,30 @@ import {RelayedDevice} from '../fs-worker/sandboxed-files.js';
 
 export const fileTransferHandlers = {
 	'fs/pack': async ({handleId, path, names}, client) => {
-		const native = nativePath(path);
+		const native = toNativePath(path);
 		const {totals} = await client.files.handles.open(handleId, () => packTree(native, {names: names ?? undefined}));
 		return {handleId, ...totals};
 	},
 
 	'fs/unpack': async ({handleId, path, overwrite, partial}, client) => {
-		const native = nativePath(path);
+		const native = toNativePath(path);
 		const options = {overwrite: overwrite ?? false, partial: partial ?? false};
 		await client.files.handles.open(handleId, () => unpackTree(native, options));
 		return {handleId};
 	},
 
 	'fs/list': async ({handleId, path, depth, names}, client) => {
-		const native = nativePath(path);
+		const native = toNativePath(path);
 		const options = {depth: depth ?? undefined, names: names ?? undefined};
 		await client.files.handles.open(handleId, () => listTree(native, options));
 		return {handleId};
 	},
 
-	'fs/digest': async ({path, offset, length}) => digest(nativePath(path), offset, length),
+	'fs/digest': async ({path, offset, length}) => digest(toNativePath(path), offset, length),
 
 	'fs/setAttributes': async ({path, entries}) => {
-		const errors = await setAttributes(nativePath(path), entries);
-		return {errors: errors.map(({path: place, message}) => ({path: uriOf(place), message}))};
+		const errors = await setAttributes(toNativePath(path), entries);
+		return {errors: errors.map(({path: place, message}) => ({path: toUriText(place), message}))};
 	},
 
 	'fs/finish': withFileErrors(async ({handleId, sha256}, client) => {
@@ -46,6 +46,6 @@ export const fileTransferHandlers = {
 		if (!isTransfer(transfer)) throw refusedError(`file handle \`${handleId}\` is not one of a transfer`);
 		const outcome = await transfer.finish(sha256 ?? undefined);
 		await handles.close(handleId);
-		return {...outcome, errors: outcome.errors.map(({path, message}) => ({path: uriOf(path), message}))};
+		return {...outcome, errors: outcome.errors.map(({path, message}) => ({path: toUriText(path), message}))};
 	}),
 } satisfies Handlers<ClientConnection>;

@@ -1,4 +1,4 @@
-import {pipesOrTerminal, requireArgv, startDirectory} from '../../adapters/start-request.js';
+import {requireArgv, toPipesOrTerminal, toStartDirectory} from '../../adapters/start-request.js';
 import {V0_VERSION} from '../../protocol/methods/v0-methods.js';
 import {INVALID_REQUEST, RpcError} from '../../protocol/wire/error-codes.js';
 import type {ClientConnection} from '../connection/client-connection.js';
@@ -13,10 +13,10 @@ export const v0Handlers = {
 		const sessionId = await client.v0.start({
 			argv,
 			arg0: arg0 ?? undefined,
-			cwd: startDirectory(cwd),
+			cwd: toStartDirectory(cwd),
 			env,
 			environmentPolicy: undefined,
-			io: pipesOrTerminal(tty, false),
+			io: toPipesOrTerminal(tty, false),
 		});
 		return {sessionId};
 	},

@@ -1,4 +1,4 @@
-import {type Frame, frameLength} from '../../protocol/wire/encode.js';
+import {type Frame, measureFrame} from '../../protocol/wire/encode.js';
 
 /**
  * Bytes encoded at a time, a multiple of three. Of more at once the runtime makes strings that live outside its heap,
@@ -17,7 +17,7 @@ export function writeFrame(frame: Frame, target: Buffer, start: number): number 
 }
 
 /** The UTF-8 text of a frame in memory of its own. */
-export function frameToBuffer(frame: Frame, length = frameLength(frame)): Buffer {
+export function frameToBuffer(frame: Frame, length = measureFrame(frame)): Buffer {
 	const bytes = Buffer.allocUnsafe(length);
 	writeFrame(frame, bytes, 0);
 	return bytes;

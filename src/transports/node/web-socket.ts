@@ -3,7 +3,7 @@ import type {EventEmitter} from 'node:events';
 import {Socket} from 'node:net';
 import type {Duplex} from 'node:stream';
 import type {RawData, WebSocket} from 'ws';
-import {type Frame, frameLength} from '../../protocol/wire/encode.js';
+import {type Frame, measureFrame} from '../../protocol/wire/encode.js';
 import {FRAGMENT_BYTES, MAX_FRAME_BYTES} from '../../protocol/wire/message-limits.js';
 import {BufferPool, payloadBuffers} from '../../shared/node/buffer-pool.js';
 import type {Transport, TransportEvents} from '../transport.js';
@@ -86,7 +86,7 @@ export class WebSocketTransport implements Transport {
 	send(frame: Frame): void {
 		if (this.#webSocket.readyState !== this.#webSocket.OPEN) return;
 		this.#cork();
-		const length = frameLength(frame);
+		const length = measureFrame(frame);
 		const isFragmented = length > FRAGMENT_BYTES;
 		// What a client sends has to be masked, which the library does.
 		if (this.#end === 'client' && typeof frame === 'string' && !isFragmented) this.#webSocket.send(frame);

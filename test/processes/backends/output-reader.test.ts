@@ -3,8 +3,8 @@ import {closeSync, constants, fstatSync, mkdtempSync, openSync, rmSync, writeSyn
 import {tmpdir} from 'node:os';
 import {join} from 'node:path';
 import {expect, onTestFinished, test} from 'vitest';
-import {MAX_DRAIN_BYTES, OutputReader} from '../../../src/processes/backends/output-reader.js';
-import {READ_BYTES} from '../../../src/processes/output/chunk-pool.js';
+import {currentTick, MAX_DRAIN_BYTES, OutputReader} from '../../../src/processes/backends/output-reader.js';
+import {MAX_READ_BYTES} from '../../../src/processes/output/chunk-pool.js';
 import {describeEachBackend, PIPES, PTY, posixBackend, sh, start} from '../../helpers/children.js';
 import {eventually} from '../../helpers/processes.js';
 import {scratchDirectory} from '../../helpers/scratch.js';
@@ -28,7 +28,7 @@ test.each([PIPES, PTY])('a flood on $kind leaves every turn of the event loop ro
 	flowing = false;
 	expect(most).toBeGreaterThan(0);
 	// It stops at 128 KiB, and the read that crosses the mark is the last one.
-	expect(most).toBeLessThan(2 * READ_BYTES + READ_BYTES);
+	expect(most).toBeLessThan(2 * MAX_READ_BYTES + MAX_READ_BYTES);
 });
 
 describeEachBackend(backend => {
@@ -112,7 +112,7 @@ function pipe(): {readonly read: number; readonly fill: () => void} {
 	const read = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
 	const write = openSync(path, constants.O_WRONLY | constants.O_NONBLOCK);
 	onTestFinished(() => closeSync(write));
-	const content = Buffer.alloc(READ_BYTES);
+	const content = Buffer.alloc(MAX_READ_BYTES);
 	const fill = (): void => {
 		try {
 			for (;;) writeSync(write, content);
@@ -152,4 +152,16 @@ test('whoever types is answered at once, however often', async () => {
 	}
 	child.stdin!.end();
 	expect((await over()).stdout).toBe('x'.repeat(100));
+});
+
+test('currentTick is one number per tick of the event loop, and another in the next', async () => {
+	const seen: number[] = [];
+	for (let round = 0; round < 3; round++) {
+		const tick = currentTick();
+		await Promise.resolve();
+		expect(currentTick()).toBe(tick);
+		seen.push(tick);
+		await turns(1);
+	}
+	expect(new Set(seen).size).toBe(3);
 });

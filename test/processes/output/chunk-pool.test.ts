@@ -1,17 +1,17 @@
 import * as fc from 'fast-check';
 import {expect, test} from 'vitest';
-import {keepChunk, READ_BYTES, releaseChunk} from '../../../src/processes/output/chunk-pool.js';
+import {copyChunk, MAX_READ_BYTES, releaseChunk} from '../../../src/processes/output/chunk-pool.js';
 
-const source = Buffer.alloc(READ_BYTES);
+const source = Buffer.alloc(MAX_READ_BYTES);
 
 /** A chunk full of one byte, through the buffer that every reader shares. */
 function keep(length: number, byte: number): Uint8Array {
 	source.fill(byte, 0, length);
-	return keepChunk(source, length);
+	return copyChunk(source, length);
 }
 
 test('a chunk keeps its bytes until it is released, whatever is kept and released beside it', () => {
-	const length = fc.oneof(fc.integer({min: 1, max: 100}), fc.integer({min: 32 * 1024 - 1, max: READ_BYTES}));
+	const length = fc.oneof(fc.integer({min: 1, max: 100}), fc.integer({min: 32 * 1024 - 1, max: MAX_READ_BYTES}));
 	const step = fc.oneof(fc.record({keep: length}), fc.record({release: fc.nat(1000)}));
 	fc.assert(
 		fc.property(fc.array(step, {maxLength: 40}), steps => {
@@ -33,24 +33,24 @@ test('a chunk keeps its bytes until it is released, whatever is kept and release
 });
 
 test('small chunks take no block, which would hold the memory of a large one for each', () => {
-	const block = keep(READ_BYTES, 1);
+	const block = keep(MAX_READ_BYTES, 1);
 	releaseChunk(block);
 	const small = [1, 100, 10_000, 30_000].map(length => keep(length, 1));
 	expect(small.filter(({buffer}) => buffer === block.buffer)).toEqual([]);
-	expect(keep(READ_BYTES, 2).buffer).toBe(block.buffer);
+	expect(keep(MAX_READ_BYTES, 2).buffer).toBe(block.buffer);
 });
 
 test('the memory of a large chunk is used again', () => {
-	const first = keep(READ_BYTES, 1);
+	const first = keep(MAX_READ_BYTES, 1);
 	releaseChunk(first);
 	expect(keep(40_000, 2).buffer).toBe(first.buffer);
 });
 
 test.each([
-	['part of something larger', Buffer.from(new ArrayBuffer(READ_BYTES * 2), 0, READ_BYTES)],
-	['the later part of a block', Buffer.from(new ArrayBuffer(READ_BYTES), 1000, 40_000)],
-	['small', Buffer.from(new ArrayBuffer(READ_BYTES), 0, 1000)],
+	['part of something larger', Buffer.from(new ArrayBuffer(MAX_READ_BYTES * 2), 0, MAX_READ_BYTES)],
+	['the later part of a block', Buffer.from(new ArrayBuffer(MAX_READ_BYTES), 1000, 40_000)],
+	['small', Buffer.from(new ArrayBuffer(MAX_READ_BYTES), 0, 1000)],
 ])('memory that is %s is not taken for a block', (_, foreign) => {
 	releaseChunk(foreign);
-	expect(keep(READ_BYTES, 3).buffer).not.toBe(foreign.buffer);
+	expect(keep(MAX_READ_BYTES, 3).buffer).not.toBe(foreign.buffer);
 });

@@ -118,7 +118,7 @@ describe('observers of a log', () => {
 				for (const next of steps) observed.run(next);
 				for (const observer of observed.observers) {
 					while (take(observer));
-					expect(observer.cursor.atEnd).toBe(true);
+					expect(observer.cursor.isAtEnd).toBe(true);
 					expect(observer.cursor.pendingBytes).toBe(0);
 					expect(observer.seen).toEqual(expectedOf(observer, observed.events));
 				}

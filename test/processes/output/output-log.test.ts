@@ -127,7 +127,7 @@ class Pair {
 				retainedBytes: log.retainedBytes,
 				totalBytes: log.totalBytes,
 				pendingBytes: this.#cursor?.pendingBytes,
-				atEnd: this.#cursor?.atEnd,
+				atEnd: this.#cursor?.isAtEnd,
 			},
 			expected: {
 				answers: answers.map(([, expected]) => expected),

@@ -3,13 +3,13 @@ import {copyFileSync} from 'node:fs';
 import {join} from 'node:path';
 import type {Readable} from 'node:stream';
 import {expect, onTestFinished, test} from 'vitest';
-import {killTree, survivorsOf} from '../../../src/processes/tree/kill-tree.js';
+import {killTree, waitForSurvivors} from '../../../src/processes/tree/kill-tree.js';
 import {
-	childrenOf,
-	descendantsOf,
 	isHalted,
-	processInfo,
-	stillLives,
+	isStillAlive,
+	listChildren,
+	listDescendants,
+	readProcessInfo,
 } from '../../../src/processes/tree/process-tree.js';
 import {runningWith, stranger} from '../../helpers/in-charge.js';
 import {endWithTest} from '../../helpers/process-api.js';
@@ -54,11 +54,11 @@ test('a tree is killed whole, and those whose end is not sure are named: the one
 		wait`;
 	const {leader, pids} = await sh(4, script);
 	const apart = stranger();
-	const strays = pids.slice(1).map(processInfo);
+	const strays = pids.slice(1).map(readProcessInfo);
 	expect(strays.every(info => info !== undefined)).toBe(true);
 	const named = killTree(leader);
 	expect(new Set(named.map(({pid}) => pid))).toEqual(new Set(pids.slice(1)));
-	expect(await survivorsOf(leader, named)).toEqual([]);
+	expect(await waitForSurvivors(leader, named)).toEqual([]);
 	expect(pids.slice(1).filter(isAlive)).toEqual([]);
 	// Those in the group are dead or about to be.
 	await untilDead(leader.pid, pids[0]!);
@@ -102,22 +102,22 @@ test('a tree that is gone already is no error', async () => {
 		else resolve(undefined);
 	});
 	expect(killTree(leader)).toEqual([]);
-	expect(await survivorsOf(leader, [])).toEqual([]);
+	expect(await waitForSurvivors(leader, [])).toEqual([]);
 });
 
 test('who should be gone and still lives is a survivor, a later process with the same id is not', async () => {
 	const {leader} = await sh(1, 'echo $$; exec sleep 1000');
-	const [survivor, other] = [processInfo(stranger())!, processInfo(stranger())!];
+	const [survivor, other] = [readProcessInfo(stranger())!, readProcessInfo(stranger())!];
 	const dead = {...other, startTime: '1'};
 	expect(killTree(leader)).toEqual([]);
 	let hasTurned = false;
 	setImmediate(() => {
 		hasTurned = true;
 	});
-	expect(await survivorsOf(leader, [survivor, dead])).toEqual([survivor]);
+	expect(await waitForSurvivors(leader, [survivor, dead])).toEqual([survivor]);
 	// Everybody else is served meanwhile.
 	expect(hasTurned).toBe(true);
-	expect([survivor, other].map(stillLives)).toEqual([true, true]);
+	expect([survivor, other].map(isStillAlive)).toEqual([true, true]);
 });
 
 test('a process is described as the kernel does, whatever its name', async () => {
@@ -126,8 +126,8 @@ test('a process is described as the kernel does, whatever its name', async () =>
 	const child = spawn(program, ['1000'], {stdio: 'ignore', detached: true});
 	onTestFinished(() => void child.kill('SIGKILL'));
 	const pid = child.pid!;
-	await eventually(() => processInfo(pid)?.command === 'a) Z 1 (b');
-	expect(processInfo(pid)).toEqual({
+	await eventually(() => readProcessInfo(pid)?.command === 'a) Z 1 (b');
+	expect(readProcessInfo(pid)).toEqual({
 		pid,
 		parentPid: process.pid,
 		groupId: pid,
@@ -155,8 +155,8 @@ test('the dead are gone, reaped or not', async () => {
 	const child = `until [ "$(cat /proc/$PPID/comm)" = sleep ]; do sleep 0.01; done`;
 	const {leader, pids} = await sh(1, `sh -c '${child}' & echo $!; exec sleep 1000`);
 	await eventually(() => !isAlive(pids[0]!));
-	expect(childrenOf(leader.pid)).toEqual(pids);
-	expect([processInfo(pids[0]!), descendantsOf(leader.pid)]).toEqual([undefined, []]);
+	expect(listChildren(leader.pid)).toEqual(pids);
+	expect([readProcessInfo(pids[0]!), listDescendants(leader.pid)]).toEqual([undefined, []]);
 });
 
 test('children of every thread are found, of those that have ended, too', async () => {
@@ -173,7 +173,7 @@ test('children of every thread are found, of those that have ended, too', async 
 		setInterval(() => {}, 1000);`;
 	const {leader, pids} = await tree(3, [process.execPath, '-e', program]);
 	const sleepers = pids.filter(pid => pid !== 0);
-	const found = descendantsOf(leader.pid).map(({pid}) => pid);
+	const found = listDescendants(leader.pid).map(({pid}) => pid);
 	expect(new Set(found)).toEqual(new Set(sleepers));
 	expect(new Set(killTree(leader).map(({pid}) => pid))).toEqual(new Set(sleepers));
 	await untilDead(leader.pid, ...sleepers);

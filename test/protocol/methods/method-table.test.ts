@@ -1,5 +1,5 @@
 import {expect, test} from 'vitest';
-import {declarationOf, METHODS, type MethodName} from '../../../src/protocol/methods/method-table.js';
+import {findDeclaration, METHODS, type MethodName} from '../../../src/protocol/methods/method-table.js';
 import {decode} from '../../../src/protocol/wire/decode.js';
 
 const entries = Object.entries(METHODS) as [MethodName, (typeof METHODS)[MethodName]][];
@@ -166,8 +166,8 @@ test.each<[MethodName, 'params' | 'result', string]>([
 });
 
 test('only names of the table are declared', () => {
-	expect(declarationOf('process/start')).toBe(METHODS['process/start']);
+	expect(findDeclaration('process/start')).toBe(METHODS['process/start']);
 	for (const name of ['toString', '__proto__', 'constructor', '', 'process/Start']) {
-		expect(declarationOf(name)).toBeUndefined();
+		expect(findDeclaration(name)).toBeUndefined();
 	}
 });

@@ -7,8 +7,8 @@ import {
 	encodeResult,
 	encodeWithBytes,
 	type Frame,
-	frameLength,
 	JsonParts,
+	measureFrame,
 } from '../../../src/protocol/wire/encode.js';
 import {frameToBuffer} from '../../../src/transports/node/frame-bytes.js';
 
@@ -60,9 +60,9 @@ test('any number of pieces, empty ones and views into larger buffers included, a
 test('a frame is as long as its UTF-8', () => {
 	fc.assert(
 		fc.property(unicode, bytes, (text, chunk) => {
-			expect(frameLength(text)).toBe(Buffer.from(text).length);
+			expect(measureFrame(text)).toBe(Buffer.from(text).length);
 			const frame = encodeNotification(text, spliced(text, chunk));
-			expect(frameLength(frame)).toBe(Buffer.from(textOf(frame)).length);
+			expect(measureFrame(frame)).toBe(Buffer.from(textOf(frame)).length);
 		}),
 	);
 });
@@ -110,7 +110,7 @@ test('without Buffer, as in a browser, the same text comes out', async () => {
 	expect(browser.encodeNotification('m', parts).toString()).toBe(
 		'{"method":"m","params":{"id":"€","chunk":"AP+ABw=="}}',
 	);
-	expect([browser.frameLength('€𐍈'), browser.frameLength(parts)]).toEqual([7, 31]);
+	expect([browser.measureFrame('€𐍈'), browser.measureFrame(parts)]).toEqual([7, 31]);
 });
 
 describe('bytes spliced into JSON', () => {

@@ -1,11 +1,11 @@
 import * as fc from 'fast-check';
 import {describe, expect, test} from 'vitest';
 import {
-	LONG_JSON_KEY_CHARS,
 	MAX_JSON_DEPTH,
 	MAX_JSON_ERROR_CHARS,
 	MAX_JSON_VALUES,
 	MAX_LONG_JSON_KEYS,
+	MIN_LONG_JSON_KEY_CHARS,
 	parseStrictJson,
 	StrictJsonError,
 } from '../../../src/protocol/wire/strict-json.js';
@@ -213,7 +213,7 @@ describe('bounds', () => {
 
 	test('a few long keys pass, many do not', () => {
 		const members = Array.from({length: MAX_LONG_JSON_KEYS + 1}, (_, index) => {
-			return `"${String(index).padStart(LONG_JSON_KEY_CHARS, 'k')}":0`;
+			return `"${String(index).padStart(MIN_LONG_JSON_KEY_CHARS, 'k')}":0`;
 		});
 		expect(verdict(`{${members.slice(1).join(',')}}`)).toBe('accepted');
 		expect(verdict(`{${members.join(',')}}`)).toBe('JSON-RPC message exceeds the limit of 16 long object keys');

@@ -1,5 +1,5 @@
 import {describe, expect, test} from 'vitest';
-import {ACCESS_SCOPES, type AccessScope, METHODS, scopeOf} from '../../../src/protocol/methods/method-table.js';
+import {ACCESS_SCOPES, type AccessScope, METHODS, requiredScope} from '../../../src/protocol/methods/method-table.js';
 import {INVALID_REQUEST, type RpcError} from '../../../src/protocol/wire/error-codes.js';
 import type {Grant} from '../../../src/server/auth/grant.js';
 import {memoryTransportPair} from '../../../src/transports/memory.js';
@@ -39,7 +39,7 @@ test('every request of a client needs exactly the scope of its kind', () => {
 					: /^(?:fs|capabilit\w+|environmentConfig)\//.test(name)
 						? 'files'
 						: 'http';
-		expect([name, scopeOf(declaration)]).toEqual([name, expected]);
+		expect([name, requiredScope(declaration)]).toEqual([name, expected]);
 	}
 });
 

@@ -1,5 +1,5 @@
 import {expect, test} from 'vitest';
-import {type Frame, frameLength} from '../../../src/protocol/wire/encode.js';
+import {type Frame, measureFrame} from '../../../src/protocol/wire/encode.js';
 import {RpcConnection} from '../../../src/rpc/rpc-connection.js';
 import {
 	FlowControl,
@@ -82,7 +82,7 @@ class StuckTransport implements Transport {
 	}
 
 	send(frame: Frame): void {
-		this.backlog += frameLength(frame);
+		this.backlog += measureFrame(frame);
 	}
 
 	pause(): void {}

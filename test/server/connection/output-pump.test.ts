@@ -1,6 +1,6 @@
 import {expect, onTestFinished, test, vi} from 'vitest';
 import type {Backend} from '../../../src/processes/backends/backend.js';
-import {spawnFailure} from '../../../src/processes/backends/spawn-failure.js';
+import {spawnError} from '../../../src/processes/backends/backend.js';
 import {ManagedProcess} from '../../../src/processes/managed-process.js';
 import {DriverCursor} from '../../../src/processes/output/log-cursor.js';
 import {RpcConnection} from '../../../src/rpc/rpc-connection.js';
@@ -15,7 +15,7 @@ const ROOMY = {bytes: 1024 * KiB, chunks: 1000};
 
 const REFUSING: Backend = {
 	name: 'refusing',
-	spawn: () => Promise.reject(spawnFailure(2, 'no-such')),
+	spawn: () => Promise.reject(spawnError(2, 'no-such')),
 };
 
 /** A connection whose other end reads when the test says so, and the pump on it. */

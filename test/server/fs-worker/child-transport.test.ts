@@ -60,7 +60,7 @@ test('a child is not read from while nobody takes what it says, and nothing is l
 test('what a child complains of is told, and is why its transport closed', async () => {
 	const {child, asked, messages, said, closed} = await transported();
 	child.output('stderr', Buffer.from('no room\n'));
-	child.ended('stdout');
+	child.streamEnded('stdout');
 	expect(await closed).toEqual(new Error('no room'));
 	expect([said, messages]).toEqual([['no room\n'], []]);
 	expect(asked.filter(what => what !== 'resume')).toEqual(['SIGKILL', 'destroy', 'finish']);

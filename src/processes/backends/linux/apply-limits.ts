@@ -1,29 +1,30 @@
+// Linux only: prlimit and /proc/PID/oom_score_adj.
 import {readFileSync, writeFileSync} from 'node:fs';
 import {setPriority} from 'node:os';
 import type {ChildLimits} from '../child-limits.js';
 import type {Libc} from './libc.js';
 
-/** Linux's numbers of the limits. */
-const RESOURCES = {cpuSeconds: 0, fileBytes: 1, memoryBytes: 2, processes: 6, openFiles: 7} as const;
+/** `RLIMIT_...` numbers of Linux. */
+const RLIMIT_NUMBERS = {cpuSeconds: 0, fileBytes: 1, memoryBytes: 2, processes: 6, openFiles: 7} as const;
 const RLIMIT_BYTES = 16;
 
 /**
- * Limits a process that was just started. It can have done next to nothing by then, and what it starts inherits them. A
- * process that has ended meanwhile needs no limits.
+ * Limits a process that was just spawned, before it can have done much; its descendants inherit the limits. A process
+ * that has exited since needs none.
  */
 export function applyLimits(libc: Libc, pid: number, limits: ChildLimits): void {
 	const {nice, oomScore, group} = limits;
 	group?.add(pid);
-	for (const [name, resource] of Object.entries(RESOURCES) as [keyof typeof RESOURCES, number][]) {
+	for (const [name, resource] of Object.entries(RLIMIT_NUMBERS) as [keyof typeof RLIMIT_NUMBERS, number][]) {
 		const value = limits[name];
-		if (value !== undefined) lower(libc, pid, resource, BigInt(value));
+		if (value !== undefined) lowerLimit(libc, pid, resource, BigInt(value));
 	}
-	if (nice !== undefined && nice > 0) ifAlive(() => setPriority(pid, nice));
-	if (oomScore !== undefined && oomScore > 0) ifAlive(() => raiseOomScore(pid, oomScore));
+	if (nice !== undefined && nice > 0) ignoreFailure(() => setPriority(pid, nice));
+	if (oomScore !== undefined && oomScore > 0) ignoreFailure(() => raiseOomScore(pid, oomScore));
 }
 
-/** Never raises: what the server itself is held to holds for its children, too. */
-function lower(libc: Libc, pid: number, resource: number, value: bigint): void {
+/** Never raises a limit: those of the server hold for its children, too. */
+function lowerLimit(libc: Libc, pid: number, resource: number, value: bigint): void {
 	const limit = Buffer.alloc(RLIMIT_BYTES);
 	if (libc.prlimit(pid, resource, null, limit) !== 0) return;
 	for (const offset of [0, 8]) {
@@ -38,10 +39,10 @@ function raiseOomScore(pid: number, score: number): void {
 	if (Number(readFileSync(path, 'latin1')) < score) writeFileSync(path, String(score));
 }
 
-function ifAlive(act: () => void): void {
+function ignoreFailure(action: () => void): void {
 	try {
-		act();
+		action();
 	} catch {
-		// It was faster, or the system does not let us; limits are no reason not to run.
+		// The process has exited, or the system refuses: a missing limit is no reason not to run.
 	}
 }

@@ -1,3 +1,4 @@
+// Linux only: control groups, version 2.
 import {mkdirSync, readFileSync, rmdirSync, writeFileSync} from 'node:fs';
 import {join} from 'node:path';
 
@@ -12,8 +13,8 @@ export interface CgroupLimits {
 }
 
 /**
- * A control group of its own for all children, where the system lets us make one: version 2, handed over to this user,
- * with nobody but this program in it. Written after the kernel's documentation and tried on a copy of its files only.
+ * Control group for all children. Needs a version 2 group that is delegated to this user and has this process as its only
+ * member. Written after the kernel's documentation and tried on a copy of its files only.
  */
 export class Cgroup {
 	readonly path: string;
@@ -21,14 +22,14 @@ export class Cgroup {
 
 	/** Throws with the reason where that is not possible. */
 	static create(limits: CgroupLimits, root = ROOT): Cgroup {
-		const own = join(root, ownGroup());
-		const missing = CONTROLLERS.filter(name => !controllersOf(own).includes(name));
+		const own = join(root, readOwnGroup());
+		const missing = CONTROLLERS.filter(name => !readControllers(own).includes(name));
 		if (missing.length > 0) throw new Error(`no ${missing.join(' and ')} controller for this program in ${own}`);
 		const cgroup = new Cgroup(own);
-		// A group with members cannot hand controllers down: the program moves aside first.
+		// A group with members cannot enable controllers for its children: this process moves into a leaf first.
 		writeFileSync(join(cgroup.#server, 'cgroup.procs'), String(process.pid));
 		writeFileSync(join(own, 'cgroup.subtree_control'), CONTROLLERS.map(name => `+${name}`).join(' '));
-		cgroup.#limit(limits);
+		cgroup.#writeLimits(limits);
 		return cgroup;
 	}
 
@@ -39,16 +40,16 @@ export class Cgroup {
 		mkdirSync(this.path, {recursive: true});
 	}
 
-	/** Whatever the process starts from here on is in it, too. */
+	/** Descendants the process starts from now on join the group, too. */
 	add(pid: number): void {
 		try {
 			writeFileSync(join(this.path, 'cgroup.procs'), String(pid));
 		} catch {
-			// It has ended already.
+			// The process has exited.
 		}
 	}
 
-	/** How many processes were ended because all together used too much. */
+	/** Number of processes the OOM killer ended for the memory limit of the group. */
 	get memoryKills(): number {
 		try {
 			return Number(/^oom_kill (\d+)$/m.exec(readFileSync(join(this.path, 'memory.events'), 'latin1'))?.[1] ?? 0);
@@ -57,26 +58,26 @@ export class Cgroup {
 		}
 	}
 
-	/** An empty group goes; one that still has members stays with them. */
+	/** Removes the group unless it still has members. */
 	remove(): void {
 		try {
 			rmdirSync(this.path);
 		} catch {}
 	}
 
-	#limit({memoryBytes, processes}: CgroupLimits): void {
+	#writeLimits({memoryBytes, processes}: CgroupLimits): void {
 		if (memoryBytes !== undefined) writeFileSync(join(this.path, 'memory.max'), String(memoryBytes));
 		if (processes !== undefined) writeFileSync(join(this.path, 'pids.max'), String(processes));
 	}
 }
 
-function ownGroup(): string {
+function readOwnGroup(): string {
 	const line = /^0::(.*)$/m.exec(readFileSync('/proc/self/cgroup', 'latin1'));
 	if (!line) throw new Error('this system has no control groups of version 2');
 	return line[1]!;
 }
 
-function controllersOf(group: string): string[] {
+function readControllers(group: string): string[] {
 	try {
 		return readFileSync(join(group, 'cgroup.controllers'), 'latin1').trim().split(/\s+/);
 	} catch {

@@ -1,6 +1,7 @@
+// A file of its own because koffi is loaded lazily, also by code that needs nothing else of the native backend.
 import {createRequire} from 'node:module';
 
-/** What is used of the bridge to functions of the C library. */
+/** The used part of koffi, the foreign function interface to the C library. */
 export interface Koffi {
 	load(path: null): {func(signature: string): (...parameters: unknown[]) => unknown};
 	errno(): number;
@@ -10,7 +11,7 @@ export interface Koffi {
 export function loadKoffi(): Koffi {
 	const require = createRequire(import.meta.url);
 	try {
-		// The package's entry looks in many places for this one, which takes longer than everything else here.
+		// The entry point of the package searches many places for this binary, which takes longer than loading it.
 		return require(`@koromix/koffi-${process.platform}-${process.arch}`) as Koffi;
 	} catch {
 		return require('koffi') as Koffi;

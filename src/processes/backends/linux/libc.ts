@@ -1,8 +1,9 @@
+// Linux only: signatures and constants of the 64-bit C library.
 import {loadKoffi} from './koffi.js';
 
 type Pointer = Uint8Array;
 
-/** The C library functions children are made with. Numbers are those of Linux on 64 bits. */
+/** C library functions for spawning and reaping children. */
 export interface Libc {
 	posixSpawn(
 		pid: [number],
@@ -30,10 +31,10 @@ export interface Libc {
 	read(fd: number, buffer: Pointer, length: number): number;
 	getrlimit(resource: number, limit: Pointer): number;
 	setrlimit(resource: number, limit: Pointer): number;
-	/** Of another process; either of the two may be left out. */
+	/** Limits of another process; either pointer may be null. */
 	prlimit(pid: number, resource: number, wanted: Pointer | null, present: Pointer | null): number;
 	prctl(option: number, argument: number): number;
-	/** The error number of the last call. */
+	/** `errno` of the last call. */
 	errno(): number;
 }
 
@@ -62,7 +63,7 @@ const SIGNATURES: Record<Exclude<keyof Libc, 'errno'>, string> = {
 	read: 'long read(int fd, void *buffer, unsigned long length)',
 };
 
-/** Undefined where the native bridge or one of the functions is missing (other systems, musl before closefrom). */
+/** Undefined where koffi or one of the functions is missing (other systems, musl before closefrom). */
 export function loadLibc(): Libc | undefined {
 	if (process.platform !== 'linux') return undefined;
 	try {

@@ -1,14 +1,15 @@
+// Linux only: posix_spawn through koffi.
 import {closeSync, constants} from 'node:fs';
 import {Socket} from 'node:net';
 import type {OutputStream} from '../../output/output-log.js';
 import {DEFAULT_PATH} from '../../resolve-program.js';
 import {keepSpareDescriptor} from '../../tree/proc.js';
-import {signalGroup, signalWrapped} from '../../tree/signals.js';
+import {signalGroup, signalWrappedProgram} from '../../tree/signals.js';
 import {enableSubreaper, registerChild, unregisterChild} from '../../tree/subreaper.js';
 import type {Backend, Child, ChildEvents, KernelExit, SpawnRequest, StdinWriter, TerminalSize} from '../backend.js';
+import {spawnError} from '../backend.js';
 import {OutputReader} from '../output-reader.js';
-import {spawnFailure} from '../spawn-failure.js';
-import {pipeWriter, terminalWriter} from '../stdin-writers.js';
+import {createPipeWriter, createTerminalWriter} from '../stdin-writers.js';
 import {applyLimits} from './apply-limits.js';
 import {DescendantTags} from './descendant-tags.js';
 import {type Libc, loadLibc} from './libc.js';
@@ -22,16 +23,16 @@ const SETSIGMASK = 0x08;
 const SETSID = 0x80;
 const O_CLOEXEC = 0o2000000;
 const F_DUPFD_CLOEXEC = 1030;
-/** The first one that is not standard. */
-const FIRST_DESCRIPTOR = 3;
-/** Generous sizes of the C library's opaque structures. */
+/** First file descriptor after the standard streams. */
+const FIRST_EXTRA_FD = 3;
+/** Sizes of the opaque structures of the C library, rounded up generously. */
 const ATTRIBUTES_BYTES = 512;
 const ACTIONS_BYTES = 256;
 const SIGNAL_SET_BYTES = 256;
 
 /**
- * Children through the C library's `posix_spawn`: real pipes and terminals, failures to start reported at once, and a
- * cost that does not grow with the memory of the server, unlike that of a fork.
+ * Backend on `posix_spawn` of the C library: real pipes and terminals, synchronous spawn failures, and a cost that does
+ * not grow with the memory of the server, unlike that of a fork.
  */
 export function createNativeBackend(): Backend | undefined {
 	const libc = loadLibc();
@@ -44,20 +45,19 @@ class NativeBackend implements Backend {
 	readonly #reaper: Reaper;
 	readonly #attributes: Uint8Array;
 	#tags: DescendantTags | undefined;
-	/** Of the child that is being started. */
+	/** Tag of the child that is being spawned. */
 	#tag: string | undefined;
 
 	constructor(libc: Libc) {
 		this.#libc = libc;
 		this.#reaper = new Reaper(libc);
-		this.#attributes = sessionLeaderAttributes(libc);
+		this.#attributes = createSessionLeaderAttributes(libc);
 	}
 
-	/** Orphans of our children become our own children instead of those of the first process of the machine. */
 	becomeSubreaper(): void {
 		if (this.#tags) return;
 		if (this.#libc.prctl(PR_SET_CHILD_SUBREAPER, 1) === 0) {
-			this.#reaper.adoptOrphans();
+			this.#reaper.reapOrphans();
 			enableSubreaper();
 		}
 		keepSpareDescriptor();
@@ -71,17 +71,17 @@ class NativeBackend implements Backend {
 	}
 
 	spawn(request: SpawnRequest, events: ChildEvents): Child {
-		this.#tag = this.#tags?.next();
+		this.#tag = this.#tags?.setNext();
 		return request.io.kind === 'pty'
 			? this.#spawnPty(request, request.io, events)
 			: this.#spawnPipes(request, request.io.stdin, events);
 	}
 
 	#spawnPipes(request: SpawnRequest, wantsStdin: boolean, events: ChildEvents): Child {
-		using fds = new Descriptors();
-		const stdout = this.#pipe(fds, request);
-		const stderr = this.#pipe(fds, request);
-		const stdin = wantsStdin ? this.#pipe(fds, request) : undefined;
+		using fds = new DescriptorScope();
+		const stdout = this.#openPipe(fds, request);
+		const stderr = this.#openPipe(fds, request);
+		const stdin = wantsStdin ? this.#openPipe(fds, request) : undefined;
 		const pid = this.#launch(request, actions => {
 			if (stdin) this.#libc.actionsDup2(actions, stdin.read, 0);
 			else this.#libc.actionsOpen(actions, 0, '/dev/null', constants.O_RDONLY, 0);
@@ -89,72 +89,73 @@ class NativeBackend implements Backend {
 			this.#libc.actionsDup2(actions, stderr.write, 2);
 		});
 		const readers = [
-			pipeReader(fds.release(stdout.read), 'stdout', events),
-			pipeReader(fds.release(stderr.read), 'stderr', events),
+			createPipeReader(fds.release(stdout.read), 'stdout', events),
+			createPipeReader(fds.release(stderr.read), 'stderr', events),
 		];
-		const writer = stdin && pipeWriter(new Socket({fd: fds.release(stdin.write), readable: false, writable: true}));
-		return this.#child(pid, request, ['stdout', 'stderr'], readers, writer, undefined, events);
+		const writer =
+			stdin && createPipeWriter(new Socket({fd: fds.release(stdin.write), readable: false, writable: true}));
+		return this.#createChild(pid, request, ['stdout', 'stderr'], readers, writer, undefined, events);
 	}
 
 	#spawnPty(request: SpawnRequest, size: TerminalSize, events: ChildEvents): Child {
-		using fds = new Descriptors();
+		using fds = new DescriptorScope();
 		const {fd, slave} = openTerminal(this.#libc, request.file);
-		fds.hold(fd);
+		fds.own(fd);
 		setTerminalSize(this.#libc, fd, size);
 		const pid = this.#launch(request, actions => {
 			// The first terminal that a session leader opens becomes its controlling terminal.
-			const flags = request.wrapper?.ownSession ? constants.O_RDWR | constants.O_NOCTTY : constants.O_RDWR;
+			const flags = request.wrapper?.hasOwnSession ? constants.O_RDWR | constants.O_NOCTTY : constants.O_RDWR;
 			this.#libc.actionsOpen(actions, 0, slave, flags, 0);
 			this.#libc.actionsDup2(actions, 0, 1);
 			this.#libc.actionsDup2(actions, 0, 2);
 		});
 		fds.release(fd);
-		// The kernel hands out a terminal's output in pieces of at most 4 KiB: take all there is per wake-up.
-		const readMore = (buffer: Uint8Array): number => this.#libc.read(fd, buffer, buffer.length);
-		const writer = terminalWriter(fd);
-		let open = true;
-		const line = this.#heldLine();
+		// The kernel returns terminal output in pieces of at most 4 KiB: read all there is per wake-up.
+		const readNonBlocking = (buffer: Uint8Array): number => this.#libc.read(fd, buffer, buffer.length);
+		const writer = createTerminalWriter(fd);
+		let isOpen = true;
+		const guard = this.#createHangupGuard();
 		const readers = [
 			new OutputReader(
 				fd,
 				'pty',
 				{
 					data: bytes => events.output('pty', bytes),
-					release: isOver => {
-						open = false;
+					beforeClose: isAtEnd => {
+						isOpen = false;
 						writer.destroy();
-						if (isOver) line.hold(fd);
+						if (isAtEnd) guard.holdOpen(fd);
 					},
-					end: () => events.ended('pty'),
+					end: () => events.streamEnded('pty'),
 				},
-				readMore,
+				readNonBlocking,
 			),
 		];
 		const resize = (to: TerminalSize): void => {
-			if (open) setTerminalSize(this.#libc, fd, to);
+			if (isOpen) setTerminalSize(this.#libc, fd, to);
 		};
-		const exited = (end: KernelExit): void => {
-			line.drop();
-			events.exited(end);
+		const exited = (exit: KernelExit): void => {
+			guard.close();
+			events.exited(exit);
 		};
-		return this.#child(pid, request, ['pty'], readers, writer, resize, {...events, exited});
+		return this.#createChild(pid, request, ['pty'], readers, writer, resize, {...events, exited});
 	}
 
 	/**
-	 * A program may let go of its terminal before it ends. Closing our side then would hang up on it, and its exit would
-	 * be a signal nobody sent.
+	 * Keeps a duplicate of the pty master open until the child has exited. A child may close its terminal before it exits;
+	 * closing the last master then would make the kernel send SIGHUP, and the exit would be reported as a signal.
 	 */
-	#heldLine(): {hold(fd: number): void; drop(): void} {
-		let isOver = false;
-		let held = -1;
+	#createHangupGuard(): {holdOpen(fd: number): void; close(): void} {
+		let isClosed = false;
+		let duplicate = -1;
 		return {
-			hold: fd => {
-				if (!isOver) held = this.#libc.fcntl(fd, F_DUPFD_CLOEXEC, 0);
+			holdOpen: fd => {
+				if (!isClosed) duplicate = this.#libc.fcntl(fd, F_DUPFD_CLOEXEC, 0);
 			},
-			drop: () => {
-				isOver = true;
-				if (held >= 0) closeSync(held);
-				held = -1;
+			close: () => {
+				isClosed = true;
+				if (duplicate >= 0) closeSync(duplicate);
+				duplicate = -1;
 			},
 		};
 	}
@@ -164,11 +165,11 @@ class NativeBackend implements Backend {
 		this.#libc.actionsInit(actions);
 		try {
 			redirect(actions);
-			const more = request.wrapper?.descriptors ?? [];
-			for (const [index, path] of more.entries()) {
-				this.#libc.actionsOpen(actions, FIRST_DESCRIPTOR + index, path, constants.O_RDONLY, 0);
+			const extraPaths = request.wrapper?.descriptors ?? [];
+			for (const [index, path] of extraPaths.entries()) {
+				this.#libc.actionsOpen(actions, FIRST_EXTRA_FD + index, path, constants.O_RDONLY, 0);
 			}
-			this.#libc.actionsCloseFrom(actions, FIRST_DESCRIPTOR + more.length);
+			this.#libc.actionsCloseFrom(actions, FIRST_EXTRA_FD + extraPaths.length);
 			this.#libc.actionsChdir(actions, Buffer.concat([request.cwd, Buffer.alloc(1)]));
 			const environment = [...request.environment].map(([name, value]) => `${name}=${value}`);
 			const pid: [number] = [0];
@@ -180,20 +181,20 @@ class NativeBackend implements Backend {
 				[...request.argv, null],
 				[...environment, null],
 			);
-			if (error !== 0) throw spawnFailure(error, request.file);
+			if (error !== 0) throw spawnError(error, request.file);
 			return pid[0];
 		} finally {
 			this.#libc.actionsDestroy(actions);
 		}
 	}
 
-	#pipe(fds: Descriptors, {file}: SpawnRequest): {read: number; write: number} {
+	#openPipe(fds: DescriptorScope, {file}: SpawnRequest): {read: number; write: number} {
 		const pair: [number, number] = [0, 0];
-		if (this.#libc.pipe2(pair, O_CLOEXEC) !== 0) throw spawnFailure(this.#libc.errno(), file);
-		return {read: fds.hold(pair[0]), write: fds.hold(pair[1])};
+		if (this.#libc.pipe2(pair, O_CLOEXEC) !== 0) throw spawnError(this.#libc.errno(), file);
+		return {read: fds.own(pair[0]), write: fds.own(pair[1])};
 	}
 
-	#child(
+	#createChild(
 		pid: number,
 		{wrapper, limits}: SpawnRequest,
 		streams: readonly OutputStream[],
@@ -204,33 +205,33 @@ class NativeBackend implements Backend {
 	): Child {
 		if (limits) applyLimits(this.#libc, pid, limits);
 		registerChild(pid);
-		this.#reaper.watch(pid, end => {
+		this.#reaper.watch(pid, exit => {
 			unregisterChild(pid);
 			for (const each of readers) each.drainBuffered();
-			events.exited(end);
+			events.exited(exit);
 		});
 		return {
 			pid,
 			tag: this.#tag,
 			streams,
-			stdin: stdin && attended(stdin, readers),
+			stdin: stdin && flushOnWrite(stdin, readers),
 			pause: () => {
 				for (const each of readers) each.pause();
 			},
 			resume: () => {
 				for (const each of readers) each.resume();
 			},
-			finish: () => {
+			drainAndClose: () => {
 				for (const each of readers) each.drainAndClose();
 			},
-			signal: name => void (wrapper?.ownSession ? signalWrapped(pid, name) : signalGroup(pid, name)),
+			signal: name => void (wrapper?.hasOwnSession ? signalWrappedProgram(pid, name) : signalGroup(pid, name)),
 			resize,
 		};
 	}
 }
 
-/** Whoever types waits for an answer. */
-function attended(stdin: StdinWriter, readers: readonly OutputReader[]): StdinWriter {
+/** Ends coalescing of output at every write: after input the caller waits for the reply. */
+function flushOnWrite(stdin: StdinWriter, readers: readonly OutputReader[]): StdinWriter {
 	return {
 		write: (bytes, done) => {
 			for (const each of readers) each.flushNow();
@@ -241,17 +242,17 @@ function attended(stdin: StdinWriter, readers: readonly OutputReader[]): StdinWr
 	};
 }
 
-function pipeReader(fd: number, stream: OutputStream, events: ChildEvents): OutputReader {
+function createPipeReader(fd: number, stream: OutputStream, events: ChildEvents): OutputReader {
 	return new OutputReader(fd, 'pipe', {
 		data: bytes => events.output(stream, bytes),
-		end: () => events.ended(stream),
+		end: () => events.streamEnded(stream),
 	});
 }
 
-/** A session of its own, no signal ignored or blocked. */
-function sessionLeaderAttributes(libc: Libc): Uint8Array {
+/** `posix_spawnattr_t` for a new session leader with no signal ignored or blocked. */
+function createSessionLeaderAttributes(libc: Libc): Uint8Array {
 	const attributes = Buffer.alloc(ATTRIBUTES_BYTES);
-	// One bit per signal. `sigfillset` leaves out those the C library keeps for itself, and the child would ignore them.
+	// One bit per signal. `sigfillset` omits the signals reserved by the C library, and the child would ignore them.
 	const all = Buffer.alloc(SIGNAL_SET_BYTES, 0xff);
 	const none = Buffer.alloc(SIGNAL_SET_BYTES);
 	libc.attributesInit(attributes);
@@ -261,21 +262,21 @@ function sessionLeaderAttributes(libc: Libc): Uint8Array {
 	return attributes;
 }
 
-/** Descriptors that are closed at the end of the block unless somebody took them over. */
-class Descriptors implements Disposable {
-	readonly #held = new Set<number>();
+/** File descriptors that are closed at the end of the block unless released to another owner. */
+class DescriptorScope implements Disposable {
+	readonly #owned = new Set<number>();
 
-	hold(fd: number): number {
-		this.#held.add(fd);
+	own(fd: number): number {
+		this.#owned.add(fd);
 		return fd;
 	}
 
 	release(fd: number): number {
-		this.#held.delete(fd);
+		this.#owned.delete(fd);
 		return fd;
 	}
 
 	[Symbol.dispose](): void {
-		for (const fd of this.#held) closeSync(fd);
+		for (const fd of this.#owned) closeSync(fd);
 	}
 }

@@ -1,13 +1,14 @@
+// Linux only: /dev/ptmx and its ioctl numbers.
 import {closeSync, constants, openSync} from 'node:fs';
 import type {TerminalSize} from '../backend.js';
-import {spawnFailure} from '../spawn-failure.js';
+import {spawnError} from '../backend.js';
 import type {Libc} from './libc.js';
 
 const TIOCSPTLCK = 0x40045431;
 const TIOCGPTN = 0x80045430;
 const TIOCSWINSZ = 0x5414;
 
-/** A new terminal: the non-blocking master and the path of its other side. Modes are the kernel's defaults. */
+/** Opens a pseudo-terminal: the non-blocking master and the path of its slave. Modes are the kernel's defaults. */
 export function openTerminal(libc: Libc, program: string): {fd: number; slave: string} {
 	const fd = openMaster(program);
 	const word = Buffer.alloc(4);
@@ -16,7 +17,7 @@ export function openTerminal(libc: Libc, program: string): {fd: number; slave: s
 	}
 	const errno = libc.errno();
 	closeSync(fd);
-	throw spawnFailure(errno, program);
+	throw spawnError(errno, program);
 }
 
 export function setTerminalSize(libc: Libc, fd: number, {columns, rows}: TerminalSize): void {
@@ -30,6 +31,6 @@ function openMaster(program: string): number {
 	try {
 		return openSync('/dev/ptmx', constants.O_RDWR | constants.O_NOCTTY | constants.O_NONBLOCK);
 	} catch (error) {
-		throw spawnFailure((error as NodeJS.ErrnoException).errno ?? 0, program);
+		throw spawnError((error as NodeJS.ErrnoException).errno ?? 0, program);
 	}
 }

@@ -1,12 +1,13 @@
+// Linux only: finds descendants by their tag in /proc.
 import {closeSync, constants} from 'node:fs';
 import type {Libc} from './libc.js';
 
 const O_CLOEXEC = 0o2000000;
 
 /**
- * Waits for the end of its input, which is the end of the server, however it came. Then it kills every process whose
- * tag begins with $1, until there is none: what is being started meanwhile inherits the tag. Zombies keep theirs until
- * somebody reaps them, which is not up to us.
+ * Waits for the end of its input, which comes when the server exits for any reason. Then kills every process whose tag
+ * begins with $1 until none is left: processes forked meanwhile inherit the tag. Zombies are skipped, because they keep
+ * their tag until they are reaped.
  */
 const SCRIPT = `
 trap '' HUP INT TERM
@@ -24,17 +25,17 @@ while [ $tries -lt 100 ]; do
 done
 `;
 
-/** Starts a program with the given redirections; its pid. */
+/** Spawns a program with the given redirections and returns its pid. */
 export type Launch = (argv: readonly string[], redirect: (actions: Uint8Array) => void) => number;
 
 /**
- * Sees to it that nothing with a tag that begins with `prefix` outlives this program, even if it is killed. It costs
- * nothing per child. Must be called before this program carries such a tag itself. Returns the watchdog's pid.
+ * Starts the watchdog, which kills all processes with a tag that begins with `prefix` when this process is gone, even by
+ * SIGKILL. Costs nothing per child. Must be called before this process carries such a tag itself. Returns its pid.
  */
 export function startWatchdog(libc: Libc, prefix: string, launch: Launch): number {
 	const pipe: [number, number] = [0, 0];
 	if (libc.pipe2(pipe, O_CLOEXEC) !== 0) throw new Error(`no pipe for the watchdog: errno ${libc.errno()}`);
-	// The other end is never closed by us: the kernel does it when we end.
+	// The writing end is never closed here: the kernel closes it when this process exits.
 	const [input] = pipe;
 	try {
 		return launch(['/bin/sh', '-c', SCRIPT, 'longarm-watchdog', prefix], actions => {

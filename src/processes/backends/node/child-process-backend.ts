@@ -8,9 +8,9 @@ import {LongarmError} from '../../../shared/errors.js';
 import type {OutputStream} from '../../output/output-log.js';
 import {signalGroup, signalProcess} from '../../tree/signals.js';
 import type {Backend, Child, ChildEvents, SpawnRequest, TerminalSize} from '../backend.js';
+import {spawnError} from '../backend.js';
 import {OutputReader} from '../output-reader.js';
-import {spawnFailure} from '../spawn-failure.js';
-import {pipeWriter, terminalWriter} from '../stdin-writers.js';
+import {createPipeWriter, createTerminalWriter} from '../stdin-writers.js';
 
 /** The native part of `@lydell/node-pty`, without its stream, which loses output and blocks on writes. */
 interface PtyBinding {
@@ -31,30 +31,29 @@ interface PtyBinding {
 }
 
 /**
- * Children through `node:child_process` and a prebuilt terminal binding, where `posix_spawn` cannot be reached.
- * Some things are less exact: pipes are socket pairs (a child cannot reopen `/dev/stdout`), a working directory has to
- * be UTF-8, and a file without a format is run by the shell. On a terminal `arg0` does not reach the program, and what
- * the kernel refuses in the last moment (too many arguments) looks like a program that failed. Run on Linux only; macOS
- * is expected to work and was not run.
+ * Backend on `node:child_process` and a prebuilt terminal binding, for systems without the native backend. Less exact:
+ * pipes are socket pairs (a child cannot reopen `/dev/stdout`), the working directory has to be UTF-8, and a file without
+ * a known format is run by the shell. On a terminal `arg0` does not reach the program, and a failed exec (too many
+ * arguments) looks like a program that failed. Tested on Linux only; macOS is expected to work.
  */
 export function createChildProcessBackend(): Backend {
 	return {
 		name: 'child_process',
 		async spawn(request, events) {
 			const {io, file, wrapper} = request;
-			if (wrapper?.ownSession) throw noWrappers();
+			if (wrapper?.hasOwnSession) throw wrapperUnsupportedError();
 			try {
 				return io.kind === 'pty' ? spawnPty(request, io, events) : await spawnPipes(request, io.stdin, events);
 			} catch (error) {
-				// Some refusals are events, some are thrown by `spawn`, some by our own look at the directory.
-				throw error instanceof LongarmError ? error : spawnFailure((error as NodeJS.ErrnoException).errno ?? 0, file);
+				// Failures are events, or thrown by `spawn`, or thrown by our own checks.
+				throw error instanceof LongarmError ? error : spawnError((error as NodeJS.ErrnoException).errno ?? 0, file);
 			}
 		},
 	};
 }
 
-/** Neither further descriptors nor a terminal that is nobody's can be handed on. */
-function noWrappers(): LongarmError {
+/** Node can pass on neither extra file descriptors nor a terminal that is not the controlling one. */
+function wrapperUnsupportedError(): LongarmError {
 	return new LongarmError('NOT_SUPPORTED', {
 		message: 'sandbox intent cannot be enforced on this executor: its native part (koffi) is missing',
 	});
@@ -70,9 +69,9 @@ async function spawnPipes(request: SpawnRequest, stdin: boolean, events: ChildEv
 		stdio: [stdin ? 'pipe' : 'ignore', 'pipe', 'pipe'],
 	});
 	child.once('exit', (code, signal) =>
-		events.exited({exitCode: code ?? 128 + constants.signals[signal!], signaled: code === null}),
+		events.exited({exitCode: code ?? 128 + constants.signals[signal!], isSignaled: code === null}),
 	);
-	const pid = await spawned(child, request);
+	const pid = await waitForSpawn(child, request);
 	const streams = [
 		new StreamOutput(child.stdout!, 'stdout', events),
 		new StreamOutput(child.stderr!, 'stderr', events),
@@ -81,25 +80,25 @@ async function spawnPipes(request: SpawnRequest, stdin: boolean, events: ChildEv
 		pid,
 		tag: undefined,
 		streams: ['stdout', 'stderr'],
-		stdin: child.stdin ? pipeWriter(child.stdin as import('node:net').Socket) : undefined,
+		stdin: child.stdin ? createPipeWriter(child.stdin as import('node:net').Socket) : undefined,
 		pause: () => {
 			for (const stream of streams) stream.pause();
 		},
 		resume: () => {
 			for (const stream of streams) stream.resume();
 		},
-		finish: () => {
-			for (const stream of streams) stream.finish();
+		drainAndClose: () => {
+			for (const stream of streams) stream.drainAndClose();
 		},
 		signal: name => signalGroup(pid, name),
 		resize: undefined,
 	};
 }
 
-function spawned(child: ChildProcess, {file}: SpawnRequest): Promise<number> {
+function waitForSpawn(child: ChildProcess, {file}: SpawnRequest): Promise<number> {
 	return new Promise((resolve, reject) => {
 		child.once('spawn', () => resolve(child.pid!));
-		child.once('error', (error: NodeJS.ErrnoException) => reject(spawnFailure(error.errno ?? 0, file)));
+		child.once('error', (error: NodeJS.ErrnoException) => reject(spawnError(error.errno ?? 0, file)));
 	});
 }
 
@@ -120,17 +119,17 @@ function spawnPty(request: SpawnRequest, size: TerminalSize, events: ChildEvents
 		-1,
 		false,
 		helper,
-		(code, signal) => events.exited({exitCode: signal ? 128 + signal : code, signaled: signal !== 0}),
+		(code, signal) => events.exited({exitCode: signal ? 128 + signal : code, isSignaled: signal !== 0}),
 	);
-	const writer = terminalWriter(fd);
-	let open = true;
+	const writer = createTerminalWriter(fd);
+	let isOpen = true;
 	const reader = new OutputReader(fd, 'pty', {
 		data: bytes => events.output('pty', bytes),
-		release: () => {
-			open = false;
+		beforeClose: () => {
+			isOpen = false;
 			writer.destroy();
 		},
-		end: () => events.ended('pty'),
+		end: () => events.streamEnded('pty'),
 	});
 	return {
 		pid,
@@ -139,26 +138,26 @@ function spawnPty(request: SpawnRequest, size: TerminalSize, events: ChildEvents
 		stdin: writer,
 		pause: () => reader.pause(),
 		resume: () => reader.resume(),
-		finish: () => reader.drainAndClose(),
+		drainAndClose: () => reader.drainAndClose(),
 		signal: name => {
-			// A fork returns before the child has made itself the leader of a group: until then it is there alone.
+			// The fork returns before the child has become a group leader: until then only its pid can be signalled.
 			if (!signalGroup(pid, name)) signalProcess(pid, name);
 		},
 		resize: ({columns, rows}) => {
-			if (open) binding.resize(fd, columns, rows);
+			if (isOpen) binding.resize(fd, columns, rows);
 		},
 	};
 }
 
 /** A bad working directory and a missing program look the same to `child_process`, and a terminal reports neither. */
 function requireDirectory({cwd, file}: SpawnRequest): void {
-	if (!statSync(Buffer.from(cwd)).isDirectory()) throw spawnFailure(constants.errno.ENOTDIR, file);
+	if (!statSync(Buffer.from(cwd)).isDirectory()) throw spawnError(constants.errno.ENOTDIR, file);
 }
 
 function requireProgram({cwd, file}: SpawnRequest): void {
 	const path = file.startsWith('/') ? file : join(Buffer.from(cwd).toString(), file);
 	const found = statSync(path);
-	if (!found.isFile() || (found.mode & 0o111) === 0) throw spawnFailure(constants.errno.EACCES, file);
+	if (!found.isFile() || (found.mode & 0o111) === 0) throw spawnError(constants.errno.EACCES, file);
 }
 
 function loadBinding(): {binding: PtyBinding; helper: string} {
@@ -174,17 +173,17 @@ function loadBinding(): {binding: PtyBinding; helper: string} {
 	}
 }
 
-/** Output of a stream that Node reads for us. */
+/** Output of a stream that Node reads. */
 class StreamOutput {
 	readonly #stream: Readable;
-	#state: 'flowing' | 'paused' | 'finishing' = 'flowing';
+	#state: 'flowing' | 'paused' | 'draining' = 'flowing';
 
 	constructor(stream: Readable, name: OutputStream, events: ChildEvents) {
 		this.#stream = stream;
 		stream.on('data', (bytes: Buffer) => events.output(name, bytes));
 		stream.on('error', () => stream.destroy());
-		stream.once('close', () => events.ended(name));
-		// Node resumes the streams of a child that exits, whoever paused them.
+		stream.once('close', () => events.streamEnded(name));
+		// Node resumes the streams of a child that exits, even paused ones.
 		stream.on('resume', () => {
 			if (this.#state === 'paused') stream.pause();
 		});
@@ -202,9 +201,9 @@ class StreamOutput {
 		this.#stream.resume();
 	}
 
-	/** One turn of the event loop takes what the kernel holds, and nothing stops it any more. */
-	finish(): void {
-		this.#state = 'finishing';
+	/** One tick of the event loop reads what the kernel holds; `pause` has no effect any more. */
+	drainAndClose(): void {
+		this.#state = 'draining';
 		this.#stream.resume();
 		setImmediate(() => setImmediate(() => this.#stream.destroy()));
 	}

@@ -1,7 +1,7 @@
 import {constants} from 'node:os';
 import {describe, expect, test} from 'vitest';
-import {toWire} from '../../../src/adapters/wire-errors.js';
-import {spawnFailure} from '../../../src/processes/backends/spawn-failure.js';
+import {toWireError} from '../../../src/adapters/wire-errors.js';
+import {spawnError} from '../../../src/processes/backends/backend.js';
 import {ERRORS} from '../../../src/shared/errors.js';
 
 const {errno} = constants;
@@ -15,11 +15,11 @@ describe('what the operating system refuses', () => {
 	] as const)('because it ran out of something (%s) is named as such, on the wire, too', (name, message) => {
 		// The C library's number, and libuv's, which is negative.
 		for (const number of [errno[name], -errno[name]]) {
-			const failure = spawnFailure(number, '/bin/true');
+			const failure = spawnError(number, '/bin/true');
 			const context = {program: '/bin/true', error: name};
 			expect(failure).toMatchObject({code: 'RESOURCES_EXHAUSTED', message, context});
 			const data = {code: 'RESOURCES_EXHAUSTED', context, hint: ERRORS.RESOURCES_EXHAUSTED.hint};
-			expect(toWire(failure)).toMatchObject({code: -32603, message, data});
+			expect(toWireError(failure)).toMatchObject({code: -32603, message, data});
 		}
 	});
 
@@ -28,12 +28,12 @@ describe('what the operating system refuses', () => {
 		['EACCES', 'Permission denied (os error 13)'],
 		['E2BIG', 'Argument list too long (os error 7)'],
 	] as const)('for any other reason (%s) is told as the peers tell it, without data', (name, message) => {
-		const failure = spawnFailure(errno[name], '/bin/true');
+		const failure = spawnError(errno[name], '/bin/true');
 		expect(failure).toMatchObject({
 			code: 'SPAWN_FAILED',
 			message,
 			context: {program: '/bin/true', error: name},
 		});
-		expect(toWire(failure)).toMatchObject({code: -32603, message, data: undefined});
+		expect(toWireError(failure)).toMatchObject({code: -32603, message, data: undefined});
 	});
 });
