@@ -11,7 +11,7 @@ import {VERSION} from '../shared/version.js';
 
 const SHELLS = ['bash', 'zsh', 'sh'];
 
-/** The answer to `environment/info`: this machine as its clients need to know it. */
+/** The result of `environment/info` for this machine. */
 export function describeEnvironment(
 	variables: Readonly<Record<string, string | undefined>>,
 	allowForward: ForwardScope = 'none',
@@ -31,7 +31,7 @@ export function describeEnvironment(
 		capabilities: {
 			...listCapabilities(),
 			portForward: allowForward !== 'none',
-			// Evaluated for every answer: a sandbox is tried when it is first needed.
+			// A getter, evaluated per reply: the sandbox is probed on first use.
 			get sandboxedFileStreaming() {
 				return sandboxesFiles();
 			},
@@ -53,7 +53,7 @@ function readLoginShell(): string | null {
 	try {
 		return userInfo().shell;
 	} catch {
-		// A user id without an entry in the user database, as in some containers.
+		// The user id has no entry in the user database, as in some containers.
 		return null;
 	}
 }
@@ -62,7 +62,7 @@ function findHomeDirectory(): string | undefined {
 	try {
 		return homedir() === '' ? undefined : toUri(homedir());
 	} catch {
-		// As above, and HOME is not set either.
+		// The user id has no entry in the user database, and HOME is not set.
 		return undefined;
 	}
 }

@@ -3,7 +3,7 @@ import {refusedError} from '../filesystem/file-errors.js';
 import type {Params} from '../protocol/methods/method-table.js';
 import {PathUri, PathUriError} from '../protocol/path-uri/path-uri.js';
 
-/** The path a URI names on this machine. */
+/** Converts a URI to a path of this machine. */
 export function toNativePath(uri: PathUri): BytePath {
 	try {
 		return uri.toBinary(process.platform) as BytePath;
@@ -17,7 +17,7 @@ export function toUriText(path: BytePath): string {
 	return PathUri.fromBinary(path).href;
 }
 
-/** What cannot be enforced is refused, never left out silently; profiles that restrict nothing need no sandbox. */
+/** Refuses a policy that cannot be enforced, instead of ignoring it; profiles that restrict nothing need no sandbox. */
 export function refuseSandbox(sandbox: Params<'fs/readFile'>['sandbox']): void {
 	const profile = sandbox?.permissions;
 	if (profile?.type !== 'managed' || profile.file_system.type !== 'restricted') return;

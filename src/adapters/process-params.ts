@@ -3,7 +3,7 @@ import type {TerminationMode} from '../processes/managed-process.js';
 import type {Params} from '../protocol/methods/method-table.js';
 import {LongarmError} from '../shared/errors.js';
 
-/** The signal a client asks for. */
+/** Converts the wire form of a signal; throws `SIGNAL_UNKNOWN`. */
 export function toSignal(signal: Params<'process/signal'>['signal']): NodeJS.Signals {
 	if (signal === 'interrupt') return 'SIGINT';
 	const name = signal.name.toUpperCase();
@@ -12,7 +12,7 @@ export function toSignal(signal: Params<'process/signal'>['signal']): NodeJS.Sig
 	throw new LongarmError('SIGNAL_UNKNOWN', {message: `unknown signal ${signal.name}`, context: {signal: signal.name}});
 }
 
-/** How a client wants a process to end. */
+/** Converts the wire form of a termination mode. */
 export function toTerminationMode(mode: Params<'process/terminate'>['mode']): TerminationMode {
 	if (!mode || mode === 'force') return {kind: 'force'};
 	return {kind: 'graceful', timeoutMs: mode.graceful.timeoutMs};

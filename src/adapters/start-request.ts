@@ -7,7 +7,7 @@ import {INVALID_PARAMS, RpcError} from '../protocol/wire/error-codes.js';
 import type {Sandbox} from '../sandbox/sandbox.js';
 import {errorMessage, LongarmError} from '../shared/errors.js';
 
-/** What a client asks for, in the words of the domain. Without a sandbox to run it in, one that was asked for is refused. */
+/** Converts the params of `process/start`. Without `sandbox` a request for a sandbox is refused. */
 export function toStartRequest(params: Params<'process/start'>, sandbox?: Sandbox): StartRequest {
 	requireArgv(params.argv);
 	const cwd = toStartDirectory(params.cwd);
@@ -55,7 +55,7 @@ function toKeepDetachedMs(
 	return policy === 'endAtOnce' ? 0 : policy.keepForMs;
 }
 
-/** What cannot be enforced is refused, never left out silently. */
+/** Refuses restrictions that cannot be enforced, instead of ignoring them. */
 function refuseUnsupported({sandbox, networkProxy, enforceManagedNetwork}: Params<'process/start'>): void {
 	if (networkProxy) throw notSupportedError('network proxies are not supported by this executor');
 	if (sandbox && enforceManagedNetwork) {
@@ -63,7 +63,7 @@ function refuseUnsupported({sandbox, networkProxy, enforceManagedNetwork}: Param
 	}
 }
 
-/** A plan and the sandbox it needs are found before the process takes its id: nothing is started that would not run. */
+/** Resolves the sandbox plan before the process takes its id, so that a plan that cannot be enforced starts nothing. */
 function resolveSandbox(
 	{sandbox: context}: Params<'process/start'>,
 	cwd: Uint8Array,

@@ -1,7 +1,7 @@
 import {INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST, NOT_FOUND, RpcError} from '../protocol/wire/error-codes.js';
 import {type ErrorCode, LongarmError} from '../shared/errors.js';
 
-/** How each failure travels. */
+/** JSON-RPC error code of each failure. */
 const WIRE_CODES: Record<ErrorCode, number> = {
 	PROCESS_EXISTS: INVALID_REQUEST,
 	PROCESS_UNKNOWN: INVALID_REQUEST,
@@ -37,7 +37,7 @@ const WIRE_CODES: Record<ErrorCode, number> = {
 	SHUTTING_DOWN: INTERNAL_ERROR,
 };
 
-/** Failures the peer's own servers do not know carry their code, context and hint along; clients may ignore them. */
+/** Failures unknown to upstream servers, sent with code, context and hint as `data`; clients may ignore it. */
 const EXPLAINED_CODES: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
 	'RESOURCES_EXHAUSTED',
 	'STDIN_BACKLOG_FULL',
@@ -54,6 +54,7 @@ const EXPLAINED_CODES: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
 	'SHUTTING_DOWN',
 ]);
 
+/** Converts a LongarmError to an RpcError; returns any other error unchanged. */
 export function toWireError(error: unknown): unknown {
 	if (!(error instanceof LongarmError)) return error;
 	const {code, message, context, hint} = error;

@@ -38,7 +38,7 @@ export interface ProcessOptions {
 	readonly retention: Retention;
 	/** The process is ended after this time. */
 	readonly timeLimitMs: number | undefined;
-	/** How long the process outlives the connection of its session; undefined leaves it to the session. */
+	/** Time the process outlives the connection of its session; undefined leaves it to the session. */
 	readonly keepDetachedMs: number | undefined;
 	/** Runs in a sandbox, so that a failure may be a denial. */
 	readonly isSandboxed?: boolean;

@@ -19,34 +19,35 @@ import {
 } from '../protocol/wire/envelope.js';
 import {INTERNAL_ERROR, INVALID_REQUEST, RpcError} from '../protocol/wire/error-codes.js';
 import {MAX_MESSAGE_BYTES} from '../protocol/wire/message-limits.js';
+import {onAbort} from '../shared/async/on-abort.js';
 import {errorMessage} from '../shared/errors.js';
 import type {Transport} from '../transports/transport.js';
 import {DisconnectedError} from './disconnected-error.js';
 
-/** While a peer leaves this much unread, its requests are not read either: replies never grow without bound. */
+/** Back-pressure: while the peer leaves more than this unread, its requests are not read, which bounds the replies. */
 export const MAX_UNREAD_REPLY_BYTES = 16 * 1024 * 1024;
 
-/** What stands behind a connection and answers the peer. */
+/** Handler of the requests and notifications of a connection. */
 export interface Service {
-	/** The result, now or later; a thrown RpcError becomes the error reply. */
+	/** Returns the result or a promise of it; a thrown RpcError becomes the error reply. */
 	request(request: Request): unknown;
-	/** False when the notification is not understood. */
+	/** Returns false for an unknown notification. */
 	notification(notification: Notification): boolean;
-	/** Sending more makes sense again. */
+	/** The send buffer was flushed: more may be sent. */
 	drained?(): void;
-	/** Comes once, after every pending call was settled. */
+	/** Called once, after every pending call was settled. */
 	closed?(error?: Error): void;
-	/** Largest reply the peer takes, in bytes of JSON text; the protocol's limit if it does not say. */
+	/** Largest reply the peer takes, in bytes of JSON text; by default the limit of the protocol. */
 	readonly maxReplyBytes?: number;
-	/** The first protocol ends a connection that sends nonsense, instead of answering. */
+	/** Closes the connection on a malformed message, as the first protocol does, instead of replying with an error. */
 	readonly disconnectsOnMalformed?: boolean;
-	/** A handler threw something that is not an RpcError; the peer only learns that something broke. */
+	/** A handler threw something that is not an RpcError; the peer gets `internal error` without details. */
 	failed?(error: unknown, method: string): void;
 }
 
 /**
- * How strict the ends are with each other. A server answers what it cannot read and hangs up on what it never asked
- * for; a client hangs up on what it cannot read and ignores what it never asked for.
+ * Strictness towards the peer. A server replies to malformed messages and disconnects on unknown notifications and
+ * replies; a client disconnects on malformed messages and ignores unknown ones.
  */
 export type Role = 'server' | 'client';
 
@@ -56,8 +57,8 @@ interface PendingCall {
 }
 
 /**
- * One physical connection: correlates calls with replies in both directions. Requests are handed to the service as
- * they arrive and answered as they finish; closing settles every promise.
+ * JSON-RPC over one transport: correlates calls with replies in both directions. Requests are passed to the service as
+ * they arrive and answered as they finish, in any order; closing settles every promise.
  */
 export class RpcConnection {
 	readonly #transport: Transport;
@@ -67,7 +68,7 @@ export class RpcConnection {
 	#nextId = 1;
 	#disconnectError: DisconnectedError | undefined;
 	#hasUnreadReplies = false;
-	/** Those who want nothing to be read for now. */
+	/** Number of active `holdReading` calls; reading is paused while it is above zero. */
 	#holdCount = 0;
 
 	constructor(transport: Transport, role: Role, service: Service) {
@@ -76,7 +77,7 @@ export class RpcConnection {
 		this.#service = service;
 	}
 
-	/** Starts reading. Separate from construction, so that the service may hold the connection before the first message. */
+	/** Starts reading. Separate from the constructor, so that the service can store the connection before the first message. */
 	open(): void {
 		this.#transport.open({
 			message: (text, bulk) => this.#receive(parseMessage(text, bulk)),
@@ -99,8 +100,8 @@ export class RpcConnection {
 	}
 
 	/**
-	 * A call that is aborted stays on the wire; its late reply is ignored. Bulk in a result may be bytes already, see
-	 * `protocol/wire/binary-payload.ts`; decoding the result makes bytes of it in any case.
+	 * An aborted call is not cancelled at the peer; its late reply is ignored. Base64 in a result may be decoded already,
+	 * see `protocol/wire/binary-payload.ts`; the schema of the result accepts both forms.
 	 */
 	request(method: string, params: unknown, options: {signal?: AbortSignal; trace?: Trace} = {}): Promise<unknown> {
 		const {signal, trace} = options;
@@ -109,16 +110,14 @@ export class RpcConnection {
 		const id = this.#nextId++;
 		return new Promise((resolve, reject) => {
 			const frame = encodeRequest(id, method, params, trace);
-			const abort = () => this.#removeCall(id)?.reject(abortReason(signal!));
-			const unhook = () => signal?.removeEventListener('abort', abort);
-			signal?.addEventListener('abort', abort, {once: true});
+			const stopListening = onAbort(signal, () => this.#removeCall(id)?.reject(abortReason(signal!)));
 			this.#calls.set(id, {
 				resolve: result => {
-					unhook();
+					stopListening();
 					resolve(result);
 				},
 				reject: error => {
-					unhook();
+					stopListening();
 					reject(error);
 				},
 			});
@@ -130,22 +129,22 @@ export class RpcConnection {
 		this.#send(encodeNotification(method, params));
 	}
 
-	/** Reads nothing more from the peer until the returned function is called. */
+	/** Back-pressure: reads no more messages until the returned function is called. */
 	holdReading(): () => void {
-		let held = true;
+		let isHeld = true;
 		this.#pauseReading();
 		return () => {
-			if (held) this.#resumeReading();
-			held = false;
+			if (isHeld) this.#resumeReading();
+			isHeld = false;
 		};
 	}
 
-	/** Sends what was accepted, then ends. */
+	/** Flushes sent messages, then closes. */
 	close(): void {
 		this.#transport.close();
 	}
 
-	/** Ends at once. */
+	/** Closes at once. */
 	destroy(): void {
 		this.#transport.destroy();
 	}
@@ -171,7 +170,7 @@ export class RpcConnection {
 		}
 	}
 
-	/** A client that cannot make sense of what a server tells it has lost track, and hangs up. */
+	/** A client whose notification handler throws has lost track of the server's state, and disconnects. */
 	#handleNotification(notification: Notification): void {
 		try {
 			if (!this.#service.notification(notification) && this.#role === 'server') this.destroy();
@@ -234,11 +233,11 @@ export class RpcConnection {
 		this.#send(encodeError(id, {code: INTERNAL_ERROR, message: 'internal error'}));
 	}
 
-	/** The call a reply belongs to. */
+	/** Removes and returns the pending call of a reply; a server disconnects on a reply to a call it never made. */
 	#takeCall(id: RequestId): PendingCall | undefined {
 		const call = typeof id === 'number' ? this.#removeCall(id) : undefined;
-		const late = typeof id === 'number' && id >= 1 && id < this.#nextId;
-		if (!call && !late && this.#role === 'server') this.destroy();
+		const isLate = typeof id === 'number' && id >= 1 && id < this.#nextId;
+		if (!call && !isLate && this.#role === 'server') this.destroy();
 		return call;
 	}
 
@@ -250,8 +249,8 @@ export class RpcConnection {
 
 	#handleMalformed(reason: string): void {
 		const {kind, peer} = this.#transport;
-		const what = kind === 'websocket' ? 'websocket JSON-RPC message' : 'JSON-RPC message';
-		const message = `failed to parse ${what} from exec-server ${peer}: ${reason}`;
+		const noun = kind === 'websocket' ? 'websocket JSON-RPC message' : 'JSON-RPC message';
+		const message = `failed to parse ${noun} from exec-server ${peer}: ${reason}`;
 		if (this.#role === 'server' && !this.#service.disconnectsOnMalformed) {
 			this.#send(encodeError(MALFORMED_ID, {code: INVALID_REQUEST, message}));
 		} else {
@@ -294,7 +293,7 @@ export class RpcConnection {
 	}
 }
 
-/** A string has at most three bytes per unit, so only long ones need counting. */
+/** A string has at most three UTF-8 bytes per UTF-16 unit, so only long ones need counting. */
 function exceedsBytes(frame: Frame, bytes: number): boolean {
 	if (typeof frame === 'string' && frame.length <= bytes / 3) return false;
 	return measureFrame(frame) > bytes;

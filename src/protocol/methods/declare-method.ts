@@ -1,9 +1,9 @@
 import {empty, type Schema} from '../wire/fields.js';
 
-/** The protocol of the peer in which a method first appeared. */
+/** Protocol version of upstream in which a method first appeared. */
 export type Since = 'v0' | 'v1' | '2026-06' | '2026-07' | '2026-08' | '0.166' | 'longarm';
 
-/** How a method's group is called in the errors about the handshake; `handshake` methods need none. */
+/** Group of methods, as named in errors about a missing handshake; `handshake` methods need none. */
 export type Family =
 	| 'handshake'
 	| 'exec'
@@ -38,7 +38,7 @@ export type Capabilities = Readonly<Record<string, boolean>>;
 /** One row of the table of methods. */
 export interface Declaration {
 	readonly kind: 'request' | 'notification';
-	/** Who sends it. */
+	/** The sender. */
 	readonly from: 'client' | 'server';
 	readonly family: Family;
 	/** Scope the caller's token must have; by default that of the family. */

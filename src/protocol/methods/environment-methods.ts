@@ -2,7 +2,7 @@ import * as v from 'valibot';
 import {pathUri, unit} from '../wire/fields.js';
 import {clientRequest} from './declare-method.js';
 
-/** What an executor may announce; a missing member means false, and that is the whole negotiation. */
+/** Capabilities a server announces; a missing member means false. There is no other negotiation. */
 export const capabilities = v.record(v.string(), v.boolean());
 
 const uriText = v.pipe(v.string(), v.title('PathUri'));

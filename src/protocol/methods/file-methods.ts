@@ -27,7 +27,7 @@ const openParams = v.object({
 });
 export const openResult = v.object({handleId});
 const readBlockParams = v.object({handleId, offset: u64, len: u64});
-/** How far a transfer has come: entries and bytes of file content. */
+/** Progress of a transfer: entries and bytes of file content. */
 const progress = v.object({entries: u64, bytes: u64});
 const readBlockResult = v.object({chunk: bytes, eof: v.boolean(), progress: v.optional(progress)});
 const writeBlockParams = v.object({handleId, offset: u64, chunk: bytes});

@@ -37,7 +37,7 @@ type Named<Kind extends Declaration['kind'], From extends Declaration['from']> =
 
 /** Requests a client sends. */
 export type RequestName = Named<'request', 'client'>;
-/** Requests a client sends that a server answers, so that it needs a handler for each. */
+/** Requests a client sends that the server answers: each needs a handler. */
 export type ServedName = {[M in RequestName]: Methods[M] extends {unserved: true} ? never : M}[RequestName];
 /** Requests a server sends. */
 export type ServerRequestName = Named<'request', 'server'>;
@@ -57,7 +57,7 @@ export function findDeclaration(method: string): Declaration | undefined {
 	return Object.hasOwn(METHODS, method) ? METHODS[method as MethodName] : undefined;
 }
 
-/** The flags `environment/info` announces: a method's is true when it is served. */
+/** Flags announced by `environment/info`; the flag of a method is true when it is served. */
 export function listCapabilities(): Record<string, boolean> {
 	const rows: Declaration[] = Object.values(METHODS);
 	return {

@@ -36,15 +36,15 @@ export const startParams = v.object({
 	networkProxy: optionalField(v.looseObject({})),
 	shellSnapshot: optionalField(v.object({scopeId: v.string(), shell: v.object({name: v.string(), path: v.string()})})),
 	metadata: optionalField(v.object({threadId: optionalField(v.string()), toolCallId: optionalField(v.string())})),
-	/** longarm: says what `tty` and `pipeStdin` say, and the size of the terminal; wins over them. */
+	/** longarm: replaces `tty` and `pipeStdin`, and holds the size of the terminal. */
 	io: optionalField(
 		v.union([v.object({pty: terminalSize}), v.object({pipe: v.object({stdin: v.picklist(['open', 'closed'])})})]),
 	),
 	/** longarm: the process is ended after this time; its output so far is kept. */
 	timeoutMs: optionalField(u64),
-	/** longarm: the caller's policy has resolved this command already. */
+	/** longarm: the caller's policy has already resolved this command. */
 	prepared: v.nullish(v.boolean(), false),
-	/** longarm: what becomes of the process when its session loses the connection. */
+	/** longarm: lifetime of the process after its session loses the connection. */
 	onDisconnect: optionalField(v.union([v.picklist(['endWithSession', 'endAtOnce']), v.object({keepForMs: u64})])),
 });
 
@@ -125,14 +125,14 @@ const snapshotResult = v.object({
 	stdout: bytes,
 	stderr: bytes,
 	terminal: bytes,
-	/** Something between head and tail of a stream is missing. */
+	/** Bytes between head and tail of a stream are missing. */
 	truncated: v.boolean(),
 	exitCode: v.nullable(v.number()),
 	running: v.boolean(),
 	reason: v.nullable(endReason),
 	/** Bytes the process has written, kept or not. */
 	totalBytes: streamTotals,
-	/** Where in each stream bytes are missing: so many after the head of so many. */
+	/** Position and size of the gap in each stream: `omittedBytes` are missing after the first `headBytes`. */
 	headBytes: streamTotals,
 	omittedBytes: streamTotals,
 });
@@ -175,7 +175,7 @@ export const PROCESS_CAPABILITIES: Capabilities = {
 	processTerminateMode: true,
 	processOnDisconnect: true,
 	processPrepared: true,
-	// Of upstream, not here.
+	// Capabilities of upstream that this server does not have.
 	shellSnapshotV2: false,
 	credentialMasking: false,
 	credentialMaskingCustomProviders: false,

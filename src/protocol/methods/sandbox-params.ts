@@ -39,7 +39,7 @@ const permissions = v.variant('type', [
 	v.object({type: v.literal('external'), network}),
 ]);
 
-/** What a caller allows a process or a file operation to touch. */
+/** Sandbox policy: paths and network a process or a file operation may use. */
 export const sandboxContext = v.object({
 	permissions,
 	windowsSandboxLevel: v.picklist(['disabled', 'restricted-token', 'elevated', 'mxc']),

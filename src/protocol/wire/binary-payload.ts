@@ -2,16 +2,16 @@
 export const PAYLOAD_MEMBERS = ['chunk', 'dataBase64', 'bodyBase64', 'deltaBase64'] as const;
 
 /**
- * A long base64 value that a transport has taken out of a message and decoded, so that bulk never becomes a string: a
- * string of that size costs more than the rest of a message, and memory that is collected late.
+ * A long base64 value that a transport has extracted from a message and decoded, so that it never becomes a string: a
+ * string of that size costs more than the rest of the message, and its memory is collected late.
  */
 export interface BinaryPayload {
 	readonly member: (typeof PAYLOAD_MEMBERS)[number];
-	/** What stands in its place. */
+	/** Text that replaces the value in the message. */
 	readonly placeholder: string;
 	readonly bytes: Uint8Array;
-	/** Nobody looks at the bytes any more; their memory may be used again. Need not be called. */
+	/** Returns the memory of the bytes to its pool. Optional; the bytes must not be used afterwards. */
 	readonly release: () => void;
-	/** The message as it came. */
+	/** The message as received. */
 	original(): string;
 }

@@ -1,13 +1,14 @@
 import * as v from 'valibot';
 import {INVALID_PARAMS, RpcError} from './error-codes.js';
 import type {Schema} from './fields.js';
+import {truncateText} from './strict-json.js';
 
-/** Characters of an unknown name that are told back. */
+/** Characters of an unknown name that are quoted in an error. */
 const MAX_QUOTED_CHARS = 64;
 
 /**
  * Checks params (or a result) against its schema and returns it decoded, with defaults.
- * An array is taken member by member in the declared order, as the peers do.
+ * An array is read as the members in their declared order, as upstream does.
  */
 export function decode<const S extends Schema>(schema: S, input: unknown): v.InferOutput<S> {
 	const parsed = v.safeParse(schema, Array.isArray(input) ? assignByPosition(schema, input) : input, {
@@ -27,11 +28,11 @@ function assignByPosition(schema: Schema, input: readonly unknown[]): unknown {
 function formatIssue(issue: v.BaseIssue<unknown>): string {
 	const keys = (issue.path ?? []).map(item => String(item.key));
 	if (issue.received === 'undefined' && keys.length > 0) return `missing field \`${keys.join('.')}\``;
-	const place = keys.length > 0 ? ` at \`${keys.join('.')}\`` : '';
-	return formatMismatch(issue) + place;
+	const location = keys.length > 0 ? ` at \`${keys.join('.')}\`` : '';
+	return formatMismatch(issue) + location;
 }
 
-/** Schemas of which one of several alternatives has to match. */
+/** Schema types with a fixed set of alternatives. */
 const CHOICE_TYPES: ReadonlySet<string> = new Set(['picklist', 'literal', 'variant', 'union']);
 
 function formatMismatch(issue: v.BaseIssue<unknown>): string {
@@ -49,12 +50,7 @@ function formatMismatch(issue: v.BaseIssue<unknown>): string {
 }
 
 function formatInput(input: unknown): string {
-	return typeof input === 'string' ? `\`${quotable(input)}\`` : nameKind(input);
-}
-
-/** The beginning of a text, without half of a pair at the cut: other parsers refuse a whole message for it. */
-function quotable(text: string): string {
-	return text.slice(0, MAX_QUOTED_CHARS).replace(/\p{Surrogate}/gu, '\uFFFD');
+	return typeof input === 'string' ? `\`${truncateText(input, MAX_QUOTED_CHARS)}\`` : nameKind(input);
 }
 
 function nameKind(input: unknown): string {

@@ -1,17 +1,17 @@
 import {base64Length, encodeBase64} from '../../shared/base64.js';
 import type {ErrorObject, RequestId, Trace} from './envelope.js';
 
-/** One message ready to be sent: JSON text, whole or in pieces. */
+/** One message ready to be sent: JSON text, as one string or in parts. */
 export type Frame = string | JsonParts;
 
 /**
- * JSON text in pieces. A piece of bytes stands for its base64, without the quotes around it: base64 needs no
- * escaping, so bulk data is spliced in instead of being scanned by `JSON.stringify`. The bytes are only borrowed:
- * whoever sends the frame encodes them before returning.
+ * JSON text in parts. A part of bytes stands for its base64, without the quotes around it: base64 needs no escaping, so
+ * bulk data is spliced in instead of being scanned by `JSON.stringify`. The bytes are only borrowed: `send` of a
+ * transport encodes them before it returns.
  */
 export class JsonParts {
 	readonly parts: readonly (string | Uint8Array)[];
-	/** Called once the bytes are not looked at any more; their memory may be used again. */
+	/** Called when the bytes are no longer in use; their memory may be reused. */
 	readonly release: (() => void) | undefined;
 
 	constructor(parts: readonly (string | Uint8Array)[], release?: () => void) {
@@ -65,15 +65,15 @@ export function encodeWithBytes(value: object, release?: () => void): JsonParts 
 	}
 
 	function appendObject(members: Readonly<Record<string, unknown>>): void {
-		let before = '{';
+		let separator = '{';
 		for (const name in members) {
 			const member = members[name];
 			if (member === undefined) continue;
-			text += `${before}${JSON.stringify(name)}:`;
-			before = ',';
+			text += `${separator}${JSON.stringify(name)}:`;
+			separator = ',';
 			append(member);
 		}
-		text += before === '{' ? '{}' : '}';
+		text += separator === '{' ? '{}' : '}';
 	}
 }
 
@@ -99,6 +99,7 @@ export function encodeError(id: RequestId, {code, message, data}: ErrorObject): 
 	return `{"id":${encodeId(id)},"error":${JSON.stringify(error)}}`;
 }
 
+/** Length of the UTF-8 text in bytes. */
 export function measureFrame(frame: Frame): number {
 	return typeof frame === 'string' ? measureUtf8(frame) : frame.byteLength;
 }

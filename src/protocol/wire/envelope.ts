@@ -2,7 +2,7 @@ import {errorMessage} from '../../shared/errors.js';
 import type {BinaryPayload} from './binary-payload.js';
 import {parseStrictJson} from './strict-json.js';
 
-/** Echoed with its type. A bigint is an integer beyond 2^53 that has to come back exactly. */
+/** Echoed in the reply with its type. A bigint is an integer beyond 2^53, which has to be echoed exactly. */
 export type RequestId = string | number | bigint;
 
 /** W3C trace context of a request. */
@@ -24,7 +24,7 @@ export type Message =
 			readonly method: string;
 			readonly params: unknown;
 			readonly trace: Trace | undefined;
-			/** Gives back the memory of the bulk in the params, once nobody looks at it any more. */
+			/** Returns the memory of the binary payload in the params; call when it is no longer in use. */
 			readonly release?: () => void;
 	  }
 	| {readonly kind: 'notification'; readonly method: string; readonly params: unknown}
@@ -35,22 +35,22 @@ export type Message =
 export type Request = Extract<Message, {kind: 'request'}>;
 export type Notification = Extract<Message, {kind: 'notification'}>;
 
-/** The id of replies to messages that could not be read. */
+/** Id of the error reply to a malformed message. */
 export const MALFORMED_ID = -1;
 
 const MIN_I64 = -(2n ** 63n);
 const MAX_I64 = 2n ** 63n - 1n;
 
-/** Reads one message. Never throws: what cannot be read is `malformed`, with the reason. */
+/** Parses one message. Never throws: a message that cannot be parsed is `malformed`, with the reason. */
 export function parseMessage(text: string, bulk?: BinaryPayload): Message {
 	const message = parseText(text);
 	if (!bulk) return message;
 	if (!restorePayload(message, bulk)) return parseText(bulk.original());
-	// Not a function around it: that would keep the whole message for as long as the request takes.
+	// Not wrapped in a closure: that would retain the whole message until the request is answered.
 	return message.kind === 'request' ? {...message, release: bulk.release} : message;
 }
 
-/** Puts the bytes where they belong; false when the message is not one that has them there. */
+/** Replaces the placeholder by the bytes; false when the message does not have it in the expected member. */
 function restorePayload(message: Message, {member, placeholder, bytes}: BinaryPayload): boolean {
 	const holder = 'params' in message ? message.params : 'result' in message ? message.result : undefined;
 	if (!isObject(holder) || holder[member] !== placeholder) return false;

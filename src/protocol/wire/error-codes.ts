@@ -1,4 +1,4 @@
-/** The numbers that travel in `error.code`. */
+/** Values of `error.code` on the wire. */
 export const INVALID_REQUEST = -32600;
 export const METHOD_NOT_FOUND = -32601;
 export const INVALID_PARAMS = -32602;

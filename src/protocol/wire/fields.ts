@@ -3,7 +3,7 @@ import {decodeBase64} from '../../shared/base64.js';
 import {errorMessage} from '../../shared/errors.js';
 import {PathUri} from '../path-uri/path-uri.js';
 
-/** Whatever a method's params or result is described by. */
+/** Schema of the params or the result of a method. */
 export type Schema = v.GenericSchema;
 
 const isWindows = (globalThis as {process?: {platform?: string}}).process?.platform === 'win32';
@@ -15,7 +15,7 @@ export const u64 = v.pipe(
 	v.title('u64'),
 );
 
-/** A string, or the bytes that a transport has decoded already. */
+/** A base64 string, or the bytes that a transport has already decoded from it. */
 export const base64Text = createTextOrBytes();
 
 /** Base64 on the wire, bytes in the program. */
@@ -53,7 +53,7 @@ export const unit = v.pipe(
 	v.title('none'),
 );
 
-/** Params that are not looked at. */
+/** Params that are ignored. */
 export const anything = v.pipe(v.unknown(), v.title('anything'));
 
 /** The empty object. */
@@ -69,7 +69,7 @@ export function toBytes(input: string | Uint8Array): Uint8Array {
 	return typeof input === 'string' ? decodeBase64(input) : input;
 }
 
-/** Says of anything else what a schema for strings says. */
+/** A string schema that also accepts bytes; its error texts are those of a string schema. */
 function createTextOrBytes(): v.GenericSchema<string | Uint8Array> {
 	const text: v.GenericSchema<string | Uint8Array> = v.string();
 	return {

@@ -3,22 +3,22 @@ import {errorMessage} from '../../shared/errors.js';
 /** Values (scalars, arrays and objects count one each, keys none) one message may hold. */
 export const MAX_JSON_VALUES = 262_144;
 
-/** Containers that may enclose one another, the outermost included. */
+/** Nesting depth of containers, the outermost included. */
 export const MAX_JSON_DEPTH = 127;
 
-/** Characters of an error text that may come from the peer. */
+/** Characters quoted from the peer's text in an error message. */
 export const MAX_JSON_ERROR_CHARS = 200;
 
-/** Length from which a key is long. V8 hashes such names by their length alone: all of one length collide. */
+/** Length from which a key is long. V8 hashes such keys by their length alone: all of one length collide. */
 export const MIN_LONG_JSON_KEY_CHARS = 16_384;
 
 /** Long keys one message may hold; 4,000 of one length would keep `JSON.parse` busy for 25 s. */
 export const MAX_LONG_JSON_KEYS = 16;
 
-/** Keys of one object that are compared one by one; for more a set is quicker. */
+/** Keys of one object that are kept in a list; beyond it a set is faster. */
 const MAX_LISTED_KEYS = 8;
 
-/** Characters of a string that are looked at one by one; for more the native search is quicker. */
+/** Characters of a string that are scanned one by one; beyond it the native search is faster. */
 const MAX_SHORT_RUN_CHARS = 64;
 
 const SPACE = 0x20;
@@ -54,9 +54,9 @@ export interface StrictJson {
  */
 export function parseStrictJson(text: string): StrictJson {
 	// The bounds come first: JSON.parse would build 16 million nested arrays, in ten seconds and a gigabyte.
-	const {complete, idText} = scanJson(text);
+	const {isComplete, idText} = scanJson(text);
 	const value = parseJson(text);
-	if (!complete) throw new StrictJsonError('malformed JSON');
+	if (!isComplete) throw new StrictJsonError('malformed JSON');
 	return {value, idText};
 }
 
@@ -64,16 +64,16 @@ function parseJson(text: string): unknown {
 	try {
 		return JSON.parse(text) as unknown;
 	} catch (error) {
-		throw new StrictJsonError(truncateText(errorMessage(error)));
+		throw new StrictJsonError(truncateText(errorMessage(error), MAX_JSON_ERROR_CHARS));
 	}
 }
 
 /**
- * Goes once over the structure of a text. What is inside scalars is left to `JSON.parse`. A pass that comes upon
- * anything unexpected is incomplete; it ends at a place that `JSON.parse` does not get beyond either, so that whatever
- * that builds is within the bounds.
+ * Scans the structure of a text in one pass. The content of scalars is left to `JSON.parse`. A scan that meets a syntax
+ * error is incomplete; it stops at a position that `JSON.parse` does not get beyond either, so that the value built there
+ * is within the bounds.
  */
-function scanJson(text: string): {complete: boolean; idText: string | undefined} {
+function scanJson(text: string): {isComplete: boolean; idText: string | undefined} {
 	const strings = new StringScanner(text);
 	const enclosing: (ObjectKeys | undefined)[] = [];
 	let keys: ObjectKeys | undefined;
@@ -85,7 +85,7 @@ function scanJson(text: string): {complete: boolean; idText: string | undefined}
 	for (;;) {
 		let code = text.charCodeAt(position);
 		while (isSpace(code)) code = text.charCodeAt(++position);
-		let opened = false;
+		let isJustOpened = false;
 		if (++values > MAX_JSON_VALUES) throw limitError(MAX_JSON_VALUES, 'JSON values');
 		if (code === QUOTE) {
 			position = strings.findEnd(position + 1) + 1;
@@ -94,25 +94,26 @@ function scanJson(text: string): {complete: boolean; idText: string | undefined}
 			if (enclosing.length === MAX_JSON_DEPTH) throw new StrictJsonError('recursion limit exceeded');
 			enclosing.push(keys);
 			keys = code === OPEN_BRACE ? new ObjectKeys() : undefined;
-			opened = true;
+			isJustOpened = true;
 			position++;
 		} else {
 			const start = position;
-			const numeric = code === MINUS || (code >= DIGIT_0 && code <= DIGIT_9);
+			const isNumber = code === MINUS || (code >= DIGIT_0 && code <= DIGIT_9);
 			while (isInsideScalar(code)) code = text.charCodeAt(++position);
-			if (numeric && key === 'id' && keys !== undefined && enclosing.length === 1) idText = text.slice(start, position);
+			if (isNumber && key === 'id' && keys !== undefined && enclosing.length === 1)
+				idText = text.slice(start, position);
 		}
 
 		code = text.charCodeAt(position);
 		while (isSpace(code)) code = text.charCodeAt(++position);
 		while (enclosing.length > 0 && code === (keys === undefined ? CLOSE_BRACKET : CLOSE_BRACE)) {
 			keys = enclosing.pop();
-			opened = false;
+			isJustOpened = false;
 			code = text.charCodeAt(++position);
 			while (isSpace(code)) code = text.charCodeAt(++position);
 		}
-		if (enclosing.length === 0) return {complete: true, idText};
-		if (!opened) {
+		if (enclosing.length === 0) return {isComplete: true, idText};
+		if (!isJustOpened) {
 			if (code !== COMMA) break;
 			code = text.charCodeAt(++position);
 			while (isSpace(code)) code = text.charCodeAt(++position);
@@ -129,21 +130,22 @@ function scanJson(text: string): {complete: boolean; idText: string | undefined}
 		if (key.length >= MIN_LONG_JSON_KEY_CHARS && ++longKeys > MAX_LONG_JSON_KEYS) {
 			throw limitError(MAX_LONG_JSON_KEYS, 'long object keys');
 		}
-		if (!keys.add(key)) throw new StrictJsonError(`duplicate JSON object key \`${truncateText(key)}\``);
+		if (!keys.add(key))
+			throw new StrictJsonError(`duplicate JSON object key \`${truncateText(key, MAX_JSON_ERROR_CHARS)}\``);
 		code = text.charCodeAt(++position);
 		while (isSpace(code)) code = text.charCodeAt(++position);
 		if (code !== COLON) break;
 		position++;
 	}
-	return {complete: false, idText};
+	return {isComplete: false, idText};
 }
 
 /** Finds the ends of strings. */
 class StringScanner {
-	/** Whether the last string holds a backslash. */
+	/** True when the last string holds a backslash. */
 	hasEscapes = false;
 	readonly #text: string;
-	/** The next quote and backslash, once searched for; stale when they lie behind. */
+	/** Positions of the next quote and backslash once searched for; stale when before the current position. */
 	#quote = -1;
 	#backslash = -1;
 
@@ -151,7 +153,7 @@ class StringScanner {
 		this.#text = text;
 	}
 
-	/** Returns where the quote is that ends the string begun at `start`, or -1. */
+	/** Position of the closing quote of the string that begins at `start`, or -1. */
 	findEnd(start: number): number {
 		const text = this.#text;
 		let position = start;
@@ -174,7 +176,7 @@ class StringScanner {
 		}
 	}
 
-	/** Remembers what it found, so that a string full of escapes is not searched to its end again and again. */
+	/** Caches both positions, so that a string full of escapes is not searched to its end again and again. */
 	#findSpecial(position: number): number {
 		const text = this.#text;
 		if (this.#quote < position) this.#quote = findOrEnd(text, '"', position);
@@ -183,12 +185,12 @@ class StringScanner {
 	}
 }
 
-/** The keys one object has shown so far. */
+/** Keys of one object seen so far. */
 class ObjectKeys {
 	readonly #list: string[] = [];
 	#set: Set<string> | undefined;
 
-	/** Returns false if the key is there already. */
+	/** Returns false for a duplicate. */
 	add(key: string): boolean {
 		if (this.#set !== undefined) return this.#set.size < this.#set.add(key).size;
 		for (const other of this.#list) if (other === key) return false;
@@ -201,7 +203,7 @@ function isSpace(code: number): boolean {
 	return code <= SPACE && (code === SPACE || code === 0x0a || code === 0x0d || code === 0x09);
 }
 
-/** True for whatever numbers and literals are made of, and for more. */
+/** True for every character of numbers and literals, and for some others. */
 function isInsideScalar(code: number): boolean {
 	return code > COMMA ? code !== CLOSE_BRACKET && code !== CLOSE_BRACE : code === PLUS;
 }
@@ -227,11 +229,11 @@ function unescapeKey(raw: string): string | undefined {
 	}
 }
 
-function limitError(limit: number, what: string): StrictJsonError {
-	return new StrictJsonError(`JSON-RPC message exceeds the limit of ${limit} ${what}`);
+function limitError(max: number, noun: string): StrictJsonError {
+	return new StrictJsonError(`JSON-RPC message exceeds the limit of ${max} ${noun}`);
 }
 
-/** The beginning of a text, without half pairs: V8 cuts its quotations anywhere, and JSON cannot carry a half. */
-function truncateText(text: string): string {
-	return text.slice(0, MAX_JSON_ERROR_CHARS).replace(/\p{Surrogate}/gu, '\uFFFD');
+/** Truncates a text of the peer for an error message, without lone surrogates: other parsers refuse a message with one. */
+export function truncateText(text: string, maxChars: number): string {
+	return text.slice(0, maxChars).replace(/\p{Surrogate}/gu, '\uFFFD');
 }
