@@ -105,6 +105,12 @@ export async function toldPids(client: TestClient, processId: string, count: num
 	return pids;
 }
 
+/** The process id that a process printed as its only output. */
+export async function pidOf(client: TestClient, processId: string): Promise<number> {
+	await client.shows(processId, '\n');
+	return Number(client.output(processId));
+}
+
 /** Sees to it that these processes do not outlive the test, and no later ones with their ids. */
 export function endWithTest(...pids: number[]): void {
 	const living = pids.map(readProcessInfo).filter((info): info is ProcessInfo => info !== undefined);

@@ -1,6 +1,7 @@
 import fs from 'node:fs';
 import {expect, test} from 'vitest';
 import {MAX_PENDING_REPLY_BYTES, MAX_PENDING_REQUEST_BYTES} from '../../src/server/connection/flow-control.js';
+import {disconnect} from '../helpers/disconnect.js';
 import {base64, bytes, servingFiles} from '../helpers/files.js';
 import {refusal} from '../helpers/process-api.js';
 import {eventually} from '../helpers/processes.js';
@@ -148,9 +149,7 @@ test('everything a connection has open is closed with it', async () => {
 	const before = openDescriptors();
 	for (let handle = 0; handle < 100; handle++) await client.call('fs/open', {handleId: `h${handle}`, ...path('file')});
 	expect(openDescriptors()).toBe(before + 100);
-	const closed = new Promise<void>(resolve => end.scope.add(resolve));
-	client.rpc.destroy();
-	await closed;
+	await disconnect({client, end});
 	expect(await eventually(() => openDescriptors() <= before)).toBe(true);
 });
 

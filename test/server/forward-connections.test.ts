@@ -5,6 +5,7 @@ import {MAX_PENDING_READS} from '../../src/network/forward/forwarded-connection.
 import {MAX_FORWARDS} from '../../src/network/forward/forwards.js';
 import type {ServerOptions} from '../../src/server/options.js';
 import {disconnect} from '../helpers/disconnect.js';
+import {base64} from '../helpers/files.js';
 import {refusal} from '../helpers/process-api.js';
 import {eventually} from '../helpers/processes.js';
 import {type Joined, join, serving} from '../helpers/serving.js';
@@ -13,7 +14,6 @@ import {turns} from '../helpers/turns.js';
 import {rawOrigin} from '../network/origin.js';
 
 const MiB = 1024 * 1024;
-const base64 = (content: string | Buffer): string => Buffer.from(content).toString('base64');
 
 /** A client of a server that forwards to its own ports. */
 async function forwarding(options: ServerOptions = {}): Promise<Joined> {

@@ -1,9 +1,8 @@
 import {expect, test} from 'vitest';
+import {base64} from '../helpers/files.js';
 import {eventually} from '../helpers/processes.js';
 import {failed, httpClient, textOf, valuesOf} from '../network/http-client.js';
 import {type Origin, origin} from '../network/origin.js';
-
-const base64 = (text: string): string => Buffer.from(text).toString('base64');
 
 /** Answers `/STATUS?URL` with a redirect there, everything else with its path. */
 function redirecting(): Promise<Origin> {

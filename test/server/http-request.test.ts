@@ -1,10 +1,9 @@
 import {gzipSync} from 'node:zlib';
 import {expect, test} from 'vitest';
+import {base64} from '../helpers/files.js';
 import {join as joined, serving} from '../helpers/serving.js';
 import {failed, HttpClient, httpClient, invalid, textOf, valuesOf} from '../network/http-client.js';
 import {answering, origin, rawOrigin} from '../network/origin.js';
-
-const base64 = (text: string): string => Buffer.from(text).toString('base64');
 
 test('status, headers in order and with repeats, and body come back over a WebSocket', async () => {
 	const response =

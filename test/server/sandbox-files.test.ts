@@ -4,6 +4,7 @@ import {pathToFileURL} from 'node:url';
 import {beforeAll, describe, expect, test} from 'vitest';
 import {listChildren} from '../../src/processes/tree/process-tree.js';
 import {METHODS} from '../../src/protocol/methods/method-table.js';
+import {base64} from '../helpers/files.js';
 import {runningWith} from '../helpers/in-charge.js';
 import {needsSandbox} from '../helpers/needs.js';
 import {ownCommand} from '../helpers/own-command.js';
@@ -14,7 +15,6 @@ import {execServer} from '../helpers/serving.js';
 import {TestClient} from '../helpers/test-client.js';
 
 const uri = (...steps: string[]) => pathToFileURL(join(...steps)).href;
-const base64 = (text: string) => Buffer.from(text).toString('base64');
 const text = ({dataBase64}: {dataBase64: string | Uint8Array}) =>
 	Buffer.from(dataBase64 as string, 'base64').toString();
 

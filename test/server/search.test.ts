@@ -1,8 +1,8 @@
 import {mkdirSync, writeFileSync} from 'node:fs';
 import {join} from 'node:path';
 import {expect, test} from 'vitest';
-import {PathUri} from '../../src/protocol/path-uri/path-uri.js';
 import {disconnect} from '../helpers/disconnect.js';
+import {uri} from '../helpers/files.js';
 import {refusal} from '../helpers/process-api.js';
 import {eventually} from '../helpers/processes.js';
 import {scratchDirectory} from '../helpers/scratch.js';
@@ -14,8 +14,6 @@ interface Match {
 	readonly kind: string;
 	readonly line?: number;
 }
-
-const uri = (path: string) => PathUri.fromNative(path).href;
 
 function matchesOf(client: TestClient, searchId: string): Match[] {
 	const params = client.events.filter(({method}) => method === 'fs/searchMatches').map(event => event.params);

@@ -3,6 +3,7 @@ import {OUTPUT_HIGH_WATER_BYTES} from '../../src/server/connection/flow-control.
 import {ExecServer} from '../../src/server/server.js';
 import {disconnect} from '../helpers/disconnect.js';
 import {GatedBackend} from '../helpers/gated-backend.js';
+import {pidOf} from '../helpers/process-api.js';
 import {eventually, isAlive, untilDead} from '../helpers/processes.js';
 import {connected, execServer, join, rawPeer, serving} from '../helpers/serving.js';
 import {TestClient} from '../helpers/test-client.js';
@@ -10,11 +11,6 @@ import {turns} from '../helpers/turns.js';
 
 /** Prints its process id and cannot be asked to end. */
 const STUBBORN = `trap '' TERM INT HUP; echo $$; while :; do sleep 1000; done`;
-
-async function pidOf(client: TestClient, processId: string): Promise<number> {
-	await client.shows(processId, '\n');
-	return Number(client.output(processId));
-}
 
 test.each([
 	['pipes', {pipeStdin: true}],

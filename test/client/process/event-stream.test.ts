@@ -1,15 +1,8 @@
 import {expect, test} from 'vitest';
 import {MAX_HISTORY_BYTES, MAX_HISTORY_EVENTS, ProcessEventStream} from '../../../src/client/process/event-stream.js';
-import type {ProcessEvent, StreamEvent} from '../../../src/client/process/process-handle.js';
+import type {StreamEvent} from '../../../src/client/process/process-handle.js';
 import {MAX_LIVE_EVENTS} from '../../../src/client/process/subscriptions.js';
-
-const output = (seq: number, size = 1): ProcessEvent => ({
-	kind: 'output',
-	seq,
-	stream: 'stdout',
-	bytes: new Uint8Array(size),
-});
-const closed = (seq: number): ProcessEvent => ({kind: 'closed', seq});
+import {closed, output} from '../../helpers/process-events.js';
 
 async function all(events: AsyncIterable<StreamEvent>): Promise<(number | string)[]> {
 	const seen: (number | string)[] = [];

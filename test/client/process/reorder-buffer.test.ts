@@ -2,21 +2,7 @@ import * as fc from 'fast-check';
 import {expect, test} from 'vitest';
 import type {NumberedEvent} from '../../../src/client/process/process-handle.js';
 import {MAX_WAITING_BYTES, MAX_WAITING_EVENTS, ReorderBuffer} from '../../../src/client/process/reorder-buffer.js';
-
-const output = (seq: number, size = 1): NumberedEvent => ({
-	kind: 'output',
-	seq,
-	stream: 'stdout',
-	bytes: new Uint8Array(size),
-});
-const exited = (seq: number): NumberedEvent => ({
-	kind: 'exited',
-	seq,
-	exitCode: 0,
-	sandboxDenied: false,
-	reason: undefined,
-});
-const closed = (seq: number): NumberedEvent => ({kind: 'closed', seq});
+import {closed, exited, output} from '../../helpers/process-events.js';
 
 function buffer(): {buffer: ReorderBuffer; seqs: () => number[]} {
 	const published: NumberedEvent[] = [];

@@ -6,13 +6,7 @@ import {
 	PAUSE_SOURCE_ABOVE_EVENTS,
 	RESUME_SOURCE_BELOW_EVENTS,
 } from '../../../src/client/process/subscriptions.js';
-
-const output = (seq: number, size = 1): ProcessEvent => ({
-	kind: 'output',
-	seq,
-	stream: 'stdout',
-	bytes: new Uint8Array(size),
-});
+import {output} from '../../helpers/process-events.js';
 
 function held() {
 	const calls: string[] = [];

@@ -1,17 +1,12 @@
 import {afterEach, expect, test, vi} from 'vitest';
 import {disconnect} from '../../helpers/disconnect.js';
-import {outcomeOf, toldPids} from '../../helpers/process-api.js';
+import {outcomeOf, pidOf, toldPids} from '../../helpers/process-api.js';
 import {isAlive, untilDead} from '../../helpers/processes.js';
 import {join, rawPeer, serving} from '../../helpers/serving.js';
 import {TestClient} from '../../helpers/test-client.js';
 
 /** Prints its process id and waits. */
 const WAITING = 'echo $$; exec sleep 1000';
-
-async function pidOf(client: TestClient, processId: string): Promise<number> {
-	await client.shows(processId, '\n');
-	return Number(client.output(processId));
-}
 
 afterEach(() => {
 	vi.useRealTimers();

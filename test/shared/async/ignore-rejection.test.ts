@@ -6,7 +6,7 @@ test('a rejection that nothing waits for is not reported as unhandled', async ()
 	const record = (error: unknown): void => void unhandled.push(error);
 	process.on('unhandledRejection', record);
 	try {
-		ignoreRejection(Promise.reject(new Error('ignored')));
+		void ignoreRejection(Promise.reject(new Error('ignored')));
 		await new Promise(resolve => setImmediate(resolve));
 	} finally {
 		process.off('unhandledRejection', record);
