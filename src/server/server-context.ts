@@ -13,7 +13,7 @@ export interface ServerContext {
 	readonly sessions: Sessions;
 	readonly dispatch: Dispatch;
 	/** Throws while the server shuts down. */
-	backend(): Backend;
+	readonly backend: () => Backend;
 	/** Creates a table whose processes count against the quotas of the grant and of the session. */
-	createTable(owner: Grant | undefined, session?: Session): ProcessTable;
+	readonly createTable: (owner: Grant | undefined, session?: Session) => ProcessTable;
 }
