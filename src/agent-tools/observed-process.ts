@@ -127,8 +127,8 @@ export class ObservedProcess {
 	}
 
 	#onExited(exitCode: number): void {
-		const isNews = this.#state.kind === 'running' || (this.#state.kind === 'exited' && exitCode !== UNKNOWN_EXIT);
-		if (!isNews) return;
+		const isNewState = this.#state.kind === 'running' || (this.#state.kind === 'exited' && exitCode !== UNKNOWN_EXIT);
+		if (!isNewState) return;
 		this.#state = {kind: 'exited', exitCode};
 		this.#graceDeadline ||= performance.now() + MAX_CLOSE_GRACE_MS;
 		this.#startGrace();

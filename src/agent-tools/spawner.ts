@@ -55,7 +55,7 @@ export class Spawner {
 			cwd: cwd.href,
 			env: createOverlay(this.#options, callId),
 			envPolicy: createEnvironmentPolicy(this.#options),
-			metadata: {threadId: uuidOrUndefined(this.#options.threadId), toolCallId: callId},
+			metadata: {threadId: parseUuid(this.#options.threadId), toolCallId: callId},
 		};
 		const shell = await shells.resolve(args.shell, createProcessId(id), template);
 		const argv = createShellArgv(shell, args.cmd, args.login ?? loginShells);
@@ -73,7 +73,7 @@ export class Spawner {
 				turnId: context.turnId,
 				startedAtMs: Date.now(),
 				argv,
-				cwd: displayPath(cwd),
+				cwd: toDisplayPath(cwd),
 				command: args.cmd,
 				source: 'unified_exec_startup',
 			},
@@ -104,7 +104,7 @@ function createProcessId(id: number): string {
 }
 
 /** Thread id for the metadata of a start; servers accept UUIDs only. */
-function uuidOrUndefined(id: string | undefined): string | undefined {
+function parseUuid(id: string | undefined): string | undefined {
 	return id !== undefined && /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/i.test(id) ? id : undefined;
 }
 
@@ -112,12 +112,12 @@ function uuidOrUndefined(id: string | undefined): string | undefined {
 export function resolveWorkingDirectory(info: EnvironmentInfo, workdir: string | undefined): PathUri {
 	const base = PathUri.parse(info.cwd ?? info.userHomeDir ?? 'file:///');
 	if (workdir === undefined || workdir === '') return base;
-	if (base.convention === 'posix') return PathUri.fromNative(resolvePath(displayPath(base), workdir, /^\//, '/'));
-	return PathUri.fromNative(resolvePath(displayPath(base), workdir, /^(?:[A-Za-z]:[\\/]|[\\/]{2})/, '\\'), 'windows');
+	if (base.convention === 'posix') return PathUri.fromNative(resolvePath(toDisplayPath(base), workdir, /^\//, '/'));
+	return PathUri.fromNative(resolvePath(toDisplayPath(base), workdir, /^(?:[A-Za-z]:[\\/]|[\\/]{2})/, '\\'), 'windows');
 }
 
 /** Native path for messages; the URI if the path is not UTF-8. */
-export function displayPath(uri: PathUri): string {
+export function toDisplayPath(uri: PathUri): string {
 	if (uri.convention === 'windows') return uri.toWindowsPath();
 	return uri.toNativeString('posix') ?? uri.href;
 }

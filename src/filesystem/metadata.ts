@@ -14,7 +14,7 @@ export interface FileMetadata {
 }
 
 /** Metadata of the file at a path; `isSymlink` is about the path itself. Without `followSymlinks` any link is refused. */
-export async function describePath(path: BytePath, {followSymlinks}: {followSymlinks: boolean}): Promise<FileMetadata> {
+export async function readMetadata(path: BytePath, {followSymlinks}: {followSymlinks: boolean}): Promise<FileMetadata> {
 	const calls = preferredCalls();
 	if (!followSymlinks) {
 		const stats = await withoutFollowingLinks(calls, path, entry => calls.lstat(entry));

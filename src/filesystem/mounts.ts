@@ -18,13 +18,13 @@ export function mayHang(): boolean {
 	const now = performance.now();
 	if (now - checkedAt > CACHE_TTL_MS) {
 		checkedAt = now;
-		hasRemoteMounts = parseHasRemote(readMounts());
+		hasRemoteMounts = includesRemoteMount(readMounts());
 	}
 	return hasRemoteMounts;
 }
 
 /** `mounts` is the text of `/proc/self/mountinfo`. */
-export function parseHasRemote(mounts: string | undefined): boolean {
+export function includesRemoteMount(mounts: string | undefined): boolean {
 	if (mounts === undefined) return true;
 	return mounts.split('\n').some(line => REMOTE_FILE_SYSTEM.test(/ - (\S+)/.exec(line)?.[1] ?? ''));
 }

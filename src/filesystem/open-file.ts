@@ -24,9 +24,9 @@ export async function openToRead(calls: FileCalls, path: BytePath, followSymlink
 			return openRegular(calls, entry, READ | constants.O_NOFOLLOW, notRegularError);
 		});
 	}
-	const notAFile = () => refusedError(`path \`${toDisplayText(path)}\` is not a file`);
-	if (!(await calls.stat(path)).isFile()) throw notAFile();
-	return openRegular(calls, path, READ, notAFile);
+	const notAFileError = () => refusedError(`path \`${toDisplayText(path)}\` is not a file`);
+	if (!(await calls.stat(path)).isFile()) throw notAFileError();
+	return openRegular(calls, path, READ, notAFileError);
 }
 
 /** Opens a file for writing and truncates it; creates it if it is missing. */
@@ -43,8 +43,8 @@ export async function openToReplace(calls: FileCalls, path: BytePath, followSyml
 
 /** Opens a regular file for writing without truncating it; a missing one is created for its owner only. */
 export async function openToUpdate(calls: FileCalls, path: BytePath): Promise<OpenedFile> {
-	const notAFile = () => refusedError(`path \`${toDisplayText(path)}\` is not a file`);
-	return openRegular(calls, path, WRITE | constants.O_NOFOLLOW, notAFile, PRIVATE_MODE);
+	const notAFileError = () => refusedError(`path \`${toDisplayText(path)}\` is not a file`);
+	return openRegular(calls, path, WRITE | constants.O_NOFOLLOW, notAFileError, PRIVATE_MODE);
 }
 
 /** Closes the descriptor if `use` fails. */

@@ -52,18 +52,18 @@ export async function removeEntry(calls: FileCalls, path: BytePath, yielder: Yie
  */
 async function removeChildren(calls: FileCalls, path: BytePath, yielder: Yielder): Promise<void> {
 	if (process.platform !== 'linux') {
-		await removeListed(calls, path, yielder);
+		await removeEntries(calls, path, yielder);
 		return;
 	}
 	const fd = await openDirectory(calls, path);
 	try {
-		await removeListed(calls, fdPath(fd), yielder);
+		await removeEntries(calls, fdPath(fd), yielder);
 	} finally {
 		await calls.close(fd);
 	}
 }
 
-async function removeListed(calls: FileCalls, directory: BytePath, yielder: Yielder): Promise<void> {
+async function removeEntries(calls: FileCalls, directory: BytePath, yielder: Yielder): Promise<void> {
 	for (const child of await listDirectory(calls, directory, Number.POSITIVE_INFINITY)) {
 		const path = joinPath(directory, child.name);
 		if (child.isDirectory()) await removeEntry(calls, path, yielder);

@@ -76,15 +76,15 @@ function hasStrayBits(text: string): boolean {
 function explainInvalidText(text: string): Base64Error {
 	const end = text.length - paddingLength(text);
 	for (let offset = 0; offset < end; offset++) {
-		if (!ALPHABET.includes(text.charAt(offset))) return invalidSymbol(text, offset);
+		if (!ALPHABET.includes(text.charAt(offset))) return invalidSymbolError(text, offset);
 	}
 	// Padding does not come before the third symbol of a quartet.
-	if (end < text.length && end % 4 < 2) return invalidSymbol(text, end);
+	if (end < text.length && end % 4 < 2) return invalidSymbolError(text, end);
 	if (text.length % 4 !== 0) return new Base64Error('Invalid padding');
 	return new Base64Error(`Invalid last symbol ${text.charCodeAt(end - 1)}, offset ${end - 1}.`);
 }
 
-function invalidSymbol(text: string, offset: number): Base64Error {
+function invalidSymbolError(text: string, offset: number): Base64Error {
 	return new Base64Error(`Invalid symbol ${text.charCodeAt(offset)}, offset ${offset}.`);
 }
 

@@ -38,7 +38,7 @@ export class IdTable<T> {
 		this.#entries.set(id, entry);
 	}
 
-	/** Sets the entry of a reserved id; no-op if the id was deleted meanwhile. */
+	/** Sets the entry of a reserved id; no-op if the id was deleted. */
 	set(id: string, entry: T): void {
 		if (this.#entries.has(id)) this.#entries.set(id, entry);
 	}

@@ -10,7 +10,7 @@ const MAX_HOLD_MS = 30_000;
  * the recorded window contained: a slow machine gets the same answer, later.
  */
 export class HeldWindows {
-	/** How long the call asked to wait, at most. */
+	/** Longest wait the call has requested. */
 	longestMs = 0;
 	/** Settles with the event. */
 	readonly over: Promise<void>;
@@ -46,7 +46,7 @@ export function holding(wait: typeof waitAtMost): typeof waitAtMost {
 		const windows = current.getStore();
 		// The wait for an early exit is no window: commands that outlast it are treated differently.
 		if (!windows || ms === EARLY_EXIT_WAIT_MS) return;
-		// Whether the executor is there is up to its answer, not to how soon it comes.
+		// The status of the executor depends on its answer, not on how soon that comes.
 		if (ms === STATUS_WAIT_MS) return wait(promise, MAX_HOLD_MS);
 		windows.longestMs = Math.max(windows.longestMs, ms);
 		return wait(Promise.race([promise, windows.over]), MAX_HOLD_MS);

@@ -38,7 +38,7 @@ export interface Link {
 	readonly client: SessionClient;
 	/** The connections so far. */
 	readonly transports: Transport[];
-	/** Whether new connections are refused. */
+	/** True if new connections are refused. */
 	isCut: boolean;
 }
 

@@ -2,10 +2,10 @@ import {existsSync} from 'node:fs';
 import {join} from 'node:path';
 import {BYTES_PER_TOKEN} from '../../src/agent-tools/exec-limits.js';
 
-/** Where the recorded machine looked for programs. */
+/** PATH of the recorded machine. */
 export const RECORDED_SEARCH_PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
 
-/** How a replay is run. */
+/** Configuration of a replay. */
 export interface ReplayedIn {
 	readonly isRemote: boolean;
 	readonly strictCompat: boolean;
@@ -73,7 +73,7 @@ export function exceptionFor(conversation: string, call: string, how: ReplayedIn
 	return RULES.find(rule => rule.call === `${conversation} ${call}` && rule.applies(how));
 }
 
-/** How many calls are expected to differ. */
+/** Number of calls that are expected to differ. */
 export function exceptionsIn(how: ReplayedIn): number {
 	return RULES.filter(({applies}) => applies(how)).length;
 }

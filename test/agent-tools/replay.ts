@@ -35,7 +35,7 @@ export interface ReplayedCall {
 	readonly name: string;
 	readonly expected: string;
 	readonly got: string;
-	/** Why something else than what was recorded is expected. */
+	/** Reason why another answer than the recorded one is expected. */
 	readonly reason: string | undefined;
 	/** For a call that returned while its command ran on: how long it had to wait, and how long it did. */
 	readonly window: {readonly recordedMs: number; readonly askedMs: number; readonly waitedMs: number} | undefined;
@@ -164,7 +164,7 @@ class Conversation {
 			.replace('sleep 0.2;', `if test $i -lt 4; then sleep 0.2; else ${wait}; fi;`);
 	}
 
-	/** Whoever rejects a start says so behind an exec server, and only there. */
+	/** A rejected start names the exec server only in a remote environment. */
 	#expectedText({text, header, body}: RecordedCall): string {
 		if (body) return `${header}sha256 ${body.sha256}`;
 		const plain = text!.replace('exec-server rejected request (-32603): ', '');
@@ -204,13 +204,13 @@ function withHashedBody(text: string): string {
 	return `${text.slice(0, at)}sha256 ${createHash('sha256').update(text.slice(at)).digest('hex')}`;
 }
 
-/** How long a place of the recorded machine was is not recorded, so neither is the size of output that names one. */
+/** Paths of the recorded machine are placeholders of another length, so the size of output with one is unknown. */
 function countless(text: string, {text: recorded = ''}: RecordedCall): string {
 	const namesPlaces = /<(?:home|install|uuid|cwd)>/.test(recorded);
 	return namesPlaces ? text.replace(/^Original token count: \d+$/m, 'Original token count: <count>') : text;
 }
 
-/** What the recorded client, not this layer, had put into the variables of its commands. */
+/** Variables of a command that were set by the recorded client and not by this layer. */
 function recordedVariables(env: RecordedCall['env'], install: string): Record<string, string> {
 	return {
 		CODEX_APPLY_PATCH_PRESERVE_LINE_ENDINGS: '1',
@@ -238,7 +238,7 @@ function isRunning(text: string): boolean {
 	return text.includes('Process running with session ID');
 }
 
-/** How long the recorded call waited, without the fraction it needed for itself. */
+/** Wait of the recorded call, without the fraction it needed for itself. */
 function windowOf({wallSeconds = 0}: RecordedCall): number {
 	return Math.floor(wallSeconds * 100) * 10;
 }

@@ -56,7 +56,7 @@ export async function running(options: UnifiedExecOptions = {}): Promise<Running
 	return {exec, events, told, begin};
 }
 
-/** What a call that went well said to programs. */
+/** Structured content of a successful call. */
 export function structured(answer: ToolAnswer): StructuredAnswer {
 	if (answer.isError) throw new Error(answer.text);
 	return answer.structured;

@@ -1,5 +1,5 @@
 import {expect, test} from 'vitest';
-import {parseHasRemote} from '../../src/filesystem/mounts.js';
+import {includesRemoteMount} from '../../src/filesystem/mounts.js';
 
 const LOCAL = `22 28 0:21 / /proc rw,nosuid - proc proc rw
 28 1 254:0 / / rw,relatime shared:1 - ext4 /dev/vda rw
@@ -10,14 +10,14 @@ const LOCAL = `22 28 0:21 / /proc rw,nosuid - proc proc rw
 test.each(['nfs', 'nfs4', 'cifs', 'fuse', 'fuse.sshfs', 'fuseblk', '9p', 'virtiofs', 'autofs', 'ceph'])(
 	'one mount of %s is enough to wait for everything elsewhere',
 	type => {
-		expect(parseHasRemote(`${LOCAL}\n50 28 0:40 / /far rw shared:3 - ${type} somewhere rw\n`)).toBe(true);
+		expect(includesRemoteMount(`${LOCAL}\n50 28 0:40 / /far rw shared:3 - ${type} somewhere rw\n`)).toBe(true);
 	},
 );
 
 test('local disks are waited for here', () => {
-	expect(parseHasRemote(LOCAL)).toBe(false);
+	expect(includesRemoteMount(LOCAL)).toBe(false);
 });
 
 test('where the mounts are not known any may be far away', () => {
-	expect(parseHasRemote(undefined)).toBe(true);
+	expect(includesRemoteMount(undefined)).toBe(true);
 });

@@ -147,7 +147,7 @@ function lookAt(absolute: string): fs.Stats | undefined {
 	}
 }
 
-/** What the operation must not do: go through a link. */
+/** Model of no-follow operations: throws if a component of the path is a link. */
 function refuseLinks(at: At, relative: string): void {
 	const names = relative.split('/');
 	for (let length = 1; length <= names.length; length++) {

@@ -17,7 +17,7 @@ export interface Delta {
 	readonly error: string | null;
 }
 
-/** What a client does with `http/request`. */
+/** Client of `http/request`. */
 export class HttpClient {
 	readonly client: TestClient;
 

@@ -6,7 +6,7 @@ export interface Proxy {
 	readonly port: number;
 	/** The first line and the headers of everything asked of it. */
 	readonly asked: {readonly line: string; readonly headers: IncomingMessage['headers']}[];
-	/** What it answers CONNECT with. */
+	/** Status line of the response to CONNECT. */
 	connectStatus: string;
 }
 

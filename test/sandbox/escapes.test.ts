@@ -33,7 +33,7 @@ interface Attempt {
 	readonly script: (scene: Scene) => string;
 	/** The policy under which it has to succeed, which proves the attempt; without one there is none. */
 	readonly allowed?: (scene: Scene) => object | null;
-	/** Whether it makes system calls by their numbers on x64. */
+	/** True if it makes system calls by their numbers on x64. */
 	readonly isOfX64?: boolean;
 }
 

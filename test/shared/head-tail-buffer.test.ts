@@ -11,7 +11,7 @@ function filled(size: number, pieces: readonly Uint8Array[]): HeadTailBuffer {
 	return buffer;
 }
 
-/** What a buffer has to hold, said the slow way. */
+/** Reference model: the expected content, computed from the whole stream. */
 function expected(size: number, pieces: readonly Uint8Array[]): {bytes: Buffer; omitted: number; total: number} {
 	const all = Buffer.concat(pieces);
 	const head = all.subarray(0, Math.floor(size / 2));

@@ -30,8 +30,8 @@ export function createTarHeader(name: string, {mode, mtimeMs}: Stats, shape: Sha
 	const seconds = Math.min(Math.max(0, Math.floor(ms / 1000)), MAX_PLAIN_SECONDS);
 	const pax = {
 		...(ms !== seconds * 1000 && {mtime: (ms / 1000).toFixed(3)}),
-		...exactNameRecord(EXACT_PATH, path),
-		...(target !== undefined && exactNameRecord(EXACT_LINK, target)),
+		...createExactNameRecord(EXACT_PATH, path),
+		...(target !== undefined && createExactNameRecord(EXACT_LINK, target)),
 	};
 	return {
 		name: toDisplayText(path),
@@ -45,7 +45,7 @@ export function createTarHeader(name: string, {mode, mtimeMs}: Stats, shape: Sha
 }
 
 /** Also for valid text that contains a replacement character, so that `isMangled` does not take it for a lossy name. */
-function exactNameRecord(key: string, bytes: string): Record<string, string> {
+function createExactNameRecord(key: string, bytes: string): Record<string, string> {
 	const text = decodeUtf8(bytes);
 	return text === undefined || text.includes(REPLACEMENT) ? {[key]: percentEncode(bytes)} : {};
 }

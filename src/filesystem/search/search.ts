@@ -1,8 +1,9 @@
+import {existsSync} from 'node:fs';
 import {Worker} from 'node:worker_threads';
 import {Deferred} from '../../shared/async/deferred.js';
 import {Mutex} from '../../shared/async/mutex.js';
 import {errorMessage, LongarmError} from '../../shared/errors.js';
-import {workerFile} from '../../shared/node/worker-file.js';
+
 import {preferredCalls} from '../syscalls.js';
 import {compileIgnoreRules} from '../watch/ignored.js';
 import {compileContents, compileNames, type SearchRequest} from './query.js';
@@ -70,7 +71,7 @@ export class SearchRun {
 			return;
 		}
 		runningCount++;
-		const worker = new Worker(workerFile('search-worker.js', import.meta.url), {
+		const worker = new Worker(findWorkerFile(), {
 			workerData: {query: this.#query, unconfirmed: this.#unconfirmed},
 		});
 		const timer = setTimeout(
@@ -122,6 +123,16 @@ export class SearchRun {
 
 function timeoutError({root}: SearchRequest): SearchError {
 	return {path: root, message: `the search was ended after ${MAX_SEARCH_MS / 60_000} minutes`};
+}
+
+/**
+ * The worker has to be a file of JavaScript: beside this module, in the library as in the bundle. When run from the
+ * TypeScript sources, the file of the last build.
+ */
+function findWorkerFile(): URL {
+	const beside = new URL('search-worker.js', import.meta.url);
+	if (!import.meta.url.endsWith('.ts') || existsSync(beside)) return beside;
+	return new URL(beside.href.replace('/src/', '/dist/'));
 }
 
 function startNext(): void {

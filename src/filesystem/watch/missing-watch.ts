@@ -49,10 +49,10 @@ export class MissingPathsWatch {
 		const before = await captureState(request);
 		const directories = listDirectoriesAbove(present === undefined ? missing : [...missing, present]);
 		if (!before || directories.length > MAX_DIRECTORIES) return undefined;
-		const watch = new MissingPathsWatch(before, onChange);
+		const begun = new MissingPathsWatch(before, onChange);
 		// Changes before the last watcher was added are found by comparing the state.
-		if (watch.#watchAll(directories) && (await watch.#isUnchanged())) return watch;
-		watch.end();
+		if (begun.#watchAll(directories) && (await begun.#isUnchanged())) return begun;
+		begun.end();
 		return undefined;
 	}
 

@@ -71,15 +71,15 @@ export class ForwardedConnection {
 	/** Resolves when the bytes were handed to the system. Writes keep the order of the calls. */
 	write(bytes: Uint8Array, eof: boolean): Promise<void> {
 		return new Promise((resolve, reject) => {
-			const written = (error?: Error | null): void => {
+			const onWritten = (error?: Error | null): void => {
 				if (error) reject(toForwardError(this.#failure ?? error));
 				else resolve();
 			};
-			if (this.#failure) written(this.#failure);
-			else if (this.#socket.writableEnded) written(new Error('nothing can be written after eof'));
-			else if (this.#socket.destroyed) written(connectionClosedError());
-			else if (eof) this.#socket.end(bytes, written);
-			else this.#socket.write(bytes, written);
+			if (this.#failure) onWritten(this.#failure);
+			else if (this.#socket.writableEnded) onWritten(new Error('nothing can be written after eof'));
+			else if (this.#socket.destroyed) onWritten(connectionClosedError());
+			else if (eof) this.#socket.end(bytes, onWritten);
+			else this.#socket.write(bytes, onWritten);
 		});
 	}
 

@@ -84,8 +84,9 @@ export class Agents {
 /** Node limits idle sockets per origin only, and a client may use any number of origins. */
 function limitIdleSockets(agent: HttpAgent): HttpAgent {
 	const keep = agent.keepSocketAlive.bind(agent);
-	const idle = (): number => Object.values(agent.freeSockets).reduce((sum, sockets) => sum + (sockets?.length ?? 0), 0);
-	agent.keepSocketAlive = socket => idle() < MAX_IDLE_TOTAL && keep(socket);
+	const countIdle = (): number =>
+		Object.values(agent.freeSockets).reduce((sum, sockets) => sum + (sockets?.length ?? 0), 0);
+	agent.keepSocketAlive = socket => countIdle() < MAX_IDLE_TOTAL && keep(socket);
 	return agent;
 }
 

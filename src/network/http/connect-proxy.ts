@@ -20,11 +20,11 @@ export function createTunnelAgent(proxy: URL, authorization: string | undefined,
 	const agent = new Agent(options);
 	const encrypt = agent.createConnection.bind(agent);
 	// Returning undefined tells Node that the callback delivers the connection.
-	agent.createConnection = (target: RequestOptions, callback: ConnectCallback): undefined => {
+	agent.createConnection = (target: RequestOptions, onConnect: ConnectCallback): undefined => {
 		openTunnel(proxy, authorization, target as TunnelTarget).then(
-			socket => callback(null, encrypt({...target, socket} as RequestOptions)!),
+			socket => onConnect(null, encrypt({...target, socket} as RequestOptions)!),
 			// Node's types want a stream even with an error; its code does not.
-			(error: Error) => (callback as (error: Error) => void)(error),
+			(error: Error) => (onConnect as (error: Error) => void)(error),
 		);
 	};
 	return agent;

@@ -55,6 +55,6 @@ function writeToStderr(line: string): void {
 	try {
 		writeSync(2, line);
 	} catch {
-		// Nowhere left to say so.
+		// A failure of the log itself cannot be reported.
 	}
 }

@@ -74,7 +74,7 @@ export function pictureOf(directory: string): Map<string, Record<string, unknown
 	return picture;
 }
 
-/** How many descriptors this process has open. */
+/** Number of open descriptors of this process. */
 export function openDescriptors(): number {
 	return readdirSync('/proc/self/fd').length;
 }
