@@ -143,7 +143,7 @@ describe('observers of a log', () => {
 		const wakes = [0, 0];
 		const [first] = [log.observe(0, () => wakes[0]!++), log.observe(0, () => wakes[1]!++)];
 		log.append('stdout', new Uint8Array(1));
-		first!.close();
+		first.close();
 		log.recordExit({exitCode: 0, reason: 'exit'});
 		expect(wakes).toEqual([1, 2]);
 	});

@@ -27,7 +27,7 @@ test('a time beyond the longest timer is not taken for none', async () => {
 	vi.useFakeTimers();
 	const waiting = withTimeout(never, Number.MAX_SAFE_INTEGER, () => 'late');
 	await vi.advanceTimersByTimeAsync(1000);
-	expect(await Promise.race([waiting, 'still waiting'])).toBe('still waiting');
+	expect(await Promise.race([waiting, Promise.resolve('still waiting')])).toBe('still waiting');
 });
 
 test('an aborted signal rejects with its reason, before and while waiting, and leaves no listener', async () => {
