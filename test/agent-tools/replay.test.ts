@@ -4,9 +4,9 @@ import {replay} from './replay.js';
 import {exceptionsIn} from './replay-exceptions.js';
 
 vi.mock('../../src/shared/async/timeout.js', async importOriginal => {
-	const {waitAtMost} = await importOriginal<typeof import('../../src/shared/async/timeout.js')>();
+	const original = await importOriginal<typeof import('../../src/shared/async/timeout.js')>();
 	const {holding} = await import('./held-windows.js');
-	return {waitAtMost: holding(waitAtMost)};
+	return {...original, waitAtMost: holding(original.waitAtMost)};
 });
 
 const CALLS = 76;

@@ -21,7 +21,7 @@ async function transported() {
 			return {
 				pause: tell('pause'),
 				resume: tell('resume'),
-				finish: tell('finish'),
+				drainAndClose: tell('close'),
 				signal: (name: string) => void asked.push(name),
 				stdin: {write: (_bytes: unknown, done: () => void) => done(), end: tell('end'), destroy: tell('destroy')},
 			} as unknown as Child;
@@ -63,5 +63,5 @@ test('what a child complains of is told, and is why its transport closed', async
 	child.streamEnded('stdout');
 	expect(await closed).toEqual(new Error('no room'));
 	expect([said, messages]).toEqual([['no room\n'], []]);
-	expect(asked.filter(what => what !== 'resume')).toEqual(['SIGKILL', 'destroy', 'finish']);
+	expect(asked.filter(what => what !== 'resume')).toEqual(['SIGKILL', 'destroy', 'close']);
 });
