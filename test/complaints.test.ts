@@ -1,3 +1,4 @@
+// covers: src/processes/managed-process.ts, src/processes/tree/kill-tree.ts, src/processes/output/output-log.ts, src/server/connection/sessions.ts
 import {createHash} from 'node:crypto';
 import {mkdirSync, readFileSync, writeFileSync} from 'node:fs';
 import {join} from 'node:path';
@@ -9,12 +10,12 @@ import {stopClock} from './helpers/clock.js';
 import {run} from './helpers/command.js';
 import {disconnect} from './helpers/disconnect.js';
 import {base64, uri} from './helpers/files.js';
-import {DAEMON, FAMILY, FAMILY_SIZE, inCharge} from './helpers/in-charge.js';
 import {joined, listed, OPEN_STDIN, served, snapshotOf, TERMINAL, toldPids} from './helpers/process-api.js';
 import {eventually, isAlive, untilDead} from './helpers/processes.js';
 import {parseExposition, valueOf} from './helpers/prometheus.js';
 import {scratchDirectory} from './helpers/scratch.js';
-import {below, clientTransport, connected} from './helpers/serving.js';
+import {clientTransport, connected, underlyingSocket} from './helpers/serving.js';
+import {DAEMON, FAMILY, FAMILY_SIZE, serveAsSubreaper} from './helpers/subreaper.js';
 import {TestClient} from './helpers/test-client.js';
 
 // What people complained about elsewhere, and the sentence that is our answer.
@@ -106,7 +107,7 @@ test('4: exited at once, bounded drain, closed later, choice of which to await',
 });
 
 test('5: terminate means the tree is gone; survivors are named in the reply', async () => {
-	const {client} = await inCharge();
+	const {client} = await serveAsSubreaper();
 	await client.sh('p', FAMILY);
 	const pids = await toldPids(client, 'p', FAMILY_SIZE);
 	expect(await client.call('process/terminate', {processId: 'p'})).toEqual({running: true});
@@ -115,7 +116,7 @@ test('5: terminate means the tree is gone; survivors are named in the reply', as
 });
 
 test('6: the listing follows descendants, not only leaders', async () => {
-	const {command, client} = await inCharge();
+	const {command, client} = await serveAsSubreaper();
 	await client.sh('p', DAEMON);
 	await client.event('p', 'process/closed');
 	const [pid] = await toldPids(client, 'p', 1);
@@ -239,7 +240,7 @@ test('20: the child is paused at a high-water mark; slow observers get a gap, no
 	const client = await new TestClient(clientTransport(socket)).initialize();
 	await client.sh('p', `echo $$; read line; exec cat ${path}`, OPEN_STDIN);
 	const [pid] = (await toldPids(client, 'p', 1)) as [number];
-	below(socket).pause();
+	underlyingSocket(socket).pause();
 	client.write('p', 'go\n', 'w').catch(() => {});
 	const told = (name: string): number => valueOf(parseExposition(server.metrics()), name)!;
 	await eventually(() => told('exec_server_backpressure_seconds_total') > 0);
@@ -271,7 +272,7 @@ test('22: origin check and token always; no open listener beyond loopback', asyn
 });
 
 test('23: ps across sessions, owner and age shown, orphan sweep, stop one', async () => {
-	const {client, url} = await inCharge('--detached-session', '1ms');
+	const {client, url} = await serveAsSubreaper('--detached-session', '1ms');
 	await client.sh('one', 'echo $$; exec sleep 1000');
 	await client.sh('two', `${DAEMON}; echo $$; exec sleep 1000`);
 	const [one] = await toldPids(client, 'one', 1);

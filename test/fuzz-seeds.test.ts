@@ -1,3 +1,4 @@
+// covers: src/protocol/wire, src/rpc/rpc-connection.ts, src/server/connection/dispatch.ts
 import * as fc from 'fast-check';
 import {expect, test} from 'vitest';
 import type {Backend} from '../src/processes/backends/backend.js';
@@ -9,7 +10,7 @@ import {MAX_JSON_DEPTH} from '../src/protocol/wire/strict-json.js';
 import type {ExecServer} from '../src/server/server.js';
 import {type LogFields, type Logger, silentLogger} from '../src/shared/logger.js';
 import {memoryTransportPair} from '../src/transports/memory.js';
-import {posixBackend} from './helpers/children.js';
+import {nativeBackend} from './helpers/children.js';
 import {RawPeer} from './helpers/raw-peer.js';
 import {execServer} from './helpers/serving.js';
 import {linked} from './rpc/linked.js';
@@ -60,7 +61,7 @@ test('an error whose text is too long for a message is told without it', async (
 });
 
 test('nobody waits for a process whose start was cancelled', async () => {
-	const backend = slow(posixBackend());
+	const backend = slow(nativeBackend());
 	const peer = await initialized(execServer({backend: () => backend}));
 	const start = {argv: ['/bin/true'], cwd: '/tmp', env: {}, tty: false};
 	// The first start uses up the time of this turn, so the second is still waiting for its own when it is cancelled.
@@ -212,7 +213,7 @@ test('of thousands of mutated messages each is answered once, and no handler fai
 		error: (message, fields) => failures.push({message, ...fields}),
 		with: () => logger,
 	};
-	const backend = harmless(posixBackend());
+	const backend = harmless(nativeBackend());
 	const server = execServer({backend: () => backend, logger, retainClosedMs: 20, detachedSessionMs: 0});
 	let answered = 0;
 	await fc.assert(

@@ -3,7 +3,7 @@ import type {EndEvent, ExecEvent, OutputDeltaEvent} from '../../src/agent-tools/
 import {MAX_DELTA_BYTES, MAX_DELTAS} from '../../src/agent-tools/exec-limits.js';
 import {ExecSession} from '../../src/agent-tools/exec-session.js';
 import {Gate} from '../helpers/gate.js';
-import {LINKS, memoryLink} from './links.js';
+import {EXEC_ENVIRONMENTS, memoryLink} from './environments.js';
 import {altered, running} from './running.js';
 
 const deltas = (events: readonly ExecEvent[]) =>
@@ -11,7 +11,7 @@ const deltas = (events: readonly ExecEvent[]) =>
 const ends = (events: readonly ExecEvent[]) => events.filter((event): event is EndEvent => event.kind === 'end');
 const said = (events: readonly ExecEvent[]) => Buffer.concat(deltas(events).map(({bytes}) => bytes));
 
-describe.each(Object.entries(LINKS))('in %s', (_name, open) => {
+describe.each(Object.entries(EXEC_ENVIRONMENTS))('in %s', (_name, open) => {
 	test('a command is told from its begin to its end, by the time it is answered', async () => {
 		const {exec, events} = await running({environment: await open()});
 		await exec.execCommand({cmd: 'echo hi; exit 3', workdir: '/usr'}, {callId: 'call', turnId: 'turn'});

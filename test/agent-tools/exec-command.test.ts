@@ -5,10 +5,10 @@ import type {StartParams} from '../../src/client/process/process-handle.js';
 import {stopClock} from '../helpers/clock.js';
 import {scratchDirectory} from '../helpers/scratch.js';
 import {turns} from '../helpers/turns.js';
-import {LINKS, memoryLink, telling} from './links.js';
+import {EXEC_ENVIRONMENTS, memoryLink, telling} from './environments.js';
 import {altered, running, structured} from './running.js';
 
-describe.each(Object.entries(LINKS))('in %s', (_name, open) => {
+describe.each(Object.entries(EXEC_ENVIRONMENTS))('in %s', (_name, open) => {
 	test('a command that ends in time is answered with its exit code and all it said', async () => {
 		const {exec} = await running({environment: await open()});
 		const answer = await exec.execCommand({cmd: 'echo out; echo err >&2; exit 3'});

@@ -1,11 +1,11 @@
 import {describe, expect, onTestFinished, test} from 'vitest';
 import {isAlive, untilDead} from '../helpers/processes.js';
-import {LINKS} from './links.js';
+import {EXEC_ENVIRONMENTS} from './environments.js';
 import {running, structured} from './running.js';
 
 const pidsIn = (text: string) => text.trim().split(/\s+/).map(Number);
 
-describe.each(Object.entries(LINKS))('in %s', (_name, open) => {
+describe.each(Object.entries(EXEC_ENVIRONMENTS))('in %s', (_name, open) => {
 	test('closing ends every session, and nothing can be run afterwards', async () => {
 		const {exec, events} = await running({environment: await open()});
 		const commands = ['echo $$; exec sleep 1000', 'echo $$; sleep 1000 & echo $!; wait'];

@@ -2,17 +2,10 @@ import {setTimeout} from 'node:timers/promises';
 import {expect, test} from 'vitest';
 import {ObservedProcess} from '../../src/agent-tools/observed-process.js';
 import type {ExitStatus, ProcessHandle, ReadResult, StreamEvent} from '../../src/client/process/process-handle.js';
+import {chunk, closed, exited, output} from '../helpers/process-events.js';
 
 const CLOSE_GRACE_MS = 20;
 const EXIT: ExitStatus = {exitCode: 3, sandboxDenied: false, reason: undefined};
-const output = (seq: number, text: string): StreamEvent => ({
-	kind: 'output',
-	seq,
-	stream: 'stdout',
-	bytes: Buffer.from(text),
-});
-const exited = (seq: number): StreamEvent => ({kind: 'exited', seq, ...EXIT});
-const closed = (seq: number): StreamEvent => ({kind: 'closed', seq});
 const lagged = (missed: number, afterSeq: number): StreamEvent => ({kind: 'lagged', missed, afterSeq});
 
 /** A process with this story; late readers find this page. */
@@ -39,19 +32,13 @@ async function observed(story: Iterable<StreamEvent> | AsyncIterable<StreamEvent
 	return {text, state: process.state, pages};
 }
 
-const chunk = (seq: number, text: string) => ({
-	seq,
-	stream: 'stdout' as const,
-	chunk: new Uint8Array(Buffer.from(text)),
-});
-
 test('a process is over when its output is closed', async () => {
-	const {text, state} = await observed([output(1, 'a'), output(2, 'b'), exited(3), closed(4)]);
+	const {text, state} = await observed([output(1, 'a'), output(2, 'b'), exited(3, EXIT.exitCode), closed(4)]);
 	expect([text, state]).toEqual(['ab', {kind: 'closed', exitCode: 3}]);
 });
 
 async function* outputBehindStall(): AsyncGenerator<StreamEvent> {
-	yield exited(1);
+	yield exited(1, EXIT.exitCode);
 	// The event loop comes back to both the end of the grace and the output, in this order.
 	Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 3 * CLOSE_GRACE_MS);
 	await setTimeout(0);
@@ -65,19 +52,19 @@ test('output that was there before the grace was over is told, also by a program
 });
 
 test('what was missed by being late is read again, and nothing is taken twice', async () => {
-	const story = [output(1, 'a'), lagged(2, 1), output(4, 'd'), exited(5), closed(6)];
+	const story = [output(1, 'a'), lagged(2, 1), output(4, 'd'), exited(5, EXIT.exitCode), closed(6)];
 	const {text, pages} = await observed(story, {chunks: [chunk(2, 'b'), chunk(3, 'c'), chunk(4, 'd')]});
 	expect([text, pages]).toEqual(['abcd', [{afterSeq: 1}]]);
 });
 
 test('what is not kept any more is counted', async () => {
-	const story = [output(1, 'a'), lagged(2, 1), output(4, 'd'), exited(5), closed(6)];
+	const story = [output(1, 'a'), lagged(2, 1), output(4, 'd'), exited(5, EXIT.exitCode), closed(6)];
 	const {text} = await observed(story, {chunks: [chunk(3, 'c')], missedBytes: 7});
 	expect(text).toBe('a\n... 7 bytes omitted ...\ncd');
 });
 
 test('a hole that a server does not speak of is seen all the same', async () => {
-	const story = [output(1, 'a'), lagged(2, 1), output(4, 'd'), exited(5), closed(6)];
+	const story = [output(1, 'a'), lagged(2, 1), output(4, 'd'), exited(5, EXIT.exitCode), closed(6)];
 	const {text} = await observed(story, {chunks: [chunk(3, 'c')]});
 	expect(text).toBe('a\n... 1 bytes omitted ...\ncd');
 	expect((await observed(story)).text).toBe('a\n... 1 bytes omitted ...\nd');
@@ -91,13 +78,13 @@ test('an exit among what was missed is known', async () => {
 
 test('output lost with a connection is counted where it belongs', async () => {
 	const gap: StreamEvent = {kind: 'gap', afterSeq: 1, throughSeq: 3, missedBytes: 5};
-	const {text} = await observed([output(1, 'a'), gap, output(4, 'd'), exited(5), closed(6)]);
+	const {text} = await observed([output(1, 'a'), gap, output(4, 'd'), exited(5, EXIT.exitCode), closed(6)]);
 	expect(text).toBe('a\n... 5 bytes omitted ...\nd');
 });
 
 test('a lost process is one that failed, unless its exit was known', async () => {
 	const failed: StreamEvent = {kind: 'failed', message: 'gone'};
 	expect((await observed([failed])).state).toEqual({kind: 'failed', message: 'gone'});
-	expect((await observed([exited(1), failed])).state).toEqual({kind: 'exited', exitCode: 3});
+	expect((await observed([exited(1, EXIT.exitCode), failed])).state).toEqual({kind: 'exited', exitCode: 3});
 	expect((await observed([output(1, 'a')])).state).toEqual({kind: 'failed', message: 'the process was lost'});
 });

@@ -1,5 +1,5 @@
 import {describe, expect, test, vi} from 'vitest';
-import {LINKS, STOCK} from './links.js';
+import {EXEC_ENVIRONMENTS, UPSTREAM_ENVIRONMENTS} from './environments.js';
 import {replay} from './replay.js';
 import {exceptionsIn} from './replay-exceptions.js';
 
@@ -16,19 +16,19 @@ const REPLAY_TIMEOUT_MS = 240_000;
 
 const MODES = [{strictCompat: true}, {strictCompat: false}];
 
-describe.each(Object.entries({...LINKS, ...STOCK}))('in %s', (place, open) => {
+describe.each(Object.entries({...EXEC_ENVIRONMENTS, ...UPSTREAM_ENVIRONMENTS}))('in %s', (place, open) => {
 	// The peer's server is measured in the peer's way only.
-	test.each(place in STOCK ? MODES.slice(0, 1) : MODES)(
+	test.each(place in UPSTREAM_ENVIRONMENTS ? MODES.slice(0, 1) : MODES)(
 		'every recorded call is answered as it was, but for those that are better on purpose (%o)',
 		{timeout: REPLAY_TIMEOUT_MS},
 		async ({strictCompat}) => {
 			const environment = await open();
-			const calls = await replay(environment, {strictCompat, isStock: place in STOCK});
+			const calls = await replay(environment, {strictCompat, isStock: place in UPSTREAM_ENVIRONMENTS});
 			expect(calls.map(({name, got}) => ({name, text: got}))).toEqual(
 				calls.map(({name, expected}) => ({name, text: expected})),
 			);
 			const isRemote = environment.kind === 'remote';
-			const isStock = place in STOCK;
+			const isStock = place in UPSTREAM_ENVIRONMENTS;
 			expect([calls.length, calls.filter(({reason}) => reason).length]).toEqual([
 				CALLS,
 				exceptionsIn({isRemote, isStock, strictCompat}),

@@ -6,8 +6,8 @@ import type {ExecEnvironment} from '../../src/agent-tools/exec-environment.js';
 import {DEFAULT_ENV} from '../../src/agent-tools/exec-variables.js';
 import {UnifiedExec} from '../../src/agent-tools/unified-exec.js';
 import {scratchDirectory} from '../helpers/scratch.js';
+import {telling} from './environments.js';
 import {HeldWindows} from './held-windows.js';
-import {telling} from './links.js';
 import {exceptionFor, RECORDED_SEARCH_PATH} from './replay-exceptions.js';
 
 /** Calls recorded from the peers' own client. */

@@ -5,7 +5,7 @@ import type {UnifiedExecOptions} from '../../src/agent-tools/exec-options.js';
 import type {StructuredAnswer, ToolAnswer} from '../../src/agent-tools/tool-answer.js';
 import {UnifiedExec} from '../../src/agent-tools/unified-exec.js';
 import type {ProcessHandle, StartParams} from '../../src/client/process/process-handle.js';
-import {memoryLink, plain} from './links.js';
+import {memoryLink, plain} from './environments.js';
 
 export interface Running {
 	readonly exec: UnifiedExec;

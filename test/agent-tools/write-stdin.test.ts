@@ -7,14 +7,14 @@ import {DisconnectedError} from '../../src/rpc/disconnected-error.js';
 import {stopClock} from '../helpers/clock.js';
 import {Gate} from '../helpers/gate.js';
 import {turns} from '../helpers/turns.js';
-import {LINKS, memoryLink} from './links.js';
+import {EXEC_ENVIRONMENTS, memoryLink} from './environments.js';
 import {altered, running, structured} from './running.js';
 
 const CAT = {cmd: 'cat', tty: true, yield_time_ms: 250};
 /** No poll that waits for something comes to the end of it. */
 const PATIENT = {yield_time_ms: 300_000};
 
-describe.each(Object.entries(LINKS))('in %s', (_name, open) => {
+describe.each(Object.entries(EXEC_ENVIRONMENTS))('in %s', (_name, open) => {
 	test('what is typed on a terminal is answered, and what was said is told once', async () => {
 		const {exec, begin, told} = await running({environment: await open()});
 		const id = await begin({cmd: 'stty -echo; echo up; while read x; do echo got $x; done', tty: true});

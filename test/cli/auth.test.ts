@@ -1,7 +1,8 @@
 import {readFileSync, writeFileSync} from 'node:fs';
 import {describe, expect, test} from 'vitest';
 import {Command, run} from '../helpers/command.js';
-import {clientWith, fileWith, jwt, nowSeconds, request, sha256, upgrade} from '../helpers/tokens.js';
+import {request, requestUpgrade} from '../helpers/raw-http.js';
+import {clientWith, fileWith, jwt, nowSeconds, sha256} from '../helpers/tokens.js';
 
 const TOKEN = 'hunter2-hunter2-hunter2';
 const SECRET = 'correct horse battery staple, signed';
@@ -88,8 +89,8 @@ test('only the token gets in, and the pages need it as well', async () => {
 	const client = await clientWith(url, TOKEN);
 	await client.sh('p', 'echo in');
 	expect((await client.done('p')).stdout).toBe('in\n');
-	expect(await upgrade(url)).toEqual([401, 'missing websocket bearer token']);
-	expect(await upgrade(url, 'Bearer no')).toEqual([401, 'invalid websocket bearer token']);
+	expect(await requestUpgrade(url)).toEqual([401, 'missing websocket bearer token']);
+	expect(await requestUpgrade(url, 'Bearer no')).toEqual([401, 'invalid websocket bearer token']);
 	expect(await request(url, 'GET /readyz')).toEqual([200, '']);
 	expect(await request(url, 'GET /metrics')).toEqual([401, 'missing websocket bearer token']);
 	expect((await request(url, 'GET /healthz', {Authorization: `Bearer ${TOKEN}`}))[1]).toContain('"status":"ok"');
@@ -101,7 +102,7 @@ test('settings of authentication can come from variables', async () => {
 	const env = {LONGARM_WS_AUTH: 'capability-token', LONGARM_WS_TOKEN_SHA256: sha256(TOKEN)};
 	const url = await new Command(['serve'], {env}).url();
 	await clientWith(url, TOKEN);
-	expect(await upgrade(url)).toEqual([401, 'missing websocket bearer token']);
+	expect(await requestUpgrade(url)).toEqual([401, 'missing websocket bearer token']);
 });
 
 test('signed tokens are judged by the rules of the flags', async () => {
@@ -111,12 +112,13 @@ test('signed tokens are judged by the rules of the flags', async () => {
 	const claims = {exp: nowSeconds() + 60, iss: 'i', aud: ['a'], sub: 'ann', scope: 'files'};
 	const client = await clientWith(url, jwt(SECRET, claims));
 	await expect(client.sh('p', 'true')).rejects.toThrow('process/start needs the scope drive');
-	const text = (changed: Record<string, unknown>) => upgrade(url, `Bearer ${jwt(SECRET, {...claims, ...changed})}`);
+	const text = (changed: Record<string, unknown>) =>
+		requestUpgrade(url, `Bearer ${jwt(SECRET, {...claims, ...changed})}`);
 	expect(await text({exp: nowSeconds() - 2})).toEqual([401, 'expired websocket jwt']);
 	expect(await text({nbf: nowSeconds() + 60})).toEqual([401, 'websocket jwt is not valid yet']);
 	expect(await text({iss: 'j'})).toEqual([401, 'websocket jwt issuer mismatch']);
 	expect(await text({aud: 'b'})).toEqual([401, 'websocket jwt audience mismatch']);
-	expect(await upgrade(url, `Bearer ${jwt(`${SECRET}x`, claims)}`)).toEqual([401, 'invalid websocket jwt']);
+	expect(await requestUpgrade(url, `Bearer ${jwt(`${SECRET}x`, claims)}`)).toEqual([401, 'invalid websocket jwt']);
 });
 
 const entry = (name: string, token: string, more = ''): string =>
@@ -131,7 +133,7 @@ describe('SIGHUP', () => {
 		writeFileSync(path, entry('two', 'second', 'scopes = ["files"]'));
 		command.child.kill('SIGHUP');
 		await command.logs('"reloaded"');
-		expect(await upgrade(url, 'Bearer first')).toEqual([401, 'invalid websocket bearer token']);
+		expect(await requestUpgrade(url, 'Bearer first')).toEqual([401, 'invalid websocket bearer token']);
 		const after = await clientWith(url, 'second');
 		await expect(after.call('process/list')).rejects.toThrow('needs the scope observe');
 		await before.sh('p', 'echo still here');
@@ -154,7 +156,7 @@ describe('SIGHUP', () => {
 		writeFileSync(path, other);
 		command.child.kill('SIGHUP');
 		await command.logs('"reloaded"');
-		expect(await upgrade(url, `Bearer ${jwt(SECRET, claims)}`)).toEqual([401, 'invalid websocket jwt']);
+		expect(await requestUpgrade(url, `Bearer ${jwt(SECRET, claims)}`)).toEqual([401, 'invalid websocket jwt']);
 		await clientWith(url, jwt(other, claims));
 	});
 });
@@ -173,7 +175,7 @@ test('whatever tokens were seen, nothing the server writes or shows holds one', 
 		await client.sh('p', 'true');
 		await client.done('p');
 		for (const header of [`Bearer ${wrong}`, wrong, `Basic ${wrong}`, `Bearer ${right}${wrong}`, 'Bearer a.b.c']) {
-			expect((await upgrade(url, header))[0]).toBe(401);
+			expect((await requestUpgrade(url, header))[0]).toBe(401);
 			await request(url, 'GET /metrics', {Authorization: header});
 		}
 		const pages = await Promise.all(
@@ -197,7 +199,7 @@ test('beyond loopback it listens once tokens are needed, and warns that they tra
 	const url = (await command.url()).replace('0.0.0.0', '127.0.0.1');
 	await command.logs('tokens travel in clear');
 	await clientWith(url, TOKEN);
-	expect(await upgrade(url)).toEqual([401, 'missing websocket bearer token']);
+	expect(await requestUpgrade(url)).toEqual([401, 'missing websocket bearer token']);
 });
 
 test('on loopback there is nothing to warn of', async () => {

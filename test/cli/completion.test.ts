@@ -8,11 +8,9 @@ import {bashScript} from '../../src/cli/commands/completion/bash.js';
 import {toCompleted} from '../../src/cli/commands/completion/completed-command.js';
 import {fishScript} from '../../src/cli/commands/completion/fish.js';
 import {zshScript} from '../../src/cli/commands/completion/zsh.js';
-import {run} from '../helpers/command.js';
+import {PROGRAM, run} from '../helpers/command.js';
 import {isInstalled} from '../helpers/needs.js';
 import {scratchDirectory} from '../helpers/scratch.js';
-
-const PROGRAM = new URL('../../dist/bin/longarm.js', import.meta.url).pathname;
 
 /** Kinds of commands that the real ones may not have. */
 const MADE_UP: CommandDefinition[] = [

@@ -10,13 +10,12 @@ import {
 } from 'node:fs';
 import {join} from 'node:path';
 import {describe, expect, onTestFinished, test} from 'vitest';
-import {run as runCommand} from '../helpers/command.js';
+import {PROGRAM, run as runCommand} from '../helpers/command.js';
 import {describeTree, makeOddTree} from '../helpers/file-trees.js';
 import {unless} from '../helpers/needs.js';
 import {scratchDirectory} from '../helpers/scratch.js';
 import {serving} from '../helpers/serving.js';
 
-const PROGRAM = new URL('../../dist/bin/longarm.js', import.meta.url).pathname;
 const COMMAND = `cmd:'${process.execPath}' '${PROGRAM}' serve --listen stdio --log-level error`;
 
 interface Summary {

@@ -2,7 +2,7 @@ import {once} from 'node:events';
 import {connect, createServer, type Socket} from 'node:net';
 import {expect, onTestFinished, test} from 'vitest';
 import {formatPlace, parseForward} from '../../src/cli/commands/forward/forward-spec.js';
-import {Command, run} from '../helpers/command.js';
+import {Command, PROGRAM, run} from '../helpers/command.js';
 import {eventually} from '../helpers/processes.js';
 import {type Serving, serving} from '../helpers/serving.js';
 import {rawOrigin} from '../network/origin.js';
@@ -166,8 +166,7 @@ test('a lost link closes what was open, and new connections work', async () => {
 
 test('a command that ends takes its ports with it, and says why', async () => {
 	const {port} = await rawOrigin(echo);
-	const program = new URL('../../dist/bin/longarm.js', import.meta.url).pathname;
-	const given = `cmd:echo $$ >&2; exec ${process.execPath} ${program} serve --listen stdio --log-level silent --allow-forward any`;
+	const given = `cmd:echo $$ >&2; exec ${process.execPath} ${PROGRAM} serve --listen stdio --log-level silent --allow-forward any`;
 	const command = new Command(['forward', '-e', given, `0:${port}`]);
 	await command.until(() => command.stdout.includes('->'), 'a line for the port');
 	await command.logs('\n');

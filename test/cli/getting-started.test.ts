@@ -4,11 +4,10 @@ import {chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync} from 'nod
 import {join} from 'node:path';
 import {expect, onTestFinished, test} from 'vitest';
 import {COMMANDS} from '../../src/cli/commands/command-list.js';
-import {Command} from '../helpers/command.js';
+import {Command, PROGRAM} from '../helpers/command.js';
 import {scratchDirectory} from '../helpers/scratch.js';
 import {rawOrigin} from '../network/origin.js';
 
-const PROGRAM = new URL('../../dist/bin/longarm.js', import.meta.url).pathname;
 const page = readFileSync(new URL('../../docs/getting-started.md', import.meta.url), 'utf8');
 
 /** What somebody who reads the page types, and what the page says happens. */

@@ -4,7 +4,7 @@ import {once} from 'node:events';
 import {chmodSync, mkdirSync, symlinkSync, utimesSync, writeFileSync} from 'node:fs';
 import {join} from 'node:path';
 import {expect, test} from 'vitest';
-import {Command, run as runCommand} from '../helpers/command.js';
+import {Command, PROGRAM, run as runCommand} from '../helpers/command.js';
 import {cutProxy} from '../helpers/cut-proxy.js';
 import {scratchDirectory} from '../helpers/scratch.js';
 import {serving} from '../helpers/serving.js';
@@ -114,8 +114,7 @@ test('relative paths begin in the directory of the server, ~ in the home of its 
 	mkdirSync(at('home'));
 	writeFileSync(at('home', 'a'), 'at home');
 	writeFileSync(Buffer.concat([Buffer.from(`${at()}/`), Buffer.from([0x7a, 0xff])]), 'no text');
-	const program = new URL('../../dist/bin/longarm.js', import.meta.url).pathname;
-	const environment = `cmd:cd '${at()}' && HOME='${at('home')}' '${process.execPath}' '${program}' serve --listen stdio --log-level error`;
+	const environment = `cmd:cd '${at()}' && HOME='${at('home')}' '${process.execPath}' '${PROGRAM}' serve --listen stdio --log-level error`;
 	const uri = `file://${at()}/z%FF`;
 	expect(await runCommand(['cat', '-e', environment, ':home/../home/a', ':~/a', ':~/../home/./a'])).toMatchObject({
 		code: 0,

@@ -3,14 +3,12 @@ import {createHash, randomBytes} from 'node:crypto';
 import {once} from 'node:events';
 import {closeSync, openSync, readFileSync, writeFileSync} from 'node:fs';
 import {join} from 'node:path';
-import {fileURLToPath} from 'node:url';
 import {describe, expect, onTestFinished, test} from 'vitest';
-import {Command} from '../helpers/command.js';
+import {Command, PROGRAM} from '../helpers/command.js';
 import {eventually, untilDead} from '../helpers/processes.js';
 import {scratchDirectory} from '../helpers/scratch.js';
-import {WAYS} from '../helpers/ways.js';
+import {CLI_TARGETS} from '../helpers/transports.js';
 
-const PROGRAM = fileURLToPath(new URL('../../dist/bin/longarm.js', import.meta.url));
 const MIB = 1024 * 1024;
 
 const digest = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex');
@@ -41,9 +39,9 @@ function opened(path: string, flags: string): number {
 	return descriptor;
 }
 
-describe.each(Object.entries(WAYS))('on %s', (_name, way) => {
+describe.each(Object.entries(CLI_TARGETS))('on %s', (_name, startTarget) => {
 	const piped = async (...args: string[]): Promise<Command> =>
-		new Command(['run', ...(await way()), ...args], {ownStdout: true});
+		new Command(['run', ...(await startTarget()), ...args], {ownStdout: true});
 
 	test('any bytes go in and come out as they were, on both streams at once', async () => {
 		const content = randomBytes(5 * MIB);
@@ -120,7 +118,7 @@ describe.each(Object.entries(WAYS))('on %s', (_name, way) => {
 	test('a full disk is an error, and the process is ended', async () => {
 		const pidFile = join(scratchDirectory(), 'pid');
 		const {code, stderr} = await withStreams(
-			['run', ...(await way()), '--', 'sh', '-c', `echo $$ > ${pidFile}; exec yes`],
+			['run', ...(await startTarget()), '--', 'sh', '-c', `echo $$ > ${pidFile}; exec yes`],
 			['ignore', opened('/dev/full', 'w')],
 		);
 		expect([code, stderr]).toEqual([125, expect.stringMatching(/^error: stdout: ENOSPC/)]);
@@ -131,7 +129,10 @@ describe.each(Object.entries(WAYS))('on %s', (_name, way) => {
 		const [source, target] = [join(scratchDirectory(), 'source'), join(scratchDirectory(), 'target')];
 		const content = randomBytes(3 * MIB + 1);
 		writeFileSync(source, content);
-		const {code} = await withStreams(['run', ...(await way()), 'cat'], [opened(source, 'r'), opened(target, 'w')]);
+		const {code} = await withStreams(
+			['run', ...(await startTarget()), 'cat'],
+			[opened(source, 'r'), opened(target, 'w')],
+		);
 		expect(code).toBe(0);
 		expect(digest(readFileSync(target))).toBe(digest(content));
 	});

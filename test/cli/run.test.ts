@@ -5,13 +5,14 @@ import {withTimeEnough} from '../helpers/clock.js';
 import {Command, run} from '../helpers/command.js';
 import {isAlive, untilDead} from '../helpers/processes.js';
 import {scratchDirectory} from '../helpers/scratch.js';
-import {WAYS} from '../helpers/ways.js';
+import {CLI_TARGETS} from '../helpers/transports.js';
 
 const OUR_OWN_FAILURE = 125;
 
-describe.each(Object.entries(WAYS))('on %s', (_name, way) => {
-	const started = async (...args: string[]): Promise<Command> => new Command(['run', ...(await way()), ...args]);
-	const finished = async (...args: string[]) => run(['run', ...(await way()), ...args]);
+describe.each(Object.entries(CLI_TARGETS))('on %s', (_name, startTarget) => {
+	const started = async (...args: string[]): Promise<Command> =>
+		new Command(['run', ...(await startTarget()), ...args]);
+	const finished = async (...args: string[]) => run(['run', ...(await startTarget()), ...args]);
 
 	test('output comes back on the stream it was written to, and the exit code is passed on', async () => {
 		expect(await finished('--', 'sh', '-c', 'echo out; echo err >&2; exit 7')).toEqual({

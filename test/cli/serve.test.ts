@@ -4,7 +4,7 @@ import {expect, test} from 'vitest';
 import {Command, type Ended} from '../helpers/command.js';
 import {isAlive, untilDead} from '../helpers/processes.js';
 import {scratchDirectory} from '../helpers/scratch.js';
-import {below, clientTransport, connected} from '../helpers/serving.js';
+import {clientTransport, connected, underlyingSocket} from '../helpers/serving.js';
 import {TestClient} from '../helpers/test-client.js';
 
 /** Prints its process id and cannot be asked to end. */
@@ -94,7 +94,7 @@ test('a detached session and a client that does not read do not keep it from end
 	await stuck.sh('flood', 'echo $$; exec cat /dev/zero');
 	await stuck.shows('flood', '\n');
 	const flood = Number.parseInt(stuck.output('flood').toString(), 10);
-	below(socket).pause();
+	underlyingSocket(socket).pause();
 	command.child.kill('SIGTERM');
 	expect(await command.ended).toEqual(WELL);
 	expect([pid, flood].filter(isAlive)).toEqual([]);

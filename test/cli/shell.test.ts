@@ -1,20 +1,18 @@
 import {readFileSync, writeFileSync} from 'node:fs';
 import {join} from 'node:path';
-import {fileURLToPath} from 'node:url';
 import {describe, expect, test} from 'vitest';
-import {Command, run} from '../helpers/command.js';
+import {Command, PROGRAM, run} from '../helpers/command.js';
 import {Cuttable} from '../helpers/cuttable.js';
 import {needs} from '../helpers/needs.js';
 import {OnTerminal} from '../helpers/on-terminal.js';
 import {scratchDirectory} from '../helpers/scratch.js';
-import {WAYS} from '../helpers/ways.js';
+import {CLI_TARGETS} from '../helpers/transports.js';
 
-const PROGRAM = fileURLToPath(new URL('../../dist/bin/longarm.js', import.meta.url));
 const OUR_OWN_FAILURE = 125;
 
-describe.each(Object.entries(WAYS))('on %s', (_name, way) => {
+describe.each(Object.entries(CLI_TARGETS))('on %s', (_name, startTarget) => {
 	const shell = async (...args: string[]): Promise<OnTerminal> =>
-		OnTerminal.longarm('shell', ...(await way()), ...args);
+		OnTerminal.longarm('shell', ...(await startTarget()), ...args);
 
 	test('the login shell has the kind and the size of our terminal, follows it, and its exit code is passed on', async () => {
 		const terminal = await shell();

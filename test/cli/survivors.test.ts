@@ -1,17 +1,17 @@
+// covers: src/processes/tree/kill-tree.ts, src/processes/tree/signals.ts (processes of another user)
 import {type ChildProcess, spawn, spawnSync} from 'node:child_process';
 import {chmodSync, copyFileSync} from 'node:fs';
 import {join} from 'node:path';
-import {fileURLToPath} from 'node:url';
 import {expect, onTestFinished, test} from 'vitest';
 import {readProcessInfo} from '../../src/processes/tree/process-tree.js';
 import {withTimeEnough} from '../helpers/clock.js';
-import {isInstalled, isRoot, unless, whereIs} from '../helpers/needs.js';
+import {PROGRAM} from '../helpers/command.js';
+import {findProgram, isInstalled, isRoot, unless} from '../helpers/needs.js';
 import {endWithTest, joined} from '../helpers/process-api.js';
 import {eventually, isAlive, untilDead} from '../helpers/processes.js';
 import {scratchDirectory} from '../helpers/scratch.js';
 import type {TestClient} from '../helpers/test-client.js';
 
-const PROGRAM = fileURLToPath(new URL('../../dist/bin/longarm.js', import.meta.url));
 const AS_NOBODY = ['--reuid=65534', '--regid=65534', '--clear-groups'];
 const AS_ROOT = ['--reuid=0', '--regid=0', '--clear-groups'];
 
@@ -30,7 +30,7 @@ function untouchable(): string {
 	const directory = scratchDirectory();
 	chmodSync(directory, 0o755);
 	const program = join(directory, 'sudo');
-	copyFileSync(whereIs('setpriv')!, program);
+	copyFileSync(findProgram('setpriv')!, program);
 	chmodSync(program, 0o4755);
 	return `${program} ${AS_ROOT.join(' ')} sleep 1000`;
 }

@@ -12,32 +12,32 @@ import {SessionClient, type SessionClientOptions} from '../../src/client/session
 import {LocalProcesses} from '../../src/environments/local/local-processes.js';
 import {DisconnectedError} from '../../src/rpc/disconnected-error.js';
 import type {Transport} from '../../src/transports/transport.js';
-import {LINKS} from '../helpers/links.js';
 import {eventually} from '../helpers/processes.js';
 import {scratchDirectory} from '../helpers/scratch.js';
-import {shuffled} from '../helpers/shuffled.js';
+import {shuffleNotifications} from '../helpers/shuffled.js';
 import {sh} from '../helpers/start-params.js';
+import {TRANSPORTS} from '../helpers/transports.js';
 
-interface Place {
+interface ProcessApi {
 	readonly processes: Processes;
 	readonly can: Readonly<Record<string, boolean>>;
 	/** Empty where there is no wire. */
 	readonly transports: Transport[];
 }
 
-interface PlaceOptions extends SessionClientOptions {
+interface ProcessApiOptions extends SessionClientOptions {
 	readonly through?: (transport: Transport) => Transport;
 }
 
-const PLACES: Record<string, (options: PlaceOptions) => Promise<Place>> = {
+const PROCESS_APIS: Record<string, (options: ProcessApiOptions) => Promise<ProcessApi>> = {
 	'this machine': async () => {
 		const processes = new LocalProcesses();
 		onTestFinished(() => processes.close());
 		return {processes, can: describeEnvironment(process.env).capabilities!, transports: []};
 	},
 };
-for (const [name, link] of Object.entries(LINKS)) {
-	PLACES[name] = async ({through = same, ...options}) => {
+for (const [name, link] of Object.entries(TRANSPORTS)) {
+	PROCESS_APIS[name] = async ({through = same, ...options}) => {
 		const transports: Transport[] = [];
 		const connect = await link();
 		const client = await SessionClient.open(async signal => {
@@ -86,8 +86,8 @@ async function heard(handle: ProcessHandle, text: string): Promise<void> {
 	throw new Error(`never said ${text}: ${said}`);
 }
 
-describe.each(Object.entries(PLACES))('on %s', (_name, place) => {
-	const at = (options: PlaceOptions = {}): Promise<Place> => place(options);
+describe.each(Object.entries(PROCESS_APIS))('on %s', (_name, place) => {
+	const at = (options: ProcessApiOptions = {}): Promise<ProcessApi> => place(options);
 
 	test('a process starts, speaks and exits with its code', async () => {
 		const {processes} = await at();
@@ -298,7 +298,7 @@ describe.each(Object.entries(PLACES))('on %s', (_name, place) => {
 	});
 
 	test('notifications that arrive in another order are put in theirs', async ({skip}) => {
-		const {processes, transports} = await at({through: shuffled});
+		const {processes, transports} = await at({through: shuffleNotifications});
 		if (transports.length === 0) skip('there is no wire');
 		const {process: handle} = await processes.start(
 			sh('p', 'for i in 1 2 3 4 5 6; do echo $i; sleep 0.01; done; exit 9'),

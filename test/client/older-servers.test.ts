@@ -1,3 +1,4 @@
+// covers: src/client/session/session-client.ts, src/client/session/connection.ts (servers of earlier protocols)
 import {expect, onTestFinished, test} from 'vitest';
 import {RemoteFiles} from '../../src/client/files/remote/remote-files.js';
 import {MAX_PENDING_CALLS} from '../../src/client/session/connection.js';

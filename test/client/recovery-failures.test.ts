@@ -1,3 +1,4 @@
+// covers: src/client/session/recovery.ts, src/client/process/remote-process.ts
 import {expect, onTestFinished, test, vi} from 'vitest';
 import type {RemoteProcess} from '../../src/client/process/remote-process.js';
 import {RECOVERY_BUDGET_MS} from '../../src/client/session/recovery.js';

@@ -6,12 +6,13 @@ import {describe, expect, onTestFinished, test} from 'vitest';
 import {transfer} from '../../src/client/files/copy/transfer.js';
 import {Environment} from '../../src/environments/environment.js';
 import type {RemoteTarget} from '../../src/environments/remote/remote-target.js';
-import {MACHINES} from '../helpers/machines.js';
+import {PROGRAM} from '../helpers/command.js';
 import {eventually, isAlive} from '../helpers/processes.js';
 import {scratchDirectory} from '../helpers/scratch.js';
 import {serving} from '../helpers/serving.js';
+import {ENVIRONMENTS} from '../helpers/transports.js';
 
-describe.each(Object.entries(MACHINES))('%s', (_name, machine) => {
+describe.each(Object.entries(ENVIRONMENTS))('%s', (_name, machine) => {
 	test('describes itself and is ready once it was used', async () => {
 		const environment = await machine();
 		expect((await environment.info()).shell.path).toMatch(/^\//);
@@ -44,7 +45,7 @@ describe.each(Object.entries(MACHINES))('%s', (_name, machine) => {
 	});
 
 	test('takes files from another', async () => {
-		const [environment, here] = [await machine(), await MACHINES['this machine']!()];
+		const [environment, here] = [await machine(), await ENVIRONMENTS['this machine']!()];
 		const [from, to] = [join(scratchDirectory(), 'from'), join(scratchDirectory(), 'to')];
 		await here.files.writeFile(from, 'x'.repeat(100_000));
 		await transfer({from: {files: here.files, path: from}, to: {files: environment.files, path: to}});
@@ -81,8 +82,7 @@ test('a machine that is not there yet is waited for, and one that will never be 
 });
 
 test('a machine behind a command is started at first use and ends with its environment', async () => {
-	const command = new URL('../../dist/bin/longarm.js', import.meta.url).pathname;
-	const target = {kind: 'command', program: process.execPath, args: [command, 'serve', '--listen', 'stdio']} as const;
+	const target = {kind: 'command', program: process.execPath, args: [PROGRAM, 'serve', '--listen', 'stdio']} as const;
 	const environment = Environment.remote('behind', target);
 	expect(await environment.status()).toEqual({kind: 'pending'});
 	const {stdout} = await environment.run(['/bin/sh', '-c', 'echo $PPID']);

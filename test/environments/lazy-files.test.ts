@@ -4,12 +4,12 @@ import {describe, expect, test} from 'vitest';
 import type {Files} from '../../src/client/files/files.js';
 import {LazyFiles} from '../../src/environments/lazy-files.js';
 import {LocalFiles} from '../../src/environments/local/local-files.js';
-import {MACHINES} from '../helpers/machines.js';
 import {scratchDirectory} from '../helpers/scratch.js';
+import {ENVIRONMENTS} from '../helpers/transports.js';
 
 const LARGE = Buffer.alloc(5 * 1024 * 1024 + 17, 'longarm ');
 
-describe.each(Object.entries(MACHINES))('%s: as the first use of its files', (_name, machine) => {
+describe.each(Object.entries(ENVIRONMENTS))('%s: as the first use of its files', (_name, machine) => {
 	test('a stream reads a file to its end', async () => {
 		const path = join(scratchDirectory(), 'large');
 		writeFileSync(path, LARGE);

@@ -1,3 +1,4 @@
+// covers: src/filesystem (full disks, missing permissions, special files)
 import {execFileSync} from 'node:child_process';
 import fs from 'node:fs';
 import {join} from 'node:path';
@@ -5,11 +6,10 @@ import {expect, onTestFinished, test} from 'vitest';
 import {bytePath} from '../../src/filesystem/byte-path.js';
 import {FileHandles, openReplaceable} from '../../src/filesystem/file-handles.js';
 import * as files from '../../src/filesystem/index.js';
-import {isRoot, needsRoot, unless} from '../helpers/needs.js';
+import {isRoot, needsRoot, runAsNobody, unless} from '../helpers/needs.js';
 import {scratchDirectory} from '../helpers/scratch.js';
 
 const MiB = 1024 * 1024;
-const NOBODY = 65_534;
 const FOLLOW = {followSymlinks: true};
 
 /** A file system of one MiB. */
@@ -27,16 +27,6 @@ function noMount(): string | undefined {
 		return undefined;
 	} catch {
 		return 'mounting is not permitted here';
-	}
-}
-
-/** Everything in this process is done as somebody without rights. */
-async function asNobody(work: () => Promise<void>): Promise<void> {
-	process.seteuid!(NOBODY);
-	try {
-		await work();
-	} finally {
-		process.seteuid!(0);
 	}
 }
 
@@ -85,7 +75,7 @@ test('what somebody may not read or write is refused, and a walk goes around it'
 	}
 	const at = (name: string) => bytePath(join(root, name));
 	const denied = {code: 'FILE_REFUSED', message: 'Permission denied (os error 13)'};
-	await asNobody(async () => {
+	await runAsNobody(async () => {
 		for (const path of ['closed/file', 'readable/file']) {
 			for (const followSymlinks of [true, false]) {
 				await expect(files.readFile(at(path), {followSymlinks})).rejects.toMatchObject(denied);
@@ -129,7 +119,7 @@ test('directories above that may only be passed through are enough to go without
 	] as const) {
 		fs.chmodSync(path, mode);
 	}
-	await asNobody(async () => {
+	await runAsNobody(async () => {
 		const content = await files.readFile(bytePath(join(root, 'search-only/open/file')), {followSymlinks: false});
 		expect(Buffer.from(content).toString()).toBe('content');
 	});

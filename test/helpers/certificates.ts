@@ -22,7 +22,7 @@ export class Authority {
 		this.#own = read(cert, key);
 	}
 
-	/** What clients have to trust. */
+	/** The root certificate, for the trust store of clients. */
 	get ca(): string {
 		return this.#own.cert;
 	}

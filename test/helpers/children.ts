@@ -13,15 +13,15 @@ export const PTY: Io = {kind: 'pty', columns: 80, rows: 24};
 
 const PATH = '/usr/local/bin:/usr/bin:/bin';
 
-export function posixBackend(): Backend {
+export function nativeBackend(): Backend {
 	const backend = createNativeBackend();
 	if (!backend) throw new Error('posix_spawn cannot be reached: is koffi installed?');
 	return backend;
 }
 
-/** The same suite over every way to start children. */
+/** Runs the suite over every backend. */
 export function describeEachBackend(suite: (backend: Backend) => void): void {
-	for (const backend of [posixBackend(), createChildProcessBackend()]) {
+	for (const backend of [nativeBackend(), createChildProcessBackend()]) {
 		describe(`over ${backend.name}`, () => {
 			suite(backend);
 		});
@@ -40,13 +40,13 @@ export function sh(script: string, io: Io, changes: Partial<SpawnRequest> = {}):
 	};
 }
 
-/** Everything a child reported, and a way to wait for more. */
+/** Records the events of a child. */
 export class Report implements ChildEvents {
 	readonly chunks: {stream: OutputStream; bytes: Uint8Array}[] = [];
 	readonly exits: number[] = [];
 	readonly ends: OutputStream[] = [];
-	/** What happened, in order, with runs of output as one. */
-	readonly story: string[] = [];
+	/** Events in order, with consecutive output of a stream as one entry. */
+	readonly timeline: string[] = [];
 	readonly #news = new EventEmitter();
 	onOutput = (): void => {};
 
@@ -75,7 +75,7 @@ export class Report implements ChildEvents {
 		return this.bytes(stream).toString('latin1');
 	}
 
-	/** Waits until `probe` holds, looking again whenever the child reports something. */
+	/** Waits until `probe` is true, checked after every event. */
 	async until(probe: () => boolean): Promise<void> {
 		while (!probe()) await once(this.#news, 'news');
 	}
@@ -85,7 +85,7 @@ export class Report implements ChildEvents {
 	}
 
 	#tell(what: string): void {
-		if (this.story.at(-1) !== what) this.story.push(what);
+		if (this.timeline.at(-1) !== what) this.timeline.push(what);
 		this.#news.emit('news');
 	}
 }
@@ -94,7 +94,7 @@ export interface Started {
 	readonly child: Child;
 	readonly report: Report;
 	/** Exited and every stream at its end. */
-	readonly over: () => Promise<Outcome>;
+	readonly finished: () => Promise<Outcome>;
 }
 
 export interface Outcome {
@@ -110,7 +110,7 @@ export async function start(backend: Backend, request: SpawnRequest): Promise<St
 	return {
 		child,
 		report,
-		async over() {
+		async finished() {
 			await report.until(() => report.exits.length > 0 && report.ends.length === child.streams.length);
 			child.stdin?.destroy();
 			const [stdout, stderr, pty] = [report.text('stdout'), report.text('stderr'), report.text('pty')];
@@ -121,7 +121,7 @@ export async function start(backend: Backend, request: SpawnRequest): Promise<St
 
 /** Starts a child and waits for its end. */
 export async function run(backend: Backend, request: SpawnRequest): Promise<Outcome> {
-	return (await start(backend, request)).over();
+	return (await start(backend, request)).finished();
 }
 
 /** Pipes, sockets and terminals this process has open. */

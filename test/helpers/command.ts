@@ -4,7 +4,8 @@ import type {Readable, Writable} from 'node:stream';
 import {fileURLToPath} from 'node:url';
 import {onTestFinished} from 'vitest';
 
-const PROGRAM = fileURLToPath(new URL('../../dist/bin/longarm.js', import.meta.url));
+/** The built command. */
+export const PROGRAM = fileURLToPath(new URL('../../dist/bin/longarm.js', import.meta.url));
 
 export interface Ended {
 	readonly code: number | null;
@@ -21,13 +22,13 @@ export class Command {
 	readonly child: ChildProcessByStdio<Writable, Readable, Readable>;
 	/** Settles when the program has ended and both its streams have. */
 	readonly ended: Promise<Ended>;
-	/** What it wrote so far; `stdout` stays empty while somebody else reads it. */
+	/** Output so far; `stdout` stays empty with `ownStdout`. */
 	stdout = '';
 	stderr = '';
-	#over = false;
+	#isEnded = false;
 	#watchers = new Set<() => void>();
 
-	/** Nothing of our own environment reaches the program but the way to its tools. */
+	/** The program inherits PATH and HOME only. */
 	constructor(
 		args: readonly string[],
 		{env = {}, ownStdout = false}: {env?: Record<string, string>; ownStdout?: boolean} = {},
@@ -43,7 +44,7 @@ export class Command {
 		child.stderr.setEncoding('utf8').on('data', (text: string) => this.#take('stderr', text));
 		this.ended = new Promise(resolve => {
 			child.once(ownStdout ? 'exit' : 'close', (code, signal) => {
-				this.#over = true;
+				this.#isEnded = true;
 				this.#wake();
 				resolve({code: code as number | null, signal: signal as NodeJS.Signals | null});
 			});
@@ -68,7 +69,7 @@ export class Command {
 	until(probe: () => boolean, what: string): Promise<void> {
 		return new Promise((resolve, reject) => {
 			const check = (): void => {
-				if (!probe() && !this.#over) return;
+				if (!probe() && !this.#isEnded) return;
 				this.#watchers.delete(check);
 				if (probe()) resolve();
 				else reject(new Error(`the program ended before ${what}: ${this.stderr}`));

@@ -1,12 +1,12 @@
 import {connect, createServer, type Socket} from 'node:net';
 import {onTestFinished} from 'vitest';
 
-/** What a proxy does when so many bytes have gone through it: say nothing more, or hang up once. */
+/** After `afterBytes` the proxy stalls for good, or closes the connection once. */
 export interface CutProxyOptions {
 	readonly target: string;
 	readonly afterBytes: number;
 	readonly effect: 'stall' | 'cut';
-	/** Which way counts. */
+	/** The direction whose bytes are counted. */
 	readonly direction: 'up' | 'down';
 }
 

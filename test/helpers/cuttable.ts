@@ -5,7 +5,7 @@ import {onTestFinished} from 'vitest';
 export class Cuttable {
 	readonly url: string;
 	readonly #open = new Set<Socket>();
-	/** Whether connections are made at all. */
+	/** False to refuse new connections. */
 	isOpen = true;
 	/** Bytes from the server that were passed on so far. */
 	passed = 0;

@@ -1,13 +1,13 @@
 import type {StdinWriter} from '../../src/processes/backends/backend.js';
 
-/** A child's standard input that takes a chunk when told to. */
+/** Standard input of a child that completes a write when the test says so. */
 export class FakeWriter implements StdinWriter {
 	/** Every chunk handed over, in order. */
 	readonly written: Uint8Array[] = [];
-	/** Takes every further chunk while it is handed over, as a writer whose child is gone does. */
+	/** Completes every further write synchronously, as a writer whose child is gone does. */
 	immediate = false;
 	destroyed = 0;
-	/** How often the end of input was passed on, and after how many chunks. */
+	/** For each `end` call, the number of chunks written before it. */
 	readonly ends: number[] = [];
 	readonly #pending: (() => void)[] = [];
 
@@ -25,7 +25,7 @@ export class FakeWriter implements StdinWriter {
 		else this.#pending.push(done);
 	}
 
-	/** The oldest chunk under way is through. */
+	/** Completes the oldest pending write. */
 	finish(): void {
 		this.#pending.shift()!();
 	}

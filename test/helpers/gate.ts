@@ -4,24 +4,24 @@ import {join} from 'node:path';
 import {onTestFinished} from 'vitest';
 import {scratchDirectory} from './scratch.js';
 
-/** A place in a script where it waits for the test. */
+/** Barrier in a shell script: a FIFO the script reads and the test writes. */
 export class Gate {
 	readonly #path = join(scratchDirectory(), 'gate');
 	readonly #fd: number;
 
 	constructor() {
 		execFileSync('mkfifo', [this.#path]);
-		// For both directions, so that nobody waits for the other end to be opened, and no end is ever read.
+		// Read-write, so that `open` never blocks for the other end, and the script never reads an end of file.
 		this.#fd = openSync(this.#path, constants.O_RDWR);
 		onTestFinished(() => closeSync(this.#fd));
 	}
 
-	/** The command that waits; what it was let through with is in `$x` afterwards. */
+	/** The shell command that waits; afterwards `$x` is the line given to `open`. */
 	get wait(): string {
 		return `read -r x < ${this.#path}`;
 	}
 
-	/** Lets one who waits go on, or the next one who will. */
+	/** Releases one waiting script, or the next one to wait. */
 	open(line = ''): void {
 		writeSync(this.#fd, `${line}\n`);
 	}

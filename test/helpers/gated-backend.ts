@@ -1,7 +1,7 @@
 import type {Backend, Child, ChildEvents, SpawnRequest} from '../../src/processes/backends/backend.js';
 import {selectBackend} from '../../src/processes/backends/select-backend.js';
 
-/** Starts real children, each only when the test lets it: a start that takes its time. */
+/** Backend that delays every spawn until the test calls `open`. */
 export class GatedBackend implements Backend {
 	readonly name = 'gated';
 	/** Children that were started. */
@@ -26,7 +26,7 @@ export class GatedBackend implements Backend {
 		});
 	}
 
-	/** Lets everybody in who waits. */
+	/** Performs all delayed spawns. */
 	open(): void {
 		for (const start of this.#waiting.splice(0)) start();
 	}

@@ -5,10 +5,10 @@ import type {Retention} from '../../src/processes/output/output-log.js';
 
 const PLENTY: Retention = {bytes: 64 * 1024 * 1024, chunks: 1_000_000};
 
-/** A managed process, what became of it so far and a way to wait for more. */
+/** A managed process and helpers to wait for its events. */
 export class Managed {
 	readonly process: ManagedProcess;
-	/** How often the process said that it is closed. */
+	/** Number of `closed` events. */
 	closings = 0;
 	readonly #news = new EventEmitter();
 
@@ -24,7 +24,7 @@ export class Managed {
 		this.process.log.watch(() => this.#news.emit('news'));
 	}
 
-	/** Waits until `probe` holds, looking again whenever the process has news. */
+	/** Waits until `probe` is true, checked after every event. */
 	async until(probe: () => boolean): Promise<void> {
 		while (!probe()) await once(this.#news, 'news');
 	}
@@ -54,8 +54,8 @@ export class Managed {
 
 const PID = /pid (\d+)\r?\n/;
 
-/** The process a script told of with `echo pid $!`. */
-export async function toldPid(managed: Managed): Promise<number> {
+/** Reads the pid a script printed with `echo pid $!`. */
+export async function readPrintedPid(managed: Managed): Promise<number> {
 	await managed.until(() => PID.test(managed.text));
 	return Number(PID.exec(managed.text)![1]);
 }

@@ -6,7 +6,7 @@ import {noSandbox} from './sandboxes.js';
 
 declare module 'vitest' {
 	interface TaskMeta {
-		/** Why a test is skipped that never starts; one that does gives its reason to `skip` of its context. */
+		/** Reason of a test skipped by its options; a running test passes its reason to `skip` of its context. */
 		skipReason?: string;
 	}
 }
@@ -26,18 +26,18 @@ export function needs(...programs: readonly string[]): Pick<TestOptions, 'skip' 
 	);
 }
 
-/** Options of what only root can try: to become another user, to mount. */
+/** Options of tests that need root: to become another user, to mount. */
 export function needsRoot(): Pick<TestOptions, 'skip' | 'meta'> {
 	return unless(isRoot ? undefined : 'only root can do this');
 }
 
-/** Options of what needs a sandbox that works. */
+/** Options of tests that need a working sandbox. */
 export function needsSandbox(...programs: readonly string[]): Pick<TestOptions, 'skip' | 'meta'> {
 	const why = noSandbox();
 	return why === undefined ? needs(...programs) : unless(why);
 }
 
-/** Options of what needs an address of IPv6. */
+/** Options of tests that need IPv6. */
 export function needsIpv6(): Pick<TestOptions, 'skip' | 'meta'> {
 	return unless(hasIpv6() ? undefined : NO_IPV6);
 }
@@ -49,11 +49,24 @@ export function hasIpv6(): boolean {
 export const isRoot = process.geteuid?.() === 0;
 
 export function isInstalled(program: string): boolean {
-	return whereIs(program) !== undefined;
+	return findProgram(program) !== undefined;
 }
 
-/** Where a program is on the PATH. */
-export function whereIs(program: string): string | undefined {
+/** Finds a program on the PATH. */
+export function findProgram(program: string): string | undefined {
 	const directories = isAbsolute(program) ? [''] : (process.env['PATH'] ?? '').split(delimiter);
 	return directories.map(directory => join(directory, program)).find(isExecutable);
+}
+
+/** User id of `nobody`. */
+const NOBODY = 65_534;
+
+/** Runs `work` with the effective user `nobody`, for the whole process. Needs root. */
+export async function runAsNobody<T>(work: () => Promise<T>): Promise<T> {
+	process.seteuid!(NOBODY);
+	try {
+		return await work();
+	} finally {
+		process.seteuid!(0);
+	}
 }

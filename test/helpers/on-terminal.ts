@@ -1,9 +1,8 @@
-import {fileURLToPath} from 'node:url';
 import {onTestFinished} from 'vitest';
 import type {ExitStatus, ProcessHandle} from '../../src/client/process/process-handle.js';
 import {LocalProcesses} from '../../src/environments/local/local-processes.js';
+import {PROGRAM} from './command.js';
 
-const PROGRAM = fileURLToPath(new URL('../../dist/bin/longarm.js', import.meta.url));
 const ESCAPE = '\u001B';
 
 /** A program on a terminal of its own, 30 rows by 100 columns; ended with the test. */

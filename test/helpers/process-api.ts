@@ -7,7 +7,7 @@ import type {ExecServer} from '../../src/server/server.js';
 import {serving} from './serving.js';
 import {TestClient} from './test-client.js';
 
-/** Prints its process id and cannot be asked to end. */
+/** Prints its pid and ignores SIGTERM, SIGINT and SIGHUP. */
 export const STUBBORN = `trap '' TERM INT HUP; echo $$; while :; do sleep 1000; done`;
 
 export const TERMINAL = {io: {pty: {rows: 24, cols: 80}}};
@@ -90,7 +90,7 @@ export async function listed(client: TestClient, processId: string): Promise<Lis
 	return processes.find(each => each.processId === processId);
 }
 
-/** The first so many numbers a process printed, as those of processes; whatever of them still lives ends with the test. */
+/** Waits for the first `count` pids a process printed; processes still alive at the end of the test are killed. */
 export async function toldPids(client: TestClient, processId: string, count: number): Promise<number[]> {
 	const numbers = (): string[] =>
 		[
@@ -105,13 +105,13 @@ export async function toldPids(client: TestClient, processId: string, count: num
 	return pids;
 }
 
-/** The process id that a process printed as its only output. */
+/** Waits for the pid that a process printed as its only output. */
 export async function pidOf(client: TestClient, processId: string): Promise<number> {
 	await client.shows(processId, '\n');
 	return Number(client.output(processId));
 }
 
-/** Sees to it that these processes do not outlive the test, and no later ones with their ids. */
+/** Kills these processes at the end of the test, but no later ones that got the same pid. */
 export function endWithTest(...pids: number[]): void {
 	const living = pids.map(readProcessInfo).filter((info): info is ProcessInfo => info !== undefined);
 	onTestFinished(() => {

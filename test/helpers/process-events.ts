@@ -1,19 +1,20 @@
 import type {NumberedEvent} from '../../src/client/process/process-handle.js';
 
-/** Output of so many zero bytes. */
-export const output = (seq: number, size = 1): NumberedEvent => ({
-	kind: 'output',
-	seq,
-	stream: 'stdout',
-	bytes: new Uint8Array(size),
-});
+/** An output event on stdout; `content` is its text or its number of bytes. */
+export function output(seq: number, content: string | number = 1): NumberedEvent {
+	const bytes = typeof content === 'number' ? new Uint8Array(content) : Buffer.from(content);
+	return {kind: 'output', seq, stream: 'stdout', bytes};
+}
 
-export const exited = (seq: number): NumberedEvent => ({
-	kind: 'exited',
-	seq,
-	exitCode: 0,
-	sandboxDenied: false,
-	reason: undefined,
-});
+export function exited(seq: number, exitCode = 0): NumberedEvent {
+	return {kind: 'exited', seq, exitCode, sandboxDenied: false, reason: undefined};
+}
 
-export const closed = (seq: number): NumberedEvent => ({kind: 'closed', seq});
+export function closed(seq: number): NumberedEvent {
+	return {kind: 'closed', seq};
+}
+
+/** The same output as a chunk of a `process/read` result. */
+export function chunk(seq: number, text: string) {
+	return {seq, stream: 'stdout' as const, chunk: new Uint8Array(Buffer.from(text))};
+}

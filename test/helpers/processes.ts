@@ -1,15 +1,15 @@
-import {readFileSync} from 'node:fs';
+import {readdirSync, readFileSync} from 'node:fs';
 import {setTimeout} from 'node:timers/promises';
 
 const POLL_INTERVAL_MS = 5;
-/** Only something broken takes this long, on a loaded machine too. */
+/** Longer than any working code takes, even on a loaded machine. */
 const MAX_WAIT_MS = 90_000;
 
 /** Refuses an asynchronous probe at compile time: its promise would count as a value, and the wait would end at once. */
 type Synchronous<T> = T extends PromiseLike<unknown> ? 'a probe must not return a promise' : unknown;
 
 /**
- * Polls until `probe` returns something other than undefined or false; for what the kernel does and nobody reports.
+ * Polls until `probe` returns something other than undefined or false; for changes without an event to wait for.
  * Rejects with the text of the probe after MAX_WAIT_MS.
  */
 export async function eventually<T>(probe: (() => T | undefined | false) & Synchronous<T>): Promise<T> {
@@ -22,12 +22,12 @@ export async function eventually<T>(probe: (() => T | undefined | false) & Synch
 	}
 }
 
-/** Not `performance`, which tests stop and set. */
+/** Not `performance`, which tests fake. */
 function monotonicMs(): number {
 	return Number(process.hrtime.bigint() / 1_000_000n);
 }
 
-/** Whether a process runs; one that is dead and only not reaped yet does not. */
+/** False for zombies, too. */
 export function isAlive(pid: number): boolean {
 	try {
 		return !/^\d+ \(.*\) [ZX]/s.test(readFileSync(`/proc/${pid}/stat`, 'latin1'));
@@ -41,4 +41,9 @@ export async function untilDead(...pids: number[]): Promise<void> {
 		if (!Number.isInteger(pid) || pid <= 1) throw new Error(`not a process id: ${pid}`);
 		await eventually(() => !isAlive(pid));
 	}
+}
+
+/** File descriptors this process has open. */
+export function countOpenDescriptors(): number {
+	return readdirSync('/proc/self/fd').length;
 }

@@ -16,8 +16,8 @@ const LABEL = String.raw`[a-zA-Z_][a-zA-Z0-9_]*="(?:[^"\\\n]|\\[\\"n])*"`;
 const SAMPLE = new RegExp(String.raw`^([a-zA-Z_:][a-zA-Z0-9_:]*)(?:\{(${LABEL}(?:,${LABEL})*)\})? ${VALUE}$`);
 
 /**
- * Reads the text exposition format, version 0.0.4, and is content with nothing less: every family has one HELP and one
- * TYPE in front of its samples, no sample stands apart from its family or is there twice.
+ * Strict parser of the text exposition format, version 0.0.4: every family has one HELP and one TYPE before its samples,
+ * samples stand next to their family, and no series occurs twice.
  */
 export function parseExposition(text: string): Exposition {
 	ensure(text.endsWith('\n'), 'a line end at the end', text);
@@ -66,7 +66,7 @@ function parseSample(line: string): Sample {
 	if (!match) throw new Error(`not a sample: ${line}`);
 	const [, name, labels = '', value] = match;
 	const pairs = [...labels.matchAll(/([a-zA-Z0-9_]+)="((?:[^"\\]|\\.)*)"/g)].map(
-		([, label, text]) => [label!, unescaped(text!)] as const,
+		([, label, text]) => [label!, unescapeLabel(text!)] as const,
 	);
 	return {
 		name: name!,
@@ -75,7 +75,7 @@ function parseSample(line: string): Sample {
 	};
 }
 
-function unescaped(text: string): string {
+function unescapeLabel(text: string): string {
 	return text.replaceAll(/\\(.)/g, (_, character: string) => (character === 'n' ? '\n' : character));
 }
 

@@ -1,11 +1,11 @@
 import type {Transport} from '../../src/transports/transport.js';
 
-/** The far end of any transport, spoken to in raw messages. */
+/** The far end of any transport, for sending and receiving raw messages. */
 export class RawPeer {
 	readonly transport: Transport;
 	/** Every message so far, as text. */
 	readonly texts: string[] = [];
-	/** Reasons of messages that were not even text. */
+	/** Reasons of messages that were no text. */
 	readonly unreadable: string[] = [];
 	/** Set once the transport has ended. */
 	ending: {error: Error | undefined} | undefined;
@@ -13,7 +13,7 @@ export class RawPeer {
 	#taken = 0;
 	#watchers = new Set<() => void>();
 
-	/** For those who want an end that is open, and nothing from it. */
+	/** For tests that need an open end and ignore its messages. */
 	static open(transport: Transport): RawPeer {
 		return new RawPeer(transport);
 	}
@@ -46,7 +46,7 @@ export class RawPeer {
 		this.transport.send(typeof message === 'string' ? message : JSON.stringify(message));
 	}
 
-	/** The next message nobody has taken yet. */
+	/** Waits for and removes the next message. */
 	async next<T = Record<string, unknown>>(): Promise<T> {
 		return JSON.parse(await this.nextText()) as T;
 	}
@@ -66,7 +66,7 @@ export class RawPeer {
 		return this.texts.map(text => JSON.parse(text) as Record<string, unknown>);
 	}
 
-	/** Waits until `probe` holds, looking again whenever something happens. */
+	/** Waits until `probe` is true, checked after every event. */
 	until(probe: () => boolean, what: string): Promise<void> {
 		return new Promise((resolve, reject) => {
 			const check = (): void => {

@@ -7,7 +7,7 @@ export interface RawFrame {
 	readonly payload: Buffer;
 }
 
-/** A WebSocket spoken by hand, to see and send single frames. Frames go out with a mask of zeros. */
+/** A hand-written WebSocket client that sees and sends single frames. Frames are masked with zeros. */
 export class RawWebSocket {
 	readonly socket: Socket;
 	readonly frames: RawFrame[] = [];

@@ -21,7 +21,7 @@ export function policy(entries: readonly Entry[], {network = 'restricted', ...mo
 	};
 }
 
-/** What a stock client sends for a workspace that may be written to. */
+/** The policy an upstream client sends for a writable workspace. */
 export function workspacePolicy(directory: string, more: Record<string, unknown> = {}) {
 	const uri = pathToFileURL(directory).href;
 	const kept = ['.git', '.agents', '.codex', '.aws'].map(subpath => ({
@@ -32,7 +32,7 @@ export function workspacePolicy(directory: string, more: Record<string, unknown>
 	return policy(entries, {cwd: uri, workspaceRoots: [uri], ...more});
 }
 
-/** Why sandboxes cannot be tested here; undefined when they can. */
+/** Reason why sandboxes cannot be tested here; undefined when they can. */
 export function noSandbox(): string | undefined {
 	try {
 		const command = {program: 'true', args: [], arg0: undefined, cwd: '/', terminal: false};

@@ -3,14 +3,14 @@ import {tmpdir} from 'node:os';
 import {join} from 'node:path';
 import {onTestFinished} from 'vitest';
 
-/** A directory of its own for a test; gone with it. */
+/** A temporary directory; removed at the end of the test. */
 export function scratchDirectory(): string {
 	const path = mkdtempSync(join(tmpdir(), 'longarm-'));
 	onTestFinished(() => removeTree(path));
 	return path;
 }
 
-/** Removes a tree even where its directories forbid that, which they do to everybody but root. */
+/** Removes a tree even if its directories are not writable, which stops every user but root. */
 function removeTree(path: string): void {
 	try {
 		rmSync(path, {recursive: true, force: true});
@@ -21,7 +21,7 @@ function removeTree(path: string): void {
 	}
 }
 
-/** Names are bytes here: some are no text. */
+/** Works on byte paths: some names are not UTF-8. */
 function allowAll(directory: Buffer): void {
 	chmodSync(directory, 0o700);
 	for (const name of readdirSync(directory, {encoding: 'buffer'})) {

@@ -36,9 +36,9 @@ export async function join({url, ends}: Serving, resumeSessionId?: string): Prom
 	const socket = await connected(url);
 	const end = ends.at(-1)!;
 	const client = await new TestClient(clientTransport(socket)).initialize(resumeSessionId);
-	// Nothing answers `initialized`; what stands behind it tells that it was read.
+	// `initialized` has no reply; the reply to the next request shows that it was read.
 	await client.call('environment/status');
-	return {client, end, socket: below(socket)};
+	return {client, end, socket: underlyingSocket(socket)};
 }
 
 export interface Joined {
@@ -67,12 +67,12 @@ export async function connected(url: string, options: ClientOptions = {}): Promi
 }
 
 /** The TCP socket below a WebSocket. */
-export function below(socket: WebSocket): Socket {
+export function underlyingSocket(socket: WebSocket): Socket {
 	return (socket as unknown as {_socket: Socket})._socket;
 }
 
 export function clientTransport(socket: WebSocket): WebSocketTransport {
-	return new WebSocketTransport(socket, below(socket), 'server', 'client');
+	return new WebSocketTransport(socket, underlyingSocket(socket), 'server', 'client');
 }
 
 /** A client that speaks raw messages over a real WebSocket. */

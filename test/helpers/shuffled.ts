@@ -1,8 +1,8 @@
 import type {Transport, TransportEvents} from '../../src/transports/transport.js';
 import {WrappedTransport} from '../../src/transports/wrapped-transport.js';
 
-/** Tells of processes in pairs turned round: each notification waits for the next one, or for anything else. */
-export function shuffled(transport: Transport): Transport {
+/** Swaps pairs of process notifications: each is delivered after the message that follows it. */
+export function shuffleNotifications(transport: Transport): Transport {
 	return new ShuffledTransport(transport);
 }
 
@@ -17,7 +17,7 @@ class ShuffledTransport extends WrappedTransport {
 				const tell = (): void => events.message(text, bulk);
 				if (text.includes('"method":"process/') && !this.#held) {
 					this.#held = tell;
-					// The last one of all has nobody to wait for.
+					// The last notification has no successor to wait for.
 					this.#timer = setTimeout(() => this.#release(), 20);
 					return;
 				}

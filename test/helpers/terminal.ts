@@ -1,13 +1,11 @@
-import {fileURLToPath} from 'node:url';
 import {onTestFinished} from 'vitest';
 import type {ProcessHandle} from '../../src/client/process/process-handle.js';
 import {Environment} from '../../src/environments/environment.js';
-
-const PROGRAM = fileURLToPath(new URL('../../dist/bin/longarm.js', import.meta.url));
+import {PROGRAM} from './command.js';
 
 /** The built command on a real terminal. */
 export class TerminalCommand {
-	/** What the terminal got so far. */
+	/** Output on the terminal so far. */
 	output = '';
 	/** Settles with the exit code when everything was read. */
 	readonly ended: Promise<number | null>;

@@ -11,7 +11,7 @@ export interface ProcessEvent {
 	readonly params: {readonly processId: string; readonly seq: number} & Record<string, unknown>;
 }
 
-/** A client that keeps every notification and lets a test wait for what it expects. */
+/** A client that records every notification, with helpers to wait for them. */
 export class TestClient {
 	readonly rpc: RpcConnection;
 	readonly events: ProcessEvent[] = [];
@@ -81,7 +81,7 @@ export class TestClient {
 		return this.call('process/write', {processId, chunk: encodeBase64(Buffer.from(text)), writeId});
 	}
 
-	/** Everything said about a process so far, in the order it arrived. */
+	/** Notifications of a process so far, in the order of arrival. */
 	about(processId: string): ProcessEvent[] {
 		return this.events.filter(event => event.params.processId === processId);
 	}
@@ -93,7 +93,7 @@ export class TestClient {
 		return Buffer.concat(chunks.map(({params}) => Buffer.from(params['chunk'] as string, 'base64')));
 	}
 
-	/** Waits until `probe` returns something, looking again whenever something arrives. */
+	/** Waits until `probe` returns a value, checked after every notification. */
 	until<T>(probe: () => T | undefined | false, what = 'a condition'): Promise<T> {
 		return new Promise((resolve, reject) => {
 			const check = (): void => {
@@ -124,7 +124,7 @@ export class TestClient {
 		);
 	}
 
-	/** Waits for the end; the exit code and what was said. */
+	/** Waits for `process/closed` and returns the exit code and the output. */
 	async done(processId: string): Promise<{exitCode: number; stdout: string; stderr: string; pty: string}> {
 		await this.event(processId, 'process/closed');
 		const {exitCode} = await this.event(processId, 'process/exited');

@@ -5,11 +5,11 @@ import {describe, expect, onTestFinished, test, vi} from 'vitest';
 import {Environment} from '../../src/environments/environment.js';
 import {LOST_LINK_MS, ProcessTransport, type ProcessTransportOptions} from '../../src/mcp/process-transport.js';
 import {stopClock} from '../helpers/clock.js';
-import {MACHINES} from '../helpers/machines.js';
+import {PROGRAM} from '../helpers/command.js';
 import {eventually} from '../helpers/processes.js';
+import {ENVIRONMENTS} from '../helpers/transports.js';
 
 const SERVER = new URL('../fixtures/mcp-server.mjs', import.meta.url).pathname;
-const COMMAND = new URL('../../dist/bin/longarm.js', import.meta.url).pathname;
 
 const CALLS = Array.from({length: 500}, (_, index) => `call ${index}`);
 
@@ -38,7 +38,7 @@ async function echo(client: Client, text: string): Promise<string> {
 	return (content as {text: string}[])[0]!.text;
 }
 
-describe.each(Object.entries(MACHINES))('on %s', (name, machine) => {
+describe.each(Object.entries(ENVIRONMENTS))('on %s', (name, machine) => {
 	test('a server of the official SDK is greeted, lists its tools and is called', async () => {
 		let heard = '';
 		const onStderr = (text: string): void => {
@@ -103,7 +103,7 @@ test('a program that is not there cannot be connected to', async () => {
 });
 
 test('when the machine is killed a pending call fails, although the link would be tried for longer', async () => {
-	const server = spawn(process.execPath, [COMMAND, 'serve', '--listen', 'ws://127.0.0.1:0']);
+	const server = spawn(process.execPath, [PROGRAM, 'serve', '--listen', 'ws://127.0.0.1:0']);
 	onTestFinished(() => void server.kill('SIGKILL'));
 	const [line] = (await once(server.stdout, 'data')) as [Buffer];
 	const environment = Environment.remote('box', {kind: 'websocket', url: String(line).trim()});

@@ -1,10 +1,10 @@
 import {Client, StreamableHTTPClientTransport} from '@modelcontextprotocol/client';
 import {describe, expect, onTestFinished, test} from 'vitest';
-import {MACHINES} from '../helpers/machines.js';
+import {ENVIRONMENTS} from '../helpers/transports.js';
 
 const SERVER = new URL('../fixtures/mcp-server.mjs', import.meta.url).pathname;
 
-describe.each(Object.entries(MACHINES))('on %s', (_name, machine) => {
+describe.each(Object.entries(ENVIRONMENTS))('on %s', (_name, machine) => {
 	test('a server that speaks streamable HTTP is called through the network of its machine', async () => {
 		const environment = await machine();
 		const server = await environment.start([process.execPath, SERVER, 'http']);

@@ -1,9 +1,10 @@
+// covers: src/processes/managed-process.ts (back-pressure)
 import {describe, expect, test} from 'vitest';
 import type {Backend, Child} from '../../src/processes/backends/backend.js';
 import {PAUSE_ABOVE_BYTES, RESUME_BELOW_BYTES} from '../../src/processes/managed-process.js';
 import {MAX_READ_BYTES} from '../../src/processes/output/chunk-pool.js';
 import type {DriverCursor} from '../../src/processes/output/log-cursor.js';
-import {describeEachBackend, PIPES, posixBackend, run, sh} from '../helpers/children.js';
+import {describeEachBackend, nativeBackend, PIPES, run, sh} from '../helpers/children.js';
 import {Managed} from '../helpers/managed.js';
 
 /** `seq 1 300000`: almost 2 MB in which every missing or doubled byte shows. */
@@ -43,7 +44,7 @@ describeEachBackend(backend => {
 		while (process.state.kind !== 'closed' || !cursor.isAtEnd) {
 			text += take(cursor);
 			cursor.commit();
-			// What was delivered is only kept as far as retention goes.
+			// Delivered output is kept only within the retention bounds.
 			expect(process.log.retainedBytes).toBeLessThanOrEqual(1000);
 			if (process.state.kind !== 'closed') await managed.until(() => !cursor.isAtEnd);
 		}
@@ -110,7 +111,7 @@ describeEachBackend(backend => {
 describe('the child is told', () => {
 	test('once to pause above one mark and once to go on below the other', async () => {
 		const told: string[] = [];
-		const posix = posixBackend();
+		const posix = nativeBackend();
 		const backend: Backend = {
 			name: 'telling',
 			spawn(request, events): Child {

@@ -3,8 +3,17 @@ import {describe, expect, test} from 'vitest';
 import type {Backend, Child, ChildEvents} from '../../src/processes/backends/backend.js';
 import {createChildProcessBackend} from '../../src/processes/backends/node/child-process-backend.js';
 import {signalProcess} from '../../src/processes/tree/signals.js';
-import {describeEachBackend, PIPES, PIPES_WITH_STDIN, PTY, posixBackend, Report, run, sh} from '../helpers/children.js';
-import {Managed, toldPid} from '../helpers/managed.js';
+import {
+	describeEachBackend,
+	nativeBackend,
+	PIPES,
+	PIPES_WITH_STDIN,
+	PTY,
+	Report,
+	run,
+	sh,
+} from '../helpers/children.js';
+import {Managed, readPrintedPid} from '../helpers/managed.js';
 import {turns} from '../helpers/turns.js';
 
 describeEachBackend(backend => {
@@ -108,7 +117,7 @@ describeEachBackend(backend => {
 		test('goes nowhere after the exit, although the group lives on', async () => {
 			const managed = new Managed();
 			await managed.process.spawn(backend, sh('sleep 1000 & echo pid $!', PIPES));
-			const pid = await toldPid(managed);
+			const pid = await readPrintedPid(managed);
 			await managed.reaches('exited');
 			managed.process.signal('SIGKILL');
 			expect(await survivor(managed, pid)).toEqual({process: 'exited', descendant: 'alive'});
@@ -129,7 +138,7 @@ describeEachBackend(backend => {
 		test('closes although a descendant with a session of its own holds the output', async () => {
 			const managed = new Managed();
 			await managed.process.spawn(backend, sh('setsid sleep 1000 & echo pid $!; exec sleep 1000', PIPES));
-			const pid = await toldPid(managed);
+			const pid = await readPrintedPid(managed);
 			managed.process.terminate();
 			await managed.reaches('closed');
 			expect(managed.events.slice(1)).toEqual([
@@ -143,7 +152,7 @@ describeEachBackend(backend => {
 		test('of a process that has exited answers no and leaves the survivors alone', async () => {
 			const managed = new Managed();
 			await managed.process.spawn(backend, sh('sleep 1000 & echo pid $!', PIPES));
-			const pid = await toldPid(managed);
+			const pid = await readPrintedPid(managed);
 			await managed.reaches('exited');
 			expect(managed.process.terminate().running).toBe(false);
 			expect(await survivor(managed, pid)).toEqual({process: 'exited', descendant: 'alive'});
@@ -172,7 +181,7 @@ describe('a start that is cancelled', () => {
 			name: 'counting',
 			spawn: (...parameters) => {
 				spawned++;
-				return posixBackend().spawn(...parameters);
+				return nativeBackend().spawn(...parameters);
 			},
 		};
 		expect(process.terminate().running).toBe(true);

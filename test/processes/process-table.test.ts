@@ -5,11 +5,11 @@ import type {StartRequest} from '../../src/processes/prepare-spawn.js';
 import {ProcessTable, type ProcessTableOptions} from '../../src/processes/process-table.js';
 import {StartQueue} from '../../src/processes/start-queue.js';
 import {signalProcess} from '../../src/processes/tree/signals.js';
-import {posixBackend} from '../helpers/children.js';
+import {nativeBackend} from '../helpers/children.js';
 import {stopClock} from '../helpers/clock.js';
 import {turns} from '../helpers/turns.js';
 
-const backend = posixBackend();
+const backend = nativeBackend();
 
 /** A table with what it told of, and a way to wait for more. */
 class Watched {
@@ -221,7 +221,7 @@ describe('a closed process', () => {
 	});
 });
 
-/** Whether it has come to pass, as far as it is known. */
+/** `come` is true once the promise has settled. */
 function observe(event: Promise<void>): {come: boolean} {
 	const observed = {come: false};
 	void (async () => {

@@ -125,7 +125,7 @@ describe('order and bounds', () => {
 	});
 });
 
-/** How many writes are with the child or beyond, by the rule: in order, while fewer than both bounds are under way. */
+/** Number of writes passed to the child: in order, while both bounds allow more. */
 function admit(writes: readonly {size: number}[], finished: number, admitted: number): number {
 	let count = admitted;
 	const underWay = (): number => writes.slice(finished, count).reduce((sum, {size}) => sum + size, 0);
@@ -265,7 +265,7 @@ test('a write beyond the backlog is refused with its reason, and the earlier one
 	await turns(1);
 	expect([large.status, fits.status, writer.lastText]).toEqual(['accepted', 'accepted', 'fits']);
 	writer.finish();
-	// What no longer waits does not count.
+	// A write that no longer waits does not count.
 	for (let index = 0; index < MAX_QUEUED_STDIN_CHUNKS; index++) write('full');
 	expect(new Write(stdin, plenty.subarray(0, MAX_WAITING_STDIN_BYTES)).status).toBe('waiting');
 });

@@ -1,3 +1,4 @@
+// covers: src/rpc/rpc-connection.ts (requests of the peer)
 import {expect, test} from 'vitest';
 import {RpcError} from '../../src/protocol/wire/error-codes.js';
 import {MAX_MESSAGE_BYTES} from '../../src/protocol/wire/message-limits.js';

@@ -1,3 +1,4 @@
+// covers: src/rpc/rpc-connection.ts (own requests)
 import {getEventListeners} from 'node:events';
 import * as fc from 'fast-check';
 import {expect, test} from 'vitest';

@@ -1,3 +1,4 @@
+// covers: src/rpc/rpc-connection.ts (close and disconnect), src/rpc/disconnected-error.ts
 import * as fc from 'fast-check';
 import {expect, test} from 'vitest';
 import {DisconnectedError} from '../../src/rpc/disconnected-error.js';

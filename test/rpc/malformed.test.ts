@@ -1,10 +1,11 @@
+// covers: src/rpc/rpc-connection.ts (malformed messages)
 import {PassThrough} from 'node:stream';
 import {expect, test} from 'vitest';
 import {RpcConnection} from '../../src/rpc/rpc-connection.js';
 import {StdioTransport} from '../../src/transports/node/stdio.js';
 import type {Transport} from '../../src/transports/transport.js';
 import {RawPeer} from '../helpers/raw-peer.js';
-import {below, clientTransport, connected, listening} from '../helpers/serving.js';
+import {clientTransport, connected, listening, underlyingSocket} from '../helpers/serving.js';
 import {linked} from './linked.js';
 
 function echoing(transport: Transport): RpcConnection {
@@ -36,7 +37,7 @@ test('over a WebSocket the answer names the address of the peer', async () => {
 	const url = await listening(echoing);
 	const socket = await connected(url);
 	const peer = new RawPeer(clientTransport(socket));
-	const {localAddress, localPort} = below(socket);
+	const {localAddress, localPort} = underlyingSocket(socket);
 	const from = `exec-server websocket ${localAddress}:${localPort}`;
 	expect(await peer.ask('[]')).toEqual({
 		id: -1,

@@ -2,12 +2,12 @@ import {existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync} from 'n
 import {createServer, type Server} from 'node:net';
 import {join} from 'node:path';
 import {describe, expect, onTestFinished, test} from 'vitest';
-import {stranger} from '../helpers/in-charge.js';
 import {hasIpv6, isInstalled, NO_IPV6, needsSandbox} from '../helpers/needs.js';
 import {isAlive} from '../helpers/processes.js';
 import {at, policy, root, workspacePolicy} from '../helpers/sandboxes.js';
 import {scratchDirectory} from '../helpers/scratch.js';
 import {execServer} from '../helpers/serving.js';
+import {spawnUnrelated} from '../helpers/subreaper.js';
 import {TestClient} from '../helpers/test-client.js';
 
 interface Scene {
@@ -207,7 +207,7 @@ async function setTheScene(): Promise<Scene> {
 	await listening({path: `\0${abstract}`});
 	const port = await listening({host: '127.0.0.1', port: 0});
 	const port6 = hasIpv6() ? await listening({host: '::1', port: 0}) : 0;
-	return {work, outside, secret, victim: stranger(), port, port6, socket, abstract};
+	return {work, outside, secret, victim: spawnUnrelated(), port, port6, socket, abstract};
 }
 
 const strict = ({work, outside, secret}: Scene) =>

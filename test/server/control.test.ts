@@ -1,3 +1,4 @@
+// covers: src/processes/start-queue.ts, src/processes/stdin-queue.ts, src/server/connection/output-pump.ts
 import {expect, test} from 'vitest';
 import {MAX_QUEUED_STDIN_CHUNKS} from '../../src/processes/stdin-queue.js';
 import {isAlive} from '../helpers/processes.js';

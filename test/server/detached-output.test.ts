@@ -1,3 +1,4 @@
+// covers: src/server/connection/output-pump.ts, src/processes/output/output-log.ts
 import {execFileSync} from 'node:child_process';
 import {existsSync, writeFileSync} from 'node:fs';
 import {join as joinPath} from 'node:path';

@@ -2,10 +2,10 @@ import {type ChildProcess, spawn} from 'node:child_process';
 import {once} from 'node:events';
 import {expect, test} from 'vitest';
 import {readProcessInfo} from '../../src/processes/tree/process-tree.js';
-import {stranger} from '../helpers/in-charge.js';
 import {endWithTest, joined, served, toldPids} from '../helpers/process-api.js';
 import {eventually, isAlive, untilDead} from '../helpers/processes.js';
 import {serving} from '../helpers/serving.js';
+import {spawnUnrelated} from '../helpers/subreaper.js';
 
 /** Ends with this code once its input does. */
 function own(code: number): ChildProcess {
@@ -26,7 +26,7 @@ test('children of the program around the server keep their exit codes, however m
 });
 
 test('nothing that ends our processes touches those of the program around the server', async () => {
-	const apart = stranger();
+	const apart = spawnUnrelated();
 	const {server, url} = await serving({detachedSessionMs: 0});
 	const ended = await joined(url);
 	await ended.sh('p', 'setsid sh -c "echo \\$\\$; exec sleep 1000" & echo $$; wait');

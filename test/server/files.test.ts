@@ -4,7 +4,7 @@ import {MAX_PENDING_REPLY_BYTES, MAX_PENDING_REQUEST_BYTES} from '../../src/serv
 import {disconnect} from '../helpers/disconnect.js';
 import {base64, bytes, servingFiles} from '../helpers/files.js';
 import {refusal} from '../helpers/process-api.js';
-import {eventually} from '../helpers/processes.js';
+import {countOpenDescriptors, eventually} from '../helpers/processes.js';
 
 const MiB = 1024 * 1024;
 
@@ -146,13 +146,9 @@ test('a handle that is closed while it is read still reads its own file', async 
 test('everything a connection has open is closed with it', async () => {
 	const {client, end, at, path} = await servingFiles();
 	fs.writeFileSync(at('file'), 'x');
-	const before = openDescriptors();
+	const before = countOpenDescriptors();
 	for (let handle = 0; handle < 100; handle++) await client.call('fs/open', {handleId: `h${handle}`, ...path('file')});
-	expect(openDescriptors()).toBe(before + 100);
+	expect(countOpenDescriptors()).toBe(before + 100);
 	await disconnect({client, end});
-	expect(await eventually(() => openDescriptors() <= before)).toBe(true);
+	expect(await eventually(() => countOpenDescriptors() <= before)).toBe(true);
 });
-
-function openDescriptors(): number {
-	return fs.readdirSync('/proc/self/fd').length;
-}

@@ -1,3 +1,4 @@
+// covers: src/server/connection/sessions.ts, src/processes/process-table.ts (keepDetachedMs)
 import {expect, onTestFinished, test, vi} from 'vitest';
 import {disconnect} from '../helpers/disconnect.js';
 import {joined, OPEN_STDIN, refusal, served, toldPids} from '../helpers/process-api.js';

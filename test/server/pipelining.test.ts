@@ -1,3 +1,4 @@
+// covers: src/server/connection/dispatch.ts, src/processes/process-table.ts
 import * as fc from 'fast-check';
 import {expect, test} from 'vitest';
 import {GatedBackend} from '../helpers/gated-backend.js';

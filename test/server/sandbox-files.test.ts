@@ -5,13 +5,13 @@ import {beforeAll, describe, expect, test} from 'vitest';
 import {listChildren} from '../../src/processes/tree/process-tree.js';
 import {METHODS} from '../../src/protocol/methods/method-table.js';
 import {base64} from '../helpers/files.js';
-import {runningWith} from '../helpers/in-charge.js';
 import {needsSandbox} from '../helpers/needs.js';
 import {ownCommand} from '../helpers/own-command.js';
 import {eventually, untilDead} from '../helpers/processes.js';
 import {at, glob, policy, root, special, workspacePolicy} from '../helpers/sandboxes.js';
 import {scratchDirectory} from '../helpers/scratch.js';
 import {execServer} from '../helpers/serving.js';
+import {listRunningWith} from '../helpers/subreaper.js';
 import {TestClient} from '../helpers/test-client.js';
 
 const uri = (...steps: string[]) => pathToFileURL(join(...steps)).href;
@@ -49,7 +49,7 @@ async function scene(entries: (base: string) => readonly object[] = () => []) {
 }
 
 /** The programs that do file operations in a sandbox for this process. */
-const workers = () => runningWith(command[1]!).filter(pid => listChildren(process.pid).includes(pid));
+const workers = () => listRunningWith(command[1]!).filter(pid => listChildren(process.pid).includes(pid));
 
 describe('a file operation in a sandbox', needsSandbox(), () => {
 	test('reads everywhere and writes inside, as the policy says', async () => {
@@ -256,7 +256,7 @@ describe('the program in the sandbox', needsSandbox(), () => {
 		expect(more).toEqual([]);
 		client.rpc.destroy();
 		await untilDead(pid!);
-		await eventually(() => runningWith(command[1]!).length === 0);
+		await eventually(() => listRunningWith(command[1]!).length === 0);
 	});
 
 	test('shows a directory that was replaced meanwhile', async () => {

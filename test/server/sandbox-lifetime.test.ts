@@ -2,12 +2,12 @@ import {spawn} from 'node:child_process';
 import {createInterface} from 'node:readline';
 import {pathToFileURL} from 'node:url';
 import {beforeAll, expect, onTestFinished, test} from 'vitest';
-import {runningWith} from '../helpers/in-charge.js';
 import {needsSandbox} from '../helpers/needs.js';
 import {ownCommand} from '../helpers/own-command.js';
 import {eventually} from '../helpers/processes.js';
 import {workspacePolicy} from '../helpers/sandboxes.js';
 import {scratchDirectory} from '../helpers/scratch.js';
+import {listRunningWith} from '../helpers/subreaper.js';
 import {TestClient} from '../helpers/test-client.js';
 
 let command: readonly string[];
@@ -30,16 +30,16 @@ async function busy(mark: string) {
 	await client.sh('p', script, {sandbox});
 	await client.sh('t', script, {sandbox, tty: true});
 	await client.call('fs/getMetadata', {path: pathToFileURL(directory).href, sandbox});
-	await eventually(() => runningWith(mark).length === 4);
+	await eventually(() => listRunningWith(mark).length === 4);
 	return {server, client};
 }
 
 test.each(['SIGKILL', 'SIGTERM'] as const)('nothing outlives a server that gets %s', needsSandbox(), async signal => {
 	const mark = `1000.${process.pid}${Date.now()}`;
 	const {server} = await busy(mark);
-	expect(runningWith(command[1]!).length).toBeGreaterThan(1);
+	expect(listRunningWith(command[1]!).length).toBeGreaterThan(1);
 	server.kill(signal);
-	await eventually(() => runningWith(mark).length === 0 && runningWith(command[1]!).length === 0);
+	await eventually(() => listRunningWith(mark).length === 0 && listRunningWith(command[1]!).length === 0);
 });
 
 test('the server promises to sandbox files, since it can', needsSandbox(), async () => {

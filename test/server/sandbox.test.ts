@@ -3,12 +3,12 @@ import {basename, join} from 'node:path';
 import {pathToFileURL} from 'node:url';
 import {describe, expect, test, vi} from 'vitest';
 import {stopClock} from '../helpers/clock.js';
-import {isInForeground, runningWith} from '../helpers/in-charge.js';
 import {needsSandbox} from '../helpers/needs.js';
 import {eventually} from '../helpers/processes.js';
 import {at, policy, root, special, workspacePolicy} from '../helpers/sandboxes.js';
 import {scratchDirectory} from '../helpers/scratch.js';
 import {execServer} from '../helpers/serving.js';
+import {isInForeground, listRunningWith} from '../helpers/subreaper.js';
 import {TestClient} from '../helpers/test-client.js';
 
 const joined = () => TestClient.overMemory(execServer()).initialize();
@@ -91,12 +91,12 @@ describe('a process in a sandbox', needsSandbox(), () => {
 		await client.start('t', ['bash', '--norc', '-i'], inside(directory, {tty: true, env}));
 		await client.shows('t', 'prompt> ');
 		await client.write('t', `sleep ${mark}\n`);
-		await eventually(() => runningWith(mark).some(isInForeground));
+		await eventually(() => listRunningWith(mark).some(isInForeground));
 		await client.write('t', '\x1a');
 		await client.until(() => /Stopped.*\r\nprompt> $/.test(client.output('t').toString()));
 		await client.write('t', 'fg\n');
 		await client.shows('t', `fg\r\nsleep ${mark}\r\n`);
-		await eventually(() => runningWith(mark).some(isInForeground));
+		await eventually(() => listRunningWith(mark).some(isInForeground));
 		await client.write('t', '\x03');
 		await client.until(() => client.output('t').toString().endsWith('^C\r\nprompt> '));
 		await client.write('t', 'exit 5\n');
@@ -119,17 +119,17 @@ describe('a process in a sandbox', needsSandbox(), () => {
 		const script = `setsid -f sleep ${mark}; (setsid sh -c "sleep ${mark}; :" &); trap '' TERM INT HUP; echo ready; sleep ${mark}; :`;
 		await client.sh('p', script, inside(directory, {tty}));
 		await client.shows('p', 'ready');
-		await eventually(() => runningWith(mark).length >= 3);
+		await eventually(() => listRunningWith(mark).length >= 3);
 		expect(await client.call('process/terminate', {processId: 'p'})).toEqual({running: true});
 		expect((await client.done('p')).exitCode).toBe(137);
-		await eventually(() => runningWith(mark).length === 0);
+		await eventually(() => listRunningWith(mark).length === 0);
 	});
 
 	test('leaves nothing when it ends by itself', async () => {
 		const [client, directory, mark] = [await joined(), scratchDirectory(), unique()];
 		await client.sh('p', `setsid -f sleep ${mark}; sleep ${mark} & exit 3`, inside(directory));
 		expect((await client.done('p')).exitCode).toBe(3);
-		await eventually(() => runningWith(mark).length === 0);
+		await eventually(() => listRunningWith(mark).length === 0);
 	});
 
 	test('is ended by its time limit', async () => {
@@ -229,5 +229,5 @@ describe('a start that cannot be sandboxed as asked is refused', needsSandbox(),
 });
 
 function cmdlines(): string[] {
-	return runningWith('1000').map(pid => readFileSync(`/proc/${pid}/cmdline`, 'utf8'));
+	return listRunningWith('1000').map(pid => readFileSync(`/proc/${pid}/cmdline`, 'utf8'));
 }

@@ -1,3 +1,4 @@
+// covers: src/adapters/start-request.ts, src/adapters/wire-errors.ts
 import {expect, test} from 'vitest';
 import {toWireError} from '../../src/adapters/wire-errors.js';
 import {RpcError} from '../../src/protocol/wire/error-codes.js';

@@ -3,12 +3,11 @@ import {join} from 'node:path';
 import {expect, test} from 'vitest';
 import {SessionClient} from '../../src/client/session/session-client.js';
 import {connectCommand} from '../../src/transports/node/connect-command.js';
+import {PROGRAM} from '../helpers/command.js';
 import {eventually, isAlive, untilDead} from '../helpers/processes.js';
 import {scratchDirectory} from '../helpers/scratch.js';
 
-const COMMAND = new URL('../../dist/bin/longarm.js', import.meta.url).pathname;
-
-const serve = (script = `exec ${process.execPath} ${COMMAND} serve --listen stdio`) =>
+const serve = (script = `exec ${process.execPath} ${PROGRAM} serve --listen stdio`) =>
 	connectCommand('sh', {args: ['-c', script]});
 
 test('a session over a command lives and ends with it', async () => {

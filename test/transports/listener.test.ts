@@ -7,35 +7,10 @@ import {type Listener, type ListenOptions, listen} from '../../src/transports/no
 import type {Transport} from '../../src/transports/transport.js';
 import {hasIpv6, NO_IPV6, needsIpv6} from '../helpers/needs.js';
 import {eventually} from '../helpers/processes.js';
+import {rawRequest, request, UPGRADE} from '../helpers/raw-http.js';
 import {RawPeer} from '../helpers/raw-peer.js';
 import {clientFrame} from '../helpers/raw-web-socket.js';
-import {below, connected, listening} from '../helpers/serving.js';
-
-const UPGRADE = {
-	Connection: 'Upgrade',
-	Upgrade: 'websocket',
-	'Sec-WebSocket-Version': '13',
-	'Sec-WebSocket-Key': 'AAAAAAAAAAAAAAAAAAAAAA==',
-};
-
-/** Sends a request as written and returns everything the server answers before it hangs up. */
-async function answer(url: string, line: string, headers: Record<string, string>): Promise<string> {
-	const {hostname, port} = new URL(url);
-	const socket = connect({host: hostname, port: Number(port)});
-	onTestFinished(() => void socket.destroy());
-	const lines = Object.entries({Host: hostname, ...headers}).map(([name, value]) => `${name}: ${value}\r\n`);
-	socket.write(`${line} HTTP/1.1\r\n${lines.join('')}\r\n`);
-	let text = '';
-	for await (const data of socket) text += String(data);
-	return text;
-}
-
-/** The status and the body. */
-async function request(url: string, line: string, headers: Record<string, string> = {}): Promise<[number, string]> {
-	const text = await answer(url, line, {Connection: 'close', ...headers});
-	const [head = '', body = ''] = text.split('\r\n\r\n');
-	return [Number(/^HTTP\/1\.1 (\d+) \S/.exec(head)?.[1]), body];
-}
+import {connected, listening, underlyingSocket} from '../helpers/serving.js';
 
 test.each<[string, Record<string, string>, number]>([
 	['GET /readyz', {}, 200],
@@ -162,7 +137,7 @@ test('a peer on IPv6 is named with brackets', needsIpv6(), async () => {
 			RawPeer.open(transport);
 		},
 	});
-	const {localPort} = below(await connected(url));
+	const {localPort} = underlyingSocket(await connected(url));
 	expect(accepted.peer).toBe(`websocket [::1]:${localPort}`);
 });
 
@@ -176,7 +151,7 @@ test('closing ends open connections, idle and unread ones alike, and takes no mo
 	const opened = await listener({accept: transport => ends.push(new RawPeer(transport))});
 	const {url} = opened;
 	const [reading, stuck] = [await connected(url), await connected(url)];
-	below(stuck).pause();
+	underlyingSocket(stuck).pause();
 	for (let count = 0; count < 16; count++) ends[1]!.transport.send('x'.repeat(1_000_000));
 	const gone = new Promise(resolve => reading.once('close', resolve));
 	await opened.close();
@@ -223,7 +198,7 @@ test('whoever is let in comes with what the listener was told about them', async
 	await connected(url, {headers: {authorization: 'ann'}});
 	await connected(url, {headers: {authorization: 'bob'}});
 	expect(passes).toEqual(['ann', 'bob']);
-	const text = await answer(url, 'GET /', UPGRADE);
+	const text = await rawRequest(url, 'GET /', UPGRADE);
 	expect(text).toMatch(
 		/^HTTP\/1\.1 401 Unauthorized\r\nConnection: close\r\nContent-Type: text\/plain; charset=utf-8\r\n/,
 	);
@@ -263,8 +238,8 @@ test('a decision that fails lets nobody in', async () => {
 		},
 		pages: {'/page': () => ({type: 'text/plain', body: 'secret'})},
 	});
-	expect(await answer(url, 'GET /', UPGRADE)).toBe('');
-	expect(await answer(url, 'GET /page', {Connection: 'close'})).toBe('');
+	expect(await rawRequest(url, 'GET /', UPGRADE)).toBe('');
+	expect(await rawRequest(url, 'GET /page', {Connection: 'close'})).toBe('');
 	expect(passes).toEqual([]);
 });
 

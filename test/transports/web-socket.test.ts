@@ -6,7 +6,7 @@ import {JsonParts} from '../../src/protocol/wire/encode.js';
 import {PING_INTERVAL_MS} from '../../src/transports/node/web-socket.js';
 import {RawPeer} from '../helpers/raw-peer.js';
 import {CONTINUATION, clientFrame, RawWebSocket} from '../helpers/raw-web-socket.js';
-import {below, connected, listening} from '../helpers/serving.js';
+import {connected, listening, underlyingSocket} from '../helpers/serving.js';
 import {turns} from '../helpers/turns.js';
 
 /** A listener, and the server's end of every connection it got. */
@@ -36,7 +36,7 @@ test('text and binary messages come in as text, and the peer is named by its add
 	socket.send(Buffer.from('binary €'));
 	socket.send('');
 	expect([await end.nextText(), await end.nextText(), await end.nextText()]).toEqual(['text €', 'binary €', '']);
-	const {localAddress, localPort} = below(socket);
+	const {localAddress, localPort} = underlyingSocket(socket);
 	expect([end.transport.kind, end.transport.peer]).toEqual(['websocket', `websocket ${localAddress}:${localPort}`]);
 });
 
@@ -128,14 +128,14 @@ test('a peer that breaks the framing is let go at once, also if it never hangs u
 
 test('the backlog shows what a peer leaves unread, and draining is reported once it reads', async () => {
 	const {socket, end} = await linked();
-	below(socket).pause();
+	underlyingSocket(socket).pause();
 	const message = 'x'.repeat(1_000_000);
 	for (let count = 0; count < 24; count++) end.transport.send(message);
 	await turns(50);
 	expect([end.transport.backlog > 1_000_000, end.drains]).toEqual([true, 0]);
 	let received = 0;
 	socket.on('message', () => received++);
-	below(socket).resume();
+	underlyingSocket(socket).resume();
 	await end.until(() => end.drains > 0, 'draining');
 	expect(end.transport.backlog).toBe(0);
 	end.transport.close();
@@ -147,7 +147,7 @@ test('a paused transport takes no messages until it is resumed', async () => {
 	const {socket, end} = await linked();
 	end.transport.pause();
 	socket.send('waiting');
-	await new Promise<void>(resolve => below(socket).write('', () => resolve()));
+	await new Promise<void>(resolve => underlyingSocket(socket).write('', () => resolve()));
 	await turns(50);
 	expect(end.texts).toEqual([]);
 	end.transport.resume();
@@ -156,7 +156,7 @@ test('a paused transport takes no messages until it is resumed', async () => {
 
 test('a transport that is paused over unread messages notices that its peer is gone', async () => {
 	const {socket, end} = await linked();
-	below(socket).pause();
+	underlyingSocket(socket).pause();
 	for (let count = 0; count < 24; count++) end.transport.send('x'.repeat(1_000_000));
 	end.transport.pause();
 	socket.send('unread');
@@ -244,7 +244,7 @@ test('the peer is pinged every 30 seconds and need not answer', async () => {
 
 test('small messages are not held back by the kernel (TCP_NODELAY)', async () => {
 	const {socket} = await linked();
-	const {localPort} = below(socket);
+	const {localPort} = underlyingSocket(socket);
 	const handles = (process as unknown as {_getActiveHandles(): unknown[]})._getActiveHandles();
 	const accepted = handles.find(
 		(handle): handle is Socket => handle instanceof Socket && handle.remotePort === localPort,

@@ -3,11 +3,11 @@ import {chmodSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync} fr
 import {tmpdir} from 'node:os';
 import {join} from 'node:path';
 import {afterAll, beforeAll, describe, expect, test} from 'vitest';
+import {PROGRAM} from '../helpers/command.js';
 import {needs} from '../helpers/needs.js';
 import {SCENES, type Scene, type Step} from './scenes.js';
 import {tidy} from './tidy.js';
 
-const PROGRAM = new URL('../../dist/bin/longarm.js', import.meta.url).pathname;
 const MAIN = 'main';
 
 interface Terminal {

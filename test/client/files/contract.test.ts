@@ -19,7 +19,7 @@ import {nativePathOf} from '../../../src/client/paths.js';
 import {PathUri} from '../../../src/protocol/path-uri/path-uri.js';
 import {uri} from '../../helpers/files.js';
 import {scratchDirectory} from '../../helpers/scratch.js';
-import {MACHINES} from '../machines.js';
+import {LOCAL_AND_REMOTE} from '../local-and-remote.js';
 
 async function collect(stream: ReadableStream<Uint8Array>): Promise<Buffer> {
 	const chunks: Uint8Array[] = [];
@@ -39,7 +39,7 @@ const failing = (code: FileError['code'], message: string | RegExp = /./) => ({
 	message: expect.stringMatching(message) as string,
 });
 
-describe.each(Object.entries(MACHINES))('%s', (_name, machine) => {
+describe.each(Object.entries(LOCAL_AND_REMOTE))('%s', (_name, machine) => {
 	async function working() {
 		const root = scratchDirectory();
 		return {...(await machine()), root, at: (...names: string[]) => join(root, ...names)};

@@ -8,12 +8,12 @@ import {treeEntries} from '../../../src/client/files/streams/tree-entries.js';
 import {describeTree, makeOddTree} from '../../helpers/file-trees.js';
 import {eventually} from '../../helpers/processes.js';
 import {scratchDirectory} from '../../helpers/scratch.js';
-import {MACHINES, type Machine} from '../machines.js';
+import {type ClientApis, LOCAL_AND_REMOTE} from '../local-and-remote.js';
 
-type Machines = [string, () => Promise<Machine>][];
+type Machines = [string, () => Promise<ClientApis>][];
 
 const [OURS, STOCK] = [false, true].map(isStock =>
-	Object.entries(MACHINES).filter(([name]) => name.includes('stock') === isStock),
+	Object.entries(LOCAL_AND_REMOTE).filter(([name]) => name.includes('stock') === isStock),
 ) as [Machines, Machines];
 
 test.each(STOCK)('what is needed to resume is unsupported %s', async (_, machine) => {

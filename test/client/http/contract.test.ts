@@ -5,7 +5,7 @@ import {HttpError} from '../../../src/client/http/http-error.js';
 import {withTimeEnough} from '../../helpers/clock.js';
 import {eventually} from '../../helpers/processes.js';
 import {answering, origin, rawOrigin} from '../../network/origin.js';
-import {MACHINES} from '../machines.js';
+import {LOCAL_AND_REMOTE} from '../local-and-remote.js';
 
 const failing = (code: HttpError['code'], message: RegExp = /./) => ({
 	constructor: HttpError,
@@ -17,7 +17,7 @@ async function nextOf(reader: {read(): Promise<{value?: Uint8Array | undefined}>
 	return new TextDecoder().decode((await reader.read()).value);
 }
 
-describe.each(Object.entries(MACHINES))('%s', (_name, machine) => {
+describe.each(Object.entries(LOCAL_AND_REMOTE))('%s', (_name, machine) => {
 	test('a request is sent as it is, and its response is a standard one', async () => {
 		const {http} = await machine();
 		const {url, seen} = await origin((_request, response) => {

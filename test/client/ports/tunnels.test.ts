@@ -1,30 +1,26 @@
 import {once} from 'node:events';
 import type {Socket} from 'node:net';
-import {describe, expect, onTestFinished, test} from 'vitest';
+import {describe, expect, test} from 'vitest';
 import {ForwardError} from '../../../src/client/ports/forward-error.js';
 import type {PortConnection} from '../../../src/client/ports/port-connection.js';
 import {RemotePorts} from '../../../src/client/ports/remote-ports.js';
 import {Environment} from '../../../src/environments/environment.js';
 import {eventually} from '../../helpers/processes.js';
 import {type Serving, serving} from '../../helpers/serving.js';
+import {closeWithTest} from '../../helpers/transports.js';
 import {turns} from '../../helpers/turns.js';
 import {rawOrigin} from '../../network/origin.js';
 import {FakeServer} from '../fake-server.js';
 
 const MiB = 1024 * 1024;
 
-const PLACES: Record<string, () => Promise<Environment>> = {
-	'this machine': async () => closing(Environment.local()),
+const FORWARDING_ENVIRONMENTS: Record<string, () => Promise<Environment>> = {
+	'this machine': async () => closeWithTest(Environment.local()),
 	'a machine over WebSocket': async () => remote(await serving({allowForward: 'loopback'})),
 };
 
 function remote({url}: Serving): Environment {
-	return closing(Environment.remote('there', {kind: 'websocket', url}));
-}
-
-function closing(environment: Environment): Environment {
-	onTestFinished(() => environment.close());
-	return environment;
+	return closeWithTest(Environment.remote('there', {kind: 'websocket', url}));
 }
 
 async function everything({readable}: PortConnection): Promise<Buffer> {
@@ -43,7 +39,7 @@ async function failure(promise: Promise<unknown>): Promise<unknown> {
 /** A port that sends back what it gets. */
 const echo = (socket: Socket): void => void socket.pipe(socket);
 
-describe.each(Object.entries(PLACES))('%s', (_name, place) => {
+describe.each(Object.entries(FORWARDING_ENVIRONMENTS))('%s', (_name, place) => {
 	test('several connections carry megabytes both ways, byte for byte, and end one direction after the other', async () => {
 		const {port, sockets} = await rawOrigin(echo);
 		const environment = await place();

@@ -2,23 +2,10 @@ import {expect, test} from 'vitest';
 import {readOutputStream} from '../../../src/client/process/output-stream.js';
 import type {StreamEvent} from '../../../src/client/process/process-handle.js';
 import {ProcessLostError, type ReadResult} from '../../../src/client/process/process-handle.js';
+import {chunk, closed, exited, output} from '../../helpers/process-events.js';
 
-const output = (seq: number, text: string): StreamEvent => ({
-	kind: 'output',
-	seq,
-	stream: 'stdout',
-	bytes: Buffer.from(text),
-});
-const chunk = (seq: number, text: string) => ({
-	seq,
-	stream: 'stdout' as const,
-	chunk: new Uint8Array(Buffer.from(text)),
-});
 const lagged: StreamEvent = {kind: 'lagged', missed: 2, afterSeq: 1};
-const end: readonly StreamEvent[] = [
-	{kind: 'exited', seq: 5, exitCode: 0, sandboxDenied: false, reason: undefined},
-	{kind: 'closed', seq: 6},
-];
+const end: readonly StreamEvent[] = [exited(5), closed(6)];
 
 const NOTHING_KEPT = {chunks: [], nextSeq: 1, exited: false, exitCode: null, closed: false, failure: null};
 

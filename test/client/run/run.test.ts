@@ -7,9 +7,9 @@ import {SessionClient} from '../../../src/client/session/session-client.js';
 import {connectWebSocket} from '../../../src/transports/node/connect-web-socket.js';
 import type {Transport} from '../../../src/transports/transport.js';
 import {stopClock} from '../../helpers/clock.js';
-import {MACHINES} from '../../helpers/machines.js';
 import {serving} from '../../helpers/serving.js';
 import {sh} from '../../helpers/start-params.js';
+import {ENVIRONMENTS} from '../../helpers/transports.js';
 
 const shell = (script: string): string[] => ['/bin/sh', '-c', script];
 
@@ -31,7 +31,7 @@ async function rejection(promise: Promise<unknown>): Promise<RunResult> {
 	return (error as RunError).result;
 }
 
-describe.each(Object.entries(MACHINES))('on %s', (_name, machine) => {
+describe.each(Object.entries(ENVIRONMENTS))('on %s', (_name, machine) => {
 	test('a command runs to its end and both streams are there', async () => {
 		const result = await run(await machine(), shell('echo out; echo err >&2'));
 		expect(result).toMatchObject({reason: 'exit', exitCode: 0, error: undefined});
@@ -91,7 +91,7 @@ describe.each(Object.entries(MACHINES))('on %s', (_name, machine) => {
 	});
 });
 
-describe.each(Object.entries(MACHINES).filter(([name]) => !name.includes('stock')))('on %s', (_name, machine) => {
+describe.each(Object.entries(ENVIRONMENTS).filter(([name]) => !name.includes('stock')))('on %s', (_name, machine) => {
 	test('input goes in whole, however large, and comes out the same', async () => {
 		const input = randomBytes(3_000_000);
 		const result = await run(await machine(), ['/usr/bin/sha256sum'], {input});

@@ -2,14 +2,14 @@ import {readFile} from 'node:fs/promises';
 import {describe, expect, test, vi} from 'vitest';
 import {WaitError, waitFor} from '../../../src/client/run/wait-for.js';
 import {stopClock} from '../../helpers/clock.js';
-import {MACHINES} from '../../helpers/machines.js';
 import {eventually} from '../../helpers/processes.js';
 import {sh} from '../../helpers/start-params.js';
+import {ENVIRONMENTS} from '../../helpers/transports.js';
 import {turns} from '../../helpers/turns.js';
 
 const files = {readFile: (path: string) => readFile(path)};
 
-describe.each(Object.entries(MACHINES))('on %s', (_name, machine) => {
+describe.each(Object.entries(ENVIRONMENTS))('on %s', (_name, machine) => {
 	async function started(script: string, more: object = {}) {
 		return (await (await machine()).processes.start(sh('p', script, more))).process;
 	}
@@ -99,7 +99,7 @@ describe.each(Object.entries(MACHINES))('on %s', (_name, machine) => {
 });
 
 test('nothing to wait for is a mistake', async () => {
-	const {process} = await (await MACHINES['this machine']!()).processes.start(sh('p', 'true'));
+	const {process} = await (await ENVIRONMENTS['this machine']!()).processes.start(sh('p', 'true'));
 	await expect(waitFor(process, {})).rejects.toThrow('nothing to wait for');
 	await expect(waitFor(process, {port: 1})).rejects.toThrow('needs the files of the machine');
 });

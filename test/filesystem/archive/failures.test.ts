@@ -5,21 +5,10 @@ import {join} from 'node:path';
 import {expect, onTestFinished, test} from 'vitest';
 import {packTree, unpackTree} from '../../../src/filesystem/archive/index.js';
 import {bytePath} from '../../../src/filesystem/byte-path.js';
-import {needsRoot} from '../../helpers/needs.js';
+import {needsRoot, runAsNobody} from '../../helpers/needs.js';
+import {countOpenDescriptors} from '../../helpers/processes.js';
 import {scratchDirectory} from '../../helpers/scratch.js';
-import {archiveOf, openDescriptors, packed, pictureOf, unpacked} from './trees.js';
-
-const NOBODY = 65_534;
-
-/** Runs as somebody who may not do everything. */
-async function asNobody<T>(work: () => Promise<T>): Promise<T> {
-	process.seteuid!(NOBODY);
-	try {
-		return await work();
-	} finally {
-		process.seteuid!(0);
-	}
-}
+import {archiveOf, packed, pictureOf, unpacked} from './trees.js';
 
 // Only root can become somebody else.
 test('what may not be read is left out and named', needsRoot(), async () => {
@@ -31,7 +20,7 @@ test('what may not be read is left out and named', needsRoot(), async () => {
 	writeFileSync(join(from, 'open'), 'x');
 	writeFileSync(join(from, 'secret'), 'x');
 	chmodSync(join(from, 'secret'), 0o600);
-	const {archive, outcome} = await asNobody(() => packed(from));
+	const {archive, outcome} = await runAsNobody(() => packed(from));
 	expect(outcome).toMatchObject({
 		entries: 3,
 		bytes: 1,
@@ -47,7 +36,7 @@ test('what may not be read is left out and named', needsRoot(), async () => {
 test('a tree whose root may not be read is not packed at all', needsRoot(), async () => {
 	const from = scratchDirectory();
 	chmodSync(from, 0o711);
-	const refusal = asNobody(() => packTree(bytePath(from)));
+	const refusal = runAsNobody(() => packTree(bytePath(from)));
 	await expect(refusal).rejects.toMatchObject({code: 'FILE_REFUSED'});
 });
 
@@ -60,7 +49,7 @@ test('a directory that must not be written to gets its content all the same', ne
 		{name: 'locked/sub', type: 'directory', mode: 0o100},
 		{name: 'locked/sub/file', mode: 0o400, content: 'x'},
 	);
-	const {errors} = await asNobody(() => unpacked(archive, join(around, 'to')));
+	const {errors} = await runAsNobody(() => unpacked(archive, join(around, 'to')));
 	expect(errors).toEqual([]);
 	const modes = [...pictureOf(join(around, 'to'))].map(([name, {mode}]) => [name, mode]).slice(1);
 	expect(modes).toEqual([
@@ -115,7 +104,7 @@ test('sockets and FIFOs are named and not opened', async () => {
 test('what disappears while the tree is packed is left out without a word', async () => {
 	const from = scratchDirectory();
 	for (const name of ['a', 'b', 'c']) writeFileSync(join(from, name), 'x'.repeat(2000));
-	const before = openDescriptors();
+	const before = countOpenDescriptors();
 	const tree = await packTree(bytePath(from));
 	await tree.read(Buffer.alloc(1024));
 	rmSync(join(from, 'c'));
@@ -124,7 +113,7 @@ test('what disappears while the tree is packed is left out without a word', asyn
 	expect(await tree.finish()).toMatchObject({entries: 3, errors: []});
 	await tree.close();
 	await expect(tree.read(Buffer.alloc(1))).rejects.toMatchObject({code: 'FILE_REFUSED'});
-	expect(openDescriptors()).toBe(before);
+	expect(countOpenDescriptors()).toBe(before);
 });
 
 test('a full disk ends the transfer, and the file that did not fit is removed', async context => {
@@ -133,11 +122,11 @@ test('a full disk ends the transfer, and the file that did not fit is removed', 
 	if (status !== 0) context.skip('a disk can be made only where mounting is permitted');
 	onTestFinished(() => void spawnSync('umount', [disk]));
 	const archive = await archiveOf({name: 'fits', content: 'x'}, {name: 'large', content: 'x'.repeat(1_000_000)});
-	const before = openDescriptors();
+	const before = countOpenDescriptors();
 	await expect(unpacked(archive, disk)).rejects.toMatchObject({
 		code: 'FILE_FAILED',
 		context: {errno: 'ENOSPC', entry: 'large'},
 	});
 	expect(readdirSync(disk)).toEqual(['fits']);
-	expect(openDescriptors()).toBe(before);
+	expect(countOpenDescriptors()).toBe(before);
 });

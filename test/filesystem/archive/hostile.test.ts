@@ -12,8 +12,9 @@ import {join} from 'node:path';
 import {expect, test} from 'vitest';
 import {unpackTree} from '../../../src/filesystem/archive/index.js';
 import {bytePath} from '../../../src/filesystem/byte-path.js';
+import {countOpenDescriptors} from '../../helpers/processes.js';
 import {scratchDirectory} from '../../helpers/scratch.js';
-import {archiveOf, openDescriptors, packed, pictureOf, type RawEntry, unpacked} from './trees.js';
+import {archiveOf, packed, pictureOf, type RawEntry, unpacked} from './trees.js';
 
 /** A target inside a directory that has to stay as it is. */
 function surroundings(): {readonly around: string; readonly target: string} {
@@ -253,13 +254,13 @@ test('with overwrite, a hard link to itself leaves the file alone', async () => 
 test('giving up removes the file that is being written and keeps the others', async () => {
 	const target = scratchDirectory();
 	const archive = await archiveOf({name: 'done', content: 'x'}, {name: 'half', content: 'y'.repeat(100_000)});
-	const before = openDescriptors();
+	const before = countOpenDescriptors();
 	const tree = await unpackTree(bytePath(target));
 	expect(await tree.write(archive.subarray(0, 50_000), 0)).toMatchObject({entries: 1});
 	expect(readdirSync(target).sort()).toEqual(['done', 'half']);
 	await tree.abort();
 	expect(readdirSync(target)).toEqual(['done']);
-	expect(openDescriptors()).toBe(before);
+	expect(countOpenDescriptors()).toBe(before);
 	await expect(tree.write(archive.subarray(50_000))).rejects.toMatchObject({message: 'the transfer was given up'});
 });
 

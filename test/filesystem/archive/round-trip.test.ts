@@ -16,8 +16,9 @@ import {expect, test} from 'vitest';
 import {packTree} from '../../../src/filesystem/archive/index.js';
 import {bytePath, joinPath, toFsPath} from '../../../src/filesystem/byte-path.js';
 import {isRoot} from '../../helpers/needs.js';
+import {countOpenDescriptors} from '../../helpers/processes.js';
 import {scratchDirectory} from '../../helpers/scratch.js';
-import {openDescriptors, packed, pictureOf, unpacked} from './trees.js';
+import {packed, pictureOf, unpacked} from './trees.js';
 
 interface Shape {
 	readonly parent: number;
@@ -158,11 +159,11 @@ test('a tree deeper than the levels that stay open is walked to its end, with fe
 	for (const level of [1, 70, 150, 299, 300]) {
 		writeFileSync(join(from, ...deep.slice(0, level), 'zz-file'), `at ${level}`);
 	}
-	const before = openDescriptors();
+	const before = countOpenDescriptors();
 	const {archive} = await packed(from);
 	await unpacked(archive, to);
 	expect([...pictureOf(to)]).toEqual([...pictureOf(from)]);
-	expect(openDescriptors()).toBe(before);
+	expect(countOpenDescriptors()).toBe(before);
 });
 
 test('a single file is an archive of one entry with its name', async () => {

@@ -1,9 +1,9 @@
 import {linkSync, mkdirSync, symlinkSync, writeFileSync} from 'node:fs';
 import {join} from 'node:path';
 import {expect, test, vi} from 'vitest';
-import {eventually} from '../../helpers/processes.js';
+import {countOpenDescriptors, eventually} from '../../helpers/processes.js';
 import {scratchDirectory} from '../../helpers/scratch.js';
-import {openDescriptors, packed, pictureOf, unpacked} from './trees.js';
+import {packed, pictureOf, unpacked} from './trees.js';
 
 vi.mock('../../../src/filesystem/mounts.js', () => ({mayHang: () => true}));
 
@@ -14,9 +14,9 @@ test('where a file system may not answer, another thread waits for it and the tr
 	writeFileSync(join(from, 'large'), Buffer.alloc(1_000_000, 'x'));
 	linkSync(join(from, 'large'), join(from, 'sub', 'second'));
 	symlinkSync('../large', join(from, 'sub', 'link'));
-	const before = openDescriptors();
+	const before = countOpenDescriptors();
 	const {archive, outcome} = await packed(from);
 	expect(await unpacked(archive, to, {sha256: outcome.sha256})).toEqual(outcome);
 	expect([...pictureOf(to)]).toEqual([...pictureOf(from)]);
-	await eventually(() => openDescriptors() === before);
+	await eventually(() => countOpenDescriptors() === before);
 });

@@ -74,11 +74,6 @@ export function pictureOf(directory: string): Map<string, Record<string, unknown
 	return picture;
 }
 
-/** Number of open descriptors of this process. */
-export function openDescriptors(): number {
-	return readdirSync('/proc/self/fd').length;
-}
-
 export interface RawEntry extends Headers {
 	readonly pax?: Record<string, string>;
 	readonly content?: string;

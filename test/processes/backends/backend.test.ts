@@ -18,8 +18,8 @@ describeEachBackend(backend => {
 			});
 
 			test('is reported once, and so is the end of every stream', async () => {
-				const {child, report, over} = await start(backend, sh('echo out; echo err >&2', io));
-				await over();
+				const {child, report, finished} = await start(backend, sh('echo out; echo err >&2', io));
+				await finished();
 				expect({exits: report.exits, ends: [...report.ends].sort()}).toEqual({
 					exits: [0],
 					ends: [...child.streams].sort(),
@@ -27,19 +27,19 @@ describeEachBackend(backend => {
 			});
 
 			test('can be brought about by a signal to the whole group', async () => {
-				const {child, report, over} = await start(backend, sh('sleep 1000 & echo up; wait', io));
+				const {child, report, finished} = await start(backend, sh('sleep 1000 & echo up; wait', io));
 				await report.shows('up');
 				child.signal('SIGKILL');
-				expect((await over()).exitCode).toBe(137);
-				// Nobody is left to signal, and that is no error.
+				expect((await finished()).exitCode).toBe(137);
+				// The process is gone, and signalling it is no error.
 				child.signal('SIGKILL');
 			});
 
 			test('can be brought about in the very moment of the start', async () => {
 				for (let count = 0; count < 200; count++) {
-					const {child, over} = await start(backend, sh('exec sleep 1000', io));
+					const {child, finished} = await start(backend, sh('exec sleep 1000', io));
 					child.signal('SIGKILL');
-					expect((await over()).exitCode).toBe(137);
+					expect((await finished()).exitCode).toBe(137);
 				}
 			});
 		});
@@ -64,21 +64,21 @@ describeEachBackend(backend => {
 		});
 
 		test('let the program see the end of its input when that is closed', async () => {
-			const {child, over} = await start(backend, sh('cat; echo end', PIPES_WITH_STDIN));
+			const {child, finished} = await start(backend, sh('cat; echo end', PIPES_WITH_STDIN));
 			await new Promise<void>(done => child.stdin!.write(Buffer.from('text '), done));
 			child.stdin!.destroy();
-			expect((await over()).stdout).toBe('text end\n');
+			expect((await finished()).stdout).toBe('text end\n');
 		});
 
 		test('without a standard input give an empty one', async () => {
-			const {child, over} = await start(backend, sh('readlink /proc/self/fd/0; cat', PIPES));
+			const {child, finished} = await start(backend, sh('readlink /proc/self/fd/0; cat', PIPES));
 			expect(child.stdin).toBeUndefined();
-			expect((await over()).stdout).toBe('/dev/null\n');
+			expect((await finished()).stdout).toBe('/dev/null\n');
 		});
 
 		test('make the program the leader of its own session and group, without a terminal', async () => {
-			const {child, over} = await start(backend, sh('cat /proc/$$/stat', PIPES));
-			expect(placeOf((await over()).stdout)).toEqual({
+			const {child, finished} = await start(backend, sh('cat /proc/$$/stat', PIPES));
+			expect(placeOf((await finished()).stdout)).toEqual({
 				group: child.pid,
 				session: child.pid,
 				terminal: false,
@@ -92,13 +92,13 @@ describeEachBackend(backend => {
 		});
 
 		test('swallow what is written to a program that closed its input', async () => {
-			const {child, report, over} = await start(backend, sh('exec <&-; echo closed; sleep 1000', PIPES_WITH_STDIN));
+			const {child, report, finished} = await start(backend, sh('exec <&-; echo closed; sleep 1000', PIPES_WITH_STDIN));
 			await report.shows('closed');
 			for (let count = 0; count < 3; count++) {
 				await new Promise<void>(done => child.stdin!.write(Buffer.alloc(100_000), done));
 			}
 			child.signal('SIGKILL');
-			expect(await over()).toEqual({exitCode: 137, stdout: 'closed\n', stderr: '', pty: ''});
+			expect(await finished()).toEqual({exitCode: 137, stdout: 'closed\n', stderr: '', pty: ''});
 		});
 	});
 
@@ -112,8 +112,8 @@ describeEachBackend(backend => {
 		});
 
 		test('is the controlling terminal of a session of its own, with the program in the foreground', async () => {
-			const {child, over} = await start(backend, sh('cat /proc/$$/stat; stty size </dev/tty', PTY));
-			const [stat, size] = (await over()).pty.split('\r\n');
+			const {child, finished} = await start(backend, sh('cat /proc/$$/stat; stty size </dev/tty', PTY));
+			const [stat, size] = (await finished()).pty.split('\r\n');
 			expect(placeOf(stat!)).toEqual({group: child.pid, session: child.pid, terminal: true, foreground: child.pid});
 			expect(size).toBe('24 80');
 		});
@@ -125,10 +125,10 @@ describeEachBackend(backend => {
 		});
 
 		test('in raw mode carries every byte value both ways', async () => {
-			const {child, report, over} = await start(backend, sh('stty raw -echo; printf ready; head -c 512', PTY));
+			const {child, report, finished} = await start(backend, sh('stty raw -echo; printf ready; head -c 512', PTY));
 			await report.shows('ready');
 			child.stdin!.write(EVERY_BYTE, () => {});
-			await over();
+			await finished();
 			expect(report.bytes('pty').equals(Buffer.concat([Buffer.from('ready'), EVERY_BYTE]))).toBe(true);
 		});
 
@@ -136,12 +136,12 @@ describeEachBackend(backend => {
 			const interrupted = await start(backend, sh('echo ready; exec sleep 1000', PTY));
 			await interrupted.report.shows('ready');
 			interrupted.child.stdin!.write(Buffer.from([3]), () => {});
-			expect((await interrupted.over()).exitCode).toBe(130);
+			expect((await interrupted.finished()).exitCode).toBe(130);
 
 			const ended = await start(backend, sh('stty -echo; echo ready; cat; echo end', PTY));
 			await ended.report.shows('ready');
 			ended.child.stdin!.write(Buffer.from('line\n\x04'), () => {});
-			expect((await ended.over()).pty).toBe('ready\r\nline\r\nend\r\n');
+			expect((await ended.finished()).pty).toBe('ready\r\nline\r\nend\r\n');
 		});
 	});
 
@@ -152,8 +152,11 @@ describeEachBackend(backend => {
 			['C', 'grün = ☘'],
 		]);
 		for (const io of KINDS) {
-			const {report, over} = await start(backend, sh('', io, {file: '/usr/bin/env', argv: ['env', '-0'], environment}));
-			await over();
+			const {report, finished} = await start(
+				backend,
+				sh('', io, {file: '/usr/bin/env', argv: ['env', '-0'], environment}),
+			);
+			await finished();
 			const variables = report.bytes().toString().split('\0').slice(0, -1);
 			expect(variables.sort()).toEqual(['A=', 'B=two words', 'C=grün = ☘']);
 		}
@@ -162,8 +165,8 @@ describeEachBackend(backend => {
 	test('no signal is ignored by the program, whatever we ignore', async () => {
 		// Node itself ignores SIGPIPE.
 		for (const io of KINDS) {
-			const {report, over} = await start(backend, sh('exec grep SigIgn /proc/self/status', io));
-			await over();
+			const {report, finished} = await start(backend, sh('exec grep SigIgn /proc/self/status', io));
+			await finished();
 			expect(report.text().trim()).toBe('SigIgn:\t0000000000000000');
 		}
 	});
@@ -176,7 +179,7 @@ describeEachBackend(backend => {
 	});
 });
 
-/** What `/proc/PID/stat` says about where a process belongs. */
+/** Group, session and terminal of a process in `/proc/PID/stat`. */
 function placeOf(stat: string): {group: number; session: number; terminal: boolean; foreground: number} {
 	const [, , group, session, terminal, foreground] = stat
 		.slice(stat.lastIndexOf(')') + 2)

@@ -1,12 +1,12 @@
 import {readFileSync} from 'node:fs';
 import {expect, test} from 'vitest';
 import type {ChildLimits} from '../../../src/processes/backends/child-limits.js';
-import {type Outcome, PIPES, PTY, posixBackend, sh, start} from '../../helpers/children.js';
+import {nativeBackend, type Outcome, PIPES, PTY, sh, start} from '../../helpers/children.js';
 import {Gate} from '../../helpers/gate.js';
 
-const backend = posixBackend();
+const backend = nativeBackend();
 
-/** What a child, and a child of that, is held to. */
+/** Limits as seen by a child and by a grandchild. */
 async function held(limits: ChildLimits, script: string, io: Parameters<typeof sh>[1] = PIPES): Promise<string[]> {
 	const {stdout, pty} = await runHeld(`${script}; sh -c '${script}'`, limits, io);
 	return (stdout + pty).trim().split(/\r?\n/);
@@ -15,9 +15,9 @@ async function held(limits: ChildLimits, script: string, io: Parameters<typeof s
 /** Runs a script that waits until its limits are there, which is after the start. */
 async function runHeld(script: string, limits: ChildLimits, io: Parameters<typeof sh>[1] = PIPES): Promise<Outcome> {
 	const gate = new Gate();
-	const {over} = await start(backend, {...sh(`${gate.wait}; ${script}`, io), limits});
+	const {finished} = await start(backend, {...sh(`${gate.wait}; ${script}`, io), limits});
 	gate.open();
-	return over();
+	return finished();
 }
 
 const LIMITS: [keyof ChildLimits, number, string, string][] = [

@@ -5,13 +5,13 @@ import {join} from 'node:path';
 import {expect, onTestFinished, test} from 'vitest';
 import {currentTick, MAX_DRAIN_BYTES, OutputReader} from '../../../src/processes/backends/output-reader.js';
 import {MAX_READ_BYTES} from '../../../src/processes/output/chunk-pool.js';
-import {describeEachBackend, PIPES, PTY, posixBackend, sh, start} from '../../helpers/children.js';
+import {describeEachBackend, nativeBackend, PIPES, PTY, sh, start} from '../../helpers/children.js';
 import {eventually} from '../../helpers/processes.js';
 import {scratchDirectory} from '../../helpers/scratch.js';
 import {turns} from '../../helpers/turns.js';
 
 test.each([PIPES, PTY])('a flood on $kind leaves every turn of the event loop room for others', async io => {
-	const {report, over} = await start(posixBackend(), sh('exec head -c 33554432 /dev/zero', io));
+	const {report, finished} = await start(nativeBackend(), sh('exec head -c 33554432 /dev/zero', io));
 	let taken = 0;
 	let most = 0;
 	let flowing = true;
@@ -24,7 +24,7 @@ test.each([PIPES, PTY])('a flood on $kind leaves every turn of the event loop ro
 	report.onOutput = () => {
 		taken += report.chunks.pop()!.bytes.length;
 	};
-	await over();
+	await finished();
 	flowing = false;
 	expect(most).toBeGreaterThan(0);
 	// It stops at 128 KiB, and the read that crosses the mark is the last one.
@@ -36,26 +36,26 @@ describeEachBackend(backend => {
 		// More than one read gives, less than makes the program wait.
 		const size = 10_000;
 		for (let round = 0; round < 10; round++) {
-			const {child, report, over} = await start(backend, sh(`stty raw; head -c ${size} /dev/zero`, PTY));
+			const {child, report, finished} = await start(backend, sh(`stty raw; head -c ${size} /dev/zero`, PTY));
 			// Nothing is read before the program has ended.
 			child.pause();
 			await report.until(() => report.exits.length > 0);
 			child.resume();
-			expect((await over()).pty).toHaveLength(size);
+			expect((await finished()).pty).toHaveLength(size);
 		}
 	});
 
 	test('input of a terminal that is gone never goes to whoever gets its descriptor next', async () => {
-		const {child, report, over} = await start(backend, sh('stty raw -echo; echo ready; exec sleep 1000', PTY));
+		const {child, report, finished} = await start(backend, sh('stty raw -echo; echo ready; exec sleep 1000', PTY));
 		await report.shows('ready');
 		const written = new Promise<void>(done => child.stdin!.write(Buffer.alloc(1024 * 1024, 'x'), done));
 		child.signal('SIGKILL');
 		await report.until(() => report.ends.length > 0);
 		const files = openFiles(10);
-		// What can never be written counts as done, so that nobody waits for it.
+		// A write that can never succeed counts as done, so that its caller does not wait.
 		await written;
 		expect(files.map(fd => fstatSync(fd).size)).toEqual(files.map(() => 0));
-		await over();
+		await finished();
 	});
 });
 
@@ -135,23 +135,23 @@ function openFiles(count: number): number[] {
 }
 
 test('many small pieces travel together, none is lost, and the exit comes behind them', async () => {
-	const {report, over} = await start(
-		posixBackend(),
+	const {report, finished} = await start(
+		nativeBackend(),
 		sh('i=0; while [ $i -lt 20000 ]; do echo $i; i=$((i+1)); done; exit 3', PIPES),
 	);
-	const {exitCode, stdout} = await over();
+	const {exitCode, stdout} = await finished();
 	expect([exitCode, stdout]).toEqual([3, Array.from({length: 20_000}, (_, index) => `${index}\n`).join('')]);
 	expect(report.chunks.length).toBeLessThan(5000);
 });
 
 test('whoever types is answered at once, however often', async () => {
-	const {child, report, over} = await start(posixBackend(), sh('exec cat', {kind: 'pipes', stdin: true}));
+	const {child, report, finished} = await start(nativeBackend(), sh('exec cat', {kind: 'pipes', stdin: true}));
 	for (let index = 1; index <= 100; index++) {
 		child.stdin!.write(Buffer.from('x'), () => {});
 		await report.until(() => report.chunks.length === index);
 	}
 	child.stdin!.end();
-	expect((await over()).stdout).toBe('x'.repeat(100));
+	expect((await finished()).stdout).toBe('x'.repeat(100));
 });
 
 test('currentTick is one number per tick of the event loop, and another in the next', async () => {

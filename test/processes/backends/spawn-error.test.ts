@@ -1,3 +1,4 @@
+// covers: src/processes/backends/backend.ts (spawnError), src/shared/node/os-error.ts
 import {constants} from 'node:os';
 import {describe, expect, test} from 'vitest';
 import {toWireError} from '../../../src/adapters/wire-errors.js';

@@ -114,7 +114,7 @@ class Pair {
 		this.model = new Model(retention);
 	}
 
-	/** What the log and the model say to it. */
+	/** The results of log and model. */
 	run(next: Step): {said: unknown; expected: unknown} {
 		const answers = this.#run(next) ?? [];
 		const {log, model} = this;

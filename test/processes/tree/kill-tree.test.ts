@@ -11,15 +11,15 @@ import {
 	listDescendants,
 	readProcessInfo,
 } from '../../../src/processes/tree/process-tree.js';
-import {runningWith, stranger} from '../../helpers/in-charge.js';
 import {endWithTest} from '../../helpers/process-api.js';
 import {eventually, isAlive, untilDead} from '../../helpers/processes.js';
 import {scratchDirectory} from '../../helpers/scratch.js';
+import {listRunningWith, spawnUnrelated} from '../../helpers/subreaper.js';
 
 interface Tree {
 	readonly child: ChildProcess;
 	readonly leader: {pid: number; tag: undefined};
-	/** What it printed: the ids of its processes. */
+	/** The pids it printed. */
 	readonly pids: number[];
 }
 
@@ -53,14 +53,14 @@ test('a tree is killed whole, and those whose end is not sure are named: the one
 		setsid sh -c 'echo $$; sleep 1000 & echo $!; setsid sh -c "echo \\$\\$; exec sleep 1000" & wait' &
 		wait`;
 	const {leader, pids} = await sh(4, script);
-	const apart = stranger();
+	const apart = spawnUnrelated();
 	const strays = pids.slice(1).map(readProcessInfo);
 	expect(strays.every(info => info !== undefined)).toBe(true);
 	const named = killTree(leader);
 	expect(new Set(named.map(({pid}) => pid))).toEqual(new Set(pids.slice(1)));
 	expect(await waitForSurvivors(leader, named)).toEqual([]);
 	expect(pids.slice(1).filter(isAlive)).toEqual([]);
-	// Those in the group are dead or about to be.
+	// Members of the group are dead or dying.
 	await untilDead(leader.pid, pids[0]!);
 	expect(isAlive(apart)).toBe(true);
 });
@@ -82,7 +82,7 @@ test.each([
 			// However long a loaded machine takes to stop what it does not even let run.
 			const named = killTree(leader, 60_000);
 			await untilDead(leader.pid, ...named.map(({pid}) => pid));
-			const escaped = runningWith(marker);
+			const escaped = listRunningWith(marker);
 			endWithTest(...escaped);
 			expect(escaped).toEqual([]);
 		}
@@ -107,7 +107,7 @@ test('a tree that is gone already is no error', async () => {
 
 test('who should be gone and still lives is a survivor, a later process with the same id is not', async () => {
 	const {leader} = await sh(1, 'echo $$; exec sleep 1000');
-	const [survivor, other] = [readProcessInfo(stranger())!, readProcessInfo(stranger())!];
+	const [survivor, other] = [readProcessInfo(spawnUnrelated())!, readProcessInfo(spawnUnrelated())!];
 	const dead = {...other, startTime: '1'};
 	expect(killTree(leader)).toEqual([]);
 	let hasTurned = false;

@@ -15,7 +15,7 @@ import {frameToBuffer} from '../../../src/transports/node/frame-bytes.js';
 const unicode = fc.string({unit: 'binary', maxLength: 50});
 const bytes = fc.uint8Array({maxLength: 300});
 
-/** What both ways to write a frame make of it. */
+/** The text of a frame, the same from both encoders. */
 function textOf(frame: Frame): string {
 	const text = frame.toString();
 	if (typeof frame !== 'string' && frameToBuffer(frame).toString() !== text) throw new Error('bytes and text differ');

@@ -84,7 +84,7 @@ function isAcceptable(text: string): boolean {
 	return true;
 }
 
-/** What becomes of a text: accepted, or the message of the error. */
+/** `accepted`, or the error message. */
 function verdict(text: string): string {
 	try {
 		parseStrictJson(text);

@@ -4,7 +4,8 @@ import {inspect} from 'node:util';
 import {describe, expect, test} from 'vitest';
 import {Authenticator, type AuthSource} from '../../../src/server/auth/authenticator.js';
 import {LongarmError} from '../../../src/shared/errors.js';
-import {clientWith, fileWith, guarded, rawAnswer, request, sha256, UPGRADE, upgrade} from '../../helpers/tokens.js';
+import {rawRequest, request, requestUpgrade, UPGRADE} from '../../helpers/raw-http.js';
+import {clientWith, fileWith, guarded, sha256} from '../../helpers/tokens.js';
 
 const TOKEN = 'a-very-good-token';
 /** Above what Node takes as a head, 16 KiB, and below what it reads at once, 64 KiB. */
@@ -56,12 +57,12 @@ test.each([
 	[`Bearer ${'x'.repeat(8000)}`, 'invalid websocket bearer token'],
 ])('the authorization %j is answered with 401 and "%s"', async (authorization, text) => {
 	const {url} = await guarded(digest());
-	expect(await upgrade(url, authorization)).toEqual([401, text]);
+	expect(await requestUpgrade(url, authorization)).toEqual([401, text]);
 });
 
 test('nothing but the header counts, and there is no challenge', async () => {
 	const {url} = await guarded(digest());
-	const text = await rawAnswer(url, `GET /?token=${TOKEN}&authorization=Bearer%20${TOKEN}`, UPGRADE);
+	const text = await rawRequest(url, `GET /?token=${TOKEN}&authorization=Bearer%20${TOKEN}`, UPGRADE);
 	expect(text).toMatch(/^HTTP\/1\.1 401 Unauthorized\r\n/);
 	expect(text.toLowerCase()).not.toContain('www-authenticate');
 	expect(text).toMatch(/\r\n\r\nmissing websocket bearer token$/);
@@ -71,7 +72,7 @@ test('wrong tokens of any length get the same answer, byte for byte', async () =
 	const {url} = await guarded(digest());
 	const answers = new Set<string>();
 	for (const token of [`b${TOKEN.slice(1)}`, 'x', 'x'.repeat(4000)]) {
-		answers.add(await rawAnswer(url, 'GET /', {...UPGRADE, Authorization: `Bearer ${token}`}));
+		answers.add(await rawRequest(url, 'GET /', {...UPGRADE, Authorization: `Bearer ${token}`}));
 	}
 	expect(answers.size).toBe(1);
 });
@@ -89,7 +90,7 @@ test('ten thousand random tokens are all refused with the same words', async () 
 test('an oversized header is refused by its size alone and the server goes on', async () => {
 	const {url} = await guarded(digest());
 	// Read at once: what the server closes unread resets the connection, and may take the answer with it.
-	expect((await upgrade(url, `Bearer ${'x'.repeat(OVERSIZED_BYTES)}`))[0]).toBe(431);
+	expect((await requestUpgrade(url, `Bearer ${'x'.repeat(OVERSIZED_BYTES)}`))[0]).toBe(431);
 	const client = await clientWith(url, TOKEN);
 	expect(await client.call('environment/status')).toBeDefined();
 });
@@ -138,7 +139,7 @@ describe('a token in a file', () => {
 		writeFileSync(path, 'another-token');
 		await clientWith(url, TOKEN);
 		authenticator.reload();
-		expect(await upgrade(url, `Bearer ${TOKEN}`)).toEqual([401, 'invalid websocket bearer token']);
+		expect(await requestUpgrade(url, `Bearer ${TOKEN}`)).toEqual([401, 'invalid websocket bearer token']);
 		await clientWith(url, 'another-token');
 	});
 

@@ -4,9 +4,10 @@ import type {ExecServer} from '../../../src/server/server.js';
 import {memoryTransportPair} from '../../../src/transports/memory.js';
 import {refusal} from '../../helpers/process-api.js';
 import {eventually} from '../../helpers/processes.js';
+import {requestUpgrade} from '../../helpers/raw-http.js';
 import {execServer} from '../../helpers/serving.js';
 import {TestClient} from '../../helpers/test-client.js';
-import {clientWith, fileWith, guarded, sha256, upgrade} from '../../helpers/tokens.js';
+import {clientWith, fileWith, guarded, sha256} from '../../helpers/tokens.js';
 
 function clientOf(server: ExecServer, grant: Grant, resume?: string): Promise<TestClient> {
 	const [near, far] = memoryTransportPair();
@@ -72,20 +73,20 @@ test('connections beyond those of the token get 503, and room comes back', async
 	const {url, server} = await guarded({kind: 'tokens-file', path});
 	const first = await clientWith(url, 'one');
 	await clientWith(url, 'one');
-	expect(await upgrade(url, 'Bearer one')).toEqual([503, '']);
-	expect(await upgrade(url, 'Bearer three')).toEqual([401, 'invalid websocket bearer token']);
+	expect(await requestUpgrade(url, 'Bearer one')).toEqual([503, '']);
+	expect(await requestUpgrade(url, 'Bearer three')).toEqual([401, 'invalid websocket bearer token']);
 	await clientWith(url, 'two');
 	first.rpc.destroy();
 	await eventually(() => server.health()['connections'] === 2);
 	await clientWith(url, 'one');
-	expect(await upgrade(url, 'Bearer one')).toEqual([503, '']);
+	expect(await requestUpgrade(url, 'Bearer one')).toEqual([503, '']);
 });
 
 test('a token that may have one connection gets one', async () => {
 	const path = fileWith(`[[tokens]]\nname = "ci"\nsha256 = "${sha256('one')}"\nmax_connections = 1\n`);
 	const {url} = await guarded({kind: 'tokens-file', path});
 	await clientWith(url, 'one');
-	expect(await upgrade(url, 'Bearer one')).toEqual([503, '']);
+	expect(await requestUpgrade(url, 'Bearer one')).toEqual([503, '']);
 });
 
 test('many upgrades at once do not slip past the limit', async () => {

@@ -3,7 +3,8 @@ import {inspect} from 'node:util';
 import {expect, test, vi} from 'vitest';
 import {Authenticator, type AuthResult} from '../../../src/server/auth/authenticator.js';
 import type {SignedTokenRules} from '../../../src/server/auth/signed-tokens.js';
-import {clientWith, fileWith, guarded, jwt, nowSeconds, upgrade} from '../../helpers/tokens.js';
+import {requestUpgrade} from '../../helpers/raw-http.js';
+import {clientWith, fileWith, guarded, jwt, nowSeconds} from '../../helpers/tokens.js';
 
 const SECRET = 'a secret of at least thirty-two bytes';
 const SOON = 600;
@@ -24,12 +25,12 @@ test('a token that is signed and in time gets in, everything allowed', async () 
 	const client = await clientWith(url, jwt(SECRET, good()));
 	await client.sh('p', 'echo in');
 	expect((await client.done('p')).stdout).toBe('in\n');
-	expect(await upgrade(url, `Bearer ${jwt('another secret of thirty-two bytes', good())}`)).toEqual([
+	expect(await requestUpgrade(url, `Bearer ${jwt('another secret of thirty-two bytes', good())}`)).toEqual([
 		401,
 		'invalid websocket jwt',
 	]);
-	expect(await upgrade(url)).toEqual([401, 'missing websocket bearer token']);
-	expect(await upgrade(url, 'Basic x')).toEqual([401, 'invalid authorization header']);
+	expect(await requestUpgrade(url)).toEqual([401, 'missing websocket bearer token']);
+	expect(await requestUpgrade(url, 'Basic x')).toEqual([401, 'invalid authorization header']);
 });
 
 test.each<[string, () => string]>([

@@ -11,9 +11,9 @@ import {SessionClient} from '../../../../src/client/session/session-client.js';
 import {LocalFiles} from '../../../../src/environments/local/local-files.js';
 import type {Transport} from '../../../../src/transports/transport.js';
 import {describeTree, makeOddTree} from '../../../helpers/file-trees.js';
-import {LINKS} from '../../../helpers/links.js';
 import {eventually} from '../../../helpers/processes.js';
 import {scratchDirectory} from '../../../helpers/scratch.js';
+import {TRANSPORTS} from '../../../helpers/transports.js';
 
 const MiB = 1024 * 1024;
 const LARGE_BYTES = 24 * MiB;
@@ -36,7 +36,7 @@ class OlderFiles extends LocalFiles {
 
 /** The files of a server over a memory transport, and a way to break the connection, which is made again. */
 async function remoteFiles(): Promise<{files: Files; cut: () => void}> {
-	const connect = await LINKS['memory']!();
+	const connect = await TRANSPORTS['memory']!();
 	let transport: Transport;
 	const client = await SessionClient.open(async signal => (transport = await connect(signal)));
 	onTestFinished(async () => {

@@ -16,7 +16,7 @@ import {type TransferProgress, transfer} from '../../../../src/client/files/copy
 import {FileError} from '../../../../src/client/files/file-error.js';
 import {LocalFiles} from '../../../../src/environments/local/local-files.js';
 import {scratchDirectory} from '../../../helpers/scratch.js';
-import {MACHINES} from '../../machines.js';
+import {LOCAL_AND_REMOTE} from '../../local-and-remote.js';
 
 /** An executor without any of longarm's additions, and with trees and renames among them. */
 class PlainFiles extends LocalFiles {
@@ -28,7 +28,7 @@ class PlainFiles extends LocalFiles {
 const local = async () => new LocalFiles();
 const plain = async () => new PlainFiles();
 const PAIRS = [
-	...Object.entries(MACHINES).flatMap(([name, machine]) => {
+	...Object.entries(LOCAL_AND_REMOTE).flatMap(([name, machine]) => {
 		const there = async () => (await machine()).files;
 		return [
 			{name: `from here, ${name}`, from: local, to: there},

@@ -1,9 +1,18 @@
+// covers: src/processes/tree/subreaper.ts, src/processes/tree/kill-tree.ts, src/processes/backends/linux/reaper.ts
 import {expect, test} from 'vitest';
 import {withTimeEnough} from '../helpers/clock.js';
 import {disconnect} from '../helpers/disconnect.js';
-import {DAEMON, FAMILY, FAMILY_SIZE, inCharge, runningWith, stranger, untilReaped} from '../helpers/in-charge.js';
 import {joined, listed, OPEN_STDIN, TERMINAL, toldPids} from '../helpers/process-api.js';
 import {eventually, isAlive, untilDead} from '../helpers/processes.js';
+import {
+	DAEMON,
+	FAMILY,
+	FAMILY_SIZE,
+	listRunningWith,
+	serveAsSubreaper,
+	spawnUnrelated,
+	untilReaped,
+} from '../helpers/subreaper.js';
 import type {TestClient} from '../helpers/test-client.js';
 
 const IO: [string, Record<string, unknown>][] = [
@@ -22,8 +31,8 @@ async function untilForgotten(client: TestClient, processId: string): Promise<vo
 }
 
 test.each(IO)('when terminate has answered nothing is left of a process on %s, wherever it went', async (_, io) => {
-	const {client} = await inCharge();
-	const [apart, mine] = [stranger(), await daemon(client, 'mine')];
+	const {client} = await serveAsSubreaper();
+	const [apart, mine] = [spawnUnrelated(), await daemon(client, 'mine')];
 	await client.sh('p', FAMILY, io);
 	const pids = await toldPids(client, 'p', FAMILY_SIZE);
 	expect(pids.filter(isAlive)).toEqual(pids);
@@ -34,14 +43,14 @@ test.each(IO)('when terminate has answered nothing is left of a process on %s, w
 });
 
 test('a tree that grows while it is being ended is ended', async () => {
-	const {client} = await inCharge();
+	const {client} = await serveAsSubreaper();
 	for (let round = 0; round < 8; round++) {
 		// No other process of this machine sleeps as long.
 		const forever = `1000000.${process.pid}${round}`;
 		await client.sh(`p${round}`, `while :; do setsid -f sleep ${forever}; (setsid sleep ${forever} &); done`);
-		await eventually(() => runningWith(forever).length >= 3);
+		await eventually(() => listRunningWith(forever).length >= 3);
 		expect(await client.call('process/terminate', {processId: `p${round}`})).toEqual({running: true});
-		expect(runningWith(forever)).toEqual([]);
+		expect(listRunningWith(forever)).toEqual([]);
 	}
 });
 
@@ -53,7 +62,7 @@ const UNEVEN = `
 	wait`;
 
 test('who does not follow a graceful terminate is killed later, although the leader went at once', async () => {
-	const {client} = await inCharge();
+	const {client} = await serveAsSubreaper();
 	await client.sh('p', UNEVEN);
 	const pids = await toldPids(client, 'p', 3);
 	const mode = {graceful: {timeoutMs: 50}};
@@ -63,7 +72,7 @@ test('who does not follow a graceful terminate is killed later, although the lea
 });
 
 test('who does not follow its time limit is killed later, although the leader went at once', async () => {
-	const {client} = await inCharge();
+	const {client} = await serveAsSubreaper();
 	const {processId, pids} = await withTimeEnough(async timeoutMs => {
 		const id = `p${timeoutMs}`;
 		await client.sh(id, UNEVEN, {timeoutMs});
@@ -79,9 +88,9 @@ test('who does not follow its time limit is killed later, although the leader we
 });
 
 test('what a process leaves behind is listed with it, and gone from the list when it ends', async () => {
-	const {command, client} = await inCharge();
+	const {command, client} = await serveAsSubreaper();
 	const pid = await daemon(client, 'p');
-	await eventually(() => runningWith('sleep').includes(pid));
+	await eventually(() => listRunningWith('sleep').includes(pid));
 	expect(await listed(client, 'p')).toMatchObject({
 		state: 'closed',
 		descendants: [{pid, parentPid: command.pid, command: 'sleep'}],
@@ -92,7 +101,7 @@ test('what a process leaves behind is listed with it, and gone from the list whe
 });
 
 test('orphans that end are reaped while the server runs', async () => {
-	const {client} = await inCharge();
+	const {client} = await serveAsSubreaper();
 	const orphan = `until read -r _ _ _ parent _ < /proc/$$/stat; [ "$parent" = "$server" ]; do :; done; echo $$`;
 	await client.sh(
 		'p',
@@ -105,8 +114,8 @@ test('orphans that end are reaped while the server runs', async () => {
 });
 
 test('an expired session leaves nothing, not even what a long forgotten process left behind; others keep theirs', async () => {
-	const {client, url} = await inCharge('--detached-session', '1ms', '--retain-closed', '1ms');
-	const apart = stranger();
+	const {client, url} = await serveAsSubreaper('--detached-session', '1ms', '--retain-closed', '1ms');
+	const apart = spawnUnrelated();
 	const other = await joined(url);
 	const theirs = [await daemon(other, 'd'), await daemon(other, 'e')];
 	const left = await daemon(client, 'd');
@@ -121,8 +130,8 @@ test('an expired session leaves nothing, not even what a long forgotten process 
 });
 
 test.each<NodeJS.Signals>(['SIGTERM', 'SIGINT'])('%s leaves nothing, and strangers alone', async signal => {
-	const {command, client} = await inCharge('--retain-closed', '1ms', '--shutdown-grace', '10ms');
-	const apart = stranger();
+	const {command, client} = await serveAsSubreaper('--retain-closed', '1ms', '--shutdown-grace', '10ms');
+	const apart = spawnUnrelated();
 	const left = await daemon(client, 'd');
 	await untilForgotten(client, 'd');
 	await client.sh('p', FAMILY);

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import {describe, expect, test} from 'vitest';
-import {MAX_RECORDED_EVICTIONS} from '../../src/processes/output/eviction-record.js';
-import {OutputLog} from '../../src/processes/output/output-log.js';
+import {MAX_RECORDED_EVICTIONS} from '../../../src/processes/output/eviction-record.js';
+import {OutputLog} from '../../../src/processes/output/output-log.js';
 
 const RETAINED_CHUNKS = 10;
 /** Sizes that tell one chunk from its neighbours. */

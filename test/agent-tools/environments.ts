@@ -7,30 +7,25 @@ import type {ServerOptions} from '../../src/server/options.js';
 import {memoryTransportPair} from '../../src/transports/memory.js';
 import {connectWebSocket} from '../../src/transports/node/connect-web-socket.js';
 import type {Transport} from '../../src/transports/transport.js';
-import {MACHINES} from '../helpers/machines.js';
 import {execServer, serving} from '../helpers/serving.js';
+import {closeWithTest, ENVIRONMENTS} from '../helpers/transports.js';
 
 /** Opens an environment that is closed with the test. */
 export type OpenEnvironment = () => Promise<ExecEnvironment>;
 
-/** Environments every behaviour has to be the same in; others may add theirs. */
-export const LINKS: Record<string, OpenEnvironment> = {
-	'a local environment': async () => closing(Environment.local()),
+/** Environments every behaviour has to be the same in. */
+export const EXEC_ENVIRONMENTS: Record<string, OpenEnvironment> = {
+	'a local environment': async () => closeWithTest(Environment.local()),
 	'a remote environment': async () => {
 		const {url} = await serving();
-		return closing(Environment.remote('remote', {kind: 'websocket', url}));
+		return closeWithTest(Environment.remote('remote', {kind: 'websocket', url}));
 	},
 };
 
-/** The peer's own server, where it is installed. */
-export const STOCK: Record<string, OpenEnvironment> = Object.fromEntries(
-	Object.entries(MACHINES).filter(([name]) => name === 'WebSocket to the stock codex server'),
+/** The upstream server, where it is installed. */
+export const UPSTREAM_ENVIRONMENTS: Record<string, OpenEnvironment> = Object.fromEntries(
+	Object.entries(ENVIRONMENTS).filter(([name]) => name === 'WebSocket to the stock codex server'),
 );
-
-function closing(environment: Environment): Environment {
-	onTestFinished(() => environment.close());
-	return environment;
-}
 
 /** An environment and the session it is made of. */
 export interface Link {

@@ -1,8 +1,8 @@
 import {mkdirSync, readFileSync, writeFileSync} from 'node:fs';
 import {dirname, join} from 'node:path';
 import {expect, test} from 'vitest';
-import {Cgroup} from '../../src/processes/backends/linux/cgroup.js';
-import {scratchDirectory} from '../helpers/scratch.js';
+import {Cgroup} from '../../../../src/processes/backends/linux/cgroup.js';
+import {scratchDirectory} from '../../../helpers/scratch.js';
 
 /** A copy of the kernel's files, as far as they are looked at. */
 function copyOf(controllers: string): {root: string; own: string} {

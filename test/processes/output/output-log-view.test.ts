@@ -1,7 +1,8 @@
+// covers: src/processes/output/output-log.ts (view), src/processes/output/eviction-record.ts (StreamHead)
 import * as fc from 'fast-check';
 import {describe, expect, test} from 'vitest';
-import {MAX_HEAD_BYTES} from '../../src/processes/output/eviction-record.js';
-import {OutputLog, type OutputStream, type StreamView} from '../../src/processes/output/output-log.js';
+import {MAX_HEAD_BYTES} from '../../../src/processes/output/eviction-record.js';
+import {OutputLog, type OutputStream, type StreamView} from '../../../src/processes/output/output-log.js';
 
 const STREAMS: OutputStream[] = ['stdout', 'stderr', 'pty'];
 const KiB = 1024;
@@ -79,7 +80,7 @@ test('a view is the beginning and the end of the stream and the truth about what
 				if (next.kind === 'attach') cursor = log.drive(() => {});
 				if (next.kind === 'detach') cursor?.close();
 				if (next.kind === 'deliver' && cursor?.next()) cursor.commit();
-				// What is retained is another test's matter; what a view makes of it is this one's.
+				// Eviction is tested elsewhere; this test is about the view of what is retained.
 				model.keep(log.read(0).chunks.length);
 				for (const stream of STREAMS) {
 					const {bytes, ...numbers} = log.view(stream);

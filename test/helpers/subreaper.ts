@@ -8,8 +8,8 @@ import {eventually, isAlive} from './processes.js';
 import type {TestClient} from './test-client.js';
 
 /**
- * Prints the ids of all its processes: itself, a child, and in a session of its own as well as cut off from it by a
- * double fork, a process with a child and with one that cut itself off once more.
+ * Prints the pids of a process tree: the script, a child, and two branches, one in a new session and one daemonised by a
+ * double fork. Each branch is a process with a child and a daemonised grandchild.
  */
 export const FAMILY = `
 	branch='echo $$; sleep 1000 & echo $!; setsid -f sh -c "echo \\$\\$; exec sleep 1000"; wait'
@@ -21,37 +21,39 @@ export const FAMILY = `
 `;
 export const FAMILY_SIZE = 8;
 
-/** Prints its id and stays when the process that started it is over and done with. */
+/** Prints its pid and outlives the process that started it. */
 export const DAEMON = `setsid -f sh -c 'echo $$; exec sleep 1000 > /dev/null 2>&1'`;
 
-/** The built command, which answers for everything below it, and a client. */
-export async function inCharge(...settings: string[]): Promise<{command: Command; client: TestClient; url: string}> {
+/** Starts the built command, which is a subreaper, and connects a client. */
+export async function serveAsSubreaper(
+	...settings: string[]
+): Promise<{command: Command; client: TestClient; url: string}> {
 	const command = new Command(['serve', '--log-level', 'silent', ...settings]);
 	const url = await command.url();
 	return {command, client: await joined(url), url};
 }
 
-/** A process nobody but the test has anything to do with. */
-export function stranger(): number {
+/** Starts a process that no server knows; killed at the end of the test. */
+export function spawnUnrelated(): number {
 	const child = spawn('sleep', ['1000'], {stdio: 'ignore', detached: true});
 	onTestFinished(() => void child.kill('SIGKILL'));
 	return child.pid!;
 }
 
-/** The process that stays to clean up when the server is killed. */
-export function watchdogOf(server: number): Promise<number> {
+/** Finds the watchdog process of a server. */
+export function findWatchdog(server: number): Promise<number> {
 	return eventually(() => listChildren(server).find(pid => commandLine(pid).includes('longarm-watchdog')));
 }
 
 /** Living processes that were started with this text as one of their arguments. */
-export function runningWith(argument: string): number[] {
+export function listRunningWith(argument: string): number[] {
 	return readdirSync('/proc')
 		.filter(name => /^\d+$/.test(name))
 		.map(Number)
 		.filter(pid => commandLine(pid).includes(argument) && isAlive(pid));
 }
 
-/** Whether keys typed on its terminal reach this process now: it is not stopped, and its group has the terminal. */
+/** True when the process is not stopped and its group is the foreground group of its terminal. */
 export function isInForeground(pid: number): boolean {
 	try {
 		const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');

@@ -1,3 +1,4 @@
+// covers: src/agent-tools/unified-exec.ts, src/agent-tools/observed-process.ts, src/agent-tools/exec-limits.ts
 import {describe, expect, onTestFinished, test, vi} from 'vitest';
 import type {ExecEnvironment} from '../../src/agent-tools/exec-environment.js';
 import {CLOSE_GRACE_MS, EARLY_EXIT_WAIT_MS} from '../../src/agent-tools/exec-limits.js';
@@ -10,7 +11,7 @@ import {Gate} from '../helpers/gate.js';
 import {eventually, isAlive} from '../helpers/processes.js';
 import {execServer} from '../helpers/serving.js';
 import {turns} from '../helpers/turns.js';
-import {LINKS, memoryLink, type OpenEnvironment, webSocketLink} from './links.js';
+import {EXEC_ENVIRONMENTS, memoryLink, type OpenEnvironment, webSocketLink} from './environments.js';
 import {altered, type Running, running, structured} from './running.js';
 
 /** An environment, and the exits of all that is started in it. */
@@ -23,7 +24,7 @@ async function exiting(open: OpenEnvironment): Promise<{environment: ExecEnviron
 	return {environment, exits};
 }
 
-describe.each(Object.entries(LINKS))('in %s', (_name, open) => {
+describe.each(Object.entries(EXEC_ENVIRONMENTS))('in %s', (_name, open) => {
 	test.each([false, true])(
 		'a child that holds the output open keeps nobody waiting once the exit is known (tty: %s)',
 		async tty => {
@@ -138,7 +139,7 @@ test('a session whose executor does not come back ends as failed, with what it h
 	expect(next.text).toMatch(/^exec_command failed: CreateProcess .*recovery timed out after 0\.3s/);
 });
 
-test.each(Object.entries(LINKS))(
+test.each(Object.entries(EXEC_ENVIRONMENTS))(
 	'every byte of a flood is in the transcript or counted, in %s',
 	async (_name, open) => {
 		const {exec, told} = await running({environment: await open()});

@@ -4,7 +4,7 @@ import {closeSync, mkdirSync, rmdirSync} from 'node:fs';
 import {createRequire} from 'node:module';
 import {constants} from 'node:os';
 import {expect, test} from 'vitest';
-import {PIPES, PTY, posixBackend, run, sh, start} from '../helpers/children.js';
+import {nativeBackend, PIPES, PTY, run, sh, start} from '../../../helpers/children.js';
 
 const KINDS = [PIPES, PTY] as const;
 
@@ -13,23 +13,23 @@ interface Koffi {
 	load(path: null): {func(signature: string): (...parameters: unknown[]) => number};
 }
 
-const backend = posixBackend();
+const backend = nativeBackend();
 const library = (createRequire(import.meta.url)('koffi') as Koffi).load(null);
 
 test.each(KINDS)('arg0 reaches the program on $kind', async io => {
-	const {report, over} = await start(
+	const {report, finished} = await start(
 		backend,
 		sh('', io, {argv: ['another name', '-c', 'tr "\\0" "|" </proc/$$/cmdline; :']}),
 	);
-	await over();
+	await finished();
 	expect(report.text()).toMatch(/^another name\|-c\|/);
 });
 
 test.each(KINDS)('no descriptor of ours reaches a program on $kind', async io => {
 	// Node closes its own descriptors on exec; this one asks to be inherited.
 	const inheritable = library.func('int dup(int fd)')(1);
-	const {report, over} = await start(backend, sh('exec ls /proc/self/fd', io));
-	await over();
+	const {report, finished} = await start(backend, sh('exec ls /proc/self/fd', io));
+	await finished();
 	closeSync(inheritable);
 	// The last one is the directory that is being listed.
 	expect(report.text().trim().split(/\s+/)).toEqual(['0', '1', '2', '3']);
@@ -43,8 +43,8 @@ test.each(KINDS)('no signal is ignored or blocked in a program on $kind, whateve
 	mask(0, usr1, before);
 	const started = start(backend, sh('exec cat /proc/self/status', io));
 	mask(2, before, null);
-	const {report, over} = await started;
-	await over();
+	const {report, finished} = await started;
+	await finished();
 	const signals = report.text().match(/^Sig(?:Blk|Ign|Cgt).*\b/gm);
 	const none = '0'.repeat(16);
 	expect(signals).toEqual([`SigBlk:\t${none}`, `SigIgn:\t${none}`, `SigCgt:\t${none}`]);
@@ -53,8 +53,8 @@ test.each(KINDS)('no signal is ignored or blocked in a program on $kind, whateve
 test.each(KINDS)('a working directory that is not UTF-8 works on $kind', async io => {
 	const odd = Buffer.from([...Buffer.from('/tmp/longarm-odd-'), 0xff]);
 	mkdirSync(odd);
-	const {report, over} = await start(backend, sh('pwd', io, {cwd: odd}));
-	await over();
+	const {report, finished} = await start(backend, sh('pwd', io, {cwd: odd}));
+	await finished();
 	rmdirSync(odd);
 	expect(report.bytes().subarray(0, odd.length).equals(odd)).toBe(true);
 });
@@ -70,6 +70,6 @@ test('children of node:child_process in the same program are left to it, and our
 });
 
 test('a program that lets go of its terminal before it ends is not hung up on', async () => {
-	const {over} = await start(backend, sh('echo bye; exec 0<&- 1>&- 2>&-; sleep 0.1; exit 5', PTY));
-	expect(await over()).toMatchObject({exitCode: 5, pty: 'bye\r\n'});
+	const {finished} = await start(backend, sh('echo bye; exec 0<&- 1>&- 2>&-; sleep 0.1; exit 5', PTY));
+	expect(await finished()).toMatchObject({exitCode: 5, pty: 'bye\r\n'});
 });

@@ -1,16 +1,15 @@
+// covers: src/client/session/recovery.ts, src/cli/commands/run (lost connections)
 import {randomBytes} from 'node:crypto';
 import {once} from 'node:events';
 import {existsSync, writeFileSync} from 'node:fs';
 import {type AddressInfo, createServer} from 'node:net';
 import {join} from 'node:path';
-import {fileURLToPath} from 'node:url';
 import {expect, onTestFinished, test} from 'vitest';
-import {Command} from '../helpers/command.js';
+import {Command, PROGRAM} from '../helpers/command.js';
 import {Cuttable} from '../helpers/cuttable.js';
 import {eventually} from '../helpers/processes.js';
 import {scratchDirectory} from '../helpers/scratch.js';
 
-const PROGRAM = fileURLToPath(new URL('../../dist/bin/longarm.js', import.meta.url));
 const LOST = 'longarm: the link is lost, connecting again; two Ctrl-C leave\n';
 const BACK = 'longarm: the link is back\n';
 const OUR_OWN_FAILURE = 125;

@@ -6,30 +6,30 @@ import {RemoteHttp} from '../../src/client/http/remote-http.js';
 import {type Connect, SessionClient} from '../../src/client/session/session-client.js';
 import {LocalFiles} from '../../src/environments/local/local-files.js';
 import {LocalHttp} from '../../src/environments/local/local-http.js';
-import {LINKS} from '../helpers/links.js';
+import {TRANSPORTS} from '../helpers/transports.js';
 
-export interface Machine {
+export interface ClientApis {
 	readonly files: Files;
 	readonly http: Http;
-	/** False where the executor has the methods of its peers only. */
+	/** False for an upstream server, which has no methods of longarm. */
 	readonly isLongarm: boolean;
-	/** Cuts the link, where there is one. */
+	/** Breaks the connection; undefined without one. */
 	readonly cut: (() => void) | undefined;
 }
 
-/** This machine and every way to another one; closed with the test. */
-export const MACHINES: Readonly<Record<string, () => Promise<Machine>>> = {
+/** The client interfaces of this machine, and of a server over every transport; closed with the test. */
+export const LOCAL_AND_REMOTE: Readonly<Record<string, () => Promise<ClientApis>>> = {
 	'on this machine': async () => {
 		const http = new LocalHttp({});
 		onTestFinished(() => http.close());
 		return {files: new LocalFiles(), http, isLongarm: true, cut: undefined};
 	},
 	...Object.fromEntries(
-		Object.entries(LINKS).map(([name, link]) => [`over ${name}`, async () => remote(await link())]),
+		Object.entries(TRANSPORTS).map(([name, listen]) => [`over ${name}`, async () => connectApis(await listen())]),
 	),
 };
 
-async function remote(connect: Connect): Promise<Machine> {
+async function connectApis(connect: Connect): Promise<ClientApis> {
 	let cut: () => void;
 	const client = await SessionClient.open(
 		async signal => {

@@ -1,21 +1,22 @@
+// covers: src/processes/backends/backend.ts and both backends (spawn failures)
 import {mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync} from 'node:fs';
 import {tmpdir} from 'node:os';
 import {join} from 'node:path';
 import {afterAll, describe, expect, test} from 'vitest';
-import type {Backend, SpawnRequest} from '../../src/processes/backends/backend.js';
-import type {LongarmError} from '../../src/shared/errors.js';
+import type {Backend, SpawnRequest} from '../../../src/processes/backends/backend.js';
+import type {LongarmError} from '../../../src/shared/errors.js';
 import {
 	describeEachBackend,
 	type Io,
+	nativeBackend,
 	openChannels,
 	PIPES,
 	PIPES_WITH_STDIN,
 	PTY,
-	posixBackend,
 	Report,
 	run,
 	sh,
-} from '../helpers/children.js';
+} from '../../helpers/children.js';
 
 const scratch = mkdtempSync(join(tmpdir(), 'longarm-failures-'));
 afterAll(() => rmSync(scratch, {recursive: true, force: true}));
@@ -40,14 +41,14 @@ const TEXTS = {
 	ELOOP: 'Symbolic link loop (os error 40)',
 } as const;
 
-/** What came of a start: the refusal, and whatever was reported in spite of it. */
+/** The error of a spawn, and any events reported in spite of it. */
 async function outcome(backend: Backend, request: SpawnRequest): Promise<object> {
 	const report = new Report();
 	try {
 		await backend.spawn(request, report);
 	} catch (error) {
 		const {name, code, message, context} = error as LongarmError;
-		return {name, code, message, context, story: report.story};
+		return {name, code, message, context, story: report.timeline};
 	}
 	return {name: 'started'};
 }
@@ -94,7 +95,7 @@ describeEachBackend(backend => {
 			return (await run(backend, sh('exit 7', io))).exitCode;
 		};
 		const expected = [refused('ENOENT', '/bin/sh'), refused('EACCES', notExecutable), 7, 7, 7];
-		// What is loaded and opened once does not count.
+		// Warm-up: libraries and descriptors opened once do not count.
 		for (let index = 0; index < 15; index++) await attempt(index);
 		const before = openChannels();
 		for (let index = 0; index < 210; index += 10) {
@@ -107,7 +108,7 @@ describeEachBackend(backend => {
 });
 
 describe('posix_spawn only', () => {
-	const backend = posixBackend();
+	const backend = nativeBackend();
 
 	test.each([PIPES, PTY])('a file without a format is refused at the start on $kind', async io => {
 		expect(await outcome(backend, running(withoutFormat)(io))).toEqual(refused('ENOEXEC', withoutFormat));
