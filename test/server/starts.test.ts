@@ -84,6 +84,7 @@ test('every failure travels under a code of the protocol; only those the peers d
 		['FILE_FAILED', -32603, false],
 		['TRANSFER_DAMAGED', -32603, true],
 		['PATTERN_INVALID', -32602, true],
+		['SANDBOX_INVALID', -32602, false],
 		['HTTP_INVALID', -32602, false],
 		['HTTP_FAILED', -32603, false],
 		['FORWARD_REFUSED', -32600, true],
