@@ -82,7 +82,7 @@ test('nobody waits for a process whose start was cancelled', async () => {
 	);
 });
 
-/** Takes longer for each start than a turn of the event loop may spend on them. */
+/** Takes longer for each start than a tick of the event loop may spend on them. */
 function slow(backend: Backend): Backend {
 	return {
 		name: 'slow',

@@ -4,7 +4,7 @@ import {UnifiedExec} from '../../src/agent-tools/unified-exec.js';
 import type {StartParams} from '../../src/client/process/process-handle.js';
 import {stopClock} from '../helpers/clock.js';
 import {scratchDirectory} from '../helpers/scratch.js';
-import {turns} from '../helpers/turns.js';
+import {waitTicks} from '../helpers/ticks.js';
 import {EXEC_ENVIRONMENTS, memoryLink, telling} from './environments.js';
 import {altered, running, structured} from './running.js';
 
@@ -32,7 +32,7 @@ describe.each(Object.entries(EXEC_ENVIRONMENTS))('in %s', (_name, open) => {
 		});
 		await told(({kind}) => kind === 'outputDelta');
 		vi.advanceTimersByTime(249);
-		await turns();
+		await waitTicks();
 		expect(isAnswered).toBe(false);
 		// A timer may come a little early, so that it is set for a little more.
 		vi.advanceTimersByTime(2);

@@ -10,7 +10,7 @@ import {stopClock} from '../helpers/clock.js';
 import {Gate} from '../helpers/gate.js';
 import {eventually, isAlive} from '../helpers/processes.js';
 import {execServer} from '../helpers/serving.js';
-import {turns} from '../helpers/turns.js';
+import {waitTicks} from '../helpers/ticks.js';
 import {EXEC_ENVIRONMENTS, memoryLink, type OpenEnvironment, webSocketLink} from './environments.js';
 import {altered, type Running, running, structured} from './running.js';
 
@@ -35,7 +35,7 @@ describe.each(Object.entries(EXEC_ENVIRONMENTS))('in %s', (_name, open) => {
 			const answering = exec.execCommand({cmd, tty});
 			await eventually(() => exits.length === 1);
 			await exits[0];
-			await turns();
+			await waitTicks();
 			vi.advanceTimersByTime(CLOSE_GRACE_MS);
 			const answer = structured(await answering);
 			const pid = Number(answer.output);
@@ -56,7 +56,7 @@ describe.each(Object.entries(EXEC_ENVIRONMENTS))('in %s', (_name, open) => {
 			const answer = exec.execCommand({cmd}, {callId});
 			await told(event => event.kind === 'outputDelta' && event.callId === callId);
 			await exits.at(-1);
-			await turns();
+			await waitTicks();
 			return {answer};
 		};
 		/** The grace begins anew with every line. */
@@ -87,7 +87,7 @@ test('the clock runs from the spawn, and a command that ends early is answered a
 		const answer = timed.execCommand({cmd: `echo up; ${gate.wait}`});
 		await told(({kind}) => kind === 'outputDelta');
 		vi.advanceTimersByTime(EARLY_EXIT_WAIT_MS + 1);
-		await turns();
+		await waitTicks();
 		vi.advanceTimersByTime(1000);
 		gate.open();
 		return structured(await answer).wall_time_seconds;

@@ -6,7 +6,7 @@ import {RpcError} from '../../src/protocol/wire/error-codes.js';
 import {DisconnectedError} from '../../src/rpc/disconnected-error.js';
 import {stopClock} from '../helpers/clock.js';
 import {Gate} from '../helpers/gate.js';
-import {turns} from '../helpers/turns.js';
+import {waitTicks} from '../helpers/ticks.js';
 import {EXEC_ENVIRONMENTS, memoryLink} from './environments.js';
 import {altered, running, structured} from './running.js';
 
@@ -88,7 +88,7 @@ test('a poll answers after its window with what was said meanwhile', async () =>
 	gate.open();
 	await told(event => event.kind === 'outputDelta' && Buffer.from(event.bytes).includes('later'));
 	vi.advanceTimersByTime(4999);
-	await turns();
+	await waitTicks();
 	expect(isAnswered).toBe(false);
 	// A timer may come a little early, so that it is set for a little more.
 	vi.advanceTimersByTime(2);

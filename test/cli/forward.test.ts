@@ -5,10 +5,9 @@ import {formatPlace, parseForward} from '../../src/cli/commands/forward/forward-
 import {Command, PROGRAM, run} from '../helpers/command.js';
 import {eventually} from '../helpers/processes.js';
 import {type Serving, serving} from '../helpers/serving.js';
-import {rawOrigin} from '../network/origin.js';
+import {echo, rawOrigin} from '../network/origin.js';
 
 const MiB = 1024 * 1024;
-const echo = (socket: Socket): void => void socket.pipe(socket);
 
 interface Forwarding {
 	readonly command: Command;

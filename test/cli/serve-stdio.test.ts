@@ -1,6 +1,7 @@
 import {expect, test} from 'vitest';
 import {StdioTransport} from '../../src/transports/node/stdio.js';
 import {Command, type Ended} from '../helpers/command.js';
+import {pidOf} from '../helpers/process-api.js';
 import {isAlive, untilDead} from '../helpers/processes.js';
 import {RawPeer} from '../helpers/raw-peer.js';
 import {TestClient} from '../helpers/test-client.js';
@@ -17,11 +18,6 @@ function serveStdio(...args: string[]): {command: Command; transport: StdioTrans
 async function joined(...args: string[]): Promise<{command: Command; client: TestClient}> {
 	const {command, transport} = serveStdio(...args);
 	return {command, client: await new TestClient(transport).initialize()};
-}
-
-async function pidOf(client: TestClient, processId: string): Promise<number> {
-	await client.shows(processId, '\n');
-	return Number(client.output(processId));
 }
 
 test.each(['stdio', 'stdio://'])(

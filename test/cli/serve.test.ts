@@ -2,6 +2,7 @@ import {writeFileSync} from 'node:fs';
 import {join} from 'node:path';
 import {expect, test} from 'vitest';
 import {Command, type Ended} from '../helpers/command.js';
+import {pidOf} from '../helpers/process-api.js';
 import {isAlive, untilDead} from '../helpers/processes.js';
 import {scratchDirectory} from '../helpers/scratch.js';
 import {clientTransport, connected, underlyingSocket} from '../helpers/serving.js';
@@ -19,11 +20,6 @@ interface LogLine {
 
 async function clientOf(command: Command): Promise<TestClient> {
 	return (await TestClient.overWebSocket(await command.url())).initialize();
-}
-
-async function pidOf(client: TestClient, processId: string): Promise<number> {
-	await client.shows(processId, '\n');
-	return Number(client.output(processId));
 }
 
 test('it serves where it says, and says nothing else on stdout', async () => {

@@ -8,7 +8,7 @@ import {writeAll} from '../../src/filesystem/write-file.js';
 import {loadKoffi} from '../../src/processes/backends/linux/koffi.js';
 import {eventually} from '../helpers/processes.js';
 import {scratchDirectory} from '../helpers/scratch.js';
-import {turns} from '../helpers/turns.js';
+import {waitTicks} from '../helpers/ticks.js';
 
 /** A disk that takes at most three bytes at a time, as a real one may when it is nearly full. */
 const shortWrites: FileCalls = {
@@ -44,7 +44,7 @@ test('an atomic write is over when its file is in place, and leaves nothing when
 		files.writeFile(bytePath(path), Buffer.from('new'), {followSymlinks: true, atomic: true});
 	const writing = write().then(() => (isOver = true));
 	await eventually(() => renames.mock.calls.length === 1);
-	await turns();
+	await waitTicks();
 	expect(isOver).toBe(false);
 	release();
 	await writing;

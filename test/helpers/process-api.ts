@@ -111,6 +111,10 @@ export async function pidOf(client: TestClient, processId: string): Promise<numb
 	return Number(client.output(processId));
 }
 
+export function terminate(client: TestClient, processId: string, mode?: unknown): Promise<unknown> {
+	return client.call('process/terminate', {processId, mode});
+}
+
 /** Kills these processes at the end of the test, but no later ones that got the same pid. */
 export function endWithTest(...pids: number[]): void {
 	const living = pids.map(readProcessInfo).filter((info): info is ProcessInfo => info !== undefined);

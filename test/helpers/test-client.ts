@@ -1,5 +1,6 @@
 import {WebSocket} from 'ws';
 import {RpcConnection} from '../../src/rpc/rpc-connection.js';
+import type {Grant} from '../../src/server/auth/grant.js';
 import type {ExecServer} from '../../src/server/server.js';
 import {encodeBase64} from '../../src/shared/base64.js';
 import {memoryTransportPair} from '../../src/transports/memory.js';
@@ -41,9 +42,9 @@ export class TestClient {
 		this.rpc.open();
 	}
 
-	static overMemory(server: ExecServer): TestClient {
+	static overMemory(server: ExecServer, grant?: Grant): TestClient {
 		const [near, far] = memoryTransportPair();
-		server.accept(far);
+		server.accept(far, grant);
 		return new TestClient(near);
 	}
 

@@ -52,6 +52,9 @@ export async function rawOrigin(
 	return {url: `http://127.0.0.1:${port}`, port, sockets};
 }
 
+/** Sends back all bytes it receives. */
+export const echo = (socket: Socket): void => void socket.pipe(socket);
+
 /** Answers every request with these bytes, once its head is complete. */
 export function answering(text: string, after: (socket: Socket) => void = () => {}): (socket: Socket) => void {
 	return socket => {

@@ -14,7 +14,7 @@ import {
 	sh,
 } from '../helpers/children.js';
 import {Managed, readPrintedPid} from '../helpers/managed.js';
-import {turns} from '../helpers/turns.js';
+import {waitTicks} from '../helpers/ticks.js';
 
 describeEachBackend(backend => {
 	describe('a process', () => {
@@ -215,7 +215,7 @@ describe('a start that is cancelled', () => {
 		await expect(managed.process.started).rejects.toMatchObject(cancelled);
 		await report.until(() => report.exits.length > 0);
 		expect(report.exits).toEqual([137]);
-		await turns();
+		await waitTicks();
 		expect({kind: managed.process.state.kind, events: managed.events}).toEqual({kind: 'failed', events: []});
 	});
 });

@@ -7,7 +7,7 @@ import {StartQueue} from '../../src/processes/start-queue.js';
 import {signalProcess} from '../../src/processes/tree/signals.js';
 import {nativeBackend} from '../helpers/children.js';
 import {stopClock} from '../helpers/clock.js';
-import {turns} from '../helpers/turns.js';
+import {waitTicks} from '../helpers/ticks.js';
 
 const backend = nativeBackend();
 
@@ -234,7 +234,7 @@ function observe(event: Promise<void>): {come: boolean} {
 describe('quiet', () => {
 	test('is at once when nothing runs', async () => {
 		const observed = observe(new Watched().table.allExited());
-		await turns(1);
+		await waitTicks(1);
 		expect(observed.come).toBe(true);
 	});
 
@@ -246,7 +246,7 @@ describe('quiet', () => {
 		const observed = observe(quiet);
 		await first.write(Buffer.from('\n'), undefined);
 		await watched.leavesSurvivor(first);
-		await turns(1);
+		await waitTicks(1);
 		expect(observed.come).toBe(false);
 		await second.write(Buffer.from('\n'), undefined);
 		await quiet;
@@ -272,7 +272,7 @@ test('silent comes when the output of every process is over, too', async () => {
 	const silent = watched.table.allClosed();
 	const observed = observe(silent);
 	await watched.leavesSurvivor(process);
-	await turns(1);
+	await waitTicks(1);
 	expect(observed.come).toBe(false);
 	process.closeStreams();
 	await silent;

@@ -12,7 +12,7 @@ class Clocked extends StartQueue {
 		this.#clock = clock;
 	}
 
-	/** Takes longer than the queue may spend in one turn of the event loop. */
+	/** Takes longer than the queue may spend in one tick of the event loop. */
 	readonly work = (): void => {
 		this.#clock.ms += 5;
 	};
@@ -56,7 +56,7 @@ test('a start waits when the time of this turn is spent, and runs at once again 
 	expect(ran).toEqual(['waited', 'at once']);
 });
 
-test('a burst is spread over turns of the event loop, and other work gets its chance in each', async () => {
+test('a burst is spread over ticks of the event loop, and other work gets its chance in each', async () => {
 	const queue = new Clocked();
 	const story: string[] = [];
 	for (const name of ['a', 'b', 'c', 'd', 'e']) {

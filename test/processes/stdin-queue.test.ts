@@ -8,7 +8,7 @@ import {
 	StdinQueue,
 } from '../../src/processes/stdin-queue.js';
 import {FakeWriter} from '../helpers/fake-writer.js';
-import {turns} from '../helpers/turns.js';
+import {waitTicks} from '../helpers/ticks.js';
 
 /** Views of one buffer: large chunks cost nothing. */
 const plenty = new Uint8Array(MAX_WAITING_STDIN_BYTES);
@@ -57,7 +57,7 @@ describe('order and bounds', () => {
 		const {writer, write} = setup();
 		const first = Array.from({length: MAX_QUEUED_STDIN_CHUNKS}, (_, index) => write(`${index}`));
 		const [next, afterNext] = [write('next'), write('after next')];
-		await turns(1);
+		await waitTicks(1);
 		expect(first.filter(({status}) => status !== 'accepted')).toEqual([]);
 		expect([next.status, afterNext.status, writer.texts.length]).toEqual([
 			'waiting',
@@ -65,7 +65,7 @@ describe('order and bounds', () => {
 			MAX_QUEUED_STDIN_CHUNKS,
 		]);
 		writer.finish();
-		await turns(1);
+		await waitTicks(1);
 		expect([next.status, afterNext.status, writer.texts.at(-1)]).toEqual(['accepted', 'waiting', 'next']);
 	});
 
@@ -74,10 +74,10 @@ describe('order and bounds', () => {
 		const stdin = new StdinQueue('p', writer);
 		const huge = new Write(stdin, plenty.subarray(0, MAX_QUEUED_STDIN_BYTES));
 		const small = new Write(stdin, plenty.subarray(0, 1));
-		await turns(1);
+		await waitTicks(1);
 		expect([huge.status, small.status]).toEqual(['accepted', 'waiting']);
 		writer.finish();
-		await turns(1);
+		await waitTicks(1);
 		expect(small.status).toBe('accepted');
 	});
 
@@ -113,7 +113,7 @@ describe('order and bounds', () => {
 							admitted = admit(writes, finished, admitted);
 						}
 					}
-					await turns(1);
+					await waitTicks(1);
 					expect(writer.written.map(bytes => bytes.length)).toEqual(writes.slice(0, admitted).map(write => write.size));
 					expect(writes.map(({write}) => write.status === 'accepted')).toEqual(
 						writes.map((_, index) => index < admitted),
@@ -154,14 +154,14 @@ describe('repeated writes', () => {
 		for (let index = 0; index < MAX_QUEUED_STDIN_CHUNKS; index++) write('full');
 		const workers = [write('a', 'id'), write('b', 'id'), write('c', 'id')];
 		const last = write('last');
-		await turns(1);
+		await waitTicks(1);
 		expect(workers.map(({status}) => status)).toEqual(['waiting', 'waiting', 'waiting']);
 		writer.finish();
-		await turns(1);
+		await waitTicks(1);
 		// The queue is full again after the first of them; the rest are known, but in line.
 		expect([...workers, last].map(({status}) => status)).toEqual(['accepted', 'waiting', 'waiting', 'waiting']);
 		writer.finish();
-		await turns(1);
+		await waitTicks(1);
 		expect([...workers, last].map(({status}) => status)).toEqual(['accepted', 'accepted', 'accepted', 'accepted']);
 		expect(writer.texts.slice(MAX_QUEUED_STDIN_CHUNKS)).toEqual(['a', 'last']);
 	});
@@ -201,7 +201,7 @@ describe('the end of the child', () => {
 		for (let index = 0; index < MAX_QUEUED_STDIN_CHUNKS; index++) write('full');
 		const waiting = [write('a'), write('b')];
 		stdin.discardWrites();
-		await turns(1);
+		await waitTicks(1);
 		expect(waiting.map(({status}) => status)).toEqual(['accepted', 'accepted']);
 		expect(writer.destroyed).toBe(1);
 	});
@@ -213,7 +213,7 @@ describe('the end of the child', () => {
 		const waiting = write('waiting', 'waiting');
 		stdin.rejectWrites();
 		stdin.discardWrites();
-		await turns(1);
+		await waitTicks(1);
 		const later = [write('known', 'known'), write('waiting', 'waiting'), write('new')];
 		expect([waiting, ...later].map(({status}) => status)).toEqual([
 			'STDIN_FAILED',
@@ -233,7 +233,7 @@ describe('the end of the child', () => {
 		const waiting = Array.from({length: 20_000}, () => write('x'));
 		writer.immediate = true;
 		writer.finish();
-		await turns(1);
+		await waitTicks(1);
 		expect(waiting.filter(({status}) => status !== 'accepted')).toEqual([]);
 		expect(writer.texts.length).toBe(MAX_QUEUED_STDIN_CHUNKS + waiting.length);
 		stdin.discardWrites();
@@ -244,7 +244,7 @@ describe('the end of the child', () => {
 		for (let index = 0; index < MAX_QUEUED_STDIN_CHUNKS; index++) write('full');
 		const waiting = Array.from({length: 20_000}, () => write('x'));
 		stdin.discardWrites();
-		await turns(1);
+		await waitTicks(1);
 		expect(waiting.filter(({status}) => status !== 'accepted')).toEqual([]);
 	});
 });
@@ -262,7 +262,7 @@ test('a write beyond the backlog is refused with its reason, and the earlier one
 	);
 	for (let index = 0; index < MAX_QUEUED_STDIN_CHUNKS; index++) writer.finish();
 	writer.finish();
-	await turns(1);
+	await waitTicks(1);
 	expect([large.status, fits.status, writer.lastText]).toEqual(['accepted', 'accepted', 'fits']);
 	writer.finish();
 	// A write that no longer waits does not count.
@@ -276,7 +276,7 @@ test('a refused id can be sent again', async () => {
 	const large = new Write(stdin, plenty);
 	expect(write('x', 'refused').status).toBe('STDIN_BACKLOG_FULL');
 	for (let index = 0; index <= MAX_QUEUED_STDIN_CHUNKS; index++) writer.finish();
-	await turns(1);
+	await waitTicks(1);
 	expect(large.status).toBe('accepted');
 	expect([write('x', 'refused').status, writer.lastText]).toEqual(['accepted', 'x']);
 });

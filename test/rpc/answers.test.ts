@@ -3,7 +3,7 @@ import {expect, test} from 'vitest';
 import {RpcError} from '../../src/protocol/wire/error-codes.js';
 import {MAX_MESSAGE_BYTES} from '../../src/protocol/wire/message-limits.js';
 import {MAX_UNREAD_REPLY_BYTES} from '../../src/rpc/rpc-connection.js';
-import {turns} from '../helpers/turns.js';
+import {waitTicks} from '../helpers/ticks.js';
 import {linked} from './linked.js';
 
 test('concurrent requests are answered as they finish', async () => {
@@ -12,7 +12,7 @@ test('concurrent requests are answered as they finish', async () => {
 		request: ({params}) => new Promise(resolve => finish.set(params, resolve)),
 	});
 	for (const name of ['a', 'b', 'c']) peer.send({id: name, method: 'm', params: name});
-	await turns();
+	await waitTicks();
 	expect([...finish.keys()]).toEqual(['a', 'b', 'c']);
 	for (const name of ['c', 'a', 'b']) {
 		finish.get(name)!(`${name} done`);
@@ -138,7 +138,7 @@ test('a peer that leaves its replies unread is not read from until it has taken 
 	peer.transport.pause();
 	for (let id = 1; id <= 10; id++) {
 		peer.send({id, method: 'm'});
-		await turns(2);
+		await waitTicks(2);
 	}
 	expect(handled).toBe(4);
 	peer.transport.resume();
@@ -153,11 +153,11 @@ test('the service learns when sending more makes sense again', async () => {
 	const {connection, peer} = linked('server', {drained: () => drained++});
 	peer.transport.pause();
 	connection.notify('process/output', {chunk: 'x'.repeat(1000)});
-	await turns();
+	await waitTicks();
 	expect([drained > 0, connection.backlog > 1000]).toEqual([false, true]);
 	peer.transport.resume();
 	await peer.next();
-	await turns();
+	await waitTicks();
 	expect([drained > 0, connection.backlog]).toEqual([true, 0]);
 });
 

@@ -3,7 +3,7 @@ import {getEventListeners} from 'node:events';
 import * as fc from 'fast-check';
 import {expect, test} from 'vitest';
 import {RpcError} from '../../src/protocol/wire/error-codes.js';
-import {turns} from '../helpers/turns.js';
+import {waitTicks} from '../helpers/ticks.js';
 import {linked} from './linked.js';
 
 test('a call sends its method and params under a fresh id and settles with the result', async () => {
@@ -124,7 +124,7 @@ test('params that JSON cannot carry reject the call, send nothing and leave noth
 	const {signal} = new AbortController();
 	await expect(connection.request('m', {size: 1n}, {signal})).rejects.toThrow(TypeError);
 	expect(getEventListeners(signal, 'abort')).toEqual([]);
-	await turns();
+	await waitTicks();
 	expect(peer.texts).toEqual([]);
 });
 

@@ -2,7 +2,7 @@
 import * as fc from 'fast-check';
 import {expect, test} from 'vitest';
 import {DisconnectedError} from '../../src/rpc/disconnected-error.js';
-import {turns} from '../helpers/turns.js';
+import {waitTicks} from '../helpers/ticks.js';
 import {type Linked, linked} from './linked.js';
 
 const ENDINGS: [string, (link: Linked) => void, string][] = [
@@ -50,7 +50,7 @@ test('whatever was answered, aborted or left open before the link broke, every c
 				} else if (kind === 'abort') {
 					calls[target]?.controller.abort();
 				} else {
-					await turns(1);
+					await waitTicks(1);
 				}
 			}
 			if (clean) peer.transport.close();
@@ -67,10 +67,10 @@ test('the service hears of the end once, with the reason', async () => {
 	const endings: unknown[] = [];
 	const {connection, near} = linked('server', {closed: error => endings.push(error?.message)});
 	near.fail(new Error('cable cut'));
-	await turns();
+	await waitTicks();
 	connection.destroy();
 	connection.close();
-	await turns();
+	await waitTicks();
 	expect(endings).toEqual(['cable cut']);
 });
 
@@ -82,7 +82,7 @@ test('pending calls have been rejected by the time the service hears of the end'
 	const call = connection.request('m', {}).catch(() => order.push('call'));
 	near.fail();
 	await call;
-	await turns(1);
+	await waitTicks(1);
 	expect(order).toEqual(['call', 'service']);
 });
 
@@ -94,11 +94,11 @@ test('a request that is still being worked on when the link ends is answered by 
 		failed: error => failures.push(error),
 	});
 	peer.send({id: 1, method: 'slow'});
-	await turns();
+	await waitTicks();
 	near.fail();
 	await peer.untilClosed();
 	finish('too late');
-	await turns();
+	await waitTicks();
 	expect([peer.texts, failures]).toEqual([[], []]);
 });
 
@@ -131,7 +131,7 @@ test('notifications after the end vanish', async () => {
 	near.fail();
 	await peer.untilClosed();
 	connection.notify('process/output', {});
-	await turns();
+	await waitTicks();
 	expect(peer.texts).toEqual([]);
 });
 

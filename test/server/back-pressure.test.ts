@@ -1,23 +1,16 @@
-import {existsSync, readFileSync, writeFileSync} from 'node:fs';
+import {existsSync, readFileSync} from 'node:fs';
 import {join as joinPath} from 'node:path';
 import {expect, test} from 'vitest';
 import type {ManagedProcess} from '../../src/processes/managed-process.js';
 import {OUTPUT_HIGH_WATER_BYTES} from '../../src/server/connection/flow-control.js';
 import {disconnect} from '../helpers/disconnect.js';
+import {countedFile} from '../helpers/files.js';
 import {eventually} from '../helpers/processes.js';
 import {scratchDirectory} from '../helpers/scratch.js';
 import {type Joined, join, serving} from '../helpers/serving.js';
 import type {TestClient} from '../helpers/test-client.js';
 
 const MiB = 1024 * 1024;
-
-/** A file in which every four bytes say where they are. */
-function countedFile(bytes: number): {path: string; content: Buffer} {
-	const path = joinPath(scratchDirectory(), 'counted');
-	const content = Buffer.from(Uint32Array.from({length: bytes / 4}, (_, index) => index).buffer);
-	writeFileSync(path, content);
-	return {path, content};
-}
 
 async function runOne(client: TestClient, processId: string): Promise<void> {
 	await client.sh(processId, 'echo done');

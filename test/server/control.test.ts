@@ -1,9 +1,9 @@
 // covers: src/processes/start-queue.ts, src/processes/stdin-queue.ts, src/server/connection/output-pump.ts
 import {expect, test} from 'vitest';
 import {MAX_QUEUED_STDIN_CHUNKS} from '../../src/processes/stdin-queue.js';
+import {terminate} from '../helpers/process-api.js';
 import {isAlive} from '../helpers/processes.js';
 import {join, serving} from '../helpers/serving.js';
-import type {TestClient} from '../helpers/test-client.js';
 
 /** Notes in which order calls are answered. */
 function inOrder(): {note: <T>(name: string, call: Promise<T>) => Promise<T>; order: string[]} {
@@ -14,10 +14,6 @@ function inOrder(): {note: <T>(name: string, call: Promise<T>) => Promise<T>; or
 		return noted;
 	};
 	return {note, order};
-}
-
-function terminate(client: TestClient, processId: string): Promise<unknown> {
-	return client.call('process/terminate', {processId});
 }
 
 test('long polls keep nothing waiting, not even the terminate of what they poll', async () => {

@@ -8,7 +8,7 @@ import {disconnect} from '../helpers/disconnect.js';
 import {eventually} from '../helpers/processes.js';
 import {scratchDirectory} from '../helpers/scratch.js';
 import {join, serving} from '../helpers/serving.js';
-import {turns} from '../helpers/turns.js';
+import {waitTicks} from '../helpers/ticks.js';
 
 interface Page {
 	readonly chunks: {readonly seq: number; readonly chunk: string}[];
@@ -32,7 +32,7 @@ function inTwoHalves(first: string, second: string) {
 			writeFileSync(go, '\n');
 			await eventually(() => existsSync(over));
 			// All of it is in the pipe now: the server takes it as soon as it looks.
-			await turns(50);
+			await waitTicks(50);
 		},
 	};
 }

@@ -1,19 +1,17 @@
 import {homedir, hostname, tmpdir} from 'node:os';
 import {resolve} from 'node:path';
-import {pathToFileURL} from 'node:url';
 import {afterEach, expect, test, vi} from 'vitest';
 import {describeEnvironment} from '../../src/adapters/environment-info.js';
 import {METHODS} from '../../src/protocol/methods/method-table.js';
 import {decode} from '../../src/protocol/wire/decode.js';
 import {VERSION} from '../../src/shared/version.js';
+import {uri} from '../helpers/files.js';
 import {execServer} from '../helpers/serving.js';
 import {TestClient} from '../helpers/test-client.js';
 
 afterEach(() => {
 	vi.unstubAllEnvs();
 });
-
-const uri = (path: string): string => pathToFileURL(path).href;
 
 function client(): Promise<TestClient> {
 	return TestClient.overMemory(execServer()).initialize();

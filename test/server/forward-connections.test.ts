@@ -1,5 +1,4 @@
 import {once} from 'node:events';
-import type {Socket} from 'node:net';
 import {expect, test} from 'vitest';
 import {MAX_PENDING_READS} from '../../src/network/forward/forwarded-connection.js';
 import {MAX_FORWARDS} from '../../src/network/forward/forwards.js';
@@ -10,8 +9,8 @@ import {refusal} from '../helpers/process-api.js';
 import {eventually} from '../helpers/processes.js';
 import {type Joined, join, serving} from '../helpers/serving.js';
 import type {TestClient} from '../helpers/test-client.js';
-import {turns} from '../helpers/turns.js';
-import {rawOrigin} from '../network/origin.js';
+import {waitTicks} from '../helpers/ticks.js';
+import {echo, rawOrigin} from '../network/origin.js';
 
 const MiB = 1024 * 1024;
 
@@ -42,9 +41,6 @@ async function readAll(client: TestClient, forwardId: string): Promise<Buffer> {
 
 const broken = (reason: string): unknown =>
 	expect.objectContaining({code: -32_603, message: `forwarding failed: ${reason}`});
-
-/** A port that sends back what it gets. */
-const echo = (socket: Socket): void => void socket.pipe(socket);
 
 test('several connections carry megabytes both ways at once, byte for byte', async () => {
 	const {port} = await rawOrigin(echo);
@@ -116,7 +112,7 @@ test('a port nobody reads from is not read without end, and loses nothing', asyn
 	const left = (): number => sockets[0]!.writableLength;
 	for (let still = 0, before = -1; still < 20; before = left()) {
 		await client.call('environment/status');
-		await turns();
+		await waitTicks();
 		still = left() === before ? still + 1 : 0;
 	}
 	expect(sockets[0]!.writableFinished).toBe(false);

@@ -4,7 +4,7 @@ import {outcomeOf} from '../helpers/process-api.js';
 import {RawPeer} from '../helpers/raw-peer.js';
 import {execServer} from '../helpers/serving.js';
 import {TestClient} from '../helpers/test-client.js';
-import {turns} from '../helpers/turns.js';
+import {waitTicks} from '../helpers/ticks.js';
 
 const START = {processId: 'p', argv: ['/bin/true'], cwd: 'file:///', env: {}, tty: false};
 
@@ -149,6 +149,6 @@ test('malformed messages are answered at any time and change nothing', async () 
 	expect(await peer.ask('7')).toEqual(malformed);
 	peer.send({method: 'initialized'});
 	expect(await peer.ask({id: 2, method: 'environment/status'})).toEqual({id: 2, result: {status: 'ready'}});
-	await turns();
+	await waitTicks();
 	expect(peer.ending).toBeUndefined();
 });

@@ -9,7 +9,7 @@ import {disconnect} from '../helpers/disconnect.js';
 import {refusal} from '../helpers/process-api.js';
 import {eventually} from '../helpers/processes.js';
 import {join, rawPeer, serving} from '../helpers/serving.js';
-import {turns} from '../helpers/turns.js';
+import {waitTicks} from '../helpers/ticks.js';
 import {bytesOf, failed, HttpClient, httpClient, invalid} from '../network/http-client.js';
 import {answering, origin, rawOrigin} from '../network/origin.js';
 
@@ -44,7 +44,7 @@ test('a body arrives piece by piece behind the reply, numbered, and its end by i
 	const {url, responses} = await heldOrigin();
 	const http = await httpClient();
 	expect(await http.stream(url, 's')).toMatchObject({status: 200, bodyBase64: ''});
-	await turns();
+	await waitTicks();
 	expect(http.deltas('s')).toEqual([]);
 	for (const [index, text] of ['one', 'two', 'three'].entries()) {
 		responses[0]!.write(text);
@@ -130,7 +130,7 @@ test('the time limit covers the body', async () => {
 	await eventually(() => responses.length === 2);
 	// Its head is there when that of a later one is.
 	await http.stream(url, 'later');
-	await turns();
+	await waitTicks();
 	vi.advanceTimersByTime(50);
 	expect(await refused).toEqual(failed('failed to read http/request response body: request timed out'));
 });

@@ -2,15 +2,10 @@
 import * as fc from 'fast-check';
 import {expect, test} from 'vitest';
 import {GatedBackend} from '../helpers/gated-backend.js';
-import {outcomeOf} from '../helpers/process-api.js';
+import {outcomeOf, terminate} from '../helpers/process-api.js';
 import {eventually, untilDead} from '../helpers/processes.js';
 import {join, serving} from '../helpers/serving.js';
-import type {TestClient} from '../helpers/test-client.js';
-import {turns} from '../helpers/turns.js';
-
-function terminate(client: TestClient, processId: string): Promise<unknown> {
-	return client.call('process/terminate', {processId});
-}
+import {waitTicks} from '../helpers/ticks.js';
 
 /** A server whose children start when the test says so, and a client. */
 async function gated() {
@@ -117,7 +112,7 @@ test('requests behind a start that takes its time wait for it, and nothing else 
 	].map(request => request.finally(() => answered.push('behind the start')));
 	await untilWaiting(1);
 	expect(await client.call('environment/status')).toEqual({status: 'ready'});
-	await turns();
+	await waitTicks();
 	expect(answered).toEqual([]);
 	backend.open();
 	expect(await Promise.all(requests)).toMatchObject([
@@ -150,7 +145,7 @@ test('a terminate cancels a start that takes its time, and a child that starts a
 	expect(await terminate(client, 'p')).toEqual({running: false});
 	backend.open();
 	await untilDead(backend.children[0]!.pid);
-	await turns();
+	await waitTicks();
 	expect(client.events).toEqual([]);
 });
 

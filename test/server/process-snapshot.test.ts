@@ -1,21 +1,11 @@
-import {writeFileSync} from 'node:fs';
-import {join} from 'node:path';
 import {expect, test} from 'vitest';
 import {MAX_HEAD_BYTES} from '../../src/processes/output/eviction-record.js';
+import {countedFile} from '../helpers/files.js';
 import {OPEN_STDIN, type Snapshot, served, snapshotOf, TERMINAL} from '../helpers/process-api.js';
-import {scratchDirectory} from '../helpers/scratch.js';
 import type {TestClient} from '../helpers/test-client.js';
 
 const EMPTY = Buffer.alloc(0);
 const NOTHING = {stdout: 0, stderr: 0, terminal: 0};
-
-/** A file in which every four bytes say where they are; `from` makes it differ from others. */
-function countedFile(name: string, bytes: number, from: number): {path: string; content: Buffer} {
-	const path = join(scratchDirectory(), name);
-	const content = Buffer.from(Uint32Array.from({length: bytes / 4}, (_, index) => from + index).buffer);
-	writeFileSync(path, content);
-	return {path, content};
-}
 
 /** What head, gap and tail of a snapshot make of the whole. */
 function shown(whole: Buffer, {headBytes, omittedBytes}: Snapshot, stream: 'stdout' | 'stderr'): Buffer {
@@ -92,7 +82,7 @@ test('a terminal is one stream, and its name is terminal', async () => {
 
 test('of a long output head and tail of each stream are kept, and how much is missing between them', async () => {
 	const {client} = await served({retainBytes: 100_000});
-	const [out, error] = [countedFile('out', 1_000_000, 0), countedFile('error', 400_000, 1_000_000)];
+	const [out, error] = [countedFile(1_000_000, 0), countedFile(400_000, 1_000_000)];
 	await client.start('p', ['/bin/sh', '-c', 'cat "$1"; cat "$2" >&2; exit 1', 'sh', out.path, error.path]);
 	const snapshot = await ended(client, 'p');
 	expect(snapshot).toEqual({
@@ -120,7 +110,7 @@ test('of a long output head and tail of each stream are kept, and how much is mi
 test('output that fits into head and tail together is whole: nothing is missing and nothing is there twice', async () => {
 	const {client} = await served({retainBytes: 100_000});
 	// One chunk too much: the first goes from the tail to the head, which has room for the largest.
-	const {path, content} = countedFile('out', 100_004, 0);
+	const {path, content} = countedFile(100_004, 0);
 	await client.start('p', ['/bin/cat', path]);
 	const {stdout, truncated, totalBytes, headBytes, omittedBytes} = await ended(client, 'p');
 	expect(stdout.equals(content)).toBe(true);

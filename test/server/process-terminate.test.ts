@@ -1,5 +1,14 @@
 import {expect, test} from 'vitest';
-import {OPEN_STDIN, refusal, STUBBORN, served, snapshotOf, TERMINAL, toldPids} from '../helpers/process-api.js';
+import {
+	OPEN_STDIN,
+	refusal,
+	STUBBORN,
+	served,
+	snapshotOf,
+	TERMINAL,
+	terminate,
+	toldPids,
+} from '../helpers/process-api.js';
 import {untilDead} from '../helpers/processes.js';
 import type {TestClient} from '../helpers/test-client.js';
 
@@ -7,10 +16,6 @@ import type {TestClient} from '../helpers/test-client.js';
 const TIDY = `exec 2>/dev/null; trap 'echo bye; exit 5' TERM INT HUP; echo ready; while :; do sleep 0.02; done`;
 
 const GRACEFUL = (timeoutMs: number): unknown => ({graceful: {timeoutMs}});
-
-function terminate(client: TestClient, processId: string, mode?: unknown): Promise<unknown> {
-	return client.call('process/terminate', {processId, mode});
-}
 
 function signal(client: TestClient, processId: string, name: unknown): Promise<unknown> {
 	return client.call('process/signal', {processId, signal: name});

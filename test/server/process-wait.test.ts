@@ -3,7 +3,7 @@ import {disconnect} from '../helpers/disconnect.js';
 import {GatedBackend} from '../helpers/gated-backend.js';
 import {joined, OPEN_STDIN, served, toldPids} from '../helpers/process-api.js';
 import {eventually} from '../helpers/processes.js';
-import {turns} from '../helpers/turns.js';
+import {waitTicks} from '../helpers/ticks.js';
 
 const RUNNING = {exitCode: null, running: true, reason: null};
 
@@ -110,6 +110,6 @@ test('a connection that goes while its wait stands behind a start breaks nothing
 	backend.open();
 	const again = await joined(url, client.sessionId);
 	expect(await again.call('process/wait', {processId: 'p'})).toEqual({exitCode: 0, running: false, reason: 'exit'});
-	await turns();
+	await waitTicks();
 	expect(errors).toEqual([]);
 });

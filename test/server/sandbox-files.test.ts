@@ -1,10 +1,9 @@
 import {existsSync, mkdirSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync} from 'node:fs';
 import {join} from 'node:path';
-import {pathToFileURL} from 'node:url';
 import {beforeAll, describe, expect, test} from 'vitest';
 import {listChildren} from '../../src/processes/tree/process-tree.js';
 import {METHODS} from '../../src/protocol/methods/method-table.js';
-import {base64} from '../helpers/files.js';
+import {base64, uri} from '../helpers/files.js';
 import {needsSandbox} from '../helpers/needs.js';
 import {ownCommand} from '../helpers/own-command.js';
 import {eventually, untilDead} from '../helpers/processes.js';
@@ -14,7 +13,6 @@ import {execServer} from '../helpers/serving.js';
 import {listRunningWith} from '../helpers/subreaper.js';
 import {TestClient} from '../helpers/test-client.js';
 
-const uri = (...steps: string[]) => pathToFileURL(join(...steps)).href;
 const text = ({dataBase64}: {dataBase64: string | Uint8Array}) =>
 	Buffer.from(dataBase64 as string, 'base64').toString();
 

@@ -7,7 +7,7 @@ import {pidOf} from '../helpers/process-api.js';
 import {eventually, isAlive, untilDead} from '../helpers/processes.js';
 import {connected, execServer, join, rawPeer, serving} from '../helpers/serving.js';
 import {TestClient} from '../helpers/test-client.js';
-import {turns} from '../helpers/turns.js';
+import {waitTicks} from '../helpers/ticks.js';
 
 /** Prints its process id and cannot be asked to end. */
 const STUBBORN = `trap '' TERM INT HUP; echo $$; while :; do sleep 1000; done`;
@@ -191,7 +191,7 @@ test('two servers in one program do not disturb each other', async () => {
 	await expect(stranger.initialize(theirs.sessionId)).rejects.toThrow(`unknown session id ${theirs.sessionId}`);
 	await ours.sh('left', STUBBORN);
 	await one.server.shutdown(0);
-	await turns();
+	await waitTicks();
 	expect(isAlive(pid)).toBe(true);
 	await theirs.write('long', 'undisturbed\n', 'w');
 	expect(await theirs.done('long')).toMatchObject({exitCode: 5, stdout: `${pid}\nundisturbed\n`});

@@ -1,13 +1,13 @@
 import {createHash} from 'node:crypto';
 import {mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync} from 'node:fs';
 import {join} from 'node:path';
-import {pathToFileURL} from 'node:url';
 import {expect, test} from 'vitest';
 import {disconnect} from '../helpers/disconnect.js';
+import {uri} from '../helpers/files.js';
 import {scratchDirectory} from '../helpers/scratch.js';
 import {type Joined, join as joinServer, type Serving, serving} from '../helpers/serving.js';
 import type {TestClient} from '../helpers/test-client.js';
-import {turns} from '../helpers/turns.js';
+import {waitTicks} from '../helpers/ticks.js';
 
 interface Progress {
 	readonly entries: number;
@@ -26,10 +26,6 @@ interface Outcome extends Progress {
 }
 
 const BLOCK_BYTES = 32 * 1024;
-
-function uri(path: string): string {
-	return pathToFileURL(path).href;
-}
 
 /** A tree with some files in it; what is in them tells them apart. */
 function exampleTree(mark: string, files = 20): string {
@@ -155,7 +151,7 @@ test('closing a handle without finishing removes the file that is half there', a
 	await writeAll(client, 'in', archive.subarray(0, 100_000));
 	expect(readdirSync(to)).toEqual(['large']);
 	await client.call('fs/close', {handleId: 'in'});
-	while (readdirSync(to).length > 0) await turns(1);
+	while (readdirSync(to).length > 0) await waitTicks(1);
 });
 
 test('overwriting has to be asked for', async () => {
@@ -188,7 +184,7 @@ test('a connection that is lost in the middle leaves no descriptor open and no h
 	await disconnect({client, end});
 	await other.client.call('environment/status');
 	// Both ends of the lost connection go as well.
-	while (descriptors() > before - 2) await turns(1);
+	while (descriptors() > before - 2) await waitTicks(1);
 	expect(readdirSync(join(to, 'a', 'b', 'c'))).toEqual([]);
 });
 

@@ -3,7 +3,7 @@ import {expect, test} from 'vitest';
 import {JsonParts} from '../../src/protocol/wire/encode.js';
 import {type MemoryTransport, memoryTransportPair} from '../../src/transports/memory.js';
 import {RawPeer} from '../helpers/raw-peer.js';
-import {turns} from '../helpers/turns.js';
+import {waitTicks} from '../helpers/ticks.js';
 
 function pair(): {left: MemoryTransport; right: MemoryTransport; leftEnd: RawPeer; rightEnd: RawPeer} {
 	const [left, right] = memoryTransportPair();
@@ -15,7 +15,7 @@ test('messages arrive in order on the other side, and never during the call that
 	for (const text of ['1', '2', '3']) left.send(text);
 	right.send('back');
 	expect([rightEnd.texts, leftEnd.texts]).toEqual([[], []]);
-	await turns(1);
+	await waitTicks(1);
 	expect([rightEnd.texts, leftEnd.texts]).toEqual([['1', '2', '3'], ['back']]);
 });
 
@@ -30,7 +30,7 @@ test('a frame in pieces arrives as the text it stands for, as it was when it was
 test('messages wait for the other side to open', async () => {
 	const [left, right] = memoryTransportPair();
 	left.send('early');
-	await turns(1);
+	await waitTicks(1);
 	expect(left.backlog).toBe(5);
 	expect(await new RawPeer(right).nextText()).toBe('early');
 	expect(left.backlog).toBe(0);
@@ -38,12 +38,12 @@ test('messages wait for the other side to open', async () => {
 
 test('the backlog counts the bytes that a paused peer has not taken, and draining is reported', async () => {
 	const {left, right, leftEnd, rightEnd} = pair();
-	await turns(1);
+	await waitTicks(1);
 	const before = leftEnd.drains;
 	right.pause();
 	left.send('€€');
 	left.send(new JsonParts([new Uint8Array(3)]));
-	await turns();
+	await waitTicks();
 	expect([left.backlog, rightEnd.texts.length, leftEnd.drains]).toEqual([10, 0, before]);
 	right.resume();
 	await leftEnd.until(() => leftEnd.drains > before, 'draining');
@@ -94,7 +94,7 @@ test('whatever is sent, paused and resumed, the other side gets the same message
 					sent.push(each.text);
 					left.send(each.text);
 				} else if (each.kind === 'turn') {
-					await turns(1);
+					await waitTicks(1);
 				} else {
 					right[each.kind]();
 				}

@@ -4,7 +4,7 @@ import {JsonParts} from '../../src/protocol/wire/encode.js';
 import {MAX_MESSAGE_BYTES} from '../../src/protocol/wire/message-limits.js';
 import {StdioTransport} from '../../src/transports/node/stdio.js';
 import {RawPeer} from '../helpers/raw-peer.js';
-import {turns} from '../helpers/turns.js';
+import {waitTicks} from '../helpers/ticks.js';
 
 function opened(): {input: PassThrough; output: PassThrough; end: RawPeer; transport: StdioTransport} {
 	const input = new PassThrough();
@@ -43,7 +43,7 @@ test('messages go out one per line, text or in pieces', async () => {
 	transport.send(new JsonParts(['{"€":"', borrowed, '"}']));
 	borrowed.fill(0);
 	expect(transport.backlog).toBe(Buffer.byteLength('{"a":1}\n{"€":"Ynl0ZXM="}\n'));
-	await turns();
+	await waitTicks();
 	expect(writes.join('')).toBe('{"a":1}\n{"€":"Ynl0ZXM="}\n');
 	expect(transport.backlog).toBe(0);
 });
@@ -80,14 +80,14 @@ test.each([
 	expect((await streams.end.untilClosed()).error?.message).toBe(message);
 	streams.transport.send('nobody reads this');
 	streams.transport.close();
-	await turns();
+	await waitTicks();
 });
 
 test('a paused transport reads nothing until it is resumed', async () => {
 	const {input, end, transport} = opened();
 	transport.pause();
 	input.write('waiting\n');
-	await turns();
+	await waitTicks();
 	expect(end.texts).toEqual([]);
 	transport.resume();
 	expect(await end.nextText()).toBe('waiting');
@@ -96,7 +96,7 @@ test('a paused transport reads nothing until it is resumed', async () => {
 test('an output that is full shows in the backlog, and draining is reported', async () => {
 	const {output, end, transport} = opened();
 	transport.send('x'.repeat(1_000_000));
-	await turns();
+	await waitTicks();
 	expect([transport.backlog > 900_000, end.drains]).toEqual([true, 0]);
 	output.resume();
 	await end.until(() => end.drains > 0, 'draining');
@@ -121,7 +121,7 @@ test('what was accepted before the input ended can be waited for', async () => {
 	await end.untilClosed();
 	let flushed = false;
 	const over = transport.flushed().then(() => (flushed = true));
-	await turns();
+	await waitTicks();
 	expect(flushed).toBe(false);
 	let read = 0;
 	output.on('data', (data: Buffer) => (read += data.length));
@@ -153,6 +153,6 @@ test('a destroyed transport delivers nothing more, not even from what it has rea
 		closed: () => seen.push('closed'),
 	});
 	input.write('first\nsecond\n');
-	await turns();
+	await waitTicks();
 	expect(seen).toEqual(['first', 'closed']);
 });

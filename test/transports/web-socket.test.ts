@@ -7,7 +7,7 @@ import {PING_INTERVAL_MS} from '../../src/transports/node/web-socket.js';
 import {RawPeer} from '../helpers/raw-peer.js';
 import {CONTINUATION, clientFrame, RawWebSocket} from '../helpers/raw-web-socket.js';
 import {connected, listening, underlyingSocket} from '../helpers/serving.js';
-import {turns} from '../helpers/turns.js';
+import {waitTicks} from '../helpers/ticks.js';
 
 /** A listener, and the server's end of every connection it got. */
 async function accepting(): Promise<{url: string; nextEnd: () => Promise<RawPeer>}> {
@@ -131,7 +131,7 @@ test('the backlog shows what a peer leaves unread, and draining is reported once
 	underlyingSocket(socket).pause();
 	const message = 'x'.repeat(1_000_000);
 	for (let count = 0; count < 24; count++) end.transport.send(message);
-	await turns(50);
+	await waitTicks(50);
 	expect([end.transport.backlog > 1_000_000, end.drains]).toEqual([true, 0]);
 	let received = 0;
 	socket.on('message', () => received++);
@@ -148,7 +148,7 @@ test('a paused transport takes no messages until it is resumed', async () => {
 	end.transport.pause();
 	socket.send('waiting');
 	await new Promise<void>(resolve => underlyingSocket(socket).write('', () => resolve()));
-	await turns(50);
+	await waitTicks(50);
 	expect(end.texts).toEqual([]);
 	end.transport.resume();
 	expect(await end.nextText()).toBe('waiting');
@@ -160,7 +160,7 @@ test('a transport that is paused over unread messages notices that its peer is g
 	for (let count = 0; count < 24; count++) end.transport.send('x'.repeat(1_000_000));
 	end.transport.pause();
 	socket.send('unread');
-	await turns();
+	await waitTicks();
 	socket.terminate();
 	await end.untilClosed();
 	expect(end.texts).toEqual([]);

@@ -1,5 +1,4 @@
 import {once} from 'node:events';
-import type {Socket} from 'node:net';
 import {describe, expect, test} from 'vitest';
 import {ForwardError} from '../../../src/client/ports/forward-error.js';
 import type {PortConnection} from '../../../src/client/ports/port-connection.js';
@@ -7,9 +6,9 @@ import {RemotePorts} from '../../../src/client/ports/remote-ports.js';
 import {Environment} from '../../../src/environments/environment.js';
 import {eventually} from '../../helpers/processes.js';
 import {type Serving, serving} from '../../helpers/serving.js';
+import {waitTicks} from '../../helpers/ticks.js';
 import {closeWithTest} from '../../helpers/transports.js';
-import {turns} from '../../helpers/turns.js';
-import {rawOrigin} from '../../network/origin.js';
+import {echo, rawOrigin} from '../../network/origin.js';
 import {FakeServer} from '../fake-server.js';
 
 const MiB = 1024 * 1024;
@@ -35,9 +34,6 @@ async function failure(promise: Promise<unknown>): Promise<unknown> {
 		(error: unknown) => error,
 	);
 }
-
-/** A port that sends back what it gets. */
-const echo = (socket: Socket): void => void socket.pipe(socket);
 
 describe.each(Object.entries(FORWARDING_ENVIRONMENTS))('%s', (_name, place) => {
 	test('several connections carry megabytes both ways, byte for byte, and end one direction after the other', async () => {
@@ -79,7 +75,7 @@ describe.each(Object.entries(FORWARDING_ENVIRONMENTS))('%s', (_name, place) => {
 		const left = (): number => sockets[0]!.writableLength;
 		for (let still = 0, before = -1; still < 20; before = left()) {
 			await environment.status();
-			await turns();
+			await waitTicks();
 			still = left() === before ? still + 1 : 0;
 		}
 		expect(sockets[0]!.writableFinished).toBe(false);
@@ -99,7 +95,7 @@ describe.each(Object.entries(FORWARDING_ENVIRONMENTS))('%s', (_name, place) => {
 		})();
 		for (let still = 0, before = -1; still < 20; before = taken) {
 			await environment.status();
-			await turns();
+			await waitTicks();
 			still = taken === before ? still + 1 : 0;
 		}
 		expect(taken).toBeLessThan(64);

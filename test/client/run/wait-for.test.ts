@@ -4,8 +4,8 @@ import {WaitError, waitFor} from '../../../src/client/run/wait-for.js';
 import {stopClock} from '../../helpers/clock.js';
 import {eventually} from '../../helpers/processes.js';
 import {sh} from '../../helpers/start-params.js';
+import {waitTicks} from '../../helpers/ticks.js';
 import {ENVIRONMENTS} from '../../helpers/transports.js';
-import {turns} from '../../helpers/turns.js';
 
 const files = {readFile: (path: string) => readFile(path)};
 
@@ -54,10 +54,10 @@ describe.each(Object.entries(ENVIRONMENTS))('on %s', (_name, machine) => {
 			const {lastSeq} = process;
 			await process.write(line);
 			await eventually(() => process.lastSeq > lastSeq);
-			await turns();
+			await waitTicks();
 		}
 		vi.advanceTimersByTime(299);
-		await turns();
+		await waitTicks();
 		expect(result).toBeUndefined();
 		vi.advanceTimersByTime(1);
 		await waiting;

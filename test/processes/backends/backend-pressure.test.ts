@@ -1,7 +1,7 @@
 // covers: src/processes/backends/output-reader.ts, src/processes/backends/stdin-writers.ts and both backends
 import {afterEach, describe, expect, test} from 'vitest';
 import {describeEachBackend, type Io, PIPES, PTY, run, type Started, sh, start} from '../../helpers/children.js';
-import {turns} from '../../helpers/turns.js';
+import {waitTicks} from '../../helpers/ticks.js';
 
 /** `seq 1 650000`: more than 4 MiB in which every missing or doubled byte shows. */
 const LAST = 650_000;
@@ -77,7 +77,7 @@ describeEachBackend(backend => {
 			const {child, report, finished} = started;
 			child.pause();
 			await report.until(() => report.exits.length > 0);
-			await turns();
+			await waitTicks();
 			// A pause holds beyond the exit.
 			expect(report.timeline).toEqual(['exited']);
 			child.drainAndClose();

@@ -8,19 +8,19 @@ import {MAX_READ_BYTES} from '../../../src/processes/output/chunk-pool.js';
 import {describeEachBackend, nativeBackend, PIPES, PTY, sh, start} from '../../helpers/children.js';
 import {eventually} from '../../helpers/processes.js';
 import {scratchDirectory} from '../../helpers/scratch.js';
-import {turns} from '../../helpers/turns.js';
+import {waitTicks} from '../../helpers/ticks.js';
 
-test.each([PIPES, PTY])('a flood on $kind leaves every turn of the event loop room for others', async io => {
+test.each([PIPES, PTY])('a flood on $kind leaves every tick of the event loop room for others', async io => {
 	const {report, finished} = await start(nativeBackend(), sh('exec head -c 33554432 /dev/zero', io));
 	let taken = 0;
 	let most = 0;
 	let flowing = true;
-	const nextTurn = (): void => {
+	const nextTick = (): void => {
 		most = Math.max(most, taken);
 		taken = 0;
-		if (flowing) setImmediate(nextTurn);
+		if (flowing) setImmediate(nextTick);
 	};
-	nextTurn();
+	nextTick();
 	report.onOutput = () => {
 		taken += report.chunks.pop()!.bytes.length;
 	};
@@ -99,7 +99,7 @@ test('a reader that is paused while it waits for its turn stays paused', async (
 	});
 	onTestFinished(() => reader.drainAndClose());
 	await eventually(() => readsAtPause > 0);
-	await turns();
+	await waitTicks();
 	expect(reads).toBe(readsAtPause);
 	reader.resume();
 	await eventually(() => reads > readsAtPause);
@@ -161,7 +161,7 @@ test('currentTick is one number per tick of the event loop, and another in the n
 		await Promise.resolve();
 		expect(currentTick()).toBe(tick);
 		seen.push(tick);
-		await turns(1);
+		await waitTicks(1);
 	}
 	expect(new Set(seen).size).toBe(3);
 });

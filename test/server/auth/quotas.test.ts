@@ -1,7 +1,6 @@
 import {expect, test} from 'vitest';
 import type {Grant} from '../../../src/server/auth/grant.js';
 import type {ExecServer} from '../../../src/server/server.js';
-import {memoryTransportPair} from '../../../src/transports/memory.js';
 import {refusal} from '../../helpers/process-api.js';
 import {eventually} from '../../helpers/processes.js';
 import {requestUpgrade} from '../../helpers/raw-http.js';
@@ -10,9 +9,7 @@ import {TestClient} from '../../helpers/test-client.js';
 import {clientWith, fileWith, guarded, sha256} from '../../helpers/tokens.js';
 
 function clientOf(server: ExecServer, grant: Grant, resume?: string): Promise<TestClient> {
-	const [near, far] = memoryTransportPair();
-	server.accept(far, grant);
-	return new TestClient(near).initialize(resume);
+	return TestClient.overMemory(server, grant).initialize(resume);
 }
 
 test('processes are counted by the name of the token, over all its sessions', async () => {

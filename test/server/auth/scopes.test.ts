@@ -9,9 +9,7 @@ import {TestClient} from '../../helpers/test-client.js';
 const OBSERVE = ['process/read', 'process/wait', 'process/snapshot', 'process/list'];
 
 function clientOf(grant: Grant | undefined, server = execServer()): Promise<TestClient> {
-	const [near, far] = memoryTransportPair();
-	server.accept(far, grant);
-	return new TestClient(near).initialize();
+	return TestClient.overMemory(server, grant).initialize();
 }
 
 async function failure(client: TestClient, method: string, params: unknown): Promise<RpcError> {

@@ -12,7 +12,7 @@ import type {Transport, TransportEvents} from '../../../src/transports/transport
 import {eventually} from '../../helpers/processes.js';
 import {RawPeer} from '../../helpers/raw-peer.js';
 import {execServer} from '../../helpers/serving.js';
-import {turns} from '../../helpers/turns.js';
+import {waitTicks} from '../../helpers/ticks.js';
 
 interface Bounded {
 	readonly flow: FlowControl;
@@ -51,7 +51,7 @@ test('beyond the bound of bulk requests nothing more is read until enough of the
 	await eventually(() => read.includes('within'));
 	const beyond = flow.reserveRequest(1, () => second.promise);
 	peer.send({id: 2, method: 'beyond', params: {}});
-	await turns();
+	await waitTicks();
 	expect(read).toEqual(['within']);
 	second.resolve();
 	await beyond;
@@ -109,7 +109,7 @@ test('replies and streams that wait for room go on when their client is gone', a
 	const made: number[] = [];
 	const replies = [1, 2].map(index => flow.reserveReply(MAX_PENDING_REPLY_BYTES, () => made.push(index)));
 	const streams = [flow.whenWritable(), flow.whenWritable()];
-	await turns();
+	await waitTicks();
 	expect([made, flow.canSend]).toEqual([[], false]);
 	transport.destroy();
 	await Promise.all([...replies, ...streams]);

@@ -8,7 +8,7 @@ import {OUTPUT_HIGH_WATER_BYTES} from '../../../src/server/connection/flow-contr
 import {OutputPump} from '../../../src/server/connection/output-pump.js';
 import {memoryTransportPair} from '../../../src/transports/memory.js';
 import {RawPeer} from '../../helpers/raw-peer.js';
-import {turns} from '../../helpers/turns.js';
+import {waitTicks} from '../../helpers/ticks.js';
 
 const KiB = 1024;
 const ROOMY = {bytes: 1024 * KiB, chunks: 1000};
@@ -111,7 +111,7 @@ test('after the stop nothing is sent and nobody is held up', async () => {
 	say(process, 1);
 	pump.stop();
 	say(process, 1);
-	await turns();
+	await waitTicks();
 	expect(peer.texts).toHaveLength(1);
 	expect(process.log.retainedBytes).toBe(2);
 });
