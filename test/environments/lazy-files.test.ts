@@ -64,20 +64,18 @@ test('a stream that is left tells the implementation', async () => {
 test('a search and a list wait for the implementation', async () => {
 	const directory = scratchDirectory();
 	mkdirSync(join(directory, 'inner'));
-	const lazy = () => new LazyFiles(async () => new LocalFiles());
-	const search = lazy().search({path: directory, names: ['inner']});
+	const search = lazyLocal().search({path: directory, names: ['inner']});
 	const found: string[] = [];
 	for await (const {path} of search) found.push(path);
 	expect(found).toEqual([`file://${join(directory, 'inner')}`]);
 	expect(await search.outcome).toMatchObject({errors: []});
 	const names: string[] = [];
-	for await (const {name} of lazy().list(directory, {depth: 1})) names.push(name);
+	for await (const {name} of lazyLocal().list(directory, {depth: 1})) names.push(name);
 	expect(names).toEqual(['', 'inner']);
 });
 
 test('a search that is left ends, and one that cannot begin rejects its reader and its outcome', async () => {
-	const lazy = new LazyFiles(async () => new LocalFiles());
-	const left = lazy.search({path: scratchDirectory()});
+	const left = lazyLocal().search({path: scratchDirectory()});
 	expect(await left.return?.()).toEqual({done: true, value: undefined});
 	const failing = new LazyFiles(() => Promise.reject(new Error('not there'))).search({path: '/'});
 	await expect(failing.next()).rejects.toThrow('not there');
@@ -97,6 +95,10 @@ test('every method of files is passed on, and the implementation is loaded once 
 	expect(await lazy.supports('resume')).toBe(true);
 	expect(loads).toBe(1);
 });
+
+function lazyLocal(): LazyFiles {
+	return new LazyFiles(async () => new LocalFiles());
+}
 
 function fakeFiles(told: unknown[]): Files {
 	return {

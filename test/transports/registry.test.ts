@@ -2,6 +2,7 @@ import {expect, test} from 'vitest';
 import {
 	findScheme,
 	isServerUrl,
+	isTransportTarget,
 	LISTEN_FORMS,
 	listenSchemeOf,
 	parseListenAddress,
@@ -10,6 +11,8 @@ import {
 	type TransportTarget,
 	URL_PREFIXES,
 } from '../../src/transports/node/registry.js';
+
+const onStderr = (): void => {};
 
 test('an address tells its scheme, a name has none', () => {
 	const kinds = ['ws://h', 'wss://h', 'cmd:ssh h', 'devbox', 'WS://h', 'ws:h', 'http://h'].map(
@@ -33,7 +36,6 @@ test.each([
 });
 
 test('targets are parsed by their scheme, with the options it knows', () => {
-	const onStderr = (): void => {};
 	const options = {token: 'hunter2', connectTimeoutMs: 5, onStderr};
 	expect(findScheme('ws://h')!.parseTarget('ws://h', options)).toEqual({
 		kind: 'websocket',
@@ -48,6 +50,15 @@ test('targets are parsed by their scheme, with the options it knows', () => {
 		onStderr,
 	});
 	expect(() => findScheme('cmd:')!.parseTarget('cmd: ', {})).toThrow('cmd: needs a command');
+});
+
+test('a target of the caller has no scheme', () => {
+	expect(['websocket', 'command', 'transport', 'provisioned'].map(kind => isTransportTarget({kind}))).toEqual([
+		true,
+		true,
+		false,
+		false,
+	]);
 });
 
 test.each<[TransportTarget, object, string]>([

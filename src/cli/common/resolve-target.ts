@@ -3,7 +3,7 @@ import {defaultProvider} from '../../environments/config/default-provider.js';
 import {LOCAL, readSnapshot} from '../../environments/environment-provider.js';
 import type {RemoteTarget} from '../../environments/remote/remote-target.js';
 import {invalidEnvironment} from '../../environments/remote/remote-url.js';
-import {findScheme, schemeOf} from '../../transports/node/registry.js';
+import {findScheme, isTransportTarget, schemeOf} from '../../transports/node/registry.js';
 import type {OpenOptions} from './environments.js';
 
 /** The machine an address or a name stands for; not for `local`. */
@@ -29,7 +29,7 @@ async function findTarget(name: string, options: OpenOptions): Promise<RemoteTar
 
 /** Passes on the standard error of a server that is started for the connection. */
 function withStderr(target: RemoteTarget, onStderr: (text: string) => void): RemoteTarget {
-	if (target.kind === 'transport' || target.kind === 'provisioned' || !schemeOf(target).startsServer) return target;
+	if (!isTransportTarget(target) || !schemeOf(target).startsServer) return target;
 	const withListener = {...target, onStderr};
 	return withListener;
 }

@@ -1,7 +1,7 @@
 import {LazyClient} from '../../client/session/lazy-client.js';
 import type {Connect} from '../../client/session/session-client.js';
 import {errorMessage} from '../../shared/errors.js';
-import {schemeOf} from '../../transports/node/registry.js';
+import {isTransportTarget, schemeOf} from '../../transports/node/registry.js';
 import type {RemoteTarget} from './remote-target.js';
 
 /** A client for the target that connects when it is needed. */
@@ -17,30 +17,19 @@ export function lazyClientFor(target: RemoteTarget): LazyClient {
 
 /** Whether connecting costs nothing but a socket; a command would be started for nothing. */
 export function mayWarmUp(target: RemoteTarget): boolean {
-	return target.kind !== 'transport' && target.kind !== 'provisioned' && !schemeOf(target).startsServer;
+	return isTransportTarget(target) && !schemeOf(target).startsServer;
 }
 
 /** Whether the server outlives a connection. */
 function canReconnect(target: RemoteTarget): boolean {
-	switch (target.kind) {
-		case 'transport':
-			return target.recovers !== false;
-		case 'provisioned':
-			return true;
-		default:
-			return !schemeOf(target).startsServer;
-	}
+	if (isTransportTarget(target)) return !schemeOf(target).startsServer;
+	return target.kind === 'provisioned' || target.recovers !== false;
 }
 
 function connectTo(target: RemoteTarget): Connect {
-	switch (target.kind) {
-		case 'transport':
-			return target.connect;
-		case 'provisioned':
-			return async signal => connectTo(await waitForTarget(target.target))(signal);
-		default:
-			return signal => schemeOf(target).connect(target, signal);
-	}
+	if (isTransportTarget(target)) return signal => schemeOf(target).connect(target, signal);
+	if (target.kind === 'transport') return target.connect;
+	return async signal => connectTo(await waitForTarget(target.target))(signal);
 }
 
 async function waitForTarget(target: Promise<RemoteTarget>): Promise<RemoteTarget> {

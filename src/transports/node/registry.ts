@@ -15,7 +15,7 @@ export type AnyTransportScheme = TransportScheme<TransportTarget, ListenAddress>
 /** Rows are looked up by the kind of a target or an address, which is what they take. */
 const SCHEMES = TRANSPORTS as unknown as readonly AnyTransportScheme[];
 
-/** What the URL of a server may begin with. */
+/** Prefixes of server URLs. */
 export const URL_PREFIXES: readonly string[] = SCHEMES.flatMap(({prefixes}) => prefixes.filter(isUrlPrefix));
 
 /** The port ends at a colon, at a slash or with the text: whatever else is behind the host is a path. */
@@ -24,6 +24,11 @@ const HOST_AND_PATH = /^((?:\[[^\]]*\]|[^:/[\]]+)(?::\d+(?=[:/]|$))?(?:\/[^:]*)?
 /** The scheme an address of a server is written in; undefined for a name. */
 export function findScheme(address: string): AnyTransportScheme | undefined {
 	return SCHEMES.find(({prefixes}) => prefixes.some(prefix => address.startsWith(prefix)));
+}
+
+/** Whether a target has a scheme; one that is a function of the caller has none. */
+export function isTransportTarget(target: {readonly kind: string}): target is TransportTarget {
+	return SCHEMES.some(({kind}) => kind === target.kind);
 }
 
 /** The scheme of a target. */

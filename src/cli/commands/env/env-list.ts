@@ -1,7 +1,7 @@
 import {defaultProvider} from '../../../environments/config/default-provider.js';
 import {type EnvironmentProvider, environmentIds, readSnapshot} from '../../../environments/environment-provider.js';
 import type {RemoteTarget} from '../../../environments/remote/remote-target.js';
-import {schemeOf} from '../../../transports/node/registry.js';
+import {isTransportTarget, schemeOf} from '../../../transports/node/registry.js';
 import type {TargetDescription} from '../../../transports/node/transport-scheme.js';
 import {EXIT} from '../../exit-codes.js';
 
@@ -36,13 +36,8 @@ async function readListed(provider: EnvironmentProvider): Promise<Listed[]> {
 /** How an environment is reached, without its secrets; this machine is undefined. */
 function describeTarget(target: RemoteTarget | undefined): TargetDescription {
 	if (!target) return {members: {kind: 'local'}, text: 'this machine'};
-	switch (target.kind) {
-		case 'transport':
-		case 'provisioned':
-			return {members: {kind: 'other'}, text: 'elsewhere'};
-		default:
-			return schemeOf(target).describe(target);
-	}
+	if (isTransportTarget(target)) return schemeOf(target).describe(target);
+	return {members: {kind: 'other'}, text: 'elsewhere'};
 }
 
 function toJson(listed: readonly Listed[]): string {
