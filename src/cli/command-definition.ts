@@ -1,6 +1,6 @@
 import {EXIT, type FailureCodes} from './exit-codes.js';
 
-/** What a shell can offer where a value stands. */
+/** Completion a shell offers for a value. */
 export type Completion =
 	| {readonly kind: 'environment'}
 	| {readonly kind: 'file'}
@@ -16,7 +16,7 @@ export interface ArgumentDefinition {
 	readonly name: string;
 	readonly help: string;
 	readonly isOptional?: true;
-	/** Takes all that are left. */
+	/** Takes all remaining arguments. */
 	readonly isRepeated?: true;
 	readonly completes?: Completion;
 }
@@ -39,7 +39,7 @@ export interface Example {
 export type OptionValues = Readonly<Record<string, string | readonly string[] | boolean | undefined>>;
 
 export interface Invocation {
-	/** As many as were declared; those that take all that are left are a list. */
+	/** As many as were declared; a repeated one is a list. */
 	readonly arguments: readonly (string | readonly string[] | undefined)[];
 	readonly options: OptionValues;
 }
@@ -56,7 +56,7 @@ export interface CommandDefinition {
 	readonly options?: readonly OptionDefinition[];
 	/** Whether options end at the first argument, because the rest belongs to another program. */
 	readonly passesThrough?: true;
-	/** Whether it opens its standard streams itself, when there is something to write, and knows what to do when they break. */
+	/** Whether it opens its standard streams itself, at the first write, and handles their errors. */
 	readonly ownsStreams?: true;
 	/** Paragraphs below the options. */
 	readonly details?: readonly string[];

@@ -1,35 +1,35 @@
 import type {Command, Help, HelpConfiguration} from 'commander';
 import type {CommandDefinition, Example} from './command-definition.js';
 
-/** An example this long has its explanation on a line of its own. */
+/** Width of the column of examples; the explanation of a longer one is on the next line. */
 const MAX_EXAMPLE_WIDTH = 48;
 
-/** What help says below the options: details, exit codes, examples. */
-export function textBelowOptions({details = [], exitCodes, examples}: CommandDefinition, width: number): string {
+/** Help text below the options: details, exit codes, examples. */
+export function formatBelowOptions({details = [], exitCodes, examples}: CommandDefinition, width: number): string {
 	const success = exitCodes.some(([code]) => code === '0') ? [] : [['0', 'success'] as const];
-	const codes = [...success, ...exitCodes].map(([code, meaning]) => wrapped(meaning, width, `  ${code.padEnd(7)} `));
+	const codes = [...success, ...exitCodes].map(([code, meaning]) => wrapText(meaning, width, `  ${code.padEnd(7)} `));
 	return [
-		...details.flatMap(paragraph => [...wrapped(paragraph, width), '']),
+		...details.flatMap(paragraph => [...wrapText(paragraph, width), '']),
 		'Exit codes:',
 		...codes.flat(),
 		'',
-		...textOfExamples(examples, width),
+		...formatExamples(examples, width),
 	].join('\n');
 }
 
-export function textOfExamples(examples: readonly Example[], width: number): string[] {
-	return ['Examples:', ...examples.flatMap(example => shown(example, width))];
+export function formatExamples(examples: readonly Example[], width: number): string[] {
+	return ['Examples:', ...examples.flatMap(example => formatExample(example, width))];
 }
 
 /** A command is never broken: it is there to be copied. */
-function shown({command, says}: Example, width: number): string[] {
+function formatExample({command, says}: Example, width: number): string[] {
 	if (says === undefined) return [`  ${command}`];
 	const beside = `  ${command.padEnd(MAX_EXAMPLE_WIDTH)} ${says}`;
 	return command.length <= MAX_EXAMPLE_WIDTH && beside.length <= width ? [beside] : [`  ${command}`, `      ${says}`];
 }
 
-/** Lines of a text, those after the first as far in as it stands behind its head. */
-export function wrapped(text: string, width: number, head = ''): string[] {
+/** Wraps a text; lines after the first are indented by the length of the head. */
+export function wrapText(text: string, width: number, head = ''): string[] {
 	const lines = [head];
 	const indent = ' '.repeat(head.length);
 	for (const word of text.split(' ')) {
@@ -43,35 +43,35 @@ export function wrapped(text: string, width: number, head = ''): string[] {
 }
 
 /** Longer lines are hard to read, however wide the terminal is. */
-const WIDEST = 100;
-const USUAL = 80;
-/** What is described stands in a column of at most so many characters; what is longer has a line of its own. */
+const MAX_WIDTH = 100;
+const DEFAULT_WIDTH = 80;
+/** Width of the column of terms; a longer term has a line of its own. */
 const COLUMN = 26;
 const INDENT = '  ';
 const GAP = '  ';
 
-/** Columns that help may fill. */
+/** Width of help, in columns. */
 export function helpWidth(): number {
-	return Math.min(process.stdout.columns || USUAL, WIDEST);
+	return Math.min(process.stdout.columns || DEFAULT_WIDTH, MAX_WIDTH);
 }
 
-/** How lists of options, arguments and commands look. */
+/** Layout of the lists of options, arguments and commands. */
 export const HELP_LAYOUT: HelpConfiguration = {
 	subcommandTerm: (command: Command) => command.name(),
 
 	padWidth: (command: Command, helper: Help) =>
-		Math.min(COLUMN, Math.max(...termsOf(command, helper).map(term => term.length))),
+		Math.min(COLUMN, Math.max(...collectTerms(command, helper).map(term => term.length))),
 
 	formatItem: (term: string, termWidth: number, description: string, helper: Help) => {
-		const width = helper.helpWidth ?? USUAL;
+		const width = helper.helpWidth ?? DEFAULT_WIDTH;
 		const column = INDENT + ' '.repeat(termWidth) + GAP;
 		if (description === '') return INDENT + term;
-		if (term.length <= termWidth) return wrapped(description, width, INDENT + term.padEnd(termWidth) + GAP).join('\n');
-		return [INDENT + term, ...wrapped(description, width, column)].join('\n');
+		if (term.length <= termWidth) return wrapText(description, width, INDENT + term.padEnd(termWidth) + GAP).join('\n');
+		return [INDENT + term, ...wrapText(description, width, column)].join('\n');
 	},
 };
 
-function termsOf(command: Command, helper: Help): string[] {
+function collectTerms(command: Command, helper: Help): string[] {
 	return [
 		...helper.visibleOptions(command).map(option => helper.optionTerm(option)),
 		...helper.visibleArguments(command).map(argument => helper.argumentTerm(argument)),

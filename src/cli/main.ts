@@ -21,30 +21,30 @@ async function main(): Promise<void> {
 		process.exit(EXIT.ok);
 	} catch (error) {
 		ignoreBrokenStreams();
-		process.exit(report(error, (chosen ?? named())?.failureCodes ?? FAILURE_CODES));
+		process.exit(report(error, (chosen ?? findNamedCommand())?.failureCodes ?? FAILURE_CODES));
 	}
 }
 
-/** Whoever reads may stop, `| head` say; what else that means is up to the command. */
+/** The reader of our output may stop, `| head` say; anything more is up to the command. */
 function ignoreBrokenStreams(): void {
 	for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {});
 }
 
-/** The command that was meant, when its command line could not be read. */
-function named(): CommandDefinition | undefined {
-	return COMMANDS.find(isMeant);
+/** The command of this name, for a command line that could not be parsed. */
+function findNamedCommand(): CommandDefinition | undefined {
+	return COMMANDS.find(isNamed);
 }
 
-function isMeant({name}: {readonly name: string}): boolean {
+function isNamed({name}: {readonly name: string}): boolean {
 	return name.split(' ').every((part, index) => part === WORDS[index]);
 }
 
-/** One line about what went wrong, one about what helps; the exit code. */
+/** Reports an error in one line and its hint in another; returns the exit code. */
 function report(error: unknown, codes: FailureCodes): number {
 	if (error instanceof CommanderError) {
 		if (error.exitCode === 0) return EXIT.ok;
 		const text = error.message === '(outputHelp)' ? 'error: no command given' : error.message;
-		const about = (named() ?? GROUPS.find(isMeant))?.name;
+		const about = (findNamedCommand() ?? GROUPS.find(isNamed))?.name;
 		process.stderr.write(
 			`${text.replaceAll('\n', ' ')}; see ${['longarm', about, '--help'].filter(Boolean).join(' ')}\n`,
 		);

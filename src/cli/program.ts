@@ -2,23 +2,26 @@ import {Argument, Command, Option} from 'commander';
 import {VERSION} from '../shared/version.js';
 import type {CommandDefinition, GroupDefinition, Invocation, OptionValues} from './command-definition.js';
 import {COMMANDS, FIRST_EXAMPLES, GROUPS, SECTIONS} from './commands/command-list.js';
-import {HELP_LAYOUT, helpWidth, textBelowOptions, textOfExamples} from './help.js';
+import {formatBelowOptions, formatExamples, HELP_LAYOUT, helpWidth} from './help.js';
 
 const LAST_SECTION = `${SECTIONS.at(-1)!.title}:`;
 
 type Execute = (definition: CommandDefinition, invocation: Invocation) => Promise<void>;
 
-/** The command line of the command that is meant, from its definition; that of all of them when none is known by that name. */
-export function createProgram(meant: string | undefined, execute: Execute): Command {
-	const program = quiet(new Command('longarm'))
+/** The command line of the command with this first word, from its definition; of all commands when there is none. */
+export function createProgram(first: string | undefined, execute: Execute): Command {
+	const program = silenceCommander(new Command('longarm'))
 		.description('Processes, files and HTTP of another machine as if they were local.')
 		.version(VERSION, '-V, --version', 'print the version')
 		.usage('COMMAND [options]')
 		.enablePositionalOptions()
-		.addHelpText('after', () => `\n${textOfExamples(FIRST_EXAMPLES, helpWidth()).join('\n')}`);
-	const definitions = commandsCalled(meant);
+		.addHelpText('after', () => `\n${formatExamples(FIRST_EXAMPLES, helpWidth()).join('\n')}`);
+	const definitions = selectCommands(first);
 	const groups = new Map(
-		groupsOf(definitions).map(group => [group.name, quiet(new Command(group.name)).description(group.summary)]),
+		selectGroups(definitions).map(group => [
+			group.name,
+			silenceCommander(new Command(group.name)).description(group.summary),
+		]),
 	);
 	for (const definition of definitions) {
 		const [name, inner] = definition.name.split(' ') as [string, string?];
@@ -26,34 +29,34 @@ export function createProgram(meant: string | undefined, execute: Execute): Comm
 		addCommand(parent, inner ?? name, definition, execute);
 	}
 	for (const group of groups.values()) program.addCommand(group.helpCommand(false).usage('COMMAND [options]'));
-	inSections(program);
+	sortIntoSections(program);
 	return program;
 }
 
-function commandsCalled(meant: string | undefined): readonly CommandDefinition[] {
-	const known = COMMANDS.filter(({name}) => name.split(' ', 1)[0] === meant);
+function selectCommands(first: string | undefined): readonly CommandDefinition[] {
+	const known = COMMANDS.filter(({name}) => name.split(' ', 1)[0] === first);
 	return known.length > 0 ? known : COMMANDS;
 }
 
-function groupsOf(definitions: readonly CommandDefinition[]): readonly GroupDefinition[] {
+function selectGroups(definitions: readonly CommandDefinition[]): readonly GroupDefinition[] {
 	return GROUPS.filter(group => definitions.some(({name}) => name.startsWith(`${group.name} `)));
 }
 
 /** Puts the commands in the order of their sections. */
-function inSections(program: Command): void {
+function sortIntoSections(program: Command): void {
 	program.addHelpCommand(new Command('help').description('show the help of a command').helpGroup(LAST_SECTION));
-	for (const command of program.commands) command.helpGroup(`${SECTIONS[placeOf(command)]?.title}:`);
-	(program.commands as Command[]).sort((one, other) => placeOf(one) - placeOf(other));
+	for (const command of program.commands) command.helpGroup(`${SECTIONS[sectionIndex(command)]?.title}:`);
+	(program.commands as Command[]).sort((one, other) => sectionIndex(one) - sectionIndex(other));
 }
 
-function placeOf(command: Command): number {
+function sectionIndex(command: Command): number {
 	return SECTIONS.findIndex(({names}) => names.includes(command.name()));
 }
 
 function addCommand(parent: Command, name: string, definition: CommandDefinition, execute: Execute): void {
-	const command = quiet(parent.command(name))
+	const command = silenceCommander(parent.command(name))
 		.description(definition.summary)
-		.addHelpText('after', () => `\n${textBelowOptions(definition, helpWidth())}`);
+		.addHelpText('after', () => `\n${formatBelowOptions(definition, helpWidth())}`);
 	if (definition.passesThrough) command.passThroughOptions();
 	for (const argument of definition.arguments ?? []) {
 		const inside = argument.isRepeated ? `${argument.name}...` : argument.name;
@@ -67,17 +70,17 @@ function addCommand(parent: Command, name: string, definition: CommandDefinition
 	command.action(async () => {
 		await execute(definition, {
 			arguments: command.processedArgs as Invocation['arguments'],
-			options: optionsOf(command),
+			options: readOptions(command),
 		});
 	});
 }
 
-function optionsOf(command: Command): OptionValues {
+function readOptions(command: Command): OptionValues {
 	return command.opts();
 }
 
-/** Errors are ours to tell. */
-function quiet(command: Command): Command {
+/** Keeps commander from writing errors: `main.ts` reports them. */
+function silenceCommander(command: Command): Command {
 	return command
 		.helpOption('-h, --help', 'show this help')
 		.configureHelp(HELP_LAYOUT)
@@ -86,7 +89,7 @@ function quiet(command: Command): Command {
 		.showHelpAfterError(false);
 }
 
-/** Whoever reads may have left, `| head` say. */
+/** Ignores a broken pipe: the reader may have left, `| head` say. */
 function writeHelp(text: string): void {
 	process.stdout.on('error', () => {});
 	process.stdout.write(text);

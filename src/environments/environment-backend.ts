@@ -11,7 +11,7 @@ export interface ServerDescription {
 	readonly dialect: Dialect;
 	/** Undefined where the server is too old to describe itself. */
 	readonly info: EnvironmentInfo | undefined;
-	/** What it says it can do; empty where it does not say. */
+	/** Capabilities it announces; empty where it announces none. */
 	readonly capabilities: Readonly<Record<string, boolean>>;
 }
 

@@ -11,7 +11,7 @@ export interface LoadOptions extends ProviderOptions {
 	readonly provider?: EnvironmentProvider | undefined;
 }
 
-/** The environments of a program, by name. There may be no default: then the program has no hands. */
+/** The environments of a program, by name. There may be no default: then it has nothing to run commands on. */
 export class EnvironmentManager implements AsyncDisposable {
 	readonly #environments = new Map<string, Environment>();
 	readonly #defaultId: string | undefined;
@@ -25,7 +25,7 @@ export class EnvironmentManager implements AsyncDisposable {
 	constructor({defaultId, includesLocal, remotes}: EnvironmentSnapshot, variables: ConfigVariables = process.env) {
 		for (const id of remotes.keys()) requireOwnId(id);
 		const isKnown = defaultId === undefined || remotes.has(defaultId) || (includesLocal && defaultId === LOCAL);
-		if (!isKnown) throw misuse(`default environment \`${defaultId}\` is not configured`);
+		if (!isKnown) throw protocolError(`default environment \`${defaultId}\` is not configured`);
 		this.#defaultId = defaultId;
 		if (includesLocal) this.#environments.set(LOCAL, Environment.local(LOCAL, variables));
 		for (const [id, target] of remotes) this.#environments.set(id, Environment.remote(id, target));
@@ -62,7 +62,7 @@ export class EnvironmentManager implements AsyncDisposable {
 	/** Adds an environment, or puts a new one in the place of the old, whose connection ends. */
 	upsert(id: string, target: string | RemoteTarget): Environment {
 		requireOwnId(id);
-		const environment = Environment.remote(id, typeof target === 'string' ? fromUrl(target) : target);
+		const environment = Environment.remote(id, typeof target === 'string' ? toTarget(target) : target);
 		void this.#environments.get(id)?.close();
 		this.#environments.set(id, environment);
 		return environment;
@@ -82,17 +82,18 @@ export class EnvironmentManager implements AsyncDisposable {
 	}
 }
 
-function fromUrl(url: string): RemoteTarget {
-	if (url.trim() === '') throw misuse('remote environment requires an exec-server url');
-	if (url.trim().toLowerCase() === 'none') throw misuse('remote environment cannot use disabled exec-server url');
+function toTarget(url: string): RemoteTarget {
+	if (url.trim() === '') throw protocolError('remote environment requires an exec-server url');
+	if (url.trim().toLowerCase() === 'none')
+		throw protocolError('remote environment cannot use disabled exec-server url');
 	return targetFromUrl(url);
 }
 
 function requireOwnId(id: string): void {
-	if (id === '') throw misuse('environment id cannot be empty');
-	if (id === LOCAL) throw misuse(`environment id \`${LOCAL}\` is reserved for EnvironmentManager`);
+	if (id === '') throw protocolError('environment id cannot be empty');
+	if (id === LOCAL) throw protocolError(`environment id \`${LOCAL}\` is reserved for EnvironmentManager`);
 }
 
-function misuse(message: string): Error {
+function protocolError(message: string): Error {
 	return invalidEnvironment(`exec-server protocol error: ${message}`);
 }

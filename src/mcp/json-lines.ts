@@ -1,7 +1,7 @@
-/** A message may be this long; a server that never ends its line is not one. */
+/** Longest message; a server that never ends its line is not one. */
 export const MAX_LINE_CHARS = 64 * 1024 * 1024;
 
-/** Makes lines of pieces of UTF-8, however those are cut. */
+/** Splits chunks of UTF-8 into lines, wherever they are cut. */
 export class JsonLines {
 	readonly #decoder = new TextDecoder();
 	readonly #line: (line: string) => void;

@@ -1,13 +1,15 @@
 import type {ProcessHandle} from '../client/process/process-handle.js';
 import {type ProcessHost, type RunCommandOptions, toStartParams} from '../client/run/command.js';
+import {Mutex} from '../shared/async/mutex.js';
+import {withTimeout} from '../shared/async/timeout.js';
 import {StderrTail} from '../shared/stderr-tail.js';
 import {JsonLines} from './json-lines.js';
 
-/** Tail of stderr kept for the error message. */
+/** Tail of stderr kept for the error message, in characters. */
 const MAX_STDERR_CHARS = 64 * 1024;
-/** How long a server may take to end when its input does, and again when it is asked to. */
+/** Grace period after the end of the input, and again after the request to end. */
 const CLOSE_GRACE_MS = 2000;
-/** A link that is back this soon was never lost; a longer loss fails whatever is pending. */
+/** Interruption of the connection that is tolerated; a longer one fails all pending requests. */
 export const LOST_LINK_MS = 500;
 
 /** The machine the server runs on. */
@@ -18,7 +20,7 @@ export interface ProcessTransportOptions extends Omit<RunCommandOptions, 'stdin'
 	readonly onStderr?: (text: string) => void;
 }
 
-/** Whatever the SDK's messages are made of: they are passed on as they are. */
+/** Messages of the SDK are passed on as they are. */
 type Message = object;
 
 type State =
@@ -39,8 +41,8 @@ export class ProcessTransport {
 	readonly #options: ProcessTransportOptions;
 	#state: State = {kind: 'new'};
 	readonly #stderr = new StderrTail(MAX_STDERR_CHARS);
-	/** Messages go out one after the other, in the order they were given. */
-	#sending: Promise<unknown> = Promise.resolve();
+	/** Messages are written one after the other, in the order of the calls. */
+	readonly #writes = new Mutex();
 	#isClosing = false;
 	#stopListening: () => void = () => {};
 
@@ -62,16 +64,14 @@ export class ProcessTransport {
 		const {process} = await this.#machine.processes.start(params);
 		this.#state = {kind: 'open', process};
 		this.#stopListening =
-			this.#machine.onDisconnect?.((error, recovered) => void this.#lost(error, recovered)) ?? (() => {});
+			this.#machine.onDisconnect?.((error, recovered) => void this.#onDisconnect(error, recovered)) ?? (() => {});
 		void this.#listen(process);
 	}
 
 	async send(message: Message): Promise<void> {
 		const process = this.#process();
 		const line = `${JSON.stringify(message)}\n`;
-		const sent = this.#sending.then(() => process.write(line));
-		this.#sending = sent.catch(() => {});
-		const {status} = await sent;
+		const {status} = await this.#writes.run(() => process.write(line));
 		if (status !== 'accepted') throw new Error(`the MCP server takes no input any more (${status})`);
 	}
 
@@ -81,7 +81,7 @@ export class ProcessTransport {
 		this.#isClosing = true;
 		const {process} = this.#state;
 		try {
-			await endOf(process);
+			await endProcess(process);
 		} finally {
 			this.#end();
 		}
@@ -99,14 +99,14 @@ export class ProcessTransport {
 			for await (const piece of process.output()) {
 				if (piece.kind === 'gap') throw new Error('output of the MCP server was lost');
 				if (piece.stream === 'stdout') lines.push(piece.bytes);
-				else this.#complain(stderr.decode(piece.bytes, {stream: true}));
+				else this.#recordStderr(stderr.decode(piece.bytes, {stream: true}));
 			}
 			const {exitCode} = await process.exited;
-			this.#fail(new Error(`the MCP server exited with code ${exitCode}${this.#lastWords()}`));
+			this.#fail(new Error(`the MCP server exited with code ${exitCode}${this.#lastStderrLine()}`));
 		} catch (error) {
 			this.#fail(error instanceof Error ? error : new Error(String(error)));
-			// Nobody listens to it any more.
-			await quietly(process[Symbol.asyncDispose]());
+			// Its output has no reader any more.
+			await ignoreFailure(process[Symbol.asyncDispose]());
 		}
 	}
 
@@ -121,18 +121,18 @@ export class ProcessTransport {
 		this.onmessage?.(message);
 	}
 
-	#complain(text: string): void {
+	#recordStderr(text: string): void {
 		this.#stderr.push(text);
 		this.#options.onStderr?.(text);
 	}
 
-	async #lost(cause: Error, recovered: Promise<void>): Promise<void> {
-		const isBack = await settledWithin(LOST_LINK_MS, recovered);
+	async #onDisconnect(cause: Error, recovered: Promise<void>): Promise<void> {
+		const isBack = await isFulfilledWithin(LOST_LINK_MS, recovered);
 		if (isBack || this.#state.kind !== 'open') return;
 		const {process} = this.#state;
 		this.#fail(cause);
-		// Should the machine come back, nobody wants its answers any more.
-		await quietly(process[Symbol.asyncDispose]());
+		// Should the machine come back, its answers have no reader any more.
+		await ignoreFailure(process[Symbol.asyncDispose]());
 	}
 
 	#fail(error: Error): void {
@@ -147,41 +147,35 @@ export class ProcessTransport {
 		this.onclose?.();
 	}
 
-	#lastWords(): string {
+	#lastStderrLine(): string {
 		const last = this.#stderr.text.trimEnd().split('\n').at(-1) ?? '';
 		return last === '' ? '' : `: ${last}`;
 	}
 }
 
-async function endOf(process: ProcessHandle): Promise<void> {
+async function endProcess(process: ProcessHandle): Promise<void> {
 	const closed = process.closed.catch(() => {});
 	// Servers that cannot be told the end of their input are asked to end.
 	const isTold = await process.closeStdin().then(
 		() => true,
 		() => false,
 	);
-	await settledWithin(isTold ? CLOSE_GRACE_MS : 0, closed);
+	await isFulfilledWithin(isTold ? CLOSE_GRACE_MS : 0, closed);
 	if (process.isOver) return;
 	await process.terminate({graceful: {timeoutMs: CLOSE_GRACE_MS}}).catch(() => {});
 	await closed;
 }
 
-/** Whether the promise is kept in time. */
-async function settledWithin(ms: number, promise: Promise<unknown>): Promise<boolean> {
-	let timer: ReturnType<typeof setTimeout> | undefined;
-	const late = new Promise<boolean>(resolve => {
-		timer = setTimeout(() => resolve(false), ms);
-	});
-	try {
-		return await Promise.race([promise.then(() => true), late]);
-	} catch {
-		return false;
-	} finally {
-		clearTimeout(timer);
-	}
+/** Whether the promise is fulfilled in time. */
+function isFulfilledWithin(ms: number, promise: Promise<unknown>): Promise<boolean> {
+	const fulfilled = promise.then(
+		() => true,
+		() => false,
+	);
+	return withTimeout(fulfilled, ms, () => false);
 }
 
-async function quietly(promise: PromiseLike<unknown>): Promise<void> {
+async function ignoreFailure(promise: PromiseLike<unknown>): Promise<void> {
 	try {
 		await promise;
 	} catch {}

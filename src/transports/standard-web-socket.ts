@@ -57,7 +57,7 @@ export class StandardWebSocketTransport implements Transport {
 	readonly kind = 'websocket';
 	readonly peer: string;
 	readonly #socket: WebSocket;
-	/** What arrived while nothing shall be read: the platform cannot be asked to stop. */
+	/** Messages that arrived while reading is paused: the platform cannot be asked to stop. */
 	readonly #waiting: MessageEvent[] = [];
 	#events: TransportEvents | undefined;
 	#isPaused = false;

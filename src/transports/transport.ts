@@ -1,7 +1,7 @@
 import type {BinaryPayload} from '../protocol/wire/binary-payload.js';
 import type {Frame} from '../protocol/wire/encode.js';
 
-/** What a transport tells the connection on top of it. `closed` comes once and last. */
+/** Callbacks of the connection on top of a transport. `closed` comes once and last. */
 export interface TransportEvents {
 	/** One whole message; its bulk may have been taken out of the text. */
 	message(text: string, bulk?: BinaryPayload): void;

@@ -1,7 +1,7 @@
 import type {Frame} from '../protocol/wire/encode.js';
 import type {Transport, TransportEvents} from './transport.js';
 
-/** A transport around another; whoever extends it says what is different. */
+/** A transport around another; subclasses override what is different. */
 export abstract class WrappedTransport implements Transport {
 	protected readonly inner: Transport;
 

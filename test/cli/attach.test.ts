@@ -28,7 +28,7 @@ test.each([
 
 function endings(...pieces: string[]): string {
 	const modes = new ScreenModes();
-	for (const piece of pieces) modes.see(bytes(piece));
+	for (const piece of pieces) modes.scan(bytes(piece));
 	return modes.endings;
 }
 

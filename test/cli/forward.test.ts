@@ -1,7 +1,7 @@
 import {once} from 'node:events';
 import {connect, createServer, type Socket} from 'node:net';
 import {expect, onTestFinished, test} from 'vitest';
-import {formatPlace, parseForward} from '../../src/cli/commands/forward/forward-spec.js';
+import {formatHostPort, parseForward} from '../../src/cli/commands/forward/forward-spec.js';
 import {Command, PROGRAM, run} from '../helpers/command.js';
 import {eventually} from '../helpers/processes.js';
 import {type Serving, serving} from '../helpers/serving.js';
@@ -63,7 +63,7 @@ test.each([
 	['localhost:1:10.0.0.1:2', {address: 'localhost', port: 1, host: '10.0.0.1', remotePort: 2}],
 ])('%s is understood', (text, spec) => {
 	expect(parseForward(text)).toEqual(spec);
-	const whole = `${formatPlace(spec.address, spec.port)}:${formatPlace(spec.host, spec.remotePort)}`;
+	const whole = `${formatHostPort(spec.address, spec.port)}:${formatHostPort(spec.host, spec.remotePort)}`;
 	expect(parseForward(whole)).toEqual(spec);
 });
 

@@ -40,7 +40,7 @@ export const SECTIONS: readonly {readonly title: string; readonly names: readonl
 	{title: 'More', names: ['completion', 'help']},
 ];
 
-/** What help shows first. */
+/** Examples of the first help page. */
 export const FIRST_EXAMPLES: readonly Example[] = [
 	{command: 'longarm serve --listen ws://127.0.0.1:4500', says: 'serve this machine'},
 	{command: 'longarm run -e ws://127.0.0.1:4500 -- make test', says: 'run a command over there'},

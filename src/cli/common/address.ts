@@ -1,7 +1,7 @@
 import {findScheme, isServerUrl, splitUrlAndPath} from '../../transports/node/registry.js';
 import {usageError} from '../exit-codes.js';
 
-/** Where a file is, as somebody wrote it. */
+/** Location of a file, as written on the command line. */
 export interface Address {
 	readonly place:
 		| {readonly kind: 'local'}

@@ -21,7 +21,7 @@ const SETTLE_MS = 500;
  * by sessions and retention for a while longer, so a collection in vain is tried again, ever less often.
  */
 export function collectGarbageWhenIdle(logger: Logger): void {
-	keepYoungPartSmall();
+	keepYoungGenerationSmall();
 	let least = process.memoryUsage.rss();
 	let utilization = performance.eventLoopUtilization();
 	let patience = 1;
@@ -54,16 +54,16 @@ export function collectGarbageWhenIdle(logger: Logger): void {
  * Under load V8 doubles the part of the heap for new objects until it takes tens of MiB. A server of many idle processes
  * and connections has no use for it: what is new here is short-lived or lives for long.
  */
-function keepYoungPartSmall(): void {
+function keepYoungGenerationSmall(): void {
 	setFlagsFromString('--semi-space-growth-factor=1');
 }
 
-const collect = lazily(() => {
+const collect = createLazily(() => {
 	setFlagsFromString('--expose-gc');
 	return runInNewContext('gc') as () => void;
 });
 
-const trim = lazily(() => {
+const trim = createLazily(() => {
 	try {
 		const mallocTrim = loadKoffi().load(null).func('int malloc_trim(size_t pad)');
 		return () => void mallocTrim(0);
@@ -73,7 +73,7 @@ const trim = lazily(() => {
 	}
 });
 
-function lazily(create: () => () => void): () => void {
+function createLazily(create: () => () => void): () => void {
 	let action: (() => void) | undefined;
 	return () => {
 		action ??= create();

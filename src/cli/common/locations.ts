@@ -1,27 +1,27 @@
 import {resolve} from 'node:path';
-import {setTimeout as delay} from 'node:timers/promises';
 import {FileError} from '../../client/files/file-error.js';
 import type {Files} from '../../client/files/files.js';
 import {toPathUri} from '../../client/paths.js';
 import type {Environment} from '../../environments/environment.js';
 import {LOCAL} from '../../environments/environment-provider.js';
 import {PathUri, PathUriError} from '../../protocol/path-uri/path-uri.js';
+import {waitAtMost} from '../../shared/async/timeout.js';
 import {EXIT, usageError} from '../exit-codes.js';
 import {type Address, parseAddress} from './address.js';
 import {openEnvironment} from './environments.js';
 import {printable, printableName, printableReason} from './printable.js';
 
-/** How long connections are given to end in an orderly way. */
+/** Time limit for the orderly end of all connections. */
 const MAX_CLOSE_MS = 500;
 
-/** Something in the file system of a machine. */
+/** A path of an environment. */
 export interface Location {
 	readonly environment: Environment;
 	readonly files: Files;
 	readonly path: PathUri;
 }
 
-/** A place that somebody named, with what the way of writing it says. */
+/** A location from the command line, with what its spelling says. */
 export interface ParsedLocation extends Location {
 	/** As it was written. */
 	readonly given: string;
@@ -54,14 +54,12 @@ export class LocationResolver implements AsyncDisposable {
 		};
 	}
 
-	/** A server that does not answer keeps nobody waiting: the program ends soon after, and the connections with it. */
+	/** Does not wait for a server that does not answer: the program ends soon after, and the connections with it. */
 	async [Symbol.asyncDispose](): Promise<void> {
-		const timer = new AbortController();
 		const closed = Promise.allSettled(
 			Array.from(this.#opened.values(), async environment => (await environment).close()),
 		);
-		await Promise.race([closed, delay(MAX_CLOSE_MS, undefined, {signal: timer.signal})]);
-		timer.abort();
+		await waitAtMost(closed, MAX_CLOSE_MS);
 	}
 
 	#nameOf({place, path}: Address): string {
@@ -89,7 +87,7 @@ async function resolvePath(environment: Environment, path: string): Promise<Path
 	try {
 		if (path.startsWith('file:///')) return PathUri.parse(path);
 		if (environment.kind === 'local') return PathUri.fromNative(resolve(path));
-		return isAbsolute(path) ? toPathUri(path) : await fromDirectory(environment, path);
+		return isAbsolute(path) ? toPathUri(path) : await resolveRelative(environment, path);
 	} catch (error) {
 		if (!(error instanceof PathUriError)) throw error;
 		throw usageError(`\`${printable(path)}\`: ${error.message}`, error);
@@ -101,7 +99,7 @@ function isAbsolute(path: string): boolean {
 }
 
 /** Relative to the home directory with `~`, else to the directory the executor works in. */
-async function fromDirectory(environment: Environment, path: string): Promise<PathUri> {
+async function resolveRelative(environment: Environment, path: string): Promise<PathUri> {
 	const isBelowHome = path === '~' || path.startsWith('~/');
 	const {cwd, userHomeDir} = await environment.info();
 	const base = isBelowHome ? userHomeDir : cwd;
@@ -116,8 +114,8 @@ async function fromDirectory(environment: Environment, path: string): Promise<Pa
 }
 
 /**
- * Does something for each address, in their order. Where that fails it says so in a line and goes on; the exit code. What
- * is written may find nobody reading: `untilBrokenPipe` is for that.
+ * Runs work for each address, in their order. A failure is reported in a line and the rest goes on; returns the exit
+ * code. Work that writes to standard output belongs into `runUntilBrokenPipe`.
  */
 export async function forEachLocation(
 	given: readonly string[],

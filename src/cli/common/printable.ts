@@ -1,7 +1,7 @@
 import {decodeUtf8} from '../../protocol/path-uri/path-uri-encoding.js';
 import {errorMessage} from '../../shared/errors.js';
 
-/** What would move the cursor, change the terminal or the direction of the text. */
+/** Characters that move the cursor, change the terminal or the direction of the text. */
 const UNSAFE = /[\p{Cc}\u2028\u2029\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu;
 const BYTES_NO_TEXT = /[^\x20-\x7e]/g;
 
@@ -9,22 +9,22 @@ const BYTES_NO_TEXT = /[^\x20-\x7e]/g;
 export function printable(text: string): string {
 	return text.replace(UNSAFE, character => {
 		const code = character.codePointAt(0)!;
-		return code < 0x100 ? escapedByte(code) : `\\u${code.toString(16).padStart(4, '0')}`;
+		return code < 0x100 ? escapeByte(code) : `\\u${code.toString(16).padStart(4, '0')}`;
 	});
 }
 
 /** The same of a name in bytes, one character for each; those that are no text are written out. */
 export function printableName(binary: string): string {
 	const text = decodeUtf8(binary);
-	return text === undefined ? binary.replace(BYTES_NO_TEXT, byte => escapedByte(byte.charCodeAt(0))) : printable(text);
+	return text === undefined ? binary.replace(BYTES_NO_TEXT, byte => escapeByte(byte.charCodeAt(0))) : printable(text);
 }
 
-/** Why something failed; the number of the error is for programs. */
+/** Reason of a failure, without the number of the system error, which is for programs. */
 export function printableReason(error: unknown): string {
 	const reason = errorMessage(error);
 	return printable(reason.replace(/ \(os error \d+\)$/, ''));
 }
 
-function escapedByte(code: number): string {
+function escapeByte(code: number): string {
 	return `\\x${code.toString(16).padStart(2, '0')}`;
 }

@@ -18,7 +18,7 @@ export async function writeOut(data: Uint8Array | string): Promise<void> {
 }
 
 /** Runs work that writes to standard output; the exit code tells when its reader has left. */
-export async function untilBrokenPipe(work: () => Promise<number>): Promise<number> {
+export async function runUntilBrokenPipe(work: () => Promise<number>): Promise<number> {
 	try {
 		return await work();
 	} catch (error) {

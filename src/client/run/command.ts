@@ -22,11 +22,11 @@ export interface RunCommandOptions {
 	readonly cwd?: Path | undefined;
 	/** Added to the variables of the executor. */
 	readonly env?: Readonly<Record<string, string>> | undefined;
-	/** What the executor's own variables contribute; all of them by default. */
+	/** Which of the executor's own variables are inherited; all of them by default. */
 	readonly inherit?: 'all' | 'core' | 'none' | undefined;
 	/** A terminal, and its size. */
 	readonly tty?: boolean | {readonly rows: number; readonly cols: number} | undefined;
-	/** Whether anything will be written to its input; nothing is there to be read otherwise. */
+	/** Whether its standard input is a pipe that can be written to; it is empty otherwise. */
 	readonly stdin?: boolean | undefined;
 	readonly processId?: string | undefined;
 }

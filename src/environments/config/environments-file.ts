@@ -22,7 +22,7 @@ const entrySchema = v.object({
 	args: v.optional(v.array(v.string())),
 	env: v.optional(v.record(v.string(), v.string())),
 	cwd: v.optional(v.string()),
-	/** The peer's; means nothing here. */
+	/** For upstream only; ignored here. */
 	skills: v.optional(v.object({required: v.optional(v.array(v.string()))})),
 });
 const fileSchema = v.object({
@@ -55,12 +55,12 @@ function readShape(text: string, path: string): v.InferOutput<typeof fileSchema>
 		}
 		return decode(fileSchema, table);
 	} catch (cause) {
-		throw invalidEnvironment(`failed to parse environment config \`${path}\`: ${faultIn(cause)}`, {file: path});
+		throw invalidEnvironment(`failed to parse environment config \`${path}\`: ${describeFault(cause)}`, {file: path});
 	}
 }
 
-/** The parser's own words quote the lines around the fault, which may hold a token. */
-function faultIn(cause: unknown): string {
+/** Without the parser's quotation of the lines around the fault, which may hold a token. */
+function describeFault(cause: unknown): string {
 	if (!(cause instanceof TomlError)) return errorMessage(cause);
 	const [what] = cause.message.replace(/^Invalid TOML document: /, '').split('\n', 1);
 	return `line ${cause.line}, column ${cause.column}: ${what}`;
@@ -77,12 +77,12 @@ function asArray(value: unknown): unknown[] {
 }
 
 function requireId(id: string, taken: ReadonlyMap<string, unknown>): void {
-	const fault = idFault(id) ?? (taken.has(id) ? 'is duplicated' : undefined);
+	const fault = findIdFault(id) ?? (taken.has(id) ? 'is duplicated' : undefined);
 	if (id === '') throw invalidEnvironment('environment id cannot be empty');
 	if (fault !== undefined) throw invalidEnvironment(`environment id \`${id}\` ${fault}`, {id});
 }
 
-function idFault(id: string): string | undefined {
+function findIdFault(id: string): string | undefined {
 	if (id.trim() !== id) return 'must not contain surrounding whitespace';
 	if (RESERVED_IDS.has(id)) return 'is reserved';
 	if (id.length > MAX_ID_LENGTH) return `cannot be longer than ${MAX_ID_LENGTH} characters`;
@@ -91,18 +91,18 @@ function idFault(id: string): string | undefined {
 
 function toTarget(entry: Entry, directory: string): RemoteTarget {
 	const {id, url, program, args, env, cwd, auth_bearer_token: token} = entry;
-	const fault = faultOf(entry);
+	const fault = findEntryFault(entry);
 	if (fault !== undefined) throw invalidEnvironment(`environment \`${id}\` ${fault}`, {id});
-	const initializeTimeoutMs = milliseconds(entry.initialize_timeout_sec);
+	const initializeTimeoutMs = toMilliseconds(entry.initialize_timeout_sec);
 	if (program !== undefined) {
 		const place = cwd === undefined ? {} : {cwd: resolve(directory, cwd)};
 		return {kind: 'command', program, args: args ?? [], env: env ?? {}, ...place, initializeTimeoutMs};
 	}
-	const connectTimeoutMs = milliseconds(entry.connect_timeout_sec);
+	const connectTimeoutMs = toMilliseconds(entry.connect_timeout_sec);
 	return {...targetFromUrl(url!, {token, connectTimeoutMs}), initializeTimeoutMs};
 }
 
-function faultOf(entry: Entry): string | undefined {
+function findEntryFault(entry: Entry): string | undefined {
 	const {url, program, args, env, cwd, auth_bearer_token: token, connect_timeout_sec: connectTimeout} = entry;
 	const hasCommandKeys = args !== undefined || env !== undefined || cwd !== undefined;
 	if (hasCommandKeys && program === undefined) return 'args, env, and cwd require program';
@@ -119,6 +119,6 @@ function toDefault(given: string | undefined, includesLocal: boolean): string | 
 	return id.toLowerCase() === 'none' ? undefined : id;
 }
 
-function milliseconds(value: number | undefined): number | undefined {
+function toMilliseconds(value: number | undefined): number | undefined {
 	return value === undefined ? undefined : value * 1000;
 }

@@ -11,30 +11,30 @@ import {percentEncode} from '../../protocol/path-uri/path-uri-encoding.js';
 
 /** A file of this machine to be read in blocks; the path as it was given is for messages. */
 export async function openLocalRead(path: BytePath, given: Path): Promise<BlockSource> {
-	return sourceOf(await withFileErrors(openReadable)(path), given);
+	return toBlockSource(await withFileErrors(openReadable)(path), given);
 }
 
-function sourceOf(device: BlockDevice, given: Path): BlockSource {
+function toBlockSource(device: BlockDevice, given: Path): BlockSource {
 	return {
 		read: (offset, length) => about(given, () => readBlock(device, offset, length)),
 		end: () => device.close(),
-		abandon: () => abandon(device),
+		abandon: () => abandonHandle(device),
 	};
 }
 
 export async function openLocalReplace(path: BytePath, given: Path): Promise<BlockTarget> {
-	return targetOf(await withFileErrors(openReplaceable)(path), given);
+	return toBlockTarget(await withFileErrors(openReplaceable)(path), given);
 }
 
 export async function openLocalUpdate(path: BytePath, given: Path): Promise<BlockTarget> {
-	return targetOf(await withFileErrors(openUpdatable)(path), given);
+	return toBlockTarget(await withFileErrors(openUpdatable)(path), given);
 }
 
 export async function openLocalList(path: BytePath, given: Path, {depth, names}: ListOptions): Promise<BlockSource> {
-	return sourceOf(await listTree(path, {depth, names: names?.map(percentEncode)}), given);
+	return toBlockSource(await listTree(path, {depth, names: names?.map(percentEncode)}), given);
 }
 
-function targetOf(device: BlockDevice, given: Path): BlockTarget {
+function toBlockTarget(device: BlockDevice, given: Path): BlockTarget {
 	const write = withFileErrors(async (chunk: Uint8Array, offset: number) => {
 		await device.write!(chunk, offset);
 	});
@@ -45,18 +45,18 @@ function targetOf(device: BlockDevice, given: Path): BlockTarget {
 				given,
 				withFileErrors(() => device.close()),
 			),
-		abandon: () => abandon(device),
+		abandon: () => abandonHandle(device),
 	};
 }
 
-/** Memory of its own for each block: it goes to whoever reads the stream. */
+/** A buffer of its own for each block: it is handed to the reader of the stream. */
 export const readBlock = withFileErrors(async (device: BlockDevice, offset: number, length: number) => {
 	const target = Buffer.allocUnsafeSlow(length);
 	const {length: got, eof, progress} = await device.read!(target, offset);
 	return {chunk: target.subarray(0, got), eof, ...(progress && {progress})};
 });
 
-/** Nobody is left to tell of a failure. */
-export function abandon(device: BlockDevice): void {
+/** Closes in the background; a failure has no reader any more. */
+export function abandonHandle(device: BlockDevice): void {
 	device.close().catch(() => {});
 }

@@ -52,7 +52,7 @@ export class LocalFiles implements Files {
 	}
 
 	async readFile(path: Path, options: FollowOptions = {}): Promise<Uint8Array> {
-		return about(path, () => files.readFile(place(path, options), links(options)));
+		return about(path, () => files.readFile(resolvePath(path, options), linkOptions(options)));
 	}
 
 	async readText(path: Path, options?: FollowOptions): Promise<string> {
@@ -62,30 +62,30 @@ export class LocalFiles implements Files {
 	async writeFile(path: Path, content: Uint8Array | string, options: WriteOptions = {}): Promise<void> {
 		const bytes = typeof content === 'string' ? new TextEncoder().encode(content) : content;
 		const {atomic = false} = options;
-		await about(path, () => files.writeFile(place(path, options), bytes, {...links(options), atomic}));
+		await about(path, () => files.writeFile(resolvePath(path, options), bytes, {...linkOptions(options), atomic}));
 	}
 
 	async createDirectory(path: Path, options: FollowOptions & {recursive?: boolean} = {}): Promise<void> {
 		const {recursive = true} = options;
-		await about(path, () => files.createDirectory(place(path, options), {...links(options), recursive}));
+		await about(path, () => files.createDirectory(resolvePath(path, options), {...linkOptions(options), recursive}));
 	}
 
 	async metadata(path: Path, options: FollowOptions = {}): Promise<Metadata> {
-		return about(path, () => files.getMetadata(place(path, options), links(options)));
+		return about(path, () => files.getMetadata(resolvePath(path, options), linkOptions(options)));
 	}
 
 	async canonicalize(path: Path, options: AccessOptions = {}): Promise<string> {
-		return about(path, async () => toUriText(await files.canonicalize(place(path, options))));
+		return about(path, async () => toUriText(await files.canonicalize(resolvePath(path, options))));
 	}
 
 	async readDirectory(path: Path, options: AccessOptions = {}): Promise<DirectoryEntry[]> {
-		return about(path, () => files.readDirectory(place(path, options)));
+		return about(path, () => files.readDirectory(resolvePath(path, options)));
 	}
 
 	async walk(path: Path, {sandbox, ...options}: WalkOptions & AccessOptions = {}): Promise<WalkOutcome> {
 		const {followDirectorySymlinks = false, pruneHiddenDirectories, ...limits} = options;
 		return about(path, () =>
-			files.walk(place(path, {sandbox}), {
+			files.walk(resolvePath(path, {sandbox}), {
 				...WALK_LIMITS,
 				...limits,
 				followDirectorySymlinks,
@@ -96,77 +96,81 @@ export class LocalFiles implements Files {
 
 	async remove(path: Path, options: FollowOptions & {recursive?: boolean; force?: boolean} = {}): Promise<void> {
 		const {recursive = true, force = true} = options;
-		await about(path, () => files.remove(place(path, options), {...links(options), recursive, force}));
+		await about(path, () => files.remove(resolvePath(path, options), {...linkOptions(options), recursive, force}));
 	}
 
 	async copy(from: Path, to: Path, options: AccessOptions & {recursive?: boolean} = {}): Promise<void> {
 		const {recursive = false} = options;
-		await about(from, () => files.copy(place(from, options), place(to, options), {recursive}));
+		await about(from, () => files.copy(resolvePath(from, options), resolvePath(to, options), {recursive}));
 	}
 
 	async rename(from: Path, to: Path, options: AccessOptions & {overwrite?: boolean} = {}): Promise<void> {
 		const {overwrite = false} = options;
-		await about(from, () => files.rename(place(from, options), place(to, options), {overwrite}));
+		await about(from, () => files.rename(resolvePath(from, options), resolvePath(to, options), {overwrite}));
 	}
 
 	readStream(path: Path, options: ReadStreamOptions = {}): ReadableStream<Uint8Array> {
-		return readBlocks(describePath(path), () => about(path, () => openLocalRead(place(path, options), path)), options);
+		return readBlocks(
+			describePath(path),
+			() => about(path, () => openLocalRead(resolvePath(path, options), path)),
+			options,
+		);
 	}
 
 	writeStream(path: Path, options: WriteStreamOptions = {}): WritableStream<Uint8Array> {
 		const open = options.offset === undefined ? openLocalReplace : openLocalUpdate;
-		return writeBlocks(() => about(path, () => open(place(path, options), path)), options);
+		return writeBlocks(() => about(path, () => open(resolvePath(path, options), path)), options);
 	}
 
 	async watch(path: Path, options: WatchOptions = {}): Promise<Watch> {
 		return about(
 			path,
-			withFileErrors(async () => localWatch(place(path, options), options)),
+			withFileErrors(async () => localWatch(resolvePath(path, options), options)),
 		);
 	}
 
 	async watchMissing(missing: readonly Path[], {present, signal}: WatchMissingOptions = {}): Promise<MissingWatch> {
 		return about(missing[0] ?? '', () => {
 			const request = {
-				missing: missing.map(path => place(path, {})),
-				present: present === undefined ? undefined : place(present, {}),
+				missing: missing.map(path => resolvePath(path, {})),
+				present: present === undefined ? undefined : resolvePath(present, {}),
 			};
 			return this.#missingWatches.begin(request, signal);
 		});
 	}
 
 	search(query: SearchQuery, {signal}: {signal?: AbortSignal | undefined} = {}): Search {
-		return localSearch(query, () => place(query.path, query), signal);
+		return localSearch(query, () => resolvePath(query.path, query), signal);
 	}
 
 	list(path: Path, options: ListOptions = {}): AsyncIterable<TreeEntry> {
-		const open = () => about(path, () => openLocalList(place(path, options), path, options));
+		const open = () => about(path, () => openLocalList(resolvePath(path, options), path, options));
 		return treeEntries(readBlocks(describePath(path), open, {signal: options.signal}), describePath(path));
 	}
 
 	async digest(path: Path, {offset, length}: {offset: number; length: number}): Promise<Result<'fs/digest'>> {
-		return about(path, () => files.digest(place(path, {}), offset, length));
+		return about(path, () => files.digest(resolvePath(path, {}), offset, length));
 	}
 
 	async setAttributes(path: Path, entries: readonly EntryAttributes[]): Promise<TransferOutcome['errors']> {
-		return about(path, () => setLocalAttributes(place(path, {}), entries));
+		return about(path, () => setLocalAttributes(resolvePath(path, {}), entries));
 	}
 
 	async pack(path: Path, options: PackOptions = {}): Promise<PackedTree> {
-		return about(path, () => packLocal(place(path, options), options));
+		return about(path, () => packLocal(resolvePath(path, options), options));
 	}
 
 	async unpack(path: Path, options: UnpackOptions = {}): Promise<UnpackedTree> {
-		return about(path, () => unpackLocal(place(path, options), options));
+		return about(path, () => unpackLocal(resolvePath(path, options), options));
 	}
 }
 
 /** The path on this machine; a sandbox that cannot be enforced is refused here as on any other. */
-function place(path: Path, {sandbox}: AccessOptions): BytePath {
+function resolvePath(path: Path, {sandbox}: AccessOptions): BytePath {
 	if (sandbox) refuseSandbox(decode(sandboxContext, sandbox));
 	return toNativePath(toPathUri(path));
 }
 
-function links({followSymlinks = true}: FollowOptions): {followSymlinks: boolean} {
+function linkOptions({followSymlinks = true}: FollowOptions): {followSymlinks: boolean} {
 	return {followSymlinks};
 }

@@ -7,7 +7,7 @@ import {withFileErrors} from '../../filesystem/file-errors.js';
 import {DEFAULT_MAX_MATCHES, MAX_SEARCH_MATCHES} from '../../filesystem/search/query.js';
 import type {SearchMatch as Found} from '../../filesystem/search/search-messages.js';
 
-/** A search of this machine; whoever takes its matches slowly makes it slow. */
+/** A search of this machine, as slow as the reader of its matches. */
 export function localSearch(query: SearchQuery, root: () => BytePath, signal: AbortSignal | undefined): Search {
 	let cancel: (() => void) | undefined;
 	const feed = new SearchStream(signal, () => cancel?.());

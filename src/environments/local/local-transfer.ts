@@ -17,7 +17,7 @@ import {
 import type {BytePath} from '../../filesystem/byte-path.js';
 import {withFileErrors} from '../../filesystem/file-errors.js';
 import {percentEncode} from '../../protocol/path-uri/path-uri-encoding.js';
-import {abandon, readBlock} from './local-file-streams.js';
+import {abandonHandle, readBlock} from './local-file-streams.js';
 
 export async function packLocal(path: BytePath, options: PackOptions): Promise<PackedTree> {
 	options.signal?.throwIfAborted();
@@ -27,9 +27,9 @@ export async function packLocal(path: BytePath, options: PackOptions): Promise<P
 		finish: withFileErrors(async () => {
 			const outcome = await tree.finish();
 			await tree.close();
-			return described(outcome);
+			return toOutcome(outcome);
 		}),
-		abandon: () => abandon(tree),
+		abandon: () => abandonHandle(tree),
 	};
 	return readPackedTree(toUriText(path), tree.totals, source, options);
 }
@@ -42,9 +42,9 @@ export async function unpackLocal(path: BytePath, options: UnpackOptions): Promi
 		finish: withFileErrors(async (sha256: string | undefined) => {
 			const outcome = await tree.finish(sha256);
 			await tree.close();
-			return described(outcome);
+			return toOutcome(outcome);
 		}),
-		abandon: () => abandon(tree),
+		abandon: () => abandonHandle(tree),
 	};
 	return writePackedTree(toUriText(path), target, options);
 }
@@ -53,7 +53,7 @@ export async function setLocalAttributes(
 	path: BytePath,
 	entries: readonly EntryAttributes[],
 ): Promise<TransferOutcome['errors']> {
-	return complaints(
+	return toUriErrors(
 		await setAttributes(
 			path,
 			entries.map(entry => ({...entry, name: percentEncode(entry.name)})),
@@ -61,10 +61,10 @@ export async function setLocalAttributes(
 	);
 }
 
-function described({errors, ...outcome}: LocalOutcome): TransferOutcome {
-	return {...outcome, errors: complaints(errors)};
+function toOutcome({errors, ...outcome}: LocalOutcome): TransferOutcome {
+	return {...outcome, errors: toUriErrors(errors)};
 }
 
-function complaints(errors: LocalOutcome['errors']): TransferOutcome['errors'] {
+function toUriErrors(errors: LocalOutcome['errors']): TransferOutcome['errors'] {
 	return errors.map(({path, message}) => ({path: toUriText(path), message}));
 }

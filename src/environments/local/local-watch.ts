@@ -5,6 +5,7 @@ import {WatchStream} from '../../client/files/streams/watch-stream.js';
 import type {BytePath} from '../../filesystem/byte-path.js';
 import {MissingPathsWatch, type MissingRequest} from '../../filesystem/watch/missing-watch.js';
 import type {TreeWatch} from '../../filesystem/watch/tree-watch.js';
+import {Deferred} from '../../shared/async/deferred.js';
 import {onAbort} from '../../shared/async/on-abort.js';
 
 /** Changes handed over at a time. */
@@ -31,7 +32,7 @@ export async function localWatch(path: BytePath, options: WatchOptions): Promise
 	}
 	if (feed.isOver) tree.end();
 	signal?.throwIfAborted();
-	// What was seen while it was being set up has had nobody to tell it.
+	// Changes seen during the setup were not reported yet.
 	tell();
 	return feed;
 }
@@ -43,22 +44,18 @@ export class LocalMissingWatches {
 	async begin(request: MissingRequest, signal: AbortSignal | undefined): Promise<MissingWatchHandle> {
 		signal?.throwIfAborted();
 		const path = toUriText(request.missing[0] ?? ('/' as BytePath));
-		let told!: () => void;
-		let failed!: (error: unknown) => void;
-		const changed = new Promise<void>((resolve, reject) => {
-			told = resolve;
-			failed = reject;
-		});
-		const watch = await MissingPathsWatch.begin(request, told);
+		const changed = new Deferred();
+		const watch = await MissingPathsWatch.begin(request, changed.resolve);
 		if (!watch) return {watching: false};
-		const stopListening = onAbort(signal, failed);
+		const stopListening = onAbort(signal, changed.reject);
 		const stop = () => {
 			stopListening();
 			watch.end();
 		};
-		changed.then(stop, stop);
+		changed.promise.then(stop, stop);
 		this.#replace();
-		this.#replace = () => failed(new FileError('ended', 'a later watch has taken the place of this one', {path}));
-		return {watching: true, changed};
+		this.#replace = () =>
+			changed.reject(new FileError('ended', 'a later watch has taken the place of this one', {path}));
+		return {watching: true, changed: changed.promise};
 	}
 }

@@ -8,10 +8,10 @@ import {StdioTransport} from './stdio.js';
 
 /** How long the command may take to end when it is asked to. */
 export const COMMAND_GRACE_MS = 2000;
-/** Tail of stderr kept for the error message. */
+/** Tail of stderr kept for the error message, in characters. */
 const MAX_STDERR_CHARS = 2000;
 
-/** How long its last words are waited for. */
+/** Time limit for the rest of stderr after the end of stdout. */
 const STDERR_DRAIN_MS = 1000;
 
 export interface ConnectCommandOptions {
@@ -25,14 +25,14 @@ export interface ConnectCommandOptions {
 
 /**
  * Starts a command that speaks the protocol on its standard input and output, such as a server behind ssh. It is in a
- * process group of its own, which ends with the transport, whoever ends it.
+ * process group of its own, which ends with the transport, from whichever side.
  */
 export async function connectCommand(program: string, options: ConnectCommandOptions = {}): Promise<CommandTransport> {
 	const {args = [], env, cwd} = options;
 	const child = spawn(program, args, {
 		stdio: ['pipe', 'pipe', 'pipe'],
 		detached: true,
-		env: {...inherited(), ...env},
+		env: {...inheritVariables(), ...env},
 		...(cwd !== undefined && {cwd}),
 	});
 	await Promise.race([once(child, 'spawn'), once(child, 'error').then(([error]) => Promise.reject(error as Error))]);
@@ -53,7 +53,7 @@ export class CommandTransport extends WrappedTransport {
 			this.#stderr.push(text);
 			onStderr(text);
 		});
-		// Its children have no business without it.
+		// Its children end with it.
 		child.once('exit', () => signalGroup(child, 'SIGKILL'));
 	}
 
@@ -69,7 +69,7 @@ export class CommandTransport extends WrappedTransport {
 				// A command that ended may be met by a write first.
 				const hasBroken = error && (error as NodeJS.ErrnoException).code !== 'EPIPE';
 				if (hasBroken || this.#isDestroyed) events.closed(error);
-				else this.#afterLastWords(reason => events.closed(reason ?? error));
+				else this.#afterStderrDrained(reason => events.closed(reason ?? error));
 			},
 		});
 	}
@@ -80,8 +80,8 @@ export class CommandTransport extends WrappedTransport {
 		this.#end();
 	}
 
-	/** Why a command ended is often on its standard error only, which is another pipe and may be a moment behind. */
-	#afterLastWords(tell: (reason: Error | undefined) => void): void {
+	/** The reason of an exit is often on stderr only, which is another pipe and may be a moment behind. */
+	#afterStderrDrained(tell: (reason: Error | undefined) => void): void {
 		const child = this.#child;
 		const told = (): void => {
 			clearTimeout(timer);
@@ -95,7 +95,7 @@ export class CommandTransport extends WrappedTransport {
 		child.once('close', told);
 	}
 
-	/** Asks the group to end, and after a while does not ask any more. */
+	/** Ends the group: SIGTERM, and SIGKILL after the grace period. */
 	#end(): void {
 		if (this.#isEnding) return;
 		this.#isEnding = true;
@@ -108,7 +108,7 @@ export class CommandTransport extends WrappedTransport {
 	}
 }
 
-function inherited(): Record<string, string | undefined> {
+function inheritVariables(): Record<string, string | undefined> {
 	return Object.fromEntries(
 		Object.entries(process.env).filter(([name]) => !PROTECTED_VARIABLES.has(name.toUpperCase())),
 	);
@@ -118,6 +118,6 @@ function signalGroup({pid}: ChildProcess, signal: NodeJS.Signals): void {
 	try {
 		process.kill(-pid!, signal);
 	} catch {
-		// Nobody is left in it.
+		// The group is empty.
 	}
 }

@@ -28,16 +28,21 @@ export async function connectWebSocket(url: string, options: ConnectOptions = {}
 		headers: token === undefined ? {} : {authorization: `Bearer ${token}`},
 		...(isProtected(new URL(url)) && {generateMask: (mask: Buffer) => void mask.fill(0)}),
 	});
-	await opened(webSocket, withoutSecrets(url), timeoutMs, signal);
+	await waitForOpen(webSocket, withoutSecrets(url), timeoutMs, signal);
 	const {_socket: socket} = webSocket as unknown as {_socket: Socket};
 	return new WebSocketTransport(webSocket, socket, withoutSecrets(url), 'client');
 }
 
-function opened(webSocket: WebSocket, url: string, timeoutMs: number, signal: AbortSignal | undefined): Promise<void> {
+function waitForOpen(
+	webSocket: WebSocket,
+	url: string,
+	timeoutMs: number,
+	signal: AbortSignal | undefined,
+): Promise<void> {
 	return new Promise((resolve, reject) => {
 		const fail = (error: Error): void => {
 			over();
-			// What goes wrong from here on was told already.
+			// Later errors are consequences of this one.
 			webSocket.on('error', () => {});
 			webSocket.terminate();
 			reject(error);
@@ -62,7 +67,7 @@ function opened(webSocket: WebSocket, url: string, timeoutMs: number, signal: Ab
 	});
 }
 
-/** Masks guard what lies between against a browser's user; here nothing does, or nobody can look. */
+/** Masking protects proxies from scripts of a browser; on loopback and inside TLS there is no proxy that could read. */
 function isProtected({protocol, hostname}: URL): boolean {
 	const host = hostname.replace(/^\[(.*)\]$/, '$1');
 	return protocol === 'wss:' || host === 'localhost' || (isIP(host) !== 0 && /^(?:127\.|::1$)/.test(host));
@@ -71,10 +76,10 @@ function isProtected({protocol, hostname}: URL): boolean {
 const HINT = 'Check the address, and that a server listens there: longarm serve.';
 const TOKEN_HINT = 'It wants a token: LONGARM_EXEC_SERVER_TOKEN, or longarm env add with --token-file.';
 
-/** There is no way to a server. */
+/** The server cannot be reached. */
 export class UnreachableError extends Error {
 	override readonly name = 'UnreachableError';
-	/** What would help. */
+	/** Advice for people. */
 	readonly hint: string;
 
 	constructor(message: string, options?: ErrorOptions) {

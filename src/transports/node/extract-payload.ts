@@ -10,14 +10,14 @@ export const EXTRACT_FROM_BYTES = 64 * 1024;
 const MAX_STRINGS = 64;
 /** Characters decoded at a time, a multiple of four; small enough for a string in the young part of the heap. */
 const SLICE_CHARS = 64 * 1024;
-/** What fills less than one part in so many of a block would hold on to too much beside it: not everything is given back. */
+/** Smallest share of a pooled block a payload may use, as one part in so many: a retained payload keeps its whole block. */
 const SMALLEST_SHARE = 2;
 /** More than the name of the longest member and what is around it. */
 const MEMBER_BYTES = 32;
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 const MEMBER = new RegExp(`"(${PAYLOAD_MEMBERS.join('|')})"\\s*:\\s*"$`);
-/** Nobody else can know it, so nobody can put it into a message. */
+/** Random, so that no peer can put it into a message. */
 let placeholder: string | undefined;
 
 export interface ExtractedPayload {
@@ -27,7 +27,7 @@ export interface ExtractedPayload {
 
 /**
  * Takes the long base64 value out of a message, if there is one, and decodes it. Blocks of files use memory again, if
- * whoever had the last one gave it back; the message itself dies young, which costs the collector least.
+ * the last one was given back; the message itself dies young, which costs the collector least.
  */
 export function extractPayload(message: Buffer): ExtractedPayload | undefined {
 	const place = longString(message);

@@ -1,12 +1,12 @@
 import type {IncomingMessage, ServerResponse} from 'node:http';
 
-/** What a page answers. */
+/** Response of a page. */
 export interface HttpPage {
 	readonly type: string;
 	readonly body: string;
 }
 
-/** What there is besides the protocol, and who may ask. */
+/** Pages besides the protocol, and who may request them. */
 export interface HttpEndpoints {
 	readonly pages: Readonly<Record<string, () => HttpPage | Promise<HttpPage>>>;
 	readonly origins: ReadonlySet<string>;

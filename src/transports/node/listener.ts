@@ -19,12 +19,12 @@ const REQUEST_LIMITS = {headersTimeout: 10_000, requestTimeout: 15_000, connecti
 /** Connections beyond `maxConnections` that have not said yet what they want, or are being told that it is too much. */
 const UNDECIDED_CONNECTIONS = 1024;
 
-/** Who somebody is, or why nobody is let in. */
+/** Result of authentication: the pass of the client, or the reason of its refusal. */
 export type AdmissionResult<Pass> =
 	| {readonly kind: 'pass'; readonly pass: Pass}
 	| {readonly kind: 'refused'; readonly text: string};
 
-/** What is known of somebody who wants in. */
+/** An upgrade request, as seen by `authorize`. */
 export interface ConnectionRequest {
 	/** The `Authorization` header; not to be logged. */
 	readonly authorization: string | undefined;
@@ -38,11 +38,11 @@ export interface ListenOptions<Pass = undefined> {
 	/** Without authentication anybody who reaches the port owns this machine; only loopback is listened on unless this is set. */
 	readonly dangerouslyAllowNetwork?: boolean;
 	/**
-	 * Asked before every WebSocket and every page but `/readyz`; whoever is refused gets 401 and the text. Without it
-	 * everybody is let in.
+	 * Called before every WebSocket and every page but `/readyz`; a refused client gets 401 and the text. Without it
+	 * every client is accepted.
 	 */
-	readonly authorize?: (visitor: ConnectionRequest) => Promise<AdmissionResult<Pass>>;
-	/** Whoever comes earlier waits for it; nothing they say is read before. */
+	readonly authorize?: (request: ConnectionRequest) => Promise<AdmissionResult<Pass>>;
+	/** Clients that come earlier wait for it; nothing they send is read before. */
 	readonly ready?: Promise<unknown>;
 	/** `pass` is what `authorize` gave. */
 	readonly accept: (transport: Transport, pass: Pass) => void;
@@ -75,11 +75,11 @@ export interface Listener {
  */
 export async function listen<Pass = undefined>(options: ListenOptions<Pass>): Promise<Listener> {
 	const {authorize, dangerouslyAllowNetwork, host, maxConnections = Number.POSITIVE_INFINITY, tls} = options;
-	if (!dangerouslyAllowNetwork && !authorize && !isLoopback(host)) throw openToTheNetwork(host);
+	if (!dangerouslyAllowNetwork && !authorize && !isLoopback(host)) throw networkRefused(host);
 	const site: HttpEndpoints = {
 		pages: options.pages ?? {},
 		origins: new Set(options.allowOrigins),
-		refusal: authorize && (async request => rejectionOf(await authorize(toConnectionRequest(request)))),
+		refusal: authorize && (async request => toRejection(await authorize(toConnectionRequest(request)))),
 	};
 	let isReady = options.ready === undefined;
 	const opening = async (): Promise<void> => {
@@ -106,7 +106,7 @@ export async function listen<Pass = undefined>(options: ListenOptions<Pass>): Pr
 			return;
 		}
 		webSockets.handleUpgrade(request, socket, head, webSocket => {
-			options.accept(new WebSocketTransport(webSocket, socket, addressOf(socket as Socket), 'server'), pass);
+			options.accept(new WebSocketTransport(webSocket, socket, formatAddress(socket as Socket), 'server'), pass);
 		});
 	};
 	server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
@@ -116,22 +116,22 @@ export async function listen<Pass = undefined>(options: ListenOptions<Pass>): Pr
 		// Nothing to wait for: a connection is accepted in the turn in which it is asked for.
 		else if (!authorize && isReady) admit(request, socket, head, undefined as Pass);
 		else {
-			const judge = async (): Promise<void> => {
+			const authorizeAndAdmit = async (): Promise<void> => {
 				await options.ready;
 				if (!authorize) return admit(request, socket, head, undefined as Pass);
-				const verdict = await authorize(toConnectionRequest(request));
-				if (verdict.kind === 'pass') admit(request, socket, head, verdict.pass);
-				else refuse(socket, 401, verdict.text);
+				const result = await authorize(toConnectionRequest(request));
+				if (result.kind === 'pass') admit(request, socket, head, result.pass);
+				else refuse(socket, 401, result.text);
 			};
-			judge().catch(() => socket.destroy());
+			authorizeAndAdmit().catch(() => socket.destroy());
 		}
 	});
-	await bound(server, options);
+	await bind(server, options);
 	const {address, family, port} = server.address() as AddressInfo;
 	return {
 		url: `${tls ? 'wss' : 'ws'}://${family === 'IPv6' ? `[${address}]` : address}:${port}`,
 		renew: identity => replaceIdentity(server, identity),
-		close: () => shut(front, webSockets),
+		close: () => closeServer(front, webSockets),
 	};
 }
 
@@ -145,14 +145,14 @@ function createHttpServer<Pass>({tls, handshakeMs, maxConnections}: ListenOption
 }
 
 function toConnectionRequest({headers, socket}: IncomingMessage): ConnectionRequest {
-	return {authorization: headers.authorization, peer: addressOf(socket)};
+	return {authorization: headers.authorization, peer: formatAddress(socket)};
 }
 
-function rejectionOf(verdict: AdmissionResult<unknown>): string | undefined {
-	return verdict.kind === 'refused' ? verdict.text : undefined;
+function toRejection(result: AdmissionResult<unknown>): string | undefined {
+	return result.kind === 'refused' ? result.text : undefined;
 }
 
-/** Says why, and hangs up on whoever does not. */
+/** Sends the status and closes the socket, by force if the client does not. */
 function refuse(socket: Duplex, status: number, text = ''): void {
 	const type = text === '' ? '' : 'Content-Type: text/plain; charset=utf-8\r\n';
 	const head = `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nConnection: close\r\n${type}`;
@@ -162,7 +162,7 @@ function refuse(socket: Duplex, status: number, text = ''): void {
 	socket.once('close', () => clearTimeout(hurry));
 }
 
-function bound(server: Server, {host, port}: {host: string; port: number}): Promise<void> {
+function bind(server: Server, {host, port}: {host: string; port: number}): Promise<void> {
 	return new Promise((resolve, reject) => {
 		server.once('error', reject);
 		server.listen({host, port, backlog: BACKLOG}, () => {
@@ -174,7 +174,7 @@ function bound(server: Server, {host, port}: {host: string; port: number}): Prom
 	});
 }
 
-async function shut({server, giveUpHandshakes}: TlsServer, webSockets: WebSocketServer): Promise<void> {
+async function closeServer({server, giveUpHandshakes}: TlsServer, webSockets: WebSocketServer): Promise<void> {
 	const closed = new Promise<void>(resolve => server.close(() => resolve()));
 	for (const client of webSockets.clients) client.close(1001);
 	server.closeIdleConnections();
@@ -187,11 +187,11 @@ async function shut({server, giveUpHandshakes}: TlsServer, webSockets: WebSocket
 	clearTimeout(hurry);
 }
 
-function addressOf({remoteAddress, remotePort, remoteFamily}: Socket): string {
+function formatAddress({remoteAddress, remotePort, remoteFamily}: Socket): string {
 	return `${remoteFamily === 'IPv6' ? `[${remoteAddress}]` : remoteAddress}:${remotePort}`;
 }
 
-function openToTheNetwork(host: string): LongarmError {
+function networkRefused(host: string): LongarmError {
 	return new LongarmError('LISTEN_REFUSED', {
 		message: `refusing to listen on ${host}: without authentication anybody who reaches it can run programs here`,
 		context: {host},

@@ -74,7 +74,7 @@ export class StdioTransport implements Transport {
 		this.#end();
 	}
 
-	/** Ends the output, which outlives the input; settles when all of it was taken, or nobody is there to take it. */
+	/** Ends the output, which outlives the input; settles when all of it was taken or the reader has left. */
 	flushed(): Promise<void> {
 		return new Promise(resolve => {
 			this.#output.once('close', resolve);

@@ -54,7 +54,7 @@ function boundHandshakes(server: SecureServer, timeoutMs: number): () => void {
 		pending.delete(name);
 	};
 	server.on('connection', (socket: Socket) => {
-		const name = nameOf(socket);
+		const name = formatPeer(socket);
 		const timer = setTimeout(() => socket.destroy(), timeoutMs);
 		timer.unref();
 		pending.set(name, {socket, timer});
@@ -62,7 +62,7 @@ function boundHandshakes(server: SecureServer, timeoutMs: number): () => void {
 			if (pending.get(name)?.socket === socket) over(name);
 		});
 	});
-	server.on('secureConnection', (socket: TLSSocket) => over(nameOf(socket)));
+	server.on('secureConnection', (socket: TLSSocket) => over(formatPeer(socket)));
 	return () => {
 		for (const {socket} of pending.values()) socket.destroy();
 	};
@@ -73,7 +73,7 @@ interface Pending {
 	readonly timer: NodeJS.Timeout;
 }
 
-function nameOf({remoteAddress, remotePort}: Socket): string {
+function formatPeer({remoteAddress, remotePort}: Socket): string {
 	return `${remoteAddress} ${remotePort}`;
 }
 

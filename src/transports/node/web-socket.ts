@@ -54,7 +54,7 @@ export class WebSocketTransport implements Transport {
 		if (this.#socket instanceof Socket) this.#socket.setKeepAlive(true, KEEP_ALIVE_MS);
 		const webSocket = this.#webSocket;
 		limitFrames(webSocket);
-		beforeGoodbye(webSocket, () => this.#flush());
+		runBeforeClose(webSocket, () => this.#flush());
 		const payloads = new PooledPayloads(webSocket);
 		let failure: Error | undefined;
 		webSocket.on('message', (data, isBinary) => {
@@ -88,7 +88,7 @@ export class WebSocketTransport implements Transport {
 		this.#cork();
 		const length = measureFrame(frame);
 		const isFragmented = length > FRAGMENT_BYTES;
-		// What a client sends has to be masked, which the library does.
+		// Frames of a client have to be masked, which the library does.
 		if (this.#end === 'client' && typeof frame === 'string' && !isFragmented) this.#webSocket.send(frame);
 		else if (this.#end === 'client' || isFragmented) this.#sendInFragments(frameToBuffer(frame, length));
 		else if (length <= GATHERED_FRAME_BYTES) this.#gather(frame, length);
@@ -132,7 +132,7 @@ export class WebSocketTransport implements Transport {
 	/** Bulk goes out in one piece of used-again memory, its header in front: no copy, no garbage. */
 	#sendWhole(frame: Frame, length: number): void {
 		this.#flush();
-		const pool = poolFor(length + MAX_HEADER_BYTES);
+		const pool = selectPool(length + MAX_HEADER_BYTES);
 		const memory = pool?.take() ?? Buffer.allocUnsafe(length + MAX_HEADER_BYTES);
 		const end = writeFrame(frame, memory, writeTextHeader(memory, 0, length));
 		this.#socket.write(memory.subarray(0, end), () => pool?.give(memory));
@@ -159,7 +159,7 @@ export class WebSocketTransport implements Transport {
 	}
 }
 
-function poolFor(bytes: number): BufferPool | undefined {
+function selectPool(bytes: number): BufferPool | undefined {
 	return bytes < POOLED_FROM_BYTES ? undefined : FRAME_POOLS.find(({blockBytes}) => bytes <= blockBytes);
 }
 
@@ -187,7 +187,7 @@ interface Receiver extends EventEmitter {
 }
 
 /** The library answers the goodbye of a peer by itself; whatever was said before has to go out before. */
-function beforeGoodbye(webSocket: WebSocket, act: () => void): void {
+function runBeforeClose(webSocket: WebSocket, act: () => void): void {
 	(webSocket as unknown as {_receiver?: Receiver})._receiver?.prependListener('conclude', act);
 }
 

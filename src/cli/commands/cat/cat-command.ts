@@ -1,10 +1,10 @@
 import {FileError} from '../../../client/files/file-error.js';
 import {describeLocation, forEachLocation, type Location} from '../../common/locations.js';
-import {untilBrokenPipe, writeOut} from '../../common/stdout.js';
+import {runUntilBrokenPipe, writeOut} from '../../common/stdout.js';
 
 /** Writes files to standard output, as fast as they are taken there. */
 export function cat(addresses: readonly string[], environment: string | undefined): Promise<number> {
-	return untilBrokenPipe(() =>
+	return runUntilBrokenPipe(() =>
 		forEachLocation(addresses, environment, async place => {
 			for await (const chunk of resumableRead(place)) await writeOut(chunk);
 		}),

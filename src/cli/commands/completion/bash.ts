@@ -1,20 +1,20 @@
 import type {Completion} from '../../command-definition.js';
-import {type Completed, type CompletedCommand, following} from './completed-command.js';
+import {type Completed, type CompletedCommand, findFollowing} from './completed-command.js';
 
-/** What stands for "a program first, then files". */
+/** Completion kind: an executable, then file arguments. */
 const PROGRAM = 'command';
 
 /** A script for bash 3.2 and later; asks `longarm completion names` for environments. */
 export function bashScript(completed: Completed): string {
 	const {commands, groups} = completed;
-	return BODY.replace('@GROUPS@', () => ['', ...groups.map(({name}) => name)].map(quoted).join('|'))
+	return BODY.replace('@GROUPS@', () => ['', ...groups.map(({name}) => name)].map(quote).join('|'))
 		.replace('@FOLLOWING@', () =>
 			[[], ...groups.map(({name}) => [name])]
 				.map(words =>
 					line(
 						words.join(' '),
 						'found',
-						following(completed, words).map(({name}) => name),
+						findFollowing(completed, words).map(({name}) => name),
 					),
 				)
 				.join('\n'),
@@ -23,7 +23,7 @@ export function bashScript(completed: Completed): string {
 		.replace('@VALUES@', () => commands.flatMap(valuesOf).join('\n'))
 		.replace('@ARGUMENTS@', () => commands.flatMap(argumentsOf).join('\n'))
 		.replace('@PASSING@', () =>
-			['@', ...commands.filter(({passesThrough}) => passesThrough).map(nameOf)].map(quoted).join('|'),
+			['@', ...commands.filter(({passesThrough}) => passesThrough).map(nameOf)].map(quote).join('|'),
 		);
 }
 
@@ -50,7 +50,7 @@ function argumentsOf(command: CompletedCommand): string[] {
 		const kind = kindOf(completes) ?? (command.passesThrough ? 'file' : 'anything');
 		if (!isRepeated) return line(`${nameOf(command)}:${at}`, 'kind', kind);
 		const first = kind === PROGRAM ? `${line(`${nameOf(command)}:${at}`, 'kind', kind)}\n` : '';
-		return `${first}\t${quoted(`${nameOf(command)}:`)}*) kind=${quoted(kind === PROGRAM ? 'file' : kind)} ;;`;
+		return `${first}\t${quote(`${nameOf(command)}:`)}*) kind=${quote(kind === PROGRAM ? 'file' : kind)} ;;`;
 	});
 }
 
@@ -60,10 +60,10 @@ function kindOf(completes: Completion | undefined): string | undefined {
 
 function line(pattern: string, variable: string, value: string | readonly string[]): string {
 	const text = typeof value === 'string' ? value : value.join(' ');
-	return `\t${quoted(pattern)}) ${variable}=${quoted(text)} ;;`;
+	return `\t${quote(pattern)}) ${variable}=${quote(text)} ;;`;
 }
 
-function quoted(text: string): string {
+function quote(text: string): string {
 	return `'${text.replaceAll("'", String.raw`'\''`)}'`;
 }
 

@@ -5,7 +5,7 @@ export interface CompletedOption {
 	readonly short: string | undefined;
 	/** `--environment`. */
 	readonly long: string;
-	/** What stands for the value; undefined for a switch. */
+	/** Placeholder of the value; undefined for a switch. */
 	readonly value: string | undefined;
 	readonly help: string;
 	readonly isRepeated: boolean;
@@ -18,7 +18,7 @@ export interface CompletedArgument {
 	readonly completes: Completion | undefined;
 }
 
-/** What a shell has to know of a command. */
+/** A command as completion scripts need it. */
 export interface CompletedCommand {
 	/** `['env', 'add']`. */
 	readonly words: readonly string[];
@@ -47,8 +47,11 @@ export function toCompleted(commands: readonly CommandDefinition[], groups: read
 	return {groups, commands: commands.map(toCommand)};
 }
 
-/** What can follow these words of a command line: names with what they are. */
-export function following({groups, commands}: Completed, words: readonly string[]): {name: string; summary: string}[] {
+/** Commands and groups that can follow these words of a command line. */
+export function findFollowing(
+	{groups, commands}: Completed,
+	words: readonly string[],
+): {name: string; summary: string}[] {
 	const isBelow = (path: readonly string[]): boolean =>
 		path.length === words.length + 1 && words.every((word, at) => word === path[at]);
 	const below = [

@@ -12,11 +12,11 @@ const SCRIPTS: Readonly<Record<string, (completed: Completed) => string>> = {
 	zsh: zshScript,
 	fish: fishScript,
 };
-/** What the scripts ask for while somebody completes. */
+/** Argument with which the scripts ask for the names of environments. */
 const NAMES = 'names';
 
 export async function printCompletion(shell: string, provider?: EnvironmentProvider): Promise<number> {
-	process.stdout.write(shell === NAMES ? await environmentNames(provider) : scriptFor(shell));
+	process.stdout.write(shell === NAMES ? await listEnvironmentNames(provider) : scriptFor(shell));
 	return EXIT.ok;
 }
 
@@ -26,7 +26,7 @@ function scriptFor(shell: string): string {
 	throw usageError(`no completion for \`${shell}\`; known are bash, zsh, fish`);
 }
 
-async function environmentNames(provider: EnvironmentProvider = defaultProvider()): Promise<string> {
+async function listEnvironmentNames(provider: EnvironmentProvider = defaultProvider()): Promise<string> {
 	const ids = environmentIds(await readSnapshot(provider));
 	return ids.map(name => `${name}\n`).join('');
 }

@@ -1,44 +1,47 @@
 import type {Completion} from '../../command-definition.js';
-import {type Completed, type CompletedCommand, type CompletedOption, following} from './completed-command.js';
+import {type Completed, type CompletedCommand, type CompletedOption, findFollowing} from './completed-command.js';
 
 /** A script for fish: a file in ~/.config/fish/completions, or read by source. */
 export function fishScript(completed: Completed): string {
 	const places = [[], ...completed.groups.map(({name}) => [name])];
-	return [HEAD, ...places.flatMap(words => names(completed, words)), ...completed.commands.flatMap(about), ''].join(
-		'\n',
+	return [
+		HEAD,
+		...places.flatMap(words => completeNames(completed, words)),
+		...completed.commands.flatMap(describeCommand),
+		'',
+	].join('\n');
+}
+
+function completeNames(completed: Completed, words: readonly string[]): string[] {
+	const condition = quote(['__longarm_wants_name', ...words].join(' '));
+	return findFollowing(completed, words).map(
+		({name, summary}) => `complete -c longarm -n ${condition} -a ${name} -d ${quote(summary)}`,
 	);
 }
 
-function names(completed: Completed, words: readonly string[]): string[] {
-	const condition = quoted(['__longarm_wants_name', ...words].join(' '));
-	return following(completed, words).map(
-		({name, summary}) => `complete -c longarm -n ${condition} -a ${name} -d ${quoted(summary)}`,
-	);
-}
-
-function about(command: CompletedCommand): string[] {
-	const condition = quoted(['__longarm_at', ...command.words].join(' '));
+function describeCommand(command: CompletedCommand): string[] {
+	const condition = quote(['__longarm_at', ...command.words].join(' '));
 	const values = command.arguments.map(({completes}) =>
-		offers(completes ?? (command.passesThrough ? {kind: 'file'} : undefined)),
+		toOffer(completes ?? (command.passesThrough ? {kind: 'file'} : undefined)),
 	);
 	return [
-		...command.options.map(option => `complete -c longarm -n ${condition} ${optionWords(option)}`),
+		...command.options.map(option => `complete -c longarm -n ${condition} ${toOptionWords(option)}`),
 		...[...new Set(values)].filter(value => value !== '').map(value => `complete -c longarm -n ${condition} ${value}`),
 	];
 }
 
-function optionWords({short, long, value, help, completes}: CompletedOption): string {
-	const takes = value === undefined ? [] : ['-r', offers(completes)];
+function toOptionWords({short, long, value, help, completes}: CompletedOption): string {
+	const takes = value === undefined ? [] : ['-r', toOffer(completes)];
 	const flags = [...(short === undefined ? [] : [`-s ${short.slice(1)}`]), `-l ${long.slice(2)}`];
-	return [...flags, ...takes.filter(Boolean), `-d ${quoted(help)}`].join(' ');
+	return [...flags, ...takes.filter(Boolean), `-d ${quote(help)}`].join(' ');
 }
 
-function offers(completes: Completion | undefined): string {
+function toOffer(completes: Completion | undefined): string {
 	switch (completes?.kind) {
 		case undefined:
 			return '';
 		case 'words':
-			return `-f -a ${quoted(completes.words.join(' '))}`;
+			return `-f -a ${quote(completes.words.join(' '))}`;
 		case 'environment':
 			return "-f -a '(longarm completion names 2>/dev/null)'";
 		case 'address':
@@ -53,7 +56,7 @@ function offers(completes: Completion | undefined): string {
 }
 
 /** Within single quotes fish knows two escapes. */
-function quoted(text: string): string {
+function quote(text: string): string {
 	return `'${text.replaceAll(/[\\']/g, String.raw`\$&`)}'`;
 }
 

@@ -4,7 +4,7 @@ import {
 	type CompletedArgument,
 	type CompletedCommand,
 	type CompletedOption,
-	following,
+	findFollowing,
 } from './completed-command.js';
 
 /** A script for zsh: a file `_longarm` in $fpath, or read by eval. */
@@ -38,13 +38,13 @@ function commandFunction(command: CompletedCommand): string {
 
 /** Offers what can follow these words, or completes what does. */
 function dispatcher(completed: Completed, words: readonly string[]): string {
-	const names = following(completed, words);
+	const names = findFollowing(completed, words);
 	return [
 		`${functionOf(words)}() {`,
 		'\tlocal context state state_descr line',
 		'\ttypeset -A opt_args',
 		'\tlocal -a names',
-		`\tnames=(${names.map(({name, summary}) => quoted(`${name}:${summary}`)).join(' ')})`,
+		`\tnames=(${names.map(({name, summary}) => quote(`${name}:${summary}`)).join(' ')})`,
 		`\t_arguments -C '(- *)'{-h,--help}'[show this help]' '1: :->name' '*:: :->rest'`,
 		'\tcase $state in',
 		`\tname) _describe -t commands 'command' names ;;`,
@@ -60,19 +60,19 @@ function dispatcher(completed: Completed, words: readonly string[]): string {
 }
 
 function optionSpec({short, long, value, help, isRepeated, completes}: CompletedOption): string {
-	const repeat = isRepeated ? "'*'" : short === undefined ? '' : quoted(`(${short} ${long})`);
+	const repeat = isRepeated ? "'*'" : short === undefined ? '' : quote(`(${short} ${long})`);
 	const takes = value !== undefined;
 	const names =
 		short === undefined ? `${long}${takes ? '=' : ''}` : `{${short}${takes ? '+' : ''},${long}${takes ? '=' : ''}}`;
-	const action = takes ? `:${escaped(value)}:${actionOf(completes)}` : '';
-	return `${repeat}${names}${quoted(`[${escaped(help)}]${action}`)}`;
+	const action = takes ? `:${escape(value)}:${actionOf(completes)}` : '';
+	return `${repeat}${names}${quote(`[${escape(help)}]${action}`)}`;
 }
 
 function argumentSpec({arguments: all, passesThrough}: CompletedCommand, at: number): string {
 	const {name, isRepeated, completes} = all[at] as CompletedArgument;
 	const action = completes ?? (passesThrough ? ({kind: 'file'} as const) : undefined);
-	if (completes?.kind === 'command' && isRepeated) return quoted(`*::${escaped(name)}:_normal`);
-	return quoted(`${isRepeated ? '*' : at + 1}:${escaped(name)}:${actionOf(action)}`);
+	if (completes?.kind === 'command' && isRepeated) return quote(`*::${escape(name)}:_normal`);
+	return quote(`${isRepeated ? '*' : at + 1}:${escape(name)}:${actionOf(action)}`);
 }
 
 function actionOf(completes: Completion | undefined): string {
@@ -80,7 +80,7 @@ function actionOf(completes: Completion | undefined): string {
 		case undefined:
 			return ' ';
 		case 'words':
-			return `(${completes.words.map(escaped).join(' ')})`;
+			return `(${completes.words.map(escape).join(' ')})`;
 		case 'environment':
 			return '_longarm_names';
 		case 'address':
@@ -95,11 +95,11 @@ function actionOf(completes: Completion | undefined): string {
 }
 
 /** Colons and brackets mean something to _arguments. */
-function escaped(text: string): string {
+function escape(text: string): string {
 	return text.replaceAll(/[\\:[\]]/g, String.raw`\$&`);
 }
 
-function quoted(text: string): string {
+function quote(text: string): string {
 	return `'${text.replaceAll("'", String.raw`'\''`)}'`;
 }
 

@@ -24,7 +24,7 @@ const FEWEST_FILES = 4096;
 const FEWEST_PROCESSES = 1024;
 const FEWEST_WATCHES = 65_536;
 
-/** What a server on this machine can do, each tried out where trying costs nothing. */
+/** Abilities of a server on this machine, each tried out where trying costs nothing. */
 export const CHECKS: Readonly<Record<string, Check>> = {
 	node: async () => ({status: 'ok', detail: `${process.version} on ${process.platform} ${process.arch}`}),
 
@@ -47,12 +47,12 @@ export const CHECKS: Readonly<Record<string, Check>> = {
 				},
 
 	'processes on pipes': async () => {
-		const {stdout} = await onThisMachine(machine => machine.run(['/bin/sh', '-c', 'echo works']));
+		const {stdout} = await useThisMachine(machine => machine.run(['/bin/sh', '-c', 'echo works']));
 		return {status: 'ok', detail: `sh on pipes ${stdout.text.trim()}`};
 	},
 
 	terminals: async () => {
-		const {stdout} = await onThisMachine(machine => machine.run(['/bin/sh', '-c', 'tty'], {tty: true}));
+		const {stdout} = await useThisMachine(machine => machine.run(['/bin/sh', '-c', 'tty'], {tty: true}));
 		return {status: 'ok', detail: `a program got ${stdout.text.trim()}`};
 	},
 
@@ -66,15 +66,15 @@ export const CHECKS: Readonly<Record<string, Check>> = {
 
 	'user namespaces': async () => {
 		if (process.geteuid?.() === 0) return {status: 'ok', detail: 'not needed: this user is root'};
-		const barrier = NAMESPACE_BARRIERS.find(({file, value}) => read(file) === value);
+		const barrier = NAMESPACE_BARRIERS.find(({file, value}) => readIfExists(file) === value);
 		if (!barrier) return {status: 'ok', detail: 'ordinary users may make them'};
 		const {file, fix} = barrier;
 		return {status: 'missing', detail: `${file} says ${barrier.value}: sandboxes cannot be made by this user`, fix};
 	},
 
 	'control groups': async () => {
-		const group = /^0::(.*)$/m.exec(read('/proc/self/cgroup') ?? '')?.[1];
-		const controllers = group === undefined ? undefined : read(`/sys/fs/cgroup${group}/cgroup.controllers`);
+		const group = /^0::(.*)$/m.exec(readIfExists('/proc/self/cgroup') ?? '')?.[1];
+		const controllers = group === undefined ? undefined : readIfExists(`/sys/fs/cgroup${group}/cgroup.controllers`);
 		const fix = 'systemd-run --user --scope -p Delegate=yes longarm serve';
 		if (controllers === undefined) {
 			const boot = 'boot with systemd.unified_cgroup_hierarchy=1';
@@ -87,7 +87,7 @@ export const CHECKS: Readonly<Record<string, Check>> = {
 	},
 
 	'open files': async () => {
-		const limit = limitOf('Max open files');
+		const limit = readLimit('Max open files');
 		const detail = `${limit} for one program`;
 		return limit >= FEWEST_FILES
 			? {status: 'ok', detail}
@@ -95,13 +95,13 @@ export const CHECKS: Readonly<Record<string, Check>> = {
 	},
 
 	processes: async () => {
-		const limit = limitOf('Max processes');
+		const limit = readLimit('Max processes');
 		const detail = `${limit} for this user`;
 		return limit >= FEWEST_PROCESSES ? {status: 'ok', detail} : {status: 'limited', detail, fix: 'ulimit -u 16384'};
 	},
 
 	'file watches': async () => {
-		const limit = Number(read('/proc/sys/fs/inotify/max_user_watches') ?? Number.NaN);
+		const limit = Number(readIfExists('/proc/sys/fs/inotify/max_user_watches') ?? Number.NaN);
 		if (Number.isNaN(limit)) return {status: 'ok', detail: 'as the system allows'};
 		const detail = `${limit} directories for this user`;
 		return limit >= FEWEST_WATCHES
@@ -120,14 +120,14 @@ const NAMESPACE_BARRIERS = [
 	},
 ];
 
-/** Whatever a check throws is what is wrong. */
+/** Runs all checks; an error a check throws is its finding. */
 export async function runDoctorChecks(): Promise<DoctorFinding[]> {
 	const findings: DoctorFinding[] = [];
-	for (const [check, look] of Object.entries(CHECKS)) findings.push({check, ...(await attempt(look))});
+	for (const [check, look] of Object.entries(CHECKS)) findings.push({check, ...(await runCheck(look))});
 	return findings;
 }
 
-async function attempt(look: Check): Promise<Omit<DoctorFinding, 'check'>> {
+async function runCheck(look: Check): Promise<Omit<DoctorFinding, 'check'>> {
 	try {
 		return await look();
 	} catch (error) {
@@ -135,7 +135,7 @@ async function attempt(look: Check): Promise<Omit<DoctorFinding, 'check'>> {
 	}
 }
 
-async function onThisMachine<T>(use: (machine: Environment) => Promise<T>): Promise<T> {
+async function useThisMachine<T>(use: (machine: Environment) => Promise<T>): Promise<T> {
 	const machine = await openEnvironment();
 	try {
 		return await use(machine);
@@ -154,12 +154,12 @@ function bubblewrapFix(): string {
 	return managers.find(([file]) => existsSync(file))?.[1] ?? 'install bubblewrap';
 }
 
-function limitOf(name: string): number {
-	const [, soft = ''] = new RegExp(`^${name}\\s+(\\S+)`, 'm').exec(read('/proc/self/limits') ?? '') ?? [];
+function readLimit(name: string): number {
+	const [, soft = ''] = new RegExp(`^${name}\\s+(\\S+)`, 'm').exec(readIfExists('/proc/self/limits') ?? '') ?? [];
 	return soft === 'unlimited' ? Number.POSITIVE_INFINITY : Number(soft);
 }
 
-function read(file: string): string | undefined {
+function readIfExists(file: string): string | undefined {
 	try {
 		return readFileSync(file, 'latin1').trim();
 	} catch {

@@ -6,11 +6,11 @@ const MARKS: Record<Status, string> = {ok: 'ok     ', limited: 'limited', missin
 /** Says what this machine can do; the exit code is 1 when something does not work at all. */
 export async function doctor({json}: {json: boolean}): Promise<number> {
 	const findings = await runDoctorChecks();
-	process.stdout.write(json ? `${JSON.stringify(findings, undefined, '\t')}\n` : shown(findings));
+	process.stdout.write(json ? `${JSON.stringify(findings, undefined, '\t')}\n` : toLines(findings));
 	return findings.some(({status}) => status === 'missing') ? EXIT.failed : EXIT.ok;
 }
 
-function shown(findings: readonly DoctorFinding[]): string {
+function toLines(findings: readonly DoctorFinding[]): string {
 	const width = Math.max(...findings.map(({check}) => check.length));
 	const lines = findings.flatMap(({check, status, detail, fix}) => [
 		`${MARKS[status]}  ${check.padEnd(width)}  ${detail}`,

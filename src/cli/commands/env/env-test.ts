@@ -37,13 +37,13 @@ function toLines(examined: readonly ProbeResult[]): string {
 			const name = each.name.padEnd(width);
 			if (!each.reachable) return [`FAILED  ${name}  ${each.reason}`];
 			const cannot = each.cannot.length === 0 ? [] : [`${indent}cannot ${each.cannot.join(', ')}`];
-			return [`ok      ${name}  ${inWords(each)}`, ...cannot];
+			return [`ok      ${name}  ${describeServer(each)}`, ...cannot];
 		})
 		.map(line => `${line}\n`)
 		.join('');
 }
 
-function inWords({
+function describeServer({
 	server,
 	version,
 	protocol,

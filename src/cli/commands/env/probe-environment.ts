@@ -4,9 +4,9 @@ import type {ServerDescription} from '../../../environments/environment-backend.
 import {withTimeout} from '../../../shared/async/timeout.js';
 import {errorMessage} from '../../../shared/errors.js';
 
-/** Longer than connecting and the handshake may take by themselves, whose reasons say more. */
+/** Longer than the time limits of connecting and the handshake, whose errors say more. */
 const WAIT_MS = 15_000;
-/** How long ending a connection may take before nobody waits for it any more. */
+/** Time limit for the orderly end of the connection. */
 const GOODBYE_MS = 3000;
 const PINGS = 3;
 /** Announced by longarm's servers only. */
@@ -44,7 +44,7 @@ export async function probeEnvironment(environment: Environment): Promise<ProbeR
 async function describe(environment: Environment): Promise<ProbeResult> {
 	const description = await environment.server();
 	const {dialect, info, capabilities} = description;
-	const [system, machine] = await systemOf(environment);
+	const [system, machine] = await readSystem(environment);
 	return {
 		name: environment.id,
 		reachable: true,
@@ -54,13 +54,13 @@ async function describe(environment: Environment): Promise<ProbeResult> {
 		os: info?.platformOs ?? system?.toLowerCase() ?? null,
 		arch: machine ?? null,
 		shell: info?.shell.path ?? null,
-		roundTripMs: await roundTrip(environment),
-		cannot: missingFeatures(description),
+		roundTripMs: await measureRoundTrip(environment),
+		cannot: listMissingFeatures(description),
 	};
 }
 
-/** What `uname` says: the protocol has no word for the kind of processor. */
-async function systemOf(environment: Environment): Promise<string[]> {
+/** System and architecture from `uname`: the protocol has no member for the architecture. */
+async function readSystem(environment: Environment): Promise<string[]> {
 	try {
 		const {stdout} = await environment.run(['uname', '-sm'], {timeout: WAIT_MS});
 		return stdout.text.trim().split(' ');
@@ -69,8 +69,8 @@ async function systemOf(environment: Environment): Promise<string[]> {
 	}
 }
 
-/** The best of a few, in milliseconds: the others had something in their way. */
-async function roundTrip(environment: Environment): Promise<number> {
+/** The best of a few, in milliseconds: the others were disturbed. */
+async function measureRoundTrip(environment: Environment): Promise<number> {
 	let best = Number.POSITIVE_INFINITY;
 	for (let ping = 0; ping < PINGS; ping++) {
 		const sent = performance.now();
@@ -81,7 +81,7 @@ async function roundTrip(environment: Environment): Promise<number> {
 	return Number(best.toFixed(2));
 }
 
-/** What a command may want and a server may not have, by the capability that says so. */
+/** Optional features of a server, by the capability that announces them. */
 const ABILITIES = {
 	portForward: 'forward ports',
 	processResize: 'resize terminals',
@@ -95,8 +95,8 @@ const ABILITIES = {
 	httpCancel: 'give up a request',
 } as const;
 
-/** What this server cannot do, for people. */
-export function missingFeatures({dialect, capabilities}: ServerDescription): string[] {
+/** Features this server lacks, for people. */
+export function listMissingFeatures({dialect, capabilities}: ServerDescription): string[] {
 	const missing = Object.entries(ABILITIES).flatMap(([name, words]) => (capabilities[name] ? [] : [words]));
 	return dialect === 'v0' ? ['files and HTTP', ...missing] : missing;
 }

@@ -1,10 +1,11 @@
 import {requireForwarding} from '../../../client/ports/remote-ports.js';
 import type {Environment} from '../../../environments/environment.js';
+import {Deferred} from '../../../shared/async/deferred.js';
 import {silentLogger} from '../../../shared/logger.js';
 import {openEnvironment} from '../../common/environments.js';
 import {collectGarbageWhenIdle} from '../../common/idle-gc.js';
 import {EXIT} from '../../exit-codes.js';
-import {formatPlace, parseForward} from './forward-spec.js';
+import {formatHostPort, parseForward} from './forward-spec.js';
 import {PortForward} from './port-forward.js';
 
 export interface ForwardOptions {
@@ -18,12 +19,12 @@ export async function forward(given: readonly string[], options: ForwardOptions)
 	const environment = await openEnvironment(options.environment, {onStderr: text => process.stderr.write(text)});
 	requireForwarding((await environment.server()).capabilities);
 	collectGarbageWhenIdle(silentLogger);
-	const asked = askedToEnd();
+	const asked = waitForSignal();
 	const link = watchLink(environment);
 	const forwards: PortForward[] = [];
 	try {
-		for (const spec of specs) forwards.push(await PortForward.listen(spec, {environment, failed: complain}));
-		for (const each of forwards) process.stdout.write(lineAbout(each, environment.id, options));
+		for (const spec of specs) forwards.push(await PortForward.listen(spec, {environment, failed: warn}));
+		for (const each of forwards) process.stdout.write(formatForward(each, environment.id, options));
 		return await Promise.race([asked, link.lost]);
 	} finally {
 		link.stopWatching();
@@ -32,12 +33,12 @@ export async function forward(given: readonly string[], options: ForwardOptions)
 	}
 }
 
-function lineAbout({local, remote, spec}: PortForward, environment: string, {json}: ForwardOptions): string {
-	if (!json) return `${formatPlace(local.address, local.port)} -> ${remote} of ${environment}\n`;
+function formatForward({local, remote, spec}: PortForward, environment: string, {json}: ForwardOptions): string {
+	if (!json) return `${formatHostPort(local.address, local.port)} -> ${remote} of ${environment}\n`;
 	return `${JSON.stringify({local, remote: {host: spec.host, port: spec.remotePort}, environment})}\n`;
 }
 
-function askedToEnd(): Promise<number> {
+function waitForSignal(): Promise<number> {
 	return new Promise(resolve => {
 		for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => resolve(EXIT.ok));
 		// Behind the ^C that the terminal shows.
@@ -45,24 +46,21 @@ function askedToEnd(): Promise<number> {
 	});
 }
 
-/** Tells of lost links; `lost` rejects when there will never be another, as with a command that has ended. */
+/** Reports lost connections; `lost` rejects when there will never be another, as with a command that has ended. */
 function watchLink(environment: Environment): {readonly lost: Promise<never>; stopWatching(): void} {
-	let giveUp: (error: Error) => void;
-	const lost = new Promise<never>((_resolve, reject) => {
-		giveUp = reject;
-	});
-	lost.catch(() => {});
+	const lost = new Deferred<never>();
+	lost.promise.catch(() => {});
 	const stopWatching = environment.onDisconnect((error, recovered) => {
-		complain(`lost ${environment.id}, its connections are closed: ${error.message}`);
-		void unlessBack(environment, recovered, () => giveUp(error));
+		warn(`lost ${environment.id}, its connections are closed: ${error.message}`);
+		void reportRecovery(environment, recovered, () => lost.reject(error));
 	});
-	return {lost, stopWatching};
+	return {lost: lost.promise, stopWatching};
 }
 
-async function unlessBack(environment: Environment, recovered: Promise<void>, lost: () => void): Promise<void> {
+async function reportRecovery(environment: Environment, recovered: Promise<void>, lost: () => void): Promise<void> {
 	try {
 		await recovered;
-		complain(`${environment.id} is back`);
+		warn(`${environment.id} is back`);
 	} catch {
 		if (!(await hasNewSession(environment))) lost();
 	}
@@ -73,14 +71,14 @@ async function hasNewSession(environment: Environment): Promise<boolean> {
 	try {
 		await environment.server();
 	} catch (error) {
-		complain(`${environment.id} cannot be reached; the next connection tries again: ${(error as Error).message}`);
+		warn(`${environment.id} cannot be reached; the next connection tries again: ${(error as Error).message}`);
 		return true;
 	}
 	const isReady = (await environment.status()).kind === 'ready';
-	if (isReady) complain(`${environment.id} is back`);
+	if (isReady) warn(`${environment.id} is back`);
 	return isReady;
 }
 
-function complain(message: string): void {
+function warn(message: string): void {
 	process.stderr.write(`${message.replaceAll(/\s*\n\s*/g, ' ')}\n`);
 }

@@ -3,7 +3,7 @@ import {type AddressInfo, createServer, type Server} from 'node:net';
 import type {PortConnection} from '../../../client/ports/port-connection.js';
 import type {Environment} from '../../../environments/environment.js';
 import {errorMessage} from '../../../shared/errors.js';
-import {type ForwardSpec, formatPlace} from './forward-spec.js';
+import {type ForwardSpec, formatHostPort} from './forward-spec.js';
 
 /** Connections of one forwarded port at once, as many as a server carries for one client. */
 const MAX_CONNECTIONS = 256;
@@ -42,9 +42,9 @@ export class PortForward implements AsyncDisposable {
 		return {address, port};
 	}
 
-	/** What it leads to, for people. */
+	/** Its target, for people. */
 	get remote(): string {
-		return formatPlace(this.spec.host, this.spec.remotePort);
+		return formatHostPort(this.spec.host, this.spec.remotePort);
 	}
 
 	async [Symbol.asyncDispose](): Promise<void> {
@@ -60,7 +60,7 @@ export class PortForward implements AsyncDisposable {
 		return new Promise((resolve, reject) => {
 			this.#server.once('error', (error: NodeJS.ErrnoException) => {
 				const why = error.code === 'EADDRINUSE' ? 'the port is taken; port 0 picks a free one' : error.message;
-				reject(new Error(`cannot listen on ${formatPlace(address, port)}: ${why}`, {cause: error}));
+				reject(new Error(`cannot listen on ${formatHostPort(address, port)}: ${why}`, {cause: error}));
 			});
 			this.#server.listen({host: address, port}, resolve);
 		});
@@ -79,9 +79,9 @@ export class PortForward implements AsyncDisposable {
 			if (this.#sockets.size > MAX_CONNECTIONS) throw new Error(`more than ${MAX_CONNECTIONS} connections are open`);
 			const {host, remotePort: port} = this.spec;
 			const tunnel = await environment.connect({host, port, signal: gone.signal});
-			await join(socket, tunnel);
+			await pipeBoth(socket, tunnel);
 		} catch (error) {
-			// Whoever connected here has gone: that concerns nobody else.
+			// The client that connected here has gone: nothing to report.
 			if (socket.errored || gone.signal.aborted || !this.#server.listening) return;
 			socket.resetAndDestroy();
 			failed(`${this.remote} of ${environment.id}: ${errorMessage(error)}`);
@@ -90,17 +90,17 @@ export class PortForward implements AsyncDisposable {
 }
 
 /**
- * Carries bytes both ways until both directions have ended. Whoever reads slowly makes the other side wait. A failure
- * of one side is a reset for the other, so that nobody takes it for an end.
+ * Copies bytes both ways until both directions have ended, with back-pressure. A failure of one side is a reset for the
+ * other, so that it is not taken for an end.
  */
-export async function join(socket: Socket, tunnel: PortConnection): Promise<void> {
+export async function pipeBoth(socket: Socket, tunnel: PortConnection): Promise<void> {
 	const broken = new Promise<never>((_resolve, reject) => {
 		socket.once('error', reject);
 		socket.once('close', () => reject(new Error('closed before its end')));
 	});
 	broken.catch(() => {});
 	try {
-		await Promise.race([Promise.all([fromSocket(socket, tunnel), toSocket(tunnel, socket)]), broken]);
+		await Promise.race([Promise.all([pipeFromSocket(socket, tunnel), pipeToSocket(tunnel, socket)]), broken]);
 	} catch (error) {
 		socket.resetAndDestroy();
 		throw error;
@@ -109,7 +109,7 @@ export async function join(socket: Socket, tunnel: PortConnection): Promise<void
 	}
 }
 
-async function fromSocket(socket: Socket, {writable}: PortConnection): Promise<void> {
+async function pipeFromSocket(socket: Socket, {writable}: PortConnection): Promise<void> {
 	const writer = writable.getWriter();
 	writer.closed.catch(() => {});
 	await new Promise<void>((resolve, reject) => {
@@ -123,7 +123,7 @@ async function fromSocket(socket: Socket, {writable}: PortConnection): Promise<v
 	await writer.close();
 }
 
-async function toSocket({readable}: PortConnection, socket: Socket): Promise<void> {
+async function pipeToSocket({readable}: PortConnection, socket: Socket): Promise<void> {
 	for await (const chunk of readable) {
 		if (!socket.write(chunk)) await new Promise(resolve => socket.once('drain', resolve));
 	}

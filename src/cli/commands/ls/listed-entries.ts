@@ -13,9 +13,9 @@ export interface ListingEntry {
 	readonly mode?: number | undefined;
 	readonly modifiedAtMs?: number | undefined;
 	readonly target?: string | undefined;
-	/** It is what was asked about, not something in it. */
-	readonly isItself?: true;
-	/** Why nothing more is known. */
+	/** Whether it is the path that was asked for, not an entry in it. */
+	readonly isRoot?: true;
+	/** Reason why nothing more is known. */
 	readonly message?: string | undefined;
 }
 
@@ -24,27 +24,30 @@ export interface EntriesOptions {
 	readonly detailed: boolean;
 }
 
-/** Questions that are on their way at a time. */
+/** Requests in flight. */
 const MAX_CONCURRENT_CALLS = 16;
 
 /** A directory's content by name, or the file itself. */
-export async function* entriesOf(place: Location, options: EntriesOptions): AsyncGenerator<ListingEntry, void, void> {
+export async function* listEntries(place: Location, options: EntriesOptions): AsyncGenerator<ListingEntry, void, void> {
 	if (!(await place.files.supports('resume'))) {
 		const {isDirectory} = await place.files.metadata(place.path);
 		yield* isDirectory
-			? plainEntries(place, options)
-			: [{...known(await findMetadata(place)), name: uriName(place.path), isItself: true as const}];
+			? listPlainEntries(place, options)
+			: [{...toEntryFacts(await findMetadata(place)), name: uriName(place.path), isRoot: true as const}];
 		return;
 	}
 	for await (const entry of place.files.list(place.path, {depth: 1})) {
 		if (entry.name !== '') yield entry;
 		else if (entry.kind === 'failed') throw new FileError('failed', entry.message, {path: describeLocation(place)});
-		else if (entry.kind !== 'directory') yield {...entry, name: uriName(place.path), isItself: true};
+		else if (entry.kind !== 'directory') yield {...entry, name: uriName(place.path), isRoot: true};
 	}
 }
 
 /** From a server that has the methods of its peers only: names as text, and the rest asked for one by one. */
-async function* plainEntries(place: Location, {detailed}: EntriesOptions): AsyncGenerator<ListingEntry, void, void> {
+async function* listPlainEntries(
+	place: Location,
+	{detailed}: EntriesOptions,
+): AsyncGenerator<ListingEntry, void, void> {
 	const listed = await place.files.readDirectory(place.path);
 	const entries = listed
 		.map(({fileName, isDirectory, isFile}): ListingEntry => {
@@ -60,7 +63,7 @@ async function* plainEntries(place: Location, {detailed}: EntriesOptions): Async
 		yield* await Promise.all(
 			entries.slice(from, from + MAX_CONCURRENT_CALLS).map(async entry => {
 				const found = await findMetadata({...place, path: uriChild(place.path, entry.name)});
-				return {...entry, ...(found && known(found))};
+				return {...entry, ...(found && toEntryFacts(found))};
 			}),
 		);
 	}
@@ -71,7 +74,7 @@ function findMetadata(place: Location): Promise<Metadata | undefined> {
 	return metadataIfExists(place, error => error instanceof FileError && !isDisconnected(error));
 }
 
-function known(metadata: Metadata | undefined): Omit<ListingEntry, 'name'> {
+function toEntryFacts(metadata: Metadata | undefined): Omit<ListingEntry, 'name'> {
 	if (!metadata) return {kind: 'other'};
 	const {isSymlink, isDirectory, isFile, size, modifiedAtMs} = metadata;
 	const kind = isSymlink ? 'symlink' : isDirectory ? 'directory' : isFile ? 'file' : 'other';

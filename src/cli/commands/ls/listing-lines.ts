@@ -16,48 +16,48 @@ export interface LineOptions {
 }
 
 /** One entry as a line of bytes, without its end. */
-export function entryLine(entry: ListingEntry, {long, isForTerminal}: LineOptions): Buffer {
+export function formatEntry(entry: ListingEntry, {long, isForTerminal}: LineOptions): Buffer {
 	const mark = entry.kind === 'directory' && (long || isForTerminal) ? '/' : '';
-	const name = shown(entry.name, isForTerminal);
+	const name = nameBytes(entry.name, isForTerminal);
 	if (!long) return Buffer.concat([name, Buffer.from(mark)]);
-	const arrow = entry.target === undefined ? [] : [Buffer.from(' -> '), shown(entry.target, isForTerminal)];
+	const arrow = entry.target === undefined ? [] : [Buffer.from(' -> '), nameBytes(entry.target, isForTerminal)];
 	const size = String(entry.size ?? '?').padStart(SIZE_COLUMN);
-	const facts = `${KINDS[entry.kind]}${permissions(entry.mode)} ${size} ${time(entry.modifiedAtMs)} `;
+	const facts = `${KINDS[entry.kind]}${formatPermissions(entry.mode)} ${size} ${formatTime(entry.modifiedAtMs)} `;
 	const complaint = entry.message === undefined ? '' : ` (${entry.message})`;
 	return Buffer.concat([Buffer.from(facts), name, Buffer.from(mark), ...arrow, Buffer.from(complaint)]);
 }
 
 /** The same for programs: the URI is exact where the name is no text. */
-export function entryObject(place: Location, entry: ListingEntry): object {
-	const {name, kind, size, mode, modifiedAtMs, target, message, isItself} = entry;
-	const path = isItself ? place.path : uriChild(place.path, name);
+export function toEntryObject(place: Location, entry: ListingEntry): object {
+	const {name, kind, size, mode, modifiedAtMs, target, message, isRoot} = entry;
+	const path = isRoot ? place.path : uriChild(place.path, name);
 	return {
-		name: text(name),
+		name: decodeName(name),
 		uri: path.href,
 		kind,
 		size,
 		mode: mode?.toString(8).padStart(4, '0'),
 		modifiedAt: modifiedAtMs === undefined ? undefined : new Date(modifiedAtMs).toISOString(),
-		target: target === undefined ? undefined : text(target),
+		target: target === undefined ? undefined : decodeName(target),
 		message,
 	};
 }
 
-function shown(name: string, isForTerminal: boolean): Buffer {
+function nameBytes(name: string, isForTerminal: boolean): Buffer {
 	return isForTerminal ? Buffer.from(printableName(name)) : Buffer.from(name, 'latin1');
 }
 
-function text(name: string): string {
+function decodeName(name: string): string {
 	return decodeUtf8(name) ?? Buffer.from(name, 'latin1').toString('utf8');
 }
 
-function permissions(mode: number | undefined): string {
+function formatPermissions(mode: number | undefined): string {
 	if (mode === undefined) return '?'.repeat(9);
 	return [6, 3, 0].map(shift => PERMISSIONS[(mode >> shift) & 7]!).join('');
 }
 
-/** In the time zone of whoever reads it. */
-function time(ms: number | undefined): string {
+/** In the time zone of this machine. */
+function formatTime(ms: number | undefined): string {
 	if (ms === undefined) return UNKNOWN_TIME;
 	const at = new Date(ms - new Date(ms).getTimezoneOffset() * 60_000);
 	return at.toISOString().slice(0, 19).replace('T', ' ');

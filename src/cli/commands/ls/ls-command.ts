@@ -1,9 +1,9 @@
 import {isatty} from 'node:tty';
 import {forEachLocation} from '../../common/locations.js';
 import {printable} from '../../common/printable.js';
-import {untilBrokenPipe, writeOut} from '../../common/stdout.js';
-import {entriesOf} from './listed-entries.js';
-import {entryLine, entryObject} from './listing-lines.js';
+import {runUntilBrokenPipe, writeOut} from '../../common/stdout.js';
+import {listEntries} from './listed-entries.js';
+import {formatEntry, toEntryObject} from './listing-lines.js';
 
 export interface ListCommandOptions {
 	readonly environment: string | undefined;
@@ -12,12 +12,12 @@ export interface ListCommandOptions {
 	readonly json: boolean;
 }
 
-/** What is written at a time. */
+/** Size of one write. */
 const PIECE_BYTES = 64 * 1024;
 
 /** Lists directories and files. */
 export function ls(addresses: readonly string[], options: ListCommandOptions): Promise<number> {
-	return untilBrokenPipe(() => list(addresses, options));
+	return runUntilBrokenPipe(() => list(addresses, options));
 }
 
 async function list(addresses: readonly string[], options: ListCommandOptions): Promise<number> {
@@ -27,17 +27,17 @@ async function list(addresses: readonly string[], options: ListCommandOptions): 
 	let isFirst = true;
 	const code = await forEachLocation(addresses, options.environment, async (place, given) => {
 		let isHeaded = json || addresses.length === 1;
-		for await (const entry of entriesOf(place, {detailed: long || json})) {
+		for await (const entry of listEntries(place, {detailed: long || json})) {
 			if (!all && entry.name.startsWith('.')) continue;
 			if (json) {
-				await output.add(`${isFirst ? '[' : ','}\n${JSON.stringify(entryObject(place, entry))}`);
+				await output.add(`${isFirst ? '[' : ','}\n${JSON.stringify(toEntryObject(place, entry))}`);
 				isFirst = false;
 				continue;
 			}
 			if (!isHeaded) await output.add(`${isFirst ? '' : '\n'}${printable(given)}:\n`);
 			isHeaded = true;
 			isFirst = false;
-			await output.add(Buffer.concat([entryLine(entry, lineOptions), Buffer.from('\n')]));
+			await output.add(Buffer.concat([formatEntry(entry, lineOptions), Buffer.from('\n')]));
 		}
 		await output.flush();
 	});

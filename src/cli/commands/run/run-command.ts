@@ -15,18 +15,36 @@ export interface RunRequest {
 
 /** Runs a command as if it were one of this machine; settles with its exit code. */
 export async function runCommand({environment, argv, cwd, variables, timeout, tty}: RunRequest): Promise<number> {
-	const timeoutMs = timeout === undefined ? undefined : durationOf(timeout);
-	const env = {...(tty && ownTerminalKind()), ...variablesOf(variables)};
+	const timeoutMs = timeout === undefined ? undefined : parseTimeout(timeout);
+	const env = {...(tty && readTerminalKind()), ...parseVariables(variables)};
 	return attach(await openEnvironment(environment), {argv, cwd, env, tty, timeoutMs});
 }
 
-/** A program has to know what kind of terminal its output goes to. */
-export function ownTerminalKind(): Record<string, string> {
+export interface ShellRequest {
+	readonly environment: string | undefined;
+	/** The login shell of the executor when it is empty. */
+	readonly argv: readonly string[];
+	readonly cwd: string | undefined;
+	/** `NAME=value`. */
+	readonly variables: readonly string[];
+}
+
+/** Hands our terminal to a shell somewhere else; settles with its exit code. */
+export async function runShell({environment, argv, cwd, variables}: ShellRequest): Promise<number> {
+	if (!process.stdin.isTTY) {
+		throw usageError('standard input is not a terminal, and a shell needs one; `longarm run -- sh` takes any input');
+	}
+	const env = {...readTerminalKind(), ...parseVariables(variables)};
+	return attach(await openEnvironment(environment), {argv, cwd, env, tty: true});
+}
+
+/** The variable that tells a program what kind of terminal its output goes to. */
+function readTerminalKind(): Record<string, string> {
 	const kind = process.env['TERM'];
 	return kind ? {TERM: kind} : {};
 }
 
-export function variablesOf(given: readonly string[]): Record<string, string> {
+function parseVariables(given: readonly string[]): Record<string, string> {
 	return Object.fromEntries(
 		given.map(text => {
 			const at = text.indexOf('=');
@@ -36,7 +54,7 @@ export function variablesOf(given: readonly string[]): Record<string, string> {
 	);
 }
 
-function durationOf(text: string): number {
+function parseTimeout(text: string): number {
 	const ms = parseDuration(text);
 	if (ms === undefined) throw usageError(`--timeout ${text}: expected a time such as 30s, 500ms or 2h`);
 	return ms;

@@ -35,8 +35,8 @@ export const SHELL: CommandDefinition = {
 	],
 	failureCodes: PASSED_THROUGH_FAILURE_CODES,
 	async run({arguments: [argv], options}) {
-		const {shell} = await import('./shell-command.js');
-		return shell({
+		const {runShell} = await import('./run-command.js');
+		return runShell({
 			environment: options['environment'] as string | undefined,
 			argv: argv as readonly string[],
 			cwd: options['cwd'] as string | undefined,

@@ -13,16 +13,16 @@ const SIGNED = [
 	'ws-max-clock-skew-seconds',
 ] as const satisfies SettingName[];
 
-/** Where the good tokens come from, as the settings say; undefined when everybody is let in. */
-export function authSourceOf(settings: Settings, address: ListenAddress): AuthSource | undefined {
-	const source = sourceOf(settings);
+/** Source of valid tokens, from the settings; undefined without authentication. */
+export function readAuthSource(settings: Settings, address: ListenAddress): AuthSource | undefined {
+	const source = selectSource(settings);
 	if (source && listenSchemeOf(address).startsServer) {
 		throw invalidAuthError(`WebSocket auth requires a WebSocket listener, not ${address.kind}`);
 	}
 	return source;
 }
 
-function sourceOf(settings: Settings): AuthSource | undefined {
+function selectSource(settings: Settings): AuthSource | undefined {
 	const given = (names: readonly SettingName[]) => names.filter(name => settings[name] !== undefined);
 	switch (settings['ws-auth']) {
 		case undefined:
@@ -67,12 +67,12 @@ function signedSource(settings: Settings): AuthSource {
 	return {
 		kind: 'signed',
 		secretPath,
-		issuer: nonBlank(settings['ws-issuer']),
-		audience: nonBlank(settings['ws-audience']),
+		issuer: trimOrUndefined(settings['ws-issuer']),
+		audience: trimOrUndefined(settings['ws-audience']),
 		skewSeconds: settings['ws-max-clock-skew-seconds'] ?? DEFAULT_CLOCK_SKEW_SECONDS,
 	};
 }
 
-function nonBlank(text: string | undefined): string | undefined {
+function trimOrUndefined(text: string | undefined): string | undefined {
 	return text?.trim() || undefined;
 }

@@ -4,11 +4,11 @@ import {LongarmError} from '../../../shared/errors.js';
 import type {Logger} from '../../../shared/logger.js';
 import type {Settings} from './serve-settings.js';
 
-/** How often it is looked whether the kernel had to end somebody. */
+/** Interval of the check for processes the kernel had to end. */
 const LOOK_EVERY_MS = 1000;
 
-/** What the settings hold children to. A limit that cannot be enforced keeps the server from starting. */
-export function childLimitsOf(settings: Settings, logger: Logger): ChildLimits {
+/** Limits of children, from the settings. A limit that cannot be enforced keeps the server from starting. */
+export function readChildLimits(settings: Settings, logger: Logger): ChildLimits {
 	const cpuMs = settings['child-cpu'];
 	return {
 		memoryBytes: settings['child-memory'],

@@ -10,7 +10,7 @@ const WARM_UP_MS = 100;
 
 /** The server that the settings describe. */
 export function createServer(settings: Settings, childLimits: ChildLimits, logger: Logger): ExecServer {
-	const backend = inCharge(logger);
+	const backend = createSubreaperBackend(logger);
 	setTimeout(backend, WARM_UP_MS).unref();
 	return new ExecServer({
 		protocol: settings.protocol,
@@ -33,8 +33,8 @@ export function createServer(settings: Settings, childLimits: ChildLimits, logge
 	});
 }
 
-/** The backend of a program that answers for everything below it, set up when it is first needed. */
-function inCharge(logger: Logger): () => Backend {
+/** The process backend of a subreaper, set up when it is first needed. */
+function createSubreaperBackend(logger: Logger): () => Backend {
 	let backend: Backend | undefined;
 	return () => {
 		if (!backend) {

@@ -1,15 +1,16 @@
+import {readFileSync} from 'node:fs';
 import type {Authenticator, AuthSource} from '../../../server/auth/authenticator.js';
+import {LongarmError} from '../../../shared/errors.js';
 import type {Logger} from '../../../shared/logger.js';
-import type {ListenAddress} from '../../../transports/node/registry.js';
+import {type ListenAddress, listenSchemeOf} from '../../../transports/node/registry.js';
 import type {TlsIdentity} from '../../../transports/node/tls-server.js';
 import type {Endpoint} from '../../../transports/node/transport-scheme.js';
-import {authSourceOf} from './auth-settings.js';
-import type {Settings} from './serve-settings.js';
-import {tlsReaderOf} from './tls-settings.js';
+import {readAuthSource} from './auth-settings.js';
+import {invalidSetting, type Settings} from './serve-settings.js';
 
-/** Who is let in and how it is kept secret, as the settings say. */
+/** Authentication and encryption, as the settings say. */
 export interface Security {
-	/** Undefined when everybody is let in. */
+	/** Undefined without authentication. */
 	readonly authenticator: Authenticator | undefined;
 	/** Undefined without TLS. */
 	readonly readIdentity: (() => TlsIdentity) | undefined;
@@ -18,22 +19,22 @@ export interface Security {
 }
 
 export async function readSecurity(settings: Settings, address: ListenAddress): Promise<Security> {
-	const source = authSourceOf(settings, address);
-	const readIdentity = tlsReaderOf(settings, address);
+	const source = readAuthSource(settings, address);
+	const readIdentity = createTlsReader(settings, address);
 	return {
-		authenticator: source && (await authenticatorOf(source)),
+		authenticator: source && (await createAuthenticator(source)),
 		readIdentity,
 		reloads: source !== undefined || readIdentity !== undefined,
 	};
 }
 
-/** Most servers let everybody in who is on this machine, and start without the code for tokens. */
-async function authenticatorOf(source: AuthSource): Promise<Authenticator> {
+/** Loaded when it is needed: most servers are for this machine only and start without the code for tokens. */
+async function createAuthenticator(source: AuthSource): Promise<Authenticator> {
 	const {Authenticator} = await import('../../../server/auth/authenticator.js');
 	return new Authenticator(source);
 }
 
-/** Reads all files again; what cannot be used is told and the old kept, each by itself. */
+/** Reads all files again; one that cannot be used is reported and its old content kept. */
 export function reloadSecurity({authenticator, readIdentity}: Security, endpoint: Endpoint, logger: Logger): void {
 	const attempt = (what: string, act: () => void): void => {
 		try {
@@ -45,4 +46,24 @@ export function reloadSecurity({authenticator, readIdentity}: Security, endpoint
 	};
 	if (authenticator) attempt('tokens', () => authenticator.reload());
 	if (readIdentity) attempt('certificate', () => endpoint.renew(readIdentity()));
+}
+
+/** Reads certificate and key, now and whenever they may have changed; undefined without TLS. */
+function createTlsReader(settings: Settings, address: ListenAddress): (() => TlsIdentity) | undefined {
+	const {'tls-cert': cert, 'tls-key': key} = settings;
+	if (!listenSchemeOf(address).usesTls(address)) {
+		if (cert === undefined && key === undefined) return undefined;
+		throw invalidSetting('--tls-cert and --tls-key are for --listen wss://IP:PORT only');
+	}
+	if (cert === undefined || key === undefined)
+		throw invalidSetting('--listen wss://IP:PORT needs --tls-cert and --tls-key');
+	return () => ({cert: readPem(cert), key: readPem(key)});
+}
+
+function readPem(path: string): Buffer {
+	try {
+		return readFileSync(path);
+	} catch (error) {
+		throw new LongarmError('TLS_INVALID', {message: `cannot read ${path}: ${(error as Error).message}`});
+	}
 }

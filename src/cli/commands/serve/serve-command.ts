@@ -6,10 +6,9 @@ import {createLineLogger} from '../../../shared/node/line-logger.js';
 import {type ListenAddress, listenSchemeOf} from '../../../transports/node/registry.js';
 import {collectGarbageWhenIdle} from '../../common/idle-gc.js';
 import {EXIT} from '../../exit-codes.js';
-import {childLimitsOf} from './child-limit-settings.js';
-import {parseListenAddress} from './listen-address.js';
+import {readChildLimits} from './child-limit-settings.js';
 import {readSecurity} from './security.js';
-import {openServeEndpoint, type ServeEndpoint} from './serve-endpoint.js';
+import {openServeEndpoint, parseListenAddress, type ServeEndpoint} from './serve-endpoint.js';
 import type {Settings} from './serve-settings.js';
 
 const STDERR = 2;
@@ -19,16 +18,16 @@ export async function serve(settings: Settings): Promise<void> {
 	const address = parseListenAddress(settings.listen, settings.protocol);
 	const security = await readSecurity(settings, address);
 	const logger = createLogger(settings, address);
-	const childLimits = childLimitsOf(settings, logger);
+	const childLimits = readChildLimits(settings, logger);
 	const created = new Deferred<ExecServer>();
 	let server: ExecServer | undefined;
 	const kill = (): void => server?.kill();
-	endWithTheProgram(kill, logger);
-	const asked = askedToEnd(kill, logger, security.reloads ? ['SIGTERM', 'SIGINT'] : ['SIGTERM', 'SIGINT', 'SIGHUP']);
+	killOnCrash(kill, logger);
+	const asked = waitForSignal(kill, logger, security.reloads ? ['SIGTERM', 'SIGINT'] : ['SIGTERM', 'SIGINT', 'SIGHUP']);
 	let endpoint: ServeEndpoint | undefined;
 	if (security.reloads) process.on('SIGHUP', () => endpoint?.reload());
 	endpoint = await openServeEndpoint(address, {settings, security, server: created.promise, logger});
-	// Everything that can be wrong was looked at; clients connect while the rest is loaded.
+	// Every setting was checked; clients connect while the rest is loaded.
 	const {createServer} = await import('./create-server.js');
 	server = createServer(settings, childLimits, logger);
 	created.resolve(server);
@@ -40,7 +39,7 @@ export async function serve(settings: Settings): Promise<void> {
 }
 
 /** The first signal ends the server gently, the second at once. */
-function askedToEnd(kill: () => void, logger: Logger, signals: readonly NodeJS.Signals[]): Promise<string> {
+function waitForSignal(kill: () => void, logger: Logger, signals: readonly NodeJS.Signals[]): Promise<string> {
 	return new Promise(resolve => {
 		let asked = false;
 		for (const signal of signals) {
@@ -57,8 +56,8 @@ function askedToEnd(kill: () => void, logger: Logger, signals: readonly NodeJS.S
 	});
 }
 
-/** A defect of ours must not leave the children of others behind. */
-function endWithTheProgram(kill: () => void, logger: Logger): void {
+/** Kills all children when this program fails unexpectedly. */
+function killOnCrash(kill: () => void, logger: Logger): void {
 	const fail = (error: unknown): void => {
 		logger.error('unexpected failure, ending', {error: error instanceof Error ? error.stack : String(error)});
 		kill();

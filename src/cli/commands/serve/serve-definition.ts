@@ -41,7 +41,7 @@ export const SERVE: CommandDefinition = {
 	async run({options}) {
 		const path = (options['config'] as string | undefined) ?? process.env[variableOf('config')];
 		const file = path === undefined ? undefined : (await import('./settings-file.js')).readSettingsFile(path);
-		const settings = resolveSettings({flags: flagsOf(options), variables: process.env, file});
+		const settings = resolveSettings({flags: readFlags(options), variables: process.env, file});
 		const {serve} = await import('./serve-command.js');
 		await serve(settings);
 		return EXIT.ok;
@@ -60,10 +60,10 @@ function toOption(name: SettingName): OptionDefinition {
 	};
 }
 
-function flagsOf(options: OptionValues): Record<string, string | boolean | undefined> {
-	return Object.fromEntries(NAMES.map(name => [name, options[camelCase(name)] as string | boolean | undefined]));
+function readFlags(options: OptionValues): Record<string, string | boolean | undefined> {
+	return Object.fromEntries(NAMES.map(name => [name, options[toCamelCase(name)] as string | boolean | undefined]));
 }
 
-function camelCase(name: string): string {
+function toCamelCase(name: string): string {
 	return name.replaceAll(/-(\w)/g, (_, letter: string) => letter.toUpperCase());
 }

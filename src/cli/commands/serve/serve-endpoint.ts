@@ -3,12 +3,19 @@ import type {Grant} from '../../../server/auth/grant.js';
 import type {ExecServer} from '../../../server/server.js';
 import {Deferred} from '../../../shared/async/deferred.js';
 import type {Logger} from '../../../shared/logger.js';
-import {type ListenAddress, listenSchemeOf} from '../../../transports/node/registry.js';
+import {
+	LISTEN_FORMS,
+	type ListenAddress,
+	listenSchemeOf,
+	parseListenAddress as parse,
+} from '../../../transports/node/registry.js';
 import type {EndpointOptions} from '../../../transports/node/transport-scheme.js';
 import {reloadSecurity, type Security} from './security.js';
-import type {Settings} from './serve-settings.js';
+import {invalidSetting, type Settings} from './serve-settings.js';
 
 const STDOUT = 1;
+/** Loopback, any free port. */
+const DEFAULT_ADDRESS: ListenAddress = {kind: 'websocket', tls: false, host: '127.0.0.1', port: 0};
 
 /** The server's listener. */
 export interface ServeEndpoint {
@@ -25,6 +32,15 @@ export interface ServeEndpointOptions {
 	/** Loaded while the first clients are on their way. */
 	readonly server: Promise<ExecServer>;
 	readonly logger: Logger;
+}
+
+/** `ws://IP:PORT`, `wss://IP:PORT`, `stdio`, `stdio://` or `auto`. */
+export function parseListenAddress(text: string, protocol: 'all' | 'v0' = 'all'): ListenAddress {
+	if (text === 'auto') return protocol === 'v0' ? {kind: 'stdio'} : DEFAULT_ADDRESS;
+	const address = parse(text);
+	if (address) return address;
+	const forms = LISTEN_FORMS.map(form => `\`${form}\``).join(' or ');
+	throw invalidSetting(`unsupported --listen URL \`${text}\`; expected ${forms}`);
 }
 
 export async function openServeEndpoint(address: ListenAddress, options: ServeEndpointOptions): Promise<ServeEndpoint> {

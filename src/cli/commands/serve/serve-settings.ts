@@ -268,12 +268,12 @@ export function resolveSettings({flags, variables, file}: SettingSources): Setti
 			[`${fileKeyOf(name)} in ${file?.path}`, file?.values[fileKeyOf(name)]],
 		];
 		const [source, value] = given.find(([, candidate]) => candidate !== undefined) ?? [];
-		return [name, value === undefined ? SETTINGS[name].fallback : parsed(name, source!, String(value))];
+		return [name, value === undefined ? SETTINGS[name].fallback : parseSetting(name, source!, String(value))];
 	});
 	return Object.fromEntries(entries) as Settings;
 }
 
-function parsed(name: SettingName, source: string, value: string): unknown {
+function parseSetting(name: SettingName, source: string, value: string): unknown {
 	const {kind} = SETTINGS[name];
 	const result = kind.parse(value);
 	if (result === undefined) throw invalidSetting(`${source}: expected ${kind.expects}, got \`${value}\``);

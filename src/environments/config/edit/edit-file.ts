@@ -11,7 +11,7 @@ import {type TomlEntry, withDefault, withEntry, withoutDefault, withoutEntry} fr
 const FILE_MODE = 0o600;
 const DIRECTORY_MODE = 0o700;
 
-/** What an environments file says, as far as edits change it. */
+/** Content of an environments file, as far as edits change it. */
 interface Content {
 	readonly default: string | undefined;
 	readonly environments: readonly {readonly id: string}[];
@@ -40,7 +40,7 @@ export async function removeEnvironment(path: string, id: string): Promise<{read
 	let wasDefault = false;
 	await edit(path, (text, {environments, default: before}) => {
 		const place = environments.findIndex(each => each.id === id);
-		if (place < 0) throw unknown(path, id, environments);
+		if (place < 0) throw unknownEnvironment(path, id, environments);
 		wasDefault = before?.trim() === id;
 		const cut = withoutEntry(text, place);
 		return {
@@ -51,29 +51,29 @@ export async function removeEnvironment(path: string, id: string): Promise<{read
 	return {wasDefault};
 }
 
-function unknown(path: string, id: string, environments: Content['environments']): Error {
+function unknownEnvironment(path: string, id: string, environments: Content['environments']): Error {
 	const known = environments.map(each => each.id);
 	const rest = known.length === 0 ? 'there are none' : `known are ${known.join(', ')}`;
 	return invalidEnvironment(`no environment \`${id}\` in ${path}; ${rest}`, {id, known});
 }
 
-/** Nothing is written unless the new text says exactly what it should. */
+/** Writes nothing unless the new text parses to exactly the expected content. */
 async function edit(
 	file: string,
 	change: (text: string, content: Content) => {text: string; content: Content},
 ): Promise<void> {
 	await mkdir(dirname(file), {recursive: true, mode: DIRECTORY_MODE});
-	const path = await realFile(file);
-	const text = await textOf(path);
+	const path = await resolveLink(file);
+	const text = await readIfExists(path);
 	parseEnvironments(text, path);
-	const changed = change(text, contentOf(text));
-	requireSaying(changed, path);
+	const changed = change(text, parseContent(text));
+	verifyContent(changed, path);
 	await replace(path, text, changed.text);
 }
 
-function requireSaying({text, content}: {text: string; content: Content}, path: string): void {
+function verifyContent({text, content}: {text: string; content: Content}, path: string): void {
 	try {
-		if (isDeepStrictEqual(plain(contentOf(text)), plain(content))) {
+		if (isDeepStrictEqual(toPlain(parseContent(text)), toPlain(content))) {
 			parseEnvironments(text, path);
 			return;
 		}
@@ -83,17 +83,17 @@ function requireSaying({text, content}: {text: string; content: Content}, path: 
 	throw invalidEnvironment(`${path} is laid out in a way that cannot be edited for you; edit it by hand`, {file: path});
 }
 
-function contentOf(text: string): Content {
+function parseContent(text: string): Content {
 	const {default: id, environments = []} = parse(text) as unknown as Partial<Content>;
 	return {default: id, environments};
 }
 
-function plain(content: Content): unknown {
+function toPlain(content: Content): unknown {
 	return JSON.parse(JSON.stringify(content));
 }
 
 /** A file that is a link stays one. */
-async function realFile(path: string): Promise<string> {
+async function resolveLink(path: string): Promise<string> {
 	try {
 		return await realpath(path);
 	} catch {
@@ -101,7 +101,7 @@ async function realFile(path: string): Promise<string> {
 	}
 }
 
-async function textOf(path: string): Promise<string> {
+async function readIfExists(path: string): Promise<string> {
 	try {
 		return await readFile(path, 'utf8');
 	} catch (cause) {
@@ -110,7 +110,7 @@ async function textOf(path: string): Promise<string> {
 	}
 }
 
-/** In one step, unless somebody else has changed the file meanwhile. */
+/** Replaces the file atomically; fails when it was changed meanwhile. */
 async function replace(path: string, before: string, after: string): Promise<void> {
 	const temporary = join(dirname(path), `.${ENVIRONMENTS_FILE}.${randomBytes(6).toString('hex')}`);
 	try {
@@ -121,7 +121,7 @@ async function replace(path: string, before: string, after: string): Promise<voi
 		} finally {
 			await file.close();
 		}
-		if ((await textOf(path)) !== before) throw invalidEnvironment(`${path} was changed meanwhile; try again`);
+		if ((await readIfExists(path)) !== before) throw invalidEnvironment(`${path} was changed meanwhile; try again`);
 		await rename(temporary, path);
 	} catch (error) {
 		await unlink(temporary).catch(() => {});

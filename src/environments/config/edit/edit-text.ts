@@ -28,47 +28,47 @@ export function withoutEntry(text: string, place: number): string {
 	const headers = statements.flatMap(({text: line}, at) => (ENTRY_HEADER.test(line) ? [at] : []));
 	const header = headers[place];
 	if (header === undefined) return text;
-	const start = startOfComments(statements, header);
-	const end = endOfTable(statements, header);
-	return joined(statements.slice(0, start), statements.slice(end));
+	const start = findStartOfComments(statements, header);
+	const end = findEndOfTable(statements, header);
+	return joinAroundCut(statements.slice(0, start), statements.slice(end));
 }
 
 /** The text with this environment as the default one. */
 export function withDefault(text: string, id: string): string {
 	const statements = toStatements(text);
-	const at = placeOfDefault(statements);
+	const at = findDefault(statements);
 	if (at >= 0) {
 		const changed = statements[at]!.text.replace(DEFAULT, (_all, name: string) => `${name}${JSON.stringify(id)}`);
 		return [...statements.slice(0, at), {text: changed}, ...statements.slice(at + 1)].map(each => each.text).join('');
 	}
 	const firstHeader = statements.findIndex(({kind}) => kind === 'header');
-	const start = firstHeader < 0 ? statements.length : startOfComments(statements, firstHeader);
-	const [before, after] = [textOf(statements.slice(0, start)), textOf(statements.slice(start))];
+	const start = firstHeader < 0 ? statements.length : findStartOfComments(statements, firstHeader);
+	const [before, after] = [joinText(statements.slice(0, start)), joinText(statements.slice(start))];
 	return `${before}default = ${JSON.stringify(id)}\n${after === '' ? '' : '\n'}${after}`;
 }
 
 /** The text with no word about the default. */
 export function withoutDefault(text: string): string {
 	const statements = toStatements(text);
-	const at = placeOfDefault(statements);
-	return at < 0 ? text : joined(statements.slice(0, at), statements.slice(at + 1));
+	const at = findDefault(statements);
+	return at < 0 ? text : joinAroundCut(statements.slice(0, at), statements.slice(at + 1));
 }
 
-function placeOfDefault(statements: readonly Statement[]): number {
+function findDefault(statements: readonly Statement[]): number {
 	const firstHeader = statements.findIndex(({kind}) => kind === 'header');
 	const top = firstHeader < 0 ? statements : statements.slice(0, firstHeader);
 	return top.findIndex(({text}) => DEFAULT.test(text));
 }
 
 /** Comments right above a table are about it, except at the top of the file, where they are about the file. */
-function startOfComments(statements: readonly Statement[], header: number): number {
+function findStartOfComments(statements: readonly Statement[], header: number): number {
 	let start = header;
 	while (statements[start - 1]?.kind === 'comment') start--;
 	return start === 0 ? header : start;
 }
 
 /** Behind the table's last pair, and behind comments below it that stand right above nothing else. */
-function endOfTable(statements: readonly Statement[], header: number): number {
+function findEndOfTable(statements: readonly Statement[], header: number): number {
 	let end = header + 1;
 	for (let at = header + 1; at < statements.length; at++) {
 		const {kind, text} = statements[at]!;
@@ -80,16 +80,16 @@ function endOfTable(statements: readonly Statement[], header: number): number {
 	return statements[below]?.kind === 'header' ? end : below;
 }
 
-/** What is left on both sides of a cut, with no more room between than there was on one side. */
-function joined(before: readonly Statement[], after: readonly Statement[]): string {
+/** Joins the statements around a cut, with no more blank lines between than there were on one side. */
+function joinAroundCut(before: readonly Statement[], after: readonly Statement[]): string {
 	const isRoomy = before.length === 0 || before.at(-1)!.kind === 'blank';
 	const firstSaid = after.findIndex(({kind}) => kind !== 'blank');
 	const rest = firstSaid < 0 ? [] : isRoomy ? after.slice(firstSaid) : after;
-	if (rest.length > 0) return textOf(before) + textOf(rest);
+	if (rest.length > 0) return joinText(before) + joinText(rest);
 	const lastSaid = before.findLastIndex(({kind}) => kind !== 'blank');
-	return textOf(before.slice(0, lastSaid + 1));
+	return joinText(before.slice(0, lastSaid + 1));
 }
 
-function textOf(statements: readonly Statement[]): string {
+function joinText(statements: readonly Statement[]): string {
 	return statements.map(({text}) => text).join('');
 }

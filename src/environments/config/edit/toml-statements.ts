@@ -13,16 +13,16 @@ const CLOSERS: ReadonlySet<string> = new Set([']', '}']);
 export function toStatements(text: string): Statement[] {
 	const statements: Statement[] = [];
 	for (let start = 0; start < text.length; ) {
-		const end = endOfStatement(text, start);
+		const end = findEndOfStatement(text, start);
 		const piece = text.slice(start, end);
-		statements.push({kind: kindOf(piece), text: piece});
+		statements.push({kind: classify(piece), text: piece});
 		start = end;
 	}
 	return statements;
 }
 
 /** Behind the first line end that is neither in a string nor in a list. */
-function endOfStatement(text: string, start: number): number {
+function findEndOfStatement(text: string, start: number): number {
 	let inside: Inside = 'nothing';
 	let depth = 0;
 	for (let at = start; at < text.length; ) {
@@ -56,7 +56,7 @@ function endOfStatement(text: string, start: number): number {
 	return text.length;
 }
 
-function kindOf(piece: string): Statement['kind'] {
+function classify(piece: string): Statement['kind'] {
 	const start = piece.trimStart();
 	if (start === '') return 'blank';
 	if (start.startsWith('#')) return 'comment';

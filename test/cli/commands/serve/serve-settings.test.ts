@@ -2,7 +2,7 @@ import {writeFileSync} from 'node:fs';
 import {join} from 'node:path';
 import * as fc from 'fast-check';
 import {expect, test} from 'vitest';
-import {parseListenAddress} from '../../../../src/cli/commands/serve/listen-address.js';
+import {parseListenAddress} from '../../../../src/cli/commands/serve/serve-endpoint.js';
 import {
 	fileKeyOf,
 	resolveSettings,

@@ -1,4 +1,3 @@
-import {setTimeout} from 'node:timers/promises';
 import {type ProcessHandle, ProcessLostError} from '../../../../client/process/process-handle.js';
 import {MAX_INPUT_PIECE_BYTES, writeInput} from '../../../../client/run/write-input.js';
 import type {Environment} from '../../../../environments/environment.js';
@@ -6,127 +5,127 @@ import {MAX_TIMER_MS} from '../../../../shared/units.js';
 import {EXIT} from '../../../exit-codes.js';
 import {CoalescingReader} from './coalescing-reader.js';
 import type {FailedStart} from './failed-start.js';
-import {type InputKind, kindOfInput, openInput} from './intake.js';
 import {Keyboard} from './keyboard.js';
 import {LinkWatch} from './link-watch.js';
+import {type BrokenStream, OutputWriter} from './output-writer.js';
 import {OwnTerminal} from './own-terminal.js';
 import {GRACE_MS, ProcessControl} from './process-control.js';
 import {type Left, SignalRelay} from './signal-relay.js';
 import {type AttachedCommand, type EnvironmentFacts, readEnvironmentFacts, startAttached} from './start-attached.js';
-import {type Broken, OutputWriter} from './stdout-writer.js';
+import {detectInputKind, type InputKind, openInput} from './stdin.js';
 
-/** How long the end of a process that was killed is waited for, and for its output to be taken. */
+/** Time limit for the exit of a killed process and the last of its output. */
 const END_MS = 5000;
-/** How long a goodbye may take. */
+/** Time limit for the orderly end of a connection. */
 const GOODBYE_MS = 1000;
-/** Writes that wait for their answer at a time: the next ones are made and sent meanwhile. */
+/** Writes in flight: the next ones are sent before the first are answered. */
 const WRITES_UNDER_WAY = 16;
 
-/** Servers of other makes have no way to tell a program that there is no more. */
+/** Servers of other makes cannot close the standard input of a program. */
 const ENDLESS_INPUT = 'this server cannot end the input of a command, which may wait for more; Ctrl-C ends it';
 
-/** Why we are done: the process told its end, or something came before that. */
+/** Reason for the end: the exit of the process, or something that came before it. */
 type Ending =
 	| {readonly kind: 'exited'; readonly exitCode: number}
 	| {readonly kind: 'lost'; readonly error: Error}
 	| {readonly kind: 'late'}
-	| ({readonly kind: 'broken'} & Broken)
+	| ({readonly kind: 'broken'} & BrokenStream)
 	| Left;
 
 /** Runs a command with our own streams as its streams. Settles with its exit code, or one that says what went wrong. */
 export async function attach(environment: Environment, command: AttachedCommand): Promise<number> {
 	const signals = new SignalRelay();
-	const inputKind = kindOfInput();
-	const place = await Promise.race([readEnvironmentFacts(environment), signals.left]);
-	if ('kind' in place) return place.exitCode!;
-	signals.starting();
+	const inputKind = detectInputKind();
+	const facts = await Promise.race([readEnvironmentFacts(environment), signals.left]);
+	if ('kind' in facts) return facts.exitCode!;
+	signals.expectProcess();
 	const terminal = command.tty ? new OwnTerminal() : undefined;
 	try {
-		const started = await startAttached(environment, command, {place, terminal, inputKind});
-		const outlet = new OutputWriter();
-		if ('exitCode' in started) return await complain(started, outlet, terminal);
-		const attachment = new Attachment(environment, started.process, {place, terminal, outlet, signals});
+		const started = await startAttached(environment, command, {facts, terminal, inputKind});
+		const writer = new OutputWriter();
+		if ('exitCode' in started) return await reportFailedStart(started, writer, terminal);
+		const attachment = new Attachment(environment, started.process, {facts, terminal, writer, signals});
 		return await attachment.run(inputKind, command.timeoutMs);
 	} finally {
 		terminal?.restore();
 	}
 }
 
-/** The command could not be started, and that is its own fault. */
-async function complain(
+/** Reports a start that failed because of the command itself. */
+async function reportFailedStart(
 	{message, hint, exitCode}: FailedStart,
-	outlet: OutputWriter,
+	writer: OutputWriter,
 	terminal?: OwnTerminal,
 ): Promise<number> {
 	terminal?.restore();
-	outlet.say(`error: ${message}\nhint: ${hint}\n`);
-	await outlet.flushed();
+	writer.say(`error: ${message}\nhint: ${hint}\n`);
+	await writer.flush();
 	return exitCode;
 }
 
 interface AttachContext {
-	readonly place: EnvironmentFacts;
+	readonly facts: EnvironmentFacts;
 	readonly terminal: OwnTerminal | undefined;
-	readonly outlet: OutputWriter;
+	readonly writer: OutputWriter;
 	readonly signals: SignalRelay;
 }
 
 class Attachment {
 	readonly #environment: Environment;
 	readonly #process: ProcessHandle;
-	readonly #around: AttachContext;
+	readonly #context: AttachContext;
 	readonly #output: ReturnType<ProcessHandle['output']>;
 	readonly #control: ProcessControl;
 	readonly #link: LinkWatch;
 
-	constructor(environment: Environment, process: ProcessHandle, around: AttachContext) {
+	constructor(environment: Environment, process: ProcessHandle, context: AttachContext) {
 		this.#environment = environment;
 		this.#process = process;
-		this.#around = around;
+		this.#context = context;
 		this.#output = process.output();
-		const wayOut = around.terminal?.isRaw ? 'Enter ~. leaves' : 'two Ctrl-C leave';
+		const wayOut = context.terminal?.isRaw ? 'Enter ~. leaves' : 'two Ctrl-C leave';
 		this.#link = new LinkWatch(environment, {
 			say: text => this.#say(text),
 			wayOut,
 			// A new size may have been on its way when the link broke.
-			back: () => around.terminal && this.#control.resize(around.terminal.size),
+			back: () => context.terminal && this.#control.resize(context.terminal.size),
 		});
-		this.#control = new ProcessControl(process, around.place.can, () => this.#link.isUp);
-		around.signals.passTo(this.#control);
+		this.#control = new ProcessControl(process, context.facts.can, () => this.#link.isUp);
+		context.signals.passTo(this.#control);
 	}
 
 	async run(inputKind: InputKind, timeoutMs: number | undefined): Promise<number> {
-		const {terminal, outlet, signals} = this.#around;
+		const {terminal, writer, signals} = this.#context;
 		terminal?.onResize(size => this.#control.resize(size));
 		const over = this.#follow();
 		const first = await Promise.race([
 			over,
-			outlet.broken.then((broken): Ending => ({kind: 'broken', ...broken})),
+			writer.broken.then((broken): Ending => ({kind: 'broken', ...broken})),
 			signals.left,
 			this.#passInput(inputKind),
-			...(timeoutMs === undefined ? [] : [late(timeoutMs)]),
+			...(timeoutMs === undefined ? [] : [waitForTimeout(timeoutMs)]),
 		]);
 		const exitCode = await this.#settle(first, over);
-		await this.#goodbye();
+		await this.#disconnect();
 		terminal?.restore();
 		return signals.endLike(exitCode);
 	}
 
-	/** Shows the output to its end. */
+	/** Copies the output to our own streams, to its end. */
 	async #follow(): Promise<Ending> {
-		const {outlet, terminal} = this.#around;
+		const {writer, terminal} = this.#context;
 		try {
 			for await (const piece of this.#output) {
 				if (piece.kind === 'gap') {
 					this.#say(`${piece.missedBytes ?? 'an unknown number of'} bytes of output are missing here`);
 					continue;
 				}
-				terminal?.see(piece.bytes);
-				const room = outlet.write(piece.stream, piece.bytes);
+				terminal?.observeOutput(piece.bytes);
+				const room = writer.write(piece.stream, piece.bytes);
 				if (room) await room;
 			}
 			const {exitCode} = await this.#process.exited;
-			await outlet.flushed();
+			await writer.flush();
 			return {kind: 'exited', exitCode};
 		} catch (error) {
 			if (error instanceof ProcessLostError) return {kind: 'lost', error};
@@ -134,23 +133,23 @@ class Attachment {
 		}
 	}
 
-	/** Settles when somebody typed the way out, never for any other reason: what became of the process is told by others. */
+	/** Passes our standard input on. Settles when the escape `~.` was typed, and never otherwise. */
 	async #passInput(kind: InputKind): Promise<Left> {
-		if (!this.#around.place.passesInput(kind)) return never();
+		if (!this.#context.facts.passesInput(kind)) return never();
 		if (kind === 'nothing') {
 			void writeInput(this.#process, []).catch(() => {});
 			return never();
 		}
 		const source = openInput(kind);
-		const keyboard = this.#around.terminal?.isRaw ? new Keyboard(source) : undefined;
-		const canEnd = this.#around.place.can('processCloseStdin');
+		const keyboard = this.#context.terminal?.isRaw ? new Keyboard(source) : undefined;
+		const canEnd = this.#context.facts.can('processCloseStdin');
 		const maxPendingWrites = canEnd ? WRITES_UNDER_WAY : 1;
 		source.on('error', error => this.#say(`standard input: ${error.message}`));
 		void writeInput(this.#process, keyboard?.input ?? new CoalescingReader(source, MAX_INPUT_PIECE_BYTES), {
 			maxPendingWrites,
 		}).catch(async () => {
 			if (!canEnd && !this.#process.isOver) this.#say(ENDLESS_INPUT);
-			// Of an input that cannot be read there is no more than what was read.
+			// A read error is the end of the input: what was read before it is all there is.
 			else if (source.errored) await this.#process.closeStdin().catch(() => {});
 		});
 		if (!keyboard) return never();
@@ -174,55 +173,55 @@ class Attachment {
 					this.#say('the command was told to end; its end is not known');
 				return EXIT.timedOut;
 			case 'broken':
-				await this.#endUnheard();
+				await this.#endProcess();
 				if (ending.error.code === 'EPIPE') return EXIT.brokenPipe;
 				return this.#fail(`${ending.stream}: ${ending.error.message}`, 'The process was ended.');
 		}
 	}
 
-	/** Nobody hears the process any more: it is ended as a broken pipe would, and is gone when this settles. */
-	async #endUnheard(): Promise<void> {
+	/** Ends a process whose output has no reader, as a broken pipe would; settles when it is gone. */
+	async #endProcess(): Promise<void> {
 		await this.#stopReading();
 		this.#control.signal('SIGPIPE');
 		this.#control.endGently();
 		await Promise.race([this.#process.closed.catch(() => {}), pause(GRACE_MS + END_MS)]);
 	}
 
-	/** What comes from here on is dropped, and nothing waits for us. */
+	/** Drops the output from here on, so that the process does not wait for its reader. */
 	async #stopReading(): Promise<void> {
 		await this.#output.return?.();
 	}
 
-	/** What runs on in the background is left alone, as it would be by any other command. */
-	async #goodbye(): Promise<void> {
+	/** Ends the connection. Background processes on this machine are left alone, as by any other command. */
+	async #disconnect(): Promise<void> {
 		this.#link.stop();
 		if (this.#environment.kind === 'local') return;
 		await Promise.race([this.#environment.close(), pause(GOODBYE_MS)]);
 	}
 
 	async #fail(message: string, hint: string): Promise<number> {
-		const {terminal, outlet} = this.#around;
+		const {terminal, writer} = this.#context;
 		terminal?.restore();
-		outlet.say(`${terminal?.isRaw ? '\r\n' : ''}error: ${message}\nhint: ${hint}\n`);
-		await Promise.race([outlet.flushed(), pause(GOODBYE_MS)]);
+		writer.say(`${terminal?.isRaw ? '\r\n' : ''}error: ${message}\nhint: ${hint}\n`);
+		await Promise.race([writer.flush(), pause(GOODBYE_MS)]);
 		return EXIT.notRun;
 	}
 
-	/** One line of our own in between. */
+	/** Writes a line of our own between the output of the process. */
 	#say(text: string): void {
-		const {outlet, terminal} = this.#around;
-		outlet.say(terminal?.isRaw ? `\r\n\u001B[2m[longarm: ${text}]\u001B[0m\r\n` : `longarm: ${text}\n`);
+		const {writer, terminal} = this.#context;
+		writer.say(terminal?.isRaw ? `\r\n\u001B[2m[longarm: ${text}]\u001B[0m\r\n` : `longarm: ${text}\n`);
 	}
 }
 
-async function late(ms: number): Promise<Ending> {
+async function waitForTimeout(ms: number): Promise<Ending> {
 	await pause(Math.min(ms, MAX_TIMER_MS));
 	return {kind: 'late'};
 }
 
-/** Keeps the program alive: without a link nothing else may, and it would end as if all were well. */
+/** A timer that keeps the program alive: without a connection nothing else does, and it would exit with 0. */
 function pause(ms: number): Promise<void> {
-	return setTimeout(ms);
+	return new Promise(resolve => setTimeout(resolve, ms));
 }
 
 function never(): Promise<never> {

@@ -1,26 +1,26 @@
 import type {Readable} from 'node:stream';
 
 /**
- * What a stream gives, in pieces as large as there was time to gather: what comes while nobody takes anything goes out
- * together. Rejects when the stream fails, behind what it gave before.
+ * Reads a stream in chunks as large as possible: everything that arrives between two reads is one chunk. Rejects when
+ * the stream fails, after the data that came before.
  */
 export class CoalescingReader implements AsyncIterable<Uint8Array> {
 	readonly #source: Readable;
-	readonly #mostBytes: number;
+	readonly #maxBytes: number;
 	readonly #filter: (chunk: Uint8Array) => Uint8Array;
 	#chunks: Uint8Array[] = [];
 	#bytes = 0;
 	#end: {readonly error?: Error} | undefined;
 	#wake = (): void => {};
 
-	/** Above `mostBytes` the source is paused. The filter sees everything at once, whatever nobody takes. */
-	constructor(source: Readable, mostBytes: number, filter: (chunk: Uint8Array) => Uint8Array = chunk => chunk) {
+	/** Above `maxBytes` the source is paused. The filter sees data as it arrives, not as it is read. */
+	constructor(source: Readable, maxBytes: number, filter: (chunk: Uint8Array) => Uint8Array = chunk => chunk) {
 		this.#source = source;
-		this.#mostBytes = mostBytes;
+		this.#maxBytes = maxBytes;
 		this.#filter = filter;
 		source.on('data', (chunk: Buffer) => this.#add(chunk));
-		source.once('error', error => this.#over({error}));
-		source.once('end', () => this.#over({})).once('close', () => this.#over({}));
+		source.once('error', error => this.#finish({error}));
+		source.once('end', () => this.#finish({})).once('close', () => this.#finish({}));
 	}
 
 	async *[Symbol.asyncIterator](): AsyncGenerator<Uint8Array, void, void> {
@@ -28,7 +28,7 @@ export class CoalescingReader implements AsyncIterable<Uint8Array> {
 			if (this.#bytes > 0) yield this.#take();
 			else if (this.#end?.error) throw this.#end.error;
 			else if (this.#end) return;
-			else await this.#news();
+			else await this.#waitForData();
 		}
 	}
 
@@ -36,7 +36,7 @@ export class CoalescingReader implements AsyncIterable<Uint8Array> {
 		const bytes = this.#filter(chunk);
 		if (bytes.length > 0) this.#chunks.push(bytes);
 		this.#bytes += bytes.length;
-		if (this.#bytes >= this.#mostBytes) this.#source.pause();
+		if (this.#bytes >= this.#maxBytes) this.#source.pause();
 		this.#wake();
 	}
 
@@ -49,12 +49,12 @@ export class CoalescingReader implements AsyncIterable<Uint8Array> {
 		return bytes;
 	}
 
-	#over(end: {readonly error?: Error}): void {
+	#finish(end: {readonly error?: Error}): void {
 		this.#end ??= end;
 		this.#wake();
 	}
 
-	#news(): Promise<void> {
+	#waitForData(): Promise<void> {
 		return new Promise(resolve => {
 			this.#wake = resolve;
 		});

@@ -21,13 +21,13 @@ export interface FailedStart {
 	readonly hint: string;
 }
 
-/** What a start that was refused means in a shell; undefined when the program itself is not the reason. */
+/** Exit code and message a shell would have for a refused start; undefined when the program itself is not the reason. */
 export async function explainFailedStart(
 	error: unknown,
 	{program, cwd, environment}: {program: string; cwd: string; environment: Environment},
 ): Promise<FailedStart | undefined> {
 	if (!(error instanceof RejectedError)) return undefined;
-	const reason = REASONS.find(each => isReason(error, each));
+	const reason = REASONS.find(each => isCausedBy(error, each));
 	if (!reason) return undefined;
 	if (!(await hasDirectory(environment, cwd))) {
 		const hint = 'Check --cwd: it has to be a directory of the machine that executes the command.';
@@ -50,7 +50,7 @@ async function hasDirectory({files}: Environment, path: string): Promise<boolean
 }
 
 /** Servers of other makes tell the number in their words. */
-function isReason({context, reason}: RejectedError, known: (typeof REASONS)[number]): boolean {
+function isCausedBy({context, reason}: RejectedError, known: (typeof REASONS)[number]): boolean {
 	const told = context['error'];
 	return told === undefined ? reason.includes(`(os error ${known.number})`) : told === known.error;
 }

@@ -1,12 +1,13 @@
 import type {Readable} from 'node:stream';
+import {Deferred} from '../../../../shared/async/deferred.js';
 import {CoalescingReader} from './coalescing-reader.js';
 
-/** What may be typed ahead; beyond it the terminal waits. */
+/** High-water mark of typed input; above it the terminal waits. */
 const TYPED_AHEAD_BYTES = 1024 * 1024;
 
 /**
- * What is typed, for a process. It is looked at as it comes, even while the process or the link to it takes nothing, so
- * that there is always a way out.
+ * Typed input for a process. It is scanned for the escape as it arrives, even while the process or the connection takes
+ * nothing, so that there is always a way out.
  */
 export class Keyboard {
 	readonly input: AsyncIterable<Uint8Array>;
@@ -15,13 +16,11 @@ export class Keyboard {
 
 	constructor(source: Readable) {
 		const escapes = new EscapeDetector();
-		let leave!: () => void;
-		this.left = new Promise(resolve => {
-			leave = resolve;
-		});
+		const left = new Deferred();
+		this.left = left.promise;
 		this.input = new CoalescingReader(source, TYPED_AHEAD_BYTES, chunk => {
 			const {bytes, leaves} = escapes.scan(chunk);
-			if (leaves) leave();
+			if (leaves) left.resolve();
 			return bytes;
 		});
 	}
@@ -33,15 +32,14 @@ const LINE_FEED = 0x0a;
 const RETURN = 0x0d;
 
 export interface Scanned {
-	/** What is meant for the process. */
+	/** Input for the process. */
 	readonly bytes: Uint8Array;
-	/** Whether somebody wants out. */
+	/** Whether the escape was typed. */
 	readonly leaves: boolean;
 }
 
 /**
- * Looks for `~.` at the beginning of a line, which means that somebody wants out; `~~` there is one tilde. A tilde waits
- * for what comes behind it.
+ * Finds the escape `~.` at the beginning of a line; `~~` there is one tilde. A tilde is held until the next byte.
  */
 export class EscapeDetector {
 	#state: 'line-start' | 'tilde' | 'within' = 'line-start';

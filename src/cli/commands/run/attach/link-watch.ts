@@ -8,7 +8,7 @@ export interface LinkListener {
 	back(): void;
 }
 
-/** Tells what becomes of the link. */
+/** Reports lost and recovered connections. */
 export class LinkWatch {
 	readonly #listener: LinkListener;
 	#isUp = true;
@@ -23,14 +23,14 @@ export class LinkWatch {
 		return this.#isUp;
 	}
 
-	/** Whatever happens from now on is our own doing. */
+	/** Stops reporting: from now on we end the connection ourselves. */
 	stop(): void {
 		this.#stop();
 	}
 
 	async #down(recovered: Promise<void>): Promise<void> {
 		this.#isUp = false;
-		// A link that is not made again has failed by then; that the process is lost is told by others.
+		// Where there is no recovery it has failed by then, and the process reports that it is lost.
 		const told = setImmediate(() => this.#listener.say(`the link is lost, connecting again; ${this.#listener.wayOut}`));
 		try {
 			await recovered;

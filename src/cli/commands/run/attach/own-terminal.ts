@@ -8,7 +8,7 @@ export interface WindowSize {
 	readonly cols: number;
 }
 
-/** Where there is no terminal to ask. */
+/** Size without a terminal to ask. */
 const USUAL_SIZE: WindowSize = {rows: 24, cols: 80};
 
 /**
@@ -16,7 +16,7 @@ const USUAL_SIZE: WindowSize = {rows: 24, cols: 80};
  * the program ends, whatever the reason; only a SIGKILL leaves no chance to.
  */
 export class OwnTerminal {
-	/** Whether keys are passed on one by one, those that would mean something to us included. */
+	/** Whether keys are passed on one by one, Ctrl-C included. */
 	readonly isRaw: boolean;
 	readonly #screen: WriteStream | undefined;
 	readonly #modes = new ScreenModes();
@@ -28,7 +28,7 @@ export class OwnTerminal {
 		this.isRaw = process.stdin.isTTY;
 		this.#screen = [process.stdout, process.stderr].find(({isTTY}) => isTTY);
 		process.once('exit', this.#restoreAtExit);
-		// Whoever had us stopped has set the terminal up for itself.
+		// The shell that had us stopped has set the terminal up for itself.
 		process.on('SIGCONT', this.#takeAgain);
 		this.#take();
 	}
@@ -44,8 +44,8 @@ export class OwnTerminal {
 	}
 
 	/** Output on its way to the terminal. */
-	see(bytes: Uint8Array): void {
-		if (this.#screen) this.#modes.see(bytes);
+	observeOutput(bytes: Uint8Array): void {
+		if (this.#screen) this.#modes.scan(bytes);
 	}
 
 	restore(): void {

@@ -1,21 +1,21 @@
 import type {ProcessHandle, TerminateMode} from '../../../../client/process/process-handle.js';
 import {DisconnectedError} from '../../../../rpc/disconnected-error.js';
 import type {WindowSize} from './own-terminal.js';
-import type {PassedOn, SignalTarget} from './signal-relay.js';
+import type {RelayedSignal, SignalTarget} from './signal-relay.js';
 
-/** A process that has to end is asked first, and has this long. */
+/** Grace period between asking a process to end and killing it. */
 export const GRACE_MS = 1000;
 
-/** Whether the executor has something beyond what all of them have; one of the `capabilities` it tells. */
-export type Can = (capability: string) => boolean;
+/** Whether a server announced the capability. */
+export type HasCapability = (capability: string) => boolean;
 
-/** How a process is steered, with what its executor knows. What cannot be told to it shows in its end. */
+/** Signals, resizes and ends a process, with the capabilities its server has. Failures show in the exit of the process. */
 export class ProcessControl implements SignalTarget {
 	readonly #process: ProcessHandle;
-	readonly #can: Can;
+	readonly #can: HasCapability;
 	readonly #isLinkUp: () => boolean;
 
-	constructor(process: ProcessHandle, can: Can, isLinkUp: () => boolean) {
+	constructor(process: ProcessHandle, can: HasCapability, isLinkUp: () => boolean) {
 		this.#process = process;
 		this.#can = can;
 		this.#isLinkUp = isLinkUp;
@@ -25,31 +25,31 @@ export class ProcessControl implements SignalTarget {
 		return this.#isLinkUp();
 	}
 
-	signal(name: PassedOn | 'SIGPIPE'): void {
-		if (name === 'SIGINT') attempt(this.#process.signal('interrupt'));
-		else if (this.#can('processSignalByName')) attempt(this.#process.signal({name}));
+	signal(name: RelayedSignal | 'SIGPIPE'): void {
+		if (name === 'SIGINT') ignoreFailure(this.#process.signal('interrupt'));
+		else if (this.#can('processSignalByName')) ignoreFailure(this.#process.signal({name}));
 		else this.endGently();
 	}
 
 	/** Asks the process to end, and kills it after a while. */
 	endGently(): void {
 		if (this.#can('processTerminateMode')) {
-			attempt(this.#terminate({graceful: {timeoutMs: GRACE_MS}}));
+			ignoreFailure(this.#terminate({graceful: {timeoutMs: GRACE_MS}}));
 			return;
 		}
-		attempt(this.#process.signal('interrupt'));
+		ignoreFailure(this.#process.signal('interrupt'));
 		setTimeout(() => this.kill(), GRACE_MS);
 	}
 
 	resize(size: WindowSize): void {
-		attempt(this.#process.resize(size));
+		ignoreFailure(this.#process.resize(size));
 	}
 
 	kill(): void {
-		attempt(this.#terminate());
+		ignoreFailure(this.#terminate());
 	}
 
-	/** May be said twice, so it is said again when the link broke meanwhile. */
+	/** Idempotent, so it is retried when the connection broke meanwhile. */
 	async #terminate(mode?: TerminateMode): Promise<void> {
 		while (!this.#process.isOver) {
 			try {
@@ -62,6 +62,6 @@ export class ProcessControl implements SignalTarget {
 	}
 }
 
-function attempt(call: Promise<unknown>): void {
+function ignoreFailure(call: Promise<unknown>): void {
 	call.catch(() => {});
 }

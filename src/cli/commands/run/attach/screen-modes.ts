@@ -17,7 +17,7 @@ const ENDINGS: ReadonlyMap<number, Ending> = new Map<number, Ending>([
 	[25, {whenSet: false, ending: `${PREFIX}25h`}],
 ]);
 const ATTRIBUTES_OFF = `${ESCAPE}[0m`;
-/** What goes on in the next piece of output is at most this long. */
+/** Longest escape sequence that may continue in the next chunk, in characters. */
 const MAX_UNFINISHED_LENGTH = 64;
 
 /** Which modes of a terminal the output of a program has left on. */
@@ -25,16 +25,16 @@ export class ScreenModes {
 	readonly #left = new Set<number>();
 	#unfinished = '';
 
-	see(output: Uint8Array): void {
+	scan(output: Uint8Array): void {
 		const text = this.#unfinished + Buffer.from(output.buffer, output.byteOffset, output.length).toString('latin1');
 		for (const rest of text.split(PREFIX).slice(1)) {
 			const [, modes = '', action] = /^([\d;]+)([hl])/.exec(rest) ?? [];
 			if (action) for (const mode of modes.split(';').map(Number)) this.#note(mode, action === 'h');
 		}
-		this.#unfinished = unfinishedEnd(text);
+		this.#unfinished = findUnfinishedEnd(text);
 	}
 
-	/** What puts the terminal back; empty when it is as it was. */
+	/** Sequences that undo the modes left on; empty when there are none. */
 	get endings(): string {
 		if (this.#left.size === 0) return '';
 		return [...this.#left].map(mode => ENDINGS.get(mode)!.ending).join('') + ATTRIBUTES_OFF;
@@ -48,8 +48,8 @@ export class ScreenModes {
 	}
 }
 
-/** A sequence that has begun and may go on in the next piece. */
-function unfinishedEnd(text: string): string {
+/** The beginning of a sequence that may continue in the next chunk. */
+function findUnfinishedEnd(text: string): string {
 	const at = text.lastIndexOf(ESCAPE);
 	if (at === -1 || text.length - at > MAX_UNFINISHED_LENGTH) return '';
 	return /^(?:\[(?:\?[\d;]*)?)?$/.test(text.slice(at + 1)) ? text.slice(at) : '';

@@ -1,22 +1,23 @@
 import {constants} from 'node:os';
 import {isatty} from 'node:tty';
+import {Deferred} from '../../../../shared/async/deferred.js';
 import {EXIT, exitCodeOfSignal} from '../../../exit-codes.js';
 
-const PASSED_ON = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT'] as const;
+const RELAYED_SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT'] as const;
 const STDIN = 0;
-/** How long a process that is being killed may take before we leave without it. */
+/** Time limit for the exit of a process that is being killed, after which we leave without it. */
 const FORCE_MS = 2000;
 
-export type PassedOn = (typeof PASSED_ON)[number];
+export type RelayedSignal = (typeof RELAYED_SIGNALS)[number];
 
 export interface SignalTarget {
-	/** Whether anything can be told to it now. */
+	/** Whether it can be signalled now. */
 	readonly isReachable: boolean;
-	signal(name: PassedOn): void;
+	signal(name: RelayedSignal): void;
 	kill(): void;
 }
 
-/** We go without having heard of the end of the process. */
+/** We leave before the exit of the process is known. */
 export interface Left {
 	readonly kind: 'left';
 	/** Undefined when nothing had been started: the code is that of the signal then. */
@@ -25,29 +26,30 @@ export interface Left {
 
 type State =
 	| {readonly kind: 'connecting'}
-	| {readonly kind: 'starting'; readonly early: PassedOn[]}
+	| {readonly kind: 'starting'; readonly early: RelayedSignal[]}
 	| {readonly kind: 'attached'; readonly target: SignalTarget};
 
 /**
- * Passes the signals we get on to the process. The second one kills it; when that does not help, or cannot be told to
- * anybody, and with the third one, we leave.
+ * Relays the signals we get to the process. The second one kills it; when that does not help or there is no connection,
+ * and with the third one, we leave.
  */
 export class SignalRelay {
-	readonly left: Promise<Left>;
 	#state: State = {kind: 'connecting'};
 	#count = 0;
 	#wasInterrupted = false;
-	#leave!: (left: Left) => void;
+	readonly #left = new Deferred<Left>();
 
 	constructor() {
-		this.left = new Promise(resolve => {
-			this.#leave = resolve;
-		});
-		for (const name of PASSED_ON) process.on(name, () => this.#heard(name));
+		for (const name of RELAYED_SIGNALS) process.on(name, () => this.#onSignal(name));
 	}
 
-	/** From now on there may be a process: the first signal is kept for it. */
-	starting(): void {
+	/** Settles when we leave without the exit of the process. */
+	get left(): Promise<Left> {
+		return this.#left.promise;
+	}
+
+	/** Keeps the first signal from now on for the process that is being started. */
+	expectProcess(): void {
 		this.#state = {kind: 'starting', early: []};
 	}
 
@@ -59,7 +61,7 @@ export class SignalRelay {
 
 	/**
 	 * The code to exit with. A shell stops its own script or loop at Ctrl-C only when the program it waits for was ended by
-	 * the signal, so that is how we end, too, when somebody typed it and it ended the process.
+	 * the signal, so that is how we end, too, when Ctrl-C was typed and ended the process.
 	 */
 	endLike(exitCode: number): number {
 		if (this.#wasInterrupted && exitCode === EXIT.interrupted && isatty(STDIN)) {
@@ -69,20 +71,20 @@ export class SignalRelay {
 		return exitCode;
 	}
 
-	#heard(name: PassedOn): void {
+	#onSignal(name: RelayedSignal): void {
 		this.#count++;
 		this.#wasInterrupted ||= name === 'SIGINT';
 		const state = this.#state;
 		if (state.kind === 'connecting') {
-			this.#leave({kind: 'left', exitCode: exitCodeOfSignal(constants.signals[name])});
+			this.#left.resolve({kind: 'left', exitCode: exitCodeOfSignal(constants.signals[name])});
 		} else if (this.#count === 1) {
 			if (state.kind === 'starting') state.early.push(name);
 			else state.target.signal(name);
 		} else if (this.#count > 2 || state.kind === 'starting' || !state.target.isReachable) {
-			this.#leave({kind: 'left', exitCode: undefined});
+			this.#left.resolve({kind: 'left', exitCode: undefined});
 		} else {
 			state.target.kill();
-			setTimeout(() => this.#leave({kind: 'left', exitCode: undefined}), FORCE_MS);
+			setTimeout(() => this.#left.resolve({kind: 'left', exitCode: undefined}), FORCE_MS);
 		}
 	}
 }

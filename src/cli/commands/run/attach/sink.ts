@@ -1,7 +1,7 @@
 import {writev} from 'node:fs';
 import type {Writable} from 'node:stream';
 
-/** What may wait for a slow file or pipe before whoever writes has to wait. */
+/** High-water mark of a slow file or pipe: above it the writer has to wait. */
 export const MAX_WAITING_OUTPUT_BYTES = 256 * 1024;
 
 /** One of our own standard streams. Errors come once, after which everything written vanishes. */
@@ -9,7 +9,7 @@ export interface Sink {
 	/** Undefined when there is room for more, else a promise of it, which never rejects. */
 	write(bytes: Uint8Array): Promise<void> | undefined;
 	/** Settles when the operating system has taken everything, or never will. */
-	flushed(): Promise<void>;
+	flush(): Promise<void>;
 }
 
 /** For pipes, sockets and terminals. */
@@ -18,7 +18,7 @@ export class StreamSink implements Sink {
 	readonly #broken: (error: Error) => void;
 	#isBroken = false;
 	#drained: Promise<void> | undefined;
-	#tellDrained = (): void => {};
+	#resolveDrained = (): void => {};
 
 	constructor(stream: Writable, broken: (error: Error) => void) {
 		this.#stream = stream;
@@ -31,13 +31,13 @@ export class StreamSink implements Sink {
 		if (this.#isBroken || this.#stream.write(bytes) || this.#stream.writableLength <= MAX_WAITING_OUTPUT_BYTES)
 			return undefined;
 		this.#drained ??= new Promise(resolve => {
-			this.#tellDrained = resolve;
+			this.#resolveDrained = resolve;
 		});
 		return this.#drained;
 	}
 
-	async flushed(): Promise<void> {
-		// A failure is known before it is told to everybody, and has to be told before this settles.
+	async flush(): Promise<void> {
+		// A failure is known before its event, and has to be reported before this settles.
 		if (this.#stream.errored) this.#break(this.#stream.errored);
 		if (this.#isBroken || this.#stream.writableLength === 0) return;
 		await new Promise<void>(resolve => {
@@ -57,11 +57,11 @@ export class StreamSink implements Sink {
 
 	#drain(): void {
 		this.#drained = undefined;
-		this.#tellDrained();
+		this.#resolveDrained();
 	}
 }
 
-/** For files and devices: written by another thread, so that a slow disk holds up nobody else. */
+/** For files and devices: written by a thread of the pool, so that a slow disk does not block the event loop. */
 export class FileSink implements Sink {
 	readonly #descriptor: number;
 	readonly #broken: (error: Error) => void;
@@ -81,18 +81,18 @@ export class FileSink implements Sink {
 		this.#waiting.push(bytes);
 		this.#bytes += bytes.length;
 		if (!this.#isWriting) this.#writeSome();
-		return this.#bytes > MAX_WAITING_OUTPUT_BYTES ? this.#until(MAX_WAITING_OUTPUT_BYTES) : undefined;
+		return this.#bytes > MAX_WAITING_OUTPUT_BYTES ? this.#waitUntil(MAX_WAITING_OUTPUT_BYTES) : undefined;
 	}
 
-	async flushed(): Promise<void> {
-		if (this.#bytes > 0) await this.#until(0);
+	async flush(): Promise<void> {
+		if (this.#bytes > 0) await this.#waitUntil(0);
 	}
 
-	#until(below: number): Promise<void> {
+	#waitUntil(below: number): Promise<void> {
 		return new Promise(tell => this.#watchers.push({below, tell}));
 	}
 
-	/** Behind what is there already: no position is given. */
+	/** Appends: no position is given. */
 	#writeSome(): void {
 		const pieces = this.#waiting;
 		this.#isWriting = true;
@@ -104,8 +104,8 @@ export class FileSink implements Sink {
 				return;
 			}
 			this.#bytes -= written;
-			this.#waiting.unshift(...withoutFirst(pieces, written));
-			this.#tell();
+			this.#waiting.unshift(...dropFirst(pieces, written));
+			this.#wakeWatchers();
 			if (this.#bytes > 0) this.#writeSome();
 		});
 	}
@@ -115,17 +115,17 @@ export class FileSink implements Sink {
 		this.#waiting = [];
 		this.#bytes = 0;
 		this.#broken(error);
-		this.#tell();
+		this.#wakeWatchers();
 	}
 
-	#tell(): void {
+	#wakeWatchers(): void {
 		const due = this.#watchers.filter(({below}) => this.#bytes <= below);
 		this.#watchers = this.#watchers.filter(({below}) => this.#bytes > below);
 		for (const {tell} of due) tell();
 	}
 }
 
-function withoutFirst(pieces: readonly Uint8Array[], bytes: number): Uint8Array[] {
+function dropFirst(pieces: readonly Uint8Array[], bytes: number): Uint8Array[] {
 	let left = bytes;
 	const rest: Uint8Array[] = [];
 	for (const piece of pieces) {

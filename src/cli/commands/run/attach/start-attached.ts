@@ -7,14 +7,14 @@ import type {EnvironmentInfo} from '../../../../protocol/methods/environment-met
 import {PathUriError} from '../../../../protocol/path-uri/path-uri.js';
 import {usageError} from '../../../exit-codes.js';
 import {explainFailedStart, type FailedStart} from './failed-start.js';
-import type {InputKind} from './intake.js';
 import type {OwnTerminal} from './own-terminal.js';
-import type {Can} from './process-control.js';
+import type {HasCapability} from './process-control.js';
+import type {InputKind} from './stdin.js';
 
 export interface AttachedCommand {
-	/** The shell of the executor when nothing is given. */
+	/** The login shell of the environment when it is empty. */
 	readonly argv: readonly string[];
-	/** Relative to the executor's own, which is the default. */
+	/** Relative to the directory the environment works in, which is the default. */
 	readonly cwd: string | undefined;
 	readonly env: Readonly<Record<string, string>>;
 	/** Whether it runs on a terminal. */
@@ -22,24 +22,24 @@ export interface AttachedCommand {
 	readonly timeoutMs?: number | undefined;
 }
 
-/** What has to be known of an executor before something is started there. */
+/** Facts about an environment that a start depends on. */
 export interface EnvironmentFacts {
-	readonly can: Can;
+	readonly can: HasCapability;
 	readonly cwd: string;
 	/** The login shell. */
 	shell(): Promise<string>;
-	/** An input that could never be closed is better not opened when nothing is in it. */
+	/** Whether an input is opened: one that could never be closed is not when it is empty. */
 	passesInput(kind: InputKind): boolean;
 }
 
-/** Asks the executor; this machine need not be asked. */
+/** Asks the environment; this machine need not be asked. */
 export async function readEnvironmentFacts(environment: Environment): Promise<EnvironmentFacts> {
 	if (environment.kind === 'local') {
 		const shell = async (): Promise<string> => (await environment.info()).shell.path;
 		return {can: () => true, cwd: process.cwd(), shell, passesInput: () => true};
 	}
-	const info = await infoIfKnown(environment);
-	const can: Can = capability => info?.capabilities?.[capability] === true;
+	const info = await readInfo(environment);
+	const can: HasCapability = capability => info?.capabilities?.[capability] === true;
 	return {
 		can,
 		cwd: (info?.cwd && toPathUri(info.cwd).toNativeString('posix')) ?? '/',
@@ -48,37 +48,37 @@ export async function readEnvironmentFacts(environment: Environment): Promise<En
 	};
 }
 
-async function infoIfKnown(environment: Environment): Promise<EnvironmentInfo | undefined> {
+async function readInfo(environment: Environment): Promise<EnvironmentInfo | undefined> {
 	try {
 		return await environment.info();
 	} catch (error) {
-		// An older one cannot describe itself.
+		// An older server cannot describe itself.
 		if (error instanceof ProtocolError) return undefined;
 		throw error;
 	}
 }
 
 export interface StartContext {
-	readonly place: EnvironmentFacts;
+	readonly facts: EnvironmentFacts;
 	readonly terminal: OwnTerminal | undefined;
 	readonly inputKind: InputKind;
 }
 
-/** Starts the command, in whatever way the executor has; one that is not there or not executable is no error of ours. */
+/** Starts the command with what the environment can do; a program that is missing or not executable is no error of ours. */
 export async function startAttached(
 	environment: Environment,
 	command: AttachedCommand,
-	{place, terminal, inputKind}: StartContext,
+	{facts, terminal, inputKind}: StartContext,
 ): Promise<{readonly process: ProcessHandle} | FailedStart> {
 	const {env, tty} = command;
-	const argv = command.argv.length > 0 ? command.argv : [await place.shell(), '-l'];
-	const cwd = directoryIn(place.cwd, command.cwd);
+	const argv = command.argv.length > 0 ? command.argv : [await facts.shell(), '-l'];
+	const cwd = resolveDirectory(facts.cwd, command.cwd);
 	try {
 		const process = await environment.start(argv, {
 			cwd,
 			env,
-			tty: terminal && place.can('processIo') ? terminal.size : tty,
-			stdin: place.passesInput(inputKind),
+			tty: terminal && facts.can('processIo') ? terminal.size : tty,
+			stdin: facts.passesInput(inputKind),
 			holdsBack: true,
 		});
 		return {process};
@@ -93,7 +93,7 @@ export async function startAttached(
 	}
 }
 
-function directoryIn(own: string, given: string | undefined): string {
+function resolveDirectory(own: string, given: string | undefined): string {
 	if (given === undefined) return own;
 	const path = /^(?:\/|file:|[A-Za-z]:[\\/]|\\\\)/.test(given) ? given : posix.join(own, given);
 	try {

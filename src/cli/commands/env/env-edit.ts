@@ -22,9 +22,9 @@ export interface AddedEnvironment {
 }
 
 /** Writes an environment into environments.toml. */
-export async function addNamed(added: AddedEnvironment): Promise<number> {
+export async function addEnvironment(added: AddedEnvironment): Promise<number> {
 	const file = new FileProvider(homeOf(process.env));
-	const entry = {id: added.name, ...placeOf(added)};
+	const entry = {id: added.name, ...toEntry(added)};
 	const isFirst = !existsSync(file.path);
 	await file.add(entry, added);
 	process.stdout.write(`${added.name} added to ${file.path}\n`);
@@ -33,21 +33,30 @@ export async function addNamed(added: AddedEnvironment): Promise<number> {
 	return EXIT.ok;
 }
 
-function placeOf(added: AddedEnvironment): Omit<TomlEntry, 'id'> {
+/** Takes an environment out of environments.toml. */
+export async function removeEnvironment(name: string): Promise<number> {
+	const file = new FileProvider(homeOf(process.env));
+	const {wasDefault} = await file.remove(name);
+	process.stdout.write(`${name} removed from ${file.path}\n`);
+	if (wasDefault) process.stderr.write(`note: ${name} was the default; there is none of your own now\n`);
+	return EXIT.ok;
+}
+
+function toEntry(added: AddedEnvironment): Omit<TomlEntry, 'id'> {
 	const [first = '', ...rest] = added.where;
-	if (!added.isProgram && rest.length === 0 && /^\w+:\/\//.test(first)) return addressOf(first, added);
-	const program = added.isProgram || rest.length > 0 ? {program: first, args: rest} : commandOf(first);
+	if (!added.isProgram && rest.length === 0 && /^\w+:\/\//.test(first)) return toUrlEntry(first, added);
+	const program = added.isProgram || rest.length > 0 ? {program: first, args: rest} : parseCommand(first);
 	if (added.tokenFile !== undefined) throw usageError('a token goes with a URL only');
 	return {...program, ...(added.cwd !== undefined && {cwd: resolve(added.cwd)})};
 }
 
-function addressOf(given: string, {tokenFile, cwd}: AddedEnvironment): Omit<TomlEntry, 'id'> {
+function toUrlEntry(given: string, {tokenFile, cwd}: AddedEnvironment): Omit<TomlEntry, 'id'> {
 	if (cwd !== undefined) throw usageError('--cwd goes with a program only');
 	const url = requireUrl(given);
 	return {url, ...(tokenFile !== undefined && {auth_bearer_token: readToken(tokenFile)})};
 }
 
-function commandOf(given: string): {program: string; args: readonly string[]} {
+function parseCommand(given: string): {program: string; args: readonly string[]} {
 	const target = parseTarget(given);
 	if (target?.kind === 'command') return {program: target.program, args: target.args ?? []};
 	throw usageError(`\`${given}\` is neither a ws:// or wss:// URL nor cmd:COMMAND; a program goes behind --`);

@@ -7,22 +7,22 @@ const STDIN = 0;
 /** `/dev/null` on Linux: major 1, minor 3. */
 const NULL_DEVICE = 0x103;
 
-/** What our own standard input is. */
+/** Kind of our own standard input. */
 export type InputKind = 'terminal' | 'pipe' | 'file' | 'nothing';
 
-export function kindOfInput(): InputKind {
+export function detectInputKind(): InputKind {
 	if (isatty(STDIN)) return 'terminal';
 	try {
 		const stats = fstatSync(STDIN);
 		if (stats.isFIFO() || stats.isSocket()) return 'pipe';
 		return stats.isCharacterDevice() && stats.rdev === NULL_DEVICE ? 'nothing' : 'file';
 	} catch {
-		// Closed by whoever started us.
+		// Closed by the program that started us.
 		return 'nothing';
 	}
 }
 
-/** Our own standard input. A descriptor cannot be opened twice for events, and the runtime may open it at any time. */
+/** Opens our own standard input. A descriptor cannot be opened twice for events, and the runtime may open it at any time. */
 export function openInput(kind: Exclude<InputKind, 'nothing'>): Readable {
 	switch (kind) {
 		case 'terminal':

@@ -1,29 +1,28 @@
 import {fstatSync, type Stats} from 'node:fs';
 import {isatty} from 'node:tty';
 import type {OutputStream} from '../../../../client/process/process-handle.js';
+import {Deferred} from '../../../../shared/async/deferred.js';
 import {FileSink, type Sink, StreamSink} from './sink.js';
 
 const STDOUT = 1;
 const STDERR = 2;
 
-export interface Broken {
+export interface BrokenStream {
 	readonly stream: 'stdout' | 'stderr';
 	readonly error: NodeJS.ErrnoException;
 }
 
-/** Our own standard output and standard error, for the output of a process and for what we have to say ourselves. */
+/** Our own standard output and standard error, for the output of a process and for messages of our own. */
 export class OutputWriter {
 	/** Settles when one of the two cannot be written to any more. */
-	readonly broken: Promise<Broken>;
-	#tell!: (broken: Broken) => void;
+	readonly broken: Promise<BrokenStream>;
+	readonly #broken = new Deferred<BrokenStream>();
 	/** Opened when there is something to write: many commands say nothing, and are over sooner than a stream is made. */
 	#stdout: Sink | undefined;
 	#stderr: Sink | undefined;
 
 	constructor() {
-		this.broken = new Promise(resolve => {
-			this.#tell = resolve;
-		});
+		this.broken = this.#broken.promise;
 	}
 
 	/** Undefined when there is room for more, else a promise of it. */
@@ -31,49 +30,49 @@ export class OutputWriter {
 		return (stream === 'stderr' ? this.#openStderr() : this.#openStdout()).write(bytes);
 	}
 
-	/** A word of our own, on standard error. */
+	/** Writes a message of our own to standard error. */
 	say(text: string): void {
 		void this.#openStderr().write(Buffer.from(text));
 	}
 
 	/** Settles when everything is out, or cannot get out any more. */
-	async flushed(): Promise<void> {
-		await Promise.all([this.#stdout?.flushed(), this.#stderr?.flushed()]);
+	async flush(): Promise<void> {
+		await Promise.all([this.#stdout?.flush(), this.#stderr?.flush()]);
 	}
 
 	#openStdout(): Sink {
-		this.#stdout ??= openSink(STDOUT, error => this.#tell({stream: 'stdout', error}));
+		this.#stdout ??= openSink(STDOUT, error => this.#broken.resolve({stream: 'stdout', error}));
 		return this.#stdout;
 	}
 
-	/** What goes to the same place keeps its order. */
+	/** One sink when both are the same file, so that their order is kept. */
 	#openStderr(): Sink {
-		this.#stderr ??= isSamePlace()
+		this.#stderr ??= isSameFile()
 			? this.#openStdout()
-			: openSink(STDERR, error => this.#tell({stream: 'stderr', error}));
+			: openSink(STDERR, error => this.#broken.resolve({stream: 'stderr', error}));
 		return this.#stderr;
 	}
 }
 
 function openSink(descriptor: number, broken: (error: Error) => void): Sink {
-	const stats = statsOf(descriptor);
+	const stats = readStats(descriptor);
 	const isStream = isatty(descriptor) || stats?.isFIFO() || stats?.isSocket();
 	// A descriptor cannot be opened twice for events: where the runtime does, its own stream is used.
 	if (isStream) return new StreamSink(descriptor === STDOUT ? process.stdout : process.stderr, broken);
 	return new FileSink(descriptor, broken);
 }
 
-function isSamePlace(): boolean {
+function isSameFile(): boolean {
 	if (isatty(STDOUT) || isatty(STDERR)) return false;
-	const [one, other] = [statsOf(STDOUT), statsOf(STDERR)];
+	const [one, other] = [readStats(STDOUT), readStats(STDERR)];
 	return one !== undefined && one.dev === other?.dev && one.ino === other.ino;
 }
 
-function statsOf(descriptor: number): Stats | undefined {
+function readStats(descriptor: number): Stats | undefined {
 	try {
 		return fstatSync(descriptor);
 	} catch {
-		// Closed by whoever started us; writing to it tells.
+		// Closed by the program that started us; a write reports it.
 		return undefined;
 	}
 }
