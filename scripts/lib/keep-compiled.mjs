@@ -10,6 +10,7 @@ export async function keepCompiled() {
 	keep('--help');
 	keep(...SERVE);
 	keep('run', '--', 'true');
+	keep('ls', '--json', '.');
 	const server = spawn(process.execPath, ['dist/bin/longarm.js', ...SERVE], {stdio: ['ignore', 'pipe', 'inherit']});
 	const told = await Promise.race([once(server.stdout, 'data'), once(server, 'exit').then(() => undefined)]);
 	if (!told) return;
