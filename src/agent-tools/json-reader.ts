@@ -1,4 +1,11 @@
-/** Syntax or type error; the message names line and column. Columns are counted in bytes. */
+const NUMBER = /-?(?:0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?/y;
+const WORDS: Readonly<Record<string, JsonToken>> = {
+	true: {kind: 'boolean', value: true},
+	false: {kind: 'boolean', value: false},
+	null: {kind: 'null'},
+};
+const ESCAPES = '"\\/bfnrtu';
+const MAX_DEPTH = 128; /** Syntax or type error; the message names line and column. Columns are counted in bytes. */
 export class JsonReadError extends Error {
 	override readonly name = 'JsonReadError';
 }
@@ -10,15 +17,6 @@ export type JsonToken =
 	| {readonly kind: 'boolean'; readonly value: boolean}
 	| {readonly kind: 'null'}
 	| {readonly kind: 'sequence' | 'map'};
-
-const NUMBER = /-?(?:0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?/y;
-const WORDS: Readonly<Record<string, JsonToken>> = {
-	true: {kind: 'boolean', value: true},
-	false: {kind: 'boolean', value: false},
-	null: {kind: 'null'},
-};
-const ESCAPES = '"\\/bfnrtu';
-const MAX_DEPTH = 128;
 
 /** JSON pull parser with upstream's error messages, which name a position: models are trained on them. */
 export class JsonReader {

@@ -2,6 +2,9 @@ import {DEFAULT_EXEC_YIELD_MS, DEFAULT_WRITE_YIELD_MS} from './exec-limits.js';
 import {JsonReadError, JsonReader, type JsonToken} from './json-reader.js';
 import {ToolFailure} from './tool-failures.js';
 
+const EXPECTED = {string: 'a string', boolean: 'a boolean', u64: 'u64', usize: 'usize', i32: 'i32'} as const;
+const RANGES = {u64: [0, 2 ** 64], usize: [0, 2 ** 64], i32: [-(2 ** 31), 2 ** 31 - 1]} as const;
+
 /** Arguments from a model: JSON text, or the parsed object. */
 export type ToolArguments = string | Readonly<Record<string, unknown>>;
 
@@ -64,9 +67,6 @@ export function parseWriteStdin(given: ToolArguments): WriteStdinArguments {
 type FieldType = keyof typeof EXPECTED;
 type Field = {readonly type: FieldType; readonly presence: 'required' | 'optional' | 'nullable'};
 type Scalar = string | number | boolean;
-
-const EXPECTED = {string: 'a string', boolean: 'a boolean', u64: 'u64', usize: 'usize', i32: 'i32'} as const;
-const RANGES = {u64: [0, 2 ** 64], usize: [0, 2 ** 64], i32: [-(2 ** 31), 2 ** 31 - 1]} as const;
 
 /** Unknown members are skipped. Reports the first error in the order of the text. */
 function readFields(

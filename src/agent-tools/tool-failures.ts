@@ -2,13 +2,13 @@ import {RejectedError} from '../client/session/client-errors.js';
 import {errorMessage} from '../shared/errors.js';
 import type {ExecEnvironment} from './exec-environment.js';
 
+export const UNAVAILABLE = 'unified exec is unavailable in this session';
+export const LOGIN_FORBIDDEN = 'login shell is disabled by config; omit `login` or set it to false.';
+
 /** Failure of a call, with a message for the model. */
 export class ToolFailure extends Error {
 	override readonly name = 'ToolFailure';
 }
-
-export const UNAVAILABLE = 'unified exec is unavailable in this session';
-export const LOGIN_FORBIDDEN = 'login shell is disabled by config; omit `login` or set it to false.';
 
 export function unknownSessionError(id: number): ToolFailure {
 	return new ToolFailure(`write_stdin failed: Unknown process id ${id}`);

@@ -7,6 +7,11 @@ import {
 	MIN_YIELD_MS,
 } from './exec-limits.js';
 
+const OUTPUT_TOKENS_SCHEMA: JsonSchema = {
+	type: 'number',
+	description: `Most output to show, in tokens; ${DEFAULT_OUTPUT_TOKENS} if left out. The middle of longer output is left out.`,
+};
+
 export interface JsonSchema {
 	readonly type: string;
 	readonly description?: string;
@@ -83,11 +88,6 @@ export function toolSpecs({loginShells, environmentIds}: SpecOptions): [ToolSpec
 		},
 	];
 }
-
-const OUTPUT_TOKENS_SCHEMA: JsonSchema = {
-	type: 'number',
-	description: `Most output to show, in tokens; ${DEFAULT_OUTPUT_TOKENS} if left out. The middle of longer output is left out.`,
-};
 
 const RESULT_SCHEMA = objectSchema(['wall_time_seconds', 'output'], {
 	chunk_id: {type: 'string', description: 'Names this piece of output.'},

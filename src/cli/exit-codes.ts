@@ -20,6 +20,16 @@ export const EXIT = {
 } as const;
 
 const SIGNAL_BASE = 128;
+export const FAILURE_CODES: FailureCodes = {failed: EXIT.failed, misused: EXIT.misused};
+/** Of commands whose own exit codes are those of another program. */
+export const PASSED_THROUGH_FAILURE_CODES: FailureCodes = {failed: EXIT.notRun, misused: EXIT.notRun};
+/** Failures that the caller can mend on the command line or in a setting. */
+const MISUSES: ReadonlySet<ErrorCode> = new Set([
+	'SETTING_INVALID',
+	'LISTEN_REFUSED',
+	'ENVIRONMENT_INVALID',
+	'USAGE_WRONG',
+]);
 
 /** A shell shows 128 + n for a program that signal n has ended. */
 export function exitCodeOfSignal(number: number): number {
@@ -32,18 +42,6 @@ export interface FailureCodes {
 	/** The command line or a setting is wrong. */
 	readonly misused: number;
 }
-
-export const FAILURE_CODES: FailureCodes = {failed: EXIT.failed, misused: EXIT.misused};
-/** Of commands whose own exit codes are those of another program. */
-export const PASSED_THROUGH_FAILURE_CODES: FailureCodes = {failed: EXIT.notRun, misused: EXIT.notRun};
-
-/** Failures that the caller can mend on the command line or in a setting. */
-const MISUSES: ReadonlySet<ErrorCode> = new Set([
-	'SETTING_INVALID',
-	'LISTEN_REFUSED',
-	'ENVIRONMENT_INVALID',
-	'USAGE_WRONG',
-]);
 
 export function exitCodeOfError({code}: LongarmError, {failed, misused}: FailureCodes): number {
 	return MISUSES.has(code) ? misused : failed;

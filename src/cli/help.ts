@@ -3,6 +3,13 @@ import type {CommandDefinition, Example} from './command-definition.js';
 
 /** Width of the column of examples; the explanation of a longer one is on the next line. */
 const MAX_EXAMPLE_WIDTH = 48;
+/** Longer lines are hard to read, however wide the terminal is. */
+const MAX_WIDTH = 100;
+const DEFAULT_WIDTH = 80;
+/** Width of the column of terms; a longer term has a line of its own. */
+const COLUMN = 26;
+const INDENT = '  ';
+const GAP = '  ';
 
 /** Help text below the options: details, exit codes, examples. */
 export function formatBelowOptions({details = [], exitCodes, examples}: CommandDefinition, width: number): string {
@@ -41,14 +48,6 @@ export function wrapText(text: string, width: number, head = ''): string[] {
 	}
 	return lines;
 }
-
-/** Longer lines are hard to read, however wide the terminal is. */
-const MAX_WIDTH = 100;
-const DEFAULT_WIDTH = 80;
-/** Width of the column of terms; a longer term has a line of its own. */
-const COLUMN = 26;
-const INDENT = '  ';
-const GAP = '  ';
 
 /** Width of help, in columns. */
 export function helpWidth(): number {

@@ -65,9 +65,9 @@ export class Environment implements ProcessHost, AsyncDisposable {
 
 	/** Starts a command, with what people expect where nothing is said: this machine's variables and directory. */
 	async start(argv: readonly string[], options: StartCommandOptions = {}): Promise<ProcessHandle> {
-		const {signal, holdsBack, ...command} = options;
+		const {signal, backpressure, ...command} = options;
 		const params = await toStartParams(this, argv, command);
-		return (await this.processes.start(params, {signal, holdsBack})).process;
+		return (await this.processes.start(params, {signal, backpressure})).process;
 	}
 
 	/** Runs a command to its end. */
@@ -140,7 +140,7 @@ export class Environment implements ProcessHost, AsyncDisposable {
 
 	/** A process that does not wait for its reader must not run ahead while the code of that reader is loaded. */
 	async #startProcess(params: StartParams, options?: StartOptions): Promise<StartedProcess> {
-		const [backend] = await Promise.all([this.#backend(), options?.holdsBack ? undefined : loadOutputReaders()]);
+		const [backend] = await Promise.all([this.#backend(), options?.backpressure ? undefined : loadOutputReaders()]);
 		return backend.processes.start(params, options);
 	}
 }

@@ -9,6 +9,9 @@ import {type FileCalls, preferredCalls} from './syscalls.js';
 
 /** Entries of a directory that is listed in one reply. */
 export const MAX_LISTED_ENTRIES = 50_000;
+/** A directory up to this size holds some thousand entries and is read with one call. */
+const MAX_SINGLE_READ_BYTES = 256 * 1024;
+const ENTRIES_PER_READ = 1024;
 
 export interface NamedEntry {
 	/** Bytes that are not UTF-8 are replaced. */
@@ -31,7 +34,7 @@ export async function makeDirectory(path: BytePath, options: CreateDirectoryOpti
 }
 
 /** Direct children in the order of the system. Links are followed; dangling ones are left out. */
-export async function listChildren(path: BytePath): Promise<NamedEntry[]> {
+export async function listDirectoryChildren(path: BytePath): Promise<NamedEntry[]> {
 	const calls = preferredCalls();
 	const yielder = new Yielder();
 	const entries: NamedEntry[] = [];
@@ -93,10 +96,6 @@ async function isExistingDirectory(calls: FileCalls, path: BytePath): Promise<bo
 	}
 	throw systemError('EEXIST');
 }
-
-/** A directory up to this size holds some thousand entries and is read with one call. */
-const MAX_SINGLE_READ_BYTES = 256 * 1024;
-const ENTRIES_PER_READ = 1024;
 
 /** Entries of a directory in the order of the system. Returns more than `maxEntries` if there are more, not always all. */
 export async function listDirectory(calls: FileCalls, path: BytePath, maxEntries: number): Promise<Dirent[]> {

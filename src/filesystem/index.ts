@@ -1,12 +1,12 @@
 // Operations with LongarmErrors. Inside this folder the plain functions are used, whose errors keep their errno.
 import {copyEntry} from './copy-entry.js';
 import {hashFile} from './digest.js';
-import {listChildren, makeDirectory, resolveRealPath} from './directories.js';
+import {listDirectoryChildren, makeDirectory, resolveRealPath} from './directories.js';
 import {withFileErrors} from './file-errors.js';
-import {readMetadata} from './metadata.js';
 import {readWholeFile} from './read-file.js';
 import {removePath} from './remove.js';
 import {renameEntry} from './rename.js';
+import {readMetadata} from './stat.js';
 import {walkBreadthFirst} from './walk.js';
 import {writeContent} from './write-file.js';
 
@@ -15,7 +15,7 @@ export const copy = withFileErrors(copyEntry);
 export const createDirectory = withFileErrors(makeDirectory);
 export const digest = withFileErrors(hashFile);
 export const getMetadata = withFileErrors(readMetadata);
-export const readDirectory = withFileErrors(listChildren);
+export const readDirectory = withFileErrors(listDirectoryChildren);
 export const readFile = withFileErrors(readWholeFile);
 export const remove = withFileErrors(removePath);
 export const rename = withFileErrors(renameEntry);

@@ -1,7 +1,9 @@
 import type {Stats} from 'node:fs';
 import type {BytePath} from './byte-path.js';
 import {isErrno} from './file-errors.js';
+import {refuseLink, withoutFollowingLinks} from './no-follow.js';
 import type {FileCalls} from './syscalls.js';
+import {preferredCalls} from './syscalls.js';
 
 /** stat(), or undefined if the path does not exist or is a dangling link. */
 export async function statIfExists(calls: FileCalls, path: BytePath): Promise<Stats | undefined> {
@@ -20,4 +22,41 @@ async function undefinedIfMissing(ask: () => Stats | Promise<Stats>): Promise<St
 		if (isErrno(error, 'ENOENT')) return undefined;
 		throw error;
 	}
+}
+
+export interface FileMetadata {
+	readonly isDirectory: boolean;
+	readonly isFile: boolean;
+	readonly isSymlink: boolean;
+	readonly size: number;
+	/** Milliseconds since the epoch, 0 if the file system does not record it. */
+	readonly createdAtMs: number;
+	readonly modifiedAtMs: number;
+}
+
+/** Metadata of the file at a path; `isSymlink` is about the path itself. Without `followSymlinks` any link is refused. */
+export async function readMetadata(path: BytePath, {followSymlinks}: {followSymlinks: boolean}): Promise<FileMetadata> {
+	const calls = preferredCalls();
+	if (!followSymlinks) {
+		const stats = await withoutFollowingLinks(calls, path, entry => calls.lstat(entry));
+		return stats.isSymbolicLink() ? refuseLink() : toMetadata(stats, false);
+	}
+	const stats = await calls.lstat(path);
+	return stats.isSymbolicLink() ? toMetadata(await calls.stat(path), true) : toMetadata(stats, false);
+}
+
+function toMetadata(stats: Stats, isSymlink: boolean): FileMetadata {
+	return {
+		isDirectory: stats.isDirectory(),
+		isFile: stats.isFile(),
+		isSymlink,
+		size: stats.size,
+		createdAtMs: toWholeMs(stats.birthtimeMs),
+		modifiedAtMs: toWholeMs(stats.mtimeMs),
+	};
+}
+
+/** Times before the epoch count as unknown. */
+function toWholeMs(ms: number): number {
+	return Math.max(0, Math.floor(ms));
 }

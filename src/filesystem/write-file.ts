@@ -1,8 +1,22 @@
+import {randomBytes} from 'node:crypto';
+import {constants, type Stats} from 'node:fs';
 import type {BytePath} from './byte-path.js';
+import {baseName, joinPath, parentPath} from './byte-path.js';
+import {isErrno, refusedError, systemError} from './file-errors.js';
+import {withoutFollowingLinks} from './no-follow.js';
 import {openToReplace} from './open-file.js';
 import {MAX_SYNC_BYTES} from './read-file.js';
-import {replaceAtomically} from './replace-atomically.js';
+import {lstatIfExists} from './stat.js';
 import {asyncCalls, type FileCalls, preferredCalls} from './syscalls.js';
+
+const CREATE = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
+const NEW_FILE_MODE = 0o666;
+/** Mode of the temporary file, until it gets that of the existing file. */
+const PRIVATE_MODE = 0o600;
+const PERMISSIONS = 0o7777;
+const MAX_NAME_BYTES = 255;
+/** Links followed in one path; the limit of the kernel. */
+const MAX_LINKS = 40;
 
 export interface WriteFileOptions {
 	readonly followSymlinks: boolean;
@@ -35,5 +49,91 @@ export async function writeAll(
 	for (let written = 0; written < content.length; ) {
 		const rest = written === 0 ? content : content.subarray(written);
 		written += await calls.write(fd, rest, offset === null ? null : offset + written);
+	}
+}
+
+/** Writes and syncs a temporary file, then renames it over the target. A failure leaves the target unchanged. */
+export async function replaceAtomically(path: BytePath, content: Uint8Array, followSymlinks: boolean): Promise<void> {
+	const calls = asyncCalls;
+	if (followSymlinks) await replace(calls, await resolveTarget(calls, path), content);
+	else await withoutFollowingLinks(calls, path, entry => replace(calls, entry, content));
+}
+
+async function replace(calls: FileCalls, path: BytePath, content: Uint8Array): Promise<void> {
+	const existing = await requireReplaceable(calls, path);
+	const temporary = joinPath(parentPath(path), createTemporaryName(baseName(path)));
+	const fd = await calls.open(temporary, CREATE, existing ? PRIVATE_MODE : NEW_FILE_MODE);
+	try {
+		try {
+			await writeAll(calls, fd, content, null);
+			if (existing) await copyOwnerAndMode(calls, fd, existing);
+			await calls.sync(fd);
+		} finally {
+			await calls.close(fd);
+		}
+		await calls.rename(temporary, path);
+	} catch (error) {
+		await calls.unlink(temporary);
+		throw error;
+	}
+	await syncDirectory(calls, parentPath(path));
+}
+
+/** Stats of the existing file; undefined if there is none. Throws for files a plain write could not write to. */
+async function requireReplaceable(calls: FileCalls, path: BytePath): Promise<Stats | undefined> {
+	const stats = await lstatIfExists(calls, path);
+	if (!stats) return undefined;
+	if (stats.isSymbolicLink()) throw systemError('ELOOP');
+	if (stats.isDirectory()) throw systemError('EISDIR');
+	if (!stats.isFile()) throw refusedError('path is not a regular file');
+	await calls.access(path, constants.W_OK);
+	return stats;
+}
+
+async function copyOwnerAndMode(calls: FileCalls, fd: number, {mode, uid, gid}: Stats): Promise<void> {
+	const created = await calls.fstat(fd);
+	// Only root can change the owner, and for root the owner is part of what must not change.
+	if (created.uid !== uid || created.gid !== gid) await calls.chown(fd, uid, gid);
+	await calls.chmod(fd, mode & PERMISSIONS);
+}
+
+/** Resolves the links of a path, also a dangling one at the end: a write creates its target and keeps the links. */
+async function resolveTarget(calls: FileCalls, path: BytePath, depth = 0): Promise<BytePath> {
+	try {
+		return await calls.realpath(path);
+	} catch (error) {
+		if (!isErrno(error, 'ENOENT')) throw error;
+	}
+	const entry = joinPath(await calls.realpath(parentPath(path)), baseName(path));
+	const link = await readLinkIfAny(calls, entry);
+	if (link === undefined) return entry;
+	if (depth === MAX_LINKS) throw systemError('ELOOP');
+	return resolveTarget(calls, link.startsWith('/') ? (link as BytePath) : joinPath(parentPath(entry), link), depth + 1);
+}
+
+async function readLinkIfAny(calls: FileCalls, path: BytePath): Promise<string | undefined> {
+	try {
+		return await calls.readlink(path);
+	} catch (error) {
+		if (isErrno(error, 'ENOENT', 'EINVAL')) return undefined;
+		throw error;
+	}
+}
+
+function createTemporaryName(name: string): string {
+	const suffix = `.${randomBytes(6).toString('hex')}.tmp`;
+	return `.${name.slice(0, MAX_NAME_BYTES - suffix.length - 1)}${suffix}`;
+}
+
+/** Makes the rename survive a crash. */
+async function syncDirectory(calls: FileCalls, directory: BytePath): Promise<void> {
+	const fd = await calls.open(directory, constants.O_RDONLY | constants.O_DIRECTORY);
+	try {
+		await calls.sync(fd);
+	} catch (error) {
+		// Some file systems cannot sync a directory.
+		if (!isErrno(error, 'EINVAL')) throw error;
+	} finally {
+		await calls.close(fd);
 	}
 }

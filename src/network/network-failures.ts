@@ -1,5 +1,8 @@
 import {LongarmError} from '../shared/errors.js';
 
+/** Advice that newer versions of Node append for the user who starts Node; useless to a remote client. */
+const NODE_CA_ADVICE = /; if the root CA is installed locally, try running Node\.js with --use-system-ca$/;
+
 /** Reason why a request was aborted. */
 export type AbortReason = 'timeout' | 'cancelled' | 'disconnected';
 
@@ -29,9 +32,6 @@ export function abortedRequestError(why: AbortReason): LongarmError {
 export function abortedBodyMessage(why: AbortReason): string {
 	return why === 'timeout' ? 'request timed out' : why;
 }
-
-/** Advice that newer versions of Node append for the user who starts Node; useless to a remote client. */
-const NODE_CA_ADVICE = /; if the root CA is installed locally, try running Node\.js with --use-system-ca$/;
 
 /** Message of a Node error; its code or name if the message is empty. */
 export function describeNetworkError(error: unknown): string {

@@ -1,4 +1,8 @@
-/** The text is not canonical base64. Offsets count characters. */
+const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/';
+/** Costs nothing for a string that V8 stores in one byte per character, as it does any base64 off the wire. */
+const BEYOND_LATIN_1 = /[^\0-\xff]/;
+/** Argument limit for spreading bytes into a call. */
+const BTOA_CHUNK_BYTES = 8192; /** The text is not canonical base64. Offsets count characters. */
 export class Base64Error extends Error {
 	override readonly name = 'Base64Error';
 }
@@ -25,14 +29,6 @@ export function decodeBase64(text: string): Uint8Array {
 	if (!bytes || bytes.length !== canonicalByteLength(text) || hasStrayBits(text)) throw explainInvalidText(text);
 	return bytes;
 }
-
-const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/';
-
-/** Costs nothing for a string that V8 stores in one byte per character, as it does any base64 off the wire. */
-const BEYOND_LATIN_1 = /[^\0-\xff]/;
-
-/** Argument limit for spreading bytes into a call. */
-const BTOA_CHUNK_BYTES = 8192;
 
 interface NodeBufferConstructor {
 	from(data: ArrayBufferLike, offset: number, length: number): {toString(encoding: 'base64'): string};

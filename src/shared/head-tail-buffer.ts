@@ -1,5 +1,6 @@
 /** Default capacity of a buffer. */
 export const MAX_KEPT_BYTES = 1024 * 1024;
+const MIN_ALLOCATION_BYTES = 1024;
 
 /** Text in place of the dropped bytes. */
 export function omissionMarker(omitted: number): string {
@@ -90,8 +91,6 @@ function concatBytes(pieces: readonly Uint8Array[]): Uint8Array {
 	}
 	return result;
 }
-
-const MIN_ALLOCATION_BYTES = 1024;
 
 /** Ring buffer of the newest bytes of a stream. Memory grows with the content, up to the capacity. */
 export class ByteRing {

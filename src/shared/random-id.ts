@@ -1,4 +1,4 @@
-/** `bytes` random bytes as hexadecimal digits. */
+const ID_BYTES = 16; /** `bytes` random bytes as hexadecimal digits. */
 export function randomHex(bytes: number): string {
 	const random = crypto.getRandomValues(new Uint8Array(bytes));
 	return Array.from(random, byte => byte.toString(16).padStart(2, '0')).join('');
@@ -8,8 +8,6 @@ export function randomHex(bytes: number): string {
 export function randomInteger(min: number, max: number): number {
 	return min + Math.floor(Math.random() * (max - min + 1));
 }
-
-const ID_BYTES = 16;
 
 /** Unique id of 32 hexadecimal characters, the longest handle id of the protocol. */
 export function randomId(): string {

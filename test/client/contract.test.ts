@@ -233,7 +233,7 @@ describe.each(Object.entries(PROCESS_APIS))('on %s', (_name, place) => {
 	test('a process that is held back for its reader loses nothing, however slow the reader is', async () => {
 		const {processes} = await at();
 		const {process: handle} = await processes.start(sh('p', 'head -c 40000000 /dev/zero; echo the end'), {
-			holdsBack: true,
+			backpressure: true,
 		});
 		const kinds = new Set<string>();
 		let last = '';
@@ -252,7 +252,7 @@ describe.each(Object.entries(PROCESS_APIS))('on %s', (_name, place) => {
 
 	test('a reader of a held process that goes lets everything go on', async () => {
 		const {processes} = await at();
-		const {process: held} = await processes.start(sh('held', 'cat /dev/zero'), {holdsBack: true});
+		const {process: held} = await processes.start(sh('held', 'cat /dev/zero'), {backpressure: true});
 		const events = held.events();
 		await events.next();
 		await events.return?.();
@@ -265,7 +265,7 @@ describe.each(Object.entries(PROCESS_APIS))('on %s', (_name, place) => {
 	test('input and output of a held process flow at once without either waiting for ever', async ({skip}) => {
 		const {processes, can} = await at();
 		if (!can['processCloseStdin']) skip('the server cannot close an input');
-		const {process: handle} = await processes.start(sh('p', 'cat', {pipeStdin: true}), {holdsBack: true});
+		const {process: handle} = await processes.start(sh('p', 'cat', {pipeStdin: true}), {backpressure: true});
 		const piece = Buffer.alloc(256 * 1024, 'longarm ');
 		const feeding = writeInput(
 			handle,

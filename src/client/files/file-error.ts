@@ -6,6 +6,21 @@ import type {Path} from '../paths.js';
 import {describePath} from '../paths.js';
 import {ProtocolError, RejectedError, TooManyCallsError} from '../session/client-errors.js';
 
+const TRANSPORT_CLOSED = 'exec-server transport closed';
+/** Error codes that are more exact than their number on the wire. */
+const BY_NAME: Partial<Record<ErrorCode, FileErrorCode>> = {
+	FILE_NOT_FOUND: 'not-found',
+	FILE_REFUSED: 'refused',
+	TRANSFER_DAMAGED: 'damaged',
+	PATTERN_INVALID: 'refused',
+	NOT_SUPPORTED: 'unsupported',
+};
+const BY_NUMBER: ReadonlyMap<number, FileErrorCode> = new Map([
+	[NOT_FOUND, 'not-found'],
+	[INVALID_REQUEST, 'refused'],
+	[METHOD_NOT_FOUND, 'unsupported'],
+]);
+
 /** Kind of a failure; the message has the executor's own words. */
 export type FileErrorCode =
 	/** The path does not exist. */
@@ -47,22 +62,6 @@ export class FileError extends Error {
 		this.hint = hint;
 	}
 }
-
-const TRANSPORT_CLOSED = 'exec-server transport closed';
-
-/** Error codes that are more exact than their number on the wire. */
-const BY_NAME: Partial<Record<ErrorCode, FileErrorCode>> = {
-	FILE_NOT_FOUND: 'not-found',
-	FILE_REFUSED: 'refused',
-	TRANSFER_DAMAGED: 'damaged',
-	PATTERN_INVALID: 'refused',
-	NOT_SUPPORTED: 'unsupported',
-};
-const BY_NUMBER: ReadonlyMap<number, FileErrorCode> = new Map([
-	[NOT_FOUND, 'not-found'],
-	[INVALID_REQUEST, 'refused'],
-	[METHOD_NOT_FOUND, 'unsupported'],
-]);
 
 /** Converts failures of calls to a `FileError` about the path; reasons of signals and programming errors pass. */
 export function toFileError(error: unknown, given: Path): unknown {

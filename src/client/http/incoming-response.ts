@@ -19,6 +19,11 @@ export interface BodySource {
 /** Statuses without a body, whatever the origin sends; the `Response` constructor throws if one is given. */
 const STATUSES_WITHOUT_BODY: ReadonlySet<number> = new Set([101, 103, 204, 205, 304]);
 const REDIRECT_STATUSES: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
+const COMPRESSION_FORMATS: ReadonlyMap<string, 'gzip' | 'deflate'> = new Map([
+	['gzip', 'gzip'],
+	['x-gzip', 'gzip'],
+	['deflate', 'deflate'],
+]);
 
 /** A standard response whose body is read as it arrives. */
 export function createResponse(request: OutgoingRequest, head: ResponseHead, source: BodySource): Response {
@@ -111,9 +116,3 @@ function decompress(body: ReadableStream<Uint8Array>, headers: Headers, decodes:
 	for (const format of formats.reverse()) plain = plain.pipeThrough(new DecompressionStream(format!));
 	return plain;
 }
-
-const COMPRESSION_FORMATS: ReadonlyMap<string, 'gzip' | 'deflate'> = new Map([
-	['gzip', 'gzip'],
-	['x-gzip', 'gzip'],
-	['deflate', 'deflate'],
-]);

@@ -1,4 +1,5 @@
 import {Deferred} from '../../shared/async/deferred.js';
+import type {PausableSource} from './event-stream.js';
 import {ProcessEventStream} from './event-stream.js';
 import {readOutputStream} from './output-stream.js';
 import {
@@ -15,7 +16,6 @@ import {
 	type TerminateResult,
 	type WriteResult,
 } from './process-handle.js';
-import type {PausableSource} from './subscriptions.js';
 
 /** State and events of a process, the same for every kind of handle; subclasses publish what they learn. */
 export abstract class BaseProcess implements ProcessHandle {

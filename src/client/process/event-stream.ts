@@ -1,9 +1,16 @@
-import {isLast, type ProcessEvent, payloadOf, type StreamEvent} from './process-handle.js';
-import {LaggingSubscription, LosslessSubscription, type PausableSource} from './subscriptions.js';
+import {isLast, type Lagged, type ProcessEvent, payloadOf, type StreamEvent} from './process-handle.js';
 
 /** Events retained for late subscribers, and their payload. */
 export const MAX_HISTORY_EVENTS = 256;
 export const MAX_HISTORY_BYTES = 1024 * 1024;
+/** Queued live events of a slow subscriber; above it the oldest are dropped. */
+export const MAX_LIVE_EVENTS = 256;
+/** Back-pressure: high and low water marks of a lossless subscriber's queue. */
+export const PAUSE_SOURCE_ABOVE_BYTES = 1024 * 1024;
+export const RESUME_SOURCE_BELOW_BYTES = 256 * 1024;
+/** The same in events: each has a cost, however small its payload. */
+export const PAUSE_SOURCE_ABOVE_EVENTS = 1024;
+export const RESUME_SOURCE_BELOW_EVENTS = 256;
 
 /** Fan-out of the events of one process to any number of subscribers, with a bounded history for late ones. */
 export class ProcessEventStream {
@@ -50,5 +57,153 @@ export class ProcessEventStream {
 		});
 		if (!this.#isClosed) this.#subscriptions.add(subscription);
 		return subscription;
+	}
+}
+
+/** A source of events that can be paused; events that were sent before may still arrive. */
+export interface PausableSource {
+	pause(): void;
+	resume(): void;
+}
+
+/** Async iterator over pushed events, with a queue of waiting readers. */
+abstract class Subscription<T> implements AsyncIterableIterator<T> {
+	readonly #readers: ((result: IteratorResult<T>) => void)[] = [];
+
+	[Symbol.asyncIterator](): this {
+		return this;
+	}
+
+	next(): Promise<IteratorResult<T>> {
+		const taken = this.take();
+		return taken ? Promise.resolve(taken) : new Promise(resolve => this.#readers.push(resolve));
+	}
+
+	/** Ends the subscription; called by the reader. */
+	return(): Promise<IteratorResult<T>> {
+		this.end();
+		this.serve();
+		return Promise.resolve({done: true, value: undefined});
+	}
+
+	/** The next event; undefined when there is none yet, and done for ever after the end. */
+	protected abstract take(): IteratorResult<T> | undefined;
+
+	protected abstract end(): void;
+
+	/** Resolves waiting readers with the available events; all of them once the subscription has ended. */
+	protected serve(): void {
+		for (let resolve = this.#readers[0]; resolve; resolve = this.#readers[0]) {
+			const next = this.take();
+			if (!next) return;
+			this.#readers.shift();
+			resolve(next);
+		}
+	}
+}
+
+/** Replays the retained events, then follows the live ones. A slow reader loses the oldest and gets a `Lagged` instead. */
+export class LaggingSubscription extends Subscription<StreamEvent> {
+	readonly #replay: ProcessEvent[];
+	readonly #live: ProcessEvent[] = [];
+	readonly #onEnd: () => void;
+	/** Events from before the replay that the stream no longer retains. */
+	#missedBefore: number;
+	/** Events dropped between the replay and the oldest live one. */
+	#missedSince = 0;
+	#lastSeq = 0;
+	#isClosed = false;
+
+	constructor(replay: ProcessEvent[], missedBefore: number, onEnd: () => void) {
+		super();
+		this.#replay = replay;
+		this.#missedBefore = missedBefore;
+		this.#onEnd = onEnd;
+	}
+
+	push(event: ProcessEvent): void {
+		this.#live.push(event);
+		if (this.#live.length > MAX_LIVE_EVENTS) {
+			this.#live.shift();
+			this.#missedSince++;
+		}
+		this.serve();
+	}
+
+	/** The replay comes first, then the gap, then the live events. */
+	protected override take(): IteratorResult<StreamEvent> | undefined {
+		if (this.#isClosed) return {done: true, value: undefined};
+		const missed = this.#missedBefore || (this.#replay.length === 0 ? this.#missedSince : 0);
+		if (missed > 0) {
+			if (this.#missedBefore > 0) this.#missedBefore = 0;
+			else this.#missedSince = 0;
+			return {done: false, value: {kind: 'lagged', missed, afterSeq: this.#lastSeq} satisfies Lagged};
+		}
+		const event = this.#replay.shift() ?? this.#live.shift();
+		if (!event) return undefined;
+		if ('seq' in event) this.#lastSeq = event.seq;
+		if (isLast(event)) this.end();
+		return {done: false, value: event};
+	}
+
+	protected override end(): void {
+		this.#isClosed = true;
+		this.#onEnd();
+	}
+}
+
+/** Loses no event: pauses the source while its reader is too far behind (back-pressure). */
+export class LosslessSubscription extends Subscription<ProcessEvent> {
+	readonly #source: PausableSource;
+	readonly #onEnd: () => void;
+	readonly #events: ProcessEvent[] = [];
+	#bytes = 0;
+	#isPaused = false;
+	#isClosed = false;
+
+	constructor(source: PausableSource, onEnd: () => void) {
+		super();
+		this.#source = source;
+		this.#onEnd = onEnd;
+	}
+
+	push(event: ProcessEvent): void {
+		this.#events.push(event);
+		this.#bytes += payloadOf(event);
+		this.serve();
+		if (isLast(event)) this.#resume();
+		else if (this.#bytes > PAUSE_SOURCE_ABOVE_BYTES || this.#events.length > PAUSE_SOURCE_ABOVE_EVENTS) this.#pause();
+	}
+
+	protected override take(): IteratorResult<ProcessEvent> | undefined {
+		if (this.#isClosed) return {done: true, value: undefined};
+		const event = this.#events.shift();
+		if (!event) return undefined;
+		this.#bytes -= payloadOf(event);
+		if (isLast(event)) this.end();
+		else if (this.#bytes <= RESUME_SOURCE_BELOW_BYTES && this.#events.length <= RESUME_SOURCE_BELOW_EVENTS)
+			this.#resume();
+		return {done: false, value: event};
+	}
+
+	#pause(): void {
+		if (this.#isPaused) return;
+		this.#isPaused = true;
+		this.#source.pause();
+	}
+
+	#resume(): void {
+		if (!this.#isPaused) return;
+		this.#isPaused = false;
+		this.#source.resume();
+	}
+
+	/** Resumes the source: without a reader there is nothing to wait for. */
+	protected override end(): void {
+		if (this.#isClosed) return;
+		this.#isClosed = true;
+		this.#events.length = 0;
+		this.#onEnd();
+		this.#resume();
 	}
 }

@@ -65,7 +65,7 @@ export interface StartOptions {
 	 * behind, the whole connection is paused, answers included, so use it for one process per connection only; without a
 	 * reader the connection stays paused.
 	 */
-	readonly holdsBack?: boolean | undefined;
+	readonly backpressure?: boolean | undefined;
 }
 
 /** The processes of one machine. */

@@ -3,6 +3,7 @@ import {DisconnectedError} from '../../rpc/disconnected-error.js';
 import {reconcile} from '../session/reconcile.js';
 import type {Caller} from '../session/session-client.js';
 import {BaseProcess} from './base-process.js';
+import type {PausableSource} from './event-stream.js';
 import type {
 	NumberedEvent,
 	ReadOptions,
@@ -13,7 +14,6 @@ import type {
 	WriteResult,
 } from './process-handle.js';
 import {ReorderBuffer, ReorderError} from './reorder-buffer.js';
-import type {PausableSource} from './subscriptions.js';
 
 /** A process on another machine. */
 export class RemoteProcess extends BaseProcess {

@@ -1,11 +1,13 @@
 import {Deferred} from '../../shared/async/deferred.js';
 import {onAbort} from '../../shared/async/on-abort.js';
 import {type ExitStatus, type ProcessHandle, ProcessLostError} from '../process/process-handle.js';
-import {isListening, type PortSource} from './listening-ports.js';
 
 /** Sliding window of the latest output that a pattern is matched against. */
 export const MAX_PATTERN_WINDOW_CHARS = 64 * 1024;
 const PORT_POLL_INTERVAL_MS = 50;
+/** Linux's tables of TCP sockets: one line each, the address second, the state fourth. */
+const TABLES = ['/proc/net/tcp', '/proc/net/tcp6'];
+const LISTENING = '0A';
 
 /** Condition to wait for; with several members, the first that is met. */
 export interface WaitCondition {
@@ -143,4 +145,29 @@ function toRegExp(pattern: RegExp | string): RegExp {
 function requireFiles(files: PortSource | undefined): PortSource {
 	if (!files) throw new TypeError('waiting for a port needs the files of the machine');
 	return files;
+}
+
+/** File access to the machine whose ports are checked. */
+export interface PortSource {
+	readFile(path: string): Promise<Uint8Array>;
+}
+
+/** True if a program listens on a TCP port of a Linux machine; no connection is made. */
+export async function isListening(files: PortSource, port: number): Promise<boolean> {
+	const suffix = `:${port.toString(16).toUpperCase().padStart(4, '0')}`;
+	for (const table of TABLES) {
+		const rows = (await readTable(files, table)).split('\n').map(line => line.trim().split(/\s+/));
+		if (rows.some(([, address, , state]) => address?.endsWith(suffix) && state === LISTENING)) return true;
+	}
+	return false;
+}
+
+async function readTable(files: PortSource, table: string): Promise<string> {
+	try {
+		return new TextDecoder().decode(await files.readFile(table));
+	} catch (error) {
+		// Machines without IPv6 have no second table.
+		if (table === TABLES[0]) throw error;
+		return '';
+	}
 }

@@ -154,11 +154,11 @@ export class SessionClient implements Caller, Processes, AsyncDisposable {
 		return () => this.#disconnectListeners.delete(listener);
 	}
 
-	async #start(params: StartParams, {holdsBack}: StartOptions): Promise<StartedProcess> {
+	async #start(params: StartParams, {backpressure}: StartOptions): Promise<StartedProcess> {
 		const {processId} = params;
 		const connection = await this.#getConnection();
 		if (this.#processes.has(processId)) throw new Error(`session already registered for process ${processId}`);
-		const process = new RemoteProcess(processId, this, holdsBack ? this.#readPauser : undefined);
+		const process = new RemoteProcess(processId, this, backpressure ? this.#readPauser : undefined);
 		this.#processes.set(processId, process);
 		try {
 			const cwd = toPathUri(params.cwd).href;

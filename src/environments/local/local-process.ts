@@ -1,5 +1,7 @@
 import {noTerminalError, toSignal, toTerminationMode} from '../../adapters/process-params.js';
+import {toWireError} from '../../adapters/wire-errors.js';
 import {BaseProcess} from '../../client/process/base-process.js';
+import type {PausableSource} from '../../client/process/event-stream.js';
 import type {
 	NumberedEvent,
 	ReadOptions,
@@ -9,13 +11,13 @@ import type {
 	TerminateResult,
 	WriteResult,
 } from '../../client/process/process-handle.js';
-import type {PausableSource} from '../../client/process/subscriptions.js';
+import {RejectedError} from '../../client/session/client-errors.js';
 import type {ManagedProcess} from '../../processes/managed-process.js';
 import type {DriverCursor, LogEvent} from '../../processes/output/log-cursor.js';
 import type {Chunk, OutputPage} from '../../processes/output/output-log.js';
 import {readOutput} from '../../processes/output/read-output.js';
+import {RpcError} from '../../protocol/wire/error-codes.js';
 import {Scope} from '../../shared/async/scope.js';
-import {asRejection} from './as-rejection.js';
 
 /** Every wait for output ends with the process, which ends with its environment. */
 const ENDLESS = new Scope();
@@ -27,9 +29,9 @@ export class LocalProcess extends BaseProcess {
 	readonly #delivery: Delivery;
 	#writes = 0;
 
-	constructor(process: ManagedProcess, {holdsBack = false}: {holdsBack?: boolean} = {}) {
+	constructor(process: ManagedProcess, {backpressure = false}: {backpressure?: boolean} = {}) {
 		const delivery = new Delivery(() => this.#deliver());
-		super(process.id, holdsBack ? delivery : undefined);
+		super(process.id, backpressure ? delivery : undefined);
 		this.#delivery = delivery;
 		this.#process = process;
 		this.#cursor = process.log.drive(() => this.#deliver());
@@ -138,4 +140,10 @@ function toEvent(event: LogEvent): NumberedEvent {
 		case 'closed':
 			return event;
 	}
+}
+
+/** A failure as it would look had it come from a server, so that callers need to know one kind only. */
+export function asRejection(error: unknown): unknown {
+	const answer = toWireError(error);
+	return answer instanceof RpcError ? new RejectedError(answer) : answer;
 }

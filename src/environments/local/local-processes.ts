@@ -10,8 +10,7 @@ import {startParams} from '../../protocol/methods/process-methods.js';
 import {decode} from '../../protocol/wire/decode.js';
 import {DEFAULTS} from '../../server/options.js';
 import {LongarmError} from '../../shared/errors.js';
-import {asRejection} from './as-rejection.js';
-import {LocalProcess} from './local-process.js';
+import {asRejection, LocalProcess} from './local-process.js';
 
 /** The processes this program starts on its own machine; they end with it. */
 export class LocalProcesses implements Processes {
@@ -33,7 +32,7 @@ export class LocalProcesses implements Processes {
 			removed: process => this.#handles.delete(process),
 		});
 		this.#table.onAdded(process => {
-			this.#handles.set(process, new LocalProcess(process, {holdsBack: this.#lossless.has(process.id)}));
+			this.#handles.set(process, new LocalProcess(process, {backpressure: this.#lossless.has(process.id)}));
 		});
 	}
 
@@ -49,11 +48,11 @@ export class LocalProcesses implements Processes {
 		this.#table.dispose();
 	}
 
-	async #start(params: StartParams, {holdsBack}: StartOptions): Promise<StartedProcess> {
+	async #start(params: StartParams, {backpressure}: StartOptions): Promise<StartedProcess> {
 		try {
 			if (this.#isClosed) throw new LongarmError('SHUTTING_DOWN', {message: 'the environment is closed'});
 			const decoded = decode(startParams, params);
-			const process = await this.#enter(decoded.processId, toStartRequest(decoded), holdsBack === true);
+			const process = await this.#enter(decoded.processId, toStartRequest(decoded), backpressure === true);
 			return {process: this.#handles.get(process)!, sandboxType: 'none'};
 		} catch (error) {
 			throw asRejection(error);
@@ -61,8 +60,8 @@ export class LocalProcesses implements Processes {
 	}
 
 	/** The table makes the entry before it returns. */
-	#enter(id: string, request: StartRequest, holdsBack: boolean): Promise<ManagedProcess> {
-		if (holdsBack) this.#lossless.add(id);
+	#enter(id: string, request: StartRequest, backpressure: boolean): Promise<ManagedProcess> {
+		if (backpressure) this.#lossless.add(id);
 		try {
 			return this.#table.start(id, request);
 		} finally {

@@ -3,11 +3,13 @@ import type {Http} from '../../client/http/http.js';
 import type {Ports} from '../../client/ports/ports.js';
 import type {Processes} from '../../client/process/process-handle.js';
 import {ProtocolError} from '../../client/session/client-errors.js';
-import type {DisconnectListener, LazyClient, RemoteStatus} from '../../client/session/lazy-client.js';
-import type {SessionClient} from '../../client/session/session-client.js';
+import type {DisconnectListener, RemoteStatus} from '../../client/session/lazy-client.js';
+import {LazyClient} from '../../client/session/lazy-client.js';
+import type {Connect, SessionClient} from '../../client/session/session-client.js';
 import type {EnvironmentInfo} from '../../protocol/methods/environment-methods.js';
+import {errorMessage} from '../../shared/errors.js';
+import {isTransportTarget, schemeOf} from '../../transports/node/registry.js';
 import type {EnvironmentBackend, ServerDescription} from '../environment-backend.js';
-import {lazyClientFor, mayWarmUp} from './connect.js';
 import type {RemoteTarget} from './remote-target.js';
 
 /** Another machine. Begins to connect in the background where that costs nothing but a socket. */
@@ -63,5 +65,41 @@ export class RemoteBackend implements EnvironmentBackend {
 
 	close(): Promise<void> {
 		return this.#lazy[Symbol.asyncDispose]();
+	}
+}
+
+/** A client for the target that connects when it is needed. */
+export function lazyClientFor(target: RemoteTarget): LazyClient {
+	const {initializeTimeoutMs} = target;
+	const recovers = canReconnect(target);
+	return new LazyClient(connectTo(target), {
+		recovers,
+		reconnects: recovers,
+		...(initializeTimeoutMs !== undefined && {initializeTimeoutMs}),
+	});
+}
+
+/** Whether connecting costs nothing but a socket; a command would be started for nothing. */
+export function mayWarmUp(target: RemoteTarget): boolean {
+	return isTransportTarget(target) && !schemeOf(target).startsServer;
+}
+
+/** Whether the server outlives a connection. */
+function canReconnect(target: RemoteTarget): boolean {
+	if (isTransportTarget(target)) return !schemeOf(target).startsServer;
+	return target.kind === 'provisioned' || target.recovers !== false;
+}
+
+function connectTo(target: RemoteTarget): Connect {
+	if (isTransportTarget(target)) return signal => schemeOf(target).connect(target, signal);
+	if (target.kind === 'transport') return target.connect;
+	return async signal => connectTo(await waitForTarget(target.target))(signal);
+}
+
+async function waitForTarget(target: Promise<RemoteTarget>): Promise<RemoteTarget> {
+	try {
+		return await target;
+	} catch (cause) {
+		throw new Error(`environment unavailable: ${errorMessage(cause)}`, {cause});
 	}
 }

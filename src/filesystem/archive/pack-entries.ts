@@ -4,8 +4,9 @@ import type {Writable} from 'node:stream';
 import type {Pack} from 'tar-stream';
 import {Deferred} from '../../shared/async/deferred.js';
 import type {BytePath} from '../byte-path.js';
+import {MAX_SYNC_BYTES} from '../read-file.js';
 import type {FileCalls} from '../syscalls.js';
-import {FileContent} from './file-content.js';
+import {asyncCalls} from '../syscalls.js';
 import {createTarHeader, type TarHeader} from './tar-header.js';
 import type {EntryErrors} from './transfer-outcome.js';
 import type {Visit} from './walk-tree.js';
@@ -14,6 +15,8 @@ const READ = constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOCTTY | co
 const BLOCK_BYTES = 256 * 1024;
 /** High-water mark of the tar stream, never reached: the reader empties the stream before each step. */
 export const PACK_BUFFER_BYTES = 4 * BLOCK_BYTES;
+/** Files beyond this number are packed once under each of their names. */
+const MAX_HARD_LINKED_FILES = 200_000;
 
 /**
  * Writes a tree into a tar stream, one step at a time: the output of a step has to be read before the next one, which
@@ -135,9 +138,6 @@ export class EntryPacker {
 	}
 }
 
-/** Files beyond this number are packed once under each of their names. */
-const MAX_HARD_LINKED_FILES = 200_000;
-
 /** Hard-linked files of a tree, by inode, with the name under which each was seen first. */
 export class HardLinks {
 	readonly #names = new Map<string, string>();
@@ -150,5 +150,48 @@ export class HardLinks {
 		const first = this.#names.get(identity);
 		if (first === undefined && this.#names.size < MAX_HARD_LINKED_FILES) this.#names.set(identity, name);
 		return first;
+	}
+}
+
+/** Sequential reader that always fills the block, since a tar header announces the size: missing bytes become zeros. */
+export class FileContent {
+	readonly #calls: FileCalls;
+	readonly #fd: number;
+	readonly #onMissing: (reason: unknown) => void;
+	#offset = 0;
+	#isMissing = false;
+
+	/** `onMissing` is called once, at the first missing byte. */
+	constructor(calls: FileCalls, fd: number, onMissing: (reason: unknown) => void) {
+		this.#calls = calls;
+		this.#fd = fd;
+		this.#onMissing = onMissing;
+	}
+
+	async fill(block: Buffer): Promise<void> {
+		const calls = block.length < MAX_SYNC_BYTES ? this.#calls : asyncCalls;
+		let length = 0;
+		while (length < block.length && !this.#isMissing) {
+			const got = await this.#read(calls, block.subarray(length));
+			length += got;
+			this.#offset += got;
+		}
+		block.fill(0, length);
+	}
+
+	async #read(calls: FileCalls, target: Buffer): Promise<number> {
+		try {
+			const got = await calls.read(this.#fd, target, this.#offset);
+			if (got === 0) this.#reportMissing('shrank while it was read; zeros stand for what is missing');
+			return got;
+		} catch (error) {
+			this.#reportMissing(error);
+			return 0;
+		}
+	}
+
+	#reportMissing(reason: unknown): void {
+		this.#isMissing = true;
+		this.#onMissing(reason);
 	}
 }

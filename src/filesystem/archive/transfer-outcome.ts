@@ -3,6 +3,8 @@ import {type BytePath, joinPath} from '../byte-path.js';
 import {fileErrorMessage} from '../file-errors.js';
 import type {BlockDevice, HandleProgress} from '../file-handles.js';
 
+export const MAX_ENTRY_ERRORS = 1000;
+
 export interface ArchiveOutcome extends HandleProgress {
 	/** Of the whole stream, in hexadecimal. */
 	readonly sha256: string;
@@ -34,8 +36,6 @@ export function verifyChecksum(sha256: string, expected: string | undefined): vo
 		context: {sha256, expected},
 	});
 }
-
-export const MAX_ENTRY_ERRORS = 1000;
 
 export interface EntryError {
 	readonly path: BytePath;

@@ -24,6 +24,9 @@ import {
 } from './transfer-outcome.js';
 import {TreeWriter} from './tree-writer.js';
 
+/** Bytes passed to the parser at a time. */
+const MAX_PARSED_BYTES = 64 * 1024;
+
 export interface UnpackTreeOptions {
 	/** Files and links of the archive replace existing entries, except directories. */
 	readonly overwrite?: boolean;
@@ -53,9 +56,6 @@ type State = {readonly kind: 'open'} | {readonly kind: 'finished'} | {readonly k
 
 /** `offset` is that of the entry's header in the archive; undocumented in tar-stream. */
 type EntryContent = Readable & {readonly offset: number};
-
-/** Bytes passed to the parser at a time. */
-const MAX_PARSED_BYTES = 64 * 1024;
 
 /** Sequential device. The first failure ends the transfer: later calls fail with the same error. */
 export class TreeUnpacker implements Transfer {

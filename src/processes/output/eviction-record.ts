@@ -1,5 +1,7 @@
 /** Evicted chunks whose sizes are recorded, so that a late reader learns exactly how much it missed. */
 export const MAX_RECORDED_EVICTIONS = 65_536;
+/** Bytes of the head of a stream that are kept in addition to the tail that retention keeps. */
+export const MAX_HEAD_BYTES = 64 * 1024;
 
 /** Ring buffer of evicted chunk sizes by sequence number; grows up to its bound. */
 export class EvictionRecord {
@@ -39,9 +41,6 @@ export class EvictionRecord {
 		return ring[(this.#start + index) % ring.length]!;
 	}
 }
-
-/** Bytes of the head of a stream that are kept in addition to the tail that retention keeps. */
-export const MAX_HEAD_BYTES = 64 * 1024;
 
 /** The first bytes of a stream. It is filled by eviction, so nothing is held twice. */
 export class StreamHead {

@@ -45,6 +45,7 @@ export interface OutputPage {
 
 /** Evicted slots at the front of the chunk list before it is compacted. */
 const MIN_COMPACTED_SLOTS = 1024;
+const EVICTED: Chunk = {seq: 0, stream: 'stdout', bytes: new Uint8Array(0)};
 
 /** Callbacks into the producer of the output. */
 export interface LogOwner {
@@ -308,5 +309,3 @@ export class OutputLog implements CursorSource {
 		for (const wake of this.#watchers) wake();
 	}
 }
-
-const EVICTED: Chunk = {seq: 0, stream: 'stdout', bytes: new Uint8Array(0)};

@@ -1,6 +1,9 @@
 import {readProc} from './proc.js';
 import {listChildren, readProcessInfo} from './process-tree.js';
 
+/** Pid, inside a new PID namespace, of the first program; pid 1 is the init process of the namespace. */
+const FIRST_PROGRAM_PID = '2';
+
 /**
  * Signals the process group that `pid` leads. Returns false, without an error, when the group is gone or no member may
  * be signalled, because a program such as `sudo` changed its user.
@@ -23,9 +26,6 @@ function sendSignal(target: number, name: NodeJS.Signals | 0): boolean {
 		throw error;
 	}
 }
-
-/** Pid, inside a new PID namespace, of the first program; pid 1 is the init process of the namespace. */
-const FIRST_PROGRAM_PID = '2';
 
 /**
  * Linux only. Signals the process group of the program inside a wrapper. The wrapper itself would die of the signal and

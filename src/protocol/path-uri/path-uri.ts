@@ -11,6 +11,10 @@ import {
 } from './path-uri-encoding.js';
 import {isAbsoluteWindowsPath, joinWindowsPath, splitWindowsPath} from './path-uri-windows.js';
 
+const ROOT = 'file:///';
+const OPAQUE_PREFIX = `${ROOT}%00/bad/path/`;
+const SLASH = 0x2f;
+
 /** Path syntax of an operating system. */
 export type PathConvention = 'posix' | 'windows';
 
@@ -18,9 +22,6 @@ export type PathConvention = 'posix' | 'windows';
 export class PathUriError extends Error {
 	override readonly name = 'PathUriError';
 }
-
-const ROOT = 'file:///';
-const OPAQUE_PREFIX = `${ROOT}%00/bad/path/`;
 
 /**
  * Absolute path as a `file:` URI, the form of paths on the wire for every pair of platforms.
@@ -146,8 +147,6 @@ export class PathUri {
 		throw invalidUriError(platformName(native), href);
 	}
 }
-
-const SLASH = 0x2f;
 
 /** Platform named in error messages for the convention. */
 function platformName(convention: PathConvention): string {

@@ -5,6 +5,8 @@ import {truncateText} from './strict-json.js';
 
 /** Characters of an unknown name that are quoted in an error. */
 const MAX_QUOTED_CHARS = 64;
+/** Schema types with a fixed set of alternatives. */
+const CHOICE_TYPES: ReadonlySet<string> = new Set(['picklist', 'literal', 'variant', 'union']);
 
 /**
  * Checks params (or a result) against its schema and returns it decoded, with defaults.
@@ -31,9 +33,6 @@ function formatIssue(issue: v.BaseIssue<unknown>): string {
 	const location = keys.length > 0 ? ` at \`${keys.join('.')}\`` : '';
 	return formatMismatch(issue) + location;
 }
-
-/** Schema types with a fixed set of alternatives. */
-const CHOICE_TYPES: ReadonlySet<string> = new Set(['picklist', 'literal', 'variant', 'union']);
 
 function formatMismatch(issue: v.BaseIssue<unknown>): string {
 	if (CHOICE_TYPES.has(issue.type)) {

@@ -1,5 +1,6 @@
 import {hostname} from 'node:os';
 import type {EnvironmentInfo} from '../../protocol/methods/environment-methods.js';
+import {V0_VERSION} from '../../protocol/methods/v0-methods.js';
 import {PathUri} from '../../protocol/path-uri/path-uri.js';
 import {INVALID_PARAMS, RpcError} from '../../protocol/wire/error-codes.js';
 import type {ClientConnection} from '../connection/client-connection.js';
@@ -29,6 +30,15 @@ export function environmentHandlers(info: EnvironmentInfo, variables: Readonly<R
 				config: {layers: await readConfig(home, configPaths), cloudInsertionIndex: 0},
 				requirements: NO_LAYERS,
 			};
+		},
+	} satisfies Handlers<ClientConnection>;
+}
+
+export function sessionHandlers(environmentInfo: EnvironmentInfo) {
+	return {
+		initialize: ({resumeSessionId}, client) => {
+			const session = client.initialize(resumeSessionId ?? undefined);
+			return {sessionId: session.id, protocolVersion: V0_VERSION, environmentInfo};
 		},
 	} satisfies Handlers<ClientConnection>;
 }

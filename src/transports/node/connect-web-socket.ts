@@ -7,6 +7,8 @@ import {withoutSecrets} from './web-socket-scheme.js';
 
 /** How long connecting may take, with TLS and the upgrade. */
 export const CONNECT_TIMEOUT_MS = 10_000;
+const HINT = 'Check the address, and that a server listens there: longarm serve.';
+const TOKEN_HINT = 'It wants a token: LONGARM_EXEC_SERVER_TOKEN, or longarm env add with --token-file.';
 
 export interface ConnectOptions {
 	/** Sent as a bearer token. */
@@ -72,9 +74,6 @@ function isProtected({protocol, hostname}: URL): boolean {
 	const host = hostname.replace(/^\[(.*)\]$/, '$1');
 	return protocol === 'wss:' || host === 'localhost' || (isIP(host) !== 0 && /^(?:127\.|::1$)/.test(host));
 }
-
-const HINT = 'Check the address, and that a server listens there: longarm serve.';
-const TOKEN_HINT = 'It wants a token: LONGARM_EXEC_SERVER_TOKEN, or longarm env add with --token-file.';
 
 /** The server cannot be reached. */
 export class UnreachableError extends Error {

@@ -20,6 +20,8 @@ export const URL_PREFIXES: readonly string[] = SCHEMES.flatMap(({prefixes}) => p
 
 /** The port ends at a colon, at a slash or with the text: whatever else is behind the host is a path. */
 const HOST_AND_PATH = /^((?:\[[^\]]*\]|[^:/[\]]+)(?::\d+(?=[:/]|$))?(?:\/[^:]*)?)(?::(.*))?$/s;
+/** Forms of listen addresses, for error texts. */
+export const LISTEN_FORMS: readonly string[] = SCHEMES.map(({listenForm}) => listenForm);
 
 /** The scheme an address of a server is written in; undefined for a name. */
 export function findScheme(address: string): AnyTransportScheme | undefined {
@@ -61,9 +63,6 @@ export function parseListenAddress(text: string): ListenAddress | undefined {
 	}
 	return undefined;
 }
-
-/** Forms of listen addresses, for error texts. */
-export const LISTEN_FORMS: readonly string[] = SCHEMES.map(({listenForm}) => listenForm);
 
 function isUrlPrefix(prefix: string): boolean {
 	return prefix.endsWith('://');

@@ -13,6 +13,8 @@ import type {Endpoint, EndpointOptions} from './transport-scheme.js';
 const SPACE = 0x20;
 /** How long the reader of our stdout may take for the rest when the server ends. */
 const GOODBYE_MS = 1000;
+const NEWLINE = 0x0a;
+const RETURN = 0x0d;
 
 /** One message per line. What is not UTF-8, and a line that is too long, end the connection. */
 export class StdioTransport implements Transport {
@@ -135,9 +137,6 @@ function nonBlockingStdout(): Writable {
 	const stats = fstatSync(1);
 	return stats.isFIFO() || stats.isSocket() ? new Socket({fd: 1, readable: false, writable: true}) : process.stdout;
 }
-
-const NEWLINE = 0x0a;
-const RETURN = 0x0d;
 
 /** Cuts a stream of bytes into lines without their terminators. Holds at most one unfinished line of `maxBytes`. */
 export class LineSplitter {

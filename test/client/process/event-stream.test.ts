@@ -1,7 +1,11 @@
 import {expect, test} from 'vitest';
-import {MAX_HISTORY_BYTES, MAX_HISTORY_EVENTS, ProcessEventStream} from '../../../src/client/process/event-stream.js';
+import {
+	MAX_HISTORY_BYTES,
+	MAX_HISTORY_EVENTS,
+	MAX_LIVE_EVENTS,
+	ProcessEventStream,
+} from '../../../src/client/process/event-stream.js';
 import type {StreamEvent} from '../../../src/client/process/process-handle.js';
-import {MAX_LIVE_EVENTS} from '../../../src/client/process/subscriptions.js';
 import {closed, output} from '../../helpers/process-events.js';
 
 async function all(events: AsyncIterable<StreamEvent>): Promise<(number | string)[]> {

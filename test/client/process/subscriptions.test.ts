@@ -1,11 +1,11 @@
 import {expect, test} from 'vitest';
-import {ProcessEventStream} from '../../../src/client/process/event-stream.js';
-import type {ProcessEvent} from '../../../src/client/process/process-handle.js';
 import {
 	PAUSE_SOURCE_ABOVE_BYTES,
 	PAUSE_SOURCE_ABOVE_EVENTS,
+	ProcessEventStream,
 	RESUME_SOURCE_BELOW_EVENTS,
-} from '../../../src/client/process/subscriptions.js';
+} from '../../../src/client/process/event-stream.js';
+import type {ProcessEvent} from '../../../src/client/process/process-handle.js';
 import {output} from '../../helpers/process-events.js';
 
 function held() {

@@ -208,7 +208,7 @@ test('a client that is closed while it recovers ends, even if the connection com
 test('a link that breaks while a slow reader holds it back is made again, and every byte is read or announced', async () => {
 	const link = await recovering();
 	const total = 30_000_000;
-	const {process: remote} = await link.client.start(sh('p', `head -c ${total} /dev/zero`), {holdsBack: true});
+	const {process: remote} = await link.client.start(sh('p', `head -c ${total} /dev/zero`), {backpressure: true});
 	const events = remote.events();
 	let [read, missed] = [0, 0];
 	const take = async (): Promise<boolean> => {

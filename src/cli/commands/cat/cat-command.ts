@@ -2,6 +2,9 @@ import {FileError} from '../../../client/files/file-error.js';
 import {describeLocation, forEachLocation, type Location} from '../../common/locations.js';
 import {runUntilBrokenPipe, writeOut} from '../../common/stdout.js';
 
+/** Lost links in a row without a byte in between. */
+const MAX_FAILED_ATTEMPTS = 3;
+
 /** Writes files to standard output, as fast as they are taken there. */
 export function cat(addresses: readonly string[], environment: string | undefined): Promise<number> {
 	return runUntilBrokenPipe(() =>
@@ -10,9 +13,6 @@ export function cat(addresses: readonly string[], environment: string | undefine
 		}),
 	);
 }
-
-/** Lost links in a row without a byte in between. */
-const MAX_FAILED_ATTEMPTS = 3;
 
 /** The bytes of a file. After a lost link it is read on where it stopped, if it is still the same file. */
 export async function* resumableRead(place: Location): AsyncGenerator<Uint8Array, void, void> {

@@ -7,6 +7,13 @@ import {
 	findFollowing,
 } from './completed-command.js';
 
+const TAIL = `if [ "$funcstack[1]" = "_longarm" ]; then
+	_longarm "$@"
+else
+	compdef _longarm longarm
+fi
+`;
+
 /** A script for zsh: a file `_longarm` in $fpath, or read by eval. */
 export function zshScript(completed: Completed): string {
 	return [
@@ -121,11 +128,4 @@ _longarm_addresses() {
 		_files
 	fi
 }
-`;
-
-const TAIL = `if [ "$funcstack[1]" = "_longarm" ]; then
-	_longarm "$@"
-else
-	compdef _longarm longarm
-fi
 `;

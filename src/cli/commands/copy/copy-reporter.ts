@@ -8,8 +8,8 @@ import {describePath, toPathUri} from '../../../client/paths.js';
 import type {Environment} from '../../../environments/environment.js';
 import {describeLocation, type Location} from '../../common/locations.js';
 import {printable, printableName, printableReason} from '../../common/printable.js';
-import {formatBytes, formatCount, formatSeconds} from '../../common/progress/format.js';
 import {ProgressLine} from '../../common/progress/progress-line.js';
+import {formatBytes, formatCount, formatSeconds} from '../../common/progress/progress-text.js';
 
 export interface ReporterOptions {
 	readonly json: boolean;

@@ -62,8 +62,8 @@ export const ENV_ADD: CommandDefinition = {
 	],
 	exitCodes: COMMON_EXIT_CODES,
 	async run({arguments: [name, where], options}) {
-		const {addEnvironment} = await import('./env-edit.js');
-		return addEnvironment({
+		const {addEnvironmentCommand} = await import('./env-edit.js');
+		return addEnvironmentCommand({
 			name: name as string,
 			where: where as readonly string[],
 			isProgram: process.argv.includes('--'),
@@ -82,8 +82,8 @@ export const ENV_REMOVE: CommandDefinition = {
 	examples: [{command: 'longarm env remove devbox'}],
 	exitCodes: COMMON_EXIT_CODES,
 	async run({arguments: [name]}) {
-		const {removeEnvironment} = await import('./env-edit.js');
-		return removeEnvironment(name as string);
+		const {removeEnvironmentCommand} = await import('./env-edit.js');
+		return removeEnvironmentCommand(name as string);
 	},
 };
 

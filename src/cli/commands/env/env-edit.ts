@@ -22,7 +22,7 @@ export interface AddedEnvironment {
 }
 
 /** Writes an environment into environments.toml. */
-export async function addEnvironment(added: AddedEnvironment): Promise<number> {
+export async function addEnvironmentCommand(added: AddedEnvironment): Promise<number> {
 	const file = new FileProvider(homeOf(process.env));
 	const entry = {id: added.name, ...toEntry(added)};
 	const isFirst = !existsSync(file.path);
@@ -34,7 +34,7 @@ export async function addEnvironment(added: AddedEnvironment): Promise<number> {
 }
 
 /** Takes an environment out of environments.toml. */
-export async function removeEnvironment(name: string): Promise<number> {
+export async function removeEnvironmentCommand(name: string): Promise<number> {
 	const file = new FileProvider(homeOf(process.env));
 	const {wasDefault} = await file.remove(name);
 	process.stdout.write(`${name} removed from ${file.path}\n`);

@@ -5,7 +5,7 @@ import {isTransportTarget, schemeOf} from '../../../transports/node/registry.js'
 import type {TargetDescription} from '../../../transports/node/transport-scheme.js';
 import {EXIT} from '../../exit-codes.js';
 
-export interface ListOptions {
+export interface EnvListOptions {
 	readonly json: boolean;
 	/** Source of names; `environments.toml` and the variables by default. */
 	readonly provider?: EnvironmentProvider | undefined;
@@ -18,7 +18,7 @@ interface Listed {
 }
 
 /** Prints every environment that has a name. */
-export async function listEnvironments({json, provider = defaultProvider()}: ListOptions): Promise<number> {
+export async function listEnvironments({json, provider = defaultProvider()}: EnvListOptions): Promise<number> {
 	const listed = await readListed(provider);
 	process.stdout.write(json ? toJson(listed) : toTable(listed));
 	return EXIT.ok;

@@ -4,14 +4,14 @@ import {EnvironmentManager} from '../../../environments/environment-manager.js';
 import {type EnvironmentProvider, environmentIds, readSnapshot} from '../../../environments/environment-provider.js';
 import {openEnvironment} from '../../common/environments.js';
 import {EXIT} from '../../exit-codes.js';
-import type {ListOptions} from './env-list.js';
+import type {EnvListOptions} from './env-list.js';
 import {type ProbeResult, probeEnvironment} from './probe-environment.js';
 
 /** Longer ones, such as commands, do without a column. */
 const MAX_NAME_WIDTH = 24;
 
 /** Tries environments, all at once; the exit code is 1 when one cannot be reached. */
-export async function testEnvironments(names: readonly string[], {json, provider}: ListOptions): Promise<number> {
+export async function testEnvironments(names: readonly string[], {json, provider}: EnvListOptions): Promise<number> {
 	// A name that is not known is a mistake of the caller, not of the environment.
 	const environments =
 		names.length === 0

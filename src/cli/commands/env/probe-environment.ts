@@ -11,6 +11,19 @@ const GOODBYE_MS = 3000;
 const PINGS = 3;
 /** Announced by longarm's servers only. */
 const OURS = 'processIo';
+/** Optional features of a server, by the capability that announces them. */
+const ABILITIES = {
+	portForward: 'forward ports',
+	processResize: 'resize terminals',
+	processCloseStdin: 'end the input of a program',
+	processSignalByName: 'send any signal',
+	processTimeLimit: 'limit the time of a program',
+	fsTransfer: 'take a whole tree as one stream',
+	fsAtomicWrite: 'replace a file in one step',
+	fsWatch: 'watch trees',
+	fsSearch: 'search files',
+	httpCancel: 'give up a request',
+} as const;
 
 export type ProbeResult =
 	| {
@@ -80,20 +93,6 @@ async function measureRoundTrip(environment: Environment): Promise<number> {
 	}
 	return Number(best.toFixed(2));
 }
-
-/** Optional features of a server, by the capability that announces them. */
-const ABILITIES = {
-	portForward: 'forward ports',
-	processResize: 'resize terminals',
-	processCloseStdin: 'end the input of a program',
-	processSignalByName: 'send any signal',
-	processTimeLimit: 'limit the time of a program',
-	fsTransfer: 'take a whole tree as one stream',
-	fsAtomicWrite: 'replace a file in one step',
-	fsWatch: 'watch trees',
-	fsSearch: 'search files',
-	httpCancel: 'give up a request',
-} as const;
 
 /** Features this server lacks, for people. */
 export function listMissingFeatures({dialect, capabilities}: ServerDescription): string[] {

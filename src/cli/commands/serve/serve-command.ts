@@ -8,14 +8,14 @@ import {collectGarbageWhenIdle} from '../../common/idle-gc.js';
 import {EXIT} from '../../exit-codes.js';
 import {readChildLimits} from './child-limit-settings.js';
 import {readSecurity} from './security.js';
-import {openServeEndpoint, parseListenAddress, type ServeEndpoint} from './serve-endpoint.js';
+import {openServeEndpoint, parseListenSetting, type ServeEndpoint} from './serve-endpoint.js';
 import type {Settings} from './serve-settings.js';
 
 const STDERR = 2;
 
 /** Serves until a signal or, on stdio, the end of input; settles when every process has ended. */
 export async function serve(settings: Settings): Promise<void> {
-	const address = parseListenAddress(settings.listen, settings.protocol);
+	const address = parseListenSetting(settings.listen, settings.protocol);
 	const security = await readSecurity(settings, address);
 	const logger = createLogger(settings, address);
 	const childLimits = readChildLimits(settings, logger);

@@ -35,7 +35,7 @@ export interface ServeEndpointOptions {
 }
 
 /** `ws://IP:PORT`, `wss://IP:PORT`, `stdio`, `stdio://` or `auto`. */
-export function parseListenAddress(text: string, protocol: 'all' | 'v0' = 'all'): ListenAddress {
+export function parseListenSetting(text: string, protocol: 'all' | 'v0' = 'all'): ListenAddress {
 	if (text === 'auto') return protocol === 'v0' ? {kind: 'stdio'} : DEFAULT_ADDRESS;
 	const address = parse(text);
 	if (address) return address;

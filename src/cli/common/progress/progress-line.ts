@@ -25,6 +25,10 @@ const SYSTEM_CLOCK: ProgressClock = {
 		return () => clearInterval(timer);
 	},
 };
+/** Time constant of the exponential smoothing. */
+const WINDOW_MS = 3000;
+/** Samples closer together than this count as one. */
+const MIN_STEP_MS = 50;
 
 /** Figures of a line; the rate is that of `moved`, the bytes that were sent. */
 export type ProgressFigures = Omit<ProgressState, 'rate'> & {readonly moved: number};
@@ -70,11 +74,6 @@ export class ProgressLine {
 		this.#isDrawn = false;
 	}
 }
-
-/** Time constant of the exponential smoothing. */
-const WINDOW_MS = 3000;
-/** Samples closer together than this count as one. */
-const MIN_STEP_MS = 50;
 
 /** Smoothed rate of a growing number. */
 export class Rate {

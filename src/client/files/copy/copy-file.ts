@@ -5,7 +5,7 @@ import {type FileLocation, siblingLocation, type UriLocation} from '../file-loca
 import type {ListedEntry} from '../files.js';
 import {changedError, findDifference, hasSameContent} from './compare-files.js';
 import type {CopyContext} from './copy-context.js';
-import {damagedError} from './copy-whole-file.js';
+import {damagedCopyError} from './copy-whole-file.js';
 
 /** Times that a range which arrived damaged is sent again. */
 const MAX_REPAIRS = 2;
@@ -90,7 +90,7 @@ async function sendVerified(copy: FileCopy, partial: UriLocation, start: number,
 		await sendFrom(offset, copy, partial, context);
 		const difference = await findDifference(from, partial, {start: offset, end: source.size, signal});
 		if (difference === undefined) return;
-		if (repairs === MAX_REPAIRS) throw damagedError(partial);
+		if (repairs === MAX_REPAIRS) throw damagedCopyError(partial);
 		stats.retractBytes(source.size - difference);
 		offset = difference;
 	}

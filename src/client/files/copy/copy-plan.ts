@@ -6,6 +6,12 @@ import {type CopyContext, continueOnFailure} from './copy-context.js';
 import {assertNotOverlapping} from './overlap.js';
 import type {TransferRoute} from './transfer.js';
 
+const TARGET_MESSAGES: Readonly<Record<CopyTargetError['reason'], string>> = {
+	'several-sources': 'the target is not a directory, and there are several sources',
+	'not-a-directory': 'the target is not a directory',
+	'no-parent': 'the directory of the target does not exist',
+};
+
 /** One file or directory to copy, and the name it gets. */
 export interface CopyTask {
 	readonly kind: 'file' | 'directory';
@@ -39,12 +45,6 @@ export class CopyTargetError extends FileError {
 		this.location = location;
 	}
 }
-
-const TARGET_MESSAGES: Readonly<Record<CopyTargetError['reason'], string>> = {
-	'several-sources': 'the target is not a directory, and there are several sources',
-	'not-a-directory': 'the target is not a directory',
-	'no-parent': 'the directory of the target does not exist',
-};
 
 /** The task that gives a source exactly the name of the target. */
 export async function planCopy(route: TransferRoute): Promise<CopyTask> {

@@ -89,8 +89,8 @@ export async function copyContent(from: FileLocation, to: FileLocation, options:
 		.pipeThrough(counter)
 		.pipeTo(to.files.writeStream(to.path), signal && {signal});
 	const {size} = await to.files.metadata(to.path);
-	if (size !== undefined && size !== length) throw damagedError(to);
-	if (digest && (await digestContent(to, signal)) !== (await digest.finish())) throw damagedError(to);
+	if (size !== undefined && size !== length) throw damagedCopyError(to);
+	if (digest && (await digestContent(to, signal)) !== (await digest.finish())) throw damagedCopyError(to);
 }
 
 async function digestContent({files, path}: FileLocation, signal: AbortSignal | undefined): Promise<string> {
@@ -100,6 +100,6 @@ async function digestContent({files, path}: FileLocation, signal: AbortSignal | 
 	return digest.finish();
 }
 
-export function damagedError({path}: FileLocation): FileError {
+export function damagedCopyError({path}: FileLocation): FileError {
 	return new FileError('damaged', 'what arrived is not what was sent', {path: describePath(path)});
 }

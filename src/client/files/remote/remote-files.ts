@@ -5,6 +5,7 @@ import {MAX_MESSAGE_BYTES} from '../../../protocol/wire/message-limits.js';
 import {describePath, type Path, toPathUri} from '../../paths.js';
 import type {SessionClient} from '../../session/session-client.js';
 import {about, FileError, unsupported} from '../file-error.js';
+import type {Metadata} from '../files.js';
 import {
 	type AccessOptions,
 	type DirectoryEntry,
@@ -14,7 +15,6 @@ import {
 	type Files,
 	type FollowOptions,
 	type ListOptions,
-	type Metadata,
 	type MissingWatch,
 	type PackedTree,
 	type PackOptions,
@@ -39,8 +39,6 @@ import {readBlocks} from '../streams/block-reader.js';
 import {writeBlocks} from '../streams/block-writer.js';
 import {BufferedFile, decodeText, wholeFile} from '../streams/buffered-file.js';
 import {treeEntries} from '../streams/tree-entries.js';
-import {MetadataCache} from './metadata-cache.js';
-import {remoteMissingWatch} from './remote-missing-watch.js';
 import {remoteSearch} from './remote-search.js';
 import {
 	openRemoteList,
@@ -50,7 +48,7 @@ import {
 	type RemoteFile,
 	unpackRemote,
 } from './remote-streams.js';
-import {remoteWatch} from './remote-watch.js';
+import {remoteMissingWatch, remoteWatch} from './remote-watch.js';
 
 /** Bytes of a request besides its content: the longest path, and the member names. */
 const ENVELOPE_BYTES = 64 * 1024;
@@ -259,4 +257,31 @@ function move(from: Path, to: Path, options: AccessOptions) {
 function tooLarge(path: Path): FileError {
 	const message = `content is larger than the ${MAX_CONTENT_BYTES} bytes that fit a message; use writeStream`;
 	return new FileError('refused', message, {path: describePath(path)});
+}
+
+/** Coalesces concurrent metadata calls: callers that ask for the same path share one request. */
+export class MetadataCache {
+	readonly #pending = new Map<string, Promise<Metadata>>();
+
+	async get(href: string, request: () => Promise<Metadata>): Promise<Metadata> {
+		const pending = this.#pending.get(href);
+		if (pending) return pending;
+		const lookup = request();
+		this.#pending.set(href, lookup);
+		try {
+			return await lookup;
+		} finally {
+			if (this.#pending.get(href) === lookup) this.#pending.delete(href);
+		}
+	}
+
+	/** Runs a change; requests made before or during it are not shared with callers after it. */
+	async changing<T>(change: () => Promise<T>): Promise<T> {
+		this.#pending.clear();
+		try {
+			return await change();
+		} finally {
+			this.#pending.clear();
+		}
+	}
 }

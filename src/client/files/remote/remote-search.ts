@@ -9,6 +9,8 @@ import {ConnectionCalls} from './connection-calls.js';
 
 /** Matches in the queue. The server pushes them: a reader that is too slow loses the search. */
 export const MAX_WAITING_MATCHES = 100_000;
+/** Outcome of a search that was left before the request was sent. */
+const NOT_STARTED: SearchOutcome = {files: 0, matches: 0, truncated: false, cancelled: true, errors: []};
 
 export function remoteSearch(
 	connect: () => Promise<SessionClient>,
@@ -40,9 +42,6 @@ export function remoteSearch(
 	);
 	return stream;
 }
-
-/** Outcome of a search that was left before the request was sent. */
-const NOT_STARTED: SearchOutcome = {files: 0, matches: 0, truncated: false, cancelled: true, errors: []};
 
 function toSearchParams(searchId: string, query: SearchQuery) {
 	const {path, names = [], exclude = [], contents, hidden = false, ignoreFiles = true, maxMatches} = query;

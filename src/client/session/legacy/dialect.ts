@@ -3,6 +3,10 @@ import {environmentInfo} from '../../../protocol/methods/environment-methods.js'
 import {JsonParts} from '../../../protocol/wire/encode.js';
 import {toPathUri} from '../../paths.js';
 
+/** Request members that hold a path. */
+const PATH_MEMBERS: ReadonlySet<string> = new Set(['cwd', 'path', 'sourcePath', 'destinationPath']);
+const PATHS_IN_JSON = /"(cwd|path|sourcePath|destinationPath)":"(file:[^"\\]*)"/g;
+
 /** Result of `initialize`, for servers of all protocol versions. */
 export const initializeResult = v.object({
 	sessionId: v.optional(v.string()),
@@ -22,10 +26,6 @@ export function detectDialect(result: v.InferOutput<typeof initializeResult>): D
 	if (result.sessionId !== undefined) return undefined;
 	return result.protocolVersion === undefined ? 'interim' : 'v0';
 }
-
-/** Request members that hold a path. */
-const PATH_MEMBERS: ReadonlySet<string> = new Set(['cwd', 'path', 'sourcePath', 'destinationPath']);
-const PATHS_IN_JSON = /"(cwd|path|sourcePath|destinationPath)":"(file:[^"\\]*)"/g;
 
 /** Replaces `file:` URIs in a request by native paths, for servers older than URIs. */
 export function withPlainPaths(params: unknown): unknown {

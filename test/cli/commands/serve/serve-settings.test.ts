@@ -2,7 +2,7 @@ import {writeFileSync} from 'node:fs';
 import {join} from 'node:path';
 import * as fc from 'fast-check';
 import {expect, test} from 'vitest';
-import {parseListenAddress} from '../../../../src/cli/commands/serve/serve-endpoint.js';
+import {parseListenSetting} from '../../../../src/cli/commands/serve/serve-endpoint.js';
 import {
 	fileKeyOf,
 	resolveSettings,
@@ -183,13 +183,13 @@ test.each([
 	['wss://10.0.0.1:0/', {kind: 'websocket', tls: true, host: '10.0.0.1', port: 0}],
 	['ws://[::ffff:127.0.0.1]:1', {kind: 'websocket', tls: false, host: '::ffff:127.0.0.1', port: 1}],
 ])('%s is an address to listen on', (text, address) => {
-	expect(parseListenAddress(text)).toEqual(address);
+	expect(parseListenSetting(text)).toEqual(address);
 });
 
 test.each(['http://127.0.0.1:80', 'wsss://127.0.0.1:80', '127.0.0.1:80', '', 'STDIO', 'stdio:', 'WS://127.0.0.1:80'])(
 	'%j is not a kind of address that is listened on',
 	text => {
-		expect(refusal(() => parseListenAddress(text))).toBe(
+		expect(refusal(() => parseListenSetting(text))).toBe(
 			`unsupported --listen URL \`${text}\`; expected \`ws://IP:PORT\` or \`stdio\``,
 		);
 	},
@@ -213,13 +213,13 @@ test.each([
 	'ws://[fe80::1%25eth0]:80',
 	'ws://user@127.0.0.1:80',
 ])('%s is no WebSocket address', text => {
-	expect(refusal(() => parseListenAddress(text))).toBe(
+	expect(refusal(() => parseListenSetting(text))).toBe(
 		`invalid websocket --listen URL \`${text}\`; expected \`ws://IP:PORT\``,
 	);
 });
 
 test('an invalid address with TLS is told with its own scheme', () => {
-	expect(refusal(() => parseListenAddress('wss://localhost:80'))).toBe(
+	expect(refusal(() => parseListenSetting('wss://localhost:80'))).toBe(
 		'invalid websocket --listen URL `wss://localhost:80`; expected `wss://IP:PORT`',
 	);
 });

@@ -4,6 +4,10 @@ import {CoalescingReader} from './coalescing-reader.js';
 
 /** High-water mark of typed input; above it the terminal waits. */
 const TYPED_AHEAD_BYTES = 1024 * 1024;
+const TILDE = 0x7e;
+const DOT = 0x2e;
+const LINE_FEED = 0x0a;
+const RETURN = 0x0d;
 
 /**
  * Typed input for a process. It is scanned for the escape as it arrives, even while the process or the connection takes
@@ -25,11 +29,6 @@ export class Keyboard {
 		});
 	}
 }
-
-const TILDE = 0x7e;
-const DOT = 0x2e;
-const LINE_FEED = 0x0a;
-const RETURN = 0x0d;
 
 export interface Scanned {
 	/** Input for the process. */

@@ -79,7 +79,7 @@ export async function startAttached(
 			env,
 			tty: terminal && facts.can('processIo') ? terminal.size : tty,
 			stdin: facts.passesInput(inputKind),
-			holdsBack: true,
+			backpressure: true,
 		});
 		return {process};
 	} catch (error) {
