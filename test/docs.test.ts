@@ -60,3 +60,33 @@ test('docs/commands/ is what `npm run docs` makes of the definitions', () => {
 		expect(page('commands/README.md')).toContain(`[\`longarm ${name}\`](${name.replaceAll(' ', '-')}.md)`);
 	}
 });
+
+/** Names in backticks that can only be code: paths below src, and words with a capital inside or in front. */
+function codeNames(text: string): string[] {
+	return [...text.matchAll(/`([^`\n]+)`/g)].map(match => match[1]!);
+}
+
+const sources = readdirSync(new URL('../src', import.meta.url), {recursive: true, encoding: 'utf8'});
+const sourceText = sources
+	.filter(file => file.endsWith('.ts'))
+	.map(file => readFileSync(new URL(`../src/${file}`, import.meta.url), 'utf8'))
+	.join('\n');
+
+test.each(['ARCHITECTURE.md', 'CONTRIBUTING.md'])('%s names no class, function or file that does not exist', file => {
+	const names = codeNames(readFileSync(new URL(`../${file}`, import.meta.url), 'utf8'));
+	const identifiers = names.filter(name => /^[A-Za-z]+(?:\.[a-zA-Z]+)?$/.test(name) && /[A-Z]/.test(name));
+	const missing = identifiers.filter(
+		name => !name.split('.').every(word => new RegExp(`\\b${word}\\b`).test(sourceText)),
+	);
+	expect(identifiers.length).toBeGreaterThan(2);
+	expect(missing).toEqual([]);
+	const paths = names.filter(name => /^(?:src\/)?[a-z-]+(?:\/[\w*-]+)+(?:\.\w+|\/)?$/.test(name));
+	const existing = [...sources, ...sources.map(name => `src/${name}`)];
+	const folders = ['bench', 'docs', 'scripts', 'test', 'dist', 'longarm', 'fs', 'process', 'forward', 'environment'];
+	const unknown = paths.filter(path => {
+		if (folders.includes(path.split('/')[0]!)) return false;
+		const pattern = new RegExp(`^${path.replace(/\/$/, '').replaceAll('*', '[\\w-]+').replaceAll('.', '\\.')}$`);
+		return !existing.some(name => pattern.test(name));
+	});
+	expect(unknown).toEqual([]);
+});
