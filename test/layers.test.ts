@@ -75,6 +75,9 @@ test('parts that run in a browser never reach a Node built-in', () => {
 test('the sandbox knows nothing of RPC', () => {
 	const reached = [...reachableFrom(['sandbox']).keys()];
 	expect(reached.filter(file => /^(rpc|transports|server|client)\//.test(file))).toEqual([]);
+	const own = files.filter(file => file.startsWith('sandbox/'));
+	const imported = own.flatMap(file => imports.get(file)!.map(name => resolved(file, name)));
+	expect(imported.filter(file => file.startsWith('protocol/wire/'))).toEqual([]);
 });
 
 test('no file of logic is longer than 400 lines', () => {

@@ -11,7 +11,7 @@ const MAX_STRINGS = 64;
 /** Characters decoded at a time, a multiple of four; small enough for a string in the young part of the heap. */
 const SLICE_CHARS = 64 * 1024;
 /** Smallest share of a pooled block a payload may use, as one part in so many: a retained payload keeps its whole block. */
-const SMALLEST_SHARE = 2;
+const MIN_SHARE_DIVISOR = 2;
 /** More than the name of the longest member and what is around it. */
 const MEMBER_BYTES = 32;
 const QUOTE = 0x22;
@@ -49,7 +49,7 @@ export function extractPayload(message: Buffer): ExtractedPayload | undefined {
 
 function memoryFor(bytes: number): {memory: Buffer; release: () => void} {
 	const {blockBytes} = payloadBuffers;
-	if (bytes < blockBytes / SMALLEST_SHARE || bytes > blockBytes) {
+	if (bytes < blockBytes / MIN_SHARE_DIVISOR || bytes > blockBytes) {
 		return {memory: Buffer.allocUnsafeSlow(bytes), release: () => {}};
 	}
 	const memory = payloadBuffers.take();

@@ -20,9 +20,9 @@ export interface DoctorFinding {
 
 type Check = () => Promise<Omit<DoctorFinding, 'check'>>;
 
-const FEWEST_FILES = 4096;
-const FEWEST_PROCESSES = 1024;
-const FEWEST_WATCHES = 65_536;
+const MIN_FILES = 4096;
+const MIN_PROCESSES = 1024;
+const MIN_WATCHES = 65_536;
 
 /** Abilities of a server on this machine, each tried out where trying costs nothing. */
 export const CHECKS: Readonly<Record<string, Check>> = {
@@ -89,7 +89,7 @@ export const CHECKS: Readonly<Record<string, Check>> = {
 	'open files': async () => {
 		const limit = readLimit('Max open files');
 		const detail = `${limit} for one program`;
-		return limit >= FEWEST_FILES
+		return limit >= MIN_FILES
 			? {status: 'ok', detail}
 			: {status: 'limited', detail: `${detail}: about ${Math.floor(limit / 4)} processes`, fix: 'ulimit -n 65536'};
 	},
@@ -97,14 +97,14 @@ export const CHECKS: Readonly<Record<string, Check>> = {
 	processes: async () => {
 		const limit = readLimit('Max processes');
 		const detail = `${limit} for this user`;
-		return limit >= FEWEST_PROCESSES ? {status: 'ok', detail} : {status: 'limited', detail, fix: 'ulimit -u 16384'};
+		return limit >= MIN_PROCESSES ? {status: 'ok', detail} : {status: 'limited', detail, fix: 'ulimit -u 16384'};
 	},
 
 	'file watches': async () => {
 		const limit = Number(readIfExists('/proc/sys/fs/inotify/max_user_watches') ?? Number.NaN);
 		if (Number.isNaN(limit)) return {status: 'ok', detail: 'as the system allows'};
 		const detail = `${limit} directories for this user`;
-		return limit >= FEWEST_WATCHES
+		return limit >= MIN_WATCHES
 			? {status: 'ok', detail}
 			: {status: 'limited', detail, fix: 'sysctl fs.inotify.max_user_watches=524288'};
 	},
