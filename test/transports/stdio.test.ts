@@ -27,6 +27,14 @@ test('every line is a message; blank ones and carriage returns at the end are le
 	expect(end.texts).toEqual(['one', 'two', 'three €']);
 });
 
+test('a line of control characters is a message, not a blank line', async () => {
+	const {input, end} = opened();
+	input.write('\0\n\u001b \n');
+	input.end();
+	await end.untilClosed();
+	expect(end.texts).toEqual(['\0', '\u001b ']);
+});
+
 test('a character may be cut in half between two reads', async () => {
 	const {input, end} = opened();
 	const bytes = Buffer.from('"€"\n');

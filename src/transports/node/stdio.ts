@@ -10,7 +10,8 @@ import {dispatchMessage} from './extract-payload.js';
 import {frameToBuffer} from './frame-bytes.js';
 import type {Endpoint, EndpointOptions} from './transport-scheme.js';
 
-const SPACE = 0x20;
+/** Bytes of a blank line: the white space of ASCII. Other control characters make a message, if a malformed one. */
+const WHITE_SPACE: ReadonlySet<number> = new Set([0x09, 0x0a, 0x0b, 0x0c, 0x0d, 0x20]);
 /** How long the reader of our stdout may take for the rest when the server ends. */
 const GOODBYE_MS = 1000;
 const NEWLINE = 0x0a;
@@ -89,7 +90,7 @@ export class StdioTransport implements Transport {
 			this.#end(new Error('invalid UTF-8'));
 			return;
 		}
-		const isBlank = !line.some(byte => byte > SPACE);
+		const isBlank = line.every(byte => WHITE_SPACE.has(byte));
 		if (!isBlank) dispatchMessage(this.#events!, line);
 	}
 
