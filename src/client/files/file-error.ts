@@ -98,7 +98,7 @@ export function isDisconnected(error: unknown): error is FileError {
 }
 
 /** Runs an operation and converts its failures to a `FileError` about the path. */
-export async function about<T>(path: Path, operation: () => T | Promise<T>): Promise<T> {
+export async function wrapFileErrors<T>(path: Path, operation: () => T | Promise<T>): Promise<T> {
 	try {
 		return await operation();
 	} catch (error) {

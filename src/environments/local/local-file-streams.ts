@@ -1,4 +1,4 @@
-import {about} from '../../client/files/file-error.js';
+import {wrapFileErrors} from '../../client/files/file-error.js';
 import type {ListOptions} from '../../client/files/files.js';
 import type {BlockSource} from '../../client/files/streams/block-reader.js';
 import type {BlockTarget} from '../../client/files/streams/block-writer.js';
@@ -16,7 +16,7 @@ export async function openLocalRead(path: BytePath, given: Path): Promise<BlockS
 
 function toBlockSource(device: BlockDevice, given: Path): BlockSource {
 	return {
-		read: (offset, length) => about(given, () => readBlock(device, offset, length)),
+		read: (offset, length) => wrapFileErrors(given, () => readBlock(device, offset, length)),
 		end: () => device.close(),
 		abandon: () => abandonHandle(device),
 	};
@@ -39,9 +39,9 @@ function toBlockTarget(device: BlockDevice, given: Path): BlockTarget {
 		await device.write!(chunk, offset);
 	});
 	return {
-		write: (offset, chunk) => about(given, () => write(chunk, offset)),
+		write: (offset, chunk) => wrapFileErrors(given, () => write(chunk, offset)),
 		end: () =>
-			about(
+			wrapFileErrors(
 				given,
 				withFileErrors(() => device.close()),
 			),

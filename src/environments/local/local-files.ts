@@ -1,5 +1,5 @@
 import {refuseSandbox, toNativePath, toUriText} from '../../adapters/file-paths.js';
-import {about} from '../../client/files/file-error.js';
+import {wrapFileErrors} from '../../client/files/file-error.js';
 import {
 	type AccessOptions,
 	type DirectoryEntry,
@@ -52,7 +52,7 @@ export class LocalFiles implements Files {
 	}
 
 	async readFile(path: Path, options: FollowOptions = {}): Promise<Uint8Array> {
-		return about(path, () => files.readFile(resolvePath(path, options), linkOptions(options)));
+		return wrapFileErrors(path, () => files.readFile(resolvePath(path, options), linkOptions(options)));
 	}
 
 	async readText(path: Path, options?: FollowOptions): Promise<string> {
@@ -62,29 +62,33 @@ export class LocalFiles implements Files {
 	async writeFile(path: Path, content: Uint8Array | string, options: WriteOptions = {}): Promise<void> {
 		const bytes = typeof content === 'string' ? new TextEncoder().encode(content) : content;
 		const {atomic = false} = options;
-		await about(path, () => files.writeFile(resolvePath(path, options), bytes, {...linkOptions(options), atomic}));
+		await wrapFileErrors(path, () =>
+			files.writeFile(resolvePath(path, options), bytes, {...linkOptions(options), atomic}),
+		);
 	}
 
 	async createDirectory(path: Path, options: FollowOptions & {recursive?: boolean} = {}): Promise<void> {
 		const {recursive = true} = options;
-		await about(path, () => files.createDirectory(resolvePath(path, options), {...linkOptions(options), recursive}));
+		await wrapFileErrors(path, () =>
+			files.createDirectory(resolvePath(path, options), {...linkOptions(options), recursive}),
+		);
 	}
 
 	async metadata(path: Path, options: FollowOptions = {}): Promise<Metadata> {
-		return about(path, () => files.getMetadata(resolvePath(path, options), linkOptions(options)));
+		return wrapFileErrors(path, () => files.getMetadata(resolvePath(path, options), linkOptions(options)));
 	}
 
 	async canonicalize(path: Path, options: AccessOptions = {}): Promise<string> {
-		return about(path, async () => toUriText(await files.canonicalize(resolvePath(path, options))));
+		return wrapFileErrors(path, async () => toUriText(await files.canonicalize(resolvePath(path, options))));
 	}
 
 	async readDirectory(path: Path, options: AccessOptions = {}): Promise<DirectoryEntry[]> {
-		return about(path, () => files.readDirectory(resolvePath(path, options)));
+		return wrapFileErrors(path, () => files.readDirectory(resolvePath(path, options)));
 	}
 
 	async walk(path: Path, {sandbox, ...options}: WalkOptions & AccessOptions = {}): Promise<WalkOutcome> {
 		const {followDirectorySymlinks = false, pruneHiddenDirectories, ...limits} = options;
-		return about(path, () =>
+		return wrapFileErrors(path, () =>
 			files.walk(resolvePath(path, {sandbox}), {
 				...WALK_LIMITS,
 				...limits,
@@ -96,41 +100,43 @@ export class LocalFiles implements Files {
 
 	async remove(path: Path, options: FollowOptions & {recursive?: boolean; force?: boolean} = {}): Promise<void> {
 		const {recursive = true, force = true} = options;
-		await about(path, () => files.remove(resolvePath(path, options), {...linkOptions(options), recursive, force}));
+		await wrapFileErrors(path, () =>
+			files.remove(resolvePath(path, options), {...linkOptions(options), recursive, force}),
+		);
 	}
 
 	async copy(from: Path, to: Path, options: AccessOptions & {recursive?: boolean} = {}): Promise<void> {
 		const {recursive = false} = options;
-		await about(from, () => files.copy(resolvePath(from, options), resolvePath(to, options), {recursive}));
+		await wrapFileErrors(from, () => files.copy(resolvePath(from, options), resolvePath(to, options), {recursive}));
 	}
 
 	async rename(from: Path, to: Path, options: AccessOptions & {overwrite?: boolean} = {}): Promise<void> {
 		const {overwrite = false} = options;
-		await about(from, () => files.rename(resolvePath(from, options), resolvePath(to, options), {overwrite}));
+		await wrapFileErrors(from, () => files.rename(resolvePath(from, options), resolvePath(to, options), {overwrite}));
 	}
 
 	readStream(path: Path, options: ReadStreamOptions = {}): ReadableStream<Uint8Array> {
 		return readBlocks(
 			describePath(path),
-			() => about(path, () => openLocalRead(resolvePath(path, options), path)),
+			() => wrapFileErrors(path, () => openLocalRead(resolvePath(path, options), path)),
 			options,
 		);
 	}
 
 	writeStream(path: Path, options: WriteStreamOptions = {}): WritableStream<Uint8Array> {
 		const open = options.offset === undefined ? openLocalReplace : openLocalUpdate;
-		return writeBlocks(() => about(path, () => open(resolvePath(path, options), path)), options);
+		return writeBlocks(() => wrapFileErrors(path, () => open(resolvePath(path, options), path)), options);
 	}
 
 	async watch(path: Path, options: WatchOptions = {}): Promise<Watch> {
-		return about(
+		return wrapFileErrors(
 			path,
 			withFileErrors(async () => localWatch(resolvePath(path, options), options)),
 		);
 	}
 
 	async watchMissing(missing: readonly Path[], {present, signal}: WatchMissingOptions = {}): Promise<MissingWatch> {
-		return about(missing[0] ?? '', () => {
+		return wrapFileErrors(missing[0] ?? '', () => {
 			const request = {
 				missing: missing.map(path => resolvePath(path, {})),
 				present: present === undefined ? undefined : resolvePath(present, {}),
@@ -144,24 +150,24 @@ export class LocalFiles implements Files {
 	}
 
 	list(path: Path, options: ListOptions = {}): AsyncIterable<TreeEntry> {
-		const open = () => about(path, () => openLocalList(resolvePath(path, options), path, options));
+		const open = () => wrapFileErrors(path, () => openLocalList(resolvePath(path, options), path, options));
 		return treeEntries(readBlocks(describePath(path), open, {signal: options.signal}), describePath(path));
 	}
 
 	async digest(path: Path, {offset, length}: {offset: number; length: number}): Promise<Result<'fs/digest'>> {
-		return about(path, () => files.digest(resolvePath(path, {}), offset, length));
+		return wrapFileErrors(path, () => files.digest(resolvePath(path, {}), offset, length));
 	}
 
 	async setAttributes(path: Path, entries: readonly EntryAttributes[]): Promise<TransferOutcome['errors']> {
-		return about(path, () => setLocalAttributes(resolvePath(path, {}), entries));
+		return wrapFileErrors(path, () => setLocalAttributes(resolvePath(path, {}), entries));
 	}
 
 	async pack(path: Path, options: PackOptions = {}): Promise<PackedTree> {
-		return about(path, () => packLocal(resolvePath(path, options), options));
+		return wrapFileErrors(path, () => packLocal(resolvePath(path, options), options));
 	}
 
 	async unpack(path: Path, options: UnpackOptions = {}): Promise<UnpackedTree> {
-		return about(path, () => unpackLocal(resolvePath(path, options), options));
+		return wrapFileErrors(path, () => unpackLocal(resolvePath(path, options), options));
 	}
 }
 

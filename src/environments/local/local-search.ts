@@ -1,5 +1,5 @@
 import {toUriText} from '../../adapters/file-paths.js';
-import {about} from '../../client/files/file-error.js';
+import {wrapFileErrors} from '../../client/files/file-error.js';
 import type {Match, Search, SearchOutcome, SearchQuery} from '../../client/files/files.js';
 import {SearchStream} from '../../client/files/streams/search-stream.js';
 import type {BytePath} from '../../filesystem/byte-path.js';
@@ -30,11 +30,11 @@ export function localSearch(query: SearchQuery, root: () => BytePath, signal: Ab
 			},
 		);
 		cancel = () => running.cancel();
-		if (feed.isOver) cancel();
+		if (feed.isClosed) cancel();
 		const {errors, ...outcome} = await running.outcome;
 		return {...outcome, errors: errors.map(({path, message}) => ({path: toUriText(path), message}))};
 	});
-	about(query.path, run).then(
+	wrapFileErrors(query.path, run).then(
 		outcome => feed.finish(outcome),
 		(error: unknown) => feed.fail(error),
 	);

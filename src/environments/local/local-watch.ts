@@ -30,7 +30,7 @@ export async function localWatch(path: BytePath, options: WatchOptions): Promise
 		await feed.return();
 		throw error;
 	}
-	if (feed.isOver) tree.end();
+	if (feed.isClosed) tree.end();
 	signal?.throwIfAborted();
 	// Changes seen during the setup were not reported yet.
 	tell();

@@ -1,6 +1,6 @@
 import {partialFileName} from '../../../shared/partial-file-name.js';
 import {describePath, type Path, uriName, uriParent} from '../../paths.js';
-import {about, FileError} from '../file-error.js';
+import {FileError, wrapFileErrors} from '../file-error.js';
 import {metadataIfExists, siblingLocation, type UriLocation} from '../file-location.js';
 import type {TransferOutcome} from '../files.js';
 import {type CopyContext, continueOnFailure} from './copy-context.js';
@@ -44,7 +44,7 @@ async function copyOrRemove(
 	};
 	try {
 		const options = {overwrite: true, verify: true, signal, progress};
-		await about(to.path, () => copyWholeFile({from, to}, options, size));
+		await wrapFileErrors(to.path, () => copyWholeFile({from, to}, options, size));
 	} catch (error) {
 		await to.files.remove(to.path).catch(() => {});
 		throw error;

@@ -1,5 +1,5 @@
 import {abortable} from '../../../shared/async/timeout.js';
-import {about} from '../file-error.js';
+import {wrapFileErrors} from '../file-error.js';
 import type {CopyContext, CopyFailure, CopyObserver} from './copy-context.js';
 import {planCopy} from './copy-plan.js';
 import {CopyStats, type CopySummary} from './copy-stats.js';
@@ -32,6 +32,6 @@ export async function copyFiles(route: TransferRoute, options: CopyOptions = {})
 	signal.throwIfAborted();
 	const stats = new CopyStats(options);
 	const context: CopyContext = {signal, stats, overwrite, observer: options};
-	await about(route.to.path, async () => runTask(await abortable(planCopy(route), signal), context));
+	await wrapFileErrors(route.to.path, async () => runTask(await abortable(planCopy(route), signal), context));
 	return {...stats.summary, failures: stats.failures};
 }

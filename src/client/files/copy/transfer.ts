@@ -1,5 +1,5 @@
 import {describePath} from '../../paths.js';
-import {about, FileError} from '../file-error.js';
+import {FileError, wrapFileErrors} from '../file-error.js';
 import {type FileLocation, metadataIfExists, requireFreeTarget} from '../file-location.js';
 import type {Progress, TransferOutcome} from '../files.js';
 import {copyPlainTree} from './copy-plain-tree.js';
@@ -40,7 +40,7 @@ export interface TransferRoute {
  */
 export async function transfer(route: TransferRoute, options: TransferOptions = {}): Promise<TransferResult> {
 	options.signal?.throwIfAborted();
-	return about(route.to.path, () => copyOnce(route, options));
+	return wrapFileErrors(route.to.path, () => copyOnce(route, options));
 }
 
 async function copyOnce(route: TransferRoute, options: TransferOptions): Promise<TransferResult> {

@@ -4,7 +4,7 @@ import {encodeWithBytes, type JsonParts} from '../../../protocol/wire/encode.js'
 import {MAX_MESSAGE_BYTES} from '../../../protocol/wire/message-limits.js';
 import {describePath, type Path, toPathUri} from '../../paths.js';
 import type {SessionClient} from '../../session/session-client.js';
-import {about, FileError, unsupported} from '../file-error.js';
+import {FileError, unsupported, wrapFileErrors} from '../file-error.js';
 import type {Metadata} from '../files.js';
 import {
 	type AccessOptions,
@@ -95,7 +95,7 @@ export class RemoteFiles implements Files {
 	async metadata(path: Path, options: FollowOptions = {}): Promise<Metadata> {
 		const ask = () => this.#ask('fs/getMetadata', path, () => target(path, options));
 		if (options.followSymlinks === false || options.sandbox) return ask();
-		return about(path, () => this.#lookups.get(toPathUri(path).href, ask));
+		return wrapFileErrors(path, () => this.#lookups.get(toPathUri(path).href, ask));
 	}
 
 	async canonicalize(path: Path, options: AccessOptions = {}): Promise<string> {
@@ -130,7 +130,7 @@ export class RemoteFiles implements Files {
 
 	readStream(path: Path, options: ReadStreamOptions = {}): ReadableStream<Uint8Array> {
 		const open = () =>
-			about(path, async () => {
+			wrapFileErrors(path, async () => {
 				const client = await this.#client(path);
 				if (!honoursSandbox(client, options)) return wholeFile(await this.readFile(path, options));
 				return openRemoteRead(client, target(path, options));
@@ -142,7 +142,7 @@ export class RemoteFiles implements Files {
 		const mode = options.offset === undefined ? 'replace' : 'update';
 		const store = (content: Uint8Array) => this.writeFile(path, content, options);
 		const open = () =>
-			about(path, async () => {
+			wrapFileErrors(path, async () => {
 				const client = await this.#client(path, mode === 'update' ? 'resume' : undefined);
 				const takesBlocks = client.capabilities[FILE_FEATURES.writeStreaming] && honoursSandbox(client, options);
 				if (!takesBlocks) return new BufferedFile(MAX_CONTENT_BYTES, describePath(path), store);
@@ -152,13 +152,15 @@ export class RemoteFiles implements Files {
 	}
 
 	async watch(path: Path, options: WatchOptions = {}): Promise<Watch> {
-		return about(path, async () => remoteWatch(await this.#client(path, 'watch'), toPathUri(path).href, options));
+		return wrapFileErrors(path, async () =>
+			remoteWatch(await this.#client(path, 'watch'), toPathUri(path).href, options),
+		);
 	}
 
 	async watchMissing(missing: readonly Path[], options: WatchMissingOptions = {}): Promise<MissingWatch> {
 		const {present, signal} = options;
 		const first = missing[0] ?? '';
-		return about(first, async () =>
+		return wrapFileErrors(first, async () =>
 			remoteMissingWatch(await this.#client(first, 'watchMissing'), {
 				missing: missing.map(path => toPathUri(path).href),
 				present: present && toPathUri(present).href,
@@ -173,7 +175,9 @@ export class RemoteFiles implements Files {
 
 	list(path: Path, options: ListOptions = {}): AsyncIterable<TreeEntry> {
 		const open = () =>
-			about(path, async () => openRemoteList(await this.#client(path, 'resume'), target(path, options), options));
+			wrapFileErrors(path, async () =>
+				openRemoteList(await this.#client(path, 'resume'), target(path, options), options),
+			);
 		return treeEntries(readBlocks(describePath(path), open, {signal: options.signal}), describePath(path));
 	}
 
@@ -189,11 +193,13 @@ export class RemoteFiles implements Files {
 
 	async pack(path: Path, options: PackOptions = {}): Promise<PackedTree> {
 		const feature = options.names ? 'resume' : 'transfer';
-		return about(path, async () => packRemote(await this.#client(path, feature), target(path, options), options));
+		return wrapFileErrors(path, async () =>
+			packRemote(await this.#client(path, feature), target(path, options), options),
+		);
 	}
 
 	async unpack(path: Path, options: UnpackOptions = {}): Promise<UnpackedTree> {
-		return about(path, async () => {
+		return wrapFileErrors(path, async () => {
 			const client = await this.#client(path, options.partial ? 'resume' : 'transfer');
 			return unpackRemote(client, target(path, options), options, change => this.#lookups.changing(change));
 		});
@@ -206,7 +212,7 @@ export class RemoteFiles implements Files {
 		params: () => ParamsOnWire<M> | JsonParts,
 		feature?: FileFeature,
 	): Promise<Result<M>> {
-		return about(path, async () => (await this.#client(path, feature)).call(method, params()));
+		return wrapFileErrors(path, async () => (await this.#client(path, feature)).call(method, params()));
 	}
 
 	#change<M extends RequestName>(

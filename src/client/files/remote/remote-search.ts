@@ -1,7 +1,7 @@
 import {randomId} from '../../../shared/random-id.js';
 import {describePath, toPathUri} from '../../paths.js';
 import type {SessionClient} from '../../session/session-client.js';
-import {about, FileError} from '../file-error.js';
+import {FileError, wrapFileErrors} from '../file-error.js';
 import type {Search, SearchOutcome, SearchQuery} from '../files.js';
 import {sandboxMember} from '../sandbox-context.js';
 import {SearchStream} from '../streams/search-stream.js';
@@ -22,7 +22,7 @@ export function remoteSearch(
 	const stream = new SearchStream(signal, () => calls?.release('fs/searchCancel', {searchId}));
 	const run = async (): Promise<SearchOutcome | undefined> => {
 		const client = await connect();
-		if (stream.isOver) return undefined;
+		if (stream.isClosed) return undefined;
 		calls = new ConnectionCalls(client);
 		const stopListening = client.on('fs/searchMatches', ({searchId: id, matches}) => {
 			if (id !== searchId) return;
@@ -36,7 +36,7 @@ export function remoteSearch(
 			calls.end();
 		}
 	};
-	about(query.path, run).then(
+	wrapFileErrors(query.path, run).then(
 		outcome => stream.finish(outcome ?? NOT_STARTED),
 		(error: unknown) => stream.fail(error),
 	);

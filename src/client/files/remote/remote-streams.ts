@@ -1,6 +1,6 @@
 import {percentEncode} from '../../../protocol/path-uri/path-uri-encoding.js';
 import type {SessionClient} from '../../session/session-client.js';
-import {about} from '../file-error.js';
+import {wrapFileErrors} from '../file-error.js';
 import type {ListOptions, PackedTree, PackOptions, SandboxContext, UnpackedTree, UnpackOptions} from '../files.js';
 import type {BlockSource} from '../streams/block-reader.js';
 import type {BlockTarget} from '../streams/block-writer.js';
@@ -20,7 +20,7 @@ export type Changing = <T>(change: () => Promise<T>) => Promise<T>;
 export async function openRemoteRead(client: SessionClient, target: RemoteFile): Promise<BlockSource> {
 	const {handle} = await RemoteHandle.open(client, (calls, handleId) => calls.call('fs/open', {handleId, ...target}));
 	return {
-		read: (offset, length) => about(target.path, () => handle.read(offset, length)),
+		read: (offset, length) => wrapFileErrors(target.path, () => handle.read(offset, length)),
 		// Everything was read: a failure to close the handle does not matter.
 		end: async () => handle.abandon(),
 		abandon: () => handle.abandon(),
@@ -39,9 +39,9 @@ export async function openRemoteWrite(
 	);
 	return {
 		write: async (offset, chunk) => {
-			await changing(() => about(target.path, () => handle.write(offset, chunk)));
+			await changing(() => wrapFileErrors(target.path, () => handle.write(offset, chunk)));
 		},
-		end: () => changing(() => about(target.path, () => handle.close())),
+		end: () => changing(() => wrapFileErrors(target.path, () => handle.close())),
 		abandon: () => handle.abandon(),
 	};
 }
@@ -55,7 +55,7 @@ export async function openRemoteList(
 	const params = {...target, ...(depth !== undefined && {depth}), ...namesMember(options)};
 	const {handle} = await RemoteHandle.open(client, (calls, handleId) => calls.call('fs/list', {handleId, ...params}));
 	return {
-		read: (offset, length) => about(target.path, () => handle.read(offset, length)),
+		read: (offset, length) => wrapFileErrors(target.path, () => handle.read(offset, length)),
 		end: async () => handle.abandon(),
 		abandon: () => handle.abandon(),
 	};

@@ -33,7 +33,7 @@ export class SearchStream implements Search {
 		return this.#queue.waiting.length;
 	}
 
-	get isOver(): boolean {
+	get isClosed(): boolean {
 		return this.#queue.isClosed;
 	}
 
@@ -43,7 +43,7 @@ export class SearchStream implements Search {
 
 	/** Settles when the queue is empty or closed. */
 	async taken(): Promise<void> {
-		while (this.waiting > 0 && !this.isOver) await new Promise<void>(resolve => this.#waiters.push(resolve));
+		while (this.waiting > 0 && !this.isClosed) await new Promise<void>(resolve => this.#waiters.push(resolve));
 	}
 
 	finish(outcome: SearchOutcome): void {

@@ -29,7 +29,7 @@ export class WatchStream implements Watch {
 		stopListening = onAbort(signal, reason => this.fail(reason));
 	}
 
-	get isOver(): boolean {
+	get isClosed(): boolean {
 		return this.#queue.isClosed;
 	}
 
