@@ -21,7 +21,7 @@ export const CAT: CommandDefinition = {
 	exitCodes: [
 		[`${EXIT.failed}`, 'something could not be read to its end; stderr says what'],
 		COMMON_EXIT_CODES[1],
-		[`${EXIT.brokenPipe}`, 'nobody reads the output any more'],
+		[`${EXIT.brokenPipe}`, 'the reader of the output closed the pipe (SIGPIPE)'],
 	],
 	async run({arguments: [addresses], options}) {
 		const {cat} = await import('./cat-command.js');

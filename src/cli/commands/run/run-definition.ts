@@ -53,7 +53,7 @@ export const RUN: CommandDefinition = {
 		[`${EXIT.notRun}`, 'longarm itself failed: unreachable, link lost, wrong usage, output could not be written'],
 		[`${EXIT.notExecutable}`, 'the command is not executable'],
 		[`${EXIT.notFound}`, 'the command was not found'],
-		[`${EXIT.brokenPipe}`, 'whoever read the output has stopped (SIGPIPE); the command was ended'],
+		[`${EXIT.brokenPipe}`, 'the reader of the output closed the pipe (SIGPIPE); the command was ended'],
 	],
 	failureCodes: PASSED_THROUGH_FAILURE_CODES,
 	async run({arguments: [argv], options}) {

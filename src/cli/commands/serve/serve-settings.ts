@@ -142,7 +142,7 @@ export const SETTINGS = {
 	'ws-max-clock-skew-seconds': setting<number | undefined>(
 		optional(whole, 'N', String(DEFAULT_CLOCK_SKEW_SECONDS)),
 		undefined,
-		'how far the clock of whoever signs tokens may be off',
+		'clock skew allowed between the signer of tokens and this machine',
 	),
 	'tls-cert': setting<string | undefined>(
 		optional(filePath),
