@@ -1,5 +1,5 @@
 import {expect, test} from 'vitest';
-import {BufferPool} from '../../src/shared/node/buffer-pool.js';
+import {BufferPool} from '../../../src/shared/node/buffer-pool.js';
 
 test('a block that was given back is taken again, and never by two at once', () => {
 	const pool = new BufferPool(100, 8);

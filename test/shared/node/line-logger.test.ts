@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import {describe, expect, test} from 'vitest';
-import {LOG_LEVELS, type LogLevel} from '../../src/shared/logger.js';
-import {createLineLogger, type LogFormat} from '../../src/shared/node/line-logger.js';
+import {LOG_LEVELS, type LogLevel} from '../../../src/shared/logger.js';
+import {createLineLogger, type LogFormat} from '../../../src/shared/node/line-logger.js';
 
 const NOON = new Date('2026-01-02T12:00:00.007Z');
 

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import {expect, test} from 'vitest';
-import {LineSplitter} from '../../src/transports/node/stdio.js';
+import {LineSplitter} from '../../../src/transports/node/stdio.js';
 
 /** Pushes `data` in pieces cut at the given places. */
 function split(splitter: LineSplitter, data: Buffer, cuts: readonly number[]): string[] {

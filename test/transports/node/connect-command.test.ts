@@ -1,11 +1,11 @@
 import {writeFileSync} from 'node:fs';
 import {join} from 'node:path';
 import {expect, test} from 'vitest';
-import {SessionClient} from '../../src/client/session/session-client.js';
-import {connectCommand} from '../../src/transports/node/connect-command.js';
-import {PROGRAM} from '../helpers/command.js';
-import {eventually, isAlive, untilDead} from '../helpers/processes.js';
-import {scratchDirectory} from '../helpers/scratch.js';
+import {SessionClient} from '../../../src/client/session/session-client.js';
+import {connectCommand} from '../../../src/transports/node/connect-command.js';
+import {PROGRAM} from '../../helpers/command.js';
+import {eventually, isAlive, untilDead} from '../../helpers/processes.js';
+import {scratchDirectory} from '../../helpers/scratch.js';
 
 const serve = (script = `exec ${process.execPath} ${PROGRAM} serve --listen stdio`) =>
 	connectCommand('sh', {args: ['-c', script]});

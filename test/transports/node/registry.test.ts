@@ -10,7 +10,7 @@ import {
 	splitUrlAndPath,
 	type TransportTarget,
 	URL_PREFIXES,
-} from '../../src/transports/node/registry.js';
+} from '../../../src/transports/node/registry.js';
 
 const onStderr = (): void => {};
 

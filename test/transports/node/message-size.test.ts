@@ -1,9 +1,9 @@
 import {expect, test} from 'vitest';
-import {JsonParts} from '../../src/protocol/wire/encode.js';
-import {FRAGMENT_BYTES, MAX_FRAME_BYTES, MAX_MESSAGE_BYTES} from '../../src/protocol/wire/message-limits.js';
-import {RawPeer} from '../helpers/raw-peer.js';
-import {CONTINUATION, clientFrame, RawWebSocket} from '../helpers/raw-web-socket.js';
-import {connected, listening} from '../helpers/serving.js';
+import {JsonParts} from '../../../src/protocol/wire/encode.js';
+import {FRAGMENT_BYTES, MAX_FRAME_BYTES, MAX_MESSAGE_BYTES} from '../../../src/protocol/wire/message-limits.js';
+import {RawPeer} from '../../helpers/raw-peer.js';
+import {CONTINUATION, clientFrame, RawWebSocket} from '../../helpers/raw-web-socket.js';
+import {connected, listening} from '../../helpers/serving.js';
 
 const MiB = 1024 * 1024;
 

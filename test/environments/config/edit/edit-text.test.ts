@@ -1,6 +1,11 @@
 import {expect, test} from 'vitest';
-import {withDefault, withEntry, withoutDefault, withoutEntry} from '../../src/environments/config/edit/edit-text.js';
-import {toStatements} from '../../src/environments/config/edit/toml-statements.js';
+import {
+	withDefault,
+	withEntry,
+	withoutDefault,
+	withoutEntry,
+} from '../../../../src/environments/config/edit/edit-text.js';
+import {toStatements} from '../../../../src/environments/config/edit/toml-statements.js';
 
 const WRITTEN = `# The machines of this team.
 

@@ -1,10 +1,10 @@
 import {PassThrough} from 'node:stream';
 import {expect, test} from 'vitest';
-import {JsonParts} from '../../src/protocol/wire/encode.js';
-import {MAX_MESSAGE_BYTES} from '../../src/protocol/wire/message-limits.js';
-import {StdioTransport} from '../../src/transports/node/stdio.js';
-import {RawPeer} from '../helpers/raw-peer.js';
-import {waitTicks} from '../helpers/ticks.js';
+import {JsonParts} from '../../../src/protocol/wire/encode.js';
+import {MAX_MESSAGE_BYTES} from '../../../src/protocol/wire/message-limits.js';
+import {StdioTransport} from '../../../src/transports/node/stdio.js';
+import {RawPeer} from '../../helpers/raw-peer.js';
+import {waitTicks} from '../../helpers/ticks.js';
 
 function opened(): {input: PassThrough; output: PassThrough; end: RawPeer; transport: StdioTransport} {
 	const input = new PassThrough();

@@ -1,17 +1,17 @@
 import {createConnection, type Socket} from 'node:net';
 import {type ConnectionOptions, connect as connectTls, type TLSSocket} from 'node:tls';
 import {describe, expect, onTestFinished, test, vi} from 'vitest';
-import {LongarmError} from '../../src/shared/errors.js';
-import {connectWebSocket} from '../../src/transports/node/connect-web-socket.js';
-import {type Listener, type ListenOptions, listen} from '../../src/transports/node/listener.js';
-import type {Transport} from '../../src/transports/transport.js';
-import {Authority} from '../helpers/certificates.js';
-import {stopClock} from '../helpers/clock.js';
-import {needs} from '../helpers/needs.js';
-import {eventually} from '../helpers/processes.js';
-import {RawPeer} from '../helpers/raw-peer.js';
-import {execServer} from '../helpers/serving.js';
-import {TestClient} from '../helpers/test-client.js';
+import {LongarmError} from '../../../src/shared/errors.js';
+import {connectWebSocket} from '../../../src/transports/node/connect-web-socket.js';
+import {type Listener, type ListenOptions, listen} from '../../../src/transports/node/listener.js';
+import type {Transport} from '../../../src/transports/transport.js';
+import {Authority} from '../../helpers/certificates.js';
+import {stopClock} from '../../helpers/clock.js';
+import {needs} from '../../helpers/needs.js';
+import {eventually} from '../../helpers/processes.js';
+import {RawPeer} from '../../helpers/raw-peer.js';
+import {execServer} from '../../helpers/serving.js';
+import {TestClient} from '../../helpers/test-client.js';
 
 async function secure(authority: Authority, options: Partial<ListenOptions> = {}): Promise<Listener> {
 	const {cert, key} = authority.issue();

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import {expect, test} from 'vitest';
-import {parseMessage} from '../../src/protocol/wire/envelope.js';
-import {EXTRACT_FROM_BYTES, extractPayload} from '../../src/transports/node/extract-payload.js';
+import {parseMessage} from '../../../src/protocol/wire/envelope.js';
+import {EXTRACT_FROM_BYTES, extractPayload} from '../../../src/transports/node/extract-payload.js';
 
 const LONG = Buffer.alloc(EXTRACT_FROM_BYTES * 3 + 1, 'longarm');
 const base64 = LONG.toString('base64');

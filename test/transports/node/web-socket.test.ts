@@ -2,12 +2,12 @@ import {createRequire} from 'node:module';
 import {Socket} from 'node:net';
 import * as fc from 'fast-check';
 import {afterEach, expect, test, vi} from 'vitest';
-import {JsonParts} from '../../src/protocol/wire/encode.js';
-import {PING_INTERVAL_MS} from '../../src/transports/node/web-socket.js';
-import {RawPeer} from '../helpers/raw-peer.js';
-import {CONTINUATION, clientFrame, RawWebSocket} from '../helpers/raw-web-socket.js';
-import {connected, listening, underlyingSocket} from '../helpers/serving.js';
-import {waitTicks} from '../helpers/ticks.js';
+import {JsonParts} from '../../../src/protocol/wire/encode.js';
+import {PING_INTERVAL_MS} from '../../../src/transports/node/web-socket.js';
+import {RawPeer} from '../../helpers/raw-peer.js';
+import {CONTINUATION, clientFrame, RawWebSocket} from '../../helpers/raw-web-socket.js';
+import {connected, listening, underlyingSocket} from '../../helpers/serving.js';
+import {waitTicks} from '../../helpers/ticks.js';
 
 /** A listener, and the server's end of every connection it got. */
 async function accepting(): Promise<{url: string; nextEnd: () => Promise<RawPeer>}> {

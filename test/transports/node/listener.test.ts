@@ -2,15 +2,15 @@ import {once} from 'node:events';
 import {connect, Server} from 'node:net';
 import {expect, onTestFinished, test, vi} from 'vitest';
 import {WebSocket} from 'ws';
-import {LongarmError} from '../../src/shared/errors.js';
-import {type Listener, type ListenOptions, listen} from '../../src/transports/node/listener.js';
-import type {Transport} from '../../src/transports/transport.js';
-import {hasIpv6, NO_IPV6, needsIpv6} from '../helpers/needs.js';
-import {eventually} from '../helpers/processes.js';
-import {rawRequest, request, UPGRADE} from '../helpers/raw-http.js';
-import {RawPeer} from '../helpers/raw-peer.js';
-import {clientFrame} from '../helpers/raw-web-socket.js';
-import {connected, listening, underlyingSocket} from '../helpers/serving.js';
+import {LongarmError} from '../../../src/shared/errors.js';
+import {type Listener, type ListenOptions, listen} from '../../../src/transports/node/listener.js';
+import type {Transport} from '../../../src/transports/transport.js';
+import {hasIpv6, NO_IPV6, needsIpv6} from '../../helpers/needs.js';
+import {eventually} from '../../helpers/processes.js';
+import {rawRequest, request, UPGRADE} from '../../helpers/raw-http.js';
+import {RawPeer} from '../../helpers/raw-peer.js';
+import {clientFrame} from '../../helpers/raw-web-socket.js';
+import {connected, listening, underlyingSocket} from '../../helpers/serving.js';
 
 test.each<[string, Record<string, string>, number]>([
 	['GET /readyz', {}, 200],

@@ -1,7 +1,7 @@
 import {expect, onTestFinished, test, vi} from 'vitest';
-import {parseMessage} from '../../src/protocol/wire/envelope.js';
-import {payloadBuffers} from '../../src/shared/node/buffer-pool.js';
-import {connected, listening} from '../helpers/serving.js';
+import {parseMessage} from '../../../src/protocol/wire/envelope.js';
+import {payloadBuffers} from '../../../src/shared/node/buffer-pool.js';
+import {connected, listening} from '../../helpers/serving.js';
 
 test('the memory of large messages is used again, whole or in fragments, and their bytes are right', async () => {
 	const given = vi.spyOn(payloadBuffers, 'give');

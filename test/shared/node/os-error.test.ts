@@ -1,6 +1,6 @@
 import {constants} from 'node:os';
 import {expect, test} from 'vitest';
-import {osErrorName, osErrorText} from '../../src/shared/node/os-error.js';
+import {osErrorName, osErrorText} from '../../../src/shared/node/os-error.js';
 
 const {errno} = constants;
 
