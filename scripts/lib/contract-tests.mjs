@@ -4,6 +4,6 @@ export const CONTRACT_TESTS = [
 	'test/client/run',
 	'test/client/files',
 	'test/client/http',
-	'test/client/unified-exec',
+	'test/agent-tools',
 	'test/mcp',
 ];
