@@ -1,5 +1,5 @@
 // Whether the tests would notice: changes one place of the source at a time and runs the tests that reach it.
-//   node bench/mutants.mjs [--count 200] [--seed 1] [--only src/rpc,src/http] [--out FILE] [--resume FILE]
+//   node bench/mutants.mjs [--count 200] [--seed 1] [--only src/rpc,src/network] [--out FILE] [--resume FILE]
 import {existsSync, readFileSync, renameSync, writeFileSync} from 'node:fs';
 import {tmpdir} from 'node:os';
 import {join, relative} from 'node:path';
@@ -16,7 +16,10 @@ import {Tree, versionOf} from './mutants/tree.mjs';
 
 const PACKAGE = fileURLToPath(new URL('..', import.meta.url)).replace(/\/$/, '');
 /** A file belongs to the last of these it is under. */
-const MODULES = 'protocol rpc transports processes filesystem http sandbox client server server/auth'.split(' ');
+const MODULES =
+	'protocol rpc transports processes filesystem network sandbox adapters client server server/auth environments agent-tools'.split(
+		' ',
+	);
 /** Tests of whole programs: they reach everything, late and mostly in other processes. */
 const IS_FAR = /^test\/((cli|browser|mcp|walk)\/|[^/]+$)/;
 
