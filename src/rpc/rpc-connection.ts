@@ -80,7 +80,7 @@ export class RpcConnection {
 	/** Starts reading. Separate from the constructor, so that the service can store the connection before the first message. */
 	open(): void {
 		this.#transport.open({
-			message: (text, bulk) => this.#receive(parseMessage(text, bulk)),
+			message: (text, payload) => this.#receive(parseMessage(text, payload)),
 			unreadable: reason => this.#receive({kind: 'malformed', reason}),
 			drained: () => this.#handleDrained(),
 			closed: error => this.#handleClosed(error),

@@ -3,7 +3,7 @@ import type {Transport, TransportEvents} from './transport.js';
 
 /** How long connecting may take, with TLS and the upgrade. */
 const CONNECT_TIMEOUT_MS = 10_000;
-/** The platform does not tell when it has sent everything: it is asked so often. */
+/** Poll interval of `bufferedAmount`: browsers have no drain event. */
 const DRAIN_INTERVAL_MS = 10;
 
 export interface StandardWebSocketOptions {
@@ -87,7 +87,7 @@ export class StandardWebSocketTransport implements Transport {
 	send(frame: Frame): void {
 		if (this.#socket.readyState !== this.#socket.OPEN) return;
 		this.#socket.send(frame.toString());
-		this.#draining ??= setInterval(() => this.#look(), DRAIN_INTERVAL_MS);
+		this.#draining ??= setInterval(() => this.#checkDrained(), DRAIN_INTERVAL_MS);
 	}
 
 	pause(): void {
@@ -106,7 +106,7 @@ export class StandardWebSocketTransport implements Transport {
 	destroy(): void {
 		this.#waiting.length = 0;
 		this.#socket.close();
-		// A peer that does not answer the goodbye would keep it open for a while.
+		// A peer that does not answer the close frame would keep the socket open for a while.
 		this.#close();
 	}
 
@@ -125,7 +125,7 @@ export class StandardWebSocketTransport implements Transport {
 		else this.#events!.message(text);
 	}
 
-	#look(): void {
+	#checkDrained(): void {
 		if (this.#socket.bufferedAmount > 0) return;
 		clearInterval(this.#draining);
 		this.#draining = undefined;

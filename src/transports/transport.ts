@@ -3,8 +3,8 @@ import type {Frame} from '../protocol/wire/encode.js';
 
 /** Callbacks of the connection on top of a transport. `closed` comes once and last. */
 export interface TransportEvents {
-	/** One whole message; its bulk may have been taken out of the text. */
-	message(text: string, bulk?: BinaryPayload): void;
+	/** One whole message; its binary payload may have been taken out of the text. */
+	message(text: string, payload?: BinaryPayload): void;
 	/** One whole message that is not even text. */
 	unreadable(reason: string): void;
 	/** `backlog` fell to where sending more makes sense. */

@@ -42,12 +42,12 @@ const MIN_I64 = -(2n ** 63n);
 const MAX_I64 = 2n ** 63n - 1n;
 
 /** Parses one message. Never throws: a message that cannot be parsed is `malformed`, with the reason. */
-export function parseMessage(text: string, bulk?: BinaryPayload): Message {
+export function parseMessage(text: string, payload?: BinaryPayload): Message {
 	const message = parseText(text);
-	if (!bulk) return message;
-	if (!restorePayload(message, bulk)) return parseText(bulk.original());
+	if (!payload) return message;
+	if (!restorePayload(message, payload)) return parseText(payload.original());
 	// Not wrapped in a closure: that would retain the whole message until the request is answered.
-	return message.kind === 'request' ? {...message, release: bulk.release} : message;
+	return message.kind === 'request' ? {...message, release: payload.release} : message;
 }
 
 /** Replaces the placeholder by the bytes; false when the message does not have it in the expected member. */

@@ -6,7 +6,7 @@ import type {TransportEvents} from '../transport.js';
 
 /** Shorter values are not worth it. */
 export const EXTRACT_FROM_BYTES = 64 * 1024;
-/** Strings of a message that are looked at; a message with bulk in it has few. */
+/** Strings of a message that are looked at; a message with a payload has few. */
 const MAX_STRINGS = 64;
 /** Characters decoded at a time, a multiple of four; small enough for a string in the young part of the heap. */
 const SLICE_CHARS = 64 * 1024;
@@ -22,12 +22,12 @@ let placeholder: string | undefined;
 
 export interface ExtractedPayload {
 	readonly text: string;
-	readonly bulk: BinaryPayload;
+	readonly payload: BinaryPayload;
 }
 
 /**
- * Takes the long base64 value out of a message, if there is one, and decodes it. Blocks of files use memory again, if
- * the last one was given back; the message itself dies young, which costs the collector least.
+ * Takes the long base64 value out of a message, if there is one, and decodes it, into a pooled buffer if it is about as
+ * large as a block of a file.
  */
 export function extractPayload(message: Buffer): ExtractedPayload | undefined {
 	const place = longString(message);
@@ -44,7 +44,7 @@ export function extractPayload(message: Buffer): ExtractedPayload | undefined {
 	placeholder ??= randomUUID();
 	const text = message.toString('utf8', 0, start) + placeholder + message.toString('utf8', end);
 	const bytes = memory.subarray(0, length);
-	return {text, bulk: {member, placeholder, bytes, release, original: () => message.toString()}};
+	return {text, payload: {member, placeholder, bytes, release, original: () => message.toString()}};
 }
 
 function memoryFor(bytes: number): {memory: Buffer; release: () => void} {
@@ -96,9 +96,9 @@ function decodeSlice(target: Buffer, to: number, text: string, isLast: boolean):
 	return target.write(text, to, length, 'base64') === length ? length : undefined;
 }
 
-/** Hands over the bytes of one message, which are UTF-8 and not needed any more. */
-export function dispatchMessage(events: TransportEvents, message: Buffer): void {
-	const lifted = message.length > EXTRACT_FROM_BYTES ? extractPayload(message) : undefined;
-	if (lifted) events.message(lifted.text, lifted.bulk);
+/** Entry of every received message of the Node transports. Takes the buffer, which holds UTF-8, from the caller. */
+export function deliverMessage(events: TransportEvents, message: Buffer): void {
+	const extracted = message.length > EXTRACT_FROM_BYTES ? extractPayload(message) : undefined;
+	if (extracted) events.message(extracted.text, extracted.payload);
 	else events.message(message.toString());
 }

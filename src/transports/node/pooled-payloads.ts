@@ -1,8 +1,8 @@
 import type {WebSocket} from 'ws';
 import {payloadBuffers} from '../../shared/node/buffer-pool.js';
 
-/** Smaller payloads are not worth it. */
-const POOLED_FROM_BYTES = 64 * 1024;
+/** Messages from this size on are assembled in pooled buffers. */
+const MIN_POOLED_MESSAGE_BYTES = 64 * 1024;
 
 interface Receiver {
 	readonly _buffers?: readonly Buffer[];
@@ -10,9 +10,9 @@ interface Receiver {
 }
 
 /**
- * Lets the library collect large payloads in memory that is used again: a message is only needed while it is dealt
- * with, but its memory would lie around for as long as the collector does not look. The library takes pieces with
- * `consume`, which copies only when a piece spans several reads. A test fails should the library change.
+ * Makes `ws` assemble large messages in pooled buffers: a message is short-lived, but the garbage collector frees
+ * external memory late. `ws` takes pieces with `consume`, which copies only when a piece spans several reads. A test
+ * fails should the library change.
  */
 export class PooledPayloads {
 	readonly #taken: Buffer[] = [];
@@ -22,12 +22,12 @@ export class PooledPayloads {
 		const consume = receiver?.consume?.bind(receiver);
 		if (!receiver || !consume) return;
 		receiver.consume = length => {
-			const isPooled = length >= POOLED_FROM_BYTES && length <= payloadBuffers.blockBytes;
+			const isPooled = length >= MIN_POOLED_MESSAGE_BYTES && length <= payloadBuffers.blockBytes;
 			return isPooled && length > nextLength(receiver) ? this.#collect(receiver, consume, length) : consume(length);
 		};
 	}
 
-	/** The message that was received last is not looked at any more. */
+	/** Returns the buffers of the last message to the pool. Call once it is parsed. */
 	release(): void {
 		for (const block of this.#taken.splice(0)) payloadBuffers.give(block);
 	}

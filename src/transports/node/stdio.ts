@@ -6,7 +6,7 @@ import type {Frame} from '../../protocol/wire/encode.js';
 import {MAX_MESSAGE_BYTES} from '../../protocol/wire/message-limits.js';
 import {waitAtMost} from '../../shared/async/timeout.js';
 import type {Transport, TransportEvents} from '../transport.js';
-import {dispatchMessage} from './extract-payload.js';
+import {deliverMessage} from './extract-payload.js';
 import {frameToBuffer} from './frame-bytes.js';
 import type {Endpoint, EndpointOptions} from './transport-scheme.js';
 
@@ -91,7 +91,7 @@ export class StdioTransport implements Transport {
 			return;
 		}
 		const isBlank = line.every(byte => WHITE_SPACE.has(byte));
-		if (!isBlank) dispatchMessage(this.#events!, line);
+		if (!isBlank) deliverMessage(this.#events!, line);
 	}
 
 	#end(error?: Error): void {

@@ -7,21 +7,21 @@ import {type Frame, measureFrame} from '../../protocol/wire/encode.js';
 import {FRAGMENT_BYTES, MAX_FRAME_BYTES} from '../../protocol/wire/message-limits.js';
 import {BufferPool, payloadBuffers} from '../../shared/node/buffer-pool.js';
 import type {Transport, TransportEvents} from '../transport.js';
-import {dispatchMessage} from './extract-payload.js';
+import {deliverMessage} from './extract-payload.js';
 import {frameToBuffer, writeFrame} from './frame-bytes.js';
 import {PooledPayloads} from './pooled-payloads.js';
 
-/** How often the peer is pinged, so that nothing between us takes silence for death. */
+/** Ping interval: keeps NATs and proxies from dropping an idle connection. */
 export const PING_INTERVAL_MS = 30_000;
 
-/** Silence after which the kernel asks whether the peer still exists; shorter than the pings, which hide silence. */
+/** TCP keep-alive, to notice a dead peer; shorter than the ping interval, since pings count as traffic. */
 const KEEP_ALIVE_MS = 15_000;
 /** Header of the longest frame. */
 const MAX_HEADER_BYTES = 10;
-/** Frames from this size on use memory again. */
-const POOLED_FROM_BYTES = 32 * 1024;
-/** Frames up to this size share a block with others of the same turn. */
-const GATHERED_FRAME_BYTES = 8 * 1024;
+/** Frames from this size on are written into pooled buffers. */
+const MIN_POOLED_FRAME_BYTES = 32 * 1024;
+/** Frames up to this size share a buffer with others of the same tick of the event loop. */
+const MAX_GATHERED_FRAME_BYTES = 8 * 1024;
 const GATHERING_BLOCKS = new BufferPool(16 * 1024, 64);
 /** The first holds the frame of the largest chunk of output, the second that of the largest block of a file. */
 const FRAME_POOLS = [new BufferPool(96 * 1024, 32), payloadBuffers];
@@ -34,7 +34,7 @@ export class WebSocketTransport implements Transport {
 	readonly #socket: Duplex;
 	readonly #end: 'server' | 'client';
 	#corked = false;
-	/** Small frames that wait for the end of the turn. */
+	/** Buffer of small frames, written at the end of the tick. */
 	#block: Buffer | undefined;
 	#gatheredBytes = 0;
 
@@ -54,7 +54,7 @@ export class WebSocketTransport implements Transport {
 		if (this.#socket instanceof Socket) this.#socket.setKeepAlive(true, KEEP_ALIVE_MS);
 		const webSocket = this.#webSocket;
 		limitFrames(webSocket);
-		runBeforeClose(webSocket, () => this.#flush());
+		flushBeforeCloseFrame(webSocket, () => this.#flush());
 		const payloads = new PooledPayloads(webSocket);
 		let failure: Error | undefined;
 		webSocket.on('message', (data, isBinary) => {
@@ -63,7 +63,7 @@ export class WebSocketTransport implements Transport {
 			const bytes = data as Exclude<RawData, ArrayBuffer | Buffer[]>;
 			// The library has checked text messages already.
 			if (isBinary && !isUtf8(bytes)) events.unreadable('invalid UTF-8');
-			else dispatchMessage(events, bytes);
+			else deliverMessage(events, bytes);
 			payloads.release();
 		});
 		webSocket.on('error', error => {
@@ -91,7 +91,7 @@ export class WebSocketTransport implements Transport {
 		// Frames of a client have to be masked, which the library does.
 		if (this.#end === 'client' && typeof frame === 'string' && !isFragmented) this.#webSocket.send(frame);
 		else if (this.#end === 'client' || isFragmented) this.#sendInFragments(frameToBuffer(frame, length));
-		else if (length <= GATHERED_FRAME_BYTES) this.#gather(frame, length);
+		else if (length <= MAX_GATHERED_FRAME_BYTES) this.#gather(frame, length);
 		else this.#sendWhole(frame, length);
 	}
 
@@ -129,7 +129,7 @@ export class WebSocketTransport implements Transport {
 		this.#socket.write(bytes, () => GATHERING_BLOCKS.give(block));
 	}
 
-	/** Bulk goes out in one piece of used-again memory, its header in front: no copy, no garbage. */
+	/** One pooled buffer holds frame header and payload: one write, no copy, nothing for the garbage collector. */
 	#sendWhole(frame: Frame, length: number): void {
 		this.#flush();
 		const pool = selectPool(length + MAX_HEADER_BYTES);
@@ -146,7 +146,7 @@ export class WebSocketTransport implements Transport {
 		}
 	}
 
-	/** All messages of one turn of the event loop go to the kernel in one call. */
+	/** Corks the socket: all messages of one tick of the event loop go to the kernel in one call. */
 	#cork(): void {
 		if (this.#corked) return;
 		this.#corked = true;
@@ -160,7 +160,7 @@ export class WebSocketTransport implements Transport {
 }
 
 function selectPool(bytes: number): BufferPool | undefined {
-	return bytes < POOLED_FROM_BYTES ? undefined : FRAME_POOLS.find(({blockBytes}) => bytes <= blockBytes);
+	return bytes < MIN_POOLED_FRAME_BYTES ? undefined : FRAME_POOLS.find(({blockBytes}) => bytes <= blockBytes);
 }
 
 /** Writes the header of an unmasked text frame that is a whole message; returns the header's length. */
@@ -186,9 +186,9 @@ interface Receiver extends EventEmitter {
 	haveLength?: (callback: (error?: Error) => void) => void;
 }
 
-/** The library answers the goodbye of a peer by itself; whatever was said before has to go out before. */
-function runBeforeClose(webSocket: WebSocket, act: () => void): void {
-	(webSocket as unknown as {_receiver?: Receiver})._receiver?.prependListener('conclude', act);
+/** `ws` answers a close frame by itself: gathered frames are flushed before it. */
+function flushBeforeCloseFrame(webSocket: WebSocket, flush: () => void): void {
+	(webSocket as unknown as {_receiver?: Receiver})._receiver?.prependListener('conclude', flush);
 }
 
 /**

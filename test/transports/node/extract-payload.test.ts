@@ -6,11 +6,11 @@ import {EXTRACT_FROM_BYTES, extractPayload} from '../../../src/transports/node/e
 const LONG = Buffer.alloc(EXTRACT_FROM_BYTES * 3 + 1, 'longarm');
 const base64 = LONG.toString('base64');
 
-/** What the message means with its bulk taken out. */
+/** What the message means with its payload taken out. */
 function lifted(text: string) {
 	const message = Buffer.from(text);
 	const result = extractPayload(message);
-	return result ? parseMessage(result.text, result.bulk) : 'nothing lifted';
+	return result ? parseMessage(result.text, result.payload) : 'nothing lifted';
 }
 
 test.each(['chunk', 'dataBase64', 'bodyBase64', 'deltaBase64'])(
@@ -22,7 +22,7 @@ test.each(['chunk', 'dataBase64', 'bodyBase64', 'deltaBase64'])(
 	},
 );
 
-test('results and notifications have bulk too', () => {
+test('results and notifications have payload too', () => {
 	expect(lifted(`{"id":1,"result":{"chunk":"${base64}","eof":false}}`)).toMatchObject({
 		kind: 'response',
 		result: {eof: false},
@@ -73,7 +73,7 @@ test('bytes of any content and length come out as they went in, and a damaged va
 				const text = `{"method":"n","params":{"chunk":"${damaged}"}}`;
 				const message = Buffer.from(text);
 				const result = extractPayload(message);
-				expect(result ? result.bulk.original() : message.toString()).toBe(text);
+				expect(result ? result.payload.original() : message.toString()).toBe(text);
 				const isBulk = damaged.length >= EXTRACT_FROM_BYTES && damaged === value;
 				expect(result !== undefined).toBe(isBulk);
 			},
