@@ -2,11 +2,12 @@ import type {CopyContext} from '../../../client/files/copy/copy-context.js';
 import {CopyTargetError, planCopies} from '../../../client/files/copy/copy-plan.js';
 import {CopyStats} from '../../../client/files/copy/copy-stats.js';
 import {runTasks} from '../../../client/files/copy/run-tasks.js';
-import {LongarmError} from '../../../shared/errors.js';
+import type {LongarmError} from '../../../shared/errors.js';
 import {type Address, givenAddress, localAddress, parseAddress} from '../../common/address.js';
 import {InterruptedError, Interruption} from '../../common/interruption.js';
 import {LocationResolver} from '../../common/locations.js';
 import {printable} from '../../common/printable.js';
+import {EXIT, usageError} from '../../exit-codes.js';
 import {CopyReporter} from './copy-reporter.js';
 
 export interface CopyCommandOptions {
@@ -87,7 +88,7 @@ async function copy(
 	}
 	reporter.endProgress();
 	reporter.writeSummary(stats.summary, performance.now() - startedAt);
-	return stats.summary.failed > 0 ? 1 : 0;
+	return stats.summary.failed > 0 ? EXIT.failed : EXIT.ok;
 }
 
 function targetUsageError({reason, location}: CopyTargetError, reporter: CopyReporter): LongarmError {
@@ -100,8 +101,4 @@ function targetUsageError({reason, location}: CopyTargetError, reporter: CopyRep
 		case 'no-parent':
 			return usageError(`there is no directory ${path}`);
 	}
-}
-
-function usageError(message: string): LongarmError {
-	return new LongarmError('USAGE_WRONG', {message});
 }
