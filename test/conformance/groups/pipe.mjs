@@ -108,7 +108,8 @@ export const tests = group('pipe', ({core, current}) => {
 	});
 
 	core('the process has no terminal and leads its own session', async t => {
-		const {stdout} = await run(await t.open(), sh('tty; echo $$ $(ps -o sid=,pgid=,tty= -p $$)'));
+		// Without `set -f` the shell would expand the `?` of `ps` to a file name of one character.
+		const {stdout} = await run(await t.open(), sh('tty; set -f; echo $$ $(ps -o sid=,pgid=,tty= -p $$)'));
 		const [tty, ids] = stdout.trim().split('\n');
 		equal(tty, 'not a tty', 'tty');
 		match(ids, /^(\d+) \1 \1 \?$/, 'pid, session, group, terminal');
