@@ -25,14 +25,21 @@ export interface StartRequest {
 /** Sandbox types as named by the protocol. */
 export type SandboxKind = 'linuxSeccomp' | 'macosSeatbelt';
 
-/** Replaces the command by a wrapper that starts it. */
+/** Replaces the command by a wrapper that starts it and hands its variables over inside. */
 export type Wrap = (command: {
 	readonly program: string;
 	readonly args: readonly string[];
 	readonly arg0: string | undefined;
 	readonly cwd: Uint8Array;
 	readonly terminal: boolean;
+	readonly environment: ReadonlyMap<string, string>;
 }) => Pick<SpawnRequest, 'file' | 'argv'> & Wrapper;
+
+/**
+ * The environment of a wrapper. It runs outside the sandbox, and the dynamic linker and the C library obey variables: of
+ * the client's none may reach it.
+ */
+const WRAPPER_ENVIRONMENT: ReadonlyMap<string, string> = new Map();
 
 /** Resolves a start request into a spawn request; `own` are the server's environment variables. */
 export function prepareSpawn(request: StartRequest, own: Readonly<Record<string, string | undefined>>): SpawnRequest {
@@ -44,8 +51,8 @@ export function prepareSpawn(request: StartRequest, own: Readonly<Record<string,
 	// Resolved for a sandbox, too, so that a missing program is reported as such.
 	const file = resolveProgram(program, environment.get('PATH'), cwd);
 	if (!sandbox) return {file, argv: [arg0 ?? program, ...rest], cwd, environment, io};
-	const wrapped = sandbox.wrap({program, args: rest, arg0, cwd, terminal: io.kind === 'pty'});
-	return {file: wrapped.file, argv: wrapped.argv, cwd, environment, io, wrapper: wrapped};
+	const wrapped = sandbox.wrap({program, args: rest, arg0, cwd, terminal: io.kind === 'pty', environment});
+	return {file: wrapped.file, argv: wrapped.argv, cwd, environment: WRAPPER_ENVIRONMENT, io, wrapper: wrapped};
 }
 
 /** C strings end at the first NUL byte: passing one on would silently truncate the text. */

@@ -1,7 +1,10 @@
 import {isMountWithin, type Mount, type SandboxedCommand, type SandboxPlan, unenforceableError} from './plan.js';
 
-/** Descriptor from which bubblewrap reads the seccomp filter. */
+/** Descriptors from which bubblewrap reads the seccomp filter and the variables of the command. */
 const FILTER_DESCRIPTOR = 3;
+const VARIABLES_DESCRIPTOR = 4;
+/** Bubblewrap refuses more arguments, those it reads from a descriptor included. */
+const MAX_ARGUMENTS = 9000;
 
 /** Own namespaces for everything but the network, no capabilities, no way to gain any, and death with the parent. */
 const NAMESPACE_ARGUMENTS = [
@@ -31,6 +34,8 @@ export interface SandboxHelpers {
 export function bubblewrapArguments(plan: SandboxPlan, command: SandboxedCommand, helpers: SandboxHelpers): string[] {
 	if (command.cwd === undefined) throw unenforceableError('the working directory is not UTF-8');
 	return [
+		'--args',
+		String(VARIABLES_DESCRIPTOR),
 		...NAMESPACE_ARGUMENTS,
 		...(plan.network === 'none' ? ['--unshare-net'] : []),
 		// Signals must reach the command only: bubblewrap itself would die of them. With a terminal, `setsid` does this.
@@ -43,6 +48,32 @@ export function bubblewrapArguments(plan: SandboxPlan, command: SandboxedCommand
 		'--',
 		...buildCommandLine(command, helpers),
 	];
+}
+
+/**
+ * Options that set the variables of the command, each followed by NUL. They are read from a descriptor, since the
+ * arguments of a process can be read by every user.
+ */
+export function bubblewrapVariables({environment}: SandboxedCommand): Uint8Array {
+	const words = ['--clearenv'];
+	const set = new Set<string>();
+	for (const [name, value] of environment) {
+		// A C environment is a list of texts: the name of one ends at its first `=`, and the first of a name counts.
+		const text = `${name}=${value}`;
+		const end = text.indexOf('=');
+		const own = text.slice(0, end);
+		if (end === 0) throw unenforceableError('a variable without a name cannot be handed over');
+		if (!set.has(own)) words.push('--setenv', own, text.slice(end + 1));
+		set.add(own);
+	}
+	return Buffer.from(words.map(word => `${word}\0`).join(''));
+}
+
+/** Refuses what bubblewrap would refuse when it already runs, as if the command had failed. */
+export function requireFewArguments(argv: readonly string[], {environment}: SandboxedCommand): void {
+	if (argv.length + 1 + 3 * environment.size > MAX_ARGUMENTS) {
+		throw unenforceableError('there are too many arguments, variables and paths for bubblewrap');
+	}
 }
 
 function mountViewArguments({mounts}: SandboxPlan): string[] {

@@ -28,14 +28,16 @@ export interface SandboxedCommand {
 	/** Absolute; undefined if it is not UTF-8. */
 	readonly cwd: string | undefined;
 	readonly terminal: boolean;
+	/** Its variables, of which the wrapper itself gets none. */
+	readonly environment: ReadonlyMap<string, string>;
 }
 
 /** Wrapper program that sets up the sandbox and runs the command in it. */
 export interface WrappedCommand {
 	readonly file: string;
 	readonly argv: readonly string[];
-	/** Paths it expects open for reading, as descriptor 3 and on. */
-	readonly descriptors: readonly string[];
+	/** Contents it expects to read from descriptor 3 and on. */
+	readonly descriptors: readonly Uint8Array[];
 	/** True if the command leads a session of its own below the wrapper. */
 	readonly hasOwnSession: boolean;
 }

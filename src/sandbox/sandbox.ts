@@ -1,4 +1,4 @@
-import {bubblewrapArguments} from './bubblewrap.js';
+import {bubblewrapArguments, bubblewrapVariables, requireFewArguments} from './bubblewrap.js';
 import {isBubblewrapLikely, requireBubblewrap} from './detect-bubblewrap.js';
 import {findGlobMatches} from './globs.js';
 import {type Host, locatePath} from './host.js';
@@ -6,16 +6,14 @@ import {type SandboxedCommand, type SandboxPlan, unenforceableError, type Wrappe
 import type {SandboxPolicy} from './policy.js';
 import {resolvePlan} from './resolve-plan.js';
 import {seatbeltCommand} from './seatbelt.js';
-import {seccompFilterPath} from './seccomp-filter.js';
+import {seccompFilter} from './seccomp-filter.js';
 
 /** Sandbox of this machine. Detected lazily, when a policy needs it. */
 export class Sandbox {
-	readonly #path: string | undefined;
 	readonly #host: Host;
 
-	/** `variables` are the server's own environment, for PATH and TMPDIR. */
+	/** `variables` are the server's own environment, for TMPDIR. */
 	constructor(variables: Readonly<Record<string, string | undefined>>) {
-		this.#path = variables['PATH'];
 		this.#host = {
 			locate: locatePath,
 			findMatches: findGlobMatches,
@@ -30,7 +28,7 @@ export class Sandbox {
 
 	/** True if the sandbox probably works, without a trial run. */
 	get isLikelyAvailable(): boolean {
-		return process.platform === 'linux' && isBubblewrapLikely(this.#path);
+		return process.platform === 'linux' && isBubblewrapLikely();
 	}
 
 	/** Resolves a policy; undefined if it restricts nothing. `cwd` is used if the policy names none. */
@@ -42,8 +40,10 @@ export class Sandbox {
 	wrap(plan: SandboxPlan, command: SandboxedCommand): WrappedCommand {
 		if (process.platform === 'darwin') return seatbeltCommand(plan, command);
 		if (process.platform !== 'linux') throw unenforceableError(`there is no sandbox for ${process.platform}`);
-		const {file, helpers} = requireBubblewrap(this.#path);
+		const {file, helpers} = requireBubblewrap();
 		const argv = [file, ...bubblewrapArguments(plan, command, helpers)];
-		return {file, argv, descriptors: [seccompFilterPath(plan.network)], hasOwnSession: true};
+		requireFewArguments(argv, command);
+		const descriptors = [seccompFilter(plan.network), bubblewrapVariables(command)];
+		return {file, argv, descriptors, hasOwnSession: true};
 	}
 }

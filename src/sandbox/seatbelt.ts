@@ -5,6 +5,8 @@ import {type Mount, type SandboxedCommand, type SandboxPlan, unenforceableError,
  * Chosen by platform only.
  */
 const SANDBOX_EXEC = '/usr/bin/sandbox-exec';
+/** Sets the variables inside; unlike those of bubblewrap they are arguments, which other users can see. */
+const ENV = '/usr/bin/env';
 
 /** Rules every program needs to run at all. */
 const BASE_PROFILE = [
@@ -20,11 +22,16 @@ const BASE_PROFILE = [
 	'(allow file-read* (literal "/dev/random") (literal "/dev/urandom") (literal "/"))',
 ];
 
-export function seatbeltCommand(plan: SandboxPlan, {program, args, arg0}: SandboxedCommand): WrappedCommand {
+export function seatbeltCommand(
+	plan: SandboxPlan,
+	{program, args, arg0, environment}: SandboxedCommand,
+): WrappedCommand {
 	if (arg0 !== undefined && arg0 !== program) throw unenforceableError('another arg0 does not survive `sandbox-exec`');
+	if (program.includes('=')) throw unenforceableError(`\`env\` would take \`${program}\` for a variable`);
+	const variables = [...environment].map(([name, value]) => `${name}=${value}`);
 	return {
 		file: SANDBOX_EXEC,
-		argv: [SANDBOX_EXEC, '-p', seatbeltProfile(plan), program, ...args],
+		argv: [SANDBOX_EXEC, '-p', seatbeltProfile(plan), ENV, '-i', ...variables, program, ...args],
 		descriptors: [],
 		// sandbox-exec replaces itself by the program.
 		hasOwnSession: false,

@@ -1,6 +1,4 @@
-import {mkdtempSync, openSync, rmSync, writeSync} from 'node:fs';
-import {endianness, tmpdir} from 'node:os';
-import {join} from 'node:path';
+import {endianness} from 'node:os';
 import {type SandboxPlan, unenforceableError} from './plan.js';
 
 /** System call numbers of an architecture, and its AUDIT_ARCH value. */
@@ -142,23 +140,11 @@ function assembleProgram(program: readonly Instruction[]): Buffer {
 	return bytes;
 }
 
-const filterPaths = new Map<SandboxPlan['network'], string>();
+const filters = new Map<SandboxPlan['network'], Buffer>();
 
-/**
- * Path at which this process, and a child it spawns, can open the filter. The file is unlinked, so that no other
- * program can change it and none is left behind.
- */
-export function seccompFilterPath(network: SandboxPlan['network']): string {
-	const known = filterPaths.get(network);
-	if (known !== undefined) return known;
-	const directory = mkdtempSync(join(tmpdir(), 'longarm-filter-'));
-	try {
-		const fd = openSync(join(directory, 'filter'), 'wx+', 0o600);
-		writeSync(fd, createSeccompFilter(network));
-		const path = `/proc/self/fd/${fd}`;
-		filterPaths.set(network, path);
-		return path;
-	} finally {
-		rmSync(directory, {recursive: true});
-	}
+/** Filter for this machine, made once. */
+export function seccompFilter(network: SandboxPlan['network']): Uint8Array {
+	const known = filters.get(network) ?? createSeccompFilter(network);
+	filters.set(network, known);
+	return known;
 }

@@ -35,7 +35,7 @@ export function workspacePolicy(directory: string, more: Record<string, unknown>
 /** Reason why sandboxes cannot be tested here; undefined when they can. */
 export function noSandbox(): string | undefined {
 	try {
-		const command = {program: 'true', args: [], arg0: undefined, cwd: '/', terminal: false};
+		const command = {program: 'true', args: [], arg0: undefined, cwd: '/', terminal: false, environment: new Map()};
 		new Sandbox(process.env).wrap({mounts: [{kind: 'read', path: '/'}], network: 'none'}, command);
 		return undefined;
 	} catch (error) {

@@ -1,12 +1,19 @@
 import {chmodSync, writeFileSync} from 'node:fs';
 import {join} from 'node:path';
-import {describe, expect, test, vi} from 'vitest';
-import {bubblewrapArguments} from '../../src/sandbox/bubblewrap.js';
+import {describe, expect, onTestFinished, test, vi} from 'vitest';
+import {bubblewrapArguments, bubblewrapVariables, requireFewArguments} from '../../src/sandbox/bubblewrap.js';
 import type {Mount, SandboxedCommand} from '../../src/sandbox/plan.js';
-import {seatbeltProfile} from '../../src/sandbox/seatbelt.js';
+import {seatbeltCommand, seatbeltProfile} from '../../src/sandbox/seatbelt.js';
 import {scratchDirectory} from '../helpers/scratch.js';
 
-const COMMAND: SandboxedCommand = {program: 'prog', args: ['a'], arg0: undefined, cwd: '/w', terminal: false};
+const COMMAND: SandboxedCommand = {
+	program: 'prog',
+	args: ['a'],
+	arg0: undefined,
+	cwd: '/w',
+	terminal: false,
+	environment: new Map(),
+};
 const HELPERS = {setsid: '/usr/bin/setsid', bash: '/bin/bash'};
 const args = (mounts: readonly Mount[], network: 'none' | 'host' = 'none', command = COMMAND, helpers = HELPERS) =>
 	bubblewrapArguments({mounts, network}, command, helpers);
@@ -70,13 +77,54 @@ describe('the arguments of bubblewrap', () => {
 	});
 });
 
+describe('the variables of the command', () => {
+	const variables = (entries: readonly [string, string][]) =>
+		Buffer.from(bubblewrapVariables({...COMMAND, environment: new Map(entries)})).toString();
+
+	test('are set one by one, whatever they hold, and are no arguments of the wrapper', () => {
+		expect(variables([])).toBe('--clearenv\0');
+		const entries: [string, string][] = [
+			['A', 'x y\n"$B"'],
+			['EMPTY', ''],
+			['--', '--bind'],
+			['ü', 'ö='],
+		];
+		expect(variables(entries)).toBe(
+			'--clearenv\0--setenv\0A\0x y\n"$B"\0--setenv\0EMPTY\0\0--setenv\0--\0--bind\0--setenv\0ü\0ö=\0',
+		);
+		const secret = args([], 'none', {...COMMAND, environment: new Map([['SECRET', 'hush']])});
+		expect(asText(secret)).not.toMatch(/SECRET|hush/);
+		expect(asText(secret)).toMatch(/^--args 4 /);
+	});
+
+	test('have the name that ends at the first equals sign, and the first of a name counts', () => {
+		const entries: [string, string][] = [
+			['a=b', 'c'],
+			['a', 'd'],
+		];
+		expect(variables(entries)).toBe('--clearenv\0--setenv\0a\0b=c\0');
+		expect(() => variables([['', 'x']])).toThrow(/a variable without a name/);
+		expect(() => variables([['=x', 'y']])).toThrow(/a variable without a name/);
+	});
+
+	test('are refused when there are more than bubblewrap takes', () => {
+		const many = (count: number) => new Map(Array.from({length: count}, (_, at) => [`V${at}`, '']));
+		expect(() => requireFewArguments([], {...COMMAND, environment: many(2999)})).not.toThrow();
+		expect(() => requireFewArguments([], {...COMMAND, environment: many(3000)})).toThrow(/too many arguments/);
+	});
+});
+
 test('a bubblewrap that does not work is refused with what it said and what helps', async () => {
 	const directory = scratchDirectory();
 	writeFileSync(join(directory, 'bwrap'), '#!/bin/sh\necho "no permissions to create namespace" >&2; exit 1\n');
 	chmodSync(join(directory, 'bwrap'), 0o755);
 	vi.resetModules();
+	vi.doMock('../../src/sandbox/trusted-program.js', () => ({
+		findTrustedProgram: () => ({file: join(directory, 'bwrap')}),
+	}));
+	onTestFinished(() => void vi.doUnmock('../../src/sandbox/trusted-program.js'));
 	const {Sandbox} = await import('../../src/sandbox/sandbox.js');
-	const sandbox = new Sandbox({PATH: directory});
+	const sandbox = new Sandbox({});
 	expect(sandbox.isLikelyAvailable).toBe(process.platform === 'linux');
 	expect(() => sandbox.wrap({mounts: [], network: 'none'}, COMMAND)).toThrow(
 		/^sandbox intent cannot be enforced .* does not work: no permissions to create namespace \(install bubblewrap/,
@@ -101,4 +149,11 @@ test('the profile of a macOS sandbox repeats the plan rule by rule', () => {
 	]);
 	expect(profile).toContain('(deny default)');
 	expect(profile).not.toContain('network');
+});
+
+test('the command of a macOS sandbox gets its variables inside', () => {
+	const command = {...COMMAND, environment: new Map([['DYLD_INSERT_LIBRARIES', 'x']])};
+	const {argv} = seatbeltCommand({mounts: [], network: 'none'}, command);
+	expect(argv.slice(3)).toEqual(['/usr/bin/env', '-i', 'DYLD_INSERT_LIBRARIES=x', 'prog', 'a']);
+	expect(() => seatbeltCommand({mounts: [], network: 'none'}, {...command, program: './a=b'})).toThrow(/`env`/);
 });

@@ -22,8 +22,8 @@ export interface SpawnRequest {
 
 /** A program that starts the requested one in an environment it sets up, such as a sandbox. */
 export interface Wrapper {
-	/** Paths the wrapper expects open for reading, as file descriptor 3 and on. */
-	readonly descriptors: readonly string[];
+	/** Contents the wrapper expects to read from file descriptor 3 and on. */
+	readonly descriptors: readonly Uint8Array[];
 	/**
 	 * The program is the leader of its own session below the wrapper, as the second process of a new PID namespace.
 	 * Signals go to its process group, and the controlling terminal is left to its session.

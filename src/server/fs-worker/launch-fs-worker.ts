@@ -23,10 +23,10 @@ export function launchFsWorker(plan: SandboxPlan, {sandbox, settings, backend}: 
 	}
 	const needed = [program, ...own.map(dirname)];
 	const args = [...own, 'serve', '--listen', 'stdio', '--log-level', 'warn', '--max-reply', String(maxReplyBytes)];
-	const command = {program, args, arg0: undefined, cwd: '/', terminal: false};
-	const {file, argv, ...wrapper} = sandbox.wrap(withRuntimeMounts(plan, needed), command);
 	const environment = new Map(VARIABLES.flatMap(name => (variables[name] ? [[name, variables[name]]] : [])));
-	return spawnTransport(backend(), {file, argv, wrapper, cwd: Buffer.from('/'), environment}, text =>
+	const command = {program, args, arg0: undefined, cwd: '/', terminal: false, environment};
+	const {file, argv, ...wrapper} = sandbox.wrap(withRuntimeMounts(plan, needed), command);
+	return spawnTransport(backend(), {file, argv, wrapper, cwd: Buffer.from('/'), environment: new Map()}, text =>
 		logger.debug('fs sandbox said', {text: text.trim()}),
 	);
 }

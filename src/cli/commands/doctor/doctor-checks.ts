@@ -58,7 +58,7 @@ export const CHECKS: Readonly<Record<string, Check>> = {
 
 	bubblewrap: async () => {
 		try {
-			return {status: 'ok', detail: `${requireBubblewrap(process.env['PATH']).file} makes sandboxes`};
+			return {status: 'ok', detail: `${requireBubblewrap().file} makes sandboxes`};
 		} catch (error) {
 			return {status: 'missing', detail: `${errorMessage(error)}: sandboxed work is refused`, fix: bubblewrapFix()};
 		}

@@ -34,6 +34,7 @@ export interface Libc {
 	/** Limits of another process; either pointer may be null. */
 	prlimit(pid: number, resource: number, wanted: Pointer | null, present: Pointer | null): number;
 	prctl(option: number, argument: number): number;
+	memfdCreate(name: string, flags: number): number;
 	/** `errno` of the last call. */
 	errno(): number;
 }
@@ -60,6 +61,7 @@ const SIGNATURES: Record<Exclude<keyof Libc, 'errno'>, string> = {
 	setrlimit: 'int setrlimit(int resource, void *limit)',
 	prlimit: 'int prlimit64(int pid, int resource, void *wanted, void *present)',
 	prctl: 'int prctl(int option, unsigned long argument)',
+	memfdCreate: 'int memfd_create(const char *name, unsigned int flags)',
 	read: 'long read(int fd, void *buffer, unsigned long length)',
 };
 

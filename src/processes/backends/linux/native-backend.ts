@@ -1,5 +1,5 @@
 // Linux only: posix_spawn through koffi.
-import {closeSync, constants} from 'node:fs';
+import {closeSync, constants, writeSync} from 'node:fs';
 import {Socket} from 'node:net';
 import type {OutputStream} from '../../output/output-log.js';
 import {DEFAULT_PATH} from '../../resolve-program.js';
@@ -23,6 +23,7 @@ const SETSIGMASK = 0x08;
 const SETSID = 0x80;
 const O_CLOEXEC = 0o2000000;
 const F_DUPFD_CLOEXEC = 1030;
+const MFD_CLOEXEC = 1;
 /** First file descriptor after the standard streams. */
 const FIRST_EXTRA_FD = 3;
 /** Sizes of the opaque structures of the C library, rounded up generously. */
@@ -161,16 +162,19 @@ class NativeBackend implements Backend {
 	}
 
 	#launch(request: Omit<SpawnRequest, 'io'>, redirect: (actions: Uint8Array) => void): number {
+		using fds = new DescriptorScope();
+		const contents = request.wrapper?.descriptors ?? [];
+		const firstFree = FIRST_EXTRA_FD + contents.length;
+		const extra = contents.map(content => this.#openContent(fds, content, firstFree, request.file));
 		const actions = Buffer.alloc(ACTIONS_BYTES);
 		this.#libc.actionsInit(actions);
 		try {
 			redirect(actions);
-			const extraPaths = request.wrapper?.descriptors ?? [];
-			for (const [index, path] of extraPaths.entries()) {
-				this.#libc.actionsOpen(actions, FIRST_EXTRA_FD + index, path, constants.O_RDONLY, 0);
-			}
-			this.#libc.actionsCloseFrom(actions, FIRST_EXTRA_FD + extraPaths.length);
+			for (const [index, fd] of extra.entries()) this.#libc.actionsDup2(actions, fd, FIRST_EXTRA_FD + index);
+			this.#libc.actionsCloseFrom(actions, firstFree);
 			this.#libc.actionsChdir(actions, Buffer.concat([request.cwd, Buffer.alloc(1)]));
+			// Entered above, so that a missing directory is told. The wrapper itself gets no directory of the client's.
+			if (request.wrapper) this.#libc.actionsChdir(actions, Buffer.from('/\0'));
 			const environment = [...request.environment].map(([name, value]) => `${name}=${value}`);
 			const pid: [number] = [0];
 			const error = this.#libc.posixSpawn(
@@ -186,6 +190,19 @@ class NativeBackend implements Backend {
 		} finally {
 			this.#libc.actionsDestroy(actions);
 		}
+	}
+
+	/** Opens a file without a name that holds `content`, at a number no descriptor of a wrapper is duplicated to. */
+	#openContent(fds: DescriptorScope, content: Uint8Array, firstFree: number, file: string): number {
+		const created = this.#libc.memfdCreate('longarm', MFD_CLOEXEC);
+		if (created < 0) throw spawnError(this.#libc.errno(), file);
+		fds.own(created);
+		const fd = this.#libc.fcntl(created, F_DUPFD_CLOEXEC, firstFree);
+		if (fd < 0) throw spawnError(this.#libc.errno(), file);
+		fds.own(fd);
+		// By position: the reader shares the offset, which has to stay at the beginning.
+		for (let at = 0; at < content.length; ) at += writeSync(fd, content, at, content.length - at, at);
+		return fd;
 	}
 
 	#openPipe(fds: DescriptorScope, {file}: SpawnRequest): {read: number; write: number} {
