@@ -100,6 +100,7 @@ function mountArguments(mount: Mount, all: readonly Mount[]): string[] {
 		case 'read':
 			return ['--ro-bind', mount.path, mount.path];
 		case 'write':
+		case 'pin':
 			return ['--bind', mount.path, mount.path];
 		case 'link':
 			return ['--symlink', mount.to, mount.path];

@@ -6,6 +6,8 @@ export type Mount =
 	| {readonly kind: 'read' | 'write'; readonly path: string}
 	/** Unreadable file or directory; the latter can be passed through to mounts below it. */
 	| {readonly kind: 'hidden'; readonly path: string; readonly fileType: 'file' | 'directory'}
+	/** The host's directory where it is anyway, as a mount point, so that it cannot be renamed. */
+	| {readonly kind: 'pin'; readonly path: string}
 	/** A symbolic link, where the view does not show the directory that holds the host's own. */
 	| {readonly kind: 'link'; readonly path: string; readonly to: string};
 
@@ -44,7 +46,7 @@ export interface WrappedCommand {
 
 /** Access the plan allows at a path without links. */
 export function accessAt({mounts}: SandboxPlan, path: string): Access {
-	const covering = mounts.findLast(mount => mount.kind !== 'link' && isMountWithin(path, mount.path));
+	const covering = mounts.findLast(({kind, path: at}) => kind !== 'link' && kind !== 'pin' && isMountWithin(path, at));
 	return covering?.kind === 'read' || covering?.kind === 'write' ? covering.kind : 'none';
 }
 

@@ -2,6 +2,7 @@ import {bubblewrapArguments, bubblewrapVariables, requireFewArguments} from './b
 import {isBubblewrapLikely, requireBubblewrap} from './detect-bubblewrap.js';
 import {findGlobMatches} from './globs.js';
 import {type Host, locatePath} from './host.js';
+import {pinDirectories} from './pin-directories.js';
 import {type SandboxedCommand, type SandboxPlan, unenforceableError, type WrappedCommand} from './plan.js';
 import type {SandboxPolicy} from './policy.js';
 import {resolvePlan} from './resolve-plan.js';
@@ -37,7 +38,8 @@ export class Sandbox {
 	}
 
 	/** Wraps a command to run it under a plan. Throws where no sandbox works. */
-	wrap(plan: SandboxPlan, command: SandboxedCommand): WrappedCommand {
+	wrap(resolved: SandboxPlan, command: SandboxedCommand): WrappedCommand {
+		const plan = pinDirectories(resolved);
 		if (process.platform === 'darwin') return seatbeltCommand(plan, command);
 		if (process.platform !== 'linux') throw unenforceableError(`there is no sandbox for ${process.platform}`);
 		const {file, helpers} = requireBubblewrap();

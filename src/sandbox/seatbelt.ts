@@ -55,6 +55,8 @@ function toProfileRules(mount: Mount): string[] {
 			return [`(allow file-read* file-write* ${subpath})`];
 		case 'hidden':
 			return [`(deny file-read* file-write* ${subpath})`];
+		case 'pin':
+			return [`(deny file-write-unlink (literal ${JSON.stringify(mount.path)}))`];
 		case 'link':
 			return [`(allow file-read-metadata (literal ${JSON.stringify(mount.path)}))`];
 	}

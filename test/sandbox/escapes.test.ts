@@ -13,6 +13,8 @@ import {TestClient} from '../helpers/test-client.js';
 interface Scene {
 	/** May be written to. */
 	readonly work: string;
+	/** May be written to as well. */
+	readonly other: string;
 	/** May not. */
 	readonly outside: string;
 	/** May not even be read. */
@@ -25,7 +27,17 @@ interface Scene {
 	readonly abstract: string;
 }
 
-const NOWHERE: Scene = {work: '', outside: '', secret: '', victim: 0, port: 0, port6: 0, socket: '', abstract: ''};
+const NOWHERE: Scene = {
+	work: '',
+	other: '',
+	outside: '',
+	secret: '',
+	victim: 0,
+	port: 0,
+	port6: 0,
+	socket: '',
+	abstract: '',
+};
 
 interface Attempt {
 	readonly name: string;
@@ -41,6 +53,28 @@ const mayWriteOutside = (scene: Scene) => policy([root('read'), at(scene.work, '
 const mayReadAll = () => policy([root('read')]);
 const hasNetwork = (scene: Scene) => workspacePolicy(scene.work, {network: 'enabled'});
 const hasNoSandbox = () => null;
+
+/** Path to be renamed, its new name, and the new path of the directory that holds what is protected. */
+type Paths = (scene: Scene) => readonly [from: string, to: string, parent: string];
+
+/** Renames above a protected path, each followed by a use of what was protected, or of its old place. */
+function renamesAbove(what: string, paths: Paths): Attempt[] {
+	const attempt = (name: string, then: (scene: Scene, parent: string) => string): Attempt => ({
+		name: `${name} by renaming ${what}`,
+		script: scene => {
+			const [from, to, parent] = paths(scene);
+			return `${rename(from, to)} && ${then(scene, parent)}`;
+		},
+		allowed: hasNoSandbox,
+	});
+	return [
+		attempt('write to something read-only', (_scene, parent) => `echo x > ${parent}/ro/kept`),
+		attempt('read something hidden', (_scene, parent) => `cat ${parent}/secret/key`),
+		attempt('put something else in the place of what is protected', ({work}) => `mkdir -p ${work}/a/b/ro/new`),
+	];
+}
+
+const rename = (from: string, to: string) => perl(`rename("${from}", "${to}") or exit 1`);
 
 const ATTEMPTS: readonly Attempt[] = [
 	{
@@ -102,6 +136,22 @@ const ATTEMPTS: readonly Attempt[] = [
 	{name: 'rename a hidden directory away', script: ({work}) => `mv ${work}/hidden ${work}/seen`, allowed: hasNoSandbox},
 	{name: 'replace a read-only directory', script: ({work}) => `mv ${work}/.git ${work}/old`, allowed: hasNoSandbox},
 	{name: 'write into a read-only directory', script: ({work}) => `echo x > ${work}/.git/config`, allowed: hasNoSandbox},
+	...renamesAbove('the parent', ({work}) => [`${work}/a/b`, `${work}/a/c`, `${work}/a/c`]),
+	...renamesAbove('the parent away', ({work}) => [`${work}/a/b`, `${work}/d/e`, `${work}/d/e`]),
+	...renamesAbove('the grandparent', ({work}) => [`${work}/a`, `${work}/z`, `${work}/z/b`]),
+	...renamesAbove('the parent into another root', ({work, other}) => [`${work}/a/b`, `${other}/b`, `${other}/b`]),
+	{
+		name: 'move what is protected into a directory made later',
+		script: ({work}) => `mkdir ${work}/later && ${rename(`${work}/a/b/ro`, `${work}/later/ro`)}`,
+		allowed: hasNoSandbox,
+	},
+	{
+		name: 'exchange a parent of what is protected for another directory',
+		script: ({work}) =>
+			`mkdir -p ${work}/x/ro && ${perl(`my ($a, $b) = ("${work}/a/b", "${work}/x"); exit(syscall(316, -100, $a, -100, $b, 2) == 0 ? 0 : 1)`)}`,
+		allowed: hasNoSandbox,
+		isOfX64: true,
+	},
 	{
 		name: 'reach a TCP port over IPv4',
 		script: ({port}) => connect(`{host: '127.0.0.1', port: ${port}}`),
@@ -193,13 +243,17 @@ describe('an attempt to', needsSandbox(), () => {
 function skipImpossible({script, isOfX64}: Attempt, skip: (reason: string) => never): void {
 	if (isOfX64 && process.arch !== 'x64') skip('its system calls have the numbers of x64');
 	if (script(NOWHERE).includes('::1') && !hasIpv6()) skip(NO_IPV6);
-	if (script(NOWHERE).startsWith('perl ') && !isInstalled('perl')) skip('perl is not installed');
+	if (script(NOWHERE).includes('perl -e') && !isInstalled('perl')) skip('perl is not installed');
 }
 
 async function setTheScene(): Promise<Scene> {
 	const base = scratchDirectory();
-	const [work, outside, secret] = [join(base, 'work'), join(base, 'outside'), join(base, 'secret')];
-	for (const path of [work, outside, secret, join(work, '.git'), join(work, 'hidden')]) mkdirSync(path);
+	const [work, other] = [join(base, 'work'), join(base, 'other')];
+	const [outside, secret] = [join(base, 'outside'), join(base, 'secret')];
+	for (const path of [work, other, outside, secret, join(work, '.git'), join(work, 'hidden')]) mkdirSync(path);
+	for (const path of ['a/b/ro', 'a/b/secret', 'd']) mkdirSync(join(work, path), {recursive: true});
+	writeFileSync(join(work, 'a/b/ro/kept'), 'untouched');
+	writeFileSync(join(work, 'a/b/secret/key'), 'secret');
 	writeFileSync(join(outside, 'file'), 'untouched');
 	writeFileSync(join(outside, 'token'), 'secret');
 	writeFileSync(join(secret, 'key'), 'secret');
@@ -210,13 +264,16 @@ async function setTheScene(): Promise<Scene> {
 	await listening({path: `\0${abstract}`});
 	const port = await listening({host: '127.0.0.1', port: 0});
 	const port6 = hasIpv6() ? await listening({host: '::1', port: 0}) : 0;
-	return {work, outside, secret, victim: spawnUnrelated(), port, port6, socket, abstract};
+	return {work, other, outside, secret, victim: spawnUnrelated(), port, port6, socket, abstract};
 }
 
-const strict = ({work, outside, secret}: Scene) =>
+const strict = ({work, other, outside, secret}: Scene) =>
 	policy([
 		root('read'),
 		at(work, 'write'),
+		at(other, 'write'),
+		at(join(work, 'a/b/ro'), 'read'),
+		at(join(work, 'a/b/secret'), 'deny'),
 		at(join(work, '.git'), 'read'),
 		at(join(work, 'hidden'), 'deny'),
 		at(join(outside, 'token'), 'deny'),
@@ -228,6 +285,8 @@ function expectUnharmed({outside, secret, work, victim}: Scene): void {
 	expect(existsSync(join(outside, 'new'))).toBe(false);
 	expect(existsSync(join(secret, 'new'))).toBe(false);
 	expect(existsSync(join(work, 'hidden'))).toBe(true);
+	expect(readFileSync(join(work, 'a/b/ro/kept'), 'utf8')).toBe('untouched');
+	expect(existsSync(join(work, 'a/b/secret/key'))).toBe(true);
 	expect(existsSync(join(work, '.git/config'))).toBe(false);
 	expect(isAlive(victim)).toBe(true);
 }
