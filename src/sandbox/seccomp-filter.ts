@@ -61,28 +61,19 @@ const INSTRUCTION_BYTES = 8;
 type Instruction = readonly [code: number, value: number, skipIfTrue?: number, skipIfFalse?: number];
 
 /**
- * BPF program the kernel runs at every system call. Without a network it forbids the sockets that a network namespace
- * does not confine: a socket file of the host accepts connections through a read-only mount, so no AF_UNIX socket can
- * be created but a pair of connected streams. Calls of another architecture, whose numbers differ, kill the process.
+ * BPF program the kernel runs at every system call. Calls of another architecture or ABI (32-bit, x32), whose numbers
+ * differ, kill the process: they would pass every rule. Without a network the program forbids the sockets that a network
+ * namespace does not confine: a socket file of the host accepts connections through a read-only mount, so no AF_UNIX socket
+ * can be created but a pair of connected streams.
  */
 export function createSeccompFilter(network: SandboxPlan['network'], arch: NodeJS.Architecture = process.arch): Buffer {
 	const known = ARCHITECTURES[arch];
 	if (!known || endianness() !== 'LE') throw unenforceableError(`it knows no system call filter for ${arch}`);
-	return assembleProgram(network === 'none' ? createIsolatedProgram(known) : createNetworkProgram(known));
+	const rules = network === 'none' ? socketRules(known) : [];
+	return assembleProgram([...commonRules(known), ...rules, [RETURN, ALLOW]]);
 }
 
-function createNetworkProgram(arch: Architecture): Instruction[] {
-	return [
-		[LOAD, OFFSET_ARCHITECTURE],
-		[IF_EQUAL, arch.audit, 1, 0],
-		[RETURN, ALLOW],
-		[LOAD, OFFSET_CALL],
-		...arch.keyrings.flatMap(call => ifCall(call, [[RETURN, ERRNO | EPERM]])),
-		[RETURN, ALLOW],
-	];
-}
-
-function createIsolatedProgram(arch: Architecture): Instruction[] {
+function commonRules(arch: Architecture): Instruction[] {
 	return [
 		[LOAD, OFFSET_ARCHITECTURE],
 		[IF_EQUAL, arch.audit, 1, 0],
@@ -95,6 +86,11 @@ function createIsolatedProgram(arch: Architecture): Instruction[] {
 					[RETURN, KILL],
 				] as Instruction[])),
 		...arch.keyrings.flatMap(call => ifCall(call, [[RETURN, ERRNO | EPERM]])),
+	];
+}
+
+function socketRules(arch: Architecture): Instruction[] {
+	return [
 		// io_uring creates sockets, too. Programs take ENOSYS for a kernel that is too old.
 		...ifCall(arch.ioUringSetup, [[RETURN, ERRNO | ENOSYS]]),
 		...ifCall(arch.socket, [
@@ -119,7 +115,6 @@ function createIsolatedProgram(arch: Architecture): Instruction[] {
 			[RETURN, ERRNO | EPERM],
 			[RETURN, ALLOW],
 		]),
-		[RETURN, ALLOW],
 	];
 }
 

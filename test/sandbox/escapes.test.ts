@@ -225,6 +225,20 @@ describe('an attempt to', needsSandbox(), () => {
 		},
 	);
 
+	test.for(FOREIGN_CALLS)(
+		'reach the keyrings by a call of $abi fails with and without the network',
+		async (call, {skip}) => {
+			if (process.arch !== 'x64') skip('it is a program of x64');
+			const scene = await setTheScene();
+			const program = join(scene.work, 'program');
+			writeFileSync(program, createProgram(call.code), {mode: 0o755});
+			for (const network of ['restricted', 'enabled']) {
+				const {exitCode} = await run(`exec ${program}`, workspacePolicy(scene.work, {network}));
+				expect(call.exitCodes).toContain(exitCode);
+			}
+		},
+	);
+
 	test('write through a link that is swapped all the time never gets outside', async () => {
 		const scene = await setTheScene();
 		const {work, outside} = scene;
@@ -238,6 +252,54 @@ describe('an attempt to', needsSandbox(), () => {
 		expectUnharmed(scene);
 	});
 });
+
+/** Ends with 0 if the call before it succeeded: test eax, eax; sets al; movzx edi, al; mov eax, 60; syscall. */
+const EXIT_WITH_SUCCESS = '85c0 0f98c0 0fb6f8 b83c000000 0f05';
+const KILLED_BY_FILTER = 128 + 31;
+const KILLED_BY_FAULT = 128 + 11;
+
+/** `keyctl(KEYCTL_GET_KEYRING_ID, KEY_SPEC_SESSION_KEYRING, 0)` by the numbers of other ABIs, in machine code. */
+const FOREIGN_CALLS = [
+	{
+		abi: '32 bits',
+		// mov eax, 288; xor ebx, ebx; mov ecx, -3; xor edx, edx; int 0x80
+		code: 'b820010000 31db b9fdffffff 31d2 cd80',
+		// A fault where the kernel has no calls of 32 bits at all.
+		exitCodes: [KILLED_BY_FILTER, KILLED_BY_FAULT],
+	},
+	{
+		abi: 'x32',
+		// mov eax, 0x400000fa; xor edi, edi; mov esi, -3; xor edx, edx; syscall
+		code: 'b8fa000040 31ff befdffffff 31d2 0f05',
+		exitCodes: [KILLED_BY_FILTER],
+	},
+];
+
+/** An ELF program of x64 that runs this machine code: a header, one segment with everything, and the code. */
+function createProgram(code: string): Buffer {
+	const [base, headers] = [0x40_0000n, 120n];
+	const body = Buffer.from(`${code}${EXIT_WITH_SUCCESS}`.replaceAll(' ', ''), 'hex');
+	const program = Buffer.concat([Buffer.alloc(Number(headers)), body]);
+	program.write('7f454c46020101', 0, 'hex');
+	for (const [offset, value] of [
+		[16, 2],
+		[18, 62],
+		[52, 64],
+		[54, 56],
+		[56, 1],
+	] as const) {
+		program.writeUInt16LE(value, offset);
+	}
+	program.writeUInt32LE(1, 20);
+	program.writeBigUInt64LE(base + headers, 24);
+	program.writeBigUInt64LE(64n, 32);
+	program.writeUInt32LE(1, 64);
+	program.writeUInt32LE(5, 68);
+	for (const offset of [80, 88]) program.writeBigUInt64LE(base, offset);
+	for (const offset of [96, 104]) program.writeBigUInt64LE(BigInt(program.length), offset);
+	program.writeBigUInt64LE(0x1000n, 112);
+	return program;
+}
 
 /** Skips an attempt this machine cannot make. */
 function skipImpossible({script, isOfX64}: Attempt, skip: (reason: string) => never): void {

@@ -64,7 +64,12 @@ describe('with the network', () => {
 	test.each<[string, Call, number]>([
 		['a local socket', {nr: 41, args: [1, 1]}, ALLOW],
 		['io_uring_setup', {nr: 425}, ALLOW],
-		['a call of 32 bits', {nr: 102, arch: I386}, ALLOW],
+		['a call of 32 bits', {nr: 102, arch: I386}, KILL],
+		['add_key of 32 bits', {nr: 286, arch: I386}, KILL],
+		['a call of x32', {nr: 0x4000_0029}, KILL],
+		['keyctl of x32', {nr: 0x4000_00fa}, KILL],
+		['add_key', {nr: 248}, EPERM],
+		['request_key', {nr: 249}, EPERM],
 		['keyctl', {nr: 250}, EPERM],
 	])('%s', (_name, call, expected) => {
 		expect(verdict(filter, call)).toBe(expected);
@@ -74,6 +79,12 @@ describe('with the network', () => {
 test('arm64 has numbers of its own, and where none are known there is no filter', () => {
 	const arm = createSeccompFilter('none', 'arm64');
 	expect(verdict(arm, {nr: 198, arch: 0xc000_00b7, args: [1, 1]})).toBe(EPERM);
+	for (const network of ['none', 'host'] as const) {
+		const filter = createSeccompFilter(network, 'arm64');
+		// 0x40000028: AUDIT_ARCH_ARM, whose programs of 32 bits run there.
+		expect(verdict(filter, {nr: 311, arch: 0x4000_0028})).toBe(KILL);
+		for (const nr of [217, 218, 219]) expect(verdict(filter, {nr, arch: 0xc000_00b7})).toBe(EPERM);
+	}
 	expect(verdict(arm, {nr: 41, arch: 0xc000_00b7, args: [1, 1]})).toBe(ALLOW);
 	expect(() => createSeccompFilter('none', 'riscv64')).toThrow(/no system call filter for riscv64/);
 });
