@@ -1,5 +1,8 @@
-import {lstatSync, readlinkSync} from 'node:fs';
+import {closeSync, constants, fstatSync, lstatSync, openSync, readlinkSync, readSync} from 'node:fs';
 import {dirname, join} from 'node:path';
+
+/** Bytes read of a file that names another one; a path has at most as many. */
+const MAX_TEXT_BYTES = 4096;
 
 /** Links followed before a path counts as a loop; the kernel's own number. */
 const MAX_LINKS = 40;
@@ -27,6 +30,8 @@ export interface Host {
 	locate(path: string): ResolvedPath;
 	/** Current matches of a glob, as real paths. Throws when there are too many entries to examine. */
 	findMatches(pattern: string, maxDepth: number | undefined): readonly string[];
+	/** The beginning of a regular file; undefined if there is none that can be read. */
+	readText(path: string): string | undefined;
 	/** Directory for the special path `tmpdir` if the policy names none. */
 	readonly temporaryDirectory: string | undefined;
 }
@@ -66,5 +71,20 @@ function lstatOrUndefined(path: string) {
 	} catch {
 		// Inaccessible to this user, and so to the sandboxed program, too.
 		return undefined;
+	}
+}
+
+/** Waits for no FIFO and no device, whatever the path leads to. */
+export function readSmallText(path: string): string | undefined {
+	let fd: number | undefined;
+	try {
+		fd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOCTTY);
+		if (!fstatSync(fd).isFile()) return undefined;
+		const bytes = Buffer.alloc(MAX_TEXT_BYTES);
+		return bytes.toString('utf8', 0, readSync(fd, bytes, 0, bytes.length, 0));
+	} catch {
+		return undefined;
+	} finally {
+		if (fd !== undefined) closeSync(fd);
 	}
 }

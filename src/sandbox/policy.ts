@@ -19,6 +19,8 @@ export interface Rule {
 	readonly access: 'read' | 'write' | 'deny';
 	/** True if a path that does not exist may be left out. */
 	readonly optional: boolean;
+	/** True if a symbolic link to it that could be replaced is no reason to refuse the policy. */
+	readonly isLinkTolerated?: boolean;
 }
 
 /** Directories of programs and libraries, for the special path `minimal`. */

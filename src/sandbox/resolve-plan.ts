@@ -9,6 +9,7 @@ import {
 	unenforceableError,
 } from './plan.js';
 import {expandRules, type PolicyContext, type Rule, type SandboxPolicy} from './policy.js';
+import {isMetadataNamed, listMetadataRules} from './project-metadata.js';
 
 /** Trees the sandbox mounts anew, independent of the host's. */
 const SANDBOX_TREES = ['/dev', '/proc'];
@@ -27,7 +28,8 @@ export function resolvePlan(policy: SandboxPolicy, context: PolicyContext): Sand
 	if (permissions.type === 'external' || permissions.file_system.type === 'unrestricted') {
 		return network === 'host' ? undefined : {mounts: [{kind: 'write', path: '/'}], network};
 	}
-	const {located, missing} = locateRules(expandRules(policy, permissions.file_system, context), context);
+	const {located: named, missing} = locateRules(expandRules(policy, permissions.file_system, context), context);
+	const located = [...named, ...locateMetadata(named, context)];
 	const plan: SandboxPlan = {mounts: addLinks(layerMounts(located), located), network};
 	for (const rule of missing) refuseCreatablePath(rule, plan);
 	for (const rule of located) refuseReplaceableLink(rule, plan);
@@ -43,6 +45,22 @@ function locateRules(rules: readonly Rule[], {host}: PolicyContext): {located: L
 		else if (!isProvidedBySandbox(rule, resolved.path)) located.push({...rule, ...resolved});
 	}
 	return {located, missing};
+}
+
+/**
+ * Rules for the metadata of writable roots that the policy does not name. They only take access away: a link or a pointer
+ * file, which anyone may have written, leads to what the policy allows already or to nothing.
+ */
+function locateMetadata(named: readonly LocatedRule[], context: PolicyContext): LocatedRule[] {
+	const plan: SandboxPlan = {mounts: layerMounts(named), network: 'none'};
+	const roots = named.filter(({access, kind}) => access === 'write' && kind === 'directory');
+	const rules = roots.flatMap(root => listMetadataRules(root, context.host));
+	const {located} = locateRules(rules, context);
+	return located.filter(rule => {
+		if (isMetadataNamed(rule.path, named)) return false;
+		refuseReplaceableLink(rule, plan);
+		return accessAt(plan, rule.path) === 'write';
+	});
 }
 
 /** The sandbox's own `/dev` and `/proc` show nothing of the host's, so there is nothing in them to grant or to hide. */
@@ -96,8 +114,8 @@ function refuseCreatablePath({path, access, optional}: Rule, plan: SandboxPlan):
 }
 
 /** A link in a writable directory could be changed, and the read-only path would lead to another file. */
-function refuseReplaceableLink({access, links}: LocatedRule, plan: SandboxPlan): void {
-	if (access !== 'read') return;
+function refuseReplaceableLink({access, links, isLinkTolerated}: LocatedRule, plan: SandboxPlan): void {
+	if (access !== 'read' || isLinkTolerated) return;
 	const loose = links.find(({path}) => accessAt(plan, path) === 'write');
 	if (loose)
 		throw unenforceableError(

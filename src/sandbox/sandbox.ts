@@ -1,7 +1,7 @@
 import {bubblewrapArguments, bubblewrapVariables, requireFewArguments} from './bubblewrap.js';
 import {isBubblewrapLikely, requireBubblewrap} from './detect-bubblewrap.js';
 import {findGlobMatches} from './globs.js';
-import {type Host, locatePath} from './host.js';
+import {type Host, locatePath, readSmallText} from './host.js';
 import {pinDirectories} from './pin-directories.js';
 import {type SandboxedCommand, type SandboxPlan, unenforceableError, type WrappedCommand} from './plan.js';
 import type {SandboxPolicy} from './policy.js';
@@ -18,6 +18,7 @@ export class Sandbox {
 		this.#host = {
 			locate: locatePath,
 			findMatches: findGlobMatches,
+			readText: readSmallText,
 			temporaryDirectory: variables['TMPDIR'] || undefined,
 		};
 	}

@@ -1,8 +1,10 @@
+import {execFileSync} from 'node:child_process';
 import {mkdirSync, realpathSync, symlinkSync, writeFileSync} from 'node:fs';
 import {join} from 'node:path';
 import {expect, test} from 'vitest';
 import {findGlobMatches} from '../../src/sandbox/globs.js';
-import {locatePath} from '../../src/sandbox/host.js';
+import {locatePath, readSmallText} from '../../src/sandbox/host.js';
+import {needs} from '../helpers/needs.js';
 import {scratchDirectory} from '../helpers/scratch.js';
 
 function tree(): string {
@@ -46,4 +48,13 @@ test('a glob finds hidden names and directories as a whole, down to a depth, and
 	expect(found('**/b')).toEqual([join(base, 'a/b')]);
 	expect(found('a/file')).toEqual([join(base, 'a/file')]);
 	expect(found('none/*')).toEqual([]);
+});
+
+test('the beginning of a regular file is read, and nothing is waited for', needs('mkfifo'), () => {
+	const base = tree();
+	writeFileSync(join(base, 'text'), 'x'.repeat(10_000));
+	execFileSync('mkfifo', [join(base, 'fifo')]);
+	expect(readSmallText(join(base, 'text'))).toBe('x'.repeat(4096));
+	for (const path of ['fifo', 'a', 'none', 'loop']) expect(readSmallText(join(base, path))).toBeUndefined();
+	expect(readSmallText('/dev/zero')).toBeUndefined();
 });

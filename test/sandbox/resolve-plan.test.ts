@@ -7,24 +7,35 @@ import {type Access, accessAt, isMountWithin} from '../../src/sandbox/plan.js';
 import {resolvePlan} from '../../src/sandbox/resolve-plan.js';
 import {at, type Entry, glob, policy, root, special} from '../helpers/sandboxes.js';
 
-/** A machine on which everything is a directory but what is named as something else. */
-function host({missing = [], files = [], links = {}, temporary}: FakeHost = {}): Host {
+/** A machine on which everything is a directory but metadata of projects and what is named as something else. */
+function host({missing = [], files = [], links = {}, metadata = [], texts = {}, temporary}: FakeHost = {}): Host {
 	const locate = (path: string): ResolvedPath => {
 		for (const [link, to] of Object.entries(links)) {
 			if (!isMountWithin(path, link)) continue;
 			const place = locate(to + path.slice(link.length));
 			return place.found ? {...place, links: [{path: link, to}, ...place.links]} : place;
 		}
-		if (missing.some(gone => isMountWithin(path, gone))) return {found: false, path};
-		return {found: true, path, kind: files.includes(path) ? 'file' : 'directory', links: []};
+		const isAbsent = /\/\.(git|codex|agents)$/.test(path) && !metadata.includes(path) && texts[path] === undefined;
+		if (isAbsent || missing.some(gone => isMountWithin(path, gone))) return {found: false, path};
+		const isFile = files.includes(path) || texts[path] !== undefined;
+		return {found: true, path, kind: isFile ? 'file' : 'directory', links: []};
 	};
-	return {locate, findMatches: pattern => [pattern.replace('**/*', 'found')], temporaryDirectory: temporary};
+	return {
+		locate,
+		findMatches: pattern => [pattern.replace('**/*', 'found')],
+		readText: path => texts[path],
+		temporaryDirectory: temporary,
+	};
 }
 
 interface FakeHost {
 	readonly missing?: readonly string[];
 	readonly files?: readonly string[];
 	readonly links?: Readonly<Record<string, string>>;
+	/** Directories such as `.git`. */
+	readonly metadata?: readonly string[];
+	/** Files and what they hold. */
+	readonly texts?: Readonly<Record<string, string>>;
 	readonly temporary?: string;
 }
 
@@ -67,7 +78,8 @@ describe('symbolic paths', () => {
 			kept('.git'),
 			kept('.aws'),
 		];
-		const machine = host({missing: ['/srv/app/.aws', '/srv/lib/.git', '/srv/lib/.aws'], temporary: '/var/tmp'});
+		const missing = ['/srv/app/.aws', '/srv/lib/.aws'];
+		const machine = host({missing, metadata: ['/srv/app/.git'], temporary: '/var/tmp'});
 		const more = {cwd: 'file:///srv/app', workspaceRoots: ['file:///srv/app', 'file:///srv/lib']};
 		expect(mounts(entries, machine, more)).toEqual([
 			{kind: 'read', path: '/'},
@@ -120,6 +132,68 @@ describe('symbolic paths', () => {
 			{kind: 'read', path: '/'},
 			{kind: 'hidden', path: '/app/found.env', fileType: 'file'},
 		]);
+	});
+});
+
+describe('the metadata of a writable root', () => {
+	const readOnly = (machine: Host, entries: readonly Entry[] = [at('/w', 'write')]) =>
+		mounts(entries, machine)!.flatMap(({kind, path}) => (kind === 'read' ? [path] : []));
+	const WORKTREE = {'/w/.git': 'gitdir: ../repo/.git/worktrees/w\n', '/repo/.git/worktrees/w/commondir': '../..\n'};
+
+	test('is read-only if it exists, in every root, and stays writable where the policy names it', () => {
+		const metadata = ['/w/.git', '/w/.codex', '/w/.agents', '/v/.git', '/w/a/.git'];
+		expect(readOnly(host({metadata}))).toEqual(['/w/.agents', '/w/.codex', '/w/.git']);
+		expect(readOnly(host({metadata}), [at('/w', 'write'), at('/v', 'write'), at('/w/.git', 'write')])).toEqual([
+			'/v/.git',
+			'/w/.agents',
+			'/w/.codex',
+		]);
+		expect(readOnly(host({texts: {'/w/.codex': ''}}))).toEqual(['/w/.codex']);
+	});
+
+	test('has its parts that the policy names as the policy says', () => {
+		const plan = mounts([at('/w', 'write'), at('/w/.git/refs', 'write')], host({metadata: ['/w/.git']}));
+		expect(plan).toEqual([
+			{kind: 'write', path: '/w'},
+			{kind: 'read', path: '/w/.git'},
+			{kind: 'write', path: '/w/.git/refs'},
+		]);
+	});
+
+	test('includes what a pointer of Git leads to, and what that shares', () => {
+		const machine = host({texts: WORKTREE, metadata: ['/repo/.git']});
+		expect(readOnly(machine, [at('/w', 'write'), at('/repo/.git/worktrees', 'write')])).toEqual(['/w/.git']);
+		expect(readOnly(machine, [at('/', 'write'), at('/w', 'write')])).toEqual(['/repo/.git', '/w/.git']);
+		expect(readOnly(machine, [at('/w', 'write'), at('/home', 'read'), at('/repo', 'write')])).toEqual([
+			'/home',
+			'/repo/.git',
+			'/w/.git',
+		]);
+		const absolute = host({texts: {'/w/.git': 'gitdir: /data/git\n'}});
+		expect(readOnly(absolute, [at('/w', 'write'), at('/data', 'write')])).toEqual(['/data/git', '/w/.git']);
+	});
+
+	test('never grants anything, wherever a pointer or a link leads', () => {
+		const pointer = host({texts: {'/w/.git': 'gitdir: /secret/key'}});
+		const entries = [at('/w', 'write'), at('/secret', 'deny')];
+		expect(mounts(entries, pointer)).toEqual([
+			{kind: 'write', path: '/w'},
+			{kind: 'read', path: '/w/.git'},
+		]);
+		for (const to of ['/', '/w', '/w/..']) {
+			const plan = resolve(policy(entries), host({texts: {'/w/.git': `gitdir: ${to}`}}))!;
+			expect([accessAt(plan, '/'), accessAt(plan, '/w'), accessAt(plan, '/w/x')]).toEqual(['none', 'write', 'write']);
+		}
+		const temporary = host({links: {'/tmp/.git': '/secret/key', '/tmp/.codex': '/tmp/x'}});
+		const tmp = [special({kind: 'slash_tmp'}, 'write'), at('/secret', 'deny')];
+		expect(mounts(tmp, temporary)).toEqual([
+			{kind: 'write', path: '/tmp'},
+			{kind: 'read', path: '/tmp/x'},
+		]);
+	});
+
+	test('is refused behind a link that can be replaced, unless the root is one that all may write to', () => {
+		expect(() => mounts([at('/w', 'write')], host({links: {'/w/.git': '/else'}}))).toThrow(/is a symbolic link/);
 	});
 });
 

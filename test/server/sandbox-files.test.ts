@@ -50,6 +50,22 @@ async function scene(entries: (base: string) => readonly object[] = () => []) {
 const workers = () => listRunningWith(command[1]!).filter(pid => listChildren(process.pid).includes(pid));
 
 describe('a file operation in a sandbox', needsSandbox(), () => {
+	test('does not write to metadata that the policy does not name, nor renames above what is protected', async () => {
+		const {base, client} = await scene();
+		mkdirSync(join(base, 'work/a/b/ro'), {recursive: true});
+		const sandbox = policy([root('read'), at(join(base, 'work'), 'write'), at(join(base, 'work/a/b/ro'), 'read')]);
+		const write = {path: uri(base, 'work/.git/config'), dataBase64: base64('x'), sandbox};
+		await expect(client.call('fs/writeFile', write)).rejects.toMatchObject(READ_ONLY);
+		for (const [from, to] of [
+			['work/a', 'work/z'],
+			['work/a/b', 'work/a/c'],
+			['work/.git', 'work/git'],
+		] as const) {
+			const rename = {sourcePath: uri(base, from), destinationPath: uri(base, to), sandbox};
+			await expect(client.call('fs/rename', rename)).rejects.toThrow(/busy/);
+		}
+	});
+
 	test('reads everywhere and writes inside, as the policy says', async () => {
 		const {base, call} = await scene();
 		expect(text(await call('fs/readFile', {path: uri(base, 'outside/out')}))).toBe('outside');

@@ -1,4 +1,4 @@
-import {existsSync, mkdirSync, readFileSync} from 'node:fs';
+import {existsSync, mkdirSync, readFileSync, writeFileSync} from 'node:fs';
 import {basename, join} from 'node:path';
 import {pathToFileURL} from 'node:url';
 import {describe, expect, test, vi} from 'vitest';
@@ -161,6 +161,28 @@ describe('a process in a sandbox', needsSandbox(), () => {
 		expect(stderr).toContain('/home');
 		expect(existsSync(join(directory, 'new'))).toBe(true);
 		expect(existsSync(`/${name}`) || existsSync(`/tmp/${name}.new`)).toBe(false);
+	});
+
+	test('may not change what decides what other programs run, unless the policy names it', async () => {
+		const [client, directory] = [await joined(), scratchDirectory()];
+		for (const name of ['repo/.git/hooks', 'repo/.codex', 'repo/.agents', 'tree', 'git/hooks'])
+			mkdirSync(join(directory, name), {recursive: true});
+		writeFileSync(join(directory, 'tree/.git'), `gitdir: ${directory}/git\n`);
+		const places = ['repo/.git/hooks/x', 'repo/.codex/x', 'repo/.agents/x', 'git/hooks/x', 'tree/.git'];
+		const script = `cd ${directory}; for each in ${places.join(' ')}; do echo x > $each && echo $each; done; mv repo/.git repo/old && echo moved`;
+		const roots = ['repo', 'tree', 'git'].map(name => at(join(directory, name), 'write'));
+		// The directory of Git is named there, and so is not protected.
+		const named = [...roots, at(join(directory, 'repo/.git'), 'write')];
+		const below = [at(directory, 'write'), ...roots.slice(0, 2)];
+		for (const [id, entries, written] of [
+			['roots', roots, ['git/hooks/x']],
+			['below', below, []],
+			['named', named, ['repo/.git/hooks/x', 'git/hooks/x', 'moved']],
+		] as const) {
+			await client.sh(id, script, {sandbox: policy([root('read'), ...entries])});
+			const {stdout} = await client.done(id);
+			expect(stdout.split('\n').filter(Boolean)).toEqual(written);
+		}
 	});
 
 	test('passes through a hidden directory to what it may write below it', async () => {
