@@ -20,14 +20,42 @@ const NAMESPACE_ARGUMENTS = [
 ];
 
 /** Entries of /proc that control the kernel. Their mode alone lets root write to them, without any capability. */
-const READ_ONLY_PROC_ENTRIES = ['sys', 'sysrq-trigger', 'irq', 'bus', 'fs', 'acpi', 'scsi'];
+const READ_ONLY_PROC_ENTRIES = ['sys', 'irq', 'bus', 'fs', 'acpi', 'scsi'];
 
-/** Programs run inside the sandbox for features bubblewrap lacks. */
+/**
+ * Files of /proc that tell of memory, keys and timers of the whole machine, or control it. Their mode alone lets root read
+ * them, without any capability.
+ */
+export const MASKED_PROC_FILES = [
+	'kpageflags',
+	'kpagecount',
+	'kpagecgroup',
+	'kcore',
+	'kmsg',
+	'keys',
+	'key-users',
+	'slabinfo',
+	'vmallocinfo',
+	'pagetypeinfo',
+	'allocinfo',
+	'iomem',
+	'ioports',
+	'mtrr',
+	'timer_list',
+	'timer_stats',
+	'sched_debug',
+	'latency_stats',
+	'sysrq-trigger',
+].map(name => `/proc/${name}`);
+
+/** Facts about the machine: programs run inside the sandbox for features bubblewrap lacks, and files to be masked. */
 export interface SandboxHelpers {
 	/** Makes the terminal the controlling one of the program. */
 	readonly setsid: string | undefined;
 	/** Sets argv[0] of the program. */
 	readonly bash: string | undefined;
+	/** Of `MASKED_PROC_FILES` those this kernel has. */
+	readonly maskedFiles: readonly string[];
 }
 
 /** Arguments for bubblewrap to run the command under the plan. */
@@ -40,7 +68,7 @@ export function bubblewrapArguments(plan: SandboxPlan, command: SandboxedCommand
 		...(plan.network === 'none' ? ['--unshare-net'] : []),
 		// Signals must reach the command only: bubblewrap itself would die of them. With a terminal, `setsid` does this.
 		...(command.terminal ? [] : ['--new-session']),
-		...mountViewArguments(plan),
+		...mountViewArguments(plan, helpers),
 		'--seccomp',
 		String(FILTER_DESCRIPTOR),
 		'--chdir',
@@ -76,7 +104,7 @@ export function requireFewArguments(argv: readonly string[], {environment}: Sand
 	}
 }
 
-function mountViewArguments({mounts}: SandboxPlan): string[] {
+function mountViewArguments({mounts}: SandboxPlan, {maskedFiles}: SandboxHelpers): string[] {
 	const [first, ...others] = mounts;
 	const hasRoot = first?.path === '/';
 	return [
@@ -86,6 +114,7 @@ function mountViewArguments({mounts}: SandboxPlan): string[] {
 		'--proc',
 		'/proc',
 		...READ_ONLY_PROC_ENTRIES.flatMap(name => ['--ro-bind-try', `/proc/${name}`, `/proc/${name}`]),
+		...maskedFiles.flatMap(maskFile),
 		...(hasRoot ? others : mounts).flatMap(mount => mountArguments(mount, mounts)),
 		// Last, since mount points are created inside the hidden directories, too.
 		...mounts.flatMap(mount =>
@@ -105,10 +134,14 @@ function mountArguments(mount: Mount, all: readonly Mount[]): string[] {
 		case 'link':
 			return ['--symlink', mount.to, mount.path];
 		case 'hidden':
-			// A device on a mount without devices cannot be opened by any user.
-			if (mount.fileType === 'file') return ['--ro-bind', '/dev/null', mount.path];
+			if (mount.fileType === 'file') return maskFile(mount.path);
 			return ['--perms', containsMount(mount, all) ? '0111' : '0000', '--tmpfs', mount.path];
 	}
+}
+
+/** A device on a mount without devices cannot be opened by any user. */
+function maskFile(path: string): string[] {
+	return ['--ro-bind', '/dev/null', path];
 }
 
 function containsMount(hidden: Mount, mounts: readonly Mount[]): boolean {

@@ -1,9 +1,9 @@
 import {spawnSync} from 'node:child_process';
-import {closeSync, mkdtempSync, openSync, readFileSync, rmSync, writeSync} from 'node:fs';
+import {closeSync, existsSync, mkdtempSync, openSync, readFileSync, rmSync, writeSync} from 'node:fs';
 import {tmpdir} from 'node:os';
 import {join} from 'node:path';
 import {isExecutable} from '../shared/node/access.js';
-import {bubblewrapArguments, bubblewrapVariables, type SandboxHelpers} from './bubblewrap.js';
+import {bubblewrapArguments, bubblewrapVariables, MASKED_PROC_FILES, type SandboxHelpers} from './bubblewrap.js';
 import {unenforceableError} from './plan.js';
 import {seccompFilter} from './seccomp-filter.js';
 import {findTrustedProgram} from './trusted-program.js';
@@ -65,7 +65,8 @@ function detectBubblewrap(): Detection {
 	if ('why' in found) return {why: found.why, at};
 	const {file} = found;
 	// Helpers run inside the sandbox.
-	const helpers = {setsid: findHelper('setsid'), bash: findHelper('bash')};
+	const maskedFiles = MASKED_PROC_FILES.filter(path => existsSync(path));
+	const helpers = {setsid: findHelper('setsid'), bash: findHelper('bash'), maskedFiles};
 	const failure = tryBubblewrap(file, helpers);
 	return failure === undefined ? {usable: {file, helpers}} : {why: `\`${file}\` does not work: ${failure}`, at};
 }

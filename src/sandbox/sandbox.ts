@@ -1,6 +1,7 @@
 import {bubblewrapArguments, bubblewrapVariables, requireFewArguments} from './bubblewrap.js';
 import {isBubblewrapLikely, requireBubblewrap} from './detect-bubblewrap.js';
 import {findGlobMatches} from './globs.js';
+import {hidePaths} from './hide-paths.js';
 import {type Host, locatePath, readSmallText} from './host.js';
 import {pinDirectories} from './pin-directories.js';
 import {type SandboxedCommand, type SandboxPlan, unenforceableError, type WrappedCommand} from './plan.js';
@@ -12,9 +13,11 @@ import {seccompFilter} from './seccomp-filter.js';
 /** Sandbox of this machine. Detected lazily, when a policy needs it. */
 export class Sandbox {
 	readonly #host: Host;
+	readonly #hiddenPaths: readonly string[];
 
-	/** `variables` are the server's own environment, for TMPDIR. */
-	constructor(variables: Readonly<Record<string, string | undefined>>) {
+	/** `variables` are the server's own environment, for TMPDIR; `hiddenPaths` are shown by no plan. */
+	constructor(variables: Readonly<Record<string, string | undefined>>, hiddenPaths: readonly string[] = []) {
+		this.#hiddenPaths = hiddenPaths;
 		this.#host = {
 			locate: locatePath,
 			findMatches: findGlobMatches,
@@ -40,7 +43,7 @@ export class Sandbox {
 
 	/** Wraps a command to run it under a plan. Throws where no sandbox works. */
 	wrap(resolved: SandboxPlan, command: SandboxedCommand): WrappedCommand {
-		const plan = pinDirectories(resolved);
+		const plan = pinDirectories(hidePaths(resolved, this.#hiddenPaths, this.#host.locate));
 		if (process.platform === 'darwin') return seatbeltCommand(plan, command);
 		if (process.platform !== 'linux') throw unenforceableError(`there is no sandbox for ${process.platform}`);
 		const {file, helpers} = requireBubblewrap();

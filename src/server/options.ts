@@ -43,6 +43,8 @@ export interface ServerOptions {
 	 * it. Without it they are refused.
 	 */
 	readonly ownCommand?: readonly string[];
+	/** Files and sockets of the server itself, such as those of tokens and keys: no sandbox shows them. */
+	readonly hiddenPaths?: readonly string[];
 	readonly logger?: Logger;
 }
 
@@ -62,6 +64,7 @@ export const DEFAULTS = {
 	shutdownGraceMs: 1000,
 	childLimits: {},
 	ownCommand: [],
+	hiddenPaths: [],
 } as const satisfies ServerOptions;
 
 export type ServerSettings = Required<ServerOptions>;

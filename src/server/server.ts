@@ -61,7 +61,7 @@ export class ExecServer {
 			running: () => this.#quota.used,
 			retainedBytes: () => this.#budget.totalBytes,
 		});
-		this.#sandbox = new Sandbox(this.#settings.variables);
+		this.#sandbox = new Sandbox(this.#settings.variables, this.#settings.hiddenPaths);
 		this.#context = {
 			settings: this.#settings,
 			sandbox: this.#sandbox,

@@ -203,6 +203,12 @@ const ATTEMPTS: readonly Attempt[] = [
 		script: () => perl('exit(syscall(250, 0, -3, 0) == -1 ? 1 : 0)'),
 		isOfX64: true,
 	},
+	...['kpageflags', 'kpagecount', 'slabinfo', 'keys', 'key-users', 'kcore', 'timer_list', 'vmallocinfo'].map(
+		(name): Attempt => ({name: `read /proc/${name}`, script: () => `head -c 8 /proc/${name} | grep -q .`}),
+	),
+	// Opened and not written to, as above.
+	{name: 'reach the system request key', script: () => ': >> /proc/sysrq-trigger'},
+	{name: 'read the tables of the firmware', script: () => 'ls /sys/firmware | grep -q .'},
 	{name: 'make an io_uring', script: () => perl('exit($! == 38 ? 1 : 0) if syscall(425, 1, 0) == -1'), isOfX64: true},
 	{name: 'use shared memory of the host', script: () => 'ls /dev/shm | grep -q .'},
 ];

@@ -3,6 +3,7 @@ import type {ChildLimits} from '../../../processes/backends/child-limits.js';
 import {selectBackend} from '../../../processes/backends/select-backend.js';
 import {ExecServer} from '../../../server/server.js';
 import type {Logger} from '../../../shared/logger.js';
+import {listHiddenPaths} from './hidden-paths.js';
 import type {Settings} from './serve-settings.js';
 
 /** The native part of the process backend is loaded once the server answers, so that it answers sooner. */
@@ -27,6 +28,7 @@ export function createServer(settings: Settings, childLimits: ChildLimits, logge
 		allowForward: settings['allow-forward'],
 		shutdownGraceMs: settings['shutdown-grace'],
 		childLimits,
+		hiddenPaths: listHiddenPaths(settings),
 		ownCommand: [process.execPath, process.argv[1]!],
 		backend,
 		logger,
