@@ -51,6 +51,9 @@ export interface Service {
  */
 export type Role = 'server' | 'client';
 
+/** Parts of a request that its reply needs. */
+type AnsweredRequest = Pick<Request, 'id' | 'method'>;
+
 interface PendingCall {
 	resolve(result: unknown): void;
 	reject(error: Error): void;
@@ -186,10 +189,7 @@ export class RpcConnection {
 		try {
 			const result = this.#service.request(request);
 			if (result instanceof Promise) {
-				result.then(
-					value => this.#reply(request, value),
-					(error: unknown) => this.#replyError(request, error),
-				);
+				this.#replyWhenSettled(request.id, request.method, result);
 			} else {
 				this.#reply(request, result);
 			}
@@ -198,12 +198,20 @@ export class RpcConnection {
 		}
 	}
 
-	#reply(request: Request, result: unknown): void {
+	/** Takes id and method and not the request, whose params would be retained until it is answered. */
+	#replyWhenSettled(id: RequestId, method: string, result: Promise<unknown>): void {
+		result.then(
+			value => this.#reply({id, method}, value),
+			(error: unknown) => this.#replyError({id, method}, error),
+		);
+	}
+
+	#reply(request: AnsweredRequest, result: unknown): void {
 		this.#sendResult(request, result);
 		if (result instanceof JsonParts) result.release?.();
 	}
 
-	#sendResult({id, method}: Request, result: unknown): void {
+	#sendResult({id, method}: AnsweredRequest, result: unknown): void {
 		let frame: Frame;
 		try {
 			frame = encodeResult(id, result);
@@ -222,7 +230,7 @@ export class RpcConnection {
 		return this.#service.maxReplyBytes ?? MAX_MESSAGE_BYTES;
 	}
 
-	#replyError({id, method}: {id: RequestId; method: string}, error: unknown): void {
+	#replyError({id, method}: AnsweredRequest, error: unknown): void {
 		if (error instanceof RpcError) {
 			const frame = encodeError(id, error);
 			const text = `the text of the error exceeds the message limit of ${MAX_MESSAGE_BYTES} bytes`;

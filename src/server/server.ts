@@ -16,6 +16,7 @@ import {Accounts} from './auth/accounts.js';
 import type {Grant} from './auth/grant.js';
 import {ClientConnection} from './connection/client-connection.js';
 import {createDispatch} from './connection/dispatch.js';
+import {WaitingRequests} from './connection/pending-requests.js';
 import {type Session, Sessions} from './connection/sessions.js';
 import {DEFAULTS, type ServerOptions, type ServerSettings} from './options.js';
 import type {ServerContext} from './server-context.js';
@@ -67,6 +68,7 @@ export class ExecServer {
 			sandbox: this.#sandbox,
 			sessions: this.#sessions,
 			dispatch: createDispatch(this.#settings, this.#sandbox, this.#metrics),
+			waiting: new WaitingRequests(),
 			backend: () => this.#backend(),
 			createTable: (owner, session) => this.#createTable(owner, session),
 		};

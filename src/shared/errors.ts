@@ -39,6 +39,10 @@ export const ERRORS = {
 		meaning: 'As many processes are running as are allowed.',
 		hint: 'End some, or raise max-processes or max-processes-per-session.',
 	},
+	REQUEST_LIMIT: {
+		meaning: 'As many requests wait for a process, a peer or an origin as are allowed; this one was not begun.',
+		hint: 'Wait for some to be answered; signals and terminate are taken all the while.',
+	},
 	EXEC_REFUSED: {
 		meaning: 'This server does not start commands of this kind (direct, or prepared by the caller).',
 		hint: 'See allow-direct-exec and allow-prepared-exec.',

@@ -15,6 +15,7 @@ import type {ServerContext} from '../server-context.js';
 import {ClientFiles} from './client-files.js';
 import {FlowControl} from './flow-control.js';
 import type {OutputPump} from './output-pump.js';
+import {PendingRequests} from './pending-requests.js';
 import type {Session} from './sessions.js';
 import {V0Sessions} from './v0-sessions.js';
 
@@ -34,6 +35,7 @@ export class ClientConnection implements Service {
 	readonly rpc: RpcConnection;
 	readonly transport: Transport['kind'];
 	readonly flow: FlowControl;
+	readonly pending: PendingRequests;
 	readonly disconnectsOnMalformed: boolean;
 	readonly maxReplyBytes: number;
 	/** Closes with the connection; everything it owns is registered here. */
@@ -54,6 +56,11 @@ export class ClientConnection implements Service {
 		this.maxReplyBytes = context.settings.maxReplyBytes;
 		this.rpc = new RpcConnection(transport, 'server', this);
 		this.flow = new FlowControl(this.rpc);
+		this.pending = new PendingRequests({
+			token: options.grant?.name,
+			waiting: context.waiting,
+			holdReading: () => this.rpc.holdReading(),
+		});
 	}
 
 	/** The session; throws before the handshake is complete, see `admit`. */
@@ -157,6 +164,7 @@ export class ClientConnection implements Service {
 	closed(error?: Error): void {
 		this.logger.debug('connection closed', {peer: this.rpc.peer, ...(error && {reason: error.message})});
 		this.scope.close();
+		this.pending.close();
 		this.flow.onDrain();
 		this.#v0?.close();
 		if (this.#handshake.kind !== 'new') this.#context.sessions.detach(this.#handshake.session);

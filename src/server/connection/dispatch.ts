@@ -34,11 +34,9 @@ export function createDispatch(settings: ServerSettings, sandbox: Sandbox, metri
 					admitCall,
 				);
 	return (request, client) => {
-		const startedAt = performance.now();
-		const record = (result: 'success' | 'error'): void =>
-			metrics.recordRequest(request.method, result, performance.now() - startedAt);
+		const record = createRecorder(metrics, request.method);
 		try {
-			const result = route(request, client);
+			const result = client.pending.run(request, () => route(request, client));
 			if (result instanceof Promise) return recordOutcome(result, record);
 			record('success');
 			return result;
@@ -47,6 +45,12 @@ export function createDispatch(settings: ServerSettings, sandbox: Sandbox, metri
 			throw toWireError(error);
 		}
 	};
+}
+
+/** Takes the method and not the request, whose params would be retained until it is answered. */
+function createRecorder(metrics: ServerMetrics, method: string): (result: 'success' | 'error') => void {
+	const startedAt = performance.now();
+	return result => metrics.recordRequest(method, result, performance.now() - startedAt);
 }
 
 async function recordOutcome(
