@@ -1,8 +1,7 @@
 import {readFileSync} from 'node:fs';
 import {expect, test} from 'vitest';
 import type {ChildLimits} from '../../../src/processes/backends/child-limits.js';
-import {nativeBackend, type Outcome, PIPES, PTY, sh, start} from '../../helpers/children.js';
-import {Gate} from '../../helpers/gate.js';
+import {nativeBackend, type Outcome, PIPES, PTY, run, sh} from '../../helpers/children.js';
 
 const backend = nativeBackend();
 
@@ -12,12 +11,8 @@ async function held(limits: ChildLimits, script: string, io: Parameters<typeof s
 	return (stdout + pty).trim().split(/\r?\n/);
 }
 
-/** Runs a script that waits until its limits are there, which is after the start. */
 async function runHeld(script: string, limits: ChildLimits, io: Parameters<typeof sh>[1] = PIPES): Promise<Outcome> {
-	const gate = new Gate();
-	const {finished} = await start(backend, {...sh(`${gate.wait}; ${script}`, io), limits});
-	gate.open();
-	return finished();
+	return run(backend, {...sh(script, io), limits});
 }
 
 const LIMITS: [keyof ChildLimits, number, string, string][] = [

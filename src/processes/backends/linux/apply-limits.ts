@@ -1,6 +1,7 @@
 // Linux only: prlimit and /proc/PID/oom_score_adj.
 import {readFileSync, writeFileSync} from 'node:fs';
 import {setPriority} from 'node:os';
+import {spawnError} from '../backend.js';
 import type {ChildLimits} from '../child-limits.js';
 import type {Libc} from './libc.js';
 
@@ -8,14 +9,22 @@ import type {Libc} from './libc.js';
 const RLIMIT_NUMBERS = {cpuSeconds: 0, fileBytes: 1, memoryBytes: 2, processes: 6, openFiles: 7} as const;
 const RLIMIT_BYTES = 16;
 
+type RlimitName = keyof typeof RLIMIT_NUMBERS;
+const RLIMITS = Object.entries(RLIMIT_NUMBERS) as [RlimitName, number][];
+
+/** True for limits that a server cannot set for itself and undo: they are set for a child that waits. */
+export function needsLauncher(limits: ChildLimits): boolean {
+	return limits.group !== undefined || (limits.nice ?? 0) > 0 || RLIMITS.some(([name]) => limits[name] !== undefined);
+}
+
 /**
- * Limits a process that was just spawned, before it can have done much; its descendants inherit the limits. A process
- * that has exited since needs none.
+ * Limits a process that has not run anything yet; its descendants inherit the limits. Throws if one cannot be set that
+ * bounds resources.
  */
 export function applyLimits(libc: Libc, pid: number, limits: ChildLimits): void {
 	const {nice, oomScore, group} = limits;
 	group?.add(pid);
-	for (const [name, resource] of Object.entries(RLIMIT_NUMBERS) as [keyof typeof RLIMIT_NUMBERS, number][]) {
+	for (const [name, resource] of RLIMITS) {
 		const value = limits[name];
 		if (value !== undefined) lowerLimit(libc, pid, resource, BigInt(value));
 	}
@@ -23,26 +32,44 @@ export function applyLimits(libc: Libc, pid: number, limits: ChildLimits): void 
 	if (oomScore !== undefined && oomScore > 0) ignoreFailure(() => raiseOomScore(pid, oomScore));
 }
 
+/** Runs `spawn` while this process has at least that score, which the child inherits: cheaper than a child that waits. */
+export function withOomScore<T>(score: number | undefined, spawn: () => T): T {
+	const before = score === undefined || score <= 0 ? undefined : ignoreFailure(() => raiseOomScore('self', score));
+	try {
+		return spawn();
+	} finally {
+		if (before !== undefined) ignoreFailure(() => writeFileSync(oomScorePath('self'), before));
+	}
+}
+
 /** Never raises a limit: those of the server hold for its children, too. */
 function lowerLimit(libc: Libc, pid: number, resource: number, value: bigint): void {
 	const limit = Buffer.alloc(RLIMIT_BYTES);
-	if (libc.prlimit(pid, resource, null, limit) !== 0) return;
+	if (libc.prlimit(pid, resource, null, limit) !== 0) throw spawnError(libc.errno(), 'prlimit');
 	for (const offset of [0, 8]) {
 		if (value < limit.readBigUInt64LE(offset)) limit.writeBigUInt64LE(value, offset);
 	}
-	libc.prlimit(pid, resource, limit, null);
+	if (libc.prlimit(pid, resource, limit, null) !== 0) throw spawnError(libc.errno(), 'prlimit');
 }
 
-/** Ordinary users may only raise it. */
-function raiseOomScore(pid: number, score: number): void {
-	const path = `/proc/${pid}/oom_score_adj`;
-	if (Number(readFileSync(path, 'latin1')) < score) writeFileSync(path, String(score));
+/** Returns the score before, or undefined if it is high enough already. Ordinary users may only raise it. */
+function raiseOomScore(pid: number | 'self', score: number): string | undefined {
+	const path = oomScorePath(pid);
+	const before = readFileSync(path, 'latin1').trim();
+	if (Number(before) >= score) return undefined;
+	writeFileSync(path, String(score));
+	return before;
 }
 
-function ignoreFailure(action: () => void): void {
+function oomScorePath(pid: number | 'self'): string {
+	return `/proc/${pid}/oom_score_adj`;
+}
+
+function ignoreFailure<T>(action: () => T): T | undefined {
 	try {
-		action();
+		return action();
 	} catch {
-		// The process has exited, or the system refuses: a missing limit is no reason not to run.
+		// The system refuses: a missing preference is no reason not to run.
+		return undefined;
 	}
 }

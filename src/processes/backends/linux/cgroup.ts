@@ -1,6 +1,7 @@
 // Linux only: control groups, version 2.
 import {mkdirSync, readFileSync, rmdirSync, writeFileSync} from 'node:fs';
 import {join} from 'node:path';
+import {errorMessage, LongarmError} from '../../../shared/errors.js';
 
 const ROOT = '/sys/fs/cgroup';
 const CONTROLLERS = ['memory', 'pids'];
@@ -40,12 +41,15 @@ export class Cgroup {
 		mkdirSync(this.path, {recursive: true});
 	}
 
-	/** Descendants the process starts from now on join the group, too. */
+	/** Descendants the process starts from now on join the group, too. Throws if it cannot be added. */
 	add(pid: number): void {
 		try {
 			writeFileSync(join(this.path, 'cgroup.procs'), String(pid));
-		} catch {
-			// The process has exited.
+		} catch (error) {
+			throw new LongarmError('SPAWN_FAILED', {
+				message: `the control group refused: ${errorMessage(error)}`,
+				cause: error,
+			});
 		}
 	}
 

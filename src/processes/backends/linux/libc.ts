@@ -28,13 +28,14 @@ export interface Libc {
 	ioctl(fd: number, request: number, argument: Pointer): number;
 	pipe2(fds: [number, number], flags: number): number;
 	fcntl(fd: number, command: number, argument: number): number;
+	socketpair(domain: number, type: number, protocol: number, fds: [number, number]): number;
+	memfdCreate(name: string, flags: number): number;
 	read(fd: number, buffer: Pointer, length: number): number;
 	getrlimit(resource: number, limit: Pointer): number;
 	setrlimit(resource: number, limit: Pointer): number;
 	/** Limits of another process; either pointer may be null. */
 	prlimit(pid: number, resource: number, wanted: Pointer | null, present: Pointer | null): number;
 	prctl(option: number, argument: number): number;
-	memfdCreate(name: string, flags: number): number;
 	/** `errno` of the last call. */
 	errno(): number;
 }
@@ -57,11 +58,12 @@ const SIGNATURES: Record<Exclude<keyof Libc, 'errno'>, string> = {
 	ioctl: 'int ioctl(int fd, unsigned long request, void *argument)',
 	pipe2: 'int pipe2(_Out_ int *fds, int flags)',
 	fcntl: 'int fcntl(int fd, int command, long argument)',
+	socketpair: 'int socketpair(int domain, int type, int protocol, _Out_ int *fds)',
+	memfdCreate: 'int memfd_create(const char *name, unsigned int flags)',
 	getrlimit: 'int getrlimit(int resource, void *limit)',
 	setrlimit: 'int setrlimit(int resource, void *limit)',
 	prlimit: 'int prlimit64(int pid, int resource, void *wanted, void *present)',
 	prctl: 'int prctl(int option, unsigned long argument)',
-	memfdCreate: 'int memfd_create(const char *name, unsigned int flags)',
 	read: 'long read(int fd, void *buffer, unsigned long length)',
 };
 

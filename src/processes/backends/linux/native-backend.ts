@@ -10,11 +10,12 @@ import type {Backend, Child, ChildEvents, KernelExit, SpawnRequest, StdinWriter,
 import {spawnError} from '../backend.js';
 import {OutputReader} from '../output-reader.js';
 import {createPipeWriter, createTerminalWriter} from '../stdin-writers.js';
-import {applyLimits} from './apply-limits.js';
+import {applyLimits, needsLauncher, withOomScore} from './apply-limits.js';
 import {DescendantTags} from './descendant-tags.js';
 import {type Libc, loadLibc} from './libc.js';
 import {openTerminal, setTerminalSize} from './pseudo-terminal.js';
 import {Reaper} from './reaper.js';
+import {type LauncherCommand, WaitingLauncher} from './waiting-launcher.js';
 import {startWatchdog} from './watchdog.js';
 
 const PR_SET_CHILD_SUBREAPER = 36;
@@ -40,12 +41,18 @@ export function createNativeBackend(): Backend | undefined {
 	return libc && new NativeBackend(libc);
 }
 
+type Command = Omit<SpawnRequest, 'io'>;
+/** Adds the file actions that connect the standard streams of a child. */
+type Redirect = (actions: Uint8Array) => void;
+
 class NativeBackend implements Backend {
 	readonly name = 'posix_spawn';
 	readonly #libc: Libc;
 	readonly #reaper: Reaper;
 	readonly #attributes: Uint8Array;
 	#tags: DescendantTags | undefined;
+	/** Created at the first start with limits. */
+	#launcher: WaitingLauncher | undefined;
 	/** Tag of the child that is being spawned. */
 	#tag: string | undefined;
 
@@ -161,15 +168,31 @@ class NativeBackend implements Backend {
 		};
 	}
 
-	#launch(request: Omit<SpawnRequest, 'io'>, redirect: (actions: Uint8Array) => void): number {
+	/** Limits are in place before the program runs its first instruction: its descendants have no other time to begin. */
+	#launch(request: Command, redirect: Redirect): number {
+		const {limits, wrapper} = request;
+		if (!limits) return this.#posixSpawn(request, redirect);
+		if (!needsLauncher(limits)) return withOomScore(limits.oomScore, () => this.#posixSpawn(request, redirect));
+		this.#launcher ??= new WaitingLauncher(this.#libc);
+		return this.#launcher.launch(request, {
+			firstFd: FIRST_EXTRA_FD + (wrapper?.descriptors.length ?? 0),
+			spawn: launcher => this.#posixSpawn(request, redirect, launcher),
+			prepare: pid => applyLimits(this.#libc, pid, limits),
+		});
+	}
+
+	/** Spawns the requested program, or a launcher in its place. */
+	#posixSpawn(request: Command, redirect: Redirect, launcher?: LauncherCommand): number {
+		const {file, argv, descriptors} = launcher ?? {...request, descriptors: []};
 		using fds = new DescriptorScope();
 		const contents = request.wrapper?.descriptors ?? [];
-		const firstFree = FIRST_EXTRA_FD + contents.length;
-		const extra = contents.map(content => this.#openContent(fds, content, firstFree, request.file));
+		const firstFree = FIRST_EXTRA_FD + contents.length + descriptors.length;
+		const opened = contents.map(content => this.#openContent(fds, content, firstFree, request.file));
 		const actions = Buffer.alloc(ACTIONS_BYTES);
 		this.#libc.actionsInit(actions);
 		try {
 			redirect(actions);
+			const extra = [...opened, ...descriptors];
 			for (const [index, fd] of extra.entries()) this.#libc.actionsDup2(actions, fd, FIRST_EXTRA_FD + index);
 			this.#libc.actionsCloseFrom(actions, firstFree);
 			this.#libc.actionsChdir(actions, Buffer.concat([request.cwd, Buffer.alloc(1)]));
@@ -179,10 +202,10 @@ class NativeBackend implements Backend {
 			const pid: [number] = [0];
 			const error = this.#libc.posixSpawn(
 				pid,
-				request.file,
+				file,
 				actions,
 				this.#attributes,
-				[...request.argv, null],
+				[...argv, null],
 				[...environment, null],
 			);
 			if (error !== 0) throw spawnError(error, request.file);
@@ -213,14 +236,13 @@ class NativeBackend implements Backend {
 
 	#createChild(
 		pid: number,
-		{wrapper, limits}: SpawnRequest,
+		{wrapper}: SpawnRequest,
 		streams: readonly OutputStream[],
 		readers: readonly OutputReader[],
 		stdin: StdinWriter | undefined,
 		resize: Child['resize'],
 		events: ChildEvents,
 	): Child {
-		if (limits) applyLimits(this.#libc, pid, limits);
 		registerChild(pid);
 		this.#reaper.watch(pid, exit => {
 			unregisterChild(pid);
