@@ -11,7 +11,8 @@ import {
 import {decode} from '../../protocol/wire/decode.js';
 import type {JsonParts} from '../../protocol/wire/encode.js';
 import type {Request} from '../../protocol/wire/envelope.js';
-import {INVALID_REQUEST, METHOD_NOT_FOUND, RpcError} from '../../protocol/wire/error-codes.js';
+import {INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, RpcError} from '../../protocol/wire/error-codes.js';
+import type {Schema} from '../../protocol/wire/fields.js';
 import type {Sandbox} from '../../sandbox/sandbox.js';
 import {requireScope} from '../auth/grant.js';
 import {createHandlers} from '../handlers/all-handlers.js';
@@ -112,8 +113,20 @@ export function createRouter<Context>(
 			| ((decoded: unknown, caller: Context, asked: Request) => unknown)
 			| undefined;
 		if (!handler) throw unknownMethodError(request.method);
+		refuseUnknownSandbox(declaration.params, request);
 		return handler(params, context, request);
 	};
+}
+
+/**
+ * A policy is enforced or refused, never dropped: a method that does not declare `sandbox` cannot enforce it. Other members
+ * that a method does not know are ignored.
+ */
+function refuseUnknownSandbox(schema: Schema, {method, params}: Request): void {
+	const sandbox = (params as {sandbox?: unknown} | null | undefined)?.sandbox;
+	if (sandbox === undefined || sandbox === null) return;
+	if (Object.hasOwn((schema as {entries?: object}).entries ?? {}, 'sandbox')) return;
+	throw new RpcError(INVALID_PARAMS, `${method} cannot enforce a sandbox: leave \`sandbox\` out`);
 }
 
 function unknownMethodError(method: string): RpcError {
