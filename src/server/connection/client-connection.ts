@@ -69,6 +69,11 @@ export class ClientConnection implements Service {
 		return this.#handshake.session;
 	}
 
+	/** The handshake is complete. */
+	get isReady(): boolean {
+		return this.#handshake.kind === 'ready';
+	}
+
 	/** Processes of the first protocol; they belong to the connection. */
 	get v0(): V0Sessions {
 		this.#v0 ??= new V0Sessions(this.rpc, this.#context.createTable(this.grant));

@@ -29,10 +29,11 @@ export function createDispatch(settings: ServerSettings, sandbox: Sandbox, metri
 	const sandboxesFiles = (): boolean => ownCommand.length > 0 && sandbox.isLikelyAvailable;
 	const route =
 		protocol === 'v0'
-			? restrictToV0(createRouter(strictV0Handlers, admitCall))
+			? restrictToV0(createRouter(strictV0Handlers, admitCall, authorizeCall))
 			: createRouter(
 					createHandlers(describeEnvironment(variables, allowForward, sandboxesFiles), variables),
 					admitCall,
+					authorizeCall,
 				);
 	return (request, client) => {
 		const record = createRecorder(metrics, request.method);
@@ -68,9 +69,13 @@ async function recordOutcome(
 	}
 }
 
-function admitCall(family: Family, client: ClientConnection, method: string): void {
+/** Before the handshake is over the params come first, as upstream has it: nothing is done for such a caller anyway. */
+function authorizeCall(client: ClientConnection, method: string): void {
+	if (client.isReady) requireScope(client.grant, method);
+}
+
+function admitCall(family: Family, client: ClientConnection): void {
 	client.admit(family);
-	requireScope(client.grant, method);
 }
 
 /** A strict server of the first protocol has none of the later methods. */
@@ -97,16 +102,19 @@ export type Handlers<Context> = {readonly [M in RequestName]?: Handler<M, Contex
 export type AllHandlers<Context> = {readonly [M in ServedName]: Handler<M, Context>};
 
 /**
- * Routes a request by the table of methods: decode the params, let `admit` look at the caller, run the handler.
- * In this order, so that bad params are reported whatever the state of the handshake.
+ * Routes a request by the table of methods: let `authorize` look at the caller, decode the params, let `admit` look at the
+ * state of the handshake, run the handler. In this order, so that a caller without the right has nothing decoded, and bad
+ * params are reported whatever the state of the handshake.
  */
 export function createRouter<Context>(
 	handlers: Handlers<Context>,
 	admit: (family: Family, context: Context, method: string) => void,
+	authorize: (context: Context, method: string) => void = () => {},
 ) {
 	return (request: Request, context: Context): unknown => {
 		const declaration = findDeclaration(request.method);
 		if (declaration?.kind !== 'request' || declaration.from !== 'client') throw unknownMethodError(request.method);
+		authorize(context, request.method);
 		const params = decode(declaration.params, request.params ?? null);
 		if (declaration.family !== 'handshake') admit(declaration.family, context, request.method);
 		const handler = handlers[request.method as RequestName] as

@@ -106,7 +106,7 @@ test('strictly the first protocol knows scopes as well', async () => {
 	});
 });
 
-test('bad params and a missing handshake are told before a missing scope', async () => {
+test('a missing handshake is told before a missing scope, and that before bad params', async () => {
 	const [near, far] = memoryTransportPair();
 	execServer().accept(far, {name: 'n', scopes: []});
 	const client = new TestClient(near);
@@ -114,5 +114,20 @@ test('bad params and a missing handshake are told before a missing scope', async
 		'client must call initialize before using exec methods',
 	);
 	await client.initialize();
-	expect(await failure(client, 'process/read', {})).not.toMatchObject({data: {code: 'SCOPE_MISSING'}});
+	expect(await failure(client, 'process/read', {})).toMatchObject({data: {code: 'SCOPE_MISSING'}});
+});
+
+test('a caller without the scope has none of its params decoded', async () => {
+	const client = await clientOf({name: 'watcher', scopes: ['observe']});
+	for (const method of ['fs/writeFile', 'process/start', 'http/request']) {
+		expect(refusalIn(await failure(client, method, {nothing: 'that fits'}))).toMatchObject({code: INVALID_REQUEST});
+	}
+});
+
+test('before the handshake is over bad params are reported first, whatever the scope', async () => {
+	const client = TestClient.overMemory(execServer(), {name: 'watcher', scopes: ['observe']});
+	expect(await failure(client, 'process/start', {})).toMatchObject({code: -32602});
+	expect(await failure(client, 'process/terminate', {processId: 'p'})).toMatchObject({
+		message: 'client must call initialize before using exec methods',
+	});
 });
