@@ -61,10 +61,11 @@ export class FileHandles {
 		return device;
 	}
 
-	/** Throws for an unknown id and for one that is still being opened. */
+	/** Throws for an unknown id, one that is too long, and one that is still being opened. */
 	find(id: string): BlockDevice {
 		const device = this.#devices.get(id);
 		if (device) return device;
+		this.#devices.requireLength(id);
 		throw new LongarmError('FILE_NOT_FOUND', {message: `unknown file handle \`${id}\``, context: {handleId: id}});
 	}
 
@@ -89,10 +90,13 @@ export class FileHandles {
 		return device.write(chunk, offset);
 	}
 
-	/** No-op for an unknown id. */
+	/** No-op for an unknown id; throws for one that is too long. */
 	async close(id: string): Promise<void> {
 		const device = this.#devices.get(id);
-		if (!device) return;
+		if (!device) {
+			this.#devices.requireLength(id);
+			return;
+		}
 		this.#devices.delete(id);
 		await device.close();
 	}

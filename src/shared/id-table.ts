@@ -7,7 +7,7 @@ export interface IdTableOptions {
 	readonly minIdBytes?: number;
 	/** Longest id, in bytes of UTF-8. */
 	readonly maxIdBytes: number;
-	/** Makes the error that `reserve` throws. */
+	/** Makes the error that `reserve` and `requireLength` throw. */
 	readonly toError: (refusal: IdRefusal, id: string) => Error;
 }
 
@@ -26,6 +26,11 @@ export class IdTable<T> {
 		if (!this.#hasValidLength(id)) return 'length';
 		if (this.#entries.has(id)) return 'taken';
 		return this.#entries.size >= maxEntries ? 'full' : undefined;
+	}
+
+	/** Throws for an id of a length that no entry can have. */
+	requireLength(id: string): void {
+		if (!this.#hasValidLength(id)) throw this.#options.toError('length', id);
 	}
 
 	/**
