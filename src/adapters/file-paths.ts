@@ -13,6 +13,11 @@ export function toNativePath(uri: PathUri): BytePath {
 	}
 }
 
+/** The root of a request, below which no link is followed. */
+export function toRoot(uri: PathUri | null | undefined): BytePath | undefined {
+	return uri ? toNativePath(uri) : undefined;
+}
+
 export function toUriText(path: BytePath): string {
 	return PathUri.fromBinary(path).href;
 }

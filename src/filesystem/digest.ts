@@ -1,5 +1,6 @@
 import {createHash} from 'node:crypto';
 import {payloadBuffers} from '../shared/node/buffer-pool.js';
+import type {LinkOptions} from './below-root.js';
 import type {BytePath} from './byte-path.js';
 import {refusedError} from './file-errors.js';
 import {openToRead} from './open-file.js';
@@ -15,10 +16,15 @@ export interface Digest {
 	readonly length: number;
 }
 
+export interface HashOptions extends LinkOptions {
+	readonly offset: number;
+	readonly length: number;
+}
+
 /** Checksum of a range of a regular file. */
-export async function hashFile(path: BytePath, offset: number, length: number): Promise<Digest> {
+export async function hashFile(path: BytePath, {offset, length, ...links}: HashOptions): Promise<Digest> {
 	if (length > MAX_DIGEST_BYTES) throw refusedError(`a digest covers at most ${MAX_DIGEST_BYTES} bytes`);
-	const {fd} = await openToRead(preferredCalls(), path, true);
+	const {fd} = await openToRead(preferredCalls(), path, links);
 	const block = payloadBuffers.take();
 	try {
 		const hash = createHash('sha256');

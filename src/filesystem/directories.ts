@@ -2,6 +2,7 @@ import type {Dirent, Stats} from 'node:fs';
 import {opendir} from 'node:fs/promises';
 import {LongarmError} from '../shared/errors.js';
 import {Yielder} from '../shared/node/yielder.js';
+import {createBelowRoot, type LinkOptions} from './below-root.js';
 import {type BytePath, joinPath, parentPath, toDisplayText, toFsPath} from './byte-path.js';
 import {isErrno, systemError} from './file-errors.js';
 import {createWithoutFollowingLinks} from './no-follow.js';
@@ -20,15 +21,15 @@ export interface NamedEntry {
 	readonly isFile: boolean;
 }
 
-export interface CreateDirectoryOptions {
+export interface CreateDirectoryOptions extends LinkOptions {
 	/** Creates parents, and accepts a directory that exists. */
 	readonly recursive: boolean;
-	readonly followSymlinks: boolean;
 }
 
 export async function makeDirectory(path: BytePath, options: CreateDirectoryOptions): Promise<void> {
 	const calls = preferredCalls();
-	if (!options.followSymlinks) await createWithoutFollowingLinks(calls, path, options.recursive);
+	if (options.root !== undefined) await createBelowRoot(calls, path, options.root, options.recursive);
+	else if (!options.followSymlinks) await createWithoutFollowingLinks(calls, path, options.recursive);
 	else if (options.recursive) await createWithParents(calls, path);
 	else await calls.mkdir(path);
 }

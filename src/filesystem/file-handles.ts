@@ -1,5 +1,6 @@
 import {LongarmError} from '../shared/errors.js';
 import {type IdRefusal, IdTable} from '../shared/id-table.js';
+import type {LinkOptions} from './below-root.js';
 import type {BytePath} from './byte-path.js';
 import {refusedError, systemError} from './file-errors.js';
 import {openToRead, openToReplace, openToUpdate} from './open-file.js';
@@ -126,8 +127,8 @@ export function requireBlockLength(kind: 'read' | 'write', length: number): void
 }
 
 /** Opens a file for positional reads. It stays the same inode, whatever happens to its name. */
-export async function openReadable(path: BytePath): Promise<BlockDevice> {
-	const {fd} = await openToRead(preferredCalls(), path, true);
+export async function openReadable(path: BytePath, links: LinkOptions): Promise<BlockDevice> {
+	const {fd} = await openToRead(preferredCalls(), path, links);
 	const descriptor = new SharedDescriptor(fd);
 	return {
 		read: (target, offset) => descriptor.use(open => readFully(open, target, offset)),
@@ -136,13 +137,13 @@ export async function openReadable(path: BytePath): Promise<BlockDevice> {
 }
 
 /** Opens a file for positional writes: truncated, or created. */
-export async function openReplaceable(path: BytePath): Promise<BlockDevice> {
-	return createWriteDevice((await openToReplace(preferredCalls(), path, true)).fd);
+export async function openReplaceable(path: BytePath, links: LinkOptions): Promise<BlockDevice> {
+	return createWriteDevice((await openToReplace(preferredCalls(), path, links)).fd);
 }
 
 /** Opens a file for positional writes without truncating it; a new one is readable by its owner only. */
-export async function openUpdatable(path: BytePath): Promise<BlockDevice> {
-	return createWriteDevice((await openToUpdate(preferredCalls(), path)).fd);
+export async function openUpdatable(path: BytePath, links: LinkOptions): Promise<BlockDevice> {
+	return createWriteDevice((await openToUpdate(preferredCalls(), path, links)).fd);
 }
 
 function createWriteDevice(fd: number): BlockDevice {

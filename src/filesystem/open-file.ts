@@ -1,7 +1,7 @@
 import {constants, type Stats} from 'node:fs';
+import {followsLinks, type LinkOptions, withEntryBelow} from './below-root.js';
 import {type BytePath, toDisplayText} from './byte-path.js';
 import {refusedError} from './file-errors.js';
-import {withoutFollowingLinks} from './no-follow.js';
 import type {FileCalls} from './syscalls.js';
 
 // Opening a FIFO without a writer does not block, and a terminal does not become the controlling one.
@@ -17,9 +17,9 @@ export interface OpenedFile {
 }
 
 /** Opens a regular file for reading. Other types are refused before the open, which can trigger a device. */
-export async function openToRead(calls: FileCalls, path: BytePath, followSymlinks: boolean): Promise<OpenedFile> {
-	if (!followSymlinks) {
-		return withoutFollowingLinks(calls, path, async entry => {
+export async function openToRead(calls: FileCalls, path: BytePath, links: LinkOptions): Promise<OpenedFile> {
+	if (!followsLinks(links)) {
+		return withEntryBelow(calls, path, links.root, async entry => {
 			if (isSpecial(await calls.lstat(entry))) throw notRegularError();
 			return openRegular(calls, entry, READ | constants.O_NOFOLLOW, notRegularError);
 		});
@@ -30,10 +30,10 @@ export async function openToRead(calls: FileCalls, path: BytePath, followSymlink
 }
 
 /** Opens a file for writing and truncates it; creates it if it is missing. */
-export async function openToReplace(calls: FileCalls, path: BytePath, followSymlinks: boolean): Promise<OpenedFile> {
-	const opened = followSymlinks
+export async function openToReplace(calls: FileCalls, path: BytePath, links: LinkOptions): Promise<OpenedFile> {
+	const opened = followsLinks(links)
 		? await openAny(calls, path, WRITE)
-		: await withoutFollowingLinks(calls, path, entry =>
+		: await withEntryBelow(calls, path, links.root, entry =>
 				openRegular(calls, entry, WRITE | constants.O_NOFOLLOW, notRegularError),
 			);
 	if (!opened.stats.isFile() || opened.stats.size === 0) return opened;
@@ -41,10 +41,12 @@ export async function openToReplace(calls: FileCalls, path: BytePath, followSyml
 	return opened;
 }
 
-/** Opens a regular file for writing without truncating it; a missing one is created for its owner only. */
-export async function openToUpdate(calls: FileCalls, path: BytePath): Promise<OpenedFile> {
+/** Opens a regular file, not a link, for writing without truncating it; a missing one is created for its owner only. */
+export async function openToUpdate(calls: FileCalls, path: BytePath, {root}: LinkOptions): Promise<OpenedFile> {
 	const notAFileError = () => refusedError(`path \`${toDisplayText(path)}\` is not a file`);
-	return openRegular(calls, path, WRITE | constants.O_NOFOLLOW, notAFileError, PRIVATE_MODE);
+	const open = (entry: BytePath) =>
+		openRegular(calls, entry, WRITE | constants.O_NOFOLLOW, notAFileError, PRIVATE_MODE);
+	return root === undefined ? open(path) : withEntryBelow(calls, path, root, open);
 }
 
 /** Closes the descriptor if `use` fails. */

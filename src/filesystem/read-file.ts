@@ -1,3 +1,4 @@
+import type {LinkOptions} from './below-root.js';
 import type {BytePath} from './byte-path.js';
 import {refusedError} from './file-errors.js';
 import {openToRead} from './open-file.js';
@@ -10,16 +11,15 @@ export const MAX_SYNC_BYTES = 256 * 1024;
 /** First read of a file without a size, such as those below /proc. */
 const INITIAL_BUFFER_BYTES = 64 * 1024;
 
-export interface ReadFileOptions {
-	readonly followSymlinks: boolean;
+export interface ReadFileOptions extends LinkOptions {
 	/** Back-pressure: runs `read` once so many bytes may be buffered, or throws if they never may. */
 	readonly admit?: (bytes: number, read: () => Promise<Uint8Array>) => Promise<Uint8Array>;
 }
 
 /** Reads the whole content of a regular file. */
-export async function readWholeFile(path: BytePath, {followSymlinks, admit}: ReadFileOptions): Promise<Uint8Array> {
+export async function readWholeFile(path: BytePath, {admit, ...links}: ReadFileOptions): Promise<Uint8Array> {
 	const preferred = preferredCalls();
-	const {fd, stats} = await openToRead(preferred, path, followSymlinks);
+	const {fd, stats} = await openToRead(preferred, path, links);
 	try {
 		if (stats.size > MAX_READ_FILE_BYTES) throw tooLargeError();
 		const calls = stats.size <= MAX_SYNC_BYTES ? preferred : asyncCalls;

@@ -1,25 +1,28 @@
 import {LongarmError} from '../shared/errors.js';
 import {Yielder} from '../shared/node/yielder.js';
+import {type LinkOptions, withEntryBelow} from './below-root.js';
 import {type BytePath, joinPath, ROOT} from './byte-path.js';
 import {listDirectory} from './directories.js';
 import {isErrno, refusedError} from './file-errors.js';
 import {fdPath, openDirectory, refuseLink, withoutFollowingLinks} from './no-follow.js';
 import {type FileCalls, preferredCalls} from './syscalls.js';
 
-export interface RemoveOptions {
+export interface RemoveOptions extends LinkOptions {
 	/** Removes directories with their content; else only empty ones. */
 	readonly recursive: boolean;
 	/** Accepts a path that does not exist. */
 	readonly force: boolean;
-	readonly followSymlinks: boolean;
 }
 
 /** Removes the entry at the path itself: of a link the link, never its target. */
-export async function removePath(path: BytePath, {recursive, force, followSymlinks}: RemoveOptions): Promise<void> {
+export async function removePath(path: BytePath, options: RemoveOptions): Promise<void> {
+	const {recursive, force, followSymlinks, root} = options;
 	if (path === ROOT) throw refusedError('the root directory cannot be removed');
 	const calls = preferredCalls();
 	try {
-		if (followSymlinks) await removeEntry(calls, path, recursive ? new Yielder() : undefined);
+		const yielder = recursive ? new Yielder() : undefined;
+		if (root !== undefined) await withEntryBelow(calls, path, root, entry => removeEntry(calls, entry, yielder));
+		else if (followSymlinks) await removeEntry(calls, path, yielder);
 		else await removeWithoutLinks(calls, path, recursive);
 	} catch (error) {
 		if (!(force && isErrno(error, 'ENOENT'))) throw error;

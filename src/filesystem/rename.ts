@@ -1,10 +1,27 @@
+import {withEntryBelow} from './below-root.js';
 import type {BytePath} from './byte-path.js';
 import {isErrno} from './file-errors.js';
 import {type FileCalls, preferredCalls} from './syscalls.js';
 
-/** Moves a file, a link or a directory within its file system; with `overwrite` atomically replaces the target. */
-export async function renameEntry(from: BytePath, to: BytePath, {overwrite}: {overwrite: boolean}): Promise<void> {
+export interface RenameOptions {
+	/** Atomically replaces the target. */
+	readonly overwrite: boolean;
+	/** Directory above both paths, below which no link is followed. */
+	readonly root?: BytePath | undefined;
+}
+
+/** Moves a file, a link or a directory within its file system. */
+export async function renameEntry(from: BytePath, to: BytePath, {overwrite, root}: RenameOptions): Promise<void> {
 	const calls = preferredCalls();
+	if (root === undefined) await move(calls, from, to, overwrite);
+	else {
+		await withEntryBelow(calls, from, root, source =>
+			withEntryBelow(calls, to, root, target => move(calls, source, target, overwrite)),
+		);
+	}
+}
+
+async function move(calls: FileCalls, from: BytePath, to: BytePath, overwrite: boolean): Promise<void> {
 	if (overwrite) await calls.rename(from, to);
 	else if ((await calls.lstat(from)).isDirectory()) await renameDirectory(calls, from, to);
 	else await renameFile(calls, from, to);

@@ -1,7 +1,8 @@
 import type {Stats} from 'node:fs';
+import {followsLinks, type LinkOptions, withEntryBelow} from './below-root.js';
 import type {BytePath} from './byte-path.js';
 import {isErrno} from './file-errors.js';
-import {refuseLink, withoutFollowingLinks} from './no-follow.js';
+import {refuseLink} from './no-follow.js';
 import type {FileCalls} from './syscalls.js';
 import {preferredCalls} from './syscalls.js';
 
@@ -35,10 +36,10 @@ export interface FileMetadata {
 }
 
 /** Metadata of the file at a path; `isSymlink` is about the path itself. Without `followSymlinks` any link is refused. */
-export async function readMetadata(path: BytePath, {followSymlinks}: {followSymlinks: boolean}): Promise<FileMetadata> {
+export async function readMetadata(path: BytePath, links: LinkOptions): Promise<FileMetadata> {
 	const calls = preferredCalls();
-	if (!followSymlinks) {
-		const stats = await withoutFollowingLinks(calls, path, entry => calls.lstat(entry));
+	if (!followsLinks(links)) {
+		const stats = await withEntryBelow(calls, path, links.root, entry => calls.lstat(entry));
 		return stats.isSymbolicLink() ? refuseLink() : toMetadata(stats, false);
 	}
 	const stats = await calls.lstat(path);

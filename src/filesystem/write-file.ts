@@ -1,9 +1,9 @@
 import {randomBytes} from 'node:crypto';
 import {constants, type Stats} from 'node:fs';
+import {followsLinks, type LinkOptions, withEntryBelow} from './below-root.js';
 import type {BytePath} from './byte-path.js';
 import {baseName, joinPath, parentPath} from './byte-path.js';
 import {isErrno, refusedError, systemError} from './file-errors.js';
-import {withoutFollowingLinks} from './no-follow.js';
 import {openToReplace} from './open-file.js';
 import {MAX_SYNC_BYTES} from './read-file.js';
 import {lstatIfExists} from './stat.js';
@@ -18,8 +18,7 @@ const MAX_NAME_BYTES = 255;
 /** Links followed in one path; the limit of the kernel. */
 const MAX_LINKS = 40;
 
-export interface WriteFileOptions {
-	readonly followSymlinks: boolean;
+export interface WriteFileOptions extends LinkOptions {
 	/** Readers see either the old content or the new one, whatever fails. */
 	readonly atomic?: boolean;
 }
@@ -28,10 +27,10 @@ export interface WriteFileOptions {
 export async function writeContent(path: BytePath, content: Uint8Array, options: WriteFileOptions): Promise<void> {
 	const calls = content.length <= MAX_SYNC_BYTES ? preferredCalls() : asyncCalls;
 	if (options.atomic) {
-		await replaceAtomically(path, content, options.followSymlinks);
+		await replaceAtomically(path, content, options);
 		return;
 	}
-	const {fd} = await openToReplace(calls, path, options.followSymlinks);
+	const {fd} = await openToReplace(calls, path, options);
 	try {
 		await writeAll(calls, fd, content, null);
 	} finally {
@@ -53,10 +52,10 @@ export async function writeAll(
 }
 
 /** Writes and syncs a temporary file, then renames it over the target. A failure leaves the target unchanged. */
-export async function replaceAtomically(path: BytePath, content: Uint8Array, followSymlinks: boolean): Promise<void> {
+export async function replaceAtomically(path: BytePath, content: Uint8Array, links: LinkOptions): Promise<void> {
 	const calls = asyncCalls;
-	if (followSymlinks) await replace(calls, await resolveTarget(calls, path), content);
-	else await withoutFollowingLinks(calls, path, entry => replace(calls, entry, content));
+	if (followsLinks(links)) await replace(calls, await resolveTarget(calls, path), content);
+	else await withEntryBelow(calls, path, links.root, entry => replace(calls, entry, content));
 }
 
 async function replace(calls: FileCalls, path: BytePath, content: Uint8Array): Promise<void> {

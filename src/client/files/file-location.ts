@@ -10,8 +10,14 @@ export interface FileLocation {
 	readonly path: Path;
 }
 
+/** A location that may be below a root. */
+export interface RootedLocation extends FileLocation {
+	/** Directory that is the path or above it: no link below it is followed. */
+	readonly root?: PathUri | undefined;
+}
+
 /** A location whose path is parsed: parents, children and siblings can be named. */
-export interface UriLocation extends FileLocation {
+export interface UriLocation extends RootedLocation {
 	readonly path: PathUri;
 }
 

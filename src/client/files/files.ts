@@ -18,7 +18,12 @@ export interface AccessOptions {
 	readonly sandbox?: SandboxContext | undefined;
 }
 
-export interface FollowOptions extends AccessOptions {
+export interface RootOptions {
+	/** Directory above the path: links are followed up to it, and none below it. Needs `root`. */
+	readonly root?: Path | undefined;
+}
+
+export interface FollowOptions extends AccessOptions, RootOptions {
 	/** False: no component of the path may be a link. */
 	readonly followSymlinks?: boolean | undefined;
 }
@@ -32,12 +37,12 @@ export interface StreamOptions extends AccessOptions {
 	readonly signal?: AbortSignal | undefined;
 }
 
-export interface ReadStreamOptions extends StreamOptions {
+export interface ReadStreamOptions extends StreamOptions, RootOptions {
 	/** First byte to read. */
 	readonly offset?: number | undefined;
 }
 
-export interface WriteStreamOptions extends StreamOptions {
+export interface WriteStreamOptions extends StreamOptions, RootOptions {
 	/** First byte to write, in a file that is not truncated; a new one is private. Needs `resume`. */
 	readonly offset?: number | undefined;
 }
@@ -101,7 +106,7 @@ export interface PackOptions extends TreeStreamOptions {
 	readonly names?: readonly string[] | undefined;
 }
 
-export interface ListOptions extends StreamOptions {
+export interface ListOptions extends StreamOptions, RootOptions {
 	/** Levels below the path; all by default. */
 	readonly depth?: number | undefined;
 	/** Only these entries, without their children; missing ones are left out. */
@@ -123,6 +128,12 @@ export interface ListedEntry {
 
 export type TreeEntry = ListedEntry | {readonly name: string; readonly kind: 'failed'; readonly message: string};
 
+/** A range of the bytes of a file. */
+export interface DigestOptions extends RootOptions {
+	readonly offset: number;
+	readonly length: number;
+}
+
 export interface EntryAttributes {
 	/** Path relative to the directory, one character for each byte; empty for the directory itself. */
 	readonly name: string;
@@ -130,7 +141,7 @@ export interface EntryAttributes {
 	readonly modifiedAtMs?: number | undefined;
 }
 
-export interface UnpackOptions extends TreeStreamOptions {
+export interface UnpackOptions extends TreeStreamOptions, RootOptions {
 	/**
 	 * The stream is part of a tree: entries that fail are named in the outcome, and directories get their attributes from
 	 * `setAttributes`. Needs `resume`.
@@ -165,6 +176,7 @@ export const FILE_FEATURES = {
 	rename: 'fsRename',
 	transfer: 'fsTransfer',
 	resume: 'fsResume',
+	root: 'fsRoot',
 	watch: 'fsWatch',
 	search: 'fsSearch',
 } as const;
@@ -197,7 +209,7 @@ export interface Files {
 	/** Within the machine; directories only with `recursive`. */
 	copy(from: Path, to: Path, options?: AccessOptions & {readonly recursive?: boolean}): Promise<void>;
 	/** Within a file system; replaces something only with `overwrite`. */
-	rename(from: Path, to: Path, options?: AccessOptions & {readonly overwrite?: boolean}): Promise<void>;
+	rename(from: Path, to: Path, options?: AccessOptions & RootOptions & {readonly overwrite?: boolean}): Promise<void>;
 	/** A file of any size. It is opened when it is read, and stays the same file whatever happens to its name. */
 	readStream(path: Path, options?: ReadStreamOptions): ReadableStream<Uint8Array>;
 	/**
@@ -213,9 +225,13 @@ export interface Files {
 	/** A tree with kinds, sizes, modes and times, parents first and by name. A link at the path itself is followed. */
 	list(path: Path, options?: ListOptions): AsyncIterable<TreeEntry>;
 	/** SHA-256 of a range of a file, computed by the executor; `length` is the part of the range that exists. */
-	digest(path: Path, range: {readonly offset: number; readonly length: number}): Promise<Result<'fs/digest'>>;
+	digest(path: Path, options: DigestOptions): Promise<Result<'fs/digest'>>;
 	/** Sets modes and times below a directory, in the order given; returns the failures. */
-	setAttributes(path: Path, entries: readonly EntryAttributes[]): Promise<TransferOutcome['errors']>;
+	setAttributes(
+		path: Path,
+		entries: readonly EntryAttributes[],
+		options?: RootOptions,
+	): Promise<TransferOutcome['errors']>;
 	pack(path: Path, options?: PackOptions): Promise<PackedTree>;
 	unpack(path: Path, options?: UnpackOptions): Promise<UnpackedTree>;
 }

@@ -4,14 +4,15 @@ import type {BlockSource} from '../../client/files/streams/block-reader.js';
 import type {BlockTarget} from '../../client/files/streams/block-writer.js';
 import type {Path} from '../../client/paths.js';
 import {listTree} from '../../filesystem/archive/index.js';
+import type {LinkOptions} from '../../filesystem/below-root.js';
 import type {BytePath} from '../../filesystem/byte-path.js';
 import {withFileErrors} from '../../filesystem/file-errors.js';
 import {type BlockDevice, openReadable, openReplaceable, openUpdatable} from '../../filesystem/file-handles.js';
 import {percentEncode} from '../../protocol/path-uri/path-uri-encoding.js';
 
 /** A file of this machine to be read in blocks; the path as it was given is for messages. */
-export async function openLocalRead(path: BytePath, given: Path): Promise<BlockSource> {
-	return toBlockSource(await withFileErrors(openReadable)(path), given);
+export async function openLocalRead(path: BytePath, given: Path, links: LinkOptions): Promise<BlockSource> {
+	return toBlockSource(await withFileErrors(openReadable)(path, links), given);
 }
 
 function toBlockSource(device: BlockDevice, given: Path): BlockSource {
@@ -22,16 +23,20 @@ function toBlockSource(device: BlockDevice, given: Path): BlockSource {
 	};
 }
 
-export async function openLocalReplace(path: BytePath, given: Path): Promise<BlockTarget> {
-	return toBlockTarget(await withFileErrors(openReplaceable)(path), given);
+export async function openLocalReplace(path: BytePath, given: Path, links: LinkOptions): Promise<BlockTarget> {
+	return toBlockTarget(await withFileErrors(openReplaceable)(path, links), given);
 }
 
-export async function openLocalUpdate(path: BytePath, given: Path): Promise<BlockTarget> {
-	return toBlockTarget(await withFileErrors(openUpdatable)(path), given);
+export async function openLocalUpdate(path: BytePath, given: Path, links: LinkOptions): Promise<BlockTarget> {
+	return toBlockTarget(await withFileErrors(openUpdatable)(path, links), given);
 }
 
-export async function openLocalList(path: BytePath, given: Path, {depth, names}: ListOptions): Promise<BlockSource> {
-	return toBlockSource(await listTree(path, {depth, names: names?.map(percentEncode)}), given);
+export async function openLocalList(
+	path: BytePath,
+	given: Path,
+	{depth, names, root}: Pick<ListOptions, 'depth' | 'names'> & {root: BytePath | undefined},
+): Promise<BlockSource> {
+	return toBlockSource(await listTree(path, {depth, names: names?.map(percentEncode), root}), given);
 }
 
 function toBlockTarget(device: BlockDevice, given: Path): BlockTarget {

@@ -2,6 +2,7 @@ import {refuseSandbox, toNativePath, toUriText} from '../../adapters/file-paths.
 import {wrapFileErrors} from '../../client/files/file-error.js';
 import {
 	type AccessOptions,
+	type DigestOptions,
 	type DirectoryEntry,
 	type EntryAttributes,
 	type Files,
@@ -12,6 +13,7 @@ import {
 	type PackedTree,
 	type PackOptions,
 	type ReadStreamOptions,
+	type RootOptions,
 	type Search,
 	type SearchQuery,
 	type TransferOutcome,
@@ -32,6 +34,7 @@ import {writeBlocks} from '../../client/files/streams/block-writer.js';
 import {decodeText} from '../../client/files/streams/buffered-file.js';
 import {treeEntries} from '../../client/files/streams/tree-entries.js';
 import {describePath, type Path, toPathUri} from '../../client/paths.js';
+import type {LinkOptions} from '../../filesystem/below-root.js';
 import type {BytePath} from '../../filesystem/byte-path.js';
 import {withFileErrors} from '../../filesystem/file-errors.js';
 import * as files from '../../filesystem/index.js';
@@ -110,22 +113,27 @@ export class LocalFiles implements Files {
 		await wrapFileErrors(from, () => files.copy(resolvePath(from, options), resolvePath(to, options), {recursive}));
 	}
 
-	async rename(from: Path, to: Path, options: AccessOptions & {overwrite?: boolean} = {}): Promise<void> {
+	async rename(from: Path, to: Path, options: AccessOptions & RootOptions & {overwrite?: boolean} = {}): Promise<void> {
 		const {overwrite = false} = options;
-		await wrapFileErrors(from, () => files.rename(resolvePath(from, options), resolvePath(to, options), {overwrite}));
+		await wrapFileErrors(from, () =>
+			files.rename(resolvePath(from, options), resolvePath(to, options), {overwrite, root: resolveRoot(options)}),
+		);
 	}
 
 	readStream(path: Path, options: ReadStreamOptions = {}): ReadableStream<Uint8Array> {
 		return readBlocks(
 			describePath(path),
-			() => wrapFileErrors(path, () => openLocalRead(resolvePath(path, options), path)),
+			() => wrapFileErrors(path, () => openLocalRead(resolvePath(path, options), path, linkOptions(options))),
 			options,
 		);
 	}
 
 	writeStream(path: Path, options: WriteStreamOptions = {}): WritableStream<Uint8Array> {
 		const open = options.offset === undefined ? openLocalReplace : openLocalUpdate;
-		return writeBlocks(() => wrapFileErrors(path, () => open(resolvePath(path, options), path)), options);
+		return writeBlocks(
+			() => wrapFileErrors(path, () => open(resolvePath(path, options), path, linkOptions(options))),
+			options,
+		);
 	}
 
 	async watch(path: Path, options: WatchOptions = {}): Promise<Watch> {
@@ -150,16 +158,24 @@ export class LocalFiles implements Files {
 	}
 
 	list(path: Path, options: ListOptions = {}): AsyncIterable<TreeEntry> {
-		const open = () => wrapFileErrors(path, () => openLocalList(resolvePath(path, options), path, options));
+		const open = () =>
+			wrapFileErrors(path, () =>
+				openLocalList(resolvePath(path, options), path, {...options, root: resolveRoot(options)}),
+			);
 		return treeEntries(readBlocks(describePath(path), open, {signal: options.signal}), describePath(path));
 	}
 
-	async digest(path: Path, {offset, length}: {offset: number; length: number}): Promise<Result<'fs/digest'>> {
-		return wrapFileErrors(path, () => files.digest(resolvePath(path, {}), offset, length));
+	async digest(path: Path, {offset, length, root}: DigestOptions): Promise<Result<'fs/digest'>> {
+		const links = () => linkOptions({root});
+		return wrapFileErrors(path, () => files.digest(resolvePath(path, {}), {offset, length, ...links()}));
 	}
 
-	async setAttributes(path: Path, entries: readonly EntryAttributes[]): Promise<TransferOutcome['errors']> {
-		return wrapFileErrors(path, () => setLocalAttributes(resolvePath(path, {}), entries));
+	async setAttributes(
+		path: Path,
+		entries: readonly EntryAttributes[],
+		options: RootOptions = {},
+	): Promise<TransferOutcome['errors']> {
+		return wrapFileErrors(path, () => setLocalAttributes(resolvePath(path, {}), entries, resolveRoot(options)));
 	}
 
 	async pack(path: Path, options: PackOptions = {}): Promise<PackedTree> {
@@ -167,7 +183,9 @@ export class LocalFiles implements Files {
 	}
 
 	async unpack(path: Path, options: UnpackOptions = {}): Promise<UnpackedTree> {
-		return wrapFileErrors(path, () => unpackLocal(resolvePath(path, options), options));
+		return wrapFileErrors(path, () =>
+			unpackLocal(resolvePath(path, options), {...options, root: resolveRoot(options)}),
+		);
 	}
 }
 
@@ -177,6 +195,10 @@ function resolvePath(path: Path, {sandbox}: AccessOptions): BytePath {
 	return toNativePath(toPathUri(path));
 }
 
-function linkOptions({followSymlinks = true}: FollowOptions): {followSymlinks: boolean} {
-	return {followSymlinks};
+function linkOptions(options: FollowOptions): LinkOptions {
+	return {followSymlinks: options.followSymlinks ?? true, root: resolveRoot(options)};
+}
+
+function resolveRoot({root}: RootOptions): BytePath | undefined {
+	return root === undefined ? undefined : toNativePath(toPathUri(root));
 }

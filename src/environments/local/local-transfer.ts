@@ -34,9 +34,13 @@ export async function packLocal(path: BytePath, options: PackOptions): Promise<P
 	return readPackedTree(toUriText(path), tree.totals, source, options);
 }
 
-export async function unpackLocal(path: BytePath, options: UnpackOptions): Promise<UnpackedTree> {
+export async function unpackLocal(
+	path: BytePath,
+	options: Omit<UnpackOptions, 'root'> & {root: BytePath | undefined},
+): Promise<UnpackedTree> {
 	options.signal?.throwIfAborted();
-	const tree = await unpackTree(path, {overwrite: options.overwrite ?? false, partial: options.partial ?? false});
+	const {overwrite = false, partial = false, root} = options;
+	const tree = await unpackTree(path, {overwrite, partial, root});
 	const target = {
 		write: withFileErrors(async (offset: number, chunk: Uint8Array) => tree.write(chunk, offset)),
 		finish: withFileErrors(async (sha256: string | undefined) => {
@@ -52,11 +56,13 @@ export async function unpackLocal(path: BytePath, options: UnpackOptions): Promi
 export async function setLocalAttributes(
 	path: BytePath,
 	entries: readonly EntryAttributes[],
+	root: BytePath | undefined,
 ): Promise<TransferOutcome['errors']> {
 	return toUriErrors(
 		await setAttributes(
 			path,
 			entries.map(entry => ({...entry, name: percentEncode(entry.name)})),
+			root,
 		),
 	);
 }

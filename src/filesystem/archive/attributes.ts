@@ -1,8 +1,9 @@
 import {constants} from 'node:fs';
+import {openChainBelow} from '../below-root.js';
 import {type BytePath, joinPath} from '../byte-path.js';
 import {refusedError} from '../file-errors.js';
 import {type FileCalls, preferredCalls} from '../syscalls.js';
-import {DirectoryChain, MAX_PATH_NAMES, parseRelativePath} from './directory-chain.js';
+import {MAX_PATH_NAMES, parseRelativePath} from './directory-chain.js';
 import {PERMISSIONS} from './tar-header.js';
 import {type EntryError, EntryErrors} from './transfer-outcome.js';
 
@@ -15,15 +16,16 @@ export interface AttributeChange {
 	readonly modifiedAtMs?: number | null | undefined;
 }
 
-/** Sets modes and times of entries below a directory, in the given order; returns the errors. */
+/** Sets modes and times of entries below a directory, in the given order; returns the errors. See `LinkOptions.root`. */
 export async function applyAttributes(
 	directory: BytePath,
 	entries: readonly AttributeChange[],
+	root?: BytePath,
 ): Promise<readonly EntryError[]> {
 	if (entries.length > MAX_PATH_NAMES) throw refusedError(`more than ${MAX_PATH_NAMES} entries`);
 	const calls = preferredCalls();
 	const entryErrors = new EntryErrors(directory);
-	const chain = await DirectoryChain.open(calls, directory);
+	const chain = await openChainBelow(calls, directory, root);
 	try {
 		for (const entry of entries) {
 			const names = parseRelativePath(entry.name);

@@ -1,6 +1,7 @@
 import type {Stats} from 'node:fs';
 import {percentEncode} from '../../protocol/path-uri/path-uri-encoding.js';
 import {Mutex} from '../../shared/async/mutex.js';
+import {openChainBelow} from '../below-root.js';
 import type {BytePath} from '../byte-path.js';
 import {fileErrorMessage, isErrno, refusedError} from '../file-errors.js';
 import type {BlockDevice, FileBlock} from '../file-handles.js';
@@ -15,19 +16,34 @@ export interface ListTreeOptions {
 	readonly depth?: number | undefined;
 	/** Only these entries, as percent-encoded relative paths; missing ones are left out. */
 	readonly names?: readonly string[] | undefined;
+	/** The path has to be a directory below it, and is reached without links. */
+	readonly root?: BytePath | undefined;
 }
 
 /** Lists the entries of a tree as JSON lines, parents first and by name; a link at the path itself is followed. */
-export async function openTreeList(path: BytePath, {depth, names}: ListTreeOptions = {}): Promise<BlockDevice> {
+export async function openTreeList(path: BytePath, {depth, names, root}: ListTreeOptions = {}): Promise<BlockDevice> {
 	const calls = preferredCalls();
 	if (names) {
 		const paths = parseRelativePaths(names);
-		const isDirectory = (await statIfExists(calls, path))?.isDirectory() === true;
-		return new TreeListDevice(calls, isDirectory ? skipMissing(visitNames(calls, path, paths)) : yieldNone());
+		const isDirectory = await isExistingDirectory(calls, path, root);
+		return new TreeListDevice(calls, isDirectory ? skipMissing(visitNames(calls, path, paths, root)) : yieldNone());
 	}
+	if (root !== undefined) return new TreeListDevice(calls, walkTree(calls, path, depth, root));
 	const stats = (await statIfExists(calls, path)) ?? (await calls.lstat(path));
 	if (stats.isDirectory()) return new TreeListDevice(calls, walkTree(calls, path, depth));
 	return new TreeListDevice(calls, yieldOne({kind: 'found', name: '', path, stats}));
+}
+
+/** Throws if something below the root is in the way. */
+async function isExistingDirectory(calls: FileCalls, path: BytePath, root: BytePath | undefined): Promise<boolean> {
+	if (root === undefined) return (await statIfExists(calls, path))?.isDirectory() === true;
+	try {
+		await (await openChainBelow(calls, path, root)).close();
+		return true;
+	} catch (error) {
+		if (isErrno(error, 'ENOENT')) return false;
+		throw error;
+	}
 }
 
 async function* skipMissing(visits: AsyncIterable<Visit>): AsyncGenerator<Visit, void, void> {

@@ -4,14 +4,15 @@ import type {Extract} from 'tar-stream';
 import {Deferred} from '../../shared/async/deferred.js';
 import {Mutex} from '../../shared/async/mutex.js';
 import {LongarmError} from '../../shared/errors.js';
+import {openChainBelow} from '../below-root.js';
 import {type BytePath, toDisplayText} from '../byte-path.js';
 import {createWithParents} from '../directories.js';
 import {refusedError, toDomainFileError} from '../file-errors.js';
 import type {HandleProgress} from '../file-handles.js';
 import {statIfExists} from '../stat.js';
-import {preferredCalls} from '../syscalls.js';
+import {type FileCalls, preferredCalls} from '../syscalls.js';
 import {ArchiveEndCheck} from './archive-end.js';
-import {DirectoryChain} from './directory-chain.js';
+import type {DirectoryChain} from './directory-chain.js';
 import {type ArchiveEntry, isMangled, toArchiveEntry} from './tar-entry.js';
 import type {TarHeader} from './tar-header.js';
 import {
@@ -35,21 +36,34 @@ export interface UnpackTreeOptions {
 	 * created atomically, and directories stay writable until `setAttributes`.
 	 */
 	readonly partial?: boolean;
+	/** The directory is created and reached without links below it. */
+	readonly root?: BytePath | undefined;
 }
 
 /** Unpacks a tar stream into a directory, which is created if it is missing. */
 export async function openTreeUnpacker(path: BytePath, options: UnpackTreeOptions = {}): Promise<TreeUnpacker> {
-	const {overwrite = false, partial = false} = options;
+	const {overwrite = false, partial = false, root} = options;
 	const calls = preferredCalls();
 	const {default: tar} = await import('tar-stream');
-	const isNew = (await statIfExists(calls, path)) === undefined;
-	if (isNew) await createWithParents(calls, path);
 	const entryErrors = new EntryErrors(path);
-	const chain = await DirectoryChain.open(calls, path);
+	const {chain, isNew} = await openOrCreate(calls, path, root);
 	const writer = new TreeWriter(calls, chain, entryErrors, {overwrite, partial, isNew});
 	// A high-water mark of 1, so that write() reports each block as consumed; latin1, so that names are binary strings.
 	const extract = tar.extract({highWaterMark: 1, filenameEncoding: 'latin1'});
 	return new TreeUnpacker(writer, entryErrors, extract, partial);
+}
+
+async function openOrCreate(
+	calls: FileCalls,
+	path: BytePath,
+	root: BytePath | undefined,
+): Promise<{chain: DirectoryChain; isNew: boolean}> {
+	let isNew = root === undefined && (await statIfExists(calls, path)) === undefined;
+	if (isNew) await createWithParents(calls, path);
+	const chain = await openChainBelow(calls, path, root, () => {
+		isNew = true;
+	});
+	return {chain, isNew};
 }
 
 type State = {readonly kind: 'open'} | {readonly kind: 'finished'} | {readonly kind: 'failed'; readonly error: unknown};

@@ -1,10 +1,11 @@
 import type {Stats} from 'node:fs';
 import {Yielder} from '../../shared/node/yielder.js';
+import {openChainBelow} from '../below-root.js';
 import {type BytePath, baseName, joinPath} from '../byte-path.js';
 import {listDirectory} from '../directories.js';
 import {isErrno, refusedError} from '../file-errors.js';
 import type {FileCalls} from '../syscalls.js';
-import {DirectoryChain} from './directory-chain.js';
+import type {DirectoryChain} from './directory-chain.js';
 
 /** `name` is relative to the root, as a binary string; empty for the root itself. */
 export type Visit =
@@ -31,13 +32,14 @@ export async function* visitPath(calls: FileCalls, path: BytePath): AsyncGenerat
 	}
 }
 
-/** Visits a directory and `depth` levels below it. */
+/** Visits a directory and `depth` levels below it; it is reached without links below `root`. */
 export async function* walkTree(
 	calls: FileCalls,
-	root: BytePath,
+	directory: BytePath,
 	depth = Number.POSITIVE_INFINITY,
+	root?: BytePath,
 ): AsyncGenerator<Visit, void, void> {
-	const chain = await DirectoryChain.open(calls, root);
+	const chain = await openChainBelow(calls, directory, root);
 	try {
 		yield {kind: 'found', name: '', path: chain.path, stats: await calls.stat(chain.path)};
 		if (depth > 0) yield* walkBelow(calls, chain, depth);
@@ -49,11 +51,12 @@ export async function* walkTree(
 /** Visits exactly these entries below a directory, without their content; a missing one is a failed visit. */
 export async function* visitNames(
 	calls: FileCalls,
-	root: BytePath,
+	directory: BytePath,
 	paths: readonly (readonly string[])[],
+	root?: BytePath,
 ): AsyncGenerator<Visit, void, void> {
 	const yielder = new Yielder();
-	const chain = await DirectoryChain.open(calls, root);
+	const chain = await openChainBelow(calls, directory, root);
 	try {
 		for (const names of paths) {
 			yield await visitName(calls, chain, names);

@@ -5,10 +5,12 @@ import {sandboxContext} from './sandbox-params.js';
 
 export const sandbox = optionalField(sandboxContext);
 const followSymlinks = v.nullish(v.boolean(), true);
+/** Directory above the path: links are followed up to it, and none below it. Last, for params by position. */
+export const root = optionalField(pathUri);
 export const handleId = v.string();
 export const uriText = v.pipe(v.string(), v.title('PathUri'));
 
-const readFileParams = v.object({path: pathUri, followSymlinks, sandbox});
+const readFileParams = v.object({path: pathUri, followSymlinks, sandbox, root});
 const readFileResult = v.object({dataBase64: bytes});
 /** `dataBase64` stays text here: bad base64 is the handler's error (-32600), not a decoding error. */
 const writeFileParams = v.object({
@@ -17,6 +19,7 @@ const writeFileParams = v.object({
 	followSymlinks,
 	atomic: v.nullish(v.boolean(), false),
 	sandbox,
+	root,
 });
 
 const openParams = v.object({
@@ -24,6 +27,7 @@ const openParams = v.object({
 	path: pathUri,
 	mode: v.optional(v.picklist(['read', 'replace', 'update']), 'read'),
 	sandbox,
+	root,
 });
 export const openResult = v.object({handleId});
 const readBlockParams = v.object({handleId, offset: u64, len: u64});
@@ -39,8 +43,9 @@ const createDirectoryParams = v.object({
 	recursive: v.nullish(v.boolean(), true),
 	followSymlinks,
 	sandbox,
+	root,
 });
-const getMetadataParams = v.object({path: pathUri, followSymlinks, sandbox});
+const getMetadataParams = v.object({path: pathUri, followSymlinks, sandbox, root});
 const getMetadataResult = v.object({
 	isDirectory: v.boolean(),
 	isFile: v.boolean(),
@@ -77,6 +82,7 @@ const removeParams = v.object({
 	force: v.nullish(v.boolean(), true),
 	followSymlinks,
 	sandbox,
+	root,
 });
 const copyParams = v.object({
 	sourcePath: pathUri,
@@ -90,13 +96,14 @@ const renameParams = v.object({
 	destinationPath: pathUri,
 	overwrite: v.nullish(v.boolean(), false),
 	sandbox,
+	root,
 });
 
 const watchMissingParams = v.object({watchId: u64, missing: v.array(pathUri), present: optionalField(pathUri)});
 const watchMissingResult = v.object({watching: v.boolean()});
 const missingChangedParams = v.object({watchId: u64});
 
-export const FILE_CAPABILITIES: Capabilities = {fsAtomicWrite: true};
+export const FILE_CAPABILITIES: Capabilities = {fsAtomicWrite: true, fsRoot: true};
 
 /** Single files and directories. */
 export const FILE_METHODS = {

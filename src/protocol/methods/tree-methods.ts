@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import {empty, optionalField, pathUri, u64} from '../wire/fields.js';
 import {clientRequest, serverNotification} from './declare-method.js';
-import {handleId, openResult, sandbox, uriText} from './file-methods.js';
+import {handleId, openResult, root, sandbox, uriText} from './file-methods.js';
 
 /** Path relative to a directory, percent-encoded like a URI; empty for the directory itself. */
 const relativeName = v.string();
@@ -13,6 +13,7 @@ const unpackParams = v.object({
 	overwrite: v.nullish(v.boolean(), false),
 	partial: v.nullish(v.boolean(), false),
 	sandbox,
+	root,
 });
 const finishParams = v.object({handleId, sha256: optionalField(v.string())});
 const finishResult = v.object({
@@ -28,13 +29,15 @@ const listParams = v.object({
 	depth: optionalField(u64),
 	names: optionalField(v.array(relativeName)),
 	sandbox,
+	root,
 });
-const digestParams = v.object({path: pathUri, offset: u64, length: u64, sandbox});
+const digestParams = v.object({path: pathUri, offset: u64, length: u64, sandbox, root});
 const digestResult = v.object({sha256: v.string(), length: u64});
 const setAttributesParams = v.object({
 	path: pathUri,
 	entries: v.array(v.object({name: relativeName, mode: optionalField(u64), modifiedAtMs: optionalField(v.number())})),
 	sandbox,
+	root,
 });
 const setAttributesResult = v.object({
 	errors: v.array(v.object({path: uriText, message: v.string()})),

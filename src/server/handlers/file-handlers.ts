@@ -1,7 +1,9 @@
-import {toNativePath, toUriText} from '../../adapters/file-paths.js';
+import {toNativePath, toRoot, toUriText} from '../../adapters/file-paths.js';
+import type {LinkOptions} from '../../filesystem/below-root.js';
 import {refusedError, withFileErrors} from '../../filesystem/file-errors.js';
 import {openReadable, openReplaceable, openUpdatable, requireBlockLength} from '../../filesystem/file-handles.js';
 import * as files from '../../filesystem/index.js';
+import type {PathUri} from '../../protocol/path-uri/path-uri.js';
 import {encodeWithBytes} from '../../protocol/wire/encode.js';
 import {toBytes} from '../../protocol/wire/fields.js';
 import {Base64Error} from '../../shared/base64.js';
@@ -16,29 +18,28 @@ const ENVELOPE_BYTES = 1024;
 const OPENERS = {read: openReadable, replace: openReplaceable, update: openUpdatable} as const;
 
 export const fileHandlers = {
-	'fs/readFile': async ({path, followSymlinks}, client) => {
+	'fs/readFile': async ({path, ...links}, client) => {
 		const content = await files.readFile(toNativePath(path), {
-			followSymlinks: followSymlinks ?? true,
+			...toLinkOptions(links),
 			admit: (bytes, read) => reserveRead(client, bytes, read),
 		});
 		return encodeWithBytes({dataBase64: content});
 	},
 
-	'fs/writeFile': async ({path, dataBase64, followSymlinks, atomic}, client) => {
+	'fs/writeFile': async ({path, dataBase64, atomic, ...links}, client) => {
 		const content = decodeContent(dataBase64);
-		const options = {followSymlinks: followSymlinks ?? true, atomic: atomic ?? false};
+		const options = {...toLinkOptions(links), atomic: atomic ?? false};
 		await client.flow.reserveRequest(content.length, () => files.writeFile(toNativePath(path), content, options));
 		return {};
 	},
 
-	'fs/createDirectory': async ({path, recursive, followSymlinks}) => {
-		const options = {recursive: recursive ?? true, followSymlinks: followSymlinks ?? true};
-		await files.createDirectory(toNativePath(path), options);
+	'fs/createDirectory': async ({path, recursive, ...links}) => {
+		await files.createDirectory(toNativePath(path), {...toLinkOptions(links), recursive: recursive ?? true});
 		return {};
 	},
 
-	'fs/getMetadata': async ({path, followSymlinks}) => {
-		return files.getMetadata(toNativePath(path), {followSymlinks: followSymlinks ?? true});
+	'fs/getMetadata': async ({path, ...links}) => {
+		return files.getMetadata(toNativePath(path), toLinkOptions(links));
 	},
 
 	'fs/canonicalize': async ({path}) => {
@@ -54,11 +55,11 @@ export const fileHandlers = {
 		return files.walk(toNativePath(path), {...options, pruneHiddenDirectories});
 	},
 
-	'fs/remove': async ({path, recursive, force, followSymlinks}) => {
+	'fs/remove': async ({path, recursive, force, ...links}) => {
 		await files.remove(toNativePath(path), {
+			...toLinkOptions(links),
 			recursive: recursive ?? true,
 			force: force ?? true,
-			followSymlinks: followSymlinks ?? true,
 		});
 		return {};
 	},
@@ -68,11 +69,21 @@ export const fileHandlers = {
 		return {};
 	},
 
-	'fs/rename': async ({sourcePath, destinationPath, overwrite}) => {
-		await files.rename(toNativePath(sourcePath), toNativePath(destinationPath), {overwrite: overwrite ?? false});
+	'fs/rename': async ({sourcePath, destinationPath, overwrite, root}) => {
+		const options = {overwrite: overwrite ?? false, root: toRoot(root)};
+		await files.rename(toNativePath(sourcePath), toNativePath(destinationPath), options);
 		return {};
 	},
 } satisfies Handlers<ClientConnection>;
+
+interface LinkParams {
+	readonly followSymlinks?: boolean | null | undefined;
+	readonly root?: PathUri | null | undefined;
+}
+
+function toLinkOptions({followSymlinks, root}: LinkParams): LinkOptions {
+	return {followSymlinks: followSymlinks ?? true, root: toRoot(root)};
+}
 
 function decodeContent(dataBase64: string | Uint8Array): Uint8Array {
 	try {
@@ -95,9 +106,10 @@ async function reserveRead(
 }
 
 export const fileHandleHandlers = {
-	'fs/open': withFileErrors(async ({handleId, path, mode}, client) => {
+	'fs/open': withFileErrors(async ({handleId, path, mode, root}, client) => {
 		const native = toNativePath(path);
-		await client.files.handles.open(handleId, () => OPENERS[mode](native));
+		const links = toLinkOptions({root});
+		await client.files.handles.open(handleId, () => OPENERS[mode](native, links));
 		return {handleId};
 	}),
 

@@ -1,4 +1,4 @@
-import {toNativePath, toUriText} from '../../adapters/file-paths.js';
+import {toNativePath, toRoot, toUriText} from '../../adapters/file-paths.js';
 import {isTransfer, listTree, packTree, setAttributes, unpackTree} from '../../filesystem/archive/index.js';
 import {refusedError, withFileErrors} from '../../filesystem/file-errors.js';
 import {digest} from '../../filesystem/index.js';
@@ -16,24 +16,25 @@ export const fileTransferHandlers = {
 		return {handleId, ...totals};
 	},
 
-	'fs/unpack': async ({handleId, path, overwrite, partial}, client) => {
+	'fs/unpack': async ({handleId, path, overwrite, partial, root}, client) => {
 		const native = toNativePath(path);
-		const options = {overwrite: overwrite ?? false, partial: partial ?? false};
+		const options = {overwrite: overwrite ?? false, partial: partial ?? false, root: toRoot(root)};
 		await client.files.handles.open(handleId, () => unpackTree(native, options));
 		return {handleId};
 	},
 
-	'fs/list': async ({handleId, path, depth, names}, client) => {
+	'fs/list': async ({handleId, path, depth, names, root}, client) => {
 		const native = toNativePath(path);
-		const options = {depth: depth ?? undefined, names: names ?? undefined};
+		const options = {depth: depth ?? undefined, names: names ?? undefined, root: toRoot(root)};
 		await client.files.handles.open(handleId, () => listTree(native, options));
 		return {handleId};
 	},
 
-	'fs/digest': async ({path, offset, length}) => digest(toNativePath(path), offset, length),
+	'fs/digest': async ({path, offset, length, root}) =>
+		digest(toNativePath(path), {offset, length, followSymlinks: true, root: toRoot(root)}),
 
-	'fs/setAttributes': async ({path, entries}) => {
-		const errors = await setAttributes(toNativePath(path), entries);
+	'fs/setAttributes': async ({path, entries, root}) => {
+		const errors = await setAttributes(toNativePath(path), entries, toRoot(root));
 		return {errors: errors.map(({path: place, message}) => ({path: toUriText(place), message}))};
 	},
 

@@ -1,7 +1,8 @@
 import {describePath} from '../../paths.js';
 import {FileError} from '../file-error.js';
-import type {FileLocation} from '../file-location.js';
+import type {FileLocation, UriLocation} from '../file-location.js';
 import type {ListedEntry} from '../files.js';
+import {rootOption} from './guard-links.js';
 
 /** Bytes compared at a time: each end reads its own file, and only checksums are sent. */
 const RANGE_BYTES = 64 * 1024 * 1024;
@@ -15,16 +16,16 @@ export function hasSameContent(source: ListedEntry, target: ListedEntry): boolea
 
 /** Offset of the first range in which the files differ by checksum; undefined if none does before `end`. */
 export async function findDifference(
-	source: FileLocation,
-	target: FileLocation,
+	source: UriLocation,
+	target: UriLocation,
 	{start, end, signal}: {start: number; end: number; signal: AbortSignal},
 ): Promise<number | undefined> {
 	for (let offset = start; offset < end; offset += RANGE_BYTES) {
 		signal.throwIfAborted();
 		const range = {offset, length: Math.min(RANGE_BYTES, end - offset)};
 		const [expected, actual] = await Promise.all([
-			source.files.digest(source.path, range),
-			target.files.digest(target.path, range),
+			source.files.digest(source.path, {...range, ...rootOption(source)}),
+			target.files.digest(target.path, {...range, ...rootOption(target)}),
 		]);
 		if (expected.length < range.length) throw changedError(source);
 		if (expected.sha256 !== actual.sha256 || expected.length !== actual.length) return offset;

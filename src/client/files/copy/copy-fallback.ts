@@ -1,11 +1,12 @@
 import {partialFileName} from '../../../shared/partial-file-name.js';
-import {describePath, type Path, uriName, uriParent} from '../../paths.js';
+import {describePath, uriName, uriParent} from '../../paths.js';
 import {FileError, wrapFileErrors} from '../file-error.js';
 import {metadataIfExists, siblingLocation, type UriLocation} from '../file-location.js';
 import type {TransferOutcome} from '../files.js';
 import {type CopyContext, continueOnFailure} from './copy-context.js';
 import {copyPlainTree} from './copy-plain-tree.js';
 import {copyWholeFile} from './copy-whole-file.js';
+import {rootOption} from './guard-links.js';
 
 /** Copies a file from or to an executor without `resume`: from its first byte, compared by reading it back. */
 export async function copyFileFallback(from: UriLocation, to: UriLocation, context: CopyContext): Promise<void> {
@@ -25,8 +26,11 @@ export async function copyFileFallback(from: UriLocation, to: UriLocation, conte
 	const canRename = await to.files.supports('rename');
 	const partial = canRename ? siblingLocation(to, partialFileName) : to;
 	await copyOrRemove(from, partial, size, context);
-	if (keepsTimes) await to.files.setAttributes(uriParent(partial.path), [{name: uriName(partial.path), modifiedAtMs}]);
-	if (canRename) await to.files.rename(partial.path, to.path, {overwrite});
+	if (keepsTimes) {
+		const change = {name: uriName(partial.path), modifiedAtMs};
+		await to.files.setAttributes(uriParent(partial.path), [change], rootOption(partial));
+	}
+	if (canRename) await to.files.rename(partial.path, to.path, {overwrite, ...rootOption(to)});
 	stats.addCopiedFiles(1);
 }
 
@@ -46,7 +50,7 @@ async function copyOrRemove(
 		const options = {overwrite: true, verify: true, signal, progress};
 		await wrapFileErrors(to.path, () => copyWholeFile({from, to}, options, size));
 	} catch (error) {
-		await to.files.remove(to.path).catch(() => {});
+		await to.files.remove(to.path, rootOption(to)).catch(() => {});
 		throw error;
 	}
 }
@@ -55,7 +59,7 @@ async function copyOrRemove(
 export function copyTreeFallback(from: UriLocation, to: UriLocation, context: CopyContext): Promise<void> {
 	const {signal, stats} = context;
 	const steps = {
-		createDirectory: (path: Path) => to.files.createDirectory(path),
+		createDirectory: (target: UriLocation) => to.files.createDirectory(target.path, rootOption(target)),
 		reportErrors: (errors: TransferOutcome['errors']) => stats.addErrors(from.files, errors),
 		copyFile: (source: UriLocation, target: UriLocation) => copyFileFallback(source, target, context),
 		runStep: (source: UriLocation, step: () => Promise<void>) => continueOnFailure(context, source, step),

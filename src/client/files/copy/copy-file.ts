@@ -6,6 +6,7 @@ import type {ListedEntry} from '../files.js';
 import {changedError, findDifference, hasSameContent} from './compare-files.js';
 import type {CopyContext} from './copy-context.js';
 import {damagedCopyError} from './copy-whole-file.js';
+import {rootOption} from './guard-links.js';
 
 /** Times that a range which arrived damaged is sent again. */
 const MAX_REPAIRS = 2;
@@ -35,7 +36,7 @@ export async function copyFile(copy: FileCopy, context: CopyContext): Promise<vo
 	if (offset > 0) stats.resumeFile(offset);
 	await sendVerified(copy, partial, offset, context);
 	await setAttributes(partial, source);
-	await to.files.rename(partial.path, to.path, {overwrite: context.overwrite});
+	await to.files.rename(partial.path, to.path, {overwrite: context.overwrite, ...rootOption(to)});
 	stats.addCopiedFiles(1);
 }
 
@@ -47,7 +48,7 @@ interface ExistingFiles {
 async function listExisting(to: UriLocation, partial: UriLocation): Promise<ExistingFiles> {
 	const found: ExistingFiles = {};
 	const names = [uriName(to.path), uriName(partial.path)];
-	for await (const entry of to.files.list(uriParent(to.path), {names})) {
+	for await (const entry of to.files.list(uriParent(to.path), {names, ...rootOption(to)})) {
 		if (entry.kind === 'failed') continue;
 		if (entry.name === names[0]) found.target = entry;
 		else found.partial = entry;
@@ -77,7 +78,7 @@ async function findResumeOffset(
 ): Promise<number> {
 	if (!existing) return 0;
 	if (existing.kind !== 'file' || existing.size > source.size) {
-		await partial.files.remove(partial.path, {recursive: false});
+		await partial.files.remove(partial.path, {recursive: false, ...rootOption(partial)});
 		return 0;
 	}
 	return (await findDifference(from, partial, {start: 0, end: existing.size, signal})) ?? existing.size;
@@ -103,11 +104,12 @@ async function sendFrom(
 	partial: UriLocation,
 	{signal, stats}: CopyContext,
 ): Promise<void> {
-	const writer = partial.files.writeStream(partial.path, {offset, signal}).getWriter();
+	const writer = partial.files.writeStream(partial.path, {offset, signal, ...rootOption(partial)}).getWriter();
 	let rest = source.size - offset;
+	const reading = {offset, signal, ...rootOption(from)};
 	try {
 		if (rest > 0) {
-			for await (const chunk of from.files.readStream(from.path, {offset, signal}) as AsyncIterable<Uint8Array>) {
+			for await (const chunk of from.files.readStream(from.path, reading) as AsyncIterable<Uint8Array>) {
 				// Bytes appended since the source was listed are not part of the copy.
 				const piece = chunk.length > rest ? chunk.subarray(0, rest) : chunk;
 				await writer.write(piece);
@@ -125,7 +127,9 @@ async function sendFrom(
 	}
 }
 
-async function setAttributes({files, path}: UriLocation, {mode, modifiedAtMs}: ListedEntry): Promise<void> {
-	const [failure] = await files.setAttributes(uriParent(path), [{name: uriName(path), mode, modifiedAtMs}]);
+async function setAttributes(location: UriLocation, {mode, modifiedAtMs}: ListedEntry): Promise<void> {
+	const {files, path} = location;
+	const change = {name: uriName(path), mode, modifiedAtMs};
+	const [failure] = await files.setAttributes(uriParent(path), [change], rootOption(location));
 	if (failure) throw new FileError('failed', failure.message, {path: describePath(path)});
 }

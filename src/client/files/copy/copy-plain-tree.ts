@@ -1,13 +1,14 @@
 import {PathUri} from '../../../protocol/path-uri/path-uri.js';
-import {describePath, type Path} from '../../paths.js';
+import {describePath, toPathUri} from '../../paths.js';
 import {FileError} from '../file-error.js';
-import type {FileLocation, UriLocation} from '../file-location.js';
+import type {FileLocation, RootedLocation, UriLocation} from '../file-location.js';
 import type {WalkOutcome} from '../files.js';
+import {guardLinks, rootedAt} from './guard-links.js';
 import {Relocation} from './relocation.js';
 
 /** Steps of a copy file by file; the walk decides their order. */
 export interface PlainTreeSteps {
-	createDirectory(path: Path): Promise<void>;
+	createDirectory(target: UriLocation): Promise<void>;
 	/** Takes the directories that could not be read, once the root of the target is there. */
 	reportErrors(errors: WalkOutcome['errors']): void;
 	copyFile(source: UriLocation, target: UriLocation): Promise<void>;
@@ -18,7 +19,7 @@ export interface PlainTreeSteps {
 /** Copies a tree by the methods that every executor has: what a walk finds, without links and special files. */
 export async function copyPlainTree(
 	from: FileLocation,
-	to: FileLocation,
+	to: RootedLocation,
 	steps: PlainTreeSteps,
 	signal: AbortSignal | undefined,
 ): Promise<void> {
@@ -30,14 +31,17 @@ export async function copyPlainTree(
 		throw new FileError('refused', message, {path: describePath(from.path)});
 	}
 	const relocation = new Relocation(root, to.path);
-	await steps.createDirectory(to.path);
+	const top = {...to, path: toPathUri(to.path)};
+	await steps.createDirectory(await guardLinks(top));
 	steps.reportErrors(errors);
+	const tree = await rootedAt({files: from.files, path: PathUri.parse(root)});
 	for (const {path, kind} of entries) {
 		signal?.throwIfAborted();
-		const source = {...from, path: PathUri.parse(path)};
-		const target = {...to, path: relocation.of(path)};
-		await steps.runStep(source, () =>
-			kind === 'directory' ? steps.createDirectory(target.path) : steps.copyFile(source, target),
-		);
+		const source = {...tree, path: PathUri.parse(path)};
+		const place = {files: to.files, path: relocation.of(path), root: to.root ?? top.path};
+		await steps.runStep(source, async () => {
+			const target = await guardLinks(place);
+			await (kind === 'directory' ? steps.createDirectory(target) : steps.copyFile(source, target));
+		});
 	}
 }

@@ -16,6 +16,7 @@ const TARGET_MESSAGES: Readonly<Record<CopyTargetError['reason'], string>> = {
 export interface CopyTask {
 	readonly kind: 'file' | 'directory';
 	readonly from: UriLocation;
+	/** Unless it has a root, links lead to the directory itself, or to that of the file. */
 	readonly to: UriLocation;
 }
 
@@ -75,7 +76,9 @@ export async function planCopies(
 		await continueOnFailure(context, from, async () => {
 			const kind = await requireCopyable(from, options);
 			const isInto = isDirectory && !(kind === 'directory' && from.contentsOnly);
-			const to = isInto ? childLocation(target, uriName(from.path)) : await followFileLink(target);
+			const to = isInto
+				? childLocation({...target, root: target.path}, uriName(from.path))
+				: await followFileLink(target);
 			if (taken.has(to.path.href)) throw refusal(from, `another source has the name ${uriName(to.path)} already`);
 			await assertNotOverlapping(from, to, kind === 'directory');
 			taken.add(to.path.href);

@@ -6,9 +6,10 @@ import {hasSameContent} from './compare-files.js';
 import {type CopyContext, continueOnFailure} from './copy-context.js';
 import {copyFile, directoryInTheWay} from './copy-file.js';
 import {DirectoryStack} from './directory-stack.js';
+import {rootOption} from './guard-links.js';
 import {sendEntries} from './send-entries.js';
 
-/** From this size on a file is sent by itself, and resumed within. */
+/** From this size on a file is sent by itself and resumed within, if the target reaches it without following links. */
 const LARGE_FILE_BYTES = 8 * 1024 * 1024;
 /** Limits of a batch, sent as one stream: large enough for throughput, small enough to be sent again after a lost connection. */
 const MAX_BATCH_ENTRIES = 4096;
@@ -26,8 +27,8 @@ export async function copyTree(from: UriLocation, to: UriLocation, context: Copy
 	await copy.finish();
 }
 
-async function isMissing({files, path}: UriLocation): Promise<boolean> {
-	for await (const _ of files.list(path, {names: ['']})) return false;
+async function isMissing(to: UriLocation): Promise<boolean> {
+	for await (const _ of to.files.list(to.path, {names: [''], ...rootOption(to)})) return false;
 	return true;
 }
 
@@ -57,7 +58,7 @@ class TreeCopy {
 		if (entry.kind === 'failed') return this.#fail('failed', this.#from, entry.name, entry.message);
 		if (entry.kind === 'other') return this.#fail('refused', this.#from, entry.name, 'special files are not copied');
 		if (entry.kind === 'directory') this.#directories.push(entry);
-		if (entry.kind === 'file' && entry.size >= LARGE_FILE_BYTES) return this.#copyLarge(entry);
+		if (this.#isSentAlone(entry)) return this.#copyLarge(entry);
 		this.#batch.push(entry);
 		this.#batchBytes += entry.kind === 'file' ? entry.size : 0;
 		this.#batchNameBytes += entry.name.length;
@@ -71,6 +72,11 @@ class TreeCopy {
 	async finish(): Promise<void> {
 		this.#directories.popAll();
 		await this.#flush('');
+	}
+
+	/** A path below the target is used only where links in it are not followed; a stream never follows them. */
+	#isSentAlone({kind, size}: ListedEntry): boolean {
+		return kind === 'file' && size >= LARGE_FILE_BYTES && this.#to.root !== undefined;
 	}
 
 	async #copyLarge(source: ListedEntry): Promise<void> {
@@ -100,7 +106,8 @@ class TreeCopy {
 		if (batch.length === 0) return [];
 		const existing = new Map<string, ListedEntry>();
 		const names = batch.map(({name}) => name);
-		for await (const entry of this.#to.files.list(this.#to.path, {names, signal: this.#context.signal})) {
+		const options = {names, signal: this.#context.signal, ...rootOption(this.#to)};
+		for await (const entry of this.#to.files.list(this.#to.path, options)) {
 			if (entry.kind !== 'failed') existing.set(entry.name, entry);
 		}
 		return batch.filter(entry => this.#mustBeSent(entry, existing.get(entry.name)));
@@ -127,7 +134,7 @@ class TreeCopy {
 	async #setDirectoryAttributes(): Promise<void> {
 		const closed = this.#directories.takeClosed().filter(({name}) => !this.#isObstructed(name));
 		if (closed.length === 0) return;
-		const errors = await this.#to.files.setAttributes(this.#to.path, closed);
+		const errors = await this.#to.files.setAttributes(this.#to.path, closed, rootOption(this.#to));
 		this.#context.stats.addErrors(this.#to.files, errors);
 	}
 

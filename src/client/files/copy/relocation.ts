@@ -30,9 +30,14 @@ export function isUriWithin(path: Path, directory: Path): boolean {
 
 /** The normal form of a path, with a slash at the end. */
 function toPrefix(path: Path): string {
-	const uri = toPathUri(path);
-	const href = uri.convention === 'posix' ? PathUri.fromBinary(uri.toBinary('posix')).href : uri.href;
+	const href = toNormalHref(path);
 	return href.endsWith('/') ? href : `${href}/`;
+}
+
+/** The only spelling of a path of its bytes. */
+export function toNormalHref(path: Path): string {
+	const uri = toPathUri(path);
+	return uri.convention === 'posix' ? PathUri.fromBinary(uri.toBinary('posix')).href : uri.href;
 }
 
 /** Rejects encoded separators and encoded dots, too. */

@@ -1,5 +1,5 @@
 import {abortable, waitAtMost} from '../../../shared/async/timeout.js';
-import {describePath} from '../../paths.js';
+import {describePath, uriParent} from '../../paths.js';
 import {FileError, isDisconnected} from '../file-error.js';
 import type {UriLocation} from '../file-location.js';
 import type {ListedEntry} from '../files.js';
@@ -8,6 +8,7 @@ import {copyFileFallback, copyTreeFallback} from './copy-fallback.js';
 import {copyFile} from './copy-file.js';
 import type {CopyTask} from './copy-plan.js';
 import {copyTree} from './copy-tree.js';
+import {guardLinks, rootedAt} from './guard-links.js';
 
 /** Attempts in a row that send nothing before a lost connection is given up. */
 const MAX_FAILED_ATTEMPTS = 5;
@@ -89,7 +90,11 @@ async function runWithRetries(task: CopyTask, context: CopyContext): Promise<voi
 	}
 }
 
-async function runOnce({from, to, kind}: CopyTask, context: CopyContext): Promise<void> {
+async function runOnce({from, to: target, kind}: CopyTask, context: CopyContext): Promise<void> {
+	const to = await guardLinks({
+		...target,
+		root: target.root ?? (kind === 'directory' ? target.path : uriParent(target.path)),
+	});
 	const limiting = (await from.files.supports('resume'))
 		? (await to.files.supports('resume'))
 			? undefined
@@ -99,7 +104,7 @@ async function runOnce({from, to, kind}: CopyTask, context: CopyContext): Promis
 		context.stats.weakenCheck();
 		context.observer.onFallback?.(limiting);
 		await (kind === 'directory' ? copyTreeFallback : copyFileFallback)(from, to, context);
-	} else if (kind === 'directory') await copyTree(from, to, context);
+	} else if (kind === 'directory') await copyTree(await rootedAt(from), to, context);
 	else await copyFile({from, to, source: await describeFile(from)}, context);
 }
 

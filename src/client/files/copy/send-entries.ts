@@ -1,7 +1,8 @@
-import {FileError} from '../file-error.js';
+import {FileError, isDisconnected} from '../file-error.js';
 import {childLocation, type UriLocation} from '../file-location.js';
 import type {ListedEntry} from '../files.js';
 import type {CopyContext} from './copy-context.js';
+import {rootOption} from './guard-links.js';
 import {streamTree} from './stream-tree.js';
 
 /** Times that a stream which arrived damaged is sent again. */
@@ -28,10 +29,26 @@ export async function sendEntries(
 	}
 }
 
-/** Which files are damaged is not known, and the next attempt would skip all of them. */
+/**
+ * Which files are damaged is not known, and the next attempt would skip all of them. A target that would follow links to
+ * remove them keeps them, with a time that is not that of the source.
+ */
 async function removeFiles(to: UriLocation, entries: readonly ListedEntry[]): Promise<void> {
-	for (const {name, kind} of entries) {
-		if (kind === 'file') await to.files.remove(childLocation(to, name).path, {recursive: false});
+	const files = entries.filter(({kind}) => kind === 'file');
+	if (to.root === undefined) {
+		const changes = files.map(({name}) => ({name, modifiedAtMs: 0}));
+		await to.files.setAttributes(to.path, changes);
+		return;
+	}
+	for (const {name} of files) await removeFile(childLocation(to, name));
+}
+
+/** A file whose directory became a link did not arrive; the damage is the failure to report. */
+async function removeFile(file: UriLocation): Promise<void> {
+	try {
+		await file.files.remove(file.path, {recursive: false, ...rootOption(file)});
+	} catch (error) {
+		if (!(error instanceof FileError) || isDisconnected(error)) throw error;
 	}
 }
 

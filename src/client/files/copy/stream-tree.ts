@@ -1,5 +1,6 @@
-import type {FileLocation} from '../file-location.js';
+import type {FileLocation, RootedLocation} from '../file-location.js';
 import type {Progress, TransferOutcome} from '../files.js';
+import {rootOption} from './guard-links.js';
 
 export interface StreamTreeOptions {
 	/** Entries to send, each without its children; the whole tree unless given. Needs `resume` at the source. */
@@ -22,7 +23,7 @@ export interface StreamedTree {
 /** Pipes a packed file or tree into an unpacker as one stream. The target fails with `damaged` if the checksums differ. */
 export async function streamTree(
 	from: FileLocation,
-	to: FileLocation,
+	to: RootedLocation,
 	{names, overwrite, partial = false, signal, onProgress}: StreamTreeOptions,
 ): Promise<StreamedTree> {
 	const packed = await from.files.pack(from.path, {names, signal});
@@ -32,6 +33,7 @@ export async function streamTree(
 			overwrite,
 			partial,
 			signal,
+			...rootOption(to),
 			checksum: async () => (await packed.outcome).sha256,
 			...(onProgress && {progress: written => onProgress(written, packed.totals)}),
 		});

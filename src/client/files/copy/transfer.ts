@@ -1,9 +1,10 @@
 import {describePath} from '../../paths.js';
 import {FileError, wrapFileErrors} from '../file-error.js';
-import {type FileLocation, metadataIfExists, requireFreeTarget} from '../file-location.js';
+import {type FileLocation, metadataIfExists, requireFreeTarget, type UriLocation} from '../file-location.js';
 import type {Progress, TransferOutcome} from '../files.js';
 import {copyPlainTree} from './copy-plain-tree.js';
 import {bothSupportTransfer, copyContent, copyWholeFile} from './copy-whole-file.js';
+import {rootOption} from './guard-links.js';
 import {isUriWithin} from './relocation.js';
 import {streamTree} from './stream-tree.js';
 
@@ -83,8 +84,8 @@ async function transferFileByFile({from, to}: TransferRoute, options: TransferOp
 		from,
 		to,
 		{
-			createDirectory: async path => {
-				await to.files.createDirectory(path);
+			createDirectory: async (target: UriLocation) => {
+				await to.files.createDirectory(target.path, rootOption(target));
 				report(1, 0);
 			},
 			reportErrors: found => (errors = found),

@@ -8,6 +8,7 @@ import {FileError, unsupported, wrapFileErrors} from '../file-error.js';
 import type {Metadata} from '../files.js';
 import {
 	type AccessOptions,
+	type DigestOptions,
 	type DirectoryEntry,
 	type EntryAttributes,
 	FILE_FEATURES,
@@ -19,6 +20,7 @@ import {
 	type PackedTree,
 	type PackOptions,
 	type ReadStreamOptions,
+	type RootOptions,
 	type Search,
 	type SearchQuery,
 	type TransferOutcome,
@@ -70,7 +72,7 @@ export class RemoteFiles implements Files {
 	}
 
 	async readFile(path: Path, options: FollowOptions = {}): Promise<Uint8Array> {
-		return (await this.#ask('fs/readFile', path, () => target(path, options))).dataBase64;
+		return (await this.#ask('fs/readFile', path, () => target(path, options), rootFeature(options))).dataBase64;
 	}
 
 	async readText(path: Path, options?: FollowOptions): Promise<string> {
@@ -84,17 +86,18 @@ export class RemoteFiles implements Files {
 			if (bytes.length > MAX_CONTENT_BYTES) throw tooLarge(path);
 			return encodeWithBytes({...target(path, options), ...(atomic && {atomic}), dataBase64: bytes});
 		};
-		await this.#change('fs/writeFile', path, params, atomic ? 'atomicWrite' : undefined);
+		await this.#change('fs/writeFile', path, params, atomic ? 'atomicWrite' : undefined, rootFeature(options));
 	}
 
 	async createDirectory(path: Path, options: FollowOptions & {recursive?: boolean} = {}): Promise<void> {
 		const {recursive = true} = options;
-		await this.#change('fs/createDirectory', path, () => ({...target(path, options), recursive}));
+		const params = () => ({...target(path, options), recursive});
+		await this.#change('fs/createDirectory', path, params, rootFeature(options));
 	}
 
 	async metadata(path: Path, options: FollowOptions = {}): Promise<Metadata> {
-		const ask = () => this.#ask('fs/getMetadata', path, () => target(path, options));
-		if (options.followSymlinks === false || options.sandbox) return ask();
+		const ask = () => this.#ask('fs/getMetadata', path, () => target(path, options), rootFeature(options));
+		if (options.followSymlinks === false || options.sandbox || options.root) return ask();
 		return wrapFileErrors(path, () => this.#lookups.get(toPathUri(path).href, ask));
 	}
 
@@ -115,7 +118,8 @@ export class RemoteFiles implements Files {
 
 	async remove(path: Path, options: FollowOptions & {recursive?: boolean; force?: boolean} = {}): Promise<void> {
 		const {recursive = true, force = true} = options;
-		await this.#change('fs/remove', path, () => ({...target(path, options), recursive, force}));
+		const params = () => ({...target(path, options), recursive, force});
+		await this.#change('fs/remove', path, params, rootFeature(options));
 	}
 
 	async copy(from: Path, to: Path, options: AccessOptions & {recursive?: boolean} = {}): Promise<void> {
@@ -123,15 +127,16 @@ export class RemoteFiles implements Files {
 		await this.#change('fs/copy', from, () => ({...move(from, to, options), recursive}));
 	}
 
-	async rename(from: Path, to: Path, options: AccessOptions & {overwrite?: boolean} = {}): Promise<void> {
+	async rename(from: Path, to: Path, options: AccessOptions & RootOptions & {overwrite?: boolean} = {}): Promise<void> {
 		const {overwrite = false} = options;
-		await this.#change('fs/rename', from, () => ({...move(from, to, options), overwrite}), 'rename');
+		const params = () => ({...move(from, to, options), ...rootMember(options), overwrite});
+		await this.#change('fs/rename', from, params, 'rename', rootFeature(options));
 	}
 
 	readStream(path: Path, options: ReadStreamOptions = {}): ReadableStream<Uint8Array> {
 		const open = () =>
 			wrapFileErrors(path, async () => {
-				const client = await this.#client(path);
+				const client = await this.#client(path, rootFeature(options));
 				if (!honoursSandbox(client, options)) return wholeFile(await this.readFile(path, options));
 				return openRemoteRead(client, target(path, options));
 			});
@@ -143,7 +148,7 @@ export class RemoteFiles implements Files {
 		const store = (content: Uint8Array) => this.writeFile(path, content, options);
 		const open = () =>
 			wrapFileErrors(path, async () => {
-				const client = await this.#client(path, mode === 'update' ? 'resume' : undefined);
+				const client = await this.#client(path, mode === 'update' ? 'resume' : undefined, rootFeature(options));
 				const takesBlocks = client.capabilities[FILE_FEATURES.writeStreaming] && honoursSandbox(client, options);
 				if (!takesBlocks) return new BufferedFile(MAX_CONTENT_BYTES, describePath(path), store);
 				return openRemoteWrite(client, target(path, options), mode, change => this.#lookups.changing(change));
@@ -176,19 +181,25 @@ export class RemoteFiles implements Files {
 	list(path: Path, options: ListOptions = {}): AsyncIterable<TreeEntry> {
 		const open = () =>
 			wrapFileErrors(path, async () =>
-				openRemoteList(await this.#client(path, 'resume'), target(path, options), options),
+				openRemoteList(await this.#client(path, 'resume', rootFeature(options)), target(path, options), options),
 			);
 		return treeEntries(readBlocks(describePath(path), open, {signal: options.signal}), describePath(path));
 	}
 
-	async digest(path: Path, range: {offset: number; length: number}): Promise<Result<'fs/digest'>> {
-		return this.#ask('fs/digest', path, () => ({...target(path, {}), ...range}), 'resume');
+	async digest(path: Path, options: DigestOptions): Promise<Result<'fs/digest'>> {
+		const {offset, length, root} = options;
+		const params = () => ({...target(path, {root}), offset, length});
+		return this.#ask('fs/digest', path, params, 'resume', rootFeature(options));
 	}
 
-	async setAttributes(path: Path, entries: readonly EntryAttributes[]): Promise<TransferOutcome['errors']> {
+	async setAttributes(
+		path: Path,
+		entries: readonly EntryAttributes[],
+		options: RootOptions = {},
+	): Promise<TransferOutcome['errors']> {
 		const encoded = entries.map(entry => ({...entry, name: percentEncode(entry.name)}));
-		const params = () => ({...target(path, {}), entries: encoded});
-		return (await this.#change('fs/setAttributes', path, params, 'resume')).errors;
+		const params = () => ({...target(path, options), entries: encoded});
+		return (await this.#change('fs/setAttributes', path, params, 'resume', rootFeature(options))).errors;
 	}
 
 	async pack(path: Path, options: PackOptions = {}): Promise<PackedTree> {
@@ -200,7 +211,7 @@ export class RemoteFiles implements Files {
 
 	async unpack(path: Path, options: UnpackOptions = {}): Promise<UnpackedTree> {
 		return wrapFileErrors(path, async () => {
-			const client = await this.#client(path, options.partial ? 'resume' : 'transfer');
+			const client = await this.#client(path, options.partial ? 'resume' : 'transfer', rootFeature(options));
 			return unpackRemote(client, target(path, options), options, change => this.#lookups.changing(change));
 		});
 	}
@@ -210,24 +221,26 @@ export class RemoteFiles implements Files {
 		method: M,
 		path: Path,
 		params: () => ParamsOnWire<M> | JsonParts,
-		feature?: FileFeature,
+		...features: (FileFeature | undefined)[]
 	): Promise<Result<M>> {
-		return wrapFileErrors(path, async () => (await this.#client(path, feature)).call(method, params()));
+		return wrapFileErrors(path, async () => (await this.#client(path, ...features)).call(method, params()));
 	}
 
 	#change<M extends RequestName>(
 		method: M,
 		path: Path,
 		params: () => ParamsOnWire<M> | JsonParts,
-		feature?: FileFeature,
+		...features: (FileFeature | undefined)[]
 	): Promise<Result<M>> {
-		return this.#lookups.changing(() => this.#ask(method, path, params, feature));
+		return this.#lookups.changing(() => this.#ask(method, path, params, ...features));
 	}
 
-	async #client(path: Path, feature?: FileFeature): Promise<SessionClient> {
+	async #client(path: Path, ...features: (FileFeature | undefined)[]): Promise<SessionClient> {
 		const client = await connected(this.#connect, path);
-		const capability = feature && FILE_FEATURES[feature];
-		if (capability && !client.capabilities[capability]) throw unsupported(capability, describePath(path));
+		for (const feature of features) {
+			const capability = feature && FILE_FEATURES[feature];
+			if (capability && !client.capabilities[capability]) throw unsupported(capability, describePath(path));
+		}
 		return client;
 	}
 }
@@ -252,8 +265,18 @@ function target(path: Path, options: FollowOptions): RemoteFile {
 	return {
 		path: toPathUri(path).href,
 		...(options.followSymlinks === false && {followSymlinks: false}),
+		...rootMember(options),
 		...sandboxMember(options),
 	};
+}
+
+function rootMember({root}: RootOptions): {root?: string} {
+	return root === undefined ? {} : {root: toPathUri(root).href};
+}
+
+/** A server without the capability would follow links. */
+function rootFeature({root}: RootOptions): 'root' | undefined {
+	return root === undefined ? undefined : 'root';
 }
 
 function move(from: Path, to: Path, options: AccessOptions) {

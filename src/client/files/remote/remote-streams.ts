@@ -11,6 +11,7 @@ import {RemoteHandle} from './remote-handle.js';
 export interface RemoteFile {
 	readonly path: string;
 	readonly followSymlinks?: false;
+	readonly root?: string;
 	readonly sandbox?: SandboxContext;
 }
 
