@@ -60,6 +60,21 @@ test('an expression that would take for ever is cancelled, and the server answer
 	expect(await client.call('fs/search', {searchId: 's', path: uri(root), names: ['evil']})).toMatchObject({matches: 1});
 });
 
+test('a connection whose searches never end delays no other, whose single search runs at once', async () => {
+	const serving_ = await serving();
+	const [first, second] = [await joinServer(serving_), await joinServer(serving_)];
+	const root = scratchDirectory();
+	writeFileSync(join(root, 'evil'), `${'a'.repeat(60)}!\n`);
+	const contents = {pattern: '(a+)+$', regex: true};
+	const stuck = Array.from({length: 16}, (_, index) =>
+		first.client.call('fs/search', {searchId: `s${index}`, path: uri(root), contents}),
+	);
+	for (const each of stuck) each.catch(() => {});
+	expect(await first.client.call('environment/status')).toEqual({status: 'ready'});
+	expect(await second.client.call('fs/search', {searchId: 's', path: uri(root)})).toMatchObject({matches: 1});
+	await disconnect(first);
+});
+
 test('searches beyond those that run wait for their turn, and end with the connection', async () => {
 	const serving_ = await serving();
 	const [first, second] = [await joinServer(serving_), await joinServer(serving_)];

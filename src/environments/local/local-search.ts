@@ -28,6 +28,8 @@ export function localSearch(query: SearchQuery, root: () => BytePath, signal: Ab
 				feed.found(matches.map(describe));
 				await feed.taken();
 			},
+			// One owner for all: this program shares with itself.
+			localSearch,
 		);
 		cancel = () => running.cancel();
 		if (feed.isClosed) cancel();

@@ -3,14 +3,12 @@ import {Worker} from 'node:worker_threads';
 import {Deferred} from '../../shared/async/deferred.js';
 import {Mutex} from '../../shared/async/mutex.js';
 import {errorMessage, LongarmError} from '../../shared/errors.js';
-
 import {preferredCalls} from '../syscalls.js';
 import {compileIgnoreRules} from '../watch/ignored.js';
 import {compileContents, compileNames, type SearchRequest} from './query.js';
 import type {FromWorker, SearchError, SearchMatch, SearchSummary} from './search-messages.js';
+import {SearchQueue} from './search-queue.js';
 
-/** Concurrent searches, each with a thread; more are queued. */
-const MAX_RUNNING_SEARCHES = 2;
 /** Time limit: a regular expression can run for ever. */
 const MAX_SEARCH_MS = 10 * 60_000;
 
@@ -23,8 +21,7 @@ interface Running {
 	readonly timer: NodeJS.Timeout;
 }
 
-let runningCount = 0;
-const queue: (() => void)[] = [];
+const queue = new SearchQueue();
 
 /**
  * Search in a worker thread. `onMatches` is called with one batch at a time and awaited: a slow consumer slows the
@@ -38,25 +35,30 @@ export class SearchRun {
 	readonly #unconfirmed = new Int32Array(new SharedArrayBuffer(4));
 	#progress = {files: 0, matches: 0, truncated: true, errors: []} as SearchSummary;
 	#running: Running | undefined;
+	readonly #leaveQueue: () => void;
 	#isCancelled = false;
 	readonly #outcome = new Deferred<SearchRunOutcome>();
 
-	/** Throws if the root does not exist or a pattern is invalid. */
+	/** Throws if the root does not exist or a pattern is invalid. Owners share the threads evenly. */
 	static async begin(
 		query: SearchRequest,
 		onMatches: (matches: readonly SearchMatch[]) => Promise<void>,
+		owner: object,
 	): Promise<SearchRun> {
 		requireValidPatterns(query);
 		await preferredCalls().stat(query.root);
-		return new SearchRun(query, onMatches);
+		return new SearchRun(query, onMatches, owner);
 	}
 
-	private constructor(query: SearchRequest, onMatches: (matches: readonly SearchMatch[]) => Promise<void>) {
+	private constructor(
+		query: SearchRequest,
+		onMatches: (matches: readonly SearchMatch[]) => Promise<void>,
+		owner: object,
+	) {
 		this.#query = query;
 		this.#onMatches = onMatches;
 		this.outcome = this.#outcome.promise;
-		if (runningCount < MAX_RUNNING_SEARCHES) this.#run();
-		else queue.push(() => this.#run());
+		this.#leaveQueue = queue.enter(owner, () => this.#run());
 	}
 
 	/** Ends the search; the outcome counts the matches so far. */
@@ -66,11 +68,6 @@ export class SearchRun {
 	}
 
 	#run(): void {
-		if (this.#isCancelled) {
-			startNext();
-			return;
-		}
-		runningCount++;
 		const worker = new Worker(findWorkerFile(), {
 			workerData: {query: this.#query, unconfirmed: this.#unconfirmed},
 		});
@@ -111,13 +108,13 @@ export class SearchRun {
 	}
 
 	#stop(): void {
-		if (!this.#running) return;
-		const {worker, timer} = this.#running;
-		this.#running = undefined;
-		clearTimeout(timer);
-		void worker.terminate();
-		runningCount--;
-		startNext();
+		if (this.#running) {
+			const {worker, timer} = this.#running;
+			this.#running = undefined;
+			clearTimeout(timer);
+			void worker.terminate();
+		}
+		this.#leaveQueue();
 	}
 }
 
@@ -133,10 +130,6 @@ function findWorkerFile(): URL {
 	const beside = new URL('search-worker.js', import.meta.url);
 	if (!import.meta.url.endsWith('.ts') || existsSync(beside)) return beside;
 	return new URL(beside.href.replace('/src/', '/dist/'));
-}
-
-function startNext(): void {
-	if (runningCount < MAX_RUNNING_SEARCHES) queue.shift()?.();
 }
 
 /** Validates here and not in the worker, so that the request fails at once. */

@@ -31,7 +31,7 @@ export class ClientSearches {
 		this.#searches.reserve(id);
 		try {
 			const {SearchRun} = await import('../../filesystem/search/search.js');
-			const search = await SearchRun.begin(query, matches => this.#notifyMatches(id, matches));
+			const search = await SearchRun.begin(query, matches => this.#notifyMatches(id, matches), this);
 			// Cancelled during the set-up.
 			if (this.#isClosed || !this.#searches.has(id)) search.cancel();
 			else this.#searches.set(id, search);

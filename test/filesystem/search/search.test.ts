@@ -18,8 +18,9 @@ async function timeEnough(): Promise<void> {
 test('a search that is cancelled twice makes room for one, and those that wait still wait', async () => {
 	const root = bytePath(scratchDirectory());
 	writeFileSync(join(root, 'evil'), `${'a'.repeat(60)}!\n`);
+	const owner = {};
 	const begin = async (query: typeof QUICK | typeof ENDLESS) => {
-		const search = await SearchRun.begin({...query, root}, async () => {});
+		const search = await SearchRun.begin({...query, root}, async () => {}, owner);
 		onTestFinished(() => search.cancel());
 		return search;
 	};
