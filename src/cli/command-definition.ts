@@ -81,7 +81,7 @@ export const COMMON_EXIT_CODES = [
 
 export const ENVIRONMENT_OPTION: OptionDefinition = {
 	flags: '-e, --environment <ENV>',
-	help: 'where: a name from environments.toml, a ws:// or wss:// URL, cmd:COMMAND, or local (default: local)',
+	help: 'where: a name from environments.toml, a ws:// or wss:// URL, unix:PATH, cmd:COMMAND, or local (default: local)',
 	completes: {kind: 'environment'},
 };
 

@@ -83,6 +83,7 @@ test('bash offers commands, groups, options, choices, files and environments', a
 	expect(offer('longarm env test devbox ')).toEqual(['devbox', 'local']);
 	expect(offer('longarm forward -e d')).toEqual(['devbox']);
 	expect(offer('longarm forward --environment=d')).toEqual(['devbox']);
+	expect(offer('longarm forward -e unix:fil')).toEqual(['file.txt', 'filter me']);
 	expect(offer('longarm completion ')).toEqual(['bash', 'fish', 'zsh']);
 	expect(offer('longarm no-such ')).toEqual([]);
 });
@@ -96,6 +97,8 @@ test('bash offers programs and then files to a program, and addresses of other m
 	expect(offer('longarm run -')).toEqual(['--environment', '--help', '-e', '-h']);
 	expect(offer('longarm cp d')).toEqual(['devbox:']);
 	expect(offer('longarm cp fol')).toEqual(['folder']);
+	expect(offer('longarm cp unix:fil')).toEqual(['file.txt', 'filter me']);
+	expect(offer('longarm cp unix:file.txt:fil')).toEqual([]);
 	expect(offer('longarm cp devbox:/et')).toEqual([]);
 	expect(offer('longarm cp devbox:/etc/passwd fil')).toEqual(['file.txt', 'filter me']);
 });

@@ -115,7 +115,10 @@ test.each<[string[], RegExp]>([
 	[['add', 'local', 'ws://127.0.0.1:2'], /`local` is reserved/],
 	[['add', 'a b', 'ws://127.0.0.1:2'], /`a b` must contain only ASCII letters/],
 	[['add', 'x', 'http://127.0.0.1:2'], /must use ws:\/\/ or wss:\/\//],
-	[['add', 'x', 'box'], /`box` is neither a ws:\/\/ or wss:\/\/ URL nor cmd:COMMAND; a program goes behind --/],
+	[
+		['add', 'x', 'box'],
+		/`box` is neither a ws:\/\/ or wss:\/\/ URL nor unix:PATH nor cmd:COMMAND; a program goes behind --/,
+	],
 	[['add', 'x', 'cmd: '], /cmd: needs a command/],
 	[['add', 'x', 'ws://127.0.0.1:2', '--token-file', '/no/such'], /cannot read the token: ENOENT/],
 	[['add', 'x', 'ws://127.0.0.1:2', '--token-file', '/dev/null'], /there is no token in \/dev\/null/],

@@ -16,8 +16,8 @@ export interface Address {
 const THIS_MACHINE: Address['place'] = {kind: 'local'};
 
 /**
- * `NAME:path`, `ws://host:port:/path`, `:path` for the environment given with `-e`; everything without a colon, or with
- * a slash before the first one, is a path of this machine.
+ * `NAME:path`, `ws://host:port:/path`, `unix:/socket:/path`, `:path` for the environment given with `-e`; everything
+ * without a colon, or with a slash before the first one, is a path of this machine.
  */
 export function parseAddress(text: string): Address {
 	if (isServerUrl(text)) return urlAddress(text);

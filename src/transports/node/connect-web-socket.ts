@@ -1,6 +1,6 @@
-import {isIP, type Socket} from 'node:net';
+import {connect, isIP, type Socket} from 'node:net';
 import type {ConnectionOptions} from 'node:tls';
-import {WebSocket} from 'ws';
+import {type ClientOptions, WebSocket} from 'ws';
 import {MAX_MESSAGE_BYTES} from '../../protocol/wire/message-limits.js';
 import {WebSocketTransport} from './web-socket.js';
 import {withoutSecrets} from './web-socket-scheme.js';
@@ -9,6 +9,10 @@ import {withoutSecrets} from './web-socket-scheme.js';
 export const CONNECT_TIMEOUT_MS = 10_000;
 const HINT = 'Check the address, and that a server listens there: longarm serve.';
 const TOKEN_HINT = 'It wants a token: LONGARM_EXEC_SERVER_TOKEN, or longarm env add with --token-file.';
+
+/** Host and path of the upgrade request on a socket in the file system, where there is no name to give. */
+const UNIX_URL = 'ws://localhost/';
+const UNMASKED: ClientOptions = {generateMask: (mask: Buffer) => void mask.fill(0)};
 
 export interface ConnectOptions {
 	/** Sent as a bearer token. */
@@ -21,18 +25,36 @@ export interface ConnectOptions {
 
 /** Connects to a server; the error says to which and why not, and never shows the token. */
 export async function connectWebSocket(url: string, options: ConnectOptions = {}): Promise<WebSocketTransport> {
-	const {token, tls, timeoutMs = CONNECT_TIMEOUT_MS, signal} = options;
-	signal?.throwIfAborted();
+	options.signal?.throwIfAborted();
+	return open(url, {...options.tls, ...(isProtected(new URL(url)) && UNMASKED)}, withoutSecrets(url), options);
+}
+
+/** Connects to a server on a socket in the file system. */
+export async function connectUnixSocket(
+	path: string,
+	options: Omit<ConnectOptions, 'tls'> = {},
+): Promise<WebSocketTransport> {
+	options.signal?.throwIfAborted();
+	// A connection of our own: the library would read a colon in the path as the end of it.
+	const createConnection = (() => connect({path})) as NonNullable<ClientOptions['createConnection']>;
+	return open(UNIX_URL, {...UNMASKED, createConnection}, `unix:${path}`, options);
+}
+
+async function open(
+	url: string,
+	socketOptions: ClientOptions,
+	name: string,
+	{token, timeoutMs = CONNECT_TIMEOUT_MS, signal}: ConnectOptions,
+): Promise<WebSocketTransport> {
 	const webSocket = new WebSocket(url, {
-		...tls,
+		...socketOptions,
 		perMessageDeflate: false,
 		maxPayload: MAX_MESSAGE_BYTES,
 		headers: token === undefined ? {} : {authorization: `Bearer ${token}`},
-		...(isProtected(new URL(url)) && {generateMask: (mask: Buffer) => void mask.fill(0)}),
 	});
-	await waitForOpen(webSocket, withoutSecrets(url), timeoutMs, signal);
+	await waitForOpen(webSocket, name, timeoutMs, signal);
 	const {_socket: socket} = webSocket as unknown as {_socket: Socket};
-	return new WebSocketTransport(webSocket, socket, withoutSecrets(url), 'client');
+	return new WebSocketTransport(webSocket, socket, name, 'client');
 }
 
 function waitForOpen(

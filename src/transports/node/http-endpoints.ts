@@ -6,12 +6,18 @@ export interface HttpPage {
 	readonly body: string;
 }
 
+/** Answer to a request that is not served. */
+export interface Refusal {
+	readonly status: number;
+	readonly text: string;
+}
+
 /** Pages besides the protocol, and who may request them. */
 export interface HttpEndpoints {
 	readonly pages: Readonly<Record<string, () => HttpPage | Promise<HttpPage>>>;
 	readonly origins: ReadonlySet<string>;
 	/** Undefined lets the request see the pages; otherwise why not. */
-	readonly refusal: ((request: IncomingMessage) => Promise<string | undefined>) | undefined;
+	readonly refusal: (request: IncomingMessage) => Promise<Refusal | undefined>;
 }
 
 const TEXT = 'text/plain; charset=utf-8';
@@ -30,12 +36,9 @@ export async function answerHttpRequest(
 		response.writeHead(status, {'content-length': 0}).end();
 		return;
 	}
-	const refusal = site.refusal && (await site.refusal(request));
-	const {type, body} = refusal === undefined ? await page() : {type: TEXT, body: refusal};
-	response.writeHead(refusal === undefined ? 200 : 401, {
-		'content-type': type,
-		'content-length': Buffer.byteLength(body),
-	});
+	const refusal = await site.refusal(request);
+	const {type, body} = refusal ? {type: TEXT, body: refusal.text} : await page();
+	response.writeHead(refusal?.status ?? 200, {'content-type': type, 'content-length': Buffer.byteLength(body)});
 	response.end(request.method === 'HEAD' ? undefined : body);
 }
 

@@ -7,6 +7,7 @@ import {LongarmError} from '../../shared/errors.js';
 import type {Transport} from '../transport.js';
 import {answerHttpRequest, type HttpEndpoints, httpStatusOf} from './http-endpoints.js';
 import {isLoopback} from './loopback.js';
+import {createUserCheck} from './peer-owner.js';
 import {createTlsServer, replaceIdentity, type TlsIdentity, type TlsServer} from './tls-server.js';
 import {WebSocketTransport} from './web-socket.js';
 
@@ -31,10 +32,7 @@ export interface ConnectionRequest {
 	readonly peer: string;
 }
 
-export interface ListenOptions<Pass = undefined> {
-	/** IP literal. */
-	readonly host: string;
-	readonly port: number;
+export interface ListenerOptions<Pass = undefined> {
 	/** Without authentication anybody who reaches the port owns this machine; only loopback is listened on unless this is set. */
 	readonly dangerouslyAllowNetwork?: boolean;
 	/**
@@ -60,8 +58,25 @@ export interface ListenOptions<Pass = undefined> {
 	readonly handshakeMs?: number;
 }
 
+export interface ListenOptions<Pass = undefined> extends ListenerOptions<Pass> {
+	/** IP literal. */
+	readonly host: string;
+	readonly port: number;
+}
+
+/** Where a listener is, and what follows from that. */
+export interface ListenPlace {
+	/** Calls back once connections can come. */
+	readonly start: (server: Server, listening: () => void) => void;
+	readonly urlOf: (server: Server) => string;
+	/** Names the far end of a connection. */
+	readonly describePeer: (socket: Socket) => string;
+	/** Why a connection is refused, for the client; undefined lets it in. */
+	readonly refusePeer?: ((socket: Socket) => string | undefined) | undefined;
+}
+
 export interface Listener {
-	/** `ws://127.0.0.1:PORT` with the real port, or `wss://…`. */
+	/** `ws://127.0.0.1:PORT` with the real port, `wss://…`, or `unix:PATH`. */
 	readonly url: string;
 	/** Another certificate for connections from now on; throws `TLS_INVALID` and keeps the old one when it is broken. */
 	renew(tls: TlsIdentity): void;
@@ -71,15 +86,38 @@ export interface Listener {
 
 /**
  * Serves the protocol on `/`, and `/readyz` for health checks. A request that names an origin comes from a web page and
- * is refused unless that origin is allowed.
+ * is refused unless that origin is allowed. On loopback, and without authentication, only processes of this user are
+ * served where the system tells whose they are.
  */
 export async function listen<Pass = undefined>(options: ListenOptions<Pass>): Promise<Listener> {
-	const {authorize, dangerouslyAllowNetwork, host, maxConnections = Number.POSITIVE_INFINITY, tls} = options;
+	const {authorize, dangerouslyAllowNetwork, host, port, tls} = options;
 	if (!dangerouslyAllowNetwork && !authorize && !isLoopback(host)) throw networkRefused(host);
+	const isForOneUser = !authorize && isLoopback(host) && process.platform === 'linux';
+	return openListener(options, {
+		start: (server, listening) => server.listen({host, port, backlog: BACKLOG}, listening),
+		urlOf: server => formatUrl(server.address() as AddressInfo, tls !== undefined),
+		describePeer: formatAddress,
+		refusePeer: isForOneUser ? createUserCheck() : undefined,
+	});
+}
+
+/** Serves at any place; `listen` is for addresses of the network. */
+export async function openListener<Pass>(options: ListenerOptions<Pass>, place: ListenPlace): Promise<Listener> {
+	const {authorize, maxConnections = Number.POSITIVE_INFINITY} = options;
+	const {refusePeer = () => undefined} = place;
+	const toConnectionRequest = ({headers, socket}: IncomingMessage): ConnectionRequest => ({
+		authorization: headers.authorization,
+		peer: place.describePeer(socket),
+	});
 	const site: HttpEndpoints = {
 		pages: options.pages ?? {},
 		origins: new Set(options.allowOrigins),
-		refusal: authorize && (async request => toRejection(await authorize(toConnectionRequest(request)))),
+		refusal: async request => {
+			const stranger = refusePeer(request.socket);
+			if (stranger !== undefined) return {status: 403, text: stranger};
+			const result = await authorize?.(toConnectionRequest(request));
+			return result?.kind === 'refused' ? {status: 401, text: result.text} : undefined;
+		},
 	};
 	let isReady = options.ready === undefined;
 	const opening = async (): Promise<void> => {
@@ -106,13 +144,15 @@ export async function listen<Pass = undefined>(options: ListenOptions<Pass>): Pr
 			return;
 		}
 		webSockets.handleUpgrade(request, socket, head, webSocket => {
-			options.accept(new WebSocketTransport(webSocket, socket, formatAddress(socket as Socket), 'server'), pass);
+			options.accept(new WebSocketTransport(webSocket, socket, place.describePeer(socket as Socket), 'server'), pass);
 		});
 	};
 	server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
 		socket.on('error', () => socket.destroy());
 		const status = httpStatusOf(request, true, site);
+		const stranger = status === undefined ? refusePeer(socket as Socket) : undefined;
 		if (status !== undefined) refuse(socket, status);
+		else if (stranger !== undefined) refuse(socket, 403, stranger);
 		// Nothing to wait for: a connection is accepted in the turn in which it is asked for.
 		else if (!authorize && isReady) admit(request, socket, head, undefined as Pass);
 		else {
@@ -126,30 +166,21 @@ export async function listen<Pass = undefined>(options: ListenOptions<Pass>): Pr
 			authorizeAndAdmit().catch(() => socket.destroy());
 		}
 	});
-	await bind(server, options);
-	const {address, family, port} = server.address() as AddressInfo;
+	await bind(server, place);
 	return {
-		url: `${tls ? 'wss' : 'ws'}://${family === 'IPv6' ? `[${address}]` : address}:${port}`,
+		url: place.urlOf(server),
 		renew: identity => replaceIdentity(server, identity),
 		close: () => closeServer(front, webSockets),
 	};
 }
 
-function createHttpServer<Pass>({tls, handshakeMs, maxConnections}: ListenOptions<Pass>): TlsServer {
+function createHttpServer<Pass>({tls, handshakeMs, maxConnections}: ListenerOptions<Pass>): TlsServer {
 	const settings = {noDelay: true, ...REQUEST_LIMITS};
 	const front = tls
 		? createTlsServer(tls, {...settings, handshakeMs})
 		: {server: createServer(settings), giveUpHandshakes: () => {}};
 	if (maxConnections !== undefined) front.server.maxConnections = maxConnections + UNDECIDED_CONNECTIONS;
 	return front;
-}
-
-function toConnectionRequest({headers, socket}: IncomingMessage): ConnectionRequest {
-	return {authorization: headers.authorization, peer: formatAddress(socket)};
-}
-
-function toRejection(result: AdmissionResult<unknown>): string | undefined {
-	return result.kind === 'refused' ? result.text : undefined;
 }
 
 /** Sends the status and closes the socket, by force if the client does not. */
@@ -162,10 +193,10 @@ function refuse(socket: Duplex, status: number, text = ''): void {
 	socket.once('close', () => clearTimeout(hurry));
 }
 
-function bind(server: Server, {host, port}: {host: string; port: number}): Promise<void> {
+function bind(server: Server, {start}: ListenPlace): Promise<void> {
 	return new Promise((resolve, reject) => {
 		server.once('error', reject);
-		server.listen({host, port, backlog: BACKLOG}, () => {
+		start(server, () => {
 			server.off('error', reject);
 			// From here on it is always a single connection that could not be accepted, for want of memory, say.
 			server.on('error', () => {});
@@ -185,6 +216,10 @@ async function closeServer({server, giveUpHandshakes}: TlsServer, webSockets: We
 	}, GOODBYE_MS);
 	await closed;
 	clearTimeout(hurry);
+}
+
+function formatUrl({address, family, port}: AddressInfo, isEncrypted: boolean): string {
+	return `${isEncrypted ? 'wss' : 'ws'}://${family === 'IPv6' ? `[${address}]` : address}:${port}`;
 }
 
 function formatAddress({remoteAddress, remotePort, remoteFamily}: Socket): string {

@@ -1,9 +1,10 @@
 import {COMMAND} from './command-scheme.js';
-import type {TransportScheme} from './transport-scheme.js';
+import type {AddressAndPath, TransportScheme} from './transport-scheme.js';
+import {UNIX} from './unix-scheme.js';
 import {WEB_SOCKET} from './web-socket-scheme.js';
 
 /** Every transport that has an address. A new one is a file with its scheme, and a row here. */
-const TRANSPORTS = [WEB_SOCKET, COMMAND] as const;
+const TRANSPORTS = [WEB_SOCKET, UNIX, COMMAND] as const;
 
 type Row = (typeof TRANSPORTS)[number];
 /** How a server is reached. */
@@ -15,13 +16,11 @@ export type AnyTransportScheme = TransportScheme<TransportTarget, ListenAddress>
 /** Rows are looked up by the kind of a target or an address, which is what they take. */
 const SCHEMES = TRANSPORTS as unknown as readonly AnyTransportScheme[];
 
-/** Prefixes of server URLs. */
+/** Prefixes of server URLs with an authority, for error texts. */
 export const URL_PREFIXES: readonly string[] = SCHEMES.flatMap(({prefixes}) => prefixes.filter(isUrlPrefix));
 
-/** The port ends at a colon, at a slash or with the text: whatever else is behind the host is a path. */
-const HOST_AND_PATH = /^((?:\[[^\]]*\]|[^:/[\]]+)(?::\d+(?=[:/]|$))?(?:\/[^:]*)?)(?::(.*))?$/s;
-/** Forms of listen addresses, for error texts. */
-export const LISTEN_FORMS: readonly string[] = SCHEMES.map(({listenForm}) => listenForm);
+/** Forms of listen addresses that upstream knows, for its error text. */
+export const LISTEN_FORMS: readonly string[] = SCHEMES.flatMap(({listenForm}) => listenForm ?? []);
 
 /** The scheme an address of a server is written in; undefined for a name. */
 export function findScheme(address: string): AnyTransportScheme | undefined {
@@ -43,16 +42,14 @@ export function listenSchemeOf({kind}: ListenAddress): AnyTransportScheme {
 	return SCHEMES.find(scheme => scheme.listenKind === kind)!;
 }
 
+/** Whether the text is an address that may stand in front of a path. */
 export function isServerUrl(text: string): boolean {
-	return URL_PREFIXES.some(prefix => text.startsWith(prefix));
+	return findScheme(text)?.splitPath !== undefined;
 }
 
 /** `ws://host:4500:/srv/site` is the URL `ws://host:4500` and the path `/srv/site`; undefined for a URL without a path. */
-export function splitUrlAndPath(text: string): {readonly url: string; readonly path: string} | undefined {
-	const prefix = URL_PREFIXES.find(each => text.startsWith(each));
-	if (prefix === undefined) return undefined;
-	const [, host, path] = HOST_AND_PATH.exec(text.slice(prefix.length)) ?? [];
-	return host === undefined || path === undefined ? undefined : {url: prefix + host, path};
+export function splitUrlAndPath(text: string): AddressAndPath | undefined {
+	return findScheme(text)?.splitPath?.(text);
 }
 
 /** Undefined for an address that no transport listens on. */

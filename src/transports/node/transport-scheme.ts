@@ -1,5 +1,5 @@
 import type {Transport} from '../transport.js';
-import type {ListenOptions} from './listener.js';
+import type {ListenerOptions} from './listener.js';
 import type {TlsIdentity} from './tls-server.js';
 
 /** Settings of a target that are not part of its address; a scheme takes those it knows. */
@@ -17,7 +17,13 @@ export interface TargetDescription {
 	readonly text: string;
 }
 
-export type EndpointOptions<Pass> = Omit<ListenOptions<Pass>, 'host' | 'port'>;
+/** An address of a server, and a path behind it. */
+export interface AddressAndPath {
+	readonly url: string;
+	readonly path: string;
+}
+
+export type EndpointOptions<Pass> = ListenerOptions<Pass>;
 
 /** A listener for clients. */
 export interface Endpoint {
@@ -34,7 +40,7 @@ export interface Endpoint {
  */
 export interface TransportScheme<Target extends {readonly kind: string}, Address extends {readonly kind: string}> {
 	readonly kind: Target['kind'];
-	/** First characters of its addresses. An address that begins with `name://` is a URL and may stand in front of a path. */
+	/** First characters of its addresses. */
 	readonly prefixes: readonly string[];
 	/**
 	 * Whether the client starts the server and is its only client: the server needs no token, writes to the client's
@@ -44,12 +50,17 @@ export interface TransportScheme<Target extends {readonly kind: string}, Address
 	readonly startsServer: boolean;
 	/** Throws for an address that cannot be meant. */
 	parseTarget(address: string, options: TargetOptions): Target;
+	/**
+	 * Splits an address from the path behind it; undefined for an address without a path. Schemes without it cannot stand in
+	 * front of a path; the addresses of the others are URLs.
+	 */
+	readonly splitPath?: (address: string) => AddressAndPath | undefined;
 	describe(target: Target): TargetDescription;
 	connect(target: Target, signal?: AbortSignal): Promise<Transport>;
 
 	readonly listenKind: Address['kind'];
-	/** Form of its listen addresses, for error texts. */
-	readonly listenForm: string;
+	/** Form of its listen addresses, for error texts; undefined for one that upstream does not know. */
+	readonly listenForm?: string;
 	/** Undefined for an address of another scheme; throws for one of its own that cannot be meant. */
 	parseListenAddress(text: string): Address | undefined;
 	/** Whether a certificate is needed. */

@@ -5,6 +5,8 @@ import {isLoopback} from './loopback.js';
 import type {TransportScheme} from './transport-scheme.js';
 
 const MAX_PORT = 65_535;
+/** The port ends at a colon, at a slash or with the text: whatever else is behind the host is a path. */
+const HOST_AND_PATH = /^(wss?:\/\/(?:\[[^\]]*\]|[^:/[\]]+)(?::\d+(?=[:/]|$))?(?:\/[^:]*)?)(?::(.*))?$/s;
 
 export interface WebSocketTarget {
 	readonly kind: 'websocket';
@@ -28,6 +30,11 @@ export const WEB_SOCKET: TransportScheme<WebSocketTarget, WebSocketListenAddress
 	prefixes: ['ws://', 'wss://'],
 	startsServer: false,
 	parseTarget: (url, {token, connectTimeoutMs}) => ({kind: 'websocket', url, token, connectTimeoutMs}),
+
+	splitPath(address) {
+		const [, url, path] = HOST_AND_PATH.exec(address) ?? [];
+		return url === undefined || path === undefined ? undefined : {url, path};
+	},
 
 	describe({url: given, token}) {
 		const url = withoutSecrets(given);

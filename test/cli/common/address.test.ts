@@ -16,6 +16,10 @@ test.each<[string, Address]>([
 	['wss://host/exec:~/x', named('wss://host/exec', '~/x')],
 	['wss://host:443/exec/a:', named('wss://host:443/exec/a', '')],
 	['ws://[::1]:4500:/srv', named('ws://[::1]:4500', '/srv')],
+	['unix:/run/x.sock:/srv', named('unix:/run/x.sock', '/srv')],
+	['unix:/run/x.sock:', named('unix:/run/x.sock', '')],
+	['unix:/run/x.sock:~/a:b', named('unix:/run/x.sock', '~/a:b')],
+	['unix:///run/x.sock:/srv', named('unix:///run/x.sock', '/srv')],
 	[':a', given('a')],
 	[':', given('')],
 	['local:a:b', local('a:b')],
@@ -31,6 +35,7 @@ test.each([
 	['ws://127.0.0.1:4500', 'has no path'],
 	['wss://host', 'has no path'],
 	['wss://', 'has no path'],
+	['unix:/run/x.sock', 'has no path'],
 	['cmd:ssh host:/x', 'give it with -e'],
 	['', 'an empty path'],
 ])('%j is refused as misuse', (text, why) => {
@@ -40,7 +45,7 @@ test.each([
 
 describe('for any text', () => {
 	const path = string({unit: 'binary'});
-	const name = stringMatching(/^[\w.-]+$/).filter(text => !['local', 'cmd', 'ws', 'wss'].includes(text));
+	const name = stringMatching(/^[\w.-]+$/).filter(text => !['local', 'cmd', 'ws', 'wss', 'unix'].includes(text));
 
 	test('a name, a colon and a path are just these', () => {
 		assert(

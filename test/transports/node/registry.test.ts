@@ -24,11 +24,15 @@ test('an address tells its scheme, a name has none', () => {
 test('only addresses with an authority are URLs', () => {
 	expect(URL_PREFIXES).toEqual(['ws://', 'wss://']);
 	expect(['wss://h', 'cmd:true', 'x'].map(isServerUrl)).toEqual([true, false, false]);
+	// The path of a socket names a server all the same.
+	expect(isServerUrl('unix:/x')).toBe(true);
 });
 
 test.each([
 	['ws://127.0.0.1:4500:/srv/a:b', {url: 'ws://127.0.0.1:4500', path: '/srv/a:b'}],
 	['wss://[::1]/exec:rel', {url: 'wss://[::1]/exec', path: 'rel'}],
+	['unix:/run/x.sock:/srv:a', {url: 'unix:/run/x.sock', path: '/srv:a'}],
+	['unix:/run/x.sock', undefined],
 	['ws://127.0.0.1:4500', undefined],
 	['devbox:/srv', undefined],
 ])('%j is split into a URL and a path', (text, expected) => {
@@ -67,6 +71,11 @@ test.each<[TransportTarget, object, string]>([
 		{kind: 'websocket', url: 'wss://h/', hasToken: true},
 		'wss://h/ (with a token)',
 	],
+	[
+		{kind: 'unix', path: '/x', token: 'hunter2'},
+		{kind: 'unix', url: 'unix:/x', hasToken: true},
+		'unix:/x (with a token)',
+	],
 	[{kind: 'websocket', url: 'ws://h'}, {kind: 'websocket', url: 'ws://h', hasToken: false}, 'ws://h'],
 	[
 		{kind: 'command', program: 'ssh', args: ['h', "it's"], cwd: '/srv', env: {TOKEN: 'hunter2'}},
@@ -91,4 +100,17 @@ test('a listen address belongs to one scheme, which says what goes with it', () 
 		[true, false, false],
 	]);
 	expect(parseListenAddress('nats://h')).toBeUndefined();
+});
+
+test.each(['unix:', 'unix:x.sock', 'unix:./x', 'unix:~/x', 'unix:/run/', `unix:/${'x'.repeat(107)}`])(
+	'%j names no socket: not to connect to, not to listen on',
+	address => {
+		expect(() => findScheme(address)!.parseTarget(address, {})).toThrow('environment url `unix:');
+		expect(() => parseListenAddress(address)).toThrow('invalid --listen address');
+	},
+);
+
+test('a socket may be written with the slashes of a URL', () => {
+	expect(parseListenAddress('unix:///run/x.sock')).toEqual({kind: 'unix', path: '/run/x.sock'});
+	expect(findScheme('unix:///x')!.parseTarget('unix:///x', {token: 't'})).toMatchObject({path: '/x', token: 't'});
 });

@@ -118,7 +118,11 @@ _longarm_offer() {
 	local kind="$1" word="$2"
 	case "$kind" in
 	words\ *) _longarm_add < <(compgen -W "${'$'}{kind#words }" -- "$word") ;;
-	environment) _longarm_add < <(compgen -W "$(_longarm_names)" -- "$word") ;;
+	environment)
+		if [[ $word == unix:* ]]; then _longarm_offer file "${'$'}{word#unix:}"; else
+			_longarm_add < <(compgen -W "$(_longarm_names)" -- "$word")
+		fi
+		;;
 	file)
 		_longarm_hint filenames
 		_longarm_add < <(compgen -f -- "$word")
@@ -129,7 +133,8 @@ _longarm_offer() {
 		;;
 	command) _longarm_add < <(compgen -c -- "$word" | sort -u) ;;
 	address)
-		# What is behind the colon is on the other machine.
+		# The first colon of a socket's address is followed by a path of this machine, any other by one of the other machine.
+		if [[ $word == unix:* && ${'$'}{word#unix:} != *:* ]]; then _longarm_offer file "${'$'}{word#unix:}"; fi
 		[[ $word == *:* ]] && return
 		_longarm_add < <(compgen -S : -W "$(_longarm_names)" -- "$word")
 		if ((${'$'}{#COMPREPLY[@]} > 0)); then _longarm_hint nospace; else _longarm_hint filenames; fi

@@ -33,7 +33,7 @@ export const CP: CommandDefinition = {
 	arguments: [
 		{
 			name: 'ADDRESS',
-			help: 'sources and then the target: ENV:PATH, ws://HOST:PORT:PATH, :PATH with -e, or a path of this machine',
+			help: 'sources and then the target: ENV:PATH, ws://HOST:PORT:PATH, unix:SOCKET:PATH, :PATH with -e, or a path of this machine',
 			isRepeated: true,
 			completes: {kind: 'address'},
 		},

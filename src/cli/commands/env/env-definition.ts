@@ -31,7 +31,7 @@ export const ENV_ADD: CommandDefinition = {
 		{name: 'NAME', help: 'ASCII letters, digits, - and _'},
 		{
 			name: 'WHERE',
-			help: 'a ws:// or wss:// URL, cmd:COMMAND for the shell, or a program and its arguments behind --',
+			help: 'a ws:// or wss:// URL, unix:PATH, cmd:COMMAND for the shell, or a program and its arguments behind --',
 			isRepeated: true,
 			completes: {kind: 'command'},
 		},
@@ -56,6 +56,7 @@ export const ENV_ADD: CommandDefinition = {
 	],
 	examples: [
 		{command: 'longarm env add devbox ws://127.0.0.1:4500'},
+		{command: 'longarm env add here unix:/run/user/1000/longarm.sock', says: 'on a socket in the file system'},
 		{command: 'longarm env add far wss://far.example:8443/ --token-file ~/far.token'},
 		{command: "longarm env add box 'cmd:ssh box longarm serve --listen stdio'", says: 'for the shell'},
 		{command: 'longarm env add box -- ssh box longarm serve --listen stdio', says: 'without a shell'},

@@ -5,6 +5,7 @@ import {homeOf} from '../../../environments/config/default-provider.js';
 import type {TomlEntry} from '../../../environments/config/edit/edit-text.js';
 import {FileProvider} from '../../../environments/config/file-provider.js';
 import {requireUrl} from '../../../environments/remote/remote-url.js';
+import {isServerUrl} from '../../../transports/node/registry.js';
 import {parseTarget} from '../../common/resolve-target.js';
 import {EXIT, usageError} from '../../exit-codes.js';
 
@@ -44,7 +45,8 @@ export async function removeEnvironmentCommand(name: string): Promise<number> {
 
 function toEntry(added: AddedEnvironment): Omit<TomlEntry, 'id'> {
 	const [first = '', ...rest] = added.where;
-	if (!added.isProgram && rest.length === 0 && /^\w+:\/\//.test(first)) return toUrlEntry(first, added);
+	const isUrl = isServerUrl(first) || /^\w+:\/\//.test(first);
+	if (!added.isProgram && rest.length === 0 && isUrl) return toUrlEntry(first, added);
 	const program = added.isProgram || rest.length > 0 ? {program: first, args: rest} : parseCommand(first);
 	if (added.tokenFile !== undefined) throw usageError('a token goes with a URL only');
 	return {...program, ...(added.cwd !== undefined && {cwd: resolve(added.cwd)})};
@@ -59,7 +61,9 @@ function toUrlEntry(given: string, {tokenFile, cwd}: AddedEnvironment): Omit<Tom
 function parseCommand(given: string): {program: string; args: readonly string[]} {
 	const target = parseTarget(given);
 	if (target?.kind === 'command') return {program: target.program, args: target.args ?? []};
-	throw usageError(`\`${given}\` is neither a ws:// or wss:// URL nor cmd:COMMAND; a program goes behind --`);
+	throw usageError(
+		`\`${given}\` is neither a ws:// or wss:// URL nor unix:PATH nor cmd:COMMAND; a program goes behind --`,
+	);
 }
 
 function readToken(file: string): string {

@@ -7,7 +7,7 @@ export const LS: CommandDefinition = {
 	arguments: [
 		{
 			name: 'ADDRESS',
-			help: 'ENV:PATH, ws://HOST:PORT:PATH, :PATH with -e, or a path of this machine',
+			help: 'ENV:PATH, ws://HOST:PORT:PATH, unix:SOCKET:PATH, :PATH with -e, or a path of this machine',
 			isRepeated: true,
 			completes: {kind: 'address'},
 		},

@@ -25,6 +25,7 @@ export const SERVE: CommandDefinition = {
 	examples: [
 		{command: 'longarm serve', says: 'on a free loopback port'},
 		{command: 'longarm serve --listen ws://127.0.0.1:4500', says: 'on this port'},
+		{command: 'longarm serve --listen unix:/run/user/1000/longarm.sock', says: 'on a socket that only you can open'},
 		{command: 'longarm serve --listen stdio', says: 'on stdin and stdout, e.g. behind ssh'},
 		{command: 'longarm serve --retain-bytes 8MiB --log-level debug'},
 		{

@@ -14,6 +14,7 @@ import {reloadSecurity, type Security} from './security.js';
 import {invalidSetting, type Settings} from './serve-settings.js';
 
 const STDOUT = 1;
+const ROOT = 0;
 /** Loopback, any free port. */
 const DEFAULT_ADDRESS: ListenAddress = {kind: 'websocket', tls: false, host: '127.0.0.1', port: 0};
 
@@ -34,7 +35,7 @@ export interface ServeEndpointOptions {
 	readonly logger: Logger;
 }
 
-/** `ws://IP:PORT`, `wss://IP:PORT`, `stdio`, `stdio://` or `auto`. */
+/** `ws://IP:PORT`, `wss://IP:PORT`, `unix:/PATH`, `stdio`, `stdio://` or `auto`. */
 export function parseListenSetting(text: string, protocol: 'all' | 'v0' = 'all'): ListenAddress {
 	if (text === 'auto') return protocol === 'v0' ? {kind: 'stdio'} : DEFAULT_ADDRESS;
 	const address = parse(text);
@@ -59,6 +60,9 @@ export async function openServeEndpoint(address: ListenAddress, options: ServeEn
 	}
 	if (security.authenticator && scheme.isReadableByOthers(address)) {
 		logger.warn('tokens travel in clear: anybody between a client and this server can read them', {url});
+	}
+	if (!security.authenticator && url !== undefined && process.geteuid?.() === ROOT) {
+		logger.warn('this server runs as root and asks for no token: its clients can do anything to this machine', {url});
 	}
 	return {
 		over: over.promise,

@@ -96,7 +96,7 @@ export const SETTINGS = {
 	listen: setting(
 		text,
 		'auto',
-		'where to serve: ws://IP:PORT (port 0 picks a free one), wss://IP:PORT, stdio, or auto: a free loopback port, stdio for v0',
+		'where to serve: ws://IP:PORT (port 0 picks a free one), wss://IP:PORT, unix:/PATH, stdio, or auto: a free loopback port, stdio for v0',
 	),
 	protocol: setting<'all' | 'v0'>(
 		choice(['all', 'v0']),

@@ -1,0 +1,158 @@
+// Linux only: on other systems nothing tells whose process is at the other end of a TCP connection.
+import {readFileSync} from 'node:fs';
+import {isIPv4, type Socket} from 'node:net';
+import {endianness} from 'node:os';
+
+/** Owner of the far end of a connection, as the kernel's table of sockets names it. */
+export interface PeerOwner {
+	readonly userId: number;
+	/** Number of its socket, the N of the link `socket:[N]` of every descriptor of it. */
+	readonly inode: string;
+}
+
+/** Members of a socket that name a connection. */
+export type ConnectionEnds = Pick<Socket, 'localAddress' | 'localPort' | 'remoteAddress' | 'remotePort'>;
+
+/** A user of another user namespace is shown by this id. */
+const OVERFLOW_USER_ID = 65_534;
+const EVERY_USER = /^\s*0\s+0\s+4294967295\s*$/;
+/** A socket that no process holds any more; its row may name root as its owner. */
+const NO_INODE = '0';
+const WORD_DIGITS = 8;
+
+export type TableName = 'tcp' | 'tcp6';
+export type ReadTable = (name: TableName) => string;
+
+/** Finds owners in the kernel's tables. One reading serves all connections of a turn of the event loop. */
+export class PeerOwners {
+	readonly #read: ReadTable;
+	readonly #texts = new Map<TableName, string>();
+	/** Rows that were found in the texts above: a second connection of the same name is a later one. */
+	readonly #found = new Set<string>();
+
+	constructor(read: ReadTable = readSocketTable) {
+		this.#read = read;
+	}
+
+	/** Undefined for a far end that is not on this machine, is closed already, or cannot be looked up. */
+	find({localAddress, localPort, remoteAddress, remotePort}: ConnectionEnds): PeerOwner | undefined {
+		if (localAddress === undefined || remoteAddress === undefined) return undefined;
+		for (const table of tablesFor(remoteAddress)) {
+			const near = formatEnd(localAddress, localPort!, table);
+			const far = formatEnd(remoteAddress, remotePort!, table);
+			const owner = this.#findRow(table, ` ${far} ${near} `);
+			if (owner) return owner;
+		}
+		return undefined;
+	}
+
+	#findRow(table: TableName, ends: string): PeerOwner | undefined {
+		const known = this.#texts.get(table);
+		if (known !== undefined && !this.#found.has(ends)) {
+			const owner = parseOwner(known, ends);
+			if (owner) return this.#take(ends, owner);
+		}
+		const text = this.#refresh(table);
+		const owner = parseOwner(text, ends);
+		return owner && this.#take(ends, owner);
+	}
+
+	#take(ends: string, owner: PeerOwner): PeerOwner {
+		this.#found.add(ends);
+		return owner;
+	}
+
+	#refresh(table: TableName): string {
+		if (this.#texts.size === 0) {
+			setImmediate(() => {
+				this.#texts.clear();
+				this.#found.clear();
+			});
+		}
+		let text = '';
+		try {
+			text = this.#read(table);
+		} catch {
+			// No table, no owner: the caller decides what that means.
+		}
+		this.#texts.set(table, text);
+		return text;
+	}
+}
+
+/** Refuses connections of other users of this machine; the text goes to the client. */
+export function createUserCheck(
+	owners = new PeerOwners(),
+	userId = process.geteuid!(),
+): (ends: ConnectionEnds) => string | undefined {
+	const isAmbiguous = userId === OVERFLOW_USER_ID && !seesEveryUser();
+	return ends => {
+		const owner = isAmbiguous ? undefined : owners.find(ends);
+		if (owner?.userId === userId) return undefined;
+		const who = owner ? `this connection is of the user ${owner.userId}` : 'it cannot be told whose this connection is';
+		return `without tokens only the user ${userId} of this machine may connect, and ${who}`;
+	};
+}
+
+function readSocketTable(name: TableName): string {
+	return readFileSync(`/proc/net/${name}`, 'latin1');
+}
+
+/** Whether all users of the machine have an id of their own here. */
+function seesEveryUser(): boolean {
+	try {
+		return EVERY_USER.test(readFileSync('/proc/self/uid_map', 'latin1'));
+	} catch {
+		return false;
+	}
+}
+
+/** An IPv4 connection may have been made with a socket of either family. */
+function tablesFor(address: string): readonly TableName[] {
+	return toIpv4(address) === undefined ? ['tcp6'] : ['tcp', 'tcp6'];
+}
+
+/** `inode` and user id of the row with these ends. */
+function parseOwner(text: string, ends: string): PeerOwner | undefined {
+	const start = text.indexOf(ends);
+	if (start < 0) return undefined;
+	const end = text.indexOf('\n', start);
+	// State, queues, timers and retransmits are followed by the user, a timeout and the inode.
+	const [, , , , userId, , inode] = text
+		.slice(start + ends.length, end < 0 ? undefined : end)
+		.trim()
+		.split(/\s+/);
+	if (userId === undefined || inode === undefined || inode === NO_INODE) return undefined;
+	return {userId: Number(userId), inode};
+}
+
+/** One end as the kernel writes it: each word of the address in the order of the machine, the port as it is. */
+function formatEnd(address: string, port: number, table: TableName): string {
+	const ipv4 = toIpv4(address);
+	const bytes = ipv4 === undefined ? ipv6Bytes(address) : Buffer.from(ipv4.split('.').map(Number));
+	const whole = table === 'tcp6' && ipv4 !== undefined ? Buffer.concat([MAPPED_PREFIX, bytes]) : bytes;
+	const words = whole.toString('hex').match(/.{8}/g)!.map(toMachineOrder).join('');
+	return `${words.toUpperCase()}:${port.toString(16).toUpperCase().padStart(4, '0')}`;
+}
+
+const MAPPED_PREFIX = Buffer.from('00000000000000000000ffff', 'hex');
+
+function toMachineOrder(word: string): string {
+	if (endianness() === 'BE') return word.padStart(WORD_DIGITS, '0');
+	return word.match(/../g)!.reverse().join('');
+}
+
+/** The IPv4 address of a text such as `127.0.0.1` or `::ffff:127.0.0.1`. */
+function toIpv4(address: string): string | undefined {
+	const bare = address.replace(/^::ffff:(?=[\d.]+$)/i, '');
+	return isIPv4(bare) ? bare : undefined;
+}
+
+function ipv6Bytes(address: string): Buffer {
+	const [head = '', tail] = address.split('%', 1)[0]!.split('::');
+	const groups = (text: string): string[] => (text === '' ? [] : text.split(':'));
+	const [front, back] = [groups(head), groups(tail ?? '')];
+	const missing = tail === undefined ? 0 : 8 - front.length - back.length;
+	const all = [...front, ...Array.from({length: missing}, () => '0'), ...back];
+	return Buffer.from(all.map(group => group.padStart(4, '0')).join(''), 'hex');
+}

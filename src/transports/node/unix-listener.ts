@@ -1,0 +1,101 @@
+import {chmodSync, lstatSync, mkdirSync, realpathSync, type Stats, statSync, unlinkSync} from 'node:fs';
+import {connect} from 'node:net';
+import {dirname} from 'node:path';
+import {isMainThread} from 'node:worker_threads';
+import {errorMessage, LongarmError} from '../../shared/errors.js';
+import {type Listener, type ListenerOptions, openListener} from './listener.js';
+
+const DIRECTORY_MODE = 0o700;
+const SOCKET_MODE = 0o600;
+/** Bits a new socket must not have. */
+const SOCKET_UMASK = 0o177;
+const WRITABLE_BY_OTHERS = 0o022;
+const STICKY = 0o1000;
+
+/**
+ * Listens on a socket in the file system that only this user can open. Its directory is made if it is missing, and
+ * refused where another user could put a socket of their own in its place. A socket that is left of a server that ended
+ * is replaced, if it is ours and nothing answers there. The socket is removed when the listener closes.
+ */
+export async function listenOnUnixSocket<Pass = undefined>(
+	options: ListenerOptions<Pass> & {readonly path: string},
+): Promise<Listener> {
+	const {path} = options;
+	requireOwnDirectory(path);
+	await removeStaleSocket(path);
+	return openListener(options, {
+		start: (server, listening) => {
+			// Made without the permissions of others, not deprived of them a moment later.
+			const umask = isMainThread ? process.umask(SOCKET_UMASK) : undefined;
+			try {
+				server.listen({path}, () => {
+					chmodSync(path, SOCKET_MODE);
+					listening();
+				});
+			} finally {
+				if (umask !== undefined) process.umask(umask);
+			}
+		},
+		urlOf: () => `unix:${path}`,
+		describePeer: () => `unix:${path}`,
+	});
+}
+
+/** Refuses a directory in which, or above which, another user can move things. */
+function requireOwnDirectory(path: string): void {
+	const given = dirname(path);
+	let directory: string;
+	try {
+		mkdirSync(given, {recursive: true, mode: DIRECTORY_MODE});
+		directory = realpathSync(given);
+	} catch (cause) {
+		throw refused(path, `cannot make its directory: ${errorMessage(cause)}`);
+	}
+	const {uid, mode} = statSync(directory);
+	if (uid !== process.geteuid!()) throw refused(path, `its directory ${directory} belongs to another user`);
+	if ((mode & WRITABLE_BY_OTHERS) !== 0) {
+		throw refused(path, `its directory ${directory} is writable by others; try chmod 700 ${directory}`);
+	}
+	for (let above = dirname(directory); ; above = dirname(above)) {
+		if (canBeMovedByOthers(statSync(above))) {
+			throw refused(path, `${above} belongs to, or is writable by, others, who could put another socket there`);
+		}
+		if (above === dirname(above)) return;
+	}
+}
+
+/** Root, who owns the top of the tree under whatever id, may do anything anyway. */
+function canBeMovedByOthers({uid, mode}: Stats): boolean {
+	if (![process.geteuid!(), 0, statSync('/').uid].includes(uid)) return true;
+	return (mode & WRITABLE_BY_OTHERS) !== 0 && (mode & STICKY) === 0;
+}
+
+async function removeStaleSocket(path: string): Promise<void> {
+	const before = lstatSync(path, {throwIfNoEntry: false});
+	if (!before) return;
+	if (!before.isSocket()) throw refused(path, 'something that is no socket is there already');
+	if (before.uid !== process.geteuid!()) throw refused(path, 'a socket of another user is there already');
+	if (!(await isStale(path))) throw refused(path, 'another server answers there already');
+	const now = lstatSync(path, {throwIfNoEntry: false});
+	// Another server may have replaced it meanwhile.
+	if (now && now.ino === before.ino && now.ctimeMs === before.ctimeMs) unlinkSync(path);
+}
+
+/** Whether nothing listens on the socket; in doubt it is in use. */
+function isStale(path: string): Promise<boolean> {
+	return new Promise(resolve => {
+		const socket = connect({path});
+		socket.once('connect', () => {
+			socket.destroy();
+			resolve(false);
+		});
+		socket.once('error', ({code}: NodeJS.ErrnoException) => resolve(code === 'ECONNREFUSED' || code === 'ENOENT'));
+	});
+}
+
+function refused(path: string, reason: string): LongarmError {
+	return new LongarmError('LISTEN_REFUSED', {
+		message: `refusing to listen on unix:${path}: ${reason}`,
+		context: {path},
+	});
+}

@@ -1,0 +1,188 @@
+import {connect, type Socket} from 'node:net';
+import {setImmediate} from 'node:timers/promises';
+import {expect, onTestFinished, test} from 'vitest';
+import {type ListenOptions, listen} from '../../../src/transports/node/listener.js';
+import {
+	type ConnectionEnds,
+	createUserCheck,
+	PeerOwners,
+	type TableName,
+} from '../../../src/transports/node/peer-owner.js';
+import type {Transport} from '../../../src/transports/transport.js';
+import {needsIpv6, needsRoot, runAsNobody, unless} from '../../helpers/needs.js';
+import {rawRequest, request, UPGRADE} from '../../helpers/raw-http.js';
+import {connected} from '../../helpers/serving.js';
+
+const STRANGER = 65_534;
+const onLinux = unless(process.platform === 'linux' ? undefined : 'the table of sockets is of Linux');
+const ENDS: ConnectionEnds = {
+	localAddress: '127.0.0.1',
+	localPort: 4500,
+	remoteAddress: '127.0.0.1',
+	remotePort: 40_000,
+};
+const FAR = '0100007F:9C40 0100007F:1194';
+const NEAR = '0100007F:1194 0100007F:9C40';
+
+function row(ends: string, userId: number, inode: number, state = '01'): string {
+	return `   7: ${ends} ${state} 00000000:00000000 00:00000000 00000000 ${userId}        0 ${inode} 2 0000 20 4 30 10 -1\n`;
+}
+
+interface Tables extends Partial<Record<TableName, string>> {
+	reads: number;
+}
+
+function ownersIn(tables: Tables): PeerOwners {
+	return new PeerOwners(name => {
+		tables.reads++;
+		return tables[name] ?? '';
+	});
+}
+
+test('the owner is that of the far end, not of ours', () => {
+	const tables = {tcp: row(NEAR, 1, 11) + row(FAR, 1000, 12), reads: 0};
+	expect(ownersIn(tables).find(ENDS)).toEqual({userId: 1000, inode: '12'});
+});
+
+test('a socket that no process holds has no owner, although its row names root', () => {
+	for (const state of ['01', '04', '05', '06']) {
+		const check = createUserCheck(ownersIn({tcp: row(FAR, 0, 0, state), reads: 0}), 0);
+		expect(check(ENDS)).toBe(
+			'without tokens only the user 0 of this machine may connect, and it cannot be told whose this connection is',
+		);
+	}
+});
+
+test('an IPv4 connection of an IPv6 socket is found, whichever way its end is written here', () => {
+	const mapped = (word: string) => `0000000000000000FFFF0000${word}`;
+	const ends = `${mapped('0100007F')}:9C40 ${mapped('0100007F')}:1194`;
+	const owners = ownersIn({tcp6: row(ends, 1000, 12), reads: 0});
+	expect(owners.find(ENDS)).toEqual({userId: 1000, inode: '12'});
+	expect(owners.find({...ENDS, localAddress: '::ffff:127.0.0.1', remoteAddress: '::ffff:127.0.0.1'})).toEqual({
+		userId: 1000,
+		inode: '12',
+	});
+});
+
+test('IPv6 addresses are written as the kernel writes them', () => {
+	const loopback = '00000000000000000000000001000000';
+	const other = 'B80D01200000000000000000DEBC3412';
+	const owners = ownersIn({tcp6: row(`${loopback}:9C40 ${other}:1194`, 7, 12), reads: 0});
+	const ends = {...ENDS, remoteAddress: '::1', localAddress: '2001:db8::1234:bcde'};
+	expect(owners.find(ends)).toEqual({userId: 7, inode: '12'});
+});
+
+test('the connections of a turn share a reading, and none is found in the row of another', async () => {
+	const second = {...ENDS, remotePort: 40_001};
+	const tables: Tables = {tcp: row(FAR, 1000, 12), reads: 0};
+	const owners = ownersIn(tables);
+	expect(owners.find(ENDS)).toEqual({userId: 1000, inode: '12'});
+	tables.tcp = row(FAR, 2000, 13) + row('0100007F:9C41 0100007F:1194', 1000, 14);
+	expect(owners.find(second)).toEqual({userId: 1000, inode: '14'});
+	expect(tables.reads).toBe(2);
+	expect(owners.find(ENDS)).toEqual({userId: 2000, inode: '13'});
+	expect(tables.reads).toBe(3);
+	await setImmediate();
+	tables.tcp = '';
+	expect(owners.find(second)).toBeUndefined();
+});
+
+test('a table that cannot be read lets nobody in', () => {
+	const owners = new PeerOwners(() => {
+		throw new Error('EACCES');
+	});
+	expect(createUserCheck(owners, 1000)(ENDS)).toMatch('it cannot be told whose this connection is');
+	expect(owners.find({...ENDS, remoteAddress: undefined})).toBeUndefined();
+});
+
+async function listening(options: Partial<ListenOptions> = {}): Promise<{url: string; accepted: Transport[]}> {
+	const accepted: Transport[] = [];
+	const listener = await listen({
+		host: '127.0.0.1',
+		port: 0,
+		accept: transport => accepted.push(transport),
+		pages: {'/metrics': () => ({type: 'text/plain', body: 'secret'})},
+		...options,
+	});
+	onTestFinished(() => listener.close());
+	return {url: listener.url, accepted};
+}
+
+const REFUSAL = 'without tokens only the user 0 of this machine may connect, and this connection is of the user 65534';
+
+test('our own processes are let in, by either family', {...onLinux}, async () => {
+	await connected((await listening()).url);
+	expect(await request((await listening()).url, 'GET /metrics')).toEqual([200, 'secret']);
+});
+
+test('our own processes are let in on IPv6', needsIpv6(), async () => {
+	await connected((await listening({host: '::1'})).url);
+});
+
+test(
+	'another user of this machine gets no connection and no page, only that the server is there',
+	needsRoot(),
+	async () => {
+		const {url, accepted} = await listening();
+		await runAsNobody(async () => {
+			expect(await request(url, 'GET /', UPGRADE)).toEqual([403, REFUSAL]);
+			expect(await request(url, 'GET /metrics')).toEqual([403, REFUSAL]);
+			expect(await request(url, 'GET /readyz')).toEqual([200, '']);
+		});
+		expect(accepted).toEqual([]);
+	},
+);
+
+test('another user is not let in by an IPv6 socket, nor by hanging up before the answer', needsRoot(), async () => {
+	const {url, accepted} = await listening();
+	const port = Number(new URL(url).port);
+	const lines = Object.entries({Host: '127.0.0.1', ...UPGRADE}).map(([name, value]) => `${name}: ${value}\r\n`);
+	const upgrade = `GET / HTTP/1.1\r\n${lines.join('')}\r\n`;
+	await runAsNobody(async () => {
+		const mapped = await connecting('::ffff:127.0.0.1', port);
+		mapped.write(upgrade);
+		expect(String(await mapped.setEncoding('utf8').toArray())).toMatch(/^HTTP\/1\.1 403 /);
+		// Written and closed at once: root owns what nobody holds.
+		const gone = await connecting('127.0.0.1', port);
+		await new Promise<void>(resolve => {
+			gone.write(upgrade, () => {
+				gone.resetAndDestroy();
+				resolve();
+			});
+		});
+		const ended = await connecting('127.0.0.1', port);
+		ended.end(upgrade);
+		expect(String(await ended.setEncoding('utf8').toArray())).toMatch(/^HTTP\/1\.1 403 /);
+	});
+	expect(accepted).toEqual([]);
+});
+
+test('with tokens, the token decides and not the user', needsRoot(), async () => {
+	const {url} = await listening({
+		authorize: async ({authorization}) =>
+			authorization === 'Bearer good' ? {kind: 'pass', pass: undefined} : {kind: 'refused', text: 'no'},
+	});
+	await runAsNobody(async () => {
+		expect(await request(url, 'GET /metrics', {Authorization: 'Bearer good'})).toEqual([200, 'secret']);
+		expect(await rawRequest(url, 'GET /', UPGRADE)).toMatch(/^HTTP\/1\.1 401 /);
+	});
+});
+
+function connecting(host: string, port: number): Promise<Socket> {
+	return new Promise((resolve, reject) => {
+		const socket = connect({host, port, allowHalfOpen: true});
+		onTestFinished(() => void socket.destroy());
+		socket.once('error', reject);
+		socket.once('connect', () => {
+			socket.off('error', reject);
+			socket.on('error', () => {});
+			resolve(socket);
+		});
+	});
+}
+
+test('a user of an unknown namespace is nobody in particular', {...onLinux}, () => {
+	// All ids of this machine are known here, so that this one is a user like any other.
+	const check = createUserCheck(ownersIn({tcp: row(FAR, STRANGER, 12), reads: 0}), STRANGER);
+	expect(check(ENDS)).toBeUndefined();
+});
