@@ -136,7 +136,7 @@ test('the log can be pretty', async () => {
 	const command = new Command(['serve', '--log-format', 'pretty']);
 	await command.url();
 	await command.logs('listening');
-	expect(command.stderr).toMatch(/^[\d:.]{12} info {2}listening url=ws:\/\/127\.0\.0\.1:\d+ pid=\d+\n$/);
+	expect(command.stderr).toMatch(/^[\d:.]{12} info {2}listening url=ws:\/\/127\.0\.0\.1:\d+ pid=\d+\n/);
 });
 
 test('settings reach the server, the flag before the variable before the file', async () => {

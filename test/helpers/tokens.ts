@@ -52,6 +52,7 @@ export async function guarded(
 		host: '127.0.0.1',
 		port: 0,
 		authorize: ({authorization}) => authenticator.authenticate(authorization),
+		mayReadPages: grant => authenticator.mayObserve(grant),
 		hasRoom: grant => server.hasRoom(grant),
 		accept: (transport, grant) => server.accept(transport, grant),
 		pages: {

@@ -1,5 +1,5 @@
 import {CapabilityTokens, digestOf} from './capability-tokens.js';
-import type {Grant} from './grant.js';
+import {allows, type Grant} from './grant.js';
 import {readSecret} from './secret-file.js';
 import {type CheckSigned, readSignedTokens, type SignedTokenFailure, type SignedTokenRules} from './signed-tokens.js';
 import {readTokensFile} from './tokens-file.js';
@@ -63,6 +63,11 @@ export class Authenticator {
 		}
 		const result = await check.check(bearer.token);
 		return 'grant' in result ? {kind: 'pass', pass: result.grant} : {kind: 'refused', text: result.failure};
+	}
+
+	/** Whether a grant is good for the pages of the server, which tell how its processes are. */
+	mayObserve(grant: Grant | undefined): boolean {
+		return allows(grant, 'observe');
 	}
 }
 

@@ -16,13 +16,21 @@ export interface Refusal {
 export interface HttpEndpoints {
 	readonly pages: Readonly<Record<string, () => HttpPage | Promise<HttpPage>>>;
 	readonly origins: ReadonlySet<string>;
+	/** Whether a `Host` header names this server. */
+	readonly isKnownHost: (header: string | undefined) => boolean;
 	/** Undefined lets the request see the pages; otherwise why not. */
 	readonly refusal: (request: IncomingMessage) => Promise<Refusal | undefined>;
 }
 
 const TEXT = 'text/plain; charset=utf-8';
+/** The request was meant for another server. */
+const UNKNOWN_HOST = 421;
+const REASONS: Readonly<Record<number, string>> = {
+	[UNKNOWN_HOST]: 'this server is not known by the name in the Host header; see --allow-host',
+};
 const UPGRADE_KEY = /^[+/0-9A-Za-z]{22}==$/;
-const UPGRADE_VERSIONS: readonly unknown[] = ['13', '8'];
+/** The one version of the WebSocket protocol that became a standard. */
+export const WEB_SOCKET_VERSION = '13';
 
 /** Answers everything that does not become a WebSocket. Only `/readyz` tells nothing about the work and stays open. */
 export async function answerHttpRequest(
@@ -33,7 +41,8 @@ export async function answerHttpRequest(
 	const status = httpStatusOf(request, false, site) ?? 400;
 	const page = status === 200 ? site.pages[pathOf(request)] : undefined;
 	if (!page) {
-		response.writeHead(status, {'content-length': 0}).end();
+		const text = reasonOf(status);
+		response.writeHead(status, {'content-length': Buffer.byteLength(text)}).end(text);
 		return;
 	}
 	const refusal = await site.refusal(request);
@@ -46,24 +55,28 @@ export async function answerHttpRequest(
 export function httpStatusOf(
 	request: IncomingMessage,
 	upgrade: boolean,
-	{pages, origins}: HttpEndpoints,
+	{pages, origins, isKnownHost}: HttpEndpoints,
 ): number | undefined {
 	const {method, headers} = request;
 	const path = pathOf(request);
 	if (headers.origin !== undefined && !origins.has(headers.origin)) return 403;
-	if (path === '/readyz' || Object.hasOwn(pages, path)) return method === 'GET' || method === 'HEAD' ? 200 : 405;
+	const isReadiness = path === '/readyz';
+	if (!isReadiness && !isKnownHost(headers.host)) return UNKNOWN_HOST;
+	if (isReadiness || Object.hasOwn(pages, path)) return method === 'GET' || method === 'HEAD' ? 200 : 405;
 	if (path !== '/') return 404;
 	if (method !== 'GET') return 405;
-	return upgrade && isUpgrade(request) ? undefined : 400;
+	if (!upgrade || !isUpgrade(request)) return 400;
+	return headers['sec-websocket-version'] === WEB_SOCKET_VERSION ? undefined : 426;
+}
+
+/** Text that goes with a status; most need none. */
+export function reasonOf(status: number): string {
+	return REASONS[status] ?? '';
 }
 
 /** The library checks the same, but later than an answer about tokens may be given. */
 function isUpgrade({headers}: IncomingMessage): boolean {
-	return (
-		headers.upgrade?.toLowerCase() === 'websocket' &&
-		UPGRADE_KEY.test(headers['sec-websocket-key'] ?? '') &&
-		UPGRADE_VERSIONS.includes(headers['sec-websocket-version'])
-	);
+	return headers.upgrade?.toLowerCase() === 'websocket' && UPGRADE_KEY.test(headers['sec-websocket-key'] ?? '');
 }
 
 function pathOf({url = ''}: IncomingMessage): string {

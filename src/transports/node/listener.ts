@@ -5,7 +5,8 @@ import {WebSocketServer} from 'ws';
 import {MAX_MESSAGE_BYTES} from '../../protocol/wire/message-limits.js';
 import {LongarmError} from '../../shared/errors.js';
 import type {Transport} from '../transport.js';
-import {answerHttpRequest, type HttpEndpoints, httpStatusOf} from './http-endpoints.js';
+import {createHostCheck} from './host-header.js';
+import {answerHttpRequest, type HttpEndpoints, httpStatusOf, reasonOf, WEB_SOCKET_VERSION} from './http-endpoints.js';
 import {isLoopback} from './loopback.js';
 import {createUserCheck} from './peer-owner.js';
 import {createTlsServer, replaceIdentity, type TlsIdentity, type TlsServer} from './tls-server.js';
@@ -50,6 +51,10 @@ export interface ListenerOptions<Pass = undefined> {
 	readonly maxConnections?: number;
 	/** Origins whose web pages may connect; none by default. */
 	readonly allowOrigins?: readonly string[];
+	/** Names, beside its addresses and `localhost`, by which clients may call a listener without TLS. */
+	readonly allowHosts?: readonly string[];
+	/** Whether the holder of the pass may see the pages; 403 otherwise. */
+	readonly mayReadPages?: (pass: Pass) => boolean;
 	/** Pages for people and machines that watch the server, by path. */
 	readonly pages?: HttpEndpoints['pages'];
 	/** Serves `wss:` instead of `ws:`. */
@@ -71,6 +76,8 @@ export interface ListenPlace {
 	readonly urlOf: (server: Server) => string;
 	/** Names the far end of a connection. */
 	readonly describePeer: (socket: Socket) => string;
+	/** Whether a `Host` header names this server; all do where it is left out. */
+	readonly isKnownHost?: ((header: string | undefined) => boolean) | undefined;
 	/** Why a connection is refused, for the client; undefined lets it in. */
 	readonly refusePeer?: ((socket: Socket) => string | undefined) | undefined;
 }
@@ -98,13 +105,15 @@ export async function listen<Pass = undefined>(options: ListenOptions<Pass>): Pr
 		urlOf: server => formatUrl(server.address() as AddressInfo, tls !== undefined),
 		describePeer: formatAddress,
 		refusePeer: isForOneUser ? createUserCheck() : undefined,
+		// With TLS a page under another name has no certificate for it, and is never sent.
+		isKnownHost: tls ? undefined : createHostCheck(host, options.allowHosts ?? []),
 	});
 }
 
 /** Serves at any place; `listen` is for addresses of the network. */
 export async function openListener<Pass>(options: ListenerOptions<Pass>, place: ListenPlace): Promise<Listener> {
 	const {authorize, maxConnections = Number.POSITIVE_INFINITY} = options;
-	const {refusePeer = () => undefined} = place;
+	const {refusePeer = () => undefined, isKnownHost = () => true} = place;
 	const toConnectionRequest = ({headers, socket}: IncomingMessage): ConnectionRequest => ({
 		authorization: headers.authorization,
 		peer: place.describePeer(socket),
@@ -112,11 +121,14 @@ export async function openListener<Pass>(options: ListenerOptions<Pass>, place: 
 	const site: HttpEndpoints = {
 		pages: options.pages ?? {},
 		origins: new Set(options.allowOrigins),
+		isKnownHost,
 		refusal: async request => {
 			const stranger = refusePeer(request.socket);
 			if (stranger !== undefined) return {status: 403, text: stranger};
 			const result = await authorize?.(toConnectionRequest(request));
-			return result?.kind === 'refused' ? {status: 401, text: result.text} : undefined;
+			if (result?.kind === 'refused') return {status: 401, text: result.text};
+			if (!result || options.mayReadPages?.(result.pass) !== false) return undefined;
+			return {status: 403, text: 'the token lacks the scope to see this page'};
 		},
 	};
 	let isReady = options.ready === undefined;
@@ -151,7 +163,7 @@ export async function openListener<Pass>(options: ListenerOptions<Pass>, place: 
 		socket.on('error', () => socket.destroy());
 		const status = httpStatusOf(request, true, site);
 		const stranger = status === undefined ? refusePeer(socket as Socket) : undefined;
-		if (status !== undefined) refuse(socket, status);
+		if (status !== undefined) refuse(socket, status, reasonOf(status));
 		else if (stranger !== undefined) refuse(socket, 403, stranger);
 		// Nothing to wait for: a connection is accepted in the turn in which it is asked for.
 		else if (!authorize && isReady) admit(request, socket, head, undefined as Pass);
@@ -186,7 +198,8 @@ function createHttpServer<Pass>({tls, handshakeMs, maxConnections}: ListenerOpti
 /** Sends the status and closes the socket, by force if the client does not. */
 function refuse(socket: Duplex, status: number, text = ''): void {
 	const type = text === '' ? '' : 'Content-Type: text/plain; charset=utf-8\r\n';
-	const head = `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nConnection: close\r\n${type}`;
+	const version = status === 426 ? `Sec-WebSocket-Version: ${WEB_SOCKET_VERSION}\r\n` : '';
+	const head = `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nConnection: close\r\n${type}${version}`;
 	socket.end(`${head}Content-Length: ${Buffer.byteLength(text)}\r\n\r\n${text}`);
 	socket.resume();
 	const hurry = setTimeout(() => socket.destroy(), GOODBYE_MS);

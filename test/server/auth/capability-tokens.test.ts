@@ -103,7 +103,7 @@ describe('the order of answers', () => {
 		['POST /readyz', {}, 405],
 		['GET /', {}, 400],
 		['GET /', {...UPGRADE, 'Sec-WebSocket-Key': 'short'}, 400],
-		['GET /', {...UPGRADE, 'Sec-WebSocket-Version': '7'}, 400],
+		['GET /', {...UPGRADE, 'Sec-WebSocket-Version': '7'}, 426],
 		['GET /', {...UPGRADE, Upgrade: 'h2c'}, 400],
 		['POST /', UPGRADE, 405],
 		['POST /', {}, 405],
@@ -116,6 +116,25 @@ describe('the order of answers', () => {
 	])('%s with %j and no token is answered with %i', async (line, headers, status) => {
 		const {url} = await guarded(digest());
 		expect((await request(url, line, headers))[0]).toBe(status);
+	});
+
+	test('pages need a token that may observe', async () => {
+		const tokens = [
+			['none', '[]'],
+			['files', '["files", "http"]'],
+			['observe', '["observe"]'],
+			['drive', '["drive"]'],
+		] as const;
+		const entries = tokens.map(
+			([name, scopes]) => `[[tokens]]\nname = "${name}"\nsha256 = "${sha256(name)}"\nscopes = ${scopes}\n`,
+		);
+		const {url} = await guarded({kind: 'tokens-file', path: fileWith(entries.join(''))});
+		for (const page of ['/healthz', '/metrics']) {
+			const statuses = tokens.map(
+				async ([name]) => (await request(url, `GET ${page}`, {Authorization: `Bearer ${name}`}))[0],
+			);
+			expect(await Promise.all(statuses)).toEqual([403, 403, 200, 200]);
+		}
 	});
 
 	test('pages that tell about the work need the token, too', async () => {

@@ -288,7 +288,7 @@ test('whoever comes before the listener is ready waits, and nothing of what they
 	const {hostname, port} = new URL(url);
 	const early = connect({host: hostname, port: Number(port)});
 	onTestFinished(() => void early.destroy());
-	const headers = Object.entries({Host: 'x', ...UPGRADE}).map(([name, value]) => `${name}: ${value}\r\n`);
+	const headers = Object.entries({Host: 'localhost', ...UPGRADE}).map(([name, value]) => `${name}: ${value}\r\n`);
 	const handshake = `GET / HTTP/1.1\r\n${headers.join('')}\r\n`;
 	early.write(Buffer.concat([Buffer.from(handshake), clientFrame('"hello"')]));
 	// It answers others meanwhile: the early one has certainly been heard of.
@@ -308,3 +308,66 @@ test('a connection that cannot be accepted does not end the server', async () =>
 	expect((await fetch(`${url.replace('ws:', 'http:')}/readyz`)).status).toBe(200);
 	await connected(url);
 });
+
+const UNKNOWN_HOST = 'this server is not known by the name in the Host header; see --allow-host';
+
+test.each([
+	'evil.example',
+	'evil.example:80',
+	'localhost.evil.example',
+	'127.0.0.1.evil.example',
+	'192.0.2.7',
+	'[2001:db8::1]',
+	'127.0.0.1@evil.example',
+	'evil.example#localhost',
+	'',
+	'[::1',
+])('a request to the host %j gets no page and no connection: the name may have been made to lead here', async host => {
+	const accepted: Transport[] = [];
+	const {url} = await listener({
+		accept: transport => accepted.push(transport),
+		pages: {'/metrics': () => ({type: 'text/plain', body: 'secret'})},
+	});
+	expect(await request(url, 'GET /metrics', {Host: host})).toEqual([421, UNKNOWN_HOST]);
+	expect(await request(url, 'GET /', {...UPGRADE, Host: host})).toEqual([421, UNKNOWN_HOST]);
+	expect(await request(url, 'GET /readyz', {Host: host})).toEqual([200, '']);
+	expect(accepted).toEqual([]);
+});
+
+test.each([
+	'127.0.0.1:1',
+	'127.9.9.9',
+	'localhost',
+	'LocalHost:4500',
+	'localhost.',
+	'[::1]:80',
+	'Exec.Example',
+	'devbox.',
+])('a request to the host %j is meant for this server', async host => {
+	const {url} = await listener({
+		allowHosts: ['exec.example.', 'Devbox'],
+		pages: {'/metrics': () => ({type: 'text/plain', body: 'page'})},
+	});
+	expect(await request(url, 'GET /metrics', {Host: host})).toEqual([200, 'page']);
+});
+
+test('a server for every address of the machine answers to any address, but to no other name', async () => {
+	const {url} = await listener({
+		host: '0.0.0.0',
+		authorize: async () => ({kind: 'pass', pass: undefined}),
+		pages: {'/metrics': () => ({type: 'text/plain', body: 'page'})},
+	});
+	const here = url.replace('0.0.0.0', '127.0.0.1');
+	expect((await request(here, 'GET /metrics', {Host: '192.0.2.7:80'}))[0]).toBe(200);
+	expect((await request(here, 'GET /metrics', {Host: 'evil.example'}))[0]).toBe(421);
+});
+
+test.each(['8', '7', '14', '013', ''])(
+	'version %j of the protocol is refused, and the right one named',
+	async version => {
+		const {url} = await listener();
+		const answer = await rawRequest(url, 'GET /', {...UPGRADE, 'Sec-WebSocket-Version': version});
+		expect(answer).toMatch(/^HTTP\/1\.1 426 Upgrade Required\r\n/);
+		expect(answer).toContain('\r\nSec-WebSocket-Version: 13\r\n');
+	},
+);

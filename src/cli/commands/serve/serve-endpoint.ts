@@ -85,6 +85,7 @@ function toEndpointOptions(options: ServeEndpointOptions, clientLeft: () => void
 		dangerouslyAllowNetwork: settings['dangerously-allow-unauthenticated-network'],
 		maxConnections: settings['max-connections'],
 		allowOrigins: settings['allow-origin'],
+		allowHosts: settings['allow-host'],
 		pages: {
 			'/healthz': async () => ({type: 'application/json', body: `${JSON.stringify((await server).health())}\n`}),
 			'/metrics': async () => ({type: 'text/plain; version=0.0.4; charset=utf-8', body: (await server).metrics()}),
@@ -96,6 +97,7 @@ function toEndpointOptions(options: ServeEndpointOptions, clientLeft: () => void
 				if (result.kind === 'refused') logger.debug('not let in', {peer, reason: result.text});
 				return result;
 			},
+			mayReadPages: grant => authenticator.mayObserve(grant),
 			hasRoom: grant => grant === undefined || current!.hasRoom(grant),
 		}),
 		accept: (transport, grant) => void current!.accept(transport, grant).scope.add(clientLeft),

@@ -51,6 +51,15 @@ const origins: Kind<readonly string[]> = {
 	},
 	format: value => (value.length === 0 ? 'none' : value.join(',')),
 };
+const hostNames: Kind<readonly string[]> = {
+	placeholder: 'NAMES',
+	expects: 'names of hosts such as exec.example, separated by commas',
+	parse: value => {
+		const list = value.split(',').map(each => each.trim());
+		return list.every(each => /^[\w-]+(?:\.[\w-]+)*\.?$/.test(each)) ? list : undefined;
+	},
+	format: value => (value.length === 0 ? 'none' : value.join(',')),
+};
 const filePath: Kind<string> = {...text, placeholder: 'FILE', expects: 'a file'};
 const whole: Kind<number> = {
 	placeholder: 'N',
@@ -212,6 +221,11 @@ export const SETTINGS = {
 		origins,
 		[] as readonly string[],
 		'web pages that may connect, by their origin; all others are refused',
+	),
+	'allow-host': setting(
+		hostNames,
+		[] as readonly string[],
+		'names by which clients may call a server without TLS, such as that of a proxy in front of it; its addresses and localhost always count',
 	),
 	'max-connections': setting(count, 4096, 'connections open at once; more are turned away with 503'),
 	'max-reply': setting(
