@@ -11,6 +11,7 @@ import {waitAtMost} from '../shared/async/timeout.js';
 import {LongarmError} from '../shared/errors.js';
 import {silentLogger} from '../shared/logger.js';
 import {VERSION} from '../shared/version.js';
+import type {LocalPeer} from '../transports/node/peer-owner.js';
 import type {Transport} from '../transports/transport.js';
 import {Accounts} from './auth/accounts.js';
 import type {Grant} from './auth/grant.js';
@@ -19,6 +20,7 @@ import {createDispatch} from './connection/dispatch.js';
 import {WaitingRequests} from './connection/pending-requests.js';
 import {type Session, Sessions} from './connection/sessions.js';
 import {DEFAULTS, type ServerOptions, type ServerSettings} from './options.js';
+import {refuseSandboxedPeer} from './sandboxed-peers.js';
 import type {ServerContext} from './server-context.js';
 import {ServerMetrics} from './server-metrics.js';
 
@@ -99,6 +101,14 @@ export class ExecServer {
 	/** True if one more connection with this grant is within its limits. */
 	hasRoom(grant: Grant): boolean {
 		return this.#accounts.hasRoom(grant);
+	}
+
+	/**
+	 * Why a connection from this machine is refused before it is accepted; undefined lets it in. Processes in sandboxes of
+	 * this server are no clients of it, with or without a token.
+	 */
+	refuseLocalPeer(peer: LocalPeer, {hasToken}: {readonly hasToken: boolean}): string | undefined {
+		return process.platform === 'linux' ? refuseSandboxedPeer(peer, this.#processes(), hasToken) : undefined;
 	}
 
 	/** Body of `/healthz`. */

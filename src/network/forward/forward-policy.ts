@@ -27,6 +27,11 @@ export function createAllowedLookup(scope: ForwardScope): LookupFunction {
 	};
 }
 
+/** A client that comes back through its own server could not be told from a process of this machine. */
+export function ownListenerError(host: string): LongarmError {
+	return forwardRefusedError('this server forwards no connections to itself', host);
+}
+
 function notLoopbackError(host: string): LongarmError {
 	return forwardRefusedError('this server forwards connections to its own loopback addresses only', host);
 }

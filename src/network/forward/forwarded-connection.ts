@@ -2,8 +2,9 @@ import {connect, type Socket} from 'node:net';
 import {Mutex} from '../../shared/async/mutex.js';
 import {LongarmError} from '../../shared/errors.js';
 import {BoundedReader} from '../../shared/node/bounded-reader.js';
+import {isServedHere} from '../../transports/node/own-addresses.js';
 import {describeNetworkError} from '../network-failures.js';
-import {createAllowedLookup} from './forward-policy.js';
+import {createAllowedLookup, ownListenerError} from './forward-policy.js';
 import type {ForwardScope} from './forward-scopes.js';
 
 /** Bytes read ahead from the port and not yet requested by the client. */
@@ -37,7 +38,10 @@ export class ForwardedConnection {
 		this.#socket = socket;
 		this.#reader = new BoundedReader(socket, MAX_BUFFERED_BYTES);
 		this.opened = new Promise((resolve, reject) => {
-			socket.once('connect', resolve);
+			socket.once('connect', () => {
+				if (isServedHere(socket.remoteAddress ?? '', port)) socket.destroy(ownListenerError(host));
+				else resolve();
+			});
 			socket.on('error', error => {
 				this.#failure ??= error;
 				reject(toForwardError(error));

@@ -8,7 +8,8 @@ import type {Transport} from '../transport.js';
 import {createHostCheck} from './host-header.js';
 import {answerHttpRequest, type HttpEndpoints, httpStatusOf, reasonOf, WEB_SOCKET_VERSION} from './http-endpoints.js';
 import {isLoopback} from './loopback.js';
-import {createUserCheck} from './peer-owner.js';
+import {isOfThisMachine, registerListening} from './own-addresses.js';
+import {createUserCheck, type LocalPeer, type PeerOwner, PeerOwners} from './peer-owner.js';
 import {createTlsServer, replaceIdentity, type TlsIdentity, type TlsServer} from './tls-server.js';
 import {WebSocketTransport} from './web-socket.js';
 
@@ -51,6 +52,8 @@ export interface ListenerOptions<Pass = undefined> {
 	readonly maxConnections?: number;
 	/** Origins whose web pages may connect; none by default. */
 	readonly allowOrigins?: readonly string[];
+	/** Why a connection from this machine is refused, for the client; undefined lets it in. */
+	readonly refuseLocalPeer?: (peer: LocalPeer) => string | undefined;
 	/** Names, beside its addresses and `localhost`, by which clients may call a listener without TLS. */
 	readonly allowHosts?: readonly string[];
 	/** Whether the holder of the pass may see the pages; 403 otherwise. */
@@ -74,6 +77,8 @@ export interface ListenPlace {
 	/** Calls back once connections can come. */
 	readonly start: (server: Server, listening: () => void) => void;
 	readonly urlOf: (server: Server) => string;
+	/** Called once connections can come; the returned function is called when they no longer can. */
+	readonly listening?: (server: Server) => () => void;
 	/** Names the far end of a connection. */
 	readonly describePeer: (socket: Socket) => string;
 	/** Whether a `Host` header names this server; all do where it is left out. */
@@ -99,15 +104,34 @@ export interface Listener {
 export async function listen<Pass = undefined>(options: ListenOptions<Pass>): Promise<Listener> {
 	const {authorize, dangerouslyAllowNetwork, host, port, tls} = options;
 	if (!dangerouslyAllowNetwork && !authorize && !isLoopback(host)) throw networkRefused(host);
-	const isForOneUser = !authorize && isLoopback(host) && process.platform === 'linux';
 	return openListener(options, {
 		start: (server, listening) => server.listen({host, port, backlog: BACKLOG}, listening),
 		urlOf: server => formatUrl(server.address() as AddressInfo, tls !== undefined),
+		listening: server => registerListening(server.address() as AddressInfo),
 		describePeer: formatAddress,
-		refusePeer: isForOneUser ? createUserCheck() : undefined,
+		refusePeer: process.platform === 'linux' ? createPeerCheck(options) : undefined,
 		// With TLS a page under another name has no certificate for it, and is never sent.
 		isKnownHost: tls ? undefined : createHostCheck(host, options.allowHosts ?? []),
 	});
+}
+
+/** Looks up each connection at most once, and those of other machines never. */
+function createPeerCheck<Pass>({
+	authorize,
+	host,
+	refuseLocalPeer,
+}: ListenOptions<Pass>): (socket: Socket) => string | undefined {
+	const refuseStranger = !authorize && isLoopback(host) ? createUserCheck() : undefined;
+	const owners = new PeerOwners();
+	return socket => {
+		if (!refuseStranger && (!refuseLocalPeer || !isOfThisMachine(socket.remoteAddress ?? ''))) return undefined;
+		let found: {readonly owner: PeerOwner | undefined} | undefined;
+		const findOwner = (): PeerOwner | undefined => {
+			found ??= {owner: owners.find(socket)};
+			return found.owner;
+		};
+		return refuseStranger?.(findOwner) ?? refuseLocalPeer?.({kind: 'tcp', findOwner});
+	};
 }
 
 /** Serves at any place; `listen` is for addresses of the network. */
@@ -179,10 +203,14 @@ export async function openListener<Pass>(options: ListenerOptions<Pass>, place: 
 		}
 	});
 	await bind(server, place);
+	const closed = place.listening?.(server);
 	return {
 		url: place.urlOf(server),
 		renew: identity => replaceIdentity(server, identity),
-		close: () => closeServer(front, webSockets),
+		close: () => {
+			closed?.();
+			return closeServer(front, webSockets);
+		},
 	};
 }
 

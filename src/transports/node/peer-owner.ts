@@ -10,6 +10,12 @@ export interface PeerOwner {
 	readonly inode: string;
 }
 
+/** The far end of a connection from this machine, as far as the system tells. */
+export type LocalPeer =
+	| {readonly kind: 'tcp'; readonly findOwner: () => PeerOwner | undefined}
+	/** `fd` is the near end. */
+	| {readonly kind: 'unix'; readonly fd: number | undefined};
+
 /** Members of a socket that name a connection. */
 export type ConnectionEnds = Pick<Socket, 'localAddress' | 'localPort' | 'remoteAddress' | 'remotePort'>;
 
@@ -82,12 +88,11 @@ export class PeerOwners {
 
 /** Refuses connections of other users of this machine; the text goes to the client. */
 export function createUserCheck(
-	owners = new PeerOwners(),
 	userId = process.geteuid!(),
-): (ends: ConnectionEnds) => string | undefined {
+): (findOwner: () => PeerOwner | undefined) => string | undefined {
 	const isAmbiguous = userId === OVERFLOW_USER_ID && !seesEveryUser();
-	return ends => {
-		const owner = isAmbiguous ? undefined : owners.find(ends);
+	return findOwner => {
+		const owner = isAmbiguous ? undefined : findOwner();
 		if (owner?.userId === userId) return undefined;
 		const who = owner ? `this connection is of the user ${owner.userId}` : 'it cannot be told whose this connection is';
 		return `without tokens only the user ${userId} of this machine may connect, and ${who}`;

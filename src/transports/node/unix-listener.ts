@@ -1,5 +1,5 @@
 import {chmodSync, lstatSync, mkdirSync, realpathSync, type Stats, statSync, unlinkSync} from 'node:fs';
-import {connect} from 'node:net';
+import {connect, type Socket} from 'node:net';
 import {dirname} from 'node:path';
 import {isMainThread} from 'node:worker_threads';
 import {errorMessage, LongarmError} from '../../shared/errors.js';
@@ -38,7 +38,14 @@ export async function listenOnUnixSocket<Pass = undefined>(
 		},
 		urlOf: () => `unix:${path}`,
 		describePeer: () => `unix:${path}`,
+		refusePeer: socket => options.refuseLocalPeer?.({kind: 'unix', fd: descriptorOf(socket)}),
 	});
+}
+
+/** The runtime keeps the descriptor in its handle; undefined once it is closed. */
+function descriptorOf(socket: Socket): number | undefined {
+	const fd = (socket as unknown as {readonly _handle?: {readonly fd?: number} | null})._handle?.fd;
+	return fd === undefined || fd < 0 ? undefined : fd;
 }
 
 /** Refuses a directory in which, or above which, another user can move things. */

@@ -46,8 +46,9 @@ test('the owner is that of the far end, not of ours', () => {
 
 test('a socket that no process holds has no owner, although its row names root', () => {
 	for (const state of ['01', '04', '05', '06']) {
-		const check = createUserCheck(ownersIn({tcp: row(FAR, 0, 0, state), reads: 0}), 0);
-		expect(check(ENDS)).toBe(
+		const check = createUserCheck(0);
+		const owners = ownersIn({tcp: row(FAR, 0, 0, state), reads: 0});
+		expect(check(() => owners.find(ENDS))).toBe(
 			'without tokens only the user 0 of this machine may connect, and it cannot be told whose this connection is',
 		);
 	}
@@ -91,7 +92,7 @@ test('a table that cannot be read lets nobody in', () => {
 	const owners = new PeerOwners(() => {
 		throw new Error('EACCES');
 	});
-	expect(createUserCheck(owners, 1000)(ENDS)).toMatch('it cannot be told whose this connection is');
+	expect(createUserCheck(1000)(() => owners.find(ENDS))).toMatch('it cannot be told whose this connection is');
 	expect(owners.find({...ENDS, remoteAddress: undefined})).toBeUndefined();
 });
 
@@ -183,6 +184,6 @@ function connecting(host: string, port: number): Promise<Socket> {
 
 test('a user of an unknown namespace is nobody in particular', {...onLinux}, () => {
 	// All ids of this machine are known here, so that this one is a user like any other.
-	const check = createUserCheck(ownersIn({tcp: row(FAR, STRANGER, 12), reads: 0}), STRANGER);
-	expect(check(ENDS)).toBeUndefined();
+	const owners = ownersIn({tcp: row(FAR, STRANGER, 12), reads: 0});
+	expect(createUserCheck(STRANGER)(() => owners.find(ENDS))).toBeUndefined();
 });

@@ -86,6 +86,8 @@ function toEndpointOptions(options: ServeEndpointOptions, clientLeft: () => void
 		maxConnections: settings['max-connections'],
 		allowOrigins: settings['allow-origin'],
 		allowHosts: settings['allow-host'],
+		// There are no sandboxes before there is a server.
+		refuseLocalPeer: peer => current?.refuseLocalPeer(peer, {hasToken: authenticator !== undefined}),
 		pages: {
 			'/healthz': async () => ({type: 'application/json', body: `${JSON.stringify((await server).health())}\n`}),
 			'/metrics': async () => ({type: 'text/plain; version=0.0.4; charset=utf-8', body: (await server).metrics()}),
