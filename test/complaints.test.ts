@@ -138,7 +138,12 @@ test('7: every process has an id that signals, waits and lists accept', async ()
 
 test('8: an explicit policy per process: end, keep for a time, keep', async () => {
 	const {server, url, client} = await served({detachedSessionMs: 1});
-	const policies = {end: 'endAtOnce', session: 'endWithSession', time: {keepForMs: 40}, keep: {keepForMs: 2 ** 50}};
+	const policies = {
+		end: 'endAtOnce',
+		session: 'endWithSession',
+		time: {keepForMs: 40},
+		keep: {keepForMs: 2_592_000_000},
+	};
 	const pids: Record<string, number> = {};
 	for (const [processId, onDisconnect] of Object.entries(policies)) {
 		await client.sh(processId, 'echo $$; exec sleep 1000', {onDisconnect});

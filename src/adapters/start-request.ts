@@ -7,6 +7,9 @@ import {INVALID_PARAMS, RpcError} from '../protocol/wire/error-codes.js';
 import type {Sandbox} from '../sandbox/sandbox.js';
 import {errorMessage, LongarmError} from '../shared/errors.js';
 
+/** Longest time a process may outlive its connection: 30 days. */
+export const MAX_KEEP_DETACHED_MS = 30 * 24 * 60 * 60_000;
+
 /** Converts the params of `process/start`. Without `sandbox` a request for a sandbox is refused. */
 export function toStartRequest(params: Params<'process/start'>, sandbox?: Sandbox): StartRequest {
 	requireArgv(params.argv);
@@ -52,7 +55,9 @@ function toKeepDetachedMs(
 	policy: NonNullable<Params<'process/start'>['onDisconnect']> | undefined,
 ): number | undefined {
 	if (policy === undefined || policy === 'endWithSession') return undefined;
-	return policy === 'endAtOnce' ? 0 : policy.keepForMs;
+	if (policy === 'endAtOnce') return 0;
+	if (policy.keepForMs <= MAX_KEEP_DETACHED_MS) return policy.keepForMs;
+	throw new RpcError(INVALID_PARAMS, `keepForMs must not exceed ${MAX_KEEP_DETACHED_MS}`);
 }
 
 /** Refuses restrictions that cannot be enforced, instead of ignoring them. */

@@ -10,6 +10,11 @@ export interface ServerOptions {
 	readonly protocol?: 'all' | 'v0';
 	/** Retention of a session without a connection, with its processes. */
 	readonly detachedSessionMs?: number;
+	/**
+	 * Sessions without a connection that are kept for one token, or for all clients without one. Beyond it the oldest
+	 * without processes ends; if all have some, no more sessions begin.
+	 */
+	readonly maxDetachedSessions?: number;
 	/** Output kept per process for readers, over all its streams. */
 	readonly retainBytes?: number;
 	/** Output kept by all processes together. */
@@ -51,6 +56,7 @@ export interface ServerOptions {
 export const DEFAULTS = {
 	protocol: 'all',
 	detachedSessionMs: 30_000,
+	maxDetachedSessions: 1024,
 	retainBytes: 1024 * 1024,
 	retainBytesTotal: 256 * 1024 * 1024,
 	retainChunks: 50_000,

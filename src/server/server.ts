@@ -47,13 +47,14 @@ export class ExecServer {
 
 	constructor(options: ServerOptions = {}) {
 		this.#settings = withDefaults(options);
-		const {detachedSessionMs, logger, maxProcesses, protocol, retainBytesTotal} = this.#settings;
+		const {detachedSessionMs, maxDetachedSessions, logger, maxProcesses, protocol, retainBytesTotal} = this.#settings;
 		this.#quota = new ProcessQuota(maxProcesses, 'this server');
 		this.#budget = new RetentionBudget(retainBytesTotal);
 		this.#accounts = new Accounts(this.#budget);
 		this.#sessions = new Sessions({
 			// In the first protocol processes end with their connection.
 			detachedSessionMs: protocol === 'v0' ? 0 : detachedSessionMs,
+			maxDetachedSessions,
 			logger,
 			createTable: session => this.#createTable(session.owner, session),
 		});

@@ -39,6 +39,10 @@ export const ERRORS = {
 		meaning: 'As many processes are running as are allowed.',
 		hint: 'End some, or raise max-processes or max-processes-per-session.',
 	},
+	SESSION_LIMIT: {
+		meaning: 'As many sessions without a connection are kept as are allowed, and all of them have processes.',
+		hint: 'Resume one, end its processes, wait until one expires, or raise max-detached-sessions.',
+	},
 	REQUEST_LIMIT: {
 		meaning: 'As many requests wait for a process, a peer or an origin as are allowed; this one was not begun.',
 		hint: 'Wait for some to be answered; signals and terminate are taken all the while.',

@@ -138,3 +138,13 @@ test.each(['keep', {}, {keepForMs: -1}, {keepForMs: 'long'}])('the policy %j is 
 	expect(await refusal(client.sh('p', WAITING, {onDisconnect}))).toMatchObject({code: -32602});
 	expect(await client.call('process/list')).toEqual({processes: []});
 });
+
+test('a process is kept for as long as stated at most; more is refused with that time', async () => {
+	const {client} = await served();
+	const longest = 30 * 24 * HOUR_MS;
+	expect(await refusal(client.sh('p', WAITING, {onDisconnect: {keepForMs: longest + 1}}))).toEqual({
+		code: -32602,
+		message: `keepForMs must not exceed ${longest}`,
+	});
+	await start(client, 'p', {keepForMs: longest});
+});

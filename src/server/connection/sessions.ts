@@ -3,6 +3,7 @@ import type {ManagedProcess} from '../../processes/managed-process.js';
 import type {ProcessTable} from '../../processes/process-table.js';
 import {INVALID_REQUEST, RpcError, SESSION_ATTACHED} from '../../protocol/wire/error-codes.js';
 import type {RpcConnection} from '../../rpc/rpc-connection.js';
+import {LongarmError} from '../../shared/errors.js';
 import type {Logger} from '../../shared/logger.js';
 import {MAX_TIMER_MS} from '../../shared/units.js';
 import {type Grant, mayResume} from '../auth/grant.js';
@@ -81,6 +82,8 @@ export class Session {
 
 export interface SessionsOptions {
 	readonly detachedSessionMs: number;
+	/** Detached sessions of one owner; those without a token count together. */
+	readonly maxDetachedSessions: number;
 	readonly logger: Logger;
 	readonly createTable: (session: Session) => ProcessTable;
 }
@@ -89,6 +92,8 @@ export interface SessionsOptions {
 export class Sessions {
 	readonly #options: SessionsOptions;
 	readonly #sessions = new Map<string, Session>();
+	/** By the name of the owner, the longest detached first. */
+	readonly #detached = new Map<string | undefined, Set<Session>>();
 
 	constructor(options: SessionsOptions) {
 		this.#options = options;
@@ -102,7 +107,9 @@ export class Sessions {
 		return this.#sessions.size;
 	}
 
+	/** Throws `SESSION_LIMIT` if the owner has as many detached sessions as are kept and all of them have processes. */
 	create(owner?: Grant): Session {
+		if (!this.#makeRoom(owner, this.#options.maxDetachedSessions)) throw this.#limitError(owner);
 		const session = new Session(owner, this.#options.createTable);
 		this.#sessions.set(session.id, session);
 		this.#options.logger.debug('session created', {session: session.id});
@@ -117,18 +124,51 @@ export class Sessions {
 		if (session.isAttached) {
 			throw new RpcError(SESSION_ATTACHED, `session ${id} is already attached to another connection`);
 		}
+		this.#forgetDetached(session);
 		this.#options.logger.debug('session resumed', {session: id});
 		return session;
 	}
 
 	detach(session: Session): void {
 		this.#options.logger.debug('session detached', {session: session.id});
+		const detached = this.#detached.get(session.owner?.name);
+		if (detached) detached.add(session);
+		else this.#detached.set(session.owner?.name, new Set([session]));
 		session.detach(this.#options.detachedSessionMs, () => this.destroy(session));
+		this.#makeRoom(session.owner, this.#options.maxDetachedSessions + 1);
 	}
 
 	destroy(session: Session): void {
 		this.#sessions.delete(session.id);
+		this.#forgetDetached(session);
 		session.destroy();
 		this.#options.logger.debug('session destroyed', {session: session.id});
+	}
+
+	/** Destroys the oldest detached session without processes if there are `limit` or more; false if there is none such. */
+	#makeRoom(owner: Grant | undefined, limit: number): boolean {
+		const detached = this.#detached.get(owner?.name);
+		if (!detached || detached.size < limit) return true;
+		for (const session of detached) {
+			if (session.hasProcesses) continue;
+			this.destroy(session);
+			return true;
+		}
+		return false;
+	}
+
+	#forgetDetached(session: Session): void {
+		const detached = this.#detached.get(session.owner?.name);
+		detached?.delete(session);
+		if (detached?.size === 0) this.#detached.delete(session.owner?.name);
+	}
+
+	#limitError(owner: Grant | undefined): LongarmError {
+		const {maxDetachedSessions: limit} = this.#options;
+		const holder = owner ? `of the token ${owner.name}` : 'without a token';
+		return new LongarmError('SESSION_LIMIT', {
+			message: `${limit} sessions ${holder} are detached with processes already`,
+			context: {limit},
+		});
 	}
 }

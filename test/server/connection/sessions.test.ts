@@ -199,3 +199,42 @@ test('what a finished process left running ends with the session, when its time 
 	await disconnect(joined);
 	await untilDead(left!);
 });
+
+test('beyond the bound the oldest detached session without processes ends, the others are kept', async () => {
+	const host = await serving({maxDetachedSessions: 2});
+	const busy = await join(host);
+	await busy.client.sh('p', WAITING);
+	const [idle, last] = [await join(host), await join(host)];
+	for (const each of [busy, idle, last]) await disconnect(each);
+	expect(await outcomeOf(join(host, idle.client.sessionId))).toEqual({
+		code: -32600,
+		message: `unknown session id ${idle.client.sessionId}`,
+	});
+	for (const each of [busy, last]) await join(host, each.client.sessionId);
+});
+
+test('no session begins while as many as are kept are detached with processes; one that is resumed makes room', async () => {
+	const host = await serving({maxDetachedSessions: 2});
+	const busy = [await join(host), await join(host)];
+	for (const each of busy) {
+		await each.client.sh('p', WAITING);
+		await disconnect(each);
+	}
+	const client = await TestClient.overWebSocket(host.url);
+	expect(await outcomeOf(client.initialize())).toEqual({
+		code: -32603,
+		message: '2 sessions without a token are detached with processes already',
+	});
+	await join(host, busy[0]!.client.sessionId);
+	expect(await outcomeOf(client.initialize())).toBe('accepted');
+});
+
+test('detached sessions are counted by token', async () => {
+	const {server} = await serving({maxDetachedSessions: 1});
+	const open = (name: string): Promise<TestClient> => TestClient.overMemory(server, {name}).initialize();
+	const first = await open('a');
+	await first.sh('p', WAITING);
+	await disconnect({server, client: first});
+	expect(await outcomeOf(open('a'))).toMatchObject({code: -32603});
+	expect(await outcomeOf(open('b'))).toBe('accepted');
+});

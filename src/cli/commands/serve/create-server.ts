@@ -16,6 +16,7 @@ export function createServer(settings: Settings, childLimits: ChildLimits, logge
 	return new ExecServer({
 		protocol: settings.protocol,
 		detachedSessionMs: settings['detached-session'],
+		maxDetachedSessions: settings['max-detached-sessions'],
 		retainBytes: settings['retain-bytes'],
 		retainBytesTotal: settings['retain-bytes-total'],
 		retainChunks: settings['retain-chunks'],

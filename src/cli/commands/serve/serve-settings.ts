@@ -170,6 +170,11 @@ export const SETTINGS = {
 		'how to log to stderr; auto is pretty on a terminal and json elsewhere',
 	),
 	'detached-session': setting(duration, DEFAULTS.detachedSessionMs, 'how long a session outlives its connection'),
+	'max-detached-sessions': setting(
+		count,
+		DEFAULTS.maxDetachedSessions,
+		'sessions without a connection kept per token; the oldest without processes goes first',
+	),
 	'retain-bytes': setting(size, DEFAULTS.retainBytes, 'output kept per process for late readers'),
 	'retain-bytes-total': setting(
 		size,
