@@ -3,7 +3,7 @@ import {type IdRefusal, IdTable} from '../shared/id-table.js';
 import type {LinkOptions} from './below-root.js';
 import type {BytePath} from './byte-path.js';
 import {refusedError, systemError} from './file-errors.js';
-import {openToRead, openToReplace, openToUpdate} from './open-file.js';
+import {openToRead, openToReplace, openToUpdate, type UpdateOptions} from './open-file.js';
 import {MAX_SYNC_BYTES} from './read-file.js';
 import {SharedDescriptor} from './shared-descriptor.js';
 import {asyncCalls, preferredCalls} from './syscalls.js';
@@ -142,8 +142,8 @@ export async function openReplaceable(path: BytePath, links: LinkOptions): Promi
 }
 
 /** Opens a file for positional writes without truncating it; a new one is readable by its owner only. */
-export async function openUpdatable(path: BytePath, links: LinkOptions): Promise<BlockDevice> {
-	return createWriteDevice((await openToUpdate(preferredCalls(), path, links)).fd);
+export async function openUpdatable(path: BytePath, options: UpdateOptions): Promise<BlockDevice> {
+	return createWriteDevice((await openToUpdate(preferredCalls(), path, options)).fd);
 }
 
 function createWriteDevice(fd: number): BlockDevice {

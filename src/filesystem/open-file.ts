@@ -10,10 +10,16 @@ const READ = constants.O_RDONLY | NON_BLOCKING;
 const WRITE = constants.O_WRONLY | constants.O_CREAT | NON_BLOCKING;
 const NEW_FILE_MODE = 0o666;
 const PRIVATE_MODE = 0o600;
+const WRITABLE_BY_OTHERS = 0o022;
 
 export interface OpenedFile {
 	readonly fd: number;
 	readonly stats: Stats;
+}
+
+export interface UpdateOptions extends LinkOptions {
+	/** The file has to be one that this process's user alone can write to, under a single name. */
+	readonly owned?: boolean | undefined;
 }
 
 /** Opens a regular file for reading. Other types are refused before the open, which can trigger a device. */
@@ -42,11 +48,21 @@ export async function openToReplace(calls: FileCalls, path: BytePath, links: Lin
 }
 
 /** Opens a regular file, not a link, for writing without truncating it; a missing one is created for its owner only. */
-export async function openToUpdate(calls: FileCalls, path: BytePath, {root}: LinkOptions): Promise<OpenedFile> {
+export async function openToUpdate(calls: FileCalls, path: BytePath, options: UpdateOptions): Promise<OpenedFile> {
+	const {root, owned = false} = options;
 	const notAFileError = () => refusedError(`path \`${toDisplayText(path)}\` is not a file`);
 	const open = (entry: BytePath) =>
 		openRegular(calls, entry, WRITE | constants.O_NOFOLLOW, notAFileError, PRIVATE_MODE);
-	return root === undefined ? open(path) : withEntryBelow(calls, path, root, open);
+	const opened = await (root === undefined ? open(path) : withEntryBelow(calls, path, root, open));
+	if (!owned || isOwned(opened.stats)) return opened;
+	await calls.close(opened.fd);
+	throw refusedError('the file is not one that only the user of the server can write to');
+}
+
+/** Systems without users have no owners and modes to compare. */
+function isOwned({uid, mode, nlink}: Stats): boolean {
+	const user = process.geteuid?.();
+	return nlink === 1 && (user === undefined || (uid === user && (mode & WRITABLE_BY_OTHERS) === 0));
 }
 
 /** Closes the descriptor if `use` fails. */

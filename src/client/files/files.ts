@@ -45,6 +45,10 @@ export interface ReadStreamOptions extends StreamOptions, RootOptions {
 export interface WriteStreamOptions extends StreamOptions, RootOptions {
 	/** First byte to write, in a file that is not truncated; a new one is private. Needs `resume`. */
 	readonly offset?: number | undefined;
+	/**
+	 * With an offset: a file that exists has to be the executor's own, with one name and not writable by others. Needs `owned`.
+	 */
+	readonly owned?: boolean | undefined;
 }
 
 export interface WatchOptions extends StreamOptions {
@@ -177,6 +181,7 @@ export const FILE_FEATURES = {
 	transfer: 'fsTransfer',
 	resume: 'fsResume',
 	root: 'fsRoot',
+	owned: 'fsOwned',
 	watch: 'fsWatch',
 	search: 'fsSearch',
 } as const;

@@ -8,6 +8,7 @@ import type {LinkOptions} from '../../filesystem/below-root.js';
 import type {BytePath} from '../../filesystem/byte-path.js';
 import {withFileErrors} from '../../filesystem/file-errors.js';
 import {type BlockDevice, openReadable, openReplaceable, openUpdatable} from '../../filesystem/file-handles.js';
+import type {UpdateOptions} from '../../filesystem/open-file.js';
 import {percentEncode} from '../../protocol/path-uri/path-uri-encoding.js';
 
 /** A file of this machine to be read in blocks; the path as it was given is for messages. */
@@ -27,8 +28,8 @@ export async function openLocalReplace(path: BytePath, given: Path, links: LinkO
 	return toBlockTarget(await withFileErrors(openReplaceable)(path, links), given);
 }
 
-export async function openLocalUpdate(path: BytePath, given: Path, links: LinkOptions): Promise<BlockTarget> {
-	return toBlockTarget(await withFileErrors(openUpdatable)(path, links), given);
+export async function openLocalUpdate(path: BytePath, given: Path, options: UpdateOptions): Promise<BlockTarget> {
+	return toBlockTarget(await withFileErrors(openUpdatable)(path, options), given);
 }
 
 export async function openLocalList(

@@ -131,7 +131,10 @@ export class LocalFiles implements Files {
 	writeStream(path: Path, options: WriteStreamOptions = {}): WritableStream<Uint8Array> {
 		const open = options.offset === undefined ? openLocalReplace : openLocalUpdate;
 		return writeBlocks(
-			() => wrapFileErrors(path, () => open(resolvePath(path, options), path, linkOptions(options))),
+			() =>
+				wrapFileErrors(path, () =>
+					open(resolvePath(path, options), path, {...linkOptions(options), owned: options.owned}),
+				),
 			options,
 		);
 	}

@@ -1,5 +1,5 @@
 import {constants, type Stats} from 'node:fs';
-import {partialFileName} from '../../shared/partial-file-name.js';
+import {partialFileName, uniquePartialFileName} from '../../shared/partial-file-name.js';
 import {type BytePath, joinPath} from '../byte-path.js';
 import {isErrno, refusedError, systemError} from '../file-errors.js';
 import {MAX_SYNC_BYTES} from '../read-file.js';
@@ -18,6 +18,11 @@ const DIRECTORY_MODE = 0o777;
 const OWNER_MODE = 0o700;
 
 type EntryOf<K extends ArchiveEntry['kind']> = ArchiveEntry & {readonly kind: K};
+
+interface CreatedFile {
+	readonly path: BytePath;
+	readonly fd: number;
+}
 
 /** Creates files, directories and links below a root, and touches nothing outside of it. One entry at a time. */
 export class TreeWriter {
@@ -104,10 +109,10 @@ export class TreeWriter {
 		const chunks = content[Symbol.asyncIterator]();
 		try {
 			const path = await this.#enterParent(entry.names);
-			const temporary = joinPath(this.#chain.path, partialFileName(entry.names.at(-1)!));
+			const temporary = await this.#createTemporary(entry.names.at(-1)!);
 			// Without return(): the stream must not be destroyed when the loop is left early.
 			const resumable = {[Symbol.asyncIterator]: () => ({next: () => chunks.next()})};
-			await this.#writeFile(temporary, entry, resumable, () => this.#moveIntoPlace(temporary, path));
+			await this.#writeFile(temporary, entry, resumable, () => this.#moveIntoPlace(temporary.path, path));
 		} catch (error) {
 			if (entry.size > 0) while (!(await chunks.next()).done);
 			throw error;
@@ -124,17 +129,16 @@ export class TreeWriter {
 	}
 
 	async #addFile(entry: EntryOf<'file'>, content: AsyncIterable<Uint8Array>): Promise<void> {
-		await this.#writeFile(await this.#enterParent(entry.names), entry, content);
+		const path = await this.#enterParent(entry.names);
+		await this.#writeFile({path, fd: await this.#createAt(path, () => this.#createFile(path))}, entry, content);
 	}
 
 	async #writeFile(
-		path: BytePath,
+		{path, fd}: CreatedFile,
 		{names, size, attributes}: EntryOf<'file'>,
 		content: AsyncIterable<Uint8Array>,
 		complete?: () => Promise<void>,
 	): Promise<void> {
-		const open = () => this.#calls.open(path, CREATE, PRIVATE_MODE);
-		const fd = await (complete ? this.#createTemporary(path, open) : this.#createAt(path, open));
 		let written: Stats | undefined;
 		try {
 			try {
@@ -232,15 +236,27 @@ export class TreeWriter {
 		return make();
 	}
 
-	/** Creates a temporary file; a leftover of a failed transfer is removed. */
-	async #createTemporary<T>(path: BytePath, make: () => T | Promise<T>): Promise<T> {
+	/** Creates a temporary file in the current directory; a leftover of a failed transfer is removed. */
+	async #createTemporary(name: string): Promise<CreatedFile> {
+		const path = joinPath(this.#chain.path, partialFileName(name));
 		try {
-			return await make();
+			return {path, fd: await this.#createFile(path)};
 		} catch (error) {
 			if (!isErrno(error, 'EEXIST')) throw error;
 		}
-		await this.#calls.unlink(path);
-		return make();
+		try {
+			await this.#calls.unlink(path);
+			return {path, fd: await this.#createFile(path)};
+		} catch (error) {
+			// A file of another user, in a directory where everybody may remove only their own.
+			if (!isErrno(error, 'EPERM', 'EACCES', 'EEXIST')) throw error;
+			const other = joinPath(this.#chain.path, uniquePartialFileName(name));
+			return {path: other, fd: await this.#createFile(other)};
+		}
+	}
+
+	async #createFile(path: BytePath): Promise<number> {
+		return this.#calls.open(path, CREATE, PRIVATE_MODE);
 	}
 
 	async #removeExisting(path: BytePath): Promise<void> {

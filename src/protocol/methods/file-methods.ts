@@ -28,6 +28,7 @@ const openParams = v.object({
 	mode: v.optional(v.picklist(['read', 'replace', 'update']), 'read'),
 	sandbox,
 	root,
+	owned: v.nullish(v.boolean(), false),
 });
 export const openResult = v.object({handleId});
 const readBlockParams = v.object({handleId, offset: u64, len: u64});
@@ -103,7 +104,7 @@ const watchMissingParams = v.object({watchId: u64, missing: v.array(pathUri), pr
 const watchMissingResult = v.object({watching: v.boolean()});
 const missingChangedParams = v.object({watchId: u64});
 
-export const FILE_CAPABILITIES: Capabilities = {fsAtomicWrite: true, fsRoot: true};
+export const FILE_CAPABILITIES: Capabilities = {fsAtomicWrite: true, fsRoot: true, fsOwned: true};
 
 /** Single files and directories. */
 export const FILE_METHODS = {

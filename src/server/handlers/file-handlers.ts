@@ -106,10 +106,11 @@ async function reserveRead(
 }
 
 export const fileHandleHandlers = {
-	'fs/open': withFileErrors(async ({handleId, path, mode, root}, client) => {
+	'fs/open': withFileErrors(async ({handleId, path, mode, root, owned}, client) => {
 		const native = toNativePath(path);
-		const links = toLinkOptions({root});
-		await client.files.handles.open(handleId, () => OPENERS[mode](native, links));
+		if (owned && mode !== 'update') throw refusedError('`owned` is for the mode `update`');
+		const options = {...toLinkOptions({root}), owned: owned ?? false};
+		await client.files.handles.open(handleId, () => OPENERS[mode](native, options));
 		return {handleId};
 	}),
 

@@ -1,12 +1,12 @@
-import {partialFileName} from '../../../shared/partial-file-name.js';
 import {describePath, uriName, uriParent} from '../../paths.js';
 import {FileError, wrapFileErrors} from '../file-error.js';
-import {metadataIfExists, siblingLocation, type UriLocation} from '../file-location.js';
+import {metadataIfExists, type UriLocation} from '../file-location.js';
 import type {TransferOutcome} from '../files.js';
 import {type CopyContext, continueOnFailure} from './copy-context.js';
 import {copyPlainTree} from './copy-plain-tree.js';
 import {copyWholeFile} from './copy-whole-file.js';
 import {rootOption} from './guard-links.js';
+import {uniqueLocation} from './partial-file.js';
 
 /** Copies a file from or to an executor without `resume`: from its first byte, compared by reading it back. */
 export async function copyFileFallback(from: UriLocation, to: UriLocation, context: CopyContext): Promise<void> {
@@ -24,7 +24,7 @@ export async function copyFileFallback(from: UriLocation, to: UriLocation, conte
 		return;
 	}
 	const canRename = await to.files.supports('rename');
-	const partial = canRename ? siblingLocation(to, partialFileName) : to;
+	const partial = canRename ? uniqueLocation(to) : to;
 	await copyOrRemove(from, partial, size, context);
 	if (keepsTimes) {
 		const change = {name: uriName(partial.path), modifiedAtMs};

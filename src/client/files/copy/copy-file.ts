@@ -1,12 +1,12 @@
-import {partialFileName} from '../../../shared/partial-file-name.js';
 import {describePath, uriName, uriParent} from '../../paths.js';
 import {FileError} from '../file-error.js';
-import {type FileLocation, siblingLocation, type UriLocation} from '../file-location.js';
+import type {FileLocation, UriLocation} from '../file-location.js';
 import type {ListedEntry} from '../files.js';
 import {changedError, findDifference, hasSameContent} from './compare-files.js';
 import type {CopyContext} from './copy-context.js';
 import {damagedCopyError} from './copy-whole-file.js';
 import {rootOption} from './guard-links.js';
+import {discardPartial, type PartialFile, preparePartial, resumableLocation} from './partial-file.js';
 
 /** Times that a range which arrived damaged is sent again. */
 const MAX_REPAIRS = 2;
@@ -19,25 +19,43 @@ export interface FileCopy {
 
 /**
  * Copies one file by way of a partial file beside the target, which is renamed when it is complete and compared. The
- * partial file of an earlier attempt is compared too, and resumed.
+ * partial file of an earlier attempt is compared too, and resumed if it is the executor's own.
  */
 export async function copyFile(copy: FileCopy, context: CopyContext): Promise<void> {
 	const {to, source} = copy;
 	const {stats} = context;
 	stats.startEntry(uriName(to.path));
-	const partial = siblingLocation(to, partialFileName);
-	const existing = await listExisting(to, partial);
+	const existing = await listExisting(to, resumableLocation(to));
 	if (existing.target && (await isUpToDate(copy, existing.target, context))) {
 		stats.skipFile(source.name, source.size);
 		return;
 	}
-	const offset = await findResumeOffset(copy, partial, existing.partial, context);
+	const {partial, size} = await preparePartial(to, existing.partial, source.size);
+	try {
+		await completePartial(copy, partial, size, context);
+	} catch (error) {
+		const discarded = discardPartial(partial).catch(() => {});
+		// Calls over a dead connection never return.
+		if (!context.signal.aborted) await discarded;
+		throw error;
+	}
+	stats.addCopiedFiles(1);
+}
+
+async function completePartial(
+	copy: FileCopy,
+	partial: PartialFile,
+	size: number,
+	context: CopyContext,
+): Promise<void> {
+	const {from, to, source} = copy;
+	const {signal, stats} = context;
+	const offset = (await findDifference(from, partial, {start: 0, end: size, signal})) ?? size;
 	stats.markInFlight([source.name]);
 	if (offset > 0) stats.resumeFile(offset);
 	await sendVerified(copy, partial, offset, context);
 	await setAttributes(partial, source);
 	await to.files.rename(partial.path, to.path, {overwrite: context.overwrite, ...rootOption(to)});
-	stats.addCopiedFiles(1);
 }
 
 interface ExistingFiles {
@@ -69,22 +87,7 @@ export function directoryInTheWay({path}: FileLocation): FileError {
 	return new FileError('refused', 'a directory is in the way of a file', {path: describePath(path)});
 }
 
-/** Bytes of the partial file that are those of the source. */
-async function findResumeOffset(
-	{from, source}: FileCopy,
-	partial: UriLocation,
-	existing: ListedEntry | undefined,
-	{signal}: CopyContext,
-): Promise<number> {
-	if (!existing) return 0;
-	if (existing.kind !== 'file' || existing.size > source.size) {
-		await partial.files.remove(partial.path, {recursive: false, ...rootOption(partial)});
-		return 0;
-	}
-	return (await findDifference(from, partial, {start: 0, end: existing.size, signal})) ?? existing.size;
-}
-
-async function sendVerified(copy: FileCopy, partial: UriLocation, start: number, context: CopyContext): Promise<void> {
+async function sendVerified(copy: FileCopy, partial: PartialFile, start: number, context: CopyContext): Promise<void> {
 	const {from, source} = copy;
 	const {signal, stats} = context;
 	for (let [offset, repairs] = [start, 0]; ; repairs++) {
@@ -101,10 +104,11 @@ async function sendVerified(copy: FileCopy, partial: UriLocation, start: number,
 async function sendFrom(
 	offset: number,
 	{from, source}: FileCopy,
-	partial: UriLocation,
+	partial: PartialFile,
 	{signal, stats}: CopyContext,
 ): Promise<void> {
-	const writer = partial.files.writeStream(partial.path, {offset, signal, ...rootOption(partial)}).getWriter();
+	const writing = {offset, signal, owned: partial.isResumable, ...rootOption(partial)};
+	const writer = partial.files.writeStream(partial.path, writing).getWriter();
 	let rest = source.size - offset;
 	const reading = {offset, signal, ...rootOption(from)};
 	try {

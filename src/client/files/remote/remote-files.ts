@@ -148,10 +148,11 @@ export class RemoteFiles implements Files {
 		const store = (content: Uint8Array) => this.writeFile(path, content, options);
 		const open = () =>
 			wrapFileErrors(path, async () => {
-				const client = await this.#client(path, mode === 'update' ? 'resume' : undefined, rootFeature(options));
+				const client = await this.#client(path, ...writeFeatures(options));
 				const takesBlocks = client.capabilities[FILE_FEATURES.writeStreaming] && honoursSandbox(client, options);
 				if (!takesBlocks) return new BufferedFile(MAX_CONTENT_BYTES, describePath(path), store);
-				return openRemoteWrite(client, target(path, options), mode, change => this.#lookups.changing(change));
+				const file = {...target(path, options), ...(options.owned && {owned: true})};
+				return openRemoteWrite(client, file, mode, change => this.#lookups.changing(change));
 			});
 		return writeBlocks(open, options);
 	}
@@ -277,6 +278,10 @@ function rootMember({root}: RootOptions): {root?: string} {
 /** A server without the capability would follow links. */
 function rootFeature({root}: RootOptions): 'root' | undefined {
 	return root === undefined ? undefined : 'root';
+}
+
+function writeFeatures({offset, owned, root}: WriteStreamOptions): (FileFeature | undefined)[] {
+	return [offset === undefined ? undefined : 'resume', owned ? 'owned' : undefined, rootFeature({root})];
 }
 
 function move(from: Path, to: Path, options: AccessOptions) {

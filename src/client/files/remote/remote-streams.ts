@@ -31,7 +31,7 @@ export async function openRemoteRead(client: SessionClient, target: RemoteFile):
 /** Opens a file that is truncated (`replace`) or not (`update`). */
 export async function openRemoteWrite(
 	client: SessionClient,
-	target: RemoteFile,
+	target: RemoteFile & {readonly owned?: boolean},
 	mode: 'replace' | 'update',
 	changing: Changing,
 ): Promise<BlockTarget> {
