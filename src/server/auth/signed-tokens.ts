@@ -1,8 +1,11 @@
+import {parseStrictJson} from '../../protocol/wire/strict-json.js';
 import {type Grant, isAccessScope} from './grant.js';
 import {invalidAuthError, readSecret} from './secret-file.js';
 
 /** Shorter secrets can be brute-forced from a single token. */
 const MIN_SECRET_BYTES = 32;
+/** A token cannot be taken back, so it must not be good for long: 30 days from its issue, or its use if it does not tell. */
+export const MAX_LIFETIME_SECONDS = 30 * 24 * 60 * 60;
 
 /** Claims a signed token must have to be accepted. */
 export interface SignedTokenRules {
@@ -16,6 +19,7 @@ export type SignedTokenFailure =
 	| 'invalid websocket jwt'
 	| 'expired websocket jwt'
 	| 'websocket jwt is not valid yet'
+	| 'websocket jwt is valid for too long'
 	| 'websocket jwt issuer mismatch'
 	| 'websocket jwt audience mismatch';
 
@@ -27,6 +31,7 @@ const INVALID: SignedTokenResult = {failure: 'invalid websocket jwt'};
 interface Claims {
 	readonly exp: number;
 	readonly nbf: number | undefined;
+	readonly iat: number | undefined;
 	readonly iss: string | undefined;
 	readonly aud: readonly string[];
 	readonly sub: string;
@@ -52,7 +57,8 @@ async function verifySignature(token: string, secret: Uint8Array): Promise<Claim
 	const {compactVerify} = await import('jose/jws/compact/verify');
 	try {
 		const {payload} = await compactVerify(token, secret, {algorithms: ['HS256']});
-		return readClaims(JSON.parse(new TextDecoder('utf-8', {fatal: true}).decode(payload)));
+		// Strictly: of a claim that is there twice, other readers may see the other one.
+		return readClaims(parseStrictJson(new TextDecoder('utf-8', {fatal: true}).decode(payload)).value);
 	} catch {
 		return undefined;
 	}
@@ -61,14 +67,15 @@ async function verifySignature(token: string, secret: Uint8Array): Promise<Claim
 /** Undefined when a claim is of the wrong type or the token never expires; `null` counts as missing. */
 function readClaims(value: unknown): Claims | undefined {
 	if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined;
-	const {exp, nbf, iss, aud, sub, scope} = value as Record<string, unknown>;
+	const {exp, nbf, iat, iss, aud, sub, scope} = value as Record<string, unknown>;
 	const audiences = Array.isArray(aud) ? (aud as unknown[]) : aud === undefined || aud === null ? [] : [aud];
 	if (!isTime(exp) || !audiences.every(each => typeof each === 'string')) return undefined;
-	if (!(isMissing(nbf) || isTime(nbf))) return undefined;
+	if (!(isMissing(nbf) || isTime(nbf)) || !(isMissing(iat) || isTime(iat))) return undefined;
 	if (![iss, sub, scope].every(each => isMissing(each) || typeof each === 'string')) return undefined;
 	return {
 		exp,
 		nbf: nbf ?? undefined,
+		iat: iat ?? undefined,
 		iss: (iss as string | null) ?? undefined,
 		aud: audiences,
 		sub: (sub as string | null) ?? '',
@@ -86,10 +93,12 @@ function isTime(value: unknown): value is number {
 
 /** First rule the claims break. Times are whole seconds, bounds inclusive. */
 function findFailure(claims: Claims, rules: SignedTokenRules, now: number): SignedTokenFailure | undefined {
-	const {exp, nbf, iss, aud} = claims;
+	const {exp, nbf, iat, iss, aud} = claims;
 	const {issuer, audience, skewSeconds} = rules;
 	if (now > exp + skewSeconds) return 'expired websocket jwt';
 	if (nbf !== undefined && now < nbf - skewSeconds) return 'websocket jwt is not valid yet';
+	if (iat !== undefined && now < iat - skewSeconds) return 'websocket jwt is not valid yet';
+	if (exp - (iat ?? nbf ?? now) > MAX_LIFETIME_SECONDS) return 'websocket jwt is valid for too long';
 	if (issuer !== undefined && iss !== issuer) return 'websocket jwt issuer mismatch';
 	if (audience !== undefined && !aud.includes(audience)) return 'websocket jwt audience mismatch';
 	return undefined;

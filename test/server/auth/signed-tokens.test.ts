@@ -1,8 +1,8 @@
-import {randomBytes} from 'node:crypto';
+import {createHmac, randomBytes} from 'node:crypto';
 import {inspect} from 'node:util';
 import {expect, test, vi} from 'vitest';
 import {Authenticator, type AuthResult} from '../../../src/server/auth/authenticator.js';
-import type {SignedTokenRules} from '../../../src/server/auth/signed-tokens.js';
+import {MAX_LIFETIME_SECONDS, type SignedTokenRules} from '../../../src/server/auth/signed-tokens.js';
 import {requestUpgrade} from '../../helpers/raw-http.js';
 import {clientWith, fileWith, guarded, jwt, nowSeconds} from '../../helpers/tokens.js';
 
@@ -95,10 +95,33 @@ test('the times are compared in whole seconds, and at the bounds a token is good
 			expect(await outcome({exp: NOW + 9, nbf: NOW + skewSeconds})).toBe('pass');
 			expect(await outcome({exp: NOW + 9, nbf: NOW + skewSeconds + 1})).toBe('websocket jwt is not valid yet');
 			expect(await outcome({exp: NOW + 9, nbf: null})).toBe('pass');
+			expect(await outcome({exp: NOW + 9, iat: NOW + skewSeconds})).toBe('pass');
+			expect(await outcome({exp: NOW + 9, iat: NOW + skewSeconds + 1})).toBe('websocket jwt is not valid yet');
+			expect(await outcome({exp: NOW + 9, iat: null})).toBe('pass');
+			expect(await outcome({exp: NOW + 9, iat: 'now'})).toBe('invalid websocket jwt');
+			const tooLong = 'websocket jwt is valid for too long';
+			for (const start of [{iat: NOW - 60}, {nbf: NOW - 60}, {iat: NOW - 60, nbf: NOW}, {}]) {
+				const since = start.iat ?? start.nbf ?? NOW;
+				expect(await outcome({...start, exp: since + MAX_LIFETIME_SECONDS})).toBe('pass');
+				expect(await outcome({...start, exp: since + MAX_LIFETIME_SECONDS + 1})).toBe(tooLong);
+			}
 		}
 	} finally {
 		vi.useRealTimers();
 	}
+});
+
+test.each([
+	['the scope', (exp: number) => `{"exp":${exp},"scope":"observe","scope":"drive"}`],
+	['the expiry', (exp: number) => `{"exp":1,"exp":${exp}}`],
+	['an escaped name', (exp: number) => `{"exp":${exp},"sub":"a","s\\u0075b":"b"}`],
+	['a name of its own', (exp: number) => `{"exp":${exp},"x":{"y":1,"y":2}}`],
+])('a token that says %s twice is refused', async (_what, claims) => {
+	const text = [`{"alg":"HS256"}`, claims(nowSeconds() + SOON)]
+		.map(each => Buffer.from(each).toString('base64url'))
+		.join('.');
+	const token = `${text}.${createHmac('sha256', SECRET).update(text).digest('base64url')}`;
+	expect(await judge(token)).toEqual(refused('invalid websocket jwt'));
 });
 
 test.each<[string, Record<string, unknown>, string | undefined]>([
