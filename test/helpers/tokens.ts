@@ -18,7 +18,7 @@ export function sha256(text: string): string {
 /** Writes a temporary file; removed at the end of the test. */
 export function fileWith(content: string, name = 'secret'): string {
 	const path = join(scratchDirectory(), name);
-	writeFileSync(path, content);
+	writeFileSync(path, content, {mode: 0o600});
 	return path;
 }
 

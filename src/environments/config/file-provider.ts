@@ -1,6 +1,7 @@
-import {readFile} from 'node:fs/promises';
+import {readFile, stat} from 'node:fs/promises';
 import {join} from 'node:path';
 import {errorMessage} from '../../shared/errors.js';
+import {findIntegrityFault} from '../../shared/node/private-file.js';
 import type {EnvironmentProvider, EnvironmentSnapshot} from '../environment-provider.js';
 import {invalidEnvironment} from '../remote/remote-url.js';
 import type {TomlEntry} from './edit/edit-text.js';
@@ -19,6 +20,9 @@ export class FileProvider implements EnvironmentProvider {
 		let text: string;
 		try {
 			text = await readFile(path, 'utf8');
+			// It names programs that are started.
+			const fault = findIntegrityFault(await stat(path), path);
+			if (fault !== undefined) throw new Error(fault);
 		} catch (cause) {
 			if ((cause as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
 			const message = `failed to read environment config \`${path}\`: ${errorMessage(cause)}`;

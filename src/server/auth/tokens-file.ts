@@ -1,5 +1,6 @@
 import {parse, TomlError} from 'smol-toml';
 import {ACCESS_SCOPES} from '../../protocol/methods/method-table.js';
+import {findIntegrityFault} from '../../shared/node/private-file.js';
 import {parseSize} from '../../shared/units.js';
 import {type CapabilityToken, parseDigest} from './capability-tokens.js';
 import {type Grant, type GrantLimits, isAccessScope} from './grant.js';
@@ -14,7 +15,7 @@ const KEYS = ['name', 'sha256', 'scopes', 'max_processes', 'max_connections', 'm
 export function readTokensFile(path: string): CapabilityToken[] {
 	const fileError = (what: string) => invalidAuthError(`websocket tokens file ${path}: ${what}`);
 	try {
-		return readTokens(parse(readSecretFile(path)));
+		return readTokens(parse(readSecretFile(path, findIntegrityFault)));
 	} catch (error) {
 		// Not the parser's own message: it quotes the lines around the error, which may hold secrets.
 		if (error instanceof TomlError) throw fileError(`line ${error.line}, column ${error.column} cannot be read`);

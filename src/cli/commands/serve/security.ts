@@ -1,7 +1,8 @@
-import {readFileSync} from 'node:fs';
+import {readFileSync, statSync} from 'node:fs';
 import type {Authenticator, AuthSource} from '../../../server/auth/authenticator.js';
 import {LongarmError} from '../../../shared/errors.js';
 import type {Logger} from '../../../shared/logger.js';
+import {findSecrecyFault} from '../../../shared/node/private-file.js';
 import {type ListenAddress, listenSchemeOf} from '../../../transports/node/registry.js';
 import type {TlsIdentity} from '../../../transports/node/tls-server.js';
 import type {Endpoint} from '../../../transports/node/transport-scheme.js';
@@ -57,11 +58,13 @@ function createTlsReader(settings: Settings, address: ListenAddress): (() => Tls
 	}
 	if (cert === undefined || key === undefined)
 		throw invalidSetting('--listen wss://IP:PORT needs --tls-cert and --tls-key');
-	return () => ({cert: readPem(cert), key: readPem(key)});
+	return () => ({cert: readPem(cert), key: readPem(key, findSecrecyFault)});
 }
 
-function readPem(path: string): Buffer {
+function readPem(path: string, findFault?: typeof findSecrecyFault): Buffer {
 	try {
+		const fault = findFault?.(statSync(path), path);
+		if (fault !== undefined) throw new Error(fault);
 		return readFileSync(path);
 	} catch (error) {
 		throw new LongarmError('TLS_INVALID', {message: `cannot read ${path}: ${(error as Error).message}`});

@@ -1,0 +1,21 @@
+import type {Stats} from 'node:fs';
+
+const ACCESS_OF_OTHERS = 0o077;
+/** A file of another user, such as root, may be readable by a group on purpose. */
+const ACCESS_OF_STRANGERS = 0o027;
+const WRITING_BY_OTHERS = 0o022;
+
+/** Why a file cannot hold a secret: others can read or change it. Pipes and devices are not judged. */
+export function findSecrecyFault(stats: Stats, path: string): string | undefined {
+	const forbidden = stats.uid === process.geteuid?.() ? ACCESS_OF_OTHERS : ACCESS_OF_STRANGERS;
+	return describeFault(stats, forbidden, `open to others; try chmod 600 ${path}`);
+}
+
+/** Why the content of a file cannot be trusted: others can change it. */
+export function findIntegrityFault(stats: Stats, path: string): string | undefined {
+	return describeFault(stats, WRITING_BY_OTHERS, `writable by others; try chmod go-w ${path}`);
+}
+
+function describeFault(stats: Stats, forbidden: number, text: string): string | undefined {
+	return stats.isFile() && (stats.mode & forbidden) !== 0 ? `it is ${text}` : undefined;
+}
