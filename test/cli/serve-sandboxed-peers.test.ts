@@ -105,6 +105,6 @@ test('a server forwards no connection to itself', async () => {
 	const {client, port} = await served('--allow-forward', 'any');
 	for (const host of ['127.0.0.1', 'localhost', '::ffff:127.0.0.1', '0.0.0.0']) {
 		const opened = client.call('forward/open', {forwardId: host, host, port: Number(port)});
-		await expect(opened, host).rejects.toThrow('this server forwards no connections to itself');
+		await expect(opened).rejects.toThrow('this server forwards no connections to itself');
 	}
 });

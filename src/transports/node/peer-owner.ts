@@ -155,9 +155,12 @@ function toIpv4(address: string): string | undefined {
 
 function ipv6Bytes(address: string): Buffer {
 	const [head = '', tail] = address.split('%', 1)[0]!.split('::');
-	const groups = (text: string): string[] => (text === '' ? [] : text.split(':'));
-	const [front, back] = [groups(head), groups(tail ?? '')];
+	const [front, back] = [splitGroups(head), splitGroups(tail ?? '')];
 	const missing = tail === undefined ? 0 : 8 - front.length - back.length;
 	const all = [...front, ...Array.from({length: missing}, () => '0'), ...back];
 	return Buffer.from(all.map(group => group.padStart(4, '0')).join(''), 'hex');
+}
+
+function splitGroups(text: string): string[] {
+	return text === '' ? [] : text.split(':');
 }
