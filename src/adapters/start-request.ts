@@ -4,17 +4,37 @@ import {DEFAULT_TERMINAL, type StartRequest} from '../processes/prepare-spawn.js
 import type {Params} from '../protocol/methods/method-table.js';
 import type {PathUri} from '../protocol/path-uri/path-uri.js';
 import {INVALID_PARAMS, RpcError} from '../protocol/wire/error-codes.js';
+import type {SandboxPlan} from '../sandbox/plan.js';
 import type {Sandbox} from '../sandbox/sandbox.js';
 import {errorMessage, LongarmError} from '../shared/errors.js';
 
 /** Longest time a process may outlive its connection: 30 days. */
 export const MAX_KEEP_DETACHED_MS = 30 * 24 * 60 * 60_000;
 
-/** Converts the params of `process/start`. Without `sandbox` a request for a sandbox is refused. */
-export function toStartRequest(params: Params<'process/start'>, sandbox?: Sandbox): StartRequest {
+/**
+ * Converts the params of `process/start`. Without `sandbox` a request for a sandbox is refused. Done at once, unless files
+ * have to be looked at for the policy.
+ */
+export function toStartRequest(params: Params<'process/start'>): StartRequest;
+export function toStartRequest(params: Params<'process/start'>, sandbox: Sandbox): StartRequest | Promise<StartRequest>;
+export function toStartRequest(
+	params: Params<'process/start'>,
+	sandbox?: Sandbox,
+): StartRequest | Promise<StartRequest> {
 	requireArgv(params.argv);
 	const cwd = toStartDirectory(params.cwd);
 	refuseUnsupported(params);
+	const resolved = resolveSandbox(params, cwd, sandbox);
+	return resolved instanceof Promise
+		? resolved.then(found => createRequest(params, cwd, found))
+		: createRequest(params, cwd, resolved);
+}
+
+function createRequest(
+	params: Params<'process/start'>,
+	cwd: Uint8Array,
+	sandbox: StartRequest['sandbox'],
+): StartRequest {
 	return {
 		argv: params.argv,
 		arg0: params.arg0 ?? undefined,
@@ -24,7 +44,7 @@ export function toStartRequest(params: Params<'process/start'>, sandbox?: Sandbo
 		io: toSpawnIo(params),
 		timeLimitMs: params.timeoutMs ?? undefined,
 		keepDetachedMs: toKeepDetachedMs(params.onDisconnect ?? undefined),
-		sandbox: resolveSandbox(params, cwd, sandbox),
+		sandbox,
 	};
 }
 
@@ -73,13 +93,14 @@ function resolveSandbox(
 	{sandbox: context}: Params<'process/start'>,
 	cwd: Uint8Array,
 	sandbox: Sandbox | undefined,
-): StartRequest['sandbox'] {
+): StartRequest['sandbox'] | Promise<StartRequest['sandbox']> {
 	if (!context) return undefined;
 	if (!sandbox) throw notSupportedError('sandbox intent cannot be enforced on this executor');
 	const directory = isUtf8(cwd) ? Buffer.from(cwd).toString() : undefined;
+	const enforce = (plan: SandboxPlan | undefined): StartRequest['sandbox'] =>
+		plan && {type: sandbox.type, wrap: command => sandbox.wrap(plan, {...command, cwd: directory})};
 	const plan = sandbox.resolve(context, directory);
-	if (!plan) return undefined;
-	return {type: sandbox.type, wrap: command => sandbox.wrap(plan, {...command, cwd: directory})};
+	return plan instanceof Promise ? plan.then(enforce) : enforce(plan);
 }
 
 function notSupportedError(message: string): LongarmError {

@@ -1,5 +1,6 @@
-import {readdirSync} from 'node:fs';
-import picomatch from 'picomatch';
+import {readdir} from 'node:fs/promises';
+import {setImmediate as nextTick} from 'node:timers/promises';
+import {GlobMatcher} from './glob-matcher.js';
 import {unenforceableError} from './plan.js';
 
 /** Depth of the scan if the policy names none. */
@@ -8,31 +9,85 @@ export const DEFAULT_GLOB_DEPTH = 16;
 export const MAX_GLOB_ENTRIES = 100_000;
 /** Matches of one pattern, each of which is a mount. */
 export const MAX_GLOB_MATCHES = 1000;
+/** Characters of a pattern. */
+export const MAX_GLOB_CHARACTERS = 1024;
+/** Steps of the matcher for all patterns of a policy together: a few seconds. */
+export const MAX_GLOB_STEPS = 100_000_000;
+/** Steps that the look at one entry counts for, besides its name. */
+const STEPS_PER_ENTRY = 20;
+/** Time per turn of the event loop; in between others get theirs. */
+const MAX_SLICE_MS = 4;
+const SPECIAL_CHARACTERS = /[*?[{]/;
+
+/** Steps that are left for the patterns of one policy. */
+export interface GlobBudget {
+	steps: number;
+}
 
 /** Current matches of an absolute glob, without following links; a directory that matches is not entered. */
-export function findGlobMatches(pattern: string, maxDepth: number = DEFAULT_GLOB_DEPTH): string[] {
-	const {base, glob} = picomatch.scan(pattern);
-	if (glob === '') return [pattern];
-	const isMatch = picomatch(pattern, {dot: true, posix: true});
+export async function findGlobMatches(
+	pattern: string,
+	maxDepth: number = DEFAULT_GLOB_DEPTH,
+	budget: GlobBudget = {steps: MAX_GLOB_STEPS},
+): Promise<string[]> {
+	const {base, glob} = splitBase(pattern);
+	if (glob === undefined) return [base];
+	const matcher = compileGlob(glob, pattern);
+	const tooMuch = () => unenforceableError(`too much has to be looked at for the pattern \`${pattern}\``);
+	const spend = (steps: number): void => {
+		budget.steps -= steps;
+		if (budget.steps < 0) throw tooMuch();
+	};
 	const found: string[] = [];
-	const queue = [{path: base.replace(/\/$/, ''), depth: 1}];
+	const queue = [{path: base, depth: 1, states: matcher.start}];
 	let examined = 0;
-	for (let next = queue.shift(); next; next = queue.shift()) {
-		for (const entry of listEntries(next.path)) {
-			if (++examined > MAX_GLOB_ENTRIES)
-				throw unenforceableError(`too much has to be looked at for the pattern \`${pattern}\``);
-			const path = `${next.path}/${entry.name}`;
-			if (isMatch(path)) found.push(path);
-			else if (entry.isDirectory() && next.depth < maxDepth) queue.push({path, depth: next.depth + 1});
+	let sliceBegan = performance.now();
+	// Also iterates over what is pushed meanwhile.
+	for (const {path, depth, states} of queue) {
+		for (const entry of await listEntries(path)) {
+			if (performance.now() - sliceBegan > MAX_SLICE_MS) {
+				await nextTick();
+				sliceBegan = performance.now();
+			}
+			if (++examined > MAX_GLOB_ENTRIES) throw tooMuch();
+			spend(STEPS_PER_ENTRY);
+			const reached = matcher.advance(states, entry.name, spend);
+			if (matcher.isMatch(reached, entry.isDirectory())) {
+				found.push(`${path}/${entry.name}`);
+				if (found.length > MAX_GLOB_MATCHES) throw unenforceableError(`too much matches the pattern \`${pattern}\``);
+			} else if (entry.isDirectory() && depth < maxDepth) {
+				const below = matcher.advance(reached, '/', spend);
+				if (below.length > 0) queue.push({path: `${path}/${entry.name}`, depth: depth + 1, states: below});
+			}
 		}
-		if (found.length > MAX_GLOB_MATCHES) throw unenforceableError(`too much matches the pattern \`${pattern}\``);
 	}
 	return found;
 }
 
-function listEntries(path: string) {
+/** The directory that the leading segments without special characters name, and the rest, if there is one. */
+function splitBase(pattern: string): {base: string; glob: string | undefined} {
+	const segments = pattern.split('/');
+	const first = segments.findIndex(segment => SPECIAL_CHARACTERS.test(segment.replaceAll(/\\./gu, '')));
+	const literal = first < 0 ? segments : segments.slice(0, first);
+	return {
+		base: literal.join('/').replaceAll(/\\(.)/gu, '$1'),
+		glob: first < 0 ? undefined : segments.slice(first).join('/'),
+	};
+}
+
+function compileGlob(glob: string, pattern: string): GlobMatcher {
+	if (glob.length > MAX_GLOB_CHARACTERS) throw unenforceableError('a pattern is too long');
 	try {
-		return readdirSync(path === '' ? '/' : path, {withFileTypes: true});
+		return new GlobMatcher(glob);
+	} catch (error) {
+		if (error instanceof SyntaxError) throw unenforceableError(`the pattern \`${pattern}\` is none: ${error.message}`);
+		throw error;
+	}
+}
+
+async function listEntries(path: string) {
+	try {
+		return await readdir(path === '' ? '/' : path, {withFileTypes: true});
 	} catch {
 		return [];
 	}

@@ -1,4 +1,4 @@
-import type {Host} from './host.js';
+import type {ResolvedPath} from './host.js';
 import {accessAt, compareByDepth, isMountWithin, type Mount, type SandboxPlan} from './plan.js';
 
 /** Directories that tell of the machine below, and of its addresses, to root without any capability. */
@@ -10,7 +10,11 @@ const OWN_TREES = ['/dev', '/proc'];
  * Takes paths out of a plan, whatever its policy says about them or about something below them: those of the system, and
  * `paths`, which are the server's own. One that does not exist cannot be hidden.
  */
-export function hidePaths(plan: SandboxPlan, paths: readonly string[], locate: Host['locate']): SandboxPlan {
+export function hidePaths(
+	plan: SandboxPlan,
+	paths: readonly string[],
+	locate: (path: string) => ResolvedPath,
+): SandboxPlan {
 	let mounts: readonly Mount[] = plan.mounts;
 	for (const path of [...HIDDEN_SYSTEM_PATHS, ...paths]) {
 		const place = locate(path);

@@ -28,7 +28,7 @@ export type ResolvedPath = ({readonly found: true} & LocatedPath) | {readonly fo
 export interface Host {
 	/** Resolves the links of a path; of a path that does not exist, as far as something exists. */
 	locate(path: string): ResolvedPath;
-	/** Current matches of a glob, as real paths. Throws when there are too many entries to examine. */
+	/** Matches of a glob, which were found before. */
 	findMatches(pattern: string, maxDepth: number | undefined): readonly string[];
 	/** The beginning of a regular file; undefined if there is none that can be read. */
 	readText(path: string): string | undefined;

@@ -109,8 +109,28 @@ function expandGlob(
 ): Rule[] {
 	if (access !== 'deny') throw unenforceableError(`it cannot grant access by the pattern \`${pattern}\``);
 	if (pattern.includes('\0')) throw unenforceableError('a pattern holds a NUL byte');
-	const absolute = isAbsolute(pattern) ? pattern : `${escapeGlob(requirePolicyDirectory(policy, context))}/${pattern}`;
-	return context.host.findMatches(absolute, maxDepth).map(path => ({path, access, optional: true}));
+	const matches = context.host.findMatches(toAbsolutePattern(pattern, policy, context), maxDepth);
+	return matches.map(path => ({path, access, optional: true}));
+}
+
+/** Patterns of a policy for which files have to be looked at. */
+export function listPatterns({permissions, ...policy}: SandboxPolicy, context: PolicyContext): GlobScan[] {
+	if (permissions.type !== 'managed' || permissions.file_system.type !== 'restricted') return [];
+	const {entries, glob_scan_max_depth: maxDepth} = permissions.file_system;
+	return entries.flatMap(({path, access}) => {
+		if (path.type !== 'glob_pattern' || (access !== 'none' && access !== 'deny') || path.pattern.includes('\0'))
+			return [];
+		return [{pattern: toAbsolutePattern(path.pattern, {permissions, ...policy}, context), maxDepth}];
+	});
+}
+
+export interface GlobScan {
+	readonly pattern: string;
+	readonly maxDepth: number | undefined;
+}
+
+function toAbsolutePattern(pattern: string, policy: SandboxPolicy, context: PolicyContext): string {
+	return isAbsolute(pattern) ? pattern : `${escapeGlob(requirePolicyDirectory(policy, context))}/${pattern}`;
 }
 
 function escapeGlob(path: string): string {

@@ -1,11 +1,10 @@
 import {bubblewrapArguments, bubblewrapVariables, requireFewArguments} from './bubblewrap.js';
 import {isBubblewrapLikely, requireBubblewrap} from './detect-bubblewrap.js';
-import {findGlobMatches} from './globs.js';
 import {hidePaths} from './hide-paths.js';
 import {type Host, locatePath, readSmallText} from './host.js';
 import {pinDirectories} from './pin-directories.js';
 import {type SandboxedCommand, type SandboxPlan, unenforceableError, type WrappedCommand} from './plan.js';
-import type {SandboxPolicy} from './policy.js';
+import {type GlobScan, listPatterns, type PolicyContext, type SandboxPolicy} from './policy.js';
 import {resolvePlan} from './resolve-plan.js';
 import {seatbeltCommand} from './seatbelt.js';
 import {seccompFilter} from './seccomp-filter.js';
@@ -20,7 +19,7 @@ export class Sandbox {
 		this.#hiddenPaths = hiddenPaths;
 		this.#host = {
 			locate: locatePath,
-			findMatches: findGlobMatches,
+			findMatches: () => [],
 			readText: readSmallText,
 			temporaryDirectory: variables['TMPDIR'] || undefined,
 		};
@@ -36,14 +35,30 @@ export class Sandbox {
 		return process.platform === 'linux' && isBubblewrapLikely();
 	}
 
-	/** Resolves a policy; undefined if it restricts nothing. `cwd` is used if the policy names none. */
-	resolve(policy: SandboxPolicy, cwd?: string): SandboxPlan | undefined {
-		return resolvePlan(policy, {cwd, host: this.#host});
+	/**
+	 * Resolves a policy; undefined if it restricts nothing. `cwd` is used if the policy names none. Done at once, unless
+	 * there are globs: then files have to be looked at, which takes as long as it takes.
+	 */
+	resolve(policy: SandboxPolicy, cwd?: string): SandboxPlan | undefined | Promise<SandboxPlan | undefined> {
+		const context = {cwd, host: this.#host};
+		const scans = listPatterns(policy, context);
+		return scans.length === 0 ? resolvePlan(policy, context) : this.#resolveWithGlobs(policy, context, scans);
+	}
+
+	async #resolveWithGlobs(policy: SandboxPolicy, context: PolicyContext, scans: readonly GlobScan[]) {
+		const {MAX_GLOB_STEPS, findGlobMatches} = await import('./globs.js');
+		const budget = {steps: MAX_GLOB_STEPS};
+		const found = new Map<string, readonly string[]>();
+		for (const {pattern, maxDepth} of scans) {
+			if (!found.has(pattern)) found.set(pattern, await findGlobMatches(pattern, maxDepth, budget));
+		}
+		const findMatches = (pattern: string) => found.get(pattern)!;
+		return resolvePlan(policy, {...context, host: {...this.#host, findMatches}});
 	}
 
 	/** Wraps a command to run it under a plan. Throws where no sandbox works. */
 	wrap(resolved: SandboxPlan, command: SandboxedCommand): WrappedCommand {
-		const plan = pinDirectories(hidePaths(resolved, this.#hiddenPaths, this.#host.locate));
+		const plan = pinDirectories(hidePaths(resolved, this.#hiddenPaths, locatePath));
 		if (process.platform === 'darwin') return seatbeltCommand(plan, command);
 		if (process.platform !== 'linux') throw unenforceableError(`there is no sandbox for ${process.platform}`);
 		const {file, helpers} = requireBubblewrap();

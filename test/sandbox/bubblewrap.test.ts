@@ -78,10 +78,12 @@ describe('the arguments of bubblewrap', () => {
 	});
 });
 
-describe('the variables of the command', () => {
-	const variables = (entries: readonly [string, string][]) =>
-		Buffer.from(bubblewrapVariables({...COMMAND, environment: new Map(entries)})).toString();
+const variables = (entries: readonly [string, string][]) =>
+	Buffer.from(bubblewrapVariables({...COMMAND, environment: new Map(entries)})).toString();
 
+const many = (count: number) => new Map(Array.from({length: count}, (_, at) => [`V${at}`, '']));
+
+describe('the variables of the command', () => {
 	test('are set one by one, whatever they hold, and are no arguments of the wrapper', () => {
 		expect(variables([])).toBe('--clearenv\0');
 		const entries: [string, string][] = [
@@ -109,7 +111,6 @@ describe('the variables of the command', () => {
 	});
 
 	test('are refused when there are more than bubblewrap takes', () => {
-		const many = (count: number) => new Map(Array.from({length: count}, (_, at) => [`V${at}`, '']));
 		expect(() => requireFewArguments([], {...COMMAND, environment: many(2999)})).not.toThrow();
 		expect(() => requireFewArguments([], {...COMMAND, environment: many(3000)})).toThrow(/too many arguments/);
 	});
@@ -123,7 +124,7 @@ test('a bubblewrap that does not work is refused with what it said and what help
 	vi.doMock('../../src/sandbox/trusted-program.js', () => ({
 		findTrustedProgram: () => ({file: join(directory, 'bwrap')}),
 	}));
-	onTestFinished(() => void vi.doUnmock('../../src/sandbox/trusted-program.js'));
+	onTestFinished(() => vi.doUnmock('../../src/sandbox/trusted-program.js'));
 	const {Sandbox} = await import('../../src/sandbox/sandbox.js');
 	const sandbox = new Sandbox({});
 	expect(sandbox.isLikelyAvailable).toBe(process.platform === 'linux');

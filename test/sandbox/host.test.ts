@@ -39,15 +39,15 @@ test('a path that leads nowhere tells where something is missing', () => {
 	expect(locatePath(join(base, 'loop'))).toEqual({found: false, path: join(base, 'loop')});
 });
 
-test('a glob finds hidden names and directories as a whole, down to a depth, and follows no links', () => {
+test('a glob finds hidden names and directories as a whole, down to a depth, and follows no links', async () => {
 	const base = tree();
 	for (const name of ['.env', 'a/.env', 'a/b/x.env']) writeFileSync(join(base, name), '');
-	const found = (pattern: string, depth?: number) => findGlobMatches(`${base}/${pattern}`, depth).sort();
-	expect(found('**/*.env')).toEqual(['.env', 'a/.env', 'a/b/x.env'].map(name => join(base, name)).sort());
-	expect(found('**/*.env', 2)).toEqual(['.env', 'a/.env'].map(name => join(base, name)).sort());
-	expect(found('**/b')).toEqual([join(base, 'a/b')]);
-	expect(found('a/file')).toEqual([join(base, 'a/file')]);
-	expect(found('none/*')).toEqual([]);
+	const found = async (pattern: string, depth?: number) => (await findGlobMatches(`${base}/${pattern}`, depth)).sort();
+	expect(await found('**/*.env')).toEqual(['.env', 'a/.env', 'a/b/x.env'].map(name => join(base, name)).sort());
+	expect(await found('**/*.env', 2)).toEqual(['.env', 'a/.env'].map(name => join(base, name)).sort());
+	expect(await found('**/b')).toEqual([join(base, 'a/b')]);
+	expect(await found('a/file')).toEqual([join(base, 'a/file')]);
+	expect(await found('none/*')).toEqual([]);
 });
 
 test('the beginning of a regular file is read, and nothing is waited for', needs('mkfifo'), () => {
@@ -57,4 +57,29 @@ test('the beginning of a regular file is read, and nothing is waited for', needs
 	expect(readSmallText(join(base, 'text'))).toBe('x'.repeat(4096));
 	for (const path of ['fifo', 'a', 'none', 'loop']) expect(readSmallText(join(base, path))).toBeUndefined();
 	expect(readSmallText('/dev/zero')).toBeUndefined();
+});
+
+test('others get their turn while a glob is looked for, and the work is bounded', async () => {
+	const base = tree();
+	let turns = 0;
+	const count = (): void => {
+		turns++;
+		turn = setImmediate(count);
+	};
+	let turn = setImmediate(count);
+	expect(await findGlobMatches(`${base}/**/*a*a*a*a*a*b`)).toEqual([]);
+	clearImmediate(turn);
+	expect(turns).toBeGreaterThan(0);
+	await expect(findGlobMatches(`${base}/**/x`, 16, {steps: 50})).rejects.toThrow(/too much has to be looked at/);
+});
+
+test('a directory in which nothing can match is not looked into', async () => {
+	const base = tree();
+	mkdirSync(join(base, 'a/b/c/d'), {recursive: true});
+	const budget = {steps: 100_000};
+	await findGlobMatches(`${base}/n*/**/d`, 16, budget);
+	const spent = 100_000 - budget.steps;
+	const whole = {steps: 100_000};
+	await findGlobMatches(`${base}/**/d`, 16, whole);
+	expect(spent).toBeLessThan(100_000 - whole.steps);
 });

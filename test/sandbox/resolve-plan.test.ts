@@ -135,9 +135,10 @@ describe('symbolic paths', () => {
 	});
 });
 
+const readOnly = (machine: Host, entries: readonly Entry[] = [at('/w', 'write')]) =>
+	mounts(entries, machine)!.flatMap(({kind, path}) => (kind === 'read' ? [path] : []));
+
 describe('the metadata of a writable root', () => {
-	const readOnly = (machine: Host, entries: readonly Entry[] = [at('/w', 'write')]) =>
-		mounts(entries, machine)!.flatMap(({kind, path}) => (kind === 'read' ? [path] : []));
 	const WORKTREE = {'/w/.git': 'gitdir: ../repo/.git/worktrees/w\n', '/repo/.git/worktrees/w/commondir': '../..\n'};
 
 	test('is read-only if it exists, in every root, and stays writable where the policy names it', () => {

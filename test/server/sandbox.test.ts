@@ -5,7 +5,7 @@ import {describe, expect, test, vi} from 'vitest';
 import {stopClock} from '../helpers/clock.js';
 import {needsSandbox} from '../helpers/needs.js';
 import {eventually} from '../helpers/processes.js';
-import {at, policy, root, special, workspacePolicy} from '../helpers/sandboxes.js';
+import {at, glob, policy, root, special, workspacePolicy} from '../helpers/sandboxes.js';
 import {scratchDirectory} from '../helpers/scratch.js';
 import {execServer} from '../helpers/serving.js';
 import {isInForeground, listRunningWith} from '../helpers/subreaper.js';
@@ -193,6 +193,57 @@ describe('a process in a sandbox', needsSandbox(), () => {
 		await client.sh('p', script, {sandbox: policy(entries)});
 		expect((await client.done('p')).exitCode).toBe(0);
 		expect(existsSync(join(directory, 'hidden/open/new'))).toBe(true);
+	});
+});
+
+/** Names that take a matcher with backtracking longer than anyone waits. */
+function hostile(): {directory: string; sandbox: object} {
+	const directory = scratchDirectory();
+	for (let each = 0; each < 20; each++) writeFileSync(join(directory, `${'a'.repeat(200)}${each}`), '');
+	writeFileSync(join(directory, 'aaaaaaaaab'), 'hidden');
+	return {directory, sandbox: policy([root('read'), glob(`${directory}/${'*a'.repeat(9)}*b`, 'deny')])};
+}
+
+describe('a start whose policy has globs', needsSandbox(), () => {
+	test('hides what matches, whatever the pattern, and answers others meanwhile', async () => {
+		const {directory, sandbox} = hostile();
+		const client = await joined();
+		const replies: string[] = [];
+		const note = (what: string) => () => void replies.push(what);
+		const start = client.sh('p', `cat ${directory}/aaaaaaaaab`, {sandbox}).then(note('start'));
+		await Promise.all([start, client.call('environment/info').then(note('info'))]);
+		expect(replies).toEqual(['info', 'start']);
+		expect(await client.done('p')).toMatchObject({exitCode: 1, stdout: ''});
+	});
+
+	test('is known to the requests behind it', async () => {
+		const {sandbox} = hostile();
+		const client = await joined();
+		const start = {sandbox, pipeStdin: true};
+		const mark = unique();
+		const first = client.sh('p', 'cat', start);
+		const second = client.sh('p', 'true', start);
+		const ended = client.sh('q', `sleep ${mark}`, start);
+		const behind = [
+			client.write('p', 'hello'),
+			client.call('process/closeStdin', {processId: 'p'}),
+			client.call('process/terminate', {processId: 'q'}),
+		];
+		// Ended before or after it began to run.
+		await Promise.allSettled([first, second, ended]);
+		await expect(second).rejects.toThrow('process p already exists');
+		expect(await Promise.all(behind)).toEqual([{status: 'accepted'}, {}, {running: true}]);
+		expect(await client.done('p')).toMatchObject({exitCode: 0, stdout: 'hello'});
+		await eventually(() => listRunningWith(mark).length === 0);
+	});
+
+	test('is refused where the pattern is none or costs too much, and frees its id', async () => {
+		const client = await joined();
+		const start = (pattern: string) => client.sh('p', 'true', {sandbox: policy([root('read'), glob(pattern, 'deny')])});
+		await expect(start('/tmp/{a')).rejects.toMatchObject(invalidParams('a brace is not closed'));
+		await expect(start(`/tmp/*${'x'.repeat(2000)}`)).rejects.toMatchObject(invalidParams('a pattern is too long'));
+		await client.sh('p', 'true');
+		expect((await client.done('p')).exitCode).toBe(0);
 	});
 });
 

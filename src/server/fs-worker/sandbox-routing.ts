@@ -22,23 +22,36 @@ export function routeToSandbox<H extends Handlers<ClientConnection>>(handlers: H
 			([method, handle]): [string, FileHandler] => [
 				method,
 				(params, client, request) => {
+					const use = (plan: SandboxPlan | undefined): unknown =>
+						plan ? relayToWorker(plan, params, client, request) : handle(params, client, request);
 					const plan = resolvePlan(params.sandbox, client);
-					return plan ? relayToWorker(plan, params, client, request) : handle(params, client, request);
+					return plan instanceof Promise ? plan.then(use) : use(plan);
 				},
 			],
 		),
 	) as unknown as H;
 }
 
+const refuse = (error: unknown): never => {
+	throw toFileRefusal(error);
+};
+
 /** Undefined when the request needs no worker: no policy, or one that restricts no file. */
-function resolvePlan(context: FileParams['sandbox'], client: ClientConnection): SandboxPlan | undefined {
+function resolvePlan(
+	context: FileParams['sandbox'],
+	client: ClientConnection,
+): SandboxPlan | undefined | Promise<SandboxPlan | undefined> {
 	if (!context) return undefined;
 	try {
 		const plan = client.sandbox.resolve(context);
-		return plan && !allowsAllFiles(plan) ? {...plan, network: 'none'} : undefined;
+		return plan instanceof Promise ? plan.then(toFilePlan).catch(refuse) : toFilePlan(plan);
 	} catch (error) {
-		throw toFileRefusal(error);
+		return refuse(error);
 	}
+}
+
+function toFilePlan(plan: SandboxPlan | undefined): SandboxPlan | undefined {
+	return plan && !allowsAllFiles(plan) ? {...plan, network: 'none'} : undefined;
 }
 
 async function relayToWorker(

@@ -3,24 +3,32 @@ import {toStartRequest} from '../../adapters/start-request.js';
 import type {ManagedProcess} from '../../processes/managed-process.js';
 import type {OutputPage} from '../../processes/output/output-log.js';
 import {readOutput, waitForExit} from '../../processes/output/read-output.js';
+import type {StartRequest} from '../../processes/prepare-spawn.js';
 import {findOrphanTrees, listTreeBelow} from '../../processes/tree/kill-tree.js';
 import type {ProcessInfo} from '../../processes/tree/process-tree.js';
-import type {ResultOnWire} from '../../protocol/methods/method-table.js';
+import type {Params, ResultOnWire} from '../../protocol/methods/method-table.js';
 import {encodeWithBytes, type JsonParts} from '../../protocol/wire/encode.js';
 import {INVALID_PARAMS, RpcError} from '../../protocol/wire/error-codes.js';
 import {LongarmError} from '../../shared/errors.js';
 import type {ClientConnection} from '../connection/client-connection.js';
 import type {Handlers} from '../connection/dispatch.js';
 import type {ServerSettings} from '../options.js';
+import {findPendingPlan, startWhenPlanned} from './pending-plans.js';
 
 const ACCEPTED = {status: 'accepted'} as const;
 
 export const processHandlers = {
 	'process/start': async (params, client, {trace}) => {
 		const {processId} = params;
-		const request = toStartRequest(params, client.sandbox);
+		const pending = toStartRequest(params, client.sandbox);
 		requireExecAllowed(client.settings, params.prepared ? 'prepared' : 'direct');
-		const process = await client.session.processes.start(processId, request);
+		const start = async (request: StartRequest) => ({
+			process: await client.session.processes.start(processId, request),
+			type: request.sandbox?.type,
+		});
+		const {process, type} = await (pending instanceof Promise
+			? startWhenPlanned(client, processId, pending, start)
+			: start(pending));
 		client.logger.debug('process started', {
 			process: processId,
 			pid: process.pid,
@@ -28,7 +36,7 @@ export const processHandlers = {
 			program: params.argv[0],
 			...(trace?.traceparent && {trace: trace.traceparent}),
 		});
-		return {processId, sandboxType: request.sandbox?.type ?? 'none'};
+		return {processId, sandboxType: type ?? 'none'};
 	},
 
 	'process/read': ({processId, afterSeq, maxBytes, waitMs}, client) =>
@@ -55,15 +63,7 @@ export const processHandlers = {
 		});
 	},
 
-	'process/terminate': ({processId, mode}, client) => {
-		const process = client.session.processes.find(processId);
-		const {running, survivors} = process?.terminate(toTerminationMode(mode)) ?? {running: false, survivors: []};
-		if (!(survivors instanceof Promise)) return {running};
-		return survivors.then(alive => ({
-			running,
-			...(alive.length > 0 && {survivors: alive.map(({pid, command}) => ({pid, command}))}),
-		}));
-	},
+	'process/terminate': (params, client) => terminateProcess(params, client),
 
 	'process/closeStdin': ({processId}, client) =>
 		withProcess(processId, client, process => {
@@ -108,12 +108,30 @@ function withStartedProcess<T>(
 	client: ClientConnection,
 	use: (process: ManagedProcess | undefined) => T | Promise<T>,
 ): T | Promise<T> {
+	const pending = findPendingPlan(client, processId);
+	if (pending) return pending.then(() => withStartedProcess(processId, client, use));
 	const process = client.session.processes.find(processId);
 	if (process?.state.kind !== 'starting') return use(process);
 	return process.started.then(
 		() => use(process),
 		() => use(undefined),
 	);
+}
+
+/** Cancels a start that waits for its turn. One that waits for its plan is waited for. */
+function terminateProcess(
+	params: Params<'process/terminate'>,
+	client: ClientConnection,
+): ResultOnWire<'process/terminate'> | Promise<ResultOnWire<'process/terminate'>> {
+	const pending = findPendingPlan(client, params.processId);
+	if (pending) return pending.then(() => terminateProcess(params, client));
+	const process = client.session.processes.find(params.processId);
+	const {running, survivors} = process?.terminate(toTerminationMode(params.mode)) ?? {running: false, survivors: []};
+	if (!(survivors instanceof Promise)) return {running};
+	return survivors.then(alive => ({
+		running,
+		...(alive.length > 0 && {survivors: alive.map(({pid, command}) => ({pid, command}))}),
+	}));
 }
 
 /** The same, with an error if there is no such process. */
