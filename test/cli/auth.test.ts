@@ -207,3 +207,19 @@ test('on loopback there is nothing to warn of', async () => {
 	await clientWith(await command.url(), TOKEN);
 	expect(command.stderr).not.toContain('"warn"');
 });
+
+test('a refused login is one line of the log that fail2ban can read, and never holds the token', async () => {
+	const command = new Command(['serve', '--ws-auth', 'capability-token', '--ws-token-file', fileWith(TOKEN)]);
+	const url = await command.url();
+	await requestUpgrade(url, 'Bearer wrong-token');
+	await request(url, 'GET /metrics?key=hidden');
+	await command.until(() => command.stderr.split('"not let in"').length === 3, 'two entries');
+	const lines = command.stderr.split('\n').filter(line => line.includes('"not let in"'));
+	for (const line of lines)
+		expect(line).toMatch(/^\{"level":"info","time":"[^"]+","msg":"not let in","from":"127\.0\.0\.1",/);
+	expect(lines.map(line => JSON.parse(line) as unknown)).toMatchObject([
+		{path: '/', status: 401, reason: 'invalid websocket bearer token'},
+		{path: '/metrics', status: 401, reason: 'missing websocket bearer token'},
+	]);
+	expect(command.stderr).not.toMatch(/wrong-token|hidden/);
+});

@@ -18,6 +18,8 @@ export interface HttpEndpoints {
 	readonly origins: ReadonlySet<string>;
 	/** Whether a `Host` header names this server. */
 	readonly isKnownHost: (header: string | undefined) => boolean;
+	/** Called for every request that is refused. */
+	readonly onRefused: (request: IncomingMessage, refusal: Refusal) => void;
 	/** Undefined lets the request see the pages; otherwise why not. */
 	readonly refusal: (request: IncomingMessage) => Promise<Refusal | undefined>;
 }
@@ -42,10 +44,12 @@ export async function answerHttpRequest(
 	const page = status === 200 ? site.pages[pathOf(request)] : undefined;
 	if (!page) {
 		const text = reasonOf(status);
+		site.onRefused(request, {status, text});
 		response.writeHead(status, {'content-length': Buffer.byteLength(text)}).end(text);
 		return;
 	}
 	const refusal = await site.refusal(request);
+	if (refusal) site.onRefused(request, refusal);
 	const {type, body} = refusal ? {type: TEXT, body: refusal.text} : await page();
 	response.writeHead(refusal?.status ?? 200, {'content-type': type, 'content-length': Buffer.byteLength(body)});
 	response.end(request.method === 'HEAD' ? undefined : body);

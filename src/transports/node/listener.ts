@@ -22,6 +22,9 @@ const REQUEST_LIMITS = {headersTimeout: 10_000, requestTimeout: 15_000, connecti
 /** Connections beyond `maxConnections` that have not said yet what they want, or are being told that it is too much. */
 const UNDECIDED_CONNECTIONS = 1024;
 
+/** Answers to clients that are refused for who they are: token, user, origin, name, quota. */
+const REFUSALS: ReadonlySet<number> = new Set([401, 403, 421, 503]);
+
 /** Result of authentication: the pass of the client, or the reason of its refusal. */
 export type AdmissionResult<Pass> =
 	| {readonly kind: 'pass'; readonly pass: Pass}
@@ -34,7 +37,19 @@ export interface ConnectionRequest {
 	readonly peer: string;
 }
 
+/** A connection, or a page, that a client was not given. */
+export interface RefusedRequest {
+	/** Address without the port, or `unix:PATH`. */
+	readonly from: string;
+	readonly port: number | undefined;
+	readonly path: string;
+	readonly status: number;
+	readonly reason: string;
+}
+
 export interface ListenerOptions<Pass = undefined> {
+	/** Called for every client that was refused for who it is. */
+	readonly onRefused?: (refused: RefusedRequest) => void;
 	/** Without authentication anybody who reaches the port owns this machine; only loopback is listened on unless this is set. */
 	readonly dangerouslyAllowNetwork?: boolean;
 	/**
@@ -146,6 +161,9 @@ export async function openListener<Pass>(options: ListenerOptions<Pass>, place: 
 		pages: options.pages ?? {},
 		origins: new Set(options.allowOrigins),
 		isKnownHost,
+		onRefused: ({socket, url}, {status, text}) => {
+			if (REFUSALS.has(status)) options.onRefused?.(toRefused(place, socket, url, status, text));
+		},
 		refusal: async request => {
 			const stranger = refusePeer(request.socket);
 			if (stranger !== undefined) return {status: 403, text: stranger};
@@ -174,9 +192,13 @@ export async function openListener<Pass>(options: ListenerOptions<Pass>, place: 
 		// There is no subprotocol; left alone, the library picks whatever the client offers first.
 		handleProtocols: () => false,
 	});
+	const refuse = (request: IncomingMessage, socket: Duplex, status: number, text = ''): void => {
+		site.onRefused(request, {status, text});
+		answerAndClose(socket, status, text);
+	};
 	const admit = (request: IncomingMessage, socket: Duplex, head: Buffer, pass: Pass): void => {
 		if (webSockets.clients.size >= maxConnections || options.hasRoom?.(pass) === false) {
-			refuse(socket, 503);
+			refuse(request, socket, 503);
 			return;
 		}
 		webSockets.handleUpgrade(request, socket, head, webSocket => {
@@ -187,8 +209,8 @@ export async function openListener<Pass>(options: ListenerOptions<Pass>, place: 
 		socket.on('error', () => socket.destroy());
 		const status = httpStatusOf(request, true, site);
 		const stranger = status === undefined ? refusePeer(socket as Socket) : undefined;
-		if (status !== undefined) refuse(socket, status, reasonOf(status));
-		else if (stranger !== undefined) refuse(socket, 403, stranger);
+		if (status !== undefined) refuse(request, socket, status, reasonOf(status));
+		else if (stranger !== undefined) refuse(request, socket, 403, stranger);
 		// Nothing to wait for: a connection is accepted in the turn in which it is asked for.
 		else if (!authorize && isReady) admit(request, socket, head, undefined as Pass);
 		else {
@@ -197,7 +219,7 @@ export async function openListener<Pass>(options: ListenerOptions<Pass>, place: 
 				if (!authorize) return admit(request, socket, head, undefined as Pass);
 				const result = await authorize(toConnectionRequest(request));
 				if (result.kind === 'pass') admit(request, socket, head, result.pass);
-				else refuse(socket, 401, result.text);
+				else refuse(request, socket, 401, result.text);
 			};
 			authorizeAndAdmit().catch(() => socket.destroy());
 		}
@@ -223,8 +245,24 @@ function createHttpServer<Pass>({tls, handshakeMs, maxConnections}: ListenerOpti
 	return front;
 }
 
+function toRefused(
+	{describePeer}: ListenPlace,
+	socket: Socket,
+	url = '',
+	status: number,
+	text: string,
+): RefusedRequest {
+	return {
+		from: socket.remoteAddress?.replace(/^::ffff:(?=[\d.]+$)/i, '') ?? describePeer(socket),
+		port: socket.remotePort,
+		path: url.split('?', 1)[0]!,
+		status,
+		reason: text === '' ? STATUS_CODES[status]! : text,
+	};
+}
+
 /** Sends the status and closes the socket, by force if the client does not. */
-function refuse(socket: Duplex, status: number, text = ''): void {
+function answerAndClose(socket: Duplex, status: number, text = ''): void {
 	const type = text === '' ? '' : 'Content-Type: text/plain; charset=utf-8\r\n';
 	const version = status === 426 ? `Sec-WebSocket-Version: ${WEB_SOCKET_VERSION}\r\n` : '';
 	const head = `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nConnection: close\r\n${type}${version}`;

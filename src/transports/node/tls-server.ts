@@ -6,7 +6,17 @@ import {LongarmError} from '../../shared/errors.js';
 
 /** How long a peer may take to agree on keys, however slowly it sends. */
 const HANDSHAKE_MS = 10_000;
-const OLDEST_VERSION = 'TLSv1.2';
+/** Below 1.3 only ciphers with forward secrecy that authenticate what they encrypt; those of 1.3 all do. */
+const TLS_RULES = {
+	minVersion: 'TLSv1.2',
+	ciphers: [
+		'TLS_AES_256_GCM_SHA384',
+		'TLS_CHACHA20_POLY1305_SHA256',
+		'TLS_AES_128_GCM_SHA256',
+		'ECDHE+AESGCM',
+		'ECDHE+CHACHA20',
+	].join(':'),
+} as const;
 
 /** PEM texts: the certificate, followed by those of its issuers if need be, and its private key. */
 export interface TlsIdentity {
@@ -30,7 +40,7 @@ export function createTlsServer(identity: TlsIdentity, {handshakeMs, ...options}
 	requireUsable(identity);
 	const timeoutMs = handshakeMs ?? HANDSHAKE_MS;
 	const {cert, key} = identity;
-	const server = createServer({...options, cert, key, minVersion: OLDEST_VERSION, handshakeTimeout: timeoutMs});
+	const server = createServer({...options, cert, key, ...TLS_RULES, handshakeTimeout: timeoutMs});
 	const giveUpHandshakes = boundHandshakes(server, timeoutMs);
 	return {server, giveUpHandshakes};
 }
@@ -40,7 +50,7 @@ export function replaceIdentity(server: Server, identity: TlsIdentity): void {
 	requireUsable(identity);
 	const {cert, key} = identity;
 	if (!('setSecureContext' in server)) throw new LongarmError('TLS_INVALID', {message: 'the listener has no TLS'});
-	(server as unknown as SecureServer).setSecureContext({cert, key, minVersion: OLDEST_VERSION});
+	(server as unknown as SecureServer).setSecureContext({cert, key, ...TLS_RULES});
 }
 
 /**
@@ -81,7 +91,7 @@ function requireUsable({cert, key}: TlsIdentity): void {
 	try {
 		// The runtime takes an empty text for none at all, and would serve without.
 		if (cert.length === 0 || key.length === 0) throw new Error('one of them is empty');
-		createSecureContext({cert, key, minVersion: OLDEST_VERSION});
+		createSecureContext({cert, key, ...TLS_RULES});
 	} catch (cause) {
 		throw new LongarmError('TLS_INVALID', {
 			message: `the certificate and its key cannot be used: ${(cause as Error).message}`,

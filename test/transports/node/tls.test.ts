@@ -103,6 +103,20 @@ describe('over TLS', needs('openssl'), () => {
 		}
 	});
 
+	test.each(['ECDHE-ECDSA-AES128-SHA256', 'ECDHE-ECDSA-AES256-SHA', 'ECDHE-ECDSA-AES128-SHA'])(
+		'the cipher %s is refused: it encrypts first and authenticates later',
+		async ciphers => {
+			const authority = new Authority();
+			const listener = await secure(authority);
+			const options = {ca: authority.ca, maxVersion: 'TLSv1.2', ciphers: `${ciphers}:@SECLEVEL=0`} as const;
+			await expect(handshake(listener, options)).rejects.toThrow(/alert|closed/);
+			listener.renew(authority.issue());
+			await expect(handshake(listener, options)).rejects.toThrow(/alert|closed/);
+			const good = await handshake(listener, {...options, ciphers: 'ECDHE-ECDSA-AES128-GCM-SHA256'});
+			expect(good.getCipher().name).toBe('ECDHE-ECDSA-AES128-GCM-SHA256');
+		},
+	);
+
 	test('a new certificate is shown to new connections while old ones go on', async () => {
 		const authority = new Authority();
 		const listener = await secure(authority);

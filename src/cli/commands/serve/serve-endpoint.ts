@@ -88,17 +88,15 @@ function toEndpointOptions(options: ServeEndpointOptions, clientLeft: () => void
 		allowHosts: settings['allow-host'],
 		// There are no sandboxes before there is a server.
 		refuseLocalPeer: peer => current?.refuseLocalPeer(peer, {hasToken: authenticator !== undefined}),
+		// Read by fail2ban: docs/operations.md has the expression.
+		onRefused: refused => logger.info('not let in', {...refused}),
 		pages: {
 			'/healthz': async () => ({type: 'application/json', body: `${JSON.stringify((await server).health())}\n`}),
 			'/metrics': async () => ({type: 'text/plain; version=0.0.4; charset=utf-8', body: (await server).metrics()}),
 		},
 		...(readIdentity && {tls: readIdentity()}),
 		...(authenticator && {
-			authorize: async ({authorization, peer}) => {
-				const result = await authenticator.authenticate(authorization);
-				if (result.kind === 'refused') logger.debug('not let in', {peer, reason: result.text});
-				return result;
-			},
+			authorize: ({authorization}) => authenticator.authenticate(authorization),
 			mayReadPages: grant => authenticator.mayObserve(grant),
 			hasRoom: grant => grant === undefined || current!.hasRoom(grant),
 		}),
