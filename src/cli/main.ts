@@ -2,6 +2,7 @@ import {CommanderError} from 'commander';
 import {errorMessage, LongarmError} from '../shared/errors.js';
 import type {CommandDefinition} from './command-definition.js';
 import {COMMANDS, GROUPS} from './commands/command-list.js';
+import {writeMessage} from './common/messages.js';
 import {EXIT, exitCodeOfError, FAILURE_CODES, type FailureCodes} from './exit-codes.js';
 import {createProgram} from './program.js';
 
@@ -45,17 +46,15 @@ function report(error: unknown, codes: FailureCodes): number {
 		if (error.exitCode === 0) return EXIT.ok;
 		const text = error.message === '(outputHelp)' ? 'error: no command given' : error.message;
 		const about = (findNamedCommand() ?? GROUPS.find(isNamed))?.name;
-		process.stderr.write(
-			`${text.replaceAll('\n', ' ')}; see ${['longarm', about, '--help'].filter(Boolean).join(' ')}\n`,
-		);
+		writeMessage(`${text}; see ${['longarm', about, '--help'].filter(Boolean).join(' ')}`);
 		return codes.misused;
 	}
 	if (error instanceof LongarmError) {
-		process.stderr.write(`error: ${error.message}\nhint: ${error.hint}\n`);
+		writeMessage(`error: ${error.message}`, `hint: ${error.hint}`);
 		return exitCodeOfError(error, codes);
 	}
-	process.stderr.write(`error: ${errorMessage(error)}\n`);
+	writeMessage(`error: ${errorMessage(error)}`);
 	const {hint} = Object(error) as {hint?: unknown};
-	if (typeof hint === 'string') process.stderr.write(`hint: ${hint}\n`);
+	if (typeof hint === 'string') writeMessage(`hint: ${hint}`);
 	return codes.failed;
 }

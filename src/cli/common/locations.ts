@@ -9,6 +9,7 @@ import {waitAtMost} from '../../shared/async/timeout.js';
 import {EXIT, usageError} from '../exit-codes.js';
 import {type Address, parseAddress} from './address.js';
 import {openEnvironment} from './environments.js';
+import {relayStderr, writeMessage} from './messages.js';
 import {printable, printableName, printableReason} from './printable.js';
 
 /** Time limit for the orderly end of all connections. */
@@ -71,7 +72,7 @@ export class LocationResolver implements AsyncDisposable {
 	}
 
 	#open(name: string): Promise<Environment> {
-		const opened = this.#opened.get(name) ?? openEnvironment(name, {onStderr: text => process.stderr.write(text)});
+		const opened = this.#opened.get(name) ?? openEnvironment(name, {onStderr: relayStderr});
 		this.#opened.set(name, opened);
 		return opened;
 	}
@@ -132,7 +133,7 @@ export async function forEachLocation(
 		} catch (error) {
 			if (!(error instanceof FileError)) throw error;
 			failed++;
-			process.stderr.write(`error: ${printable(text)}: ${printableReason(error)}\n`);
+			writeMessage(`error: ${printable(text)}: ${printableReason(error)}`);
 		}
 	}
 	return failed > 0 ? EXIT.failed : EXIT.ok;

@@ -1,5 +1,6 @@
 import {FileError} from '../../../client/files/file-error.js';
 import {describeLocation, forEachLocation, type Location} from '../../common/locations.js';
+import {writeMessage} from '../../common/messages.js';
 import {runUntilBrokenPipe, writeOut} from '../../common/stdout.js';
 
 /** Lost links in a row without a byte in between. */
@@ -36,6 +37,6 @@ export async function* resumableRead(place: Location): AsyncGenerator<Uint8Array
 				path: describeLocation(place),
 			});
 		}
-		process.stderr.write('note: the connection was lost; going on where it stopped\n');
+		writeMessage('note: the connection was lost; going on where it stopped');
 	}
 }

@@ -7,6 +7,7 @@ import type {Files} from '../../../client/files/files.js';
 import {describePath, toPathUri} from '../../../client/paths.js';
 import type {Environment} from '../../../environments/environment.js';
 import {describeLocation, type Location} from '../../common/locations.js';
+import {toLine, writeJson, writeMessage} from '../../common/messages.js';
 import {printable, printableName, printableReason} from '../../common/printable.js';
 import {ProgressLine} from '../../common/progress/progress-line.js';
 import {formatBytes, formatCount, formatSeconds} from '../../common/progress/progress-text.js';
@@ -77,14 +78,14 @@ export class CopyReporter implements CopyObserver {
 	}
 
 	writeLine(line: string): void {
-		if (this.#line) this.#line.writeAbove(`${line}\n`);
-		else process.stderr.write(`${line}\n`);
+		if (this.#line) this.#line.writeAbove(`${toLine(line)}\n`);
+		else writeMessage(line);
 	}
 
 	writeSummary(summary: CopySummary, elapsedMs: number): void {
 		if (this.#options.json) {
 			const seconds = Math.round(elapsedMs) / 1000;
-			process.stdout.write(`${JSON.stringify({...summary, seconds})}\n`);
+			writeJson({...summary, seconds});
 		} else if (this.#isOnTerminal && !this.#options.quiet) {
 			const line = formatSummary(summary, elapsedMs);
 			if (line) this.writeLine(line);

@@ -3,6 +3,7 @@ import type {Environment} from '../../../environments/environment.js';
 import {EnvironmentManager} from '../../../environments/environment-manager.js';
 import {type EnvironmentProvider, environmentIds, readSnapshot} from '../../../environments/environment-provider.js';
 import {openEnvironment} from '../../common/environments.js';
+import {writeJson, writeLines} from '../../common/messages.js';
 import {EXIT} from '../../exit-codes.js';
 import type {EnvListOptions} from './env-list.js';
 import {type ProbeResult, probeEnvironment} from './probe-environment.js';
@@ -18,7 +19,8 @@ export async function testEnvironments(names: readonly string[], {json, provider
 			? await openAll(provider)
 			: await Promise.all(names.map(name => openEnvironment(name, {provider})));
 	const examined = await Promise.all(environments.map(probeEnvironment));
-	process.stdout.write(json ? `${JSON.stringify(examined, undefined, '\t')}\n` : toLines(examined));
+	if (json) writeJson(examined, '\t');
+	else writeLines(toLines(examined));
 	return examined.every(({reachable}) => reachable) ? EXIT.ok : EXIT.failed;
 }
 
@@ -29,18 +31,15 @@ async function openAll(provider: EnvironmentProvider = defaultProvider()): Promi
 	return environmentIds(snapshot).map(id => manager.require(id));
 }
 
-function toLines(examined: readonly ProbeResult[]): string {
+function toLines(examined: readonly ProbeResult[]): string[] {
 	const width = Math.min(MAX_NAME_WIDTH, Math.max(...examined.map(({name}) => name.length)));
 	const indent = ' '.repeat('FAILED  '.length + width + 2);
-	return examined
-		.flatMap(each => {
-			const name = each.name.padEnd(width);
-			if (!each.reachable) return [`FAILED  ${name}  ${each.reason}`];
-			const cannot = each.cannot.length === 0 ? [] : [`${indent}cannot ${each.cannot.join(', ')}`];
-			return [`ok      ${name}  ${describeServer(each)}`, ...cannot];
-		})
-		.map(line => `${line}\n`)
-		.join('');
+	return examined.flatMap(each => {
+		const name = each.name.padEnd(width);
+		if (!each.reachable) return [`FAILED  ${name}  ${each.reason}`];
+		const cannot = each.cannot.length === 0 ? [] : [`${indent}cannot ${each.cannot.join(', ')}`];
+		return [`ok      ${name}  ${describeServer(each)}`, ...cannot];
+	});
 }
 
 function describeServer({

@@ -4,6 +4,7 @@ import {Deferred} from '../../../shared/async/deferred.js';
 import {silentLogger} from '../../../shared/logger.js';
 import {openEnvironment} from '../../common/environments.js';
 import {collectGarbageWhenIdle} from '../../common/idle-gc.js';
+import {relayStderr, writeJson, writeLines, writeMessage} from '../../common/messages.js';
 import {EXIT} from '../../exit-codes.js';
 import {formatHostPort, parseForward} from './forward-spec.js';
 import {PortForward} from './port-forward.js';
@@ -16,15 +17,15 @@ export interface ForwardOptions {
 /** Serves forwarded ports until a signal; the exit code. */
 export async function forward(given: readonly string[], options: ForwardOptions): Promise<number> {
 	const specs = given.map(parseForward);
-	const environment = await openEnvironment(options.environment, {onStderr: text => process.stderr.write(text)});
+	const environment = await openEnvironment(options.environment, {onStderr: relayStderr});
 	requireForwarding((await environment.server()).capabilities);
 	collectGarbageWhenIdle(silentLogger);
 	const asked = waitForSignal();
 	const link = watchLink(environment);
 	const forwards: PortForward[] = [];
 	try {
-		for (const spec of specs) forwards.push(await PortForward.listen(spec, {environment, failed: warn}));
-		for (const each of forwards) process.stdout.write(formatForward(each, environment.id, options));
+		for (const spec of specs) forwards.push(await PortForward.listen(spec, {environment, failed: writeMessage}));
+		for (const each of forwards) writeForward(each, environment.id, options);
 		return await Promise.race([asked, link.lost]);
 	} finally {
 		link.stopWatching();
@@ -33,9 +34,9 @@ export async function forward(given: readonly string[], options: ForwardOptions)
 	}
 }
 
-function formatForward({local, remote, spec}: PortForward, environment: string, {json}: ForwardOptions): string {
-	if (!json) return `${formatHostPort(local.address, local.port)} -> ${remote} of ${environment}\n`;
-	return `${JSON.stringify({local, remote: {host: spec.host, port: spec.remotePort}, environment})}\n`;
+function writeForward({local, remote, spec}: PortForward, environment: string, {json}: ForwardOptions): void {
+	if (json) writeJson({local, remote: {host: spec.host, port: spec.remotePort}, environment});
+	else writeLines([`${formatHostPort(local.address, local.port)} -> ${remote} of ${environment}`]);
 }
 
 function waitForSignal(): Promise<number> {
@@ -51,7 +52,7 @@ function watchLink(environment: Environment): {readonly lost: Promise<never>; st
 	const lost = new Deferred<never>();
 	lost.promise.catch(() => {});
 	const stopWatching = environment.onDisconnect((error, recovered) => {
-		warn(`lost ${environment.id}, its connections are closed: ${error.message}`);
+		writeMessage(`lost ${environment.id}, its connections are closed: ${error.message}`);
 		void reportRecovery(environment, recovered, () => lost.reject(error));
 	});
 	return {lost: lost.promise, stopWatching};
@@ -60,7 +61,7 @@ function watchLink(environment: Environment): {readonly lost: Promise<never>; st
 async function reportRecovery(environment: Environment, recovered: Promise<void>, lost: () => void): Promise<void> {
 	try {
 		await recovered;
-		warn(`${environment.id} is back`);
+		writeMessage(`${environment.id} is back`);
 	} catch {
 		if (!(await hasNewSession(environment))) lost();
 	}
@@ -71,14 +72,10 @@ async function hasNewSession(environment: Environment): Promise<boolean> {
 	try {
 		await environment.server();
 	} catch (error) {
-		warn(`${environment.id} cannot be reached; the next connection tries again: ${(error as Error).message}`);
+		writeMessage(`${environment.id} cannot be reached; the next connection tries again: ${(error as Error).message}`);
 		return true;
 	}
 	const isReady = (await environment.status()).kind === 'ready';
-	if (isReady) warn(`${environment.id} is back`);
+	if (isReady) writeMessage(`${environment.id} is back`);
 	return isReady;
-}
-
-function warn(message: string): void {
-	process.stderr.write(`${message.replaceAll(/\s*\n\s*/g, ' ')}\n`);
 }

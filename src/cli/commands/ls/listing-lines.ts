@@ -1,7 +1,7 @@
 import {uriChild} from '../../../client/paths.js';
 import {decodeUtf8} from '../../../protocol/path-uri/path-uri-encoding.js';
 import type {Location} from '../../common/locations.js';
-import {printableName} from '../../common/printable.js';
+import {printable, printableName} from '../../common/printable.js';
 import type {ListingEntry} from './listed-entries.js';
 
 const KINDS: Record<ListingEntry['kind'], string> = {file: '-', directory: 'd', symlink: 'l', other: '?', failed: '!'};
@@ -23,7 +23,7 @@ export function formatEntry(entry: ListingEntry, {long, isForTerminal}: LineOpti
 	const arrow = entry.target === undefined ? [] : [Buffer.from(' -> '), nameBytes(entry.target, isForTerminal)];
 	const size = String(entry.size ?? '?').padStart(SIZE_COLUMN);
 	const facts = `${KINDS[entry.kind]}${formatPermissions(entry.mode)} ${size} ${formatTime(entry.modifiedAtMs)} `;
-	const complaint = entry.message === undefined ? '' : ` (${entry.message})`;
+	const complaint = entry.message === undefined ? '' : ` (${printable(entry.message)})`;
 	return Buffer.concat([Buffer.from(facts), name, Buffer.from(mark), ...arrow, Buffer.from(complaint)]);
 }
 

@@ -2,6 +2,7 @@ import {type ProcessHandle, ProcessLostError} from '../../../../client/process/p
 import {MAX_INPUT_PIECE_BYTES, writeInput} from '../../../../client/run/write-input.js';
 import type {Environment} from '../../../../environments/environment.js';
 import {MAX_TIMER_MS} from '../../../../shared/units.js';
+import {toLine} from '../../../common/messages.js';
 import {EXIT} from '../../../exit-codes.js';
 import {CoalescingReader} from './coalescing-reader.js';
 import type {FailedStart} from './failed-start.js';
@@ -58,7 +59,7 @@ async function reportFailedStart(
 	terminal?: OwnTerminal,
 ): Promise<number> {
 	terminal?.restore();
-	writer.say(`error: ${message}\nhint: ${hint}\n`);
+	writer.say(`error: ${toLine(message)}\nhint: ${toLine(hint)}\n`);
 	await writer.flush();
 	return exitCode;
 }
@@ -202,7 +203,7 @@ class Attachment {
 	async #fail(message: string, hint: string): Promise<number> {
 		const {terminal, writer} = this.#context;
 		terminal?.restore();
-		writer.say(`${terminal?.isRaw ? '\r\n' : ''}error: ${message}\nhint: ${hint}\n`);
+		writer.say(`${terminal?.isRaw ? '\r\n' : ''}error: ${toLine(message)}\nhint: ${toLine(hint)}\n`);
 		await Promise.race([writer.flush(), pause(GOODBYE_MS)]);
 		return EXIT.notRun;
 	}
@@ -210,7 +211,8 @@ class Attachment {
 	/** Writes a line of our own between the output of the process. */
 	#say(text: string): void {
 		const {writer, terminal} = this.#context;
-		writer.say(terminal?.isRaw ? `\r\n\u001B[2m[longarm: ${text}]\u001B[0m\r\n` : `longarm: ${text}\n`);
+		const line = toLine(text);
+		writer.say(terminal?.isRaw ? `\r\n\u001B[2m[longarm: ${line}]\u001B[0m\r\n` : `longarm: ${line}\n`);
 	}
 }
 

@@ -1,0 +1,37 @@
+import {printable} from './printable.js';
+
+/** A text as one line that a terminal may show, whoever wrote the text. */
+export function toLine(text: string): string {
+	return printable(text.replaceAll(/\s*\n\s*/g, ' '));
+}
+
+/**
+ * Writes lines about what happens to standard error. Everything a command says goes through here or `writeLines`: texts
+ * of a server may be in it, and nothing in them may act on the terminal.
+ */
+export function writeMessage(...lines: readonly string[]): void {
+	process.stderr.write(lines.map(line => `${toLine(line)}\n`).join(''));
+}
+
+/** Writes lines of a result to standard output. */
+export function writeLines(lines: readonly string[]): void {
+	process.stdout.write(lines.map(line => `${toLine(line)}\n`).join(''));
+}
+
+/** Writes a result for programs to standard output; what is escaped there is escaped as JSON. */
+export function writeJson(value: unknown, indent?: string): void {
+	process.stdout.write(`${toJson(value, indent)}\n`);
+}
+
+/** JSON that a terminal may show, too: of the same value, with control characters beyond ASCII escaped. */
+export function toJson(value: unknown, indent?: string): string {
+	return JSON.stringify(value, undefined, indent).replace(
+		/[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g,
+		character => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
+	);
+}
+
+/** Passes on what the command of a connection, such as ssh, says on its standard error: lines stay lines. */
+export function relayStderr(text: string): void {
+	process.stderr.write(text.replaceAll('\r\n', '\n').split('\n').map(printable).join('\n'));
+}
