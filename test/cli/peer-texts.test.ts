@@ -7,7 +7,8 @@ import {Command} from '../helpers/command.js';
 
 /** Sets the title, clears the screen, and writes a line of its own; with a control character beyond ASCII. */
 const HOSTILE = 'x\u001b]0;owned\u0007\u001b[2J\u009b31m\r\nerror: forged\u202e';
-const UNSAFE = /[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e]/;
+/** Control characters but for the end of a line, and those that change the direction of the text. */
+const UNSAFE = /(?!\n)\p{Cc}|[\u202a-\u202e]/u;
 
 type Answer = {readonly result: unknown} | {readonly error: {readonly code: number; readonly message: string}};
 
@@ -16,8 +17,8 @@ async function hostileServer(answers: Record<string, Answer>): Promise<string> {
 	const server = new WebSocketServer({host: '127.0.0.1', port: 0});
 	onTestFinished(() => server.close());
 	server.on('connection', socket => {
-		socket.on('message', data => {
-			const {id, method} = JSON.parse(String(data)) as {id?: number; method: string};
+		socket.on('message', (data: Buffer) => {
+			const {id, method} = JSON.parse(data.toString()) as {id?: number; method: string};
 			const refused: Answer = {error: {code: -32600, message: HOSTILE}};
 			if (id !== undefined) socket.send(JSON.stringify({id, ...(answers[method] ?? refused)}));
 		});

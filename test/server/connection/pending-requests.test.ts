@@ -25,8 +25,8 @@ function pendingRequests(waiting = new WaitingRequests(), token?: string) {
 	return {pending, run, isHeld: () => holds > 0};
 }
 
-function fill(run: (method: string, result: unknown) => unknown, method: string, count: number): Deferred<void> {
-	const held = new Deferred<void>();
+function fill(run: (method: string, result: unknown) => unknown, method: string, count: number): Deferred {
+	const held = new Deferred();
 	for (let index = 0; index < count; index++) run(method, held.promise);
 	return held;
 }
@@ -35,7 +35,7 @@ test('beyond the bound ordinary requests stop the reading, until enough of them 
 	const {run, isHeld} = pendingRequests();
 	const held = fill(run, 'fs/getMetadata', MAX_PENDING_REQUESTS);
 	expect(isHeld()).toBe(false);
-	const one = new Deferred<void>();
+	const one = new Deferred();
 	run('fs/getMetadata', one.promise);
 	expect(isHeld()).toBe(true);
 	one.resolve();

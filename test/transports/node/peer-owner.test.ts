@@ -55,8 +55,8 @@ test('a socket that no process holds has no owner, although its row names root',
 });
 
 test('an IPv4 connection of an IPv6 socket is found, whichever way its end is written here', () => {
-	const mapped = (word: string) => `0000000000000000FFFF0000${word}`;
-	const ends = `${mapped('0100007F')}:9C40 ${mapped('0100007F')}:1194`;
+	const mapped = '0000000000000000FFFF00000100007F';
+	const ends = `${mapped}:9C40 ${mapped}:1194`;
 	const owners = ownersIn({tcp6: row(ends, 1000, 12), reads: 0});
 	expect(owners.find(ENDS)).toEqual({userId: 1000, inode: '12'});
 	expect(owners.find({...ENDS, localAddress: '::ffff:127.0.0.1', remoteAddress: '::ffff:127.0.0.1'})).toEqual({
@@ -117,7 +117,9 @@ test('our own processes are let in, by either family', {...onLinux}, async () =>
 });
 
 test('our own processes are let in on IPv6', needsIpv6(), async () => {
-	await connected((await listening({host: '::1'})).url);
+	const {url, accepted} = await listening({host: '::1'});
+	await connected(url);
+	expect(accepted).toHaveLength(1);
 });
 
 test(

@@ -32,9 +32,9 @@ export interface LauncherCommand {
 export interface LaunchSteps {
 	/** First descriptor of the child that is free; the launcher needs two. */
 	readonly firstFd: number;
-	spawn(launcher: LauncherCommand): number;
+	readonly spawn: (launcher: LauncherCommand) => number;
 	/** Sets up the child while none of the requested program has run. */
-	prepare(pid: number): void;
+	readonly prepare: (pid: number) => void;
 }
 
 /**
