@@ -9,7 +9,7 @@ type ServerSide = {readonly end: ClientConnection} | {readonly server: ExecServe
 /** Drops the connection of a client and waits until the server has noticed. */
 export async function disconnect({client, ...side}: {readonly client: TestClient} & ServerSide): Promise<void> {
 	if ('end' in side) {
-		const noticed = new Promise<void>(resolve => side.end.scope.add(resolve));
+		const noticed = new Promise<void>(resolve => side.end.lifetime.add(resolve));
 		client.rpc.destroy();
 		await noticed;
 	} else if ('server' in side) {

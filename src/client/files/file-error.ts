@@ -66,7 +66,7 @@ export class FileError extends Error {
 /** Converts failures of calls to a `FileError` about the path; reasons of signals and programming errors pass. */
 export function toFileError(error: unknown, given: Path): unknown {
 	const path = describePath(given);
-	if (error instanceof DisconnectedError) return disconnected(path, error);
+	if (error instanceof DisconnectedError) return disconnectedError(path, error);
 	if (error instanceof RejectedError) {
 		const {code, errorCode, reason, hint} = error;
 		const kind = BY_NAME[errorCode as ErrorCode] ?? BY_NUMBER.get(code) ?? 'failed';
@@ -81,11 +81,11 @@ export function toFileError(error: unknown, given: Path): unknown {
 	return error;
 }
 
-export function disconnected(path: string, cause?: unknown): FileError {
+export function disconnectedError(path: string, cause?: unknown): FileError {
 	return new FileError('disconnected', TRANSPORT_CLOSED, {path, cause});
 }
 
-export function unsupported(what: string, path: string): FileError {
+export function unsupportedError(what: string, path: string): FileError {
 	return new FileError('unsupported', `exec-server does not support ${what}`, {path});
 }
 

@@ -1,7 +1,6 @@
 import {Deferred} from '../../shared/async/deferred.js';
 import type {PausableSource} from './event-stream.js';
 import {ProcessEventStream} from './event-stream.js';
-import {readOutputStream} from './output-stream.js';
 import {
 	type ExitStatus,
 	type Output,
@@ -16,6 +15,7 @@ import {
 	type TerminateResult,
 	type WriteResult,
 } from './process-handle.js';
+import {readOutputStream} from './read-output-stream.js';
 
 /** State and events of a process, the same for every kind of handle; subclasses publish what they learn. */
 export abstract class BaseProcess implements ProcessHandle {

@@ -17,10 +17,10 @@ import type {DriverCursor, LogEvent} from '../../processes/output/log-cursor.js'
 import type {Chunk, OutputPage} from '../../processes/output/output-log.js';
 import {readOutput} from '../../processes/output/read-output.js';
 import {RpcError} from '../../protocol/wire/error-codes.js';
-import {Scope} from '../../shared/async/scope.js';
+import {Lifetime} from '../../shared/async/lifetime.js';
 
 /** Every wait for output ends with the process, which ends with its environment. */
-const ENDLESS = new Scope();
+const ENDLESS = new Lifetime();
 
 /** A process of this program's own machine, without any wire in between. */
 export class LocalProcess extends BaseProcess {
@@ -48,7 +48,7 @@ export class LocalProcess extends BaseProcess {
 		try {
 			await this.#process.write(chunk, `local-${++this.#writes}`);
 		} catch (error) {
-			throw asRejection(error);
+			throw toRejectedError(error);
 		}
 		return {status: 'accepted'};
 	}
@@ -58,14 +58,14 @@ export class LocalProcess extends BaseProcess {
 	}
 
 	async resize({rows, cols}: {rows: number; cols: number}): Promise<void> {
-		if (!this.#process.resize({rows, columns: cols})) throw asRejection(noTerminalError(this.processId));
+		if (!this.#process.resize({rows, columns: cols})) throw toRejectedError(noTerminalError(this.processId));
 	}
 
 	async signal(signal: Signal): Promise<void> {
 		try {
 			this.#process.signal(toSignal(signal));
 		} catch (error) {
-			throw asRejection(error);
+			throw toRejectedError(error);
 		}
 	}
 
@@ -143,7 +143,7 @@ function toEvent(event: LogEvent): NumberedEvent {
 }
 
 /** A failure as it would look had it come from a server, so that callers need to know one kind only. */
-export function asRejection(error: unknown): unknown {
+export function toRejectedError(error: unknown): unknown {
 	const answer = toWireError(error);
 	return answer instanceof RpcError ? new RejectedError(answer) : answer;
 }

@@ -10,7 +10,7 @@ import {startParams} from '../../protocol/methods/process-methods.js';
 import {decode} from '../../protocol/wire/decode.js';
 import {DEFAULTS} from '../../server/options.js';
 import {LongarmError} from '../../shared/errors.js';
-import {asRejection, LocalProcess} from './local-process.js';
+import {LocalProcess, toRejectedError} from './local-process.js';
 
 /** The processes this program starts on its own machine; they end with it. */
 export class LocalProcesses implements Processes {
@@ -55,7 +55,7 @@ export class LocalProcesses implements Processes {
 			const process = await this.#enter(decoded.processId, toStartRequest(decoded), backpressure === true);
 			return {process: this.#handles.get(process)!, sandboxType: 'none'};
 		} catch (error) {
-			throw asRejection(error);
+			throw toRejectedError(error);
 		}
 	}
 

@@ -1,4 +1,4 @@
-import type {Scope} from '../../shared/async/scope.js';
+import type {Lifetime} from '../../shared/async/lifetime.js';
 import {MAX_TIMER_MS} from '../../shared/units.js';
 import type {OutputLog, OutputPage} from './output-log.js';
 
@@ -11,43 +11,43 @@ export interface ReadRequest {
 /**
  * A page of the log after a cursor, rendered at once because its bytes are only borrowed. Waits up to `waitMs` for
  * something newer than the cursor: output, an exit the cursor does not cover yet, or the close. A wait that is cut off
- * by the end of `scope` never settles.
+ * by the end of `lifetime` never settles.
  */
 export function readOutput<T>(
 	log: OutputLog,
 	request: ReadRequest,
-	scope: Scope,
+	lifetime: Lifetime,
 	render: (page: OutputPage) => T,
 ): T | Promise<T> {
 	const page = log.read(request.afterSeq, request.maxBytes);
-	if (request.waitMs === 0 || hasNews(log, page, request)) return render(page);
-	return waitForEvent(log, request.waitMs, scope, isTimeout => {
+	if (request.waitMs === 0 || hasNewEvents(log, page, request)) return render(page);
+	return waitForEvent(log, request.waitMs, lifetime, isTimeout => {
 		const next = log.read(request.afterSeq, request.maxBytes);
-		return isTimeout || hasNews(log, next, request) ? () => render(next) : undefined;
+		return isTimeout || hasNewEvents(log, next, request) ? () => render(next) : undefined;
 	});
 }
 
-function hasNews(log: OutputLog, page: OutputPage, {afterSeq}: ReadRequest): boolean {
+function hasNewEvents(log: OutputLog, page: OutputPage, {afterSeq}: ReadRequest): boolean {
 	return (
 		page.chunks.length > 0 || log.closedSeq !== undefined || (log.exit !== undefined && afterSeq < log.nextSeq - 1)
 	);
 }
 
-/** Settles when the process has exited, or after the time. A wait cut off by the end of `scope` never settles. */
-export function waitForExit(log: OutputLog, timeoutMs: number | undefined, scope: Scope): void | Promise<void> {
+/** Settles when the process has exited, or after the time. A wait cut off by the end of `lifetime` never settles. */
+export function waitForExit(log: OutputLog, timeoutMs: number | undefined, lifetime: Lifetime): void | Promise<void> {
 	if (log.exit) return;
-	return waitForEvent(log, timeoutMs, scope, isTimeout => (isTimeout || log.exit ? () => {} : undefined));
+	return waitForEvent(log, timeoutMs, lifetime, isTimeout => (isTimeout || log.exit ? () => {} : undefined));
 }
 
 /** Calls `probe` after every event of the log, and at the timeout, until it returns a function for the result. */
 function waitForEvent<T>(
 	log: OutputLog,
 	timeoutMs: number | undefined,
-	scope: Scope,
+	lifetime: Lifetime,
 	probe: (isTimeout: boolean) => (() => T) | undefined,
 ): Promise<T> {
 	// The connection is closed, so the reply has no receiver.
-	if (scope.isClosed) return new Promise(() => {});
+	if (lifetime.isClosed) return new Promise(() => {});
 	return new Promise(resolve => {
 		const check = (isTimeout: boolean): void => {
 			const result = probe(isTimeout);
@@ -63,6 +63,6 @@ function waitForEvent<T>(
 		const timer =
 			timeoutMs === undefined ? undefined : setTimeout(() => check(true), Math.min(timeoutMs, MAX_TIMER_MS));
 		const unwatch = log.watch(() => check(false));
-		const unregister = scope.add(stop);
+		const unregister = lifetime.add(stop);
 	});
 }

@@ -5,7 +5,7 @@ import type {Notification, Request} from '../../protocol/wire/envelope.js';
 import {INVALID_REQUEST, RpcError} from '../../protocol/wire/error-codes.js';
 import {RpcConnection, type Service} from '../../rpc/rpc-connection.js';
 import type {Sandbox} from '../../sandbox/sandbox.js';
-import {Scope} from '../../shared/async/scope.js';
+import {Lifetime} from '../../shared/async/lifetime.js';
 import type {Logger} from '../../shared/logger.js';
 import type {Transport} from '../../transports/transport.js';
 import type {Grant} from '../auth/grant.js';
@@ -39,7 +39,7 @@ export class ClientConnection implements Service {
 	readonly disconnectsOnMalformed: boolean;
 	readonly maxReplyBytes: number;
 	/** Closes with the connection; everything it owns is registered here. */
-	readonly scope = new Scope();
+	readonly lifetime = new Lifetime();
 	readonly #context: ServerContext;
 	readonly #options: ClientConnectionOptions;
 	#handshake: Handshake = {kind: 'new'};
@@ -132,7 +132,7 @@ export class ClientConnection implements Service {
 	}
 
 	/** Throws for methods of a family until the handshake is complete. */
-	admit(family: Family): void {
+	requireHandshake(family: Family): void {
 		if (this.#handshake.kind === 'ready') return;
 		const missing = this.#handshake.kind === 'new' ? 'call initialize' : 'send initialized';
 		throw new RpcError(INVALID_REQUEST, `client must ${missing} before using ${family} methods`);
@@ -168,7 +168,7 @@ export class ClientConnection implements Service {
 
 	closed(error?: Error): void {
 		this.logger.debug('connection closed', {peer: this.rpc.peer, ...(error && {reason: error.message})});
-		this.scope.close();
+		this.lifetime.close();
 		this.pending.close();
 		this.flow.onDrain();
 		this.#v0?.close();
@@ -177,7 +177,7 @@ export class ClientConnection implements Service {
 	}
 
 	#closeWithConnection<T extends {close(): void}>(state: T): T {
-		this.scope.add(() => state.close());
+		this.lifetime.add(() => state.close());
 		return state;
 	}
 }

@@ -29,10 +29,10 @@ export function createDispatch(settings: ServerSettings, sandbox: Sandbox, metri
 	const sandboxesFiles = (): boolean => ownCommand.length > 0 && sandbox.isLikelyAvailable;
 	const route =
 		protocol === 'v0'
-			? restrictToV0(createRouter(strictV0Handlers, admitCall, authorizeCall))
+			? restrictToV0(createRouter(strictV0Handlers, requireFamilyHandshake, authorizeCall))
 			: createRouter(
 					createHandlers(describeEnvironment(variables, allowForward, sandboxesFiles), variables),
-					admitCall,
+					requireFamilyHandshake,
 					authorizeCall,
 				);
 	return (request, client) => {
@@ -74,8 +74,8 @@ function authorizeCall(client: ClientConnection, method: string): void {
 	if (client.isReady) requireScope(client.grant, method);
 }
 
-function admitCall(family: Family, client: ClientConnection): void {
-	client.admit(family);
+function requireFamilyHandshake(family: Family, client: ClientConnection): void {
+	client.requireHandshake(family);
 }
 
 /** A strict server of the first protocol has none of the later methods. */

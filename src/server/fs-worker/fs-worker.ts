@@ -17,7 +17,7 @@ export interface FsWorkerEvents {
 }
 
 /** Starts the worker process; the transport is its standard input and output. */
-export type LaunchFsWorker = () => Transport | Promise<Transport>;
+export type OpenWorkerTransport = () => Transport | Promise<Transport>;
 
 /**
  * Worker process: another server like this one, inside a sandbox, that does file operations with the sandbox's view of
@@ -31,7 +31,7 @@ export class FsWorker {
 	#idleTimer: NodeJS.Timeout | undefined;
 	#isClosed = false;
 
-	constructor(launch: LaunchFsWorker, events: FsWorkerEvents) {
+	constructor(launch: OpenWorkerTransport, events: FsWorkerEvents) {
 		this.#events = events;
 		this.#ready = this.#start(launch);
 		// The error itself is reported by `request`.
@@ -82,7 +82,7 @@ export class FsWorker {
 		this.#events.onClosed(this);
 	}
 
-	async #start(launch: LaunchFsWorker): Promise<RpcConnection> {
+	async #start(launch: OpenWorkerTransport): Promise<RpcConnection> {
 		try {
 			const rpc = new RpcConnection(await launch(), 'client', this.#service());
 			this.#rpc = rpc;

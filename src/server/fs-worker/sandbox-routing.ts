@@ -24,7 +24,7 @@ export function routeToSandbox<H extends Handlers<ClientConnection>>(handlers: H
 				(params, client, request) => {
 					const use = (plan: SandboxPlan | undefined): unknown =>
 						plan ? relayToWorker(plan, params, client, request) : handle(params, client, request);
-					const plan = resolvePlan(params.sandbox, client);
+					const plan = resolveFilePlan(params.sandbox, client);
 					return plan instanceof Promise ? plan.then(use) : use(plan);
 				},
 			],
@@ -37,7 +37,7 @@ const refuse = (error: unknown): never => {
 };
 
 /** Undefined when the request needs no worker: no policy, or one that restricts no file. */
-function resolvePlan(
+function resolveFilePlan(
 	context: FileParams['sandbox'],
 	client: ClientConnection,
 ): SandboxPlan | undefined | Promise<SandboxPlan | undefined> {

@@ -26,7 +26,7 @@ export async function startWhenPlanned<T, R>(
 	let starting: Promise<R>;
 	try {
 		await settled;
-		if (client.scope.isClosed) throw new DisconnectedError();
+		if (client.lifetime.isClosed) throw new DisconnectedError();
 		// Takes the id at once, so that it is never unknown between the two.
 		starting = start(await plan);
 	} finally {

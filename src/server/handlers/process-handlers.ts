@@ -42,7 +42,7 @@ export const processHandlers = {
 	'process/read': ({processId, afterSeq, maxBytes, waitMs}, client) =>
 		withProcess(processId, client, process => {
 			const request = {afterSeq, maxBytes: maxBytes ?? undefined, waitMs};
-			return readOutput(process.log, request, client.scope, page => encodePage(process, page));
+			return readOutput(process.log, request, client.lifetime, page => encodePage(process, page));
 		}),
 
 	'process/write': ({processId, chunk, writeId}, client) => {
@@ -79,7 +79,7 @@ export const processHandlers = {
 
 	'process/wait': ({processId, timeoutMs}, client) =>
 		withProcess(processId, client, async ({log}) => {
-			await waitForExit(log, timeoutMs ?? undefined, client.scope);
+			await waitForExit(log, timeoutMs ?? undefined, client.lifetime);
 			const {exit} = log;
 			return {exitCode: exit?.exitCode ?? null, running: exit === undefined, reason: exit?.reason ?? null};
 		}),

@@ -3,7 +3,7 @@ import * as fc from 'fast-check';
 import {describe, expect, test, vi} from 'vitest';
 import {type Chunk, OutputLog, type OutputPage} from '../../../src/processes/output/output-log.js';
 import {type ReadRequest, readOutput, waitForExit} from '../../../src/processes/output/read-output.js';
-import {Scope} from '../../../src/shared/async/scope.js';
+import {Lifetime} from '../../../src/shared/async/lifetime.js';
 import {stopClock} from '../../helpers/clock.js';
 
 const FOREVER_MS = 10 ** 9;
@@ -39,7 +39,7 @@ function timers(): number {
 /** A read under way, and its page once there is one. */
 class Reading {
 	page: OutputPage | undefined;
-	readonly scope = new Scope();
+	readonly scope = new Lifetime();
 	readonly finished: Promise<void>;
 
 	constructor(log: OutputLog, request: Partial<ReadRequest>) {
@@ -67,7 +67,7 @@ class Reading {
 describe('a read returns at once', () => {
 	test('when nobody wants to wait, even with nothing to say', () => {
 		const log = newLog();
-		expect(readOutput(log, {afterSeq: 0, maxBytes: undefined, waitMs: 0}, new Scope(), page => page)).toEqual({
+		expect(readOutput(log, {afterSeq: 0, maxBytes: undefined, waitMs: 0}, new Lifetime(), page => page)).toEqual({
 			chunks: [],
 			nextSeq: 1,
 			missedBytes: 0,
@@ -193,7 +193,7 @@ describe('nothing is left behind', () => {
 	test('when the scope is closed already', async () => {
 		const log = newLog();
 		const before = timers();
-		const scope = new Scope();
+		const scope = new Lifetime();
 		scope.close();
 		let settled = false;
 		const settle = (): void => {
@@ -271,18 +271,18 @@ describe('a wait for the exit', () => {
 	test('output does not end a wait; the exit does, and leaves nothing behind', async () => {
 		const log = newLog();
 		const before = timers();
-		const wait = outcome(waitForExit(log, 1_000_000, new Scope()));
+		const wait = outcome(waitForExit(log, 1_000_000, new Lifetime()));
 		log.append('stdout', new Uint8Array(1));
 		expect([await wait.now(), log.watchers, timers()]).toEqual(['pending', 1, before + 1]);
 		log.recordExit({exitCode: 0, reason: 'exit'});
 		expect([await wait.now(), log.watchers, timers()]).toEqual(['settled', 0, before]);
-		expect(waitForExit(log, undefined, new Scope())).toBeUndefined();
+		expect(waitForExit(log, undefined, new Lifetime())).toBeUndefined();
 	});
 
 	test('the end of its scope ends a wait without an answer, and leaves nothing behind', async () => {
 		const log = newLog();
 		const before = timers();
-		const scope = new Scope();
+		const scope = new Lifetime();
 		const wait = outcome(waitForExit(log, 1_000_000, scope));
 		scope.close();
 		log.recordExit({exitCode: 0, reason: 'exit'});
@@ -292,7 +292,7 @@ describe('a wait for the exit', () => {
 	test('in a scope that is over nobody waits and nobody is answered', async () => {
 		const log = newLog();
 		const before = timers();
-		const scope = new Scope();
+		const scope = new Lifetime();
 		scope.close();
 		const wait = outcome(waitForExit(log, 1_000_000, scope));
 		expect([await wait.now(), log.watchers, timers()]).toEqual(['pending', 0, before]);

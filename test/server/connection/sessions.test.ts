@@ -137,7 +137,7 @@ test('a connection that the server closed for breaking the rules leaves its sess
 	const first = await join(host);
 	await first.client.sh('p', WAITING);
 	const pid = await pidOf(first.client, 'p');
-	const noticed = new Promise<void>(resolve => first.end.scope.add(resolve));
+	const noticed = new Promise<void>(resolve => first.end.lifetime.add(resolve));
 	first.client.rpc.notify('no/such', {});
 	await noticed;
 	const second = await join(host, first.client.sessionId);
@@ -151,7 +151,7 @@ test('what stands behind a broken rule in the same packet is not carried out', a
 	await peer.ask({id: 1, method: 'initialize', params: {clientName: 'c'}});
 	peer.send({method: 'initialized'});
 	const end = host.ends.at(-1)!;
-	const noticed = new Promise<void>(resolve => end.scope.add(resolve));
+	const noticed = new Promise<void>(resolve => end.lifetime.add(resolve));
 	peer.send({method: 'no/such'});
 	const start = {processId: 'p', argv: ['/bin/sleep', '1000'], cwd: 'file:///', env: {}, tty: false};
 	peer.send({id: 2, method: 'process/start', params: start});

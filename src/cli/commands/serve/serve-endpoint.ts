@@ -100,7 +100,7 @@ function toEndpointOptions(options: ServeEndpointOptions, clientLeft: () => void
 			mayReadPages: grant => authenticator.mayObserve(grant),
 			hasRoom: grant => grant === undefined || current!.hasRoom(grant),
 		}),
-		accept: (transport, grant) => void current!.accept(transport, grant).scope.add(clientLeft),
+		accept: (transport, grant) => void current!.accept(transport, grant).lifetime.add(clientLeft),
 	};
 }
 

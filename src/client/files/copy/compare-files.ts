@@ -8,7 +8,7 @@ import {rootOption} from './guard-links.js';
 const RANGE_BYTES = 64 * 1024 * 1024;
 
 /** Compares metadata. Times are kept to the millisecond: nothing but a copy gives a file this very time and size. */
-export function hasSameContent(source: ListedEntry, target: ListedEntry): boolean {
+export function hasSameMetadata(source: ListedEntry, target: ListedEntry): boolean {
 	if (source.kind !== target.kind) return false;
 	if (source.kind === 'symlink') return source.target === target.target;
 	return source.size === target.size && source.modifiedAtMs === target.modifiedAtMs;

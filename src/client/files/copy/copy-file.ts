@@ -2,7 +2,7 @@ import {describePath, uriName, uriParent} from '../../paths.js';
 import {FileError} from '../file-error.js';
 import type {FileLocation, UriLocation} from '../file-location.js';
 import type {ListedEntry} from '../files.js';
-import {changedError, findDifference, hasSameContent} from './compare-files.js';
+import {changedError, findDifference, hasSameMetadata} from './compare-files.js';
 import type {CopyContext} from './copy-context.js';
 import {damagedCopyError} from './copy-whole-file.js';
 import {rootOption} from './guard-links.js';
@@ -78,7 +78,7 @@ async function listExisting(to: UriLocation, partial: UriLocation): Promise<Exis
 async function isUpToDate({to, source}: FileCopy, target: ListedEntry, {overwrite}: CopyContext): Promise<boolean> {
 	if (target.kind === 'directory') throw directoryInTheWay(to);
 	if (!overwrite) return true;
-	if (!hasSameContent(source, target)) return false;
+	if (!hasSameMetadata(source, target)) return false;
 	if (target.mode !== source.mode) await setAttributes(to, source);
 	return true;
 }

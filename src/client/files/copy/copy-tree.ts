@@ -2,7 +2,7 @@ import {describePath} from '../../paths.js';
 import {FileError, type FileErrorCode} from '../file-error.js';
 import {childLocation, type UriLocation} from '../file-location.js';
 import type {ListedEntry, TreeEntry} from '../files.js';
-import {hasSameContent} from './compare-files.js';
+import {hasSameMetadata} from './compare-files.js';
 import {type CopyContext, continueOnFailure} from './copy-context.js';
 import {copyFile, directoryInTheWay} from './copy-file.js';
 import {DirectoryStack} from './directory-stack.js';
@@ -125,7 +125,7 @@ class TreeCopy {
 			return false;
 		}
 		const {stats, overwrite} = this.#context;
-		const isSame = hasSameContent(source, target) && (source.kind === 'symlink' || source.mode === target.mode);
+		const isSame = hasSameMetadata(source, target) && (source.kind === 'symlink' || source.mode === target.mode);
 		if (!isSame && overwrite) return true;
 		stats.skipFile(source.name, source.kind === 'file' ? source.size : 0);
 		return false;

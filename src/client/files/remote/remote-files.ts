@@ -4,7 +4,7 @@ import {encodeWithBytes, type JsonParts} from '../../../protocol/wire/encode.js'
 import {MAX_MESSAGE_BYTES} from '../../../protocol/wire/message-limits.js';
 import {describePath, type Path, toPathUri} from '../../paths.js';
 import type {SessionClient} from '../../session/session-client.js';
-import {FileError, unsupported, wrapFileErrors} from '../file-error.js';
+import {FileError, unsupportedError, wrapFileErrors} from '../file-error.js';
 import type {Metadata} from '../files.js';
 import {
 	type AccessOptions,
@@ -60,7 +60,7 @@ export const MAX_CONTENT_BYTES = ((MAX_MESSAGE_BYTES - ENVELOPE_BYTES) / 4) * 3;
 /** The files of another machine. */
 export class RemoteFiles implements Files {
 	readonly #connect: () => Promise<SessionClient>;
-	readonly #lookups = new MetadataCache();
+	readonly #lookups = new MetadataRequests();
 
 	/** `connect` is called for every operation: it has to return the same client while that one lives. */
 	constructor(connect: () => Promise<SessionClient>) {
@@ -72,7 +72,7 @@ export class RemoteFiles implements Files {
 	}
 
 	async readFile(path: Path, options: FollowOptions = {}): Promise<Uint8Array> {
-		return (await this.#ask('fs/readFile', path, () => target(path, options), rootFeature(options))).dataBase64;
+		return (await this.#ask('fs/readFile', path, () => toPathMembers(path, options), rootFeature(options))).dataBase64;
 	}
 
 	async readText(path: Path, options?: FollowOptions): Promise<string> {
@@ -84,52 +84,52 @@ export class RemoteFiles implements Files {
 		const {atomic = false} = options;
 		const params = () => {
 			if (bytes.length > MAX_CONTENT_BYTES) throw tooLarge(path);
-			return encodeWithBytes({...target(path, options), ...(atomic && {atomic}), dataBase64: bytes});
+			return encodeWithBytes({...toPathMembers(path, options), ...(atomic && {atomic}), dataBase64: bytes});
 		};
 		await this.#change('fs/writeFile', path, params, atomic ? 'atomicWrite' : undefined, rootFeature(options));
 	}
 
 	async createDirectory(path: Path, options: FollowOptions & {recursive?: boolean} = {}): Promise<void> {
 		const {recursive = true} = options;
-		const params = () => ({...target(path, options), recursive});
+		const params = () => ({...toPathMembers(path, options), recursive});
 		await this.#change('fs/createDirectory', path, params, rootFeature(options));
 	}
 
 	async metadata(path: Path, options: FollowOptions = {}): Promise<Metadata> {
-		const ask = () => this.#ask('fs/getMetadata', path, () => target(path, options), rootFeature(options));
+		const ask = () => this.#ask('fs/getMetadata', path, () => toPathMembers(path, options), rootFeature(options));
 		if (options.followSymlinks === false || options.sandbox || options.root) return ask();
 		return wrapFileErrors(path, () => this.#lookups.get(toPathUri(path).href, ask));
 	}
 
 	async canonicalize(path: Path, options: AccessOptions = {}): Promise<string> {
-		return (await this.#ask('fs/canonicalize', path, () => target(path, options))).path;
+		return (await this.#ask('fs/canonicalize', path, () => toPathMembers(path, options))).path;
 	}
 
 	async readDirectory(path: Path, options: AccessOptions = {}): Promise<DirectoryEntry[]> {
-		return (await this.#ask('fs/readDirectory', path, () => target(path, options))).entries;
+		return (await this.#ask('fs/readDirectory', path, () => toPathMembers(path, options))).entries;
 	}
 
 	async walk(path: Path, {sandbox, ...options}: WalkOptions & AccessOptions = {}): Promise<WalkOutcome> {
 		return this.#ask('fs/walk', path, () => ({
-			...target(path, {sandbox}),
+			...toPathMembers(path, {sandbox}),
 			options: {...WALK_LIMITS, followDirectorySymlinks: false, ...options},
 		}));
 	}
 
 	async remove(path: Path, options: FollowOptions & {recursive?: boolean; force?: boolean} = {}): Promise<void> {
 		const {recursive = true, force = true} = options;
-		const params = () => ({...target(path, options), recursive, force});
+		const params = () => ({...toPathMembers(path, options), recursive, force});
 		await this.#change('fs/remove', path, params, rootFeature(options));
 	}
 
 	async copy(from: Path, to: Path, options: AccessOptions & {recursive?: boolean} = {}): Promise<void> {
 		const {recursive = false} = options;
-		await this.#change('fs/copy', from, () => ({...move(from, to, options), recursive}));
+		await this.#change('fs/copy', from, () => ({...toPathPairMembers(from, to, options), recursive}));
 	}
 
 	async rename(from: Path, to: Path, options: AccessOptions & RootOptions & {overwrite?: boolean} = {}): Promise<void> {
 		const {overwrite = false} = options;
-		const params = () => ({...move(from, to, options), ...rootMember(options), overwrite});
+		const params = () => ({...toPathPairMembers(from, to, options), ...rootMember(options), overwrite});
 		await this.#change('fs/rename', from, params, 'rename', rootFeature(options));
 	}
 
@@ -138,7 +138,7 @@ export class RemoteFiles implements Files {
 			wrapFileErrors(path, async () => {
 				const client = await this.#client(path, rootFeature(options));
 				if (!honoursSandbox(client, options)) return wholeFile(await this.readFile(path, options));
-				return openRemoteRead(client, target(path, options));
+				return openRemoteRead(client, toPathMembers(path, options));
 			});
 		return readBlocks(describePath(path), open, options);
 	}
@@ -151,7 +151,7 @@ export class RemoteFiles implements Files {
 				const client = await this.#client(path, ...writeFeatures(options));
 				const takesBlocks = client.capabilities[FILE_FEATURES.writeStreaming] && honoursSandbox(client, options);
 				if (!takesBlocks) return new BufferedFile(MAX_CONTENT_BYTES, describePath(path), store);
-				const file = {...target(path, options), ...(options.owned && {owned: true})};
+				const file = {...toPathMembers(path, options), ...(options.owned && {owned: true})};
 				return openRemoteWrite(client, file, mode, change => this.#lookups.changing(change));
 			});
 		return writeBlocks(open, options);
@@ -182,14 +182,14 @@ export class RemoteFiles implements Files {
 	list(path: Path, options: ListOptions = {}): AsyncIterable<TreeEntry> {
 		const open = () =>
 			wrapFileErrors(path, async () =>
-				openRemoteList(await this.#client(path, 'resume', rootFeature(options)), target(path, options), options),
+				openRemoteList(await this.#client(path, 'resume', rootFeature(options)), toPathMembers(path, options), options),
 			);
 		return treeEntries(readBlocks(describePath(path), open, {signal: options.signal}), describePath(path));
 	}
 
 	async digest(path: Path, options: DigestOptions): Promise<Result<'fs/digest'>> {
 		const {offset, length, root} = options;
-		const params = () => ({...target(path, {root}), offset, length});
+		const params = () => ({...toPathMembers(path, {root}), offset, length});
 		return this.#ask('fs/digest', path, params, 'resume', rootFeature(options));
 	}
 
@@ -199,21 +199,21 @@ export class RemoteFiles implements Files {
 		options: RootOptions = {},
 	): Promise<TransferOutcome['errors']> {
 		const encoded = entries.map(entry => ({...entry, name: percentEncode(entry.name)}));
-		const params = () => ({...target(path, options), entries: encoded});
+		const params = () => ({...toPathMembers(path, options), entries: encoded});
 		return (await this.#change('fs/setAttributes', path, params, 'resume', rootFeature(options))).errors;
 	}
 
 	async pack(path: Path, options: PackOptions = {}): Promise<PackedTree> {
 		const feature = options.names ? 'resume' : 'transfer';
 		return wrapFileErrors(path, async () =>
-			packRemote(await this.#client(path, feature), target(path, options), options),
+			packRemote(await this.#client(path, feature), toPathMembers(path, options), options),
 		);
 	}
 
 	async unpack(path: Path, options: UnpackOptions = {}): Promise<UnpackedTree> {
 		return wrapFileErrors(path, async () => {
 			const client = await this.#client(path, options.partial ? 'resume' : 'transfer', rootFeature(options));
-			return unpackRemote(client, target(path, options), options, change => this.#lookups.changing(change));
+			return unpackRemote(client, toPathMembers(path, options), options, change => this.#lookups.changing(change));
 		});
 	}
 
@@ -237,10 +237,10 @@ export class RemoteFiles implements Files {
 	}
 
 	async #client(path: Path, ...features: (FileFeature | undefined)[]): Promise<SessionClient> {
-		const client = await connected(this.#connect, path);
+		const client = await connectOrThrow(this.#connect, path);
 		for (const feature of features) {
 			const capability = feature && FILE_FEATURES[feature];
-			if (capability && !client.capabilities[capability]) throw unsupported(capability, describePath(path));
+			if (capability && !client.capabilities[capability]) throw unsupportedError(capability, describePath(path));
 		}
 		return client;
 	}
@@ -252,7 +252,7 @@ function honoursSandbox({capabilities}: SessionClient, {sandbox}: AccessOptions)
 }
 
 /** A connection that cannot be made fails with its own reason. */
-async function connected(connect: () => Promise<SessionClient>, path: Path): Promise<SessionClient> {
+async function connectOrThrow(connect: () => Promise<SessionClient>, path: Path): Promise<SessionClient> {
 	try {
 		return await connect();
 	} catch (cause) {
@@ -262,7 +262,7 @@ async function connected(connect: () => Promise<SessionClient>, path: Path): Pro
 }
 
 /** The members that every request about one path has. */
-function target(path: Path, options: FollowOptions): RemoteFile {
+function toPathMembers(path: Path, options: FollowOptions): RemoteFile {
 	return {
 		path: toPathUri(path).href,
 		...(options.followSymlinks === false && {followSymlinks: false}),
@@ -284,7 +284,7 @@ function writeFeatures({offset, owned, root}: WriteStreamOptions): (FileFeature 
 	return [offset === undefined ? undefined : 'resume', owned ? 'owned' : undefined, rootFeature({root})];
 }
 
-function move(from: Path, to: Path, options: AccessOptions) {
+function toPathPairMembers(from: Path, to: Path, options: AccessOptions) {
 	return {sourcePath: toPathUri(from).href, destinationPath: toPathUri(to).href, ...sandboxMember(options)};
 }
 
@@ -294,7 +294,7 @@ function tooLarge(path: Path): FileError {
 }
 
 /** Coalesces concurrent metadata calls: callers that ask for the same path share one request. */
-export class MetadataCache {
+export class MetadataRequests {
 	readonly #pending = new Map<string, Promise<Metadata>>();
 
 	async get(href: string, request: () => Promise<Metadata>): Promise<Metadata> {

@@ -2,7 +2,7 @@ import {Deferred} from '../../../shared/async/deferred.js';
 import {onAbort} from '../../../shared/async/on-abort.js';
 import {randomId} from '../../../shared/random-id.js';
 import type {SessionClient} from '../../session/session-client.js';
-import {disconnected, FileError} from '../file-error.js';
+import {disconnectedError, FileError} from '../file-error.js';
 import type {MissingWatch, Watch, WatchOptions} from '../files.js';
 import {sandboxMember} from '../sandbox-context.js';
 import {WatchStream} from '../streams/watch-stream.js';
@@ -13,7 +13,7 @@ export async function remoteWatch(client: SessionClient, path: string, options: 
 	const {recursive = true, ignore = [], signal} = options;
 	signal?.throwIfAborted();
 	const watchId = randomId();
-	const calls = new ConnectionCalls(client, error => stream.fail(disconnected(path, error)));
+	const calls = new ConnectionCalls(client, error => stream.fail(disconnectedError(path, error)));
 	const stopListening = client.on('fs/changed', news => {
 		if (news.watchId === watchId) stream.tell(news);
 	});
@@ -54,7 +54,7 @@ export async function remoteMissingWatch(client: SessionClient, paths: MissingPa
 		client.on('fs/missingChanged', news => {
 			if (news.watchId === watchId) change.resolve();
 		}),
-		client.onDisconnect(error => change.reject(disconnected(path, error))),
+		client.onDisconnect(error => change.reject(disconnectedError(path, error))),
 		onAbort(signal, change.reject),
 	];
 	const stop = () => {

@@ -1,7 +1,7 @@
 import {expect, test} from 'vitest';
-import {readOutputStream} from '../../../src/client/process/output-stream.js';
 import type {StreamEvent} from '../../../src/client/process/process-handle.js';
 import {ProcessLostError, type ReadResult} from '../../../src/client/process/process-handle.js';
+import {readOutputStream} from '../../../src/client/process/read-output-stream.js';
 import {chunk, closed, exited, output} from '../../helpers/process-events.js';
 
 const lagged: StreamEvent = {kind: 'lagged', missed: 2, afterSeq: 1};

@@ -1,8 +1,8 @@
 import {expect, test} from 'vitest';
-import {Scope} from '../../../src/shared/async/scope.js';
+import {Lifetime} from '../../../src/shared/async/lifetime.js';
 
 test('closing cancels what is registered, once and in order', () => {
-	const scope = new Scope();
+	const scope = new Lifetime();
 	const cancelled: string[] = [];
 	for (const name of ['a', 'b', 'c']) scope.add(() => cancelled.push(name));
 	expect(scope.isClosed).toBe(false);
@@ -12,7 +12,7 @@ test('closing cancels what is registered, once and in order', () => {
 });
 
 test('what was taken back is not cancelled', () => {
-	const scope = new Scope();
+	const scope = new Lifetime();
 	const cancelled: string[] = [];
 	scope.add(() => cancelled.push('stays'));
 	const takeBack = scope.add(() => cancelled.push('taken back'));
@@ -23,7 +23,7 @@ test('what was taken back is not cancelled', () => {
 });
 
 test('one function registered twice is cancelled twice, and taken back one at a time', () => {
-	const scope = new Scope();
+	const scope = new Lifetime();
 	let count = 0;
 	const cancel = (): void => {
 		count++;
@@ -37,7 +37,7 @@ test('one function registered twice is cancelled twice, and taken back one at a 
 });
 
 test('registering with a closed scope cancels at once', () => {
-	const scope = new Scope();
+	const scope = new Lifetime();
 	scope.close();
 	const cancelled: string[] = [];
 	const takeBack = scope.add(() => cancelled.push('late'));
@@ -48,7 +48,7 @@ test('registering with a closed scope cancels at once', () => {
 });
 
 test('what is registered or taken back while the scope closes is treated as in any other moment', () => {
-	const scope = new Scope();
+	const scope = new Lifetime();
 	const cancelled: string[] = [];
 	scope.add(() => {
 		cancelled.push('first');

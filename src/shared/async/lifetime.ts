@@ -1,8 +1,8 @@
 /**
  * Cancel callbacks with the lifetime of their owner, such as a connection: close() calls each one that is still
- * registered, once. Registering with a closed scope cancels at once.
+ * registered, once. Registering with a closed lifetime cancels at once.
  */
-export class Scope {
+export class Lifetime {
 	#cancels: Set<() => void> | undefined = new Set();
 
 	get isClosed(): boolean {
