@@ -6,6 +6,8 @@ const VARYING: readonly (readonly [RegExp, string])[] = [
 	[/\b\d+(?:\.\d+)? ms\b/g, 'N ms'],
 	[/\b(?:x86_64|aarch64|arm64)\b/g, 'ARCH'],
 	[/ARCH, \/\S+,/g, 'ARCH, SHELL,'],
+	// Shown to root only.
+	[/\n.* warn {2}this server runs as root .*/g, ''],
 	[/(?<!\d)\d\d:\d\d:\d\d(?:\.\d+)?/g, 'TIME'],
 	[/ in \d+\.\d s \([\d.]+ \w+\/s\)/g, ' in TIME (RATE)'],
 	[/\bpid=\d+/g, 'pid=PID'],
