@@ -19,6 +19,7 @@ export type LocalPeer =
 /** Members of a socket that name a connection. */
 export type ConnectionEnds = Pick<Socket, 'localAddress' | 'localPort' | 'remoteAddress' | 'remotePort'>;
 
+const ROOT = 0;
 /** A user of another user namespace is shown by this id. */
 const OVERFLOW_USER_ID = 65_534;
 const EVERY_USER = /^\s*0\s+0\s+4294967295\s*$/;
@@ -93,7 +94,8 @@ export function createUserCheck(
 	const isAmbiguous = userId === OVERFLOW_USER_ID && !seesEveryUser();
 	return findOwner => {
 		const owner = isAmbiguous ? undefined : findOwner();
-		if (owner?.userId === userId) return undefined;
+		// Root can trace and signal every process of this user anyway.
+		if (owner?.userId === userId || owner?.userId === ROOT) return undefined;
 		const who = owner ? `this connection is of the user ${owner.userId}` : 'it cannot be told whose this connection is';
 		return `without tokens only the user ${userId} of this machine may connect, and ${who}`;
 	};

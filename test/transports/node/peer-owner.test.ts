@@ -45,6 +45,19 @@ test('the owner is that of the far end, not of ours', () => {
 	expect(ownersIn(tables).find(ENDS)).toEqual({userId: 1000, inode: '12'});
 });
 
+test('this user and root are let in, other users are not', () => {
+	const check = createUserCheck(1000);
+	const refusals = [1000, 0, 1001].map(userId => {
+		const owners = ownersIn({tcp: row(FAR, userId, 12), reads: 0});
+		return check(() => owners.find(ENDS));
+	});
+	expect(refusals).toEqual([
+		undefined,
+		undefined,
+		'without tokens only the user 1000 of this machine may connect, and this connection is of the user 1001',
+	]);
+});
+
 test('a socket that no process holds has no owner, although its row names root', () => {
 	for (const state of ['01', '04', '05', '06']) {
 		const check = createUserCheck(0);
