@@ -15,12 +15,12 @@ import {WebSocketTransport} from './web-socket.js';
 
 /** Connections the kernel holds for us while we are busy. */
 const BACKLOG = 1024;
-/** How long open connections may take to say goodbye when the listener closes, or when they are refused. */
-const GOODBYE_MS = 250;
+/** Time for the closing handshake of open connections when the listener closes, or when they are refused. */
+const CLOSE_TIMEOUT_MS = 250;
 /** How long a request may take to arrive, and how often it is looked. */
 const REQUEST_LIMITS = {headersTimeout: 10_000, requestTimeout: 15_000, connectionsCheckingInterval: 5_000} as const;
-/** Connections beyond `maxConnections` that have not said yet what they want, or are being told that it is too much. */
-const UNDECIDED_CONNECTIONS = 1024;
+/** TCP connections allowed above `maxConnections`: before their upgrade request, or while a 503 is sent. */
+const MAX_PENDING_UPGRADES = 1024;
 
 /** Answers to clients that are refused for who they are: token, user, origin, name, quota. */
 const REFUSALS: ReadonlySet<number> = new Set([401, 403, 421, 503]);
@@ -118,7 +118,7 @@ export interface Listener {
  */
 export async function listen<Pass = undefined>(options: ListenOptions<Pass>): Promise<Listener> {
 	const {authorize, dangerouslyAllowNetwork, host, port, tls} = options;
-	if (!dangerouslyAllowNetwork && !authorize && !isLoopback(host)) throw networkRefused(host);
+	if (!dangerouslyAllowNetwork && !authorize && !isLoopback(host)) throw networkRefusedError(host);
 	return openListener(options, {
 		start: (server, listening) => server.listen({host, port, backlog: BACKLOG}, listening),
 		urlOf: server => formatUrl(server.address() as AddressInfo, tls !== undefined),
@@ -211,7 +211,7 @@ export async function openListener<Pass>(options: ListenerOptions<Pass>, place: 
 		const stranger = status === undefined ? refusePeer(socket as Socket) : undefined;
 		if (status !== undefined) refuse(request, socket, status, reasonOf(status));
 		else if (stranger !== undefined) refuse(request, socket, 403, stranger);
-		// Nothing to wait for: a connection is accepted in the turn in which it is asked for.
+		// Nothing to wait for: a connection is accepted in the tick in which it is asked for.
 		else if (!authorize && isReady) admit(request, socket, head, undefined as Pass);
 		else {
 			const authorizeAndAdmit = async (): Promise<void> => {
@@ -241,7 +241,7 @@ function createHttpServer<Pass>({tls, handshakeMs, maxConnections}: ListenerOpti
 	const front = tls
 		? createTlsServer(tls, {...settings, handshakeMs})
 		: {server: createServer(settings), giveUpHandshakes: () => {}};
-	if (maxConnections !== undefined) front.server.maxConnections = maxConnections + UNDECIDED_CONNECTIONS;
+	if (maxConnections !== undefined) front.server.maxConnections = maxConnections + MAX_PENDING_UPGRADES;
 	return front;
 }
 
@@ -268,8 +268,8 @@ function answerAndClose(socket: Duplex, status: number, text = ''): void {
 	const head = `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nConnection: close\r\n${type}${version}`;
 	socket.end(`${head}Content-Length: ${Buffer.byteLength(text)}\r\n\r\n${text}`);
 	socket.resume();
-	const hurry = setTimeout(() => socket.destroy(), GOODBYE_MS);
-	socket.once('close', () => clearTimeout(hurry));
+	const destroyTimer = setTimeout(() => socket.destroy(), CLOSE_TIMEOUT_MS);
+	socket.once('close', () => clearTimeout(destroyTimer));
 }
 
 function bind(server: Server, {start}: ListenPlace): Promise<void> {
@@ -288,13 +288,13 @@ async function closeServer({server, giveUpHandshakes}: TlsServer, webSockets: We
 	const closed = new Promise<void>(resolve => server.close(() => resolve()));
 	for (const client of webSockets.clients) client.close(1001);
 	server.closeIdleConnections();
-	const hurry = setTimeout(() => {
+	const destroyTimer = setTimeout(() => {
 		for (const client of webSockets.clients) client.terminate();
 		server.closeAllConnections();
 		giveUpHandshakes();
-	}, GOODBYE_MS);
+	}, CLOSE_TIMEOUT_MS);
 	await closed;
-	clearTimeout(hurry);
+	clearTimeout(destroyTimer);
 }
 
 function formatUrl({address, family, port}: AddressInfo, isEncrypted: boolean): string {
@@ -305,7 +305,7 @@ function formatAddress({remoteAddress, remotePort, remoteFamily}: Socket): strin
 	return `${remoteFamily === 'IPv6' ? `[${remoteAddress}]` : remoteAddress}:${remotePort}`;
 }
 
-function networkRefused(host: string): LongarmError {
+function networkRefusedError(host: string): LongarmError {
 	return new LongarmError('LISTEN_REFUSED', {
 		message: `refusing to listen on ${host}: without authentication anybody who reaches it can run programs here`,
 		context: {host},

@@ -56,16 +56,19 @@ function requireOwnDirectory(path: string): void {
 		mkdirSync(given, {recursive: true, mode: DIRECTORY_MODE});
 		directory = realpathSync(given);
 	} catch (cause) {
-		throw refused(path, `cannot make its directory: ${errorMessage(cause)}`);
+		throw listenRefusedError(path, `cannot make its directory: ${errorMessage(cause)}`);
 	}
 	const {uid, mode} = statSync(directory);
-	if (uid !== process.geteuid!()) throw refused(path, `its directory ${directory} belongs to another user`);
+	if (uid !== process.geteuid!()) throw listenRefusedError(path, `its directory ${directory} belongs to another user`);
 	if ((mode & WRITABLE_BY_OTHERS) !== 0) {
-		throw refused(path, `its directory ${directory} is writable by others; try chmod 700 ${directory}`);
+		throw listenRefusedError(path, `its directory ${directory} is writable by others; try chmod 700 ${directory}`);
 	}
 	for (let above = dirname(directory); ; above = dirname(above)) {
 		if (canBeMovedByOthers(statSync(above))) {
-			throw refused(path, `${above} belongs to, or is writable by, others, who could put another socket there`);
+			throw listenRefusedError(
+				path,
+				`${above} belongs to, or is writable by, others, who could put another socket there`,
+			);
 		}
 		if (above === dirname(above)) return;
 	}
@@ -80,9 +83,9 @@ function canBeMovedByOthers({uid, mode}: Stats): boolean {
 async function removeStaleSocket(path: string): Promise<void> {
 	const before = lstatSync(path, {throwIfNoEntry: false});
 	if (!before) return;
-	if (!before.isSocket()) throw refused(path, 'something that is no socket is there already');
-	if (before.uid !== process.geteuid!()) throw refused(path, 'a socket of another user is there already');
-	if (!(await isStale(path))) throw refused(path, 'another server answers there already');
+	if (!before.isSocket()) throw listenRefusedError(path, 'something that is no socket is there already');
+	if (before.uid !== process.geteuid!()) throw listenRefusedError(path, 'a socket of another user is there already');
+	if (!(await isStale(path))) throw listenRefusedError(path, 'another server answers there already');
 	const now = lstatSync(path, {throwIfNoEntry: false});
 	// Another server may have replaced it meanwhile.
 	if (now && now.ino === before.ino && now.ctimeMs === before.ctimeMs) unlinkSync(path);
@@ -100,7 +103,7 @@ function isStale(path: string): Promise<boolean> {
 	});
 }
 
-function refused(path: string, reason: string): LongarmError {
+function listenRefusedError(path: string, reason: string): LongarmError {
 	return new LongarmError('LISTEN_REFUSED', {
 		message: `refusing to listen on unix:${path}: ${reason}`,
 		context: {path},

@@ -1,5 +1,5 @@
 // Linux only: posix_spawn through koffi.
-import {closeSync, constants, writeSync} from 'node:fs';
+import {closeSync, constants} from 'node:fs';
 import {Socket} from 'node:net';
 import type {OutputStream} from '../../output/output-log.js';
 import {DEFAULT_PATH} from '../../resolve-program.js';
@@ -13,6 +13,7 @@ import {createPipeWriter, createTerminalWriter} from '../stdin-writers.js';
 import {applyLimits, needsLauncher, withOomScore} from './apply-limits.js';
 import {DescendantTags} from './descendant-tags.js';
 import {type Libc, loadLibc} from './libc.js';
+import {F_DUPFD_CLOEXEC, openMemoryFile} from './memory-file.js';
 import {openTerminal, setTerminalSize} from './pseudo-terminal.js';
 import {Reaper} from './reaper.js';
 import {type LauncherCommand, WaitingLauncher} from './waiting-launcher.js';
@@ -23,8 +24,6 @@ const SETSIGDEF = 0x04;
 const SETSIGMASK = 0x08;
 const SETSID = 0x80;
 const O_CLOEXEC = 0o2000000;
-const F_DUPFD_CLOEXEC = 1030;
-const MFD_CLOEXEC = 1;
 /** First file descriptor after the standard streams. */
 const FIRST_EXTRA_FD = 3;
 /** Sizes of the opaque structures of the C library, rounded up generously. */
@@ -187,7 +186,9 @@ class NativeBackend implements Backend {
 		using fds = new DescriptorScope();
 		const contents = request.wrapper?.descriptors ?? [];
 		const firstFree = FIRST_EXTRA_FD + contents.length + descriptors.length;
-		const opened = contents.map(content => this.#openContent(fds, content, firstFree, request.file));
+		const opened = contents.map(content =>
+			fds.own(openMemoryFile(this.#libc, content, {minFd: firstFree}, errno => spawnError(errno, request.file))),
+		);
 		const actions = Buffer.alloc(ACTIONS_BYTES);
 		this.#libc.actionsInit(actions);
 		try {
@@ -213,19 +214,6 @@ class NativeBackend implements Backend {
 		} finally {
 			this.#libc.actionsDestroy(actions);
 		}
-	}
-
-	/** Opens a file without a name that holds `content`, at a number no descriptor of a wrapper is duplicated to. */
-	#openContent(fds: DescriptorScope, content: Uint8Array, firstFree: number, file: string): number {
-		const created = this.#libc.memfdCreate('longarm', MFD_CLOEXEC);
-		if (created < 0) throw spawnError(this.#libc.errno(), file);
-		fds.own(created);
-		const fd = this.#libc.fcntl(created, F_DUPFD_CLOEXEC, firstFree);
-		if (fd < 0) throw spawnError(this.#libc.errno(), file);
-		fds.own(fd);
-		// By position: the reader shares the offset, which has to stay at the beginning.
-		for (let at = 0; at < content.length; ) at += writeSync(fd, content, at, content.length - at, at);
-		return fd;
 	}
 
 	#openPipe(fds: DescriptorScope, {file}: SpawnRequest): {read: number; write: number} {

@@ -6,17 +6,11 @@ import type {SpawnRequest} from '../backend.js';
 import {spawnError} from '../backend.js';
 import {LAUNCHER_CODE, toExecutable} from './launcher-code.js';
 import type {Libc} from './libc.js';
+import {F_DUPFD_CLOEXEC, openMemoryFile} from './memory-file.js';
 
 const AF_UNIX = 1;
 const SOCK_STREAM = 1;
 const SOCK_CLOEXEC = 0o2000000;
-const MFD_CLOEXEC = 1;
-const MFD_ALLOW_SEALING = 2;
-const MFD_EXEC = 0x10;
-const F_ADD_SEALS = 1033;
-/** Neither seals nor size nor content may change from then on. */
-const ALL_SEALS = 0xf;
-const F_DUPFD_CLOEXEC = 1030;
 /** Above every descriptor a child is given, so that none of these is overwritten while they are put in place. */
 const LOWEST_SOURCE_FD = 64;
 const ERRNO_BYTES = 4;
@@ -112,20 +106,10 @@ function spawnAndClose(far: number, spawn: () => number): number {
 function createExecutable(libc: Libc): number {
 	const code = LAUNCHER_CODE[process.arch];
 	if (!code || endianness() !== 'LE') throw notSupportedError(`there is no launcher for ${process.arch}`);
-	const flags = MFD_CLOEXEC | MFD_ALLOW_SEALING;
-	// Kernels before 6.3 do not know the flag, and later ones may ask for it.
-	let low = libc.memfdCreate('longarm-launcher', flags | MFD_EXEC);
-	if (low < 0) low = libc.memfdCreate('longarm-launcher', flags);
-	if (low < 0) throw notSupportedError('the system does not allow programs in memory (vm.memfd_noexec)');
-	try {
-		writeSync(low, toExecutable(code));
-		libc.fcntl(low, F_ADD_SEALS, ALL_SEALS);
-		const fd = libc.fcntl(low, F_DUPFD_CLOEXEC, LOWEST_SOURCE_FD);
-		if (fd < 0) throw spawnError(libc.errno(), 'longarm-launcher');
-		return fd;
-	} finally {
-		closeSync(low);
-	}
+	const options = {minFd: LOWEST_SOURCE_FD, isExecutable: true};
+	return openMemoryFile(libc, toExecutable(code), options, () =>
+		notSupportedError('the system does not allow programs in memory (vm.memfd_noexec)'),
+	);
 }
 
 /** Blocks until the launcher has become the program, as `posix_spawn` itself does; 0 if it has. */

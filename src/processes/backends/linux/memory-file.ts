@@ -1,0 +1,46 @@
+// Linux only: memfd_create.
+import {closeSync, writeSync} from 'node:fs';
+import type {Libc} from './libc.js';
+
+export const F_DUPFD_CLOEXEC = 1030;
+const MFD_CLOEXEC = 1;
+const MFD_ALLOW_SEALING = 2;
+const MFD_EXEC = 0x10;
+const F_ADD_SEALS = 1033;
+/** Neither seals nor size nor content may change from then on. */
+const ALL_SEALS = 0xf;
+
+export interface MemoryFileOptions {
+	/** Lowest number its descriptor may have. */
+	readonly minFd: number;
+	readonly isExecutable?: boolean;
+}
+
+/** Opens a sealed file without a name that holds `content`, to be read from its beginning; throws the result of `toError`. */
+export function openMemoryFile(
+	libc: Libc,
+	content: Uint8Array,
+	{minFd, isExecutable = false}: MemoryFileOptions,
+	toError: (errno: number) => Error,
+): number {
+	const low = createMemoryFile(libc, isExecutable);
+	if (low < 0) throw toError(libc.errno());
+	try {
+		const fd = libc.fcntl(low, F_DUPFD_CLOEXEC, minFd);
+		if (fd < 0) throw toError(libc.errno());
+		// By position: the reader shares the offset, which has to stay at the beginning.
+		for (let at = 0; at < content.length; ) at += writeSync(fd, content, at, content.length - at, at);
+		libc.fcntl(fd, F_ADD_SEALS, ALL_SEALS);
+		return fd;
+	} finally {
+		closeSync(low);
+	}
+}
+
+function createMemoryFile(libc: Libc, isExecutable: boolean): number {
+	const flags = MFD_CLOEXEC | MFD_ALLOW_SEALING;
+	if (!isExecutable) return libc.memfdCreate('longarm', flags);
+	// Kernels before 6.3 do not know the flag, and later ones may ask for it.
+	const fd = libc.memfdCreate('longarm', flags | MFD_EXEC);
+	return fd < 0 ? libc.memfdCreate('longarm', flags) : fd;
+}
