@@ -61,7 +61,7 @@ function requireOwnDirectory(path: string): void {
 	const {uid, mode} = statSync(directory);
 	if (uid !== process.geteuid!()) throw listenRefusedError(path, `its directory ${directory} belongs to another user`);
 	if ((mode & WRITABLE_BY_OTHERS) !== 0) {
-		throw listenRefusedError(path, `its directory ${directory} is writable by others; try chmod 700 ${directory}`);
+		throw listenRefusedError(path, `its directory ${directory} is writable by others; use one of your own`);
 	}
 	for (let above = dirname(directory); ; above = dirname(above)) {
 		if (canBeMovedByOthers(statSync(above))) {
