@@ -5,8 +5,8 @@ import {Yielder} from '../shared/node/yielder.js';
 import {createBelowRoot, type LinkOptions} from './below-root.js';
 import {type BytePath, joinPath, parentPath, toDisplayText, toFsPath} from './byte-path.js';
 import {isErrno, systemError} from './file-errors.js';
-import {createWithoutFollowingLinks} from './no-follow.js';
-import {type FileCalls, preferredCalls} from './syscalls.js';
+import {createWithoutFollowingLinks, fdPath, isFdPath} from './no-follow.js';
+import {type FileCalls, O_PATH, preferredCalls} from './syscalls.js';
 
 /** Entries of a directory that is listed in one reply. */
 export const MAX_LISTED_ENTRIES = 50_000;
@@ -52,7 +52,11 @@ export async function listDirectoryChildren(path: BytePath): Promise<NamedEntry[
 }
 
 export async function resolveRealPath(path: BytePath): Promise<BytePath> {
-	return preferredCalls().realpath(path);
+	const calls = preferredCalls();
+	const resolved = await calls.realpath(path);
+	// Entries that show the server itself are refused here as elsewhere.
+	await calls.lstat(resolved);
+	return resolved;
 }
 
 /** Creates missing directories from the bottom up: usually only the last one is missing. */
@@ -100,7 +104,17 @@ async function isExistingDirectory(calls: FileCalls, path: BytePath): Promise<bo
 
 /** Entries of a directory in the order of the system. Returns more than `maxEntries` if there are more, not always all. */
 export async function listDirectory(calls: FileCalls, path: BytePath, maxEntries: number): Promise<Dirent[]> {
-	const {size} = await calls.stat(path);
+	if (process.platform !== 'linux' || isFdPath(path)) return list(calls, path, await calls.stat(path), maxEntries);
+	// The directory that was looked at is the one that is listed, whatever is put in its place.
+	const fd = await calls.open(path, O_PATH);
+	try {
+		return await list(calls, fdPath(fd), await calls.fstat(fd), maxEntries);
+	} finally {
+		await calls.close(fd);
+	}
+}
+
+async function list(calls: FileCalls, path: BytePath, {size}: Stats, maxEntries: number): Promise<Dirent[]> {
 	return size <= MAX_SINGLE_READ_BYTES ? calls.readdir(path) : listInPieces(path, maxEntries);
 }
 

@@ -9,12 +9,23 @@ export function refusedError(message: string, context?: Record<string, unknown>)
 	return new LongarmError('FILE_REFUSED', {message, ...(context && {context})});
 }
 
+/** Refusal of a file that shows this process; like a missing permission, so that a walk reports it and goes on. */
+export class OwnEntryError extends Error {
+	readonly code = 'EACCES';
+	readonly errno = -constants.errno.EACCES;
+
+	constructor() {
+		super('Permission denied: the file shows the environment, memory or descriptors of the server itself');
+	}
+}
+
 /** Converts an error of the operating system into a LongarmError; returns others as they are. */
 export function toDomainFileError(error: unknown): unknown {
 	if (!isSystemError(error)) return error;
 	const {code, errno} = error;
 	const kind = code === 'ENOENT' ? 'FILE_NOT_FOUND' : REFUSED_CODES.has(code) ? 'FILE_REFUSED' : 'FILE_FAILED';
-	return new LongarmError(kind, {message: osErrorText(errno), context: {errno: code}, cause: error});
+	const message = error instanceof OwnEntryError ? error.message : osErrorText(errno);
+	return new LongarmError(kind, {message, context: {errno: code}, cause: error});
 }
 
 export function fileErrorMessage(error: unknown): string {

@@ -2,10 +2,9 @@ import {constants} from 'node:fs';
 import {LongarmError} from '../shared/errors.js';
 import {type BytePath, joinPath, ROOT, splitPath} from './byte-path.js';
 import {isErrno, refusedError} from './file-errors.js';
-import type {FileCalls} from './syscalls.js';
+import {type FileCalls, O_PATH} from './syscalls.js';
 
-/** Opens a reference to a file without opening it; Linux only, and missing from Node's constants. */
-const O_PATH = 0o10_000_000;
+const FD_DIRECTORY = '/proc/self/fd/';
 const OPEN_DIRECTORY = O_PATH | constants.O_DIRECTORY | constants.O_NOFOLLOW;
 
 /** Callback with an entry that was reached without links; the path is valid while the callback runs. */
@@ -51,7 +50,12 @@ export function refuseLink(): never {
 
 /** Path of the inode behind a descriptor, independent of its name. */
 export function fdPath(fd: number): BytePath {
-	return `/proc/self/fd/${fd}` as BytePath;
+	return `${FD_DIRECTORY}${fd}` as BytePath;
+}
+
+/** True for a path of `fdPath` itself, not for one below it. */
+export function isFdPath(path: BytePath): boolean {
+	return path.startsWith(FD_DIRECTORY) && !path.includes('/', FD_DIRECTORY.length);
 }
 
 /** Opens a directory; a link to one fails with `ENOTDIR`. */

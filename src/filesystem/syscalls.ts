@@ -2,12 +2,19 @@ import fs, {type Dirent, type Stats} from 'node:fs';
 import {promisify} from 'node:util';
 import {type BytePath, toFsPath} from './byte-path.js';
 import {mayHang} from './mounts.js';
+import {judgeAndClose, mayBeProc, refuseOwnEntry} from './own-process.js';
 
 const HALF_MICROSECOND = 5e-7;
+/** Opens a reference to a file without opening it; Linux only, and missing from Node's constants. */
+export const O_PATH = 0o10_000_000;
+const O_PATH_OF_LINK = O_PATH | fs.constants.O_NOFOLLOW;
 
 type Awaitable<T> = T | Promise<T>;
 
-/** System calls of this layer, awaited by the caller whether they are synchronous or not. */
+/**
+ * System calls of this layer, awaited by the caller whether they are synchronous or not. Those that look at a file fail
+ * with EACCES for one that shows this process itself, such as its environment in `/proc`: whatever is opened is looked at.
+ */
 export interface FileCalls {
 	open(path: BytePath, flags: number, mode?: number): Awaitable<number>;
 	close(fd: number): Awaitable<void>;
@@ -41,9 +48,19 @@ export interface FileCalls {
 export const syncCalls: FileCalls = {
 	open: (path, flags, mode) => fs.openSync(toFsPath(path), flags, mode),
 	close: fd => fs.closeSync(fd),
-	stat: path => fs.statSync(toFsPath(path)),
-	lstat: path => fs.lstatSync(toFsPath(path)),
-	fstat: fd => fs.fstatSync(fd),
+	stat: path => {
+		const stats = fs.statSync(toFsPath(path));
+		return mayBeProc(stats) ? judgeAndClose(fs.openSync(toFsPath(path), O_PATH)) : stats;
+	},
+	lstat: path => {
+		const stats = fs.lstatSync(toFsPath(path));
+		return mayBeProc(stats) ? judgeAndClose(fs.openSync(toFsPath(path), O_PATH_OF_LINK)) : stats;
+	},
+	fstat: fd => {
+		const stats = fs.fstatSync(fd);
+		refuseOwnEntry(fd, stats);
+		return stats;
+	},
 	read: (fd, target, position) => fs.readSync(fd, target, 0, target.length, position),
 	write: (fd, source, position) => fs.writeSync(fd, source, 0, source.length, position),
 	truncate: (fd, length) => fs.ftruncateSync(fd, length),
@@ -78,9 +95,19 @@ const realpath = promisify<fs.PathLike, BufferEncoding, string>(fs.realpath.nati
 export const asyncCalls: FileCalls = {
 	open: (path, flags, mode) => open(toFsPath(path), flags, mode),
 	close,
-	stat: path => stat(toFsPath(path)),
-	lstat: path => lstat(toFsPath(path)),
-	fstat,
+	stat: async path => {
+		const stats = await stat(toFsPath(path));
+		return mayBeProc(stats) ? judgeAndClose(await open(toFsPath(path), O_PATH, undefined)) : stats;
+	},
+	lstat: async path => {
+		const stats = await lstat(toFsPath(path));
+		return mayBeProc(stats) ? judgeAndClose(await open(toFsPath(path), O_PATH_OF_LINK, undefined)) : stats;
+	},
+	fstat: async fd => {
+		const stats = await fstat(fd);
+		refuseOwnEntry(fd, stats);
+		return stats;
+	},
 	read: (fd, target, position) =>
 		new Promise((resolve, reject) => {
 			fs.read(fd, target, 0, target.length, position, (error, length) => (error ? reject(error) : resolve(length)));

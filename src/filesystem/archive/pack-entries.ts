@@ -66,7 +66,8 @@ export class EntryPacker {
 		const fd = await this.#attempt(name, () => this.#calls.open(path, READ));
 		if (fd === undefined) return;
 		try {
-			const stats = await this.#calls.fstat(fd);
+			const stats = await this.#attempt(name, () => this.#calls.fstat(fd));
+			if (!stats) return;
 			const first = this.#hardLinks.findFirstName(name, stats);
 			if (!stats.isFile()) {
 				this.#entryErrors.add(name, 'changed its kind while it was looked at');

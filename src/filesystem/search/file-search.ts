@@ -1,5 +1,6 @@
 import {closeSync, constants, fstatSync, openSync, readSync} from 'node:fs';
 import {type BytePath, toFsPath} from '../byte-path.js';
+import {refuseOwnEntry} from '../own-process.js';
 import {type LineMatch, LineSearch} from './line-search.js';
 
 const READ = constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOCTTY | constants.O_NOFOLLOW;
@@ -25,7 +26,9 @@ export function* searchFile(path: BytePath, expression: RegExp): Generator<LineM
 function* readPieces(path: BytePath): Generator<Buffer> {
 	const fd = openSync(toFsPath(path), READ);
 	try {
-		if (!fstatSync(fd).isFile()) return;
+		const stats = fstatSync(fd);
+		refuseOwnEntry(fd, stats);
+		if (!stats.isFile()) return;
 		let buffer = Buffer.allocUnsafe(PIECE_BYTES);
 		for (let buffered = 0; ; ) {
 			const got = readSync(fd, buffer, buffered, buffer.length - buffered, null);

@@ -1,8 +1,11 @@
-import {existsSync, readFileSync} from 'node:fs';
+import {closeSync, constants, existsSync, fstatSync, openSync, readFileSync} from 'node:fs';
 import ignore, {type Ignore} from 'ignore';
 import {type BytePath, isWithin, joinPath, parentPath, ROOT, toDisplayText, toFsPath} from '../byte-path.js';
+import {refuseOwnEntry} from '../own-process.js';
 
 const IGNORE_FILE_NAMES = ['.gitignore', '.ignore'];
+/** A FIFO without a writer does not block. */
+const READ = constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOCTTY;
 /** A larger ignore file is skipped. */
 const MAX_FILE_BYTES = 1024 * 1024;
 
@@ -56,11 +59,20 @@ export class IgnoreRules {
 }
 
 function readRules(path: BytePath): string | undefined {
+	let fd: number;
 	try {
-		const text = readFileSync(toFsPath(path));
-		return text.length > MAX_FILE_BYTES ? undefined : text.toString();
+		fd = openSync(toFsPath(path), READ);
 	} catch {
 		// Usually there is none; an unreadable one is skipped.
 		return undefined;
+	}
+	try {
+		const stats = fstatSync(fd);
+		refuseOwnEntry(fd, stats);
+		return stats.isFile() && stats.size <= MAX_FILE_BYTES ? readFileSync(fd, 'utf8') : undefined;
+	} catch {
+		return undefined;
+	} finally {
+		closeSync(fd);
 	}
 }

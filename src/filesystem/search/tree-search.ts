@@ -1,11 +1,16 @@
-import {type Dirent, readdirSync, statSync} from 'node:fs';
+import {closeSync, type Dirent, fstatSync, openSync, readdirSync, statSync} from 'node:fs';
 import {type BytePath, baseName, joinPath, ROOT, toDisplayText, toFsPath} from '../byte-path.js';
 import {fileErrorMessage} from '../file-errors.js';
+import {fdPath} from '../no-follow.js';
+import {refuseOwnEntry} from '../own-process.js';
+import {O_PATH} from '../syscalls.js';
 import {compileIgnoreRules, type IsIgnored} from '../watch/ignored.js';
 import {searchFile} from './file-search.js';
 import {IgnoreRules} from './ignore-files.js';
 import type {LineMatch} from './line-search.js';
 import {compileContents, compileNames, type MatchesName, type SearchRequest} from './query.js';
+
+const LIST_OPTIONS = {withFileTypes: true, encoding: 'latin1'} as const;
 
 export type SearchFinding =
 	| {readonly kind: 'entry'; readonly path: BytePath; readonly isDirectory: boolean}
@@ -53,7 +58,7 @@ class TreeSearch {
 		const {hidden, ignoreFiles} = this.#query;
 		let children: Dirent[];
 		try {
-			children = readdirSync(toFsPath(directory), {withFileTypes: true, encoding: 'latin1'});
+			children = listChildren(directory);
 		} catch (error) {
 			yield {kind: 'error', path: directory, message: fileErrorMessage(error)};
 			return;
@@ -88,5 +93,17 @@ class TreeSearch {
 		} catch (error) {
 			yield {kind: 'error', path, message: fileErrorMessage(error)};
 		}
+	}
+}
+
+/** The directory that was looked at is the one that is listed, whatever is put in its place. */
+function listChildren(directory: BytePath): Dirent[] {
+	if (process.platform !== 'linux') return readdirSync(toFsPath(directory), LIST_OPTIONS);
+	const fd = openSync(toFsPath(directory), O_PATH);
+	try {
+		refuseOwnEntry(fd, fstatSync(fd));
+		return readdirSync(fdPath(fd), LIST_OPTIONS);
+	} finally {
+		closeSync(fd);
 	}
 }

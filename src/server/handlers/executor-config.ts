@@ -1,6 +1,7 @@
-import {readFile} from 'node:fs/promises';
 import {homedir} from 'node:os';
 import {dirname, join} from 'node:path';
+import {bytePath} from '../../filesystem/byte-path.js';
+import {readWholeFile} from '../../filesystem/read-file.js';
 import {PathUri} from '../../protocol/path-uri/path-uri.js';
 import {LongarmError} from '../../shared/errors.js';
 
@@ -46,7 +47,7 @@ export async function readConfig(home: string, paths: readonly (readonly string[
 
 async function readIfExists(file: string): Promise<string | undefined> {
 	try {
-		return await readFile(file, 'utf8');
+		return new TextDecoder().decode(await readWholeFile(bytePath(file), {followSymlinks: true}));
 	} catch (error) {
 		const {code, message} = error as NodeJS.ErrnoException;
 		if (code === 'ENOENT' || code === 'ENOTDIR') return undefined;
