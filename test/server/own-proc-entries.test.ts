@@ -126,7 +126,7 @@ test('an ignore file that is a link to an entry of the server is none', async ()
 	expect(found).toMatchObject({matches: 1});
 });
 
-test('descriptors of the server are neither read nor written', async () => {
+test('descriptors of the server are neither read nor written', needsRoot(), async () => {
 	const {client, pid} = await serveStdio();
 	await client.sh('reader', 'cat', {pipeStdin: true});
 	const accepted: string[] = [];

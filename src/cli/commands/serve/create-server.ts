@@ -1,5 +1,6 @@
 import type {Backend} from '../../../processes/backends/backend.js';
 import type {ChildLimits} from '../../../processes/backends/child-limits.js';
+import {hideProcess} from '../../../processes/backends/linux/hide-process.js';
 import {selectBackend} from '../../../processes/backends/select-backend.js';
 import {ExecServer} from '../../../server/server.js';
 import type {Logger} from '../../../shared/logger.js';
@@ -41,6 +42,10 @@ function createSubreaperBackend(logger: Logger): () => Backend {
 	let backend: Backend | undefined;
 	return () => {
 		if (!backend) {
+			// Before the first child, which could look into this process otherwise.
+			if (!hideProcess() && process.platform === 'linux') {
+				logger.warn('other programs of this user can read the memory of this server');
+			}
 			backend = selectBackend();
 			if (backend.becomeSubreaper) backend.becomeSubreaper();
 			else logger.warn('processes may outlive this server if it is killed', {backend: backend.name});

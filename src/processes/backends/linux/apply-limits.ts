@@ -1,5 +1,5 @@
 // Linux only: prlimit and /proc/PID/oom_score_adj.
-import {readFileSync, writeFileSync} from 'node:fs';
+import {openSync, readFileSync, readSync, writeFileSync, writeSync} from 'node:fs';
 import {setPriority} from 'node:os';
 import {spawnError} from '../backend.js';
 import type {ChildLimits} from '../child-limits.js';
@@ -8,6 +8,8 @@ import type {Libc} from './libc.js';
 /** `RLIMIT_...` numbers of Linux. */
 const RLIMIT_NUMBERS = {cpuSeconds: 0, fileBytes: 1, memoryBytes: 2, processes: 6, openFiles: 7} as const;
 const RLIMIT_BYTES = 16;
+/** `-1000` to `1000` and a line break, with room. */
+const MAX_SCORE_BYTES = 16;
 
 type RlimitName = keyof typeof RLIMIT_NUMBERS;
 const RLIMITS = Object.entries(RLIMIT_NUMBERS) as [RlimitName, number][];
@@ -34,12 +36,30 @@ export function applyLimits(libc: Libc, pid: number, limits: ChildLimits): void 
 
 /** Runs `spawn` while this process has at least that score, which the child inherits: cheaper than a child that waits. */
 export function withOomScore<T>(score: number | undefined, spawn: () => T): T {
-	const before = score === undefined || score <= 0 ? undefined : ignoreFailure(() => raiseOomScore('self', score));
+	const before = score === undefined || score <= 0 ? undefined : ignoreFailure(() => raiseOwnOomScore(score));
 	try {
 		return spawn();
 	} finally {
-		if (before !== undefined) ignoreFailure(() => writeFileSync(oomScorePath('self'), before));
+		if (before !== undefined) ignoreFailure(() => writeSync(holdOwnOomScore(), before, 0));
 	}
+}
+
+let ownOomScore: number | undefined;
+
+/** Opens the score of this process, which is not allowed any more once the process is hidden. */
+export function holdOwnOomScore(): number {
+	ownOomScore ??= openSync(oomScorePath('self'), 'r+');
+	return ownOomScore;
+}
+
+/** Returns the score before, or undefined if it is high enough already. */
+function raiseOwnOomScore(score: number): string | undefined {
+	const fd = holdOwnOomScore();
+	const buffer = Buffer.alloc(MAX_SCORE_BYTES);
+	const before = buffer.toString('latin1', 0, readSync(fd, buffer, 0, buffer.length, 0)).trim();
+	if (Number(before) >= score) return undefined;
+	writeSync(fd, String(score), 0);
+	return before;
 }
 
 /** Never raises a limit: those of the server hold for its children, too. */
@@ -52,13 +72,10 @@ function lowerLimit(libc: Libc, pid: number, resource: number, value: bigint): v
 	if (libc.prlimit(pid, resource, limit, null) !== 0) throw spawnError(libc.errno(), 'prlimit');
 }
 
-/** Returns the score before, or undefined if it is high enough already. Ordinary users may only raise it. */
-function raiseOomScore(pid: number | 'self', score: number): string | undefined {
+/** Ordinary users may only raise it. */
+function raiseOomScore(pid: number, score: number): void {
 	const path = oomScorePath(pid);
-	const before = readFileSync(path, 'latin1').trim();
-	if (Number(before) >= score) return undefined;
-	writeFileSync(path, String(score));
-	return before;
+	if (Number(readFileSync(path, 'latin1')) < score) writeFileSync(path, String(score));
 }
 
 function oomScorePath(pid: number | 'self'): string {
