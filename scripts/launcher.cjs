@@ -7,6 +7,10 @@ const path = require('node:path');
 const {pathToFileURL} = require('node:url');
 const {Script} = require('node:vm');
 
+// A server is open to other programs of its user from the start: Node would open its debugger at the first of these
+// signals, and end at the second. What they mean is decided by the server, once it is loaded.
+if (process.argv[2] === 'serve') for (const signal of ['SIGUSR1', 'SIGUSR2']) process.on(signal, () => {});
+
 const CHECKSUM_BYTES = 4;
 const folder = path.join(__dirname, 'parts');
 const ownUrl = pathToFileURL(__filename).href;

@@ -1,11 +1,13 @@
 import type {Backend} from '../../../processes/backends/backend.js';
 import type {ChildLimits} from '../../../processes/backends/child-limits.js';
 import {hideProcess} from '../../../processes/backends/linux/hide-process.js';
+import {ignoreRealTimeSignals} from '../../../processes/backends/linux/ignore-signals.js';
 import {selectBackend} from '../../../processes/backends/select-backend.js';
 import {ExecServer} from '../../../server/server.js';
 import type {Logger} from '../../../shared/logger.js';
 import {listHiddenPaths} from './hidden-paths.js';
 import type {Settings} from './serve-settings.js';
+import {closeUninvitedInspector} from './serve-signals.js';
 
 /** The native part of the process backend is loaded once the server answers, so that it answers sooner. */
 const WARM_UP_MS = 100;
@@ -13,7 +15,10 @@ const WARM_UP_MS = 100;
 /** The server that the settings describe. */
 export function createServer(settings: Settings, childLimits: ChildLimits, logger: Logger): ExecServer {
 	const backend = createSubreaperBackend(logger);
-	setTimeout(backend, WARM_UP_MS).unref();
+	setTimeout(() => {
+		backend();
+		closeUninvitedInspector(logger);
+	}, WARM_UP_MS).unref();
 	return new ExecServer({
 		protocol: settings.protocol,
 		detachedSessionMs: settings['detached-session'],
@@ -46,6 +51,7 @@ function createSubreaperBackend(logger: Logger): () => Backend {
 			if (!hideProcess() && process.platform === 'linux') {
 				logger.warn('other programs of this user can read the memory of this server');
 			}
+			ignoreRealTimeSignals();
 			backend = selectBackend();
 			if (backend.becomeSubreaper) backend.becomeSubreaper();
 			else logger.warn('processes may outlive this server if it is killed', {backend: backend.name});

@@ -10,6 +10,7 @@ import {readChildLimits} from './child-limit-settings.js';
 import {readSecurity} from './security.js';
 import {openServeEndpoint, parseListenSetting, type ServeEndpoint} from './serve-endpoint.js';
 import type {Settings} from './serve-settings.js';
+import {waitForSignal} from './serve-signals.js';
 
 const STDERR = 2;
 
@@ -23,37 +24,20 @@ export async function serve(settings: Settings): Promise<void> {
 	let server: ExecServer | undefined;
 	const kill = (): void => server?.kill();
 	killOnCrash(kill, logger);
-	const asked = waitForSignal(kill, logger, security.reloads ? ['SIGTERM', 'SIGINT'] : ['SIGTERM', 'SIGINT', 'SIGHUP']);
 	let endpoint: ServeEndpoint | undefined;
-	if (security.reloads) process.on('SIGHUP', () => endpoint?.reload());
+	const asked = waitForSignal({logger, kill, reload: security.reloads ? () => endpoint?.reload() : undefined});
 	endpoint = await openServeEndpoint(address, {settings, security, server: created.promise, logger});
 	// Every setting was checked; clients connect while the rest is loaded.
 	const {createServer} = await import('./create-server.js');
 	server = createServer(settings, childLimits, logger);
 	created.resolve(server);
 	collectGarbageWhenIdle(logger);
-	const reason = await Promise.race([asked, endpoint.over]);
-	logger.info('shutting down', {reason});
+	const reason = await Promise.race([asked.then(signal => ({signal})), endpoint.over]);
+	if (typeof reason === 'string') logger.info('shutting down', {reason});
+	// The caller of a server on stdio ends its input; a signal comes from another program.
+	else logger[listenSchemeOf(address).startsServer ? 'warn' : 'info']('shutting down', {reason: reason.signal});
 	await server.shutdown();
 	await endpoint.close();
-}
-
-/** The first signal ends the server gently, the second at once. */
-function waitForSignal(kill: () => void, logger: Logger, signals: readonly NodeJS.Signals[]): Promise<string> {
-	return new Promise(resolve => {
-		let asked = false;
-		for (const signal of signals) {
-			process.on(signal, () => {
-				if (asked) {
-					logger.warn('asked again, ending at once', {signal});
-					kill();
-					process.exit(EXIT.ok);
-				}
-				asked = true;
-				resolve(signal);
-			});
-		}
-	});
 }
 
 /** Kills all children when this program fails unexpectedly. */

@@ -1,0 +1,82 @@
+import {close as closeInspector, url as inspectorUrl} from 'node:inspector';
+import type {Logger} from '../../../shared/logger.js';
+import {EXIT} from '../../exit-codes.js';
+
+/** Signals that end the server. An `abort()` of the program itself ends it all the same: the C library sees to that. */
+const ENDING = ['SIGTERM', 'SIGINT', 'SIGQUIT', 'SIGABRT', 'SIGXCPU'] as const satisfies NodeJS.Signals[];
+/** Signals without a meaning here that would end a program, or, SIGUSR1, open Node's debugger to this machine. */
+const IGNORED = ['SIGUSR1', 'SIGUSR2', 'SIGALRM', 'SIGVTALRM', 'SIGIO', 'SIGPWR', 'SIGSTKFLT'] as const;
+/** Node's profiler needs it. */
+const PROFILER_SIGNAL = 'SIGPROF';
+/** Throttle: whoever may send a signal may send millions. */
+const LOG_INTERVAL_MS = 1000;
+const INSPECTOR_FLAG = /^--inspect(?:-brk|-wait)?(?:=|$)/;
+const PROFILER_FLAG = /^--(?:cpu-)?prof/;
+
+export interface SignalActions {
+	readonly logger: Logger;
+	/** Ends all processes at once. */
+	readonly kill: () => void;
+	/** Action of SIGHUP, which ends the server where there is none. */
+	readonly reload: (() => void) | undefined;
+}
+
+/**
+ * Handles every signal that can be handled: one that does something is logged by its name, the others do nothing. Settles
+ * with the first that ends the server; the second ends it at once.
+ */
+export function waitForSignal({logger, kill, reload}: SignalActions): Promise<NodeJS.Signals> {
+	if (reload) process.on('SIGHUP', reload);
+	logStops(logger);
+	const ignored = hasFlag(PROFILER_FLAG) ? IGNORED : ([...IGNORED, PROFILER_SIGNAL] as const);
+	for (const signal of ignored) listen(signal, logOften(logger, 'signal ignored', signal));
+	return new Promise(resolve => {
+		let asked = false;
+		for (const signal of reload ? ENDING : [...ENDING, 'SIGHUP' as const]) {
+			listen(signal, () => {
+				if (asked) {
+					logger.warn('asked again, ending at once', {signal});
+					kill();
+					process.exit(EXIT.ok);
+				}
+				asked = true;
+				resolve(signal);
+			});
+		}
+	});
+}
+
+/** Closes a debugger that a signal opened before there was a handler for it. */
+export function closeUninvitedInspector(logger: Logger): void {
+	if (!process.features.inspector || hasFlag(INSPECTOR_FLAG) || inspectorUrl() === undefined) return;
+	closeInspector();
+	logger.warn('closed the debugger that SIGUSR1 had opened while the program was loaded');
+}
+
+/** A stop cannot be noticed, and SIGSTOP not be refused, but that it is over can. */
+function logStops(logger: Logger): void {
+	listen('SIGCONT', logOften(logger, 'continued: the server may have been stopped until now', 'SIGCONT'));
+}
+
+function logOften(logger: Logger, message: string, signal: NodeJS.Signals): () => void {
+	let loggedAt = Number.NEGATIVE_INFINITY;
+	return () => {
+		const now = performance.now();
+		if (now - loggedAt < LOG_INTERVAL_MS) return;
+		loggedAt = now;
+		logger.warn(message, {signal});
+	};
+}
+
+function listen(signal: NodeJS.Signals, handle: () => void): void {
+	try {
+		process.on(signal, handle);
+	} catch {
+		// Not every system has each of them.
+	}
+}
+
+function hasFlag(flag: RegExp): boolean {
+	const options = process.env['NODE_OPTIONS']?.split(' ') ?? [];
+	return [...process.execArgv, ...options].some(each => flag.test(each));
+}
