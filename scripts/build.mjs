@@ -8,6 +8,8 @@ import {lazyBuiltins} from './lib/lazy-builtins.mjs';
 import {splitProgram} from './lib/split-program.mjs';
 
 process.chdir(new URL('..', import.meta.url).pathname);
+// The command trusts compiled code beside it only where others cannot write.
+process.umask(0o022);
 rmSync('dist', {recursive: true, force: true});
 
 const {status} = spawnSync(process.execPath, ['node_modules/typescript/bin/tsc', '-p', 'tsconfig.build.json'], {
@@ -36,5 +38,6 @@ await build({
 });
 writeFileSync('dist/bin/package.json', '{"type": "commonjs"}\n');
 copyFileSync('scripts/launcher.cjs', 'dist/bin/longarm.js');
+copyFileSync('scripts/keep-compiled.cjs', 'dist/bin/keep-compiled.js');
 chmodSync('dist/bin/longarm.js', 0o755);
 await keepCompiled();

@@ -1,8 +1,8 @@
 #!/usr/bin/env node
-// Runs the program, part by part as it is needed, with what V8 made of each when it was built, so that it need not be
-// compiled again. Another version of Node does not take that, and compiles.
+// Runs the program, part by part as it is needed, with what V8 made of each at an earlier run, so that it need not be
+// compiled again. That lies beside the program, and is written by its owner only.
 'use strict';
-const {readFileSync} = require('node:fs');
+const {closeSync, constants, fstatSync, openSync, readFileSync, statSync} = require('node:fs');
 const path = require('node:path');
 const {pathToFileURL} = require('node:url');
 const {Script} = require('node:vm');
@@ -12,12 +12,25 @@ const {Script} = require('node:vm');
 if (process.argv[2] === 'serve') for (const signal of ['SIGUSR1', 'SIGUSR2']) process.on(signal, () => {});
 
 const CHECKSUM_BYTES = 4;
+const WRITABLE_BY_OTHERS = 0o022;
+const ROOT = 0;
 const folder = path.join(__dirname, 'parts');
 const ownUrl = pathToFileURL(__filename).href;
+const user = process.geteuid?.();
+const folderStats = statSync(folder);
+const mayTrust = isPrivate(folderStats);
+// Root leaves nothing in a folder of another user. V8 takes a cache only under the flags it was made with: none.
+const mayKeep =
+	mayTrust &&
+	(user === undefined || user === folderStats.uid) &&
+	process.execArgv.length === 0 &&
+	!process.env.NODE_OPTIONS;
 const parts = new Map();
-// For the build, which writes what V8 made of them.
+// For the file that keeps what V8 made of them.
 exports.scripts = new Map();
 exports.checksumOf = checksumOf;
+exports.cachePathOf = cachePathOf;
+let isKeeping = false;
 
 load('main.js');
 
@@ -27,8 +40,10 @@ function load(name) {
 	const filename = path.join(folder, name);
 	// One byte per character: the bundler writes nothing but ASCII.
 	const source = readFileSync(filename, 'latin1');
-	const script = new Script(source, {filename, cachedData: compiled(filename, source)});
+	const cachedData = mayTrust ? compiled(filename, source) : undefined;
+	const script = new Script(source, {filename, cachedData});
 	exports.scripts.set(filename, script);
+	if (!cachedData || script.cachedDataRejected) keepAtExit();
 	const part = {exports: {}};
 	parts.set(name, part);
 	try {
@@ -49,7 +64,7 @@ function requireFromPart(specifier) {
 function compiled(filename, source) {
 	let kept;
 	try {
-		kept = readFileSync(`${filename}.cache`);
+		kept = readPrivate(cachePathOf(filename));
 	} catch {
 		return undefined;
 	}
@@ -59,8 +74,42 @@ function compiled(filename, source) {
 	return checksumOf(cachedData, source) === kept.readUInt32LE(end) ? cachedData : undefined;
 }
 
+/** V8 runs what it is given: only a file that nobody but root and this user can have written is read. */
+function readPrivate(filename) {
+	const fd = openSync(filename, constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0));
+	try {
+		const stats = fstatSync(fd);
+		if (!stats.isFile() || !isPrivate(stats)) throw new Error('written by others');
+		return readFileSync(fd);
+	} finally {
+		closeSync(fd);
+	}
+}
+
+/** Systems without users have no owners and modes to compare. */
+function isPrivate({uid, mode}) {
+	return user === undefined || ((uid === user || uid === ROOT) && (mode & WRITABLE_BY_OTHERS) === 0);
+}
+
+/** Another version of Node does not take it. */
+function cachePathOf(filename) {
+	return `${filename}.${process.version}-${process.arch}.cache`;
+}
+
 /** V8 compares versions, flags and lengths only: damaged data crash it, and those of another source run that source. */
 function checksumOf(cachedData, source) {
 	const {crc32} = require('node:zlib');
 	return crc32(source, crc32(cachedData));
+}
+
+function keepAtExit() {
+	if (isKeeping || !mayKeep) return;
+	isKeeping = true;
+	process.on('exit', () => {
+		try {
+			require('./keep-compiled.js')(exports);
+		} catch {
+			// Read-only, full, or gone: the next start compiles again.
+		}
+	});
 }

@@ -3,25 +3,27 @@ import {spawn, spawnSync} from 'node:child_process';
 import {once} from 'node:events';
 
 const MAX_RUN_MS = 30_000;
+const COMMAND = 'dist/bin/longarm.js';
 const SERVE = ['serve', '--listen', 'ws://127.0.0.1:0', '--log-level', 'error'];
 
-/** Without it everything works, a little later. Each way adds to what those before it have left. */
+/** The command keeps it by itself; here it is only run. */
 export async function keepCompiled() {
-	keep('--help');
-	keep(...SERVE);
-	keep('run', '--', 'true');
-	keep('ls', '--json', '.');
-	const server = spawn(process.execPath, ['dist/bin/longarm.js', ...SERVE], {stdio: ['ignore', 'pipe', 'inherit']});
-	const told = await Promise.race([once(server.stdout, 'data'), once(server, 'exit').then(() => undefined)]);
+	run('--help');
+	run('run', '--', 'true');
+	run('ls', '--json', '.');
+	const server = spawn(process.execPath, [COMMAND, ...SERVE], {stdio: ['ignore', 'pipe', 'inherit']});
+	const ended = once(server, 'exit');
+	const told = await Promise.race([once(server.stdout, 'data'), ended.then(() => undefined)]);
 	if (!told) return;
 	const address = String(told[0]).trim();
-	keep('run', '-e', address, '--', 'true');
-	keep('ls', '--json', `${address}:/`);
+	run('run', '-e', address, '--', 'true');
+	run('ls', '--json', `${address}:/`);
 	server.kill();
+	await ended;
 }
 
-function keep(...words) {
-	const {status} = spawnSync(process.execPath, ['scripts/write-code-cache.cjs', ...words], {
+function run(...words) {
+	const {status} = spawnSync(process.execPath, [COMMAND, ...words], {
 		stdio: ['ignore', 'ignore', 'inherit'],
 		timeout: MAX_RUN_MS,
 	});

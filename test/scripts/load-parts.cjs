@@ -9,9 +9,11 @@ const path = require('node:path');
 const [, , launcher, way] = process.argv;
 const folder = path.join(path.dirname(launcher), 'parts');
 const names = readdirSync(folder).filter(name => name.endsWith('.js') && name !== 'main.js');
-rmSync(path.join(folder, 'main.js.cache'), {force: true});
+rmSync(path.join(folder, `main.js.${process.version}-${process.arch}.cache`), {force: true});
 writeFileSync(path.join(folder, 'main.js'), '(function (require, module) {globalThis.loadPart=require})');
 
+// Each launcher that begins anew would keep what V8 compiled when this ends.
+process.setMaxListeners(0);
 const report = {};
 let scripts;
 for (const name of names) {
@@ -20,6 +22,7 @@ for (const name of names) {
 	report[name] = {exports: Object.keys(globalThis.loadPart(`./${name}`)), ...tally()};
 }
 console.log(JSON.stringify(report));
+process.removeAllListeners('exit');
 
 function tally() {
 	const states = [...scripts.values()].map(({cachedDataRejected}) => cachedDataRejected);

@@ -1,5 +1,17 @@
 import {execFile} from 'node:child_process';
-import {cpSync, existsSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync} from 'node:fs';
+import {
+	chmodSync,
+	chownSync,
+	cpSync,
+	existsSync,
+	readdirSync,
+	readFileSync,
+	renameSync,
+	rmSync,
+	statSync,
+	symlinkSync,
+	writeFileSync,
+} from 'node:fs';
 import {join} from 'node:path';
 import {fileURLToPath} from 'node:url';
 import {promisify} from 'node:util';
@@ -9,7 +21,7 @@ import {crc32} from 'node:zlib';
 import {expect, test} from 'vitest';
 import {bytePath} from '../../src/filesystem/byte-path.js';
 import type {SearchRequest} from '../../src/filesystem/search/query.js';
-import {unless} from '../helpers/needs.js';
+import {isRoot, needs, unless} from '../helpers/needs.js';
 import {scratchDirectory} from '../helpers/scratch.js';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
@@ -18,6 +30,8 @@ const LOAD_PARTS = fileURLToPath(new URL('load-parts.cjs', import.meta.url));
 /** Behind the magic number: V8's hash of its version. */
 const VERSION_OFFSET = 4;
 const CHECKSUM_BYTES = 4;
+/** Ending of the caches of this version of Node. */
+const CACHE = `.${process.version}-${process.arch}.cache`;
 /** A launcher anew for each part takes longer than other tests do. */
 const ALONE_TIMEOUT_MS = 120_000;
 const execute = promisify(execFile);
@@ -42,7 +56,7 @@ class Copy {
 
 	changeCaches(change: (cache: Buffer, source: string) => Buffer): void {
 		for (const name of this.cacheNames()) {
-			const source = readFileSync(join(this.parts, name.replace(/\.cache$/, '')), 'latin1');
+			const source = readFileSync(join(this.parts, name.slice(0, -CACHE.length)), 'latin1');
 			const path = join(this.parts, name);
 			writeFileSync(path, change(readFileSync(path), source));
 		}
@@ -53,7 +67,7 @@ class Copy {
 	}
 
 	cacheNames(): string[] {
-		return readdirSync(this.parts).filter(name => name.endsWith('.cache'));
+		return readdirSync(this.parts).filter(name => name.endsWith(CACHE));
 	}
 
 	async version(...flags: string[]): Promise<string> {
@@ -108,12 +122,8 @@ function unsealed(cache: Buffer): Buffer {
 /** Why the caches of the build are not for this program; undefined when they are. */
 function reasonAgainstCaches(): string | undefined {
 	const parts = join(BUILT, 'parts');
-	const name = existsSync(parts) && readdirSync(parts).find(each => each.endsWith('.cache'));
-	if (!name) return undefined;
-	const [built, own] = [readFileSync(join(parts, name)), new Script('0').createCachedData()].map(cache =>
-		cache.readUInt32LE(VERSION_OFFSET),
-	);
-	return built === own ? undefined : 'the build was made by another version of Node';
+	if (!existsSync(parts) || readdirSync(parts).some(name => name.endsWith(CACHE))) return undefined;
+	return 'the build was made by another version of Node';
 }
 
 const withCaches = unless(reasonAgainstCaches());
@@ -132,7 +142,6 @@ test('every part loads by itself, with the caches of the build', {
 test('every part loads by itself without a cache', {timeout: ALONE_TIMEOUT_MS}, async () => {
 	const copy = new Copy();
 	copy.removeCaches();
-	expect(await copy.version()).toBe(VERSION);
 	const loaded = await copy.load('alone');
 	expectAllExports(copy, loaded);
 	expect(most(loaded, 'taken')).toBe(0);
@@ -140,7 +149,7 @@ test('every part loads by itself without a cache', {timeout: ALONE_TIMEOUT_MS}, 
 
 test('V8 takes every cache of the build', withCaches, async () => {
 	const copy = new Copy();
-	const caches = copy.cacheNames().filter(name => name !== 'main.js.cache');
+	const caches = copy.cacheNames().filter(name => name !== `main.js${CACHE}`);
 	expect(most(await copy.load('together'), 'taken')).toBe(caches.length);
 });
 
@@ -158,9 +167,9 @@ const DAMAGES: Record<string, (cache: Buffer) => Buffer> = {
 
 for (const [damage, change] of Object.entries(DAMAGES)) {
 	test(`a cache ${damage} is left aside`, async () => {
-		const copy = new Copy();
-		copy.changeCaches(change);
-		expect(await copy.version()).toBe(VERSION);
+		const [copy, other] = [new Copy(), new Copy()];
+		for (const each of [copy, other]) each.changeCaches(change);
+		expect(await other.version()).toBe(VERSION);
 		const loaded = await copy.load('together');
 		expectAllExports(copy, loaded);
 		expect(most(loaded, 'taken')).toBe(0);
@@ -168,14 +177,16 @@ for (const [damage, change] of Object.entries(DAMAGES)) {
 }
 
 test('a cache of another version of V8 is rejected, and the part is compiled', async () => {
-	const copy = new Copy();
-	copy.changeCaches((cache, source) => {
-		const own = unsealed(cache);
-		own.writeUInt32LE(own.readUInt32LE(VERSION_OFFSET) ^ 1, VERSION_OFFSET);
-		return sealed(own, source);
-	});
-	expect(await copy.version()).toBe(VERSION);
-	const caches = copy.cacheNames().filter(name => name !== 'main.js.cache');
+	const [copy, other] = [new Copy(), new Copy()];
+	for (const each of [copy, other]) {
+		each.changeCaches((cache, source) => {
+			const own = unsealed(cache);
+			own.writeUInt32LE(own.readUInt32LE(VERSION_OFFSET) ^ 1, VERSION_OFFSET);
+			return sealed(own, source);
+		});
+	}
+	expect(await other.version()).toBe(VERSION);
+	const caches = copy.cacheNames().filter(name => name !== `main.js${CACHE}`);
 	const loaded = await copy.load('together');
 	expectAllExports(copy, loaded);
 	expect(most(loaded, 'taken')).toBe(0);
@@ -199,13 +210,75 @@ test('a cache of another source of the same length does not run that source', as
 	const source = before.replace('before', 'behind');
 	const cache = sealed(new Script(before, {filename}).createCachedData(), before);
 	writeFileSync(filename, source);
-	writeFileSync(`${filename}.cache`, cache);
+	writeFileSync(`${filename}${CACHE}`, cache);
 	expect(await copy.version()).toBe('behind');
+});
+
+test('a run keeps what V8 compiled for the next one, once', async () => {
+	const copy = new Copy();
+	copy.removeCaches();
+	expect(await copy.version()).toBe(VERSION);
+	const kept = copy.cacheNames();
+	expect(kept).toContain(`main.js${CACHE}`);
+	const inode = () => statSync(join(copy.parts, `main.js${CACHE}`)).ino;
+	const first = inode();
+	expect(await copy.version()).toBe(VERSION);
+	expect(inode()).toBe(first);
+	expect(readdirSync(copy.parts).filter(name => name.endsWith('.new'))).toEqual([]);
+	expect(most(await copy.load('together'), 'taken')).toBe(kept.length - 1);
+});
+
+test('a run with flags of Node keeps nothing: others could not take it', async () => {
+	const copy = new Copy();
+	copy.removeCaches();
+	expect(await copy.version('--no-lazy-feedback-allocation')).toBe(VERSION);
+	expect(copy.cacheNames()).toEqual([]);
+});
+
+const FOREIGN: Record<string, (path: string, parts: string) => void> = {
+	'that others can write': path => chmodSync(path, 0o666),
+	'that a group can write': path => chmodSync(path, 0o664),
+	'in a folder that others can write': (_, parts) => chmodSync(parts, 0o777),
+	'behind a link': path => {
+		renameSync(path, `${path}.target`);
+		symlinkSync(`${path}.target`, path);
+	},
+	...(isRoot && {'of another user': path => chownSync(path, 65_534, 65_534)}),
+};
+
+for (const [what, change] of Object.entries(FOREIGN)) {
+	test(`a cache ${what} is left aside`, withCaches, async () => {
+		const copy = new Copy();
+		for (const name of copy.cacheNames()) change(join(copy.parts, name), copy.parts);
+		const loaded = await copy.load('together');
+		expectAllExports(copy, loaded);
+		expect(most(loaded, 'taken')).toBe(0);
+		expect(most(loaded, 'rejected')).toBe(0);
+	});
+}
+
+test('nothing is kept where it cannot be written, and in a folder of another user', async () => {
+	const copy = new Copy();
+	copy.removeCaches();
+	if (isRoot) chownSync(copy.parts, 65_534, 65_534);
+	else chmodSync(copy.parts, 0o555);
+	expect(await copy.version()).toBe(VERSION);
+	expect(copy.cacheNames()).toEqual([]);
+});
+
+test('the published package holds no compiled code', needs('npm'), async () => {
+	const {stdout} = await execute('npm', ['pack', '--dry-run', '--json', '--ignore-scripts'], {cwd: ROOT});
+	const [packed] = JSON.parse(stdout) as [{files: {path: string}[]}];
+	const paths = packed.files.map(({path}) => path);
+	expect(paths).toEqual(
+		expect.arrayContaining(['dist/bin/longarm.js', 'dist/bin/keep-compiled.js', 'dist/bin/parts/main.js']),
+	);
+	expect(paths.filter(path => path.startsWith('dist/') && !/\.(?:js|json|d\.ts|map)$/.test(path))).toEqual([]);
 });
 
 test('a part that fails to load fails again when it is asked for again', async () => {
 	const copy = new Copy();
-	rmSync(join(copy.parts, 'main.js.cache'));
+	rmSync(join(copy.parts, `main.js${CACHE}`), {force: true});
 	writeFileSync(join(copy.parts, 'failing.js'), "(function () {throw new Error('no luck')})");
 	writeFileSync(
 		join(copy.parts, 'main.js'),
