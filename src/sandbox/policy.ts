@@ -110,7 +110,7 @@ function expandGlob(
 	if (access !== 'deny') throw unenforceableError(`it cannot grant access by the pattern \`${pattern}\``);
 	if (pattern.includes('\0')) throw unenforceableError('a pattern holds a NUL byte');
 	const matches = context.host.findMatches(toAbsolutePattern(pattern, policy, context), maxDepth);
-	return matches.map(path => ({path, access, optional: true}));
+	return matches.map(path => ({path, access, optional: true, isLinkTolerated: true}));
 }
 
 /** Patterns of a policy for which files have to be looked at. */

@@ -32,7 +32,12 @@ export function resolvePlan(policy: SandboxPolicy, context: PolicyContext): Sand
 	const located = [...named, ...locateMetadata(named, context)];
 	const plan: SandboxPlan = {mounts: addLinks(layerMounts(located), located), network};
 	for (const rule of missing) refuseCreatablePath(rule, plan);
-	for (const rule of located) refuseReplaceableLink(rule, plan);
+	const fixed: SandboxPlan = {mounts: layerMounts(located.filter(({links}) => links.length === 0)), network};
+	for (const rule of located) {
+		// A grant that holds without the link gives nothing away, wherever the link leads later.
+		const isGranted = rule.access !== 'deny' && accessAt(fixed, rule.path) === rule.access;
+		if (!isGranted) refuseReplaceableLink(rule, plan);
+	}
 	return plan;
 }
 
@@ -113,12 +118,18 @@ function refuseCreatablePath({path, access, optional}: Rule, plan: SandboxPlan):
 	throw unenforceableError(`\`${path}\` does not exist and could be created in a writable directory`);
 }
 
-/** A link in a writable directory could be changed, and the read-only path would lead to another file. */
+/**
+ * A link in a writable directory could be changed: the read-only path would lead to another file, and the next process
+ * under the same policy could write to, or see, another one.
+ */
 function refuseReplaceableLink({access, links, isLinkTolerated}: LocatedRule, plan: SandboxPlan): void {
-	if (access !== 'read' || isLinkTolerated) return;
+	if (isLinkTolerated) return;
 	const loose = links.find(({path}) => accessAt(plan, path) === 'write');
-	if (loose)
+	if (loose) {
 		throw unenforceableError(
-			`\`${loose.path}\` is a symbolic link in a writable directory and cannot be kept read-only`,
+			`\`${loose.path}\` is a symbolic link in a writable directory and cannot be kept ${KEPT[access]}`,
 		);
+	}
 }
+
+const KEPT: Record<Rule['access'], string> = {read: 'read-only', write: 'leading where it leads', deny: 'hidden'};

@@ -221,6 +221,18 @@ describe('what cannot be enforced is refused', () => {
 			host({links: {'/w/.git': '/else'}}),
 			/`\/w\/.git` is a symbolic link/,
 		],
+		[
+			'a writable path behind a link that can be replaced',
+			[at('/w', 'write'), at('/w/out', 'write')],
+			host({links: {'/w/out': '/else'}}),
+			/`\/w\/out` is a symbolic link/,
+		],
+		[
+			'a hidden path behind a link that can be replaced',
+			[root('read'), at('/w', 'write'), at('/w/key', 'deny')],
+			host({links: {'/w/key': '/else'}}),
+			/`\/w\/key` is a symbolic link/,
+		],
 		['a part of the kernel’s own files', [root('read'), at('/proc/cpuinfo', 'deny')], host(), /`\/proc\/cpuinfo`/],
 	])('%s', (_name, entries, machine, message) => {
 		const refusal = () => mounts(entries, machine, {cwd: 'file:///srv'});
@@ -229,12 +241,13 @@ describe('what cannot be enforced is refused', () => {
 		expect(refusal).toThrow(/^sandbox intent cannot be enforced on this executor: /);
 	});
 
-	test('but not a writable path behind a link, whoever replaces it', () => {
-		const links = {'/w/out': '/else'};
-		expect(mounts([at('/w', 'write'), at('/w/out', 'write')], host({links}))).toEqual([
-			{kind: 'write', path: '/else'},
-			{kind: 'write', path: '/w'},
-		]);
+	test('but not a writable path behind a link that leads to one anyway, nor one behind a link that stays', () => {
+		const entries = [at('/w', 'write'), at('/w/out', 'write')];
+		expect(mounts(entries, host({links: {'/w/out': '/w/in'}}))).toEqual([{kind: 'write', path: '/w'}]);
+		expect(mounts([at('/w/out', 'write')], host({links: {'/w/out': '/else'}}))).toContainEqual({
+			kind: 'write',
+			path: '/else',
+		});
 	});
 
 	test('a path that is not UTF-8', () => {
