@@ -98,7 +98,11 @@ function resolveSandbox(
 	if (!sandbox) throw notSupportedError('sandbox intent cannot be enforced on this executor');
 	const directory = isUtf8(cwd) ? Buffer.from(cwd).toString() : undefined;
 	const enforce = (plan: SandboxPlan | undefined): StartRequest['sandbox'] =>
-		plan && {type: sandbox.type, wrap: command => sandbox.wrap(plan, {...command, cwd: directory})};
+		plan && {
+			type: sandbox.type,
+			wrap: command => sandbox.wrap(plan, {...command, cwd: directory}),
+			hasNetwork: plan.network === 'host',
+		};
 	const plan = sandbox.resolve(context, directory);
 	return plan instanceof Promise ? plan.then(enforce) : enforce(plan);
 }

@@ -42,6 +42,8 @@ export interface ProcessOptions {
 	readonly keepDetachedMs: number | undefined;
 	/** Runs in a sandbox, so that a failure may be a denial. */
 	readonly isSandboxed?: boolean;
+	/** Runs in a sandbox that has the network of this machine. */
+	readonly isSandboxedWithNetwork?: boolean;
 }
 
 /** SIGKILL at once, or SIGTERM first and SIGKILL after the timeout. */

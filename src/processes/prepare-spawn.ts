@@ -19,7 +19,7 @@ export interface StartRequest {
 	/** Time the process outlives the connection of its session; by default as long as the session. */
 	readonly keepDetachedMs?: number | undefined;
 	/** The sandbox the process runs in. */
-	readonly sandbox?: {readonly type: SandboxKind; readonly wrap: Wrap} | undefined;
+	readonly sandbox?: {readonly type: SandboxKind; readonly wrap: Wrap; readonly hasNetwork: boolean} | undefined;
 }
 
 /** Sandbox types as named by the protocol. */

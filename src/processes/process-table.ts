@@ -137,7 +137,16 @@ export class ProcessTable {
 		const {argv, io, timeLimitMs, keepDetachedMs, sandbox} = request;
 		const {retention, quotas} = this.#options;
 		const process = new ManagedProcess(
-			{id, argv, tty: io.kind === 'pty', retention, timeLimitMs, keepDetachedMs, isSandboxed: sandbox !== undefined},
+			{
+				id,
+				argv,
+				tty: io.kind === 'pty',
+				retention,
+				timeLimitMs,
+				keepDetachedMs,
+				isSandboxed: sandbox !== undefined,
+				isSandboxedWithNetwork: sandbox?.hasNetwork ?? false,
+			},
 			{
 				exited: () => {
 					for (const quota of quotas) quota.release();

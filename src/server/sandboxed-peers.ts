@@ -8,35 +8,49 @@ import type {LocalPeer} from '../transports/node/peer-owner.js';
 
 /** Most ancestors that are followed; a longer line is not believed. */
 const MAX_ANCESTORS = 4096;
+/**
+ * Connections are looked at for this long after the last sandbox with a network has ended. The kernel sends later what a
+ * process wrote before, and a socket stays open while it is in the queue of another one, or its process takes long to die.
+ */
+export const SANDBOX_LINGER_MS = 60_000;
 const REFUSAL = 'connections from a sandbox of this server are refused';
 const DOUBT = 'it cannot be told that this connection does not come from a sandbox of this server; use a token';
 
 /**
  * Why a connection from this machine is refused; undefined lets it in. A process in a sandbox would otherwise become a
- * client of the server that put it there, and start others without one. While there is such a process, the process at
- * the other end has to be found outside of all sandboxes. `hasToken` lets a client in that hides its descriptors even
- * from its own user: tokens are kept from sandboxes.
+ * client of the server that put it there, and start others without one. While there is such a process, and for a while
+ * after, the process at the other end has to be found outside of all sandboxes.
  */
 export function refuseSandboxedPeer(
 	peer: LocalPeer,
 	processes: Iterable<ManagedProcess>,
-	hasToken: boolean,
+	{hasToken, sinceSandboxMs}: PeerCircumstances,
 ): string | undefined {
 	const [sandboxed, free] = partitionRunning(processes);
-	if (sandboxed.size === 0) return undefined;
+	const isLingering = sinceSandboxMs < SANDBOX_LINGER_MS;
+	if (sandboxed.size === 0 && !isLingering) return undefined;
 	if (peer.kind === 'unix') {
 		const pid = peer.fd === undefined ? undefined : findConnectingProcess(peer.fd);
 		return pid !== undefined && isOutside(pid, free, sandboxed) ? undefined : REFUSAL;
 	}
-	const reaching = [...sandboxed].filter(reachesOurNetwork);
-	if (reaching.length === 0) return undefined;
+	const reaching = [...sandboxed].map(listReaching).filter(pids => pids !== undefined);
+	if (reaching.length === 0 && !isLingering) return undefined;
 	const owner = peer.findOwner();
 	// A sandbox has no user but the server's own.
 	if (owner && owner.userId !== process.geteuid!()) return undefined;
-	const {pids, isIncomplete} = owner ? findSocketHolders(owner.inode, owner.userId) : {pids: [], isIncomplete: false};
+	const {pids, hidden} = owner ? findSocketHolders(owner.inode, owner.userId) : {pids: [], hidden: []};
 	if (pids.length > 0) return pids.every(pid => isOutside(pid, free, sandboxed)) ? undefined : REFUSAL;
-	if (!isIncomplete) return REFUSAL;
+	// Without one that could hide it no process has the socket, and one in a sandbox may be the one.
+	const confined = new Set(reaching.flat());
+	if (hidden.length === 0 || hidden.some(pid => confined.has(pid))) return REFUSAL;
 	return hasToken ? undefined : DOUBT;
+}
+
+export interface PeerCircumstances {
+	/** Lets a client in that hides its descriptors even from its own user: tokens are kept from sandboxes. */
+	readonly hasToken: boolean;
+	/** Time since the last sandbox with a network has ended; infinite if there was none. */
+	readonly sinceSandboxMs: number;
 }
 
 /** Pids of running processes, those in a sandbox first. */
@@ -66,12 +80,13 @@ function isOutside(pid: number, free: ReadonlySet<number>, sandboxed: ReadonlySe
 	return false;
 }
 
-/** Whether something below the wrapper of a sandbox is in the network namespace of this server. */
-function reachesOurNetwork(wrapper: number): boolean {
+/** Processes below the wrapper of a sandbox if one of them is in the network namespace of this server, else undefined. */
+function listReaching(wrapper: number): number[] | undefined {
 	const ours = readlinkSync('/proc/self/ns/net');
 	const below = listDescendants(wrapper);
 	// A wrapper that has started nothing yet is no program of a client's, but soon will.
-	return below.length === 0 || below.some(({pid}) => networkOf(pid, ours) === ours);
+	const reaches = below.length === 0 || below.some(({pid}) => networkOf(pid, ours) === ours);
+	return reaches ? below.map(({pid}) => pid) : undefined;
 }
 
 /** In doubt it is ours. */

@@ -44,6 +44,8 @@ export class ExecServer {
 	readonly #context: ServerContext;
 	readonly #startedAt = performance.now();
 	#shutdown: Promise<void> | undefined;
+	/** When the last sandbox with a network ended; monotonic. */
+	#sandboxEndedAt = Number.NEGATIVE_INFINITY;
 
 	constructor(options: ServerOptions = {}) {
 		this.#settings = withDefaults(options);
@@ -109,7 +111,9 @@ export class ExecServer {
 	 * this server are no clients of it, with or without a token.
 	 */
 	refuseLocalPeer(peer: LocalPeer, {hasToken}: {readonly hasToken: boolean}): string | undefined {
-		return process.platform === 'linux' ? refuseSandboxedPeer(peer, this.#processes(), hasToken) : undefined;
+		if (process.platform !== 'linux') return undefined;
+		const sinceSandboxMs = performance.now() - this.#sandboxEndedAt;
+		return refuseSandboxedPeer(peer, this.#processes(), {hasToken, sinceSandboxMs});
 	}
 
 	/** Body of `/healthz`. */
@@ -156,6 +160,11 @@ export class ExecServer {
 		for (const session of this.#sessions) this.#sessions.destroy(session);
 	}
 
+	/** Also called for a process that is forgotten while it is being killed. */
+	#noteSandboxEnd({options, state}: ManagedProcess): void {
+		if (options.isSandboxedWithNetwork && state.kind !== 'closed') this.#sandboxEndedAt = performance.now();
+	}
+
 	*#processes(): Iterable<ManagedProcess> {
 		for (const table of this.#tables) yield* table;
 	}
@@ -178,11 +187,15 @@ export class ExecServer {
 			],
 			isRetained: process => session?.isRetained(process) ?? false,
 			exited: process => {
+				this.#noteSandboxEnd(process);
 				this.#metrics.recordExit(process);
 				const {exitCode, reason} = process.log.exit!;
 				logger.debug('process exited', {session: session?.id, process: process.id, pid: process.pid, exitCode, reason});
 			},
-			removed: process => this.#metrics.recordRemoval(process),
+			removed: process => {
+				this.#noteSandboxEnd(process);
+				this.#metrics.recordRemoval(process);
+			},
 			disposed: () => {
 				this.#tables.delete(table);
 				leave();

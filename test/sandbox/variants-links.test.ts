@@ -24,7 +24,7 @@ interface Swap {
 	readonly swap: (scene: Scene) => string;
 	/** Run by the second one, under the same policy. */
 	readonly use: (scene: Scene) => string;
-	readonly members?: (scene: Scene) => object;
+	readonly members?: (scene: Scene) => Record<string, unknown>;
 }
 
 const writeOutside = ({outside}: Scene) => `echo x > ${outside}/new`;

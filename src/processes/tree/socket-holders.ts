@@ -4,25 +4,25 @@ import {listProc, readProc} from './proc.js';
 
 export interface SocketHolders {
 	readonly pids: readonly number[];
-	/** A process of the same user could not be looked into, and may be one as well. */
-	readonly isIncomplete: boolean;
+	/** Processes of the same user that could not be looked into, and may be holders as well. */
+	readonly hidden: readonly number[];
 }
 
 /** Processes of a user that have a descriptor of the socket with this inode. */
 export function findSocketHolders(inode: string, userId: number): SocketHolders {
 	const link = `socket:[${inode}]`;
 	const pids: number[] = [];
-	let isIncomplete = false;
+	const hidden: number[] = [];
 	for (const name of listProc('').filter(each => /^\d+$/.test(each))) {
 		try {
 			if (holds(name, link)) pids.push(Number(name));
 		} catch (error) {
 			// A process that is gone holds nothing.
 			const isHidden = ['EACCES', 'EPERM'].includes((error as NodeJS.ErrnoException).code ?? '');
-			isIncomplete ||= isHidden && ownerOf(name) === userId;
+			if (isHidden && ownerOf(name) === userId) hidden.push(Number(name));
 		}
 	}
-	return {pids, isIncomplete};
+	return {pids, hidden};
 }
 
 function holds(pid: string, link: string): boolean {
