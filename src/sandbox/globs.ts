@@ -1,7 +1,7 @@
 import {readdir} from 'node:fs/promises';
-import {setImmediate as nextTick} from 'node:timers/promises';
 import {GlobMatcher} from './glob-matcher.js';
 import {unenforceableError} from './plan.js';
+import {SharedTurns} from './shared-turns.js';
 
 /** Depth of the scan if the policy names none. */
 export const DEFAULT_GLOB_DEPTH = 16;
@@ -15,9 +15,10 @@ export const MAX_GLOB_CHARACTERS = 1024;
 export const MAX_GLOB_STEPS = 100_000_000;
 /** Steps that the look at one entry counts for, besides its name. */
 const STEPS_PER_ENTRY = 20;
-/** Time per turn of the event loop; in between others get theirs. */
-const MAX_SLICE_MS = 4;
 const SPECIAL_CHARACTERS = /[*?[{]/;
+
+/** Of all scans of this program: hundreds at once must not hold up others either. */
+const turns = new SharedTurns();
 
 /** Steps that are left for the patterns of one policy. */
 export interface GlobBudget {
@@ -41,14 +42,12 @@ export async function findGlobMatches(
 	const found: string[] = [];
 	const queue = [{path: base, depth: 1, states: matcher.start}];
 	let examined = 0;
-	let sliceBegan = performance.now();
 	// Also iterates over what is pushed meanwhile.
 	for (const {path, depth, states} of queue) {
-		for (const entry of await listEntries(path)) {
-			if (performance.now() - sliceBegan > MAX_SLICE_MS) {
-				await nextTick();
-				sliceBegan = performance.now();
-			}
+		const entries = await listEntries(path);
+		await turns.next();
+		for (const entry of entries) {
+			if (turns.isOver) await turns.next();
 			if (++examined > MAX_GLOB_ENTRIES) throw tooMuch();
 			spend(STEPS_PER_ENTRY);
 			const reached = matcher.advance(states, entry.name, spend);

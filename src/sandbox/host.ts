@@ -36,8 +36,11 @@ export interface Host {
 	readonly temporaryDirectory: string | undefined;
 }
 
-/** Resolves a path component by component and records the links, which the plan has to reproduce or protect. */
-export function locatePath(path: string): ResolvedPath {
+/**
+ * Resolves a path component by component and records the links, which the plan has to reproduce or protect. `onLookup` is
+ * called before each look at the disk and may throw: a few links can make a short path a very long one.
+ */
+export function locatePath(path: string, onLookup: (path: string) => void = () => {}): ResolvedPath {
 	const links: SymbolicLink[] = [];
 	const steps = path.split('/').filter(Boolean);
 	let real = '/';
@@ -49,6 +52,7 @@ export function locatePath(path: string): ResolvedPath {
 			continue;
 		}
 		const next = join(real, step);
+		onLookup(next);
 		const entry = lstatOrUndefined(next);
 		if (!entry || links.length > MAX_LINKS) return {found: false, path: join(next, ...steps)};
 		if (entry.isSymbolicLink()) {

@@ -44,10 +44,34 @@ export interface WrappedCommand {
 	readonly hasOwnSession: boolean;
 }
 
-/** Access the plan allows at a path without links. */
+/** Access the plan allows at a path without links: that of the mount it is in, or of the nearest one above. */
 export function accessAt({mounts}: SandboxPlan, path: string): Access {
-	const covering = mounts.findLast(({kind, path: at}) => kind !== 'link' && kind !== 'pin' && isMountWithin(path, at));
-	return covering?.kind === 'read' || covering?.kind === 'write' ? covering.kind : 'none';
+	return nearestAccess(indexMounts(mounts), path);
+}
+
+/** The same by the access at each mount; takes time by the depth of the path, not by the number of mounts. */
+export function nearestAccess(accesses: ReadonlyMap<string, Access>, path: string): Access {
+	for (let at = path; ; at = at.slice(0, at.lastIndexOf('/')) || '/') {
+		const access = accesses.get(at);
+		if (access !== undefined || at === '/') return access ?? 'none';
+	}
+}
+
+const indexes = new WeakMap<
+	readonly Mount[],
+	{readonly size: number; readonly accesses: ReadonlyMap<string, Access>}
+>();
+
+function indexMounts(mounts: readonly Mount[]): ReadonlyMap<string, Access> {
+	const known = indexes.get(mounts);
+	// A list may have grown since.
+	if (known?.size === mounts.length) return known.accesses;
+	const accesses = new Map<string, Access>();
+	for (const {kind, path} of mounts) {
+		if (kind !== 'link' && kind !== 'pin') accesses.set(path, kind === 'hidden' ? 'none' : kind);
+	}
+	indexes.set(mounts, {size: mounts.length, accesses});
+	return accesses;
 }
 
 /** True if the plan restricts no file. */

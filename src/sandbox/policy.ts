@@ -2,7 +2,7 @@ import {isAbsolute, join, normalize, resolve} from 'node:path';
 import type * as v from 'valibot';
 import type {sandboxContext} from '../protocol/methods/sandbox-params.js';
 import type {PathUri} from '../protocol/path-uri/path-uri.js';
-import {errorMessage} from '../shared/errors.js';
+import {errorMessage, type LongarmError} from '../shared/errors.js';
 import type {Host} from './host.js';
 import {invalidPolicyError, unenforceableError} from './plan.js';
 
@@ -26,6 +26,11 @@ export interface Rule {
 /** Directories of programs and libraries, for the special path `minimal`. */
 export const PLATFORM_PATHS = ['/usr', '/bin', '/sbin', '/lib', '/lib32', '/lib64', '/etc', '/opt', '/nix/store'];
 
+/** Rules of a policy, those for the matches of its globs included; no sandbox takes more mounts. */
+export const MAX_POLICY_RULES = 2000;
+/** Characters of all paths looked up for a policy, each path and those above it: a fraction of a second. */
+export const MAX_LOOKUP_CHARACTERS = 1_000_000;
+
 /** Values for the special paths of a policy. */
 export interface PolicyContext {
 	/** Working directory of the process, used if the policy has none. */
@@ -35,7 +40,8 @@ export interface PolicyContext {
 
 /** Rules of a policy, with special paths and globs expanded. */
 export function expandRules(policy: SandboxPolicy, files: Restricted, context: PolicyContext): Rule[] {
-	return files.entries.flatMap(entry => {
+	if (files.entries.length > MAX_POLICY_RULES) throw tooManyPathsError();
+	const rules = files.entries.flatMap(entry => {
 		const access = entry.access === 'none' ? 'deny' : entry.access;
 		const optional = entry.missing_path_behavior === 'skip';
 		if (entry.path.type === 'glob_pattern') {
@@ -48,6 +54,12 @@ export function expandRules(policy: SandboxPolicy, files: Restricted, context: P
 				: expandSpecialPath(entry.path.value, policy, context);
 		return paths.map(path => ({path, access, optional: optional || dynamic}));
 	});
+	if (rules.length > MAX_POLICY_RULES) throw tooManyPathsError();
+	return rules;
+}
+
+function tooManyPathsError(): LongarmError {
+	return unenforceableError(`it has more than ${MAX_POLICY_RULES} paths`);
 }
 
 /** `dynamic` paths depend on the machine and need not exist. */
@@ -117,6 +129,7 @@ function expandGlob(
 export function listPatterns({permissions, ...policy}: SandboxPolicy, context: PolicyContext): GlobScan[] {
 	if (permissions.type !== 'managed' || permissions.file_system.type !== 'restricted') return [];
 	const {entries, glob_scan_max_depth: maxDepth} = permissions.file_system;
+	if (entries.length > MAX_POLICY_RULES) throw tooManyPathsError();
 	return entries.flatMap(({path, access}) => {
 		if (path.type !== 'glob_pattern' || (access !== 'none' && access !== 'deny') || path.pattern.includes('\0'))
 			return [];

@@ -5,6 +5,7 @@ import {
 	compareByDepth,
 	isMountWithin,
 	type Mount,
+	nearestAccess,
 	type SandboxPlan,
 	unenforceableError,
 } from './plan.js';
@@ -79,9 +80,10 @@ function isProvidedBySandbox({access}: Rule, path: string): boolean {
 /** One mount per change of access from the root down; a mount that changes nothing is left out. */
 function layerMounts(rules: readonly LocatedRule[]): Mount[] {
 	const mounts: Mount[] = [];
+	const accesses = new Map<string, Access>();
 	for (const rule of selectStrongest(rules)) {
-		const inherited = accessAt({mounts, network: 'none'}, rule.path);
-		if (inherited === toAccess(rule)) continue;
+		if (nearestAccess(accesses, rule.path) === toAccess(rule)) continue;
+		accesses.set(rule.path, toAccess(rule));
 		if (rule.access === 'deny') mounts.push({kind: 'hidden', path: rule.path, fileType: rule.kind});
 		else mounts.push({kind: rule.access, path: rule.path});
 	}

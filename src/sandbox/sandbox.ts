@@ -4,7 +4,7 @@ import {hidePaths} from './hide-paths.js';
 import {type Host, locatePath, readSmallText} from './host.js';
 import {pinDirectories} from './pin-directories.js';
 import {type SandboxedCommand, type SandboxPlan, unenforceableError, type WrappedCommand} from './plan.js';
-import {type GlobScan, listPatterns, type PolicyContext, type SandboxPolicy} from './policy.js';
+import {type GlobScan, listPatterns, MAX_LOOKUP_CHARACTERS, type PolicyContext, type SandboxPolicy} from './policy.js';
 import {resolvePlan} from './resolve-plan.js';
 import {seatbeltCommand} from './seatbelt.js';
 import {seccompFilter} from './seccomp-filter.js';
@@ -40,7 +40,7 @@ export class Sandbox {
 	 * there are globs: then files have to be looked at, which takes as long as it takes.
 	 */
 	resolve(policy: SandboxPolicy, cwd?: string): SandboxPlan | undefined | Promise<SandboxPlan | undefined> {
-		const context = {cwd, host: this.#host};
+		const context = {cwd, host: {...this.#host, locate: createBoundedLocate()}};
 		const scans = listPatterns(policy, context);
 		return scans.length === 0 ? resolvePlan(policy, context) : this.#resolveWithGlobs(policy, context, scans);
 	}
@@ -53,7 +53,7 @@ export class Sandbox {
 			if (!found.has(pattern)) found.set(pattern, await findGlobMatches(pattern, maxDepth, budget));
 		}
 		const findMatches = (pattern: string) => found.get(pattern)!;
-		return resolvePlan(policy, {...context, host: {...this.#host, findMatches}});
+		return resolvePlan(policy, {...context, host: {...context.host, findMatches}});
 	}
 
 	/** Wraps a command to run it under a plan. Throws where no sandbox works. */
@@ -67,4 +67,14 @@ export class Sandbox {
 		const descriptors = [seccompFilter(plan.network), bubblewrapVariables(command)];
 		return {file, argv, descriptors, hasOwnSession: true};
 	}
+}
+
+/** Resolves the paths of one policy and refuses one that takes too long: it is done at once, while others wait. */
+function createBoundedLocate(): Host['locate'] {
+	let left = MAX_LOOKUP_CHARACTERS;
+	return path =>
+		locatePath(path, ({length}) => {
+			left -= length;
+			if (left < 0) throw unenforceableError('its paths are too long, or lead through too many links');
+		});
 }
