@@ -1,6 +1,6 @@
-import {chmodSync, lstatSync, mkdirSync, realpathSync, type Stats, statSync, unlinkSync} from 'node:fs';
+import {chmodSync, lstatSync, mkdirSync, readlinkSync, realpathSync, statSync, unlinkSync} from 'node:fs';
 import {connect, type Socket} from 'node:net';
-import {dirname} from 'node:path';
+import {dirname, resolve} from 'node:path';
 import {isMainThread} from 'node:worker_threads';
 import {errorMessage, LongarmError} from '../../shared/errors.js';
 import {type Listener, type ListenerOptions, openListener} from './listener.js';
@@ -48,7 +48,7 @@ function descriptorOf(socket: Socket): number | undefined {
 	return fd === undefined || fd < 0 ? undefined : fd;
 }
 
-/** Refuses a directory in which, or above which, another user can move things. */
+/** Refuses a directory in which, or above which, another user can move things; links on the way there count. */
 function requireOwnDirectory(path: string): void {
 	const given = dirname(path);
 	let directory: string;
@@ -63,21 +63,36 @@ function requireOwnDirectory(path: string): void {
 	if ((mode & WRITABLE_BY_OTHERS) !== 0) {
 		throw listenRefusedError(path, `its directory ${directory} is writable by others; use one of your own`);
 	}
-	for (let above = dirname(directory); ; above = dirname(above)) {
-		if (canBeMovedByOthers(statSync(above))) {
-			throw listenRefusedError(
-				path,
-				`${above} belongs to, or is writable by, others, who could put another socket there`,
-			);
-		}
-		if (above === dirname(above)) return;
+	requireFixedPath(given, path, new Set());
+}
+
+/** Refuses a path on which others could replace something: a directory, or a link, which is followed. */
+function requireFixedPath(place: string, path: string, seen: Set<string>): void {
+	if (seen.has(place)) return;
+	seen.add(place);
+	const above = dirname(place);
+	if (above === place) return;
+	requireFixedPath(above, path, seen);
+	const entry = lstatSync(place);
+	const parent = statSync(above);
+	const isForeign = !isTrusted(entry.uid);
+	if (
+		isForeign ||
+		!isTrusted(parent.uid) ||
+		((parent.mode & WRITABLE_BY_OTHERS) !== 0 && (parent.mode & STICKY) === 0)
+	) {
+		const loose = isForeign ? place : above;
+		throw listenRefusedError(
+			path,
+			`${loose} belongs to, or is writable by, others, who could put another socket there`,
+		);
 	}
+	if (entry.isSymbolicLink()) requireFixedPath(resolve(realpathSync(above), readlinkSync(place)), path, seen);
 }
 
 /** Root, who owns the top of the tree under whatever id, may do anything anyway. */
-function canBeMovedByOthers({uid, mode}: Stats): boolean {
-	if (![process.geteuid!(), 0, statSync('/').uid].includes(uid)) return true;
-	return (mode & WRITABLE_BY_OTHERS) !== 0 && (mode & STICKY) === 0;
+function isTrusted(uid: number): boolean {
+	return [process.geteuid!(), 0, statSync('/').uid].includes(uid);
 }
 
 async function removeStaleSocket(path: string): Promise<void> {

@@ -1,4 +1,14 @@
-import {chmodSync, chownSync, existsSync, mkdirSync, renameSync, statSync, symlinkSync, writeFileSync} from 'node:fs';
+import {
+	chmodSync,
+	chownSync,
+	existsSync,
+	lchownSync,
+	mkdirSync,
+	renameSync,
+	statSync,
+	symlinkSync,
+	writeFileSync,
+} from 'node:fs';
 import {connect, createServer} from 'node:net';
 import {join} from 'node:path';
 import {expect, onTestFinished, test} from 'vitest';
@@ -126,6 +136,33 @@ test('a link to a directory counts as the directory it leads to', async () => {
 	chmodSync(join(root, 'shared'), 0o777);
 	symlinkSync('shared', join(root, 'link'));
 	await expect(listening(join(root, 'link', 'x.sock'))).rejects.toThrow('is writable by others');
+});
+
+test('a link that another user could replace is refused, wherever it leads', async () => {
+	const root = scratchDirectory();
+	const [ours, shared] = [join(root, 'ours'), join(root, 'shared')];
+	for (const directory of [ours, shared]) mkdirSync(directory, {mode: 0o700});
+	chmodSync(shared, 0o777);
+	symlinkSync(ours, join(shared, 'link'));
+	// A link of ours that leads through theirs.
+	symlinkSync('shared/link', join(root, 'outer'));
+	for (const name of ['shared/link', 'outer', 'shared/link/../ours', 'outer/below']) {
+		await expect(listening(join(`${root}/${name}`, 'x.sock'))).rejects.toThrow(
+			'others, who could put another socket there',
+		);
+	}
+	symlinkSync('ours', join(root, 'good'));
+	await listening(join(root, 'good', 'x.sock'));
+});
+
+test("another user's link in a shared directory is refused", needsRoot(), async () => {
+	const root = scratchDirectory();
+	const [ours, shared] = [join(root, 'ours'), join(root, 'shared')];
+	for (const directory of [ours, shared]) mkdirSync(directory, {mode: 0o700});
+	chmodSync(shared, 0o1777);
+	symlinkSync(ours, join(shared, 'link'));
+	lchownSync(join(shared, 'link'), STRANGER, STRANGER);
+	await expect(listening(join(shared, 'link', 'x.sock'))).rejects.toThrow('others, who could put another socket there');
 });
 
 test("another user's directory, and one above, are refused, and so is another user's socket", needsRoot(), async () => {
