@@ -1,6 +1,6 @@
 import {chmodSync, lstatSync, mkdirSync, readlinkSync, realpathSync, statSync, unlinkSync} from 'node:fs';
 import {connect, type Socket} from 'node:net';
-import {dirname, resolve} from 'node:path';
+import {dirname, resolve as resolvePath} from 'node:path';
 import {isMainThread} from 'node:worker_threads';
 import {errorMessage, LongarmError} from '../../shared/errors.js';
 import {type Listener, type ListenerOptions, openListener} from './listener.js';
@@ -87,7 +87,7 @@ function requireFixedPath(place: string, path: string, seen: Set<string>): void 
 			`${loose} belongs to, or is writable by, others, who could put another socket there`,
 		);
 	}
-	if (entry.isSymbolicLink()) requireFixedPath(resolve(realpathSync(above), readlinkSync(place)), path, seen);
+	if (entry.isSymbolicLink()) requireFixedPath(resolvePath(realpathSync(above), readlinkSync(place)), path, seen);
 }
 
 /** Root, who owns the top of the tree under whatever id, may do anything anyway. */
