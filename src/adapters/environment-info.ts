@@ -2,7 +2,6 @@ import {createHash} from 'node:crypto';
 import {readFileSync} from 'node:fs';
 import {homedir, hostname, tmpdir, userInfo} from 'node:os';
 import {basename, resolve} from 'node:path';
-import type {ForwardScope} from '../network/forward/forward-scopes.js';
 import type {EnvironmentInfo} from '../protocol/methods/environment-methods.js';
 import {listCapabilities} from '../protocol/methods/method-table.js';
 import {PathUri} from '../protocol/path-uri/path-uri.js';
@@ -11,11 +10,18 @@ import {VERSION} from '../shared/version.js';
 
 const SHELLS = ['bash', 'zsh', 'sh'];
 
+/** Abilities that depend on the settings of a server. */
+export interface EnvironmentAbilities {
+	readonly forwardsPorts?: boolean;
+	/** Some variable may be sent in a header; a client that learns there is none sends values of its own. */
+	readonly sendsVariables?: boolean;
+	readonly sandboxesFiles?: () => boolean;
+}
+
 /** The result of `environment/info` for this machine. */
 export function describeEnvironment(
 	variables: Readonly<Record<string, string | undefined>>,
-	allowForward: ForwardScope = 'none',
-	sandboxesFiles: () => boolean = () => false,
+	{forwardsPorts = false, sendsVariables = false, sandboxesFiles = () => false}: EnvironmentAbilities = {},
 ): EnvironmentInfo {
 	const temporary = variables['TMPDIR'];
 	return {
@@ -30,7 +36,8 @@ export function describeEnvironment(
 		prependPathDirs: [],
 		capabilities: {
 			...listCapabilities(),
-			portForward: allowForward !== 'none',
+			portForward: forwardsPorts,
+			httpHeaderEnvVars: sendsVariables,
 			// A getter, evaluated per reply: the sandbox is probed on first use.
 			get sandboxedFileStreaming() {
 				return sandboxesFiles();

@@ -1,4 +1,5 @@
 import type {ForwardScope} from '../network/forward/forward-scopes.js';
+import type {HttpScope} from '../network/http/http-scopes.js';
 import type {Backend} from '../processes/backends/backend.js';
 import type {ChildLimits} from '../processes/backends/child-limits.js';
 import {MAX_MESSAGE_BYTES} from '../protocol/wire/message-limits.js';
@@ -35,6 +36,10 @@ export interface ServerOptions {
 	readonly maxReplyBytes?: number;
 	/** Targets clients may open forwarded connections to. */
 	readonly allowForward?: ForwardScope;
+	/** Targets clients may send HTTP requests to. */
+	readonly allowHttp?: HttpScope;
+	/** Names of the variables whose values clients may have sent in headers of HTTP requests; none by default. */
+	readonly httpVariables?: readonly string[];
 	/** Resource limits of every child and its descendants; none by default. */
 	readonly childLimits?: ChildLimits;
 	/** Grace period between the request to end and SIGKILL when the server shuts down. */
@@ -67,6 +72,8 @@ export const DEFAULTS = {
 	allowPreparedExec: true,
 	maxReplyBytes: MAX_MESSAGE_BYTES,
 	allowForward: 'none',
+	allowHttp: 'any',
+	httpVariables: [],
 	shutdownGraceMs: 1000,
 	childLimits: {},
 	ownCommand: [],

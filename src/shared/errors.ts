@@ -92,6 +92,10 @@ export const ERRORS = {
 		meaning: 'The HTTP request could not be sent, or its answer could not be read to the end.',
 		hint: 'The message says what happened; the request may have reached the origin.',
 	},
+	HTTP_REFUSED: {
+		meaning: 'This server makes no HTTP requests to this host, or none at all; nothing was sent.',
+		hint: 'Start that server with --allow-http any, or ask for a host with a public address if it has --allow-http public.',
+	},
 	FORWARD_REFUSED: {
 		meaning: 'This server does not forward connections to this host, or not at all.',
 		hint: 'Start that server with --allow-forward loopback (its own ports) or --allow-forward any.',

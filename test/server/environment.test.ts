@@ -47,6 +47,7 @@ test('what it says of itself is what the protocol declares, and no capability is
 		'capabilityDiscoveryV2',
 		'credentialMasking',
 		'credentialMaskingCustomProviders',
+		'httpHeaderEnvVars',
 		'linuxApprovedRootWritePreservesRestrictions',
 		'linuxRootWritePreservesDevices',
 		'networkProxyLaunch',

@@ -154,9 +154,11 @@ test.each([
 
 const VARIABLES = {MY_TOKEN: 'token', EMPTY: '', BROKEN: 'a\nb', OPENAI_API_KEY: 'k', node_repl_auth_token: 'fine'};
 
+const ALLOWED = {variables: VARIABLES, httpVariables: [...Object.keys(VARIABLES), 'NONE', 'constructor']};
+
 test('a header takes the rest of its value from a variable of the executor', async () => {
 	const {url, seen} = await origin();
-	const http = await httpClient({variables: VARIABLES});
+	const http = await httpClient(ALLOWED);
 	const headers = [
 		{name: 'authorization', value: 'Bearer ', valueEnvVar: 'MY_TOKEN'},
 		{name: 'x-repl', value: '', valueEnvVar: 'node_repl_auth_token'},
@@ -175,14 +177,31 @@ test.each([
 	['CODEX_EXEC_SERVER_NOISE_AUTH_TOKEN', 'cannot use executor environment variable CODEX_EXEC_SERVER_NOISE_AUTH_TOKEN'],
 ])('the variable %s is refused', async (valueEnvVar, reason) => {
 	const {url, sockets} = await origin();
-	const http = await httpClient({variables: VARIABLES});
+	const http = await httpClient(ALLOWED);
 	const headers = [{name: 'auth', value: '', valueEnvVar}];
 	expect(await http.refusal(url, {headers})).toEqual(invalid(`http/request header auth ${reason}`));
 	expect(sockets).toEqual([]);
 });
 
+test('no variable is sent that the server does not name, and a client learns whether there is one', async () => {
+	const {url, sockets} = await origin();
+	const headers = [{name: 'auth', value: '', valueEnvVar: 'MY_TOKEN'}];
+	for (const httpVariables of [[], ['EMPTY', 'my_token']]) {
+		const http = await httpClient({variables: VARIABLES, httpVariables});
+		expect(await http.refusal(url, {headers})).toEqual(
+			invalid(
+				'http/request header auth cannot use executor environment variable MY_TOKEN: it is not among those that --http-env of the server allows',
+			),
+		);
+		expect(await http.client.call('environment/info')).toMatchObject({
+			capabilities: {httpHeaderEnvVars: httpVariables.length > 0},
+		});
+	}
+	expect(sockets).toEqual([]);
+});
+
 test('a variable that is no header value is not shown', async () => {
-	const http = await httpClient({variables: VARIABLES});
+	const http = await httpClient(ALLOWED);
 	const headers = [{name: 'auth', value: '', valueEnvVar: 'BROKEN'}];
 	expect(await http.refusal('http://127.0.0.1:1', {headers})).toEqual(
 		invalid('http/request header value is invalid for auth: failed to parse header value'),

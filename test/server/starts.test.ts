@@ -89,6 +89,7 @@ test('every failure travels under a code of the protocol; only those the peers d
 		['SANDBOX_INVALID', -32602, false],
 		['HTTP_INVALID', -32602, false],
 		['HTTP_FAILED', -32603, false],
+		['HTTP_REFUSED', -32600, true],
 		['FORWARD_REFUSED', -32600, true],
 		['FORWARD_UNKNOWN', -32004, true],
 		['FORWARD_FAILED', -32603, true],

@@ -12,7 +12,7 @@ export class LocalHttp implements Http, Disposable {
 
 	/** Variables say which proxies to use, and are what headers may take values from. */
 	constructor(variables: HttpVariables = process.env) {
-		this.#requests = new HttpRequests(variables);
+		this.#requests = new HttpRequests({variables});
 	}
 
 	async fetch(input: string | URL | Request, init: FetchInit = {}): Promise<Response> {

@@ -3,6 +3,7 @@ import {request as requestSecure, Agent as SecureAgent} from 'node:https';
 import {isIP} from 'node:net';
 import {dnsResolver} from '../dns-resolver.js';
 import {createTunnelAgent} from './connect-proxy.js';
+import type {HttpPolicy} from './http-policy.js';
 import type {Header, HttpVariables} from './http-request.js';
 import {takeCredentials} from './prepare-request.js';
 import {findProxy, hostOf, portOf} from './proxies.js';
@@ -17,8 +18,9 @@ const AGENT_OPTIONS = {
 	keepAlive: true,
 	timeout: IDLE_TIMEOUT_MS,
 	maxFreeSockets: MAX_IDLE_PER_ORIGIN,
-	lookup: dnsResolver.lookup,
 };
+/** For connections that no policy judges, such as those to a proxy, which the executor's user has chosen. */
+const UNJUDGED_OPTIONS = {...AGENT_OPTIONS, lookup: dnsResolver.lookup};
 
 type HttpAgent = PlainAgent | SecureAgent;
 
@@ -33,25 +35,32 @@ export interface AgentRoute {
 /** Keep-alive connections of one client, never shared with another. */
 export class Agents {
 	readonly #variables: HttpVariables;
+	readonly #policy: HttpPolicy | undefined;
 	readonly #agents = new Map<string, HttpAgent>();
 
-	constructor(variables: HttpVariables) {
+	/** Without a policy every host may be reached. */
+	constructor(variables: HttpVariables, policy?: HttpPolicy) {
 		this.#variables = variables;
+		this.#policy = policy;
 	}
 
+	/** Throws if the policy does not allow the URL. */
 	routeTo(url: URL): AgentRoute {
+		this.#policy?.requireTarget(url);
 		const proxy = findProxy(url, this.#variables);
-		if (!proxy) return {...this.#connect(url, url), proxyHeaders: []};
+		if (!proxy) return {...this.#connect(url, url, 'direct'), proxyHeaders: []};
 		const authorization = takeCredentials(proxy);
 		if (url.protocol === 'https:') {
-			const agent = this.#agent(`tunnel ${proxy.href}`, () => createTunnelAgent(proxy, authorization, AGENT_OPTIONS));
+			const agent = this.#agent(`tunnel ${proxy.href}`, () =>
+				createTunnelAgent(proxy, authorization, UNJUDGED_OPTIONS),
+			);
 			return {
 				request: requestSecure,
 				options: {...toConnectOptions(url), path: toRequestPath(url), agent},
 				proxyHeaders: [],
 			};
 		}
-		const route = this.#connect(proxy, url);
+		const route = this.#connect(proxy, url, 'proxy');
 		const proxyHeaders: Header[] = authorization ? [['proxy-authorization', authorization]] : [];
 		return {...route, options: {...route.options, path: url.href}, proxyHeaders};
 	}
@@ -62,11 +71,14 @@ export class Agents {
 		this.#agents.clear();
 	}
 
-	#connect(to: URL, url: URL): Omit<AgentRoute, 'proxyHeaders'> {
+	#connect(to: URL, url: URL, kind: 'direct' | 'proxy'): Omit<AgentRoute, 'proxyHeaders'> {
 		const secure = to.protocol === 'https:';
-		const agent = this.#agent(to.protocol, () =>
-			secure ? new SecureAgent(AGENT_OPTIONS) : new PlainAgent(AGENT_OPTIONS),
-		);
+		const policy = kind === 'direct' ? this.#policy : undefined;
+		const agent = this.#agent(`${kind} ${to.protocol}`, () => {
+			const agentOptions = policy ? {...AGENT_OPTIONS, lookup: policy.lookup} : UNJUDGED_OPTIONS;
+			const created = secure ? new SecureAgent(agentOptions) : new PlainAgent(agentOptions);
+			return policy ? policy.guard(created) : created;
+		});
 		const options = {...toConnectOptions(to), path: toRequestPath(url), agent};
 		return {request: secure ? requestSecure : requestPlain, options};
 	}

@@ -12,7 +12,9 @@ import {
 } from '../network-failures.js';
 import {Agents} from './agents.js';
 import {Exchange, type HttpResponseHead} from './exchange.js';
+import {HttpPolicy} from './http-policy.js';
 import type {HttpRequest, HttpVariables} from './http-request.js';
+import type {HttpScope} from './http-scopes.js';
 import {prepareRequest} from './prepare-request.js';
 import {BufferedBody, MAX_BUFFERED_TOTAL_BYTES} from './read-body.js';
 
@@ -39,18 +41,31 @@ export interface StreamedResponse extends HttpResponseHead {
 	readonly pump: (sink: BodySink) => Promise<void>;
 }
 
+export interface HttpRequestsOptions {
+	/** Say which proxies to use, and are what headers may take values from. */
+	readonly variables: HttpVariables;
+	/** Limits of a client that is not the user of this process; without them everything is allowed. */
+	readonly limits?: {
+		/** Names of the variables that headers may take values from. */
+		readonly headerVariables: readonly string[];
+		readonly scope: HttpScope;
+	};
+}
+
 /** HTTP requests of one client, on connections of its own; all end with it. */
 export class HttpRequests {
-	readonly #variables: HttpVariables;
+	readonly #options: HttpRequestsOptions;
+	readonly #policy: HttpPolicy | undefined;
 	readonly #agents: Agents;
 	readonly #exchanges = new Set<Exchange>();
 	readonly #streams = new Set<string>();
 	readonly #uploads = new ByteBudget(MAX_UPLOADS_BYTES);
 	readonly #bodies = new ByteBudget(MAX_BUFFERED_TOTAL_BYTES);
 
-	constructor(variables: HttpVariables) {
-		this.#variables = variables;
-		this.#agents = new Agents(variables);
+	constructor(options: HttpRequestsOptions) {
+		this.#options = options;
+		this.#policy = options.limits && new HttpPolicy(options.limits.scope);
+		this.#agents = new Agents(options.variables, this.#policy);
 	}
 
 	/** Fetches the whole response; its memory counts for the budget until `use` settles. */
@@ -89,7 +104,9 @@ export class HttpRequests {
 	}
 
 	#begin(request: HttpRequest, streams = false): Exchange {
-		const hop = prepareRequest(request, this.#variables);
+		const {variables, limits} = this.#options;
+		this.#policy?.requireAllowed();
+		const hop = prepareRequest(request, variables, limits?.headerVariables);
 		if (streams && this.#streams.has(request.id)) {
 			throw invalidRequestError(`streamResponse requestId \`${request.id}\` is already active`);
 		}

@@ -95,7 +95,8 @@ export class ClientConnection implements Service {
 
 	/** Pending HTTP requests of this connection. */
 	get http(): HttpRequests {
-		this.#http ??= this.#closeWithConnection(new HttpRequests(this.settings.variables));
+		const {variables, httpVariables: headerVariables, allowHttp: scope} = this.settings;
+		this.#http ??= this.#closeWithConnection(new HttpRequests({variables, limits: {headerVariables, scope}}));
 		return this.#http;
 	}
 

@@ -33,6 +33,8 @@ export function createServer(settings: Settings, childLimits: ChildLimits, logge
 		allowPreparedExec: settings['allow-prepared-exec'],
 		maxReplyBytes: settings['max-reply'],
 		allowForward: settings['allow-forward'],
+		allowHttp: settings['allow-http'],
+		httpVariables: settings['http-env'],
 		shutdownGraceMs: settings['shutdown-grace'],
 		childLimits,
 		hiddenPaths: listHiddenPaths(settings),

@@ -1,4 +1,6 @@
 import {FORWARD_SCOPES, type ForwardScope} from '../../../network/forward/forward-scopes.js';
+import {isDeniedVariable} from '../../../network/http/header-variables.js';
+import {HTTP_SCOPES, type HttpScope} from '../../../network/http/http-scopes.js';
 import {DEFAULT_OOM_SCORE} from '../../../processes/backends/child-limits.js';
 import {AUTH_MODES, type AuthMode, DEFAULT_CLOCK_SKEW_SECONDS} from '../../../server/auth/auth-modes.js';
 import {DEFAULTS} from '../../../server/options.js';
@@ -57,6 +59,15 @@ const hostNames: Kind<readonly string[]> = {
 	parse: value => {
 		const list = value.split(',').map(each => each.trim());
 		return list.every(each => /^[\w-]+(?:\.[\w-]+)*\.?$/.test(each)) ? list : undefined;
+	},
+	format: value => (value.length === 0 ? 'none' : value.join(',')),
+};
+const variableNames: Kind<readonly string[]> = {
+	placeholder: 'NAMES',
+	expects: 'names of variables such as MY_TOKEN, separated by commas, none of them one that is never sent',
+	parse: value => {
+		const list = value.split(',').map(each => each.trim());
+		return list.every(each => /^[A-Za-z_]\w*$/.test(each) && !isDeniedVariable(each)) ? list : undefined;
 	},
 	format: value => (value.length === 0 ? 'none' : value.join(',')),
 };
@@ -244,6 +255,16 @@ export const SETTINGS = {
 		choice(FORWARD_SCOPES),
 		DEFAULTS.allowForward,
 		'ports clients may connect to through this server: none, those of its own loopback addresses, or any',
+	),
+	'allow-http': setting<HttpScope>(
+		choice(HTTP_SCOPES),
+		DEFAULTS.allowHttp,
+		'hosts clients may send HTTP requests to through this server: none, those with public addresses, or any',
+	),
+	'http-env': setting(
+		variableNames,
+		DEFAULTS.httpVariables as readonly string[],
+		'variables of this server whose values clients may have sent in a header of an HTTP request, without seeing them',
 	),
 	'shutdown-grace': setting(
 		duration,

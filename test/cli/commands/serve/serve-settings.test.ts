@@ -119,6 +119,8 @@ test('every setting can be given in each of the three ways', () => {
 		'allow-forward': ['loopback', 'loopback'],
 		'retain-chunks': ['7', 7],
 		'retain-closed': ['0', 0],
+		'allow-http': ['public', 'public'],
+		'http-env': ['MY_TOKEN, other', ['MY_TOKEN', 'other']],
 		'shutdown-grace': ['250ms', 250],
 	};
 	const expected = Object.fromEntries(Object.entries(values).map(([name, [, value]]) => [name, value]));
@@ -148,6 +150,14 @@ test.each([
 	[{flags: {'retain-chunks': '1.5'}}, '--retain-chunks: expected a positive whole number, got `1.5`'],
 	[{flags: {'retain-bytes': '-1'}}, '--retain-bytes: expected a size such as 1048576, 512KiB or 8MiB, got `-1`'],
 	[{flags: {'retain-closed': '30'}}, '--retain-closed: expected a time such as 500ms, 30s or 5m, got `30`'],
+	[
+		{flags: {'http-env': 'MY_TOKEN,OPENAI_API_KEY'}},
+		'--http-env: expected names of variables such as MY_TOKEN, separated by commas, none of them one that is never sent, got `MY_TOKEN,OPENAI_API_KEY`',
+	],
+	[
+		{flags: {'http-env': 'MY_*'}},
+		'--http-env: expected names of variables such as MY_TOKEN, separated by commas, none of them one that is never sent, got `MY_*`',
+	],
 	[{flags: {'shutdown-grace': ''}}, '--shutdown-grace: expected a time such as 500ms, 30s or 5m, got ``'],
 	[
 		{variables: {LONGARM_DANGEROUSLY_ALLOW_UNAUTHENTICATED_NETWORK: 'maybe'}},

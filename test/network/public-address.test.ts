@@ -1,0 +1,67 @@
+import {expect, test} from 'vitest';
+import {isPublicAddress} from '../../src/network/public-address.js';
+
+test.each([
+	'1.1.1.1',
+	'9.255.255.255',
+	'11.0.0.0',
+	'100.63.255.255',
+	'100.128.0.0',
+	'172.15.255.255',
+	'172.32.0.0',
+	'192.0.1.0',
+	'223.255.255.255',
+	'2606:4700:4700::1111',
+	'2a00::1',
+	'::ffff:8.8.8.8',
+	'::ffff:808:808',
+	'64:ff9b::8.8.8.8',
+])('%s is public', address => {
+	expect(isPublicAddress(address)).toBe(true);
+});
+
+test.each([
+	['this machine', '0.0.0.0'],
+	['this machine', '127.0.0.1'],
+	['this machine', '127.255.255.254'],
+	['this machine', '::'],
+	['this machine', '::1'],
+	['private networks', '10.0.0.1'],
+	['private networks', '172.16.0.1'],
+	['private networks', '172.31.255.255'],
+	['private networks', '192.168.1.1'],
+	['private networks', '100.64.0.1'],
+	['private networks', 'fc00::1'],
+	['private networks', 'fd00:ec2::254'],
+	['private networks', 'fec0::1'],
+	['the link, with metadata services', '169.254.169.254'],
+	['the link', 'fe80::1'],
+	['the link', 'fe80::1%eth0'],
+	['special uses', '192.0.0.192'],
+	['special uses', '198.18.0.1'],
+	['many hosts', '224.0.0.1'],
+	['many hosts', '255.255.255.255'],
+	['many hosts', 'ff02::1'],
+	['nobody', '240.0.0.1'],
+	['nobody', '4000::1'],
+	['documentation', '192.0.2.1'],
+	['documentation', '2001:db8::1'],
+	['documentation', '3fff::1'],
+	['IPv4, mapped', '::ffff:127.0.0.1'],
+	['IPv4, mapped', '::ffff:7f00:1'],
+	['IPv4, mapped', '0:0:0:0:0:ffff:a9fe:a9fe'],
+	['IPv4, compatible', '::127.0.0.1'],
+	['IPv4, compatible', '::8.8.8.8'],
+	['IPv4, translated', '::ffff:0:127.0.0.1'],
+	['IPv4, by NAT64', '64:ff9b::127.0.0.1'],
+	['IPv4, by NAT64', '64:ff9b::a9fe:a9fe'],
+	['IPv4, by NAT64', '64:ff9b::1'],
+	['IPv4, by a local NAT64', '64:ff9b:1::8.8.8.8'],
+	['IPv4, by 6to4', '2002:7f00:1::'],
+	['IPv4, by 6to4', '2002:808:808::1'],
+	['IPv4, by Teredo', '2001:0:4136:e378:8000:63bf:3fff:fdd2'],
+	['no address', 'localhost'],
+	['no address', ''],
+])('of %s: %s is not', (_, address) => {
+	expect(isPublicAddress(address)).toBe(false);
+});
