@@ -40,9 +40,19 @@ export function requireScope(grant: Grant | undefined, method: string): void {
 }
 
 /**
- * A session is resumed by its own name only and, if it has processes, only with the `observe` scope: their output is
- * sent without a request.
+ * Key that waiting requests, searches and detached sessions are counted by; undefined without a token. Holders of one name
+ * with other scopes count apart: a token that may only look must not use up what its owner needs.
+ */
+export function accountOf(grant: Grant | undefined): string | undefined {
+	return grant && JSON.stringify([grant.name, grant.scopes ? [...new Set(grant.scopes)].sort() : 'all']);
+}
+
+/**
+ * A session is resumed by its own name only, and with the scopes it was opened with: it has one connection at a time, so a
+ * weaker token would lock its owner out. `drive` stands for all scopes, since a process can do whatever they allow. If
+ * there are processes `observe` is needed in any case: their output is sent without a request.
  */
 export function mayResume(owner: Grant | undefined, caller: Grant | undefined, hasProcesses: boolean): boolean {
-	return owner?.name === caller?.name && (!hasProcesses || allows(caller, 'observe'));
+	if (owner?.name !== caller?.name || (hasProcesses && !allows(caller, 'observe'))) return false;
+	return allows(caller, 'drive') || ACCESS_SCOPES.every(scope => !allows(owner, scope) || allows(caller, scope));
 }

@@ -8,7 +8,7 @@ import type {Sandbox} from '../../sandbox/sandbox.js';
 import {Lifetime} from '../../shared/async/lifetime.js';
 import type {Logger} from '../../shared/logger.js';
 import type {Transport} from '../../transports/transport.js';
-import type {Grant} from '../auth/grant.js';
+import {accountOf, type Grant} from '../auth/grant.js';
 import {launchFsWorker} from '../fs-worker/launch-fs-worker.js';
 import type {ServerSettings} from '../options.js';
 import type {ServerContext} from '../server-context.js';
@@ -58,6 +58,7 @@ export class ClientConnection implements Service {
 		this.flow = new FlowControl(this.rpc);
 		this.pending = new PendingRequests({
 			token: options.grant?.name,
+			account: accountOf(options.grant),
 			waiting: context.waiting,
 			holdReading: () => this.rpc.holdReading(),
 		});

@@ -27,24 +27,26 @@ const WAITING_METHODS: ReadonlySet<string> = new Set<RequestName>([
 	'http/request',
 ]);
 
-/** Counts the waiting requests of every token. */
+/** Counts the waiting requests of every account. */
 export class WaitingRequests {
 	readonly #counts = new Map<string | undefined, number>();
 
-	get(token: string | undefined): number {
-		return this.#counts.get(token) ?? 0;
+	get(account: string | undefined): number {
+		return this.#counts.get(account) ?? 0;
 	}
 
-	add(token: string | undefined, change: number): void {
-		const count = this.get(token) + change;
-		if (count === 0) this.#counts.delete(token);
-		else this.#counts.set(token, count);
+	add(account: string | undefined, change: number): void {
+		const count = this.get(account) + change;
+		if (count === 0) this.#counts.delete(account);
+		else this.#counts.set(account, count);
 	}
 }
 
 export interface PendingRequestsOptions {
 	/** Name of the token; undefined without one. */
 	readonly token: string | undefined;
+	/** See `accountOf`. */
+	readonly account: string | undefined;
 	readonly waiting: WaitingRequests;
 	/** Stops reading the connection until the returned function is called. */
 	readonly holdReading: () => () => void;
@@ -77,14 +79,14 @@ export class PendingRequests {
 	/** Call when the connection has closed: requests that were cut off never settle. */
 	close(): void {
 		this.#isClosed = true;
-		this.#options.waiting.add(this.#options.token, -this.#waiting);
+		this.#options.waiting.add(this.#options.account, -this.#waiting);
 		this.#waiting = 0;
 	}
 
 	#requireRoom(count: number): void {
-		const {waiting, token} = this.#options;
+		const {waiting, token, account} = this.#options;
 		if (this.#waiting + count > MAX_WAITING_REQUESTS) throw tooManyError('this connection', MAX_WAITING_REQUESTS);
-		if (waiting.get(token) + count <= MAX_WAITING_REQUESTS_PER_TOKEN) return;
+		if (waiting.get(account) + count <= MAX_WAITING_REQUESTS_PER_TOKEN) return;
 		const holder = token === undefined ? 'the connections without a token' : `the token ${token}`;
 		throw tooManyError(holder, MAX_WAITING_REQUESTS_PER_TOKEN);
 	}
@@ -92,7 +94,7 @@ export class PendingRequests {
 	#begin(count: number): void {
 		if (count > 0) {
 			this.#waiting += count;
-			this.#options.waiting.add(this.#options.token, count);
+			this.#options.waiting.add(this.#options.account, count);
 		} else if (++this.#pending > MAX_PENDING_REQUESTS) {
 			this.#resumeReading ??= this.#options.holdReading();
 		}
@@ -102,7 +104,7 @@ export class PendingRequests {
 		if (this.#isClosed) return;
 		if (count > 0) {
 			this.#waiting -= count;
-			this.#options.waiting.add(this.#options.token, -count);
+			this.#options.waiting.add(this.#options.account, -count);
 		} else if (--this.#pending <= MAX_PENDING_REQUESTS) {
 			this.#resumeReading?.();
 			this.#resumeReading = undefined;

@@ -6,7 +6,7 @@ import type {RpcConnection} from '../../rpc/rpc-connection.js';
 import {LongarmError} from '../../shared/errors.js';
 import type {Logger} from '../../shared/logger.js';
 import {MAX_TIMER_MS} from '../../shared/units.js';
-import {type Grant, mayResume} from '../auth/grant.js';
+import {accountOf, type Grant, mayResume} from '../auth/grant.js';
 import {OutputPump} from './output-pump.js';
 
 type Attachment =
@@ -92,7 +92,7 @@ export interface SessionsOptions {
 export class Sessions {
 	readonly #options: SessionsOptions;
 	readonly #sessions = new Map<string, Session>();
-	/** By the name of the owner, the longest detached first. */
+	/** By the account of the owner, the longest detached first. */
 	readonly #detached = new Map<string | undefined, Set<Session>>();
 
 	constructor(options: SessionsOptions) {
@@ -131,9 +131,10 @@ export class Sessions {
 
 	detach(session: Session): void {
 		this.#options.logger.debug('session detached', {session: session.id});
-		const detached = this.#detached.get(session.owner?.name);
+		const account = accountOf(session.owner);
+		const detached = this.#detached.get(account);
 		if (detached) detached.add(session);
-		else this.#detached.set(session.owner?.name, new Set([session]));
+		else this.#detached.set(account, new Set([session]));
 		session.detach(this.#options.detachedSessionMs, () => this.destroy(session));
 		this.#makeRoom(session.owner, this.#options.maxDetachedSessions + 1);
 	}
@@ -147,7 +148,7 @@ export class Sessions {
 
 	/** Destroys the oldest detached session without processes if there are `limit` or more; false if there is none such. */
 	#makeRoom(owner: Grant | undefined, limit: number): boolean {
-		const detached = this.#detached.get(owner?.name);
+		const detached = this.#detached.get(accountOf(owner));
 		if (!detached || detached.size < limit) return true;
 		for (const session of detached) {
 			if (session.hasProcesses) continue;
@@ -158,9 +159,10 @@ export class Sessions {
 	}
 
 	#forgetDetached(session: Session): void {
-		const detached = this.#detached.get(session.owner?.name);
+		const account = accountOf(session.owner);
+		const detached = this.#detached.get(account);
 		detached?.delete(session);
-		if (detached?.size === 0) this.#detached.delete(session.owner?.name);
+		if (detached?.size === 0) this.#detached.delete(account);
 	}
 
 	#limitError(owner: Grant | undefined): LongarmError {

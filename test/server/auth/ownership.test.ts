@@ -54,14 +54,42 @@ test.each<[Grant | undefined, Grant | undefined]>([
 	await client.initialize();
 });
 
-test('a session with processes is unknown to who may not see what they say, as it is sent without being asked for', async () => {
+test.each<[Grant, Grant]>([
+	[ANN, {name: 'ann', scopes: ['observe']}],
+	[ANN, {name: 'ann', scopes: ['observe', 'files', 'http']}],
+	[ANN, {name: 'ann', scopes: []}],
+	[
+		{name: 'ann', scopes: ['drive']},
+		{name: 'ann', scopes: ['observe']},
+	],
+	[
+		{name: 'ann', scopes: ['observe', 'files']},
+		{name: 'ann', scopes: ['observe', 'http']},
+	],
+])('a session of %j is unknown to %j, who would lock its owner out', async (owner, caller) => {
+	const server = execServer();
+	const id = await detached(server, owner);
+	await expect(connect(server, caller).initialize(id)).rejects.toThrow(`unknown session id ${id}`);
+	expect((await connect(server, owner).initialize(id)).sessionId).toBe(id);
+});
+
+test('a session that got processes is unknown to who may not see what they say', async () => {
 	const server = execServer();
 	const blind: Grant = {name: 'ann', scopes: ['files']};
-	const id = await detached(server, ANN, 'read line');
+	const id = await detached(server, blind);
+	const driver = await connect(server, ANN).initialize(id);
+	await driver.sh('p', 'read line', {pipeStdin: true});
+	driver.rpc.destroy();
+	await driver.untilClosed();
 	await expect(connect(server, blind).initialize(id)).rejects.toThrow(`unknown session id ${id}`);
-	const without = await detached(server, ANN);
-	await connect(server, blind).initialize(without);
-	expect((await connect(server, {name: 'ann', scopes: ['observe']}).initialize(id)).sessionId).toBe(id);
+	expect((await connect(server, ANN).initialize(id)).sessionId).toBe(id);
+});
+
+test('sessions of a weaker token of the same name push none of its owner out', async () => {
+	const server = execServer({maxDetachedSessions: 2});
+	const mine = await detached(server, ANN);
+	for (let count = 0; count < 5; count++) await detached(server, {name: 'ann', scopes: ['observe']});
+	expect((await connect(server, ANN).initialize(mine)).sessionId).toBe(mine);
 });
 
 test('whether a session of somebody else is attached is not told either', async () => {

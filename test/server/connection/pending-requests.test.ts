@@ -14,6 +14,7 @@ function pendingRequests(waiting = new WaitingRequests(), token?: string) {
 	let holds = 0;
 	const pending = new PendingRequests({
 		token,
+		account: token,
 		waiting,
 		holdReading: () => {
 			holds++;
