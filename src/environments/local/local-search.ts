@@ -29,7 +29,7 @@ export function localSearch(query: SearchQuery, root: () => BytePath, signal: Ab
 				await feed.taken();
 			},
 			// One owner for all: this program shares with itself.
-			localSearch,
+			{account: localSearch, connection: localSearch},
 		);
 		cancel = () => running.cancel();
 		if (feed.isClosed) cancel();

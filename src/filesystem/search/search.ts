@@ -7,7 +7,7 @@ import {preferredCalls} from '../syscalls.js';
 import {compileIgnoreRules} from '../watch/ignored.js';
 import {compileContents, compileNames, type SearchRequest} from './query.js';
 import type {FromWorker, SearchError, SearchMatch, SearchSummary} from './search-messages.js';
-import {SearchQueue} from './search-queue.js';
+import {MAX_HELD_MS, type SearchOwner, SearchQueue} from './search-queue.js';
 
 /** Time limit: a regular expression can run for ever. */
 const MAX_SEARCH_MS = 10 * 60_000;
@@ -43,7 +43,7 @@ export class SearchRun {
 	static async begin(
 		query: SearchRequest,
 		onMatches: (matches: readonly SearchMatch[]) => Promise<void>,
-		owner: object,
+		owner: SearchOwner,
 	): Promise<SearchRun> {
 		requireValidPatterns(query);
 		await preferredCalls().stat(query.root);
@@ -53,12 +53,15 @@ export class SearchRun {
 	private constructor(
 		query: SearchRequest,
 		onMatches: (matches: readonly SearchMatch[]) => Promise<void>,
-		owner: object,
+		owner: SearchOwner,
 	) {
 		this.#query = query;
 		this.#onMatches = onMatches;
 		this.outcome = this.#outcome.promise;
-		this.#leaveQueue = queue.enter(owner, () => this.#run());
+		this.#leaveQueue = queue.enter(owner, {
+			start: () => this.#run(),
+			giveUp: () => this.#endEarly(`after ${MAX_HELD_MS / 1000} seconds, because others waited for its thread`),
+		});
 	}
 
 	/** Ends the search; the outcome counts the matches so far. */
@@ -71,10 +74,7 @@ export class SearchRun {
 		const worker = new Worker(findWorkerFile(), {
 			workerData: {query: this.#query, unconfirmed: this.#unconfirmed},
 		});
-		const timer = setTimeout(
-			() => this.#end({...this.#progress, errors: [timeoutError(this.#query)]}),
-			MAX_SEARCH_MS,
-		).unref();
+		const timer = setTimeout(() => this.#endEarly(`after ${MAX_SEARCH_MS / 60_000} minutes`), MAX_SEARCH_MS).unref();
 		this.#running = {worker, timer};
 		// One message at a time: the end must not overtake earlier matches.
 		const mutex = new Mutex();
@@ -102,6 +102,11 @@ export class SearchRun {
 		Atomics.notify(this.#unconfirmed, 0);
 	}
 
+	#endEarly(why: string): void {
+		const error: SearchError = {path: this.#query.root, message: `the search was ended ${why}`};
+		this.#end({...this.#progress, errors: [error]});
+	}
+
 	#end(summary: SearchSummary): void {
 		this.#stop();
 		this.#outcome.resolve({...summary, cancelled: this.#isCancelled});
@@ -116,10 +121,6 @@ export class SearchRun {
 		}
 		this.#leaveQueue();
 	}
-}
-
-function timeoutError({root}: SearchRequest): SearchError {
-	return {path: root, message: `the search was ended after ${MAX_SEARCH_MS / 60_000} minutes`};
 }
 
 /**

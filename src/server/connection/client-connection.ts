@@ -84,7 +84,7 @@ export class ClientConnection implements Service {
 	/** File handles, watches and searches this connection has open. */
 	get files(): ClientFiles {
 		this.#files ??= this.#closeWithConnection(
-			new ClientFiles(this.rpc, this.flow, plan => launchFsWorker(plan, this.#context)),
+			new ClientFiles(this.rpc, this.flow, plan => launchFsWorker(plan, this.#context), accountOf(this.grant)),
 		);
 		return this.#files;
 	}

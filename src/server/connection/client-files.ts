@@ -19,10 +19,15 @@ export class ClientFiles {
 	#missingWatch: MissingPathsWatch | undefined;
 	#isClosed = false;
 
-	constructor(connection: RpcConnection, flow: FlowControl, launch: FsWorkerPoolOptions['launch']) {
+	constructor(
+		connection: RpcConnection,
+		flow: FlowControl,
+		launch: FsWorkerPoolOptions['launch'],
+		account: string | undefined,
+	) {
 		this.#connection = connection;
 		this.watches = new ClientWatches(connection, flow);
-		this.searches = new ClientSearches(connection, flow);
+		this.searches = new ClientSearches(connection, flow, account);
 		this.sandboxed = new SandboxedFiles(connection, flow, launch);
 	}
 

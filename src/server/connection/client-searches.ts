@@ -2,6 +2,7 @@ import {refusedError, toDomainFileError} from '../../filesystem/file-errors.js';
 import type {SearchRequest} from '../../filesystem/search/query.js';
 import type {SearchRun, SearchRunOutcome} from '../../filesystem/search/search.js';
 import type {SearchMatch} from '../../filesystem/search/search-messages.js';
+import type {SearchOwner} from '../../filesystem/search/search-queue.js';
 import {PathUri} from '../../protocol/path-uri/path-uri.js';
 import type {RpcConnection} from '../../rpc/rpc-connection.js';
 import {type IdRefusal, IdTable} from '../../shared/id-table.js';
@@ -15,6 +16,7 @@ export const MAX_SEARCH_ID_BYTES = 64;
 export class ClientSearches {
 	readonly #connection: RpcConnection;
 	readonly #flow: FlowControl;
+	readonly #owner: SearchOwner;
 	readonly #searches = new IdTable<SearchRun>({
 		maxEntries: MAX_SEARCHES,
 		maxIdBytes: MAX_SEARCH_ID_BYTES,
@@ -22,16 +24,18 @@ export class ClientSearches {
 	});
 	#isClosed = false;
 
-	constructor(connection: RpcConnection, flow: FlowControl) {
+	/** `account` is that of the token, if there is one: its connections share their threads. */
+	constructor(connection: RpcConnection, flow: FlowControl, account: string | undefined) {
 		this.#connection = connection;
 		this.#flow = flow;
+		this.#owner = {account: account ?? this, connection: this};
 	}
 
 	async run(id: string, query: SearchRequest): Promise<SearchRunOutcome> {
 		this.#searches.reserve(id);
 		try {
 			const {SearchRun} = await import('../../filesystem/search/search.js');
-			const search = await SearchRun.begin(query, matches => this.#notifyMatches(id, matches), this);
+			const search = await SearchRun.begin(query, matches => this.#notifyMatches(id, matches), this.#owner);
 			// Cancelled during the set-up.
 			if (this.#isClosed || !this.#searches.has(id)) search.cancel();
 			else this.#searches.set(id, search);

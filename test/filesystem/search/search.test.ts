@@ -1,9 +1,11 @@
 import {writeFileSync} from 'node:fs';
 import {join} from 'node:path';
 import {Worker} from 'node:worker_threads';
-import {expect, onTestFinished, test} from 'vitest';
+import {expect, onTestFinished, test, vi} from 'vitest';
 import {bytePath} from '../../../src/filesystem/byte-path.js';
 import {SearchRun} from '../../../src/filesystem/search/search.js';
+import {MAX_HELD_MS, MAX_SEARCH_THREADS} from '../../../src/filesystem/search/search-queue.js';
+import {stopClock} from '../../helpers/clock.js';
 import {scratchDirectory} from '../../helpers/scratch.js';
 
 const QUICK = {names: [], exclude: [], contents: undefined, hidden: false, ignoreFiles: true, maxMatches: 1000};
@@ -18,7 +20,7 @@ async function timeEnough(): Promise<void> {
 test('a search that is cancelled twice makes room for one, and those that wait still wait', async () => {
 	const root = bytePath(scratchDirectory());
 	writeFileSync(join(root, 'evil'), `${'a'.repeat(60)}!\n`);
-	const owner = {};
+	const owner = {account: 'one', connection: {}};
 	const begin = async (query: typeof QUICK | typeof ENDLESS) => {
 		const search = await SearchRun.begin({...query, root}, async () => {}, owner);
 		onTestFinished(() => search.cancel());
@@ -38,4 +40,25 @@ test('a search that is cancelled twice makes room for one, and those that wait s
 	expect(isOver).toBe(false);
 	second.cancel();
 	expect(await outcome).toMatchObject({matches: 1, cancelled: false});
+});
+
+test('endless searches on all threads make room for another account, and say why they ended', async () => {
+	stopClock();
+	const root = bytePath(scratchDirectory());
+	writeFileSync(join(root, 'evil'), `${'a'.repeat(60)}!\n`);
+	const begin = async (query: typeof QUICK | typeof ENDLESS, account: string) => {
+		const search = await SearchRun.begin({...query, root}, async () => {}, {account, connection: {}});
+		onTestFinished(() => search.cancel());
+		return search;
+	};
+	const hostile = [];
+	for (let count = 0; count < MAX_SEARCH_THREADS; count++) hostile.push(await begin(ENDLESS, `hostile ${count}`));
+	const honest = await begin(QUICK, 'honest');
+	vi.advanceTimersByTime(MAX_HELD_MS);
+	expect(await hostile[0]!.outcome).toMatchObject({
+		truncated: true,
+		cancelled: false,
+		errors: [{message: 'the search was ended after 30 seconds, because others waited for its thread'}],
+	});
+	expect(await honest.outcome).toMatchObject({matches: 1, errors: []});
 });
