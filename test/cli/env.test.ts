@@ -17,7 +17,7 @@ function home(text?: string): Home {
 	const file = join(path, 'environments.toml');
 	if (text !== undefined) {
 		mkdirSync(path);
-		writeFileSync(file, text, {mode: 0o644});
+		writeFileSync(file, text, {mode: 0o600});
 	}
 	return {
 		path,

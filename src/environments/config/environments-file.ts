@@ -46,6 +46,14 @@ export function parseEnvironments(text: string, path: string): EnvironmentSnapsh
 	return {defaultId, includesLocal: file.include_local, remotes};
 }
 
+/** Whether a file that can be parsed has a token, or a URL with a password. */
+export function holdsToken(text: string): boolean {
+	return asArray(parse(text)['environments']).some(entry => {
+		const {url, auth_bearer_token: token} = entry as Partial<Entry>;
+		return token !== undefined || (url !== undefined && URL.canParse(url) && new URL(url).password !== '');
+	});
+}
+
 function readShape(text: string, path: string): v.InferOutput<typeof fileSchema> {
 	try {
 		const table = parse(text);

@@ -1,11 +1,10 @@
-import {readFile, stat} from 'node:fs/promises';
 import {join} from 'node:path';
-import {errorMessage} from '../../shared/errors.js';
-import {findIntegrityFault} from '../../shared/node/private-file.js';
+import {errorMessage, LongarmError} from '../../shared/errors.js';
 import type {EnvironmentProvider, EnvironmentSnapshot} from '../environment-provider.js';
 import {invalidEnvironment} from '../remote/remote-url.js';
 import type {TomlEntry} from './edit/edit-text.js';
-import {ENVIRONMENTS_FILE, parseEnvironments} from './environments-file.js';
+import {ENVIRONMENTS_FILE, holdsToken, parseEnvironments} from './environments-file.js';
+import {readGuardedFile} from './guarded-file.js';
 
 /** The environments of `environments.toml` in a directory; in use when there is such a file. */
 export class FileProvider implements EnvironmentProvider {
@@ -17,18 +16,17 @@ export class FileProvider implements EnvironmentProvider {
 
 	async snapshot(): Promise<EnvironmentSnapshot | undefined> {
 		const {path} = this;
-		let text: string;
 		try {
-			text = await readFile(path, 'utf8');
-			// It names programs that are started.
-			const fault = findIntegrityFault(await stat(path), path);
-			if (fault !== undefined) throw new Error(fault);
+			const {text, secrecyFault} = await readGuardedFile(path);
+			const snapshot = parseEnvironments(text, path);
+			if (secrecyFault !== undefined && holdsToken(text)) throw new Error(`it holds a token, and ${secrecyFault}`);
+			return snapshot;
 		} catch (cause) {
 			if ((cause as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+			if (cause instanceof LongarmError) throw cause;
 			const message = `failed to read environment config \`${path}\`: ${errorMessage(cause)}`;
 			throw invalidEnvironment(message, {file: path}, cause);
 		}
-		return parseEnvironments(text, path);
 	}
 
 	/** Adds an environment to the file, which need not exist; everything else in it stays as it is. */

@@ -3,13 +3,19 @@ import {mkdir, open, readFile, realpath, rename, unlink} from 'node:fs/promises'
 import {dirname, join} from 'node:path';
 import {isDeepStrictEqual} from 'node:util';
 import {parse} from 'smol-toml';
+import {errorMessage} from '../../../shared/errors.js';
 import {invalidEnvironment} from '../../remote/remote-url.js';
 import {ENVIRONMENTS_FILE, parseEnvironments} from '../environments-file.js';
+import {findPlaceFault, type GuardedFile, readGuardedFile} from '../guarded-file.js';
 import {type TomlEntry, withDefault, withEntry, withoutDefault, withoutEntry} from './edit-text.js';
 
 /** It may hold tokens. */
 const FILE_MODE = 0o600;
 const DIRECTORY_MODE = 0o700;
+const ROOT = 0;
+
+/** The file as it is before an edit; empty and without an owner if there is none. */
+type Before = Pick<GuardedFile, 'text'> & Partial<GuardedFile>;
 
 /** Content of an environments file, as far as edits change it. */
 interface Content {
@@ -64,11 +70,23 @@ async function edit(
 ): Promise<void> {
 	await mkdir(dirname(file), {recursive: true, mode: DIRECTORY_MODE});
 	const path = await resolveLink(file);
-	const text = await readIfExists(path);
-	parseEnvironments(text, path);
-	const changed = change(text, parseContent(text));
+	const before = await readToEdit(file);
+	parseEnvironments(before.text, path);
+	const changed = change(before.text, parseContent(before.text));
 	verifyContent(changed, path);
-	await replace(path, text, changed.text);
+	await replace(path, before, changed.text);
+}
+
+/** Refuses a file, or a directory to make one in, that others can write to. */
+async function readToEdit(path: string): Promise<Before> {
+	try {
+		return await readGuardedFile(path);
+	} catch (cause) {
+		const isMissing = (cause as NodeJS.ErrnoException).code === 'ENOENT';
+		const fault = isMissing ? await findPlaceFault(path) : errorMessage(cause);
+		if (fault === undefined) return {text: ''};
+		throw invalidEnvironment(`cannot edit environment config \`${path}\`: ${fault}`, {file: path}, cause);
+	}
 }
 
 function verifyContent({text, content}: {text: string; content: Content}, path: string): void {
@@ -111,17 +129,20 @@ async function readIfExists(path: string): Promise<string> {
 }
 
 /** Replaces the file atomically; fails when it was changed meanwhile. */
-async function replace(path: string, before: string, after: string): Promise<void> {
+async function replace(path: string, before: Before, after: string): Promise<void> {
 	const temporary = join(dirname(path), `.${ENVIRONMENTS_FILE}.${randomBytes(6).toString('hex')}`);
 	try {
 		const file = await open(temporary, 'wx', FILE_MODE);
 		try {
 			await file.writeFile(after);
+			// The file of a user stays his if root edits it.
+			if (before.owner && process.geteuid?.() === ROOT) await file.chown(before.owner.uid, before.owner.gid);
 			await file.sync();
 		} finally {
 			await file.close();
 		}
-		if ((await readIfExists(path)) !== before) throw invalidEnvironment(`${path} was changed meanwhile; try again`);
+		if ((await readIfExists(path)) !== before.text)
+			throw invalidEnvironment(`${path} was changed meanwhile; try again`);
 		await rename(temporary, path);
 	} catch (error) {
 		await unlink(temporary).catch(() => {});
