@@ -1,5 +1,5 @@
-import {writeSync} from 'node:fs';
 import {LOG_LEVELS, type LogFields, type Logger, type LogLevel, silentLogger} from '../logger.js';
+import {createStderrWriter} from './stderr-writer.js';
 
 export const LOG_FORMATS = ['json', 'pretty'] as const;
 export type LogFormat = (typeof LOG_FORMATS)[number];
@@ -7,24 +7,32 @@ export type LogFormat = (typeof LOG_FORMATS)[number];
 export interface LineLoggerOptions {
 	readonly level: LogLevel;
 	readonly format: LogFormat;
-	/** Receives the lines; writes to stderr by default. */
-	readonly write?: (line: string) => void;
+	/** Receives the lines, and returns false for one that it dropped; writes to stderr by default. */
+	readonly write?: (line: string) => unknown;
 	readonly now?: () => Date;
 }
 
 /** One line per entry; the JSON form has the members `level`, `time`, `msg` that common log readers expect. */
 export function createLineLogger(options: LineLoggerOptions): Logger {
-	const {level, format, write = writeToStderr, now = () => new Date()} = options;
+	const {level, format, write = createStderrWriter(), now = () => new Date()} = options;
 	if (level === 'silent') return silentLogger;
 	const threshold = LOG_LEVELS.indexOf(level);
 	const render = format === 'json' ? renderJson : renderPretty;
+	let dropped = 0;
+	const writeOrCount = (line: string): void => {
+		if (dropped > 0) {
+			const notice = render('warn', now(), 'log entries were dropped', {count: dropped});
+			if (write(notice) !== false) dropped = 0;
+		}
+		if (write(escapeInvisible(line)) === false) dropped++;
+	};
 
 	const create = (bound: LogFields): Logger => {
 		const logAt =
 			(entryLevel: LogLevel) =>
 			(message: string, fields: LogFields = {}): void => {
 				if (LOG_LEVELS.indexOf(entryLevel) < threshold) return;
-				write(render(entryLevel, now(), message, {...bound, ...fields}));
+				writeOrCount(render(entryLevel, now(), message, {...bound, ...fields}));
 			};
 		return {
 			debug: logAt('debug'),
@@ -50,11 +58,10 @@ function formatValue(value: unknown): string {
 	return typeof value === 'string' && /^[\w.:/@+-]+$/.test(value) ? value : (JSON.stringify(value) ?? 'undefined');
 }
 
-/** Drops a line that cannot be written (full disk, reader gone, full non-blocking pipe): logging never stops the work. */
-function writeToStderr(line: string): void {
-	try {
-		writeSync(2, line);
-	} catch {
-		// A failure of the log itself cannot be reported.
-	}
+/** Escapes what JSON leaves as it is and terminals obey: DEL, the C1 controls, and marks of lines and direction. */
+function escapeInvisible(line: string): string {
+	return line.replace(
+		/[\u007f-\u009f\u200e\u200f\u2028-\u202e\u2066-\u2069]/g,
+		character => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
+	);
 }

@@ -88,3 +88,27 @@ test('a silent logger stays silent with fields too', () => {
 	log.with({a: 1}).error('never');
 	expect(lines).toEqual([]);
 });
+
+test('entries that could not be written are counted, and the next that can be tells how many', () => {
+	const lines: string[] = [];
+	let isFull = true;
+	const write = (line: string): boolean => !isFull && lines.push(line) > 0;
+	const log = createLineLogger({level: 'info', format: 'pretty', write, now: () => NOON});
+	for (let count = 0; count < 3; count++) log.info('lost');
+	isFull = false;
+	log.info('kept');
+	log.info('kept, too');
+	expect(lines).toEqual([
+		'12:00:00.007 warn  log entries were dropped count=3\n',
+		'12:00:00.007 info  kept\n',
+		'12:00:00.007 info  kept, too\n',
+	]);
+});
+
+test('no entry holds anything that a terminal obeys, and JSON still says the same', () => {
+	const name = '\u001b[31m\u007f\u009b31m\u2028\u202e\u2066';
+	const [json, pretty] = [logger('info', 'json'), logger('info', 'pretty')];
+	for (const {log} of [json, pretty]) log.info('happened', {name});
+	for (const {lines} of [json, pretty]) expect(lines[0]).toMatch(/^[\u0020-\u007e]*\n$/);
+	expect(JSON.parse(json.lines[0]!)).toMatchObject({name});
+});
