@@ -4,6 +4,7 @@ import type {Backend} from '../processes/backends/backend.js';
 import type {ChildLimits} from '../processes/backends/child-limits.js';
 import {MAX_MESSAGE_BYTES} from '../protocol/wire/message-limits.js';
 import type {Logger} from '../shared/logger.js';
+import type {Audit} from './audit.js';
 
 /** Options of a server. Each has a default: upstream's value where upstream has one. */
 export interface ServerOptions {
@@ -56,6 +57,10 @@ export interface ServerOptions {
 	/** Files and sockets of the server itself, such as those of tokens and keys: no sandbox shows them. */
 	readonly hiddenPaths?: readonly string[];
 	readonly logger?: Logger;
+	/** Receives logins, starts and refusals. */
+	readonly audit?: Audit | undefined;
+	/** Tells the arguments of started programs in the audit log, too. */
+	readonly auditArguments?: boolean;
 }
 
 export const DEFAULTS = {
@@ -78,6 +83,8 @@ export const DEFAULTS = {
 	childLimits: {},
 	ownCommand: [],
 	hiddenPaths: [],
+	audit: undefined,
+	auditArguments: false,
 } as const satisfies ServerOptions;
 
 export type ServerSettings = Required<ServerOptions>;

@@ -81,13 +81,14 @@ export class ExecServer {
 
 	/**
 	 * Serves one connection until it closes. Its session outlives it for a while. Without a `grant` everything is
-	 * allowed.
+	 * allowed. `user` is who connected, for the audit log.
 	 */
-	accept(transport: Transport, grant?: Grant): ClientConnection {
+	accept(transport: Transport, grant?: Grant, user?: number): ClientConnection {
 		const {logger} = this.#settings;
 		const leave = this.#accounts.connect(grant);
 		const client = new ClientConnection(transport, this.#context, {
 			grant,
+			user,
 			onClosed: () => {
 				this.#clients.delete(client);
 				leave();
@@ -97,7 +98,8 @@ export class ExecServer {
 		this.#clients.add(client);
 		this.#metrics.recordConnection(transport.kind);
 		client.rpc.open();
-		logger.debug('connection accepted', {peer: transport.peer, ...(grant && {token: grant.name})});
+		if (client.audit) client.audit.letIn();
+		else logger.debug('connection accepted', {peer: transport.peer, ...(grant && {token: grant.name})});
 		return client;
 	}
 

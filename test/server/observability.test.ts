@@ -255,7 +255,19 @@ test('logs at debug tell of sessions, processes and the trace of a request, and 
 	]);
 	const pid = expect.any(Number) as unknown;
 	expect([about('process started'), about('process exited')]).toEqual([
-		{...stamp, msg: 'process started', session, process: 'job', pid, program: '/bin/sh', trace: traceparent},
+		{
+			...stamp,
+			level: 'info',
+			msg: 'process started',
+			peer: expect.stringMatching(/^127\.0\.0\.1:\d+$/) as unknown,
+			...(process.platform === 'linux' && {user: process.geteuid!()}),
+			session,
+			process: 'job',
+			pid,
+			program: '/bin/sh',
+			sandbox: 'none',
+			trace: traceparent,
+		},
 		{...stamp, msg: 'process exited', session, process: 'job', pid, exitCode: 0, reason: 'exit'},
 	]);
 	for (const secret of ['hunter2', 'swordfish', '--password', 'TOKEN', 'sesame', '/usr/bin:/bin']) {

@@ -31,7 +31,7 @@ export const SCENES: readonly Scene[] = [
 	{
 		name: 'serve',
 		window: 'server',
-		steps: [{type: 'longarm serve --allow-forward loopback', shows: 'listening'}],
+		steps: [{type: 'longarm serve --allow-forward loopback --audit-log audit.log', shows: 'listening'}],
 		keeps: {variable: 'URL', pattern: /ws:\/\/[\d.:]+/},
 	},
 	{name: 'env-add', steps: [{type: 'longarm env add devbox $URL'}]},

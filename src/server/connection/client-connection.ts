@@ -8,6 +8,7 @@ import type {Sandbox} from '../../sandbox/sandbox.js';
 import {Lifetime} from '../../shared/async/lifetime.js';
 import type {Logger} from '../../shared/logger.js';
 import type {Transport} from '../../transports/transport.js';
+import {addressOf, ClientAudit} from '../audit.js';
 import {accountOf, type Grant} from '../auth/grant.js';
 import {launchFsWorker} from '../fs-worker/launch-fs-worker.js';
 import type {ServerSettings} from '../options.js';
@@ -27,6 +28,8 @@ type Handshake =
 export interface ClientConnectionOptions {
 	/** Grant of its token; without one everything is allowed. */
 	readonly grant: Grant | undefined;
+	/** User of this machine who connected, where that is known. */
+	readonly user?: number | undefined;
 	readonly onClosed: (client: ClientConnection) => void;
 }
 
@@ -38,6 +41,8 @@ export class ClientConnection implements Service {
 	readonly pending: PendingRequests;
 	readonly disconnectsOnMalformed: boolean;
 	readonly maxReplyBytes: number;
+	/** Undefined without an audit log. */
+	readonly audit: ClientAudit | undefined;
 	/** Closes with the connection; everything it owns is registered here. */
 	readonly lifetime = new Lifetime();
 	readonly #context: ServerContext;
@@ -54,6 +59,9 @@ export class ClientConnection implements Service {
 		this.transport = transport.kind;
 		this.disconnectsOnMalformed = context.settings.protocol === 'v0';
 		this.maxReplyBytes = context.settings.maxReplyBytes;
+		const {audit, auditArguments} = context.settings;
+		const auditedClient = {peer: addressOf(transport), token: options.grant?.name, user: options.user};
+		this.audit = audit && new ClientAudit(audit, auditedClient, auditArguments);
 		this.rpc = new RpcConnection(transport, 'server', this);
 		this.flow = new FlowControl(this.rpc);
 		this.pending = new PendingRequests({

@@ -14,6 +14,7 @@ import type {Request} from '../../protocol/wire/envelope.js';
 import {INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, RpcError} from '../../protocol/wire/error-codes.js';
 import type {Schema} from '../../protocol/wire/fields.js';
 import type {Sandbox} from '../../sandbox/sandbox.js';
+import type {ClientAudit} from '../audit.js';
 import {requireScope} from '../auth/grant.js';
 import {createHandlers} from '../handlers/all-handlers.js';
 import {strictV0Handlers} from '../handlers/v0-handlers.js';
@@ -40,35 +41,44 @@ export function createDispatch(settings: ServerSettings, sandbox: Sandbox, metri
 					authorizeCall,
 				);
 	return (request, client) => {
-		const record = createRecorder(metrics, request.method);
+		const record = createRecorder(metrics, request, client.audit);
 		try {
 			const result = client.pending.run(request, () => route(request, client));
 			if (result instanceof Promise) return recordOutcome(result, record);
-			record('success');
+			record.succeeded();
 			return result;
 		} catch (error) {
-			record('error');
+			record.failed(error);
 			throw toWireError(error);
 		}
 	};
 }
 
-/** Takes the method and not the request, whose params would be retained until it is answered. */
-function createRecorder(metrics: ServerMetrics, method: string): (result: 'success' | 'error') => void {
-	const startedAt = performance.now();
-	return result => metrics.recordRequest(method, result, performance.now() - startedAt);
+interface Recorder {
+	succeeded(): void;
+	failed(error: unknown): void;
 }
 
-async function recordOutcome(
-	result: Promise<unknown>,
-	record: (result: 'success' | 'error') => void,
-): Promise<unknown> {
+/** Keeps the method and not the request, whose params would be retained until it is answered. */
+function createRecorder(metrics: ServerMetrics, {method, params}: Request, audit: ClientAudit | undefined): Recorder {
+	const startedAt = performance.now();
+	const audited = audit?.describeCall(method, params);
+	return {
+		succeeded: () => metrics.recordRequest(method, 'success', performance.now() - startedAt),
+		failed: error => {
+			metrics.recordRequest(method, 'error', performance.now() - startedAt);
+			if (audited) audit?.failed(audited, error);
+		},
+	};
+}
+
+async function recordOutcome(result: Promise<unknown>, record: Recorder): Promise<unknown> {
 	try {
 		const value = await result;
-		record('success');
+		record.succeeded();
 		return value;
 	} catch (error) {
-		record('error');
+		record.failed(error);
 		throw toWireError(error);
 	}
 }

@@ -16,10 +16,8 @@ export class V0Sessions {
 		this.#pump = new OutputPump(connection, table, sendProcessEventV0);
 	}
 
-	async start(request: StartRequest): Promise<string> {
-		const id = `session-${++this.#count}`;
-		await this.#table.start(id, request);
-		return id;
+	start(request: StartRequest): Promise<ManagedProcess> {
+		return this.#table.start(`session-${++this.#count}`, request);
 	}
 
 	/** Undefined once the process has exited. */

@@ -10,6 +10,7 @@ import type {Params, ResultOnWire} from '../../protocol/methods/method-table.js'
 import {encodeWithBytes, type JsonParts} from '../../protocol/wire/encode.js';
 import {INVALID_PARAMS, RpcError} from '../../protocol/wire/error-codes.js';
 import {LongarmError} from '../../shared/errors.js';
+import type {AuditedStart} from '../audit.js';
 import type {ClientConnection} from '../connection/client-connection.js';
 import type {Handlers} from '../connection/dispatch.js';
 import type {ServerSettings} from '../options.js';
@@ -29,14 +30,16 @@ export const processHandlers = {
 		const {process, type} = await (pending instanceof Promise
 			? startWhenPlanned(client, processId, pending, start)
 			: start(pending));
-		client.logger.debug('process started', {
+		const sandboxType = type ?? 'none';
+		recordStart(client, {
+			session: client.session.id,
 			process: processId,
 			pid: process.pid,
-			// Not the arguments: they may hold secrets.
-			program: params.argv[0],
-			...(trace?.traceparent && {trace: trace.traceparent}),
+			argv: params.argv,
+			sandbox: sandboxType,
+			trace: trace?.traceparent ?? undefined,
 		});
-		return {processId, sandboxType: type ?? 'none'};
+		return {processId, sandboxType};
 	},
 
 	'process/read': ({processId, afterSeq, maxBytes, waitMs}, client) =>
@@ -47,7 +50,7 @@ export const processHandlers = {
 
 	'process/write': ({processId, chunk, writeId}, client) => {
 		if (writeId === '') throw new RpcError(INVALID_PARAMS, 'writeId must not be empty');
-		return withStartedProcess(processId, client, process => {
+		return withAuditedStart(processId, client, process => {
 			if (!process) return {status: 'unknownProcess'};
 			if (!process.takesInput) return {status: 'stdinClosed'};
 			const queued = process.write(chunk, writeId);
@@ -57,7 +60,7 @@ export const processHandlers = {
 
 	'process/signal': ({processId, signal}, client) => {
 		const name = toSignal(signal);
-		return withStartedProcess(processId, client, process => {
+		return withAuditedStart(processId, client, process => {
 			process?.signal(name);
 			return {};
 		});
@@ -89,6 +92,14 @@ export const processHandlers = {
 	'process/list': (_params, client) => ({processes: [...client.session.processes].map(describeProcess)}),
 } satisfies Handlers<ClientConnection>;
 
+/** Enters a start in the audit log, or in the log for whom is interested in everything. */
+export function recordStart(client: ClientConnection, started: AuditedStart): void {
+	if (client.audit) return client.audit.started(started);
+	const {process, pid, argv, trace} = started;
+	// Not the arguments: they may hold secrets.
+	client.logger.debug('process started', {process, pid, program: argv[0], ...(trace && {trace})});
+}
+
 /** Throws for commands of a kind the settings do not allow; `prepared` ones were resolved by the caller's policy. */
 export function requireExecAllowed(settings: ServerSettings, kind: 'direct' | 'prepared'): void {
 	const {allowDirectExec, allowPreparedExec} = settings;
@@ -103,13 +114,13 @@ export function requireExecAllowed(settings: ServerSettings, kind: 'direct' | 'p
  * Calls `use` at once, which keeps the order of arrival, or after the start if that is still pending; with undefined if
  * there is no such process or its start failed.
  */
-function withStartedProcess<T>(
+function withAuditedStart<T>(
 	processId: string,
 	client: ClientConnection,
 	use: (process: ManagedProcess | undefined) => T | Promise<T>,
 ): T | Promise<T> {
 	const pending = findPendingPlan(client, processId);
-	if (pending) return pending.then(() => withStartedProcess(processId, client, use));
+	if (pending) return pending.then(() => withAuditedStart(processId, client, use));
 	const process = client.session.processes.find(processId);
 	if (process?.state.kind !== 'starting') return use(process);
 	return process.started.then(
@@ -140,7 +151,7 @@ function withProcess<T>(
 	client: ClientConnection,
 	use: (process: ManagedProcess) => T | Promise<T>,
 ): T | Promise<T> {
-	return withStartedProcess(processId, client, process => {
+	return withAuditedStart(processId, client, process => {
 		if (process) return use(process);
 		throw new LongarmError('PROCESS_UNKNOWN', {message: `unknown process id ${processId}`, context: {processId}});
 	});

@@ -3,14 +3,14 @@ import {V0_VERSION} from '../../protocol/methods/v0-methods.js';
 import {INVALID_REQUEST, RpcError} from '../../protocol/wire/error-codes.js';
 import type {ClientConnection} from '../connection/client-connection.js';
 import type {Handlers} from '../connection/dispatch.js';
-import {requireExecAllowed} from './process-handlers.js';
+import {recordStart, requireExecAllowed} from './process-handlers.js';
 
 /** Methods of the first protocol; a connection may use them together with the current ones. */
 export const v0Handlers = {
 	'command/exec': async ({argv, cwd, env, tty, arg0}, client) => {
 		requireArgv(argv);
 		requireExecAllowed(client.settings, 'direct');
-		const sessionId = await client.v0.start({
+		const {id: sessionId, pid} = await client.v0.start({
 			argv,
 			arg0: arg0 ?? undefined,
 			cwd: toStartDirectory(cwd),
@@ -18,6 +18,7 @@ export const v0Handlers = {
 			environmentPolicy: undefined,
 			io: toPipesOrTerminal(tty, false),
 		});
+		recordStart(client, {session: undefined, process: sessionId, pid, argv, sandbox: 'none'});
 		return {sessionId};
 	},
 

@@ -59,8 +59,8 @@ export interface ListenerOptions<Pass = undefined> {
 	readonly authorize?: (request: ConnectionRequest) => Promise<AdmissionResult<Pass>>;
 	/** Clients that come earlier wait for it; nothing they send is read before. */
 	readonly ready?: Promise<unknown>;
-	/** `pass` is what `authorize` gave. */
-	readonly accept: (transport: Transport, pass: Pass) => void;
+	/** `pass` is what `authorize` gave, `user` the id of the user of this machine who connected, where that was looked up. */
+	readonly accept: (transport: Transport, pass: Pass, user?: number) => void;
 	/** Whether the holder of the pass may have one more WebSocket; 503 otherwise. */
 	readonly hasRoom?: (pass: Pass) => boolean;
 	/** More WebSockets than this are turned away with 503. */
@@ -100,6 +100,8 @@ export interface ListenPlace {
 	readonly isKnownHost?: ((header: string | undefined) => boolean) | undefined;
 	/** Why a connection is refused, for the client; undefined lets it in. */
 	readonly refusePeer?: ((socket: Socket) => string | undefined) | undefined;
+	/** User at the far end, if `refusePeer` has looked that up. */
+	readonly userOf?: ((socket: Socket) => number | undefined) | undefined;
 }
 
 export interface Listener {
@@ -119,23 +121,24 @@ export interface Listener {
 export async function listen<Pass = undefined>(options: ListenOptions<Pass>): Promise<Listener> {
 	const {authorize, dangerouslyAllowNetwork, host, port, tls} = options;
 	if (!dangerouslyAllowNetwork && !authorize && !isLoopback(host)) throw networkRefusedError(host);
+	const users = new WeakMap<Socket, number>();
 	return openListener(options, {
 		start: (server, listening) => server.listen({host, port, backlog: BACKLOG}, listening),
+		userOf: socket => users.get(socket),
 		urlOf: server => formatUrl(server.address() as AddressInfo, tls !== undefined),
 		listening: server => registerListening(server.address() as AddressInfo),
 		describePeer: formatAddress,
-		refusePeer: process.platform === 'linux' ? createPeerCheck(options) : undefined,
+		refusePeer: process.platform === 'linux' ? createPeerCheck(options, users) : undefined,
 		// With TLS a page under another name has no certificate for it, and is never sent.
 		isKnownHost: tls ? undefined : createHostCheck(host, options.allowHosts ?? []),
 	});
 }
 
 /** Looks up each connection at most once, and those of other machines never. */
-function createPeerCheck<Pass>({
-	authorize,
-	host,
-	refuseLocalPeer,
-}: ListenOptions<Pass>): (socket: Socket) => string | undefined {
+function createPeerCheck<Pass>(
+	{authorize, host, refuseLocalPeer}: ListenOptions<Pass>,
+	users: WeakMap<Socket, number>,
+): (socket: Socket) => string | undefined {
 	const refuseStranger = !authorize && isLoopback(host) ? createUserCheck() : undefined;
 	const owners = new PeerOwners();
 	return socket => {
@@ -143,6 +146,7 @@ function createPeerCheck<Pass>({
 		let found: {readonly owner: PeerOwner | undefined} | undefined;
 		const findOwner = (): PeerOwner | undefined => {
 			found ??= {owner: owners.find(socket)};
+			if (found.owner) users.set(socket, found.owner.userId);
 			return found.owner;
 		};
 		return refuseStranger?.(findOwner) ?? refuseLocalPeer?.({kind: 'tcp', findOwner});
@@ -202,7 +206,8 @@ export async function openListener<Pass>(options: ListenerOptions<Pass>, place: 
 			return;
 		}
 		webSockets.handleUpgrade(request, socket, head, webSocket => {
-			options.accept(new WebSocketTransport(webSocket, socket, place.describePeer(socket as Socket), 'server'), pass);
+			const transport = new WebSocketTransport(webSocket, socket, place.describePeer(socket as Socket), 'server');
+			options.accept(transport, pass, place.userOf?.(socket as Socket));
 		});
 	};
 	server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {

@@ -5,6 +5,7 @@ import {ignoreRealTimeSignals} from '../../../processes/backends/linux/ignore-si
 import {selectBackend} from '../../../processes/backends/select-backend.js';
 import {ExecServer} from '../../../server/server.js';
 import type {Logger} from '../../../shared/logger.js';
+import type {AuditLog} from './audit-log.js';
 import {listHiddenPaths} from './hidden-paths.js';
 import type {Settings} from './serve-settings.js';
 import {closeUninvitedInspector} from './serve-signals.js';
@@ -13,7 +14,12 @@ import {closeUninvitedInspector} from './serve-signals.js';
 const WARM_UP_MS = 100;
 
 /** The server that the settings describe. */
-export function createServer(settings: Settings, childLimits: ChildLimits, logger: Logger): ExecServer {
+export function createServer(
+	settings: Settings,
+	childLimits: ChildLimits,
+	logger: Logger,
+	audit: AuditLog | undefined,
+): ExecServer {
 	const backend = createSubreaperBackend(logger);
 	setTimeout(() => {
 		backend();
@@ -41,6 +47,8 @@ export function createServer(settings: Settings, childLimits: ChildLimits, logge
 		ownCommand: [process.execPath, process.argv[1]!],
 		backend,
 		logger,
+		audit: audit?.write,
+		auditArguments: settings['audit-arguments'],
 	});
 }
 

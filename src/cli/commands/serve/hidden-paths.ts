@@ -3,11 +3,11 @@ import {resolve} from 'node:path';
 import {parseListenAddress} from '../../../transports/node/registry.js';
 import type {Settings} from './serve-settings.js';
 
-const SECRET_FILES = ['ws-token-file', 'ws-tokens-file', 'ws-shared-secret-file', 'tls-key'] as const;
+const OWN_FILES = ['ws-token-file', 'ws-tokens-file', 'ws-shared-secret-file', 'tls-key', 'audit-log'] as const;
 
-/** Files of tokens and keys and sockets of the server: no sandbox shows them, since they lead out of it. */
+/** Files of tokens and keys, sockets of the server, which lead out of a sandbox, and its audit log: no sandbox shows them. */
 export function listHiddenPaths(settings: Settings): string[] {
 	const address = parseListenAddress(settings.listen);
 	const socket = address?.kind === 'unix' ? [address.path] : [];
-	return [...SECRET_FILES.flatMap(name => settings[name] ?? []), ...socket].map(path => resolve(path));
+	return [...OWN_FILES.flatMap(name => settings[name] ?? []), ...socket].map(path => resolve(path));
 }

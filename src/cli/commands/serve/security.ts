@@ -35,8 +35,13 @@ async function createAuthenticator(source: AuthSource): Promise<Authenticator> {
 	return new Authenticator(source);
 }
 
-/** Reads all files again; one that cannot be used is reported and its old content kept. */
-export function reloadSecurity({authenticator, readIdentity}: Security, endpoint: Endpoint, logger: Logger): void {
+/** Reads all files again, and opens the audit log again; one that cannot be used is reported and its old content kept. */
+export function reloadSecurity(
+	{authenticator, readIdentity}: Security,
+	endpoint: Endpoint,
+	logger: Logger,
+	reopenAuditLog: (() => void) | undefined,
+): void {
 	const attempt = (what: string, act: () => void): void => {
 		try {
 			act();
@@ -47,6 +52,7 @@ export function reloadSecurity({authenticator, readIdentity}: Security, endpoint
 	};
 	if (authenticator) attempt('tokens', () => authenticator.reload());
 	if (readIdentity) attempt('certificate', () => endpoint.renew(readIdentity()));
+	if (reopenAuditLog) attempt('audit log', reopenAuditLog);
 }
 
 /** Reads certificate and key, now and whenever they may have changed; undefined without TLS. */

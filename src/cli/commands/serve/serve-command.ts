@@ -1,11 +1,12 @@
 import {isatty} from 'node:tty';
 import type {ExecServer} from '../../../server/server.js';
 import {Deferred} from '../../../shared/async/deferred.js';
-import type {Logger} from '../../../shared/logger.js';
+import type {Logger, LogLevel} from '../../../shared/logger.js';
 import {createLineLogger} from '../../../shared/node/line-logger.js';
 import {type ListenAddress, listenSchemeOf} from '../../../transports/node/registry.js';
 import {collectGarbageWhenIdle} from '../../common/idle-gc.js';
 import {EXIT} from '../../exit-codes.js';
+import {openAuditLog} from './audit-log.js';
 import {readChildLimits} from './child-limit-settings.js';
 import {readSecurity} from './security.js';
 import {openServeEndpoint, parseListenSetting, type ServeEndpoint} from './serve-endpoint.js';
@@ -18,18 +19,21 @@ const STDERR = 2;
 export async function serve(settings: Settings): Promise<void> {
 	const address = parseListenSetting(settings.listen, settings.protocol);
 	const security = await readSecurity(settings, address);
-	const logger = createLogger(settings, address);
+	const level = selectLogLevel(settings, address);
+	const logger = createLogger(settings, level);
+	const audit = await openAuditLog(settings, logger, level);
 	const childLimits = readChildLimits(settings, logger);
 	const created = new Deferred<ExecServer>();
 	let server: ExecServer | undefined;
 	const kill = (): void => server?.kill();
 	killOnCrash(kill, logger);
 	let endpoint: ServeEndpoint | undefined;
-	const asked = waitForSignal({logger, kill, reload: security.reloads ? () => endpoint?.reload() : undefined});
-	endpoint = await openServeEndpoint(address, {settings, security, server: created.promise, logger});
+	const reloads = security.reloads || audit?.reopen !== undefined;
+	const asked = waitForSignal({logger, kill, reload: reloads ? () => endpoint?.reload() : undefined});
+	endpoint = await openServeEndpoint(address, {settings, security, server: created.promise, logger, audit});
 	// Every setting was checked; clients connect while the rest is loaded.
 	const {createServer} = await import('./create-server.js');
-	server = createServer(settings, childLimits, logger);
+	server = createServer(settings, childLimits, logger, audit);
 	created.resolve(server);
 	collectGarbageWhenIdle(logger);
 	const reason = await Promise.race([asked.then(signal => ({signal})), endpoint.over]);
@@ -52,11 +56,16 @@ function killOnCrash(kill: () => void, logger: Logger): void {
 }
 
 /** Where the client sees our standard error, only what needs attention is logged. */
-function createLogger(settings: Settings, address: ListenAddress): Logger {
+function selectLogLevel(settings: Settings, address: ListenAddress): LogLevel {
 	const level = settings['log-level'];
+	if (level !== 'auto') return level;
+	return listenSchemeOf(address).startsServer ? 'warn' : 'info';
+}
+
+function createLogger(settings: Settings, level: LogLevel): Logger {
 	const format = settings['log-format'];
 	return createLineLogger({
-		level: level === 'auto' ? (listenSchemeOf(address).startsServer ? 'warn' : 'info') : level,
+		level,
 		format: format === 'auto' ? (isatty(STDERR) ? 'pretty' : 'json') : format,
 	});
 }

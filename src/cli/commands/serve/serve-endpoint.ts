@@ -10,6 +10,7 @@ import {
 	parseListenAddress as parse,
 } from '../../../transports/node/registry.js';
 import type {EndpointOptions} from '../../../transports/node/transport-scheme.js';
+import type {AuditLog} from './audit-log.js';
 import {reloadSecurity, type Security} from './security.js';
 import {invalidSetting, type Settings} from './serve-settings.js';
 
@@ -22,7 +23,7 @@ const DEFAULT_ADDRESS: ListenAddress = {kind: 'websocket', tls: false, host: '12
 export interface ServeEndpoint {
 	/** Settles with the reason when no client can come any more. */
 	readonly over: Promise<string>;
-	/** Reads secrets and certificates again. */
+	/** Reads secrets and certificates again, and opens the audit log again. */
 	reload(): void;
 	close(): Promise<void>;
 }
@@ -33,6 +34,7 @@ export interface ServeEndpointOptions {
 	/** Loaded while the first clients are on their way. */
 	readonly server: Promise<ExecServer>;
 	readonly logger: Logger;
+	readonly audit: AuditLog | undefined;
 }
 
 /** `ws://IP:PORT`, `wss://IP:PORT`, `unix:/PATH`, `stdio`, `stdio://` or `auto`. */
@@ -45,7 +47,7 @@ export function parseListenSetting(text: string, protocol: 'all' | 'v0' = 'all')
 }
 
 export async function openServeEndpoint(address: ListenAddress, options: ServeEndpointOptions): Promise<ServeEndpoint> {
-	const {settings, security, logger} = options;
+	const {settings, security, logger, audit} = options;
 	const scheme = listenSchemeOf(address);
 	const over = new Deferred<string>();
 	const clientLeft = (): void => {
@@ -66,13 +68,13 @@ export async function openServeEndpoint(address: ListenAddress, options: ServeEn
 	}
 	return {
 		over: over.promise,
-		reload: () => reloadSecurity(security, endpoint, logger),
+		reload: () => reloadSecurity(security, endpoint, logger, audit?.reopen),
 		close: () => endpoint.close(),
 	};
 }
 
 function toEndpointOptions(options: ServeEndpointOptions, clientLeft: () => void): EndpointOptions<Grant | undefined> {
-	const {settings, security, server, logger} = options;
+	const {settings, security, server, audit} = options;
 	const {authenticator, readIdentity} = security;
 	// No client is accepted before the listener is ready, and that is when it is here.
 	let current: ExecServer | undefined;
@@ -89,7 +91,7 @@ function toEndpointOptions(options: ServeEndpointOptions, clientLeft: () => void
 		// There are no sandboxes before there is a server.
 		refuseLocalPeer: peer => current?.refuseLocalPeer(peer, {hasToken: authenticator !== undefined}),
 		// Read by fail2ban: docs/operations.md has the expression.
-		onRefused: refused => logger.info('not let in', {...refused}),
+		onRefused: refused => audit?.write('not let in', {...refused}),
 		pages: {
 			'/healthz': async () => ({type: 'application/json', body: `${JSON.stringify((await server).health())}\n`}),
 			'/metrics': async () => ({type: 'text/plain; version=0.0.4; charset=utf-8', body: (await server).metrics()}),
@@ -100,7 +102,7 @@ function toEndpointOptions(options: ServeEndpointOptions, clientLeft: () => void
 			mayReadPages: grant => authenticator.mayObserve(grant),
 			hasRoom: grant => grant === undefined || current!.hasRoom(grant),
 		}),
-		accept: (transport, grant) => void current!.accept(transport, grant).lifetime.add(clientLeft),
+		accept: (transport, grant, user) => void current!.accept(transport, grant, user).lifetime.add(clientLeft),
 	};
 }
 

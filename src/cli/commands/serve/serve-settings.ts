@@ -180,6 +180,12 @@ export const SETTINGS = {
 		'auto',
 		'how to log to stderr; auto is pretty on a terminal and json elsewhere',
 	),
+	'audit-log': setting<string | undefined>(
+		optional(filePath),
+		undefined,
+		'file for entries about logins, starts and refusals, which go to the log without it; opened again on SIGHUP',
+	),
+	'audit-arguments': setting(flag, false, 'tell the arguments of started programs there, too: they may hold secrets'),
 	'detached-session': setting(duration, DEFAULTS.detachedSessionMs, 'how long a session outlives its connection'),
 	'max-detached-sessions': setting(
 		count,

@@ -119,6 +119,8 @@ test('every setting can be given in each of the three ways', () => {
 		'allow-forward': ['loopback', 'loopback'],
 		'retain-chunks': ['7', 7],
 		'retain-closed': ['0', 0],
+		'audit-log': ['/var/log/longarm-audit', '/var/log/longarm-audit'],
+		'audit-arguments': ['true', true],
 		'allow-http': ['public', 'public'],
 		'http-env': ['MY_TOKEN, other', ['MY_TOKEN', 'other']],
 		'shutdown-grace': ['250ms', 250],
