@@ -13,15 +13,13 @@ const SHELLS = ['bash', 'zsh', 'sh'];
 /** Abilities that depend on the settings of a server. */
 export interface EnvironmentAbilities {
 	readonly forwardsPorts?: boolean;
-	/** Some variable may be sent in a header; a client that learns there is none sends values of its own. */
-	readonly sendsVariables?: boolean;
 	readonly sandboxesFiles?: () => boolean;
 }
 
 /** The result of `environment/info` for this machine. */
 export function describeEnvironment(
 	variables: Readonly<Record<string, string | undefined>>,
-	{forwardsPorts = false, sendsVariables = false, sandboxesFiles = () => false}: EnvironmentAbilities = {},
+	{forwardsPorts = false, sandboxesFiles = () => false}: EnvironmentAbilities = {},
 ): EnvironmentInfo {
 	const temporary = variables['TMPDIR'];
 	return {
@@ -37,7 +35,6 @@ export function describeEnvironment(
 		capabilities: {
 			...listCapabilities(),
 			portForward: forwardsPorts,
-			httpHeaderEnvVars: sendsVariables,
 			// A getter, evaluated per reply: the sandbox is probed on first use.
 			get sandboxedFileStreaming() {
 				return sandboxesFiles();

@@ -39,8 +39,11 @@ export interface ServerOptions {
 	readonly allowForward?: ForwardScope;
 	/** Targets clients may send HTTP requests to. */
 	readonly allowHttp?: HttpScope;
-	/** Names of the variables whose values clients may have sent in headers of HTTP requests; none by default. */
-	readonly httpVariables?: readonly string[];
+	/**
+	 * Names of the variables whose values clients may have sent in headers of HTTP requests. By default those that may start
+	 * processes, and so read every variable anyway, may use all but protected ones, and others none.
+	 */
+	readonly httpVariables?: readonly string[] | undefined;
 	/** Resource limits of every child and its descendants; none by default. */
 	readonly childLimits?: ChildLimits;
 	/** Grace period between the request to end and SIGKILL when the server shuts down. */
@@ -78,7 +81,7 @@ export const DEFAULTS = {
 	maxReplyBytes: MAX_MESSAGE_BYTES,
 	allowForward: 'none',
 	allowHttp: 'any',
-	httpVariables: [],
+	httpVariables: undefined,
 	shutdownGraceMs: 1000,
 	childLimits: {},
 	ownCommand: [],

@@ -1,4 +1,6 @@
+import type {Grant} from '../../src/server/auth/grant.js';
 import type {ServerOptions} from '../../src/server/options.js';
+import {memoryTransportPair} from '../../src/transports/memory.js';
 import {refusal} from '../helpers/process-api.js';
 import {execServer} from '../helpers/serving.js';
 import {TestClient} from '../helpers/test-client.js';
@@ -61,10 +63,12 @@ export class HttpClient {
 	}
 }
 
-/** A client of a server of its own, which sees no variables but these. */
-export async function httpClient(options: ServerOptions = {}): Promise<HttpClient> {
+/** A client of a server of its own, which sees no variables but these; it may do everything, or what the grant says. */
+export async function httpClient(options: ServerOptions = {}, grant?: Grant): Promise<HttpClient> {
 	const server = execServer({variables: {}, ...options});
-	return new HttpClient(await TestClient.overMemory(server).initialize());
+	const [near, far] = memoryTransportPair();
+	server.accept(far, grant);
+	return new HttpClient(await new TestClient(near).initialize());
 }
 
 export function textOf({bodyBase64}: Response): string {

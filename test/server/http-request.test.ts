@@ -154,6 +154,9 @@ test.each([
 
 const VARIABLES = {MY_TOKEN: 'token', EMPTY: '', BROKEN: 'a\nb', OPENAI_API_KEY: 'k', node_repl_auth_token: 'fine'};
 
+const NOT_NAMED =
+	'http/request header auth cannot use executor environment variable MY_TOKEN: it is not among those that --http-env of the server names';
+
 const ALLOWED = {variables: VARIABLES, httpVariables: [...Object.keys(VARIABLES), 'NONE', 'constructor']};
 
 test('a header takes the rest of its value from a variable of the executor', async () => {
@@ -183,16 +186,28 @@ test.each([
 	expect(sockets).toEqual([]);
 });
 
+test('a client that may start processes has any variable sent unless the server names some', async () => {
+	const {url, seen} = await origin();
+	const http = await httpClient({variables: VARIABLES});
+	await http.request(url, {headers: [{name: 'auth', value: '', valueEnvVar: 'MY_TOKEN'}]});
+	expect(seen[0]!.headers).toMatchObject({auth: 'token'});
+});
+
+test('a token that may not start processes has no variable sent, and learns so', async () => {
+	const {url, sockets} = await origin();
+	const http = await httpClient({variables: VARIABLES}, {name: 'web', scopes: ['http', 'observe']});
+	const headers = [{name: 'auth', value: '', valueEnvVar: 'MY_TOKEN'}];
+	expect(await http.refusal(url, {headers})).toEqual(invalid(NOT_NAMED));
+	expect(await http.client.call('environment/info')).toMatchObject({capabilities: {httpHeaderEnvVars: false}});
+	expect(sockets).toEqual([]);
+});
+
 test('no variable is sent that the server does not name, and a client learns whether there is one', async () => {
 	const {url, sockets} = await origin();
 	const headers = [{name: 'auth', value: '', valueEnvVar: 'MY_TOKEN'}];
 	for (const httpVariables of [[], ['EMPTY', 'my_token']]) {
 		const http = await httpClient({variables: VARIABLES, httpVariables});
-		expect(await http.refusal(url, {headers})).toEqual(
-			invalid(
-				'http/request header auth cannot use executor environment variable MY_TOKEN: it is not among those that --http-env of the server allows',
-			),
-		);
+		expect(await http.refusal(url, {headers})).toEqual(invalid(NOT_NAMED));
 		expect(await http.client.call('environment/info')).toMatchObject({
 			capabilities: {httpHeaderEnvVars: httpVariables.length > 0},
 		});

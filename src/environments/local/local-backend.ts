@@ -41,7 +41,7 @@ export class LocalBackend implements EnvironmentBackend {
 
 	async info(): Promise<EnvironmentInfo> {
 		const {describeEnvironment} = await import('../../adapters/environment-info.js');
-		return describeEnvironment(this.#variables, {forwardsPorts: true, sendsVariables: true});
+		return describeEnvironment(this.#variables, {forwardsPorts: true});
 	}
 
 	async status(): Promise<RemoteStatus> {

@@ -26,7 +26,7 @@ export function isDeniedVariable(name: string): boolean {
 
 /**
  * Value of a header, with the executor's environment variable appended if one is named. Only those in `allowed` are sent;
- * all if that is undefined, for a caller whose own environment it is.
+ * all but protected ones if that is undefined, for a caller who can read them anyway.
  */
 export function resolveHeaderValue(
 	{name, value, valueEnvVar}: GivenHeader,
@@ -37,7 +37,7 @@ export function resolveHeaderValue(
 	const refusal = `header ${name} cannot use executor environment variable ${valueEnvVar}`;
 	if (isDeniedVariable(valueEnvVar)) throw invalidRequestError(refusal);
 	if (allowed && !allowed.includes(valueEnvVar)) {
-		throw invalidRequestError(`${refusal}: it is not among those that --http-env of the server allows`);
+		throw invalidRequestError(`${refusal}: it is not among those that --http-env of the server names`);
 	}
 	const secret = Object.hasOwn(variables, valueEnvVar) ? variables[valueEnvVar] : undefined;
 	if (secret === undefined)

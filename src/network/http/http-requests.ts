@@ -46,8 +46,8 @@ export interface HttpRequestsOptions {
 	readonly variables: HttpVariables;
 	/** Limits of a client that is not the user of this process; without them everything is allowed. */
 	readonly limits?: {
-		/** Names of the variables that headers may take values from. */
-		readonly headerVariables: readonly string[];
+		/** Names of the variables that headers may take values from; undefined for all but protected ones. */
+		readonly headerVariables: readonly string[] | undefined;
 		readonly scope: HttpScope;
 	};
 }

@@ -9,7 +9,7 @@ import {Lifetime} from '../../shared/async/lifetime.js';
 import type {Logger} from '../../shared/logger.js';
 import type {Transport} from '../../transports/transport.js';
 import {addressOf, ClientAudit} from '../audit.js';
-import {accountOf, type Grant} from '../auth/grant.js';
+import {accountOf, allows, type Grant} from '../auth/grant.js';
 import {launchFsWorker} from '../fs-worker/launch-fs-worker.js';
 import type {ServerSettings} from '../options.js';
 import type {ServerContext} from '../server-context.js';
@@ -104,9 +104,20 @@ export class ClientConnection implements Service {
 
 	/** Pending HTTP requests of this connection. */
 	get http(): HttpRequests {
-		const {variables, httpVariables: headerVariables, allowHttp: scope} = this.settings;
-		this.#http ??= this.#closeWithConnection(new HttpRequests({variables, limits: {headerVariables, scope}}));
+		const {variables, allowHttp: scope} = this.settings;
+		const limits = {headerVariables: this.#headerVariables, scope};
+		this.#http ??= this.#closeWithConnection(new HttpRequests({variables, limits}));
 		return this.#http;
+	}
+
+	/** Whether some variable of the server may be sent in a header; a client without any sends values of its own. */
+	get maySendVariables(): boolean {
+		return this.#headerVariables?.length !== 0;
+	}
+
+	/** Variables this client may have sent in headers; undefined for all but protected ones. */
+	get #headerVariables(): readonly string[] | undefined {
+		return this.settings.httpVariables ?? (allows(this.grant, 'drive') ? undefined : []);
 	}
 
 	/** Forwarded TCP connections of this connection. */

@@ -26,10 +26,9 @@ export type Dispatch = (request: Request, client: ClientConnection) => unknown;
 
 /** Creates the request dispatcher: routes to the handlers, converts errors to wire errors, records metrics. */
 export function createDispatch(settings: ServerSettings, sandbox: Sandbox, metrics: ServerMetrics): Dispatch {
-	const {protocol, variables, allowForward, httpVariables, ownCommand} = settings;
+	const {protocol, variables, allowForward, ownCommand} = settings;
 	const abilities = {
 		forwardsPorts: allowForward !== 'none',
-		sendsVariables: httpVariables.length > 0,
 		sandboxesFiles: () => ownCommand.length > 0 && sandbox.isLikelyAvailable,
 	};
 	const route =

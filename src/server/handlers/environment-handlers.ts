@@ -11,7 +11,7 @@ const NO_LAYERS = {layers: [], cloudInsertionIndex: 0};
 
 export function environmentHandlers(info: EnvironmentInfo, variables: Readonly<Record<string, string | undefined>>) {
 	return {
-		'environment/info': () => info,
+		'environment/info': (_params, client) => describeFor(client, info),
 
 		'environment/status': () => ({status: 'ready'}),
 
@@ -34,11 +34,21 @@ export function environmentHandlers(info: EnvironmentInfo, variables: Readonly<R
 	} satisfies Handlers<ClientConnection>;
 }
 
+/** A client that may have no variable sent in a header learns so, and sends values of its own instead. */
+function describeFor(client: ClientConnection, info: EnvironmentInfo): EnvironmentInfo {
+	if (client.maySendVariables) return info;
+	return {...info, capabilities: {...info.capabilities, httpHeaderEnvVars: false}};
+}
+
 export function sessionHandlers(environmentInfo: EnvironmentInfo) {
 	return {
 		initialize: ({resumeSessionId}, client) => {
 			const session = client.initialize(resumeSessionId ?? undefined);
-			return {sessionId: session.id, protocolVersion: V0_VERSION, environmentInfo};
+			return {
+				sessionId: session.id,
+				protocolVersion: V0_VERSION,
+				environmentInfo: describeFor(client, environmentInfo),
+			};
 		},
 	} satisfies Handlers<ClientConnection>;
 }

@@ -17,8 +17,6 @@ export const SERVER_ENV = {
 	CONF_EMPTY: '',
 	NODE_REPL_AUTH_TOKEN: 'repl',
 	LC_ALL: 'C',
-	// Variables that longarm may send in headers; its default is none.
-	LONGARM_HTTP_ENV: 'CONF_TOKEN,CONF_EMPTY,CONF_NONE',
 };
 
 /** Personal settings: proxies, start-up files of shells, configuration of the servers; and names the tests look for. */

@@ -64,8 +64,9 @@ const hostNames: Kind<readonly string[]> = {
 };
 const variableNames: Kind<readonly string[]> = {
 	placeholder: 'NAMES',
-	expects: 'names of variables such as MY_TOKEN, separated by commas, none of them one that is never sent',
+	expects: '`none`, or names of variables such as MY_TOKEN, separated by commas, none of them one that is never sent',
 	parse: value => {
+		if (value === 'none') return [];
 		const list = value.split(',').map(each => each.trim());
 		return list.every(each => /^[A-Za-z_]\w*$/.test(each) && !isDeniedVariable(each)) ? list : undefined;
 	},
@@ -268,8 +269,8 @@ export const SETTINGS = {
 		'hosts clients may send HTTP requests to through this server: none, those with public addresses, or any',
 	),
 	'http-env': setting(
-		variableNames,
-		DEFAULTS.httpVariables as readonly string[],
+		optional(variableNames, 'NAMES', 'all for clients with the scope drive, none for others'),
+		DEFAULTS.httpVariables as readonly string[] | undefined,
 		'variables of this server whose values clients may have sent in a header of an HTTP request, without seeing them',
 	),
 	'shutdown-grace': setting(

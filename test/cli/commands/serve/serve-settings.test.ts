@@ -154,11 +154,11 @@ test.each([
 	[{flags: {'retain-closed': '30'}}, '--retain-closed: expected a time such as 500ms, 30s or 5m, got `30`'],
 	[
 		{flags: {'http-env': 'MY_TOKEN,OPENAI_API_KEY'}},
-		'--http-env: expected names of variables such as MY_TOKEN, separated by commas, none of them one that is never sent, got `MY_TOKEN,OPENAI_API_KEY`',
+		'--http-env: expected `none`, or names of variables such as MY_TOKEN, separated by commas, none of them one that is never sent, got `MY_TOKEN,OPENAI_API_KEY`',
 	],
 	[
 		{flags: {'http-env': 'MY_*'}},
-		'--http-env: expected names of variables such as MY_TOKEN, separated by commas, none of them one that is never sent, got `MY_*`',
+		'--http-env: expected `none`, or names of variables such as MY_TOKEN, separated by commas, none of them one that is never sent, got `MY_*`',
 	],
 	[{flags: {'shutdown-grace': ''}}, '--shutdown-grace: expected a time such as 500ms, 30s or 5m, got ``'],
 	[
