@@ -44,6 +44,7 @@ function createRequest(
 		io: toSpawnIo(params),
 		timeLimitMs: params.timeoutMs ?? undefined,
 		keepDetachedMs: toKeepDetachedMs(params.onDisconnect ?? undefined),
+		isAcknowledged: params.acknowledged,
 		sandbox,
 	};
 }

@@ -61,7 +61,7 @@ export class ProcessTransport {
 	async start(): Promise<void> {
 		if (this.#state.kind !== 'new') throw new Error('the transport was started already');
 		const params = await toStartParams(this.#machine, this.#argv, {...this.#options, stdin: true});
-		const {process} = await this.#machine.processes.start(params);
+		const {process} = await this.#machine.processes.start(params, {backpressure: true});
 		this.#state = {kind: 'open', process};
 		this.#stopListening =
 			this.#machine.onDisconnect?.((error, recovered) => void this.#onDisconnect(error, recovered)) ?? (() => {});

@@ -13,6 +13,11 @@ import type {ProcessRoot} from './tree/subreaper.js';
 /** Back-pressure: high and low water mark of output the driver has yet to deliver. */
 export const PAUSE_ABOVE_BYTES = 256 * 1024;
 export const RESUME_BELOW_BYTES = 64 * 1024;
+/** High-water marks of output its reader has yet to acknowledge; the low ones are half of them. */
+export const MAX_UNACKNOWLEDGED_BYTES = 1024 * 1024;
+export const MAX_UNACKNOWLEDGED_CHUNKS = 4096;
+/** The same in bytes when all processes together retain much. */
+export const TIGHT_UNACKNOWLEDGED_BYTES = 512 * 1024;
 /** Grace period between SIGTERM at the time limit and SIGKILL. */
 export const TIME_LIMIT_GRACE_MS = 1000;
 
@@ -40,6 +45,8 @@ export interface ProcessOptions {
 	readonly timeLimitMs: number | undefined;
 	/** Time the process outlives the connection of its session; undefined leaves it to the session. */
 	readonly keepDetachedMs: number | undefined;
+	/** Output is retained until its reader acknowledges it, and the child paused when that is too much. */
+	readonly isAcknowledged?: boolean;
 	/** Runs in a sandbox, so that a failure may be a denial. */
 	readonly isSandboxed?: boolean;
 	/** Runs in a sandbox that has the network of this machine. */
@@ -79,6 +86,7 @@ export class ManagedProcess {
 	constructor(options: ProcessOptions, events: ProcessEvents) {
 		this.options = options;
 		this.log = new OutputLog(options.retention, {release: releaseChunk, driverMoved: () => this.#applyBackPressure()});
+		if (options.isAcknowledged) this.log.retainUntilAcknowledged();
 		this.#events = events;
 		// The caller that requested the start handles a rejection; for all others it must not count as unhandled.
 		this.started.catch(() => {});
@@ -232,18 +240,28 @@ export class ManagedProcess {
 		this.log.dispose();
 	}
 
-	/** Back-pressure: pauses the child while the driver of its log is too far behind. */
+	/** Back-pressure: pauses the child while the driver of its log, or the reader that acknowledges, is too far behind. */
 	#applyBackPressure(): void {
 		if (this.#state.kind !== 'running' && this.#state.kind !== 'exited') return;
 		const pending = this.log.driverBacklogBytes;
-		if (this.#pausedAt === undefined && pending > PAUSE_ABOVE_BYTES) {
+		const unacknowledged = this.#unacknowledgedShare();
+		if (this.#pausedAt === undefined && (pending > PAUSE_ABOVE_BYTES || unacknowledged > 1)) {
 			this.#pausedAt = performance.now();
 			this.#state.child.pause();
-		} else if (this.#pausedAt !== undefined && pending <= RESUME_BELOW_BYTES) {
+		} else if (this.#pausedAt !== undefined && pending <= RESUME_BELOW_BYTES && unacknowledged <= 1 / 2) {
 			this.#pausedMs = this.pausedMs;
 			this.#pausedAt = undefined;
 			this.#state.child.resume();
 		}
+	}
+
+	/** Output to be acknowledged, as a share of the most that is retained for it; less when all processes retain much. */
+	#unacknowledgedShare(): number {
+		const {unacknowledged} = this.log;
+		if (!unacknowledged) return 0;
+		const isTight = this.options.retention.budget?.isTight === true;
+		const maxBytes = isTight ? TIGHT_UNACKNOWLEDGED_BYTES : MAX_UNACKNOWLEDGED_BYTES;
+		return Math.max(unacknowledged.bytes / maxBytes, unacknowledged.chunks / MAX_UNACKNOWLEDGED_CHUNKS);
 	}
 
 	#childEvents(): ChildEvents {

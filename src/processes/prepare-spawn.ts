@@ -18,6 +18,8 @@ export interface StartRequest {
 	readonly timeLimitMs?: number | undefined;
 	/** Time the process outlives the connection of its session; by default as long as the session. */
 	readonly keepDetachedMs?: number | undefined;
+	/** Output is retained until its reader acknowledges it. */
+	readonly isAcknowledged?: boolean | undefined;
 	/** The sandbox the process runs in. */
 	readonly sandbox?: {readonly type: SandboxKind; readonly wrap: Wrap; readonly hasNetwork: boolean} | undefined;
 }

@@ -134,7 +134,7 @@ export class ProcessTable {
 	}
 
 	#create(id: string, request: StartRequest): ManagedProcess {
-		const {argv, io, timeLimitMs, keepDetachedMs, sandbox} = request;
+		const {argv, io, timeLimitMs, keepDetachedMs, isAcknowledged = false, sandbox} = request;
 		const {retention, quotas} = this.#options;
 		const process = new ManagedProcess(
 			{
@@ -144,6 +144,7 @@ export class ProcessTable {
 				retention,
 				timeLimitMs,
 				keepDetachedMs,
+				isAcknowledged,
 				isSandboxed: sandbox !== undefined,
 				isSandboxedWithNetwork: sandbox?.hasNetwork ?? false,
 			},

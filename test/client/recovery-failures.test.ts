@@ -1,9 +1,12 @@
 // covers: src/client/session/recovery.ts, src/client/process/remote-process.ts
 import {expect, onTestFinished, test, vi} from 'vitest';
 import type {RemoteProcess} from '../../src/client/process/remote-process.js';
+import {MAX_WAITING_EVENTS} from '../../src/client/process/reorder-buffer.js';
 import {RECOVERY_BUDGET_MS} from '../../src/client/session/recovery.js';
 import {SessionClient} from '../../src/client/session/session-client.js';
 import {memoryTransportPair} from '../../src/transports/memory.js';
+import {stopClock} from '../helpers/clock.js';
+import {chunk} from '../helpers/process-events.js';
 import {eventually} from '../helpers/processes.js';
 import {RawPeer} from '../helpers/raw-peer.js';
 import {sh} from '../helpers/start-params.js';
@@ -102,8 +105,7 @@ test('a server that breaks the protocol while it is caught up with is hung up on
 });
 
 test('a server that does not answer while it is caught up with is hung up on when the time is over', async () => {
-	vi.useFakeTimers({toFake: ['setTimeout', 'clearTimeout', 'Date']});
-	onTestFinished(() => void vi.useRealTimers());
+	stopClock();
 	const {client, process, peers, resumed} = await scripted();
 	peers[0]!.transport.destroy();
 	const second = await resumed(1);
@@ -135,3 +137,70 @@ test('a link that breaks again while it is caught up with is made once more', as
 	expect(await process.exited).toMatchObject({exitCode: 4});
 	expect(peers).toHaveLength(3);
 });
+
+const RUNNING = {exited: false, exitCode: null, closed: false, failure: null};
+const page = (nextSeq: number, ...seqs: number[]) => ({
+	chunks: seqs.map(seq => ({...chunk(seq, ''), chunk: Buffer.from(`${seq},`).toString('base64')})),
+	nextSeq,
+	...RUNNING,
+});
+
+async function textUpTo(process: RemoteProcess, seq: number): Promise<string> {
+	let text = '';
+	for await (const event of process.events()) {
+		if (event.kind === 'output') text += Buffer.from(event.bytes).toString();
+		if (!('seq' in event) || event.seq === seq) break;
+	}
+	return text;
+}
+
+test('pages of missed output are taken as they come: the next connection goes on behind them', async () => {
+	const {client, process, peers, resumed} = await scripted();
+	peers[0]!.transport.destroy();
+	const second = await resumed(1);
+	await answer(second, 'process/read', page(3, 1, 2));
+	await asked(second, 'process/read');
+	second.transport.destroy();
+	const third = await resumed(2);
+	await answer(third, 'process/read', page(5, 3, 4));
+	await answer(third, 'process/read', page(5));
+	await client.recovered();
+	const reads = [...second.received, ...third.received].filter(({method}) => method === 'process/read');
+	expect(reads.map(({params}) => (params as {afterSeq: number}).afterSeq)).toEqual([0, 2, 2, 4]);
+	expect(reads.every(({params}) => (params as {maxBytes?: number}).maxBytes! > 0)).toBe(true);
+	expect(await textUpTo(process, 4)).toBe('1,2,3,4,');
+});
+
+test('live output that finds no room behind missed output is read again, in its place', async () => {
+	const {client, process, peers, resumed} = await scripted();
+	peers[0]!.transport.destroy();
+	const second = await resumed(1);
+	const id = await asked(second, 'process/read');
+	const last = MAX_WAITING_EVENTS + 10;
+	for (let seq = 2; seq <= last; seq++) {
+		const chunk64 = Buffer.from(`${seq},`).toString('base64');
+		second.send({method: 'process/output', params: {processId: 'p', seq, stream: 'stdout', chunk: chunk64}});
+	}
+	second.send({id, result: page(2, 1)});
+	await answer(second, 'process/read', page(last + 1, ...numbers(process.published + 1, last)));
+	await answer(second, 'process/read', page(last + 1));
+	await client.recovered();
+	second.send({method: 'process/exited', params: {processId: 'p', seq: last + 1, exitCode: 0}});
+	expect(await process.exited).toMatchObject({exitCode: 0});
+});
+
+test('an exit between missed output is found by reading the rest at once', async () => {
+	const {client, process, peers, resumed} = await scripted();
+	peers[0]!.transport.destroy();
+	const second = await resumed(1);
+	const exited = {exited: true, exitCode: 7};
+	await answer(second, 'process/read', {...page(4, 1, 3), ...exited});
+	await answer(second, 'process/read', {...page(5, 1, 3, 4), ...exited});
+	await client.recovered();
+	expect(await process.exited).toMatchObject({exitCode: 7});
+	expect(await textUpTo(process, 4)).toBe('1,3,4,');
+});
+
+function numbers(from: number, to: number): number[] {
+	return Array.from({length: to - from + 1}, (_, index) => from + index);
+}

@@ -64,6 +64,12 @@ export class ProcessEventStream {
 export interface PausableSource {
 	pause(): void;
 	resume(): void;
+	/** Where the high-water marks are, as a multiple of the usual ones: sources that bound themselves need not be paused. */
+	readonly patience?: number;
+	/** The reader has taken this event. */
+	taken?(event: ProcessEvent): void;
+	/** The reader has left before the last event. */
+	abandoned?(): void;
 }
 
 /** Async iterator over pushed events, with a queue of waiting readers. */
@@ -172,7 +178,14 @@ export class LosslessSubscription extends Subscription<ProcessEvent> {
 		this.#bytes += payloadOf(event);
 		this.serve();
 		if (isLast(event)) this.#resume();
-		else if (this.#bytes > PAUSE_SOURCE_ABOVE_BYTES || this.#events.length > PAUSE_SOURCE_ABOVE_EVENTS) this.#pause();
+		else if (this.#isBehind()) this.#pause();
+	}
+
+	#isBehind(): boolean {
+		const {patience = 1} = this.#source;
+		return (
+			this.#bytes > PAUSE_SOURCE_ABOVE_BYTES * patience || this.#events.length > PAUSE_SOURCE_ABOVE_EVENTS * patience
+		);
 	}
 
 	protected override take(): IteratorResult<ProcessEvent> | undefined {
@@ -180,9 +193,10 @@ export class LosslessSubscription extends Subscription<ProcessEvent> {
 		const event = this.#events.shift();
 		if (!event) return undefined;
 		this.#bytes -= payloadOf(event);
-		if (isLast(event)) this.end();
+		if (isLast(event)) this.#close();
 		else if (this.#bytes <= RESUME_SOURCE_BELOW_BYTES && this.#events.length <= RESUME_SOURCE_BELOW_EVENTS)
 			this.#resume();
+		this.#source.taken?.(event);
 		return {done: false, value: event};
 	}
 
@@ -201,6 +215,11 @@ export class LosslessSubscription extends Subscription<ProcessEvent> {
 	/** Resumes the source: without a reader there is nothing to wait for. */
 	protected override end(): void {
 		if (this.#isClosed) return;
+		this.#close();
+		this.#source.abandoned?.();
+	}
+
+	#close(): void {
 		this.#isClosed = true;
 		this.#events.length = 0;
 		this.#onEnd();

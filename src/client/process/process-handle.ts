@@ -61,9 +61,10 @@ export interface StartOptions {
 	/** Aborting ends the process, or cancels its start. */
 	readonly signal?: AbortSignal | undefined;
 	/**
-	 * Back-pressure up to the process: the first `events()` or `output()` misses nothing, however slow it is. While it is
-	 * behind, the whole connection is paused, answers included, so use it for one process per connection only; without a
-	 * reader the connection stays paused.
+	 * Back-pressure up to the process: the first `events()` or `output()` misses nothing, however slow it is, and the
+	 * process waits for it, also while the connection is lost and until the session ends. A server without the capability
+	 * `processAcknowledge` keeps output of a lost connection within bounds only, and there the whole connection is paused
+	 * while the reader is behind, answers included: use it for one process per connection.
 	 */
 	readonly backpressure?: boolean | undefined;
 }

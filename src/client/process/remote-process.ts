@@ -1,7 +1,8 @@
 import {encodeWithBytes} from '../../protocol/wire/encode.js';
 import {DisconnectedError} from '../../rpc/disconnected-error.js';
-import {reconcile} from '../session/reconcile.js';
+import {type CaughtUp, type KnownEvents, reconcile, reconcilePage} from '../session/reconcile.js';
 import type {Caller} from '../session/session-client.js';
+import {Acknowledger} from './acknowledger.js';
 import {BaseProcess} from './base-process.js';
 import type {PausableSource} from './event-stream.js';
 import type {
@@ -24,8 +25,10 @@ export class RemoteProcess extends BaseProcess {
 	#hasExited = false;
 	#writes = 0;
 
-	constructor(processId: string, caller: Caller, source?: PausableSource) {
-		super(processId, source);
+	/** With a source to pause, the first reader misses nothing; `acknowledges` tells the server what it has taken. */
+	constructor(processId: string, caller: Caller, source?: PausableSource, acknowledges = false) {
+		const acknowledge = (seq: number): Promise<unknown> => caller.repeat('process/acknowledge', {processId, seq});
+		super(processId, source && acknowledges ? new Acknowledger(source, acknowledge) : source);
 		this.#caller = caller;
 		this.#buffer = new ReorderBuffer(event => this.publish(event));
 	}
@@ -78,16 +81,34 @@ export class RemoteProcess extends BaseProcess {
 		return this.#buffer.published;
 	}
 
+	/** Set while missed events are still to be read: live ones that find no room before them are dropped and read, too. */
+	set isCatchingUp(value: boolean) {
+		this.#buffer.dropsExcess = value;
+	}
+
+	/** True if live events were dropped that have not been read since. */
+	get hasDropped(): boolean {
+		return this.#buffer.hasDropped;
+	}
+
 	/** Publishes missed events that the server has retained, and a gap for evicted output; throws when they do not fit. */
 	catchUp(page: ReadResult): void {
-		const known = {
-			published: this.published,
-			hasExited: this.#hasExited,
-			has: (seq: number) => this.#buffer.has(seq),
-		};
-		const {events, lostThrough} = reconcile(known, page);
+		this.#take(reconcile(this.#known(), page), page);
+	}
+
+	/** The same with the first ones only; false if they cannot be told from an exit among them without the rest. */
+	catchUpPartly(page: ReadResult): boolean {
+		const caughtUp = reconcilePage(this.#known(), page);
+		if (caughtUp) this.#take(caughtUp, page);
+		return caughtUp !== undefined;
+	}
+
+	#known(): KnownEvents {
+		return {published: this.published, hasExited: this.#hasExited, has: seq => this.#buffer.has(seq)};
+	}
+
+	#take({events, lostThrough}: CaughtUp, {missedBytes}: ReadResult): void {
 		if (lostThrough !== undefined) {
-			const {missedBytes} = page;
 			this.publish({kind: 'gap', afterSeq: this.published, throughSeq: lostThrough, missedBytes});
 			this.#buffer.skipThrough(lostThrough);
 		}
@@ -97,10 +118,10 @@ export class RemoteProcess extends BaseProcess {
 	/** Accepts an event in any order; it is published in sequence order. */
 	receive(event: NumberedEvent): void {
 		if (this.failure !== undefined) return;
-		if (event.kind === 'exited') this.#hasExited = true;
 		this.raiseLastSeq(event.seq);
 		try {
 			this.#buffer.add(event);
+			if (event.kind === 'exited') this.#hasExited ||= this.#buffer.has(event.seq);
 		} catch (error) {
 			if (!(error instanceof ReorderError)) throw error;
 			this.fail(error.message);

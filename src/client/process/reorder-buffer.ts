@@ -19,7 +19,10 @@ export class ReorderBuffer {
 	readonly #waiting = new Map<number, NumberedEvent>();
 	#waitingBytes = 0;
 	#published = 0;
+	#droppedThrough = 0;
 	#isClosed = false;
+	/** Events that find no room are dropped instead of being an error: they will be read again. */
+	dropsExcess = false;
 
 	constructor(publish: (event: NumberedEvent) => void) {
 		this.#publish = publish;
@@ -35,6 +38,11 @@ export class ReorderBuffer {
 		return this.#isClosed;
 	}
 
+	/** True if events were dropped that have not been published since. */
+	get hasDropped(): boolean {
+		return this.#droppedThrough > this.#published;
+	}
+
 	has(seq: number): boolean {
 		return seq <= this.#published || this.#waiting.has(seq);
 	}
@@ -45,7 +53,7 @@ export class ReorderBuffer {
 		const bytes = payloadOf(event);
 		if (bytes > MAX_WAITING_BYTES) throw new ReorderError(`process event exceeds ${MAX_WAITING_BYTES} bytes`);
 		// The next event in order is published at once, so it takes no room in the buffer.
-		if (event.seq !== this.#published + 1) this.#requireRoom(bytes);
+		if (event.seq !== this.#published + 1 && !this.#hasRoom(event.seq, bytes)) return;
 		this.#waiting.set(event.seq, event);
 		this.#waitingBytes += bytes;
 		this.#publishNext();
@@ -74,12 +82,14 @@ export class ReorderBuffer {
 		}
 	}
 
-	#requireRoom(bytes: number): void {
-		if (this.#waiting.size >= MAX_WAITING_EVENTS) {
-			throw new ReorderError(`process event reorder buffer exceeds ${MAX_WAITING_EVENTS} entries`);
+	#hasRoom(seq: number, bytes: number): boolean {
+		const hasSlot = this.#waiting.size < MAX_WAITING_EVENTS;
+		if (hasSlot && this.#waitingBytes + bytes <= MAX_WAITING_BYTES) return true;
+		if (!this.dropsExcess) {
+			const limit = hasSlot ? `${MAX_WAITING_BYTES} bytes` : `${MAX_WAITING_EVENTS} entries`;
+			throw new ReorderError(`process event reorder buffer exceeds ${limit}`);
 		}
-		if (this.#waitingBytes + bytes > MAX_WAITING_BYTES) {
-			throw new ReorderError(`process event reorder buffer exceeds ${MAX_WAITING_BYTES} bytes`);
-		}
+		this.#droppedThrough = Math.max(this.#droppedThrough, seq);
+		return false;
 	}
 }

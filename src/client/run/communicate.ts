@@ -42,6 +42,8 @@ export class Collected {
 
 export interface Communicated {
 	readonly exit: ExitStatus;
+	/** False if output was lost, which the server did not keep while the connection was lost. */
+	readonly isComplete: boolean;
 	/** On a terminal, both streams. */
 	readonly stdout: Collected;
 	readonly stderr: Collected;
@@ -51,6 +53,7 @@ export interface Communicated {
 export class Collector {
 	readonly #buffers: Record<'stdout' | 'stderr', HeadTailBuffer>;
 	readonly #gaps = {stdout: false, stderr: false};
+	#hasGap = false;
 	readonly #onOutput: (output: Output) => void;
 
 	constructor({maxBytes, onOutput = () => {}}: CommunicateOptions) {
@@ -66,6 +69,11 @@ export class Collector {
 		}
 	}
 
+	/** True if output was lost before it arrived. */
+	get hasGap(): boolean {
+		return this.#hasGap;
+	}
+
 	get stdout(): Collected {
 		return new Collected(this.#buffers.stdout, this.#gaps.stdout);
 	}
@@ -76,6 +84,7 @@ export class Collector {
 
 	/** Gaps do not name their stream; they are recorded for stdout. */
 	#recordGap(bytes: number | undefined): void {
+		this.#hasGap = true;
 		if (bytes === undefined) this.#gaps.stdout = true;
 		else this.#buffers.stdout.skip(bytes);
 	}
@@ -90,5 +99,6 @@ export async function communicate(process: ProcessHandle, options: CommunicateOp
 	const collector = new Collector(options);
 	const writing = options.input === undefined ? Promise.resolve() : writeInput(process, options.input);
 	await Promise.all([collector.collect(process), writing]);
-	return {exit: await process.exited, stdout: collector.stdout, stderr: collector.stderr};
+	const exit = await process.exited;
+	return {exit, isComplete: !collector.hasGap, stdout: collector.stdout, stderr: collector.stderr};
 }

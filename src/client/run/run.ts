@@ -27,9 +27,10 @@ export interface RunOptions extends RunCommandOptions, CommunicateOptions {
 
 /**
  * Cause of a command's end: it exited, a signal ended it, it took too long, it was aborted, the connection to it was
- * lost, or it could not be started.
+ * lost, or it could not be started. `incomplete` is an exit with output missing, which the server did not keep while the
+ * connection was lost.
  */
-export type RunReason = 'exit' | 'signal' | 'timeout' | 'aborted' | 'disconnected' | 'spawn';
+export type RunReason = 'exit' | 'incomplete' | 'signal' | 'timeout' | 'aborted' | 'disconnected' | 'spawn';
 
 export interface RunResult {
 	readonly argv: readonly string[];
@@ -114,7 +115,7 @@ async function start(
 ): Promise<{process: ProcessHandle} | Ending> {
 	try {
 		const params = await toStartParams(machine, argv, {stdin: options.input !== undefined, ...options});
-		return await machine.processes.start(params, {signal});
+		return await machine.processes.start(params, {signal, backpressure: true});
 	} catch (thrown) {
 		const error = thrown instanceof Error ? thrown : new Error(String(thrown));
 		const isRefused = error instanceof RpcError || error instanceof TooManyCallsError;
@@ -128,7 +129,8 @@ async function waitForEnd(process: ProcessHandle, collector: Collector, {input}:
 	try {
 		await Promise.all([collector.collect(process), writing]);
 		const exit = await process.exited;
-		return {reason: reasonOf(exit), exit};
+		const reason = reasonOf(exit);
+		return {reason: reason === 'exit' && collector.hasGap ? 'incomplete' : reason, exit};
 	} catch (error) {
 		if (error instanceof ProcessLostError || error instanceof DisconnectedError) return {reason: 'disconnected', error};
 		// The input or the output handler failed: the process is of no use any more.
@@ -192,6 +194,7 @@ function describe({argv, reason, exitCode, error, stderr}: RunResult): string {
 	const program = argv[0] ?? '';
 	const what = {
 		exit: `exited with code ${exitCode}`,
+		incomplete: `exited with code ${exitCode}, but output is missing`,
 		signal: `was ended by a signal (code ${exitCode})`,
 		timeout: 'took too long and was ended',
 		aborted: 'was aborted',

@@ -51,6 +51,19 @@ export function reconcile(known: KnownEvents, page: RetainedPage): CaughtUp {
 	};
 }
 
+/**
+ * The same for a page of limited size, which ends with its last chunk, while its flags describe the process as it is.
+ * Undefined if an exit may be among the missing events: only the rest of the output tells which of them it is.
+ */
+export function reconcilePage(known: KnownEvents, page: RetainedPage): CaughtUp | undefined {
+	const target = page.chunks.at(-1)?.seq ?? 0;
+	const events = new Map<number, NumberedEvent>();
+	for (const {seq, stream, chunk} of page.chunks) events.set(seq, {kind: 'output', seq, stream, bytes: chunk});
+	const missing = findMissingSeqs(known, events, target);
+	if (missing.length > 0 && page.exited && !known.hasExited) return undefined;
+	return {events: [...events.values()], lostThrough: findGapEnd(known, missing)};
+}
+
 function findMissingSeqs(known: KnownEvents, events: ReadonlyMap<number, NumberedEvent>, target: number): number[] {
 	const missing: number[] = [];
 	for (let seq = known.published + 1; seq <= target; seq++) if (!events.has(seq) && !known.has(seq)) missing.push(seq);

@@ -3,6 +3,7 @@ import {DisconnectedError} from '../../rpc/disconnected-error.js';
 import {errorMessage} from '../../shared/errors.js';
 import type {Transport} from '../../transports/transport.js';
 import type {RemoteProcess} from '../process/remote-process.js';
+import {catchUpInPages} from './catch-up.js';
 import type {Connection} from './connection.js';
 
 /** Time limit of all attempts to resume a session; servers retain it a little longer. */
@@ -25,14 +26,14 @@ export type RecoveryOutcome = {readonly connection: Connection} | {readonly fail
 /** Retries until the session is resumed and missed events are read, the time limit is over, or the server refuses. */
 export async function recover(recovery: Recovery): Promise<RecoveryOutcome> {
 	const budgetMs = recovery.budgetMs ?? RECOVERY_BUDGET_MS;
-	const deadline = Date.now() + budgetMs;
+	const deadline = performance.now() + budgetMs;
 	while (!recovery.isCancelled()) {
-		const leftMs = deadline - Date.now();
+		const leftMs = deadline - performance.now();
 		if (leftMs <= 0) return {failure: `recovery timed out after ${budgetMs / 1000}s`};
 		try {
-			const transport = await recovery.connect(AbortSignal.timeout(leftMs));
+			const transport = await recovery.connect(AbortSignal.timeout(Math.ceil(leftMs)));
 			const connection = await recovery.open(transport);
-			await catchUp(connection, recovery.processes(), deadline - Date.now());
+			await catchUp(connection, recovery.processes(), deadline - performance.now());
 			return {connection};
 		} catch (error) {
 			if (!mayRetry(error)) return {failure: errorMessage(error)};
@@ -62,9 +63,11 @@ async function catchUp(connection: Connection, processes: readonly RemoteProcess
 
 /** A process whose missed events cannot be read is terminated: incomplete output would be worse than none. */
 async function catchUpWith(connection: Connection, process: RemoteProcess): Promise<void> {
-	const {processId, published: afterSeq} = process;
+	const {processId} = process;
 	try {
-		process.catchUp(await connection.call('process/read', {processId, afterSeq, waitMs: 0}));
+		await catchUpInPages(process, (afterSeq, maxBytes) =>
+			connection.call('process/read', {processId, afterSeq, waitMs: 0, ...(maxBytes && {maxBytes})}),
+		);
 	} catch (error) {
 		if (error instanceof DisconnectedError) throw error;
 		process.fail(`failed to recover process ${processId}: ${errorMessage(error)}`);

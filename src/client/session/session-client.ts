@@ -158,11 +158,13 @@ export class SessionClient implements Caller, Processes, AsyncDisposable {
 		const {processId} = params;
 		const connection = await this.#getConnection();
 		if (this.#processes.has(processId)) throw new Error(`session already registered for process ${processId}`);
-		const process = new RemoteProcess(processId, this, backpressure ? this.#readPauser : undefined);
+		const acknowledged = backpressure === true && this.capabilities['processAcknowledge'] === true;
+		const process = new RemoteProcess(processId, this, backpressure ? this.#readPauser : undefined, acknowledged);
 		this.#processes.set(processId, process);
 		try {
 			const cwd = toPathUri(params.cwd).href;
-			const {sandboxType} = await connection.call('process/start', {...params, cwd});
+			const request = {...params, cwd, ...(acknowledged && {acknowledged})};
+			const {sandboxType} = await connection.call('process/start', request);
 			process.isRecoverable = true;
 			return {process, sandboxType};
 		} catch (error) {
@@ -209,6 +211,7 @@ export class SessionClient implements Caller, Processes, AsyncDisposable {
 
 	async #recover(disconnect: DisconnectedError): Promise<void> {
 		const {clientName = 'longarm', initializeTimeoutMs, recoveryBudgetMs} = this.#options;
+		for (const process of this.#processes.values()) process.isCatchingUp = true;
 		// A new connection that is lost before the recovery is complete is reported after it.
 		let earlyDisconnect: DisconnectedError | undefined;
 		let isRecovered = false;

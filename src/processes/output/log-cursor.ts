@@ -19,6 +19,8 @@ export interface CursorSource {
 	readonly totalBytes: number;
 	/** Position of the oldest retained chunk, counted from the first chunk ever. */
 	readonly firstOrdinal: number;
+	/** Position of the next chunk that will be appended. */
+	readonly endOrdinal: number;
 	readonly exit: (Exit & {readonly seq: number}) | undefined;
 	readonly closedSeq: number | undefined;
 	chunkAt(ordinal: number): Chunk | undefined;
@@ -99,6 +101,23 @@ export class DriverCursor extends LogCursor {
 	/** Call after a batch of `next()`: delivered chunks may be evicted, and a paused child may resume. */
 	commit(): void {
 		this.#onMoved();
+	}
+}
+
+/** Position of a reader that says what it has taken: nothing behind it is evicted, whether it was delivered or not. */
+export class AcknowledgedCursor extends LogCursor {
+	/** Position of the oldest chunk that must be retained. */
+	get firstNeededOrdinal(): number {
+		return this.ordinal;
+	}
+
+	get pendingChunks(): number {
+		return this.log.endOrdinal - this.ordinal;
+	}
+
+	/** Everything up to this number has been taken. */
+	moveTo(seq: number): void {
+		while (this.deliveredSeq < seq && this.advance());
 	}
 }
 

@@ -1,6 +1,12 @@
 import type {EndReason, OutputStream} from '../../protocol/methods/process-methods.js';
 import {EvictionRecord, StreamHead} from './eviction-record.js';
-import {type CursorPosition, type CursorSource, DriverCursor, ObserverCursor} from './log-cursor.js';
+import {
+	AcknowledgedCursor,
+	type CursorPosition,
+	type CursorSource,
+	DriverCursor,
+	ObserverCursor,
+} from './log-cursor.js';
 import type {RetentionBudget} from './retention-budget.js';
 
 export type {EndReason, OutputStream};
@@ -51,14 +57,14 @@ const EVICTED: Chunk = {seq: 0, stream: 'stdout', bytes: new Uint8Array(0)};
 export interface LogOwner {
 	/** Returns the memory of an evicted chunk; see `read` for the obligation of readers. */
 	release?(bytes: Uint8Array): void;
-	/** The driver's cursor was moved, opened or closed: the child may have to be paused or resumed. */
+	/** The driver's cursor was moved, opened or closed, or output acknowledged: the child may have to be paused or resumed. */
 	driverMoved?(): void;
 }
 
 /**
  * Log of one process; output, exit and close are numbered from 1 without gaps. It is delivery queue and retention buffer
  * at once: any number of cursors walk it, `read` returns pages of it, and the oldest chunks are evicted when retention
- * is full, but never one that the driver's cursor has yet to deliver.
+ * is full, but never one that the driver's cursor has yet to deliver or that a reader has yet to acknowledge.
  */
 export class OutputLog implements CursorSource {
 	readonly #retention: Retention;
@@ -78,6 +84,7 @@ export class OutputLog implements CursorSource {
 	#exit: (Exit & {readonly seq: number}) | undefined;
 	#closedSeq: number | undefined;
 	#driver: DriverCursor | undefined;
+	#acknowledged: AcknowledgedCursor | undefined;
 	/** Called after every event, in the order of registration. */
 	readonly #watchers = new Set<() => void>();
 
@@ -213,6 +220,36 @@ export class OutputLog implements CursorSource {
 		return driver;
 	}
 
+	/**
+	 * From now on output is evicted only after `acknowledge`, with a driver or without one: a reader whose connection breaks
+	 * finds everything it had not taken.
+	 */
+	retainUntilAcknowledged(): void {
+		this.#acknowledged ??= new AcknowledgedCursor(this, this.#findPosition(this.#nextSeq - 1), () => {});
+	}
+
+	/**
+	 * The reader has taken everything up to this event; no-op unless output is retained for it. A number that no event has
+	 * yet ends the retention: the reader wants no more.
+	 */
+	acknowledge(seq: number): void {
+		if (!this.#acknowledged) return;
+		if (seq < this.#nextSeq) this.#acknowledged.moveTo(seq);
+		else this.#acknowledged = undefined;
+		this.#handleDriverMoved();
+	}
+
+	/** Back-pressure: output retained until it is acknowledged; undefined unless some reader has to. */
+	get unacknowledged(): {readonly bytes: number; readonly chunks: number} | undefined {
+		const cursor = this.#acknowledged;
+		return cursor && {bytes: cursor.pendingBytes, chunks: cursor.pendingChunks};
+	}
+
+	/** True while there are events that a reader has yet to acknowledge. */
+	get isAwaitingAcknowledgement(): boolean {
+		return this.#acknowledged?.isAtEnd === false;
+	}
+
 	/** Starts delivery after an event, without back-pressure. `wake` is called after every event that follows. */
 	observe(afterSeq: number, wake: () => void): ObserverCursor {
 		return new ObserverCursor(this, this.#findPosition(Math.min(afterSeq, this.#nextSeq - 1)), this.watch(wake));
@@ -225,6 +262,10 @@ export class OutputLog implements CursorSource {
 
 	get firstOrdinal(): number {
 		return this.#firstOrdinal;
+	}
+
+	get endOrdinal(): number {
+		return this.#firstOrdinal + this.#chunks.length - this.#dropped;
 	}
 
 	chunkAt(ordinal: number): Chunk | undefined {
@@ -262,10 +303,11 @@ export class OutputLog implements CursorSource {
 		return {seq, ordinal, pendingBytes};
 	}
 
-	/** False when the oldest retained chunk has yet to be delivered by the driver. */
+	/** False when the oldest retained chunk has yet to be delivered by the driver, or acknowledged. */
 	#canEvict(): boolean {
-		const needed = this.#driver?.firstNeededOrdinal ?? Number.POSITIVE_INFINITY;
-		return this.#dropped < this.#chunks.length && this.#firstOrdinal < needed;
+		const undelivered = this.#driver?.firstNeededOrdinal ?? Number.POSITIVE_INFINITY;
+		const unacknowledged = this.#acknowledged?.firstNeededOrdinal ?? Number.POSITIVE_INFINITY;
+		return this.#dropped < this.#chunks.length && this.#firstOrdinal < Math.min(undelivered, unacknowledged);
 	}
 
 	#evictOldest(): void {

@@ -11,8 +11,8 @@ const MIN_FREED_SHARE = 1 / 16;
 
 /**
  * Bounds the retained output of many processes together. Eviction order when it is exceeded: closed processes first, in
- * the order of their first output; then the process that retains most. Output a driver has yet to deliver is never
- * evicted. A budget may have a parent, which bounds the same logs together with those of other children.
+ * the order of their first output; then the process that retains most. Output a driver has yet to deliver, or a reader to
+ * acknowledge, is never evicted. A budget may have a parent, which bounds the same logs together with those of other children.
  */
 export class RetentionBudget {
 	#maxBytes: number;
@@ -28,6 +28,11 @@ export class RetentionBudget {
 
 	get totalBytes(): number {
 		return this.#total;
+	}
+
+	/** True if so much is retained that output nobody may evict has to be kept small. */
+	get isTight(): boolean {
+		return this.#total > this.#maxBytes / 2 || this.#parent?.isTight === true;
 	}
 
 	/** Call after an append; `recordTrimmed` follows. */

@@ -46,6 +46,8 @@ export const startParams = v.object({
 	prepared: v.nullish(v.boolean(), false),
 	/** longarm: lifetime of the process after its session loses the connection. */
 	onDisconnect: optionalField(v.union([v.picklist(['endWithSession', 'endAtOnce']), v.object({keepForMs: u64})])),
+	/** longarm: output is kept until `process/acknowledge`, and the process paused when too much is, also while detached. */
+	acknowledged: v.nullish(v.boolean(), false),
 });
 
 const startResult = v.object({
@@ -101,6 +103,12 @@ const terminateResult = v.object({
 });
 
 const processParams = v.object({processId});
+
+const acknowledgeParams = v.object({
+	processId,
+	/** Everything up to this event has been taken; a number that no event has yet: nothing need be kept any more. */
+	seq: u64,
+});
 
 const resizeParams = v.object({processId, ...terminalSize.entries});
 
@@ -200,6 +208,14 @@ export const PROCESS_METHODS = {
 		params: readParams,
 		result: readResult,
 		summary: 'Retained output after a cursor; can wait for more.',
+	}),
+	'process/acknowledge': clientRequest({
+		family: 'exec',
+		since: 'longarm',
+		capability: 'processAcknowledge',
+		params: acknowledgeParams,
+		result: empty,
+		summary: 'Output that was taken and need not be kept; due every 128 KiB or 128 events.',
 	}),
 	'process/write': clientRequest({
 		family: 'exec',

@@ -67,9 +67,9 @@ export class Session {
 		checkTimeouts();
 	}
 
-	/** True if a detached process must stay in the table because the client asked to find it after a reconnect. */
-	isRetained({options}: ManagedProcess): boolean {
-		return !this.isAttached && (options.keepDetachedMs ?? 0) > 0;
+	/** True if a detached process must stay in the table because the client asked to find it, or its output, after a reconnect. */
+	isRetained({options, log}: ManagedProcess): boolean {
+		return !this.isAttached && ((options.keepDetachedMs ?? 0) > 0 || log.isAwaitingAcknowledgement);
 	}
 
 	/** Kills its processes and releases everything. */

@@ -48,6 +48,11 @@ export const processHandlers = {
 			return readOutput(process.log, request, client.lifetime, page => encodePage(process, page));
 		}),
 
+	'process/acknowledge': ({processId, seq}, client) => {
+		client.session.processes.find(processId)?.log.acknowledge(seq);
+		return {};
+	},
+
 	'process/write': ({processId, chunk, writeId}, client) => {
 		if (writeId === '') throw new RpcError(INVALID_PARAMS, 'writeId must not be empty');
 		return withAuditedStart(processId, client, process => {

@@ -205,7 +205,7 @@ test('a client that is closed while it recovers ends, even if the connection com
 	expect(link.client.state).toBe('failed');
 });
 
-test('a link that breaks while a slow reader holds it back is made again, and every byte is read or announced', async () => {
+test('a link that breaks while a slow reader holds it back is made again, and every byte is read', async () => {
 	const link = await recovering();
 	const total = 30_000_000;
 	const {process: remote} = await link.client.start(sh('p', `head -c ${total} /dev/zero`), {backpressure: true});
@@ -225,6 +225,56 @@ test('a link that breaks while a slow reader holds it back is made again, and ev
 	await eventually(() => link.transports.length === 2 && link.client.state === 'connected');
 	expect(remote.lastSeq).toBeGreaterThanOrEqual(paused);
 	while (await take());
-	expect(read + missed).toBe(total);
+	expect([read, missed]).toEqual([total, 0]);
 	expect(await remote.exited).toMatchObject({exitCode: 0});
+});
+
+test('a process with a reader to wait for is held while the link is lost, and with another it runs on', async () => {
+	const link = await recovering();
+	const total = 3_000_000;
+	const script = `read x; head -c ${total} /dev/zero`;
+	const held = (await link.client.start(sh('held', script, {pipeStdin: true}), {backpressure: true})).process;
+	const free = (await link.client.start(sh('free', script, {pipeStdin: true}))).process;
+	const [session] = link.served.ends.map(each => each.session);
+	const logs = ['held', 'free'].map(id => session!.processes.find(id)!.log);
+	let letIn!: () => void;
+	const gate = new Promise<void>(resolve => (letIn = resolve));
+	link.refuse = async () => {
+		await gate;
+		link.refuse = undefined;
+		throw new Error('try again');
+	};
+	await Promise.all([held.write('go\n'), free.write('go\n')]);
+	cut(link);
+	await eventually(() => logs[0]!.totalBytes > 1024 * 1024 && logs[1]!.closedSeq !== undefined);
+	expect(logs[0]!.closedSeq).toBeUndefined();
+	expect(logs[0]!.retainedBytes).toBe(logs[0]!.totalBytes);
+	expect(logs[0]!.retainedBytes).toBeLessThan(2 * 1024 * 1024);
+	letIn();
+	const [one, other] = await Promise.all([all(held), all(free)]);
+	expect([one.text.length, kinds(one.others)]).toEqual([total, ['exited', 'closed']]);
+	expect(other.text.length).toBeLessThan(total);
+	expect(kinds(other.others)).toContain('gap');
+});
+
+test('a process that is held ends with its session, and a reader that leaves lets it go on', async () => {
+	const link = await recovering({detachedSessionMs: 300}, {recovers: false});
+	const script = `head -c 3000000 /dev/zero; echo $$ > $0`;
+	const start = async (id: string): Promise<ProcessHandle> =>
+		(
+			await link.client.start(
+				{...sh(id, script), argv: ['/bin/sh', '-c', script, join(scratchDirectory(), id)]},
+				{backpressure: true},
+			)
+		).process;
+	const [left, kept] = [await start('left'), await start('kept')];
+	const [session] = link.served.ends.map(each => each.session);
+	const keptProcess = session!.processes.find('kept')!;
+	await eventually(() => keptProcess.log.totalBytes > 1024 * 1024);
+	await left.output().return!();
+	await left.closed;
+	expect(keptProcess.state.kind).toBe('running');
+	expect(kept.isOver).toBe(false);
+	cut(link);
+	await eventually(() => !keptProcess.isAlive && link.served.server.health()['retainedBytes'] === 0);
 });

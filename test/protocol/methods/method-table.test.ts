@@ -14,6 +14,7 @@ const CLIENT_REQUESTS = [
 	'capabilities/discoverV2',
 	'process/start',
 	'process/read',
+	'process/acknowledge',
 	'process/write',
 	'process/signal',
 	'process/terminate',
@@ -109,6 +110,7 @@ test('every request has a result of its own; a notification has none to speak of
 	);
 	expect(withoutResult.map(([name, {kind}]) => `${kind} ${name}`)).toEqual([
 		'notification initialized',
+		'request process/acknowledge',
 		'request process/signal',
 		'request process/closeStdin',
 		'request process/resize',

@@ -34,6 +34,7 @@ test('defaults are filled in, nulls of optional members are kept apart from valu
 		pipeStdin: false,
 		enforceManagedNetwork: false,
 		prepared: false,
+		acknowledged: false,
 	});
 });
 

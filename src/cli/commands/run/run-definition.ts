@@ -50,7 +50,10 @@ export const RUN: CommandDefinition = {
 	exitCodes: [
 		['N', 'the command exited with N; 128+n if signal n ended it'],
 		[`${EXIT.timedOut}`, 'the command took longer than --timeout'],
-		[`${EXIT.notRun}`, 'longarm itself failed: unreachable, link lost, wrong usage, output could not be written'],
+		[
+			`${EXIT.notRun}`,
+			'longarm itself failed: unreachable, link or output lost, wrong usage, output could not be written',
+		],
 		[`${EXIT.notExecutable}`, 'the command is not executable'],
 		[`${EXIT.notFound}`, 'the command was not found'],
 		[`${EXIT.brokenPipe}`, 'the reader of the output closed the pipe (SIGPIPE); the command was ended'],

@@ -1,3 +1,4 @@
+import {isatty} from 'node:tty';
 import {type ProcessHandle, ProcessLostError} from '../../../../client/process/process-handle.js';
 import {MAX_INPUT_PIECE_BYTES, writeInput} from '../../../../client/run/write-input.js';
 import type {Environment} from '../../../../environments/environment.js';
@@ -8,7 +9,8 @@ import {CoalescingReader} from './coalescing-reader.js';
 import type {FailedStart} from './failed-start.js';
 import {Keyboard} from './keyboard.js';
 import {LinkWatch} from './link-watch.js';
-import {type BrokenStream, OutputWriter} from './output-writer.js';
+import {describeBytes, MissingOutput} from './missing-output.js';
+import {type BrokenStream, OutputWriter, STDOUT} from './output-writer.js';
 import {OwnTerminal} from './own-terminal.js';
 import {GRACE_MS, ProcessControl} from './process-control.js';
 import {type Left, SignalRelay} from './signal-relay.js';
@@ -28,6 +30,7 @@ const ENDLESS_INPUT = 'this server cannot end the input of a command, which may 
 /** Reason for the end: the exit of the process, or something that came before it. */
 type Ending =
 	| {readonly kind: 'exited'; readonly exitCode: number}
+	| {readonly kind: 'incomplete'; readonly exitCode: number; readonly missing: MissingOutput}
 	| {readonly kind: 'lost'; readonly error: Error}
 	| {readonly kind: 'late'}
 	| ({readonly kind: 'broken'} & BrokenStream)
@@ -115,10 +118,12 @@ class Attachment {
 	/** Copies the output to our own streams, to its end. */
 	async #follow(): Promise<Ending> {
 		const {writer, terminal} = this.#context;
+		const missing = new MissingOutput();
 		try {
 			for await (const piece of this.#output) {
 				if (piece.kind === 'gap') {
-					this.#say(`${piece.missedBytes ?? 'an unknown number of'} bytes of output are missing here`);
+					missing.add(piece.missedBytes);
+					this.#say(`${describeBytes(piece.missedBytes)} of output are missing here`);
 					continue;
 				}
 				terminal?.observeOutput(piece.bytes);
@@ -127,6 +132,8 @@ class Attachment {
 			}
 			const {exitCode} = await this.#process.exited;
 			await writer.flush();
+			// On a terminal the line at the gap is seen; a program that reads our output has only the exit code.
+			if (missing.isSome && !isatty(STDOUT)) return {kind: 'incomplete', exitCode, missing};
 			return {kind: 'exited', exitCode};
 		} catch (error) {
 			if (error instanceof ProcessLostError) return {kind: 'lost', error};
@@ -162,6 +169,11 @@ class Attachment {
 		switch (ending.kind) {
 			case 'exited':
 				return ending.exitCode;
+			case 'incomplete':
+				return this.#fail(
+					`${ending.missing.describe()} of output are missing; the command itself exited with code ${ending.exitCode}`,
+					'The server did not keep them while the link was lost.',
+				);
 			case 'lost':
 				return this.#fail(ending.error.message, 'The process may still run where it is, until its session is over.');
 			case 'left':

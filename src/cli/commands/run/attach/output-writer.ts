@@ -4,7 +4,7 @@ import type {OutputStream} from '../../../../client/process/process-handle.js';
 import {Deferred} from '../../../../shared/async/deferred.js';
 import {FileSink, type Sink, StreamSink} from './sink.js';
 
-const STDOUT = 1;
+export const STDOUT = 1;
 const STDERR = 2;
 
 export interface BrokenStream {
