@@ -1,10 +1,12 @@
+import {DeferredTrim} from './deferred-trim.js';
 import {isLast, type Lagged, type ProcessEvent, payloadOf, type StreamEvent} from './process-handle.js';
 
 /** Events retained for late subscribers, and their payload. */
 export const MAX_HISTORY_EVENTS = 256;
 export const MAX_HISTORY_BYTES = 1024 * 1024;
-/** Queued live events of a slow subscriber; above it the oldest are dropped. */
-export const MAX_LIVE_EVENTS = 256;
+/** Queued live events of a slow subscriber, and their payload; above it the oldest are dropped. */
+export const MAX_LIVE_EVENTS = 1024;
+export const MAX_LIVE_BYTES = 4 * 1024 * 1024;
 /** Back-pressure: high and low water marks of a lossless subscriber's queue. */
 export const PAUSE_SOURCE_ABOVE_BYTES = 1024 * 1024;
 export const RESUME_SOURCE_BELOW_BYTES = 256 * 1024;
@@ -15,6 +17,7 @@ export const RESUME_SOURCE_BELOW_EVENTS = 256;
 /** Fan-out of the events of one process to any number of subscribers, with a bounded history for late ones. */
 export class ProcessEventStream {
 	readonly #history: ProcessEvent[] = [];
+	readonly #historyTrim = new DeferredTrim(() => this.#trimHistory());
 	#historyBytes = 0;
 	#evicted = 0;
 	#isClosed = false;
@@ -40,10 +43,7 @@ export class ProcessEventStream {
 		this.#isClosed = isLast(event);
 		this.#history.push(event);
 		this.#historyBytes += payloadOf(event);
-		while (this.#history.length > MAX_HISTORY_EVENTS || this.#historyBytes > MAX_HISTORY_BYTES) {
-			this.#historyBytes -= payloadOf(this.#history.shift()!);
-			this.#evicted++;
-		}
+		if (this.#isHistoryFull()) this.#historyTrim.schedule();
 		for (const subscription of this.#subscriptions) subscription.push(event);
 	}
 
@@ -57,6 +57,19 @@ export class ProcessEventStream {
 		});
 		if (!this.#isClosed) this.#subscriptions.add(subscription);
 		return subscription;
+	}
+
+	#isHistoryFull(): boolean {
+		return this.#history.length > MAX_HISTORY_EVENTS || this.#historyBytes > MAX_HISTORY_BYTES;
+	}
+
+	#trimHistory(): void {
+		let excess = 0;
+		for (; this.#history.length - excess > MAX_HISTORY_EVENTS || this.#historyBytes > MAX_HISTORY_BYTES; excess++) {
+			this.#historyBytes -= payloadOf(this.#history[excess]!);
+		}
+		this.#history.splice(0, excess);
+		this.#evicted += excess;
 	}
 }
 
@@ -108,10 +121,15 @@ abstract class Subscription<T> implements AsyncIterableIterator<T> {
 	}
 }
 
-/** Replays the retained events, then follows the live ones. A slow reader loses the oldest and gets a `Lagged` instead. */
+/**
+ * Replays the retained events, then follows the live ones. A slow reader loses the oldest and gets a `Lagged` instead; one
+ * that takes all there is in each turn of the event loop loses none.
+ */
 export class LaggingSubscription extends Subscription<StreamEvent> {
 	readonly #replay: ProcessEvent[];
 	readonly #live: ProcessEvent[] = [];
+	readonly #liveTrim = new DeferredTrim(() => this.#trimLive());
+	#liveBytes = 0;
 	readonly #onEnd: () => void;
 	/** Events from before the replay that the stream no longer retains. */
 	#missedBefore: number;
@@ -129,11 +147,20 @@ export class LaggingSubscription extends Subscription<StreamEvent> {
 
 	push(event: ProcessEvent): void {
 		this.#live.push(event);
-		if (this.#live.length > MAX_LIVE_EVENTS) {
-			this.#live.shift();
+		this.#liveBytes += payloadOf(event);
+		this.serve();
+		if (this.#isLiveFull()) this.#liveTrim.schedule();
+	}
+
+	#isLiveFull(): boolean {
+		return this.#live.length > MAX_LIVE_EVENTS || this.#liveBytes > MAX_LIVE_BYTES;
+	}
+
+	#trimLive(): void {
+		while (this.#isLiveFull()) {
+			this.#liveBytes -= payloadOf(this.#live.shift()!);
 			this.#missedSince++;
 		}
-		this.serve();
 	}
 
 	/** The replay comes first, then the gap, then the live events. */
@@ -145,15 +172,23 @@ export class LaggingSubscription extends Subscription<StreamEvent> {
 			else this.#missedSince = 0;
 			return {done: false, value: {kind: 'lagged', missed, afterSeq: this.#lastSeq} satisfies Lagged};
 		}
-		const event = this.#replay.shift() ?? this.#live.shift();
+		const event = this.#replay.shift() ?? this.#takeLive();
 		if (!event) return undefined;
 		if ('seq' in event) this.#lastSeq = event.seq;
 		if (isLast(event)) this.end();
 		return {done: false, value: event};
 	}
 
+	#takeLive(): ProcessEvent | undefined {
+		const event = this.#live.shift();
+		if (event) this.#liveBytes -= payloadOf(event);
+		return event;
+	}
+
 	protected override end(): void {
 		this.#isClosed = true;
+		this.#live.length = 0;
+		this.#liveBytes = 0;
 		this.#onEnd();
 	}
 }
