@@ -69,7 +69,9 @@ const ENDING: Termination = {running: true, survivors: []};
 /** One child from the request to start it until its output is released. */
 export class ManagedProcess {
 	readonly options: ProcessOptions;
+	/** The date; for durations see `ageMs`. */
 	readonly startedAt = Date.now();
+	readonly #createdAt = performance.now();
 	readonly log: OutputLog;
 	readonly #events: ProcessEvents;
 	readonly #openStreams = new Set<OutputStream>();
@@ -118,6 +120,11 @@ export class ManagedProcess {
 	/** Starting or running. */
 	get isAlive(): boolean {
 		return this.#state.kind === 'starting' || this.#state.kind === 'running';
+	}
+
+	/** Time since the start was requested, whatever the clock of the machine was set to meanwhile. */
+	get ageMs(): number {
+		return performance.now() - this.#createdAt;
 	}
 
 	/** Total time the child was paused by back-pressure. */

@@ -64,12 +64,12 @@ export class ServerMetrics {
 		this.#durations.observe({method: label}, ms / 1000);
 	}
 
-	recordExit({log, startedAt}: ManagedProcess): void {
+	recordExit({log, ageMs}: ManagedProcess): void {
 		const {exitCode, reason} = log.exit!;
 		const result =
 			reason === 'terminated' || reason === 'timeout' ? 'terminated' : exitCode === 0 ? 'success' : 'error';
 		this.#finished.add({result});
-		this.#lifetimes.observe({result}, (Date.now() - startedAt) / 1000);
+		this.#lifetimes.observe({result}, ageMs / 1000);
 	}
 
 	recordRemoval({log, pausedMs}: ManagedProcess): void {

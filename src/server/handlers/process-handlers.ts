@@ -205,7 +205,7 @@ export function describeProcess(process: ManagedProcess): Entry {
 		argv: [...options.argv],
 		tty: options.tty,
 		startedAtMs: process.startedAt,
-		ageMs: Date.now() - process.startedAt,
+		ageMs: Math.round(process.ageMs),
 		outputBytes: log.totalBytes,
 		exitCode: log.exit?.exitCode ?? null,
 		reason: log.exit?.reason ?? null,

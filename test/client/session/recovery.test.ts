@@ -1,7 +1,7 @@
 import {createHash} from 'node:crypto';
 import {writeFileSync} from 'node:fs';
 import {join} from 'node:path';
-import {expect, onTestFinished, test} from 'vitest';
+import {expect, onTestFinished, test, vi} from 'vitest';
 import type {ProcessHandle, StreamEvent} from '../../../src/client/process/process-handle.js';
 import {type Connect, SessionClient, type SessionClientOptions} from '../../../src/client/session/session-client.js';
 import {DisconnectedError} from '../../../src/rpc/disconnected-error.js';
@@ -277,4 +277,23 @@ test('a process that is held ends with its session, and a reader that leaves let
 	expect(kept.isOver).toBe(false);
 	cut(link);
 	await eventually(() => !keptProcess.isAlive && link.served.server.health()['retainedBytes'] === 0);
+});
+
+test.each([
+	['an hour ahead', 3_600_000],
+	['an hour back', -3_600_000],
+])('a clock that is set %s while the link is lost neither ends the recovery nor prolongs it', async (_name, jumpMs) => {
+	const link = await recovering({}, {recoveryBudgetMs: 20_000});
+	const {process: remote} = await link.client.start(sh('p', 'read x; echo $x', {pipeStdin: true}));
+	let attempts = 0;
+	link.refuse = async () => {
+		if (++attempts === 1) vi.spyOn(Date, 'now').mockReturnValue(Date.now() + jumpMs);
+		if (attempts === 3) link.refuse = undefined;
+		throw new Error('nobody is there');
+	};
+	onTestFinished(() => void vi.restoreAllMocks());
+	cut(link);
+	await remote.write('hello\n');
+	expect((await all(remote)).text).toBe('hello\n');
+	expect(attempts).toBe(3);
 });

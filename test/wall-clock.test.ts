@@ -1,0 +1,33 @@
+import {readdirSync, readFileSync} from 'node:fs';
+import {join} from 'node:path';
+import {fileURLToPath} from 'node:url';
+import {expect, test} from 'vitest';
+
+const ROOT = fileURLToPath(new URL('..', import.meta.url));
+const FOLDERS = ['src', 'bench', 'scripts', 'examples', 'test/helpers', 'test/support'];
+/** Reads the clock of the machine, which an administrator or a time server can set to anything at any moment. */
+const WALL_CLOCK = /\bDate\.now\b|\bnew Date\(\)|\bDate\(\)/;
+
+/** Places that mean a date, and whose. */
+const DATES: Record<string, string> = {
+	'src/shared/node/line-logger.ts': 'the time of a log line',
+	'src/server/auth/signed-tokens.ts': 'the expiry of a token is a date',
+	'src/filesystem/syscalls.ts': 'the access time of a file',
+	'src/processes/managed-process.ts': 'the start of a process in a list',
+	'src/agent-tools/spawner.ts': 'the start of a process in an event',
+	'bench/compare/bench.mjs': 'the date of a report',
+	'test/helpers/tokens.ts': 'the expiry of a token is a date',
+};
+
+function listFiles(folder: string): string[] {
+	return readdirSync(join(ROOT, folder), {withFileTypes: true}).flatMap(entry => {
+		const path = `${folder}/${entry.name}`;
+		if (entry.isDirectory()) return entry.name === 'node_modules' ? [] : listFiles(path);
+		return /\.(?:ts|mjs|cjs|js)$/.test(entry.name) ? [path] : [];
+	});
+}
+
+test('durations are measured by a clock that cannot be set: only dates read the clock of the machine', () => {
+	const found = FOLDERS.flatMap(listFiles).filter(path => WALL_CLOCK.test(readFileSync(join(ROOT, path), 'utf8')));
+	expect(found.sort()).toEqual(Object.keys(DATES).sort());
+});
