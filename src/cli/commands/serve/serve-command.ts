@@ -33,15 +33,22 @@ export async function serve(settings: Settings): Promise<void> {
 	endpoint = await openServeEndpoint(address, {settings, security, server: created.promise, logger, audit});
 	// Every setting was checked; clients connect while the rest is loaded.
 	const {createServer} = await import('./create-server.js');
-	server = createServer(settings, childLimits, logger, audit);
-	created.resolve(server);
-	collectGarbageWhenIdle(logger);
+	const running = createServer(settings, childLimits, logger, audit);
+	server = running;
+	created.resolve(running);
+	collectGarbageWhenIdle(logger, () => listMemoryHolders(running));
 	const reason = await Promise.race([asked.then(signal => ({signal})), endpoint.over]);
 	if (typeof reason === 'string') logger.info('shutting down', {reason});
 	// The caller of a server on stdio ends its input; a signal comes from another program.
 	else logger[listenSchemeOf(address).startsServer ? 'warn' : 'info']('shutting down', {reason: reason.signal});
-	await server.shutdown();
+	await running.shutdown();
 	await endpoint.close();
+}
+
+/** Figures of the server that fall when it lets go of memory. */
+function listMemoryHolders(server: ExecServer): number[] {
+	const {connections, sessions, processes, retainedBytes} = server.health();
+	return [connections, sessions, processes, retainedBytes].map(Number);
 }
 
 /** Kills all children when this program fails unexpectedly. */
