@@ -1,6 +1,7 @@
 // Everything at once for a long time: random clients on one server, every promise of the protocol held against every event.
-//   node bench/soak.mjs [--minutes 10] [--clients 6] [--seed N]      ends with a table, exit 1 on a broken promise
+//   node bench/soak.mjs [--minutes 10] [--clients 6] [--clock-jumps] [--seed N]      ends with a table, exit 1 on a broken promise
 import {connect, startParams} from './lib/client.mjs';
+import {JumpingClock} from './lib/clock-jumps.mjs';
 import {Counter} from './lib/counter.mjs';
 import {Mark} from './lib/mark.mjs';
 import {toMib} from './lib/measure.mjs';
@@ -46,12 +47,13 @@ const WEIGHTED_FAULTS = weightedList([
 	[3, 'expire'],
 ]);
 
-const {minutes, clients, scenarios, seed, command} = readOptions(
+const {minutes, clients, scenarios, clockJumps, seed, command} = readOptions(
 	'Random clients against one server; every event and every byte is checked.',
 	{
 		minutes: {default: 10, help: 'how long'},
 		clients: {default: 6, help: 'sessions at a time'},
 		scenarios: {default: 4, help: 'scenarios at a time in each session'},
+		clockJumps: {default: false, help: 'the clock of the server jumps by an hour all the time; needs faketime'},
 		seed: SEED,
 		command: COMMAND,
 	},
@@ -73,7 +75,12 @@ const totals = {
 };
 let marks = 0;
 
-const server = await startServer({command, settings: SERVER_SETTINGS, wrap: argv => mark.wrap(argv)});
+const clock = clockJumps ? new JumpingClock(random.fork()) : undefined;
+const server = await startServer({
+	command,
+	settings: SERVER_SETTINGS,
+	wrap: argv => clock?.wrap(mark.wrap(argv)) ?? mark.wrap(argv),
+});
 await warmUp(server);
 const before = usageOf(server.pid);
 const samples = [];
@@ -82,6 +89,7 @@ await Promise.all(Array.from({length: clients}, (_, index) => runClient(`c${inde
 clearInterval(sampling);
 const after = await settle();
 const end = await endUnderLoad();
+clock?.stop();
 finish(figures());
 
 /** Session after session until the time is over. */
