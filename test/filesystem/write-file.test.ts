@@ -5,7 +5,7 @@ import {bytePath} from '../../src/filesystem/byte-path.js';
 import * as files from '../../src/filesystem/index.js';
 import {asyncCalls, type FileCalls, syncCalls} from '../../src/filesystem/syscalls.js';
 import {writeAll} from '../../src/filesystem/write-file.js';
-import {loadKoffi} from '../../src/processes/backends/linux/koffi.js';
+import {loadKoffi} from '../../src/shared/node/koffi.js';
 import {eventually} from '../helpers/processes.js';
 import {scratchDirectory} from '../helpers/scratch.js';
 import {waitTicks} from '../helpers/ticks.js';

@@ -1,7 +1,7 @@
 import {setFlagsFromString} from 'node:v8';
 import {runInNewContext} from 'node:vm';
-import {loadKoffi} from '../../processes/backends/linux/koffi.js';
 import type {Logger} from '../../shared/logger.js';
+import {loadKoffi} from '../../shared/node/koffi.js';
 
 const CHECK_MS = 5000;
 /** Growth over the least ever that is worth a collection. */

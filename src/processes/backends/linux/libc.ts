@@ -1,5 +1,5 @@
 // Linux only: signatures and constants of the 64-bit C library.
-import {loadKoffi} from './koffi.js';
+import {loadKoffi} from '../../../shared/node/koffi.js';
 
 type Pointer = Uint8Array;
 

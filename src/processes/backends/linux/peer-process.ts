@@ -1,5 +1,5 @@
 // Linux only: reads the credentials of the other end of a Unix socket through koffi.
-import {loadKoffi} from './koffi.js';
+import {loadKoffi} from '../../../shared/node/koffi.js';
 
 const SOL_SOCKET = 1;
 const SO_PEERCRED = 17;
