@@ -142,6 +142,11 @@ export class RpcConnection {
 		};
 	}
 
+	/** Whether the peer gives a sign of life within the time; one that cannot vanish without a word always does. */
+	isPeerAnswering(timeoutMs: number): Promise<boolean> {
+		return this.#transport.isAnswering?.(timeoutMs) ?? Promise.resolve(!this.isClosed);
+	}
+
 	/** Flushes sent messages, then closes. */
 	close(): void {
 		this.#transport.close();

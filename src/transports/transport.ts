@@ -28,6 +28,11 @@ export interface Transport {
 	/** Stops and restarts reading, so that a peer that never reads cannot make us hold its replies without end. */
 	pause(): void;
 	resume(): void;
+	/**
+	 * Asks the peer for a sign of life; false if there is none in time, or the transport has ended. Left out where a
+	 * peer cannot vanish without a word.
+	 */
+	isAnswering?(timeoutMs: number): Promise<boolean>;
 	/** Sends what was accepted, then ends. */
 	close(): void;
 	/** Ends at once; what was not sent is dropped. */

@@ -37,6 +37,10 @@ export abstract class WrappedTransport implements Transport {
 		this.inner.resume();
 	}
 
+	isAnswering(timeoutMs: number): Promise<boolean> {
+		return this.inner.isAnswering?.(timeoutMs) ?? Promise.resolve(true);
+	}
+
 	close(): void {
 		this.inner.close();
 	}

@@ -3,6 +3,7 @@ import {parse, TomlError} from 'smol-toml';
 import * as v from 'valibot';
 import {decode} from '../../protocol/wire/decode.js';
 import {errorMessage} from '../../shared/errors.js';
+import {CLIENT_PEER_TIMES, findTimesFault} from '../../transports/node/peer-times.js';
 import {type EnvironmentSnapshot, LOCAL} from '../environment-provider.js';
 import type {RemoteTarget} from '../remote/remote-target.js';
 import {invalidEnvironment, targetFromUrl} from '../remote/remote-url.js';
@@ -11,6 +12,8 @@ export const ENVIRONMENTS_FILE = 'environments.toml';
 const MAX_ID_LENGTH = 64;
 const RESERVED_IDS: ReadonlySet<string> = new Set([LOCAL, 'none']);
 
+/** Times of a connection over a network. */
+const URL_TIMES = ['connect_timeout_sec', 'ping_interval_sec', 'peer_timeout_sec'] as const;
 const seconds = v.pipe(v.number(), v.minValue(0, 'expected a non-negative number of seconds'), v.finite());
 const entrySchema = v.object({
 	id: v.string(),
@@ -18,6 +21,8 @@ const entrySchema = v.object({
 	auth_bearer_token: v.optional(v.string()),
 	connect_timeout_sec: v.optional(seconds),
 	initialize_timeout_sec: v.optional(seconds),
+	ping_interval_sec: v.optional(seconds),
+	peer_timeout_sec: v.optional(seconds),
 	program: v.optional(v.string()),
 	args: v.optional(v.array(v.string())),
 	env: v.optional(v.record(v.string(), v.string())),
@@ -107,14 +112,26 @@ function toTarget(entry: Entry, directory: string): RemoteTarget {
 		return {kind: 'command', program, args: args ?? [], env: env ?? {}, ...place, initializeTimeoutMs};
 	}
 	const connectTimeoutMs = toMilliseconds(entry.connect_timeout_sec);
-	return {...targetFromUrl(url!, {token, connectTimeoutMs}), initializeTimeoutMs};
+	const pingIntervalMs = toMilliseconds(entry.ping_interval_sec);
+	const peerTimeoutMs = toMilliseconds(entry.peer_timeout_sec);
+	const target = targetFromUrl(url!, {token, connectTimeoutMs, pingIntervalMs, peerTimeoutMs});
+	return {...target, initializeTimeoutMs};
 }
 
 function findEntryFault(entry: Entry): string | undefined {
-	const {url, program, args, env, cwd, auth_bearer_token: token, connect_timeout_sec: connectTimeout} = entry;
+	const {url, program, args, env, cwd, auth_bearer_token: token} = entry;
 	const hasCommandKeys = args !== undefined || env !== undefined || cwd !== undefined;
 	if (hasCommandKeys && program === undefined) return 'args, env, and cwd require program';
-	if (connectTimeout !== undefined && url === undefined) return 'connect_timeout_sec requires url';
+	if (url === undefined) {
+		const useless = URL_TIMES.find(key => entry[key] !== undefined);
+		if (useless !== undefined) return `${useless} requires url`;
+	}
+	const fault = findTimesFault({
+		...CLIENT_PEER_TIMES,
+		pingIntervalMs: toMilliseconds(entry.ping_interval_sec) ?? CLIENT_PEER_TIMES.pingIntervalMs,
+		peerTimeoutMs: toMilliseconds(entry.peer_timeout_sec) ?? CLIENT_PEER_TIMES.peerTimeoutMs,
+	});
+	if (fault !== undefined) return `ping_interval_sec and peer_timeout_sec: ${fault}`;
 	if (token !== undefined && url === undefined) return 'auth_bearer_token requires url';
 	if ((url === undefined) === (program === undefined)) return 'must set exactly one of url or program';
 	return program?.trim() === '' ? 'program cannot be empty' : undefined;

@@ -7,6 +7,7 @@ import {RpcConnection, type Service} from '../../rpc/rpc-connection.js';
 import type {Sandbox} from '../../sandbox/sandbox.js';
 import {Lifetime} from '../../shared/async/lifetime.js';
 import type {Logger} from '../../shared/logger.js';
+import {PeerSilentError} from '../../transports/peer-silent-error.js';
 import type {Transport} from '../../transports/transport.js';
 import {addressOf, ClientAudit} from '../audit.js';
 import {accountOf, allows, type Grant} from '../auth/grant.js';
@@ -17,11 +18,15 @@ import {ClientFiles} from './client-files.js';
 import {FlowControl} from './flow-control.js';
 import type {OutputPump} from './output-pump.js';
 import {PendingRequests} from './pending-requests.js';
-import type {Session} from './sessions.js';
+import type {Session, SessionHolder} from './sessions.js';
 import {V0Sessions} from './v0-sessions.js';
 
 type Handshake =
 	| {readonly kind: 'new'}
+	/** Waits for a session that another connection holds. */
+	| {readonly kind: 'resuming'; readonly isInitialized: boolean}
+	/** Its session is attached to another connection. */
+	| {readonly kind: 'released'; readonly session: Session}
 	| {readonly kind: 'initialized'; readonly session: Session; readonly pump: OutputPump}
 	| {readonly kind: 'ready'; readonly session: Session; readonly pump: OutputPump};
 
@@ -34,7 +39,7 @@ export interface ClientConnectionOptions {
 }
 
 /** One client connection: the state of its handshake, and the session attached to it. */
-export class ClientConnection implements Service {
+export class ClientConnection implements Service, SessionHolder {
 	readonly rpc: RpcConnection;
 	readonly transport: Transport['kind'];
 	readonly flow: FlowControl;
@@ -74,7 +79,9 @@ export class ClientConnection implements Service {
 
 	/** The session; throws before the handshake is complete, see `admit`. */
 	get session(): Session {
-		if (this.#handshake.kind !== 'ready') throw new Error('no session before the handshake');
+		const {kind} = this.#handshake;
+		// Requests that came before the session was taken away are done.
+		if (kind !== 'ready' && kind !== 'released') throw new Error('no session before the handshake');
 		return this.#handshake.session;
 	}
 
@@ -129,7 +136,7 @@ export class ClientConnection implements Service {
 	/** Logger that adds the session id to every record. */
 	get logger(): Logger {
 		const {logger} = this.settings;
-		return this.#handshake.kind === 'new' ? logger : logger.with({session: this.#handshake.session.id});
+		return 'session' in this.#handshake ? logger.with({session: this.#handshake.session.id}) : logger;
 	}
 
 	get grant(): Grant | undefined {
@@ -140,22 +147,54 @@ export class ClientConnection implements Service {
 		return this.#context.settings;
 	}
 
-	/** Handles `initialize`: may be repeated after a failure, but not after a success. */
-	initialize(resumeSessionId: string | undefined): Session {
-		if (this.#handshake.kind !== 'new') {
-			throw new RpcError(INVALID_REQUEST, 'initialize may only be sent once per connection');
-		}
-		const {grant} = this;
-		const {sessions} = this.#context;
-		const session = resumeSessionId === undefined ? sessions.create(grant) : sessions.resume(resumeSessionId, grant);
-		this.#handshake = {kind: 'initialized', session, pump: session.attach(this.rpc)};
+	/** Handles `initialize` with a new session: may be repeated after a failure, but not after a success. */
+	initialize(): Session {
+		this.#requireNew();
+		const session = this.#context.sessions.create(this.grant);
+		this.#attach(session);
 		return session;
+	}
+
+	/** Handles `initialize` with the session of another connection, which may have to be asked. */
+	resume(sessionId: string): Session | Promise<Session> {
+		this.#requireNew();
+		const resumed = this.#context.sessions.resume(sessionId, this.grant, session => this.#attach(session));
+		return resumed instanceof Promise ? this.#waitForSession(resumed) : resumed;
+	}
+
+	#requireNew(): void {
+		if (this.#handshake.kind === 'new') return;
+		throw new RpcError(INVALID_REQUEST, 'initialize may only be sent once per connection');
+	}
+
+	/** A client that does not wait for the answer may say `initialized` before it. */
+	async #waitForSession(resumed: Promise<Session>): Promise<Session> {
+		this.#handshake = {kind: 'resuming', isInitialized: false};
+		try {
+			return await resumed;
+		} catch (error) {
+			this.#handshake = {kind: 'new'};
+			throw error;
+		}
+	}
+
+	#attach(session: Session): void {
+		if (this.rpc.isClosed) throw new RpcError(INVALID_REQUEST, 'the connection is closed');
+		const isReady = this.#handshake.kind === 'resuming' && this.#handshake.isInitialized;
+		this.#handshake = {kind: isReady ? 'ready' : 'initialized', session, pump: session.attach(this)};
+	}
+
+	/** Another connection takes the session: this one does not answer. */
+	release(): void {
+		if ('pump' in this.#handshake) this.#handshake = {kind: 'released', session: this.#handshake.session};
+		this.rpc.destroy();
 	}
 
 	/** Throws for methods of a family until the handshake is complete. */
 	requireHandshake(family: Family): void {
-		if (this.#handshake.kind === 'ready') return;
-		const missing = this.#handshake.kind === 'new' ? 'call initialize' : 'send initialized';
+		const {kind} = this.#handshake;
+		if (kind === 'ready' || kind === 'released') return;
+		const missing = kind === 'initialized' ? 'send initialized' : 'call initialize';
 		throw new RpcError(INVALID_REQUEST, `client must ${missing} before using ${family} methods`);
 	}
 
@@ -165,17 +204,18 @@ export class ClientConnection implements Service {
 
 	notification({method}: Notification): boolean {
 		if (method !== 'initialized' || this.#handshake.kind === 'new') return false;
-		this.#handshake = {...this.#handshake, kind: 'ready'};
+		if (this.#handshake.kind === 'resuming') this.#handshake = {kind: 'resuming', isInitialized: true};
+		else if (this.#handshake.kind === 'initialized') this.#handshake = {...this.#handshake, kind: 'ready'};
 		return true;
 	}
 
 	/** Resolves when all output of the session's processes was handed to the transport. */
 	async whenOutputFlushed(): Promise<void> {
-		if (this.#handshake.kind !== 'new') await this.#handshake.pump.whenFlushed();
+		if ('pump' in this.#handshake) await this.#handshake.pump.whenFlushed();
 	}
 
 	drained(): void {
-		if (this.#handshake.kind !== 'new') this.#handshake.pump.pump();
+		if ('pump' in this.#handshake) this.#handshake.pump.pump();
 		this.#v0?.pump();
 		this.flow.onDrain();
 	}
@@ -188,12 +228,14 @@ export class ClientConnection implements Service {
 	}
 
 	closed(error?: Error): void {
-		this.logger.debug('connection closed', {peer: this.rpc.peer, ...(error && {reason: error.message})});
+		const fields = {peer: this.rpc.peer, ...(error && {reason: error.message})};
+		if (error instanceof PeerSilentError) this.logger.info('client vanished, its session can be resumed', fields);
+		else this.logger.debug('connection closed', fields);
 		this.lifetime.close();
 		this.pending.close();
 		this.flow.onDrain();
 		this.#v0?.close();
-		if (this.#handshake.kind !== 'new') this.#context.sessions.detach(this.#handshake.session);
+		if ('pump' in this.#handshake) this.#context.sessions.detach(this.#handshake.session);
 		this.#options.onClosed(this);
 	}
 

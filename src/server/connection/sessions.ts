@@ -9,8 +9,18 @@ import {MAX_TIMER_MS} from '../../shared/units.js';
 import {accountOf, type Grant, mayResume} from '../auth/grant.js';
 import {OutputPump} from './output-pump.js';
 
+/** How long the connection that holds a session may take to give a sign of life when another one wants the session. */
+export const TAKEOVER_MS = 2000;
+
+/** The connection a session is attached to. */
+export interface SessionHolder {
+	readonly rpc: RpcConnection;
+	/** Gives up the session and closes. */
+	release(): void;
+}
+
 type Attachment =
-	| {readonly kind: 'attached'; readonly pump: OutputPump}
+	| {readonly kind: 'attached'; readonly pump: OutputPump; readonly holder: SessionHolder}
 	| {readonly kind: 'detached'; readonly since: number; readonly timer: NodeJS.Timeout | undefined};
 
 /** The processes of a client, which outlive its connection, and the pump that sends their events while attached. */
@@ -34,11 +44,22 @@ export class Session {
 		return this.#attachment.kind === 'attached';
 	}
 
-	attach(connection: RpcConnection): OutputPump {
-		if (this.#attachment.kind === 'detached') clearTimeout(this.#attachment.timer);
+	/** The connection it is attached to. */
+	get holder(): SessionHolder | undefined {
+		return this.#attachment.kind === 'attached' ? this.#attachment.holder : undefined;
+	}
+
+	/** Takes it from its holder, if it has one. */
+	attach(holder: SessionHolder): OutputPump {
+		const previous = this.#attachment;
+		if (previous.kind === 'detached') clearTimeout(previous.timer);
+		else {
+			previous.pump.stop();
+			previous.holder.release();
+		}
 		this.processes.restartRetention();
-		const pump = new OutputPump(connection, this.processes);
-		this.#attachment = {kind: 'attached', pump};
+		const pump = new OutputPump(holder.rpc, this.processes);
+		this.#attachment = {kind: 'attached', pump, holder};
 		return pump;
 	}
 
@@ -116,16 +137,50 @@ export class Sessions {
 		return session;
 	}
 
+	/**
+	 * Calls `attach` with the session once it may be had: at once, or when the connection that holds it does not answer.
+	 * Then `attach` is called only if the caller is still there.
+	 */
+	resume(id: string, caller: Grant | undefined, attach: (session: Session) => void): Session | Promise<Session> {
+		const session = this.#find(id, caller);
+		if (session.holder) return this.#takeOver(session, session.holder, caller, attach);
+		return this.#attach(session, attach);
+	}
+
+	async #takeOver(
+		session: Session,
+		holder: SessionHolder,
+		caller: Grant | undefined,
+		attach: (session: Session) => void,
+	): Promise<Session> {
+		const {id} = session;
+		const isAnswering = await holder.rpc.isPeerAnswering(TAKEOVER_MS);
+		this.#find(id, caller);
+		// Another one may have been faster; this holder is not asked again.
+		if (session.holder && (isAnswering || session.holder !== holder)) {
+			throw new RpcError(SESSION_ATTACHED, `session ${id} is already attached to another connection`);
+		}
+		const isTaken = session.holder !== undefined;
+		this.#attach(session, attach);
+		if (isTaken) {
+			const fields = {session: id, peer: holder.rpc.peer};
+			this.#options.logger.info('session taken over from a connection that does not answer', fields);
+		}
+		return session;
+	}
+
+	#attach(session: Session, attach: (session: Session) => void): Session {
+		attach(session);
+		this.#forgetDetached(session);
+		this.#options.logger.debug('session resumed', {session: session.id});
+		return session;
+	}
+
 	/** A session of another owner gets the same error as one that does not exist, so that ids cannot be probed. */
-	resume(id: string, caller?: Grant): Session {
+	#find(id: string, caller: Grant | undefined): Session {
 		const session = this.#sessions.get(id);
 		if (!session || !mayResume(session.owner, caller, session.hasProcesses))
 			throw new RpcError(INVALID_REQUEST, `unknown session id ${id}`);
-		if (session.isAttached) {
-			throw new RpcError(SESSION_ATTACHED, `session ${id} is already attached to another connection`);
-		}
-		this.#forgetDetached(session);
-		this.#options.logger.debug('session resumed', {session: id});
 		return session;
 	}
 

@@ -5,6 +5,7 @@ import {PathUri} from '../../protocol/path-uri/path-uri.js';
 import {INVALID_PARAMS, RpcError} from '../../protocol/wire/error-codes.js';
 import type {ClientConnection} from '../connection/client-connection.js';
 import type {Handlers} from '../connection/dispatch.js';
+import type {Session} from '../connection/sessions.js';
 import {codexHome, readConfig} from './executor-config.js';
 
 const NO_LAYERS = {layers: [], cloudInsertionIndex: 0};
@@ -41,14 +42,16 @@ function describeFor(client: ClientConnection, info: EnvironmentInfo): Environme
 }
 
 export function sessionHandlers(environmentInfo: EnvironmentInfo) {
+	const toResult = ({id: sessionId}: Session, client: ClientConnection) => ({
+		sessionId,
+		protocolVersion: V0_VERSION,
+		environmentInfo: describeFor(client, environmentInfo),
+	});
 	return {
 		initialize: ({resumeSessionId}, client) => {
-			const session = client.initialize(resumeSessionId ?? undefined);
-			return {
-				sessionId: session.id,
-				protocolVersion: V0_VERSION,
-				environmentInfo: describeFor(client, environmentInfo),
-			};
+			if (resumeSessionId === undefined || resumeSessionId === null) return toResult(client.initialize(), client);
+			const session = client.resume(resumeSessionId);
+			return session instanceof Promise ? session.then(resumed => toResult(resumed, client)) : toResult(session, client);
 		},
 	} satisfies Handlers<ClientConnection>;
 }

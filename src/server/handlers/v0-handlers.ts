@@ -40,7 +40,7 @@ export const v0Handlers = {
 export const strictV0Handlers = {
 	...v0Handlers,
 	initialize: (_params, client) => {
-		client.initialize(undefined);
+		client.initialize();
 		// No session id, unlike the later protocols: there is nothing to resume.
 		return {protocolVersion: V0_VERSION} as {protocolVersion: string; sessionId: string};
 	},

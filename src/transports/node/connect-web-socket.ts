@@ -2,6 +2,8 @@ import {connect, isIP, type Socket} from 'node:net';
 import type {ConnectionOptions} from 'node:tls';
 import {type ClientOptions, WebSocket} from 'ws';
 import {MAX_MESSAGE_BYTES} from '../../protocol/wire/message-limits.js';
+import {PeerMonitor} from './peer-monitor.js';
+import {CLIENT_PEER_TIMES, findTimesFault} from './peer-times.js';
 import {WebSocketTransport} from './web-socket.js';
 import {withoutSecrets} from './web-socket-scheme.js';
 
@@ -20,6 +22,10 @@ export interface ConnectOptions {
 	/** For `wss:`: whom to trust beyond the usual authorities, and who we are. */
 	readonly tls?: Pick<ConnectionOptions, 'ca' | 'cert' | 'key' | 'passphrase' | 'servername'> | undefined;
 	readonly timeoutMs?: number | undefined;
+	/** A silent server is pinged this often, 10 s by default; 0 sends no pings and never gives the connection up. */
+	readonly pingIntervalMs?: number | undefined;
+	/** The connection is over when nothing was heard for this long, 25 s by default; 0 never gives it up. */
+	readonly peerTimeoutMs?: number | undefined;
 	readonly signal?: AbortSignal | undefined;
 }
 
@@ -32,20 +38,31 @@ export async function connectWebSocket(url: string, options: ConnectOptions = {}
 /** Connects to a server on a socket in the file system. */
 export async function connectUnixSocket(
 	path: string,
-	options: Omit<ConnectOptions, 'tls'> = {},
+	options: Omit<ConnectOptions, 'tls' | 'peerTimeoutMs'> = {},
 ): Promise<WebSocketTransport> {
 	options.signal?.throwIfAborted();
 	// A connection of our own: the library would read a colon in the path as the end of it.
 	const createConnection = (() => connect({path})) as NonNullable<ClientOptions['createConnection']>;
-	return open(UNIX_URL, {...UNMASKED, createConnection}, `unix:${path}`, options);
+	return open(UNIX_URL, {...UNMASKED, createConnection}, `unix:${path}`, {
+		...options,
+		// The kernel tells of the end of a peer on the same machine.
+		peerTimeoutMs: 0,
+	});
 }
 
 async function open(
 	url: string,
 	socketOptions: ClientOptions,
 	name: string,
-	{token, timeoutMs = CONNECT_TIMEOUT_MS, signal}: ConnectOptions,
+	{token, timeoutMs = CONNECT_TIMEOUT_MS, signal, pingIntervalMs, peerTimeoutMs}: ConnectOptions,
 ): Promise<WebSocketTransport> {
+	const times = {
+		...CLIENT_PEER_TIMES,
+		...(pingIntervalMs !== undefined && {pingIntervalMs}),
+		...(peerTimeoutMs !== undefined && {peerTimeoutMs}),
+	};
+	const fault = findTimesFault(times);
+	if (fault !== undefined) throw new RangeError(fault);
 	const webSocket = new WebSocket(url, {
 		...socketOptions,
 		perMessageDeflate: false,
@@ -54,7 +71,7 @@ async function open(
 	});
 	await waitForOpen(webSocket, name, timeoutMs, signal);
 	const {_socket: socket} = webSocket as unknown as {_socket: Socket};
-	return new WebSocketTransport(webSocket, socket, name, 'client');
+	return new WebSocketTransport(webSocket, socket, name, 'client', {monitor: new PeerMonitor(times)});
 }
 
 function waitForOpen(

@@ -9,7 +9,9 @@ import {createHostCheck} from './host-header.js';
 import {answerHttpRequest, type HttpEndpoints, httpStatusOf, reasonOf, WEB_SOCKET_VERSION} from './http-endpoints.js';
 import {isLoopback} from './loopback.js';
 import {isOfThisMachine, registerListening} from './own-addresses.js';
+import {PeerMonitor} from './peer-monitor.js';
 import {createUserCheck, type LocalPeer, type PeerOwner, PeerOwners} from './peer-owner.js';
+import {findTimesFault, type PeerTimes, SERVER_PEER_TIMES} from './peer-times.js';
 import {createTlsServer, replaceIdentity, type TlsIdentity, type TlsServer} from './tls-server.js';
 import {WebSocketTransport} from './web-socket.js';
 
@@ -79,6 +81,10 @@ export interface ListenerOptions<Pass = undefined> {
 	readonly tls?: TlsIdentity;
 	/** How long a TLS handshake may take. */
 	readonly handshakeMs?: number;
+	/** When silent clients are pinged and given up; members that are left out have their defaults. */
+	readonly peerTimes?: Partial<PeerTimes>;
+	/** A client does not answer, but its machine does: the program is stopped, or a proxy holds the connection. */
+	readonly onStoppedPeer?: (peer: string) => void;
 }
 
 export interface ListenOptions<Pass = undefined> extends ListenerOptions<Pass> {
@@ -196,6 +202,7 @@ export async function openListener<Pass>(options: ListenerOptions<Pass>, place: 
 		// There is no subprotocol; left alone, the library picks whatever the client offers first.
 		handleProtocols: () => false,
 	});
+	const watching = {monitor: new PeerMonitor(readPeerTimes(options)), onStopped: options.onStoppedPeer};
 	const refuse = (request: IncomingMessage, socket: Duplex, status: number, text = ''): void => {
 		site.onRefused(request, {status, text});
 		answerAndClose(socket, status, text);
@@ -206,7 +213,8 @@ export async function openListener<Pass>(options: ListenerOptions<Pass>, place: 
 			return;
 		}
 		webSockets.handleUpgrade(request, socket, head, webSocket => {
-			const transport = new WebSocketTransport(webSocket, socket, place.describePeer(socket as Socket), 'server');
+			const peer = place.describePeer(socket as Socket);
+			const transport = new WebSocketTransport(webSocket, socket, peer, 'server', watching);
 			options.accept(transport, pass, place.userOf?.(socket as Socket));
 		});
 	};
@@ -239,6 +247,13 @@ export async function openListener<Pass>(options: ListenerOptions<Pass>, place: 
 			return closeServer(front, webSockets);
 		},
 	};
+}
+
+function readPeerTimes<Pass>({peerTimes}: ListenerOptions<Pass>): PeerTimes {
+	const times = {...SERVER_PEER_TIMES, ...peerTimes};
+	const fault = findTimesFault(times);
+	if (fault !== undefined) throw new LongarmError('SETTING_INVALID', {message: fault});
+	return times;
 }
 
 function createHttpServer<Pass>({tls, handshakeMs, maxConnections}: ListenerOptions<Pass>): TlsServer {

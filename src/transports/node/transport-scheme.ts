@@ -7,6 +7,8 @@ export interface TargetOptions {
 	/** Shown nowhere. */
 	readonly token?: string | undefined;
 	readonly connectTimeoutMs?: number | undefined;
+	readonly pingIntervalMs?: number | undefined;
+	readonly peerTimeoutMs?: number | undefined;
 	/** Gets the standard error of a server that is started for the connection. */
 	readonly onStderr?: ((text: string) => void) | undefined;
 }

@@ -23,23 +23,27 @@ export async function listenOnUnixSocket<Pass = undefined>(
 	const {path} = options;
 	requireOwnDirectory(path);
 	await removeStaleSocket(path);
-	return openListener(options, {
-		start: (server, listening) => {
-			// Made without the permissions of others, not deprived of them a moment later.
-			const umask = isMainThread ? process.umask(SOCKET_UMASK) : undefined;
-			try {
-				server.listen({path}, () => {
-					chmodSync(path, SOCKET_MODE);
-					listening();
-				});
-			} finally {
-				if (umask !== undefined) process.umask(umask);
-			}
+	// The kernel tells of the end of a peer on the same machine: pings are for the ssh that may carry the socket.
+	return openListener(
+		{...options, peerTimes: {...options.peerTimes, peerTimeoutMs: 0}},
+		{
+			start: (server, listening) => {
+				// Made without the permissions of others, not deprived of them a moment later.
+				const umask = isMainThread ? process.umask(SOCKET_UMASK) : undefined;
+				try {
+					server.listen({path}, () => {
+						chmodSync(path, SOCKET_MODE);
+						listening();
+					});
+				} finally {
+					if (umask !== undefined) process.umask(umask);
+				}
+			},
+			urlOf: () => `unix:${path}`,
+			describePeer: () => `unix:${path}`,
+			refusePeer: socket => options.refuseLocalPeer?.({kind: 'unix', fd: descriptorOf(socket)}),
 		},
-		urlOf: () => `unix:${path}`,
-		describePeer: () => `unix:${path}`,
-		refusePeer: socket => options.refuseLocalPeer?.({kind: 'unix', fd: descriptorOf(socket)}),
-	});
+	);
 }
 
 /** The runtime keeps the descriptor in its handle; undefined once it is closed. */

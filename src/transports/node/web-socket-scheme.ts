@@ -15,6 +15,8 @@ export interface WebSocketTarget {
 	readonly token?: string | undefined;
 	readonly tls?: ConnectOptions['tls'];
 	readonly connectTimeoutMs?: number | undefined;
+	readonly pingIntervalMs?: number | undefined;
+	readonly peerTimeoutMs?: number | undefined;
 }
 
 export interface WebSocketListenAddress {
@@ -29,7 +31,14 @@ export const WEB_SOCKET: TransportScheme<WebSocketTarget, WebSocketListenAddress
 	kind: 'websocket',
 	prefixes: ['ws://', 'wss://'],
 	startsServer: false,
-	parseTarget: (url, {token, connectTimeoutMs}) => ({kind: 'websocket', url, token, connectTimeoutMs}),
+	parseTarget: (url, {token, connectTimeoutMs, pingIntervalMs, peerTimeoutMs}) => ({
+		kind: 'websocket',
+		url,
+		token,
+		connectTimeoutMs,
+		pingIntervalMs,
+		peerTimeoutMs,
+	}),
 
 	splitPath(address) {
 		const [, url, path] = HOST_AND_PATH.exec(address) ?? [];
@@ -42,9 +51,9 @@ export const WEB_SOCKET: TransportScheme<WebSocketTarget, WebSocketListenAddress
 		return {members: {kind: 'websocket', url, hasToken}, text: hasToken ? `${url} (with a token)` : url};
 	},
 
-	async connect({url, token, tls, connectTimeoutMs: timeoutMs}, signal) {
+	async connect({url, token, tls, connectTimeoutMs: timeoutMs, pingIntervalMs, peerTimeoutMs}, signal) {
 		const {connectWebSocket} = await import('./connect-web-socket.js');
-		return connectWebSocket(url, {token, tls, timeoutMs, signal});
+		return connectWebSocket(url, {token, tls, timeoutMs, pingIntervalMs, peerTimeoutMs, signal});
 	},
 
 	listenKind: 'websocket',

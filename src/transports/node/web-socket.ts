@@ -6,15 +6,17 @@ import type {RawData, WebSocket} from 'ws';
 import {type Frame, measureFrame} from '../../protocol/wire/encode.js';
 import {FRAGMENT_BYTES, MAX_FRAME_BYTES} from '../../protocol/wire/message-limits.js';
 import {BufferPool, payloadBuffers} from '../../shared/node/buffer-pool.js';
+import {PeerSilentError} from '../peer-silent-error.js';
 import type {Transport, TransportEvents} from '../transport.js';
+import {askPeer} from './ask-peer.js';
 import {deliverMessage} from './extract-payload.js';
 import {frameToBuffer, writeFrame} from './frame-bytes.js';
+import type {PeerMonitor} from './peer-monitor.js';
+import type {WatchedLink} from './peer-watch.js';
 import {PooledPayloads} from './pooled-payloads.js';
+import {readTcpInfo} from './tcp-info.js';
 
-/** Ping interval: keeps NATs and proxies from dropping an idle connection. */
-export const PING_INTERVAL_MS = 30_000;
-
-/** TCP keep-alive, to notice a dead peer; shorter than the ping interval, since pings count as traffic. */
+/** TCP keep-alive, for a connection that is not pinged. */
 const KEEP_ALIVE_MS = 15_000;
 /** Header of the longest frame. */
 const MAX_HEADER_BYTES = 10;
@@ -25,6 +27,13 @@ const MAX_GATHERED_FRAME_BYTES = 8 * 1024;
 const GATHERING_BLOCKS = new BufferPool(16 * 1024, 64);
 /** The first holds the frame of the largest chunk of output, the second that of the largest block of a file. */
 const FRAME_POOLS = [new BufferPool(96 * 1024, 32), payloadBuffers];
+
+export interface PeerWatching {
+	/** Pings the peer and gives it up when it is silent. */
+	readonly monitor: PeerMonitor;
+	/** The program at the other end does not answer, but its machine does. */
+	readonly onStopped?: ((peer: string) => void) | undefined;
+}
 
 /** A WebSocket and the socket below it, which tells of back-pressure. */
 export class WebSocketTransport implements Transport {
@@ -37,11 +46,22 @@ export class WebSocketTransport implements Transport {
 	/** Buffer of small frames, written at the end of the tick. */
 	#block: Buffer | undefined;
 	#gatheredBytes = 0;
+	readonly #watching: PeerWatching | undefined;
+	#isPaused = false;
+	#failure: Error | undefined;
 
-	constructor(webSocket: WebSocket, socket: Duplex, address: string, end: 'server' | 'client') {
+	/** Without `watching` the peer is neither pinged nor given up. */
+	constructor(
+		webSocket: WebSocket,
+		socket: Duplex,
+		address: string,
+		end: 'server' | 'client',
+		watching?: PeerWatching,
+	) {
 		this.#webSocket = webSocket;
 		this.#socket = socket;
 		this.#end = end;
+		this.#watching = watching;
 		this.peer = `websocket ${address}`;
 	}
 
@@ -50,13 +70,11 @@ export class WebSocketTransport implements Transport {
 	}
 
 	open(events: TransportEvents): void {
-		// A peer that vanished without a word is noticed by the kernel, whatever its program does or does not answer.
 		if (this.#socket instanceof Socket) this.#socket.setKeepAlive(true, KEEP_ALIVE_MS);
 		const webSocket = this.#webSocket;
 		limitFrames(webSocket);
 		flushBeforeCloseFrame(webSocket, () => this.#flush());
 		const payloads = new PooledPayloads(webSocket);
-		let failure: Error | undefined;
 		webSocket.on('message', (data, isBinary) => {
 			// The library goes on with the packet it is reading although we have hung up.
 			if (webSocket.readyState !== webSocket.OPEN) return;
@@ -67,19 +85,15 @@ export class WebSocketTransport implements Transport {
 			payloads.release();
 		});
 		webSocket.on('error', error => {
-			failure = error;
+			this.#failure ??= isTimedOut(error) ? new PeerSilentError(error.message, {cause: error}) : error;
 			// The library would wait for a peer that broke the rules to hang up, for half a minute.
 			webSocket.terminate();
 		});
 		this.#socket.on('drain', () => events.drained());
-		const pings = setInterval(() => {
-			this.#flush();
-			webSocket.ping();
-		}, PING_INTERVAL_MS);
-		pings.unref();
+		const stopWatching = this.#watching?.monitor.watch(this.#link());
 		webSocket.on('close', () => {
-			clearInterval(pings);
-			events.closed(failure);
+			stopWatching?.();
+			events.closed(this.#failure);
 		});
 	}
 
@@ -96,11 +110,17 @@ export class WebSocketTransport implements Transport {
 	}
 
 	pause(): void {
+		this.#isPaused = true;
 		this.#webSocket.pause();
 	}
 
 	resume(): void {
+		this.#isPaused = false;
 		this.#webSocket.resume();
+	}
+
+	isAnswering(timeoutMs: number): Promise<boolean> {
+		return askPeer(this.#link(), this.#webSocket, timeoutMs);
 	}
 
 	close(): void {
@@ -110,6 +130,37 @@ export class WebSocketTransport implements Transport {
 
 	destroy(): void {
 		this.#webSocket.terminate();
+	}
+
+	/** The connection for those who judge whether its peer is there. */
+	#link(): WatchedLink {
+		const webSocket = this.#webSocket;
+		const socket = this.#socket as Socket;
+		const isPaused = (): boolean => this.#isPaused;
+		return {
+			get bytesRead() {
+				return socket.bytesRead;
+			},
+			get bytesWritten() {
+				return socket.bytesWritten;
+			},
+			get backlog() {
+				return socket.writableLength;
+			},
+			get isPaused() {
+				return isPaused();
+			},
+			readTcpInfo: () => readTcpInfo((socket as unknown as {_handle?: {fd?: number}})._handle?.fd ?? -1),
+			ping: () => {
+				this.#flush();
+				webSocket.ping();
+			},
+			giveUp: reason => {
+				this.#failure ??= reason;
+				webSocket.terminate();
+			},
+			stopped: () => this.#watching?.onStopped?.(this.peer),
+		};
 	}
 
 	/** Many small frames become one piece for the kernel. */
@@ -157,6 +208,11 @@ export class WebSocketTransport implements Transport {
 			this.#socket.uncork();
 		});
 	}
+}
+
+/** The kernel has given the peer up. */
+function isTimedOut({code}: NodeJS.ErrnoException): boolean {
+	return code === 'ETIMEDOUT' || code === 'EHOSTUNREACH' || code === 'ENETUNREACH';
 }
 
 function selectPool(bytes: number): BufferPool | undefined {

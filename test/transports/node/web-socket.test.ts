@@ -3,7 +3,7 @@ import {Socket} from 'node:net';
 import * as fc from 'fast-check';
 import {afterEach, expect, test, vi} from 'vitest';
 import {JsonParts} from '../../../src/protocol/wire/encode.js';
-import {PING_INTERVAL_MS} from '../../../src/transports/node/web-socket.js';
+import {PING_INTERVAL_MS} from '../../../src/transports/node/peer-times.js';
 import {RawPeer} from '../../helpers/raw-peer.js';
 import {CONTINUATION, clientFrame, RawWebSocket} from '../../helpers/raw-web-socket.js';
 import {connected, listening, underlyingSocket} from '../../helpers/serving.js';
@@ -222,21 +222,19 @@ afterEach(() => {
 	vi.useRealTimers();
 });
 
-test('the peer is pinged every 30 seconds and need not answer', async () => {
-	vi.useFakeTimers({toFake: ['setInterval', 'clearInterval']});
+test('a peer is pinged when it has been silent for 10 seconds, and the ping stands between the messages', async () => {
+	vi.useFakeTimers({toFake: ['setInterval', 'clearInterval', 'performance']});
 	const {url, nextEnd} = await accepting();
 	const raw = await RawWebSocket.connect(url);
 	const end = await nextEnd();
 	vi.advanceTimersByTime(PING_INTERVAL_MS - 1);
 	end.transport.send('before');
 	vi.advanceTimersByTime(1);
-	vi.advanceTimersByTime(PING_INTERVAL_MS);
 	end.transport.send('after');
-	const frames = await raw.untilFrames(4);
-	expect(PING_INTERVAL_MS).toBe(30_000);
+	const frames = await raw.untilFrames(3);
+	expect(PING_INTERVAL_MS).toBe(10_000);
 	expect(frames.map(({opcode, payload}) => [opcode, payload.toString()])).toEqual([
 		[1, 'before'],
-		[9, ''],
 		[9, ''],
 		[1, 'after'],
 	]);

@@ -90,6 +90,12 @@ function toEndpointOptions(options: ServeEndpointOptions, clientLeft: () => void
 		allowHosts: settings['allow-host'],
 		// There are no sandboxes before there is a server.
 		refuseLocalPeer: peer => current?.refuseLocalPeer(peer, {hasToken: authenticator !== undefined}),
+		peerTimes: {
+			pingIntervalMs: settings['ping-interval'],
+			peerTimeoutMs: settings['peer-timeout'],
+			stoppedPeerMs: settings['stopped-peer'],
+		},
+		onStoppedPeer: peer => logger.info('client does not answer, its machine does; its session can be resumed', {peer}),
 		// Read by fail2ban: docs/operations.md has the expression.
 		onRefused: refused => audit?.write('not let in', {...refused}),
 		pages: {

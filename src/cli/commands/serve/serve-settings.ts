@@ -8,6 +8,7 @@ import {LongarmError} from '../../../shared/errors.js';
 import {LOG_LEVELS, type LogLevel} from '../../../shared/logger.js';
 import {LOG_FORMATS, type LogFormat} from '../../../shared/node/line-logger.js';
 import {formatDuration, formatSize, parseDuration, parseSize} from '../../../shared/units.js';
+import {PEER_TIMEOUT_MS, PING_INTERVAL_MS, STOPPED_PEER_MS} from '../../../transports/node/peer-times.js';
 
 interface Kind<T> {
 	/** Stands for the value in help texts; none for a switch. */
@@ -188,6 +189,21 @@ export const SETTINGS = {
 	),
 	'audit-arguments': setting(flag, false, 'tell the arguments of started programs there, too: they may hold secrets'),
 	'detached-session': setting(duration, DEFAULTS.detachedSessionMs, 'how long a session outlives its connection'),
+	'ping-interval': setting(
+		duration,
+		PING_INTERVAL_MS,
+		'how long a client may be silent before it is pinged; 0 sends no pings and notices no client that vanished',
+	),
+	'peer-timeout': setting(
+		duration,
+		PEER_TIMEOUT_MS,
+		'how long a client may be silent before its connection is over, and its session detached; 0 waits for ever',
+	),
+	'stopped-peer': setting(
+		duration,
+		STOPPED_PEER_MS,
+		'the same for a client whose machine still acknowledges what it is sent, as that of a stopped program does (Linux)',
+	),
 	'max-detached-sessions': setting(
 		count,
 		DEFAULTS.maxDetachedSessions,

@@ -1,7 +1,7 @@
 // Linux only: prctl and the memory of the C library, through koffi.
 import {PROTECTED_VARIABLES} from '../../../shared/protected-variables.js';
 import {holdOwnOomScore} from './apply-limits.js';
-import {loadKoffi} from './koffi.js';
+import {loadKoffi} from '../../../shared/node/koffi.js';
 
 const PR_SET_DUMPABLE = 4;
 

@@ -1,5 +1,5 @@
 // Linux only: signal() of the C library, through koffi.
-import {loadKoffi} from './koffi.js';
+import {loadKoffi} from '../../../shared/node/koffi.js';
 
 /** Real-time signals, which Node has no names for; the two before them are the C library's own. */
 const FIRST_REAL_TIME = 34;
