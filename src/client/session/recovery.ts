@@ -9,11 +9,15 @@ import type {Connection} from './connection.js';
 /** Time limit of all attempts to resume a session; servers retain it a little longer. */
 export const RECOVERY_BUDGET_MS = 25_000;
 const RETRY_INTERVAL_MS = 100;
+/** Time limit of connecting, twice as long after each attempt that used it up: a dead path must not cost all the time. */
+const FIRST_ATTEMPT_MS = 3000;
+/** Text of stock servers that have no code of their own for it. */
+const ATTACHED_TEXT = /is already attached to another connection$/;
 
 export interface Recovery {
 	readonly connect: (signal: AbortSignal) => Promise<Transport>;
 	/** Does the handshake and resumes the session. */
-	readonly open: (transport: Transport) => Promise<Connection>;
+	readonly open: (transport: Transport, timeoutMs: number) => Promise<Connection>;
 	/** Processes whose missed events have to be read. */
 	readonly processes: () => readonly RemoteProcess[];
 	readonly budgetMs?: number | undefined;
@@ -27,17 +31,20 @@ export type RecoveryOutcome = {readonly connection: Connection} | {readonly fail
 export async function recover(recovery: Recovery): Promise<RecoveryOutcome> {
 	const budgetMs = recovery.budgetMs ?? RECOVERY_BUDGET_MS;
 	const deadline = performance.now() + budgetMs;
+	let attemptMs = FIRST_ATTEMPT_MS;
 	while (!recovery.isCancelled()) {
-		const leftMs = deadline - performance.now();
+		const startedAt = performance.now();
+		const leftMs = deadline - startedAt;
 		if (leftMs <= 0) return {failure: `recovery timed out after ${budgetMs / 1000}s`};
 		try {
-			const transport = await recovery.connect(AbortSignal.timeout(Math.ceil(leftMs)));
-			const connection = await recovery.open(transport);
+			const transport = await recovery.connect(AbortSignal.timeout(Math.ceil(Math.min(attemptMs, leftMs))));
+			const connection = await recovery.open(transport, deadline - performance.now());
 			await catchUp(connection, recovery.processes(), deadline - performance.now());
 			return {connection};
 		} catch (error) {
 			if (!mayRetry(error)) return {failure: errorMessage(error)};
 		}
+		if (performance.now() - startedAt >= attemptMs) attemptMs *= 2;
 		await new Promise(resolve => setTimeout(resolve, RETRY_INTERVAL_MS));
 	}
 	return {failure: 'the client was closed'};
@@ -45,7 +52,7 @@ export async function recover(recovery: Recovery): Promise<RecoveryOutcome> {
 
 /** An error reply is final, except when the old connection is still attached; any other failure may be temporary. */
 function mayRetry(error: unknown): boolean {
-	return !(error instanceof RpcError) || error.code === SESSION_ATTACHED;
+	return !(error instanceof RpcError) || error.code === SESSION_ATTACHED || ATTACHED_TEXT.test(error.message);
 }
 
 /** Reads the missed events of all processes; closes the connection if the server does not answer in time. */

@@ -17,7 +17,7 @@ import {toPathUri} from '../paths.js';
 import type {NumberedEvent, Processes, StartedProcess, StartOptions, StartParams} from '../process/process-handle.js';
 import {RemoteProcess} from '../process/remote-process.js';
 import {startWithSignal} from '../process/start-with-signal.js';
-import {Connection} from './connection.js';
+import {Connection, INITIALIZE_TIMEOUT_MS} from './connection.js';
 import type {Dialect} from './legacy/dialect.js';
 import {ReadPauser} from './read-pauser.js';
 import {recover} from './recovery.js';
@@ -219,10 +219,10 @@ export class SessionClient implements Caller, Processes, AsyncDisposable {
 			connect: this.#connect,
 			budgetMs: recoveryBudgetMs,
 			isCancelled: () => this.#isClosing,
-			open: transport =>
+			open: (transport, leftMs) =>
 				Connection.open(transport, {
 					clientName,
-					initializeTimeoutMs,
+					initializeTimeoutMs: Math.min(initializeTimeoutMs ?? INITIALIZE_TIMEOUT_MS, leftMs),
 					resumeSessionId: this.sessionId,
 					onNotification: notification => this.#onNotification(notification),
 					onDisconnect: error => {
