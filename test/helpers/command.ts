@@ -17,6 +17,14 @@ export interface Finished extends Ended {
 	readonly stderr: string;
 }
 
+export interface CommandOptions {
+	readonly env?: Record<string, string>;
+	/** Leaves standard output to the test. */
+	readonly ownStdout?: boolean;
+	/** Command line in front of it, one that becomes the program in the end. */
+	readonly via?: readonly string[];
+}
+
 /** The built command as a program of its own. */
 export class Command {
 	readonly child: ChildProcessByStdio<Writable, Readable, Readable>;
@@ -29,12 +37,10 @@ export class Command {
 	#watchers = new Set<() => void>();
 
 	/** The program inherits PATH and HOME only. */
-	constructor(
-		args: readonly string[],
-		{env = {}, ownStdout = false}: {env?: Record<string, string>; ownStdout?: boolean} = {},
-	) {
+	constructor(args: readonly string[], {env = {}, ownStdout = false, via = []}: CommandOptions = {}) {
 		if (!existsSync(PROGRAM)) throw new Error(`${PROGRAM} is missing: npm run build`);
-		this.child = spawn(process.execPath, [PROGRAM, ...args], {
+		const [program, ...rest] = [...via, process.execPath, PROGRAM, ...args];
+		this.child = spawn(program!, rest, {
 			env: {PATH: process.env['PATH'], HOME: process.env['HOME'], ...env},
 			stdio: ['pipe', 'pipe', 'pipe'],
 		});
