@@ -10,7 +10,7 @@ import {isRoot, needs, unless} from '../helpers/needs.js';
 import {OnTerminal} from '../helpers/on-terminal.js';
 import {eventually, isAlive, untilDead} from '../helpers/processes.js';
 import {scratchDirectory} from '../helpers/scratch.js';
-import {SilentProxy} from '../helpers/silent-proxy.js';
+import {router, silentProxy} from '../helpers/vanishing.js';
 import {echo, rawOrigin} from '../network/origin.js';
 
 const MiB = 1024 * 1024;
@@ -20,18 +20,6 @@ const BACK = 'longarm: the link is back\n';
 const SERVER_TIMES = ['--ping-interval', '500ms', '--peer-timeout', '2500ms'];
 const CLIENT_TIMES = 'ping_interval_sec = 0.5\npeer_timeout_sec = 2.5\n';
 const ENVIRONMENT = 'far';
-
-interface RouterClass {
-	new (): {
-		readonly server: string;
-		readonly onServer: string[];
-		readonly onClient: string[];
-		drop(): void;
-		pass(): void;
-		killFlows(port: number): number;
-		destroy(): void;
-	};
-}
 
 /** A server whose client can lose it without either hearing of it. */
 interface Vanishing {
@@ -57,21 +45,20 @@ async function vanishing(way: 'proxy' | 'router' | 'flow', settings: readonly st
 	const env = {LONGARM_HOME: home};
 	if (way === 'proxy') {
 		const server = new Command(args);
-		const proxy = await SilentProxy.to(await server.url());
+		const proxy = await silentProxy(await server.url());
 		know(proxy.url);
 		const start = (given: readonly string[], options = {}) => new Command(given, {...options, env});
 		return {server, start, home, vanish: () => proxy.swallow(), heal: () => {}};
 	}
-	const {Router} = (await import(new URL('../../bench/lib/router.mjs', import.meta.url).href)) as {Router: RouterClass};
-	const router = new Router();
-	onTestFinished(() => router.destroy());
-	const listen = ['--listen', `ws://${router.server}:0`, '--dangerously-allow-unauthenticated-network'];
-	const server = new Command([...args, ...listen], {via: router.onServer});
+	const network = await router();
+	const listen = ['--listen', `ws://${network.server}:0`, '--dangerously-allow-unauthenticated-network'];
+	const server = new Command([...args, ...listen], {via: network.onServer});
 	const url = await server.url();
 	know(url);
-	const start = (given: readonly string[], options = {}) => new Command(given, {...options, env, via: router.onClient});
-	if (way === 'router') return {server, start, home, vanish: () => router.drop(), heal: () => router.pass()};
-	return {server, start, home, vanish: () => void router.killFlows(Number(new URL(url).port)), heal: () => {}};
+	const start = (given: readonly string[], options = {}) =>
+		new Command(given, {...options, env, via: network.onClient});
+	if (way === 'router') return {server, start, home, vanish: () => network.drop(), heal: () => network.pass()};
+	return {server, start, home, vanish: () => void network.killFlows(Number(new URL(url).port)), heal: () => {}};
 }
 
 const routed = isRoot ? needs('ip') : unless('only root can make network namespaces');
@@ -236,6 +223,7 @@ test('a client whose machine is gone loses its processes when the time of its se
 	vanish();
 	await server.logs('client vanished, its session can be resumed');
 	await untilDead(pid);
+	expect(isAlive(pid)).toBe(false);
 });
 
 test('a client behind a proxy that holds its connection is given up when a stopped one would be', async () => {
@@ -248,4 +236,5 @@ test('a client behind a proxy that holds its connection is given up when a stopp
 	await server.logs('client does not answer, its machine does');
 	await server.logs('the other end has not answered for');
 	await untilDead(pid);
+	expect(isAlive(pid)).toBe(false);
 });

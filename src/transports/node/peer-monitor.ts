@@ -2,7 +2,7 @@ import type {PeerTimes} from './peer-times.js';
 import {PeerWatch, type WatchedLink} from './peer-watch.js';
 
 /** Looks per ping interval. */
-const LOOKS_PER_INTERVAL = 5;
+const LOOKS_PER_INTERVAL = 10;
 /** A look that comes after more intervals than this was late: this process was stopped or busy. */
 const MAX_INTERVALS_BETWEEN_LOOKS = 2;
 

@@ -8,7 +8,7 @@ export interface WatchedLink {
 	readonly bytesRead: number;
 	/** Bytes accepted for sending so far. */
 	readonly bytesWritten: number;
-	/** Those of them that the kernel has not taken. */
+	/** Accepted bytes that the kernel has not taken. */
 	readonly backlog: number;
 	/** Whether we have stopped reading: silence is our own doing then. */
 	readonly isPaused: boolean;
@@ -97,7 +97,7 @@ export class PeerWatch {
 		}
 		if (silentMs < peerTimeoutMs || !this.#isSilent(now, sending)) return;
 		if (!info || silentMs >= stoppedPeerMs) this.#giveUp(silentMs, 'the other end has not answered');
-		else if (!this.#isStopped) {
+		else if (!this.#isStopped && !this.#isKernelLate(info)) {
 			this.#isStopped = true;
 			this.#link.stopped();
 		}
@@ -113,6 +113,11 @@ export class PeerWatch {
 		const {peerTimeoutMs} = this.#times;
 		// Probes of a peer that does not read come minutes apart: one that has just been sent proves nothing.
 		return info.ackSilentMs >= peerTimeoutMs && now - this.#unansweredSince >= peerTimeoutMs / 4;
+	}
+
+	/** Whether the kernel at the other end may turn out to be gone. */
+	#isKernelLate({isUnanswered, ackSilentMs}: TcpInfo): boolean {
+		return isUnanswered && ackSilentMs >= this.#times.peerTimeoutMs / 4;
 	}
 
 	/** Whether the peer had the time to answer a ping: it has arrived, or nothing at all arrives. */

@@ -108,6 +108,16 @@ test.each([true, false])('a peer whose kernel is silent is gone, whether we read
 		link.info = {...acknowledging, ackSilentMs: at, isUnanswered: at > 10_000};
 	});
 	expect([seconds, link.givenUp]).toEqual([26, 'nothing was heard from the other end for 26 s']);
+	expect(link.stops).toBe(0);
+});
+
+test('a peer whose kernel falls silent later than its program is gone, not stopped', () => {
+	const link = new FakeLink();
+	const seconds = observe(link, SERVER_PEER_TIMES, 3600, at => {
+		// Output was acknowledged for 15 seconds.
+		link.info = {...acknowledging, ackSilentMs: Math.max(0, at - 15_000), isUnanswered: true, queuedBytes: 5000};
+	});
+	expect([seconds, link.stops]).toEqual([40, 0]);
 });
 
 test('a window probe that has just been sent to a peer that does not read proves nothing', () => {
@@ -131,7 +141,7 @@ test.each([true, false])('a slow link is no silence while what we send arrives (
 test('output that arrives somewhere does not hide that pings are not answered', () => {
 	const link = new FakeLink();
 	const seconds = observe(link, CLIENT_PEER_TIMES, 600, at => {
-		link.info = {...acknowledging, ackedBytes: at * 1000, queuedBytes: 5000};
+		link.info = {...acknowledging, isUnanswered: true, ackedBytes: at * 1000, queuedBytes: 5000};
 	});
 	expect(seconds).toBe(28);
 });

@@ -74,7 +74,7 @@ export async function openServeEndpoint(address: ListenAddress, options: ServeEn
 }
 
 function toEndpointOptions(options: ServeEndpointOptions, clientLeft: () => void): EndpointOptions<Grant | undefined> {
-	const {settings, security, server, audit} = options;
+	const {settings, security, server, audit, logger} = options;
 	const {authenticator, readIdentity} = security;
 	// No client is accepted before the listener is ready, and that is when it is here.
 	let current: ExecServer | undefined;
