@@ -3,6 +3,9 @@ import type {Transport, TransportEvents} from './transport.js';
 
 /** How long connecting may take, with TLS and the upgrade. */
 const CONNECT_TIMEOUT_MS = 10_000;
+/** Pages cannot send pings: a silent server is asked by a request. */
+const ASK_INTERVAL_MS = 10_000;
+const SILENCE_TIMEOUT_MS = 25_000;
 /** Poll interval of `bufferedAmount`: browsers have no drain event. */
 const DRAIN_INTERVAL_MS = 10;
 
@@ -10,6 +13,10 @@ export interface StandardWebSocketOptions {
 	/** Another implementation than the platform's own. */
 	readonly WebSocket?: typeof WebSocket | undefined;
 	readonly timeoutMs?: number | undefined;
+	/** A server that has sent no message for this long is asked for its status, 10 s by default; 0 never asks. */
+	readonly pingIntervalMs?: number | undefined;
+	/** The connection is over when no message came for this long, 25 s by default; 0 never gives it up. */
+	readonly peerTimeoutMs?: number | undefined;
 	readonly signal?: AbortSignal | undefined;
 }
 
@@ -22,6 +29,10 @@ export async function connectStandardWebSocket(
 	options: StandardWebSocketOptions = {},
 ): Promise<StandardWebSocketTransport> {
 	const {timeoutMs = CONNECT_TIMEOUT_MS, signal} = options;
+	const {pingIntervalMs = ASK_INTERVAL_MS, peerTimeoutMs = SILENCE_TIMEOUT_MS} = options;
+	if (pingIntervalMs > 0 && peerTimeoutMs > 0 && peerTimeoutMs <= pingIntervalMs) {
+		throw new RangeError('peerTimeoutMs has to be longer than pingIntervalMs');
+	}
 	signal?.throwIfAborted();
 	const {WebSocket: Socket = (globalThis as {WebSocket?: typeof WebSocket}).WebSocket} = options;
 	if (!Socket) throw new TypeError('this platform has no WebSocket of its own: pass one');
@@ -50,12 +61,14 @@ export async function connectStandardWebSocket(
 		socket.addEventListener('close', failed, {signal: over.signal});
 		stop.addEventListener('abort', stopped, {once: true, signal: over.signal});
 	});
-	return new StandardWebSocketTransport(socket, url);
+	const asking = pingIntervalMs === 0 ? undefined : {intervalMs: pingIntervalMs, timeoutMs: peerTimeoutMs};
+	return new StandardWebSocketTransport(socket, url, asking);
 }
 
 export class StandardWebSocketTransport implements Transport {
 	readonly kind = 'websocket';
 	readonly peer: string;
+	readonly asking: Transport['asking'];
 	readonly #socket: WebSocket;
 	/** Messages that arrived while reading is paused: the platform cannot be asked to stop. */
 	readonly #waiting: MessageEvent[] = [];
@@ -64,8 +77,9 @@ export class StandardWebSocketTransport implements Transport {
 	#isClosed = false;
 	#draining: ReturnType<typeof setInterval> | undefined;
 
-	constructor(socket: WebSocket, url: string) {
+	constructor(socket: WebSocket, url: string, asking?: Transport['asking']) {
 		this.#socket = socket;
+		this.asking = asking;
 		this.peer = `websocket ${url}`;
 		socket.addEventListener('message', event => {
 			if (this.#isPaused || !this.#events) this.#waiting.push(event);

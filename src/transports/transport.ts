@@ -21,6 +21,11 @@ export interface Transport {
 	readonly peer: string;
 	/** Bytes accepted by `send` that the operating system has not taken yet. */
 	readonly backlog: number;
+	/**
+	 * Set by a transport that cannot ping: its user has to ask a peer that was silent for the interval, and to give it up
+	 * after the timeout (0 never).
+	 */
+	readonly asking?: {readonly intervalMs: number; readonly timeoutMs: number} | undefined;
 	/** Starts delivery; nothing is reported before. */
 	open(events: TransportEvents): void;
 	/** Never blocks and never reorders; a message for a peer that is gone vanishes. The frame is encoded before it returns. */

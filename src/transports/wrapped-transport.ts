@@ -21,6 +21,10 @@ export abstract class WrappedTransport implements Transport {
 		return this.inner.backlog;
 	}
 
+	get asking(): Transport['asking'] {
+		return this.inner.asking;
+	}
+
 	open(events: TransportEvents): void {
 		this.inner.open(events);
 	}

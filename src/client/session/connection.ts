@@ -9,6 +9,7 @@ import {DisconnectedError} from '../../rpc/disconnected-error.js';
 import {RpcConnection} from '../../rpc/rpc-connection.js';
 import {withTimeout} from '../../shared/async/timeout.js';
 import type {Transport} from '../../transports/transport.js';
+import {AskingTransport} from './asking-transport.js';
 import {CallTimeoutError, ProtocolError, RejectedError, TooManyCallsError} from './client-errors.js';
 import {type Dialect, detectDialect, initializeResult, withPlainPaths} from './legacy/dialect.js';
 import {V0Processes} from './legacy/v0-processes.js';
@@ -62,7 +63,8 @@ export class Connection {
 	}
 
 	private constructor(transport: Transport, {onNotification, onDisconnect}: ConnectionOptions) {
-		this.#rpc = new RpcConnection(transport, 'client', {
+		const asked = transport.asking ? new AskingTransport(transport, () => this.#askForStatus()) : transport;
+		this.#rpc = new RpcConnection(asked, 'client', {
 			request: ({method}) => {
 				throw new Error(`unexpected request ${method}`);
 			},
@@ -181,6 +183,13 @@ export class Connection {
 			if (error instanceof RejectedError && error.code === METHOD_NOT_FOUND) return undefined;
 			throw error;
 		}
+	}
+
+	/** Any answer will do, also that of an older server that does not know the method. */
+	#askForStatus(): boolean {
+		if (!this.#handshake) return false;
+		void this.status().catch(() => {});
+		return true;
 	}
 
 	#callWithTimeout<M extends 'environment/info' | 'environment/status'>(
