@@ -36,7 +36,16 @@ const folder = scratchFolder('vanish');
 const results = [];
 await inParallel(cases.length, options.width, async index => {
 	const each = cases[index];
-	const outcome = await within(MAX_CASE_MS, 'a case', runCase(each, index)).catch(error => ({failure: error.message}));
+	const opened = {children: [], closers: []};
+	let outcome;
+	try {
+		outcome = await within(MAX_CASE_MS, 'a case', runCase(each, index, opened));
+	} catch (error) {
+		outcome = {failure: error.message};
+	} finally {
+		for (const child of opened.children) child.kill('SIGKILL');
+		for (const close of opened.closers) close();
+	}
 	console.error(JSON.stringify({...each, ...outcome}));
 	results[index] = {...each, ...outcome};
 });
@@ -57,39 +66,32 @@ const columns = ['way', 'kind', 'age (s)', 'client noticed (s)', 'server noticed
 console.log(`\n${markdownTable(columns, 'llrrrrll', rows)}`);
 process.exit(results.every(isKept) ? 0 : 1);
 
-async function runCase({way, kind, age}, index) {
-	const children = [];
-	const closers = [];
+async function runCase({way, kind, age}, index, {children, closers}) {
 	const start = (argv, variables = {}) => {
 		const child = spawn(argv[0], argv.slice(1), {env: {...process.env, ...variables}, stdio: 'pipe'});
 		children.push(child);
 		return new Program(child);
 	};
-	try {
-		const link = await openLink(way, index, start, closers);
-		const home = join(folder, String(index));
-		execFileSync('mkdir', ['-p', home]);
-		writeFileSync(join(home, 'environments.toml'), `[[environments]]\nid = "far"\nurl = "${link.url}"\n`);
-		const longarm = (...args) => [...link.onClient, process.execPath, options.program, ...args];
-		const work = await KINDS[kind]({start: argv => start(argv, {LONGARM_HOME: home}), longarm, home, link});
-		await delay(age * 1000);
-		await work.beforeVanishing?.();
-		const vanishedAt = performance.now();
-		const elapsed = () => (performance.now() - vanishedAt) / 1000;
-		link.vanish();
-		const serverNoticed = link.server.logs(/client vanished|session taken over|client does not answer/).then(elapsed);
-		const client = await work.lost().then(elapsed);
-		// Both ends get the time to notice; the client tries for 25 seconds.
-		if (way === 'router') await Promise.race([serverNoticed, delay(10_000)]);
-		link.heal();
-		const back = await work.back().then(elapsed);
-		const server = await serverNoticed;
-		const failure = await work.verify();
-		return {client, server, back, failure};
-	} finally {
-		for (const child of children) child.kill('SIGKILL');
-		for (const close of closers) close();
-	}
+	const link = await openLink(way, index, start, closers);
+	const home = join(folder, String(index));
+	execFileSync('mkdir', ['-p', home]);
+	writeFileSync(join(home, 'environments.toml'), `[[environments]]\nid = "far"\nurl = "${link.url}"\n`);
+	const longarm = (...args) => [...link.onClient, process.execPath, options.program, ...args];
+	const work = await KINDS[kind]({start: argv => start(argv, {LONGARM_HOME: home}), longarm, home, link});
+	await delay(age * 1000);
+	await work.beforeVanishing?.();
+	const vanishedAt = performance.now();
+	const elapsed = () => (performance.now() - vanishedAt) / 1000;
+	link.vanish();
+	const serverNoticed = link.server.logs(/client vanished|session taken over|client does not answer/).then(elapsed);
+	const client = await work.lost().then(elapsed);
+	// Both ends get the time to notice; the client tries for 25 seconds.
+	if (way === 'router') await Promise.race([serverNoticed, delay(10_000)]);
+	link.heal();
+	const back = await work.back().then(elapsed);
+	const server = await serverNoticed;
+	const failure = await work.verify();
+	return {client, server, back, failure};
 }
 
 async function openLink(way, index, start, closers) {
