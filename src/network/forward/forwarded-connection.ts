@@ -9,6 +9,8 @@ import type {ForwardScope} from './forward-scopes.js';
 
 /** Bytes read ahead from the port and not yet requested by the client. */
 const MAX_BUFFERED_BYTES = 1024 * 1024;
+/** A target that vanishes while nothing is in flight is noticed by the kernel: nothing asks it. */
+const KEEP_ALIVE = {keepAlive: true, keepAliveInitialDelay: 15_000} as const;
 /** Pending reads of one connection. */
 export const MAX_PENDING_READS = 64;
 
@@ -34,7 +36,8 @@ export class ForwardedConnection {
 	#failure: Error | undefined;
 
 	constructor({host, port}: ForwardTarget, scope: ForwardScope) {
-		const socket = connect({host, port, allowHalfOpen: true, noDelay: true, lookup: createAllowedLookup(scope)});
+		const lookup = createAllowedLookup(scope);
+		const socket = connect({host, port, allowHalfOpen: true, noDelay: true, lookup, ...KEEP_ALIVE});
 		this.#socket = socket;
 		this.#reader = new BoundedReader(socket, MAX_BUFFERED_BYTES);
 		this.opened = new Promise((resolve, reject) => {
