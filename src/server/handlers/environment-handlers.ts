@@ -51,7 +51,9 @@ export function sessionHandlers(environmentInfo: EnvironmentInfo) {
 		initialize: ({resumeSessionId}, client) => {
 			if (resumeSessionId === undefined || resumeSessionId === null) return toResult(client.initialize(), client);
 			const session = client.resume(resumeSessionId);
-			return session instanceof Promise ? session.then(resumed => toResult(resumed, client)) : toResult(session, client);
+			return session instanceof Promise
+				? session.then(resumed => toResult(resumed, client))
+				: toResult(session, client);
 		},
 	} satisfies Handlers<ClientConnection>;
 }

@@ -1,7 +1,8 @@
 // Linux only: prctl and the memory of the C library, through koffi.
+
+import {loadKoffi} from '../../../shared/node/koffi.js';
 import {PROTECTED_VARIABLES} from '../../../shared/protected-variables.js';
 import {holdOwnOomScore} from './apply-limits.js';
-import {loadKoffi} from '../../../shared/node/koffi.js';
 
 const PR_SET_DUMPABLE = 4;
 
