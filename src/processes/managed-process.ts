@@ -8,7 +8,7 @@ import {looksDenied, MAX_DENIAL_OUTPUT_WAIT_MS} from './sandbox-denial.js';
 import {StdinQueue} from './stdin-queue.js';
 import {killOrphansOf, killTree, waitForSurvivors} from './tree/kill-tree.js';
 import type {ProcessInfo} from './tree/process-tree.js';
-import type {ProcessRoot} from './tree/subreaper.js';
+import {findUnclaimedOrphans, type ProcessRoot} from './tree/subreaper.js';
 
 /** Back-pressure: high and low water mark of output the driver has yet to deliver. */
 export const PAUSE_ABOVE_BYTES = 256 * 1024;
@@ -212,7 +212,8 @@ export class ManagedProcess {
 		const {child} = this.#state;
 		const strays = killTree(child);
 		const survivors = waitForSurvivors(child, strays);
-		return {running: true, survivors: strays.length === 0 ? [] : survivors};
+		const isCertain = strays.length === 0 && findUnclaimedOrphans(child).length === 0;
+		return {running: true, survivors: isCertain ? [] : survivors};
 	}
 
 	/** Kills what is left of the tree after the grace period, orphans included. */
@@ -322,8 +323,13 @@ export class ManagedProcess {
 		this.#pausedMs = this.pausedMs;
 		this.#pausedAt = undefined;
 		const {child, exitCode} = this.#state;
-		this.#state = {kind: 'closed', leader: {pid: child.pid, tag: child.tag}, exitCode};
+		this.#state = {kind: 'closed', leader: toRoot(child), exitCode};
 		this.log.recordClose();
 		this.#events.closed(this);
 	}
+}
+
+/** Without the streams of the child. */
+function toRoot({pid, tag, spawnedAt}: Child): ProcessRoot {
+	return {pid, tag, ...(spawnedAt !== undefined && {spawnedAt})};
 }

@@ -5,7 +5,7 @@ import {RetentionBudget} from '../processes/output/retention-budget.js';
 import {ProcessQuota} from '../processes/process-quota.js';
 import {ProcessTable} from '../processes/process-table.js';
 import {StartQueue} from '../processes/start-queue.js';
-import {killAllOrphans} from '../processes/tree/kill-tree.js';
+import {killAllOrphans, killUnclaimedOrphans} from '../processes/tree/kill-tree.js';
 import {Sandbox} from '../sandbox/sandbox.js';
 import {waitAtMost} from '../shared/async/timeout.js';
 import {LongarmError} from '../shared/errors.js';
@@ -200,6 +200,7 @@ export class ExecServer {
 			},
 			disposed: () => {
 				this.#tables.delete(table);
+				if (this.#tables.size === 0) killUnclaimedOrphans();
 				leave();
 			},
 		});

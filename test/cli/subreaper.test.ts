@@ -2,7 +2,8 @@
 import {expect, test} from 'vitest';
 import {withTimeEnough} from '../helpers/clock.js';
 import {disconnect} from '../helpers/disconnect.js';
-import {joined, listed, OPEN_STDIN, TERMINAL, toldPids} from '../helpers/process-api.js';
+import {needs} from '../helpers/needs.js';
+import {joined, listed, OPEN_STDIN, TERMINAL, terminate, toldPids} from '../helpers/process-api.js';
 import {eventually, isAlive, untilDead} from '../helpers/processes.js';
 import {
 	DAEMON,
@@ -11,6 +12,7 @@ import {
 	listRunningWith,
 	serveAsSubreaper,
 	spawnUnrelated,
+	UNMARK,
 	untilReaped,
 } from '../helpers/subreaper.js';
 import type {TestClient} from '../helpers/test-client.js';
@@ -143,3 +145,32 @@ test.each<NodeJS.Signals>(['SIGTERM', 'SIGINT'])('%s leaves nothing, and strange
 	await untilDead(...pids);
 	expect(isAlive(apart)).toBe(true);
 });
+
+test('an orphan that took its mark off belongs to the process whose session it is in', needs('prlimit'), async () => {
+	const {client, url} = await serveAsSubreaper('--detached-session', '1ms');
+	const other = await joined(url);
+	await client.sh('p', `${UNMARK}; sleep 1000 > /dev/null 2>&1 & echo $!`);
+	const [pid] = await toldPids(client, 'p', 1);
+	await client.event('p', 'process/closed');
+	expect((await listed(client, 'p'))?.descendants).toMatchObject([{pid, command: 'sleep'}]);
+	await disconnect({url, client});
+	await untilDead(pid!);
+	expect(await other.call('process/list')).toEqual({processes: []});
+});
+
+test(
+	'an orphan without mark and session is a survivor of each process before it, and ends with the last session',
+	needs('prlimit', 'setsid'),
+	async () => {
+		const {client, url} = await serveAsSubreaper('--detached-session', '1ms');
+		const other = await joined(url);
+		await client.sh('p', `${UNMARK}; ${DAEMON}; exec sleep 1000`);
+		const [pid] = await toldPids(client, 'p', 1);
+		await other.sh('later', 'exec sleep 1000');
+		expect(await terminate(client, 'p')).toEqual({running: true, survivors: [{pid, command: 'sleep'}]});
+		await disconnect({url, client});
+		expect(isAlive(pid!)).toBe(true);
+		other.rpc.destroy();
+		await untilDead(pid!);
+	},
+);

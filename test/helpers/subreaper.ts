@@ -1,10 +1,15 @@
-import {spawn} from 'node:child_process';
-import {existsSync, readdirSync, readFileSync} from 'node:fs';
+import {spawn, spawnSync} from 'node:child_process';
+import {once} from 'node:events';
+import {chmodSync, existsSync, readdirSync, readFileSync} from 'node:fs';
+import {join} from 'node:path';
 import {onTestFinished} from 'vitest';
+import {WATCHDOG_NAME} from '../../src/processes/backends/linux/watchdog-script.js';
 import {listChildren} from '../../src/processes/tree/process-tree.js';
-import {Command} from './command.js';
+import {Command, PROGRAM} from './command.js';
+import {isInstalled, isRoot} from './needs.js';
 import {joined} from './process-api.js';
 import {eventually, isAlive} from './processes.js';
+import {scratchDirectory} from './scratch.js';
 import type {TestClient} from './test-client.js';
 
 /**
@@ -33,6 +38,51 @@ export async function serveAsSubreaper(
 	return {command, client: await joined(url), url};
 }
 
+/** User without an account and without other processes. */
+const OTHER_USER = '64731';
+/** Put in front of a command so that it runs without privileges. */
+const UNPRIVILEGED = isRoot
+	? ['setpriv', `--reuid=${OTHER_USER}`, `--regid=${OTHER_USER}`, '--clear-groups', '--inh-caps=-all']
+	: [];
+
+/** The same for a user without privileges. */
+export async function serveUnprivileged(...settings: string[]): Promise<{command: Command; client: TestClient}> {
+	const command = new Command(['serve', '--log-level', 'silent', ...settings], {via: UNPRIVILEGED, env: {HOME: '/'}});
+	return {command, client: await joined(await command.url())};
+}
+
+/** Runs a program as the user of `serveUnprivileged` and returns its exit code. */
+export function runUnprivileged(...argv: string[]): number | null {
+	const [file, ...rest] = [...UNPRIVILEGED, ...argv];
+	return spawnSync(file!, rest).status;
+}
+
+/** Why `serveUnprivileged` cannot be used; undefined if it can. */
+export function noUnprivilegedServer(): string | undefined {
+	if (!isRoot) return undefined;
+	if (!isInstalled('setpriv')) return 'setpriv is not installed';
+	const status = runUnprivileged(process.execPath, '-e', `fs.accessSync('${PROGRAM}')`);
+	return status === 0 ? undefined : 'the built command is out of reach for other users';
+}
+
+/** Takes the marks off that descendants are recognised by where that is allowed, and lowers them elsewhere. */
+export const UNMARK = `{
+	prlimit --pid $$ --rttime=unlimited:unlimited --locks=unlimited:unlimited ||
+		prlimit --pid $$ --rttime=7:7 --locks=7:7
+} 2> /dev/null`;
+
+/** A named pipe that tells when the last process is gone that has it open for writing: its opener and what it left. */
+export function createLifeline(): {path: string; released: Promise<unknown>} {
+	const directory = scratchDirectory();
+	const path = join(directory, 'lifeline');
+	spawnSync('mkfifo', [path]);
+	chmodSync(directory, 0o755);
+	chmodSync(path, 0o666);
+	const reader = spawn('cat', [path], {stdio: 'ignore'});
+	onTestFinished(() => void reader.kill('SIGKILL'));
+	return {path, released: once(reader, 'exit')};
+}
+
 /** Starts a process that no server knows; killed at the end of the test. */
 export function spawnUnrelated(): number {
 	const child = spawn('sleep', ['1000'], {stdio: 'ignore', detached: true});
@@ -42,7 +92,7 @@ export function spawnUnrelated(): number {
 
 /** Finds the watchdog process of a server. */
 export function findWatchdog(server: number): Promise<number> {
-	return eventually(() => listChildren(server).find(pid => commandLine(pid).includes('longarm-watchdog')));
+	return eventually(() => listChildren(server).find(pid => commandLine(pid).includes(WATCHDOG_NAME)));
 }
 
 /** Living processes that were started with this text as one of their arguments. */

@@ -1,5 +1,6 @@
 import {constants} from 'node:os';
 import {LongarmError} from '../../shared/errors.js';
+import type {Logger} from '../../shared/logger.js';
 import {osErrorName, osErrorText} from '../../shared/node/os-error.js';
 import type {OutputStream} from '../output/output-log.js';
 import type {ChildLimits} from './child-limits.js';
@@ -66,6 +67,8 @@ export interface Child {
 	readonly pid: number;
 	/** Tag inherited by all descendants, where the backend can set one. */
 	readonly tag: string | undefined;
+	/** `performance.now()` when it was spawned; only where there are tags. */
+	readonly spawnedAt?: number;
 	readonly streams: readonly OutputStream[];
 	readonly stdin: StdinWriter | undefined;
 	/** Back-pressure: stops reading, so that the child blocks once its pipe is full. */
@@ -79,6 +82,13 @@ export interface Child {
 	readonly resize: ((size: TerminalSize) => void) | undefined;
 }
 
+export interface SubreaperOptions {
+	/** Told when the watchdog had to be replaced. */
+	readonly logger: Logger;
+	/** Control group that holds all children already; without one a group is made where that is possible. */
+	readonly groupPath?: string | undefined;
+}
+
 /** Spawns children. Throws, or rejects with, a `spawnError` when the system refuses. */
 export interface Backend {
 	readonly name: string;
@@ -86,7 +96,7 @@ export interface Backend {
 	 * Makes this process the child subreaper of all its descendants and starts a watchdog, so that none outlives it even if
 	 * it is killed. Only for a program that starts its children through this backend alone. Absent where not supported.
 	 */
-	becomeSubreaper?(): void;
+	becomeSubreaper?(options: SubreaperOptions): void;
 	spawn(request: SpawnRequest, events: ChildEvents): Child | Promise<Child>;
 }
 

@@ -15,7 +15,7 @@ export interface ChildLimits {
 	/** `oom_score_adj`, 0 to 1000: higher is killed sooner when memory runs out. */
 	readonly oomScore?: number | undefined;
 	/** Control group that limits all children together. */
-	readonly group?: {add(pid: number): void} | undefined;
+	readonly group?: {readonly path?: string; add(pid: number): void} | undefined;
 }
 
 /** Above the score of the server, so that the OOM killer picks children first. */

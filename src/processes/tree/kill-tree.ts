@@ -8,7 +8,7 @@ import {
 	readProcessInfo,
 } from './process-tree.js';
 import {signalGroup, signalProcess} from './signals.js';
-import {findOrphansOf, isSubreaper, listOrphans, type ProcessRoot} from './subreaper.js';
+import {findOrphansOf, findUnclaimedOrphans, isSubreaper, listOrphans, type ProcessRoot} from './subreaper.js';
 
 /** Longest time for stopping a tree before it is killed as it is. Blocks the event loop. */
 const MAX_FREEZE_MS = 500;
@@ -34,7 +34,8 @@ export function killTree(leader: ProcessRoot, maxFreezeMs = MAX_FREEZE_MS): Proc
 
 /**
  * Polls until all strays are dead and returns the survivors. A process that left the tree at the moment of the kill shows
- * up as an orphan once the group is gone, and is killed then.
+ * up as an orphan once the group is gone, and is killed then. Orphans that may have come from the tree or from another one
+ * are survivors: they are not killed, because they may belong to another session.
  */
 export async function waitForSurvivors(leader: ProcessRoot, strays: readonly ProcessInfo[]): Promise<ProcessInfo[]> {
 	const killed = new Map(strays.map(stray => [stray.pid, stray]));
@@ -46,9 +47,9 @@ export async function waitForSurvivors(leader: ProcessRoot, strays: readonly Pro
 			signalProcess(late.pid, 'SIGKILL');
 		}
 		const living = [...killed.values()].filter(isStillAlive);
-		if (wasQuiet && living.length === 0) return [];
+		if (wasQuiet && living.length === 0) return findUnclaimedOrphans(leader);
 		wasQuiet = isComplete && living.length === 0;
-		if (poll === MAX_POLLS) return living;
+		if (poll === MAX_POLLS) return [...living, ...findUnclaimedOrphans(leader)];
 		await new Promise(resolve => setTimeout(resolve, POLL_INTERVAL_MS));
 	}
 }
@@ -80,7 +81,16 @@ function findSessionOrphans(leaders: readonly ProcessRoot[]): ProcessInfo[] {
 
 /** Kills every orphan this process has adopted. */
 export function killAllOrphans(): void {
-	for (const orphan of listOrphans()) {
+	killWithDescendants(listOrphans());
+}
+
+/** Kills the orphans that cannot be attributed to a process started here. */
+export function killUnclaimedOrphans(): void {
+	killWithDescendants(findUnclaimedOrphans());
+}
+
+function killWithDescendants(orphans: readonly ProcessInfo[]): void {
+	for (const orphan of orphans) {
 		for (const each of [orphan, ...listDescendants(orphan.pid)]) signalProcess(each.pid, 'SIGKILL');
 	}
 }

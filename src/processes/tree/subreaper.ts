@@ -7,22 +7,31 @@ export interface ProcessRoot {
 	readonly pid: number;
 	/** Inherited by every descendant. */
 	readonly tag: string | undefined;
+	/** `performance.now()` when it was started; decides about orphans whose tag is gone. */
+	readonly spawnedAt?: number;
 }
 
 type Orphan = ProcessInfo & {readonly tag: string | undefined};
 
+/** Start times are given in hundredths of a second (USER_HZ, the same on every Linux), and are rounded down. */
+const TICK_MS = 10;
+const START_TOLERANCE_MS = 5 * TICK_MS;
+
 /** Line of `/proc/PID/limits` that holds the descendant tag; `backends/linux/descendant-tags.ts` sets it. */
-const TAG_LINE = /^Max realtime timeout\s+(\d+)/m;
+const TAG_LINE = /^Max realtime timeout\s+\S+\s+(\d+)/m;
 
 // Module state: being a subreaper is a property of the whole process. The kernel reparents to it every descendant whose
 // parent has died.
 let isEnabled = false;
+let isIssuedTag: (tag: string) => boolean = () => false;
 const ownPids = new Set<number>();
 /** Orphans found in this tick of the event loop. */
 let cached: Orphan[] | undefined;
 
-export function enableSubreaper(): void {
+/** `isIssued` tells tags of this program from those of others. */
+export function enableSubreaper(isIssued: (tag: string) => boolean): void {
 	isEnabled = true;
+	isIssuedTag = isIssued;
 }
 
 export function isSubreaper(): boolean {
@@ -55,13 +64,54 @@ export function findOrphansOf(leaders: Iterable<ProcessRoot>): Orphan[] {
 	const all = listOrphans();
 	if (all.length === 0) return [];
 	const tags = new Set<string | undefined>();
-	const pids = new Set<number>();
-	for (const {pid, tag} of leaders) {
+	const untagged = new Set<number>();
+	const started = new Map<number, number>();
+	for (const {pid, tag, spawnedAt} of leaders) {
 		if (tag !== undefined) tags.add(tag);
 		// The id of a session or group is reused once it has no members, so the tag is preferred.
-		else pids.add(pid);
+		else untagged.add(pid);
+		if (spawnedAt !== undefined) started.set(pid, spawnedAt);
 	}
-	return all.filter(({tag, sessionId, groupId}) => tags.has(tag) || pids.has(sessionId) || pids.has(groupId));
+	return all.filter(
+		orphan =>
+			tags.has(orphan.tag) ||
+			untagged.has(orphan.sessionId) ||
+			untagged.has(orphan.groupId) ||
+			(isUnknown(orphan) && startedAtOf(orphan) >= (started.get(orphan.sessionId) ?? Number.POSITIVE_INFINITY)),
+	);
+}
+
+/**
+ * Orphans that carry no tag of this program and are in no session of a child that runs; only those that may have come from
+ * `leader`, if one is given, because they started later.
+ */
+export function findUnclaimedOrphans(leader?: ProcessRoot): Orphan[] {
+	return listOrphans().filter(
+		orphan =>
+			isUnknown(orphan) &&
+			!ownPids.has(orphan.sessionId) &&
+			(leader === undefined || startedAtOf(orphan) >= (leader.spawnedAt ?? Number.POSITIVE_INFINITY)),
+	);
+}
+
+/** True for a child that was started here, false for an adopted orphan. */
+export function isOwnChild(pid: number): boolean {
+	return ownPids.has(pid);
+}
+
+/** True if the process carries no tag of this program. */
+export function hasUnknownTag(pid: number): boolean {
+	return isUnknown({tag: readDescendantTag(pid)});
+}
+
+function isUnknown({tag}: Pick<Orphan, 'tag'>): boolean {
+	return tag === undefined || !isIssuedTag(tag);
+}
+
+/** Latest time, by `performance.now()`, the process may have started at. */
+function startedAtOf({startTime}: ProcessInfo): number {
+	const uptimeMs = Number.parseFloat(readProc('uptime')) * 1000;
+	return performance.now() - (uptimeMs - Number(startTime) * TICK_MS) + START_TOLERANCE_MS;
 }
 
 function findOrphans(): Orphan[] {

@@ -20,7 +20,7 @@ export function createServer(
 	logger: Logger,
 	audit: AuditLog | undefined,
 ): ExecServer {
-	const backend = createSubreaperBackend(logger);
+	const backend = createSubreaperBackend(logger, childLimits.group?.path);
 	setTimeout(() => {
 		backend();
 		closeUninvitedInspector(logger);
@@ -53,7 +53,7 @@ export function createServer(
 }
 
 /** The process backend of a subreaper, set up when it is first needed. */
-function createSubreaperBackend(logger: Logger): () => Backend {
+function createSubreaperBackend(logger: Logger, groupPath: string | undefined): () => Backend {
 	let backend: Backend | undefined;
 	return () => {
 		if (!backend) {
@@ -63,7 +63,7 @@ function createSubreaperBackend(logger: Logger): () => Backend {
 			}
 			ignoreRealTimeSignals();
 			backend = selectBackend();
-			if (backend.becomeSubreaper) backend.becomeSubreaper();
+			if (backend.becomeSubreaper) backend.becomeSubreaper({logger, groupPath});
 			else logger.warn('processes may outlive this server if it is killed', {backend: backend.name});
 		}
 		return backend;

@@ -1,35 +1,86 @@
-// Linux only: RLIMIT_RTTIME. `tree/subreaper.ts` reads the tags back from /proc.
+// Linux only: RLIMIT_RTTIME and RLIMIT_LOCKS. `tree/subreaper.ts` reads the tags back from /proc.
 import {randomInt} from 'node:crypto';
+import {readProc} from '../../tree/proc.js';
 import type {Libc} from './libc.js';
 
+const RLIMIT_LOCKS = 10;
 const RLIMIT_RTTIME = 15;
 const RLIMIT_BYTES = 16;
-/** Digits that identify this program, and digits that identify one of its children. */
-const PROGRAM_DIGITS = 8;
-const CHILD_DIGITS = 10;
+const CAP_SYS_RESOURCE = 24n;
+/** Children that one program can tag. */
+const MAX_CHILDREN = 10n ** 10n;
+/** Prefixes of programs that are not descendants of another one; 19 digits with the number of the child. */
+const FIRST_PREFIX = 400_000_000;
+const PREFIX_COUNT = 100_000_000;
+/** Below a program that tags, prefixes are taken from so many below its own. */
+const NESTED_PREFIX_COUNT = 1_000_000;
+const LOWEST_PREFIX = 100_000_000;
 
 /**
  * Tags children so that their descendants are recognised even after they change group or session, daemonise, exec
- * another program or lose their parent. The tag is the soft limit on the uninterrupted processor time of real-time
- * threads: every process inherits it and in practice none lowers it. The values are thousands of years, so it limits
- * nothing.
+ * another program or lose their parent. The tag is the limit, soft and hard, on the uninterrupted processor time of
+ * real-time threads: every process inherits it and without privileges none can raise it. The values are thousands of
+ * years, so it limits nothing. Each tag is lower than the one before, because this process has to set it for itself.
+ *
+ * A second limit, the same for all children, is the one on file locks, which Linux ignores.
  */
 export class DescendantTags {
 	readonly #libc: Libc;
 	readonly #limit = Buffer.alloc(RLIMIT_BYTES);
 	/** Common prefix of all tags of this program. */
-	readonly prefix = `4${String(randomInt(10 ** PROGRAM_DIGITS)).padStart(PROGRAM_DIGITS, '0')}`;
-	#count = 0;
+	readonly prefix: string;
+	readonly #lowest: bigint;
+	readonly #highest: bigint;
+	#next: bigint;
 
 	constructor(libc: Libc) {
 		this.#libc = libc;
-		libc.getrlimit(RLIMIT_RTTIME, this.#limit);
+		const prefix = choosePrefix(this.#readHardLimit());
+		this.prefix = String(prefix);
+		this.#lowest = BigInt(prefix) * MAX_CHILDREN;
+		this.#highest = this.#lowest + MAX_CHILDREN - 1n;
+		this.#next = this.#highest;
+	}
+
+	/** Sets and returns the mark of all children; undefined where the system does not allow it. */
+	setCommonMark(): string | undefined {
+		return this.#setLimit(RLIMIT_LOCKS, this.#lowest) ? String(this.#lowest) : undefined;
 	}
 
 	/** Sets and returns the tag of the next child; undefined where the system does not allow it. */
 	setNext(): string | undefined {
-		const tag = `${this.prefix}${String(++this.#count).padStart(CHILD_DIGITS, '0')}`;
-		this.#limit.writeBigUInt64LE(BigInt(tag));
-		return this.#libc.setrlimit(RLIMIT_RTTIME, this.#limit) === 0 ? tag : undefined;
+		if (this.#next <= this.#lowest) return undefined;
+		const tag = this.#next--;
+		return this.#setLimit(RLIMIT_RTTIME, tag) ? String(tag) : undefined;
 	}
+
+	/** True for a tag that `setNext` has returned. */
+	isIssued(tag: string): boolean {
+		const value = BigInt(tag);
+		return value > this.#next && value <= this.#highest;
+	}
+
+	#readHardLimit(): bigint {
+		this.#libc.getrlimit(RLIMIT_RTTIME, this.#limit);
+		return this.#limit.readBigUInt64LE(8);
+	}
+
+	#setLimit(resource: number, value: bigint): boolean {
+		this.#limit.writeBigUInt64LE(value, 0);
+		this.#limit.writeBigUInt64LE(value, 8);
+		return this.#libc.setrlimit(resource, this.#limit) === 0;
+	}
+}
+
+/** True if this process, and so its children, may raise their limits and take marks off (CAP_SYS_RESOURCE). */
+export function mayRaiseLimits(): boolean {
+	const capabilities = /^CapEff:\s+([0-9a-f]+)$/m.exec(readProc('self/status'))?.[1] ?? '0';
+	return ((BigInt(`0x${capabilities}`) >> CAP_SYS_RESOURCE) & 1n) === 1n;
+}
+
+/** A random prefix whose tags are below the present limit. */
+function choosePrefix(hardLimit: bigint): number {
+	const above = Number(hardLimit / MAX_CHILDREN);
+	if (above >= FIRST_PREFIX + PREFIX_COUNT) return FIRST_PREFIX + randomInt(PREFIX_COUNT);
+	return Math.max(LOWEST_PREFIX, above - 1 - randomInt(NESTED_PREFIX_COUNT));
 }

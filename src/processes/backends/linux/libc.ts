@@ -29,6 +29,7 @@ export interface Libc {
 	pipe2(fds: [number, number], flags: number): number;
 	fcntl(fd: number, command: number, argument: number): number;
 	socketpair(domain: number, type: number, protocol: number, fds: [number, number]): number;
+	setsockopt(fd: number, level: number, name: number, value: Pointer, length: number): number;
 	memfdCreate(name: string, flags: number): number;
 	read(fd: number, buffer: Pointer, length: number): number;
 	getrlimit(resource: number, limit: Pointer): number;
@@ -59,6 +60,7 @@ const SIGNATURES: Record<Exclude<keyof Libc, 'errno'>, string> = {
 	pipe2: 'int pipe2(_Out_ int *fds, int flags)',
 	fcntl: 'int fcntl(int fd, int command, long argument)',
 	socketpair: 'int socketpair(int domain, int type, int protocol, _Out_ int *fds)',
+	setsockopt: 'int setsockopt(int fd, int level, int name, void *value, unsigned int length)',
 	memfdCreate: 'int memfd_create(const char *name, unsigned int flags)',
 	getrlimit: 'int getrlimit(int resource, void *limit)',
 	setrlimit: 'int setrlimit(int resource, void *limit)',

@@ -2,22 +2,32 @@
 import {closeSync, constants} from 'node:fs';
 import {Socket} from 'node:net';
 import type {OutputStream} from '../../output/output-log.js';
-import {DEFAULT_PATH} from '../../resolve-program.js';
 import {keepSpareDescriptor} from '../../tree/proc.js';
 import {signalGroup, signalWrappedProgram} from '../../tree/signals.js';
 import {enableSubreaper, registerChild, unregisterChild} from '../../tree/subreaper.js';
-import type {Backend, Child, ChildEvents, KernelExit, SpawnRequest, StdinWriter, TerminalSize} from '../backend.js';
+import type {
+	Backend,
+	Child,
+	ChildEvents,
+	KernelExit,
+	SpawnRequest,
+	StdinWriter,
+	SubreaperOptions,
+	TerminalSize,
+} from '../backend.js';
 import {spawnError} from '../backend.js';
 import {OutputReader} from '../output-reader.js';
 import {createPipeWriter, createTerminalWriter} from '../stdin-writers.js';
 import {applyLimits, needsLauncher, withOomScore} from './apply-limits.js';
-import {DescendantTags} from './descendant-tags.js';
+import {DescendantGroup} from './descendant-group.js';
+import {DescendantTags, mayRaiseLimits} from './descendant-tags.js';
 import {type Libc, loadLibc} from './libc.js';
 import {F_DUPFD_CLOEXEC, openMemoryFile} from './memory-file.js';
+import {OrphanSweep} from './orphan-sweep.js';
 import {openTerminal, setTerminalSize} from './pseudo-terminal.js';
 import {Reaper} from './reaper.js';
 import {type LauncherCommand, WaitingLauncher} from './waiting-launcher.js';
-import {startWatchdog} from './watchdog.js';
+import {type LaunchWatchdog, Watchdog} from './watchdog.js';
 
 const PR_SET_CHILD_SUBREAPER = 36;
 const SETSIGDEF = 0x04;
@@ -50,6 +60,7 @@ class NativeBackend implements Backend {
 	readonly #reaper: Reaper;
 	readonly #attributes: Uint8Array;
 	#tags: DescendantTags | undefined;
+	#sweep: OrphanSweep | undefined;
 	/** Created at the first start with limits. */
 	#launcher: WaitingLauncher | undefined;
 	/** Tag of the child that is being spawned. */
@@ -61,24 +72,30 @@ class NativeBackend implements Backend {
 		this.#attributes = createSessionLeaderAttributes(libc);
 	}
 
-	becomeSubreaper(): void {
+	becomeSubreaper({logger, groupPath}: SubreaperOptions): void {
 		if (this.#tags) return;
-		if (this.#libc.prctl(PR_SET_CHILD_SUBREAPER, 1) === 0) {
-			this.#reaper.reapOrphans();
-			enableSubreaper();
-		}
-		keepSpareDescriptor();
 		const tags = new DescendantTags(this.#libc);
-		const environment = new Map([['PATH', DEFAULT_PATH]]);
-		const watchdog = startWatchdog(this.#libc, tags.prefix, (argv, redirect) =>
-			this.#launch({file: argv[0]!, argv, cwd: Buffer.from('/'), environment}, redirect),
-		);
-		registerChild(watchdog);
+		const isSubreaper = this.#libc.prctl(PR_SET_CHILD_SUBREAPER, 1) === 0;
+		if (isSubreaper) enableSubreaper(tag => tags.isIssued(tag));
+		keepSpareDescriptor();
+		const group = groupPath === undefined ? DescendantGroup.create(`longarm-${process.pid}-${tags.prefix}`) : undefined;
+		const common = tags.setCommonMark();
+		const marks = {prefix: tags.prefix, common, groupPath: groupPath ?? group?.path};
+		const watchdog = new Watchdog(this.#libc, marks, this.#launchWatchdog, logger);
+		const isGrouped = groupPath !== undefined || group?.join() === true;
+		this.#sweep = new OrphanSweep(watchdog, {includesOwn: !isGrouped && mayRaiseLimits()});
+		if (isSubreaper) this.#reaper.reapOrphans(pid => watchdog.handleExit(pid));
 		this.#tags = tags;
 	}
 
+	readonly #launchWatchdog: LaunchWatchdog = (argv, redirect, descriptors) => {
+		const command = {file: argv[0], argv, cwd: Buffer.from('/'), environment: new Map()};
+		return this.#posixSpawn(command, redirect, {...command, descriptors});
+	};
+
 	spawn(request: SpawnRequest, events: ChildEvents): Child {
 		this.#tag = this.#tags?.setNext();
+		this.#sweep?.arm();
 		return request.io.kind === 'pty'
 			? this.#spawnPty(request, request.io, events)
 			: this.#spawnPipes(request, request.io.stdin, events);
@@ -231,6 +248,7 @@ class NativeBackend implements Backend {
 		resize: Child['resize'],
 		events: ChildEvents,
 	): Child {
+		const spawnedAt = performance.now();
 		registerChild(pid);
 		this.#reaper.watch(pid, exit => {
 			unregisterChild(pid);
@@ -240,6 +258,7 @@ class NativeBackend implements Backend {
 		return {
 			pid,
 			tag: this.#tag,
+			spawnedAt,
 			streams,
 			stdin: stdin && flushOnWrite(stdin, readers),
 			pause: () => {

@@ -27,7 +27,7 @@ export class Reaper {
 	readonly #status: [number] = [0];
 	#pollTimer: NodeJS.Timeout | undefined;
 	#isSweepScheduled = false;
-	#isSubreaper = false;
+	#onOrphanExit: ((pid: number) => void) | undefined;
 
 	constructor(libc: Libc) {
 		this.#libc = libc;
@@ -39,9 +39,9 @@ export class Reaper {
 		this.#children.set(pid, onExit);
 	}
 
-	/** From now on every child of this process is reaped, adopted orphans included. */
-	reapOrphans(): void {
-		this.#isSubreaper = true;
+	/** From now on every child of this process is reaped; calls back with those that are not watched, adopted orphans. */
+	reapOrphans(onExit: (pid: number) => void): void {
+		this.#onOrphanExit = onExit;
 	}
 
 	#sweep(): void {
@@ -69,7 +69,9 @@ export class Reaper {
 	}
 
 	#reapOrphan(pid: number): boolean {
-		return this.#isSubreaper && this.#libc.waitpid(pid, this.#status, WNOHANG) === pid;
+		if (!this.#onOrphanExit || this.#libc.waitpid(pid, this.#status, WNOHANG) !== pid) return false;
+		this.#onOrphanExit(pid);
+		return true;
 	}
 
 	#reap(pid: number): boolean {
