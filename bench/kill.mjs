@@ -1,73 +1,83 @@
 // Nothing outlives a server that is killed: random loads, SIGKILL at a random moment, and a look at what is left.
-//   node bench/kill.mjs [--rounds 200] [--seed N] [--nobody-share 0.2]      ends with a table, exit 1 on a broken promise
+//   node bench/kill.mjs [--rounds 200] [--seed N] [--modes 'root; nobody']      ends with a table, exit 1 on a broken promise
 import {connect, startParams} from './lib/client.mjs';
+import {MODE_NAMES, openMode} from './lib/kill-modes.mjs';
 import {Mark} from './lib/mark.mjs';
-import {readOptions, SEED} from './lib/options.mjs';
-import {isWatchdog, sessionOf, signalProcess} from './lib/proc.mjs';
+import {failUsage, readOptions, SEED} from './lib/options.mjs';
+import {signalProcess, WATCHDOG} from './lib/proc.mjs';
 import {Random, weightedList} from './lib/random.mjs';
-import {AS_NOBODY, COMMAND, startServer} from './lib/server.mjs';
+import {COMMAND, startServer} from './lib/server.mjs';
 import {spread} from './lib/stats.mjs';
 import {finish} from './lib/tables.mjs';
 import {delay, inParallel} from './lib/waiting.mjs';
 import {WORKLOADS} from './lib/workloads.mjs';
 
-/** The kill comes at most this long after the load began. */
-const LOAD_MS = 150;
-/** When the last process has to be gone, and the watchdog with it. */
-const GONE_MS = 2000;
+/** When the last process has to be gone. */
+const GONE_MS = 5000;
+/** When the watchdog has to be gone, too: it looks on for two seconds, and longer on a busy machine. */
+const WATCHDOG_GONE_MS = 20_000;
+/** The second look comes this long after the first. */
+const AGAIN_MS = 1000;
 const LOOK_EVERY_MS = 50;
 const MAX_STARTS = 40;
+/** Starts of the programs that a mode adds, in a round. */
+const ADDED_STARTS = 3;
 const WARM_SHARE = 0.75;
 const SHOWN = 20;
 const WEIGHTED_KINDS = weightedList(Object.entries(WORKLOADS).map(([kind, {weight}]) => [weight, kind]));
 
-const {rounds, seed, nobodyShare, atOnce, command} = readOptions(
+const {rounds, seed, modes, atOnce, command} = readOptions(
 	'Kills servers under load and looks for what they leave behind.',
 	{
-		rounds: {default: 200, help: 'servers to kill'},
+		rounds: {default: 200, help: 'servers to kill, the modes in turn'},
 		seed: SEED,
-		nobodyShare: {
-			default: process.getuid() === 0 ? 0.2 : 0,
-			help: 'share of servers run as nobody; needs root and setpriv',
+		modes: {
+			default: process.getuid() === 0 ? 'all' : 'root',
+			help: `circumstances, separated by semicolons: ${MODE_NAMES.map(name => `\`${name}\``).join('; ')}`,
 		},
 		atOnce: {default: 4, help: 'servers at a time'},
 		command: COMMAND,
 	},
 );
+const played = modes === 'all' ? MODE_NAMES : modes.split(';').map(name => name.trim());
+const unknown = played.find(name => !MODE_NAMES.includes(name));
+if (unknown !== undefined) failUsage(`--modes: there is no \`${unknown}\``);
 console.error(`seed ${seed}`);
 const results = [];
 await inParallel(rounds, atOnce, async round => {
-	results.push(await playRound(round));
+	results.push(await playRound(round, played[round % played.length]));
 	if (results.length % 20 === 0) console.error(`${results.length} of ${rounds} rounds`);
 });
-finish([...new Set(results.map(({user}) => user))].flatMap(user => figures(user)));
+finish(played.flatMap(figures));
 
-async function playRound(round) {
+async function playRound(round, name) {
 	const random = new Random(seed * 10_007 + round);
-	const user = random.chance(nobodyShare) ? 'as nobody' : 'as ourselves';
 	const mark = new Mark(process.pid, round);
-	const wrap = argv => mark.wrap([...(user === 'as nobody' ? AS_NOBODY : []), ...argv]);
-	const server = await startServer({command, wrap});
-	const clients = await Promise.all(Array.from({length: random.integer(1, 2)}, () => connect(server.url)));
-	// Most servers have loaded their native parts when the load begins, the others do so with the first start.
-	if (random.chance(WARM_SHARE)) await clients[0].call('process/start', startParams({id: 'warm-up', argv: ['true']}));
-	const load = beginLoad(clients, mark, random);
-	await delay(random.next() * LOAD_MS);
-	server.kill('SIGKILL');
-	const killedAt = performance.now();
-	load.over = true;
-	await server.exited;
-	return {round, user, asked: load.asked, started: load.started, ...(await watchThemGo(mark, killedAt))};
+	const mode = openMode(name, round);
+	try {
+		const server = await startServer({command, wrap: argv => mark.wrap(mode.wrap(argv)), logLevel: 'error'});
+		const clients = await Promise.all(Array.from({length: random.integer(1, 2)}, () => connect(server.url)));
+		// Most servers have loaded their native parts when the load begins, the others do so with the first start.
+		if (random.chance(WARM_SHARE)) await clients[0].call('process/start', startParams({id: 'warm-up', argv: ['true']}));
+		await mode.prepare(server);
+		const load = beginLoad(clients, mark, random, mode.added);
+		await delay(mode.minLoadMs + random.next() * mode.loadMs);
+		server.kill('SIGKILL');
+		const killedAt = performance.now();
+		load.over = true;
+		await server.exited;
+		return {round, name, asked: load.asked, started: load.started, ...(await watchThemGo(mark, mode, killedAt))};
+	} finally {
+		mode.close();
+	}
 }
 
 /** Starts processes over the connections, in bursts and one by one, until it is told that it is over. */
-function beginLoad(clients, mark, random) {
+function beginLoad(clients, mark, random, added) {
 	const load = {over: false, asked: 0, started: 0};
 	const total = random.integer(1, MAX_STARTS);
-	const startOne = () => {
-		const kind = random.pick(WEIGHTED_KINDS);
-		const id = `${kind}-${load.asked}`;
-		const params = startParams({id, ...WORKLOADS[kind].start(mark.text(load.asked++))});
+	const start = program => {
+		const params = startParams({id: `p-${load.asked}`, ...program(mark.text(load.asked++))});
 		random
 			.pick(clients)
 			.call('process/start', params)
@@ -76,7 +86,9 @@ function beginLoad(clients, mark, random) {
 				() => {},
 			);
 	};
+	const startOne = () => start(WORKLOADS[random.pick(WEIGHTED_KINDS)].start);
 	const startAll = async () => {
+		if (added.length > 0) for (let count = 0; count < ADDED_STARTS; count++) start(random.pick(added));
 		while (!load.over && load.asked < total) {
 			const burst = random.integer(1, 10);
 			for (let count = 0; count < burst && load.asked < total; count++) startOne();
@@ -87,8 +99,8 @@ function beginLoad(clients, mark, random) {
 	return load;
 }
 
-/** Looks until nobody is left, and once more when the time is over. */
-async function watchThemGo(mark, killedAt) {
+/** Looks until nobody is left, and twice more when the time is over. */
+async function watchThemGo(mark, mode, killedAt) {
 	const seen = look(mark).processes.length;
 	let goneAfter;
 	let watchdogGoneAfter;
@@ -100,35 +112,47 @@ async function watchThemGo(mark, killedAt) {
 		if (processes.length === 0) goneAfter ??= after;
 		if (processes.length + watchdogs.length === 0) watchdogGoneAfter = after;
 	}
-	const {processes, watchdogs} = look(mark);
-	for (const {pid} of processes) signalProcess(pid, 'SIGKILL');
+	const first = look(mark);
+	const trace = mode.lastTrace();
+	await delay(AGAIN_MS);
+	const second = look(mark);
+	const processes = [...first.processes, ...second.processes];
+	if (mode.lastTrace() !== trace) processes.push({pid: 0, command: 'a session hopper'});
+	for (const {pid} of processes) if (pid !== 0) signalProcess(pid, 'SIGKILL');
+	let {watchdogs} = second;
+	while (watchdogs.length > 0 && performance.now() - killedAt < WATCHDOG_GONE_MS) {
+		await delay(LOOK_EVERY_MS);
+		({watchdogs} = look(mark));
+		if (watchdogs.length === 0) watchdogGoneAfter = performance.now() - killedAt;
+	}
 	return {seen, goneAfter, watchdogGoneAfter, survivors: processes, watchdogs};
 }
 
-/** Processes that bear the mark: those that were started, and the watchdog with its own helpers. */
+/** Processes that bear the mark: those that were started, and the watchdog. */
 function look(mark) {
 	const living = mark.living();
-	const sessions = new Set(living.filter(({pid}) => isWatchdog(pid)).map(({pid}) => pid));
-	const watchdogs = living.filter(({pid}) => sessions.has(sessionOf(pid)));
-	return {processes: living.filter(each => !watchdogs.includes(each)), watchdogs};
+	const [watchdogs, processes] = [true, false].map(wanted =>
+		living.filter(({command: words}) => words.includes(WATCHDOG) === wanted),
+	);
+	return {processes, watchdogs};
 }
 
-function figures(user) {
-	const own = results.filter(each => each.user === user);
+function figures(mode) {
+	const own = results.filter(({name}) => name === mode);
 	const sum = pick => own.reduce((total, each) => total + pick(each), 0);
 	const survivors = own.flatMap(({round, survivors: left}) => left.map(each => ({round, ...each})));
 	for (const {round, pid, command: words} of survivors.slice(0, SHOWN))
-		console.error(`${user}: round ${round} left ${pid}: ${words.slice(0, 200)}`);
+		console.error(`${mode}: round ${round} left ${pid}: ${words.slice(0, 200)}`);
 	const late = own.filter(({watchdogs}) => watchdogs.length > 0).length;
 	const times = name => spread(own.map(each => each[name]).filter(time => time !== undefined));
 	return [
-		[user, 'servers killed (seed)', `${own.length} (${seed})`, true],
-		[user, 'starts asked for / answered before the kill', `${sum(e => e.asked)} / ${sum(e => e.started)}`, true],
-		[user, 'processes alive right after the kill', sum(each => each.seen), true],
-		[user, 'ms until the last one is gone, p50 / p99 / most', times('goneAfter'), true],
-		[user, 'ms until the watchdog is gone too, p50 / p99 / most', times('watchdogGoneAfter'), true],
-		[user, `processes alive after ${GONE_MS} ms`, survivors.length, survivors.length === 0],
-		[user, 'rounds with such', new Set(survivors.map(({round}) => round)).size, survivors.length === 0],
-		[user, `watchdogs alive after ${GONE_MS} ms`, late, late === 0],
+		[mode, 'servers killed (seed)', `${own.length} (${seed})`, true],
+		[mode, 'starts asked for / answered before the kill', `${sum(e => e.asked)} / ${sum(e => e.started)}`, true],
+		[mode, 'processes alive right after the kill', sum(each => each.seen), true],
+		[mode, 'ms until the last one is gone, p50 / p99 / most', times('goneAfter'), true],
+		[mode, 'ms until the watchdog is gone too, p50 / p99 / most', times('watchdogGoneAfter'), true],
+		[mode, `processes alive after ${GONE_MS} ms`, survivors.length, survivors.length === 0],
+		[mode, 'rounds with such', new Set(survivors.map(({round}) => round)).size, survivors.length === 0],
+		[mode, `watchdogs alive after ${WATCHDOG_GONE_MS} ms`, late, late === 0],
 	];
 }

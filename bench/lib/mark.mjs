@@ -1,8 +1,8 @@
 import {readProc} from './proc.mjs';
 import {livingProcesses} from './process-search.mjs';
 
-/** The limit of file locks: inherited by every descendant and, on Linux, without any effect. */
-const LIMIT = /^Max file locks\s+(\d+)/m;
+/** The limit of resident memory: inherited by every descendant and, on Linux, without any effect. */
+const LIMIT = /^Max resident set\s+(\d+)/m;
 
 /**
  * A number by which everything that descends from one server is found, in two ways that have nothing to do with each
@@ -26,7 +26,7 @@ export class Mark {
 
 	/** Put in front of a server's command line. */
 	wrap(argv) {
-		return ['prlimit', `--locks=${this.#limit}:${this.#limit}`, ...argv];
+		return ['prlimit', `--rss=${this.#limit}:${this.#limit}`, ...argv];
 	}
 
 	/** Processes that bear the mark and are neither gone nor zombies. */

@@ -4,7 +4,7 @@ import {existsSync, readdirSync, readFileSync, readlinkSync} from 'node:fs';
 /** USER_HZ: clock ticks per second, the same on every Linux. */
 const TICKS_PER_SECOND = 100;
 /** In the arguments of the process that cleans up behind a server that was killed. */
-const WATCHDOG = 'longarm-watchdog';
+export const WATCHDOG = 'exec-server-watchdog';
 /** Fields of /proc/PID/stat, counted from the state on. */
 const STAT = {session: 3, userTicks: 11, systemTicks: 12, startTime: 19};
 
