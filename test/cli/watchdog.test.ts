@@ -1,8 +1,9 @@
 // covers: src/processes/backends/linux/watchdog.ts, watchdog-script.ts, descendant-tags.ts, descendant-group.ts, orphan-sweep.ts
 import {describe, expect, test} from 'vitest';
+import {isHalted} from '../../src/processes/tree/process-tree.js';
 import {needs, unless} from '../helpers/needs.js';
 import {TERMINAL, toldPids} from '../helpers/process-api.js';
-import {isAlive, untilDead} from '../helpers/processes.js';
+import {eventually, isAlive, untilDead} from '../helpers/processes.js';
 import {
 	createLifeline,
 	DAEMON,
@@ -73,6 +74,19 @@ test('a watchdog does not follow those who ask everybody to end', async () => {
 	expect([...pids, watchdog].every(isAlive)).toBe(true);
 	command.child.kill('SIGKILL');
 	await untilDead(...pids, watchdog);
+});
+
+test('a watchdog that was stopped is continued while there are processes', async () => {
+	const {command, client} = await serveAsSubreaper();
+	const watchdog = await findWatchdog(command.pid);
+	process.kill(watchdog, 'SIGSTOP');
+	await eventually(() => isHalted(watchdog));
+	await client.sh('p', 'echo $$; exec sleep 1000');
+	const [pid] = await toldPids(client, 'p', 1);
+	await eventually(() => !isHalted(watchdog));
+	command.child.kill('SIGKILL');
+	await untilDead(pid!, watchdog);
+	expect(isAlive(pid!)).toBe(false);
 });
 
 test('a server that is killed leaves nothing when its watchdog can start no process', {
