@@ -3,7 +3,7 @@ import {existsSync, mkdirSync, readdirSync, readFileSync, statSync, utimesSync, 
 import {join} from 'node:path';
 import {describe, expect, test} from 'vitest';
 import {Command, run as runCommand} from '../helpers/command.js';
-import {cutProxy} from '../helpers/cut-proxy.js';
+import {cutProxy, cuttingProxy} from '../helpers/cut-proxy.js';
 import {describeTree} from '../helpers/file-trees.js';
 import {scratchDirectory} from '../helpers/scratch.js';
 import {serving} from '../helpers/serving.js';
@@ -94,6 +94,21 @@ describe.each(DIRECTIONS)('a copy %s', (_, direction, copyBy) => {
 		expect([code, stderr]).toEqual([0, GONE_ON]);
 		expect(JSON.parse(stdout)).toMatchObject({files: SMALL_FILES, skipped: 0});
 		expect(describeTree(at('target', 'tree'))).toEqual(describeTree(at('tree')));
+	});
+
+	test.each([
+		['a large file', {large: 12 * MiB}],
+		['files below the size of a large one', {a: 3 * MiB, b: 3 * MiB, c: 3 * MiB}],
+		['small files', Object.fromEntries(Array.from({length: 500}, (_item, index) => [`f${index}`, 12_000]))],
+	])('of %s ends whole over a line that is cut every 1 to 4 MB', async (_kind, sizes) => {
+		const {at, url} = await working();
+		mkdirSync(at('cut'));
+		for (const [name, bytes] of Object.entries(sizes)) writeFileSync(at('cut', name), randomBytes(bytes));
+		const proxy = await cuttingProxy(url, [1_000_000, 4_000_000, 1_500_000, 1_000_000]);
+		const {code, stdout} = await runCommand(copyBy(proxy.url, at('cut'), at('target')));
+		expect([code, JSON.parse(stdout)]).toMatchObject([0, {files: Object.keys(sizes).length, skipped: 0}]);
+		expect(proxy.cuts()).toBeGreaterThan(3);
+		expect(describeTree(at('target', 'cut'))).toEqual(describeTree(at('cut')));
 	});
 
 	test('that is interrupted says how to go on, and leaves no half file under its name', async () => {

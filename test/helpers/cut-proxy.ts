@@ -56,3 +56,48 @@ export async function cutProxy({target, afterBytes, effect, direction}: CutProxy
 	});
 	return {url: `ws://127.0.0.1:${(server.address() as {port: number}).port}`, reached};
 }
+
+export interface CuttingProxy {
+	readonly url: string;
+	/** Connections that were closed so far. */
+	cuts(): number;
+}
+
+/** A TCP proxy that closes every connection after some bytes, counted in both directions: in turn after each of these. */
+export async function cuttingProxy(target: string, afterBytes: readonly number[]): Promise<CuttingProxy> {
+	const {hostname, port} = new URL(target);
+	const sockets = new Set<Socket>();
+	let [connections, cuts] = [0, 0];
+	const server = createServer(near => {
+		const far = connect(Number(port), hostname);
+		let left = afterBytes[connections++ % afterBytes.length]!;
+		const end = () => {
+			near.destroy();
+			far.destroy();
+		};
+		for (const [from, to] of [
+			[near, far],
+			[far, near],
+		] as const) {
+			sockets.add(from);
+			from.on('error', end).on('close', end);
+			to.on('drain', () => from.resume());
+			from.on('data', chunk => {
+				if (left <= 0) return;
+				left -= chunk.length;
+				if (left > 0) {
+					if (!to.write(chunk)) from.pause();
+					return;
+				}
+				cuts++;
+				end();
+			});
+		}
+	});
+	await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve));
+	onTestFinished(() => {
+		server.close();
+		for (const socket of sockets) socket.destroy();
+	});
+	return {url: `ws://127.0.0.1:${(server.address() as {port: number}).port}`, cuts: () => cuts};
+}

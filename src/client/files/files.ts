@@ -35,6 +35,8 @@ export interface WriteOptions extends FollowOptions {
 
 export interface StreamOptions extends AccessOptions {
 	readonly signal?: AbortSignal | undefined;
+	/** Bytes of a message at most; 1 MiB by default, less for a connection that is lost often. */
+	readonly blockBytes?: number | undefined;
 }
 
 export interface ReadStreamOptions extends StreamOptions, RootOptions {
@@ -115,6 +117,8 @@ export interface ListOptions extends StreamOptions, RootOptions {
 	readonly depth?: number | undefined;
 	/** Only these entries, without their children; missing ones are left out. */
 	readonly names?: readonly string[] | undefined;
+	/** Only entries behind this one in the order of the list. Needs `listAfter`. */
+	readonly after?: string | undefined;
 }
 
 export type EntryKind = 'file' | 'directory' | 'symlink' | 'other';
@@ -180,6 +184,7 @@ export const FILE_FEATURES = {
 	rename: 'fsRename',
 	transfer: 'fsTransfer',
 	resume: 'fsResume',
+	listAfter: 'fsListAfter',
 	root: 'fsRoot',
 	owned: 'fsOwned',
 	watch: 'fsWatch',

@@ -35,9 +35,10 @@ export async function openLocalUpdate(path: BytePath, given: Path, options: Upda
 export async function openLocalList(
 	path: BytePath,
 	given: Path,
-	{depth, names, root}: Pick<ListOptions, 'depth' | 'names'> & {root: BytePath | undefined},
+	{depth, names, after, root}: Pick<ListOptions, 'depth' | 'names' | 'after'> & {root: BytePath | undefined},
 ): Promise<BlockSource> {
-	return toBlockSource(await listTree(path, {depth, names: names?.map(percentEncode), root}), given);
+	const encoded = {names: names?.map(percentEncode), after: after === undefined ? undefined : percentEncode(after)};
+	return toBlockSource(await listTree(path, {depth, root, ...encoded}), given);
 }
 
 function toBlockTarget(device: BlockDevice, given: Path): BlockTarget {

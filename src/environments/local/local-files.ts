@@ -165,7 +165,8 @@ export class LocalFiles implements Files {
 			wrapFileErrors(path, () =>
 				openLocalList(resolvePath(path, options), path, {...options, root: resolveRoot(options)}),
 			);
-		return treeEntries(readBlocks(describePath(path), open, {signal: options.signal}), describePath(path));
+		const {signal, blockBytes} = options;
+		return treeEntries(readBlocks(describePath(path), open, {signal, blockBytes}), describePath(path));
 	}
 
 	async digest(path: Path, {offset, length, root}: DigestOptions): Promise<Result<'fs/digest'>> {

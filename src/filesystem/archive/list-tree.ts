@@ -7,7 +7,7 @@ import {fileErrorMessage, isErrno, refusedError} from '../file-errors.js';
 import type {BlockDevice, FileBlock} from '../file-handles.js';
 import {statIfExists} from '../stat.js';
 import {type FileCalls, preferredCalls} from '../syscalls.js';
-import {parseRelativePaths} from './directory-chain.js';
+import {parseRelativePath, parseRelativePaths} from './directory-chain.js';
 import {PERMISSIONS} from './tar-header.js';
 import {type Visit, visitNames, walkTree} from './walk-tree.js';
 
@@ -16,21 +16,26 @@ export interface ListTreeOptions {
 	readonly depth?: number | undefined;
 	/** Only these entries, as percent-encoded relative paths; missing ones are left out. */
 	readonly names?: readonly string[] | undefined;
+	/** Only entries behind this one, a percent-encoded relative path, in the order of the list; not with names. */
+	readonly after?: string | undefined;
 	/** The path has to be a directory below it, and is reached without links. */
 	readonly root?: BytePath | undefined;
 }
 
 /** Lists the entries of a tree as JSON lines, parents first and by name; a link at the path itself is followed. */
-export async function openTreeList(path: BytePath, {depth, names, root}: ListTreeOptions = {}): Promise<BlockDevice> {
+export async function openTreeList(path: BytePath, options: ListTreeOptions = {}): Promise<BlockDevice> {
+	const {depth, names, root} = options;
 	const calls = preferredCalls();
+	const after = options.after === undefined ? undefined : parseRelativePath(options.after);
+	if (names && after) throw refusedError('`after` is for a list without names');
 	if (names) {
 		const paths = parseRelativePaths(names);
 		const isDirectory = await isExistingDirectory(calls, path, root);
 		return new TreeListDevice(calls, isDirectory ? skipMissing(visitNames(calls, path, paths, root)) : yieldNone());
 	}
-	if (root !== undefined) return new TreeListDevice(calls, walkTree(calls, path, depth, root));
+	if (root !== undefined) return new TreeListDevice(calls, walkTree(calls, path, {depth, root, after}));
 	const stats = (await statIfExists(calls, path)) ?? (await calls.lstat(path));
-	if (stats.isDirectory()) return new TreeListDevice(calls, walkTree(calls, path, depth));
+	if (stats.isDirectory()) return new TreeListDevice(calls, walkTree(calls, path, {depth, after}));
 	return new TreeListDevice(calls, yieldOne({kind: 'found', name: '', path, stats}));
 }
 

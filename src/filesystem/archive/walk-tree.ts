@@ -13,10 +13,21 @@ export type Visit =
 	| {readonly kind: 'found'; readonly name: string; readonly path: BytePath; readonly stats: Stats}
 	| {readonly kind: 'failed'; readonly name: string; readonly error: unknown};
 
+export interface WalkTreeOptions {
+	/** Levels below the directory; all by default. */
+	readonly depth?: number | undefined;
+	/** The directory is reached without links below it. */
+	readonly root?: BytePath | undefined;
+	/** Components of an entry: it and everything before it in the walk are left out. */
+	readonly after?: readonly string[] | undefined;
+}
+
 interface Frame {
 	readonly prefix: string;
 	readonly names: readonly string[];
 	next: number;
+	/** Rest of `after` in this directory: the walk goes on below or behind its first component. */
+	readonly after: readonly string[];
 }
 
 /** Visits the file at a path, links followed, and of a directory everything below it, parents first and by name. */
@@ -32,17 +43,16 @@ export async function* visitPath(calls: FileCalls, path: BytePath): AsyncGenerat
 	}
 }
 
-/** Visits a directory and `depth` levels below it; it is reached without links below `root`. */
+/** Visits a directory and everything below it, parents first and by name. */
 export async function* walkTree(
 	calls: FileCalls,
 	directory: BytePath,
-	depth = Number.POSITIVE_INFINITY,
-	root?: BytePath,
+	{depth = Number.POSITIVE_INFINITY, root, after}: WalkTreeOptions = {},
 ): AsyncGenerator<Visit, void, void> {
 	const chain = await openChainBelow(calls, directory, root);
 	try {
-		yield {kind: 'found', name: '', path: chain.path, stats: await calls.stat(chain.path)};
-		if (depth > 0) yield* walkBelow(calls, chain, depth);
+		if (!after) yield {kind: 'found', name: '', path: chain.path, stats: await calls.stat(chain.path)};
+		if (depth > 0) yield* walkBelow(calls, chain, depth, after ?? []);
 	} finally {
 		await chain.close();
 	}
@@ -79,9 +89,14 @@ async function visitName(calls: FileCalls, chain: DirectoryChain, names: readonl
 	}
 }
 
-async function* walkBelow(calls: FileCalls, chain: DirectoryChain, depth: number): AsyncGenerator<Visit, void, void> {
+async function* walkBelow(
+	calls: FileCalls,
+	chain: DirectoryChain,
+	depth: number,
+	after: readonly string[],
+): AsyncGenerator<Visit, void, void> {
 	const yielder = new Yielder();
-	const frames: Frame[] = [{prefix: '', names: await listNames(calls, chain.path), next: 0}];
+	const frames: Frame[] = [await listFrame(calls, chain, '', after)];
 	for (let frame = frames.at(-1); frame; frame = frames.at(-1)) {
 		if (frame.next === frame.names.length) {
 			frames.pop();
@@ -90,11 +105,12 @@ async function* walkBelow(calls: FileCalls, chain: DirectoryChain, depth: number
 		}
 		const own = frame.names[frame.next++]!;
 		const name = frame.prefix + own;
+		const [isVisited, below] = own === frame.after[0] ? [true, frame.after.slice(1)] : [false, []];
 		const seen = await visitIfExists(calls, joinPath(chain.path, own), name);
-		if (seen) yield seen;
+		if (seen && !isVisited) yield seen;
 		if (seen?.kind === 'found' && seen.stats.isDirectory() && frames.length < depth) {
 			try {
-				frames.push(await descend(calls, chain, own, name));
+				frames.push(await descend(calls, chain, own, name, below));
 			} catch (error) {
 				yield {kind: 'failed', name, error};
 			}
@@ -113,17 +129,30 @@ async function visitIfExists(calls: FileCalls, path: BytePath, name: string): Pr
 	}
 }
 
-async function descend(calls: FileCalls, chain: DirectoryChain, own: string, name: string): Promise<Frame> {
+async function descend(
+	calls: FileCalls,
+	chain: DirectoryChain,
+	own: string,
+	name: string,
+	after: readonly string[],
+): Promise<Frame> {
 	await chain.enter(own);
 	try {
-		return {prefix: `${name}/`, names: await listNames(calls, chain.path), next: 0};
+		return await listFrame(calls, chain, `${name}/`, after);
 	} catch (error) {
 		await chain.leave();
 		throw error;
 	}
 }
 
-async function listNames(calls: FileCalls, directory: BytePath): Promise<string[]> {
-	const listing = await listDirectory(calls, directory, Number.POSITIVE_INFINITY);
-	return listing.map(({name}) => name).sort();
+async function listFrame(
+	calls: FileCalls,
+	chain: DirectoryChain,
+	prefix: string,
+	after: readonly string[],
+): Promise<Frame> {
+	const listing = await listDirectory(calls, chain.path, Number.POSITIVE_INFINITY);
+	const [first] = after;
+	const names = listing.map(({name}) => name).filter(name => first === undefined || name >= first);
+	return {prefix, names: names.sort(), next: 0, after};
 }

@@ -104,7 +104,7 @@ const watchMissingParams = v.object({watchId: u64, missing: v.array(pathUri), pr
 const watchMissingResult = v.object({watching: v.boolean()});
 const missingChangedParams = v.object({watchId: u64});
 
-export const FILE_CAPABILITIES: Capabilities = {fsAtomicWrite: true, fsRoot: true, fsOwned: true};
+export const FILE_CAPABILITIES: Capabilities = {fsAtomicWrite: true, fsRoot: true, fsOwned: true, fsListAfter: true};
 
 /** Single files and directories. */
 export const FILE_METHODS = {

@@ -30,6 +30,7 @@ const listParams = v.object({
 	names: optionalField(v.array(relativeName)),
 	sandbox,
 	root,
+	after: optionalField(relativeName),
 });
 const digestParams = v.object({path: pathUri, offset: u64, length: u64, sandbox, root});
 const digestResult = v.object({sha256: v.string(), length: u64});

@@ -23,9 +23,14 @@ export const fileTransferHandlers = {
 		return {handleId};
 	},
 
-	'fs/list': async ({handleId, path, depth, names, root}, client) => {
+	'fs/list': async ({handleId, path, depth, names, after, root}, client) => {
 		const native = toNativePath(path);
-		const options = {depth: depth ?? undefined, names: names ?? undefined, root: toRoot(root)};
+		const options = {
+			depth: depth ?? undefined,
+			names: names ?? undefined,
+			after: after ?? undefined,
+			root: toRoot(root),
+		};
 		await client.files.handles.open(handleId, () => listTree(native, options));
 		return {handleId};
 	},

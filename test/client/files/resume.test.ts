@@ -51,6 +51,21 @@ describe.each(OURS)('%s', (_, machine) => {
 		await expect(listed(files, at('none'))).rejects.toMatchObject({code: 'not-found'});
 	});
 
+	test('a list goes on behind any of its entries, also one that is gone', async () => {
+		const {files, at} = await working();
+		for (const name of ['a', 'b/c', 'b/d', 'b.x', 'e']) mkdirSync(at(name), {recursive: true});
+		writeFileSync(at('b', 'c', 'f'), '');
+		const names = (await listed(files, at())).map(({name}) => name);
+		expect(names).toEqual(['', 'a', 'b', 'b/c', 'b/c/f', 'b/d', 'b.x', 'e']);
+		for (const [index, after] of names.entries()) {
+			expect((await listed(files, at(), {after})).map(({name}) => name)).toEqual(names.slice(index + 1));
+		}
+		expect((await listed(files, at(), {after: 'b/c/gone'})).map(({name}) => name)).toEqual(['b/d', 'b.x', 'e']);
+		expect((await listed(files, at(), {after: 'b/cc/x'})).map(({name}) => name)).toEqual(['b/d', 'b.x', 'e']);
+		await expect(listed(files, at(), {after: '../x'})).rejects.toMatchObject({code: 'refused'});
+		await expect(listed(files, at(), {after: 'a', names: ['b']})).rejects.toMatchObject({code: 'refused'});
+	});
+
 	test('names that lead out of the directory are refused', async () => {
 		const {files, at} = await working();
 		mkdirSync(at('in'));

@@ -55,13 +55,26 @@ async function copyOrRemove(
 	}
 }
 
-/** Copies a tree file by file: contents only, without links and special files. */
-export function copyTreeFallback(from: UriLocation, to: UriLocation, context: CopyContext): Promise<void> {
+/**
+ * Copies a tree file by file: contents only, without links and special files. Files in `copied`, from before a lost
+ * connection, are passed over.
+ */
+export function copyTreeFallback(
+	from: UriLocation,
+	to: UriLocation,
+	context: CopyContext,
+	copied: Set<string> = new Set(),
+): Promise<void> {
 	const {signal, stats} = context;
 	const steps = {
 		createDirectory: (target: UriLocation) => to.files.createDirectory(target.path, rootOption(target)),
 		reportErrors: (errors: TransferOutcome['errors']) => stats.addErrors(from.files, errors),
-		copyFile: (source: UriLocation, target: UriLocation) => copyFileFallback(source, target, context),
+		copyFile: async (source: UriLocation, target: UriLocation) => {
+			if (copied.has(source.path.href)) return;
+			await copyFileFallback(source, target, context);
+			copied.add(source.path.href);
+			stats.commit();
+		},
 		runStep: (source: UriLocation, step: () => Promise<void>) => continueOnFailure(context, source, step),
 	};
 	return copyPlainTree(from, to, steps, signal);

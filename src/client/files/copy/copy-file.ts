@@ -50,7 +50,9 @@ async function completePartial(
 ): Promise<void> {
 	const {from, to, source} = copy;
 	const {signal, stats} = context;
-	const offset = (await findDifference(from, partial, {start: 0, end: size, signal})) ?? size;
+	const start = Math.min(size, stats.verified.get(source, partial.path.href));
+	const offset = (await findDifference(from, partial, {start, end: size, signal})) ?? size;
+	if (partial.isResumable) stats.verified.set(source, partial.path.href, offset);
 	stats.markInFlight([source.name]);
 	if (offset > 0) stats.resumeFile(offset);
 	await sendVerified(copy, partial, offset, context);
@@ -107,10 +109,11 @@ async function sendFrom(
 	partial: PartialFile,
 	{signal, stats}: CopyContext,
 ): Promise<void> {
-	const writing = {offset, signal, owned: partial.isResumable, ...rootOption(partial)};
+	const {blockBytes} = stats.pace;
+	const writing = {offset, signal, blockBytes, owned: partial.isResumable, ...rootOption(partial)};
 	const writer = partial.files.writeStream(partial.path, writing).getWriter();
 	let rest = source.size - offset;
-	const reading = {offset, signal, ...rootOption(from)};
+	const reading = {offset, signal, blockBytes, ...rootOption(from)};
 	try {
 		if (rest > 0) {
 			for await (const chunk of from.files.readStream(from.path, reading) as AsyncIterable<Uint8Array>) {

@@ -2,8 +2,9 @@ import {PathUri} from '../../../protocol/path-uri/path-uri.js';
 import {describePath} from '../../paths.js';
 import {FileError} from '../file-error.js';
 import type {FileLocation} from '../file-location.js';
-import type {Files, TransferOutcome} from '../files.js';
+import type {Files, ListedEntry, TransferOutcome} from '../files.js';
 import type {CopyFailure, CopyObserver, CopyProgress} from './copy-context.js';
+import {CopyPace} from './copy-pace.js';
 
 /** Failures that are kept: a retry that meets one of them again does not report it again. */
 const MAX_KEPT_FAILURES = 10_000;
@@ -24,8 +25,29 @@ export interface CopySummary {
 	readonly checked: 'checksum' | 'read-back';
 }
 
+/** Length of the partial file of the current attempts that was compared: the next attempt compares what came after. */
+class VerifiedPrefix {
+	#key = '';
+	#bytes = 0;
+
+	get(source: ListedEntry, href: string): number {
+		return this.#key === toKey(source, href) ? this.#bytes : 0;
+	}
+
+	set(source: ListedEntry, href: string, bytes: number): void {
+		this.#key = toKey(source, href);
+		this.#bytes = bytes;
+	}
+}
+
+function toKey({size, modifiedAtMs}: ListedEntry, href: string): string {
+	return `${size} ${modifiedAtMs} ${href}`;
+}
+
 /** Counters of a copy. A task may be attempted several times, when the connection was lost in between. */
 export class CopyStats {
+	readonly pace = new CopyPace();
+	readonly verified = new VerifiedPrefix();
 	readonly #observer: CopyObserver;
 	readonly #failures: CopyFailure[] = [];
 	/** Path and message of each kept failure, by machine. */
@@ -44,6 +66,8 @@ export class CopyStats {
 	/** Files of the task: skipped in this attempt, and copied in all of them. */
 	#attemptSkipped = 0;
 	#taskFiles = 0;
+	/** Counters of the attempt up to the last commit, where the next attempt goes on. */
+	#committed = {bytes: 0, skipped: 0, files: 0};
 	/** Names that were being sent when the connection was lost; those found at the target afterwards were copied. */
 	#inFlight: ReadonlySet<string> = new Set();
 
@@ -68,8 +92,9 @@ export class CopyStats {
 		return this.#failures;
 	}
 
-	get sentBytes(): number {
-		return this.#sentBytes;
+	/** Grows from attempt to attempt while the task gets further: bytes and files that are known to be at the target. */
+	get reached(): number {
+		return this.#attemptBytes + this.#taskFiles + this.#attemptSkipped;
 	}
 
 	get progress(): CopyProgress {
@@ -92,17 +117,24 @@ export class CopyStats {
 		this.#checked = 'read-back';
 	}
 
-	/** The task is gone through from its first entry. */
+	/** The task is gone through from where it was committed last. */
 	startAttempt(): void {
-		this.#attemptBytes = 0;
-		this.#attemptSkipped = -this.#taskFiles;
+		const {bytes, skipped, files} = this.#committed;
+		this.#attemptBytes = bytes;
+		this.#attemptSkipped = skipped + files - this.#taskFiles;
 		this.#notify();
+	}
+
+	/** The next attempt does not look again at anything that was counted so far. */
+	commit(): void {
+		this.#committed = {bytes: this.#attemptBytes, skipped: this.#attemptSkipped, files: this.#taskFiles};
 	}
 
 	finishTask(): void {
 		this.#finishedBytes += this.#attemptBytes;
 		this.#skipped += Math.max(0, this.#attemptSkipped);
 		this.#attemptBytes = this.#attemptSkipped = this.#taskFiles = 0;
+		this.#committed = {bytes: 0, skipped: 0, files: 0};
 		this.#inFlight = new Set();
 	}
 
@@ -119,6 +151,7 @@ export class CopyStats {
 	addSentBytes(count: number): void {
 		this.#sentBytes += count;
 		this.#attemptBytes += count;
+		this.pace.addBytes(count);
 		this.#notify();
 	}
 

@@ -8,12 +8,8 @@ import {copyFile, directoryInTheWay} from './copy-file.js';
 import {DirectoryStack} from './directory-stack.js';
 import {rootOption} from './guard-links.js';
 import {sendEntries} from './send-entries.js';
+import {TreePosition} from './tree-position.js';
 
-/** From this size on a file is sent by itself and resumed within, if the target reaches it without following links. */
-const LARGE_FILE_BYTES = 8 * 1024 * 1024;
-/** Limits of a batch, sent as one stream: large enough for throughput, small enough to be sent again after a lost connection. */
-const MAX_BATCH_ENTRIES = 4096;
-const MAX_BATCH_BYTES = 64 * 1024 * 1024;
 /** Names of a batch travel in one request. */
 const MAX_BATCH_NAME_BYTES = 1024 * 1024;
 
@@ -21,9 +17,20 @@ const MAX_BATCH_NAME_BYTES = 1024 * 1024;
  * Copies a tree in batches: the source is listed, the target is asked which entries of a batch it has, and the missing
  * ones are sent as one stream. Only the batch and the open directories are in memory.
  */
-export async function copyTree(from: UriLocation, to: UriLocation, context: CopyContext): Promise<void> {
-	const copy = new TreeCopy(from, to, await isMissing(to), context);
-	for await (const entry of from.files.list(from.path, {signal: context.signal})) await copy.add(entry);
+export async function copyTree(
+	from: UriLocation,
+	to: UriLocation,
+	context: CopyContext,
+	position: TreePosition = new TreePosition(),
+): Promise<void> {
+	const {signal, stats} = context;
+	const isNew = position.after === undefined && (await isMissing(to));
+	const copy = new TreeCopy(from, to, isNew, context, position);
+	const after = (await from.files.supports('listAfter')) ? position.after : undefined;
+	const options = {signal, blockBytes: stats.pace.blockBytes, ...(after !== undefined && {after})};
+	for await (const entry of from.files.list(from.path, options)) {
+		if (!position.isPassed(entry)) await copy.add(entry);
+	}
 	await copy.finish();
 }
 
@@ -38,18 +45,22 @@ class TreeCopy {
 	/** The target did not exist: it has no entry that this copy did not make. */
 	readonly #isNew: boolean;
 	readonly #context: CopyContext;
-	readonly #directories = new DirectoryStack();
+	readonly #position: TreePosition;
+	readonly #directories: DirectoryStack;
 	/** Directories that cannot be made because a file has their name; everything below them is passed over. */
-	#obstructed: string[] = [];
+	#obstructed: string[];
 	#batch: ListedEntry[] = [];
 	#batchBytes = 0;
 	#batchNameBytes = 0;
 
-	constructor(from: UriLocation, to: UriLocation, isNew: boolean, context: CopyContext) {
+	constructor(from: UriLocation, to: UriLocation, isNew: boolean, context: CopyContext, position: TreePosition) {
 		this.#from = from;
 		this.#to = to;
 		this.#isNew = isNew;
 		this.#context = context;
+		this.#position = position;
+		this.#directories = new DirectoryStack(position.directories);
+		this.#obstructed = [...position.obstructed];
 	}
 
 	async add(entry: TreeEntry): Promise<void> {
@@ -62,9 +73,10 @@ class TreeCopy {
 		this.#batch.push(entry);
 		this.#batchBytes += entry.kind === 'file' ? entry.size : 0;
 		this.#batchNameBytes += entry.name.length;
+		const {pace} = this.#context.stats;
 		const isFull =
-			this.#batch.length >= MAX_BATCH_ENTRIES ||
-			this.#batchBytes >= MAX_BATCH_BYTES ||
+			this.#batch.length >= pace.batchEntries ||
+			this.#batchBytes >= pace.batchBytes ||
 			this.#batchNameBytes >= MAX_BATCH_NAME_BYTES;
 		if (isFull) await this.#flush(entry.name);
 	}
@@ -76,7 +88,7 @@ class TreeCopy {
 
 	/** A path below the target is used only where links in it are not followed; a stream never follows them. */
 	#isSentAlone({kind, size}: ListedEntry): boolean {
-		return kind === 'file' && size >= LARGE_FILE_BYTES && this.#to.root !== undefined;
+		return kind === 'file' && size >= this.#context.stats.pace.largeFileBytes && this.#to.root !== undefined;
 	}
 
 	async #copyLarge(source: ListedEntry): Promise<void> {
@@ -85,6 +97,7 @@ class TreeCopy {
 		if (this.#isObstructed(source.name)) return;
 		const [from, to] = [childLocation(this.#from, source.name), childLocation(this.#to, source.name)];
 		await continueOnFailure(this.#context, from, () => copyFile({from, to, source}, this.#context));
+		this.#commit(source.name);
 	}
 
 	/** Sends the batch, and sets the attributes of the directories that are complete with it. */
@@ -99,6 +112,14 @@ class TreeCopy {
 		}
 		await this.#setDirectoryAttributes();
 		this.#obstructed = this.#obstructed.filter(name => isWithin(current, name));
+		const last = batch.at(-1);
+		if (last) this.#commit(last.name);
+	}
+
+	/** Everything up to this entry is at the target, with a checksum. */
+	#commit(name: string): void {
+		this.#context.stats.commit();
+		this.#position.moveTo(name, this.#directories.open, this.#obstructed);
 	}
 
 	/** Entries that the target lacks, or has with another content. */

@@ -8,6 +8,15 @@ export class DirectoryStack {
 	#open: ListedEntry[] = [];
 	#closed: EntryAttributes[] = [];
 
+	constructor(open: readonly ListedEntry[] = []) {
+		this.#open = [...open];
+	}
+
+	/** The open directories, the deepest last. */
+	get open(): readonly ListedEntry[] {
+		return [...this.#open];
+	}
+
 	push(directory: ListedEntry): void {
 		this.#open.push(directory);
 	}

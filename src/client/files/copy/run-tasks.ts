@@ -9,8 +9,9 @@ import {copyFile} from './copy-file.js';
 import type {CopyTask} from './copy-plan.js';
 import {copyTree} from './copy-tree.js';
 import {guardLinks, rootedAt} from './guard-links.js';
+import {TreePosition} from './tree-position.js';
 
-/** Attempts in a row that send nothing before a lost connection is given up. */
+/** Attempts in a row that get no further before a lost connection is given up. */
 const MAX_FAILED_ATTEMPTS = 5;
 /** Pause before the first retry; doubled for each one after it. */
 const FIRST_PAUSE_MS = 250;
@@ -66,20 +67,30 @@ async function countBytes(tasks: readonly CopyTask[], signal: AbortSignal): Prom
 	return bytes;
 }
 
+/** State of a task that outlives a lost connection. */
+class TaskProgress {
+	readonly position = new TreePosition();
+	/** Files that were copied, by URI, where an executor cannot tell. */
+	readonly copied = new Set<string>();
+}
+
 /** After a lost connection the task is run again: entries that are at the target are found and skipped. */
 async function runWithRetries(task: CopyTask, context: CopyContext): Promise<void> {
 	const {signal, stats, observer} = context;
+	const progress = new TaskProgress();
 	try {
-		for (let failedAttempts = 0; ; ) {
-			const {sentBytes} = stats;
+		for (let [failedAttempts, farthest] = [0, 0]; ; ) {
 			stats.startAttempt();
 			try {
-				await runOnce(task, context);
+				await runOnce(task, context, progress);
 				return;
 			} catch (error) {
 				if (signal.aborted || !isDisconnected(error)) throw error;
-				failedAttempts = stats.sentBytes > sentBytes ? 1 : failedAttempts + 1;
+				// Bytes that are sent again after each loss are no progress.
+				failedAttempts = stats.reached > farthest ? 1 : failedAttempts + 1;
+				farthest = Math.max(farthest, stats.reached);
 				if (failedAttempts > MAX_FAILED_ATTEMPTS) throw error;
+				stats.pace.shrink();
 				observer.onRetry?.(error);
 				await waitAtMost(new Promise(() => {}), FIRST_PAUSE_MS * 2 ** (failedAttempts - 1), signal);
 				signal.throwIfAborted();
@@ -90,7 +101,11 @@ async function runWithRetries(task: CopyTask, context: CopyContext): Promise<voi
 	}
 }
 
-async function runOnce({from, to: target, kind}: CopyTask, context: CopyContext): Promise<void> {
+async function runOnce(
+	{from, to: target, kind}: CopyTask,
+	context: CopyContext,
+	progress: TaskProgress,
+): Promise<void> {
 	const to = await guardLinks({
 		...target,
 		root: target.root ?? (kind === 'directory' ? target.path : uriParent(target.path)),
@@ -103,8 +118,9 @@ async function runOnce({from, to: target, kind}: CopyTask, context: CopyContext)
 	if (limiting) {
 		context.stats.weakenCheck();
 		context.observer.onFallback?.(limiting);
-		await (kind === 'directory' ? copyTreeFallback : copyFileFallback)(from, to, context);
-	} else if (kind === 'directory') await copyTree(await rootedAt(from), to, context);
+		if (kind === 'directory') await copyTreeFallback(from, to, context, progress.copied);
+		else await copyFileFallback(from, to, context);
+	} else if (kind === 'directory') await copyTree(await rootedAt(from), to, context, progress.position);
 	else await copyFile({from, to, source: await describeFile(from)}, context);
 }
 

@@ -68,6 +68,7 @@ async function sendOnce(
 		overwrite: true,
 		partial: true,
 		signal,
+		blockBytes: stats.pace.blockBytes,
 		onProgress: ({bytes}) => countTo(bytes),
 	});
 	countTo(received.bytes);

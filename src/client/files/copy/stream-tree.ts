@@ -10,6 +10,8 @@ export interface StreamTreeOptions {
 	/** See `UnpackOptions.partial`. */
 	readonly partial?: boolean;
 	readonly signal: AbortSignal | undefined;
+	/** See `StreamOptions.blockBytes`. */
+	readonly blockBytes?: number | undefined;
 	/** Called with what the target has written, and with the totals of the source. */
 	readonly onProgress?: ((written: Progress, totals: Progress) => void) | undefined;
 }
@@ -24,15 +26,16 @@ export interface StreamedTree {
 export async function streamTree(
 	from: FileLocation,
 	to: RootedLocation,
-	{names, overwrite, partial = false, signal, onProgress}: StreamTreeOptions,
+	{names, overwrite, partial = false, signal, blockBytes, onProgress}: StreamTreeOptions,
 ): Promise<StreamedTree> {
-	const packed = await from.files.pack(from.path, {names, signal});
+	const packed = await from.files.pack(from.path, {names, signal, blockBytes});
 	let isPiped = false;
 	try {
 		const unpacked = await to.files.unpack(to.path, {
 			overwrite,
 			partial,
 			signal,
+			blockBytes,
 			...rootOption(to),
 			checksum: async () => (await packed.outcome).sha256,
 			...(onProgress && {progress: written => onProgress(written, packed.totals)}),

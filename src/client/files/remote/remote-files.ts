@@ -182,9 +182,19 @@ export class RemoteFiles implements Files {
 	list(path: Path, options: ListOptions = {}): AsyncIterable<TreeEntry> {
 		const open = () =>
 			wrapFileErrors(path, async () =>
-				openRemoteList(await this.#client(path, 'resume', rootFeature(options)), toPathMembers(path, options), options),
+				openRemoteList(
+					await this.#client(
+						path,
+						'resume',
+						rootFeature(options),
+						options.after === undefined ? undefined : 'listAfter',
+					),
+					toPathMembers(path, options),
+					options,
+				),
 			);
-		return treeEntries(readBlocks(describePath(path), open, {signal: options.signal}), describePath(path));
+		const {signal, blockBytes} = options;
+		return treeEntries(readBlocks(describePath(path), open, {signal, blockBytes}), describePath(path));
 	}
 
 	async digest(path: Path, options: DigestOptions): Promise<Result<'fs/digest'>> {

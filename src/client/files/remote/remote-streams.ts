@@ -52,8 +52,13 @@ export async function openRemoteList(
 	target: RemoteFile,
 	options: ListOptions,
 ): Promise<BlockSource> {
-	const {depth} = options;
-	const params = {...target, ...(depth !== undefined && {depth}), ...namesMember(options)};
+	const {depth, after} = options;
+	const params = {
+		...target,
+		...(depth !== undefined && {depth}),
+		...namesMember(options),
+		...(after !== undefined && {after: percentEncode(after)}),
+	};
 	const {handle} = await RemoteHandle.open(client, (calls, handleId) => calls.call('fs/list', {handleId, ...params}));
 	return {
 		read: (offset, length) => wrapFileErrors(target.path, () => handle.read(offset, length)),

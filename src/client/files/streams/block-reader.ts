@@ -2,7 +2,7 @@ import {onAbort} from '../../../shared/async/on-abort.js';
 import {FileError} from '../file-error.js';
 import type {ReadStreamOptions} from '../files.js';
 
-/** Size of a block; the protocol allows no more. */
+/** Size of a block unless told otherwise; the protocol allows no more. */
 export const BLOCK_BYTES = 1024 * 1024;
 /** Blocks of one stream in flight. With their size, this bounds the memory of a stream. */
 export const MAX_BLOCKS_UNDER_WAY = 4;
@@ -29,9 +29,9 @@ export interface BlockSource {
 export function readBlocks(
 	path: string,
 	open: BlockSource | (() => Promise<BlockSource>),
-	options: Pick<ReadStreamOptions, 'offset' | 'signal'>,
+	options: Pick<ReadStreamOptions, 'offset' | 'signal' | 'blockBytes'>,
 ): ReadableStream<Uint8Array> {
-	const reader = new BlockReader(path, open, options.offset ?? 0);
+	const reader = new BlockReader(path, open, options);
 	let stopListening: (() => void) | undefined;
 	return new ReadableStream<Uint8Array>(
 		{
@@ -74,15 +74,21 @@ class BlockReader {
 	#ahead: Promise<Block>[] = [];
 	/** Offset of the next block to request. */
 	#offset: number;
+	readonly #blockBytes: number;
 	#width = 1;
 	#sawEnd = false;
 	#abandoned = false;
 
-	constructor(path: string, open: BlockSource | (() => Promise<BlockSource>), offset: number) {
+	constructor(
+		path: string,
+		open: BlockSource | (() => Promise<BlockSource>),
+		{offset = 0, blockBytes = BLOCK_BYTES}: Pick<ReadStreamOptions, 'offset' | 'blockBytes'>,
+	) {
 		this.#path = path;
 		this.#open = typeof open === 'function' ? open : () => Promise.resolve(open);
 		if (typeof open !== 'function') this.#source = this.#open();
 		this.#offset = offset;
+		this.#blockBytes = blockBytes;
 	}
 
 	get isAbandoned(): boolean {
@@ -104,7 +110,7 @@ class BlockReader {
 			await source.end();
 			return undefined;
 		}
-		if (chunk.length < BLOCK_BYTES) this.#rewind(chunk.length);
+		if (chunk.length < this.#blockBytes) this.#rewind(chunk.length);
 		this.#width = Math.min(this.#width * 2, MAX_BLOCKS_UNDER_WAY);
 		if (!this.#abandoned) this.#requestAhead(source);
 		return chunk;
@@ -130,24 +136,24 @@ class BlockReader {
 
 	#requestAhead(source: BlockSource): void {
 		while (this.#ahead.length < this.#width) {
-			const block = source.read(this.#offset, BLOCK_BYTES);
+			const block = source.read(this.#offset, this.#blockBytes);
 			// Blocks after the end, or after a failure, are ignored.
 			block.catch(() => {});
 			this.#ahead.push(block);
-			this.#offset += BLOCK_BYTES;
+			this.#offset += this.#blockBytes;
 		}
 	}
 
 	/** After a short block that is not the last, the blocks requested ahead have the wrong offsets. */
 	#rewind(length: number): void {
-		this.#offset -= (this.#ahead.length + 1) * BLOCK_BYTES - length;
+		this.#offset -= (this.#ahead.length + 1) * this.#blockBytes - length;
 		this.#ahead = [];
 	}
 
 	#requireUsable({length}: Uint8Array, eof: boolean): void {
 		const path = this.#path;
-		if (length > BLOCK_BYTES) {
-			throw new FileError('invalid-data', `file block exceeds ${BLOCK_BYTES} bytes`, {path});
+		if (length > this.#blockBytes) {
+			throw new FileError('invalid-data', `file block exceeds ${this.#blockBytes} bytes`, {path});
 		}
 		if (length === 0 && !eof) throw new FileError('invalid-data', 'file block is empty before the end', {path});
 	}

@@ -19,9 +19,10 @@ export interface BlockTarget {
  */
 export function writeBlocks(
 	open: BlockTarget | (() => Promise<BlockTarget>),
-	{signal, offset = 0}: Pick<WriteStreamOptions, 'signal' | 'offset'>,
+	options: Pick<WriteStreamOptions, 'signal' | 'offset' | 'blockBytes'>,
 ): WritableStream<Uint8Array> {
-	const writer = new BlockWriter(open, offset);
+	const {signal} = options;
+	const writer = new BlockWriter(open, options);
 	let stopListening: (() => void) | undefined;
 	const orAbandon = async (work: () => Promise<void>) => {
 		try {
@@ -55,15 +56,21 @@ export function writeBlocks(
 class BlockWriter {
 	readonly #open: () => Promise<BlockTarget>;
 	#opening: Promise<BlockTarget> | undefined;
-	#buffer = new Uint8Array(BLOCK_BYTES);
+	readonly #blockBytes: number;
+	#buffer: Uint8Array;
 	#length = 0;
 	#offset: number;
 	readonly #inFlight = new Set<Promise<void>>();
 	#failure: {readonly error: unknown} | undefined;
 	#abandoned = false;
 
-	constructor(open: BlockTarget | (() => Promise<BlockTarget>), offset: number) {
+	constructor(
+		open: BlockTarget | (() => Promise<BlockTarget>),
+		{offset = 0, blockBytes = BLOCK_BYTES}: Pick<WriteStreamOptions, 'offset' | 'blockBytes'>,
+	) {
 		this.#offset = offset;
+		this.#blockBytes = blockBytes;
+		this.#buffer = new Uint8Array(blockBytes);
 		this.#open = typeof open === 'function' ? open : () => Promise.resolve(open);
 		if (typeof open !== 'function') this.#opening = this.#open();
 	}
@@ -72,11 +79,11 @@ class BlockWriter {
 		if (!(chunk instanceof Uint8Array)) throw new TypeError('a file stream takes bytes (Uint8Array)');
 		const target = await this.#target();
 		for (let from = 0; from < chunk.length; ) {
-			const piece = chunk.subarray(from, from + BLOCK_BYTES - this.#length);
+			const piece = chunk.subarray(from, from + this.#blockBytes - this.#length);
 			this.#buffer.set(piece, this.#length);
 			this.#length += piece.length;
 			from += piece.length;
-			if (this.#length === BLOCK_BYTES) await this.#waitForCapacity();
+			if (this.#length === this.#blockBytes) await this.#waitForCapacity();
 			this.#send(target);
 		}
 	}
@@ -116,8 +123,8 @@ class BlockWriter {
 	/** Sends the buffer if there is capacity; otherwise the end of a block in flight does. */
 	#send(target: BlockTarget): void {
 		if (this.#length === 0 || this.#inFlight.size >= MAX_BLOCKS_UNDER_WAY || this.#abandoned) return;
-		const chunk = this.#length === BLOCK_BYTES ? this.#buffer : this.#buffer.slice(0, this.#length);
-		if (chunk === this.#buffer) this.#buffer = new Uint8Array(BLOCK_BYTES);
+		const chunk = this.#length === this.#blockBytes ? this.#buffer : this.#buffer.slice(0, this.#length);
+		if (chunk === this.#buffer) this.#buffer = new Uint8Array(this.#blockBytes);
 		const offset = this.#offset;
 		this.#offset += chunk.length;
 		this.#length = 0;

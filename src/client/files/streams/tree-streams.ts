@@ -22,7 +22,7 @@ export function readPackedTree(
 	path: string,
 	totals: Progress,
 	source: TreeSource,
-	{progress, signal}: TreeStreamOptions,
+	{progress, signal, blockBytes}: TreeStreamOptions,
 ): PackedTree {
 	const result = new Outcome(path);
 	const blocks = {
@@ -38,14 +38,14 @@ export function readPackedTree(
 			source.abandon();
 		},
 	};
-	const stream = readBlocks(path, blocks, {signal});
+	const stream = readBlocks(path, blocks, {signal, blockBytes});
 	return {totals, stream, outcome: result.promise};
 }
 
 export function writePackedTree(
 	path: string,
 	target: TreeTarget,
-	{progress, signal, checksum}: UnpackOptions,
+	{progress, signal, checksum, blockBytes}: UnpackOptions,
 ): UnpackedTree {
 	const result = new Outcome(path);
 	const blocks = {
@@ -60,7 +60,7 @@ export function writePackedTree(
 			target.abandon();
 		},
 	};
-	return {stream: writeBlocks(blocks, {signal}), outcome: result.promise};
+	return {stream: writeBlocks(blocks, {signal, blockBytes}), outcome: result.promise};
 }
 
 /** Outcome of a transfer; a failure of any of its steps rejects it. */
