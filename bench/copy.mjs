@@ -47,7 +47,7 @@ async function through(scenario, source, digest, way, {pid}) {
 	rmSync(whole, {recursive: true});
 	const killed = await copy(way(source, broken), pid, () => sizeOf(broken) > half);
 	const left = sizeOf(broken);
-	const resumed = await copy(way(source, `${broken}/`).map(asContents), pid);
+	const resumed = await copy(way(source, broken), pid);
 	const isSame = digestOfTree(broken) === digest;
 	rmSync(broken, {recursive: true});
 	const all = [once, killed, resumed];
@@ -72,11 +72,6 @@ async function through(scenario, source, digest, way, {pid}) {
 			Math.max(most('client'), most('server')) < MAX_RSS_MIB,
 		],
 	];
-}
-
-/** The directory is there now: its content goes into it, not the directory. */
-function asContents(address, index) {
-	return index === 0 ? `${address}/.` : address;
 }
 
 function figures({seconds, summary}) {

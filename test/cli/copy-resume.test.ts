@@ -75,6 +75,21 @@ describe.each(DIRECTIONS)('a copy %s', (_, direction, copyBy) => {
 		expect(describeTree(at('target', 'tree'))).toEqual(describeTree(at('tree')));
 	});
 
+	test('of a tree to a new name that was killed goes on under that name', async () => {
+		const {at, url} = await working();
+		const proxy = await cutProxy({target: url, afterBytes: 10 * MiB, effect: 'stall', direction});
+		const killed = new Command(copyBy(proxy.url, at('tree'), at('target', 'new')));
+		await proxy.reached;
+		killed.child.kill('SIGKILL');
+		await killed.ended;
+		expect(readdirSync(at('target'))).toEqual(['new', 'new.longarm-part']);
+		proxy.release();
+		const {files, skipped} = await finished(copyBy(proxy.url, at('tree'), at('target', 'new')));
+		expect([files + skipped, skipped > 10, files > 10]).toEqual([SMALL_FILES, true, true]);
+		expect(readdirSync(at('target'))).toEqual(['new']);
+		expect(describeTree(at('target', 'new'))).toEqual(describeTree(at('tree')));
+	});
+
 	test('of a large file survives a connection that is lost and returns', async () => {
 		const {at, url} = await working();
 		const proxy = await cutProxy({target: url, afterBytes: 10 * MiB, effect: 'cut', direction});

@@ -14,6 +14,8 @@ export interface CutProxy {
 	readonly url: string;
 	/** Settles when it has stalled or cut. */
 	readonly reached: Promise<void>;
+	/** Passes on everything of new connections. */
+	release(): void;
 }
 
 /** A TCP proxy in front of a server; gone with the test. */
@@ -21,6 +23,7 @@ export async function cutProxy({target, afterBytes, effect, direction}: CutProxy
 	const {hostname, port} = new URL(target);
 	let passed = 0;
 	let isOver = false;
+	let isReleased = false;
 	let reach!: () => void;
 	const reached = new Promise<void>(resolve => {
 		reach = resolve;
@@ -38,7 +41,7 @@ export async function cutProxy({target, afterBytes, effect, direction}: CutProxy
 		to.pipe(from);
 		from.on('data', chunk => {
 			passed += chunk.length;
-			if (passed < afterBytes || (isOver && effect === 'cut')) {
+			if (passed < afterBytes || isReleased || (isOver && effect === 'cut')) {
 				if (!to.write(chunk)) from.pause();
 				return;
 			}
@@ -47,14 +50,20 @@ export async function cutProxy({target, afterBytes, effect, direction}: CutProxy
 			else client.destroy();
 			reach();
 		});
-		to.on('drain', () => void (isOver && effect === 'stall' ? undefined : from.resume()));
+		to.on('drain', () => void (isOver && effect === 'stall' && !isReleased ? undefined : from.resume()));
 	});
 	await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve));
 	onTestFinished(() => {
 		server.close();
 		for (const socket of sockets) socket.destroy();
 	});
-	return {url: `ws://127.0.0.1:${(server.address() as {port: number}).port}`, reached};
+	return {
+		url: `ws://127.0.0.1:${(server.address() as {port: number}).port}`,
+		reached,
+		release: () => {
+			isReleased = true;
+		},
+	};
 }
 
 export interface CuttingProxy {

@@ -1,3 +1,4 @@
+import {createHash} from 'node:crypto';
 import type {CopyContext} from '../../../client/files/copy/copy-context.js';
 import {CopyTargetError, planCopies} from '../../../client/files/copy/copy-plan.js';
 import {CopyStats} from '../../../client/files/copy/copy-stats.js';
@@ -5,7 +6,7 @@ import {runTasks} from '../../../client/files/copy/run-tasks.js';
 import type {LongarmError} from '../../../shared/errors.js';
 import {type Address, givenAddress, localAddress, parseAddress} from '../../common/address.js';
 import {InterruptedError, Interruption} from '../../common/interruption.js';
-import {LocationResolver} from '../../common/locations.js';
+import {type Location, LocationResolver} from '../../common/locations.js';
 import {printable} from '../../common/printable.js';
 import {EXIT, usageError} from '../../exit-codes.js';
 import {CopyReporter} from './copy-reporter.js';
@@ -72,7 +73,7 @@ async function copy(
 		const to = await resolver.find(target);
 		reporter.learnEnvironments([...from, to]);
 		const tasks = await planCopies(
-			from.map(source => ({...source, contentsOnly: source.isMeantAsContents})),
+			from.map(source => ({...source, contentsOnly: source.isMeantAsContents, identity: identify(source)})),
 			{...to, mustBeDirectory: to.isMeantAsDirectory},
 			{directoryRefusal},
 			context,
@@ -89,6 +90,11 @@ async function copy(
 	reporter.endProgress();
 	reporter.writeSummary(stats.summary, performance.now() - startedAt);
 	return stats.summary.failed > 0 ? EXIT.failed : EXIT.ok;
+}
+
+/** A digest: neither the address of an environment nor a path of this machine is for everybody at the target. */
+function identify({environment, path}: Location): string {
+	return createHash('sha256').update(`${environment.id}\0${path.href}`).digest('hex');
 }
 
 function targetUsageError({reason, location}: CopyTargetError, reporter: CopyReporter): LongarmError {

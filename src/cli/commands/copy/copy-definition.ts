@@ -24,7 +24,7 @@ const EXIT_CODES: CommandDefinition['exitCodes'] = [
 
 const DETAILS = [
 	'What is copied into a directory keeps its name. Files are replaced, in one step each. Modes, times of change and links within directories are kept; a file that is there with the same size and time is skipped.',
-	'What arrived is compared by checksum. After an interruption the same command goes on where it stopped: a large file is kept beside its place as NAME.longarm-part until it is whole. A connection that is lost and returns is gone on with. See docs/copy.md.',
+	'What arrived is compared by checksum. After an interruption the same command goes on where it stopped: a large file is kept beside its place as NAME.longarm-part until it is whole, and a directory that was copied to a new name is gone on with under that name. A connection that is lost and returns is gone on with. See docs/copy.md.',
 ];
 
 export const CP: CommandDefinition = {

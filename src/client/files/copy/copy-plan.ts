@@ -5,6 +5,7 @@ import {childLocation, type FileLocation, metadataIfExists, toUriLocation, type 
 import {type CopyContext, continueOnFailure} from './copy-context.js';
 import {assertNotOverlapping} from './overlap.js';
 import type {TransferRoute} from './transfer.js';
+import {isUnfinishedCopy} from './unfinished-tree.js';
 
 const TARGET_MESSAGES: Readonly<Record<CopyTargetError['reason'], string>> = {
 	'several-sources': 'the target is not a directory, and there are several sources',
@@ -18,11 +19,15 @@ export interface CopyTask {
 	readonly from: UriLocation;
 	/** Unless it has a root, links lead to the directory itself, or to that of the file. */
 	readonly to: UriLocation;
+	/** Identity of the source, for the marker of a directory that is made under a new name. */
+	readonly marker?: string | undefined;
 }
 
 export interface CopySource extends UriLocation {
 	/** The entries of the directory are copied into the target, not the directory itself. */
 	readonly contentsOnly: boolean;
+	/** The same for the same source in a later run, without line breaks; an interrupted copy of it is resumed by its name. */
+	readonly identity?: string | undefined;
 }
 
 export interface CopyTarget extends UriLocation {
@@ -59,7 +64,8 @@ export async function planCopy(route: TransferRoute): Promise<CopyTask> {
 
 /**
  * Tasks for several sources: into a target that is a directory they go under their own names, otherwise the only source
- * gets the name of the target. A source that cannot be copied is recorded as a failure.
+ * gets the name of the target. A directory that an interrupted copy of the only source made under this name is the copy,
+ * not a directory to copy into. A source that cannot be copied is recorded as a failure.
  */
 export async function planCopies(
 	sources: readonly CopySource[],
@@ -75,14 +81,17 @@ export async function planCopies(
 		context.signal.throwIfAborted();
 		await continueOnFailure(context, from, async () => {
 			const kind = await requireCopyable(from, options);
-			const isInto = isDirectory && !(kind === 'directory' && from.contentsOnly);
+			const isWholeTree = kind === 'directory' && !from.contentsOnly;
+			const marker = isWholeTree && sources.length === 1 ? from.identity : undefined;
+			const isResumed = isDirectory && marker !== undefined && (await isUnfinishedCopy(target, marker));
+			const isInto = isDirectory && !isResumed && (isWholeTree || kind === 'file');
 			const to = isInto
 				? childLocation({...target, root: target.path}, uriName(from.path))
 				: await followFileLink(target);
 			if (taken.has(to.path.href)) throw refusal(from, `another source has the name ${uriName(to.path)} already`);
 			await assertNotOverlapping(from, to, kind === 'directory');
 			taken.add(to.path.href);
-			tasks.push({kind, from, to});
+			tasks.push({kind, from, to, ...(!isInto && {marker})});
 		});
 	}
 	return tasks;

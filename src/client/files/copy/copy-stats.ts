@@ -60,6 +60,7 @@ export class CopyStats {
 	#skipped = 0;
 	#resumedBytes = 0;
 	#failed = 0;
+	#remediable = 0;
 	/** Bytes at the target: of finished tasks, and of the current attempt. */
 	#finishedBytes = 0;
 	#attemptBytes = 0;
@@ -90,6 +91,11 @@ export class CopyStats {
 	/** The first failures, up to a limit; `summary.failed` counts all of them. */
 	get failures(): readonly CopyFailure[] {
 		return this.#failures;
+	}
+
+	/** Failures of entries that were not refused for what they are. */
+	get remediable(): number {
+		return this.#remediable;
 	}
 
 	/** Grows from attempt to attempt while the task gets further: bytes and files that are known to be at the target. */
@@ -188,6 +194,7 @@ export class CopyStats {
 		const key = `${describePath(location.path)}\n${error.message}`;
 		if (known.has(key)) return;
 		this.#failed++;
+		if (error.code !== 'refused') this.#remediable++;
 		const failure = {location, error};
 		if (this.#failures.length < MAX_KEPT_FAILURES) {
 			this.#failures.push(failure);

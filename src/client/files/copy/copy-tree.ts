@@ -13,6 +13,9 @@ import {TreePosition} from './tree-position.js';
 /** Names of a batch travel in one request. */
 const MAX_BATCH_NAME_BYTES = 1024 * 1024;
 
+/** Permissions a directory needs until its content is complete. */
+const OWNER_MODE = 0o700;
+
 /**
  * Copies a tree in batches: the source is listed, the target is asked which entries of a batch it has, and the missing
  * ones are sent as one stream. Only the batch and the open directories are in memory.
@@ -21,10 +24,10 @@ export async function copyTree(
 	from: UriLocation,
 	to: UriLocation,
 	context: CopyContext,
-	position: TreePosition = new TreePosition(),
+	{position = new TreePosition(), isNew: isMade = false}: TreeCopyOptions = {},
 ): Promise<void> {
 	const {signal, stats} = context;
-	const isNew = position.after === undefined && (await isMissing(to));
+	const isNew = isMade || (position.after === undefined && (await isMissing(to)));
 	const copy = new TreeCopy(from, to, isNew, context, position);
 	const after = (await from.files.supports('listAfter')) ? position.after : undefined;
 	const options = {signal, blockBytes: stats.pace.blockBytes, ...(after !== undefined && {after})};
@@ -32,6 +35,13 @@ export async function copyTree(
 		if (!position.isPassed(entry)) await copy.add(entry);
 	}
 	await copy.finish();
+}
+
+export interface TreeCopyOptions {
+	/** Where an earlier attempt has stopped; moves with the copy. */
+	readonly position?: TreePosition;
+	/** The directory was made for the copy, and is empty. */
+	readonly isNew?: boolean;
 }
 
 async function isMissing(to: UriLocation): Promise<boolean> {
@@ -69,6 +79,7 @@ class TreeCopy {
 		if (entry.kind === 'failed') return this.#fail('failed', this.#from, entry.name, entry.message);
 		if (entry.kind === 'other') return this.#fail('refused', this.#from, entry.name, 'special files are not copied');
 		if (entry.kind === 'directory') this.#directories.push(entry);
+		if (entry.kind === 'directory' && entry.name === '' && this.#isNew) await this.#makeRoot(entry.mode);
 		if (this.#isSentAlone(entry)) return this.#copyLarge(entry);
 		this.#batch.push(entry);
 		this.#batchBytes += entry.kind === 'file' ? entry.size : 0;
@@ -79,6 +90,13 @@ class TreeCopy {
 			this.#batchBytes >= pace.batchBytes ||
 			this.#batchNameBytes >= MAX_BATCH_NAME_BYTES;
 		if (isFull) await this.#flush(entry.name);
+	}
+
+	/** A tree that only its owner may enter is private from the beginning, not when it is complete. */
+	async #makeRoot(mode: number): Promise<void> {
+		const {files, path} = this.#to;
+		await files.createDirectory(path, {recursive: true, ...rootOption(this.#to)});
+		await files.setAttributes(path, [{name: '', mode: mode | OWNER_MODE}], rootOption(this.#to));
 	}
 
 	async finish(): Promise<void> {

@@ -7,9 +7,11 @@ import {type CopyContext, continueOnFailure} from './copy-context.js';
 import {copyFileFallback, copyTreeFallback} from './copy-fallback.js';
 import {copyFile} from './copy-file.js';
 import type {CopyTask} from './copy-plan.js';
+import type {CopyStats} from './copy-stats.js';
 import {copyTree} from './copy-tree.js';
 import {guardLinks, rootedAt} from './guard-links.js';
 import {TreePosition} from './tree-position.js';
+import {beginMarkedTree, removeMarker} from './unfinished-tree.js';
 
 /** Attempts in a row that get no further before a lost connection is given up. */
 const MAX_FAILED_ATTEMPTS = 5;
@@ -72,12 +74,18 @@ class TaskProgress {
 	readonly position = new TreePosition();
 	/** Files that were copied, by URI, where an executor cannot tell. */
 	readonly copied = new Set<string>();
+	/** Failures before the task that another attempt may not meet. */
+	readonly remediable: number;
+
+	constructor({remediable}: CopyStats) {
+		this.remediable = remediable;
+	}
 }
 
 /** After a lost connection the task is run again: entries that are at the target are found and skipped. */
 async function runWithRetries(task: CopyTask, context: CopyContext): Promise<void> {
 	const {signal, stats, observer} = context;
-	const progress = new TaskProgress();
+	const progress = new TaskProgress(stats);
 	try {
 		for (let [failedAttempts, farthest] = [0, 0]; ; ) {
 			stats.startAttempt();
@@ -102,7 +110,7 @@ async function runWithRetries(task: CopyTask, context: CopyContext): Promise<voi
 }
 
 async function runOnce(
-	{from, to: target, kind}: CopyTask,
+	{from, to: target, kind, marker}: CopyTask,
 	context: CopyContext,
 	progress: TaskProgress,
 ): Promise<void> {
@@ -110,6 +118,7 @@ async function runOnce(
 		...target,
 		root: target.root ?? (kind === 'directory' ? target.path : uriParent(target.path)),
 	});
+	const isNew = marker !== undefined && (await beginMarkedTree(target, marker));
 	const limiting = (await from.files.supports('resume'))
 		? (await to.files.supports('resume'))
 			? undefined
@@ -120,8 +129,11 @@ async function runOnce(
 		context.observer.onFallback?.(limiting);
 		if (kind === 'directory') await copyTreeFallback(from, to, context, progress.copied);
 		else await copyFileFallback(from, to, context);
-	} else if (kind === 'directory') await copyTree(await rootedAt(from), to, context, progress.position);
+	} else if (kind === 'directory')
+		await copyTree(await rootedAt(from), to, context, {position: progress.position, isNew});
 	else await copyFile({from, to, source: await describeFile(from)}, context);
+	// A copy that would get further with another attempt is found by its marker.
+	if (marker !== undefined && context.stats.remediable === progress.remediable) await removeMarker(target, marker);
 }
 
 async function describeFile({files, path}: UriLocation): Promise<ListedEntry> {
