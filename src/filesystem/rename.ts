@@ -1,6 +1,7 @@
 import {withEntryBelow} from './below-root.js';
-import type {BytePath} from './byte-path.js';
+import {type BytePath, parentPath} from './byte-path.js';
 import {isErrno} from './file-errors.js';
+import {syncDirectory} from './sync.js';
 import {type FileCalls, preferredCalls} from './syscalls.js';
 
 export interface RenameOptions {
@@ -8,15 +9,25 @@ export interface RenameOptions {
 	readonly overwrite: boolean;
 	/** Directory above both paths, below which no link is followed. */
 	readonly root?: BytePath | undefined;
+	/** The new name survives a power cut; whether the content does is for whoever wrote it. */
+	readonly sync?: boolean | undefined;
 }
 
 /** Moves a file, a link or a directory within its file system. */
-export async function renameEntry(from: BytePath, to: BytePath, {overwrite, root}: RenameOptions): Promise<void> {
+export async function renameEntry(
+	from: BytePath,
+	to: BytePath,
+	{overwrite, root, sync = false}: RenameOptions,
+): Promise<void> {
 	const calls = preferredCalls();
-	if (root === undefined) await move(calls, from, to, overwrite);
+	const moveAndSync = async (source: BytePath, target: BytePath) => {
+		await move(calls, source, target, overwrite);
+		if (sync) await syncDirectory(calls, parentPath(target));
+	};
+	if (root === undefined) await moveAndSync(from, to);
 	else {
 		await withEntryBelow(calls, from, root, source =>
-			withEntryBelow(calls, to, root, target => move(calls, source, target, overwrite)),
+			withEntryBelow(calls, to, root, target => moveAndSync(source, target)),
 		);
 	}
 }

@@ -7,6 +7,7 @@ import {isErrno, refusedError, systemError} from './file-errors.js';
 import {openToReplace} from './open-file.js';
 import {MAX_SYNC_BYTES} from './read-file.js';
 import {lstatIfExists} from './stat.js';
+import {syncDirectory} from './sync.js';
 import {asyncCalls, type FileCalls, preferredCalls} from './syscalls.js';
 
 const CREATE = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
@@ -122,17 +123,4 @@ async function readLinkIfAny(calls: FileCalls, path: BytePath): Promise<string |
 function createTemporaryName(name: string): string {
 	const suffix = `.${randomBytes(6).toString('hex')}.tmp`;
 	return `.${name.slice(0, MAX_NAME_BYTES - suffix.length - 1)}${suffix}`;
-}
-
-/** Makes the rename survive a crash. */
-async function syncDirectory(calls: FileCalls, directory: BytePath): Promise<void> {
-	const fd = await calls.open(directory, constants.O_RDONLY | constants.O_DIRECTORY);
-	try {
-		await calls.sync(fd);
-	} catch (error) {
-		// Some file systems cannot sync a directory.
-		if (!isErrno(error, 'EINVAL')) throw error;
-	} finally {
-		await calls.close(fd);
-	}
 }

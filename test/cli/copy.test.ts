@@ -143,7 +143,7 @@ describe('what cannot be copied', () => {
 			1,
 			[
 				`error: ${at('missing')}: No such file or directory`,
-				`error: ${at('from', 'b')}: a directory is in the way of a file`,
+				`error: ${url}:${at('to', 'b')}: a directory is in the way of a file`,
 				`error: ${url}:${at('to', 'sub')}: something that is no directory is in the way of a directory`,
 				'',
 			],

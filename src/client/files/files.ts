@@ -23,6 +23,11 @@ export interface RootOptions {
 	readonly root?: Path | undefined;
 }
 
+export interface SyncOptions {
+	/** The change survives a power cut of the machine once it is done. Needs `sync`. */
+	readonly sync?: boolean | undefined;
+}
+
 export interface FollowOptions extends AccessOptions, RootOptions {
 	/** False: no component of the path may be a link. */
 	readonly followSymlinks?: boolean | undefined;
@@ -149,7 +154,8 @@ export interface EntryAttributes {
 	readonly modifiedAtMs?: number | undefined;
 }
 
-export interface UnpackOptions extends TreeStreamOptions, RootOptions {
+/** `sync` needs `partial`: files are synced before they have their names, directories with `setAttributes`. */
+export interface UnpackOptions extends TreeStreamOptions, RootOptions, SyncOptions {
 	/**
 	 * The stream is part of a tree: entries that fail are named in the outcome, and directories get their attributes from
 	 * `setAttributes`. Needs `resume`.
@@ -187,6 +193,7 @@ export const FILE_FEATURES = {
 	listAfter: 'fsListAfter',
 	root: 'fsRoot',
 	owned: 'fsOwned',
+	sync: 'fsSync',
 	watch: 'fsWatch',
 	search: 'fsSearch',
 } as const;
@@ -219,7 +226,11 @@ export interface Files {
 	/** Within the machine; directories only with `recursive`. */
 	copy(from: Path, to: Path, options?: AccessOptions & {readonly recursive?: boolean}): Promise<void>;
 	/** Within a file system; replaces something only with `overwrite`. */
-	rename(from: Path, to: Path, options?: AccessOptions & RootOptions & {readonly overwrite?: boolean}): Promise<void>;
+	rename(
+		from: Path,
+		to: Path,
+		options?: AccessOptions & RootOptions & SyncOptions & {readonly overwrite?: boolean},
+	): Promise<void>;
 	/** A file of any size. It is opened when it is read, and stays the same file whatever happens to its name. */
 	readStream(path: Path, options?: ReadStreamOptions): ReadableStream<Uint8Array>;
 	/**
@@ -240,7 +251,7 @@ export interface Files {
 	setAttributes(
 		path: Path,
 		entries: readonly EntryAttributes[],
-		options?: RootOptions,
+		options?: RootOptions & SyncOptions,
 	): Promise<TransferOutcome['errors']>;
 	pack(path: Path, options?: PackOptions): Promise<PackedTree>;
 	unpack(path: Path, options?: UnpackOptions): Promise<UnpackedTree>;

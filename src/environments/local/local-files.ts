@@ -16,6 +16,7 @@ import {
 	type RootOptions,
 	type Search,
 	type SearchQuery,
+	type SyncOptions,
 	type TransferOutcome,
 	type TreeEntry,
 	type UnpackedTree,
@@ -113,10 +114,14 @@ export class LocalFiles implements Files {
 		await wrapFileErrors(from, () => files.copy(resolvePath(from, options), resolvePath(to, options), {recursive}));
 	}
 
-	async rename(from: Path, to: Path, options: AccessOptions & RootOptions & {overwrite?: boolean} = {}): Promise<void> {
-		const {overwrite = false} = options;
+	async rename(
+		from: Path,
+		to: Path,
+		options: AccessOptions & RootOptions & SyncOptions & {overwrite?: boolean} = {},
+	): Promise<void> {
+		const {overwrite = false, sync} = options;
 		await wrapFileErrors(from, () =>
-			files.rename(resolvePath(from, options), resolvePath(to, options), {overwrite, root: resolveRoot(options)}),
+			files.rename(resolvePath(from, options), resolvePath(to, options), {overwrite, sync, root: resolveRoot(options)}),
 		);
 	}
 
@@ -177,9 +182,12 @@ export class LocalFiles implements Files {
 	async setAttributes(
 		path: Path,
 		entries: readonly EntryAttributes[],
-		options: RootOptions = {},
+		options: RootOptions & SyncOptions = {},
 	): Promise<TransferOutcome['errors']> {
-		return wrapFileErrors(path, () => setLocalAttributes(resolvePath(path, {}), entries, resolveRoot(options)));
+		const {sync} = options;
+		return wrapFileErrors(path, () =>
+			setLocalAttributes(resolvePath(path, {}), entries, {root: resolveRoot(options), sync}),
+		);
 	}
 
 	async pack(path: Path, options: PackOptions = {}): Promise<PackedTree> {

@@ -8,6 +8,7 @@ import type {
 	UnpackOptions,
 } from '../../client/files/files.js';
 import {readPackedTree, writePackedTree} from '../../client/files/streams/tree-streams.js';
+import type {ApplyOptions} from '../../filesystem/archive/attributes.js';
 import {
 	type ArchiveOutcome as LocalOutcome,
 	packTree,
@@ -39,8 +40,8 @@ export async function unpackLocal(
 	options: Omit<UnpackOptions, 'root'> & {root: BytePath | undefined},
 ): Promise<UnpackedTree> {
 	options.signal?.throwIfAborted();
-	const {overwrite = false, partial = false, root} = options;
-	const tree = await unpackTree(path, {overwrite, partial, root});
+	const {overwrite = false, partial = false, sync = false, root} = options;
+	const tree = await unpackTree(path, {overwrite, partial, sync, root});
 	const target = {
 		write: withFileErrors(async (offset: number, chunk: Uint8Array) => tree.write(chunk, offset)),
 		finish: withFileErrors(async (sha256: string | undefined) => {
@@ -56,13 +57,13 @@ export async function unpackLocal(
 export async function setLocalAttributes(
 	path: BytePath,
 	entries: readonly EntryAttributes[],
-	root: BytePath | undefined,
+	options: ApplyOptions,
 ): Promise<TransferOutcome['errors']> {
 	return toUriErrors(
 		await setAttributes(
 			path,
 			entries.map(entry => ({...entry, name: percentEncode(entry.name)})),
-			root,
+			options,
 		),
 	);
 }

@@ -3,6 +3,7 @@ import {partialFileName, uniquePartialFileName} from '../../shared/partial-file-
 import {type BytePath, joinPath} from '../byte-path.js';
 import {isErrno, refusedError, systemError} from '../file-errors.js';
 import {MAX_SYNC_BYTES} from '../read-file.js';
+import {SyncQueue} from '../sync.js';
 import {asyncCalls, type FileCalls} from '../syscalls.js';
 import {writeAll} from '../write-file.js';
 import {DeferredDirectoryAttributes} from './deferred-directory-attributes.js';
@@ -33,6 +34,9 @@ export class TreeWriter {
 	readonly #entryErrors: EntryErrors;
 	readonly #overwrite: boolean;
 	readonly #partial: boolean;
+	/** Files that wait for the disk, all in the current directory. */
+	readonly #syncs: SyncQueue | undefined;
+	#currentDirectory = '';
 	readonly #deferredAttributes = new DeferredDirectoryAttributes();
 	/** Second cursor, for the targets of hard links: the first one stays at the current directory. */
 	#linkChain: DirectoryChain | undefined;
@@ -43,6 +47,7 @@ export class TreeWriter {
 		this.#entryErrors = entryErrors;
 		this.#overwrite = options.overwrite;
 		this.#partial = options.partial;
+		this.#syncs = options.sync ? new SyncQueue() : undefined;
 		if (options.isNew) this.#deferAttributes([]);
 	}
 
@@ -68,12 +73,19 @@ export class TreeWriter {
 		this.entries++;
 	}
 
+	/** Waits until every file that was added has its name, or has failed. */
+	async settle(): Promise<void> {
+		await this.#syncs?.drain();
+	}
+
 	/** Sets modes and times of the directories. */
 	async finish(): Promise<void> {
+		await this.settle();
 		await this.#deferredAttributes.apply(this.#calls, this.#chain, this.#entryErrors);
 	}
 
 	async close(): Promise<void> {
+		await this.settle();
 		await this.#chain.close();
 		await this.#linkChain?.close();
 	}
@@ -112,11 +124,45 @@ export class TreeWriter {
 			const temporary = await this.#createTemporary(entry.names.at(-1)!);
 			// Without return(): the stream must not be destroyed when the loop is left early.
 			const resumable = {[Symbol.asyncIterator]: () => ({next: () => chunks.next()})};
-			await this.#writeFile(temporary, entry, resumable, () => this.#moveIntoPlace(temporary.path, path));
+			const complete = () => this.#moveIntoPlace(temporary.path, path);
+			if (this.#syncs) await this.#writeSynced(temporary, entry, resumable, {syncs: this.#syncs, complete});
+			else await this.#writeFile(temporary, entry, resumable, complete);
 		} catch (error) {
 			if (entry.size > 0) while (!(await chunks.next()).done);
 			throw error;
 		}
+	}
+
+	/** Writes the file and goes on with the next one while the disk takes it; a failure of that is one of the entry. */
+	async #writeSynced(
+		{path, fd}: CreatedFile,
+		entry: EntryOf<'file'>,
+		content: AsyncIterable<Uint8Array>,
+		{syncs, complete}: {syncs: SyncQueue; complete: () => Promise<void>},
+	): Promise<void> {
+		const created = await this.#calls.fstat(fd);
+		try {
+			await this.#fillFile(fd, entry, content);
+		} catch (error) {
+			await this.#calls.close(fd);
+			await this.#discard(path, created);
+			throw error;
+		}
+		await syncs.add(partialFileName(entry.names.at(-1)!), async () => {
+			try {
+				try {
+					await asyncCalls.sync(fd);
+				} finally {
+					await this.#calls.close(fd);
+				}
+				// A transfer after a lost connection may have replaced it meanwhile, and has not finished its own.
+				if (!isSameInode(await this.#calls.lstat(path), created)) throw systemError('ENOENT');
+				await complete();
+			} catch (error) {
+				this.#entryErrors.add(entry.names.join('/'), error);
+				await this.#discard(path, created);
+			}
+		});
 	}
 
 	async #moveIntoPlace(temporary: BytePath, path: BytePath): Promise<void> {
@@ -135,18 +181,14 @@ export class TreeWriter {
 
 	async #writeFile(
 		{path, fd}: CreatedFile,
-		{names, size, attributes}: EntryOf<'file'>,
+		entry: EntryOf<'file'>,
 		content: AsyncIterable<Uint8Array>,
 		complete?: () => Promise<void>,
 	): Promise<void> {
 		let written: Stats | undefined;
 		try {
 			try {
-				await this.#writeFileContent(fd, size, content);
-				await this.#trySetAttributes(names, async () => {
-					await this.#calls.chmod(fd, attributes.mode);
-					if (attributes.mtimeMs !== undefined) await this.#calls.setTime(fd, attributes.mtimeMs);
-				});
+				await this.#fillFile(fd, entry, content);
 			} catch (error) {
 				written = await this.#calls.fstat(fd);
 				throw error;
@@ -160,12 +202,23 @@ export class TreeWriter {
 		}
 	}
 
+	async #fillFile(
+		fd: number,
+		{names, size, attributes}: EntryOf<'file'>,
+		content: AsyncIterable<Uint8Array>,
+	): Promise<void> {
+		await this.#writeFileContent(fd, size, content);
+		await this.#trySetAttributes(names, async () => {
+			await this.#calls.chmod(fd, attributes.mode);
+			if (attributes.mtimeMs !== undefined) await this.#calls.setTime(fd, attributes.mtimeMs);
+		});
+	}
+
 	/** Removes the incomplete file, unless another transfer has replaced it, for example after a lost connection. */
 	async #discard(path: BytePath, written: Stats | undefined): Promise<void> {
 		try {
-			const {dev, ino} = await this.#calls.lstat(path);
-			const isOurs = written === undefined || (dev === written.dev && ino === written.ino);
-			if (isOurs) await this.#calls.unlink(path);
+			const existing = await this.#calls.lstat(path);
+			if (written === undefined || isSameInode(existing, written)) await this.#calls.unlink(path);
 		} catch {
 			// Removed already, or the removal failed: the original error is the one to report.
 		}
@@ -190,6 +243,7 @@ export class TreeWriter {
 	}
 
 	async #addLink({names, target}: EntryOf<'link'>): Promise<void> {
+		await this.settle();
 		const existing = await this.#findLinkTarget(target);
 		const path = await this.#enterParent(names);
 		if (await this.#isSameFile(existing, path)) return;
@@ -208,8 +262,7 @@ export class TreeWriter {
 	async #isSameFile(existing: BytePath, path: BytePath): Promise<boolean> {
 		if (!this.#overwrite) return false;
 		try {
-			const [one, other] = [await this.#calls.lstat(existing), await this.#calls.lstat(path)];
-			return one.dev === other.dev && one.ino === other.ino;
+			return isSameInode(await this.#calls.lstat(existing), await this.#calls.lstat(path));
 		} catch (error) {
 			if (isErrno(error, 'ENOENT')) return false;
 			throw error;
@@ -217,12 +270,21 @@ export class TreeWriter {
 	}
 
 	async #enterParent(names: readonly string[]): Promise<BytePath> {
+		if (this.#syncs) await this.#settle(this.#syncs, names);
 		if (this.#deferredAttributes.isFull)
 			await this.#deferredAttributes.apply(this.#calls, this.#chain, this.#entryErrors, names);
 		return enterParent(this.#chain, names, async (path, depth) => {
 			await this.#calls.mkdir(path, DIRECTORY_MODE);
 			this.#deferAttributes(names.slice(0, depth));
 		});
+	}
+
+	/** Paths are valid while their directory is held, and an entry replaces the one of its name before it. */
+	async #settle(syncs: SyncQueue, names: readonly string[]): Promise<void> {
+		const directory = names.slice(0, -1).join('/');
+		if (directory !== this.#currentDirectory) await syncs.drain();
+		else await syncs.waitFor(partialFileName(names.at(-1)!));
+		this.#currentDirectory = directory;
 	}
 
 	/** Creates an entry; removes an existing one first if overwriting is allowed. */
@@ -280,8 +342,14 @@ export interface TreeWriterOptions {
 	readonly overwrite: boolean;
 	/** Other streams add to the tree: directories stay writable, and files are created atomically. */
 	readonly partial: boolean;
+	/** Files of a part are synced before they get their names. */
+	readonly sync: boolean;
 	/** The root was created for the tree and gets its attributes. */
 	readonly isNew: boolean;
+}
+
+function isSameInode(one: Stats, other: Stats): boolean {
+	return one.dev === other.dev && one.ino === other.ino;
 }
 
 /** Moves to the directory of an entry; returns the path of the entry. */

@@ -36,18 +36,21 @@ export interface UnpackTreeOptions {
 	 * created atomically, and directories stay writable until `setAttributes`.
 	 */
 	readonly partial?: boolean;
+	/** With `partial`: files survive a power cut once they have their names; directories do after `setAttributes`. */
+	readonly sync?: boolean;
 	/** The directory is created and reached without links below it. */
 	readonly root?: BytePath | undefined;
 }
 
 /** Unpacks a tar stream into a directory, which is created if it is missing. */
 export async function openTreeUnpacker(path: BytePath, options: UnpackTreeOptions = {}): Promise<TreeUnpacker> {
-	const {overwrite = false, partial = false, root} = options;
+	const {overwrite = false, partial = false, sync = false, root} = options;
+	if (sync && !partial) throw refusedError('`sync` is for a part of a tree');
 	const calls = preferredCalls();
 	const {default: tar} = await import('tar-stream');
 	const entryErrors = new EntryErrors(path);
 	const {chain, isNew} = await openOrCreate(calls, path, root);
-	const writer = new TreeWriter(calls, chain, entryErrors, {overwrite, partial, isNew});
+	const writer = new TreeWriter(calls, chain, entryErrors, {overwrite, partial, sync, isNew});
 	// A high-water mark of 1, so that write() reports each block as consumed; latin1, so that names are binary strings.
 	const extract = tar.extract({highWaterMark: 1, filenameEncoding: 'latin1'});
 	return new TreeUnpacker(writer, entryErrors, extract, partial);
@@ -130,6 +133,8 @@ export class TreeUnpacker implements Transfer {
 		return this.#mutex.run(async () => {
 			this.#requireOpen();
 			const digest = this.#hash.digest('hex');
+			// What is sent again after a bad checksum must not meet files of this transfer.
+			await this.#writer.settle();
 			this.#failOnError(() => {
 				this.#endCheck.requireEnd();
 				verifyChecksum(digest, sha256);

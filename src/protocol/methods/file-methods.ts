@@ -7,6 +7,8 @@ export const sandbox = optionalField(sandboxContext);
 const followSymlinks = v.nullish(v.boolean(), true);
 /** Directory above the path: links are followed up to it, and none below it. Last, for params by position. */
 export const root = optionalField(pathUri);
+/** The change survives a power cut once it is answered. */
+export const sync = v.nullish(v.boolean(), false);
 export const handleId = v.string();
 export const uriText = v.pipe(v.string(), v.title('PathUri'));
 
@@ -98,13 +100,20 @@ const renameParams = v.object({
 	overwrite: v.nullish(v.boolean(), false),
 	sandbox,
 	root,
+	sync,
 });
 
 const watchMissingParams = v.object({watchId: u64, missing: v.array(pathUri), present: optionalField(pathUri)});
 const watchMissingResult = v.object({watching: v.boolean()});
 const missingChangedParams = v.object({watchId: u64});
 
-export const FILE_CAPABILITIES: Capabilities = {fsAtomicWrite: true, fsRoot: true, fsOwned: true, fsListAfter: true};
+export const FILE_CAPABILITIES: Capabilities = {
+	fsAtomicWrite: true,
+	fsRoot: true,
+	fsOwned: true,
+	fsListAfter: true,
+	fsSync: true,
+};
 
 /** Single files and directories. */
 export const FILE_METHODS = {

@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import {empty, optionalField, pathUri, u64} from '../wire/fields.js';
 import {clientRequest, serverNotification} from './declare-method.js';
-import {handleId, openResult, root, sandbox, uriText} from './file-methods.js';
+import {handleId, openResult, root, sandbox, sync, uriText} from './file-methods.js';
 
 /** Path relative to a directory, percent-encoded like a URI; empty for the directory itself. */
 const relativeName = v.string();
@@ -14,6 +14,7 @@ const unpackParams = v.object({
 	partial: v.nullish(v.boolean(), false),
 	sandbox,
 	root,
+	sync,
 });
 const finishParams = v.object({handleId, sha256: optionalField(v.string())});
 const finishResult = v.object({
@@ -39,6 +40,7 @@ const setAttributesParams = v.object({
 	entries: v.array(v.object({name: relativeName, mode: optionalField(u64), modifiedAtMs: optionalField(v.number())})),
 	sandbox,
 	root,
+	sync,
 });
 const setAttributesResult = v.object({
 	errors: v.array(v.object({path: uriText, message: v.string()})),

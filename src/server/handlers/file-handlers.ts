@@ -69,8 +69,8 @@ export const fileHandlers = {
 		return {};
 	},
 
-	'fs/rename': async ({sourcePath, destinationPath, overwrite, root}) => {
-		const options = {overwrite: overwrite ?? false, root: toRoot(root)};
+	'fs/rename': async ({sourcePath, destinationPath, overwrite, root, sync}) => {
+		const options = {overwrite: overwrite ?? false, root: toRoot(root), sync: sync ?? false};
 		await files.rename(toNativePath(sourcePath), toNativePath(destinationPath), options);
 		return {};
 	},

@@ -16,9 +16,14 @@ export const fileTransferHandlers = {
 		return {handleId, ...totals};
 	},
 
-	'fs/unpack': async ({handleId, path, overwrite, partial, root}, client) => {
+	'fs/unpack': async ({handleId, path, overwrite, partial, root, sync}, client) => {
 		const native = toNativePath(path);
-		const options = {overwrite: overwrite ?? false, partial: partial ?? false, root: toRoot(root)};
+		const options = {
+			overwrite: overwrite ?? false,
+			partial: partial ?? false,
+			sync: sync ?? false,
+			root: toRoot(root),
+		};
 		await client.files.handles.open(handleId, () => unpackTree(native, options));
 		return {handleId};
 	},
@@ -38,8 +43,9 @@ export const fileTransferHandlers = {
 	'fs/digest': async ({path, offset, length, root}) =>
 		digest(toNativePath(path), {offset, length, followSymlinks: true, root: toRoot(root)}),
 
-	'fs/setAttributes': async ({path, entries, root}) => {
-		const errors = await setAttributes(toNativePath(path), entries, toRoot(root));
+	'fs/setAttributes': async ({path, entries, root, sync}) => {
+		const options = {root: toRoot(root), sync: sync ?? false};
+		const errors = await setAttributes(toNativePath(path), entries, options);
 		return {errors: errors.map(({path: place, message}) => ({path: toUriText(place), message}))};
 	},
 

@@ -16,6 +16,7 @@ export interface CopyCommandOptions {
 	readonly environment: string | undefined;
 	readonly recursive: boolean;
 	readonly noClobber: boolean;
+	readonly sync: boolean;
 	readonly json: boolean;
 	readonly quiet: boolean;
 	readonly progress: boolean;
@@ -58,14 +59,14 @@ function environmentParser({environment}: CopyCommandOptions): (path: string) =>
 async function copy(
 	sources: readonly Address[],
 	target: Address,
-	{environment, recursive, noClobber, ...output}: CopyCommandOptions,
+	{environment, recursive, noClobber, sync, ...output}: CopyCommandOptions,
 ): Promise<number> {
 	using interruption = new Interruption();
 	await using resolver = new LocationResolver(environment);
 	const {signal} = interruption;
 	const reporter = new CopyReporter(output);
 	const stats = new CopyStats(reporter);
-	const context: CopyContext = {signal, stats, overwrite: !noClobber, observer: reporter};
+	const context: CopyContext = {signal, stats, overwrite: !noClobber, sync, observer: reporter};
 	const directoryRefusal = recursive ? undefined : 'is a directory; -r copies directories';
 	const startedAt = performance.now();
 	try {

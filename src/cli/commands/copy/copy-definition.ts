@@ -11,6 +11,7 @@ const OPTIONS: readonly OptionDefinition[] = [
 	ENVIRONMENT_OPTION,
 	{flags: '-r, --recursive', help: 'copy directories with everything in them'},
 	{flags: '-n, --no-clobber', help: 'leave files that are there as they are'},
+	{flags: '--no-sync', help: 'do not wait until the target has it on its disk'},
 	{flags: '-q, --quiet', help: 'only errors'},
 	{flags: '--no-progress', help: 'no progress on a terminal'},
 	{flags: '--json', help: 'print a summary as JSON'},
@@ -24,6 +25,7 @@ const EXIT_CODES: CommandDefinition['exitCodes'] = [
 
 const DETAILS = [
 	'What is copied into a directory keeps its name. Files are replaced, in one step each. Modes, times of change and links within directories are kept; a file that is there with the same size and time is skipped.',
+	'Done means on the disk of the target: it survives a power cut, unless --no-sync is given or the server cannot tell.',
 	'What arrived is compared by checksum. After an interruption the same command goes on where it stopped: a large file is kept beside its place as NAME.longarm-part until it is whole, and a directory that was copied to a new name is gone on with under that name. A connection that is lost and returns is gone on with. See docs/copy.md.',
 ];
 
@@ -103,5 +105,6 @@ function toCopyOptions(options: OptionValues): CopyCommandOptions {
 		json: options['json'] === true,
 		quiet: options['quiet'] === true,
 		progress: options['progress'] !== false,
+		sync: options['sync'] !== false,
 	};
 }

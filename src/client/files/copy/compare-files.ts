@@ -2,6 +2,7 @@ import {describePath} from '../../paths.js';
 import {FileError} from '../file-error.js';
 import type {FileLocation, UriLocation} from '../file-location.js';
 import type {ListedEntry} from '../files.js';
+import {atLocation} from './copy-context.js';
 import {rootOption} from './guard-links.js';
 
 /** Bytes compared at a time: each end reads its own file, and only checksums are sent. */
@@ -51,8 +52,8 @@ interface DigestRange {
 
 async function isSameRange(source: UriLocation, target: UriLocation, range: DigestRange): Promise<boolean> {
 	const [expected, actual] = await Promise.all([
-		source.files.digest(source.path, {...range, ...rootOption(source)}),
-		target.files.digest(target.path, {...range, ...rootOption(target)}),
+		atLocation(source, () => source.files.digest(source.path, {...range, ...rootOption(source)})),
+		atLocation(target, () => target.files.digest(target.path, {...range, ...rootOption(target)})),
 	]);
 	if (expected.length < range.length) throw changedError(source);
 	return expected.sha256 === actual.sha256 && expected.length === actual.length;

@@ -41,6 +41,8 @@ export interface CopyContext {
 	readonly stats: CopyStats;
 	/** Whether files and links replace existing ones. */
 	readonly overwrite: boolean;
+	/** Whether entries are on the disk of the target before they count as copied; they are unless this is false. */
+	readonly sync?: boolean | undefined;
 	readonly observer: CopyObserver;
 }
 
@@ -54,6 +56,19 @@ export async function continueOnFailure(
 		await step();
 	} catch (error) {
 		if (signal.aborted || isDisconnected(error) || !(error instanceof FileError)) throw error;
-		stats.addFailure(location, error);
+		stats.addFailure(failedLocations.get(error) ?? location, error);
+	}
+}
+
+/** Where operations of a copy failed: it works at two locations, and a path does not tell of which machine it is. */
+const failedLocations = new WeakMap<FileError, FileLocation>();
+
+/** Runs an operation at a location; a failure is reported as one there. */
+export async function atLocation<T>(location: FileLocation, operation: () => T | Promise<T>): Promise<T> {
+	try {
+		return await operation();
+	} catch (error) {
+		if (error instanceof FileError && !failedLocations.has(error)) failedLocations.set(error, location);
+		throw error;
 	}
 }

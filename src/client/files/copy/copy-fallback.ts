@@ -2,7 +2,7 @@ import {describePath, uriName, uriParent} from '../../paths.js';
 import {FileError, wrapFileErrors} from '../file-error.js';
 import {metadataIfExists, type UriLocation} from '../file-location.js';
 import type {TransferOutcome} from '../files.js';
-import {type CopyContext, continueOnFailure} from './copy-context.js';
+import {atLocation, type CopyContext, continueOnFailure} from './copy-context.js';
 import {copyPlainTree} from './copy-plain-tree.js';
 import {copyWholeFile} from './copy-whole-file.js';
 import {rootOption} from './guard-links.js';
@@ -10,7 +10,7 @@ import {uniqueLocation} from './partial-file.js';
 
 /** Copies a file from or to an executor without `resume`: from its first byte, compared by reading it back. */
 export async function copyFileFallback(from: UriLocation, to: UriLocation, context: CopyContext): Promise<void> {
-	const {stats, overwrite} = context;
+	const {stats, overwrite, sync} = context;
 	stats.startEntry(uriName(to.path));
 	const {size, modifiedAtMs} = await from.files.metadata(from.path);
 	const keepsTimes = await to.files.supports('resume');
@@ -28,9 +28,12 @@ export async function copyFileFallback(from: UriLocation, to: UriLocation, conte
 	await copyOrRemove(from, partial, size, context);
 	if (keepsTimes) {
 		const change = {name: uriName(partial.path), modifiedAtMs};
-		await to.files.setAttributes(uriParent(partial.path), [change], rootOption(partial));
+		const options = {sync, ...rootOption(partial)};
+		await atLocation(to, () => to.files.setAttributes(uriParent(partial.path), [change], options));
 	}
-	if (canRename) await to.files.rename(partial.path, to.path, {overwrite, ...rootOption(to)});
+	if (canRename) {
+		await atLocation(to, () => to.files.rename(partial.path, to.path, {overwrite, sync, ...rootOption(to)}));
+	}
 	stats.addCopiedFiles(1);
 }
 
@@ -59,15 +62,19 @@ async function copyOrRemove(
  * Copies a tree file by file: contents only, without links and special files. Files in `copied`, from before a lost
  * connection, are passed over.
  */
-export function copyTreeFallback(
+export async function copyTreeFallback(
 	from: UriLocation,
 	to: UriLocation,
 	context: CopyContext,
 	copied: Set<string> = new Set(),
 ): Promise<void> {
-	const {signal, stats} = context;
+	const {signal, stats, sync} = context;
+	const directories: UriLocation[] = [];
 	const steps = {
-		createDirectory: (target: UriLocation) => to.files.createDirectory(target.path, rootOption(target)),
+		createDirectory: async (target: UriLocation) => {
+			await atLocation(target, () => to.files.createDirectory(target.path, rootOption(target)));
+			directories.push(target);
+		},
 		reportErrors: (errors: TransferOutcome['errors']) => stats.addErrors(from.files, errors),
 		copyFile: async (source: UriLocation, target: UriLocation) => {
 			if (copied.has(source.path.href)) return;
@@ -77,5 +84,10 @@ export function copyTreeFallback(
 		},
 		runStep: (source: UriLocation, step: () => Promise<void>) => continueOnFailure(context, source, step),
 	};
-	return copyPlainTree(from, to, steps, signal);
+	await copyPlainTree(from, to, steps, signal);
+	if (!sync) return;
+	for (const directory of directories) {
+		const errors = await to.files.setAttributes(directory.path, [{name: ''}], {sync, ...rootOption(directory)});
+		stats.addErrors(to.files, errors);
+	}
 }

@@ -3,7 +3,7 @@ import {FileError} from '../file-error.js';
 import type {FileLocation, UriLocation} from '../file-location.js';
 import type {ListedEntry} from '../files.js';
 import {changedError, findDifference, hasSameMetadata} from './compare-files.js';
-import type {CopyContext} from './copy-context.js';
+import {atLocation, type CopyContext} from './copy-context.js';
 import {damagedCopyError} from './copy-whole-file.js';
 import {rootOption} from './guard-links.js';
 import {discardPartial, type PartialFile, preparePartial, resumableLocation} from './partial-file.js';
@@ -25,12 +25,13 @@ export async function copyFile(copy: FileCopy, context: CopyContext): Promise<vo
 	const {to, source} = copy;
 	const {stats} = context;
 	stats.startEntry(uriName(to.path));
-	const existing = await listExisting(to, resumableLocation(to));
-	if (existing.target && (await isUpToDate(copy, existing.target, context))) {
+	const existing = await atLocation(to, () => listExisting(to, resumableLocation(to)));
+	const {target} = existing;
+	if (target && (await atLocation(to, () => isUpToDate(copy, target, context)))) {
 		stats.skipFile(source.name, source.size);
 		return;
 	}
-	const {partial, size} = await preparePartial(to, existing.partial, source.size);
+	const {partial, size} = await atLocation(to, () => preparePartial(to, existing.partial, source.size));
 	try {
 		await completePartial(copy, partial, size, context);
 	} catch (error) {
@@ -49,15 +50,17 @@ async function completePartial(
 	context: CopyContext,
 ): Promise<void> {
 	const {from, to, source} = copy;
-	const {signal, stats} = context;
+	const {signal, stats, sync, overwrite} = context;
 	const start = Math.min(size, stats.verified.get(source, partial.path.href));
 	const offset = (await findDifference(from, partial, {start, end: size, signal})) ?? size;
 	if (partial.isResumable) stats.verified.set(source, partial.path.href, offset);
 	stats.markInFlight([source.name]);
 	if (offset > 0) stats.resumeFile(offset);
 	await sendVerified(copy, partial, offset, context);
-	await setAttributes(partial, source);
-	await to.files.rename(partial.path, to.path, {overwrite: context.overwrite, ...rootOption(to)});
+	await atLocation(to, async () => {
+		await setAttributes(partial, source, sync);
+		await to.files.rename(partial.path, to.path, {overwrite, sync, ...rootOption(to)});
+	});
 }
 
 interface ExistingFiles {
@@ -77,11 +80,15 @@ async function listExisting(to: UriLocation, partial: UriLocation): Promise<Exis
 }
 
 /** Whether the target stays as it is; only its mode is corrected. */
-async function isUpToDate({to, source}: FileCopy, target: ListedEntry, {overwrite}: CopyContext): Promise<boolean> {
+async function isUpToDate(
+	{to, source}: FileCopy,
+	target: ListedEntry,
+	{overwrite, sync}: CopyContext,
+): Promise<boolean> {
 	if (target.kind === 'directory') throw directoryInTheWay(to);
 	if (!overwrite) return true;
 	if (!hasSameMetadata(source, target)) return false;
-	if (target.mode !== source.mode) await setAttributes(to, source);
+	if (target.mode !== source.mode) await setAttributes(to, source, sync);
 	return true;
 }
 
@@ -105,7 +112,7 @@ async function sendVerified(copy: FileCopy, partial: PartialFile, start: number,
 /** Sends the file from the offset to its end; an empty file is created, too. */
 async function sendFrom(
 	offset: number,
-	{from, source}: FileCopy,
+	{from, to, source}: FileCopy,
 	partial: PartialFile,
 	{signal, stats}: CopyContext,
 ): Promise<void> {
@@ -119,14 +126,14 @@ async function sendFrom(
 			for await (const chunk of from.files.readStream(from.path, reading) as AsyncIterable<Uint8Array>) {
 				// Bytes appended since the source was listed are not part of the copy.
 				const piece = chunk.length > rest ? chunk.subarray(0, rest) : chunk;
-				await writer.write(piece);
+				await atLocation(to, () => writer.write(piece));
 				rest -= piece.length;
 				stats.addSentBytes(piece.length);
 				if (rest === 0) break;
 			}
 		}
 		if (rest > 0) throw changedError(from);
-		await writer.close();
+		await atLocation(to, () => writer.close());
 	} catch (error) {
 		// The bytes written so far stay: the next attempt resumes behind them.
 		writer.abort(error).catch(() => {});
@@ -134,9 +141,13 @@ async function sendFrom(
 	}
 }
 
-async function setAttributes(location: UriLocation, {mode, modifiedAtMs}: ListedEntry): Promise<void> {
+async function setAttributes(
+	location: UriLocation,
+	{mode, modifiedAtMs}: ListedEntry,
+	sync: boolean | undefined,
+): Promise<void> {
 	const {files, path} = location;
 	const change = {name: uriName(path), mode, modifiedAtMs};
-	const [failure] = await files.setAttributes(uriParent(path), [change], rootOption(location));
+	const [failure] = await files.setAttributes(uriParent(path), [change], {sync, ...rootOption(location)});
 	if (failure) throw new FileError('failed', failure.message, {path: describePath(path)});
 }

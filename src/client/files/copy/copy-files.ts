@@ -9,6 +9,8 @@ import type {TransferRoute} from './transfer.js';
 export interface CopyOptions extends CopyObserver {
 	/** Whether files and links replace existing ones; they do unless told otherwise. */
 	readonly overwrite?: boolean | undefined;
+	/** False: what was copied may be lost in a power cut of the target that follows soon. */
+	readonly sync?: boolean | undefined;
 	readonly signal?: AbortSignal | undefined;
 }
 
@@ -28,10 +30,10 @@ export interface CopyResult extends CopySummary {
  * could not be copied are in the result.
  */
 export async function copyFiles(route: TransferRoute, options: CopyOptions = {}): Promise<CopyResult> {
-	const {overwrite = true, signal = new AbortController().signal} = options;
+	const {overwrite = true, sync = true, signal = new AbortController().signal} = options;
 	signal.throwIfAborted();
 	const stats = new CopyStats(options);
-	const context: CopyContext = {signal, stats, overwrite, observer: options};
+	const context: CopyContext = {signal, stats, overwrite, sync, observer: options};
 	await wrapFileErrors(route.to.path, async () => runTask(await abortable(planCopy(route), signal), context));
 	return {...stats.summary, failures: stats.failures};
 }

@@ -23,6 +23,8 @@ export interface CopySummary {
 	readonly failed: number;
 	/** How the content of the target was compared with that of the source; the weakest of all files. */
 	readonly checked: 'checksum' | 'read-back';
+	/** Whether all that was copied is on the disk of the target: it survives a power cut. */
+	readonly synced: boolean;
 }
 
 /** Length of the partial file of the current attempts that was compared: the next attempt compares what came after. */
@@ -53,6 +55,7 @@ export class CopyStats {
 	/** Path and message of each kept failure, by machine. */
 	readonly #knownFailures = new Map<Files, Set<string>>();
 	#checked: CopySummary['checked'] = 'checksum';
+	#synced = true;
 	#name = '';
 	#totalBytes: number | undefined;
 	#files = 0;
@@ -85,6 +88,7 @@ export class CopyStats {
 			resumedBytes: this.#resumedBytes,
 			failed: this.#failed,
 			checked: this.#checked,
+			synced: this.#synced,
 		};
 	}
 
@@ -121,6 +125,11 @@ export class CopyStats {
 	/** Files are compared by reading them back from now on. */
 	weakenCheck(): void {
 		this.#checked = 'read-back';
+	}
+
+	/** Files are left to the system of the target to be written to its disk. */
+	skipSync(): void {
+		this.#synced = false;
 	}
 
 	/** The task is gone through from where it was committed last. */

@@ -3,7 +3,7 @@ import {FileError, type FileErrorCode} from '../file-error.js';
 import {childLocation, type UriLocation} from '../file-location.js';
 import type {ListedEntry, TreeEntry} from '../files.js';
 import {hasSameMetadata} from './compare-files.js';
-import {type CopyContext, continueOnFailure} from './copy-context.js';
+import {atLocation, type CopyContext, continueOnFailure} from './copy-context.js';
 import {copyFile, directoryInTheWay} from './copy-file.js';
 import {DirectoryStack} from './directory-stack.js';
 import {rootOption} from './guard-links.js';
@@ -95,8 +95,10 @@ class TreeCopy {
 	/** A tree that only its owner may enter is private from the beginning, not when it is complete. */
 	async #makeRoot(mode: number): Promise<void> {
 		const {files, path} = this.#to;
-		await files.createDirectory(path, {recursive: true, ...rootOption(this.#to)});
-		await files.setAttributes(path, [{name: '', mode: mode | OWNER_MODE}], rootOption(this.#to));
+		await atLocation(this.#to, async () => {
+			await files.createDirectory(path, {recursive: true, ...rootOption(this.#to)});
+			await files.setAttributes(path, [{name: '', mode: mode | OWNER_MODE}], rootOption(this.#to));
+		});
 	}
 
 	async finish(): Promise<void> {
@@ -146,9 +148,11 @@ class TreeCopy {
 		const existing = new Map<string, ListedEntry>();
 		const names = batch.map(({name}) => name);
 		const options = {names, signal: this.#context.signal, ...rootOption(this.#to)};
-		for await (const entry of this.#to.files.list(this.#to.path, options)) {
-			if (entry.kind !== 'failed') existing.set(entry.name, entry);
-		}
+		await atLocation(this.#to, async () => {
+			for await (const entry of this.#to.files.list(this.#to.path, options)) {
+				if (entry.kind !== 'failed') existing.set(entry.name, entry);
+			}
+		});
 		return batch.filter(entry => this.#mustBeSent(entry, existing.get(entry.name)));
 	}
 
@@ -160,7 +164,7 @@ class TreeCopy {
 			return false;
 		}
 		if (target.kind === 'directory') {
-			this.#fail('refused', this.#from, source.name, directoryInTheWay(this.#to).message);
+			this.#fail('refused', this.#to, source.name, directoryInTheWay(this.#to).message);
 			return false;
 		}
 		const {stats, overwrite} = this.#context;
@@ -173,7 +177,9 @@ class TreeCopy {
 	async #setDirectoryAttributes(): Promise<void> {
 		const closed = this.#directories.takeClosed().filter(({name}) => !this.#isObstructed(name));
 		if (closed.length === 0) return;
-		const errors = await this.#to.files.setAttributes(this.#to.path, closed, rootOption(this.#to));
+		const errors = await atLocation(this.#to, () =>
+			this.#to.files.setAttributes(this.#to.path, closed, {...rootOption(this.#to), sync: this.#context.sync}),
+		);
 		this.#context.stats.addErrors(this.#to.files, errors);
 	}
 

@@ -111,14 +111,17 @@ async function runWithRetries(task: CopyTask, context: CopyContext): Promise<voi
 
 async function runOnce(
 	{from, to: target, kind, marker}: CopyTask,
-	context: CopyContext,
+	given: CopyContext,
 	progress: TaskProgress,
 ): Promise<void> {
+	const sync = given.sync !== false && (await target.files.supports('sync'));
+	if (!sync) given.stats.skipSync();
+	const context = {...given, sync};
 	const to = await guardLinks({
 		...target,
 		root: target.root ?? (kind === 'directory' ? target.path : uriParent(target.path)),
 	});
-	const isNew = marker !== undefined && (await beginMarkedTree(target, marker));
+	const isNew = marker !== undefined && (await beginMarkedTree(target, marker, sync));
 	const limiting = (await from.files.supports('resume'))
 		? (await to.files.supports('resume'))
 			? undefined

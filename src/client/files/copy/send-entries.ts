@@ -56,7 +56,7 @@ async function sendOnce(
 	from: UriLocation,
 	to: UriLocation,
 	entries: readonly ListedEntry[],
-	{signal, stats}: CopyContext,
+	{signal, stats, sync}: CopyContext,
 ): Promise<void> {
 	let written = 0;
 	const countTo = (bytes: number) => {
@@ -67,6 +67,7 @@ async function sendOnce(
 		names: entries.map(({name}) => name),
 		overwrite: true,
 		partial: true,
+		sync,
 		signal,
 		blockBytes: stats.pace.blockBytes,
 		onProgress: ({bytes}) => countTo(bytes),

@@ -1,5 +1,6 @@
 import type {FileLocation, RootedLocation} from '../file-location.js';
 import type {Progress, TransferOutcome} from '../files.js';
+import {atLocation} from './copy-context.js';
 import {rootOption} from './guard-links.js';
 
 export interface StreamTreeOptions {
@@ -9,6 +10,7 @@ export interface StreamTreeOptions {
 	readonly overwrite: boolean;
 	/** See `UnpackOptions.partial`. */
 	readonly partial?: boolean;
+	readonly sync?: boolean | undefined;
 	readonly signal: AbortSignal | undefined;
 	/** See `StreamOptions.blockBytes`. */
 	readonly blockBytes?: number | undefined;
@@ -26,20 +28,25 @@ export interface StreamedTree {
 export async function streamTree(
 	from: FileLocation,
 	to: RootedLocation,
-	{names, overwrite, partial = false, signal, blockBytes, onProgress}: StreamTreeOptions,
+	{names, overwrite, partial = false, sync, signal, blockBytes, onProgress}: StreamTreeOptions,
 ): Promise<StreamedTree> {
-	const packed = await from.files.pack(from.path, {names, signal, blockBytes});
+	const packed = await atLocation(from, () => from.files.pack(from.path, {names, signal, blockBytes}));
+	noteFailures(from, packed.outcome);
 	let isPiped = false;
 	try {
-		const unpacked = await to.files.unpack(to.path, {
+		const options = {
 			overwrite,
 			partial,
+			sync,
 			signal,
 			blockBytes,
 			...rootOption(to),
 			checksum: async () => (await packed.outcome).sha256,
-			...(onProgress && {progress: written => onProgress(written, packed.totals)}),
-		});
+			...(onProgress && {progress: (written: Progress) => onProgress(written, packed.totals)}),
+		};
+		const unpacked = await atLocation(to, () => to.files.unpack(to.path, options));
+		// The pipe fails with the error of the end that failed first.
+		noteFailures(to, unpacked.outcome);
 		isPiped = true;
 		await packed.stream.pipeTo(unpacked.stream, signal && {signal});
 		const [sent, received] = await Promise.all([packed.outcome, unpacked.outcome]);
@@ -48,4 +55,8 @@ export async function streamTree(
 		// A pipe closes both of its ends; without one the source has to be released here.
 		if (!isPiped) await packed.stream.cancel();
 	}
+}
+
+function noteFailures(location: FileLocation, outcome: Promise<TransferOutcome>): void {
+	atLocation(location, () => outcome).catch(() => {});
 }

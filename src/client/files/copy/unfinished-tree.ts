@@ -1,7 +1,8 @@
 import {partialFileName} from '../../../shared/partial-file-name.js';
-import {uriParent} from '../../paths.js';
+import {uriName, uriParent} from '../../paths.js';
 import {FileError, isDisconnected} from '../file-error.js';
 import {metadataIfExists, siblingLocation, type UriLocation} from '../file-location.js';
+import {atLocation} from './copy-context.js';
 import {guardLinks, rootOption} from './guard-links.js';
 
 /** A marker is shorter; a longer file is something else. */
@@ -27,12 +28,13 @@ export async function isUnfinishedCopy(target: UriLocation, source: string): Pro
  * Makes the directory of a copy, after a marker that says so: the directory is never there without one. Returns false if
  * it exists. A marker that cannot be written is no failure; such a copy is not found again by its name.
  */
-export async function beginMarkedTree(target: UriLocation, source: string): Promise<boolean> {
+export async function beginMarkedTree(target: UriLocation, source: string, sync: boolean): Promise<boolean> {
 	if (await metadataIfExists(target)) return false;
 	const marker = await locateMarker(target);
 	if (marker) await succeeds(() => marker.files.remove(marker.path, {recursive: false, ...rootOption(marker)}));
 	const isMarked = marker !== undefined && (await succeeds(() => writeMarker(marker, source, 0)));
-	await target.files.createDirectory(target.path, {recursive: false});
+	if (isMarked && sync) await syncMarker(marker);
+	await atLocation(target, () => target.files.createDirectory(target.path, {recursive: false}));
 	if (isMarked) await writeMarker(marker, source, await createdAt(target));
 	return true;
 }
@@ -76,6 +78,14 @@ async function writeMarker(marker: UriLocation, source: string, createdAtMs: num
 	const writer = files.writeStream(path, {offset: 0, owned: true, ...rootOption(marker)}).getWriter();
 	await writer.write(new TextEncoder().encode(text));
 	await writer.close();
+}
+
+/** After a power cut the directory must not be there without its marker. */
+async function syncMarker(marker: UriLocation): Promise<void> {
+	const {files, path} = marker;
+	await succeeds(async () => {
+		await files.setAttributes(uriParent(path), [{name: uriName(path)}, {name: ''}], {sync: true});
+	});
 }
 
 function toPrefix(source: string): string {

@@ -23,6 +23,7 @@ import {
 	type RootOptions,
 	type Search,
 	type SearchQuery,
+	type SyncOptions,
 	type TransferOutcome,
 	type TreeEntry,
 	type UnpackedTree,
@@ -127,10 +128,15 @@ export class RemoteFiles implements Files {
 		await this.#change('fs/copy', from, () => ({...toPathPairMembers(from, to, options), recursive}));
 	}
 
-	async rename(from: Path, to: Path, options: AccessOptions & RootOptions & {overwrite?: boolean} = {}): Promise<void> {
+	async rename(
+		from: Path,
+		to: Path,
+		options: AccessOptions & RootOptions & SyncOptions & {overwrite?: boolean} = {},
+	): Promise<void> {
 		const {overwrite = false} = options;
-		const params = () => ({...toPathPairMembers(from, to, options), ...rootMember(options), overwrite});
-		await this.#change('fs/rename', from, params, 'rename', rootFeature(options));
+		const members = () => ({...rootMember(options), ...syncMember(options), overwrite});
+		const params = () => ({...toPathPairMembers(from, to, options), ...members()});
+		await this.#change('fs/rename', from, params, 'rename', rootFeature(options), syncFeature(options));
 	}
 
 	readStream(path: Path, options: ReadStreamOptions = {}): ReadableStream<Uint8Array> {
@@ -206,11 +212,12 @@ export class RemoteFiles implements Files {
 	async setAttributes(
 		path: Path,
 		entries: readonly EntryAttributes[],
-		options: RootOptions = {},
+		options: RootOptions & SyncOptions = {},
 	): Promise<TransferOutcome['errors']> {
 		const encoded = entries.map(entry => ({...entry, name: percentEncode(entry.name)}));
-		const params = () => ({...toPathMembers(path, options), entries: encoded});
-		return (await this.#change('fs/setAttributes', path, params, 'resume', rootFeature(options))).errors;
+		const params = () => ({...toPathMembers(path, options), ...syncMember(options), entries: encoded});
+		const features = ['resume', rootFeature(options), syncFeature(options)] as const;
+		return (await this.#change('fs/setAttributes', path, params, ...features)).errors;
 	}
 
 	async pack(path: Path, options: PackOptions = {}): Promise<PackedTree> {
@@ -222,8 +229,11 @@ export class RemoteFiles implements Files {
 
 	async unpack(path: Path, options: UnpackOptions = {}): Promise<UnpackedTree> {
 		return wrapFileErrors(path, async () => {
-			const client = await this.#client(path, options.partial ? 'resume' : 'transfer', rootFeature(options));
-			return unpackRemote(client, toPathMembers(path, options), options, change => this.#lookups.changing(change));
+			const features = [options.partial ? 'resume' : 'transfer', rootFeature(options), syncFeature(options)] as const;
+			const client = await this.#client(path, ...features);
+			return unpackRemote(client, {...toPathMembers(path, options), ...syncMember(options)}, options, change =>
+				this.#lookups.changing(change),
+			);
 		});
 	}
 
@@ -283,6 +293,14 @@ function toPathMembers(path: Path, options: FollowOptions): RemoteFile {
 
 function rootMember({root}: RootOptions): {root?: string} {
 	return root === undefined ? {} : {root: toPathUri(root).href};
+}
+
+function syncMember({sync}: SyncOptions): {sync?: true} {
+	return sync ? {sync} : {};
+}
+
+function syncFeature({sync}: SyncOptions): 'sync' | undefined {
+	return sync ? 'sync' : undefined;
 }
 
 /** A server without the capability would follow links. */

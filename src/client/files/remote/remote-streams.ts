@@ -82,7 +82,7 @@ export async function packRemote(client: SessionClient, target: RemoteFile, opti
 
 export async function unpackRemote(
 	client: SessionClient,
-	target: RemoteFile,
+	target: RemoteFile & {readonly sync?: true},
 	options: UnpackOptions,
 	changing: Changing,
 ): Promise<UnpackedTree> {

@@ -107,7 +107,7 @@ test('a stream of small files that is damaged every time is a failure, and none 
 	mkdirSync(at('a'));
 	writeFileSync(at('a', 'x'), randomBytes(100_000));
 	await copy('directory', at('a'), at('b'));
-	expect(lines).toEqual([`error: ${at('a')}: the stream has another checksum than its other end says`]);
+	expect(lines).toEqual([`error: ${at('b')}: the stream has another checksum than its other end says`]);
 	expect([stats.summary.failed, stats.summary.files, readdirSync(at('b'))]).toEqual([1, 0, []]);
 });
 
