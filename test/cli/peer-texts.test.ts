@@ -4,6 +4,8 @@ import {fileURLToPath} from 'node:url';
 import {expect, onTestFinished, test} from 'vitest';
 import {WebSocketServer} from 'ws';
 import {Command} from '../helpers/command.js';
+import {OnTerminal} from '../helpers/on-terminal.js';
+import {scratchDirectory} from '../helpers/scratch.js';
 
 /** Sets the title, clears the screen, and writes a line of its own; with a control character beyond ASCII. */
 const HOSTILE = 'x\u001b]0;owned\u0007\u001b[2J\u009b31m\r\nerror: forged\u202e';
@@ -13,18 +15,20 @@ const UNSAFE = /(?!\n)\p{Cc}|[\u202a-\u202e]/u;
 type Answer = {readonly result: unknown} | {readonly error: {readonly code: number; readonly message: string}};
 
 /** A server that answers by method, with the same refusal to all it does not know; closed with the test. */
-async function hostileServer(answers: Record<string, Answer>): Promise<string> {
+async function hostileServer(answers: Record<string, Answer>): Promise<{url: string; asked: () => number}> {
+	let requests = 0;
 	const server = new WebSocketServer({host: '127.0.0.1', port: 0});
 	onTestFinished(() => server.close());
 	server.on('connection', socket => {
 		socket.on('message', (data: Buffer) => {
 			const {id, method} = JSON.parse(data.toString()) as {id?: number; method: string};
+			requests++;
 			const refused: Answer = {error: {code: -32600, message: HOSTILE}};
 			if (id !== undefined) socket.send(JSON.stringify({id, ...(answers[method] ?? refused)}));
 		});
 	});
 	await new Promise(resolve => server.once('listening', resolve));
-	return `ws://127.0.0.1:${(server.address() as {port: number}).port}`;
+	return {url: `ws://127.0.0.1:${(server.address() as {port: number}).port}`, asked: () => requests};
 }
 
 const INFO = {
@@ -41,6 +45,25 @@ const WELCOME: Record<string, Answer> = {
 };
 const ENTRY = {fileName: 'f', name: 'f', isDirectory: false, isFile: true, isSymlink: false};
 
+const HOSTILE_ENTRY = {...ENTRY, fileName: HOSTILE, name: HOSTILE};
+/** A list whose names, targets and messages hold what acts on a terminal, and the same in every failure. */
+const LINES = [
+	{name: '', kind: 'directory', size: 0, mode: 0o755, modifiedAtMs: 0},
+	{name: encodeURIComponent(HOSTILE), kind: 'symlink', size: 1, mode: 0o777, modifiedAtMs: 0, target: HOSTILE},
+	{name: encodeURIComponent(`${HOSTILE}2`), error: HOSTILE},
+	{name: encodeURIComponent(`${HOSTILE}3`), kind: 'other', size: 0, mode: 0, modifiedAtMs: 0},
+];
+const METADATA = {isDirectory: true, isFile: false, isSymlink: false, size: 0, createdAtMs: 0, modifiedAtMs: 0};
+const LISTING: Record<string, Answer> = {
+	...WELCOME,
+	'fs/getMetadata': {result: METADATA},
+	'fs/list': {result: {handleId: 'h'}},
+	'fs/readBlock': {
+		result: {chunk: Buffer.from(LINES.map(line => `${JSON.stringify(line)}\n`).join('')).toString('base64'), eof: true},
+	},
+	'fs/close': {result: {}},
+};
+
 test.each([
 	['run', [], {}],
 	['run', [], WELCOME],
@@ -49,28 +72,54 @@ test.each([
 	['env', ['--json'], WELCOME],
 	['ls', [], WELCOME],
 	['ls', ['-l'], {...WELCOME, 'fs/readDirectory': {result: {entries: [ENTRY]}}}],
+	['ls', ['--json'], {...WELCOME, 'fs/readDirectory': {result: {entries: [HOSTILE_ENTRY]}}}],
+	['ls', ['--json'], LISTING],
+	['get', [], LISTING],
 	['cp', [], WELCOME],
 	['cat', [], WELCOME],
 	['forward', [], {}],
 ] as [string, string[], Record<string, Answer>][])(
 	'longarm %s %j writes no text of a server that acts on a terminal (%#)',
 	async (command, options, answers) => {
-		const url = await hostileServer(answers);
+		const {url, asked} = await hostileServer(answers);
 		const lines: Record<string, string[]> = {
 			run: ['run', '-e', url, '--', 'true'],
 			env: ['env', 'test', ...options, url],
-			ls: ['ls', '-e', url, ...options, '/tmp'],
-			cat: ['cat', '-e', url, '/tmp/file'],
-			cp: ['cp', '-e', url, ':/tmp/file', '/tmp/nowhere/file'],
-			forward: ['forward', '-e', url, '8080'],
+			ls: ['ls', '-e', url, ...options, ':/tmp'],
+			cat: ['cat', '-e', url, ':/tmp/file'],
+			cp: ['cp', '-e', url, ':/tmp/file', scratchDirectory()],
+			get: ['get', '-e', url, '-r', '/tmp/tree', scratchDirectory()],
+			forward: ['forward', '-e', url, '0:8080'],
 		};
 		const program = new Command(lines[command]!);
 		await program.ended;
+		expect(asked()).toBeGreaterThan(0);
 		// A tab of our own indents JSON.
 		expect(program.stdout.replaceAll('\t', '') + program.stderr).not.toMatch(UNSAFE);
 		expect(program.stdout + program.stderr).not.toMatch(/^error: forged/m);
 	},
 );
+
+test.each([
+	['ls', ':/tmp'],
+	['ls', '-l', ':/tmp'],
+	['get', '-r', '/tmp/tree', scratchTarget],
+] as [string, ...(string | (() => string))[]][])(
+	'on a terminal longarm %s writes nothing of names and messages that acts on it (%#)',
+	async (...words) => {
+		const {url, asked} = await hostileServer(LISTING);
+		const [command, ...rest] = words.map(word => (typeof word === 'string' ? word : word())) as [string, ...string[]];
+		const terminal = await OnTerminal.longarm(command, '-e', url, ...rest);
+		await terminal.exited;
+		expect([asked() > 0, terminal.raw.includes('forged')]).toEqual([true, true]);
+		// The progress line clears itself, and a terminal ends lines with two characters.
+		expect(terminal.raw.replaceAll('\r\u001b[K', '').replaceAll('\r\n', '\n')).not.toMatch(UNSAFE);
+	},
+);
+
+function scratchTarget(): string {
+	return scratchDirectory();
+}
 
 test('only these files of the command write to its streams without escaping', () => {
 	const folder = fileURLToPath(new URL('../../src/cli', import.meta.url));
@@ -78,7 +127,6 @@ test('only these files of the command write to its streams without escaping', ()
 	const writers = files.filter(name => /\b(?:stdout|stderr)\.write\(/.test(readFileSync(join(folder, name), 'utf8')));
 	expect(writers.sort()).toEqual([
 		'commands/completion/completion-command.ts',
-		'commands/doctor/doctor-command.ts',
 		'commands/env/env-edit.ts',
 		'commands/env/env-list.ts',
 		'commands/forward/forward-command.ts',

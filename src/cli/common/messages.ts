@@ -1,3 +1,4 @@
+import {toSafeJson} from '../../shared/safe-json.js';
 import {printable} from './printable.js';
 
 /** A text as one line that a terminal may show, whoever wrote the text. */
@@ -20,15 +21,7 @@ export function writeLines(lines: readonly string[]): void {
 
 /** Writes a result for programs to standard output; what is escaped there is escaped as JSON. */
 export function writeJson(value: unknown, indent?: string): void {
-	process.stdout.write(`${toJson(value, indent)}\n`);
-}
-
-/** JSON that a terminal may show, too: of the same value, with control characters beyond ASCII escaped. */
-export function toJson(value: unknown, indent?: string): string {
-	return JSON.stringify(value, undefined, indent).replace(
-		/[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g,
-		character => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
-	);
+	process.stdout.write(`${toSafeJson(value, indent)}\n`);
 }
 
 /** Passes on what the command of a connection, such as ssh, says on its standard error: lines stay lines. */

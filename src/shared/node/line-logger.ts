@@ -1,4 +1,5 @@
 import {LOG_LEVELS, type LogFields, type Logger, type LogLevel, silentLogger} from '../logger.js';
+import {escapeActing} from '../safe-json.js';
 import {createStderrWriter} from './stderr-writer.js';
 
 export const LOG_FORMATS = ['json', 'pretty'] as const;
@@ -24,7 +25,7 @@ export function createLineLogger(options: LineLoggerOptions): Logger {
 			const notice = render('warn', now(), 'log entries were dropped', {count: dropped});
 			if (write(notice) !== false) dropped = 0;
 		}
-		if (write(escapeInvisible(line)) === false) dropped++;
+		if (write(escapeActing(line)) === false) dropped++;
 	};
 
 	const create = (bound: LogFields): Logger => {
@@ -56,12 +57,4 @@ function renderPretty(level: LogLevel, time: Date, message: string, fields: LogF
 
 function formatValue(value: unknown): string {
 	return typeof value === 'string' && /^[\w.:/@+-]+$/.test(value) ? value : (JSON.stringify(value) ?? 'undefined');
-}
-
-/** Escapes what JSON leaves as it is and terminals obey: DEL, the C1 controls, and marks of lines and direction. */
-function escapeInvisible(line: string): string {
-	return line.replace(
-		/[\u007f-\u009f\u200e\u200f\u2028-\u202e\u2066-\u2069]/g,
-		character => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
-	);
 }

@@ -18,6 +18,13 @@ test.each(LOG_LEVELS)('at level %s only entries of that importance and above are
 	expect(written).toEqual(methods.slice(LOG_LEVELS.indexOf(level)));
 });
 
+test.each(['json', 'pretty'] as const)('nothing in a line acts on a terminal, in the form %s', format => {
+	const {log, lines} = logger('info', format);
+	log.info('a client came', {name: 'x\u001b[2J\u009b31m\u007f\u202e\u2066\r\nforged'});
+	expect(lines).toHaveLength(1);
+	expect(lines[0]!.trimEnd()).not.toMatch(/\p{Cc}|[\u202a-\u202e\u2066-\u2069]/u);
+});
+
 describe('in JSON', () => {
 	test('an entry is one line with level, time, message and fields', () => {
 		const {log, lines} = logger('info', 'json');

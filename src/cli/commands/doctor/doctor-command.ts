@@ -1,3 +1,4 @@
+import {writeJson, writeLines} from '../../common/messages.js';
 import {EXIT} from '../../exit-codes.js';
 import {type DoctorFinding, runDoctorChecks, type Status} from './doctor-checks.js';
 
@@ -6,15 +7,15 @@ const MARKS: Record<Status, string> = {ok: 'ok     ', limited: 'limited', missin
 /** Says what this machine can do; the exit code is 1 when something does not work at all. */
 export async function doctor({json}: {json: boolean}): Promise<number> {
 	const findings = await runDoctorChecks();
-	process.stdout.write(json ? `${JSON.stringify(findings, undefined, '\t')}\n` : toLines(findings));
+	if (json) writeJson(findings, '\t');
+	else writeLines(toLines(findings));
 	return findings.some(({status}) => status === 'missing') ? EXIT.failed : EXIT.ok;
 }
 
-function toLines(findings: readonly DoctorFinding[]): string {
+function toLines(findings: readonly DoctorFinding[]): string[] {
 	const width = Math.max(...findings.map(({check}) => check.length));
-	const lines = findings.flatMap(({check, status, detail, fix}) => [
+	return findings.flatMap(({check, status, detail, fix}) => [
 		`${MARKS[status]}  ${check.padEnd(width)}  ${detail}`,
 		...(fix ? [`${' '.repeat(MARKS.ok.length + width + 4)}mend it with: ${fix}`] : []),
 	]);
-	return `${lines.join('\n')}\n`;
 }

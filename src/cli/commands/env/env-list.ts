@@ -1,6 +1,7 @@
 import {defaultProvider} from '../../../environments/config/default-provider.js';
 import {type EnvironmentProvider, environmentIds, readSnapshot} from '../../../environments/environment-provider.js';
 import type {RemoteTarget} from '../../../environments/remote/remote-target.js';
+import {toSafeJson} from '../../../shared/safe-json.js';
 import {isTransportTarget, schemeOf} from '../../../transports/node/registry.js';
 import type {TargetDescription} from '../../../transports/node/transport-scheme.js';
 import {EXIT} from '../../exit-codes.js';
@@ -42,7 +43,7 @@ function describeTarget(target: RemoteTarget | undefined): TargetDescription {
 
 function toJson(listed: readonly Listed[]): string {
 	const rows = listed.map(({name, isDefault, where}) => ({name, default: isDefault, ...where.members}));
-	return `${JSON.stringify(rows, undefined, '\t')}\n`;
+	return `${toSafeJson(rows, '\t')}\n`;
 }
 
 function toTable(listed: readonly Listed[]): string {

@@ -1,4 +1,5 @@
 import {isatty} from 'node:tty';
+import {toSafeJson} from '../../../shared/safe-json.js';
 import {forEachLocation} from '../../common/locations.js';
 import {printable} from '../../common/printable.js';
 import {runUntilBrokenPipe, writeOut} from '../../common/stdout.js';
@@ -30,7 +31,7 @@ async function list(addresses: readonly string[], options: ListCommandOptions): 
 		for await (const entry of listEntries(place, {detailed: long || json})) {
 			if (!all && entry.name.startsWith('.')) continue;
 			if (json) {
-				await output.add(`${isFirst ? '[' : ','}\n${JSON.stringify(toEntryObject(place, entry))}`);
+				await output.add(`${isFirst ? '[' : ','}\n${toSafeJson(toEntryObject(place, entry))}`);
 				isFirst = false;
 				continue;
 			}
