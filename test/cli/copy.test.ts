@@ -130,6 +130,25 @@ test('put and get take relative paths of the environment, and its directory wher
 	]);
 });
 
+describe('a source whose name only the server knows', () => {
+	test.each(['~', '~/', '', '..', '../', 'here/..'])('is not copied into a directory: %j', async path => {
+		const at = workspace();
+		for (const name of ['there/here', 'to']) mkdirSync(at(name), {recursive: true});
+		const environment = `cmd:cd '${at('there')}' && HOME='${at('there')}' ${COMMAND.slice('cmd:'.length)}`;
+		const {code, stderr} = await runCommand(['cp', '-r', '-e', environment, `:${path}`, at('to')]);
+		expect([code, stderr]).toEqual([1, expect.stringContaining('one that the server chooses') as string]);
+		expect(readdirSync(at('to'))).toEqual([]);
+	});
+
+	test.each(['~/.', '.', '../there'])('is copied by its content, or by a name: %j', async path => {
+		const at = workspace();
+		for (const name of ['there/here', 'to']) mkdirSync(at(name), {recursive: true});
+		const environment = `cmd:cd '${at('there')}' && HOME='${at('there')}' ${COMMAND.slice('cmd:'.length)}`;
+		await copied(['cp', '-r', '-e', environment, `:${path}`, at('to')]);
+		expect(readdirSync(at('to'))).toEqual([path === '../there' ? 'there' : 'here']);
+	});
+});
+
 describe('what cannot be copied', () => {
 	test('is told in a line each, and everything else is copied', async () => {
 		const at = workspace();

@@ -30,6 +30,8 @@ export interface ParsedLocation extends Location {
 	readonly isMeantAsDirectory: boolean;
 	/** Written as `.` or with `/.` at the end: what is in it is meant, not the directory itself. */
 	readonly isMeantAsContents: boolean;
+	/** Its last name is not in what was written: another machine tells it. */
+	readonly isNamedElsewhere: boolean;
 }
 
 /** The environments one command works with, each opened once. */
@@ -52,6 +54,7 @@ export class LocationResolver implements AsyncDisposable {
 			given,
 			isMeantAsDirectory: given.endsWith('/'),
 			isMeantAsContents: given === '.' || given.endsWith('/.'),
+			isNamedElsewhere: environment.kind !== 'local' && /^(?:~?|(?:.*\/)?\.\.)\/*$/s.test(given),
 		};
 	}
 

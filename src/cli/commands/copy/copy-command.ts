@@ -74,7 +74,12 @@ async function copy(
 		const to = await resolver.find(target);
 		reporter.learnEnvironments([...from, to]);
 		const tasks = await planCopies(
-			from.map(source => ({...source, contentsOnly: source.isMeantAsContents, identity: identify(source)})),
+			from.map(source => ({
+				...source,
+				contentsOnly: source.isMeantAsContents,
+				isUnnamed: source.isNamedElsewhere,
+				identity: identify(source),
+			})),
 			{...to, mustBeDirectory: to.isMeantAsDirectory},
 			{directoryRefusal},
 			context,

@@ -13,6 +13,9 @@ const TARGET_MESSAGES: Readonly<Record<CopyTargetError['reason'], string>> = {
 	'no-parent': 'the directory of the target does not exist',
 };
 
+const UNNAMED_MESSAGE =
+	'its name would be one that the server chooses; write /. behind it for what is in it, or a target that does not exist';
+
 /** One file or directory to copy, and the name it gets. */
 export interface CopyTask {
 	readonly kind: 'file' | 'directory';
@@ -26,6 +29,8 @@ export interface CopyTask {
 export interface CopySource extends UriLocation {
 	/** The entries of the directory are copied into the target, not the directory itself. */
 	readonly contentsOnly: boolean;
+	/** Its name comes from another machine, not from the user: below a directory it could be that of anything. */
+	readonly isUnnamed?: boolean | undefined;
 	/** The same for the same source in a later run, without line breaks; an interrupted copy of it is resumed by its name. */
 	readonly identity?: string | undefined;
 }
@@ -85,6 +90,7 @@ export async function planCopies(
 			const marker = isWholeTree && sources.length === 1 ? from.identity : undefined;
 			const isResumed = isDirectory && marker !== undefined && (await isUnfinishedCopy(target, marker));
 			const isInto = isDirectory && !isResumed && (isWholeTree || kind === 'file');
+			if (isInto && from.isUnnamed) throw refusal(from, UNNAMED_MESSAGE);
 			const to = isInto
 				? childLocation({...target, root: target.path}, uriName(from.path))
 				: await followFileLink(target);

@@ -8,7 +8,10 @@ import {streamTree} from './stream-tree.js';
 /** Times that a stream which arrived damaged is sent again. */
 const MAX_REPAIRS = 2;
 
-/** Sends a batch of entries of a tree as one stream, which replaces existing ones; both ends compare its checksum. */
+/**
+ * Sends a batch of entries of a tree as one stream; both ends compare its checksum. A source that sends others than it was
+ * asked for replaces nothing, either, that may not be replaced.
+ */
 export async function sendEntries(
 	from: UriLocation,
 	to: UriLocation,
@@ -22,9 +25,10 @@ export async function sendEntries(
 			return;
 		} catch (error) {
 			if (!(error instanceof FileError) || error.code !== 'damaged') throw error;
-			if (repairs < MAX_REPAIRS) continue;
-			await removeFiles(to, entries);
-			throw error;
+			const isLast = repairs === MAX_REPAIRS;
+			// The target lacked these files: where nothing is replaced, those that arrived damaged make way.
+			if (isLast || !context.overwrite) await removeFiles(to, entries);
+			if (isLast) throw error;
 		}
 	}
 }
@@ -56,7 +60,7 @@ async function sendOnce(
 	from: UriLocation,
 	to: UriLocation,
 	entries: readonly ListedEntry[],
-	{signal, stats, sync}: CopyContext,
+	{signal, stats, sync, overwrite}: CopyContext,
 ): Promise<void> {
 	let written = 0;
 	const countTo = (bytes: number) => {
@@ -65,7 +69,7 @@ async function sendOnce(
 	};
 	const {sent, received} = await streamTree(from, to, {
 		names: entries.map(({name}) => name),
-		overwrite: true,
+		overwrite,
 		partial: true,
 		sync,
 		signal,

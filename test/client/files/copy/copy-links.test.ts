@@ -9,6 +9,7 @@ import {planCopies} from '../../../../src/client/files/copy/copy-plan.js';
 import {CopyStats} from '../../../../src/client/files/copy/copy-stats.js';
 import {runTasks} from '../../../../src/client/files/copy/run-tasks.js';
 import {transfer} from '../../../../src/client/files/copy/transfer.js';
+import type {FileError} from '../../../../src/client/files/file-error.js';
 import type {
 	DigestOptions,
 	FileFeature,
@@ -175,6 +176,31 @@ describe.each(Object.entries(TARGETS))('a copy to a target %s', (_, open) => {
 		expect(readdirSync(at('outside', 'deep'))).toEqual([]);
 		renameSync(at('outside', 'deep'), at('target', 'deep'));
 		expectUntouched();
+	});
+
+	test.each([false, true])('replaces nothing that the source was not asked for (damaged: %s)', async isDamaged => {
+		const {at, write} = workspace();
+		write('target/copy/small', 'precious');
+		write('target/copy/d/small', 'precious');
+		class SendingAll extends HostileFiles {
+			override pack(path: Path): Promise<PackedTree> {
+				return super.pack(path);
+			}
+		}
+		const entries = [
+			{name: 'asked', content: small},
+			{name: 'd/small', content: small},
+			{name: 'small', content: small},
+		];
+		const from = new SendingAll(entries, {isDamaged});
+		const route = {from: {files: from, path: at('source')}, to: {files: await open(), path: at('target', 'copy')}};
+		const copying = copyFiles(route, {overwrite: false});
+		const code = await copying.then(
+			() => undefined,
+			(error: FileError) => error.code,
+		);
+		expect(code).toBe(isDamaged ? 'damaged' : undefined);
+		for (const name of ['small', 'd/small']) expect(readFileSync(at('target', 'copy', name), 'utf8')).toBe('precious');
 	});
 
 	test('does not follow a link that the source sent, to remove what arrived damaged', async () => {

@@ -1,3 +1,4 @@
+import {execFileSync} from 'node:child_process';
 import {
 	chmodSync,
 	chownSync,
@@ -93,6 +94,32 @@ describe.each(['on this machine', 'over memory'])('the partial file of a copy %s
 		expect(readFileSync(at('precious')).equals(HALF)).toBe(true);
 		expect(existsSync(at('missing'))).toBe(false);
 	});
+
+	test('is made anew if a FIFO is there', async () => {
+		const {part, copy} = workspace();
+		execFileSync('mkfifo', [part]);
+		expect(await copy(await open())).toMatchObject({files: 1, resumedBytes: 0});
+	});
+
+	test(
+		'is made anew by another user in a directory where everybody may remove only their own',
+		needsRoot(),
+		async () => {
+			const {at, part, copy} = workspace();
+			chmodSync(at('target'), 0o1777);
+			writeFileSync(part, HALF, {mode: 0o600});
+			chownSync(part, NOBODY, NOBODY);
+			// Root may remove everything; a user may not.
+			const original = {...syncCalls};
+			vi.spyOn(syncCalls, 'unlink').mockImplementation(path => {
+				if (path.endsWith('/a.longarm-part')) throw systemError('EPERM');
+				return original.unlink(path);
+			});
+			onTestFinished(() => void vi.restoreAllMocks());
+			expect(await copy(await open())).toMatchObject({files: 1, resumedBytes: 0});
+			expect([statSync(at('target', 'a')).uid, readFileSync(part).equals(HALF)]).toEqual([0, true]);
+		},
+	);
 
 	test('has another name if its own is taken by something that cannot be removed', async () => {
 		const {at, part, copy} = workspace();
