@@ -25,6 +25,8 @@ export interface SpawnRequest {
 export interface Wrapper {
 	/** Contents the wrapper expects to read from file descriptor 3 and on. */
 	readonly descriptors: readonly Uint8Array[];
+	/** The first of these contents is the wrapper itself, and `file` names its descriptor. */
+	readonly isInMemory?: boolean | undefined;
 	/**
 	 * The program is the leader of its own session below the wrapper, as the second process of a new PID namespace.
 	 * Signals go to its process group, and the controlling terminal is left to its session.

@@ -1,6 +1,7 @@
 // Linux only: posix_spawn through koffi.
 import {closeSync, constants} from 'node:fs';
 import {Socket} from 'node:net';
+import {F_DUPFD_CLOEXEC, openMemoryFile} from '../../../shared/node/memory-file.js';
 import type {OutputStream} from '../../output/output-log.js';
 import {keepSpareDescriptor} from '../../tree/proc.js';
 import {signalGroup, signalWrappedProgram} from '../../tree/signals.js';
@@ -22,7 +23,6 @@ import {applyLimits, needsLauncher, withOomScore} from './apply-limits.js';
 import {DescendantGroup} from './descendant-group.js';
 import {DescendantTags, mayRaiseLimits} from './descendant-tags.js';
 import {type Libc, loadLibc} from './libc.js';
-import {F_DUPFD_CLOEXEC, openMemoryFile} from './memory-file.js';
 import {OrphanSweep} from './orphan-sweep.js';
 import {openTerminal, setTerminalSize} from './pseudo-terminal.js';
 import {Reaper} from './reaper.js';
@@ -201,11 +201,12 @@ class NativeBackend implements Backend {
 	#posixSpawn(request: Command, redirect: Redirect, launcher?: LauncherCommand): number {
 		const {file, argv, descriptors} = launcher ?? {...request, descriptors: []};
 		using fds = new DescriptorScope();
-		const contents = request.wrapper?.descriptors ?? [];
+		const {descriptors: contents = [], isInMemory = false} = request.wrapper ?? {};
 		const firstFree = FIRST_EXTRA_FD + contents.length + descriptors.length;
-		const opened = contents.map(content =>
-			fds.own(openMemoryFile(this.#libc, content, {minFd: firstFree}, errno => spawnError(errno, request.file))),
-		);
+		const opened = contents.map((content, index) => {
+			const options = {minFd: firstFree, isExecutable: isInMemory && index === 0};
+			return fds.own(openMemoryFile(this.#libc, content, options, errno => spawnError(errno, request.file)));
+		});
 		const actions = Buffer.alloc(ACTIONS_BYTES);
 		this.#libc.actionsInit(actions);
 		try {

@@ -2,11 +2,11 @@
 import {closeSync, readSync, writeSync} from 'node:fs';
 import {endianness} from 'node:os';
 import {LongarmError} from '../../../shared/errors.js';
+import {F_DUPFD_CLOEXEC, openMemoryFile} from '../../../shared/node/memory-file.js';
 import type {SpawnRequest} from '../backend.js';
 import {spawnError} from '../backend.js';
 import {LAUNCHER_CODE, toExecutable} from './launcher-code.js';
 import type {Libc} from './libc.js';
-import {F_DUPFD_CLOEXEC, openMemoryFile} from './memory-file.js';
 
 const AF_UNIX = 1;
 const SOCK_STREAM = 1;

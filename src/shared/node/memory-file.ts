@@ -1,6 +1,14 @@
 // Linux only: memfd_create.
 import {closeSync, writeSync} from 'node:fs';
-import type {Libc} from './libc.js';
+import {loadKoffi} from './koffi.js';
+
+/** Functions of the C library that it takes. */
+export interface MemoryFileCalls {
+	memfdCreate(name: string, flags: number): number;
+	fcntl(fd: number, command: number, argument: number): number;
+	/** `errno` of the last call. */
+	errno(): number;
+}
 
 export const F_DUPFD_CLOEXEC = 1030;
 const MFD_CLOEXEC = 1;
@@ -18,7 +26,7 @@ export interface MemoryFileOptions {
 
 /** Opens a sealed file without a name that holds `content`, to be read from its beginning; throws the result of `toError`. */
 export function openMemoryFile(
-	libc: Libc,
+	libc: MemoryFileCalls,
 	content: Uint8Array,
 	{minFd, isExecutable = false}: MemoryFileOptions,
 	toError: (errno: number) => Error,
@@ -37,10 +45,23 @@ export function openMemoryFile(
 	}
 }
 
-function createMemoryFile(libc: Libc, isExecutable: boolean): number {
+function createMemoryFile(libc: MemoryFileCalls, isExecutable: boolean): number {
 	const flags = MFD_CLOEXEC | MFD_ALLOW_SEALING;
 	if (!isExecutable) return libc.memfdCreate('longarm', flags);
 	// Kernels before 6.3 do not know the flag, and later ones may ask for it.
 	const fd = libc.memfdCreate('longarm', flags | MFD_EXEC);
 	return fd < 0 ? libc.memfdCreate('longarm', flags) : fd;
+}
+
+/** The functions alone, for code that needs nothing else of the C library. Throws where koffi cannot be loaded. */
+export function loadMemoryFileCalls(): MemoryFileCalls {
+	const koffi = loadKoffi();
+	const library = koffi.load(null);
+	return {
+		memfdCreate: library.func(
+			'int memfd_create(const char *name, unsigned int flags)',
+		) as MemoryFileCalls['memfdCreate'],
+		fcntl: library.func('int fcntl(int fd, int command, long argument)') as MemoryFileCalls['fcntl'],
+		errno: () => koffi.errno(),
+	};
 }
