@@ -20,7 +20,7 @@ const NAMESPACE_ARGUMENTS = [
 ];
 
 /** Entries of /proc that control the kernel. Their mode alone lets root write to them, without any capability. */
-const READ_ONLY_PROC_ENTRIES = ['sys', 'irq', 'bus', 'fs', 'acpi', 'scsi'];
+export const READ_ONLY_PROC_ENTRIES = ['sys', 'irq', 'bus', 'fs', 'acpi', 'scsi'];
 
 /**
  * Files of /proc that tell of memory, keys and timers of the whole machine, or control it. Their mode alone lets root read

@@ -1,75 +1,63 @@
 import {spawnSync} from 'node:child_process';
-import {closeSync, existsSync, mkdtempSync, openSync, readFileSync, rmSync, writeSync} from 'node:fs';
+import {closeSync, existsSync, mkdtempSync, openSync, rmSync, writeSync} from 'node:fs';
 import {tmpdir} from 'node:os';
 import {join} from 'node:path';
 import {isExecutable} from '../shared/node/access.js';
-import {bubblewrapArguments, bubblewrapVariables, MASKED_PROC_FILES, type SandboxHelpers} from './bubblewrap.js';
-import {unenforceableError} from './plan.js';
+import {
+	bubblewrapArguments,
+	bubblewrapVariables,
+	MASKED_PROC_FILES,
+	requireFewArguments,
+	type SandboxHelpers,
+} from './bubblewrap.js';
+import {type Enforcer, Trial} from './enforcer.js';
 import {seccompFilter} from './seccomp-filter.js';
 import {findTrustedProgram} from './trusted-program.js';
+import {areUserNamespacesForbidden} from './user-namespaces.js';
 
 /** Limit for the trial run, which is done once. */
 const TRIAL_TIMEOUT_MS = 5000;
-/** A failed detection is repeated after this time: the machine may have been fixed. */
-const RETRY_AFTER_MS = 10_000;
 const PROGRAM_DIRECTORIES = ['/usr/bin', '/bin', '/usr/local/bin', '/run/current-system/sw/bin'];
 /** Never looked for along a PATH: it runs outside of every sandbox. */
 const BUBBLEWRAP_FILES = PROGRAM_DIRECTORIES.map(directory => join(directory, 'bwrap'));
-/** Kernel settings that keep unprivileged users from creating namespaces. */
-const USER_NAMESPACE_RESTRICTIONS = [
-	{file: '/proc/sys/user/max_user_namespaces', value: '0'},
-	{file: '/proc/sys/kernel/unprivileged_userns_clone', value: '0'},
-	{file: '/proc/sys/kernel/apparmor_restrict_unprivileged_userns', value: '1'},
-];
-const HINT = 'install bubblewrap 0.8 or later and allow user namespaces';
 
-export interface Bubblewrap {
+interface Bubblewrap {
 	readonly file: string;
 	readonly helpers: SandboxHelpers;
 }
 
-type Detection = {readonly usable: Bubblewrap} | {readonly why: string; readonly at: number};
+let working: Bubblewrap | undefined;
 
-let detected: Detection | undefined;
-
-/** Bubblewrap of this machine, verified by a trial run on first use. Throws if it does not work. */
-export function requireBubblewrap(): Bubblewrap {
-	if (!detected || ('why' in detected && performance.now() - detected.at > RETRY_AFTER_MS))
-		detected = detectBubblewrap();
-	if ('usable' in detected) return detected.usable;
-	throw unenforceableError(`${detected.why} (${HINT})`);
-}
-
-/** True if the trial run succeeded or, before it, if the program exists and no kernel setting forbids namespaces. */
-export function isBubblewrapLikely(): boolean {
-	if (detected) return 'usable' in detected;
-	const isRoot = process.geteuid?.() === 0;
-	return (
-		'file' in findTrustedProgram(BUBBLEWRAP_FILES) &&
-		(isRoot || !USER_NAMESPACE_RESTRICTIONS.some(({file, value}) => hasFileValue(file, value)))
-	);
-}
-
-function hasFileValue(file: string, value: string): boolean {
-	try {
-		return readFileSync(file, 'utf8').trim() === value;
-	} catch {
-		// The kernel has no such setting.
-		return false;
-	}
-}
-
-function detectBubblewrap(): Detection {
-	const at = performance.now();
+const trial = new Trial(() => {
 	const found = findTrustedProgram(BUBBLEWRAP_FILES);
-	if ('why' in found) return {why: found.why, at};
+	if ('why' in found) return found.why;
 	const {file} = found;
 	// Helpers run inside the sandbox.
 	const maskedFiles = MASKED_PROC_FILES.filter(path => existsSync(path));
 	const helpers = {setsid: findHelper('setsid'), bash: findHelper('bash'), maskedFiles};
 	const failure = tryBubblewrap(file, helpers);
-	return failure === undefined ? {usable: {file, helpers}} : {why: `\`${file}\` does not work: ${failure}`, at};
-}
+	if (failure !== undefined) return `\`${file}\` does not work: ${failure}`;
+	working = {file, helpers};
+	return undefined;
+});
+
+/** Bubblewrap of this machine. */
+export const BUBBLEWRAP_ENFORCER: Enforcer = {
+	name: 'bubblewrap',
+	describe: () => working?.file ?? 'bubblewrap',
+	isLikely: () =>
+		trial.isDone
+			? trial.findProblem() === undefined
+			: 'file' in findTrustedProgram(BUBBLEWRAP_FILES) && !areUserNamespacesForbidden(),
+	findProblem: () => trial.findProblem(),
+	wrap: (plan, command) => {
+		const {file, helpers} = working!;
+		const argv = [file, ...bubblewrapArguments(plan, command, helpers)];
+		requireFewArguments(argv, command);
+		const descriptors = [seccompFilter(plan.network), bubblewrapVariables(command)];
+		return {file, argv, descriptors, hasOwnSession: true};
+	},
+};
 
 /** Returns the reason of the failure; undefined if it works. */
 function tryBubblewrap(file: string, helpers: SandboxHelpers): string | undefined {

@@ -40,6 +40,8 @@ export interface WrappedCommand {
 	readonly argv: readonly string[];
 	/** Contents it expects to read from descriptor 3 and on. */
 	readonly descriptors: readonly Uint8Array[];
+	/** The first of these contents is the wrapper itself, and `file` names its descriptor. */
+	readonly isInMemory?: boolean;
 	/** True if the command leads a session of its own below the wrapper. */
 	readonly hasOwnSession: boolean;
 }

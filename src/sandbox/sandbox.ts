@@ -1,5 +1,4 @@
-import {bubblewrapArguments, bubblewrapVariables, requireFewArguments} from './bubblewrap.js';
-import {isBubblewrapLikely, requireBubblewrap} from './detect-bubblewrap.js';
+import type {EnforcerChoice} from './enforcer.js';
 import {hidePaths} from './hide-paths.js';
 import {type Host, locatePath, readSmallText} from './host.js';
 import {pinDirectories} from './pin-directories.js';
@@ -7,16 +6,22 @@ import {type SandboxedCommand, type SandboxPlan, unenforceableError, type Wrappe
 import {type GlobScan, listPatterns, MAX_LOOKUP_CHARACTERS, type PolicyContext, type SandboxPolicy} from './policy.js';
 import {resolvePlan} from './resolve-plan.js';
 import {seatbeltCommand} from './seatbelt.js';
-import {seccompFilter} from './seccomp-filter.js';
+import {listEnforcers, requireEnforcer} from './select-enforcer.js';
 
 /** Sandbox of this machine. Detected lazily, when a policy needs it. */
 export class Sandbox {
 	readonly #host: Host;
 	readonly #hiddenPaths: readonly string[];
+	readonly #enforcer: EnforcerChoice;
 
 	/** `variables` are the server's own environment, for TMPDIR; `hiddenPaths` are shown by no plan. */
-	constructor(variables: Readonly<Record<string, string | undefined>>, hiddenPaths: readonly string[] = []) {
+	constructor(
+		variables: Readonly<Record<string, string | undefined>>,
+		hiddenPaths: readonly string[] = [],
+		enforcer: EnforcerChoice = 'auto',
+	) {
 		this.#hiddenPaths = hiddenPaths;
+		this.#enforcer = enforcer;
 		this.#host = {
 			locate: locatePath,
 			findMatches: () => [],
@@ -32,7 +37,7 @@ export class Sandbox {
 
 	/** True if the sandbox probably works, without a trial run. */
 	get isLikelyAvailable(): boolean {
-		return process.platform === 'linux' && isBubblewrapLikely();
+		return process.platform === 'linux' && listEnforcers(this.#enforcer).some(each => each.isLikely());
 	}
 
 	/**
@@ -61,11 +66,7 @@ export class Sandbox {
 		const plan = pinDirectories(hidePaths(resolved, this.#hiddenPaths, locatePath));
 		if (process.platform === 'darwin') return seatbeltCommand(plan, command);
 		if (process.platform !== 'linux') throw unenforceableError(`there is no sandbox for ${process.platform}`);
-		const {file, helpers} = requireBubblewrap();
-		const argv = [file, ...bubblewrapArguments(plan, command, helpers)];
-		requireFewArguments(argv, command);
-		const descriptors = [seccompFilter(plan.network), bubblewrapVariables(command)];
-		return {file, argv, descriptors, hasOwnSession: true};
+		return requireEnforcer(this.#enforcer).wrap(plan, command);
 	}
 }
 

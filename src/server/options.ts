@@ -3,6 +3,7 @@ import type {HttpScope} from '../network/http/http-scopes.js';
 import type {Backend} from '../processes/backends/backend.js';
 import type {ChildLimits} from '../processes/backends/child-limits.js';
 import {MAX_MESSAGE_BYTES} from '../protocol/wire/message-limits.js';
+import type {EnforcerChoice} from '../sandbox/enforcer.js';
 import type {Logger} from '../shared/logger.js';
 import type {Audit} from './audit.js';
 
@@ -59,6 +60,8 @@ export interface ServerOptions {
 	readonly ownCommand?: readonly string[];
 	/** Files and sockets of the server itself, such as those of tokens and keys: no sandbox shows them. */
 	readonly hiddenPaths?: readonly string[];
+	/** How sandboxes are enforced on Linux; by default the best way that works on this machine. */
+	readonly sandboxEnforcer?: EnforcerChoice;
 	readonly logger?: Logger;
 	/** Receives logins, starts and refusals. */
 	readonly audit?: Audit | undefined;
@@ -88,6 +91,7 @@ export const DEFAULTS = {
 	hiddenPaths: [],
 	audit: undefined,
 	auditArguments: false,
+	sandboxEnforcer: 'auto',
 } as const satisfies ServerOptions;
 
 export type ServerSettings = Required<ServerOptions>;

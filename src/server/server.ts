@@ -67,7 +67,8 @@ export class ExecServer {
 			running: () => this.#quota.used,
 			retainedBytes: () => this.#budget.totalBytes,
 		});
-		this.#sandbox = new Sandbox(this.#settings.variables, this.#settings.hiddenPaths);
+		const {variables, hiddenPaths, sandboxEnforcer} = this.#settings;
+		this.#sandbox = new Sandbox(variables, hiddenPaths, sandboxEnforcer);
 		this.#context = {
 			settings: this.#settings,
 			sandbox: this.#sandbox,

@@ -10,7 +10,7 @@ test('the doctor tries out what a server needs, and says how to mend what is wro
 		'native spawner',
 		'processes on pipes',
 		'terminals',
-		'bubblewrap',
+		'sandbox',
 		'user namespaces',
 		'control groups',
 		'open files',

@@ -1,4 +1,5 @@
 import {pathToFileURL} from 'node:url';
+import type {EnforcerChoice} from '../../src/sandbox/enforcer.js';
 import {Sandbox} from '../../src/sandbox/sandbox.js';
 
 export type Entry = Record<string, unknown>;
@@ -33,10 +34,10 @@ export function workspacePolicy(directory: string, more: Record<string, unknown>
 }
 
 /** Reason why sandboxes cannot be tested here; undefined when they can. */
-export function noSandbox(): string | undefined {
+export function noSandbox(enforcer: EnforcerChoice = 'auto'): string | undefined {
 	try {
 		const command = {program: 'true', args: [], arg0: undefined, cwd: '/', terminal: false, environment: new Map()};
-		new Sandbox(process.env).wrap({mounts: [{kind: 'read', path: '/'}], network: 'none'}, command);
+		new Sandbox(process.env, [], enforcer).wrap({mounts: [{kind: 'read', path: '/'}], network: 'none'}, command);
 		return undefined;
 	} catch (error) {
 		return (error as Error).message;

@@ -1,8 +1,10 @@
 import {existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync} from 'node:fs';
 import {createServer, type Server} from 'node:net';
 import {join} from 'node:path';
-import {describe, expect, onTestFinished, test} from 'vitest';
-import {hasIpv6, isInstalled, NO_IPV6, needsSandbox} from '../helpers/needs.js';
+import {expect, onTestFinished, test} from 'vitest';
+import type {EnforcerName} from '../../src/sandbox/enforcer.js';
+import {describeEnforcers} from '../helpers/enforcers.js';
+import {hasIpv6, isInstalled, NO_IPV6} from '../helpers/needs.js';
 import {isAlive} from '../helpers/processes.js';
 import {at, policy, root, workspacePolicy} from '../helpers/sandboxes.js';
 import {scratchDirectory} from '../helpers/scratch.js';
@@ -213,11 +215,11 @@ const ATTEMPTS: readonly Attempt[] = [
 	{name: 'use shared memory of the host', script: () => 'ls /dev/shm | grep -q .'},
 ];
 
-describe('an attempt to', needsSandbox(), () => {
+describeEnforcers('an attempt to', enforcer => {
 	test.for(ATTEMPTS)('$name fails', async (attempt, {skip}) => {
 		skipImpossible(attempt, skip);
 		const scene = await setTheScene();
-		const {exitCode} = await run(attempt.script(scene), strict(scene));
+		const {exitCode} = await run(enforcer, attempt.script(scene), strict(scene));
 		expect(exitCode).not.toBe(0);
 		expectUnharmed(scene);
 	});
@@ -227,7 +229,7 @@ describe('an attempt to', needsSandbox(), () => {
 		async (attempt, {skip}) => {
 			skipImpossible(attempt, skip);
 			const scene = await setTheScene();
-			expect(await run(attempt.script(scene), attempt.allowed!(scene))).toMatchObject({exitCode: 0});
+			expect(await run(enforcer, attempt.script(scene), attempt.allowed!(scene))).toMatchObject({exitCode: 0});
 		},
 	);
 
@@ -239,7 +241,7 @@ describe('an attempt to', needsSandbox(), () => {
 			const program = join(scene.work, 'program');
 			writeFileSync(program, createProgram(call.code), {mode: 0o755});
 			for (const network of ['restricted', 'enabled']) {
-				const {exitCode} = await run(`exec ${program}`, workspacePolicy(scene.work, {network}));
+				const {exitCode} = await run(enforcer, `exec ${program}`, workspacePolicy(scene.work, {network}));
 				expect(call.exitCodes).toContain(exitCode);
 			}
 		},
@@ -253,7 +255,7 @@ describe('an attempt to', needsSandbox(), () => {
 			(while :; do ln -sfn ${work}/inside swap; ln -sfn ${outside} swap; done) & swapper=$!
 			i=0; while [ $i -lt 2000 ]; do (echo x > swap/new) 2>/dev/null; i=$((i + 1)); done
 			kill $swapper; cat inside/new`;
-		const {exitCode} = await run(script, strict(scene));
+		const {exitCode} = await run(enforcer, script, strict(scene));
 		expect(exitCode).toBe(0);
 		expectUnharmed(scene);
 	});
@@ -359,8 +361,8 @@ function expectUnharmed({outside, secret, work, victim}: Scene): void {
 	expect(isAlive(victim)).toBe(true);
 }
 
-async function run(script: string, sandbox: object | null) {
-	const client = await TestClient.overMemory(execServer()).initialize();
+async function run(sandboxEnforcer: EnforcerName, script: string, sandbox: object | null) {
+	const client = await TestClient.overMemory(execServer({sandboxEnforcer})).initialize();
 	await client.sh('p', script, {sandbox});
 	return client.done('p');
 }

@@ -1,10 +1,11 @@
 import {existsSync, mkdirSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync} from 'node:fs';
 import {join} from 'node:path';
 import {beforeAll, describe, expect, test} from 'vitest';
-import {listChildren} from '../../src/processes/tree/process-tree.js';
+import {listChildren, listDescendants} from '../../src/processes/tree/process-tree.js';
 import {METHODS} from '../../src/protocol/methods/method-table.js';
+import type {EnforcerName} from '../../src/sandbox/enforcer.js';
+import {describeEnforcers} from '../helpers/enforcers.js';
 import {base64, uri} from '../helpers/files.js';
-import {needsSandbox} from '../helpers/needs.js';
 import {ownCommand} from '../helpers/own-command.js';
 import {eventually, untilDead} from '../helpers/processes.js';
 import {at, glob, policy, root, special, workspacePolicy} from '../helpers/sandboxes.js';
@@ -28,13 +29,13 @@ beforeAll(async () => {
 });
 
 /** A directory that may be written to, one that may not, and a client that says so with every call. */
-async function scene(entries: (base: string) => readonly object[] = () => []) {
+async function scene(sandboxEnforcer: EnforcerName, entries: (base: string) => readonly object[] = () => []) {
 	const base = scratchDirectory();
 	for (const name of ['work', 'work/.git', 'outside']) mkdirSync(join(base, name));
 	writeFileSync(join(base, 'work/in'), 'inside');
 	writeFileSync(join(base, 'outside/out'), 'outside');
 	symlinkSync(join(base, 'outside'), join(base, 'work/link'));
-	const client = await TestClient.overMemory(execServer({ownCommand: command})).initialize();
+	const client = await TestClient.overMemory(execServer({ownCommand: command, sandboxEnforcer})).initialize();
 	const {permissions, ...rest} = workspacePolicy(join(base, 'work'));
 	const {file_system: files} = permissions;
 	const sandbox = {
@@ -47,11 +48,16 @@ async function scene(entries: (base: string) => readonly object[] = () => []) {
 }
 
 /** The programs that do file operations in a sandbox for this process. */
-const workers = () => listRunningWith(command[1]!).filter(pid => listChildren(process.pid).includes(pid));
+function workers(): number[] {
+	const programs = new Set(listRunningWith(command[1]!));
+	return listChildren(process.pid).filter(
+		pid => programs.has(pid) || listDescendants(pid).some(below => programs.has(below.pid)),
+	);
+}
 
-describe('a file operation in a sandbox', needsSandbox(), () => {
+describeEnforcers('a file operation in a sandbox', enforcer => {
 	test('does not write to metadata that the policy does not name, nor renames above what is protected', async () => {
-		const {base, client} = await scene();
+		const {base, client} = await scene(enforcer);
 		mkdirSync(join(base, 'work/a/b/ro'), {recursive: true});
 		const sandbox = policy([root('read'), at(join(base, 'work'), 'write'), at(join(base, 'work/a/b/ro'), 'read')]);
 		const write = {path: uri(base, 'work/.git/config'), dataBase64: base64('x'), sandbox};
@@ -67,7 +73,7 @@ describe('a file operation in a sandbox', needsSandbox(), () => {
 	});
 
 	test('reads everywhere and writes inside, as the policy says', async () => {
-		const {base, call} = await scene();
+		const {base, call} = await scene(enforcer);
 		expect(text(await call('fs/readFile', {path: uri(base, 'outside/out')}))).toBe('outside');
 		expect(await call('fs/writeFile', {path: uri(base, 'work/new'), dataBase64: base64('new')})).toEqual({});
 		expect(readFileSync(join(base, 'work/new'), 'utf8')).toBe('new');
@@ -102,14 +108,14 @@ describe('a file operation in a sandbox', needsSandbox(), () => {
 		],
 		['fs/open', base => ({handleId: 'h', path: uri(base, 'outside/new'), mode: 'replace'})],
 	])('cannot change what is outside: %s', async (method, params) => {
-		const {base, call} = await scene();
+		const {base, call} = await scene(enforcer);
 		await expect(call(method, params(base))).rejects.toMatchObject(READ_ONLY);
 		expect(existsSync(join(base, 'outside/new'))).toBe(false);
 		expect(readFileSync(join(base, 'outside/out'), 'utf8')).toBe('outside');
 	});
 
 	test('neither reads nor lists what is hidden, by a path or a glob', async () => {
-		const {base, call} = await scene(place => [at(join(place, 'outside'), 'deny'), glob('**/*.env', 'deny')]);
+		const {base, call} = await scene(enforcer, place => [at(join(place, 'outside'), 'deny'), glob('**/*.env', 'deny')]);
 		writeFileSync(join(base, 'work/a.env'), 'secret');
 		await expect(call('fs/readFile', {path: uri(base, 'outside/out')})).rejects.toMatchObject(DENIED);
 		await expect(call('fs/readDirectory', {path: uri(base, 'outside')})).rejects.toMatchObject(DENIED);
@@ -118,7 +124,7 @@ describe('a file operation in a sandbox', needsSandbox(), () => {
 	});
 
 	test('does not find what a view without the root does not show', async () => {
-		const {base, client} = await scene();
+		const {base, client} = await scene(enforcer);
 		const sandbox = policy([at(join(base, 'work'), 'write')]);
 		const read = (path: string) => client.call('fs/readFile', {path, sandbox});
 		await expect(read(uri(base, 'outside/out'))).rejects.toMatchObject(NOT_FOUND);
@@ -127,7 +133,7 @@ describe('a file operation in a sandbox', needsSandbox(), () => {
 	});
 
 	test('answers with the errors of the operation itself', async () => {
-		const {base, call} = await scene();
+		const {base, call} = await scene(enforcer);
 		await expect(call('fs/readFile', {path: uri(base, 'work/none')})).rejects.toMatchObject(NOT_FOUND);
 		await expect(call('fs/readFile', {path: uri(base, 'work')})).rejects.toMatchObject({
 			code: -32600,
@@ -136,7 +142,7 @@ describe('a file operation in a sandbox', needsSandbox(), () => {
 	});
 
 	test('carries bulk both ways', async () => {
-		const {base, call} = await scene();
+		const {base, call} = await scene(enforcer);
 		const content = Buffer.alloc(3 * 1024 * 1024, 'longarm').toString('base64');
 		await call('fs/writeFile', {path: uri(base, 'work/big'), dataBase64: content});
 		expect(readFileSync(join(base, 'work/big')).toString('base64') === content).toBe(true);
@@ -145,13 +151,13 @@ describe('a file operation in a sandbox', needsSandbox(), () => {
 	});
 
 	test('takes params by position', async () => {
-		const {base, client, sandbox} = await scene();
+		const {base, client, sandbox} = await scene(enforcer);
 		const read = client.call('fs/readFile', [uri(base, 'work/in'), null, sandbox]);
 		expect(await read).toEqual({dataBase64: base64('inside')});
 	});
 
 	test('writes through a link that is swapped all the time, and never gets outside', async () => {
-		const {base, call} = await scene();
+		const {base, call} = await scene(enforcer);
 		mkdirSync(join(base, 'work/inside'));
 		const swap = (to: string): void => {
 			symlinkSync(to, join(base, 'work/next'));
@@ -168,9 +174,9 @@ describe('a file operation in a sandbox', needsSandbox(), () => {
 	});
 });
 
-describe('a handle of a sandbox', needsSandbox(), () => {
+describeEnforcers('a handle of a sandbox', enforcer => {
 	test('is read block by block, like any other', async () => {
-		const {base, client, call} = await scene();
+		const {base, client, call} = await scene(enforcer);
 		expect(await call('fs/open', {handleId: 'h', path: uri(base, 'outside/out')})).toEqual({handleId: 'h'});
 		expect(await client.call('fs/readBlock', {handleId: 'h', offset: 3, len: 100})).toEqual({
 			chunk: base64('side'),
@@ -186,7 +192,7 @@ describe('a handle of a sandbox', needsSandbox(), () => {
 	});
 
 	test('is written block by block', async () => {
-		const {base, client, call} = await scene();
+		const {base, client, call} = await scene(enforcer);
 		await call('fs/open', {handleId: 'w', path: uri(base, 'work/new'), mode: 'replace'});
 		await client.call('fs/writeBlock', {handleId: 'w', offset: 0, chunk: base64('hello ')});
 		await client.call('fs/writeBlock', {handleId: 'w', offset: 6, chunk: base64('there')});
@@ -199,7 +205,7 @@ describe('a handle of a sandbox', needsSandbox(), () => {
 	});
 
 	test('carries a whole tree out and in again', async () => {
-		const {base, client, call} = await scene();
+		const {base, client, call} = await scene(enforcer);
 		await call('fs/pack', {handleId: 'out', path: uri(base, 'outside')});
 		const {chunk} = await client.call<{chunk: string}>('fs/readBlock', {handleId: 'out', offset: 0, len: 1024 * 1024});
 		expect(await client.call('fs/finish', {handleId: 'out'})).toMatchObject({errors: []});
@@ -211,7 +217,7 @@ describe('a handle of a sandbox', needsSandbox(), () => {
 
 	test('fails alone when its sandbox is killed, and the next operation gets a new one', async () => {
 		await eventually(() => workers().length === 0);
-		const {base, client, call} = await scene();
+		const {base, client, call} = await scene(enforcer);
 		await call('fs/open', {handleId: 'h', path: uri(base, 'work/in')});
 		const [pid] = workers();
 		process.kill(pid!, 'SIGKILL');
@@ -226,7 +232,7 @@ describe('a handle of a sandbox', needsSandbox(), () => {
 
 	test('that is under way when its sandbox is killed has failed and was not refused', async () => {
 		await eventually(() => workers().length === 0);
-		const {base, call} = await scene();
+		const {base, call} = await scene(enforcer);
 		writeFileSync(join(base, 'work/evil'), `${'a'.repeat(60)}!\n`);
 		await call('fs/getMetadata', {path: uri(base, 'work')});
 		const contents = {pattern: '(a+)+$', regex: true};
@@ -239,9 +245,9 @@ describe('a handle of a sandbox', needsSandbox(), () => {
 	});
 });
 
-describe('watches and searches in a sandbox', needsSandbox(), () => {
+describeEnforcers('watches and searches in a sandbox', enforcer => {
 	test('a watch tells of changes until it is ended', async () => {
-		const {base, client, call} = await scene();
+		const {base, client, call} = await scene(enforcer);
 		await call('fs/watch', {watchId: 'w', path: uri(base, 'work')});
 		const again = client.call('fs/watch', {watchId: 'w', path: uri(base, 'work')});
 		await expect(again).rejects.toMatchObject({message: 'watch `w` already exists'});
@@ -253,7 +259,7 @@ describe('watches and searches in a sandbox', needsSandbox(), () => {
 	});
 
 	test('a search finds what the sandbox shows', async () => {
-		const {base, client, call} = await scene(place => [at(join(place, 'outside'), 'deny')]);
+		const {base, client, call} = await scene(enforcer, place => [at(join(place, 'outside'), 'deny')]);
 		const found = await call('fs/search', {searchId: 's', path: uri(base), contents: {pattern: 'side'}});
 		expect(found).toMatchObject({matches: 1});
 		const matches = client.events.filter(({method}) => method === 'fs/searchMatches');
@@ -261,10 +267,10 @@ describe('watches and searches in a sandbox', needsSandbox(), () => {
 	});
 });
 
-describe('the program in the sandbox', needsSandbox(), () => {
+describeEnforcers('the program in the sandbox', enforcer => {
 	test('is shared by operations under one policy and ends with the connection', async () => {
 		await eventually(() => workers().length === 0);
-		const {base, client, call} = await scene();
+		const {base, client, call} = await scene(enforcer);
 		await Promise.all([1, 2, 3].map(() => call('fs/getMetadata', {path: uri(base, 'work')})));
 		const [pid, ...more] = workers();
 		expect(more).toEqual([]);
@@ -274,7 +280,7 @@ describe('the program in the sandbox', needsSandbox(), () => {
 	});
 
 	test('shows a directory that was replaced meanwhile', async () => {
-		const {base, call} = await scene();
+		const {base, call} = await scene(enforcer);
 		await call('fs/getMetadata', {path: uri(base, 'work/in')});
 		rmSync(join(base, 'work'), {recursive: true});
 		mkdirSync(join(base, 'work'));

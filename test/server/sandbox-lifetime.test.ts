@@ -2,7 +2,8 @@ import {spawn} from 'node:child_process';
 import {createInterface} from 'node:readline';
 import {pathToFileURL} from 'node:url';
 import {beforeAll, expect, onTestFinished, test} from 'vitest';
-import {needsSandbox} from '../helpers/needs.js';
+import type {EnforcerName} from '../../src/sandbox/enforcer.js';
+import {describeEnforcers} from '../helpers/enforcers.js';
 import {ownCommand} from '../helpers/own-command.js';
 import {eventually} from '../helpers/processes.js';
 import {workspacePolicy} from '../helpers/sandboxes.js';
@@ -18,9 +19,10 @@ beforeAll(async () => {
 });
 
 /** The command as a program of its own, with a sandboxed process and a file operation in a sandbox under way. */
-async function busy(mark: string) {
+async function busy(mark: string, enforcer: EnforcerName) {
 	const [program, ...args] = command;
-	const server = spawn(program!, [...args, 'serve', '--log-level', 'warn'], {stdio: ['ignore', 'pipe', 'inherit']});
+	const settings = ['--log-level', 'warn', '--sandbox-enforcer', enforcer];
+	const server = spawn(program!, [...args, 'serve', ...settings], {stdio: ['ignore', 'pipe', 'inherit']});
 	onTestFinished(() => void server.kill('SIGKILL'));
 	const url = await new Promise<string>(resolve => createInterface(server.stdout).once('line', resolve));
 	const client = await (await TestClient.overWebSocket(url)).initialize();
@@ -34,15 +36,17 @@ async function busy(mark: string) {
 	return {server, client};
 }
 
-test.each(['SIGKILL', 'SIGTERM'] as const)('nothing outlives a server that gets %s', needsSandbox(), async signal => {
-	const mark = `1000.${process.pid}${Date.now()}`;
-	const {server} = await busy(mark);
-	expect(listRunningWith(command[1]!).length).toBeGreaterThan(1);
-	server.kill(signal);
-	await eventually(() => listRunningWith(mark).length === 0 && listRunningWith(command[1]!).length === 0);
-});
+describeEnforcers('a server with sandboxes', enforcer => {
+	test.each(['SIGKILL', 'SIGTERM'] as const)('leaves nothing when it gets %s', async signal => {
+		const mark = `1000.${process.pid}${Date.now()}`;
+		const {server} = await busy(mark, enforcer);
+		expect(listRunningWith(command[1]!).length).toBeGreaterThan(1);
+		server.kill(signal);
+		await eventually(() => listRunningWith(mark).length === 0 && listRunningWith(command[1]!).length === 0);
+	});
 
-test('the server promises to sandbox files, since it can', needsSandbox(), async () => {
-	const {client} = await busy(`1000.${process.pid}${Date.now()}`);
-	expect(await client.call('environment/info')).toMatchObject({capabilities: {sandboxedFileStreaming: true}});
+	test('promises to sandbox files, since it can', async () => {
+		const {client} = await busy(`1000.${process.pid}${Date.now()}`, enforcer);
+		expect(await client.call('environment/info')).toMatchObject({capabilities: {sandboxedFileStreaming: true}});
+	});
 });

@@ -1,9 +1,10 @@
 import {existsSync, mkdirSync, readFileSync, writeFileSync} from 'node:fs';
 import {basename, join} from 'node:path';
 import {pathToFileURL} from 'node:url';
-import {describe, expect, test, vi} from 'vitest';
+import {expect, test, vi} from 'vitest';
+import type {EnforcerName} from '../../src/sandbox/enforcer.js';
 import {stopClock} from '../helpers/clock.js';
-import {needsSandbox} from '../helpers/needs.js';
+import {describeEnforcers} from '../helpers/enforcers.js';
 import {eventually} from '../helpers/processes.js';
 import {at, glob, policy, root, special, workspacePolicy} from '../helpers/sandboxes.js';
 import {scratchDirectory} from '../helpers/scratch.js';
@@ -11,7 +12,7 @@ import {execServer} from '../helpers/serving.js';
 import {isInForeground, listRunningWith} from '../helpers/subreaper.js';
 import {TestClient} from '../helpers/test-client.js';
 
-const joined = () => TestClient.overMemory(execServer()).initialize();
+const joined = (sandboxEnforcer: EnforcerName) => TestClient.overMemory(execServer({sandboxEnforcer})).initialize();
 const inside = (directory: string, more: object = {}) => ({
 	sandbox: workspacePolicy(directory),
 	cwd: pathToFileURL(directory).href,
@@ -20,9 +21,9 @@ const inside = (directory: string, more: object = {}) => ({
 /** An argument that finds the processes of a test. */
 const unique = () => `1000.${process.pid}${Math.floor(performance.now() * 1000)}`;
 
-describe('a process in a sandbox', needsSandbox(), () => {
+describeEnforcers('a process in a sandbox', enforcer => {
 	test('writes where it may, in its own directory', async () => {
-		const [client, directory] = [await joined(), scratchDirectory()];
+		const [client, directory] = [await joined(enforcer), scratchDirectory()];
 		const started = await client.sh('p', 'pwd; echo in > file && cat file', inside(directory));
 		expect(started).toEqual({processId: 'p', sandboxType: 'linuxSeccomp'});
 		expect(await client.done('p')).toEqual({exitCode: 0, stdout: `${directory}\nin\n`, stderr: '', pty: ''});
@@ -35,7 +36,7 @@ describe('a process in a sandbox', needsSandbox(), () => {
 		['kill -9 $$', 137],
 		['kill -TERM $$', 143],
 	])('ends with its own code: %s', async (script, exitCode) => {
-		const [client, directory] = [await joined(), scratchDirectory()];
+		const [client, directory] = [await joined(enforcer), scratchDirectory()];
 		await client.sh('p', script, inside(directory));
 		expect(await client.done('p')).toMatchObject({exitCode});
 		await client.sh('t', script, inside(directory, {tty: true}));
@@ -43,7 +44,7 @@ describe('a process in a sandbox', needsSandbox(), () => {
 	});
 
 	test('sees its arguments and the name it was given', async () => {
-		const [client, directory] = [await joined(), scratchDirectory()];
+		const [client, directory] = [await joined(enforcer), scratchDirectory()];
 		const script = String.raw`tr '\0' '|' < /proc/self/cmdline`;
 		await client.start('p', ['sh', '-c', `exec ${script}`, 'a b', ''], inside(directory));
 		expect((await client.done('p')).stdout).toBe(`tr|\\0|||`);
@@ -61,14 +62,14 @@ describe('a process in a sandbox', needsSandbox(), () => {
 	});
 
 	test.each([false, true])('holds its standard streams and nothing else of the server (terminal: %s)', async tty => {
-		const [client, directory] = [await joined(), scratchDirectory()];
+		const [client, directory] = [await joined(enforcer), scratchDirectory()];
 		const script = 'n=3; while [ $n -lt 300 ]; do [ ! -e /proc/$$/fd/$n ] || echo $n; n=$((n + 1)); done';
 		await client.sh('p', script, inside(directory, {tty}));
 		expect(await client.done('p')).toMatchObject({exitCode: 0, stdout: '', pty: ''});
 	});
 
 	test('reads its input and keeps its streams apart', async () => {
-		const [client, directory] = [await joined(), scratchDirectory()];
+		const [client, directory] = [await joined(enforcer), scratchDirectory()];
 		await client.sh('p', 'cat; echo err >&2', inside(directory, {pipeStdin: true}));
 		await client.write('p', 'hello\n');
 		await client.call('process/closeStdin', {processId: 'p'});
@@ -76,7 +77,7 @@ describe('a process in a sandbox', needsSandbox(), () => {
 	});
 
 	test('has a terminal of the size that was asked for, and hears Ctrl-C and a resize', async () => {
-		const [client, directory] = [await joined(), scratchDirectory()];
+		const [client, directory] = [await joined(enforcer), scratchDirectory()];
 		const script = `stty size; trap 'echo interrupted; stty size; exit 4' INT; echo ready; while :; do sleep 0.05; done`;
 		await client.sh('t', script, inside(directory, {tty: true, io: {pty: {cols: 101, rows: 31}}}));
 		await client.shows('t', 'ready');
@@ -86,7 +87,7 @@ describe('a process in a sandbox', needsSandbox(), () => {
 	});
 
 	test('has job control on its terminal', async () => {
-		const [client, directory, mark] = [await joined(), scratchDirectory(), unique()];
+		const [client, directory, mark] = [await joined(enforcer), scratchDirectory(), unique()];
 		const env = {PATH: process.env['PATH'], PS1: 'prompt> '};
 		await client.start('t', ['bash', '--norc', '-i'], inside(directory, {tty: true, env}));
 		await client.shows('t', 'prompt> ');
@@ -104,7 +105,7 @@ describe('a process in a sandbox', needsSandbox(), () => {
 	});
 
 	test.each([false, true])('hears signals, with its group, and may go on (terminal: %s)', async tty => {
-		const [client, directory] = [await joined(), scratchDirectory()];
+		const [client, directory] = [await joined(enforcer), scratchDirectory()];
 		const script = `trap 'echo one' INT; trap 'echo two; exit 6' TERM; echo ready; while :; do sleep 0.05; done`;
 		await client.sh('p', script, inside(directory, {tty}));
 		await client.shows('p', 'ready');
@@ -115,7 +116,7 @@ describe('a process in a sandbox', needsSandbox(), () => {
 	});
 
 	test.each([false, true])('leaves nothing when it is terminated (terminal: %s)', async tty => {
-		const [client, directory, mark] = [await joined(), scratchDirectory(), unique()];
+		const [client, directory, mark] = [await joined(enforcer), scratchDirectory(), unique()];
 		const script = `setsid -f sleep ${mark}; (setsid sh -c "sleep ${mark}; :" &); trap '' TERM INT HUP; echo ready; sleep ${mark}; :`;
 		await client.sh('p', script, inside(directory, {tty}));
 		await client.shows('p', 'ready');
@@ -126,14 +127,23 @@ describe('a process in a sandbox', needsSandbox(), () => {
 	});
 
 	test('leaves nothing when it ends by itself', async () => {
-		const [client, directory, mark] = [await joined(), scratchDirectory(), unique()];
+		const [client, directory, mark] = [await joined(enforcer), scratchDirectory(), unique()];
 		await client.sh('p', `setsid -f sleep ${mark}; sleep ${mark} & exit 3`, inside(directory));
 		expect((await client.done('p')).exitCode).toBe(3);
 		await eventually(() => listRunningWith(mark).length === 0);
 	});
 
+	test('has the limits of every child', async () => {
+		const server = execServer({sandboxEnforcer: enforcer, childLimits: {openFiles: 77}});
+		const [client, directory] = [await TestClient.overMemory(server).initialize(), scratchDirectory()];
+		for (const tty of [false, true]) {
+			await client.sh(`p-${tty}`, 'ulimit -n', inside(directory, {tty}));
+			expect((await client.done(`p-${tty}`))[tty ? 'pty' : 'stdout'].trim()).toBe('77');
+		}
+	});
+
 	test('is ended by its time limit', async () => {
-		const [client, directory] = [await joined(), scratchDirectory()];
+		const [client, directory] = [await joined(enforcer), scratchDirectory()];
 		stopClock();
 		await client.sh('p', 'echo ready; sleep 1000', inside(directory, {timeoutMs: 100}));
 		await client.shows('p', 'ready');
@@ -142,7 +152,7 @@ describe('a process in a sandbox', needsSandbox(), () => {
 	});
 
 	test('reaches itself over the loopback, and nobody else', async () => {
-		const [client, directory] = [await joined(), scratchDirectory()];
+		const [client, directory] = [await joined(enforcer), scratchDirectory()];
 		const script = `const s = require('net').createServer(p => p.end('hi')).listen(0, '127.0.0.1', () =>
 			require('net').connect(s.address().port, '127.0.0.1').on('data', d => { console.log(String(d)); process.exit(0) }))`;
 		await client.start('p', [process.execPath, '-e', script], inside(directory));
@@ -150,7 +160,7 @@ describe('a process in a sandbox', needsSandbox(), () => {
 	});
 
 	test('finds nothing but what the policy shows when the root is not in it', async () => {
-		const [client, directory] = [await joined(), scratchDirectory()];
+		const [client, directory] = [await joined(enforcer), scratchDirectory()];
 		const sandbox = policy([special({kind: 'minimal'}, 'read'), at(directory, 'write')]);
 		const name = basename(directory);
 		const script = `echo x > new && ls /; ls /home; echo y > /${name}; echo z > /tmp/${name}.new`;
@@ -164,7 +174,7 @@ describe('a process in a sandbox', needsSandbox(), () => {
 	});
 
 	test('may not change what decides what other programs run, unless the policy names it', async () => {
-		const [client, directory] = [await joined(), scratchDirectory()];
+		const [client, directory] = [await joined(enforcer), scratchDirectory()];
 		for (const name of ['repo/.git/hooks', 'repo/.codex', 'repo/.agents', 'tree', 'git/hooks'])
 			mkdirSync(join(directory, name), {recursive: true});
 		writeFileSync(join(directory, 'tree/.git'), `gitdir: ${directory}/git\n`);
@@ -186,7 +196,7 @@ describe('a process in a sandbox', needsSandbox(), () => {
 	});
 
 	test('passes through a hidden directory to what it may write below it', async () => {
-		const [client, directory] = [await joined(), scratchDirectory()];
+		const [client, directory] = [await joined(enforcer), scratchDirectory()];
 		mkdirSync(join(directory, 'hidden/open'), {recursive: true});
 		const entries = [root('read'), at(join(directory, 'hidden'), 'deny'), at(join(directory, 'hidden/open'), 'write')];
 		const script = `cd ${directory}/hidden/open && echo x > new && ! ls .. && ! mkdir ../other`;
@@ -204,10 +214,10 @@ function hostile(): {directory: string; sandbox: object} {
 	return {directory, sandbox: policy([root('read'), glob(`${directory}/${'*a'.repeat(9)}*b`, 'deny')])};
 }
 
-describe('a start whose policy has globs', needsSandbox(), () => {
+describeEnforcers('a start whose policy has globs', enforcer => {
 	test('hides what matches, whatever the pattern, and answers others meanwhile', async () => {
 		const {directory, sandbox} = hostile();
-		const client = await joined();
+		const client = await joined(enforcer);
 		const replies: string[] = [];
 		const note = (what: string) => () => void replies.push(what);
 		const start = client.sh('p', `cat ${directory}/aaaaaaaaab`, {sandbox}).then(note('start'));
@@ -218,7 +228,7 @@ describe('a start whose policy has globs', needsSandbox(), () => {
 
 	test('is known to the requests behind it', async () => {
 		const {sandbox} = hostile();
-		const client = await joined();
+		const client = await joined(enforcer);
 		const start = {sandbox, pipeStdin: true};
 		const mark = unique();
 		const first = client.sh('p', 'cat', start);
@@ -238,7 +248,7 @@ describe('a start whose policy has globs', needsSandbox(), () => {
 	});
 
 	test('is refused where the pattern is none or costs too much, and frees its id', async () => {
-		const client = await joined();
+		const client = await joined(enforcer);
 		const start = (pattern: string) => client.sh('p', 'true', {sandbox: policy([root('read'), glob(pattern, 'deny')])});
 		await expect(start('/tmp/{a')).rejects.toMatchObject(invalidParams('a brace is not closed'));
 		await expect(start(`/tmp/*${'x'.repeat(2000)}`)).rejects.toMatchObject(invalidParams('a pattern is too long'));
@@ -247,7 +257,7 @@ describe('a start whose policy has globs', needsSandbox(), () => {
 	});
 });
 
-describe('the verdict on a sandboxed process', needsSandbox(), () => {
+describeEnforcers('the verdict on a sandboxed process', enforcer => {
 	test.each([
 		['echo x > /etc/new', true],
 		['echo "Operation not permitted" >&2; exit 1', true],
@@ -255,7 +265,7 @@ describe('the verdict on a sandboxed process', needsSandbox(), () => {
 		['exit 1', false],
 		['kill -SYS $$', true],
 	])('%s: denied %s', async (script, sandboxDenied) => {
-		const [client, directory] = [await joined(), scratchDirectory()];
+		const [client, directory] = [await joined(enforcer), scratchDirectory()];
 		for (const tty of [false, true]) {
 			await client.sh(`p-${tty}`, script, inside(directory, {tty}));
 			await client.done(`p-${tty}`);
@@ -265,7 +275,7 @@ describe('the verdict on a sandboxed process', needsSandbox(), () => {
 	});
 
 	test('is never made without a sandbox', async () => {
-		const client = await joined();
+		const client = await joined(enforcer);
 		await client.sh('p', 'echo "permission denied"; exit 1');
 		expect(await client.event('p', 'process/exited')).toMatchObject({sandboxDenied: false});
 		const disabled = {permissions: {type: 'disabled'}, windowsSandboxLevel: 'disabled'};
@@ -277,9 +287,9 @@ describe('the verdict on a sandboxed process', needsSandbox(), () => {
 
 const invalidParams = (message: string) => ({code: -32602, message: expect.stringContaining(message) as unknown});
 
-describe('a start that cannot be sandboxed as asked is refused', needsSandbox(), () => {
+describeEnforcers('a start that cannot be sandboxed as asked is refused', enforcer => {
 	test('when the policy cannot be enforced', async () => {
-		const client = await joined();
+		const client = await joined(enforcer);
 		const sandbox = policy([special({kind: 'unknown', path: ':new'}, 'read')]);
 		await expect(client.sh('p', 'true', {sandbox})).rejects.toMatchObject(
 			invalidParams('sandbox intent cannot be enforced on this executor: it does not know the special path'),
@@ -287,13 +297,13 @@ describe('a start that cannot be sandboxed as asked is refused', needsSandbox(),
 	});
 
 	test('when a managed network has to be enforced', async () => {
-		const client = await joined();
+		const client = await joined(enforcer);
 		const start = client.sh('p', 'true', {sandbox: policy([root('read')]), enforceManagedNetwork: true});
 		await expect(start).rejects.toMatchObject(invalidParams('it has no managed network'));
 	});
 
 	test('when the program or the directory is not there', async () => {
-		const client = await joined();
+		const client = await joined(enforcer);
 		const sandbox = policy([root('read')]);
 		const missing = {code: -32603, message: 'No such file or directory (os error 2)'};
 		await expect(client.start('p', ['no-such-program'], {sandbox})).rejects.toMatchObject(missing);

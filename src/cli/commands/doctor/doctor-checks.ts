@@ -2,7 +2,7 @@ import {existsSync, readFileSync} from 'node:fs';
 import {createServer} from 'node:net';
 import type {Environment} from '../../../environments/environment.js';
 import {loadLibc} from '../../../processes/backends/linux/libc.js';
-import {requireBubblewrap} from '../../../sandbox/detect-bubblewrap.js';
+import {listEnforcers} from '../../../sandbox/select-enforcer.js';
 import {errorMessage} from '../../../shared/errors.js';
 import {isWritable} from '../../../shared/node/access.js';
 import {openEnvironment} from '../../common/environments.js';
@@ -56,12 +56,14 @@ export const CHECKS: Readonly<Record<string, Check>> = {
 		return {status: 'ok', detail: `a program got ${stdout.text.trim()}`};
 	},
 
-	bubblewrap: async () => {
-		try {
-			return {status: 'ok', detail: `${requireBubblewrap().file} makes sandboxes`};
-		} catch (error) {
-			return {status: 'missing', detail: `${errorMessage(error)}: sandboxed work is refused`, fix: bubblewrapFix()};
-		}
+	sandbox: async () => {
+		const all = listEnforcers('auto').map(each => ({each, problem: each.findProblem()}));
+		const [used, ...others] = all.filter(({problem}) => problem === undefined).map(({each}) => each);
+		const failures = all.flatMap(({each, problem}) => (problem === undefined ? [] : [`${each.name}: ${problem}`]));
+		if (!used)
+			return {status: 'missing', detail: `${failures.join('; ')}: sandboxed work is refused`, fix: bubblewrapFix()};
+		const more = others.length === 0 ? '' : `; ${others.map(({name}) => name).join(' and ')} would do, too`;
+		return {status: 'ok', detail: `enforced by ${used.name} (${used.describe()})${more}`};
 	},
 
 	'user namespaces': async () => {
@@ -69,7 +71,7 @@ export const CHECKS: Readonly<Record<string, Check>> = {
 		const barrier = NAMESPACE_BARRIERS.find(({file, value}) => readIfExists(file) === value);
 		if (!barrier) return {status: 'ok', detail: 'ordinary users may make them'};
 		const {file, fix} = barrier;
-		return {status: 'missing', detail: `${file} says ${barrier.value}: sandboxes cannot be made by this user`, fix};
+		return {status: 'missing', detail: `${file} says ${barrier.value}: this user cannot make sandboxes`, fix};
 	},
 
 	'control groups': async () => {

@@ -44,6 +44,7 @@ export function createServer(
 		shutdownGraceMs: settings['shutdown-grace'],
 		childLimits,
 		hiddenPaths: listHiddenPaths(settings),
+		sandboxEnforcer: settings['sandbox-enforcer'],
 		ownCommand: [process.execPath, process.argv[1]!],
 		backend,
 		logger,

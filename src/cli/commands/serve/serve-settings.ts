@@ -2,6 +2,7 @@ import {FORWARD_SCOPES, type ForwardScope} from '../../../network/forward/forwar
 import {isDeniedVariable} from '../../../network/http/header-variables.js';
 import {HTTP_SCOPES, type HttpScope} from '../../../network/http/http-scopes.js';
 import {DEFAULT_OOM_SCORE} from '../../../processes/backends/child-limits.js';
+import {ENFORCER_CHOICES, type EnforcerChoice} from '../../../sandbox/enforcer.js';
 import {AUTH_MODES, type AuthMode, DEFAULT_CLOCK_SKEW_SECONDS} from '../../../server/auth/auth-modes.js';
 import {DEFAULTS} from '../../../server/options.js';
 import {LongarmError} from '../../../shared/errors.js';
@@ -288,6 +289,11 @@ export const SETTINGS = {
 		optional(variableNames, 'NAMES', 'all for clients with the scope drive, none for others'),
 		DEFAULTS.httpVariables as readonly string[] | undefined,
 		'variables of this server whose values clients may have sent in a header of an HTTP request, without seeing them',
+	),
+	'sandbox-enforcer': setting<EnforcerChoice>(
+		choice(ENFORCER_CHOICES),
+		DEFAULTS.sandboxEnforcer,
+		'how sandboxes are enforced on Linux; auto is the first of these that works here',
 	),
 	'shutdown-grace': setting(
 		duration,

@@ -126,6 +126,7 @@ test('every setting can be given in each of the three ways', () => {
 		'audit-arguments': ['true', true],
 		'allow-http': ['public', 'public'],
 		'http-env': ['MY_TOKEN, other', ['MY_TOKEN', 'other']],
+		'sandbox-enforcer': ['bubblewrap', 'bubblewrap'],
 		'shutdown-grace': ['250ms', 250],
 	};
 	const expected = Object.fromEntries(Object.entries(values).map(([name, [, value]]) => [name, value]));

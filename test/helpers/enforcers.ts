@@ -1,0 +1,26 @@
+import {describe} from 'vitest';
+import {ENFORCER_NAMES, type EnforcerName} from '../../src/sandbox/enforcer.js';
+import {needs, unless} from './needs.js';
+import {noSandbox} from './sandboxes.js';
+
+interface EnforcerOptions {
+	/** Enforcers these tests are about; all by default. */
+	readonly only?: readonly EnforcerName[];
+	/** Programs they need. */
+	readonly programs?: readonly string[];
+}
+
+/** The same group of tests for each enforcer, skipped where that does not work. */
+export function describeEnforcers(
+	name: string,
+	define: (enforcer: EnforcerName) => void,
+	{only = ENFORCER_NAMES, programs = []}: EnforcerOptions = {},
+): void {
+	for (const enforcer of only) {
+		const why = noSandbox(enforcer);
+		const options = why === undefined ? needs(...programs) : unless(why);
+		describe(`${name} (${enforcer})`, options, () => {
+			define(enforcer);
+		});
+	}
+}
