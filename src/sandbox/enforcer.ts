@@ -1,7 +1,7 @@
 import type {SandboxedCommand, SandboxPlan, WrappedCommand} from './plan.js';
 
 /** Ways to enforce a plan on Linux, best first. */
-export const ENFORCER_NAMES = ['bubblewrap', 'namespaces'] as const;
+export const ENFORCER_NAMES = ['bubblewrap', 'namespaces', 'landlock'] as const;
 export type EnforcerName = (typeof ENFORCER_NAMES)[number];
 
 /** The one to use, or the first that works. */

@@ -2,7 +2,7 @@ import type {ResolvedPath} from './host.js';
 import {accessAt, compareByDepth, isMountWithin, type Mount, type SandboxPlan} from './plan.js';
 
 /** Directories that tell of the machine below, and of its addresses, to root without any capability. */
-const HIDDEN_SYSTEM_PATHS = ['/sys/firmware', '/sys/devices/virtual/powercap'];
+export const HIDDEN_SYSTEM_PATHS = ['/sys/firmware', '/sys/devices/virtual/powercap'];
 /** Trees the sandbox mounts anew, which show none of these files. */
 const OWN_TREES = ['/dev', '/proc'];
 

@@ -2,7 +2,7 @@ import {endianness} from 'node:os';
 import {type SandboxPlan, unenforceableError} from './plan.js';
 
 /** System call numbers of an architecture, and its AUDIT_ARCH value. */
-interface Architecture {
+export interface Architecture {
 	readonly audit: number;
 	readonly socket: number;
 	readonly socketpair: number;
@@ -39,26 +39,27 @@ const SOCK_DGRAM = 2;
 const SOCK_TYPE_MASK = 0xf;
 
 // Errors and actions of the kernel ABI of Linux, the same wherever this program runs.
-const EPERM = 1;
-const ENOSYS = 38;
-const ALLOW = 0x7fff_0000;
+export const EPERM = 1;
+export const ENOSYS = 38;
+export const ALLOW = 0x7fff_0000;
 const KILL = 0x8000_0000;
-const ERRNO = 0x0005_0000;
+export const ERRNO = 0x0005_0000;
 
 /** Offsets in `struct seccomp_data`. */
 const OFFSET_CALL = 0;
 const OFFSET_ARCHITECTURE = 4;
-const OFFSET_FIRST_ARGUMENT = 16;
-const OFFSET_SECOND_ARGUMENT = 24;
+export const OFFSET_FIRST_ARGUMENT = 16;
+export const OFFSET_SECOND_ARGUMENT = 24;
 
-const LOAD = 0x20;
-const IF_EQUAL = 0x15;
+export const LOAD = 0x20;
+export const IF_EQUAL = 0x15;
 const IF_AT_LEAST = 0x35;
 const AND = 0x54;
-const RETURN = 0x06;
+export const RETURN = 0x06;
 const INSTRUCTION_BYTES = 8;
 
-type Instruction = readonly [code: number, value: number, skipIfTrue?: number, skipIfFalse?: number];
+/** Instruction of a BPF program; skips are relative. */
+export type FilterInstruction = readonly [code: number, value: number, skipIfTrue?: number, skipIfFalse?: number];
 
 /**
  * BPF program the kernel runs at every system call. Calls of another architecture or ABI (32-bit, x32), whose numbers
@@ -67,13 +68,19 @@ type Instruction = readonly [code: number, value: number, skipIfTrue?: number, s
  * can be created but a pair of connected streams.
  */
 export function createSeccompFilter(network: SandboxPlan['network'], arch: NodeJS.Architecture = process.arch): Buffer {
-	const known = ARCHITECTURES[arch];
-	if (!known || endianness() !== 'LE') throw unenforceableError(`it knows no system call filter for ${arch}`);
+	const known = requireArchitecture(arch);
 	const rules = network === 'none' ? socketRules(known) : [];
 	return assembleProgram([...commonRules(known), ...rules, [RETURN, ALLOW]]);
 }
 
-function commonRules(arch: Architecture): Instruction[] {
+/** Numbers of an architecture; throws where there are none. */
+export function requireArchitecture(arch: NodeJS.Architecture): Architecture {
+	const known = ARCHITECTURES[arch];
+	if (!known || endianness() !== 'LE') throw unenforceableError(`it knows no system call filter for ${arch}`);
+	return known;
+}
+
+export function commonRules(arch: Architecture): FilterInstruction[] {
 	return [
 		[LOAD, OFFSET_ARCHITECTURE],
 		[IF_EQUAL, arch.audit, 1, 0],
@@ -84,12 +91,12 @@ function commonRules(arch: Architecture): Instruction[] {
 			: ([
 					[IF_AT_LEAST, arch.foreignFrom, 0, 1],
 					[RETURN, KILL],
-				] as Instruction[])),
+				] as FilterInstruction[])),
 		...arch.keyrings.flatMap(call => ifCall(call, [[RETURN, ERRNO | EPERM]])),
 	];
 }
 
-function socketRules(arch: Architecture): Instruction[] {
+function socketRules(arch: Architecture): FilterInstruction[] {
 	return [
 		// io_uring creates sockets, too. Programs take ENOSYS for a kernel that is too old.
 		...ifCall(arch.ioUringSetup, [[RETURN, ERRNO | ENOSYS]]),
@@ -100,11 +107,17 @@ function socketRules(arch: Architecture): Instruction[] {
 					[
 						[IF_EQUAL, family, 0, 1],
 						[RETURN, ALLOW],
-					] as Instruction[],
+					] as FilterInstruction[],
 			),
 			[RETURN, ERRNO | EPERM],
 		]),
-		// A datagram socket can send to any other although it is connected to its pair.
+		...socketPairRules(arch),
+	];
+}
+
+/** A datagram socket can send to any other although it is connected to its pair. */
+export function socketPairRules(arch: Architecture): FilterInstruction[] {
+	return [
 		...ifCall(arch.socketpair, [
 			[LOAD, OFFSET_FIRST_ARGUMENT],
 			[IF_EQUAL, AF_UNIX, 1, 0],
@@ -119,11 +132,11 @@ function socketRules(arch: Architecture): Instruction[] {
 }
 
 /** `then` must return on every path, since it overwrites the loaded call number. */
-function ifCall(call: number, then: readonly Instruction[]): Instruction[] {
+export function ifCall(call: number, then: readonly FilterInstruction[]): FilterInstruction[] {
 	return [[IF_EQUAL, call, 0, then.length], ...then];
 }
 
-function assembleProgram(program: readonly Instruction[]): Buffer {
+export function assembleProgram(program: readonly FilterInstruction[]): Buffer {
 	const bytes = Buffer.alloc(program.length * INSTRUCTION_BYTES);
 	for (const [index, [code, value, skipIfTrue = 0, skipIfFalse = 0]] of program.entries()) {
 		const offset = index * INSTRUCTION_BYTES;

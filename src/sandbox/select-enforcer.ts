@@ -1,9 +1,10 @@
 import {BUBBLEWRAP_ENFORCER} from './detect-bubblewrap.js';
 import type {Enforcer, EnforcerChoice} from './enforcer.js';
+import {LANDLOCK_ENFORCER} from './native/landlock-enforcer.js';
 import {NAMESPACES_ENFORCER} from './native/namespaces-enforcer.js';
 import {unenforceableError} from './plan.js';
 
-const ENFORCERS: readonly Enforcer[] = [BUBBLEWRAP_ENFORCER, NAMESPACES_ENFORCER];
+const ENFORCERS: readonly Enforcer[] = [BUBBLEWRAP_ENFORCER, NAMESPACES_ENFORCER, LANDLOCK_ENFORCER];
 const HINT = 'install bubblewrap 0.8 or later and allow user namespaces';
 
 /** Enforcers that may be used, best first. */

@@ -1,6 +1,9 @@
+import {spawnSync} from 'node:child_process';
 import {expect, test} from 'vitest';
 import {runDoctorChecks} from '../../src/cli/commands/doctor/doctor-checks.js';
-import {Command} from '../helpers/command.js';
+import {Command, PROGRAM} from '../helpers/command.js';
+import {needs} from '../helpers/needs.js';
+import {noSandbox} from '../helpers/sandboxes.js';
 
 test('the doctor tries out what a server needs, and says how to mend what is wrong', async () => {
 	const findings = await runDoctorChecks();
@@ -31,6 +34,19 @@ test('it speaks JSON to programs, and a table to people', async () => {
 	const findings = JSON.parse(await output(json)) as {check: string; status: string}[];
 	expect(findings[0]).toMatchObject({check: 'node', status: 'ok'});
 	expect(await output(table)).toMatch(/^ok {7}node {2,}v\d+/);
+});
+
+/** Runs a command where nobody can make user namespaces. */
+const WITHOUT_NAMESPACES = 'echo 0 > /proc/sys/user/max_user_namespaces && exec "$@"';
+
+test('it says that Landlock alone is left where there are no user namespaces', needs('unshare'), async ({skip}) => {
+	if (noSandbox('namespaces') !== undefined || noSandbox('landlock') !== undefined) skip('they are missing anyway');
+	const doctor = [process.execPath, PROGRAM, 'doctor', '--json'];
+	const {stdout} = spawnSync('unshare', ['-Ur', 'sh', '-c', WITHOUT_NAMESPACES, 'sh', ...doctor], {encoding: 'utf8'});
+	const findings = JSON.parse(stdout) as {check: string; status: string; detail: string}[];
+	const {status, detail} = findings.find(({check}) => check === 'sandbox')!;
+	expect(status).toBe('limited');
+	expect(detail).toMatch(/^enforced by landlock \(version \d+/);
 });
 
 async function output(command: Command): Promise<string> {

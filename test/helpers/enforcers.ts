@@ -10,6 +10,13 @@ interface EnforcerOptions {
 	readonly programs?: readonly string[];
 }
 
+/** Options of a test about something that Landlock alone cannot do, or refuses. */
+export function notWithLandlock(enforcer: EnforcerName, reason: string): ReturnType<typeof unless> {
+	return unless(enforcer === 'landlock' ? reason : undefined);
+}
+
+export const REFUSES_PROTECTION = 'Landlock refuses to protect or hide something below what it allows';
+
 /** The same group of tests for each enforcer, skipped where that does not work. */
 export function describeEnforcers(
 	name: string,

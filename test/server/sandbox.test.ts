@@ -4,7 +4,7 @@ import {pathToFileURL} from 'node:url';
 import {expect, test, vi} from 'vitest';
 import type {EnforcerName} from '../../src/sandbox/enforcer.js';
 import {stopClock} from '../helpers/clock.js';
-import {describeEnforcers} from '../helpers/enforcers.js';
+import {describeEnforcers, notWithLandlock, REFUSES_PROTECTION} from '../helpers/enforcers.js';
 import {eventually} from '../helpers/processes.js';
 import {at, glob, policy, root, special, workspacePolicy} from '../helpers/sandboxes.js';
 import {scratchDirectory} from '../helpers/scratch.js';
@@ -151,59 +151,79 @@ describeEnforcers('a process in a sandbox', enforcer => {
 		expect(await client.event('p', 'process/exited')).toMatchObject({exitCode: 143, reason: 'timeout'});
 	});
 
-	test('reaches itself over the loopback, and nobody else', async () => {
-		const [client, directory] = [await joined(enforcer), scratchDirectory()];
-		const script = `const s = require('net').createServer(p => p.end('hi')).listen(0, '127.0.0.1', () =>
+	test(
+		'reaches itself over the loopback, and nobody else',
+		notWithLandlock(enforcer, 'without a network Landlock has no sockets at all'),
+		async () => {
+			const [client, directory] = [await joined(enforcer), scratchDirectory()];
+			const script = `const s = require('net').createServer(p => p.end('hi')).listen(0, '127.0.0.1', () =>
 			require('net').connect(s.address().port, '127.0.0.1').on('data', d => { console.log(String(d)); process.exit(0) }))`;
-		await client.start('p', [process.execPath, '-e', script], inside(directory));
-		expect(await client.done('p')).toMatchObject({exitCode: 0, stdout: 'hi\n'});
-	});
+			await client.start('p', [process.execPath, '-e', script], inside(directory));
+			expect(await client.done('p')).toMatchObject({exitCode: 0, stdout: 'hi\n'});
+		},
+	);
 
-	test('finds nothing but what the policy shows when the root is not in it', async () => {
-		const [client, directory] = [await joined(enforcer), scratchDirectory()];
-		const sandbox = policy([special({kind: 'minimal'}, 'read'), at(directory, 'write')]);
-		const name = basename(directory);
-		const script = `echo x > new && ls /; ls /home; echo y > /${name}; echo z > /tmp/${name}.new`;
-		await client.sh('p', script, {sandbox, cwd: pathToFileURL(directory).href});
-		const {stdout, stderr} = await client.done('p');
-		expect(stdout.split('\n')).toEqual(expect.arrayContaining(['bin', 'dev', 'etc', 'proc', 'tmp', 'usr']));
-		expect(stdout.split('\n')).not.toEqual(expect.arrayContaining(['home']));
-		expect(stderr).toContain('/home');
-		expect(existsSync(join(directory, 'new'))).toBe(true);
-		expect(existsSync(`/${name}`) || existsSync(`/tmp/${name}.new`)).toBe(false);
-	});
+	test(
+		'finds nothing but what the policy shows when the root is not in it',
+		notWithLandlock(enforcer, 'Landlock hides contents, and not names'),
+		async () => {
+			const [client, directory] = [await joined(enforcer), scratchDirectory()];
+			const sandbox = policy([special({kind: 'minimal'}, 'read'), at(directory, 'write')]);
+			const name = basename(directory);
+			const script = `echo x > new && ls /; ls /home; echo y > /${name}; echo z > /tmp/${name}.new`;
+			await client.sh('p', script, {sandbox, cwd: pathToFileURL(directory).href});
+			const {stdout, stderr} = await client.done('p');
+			expect(stdout.split('\n')).toEqual(expect.arrayContaining(['bin', 'dev', 'etc', 'proc', 'tmp', 'usr']));
+			expect(stdout.split('\n')).not.toEqual(expect.arrayContaining(['home']));
+			expect(stderr).toContain('/home');
+			expect(existsSync(join(directory, 'new'))).toBe(true);
+			expect(existsSync(`/${name}`) || existsSync(`/tmp/${name}.new`)).toBe(false);
+		},
+	);
 
-	test('may not change what decides what other programs run, unless the policy names it', async () => {
-		const [client, directory] = [await joined(enforcer), scratchDirectory()];
-		for (const name of ['repo/.git/hooks', 'repo/.codex', 'repo/.agents', 'tree', 'git/hooks'])
-			mkdirSync(join(directory, name), {recursive: true});
-		writeFileSync(join(directory, 'tree/.git'), `gitdir: ${directory}/git\n`);
-		const places = ['repo/.git/hooks/x', 'repo/.codex/x', 'repo/.agents/x', 'git/hooks/x', 'tree/.git'];
-		const script = `cd ${directory}; for each in ${places.join(' ')}; do echo x > $each && echo $each; done; mv repo/.git repo/old && echo moved`;
-		const roots = ['repo', 'tree', 'git'].map(name => at(join(directory, name), 'write'));
-		// The directory of Git is named there, and so is not protected.
-		const named = [...roots, at(join(directory, 'repo/.git'), 'write')];
-		const below = [at(directory, 'write'), ...roots.slice(0, 2)];
-		for (const [id, entries, written] of [
-			['roots', roots, ['git/hooks/x']],
-			['below', below, []],
-			['named', named, ['repo/.git/hooks/x', 'git/hooks/x', 'moved']],
-		] as const) {
-			await client.sh(id, script, {sandbox: policy([root('read'), ...entries])});
-			const {stdout} = await client.done(id);
-			expect(stdout.split('\n').filter(Boolean)).toEqual(written);
-		}
-	});
+	test(
+		'may not change what decides what other programs run, unless the policy names it',
+		notWithLandlock(enforcer, REFUSES_PROTECTION),
+		async () => {
+			const [client, directory] = [await joined(enforcer), scratchDirectory()];
+			for (const name of ['repo/.git/hooks', 'repo/.codex', 'repo/.agents', 'tree', 'git/hooks'])
+				mkdirSync(join(directory, name), {recursive: true});
+			writeFileSync(join(directory, 'tree/.git'), `gitdir: ${directory}/git\n`);
+			const places = ['repo/.git/hooks/x', 'repo/.codex/x', 'repo/.agents/x', 'git/hooks/x', 'tree/.git'];
+			const script = `cd ${directory}; for each in ${places.join(' ')}; do echo x > $each && echo $each; done; mv repo/.git repo/old && echo moved`;
+			const roots = ['repo', 'tree', 'git'].map(name => at(join(directory, name), 'write'));
+			// The directory of Git is named there, and so is not protected.
+			const named = [...roots, at(join(directory, 'repo/.git'), 'write')];
+			const below = [at(directory, 'write'), ...roots.slice(0, 2)];
+			for (const [id, entries, written] of [
+				['roots', roots, ['git/hooks/x']],
+				['below', below, []],
+				['named', named, ['repo/.git/hooks/x', 'git/hooks/x', 'moved']],
+			] as const) {
+				await client.sh(id, script, {sandbox: policy([root('read'), ...entries])});
+				const {stdout} = await client.done(id);
+				expect(stdout.split('\n').filter(Boolean)).toEqual(written);
+			}
+		},
+	);
 
-	test('passes through a hidden directory to what it may write below it', async () => {
-		const [client, directory] = [await joined(enforcer), scratchDirectory()];
-		mkdirSync(join(directory, 'hidden/open'), {recursive: true});
-		const entries = [root('read'), at(join(directory, 'hidden'), 'deny'), at(join(directory, 'hidden/open'), 'write')];
-		const script = `cd ${directory}/hidden/open && echo x > new && ! ls .. && ! mkdir ../other`;
-		await client.sh('p', script, {sandbox: policy(entries)});
-		expect((await client.done('p')).exitCode).toBe(0);
-		expect(existsSync(join(directory, 'hidden/open/new'))).toBe(true);
-	});
+	test(
+		'passes through a hidden directory to what it may write below it',
+		notWithLandlock(enforcer, REFUSES_PROTECTION),
+		async () => {
+			const [client, directory] = [await joined(enforcer), scratchDirectory()];
+			mkdirSync(join(directory, 'hidden/open'), {recursive: true});
+			const entries = [
+				root('read'),
+				at(join(directory, 'hidden'), 'deny'),
+				at(join(directory, 'hidden/open'), 'write'),
+			];
+			const script = `cd ${directory}/hidden/open && echo x > new && ! ls .. && ! mkdir ../other`;
+			await client.sh('p', script, {sandbox: policy(entries)});
+			expect((await client.done('p')).exitCode).toBe(0);
+			expect(existsSync(join(directory, 'hidden/open/new'))).toBe(true);
+		},
+	);
 });
 
 /** Names that take a matcher with backtracking longer than anyone waits. */

@@ -28,7 +28,8 @@ export interface Wrapper {
 	/** The first of these contents is the wrapper itself, and `file` names its descriptor. */
 	readonly isInMemory?: boolean | undefined;
 	/**
-	 * The program is the leader of its own session below the wrapper, as the second process of a new PID namespace.
+	 * The program is the leader of its own session below the wrapper: the second process of a new PID namespace, or the
+	 * first child of the wrapper.
 	 * Signals go to its process group, and the controlling terminal is left to its session.
 	 */
 	readonly hasOwnSession: boolean;

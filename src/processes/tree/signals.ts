@@ -37,10 +37,13 @@ export function signalWrappedProgram(wrapper: number, name: NodeJS.Signals): boo
 	return signalGroup(group ?? wrapper, name);
 }
 
+/** The second process of a PID namespace, or a child of the wrapper that leads a session where there is no namespace. */
 function findWrappedProgram(wrapper: number): number | undefined {
-	return listChildren(wrapper)
-		.flatMap(listChildren)
-		.find(pid => readInnermostPid(pid) === FIRST_PROGRAM_PID);
+	const children = listChildren(wrapper);
+	const inside = children.flatMap(listChildren).find(pid => readInnermostPid(pid) === FIRST_PROGRAM_PID);
+	return (
+		inside ?? children.find(pid => readInnermostPid(pid) === String(pid) && readProcessInfo(pid)?.sessionId === pid)
+	);
 }
 
 function readInnermostPid(pid: number): string | undefined {

@@ -1,4 +1,11 @@
-import {CALL_ADDRESS, CALL_BYTES, createLauncher, MEMORY_ADDRESS, WAIT_FOR_CHILD} from './launcher-program.js';
+import {
+	CALL_ADDRESS,
+	CALL_BYTES,
+	createLauncher,
+	END_CHILDREN,
+	MEMORY_ADDRESS,
+	WAIT_FOR_CHILD,
+} from './launcher-program.js';
 import {CALL_NUMBERS, type CallName} from './system-calls.js';
 
 /** Address of eight bytes that hold the result of a call; as an argument it stands for that result. */
@@ -31,6 +38,8 @@ interface Call {
 const LABEL_PREFIX = 'longarm-sandbox: ';
 const MAX_CALL_ARGUMENTS = 6;
 const CELL_BYTES = 8;
+/** Read at once of the list of children; the rest is read when these have ended. */
+const CHILD_LIST_BYTES = 4096;
 
 /** A list of system calls and the memory they work on, to be made by a launcher of its own. */
 export class CallList {
@@ -54,6 +63,16 @@ export class CallList {
 	/** Waits for a child, collects all others that end meanwhile, and keeps the exit code: its own, or 128 + signal. */
 	wait(child: Cell, exitCode: Cell): void {
 		this.#calls.push({number: WAIT_FOR_CHILD, args: [child], options: {result: exitCode}});
+	}
+
+	/**
+	 * Ends all children, and those that become ones meanwhile, until there are none. Where the kernel keeps no list of them
+	 * nothing is done.
+	 */
+	endChildren(): void {
+		const buffer = this.bytes(new Uint8Array(CHILD_LIST_BYTES));
+		const args = [this.text('/proc/thread-self/children'), buffer, CHILD_LIST_BYTES];
+		this.#calls.push({number: END_CHILDREN, args, options: {}});
 	}
 
 	target(): JumpTarget {

@@ -21,6 +21,8 @@ export const CALL_ADDRESS = TABLE_ADDRESS + FIRST_CALL_OFFSET;
 export const CALL_BYTES = 96;
 /** Number of a call that is none: it waits for the child named by the first argument and stores its exit code. */
 export const WAIT_FOR_CHILD = -1;
+/** The same: ends all children, listed in the file of the first argument, by way of a buffer and its length. */
+export const END_CHILDREN = -2;
 
 /**
  * A program that makes the system calls of a table, one after the other. It has no data and makes no decisions of its own:
@@ -28,7 +30,16 @@ export const WAIT_FOR_CHILD = -1;
  *     struct call { long number, argument[6], references; long *result; struct call *jump; char *label; long length; };
  *     for (call = FIRST_CALL;; call++) {
  *         value[i] = call->references & 1 << i ? *(long *) call->argument[i] : call->argument[i];
- *         if (call->number < 0) {
+ *         if (call->number == -2) {
+ *             while ((file = open(value[0], O_RDONLY)) >= 0) {
+ *                 length = read(file, value[1], value[2]); close(file);
+ *                 if (length <= 0) break;
+ *                 for (each number in the buffer that ends with a space) kill(number, SIGKILL);
+ *                 wait4(-1, 0, 0, 0);
+ *             }
+ *             continue;
+ *         }
+ *         if (call->number == -1) {
  *             do pid = wait4(-1, &status, 0, 0); while (pid == -EINTR || (pid >= 0 && pid != value[0]));
  *             *call->result = pid < 0 ? 255 : status & 127 ? 128 + (status & 127) : status >> 8;
  *             continue;
@@ -51,7 +62,7 @@ const CALL_PLAYERS: Partial<Record<NodeJS.Architecture, CallPlayer>> = {
 			488b44eb08 0fa36b38               argument: mov rax,[rbx+rbp*8+8]; bt [rbx+56],ebp
 			7303 488b00                       jnc direct; mov rax,[rax]
 			488904ec ffcd 79ea                direct: mov [rsp+rbp*8],rax; dec ebp; jns argument
-			488b03 4885c0 0f8891000000        mov rax,[rbx]; test rax,rax; js wait
+			488b03 4885c0 0f8891000000        mov rax,[rbx]; test rax,rax; js special
 			488b3c24 488b742408 488b542410    mov rdi,[rsp]; mov rsi,[rsp+8]; mov rdx,[rsp+16]
 			4c8b542418 4c8b442420 4c8b4c2428  mov r10,[rsp+24]; mov r8,[rsp+32]; mov r9,[rsp+40]
 			0f05 488b4b40 488901              syscall; mov rcx,[rbx+64]; mov [rcx],rax
@@ -67,6 +78,7 @@ const CALL_PLAYERS: Partial<Record<NodeJS.Architecture, CallPlayer>> = {
 			488bb500000010 488b9508000010     mov rsi,[rbp+ERRORS]; mov rdx,[rbp+ERRORS+8]
 			bf02000000 b801000000 0f05        mov edi,2; mov eax,1; syscall
 			bf01000000 b8e7000000 0f05        mov edi,1; mov eax,231; syscall
+			48ffc0 754f                       special: inc rax; jne kill
 			48c7c7ffffffff 488d742430         wait: mov rdi,-1; lea rsi,[rsp+48]
 			31d2 4531d2 b83d000000 0f05       xor edx,edx; xor r10d,r10d; mov eax,61; syscall
 			4883f8fc 74e2                     cmp rax,-4; je wait
@@ -75,7 +87,20 @@ const CALL_PLAYERS: Partial<Record<NodeJS.Architecture, CallPlayer>> = {
 			8b7c2430 89f8 83e07f 7408         mov edi,[rsp+48]; mov eax,edi; and eax,127; je exited
 			8db880000000 eb03                 lea edi,[rax+128]; jmp waited
 			c1ef08                            exited: shr edi,8
-			488b4b40 488939 e95bffffff        waited: mov rcx,[rbx+64]; mov [rcx],rdi; jmp advance`),
+			488b4b40 488939 e956ffffff        waited: mov rcx,[rbx+64]; mov [rcx],rdi; jmp advance
+			488b3c24 31f6 b802000000 0f05     kill: mov rdi,[rsp]; xor esi,esi; mov eax,2; syscall
+			85c0 0f8841ffffff 89c5 89c7       test eax,eax; js advance; mov ebp,eax; mov edi,eax
+			488b742408 488b542410 31c0 0f05   mov rsi,[rsp+8]; mov rdx,[rsp+16]; xor eax,eax; syscall
+			4989c4 89ef b803000000 0f05       mov r12,rax; mov edi,ebp; mov eax,3; syscall
+			4d85e4 0f8e1affffff               test r12,r12; jle advance
+			488b6c2408 4901ec                 mov rbp,[rsp+8]; add r12,rbp
+			31ff                              pid: xor edi,edi
+			0fb64500 48ffc5 83e830 720c       digit: movzx eax,byte [rbp]; inc rbp; sub eax,48; jb end
+			6bff0a 01c7 4c39e5 72ea eb11      imul edi,edi,10; add edi,eax; cmp rbp,r12; jb digit; jmp reap
+			be09000000 b83e000000 0f05        end: mov esi,9; mov eax,62; syscall
+			4c39e5 72d5                       cmp rbp,r12; jb pid
+			48c7c7ffffffff 31f6 31d2          reap: mov rdi,-1; xor esi,esi; xor edx,edx
+			4531d2 b83d000000 0f05 e977ffffff  xor r10d,r10d; mov eax,61; syscall; jmp kill`),
 	},
 };
 

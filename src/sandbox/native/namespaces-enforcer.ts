@@ -2,21 +2,23 @@
 import {type Enforcer, Trial} from '../enforcer.js';
 import type {SandboxedCommand, SandboxPlan, WrappedCommand} from '../plan.js';
 import {areUserNamespacesForbidden} from '../user-namespaces.js';
+import {usableLandlockVersion} from './landlock-version.js';
 import {hasLauncher} from './launcher-program.js';
 import {createNamespaceProgram} from './namespace-calls.js';
-import {LAUNCHER_FILE, TRIAL_COMMAND, tryLauncher} from './trial-run.js';
+import {LAUNCHER_FILE, TRIAL_COMMAND, TRIAL_PLAN, tryLauncher} from './trial-run.js';
 
 const trial = new Trial(() => {
 	if (!hasLauncher()) return `there is no launcher for ${process.arch}`;
-	return tryLauncher(() =>
-		createNamespaceProgram({mounts: [{kind: 'read', path: '/'}], network: 'none'}, TRIAL_COMMAND),
-	);
+	return tryLauncher(() => createNamespaceProgram(TRIAL_PLAN, TRIAL_COMMAND, usableLandlockVersion()));
 });
 
 /** Makes the same namespaces and mounts as bubblewrap by a launcher of our own, with nothing installed. */
 export const NAMESPACES_ENFORCER: Enforcer = {
 	name: 'namespaces',
-	describe: () => 'a launcher of its own, by namespaces and mounts',
+	describe: () => {
+		const version = usableLandlockVersion();
+		return `by a launcher of its own, ${version === undefined ? 'without Landlock' : `and version ${version} of Landlock`}`;
+	},
 	isLikely: () => (trial.isDone ? trial.findProblem() === undefined : hasLauncher() && !areUserNamespacesForbidden()),
 	findProblem: () => trial.findProblem(),
 	wrap: wrapInNamespaces,
@@ -26,7 +28,7 @@ function wrapInNamespaces(plan: SandboxPlan, command: SandboxedCommand): Wrapped
 	return {
 		file: LAUNCHER_FILE,
 		argv: ['longarm-sandbox'],
-		descriptors: [createNamespaceProgram(plan, command)],
+		descriptors: [createNamespaceProgram(plan, command, usableLandlockVersion())],
 		isInMemory: true,
 		hasOwnSession: true,
 	};

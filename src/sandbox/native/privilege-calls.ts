@@ -1,7 +1,5 @@
 // Linux only.
 import {readFileSync} from 'node:fs';
-import type {SandboxPlan} from '../plan.js';
-import {seccompFilter} from '../seccomp-filter.js';
 import type {CallList} from './call-list.js';
 
 const PR_SET_SECCOMP = 22;
@@ -15,16 +13,15 @@ const CAPABILITY_HEADER_BYTES = 8;
 const CAPABILITY_SETS_BYTES = 24;
 const FILTER_INSTRUCTION_BYTES = 8;
 
-/** Adds the calls that take every capability and every way to gain one. */
+/** Adds the calls that take every capability, those that programs could bring, and every way to gain one. */
 export function addCapabilityCalls(calls: CallList): void {
-	const label = 'drop capabilities';
 	for (let capability = 0; capability <= findLastCapability(); capability++) {
-		calls.require(label, 'prctl', [PR_CAPBSET_DROP, capability, 0, 0, 0]);
+		calls.require('drop capabilities', 'prctl', [PR_CAPBSET_DROP, capability, 0, 0, 0]);
 	}
 	addUnprivilegedCalls(calls);
 }
 
-/** The same for a process that has no right to change its bounding set: no program can gain anything from that. */
+/** The same without those that programs could bring, which takes a capability: `no_new_privs` keeps them out, too. */
 export function addUnprivilegedCalls(calls: CallList): void {
 	const label = 'drop capabilities';
 	const header = Buffer.alloc(CAPABILITY_HEADER_BYTES);
@@ -38,11 +35,6 @@ export function addUnprivilegedCalls(calls: CallList): void {
 export function addFilterCalls(calls: CallList, filter: Uint8Array): void {
 	const program = calls.words([filter.length / FILTER_INSTRUCTION_BYTES, calls.bytes(filter)]);
 	calls.require('install the system call filter', 'prctl', [PR_SET_SECCOMP, SECCOMP_MODE_FILTER, program, 0, 0]);
-}
-
-/** The filter for a sandbox with a network namespace of its own. */
-export function addNamespaceFilterCalls(calls: CallList, {network}: SandboxPlan): void {
-	addFilterCalls(calls, seccompFilter(network));
 }
 
 let lastCapability: number | undefined;

@@ -50,4 +50,4 @@ export const AT_RECURSIVE = 0x8000;
 
 export const O_WRONLY = 1;
 export const O_CLOEXEC = 0o2000000;
-export const O_PATH = 0o10000000;
+export const O_PATH_ONLY = 0o10000000;

@@ -5,14 +5,17 @@ import {errorMessage} from '../../shared/errors.js';
 import {loadMemoryFileCalls, openMemoryFile} from '../../shared/node/memory-file.js';
 import {osErrorText} from '../../shared/node/os-error.js';
 
+import type {SandboxedCommand, SandboxPlan} from '../plan.js';
+
 const TRIAL_TIMEOUT_MS = 5000;
 const FIRST_EXTRA_FD = 3;
 
 /** Path of a launcher, which is the first descriptor its process is given. */
 export const LAUNCHER_FILE = `/proc/self/fd/${FIRST_EXTRA_FD}`;
 
-/** A command that does nothing, for a trial run. */
-export const TRIAL_COMMAND = {
+/** A plan and a command that does nothing, for a trial run. */
+export const TRIAL_PLAN: SandboxPlan = {mounts: [{kind: 'read', path: '/'}], network: 'none'};
+export const TRIAL_COMMAND: SandboxedCommand = {
 	program: '/bin/sh',
 	args: ['-c', ':'],
 	arg0: undefined,

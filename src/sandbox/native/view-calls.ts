@@ -4,7 +4,7 @@ import {dirname} from 'node:path';
 import {MASKED_PROC_FILES, READ_ONLY_PROC_ENTRIES} from '../bubblewrap.js';
 import {isMountWithin, type Mount, type SandboxPlan} from '../plan.js';
 import type {CallList, Cell} from './call-list.js';
-import {AT_EMPTY_PATH, AT_FDCWD, AT_RECURSIVE, O_CLOEXEC, O_PATH, O_WRONLY} from './system-calls.js';
+import {AT_EMPTY_PATH, AT_FDCWD, AT_RECURSIVE, O_CLOEXEC, O_PATH_ONLY, O_WRONLY} from './system-calls.js';
 
 const OPEN_TREE_CLONE = 1;
 const MOVE_MOUNT_EMPTY_PATHS = 0x44;
@@ -61,7 +61,7 @@ class ViewBuilder {
 	constructor(calls: CallList) {
 		this.#calls = calls;
 		[this.#root, this.#tree, this.#target] = [calls.cell(), calls.cell(), calls.cell()];
-		this.#how = calls.words([O_PATH | O_CLOEXEC, 0, RESOLVE_NO_LINKS]);
+		this.#how = calls.words([O_PATH_ONLY | O_CLOEXEC, 0, RESOLVE_NO_LINKS]);
 		this.#empty = calls.text('');
 	}
 

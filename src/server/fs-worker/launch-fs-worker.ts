@@ -24,6 +24,8 @@ export function launchFsWorker(plan: SandboxPlan, {sandbox, settings, backend}: 
 	const needed = [program, ...own.map(dirname)];
 	const args = [...own, 'serve', '--listen', 'stdio', '--log-level', 'warn', '--max-reply', String(maxReplyBytes)];
 	const environment = new Map(VARIABLES.flatMap(name => (variables[name] ? [[name, variables[name]]] : [])));
+	// Node does not start with a configuration it may not read, unlike with one that is not there.
+	environment.set('OPENSSL_CONF', '/dev/null');
 	const command = {program, args, arg0: undefined, cwd: '/', terminal: false, environment};
 	const {file, argv, ...wrapper} = sandbox.wrap(withRuntimeMounts(plan, needed), command);
 	return spawnTransport(backend(), {file, argv, wrapper, cwd: Buffer.from('/'), environment: new Map()}, text =>

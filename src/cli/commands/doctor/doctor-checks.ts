@@ -63,7 +63,10 @@ export const CHECKS: Readonly<Record<string, Check>> = {
 		if (!used)
 			return {status: 'missing', detail: `${failures.join('; ')}: sandboxed work is refused`, fix: bubblewrapFix()};
 		const more = others.length === 0 ? '' : `; ${others.map(({name}) => name).join(' and ')} would do, too`;
-		return {status: 'ok', detail: `enforced by ${used.name} (${used.describe()})${more}`};
+		const detail = `enforced by ${used.name} (${used.describe()})${more}`;
+		if (used.name !== 'landlock') return {status: 'ok', detail};
+		const lacking = `${detail}, which refuses many policies; ${failures.join('; ')}`;
+		return {status: 'limited', detail: lacking, fix: bubblewrapFix()};
 	},
 
 	'user namespaces': async () => {
@@ -71,7 +74,7 @@ export const CHECKS: Readonly<Record<string, Check>> = {
 		const barrier = NAMESPACE_BARRIERS.find(({file, value}) => readIfExists(file) === value);
 		if (!barrier) return {status: 'ok', detail: 'ordinary users may make them'};
 		const {file, fix} = barrier;
-		return {status: 'missing', detail: `${file} says ${barrier.value}: this user cannot make sandboxes`, fix};
+		return {status: 'missing', detail: `${file} says ${barrier.value}: no sandbox but Landlock's for this user`, fix};
 	},
 
 	'control groups': async () => {
