@@ -41,8 +41,8 @@ export function resolveGrants(plan: SandboxPlan): PathGrant[] {
 /** True if a hidden path can be left out of what is granted, false if nobody needs to. Throws if it cannot be. */
 function isOmitted(mount: Mount & {kind: 'hidden'}, inherited: string, isRoot: boolean): boolean {
 	const isOfSystem = HIDDEN_SYSTEM_PATHS.includes(mount.path);
-	// Its mode hides it from all others.
-	if (isOfSystem && !isRoot) return false;
+	// A policy that allows all files allows these, as far as their modes do.
+	if (isOfSystem && inherited === 'write' && !isRoot) return false;
 	if (inherited === 'write') throw belowWritableError(mount.path, 'hidden');
 	if (mount.fileType === 'directory' && !isOfSystem) {
 		throw unenforceableError(`Landlock cannot hide the directory \`${mount.path}\` below a readable one`);
