@@ -1,5 +1,5 @@
 // Tries longarm against the real peer: the stock codex server below our client, the stock codex client above our server.
-//   npm run test:interop [-- --client | --server]
+//   npm run test:interop [-- --client | --server] [--sandbox-enforcer NAME]
 // The peer is installed in a scratch folder on demand; CODEX_BIN names one that is there already.
 import {spawn} from 'node:child_process';
 import {once} from 'node:events';
@@ -15,7 +15,7 @@ import {readReport, toReport, writeReport} from './lib/test-report.mjs';
 const root = fileURLToPath(new URL('..', import.meta.url));
 const program = join(root, 'dist/bin/longarm.js');
 const {values: flags} = parseArgs({
-	options: {client: {type: 'boolean'}, server: {type: 'boolean'}},
+	options: {client: {type: 'boolean'}, server: {type: 'boolean'}, 'sandbox-enforcer': {type: 'string'}},
 });
 const both = !flags.client && !flags.server;
 const CODEX_BIN = stockCodex();
@@ -32,9 +32,11 @@ if (both || flags.client) {
 }
 if (both || flags.server) {
 	console.log('== their client, our server');
-	const serve = `exec '${process.execPath}' '${program}' serve --listen`;
+	const enforcer = flags['sandbox-enforcer'] ?? 'auto';
+	const serve = `exec '${process.execPath}' '${program}' serve --sandbox-enforcer ${enforcer} --listen`;
 	const place = ['--server-cmd', `${serve} ws://127.0.0.1:0`, '--stdio-cmd', `${serve} stdio`];
-	ok = (await run('test/interop/run.mjs', ...place, '--json', theirClient)) && ok;
+	const sandbox = enforcer === 'auto' || enforcer === 'bubblewrap' ? [] : ['--own-sandbox'];
+	ok = (await run('test/interop/run.mjs', ...place, ...sandbox, '--json', theirClient)) && ok;
 }
 if (existsSync(theirServer)) writeReport(readReport(theirServer));
 if (existsSync(theirClient)) writeReport(toReport(readReport(theirClient).results));

@@ -9,7 +9,7 @@ import {SCENARIOS} from './lib/scenarios/index.mjs';
 import {Scratch, sandboxObstacle, startServer} from './lib/surroundings.mjs';
 
 const USAGE = `usage: node run.mjs [--url ws://HOST:PORT | --server-cmd "CMD"] [--stdio-cmd "CMD"] [--token TOKEN]
-                    [--only NAME,...] [--skip NAME,...] [--no-sandbox] [--transcripts DIR] [--json FILE]
+                    [--only NAME,...] [--skip NAME,...] [--no-sandbox | --own-sandbox] [--transcripts DIR] [--json FILE]
                     [--scratch DIR] [--keep] [--verbose] [--list]
   CODEX_BIN     the stock codex binary (client; also the server when neither --url nor --server-cmd is given)`;
 const USAGE_STATUS = 2;
@@ -29,6 +29,7 @@ const {values: flags} = parseArgs({
 		keep: {type: 'boolean'},
 		verbose: {type: 'boolean'},
 		'no-sandbox': {type: 'boolean'},
+		'own-sandbox': {type: 'boolean'},
 		list: {type: 'boolean'},
 		help: {type: 'boolean'},
 	},
@@ -88,7 +89,8 @@ async function runScenarios() {
 		transcripts: flags.transcripts && path.resolve(flags.transcripts),
 		token: flags.token,
 	});
-	const obstacle = listed.some(({needsSandbox}) => needsSandbox) ? sandboxObstacle() : undefined;
+	const needsBubblewrap = !flags['own-sandbox'] && listed.some(({needsSandbox}) => needsSandbox);
+	const obstacle = needsBubblewrap ? sandboxObstacle() : undefined;
 	for (const definition of listed) {
 		const whySkipped = skipReason(definition, rig, obstacle);
 		if (whySkipped) report({name: definition.name, status: 'skipped', reason: whySkipped, ms: 0});

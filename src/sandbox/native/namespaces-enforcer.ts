@@ -17,7 +17,7 @@ export const NAMESPACES_ENFORCER: Enforcer = {
 	name: 'namespaces',
 	describe: () => {
 		const version = usableLandlockVersion();
-		return `by a launcher of its own, ${version === undefined ? 'without Landlock' : `and version ${version} of Landlock`}`;
+		return version === undefined ? 'a launcher of its own' : `a launcher of its own and version ${version} of Landlock`;
 	},
 	isLikely: () => (trial.isDone ? trial.findProblem() === undefined : hasLauncher() && !areUserNamespacesForbidden()),
 	findProblem: () => trial.findProblem(),
