@@ -1,4 +1,4 @@
-import type {EnforcerChoice} from './enforcer.js';
+import type {EnforcerChoice, EnforcerName} from './enforcer.js';
 import {hidePaths} from './hide-paths.js';
 import {type Host, locatePath, readSmallText} from './host.js';
 import {pinDirectories} from './pin-directories.js';
@@ -33,6 +33,11 @@ export class Sandbox {
 	/** Name in the protocol. */
 	get type(): 'linuxSeccomp' | 'macosSeatbelt' {
 		return process.platform === 'darwin' ? 'macosSeatbelt' : 'linuxSeccomp';
+	}
+
+	/** The way plans are enforced here; undefined on macOS. Throws where none works. */
+	get enforcerName(): EnforcerName | undefined {
+		return process.platform === 'linux' ? requireEnforcer(this.#enforcer).name : undefined;
 	}
 
 	/** True if the sandbox probably works, without a trial run. */

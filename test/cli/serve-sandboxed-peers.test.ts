@@ -2,7 +2,8 @@ import {join} from 'node:path';
 import {expect, test} from 'vitest';
 import {connectUnixSocket} from '../../src/transports/node/connect-web-socket.js';
 import {Command} from '../helpers/command.js';
-import {needsSandbox} from '../helpers/needs.js';
+import {describeEnforcers} from '../helpers/enforcers.js';
+import {needs} from '../helpers/needs.js';
 import {policy, root} from '../helpers/sandboxes.js';
 import {scratchDirectory} from '../helpers/scratch.js';
 import {TestClient} from '../helpers/test-client.js';
@@ -60,11 +61,9 @@ async function served(...args: string[]): Promise<Served> {
 	return {client, url, port: new URL(url).port};
 }
 
-test(
-	'a process in a sandbox gets no connection to its server, one without a sandbox does',
-	needsSandbox(),
-	async () => {
-		const {client, url, port} = await served();
+describeEnforcers('in a sandbox with a network', enforcer => {
+	test('a process in it gets no connection to its server, one without a sandbox does', async () => {
+		const {client, url, port} = await served('--sandbox-enforcer', enforcer);
 		expect(await statusOf(client, 'free', ask(port))).toBe('101');
 		expect(await statusOf(client, 'held', ask(port), WITH_NETWORK)).toBe('403');
 		expect(await statusOf(client, 'detached', `setsid -f ${ask(port)} | cat`, WITH_NETWORK)).toBe('403');
@@ -77,28 +76,35 @@ test(
 		await client.shows('waiting', 'ready');
 		expect(await statusOf(client, 'free again', ask(port))).toBe('101');
 		await (await TestClient.overWebSocket(url)).initialize();
-	},
-);
+	});
 
-test('a descriptor that no process holds is not let in either', needsSandbox('python3'), async () => {
-	const {client, port} = await served();
-	expect(await statusOf(client, 'hidden', `python3 -c "$ASK_AND_HIDE" ${port}`, WITH_NETWORK)).toBe('403');
-});
+	test('a descriptor that no process holds is not let in either', needs('python3'), async () => {
+		const {client, port} = await served('--sandbox-enforcer', enforcer);
+		expect(await statusOf(client, 'hidden', `python3 -c "$ASK_AND_HIDE" ${port}`, WITH_NETWORK)).toBe('403');
+	});
 
-test('a token does not help', needsSandbox(), async () => {
-	const {client, port} = await served('--ws-auth', 'capability-token', '--ws-token-file', fileWith(TOKEN));
-	expect(await statusOf(client, 'free', ask(port, TOKEN))).toBe('101');
-	expect(await statusOf(client, 'held', ask(port, TOKEN), WITH_NETWORK)).toBe('403');
-});
+	test('a token does not help', async () => {
+		const {client, port} = await served(
+			'--sandbox-enforcer',
+			enforcer,
+			'--ws-auth',
+			'capability-token',
+			'--ws-token-file',
+			fileWith(TOKEN),
+		);
+		expect(await statusOf(client, 'free', ask(port, TOKEN))).toBe('101');
+		expect(await statusOf(client, 'held', ask(port, TOKEN), WITH_NETWORK)).toBe('403');
+	});
 
-test('a socket in the file system does not help, with or without a network', needsSandbox(), async () => {
-	const path = join(scratchDirectory(), 'x.sock');
-	await new Command(['serve', '--listen', `unix:${path}`]).url();
-	const client = await new TestClient(await connectUnixSocket(path)).initialize();
-	expect(await statusOf(client, 'free', ask(path))).toBe('101');
-	expect(await statusOf(client, 'held', ask(path), WITH_NETWORK)).not.toBe('101');
-	const without = {sandbox: policy([root('read')], {cwd: 'file:///'})};
-	expect(await statusOf(client, 'offline', ask(path), without)).not.toBe('101');
+	test('a socket in the file system does not help, with or without a network', async () => {
+		const path = join(scratchDirectory(), 'x.sock');
+		await new Command(['serve', '--sandbox-enforcer', enforcer, '--listen', `unix:${path}`]).url();
+		const client = await new TestClient(await connectUnixSocket(path)).initialize();
+		expect(await statusOf(client, 'free', ask(path))).toBe('101');
+		expect(await statusOf(client, 'held', ask(path), WITH_NETWORK)).not.toBe('101');
+		const without = {sandbox: policy([root('read')], {cwd: 'file:///'})};
+		expect(await statusOf(client, 'offline', ask(path), without)).not.toBe('101');
+	});
 });
 
 test('a server forwards no connection to itself', async () => {

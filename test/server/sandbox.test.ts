@@ -25,7 +25,7 @@ describeEnforcers('a process in a sandbox', enforcer => {
 	test('writes where it may, in its own directory', async () => {
 		const [client, directory] = [await joined(enforcer), scratchDirectory()];
 		const started = await client.sh('p', 'pwd; echo in > file && cat file', inside(directory));
-		expect(started).toEqual({processId: 'p', sandboxType: 'linuxSeccomp'});
+		expect(started).toEqual({processId: 'p', sandboxType: 'linuxSeccomp', sandboxEnforcer: enforcer});
 		expect(await client.done('p')).toEqual({exitCode: 0, stdout: `${directory}\nin\n`, stderr: '', pty: ''});
 		expect(readFileSync(join(directory, 'file'), 'utf8')).toBe('in\n');
 	});

@@ -53,6 +53,8 @@ export const startParams = v.object({
 const startResult = v.object({
 	processId,
 	sandboxType: v.nullish(v.picklist(['none', 'macosSeatbelt', 'linuxSeccomp', 'windowsRestrictedToken'])),
+	/** longarm: what enforces the sandbox on Linux, such as `bubblewrap`. */
+	sandboxEnforcer: v.optional(v.string()),
 });
 
 const readParams = v.object({

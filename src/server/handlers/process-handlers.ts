@@ -39,7 +39,8 @@ export const processHandlers = {
 			sandbox: sandboxType,
 			trace: trace?.traceparent ?? undefined,
 		});
-		return {processId, sandboxType};
+		const sandboxEnforcer = type && client.sandbox.enforcerName;
+		return {processId, sandboxType, ...(sandboxEnforcer && {sandboxEnforcer})};
 	},
 
 	'process/read': ({processId, afterSeq, maxBytes, waitMs}, client) =>
