@@ -139,6 +139,7 @@ const ATTEMPTS: readonly Attempt[] = [
 	{name: 'make the root writable', script: () => 'mount -o remount,rw /'},
 	{name: 'take a mount away', script: ({secret}) => `umount ${secret}`},
 	{name: 'become root of a new namespace', script: () => 'unshare -Urm true'},
+	{name: 'make a user namespace', script: () => 'unshare -U true'},
 	{name: 'leave the root directory', script: ({work}) => `chroot ${work} /bin/true || chroot / /bin/true`},
 	{
 		name: 'read a hidden file',
