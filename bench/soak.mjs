@@ -42,6 +42,7 @@ const WEIGHTED_SCENARIOS = weightedList(Object.entries(SCENARIOS).map(([name, {w
 /** Faults that are injected into a session while scenarios run in it. */
 const WEIGHTED_FAULTS = weightedList([
 	[40, 'cut'],
+	[10, 'vanish'],
 	[35, 'pause'],
 	[12, 'visit'],
 	[3, 'expire'],
@@ -138,6 +139,7 @@ async function injectFaults(session, isOver, ownRandom) {
 		totals.faults.add(fault);
 		if (fault === 'pause') await session.pauseReading(ownRandom.size(20, 2000));
 		else if (fault === 'cut') await session.disconnectFor(ownRandom.size(1, 2500));
+		else if (fault === 'vanish') await session.vanishFor(ownRandom.size(1, 2500));
 		else if (fault === 'visit') await session.checkIsolation();
 		else await session.checkExpiry();
 	}

@@ -63,8 +63,8 @@ export async function startServerCommand([file, ...args], {echo = true} = {}) {
 		get stderr() {
 			return stderr;
 		},
-		/** The same by line. */
-		log: () => stderr.split('\n').filter(Boolean),
+		/** The same by line, without the warning about servers of root. */
+		log: () => stderr.split('\n').filter(line => line && !line.includes('runs as root')),
 		kill: signal => child.kill(signal),
 		/** Asks it to end; the exit code, or `null` when it had to be killed. */
 		async stop() {

@@ -115,7 +115,24 @@ export class ResumableSession {
 	async disconnectFor(awayMs) {
 		const {resolve, cutAt} = await this.#disconnect();
 		await delay(awayMs);
+		await this.#goOn(await this.#resume(cutAt), {resolve, cutAt, awayMs});
+	}
+
+	/** Falls silent without a word, as behind a router that has forgotten the connection, and resumes over a new one. */
+	async vanishFor(awayMs) {
+		const resolve = this.#leave();
+		const {socket, closed} = this.#client;
+		const cutAt = performance.now();
+		socket.pause();
+		await delay(awayMs);
 		const client = await this.#resume(cutAt);
+		// Calls under way fail only here: the old connection never says that it is over.
+		socket.terminate();
+		await closed;
+		await this.#goOn(client, {resolve, cutAt, awayMs});
+	}
+
+	async #goOn(client, {resolve, cutAt, awayMs}) {
 		if (!client) {
 			this.#giveUp(resolve, new SessionExpiredError(`lost after ${awayMs} ms away`));
 			return;
@@ -195,6 +212,14 @@ export class ResumableSession {
 	}
 
 	async #disconnect() {
+		const resolve = this.#leave();
+		this.#client.socket.terminate();
+		await this.#client.closed;
+		return {resolve, cutAt: performance.now()};
+	}
+
+	/** From here on calls wait for the next connection, and what the present one says is ignored. */
+	#leave() {
 		let resolve;
 		this.#connected = new Promise(settle => {
 			resolve = settle;
@@ -203,9 +228,7 @@ export class ResumableSession {
 		this.cuts++;
 		this.#connections++;
 		for (const observed of this.#observed.values()) observed.reattach();
-		this.#client.socket.terminate();
-		await this.#client.closed;
-		return {resolve, cutAt: performance.now()};
+		return resolve;
 	}
 
 	/** Undefined when the session is unknown, which it may be when we come back later than we meant to. */

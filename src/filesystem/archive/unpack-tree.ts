@@ -133,7 +133,7 @@ export class TreeUnpacker implements Transfer {
 		return this.#mutex.run(async () => {
 			this.#requireOpen();
 			const digest = this.#hash.digest('hex');
-			// What is sent again after a bad checksum must not meet files of this transfer.
+			// Entries that are sent again after a bad checksum must not meet files of this transfer.
 			await this.#writer.settle();
 			this.#failOnError(() => {
 				this.#endCheck.requireEnd();
