@@ -1,7 +1,7 @@
 // Tries longarm against the real peer: the stock codex server below our client, the stock codex client above our server.
 //   npm run test:interop [-- --client | --server] [--sandbox-enforcer NAME]
 // The peer is installed in a scratch folder on demand; CODEX_BIN names one that is there already.
-import {spawn} from 'node:child_process';
+import {spawn, spawnSync} from 'node:child_process';
 import {once} from 'node:events';
 import {existsSync, mkdtempSync} from 'node:fs';
 import {join} from 'node:path';
@@ -35,12 +35,18 @@ if (both || flags.server) {
 	const enforcer = flags['sandbox-enforcer'] ?? 'auto';
 	const serve = `exec '${process.execPath}' '${program}' serve --sandbox-enforcer ${enforcer} --listen`;
 	const place = ['--server-cmd', `${serve} ws://127.0.0.1:0`, '--stdio-cmd', `${serve} stdio`];
-	const sandbox = enforcer === 'auto' || enforcer === 'bubblewrap' ? [] : ['--own-sandbox'];
+	const sandbox = enforcer !== 'auto' || isSandboxHere() ? ['--own-sandbox'] : [];
 	ok = (await run('test/interop/run.mjs', ...place, ...sandbox, '--json', theirClient)) && ok;
 }
 if (existsSync(theirServer)) writeReport(readReport(theirServer));
 if (existsSync(theirClient)) writeReport(toReport(readReport(theirClient).results));
 process.exit(ok ? 0 : 1);
+
+/** Whether our server has a sandbox on this machine, with bubblewrap or without. */
+function isSandboxHere() {
+	const {stdout} = spawnSync(process.execPath, [program, 'doctor', '--json'], {encoding: 'utf8'});
+	return JSON.parse(stdout).some(({check, status}) => check === 'sandbox' && status === 'ok');
+}
 
 async function run(script, ...args) {
 	const child = spawn(process.execPath, [join(root, script), ...args], {

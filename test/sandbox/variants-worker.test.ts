@@ -1,9 +1,9 @@
 import {existsSync, readFileSync, writeFileSync} from 'node:fs';
 import {join} from 'node:path';
-import {beforeAll, describe, expect, test} from 'vitest';
+import {beforeAll, expect, test} from 'vitest';
 import {listDescendants} from '../../src/processes/tree/process-tree.js';
+import {describeEnforcers} from '../helpers/enforcers.js';
 import {uri} from '../helpers/files.js';
-import {needsSandbox} from '../helpers/needs.js';
 import {ownCommand} from '../helpers/own-command.js';
 import {workspacePolicy} from '../helpers/sandboxes.js';
 import {scratchDirectory} from '../helpers/scratch.js';
@@ -34,7 +34,7 @@ const obeyed = (work: string): Record<string, string> => ({
 	'BASH_FUNC_exec%%': '() { touch evil; }',
 });
 
-describe('of the variables that a program obeys', needsSandbox(), () => {
+describeEnforcers('of the variables that a program obeys', sandboxEnforcer => {
 	test('none of the server’s reaches the worker for files or its wrapper', async () => {
 		const work = scratchDirectory();
 		writeFileSync(
@@ -44,7 +44,9 @@ describe('of the variables that a program obeys', needsSandbox(), () => {
 		writeFileSync(join(work, 'in'), 'inside');
 		const variables = {PATH: process.env['PATH'], TMPDIR: work, ...obeyed(work)};
 		const before = new Set(listDescendants(process.pid).map(({pid}) => pid));
-		const client = await TestClient.overMemory(execServer({ownCommand: command, variables})).initialize();
+		const client = await TestClient.overMemory(
+			execServer({ownCommand: command, variables, sandboxEnforcer}),
+		).initialize();
 		const sandbox = workspacePolicy(work);
 		await client.call('fs/readFile', {path: uri(join(work, 'in')), sandbox});
 		const started = listDescendants(process.pid).filter(({pid}) => !before.has(pid));
@@ -68,7 +70,7 @@ describe('of the variables that a program obeys', needsSandbox(), () => {
 			SHELLOPTS: 'xtrace',
 			PS4: 'evil',
 		};
-		const client = await TestClient.overMemory(execServer()).initialize();
+		const client = await TestClient.overMemory(execServer({sandboxEnforcer})).initialize();
 		const more = {sandbox: workspacePolicy(work), env, tty: true, arg0: 'other'};
 		await client.start('p', ['/bin/cat', '/proc/self/cmdline'], more);
 		const {exitCode, pty} = await client.done('p');
