@@ -5,6 +5,7 @@ import {chmodSync, copyFileSync, rmSync, writeFileSync} from 'node:fs';
 import {build} from 'esbuild';
 import {keepCompiled} from './lib/keep-compiled.mjs';
 import {lazyBuiltins} from './lib/lazy-builtins.mjs';
+import {writePortableTypes} from './lib/portable-types.mjs';
 import {splitProgram} from './lib/split-program.mjs';
 
 process.chdir(new URL('..', import.meta.url).pathname);
@@ -16,6 +17,7 @@ const {status} = spawnSync(process.execPath, ['node_modules/typescript/bin/tsc',
 	stdio: 'inherit',
 });
 if (status !== 0) process.exit(status ?? 1);
+writePortableTypes('dist');
 
 const options = {
 	bundle: true,

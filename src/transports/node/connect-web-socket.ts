@@ -2,6 +2,7 @@ import {connect, isIP, type Socket} from 'node:net';
 import type {ConnectionOptions} from 'node:tls';
 import {type ClientOptions, WebSocket} from 'ws';
 import {MAX_MESSAGE_BYTES} from '../../protocol/wire/message-limits.js';
+import type {Transport} from '../transport.js';
 import {PeerMonitor} from './peer-monitor.js';
 import {CLIENT_PEER_TIMES, findTimesFault} from './peer-times.js';
 import {WebSocketTransport} from './web-socket.js';
@@ -30,7 +31,7 @@ export interface ConnectOptions {
 }
 
 /** Connects to a server; the error says to which and why not, and never shows the token. */
-export async function connectWebSocket(url: string, options: ConnectOptions = {}): Promise<WebSocketTransport> {
+export async function connectWebSocket(url: string, options: ConnectOptions = {}): Promise<Transport> {
 	options.signal?.throwIfAborted();
 	return open(url, {...options.tls, ...(isProtected(new URL(url)) && UNMASKED)}, withoutSecrets(url), options);
 }
@@ -39,7 +40,7 @@ export async function connectWebSocket(url: string, options: ConnectOptions = {}
 export async function connectUnixSocket(
 	path: string,
 	options: Omit<ConnectOptions, 'tls' | 'peerTimeoutMs'> = {},
-): Promise<WebSocketTransport> {
+): Promise<Transport> {
 	options.signal?.throwIfAborted();
 	// A connection of our own: the library would read a colon in the path as the end of it.
 	const createConnection = (() => connect({path})) as NonNullable<ClientOptions['createConnection']>;
@@ -55,7 +56,7 @@ async function open(
 	socketOptions: ClientOptions,
 	name: string,
 	{token, timeoutMs = CONNECT_TIMEOUT_MS, signal, pingIntervalMs, peerTimeoutMs}: ConnectOptions,
-): Promise<WebSocketTransport> {
+): Promise<Transport> {
 	const times = {
 		...CLIENT_PEER_TIMES,
 		...(pingIntervalMs !== undefined && {pingIntervalMs}),
