@@ -40,7 +40,14 @@ export {
 export {type ProcessHost, type RunCommandOptions, toStartParams} from './run/command.js';
 export {Collected, type Communicated, type CommunicateOptions, communicate} from './run/communicate.js';
 export {RunError, type RunOptions, type RunReason, type RunResult, run} from './run/run.js';
-export {type WaitCondition, WaitError, type WaitOptions, type WaitResult, waitFor} from './run/wait-for.js';
+export {
+	type WaitCondition,
+	WaitError,
+	type WaitOptions,
+	type WaitResult,
+	type WaitResultOf,
+	waitFor,
+} from './run/wait-for.js';
 export type {Input} from './run/write-input.js';
 export {AcceptedClient} from './session/accepted-client.js';
 export {CallTimeoutError, ProtocolError, RejectedError, TooManyCallsError} from './session/client-errors.js';

@@ -12,7 +12,7 @@ import type {
 import {type ProcessHost, type RunCommandOptions, toStartParams} from '../client/run/command.js';
 import type {Communicated, CommunicateOptions} from '../client/run/communicate.js';
 import type {RunOptions, RunResult} from '../client/run/run.js';
-import type {WaitCondition, WaitOptions, WaitResult} from '../client/run/wait-for.js';
+import type {WaitCondition, WaitOptions, WaitResultOf} from '../client/run/wait-for.js';
 import type {DisconnectListener, RemoteStatus} from '../client/session/lazy-client.js';
 import type {EnvironmentInfo} from '../protocol/methods/environment-methods.js';
 import type {EnvironmentBackend, ServerDescription} from './environment-backend.js';
@@ -83,7 +83,11 @@ export class Environment implements ProcessHost, AsyncDisposable {
 	}
 
 	/** Waits for something a process of this machine does. */
-	async waitFor(process: ProcessHandle, condition: WaitCondition, options?: WaitOptions): Promise<WaitResult> {
+	async waitFor<K extends keyof WaitCondition>(
+		process: ProcessHandle,
+		condition: Pick<WaitCondition, K>,
+		options?: WaitOptions,
+	): Promise<WaitResultOf<K>> {
 		const {waitFor} = await loadOutputReaders();
 		return waitFor(process, condition, {files: this.files, ...options});
 	}

@@ -27,6 +27,9 @@ export type WaitResult =
 	| {readonly by: 'port'; readonly port: number}
 	| {readonly by: 'silence'};
 
+/** Results that a condition with these members can have. */
+export type WaitResultOf<K extends keyof WaitCondition> = Extract<WaitResult, {readonly by: K}>;
+
 export interface WaitOptions {
 	/** Fails with a `WaitError` after so many milliseconds. */
 	readonly timeout?: number | undefined;
@@ -47,13 +50,13 @@ export class WaitError extends Error {
 }
 
 /** Waits until a process meets a condition; the process runs on in any case. */
-export async function waitFor(
+export async function waitFor<K extends keyof WaitCondition>(
 	process: ProcessHandle,
-	condition: WaitCondition,
+	condition: Pick<WaitCondition, K>,
 	options: WaitOptions = {},
-): Promise<WaitResult> {
+): Promise<WaitResultOf<K>> {
 	if (Object.values(condition).every(value => value === undefined)) throw new TypeError('nothing to wait for');
-	const {exit, pattern, port, silence} = condition;
+	const {exit, pattern, port, silence}: WaitCondition = condition;
 	const {timeout, signal, files} = options;
 	signal?.throwIfAborted();
 	const stop = new AbortController();
@@ -70,7 +73,8 @@ export async function waitFor(
 	const stopListening = onAbort(signal, failure.reject);
 	const timer = timeout === undefined ? undefined : setTimeout(() => failure.reject(timeoutError(timeout)), timeout);
 	try {
-		return await Promise.race(waits);
+		// Only waits for given members were started.
+		return (await Promise.race(waits)) as WaitResultOf<K>;
 	} catch (error) {
 		throw error instanceof ProcessLostError ? new WaitError('lost', error.message) : error;
 	} finally {

@@ -1,6 +1,7 @@
 import {readFile} from 'node:fs/promises';
-import {describe, expect, test, vi} from 'vitest';
-import {WaitError, waitFor} from '../../../src/client/run/wait-for.js';
+import {describe, expect, expectTypeOf, test, vi} from 'vitest';
+import type {ProcessHandle} from '../../../src/client/process/process-handle.js';
+import {type WaitCondition, WaitError, type WaitResult, waitFor} from '../../../src/client/run/wait-for.js';
 import {stopClock} from '../../helpers/clock.js';
 import {eventually} from '../../helpers/processes.js';
 import {sh} from '../../helpers/start-params.js';
@@ -21,8 +22,8 @@ describe.each(Object.entries(ENVIRONMENTS))('on %s', (_name, machine) => {
 	test('a text is found that came in pieces, before or after it was asked for', async () => {
 		const process = await started('printf lis; sleep 0.05; printf "tening on 4%s" 2; exec sleep 1000');
 		for (let times = 0; times < 2; times++) {
-			const result = await waitFor(process, {pattern: /listening on (\d+)/g});
-			expect(result.by === 'pattern' && [...result.match]).toEqual(['listening on 42', '42']);
+			const {match} = await waitFor(process, {pattern: /listening on (\d+)/g});
+			expect([...match]).toEqual(['listening on 42', '42']);
 		}
 		expect(await waitFor(process, {pattern: 'on 42'})).toMatchObject({by: 'pattern'});
 		await process.terminate();
@@ -102,4 +103,19 @@ test('nothing to wait for is a mistake', async () => {
 	const {process} = await (await ENVIRONMENTS['this machine']!()).processes.start(sh('p', 'true'));
 	await expect(waitFor(process, {})).rejects.toThrow('nothing to wait for');
 	await expect(waitFor(process, {port: 1})).rejects.toThrow('needs the files of the machine');
+});
+
+/** Calls that are only looked at by the compiler. */
+const CALLS = {
+	pattern: (handle: ProcessHandle) => waitFor(handle, {pattern: 'ready'}),
+	either: (handle: ProcessHandle) => waitFor(handle, {exit: true, port: 80}, {files}),
+	any: (handle: ProcessHandle, condition: WaitCondition) => waitFor(handle, condition),
+	// @ts-expect-error: a member that does not exist
+	typo: (handle: ProcessHandle) => waitFor(handle, {exit: true, patern: 'ready'}),
+};
+
+test('the result is typed by the members of the condition', () => {
+	expectTypeOf(CALLS.pattern).returns.resolves.toEqualTypeOf<Extract<WaitResult, {by: 'pattern'}>>();
+	expectTypeOf(CALLS.either).returns.resolves.toEqualTypeOf<Extract<WaitResult, {by: 'exit' | 'port'}>>();
+	expectTypeOf(CALLS.any).returns.resolves.toEqualTypeOf<WaitResult>();
 });
