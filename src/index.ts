@@ -1,7 +1,9 @@
 export * from './client.js';
 export * from './environments/index.js';
+export type {BinaryPayload} from './protocol/wire/binary-payload.js';
+export type {Frame} from './protocol/wire/encode.js';
 export {ExecServer, type Listener, type ListenOptions, listen, type ServerOptions} from './server/index.js';
-export {ERRORS, type ErrorCode, LongarmError} from './shared/errors.js';
+export {ERRORS, type ErrorCode, type ErrorDetails, LongarmError} from './shared/errors.js';
 export {memoryTransportPair} from './transports/memory.js';
 export {
 	type ConnectCommandOptions,

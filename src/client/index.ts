@@ -1,3 +1,4 @@
+export type {EnvironmentInfo} from '../protocol/methods/environment-methods.js';
 export {DisconnectedError} from '../rpc/disconnected-error.js';
 export {
 	connectStandardWebSocket,
@@ -13,7 +14,7 @@ export {
 	type TransferRoute,
 	transfer,
 } from './files/copy/transfer.js';
-export {FileError, type FileErrorCode} from './files/file-error.js';
+export {FileError, type FileErrorCode, type FileErrorDetails} from './files/file-error.js';
 export type {FileLocation} from './files/file-location.js';
 export type * from './files/files.js';
 export {RemoteFiles} from './files/remote/remote-files.js';
@@ -32,15 +33,22 @@ export {
 	type Processes,
 	type ProcessHandle,
 	ProcessLostError,
+	type ReadOptions,
 	type ReadResult,
+	type SandboxType,
+	type Signal,
 	type StartedProcess,
 	type StartOptions,
 	type StartParams,
+	type TerminateMode,
+	type TerminateResult,
+	type WriteResult,
 } from './process/process-handle.js';
 export {type ProcessHost, type RunCommandOptions, toStartParams} from './run/command.js';
 export {Collected, type Communicated, type CommunicateOptions, communicate} from './run/communicate.js';
 export {RunError, type RunOptions, type RunReason, type RunResult, run} from './run/run.js';
 export {
+	type PortSource,
 	type WaitCondition,
 	WaitError,
 	type WaitOptions,
@@ -54,4 +62,8 @@ export {CallTimeoutError, ProtocolError, RejectedError, TooManyCallsError} from 
 export {INITIALIZE_TIMEOUT_MS, MAX_PENDING_CALLS} from './session/connection.js';
 export {type DisconnectListener, LazyClient, type LazyClientOptions, type RemoteStatus} from './session/lazy-client.js';
 export {RECOVERY_BUDGET_MS} from './session/recovery.js';
-export {type Connect, SessionClient, type SessionClientOptions} from './session/session-client.js';
+export {
+	type Connect,
+	SessionClient,
+	type SessionClientOptions,
+} from './session/session-client.js';

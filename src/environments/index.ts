@@ -1,6 +1,6 @@
 export {defaultProvider, type ProviderOptions} from './config/default-provider.js';
 export {ENVIRONMENTS_FILE, parseEnvironments} from './config/environments-file.js';
-export {Environment} from './environment.js';
+export {Environment, type StartCommandOptions} from './environment.js';
 export type {ServerDescription} from './environment-backend.js';
 export {EnvironmentManager, type LoadOptions} from './environment-manager.js';
 export {combineProviders, type EnvironmentProvider, type EnvironmentSnapshot} from './environment-provider.js';

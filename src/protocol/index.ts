@@ -5,6 +5,7 @@ export {
 	type Params,
 	type ParamsOnWire,
 	type RequestName,
+	type Result,
 	type ResultOnWire,
 } from './methods/method-table.js';
 export {PathUri} from './path-uri/path-uri.js';
