@@ -25,10 +25,10 @@ interface Block {
 	readonly text: string;
 }
 
-const PAGES = [
-	...readdirSync(ROOT).filter(name => name.endsWith('.md')),
-	...readdirSync(join(ROOT, 'docs'), {recursive: true, encoding: 'utf8'}).map(name => `docs/${name}`),
-].filter(name => name.endsWith('.md') && name !== 'CHANGELOG.md');
+const ROOT_PAGES = readdirSync(ROOT).filter(name => name.endsWith('.md') && name !== 'CHANGELOG.md');
+const DOCS_PAGES = readdirSync(join(ROOT, 'docs'), {recursive: true, encoding: 'utf8'})
+	.filter(name => name.endsWith('.md'))
+	.map(name => `docs/${name}`);
 
 function* blocksOf(page: string): Generator<Block> {
 	const lines = readFileSync(join(ROOT, page), 'utf8').split('\n');
@@ -42,7 +42,7 @@ function* blocksOf(page: string): Generator<Block> {
 	}
 }
 
-const BLOCKS = PAGES.flatMap(page => [...blocksOf(page)]);
+const BLOCKS = [...ROOT_PAGES, ...DOCS_PAGES, 'llms.txt'].flatMap(page => [...blocksOf(page)]);
 
 /** The block as a module, each line where the page has it. */
 function toModule({page, line, text}: Block): string {

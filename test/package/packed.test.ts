@@ -42,6 +42,13 @@ test('every file that package.json names is in the package', () => {
 	expect(files.filter(file => !existsSync(join(project.installed, file)))).toEqual([]);
 });
 
+test('every page that llms.txt names is in the package', () => {
+	const index = readFileSync(join(project.installed, 'llms.txt'), 'utf8');
+	const pages = [...index.matchAll(/\]\((.+?)\)/g)].map(match => match[1]!);
+	expect(pages.length).toBeGreaterThan(10);
+	expect(pages.filter(page => !existsSync(join(project.installed, page)))).toEqual([]);
+});
+
 test('source maps of the package hold the sources, which are not in it', () => {
 	const map = JSON.parse(readFileSync(join(project.installed, 'dist/client/index.js.map'), 'utf8')) as {
 		sourcesContent?: readonly (string | null)[];
