@@ -1,5 +1,6 @@
-// Runs every check, whatever fails: format and lint, types, build, unit and contract tests, conformance. Two more on demand:
+// Runs every check, whatever fails: format and lint, types, build, unit and contract tests, conformance. Three more on demand:
 //   LONGARM_TEST_INTEROP=1   the real peer, which is installed for it
+//   LONGARM_TEST_PACKAGE=1   the package in an empty project, with tools that are installed for it
 //   LONGARM_TEST_NODE=24     contract tests and conformance on another line of Node, which is installed for it
 // Ends with the tests that were skipped and why, a line per step and the counts.
 import {spawnSync} from 'node:child_process';
@@ -10,7 +11,7 @@ import {readReport} from './lib/test-report.mjs';
 
 const root = new URL('..', import.meta.url).pathname;
 const scratch = scratchFolder('test');
-const {LONGARM_TEST_INTEROP: interop, LONGARM_TEST_NODE: line} = process.env;
+const {LONGARM_TEST_INTEROP: interop, LONGARM_TEST_PACKAGE: published, LONGARM_TEST_NODE: line} = process.env;
 
 /** `seconds` is what a step takes on two cores that have nothing else to do. */
 const STEPS = [
@@ -20,6 +21,7 @@ const STEPS = [
 	{name: 'unit and contract', seconds: 330, command: vitest(), needsBuild: true},
 	{name: 'conformance', seconds: 60, command: conformance(), needsBuild: true},
 	...(interop === '1' ? [{name: 'interop', seconds: 150, command: peer(), needsBuild: true}] : []),
+	...(published === '1' ? [{name: 'package', seconds: 30, command: packed(), needsBuild: true}] : []),
 	...(line
 		? [
 				{name: `contract on Node ${line}`, seconds: 90, command: onLine(vitest(...CONTRACT_TESTS)), needsBuild: true},
@@ -84,6 +86,10 @@ function conformance() {
 
 function peer() {
 	return [process.execPath, 'scripts/interop.mjs'];
+}
+
+function packed() {
+	return [process.execPath, 'scripts/check-package.mjs'];
 }
 
 /** The same with that line of Node as `node`. */
