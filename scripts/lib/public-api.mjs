@@ -6,7 +6,9 @@ import {API, NodeBuilderFlags, SymbolFlags} from 'typescript/unstable/sync';
 import {toPortableTypes} from './portable-types.mjs';
 import {scratchFolder} from './scratch-folder.mjs';
 
-const COMPUTED_ALIAS = /^type \w+ = .*\b(?:Params|Result)(?:OnWire)?<.*;$/;
+/** An alias that is computed from another type or value: it says nothing, its members do. */
+const COMPUTED_ALIAS =
+	/^type \w+ = (?:keyof|\(typeof|Omit<|Partial<|NonNullable<|v\.Infer|(?:Params|Result)(?:OnWire)?<)/;
 const EXPANDED =
 	NodeBuilderFlags.InTypeAlias | NodeBuilderFlags.NoTruncation | NodeBuilderFlags.MultilineObjectLiterals;
 const PRIVATE_MEMBER = /^\s+(?:#private|private (?:static )?(?:readonly )?\w+);$/;
@@ -79,7 +81,6 @@ class DeclarationReader {
 		return symbol.flags & SymbolFlags.Alias ? this.#checker.getAliasedSymbol(symbol) : symbol;
 	}
 
-	/** An alias of a type that is computed from the table of methods says nothing: its members do. */
 	#textOf(node, symbol) {
 		const text = textOf(node);
 		if (!COMPUTED_ALIAS.test(text)) return text;

@@ -15,6 +15,7 @@ export interface StartFacts extends ExecEventBase {
 	readonly source: 'unified_exec_startup';
 }
 
+/** A command was started. */
 export interface BeginEvent extends StartFacts {
 	readonly kind: 'begin';
 }
@@ -26,11 +27,13 @@ export interface OutputDeltaEvent extends ExecEventBase {
 	readonly bytes: Uint8Array;
 }
 
+/** Text was written to a running command. */
 export interface InteractionEvent extends ExecEventBase {
 	readonly kind: 'interaction';
 	readonly stdin: string;
 }
 
+/** A command has ended, with everything it said. */
 export interface EndEvent extends StartFacts {
 	readonly kind: 'end';
 	/** Head and tail of the output, with a marker in place of dropped bytes. */
@@ -44,7 +47,9 @@ export interface EndEvent extends StartFacts {
 	readonly status: 'completed' | 'failed';
 }
 
+/** Event in the life of a command of a model, told apart by `kind`. */
 export type ExecEvent = BeginEvent | OutputDeltaEvent | InteractionEvent | EndEvent;
+/** Is called with every event, in order. */
 export type ExecEventListener = (event: ExecEvent) => void;
 
 /** Wraps a listener so that an exception of it does not disturb the command: it is rethrown in a microtask. */

@@ -3,6 +3,7 @@ import type {ExecEventListener} from './exec-events.js';
 import type {VariableOptions} from './exec-variables.js';
 import type {OutputPolicy} from './output-policy.js';
 
+/** Environments, limits and listeners of a `UnifiedExec`. */
 export interface UnifiedExecOptions extends VariableOptions {
 	/** Environment in which commands run. */
 	readonly environment?: ExecEnvironment | undefined;

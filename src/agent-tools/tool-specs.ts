@@ -12,6 +12,7 @@ const OUTPUT_TOKENS_SCHEMA: JsonSchema = {
 	description: `Most output to show, in tokens; ${DEFAULT_OUTPUT_TOKENS} if left out. The middle of longer output is left out.`,
 };
 
+/** The part of JSON Schema that describes arguments of a tool. */
 export interface JsonSchema {
 	readonly type: string;
 	readonly description?: string;

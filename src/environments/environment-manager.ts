@@ -6,6 +6,7 @@ import {type EnvironmentProvider, type EnvironmentSnapshot, LOCAL, readSnapshot}
 import type {RemoteTarget} from './remote/remote-target.js';
 import {invalidEnvironment, targetFromUrl} from './remote/remote-url.js';
 
+/** Options of `EnvironmentManager.load`. */
 export interface LoadOptions extends ProviderOptions {
 	/** In place of `environments.toml` and the variables. */
 	readonly provider?: EnvironmentProvider | undefined;

@@ -19,6 +19,7 @@ import type {EnvironmentBackend, ServerDescription} from './environment-backend.
 import {LazyFiles} from './lazy-files.js';
 import type {RemoteTarget} from './remote/remote-target.js';
 
+/** Options of `Environment.start`. */
 export interface StartCommandOptions extends RunCommandOptions, StartOptions {}
 
 /**

@@ -15,6 +15,7 @@ export const LOST_LINK_MS = 500;
 /** The machine the server runs on. */
 export type McpMachine = ProcessHost;
 
+/** Options of a `ProcessTransport`. */
 export interface ProcessTransportOptions extends Omit<RunCommandOptions, 'stdin' | 'tty'> {
 	/** Gets what the server writes to its standard error, as it comes. */
 	readonly onStderr?: (text: string) => void;

@@ -69,6 +69,7 @@ export interface ServerOptions {
 	readonly auditArguments?: boolean;
 }
 
+/** Values of server options that are left out. */
 export const DEFAULTS = {
 	protocol: 'all',
 	detachedSessionMs: 30_000,

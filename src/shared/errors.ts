@@ -146,8 +146,10 @@ export const ERRORS = {
 	},
 } as const satisfies Record<string, {meaning: string; hint: string}>;
 
+/** Stable code of a `LongarmError`. */
 export type ErrorCode = keyof typeof ERRORS;
 
+/** Message and context of a `LongarmError`. */
 export interface ErrorDetails {
 	readonly message: string;
 	/** Values of the failure, for programs. */

@@ -9,6 +9,7 @@ const SILENCE_TIMEOUT_MS = 25_000;
 /** Poll interval of `bufferedAmount`: browsers have no drain event. */
 const DRAIN_INTERVAL_MS = 10;
 
+/** Options of `connectStandardWebSocket`. */
 export interface StandardWebSocketOptions {
 	/** Another implementation than the platform's own. */
 	readonly WebSocket?: typeof WebSocket | undefined;

@@ -4,6 +4,7 @@ import {expect, test} from 'vitest';
 
 interface Declaration {
 	readonly name: string;
+	readonly doc: string;
 	readonly text: string;
 }
 
@@ -41,6 +42,11 @@ test('docs/api.md describes every name that a program can import', async () => {
 		expect(names.map(({name}) => name)).toEqual(expect.arrayContaining(Object.keys(module)));
 		expect(names.filter(({name}) => !headings.has(name))).toEqual([]);
 	}
+});
+
+test('every name that a program can import has a comment', () => {
+	const names = api.entries.flatMap(entry => entry.names);
+	expect(names.filter(({doc}) => doc === '').map(({name}) => name)).toEqual([]);
 });
 
 test('links inside docs/api.md lead to a heading', () => {

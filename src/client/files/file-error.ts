@@ -40,6 +40,7 @@ export type FileErrorCode =
 	/** A watch, a search or a transfer ended early. */
 	| 'ended';
 
+/** Details of a `FileError`. */
 export interface FileErrorDetails {
 	readonly path: string;
 	readonly hint?: string | undefined;

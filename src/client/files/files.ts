@@ -1,54 +1,71 @@
 import type {Params, ParamsOnWire, Result} from '../../protocol/methods/method-table.js';
 import type {Path} from '../paths.js';
 
+/** Kind, size and times of a file. */
 export type Metadata = Result<'fs/getMetadata'>;
+/** One entry of a directory. */
 export type DirectoryEntry = Result<'fs/readDirectory'>['entries'][number];
+/** Bounds of a walk, and what it leaves out. */
 export type WalkOptions = Partial<ParamsOnWire<'fs/walk'>['options']>;
+/** Entries that a walk found, and those it could not read. */
 export type WalkOutcome = Result<'fs/walk'>;
+/** Sandbox policy of an operation, as the wire has it. */
 export type SandboxContext = NonNullable<ParamsOnWire<'fs/readFile'>['sandbox']>;
+/** One change below a watched path. */
 export type FileChange = Params<'fs/changed'>['changes'][number];
+/** One match of a search: a file, or a line in it. */
 export type Match = Params<'fs/searchMatches'>['matches'][number];
+/** Figures of a search that is over. */
 export type SearchOutcome = Result<'fs/search'>;
+/** Figures and checksum of a stream of a tree that is over. */
 export type TransferOutcome = Result<'fs/finish'>;
 /** Progress of a tree: entries, and bytes of file content. */
 export type Progress = NonNullable<Result<'fs/readBlock'>['progress']>;
 
+/** Options of every file operation. */
 export interface AccessOptions {
 	/** Sandbox of the operation; an executor that cannot enforce it refuses. */
 	readonly sandbox?: SandboxContext | undefined;
 }
 
+/** Options of operations that stay below a directory. */
 export interface RootOptions {
 	/** Directory above the path: links are followed up to it, and none below it. Needs `root`. */
 	readonly root?: Path | undefined;
 }
 
+/** Options of operations that may wait for the disk. */
 export interface SyncOptions {
 	/** The change survives a power cut of the machine once it is done. Needs `sync`. */
 	readonly sync?: boolean | undefined;
 }
 
+/** Options of operations that may refuse links. */
 export interface FollowOptions extends AccessOptions, RootOptions {
 	/** False: no component of the path may be a link. */
 	readonly followSymlinks?: boolean | undefined;
 }
 
+/** Options of `writeFile`. */
 export interface WriteOptions extends FollowOptions {
 	/** All or nothing, in one step; needs `atomicWrite`. */
 	readonly atomic?: boolean | undefined;
 }
 
+/** Options of operations that stream. */
 export interface StreamOptions extends AccessOptions {
 	readonly signal?: AbortSignal | undefined;
 	/** Bytes of a message at most; 1 MiB by default, less for a connection that is lost often. */
 	readonly blockBytes?: number | undefined;
 }
 
+/** Options of `readStream`. */
 export interface ReadStreamOptions extends StreamOptions, RootOptions {
 	/** First byte to read. */
 	readonly offset?: number | undefined;
 }
 
+/** Options of `writeStream`. */
 export interface WriteStreamOptions extends StreamOptions, RootOptions {
 	/** First byte to write, in a file that is not truncated; a new one is private. Needs `resume`. */
 	readonly offset?: number | undefined;
@@ -58,6 +75,7 @@ export interface WriteStreamOptions extends StreamOptions, RootOptions {
 	readonly owned?: boolean | undefined;
 }
 
+/** Options of `watch`. */
 export interface WatchOptions extends StreamOptions {
 	/** Whether the whole tree is watched; true by default. */
 	readonly recursive?: boolean | undefined;
@@ -65,6 +83,7 @@ export interface WatchOptions extends StreamOptions {
 	readonly ignore?: readonly string[] | undefined;
 }
 
+/** Changes that a watch reports together. */
 export interface Changes {
 	readonly changes: readonly FileChange[];
 	/** Changes were dropped: earlier knowledge of the tree does not hold. */
@@ -77,6 +96,7 @@ export interface Changes {
  */
 export interface Watch extends AsyncIterableIterator<Changes>, AsyncDisposable {}
 
+/** Options of `watchMissing`. */
 export interface WatchMissingOptions {
 	/** Existing path whose change or removal counts, too. */
 	readonly present?: Path | undefined;
@@ -108,15 +128,18 @@ export interface Search extends AsyncIterableIterator<Match> {
 	readonly outcome: Promise<SearchOutcome>;
 }
 
+/** Options of streams that carry a tree. */
 export interface TreeStreamOptions extends StreamOptions {
 	readonly progress?: ((progress: Progress) => void) | undefined;
 }
 
+/** Options of `pack`. */
 export interface PackOptions extends TreeStreamOptions {
 	/** Only these entries, without their children, by relative path, one character for each byte. Needs `resume`. */
 	readonly names?: readonly string[] | undefined;
 }
 
+/** Options of `list`. */
 export interface ListOptions extends StreamOptions, RootOptions {
 	/** Levels below the path; all by default. */
 	readonly depth?: number | undefined;
@@ -126,6 +149,7 @@ export interface ListOptions extends StreamOptions, RootOptions {
 	readonly after?: string | undefined;
 }
 
+/** Kind of a file. */
 export type EntryKind = 'file' | 'directory' | 'symlink' | 'other';
 
 /** An entry of a tree. Its name is the path relative to the root, one character for each byte. */
@@ -139,6 +163,7 @@ export interface ListedEntry {
 	readonly target?: string | undefined;
 }
 
+/** Entry of a listed tree, or the failure to read it. */
 export type TreeEntry = ListedEntry | {readonly name: string; readonly kind: 'failed'; readonly message: string};
 
 /** A range of the bytes of a file. */
@@ -147,6 +172,7 @@ export interface DigestOptions extends RootOptions {
 	readonly length: number;
 }
 
+/** Attributes to set on an entry of a tree. */
 export interface EntryAttributes {
 	/** Path relative to the directory, one character for each byte; empty for the directory itself. */
 	readonly name: string;
@@ -197,6 +223,7 @@ export const FILE_FEATURES = {
 	watch: 'fsWatch',
 	search: 'fsSearch',
 } as const;
+/** Name of a feature that an executor may have or not; see `supports`. */
 export type FileFeature = keyof typeof FILE_FEATURES;
 
 /**

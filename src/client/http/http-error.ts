@@ -3,6 +3,7 @@ import {DisconnectedError} from '../../rpc/disconnected-error.js';
 import {LongarmError} from '../../shared/errors.js';
 import {ProtocolError, RejectedError, TooManyCallsError} from '../session/client-errors.js';
 
+/** Reason of an `HttpError`. */
 export type HttpErrorCode =
 	/** The request cannot be made as it is; nothing was sent. */
 	| 'invalid'

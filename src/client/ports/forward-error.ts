@@ -3,6 +3,7 @@ import {DisconnectedError} from '../../rpc/disconnected-error.js';
 import {LongarmError} from '../../shared/errors.js';
 import {ProtocolError, RejectedError, TooManyCallsError} from '../session/client-errors.js';
 
+/** Reason of a `ForwardError`. */
 export type ForwardErrorCode =
 	/** The executor's policy does not allow this target, or no forwarding at all. */
 	| 'refused'

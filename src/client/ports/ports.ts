@@ -1,5 +1,6 @@
 import type {PortConnection} from './port-connection.js';
 
+/** TCP port as another machine sees it. */
 export interface PortTarget {
 	/** Host name or address, resolved by that machine; `localhost` if left out. */
 	readonly host?: string | undefined;

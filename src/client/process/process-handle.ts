@@ -1,14 +1,23 @@
 import type {Params, ParamsOnWire, Result} from '../../protocol/methods/method-table.js';
 import type {OutputStream} from '../../protocol/methods/process-methods.js';
 
+/** Everything the server is told about a process to start, as the wire has it. */
 export type StartParams = ParamsOnWire<'process/start'>;
+/** Mechanism that enforces the sandbox of a process. */
 export type SandboxType = Result<'process/start'>['sandboxType'];
+/** Options of `read`: where it begins, how much it takes, how long it waits. */
 export type ReadOptions = Omit<ParamsOnWire<'process/read'>, 'processId'>;
+/** Retained output of a process, and its state. */
 export type ReadResult = Result<'process/read'>;
+/** Whether input was accepted. */
 export type WriteResult = Result<'process/write'>;
+/** Signal to a process by name, or the interrupt key of its terminal. */
 export type Signal = ParamsOnWire<'process/signal'>['signal'];
+/** Whether a process is killed at once or asked to end first. */
 export type TerminateMode = ParamsOnWire<'process/terminate'>['mode'];
+/** Whether the process was running, and what is left of its tree. */
 export type TerminateResult = Result<'process/terminate'>;
+/** How a process ended. */
 export type ExitStatus = Omit<Extract<NumberedEvent, {kind: 'exited'}>, 'kind' | 'seq'>;
 
 /** A chunk of output, or a gap where output is lost. */
@@ -51,12 +60,14 @@ export interface ProcessHandle extends AsyncDisposable {
 	output(): AsyncIterableIterator<Output>;
 }
 
+/** A process that was started. */
 export interface StartedProcess {
 	readonly process: ProcessHandle;
 	/** Undefined if the executor does not report it. */
 	readonly sandboxType: SandboxType;
 }
 
+/** Options of a start that concern this client only. */
 export interface StartOptions {
 	/** Aborting ends the process, or cancels its start. */
 	readonly signal?: AbortSignal | undefined;
@@ -111,6 +122,7 @@ export interface Lagged {
 	readonly afterSeq: number;
 }
 
+/** Event of a process, or the notice that a slow subscriber lost some. */
 export type StreamEvent = ProcessEvent | Lagged;
 
 /** Size of an event's payload in memory, in bytes. */

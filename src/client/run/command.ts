@@ -17,6 +17,7 @@ export interface ProcessHost {
 	onDisconnect?(listener: (error: Error, recovered: Promise<void>) => void): () => void;
 }
 
+/** Directory, variables and terminal of a command. */
 export interface RunCommandOptions {
 	/** The executor's own by default. */
 	readonly cwd?: Path | undefined;

@@ -2,6 +2,7 @@ import {HeadTailBuffer} from '../../shared/head-tail-buffer.js';
 import type {ExitStatus, Output, OutputStream, ProcessHandle} from '../process/process-handle.js';
 import {type Input, writeInput} from './write-input.js';
 
+/** Options of `communicate`. */
 export interface CommunicateOptions {
 	/** Written to the standard input, which is closed then. */
 	readonly input?: Input | undefined;
@@ -40,6 +41,7 @@ export class Collected {
 	}
 }
 
+/** Collected output and exit of a process. */
 export interface Communicated {
 	readonly exit: ExitStatus;
 	/** False if output was lost, which the server did not keep while the connection was lost. */

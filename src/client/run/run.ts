@@ -16,6 +16,7 @@ const GRACE_MS = 1000;
 /** After the grace period its exit is awaited this long, before the result is reported without one. */
 const EXIT_TIMEOUT_MS = 5000;
 
+/** Options of `run`. */
 export interface RunOptions extends RunCommandOptions, CommunicateOptions {
 	/** Ends the command after so many milliseconds. */
 	readonly timeout?: number | undefined;
@@ -32,6 +33,7 @@ export interface RunOptions extends RunCommandOptions, CommunicateOptions {
  */
 export type RunReason = 'exit' | 'incomplete' | 'signal' | 'timeout' | 'aborted' | 'disconnected' | 'spawn';
 
+/** Outcome of a command: output, exit and the reason it ended. */
 export interface RunResult {
 	readonly argv: readonly string[];
 	readonly reason: RunReason;

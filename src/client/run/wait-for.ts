@@ -21,6 +21,7 @@ export interface WaitCondition {
 	readonly silence?: number | undefined;
 }
 
+/** Condition that was met first, told apart by `by`. */
 export type WaitResult =
 	| {readonly by: 'exit'; readonly exit: ExitStatus}
 	| {readonly by: 'pattern'; readonly match: RegExpMatchArray}
@@ -30,6 +31,7 @@ export type WaitResult =
 /** Results that a condition with these members can have. */
 export type WaitResultOf<K extends keyof WaitCondition> = Extract<WaitResult, {readonly by: K}>;
 
+/** Options of `waitFor`. */
 export interface WaitOptions {
 	/** Fails with a `WaitError` after so many milliseconds. */
 	readonly timeout?: number | undefined;

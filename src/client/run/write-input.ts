@@ -5,6 +5,7 @@ export const MAX_INPUT_PIECE_BYTES = 256 * 1024;
 /** Writes before the event loop gets a turn. */
 const MAX_PIECES_PER_TURN = 64;
 
+/** Input of a process: text, bytes, or pieces of both as they come. */
 export type Input = string | Uint8Array | AsyncIterable<Uint8Array | string> | Iterable<Uint8Array | string>;
 
 export interface WriteInputOptions {

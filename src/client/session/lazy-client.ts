@@ -3,6 +3,7 @@ import {ignoreRejection} from '../../shared/async/ignore-rejection.js';
 import {errorMessage} from '../../shared/errors.js';
 import {type Connect, SessionClient, type SessionClientOptions} from './session-client.js';
 
+/** Options of a `LazyClient`. */
 export interface LazyClientOptions extends SessionClientOptions {
 	/** Replaces a lost session by a new one; on by default. Off for a command's stdio, which ends with its session. */
 	readonly reconnects?: boolean;

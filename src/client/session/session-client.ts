@@ -25,6 +25,7 @@ import {recover} from './recovery.js';
 /** Opens a connection; called again when it is lost. The signal is aborted when the time limit is over. */
 export type Connect = (signal?: AbortSignal) => Promise<Transport>;
 
+/** Options of a `SessionClient`. */
 export interface SessionClientOptions {
 	readonly clientName?: string;
 	readonly initializeTimeoutMs?: number;

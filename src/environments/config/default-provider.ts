@@ -4,6 +4,7 @@ import {combineProviders, type EnvironmentProvider} from '../environment-provide
 import {type ConfigVariables, VariablesProvider} from './config-variables.js';
 import {FileProvider} from './file-provider.js';
 
+/** Sources of the default provider. */
 export interface ProviderOptions {
 	readonly variables?: ConfigVariables | undefined;
 	/** Directory of `environments.toml`: `LONGARM_HOME`, else `.longarm` in the user's home directory. */

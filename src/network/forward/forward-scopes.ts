@@ -2,4 +2,5 @@
 
 /** Allowed targets of forwarded connections. */
 export const FORWARD_SCOPES = ['none', 'loopback', 'any'] as const;
+/** Targets that clients may be forwarded to. */
 export type ForwardScope = (typeof FORWARD_SCOPES)[number];

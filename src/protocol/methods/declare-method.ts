@@ -17,6 +17,7 @@ export type Family =
 
 /** Scopes of a token: `drive` starts and controls processes and includes `observe`. */
 export const ACCESS_SCOPES = ['observe', 'drive', 'files', 'http'] as const;
+/** Group of methods that a token allows. */
 export type AccessScope = (typeof ACCESS_SCOPES)[number];
 
 /** Scope that a family's methods need by default; configuration and discovery are read from files. */

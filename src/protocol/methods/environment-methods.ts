@@ -19,6 +19,7 @@ export const environmentInfo = v.object({
 	prependPathDirs: v.optional(v.array(uriText)),
 	capabilities: v.optional(capabilities),
 });
+/** Description of a machine by its server. */
 export type EnvironmentInfo = v.InferOutput<typeof environmentInfo>;
 
 export const environmentStatus = v.object({status: v.string()});

@@ -29,6 +29,7 @@ export const METHODS = {
 } as const satisfies Record<string, Declaration>;
 
 export type Methods = typeof METHODS;
+/** Name of a request or notification. */
 export type MethodName = keyof Methods;
 
 type Named<Kind extends Declaration['kind'], From extends Declaration['from']> = {

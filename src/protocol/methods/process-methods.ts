@@ -5,6 +5,7 @@ import {sandboxContext} from './sandbox-params.js';
 
 const processId = v.string();
 export const outputStream = v.picklist(['stdout', 'stderr', 'pty']);
+/** Stream of a process that output came from; a terminal has one for both. */
 export type OutputStream = v.InferOutput<typeof outputStream>;
 
 const dimension = v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(65_535), v.title('u16'));

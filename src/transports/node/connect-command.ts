@@ -14,6 +14,7 @@ const MAX_STDERR_CHARS = 2000;
 /** Time limit for the rest of stderr after the end of stdout. */
 const STDERR_DRAIN_MS = 1000;
 
+/** Options of `connectCommand`. */
 export interface ConnectCommandOptions {
 	readonly args?: readonly string[];
 	/** Added to the client's own environment. */

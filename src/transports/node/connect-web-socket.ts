@@ -17,6 +17,7 @@ const TOKEN_HINT = 'It wants a token: LONGARM_EXEC_SERVER_TOKEN, or longarm env 
 const UNIX_URL = 'ws://localhost/';
 const UNMASKED: ClientOptions = {generateMask: (mask: Buffer) => void mask.fill(0)};
 
+/** Options of `connectWebSocket`. */
 export interface ConnectOptions {
 	/** Sent as a bearer token. */
 	readonly token?: string | undefined;

@@ -87,6 +87,7 @@ export interface ListenerOptions<Pass = undefined> {
 	readonly onStoppedPeer?: (peer: string) => void;
 }
 
+/** Options of `listen`. */
 export interface ListenOptions<Pass = undefined> extends ListenerOptions<Pass> {
 	/** IP literal. */
 	readonly host: string;
@@ -110,6 +111,7 @@ export interface ListenPlace {
 	readonly userOf?: ((socket: Socket) => number | undefined) | undefined;
 }
 
+/** An open listener. */
 export interface Listener {
 	/** `ws://127.0.0.1:PORT` with the real port, `wss://…`, or `unix:PATH`. */
 	readonly url: string;

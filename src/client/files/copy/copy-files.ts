@@ -6,6 +6,7 @@ import {CopyStats, type CopySummary} from './copy-stats.js';
 import {runTask} from './run-tasks.js';
 import type {TransferRoute} from './transfer.js';
 
+/** Options of `copyFiles`. */
 export interface CopyOptions extends CopyObserver {
 	/** Whether files and links replace existing ones; they do unless told otherwise. */
 	readonly overwrite?: boolean | undefined;
@@ -14,6 +15,7 @@ export interface CopyOptions extends CopyObserver {
 	readonly signal?: AbortSignal | undefined;
 }
 
+/** Figures of a copy that is over. */
 export interface CopyResult extends CopySummary {
 	/** Entries of a directory that could not be copied, 10,000 at most; `failed` counts all of them. */
 	readonly failures: readonly CopyFailure[];

@@ -8,11 +8,13 @@ import {rootOption} from './guard-links.js';
 import {isUriWithin} from './relocation.js';
 import {streamTree} from './stream-tree.js';
 
+/** Figures of a transfer so far. */
 export interface TransferProgress extends Progress {
 	/** Estimate of the final figures; undefined if the executor cannot tell. */
 	readonly total: Progress | undefined;
 }
 
+/** Options of `transfer`. */
 export interface TransferOptions {
 	readonly progress?: ((progress: TransferProgress) => void) | undefined;
 	readonly signal?: AbortSignal | undefined;
@@ -22,6 +24,7 @@ export interface TransferOptions {
 	readonly verify?: boolean | undefined;
 }
 
+/** Figures of a transfer that is over. */
 export interface TransferResult extends Progress {
 	/** Entries that were left out. */
 	readonly errors: TransferOutcome['errors'];
@@ -29,6 +32,7 @@ export interface TransferResult extends Progress {
 	readonly checked: 'checksum' | 'read-back' | 'size';
 }
 
+/** Source and target of a transfer. */
 export interface TransferRoute {
 	readonly from: FileLocation;
 	readonly to: FileLocation;
