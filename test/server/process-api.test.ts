@@ -16,6 +16,7 @@ test('what the process api adds to the protocol is announced, at the handshake a
 	expect(atHandshake['environmentInfo']).toEqual(onRequest);
 	const announced = Object.entries(onRequest.capabilities).filter(([name]) => name.startsWith('process'));
 	expect(Object.fromEntries(announced)).toEqual({
+		processAcknowledge: true,
 		processCloseStdin: true,
 		processResize: true,
 		processWait: true,
