@@ -47,7 +47,6 @@ test('what it says of itself is what the protocol declares, and no capability is
 		'capabilityDiscoveryV2',
 		'credentialMasking',
 		'credentialMaskingCustomProviders',
-		'httpHeaderEnvVars',
 		'linuxApprovedRootWritePreservesRestrictions',
 		'linuxRootWritePreservesDevices',
 		'networkProxyLaunch',

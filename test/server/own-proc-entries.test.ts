@@ -185,12 +185,12 @@ test('other mounts of /proc, and mounts of single entries, do not show the serve
 	const child = spawn('unshare', ['--mount', 'sh', '-ec', script], {stdio: ['pipe', 'pipe', 'inherit']});
 	onTestFinished(() => void child.kill('SIGKILL'));
 	const client = await new TestClient(new StdioTransport(child.stdout, child.stdin)).initialize();
-	const read = (path: string) => client.call('fs/readFile', {path: uri(scratch, path)});
+	const read = (path: string) => client.call<{dataBase64: {length: number}}>('fs/readFile', {path: uri(scratch, path)});
 	for (const path of ['again/self', `again/${child.pid}`, 'bound/self', `bound/${child.pid}`, 'own', 'own/task/../']) {
 		expect([path, await refusal(read(`${path}/environ`))]).toEqual([path, expect.objectContaining(REFUSED)]);
 	}
 	expect(await refusal(read('environ'))).toMatchObject(REFUSED);
 	for (const path of ['again/cpuinfo', 'bound/meminfo', 'again/1/status', 'bound/1/status', 'again/net/tcp']) {
-		expect(await read(path)).toMatchObject({dataBase64: expect.stringMatching('.') as string});
+		expect((await read(path)).dataBase64.length).toBeGreaterThan(0);
 	}
 });
