@@ -81,8 +81,17 @@ export const COMMON_EXIT_CODES = [
 
 export const ENVIRONMENT_OPTION: OptionDefinition = {
 	flags: '-e, --environment <ENV>',
-	help: 'where: a name from environments.toml, a ws:// or wss:// URL, unix:PATH, cmd:COMMAND, or local (default: local)',
+	help: 'where: a name from environments.toml, a ws:// or wss:// URL, unix:PATH, cmd:COMMAND, or local (default: the first of LONGARM_ENVIRONMENT, LONGARM_EXEC_SERVER_URL, the default in environments.toml, local)',
 	completes: {kind: 'environment'},
+};
+
+/** Addresses of commands that only read. */
+export const READ_ADDRESS_HELP =
+	'ENV:PATH, ws://HOST:PORT:PATH or unix:SOCKET:PATH; a path alone is one of the environment of -e or of the default one, local:PATH always one of this machine';
+
+export const QUIET_OPTION: OptionDefinition = {
+	flags: '-q, --quiet',
+	help: 'do not say on a terminal which environment is the default',
 };
 
 export const JSON_OPTION: OptionDefinition = {flags: '--json', help: 'print JSON'};

@@ -1,4 +1,5 @@
 import type {RemoteStatus} from '../client/session/lazy-client.js';
+import {suggestName} from '../shared/closest-name.js';
 import type {ConfigVariables} from './config/config-variables.js';
 import {defaultProvider, type ProviderOptions} from './config/default-provider.js';
 import {Environment} from './environment.js';
@@ -57,7 +58,10 @@ export class EnvironmentManager implements AsyncDisposable {
 		const environment = this.#environments.get(id);
 		if (environment) return environment;
 		const known = this.ids.length === 0 ? 'there are none' : `known are ${this.ids.join(', ')}`;
-		throw invalidEnvironment(`unknown environment \`${id}\`; ${known}`, {id, known: this.ids});
+		throw invalidEnvironment(`unknown environment \`${id}\`;${suggestName(id, this.ids)} ${known}`, {
+			id,
+			known: this.ids,
+		});
 	}
 
 	/** Adds an environment, or puts a new one in the place of the old, whose connection ends. */

@@ -223,7 +223,12 @@ describe('what cannot be copied', () => {
 			2,
 			/not a directory/,
 		],
-		['a path of an environment that was not given', at => ['cp', at('a'), ':b'], 2, /given with -e/],
+		[
+			'a path of an environment that was not given',
+			at => ['cp', at('a'), ':b'],
+			2,
+			/where `b` is has to be said, with -e ENV/,
+		],
 		['to an environment nobody knows', at => ['cp', at('a'), 'no-such:b'], 2, /unknown environment `no-such`/],
 		['without a target', at => ['cp', at('a')], 2, /a source and a target/],
 		['to no environment', at => ['put', at('a')], 2, /the environment has to be said, with -e ENV or as ENV:PATH/],

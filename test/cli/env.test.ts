@@ -54,7 +54,7 @@ test('environments are added, listed and removed, and the file is for its owner 
 			'  local    this machine',
 			'  devbox   ws://127.0.0.1:4500',
 			`  shell    /bin/sh -c 'ssh box "longarm serve"'`,
-			"* program  ssh box 'a b' --listen stdio (in /srv)",
+			"* program  ssh box 'a b' --listen stdio (in /srv)  (the default by environments.toml)",
 			'',
 		].join('\n'),
 	);
@@ -62,6 +62,7 @@ test('environments are added, listed and removed, and the file is for its owner 
 	expect(listed[3]).toEqual({
 		name: 'program',
 		default: true,
+		defaultBy: 'environments.toml',
 		kind: 'command',
 		program: 'ssh',
 		args: ['box', 'a b', '--listen', 'stdio'],
@@ -194,12 +195,13 @@ test('a test says what a server cannot do', async () => {
 	expect(stdout).toMatch(/\n +cannot forward ports\n$/);
 });
 
-test('a variable that no longer counts is mentioned', async () => {
+test('a variable that counts before a new default is mentioned', async () => {
 	const {path} = home();
 	const env = {LONGARM_HOME: path, LONGARM_EXEC_SERVER_URL: 'ws://127.0.0.1:1'};
-	expect((await run(['env', 'list'], env)).stdout).toBe('* remote  ws://127.0.0.1:1\n');
-	const {stderr} = await run(['env', 'add', 'a', 'ws://127.0.0.1:2'], env);
-	expect(stderr).toBe('note: that file counts from now on, LONGARM_EXEC_SERVER_URL does not\n');
+	expect((await run(['env', 'list'], env)).stdout).toMatch(/^\* remote {2}ws:\/\/127.0.0.1:1 /);
+	expect((await run(['env', 'add', 'a', 'ws://127.0.0.1:2'], env)).stderr).toBe('');
+	const {stderr} = await run(['env', 'add', 'b', 'ws://127.0.0.1:2', '--default'], env);
+	expect(stderr).toBe('note: LONGARM_EXEC_SERVER_URL is set, which counts before the default\n');
 });
 
 test('a group without a command says where its commands are', async () => {

@@ -56,6 +56,7 @@ async function round(at: number, fill: string): Promise<void> {
 
 test.each([
 	['8080:3000', {address: '127.0.0.1', port: 8080, host: 'localhost', remotePort: 3000}],
+	['3000', {address: '127.0.0.1', port: 3000, host: 'localhost', remotePort: 3000}],
 	['0:3000', {address: '127.0.0.1', port: 0, host: 'localhost', remotePort: 3000}],
 	['0.0.0.0:8080:3000', {address: '0.0.0.0', port: 8080, host: 'localhost', remotePort: 3000}],
 	['8080:db.internal:5432', {address: '127.0.0.1', port: 8080, host: 'db.internal', remotePort: 5432}],
@@ -69,7 +70,9 @@ test.each([
 
 test.each([
 	'',
-	'3000',
+	'0',
+	'70000',
+	'host',
 	'8080:',
 	':3000',
 	'8080:0',

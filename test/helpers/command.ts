@@ -36,12 +36,12 @@ export class Command {
 	#isEnded = false;
 	#watchers = new Set<() => void>();
 
-	/** The program inherits PATH and HOME only. */
+	/** The program inherits PATH and HOME only, and knows no environments of the user. */
 	constructor(args: readonly string[], {env = {}, ownStdout = false, via = []}: CommandOptions = {}) {
 		if (!existsSync(PROGRAM)) throw new Error(`${PROGRAM} is missing: npm run build`);
 		const [program, ...rest] = [...via, process.execPath, PROGRAM, ...args];
 		this.child = spawn(program!, rest, {
-			env: {PATH: process.env['PATH'], HOME: process.env['HOME'], ...env},
+			env: {PATH: process.env['PATH'], HOME: process.env['HOME'], LONGARM_HOME: '/nonexistent', ...env},
 			stdio: ['pipe', 'pipe', 'pipe'],
 		});
 		const {child} = this;

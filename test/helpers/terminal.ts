@@ -13,11 +13,17 @@ export class TerminalCommand {
 	#isOver = false;
 	#wake: () => void = () => {};
 
-	static async start(args: readonly string[], size = {rows: 24, cols: 80}): Promise<TerminalCommand> {
+	static async start(
+		args: readonly string[],
+		size = {rows: 24, cols: 80},
+		env: Record<string, string> = {},
+	): Promise<TerminalCommand> {
 		const environment = Environment.local();
 		onTestFinished(() => environment.close());
 		const argv = [process.execPath, PROGRAM, ...args];
-		return new TerminalCommand(await environment.start(argv, {tty: size, stdin: true}));
+		return new TerminalCommand(
+			await environment.start(argv, {tty: size, stdin: true, env: {LONGARM_HOME: '/nonexistent', ...env}}),
+		);
 	}
 
 	private constructor(started: ProcessHandle) {
@@ -52,8 +58,11 @@ export class TerminalCommand {
 }
 
 /** Runs the built command on a real terminal to its end. */
-export async function onTerminal(args: readonly string[]): Promise<{output: string; code: number | null}> {
-	const command = await TerminalCommand.start(args);
+export async function onTerminal(
+	args: readonly string[],
+	env?: Record<string, string>,
+): Promise<{output: string; code: number | null}> {
+	const command = await TerminalCommand.start(args, undefined, env);
 	const code = await command.ended;
 	return {output: command.output, code};
 }

@@ -7,8 +7,10 @@ export interface Address {
 		| {readonly kind: 'local'}
 		/** A name or a URL. */
 		| {readonly kind: 'named'; readonly environment: string}
-		/** The one that was given with `-e`. */
-		| {readonly kind: 'given'};
+		/** The one that was given with `-e`, else the default one, if that is another machine. */
+		| {readonly kind: 'given'}
+		/** The same, or this machine. */
+		| {readonly kind: 'default'};
 	/** As written; empty for the directory one works in. */
 	readonly path: string;
 }
@@ -16,7 +18,7 @@ export interface Address {
 const THIS_MACHINE: Address['place'] = {kind: 'local'};
 
 /**
- * `NAME:path`, `ws://host:port:/path`, `unix:/socket:/path`, `:path` for the environment given with `-e`; everything
+ * `NAME:path`, `ws://host:port:/path`, `unix:/socket:/path`, `:path` for the environment given with `-e` or the default one; everything
  * without a colon, or with a slash before the first one, is a path of this machine.
  */
 export function parseAddress(text: string): Address {
@@ -37,6 +39,17 @@ export function parseAddress(text: string): Address {
 export function localAddress(path: string): Address {
 	if (path === '') throw usageError('an empty path names no file');
 	return {place: THIS_MACHINE, path};
+}
+
+/** The same for commands that only read: a path without an environment is one of the default environment. */
+export function parseReadAddress(text: string): Address {
+	const address = parseAddress(text);
+	return isBarePath(text, address) ? {place: {kind: 'default'}, path: text} : address;
+}
+
+/** Whether an address is a path without anything that says where. */
+export function isBarePath(text: string, {place}: Address): boolean {
+	return place.kind === 'local' && !text.startsWith('local:');
 }
 
 /** A path of the environment given with `-e`, colons or not. */

@@ -7,8 +7,9 @@ import {LOCAL} from '../../environments/environment-provider.js';
 import {PathUri, PathUriError} from '../../protocol/path-uri/path-uri.js';
 import {waitAtMost} from '../../shared/async/timeout.js';
 import {EXIT, usageError} from '../exit-codes.js';
-import {type Address, parseAddress} from './address.js';
+import {type Address, parseReadAddress} from './address.js';
 import {openEnvironment} from './environments.js';
+import {explainUnknown, suggestAddress} from './meant-address.js';
 import {relayStderr, writeMessage} from './messages.js';
 import {printable, printableName, printableReason} from './printable.js';
 
@@ -34,18 +35,27 @@ export interface ParsedLocation extends Location {
 	readonly isNamedElsewhere: boolean;
 }
 
+export interface ResolverOptions {
+	/** The value of `-e`. */
+	readonly environment: string | undefined;
+	/** Without the line that tells which environment is the default. */
+	readonly quiet?: boolean | undefined;
+}
+
 /** The environments one command works with, each opened once. */
 export class LocationResolver implements AsyncDisposable {
-	readonly #given: string | undefined;
-	readonly #opened = new Map<string, Promise<Environment>>();
+	readonly #options: ResolverOptions;
+	readonly #opened = new Map<string | undefined, Promise<Environment>>();
 
-	/** `given` is the value of `-e`. */
-	constructor(given: string | undefined) {
-		this.#given = given;
+	constructor(options: ResolverOptions) {
+		this.#options = options;
 	}
 
 	async find(address: Address): Promise<ParsedLocation> {
-		const environment = await this.#open(this.#nameOf(address));
+		const environment = await this.#open(this.#nameOf(address)).catch((error: unknown) => {
+			throw explainUnknown(error, address);
+		});
+		if (address.place.kind === 'given') this.#requireGiven(environment, address);
 		const {path: given} = address;
 		return {
 			environment,
@@ -66,16 +76,22 @@ export class LocationResolver implements AsyncDisposable {
 		await waitAtMost(closed, MAX_CLOSE_MS);
 	}
 
-	#nameOf({place, path}: Address): string {
+	/** Undefined for the default one. */
+	#nameOf({place}: Address): string | undefined {
 		if (place.kind === 'local') return LOCAL;
-		if (place.kind === 'named') return place.environment;
-		if (this.#given !== undefined) return this.#given;
-		const message = `\`${printable(path)}\` is a path of the environment given with -e, and none was given`;
-		throw usageError(message);
+		return place.kind === 'named' ? place.environment : this.#options.environment;
 	}
 
-	#open(name: string): Promise<Environment> {
-		const opened = this.#opened.get(name) ?? openEnvironment(name, {onStderr: relayStderr});
+	/** Throws where nothing says which environment is meant. */
+	#requireGiven({kind}: Environment, {path}: Address): void {
+		if (kind === 'remote' || this.#options.environment !== undefined) return;
+		const what = path === '' ? 'the environment' : `where \`${printable(path)}\` is`;
+		throw usageError(`${what} has to be said, with -e ENV or as ENV:PATH; there is no default environment`);
+	}
+
+	#open(name: string | undefined): Promise<Environment> {
+		const {quiet} = this.#options;
+		const opened = this.#opened.get(name) ?? openEnvironment(name, {onStderr: relayStderr, quiet});
 		this.#opened.set(name, opened);
 		return opened;
 	}
@@ -123,11 +139,11 @@ async function resolveRelative(environment: Environment, path: string): Promise<
  */
 export async function forEachLocation(
 	given: readonly string[],
-	environment: string | undefined,
+	options: ResolverOptions,
 	work: (place: ParsedLocation, given: string) => Promise<void>,
 ): Promise<number> {
-	await using places = new LocationResolver(environment);
-	const addresses = given.map(text => ({text, address: parseAddress(text)}));
+	await using places = new LocationResolver(options);
+	const addresses = given.map(text => ({text, address: parseReadAddress(text)}));
 	let failed = 0;
 	for (const {text, address} of addresses) {
 		const place = await places.find(address);
@@ -136,7 +152,8 @@ export async function forEachLocation(
 		} catch (error) {
 			if (!(error instanceof FileError)) throw error;
 			failed++;
-			writeMessage(`error: ${printable(text)}: ${printableReason(error)}`);
+			const meant = error.code === 'disconnected' ? '' : await suggestAddress(text);
+			writeMessage(`error: ${printable(text)}: ${printableReason(error)}${meant}`);
 		}
 	}
 	return failed > 0 ? EXIT.failed : EXIT.ok;

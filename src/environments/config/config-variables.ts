@@ -1,10 +1,9 @@
 import {type EnvironmentProvider, type EnvironmentSnapshot} from '../environment-provider.js';
 import {invalidEnvironment, targetFromUrl} from '../remote/remote-url.js';
+import {URL_VARIABLES} from './default-choice.js';
 
 export type ConfigVariables = Readonly<Record<string, string | undefined>>;
 
-/** Our own variable first; upstream's name for programs that come from there. */
-export const URL_VARIABLES = ['LONGARM_EXEC_SERVER_URL', 'CODEX_EXEC_SERVER_URL'];
 export const TOKEN_VARIABLE = 'LONGARM_EXEC_SERVER_TOKEN';
 const NOISE_PREFIX = 'CODEX_EXEC_SERVER_NOISE_';
 const REMOTE = 'remote';

@@ -1,6 +1,5 @@
-import {homedir} from 'node:os';
-import {join} from 'node:path';
 import {combineProviders, type EnvironmentProvider} from '../environment-provider.js';
+import {homeOf} from './config-home.js';
 import {type ConfigVariables, VariablesProvider} from './config-variables.js';
 import {FileProvider} from './file-provider.js';
 
@@ -17,8 +16,4 @@ export function defaultProvider({
 	home = homeOf(variables),
 }: ProviderOptions = {}): EnvironmentProvider {
 	return combineProviders(new FileProvider(home), new VariablesProvider(variables));
-}
-
-export function homeOf(variables: ConfigVariables): string {
-	return variables['LONGARM_HOME'] || join(homedir(), '.longarm');
 }

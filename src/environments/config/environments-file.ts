@@ -8,8 +8,6 @@ import {type EnvironmentSnapshot, LOCAL} from '../environment-provider.js';
 import type {RemoteTarget} from '../remote/remote-target.js';
 import {invalidEnvironment, targetFromUrl} from '../remote/remote-url.js';
 
-/** Name of the file that names environments. */
-export const ENVIRONMENTS_FILE = 'environments.toml';
 const MAX_ID_LENGTH = 64;
 const RESERVED_IDS: ReadonlySet<string> = new Set([LOCAL, 'none']);
 

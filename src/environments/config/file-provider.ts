@@ -2,8 +2,9 @@ import {join} from 'node:path';
 import {errorMessage, LongarmError} from '../../shared/errors.js';
 import type {EnvironmentProvider, EnvironmentSnapshot} from '../environment-provider.js';
 import {invalidEnvironment} from '../remote/remote-url.js';
+import {ENVIRONMENTS_FILE} from './config-home.js';
 import type {TomlEntry} from './edit/edit-text.js';
-import {ENVIRONMENTS_FILE, holdsToken, parseEnvironments} from './environments-file.js';
+import {holdsToken, parseEnvironments} from './environments-file.js';
 import {readGuardedFile} from './guarded-file.js';
 
 /** The environments of `environments.toml` in a directory; in use when there is such a file. */

@@ -1,5 +1,5 @@
 import {FileError} from '../../../client/files/file-error.js';
-import {describeLocation, forEachLocation, type Location} from '../../common/locations.js';
+import {describeLocation, forEachLocation, type Location, type ResolverOptions} from '../../common/locations.js';
 import {writeMessage} from '../../common/messages.js';
 import {runUntilBrokenPipe, writeOut} from '../../common/stdout.js';
 
@@ -7,9 +7,9 @@ import {runUntilBrokenPipe, writeOut} from '../../common/stdout.js';
 const MAX_FAILED_ATTEMPTS = 3;
 
 /** Writes files to standard output, as fast as they are taken there. */
-export function cat(addresses: readonly string[], environment: string | undefined): Promise<number> {
+export function cat(addresses: readonly string[], options: ResolverOptions): Promise<number> {
 	return runUntilBrokenPipe(() =>
-		forEachLocation(addresses, environment, async place => {
+		forEachLocation(addresses, options, async place => {
 			for await (const chunk of resumableRead(place)) await writeOut(chunk);
 		}),
 	);

@@ -1,4 +1,10 @@
-import {COMMON_EXIT_CODES, type CommandDefinition, ENVIRONMENT_OPTION} from '../../command-definition.js';
+import {
+	COMMON_EXIT_CODES,
+	type CommandDefinition,
+	ENVIRONMENT_OPTION,
+	QUIET_OPTION,
+	READ_ADDRESS_HELP,
+} from '../../command-definition.js';
 import {EXIT} from '../../exit-codes.js';
 
 export const CAT: CommandDefinition = {
@@ -7,12 +13,12 @@ export const CAT: CommandDefinition = {
 	arguments: [
 		{
 			name: 'ADDRESS',
-			help: 'ENV:PATH, ws://HOST:PORT:PATH, unix:SOCKET:PATH, :PATH with -e, or a path of this machine',
+			help: READ_ADDRESS_HELP,
 			isRepeated: true,
 			completes: {kind: 'address'},
 		},
 	],
-	options: [ENVIRONMENT_OPTION],
+	options: [ENVIRONMENT_OPTION, QUIET_OPTION],
 	details: ['Bytes stay what they are, whatever the size. After a lost connection reading goes on where it stopped.'],
 	examples: [
 		{command: 'longarm cat build:Makefile'},
@@ -25,6 +31,9 @@ export const CAT: CommandDefinition = {
 	],
 	async run({arguments: [addresses], options}) {
 		const {cat} = await import('./cat-command.js');
-		return cat(addresses as readonly string[], options['environment'] as string | undefined);
+		return cat(addresses as readonly string[], {
+			environment: options['environment'] as string | undefined,
+			quiet: options['quiet'] === true,
+		});
 	},
 };

@@ -4,10 +4,10 @@ import {CopyTargetError, planCopies} from '../../../client/files/copy/copy-plan.
 import {CopyStats} from '../../../client/files/copy/copy-stats.js';
 import {runTasks} from '../../../client/files/copy/run-tasks.js';
 import type {LongarmError} from '../../../shared/errors.js';
-import {type Address, givenAddress, localAddress, parseAddress} from '../../common/address.js';
+import {type Address, givenAddress, isBarePath, localAddress, parseAddress} from '../../common/address.js';
 import {InterruptedError, Interruption} from '../../common/interruption.js';
 import {type Location, LocationResolver} from '../../common/locations.js';
-import {printable} from '../../common/printable.js';
+import {refuseForgottenColon} from '../../common/meant-address.js';
 import {EXIT, usageError} from '../../exit-codes.js';
 import {CopyReporter} from './copy-reporter.js';
 
@@ -23,9 +23,10 @@ export interface CopyCommandOptions {
 }
 
 /** From anywhere to anywhere. */
-export function cp(paths: readonly string[], options: CopyCommandOptions): Promise<number> {
+export async function cp(paths: readonly string[], options: CopyCommandOptions): Promise<number> {
 	if (paths.length < 2) throw usageError('a copy needs a source and a target');
 	const addresses = paths.map(parseAddress);
+	for (const [at, address] of addresses.entries()) await refuseForgottenColon(paths[at]!, address);
 	return copy(addresses.slice(0, -1), addresses.at(-1)!, options);
 }
 
@@ -43,15 +44,15 @@ export function get(paths: readonly string[], options: CopyCommandOptions): Prom
 	return copy((paths.length === 1 ? paths : paths.slice(0, -1)).map(parse), target, options);
 }
 
-/** With `-e` every path is one of that environment, colons or not; without, each has to name its environment. */
+/**
+ * With `-e` every path is one of that environment, colons or not; without, one that names no environment is one of the
+ * default environment.
+ */
 function environmentParser({environment}: CopyCommandOptions): (path: string) => Address {
 	return path => {
-		if (environment !== undefined) return givenAddress(path);
-		const address = path === '' ? givenAddress(path) : parseAddress(path);
-		if (address.place.kind === 'named') return address;
-		throw usageError(
-			`${path === '' ? 'the environment' : `where \`${printable(path)}\` is`} has to be said, with -e ENV or as ENV:PATH`,
-		);
+		if (environment !== undefined || path === '') return givenAddress(path);
+		const address = parseAddress(path);
+		return isBarePath(path, address) ? givenAddress(path) : address;
 	};
 }
 
@@ -62,7 +63,7 @@ async function copy(
 	{environment, recursive, noClobber, sync, ...output}: CopyCommandOptions,
 ): Promise<number> {
 	using interruption = new Interruption();
-	await using resolver = new LocationResolver(environment);
+	await using resolver = new LocationResolver({environment, quiet: output.quiet});
 	const {signal} = interruption;
 	const reporter = new CopyReporter(output);
 	const stats = new CopyStats(reporter);

@@ -24,6 +24,7 @@ const EXIT_CODES: CommandDefinition['exitCodes'] = [
 ];
 
 const DETAILS = [
+	'A path without an environment is one of this machine, whatever the default is, except those of put and get that are there; an environment is named with a colon.',
 	'What is copied into a directory keeps its name. Files are replaced, in one step each. Modes, times of change and links within directories are kept; a file that is there with the same size and time is skipped.',
 	'Done means on the disk of the target: it survives a power cut, unless --no-sync is given or the server cannot tell.',
 	'What arrived is compared by checksum. After an interruption the same command goes on where it stopped: a large file is kept beside its place as NAME.longarm-part until it is whole, and a directory that was copied to a new name is gone on with under that name. A connection that is lost and returns is gone on with. See docs/copy.md.',
@@ -35,7 +36,7 @@ export const CP: CommandDefinition = {
 	arguments: [
 		{
 			name: 'ADDRESS',
-			help: 'sources and then the target: ENV:PATH, ws://HOST:PORT:PATH, unix:SOCKET:PATH, :PATH with -e, or a path of this machine',
+			help: 'sources and then the target: ENV:PATH, ws://HOST:PORT:PATH, unix:SOCKET:PATH, :PATH for the environment of -e or the default one, or a path of this machine',
 			isRepeated: true,
 			completes: {kind: 'address'},
 		},
@@ -60,7 +61,7 @@ export const PUT: CommandDefinition = {
 	arguments: [
 		{
 			name: 'PATH',
-			help: 'sources here, and if there are several paths the target there as the last: ENV:PATH, or PATH with -e',
+			help: 'sources here, and if there are several paths the target there as the last: ENV:PATH, or PATH for the environment of -e or the default one',
 			isRepeated: true,
 			completes: {kind: 'file'},
 		},
@@ -81,7 +82,7 @@ export const GET: CommandDefinition = {
 	arguments: [
 		{
 			name: 'PATH',
-			help: 'sources there: ENV:PATH, or PATH with -e; and if there are several paths the target here as the last',
+			help: 'sources there: ENV:PATH, or PATH for the environment of -e or the default one; and if there are several paths the target here as the last',
 			isRepeated: true,
 			completes: {kind: 'address'},
 		},

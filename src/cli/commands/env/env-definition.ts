@@ -8,6 +8,8 @@ import {EXIT} from '../../exit-codes.js';
 
 const WHERE_THEY_ARE =
 	'Environments stand in environments.toml in LONGARM_HOME, or in ~/.longarm. Without that file LONGARM_EXEC_SERVER_URL names one, `remote`.';
+const WHICH_IS_THE_DEFAULT =
+	'Commands without -e use the default: the first of LONGARM_ENVIRONMENT (a name, an address or local), LONGARM_EXEC_SERVER_URL, the default in environments.toml, and this machine. On a terminal a line on stderr tells which, unless it is this machine.';
 
 export const ENV: GroupDefinition = {name: 'env', summary: 'add, remove, list and test environments'};
 
@@ -15,7 +17,11 @@ export const ENV_LIST: CommandDefinition = {
 	name: 'env list',
 	summary: 'list the environments that are known by name',
 	options: [JSON_OPTION],
-	details: [WHERE_THEY_ARE, 'The default one has a star. Tokens are never shown.'],
+	details: [
+		WHERE_THEY_ARE,
+		WHICH_IS_THE_DEFAULT,
+		'The default one has a star, and what makes it that behind it. Tokens are never shown.',
+	],
 	examples: [{command: 'longarm env list'}, {command: "longarm env list --json | jq -r '.[].name'"}],
 	exitCodes: COMMON_EXIT_CODES,
 	async run({options}) {
@@ -47,12 +53,13 @@ export const ENV_ADD: CommandDefinition = {
 			help: 'start the program in this directory',
 			completes: {kind: 'directory'},
 		},
-		{flags: '--default', help: 'make it the default of programs that use environments.toml'},
+		{flags: '--default', help: 'make it the one that commands without -e use, and the default of programs'},
 	],
 	details: [
 		'The program, or the command, has to speak the protocol on its stdin and stdout, as longarm serve --listen stdio does.',
 		'A token is copied into environments.toml, which only its owner can read. It cannot be given on the command line, where others could see it.',
 		'Comments and layout of environments.toml stay as they are. Nothing is connected to; longarm env test does that.',
+		WHICH_IS_THE_DEFAULT,
 	],
 	examples: [
 		{command: 'longarm env add devbox ws://127.0.0.1:4500'},

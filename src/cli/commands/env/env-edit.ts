@@ -1,7 +1,7 @@
-import {existsSync, readFileSync} from 'node:fs';
+import {readFileSync} from 'node:fs';
 import {resolve} from 'node:path';
-import {URL_VARIABLES} from '../../../environments/config/config-variables.js';
-import {homeOf} from '../../../environments/config/default-provider.js';
+import {homeOf} from '../../../environments/config/config-home.js';
+import {ENVIRONMENT_VARIABLE, URL_VARIABLES} from '../../../environments/config/default-choice.js';
 import type {TomlEntry} from '../../../environments/config/edit/edit-text.js';
 import {FileProvider} from '../../../environments/config/file-provider.js';
 import {requireUrl} from '../../../environments/remote/remote-url.js';
@@ -26,11 +26,10 @@ export interface AddedEnvironment {
 export async function addEnvironmentCommand(added: AddedEnvironment): Promise<number> {
 	const file = new FileProvider(homeOf(process.env));
 	const entry = {id: added.name, ...toEntry(added)};
-	const isFirst = !existsSync(file.path);
 	await file.add(entry, added);
 	process.stdout.write(`${added.name} added to ${file.path}\n`);
-	const variable = URL_VARIABLES.find(name => process.env[name]);
-	if (isFirst && variable) process.stderr.write(`note: that file counts from now on, ${variable} does not\n`);
+	const variable = [ENVIRONMENT_VARIABLE, ...URL_VARIABLES].find(name => process.env[name]?.trim());
+	if (added.isDefault && variable) process.stderr.write(`note: ${variable} is set, which counts before the default\n`);
 	return EXIT.ok;
 }
 

@@ -11,13 +11,14 @@ import {PortForward} from './port-forward.js';
 
 export interface ForwardOptions {
 	readonly environment: string | undefined;
+	readonly quiet: boolean;
 	readonly json: boolean;
 }
 
 /** Serves forwarded ports until a signal; the exit code. */
 export async function forward(given: readonly string[], options: ForwardOptions): Promise<number> {
 	const specs = given.map(parseForward);
-	const environment = await openEnvironment(options.environment, {onStderr: relayStderr});
+	const environment = await openEnvironment(options.environment, {onStderr: relayStderr, quiet: options.quiet});
 	requireForwarding((await environment.server()).capabilities);
 	collectGarbageWhenIdle(silentLogger);
 	const asked = waitForSignal();

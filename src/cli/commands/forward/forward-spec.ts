@@ -13,11 +13,12 @@ export interface ForwardSpec {
 	readonly remotePort: number;
 }
 
-/** `8080:3000`, `127.0.0.1:8080:3000`, `8080:db:5432`, `[::1]:8080:[::1]:5432`. */
+/** `3000`, `8080:3000`, `127.0.0.1:8080:3000`, `8080:db:5432`, `[::1]:8080:[::1]:5432`. */
 export function parseForward(text: string): ForwardSpec {
 	const words = splitWords(text);
 	const isPort = words.map(word => /^\d{1,5}$/.test(word) && Number(word) <= LAST_PORT);
 	const {length} = words;
+	if (length === 1 && isPort[0]) return toSpec(text, LISTEN_ADDRESS, words[0]!, REMOTE_HOST, words[0]!);
 	if (length === 2 && isPort[0] && isPort[1]) return toSpec(text, LISTEN_ADDRESS, words[0]!, REMOTE_HOST, words[1]!);
 	if (length === 3 && isPort[0] && !isPort[1] && isPort[2]) {
 		return toSpec(text, LISTEN_ADDRESS, words[0]!, words[1]!, words[2]!);
@@ -46,6 +47,6 @@ function splitWords(text: string): string[] {
 }
 
 function invalidForward(text: string): Error {
-	const message = `cannot forward \`${text}\`; expected [ADDRESS:]PORT:[HOST:]PORT, such as 8080:3000 or 8080:db.internal:5432`;
+	const message = `cannot forward \`${text}\`; expected PORT or [ADDRESS:]PORT:[HOST:]PORT, such as 3000, 8080:3000 or 8080:db.internal:5432`;
 	return usageError(message);
 }

@@ -8,6 +8,7 @@ import {formatEntry, toEntryObject} from './listing-lines.js';
 
 export interface ListCommandOptions {
 	readonly environment: string | undefined;
+	readonly quiet: boolean;
 	readonly long: boolean;
 	readonly all: boolean;
 	readonly json: boolean;
@@ -26,7 +27,7 @@ async function list(addresses: readonly string[], options: ListCommandOptions): 
 	const lineOptions = {long, isForTerminal: isatty(1)};
 	const output = new Lines();
 	let isFirst = true;
-	const code = await forEachLocation(addresses, options.environment, async (place, given) => {
+	const code = await forEachLocation(addresses, options, async (place, given) => {
 		let isHeaded = json || addresses.length === 1;
 		for await (const entry of listEntries(place, {detailed: long || json})) {
 			if (!all && entry.name.startsWith('.')) continue;

@@ -1,4 +1,11 @@
-import {COMMON_EXIT_CODES, type CommandDefinition, ENVIRONMENT_OPTION, JSON_OPTION} from '../../command-definition.js';
+import {
+	COMMON_EXIT_CODES,
+	type CommandDefinition,
+	ENVIRONMENT_OPTION,
+	JSON_OPTION,
+	QUIET_OPTION,
+	READ_ADDRESS_HELP,
+} from '../../command-definition.js';
 import {EXIT} from '../../exit-codes.js';
 
 export const LS: CommandDefinition = {
@@ -7,7 +14,8 @@ export const LS: CommandDefinition = {
 	arguments: [
 		{
 			name: 'ADDRESS',
-			help: 'ENV:PATH, ws://HOST:PORT:PATH, unix:SOCKET:PATH, :PATH with -e, or a path of this machine',
+			help: READ_ADDRESS_HELP,
+			isOptional: true,
 			isRepeated: true,
 			completes: {kind: 'address'},
 		},
@@ -17,6 +25,7 @@ export const LS: CommandDefinition = {
 		{flags: '-l, --long', help: 'with kind, mode, size and time of change'},
 		{flags: '-a, --all', help: 'with names that begin with a dot'},
 		JSON_OPTION,
+		QUIET_OPTION,
 	],
 	details: [
 		'On a terminal directories end with a slash, and control characters in names are written out; in a pipe names are the bytes they are.',
@@ -32,8 +41,10 @@ export const LS: CommandDefinition = {
 	],
 	async run({arguments: [addresses], options}) {
 		const {ls} = await import('./ls-command.js');
-		return ls(addresses as readonly string[], {
+		const given = addresses as readonly string[];
+		return ls(given.length === 0 ? ['.'] : given, {
 			environment: options['environment'] as string | undefined,
+			quiet: options['quiet'] === true,
 			long: options['long'] === true,
 			all: options['all'] === true,
 			json: options['json'] === true,

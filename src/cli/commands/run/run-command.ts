@@ -5,6 +5,7 @@ import {attach} from './attach/attach.js';
 
 export interface RunRequest {
 	readonly environment: string | undefined;
+	readonly quiet: boolean;
 	readonly argv: readonly string[];
 	readonly cwd: string | undefined;
 	/** `NAME=value`. */
@@ -14,14 +15,23 @@ export interface RunRequest {
 }
 
 /** Runs a command as if it were one of this machine; settles with its exit code. */
-export async function runCommand({environment, argv, cwd, variables, timeout, tty}: RunRequest): Promise<number> {
+export async function runCommand({
+	environment,
+	quiet,
+	argv,
+	cwd,
+	variables,
+	timeout,
+	tty,
+}: RunRequest): Promise<number> {
 	const timeoutMs = timeout === undefined ? undefined : parseTimeout(timeout);
 	const env = {...(tty && readTerminalKind()), ...parseVariables(variables)};
-	return attach(await openEnvironment(environment), {argv, cwd, env, tty, timeoutMs});
+	return attach(await openEnvironment(environment, {quiet}), {argv, cwd, env, tty, timeoutMs});
 }
 
 export interface ShellRequest {
 	readonly environment: string | undefined;
+	readonly quiet: boolean;
 	/** The login shell of the executor when it is empty. */
 	readonly argv: readonly string[];
 	readonly cwd: string | undefined;
@@ -30,12 +40,12 @@ export interface ShellRequest {
 }
 
 /** Hands our terminal to a shell somewhere else; settles with its exit code. */
-export async function runShell({environment, argv, cwd, variables}: ShellRequest): Promise<number> {
+export async function runShell({environment, quiet, argv, cwd, variables}: ShellRequest): Promise<number> {
 	if (!process.stdin.isTTY) {
 		throw usageError('standard input is not a terminal, and a shell needs one; `longarm run -- sh` takes any input');
 	}
 	const env = {...readTerminalKind(), ...parseVariables(variables)};
-	return attach(await openEnvironment(environment), {argv, cwd, env, tty: true});
+	return attach(await openEnvironment(environment, {quiet}), {argv, cwd, env, tty: true});
 }
 
 /** The variable that tells a program what kind of terminal its output goes to. */

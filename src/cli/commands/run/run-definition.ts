@@ -1,4 +1,9 @@
-import {type CommandDefinition, ENVIRONMENT_OPTION, type OptionDefinition} from '../../command-definition.js';
+import {
+	type CommandDefinition,
+	ENVIRONMENT_OPTION,
+	type OptionDefinition,
+	QUIET_OPTION,
+} from '../../command-definition.js';
 import {EXIT, PASSED_THROUGH_FAILURE_CODES} from '../../exit-codes.js';
 
 export const CWD_OPTION: OptionDefinition = {
@@ -31,6 +36,7 @@ export const RUN: CommandDefinition = {
 		VARIABLE_OPTION,
 		{flags: '--timeout <TIME>', help: 'ask the command to end after this time, and kill it a second later'},
 		{flags: '-t, --tty', help: 'give the command a terminal, in place of ours if we have one'},
+		QUIET_OPTION,
 	],
 	passesThrough: true,
 	details: [
@@ -63,6 +69,7 @@ export const RUN: CommandDefinition = {
 		const {runCommand} = await import('./run-command.js');
 		return runCommand({
 			environment: options['environment'] as string | undefined,
+			quiet: options['quiet'] === true,
 			argv: argv as readonly string[],
 			cwd: options['cwd'] as string | undefined,
 			variables: (options['env'] ?? []) as readonly string[],

@@ -1,4 +1,4 @@
-import {type CommandDefinition, ENVIRONMENT_OPTION} from '../../command-definition.js';
+import {type CommandDefinition, ENVIRONMENT_OPTION, QUIET_OPTION} from '../../command-definition.js';
 import {EXIT, PASSED_THROUGH_FAILURE_CODES} from '../../exit-codes.js';
 import {CWD_OPTION, VARIABLE_OPTION} from './run-definition.js';
 
@@ -15,7 +15,7 @@ export const SHELL: CommandDefinition = {
 			completes: {kind: 'command'},
 		},
 	],
-	options: [ENVIRONMENT_OPTION, CWD_OPTION, VARIABLE_OPTION],
+	options: [ENVIRONMENT_OPTION, CWD_OPTION, VARIABLE_OPTION, QUIET_OPTION],
 	passesThrough: true,
 	details: [
 		'Every key goes there, Ctrl-C included. The kind of the terminal (TERM) and its size are passed on, and the size follows that of the window.',
@@ -38,6 +38,7 @@ export const SHELL: CommandDefinition = {
 		const {runShell} = await import('./run-command.js');
 		return runShell({
 			environment: options['environment'] as string | undefined,
+			quiet: options['quiet'] === true,
 			argv: argv as readonly string[],
 			cwd: options['cwd'] as string | undefined,
 			variables: (options['env'] ?? []) as readonly string[],

@@ -5,7 +5,8 @@ import {isDeepStrictEqual} from 'node:util';
 import {parse} from 'smol-toml';
 import {errorMessage} from '../../../shared/errors.js';
 import {invalidEnvironment} from '../../remote/remote-url.js';
-import {ENVIRONMENTS_FILE, parseEnvironments} from '../environments-file.js';
+import {ENVIRONMENTS_FILE} from '../config-home.js';
+import {parseEnvironments} from '../environments-file.js';
 import {findPlaceFault, type GuardedFile, readGuardedFile} from '../guarded-file.js';
 import {type TomlEntry, withDefault, withEntry, withoutDefault, withoutEntry} from './edit-text.js';
 
