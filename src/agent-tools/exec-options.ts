@@ -1,3 +1,4 @@
+import type {SandboxOption} from '../client/run/sandbox-policy.js';
 import type {ExecEnvironment} from './exec-environment.js';
 import type {ExecEventListener} from './exec-events.js';
 import type {VariableOptions} from './exec-variables.js';
@@ -25,6 +26,11 @@ export interface UnifiedExecOptions extends VariableOptions {
 	 * exit code 1 for a signal on a terminal, and a `process/terminate` after every command, also one that has ended.
 	 */
 	readonly strictCompat?: boolean | undefined;
+	/**
+	 * Sandbox of every command; where it cannot be enforced nothing is started. The workspace of `workspace-write` is the
+	 * working directory of the environment, wherever a call asks to run.
+	 */
+	readonly sandbox?: SandboxOption | undefined;
 	readonly onEvent?: ExecEventListener | undefined;
 	/** Generates session ids; random ones by default. */
 	readonly nextSessionId?: (() => number) | undefined;

@@ -1,3 +1,5 @@
+import {startOn} from '../client/run/command.js';
+import {toSandboxContext} from '../client/run/sandbox-policy.js';
 import type {EnvironmentInfo} from '../protocol/methods/environment-methods.js';
 import {PathUri} from '../protocol/path-uri/path-uri.js';
 import {randomHex} from '../shared/random-id.js';
@@ -46,7 +48,7 @@ export class Spawner {
 	}
 
 	async #spawn(id: number, args: ExecCommandArguments, context: CallContext): Promise<ExecSession> {
-		const {loginShells = true} = this.#options;
+		const {loginShells = true, sandbox} = this.#options;
 		if (args.login && !loginShells) throw new ToolFailure(LOGIN_FORBIDDEN);
 		const {info, shells} = await this.#loadFacts();
 		const cwd = resolveWorkingDirectory(info, args.workdir);
@@ -56,11 +58,12 @@ export class Spawner {
 			env: createOverlay(this.#options, callId),
 			envPolicy: createEnvironmentPolicy(this.#options),
 			metadata: {threadId: parseUuid(this.#options.threadId), toolCallId: callId},
+			...(sandbox && {sandbox: toSandboxContext(sandbox, resolveWorkingDirectory(info, undefined))}),
 		};
 		const shell = await shells.resolve(args.shell, createProcessId(id), template);
 		const argv = createShellArgv(shell, args.cmd, args.login ?? loginShells);
 		const params = {...template, processId: createProcessId(id), argv, tty: args.tty};
-		const {process: handle} = await this.environment.processes.start(params);
+		const {process: handle} = await startOn(this.environment, params);
 		const {closeGraceMs, strictCompat} = this.#options;
 		return new ExecSession({
 			id,

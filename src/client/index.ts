@@ -48,6 +48,12 @@ export {type ProcessHost, type RunCommandOptions, toStartParams} from './run/com
 export {Collected, type Communicated, type CommunicateOptions, communicate} from './run/communicate.js';
 export {RunError, type RunOptions, type RunReason, type RunResult, run} from './run/run.js';
 export {
+	createSandboxPolicy,
+	type SandboxOption,
+	type SandboxPolicyOptions,
+	type SandboxPreset,
+} from './run/sandbox-policy.js';
+export {
 	type PortSource,
 	type WaitCondition,
 	WaitError,

@@ -9,7 +9,7 @@ import type {
 	StartOptions,
 	StartParams,
 } from '../client/process/process-handle.js';
-import {type ProcessHost, type RunCommandOptions, toStartParams} from '../client/run/command.js';
+import {type ProcessHost, type RunCommandOptions, startOn, toStartParams} from '../client/run/command.js';
 import type {Communicated, CommunicateOptions} from '../client/run/communicate.js';
 import type {RunOptions, RunResult} from '../client/run/run.js';
 import type {WaitCondition, WaitOptions, WaitResultOf} from '../client/run/wait-for.js';
@@ -68,7 +68,7 @@ export class Environment implements ProcessHost, AsyncDisposable {
 	async start(argv: readonly string[], options: StartCommandOptions = {}): Promise<ProcessHandle> {
 		const {signal, backpressure, ...command} = options;
 		const params = await toStartParams(this, argv, command);
-		return (await this.processes.start(params, {signal, backpressure})).process;
+		return (await startOn(this, params, {signal, backpressure})).process;
 	}
 
 	/** Runs a command to its end. */

@@ -1,8 +1,8 @@
-import {mkdtempSync, writeFileSync} from 'node:fs';
+import {mkdirSync, mkdtempSync, writeFileSync} from 'node:fs';
 import {join} from 'node:path';
 import {describe, expect, test} from 'vitest';
 import {withTimeEnough} from '../helpers/clock.js';
-import {Command, run} from '../helpers/command.js';
+import {Command, PROGRAM, run} from '../helpers/command.js';
 import {isAlive, untilDead} from '../helpers/processes.js';
 import {scratchDirectory} from '../helpers/scratch.js';
 import {CLI_TARGETS} from '../helpers/transports.js';
@@ -131,4 +131,15 @@ test('a machine that cannot be reached is told in a line, with what helps', asyn
 	const {code, stderr} = await run(['run', '-e', 'ws://127.0.0.1:1', '--', 'true']);
 	expect(code).toBe(125);
 	expect(stderr).toMatch(/^error: failed to connect .*ECONNREFUSED.*\nhint: Check the address, .*longarm serve\.\n$/);
+});
+
+test('--cwd ~ is the home directory of where the command runs', async () => {
+	const [here, there] = [scratchDirectory(), scratchDirectory()];
+	for (const home of [here, there]) mkdirSync(join(home, 'below'));
+	const server = `cmd:HOME=${there} exec ${process.execPath} ${PROGRAM} serve --listen stdio --log-level silent`;
+	const pwd = async (cwd: string, ...where: string[]) =>
+		(await run(['run', ...where, '--cwd', cwd, '--', 'pwd'], {HOME: here})).stdout;
+	expect([await pwd('~'), await pwd('~/below')]).toEqual([`${here}\n`, `${here}/below\n`]);
+	const far = [await pwd('~', '-e', server), await pwd('~/below', '-e', server)];
+	expect(far).toEqual([`${there}\n`, `${there}/below\n`]);
 });

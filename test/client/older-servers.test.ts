@@ -1,6 +1,7 @@
 // covers: src/client/session/session-client.ts, src/client/session/connection.ts (servers of earlier protocols)
 import {expect, onTestFinished, test} from 'vitest';
 import {RemoteFiles} from '../../src/client/files/remote/remote-files.js';
+import {createSandboxPolicy} from '../../src/client/run/sandbox-policy.js';
 import {MAX_PENDING_CALLS} from '../../src/client/session/connection.js';
 import {SessionClient} from '../../src/client/session/session-client.js';
 import {memoryTransportPair} from '../../src/transports/memory.js';
@@ -110,6 +111,8 @@ test('processes run on a server of the first protocol, with numbers of our own',
 	expect(await other.terminate()).toEqual({running: true});
 	await other.closed;
 	await expect(other.signal('interrupt')).rejects.toThrow('the first protocol, which has no process/signal');
+	const sandbox = createSandboxPolicy('read-only', {cwd: '/'});
+	await expect(client.start({...sh('r', 'true'), sandbox})).rejects.toThrow('cannot be enforced on this executor');
 });
 
 test('a write that a server of the first protocol fails is a failure, not a process that is gone', async () => {

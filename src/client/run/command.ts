@@ -1,6 +1,7 @@
 import type {EnvironmentInfo} from '../../protocol/methods/environment-methods.js';
 import {type Path, toPathUri} from '../paths.js';
-import type {Processes, StartParams} from '../process/process-handle.js';
+import type {Processes, StartedProcess, StartOptions, StartParams} from '../process/process-handle.js';
+import type {SandboxOption} from './sandbox-policy.js';
 
 /** A machine that runs processes. An `Environment` is one, and so is any object with these members. */
 export interface ProcessHost {
@@ -30,6 +31,8 @@ export interface RunCommandOptions {
 	/** Whether its standard input is a pipe that can be written to; it is empty otherwise. */
 	readonly stdin?: boolean | undefined;
 	readonly processId?: string | undefined;
+	/** Restricts files and network; an executor that cannot enforce it starts nothing. */
+	readonly sandbox?: SandboxOption | undefined;
 }
 
 /** Parameters of `process/start` for a command, with the defaults people expect. */
@@ -38,17 +41,36 @@ export async function toStartParams(
 	argv: readonly string[],
 	options: RunCommandOptions = {},
 ): Promise<StartParams> {
-	const {cwd, env = {}, inherit = 'all', tty = false, stdin = false} = options;
+	const {cwd, env = {}, inherit = 'all', tty = false, stdin = false, sandbox} = options;
+	const directory = cwd === undefined ? await ownDirectory(host) : toPathUri(cwd).href;
 	return {
 		processId: options.processId ?? globalThis.crypto.randomUUID(),
 		argv: [...argv],
-		cwd: cwd === undefined ? await ownDirectory(host) : toPathUri(cwd).href,
+		cwd: directory,
 		env: {...env},
 		envPolicy: {inherit, ignoreDefaultExcludes: true, exclude: [], set: {}, includeOnly: []},
 		tty: tty !== false,
 		pipeStdin: stdin,
 		...(typeof tty === 'object' && {io: {pty: tty}}),
+		...(sandbox && {sandbox: await toSandbox(sandbox, directory)}),
 	};
+}
+
+/** Starts a process; one with a sandbox only where that is enforced. */
+export async function startOn(
+	{processes}: Pick<ProcessHost, 'processes'>,
+	params: StartParams,
+	options?: StartOptions,
+): Promise<StartedProcess> {
+	if (!params.sandbox) return processes.start(params, options);
+	const {startEnforced} = await import('./sandbox-policy.js');
+	return startEnforced(processes, params, options);
+}
+
+/** Loaded when it is needed: most commands have no sandbox. */
+async function toSandbox(sandbox: SandboxOption, cwd: string): Promise<NonNullable<StartParams['sandbox']>> {
+	const {toSandboxContext} = await import('./sandbox-policy.js');
+	return toSandboxContext(sandbox, cwd);
 }
 
 async function ownDirectory(host: Pick<ProcessHost, 'info'>): Promise<string> {

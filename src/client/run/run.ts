@@ -7,7 +7,7 @@ import {MAX_TIMER_MS} from '../../shared/units.js';
 import {toPathUri} from '../paths.js';
 import {type ExitStatus, type ProcessHandle, ProcessLostError} from '../process/process-handle.js';
 import {TooManyCallsError} from '../session/client-errors.js';
-import {type ProcessHost, type RunCommandOptions, toStartParams} from './command.js';
+import {type ProcessHost, type RunCommandOptions, startOn, toStartParams} from './command.js';
 import {type Collected, Collector, type CommunicateOptions} from './communicate.js';
 import {writeInput} from './write-input.js';
 
@@ -117,7 +117,7 @@ async function start(
 ): Promise<{process: ProcessHandle} | Ending> {
 	try {
 		const params = await toStartParams(machine, argv, {stdin: options.input !== undefined, ...options});
-		return await machine.processes.start(params, {signal, backpressure: true});
+		return await startOn(machine, params, {signal, backpressure: true});
 	} catch (thrown) {
 		const error = thrown instanceof Error ? thrown : new Error(String(thrown));
 		const isRefused = error instanceof RpcError || error instanceof TooManyCallsError;

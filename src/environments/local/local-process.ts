@@ -99,7 +99,7 @@ export class LocalProcess extends BaseProcess {
 			exitCode: exit?.exitCode ?? null,
 			closed: closedSeq !== undefined,
 			failure: null,
-			sandboxDenied: false,
+			sandboxDenied: exit?.sandboxDenied ?? false,
 			...(missedBytes > 0 && {missedBytes}),
 		};
 	}
@@ -134,8 +134,8 @@ function toEvent(event: LogEvent): NumberedEvent {
 		case 'output':
 			return {...event, bytes: copyOf(event.bytes)};
 		case 'exited': {
-			const {kind, seq, exitCode, reason} = event;
-			return {kind, seq, exitCode, sandboxDenied: false, reason: reason === 'exit' ? undefined : reason};
+			const {kind, seq, exitCode, reason, sandboxDenied = false} = event;
+			return {kind, seq, exitCode, sandboxDenied, reason: reason === 'exit' ? undefined : reason};
 		}
 		case 'closed':
 			return event;

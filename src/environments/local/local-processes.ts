@@ -6,8 +6,10 @@ import type {ManagedProcess} from '../../processes/managed-process.js';
 import type {StartRequest} from '../../processes/prepare-spawn.js';
 import {ProcessTable} from '../../processes/process-table.js';
 import {StartQueue} from '../../processes/start-queue.js';
+import type {Params} from '../../protocol/methods/method-table.js';
 import {startParams} from '../../protocol/methods/process-methods.js';
 import {decode} from '../../protocol/wire/decode.js';
+import type {Sandbox} from '../../sandbox/sandbox.js';
 import {DEFAULTS} from '../../server/options.js';
 import {LongarmError} from '../../shared/errors.js';
 import {LocalProcess, toRejectedError} from './local-process.js';
@@ -18,10 +20,13 @@ export class LocalProcesses implements Processes {
 	readonly #handles = new Map<ManagedProcess, LocalProcess>();
 	/** Ids of processes with back-pressure, while they are being started. */
 	readonly #lossless = new Set<string>();
+	readonly #variables: Readonly<Record<string, string | undefined>>;
+	#sandbox: Sandbox | undefined;
 	#isClosed = false;
 
 	constructor(variables: Readonly<Record<string, string | undefined>> = process.env) {
 		const {retainBytes, retainChunks, retainClosedMs} = DEFAULTS;
+		this.#variables = variables;
 		this.#table = new ProcessTable({
 			backend: selectBackend,
 			starts: new StartQueue(),
@@ -50,13 +55,27 @@ export class LocalProcesses implements Processes {
 
 	async #start(params: StartParams, {backpressure}: StartOptions): Promise<StartedProcess> {
 		try {
-			if (this.#isClosed) throw new LongarmError('SHUTTING_DOWN', {message: 'the environment is closed'});
+			this.#requireOpen();
 			const decoded = decode(startParams, params);
-			const process = await this.#enter(decoded.processId, toStartRequest(decoded), backpressure === true);
-			return {process: this.#handles.get(process)!, sandboxType: 'none'};
+			const request = decoded.sandbox ? await this.#plan(decoded) : toStartRequest(decoded);
+			const process = await this.#enter(decoded.processId, request, backpressure === true);
+			return {process: this.#handles.get(process)!, sandboxType: request.sandbox?.type ?? 'none'};
 		} catch (error) {
 			throw toRejectedError(error);
 		}
+	}
+
+	/** Loaded when it is needed: most processes have no sandbox. */
+	async #plan(params: Params<'process/start'>): Promise<StartRequest> {
+		const {Sandbox} = await import('../../sandbox/sandbox.js');
+		this.#sandbox ??= new Sandbox(this.#variables);
+		const request = await toStartRequest(params, this.#sandbox);
+		this.#requireOpen();
+		return request;
+	}
+
+	#requireOpen(): void {
+		if (this.#isClosed) throw new LongarmError('SHUTTING_DOWN', {message: 'the environment is closed'});
 	}
 
 	/** The table makes the entry before it returns. */

@@ -2,6 +2,8 @@ import {parseDuration} from '../../../shared/units.js';
 import {openEnvironment} from '../../common/environments.js';
 import {usageError} from '../../exit-codes.js';
 import {attach} from './attach/attach.js';
+import type {AttachedCommand} from './attach/start-attached.js';
+import type {SandboxRequest} from './sandbox-request.js';
 
 export interface RunRequest {
 	readonly environment: string | undefined;
@@ -10,23 +12,18 @@ export interface RunRequest {
 	readonly cwd: string | undefined;
 	/** `NAME=value`. */
 	readonly variables: readonly string[];
+	readonly sandbox: SandboxRequest;
 	readonly timeout: string | undefined;
 	readonly tty: boolean;
 }
 
 /** Runs a command as if it were one of this machine; settles with its exit code. */
-export async function runCommand({
-	environment,
-	quiet,
-	argv,
-	cwd,
-	variables,
-	timeout,
-	tty,
-}: RunRequest): Promise<number> {
+export async function runCommand(request: RunRequest): Promise<number> {
+	const {environment, quiet, argv, cwd, variables, timeout, tty} = request;
+	const sandbox = await readSandbox(request.sandbox);
 	const timeoutMs = timeout === undefined ? undefined : parseTimeout(timeout);
 	const env = {...(tty && readTerminalKind()), ...parseVariables(variables)};
-	return attach(await openEnvironment(environment, {quiet}), {argv, cwd, env, tty, timeoutMs});
+	return attach(await openEnvironment(environment, {quiet}), {argv, cwd, env, tty, timeoutMs, sandbox});
 }
 
 export interface ShellRequest {
@@ -37,15 +34,26 @@ export interface ShellRequest {
 	readonly cwd: string | undefined;
 	/** `NAME=value`. */
 	readonly variables: readonly string[];
+	readonly sandbox: SandboxRequest;
 }
 
 /** Hands our terminal to a shell somewhere else; settles with its exit code. */
-export async function runShell({environment, quiet, argv, cwd, variables}: ShellRequest): Promise<number> {
+export async function runShell(request: ShellRequest): Promise<number> {
+	const {environment, quiet, argv, cwd, variables} = request;
 	if (!process.stdin.isTTY) {
 		throw usageError('standard input is not a terminal, and a shell needs one; `longarm run -- sh` takes any input');
 	}
+	const sandbox = await readSandbox(request.sandbox);
 	const env = {...readTerminalKind(), ...parseVariables(variables)};
-	return attach(await openEnvironment(environment, {quiet}), {argv, cwd, env, tty: true});
+	return attach(await openEnvironment(environment, {quiet}), {argv, cwd, env, tty: true, sandbox});
+}
+
+/** Loaded when it is needed: most commands have no sandbox. */
+async function readSandbox(request: SandboxRequest): Promise<AttachedCommand['sandbox']> {
+	const {policy, writable, network} = request;
+	if (policy === undefined && writable.length === 0 && !network) return undefined;
+	const {parseSandboxRequest} = await import('./sandbox-request.js');
+	return parseSandboxRequest(request);
 }
 
 /** The variable that tells a program what kind of terminal its output goes to. */

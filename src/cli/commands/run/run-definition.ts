@@ -2,13 +2,15 @@ import {
 	type CommandDefinition,
 	ENVIRONMENT_OPTION,
 	type OptionDefinition,
+	type OptionValues,
 	QUIET_OPTION,
 } from '../../command-definition.js';
 import {EXIT, PASSED_THROUGH_FAILURE_CODES} from '../../exit-codes.js';
+import type {SandboxRequest} from './sandbox-request.js';
 
 export const CWD_OPTION: OptionDefinition = {
 	flags: '--cwd <DIR>',
-	help: 'working directory there (default: this one locally, the one of the server otherwise)',
+	help: 'working directory there, ~ is the home directory there (default: this one locally, the one of the server otherwise)',
 	completes: {kind: 'directory'},
 };
 
@@ -17,6 +19,24 @@ export const VARIABLE_OPTION: OptionDefinition = {
 	help: 'set a variable of the command; may be given several times',
 	isRepeated: true,
 };
+
+export const SANDBOX_OPTIONS: readonly OptionDefinition[] = [
+	{
+		flags: '--sandbox <POLICY>',
+		help: 'restrict files and network: read-only, workspace-write, or a JSON file with a policy',
+		completes: {kind: 'words', words: ['read-only', 'workspace-write']},
+	},
+	{
+		flags: '--writable <DIR>',
+		help: 'with --sandbox: a directory there that may be written, too (relative to --cwd); may be given several times',
+		isRepeated: true,
+		completes: {kind: 'directory'},
+	},
+	{flags: '--network', help: 'with --sandbox: let it use the network'},
+];
+
+export const SANDBOX_DETAILS =
+	'With --sandbox read-only every file can be read, none written, and there is no network; with workspace-write the working directory, /tmp and TMPDIR can be written, too, except .git, .codex and .agents. Where that cannot be enforced nothing is run. See docs/sandbox.md.';
 
 export const RUN: CommandDefinition = {
 	name: 'run',
@@ -36,6 +56,7 @@ export const RUN: CommandDefinition = {
 		VARIABLE_OPTION,
 		{flags: '--timeout <TIME>', help: 'ask the command to end after this time, and kill it a second later'},
 		{flags: '-t, --tty', help: 'give the command a terminal, in place of ours if we have one'},
+		...SANDBOX_OPTIONS,
 		QUIET_OPTION,
 	],
 	passesThrough: true,
@@ -44,6 +65,7 @@ export const RUN: CommandDefinition = {
 		'SIGINT (Ctrl-C), SIGTERM, SIGHUP and SIGQUIT are passed on. The second one kills the command; without a link to it, or with a third, longarm leaves.',
 		'A lost link is made again for 25 seconds while the command runs on, with a line on stderr when it is lost and when it is back. Output the server could not keep meanwhile is announced with its size.',
 		'With --tty on a terminal, typing ~. at the beginning of a line leaves whatever the link does; ~~ is one tilde.',
+		SANDBOX_DETAILS,
 	],
 	examples: [
 		{command: 'longarm run -- make test', says: 'on this machine'},
@@ -52,6 +74,7 @@ export const RUN: CommandDefinition = {
 		{command: 'longarm run -e "cmd:ssh devbox longarm serve --listen stdio" -- uname -a', says: 'over ssh'},
 		{command: 'longarm run -e devbox --timeout 30s -- ./slow; echo $?', says: '124 if it took too long'},
 		{command: 'longarm run -e devbox --tty -- htop'},
+		{command: 'longarm run --sandbox workspace-write -- npm test', says: 'writes here and in /tmp only'},
 	],
 	exitCodes: [
 		['N', 'the command exited with N; 128+n if signal n ended it'],
@@ -75,6 +98,15 @@ export const RUN: CommandDefinition = {
 			variables: (options['env'] ?? []) as readonly string[],
 			timeout: options['timeout'] as string | undefined,
 			tty: options['tty'] === true,
+			sandbox: toSandboxRequest(options),
 		});
 	},
 };
+
+export function toSandboxRequest(options: OptionValues): SandboxRequest {
+	return {
+		policy: options['sandbox'] as string | undefined,
+		writable: (options['writable'] ?? []) as readonly string[],
+		network: options['network'] === true,
+	};
+}

@@ -1,6 +1,6 @@
 import {type CommandDefinition, ENVIRONMENT_OPTION, QUIET_OPTION} from '../../command-definition.js';
 import {EXIT, PASSED_THROUGH_FAILURE_CODES} from '../../exit-codes.js';
-import {CWD_OPTION, VARIABLE_OPTION} from './run-definition.js';
+import {CWD_OPTION, SANDBOX_DETAILS, SANDBOX_OPTIONS, toSandboxRequest, VARIABLE_OPTION} from './run-definition.js';
 
 export const SHELL: CommandDefinition = {
 	name: 'shell',
@@ -15,12 +15,13 @@ export const SHELL: CommandDefinition = {
 			completes: {kind: 'command'},
 		},
 	],
-	options: [ENVIRONMENT_OPTION, CWD_OPTION, VARIABLE_OPTION, QUIET_OPTION],
+	options: [ENVIRONMENT_OPTION, CWD_OPTION, VARIABLE_OPTION, ...SANDBOX_OPTIONS, QUIET_OPTION],
 	passesThrough: true,
 	details: [
 		'Every key goes there, Ctrl-C included. The kind of the terminal (TERM) and its size are passed on, and the size follows that of the window.',
 		'A lost link is shown and made again for 25 seconds, while the shell and what runs in it stay.',
 		'Typing ~. at the beginning of a line (Enter, ~, .) leaves, whatever the link does; ~~ is one tilde. The terminal is put back as it was in any case.',
+		SANDBOX_DETAILS,
 	],
 	examples: [
 		{command: 'longarm shell -e devbox'},
@@ -42,6 +43,7 @@ export const SHELL: CommandDefinition = {
 			argv: argv as readonly string[],
 			cwd: options['cwd'] as string | undefined,
 			variables: (options['env'] ?? []) as readonly string[],
+			sandbox: toSandboxRequest(options),
 		});
 	},
 };

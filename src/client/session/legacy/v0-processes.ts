@@ -2,7 +2,7 @@ import {METHODS, type Params, type RequestName, type ResultOnWire} from '../../.
 import {decode} from '../../../protocol/wire/decode.js';
 import {JsonParts} from '../../../protocol/wire/encode.js';
 import type {Notification} from '../../../protocol/wire/envelope.js';
-import {INVALID_REQUEST, METHOD_NOT_FOUND, RpcError} from '../../../protocol/wire/error-codes.js';
+import {INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, RpcError} from '../../../protocol/wire/error-codes.js';
 import type {RpcConnection} from '../../../rpc/rpc-connection.js';
 
 /** The first protocol has no end of output: the process is reported as closed this long after its exit. */
@@ -54,7 +54,9 @@ export class V0Processes {
 		else this.#emitExit(session, params as Exit);
 	}
 
-	async #start({processId, argv, cwd, env, tty, arg0}: Params<'process/start'>): Promise<unknown> {
+	async #start({processId, argv, cwd, env, tty, arg0, sandbox}: Params<'process/start'>): Promise<unknown> {
+		if (sandbox)
+			throw new RpcError(INVALID_PARAMS, 'sandbox intent cannot be enforced on this executor: it is too old');
 		this.#pendingStarts++;
 		const native = cwd.toNativeString('linux') ?? cwd.href;
 		const params = {argv, cwd: native, env, tty, arg0: arg0 ?? null};

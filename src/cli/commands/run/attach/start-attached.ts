@@ -1,6 +1,8 @@
+import {homedir} from 'node:os';
 import {posix} from 'node:path';
 import {toPathUri} from '../../../../client/paths.js';
 import type {ProcessHandle} from '../../../../client/process/process-handle.js';
+import type {SandboxOption} from '../../../../client/run/sandbox-policy.js';
 import {ProtocolError} from '../../../../client/session/client-errors.js';
 import type {Environment} from '../../../../environments/environment.js';
 import type {EnvironmentInfo} from '../../../../protocol/methods/environment-methods.js';
@@ -20,12 +22,18 @@ export interface AttachedCommand {
 	/** Whether it runs on a terminal. */
 	readonly tty: boolean;
 	readonly timeoutMs?: number | undefined;
+	readonly sandbox?: SandboxMaker | undefined;
 }
+
+/** Makes a policy when the working directory is known; `resolve` makes a path of the environment absolute. */
+export type SandboxMaker = (cwd: string, resolve: (path: string) => string) => SandboxOption;
 
 /** Facts about an environment that a start depends on. */
 export interface EnvironmentFacts {
 	readonly can: HasCapability;
 	readonly cwd: string;
+	/** Undefined if the environment does not tell. */
+	readonly home: string | undefined;
 	/** The login shell. */
 	shell(): Promise<string>;
 	/** Whether an input is opened: one that could never be closed is not when it is empty. */
@@ -36,13 +44,14 @@ export interface EnvironmentFacts {
 export async function readEnvironmentFacts(environment: Environment): Promise<EnvironmentFacts> {
 	if (environment.kind === 'local') {
 		const shell = async (): Promise<string> => (await environment.info()).shell.path;
-		return {can: () => true, cwd: process.cwd(), shell, passesInput: () => true};
+		return {can: () => true, cwd: process.cwd(), home: homedir(), shell, passesInput: () => true};
 	}
 	const info = await readInfo(environment);
 	const can: HasCapability = capability => info?.capabilities?.[capability] === true;
 	return {
 		can,
 		cwd: (info?.cwd && toPathUri(info.cwd).toNativeString('posix')) ?? '/',
+		home: (info?.userHomeDir && toPathUri(info.userHomeDir).toNativeString('posix')) || undefined,
 		shell: async () => info?.shell.path ?? '/bin/sh',
 		passesInput: kind => kind !== 'nothing' || can('processCloseStdin'),
 	};
@@ -72,7 +81,7 @@ export async function startAttached(
 ): Promise<{readonly process: ProcessHandle} | FailedStart> {
 	const {env, tty} = command;
 	const argv = command.argv.length > 0 ? command.argv : [await facts.shell(), '-l'];
-	const cwd = resolveDirectory(facts.cwd, command.cwd);
+	const cwd = resolveDirectory(facts, command.cwd, '--cwd');
 	try {
 		const process = await environment.start(argv, {
 			cwd,
@@ -80,6 +89,7 @@ export async function startAttached(
 			tty: terminal && facts.can('processIo') ? terminal.size : tty,
 			stdin: facts.passesInput(inputKind),
 			backpressure: true,
+			sandbox: command.sandbox?.(cwd, path => resolveDirectory(facts, path, '--writable', cwd)),
 		});
 		return {process};
 	} catch (error) {
@@ -93,13 +103,22 @@ export async function startAttached(
 	}
 }
 
-function resolveDirectory(own: string, given: string | undefined): string {
-	if (given === undefined) return own;
-	const path = /^(?:\/|file:|[A-Za-z]:[\\/]|\\\\)/.test(given) ? given : posix.join(own, given);
+/** A directory of the environment as a URI: absolute, below the home directory with `~`, or below the base. */
+function resolveDirectory(
+	{cwd: own, home}: EnvironmentFacts,
+	given: string | undefined,
+	option: string,
+	base = own,
+): string {
+	if (given === undefined) return toPathUri(base).href;
 	try {
-		return toPathUri(path).href;
+		if (/^(?:\/|file:|[A-Za-z]:[\\/]|\\\\)/.test(given)) return toPathUri(given).href;
+		if (given !== '~' && !given.startsWith('~/'))
+			return toPathUri(posix.join(toPathUri(base).toNativeString('posix') ?? own, given)).href;
+		if (home === undefined) throw usageError(`${option} ${given}: the environment does not tell its home directory`);
+		return toPathUri(posix.join(home, given.slice(1))).href;
 	} catch (error) {
 		if (!(error instanceof PathUriError)) throw error;
-		throw usageError(`--cwd ${given}: ${error.message}`);
+		throw usageError(`${option} ${given}: ${error.message}`);
 	}
 }

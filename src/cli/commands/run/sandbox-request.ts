@@ -1,0 +1,75 @@
+import {readFileSync} from 'node:fs';
+import type {SandboxContext} from '../../../client/files/files.js';
+import {createSandboxPolicy, SANDBOX_PRESETS} from '../../../client/run/sandbox-policy.js';
+import {sandboxContext} from '../../../protocol/methods/sandbox-params.js';
+import {decode} from '../../../protocol/wire/decode.js';
+import {suggestName} from '../../../shared/closest-name.js';
+import {errorMessage} from '../../../shared/errors.js';
+import {usageError} from '../../exit-codes.js';
+import type {SandboxMaker} from './attach/start-attached.js';
+
+/** The sandbox as it is asked for on the command line. */
+export interface SandboxRequest {
+	/** A usual policy by its name, or a file of this machine. */
+	readonly policy: string | undefined;
+	readonly writable: readonly string[];
+	readonly network: boolean;
+}
+
+/** Throws for a request that cannot be meant, before anything is connected to. */
+export function parseSandboxRequest({policy, writable, network}: SandboxRequest): SandboxMaker {
+	if (policy === undefined) throw usageError('--writable and --network go with --sandbox');
+	const preset = SANDBOX_PRESETS.find(name => name === policy);
+	if (preset === undefined) {
+		const read = readPolicy(policy);
+		if (writable.length === 0 && !network) return () => read;
+		throw usageError(
+			'--writable and --network go with read-only and workspace-write; a policy of your own says it itself',
+		);
+	}
+	return (cwd, resolve) => {
+		try {
+			return createSandboxPolicy(preset, {cwd, writable: writable.map(resolve), network});
+		} catch (error) {
+			if (!(error instanceof TypeError)) throw error;
+			throw usageError(`${error.message}; choose another one with --cwd`, error);
+		}
+	};
+}
+
+function readPolicy(file: string): SandboxContext {
+	let text: string;
+	try {
+		text = readFileSync(file, 'utf8');
+	} catch (cause) {
+		const near = suggestName(file, SANDBOX_PRESETS);
+		const why = near === '' ? errorMessage(cause) : near.trim();
+		throw usageError(
+			`--sandbox ${file}: neither ${SANDBOX_PRESETS.join(' nor ')} nor a file that can be read; ${why}`,
+			cause,
+		);
+	}
+	try {
+		const given: unknown = JSON.parse(text);
+		// Means something on Windows only.
+		const policy = isObject(given) ? {windowsSandboxLevel: 'disabled', ...given} : given;
+		refuseUnknownMembers(policy, decode(sandboxContext, policy), []);
+		return policy as SandboxContext;
+	} catch (cause) {
+		throw usageError(`--sandbox ${file} is no sandbox policy: ${errorMessage(cause)}`, cause);
+	}
+}
+
+/** Throws for a member that decoding has left out: a restriction that is misspelt must not be missing. */
+function refuseUnknownMembers(given: unknown, decoded: unknown, path: readonly string[]): void {
+	if (!isObject(given) || !isObject(decoded)) return;
+	for (const [name, value] of Object.entries(given)) {
+		const at = [...path, name];
+		if (!Object.hasOwn(decoded, name)) throw new Error(`unknown member \`${at.join('.')}\``);
+		refuseUnknownMembers(value, decoded[name], at);
+	}
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+	return typeof value === 'object' && value !== null;
+}

@@ -1,0 +1,118 @@
+import {INVALID_PARAMS, RpcError} from '../../protocol/wire/error-codes.js';
+import type {SandboxContext} from '../files/files.js';
+import {type Path, toPathUri} from '../paths.js';
+import type {Processes, StartedProcess, StartOptions, StartParams} from '../process/process-handle.js';
+import {RejectedError} from '../session/client-errors.js';
+
+/**
+ * `read-only`: every file can be read, none written, and there is no network. `workspace-write`: the same, and the working
+ * directory, `/tmp` and `TMPDIR` can be written, except `.git`, `.codex` and `.agents` directly in them.
+ */
+export type SandboxPreset = 'read-only' | 'workspace-write';
+export const SANDBOX_PRESETS: readonly SandboxPreset[] = ['read-only', 'workspace-write'];
+
+/** A usual policy by its name, or a policy as it is on the wire. */
+export type SandboxOption = SandboxPreset | SandboxContext;
+
+export interface SandboxPolicyOptions {
+	/** Working directory of the process, absolute. */
+	readonly cwd: Path;
+	/** Further directories and files that can be written. */
+	readonly writable?: readonly Path[] | undefined;
+	/** Whether the process has the network of the machine. */
+	readonly network?: boolean | undefined;
+}
+
+type ManagedFiles = Extract<SandboxContext['permissions'], {type: 'managed'}>['file_system'];
+type Entry = Extract<ManagedFiles, {type: 'restricted'}>['entries'][number];
+
+/** Names below a writable directory that decide what other programs run later. */
+const PROTECTED_NAMES = ['.git', '.codex', '.agents'];
+
+/** A usual policy as it is on the wire. Throws for a working directory with which it would protect nothing. */
+export function createSandboxPolicy(preset: SandboxPreset, options: SandboxPolicyOptions): SandboxContext {
+	const cwd = toPathUri(options.cwd);
+	if (preset === 'workspace-write' && /^file:\/\/[^/]*\/(?:[A-Za-z]:\/?)?$/.test(cwd.href)) {
+		throw new TypeError(
+			`the sandbox workspace-write would make the whole disk writable: the working directory is ${cwd.href}`,
+		);
+	}
+	const added = (options.writable ?? []).map(path => ({
+		path: {type: 'path' as const, path: toPathUri(path).href},
+		access: 'write' as const,
+	}));
+	return {
+		permissions: {
+			type: 'managed',
+			file_system: {type: 'restricted', entries: [...presetEntries(requirePreset(preset)), ...added]},
+			network: options.network ? 'enabled' : 'restricted',
+		},
+		windowsSandboxLevel: 'disabled',
+		cwd: cwd.href,
+		workspaceRoots: [cwd.href],
+	};
+}
+
+/** The policy of an option; `cwd` is the working directory of the process. */
+export function toSandboxContext(sandbox: SandboxOption, cwd: Path): SandboxContext {
+	return typeof sandbox === 'object' ? sandbox : createSandboxPolicy(sandbox, {cwd});
+}
+
+/** Starts a process. One whose sandbox the executor does not say to enforce is ended, and the start is rejected. */
+export async function startEnforced(
+	processes: Processes,
+	params: StartParams,
+	options?: StartOptions,
+): Promise<StartedProcess> {
+	const started = await processes.start(params, options);
+	const isEnforced =
+		started.sandboxType !== undefined && started.sandboxType !== null && started.sandboxType !== 'none';
+	if (!params.sandbox || isEnforced || !isRestricting(params.sandbox)) return started;
+	// Output that nobody reads would hold back the answer.
+	await started.process.output().return?.();
+	await started.process.terminate().catch(() => {});
+	throw new RejectedError(
+		new RpcError(
+			INVALID_PARAMS,
+			'sandbox intent cannot be enforced on this executor: it started the process without one',
+			{
+				code: 'NOT_SUPPORTED',
+				hint: 'The process was ended. Use an executor that enforces sandboxes, such as longarm on Linux.',
+			},
+		),
+	);
+}
+
+function presetEntries(preset: SandboxPreset): Entry[] {
+	const everything = toEntry({kind: 'root'}, 'read');
+	if (preset === 'read-only') return [everything];
+	const kept = PROTECTED_NAMES.map(
+		(subpath): Entry => ({...toEntry({kind: 'project_roots', subpath}, 'read'), missing_path_behavior: 'skip'}),
+	);
+	return [
+		everything,
+		toEntry({kind: 'project_roots'}, 'write'),
+		toEntry({kind: 'slash_tmp'}, 'write'),
+		toEntry({kind: 'tmpdir'}, 'write'),
+		...kept,
+	];
+}
+
+function toEntry(value: Extract<Entry['path'], {type: 'special'}>['value'], access: 'read' | 'write'): Entry {
+	return {path: {type: 'special', value}, access};
+}
+
+function requirePreset(preset: string): SandboxPreset {
+	const found = SANDBOX_PRESETS.find(name => name === preset);
+	if (found !== undefined) return found;
+	throw new TypeError(`unknown sandbox \`${preset}\`: expected ${SANDBOX_PRESETS.join(', ')} or a policy`);
+}
+
+/** Whether an executor that enforces the policy starts a sandbox for it. */
+function isRestricting({permissions}: SandboxContext): boolean {
+	if (permissions.type === 'disabled') return false;
+	if (permissions.network === 'restricted') return true;
+	if (permissions.type === 'external' || permissions.file_system.type === 'unrestricted') return false;
+	const {entries} = permissions.file_system;
+	return !entries.some(({path, access}) => access === 'write' && path.type === 'special' && path.value.kind === 'root');
+}
