@@ -44,6 +44,7 @@ function renderCommand(command) {
 		usageOf(command),
 		'```',
 		'',
+		...(command.aliases ?? []).flatMap(alias => [`\`longarm ${alias}\` is the same.`, '']),
 		...(taken.length > 0 ? ['| argument | what it is |', '| --- | --- |', ...taken.map(argumentRow), ''] : []),
 		...(options.length > 0 ? ['| option | what it does |', '| --- | --- |', ...options.map(optionRow), ''] : []),
 		...details.flatMap(paragraph => [escaped(paragraph), '']),

@@ -51,6 +51,8 @@ export interface Invocation {
 export interface CommandDefinition {
 	/** `run`, `env add`. */
 	readonly name: string;
+	/** Other names of it. */
+	readonly aliases?: readonly string[];
 	readonly summary: string;
 	readonly arguments?: readonly ArgumentDefinition[];
 	readonly options?: readonly OptionDefinition[];

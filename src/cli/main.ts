@@ -36,8 +36,8 @@ function findNamedCommand(): CommandDefinition | undefined {
 	return COMMANDS.find(isNamed);
 }
 
-function isNamed({name}: {readonly name: string}): boolean {
-	return name.split(' ').every((part, index) => part === WORDS[index]);
+function isNamed({name, aliases = []}: {readonly name: string; readonly aliases?: readonly string[]}): boolean {
+	return name.split(' ').every((part, index) => part === WORDS[index]) || aliases.includes(WORDS[0]!);
 }
 
 /** Reports an error in one line and its hint in another; returns the exit code. */

@@ -34,7 +34,7 @@ export function createProgram(first: string | undefined, execute: Execute): Comm
 }
 
 function selectCommands(first: string | undefined): readonly CommandDefinition[] {
-	const known = COMMANDS.filter(({name}) => name.split(' ', 1)[0] === first);
+	const known = COMMANDS.filter(({name, aliases = []}) => [name.split(' ', 1)[0], ...aliases].includes(first));
 	return known.length > 0 ? known : COMMANDS;
 }
 
@@ -56,6 +56,7 @@ function sectionIndex(command: Command): number {
 function addCommand(parent: Command, name: string, definition: CommandDefinition, execute: Execute): void {
 	const command = silenceCommander(parent.command(name))
 		.description(definition.summary)
+		.aliases(definition.aliases ?? [])
 		.addHelpText('after', () => `\n${formatBelowOptions(definition, helpWidth())}`);
 	if (definition.passesThrough) command.passThroughOptions();
 	for (const argument of definition.arguments ?? []) {

@@ -68,8 +68,10 @@ test('bash offers commands, groups, options, choices, files and environments', a
 	const {code, stdout} = await run(['completion', 'bash']);
 	expect(code).toBe(0);
 	const offer = offering(stdout);
-	const tops = [...COMMANDS.filter(({name}) => !name.includes(' ')), ...GROUPS].map(({name}) => name).sort();
-	expect(offer('longarm ')).toEqual(tops);
+	const tops = [...COMMANDS.filter(({name}) => !name.includes(' ')), ...GROUPS].map(({name}) => name);
+	const aliases = COMMANDS.flatMap(command => command.aliases ?? []);
+	expect(offer('longarm ')).toEqual([...tops, ...aliases].sort());
+	expect(offer('longarm exec --sandbox r')).toEqual(['read-only']);
 	expect(offer('longarm ser')).toEqual(['serve']);
 	expect(offer('longarm env ')).toEqual(['add', 'list', 'remove', 'test']);
 	expect(offer('longarm env re')).toEqual(['remove']);

@@ -44,7 +44,7 @@ const HELP: CompletedOption = {
 };
 
 export function toCompleted(commands: readonly CommandDefinition[], groups: readonly GroupDefinition[]): Completed {
-	return {groups, commands: commands.map(toCommand)};
+	return {groups, commands: commands.flatMap(withAliases).map(toCommand)};
 }
 
 /** Commands and groups that can follow these words of a command line. */
@@ -59,6 +59,10 @@ export function findFollowing(
 		...groups.filter(({name}) => isBelow([name])),
 	];
 	return below.map(({name, summary}) => ({name, summary}));
+}
+
+function withAliases(command: CommandDefinition): CommandDefinition[] {
+	return [command, ...(command.aliases ?? []).map(name => ({...command, name}))];
 }
 
 function toCommand(definition: CommandDefinition): CompletedCommand {

@@ -1,3 +1,6 @@
+import type {Environment} from '../../../environments/environment.js';
+import {RpcError} from '../../../protocol/wire/error-codes.js';
+import {errorMessage, LongarmError} from '../../../shared/errors.js';
 import {parseDuration} from '../../../shared/units.js';
 import {openEnvironment} from '../../common/environments.js';
 import {usageError} from '../../exit-codes.js';
@@ -15,15 +18,35 @@ export interface RunRequest {
 	readonly sandbox: SandboxRequest;
 	readonly timeout: string | undefined;
 	readonly tty: boolean;
+	/** Whether the command gets our standard input. */
+	readonly stdin: boolean;
+	/** Whether output and end are written as JSON. */
+	readonly json: boolean;
 }
 
 /** Runs a command as if it were one of this machine; settles with its exit code. */
 export async function runCommand(request: RunRequest): Promise<number> {
-	const {environment, quiet, argv, cwd, variables, timeout, tty} = request;
+	const {environment, quiet, argv, cwd, variables, timeout, tty, stdin, json} = request;
+	if (tty && (json || !stdin)) throw usageError(`--tty and ${json ? '--json' : '--no-stdin'} exclude each other`);
 	const sandbox = await readSandbox(request.sandbox);
 	const timeoutMs = timeout === undefined ? undefined : parseTimeout(timeout);
 	const env = {...(tty && readTerminalKind()), ...parseVariables(variables)};
-	return attach(await openEnvironment(environment, {quiet}), {argv, cwd, env, tty, timeoutMs, sandbox});
+	const command = {argv, cwd, env, tty, timeoutMs, sandbox, noInput: !stdin};
+	const opened = await openEnvironment(environment, {quiet});
+	return json ? attachWithReport(opened, command) : attach(opened, command);
+}
+
+/** With a report of failures that come before the start, too. */
+async function attachWithReport(environment: Environment, command: AttachedCommand): Promise<number> {
+	const {JsonReport} = await import('./attach/json-report.js');
+	const writer = new JsonReport();
+	try {
+		return await attach(environment, {...command, writer});
+	} catch (error) {
+		const reason = error instanceof RpcError || error instanceof LongarmError ? 'spawn' : 'disconnected';
+		await writer.report({exitCode: undefined, reason, error: errorMessage(error)});
+		throw error;
+	}
 }
 
 export interface ShellRequest {

@@ -40,6 +40,7 @@ export const SANDBOX_DETAILS =
 
 export const RUN: CommandDefinition = {
 	name: 'run',
+	aliases: ['exec'],
 	ownsStreams: true,
 	summary: 'run a command there as if it were here: streams, signals and exit code',
 	arguments: [
@@ -56,6 +57,8 @@ export const RUN: CommandDefinition = {
 		VARIABLE_OPTION,
 		{flags: '--timeout <TIME>', help: 'ask the command to end after this time, and kill it a second later'},
 		{flags: '-t, --tty', help: 'give the command a terminal, in place of ours if we have one'},
+		{flags: '-n, --no-stdin', help: 'leave our standard input alone; that of the command is empty'},
+		{flags: '--json', help: 'print output and end as one JSON object when the command is over'},
 		...SANDBOX_OPTIONS,
 		QUIET_OPTION,
 	],
@@ -65,6 +68,7 @@ export const RUN: CommandDefinition = {
 		'SIGINT (Ctrl-C), SIGTERM, SIGHUP and SIGQUIT are passed on. The second one kills the command; without a link to it, or with a third, longarm leaves.',
 		'A lost link is made again for 25 seconds while the command runs on, with a line on stderr when it is lost and when it is back. Output the server could not keep meanwhile is announced with its size.',
 		'With --tty on a terminal, typing ~. at the beginning of a line leaves whatever the link does; ~~ is one tilde.',
+		'--json prints {"exitCode", "reason", "stdout", "stdoutBytes", "stderr", "stderrBytes", "truncated", "durationMs"}. The reason is exit, signal (with the name as "signal"), timeout, aborted, disconnected or spawn, with an "error" where there was one; without an exit the exitCode is null. Of each stream the first and the last 512 KiB are kept, with a line between them that tells how much is missing. Output that is not UTF-8 is base64, and "stdoutEncoding" or "stderrEncoding" says so. The exit code of longarm is the same as without it.',
 		SANDBOX_DETAILS,
 	],
 	examples: [
@@ -74,6 +78,11 @@ export const RUN: CommandDefinition = {
 		{command: 'longarm run -e "cmd:ssh devbox longarm serve --listen stdio" -- uname -a', says: 'over ssh'},
 		{command: 'longarm run -e devbox --timeout 30s -- ./slow; echo $?', says: '124 if it took too long'},
 		{command: 'longarm run -e devbox --tty -- htop'},
+		{
+			command: 'while read host; do longarm run -n -e "$host" -- uptime; done < hosts',
+			says: 'the loop keeps its input',
+		},
+		{command: 'longarm run --json -e devbox -- git status | jq -r .stdout'},
 		{command: 'longarm run --sandbox workspace-write -- npm test', says: 'writes here and in /tmp only'},
 	],
 	exitCodes: [
@@ -98,6 +107,8 @@ export const RUN: CommandDefinition = {
 			variables: (options['env'] ?? []) as readonly string[],
 			timeout: options['timeout'] as string | undefined,
 			tty: options['tty'] === true,
+			stdin: options['stdin'] !== false,
+			json: options['json'] === true,
 			sandbox: toSandboxRequest(options),
 		});
 	},

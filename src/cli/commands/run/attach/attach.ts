@@ -1,5 +1,5 @@
 import {isatty} from 'node:tty';
-import {type ProcessHandle, ProcessLostError} from '../../../../client/process/process-handle.js';
+import {type ExitStatus, type ProcessHandle, ProcessLostError} from '../../../../client/process/process-handle.js';
 import {MAX_INPUT_PIECE_BYTES, writeInput} from '../../../../client/run/write-input.js';
 import type {Environment} from '../../../../environments/environment.js';
 import {MAX_TIMER_MS} from '../../../../shared/units.js';
@@ -10,7 +10,7 @@ import type {FailedStart} from './failed-start.js';
 import {Keyboard} from './keyboard.js';
 import {LinkWatch} from './link-watch.js';
 import {describeBytes, MissingOutput} from './missing-output.js';
-import {type BrokenStream, OutputWriter, STDOUT} from './output-writer.js';
+import {type BrokenStream, OutputWriter, type RunOutcome, STDOUT} from './output-writer.js';
 import {OwnTerminal} from './own-terminal.js';
 import {GRACE_MS, ProcessControl} from './process-control.js';
 import {type Left, SignalRelay} from './signal-relay.js';
@@ -27,10 +27,13 @@ const WRITES_UNDER_WAY = 16;
 /** Servers of other makes cannot close the standard input of a program. */
 const ENDLESS_INPUT = 'this server cannot end the input of a command, which may wait for more; Ctrl-C ends it';
 
+const LOST_HINT = 'The process may still run where it is, until its session is over.';
+const LEFT_HINT = 'Without a link it ends with its session.';
+
 /** Reason for the end: the exit of the process, or something that came before it. */
 type Ending =
-	| {readonly kind: 'exited'; readonly exitCode: number}
-	| {readonly kind: 'incomplete'; readonly exitCode: number; readonly missing: MissingOutput}
+	| {readonly kind: 'exited'; readonly exit: ExitStatus}
+	| {readonly kind: 'incomplete'; readonly exit: ExitStatus; readonly missing: MissingOutput}
 	| {readonly kind: 'lost'; readonly error: Error}
 	| {readonly kind: 'late'}
 	| ({readonly kind: 'broken'} & BrokenStream)
@@ -39,14 +42,14 @@ type Ending =
 /** Runs a command with our own streams as its streams. Settles with its exit code, or one that says what went wrong. */
 export async function attach(environment: Environment, command: AttachedCommand): Promise<number> {
 	const signals = new SignalRelay();
-	const inputKind = detectInputKind();
+	const inputKind = command.noInput ? 'nothing' : detectInputKind();
 	const facts = await Promise.race([readEnvironmentFacts(environment), signals.left]);
 	if ('kind' in facts) return facts.exitCode!;
 	signals.expectProcess();
 	const terminal = command.tty ? new OwnTerminal() : undefined;
 	try {
 		const started = await startAttached(environment, command, {facts, terminal, inputKind});
-		const writer = new OutputWriter();
+		const writer = command.writer ?? new OutputWriter();
 		if ('exitCode' in started) return await reportFailedStart(started, writer, terminal);
 		const attachment = new Attachment(environment, started.process, {facts, terminal, writer, signals});
 		return await attachment.run(inputKind, command.timeoutMs);
@@ -64,6 +67,7 @@ async function reportFailedStart(
 	terminal?.restore();
 	writer.say(`error: ${toLine(message)}\nhint: ${toLine(hint)}\n`);
 	await writer.flush();
+	await writer.report({exitCode: undefined, reason: 'spawn', error: message});
 	return exitCode;
 }
 
@@ -123,6 +127,7 @@ class Attachment {
 			for await (const piece of this.#output) {
 				if (piece.kind === 'gap') {
 					missing.add(piece.missedBytes);
+					writer.skip(piece.missedBytes);
 					this.#say(`${describeBytes(piece.missedBytes)} of output are missing here`);
 					continue;
 				}
@@ -130,11 +135,11 @@ class Attachment {
 				const room = writer.write(piece.stream, piece.bytes);
 				if (room) await room;
 			}
-			const {exitCode} = await this.#process.exited;
+			const exit = await this.#process.exited;
 			await writer.flush();
 			// On a terminal the line at the gap is seen; a program that reads our output has only the exit code.
-			if (missing.isSome && !isatty(STDOUT)) return {kind: 'incomplete', exitCode, missing};
-			return {kind: 'exited', exitCode};
+			if (missing.isSome && !isatty(STDOUT)) return {kind: 'incomplete', exit, missing};
+			return {kind: 'exited', exit};
 		} catch (error) {
 			if (error instanceof ProcessLostError) return {kind: 'lost', error};
 			throw error;
@@ -165,31 +170,42 @@ class Attachment {
 		return {kind: 'left', exitCode: undefined};
 	}
 
+	/** Reports the end; returns the exit code. */
 	async #settle(ending: Ending, over: Promise<Ending>): Promise<number> {
+		const {writer} = this.#context;
 		switch (ending.kind) {
 			case 'exited':
-				return ending.exitCode;
+				await writer.report({exitCode: ending.exit.exitCode, reason: toReason(ending.exit)});
+				return ending.exit.exitCode;
 			case 'incomplete':
 				return this.#fail(
-					`${ending.missing.describe()} of output are missing; the command itself exited with code ${ending.exitCode}`,
+					{exitCode: ending.exit.exitCode, reason: toReason(ending.exit)},
+					`${ending.missing.describe()} of output are missing; the command itself exited with code ${ending.exit.exitCode}`,
 					'The server did not keep them while the link was lost.',
 				);
 			case 'lost':
-				return this.#fail(ending.error.message, 'The process may still run where it is, until its session is over.');
+				return this.#fail({reason: 'disconnected'}, ending.error.message, LOST_HINT);
 			case 'left':
 				await this.#stopReading();
 				this.#control.kill();
-				return this.#fail('left before the end of the process was known', 'Without a link it ends with its session.');
+				return this.#fail({reason: 'aborted'}, 'left before the end of the process was known', LEFT_HINT);
 			case 'late':
-				this.#control.endGently();
-				if (!(await Promise.race([over, pause(GRACE_MS + END_MS)])))
-					this.#say('the command was told to end; its end is not known');
+				await this.#endLate(over);
 				return EXIT.timedOut;
 			case 'broken':
 				await this.#endProcess();
 				if (ending.error.code === 'EPIPE') return EXIT.brokenPipe;
-				return this.#fail(`${ending.stream}: ${ending.error.message}`, 'The process was ended.');
+				return this.#fail({reason: 'aborted'}, `${ending.stream}: ${ending.error.message}`, 'The process was ended.');
 		}
+	}
+
+	/** Ends a process that took too long. */
+	async #endLate(over: Promise<Ending>): Promise<void> {
+		this.#control.endGently();
+		const end = await Promise.race([over, pause(GRACE_MS + END_MS)]);
+		if (!end) this.#say('the command was told to end; its end is not known');
+		const exitCode = end && 'exit' in end ? end.exit.exitCode : undefined;
+		await this.#context.writer.report({exitCode, reason: 'timeout'});
 	}
 
 	/** Ends a process whose output has no reader, as a broken pipe would; settles when it is gone. */
@@ -212,11 +228,12 @@ class Attachment {
 		await Promise.race([this.#environment.close(), pause(GOODBYE_MS)]);
 	}
 
-	async #fail(message: string, hint: string): Promise<number> {
+	async #fail(outcome: RunOutcome, message: string, hint: string): Promise<number> {
 		const {terminal, writer} = this.#context;
 		terminal?.restore();
 		writer.say(`${terminal?.isRaw ? '\r\n' : ''}error: ${toLine(message)}\nhint: ${toLine(hint)}\n`);
 		await Promise.race([writer.flush(), pause(GOODBYE_MS)]);
+		await writer.report({...outcome, error: message});
 		return EXIT.notRun;
 	}
 
@@ -226,6 +243,11 @@ class Attachment {
 		const line = toLine(text);
 		writer.say(terminal?.isRaw ? `\r\n\u001B[2m[longarm: ${line}]\u001B[0m\r\n` : `longarm: ${line}\n`);
 	}
+}
+
+function toReason({reason}: ExitStatus): RunOutcome['reason'] {
+	if (reason === 'timeout') return 'timeout';
+	return reason === 'signal' || reason === 'terminated' ? 'signal' : 'exit';
 }
 
 async function waitForTimeout(ms: number): Promise<Ending> {

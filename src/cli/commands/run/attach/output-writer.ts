@@ -12,6 +12,13 @@ export interface BrokenStream {
 	readonly error: NodeJS.ErrnoException;
 }
 
+/** How a command ended, as far as it is known. */
+export interface RunOutcome {
+	readonly exitCode?: number | undefined;
+	readonly reason: 'exit' | 'signal' | 'timeout' | 'aborted' | 'disconnected' | 'spawn';
+	readonly error?: string | undefined;
+}
+
 /** Our own standard output and standard error, for the output of a process and for messages of our own. */
 export class OutputWriter {
 	/** Settles when one of the two cannot be written to any more. */
@@ -29,6 +36,12 @@ export class OutputWriter {
 	write(stream: OutputStream, bytes: Uint8Array): Promise<void> | undefined {
 		return (stream === 'stderr' ? this.#openStderr() : this.#openStdout()).write(bytes);
 	}
+
+	/** Output is missing here. */
+	skip(_bytes: number | undefined): void {}
+
+	/** Hears of the end of the command, after its output. */
+	async report(_outcome: RunOutcome): Promise<void> {}
 
 	/** Writes a message of our own to standard error. */
 	say(text: string): void {

@@ -9,6 +9,7 @@ import type {EnvironmentInfo} from '../../../../protocol/methods/environment-met
 import {PathUriError} from '../../../../protocol/path-uri/path-uri.js';
 import {usageError} from '../../../exit-codes.js';
 import {explainFailedStart, type FailedStart} from './failed-start.js';
+import type {OutputWriter} from './output-writer.js';
 import type {OwnTerminal} from './own-terminal.js';
 import type {HasCapability} from './process-control.js';
 import type {InputKind} from './stdin.js';
@@ -23,6 +24,10 @@ export interface AttachedCommand {
 	readonly tty: boolean;
 	readonly timeoutMs?: number | undefined;
 	readonly sandbox?: SandboxMaker | undefined;
+	/** Whether our standard input is left alone, and that of the command empty. */
+	readonly noInput?: boolean | undefined;
+	/** Takes the output; our own streams by default. */
+	readonly writer?: OutputWriter | undefined;
 }
 
 /** Makes a policy when the working directory is known; `resolve` makes a path of the environment absolute. */

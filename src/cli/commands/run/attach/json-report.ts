@@ -1,0 +1,69 @@
+import {constants} from 'node:os';
+import type {OutputStream} from '../../../../client/process/process-handle.js';
+import {HeadTailBuffer} from '../../../../shared/head-tail-buffer.js';
+import {writeJson} from '../../../common/messages.js';
+import {OutputWriter, type RunOutcome} from './output-writer.js';
+
+/** Bytes kept of each stream, half of its beginning and half of its end. */
+export const MAX_REPORTED_BYTES = 1024 * 1024;
+const SIGNAL_BASE = 128;
+const REPLACEMENT = '\uFFFD';
+const CUT_CHARACTER = new RegExp(
+	`${REPLACEMENT}{0,3}(\\n\\.\\.\\. \\d+ bytes omitted \\.\\.\\.\\n)${REPLACEMENT}{0,3}`,
+);
+
+/** Collects the output of a process, and writes it with its outcome as one JSON object; messages go to standard error. */
+export class JsonReport extends OutputWriter {
+	readonly #stdout = new HeadTailBuffer(MAX_REPORTED_BYTES);
+	readonly #stderr = new HeadTailBuffer(MAX_REPORTED_BYTES);
+	readonly #startedAt = performance.now();
+	#hasUnknownGap = false;
+
+	override write(stream: OutputStream, bytes: Uint8Array): undefined {
+		(stream === 'stderr' ? this.#stderr : this.#stdout).push(bytes);
+	}
+
+	/** Gaps do not name their stream; they are counted for standard output. */
+	override skip(bytes: number | undefined): void {
+		if (bytes === undefined) this.#hasUnknownGap = true;
+		else this.#stdout.skip(bytes);
+	}
+
+	override async report({exitCode, reason, error}: RunOutcome): Promise<void> {
+		const [out, err] = [this.#stdout, this.#stderr];
+		process.stdout.on('error', () => {});
+		writeJson({
+			exitCode: exitCode ?? null,
+			reason,
+			...(reason === 'signal' && {signal: nameSignal(exitCode)}),
+			...(error !== undefined && {error}),
+			...toMembers('stdout', out),
+			...toMembers('stderr', err),
+			truncated: out.omitted > 0 || err.omitted > 0 || this.#hasUnknownGap,
+			durationMs: Math.round(performance.now() - this.#startedAt),
+		});
+		await new Promise<void>(resolve => {
+			process.stdout.write('', () => resolve());
+		});
+	}
+}
+
+/** Text, with a line for what is missing in the middle; base64 for bytes that are none. */
+function toMembers(name: string, buffer: HeadTailBuffer): Record<string, unknown> {
+	const counted = {[`${name}Bytes`]: buffer.total};
+	const marked = buffer.markedBytes();
+	try {
+		return {[name]: new TextDecoder('utf-8', {fatal: true, ignoreBOM: true}).decode(marked), ...counted};
+	} catch {
+		// A character may have been cut where the middle is missing.
+		const text = new TextDecoder('utf-8', {ignoreBOM: true}).decode(marked).replace(CUT_CHARACTER, '$1');
+		if (buffer.omitted > 0 && !text.includes(REPLACEMENT)) return {[name]: text, ...counted};
+		return {[name]: Buffer.from(marked).toString('base64'), [`${name}Encoding`]: 'base64', ...counted};
+	}
+}
+
+/** Name of the signal that ended a process, from its exit code; null if it is not known. */
+function nameSignal(exitCode: number | undefined): string | null {
+	const number = (exitCode ?? 0) - SIGNAL_BASE;
+	return Object.entries(constants.signals).find(([, value]) => value === number)?.[0] ?? null;
+}
