@@ -12,6 +12,9 @@ import {withoutSecrets} from './web-socket-scheme.js';
 export const CONNECT_TIMEOUT_MS = 10_000;
 const HINT = 'Check the address, and that a server listens there: longarm serve.';
 const TOKEN_HINT = 'It wants a token: LONGARM_EXEC_SERVER_TOKEN, or longarm env add with --token-file.';
+const REFUSED_TOKEN = 'the server refused the token';
+const WRONG_TOKEN_HINT =
+	'Check LONGARM_EXEC_SERVER_TOKEN, or auth_bearer_token of the environment in environments.toml; it may have expired.';
 
 /** Host and path of the upgrade request on a socket in the file system, where there is no name to give. */
 const UNIX_URL = 'ws://localhost/';
@@ -71,7 +74,7 @@ async function open(
 		maxPayload: MAX_MESSAGE_BYTES,
 		headers: token === undefined ? {} : {authorization: `Bearer ${token}`},
 	});
-	await waitForOpen(webSocket, name, timeoutMs, signal);
+	await waitForOpen(webSocket, name, {hasToken: token !== undefined, timeoutMs, signal});
 	const {_socket: socket} = webSocket as unknown as {_socket: Socket};
 	return new WebSocketTransport(webSocket, socket, name, 'client', {monitor: new PeerMonitor(times)});
 }
@@ -79,8 +82,7 @@ async function open(
 function waitForOpen(
 	webSocket: WebSocket,
 	url: string,
-	timeoutMs: number,
-	signal: AbortSignal | undefined,
+	{hasToken, timeoutMs, signal}: {hasToken: boolean; timeoutMs: number; signal: AbortSignal | undefined},
 ): Promise<void> {
 	return new Promise((resolve, reject) => {
 		const fail = (error: Error): void => {
@@ -93,7 +95,11 @@ function waitForOpen(
 		const late = (): void =>
 			fail(new UnreachableError(`timed out connecting to exec-server websocket ${url} after ${timeoutMs / 1000}s`));
 		const failed = (cause: Error): void =>
-			fail(new UnreachableError(`failed to connect to exec-server websocket ${url}: ${cause.message}`, {cause}));
+			fail(
+				new UnreachableError(`failed to connect to exec-server websocket ${url}: ${describeFailure(cause, hasToken)}`, {
+					cause,
+				}),
+			);
 		const aborted = (): void => fail(signal!.reason instanceof Error ? signal!.reason : new Error('aborted'));
 		const timer = setTimeout(late, timeoutMs);
 		const over = (): void => {
@@ -110,6 +116,11 @@ function waitForOpen(
 	});
 }
 
+function describeFailure({message}: Error, hasToken: boolean): string {
+	if (!/\b401$/.test(message)) return message;
+	return hasToken ? `${REFUSED_TOKEN} (401)` : 'the server wants a token (401)';
+}
+
 /** Masking protects proxies from scripts of a browser; on loopback and inside TLS there is no proxy that could read. */
 function isProtected({protocol, hostname}: URL): boolean {
 	const host = hostname.replace(/^\[(.*)\]$/, '$1');
@@ -124,6 +135,7 @@ export class UnreachableError extends Error {
 
 	constructor(message: string, options?: ErrorOptions) {
 		super(message, options);
-		this.hint = /\b401\b/.test(message) ? TOKEN_HINT : HINT;
+		if (message.includes(REFUSED_TOKEN)) this.hint = WRONG_TOKEN_HINT;
+		else this.hint = /\b401\b/.test(message) ? TOKEN_HINT : HINT;
 	}
 }

@@ -74,7 +74,7 @@ test('tokens can be asked for here, too', async () => {
 		authorize: async ({authorization}) =>
 			authorization === 'Bearer good' ? {kind: 'pass', pass: undefined} : {kind: 'refused', text: 'no'},
 	});
-	await expect(connectUnixSocket(path)).rejects.toThrow(`unix:${path}: Unexpected server response: 401`);
+	await expect(connectUnixSocket(path)).rejects.toThrow(`unix:${path}: the server wants a token (401)`);
 	RawPeer.open(await connectUnixSocket(path, {token: 'good'}));
 });
 

@@ -6,6 +6,7 @@ import {MAX_TIMER_MS} from '../../../../shared/units.js';
 import {toLine} from '../../../common/messages.js';
 import {EXIT} from '../../../exit-codes.js';
 import {CoalescingReader} from './coalescing-reader.js';
+import {explainLoss} from './explain-loss.js';
 import type {FailedStart} from './failed-start.js';
 import {Keyboard} from './keyboard.js';
 import {LinkWatch} from './link-watch.js';
@@ -27,7 +28,6 @@ const WRITES_UNDER_WAY = 16;
 /** Servers of other makes cannot close the standard input of a program. */
 const ENDLESS_INPUT = 'this server cannot end the input of a command, which may wait for more; Ctrl-C ends it';
 
-const LOST_HINT = 'The process may still run where it is, until its session is over.';
 const LEFT_HINT = 'Without a link it ends with its session.';
 
 /** Reason for the end: the exit of the process, or something that came before it. */
@@ -184,7 +184,7 @@ class Attachment {
 					'The server did not keep them while the link was lost.',
 				);
 			case 'lost':
-				return this.#fail({reason: 'disconnected'}, ending.error.message, LOST_HINT);
+				return this.#failLost(ending.error);
 			case 'left':
 				await this.#stopReading();
 				this.#control.kill();
@@ -226,6 +226,11 @@ class Attachment {
 		this.#link.stop();
 		if (this.#environment.kind === 'local') return;
 		await Promise.race([this.#environment.close(), pause(GOODBYE_MS)]);
+	}
+
+	#failLost(error: Error): Promise<number> {
+		const {message, hint} = explainLoss(error);
+		return this.#fail({reason: 'disconnected'}, message, hint);
 	}
 
 	async #fail(outcome: RunOutcome, message: string, hint: string): Promise<number> {
