@@ -89,7 +89,7 @@ export const ENVIRONMENT_OPTION: OptionDefinition = {
 
 /** Addresses of commands that only read. */
 export const READ_ADDRESS_HELP =
-	'ENV:PATH, ws://HOST:PORT:PATH or unix:SOCKET:PATH; a path alone is one of the environment of -e or of the default one, local:PATH always one of this machine';
+	'ENV:PATH, ws://HOST:PORT:PATH or unix:SOCKET:PATH; a path alone is one of the environment of -e or of the default one, local:PATH always one of this machine; of other machines * ? [] in quotes match names';
 
 export const QUIET_OPTION: OptionDefinition = {
 	flags: '-q, --quiet',

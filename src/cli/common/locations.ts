@@ -33,6 +33,8 @@ export interface ParsedLocation extends Location {
 	readonly isMeantAsContents: boolean;
 	/** Its last name is not in what was written: another machine tells it. */
 	readonly isNamedElsewhere: boolean;
+	/** Found by a pattern. */
+	readonly isMatched?: true;
 }
 
 export interface ResolverOptions {
@@ -66,6 +68,14 @@ export class LocationResolver implements AsyncDisposable {
 			isMeantAsContents: given === '.' || given.endsWith('/.'),
 			isNamedElsewhere: environment.kind !== 'local' && /^(?:~?|(?:.*\/)?\.\.)\/*$/s.test(given),
 		};
+	}
+
+	/** The same; of another machine, a pattern that is no path stands for all paths it matches. */
+	async findAll(address: Address): Promise<readonly ParsedLocation[]> {
+		const place = await this.find(address);
+		if (place.environment.kind === 'local' || !/[*?[]/.test(place.given)) return [place];
+		const {expandPattern} = await import('./expand-pattern.js');
+		return expandPattern(place);
 	}
 
 	/** Does not wait for a server that does not answer: the program ends soon after, and the connections with it. */
@@ -146,14 +156,16 @@ export async function forEachLocation(
 	const addresses = given.map(text => ({text, address: parseReadAddress(text)}));
 	let failed = 0;
 	for (const {text, address} of addresses) {
-		const place = await places.find(address);
-		try {
-			await work(place, text);
-		} catch (error) {
-			if (!(error instanceof FileError)) throw error;
-			failed++;
-			const meant = error.code === 'disconnected' ? '' : await suggestAddress(text);
-			writeMessage(`error: ${printable(text)}: ${printableReason(error)}${meant}`);
+		for (const place of await places.findAll(address)) {
+			const shown = place.isMatched ? describeLocation(place) : text;
+			try {
+				await work(place, shown);
+			} catch (error) {
+				if (!(error instanceof FileError)) throw error;
+				failed++;
+				const meant = error.code === 'disconnected' ? '' : await suggestAddress(text);
+				writeMessage(`error: ${printable(shown)}: ${printableReason(error)}${meant}`);
+			}
 		}
 	}
 	return failed > 0 ? EXIT.failed : EXIT.ok;

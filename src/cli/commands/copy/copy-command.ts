@@ -71,7 +71,7 @@ async function copy(
 	const directoryRefusal = recursive ? undefined : 'is a directory; -r copies directories';
 	const startedAt = performance.now();
 	try {
-		const from = await Promise.all(sources.map(address => resolver.find(address)));
+		const from = (await Promise.all(sources.map(address => resolver.findAll(address)))).flat();
 		const to = await resolver.find(target);
 		reporter.learnEnvironments([...from, to]);
 		const tasks = await planCopies(

@@ -24,7 +24,7 @@ const EXIT_CODES: CommandDefinition['exitCodes'] = [
 ];
 
 const DETAILS = [
-	'A path without an environment is one of this machine, whatever the default is, except those of put and get that are there; an environment is named with a colon.',
+	'A path without an environment is one of this machine, whatever the default is, except those of put and get that are there; an environment is named with a colon. Of other machines a source may be a pattern with * ? [], in quotes.',
 	'What is copied into a directory keeps its name. Files are replaced, in one step each. Modes, times of change and links within directories are kept; a file that is there with the same size and time is skipped.',
 	'Done means on the disk of the target: it survives a power cut, unless --no-sync is given or the server cannot tell.',
 	'What arrived is compared by checksum. After an interruption the same command goes on where it stopped: a large file is kept beside its place as NAME.longarm-part until it is whole, and a directory that was copied to a new name is gone on with under that name. A connection that is lost and returns is gone on with. See docs/copy.md.',
@@ -46,6 +46,7 @@ export const CP: CommandDefinition = {
 	examples: [
 		{command: 'longarm cp -r site build:/srv'},
 		{command: 'longarm cp build:dist/app.tar.gz ws://10.0.0.7:4500:/opt/', says: 'from one environment to another'},
+		{command: "longarm cp 'build:/var/log/*.log' logs/", says: 'in quotes, or this shell expands it'},
 		{command: "longarm cp -e 'cmd:ssh host longarm serve --listen stdio' :core.1234 ."},
 	],
 	exitCodes: EXIT_CODES,

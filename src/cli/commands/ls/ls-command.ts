@@ -28,11 +28,16 @@ async function list(addresses: readonly string[], options: ListCommandOptions): 
 	const output = new Lines();
 	let isFirst = true;
 	const code = await forEachLocation(addresses, options, async (place, given) => {
-		let isHeaded = json || addresses.length === 1;
+		let isHeaded = json || (addresses.length === 1 && !place.isMatched);
 		for await (const entry of listEntries(place, {detailed: long || json})) {
-			if (!all && entry.name.startsWith('.')) continue;
+			if (!all && !entry.isRoot && entry.name.startsWith('.')) continue;
 			if (json) {
 				await output.add(`${isFirst ? '[' : ','}\n${toSafeJson(toEntryObject(place, entry))}`);
+				isFirst = false;
+				continue;
+			}
+			if (place.isMatched && entry.isRoot) {
+				await output.add(Buffer.concat([formatEntry({...entry, name: place.given}, lineOptions), Buffer.from('\n')]));
 				isFirst = false;
 				continue;
 			}

@@ -32,6 +32,7 @@ export const LS: CommandDefinition = {
 	],
 	examples: [
 		{command: 'longarm ls build:src'},
+		{command: "longarm ls 'build:/var/log/*.log'", says: 'in quotes, or this shell expands it'},
 		{command: 'longarm ls -l ws://127.0.0.1:4500:/srv'},
 		{command: "longarm ls -e 'cmd:ssh host longarm serve --listen stdio' -a :."},
 	],
