@@ -8,7 +8,7 @@ import {bashScript} from '../../src/cli/commands/completion/bash.js';
 import {toCompleted} from '../../src/cli/commands/completion/completed-command.js';
 import {fishScript} from '../../src/cli/commands/completion/fish.js';
 import {zshScript} from '../../src/cli/commands/completion/zsh.js';
-import {PROGRAM, run} from '../helpers/command.js';
+import {Command, PROGRAM, run} from '../helpers/command.js';
 import {isInstalled} from '../helpers/needs.js';
 import {scratchDirectory} from '../helpers/scratch.js';
 
@@ -103,6 +103,19 @@ test('bash offers programs and then files to a program, and addresses of other m
 	expect(offer('longarm cp unix:file.txt:fil')).toEqual([]);
 	expect(offer('longarm cp devbox:/et')).toEqual([]);
 	expect(offer('longarm cp devbox:/etc/passwd fil')).toEqual(['file.txt', 'filter me']);
+});
+
+test('bash offers paths of another machine behind the colon, without what a terminal would obey', async () => {
+	const url = await new Command(['serve', '--listen', 'ws://127.0.0.1:0', '--log-level', 'silent']).url();
+	const root = scratchDirectory();
+	for (const name of ['folder', 'from']) mkdirSync(join(root, name));
+	for (const name of ['file', '.hidden', 'fi\u001B[31m', 'fo o']) writeFileSync(join(root, name), '');
+	const offer = offering(bashScript(madeUp));
+	expect(offer(`longarm cp ${url}:${root}/f`)).toEqual(
+		['file', 'fo o', 'folder/', 'from/'].map(name => `${root}/${name}`),
+	);
+	expect(offer(`longarm cp ${url}:${root}/.h`)).toEqual([`${root}/.hidden`]);
+	expect(offer(`longarm cp ${url}:${root}/none/`)).toEqual([]);
 });
 
 const SCRIPTS = [

@@ -117,6 +117,9 @@ function compile(pattern: string): (name: string) => boolean {
 }
 
 async function exists(place: Location): Promise<boolean> {
-	const isMissing = (error: unknown): boolean => error instanceof FileError && !isDisconnected(error);
 	return (await metadataIfExists(place, isMissing)) !== undefined;
+}
+
+function isMissing(error: unknown): boolean {
+	return error instanceof FileError && !isDisconnected(error);
 }

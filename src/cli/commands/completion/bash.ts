@@ -110,6 +110,14 @@ _longarm_names() {
 	longarm completion names 2>/dev/null
 }
 
+# Paths of another machine; bash completes what is behind the last colon.
+_longarm_paths() {
+	local head="${'$'}{1%"${'$'}{1##*:}"}" word
+	while IFS= read -r word; do
+		printf '%s\n' "${'$'}{word#"$head"}"
+	done < <(LONGARM_WORD="$1" longarm completion paths 2>/dev/null)
+}
+
 _longarm_hint() {
 	type compopt &>/dev/null && compopt -o "$1" 2>/dev/null
 }
@@ -135,7 +143,13 @@ _longarm_offer() {
 	address)
 		# The first colon of a socket's address is followed by a path of this machine, any other by one of the other machine.
 		if [[ $word == unix:* && ${'$'}{word#unix:} != *:* ]]; then _longarm_offer file "${'$'}{word#unix:}"; fi
-		[[ $word == *:* ]] && return
+		if [[ $word == *:* ]]; then
+			[[ $word == unix:* && ${'$'}{word#unix:} != *:* ]] && return
+			_longarm_add < <(_longarm_paths "$word")
+			_longarm_hint filenames
+			[[ ${'$'}{COMPREPLY[*]} == */ ]] && _longarm_hint nospace
+			return
+		fi
 		_longarm_add < <(compgen -S : -W "$(_longarm_names)" -- "$word")
 		if ((${'$'}{#COMPREPLY[@]} > 0)); then _longarm_hint nospace; else _longarm_hint filenames; fi
 		_longarm_add < <(compgen -f -- "$word")

@@ -14,10 +14,20 @@ const SCRIPTS: Readonly<Record<string, (completed: Completed) => string>> = {
 };
 /** Argument with which the scripts ask for the names of environments. */
 const NAMES = 'names';
+/** Argument with which they ask for the addresses that begin like the word in this variable. */
+const PATHS = 'paths';
+const WORD_VARIABLE = 'LONGARM_WORD';
 
 export async function printCompletion(shell: string, provider?: EnvironmentProvider): Promise<number> {
-	process.stdout.write(shell === NAMES ? await listEnvironmentNames(provider) : scriptFor(shell));
+	if (shell === PATHS) process.stdout.write(await listAddresses(process.env[WORD_VARIABLE] ?? ''));
+	else process.stdout.write(shell === NAMES ? await listEnvironmentNames(provider) : scriptFor(shell));
 	return EXIT.ok;
+}
+
+async function listAddresses(word: string): Promise<string> {
+	const {completeAddress} = await import('./remote-paths.js');
+	const addresses = await completeAddress(word);
+	return addresses.map(address => `${address}\n`).join('');
 }
 
 function scriptFor(shell: string): string {

@@ -45,7 +45,7 @@ function toOffer(completes: Completion | undefined): string {
 		case 'environment':
 			return "-f -a '(longarm completion names 2>/dev/null)'";
 		case 'address':
-			return '-F -a \'(longarm completion names 2>/dev/null | string replace -r "$" :)\'';
+			return "-F -a '(__longarm_addresses)'";
 		case 'file':
 			return '-F';
 		case 'directory':
@@ -66,6 +66,16 @@ const HEAD = `# Completion of longarm for fish, made by: longarm completion fish
 function __longarm_words
 	for word in (commandline -opc)[2..]
 		string match -qv -- '-*' $word; and echo -- $word
+	end
+end
+
+# Names of environments, and behind a colon paths of that machine.
+function __longarm_addresses
+	set -l word (commandline -ct)
+	if string match -q -- '*:*' $word
+		LONGARM_WORD=$word longarm completion paths 2>/dev/null
+	else
+		longarm completion names 2>/dev/null | string replace -r '$' :
 	end
 end
 

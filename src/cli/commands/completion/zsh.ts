@@ -122,7 +122,10 @@ _longarm_names() {
 _longarm_addresses() {
 	# What is behind the colon is on the other machine.
 	if compset -P '*:'; then
-		_message 'path on that machine'
+		local -a paths
+		paths=(\${(f)"$(LONGARM_WORD="$IPREFIX\${(Q)PREFIX}" longarm completion paths 2>/dev/null)"})
+		paths=("\${(@)paths#$IPREFIX}")
+		if [[ -n $paths ]]; then compadd "$@" -S '' -a paths; else _message 'path on that machine'; fi
 	else
 		_longarm_names -S :
 		_files

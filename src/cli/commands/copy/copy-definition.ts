@@ -64,7 +64,7 @@ export const PUT: CommandDefinition = {
 			name: 'PATH',
 			help: 'sources here, and if there are several paths the target there as the last: ENV:PATH, or PATH for the environment of -e or the default one',
 			isRepeated: true,
-			completes: {kind: 'file'},
+			completes: {kind: 'address'},
 		},
 	],
 	options: OPTIONS,
