@@ -52,6 +52,23 @@ export const SCENES: readonly Scene[] = [
 		],
 	},
 	{
+		name: 'default-environment',
+		steps: [
+			{type: 'LONGARM_ENVIRONMENT=devbox longarm run -- echo over there'},
+			{type: 'LONGARM_ENVIRONMENT=devbox longarm run -q -- echo over there, quietly'},
+			{type: 'LONGARM_ENVIRONMENT=devbox longarm run -e local -- echo here'},
+			{type: 'LONGARM_ENVIRONMENT=devbox longarm env list'},
+			{type: 'longarm run -e devbx -- true'},
+		],
+	},
+	{
+		name: 'sandbox-misused',
+		steps: [
+			{type: 'longarm run --sandbox readonly -- true'},
+			{type: 'longarm run --sandbox workspace-write --cwd / -- true'},
+		],
+	},
+	{
 		name: 'run-interrupted',
 		steps: [
 			{type: `longarm run -e devbox -- sh -c 'echo working; sleep 1000'`, shows: '\nworking', press: 'C-c'},
@@ -81,6 +98,8 @@ export const SCENES: readonly Scene[] = [
 			{type: 'longarm put home.html devbox:$PWD/there/'},
 			{type: `longarm ls --json devbox:$PWD/there | grep -c '"kind"'`},
 			{type: 'longarm cat devbox:$PWD/no-such-file'},
+			{type: `longarm ls "devbox:$PWD/there/site/*.html"`},
+			{type: 'longarm cp -r site devbox'},
 		],
 	},
 	{name: 'completion', steps: [{type: 'longarm completion bash | head -3'}]},

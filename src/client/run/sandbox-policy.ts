@@ -1,6 +1,6 @@
 import {INVALID_PARAMS, RpcError} from '../../protocol/wire/error-codes.js';
 import type {SandboxContext} from '../files/files.js';
-import {type Path, toPathUri} from '../paths.js';
+import {nativePathOf, type Path, toPathUri} from '../paths.js';
 import type {Processes, StartedProcess, StartOptions, StartParams} from '../process/process-handle.js';
 import {RejectedError} from '../session/client-errors.js';
 
@@ -34,7 +34,7 @@ export function createSandboxPolicy(preset: SandboxPreset, options: SandboxPolic
 	const cwd = toPathUri(options.cwd);
 	if (preset === 'workspace-write' && /^file:\/\/[^/]*\/(?:[A-Za-z]:\/?)?$/.test(cwd.href)) {
 		throw new TypeError(
-			`the sandbox workspace-write would make the whole disk writable: the working directory is ${cwd.href}`,
+			`the sandbox workspace-write would make the whole disk writable: the working directory is ${nativePathOf(cwd)}`,
 		);
 	}
 	const added = (options.writable ?? []).map(path => ({
