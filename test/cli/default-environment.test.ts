@@ -1,7 +1,7 @@
 import {mkdirSync, readFileSync, writeFileSync} from 'node:fs';
 import {join} from 'node:path';
 import {expect, test} from 'vitest';
-import {run} from '../helpers/command.js';
+import {PROGRAM, run} from '../helpers/command.js';
 import {scratchDirectory} from '../helpers/scratch.js';
 import {serving} from '../helpers/serving.js';
 import {onTerminal} from '../helpers/terminal.js';
@@ -74,7 +74,7 @@ test('ls and cat read the default environment, cp copies local paths, and :PATH,
 	const root = scratchDirectory();
 	for (const name of ['there', 'here']) mkdirSync(join(root, name));
 	writeFileSync(join(root, 'file'), 'text');
-	const command = `cmd:cd ${join(root, 'there')} && exec ${process.execPath} ${join(process.cwd(), 'dist/bin/longarm.js')} serve --listen stdio --log-level silent`;
+	const command = `cmd:cd ${join(root, 'there')} && exec ${process.execPath} ${PROGRAM} serve --listen stdio --log-level silent`;
 	const env = {LONGARM_ENVIRONMENT: command};
 	const at = (name: string) => join(root, name);
 	expect(await run(['put', at('file')], env)).toMatchObject({code: 0, stderr: ''});
@@ -133,4 +133,15 @@ test('a name that is nearly one is asked about, and so is a colon that was forgo
 	expect(await said('run', '-e', 'zzz', '--', 'true')).toBe(
 		'error: unknown environment `zzz`; known are local, devbox',
 	);
+});
+
+test('a file here with a colon in its name is told how to be written', async () => {
+	const root = scratchDirectory();
+	writeFileSync(join(root, 'a:b'), 'text');
+	const inside = (address: string) =>
+		run(['run', '--cwd', root, '--', process.execPath, PROGRAM, 'cat', address], {LONGARM_HOME: '/nonexistent'});
+	expect((await inside('a:b')).stderr).toMatch(
+		/^error: unknown environment `a`; .*; the file here is written \.\/a:b\n/,
+	);
+	expect(await inside('./a:b')).toMatchObject({code: 0, stdout: 'text'});
 });
