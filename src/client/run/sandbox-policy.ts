@@ -9,11 +9,13 @@ import {RejectedError} from '../session/client-errors.js';
  * directory, `/tmp` and `TMPDIR` can be written, except `.git`, `.codex` and `.agents` directly in them.
  */
 export type SandboxPreset = 'read-only' | 'workspace-write';
+/** Names of the usual policies. */
 export const SANDBOX_PRESETS: readonly SandboxPreset[] = ['read-only', 'workspace-write'];
 
 /** A usual policy by its name, or a policy as it is on the wire. */
 export type SandboxOption = SandboxPreset | SandboxContext;
 
+/** What a usual policy depends on, and what is added to it. */
 export interface SandboxPolicyOptions {
 	/** Working directory of the process, absolute. */
 	readonly cwd: Path;

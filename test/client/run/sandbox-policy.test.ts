@@ -19,6 +19,9 @@ function directory(): string {
 	return path;
 }
 
+/** Words of the kernel, which depend on what enforces a policy. */
+const DENIED = /Read-only file system|Permission denied/g;
+
 const shell = (script: string): string[] => ['/bin/sh', '-c', script];
 
 describe.each(Object.entries(ENVIRONMENTS))('in %s', (_name, open) => {
@@ -27,11 +30,7 @@ describe.each(Object.entries(ENVIRONMENTS))('in %s', (_name, open) => {
 		writeFileSync(join(cwd, 'file'), 'text');
 		const script = 'cat file; echo x > file; echo x > new; echo x > /tmp/longarm-new';
 		const result = await environment.run(shell(script), {cwd, sandbox: 'read-only', reject: false});
-		expect([result.reason, result.stdout.text, result.stderr.text.match(/Read-only file system/g)]).toEqual([
-			'exit',
-			'text',
-			['Read-only file system', 'Read-only file system', 'Read-only file system'],
-		]);
+		expect([result.reason, result.stdout.text, result.stderr.text.match(DENIED)?.length]).toEqual(['exit', 'text', 3]);
 		expect(existsSync(join(cwd, 'new'))).toBe(false);
 	});
 
@@ -56,14 +55,14 @@ describe.each(Object.entries(ENVIRONMENTS))('in %s', (_name, open) => {
 		const script = `echo x > ${more}/a && readlink /proc/self/ns/net; echo x > ${cwd}/a`;
 		const {stdout, stderr} = await environment.run(shell(script), {cwd, sandbox, reject: false});
 		const own = await environment.run(['readlink', '/proc/self/ns/net']);
-		expect([stdout.text, stderr.text]).toEqual([own.stdout.text, expect.stringContaining('Read-only file system')]);
+		expect([stdout.text, stderr.text]).toEqual([own.stdout.text, expect.stringMatching(DENIED)]);
 	});
 
 	test('a tool of a model writes to the workspace of the environment only', needsSandbox(), async () => {
 		const outside = directory();
 		await using exec = new UnifiedExec({environment: await open(), sandbox: 'workspace-write'});
 		const {text} = await exec.execCommand({cmd: 'touch a', workdir: outside, login: false});
-		expect(text).toContain('Read-only file system');
+		expect(text).toMatch(DENIED);
 		expect(existsSync(join(outside, 'a'))).toBe(false);
 	});
 });
