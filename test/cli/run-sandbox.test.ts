@@ -48,6 +48,11 @@ test.each<[string, string[], RegExp]>([
 	['JSON that is no policy', ['--sandbox', 'package.json'], /is no sandbox policy: missing field `permissions`/],
 	['directories without a sandbox', ['--writable', '/tmp'], /go with --sandbox/],
 	['a network without a sandbox', ['--network'], /go with --sandbox/],
+	[
+		'a directory that is not there',
+		['--sandbox', 'read-only', '--writable', '/no/such'],
+		/--writable \/no\/such: there is no/,
+	],
 	['the whole disk', ['--sandbox', 'workspace-write', '--cwd', '/'], /whole disk writable.*--cwd/],
 ])('run refuses %s, and runs nothing', async (_what, options, why) => {
 	const mark = join(scratchDirectory(), 'mark');

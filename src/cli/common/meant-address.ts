@@ -1,6 +1,4 @@
 import {existsSync, lstatSync} from 'node:fs';
-import {defaultProvider} from '../../environments/config/default-provider.js';
-import {readSnapshot} from '../../environments/environment-provider.js';
 import {LongarmError} from '../../shared/errors.js';
 import {usageError} from '../exit-codes.js';
 import {type Address, isBarePath} from './address.js';
@@ -38,8 +36,9 @@ async function findMeantAddress(path: string): Promise<string | undefined> {
 	const [, name, rest = ''] = /^([\w-]+)(\/.*)?$/s.exec(path) ?? [];
 	if (name === undefined || isHere(name)) return undefined;
 	try {
-		const {remotes} = await readSnapshot(defaultProvider());
-		return remotes.has(name) ? `${name}:${rest}` : undefined;
+		const {defaultProvider} = await import('../../environments/config/default-provider.js');
+		const snapshot = await defaultProvider().snapshot();
+		return snapshot?.remotes.has(name) ? `${name}:${rest}` : undefined;
 	} catch {
 		// Only a suggestion is missing then.
 		return undefined;

@@ -1,7 +1,8 @@
 import {constants} from 'node:os';
 import type {OutputStream} from '../../../../client/process/process-handle.js';
 import {HeadTailBuffer} from '../../../../shared/head-tail-buffer.js';
-import {writeJson} from '../../../common/messages.js';
+import {toSafeJson} from '../../../../shared/safe-json.js';
+import {BrokenPipeError, writeOut} from '../../../common/stdout.js';
 import {OutputWriter, type RunOutcome} from './output-writer.js';
 
 /** Bytes kept of each stream, half of its beginning and half of its end. */
@@ -31,8 +32,7 @@ export class JsonReport extends OutputWriter {
 
 	override async report({exitCode, reason, error}: RunOutcome): Promise<void> {
 		const [out, err] = [this.#stdout, this.#stderr];
-		process.stdout.on('error', () => {});
-		writeJson({
+		const text = toSafeJson({
 			exitCode: exitCode ?? null,
 			reason,
 			...(reason === 'signal' && {signal: nameSignal(exitCode)}),
@@ -42,9 +42,12 @@ export class JsonReport extends OutputWriter {
 			truncated: out.omitted > 0 || err.omitted > 0 || this.#hasUnknownGap,
 			durationMs: Math.round(performance.now() - this.#startedAt),
 		});
-		await new Promise<void>(resolve => {
-			process.stdout.write('', () => resolve());
-		});
+		try {
+			await writeOut(`${text}\n`);
+		} catch (failure) {
+			// A reader that has left wants no report.
+			if (!(failure instanceof BrokenPipeError)) throw failure;
+		}
 	}
 }
 

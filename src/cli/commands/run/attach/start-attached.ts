@@ -87,6 +87,7 @@ export async function startAttached(
 	const {env, tty} = command;
 	const argv = command.argv.length > 0 ? command.argv : [await facts.shell(), '-l'];
 	const cwd = resolveDirectory(facts, command.cwd, '--cwd');
+	const sandbox = command.sandbox && (await makeSandbox(environment, facts, command.sandbox, cwd));
 	try {
 		const process = await environment.start(argv, {
 			cwd,
@@ -94,7 +95,7 @@ export async function startAttached(
 			tty: terminal && facts.can('processIo') ? terminal.size : tty,
 			stdin: facts.passesInput(inputKind),
 			backpressure: true,
-			sandbox: command.sandbox?.(cwd, path => resolveDirectory(facts, path, '--writable', cwd)),
+			sandbox,
 		});
 		return {process};
 	} catch (error) {
@@ -106,6 +107,27 @@ export async function startAttached(
 		if (explained) return explained;
 		throw error;
 	}
+}
+
+/** A path that does not exist grants nothing, and the command would fail later for a reason that is hard to see. */
+async function makeSandbox(
+	environment: Environment,
+	facts: EnvironmentFacts,
+	make: SandboxMaker,
+	cwd: string,
+): Promise<SandboxOption> {
+	const writable = new Map<string, string>();
+	const sandbox = make(cwd, path => {
+		const uri = resolveDirectory(facts, path, '--writable', cwd);
+		writable.set(uri, path);
+		return uri;
+	});
+	const {metadataIfExists} = await import('../../../../client/files/file-location.js');
+	for (const [path, given] of writable) {
+		if (await metadataIfExists({files: environment.files, path})) continue;
+		throw usageError(`--writable ${given}: there is no such directory in the environment ${environment.id}`);
+	}
+	return sandbox;
 }
 
 /** A directory of the environment as a URI: absolute, below the home directory with `~`, or below the base. */
