@@ -40,7 +40,7 @@ describe.each(Object.entries(ENVIRONMENTS))('in %s', (_name, open) => {
 		async () => {
 			const [environment, cwd, outside] = [await open(), directory(), directory()];
 			for (const name of ['.git', '.codex', '.agents']) mkdirSync(join(cwd, name));
-			const script = `echo x > new && echo x > "$(mktemp /tmp/longarm-XXXXXX)" && echo written
+			const script = `echo x > new && file=$(mktemp /tmp/longarm-XXXXXX) && echo x > $file && rm $file && echo written
 			for name in .git/a .codex/a .agents/a ${outside}/a; do (echo x > $name) 2>/dev/null && echo $name; done; exit 0`;
 			await using process = await environment.start(shell(script), {cwd, sandbox: 'workspace-write'});
 			const {exit, stdout} = await environment.communicate(process);
