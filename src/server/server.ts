@@ -44,6 +44,7 @@ export class ExecServer {
 	readonly #context: ServerContext;
 	readonly #startedAt = performance.now();
 	#shutdown: Promise<void> | undefined;
+	#isDraining = false;
 	/** When the last sandbox with a network ended; monotonic. */
 	#sandboxEndedAt = Number.NEGATIVE_INFINITY;
 
@@ -122,7 +123,7 @@ export class ExecServer {
 	/** Body of `/healthz`. */
 	health(): Record<string, unknown> {
 		return {
-			status: this.#shutdown ? 'ending' : 'ok',
+			status: this.#shutdown ? 'ending' : this.#isDraining ? 'draining' : 'ok',
 			version: VERSION,
 			uptimeSeconds: Math.round((performance.now() - this.#startedAt) / 1000),
 			connections: this.#clients.size,
@@ -135,6 +136,22 @@ export class ExecServer {
 	/** Body of `/metrics`, in the Prometheus text format. */
 	metrics(): string {
 		return this.#metrics.render();
+	}
+
+	/** Processes starting or running. */
+	get runningProcesses(): number {
+		return this.#quota.used;
+	}
+
+	/** Whether it is about to end; its listeners should turn new connections away. */
+	get isDraining(): boolean {
+		return this.#isDraining || this.#shutdown !== undefined;
+	}
+
+	/** Refuses new processes from now on; settles when the running ones have exited, after `limitMs` at the latest. */
+	async drain(limitMs: number): Promise<void> {
+		this.#isDraining = true;
+		await waitAtMost(Promise.all([...this.#tables].map(table => table.allExited())), limitMs);
 	}
 
 	/** Asks all processes to end, kills the rest after the grace period, and closes all connections. Idempotent. */
@@ -177,7 +194,10 @@ export class ExecServer {
 			this.#settings;
 		const {account, leave} = this.#accounts.open(owner);
 		const table = new ProcessTable({
-			backend: () => this.#backend(),
+			backend: () => {
+				if (this.#isDraining) throw shuttingDownError('the server is about to end and starts no more processes');
+				return this.#backend();
+			},
 			starts: this.#starts,
 			retention: {bytes: retainBytes, chunks: retainChunks, budget: account?.retained ?? this.#budget},
 			retainClosedMs,
@@ -210,9 +230,13 @@ export class ExecServer {
 	}
 
 	#backend(): Backend {
-		if (this.#shutdown) throw new LongarmError('SHUTTING_DOWN', {message: 'the server is shutting down'});
+		if (this.#shutdown) throw shuttingDownError('the server is shutting down');
 		return this.#settings.backend();
 	}
+}
+
+function shuttingDownError(message: string): LongarmError {
+	return new LongarmError('SHUTTING_DOWN', {message});
 }
 
 function withDefaults(options: ServerOptions): ServerSettings {

@@ -1,16 +1,21 @@
 import {spawnSync} from 'node:child_process';
-import {writeFileSync} from 'node:fs';
+import {existsSync, readFileSync, writeFileSync} from 'node:fs';
 import {join} from 'node:path';
-import {expect, test} from 'vitest';
-import {Command, type Ended, run} from '../helpers/command.js';
+import {describe, expect, onTestFinished, test} from 'vitest';
+import {connectWebSocket} from '../../src/transports/node/connect-web-socket.js';
+import {Command, type Ended, PROGRAM, run} from '../helpers/command.js';
+import {needs} from '../helpers/needs.js';
+import {OnTerminal} from '../helpers/on-terminal.js';
+import {eventually, untilDead} from '../helpers/processes.js';
 import {scratchDirectory} from '../helpers/scratch.js';
+import {TestClient} from '../helpers/test-client.js';
 
 const WELL: Ended = {code: 0, signal: null};
 const NODE_DEBUGGER = 'Debugger listening';
 
 async function serve(flags = ''): Promise<Command> {
 	const listen = `unix:${join(scratchDirectory(), 's.sock')}`;
-	const command = new Command(['serve', '--listen', listen], {env: {NODE_OPTIONS: flags}});
+	const command = new Command(['serve', '--listen', listen], {env: {NODE_OPTIONS: flags}, ownSession: true});
 	await command.url();
 	return command;
 }
@@ -49,7 +54,7 @@ test('signals that the kernel or Node ignores, and those of programs in real tim
 	expect(await answers(command)).toBe(true);
 });
 
-test.each(['SIGTERM', 'SIGINT', 'SIGQUIT', 'SIGABRT', 'SIGXCPU', 'SIGHUP'] as const)(
+test.each(['SIGTERM', 'SIGINT', 'SIGQUIT', 'SIGABRT', 'SIGXCPU'] as const)(
 	'%s ends the server and is named in the log',
 	async signal => {
 		const command = await serve();
@@ -58,6 +63,96 @@ test.each(['SIGTERM', 'SIGINT', 'SIGQUIT', 'SIGABRT', 'SIGXCPU', 'SIGHUP'] as co
 		expect(command.stderr).toContain(`"shutting down","reason":"${signal}"`);
 	},
 );
+
+test('SIGHUP does not end a server without a terminal: it says that there is nothing to reload', async () => {
+	const command = await serve();
+	process.kill(command.pid, 'SIGHUP');
+	await command.logs('there is nothing to reload');
+	expect(await answers(command)).toBe(true);
+});
+
+const onTerminal = (...settings: string[]): Promise<OnTerminal> =>
+	OnTerminal.longarm('serve', '--log-format', 'json', ...settings);
+
+describe('on a terminal', () => {
+	test('SIGHUP ends a server that has nothing to reload', async () => {
+		const terminal = await onTerminal();
+		await terminal.shows('"listening"');
+		await terminal.signal('SIGHUP');
+		await terminal.shows('"shutting down","reason":"SIGHUP"');
+		expect(await terminal.exited).toMatchObject({exitCode: 0});
+	});
+
+	test(
+		'SIGHUP reloads while the terminal is there, and ends the server once it was closed',
+		needs('tmux'),
+		async () => {
+			const log = join(scratchDirectory(), 'audit.log');
+			const errors = join(scratchDirectory(), 'errors');
+			const script = `exec '${process.execPath}' '${PROGRAM}' serve --audit-log '${log}' 2>'${errors}'`;
+			const tmux = (...args: string[]): string =>
+				spawnSync('tmux', ['-S', join(scratch, 'tmux'), '-f', '/dev/null', ...args], {encoding: 'utf8'}).stdout;
+			const scratch = scratchDirectory();
+			onTestFinished(() => void tmux('kill-server'));
+			tmux('new-session', '-d', script);
+			const logged = (text: string) =>
+				eventually(() => existsSync(errors) && readFileSync(errors, 'utf8').includes(text));
+			await logged('"listening"');
+			const [, pid] = /"pid":(\d+)/.exec(readFileSync(errors, 'utf8'))!;
+			process.kill(Number(pid), 'SIGHUP');
+			await logged('"what":"audit log"');
+			tmux('kill-session');
+			await logged('"shutting down","reason":"SIGHUP"');
+			await untilDead(Number(pid));
+			expect(readFileSync(log, 'utf8')).toBe('');
+		},
+	);
+});
+
+async function draining(time: string): Promise<{command: Command; client: TestClient; url: string}> {
+	const command = new Command(['serve', '--drain', time, '--shutdown-grace', '10ms']);
+	const url = await command.url();
+	const client = await new TestClient(await connectWebSocket(url)).initialize();
+	await client.sh('p', 'echo up; read line; echo "$line"', {pipeStdin: true});
+	await client.shows('p', 'up');
+	process.kill(command.pid, 'SIGTERM');
+	await command.logs('"draining');
+	return {command, client, url};
+}
+
+describe('drain', () => {
+	test('SIGTERM refuses new processes and connections, and ends when the running ones have', async () => {
+		const {command, client, url} = await draining('1h');
+		await expect(client.sh('q', 'true')).rejects.toThrow('starts no more processes');
+		await expect(connectWebSocket(url)).rejects.toThrow('503');
+		expect((await fetch(`${url.replace('ws:', 'http:')}/readyz`)).status).toBe(503);
+		await client.write('p', 'done\n', 'w');
+		expect((await client.done('p')).stdout).toBe('up\ndone\n');
+		expect(await command.ended).toEqual(WELL);
+	});
+
+	test('processes that take longer are ended', async () => {
+		const {command} = await draining('1ms');
+		expect(await command.ended).toEqual(WELL);
+		expect(command.stderr).toContain('"drained","processes":1');
+	});
+
+	test('a second signal ends at once', async () => {
+		const {command} = await draining('1h');
+		process.kill(command.pid, 'SIGTERM');
+		expect(await command.ended).toEqual(WELL);
+		expect(command.stderr).toContain('"asked again, ending at once"');
+	});
+
+	test('Ctrl-C does not wait', async () => {
+		const command = new Command(['serve', '--drain', '1h', '--shutdown-grace', '10ms']);
+		const client = await new TestClient(await connectWebSocket(await command.url())).initialize();
+		await client.sh('p', 'sleep 1000');
+		process.kill(command.pid, 'SIGINT');
+		expect(await command.ended).toEqual(WELL);
+		expect(command.stderr).not.toContain('draining');
+	});
+});
 
 test('a signal that ends a server on stdio is named where only warnings are logged', async () => {
 	const command = new Command(['serve', '--listen', 'stdio']);

@@ -36,21 +36,18 @@ test('it serves where it says, and says nothing else on stdout', async () => {
 	expect(command.stdout).toMatch(/^ws:\/\/127\.0\.0\.1:\d+\n$/);
 });
 
-test.each<NodeJS.Signals>(['SIGTERM', 'SIGINT', 'SIGHUP'])(
-	'%s ends every process and then the server',
-	async signal => {
-		const command = new Command(['serve', '--log-level', 'silent', '--shutdown-grace', '10ms']);
-		const client = await clientOf(command);
-		await client.sh('gentle', 'echo $$; exec sleep 1000');
-		await client.sh('stubborn', STUBBORN);
-		await client.sh('terminal', STUBBORN, {tty: true});
-		const pids = [await pidOf(client, 'gentle'), await pidOf(client, 'stubborn'), await pidOf(client, 'terminal')];
-		command.child.kill(signal);
-		expect(await command.ended).toEqual(WELL);
-		expect(pids.filter(isAlive)).toEqual([]);
-		expect(command.stderr).toBe('');
-	},
-);
+test.each<NodeJS.Signals>(['SIGTERM', 'SIGINT'])('%s ends every process and then the server', async signal => {
+	const command = new Command(['serve', '--log-level', 'silent', '--shutdown-grace', '10ms']);
+	const client = await clientOf(command);
+	await client.sh('gentle', 'echo $$; exec sleep 1000');
+	await client.sh('stubborn', STUBBORN);
+	await client.sh('terminal', STUBBORN, {tty: true});
+	const pids = [await pidOf(client, 'gentle'), await pidOf(client, 'stubborn'), await pidOf(client, 'terminal')];
+	command.child.kill(signal);
+	expect(await command.ended).toEqual(WELL);
+	expect(pids.filter(isAlive)).toEqual([]);
+	expect(command.stderr).toBe('');
+});
 
 test('the first signal lets processes say goodbye', async () => {
 	const command = new Command(['serve', '--shutdown-grace', '1h']);

@@ -23,6 +23,8 @@ export interface CommandOptions {
 	readonly ownStdout?: boolean;
 	/** Command line in front of it, one that becomes the program in the end. */
 	readonly via?: readonly string[];
+	/** Without a controlling terminal. */
+	readonly ownSession?: boolean;
 }
 
 /** The built command as a program of its own. */
@@ -37,12 +39,16 @@ export class Command {
 	#watchers = new Set<() => void>();
 
 	/** The program inherits PATH and HOME only, and knows no environments of the user. */
-	constructor(args: readonly string[], {env = {}, ownStdout = false, via = []}: CommandOptions = {}) {
+	constructor(
+		args: readonly string[],
+		{env = {}, ownStdout = false, via = [], ownSession = false}: CommandOptions = {},
+	) {
 		if (!existsSync(PROGRAM)) throw new Error(`${PROGRAM} is missing: npm run build`);
 		const [program, ...rest] = [...via, process.execPath, PROGRAM, ...args];
 		this.child = spawn(program!, rest, {
 			env: {PATH: process.env['PATH'], HOME: process.env['HOME'], LONGARM_HOME: '/nonexistent', ...env},
 			stdio: ['pipe', 'pipe', 'pipe'],
+			detached: ownSession,
 		});
 		const {child} = this;
 		child.stdin.on('error', () => {});

@@ -1,4 +1,5 @@
 import type {IncomingMessage, ServerResponse} from 'node:http';
+import type {Socket} from 'node:net';
 
 /** Response of a page. */
 export interface HttpPage {
@@ -14,10 +15,14 @@ export interface Refusal {
 
 /** Pages besides the protocol, and who may request them. */
 export interface HttpEndpoints {
+	/** Path of the protocol itself. */
+	readonly path: string;
 	readonly pages: Readonly<Record<string, () => HttpPage | Promise<HttpPage>>>;
 	readonly origins: ReadonlySet<string>;
 	/** Whether a `Host` header names this server. */
-	readonly isKnownHost: (header: string | undefined) => boolean;
+	readonly isKnownHost: (header: string | undefined, socket: Socket) => boolean;
+	/** Whether clients may come; `/readyz` answers 503 otherwise. */
+	readonly isOpen: () => boolean;
 	/** Called for every request that is refused. */
 	readonly onRefused: (request: IncomingMessage, refusal: Refusal) => void;
 	/** Undefined lets the request see the pages; otherwise why not. */
@@ -27,6 +32,8 @@ export interface HttpEndpoints {
 const TEXT = 'text/plain; charset=utf-8';
 /** The request was meant for another server. */
 const UNKNOWN_HOST = 421;
+/** Answer of `/readyz` when no more clients are taken. */
+const NOT_READY = 503;
 const REASONS: Readonly<Record<number, string>> = {
 	[UNKNOWN_HOST]: 'this server is not known by the name in the Host header; see --allow-host',
 };
@@ -44,7 +51,7 @@ export async function answerHttpRequest(
 	const page = status === 200 ? site.pages[pathOf(request)] : undefined;
 	if (!page) {
 		const text = reasonOf(status);
-		site.onRefused(request, {status, text});
+		if (status !== NOT_READY) site.onRefused(request, {status, text});
 		response.writeHead(status, {'content-length': Buffer.byteLength(text)}).end(text);
 		return;
 	}
@@ -59,15 +66,18 @@ export async function answerHttpRequest(
 export function httpStatusOf(
 	request: IncomingMessage,
 	upgrade: boolean,
-	{pages, origins, isKnownHost}: HttpEndpoints,
+	{path: protocolPath, pages, origins, isKnownHost, isOpen}: HttpEndpoints,
 ): number | undefined {
-	const {method, headers} = request;
+	const {method, headers, socket} = request;
 	const path = pathOf(request);
 	if (headers.origin !== undefined && !origins.has(headers.origin)) return 403;
 	const isReadiness = path === '/readyz';
-	if (!isReadiness && !isKnownHost(headers.host)) return UNKNOWN_HOST;
-	if (isReadiness || Object.hasOwn(pages, path)) return method === 'GET' || method === 'HEAD' ? 200 : 405;
-	if (path !== '/') return 404;
+	if (!isReadiness && !isKnownHost(headers.host, socket)) return UNKNOWN_HOST;
+	if (isReadiness || Object.hasOwn(pages, path)) {
+		if (method !== 'GET' && method !== 'HEAD') return 405;
+		return isReadiness && !isOpen() ? NOT_READY : 200;
+	}
+	if (path !== protocolPath) return 404;
 	if (method !== 'GET') return 405;
 	if (!upgrade || !isUpgrade(request)) return 400;
 	return headers['sec-websocket-version'] === WEB_SOCKET_VERSION ? undefined : 426;

@@ -1,5 +1,5 @@
 import type {Transport} from '../transport.js';
-import type {ListenerOptions} from './listener.js';
+import type {ListenerOptions} from './listener-options.js';
 import type {TlsIdentity} from './tls-server.js';
 
 /** Settings of a target that are not part of its address; a scheme takes those it knows. */

@@ -3,7 +3,8 @@ import {connect, type Socket} from 'node:net';
 import {dirname, resolve as resolvePath} from 'node:path';
 import {isMainThread} from 'node:worker_threads';
 import {errorMessage, LongarmError} from '../../shared/errors.js';
-import {type Listener, type ListenerOptions, openListener} from './listener.js';
+import {type Listener, openListener} from './listener.js';
+import type {ListenerOptions} from './listener-options.js';
 
 const DIRECTORY_MODE = 0o700;
 const SOCKET_MODE = 0o600;

@@ -41,6 +41,14 @@ export async function serve(settings: Settings): Promise<void> {
 	if (typeof reason === 'string') logger.info('shutting down', {reason});
 	// The caller of a server on stdio ends its input; a signal comes from another program.
 	else logger[listenSchemeOf(address).startsServer ? 'warn' : 'info']('shutting down', {reason: reason.signal});
+	if (typeof reason !== 'string' && reason.signal === 'SIGTERM' && settings.drain > 0) {
+		logger.info('draining: no new connections and processes', {
+			processes: running.runningProcesses,
+			limitMs: settings.drain,
+		});
+		await Promise.race([running.drain(settings.drain), endpoint.over]);
+		logger.info('drained', {processes: running.runningProcesses});
+	}
 	await running.shutdown();
 	await endpoint.close();
 }

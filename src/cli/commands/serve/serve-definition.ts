@@ -20,7 +20,7 @@ export const SERVE: CommandDefinition = {
 	details: [
 		'Every setting can also be given as an environment variable (LONGARM_RETAIN_BYTES=8MiB) or in a settings file (retain_bytes = "8MiB"); a flag wins over a variable, a variable over the file.',
 		'The only line on stdout is the address. Logs go to stderr.',
-		'SIGTERM and Ctrl-C end every process and then the server; a second one does so at once. SIGHUP does the same, but with tokens or a certificate it reads their files again.',
+		'SIGTERM and Ctrl-C end every process and then the server; a second one does so at once. SIGHUP reads tokens and certificates again and opens the audit log again; it ends a server whose terminal was closed, or that has a terminal and nothing to reload.',
 	],
 	examples: [
 		{command: 'longarm serve', says: 'on a free loopback port'},

@@ -86,6 +86,7 @@ function toEndpointOptions(options: ServeEndpointOptions, clientLeft: () => void
 		ready: server,
 		dangerouslyAllowNetwork: settings['dangerously-allow-unauthenticated-network'],
 		maxConnections: settings['max-connections'],
+		isOpen: () => current?.isDraining !== true,
 		allowOrigins: settings['allow-origin'],
 		allowHosts: settings['allow-host'],
 		// There are no sandboxes before there is a server.

@@ -300,6 +300,11 @@ export const SETTINGS = {
 		DEFAULTS.shutdownGraceMs,
 		'how long processes may take to end by themselves when the server ends',
 	),
+	drain: setting(
+		duration,
+		0,
+		'how long SIGTERM waits for running processes before it ends them, while new ones and new connections are refused; 0 does not wait',
+	),
 } as const satisfies Record<string, Setting<never> | Setting<unknown>>;
 
 export type SettingName = keyof typeof SETTINGS;

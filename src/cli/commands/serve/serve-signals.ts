@@ -1,3 +1,4 @@
+import {closeSync, constants, openSync} from 'node:fs';
 import {close as closeInspector, url as inspectorUrl} from 'node:inspector';
 import type {Logger} from '../../../shared/logger.js';
 import {EXIT} from '../../exit-codes.js';
@@ -17,7 +18,7 @@ export interface SignalActions {
 	readonly logger: Logger;
 	/** Ends all processes at once. */
 	readonly kill: () => void;
-	/** Action of SIGHUP, which ends the server where there is none. */
+	/** Action of SIGHUP; undefined where there is nothing to reload. */
 	readonly reload: (() => void) | undefined;
 }
 
@@ -26,24 +27,40 @@ export interface SignalActions {
  * with the first that ends the server; the second ends it at once.
  */
 export function waitForSignal({logger, kill, reload}: SignalActions): Promise<NodeJS.Signals> {
-	if (reload) process.on('SIGHUP', reload);
+	const hadTerminal = hasControllingTerminal();
 	logStops(logger);
 	const ignored = hasFlag(PROFILER_FLAG) ? IGNORED : ([...IGNORED, PROFILER_SIGNAL] as const);
 	for (const signal of ignored) listen(signal, logOften(logger, 'signal ignored', signal));
 	return new Promise(resolve => {
 		let asked = false;
-		for (const signal of reload ? ENDING : [...ENDING, 'SIGHUP' as const]) {
-			listen(signal, () => {
-				if (asked) {
-					logger.warn('asked again, ending at once', {signal});
-					kill();
-					process.exit(EXIT.ok);
-				}
-				asked = true;
-				resolve(signal);
-			});
-		}
+		const end = (signal: NodeJS.Signals): void => {
+			if (asked) {
+				logger.warn('asked again, ending at once', {signal});
+				kill();
+				process.exit(EXIT.ok);
+			}
+			asked = true;
+			resolve(signal);
+		};
+		for (const signal of ENDING) listen(signal, () => end(signal));
+		const logNothing = logOften(logger, 'there is nothing to reload', 'SIGHUP');
+		listen('SIGHUP', () => {
+			const isHangup = hadTerminal && (!reload || !hasControllingTerminal());
+			if (isHangup) end('SIGHUP');
+			else (reload ?? logNothing)();
+		});
 	});
+}
+
+/** A terminal that was closed is no longer there when its SIGHUP is handled. */
+function hasControllingTerminal(): boolean {
+	if (process.platform === 'win32') return true;
+	try {
+		closeSync(openSync('/dev/tty', constants.O_RDWR | constants.O_NOCTTY | constants.O_NONBLOCK));
+		return true;
+	} catch {
+		return false;
+	}
 }
 
 /** Closes a debugger that a signal opened before there was a handler for it. */

@@ -127,6 +127,7 @@ test('every setting can be given in each of the three ways', () => {
 		'allow-http': ['public', 'public'],
 		'http-env': ['MY_TOKEN, other', ['MY_TOKEN', 'other']],
 		'sandbox-enforcer': ['bubblewrap', 'bubblewrap'],
+		drain: ['10m', 600_000],
 		'shutdown-grace': ['250ms', 250],
 	};
 	const expected = Object.fromEntries(Object.entries(values).map(([name, [, value]]) => [name, value]));

@@ -1,0 +1,190 @@
+import {type IncomingMessage, type ServerResponse, STATUS_CODES} from 'node:http';
+import type {Socket} from 'node:net';
+import type {Duplex} from 'node:stream';
+import {WebSocketServer} from 'ws';
+import {MAX_MESSAGE_BYTES} from '../../protocol/wire/message-limits.js';
+import {LongarmError} from '../../shared/errors.js';
+import {answerHttpRequest, type HttpEndpoints, httpStatusOf, reasonOf, WEB_SOCKET_VERSION} from './http-endpoints.js';
+import type {ConnectionRequest, ListenerOptions, RefusedRequest} from './listener-options.js';
+import {PeerMonitor} from './peer-monitor.js';
+import {findTimesFault, type PeerTimes, SERVER_PEER_TIMES} from './peer-times.js';
+import {WebSocketTransport} from './web-socket.js';
+
+/** Time for the closing handshake of open connections when the listener closes, or when they are refused. */
+export const CLOSE_TIMEOUT_MS = 250;
+
+/** Answers to clients that are refused for who they are: token, user, origin, name, quota. */
+const REFUSALS: ReadonlySet<number> = new Set([401, 403, 421, 503]);
+const CLOSED_TEXT = 'this server is about to end';
+
+/** Place that the connections of a gate come to. */
+export interface GatePlace {
+	/** Path of the WebSocket; `/` by default. */
+	readonly path?: string | undefined;
+	/** Names the far end of a connection. */
+	readonly describePeer: (socket: Socket) => string;
+	/** Whether a `Host` header names this server; all do where it is left out. */
+	readonly isKnownHost?: HttpEndpoints['isKnownHost'] | undefined;
+	/** Why a connection is refused, for the client; undefined lets it in. */
+	readonly refusePeer?: ((socket: Socket) => string | undefined) | undefined;
+	/** User at the far end, if `refusePeer` has looked that up. */
+	readonly userOf?: ((socket: Socket) => number | undefined) | undefined;
+}
+
+/** Decides about every request to an HTTP server: which becomes a connection, which gets a page, and which is refused. */
+export class UpgradeGate<Pass> {
+	readonly #options: ListenerOptions<Pass>;
+	readonly #place: GatePlace;
+	readonly #site: HttpEndpoints;
+	readonly #watching: {readonly monitor: PeerMonitor; readonly onStopped: ListenerOptions<Pass>['onStoppedPeer']};
+	readonly #refusePeer: (socket: Socket) => string | undefined;
+	#isReady: boolean;
+	readonly #webSockets = new WebSocketServer({
+		noServer: true,
+		perMessageDeflate: false,
+		maxPayload: MAX_MESSAGE_BYTES,
+		clientTracking: true,
+		// There is no subprotocol; left alone, the library picks whatever the client offers first.
+		handleProtocols: () => false,
+	});
+
+	constructor(options: ListenerOptions<Pass>, place: GatePlace) {
+		this.#options = options;
+		this.#place = place;
+		this.#refusePeer = place.refusePeer ?? (() => undefined);
+		this.#site = this.#createSite();
+		this.#watching = {monitor: new PeerMonitor(readPeerTimes(options)), onStopped: options.onStoppedPeer};
+		this.#isReady = options.ready === undefined;
+		if (!this.#isReady) void this.#waitUntilReady();
+	}
+
+	/** Handler of the event `request`. */
+	readonly answer = (request: IncomingMessage, response: ServerResponse): void => {
+		answerHttpRequest(request, response, this.#site).catch(() => response.destroy());
+	};
+
+	/** Handler of the event `upgrade`. */
+	readonly upgrade = (request: IncomingMessage, socket: Duplex, head: Buffer): void => {
+		const {authorize} = this.#options;
+		socket.on('error', () => socket.destroy());
+		const status = httpStatusOf(request, true, this.#site);
+		const stranger = status === undefined ? this.#refusePeer(socket as Socket) : undefined;
+		if (status !== undefined) this.#refuse(request, socket, status, reasonOf(status));
+		else if (stranger !== undefined) this.#refuse(request, socket, 403, stranger);
+		// Nothing to wait for: a connection is accepted in the tick in which it is asked for.
+		else if (!authorize && this.#isReady) this.#admit(request, socket, head, undefined as Pass);
+		else this.#authorizeAndAdmit(request, socket, head).catch(() => socket.destroy());
+	};
+
+	/** Asks every client to leave. */
+	closeAll(): void {
+		for (const client of this.#webSockets.clients) client.close(1001);
+	}
+
+	/** Ends every connection at once. */
+	terminateAll(): void {
+		for (const client of this.#webSockets.clients) client.terminate();
+	}
+
+	get connections(): number {
+		return this.#webSockets.clients.size;
+	}
+
+	#createSite(): HttpEndpoints {
+		const {pages = {}, allowOrigins, isOpen = () => true, authorize, mayReadPages, onRefused} = this.#options;
+		const {path = '/', isKnownHost = () => true, describePeer} = this.#place;
+		return {
+			path,
+			pages,
+			origins: new Set(allowOrigins),
+			isKnownHost,
+			isOpen,
+			onRefused: ({socket, url}, {status, text}) => {
+				if (REFUSALS.has(status)) onRefused?.(toRefused(describePeer, socket, url, status, text));
+			},
+			refusal: async request => {
+				const stranger = this.#refusePeer(request.socket);
+				if (stranger !== undefined) return {status: 403, text: stranger};
+				const result = await authorize?.(this.#toConnectionRequest(request));
+				if (result?.kind === 'refused') return {status: 401, text: result.text};
+				if (!result || mayReadPages?.(result.pass) !== false) return undefined;
+				return {status: 403, text: 'the token lacks the scope to see this page'};
+			},
+		};
+	}
+
+	async #waitUntilReady(): Promise<void> {
+		await this.#options.ready;
+		this.#isReady = true;
+	}
+
+	async #authorizeAndAdmit(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
+		const {ready, authorize} = this.#options;
+		await ready;
+		if (!authorize) return this.#admit(request, socket, head, undefined as Pass);
+		const result = await authorize(this.#toConnectionRequest(request));
+		if (result.kind === 'pass') this.#admit(request, socket, head, result.pass);
+		else this.#refuse(request, socket, 401, result.text);
+	}
+
+	#admit(request: IncomingMessage, socket: Duplex, head: Buffer, pass: Pass): void {
+		const {maxConnections = Number.POSITIVE_INFINITY, hasRoom, isOpen, accept} = this.#options;
+		if (isOpen?.() === false) {
+			this.#refuse(request, socket, 503, CLOSED_TEXT);
+			return;
+		}
+		if (this.#webSockets.clients.size >= maxConnections || hasRoom?.(pass) === false) {
+			this.#refuse(request, socket, 503);
+			return;
+		}
+		const {describePeer, userOf} = this.#place;
+		this.#webSockets.handleUpgrade(request, socket, head, webSocket => {
+			const peer = describePeer(socket as Socket);
+			const transport = new WebSocketTransport(webSocket, socket, peer, 'server', this.#watching);
+			accept(transport, pass, userOf?.(socket as Socket));
+		});
+	}
+
+	#refuse(request: IncomingMessage, socket: Duplex, status: number, text = ''): void {
+		this.#site.onRefused(request, {status, text});
+		answerAndClose(socket, status, text);
+	}
+
+	#toConnectionRequest({headers, socket}: IncomingMessage): ConnectionRequest {
+		return {authorization: headers.authorization, peer: this.#place.describePeer(socket)};
+	}
+}
+
+function readPeerTimes<Pass>({peerTimes}: ListenerOptions<Pass>): PeerTimes {
+	const times = {...SERVER_PEER_TIMES, ...peerTimes};
+	const fault = findTimesFault(times);
+	if (fault !== undefined) throw new LongarmError('SETTING_INVALID', {message: fault});
+	return times;
+}
+
+function toRefused(
+	describePeer: GatePlace['describePeer'],
+	socket: Socket,
+	url = '',
+	status: number,
+	text: string,
+): RefusedRequest {
+	return {
+		from: socket.remoteAddress?.replace(/^::ffff:(?=[\d.]+$)/i, '') ?? describePeer(socket),
+		port: socket.remotePort,
+		path: url.split('?', 1)[0]!,
+		status,
+		reason: text === '' ? STATUS_CODES[status]! : text,
+	};
+}
+
+/** Sends the status and closes the socket, by force if the client does not. */
+function answerAndClose(socket: Duplex, status: number, text = ''): void {
+	const type = text === '' ? '' : 'Content-Type: text/plain; charset=utf-8\r\n';
+	const version = status === 426 ? `Sec-WebSocket-Version: ${WEB_SOCKET_VERSION}\r\n` : '';
+	const head = `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nConnection: close\r\n${type}${version}`;
+	socket.end(`${head}Content-Length: ${Buffer.byteLength(text)}\r\n\r\n${text}`);
+	socket.resume();
+	const destroyTimer = setTimeout(() => socket.destroy(), CLOSE_TIMEOUT_MS);
+	socket.once('close', () => clearTimeout(destroyTimer));
+}
