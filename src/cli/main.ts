@@ -2,6 +2,7 @@ import {CommanderError} from 'commander';
 import {errorMessage, LongarmError} from '../shared/errors.js';
 import type {CommandDefinition} from './command-definition.js';
 import {COMMANDS, GROUPS} from './commands/command-list.js';
+import {hintOf} from './common/hint-of.js';
 import {writeMessage} from './common/messages.js';
 import {EXIT, exitCodeOfError, FAILURE_CODES, type FailureCodes} from './exit-codes.js';
 import {createProgram} from './program.js';
@@ -54,7 +55,7 @@ function report(error: unknown, codes: FailureCodes): number {
 		return exitCodeOfError(error, codes);
 	}
 	writeMessage(`error: ${errorMessage(error)}`);
-	const {hint} = Object(error) as {hint?: unknown};
-	if (typeof hint === 'string') writeMessage(`hint: ${hint}`);
+	const hint = hintOf(error);
+	if (hint !== undefined) writeMessage(`hint: ${hint}`);
 	return codes.failed;
 }

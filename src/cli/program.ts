@@ -2,6 +2,7 @@ import {Argument, Command, Option} from 'commander';
 import {VERSION} from '../shared/version.js';
 import type {CommandDefinition, GroupDefinition, Invocation, OptionValues} from './command-definition.js';
 import {COMMANDS, FIRST_EXAMPLES, GROUPS, SECTIONS} from './commands/command-list.js';
+import {rememberTrust} from './common/given-trust.js';
 import {formatBelowOptions, formatExamples, HELP_LAYOUT, helpWidth} from './help.js';
 
 const LAST_SECTION = `${SECTIONS.at(-1)!.title}:`;
@@ -69,10 +70,9 @@ function addCommand(parent: Command, name: string, definition: CommandDefinition
 		command.addOption(option);
 	}
 	command.action(async () => {
-		await execute(definition, {
-			arguments: command.processedArgs as Invocation['arguments'],
-			options: readOptions(command),
-		});
+		const options = readOptions(command);
+		rememberTrust(options);
+		await execute(definition, {arguments: command.processedArgs as Invocation['arguments'], options});
 	});
 }
 

@@ -38,9 +38,9 @@ function shownBy(url: string, ca: string): Promise<PeerCertificate> {
 
 describe('over TLS', needs('openssl'), () => {
 	test.each<[string[], string]>([
-		[SECURE, '--listen wss://IP:PORT needs --tls-cert and --tls-key'],
-		[[...SECURE, '--tls-cert', '/c'], '--listen wss://IP:PORT needs --tls-cert and --tls-key'],
-		[[...SECURE, '--tls-key', '/k'], '--listen wss://IP:PORT needs --tls-cert and --tls-key'],
+		[SECURE, '--listen wss://IP:PORT needs --tls-cert and --tls-key, or --tls-self-signed'],
+		[[...SECURE, '--tls-cert', '/c'], '--listen wss://IP:PORT needs --tls-cert and --tls-key, or --tls-self-signed'],
+		[[...SECURE, '--tls-key', '/k'], '--listen wss://IP:PORT needs --tls-cert and --tls-key, or --tls-self-signed'],
 		[['serve', '--tls-cert', '/c', '--tls-key', '/k'], '--tls-cert and --tls-key are for --listen wss://IP:PORT only'],
 		[['serve', '--listen', 'stdio', '--tls-key', '/k'], '--tls-cert and --tls-key are for --listen wss://IP:PORT only'],
 	])('%j is misused', async (args, message) => {

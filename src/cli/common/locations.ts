@@ -9,6 +9,7 @@ import {waitAtMost} from '../../shared/async/timeout.js';
 import {EXIT, usageError} from '../exit-codes.js';
 import {type Address, parseReadAddress} from './address.js';
 import {openEnvironment} from './environments.js';
+import {hintOf} from './hint-of.js';
 import {explainUnknown, suggestAddress} from './meant-address.js';
 import {relayStderr, writeMessage} from './messages.js';
 import {printable, printableName, printableReason} from './printable.js';
@@ -165,6 +166,9 @@ export async function forEachLocation(
 				failed++;
 				const meant = error.code === 'disconnected' ? '' : await suggestAddress(text);
 				writeMessage(`error: ${printable(shown)}: ${printableReason(error)}${meant}`);
+				// Whatever the path, it is the same server that cannot be reached.
+				const hint = error.code === 'disconnected' ? hintOf(error) : undefined;
+				if (hint !== undefined) writeMessage(`hint: ${hint}`);
 			}
 		}
 	}

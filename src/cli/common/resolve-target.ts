@@ -1,22 +1,31 @@
 import {isatty} from 'node:tty';
 import {ENVIRONMENTS_FILE} from '../../environments/config/config-home.js';
-import {TOKEN_VARIABLE} from '../../environments/config/config-variables.js';
+import {TOKEN_VARIABLE, trustOf} from '../../environments/config/config-variables.js';
 import {chooseDefault, type DefaultChoice, ENVIRONMENT_VARIABLE} from '../../environments/config/default-choice.js';
 import {defaultProvider} from '../../environments/config/default-provider.js';
 import {LOCAL, readSnapshot} from '../../environments/environment-provider.js';
 import type {RemoteTarget} from '../../environments/remote/remote-target.js';
+import {withTrust} from '../../environments/remote/remote-trust.js';
 import {invalidEnvironment, requireUrl} from '../../environments/remote/remote-url.js';
 import {suggestName} from '../../shared/closest-name.js';
 import {findScheme, isTransportTarget, schemeOf} from '../../transports/node/registry.js';
 import type {TargetDescription} from '../../transports/node/transport-scheme.js';
 import type {OpenOptions} from './environments.js';
+import {givenTrust} from './given-trust.js';
 import {writeMessage} from './messages.js';
 
 const STDERR = 2;
 
 /** The machine an address or a name stands for; not for `local`. */
 export async function resolveTarget(given: string, options: OpenOptions = {}): Promise<RemoteTarget> {
-	return parseTarget(given, options) ?? (await findTarget(given, options));
+	const target = withTrustOfVariables(parseTarget(given, options)) ?? (await findTarget(given, options));
+	return withTrust(target, givenTrust(), given);
+}
+
+/** The variables are for any server that is given by its URL, and so say nothing about one without TLS. */
+function withTrustOfVariables(target: RemoteTarget | undefined): RemoteTarget | undefined {
+	if (target?.kind !== 'websocket' || !target.url.startsWith('wss:')) return target;
+	return withTrust(target, trustOf(process.env), target.url);
 }
 
 /** Undefined for a name. */

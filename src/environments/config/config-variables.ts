@@ -1,10 +1,13 @@
 import {type EnvironmentProvider, type EnvironmentSnapshot} from '../environment-provider.js';
+import {type GivenTrust, withTrust} from '../remote/remote-trust.js';
 import {invalidEnvironment, targetFromUrl} from '../remote/remote-url.js';
 import {URL_VARIABLES} from './default-choice.js';
 
 export type ConfigVariables = Readonly<Record<string, string | undefined>>;
 
 export const TOKEN_VARIABLE = 'LONGARM_EXEC_SERVER_TOKEN';
+const CA_FILE_VARIABLE = 'LONGARM_EXEC_SERVER_CA_FILE';
+const FINGERPRINT_VARIABLE = 'LONGARM_EXEC_SERVER_TLS_FINGERPRINT';
 const NOISE_PREFIX = 'CODEX_EXEC_SERVER_NOISE_';
 const REMOTE = 'remote';
 
@@ -22,9 +25,17 @@ export class VariablesProvider implements EnvironmentProvider {
 		const given = URL_VARIABLES.map(name => variables[name]?.trim()).find(value => value);
 		if (given === undefined) return undefined;
 		if (given.toLowerCase() === 'none') return {defaultId: undefined, includesLocal: false, remotes: new Map()};
-		const target = targetFromUrl(given, {token: variables[TOKEN_VARIABLE]});
+		const target = withTrust(targetFromUrl(given, {token: variables[TOKEN_VARIABLE]}), trustOf(variables), given);
 		return {defaultId: REMOTE, includesLocal: false, remotes: new Map([[REMOTE, target]])};
 	}
+}
+
+/** Whom to trust at a server that is given by its URL. */
+export function trustOf(variables: ConfigVariables): GivenTrust {
+	return {
+		caFile: variables[CA_FILE_VARIABLE] || undefined,
+		fingerprint: variables[FINGERPRINT_VARIABLE] || undefined,
+	};
 }
 
 /** A user who asks for a machine behind a registry must not get this one instead. */

@@ -6,6 +6,7 @@ import {errorMessage} from '../../shared/errors.js';
 import {CLIENT_PEER_TIMES, findTimesFault} from '../../transports/node/peer-times.js';
 import {type EnvironmentSnapshot, LOCAL} from '../environment-provider.js';
 import type {RemoteTarget} from '../remote/remote-target.js';
+import {withTrust} from '../remote/remote-trust.js';
 import {invalidEnvironment, targetFromUrl} from '../remote/remote-url.js';
 
 const MAX_ID_LENGTH = 64;
@@ -22,6 +23,8 @@ const entrySchema = v.object({
 	initialize_timeout_sec: v.optional(seconds),
 	ping_interval_sec: v.optional(seconds),
 	peer_timeout_sec: v.optional(seconds),
+	ca_file: v.optional(v.string()),
+	tls_fingerprint: v.optional(v.string()),
 	program: v.optional(v.string()),
 	args: v.optional(v.array(v.string())),
 	env: v.optional(v.record(v.string(), v.string())),
@@ -113,12 +116,15 @@ function toTarget(entry: Entry, directory: string): RemoteTarget {
 	const connectTimeoutMs = toMilliseconds(entry.connect_timeout_sec);
 	const pingIntervalMs = toMilliseconds(entry.ping_interval_sec);
 	const peerTimeoutMs = toMilliseconds(entry.peer_timeout_sec);
+	const {ca_file: caFile, tls_fingerprint: fingerprint} = entry;
 	const target = targetFromUrl(url!, {token, connectTimeoutMs, pingIntervalMs, peerTimeoutMs});
-	return {...target, initializeTimeoutMs};
+	const trust = {caFile: caFile === undefined ? undefined : resolve(directory, caFile), fingerprint};
+	return {...withTrust(target, trust, `environment \`${id}\``), initializeTimeoutMs};
 }
 
 function findEntryFault(entry: Entry): string | undefined {
 	const {url, program, args, env, cwd, auth_bearer_token: token} = entry;
+	const hasTrust = entry.ca_file !== undefined || entry.tls_fingerprint !== undefined;
 	const hasCommandKeys = args !== undefined || env !== undefined || cwd !== undefined;
 	if (hasCommandKeys && program === undefined) return 'args, env, and cwd require program';
 	if (url === undefined) {
@@ -132,6 +138,7 @@ function findEntryFault(entry: Entry): string | undefined {
 	});
 	if (fault !== undefined) return `ping_interval_sec and peer_timeout_sec: ${fault}`;
 	if (token !== undefined && url === undefined) return 'auth_bearer_token requires url';
+	if (hasTrust && url === undefined) return 'ca_file and tls_fingerprint require url';
 	if ((url === undefined) === (program === undefined)) return 'must set exactly one of url or program';
 	return program?.trim() === '' ? 'program cannot be empty' : undefined;
 }

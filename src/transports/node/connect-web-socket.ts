@@ -1,10 +1,11 @@
 import {connect, isIP, type Socket} from 'node:net';
-import type {ConnectionOptions} from 'node:tls';
 import {type ClientOptions, WebSocket} from 'ws';
 import {MAX_MESSAGE_BYTES} from '../../protocol/wire/message-limits.js';
+import {abortable, withTimeout} from '../../shared/async/timeout.js';
 import type {Transport} from '../transport.js';
 import {PeerMonitor} from './peer-monitor.js';
 import {CLIENT_PEER_TIMES, findTimesFault} from './peer-times.js';
+import {connectPinned, hintOfTlsError, requireSecureUrl, type TlsOptions, toRuntimeOptions} from './tls-trust.js';
 import {WebSocketTransport} from './web-socket.js';
 import {withoutSecrets} from './web-socket-scheme.js';
 
@@ -24,8 +25,8 @@ const UNMASKED: ClientOptions = {generateMask: (mask: Buffer) => void mask.fill(
 export interface ConnectOptions {
 	/** Sent as a bearer token. */
 	readonly token?: string | undefined;
-	/** For `wss:`: whom to trust beyond the usual authorities, and who we are. */
-	readonly tls?: Pick<ConnectionOptions, 'ca' | 'cert' | 'key' | 'passphrase' | 'servername'> | undefined;
+	/** For `wss:`. The token is sent to a server whose certificate was accepted only. */
+	readonly tls?: TlsOptions | undefined;
 	readonly timeoutMs?: number | undefined;
 	/** A silent server is pinged this often, 10 s by default; 0 sends no pings and never gives the connection up. */
 	readonly pingIntervalMs?: number | undefined;
@@ -37,7 +38,41 @@ export interface ConnectOptions {
 /** Connects to a server; the error says to which and why not, and never shows the token. */
 export async function connectWebSocket(url: string, options: ConnectOptions = {}): Promise<Transport> {
 	options.signal?.throwIfAborted();
-	return open(url, {...options.tls, ...(isProtected(new URL(url)) && UNMASKED)}, withoutSecrets(url), options);
+	const {tls = {}} = options;
+	const address = new URL(url);
+	const name = withoutSecrets(url);
+	const masking = isProtected(address) ? UNMASKED : {};
+	requireSecureUrl(address, tls);
+	if (tls.fingerprint !== undefined) return openPinned(address, masking, name, options);
+	return open(url, {...(await toRuntimeOptions(tls)), ...masking}, name, options);
+}
+
+/** The certificate is checked before the WebSocket, and so the token, is asked for. */
+async function openPinned(
+	address: URL,
+	masking: ClientOptions,
+	name: string,
+	options: ConnectOptions,
+): Promise<Transport> {
+	const {tls = {}, timeoutMs = CONNECT_TIMEOUT_MS, signal} = options;
+	const startedAt = performance.now();
+	const {socket, checked} = connectPinned(address, tls.fingerprint!, await toRuntimeOptions(tls));
+	try {
+		await abortable(
+			withTimeout(checked, timeoutMs, () => {
+				throw lateError(name, timeoutMs);
+			}),
+			signal,
+		);
+	} catch (error) {
+		socket.destroy();
+		throw signal?.aborted || error instanceof UnreachableError
+			? error
+			: failedError(name, error as Error, options.token !== undefined);
+	}
+	const createConnection = (() => socket) as NonNullable<ClientOptions['createConnection']>;
+	const leftMs = Math.max(1, Math.ceil(timeoutMs - (performance.now() - startedAt)));
+	return open(address.href, {...masking, createConnection}, name, {...options, timeoutMs: leftMs});
 }
 
 /** Connects to a server on a socket in the file system. */
@@ -92,14 +127,8 @@ function waitForOpen(
 			webSocket.terminate();
 			reject(error);
 		};
-		const late = (): void =>
-			fail(new UnreachableError(`timed out connecting to exec-server websocket ${url} after ${timeoutMs / 1000}s`));
-		const failed = (cause: Error): void =>
-			fail(
-				new UnreachableError(`failed to connect to exec-server websocket ${url}: ${describeFailure(cause, hasToken)}`, {
-					cause,
-				}),
-			);
+		const late = (): void => fail(lateError(url, timeoutMs));
+		const failed = (cause: Error): void => fail(failedError(url, cause, hasToken));
 		const aborted = (): void => fail(signal!.reason instanceof Error ? signal!.reason : new Error('aborted'));
 		const timer = setTimeout(late, timeoutMs);
 		const over = (): void => {
@@ -121,6 +150,17 @@ function describeFailure({message}: Error, hasToken: boolean): string {
 	return hasToken ? `${REFUSED_TOKEN} (401)` : 'the server wants a token (401)';
 }
 
+function lateError(url: string, timeoutMs: number): UnreachableError {
+	return new UnreachableError(`timed out connecting to exec-server websocket ${url} after ${timeoutMs / 1000}s`);
+}
+
+function failedError(url: string, cause: Error, hasToken: boolean): UnreachableError {
+	return new UnreachableError(
+		`failed to connect to exec-server websocket ${url}: ${describeFailure(cause, hasToken)}`,
+		{cause},
+	);
+}
+
 /** Masking protects proxies from scripts of a browser; on loopback and inside TLS there is no proxy that could read. */
 function isProtected({protocol, hostname}: URL): boolean {
 	const host = hostname.replace(/^\[(.*)\]$/, '$1');
@@ -135,7 +175,9 @@ export class UnreachableError extends Error {
 
 	constructor(message: string, options?: ErrorOptions) {
 		super(message, options);
-		if (message.includes(REFUSED_TOKEN)) this.hint = WRONG_TOKEN_HINT;
+		const cause = options?.cause instanceof Error ? hintOfTlsError(options.cause) : undefined;
+		if (cause !== undefined) this.hint = cause;
+		else if (message.includes(REFUSED_TOKEN)) this.hint = WRONG_TOKEN_HINT;
 		else this.hint = /\b401\b/.test(message) ? TOKEN_HINT : HINT;
 	}
 }

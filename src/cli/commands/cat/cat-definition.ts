@@ -5,6 +5,7 @@ import {
 	QUIET_OPTION,
 	READ_ADDRESS_HELP,
 } from '../../command-definition.js';
+import {TRUST_OPTIONS} from '../../common/given-trust.js';
 import {EXIT} from '../../exit-codes.js';
 
 export const CAT: CommandDefinition = {
@@ -18,7 +19,7 @@ export const CAT: CommandDefinition = {
 			completes: {kind: 'address'},
 		},
 	],
-	options: [ENVIRONMENT_OPTION, QUIET_OPTION],
+	options: [ENVIRONMENT_OPTION, ...TRUST_OPTIONS, QUIET_OPTION],
 	details: ['Bytes stay what they are, whatever the size. After a lost connection reading goes on where it stopped.'],
 	examples: [
 		{command: 'longarm cat build:Makefile'},

@@ -5,10 +5,12 @@ import {
 	type OptionDefinition,
 	type OptionValues,
 } from '../../command-definition.js';
+import {TRUST_OPTIONS} from '../../common/given-trust.js';
 import type {CopyCommandOptions} from './copy-command.js';
 
 const OPTIONS: readonly OptionDefinition[] = [
 	ENVIRONMENT_OPTION,
+	...TRUST_OPTIONS,
 	{flags: '-r, --recursive', help: 'copy directories with everything in them'},
 	{flags: '-n, --no-clobber', help: 'leave files that are there as they are'},
 	{flags: '--no-sync', help: 'do not wait until the target has it on its disk'},

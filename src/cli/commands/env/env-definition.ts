@@ -4,6 +4,7 @@ import {
 	type GroupDefinition,
 	JSON_OPTION,
 } from '../../command-definition.js';
+import {TRUST_OPTIONS} from '../../common/given-trust.js';
 import {EXIT} from '../../exit-codes.js';
 
 const WHERE_THEY_ARE =
@@ -48,6 +49,7 @@ export const ENV_ADD: CommandDefinition = {
 			help: 'take the token for a URL from this file; - is stdin',
 			completes: {kind: 'file'},
 		},
+		...TRUST_OPTIONS,
 		{
 			flags: '--cwd <DIR>',
 			help: 'start the program in this directory',
@@ -65,6 +67,10 @@ export const ENV_ADD: CommandDefinition = {
 		{command: 'longarm env add devbox ws://127.0.0.1:4500'},
 		{command: 'longarm env add here unix:/run/user/1000/longarm.sock', says: 'on a socket in the file system'},
 		{command: 'longarm env add far wss://far.example:8443/ --token-file ~/far.token'},
+		{
+			command: 'longarm env add lab wss://lab.example:4500 --token-file lab.token --tls-fingerprint sha256:HEX',
+			says: 'with the fingerprint that longarm serve --tls-self-signed prints',
+		},
 		{command: "longarm env add box 'cmd:ssh box longarm serve --listen stdio'", says: 'for the shell'},
 		{command: 'longarm env add box -- ssh box longarm serve --listen stdio', says: 'without a shell'},
 	],
@@ -107,7 +113,7 @@ export const ENV_TEST: CommandDefinition = {
 			completes: {kind: 'environment'},
 		},
 	],
-	options: [JSON_OPTION],
+	options: [...TRUST_OPTIONS, JSON_OPTION],
 	details: [
 		'All are tried at once, each for 15 seconds at most. A line says which server answers, on what system, how long a request takes there and back, and below it what that server cannot do.',
 	],

@@ -4,8 +4,10 @@ import {homeOf} from '../../../environments/config/config-home.js';
 import {ENVIRONMENT_VARIABLE, URL_VARIABLES} from '../../../environments/config/default-choice.js';
 import type {TomlEntry} from '../../../environments/config/edit/edit-text.js';
 import {FileProvider} from '../../../environments/config/file-provider.js';
-import {requireUrl} from '../../../environments/remote/remote-url.js';
+import {withTrust} from '../../../environments/remote/remote-trust.js';
+import {requireUrl, targetFromUrl} from '../../../environments/remote/remote-url.js';
 import {isServerUrl} from '../../../transports/node/registry.js';
+import {givenTrust} from '../../common/given-trust.js';
 import {parseTarget} from '../../common/resolve-target.js';
 import {EXIT, usageError} from '../../exit-codes.js';
 
@@ -48,13 +50,26 @@ function toEntry(added: AddedEnvironment): Omit<TomlEntry, 'id'> {
 	if (!added.isProgram && rest.length === 0 && isUrl) return toUrlEntry(first, added);
 	const program = added.isProgram || rest.length > 0 ? {program: first, args: rest} : parseCommand(first);
 	if (added.tokenFile !== undefined) throw usageError('a token goes with a URL only');
+	const {caFile, fingerprint} = givenTrust();
+	if (caFile !== undefined || fingerprint !== undefined) {
+		throw usageError('--ca-file and --tls-fingerprint go with a wss:// URL only');
+	}
 	return {...program, ...(added.cwd !== undefined && {cwd: resolve(added.cwd)})};
 }
 
 function toUrlEntry(given: string, {tokenFile, cwd}: AddedEnvironment): Omit<TomlEntry, 'id'> {
 	if (cwd !== undefined) throw usageError('--cwd goes with a program only');
 	const url = requireUrl(given);
-	return {url, ...(tokenFile !== undefined && {auth_bearer_token: readToken(tokenFile)})};
+	return {url, ...(tokenFile !== undefined && {auth_bearer_token: readToken(tokenFile)}), ...toTrustKeys(url)};
+}
+
+function toTrustKeys(url: string): Omit<TomlEntry, 'id'> {
+	const {caFile, fingerprint} = givenTrust();
+	withTrust(targetFromUrl(url), {caFile, fingerprint}, url);
+	return {
+		...(caFile !== undefined && {ca_file: resolve(caFile)}),
+		...(fingerprint !== undefined && {tls_fingerprint: fingerprint}),
+	};
 }
 
 function parseCommand(given: string): {program: string; args: readonly string[]} {

@@ -36,7 +36,9 @@ function toLines(examined: readonly ProbeResult[]): string[] {
 	const indent = ' '.repeat('FAILED  '.length + width + 2);
 	return examined.flatMap(each => {
 		const name = each.name.padEnd(width);
-		if (!each.reachable) return [`FAILED  ${name}  ${each.reason}`];
+		if (!each.reachable) {
+			return [`FAILED  ${name}  ${each.reason}`, ...(each.hint === undefined ? [] : [`${indent}hint: ${each.hint}`])];
+		}
 		const cannot = each.cannot.length === 0 ? [] : [`${indent}cannot ${each.cannot.join(', ')}`];
 		return [`ok      ${name}  ${describeServer(each)}`, ...cannot];
 	});

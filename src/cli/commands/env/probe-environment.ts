@@ -3,6 +3,7 @@ import type {Environment} from '../../../environments/environment.js';
 import type {ServerDescription} from '../../../environments/environment-backend.js';
 import {withTimeout} from '../../../shared/async/timeout.js';
 import {errorMessage} from '../../../shared/errors.js';
+import {hintOf} from '../../common/hint-of.js';
 
 /** Longer than the time limits of connecting and the handshake, whose errors say more. */
 const WAIT_MS = 15_000;
@@ -38,7 +39,7 @@ export type ProbeResult =
 			readonly roundTripMs: number;
 			readonly cannot: readonly string[];
 	  }
-	| {readonly name: string; readonly reachable: false; readonly reason: string};
+	| {readonly name: string; readonly reachable: false; readonly reason: string; readonly hint?: string};
 
 /** Connects, asks who is there and how quickly, and hangs up. */
 export async function probeEnvironment(environment: Environment): Promise<ProbeResult> {
@@ -48,7 +49,13 @@ export async function probeEnvironment(environment: Environment): Promise<ProbeR
 		});
 	} catch (error) {
 		const reason = errorMessage(error);
-		return {name: environment.id, reachable: false, reason: reason.replaceAll(/\s*\n\s*/g, ' ')};
+		const hint = hintOf(error);
+		return {
+			name: environment.id,
+			reachable: false,
+			reason: reason.replaceAll(/\s*\n\s*/g, ' '),
+			...(hint !== undefined && {hint}),
+		};
 	} finally {
 		await withTimeout(environment.close(), GOODBYE_MS, () => {});
 	}

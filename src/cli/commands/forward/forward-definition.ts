@@ -5,6 +5,7 @@ import {
 	JSON_OPTION,
 	QUIET_OPTION,
 } from '../../command-definition.js';
+import {TRUST_OPTIONS} from '../../common/given-trust.js';
 import {EXIT} from '../../exit-codes.js';
 
 export const FORWARD: CommandDefinition = {
@@ -17,7 +18,7 @@ export const FORWARD: CommandDefinition = {
 			isRepeated: true,
 		},
 	],
-	options: [ENVIRONMENT_OPTION, JSON_OPTION, QUIET_OPTION],
+	options: [ENVIRONMENT_OPTION, ...TRUST_OPTIONS, JSON_OPTION, QUIET_OPTION],
 	details: [
 		'Listens on 127.0.0.1 unless an address is given. One line on stdout tells where, for each port; then it serves until Ctrl-C. A connection that cannot be made there is told on stderr, and ends here with a reset; the others go on.',
 		'When the link to the server breaks, open connections end with it; new ones work as soon as the link does.',

@@ -6,6 +6,7 @@ import {
 	QUIET_OPTION,
 	READ_ADDRESS_HELP,
 } from '../../command-definition.js';
+import {TRUST_OPTIONS} from '../../common/given-trust.js';
 import {EXIT} from '../../exit-codes.js';
 
 export const LS: CommandDefinition = {
@@ -22,6 +23,7 @@ export const LS: CommandDefinition = {
 	],
 	options: [
 		ENVIRONMENT_OPTION,
+		...TRUST_OPTIONS,
 		{flags: '-l, --long', help: 'with kind, mode, size and time of change'},
 		{flags: '-a, --all', help: 'with names that begin with a dot'},
 		JSON_OPTION,

@@ -5,6 +5,7 @@ import {
 	type OptionValues,
 	QUIET_OPTION,
 } from '../../command-definition.js';
+import {TRUST_OPTIONS} from '../../common/given-trust.js';
 import {EXIT, PASSED_THROUGH_FAILURE_CODES} from '../../exit-codes.js';
 import type {SandboxRequest} from './sandbox-request.js';
 
@@ -53,6 +54,7 @@ export const RUN: CommandDefinition = {
 	],
 	options: [
 		ENVIRONMENT_OPTION,
+		...TRUST_OPTIONS,
 		CWD_OPTION,
 		VARIABLE_OPTION,
 		{flags: '--timeout <TIME>', help: 'ask the command to end after this time, and kill it a second later'},

@@ -1,6 +1,7 @@
 // A file of its own: the one place that knows which files and sockets are the server's own.
 import {resolve} from 'node:path';
 import {parseListenAddress} from '../../../transports/node/registry.js';
+import {selfSignedPath} from './self-signed-path.js';
 import type {Settings} from './serve-settings.js';
 
 const OWN_FILES = ['ws-token-file', 'ws-tokens-file', 'ws-shared-secret-file', 'tls-key', 'audit-log'] as const;
@@ -9,5 +10,6 @@ const OWN_FILES = ['ws-token-file', 'ws-tokens-file', 'ws-shared-secret-file', '
 export function listHiddenPaths(settings: Settings): string[] {
 	const address = parseListenAddress(settings.listen);
 	const socket = address?.kind === 'unix' ? [address.path] : [];
-	return [...OWN_FILES.flatMap(name => settings[name] ?? []), ...socket].map(path => resolve(path));
+	const made = settings['tls-self-signed'] ? [selfSignedPath(process.env)] : [];
+	return [...OWN_FILES.flatMap(name => settings[name] ?? []), ...socket, ...made].map(path => resolve(path));
 }

@@ -7,6 +7,8 @@ import {type ListenAddress, listenSchemeOf} from '../../../transports/node/regis
 import type {TlsIdentity} from '../../../transports/node/tls-server.js';
 import type {Endpoint} from '../../../transports/node/transport-scheme.js';
 import {readAuthSource} from './auth-settings.js';
+import type {KeptIdentity} from './self-signed-identity.js';
+import {selfSignedPath} from './self-signed-path.js';
 import {invalidSetting, type Settings} from './serve-settings.js';
 
 /** Authentication and encryption, as the settings say. */
@@ -15,17 +17,22 @@ export interface Security {
 	readonly authenticator: Authenticator | undefined;
 	/** Undefined without TLS. */
 	readonly readIdentity: (() => TlsIdentity) | undefined;
+	/** Fingerprint of a certificate that nobody else has signed; undefined without one. */
+	readonly fingerprint: string | undefined;
 	/** There are files to read again. */
 	readonly reloads: boolean;
 }
 
-export async function readSecurity(settings: Settings, address: ListenAddress): Promise<Security> {
+export async function readSecurity(settings: Settings, address: ListenAddress, logger: Logger): Promise<Security> {
 	const source = readAuthSource(settings, address);
-	const readIdentity = createTlsReader(settings, address);
+	const authenticator = source && (await createAuthenticator(source));
+	const files = createTlsReader(settings, address);
+	const made = files ? undefined : await makeIdentity(settings, address, logger);
 	return {
-		authenticator: source && (await createAuthenticator(source)),
-		readIdentity,
-		reloads: source !== undefined || readIdentity !== undefined,
+		authenticator,
+		readIdentity: files ?? (made && (() => made)),
+		fingerprint: made?.fingerprint,
+		reloads: source !== undefined || files !== undefined,
 	};
 }
 
@@ -55,15 +62,33 @@ export function reloadSecurity(
 	if (reopenAuditLog) attempt('audit log', reopenAuditLog);
 }
 
+/** The certificate that is made here; undefined if none was asked for. */
+async function makeIdentity(
+	settings: Settings,
+	address: ListenAddress,
+	logger: Logger,
+): Promise<KeptIdentity | undefined> {
+	if (!settings['tls-self-signed'] || address.kind !== 'websocket') return undefined;
+	const {keepSelfSigned} = await import('./self-signed-identity.js');
+	const path = selfSignedPath(process.env);
+	return keepSelfSigned({path, host: address.host, names: settings['allow-host']}, logger);
+}
+
 /** Reads certificate and key, now and whenever they may have changed; undefined without TLS. */
 function createTlsReader(settings: Settings, address: ListenAddress): (() => TlsIdentity) | undefined {
 	const {'tls-cert': cert, 'tls-key': key} = settings;
+	const isSelfSigned = settings['tls-self-signed'];
 	if (!listenSchemeOf(address).usesTls(address)) {
+		if (isSelfSigned) throw invalidSetting('--tls-self-signed is for --listen wss://IP:PORT only');
 		if (cert === undefined && key === undefined) return undefined;
 		throw invalidSetting('--tls-cert and --tls-key are for --listen wss://IP:PORT only');
 	}
+	if (isSelfSigned) {
+		if (cert === undefined && key === undefined) return undefined;
+		throw invalidSetting('--tls-self-signed takes the place of --tls-cert and --tls-key');
+	}
 	if (cert === undefined || key === undefined)
-		throw invalidSetting('--listen wss://IP:PORT needs --tls-cert and --tls-key');
+		throw invalidSetting('--listen wss://IP:PORT needs --tls-cert and --tls-key, or --tls-self-signed');
 	return () => ({cert: readPem(cert), key: readPem(key, findSecrecyFault)});
 }
 

@@ -18,9 +18,9 @@ const STDERR = 2;
 /** Serves until a signal or, on stdio, the end of input; settles when every process has ended. */
 export async function serve(settings: Settings): Promise<void> {
 	const address = parseListenSetting(settings.listen, settings.protocol);
-	const security = await readSecurity(settings, address);
 	const level = selectLogLevel(settings, address);
 	const logger = createLogger(settings, level);
+	const security = await readSecurity(settings, address, logger);
 	const audit = await openAuditLog(settings, logger, level);
 	const childLimits = readChildLimits(settings, logger);
 	const created = new Deferred<ExecServer>();

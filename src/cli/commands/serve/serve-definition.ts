@@ -34,6 +34,11 @@ export const SERVE: CommandDefinition = {
 			says: 'for holders of the token, on the network',
 		},
 		{
+			command:
+				'longarm serve --listen wss://0.0.0.0:4500 --tls-self-signed --ws-auth capability-token --ws-token-file token',
+			says: 'with a certificate of its own; the log has the line for the other side',
+		},
+		{
 			command: 'CODEX_EXEC_SERVER_URL=ws://127.0.0.1:4500 codex',
 			says: 'a stock codex that works on this server',
 		},

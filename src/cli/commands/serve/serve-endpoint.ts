@@ -1,4 +1,5 @@
 import {writeSync} from 'node:fs';
+import {hostname} from 'node:os';
 import type {Grant} from '../../../server/auth/grant.js';
 import type {ExecServer} from '../../../server/server.js';
 import {Deferred} from '../../../shared/async/deferred.js';
@@ -16,6 +17,7 @@ import {invalidSetting, type Settings} from './serve-settings.js';
 
 const STDOUT = 1;
 const ROOT = 0;
+const ANY_ADDRESS = /^(?:0\.0\.0\.0|\[::\])$/;
 /** Loopback, any free port. */
 const DEFAULT_ADDRESS: ListenAddress = {kind: 'websocket', tls: false, host: '127.0.0.1', port: 0};
 
@@ -59,6 +61,7 @@ export async function openServeEndpoint(address: ListenAddress, options: ServeEn
 		if (settings.protocol === 'v0') process.stderr.write(`codex-exec-server listening on ${url}\n`);
 		else print(`${url}\n`);
 		logger.info('listening', {url, pid: process.pid});
+		if (security.fingerprint !== undefined) tellFingerprint(url, security, logger);
 	}
 	if (security.authenticator && scheme.isReadableByOthers(address)) {
 		logger.warn('tokens travel in clear: anybody between a client and this server can read them', {url});
@@ -111,6 +114,15 @@ function toEndpointOptions(options: ServeEndpointOptions, clientLeft: () => void
 		}),
 		accept: (transport, grant, user) => void current!.accept(transport, grant, user).lifetime.add(clientLeft),
 	};
+}
+
+/** Tells the command by which the other side accepts a certificate that nobody vouches for. */
+function tellFingerprint(url: string, {fingerprint, authenticator}: Security, logger: Logger): void {
+	const there = new URL(url);
+	if (ANY_ADDRESS.test(there.hostname)) there.hostname = hostname();
+	const token = authenticator ? ' --token-file FILE' : '';
+	const client = `longarm env add NAME ${there.protocol}//${there.host}${token} --tls-fingerprint ${fingerprint}`;
+	logger.info('self-signed certificate', {fingerprint, client});
 }
 
 /** One line on stdout, at once: a stream is made only where it has to wait. The reader may have left. */

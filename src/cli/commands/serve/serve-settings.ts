@@ -173,6 +173,11 @@ export const SETTINGS = {
 		'certificate in PEM for wss://, followed by those of its issuers',
 	),
 	'tls-key': setting<string | undefined>(optional(filePath), undefined, 'private key of the certificate, in PEM'),
+	'tls-self-signed': setting(
+		flag,
+		false,
+		'make a certificate for wss:// instead, keep it in LONGARM_HOME and print its fingerprint, for clients to pin',
+	),
 	'log-level': setting<LogLevel | 'auto'>(
 		choice([...LOG_LEVELS, 'auto']),
 		'auto',

@@ -6,6 +6,8 @@ export interface TomlEntry {
 	readonly id: string;
 	readonly url?: string;
 	readonly auth_bearer_token?: string;
+	readonly ca_file?: string;
+	readonly tls_fingerprint?: string;
 	readonly program?: string;
 	readonly args?: readonly string[];
 	readonly cwd?: string;

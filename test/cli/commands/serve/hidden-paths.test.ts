@@ -13,5 +13,6 @@ test('files of tokens and keys and sockets are the server’s own, by absolute p
 		'/etc/key.pem',
 	]);
 	expect(hidden({'ws-tokens-file': '/t'})).toEqual(['/t']);
+	expect(hidden({'tls-self-signed': true})).toEqual([expect.stringMatching(/^\/.*\/self-signed\.pem$/)]);
 	expect(hidden({'ws-shared-secret-file': '/s', listen: 'unix:/run/x/socket'})).toEqual(['/s', '/run/x/socket']);
 });

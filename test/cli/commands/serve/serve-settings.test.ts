@@ -92,6 +92,7 @@ test('every setting can be given in each of the three ways', () => {
 		'ws-max-clock-skew-seconds': ['0', 0],
 		'tls-cert': ['/c', '/c'],
 		'tls-key': ['/k', '/k'],
+		'tls-self-signed': ['true', true],
 		'allow-host': ['exec.example,devbox', ['exec.example', 'devbox']],
 		'allow-origin': ['http://a.example,https://b.example:8443', ['http://a.example', 'https://b.example:8443']],
 		'child-memory': ['1GiB', 1024 ** 3],
