@@ -2,7 +2,18 @@ export * from './client.js';
 export * from './environments/index.js';
 export type {BinaryPayload} from './protocol/wire/binary-payload.js';
 export type {Frame} from './protocol/wire/encode.js';
-export {ExecServer, type Listener, type ListenOptions, listen, type ServerOptions} from './server/index.js';
+export {
+	type AttachedListener,
+	type AttachOptions,
+	ExecServer,
+	type FromWebSocketOptions,
+	fromWebSocket,
+	type Listener,
+	type ListenOptions,
+	listen,
+	type NodeWebSocket,
+	type ServerOptions,
+} from './server/index.js';
 export {ERRORS, type ErrorCode, type ErrorDetails, LongarmError} from './shared/errors.js';
 export {memoryTransportPair} from './transports/memory.js';
 export {
@@ -10,4 +21,5 @@ export {
 	connectCommand,
 } from './transports/node/connect-command.js';
 export {type ConnectOptions, connectWebSocket} from './transports/node/connect-web-socket.js';
+export type {TlsOptions} from './transports/node/tls-trust.js';
 export type {Transport, TransportEvents} from './transports/transport.js';

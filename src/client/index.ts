@@ -3,6 +3,7 @@ export {DisconnectedError} from '../rpc/disconnected-error.js';
 export {
 	connectStandardWebSocket,
 	type StandardWebSocketOptions,
+	StandardWebSocketTransport,
 } from '../transports/standard-web-socket.js';
 export type {CopyFailure, CopyObserver, CopyProgress} from './files/copy/copy-context.js';
 export {type CopyOptions, type CopyResult, copyFiles} from './files/copy/copy-files.js';

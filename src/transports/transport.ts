@@ -1,6 +1,8 @@
 import type {BinaryPayload} from '../protocol/wire/binary-payload.js';
 import type {Frame} from '../protocol/wire/encode.js';
 
+export type {Frame};
+
 /** Callbacks of the connection on top of a transport. `closed` comes once and last. */
 export interface TransportEvents {
 	/** One whole message; its binary payload may have been taken out of the text. */

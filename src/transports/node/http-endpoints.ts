@@ -15,8 +15,8 @@ export interface Refusal {
 
 /** Pages besides the protocol, and who may request them. */
 export interface HttpEndpoints {
-	/** Path of the protocol itself. */
-	readonly path: string;
+	/** Paths of the protocol itself. */
+	readonly paths: ReadonlySet<string>;
 	readonly pages: Readonly<Record<string, () => HttpPage | Promise<HttpPage>>>;
 	readonly origins: ReadonlySet<string>;
 	/** Whether a `Host` header names this server. */
@@ -66,7 +66,7 @@ export async function answerHttpRequest(
 export function httpStatusOf(
 	request: IncomingMessage,
 	upgrade: boolean,
-	{path: protocolPath, pages, origins, isKnownHost, isOpen}: HttpEndpoints,
+	{paths, pages, origins, isKnownHost, isOpen}: HttpEndpoints,
 ): number | undefined {
 	const {method, headers, socket} = request;
 	const path = pathOf(request);
@@ -77,7 +77,7 @@ export function httpStatusOf(
 		if (method !== 'GET' && method !== 'HEAD') return 405;
 		return isReadiness && !isOpen() ? NOT_READY : 200;
 	}
-	if (path !== protocolPath) return 404;
+	if (!paths.has(path)) return 404;
 	if (method !== 'GET') return 405;
 	if (!upgrade || !isUpgrade(request)) return 400;
 	return headers['sec-websocket-version'] === WEB_SOCKET_VERSION ? undefined : 426;

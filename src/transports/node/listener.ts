@@ -1,11 +1,13 @@
 import {createServer, type Server} from 'node:http';
 import type {AddressInfo, Socket} from 'node:net';
 import {LongarmError} from '../../shared/errors.js';
+import {formatPeerAddress, formatWebSocketUrl} from './address-text.js';
+import {type AttachedListener, type AttachOptions, attachListener} from './attached-listener.js';
 import {createHostCheck} from './host-header.js';
 import type {ListenerOptions} from './listener-options.js';
 import {isLoopback} from './loopback.js';
-import {isOfThisMachine, registerListening} from './own-addresses.js';
-import {createUserCheck, type PeerOwner, PeerOwners} from './peer-owner.js';
+import {registerListening} from './own-addresses.js';
+import {createPeerCheck} from './peer-check.js';
 import {createTlsServer, replaceIdentity, type TlsIdentity, type TlsServer} from './tls-server.js';
 import {CLOSE_TIMEOUT_MS, type GatePlace, UpgradeGate} from './upgrade-gate.js';
 
@@ -47,39 +49,30 @@ export interface Listener {
  * is refused unless that origin is allowed. On loopback, and without authentication, only processes of this user are
  * served where the system tells whose they are.
  */
-export async function listen<Pass = undefined>(options: ListenOptions<Pass>): Promise<Listener> {
-	const {authorize, dangerouslyAllowNetwork, host, port, tls} = options;
+export function listen<Pass = undefined>(options: ListenOptions<Pass>): Promise<Listener>;
+/** The same on an HTTP server of the caller's own, at a path of it. */
+export function listen<Pass = undefined>(options: AttachOptions<Pass>): Promise<AttachedListener>;
+export async function listen<Pass>(
+	options: ListenOptions<Pass> | AttachOptions<Pass>,
+): Promise<Listener | AttachedListener> {
+	if ('server' in options) return attachListener(options);
+	const {authorize, dangerouslyAllowNetwork, host, port, tls, refuseLocalPeer} = options;
 	if (!dangerouslyAllowNetwork && !authorize && !isLoopback(host)) throw networkRefusedError(host);
 	const users = new WeakMap<Socket, number>();
+	const isForThisUser = !authorize && isLoopback(host);
 	return openListener(options, {
 		start: (server, listening) => server.listen({host, port, backlog: BACKLOG}, listening),
 		userOf: socket => users.get(socket),
-		urlOf: server => formatUrl(server.address() as AddressInfo, tls !== undefined),
+		urlOf: server => formatWebSocketUrl(server.address() as AddressInfo, tls !== undefined),
 		listening: server => registerListening(server.address() as AddressInfo),
-		describePeer: formatAddress,
-		refusePeer: process.platform === 'linux' ? createPeerCheck(options, users) : undefined,
+		describePeer: formatPeerAddress,
+		refusePeer:
+			process.platform === 'linux'
+				? createPeerCheck({isForThisUser: () => isForThisUser, refuseLocalPeer}, users)
+				: undefined,
 		// With TLS a page under another name has no certificate for it, and is never sent.
 		isKnownHost: tls ? undefined : createHostCheck(host, options.allowHosts ?? []),
 	});
-}
-
-/** Looks up each connection at most once, and those of other machines never. */
-function createPeerCheck<Pass>(
-	{authorize, host, refuseLocalPeer}: ListenOptions<Pass>,
-	users: WeakMap<Socket, number>,
-): (socket: Socket) => string | undefined {
-	const refuseStranger = !authorize && isLoopback(host) ? createUserCheck() : undefined;
-	const owners = new PeerOwners();
-	return socket => {
-		if (!refuseStranger && (!refuseLocalPeer || !isOfThisMachine(socket.remoteAddress ?? ''))) return undefined;
-		let found: {readonly owner: PeerOwner | undefined} | undefined;
-		const findOwner = (): PeerOwner | undefined => {
-			found ??= {owner: owners.find(socket)};
-			if (found.owner) users.set(socket, found.owner.userId);
-			return found.owner;
-		};
-		return refuseStranger?.(findOwner) ?? refuseLocalPeer?.({kind: 'tcp', findOwner});
-	};
 }
 
 /** Serves at any place; `listen` is for addresses of the network. */
@@ -124,7 +117,7 @@ function bind(server: Server, {start}: ListenPlace): Promise<void> {
 
 async function closeServer<Pass>({server, giveUpHandshakes}: TlsServer, gate: UpgradeGate<Pass>): Promise<void> {
 	const closed = new Promise<void>(resolve => server.close(() => resolve()));
-	gate.closeAll();
+	void gate.closeAll();
 	server.closeIdleConnections();
 	const destroyTimer = setTimeout(() => {
 		gate.terminateAll();
@@ -133,14 +126,6 @@ async function closeServer<Pass>({server, giveUpHandshakes}: TlsServer, gate: Up
 	}, CLOSE_TIMEOUT_MS);
 	await closed;
 	clearTimeout(destroyTimer);
-}
-
-function formatUrl({address, family, port}: AddressInfo, isEncrypted: boolean): string {
-	return `${isEncrypted ? 'wss' : 'ws'}://${family === 'IPv6' ? `[${address}]` : address}:${port}`;
-}
-
-function formatAddress({remoteAddress, remotePort, remoteFamily}: Socket): string {
-	return `${remoteFamily === 'IPv6' ? `[${remoteAddress}]` : remoteAddress}:${remotePort}`;
 }
 
 function networkRefusedError(host: string): LongarmError {

@@ -33,6 +33,6 @@ export function isOfThisMachine(address: string): boolean {
 }
 
 /** An IPv4 address, as a listener for both families names it, without its prefix. */
-function withoutMapping(address: string): string {
+export function withoutMapping(address: string): string {
 	return address.replace(/^::ffff:(?=[\d.]+$)/i, '').replace(/%.*$/, '');
 }

@@ -1,10 +1,11 @@
 import {chmodSync, lstatSync, mkdirSync, readlinkSync, realpathSync, statSync, unlinkSync} from 'node:fs';
-import {connect, type Socket} from 'node:net';
+import {connect} from 'node:net';
 import {dirname, resolve as resolvePath} from 'node:path';
 import {isMainThread} from 'node:worker_threads';
 import {errorMessage, LongarmError} from '../../shared/errors.js';
 import {type Listener, openListener} from './listener.js';
 import type {ListenerOptions} from './listener-options.js';
+import {descriptorOf} from './socket-descriptor.js';
 
 const DIRECTORY_MODE = 0o700;
 const SOCKET_MODE = 0o600;
@@ -45,12 +46,6 @@ export async function listenOnUnixSocket<Pass = undefined>(
 			refusePeer: socket => options.refuseLocalPeer?.({kind: 'unix', fd: descriptorOf(socket)}),
 		},
 	);
-}
-
-/** The runtime keeps the descriptor in its handle; undefined once it is closed. */
-function descriptorOf(socket: Socket): number | undefined {
-	const fd = (socket as unknown as {readonly _handle?: {readonly fd?: number} | null})._handle?.fd;
-	return fd === undefined || fd < 0 ? undefined : fd;
 }
 
 /** Refuses a directory in which, or above which, another user can move things; links on the way there count. */

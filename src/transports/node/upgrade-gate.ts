@@ -19,8 +19,8 @@ const CLOSED_TEXT = 'this server is about to end';
 
 /** Place that the connections of a gate come to. */
 export interface GatePlace {
-	/** Path of the WebSocket; `/` by default. */
-	readonly path?: string | undefined;
+	/** Paths of the WebSocket; `/` by default. */
+	readonly paths?: readonly string[];
 	/** Names the far end of a connection. */
 	readonly describePeer: (socket: Socket) => string;
 	/** Whether a `Host` header names this server; all do where it is left out. */
@@ -39,6 +39,7 @@ export class UpgradeGate<Pass> {
 	readonly #watching: {readonly monitor: PeerMonitor; readonly onStopped: ListenerOptions<Pass>['onStoppedPeer']};
 	readonly #refusePeer: (socket: Socket) => string | undefined;
 	#isReady: boolean;
+	#isClosed = false;
 	readonly #webSockets = new WebSocketServer({
 		noServer: true,
 		perMessageDeflate: false,
@@ -76,9 +77,13 @@ export class UpgradeGate<Pass> {
 		else this.#authorizeAndAdmit(request, socket, head).catch(() => socket.destroy());
 	};
 
-	/** Asks every client to leave. */
-	closeAll(): void {
-		for (const client of this.#webSockets.clients) client.close(1001);
+	/** Takes no more clients and asks every one to leave; settles when they have. */
+	async closeAll(): Promise<void> {
+		this.#isClosed = true;
+		const clients = [...this.#webSockets.clients];
+		const left = clients.map(client => new Promise(resolve => client.once('close', resolve)));
+		for (const client of clients) client.close(1001);
+		await Promise.all(left);
 	}
 
 	/** Ends every connection at once. */
@@ -86,15 +91,11 @@ export class UpgradeGate<Pass> {
 		for (const client of this.#webSockets.clients) client.terminate();
 	}
 
-	get connections(): number {
-		return this.#webSockets.clients.size;
-	}
-
 	#createSite(): HttpEndpoints {
 		const {pages = {}, allowOrigins, isOpen = () => true, authorize, mayReadPages, onRefused} = this.#options;
-		const {path = '/', isKnownHost = () => true, describePeer} = this.#place;
+		const {paths = ['/'], isKnownHost = () => true, describePeer} = this.#place;
 		return {
-			path,
+			paths: new Set(paths),
 			pages,
 			origins: new Set(allowOrigins),
 			isKnownHost,
@@ -129,7 +130,7 @@ export class UpgradeGate<Pass> {
 
 	#admit(request: IncomingMessage, socket: Duplex, head: Buffer, pass: Pass): void {
 		const {maxConnections = Number.POSITIVE_INFINITY, hasRoom, isOpen, accept} = this.#options;
-		if (isOpen?.() === false) {
+		if (this.#isClosed || isOpen?.() === false) {
 			this.#refuse(request, socket, 503, CLOSED_TEXT);
 			return;
 		}
