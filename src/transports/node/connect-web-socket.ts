@@ -2,6 +2,7 @@ import {connect, isIP, type Socket} from 'node:net';
 import {type ClientOptions, WebSocket} from 'ws';
 import {MAX_MESSAGE_BYTES} from '../../protocol/wire/message-limits.js';
 import {abortable, withTimeout} from '../../shared/async/timeout.js';
+import {StandardWebSocketTransport} from '../standard-web-socket.js';
 import type {Transport} from '../transport.js';
 import {PeerMonitor} from './peer-monitor.js';
 import {CLIENT_PEER_TIMES, findTimesFault} from './peer-times.js';
@@ -72,7 +73,12 @@ async function openPinned(
 	}
 	const createConnection = (() => socket) as NonNullable<ClientOptions['createConnection']>;
 	const leftMs = Math.max(1, Math.ceil(timeoutMs - (performance.now() - startedAt)));
-	return open(address.href, {...masking, createConnection}, name, {...options, timeoutMs: leftMs});
+	try {
+		return await open(address.href, {...masking, createConnection}, name, {...options, timeoutMs: leftMs});
+	} catch (error) {
+		socket.destroy();
+		throw error;
+	}
 }
 
 /** Connects to a server on a socket in the file system. */
@@ -111,6 +117,10 @@ async function open(
 	});
 	await waitForOpen(webSocket, name, {hasToken: token !== undefined, timeoutMs, signal});
 	const {_socket: socket} = webSocket as unknown as {_socket: Socket};
+	// Bun has a WebSocket of its own in place of the library's.
+	if (typeof socket?.on !== 'function') {
+		return new StandardWebSocketTransport(webSocket as unknown as globalThis.WebSocket, name);
+	}
 	return new WebSocketTransport(webSocket, socket, name, 'client', {monitor: new PeerMonitor(times)});
 }
 

@@ -3,6 +3,7 @@ import type {ExecServer} from '../../../server/server.js';
 import {Deferred} from '../../../shared/async/deferred.js';
 import type {Logger, LogLevel} from '../../../shared/logger.js';
 import {createLineLogger} from '../../../shared/node/line-logger.js';
+import {OTHER_RUNTIME} from '../../../shared/node/other-runtime.js';
 import {type ListenAddress, listenSchemeOf} from '../../../transports/node/registry.js';
 import {collectGarbageWhenIdle} from '../../common/idle-gc.js';
 import {EXIT} from '../../exit-codes.js';
@@ -17,6 +18,7 @@ const STDERR = 2;
 
 /** Serves until a signal or, on stdio, the end of input; settles when every process has ended. */
 export async function serve(settings: Settings): Promise<void> {
+	if (OTHER_RUNTIME !== undefined) throw runtimeError(OTHER_RUNTIME);
 	const address = parseListenSetting(settings.listen, settings.protocol);
 	const level = selectLogLevel(settings, address);
 	const logger = createLogger(settings, level);
@@ -57,6 +59,12 @@ export async function serve(settings: Settings): Promise<void> {
 function listMemoryHolders(server: ExecServer): number[] {
 	const {connections, sessions, processes, retainedBytes} = server.health();
 	return [connections, sessions, processes, retainedBytes].map(Number);
+}
+
+function runtimeError(runtime: string): Error {
+	return new Error(
+		`longarm serve does not run under ${runtime}, where its processes could outlive it: start it with Node`,
+	);
 }
 
 /** Kills all children when this program fails unexpectedly. */

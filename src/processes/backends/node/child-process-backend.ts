@@ -5,6 +5,7 @@ import {constants} from 'node:os';
 import {dirname, join} from 'node:path';
 import type {Readable} from 'node:stream';
 import {LongarmError} from '../../../shared/errors.js';
+import {CAN_READ_TERMINALS, OTHER_RUNTIME} from '../../../shared/node/other-runtime.js';
 import type {OutputStream} from '../../output/output-log.js';
 import {signalGroup, signalProcess} from '../../tree/signals.js';
 import type {Backend, Child, ChildEvents, SpawnRequest, TerminalSize} from '../backend.js';
@@ -42,6 +43,7 @@ export function createChildProcessBackend(): Backend {
 		async spawn(request, events) {
 			const {io, file, wrapper} = request;
 			if (wrapper?.hasOwnSession) throw wrapperUnsupportedError();
+			if (io.kind === 'pty' && !CAN_READ_TERMINALS) throw terminalUnsupportedError();
 			try {
 				return io.kind === 'pty' ? spawnPty(request, io, events) : await spawnPipes(request, io.stdin, events);
 			} catch (error) {
@@ -52,10 +54,17 @@ export function createChildProcessBackend(): Backend {
 	};
 }
 
+function terminalUnsupportedError(): LongarmError {
+	return new LongarmError('NOT_SUPPORTED', {
+		message: `terminals do not work under ${OTHER_RUNTIME}: run the program with Node, or without a terminal`,
+	});
+}
+
 /** Node can pass on neither extra file descriptors nor a terminal that is not the controlling one. */
 function wrapperUnsupportedError(): LongarmError {
 	return new LongarmError('NOT_SUPPORTED', {
-		message: 'sandbox intent cannot be enforced on this executor: its native part (koffi) is missing',
+		message:
+			'sandbox intent cannot be enforced on this executor: its native part (koffi) is missing, or the runtime is not Node',
 	});
 }
 
