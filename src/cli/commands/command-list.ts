@@ -5,6 +5,7 @@ import {CP, GET, PUT} from './copy/copy-definition.js';
 import {DOCTOR} from './doctor/doctor-definition.js';
 import {ENV, ENV_ADD, ENV_LIST, ENV_REMOVE, ENV_TEST} from './env/env-definition.js';
 import {FORWARD} from './forward/forward-definition.js';
+import {INSTALL_SERVICE} from './install-service/install-service-definition.js';
 import {LS} from './ls/ls-definition.js';
 import {RUN} from './run/run-definition.js';
 import {SHELL} from './run/shell-definition.js';
@@ -25,6 +26,7 @@ export const COMMANDS: readonly CommandDefinition[] = [
 	ENV_REMOVE,
 	ENV_TEST,
 	SERVE,
+	INSTALL_SERVICE,
 	DOCTOR,
 	COMPLETION,
 ];
@@ -36,7 +38,7 @@ export const SECTIONS: readonly {readonly title: string; readonly names: readonl
 	{title: 'Work', names: ['run', 'shell', 'forward']},
 	{title: 'Files', names: ['ls', 'cat', 'cp', 'put', 'get']},
 	{title: 'Environments', names: ['env']},
-	{title: 'Server', names: ['serve', 'doctor']},
+	{title: 'Server', names: ['serve', 'install-service', 'doctor']},
 	{title: 'More', names: ['completion', 'help']},
 ];
 
