@@ -66,6 +66,7 @@ export async function connectStandardWebSocket(
 	return new StandardWebSocketTransport(socket, url, asking);
 }
 
+/** A transport over an open WebSocket of the web platform, which cannot be asked to stop reading. */
 export class StandardWebSocketTransport implements Transport {
 	readonly kind = 'websocket';
 	readonly peer: string;

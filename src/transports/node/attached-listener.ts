@@ -23,6 +23,7 @@ export interface AttachOptions<Pass = undefined>
 	readonly path?: string;
 }
 
+/** A listener on an HTTP server of the caller's own. */
 export interface AttachedListener {
 	/** `ws://HOST:PORT/PATH` or `wss://…`; undefined as long as the server listens on no port. */
 	readonly url: string | undefined;

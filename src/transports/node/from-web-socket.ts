@@ -12,6 +12,7 @@ export interface NodeWebSocket {
 	terminate(): void;
 }
 
+/** Options of `fromWebSocket`. */
 export interface FromWebSocketOptions {
 	/** Whether the socket was accepted or connected. */
 	readonly end: 'server' | 'client';
