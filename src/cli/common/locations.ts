@@ -166,7 +166,7 @@ export async function forEachLocation(
 				failed++;
 				const meant = error.code === 'disconnected' ? '' : await suggestAddress(text);
 				writeMessage(`error: ${printable(shown)}: ${printableReason(error)}${meant}`);
-				// Whatever the path, it is the same server that cannot be reached.
+				// The server cannot be reached, for every path of it.
 				const hint = error.code === 'disconnected' ? hintOf(error) : undefined;
 				if (hint !== undefined) writeMessage(`hint: ${hint}`);
 			}
