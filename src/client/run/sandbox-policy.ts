@@ -15,7 +15,7 @@ export const SANDBOX_PRESETS: readonly SandboxPreset[] = ['read-only', 'workspac
 /** A usual policy by its name, or a policy as it is on the wire. */
 export type SandboxOption = SandboxPreset | SandboxContext;
 
-/** What a usual policy depends on, and what is added to it. */
+/** Facts a usual policy depends on, and grants that are added to it. */
 export interface SandboxPolicyOptions {
 	/** Working directory of the process, absolute. */
 	readonly cwd: Path;
