@@ -1,4 +1,5 @@
 import type {SandboxOption} from '../client/run/sandbox-policy.js';
+import type {OptionTable} from '../shared/call-options.js';
 import type {ExecEnvironment} from './exec-environment.js';
 import type {ExecEventListener} from './exec-events.js';
 import type {VariableOptions} from './exec-variables.js';
@@ -35,6 +36,27 @@ export interface UnifiedExecOptions extends VariableOptions {
 	/** Generates session ids; random ones by default. */
 	readonly nextSessionId?: (() => number) | undefined;
 }
+
+/** Every option of the tools, and its form. */
+export const EXEC_OPTIONS: OptionTable<UnifiedExecOptions> = {
+	environment: 'object',
+	environments: 'list',
+	maxSessions: 'limit',
+	protectedSessions: 'limit',
+	maxPollMs: 'duration',
+	modelPolicy: 'object',
+	closeGraceMs: 'duration',
+	loginShells: 'flag',
+	strictCompat: 'flag',
+	onEvent: 'function',
+	nextSessionId: 'function',
+	sandbox: 'any',
+	env: 'object',
+	envPolicy: 'object',
+	excludeSecrets: 'flag',
+	threadId: 'text',
+	sessionId: 'text',
+};
 
 /** Origin of a tool call. */
 export interface CallContext {

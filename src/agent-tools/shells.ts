@@ -1,37 +1,12 @@
 import type {StartParams} from '../client/process/process-handle.js';
+import {FALLBACK_SHELL, parseShellName, type Shell} from '../client/run/shell-command.js';
 import type {EnvironmentInfo} from '../protocol/methods/environment-methods.js';
 import type {ExecEnvironment} from './exec-environment.js';
 import {ToolFailure} from './tool-failures.js';
 
-export interface Shell {
-	readonly name: string;
-	readonly path: string;
-}
-
-/** Replaces a shell that does not exist; every POSIX system has it. */
-const FALLBACK_SHELL: Shell = {name: 'sh', path: '/bin/sh'};
 const KNOWN_SHELLS: ReadonlySet<string> = new Set(['zsh', 'bash', 'sh', 'pwsh', 'powershell', 'cmd']);
 /** Prints the path of a program: the given one if it is executable, else the one found in PATH. */
 const FIND_SCRIPT = 'case $1 in */*) [ -f "$1" ] && [ -x "$1" ] && printf %s "$1" && exit;; esac; command -v "$2"';
-
-/** `/usr/bin/zsh`, `C:\\tools\\pwsh.exe` → `zsh`, `pwsh`. */
-export function parseShellName(path: string): string {
-	const file = path.split(/[\\/]/).at(-1)!;
-	return file.replace(/\.[^.]*$/, '').toLowerCase();
-}
-
-/** Command line with which a shell runs a command. */
-export function createShellArgv({name, path}: Shell, command: string, isLogin: boolean): string[] {
-	switch (name) {
-		case 'pwsh':
-		case 'powershell':
-			return [path, ...(isLogin ? [] : ['-NoProfile']), '-Command', command];
-		case 'cmd':
-			return [path, '/c', command];
-		default:
-			return [path, isLogin ? '-lc' : '-c', command];
-	}
-}
 
 /** Params of a start, without program and id. */
 export type StartTemplate = Omit<StartParams, 'processId' | 'argv' | 'tty'>;

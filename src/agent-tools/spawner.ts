@@ -1,5 +1,6 @@
 import {startOn} from '../client/run/command.js';
 import {toSandboxContext} from '../client/run/sandbox-policy.js';
+import {createShellArgv} from '../client/run/shell-command.js';
 import type {EnvironmentInfo} from '../protocol/methods/environment-methods.js';
 import {PathUri} from '../protocol/path-uri/path-uri.js';
 import {randomHex} from '../shared/random-id.js';
@@ -8,7 +9,7 @@ import type {ExecEvent} from './exec-events.js';
 import type {CallContext, UnifiedExecOptions} from './exec-options.js';
 import {ExecSession} from './exec-session.js';
 import {createEnvironmentPolicy, createOverlay} from './exec-variables.js';
-import {createShellArgv, Shells} from './shells.js';
+import {Shells} from './shells.js';
 import type {ExecCommandArguments} from './tool-arguments.js';
 import {LOGIN_FORBIDDEN, startFailedError, ToolFailure} from './tool-failures.js';
 

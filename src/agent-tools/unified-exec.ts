@@ -1,4 +1,5 @@
 import {waitAtMost} from '../shared/async/timeout.js';
+import {readOptions, type WithDurations} from '../shared/call-options.js';
 import {isReachable} from './exec-environment.js';
 import {isolateListener} from './exec-events.js';
 import {
@@ -8,7 +9,7 @@ import {
 	DEFAULT_OUTPUT_TOKENS,
 	EARLY_EXIT_WAIT_MS,
 } from './exec-limits.js';
-import type {CallContext, UnifiedExecOptions} from './exec-options.js';
+import {type CallContext, EXEC_OPTIONS, type UnifiedExecOptions} from './exec-options.js';
 import type {ExecSession, SessionSummary} from './exec-session.js';
 import {BrokenSessionError, type InputState, sendInput} from './session-input.js';
 import {SessionTable} from './session-table.js';
@@ -30,7 +31,8 @@ export class UnifiedExec implements AsyncDisposable {
 	readonly #starting = new Set<Promise<unknown>>();
 	#closing: Promise<void> | undefined;
 
-	constructor(options: UnifiedExecOptions) {
+	constructor(given: WithDurations<UnifiedExecOptions>) {
+		const options = readOptions<UnifiedExecOptions>(given, EXEC_OPTIONS, 'UnifiedExec');
 		const {environment, environments = environment ? [environment] : []} = options;
 		this.#options = options;
 		const emit = isolateListener(options.onEvent);

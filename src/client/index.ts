@@ -1,5 +1,7 @@
 export type {EnvironmentInfo} from '../protocol/methods/environment-methods.js';
 export {DisconnectedError} from '../rpc/disconnected-error.js';
+export type {WithDurations} from '../shared/call-options.js';
+export type {Duration} from '../shared/units.js';
 export {
 	connectStandardWebSocket,
 	type StandardWebSocketOptions,
@@ -9,6 +11,7 @@ export type {CopyFailure, CopyObserver, CopyProgress} from './files/copy/copy-co
 export {type CopyOptions, type CopyResult, copyFiles} from './files/copy/copy-files.js';
 export type {CopySummary} from './files/copy/copy-stats.js';
 export {
+	type CopyRoute,
 	type TransferOptions,
 	type TransferProgress,
 	type TransferResult,
@@ -16,7 +19,7 @@ export {
 	transfer,
 } from './files/copy/transfer.js';
 export {FileError, type FileErrorCode, type FileErrorDetails} from './files/file-error.js';
-export type {FileLocation} from './files/file-location.js';
+export type {EnvironmentLocation, FileLocation} from './files/file-location.js';
 export type * from './files/files.js';
 export {RemoteFiles} from './files/remote/remote-files.js';
 export type {FetchInit, Http, VariableHeader} from './http/http.js';
@@ -29,11 +32,14 @@ export type {Ports, PortTarget} from './ports/ports.js';
 export {RemotePorts} from './ports/remote-ports.js';
 export type {Gap, Lagged, NumberedEvent, OutputStream, ProcessEvent, StreamEvent} from './process/process-handle.js';
 export {
+	type AttachProcessOptions,
 	type ExitStatus,
 	type Output,
+	type OutputOptions,
 	type Processes,
 	type ProcessHandle,
 	ProcessLostError,
+	type ProcessSnapshot,
 	type ReadOptions,
 	type ReadResult,
 	type SandboxType,
@@ -45,8 +51,10 @@ export {
 	type TerminateResult,
 	type WriteResult,
 } from './process/process-handle.js';
-export {type ProcessHost, type RunCommandOptions, toStartParams} from './run/command.js';
+export type {TextOptions, TextStream} from './process/text-streams.js';
+export {type DisconnectPolicy, type ProcessHost, type RunCommandOptions, toStartParams} from './run/command.js';
 export {Collected, type Communicated, type CommunicateOptions, communicate} from './run/communicate.js';
+export type {OutputPosition} from './run/output-window.js';
 export {RunError, type RunOptions, type RunReason, type RunResult, run} from './run/run.js';
 export {
 	createSandboxPolicy,
@@ -54,6 +62,7 @@ export {
 	type SandboxPolicyOptions,
 	type SandboxPreset,
 } from './run/sandbox-policy.js';
+export {runCommandLine, type ShellOptions} from './run/shell-command.js';
 export {
 	type PortSource,
 	type WaitCondition,

@@ -1,7 +1,7 @@
 import type {Files} from '../client/files/files.js';
 import type {Http} from '../client/http/http.js';
 import type {Ports} from '../client/ports/ports.js';
-import type {Processes} from '../client/process/process-handle.js';
+import type {AttachProcessOptions, Processes, ProcessHandle} from '../client/process/process-handle.js';
 import type {DisconnectListener, RemoteStatus} from '../client/session/lazy-client.js';
 import type {Dialect} from '../client/session/legacy/dialect.js';
 import type {EnvironmentInfo} from '../protocol/methods/environment-methods.js';
@@ -22,6 +22,9 @@ export interface EnvironmentBackend {
 	loadHttp(): Promise<Http>;
 	loadPorts(): Promise<Ports>;
 	server(): Promise<ServerDescription>;
+	/** Undefined where there are no sessions. */
+	sessionId(): Promise<string | undefined>;
+	attach(processId: string, options?: AttachProcessOptions): Promise<ProcessHandle>;
 	info(): Promise<EnvironmentInfo>;
 	status(): Promise<RemoteStatus>;
 	onDisconnect(listener: DisconnectListener): () => void;

@@ -1,4 +1,5 @@
 import type {RemoteStatus} from '../client/session/lazy-client.js';
+import {type OptionTable, readOptions} from '../shared/call-options.js';
 import {suggestName} from '../shared/closest-name.js';
 import type {ConfigVariables} from './config/config-variables.js';
 import {defaultProvider, type ProviderOptions} from './config/default-provider.js';
@@ -13,6 +14,8 @@ export interface LoadOptions extends ProviderOptions {
 	readonly provider?: EnvironmentProvider | undefined;
 }
 
+const LOAD_OPTIONS: OptionTable<LoadOptions> = {provider: 'object', variables: 'object', home: 'text'};
+
 /** The environments of a program, by name. There may be no default: then it has nothing to run commands on. */
 export class EnvironmentManager implements AsyncDisposable {
 	readonly #environments = new Map<string, Environment>();
@@ -20,6 +23,7 @@ export class EnvironmentManager implements AsyncDisposable {
 
 	/** The environments of the provider: by default `environments.toml`, else the variables; else this machine. */
 	static async load(options: LoadOptions = {}): Promise<EnvironmentManager> {
+		readOptions<LoadOptions>(options, LOAD_OPTIONS, 'EnvironmentManager.load()');
 		const {provider = defaultProvider(options), variables} = options;
 		return new EnvironmentManager(await readSnapshot(provider), variables);
 	}

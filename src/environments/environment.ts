@@ -1,26 +1,39 @@
+import type {FileLocation} from '../client/files/file-location.js';
 import type {Files} from '../client/files/files.js';
 import type {Http} from '../client/http/http.js';
+import type {Path} from '../client/paths.js';
 import type {PortConnection} from '../client/ports/port-connection.js';
 import type {PortTarget} from '../client/ports/ports.js';
 import type {
+	AttachProcessOptions,
 	Processes,
 	ProcessHandle,
 	StartedProcess,
 	StartOptions,
 	StartParams,
 } from '../client/process/process-handle.js';
-import {type ProcessHost, type RunCommandOptions, startOn, toStartParams} from '../client/run/command.js';
+import {
+	COMMAND_OPTIONS,
+	type ProcessHost,
+	type RunCommandOptions,
+	startOn,
+	toStartParams,
+} from '../client/run/command.js';
 import type {Communicated, CommunicateOptions} from '../client/run/communicate.js';
 import type {RunOptions, RunResult} from '../client/run/run.js';
+import type {ShellOptions} from '../client/run/shell-command.js';
 import type {WaitCondition, WaitOptions, WaitResultOf} from '../client/run/wait-for.js';
 import type {DisconnectListener, RemoteStatus} from '../client/session/lazy-client.js';
 import type {EnvironmentInfo} from '../protocol/methods/environment-methods.js';
+import {type OptionTable, readOptions, type WithDurations} from '../shared/call-options.js';
 import type {EnvironmentBackend, ServerDescription} from './environment-backend.js';
 import {LazyFiles} from './lazy-files.js';
-import type {RemoteTarget} from './remote/remote-target.js';
+import {type RemoteOptions, type RemoteTarget, readTarget} from './remote/remote-target.js';
 
 /** Options of `Environment.start`. */
 export interface StartCommandOptions extends RunCommandOptions, StartOptions {}
+
+const START_OPTIONS: OptionTable<StartCommandOptions> = {...COMMAND_OPTIONS, signal: 'signal', backpressure: 'flag'};
 
 /**
  * Processes, files and network of one machine: this one, without any wire, or another, connected when it is needed.
@@ -48,8 +61,16 @@ export class Environment implements ProcessHost, AsyncDisposable {
 		});
 	}
 
-	/** Another machine. Begins to connect in the background where that costs nothing but a socket. */
-	static remote(id: string, target: RemoteTarget): Environment {
+	/**
+	 * Another machine, by its target or by the address of its server: `ws://…`, `wss://…`, `unix:PATH` or `cmd:COMMAND`.
+	 * Begins to connect in the background where that costs nothing but a socket.
+	 */
+	static remote(
+		id: string,
+		address: string | WithDurations<RemoteTarget>,
+		options?: WithDurations<RemoteOptions>,
+	): Environment {
+		const target = readTarget(address, options);
 		const environment = new Environment(id, 'remote', async () => {
 			const {RemoteBackend} = await import('./remote/remote-backend.js');
 			return new RemoteBackend(target);
@@ -66,6 +87,7 @@ export class Environment implements ProcessHost, AsyncDisposable {
 
 	/** Starts a command, with what people expect where nothing is said: this machine's variables and directory. */
 	async start(argv: readonly string[], options: StartCommandOptions = {}): Promise<ProcessHandle> {
+		readOptions<StartCommandOptions>(options, START_OPTIONS, 'start()');
 		const {signal, backpressure, ...command} = options;
 		const params = await toStartParams(this, argv, command);
 		return (await startOn(this, params, {signal, backpressure})).process;
@@ -75,6 +97,12 @@ export class Environment implements ProcessHost, AsyncDisposable {
 	async run(argv: readonly string[], options?: RunOptions): Promise<RunResult> {
 		const {run} = await import('../client/run/run.js');
 		return run(this, argv, options);
+	}
+
+	/** Runs a command line by the machine's shell, to its end. */
+	async shell(line: string, options?: ShellOptions): Promise<RunResult> {
+		const {runCommandLine} = await import('../client/run/shell-command.js');
+		return runCommandLine(this, line, options);
 	}
 
 	/** Writes the input and collects the output of a process until both are over. */
@@ -102,6 +130,25 @@ export class Environment implements ProcessHost, AsyncDisposable {
 	/** The server that answers for the machine. Connects for it. */
 	async server(): Promise<ServerDescription> {
 		return (await this.#backend()).server();
+	}
+
+	/**
+	 * Id of the session at the server, with which a later client can carry on (`resumeSessionId`). Connects for it;
+	 * undefined where there are no sessions.
+	 */
+	async sessionId(): Promise<string | undefined> {
+		return (await this.#backend()).sessionId();
+	}
+
+	/** A process of the session that was started before, by this program or by the one whose session was resumed. */
+	async attach(processId: string, options?: AttachProcessOptions): Promise<ProcessHandle> {
+		const [backend] = await Promise.all([this.#backend(), loadOutputReaders()]);
+		return backend.attach(processId, options);
+	}
+
+	/** A path of this machine, for `transfer` and `copyFiles`. */
+	at(path: Path): FileLocation {
+		return {files: this.files, path};
 	}
 
 	/** The machine's description of itself. */

@@ -8,4 +8,4 @@ export {combineProviders, type EnvironmentProvider, type EnvironmentSnapshot} fr
 export {LocalFiles} from './local/local-files.js';
 export {LocalHttp} from './local/local-http.js';
 export {LocalPorts} from './local/local-ports.js';
-export type {RemoteTarget} from './remote/remote-target.js';
+export type {RemoteOptions, RemoteTarget} from './remote/remote-target.js';

@@ -33,6 +33,12 @@ export class LazyFiles implements Files {
 	readonly pack: Files['pack'] = async (...given) => (await this.#files()).pack(...given);
 	readonly unpack: Files['unpack'] = async (...given) => (await this.#files()).unpack(...given);
 
+	readonly stat: Files['stat'] = async (...given) => (await this.#files()).stat(...given);
+	readonly exists: Files['exists'] = async (...given) => (await this.#files()).exists(...given);
+	readonly readdir: Files['readdir'] = async (...given) => (await this.#files()).readdir(...given);
+	readonly mkdir: Files['mkdir'] = async (...given) => (await this.#files()).mkdir(...given);
+	readonly rm: Files['rm'] = async (...given) => (await this.#files()).rm(...given);
+
 	readonly readStream: Files['readStream'] = (...given) =>
 		this.#loaded?.readStream(...given) ?? lazyReadable(async () => (await this.#files()).readStream(...given));
 	readonly writeStream: Files['writeStream'] = (...given) =>

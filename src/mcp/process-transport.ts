@@ -1,7 +1,14 @@
 import type {ProcessHandle} from '../client/process/process-handle.js';
-import {type ProcessHost, type RunCommandOptions, toStartParams} from '../client/run/command.js';
+import {
+	COMMAND_OPTIONS,
+	type ProcessHost,
+	type RunCommandOptions,
+	requireArguments,
+	toStartParams,
+} from '../client/run/command.js';
 import {Mutex} from '../shared/async/mutex.js';
 import {withTimeout} from '../shared/async/timeout.js';
+import {type OptionTable, readOptions} from '../shared/call-options.js';
 import {StderrTail} from '../shared/stderr-tail.js';
 import {JsonLines} from './json-lines.js';
 
@@ -20,6 +27,9 @@ export interface ProcessTransportOptions extends Omit<RunCommandOptions, 'stdin'
 	/** Gets what the server writes to its standard error, as it comes. */
 	readonly onStderr?: (text: string) => void;
 }
+
+const {stdin: _, tty: __, ...SERVER_COMMAND} = COMMAND_OPTIONS;
+const TRANSPORT_OPTIONS: OptionTable<ProcessTransportOptions> = {...SERVER_COMMAND, onStderr: 'function'};
 
 /** Messages of the SDK are passed on as they are. */
 type Message = object;
@@ -48,6 +58,8 @@ export class ProcessTransport {
 	#stopListening: () => void = () => {};
 
 	constructor(machine: McpMachine, argv: readonly string[], options: ProcessTransportOptions = {}) {
+		readOptions<ProcessTransportOptions>(options, TRANSPORT_OPTIONS, 'ProcessTransport');
+		requireArguments(argv);
 		this.#machine = machine;
 		this.#argv = argv;
 		this.#options = options;

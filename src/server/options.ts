@@ -4,6 +4,7 @@ import type {Backend} from '../processes/backends/backend.js';
 import type {ChildLimits} from '../processes/backends/child-limits.js';
 import {MAX_MESSAGE_BYTES} from '../protocol/wire/message-limits.js';
 import type {EnforcerChoice} from '../sandbox/enforcer.js';
+import type {OptionTable} from '../shared/call-options.js';
 import type {Logger} from '../shared/logger.js';
 import type {Audit} from './audit.js';
 
@@ -96,3 +97,32 @@ export const DEFAULTS = {
 } as const satisfies ServerOptions;
 
 export type ServerSettings = Required<ServerOptions>;
+
+/** Every option of a server, and its form. */
+export const SERVER_OPTIONS: OptionTable<ServerOptions> = {
+	protocol: 'text',
+	detachedSessionMs: 'duration',
+	maxDetachedSessions: 'limit',
+	retainBytes: 'limit',
+	retainBytesTotal: 'limit',
+	retainChunks: 'limit',
+	retainClosedMs: 'duration',
+	maxProcesses: 'limit',
+	maxProcessesPerSession: 'limit',
+	allowDirectExec: 'flag',
+	allowPreparedExec: 'flag',
+	maxReplyBytes: 'limit',
+	allowForward: 'text',
+	allowHttp: 'text',
+	httpVariables: 'list',
+	childLimits: 'object',
+	shutdownGraceMs: 'duration',
+	variables: 'object',
+	backend: 'function',
+	ownCommand: 'list',
+	hiddenPaths: 'list',
+	sandboxEnforcer: 'any',
+	logger: 'object',
+	audit: 'function',
+	auditArguments: 'flag',
+};

@@ -8,6 +8,7 @@ import {StartQueue} from '../processes/start-queue.js';
 import {killAllOrphans, killUnclaimedOrphans} from '../processes/tree/kill-tree.js';
 import {Sandbox} from '../sandbox/sandbox.js';
 import {waitAtMost} from '../shared/async/timeout.js';
+import {readOptions, type WithDurations} from '../shared/call-options.js';
 import {LongarmError} from '../shared/errors.js';
 import {silentLogger} from '../shared/logger.js';
 import {VERSION} from '../shared/version.js';
@@ -19,7 +20,7 @@ import {ClientConnection} from './connection/client-connection.js';
 import {createDispatch} from './connection/dispatch.js';
 import {WaitingRequests} from './connection/pending-requests.js';
 import {type Session, Sessions} from './connection/sessions.js';
-import {DEFAULTS, type ServerOptions, type ServerSettings} from './options.js';
+import {DEFAULTS, SERVER_OPTIONS, type ServerOptions, type ServerSettings} from './options.js';
 import {refuseSandboxedPeer} from './sandboxed-peers.js';
 import type {ServerContext} from './server-context.js';
 import {ServerMetrics} from './server-metrics.js';
@@ -48,8 +49,8 @@ export class ExecServer {
 	/** When the last sandbox with a network ended; monotonic. */
 	#sandboxEndedAt = Number.NEGATIVE_INFINITY;
 
-	constructor(options: ServerOptions = {}) {
-		this.#settings = withDefaults(options);
+	constructor(options: WithDurations<ServerOptions> = {}) {
+		this.#settings = withDefaults(readOptions<ServerOptions>(options, SERVER_OPTIONS, 'ExecServer'));
 		const {detachedSessionMs, maxDetachedSessions, logger, maxProcesses, protocol, retainBytesTotal} = this.#settings;
 		this.#quota = new ProcessQuota(maxProcesses, 'this server');
 		this.#budget = new RetentionBudget(retainBytesTotal);

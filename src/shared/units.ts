@@ -1,6 +1,9 @@
 /** Longest delay of a timer; Node fires at once beyond it. Longer times are clamped to it. */
 export const MAX_TIMER_MS = 2 ** 31 - 1;
 
+/** Milliseconds, or text with a unit: `'500ms'`, `'5s'`, `'1.5m'`, `'2h'`. */
+export type Duration = number | string;
+
 const SIZE_UNITS: Record<string, number> = {
 	'': 1,
 	b: 1,

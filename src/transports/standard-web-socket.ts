@@ -1,4 +1,5 @@
 import type {Frame} from '../protocol/wire/encode.js';
+import {type OptionTable, readOptions, type WithDurations} from '../shared/call-options.js';
 import type {Transport, TransportEvents} from './transport.js';
 
 /** How long connecting may take, with TLS and the upgrade. */
@@ -21,14 +22,23 @@ export interface StandardWebSocketOptions {
 	readonly signal?: AbortSignal | undefined;
 }
 
+const STANDARD_OPTIONS: OptionTable<StandardWebSocketOptions> = {
+	WebSocket: 'function',
+	timeoutMs: 'duration',
+	pingIntervalMs: 'duration',
+	peerTimeoutMs: 'duration',
+	signal: 'signal',
+};
+
 /**
  * Connects over the WebSocket of the web platform, as browsers and newer runtimes have it. It cannot send a token, and
  * in a browser the server has to allow the page's origin.
  */
 export async function connectStandardWebSocket(
 	url: string,
-	options: StandardWebSocketOptions = {},
+	given: WithDurations<StandardWebSocketOptions> = {},
 ): Promise<StandardWebSocketTransport> {
+	const options = readOptions<StandardWebSocketOptions>(given, STANDARD_OPTIONS, 'connectStandardWebSocket()');
 	const {timeoutMs = CONNECT_TIMEOUT_MS, signal} = options;
 	const {pingIntervalMs = ASK_INTERVAL_MS, peerTimeoutMs = SILENCE_TIMEOUT_MS} = options;
 	if (pingIntervalMs > 0 && peerTimeoutMs > 0 && peerTimeoutMs <= pingIntervalMs) {

@@ -38,7 +38,7 @@ describe.each(Object.entries(ENVIRONMENTS))('%s', (_name, machine) => {
 		const environment = await machine();
 		const script = 'require("net").createServer().listen(0,"127.0.0.1",function(){console.log(this.address().port)})';
 		const process = await environment.start([globalThis.process.execPath, '-e', script]);
-		const {match} = (await environment.waitFor(process, {pattern: /^(\d+)\n/})) as {match: RegExpMatchArray};
+		const {match} = await environment.waitFor(process, {pattern: /^(\d+)\n/});
 		const port = Number(match[1]);
 		expect(await environment.waitFor(process, {port})).toEqual({by: 'port', port});
 		await process.terminate();

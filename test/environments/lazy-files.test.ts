@@ -1,6 +1,7 @@
 import {mkdirSync, readFileSync, writeFileSync} from 'node:fs';
 import {join} from 'node:path';
 import {describe, expect, test} from 'vitest';
+import {FamiliarFiles} from '../../src/client/files/familiar-files.js';
 import type {Files} from '../../src/client/files/files.js';
 import {LazyFiles} from '../../src/environments/lazy-files.js';
 import {LocalFiles} from '../../src/environments/local/local-files.js';
@@ -89,7 +90,8 @@ test('every method of files is passed on, and the implementation is loaded once 
 		loads++;
 		return implementation;
 	});
-	const methods = Object.getOwnPropertyNames(LocalFiles.prototype).filter(name => name !== 'constructor');
+	const names = [LocalFiles, FamiliarFiles].flatMap(({prototype}) => Object.getOwnPropertyNames(prototype));
+	const methods = names.filter(name => name !== 'constructor');
 	expect(Object.keys(lazy).sort()).toEqual(methods.sort());
 	expect(loads).toBe(0);
 	expect(await lazy.supports('resume')).toBe(true);

@@ -10,6 +10,20 @@ export interface FileLocation {
 	readonly path: Path;
 }
 
+/** A path of a machine that has files, an `Environment` for instance. */
+export interface EnvironmentLocation {
+	readonly environment: {readonly files: Files};
+	readonly path: Path;
+}
+
+/** The location with the files of its machine; `name` is for the error about a location that has none. */
+export function toFileLocation(location: FileLocation | EnvironmentLocation, name: string): FileLocation {
+	const {path} = location;
+	const files = 'environment' in location ? location.environment?.files : location.files;
+	if (files && path !== undefined) return {files, path};
+	throw new TypeError(`\`${name}\` must be {files, path} or {environment, path}, such as environment.at('/srv')`);
+}
+
 /** A location that may be below a root. */
 export interface RootedLocation extends FileLocation {
 	/** Directory that is the path or above it: no link below it is followed. */

@@ -1,5 +1,6 @@
 import type {Params, ParamsOnWire, Result} from '../../protocol/methods/method-table.js';
 import type {Path} from '../paths.js';
+import type {WithNativePath} from './native-entry.js';
 
 /** Kind, size and times of a file. */
 export type Metadata = Result<'fs/getMetadata'>;
@@ -12,9 +13,9 @@ export type WalkOutcome = Result<'fs/walk'>;
 /** Sandbox policy of an operation, as the wire has it. */
 export type SandboxContext = NonNullable<ParamsOnWire<'fs/readFile'>['sandbox']>;
 /** One change below a watched path. */
-export type FileChange = Params<'fs/changed'>['changes'][number];
+export type FileChange = WithNativePath<Params<'fs/changed'>['changes'][number]>;
 /** One match of a search: a file, or a line in it. */
-export type Match = Params<'fs/searchMatches'>['matches'][number];
+export type Match = WithNativePath<Params<'fs/searchMatches'>['matches'][number]>;
 /** Figures of a search that is over. */
 export type SearchOutcome = Result<'fs/search'>;
 /** Figures and checksum of a stream of a tree that is over. */
@@ -50,6 +51,12 @@ export interface FollowOptions extends AccessOptions, RootOptions {
 export interface WriteOptions extends FollowOptions {
 	/** All or nothing, in one step; needs `atomicWrite`. */
 	readonly atomic?: boolean | undefined;
+}
+
+/** Options of `remove` and `rm`. */
+export interface RemovalOptions extends FollowOptions {
+	readonly recursive?: boolean;
+	readonly force?: boolean;
 }
 
 /** Options of operations that stream. */
@@ -228,7 +235,7 @@ export type FileFeature = keyof typeof FILE_FEATURES;
 
 /**
  * The files of one machine. Paths are absolute, native to that machine or `file:` URIs; paths in results are `file:`
- * URIs, which every operation takes again (`nativePathOf` translates). Every failure is a `FileError`, except that an
+ * URIs, which every operation takes again (`nativePathOf` translates, changes and matches have a `nativePath`). Every failure is a `FileError`, except that an
  * aborted operation fails with the reason of its signal.
  */
 export interface Files {
@@ -249,7 +256,17 @@ export interface Files {
 	/** A tree, breadth first, within `WALK_LIMITS` unless the options are lower. */
 	walk(path: Path, options?: WalkOptions & AccessOptions): Promise<WalkOutcome>;
 	/** Removes a file, a link or a tree. With `recursive: false` no full directory; with `force: false` the path has to exist. */
-	remove(path: Path, options?: FollowOptions & {readonly recursive?: boolean; readonly force?: boolean}): Promise<void>;
+	remove(path: Path, options?: RemovalOptions): Promise<void>;
+	/** The same as `metadata`. */
+	stat(path: Path, options?: FollowOptions): Promise<Metadata>;
+	/** Whether there is something at the path; a link that leads nowhere is not. */
+	exists(path: Path, options?: FollowOptions): Promise<boolean>;
+	/** The same as `readDirectory`; `list` has sizes, times and whole trees. */
+	readdir(path: Path, options?: AccessOptions): Promise<DirectoryEntry[]>;
+	/** `createDirectory` with the default of `node:fs`: without the directories above it, and it must not exist. */
+	mkdir(path: Path, options?: FollowOptions & {readonly recursive?: boolean}): Promise<void>;
+	/** `remove` with the defaults of `node:fs`: no full directory, and the path has to exist. */
+	rm(path: Path, options?: RemovalOptions): Promise<void>;
 	/** Within the machine; directories only with `recursive`. */
 	copy(from: Path, to: Path, options?: AccessOptions & {readonly recursive?: boolean}): Promise<void>;
 	/** Within a file system; replaces something only with `overwrite`. */

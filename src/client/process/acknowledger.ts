@@ -7,7 +7,7 @@ export const ACKNOWLEDGE_EVERY_EVENTS = 128;
 /** Acknowledgements on their way; the newest position is sent when one of them has arrived. */
 const MAX_PENDING_ACKNOWLEDGEMENTS = 8;
 /** Above the number of any event: the server need not keep anything. */
-const EVERYTHING = Number.MAX_SAFE_INTEGER;
+export const EVERYTHING = Number.MAX_SAFE_INTEGER;
 
 /** Tells the server how far the reader of a process is, so that it keeps everything else, also over a lost connection. */
 export class Acknowledger implements PausableSource {

@@ -4,9 +4,11 @@ import {ProcessEventStream} from './event-stream.js';
 import {
 	type ExitStatus,
 	type Output,
+	type OutputOptions,
 	type ProcessEvent,
 	type ProcessHandle,
 	ProcessLostError,
+	type ProcessSnapshot,
 	type ReadOptions,
 	type ReadResult,
 	type Signal,
@@ -16,6 +18,7 @@ import {
 	type WriteResult,
 } from './process-handle.js';
 import {readOutputStream} from './read-output-stream.js';
+import {readLines, readTextStream, type TextOptions} from './text-streams.js';
 
 /** State and events of a process, the same for every kind of handle; subclasses publish what they learn. */
 export abstract class BaseProcess implements ProcessHandle {
@@ -61,11 +64,20 @@ export abstract class BaseProcess implements ProcessHandle {
 		return this.#stream.subscribe();
 	}
 
-	output(): AsyncIterableIterator<Output> {
-		return readOutputStream(this);
+	output({afterSeq}: OutputOptions = {}): AsyncIterableIterator<Output> {
+		return readOutputStream(this, afterSeq);
+	}
+
+	text(options?: TextOptions): AsyncIterableIterator<string> {
+		return readTextStream(this.output(), options);
+	}
+
+	lines(options?: TextOptions): AsyncIterableIterator<string> {
+		return readLines(this.output(), options);
 	}
 
 	abstract read(options?: ReadOptions): Promise<ReadResult>;
+	abstract snapshot(): Promise<ProcessSnapshot>;
 	abstract write(bytes: Uint8Array | string): Promise<WriteResult>;
 	abstract closeStdin(): Promise<void>;
 	abstract resize(size: {rows: number; cols: number}): Promise<void>;

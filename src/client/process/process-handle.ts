@@ -1,5 +1,6 @@
 import type {Params, ParamsOnWire, Result} from '../../protocol/methods/method-table.js';
 import type {OutputStream} from '../../protocol/methods/process-methods.js';
+import type {TextOptions} from './text-streams.js';
 
 /** Everything the server is told about a process to start, as the wire has it. */
 export type StartParams = ParamsOnWire<'process/start'>;
@@ -17,12 +18,14 @@ export type Signal = ParamsOnWire<'process/signal'>['signal'];
 export type TerminateMode = ParamsOnWire<'process/terminate'>['mode'];
 /** Whether the process was running, and what is left of its tree. */
 export type TerminateResult = Result<'process/terminate'>;
+/** Head and tail of each stream of a process, and its state. */
+export type ProcessSnapshot = Result<'process/snapshot'>;
 /** How a process ended. */
 export type ExitStatus = Omit<Extract<NumberedEvent, {kind: 'exited'}>, 'kind' | 'seq'>;
 
 /** A chunk of output, or a gap where output is lost. */
 export type Output =
-	| {readonly kind: 'output'; readonly stream: OutputStream; readonly bytes: Uint8Array}
+	| {readonly kind: 'output'; readonly seq: number; readonly stream: OutputStream; readonly bytes: Uint8Array}
 	| {readonly kind: 'gap'; readonly missedBytes: number | undefined};
 
 /** A process was lost: the session cannot be resumed, or its events cannot be put in order. */
@@ -57,7 +60,19 @@ export interface ProcessHandle extends AsyncDisposable {
 	/** All events in order, retained ones first. Ends with `closed` or `failed`. */
 	events(): AsyncIterableIterator<StreamEvent>;
 	/** Output only; what a slow reader missed is read again while it is retained. Throws when the process is lost. */
-	output(): AsyncIterableIterator<Output>;
+	output(options?: OutputOptions): AsyncIterableIterator<Output>;
+	/** Output as text, each stream decoded on its own; a line tells of output that was lost. */
+	text(options?: TextOptions): AsyncIterableIterator<string>;
+	/** The same line by line, without line ends. */
+	lines(options?: TextOptions): AsyncIterableIterator<string>;
+	/** Head and tail of each stream, with their true sizes. Needs a server with `processSnapshot`. */
+	snapshot(): Promise<ProcessSnapshot>;
+}
+
+/** Options of `output`. */
+export interface OutputOptions {
+	/** Number of an event: only later output. */
+	readonly afterSeq?: number | undefined;
 }
 
 /** A process that was started. */
@@ -78,6 +93,12 @@ export interface StartOptions {
 	 * while the reader is behind, answers included: use it for one process per connection.
 	 */
 	readonly backpressure?: boolean | undefined;
+}
+
+/** Options of `attach`. */
+export interface AttachProcessOptions {
+	/** Number of an event: only later ones are delivered. */
+	readonly afterSeq?: number | undefined;
 }
 
 /** The processes of one machine. */

@@ -6,12 +6,12 @@ export interface OutputSource {
 }
 
 /**
- * The output of a process from its beginning to its end. Output a slow reader missed is read again; a gap announces
+ * The output of a process from its beginning, or from behind an event, to its end. Output a slow reader missed is read again; a gap announces
  * what is no longer retained.
  */
-export function readOutputStream(source: OutputSource): AsyncIterableIterator<Output> {
+export function readOutputStream(source: OutputSource, afterSeq = 0): AsyncIterableIterator<Output> {
 	const events = source.events();
-	const pieces = readPieces(source, events);
+	const pieces = readPieces(source, events, afterSeq);
 	return {
 		next: () => pieces.next(),
 		// Also ends a `next()` that is waiting.
@@ -28,26 +28,29 @@ export function readOutputStream(source: OutputSource): AsyncIterableIterator<Ou
 async function* readPieces(
 	source: OutputSource,
 	events: AsyncIterableIterator<StreamEvent>,
+	afterSeq: number,
 ): AsyncGenerator<Output, void, void> {
-	let lastSeq = 0;
+	let lastSeq = afterSeq;
 	for await (const event of events) {
 		switch (event.kind) {
 			case 'output':
 				if (event.seq <= lastSeq) break;
 				lastSeq = event.seq;
-				yield {kind: 'output', stream: event.stream, bytes: event.bytes};
+				yield {kind: 'output', seq: event.seq, stream: event.stream, bytes: event.bytes};
 				break;
 			case 'gap':
-				lastSeq = Math.max(lastSeq, event.throughSeq);
+				if (event.throughSeq <= lastSeq) break;
+				lastSeq = event.throughSeq;
 				yield {kind: 'gap', missedBytes: event.missedBytes};
 				break;
 			case 'lagged': {
+				if (event.afterSeq + event.missed <= lastSeq) break;
 				const page = await source.read({afterSeq: lastSeq});
 				if (page.failure !== null) throw new ProcessLostError(page.failure);
 				if (isMissing(page, lastSeq, event.missed)) yield {kind: 'gap', missedBytes: page.missedBytes};
 				for (const {seq, stream, chunk} of page.chunks) {
 					lastSeq = seq;
-					yield {kind: 'output', stream, bytes: chunk};
+					yield {kind: 'output', seq, stream, bytes: chunk};
 				}
 				break;
 			}

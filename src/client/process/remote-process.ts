@@ -7,6 +7,7 @@ import {BaseProcess} from './base-process.js';
 import type {PausableSource} from './event-stream.js';
 import type {
 	NumberedEvent,
+	ProcessSnapshot,
 	ReadOptions,
 	ReadResult,
 	Signal,
@@ -16,21 +17,40 @@ import type {
 } from './process-handle.js';
 import {ReorderBuffer, ReorderError} from './reorder-buffer.js';
 
+export interface RemoteProcessOptions {
+	/** With a source to pause, the first reader misses nothing. */
+	readonly source?: PausableSource | undefined;
+	/** Tells the server what that reader has taken. */
+	readonly acknowledges?: boolean;
+	/** Events up to this number are not delivered. */
+	readonly afterSeq?: number | undefined;
+	/** Makes the ids of writes differ from those of an earlier client. */
+	readonly writePrefix?: string;
+}
+
 /** A process on another machine. */
 export class RemoteProcess extends BaseProcess {
 	/** True once the server has confirmed the start: only then can missed events be recovered. */
 	isRecoverable = false;
 	readonly #caller: Caller;
 	readonly #buffer: ReorderBuffer;
+	/** The server takes each write id once, whichever client it comes from. */
+	readonly #writePrefix: string;
 	#hasExited = false;
 	#writes = 0;
 
-	/** With a source to pause, the first reader misses nothing; `acknowledges` tells the server what it has taken. */
-	constructor(processId: string, caller: Caller, source?: PausableSource, acknowledges = false) {
+	constructor(
+		processId: string,
+		caller: Caller,
+		{source, acknowledges = false, afterSeq = 0, writePrefix = ''}: RemoteProcessOptions = {},
+	) {
 		const acknowledge = (seq: number): Promise<unknown> => caller.repeat('process/acknowledge', {processId, seq});
 		super(processId, source && acknowledges ? new Acknowledger(source, acknowledge) : source);
 		this.#caller = caller;
+		this.#writePrefix = writePrefix;
 		this.#buffer = new ReorderBuffer(event => this.publish(event));
+		this.#buffer.skipThrough(afterSeq);
+		this.raiseLastSeq(afterSeq);
 	}
 
 	async read(options: ReadOptions = {}): Promise<ReadResult> {
@@ -43,9 +63,13 @@ export class RemoteProcess extends BaseProcess {
 		}
 	}
 
+	async snapshot(): Promise<ProcessSnapshot> {
+		return this.#caller.repeat('process/snapshot', {processId: this.processId});
+	}
+
 	async write(bytes: Uint8Array | string): Promise<WriteResult> {
 		const chunk = typeof bytes === 'string' ? new TextEncoder().encode(bytes) : bytes;
-		const writeId = String(++this.#writes);
+		const writeId = `${this.#writePrefix}${++this.#writes}`;
 		return this.#caller.repeat('process/write', encodeWithBytes({processId: this.processId, writeId, chunk}));
 	}
 

@@ -1,4 +1,7 @@
 import type {EnvironmentInfo} from '../../protocol/methods/environment-methods.js';
+import {type OptionTable, requireKnownOptions, toMilliseconds} from '../../shared/call-options.js';
+import {LongarmError} from '../../shared/errors.js';
+import type {Duration} from '../../shared/units.js';
 import {type Path, toPathUri} from '../paths.js';
 import type {Processes, StartedProcess, StartOptions, StartParams} from '../process/process-handle.js';
 import type {SandboxOption} from './sandbox-policy.js';
@@ -33,7 +36,24 @@ export interface RunCommandOptions {
 	readonly processId?: string | undefined;
 	/** Restricts files and network; an executor that cannot enforce it starts nothing. */
 	readonly sandbox?: SandboxOption | undefined;
+	/** Lifetime after its client has left or is lost; `endWithSession` by default. Needs `processOnDisconnect`. */
+	readonly onDisconnect?: DisconnectPolicy | undefined;
 }
+
+/** A process ends with its session, 30 seconds after the client by default; at once; or so much later. */
+export type DisconnectPolicy = 'endWithSession' | 'endAtOnce' | {readonly keepFor: Duration};
+
+/** Options of every way to start a command. */
+export const COMMAND_OPTIONS: OptionTable<RunCommandOptions> = {
+	cwd: 'any',
+	env: 'object',
+	inherit: 'text',
+	tty: 'any',
+	stdin: 'flag',
+	processId: 'text',
+	sandbox: 'any',
+	onDisconnect: 'any',
+};
 
 /** Parameters of `process/start` for a command, with the defaults people expect. */
 export async function toStartParams(
@@ -41,7 +61,8 @@ export async function toStartParams(
 	argv: readonly string[],
 	options: RunCommandOptions = {},
 ): Promise<StartParams> {
-	const {cwd, env = {}, inherit = 'all', tty = false, stdin = false, sandbox} = options;
+	requireArguments(argv);
+	const {cwd, env = {}, inherit = 'all', tty = false, stdin = false, sandbox, onDisconnect} = options;
 	const directory = cwd === undefined ? await ownDirectory(host) : toPathUri(cwd).href;
 	return {
 		processId: options.processId ?? globalThis.crypto.randomUUID(),
@@ -53,6 +74,7 @@ export async function toStartParams(
 		pipeStdin: stdin,
 		...(typeof tty === 'object' && {io: {pty: tty}}),
 		...(sandbox && {sandbox: await toSandbox(sandbox, directory)}),
+		...(onDisconnect !== undefined && {onDisconnect: await toWirePolicy(host, onDisconnect)}),
 	};
 }
 
@@ -71,6 +93,37 @@ export async function startOn(
 async function toSandbox(sandbox: SandboxOption, cwd: string): Promise<NonNullable<StartParams['sandbox']>> {
 	const {toSandboxContext} = await import('./sandbox-policy.js');
 	return toSandboxContext(sandbox, cwd);
+}
+
+/** Throws a `TypeError` for a command that is not a list of texts. */
+export function requireArguments(argv: readonly string[]): void {
+	if (!Array.isArray(argv)) {
+		const instead = typeof argv === 'string' ? `; use environment.shell(${JSON.stringify(argv)})` : '';
+		throw new TypeError(`argv must be an array of texts, program first${instead}`);
+	}
+	const wrong = argv.findIndex(word => typeof word !== 'string');
+	if (wrong >= 0) throw new TypeError(`argv[${wrong}] must be text, not a value of type ${typeof argv[wrong]}`);
+}
+
+/** A server that does not know the member would keep or end the process as it likes. */
+async function toWirePolicy(
+	host: Pick<ProcessHost, 'info'>,
+	policy: DisconnectPolicy,
+): Promise<NonNullable<StartParams['onDisconnect']>> {
+	const wire = readPolicy(policy);
+	const {capabilities} = await host.info();
+	if (capabilities?.['processOnDisconnect'] === true) return wire;
+	throw new LongarmError('NOT_SUPPORTED', {message: 'this executor has no onDisconnect (processOnDisconnect)'});
+}
+
+/** Throws a `TypeError` for a policy that does not exist. */
+export function readPolicy(policy: DisconnectPolicy): NonNullable<StartParams['onDisconnect']> {
+	if (policy === 'endWithSession' || policy === 'endAtOnce') return policy;
+	if (typeof policy !== 'object' || policy === null) {
+		throw new TypeError("option `onDisconnect` must be 'endWithSession', 'endAtOnce' or {keepFor: '5m'}");
+	}
+	requireKnownOptions(policy, ['keepFor'], 'onDisconnect');
+	return {keepForMs: Math.round(toMilliseconds(policy.keepFor, '`keepFor` of onDisconnect'))};
 }
 
 async function ownDirectory(host: Pick<ProcessHost, 'info'>): Promise<string> {

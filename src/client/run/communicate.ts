@@ -1,5 +1,7 @@
+import {type OptionTable, readOptions} from '../../shared/call-options.js';
 import {HeadTailBuffer} from '../../shared/head-tail-buffer.js';
-import type {ExitStatus, Output, OutputStream, ProcessHandle} from '../process/process-handle.js';
+import type {ExitStatus, Output, ProcessHandle} from '../process/process-handle.js';
+import {OutputDecoder, type TextPiece, type TextStream, textStreamOf} from '../process/text-streams.js';
 import {type Input, writeInput} from './write-input.js';
 
 /** Options of `communicate`. */
@@ -10,7 +12,19 @@ export interface CommunicateOptions {
 	readonly maxBytes?: number | undefined;
 	/** Called with every chunk of output as it arrives, retained or not. */
 	readonly onOutput?: ((output: Output) => void) | undefined;
+	/** Called with the standard output as text, on a terminal with both streams; a line tells of output that was lost. */
+	readonly onStdout?: ((text: string) => void) | undefined;
+	/** The same for the standard error. */
+	readonly onStderr?: ((text: string) => void) | undefined;
 }
+
+export const COMMUNICATE_OPTIONS: OptionTable<CommunicateOptions> = {
+	input: 'any',
+	maxBytes: 'count',
+	onOutput: 'function',
+	onStdout: 'function',
+	onStderr: 'function',
+};
 
 /** Collected output of one stream. */
 export class Collected {
@@ -57,18 +71,22 @@ export class Collector {
 	readonly #gaps = {stdout: false, stderr: false};
 	#hasGap = false;
 	readonly #onOutput: (output: Output) => void;
+	readonly #texts: TextListeners | undefined;
 
-	constructor({maxBytes, onOutput = () => {}}: CommunicateOptions) {
+	constructor({maxBytes, onOutput = () => {}, onStdout, onStderr}: CommunicateOptions) {
 		this.#buffers = {stdout: new HeadTailBuffer(maxBytes), stderr: new HeadTailBuffer(maxBytes)};
 		this.#onOutput = onOutput;
+		if (onStdout || onStderr) this.#texts = new TextListeners(onStdout, onStderr);
 	}
 
 	async collect(process: ProcessHandle): Promise<void> {
 		for await (const output of process.output()) {
-			if (output.kind === 'output') this.#buffers[streamOf(output.stream)].push(output.bytes);
+			if (output.kind === 'output') this.#buffers[textStreamOf(output.stream)].push(output.bytes);
 			else this.#recordGap(output.missedBytes);
 			this.#onOutput(output);
+			this.#texts?.tell(output);
 		}
+		this.#texts?.end();
 	}
 
 	/** True if output was lost before it arrived. */
@@ -92,12 +110,32 @@ export class Collector {
 	}
 }
 
-function streamOf(stream: OutputStream): 'stdout' | 'stderr' {
-	return stream === 'stderr' ? 'stderr' : 'stdout';
+/** Hands decoded output to the listener of its stream. */
+class TextListeners {
+	readonly #decoder = new OutputDecoder();
+	readonly #listeners: Readonly<Record<TextStream, CommunicateOptions['onStdout']>>;
+
+	constructor(stdout: CommunicateOptions['onStdout'], stderr: CommunicateOptions['onStderr']) {
+		this.#listeners = {stdout, stderr};
+	}
+
+	/** A gap is told to whoever listens. */
+	tell(output: Output): void {
+		this.#hand(this.#decoder.decode(output, this.#listeners.stdout ? 'stdout' : 'stderr'));
+	}
+
+	end(): void {
+		this.#hand(this.#decoder.end());
+	}
+
+	#hand(pieces: readonly TextPiece[]): void {
+		for (const {stream, text} of pieces) this.#listeners[stream]?.(text);
+	}
 }
 
 /** Writes the input and collects the output of a process until both have ended. Rejects when the process is lost. */
 export async function communicate(process: ProcessHandle, options: CommunicateOptions = {}): Promise<Communicated> {
+	readOptions<CommunicateOptions>(options, COMMUNICATE_OPTIONS, 'communicate()');
 	const collector = new Collector(options);
 	const writing = options.input === undefined ? Promise.resolve() : writeInput(process, options.input);
 	await Promise.all([collector.collect(process), writing]);

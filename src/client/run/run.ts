@@ -3,12 +3,22 @@ import {DisconnectedError} from '../../rpc/disconnected-error.js';
 import {Deferred} from '../../shared/async/deferred.js';
 import {onAbort} from '../../shared/async/on-abort.js';
 import {withTimeout} from '../../shared/async/timeout.js';
-import {MAX_TIMER_MS} from '../../shared/units.js';
+import {type OptionTable, type ReadOptionsOf, readOptions} from '../../shared/call-options.js';
+import {LongarmError} from '../../shared/errors.js';
+import {type Duration, MAX_TIMER_MS} from '../../shared/units.js';
 import {toPathUri} from '../paths.js';
 import {type ExitStatus, type ProcessHandle, ProcessLostError} from '../process/process-handle.js';
 import {TooManyCallsError} from '../session/client-errors.js';
-import {type ProcessHost, type RunCommandOptions, startOn, toStartParams} from './command.js';
-import {type Collected, Collector, type CommunicateOptions} from './communicate.js';
+import {
+	COMMAND_OPTIONS,
+	type ProcessHost,
+	type RunCommandOptions,
+	readPolicy,
+	requireArguments,
+	startOn,
+	toStartParams,
+} from './command.js';
+import {COMMUNICATE_OPTIONS, type Collected, Collector, type CommunicateOptions} from './communicate.js';
 import {writeInput} from './write-input.js';
 
 /** Grace period between SIGTERM and SIGKILL for an interrupted process. */
@@ -18,13 +28,23 @@ const EXIT_TIMEOUT_MS = 5000;
 
 /** Options of `run`. */
 export interface RunOptions extends RunCommandOptions, CommunicateOptions {
-	/** Ends the command after so many milliseconds. */
-	readonly timeout?: number | undefined;
+	/** Ends the command after so many milliseconds, or `'5s'`. */
+	readonly timeout?: Duration | undefined;
 	/** Ends the command when it is aborted. */
 	readonly signal?: AbortSignal | undefined;
 	/** Throws a `RunError` for anything but an exit with code 0; on by default. */
 	readonly reject?: boolean | undefined;
 }
+
+export const RUN_OPTIONS: OptionTable<RunOptions> = {
+	...COMMAND_OPTIONS,
+	...COMMUNICATE_OPTIONS,
+	timeout: 'duration',
+	signal: 'signal',
+	reject: 'flag',
+};
+
+type Settings = ReadOptionsOf<RunOptions>;
 
 /**
  * Cause of a command's end: it exited, a signal ended it, it took too long, it was aborted, the connection to it was
@@ -60,8 +80,11 @@ export class RunError extends Error {
 
 /** Runs a command to its end. Throws a `RunError`, or the error of invalid options or of the input source. */
 export async function run(machine: ProcessHost, argv: readonly string[], options: RunOptions = {}): Promise<RunResult> {
+	requireArguments(argv);
+	const settings = readOptions<RunOptions>(options, RUN_OPTIONS, 'run()');
 	if (options.cwd !== undefined) toPathUri(options.cwd);
-	const result = await attempt(machine, argv, options);
+	if (options.onDisconnect !== undefined) readPolicy(options.onDisconnect);
+	const result = await attempt(machine, argv, settings);
 	const isSuccess = result.reason === 'exit' && result.exitCode === 0;
 	if (!isSuccess && options.reject !== false) throw new RunError(result);
 	return result;
@@ -75,7 +98,7 @@ interface Ending {
 	readonly error?: Error;
 }
 
-async function attempt(machine: ProcessHost, argv: readonly string[], options: RunOptions): Promise<RunResult> {
+async function attempt(machine: ProcessHost, argv: readonly string[], options: Settings): Promise<RunResult> {
 	const startedAt = performance.now();
 	const collector = new Collector(options);
 	const ending = await runToEnd(machine, argv, options, collector);
@@ -93,7 +116,7 @@ async function attempt(machine: ProcessHost, argv: readonly string[], options: R
 async function runToEnd(
 	machine: ProcessHost,
 	argv: readonly string[],
-	options: RunOptions,
+	options: Settings,
 	collector: Collector,
 ): Promise<Ending> {
 	const interruption = new Interruption(options);
@@ -112,21 +135,29 @@ async function runToEnd(
 async function start(
 	machine: ProcessHost,
 	argv: readonly string[],
-	options: RunOptions,
+	options: Settings,
 	signal: AbortSignal,
 ): Promise<{process: ProcessHandle} | Ending> {
 	try {
-		const params = await toStartParams(machine, argv, {stdin: options.input !== undefined, ...options});
+		const params = await toStartParams(machine, argv, {
+			...options,
+			stdin: options.stdin ?? options.input !== undefined,
+		});
 		return await startOn(machine, params, {signal, backpressure: true});
 	} catch (thrown) {
 		const error = thrown instanceof Error ? thrown : new Error(String(thrown));
-		const isRefused = error instanceof RpcError || error instanceof TooManyCallsError;
+		const isRefused = error instanceof RpcError || error instanceof TooManyCallsError || isUnsupported(error);
 		return {reason: isRefused ? 'spawn' : 'disconnected', error};
 	}
 }
 
+/** The executor was not even asked: it lacks what the options need. */
+function isUnsupported(error: Error): boolean {
+	return error instanceof LongarmError && error.code === 'NOT_SUPPORTED';
+}
+
 /** Writes the input and collects the output until the process ends by itself. */
-async function waitForEnd(process: ProcessHandle, collector: Collector, {input}: RunOptions): Promise<Ending> {
+async function waitForEnd(process: ProcessHandle, collector: Collector, {input}: Settings): Promise<Ending> {
 	const writing = input === undefined ? undefined : writeInput(process, input);
 	try {
 		await Promise.all([collector.collect(process), writing]);
@@ -161,7 +192,7 @@ class Interruption {
 	readonly #stopListening: () => void;
 	readonly #timer: ReturnType<typeof setTimeout> | undefined;
 
-	constructor({timeout, signal}: RunOptions) {
+	constructor({timeout, signal}: Settings) {
 		this.#stopListening = onAbort(signal, reason => {
 			this.#ending.resolve({reason: 'aborted', isInterrupted: true, ...(reason instanceof Error && {error: reason})});
 		});

@@ -1,6 +1,9 @@
 import {Deferred} from '../../shared/async/deferred.js';
 import {onAbort} from '../../shared/async/on-abort.js';
+import {type OptionTable, readOptions} from '../../shared/call-options.js';
+import {type Duration, MAX_TIMER_MS} from '../../shared/units.js';
 import {type ExitStatus, type ProcessHandle, ProcessLostError} from '../process/process-handle.js';
+import {type OutputPosition, OutputWindow} from './output-window.js';
 
 /** Sliding window of the latest output that a pattern is matched against. */
 export const MAX_PATTERN_WINDOW_CHARS = 64 * 1024;
@@ -15,16 +18,19 @@ export interface WaitCondition {
 	readonly exit?: boolean | undefined;
 	/** The output, from the oldest that is retained, matches. */
 	readonly pattern?: RegExp | string | undefined;
+	/** Only later output is matched: after an event of this number, or after the `end` of an earlier match. */
+	readonly after?: number | OutputPosition | undefined;
 	/** A program listens on this TCP port of the machine. */
 	readonly port?: number | undefined;
-	/** There was no output for so many milliseconds. */
-	readonly silence?: number | undefined;
+	/** There was no output for so many milliseconds, or `'5s'`. */
+	readonly silence?: Duration | undefined;
 }
 
 /** Condition that was met first, told apart by `by`. */
 export type WaitResult =
 	| {readonly by: 'exit'; readonly exit: ExitStatus}
-	| {readonly by: 'pattern'; readonly match: RegExpMatchArray}
+	/** `end` is behind the match: `after: end` does not find it again. */
+	| {readonly by: 'pattern'; readonly match: RegExpMatchArray; readonly end: OutputPosition}
 	| {readonly by: 'port'; readonly port: number}
 	| {readonly by: 'silence'};
 
@@ -33,12 +39,22 @@ export type WaitResultOf<K extends keyof WaitCondition> = Extract<WaitResult, {r
 
 /** Options of `waitFor`. */
 export interface WaitOptions {
-	/** Fails with a `WaitError` after so many milliseconds. */
-	readonly timeout?: number | undefined;
+	/** Fails with a `WaitError` after so many milliseconds, or `'5s'`. */
+	readonly timeout?: Duration | undefined;
 	readonly signal?: AbortSignal | undefined;
 	/** Files of the process's machine; needed to wait for a port. */
 	readonly files?: PortSource | undefined;
 }
+
+const CONDITION: OptionTable<WaitCondition> = {
+	exit: 'flag',
+	pattern: 'any',
+	after: 'any',
+	port: 'count',
+	silence: 'duration',
+};
+
+const WAIT_OPTIONS: OptionTable<WaitOptions> = {timeout: 'duration', signal: 'signal', files: 'object'};
 
 /** The condition cannot be met any more, or was not in time. */
 export class WaitError extends Error {
@@ -57,15 +73,18 @@ export async function waitFor<K extends keyof WaitCondition>(
 	condition: Pick<WaitCondition, K>,
 	options: WaitOptions = {},
 ): Promise<WaitResultOf<K>> {
-	if (Object.values(condition).every(value => value === undefined)) throw new TypeError('nothing to wait for');
-	const {exit, pattern, port, silence}: WaitCondition = condition;
-	const {timeout, signal, files} = options;
+	const {exit, pattern, after, port, silence} = readOptions<WaitCondition>(condition, CONDITION, 'waitFor()');
+	if (!exit && pattern === undefined && port === undefined && silence === undefined) {
+		throw new TypeError('nothing to wait for');
+	}
+	const {timeout, signal, files} = readOptions<WaitOptions>(options, WAIT_OPTIONS, 'waitFor()');
+	const start = toStart(after, pattern);
 	signal?.throwIfAborted();
 	const stop = new AbortController();
 	const until = stop.signal;
 	const waits: Promise<WaitResult>[] = [];
 	if (exit) waits.push(process.exited.then(status => ({by: 'exit', exit: status})));
-	if (pattern !== undefined) waits.push(waitForPattern(process, toRegExp(pattern), until));
+	if (pattern !== undefined) waits.push(waitForPattern(process, toRegExp(pattern), start, until));
 	if (silence !== undefined) waits.push(waitForSilence(process, silence, until));
 	if (port !== undefined) waits.push(waitForPort(port, requireFiles(files), until));
 	// With a pattern, the end is reported by `waitForPattern`, after all output was matched.
@@ -73,7 +92,10 @@ export async function waitFor<K extends keyof WaitCondition>(
 	const failure = new Deferred<never>();
 	waits.push(failure.promise);
 	const stopListening = onAbort(signal, failure.reject);
-	const timer = timeout === undefined ? undefined : setTimeout(() => failure.reject(timeoutError(timeout)), timeout);
+	const timer =
+		timeout === undefined
+			? undefined
+			: setTimeout(() => failure.reject(timeoutError(timeout)), Math.min(timeout, MAX_TIMER_MS));
 	try {
 		// Only waits for given members were started.
 		return (await Promise.race(waits)) as WaitResultOf<K>;
@@ -87,16 +109,38 @@ export async function waitFor<K extends keyof WaitCondition>(
 	}
 }
 
-async function waitForPattern(process: ProcessHandle, pattern: RegExp, until: AbortSignal): Promise<WaitResult> {
-	const decoder = new TextDecoder();
-	let text = '';
-	for await (const piece of outputUntil(process, until)) {
-		if (piece.kind === 'gap') text = '';
-		else text = (text + decoder.decode(piece.bytes, {stream: true})).slice(-MAX_PATTERN_WINDOW_CHARS);
-		const match = text.match(pattern);
-		if (match) return {by: 'pattern', match};
+async function waitForPattern(
+	process: ProcessHandle,
+	pattern: RegExp,
+	start: OutputPosition,
+	until: AbortSignal,
+): Promise<WaitResult> {
+	const window = new OutputWindow(MAX_PATTERN_WINDOW_CHARS);
+	for await (const piece of outputUntil(process, until, start.seq - 1)) {
+		if (piece.kind === 'gap') {
+			window.clear();
+			continue;
+		}
+		const {seq, bytes} = piece;
+		const offset = seq === start.seq ? start.offset : 0;
+		window.push(bytes.subarray(offset), {seq, offset});
+		const match = window.text.match(pattern);
+		if (match) return {by: 'pattern', match, end: window.positionAfter(match.index! + match[0].length)};
 	}
 	return throwEnded(process);
+}
+
+/** Where to begin: at the first byte, behind an event, or behind some bytes of one. */
+function toStart(after: WaitCondition['after'], pattern: WaitCondition['pattern']): OutputPosition {
+	if (after === undefined) return {seq: 1, offset: 0};
+	if (pattern === undefined) throw new TypeError('option `after` of waitFor() needs a pattern');
+	const start = typeof after === 'number' ? {seq: after + 1, offset: 0} : after;
+	if (isCount(start?.seq) && isCount(start.offset)) return start;
+	throw new TypeError('option `after` of waitFor() must be the number of an event, or the `end` of a match');
+}
+
+function isCount(value: unknown): boolean {
+	return Number.isSafeInteger(value) && (value as number) >= 0;
 }
 
 /** Idle timeout over the output. Stays pending when the process ends first: `waitFor` handles the end. */
@@ -105,7 +149,7 @@ function waitForSilence(process: ProcessHandle, ms: number, until: AbortSignal):
 	let timer: ReturnType<typeof setTimeout> | undefined;
 	const restartTimer = (): void => {
 		clearTimeout(timer);
-		timer = setTimeout(() => silence.resolve({by: 'silence'}), ms);
+		timer = setTimeout(() => silence.resolve({by: 'silence'}), Math.min(ms, MAX_TIMER_MS));
 	};
 	const readOutput = async (): Promise<void> => {
 		try {
@@ -119,8 +163,8 @@ function waitForSilence(process: ProcessHandle, ms: number, until: AbortSignal):
 	return silence.promise;
 }
 
-function outputUntil(process: ProcessHandle, until: AbortSignal): ReturnType<ProcessHandle['output']> {
-	const output = process.output();
+function outputUntil(process: ProcessHandle, until: AbortSignal, afterSeq = 0): ReturnType<ProcessHandle['output']> {
+	const output = process.output({afterSeq});
 	until.addEventListener('abort', () => void output.return?.(), {once: true});
 	return output;
 }
@@ -143,6 +187,9 @@ function timeoutError(ms: number): WaitError {
 }
 
 function toRegExp(pattern: RegExp | string): RegExp {
+	if (typeof pattern !== 'string' && !(pattern instanceof RegExp)) {
+		throw new TypeError('option `pattern` of waitFor() must be text or a regular expression');
+	}
 	// Without `g` and `y`, which keep the position of the last match.
 	if (typeof pattern !== 'string') return new RegExp(pattern.source, pattern.flags.replace(/[gy]/g, ''));
 	return new RegExp(pattern.replace(/[$()*+.?[\\\]^{|}]/g, '\\$&'));

@@ -1,13 +1,16 @@
 import {RpcError} from '../../protocol/wire/error-codes.js';
 import {ignoreRejection} from '../../shared/async/ignore-rejection.js';
+import {type OptionTable, readOptions, type WithDurations} from '../../shared/call-options.js';
 import {errorMessage} from '../../shared/errors.js';
-import {type Connect, SessionClient, type SessionClientOptions} from './session-client.js';
+import {type Connect, SESSION_OPTIONS, SessionClient, type SessionClientOptions} from './session-client.js';
 
 /** Options of a `LazyClient`. */
 export interface LazyClientOptions extends SessionClientOptions {
 	/** Replaces a lost session by a new one; on by default. Off for a command's stdio, which ends with its session. */
 	readonly reconnects?: boolean;
 }
+
+const LAZY_OPTIONS: OptionTable<LazyClientOptions> = {...SESSION_OPTIONS, reconnects: 'flag'};
 
 /** Status of the connection, as known without connecting. */
 export type RemoteStatus =
@@ -39,10 +42,12 @@ export class LazyClient implements AsyncDisposable {
 	readonly #abort = new AbortController();
 	readonly #disconnectListeners = new Set<DisconnectListener>();
 	#startup: Startup = {kind: 'idle'};
+	/** A session that was resumed and is lost cannot be resumed again. */
+	#mayResume = true;
 
-	constructor(connect: Connect, options: LazyClientOptions = {}) {
+	constructor(connect: Connect, options: WithDurations<LazyClientOptions> = {}) {
 		this.#connect = connect;
-		this.#options = options;
+		this.#options = readOptions<LazyClientOptions>(options, LAZY_OPTIONS, 'LazyClient');
 	}
 
 	/** The connected client; connects if necessary. */
@@ -125,7 +130,10 @@ export class LazyClient implements AsyncDisposable {
 			this.#connect(AbortSignal.any([this.#abort.signal, ...(signal ? [signal] : [])]));
 		try {
 			this.#abort.signal.throwIfAborted();
-			const client = await SessionClient.open(connect, this.#options);
+			const {reconnects: _, resumeSessionId, ...options} = this.#options;
+			const resumes = this.#mayResume && resumeSessionId !== undefined;
+			const client = await SessionClient.open(connect, {...options, ...(resumes && {resumeSessionId})});
+			this.#mayResume = false;
 			if (this.#abort.signal.aborted) client.close();
 			this.#abort.signal.throwIfAborted();
 			this.#startup = {kind: 'connected', client};

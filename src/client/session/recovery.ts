@@ -8,7 +8,7 @@ import type {Connection} from './connection.js';
 
 /** Time limit of all attempts to resume a session; servers retain it a little longer. */
 export const RECOVERY_BUDGET_MS = 25_000;
-const RETRY_INTERVAL_MS = 100;
+export const RETRY_INTERVAL_MS = 100;
 /** Time limit of connecting, twice as long after each attempt that used it up: a dead path must not cost all the time. */
 const FIRST_ATTEMPT_MS = 3000;
 /** Text of stock servers that have no code of their own for it. */
@@ -52,7 +52,12 @@ export async function recover(recovery: Recovery): Promise<RecoveryOutcome> {
 
 /** An error reply is final, except when the old connection is still attached; any other failure may be temporary. */
 function mayRetry(error: unknown): boolean {
-	return !(error instanceof RpcError) || error.code === SESSION_ATTACHED || ATTACHED_TEXT.test(error.message);
+	return !(error instanceof RpcError) || isStillAttached(error);
+}
+
+/** The server takes the session for attached: it has not seen yet that its client has left. */
+export function isStillAttached(error: unknown): boolean {
+	return error instanceof RpcError && (error.code === SESSION_ATTACHED || ATTACHED_TEXT.test(error.message));
 }
 
 /** Reads the missed events of all processes; closes the connection if the server does not answer in time. */

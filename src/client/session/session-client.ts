@@ -12,15 +12,30 @@ import type {JsonParts} from '../../protocol/wire/encode.js';
 import type {Notification} from '../../protocol/wire/envelope.js';
 import {DisconnectedError} from '../../rpc/disconnected-error.js';
 import {Deferred} from '../../shared/async/deferred.js';
+import {type OptionTable, readOptions, type WithDurations} from '../../shared/call-options.js';
+import {randomId} from '../../shared/random-id.js';
 import type {Transport} from '../../transports/transport.js';
 import {toPathUri} from '../paths.js';
-import type {NumberedEvent, Processes, StartedProcess, StartOptions, StartParams} from '../process/process-handle.js';
+import {EVERYTHING} from '../process/acknowledger.js';
+import type {
+	AttachProcessOptions,
+	NumberedEvent,
+	Processes,
+	ProcessHandle,
+	StartedProcess,
+	StartOptions,
+	StartParams,
+} from '../process/process-handle.js';
 import {RemoteProcess} from '../process/remote-process.js';
 import {startWithSignal} from '../process/start-with-signal.js';
-import {Connection, INITIALIZE_TIMEOUT_MS} from './connection.js';
+import {catchUpInPages} from './catch-up.js';
+import {Connection, type ConnectionOptions, INITIALIZE_TIMEOUT_MS} from './connection.js';
 import type {Dialect} from './legacy/dialect.js';
 import {ReadPauser} from './read-pauser.js';
-import {recover} from './recovery.js';
+import {isStillAttached, RETRY_INTERVAL_MS, recover} from './recovery.js';
+
+/** Time for the server to see that the client whose session is resumed has left. */
+const ATTACHED_WAIT_MS = 2000;
 
 /** Opens a connection; called again when it is lost. The signal is aborted when the time limit is over. */
 export type Connect = (signal?: AbortSignal) => Promise<Transport>;
@@ -33,7 +48,17 @@ export interface SessionClientOptions {
 	readonly recovers?: boolean;
 	/** Time limit of that; `RECOVERY_BUDGET_MS` by default. */
 	readonly recoveryBudgetMs?: number;
+	/** Carries on the session of an earlier client, which has left. */
+	readonly resumeSessionId?: string | undefined;
 }
+
+export const SESSION_OPTIONS: OptionTable<SessionClientOptions> = {
+	clientName: 'text',
+	initializeTimeoutMs: 'duration',
+	recovers: 'flag',
+	recoveryBudgetMs: 'duration',
+	resumeSessionId: 'text',
+};
 
 /** Calls methods of the server by name, with results checked and decoded. */
 export interface Caller {
@@ -74,12 +99,14 @@ export class SessionClient implements Caller, Processes, AsyncDisposable {
 	#state: ConnectionState;
 	#isClosing = false;
 
-	static async open(connect: Connect, options: SessionClientOptions = {}): Promise<SessionClient> {
+	static async open(connect: Connect, given: WithDurations<SessionClientOptions> = {}): Promise<SessionClient> {
+		const options = readOptions<SessionClientOptions>(given, SESSION_OPTIONS, 'SessionClient.open()');
 		// Undefined during the handshake: notifications from before its end are dropped.
 		let client: SessionClient | undefined;
-		const connection = await Connection.open(await connect(), {
+		const connection = await openUnlessAttached(connect, {
 			clientName: options.clientName ?? 'longarm',
 			initializeTimeoutMs: options.initializeTimeoutMs,
+			resumeSessionId: options.resumeSessionId,
 			onNotification: notification => {
 				if (client) client.#onNotification(notification);
 			},
@@ -139,6 +166,34 @@ export class SessionClient implements Caller, Processes, AsyncDisposable {
 		return startWithSignal(options, () => this.#start(params, options));
 	}
 
+	/**
+	 * The handle of a process of the session that this client has not started, with its events from the first that is kept
+	 * or from behind `afterSeq`. It does not hold the process back: one that waited for an earlier reader runs on.
+	 */
+	async attach(processId: string, options: AttachProcessOptions = {}): Promise<ProcessHandle> {
+		const {afterSeq} = readOptions<AttachProcessOptions>(options, {afterSeq: 'count'}, 'attach()');
+		const known = this.#processes.get(processId);
+		if (known) return known;
+		const process = new RemoteProcess(processId, this, {afterSeq, writePrefix: `${randomId()}-`});
+		process.isCatchingUp = true;
+		this.#processes.set(processId, process);
+		try {
+			await catchUpInPages(process, (after, maxBytes) =>
+				this.call('process/read', {processId, afterSeq: after, waitMs: 0, ...(maxBytes && {maxBytes})}),
+			);
+		} catch (error) {
+			this.#processes.delete(processId);
+			throw error;
+		}
+		process.isRecoverable = true;
+		if (this.capabilities['processAcknowledge']) {
+			// Refused where the token may only look on: the process waits for its driver then.
+			this.repeat('process/acknowledge', {processId, seq: EVERYTHING}).catch(() => {});
+		}
+		if (process.isOver) this.#processes.delete(processId);
+		return process;
+	}
+
 	/** Calls back for every notification of this name, until the returned function is called. */
 	on<N extends NotificationName>(name: N, listener: (params: Params<N>) => void): () => void {
 		const listeners = this.#listeners.get(name) ?? new Set();
@@ -160,7 +215,10 @@ export class SessionClient implements Caller, Processes, AsyncDisposable {
 		const connection = await this.#getConnection();
 		if (this.#processes.has(processId)) throw new Error(`session already registered for process ${processId}`);
 		const acknowledged = backpressure === true && this.capabilities['processAcknowledge'] === true;
-		const process = new RemoteProcess(processId, this, backpressure ? this.#readPauser : undefined, acknowledged);
+		const process = new RemoteProcess(processId, this, {
+			source: backpressure ? this.#readPauser : undefined,
+			acknowledges: acknowledged,
+		});
 		this.#processes.set(processId, process);
 		try {
 			const cwd = toPathUri(params.cwd).href;
@@ -267,6 +325,20 @@ export class SessionClient implements Caller, Processes, AsyncDisposable {
 			// Without a connection, the server ends it with the session.
 		}
 		this.#processes.delete(processId);
+	}
+}
+
+/** Resuming waits a moment for the server to see that the earlier client has left. */
+async function openUnlessAttached(connect: Connect, options: ConnectionOptions): Promise<Connection> {
+	const deadline = performance.now() + ATTACHED_WAIT_MS;
+	for (;;) {
+		try {
+			return await Connection.open(await connect(), options);
+		} catch (error) {
+			const mayLeave = options.resumeSessionId !== undefined && isStillAttached(error);
+			if (!mayLeave || performance.now() >= deadline) throw error;
+		}
+		await new Promise(resolve => setTimeout(resolve, RETRY_INTERVAL_MS));
 	}
 }
 

@@ -1,3 +1,4 @@
+import type {ProcessHandle} from '../../client/process/process-handle.js';
 import type {RemoteStatus} from '../../client/session/lazy-client.js';
 import type {EnvironmentInfo} from '../../protocol/methods/environment-methods.js';
 import type {EnvironmentBackend, ServerDescription} from '../environment-backend.js';
@@ -37,6 +38,14 @@ export class LocalBackend implements EnvironmentBackend {
 	async server(): Promise<ServerDescription> {
 		const info = await this.info();
 		return {dialect: 'current', info, capabilities: info.capabilities ?? {}};
+	}
+
+	async sessionId(): Promise<undefined> {
+		return undefined;
+	}
+
+	async attach(processId: string): Promise<ProcessHandle> {
+		return this.processes.attach(processId);
 	}
 
 	async info(): Promise<EnvironmentInfo> {

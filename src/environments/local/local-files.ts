@@ -1,5 +1,7 @@
 import {refuseSandbox, toNativePath, toUriText} from '../../adapters/file-paths.js';
+import {FamiliarFiles} from '../../client/files/familiar-files.js';
 import {wrapFileErrors} from '../../client/files/file-error.js';
+import {requireChangeOptions} from '../../client/files/file-options.js';
 import {
 	type AccessOptions,
 	type DigestOptions,
@@ -13,6 +15,7 @@ import {
 	type PackedTree,
 	type PackOptions,
 	type ReadStreamOptions,
+	type RemovalOptions,
 	type RootOptions,
 	type Search,
 	type SearchQuery,
@@ -48,7 +51,7 @@ import {packLocal, setLocalAttributes, unpackLocal} from './local-transfer.js';
 import {LocalMissingWatches, localWatch} from './local-watch.js';
 
 /** The files of this machine, through the same code that serves others, without a wire between. */
-export class LocalFiles implements Files {
+export class LocalFiles extends FamiliarFiles implements Files {
 	readonly #missingWatches = new LocalMissingWatches();
 
 	async supports(): Promise<boolean> {
@@ -64,6 +67,7 @@ export class LocalFiles implements Files {
 	}
 
 	async writeFile(path: Path, content: Uint8Array | string, options: WriteOptions = {}): Promise<void> {
+		requireChangeOptions('writeFile', options);
 		const bytes = typeof content === 'string' ? new TextEncoder().encode(content) : content;
 		const {atomic = false} = options;
 		await wrapFileErrors(path, () =>
@@ -72,6 +76,7 @@ export class LocalFiles implements Files {
 	}
 
 	async createDirectory(path: Path, options: FollowOptions & {recursive?: boolean} = {}): Promise<void> {
+		requireChangeOptions('createDirectory', options);
 		const {recursive = true} = options;
 		await wrapFileErrors(path, () =>
 			files.createDirectory(resolvePath(path, options), {...linkOptions(options), recursive}),
@@ -102,7 +107,8 @@ export class LocalFiles implements Files {
 		);
 	}
 
-	async remove(path: Path, options: FollowOptions & {recursive?: boolean; force?: boolean} = {}): Promise<void> {
+	async remove(path: Path, options: RemovalOptions = {}): Promise<void> {
+		requireChangeOptions('remove', options);
 		const {recursive = true, force = true} = options;
 		await wrapFileErrors(path, () =>
 			files.remove(resolvePath(path, options), {...linkOptions(options), recursive, force}),
@@ -110,6 +116,7 @@ export class LocalFiles implements Files {
 	}
 
 	async copy(from: Path, to: Path, options: AccessOptions & {recursive?: boolean} = {}): Promise<void> {
+		requireChangeOptions('copy', options);
 		const {recursive = false} = options;
 		await wrapFileErrors(from, () => files.copy(resolvePath(from, options), resolvePath(to, options), {recursive}));
 	}
@@ -119,6 +126,7 @@ export class LocalFiles implements Files {
 		to: Path,
 		options: AccessOptions & RootOptions & SyncOptions & {overwrite?: boolean} = {},
 	): Promise<void> {
+		requireChangeOptions('rename', options);
 		const {overwrite = false, sync} = options;
 		await wrapFileErrors(from, () =>
 			files.rename(resolvePath(from, options), resolvePath(to, options), {overwrite, sync, root: resolveRoot(options)}),

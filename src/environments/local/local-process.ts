@@ -1,9 +1,11 @@
 import {noTerminalError, toSignal, toTerminationMode} from '../../adapters/process-params.js';
+import {describeSnapshot} from '../../adapters/process-snapshot.js';
 import {toWireError} from '../../adapters/wire-errors.js';
 import {BaseProcess} from '../../client/process/base-process.js';
 import type {PausableSource} from '../../client/process/event-stream.js';
 import type {
 	NumberedEvent,
+	ProcessSnapshot,
 	ReadOptions,
 	ReadResult,
 	Signal,
@@ -40,6 +42,10 @@ export class LocalProcess extends BaseProcess {
 	async read({afterSeq, maxBytes, waitMs}: ReadOptions = {}): Promise<ReadResult> {
 		const request = {afterSeq: afterSeq ?? 0, maxBytes: maxBytes ?? undefined, waitMs: waitMs ?? 0};
 		return readOutput(this.#process.log, request, ENDLESS, page => this.#toResult(page));
+	}
+
+	async snapshot(): Promise<ProcessSnapshot> {
+		return describeSnapshot(this.#process);
 	}
 
 	async write(bytes: Uint8Array | string): Promise<WriteResult> {

@@ -45,6 +45,15 @@ export class LocalProcesses implements Processes {
 		return startWithSignal(options, () => this.#start(params, options));
 	}
 
+	/** The handle of a process that was started here and is still kept. */
+	attach(processId: string): LocalProcess {
+		const process = this.#table.find(processId);
+		const handle = process && this.#handles.get(process);
+		if (handle) return handle;
+		const message = `unknown process id ${processId}`;
+		throw toRejectedError(new LongarmError('PROCESS_UNKNOWN', {message, context: {processId}}));
+	}
+
 	/** Ends everything that was started, and whatever that left behind. */
 	async close(): Promise<void> {
 		this.#isClosed = true;

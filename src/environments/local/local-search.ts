@@ -1,7 +1,7 @@
 import {toUriText} from '../../adapters/file-paths.js';
 import {wrapFileErrors} from '../../client/files/file-error.js';
-import type {Match, Search, SearchOutcome, SearchQuery} from '../../client/files/files.js';
-import {SearchStream} from '../../client/files/streams/search-stream.js';
+import type {Search, SearchOutcome, SearchQuery} from '../../client/files/files.js';
+import {type FoundMatch, SearchStream} from '../../client/files/streams/search-stream.js';
 import type {BytePath} from '../../filesystem/byte-path.js';
 import {withFileErrors} from '../../filesystem/file-errors.js';
 import {DEFAULT_MAX_MATCHES, MAX_SEARCH_MATCHES} from '../../filesystem/search/query.js';
@@ -43,7 +43,7 @@ export function localSearch(query: SearchQuery, root: () => BytePath, signal: Ab
 	return feed;
 }
 
-function describe(match: Found): Match {
+function describe(match: Found): FoundMatch {
 	const path = toUriText(match.path);
 	if (match.kind === 'entry') return {path, kind: match.isDirectory ? 'directory' : 'file'};
 	return {path, kind: 'file', ...match.match};

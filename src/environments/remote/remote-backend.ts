@@ -1,7 +1,7 @@
 import type {Files} from '../../client/files/files.js';
 import type {Http} from '../../client/http/http.js';
 import type {Ports} from '../../client/ports/ports.js';
-import type {Processes} from '../../client/process/process-handle.js';
+import type {AttachProcessOptions, Processes, ProcessHandle} from '../../client/process/process-handle.js';
 import {ProtocolError} from '../../client/session/client-errors.js';
 import type {DisconnectListener, RemoteStatus} from '../../client/session/lazy-client.js';
 import {LazyClient} from '../../client/session/lazy-client.js';
@@ -10,7 +10,7 @@ import type {EnvironmentInfo} from '../../protocol/methods/environment-methods.j
 import {errorMessage} from '../../shared/errors.js';
 import {isTransportTarget, schemeOf} from '../../transports/node/registry.js';
 import type {EnvironmentBackend, ServerDescription} from '../environment-backend.js';
-import type {RemoteTarget} from './remote-target.js';
+import {type RemoteTarget, readTarget} from './remote-target.js';
 
 /** Another machine. Begins to connect in the background where that costs nothing but a socket. */
 export class RemoteBackend implements EnvironmentBackend {
@@ -49,6 +49,14 @@ export class RemoteBackend implements EnvironmentBackend {
 		return {dialect, info, capabilities};
 	}
 
+	async sessionId(): Promise<string | undefined> {
+		return (await this.#connect()).sessionId;
+	}
+
+	async attach(processId: string, options?: AttachProcessOptions): Promise<ProcessHandle> {
+		return (await this.#connect()).attach(processId, options);
+	}
+
 	async info(): Promise<EnvironmentInfo> {
 		const {info} = await this.#connect();
 		if (!info) throw new ProtocolError('the server is too old to describe itself');
@@ -70,12 +78,13 @@ export class RemoteBackend implements EnvironmentBackend {
 
 /** A client for the target that connects when it is needed. */
 export function lazyClientFor(target: RemoteTarget): LazyClient {
-	const {initializeTimeoutMs} = target;
-	const recovers = canReconnect(target);
+	const {initializeTimeoutMs, resumeSessionId, recovers = true} = target;
+	const reconnects = canReconnect(target);
 	return new LazyClient(connectTo(target), {
-		recovers,
-		reconnects: recovers,
+		recovers: recovers && reconnects,
+		reconnects,
 		...(initializeTimeoutMs !== undefined && {initializeTimeoutMs}),
+		...(resumeSessionId !== undefined && {resumeSessionId}),
 	});
 }
 
@@ -98,7 +107,7 @@ function connectTo(target: RemoteTarget): Connect {
 
 async function waitForTarget(target: Promise<RemoteTarget>): Promise<RemoteTarget> {
 	try {
-		return await target;
+		return readTarget(await target);
 	} catch (cause) {
 		throw new Error(`environment unavailable: ${errorMessage(cause)}`, {cause});
 	}

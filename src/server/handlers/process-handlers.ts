@@ -1,4 +1,5 @@
 import {noTerminalError, toSignal, toTerminationMode} from '../../adapters/process-params.js';
+import {describeSnapshot} from '../../adapters/process-snapshot.js';
 import {toStartRequest} from '../../adapters/start-request.js';
 import type {ManagedProcess} from '../../processes/managed-process.js';
 import type {OutputPage} from '../../processes/output/output-log.js';
@@ -93,7 +94,8 @@ export const processHandlers = {
 			return {exitCode: exit?.exitCode ?? null, running: exit === undefined, reason: exit?.reason ?? null};
 		}),
 
-	'process/snapshot': ({processId}, client) => withProcess(processId, client, encodeSnapshot),
+	'process/snapshot': ({processId}, client) =>
+		withProcess(processId, client, process => encodeWithBytes(describeSnapshot(process))),
 
 	'process/list': (_params, client) => ({processes: [...client.session.processes].map(describeProcess)}),
 } satisfies Handlers<ClientConnection>;
@@ -175,22 +177,6 @@ function encodePage(process: ManagedProcess, {chunks, nextSeq, missedBytes}: Out
 		failure: null,
 		sandboxDenied: exit?.sandboxDenied ?? false,
 		...(missedBytes > 0 && {missedBytes}),
-	});
-}
-
-function encodeSnapshot({log, isAlive}: ManagedProcess): JsonParts {
-	const [stdout, stderr, terminal] = [log.view('stdout'), log.view('stderr'), log.view('pty')];
-	return encodeWithBytes({
-		stdout: stdout.bytes,
-		stderr: stderr.bytes,
-		terminal: terminal.bytes,
-		truncated: [stdout, stderr, terminal].some(({omittedBytes}) => omittedBytes > 0),
-		exitCode: log.exit?.exitCode ?? null,
-		running: isAlive,
-		reason: log.exit?.reason ?? null,
-		totalBytes: {stdout: stdout.totalBytes, stderr: stderr.totalBytes, terminal: terminal.totalBytes},
-		headBytes: {stdout: stdout.headBytes, stderr: stderr.headBytes, terminal: terminal.headBytes},
-		omittedBytes: {stdout: stdout.omittedBytes, stderr: stderr.omittedBytes, terminal: terminal.omittedBytes},
 	});
 }
 

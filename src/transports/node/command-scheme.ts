@@ -35,9 +35,14 @@ export const COMMAND: TransportScheme<CommandTarget, StdioListenAddress> = {
 		return {members, text};
 	},
 
-	async connect(target) {
+	async connect({program, args, env, cwd, onStderr}) {
 		const {connectCommand} = await import('./connect-command.js');
-		return connectCommand(target.program, target);
+		return connectCommand(program, {
+			...(args && {args}),
+			...(env && {env}),
+			...(cwd !== undefined && {cwd}),
+			...(onStderr && {onStderr}),
+		});
 	},
 
 	listenKind: 'stdio',

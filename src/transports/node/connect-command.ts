@@ -1,5 +1,6 @@
 import {type ChildProcess, spawn} from 'node:child_process';
 import {once} from 'node:events';
+import {type OptionTable, readOptions} from '../../shared/call-options.js';
 import {PROTECTED_VARIABLES} from '../../shared/protected-variables.js';
 import {StderrTail} from '../../shared/stderr-tail.js';
 import type {TransportEvents} from '../transport.js';
@@ -24,11 +25,19 @@ export interface ConnectCommandOptions {
 	readonly onStderr?: (text: string) => void;
 }
 
+const CONNECT_COMMAND_OPTIONS: OptionTable<ConnectCommandOptions> = {
+	args: 'list',
+	env: 'object',
+	cwd: 'text',
+	onStderr: 'function',
+};
+
 /**
  * Starts a command that speaks the protocol on its standard input and output, such as a server behind ssh. It is in a
  * process group of its own, which ends with the transport, from whichever side.
  */
 export async function connectCommand(program: string, options: ConnectCommandOptions = {}): Promise<CommandTransport> {
+	readOptions<ConnectCommandOptions>(options, CONNECT_COMMAND_OPTIONS, 'connectCommand()');
 	const {args = [], env, cwd} = options;
 	const child = spawn(program, args, {
 		stdio: ['pipe', 'pipe', 'pipe'],

@@ -2,6 +2,7 @@ import {connect, isIP, type Socket} from 'node:net';
 import {type ClientOptions, WebSocket} from 'ws';
 import {MAX_MESSAGE_BYTES} from '../../protocol/wire/message-limits.js';
 import {abortable, withTimeout} from '../../shared/async/timeout.js';
+import {type OptionTable, readOptions, type WithDurations} from '../../shared/call-options.js';
 import {StandardWebSocketTransport} from '../standard-web-socket.js';
 import type {Transport} from '../transport.js';
 import {PeerMonitor} from './peer-monitor.js';
@@ -36,8 +37,18 @@ export interface ConnectOptions {
 	readonly signal?: AbortSignal | undefined;
 }
 
+const CONNECT_OPTIONS: OptionTable<ConnectOptions> = {
+	token: 'text',
+	tls: 'object',
+	timeoutMs: 'duration',
+	pingIntervalMs: 'duration',
+	peerTimeoutMs: 'duration',
+	signal: 'signal',
+};
+
 /** Connects to a server; the error says to which and why not, and never shows the token. */
-export async function connectWebSocket(url: string, options: ConnectOptions = {}): Promise<Transport> {
+export async function connectWebSocket(url: string, given: WithDurations<ConnectOptions> = {}): Promise<Transport> {
+	const options = readOptions<ConnectOptions>(given, CONNECT_OPTIONS, 'connectWebSocket()');
 	options.signal?.throwIfAborted();
 	const {tls = {}} = options;
 	const address = new URL(url);

@@ -1,9 +1,11 @@
 import {createServer, type Server} from 'node:http';
 import type {AddressInfo, Socket} from 'node:net';
+import {requireKnownOptions} from '../../shared/call-options.js';
 import {LongarmError} from '../../shared/errors.js';
 import {formatPeerAddress, formatWebSocketUrl} from './address-text.js';
 import {type AttachedListener, type AttachOptions, attachListener} from './attached-listener.js';
 import {createHostCheck} from './host-header.js';
+import {LISTEN_OPTIONS} from './listen-option-names.js';
 import type {ListenerOptions} from './listener-options.js';
 import {isLoopback} from './loopback.js';
 import {registerListening} from './own-addresses.js';
@@ -56,6 +58,7 @@ export async function listen<Pass>(
 	options: ListenOptions<Pass> | AttachOptions<Pass>,
 ): Promise<Listener | AttachedListener> {
 	if ('server' in options) return attachListener(options);
+	requireKnownOptions(options, Object.keys(LISTEN_OPTIONS), 'listen()');
 	const {authorize, dangerouslyAllowNetwork, host, port, tls, refuseLocalPeer} = options;
 	if (!dangerouslyAllowNetwork && !authorize && !isLoopback(host)) throw networkRefusedError(host);
 	const users = new WeakMap<Socket, number>();

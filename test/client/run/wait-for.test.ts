@@ -29,6 +29,30 @@ describe.each(Object.entries(ENVIRONMENTS))('on %s', (_name, machine) => {
 		await process.terminate();
 	});
 
+	test('a second wait does not find what the first one found', async () => {
+		const process = await started('printf "é> é"; while read x; do printf "> $x"; done', {pipeStdin: true});
+		const first = await waitFor(process, {pattern: '> '});
+		expect(first.end).toEqual({seq: 1, offset: 4});
+		const second = waitFor(process, {pattern: /(\S*)> (\w*)/, after: first.end});
+		await process.write('two\n');
+		const {match, end} = await second;
+		expect([...match]).toEqual(['é> two', 'é', 'two']);
+		const third = waitFor(process, {pattern: />/, after: end.seq});
+		await process.write('three\n');
+		expect((await third).end.seq).toBeGreaterThan(end.seq);
+		await expect(waitFor(process, {pattern: 'two', after: end}, {timeout: 20})).rejects.toThrow(WaitError);
+		await process.terminate();
+	});
+
+	test('output of long ago is not read again to wait for something later', async () => {
+		const process = await started('seq 1 300000; echo ready; read x; echo ready', {pipeStdin: true});
+		const {end} = await waitFor(process, {pattern: 'ready'});
+		const again = waitFor(process, {pattern: 'ready', after: end});
+		await process.write('go\n');
+		await process.closeStdin();
+		expect((await again).end.seq).toBeGreaterThan(end.seq);
+	});
+
 	test('a text in the very last words is found', async () => {
 		const process = await started('seq 1 20000; echo the end');
 		expect(await waitFor(process, {pattern: 'the end'})).toMatchObject({by: 'pattern'});
@@ -90,7 +114,7 @@ describe.each(Object.entries(ENVIRONMENTS))('on %s', (_name, machine) => {
 		const script =
 			'const s=require("net").createServer();setTimeout(()=>s.listen(0,"127.0.0.1",()=>console.log(s.address().port)),50)';
 		const process = await started(`exec ${globalThis.process.execPath} -e '${script}'`);
-		const {match} = (await waitFor(process, {pattern: /^(\d+)\n/})) as {match: RegExpMatchArray};
+		const {match} = await waitFor(process, {pattern: /^(\d+)\n/});
 		const port = Number(match[1]);
 		expect(await waitFor(process, {port}, {files})).toEqual({by: 'port', port});
 		await process.terminate();
@@ -102,6 +126,9 @@ describe.each(Object.entries(ENVIRONMENTS))('on %s', (_name, machine) => {
 test('nothing to wait for is a mistake', async () => {
 	const {process} = await (await ENVIRONMENTS['this machine']!()).processes.start(sh('p', 'true'));
 	await expect(waitFor(process, {})).rejects.toThrow('nothing to wait for');
+	await expect(waitFor(process, {exit: true, after: 3})).rejects.toThrow('needs a pattern');
+	await expect(waitFor(process, {pattern: 'x', after: -5})).rejects.toThrow('must be the number of an event');
+	await expect(waitFor(process, {pattern: 5 as never})).rejects.toThrow('text or a regular expression');
 	await expect(waitFor(process, {port: 1})).rejects.toThrow('needs the files of the machine');
 });
 

@@ -69,6 +69,7 @@ export const RUN: CommandDefinition = {
 		'Standard input is passed on to its end, output comes back byte by byte and on the stream it was written to. A slow reader makes the command wait; nothing is dropped.',
 		'SIGINT (Ctrl-C), SIGTERM, SIGHUP and SIGQUIT are passed on. The second one kills the command; without a link to it, or with a third, longarm leaves.',
 		'A lost link is made again for 25 seconds while the command runs on, with a line on stderr when it is lost and when it is back. Output the server could not keep meanwhile is announced with its size.',
+		'What the command leaves in the background runs on here as it would without longarm. Elsewhere it ends with the session: 30 seconds later unless the server has another --detached-session, and with the server where that was started for it (cmd:).',
 		'With --tty on a terminal, typing ~. at the beginning of a line leaves whatever the link does; ~~ is one tilde.',
 		'--json prints {"exitCode", "reason", "stdout", "stdoutBytes", "stderr", "stderrBytes", "truncated", "durationMs"}. The reason is exit, signal (with the name as "signal"), timeout, aborted, disconnected or spawn, with an "error" where there was one; without an exit the exitCode is null. Of each stream the first and the last 512 KiB are kept, with a line between them that tells how much is missing. Output that is not UTF-8 is base64, and "stdoutEncoding" or "stderrEncoding" says so. The exit code of longarm is the same as without it.',
 		SANDBOX_DETAILS,

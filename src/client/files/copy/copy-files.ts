@@ -1,10 +1,11 @@
 import {abortable} from '../../../shared/async/timeout.js';
+import {type OptionTable, readOptions} from '../../../shared/call-options.js';
 import {wrapFileErrors} from '../file-error.js';
 import type {CopyContext, CopyFailure, CopyObserver} from './copy-context.js';
 import {planCopy} from './copy-plan.js';
 import {CopyStats, type CopySummary} from './copy-stats.js';
 import {runTask} from './run-tasks.js';
-import type {TransferRoute} from './transfer.js';
+import {type CopyRoute, toTransferRoute} from './transfer.js';
 
 /** Options of `copyFiles`. */
 export interface CopyOptions extends CopyObserver {
@@ -21,6 +22,16 @@ export interface CopyResult extends CopySummary {
 	readonly failures: readonly CopyFailure[];
 }
 
+const COPY_OPTIONS: OptionTable<CopyOptions> = {
+	overwrite: 'flag',
+	signal: 'signal',
+	onProgress: 'function',
+	onFailure: 'function',
+	onRetry: 'function',
+	onFallback: 'function',
+	sync: 'flag',
+};
+
 /**
  * Copies a file or a directory to any path of any machine, so that it can be resumed: the same call after an interruption
  * skips files that are complete and continues partial ones. The copy takes the name of the target; entries of an existing
@@ -31,7 +42,9 @@ export interface CopyResult extends CopySummary {
  * Rejects with a `FileError` if nothing could be copied, or with the reason of the signal. Entries below a directory that
  * could not be copied are in the result.
  */
-export async function copyFiles(route: TransferRoute, options: CopyOptions = {}): Promise<CopyResult> {
+export async function copyFiles(ends: CopyRoute, options: CopyOptions = {}): Promise<CopyResult> {
+	const route = toTransferRoute(ends);
+	readOptions<CopyOptions>(options, COPY_OPTIONS, 'copyFiles()');
 	const {overwrite = true, sync = true, signal = new AbortController().signal} = options;
 	signal.throwIfAborted();
 	const stats = new CopyStats(options);

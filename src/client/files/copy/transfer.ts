@@ -1,6 +1,14 @@
+import {type OptionTable, readOptions} from '../../../shared/call-options.js';
 import {describePath} from '../../paths.js';
 import {FileError, wrapFileErrors} from '../file-error.js';
-import {type FileLocation, metadataIfExists, requireFreeTarget, type UriLocation} from '../file-location.js';
+import {
+	type EnvironmentLocation,
+	type FileLocation,
+	metadataIfExists,
+	requireFreeTarget,
+	toFileLocation,
+	type UriLocation,
+} from '../file-location.js';
 import type {Progress, TransferOutcome} from '../files.js';
 import {copyPlainTree} from './copy-plain-tree.js';
 import {bothSupportTransfer, copyContent, copyWholeFile} from './copy-whole-file.js';
@@ -38,12 +46,32 @@ export interface TransferRoute {
 	readonly to: FileLocation;
 }
 
+/** Source and target of a copy, each with the files or with the environment they are in. */
+export interface CopyRoute {
+	readonly from: FileLocation | EnvironmentLocation;
+	readonly to: FileLocation | EnvironmentLocation;
+}
+
+/** The route with the files of both ends; throws a `TypeError` for an end that has neither files nor an environment. */
+export function toTransferRoute({from, to}: CopyRoute): TransferRoute {
+	return {from: toFileLocation(from, 'from'), to: toFileLocation(to, 'to')};
+}
+
+const TRANSFER_OPTIONS: OptionTable<TransferOptions> = {
+	progress: 'function',
+	signal: 'signal',
+	overwrite: 'flag',
+	verify: 'flag',
+};
+
 /**
  * Copies a file or a tree once, to any path of any machine, this one included. The copy takes the name of the target.
  * Between two longarm executors it travels as one stream, with modes, times and links; otherwise file by file, with
  * contents only and without links. `copyFiles` is the copy that resumes and retries.
  */
-export async function transfer(route: TransferRoute, options: TransferOptions = {}): Promise<TransferResult> {
+export async function transfer(ends: CopyRoute, options: TransferOptions = {}): Promise<TransferResult> {
+	const route = toTransferRoute(ends);
+	readOptions<TransferOptions>(options, TRANSFER_OPTIONS, 'transfer()');
 	options.signal?.throwIfAborted();
 	return wrapFileErrors(route.to.path, () => copyOnce(route, options));
 }

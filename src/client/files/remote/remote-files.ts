@@ -4,7 +4,9 @@ import {encodeWithBytes, type JsonParts} from '../../../protocol/wire/encode.js'
 import {MAX_MESSAGE_BYTES} from '../../../protocol/wire/message-limits.js';
 import {describePath, type Path, toPathUri} from '../../paths.js';
 import type {SessionClient} from '../../session/session-client.js';
+import {FamiliarFiles} from '../familiar-files.js';
 import {FileError, unsupportedError, wrapFileErrors} from '../file-error.js';
+import {requireChangeOptions} from '../file-options.js';
 import type {Metadata} from '../files.js';
 import {
 	type AccessOptions,
@@ -20,6 +22,7 @@ import {
 	type PackedTree,
 	type PackOptions,
 	type ReadStreamOptions,
+	type RemovalOptions,
 	type RootOptions,
 	type Search,
 	type SearchQuery,
@@ -59,12 +62,13 @@ const ENVELOPE_BYTES = 64 * 1024;
 export const MAX_CONTENT_BYTES = ((MAX_MESSAGE_BYTES - ENVELOPE_BYTES) / 4) * 3;
 
 /** The files of another machine. */
-export class RemoteFiles implements Files {
+export class RemoteFiles extends FamiliarFiles implements Files {
 	readonly #connect: () => Promise<SessionClient>;
 	readonly #lookups = new MetadataRequests();
 
 	/** `connect` is called for every operation: it has to return the same client while that one lives. */
 	constructor(connect: () => Promise<SessionClient>) {
+		super();
 		this.#connect = connect;
 	}
 
@@ -81,6 +85,7 @@ export class RemoteFiles implements Files {
 	}
 
 	async writeFile(path: Path, content: Uint8Array | string, options: WriteOptions = {}): Promise<void> {
+		requireChangeOptions('writeFile', options);
 		const bytes = typeof content === 'string' ? new TextEncoder().encode(content) : content;
 		const {atomic = false} = options;
 		const params = () => {
@@ -91,6 +96,7 @@ export class RemoteFiles implements Files {
 	}
 
 	async createDirectory(path: Path, options: FollowOptions & {recursive?: boolean} = {}): Promise<void> {
+		requireChangeOptions('createDirectory', options);
 		const {recursive = true} = options;
 		const params = () => ({...toPathMembers(path, options), recursive});
 		await this.#change('fs/createDirectory', path, params, rootFeature(options));
@@ -117,13 +123,15 @@ export class RemoteFiles implements Files {
 		}));
 	}
 
-	async remove(path: Path, options: FollowOptions & {recursive?: boolean; force?: boolean} = {}): Promise<void> {
+	async remove(path: Path, options: RemovalOptions = {}): Promise<void> {
+		requireChangeOptions('remove', options);
 		const {recursive = true, force = true} = options;
 		const params = () => ({...toPathMembers(path, options), recursive, force});
 		await this.#change('fs/remove', path, params, rootFeature(options));
 	}
 
 	async copy(from: Path, to: Path, options: AccessOptions & {recursive?: boolean} = {}): Promise<void> {
+		requireChangeOptions('copy', options);
 		const {recursive = false} = options;
 		await this.#change('fs/copy', from, () => ({...toPathPairMembers(from, to, options), recursive}));
 	}
@@ -133,6 +141,7 @@ export class RemoteFiles implements Files {
 		to: Path,
 		options: AccessOptions & RootOptions & SyncOptions & {overwrite?: boolean} = {},
 	): Promise<void> {
+		requireChangeOptions('rename', options);
 		const {overwrite = false} = options;
 		const members = () => ({...rootMember(options), ...syncMember(options), overwrite});
 		const params = () => ({...toPathPairMembers(from, to, options), ...members()});
@@ -151,7 +160,8 @@ export class RemoteFiles implements Files {
 
 	writeStream(path: Path, options: WriteStreamOptions = {}): WritableStream<Uint8Array> {
 		const mode = options.offset === undefined ? 'replace' : 'update';
-		const store = (content: Uint8Array) => this.writeFile(path, content, options);
+		const {sandbox, root} = options;
+		const store = (content: Uint8Array) => this.writeFile(path, content, {sandbox, root});
 		const open = () =>
 			wrapFileErrors(path, async () => {
 				const client = await this.#client(path, ...writeFeatures(options));

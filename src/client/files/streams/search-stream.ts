@@ -1,7 +1,12 @@
+import type {Params} from '../../../protocol/methods/method-table.js';
 import {AsyncQueue} from '../../../shared/async/async-queue.js';
 import {Deferred} from '../../../shared/async/deferred.js';
 import {onAbort} from '../../../shared/async/on-abort.js';
 import type {Match, Search, SearchOutcome} from '../files.js';
+import {withNativePath} from '../native-entry.js';
+
+/** A match as the wire has it. */
+export type FoundMatch = Params<'fs/searchMatches'>['matches'][number];
 
 /** Queue of matches, and the outcome of their search. */
 export class SearchStream implements Search {
@@ -37,8 +42,8 @@ export class SearchStream implements Search {
 		return this.#queue.isClosed;
 	}
 
-	found(matches: readonly Match[]): void {
-		this.#queue.push(...matches);
+	found(matches: readonly FoundMatch[]): void {
+		this.#queue.push(...matches.map(withNativePath));
 	}
 
 	/** Settles when the queue is empty or closed. */

@@ -1,12 +1,16 @@
+import type {Params} from '../../../protocol/methods/method-table.js';
 import {AsyncQueue} from '../../../shared/async/async-queue.js';
 import {onAbort} from '../../../shared/async/on-abort.js';
 import {FileError} from '../file-error.js';
 import type {Changes, FileChange, Watch} from '../files.js';
+import {withNativePath} from '../native-entry.js';
 
 /** Changes in the queue; more than that is an overflow. */
 export const MAX_WAITING_CHANGES = 16_384;
 
-export interface News extends Changes {
+export interface News {
+	readonly changes: Params<'fs/changed'>['changes'];
+	readonly overflow: boolean;
 	/** Why the watch ended. */
 	readonly ended?: string | null | undefined;
 }
@@ -39,7 +43,7 @@ export class WatchStream implements Watch {
 			this.#queued = 0;
 			this.#push([], true);
 		} else if (changes.length > 0 || overflow) {
-			this.#push(changes, overflow);
+			this.#push(changes.map(withNativePath), overflow);
 		}
 		if (ended !== undefined && ended !== null) {
 			this.fail(new FileError('ended', `the watch has ended: ${ended}`, {path: this.#path}));
