@@ -13,9 +13,10 @@ import {type ProcessHost, type RunCommandOptions, startOn, toStartParams} from '
 import type {Communicated, CommunicateOptions} from '../client/run/communicate.js';
 import type {RunOptions, RunResult} from '../client/run/run.js';
 import type {WaitCondition, WaitOptions, WaitResultOf} from '../client/run/wait-for.js';
+import type {ServerDescription} from '../client/session/connection.js';
 import type {DisconnectListener, RemoteStatus} from '../client/session/lazy-client.js';
 import type {EnvironmentInfo} from '../protocol/methods/environment-methods.js';
-import type {EnvironmentBackend, ServerDescription} from './environment-backend.js';
+import type {EnvironmentBackend} from './environment-backend.js';
 import {LazyFiles} from './lazy-files.js';
 import type {RemoteTarget} from './remote/remote-target.js';
 

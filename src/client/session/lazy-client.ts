@@ -121,13 +121,12 @@ export class LazyClient implements AsyncDisposable {
 	}
 
 	async #open(): Promise<SessionClient> {
-		const connect: Connect = signal =>
-			this.#connect(AbortSignal.any([this.#abort.signal, ...(signal ? [signal] : [])]));
+		const {signal} = this.#abort;
 		try {
-			this.#abort.signal.throwIfAborted();
-			const client = await SessionClient.open(connect, this.#options);
-			if (this.#abort.signal.aborted) client.close();
-			this.#abort.signal.throwIfAborted();
+			signal.throwIfAborted();
+			const client = await SessionClient.open(this.#connect, {...this.#options, signal});
+			if (signal.aborted) client.close();
+			signal.throwIfAborted();
 			this.#startup = {kind: 'connected', client};
 			client.onDisconnect(error => this.#notifyDisconnect(error, client));
 			return client;

@@ -1,4 +1,3 @@
-import type {EnvironmentInfo} from '../../protocol/methods/environment-methods.js';
 import {
 	METHODS,
 	type NotificationName,
@@ -17,8 +16,9 @@ import {toPathUri} from '../paths.js';
 import type {NumberedEvent, Processes, StartedProcess, StartOptions, StartParams} from '../process/process-handle.js';
 import {RemoteProcess} from '../process/remote-process.js';
 import {startWithSignal} from '../process/start-with-signal.js';
-import {Connection, INITIALIZE_TIMEOUT_MS} from './connection.js';
-import type {Dialect} from './legacy/dialect.js';
+import {ProtocolError} from './client-errors.js';
+import {connectUnlessAborted} from './connect-unless-aborted.js';
+import {Connection, INITIALIZE_TIMEOUT_MS, type ServerDescription} from './connection.js';
 import {ReadPauser} from './read-pauser.js';
 import {recover} from './recovery.js';
 
@@ -33,6 +33,8 @@ export interface SessionClientOptions {
 	readonly recovers?: boolean;
 	/** Time limit of that; `RECOVERY_BUDGET_MS` by default. */
 	readonly recoveryBudgetMs?: number;
+	/** Gives up opening the session; `close` ends it afterwards. */
+	readonly signal?: AbortSignal;
 }
 
 /** Calls methods of the server by name, with results checked and decoded. */
@@ -57,11 +59,6 @@ type ConnectionState =
 export class SessionClient implements Caller, Processes, AsyncDisposable {
 	/** Undefined if the server has no sessions: there is nothing to resume then. */
 	readonly sessionId: string | undefined;
-	readonly dialect: Dialect;
-	/** The server's description of itself from the handshake; undefined if it has none. */
-	readonly info: EnvironmentInfo | undefined;
-	/** Capabilities of the server; empty if it lists none. */
-	readonly capabilities: Readonly<Record<string, boolean>>;
 	/** Resolves with the reason when the session is closed or lost for good. */
 	readonly ended: Promise<Error>;
 	readonly #connect: Connect;
@@ -71,15 +68,18 @@ export class SessionClient implements Caller, Processes, AsyncDisposable {
 	readonly #disconnectListeners = new Set<(error: DisconnectedError) => void>();
 	readonly #readPauser = new ReadPauser();
 	readonly #end = new Deferred<Error>();
+	readonly #closing = new AbortController();
 	#state: ConnectionState;
-	#isClosing = false;
+	#description: ServerDescription | undefined;
 
 	static async open(connect: Connect, options: SessionClientOptions = {}): Promise<SessionClient> {
 		// Undefined during the handshake: notifications from before its end are dropped.
 		let client: SessionClient | undefined;
-		const connection = await Connection.open(await connect(), {
+		const {signal} = options;
+		const connection = await Connection.open(await connectUnlessAborted(connect, signal), {
 			clientName: options.clientName ?? 'longarm',
 			initializeTimeoutMs: options.initializeTimeoutMs,
+			signal,
 			onNotification: notification => {
 				if (client) client.#onNotification(notification);
 			},
@@ -97,16 +97,46 @@ export class SessionClient implements Caller, Processes, AsyncDisposable {
 		this.#options = options;
 		this.#state = {kind: 'connected', connection};
 		this.#readPauser.use(connection);
-		const {sessionId, dialect, info} = connection.handshake;
-		this.sessionId = sessionId;
-		this.dialect = dialect;
-		this.info = info;
-		this.capabilities = info?.capabilities ?? {};
+		this.sessionId = connection.sessionId;
+		this.#description = connection.description;
 		this.ended = this.#end.promise;
+	}
+
+	/** Undefined while it is not known, see `describe`. */
+	get dialect(): ServerDescription['dialect'] | undefined {
+		return this.#known?.dialect;
+	}
+
+	/** The server's description of itself; undefined while it is not known, or if there is none. */
+	get info(): ServerDescription['info'] {
+		return this.#known?.info;
+	}
+
+	/** Capabilities of the server; empty while they are not known, or if it lists none. */
+	get capabilities(): ServerDescription['capabilities'] {
+		return this.#known?.capabilities ?? {};
+	}
+
+	get #known(): ServerDescription | undefined {
+		if (this.#state.kind === 'connected') this.#description ??= this.#state.connection.description;
+		return this.#description;
 	}
 
 	get state(): ConnectionState['kind'] {
 		return this.#state.kind;
+	}
+
+	/** Facts about the server. An old one, whose greeting says nothing of itself, is asked the first time they are needed. */
+	async describe(): Promise<ServerDescription> {
+		while (!this.#description) {
+			const connection = await this.#getConnection();
+			try {
+				this.#description = await connection.describe();
+			} catch (error) {
+				if (!(error instanceof DisconnectedError) || this.#state.kind === 'failed') throw error;
+			}
+		}
+		return this.#description;
 	}
 
 	/** Resolves when no recovery is pending; rejects when the session is lost. */
@@ -157,9 +187,10 @@ export class SessionClient implements Caller, Processes, AsyncDisposable {
 
 	async #start(params: StartParams, {backpressure}: StartOptions): Promise<StartedProcess> {
 		const {processId} = params;
+		const capabilities = backpressure ? (await this.describe()).capabilities : undefined;
 		const connection = await this.#getConnection();
-		if (this.#processes.has(processId)) throw new Error(`session already registered for process ${processId}`);
-		const acknowledged = backpressure === true && this.capabilities['processAcknowledge'] === true;
+		if (this.#processes.has(processId)) throw new ProtocolError(`session already registered for process ${processId}`);
+		const acknowledged = backpressure === true && capabilities?.['processAcknowledge'] === true;
 		const process = new RemoteProcess(processId, this, backpressure ? this.#readPauser : undefined, acknowledged);
 		this.#processes.set(processId, process);
 		try {
@@ -177,7 +208,7 @@ export class SessionClient implements Caller, Processes, AsyncDisposable {
 
 	/** Closes the connection; the server's policy decides about running processes. */
 	close(): void {
-		this.#isClosing = true;
+		this.#closing.abort(new Error('the client was closed'));
 		// Resumes reading: the peer's side of the closing handshake has to be read.
 		this.#readPauser.use(undefined);
 		if (this.#state.kind === 'connected') this.#state.connection.close();
@@ -203,8 +234,9 @@ export class SessionClient implements Caller, Processes, AsyncDisposable {
 
 	#onConnectionLost(error: DisconnectedError): void {
 		if (this.#state.kind !== 'connected') return;
+		this.#description ??= this.#state.connection.description;
 		this.#readPauser.use(undefined);
-		if (this.#isClosing || this.#options.recovers === false) this.#fail(error);
+		if (this.#closing.signal.aborted || this.#options.recovers === false) this.#fail(error);
 		else if (this.sessionId === undefined) this.#fail(resumeFailedError(error, 'missing session id'));
 		else this.#state = {kind: 'recovering', done: this.#recover(error)};
 		for (const listener of this.#disconnectListeners) listener(error);
@@ -219,12 +251,14 @@ export class SessionClient implements Caller, Processes, AsyncDisposable {
 		const outcome = await recover({
 			connect: this.#connect,
 			budgetMs: recoveryBudgetMs,
-			isCancelled: () => this.#isClosing,
+			cancel: this.#closing.signal,
 			open: (transport, leftMs) =>
 				Connection.open(transport, {
 					clientName,
 					initializeTimeoutMs: Math.min(initializeTimeoutMs ?? INITIALIZE_TIMEOUT_MS, leftMs),
 					resumeSessionId: this.sessionId,
+					known: this.#known,
+					signal: this.#closing.signal,
 					onNotification: notification => this.#onNotification(notification),
 					onDisconnect: error => {
 						if (isRecovered) this.#onConnectionLost(error);
@@ -242,7 +276,7 @@ export class SessionClient implements Caller, Processes, AsyncDisposable {
 		for (const [id, process] of this.#processes) if (process.isOver) this.#processes.delete(id);
 		if (outcome.connection.isClosed) this.#onConnectionLost(earlyDisconnect ?? new DisconnectedError());
 		// `close()` was called during the recovery, without a connection to close.
-		else if (this.#isClosing) outcome.connection.close();
+		else if (this.#closing.signal.aborted) outcome.connection.close();
 		else this.#readPauser.use(outcome.connection);
 	}
 

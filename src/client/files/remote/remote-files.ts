@@ -69,7 +69,8 @@ export class RemoteFiles implements Files {
 	}
 
 	async supports(feature: FileFeature): Promise<boolean> {
-		return (await this.#client('')).capabilities[FILE_FEATURES[feature]] === true;
+		const {capabilities} = await (await this.#client('')).describe();
+		return capabilities[FILE_FEATURES[feature]] === true;
 	}
 
 	async readFile(path: Path, options: FollowOptions = {}): Promise<Uint8Array> {
@@ -143,7 +144,7 @@ export class RemoteFiles implements Files {
 		const open = () =>
 			wrapFileErrors(path, async () => {
 				const client = await this.#client(path, rootFeature(options));
-				if (!honoursSandbox(client, options)) return wholeFile(await this.readFile(path, options));
+				if (!(await honoursSandbox(client, options))) return wholeFile(await this.readFile(path, options));
 				return openRemoteRead(client, toPathMembers(path, options));
 			});
 		return readBlocks(describePath(path), open, options);
@@ -155,7 +156,8 @@ export class RemoteFiles implements Files {
 		const open = () =>
 			wrapFileErrors(path, async () => {
 				const client = await this.#client(path, ...writeFeatures(options));
-				const takesBlocks = client.capabilities[FILE_FEATURES.writeStreaming] && honoursSandbox(client, options);
+				const {capabilities} = await client.describe();
+				const takesBlocks = capabilities[FILE_FEATURES.writeStreaming] && (await honoursSandbox(client, options));
 				if (!takesBlocks) return new BufferedFile(MAX_CONTENT_BYTES, describePath(path), store);
 				const file = {...toPathMembers(path, options), ...(options.owned && {owned: true})};
 				return openRemoteWrite(client, file, mode, change => this.#lookups.changing(change));
@@ -259,16 +261,18 @@ export class RemoteFiles implements Files {
 	async #client(path: Path, ...features: (FileFeature | undefined)[]): Promise<SessionClient> {
 		const client = await connectOrThrow(this.#connect, path);
 		for (const feature of features) {
-			const capability = feature && FILE_FEATURES[feature];
-			if (capability && !client.capabilities[capability]) throw unsupportedError(capability, describePath(path));
+			if (!feature) continue;
+			const {capabilities} = await client.describe();
+			const capability = FILE_FEATURES[feature];
+			if (!capabilities[capability]) throw unsupportedError(capability, describePath(path));
 		}
 		return client;
 	}
 }
 
 /** A server without the capability may open a file without enforcing the sandbox. */
-function honoursSandbox({capabilities}: SessionClient, {sandbox}: AccessOptions): boolean {
-	return !sandbox || capabilities['sandboxedFileStreaming'] === true;
+async function honoursSandbox(client: SessionClient, {sandbox}: AccessOptions): Promise<boolean> {
+	return !sandbox || (await client.describe()).capabilities['sandboxedFileStreaming'] === true;
 }
 
 /** A connection that cannot be made fails with its own reason. */
