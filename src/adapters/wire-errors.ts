@@ -7,6 +7,8 @@ const WIRE_CODES: Record<ErrorCode, number> = {
 	PROCESS_UNKNOWN: INVALID_REQUEST,
 	START_CANCELLED: INVALID_REQUEST,
 	SPAWN_FAILED: INTERNAL_ERROR,
+	PROGRAM_NOT_FOUND: INTERNAL_ERROR,
+	CWD_UNUSABLE: INTERNAL_ERROR,
 	RESOURCES_EXHAUSTED: INTERNAL_ERROR,
 	STDIN_FAILED: INTERNAL_ERROR,
 	STDIN_BACKLOG_FULL: INTERNAL_ERROR,
@@ -40,8 +42,10 @@ const WIRE_CODES: Record<ErrorCode, number> = {
 	SHUTTING_DOWN: INTERNAL_ERROR,
 };
 
-/** Failures unknown to upstream servers, sent with code, context and hint as `data`; clients may ignore it. */
+/** Failures that upstream servers do not know or do not tell apart, sent with code, context and hint as `data`; clients may ignore it. */
 const EXPLAINED_CODES: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
+	'PROGRAM_NOT_FOUND',
+	'CWD_UNUSABLE',
 	'RESOURCES_EXHAUSTED',
 	'STDIN_BACKLOG_FULL',
 	'PROCESS_LIMIT',
