@@ -1,5 +1,5 @@
 import {refuseSandbox, toNativePath, toUriText} from '../../adapters/file-paths.js';
-import {wrapFileErrors} from '../../client/files/file-error.js';
+import {wrapFileErrors, wrapPairErrors} from '../../client/files/file-error.js';
 import {
 	type AccessOptions,
 	type DigestOptions,
@@ -111,7 +111,7 @@ export class LocalFiles implements Files {
 
 	async copy(from: Path, to: Path, options: AccessOptions & {recursive?: boolean} = {}): Promise<void> {
 		const {recursive = false} = options;
-		await wrapFileErrors(from, () => files.copy(resolvePath(from, options), resolvePath(to, options), {recursive}));
+		await wrapPairErrors(from, to, () => files.copy(resolvePath(from, options), resolvePath(to, options), {recursive}));
 	}
 
 	async rename(
@@ -120,7 +120,7 @@ export class LocalFiles implements Files {
 		options: AccessOptions & RootOptions & SyncOptions & {overwrite?: boolean} = {},
 	): Promise<void> {
 		const {overwrite = false, sync} = options;
-		await wrapFileErrors(from, () =>
+		await wrapPairErrors(from, to, () =>
 			files.rename(resolvePath(from, options), resolvePath(to, options), {overwrite, sync, root: resolveRoot(options)}),
 		);
 	}
@@ -191,12 +191,12 @@ export class LocalFiles implements Files {
 	}
 
 	async pack(path: Path, options: PackOptions = {}): Promise<PackedTree> {
-		return wrapFileErrors(path, () => packLocal(resolvePath(path, options), options));
+		return wrapFileErrors(path, () => packLocal(resolvePath(path, options), describePath(path), options));
 	}
 
 	async unpack(path: Path, options: UnpackOptions = {}): Promise<UnpackedTree> {
 		return wrapFileErrors(path, () =>
-			unpackLocal(resolvePath(path, options), {...options, root: resolveRoot(options)}),
+			unpackLocal(resolvePath(path, options), describePath(path), {...options, root: resolveRoot(options)}),
 		);
 	}
 }

@@ -4,7 +4,7 @@ import {encodeWithBytes, type JsonParts} from '../../../protocol/wire/encode.js'
 import {MAX_MESSAGE_BYTES} from '../../../protocol/wire/message-limits.js';
 import {describePath, type Path, toPathUri} from '../../paths.js';
 import type {SessionClient} from '../../session/session-client.js';
-import {FileError, unsupportedError, wrapFileErrors} from '../file-error.js';
+import {FileError, unsupportedError, wrapFileErrors, wrapPairErrors} from '../file-error.js';
 import type {Metadata} from '../files.js';
 import {
 	type AccessOptions,
@@ -126,7 +126,8 @@ export class RemoteFiles implements Files {
 
 	async copy(from: Path, to: Path, options: AccessOptions & {recursive?: boolean} = {}): Promise<void> {
 		const {recursive = false} = options;
-		await this.#change('fs/copy', from, () => ({...toPathPairMembers(from, to, options), recursive}));
+		const params = () => ({...toPathPairMembers(from, to, options), recursive});
+		await wrapPairErrors(from, to, () => this.#change('fs/copy', from, params));
 	}
 
 	async rename(
@@ -137,7 +138,9 @@ export class RemoteFiles implements Files {
 		const {overwrite = false} = options;
 		const members = () => ({...rootMember(options), ...syncMember(options), overwrite});
 		const params = () => ({...toPathPairMembers(from, to, options), ...members()});
-		await this.#change('fs/rename', from, params, 'rename', rootFeature(options), syncFeature(options));
+		await wrapPairErrors(from, to, () =>
+			this.#change('fs/rename', from, params, 'rename', rootFeature(options), syncFeature(options)),
+		);
 	}
 
 	readStream(path: Path, options: ReadStreamOptions = {}): ReadableStream<Uint8Array> {
@@ -145,7 +148,7 @@ export class RemoteFiles implements Files {
 			wrapFileErrors(path, async () => {
 				const client = await this.#client(path, rootFeature(options));
 				if (!(await honoursSandbox(client, options))) return wholeFile(await this.readFile(path, options));
-				return openRemoteRead(client, toPathMembers(path, options));
+				return openRemoteRead(client, describePath(path), toPathMembers(path, options));
 			});
 		return readBlocks(describePath(path), open, options);
 	}
@@ -160,7 +163,7 @@ export class RemoteFiles implements Files {
 				const takesBlocks = capabilities[FILE_FEATURES.writeStreaming] && (await honoursSandbox(client, options));
 				if (!takesBlocks) return new BufferedFile(MAX_CONTENT_BYTES, describePath(path), store);
 				const file = {...toPathMembers(path, options), ...(options.owned && {owned: true})};
-				return openRemoteWrite(client, file, mode, change => this.#lookups.changing(change));
+				return openRemoteWrite(client, describePath(path), file, mode, change => this.#lookups.changing(change));
 			});
 		return writeBlocks(open, options);
 	}
@@ -197,6 +200,7 @@ export class RemoteFiles implements Files {
 						rootFeature(options),
 						options.after === undefined ? undefined : 'listAfter',
 					),
+					describePath(path),
 					toPathMembers(path, options),
 					options,
 				),
@@ -225,7 +229,7 @@ export class RemoteFiles implements Files {
 	async pack(path: Path, options: PackOptions = {}): Promise<PackedTree> {
 		const feature = options.names ? 'resume' : 'transfer';
 		return wrapFileErrors(path, async () =>
-			packRemote(await this.#client(path, feature), toPathMembers(path, options), options),
+			packRemote(await this.#client(path, feature), describePath(path), toPathMembers(path, options), options),
 		);
 	}
 
@@ -233,8 +237,12 @@ export class RemoteFiles implements Files {
 		return wrapFileErrors(path, async () => {
 			const features = [options.partial ? 'resume' : 'transfer', rootFeature(options), syncFeature(options)] as const;
 			const client = await this.#client(path, ...features);
-			return unpackRemote(client, {...toPathMembers(path, options), ...syncMember(options)}, options, change =>
-				this.#lookups.changing(change),
+			return unpackRemote(
+				client,
+				describePath(path),
+				{...toPathMembers(path, options), ...syncMember(options)},
+				options,
+				change => this.#lookups.changing(change),
 			);
 		});
 	}
