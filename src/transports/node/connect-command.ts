@@ -39,7 +39,12 @@ export async function connectCommand(program: string, options: ConnectCommandOpt
 		env: {...inheritVariables(), ...env},
 		...(cwd !== undefined && {cwd}),
 	});
-	await Promise.race([once(child, 'spawn'), once(child, 'error').then(([error]) => Promise.reject(error as Error))]);
+	try {
+		// Rejects with an `error` event, too.
+		await once(child, 'spawn');
+	} catch (cause) {
+		throw new Error(`failed to spawn exec-server: ${(cause as Error).message}`, {cause});
+	}
 	return new CommandTransport(child, options.onStderr ?? (() => {}));
 }
 

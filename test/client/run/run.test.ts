@@ -170,7 +170,7 @@ test('a machine that cannot be reached is no exit either', async () => {
 	const environment = Environment.remote('gone', {kind: 'websocket', url: 'ws://127.0.0.1:1'});
 	const result = await rejection(run(environment, ['true']));
 	expect(result.reason).toBe('disconnected');
-	expect(result.error!.message).toContain('failed to connect to exec-server websocket ws://127.0.0.1:1');
+	expect(result.error!.message).toContain('failed to connect to exec-server websocket `ws://127.0.0.1:1`');
 });
 
 test('a directory that is not absolute is refused before anything happens', async () => {

@@ -71,7 +71,9 @@ test('a command that talks nonsense is ended, also during the handshake', async 
 });
 
 test('a command that cannot be started says so', async () => {
-	await expect(connectCommand('/no/such/command')).rejects.toThrow('ENOENT');
+	await expect(connectCommand('/no/such/command')).rejects.toThrow(
+		'failed to spawn exec-server: spawn /no/such/command ENOENT',
+	);
 });
 
 test('secrets of the client stay out of the command, what is given goes in', async () => {
