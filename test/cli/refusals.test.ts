@@ -30,7 +30,9 @@ test('a token that is refused is told apart from one that is missing', async () 
 		/: the server asks for a token and none was given: missing websocket bearer token\nhint: It wants a token: LONGARM_EXEC_SERVER_TOKEN/,
 	);
 	const wrong = await said({LONGARM_EXEC_SERVER_TOKEN: 'b'.repeat(48)});
-	expect(wrong).toMatch(/: the server refused the token: invalid websocket bearer token\nhint: Check LONGARM_EXEC_SERVER_TOKEN/);
+	expect(wrong).toMatch(
+		/: the server refused the token: invalid websocket bearer token\nhint: Check LONGARM_EXEC_SERVER_TOKEN/,
+	);
 	expect(wrong).not.toContain('bbbb');
 	expect(await said({LONGARM_EXEC_SERVER_TOKEN: 'a'.repeat(48)})).toBe('');
 });

@@ -42,7 +42,7 @@ export interface ConnectionOptions {
 	readonly onDisconnect: (error: DisconnectedError) => void;
 }
 
-/** What is known about a server. */
+/** Facts about a server. */
 export interface ServerDescription {
 	readonly dialect: Dialect;
 	/** Undefined if the server is too old to describe itself. */

@@ -23,7 +23,7 @@ const STATUS_HINTS: Readonly<Record<number, string>> = {
 };
 const WRONG_TOKEN_HINT =
 	'Check LONGARM_EXEC_SERVER_TOKEN, or auth_bearer_token of the environment in environments.toml; it may have expired.';
-/** What is read of the answer to a client that is refused, in bytes. */
+/** Part of the answer to a refused client that is read, in bytes, and told, in characters. */
 const MAX_REFUSAL_BYTES = 1024;
 const MAX_REFUSAL_CHARS = 200;
 /** How long that answer may take once its head is there. */
@@ -174,7 +174,7 @@ function waitForOpen(webSocket: WebSocket, {name, hasToken, timeoutMs, signal}: 
 	});
 }
 
-/** What the server says to a client that it does not let in; its first line only, and nothing that acts on a terminal. */
+/** The answer to a client that is not let in: its status and first line, without anything that acts on a terminal. */
 async function readRefusal(response: IncomingMessage, hasToken: boolean): Promise<Error> {
 	const {statusCode = 0, statusMessage = ''} = response;
 	const head = `HTTP error: ${statusCode} ${statusMessage}`.trim();
@@ -196,7 +196,7 @@ async function readFirstLine(response: IncomingMessage): Promise<string> {
 			if (bytes >= MAX_REFUSAL_BYTES) break;
 		}
 	} catch {
-		// What has arrived has to do.
+		// The part that has arrived has to do.
 	} finally {
 		clearTimeout(timer);
 	}
