@@ -47,6 +47,10 @@ export const ERRORS = {
 		meaning: 'As many processes are running as are allowed.',
 		hint: 'End some, or raise max-processes or max-processes-per-session.',
 	},
+	SESSION_UNKNOWN: {
+		meaning: 'The server has no such session: it has expired, belongs to another token, or the server was restarted.',
+		hint: 'Open a new session; the processes of the old one are gone.',
+	},
 	SESSION_LIMIT: {
 		meaning: 'As many sessions without a connection are kept as are allowed, and all of them have processes.',
 		hint: 'Resume one, end its processes, wait until one expires, or raise max-detached-sessions.',

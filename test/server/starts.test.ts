@@ -108,6 +108,7 @@ test('every failure travels under a code of the protocol; only those the peers d
 		['STDIN_BACKLOG_FULL', -32603, true],
 		['NOT_SUPPORTED', -32602, false],
 		['PROCESS_LIMIT', -32603, true],
+		['SESSION_UNKNOWN', -32600, true],
 		['SESSION_LIMIT', -32603, true],
 		['REQUEST_LIMIT', -32603, true],
 		['EXEC_REFUSED', -32600, true],

@@ -6,6 +6,7 @@ import {errorMessage} from '../../shared/errors.js';
 import type {Transport} from '../../transports/transport.js';
 import type {RemoteProcess} from '../process/remote-process.js';
 import {catchUpInPages} from './catch-up.js';
+import {RejectedError} from './client-errors.js';
 import {connectUnlessAborted} from './connect-unless-aborted.js';
 import type {Connection} from './connection.js';
 import type {Connect} from './session-client.js';
@@ -15,6 +16,8 @@ export const RECOVERY_BUDGET_MS = 25_000;
 const RETRY_INTERVAL_MS = 100;
 /** Time limit of connecting, twice as long after each attempt that used it up: a dead path must not cost all the time. */
 const FIRST_ATTEMPT_MS = 3000;
+/** Reason of a session that cannot be resumed because another instance of the server answers. */
+export const SERVER_RESTARTED = 'the server was restarted: its sessions are gone';
 /** Text of stock servers that have no code of their own for it. */
 const ATTACHED_TEXT = /is already attached to another connection$/;
 
@@ -25,6 +28,8 @@ export interface Recovery {
 	/** Processes whose missed events have to be read. */
 	readonly processes: () => readonly RemoteProcess[];
 	readonly budgetMs?: number | undefined;
+	/** The server that has the session, if it has told. */
+	readonly instanceId: string | undefined;
 	/** Aborted when the client is closed. */
 	readonly cancel: AbortSignal;
 }
@@ -48,12 +53,19 @@ export async function recover(recovery: Recovery): Promise<RecoveryOutcome> {
 			await catchUp(connection, recovery.processes(), deadline - performance.now(), cancel);
 			return {connection};
 		} catch (error) {
-			if (!mayRetry(error)) return {failure: errorMessage(error)};
+			if (!mayRetry(error)) return {failure: describeFailure(error, recovery.instanceId)};
 		}
 		if (performance.now() - startedAt >= attemptMs) attemptMs *= 2;
 		await waitAtMost(new Promise(() => {}), RETRY_INTERVAL_MS, cancel);
 	}
 	return {failure: 'the client was closed'};
+}
+
+/** Another instance of the server cannot have the session; the same one has ended it. */
+function describeFailure(error: unknown, instanceId: string | undefined): string {
+	const answering = error instanceof RejectedError ? error.context['instanceId'] : undefined;
+	const isRestarted = instanceId !== undefined && typeof answering === 'string' && answering !== instanceId;
+	return isRestarted ? SERVER_RESTARTED : errorMessage(error);
 }
 
 /** An error reply is final, except when the old connection is still attached; any other failure may be temporary. */

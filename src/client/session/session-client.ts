@@ -251,6 +251,7 @@ export class SessionClient implements Caller, Processes, AsyncDisposable {
 		const outcome = await recover({
 			connect: this.#connect,
 			budgetMs: recoveryBudgetMs,
+			instanceId: this.#known?.info?.instanceId,
 			cancel: this.#closing.signal,
 			open: (transport, leftMs) =>
 				Connection.open(transport, {
