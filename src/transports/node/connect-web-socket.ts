@@ -78,9 +78,7 @@ async function openPinned(
 		);
 	} catch (error) {
 		socket.destroy();
-		throw signal?.aborted || error instanceof UnreachableError
-			? error
-			: failedError(name, error as Error);
+		throw signal?.aborted || error instanceof UnreachableError ? error : failedError(name, error as Error);
 	}
 	const createConnection = (() => socket) as NonNullable<ClientOptions['createConnection']>;
 	const leftMs = Math.max(1, Math.ceil(timeoutMs - (performance.now() - startedAt)));
