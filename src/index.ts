@@ -20,6 +20,6 @@ export {
 	type ConnectCommandOptions,
 	connectCommand,
 } from './transports/node/connect-command.js';
-export {type ConnectOptions, connectWebSocket} from './transports/node/connect-web-socket.js';
+export {type ConnectOptions, connectWebSocket, UnreachableError} from './transports/node/connect-web-socket.js';
 export type {TlsOptions} from './transports/node/tls-trust.js';
 export type {Transport, TransportEvents} from './transports/transport.js';

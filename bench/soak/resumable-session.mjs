@@ -201,8 +201,11 @@ export class ResumableSession {
 		const notified = (method, params) => {
 			if (number !== this.#connections) return;
 			const observed = this.#observed.get(params.processId);
-			if (observed) observed.notified(method, params);
-			else this.#violations.add('event of an unknown process', `${method} ${JSON.stringify(params).slice(0, 200)}`);
+			if (observed) {
+				// A start whose reply was cut off: its events may come with the reply to `initialize`, before anything is read.
+				observed.isStarted = true;
+				observed.notified(method, params);
+			} else this.#violations.add('event of an unknown process', `${method} ${JSON.stringify(params).slice(0, 200)}`);
 		};
 		const client = await connect(this.#url, {resumeSessionId, notified});
 		client.socket.once('close', () => {

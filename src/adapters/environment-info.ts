@@ -6,6 +6,7 @@ import type {EnvironmentInfo} from '../protocol/methods/environment-methods.js';
 import {listCapabilities} from '../protocol/methods/method-table.js';
 import {PathUri} from '../protocol/path-uri/path-uri.js';
 import {isExecutable} from '../shared/node/access.js';
+import {INSTANCE_ID} from '../shared/node/instance-id.js';
 import {VERSION} from '../shared/version.js';
 
 const SHELLS = ['bash', 'zsh', 'sh'];
@@ -29,6 +30,7 @@ export function describeEnvironment(
 		tempDir: toUri(tmpdir()),
 		executorVersion: VERSION,
 		providerId: `sha256:${createHash('sha256').update(`longarm\0${readMachineId()}`).digest('hex')}`,
+		instanceId: INSTANCE_ID,
 		userHomeDir: findHomeDirectory(),
 		platformOs: process.platform === 'darwin' ? 'macos' : process.platform === 'win32' ? 'windows' : process.platform,
 		prependPathDirs: [],

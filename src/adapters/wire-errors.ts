@@ -7,11 +7,14 @@ const WIRE_CODES: Record<ErrorCode, number> = {
 	PROCESS_UNKNOWN: INVALID_REQUEST,
 	START_CANCELLED: INVALID_REQUEST,
 	SPAWN_FAILED: INTERNAL_ERROR,
+	PROGRAM_NOT_FOUND: INTERNAL_ERROR,
+	CWD_UNUSABLE: INTERNAL_ERROR,
 	RESOURCES_EXHAUSTED: INTERNAL_ERROR,
 	STDIN_FAILED: INTERNAL_ERROR,
 	STDIN_BACKLOG_FULL: INTERNAL_ERROR,
 	NOT_SUPPORTED: INVALID_PARAMS,
 	PROCESS_LIMIT: INTERNAL_ERROR,
+	SESSION_UNKNOWN: INVALID_REQUEST,
 	SESSION_LIMIT: INTERNAL_ERROR,
 	REQUEST_LIMIT: INTERNAL_ERROR,
 	EXEC_REFUSED: INVALID_REQUEST,
@@ -40,11 +43,14 @@ const WIRE_CODES: Record<ErrorCode, number> = {
 	SHUTTING_DOWN: INTERNAL_ERROR,
 };
 
-/** Failures unknown to upstream servers, sent with code, context and hint as `data`; clients may ignore it. */
+/** Failures that upstream servers do not know or do not tell apart, sent with code, context and hint as `data`; clients may ignore it. */
 const EXPLAINED_CODES: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
+	'PROGRAM_NOT_FOUND',
+	'CWD_UNUSABLE',
 	'RESOURCES_EXHAUSTED',
 	'STDIN_BACKLOG_FULL',
 	'PROCESS_LIMIT',
+	'SESSION_UNKNOWN',
 	'SESSION_LIMIT',
 	'REQUEST_LIMIT',
 	'EXEC_REFUSED',

@@ -75,7 +75,7 @@ export {
 export type {Input} from './run/write-input.js';
 export {AcceptedClient} from './session/accepted-client.js';
 export {CallTimeoutError, ProtocolError, RejectedError, TooManyCallsError} from './session/client-errors.js';
-export {INITIALIZE_TIMEOUT_MS, MAX_PENDING_CALLS} from './session/connection.js';
+export {INITIALIZE_TIMEOUT_MS, MAX_PENDING_CALLS, type ServerDescription} from './session/connection.js';
 export {type DisconnectListener, LazyClient, type LazyClientOptions, type RemoteStatus} from './session/lazy-client.js';
 export {RECOVERY_BUDGET_MS} from './session/recovery.js';
 export {

@@ -2,18 +2,9 @@ import type {Files} from '../client/files/files.js';
 import type {Http} from '../client/http/http.js';
 import type {Ports} from '../client/ports/ports.js';
 import type {AttachProcessOptions, Processes, ProcessHandle} from '../client/process/process-handle.js';
+import type {ServerDescription} from '../client/session/connection.js';
 import type {DisconnectListener, RemoteStatus} from '../client/session/lazy-client.js';
-import type {Dialect} from '../client/session/legacy/dialect.js';
 import type {EnvironmentInfo} from '../protocol/methods/environment-methods.js';
-
-/** The server that answers for a machine. */
-export interface ServerDescription {
-	readonly dialect: Dialect;
-	/** Undefined where the server is too old to describe itself. */
-	readonly info: EnvironmentInfo | undefined;
-	/** Capabilities it announces; empty where it announces none. */
-	readonly capabilities: Readonly<Record<string, boolean>>;
-}
 
 /** Implementation of an `Environment`. Files, HTTP and ports are loaded when they are asked for, once. */
 export interface EnvironmentBackend {

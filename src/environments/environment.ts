@@ -23,10 +23,11 @@ import type {Communicated, CommunicateOptions} from '../client/run/communicate.j
 import type {RunOptions, RunResult} from '../client/run/run.js';
 import type {ShellOptions} from '../client/run/shell-command.js';
 import type {WaitCondition, WaitOptions, WaitResultOf} from '../client/run/wait-for.js';
+import type {ServerDescription} from '../client/session/connection.js';
 import type {DisconnectListener, RemoteStatus} from '../client/session/lazy-client.js';
 import type {EnvironmentInfo} from '../protocol/methods/environment-methods.js';
 import {type OptionTable, readOptions, type WithDurations} from '../shared/call-options.js';
-import type {EnvironmentBackend, ServerDescription} from './environment-backend.js';
+import type {EnvironmentBackend} from './environment-backend.js';
 import {LazyFiles} from './lazy-files.js';
 import {type RemoteOptions, type RemoteTarget, readTarget} from './remote/remote-target.js';
 

@@ -2,7 +2,6 @@ export {ENVIRONMENTS_FILE} from './config/config-home.js';
 export {defaultProvider, type ProviderOptions} from './config/default-provider.js';
 export {parseEnvironments} from './config/environments-file.js';
 export {Environment, type StartCommandOptions} from './environment.js';
-export type {ServerDescription} from './environment-backend.js';
 export {EnvironmentManager, type LoadOptions} from './environment-manager.js';
 export {combineProviders, type EnvironmentProvider, type EnvironmentSnapshot} from './environment-provider.js';
 export {LocalFiles} from './local/local-files.js';

@@ -1,7 +1,7 @@
 import {LongarmError} from '../shared/errors.js';
 import type {SpawnRequest, Wrapper} from './backends/backend.js';
 import {buildChildEnvironment, type EnvironmentRules, type Variables} from './environment-variables.js';
-import {resolveProgram} from './resolve-program.js';
+import {requireProgramFile, resolveProgram} from './resolve-program.js';
 
 /** Terminal size when the request names none. */
 export const DEFAULT_TERMINAL = {columns: 80, rows: 24} as const;
@@ -50,8 +50,9 @@ export function prepareSpawn(request: StartRequest, own: Readonly<Record<string,
 	const environment = buildChildEnvironment(request.env, request.environmentPolicy, own);
 	refuseNulBytes(request, environment);
 	const {arg0, cwd, io, sandbox} = request;
-	// Resolved for a sandbox, too, so that a missing program is reported as such.
+	// Resolved for a sandbox, too, so that a missing program is reported as such and not as the failure of a wrapper.
 	const file = resolveProgram(program, environment.get('PATH'), cwd);
+	if (sandbox) requireProgramFile(file, cwd);
 	if (!sandbox) return {file, argv: [arg0 ?? program, ...rest], cwd, environment, io};
 	const wrapped = sandbox.wrap({program, args: rest, arg0, cwd, terminal: io.kind === 'pty', environment});
 	return {file: wrapped.file, argv: wrapped.argv, cwd, environment: WRAPPER_ENVIRONMENT, io, wrapper: wrapped};

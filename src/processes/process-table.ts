@@ -1,7 +1,8 @@
 import {LongarmError} from '../shared/errors.js';
 import {MAX_TIMER_MS} from '../shared/units.js';
-import type {Backend} from './backends/backend.js';
+import type {Backend, SpawnRequest} from './backends/backend.js';
 import type {ChildLimits} from './backends/child-limits.js';
+import {explainFailedSpawn} from './failed-spawn.js';
 import {ManagedProcess} from './managed-process.js';
 import type {Retention} from './output/output-log.js';
 import {prepareSpawn, type StartRequest} from './prepare-spawn.js';
@@ -72,7 +73,7 @@ export class ProcessTable {
 		const {backend, starts, variables, quotas, limits} = this.#options;
 		for (const quota of quotas) quota.check();
 		const spawner = backend();
-		const spawnRequest = {...prepareSpawn(request, variables), limits};
+		const spawnRequest = {...this.#prepare(request, variables), limits};
 		const process = this.#create(id, request);
 		starts.run(this, () => void process.spawn(spawner, spawnRequest));
 		try {
@@ -80,9 +81,17 @@ export class ProcessTable {
 		} catch (error) {
 			for (const quota of quotas) quota.release();
 			this.#remove(process);
-			throw error;
+			throw explainFailedSpawn(error, request.cwd);
 		}
 		return process;
+	}
+
+	#prepare(request: StartRequest, variables: ProcessTableOptions['variables']): SpawnRequest {
+		try {
+			return prepareSpawn(request, variables);
+		} catch (error) {
+			throw explainFailedSpawn(error, request.cwd);
+		}
 	}
 
 	/** Ends every process: `force` sends SIGKILL, `ask` SIGTERM. */

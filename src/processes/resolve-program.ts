@@ -1,4 +1,4 @@
-import {statSync} from 'node:fs';
+import {type Stats, statSync} from 'node:fs';
 import {constants} from 'node:os';
 import {spawnError} from './backends/backend.js';
 
@@ -21,6 +21,19 @@ export function resolveProgram(program: string, path: string | undefined, cwd: U
 		isDenied ||= found === 'denied';
 	}
 	throw spawnError(isDenied ? constants.errno.EACCES : constants.errno.ENOENT, program);
+}
+
+/** Throws as the operating system does for a file that is missing or a directory, where it does not get to see the file. */
+export function requireProgramFile(file: string, cwd: Uint8Array): void {
+	let found: Stats | undefined;
+	try {
+		found = statSync(resolveFrom(cwd, file), {throwIfNoEntry: false});
+	} catch {
+		// It may be there: the program that starts it finds out.
+		return;
+	}
+	if (!found) throw spawnError(constants.errno.ENOENT, file);
+	if (!found.isFile()) throw spawnError(constants.errno.EACCES, file);
 }
 
 function probeFile(path: string | Buffer): 'executable' | 'denied' | 'absent' {

@@ -21,11 +21,15 @@ import {INTERNAL_ERROR, INVALID_REQUEST, RpcError} from '../protocol/wire/error-
 import {MAX_MESSAGE_BYTES} from '../protocol/wire/message-limits.js';
 import {onAbort} from '../shared/async/on-abort.js';
 import {errorMessage} from '../shared/errors.js';
+import {PeerViolationError} from '../transports/peer-violation-error.js';
 import type {Transport} from '../transports/transport.js';
 import {DisconnectedError} from './disconnected-error.js';
 
 /** Back-pressure: while the peer leaves more than this unread, its requests are not read, which bounds the replies. */
 export const MAX_UNREAD_REPLY_BYTES = 16 * 1024 * 1024;
+
+/** Longest part of a peer's message that is quoted in the reason of a hang-up. */
+const MAX_QUOTED_CHARS = 100;
 
 /** Handler of the requests and notifications of a connection. */
 export interface Service {
@@ -181,7 +185,8 @@ export class RpcConnection {
 	/** A client whose notification handler throws has lost track of the server's state, and disconnects. */
 	#handleNotification(notification: Notification): void {
 		try {
-			if (!this.#service.notification(notification) && this.#role === 'server') this.destroy();
+			if (this.#service.notification(notification) || this.#role === 'client') return;
+			this.#hangUp(`unexpected notification ${notification.method.slice(0, MAX_QUOTED_CHARS)}`);
 		} catch (error) {
 			if (this.#role === 'server') throw error;
 			const reason = errorMessage(error);
@@ -250,7 +255,7 @@ export class RpcConnection {
 	#takeCall(id: RequestId): PendingCall | undefined {
 		const call = typeof id === 'number' ? this.#removeCall(id) : undefined;
 		const isLate = typeof id === 'number' && id >= 1 && id < this.#nextId;
-		if (!call && !isLate && this.#role === 'server') this.destroy();
+		if (!call && !isLate && this.#role === 'server') this.#hangUp('a reply to a request that was never made');
 		return call;
 	}
 
@@ -267,9 +272,14 @@ export class RpcConnection {
 		if (this.#role === 'server' && !this.#service.disconnectsOnMalformed) {
 			this.#send(encodeError(MALFORMED_ID, {code: INVALID_REQUEST, message}));
 		} else {
-			this.#handleClosed(new Error(message));
-			this.destroy();
+			this.#hangUp(message);
 		}
+	}
+
+	/** Closes at once, with the violation of the peer as the reason. */
+	#hangUp(reason: string): void {
+		this.#handleClosed(new PeerViolationError(reason));
+		this.destroy();
 	}
 
 	#send(frame: Frame): void {

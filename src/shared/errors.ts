@@ -19,6 +19,14 @@ export const ERRORS = {
 		meaning: 'The operating system refused to start the program.',
 		hint: 'Check the program, its permissions and the working directory on the executor.',
 	},
+	PROGRAM_NOT_FOUND: {
+		meaning: 'There is no such program on the executor, neither at its path nor along the PATH of the process.',
+		hint: 'Check the program and the PATH in env; a command line with spaces needs a shell: sh -c.',
+	},
+	CWD_UNUSABLE: {
+		meaning: 'The working directory of the process is missing on the executor, is no directory or may not be entered.',
+		hint: 'Give a cwd that is a directory of the machine that executes the command.',
+	},
 	RESOURCES_EXHAUSTED: {
 		meaning: 'The machine has run out of descriptors, processes or memory; nothing was started.',
 		hint: 'End something, or raise the limit (ulimit -n, ulimit -u); the same request may succeed later.',
@@ -38,6 +46,10 @@ export const ERRORS = {
 	PROCESS_LIMIT: {
 		meaning: 'As many processes are running as are allowed.',
 		hint: 'End some, or raise max-processes or max-processes-per-session.',
+	},
+	SESSION_UNKNOWN: {
+		meaning: 'The server has no such session: it has expired, belongs to another token, or the server was restarted.',
+		hint: 'Open a new session; the processes of the old one are gone.',
 	},
 	SESSION_LIMIT: {
 		meaning: 'As many sessions without a connection are kept as are allowed, and all of them have processes.',

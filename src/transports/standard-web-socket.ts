@@ -59,9 +59,9 @@ export async function connectStandardWebSocket(
 			reject(error);
 		};
 		// The platform keeps the reason to itself.
-		const failed = (): void => fail(new Error(`failed to connect to exec-server websocket ${url}`));
+		const failed = (): void => fail(new Error(`failed to connect to exec-server websocket \`${url}\``));
 		const stopped = (): void => {
-			const why = `timed out connecting to exec-server websocket ${url} after ${timeoutMs / 1000}s`;
+			const why = `timed out connecting to exec-server websocket \`${url}\` after ${timeoutMs / 1000}s`;
 			fail(signal?.aborted ? (signal.reason as Error) : new Error(why));
 		};
 		socket.addEventListener('open', () => {

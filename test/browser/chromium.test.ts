@@ -137,6 +137,6 @@ describe('in Chromium', needs(BROWSER), () => {
 		const url = await serving(['http://elsewhere.example']);
 		const opened = await page(await site());
 		const connecting = opened.evaluate(`(${inPage})(${JSON.stringify([`(${String(drive)})`, url])})`);
-		await expect(connecting).rejects.toThrow(`failed to connect to exec-server websocket ${url}`);
+		await expect(connecting).rejects.toThrow(`failed to connect to exec-server websocket \`${url}\``);
 	});
 });

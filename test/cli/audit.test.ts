@@ -66,7 +66,7 @@ test('logins, starts and refusals are entered: who, what and from where, and no 
 			program: '/bin/sh',
 			sandbox: 'none',
 		},
-		{...byDriver, msg: 'not started', process: 'none', program: '/no/such/\u001b\u009b', reason: 'SPAWN_FAILED'},
+		{...byDriver, msg: 'not started', process: 'none', program: '/no/such/\u001b\u009b', reason: 'PROGRAM_NOT_FOUND'},
 		{...byViewer, msg: 'not started', process: 'seen', program: '/bin/sh', reason: 'SCOPE_MISSING'},
 		{...byViewer, msg: 'call refused', method: 'fs/readFile', reason: 'SCOPE_MISSING', scope: 'files'},
 		{...byViewer, msg: 'call refused', method: 'forward/open', reason: 'FORWARD_REFUSED', host: '10.0.0.1'},

@@ -27,10 +27,12 @@ test('a token that is refused is told apart from one that is missing', async () 
 	const url = await new Command(['serve', '--listen', 'ws://127.0.0.1:0', '--log-level', 'silent', ...auth]).url();
 	const said = async (env: Record<string, string>) => (await run(['run', '-e', url, '--', 'true'], env)).stderr;
 	expect(await said({})).toMatch(
-		/: the server wants a token \(401\)\nhint: It wants a token: LONGARM_EXEC_SERVER_TOKEN/,
+		/: the server asks for a token and none was given: missing websocket bearer token\nhint: It wants a token: LONGARM_EXEC_SERVER_TOKEN/,
 	);
 	const wrong = await said({LONGARM_EXEC_SERVER_TOKEN: 'b'.repeat(48)});
-	expect(wrong).toMatch(/: the server refused the token \(401\)\nhint: Check LONGARM_EXEC_SERVER_TOKEN/);
+	expect(wrong).toMatch(
+		/: the server refused the token: invalid websocket bearer token\nhint: Check LONGARM_EXEC_SERVER_TOKEN/,
+	);
 	expect(wrong).not.toContain('bbbb');
 	expect(await said({LONGARM_EXEC_SERVER_TOKEN: 'a'.repeat(48)})).toBe('');
 });

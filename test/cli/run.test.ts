@@ -119,7 +119,7 @@ test.each([
 	[['run', '--timeout', 'soon', 'true'], 'error: --timeout soon: expected a time'],
 	[['run', '--env', '=x', 'true'], 'error: --env =x: expected NAME=VALUE'],
 	[['run', '-e', 'nowhere', 'true'], 'error: unknown environment `nowhere`'],
-	[['run', '-e', 'ws://127.0.0.1:1', 'true'], 'error: failed to connect to exec-server websocket ws://127.0.0.1:1'],
+	[['run', '-e', 'ws://127.0.0.1:1', 'true'], 'error: failed to connect to exec-server websocket `ws://127.0.0.1:1`'],
 	[['run', '-e', 'cmd:exit 3', 'true'], 'error: '],
 ])('%j is a failure of our own', async (args, message) => {
 	const {code, stdout, stderr} = await run(args, {LONGARM_HOME: '/no/such/home'});

@@ -3,7 +3,7 @@ import {expect, onTestFinished, test} from 'vitest';
 import {RemoteFiles} from '../../src/client/files/remote/remote-files.js';
 import {createSandboxPolicy} from '../../src/client/run/sandbox-policy.js';
 import {MAX_PENDING_CALLS} from '../../src/client/session/connection.js';
-import {SessionClient} from '../../src/client/session/session-client.js';
+import {SessionClient, type SessionClientOptions} from '../../src/client/session/session-client.js';
 import {memoryTransportPair} from '../../src/transports/memory.js';
 import {RawPeer} from '../helpers/raw-peer.js';
 import {execServer} from '../helpers/serving.js';
@@ -18,24 +18,33 @@ interface Asked {
 /** A server of the test's own: answers by method, with an unknown method for everything else. */
 async function clientOf(
 	answers: Record<string, unknown>,
+	options: SessionClientOptions = {},
 ): Promise<{client: SessionClient; peer: RawPeer; asked: Asked[]}> {
 	const [near, far] = memoryTransportPair();
 	const peer = new RawPeer(far);
 	const asked: Asked[] = [];
-	void (async () => {
-		for (;;) {
-			const request = await peer.next<Partial<Asked>>();
-			if (request.id === undefined) continue;
-			asked.push(request as Asked);
-			const {id, method} = request as Asked;
-			if (Object.hasOwn(answers, method)) {
-				if (answers[method] !== undefined) peer.send({id, result: answers[method]});
-			} else peer.send({id, error: {code: -32601, message: `unknown method ${method}`}});
-		}
-	})().catch(() => {});
-	const client = await SessionClient.open(async () => near, {recovers: false});
+	void answerAll(peer, answers, request => asked.push(request));
+	const client = await SessionClient.open(async () => near, {recovers: false, ...options});
 	onTestFinished(() => client.close());
 	return {client, peer, asked};
+}
+
+/** Until the connection ends; a method whose answer is undefined gets none. */
+async function answerAll(
+	peer: RawPeer,
+	answers: Record<string, unknown>,
+	onAsked: (request: Asked) => void,
+): Promise<void> {
+	for (;;) {
+		const request = await peer.next<Partial<Asked>>().catch(() => undefined);
+		if (!request) return;
+		if (request.id === undefined) continue;
+		onAsked(request as Asked);
+		const {id, method} = request as Asked;
+		if (!Object.hasOwn(answers, method)) {
+			peer.send({id, error: {code: -32601, message: `unknown method ${method}`}});
+		} else if (answers[method] !== undefined) peer.send({id, result: answers[method]});
+	}
 }
 
 const INFO = {shell: {name: 'sh', path: '/bin/sh'}};
@@ -48,8 +57,60 @@ test('a server that describes itself in its greeting is not asked again', async 
 test('a server that has a description but does not greet with it is asked for it', async () => {
 	const capabilities = {environmentConfigRead: true};
 	const answers = {initialize: {sessionId: 's'}, 'environment/info': {...INFO, capabilities}};
-	const {client} = await clientOf(answers);
+	const {client, asked} = await clientOf(answers);
+	expect(asked.map(({method}) => method)).toEqual(['initialize']);
+	expect(await client.describe()).toEqual({dialect: 'current', info: {...INFO, capabilities}, capabilities});
 	expect([client.dialect, client.capabilities]).toEqual(['current', capabilities]);
+	await client.describe();
+	expect(asked.map(({method}) => method)).toEqual(['initialize', 'environment/info']);
+});
+
+test('a session with a server that leaves the question for its description unanswered is open at once', async () => {
+	const {client, asked} = await clientOf({initialize: {sessionId: 's'}, 'environment/info': undefined});
+	expect([client.state, client.info, asked.map(({method}) => method)]).toEqual([
+		'connected',
+		undefined,
+		['initialize'],
+	]);
+});
+
+test('a server that never answers the question is taken for an old one when the time of the handshake is over', async () => {
+	const answers = {initialize: {sessionId: 's'}, 'environment/info': undefined, 'process/start': {processId: 'p'}};
+	const {client, asked} = await clientOf(answers, {initializeTimeoutMs: 50});
+	await client.start({...sh('p', 'true'), cwd: 'file:///srv/my%20app'}, {backpressure: true});
+	expect(asked.map(({method}) => method)).toEqual(['initialize', 'environment/info', 'process/start']);
+	expect([client.dialect, asked.at(-1)!.params['cwd']]).toEqual(['v1', '/srv/my app']);
+});
+
+test('calls behind the question keep their order, and one that is refused asks it once only', async () => {
+	const {client, asked} = await clientOf({initialize: {sessionId: 's'}, 'process/list': {processes: []}});
+	await Promise.all([
+		client.call('process/list', {}),
+		client.call('process/signal', {processId: 'p', signal: 'interrupt'}).catch(() => {}),
+		client.describe(),
+	]);
+	expect(asked.map(({method}) => method)).toEqual(['initialize', 'environment/info', 'process/list', 'process/signal']);
+});
+
+test('an old server is not asked again when its session is resumed', async () => {
+	const peers: RawPeer[] = [];
+	const asked: string[] = [];
+	const client = await SessionClient.open(async () => {
+		const [near, far] = memoryTransportPair();
+		const peer = new RawPeer(far);
+		peers.push(peer);
+		void answerAll(peer, {initialize: {sessionId: 's'}, 'process/list': {processes: []}}, ({method}) =>
+			asked.push(method),
+		);
+		return near;
+	});
+	onTestFinished(() => client.close());
+	await client.call('process/list', {});
+	peers[0]!.transport.destroy();
+	await client.call('process/list', {}).catch(() => {});
+	await client.recovered();
+	await client.call('process/list', {});
+	expect([peers.length, asked.filter(method => method === 'environment/info').length]).toEqual([2, 1]);
 });
 
 test('a server without a description gets plain paths', async () => {

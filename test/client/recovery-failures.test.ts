@@ -204,3 +204,25 @@ test('an exit between missed output is found by reading the rest at once', async
 function numbers(from: number, to: number): number[] {
 	return Array.from({length: to - from + 1}, (_, index) => from + index);
 }
+
+test.each([
+	['another instance', 'two', 'failed to resume exec-server session: the server was restarted: its sessions are gone'],
+	['the same instance', 'one', 'exec-server rejected request (-32600): unknown session id session'],
+])('a session that %s of the server does not know is lost with the reason', async (_, instanceId, reason) => {
+	const peers: RawPeer[] = [];
+	const opening = SessionClient.open(async () => {
+		const [near, far] = memoryTransportPair();
+		peers.push(new RawPeer(far));
+		return near;
+	});
+	await eventually(() => peers.length === 1);
+	const environmentInfo = {shell: {name: 'sh', path: '/bin/sh'}, instanceId: 'one'};
+	await answer(peers[0]!, 'initialize', {sessionId: 'session', environmentInfo});
+	const client = await opening;
+	peers[0]!.transport.destroy();
+	await eventually(() => peers.length === 2);
+	const {id} = await peers[1]!.next<Asked>();
+	const data = {code: 'SESSION_UNKNOWN', context: {instanceId}};
+	peers[1]!.send({id, error: {code: -32600, message: 'unknown session id session', data}});
+	expect((await client.ended).message).toContain(reason);
+});

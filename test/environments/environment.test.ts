@@ -7,7 +7,7 @@ import {transfer} from '../../src/client/files/copy/transfer.js';
 import {Environment} from '../../src/environments/environment.js';
 import type {RemoteTarget} from '../../src/environments/remote/remote-target.js';
 import {PROGRAM} from '../helpers/command.js';
-import {eventually, isAlive} from '../helpers/processes.js';
+import {eventually, isAlive, untilDead} from '../helpers/processes.js';
 import {scratchDirectory} from '../helpers/scratch.js';
 import {serving} from '../helpers/serving.js';
 import {ENVIRONMENTS} from '../helpers/transports.js';
@@ -89,4 +89,22 @@ test('a machine behind a command is started at first use and ends with its envir
 	expect(isAlive(Number(stdout.text))).toBe(true);
 	await environment.close();
 	expect(await eventually(() => !isAlive(Number(stdout.text)))).toBe(true);
+});
+
+test('closing during the handshake of a command that says nothing gives up and ends what it started', async () => {
+	const pids: number[] = [];
+	const script = `echo $$ >&2; setsid sh -c 'echo $$ >&2; exec sleep 1000' & sleep 1000 & echo $! >&2; wait`;
+	const target: RemoteTarget = {
+		kind: 'command',
+		program: '/bin/sh',
+		args: ['-c', script],
+		onStderr: text => pids.push(...text.trim().split('\n').map(Number)),
+		initializeTimeoutMs: 600_000,
+	};
+	const environment = Environment.remote('silent', target);
+	const asked = environment.info().catch((error: Error) => error.message);
+	await eventually(() => pids.length === 3);
+	await environment.close();
+	expect(await asked).toBe('the environment is closed');
+	await untilDead(...pids);
 });

@@ -100,7 +100,7 @@ describe.each(['on this machine', 'over memory'])('an operation below a root %s'
 			const path = name in OPERATIONS ? at('root', 'link', 'file') : at('root', 'link');
 			await expect(operate(await open(), path, at('root'), at)).rejects.toMatchObject({
 				code: 'refused',
-				message: 'a link or a file is in the way of a directory',
+				detail: 'a link or a file is in the way of a directory',
 			});
 			expect([describeTree(at('outside')), describeTree(at('real'))]).toEqual(before);
 		},

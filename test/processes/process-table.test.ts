@@ -143,12 +143,12 @@ describe('start', () => {
 	});
 
 	test.each([
-		['because of the program', {argv: ['missing']}],
-		['because of the directory', {cwd: Buffer.from('/missing')}],
-	])('that is refused %s leaves the id free', async (_, changes) => {
+		['because of the program', {argv: ['missing']}, 'PROGRAM_NOT_FOUND'],
+		['because of the directory', {cwd: Buffer.from('/missing')}, 'CWD_UNUSABLE'],
+	])('that is refused %s leaves the id free', async (_, changes, code) => {
 		const watched = new Watched();
 		await expect(watched.sh('a', '', changes)).rejects.toMatchObject({
-			code: 'SPAWN_FAILED',
+			code,
 			context: {error: 'ENOENT'},
 		});
 		expect([...watched.table]).toEqual([]);
@@ -261,7 +261,7 @@ describe('quiet', () => {
 		const observed = observe(quiet);
 		await Promise.resolve();
 		expect(observed.come).toBe(false);
-		await expect(starting).rejects.toMatchObject({code: 'SPAWN_FAILED'});
+		await expect(starting).rejects.toMatchObject({code: 'CWD_UNUSABLE'});
 		await quiet;
 	});
 });

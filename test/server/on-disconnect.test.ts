@@ -51,7 +51,7 @@ test('a process that says nothing about it ends with its session, and so does th
 	const pids = [await start(client, 'default'), await start(client, 'session', 'endWithSession')];
 	await disconnect({server, client});
 	await untilDead(...pids);
-	expect(await refusal(joined(url, client.sessionId))).toEqual({
+	expect(await refusal(joined(url, client.sessionId))).toMatchObject({
 		code: -32600,
 		message: `unknown session id ${client.sessionId}`,
 	});
@@ -103,7 +103,7 @@ test('when the time of the last process is over so is the session', async () => 
 	await disconnect({server, client});
 	await untilDead(pid);
 	const refused = {code: -32600, message: `unknown session id ${client.sessionId}`};
-	expect(await refusal(joined(url, client.sessionId))).toEqual(refused);
+	expect(await refusal(joined(url, client.sessionId))).toMatchObject(refused);
 	expect(server.health()['sessions']).toBe(0);
 });
 

@@ -52,7 +52,7 @@ test('an id is taken from the moment the start was sent', async () => {
 test('an id whose start failed is free again at once', async () => {
 	const {client} = await join(await serving());
 	const failed = outcomeOf(client.start('p', ['/no/such/program']));
-	expect(await failed).toEqual({code: -32603, message: 'No such file or directory (os error 2)'});
+	expect(await failed).toMatchObject({code: -32603, message: 'No such file or directory (os error 2)'});
 	await client.sh('p', 'echo works');
 	expect((await client.done('p')).stdout).toBe('works\n');
 });
@@ -181,7 +181,7 @@ test('requests behind a start that fails find nothing', async () => {
 	const write = client.write('p', 'x', 'w');
 	await untilWaiting(1);
 	backend.open();
-	expect(await start).toEqual({code: -32603, message: 'No such file or directory (os error 2)'});
+	expect(await start).toMatchObject({code: -32603, message: 'No such file or directory (os error 2)'});
 	expect(await read).toEqual({code: -32600, message: 'unknown process id p'});
 	expect(await write).toEqual({status: 'unknownProcess'});
 });

@@ -326,8 +326,18 @@ describeEnforcers('a start that cannot be sandboxed as asked is refused', enforc
 		const client = await joined(enforcer);
 		const sandbox = policy([root('read')]);
 		const missing = {code: -32603, message: 'No such file or directory (os error 2)'};
-		await expect(client.start('p', ['no-such-program'], {sandbox})).rejects.toMatchObject(missing);
-		await expect(client.sh('p', 'true', {sandbox, cwd: 'file:///no/such'})).rejects.toMatchObject(missing);
+		const noProgram = {...missing, data: {code: 'PROGRAM_NOT_FOUND'}};
+		for (const tty of [false, true]) {
+			await expect(client.start('p', ['no-such-program'], {sandbox, tty})).rejects.toMatchObject(noProgram);
+			await expect(client.start('p', ['/no/such/program'], {sandbox, tty})).rejects.toMatchObject(noProgram);
+			await expect(client.start('p', ['/etc'], {sandbox, tty})).rejects.toMatchObject({
+				message: 'Permission denied (os error 13)',
+			});
+			await expect(client.sh('p', 'true', {sandbox, tty, cwd: 'file:///no/such'})).rejects.toMatchObject({
+				...missing,
+				data: {code: 'CWD_UNUSABLE', context: {cwd: '/no/such'}},
+			});
+		}
 	});
 });
 

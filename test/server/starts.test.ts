@@ -6,15 +6,45 @@ import {ERRORS, type ErrorCode, LongarmError} from '../../src/shared/errors.js';
 import {execServer} from '../helpers/serving.js';
 import {TestClient} from '../helpers/test-client.js';
 
+const NOT_FOUND = [-32603, 'No such file or directory (os error 2)'] as const;
+
+function missingProgram(program: string): object {
+	return {code: 'PROGRAM_NOT_FOUND', context: {program, error: 'ENOENT'}, hint: ERRORS.PROGRAM_NOT_FOUND.hint};
+}
+
+function badDirectory(cwd: string, error: string): object {
+	return {code: 'CWD_UNUSABLE', context: {cwd, error}, hint: ERRORS.CWD_UNUSABLE.hint};
+}
+
 const SANDBOX = {permissions: {type: 'disabled'}, windowsSandboxLevel: 'disabled'};
 
-test.each<[string, Record<string, unknown>, number, string]>([
+test.each<[string, Record<string, unknown>, number, string, object?]>([
 	['no argv', {argv: []}, -32602, 'argv must not be empty'],
 	['an empty program', {argv: ['']}, -32603, 'missing program for pipe spawn'],
 	['an empty program on a terminal', {argv: [''], tty: true}, -32603, 'missing program for PTY spawn'],
-	['a missing program', {argv: ['/no/such']}, -32603, 'No such file or directory (os error 2)'],
-	['a program that is not in PATH', {argv: ['no-such-program']}, -32603, 'No such file or directory (os error 2)'],
-	['a missing directory', {cwd: 'file:///no/such'}, -32603, 'No such file or directory (os error 2)'],
+	['a missing program', {argv: ['/no/such']}, ...NOT_FOUND, missingProgram('/no/such')],
+	['a program that is not in PATH', {argv: ['no-such-program']}, ...NOT_FOUND, missingProgram('no-such-program')],
+	['a missing program on a terminal', {argv: ['/no/such'], tty: true}, ...NOT_FOUND, missingProgram('/no/such')],
+	['a missing directory', {cwd: 'file:///no/such'}, ...NOT_FOUND, badDirectory('/no/such', 'ENOENT')],
+	[
+		'a missing directory on a terminal',
+		{cwd: 'file:///no/such', tty: true},
+		...NOT_FOUND,
+		badDirectory('/no/such', 'ENOENT'),
+	],
+	[
+		'a missing directory with a program that is not in PATH',
+		{argv: ['no-such-program'], cwd: 'file:///no/such'},
+		...NOT_FOUND,
+		badDirectory('/no/such', 'ENOENT'),
+	],
+	[
+		'a file as directory',
+		{cwd: 'file:///etc/passwd'},
+		-32603,
+		'Not a directory (os error 20)',
+		badDirectory('/etc/passwd', 'ENOTDIR'),
+	],
 	['a directory as program', {argv: ['/tmp']}, -32603, 'Permission denied (os error 13)'],
 	['a NUL in an argument', {argv: ['/bin/true', 'a\0b']}, -32603, 'nul byte found in provided data'],
 	['a NUL in a variable', {env: {A: 'a\0b'}}, -32603, 'data provided contains a nul byte'],
@@ -25,10 +55,10 @@ test.each<[string, Record<string, unknown>, number, string]>([
 		"cwd URI `file:///C:/x` is not valid on this exec-server host: 'file:///C:/x' is invalid on 'linux'",
 	],
 	['a network proxy', {networkProxy: {}}, -32602, 'network proxies are not supported by this executor'],
-])('%s is refused and leaves the id free', async (_, params, code, message) => {
+])('%s is refused and leaves the id free', async (_, params, code, message, data) => {
 	const client = await TestClient.overMemory(execServer()).initialize();
 	const error = await client.start('p', ['/bin/true'], params).catch((reason: unknown) => reason);
-	expect(error).toMatchObject({code, message, data: undefined});
+	expect(error).toMatchObject({code, message, data});
 	await client.sh('p', 'exit 4');
 	expect((await client.done('p')).exitCode).toBe(4);
 });
@@ -71,11 +101,14 @@ test('every failure travels under a code of the protocol; only those the peers d
 		['PROCESS_UNKNOWN', -32600, false],
 		['START_CANCELLED', -32600, false],
 		['SPAWN_FAILED', -32603, false],
+		['PROGRAM_NOT_FOUND', -32603, true],
+		['CWD_UNUSABLE', -32603, true],
 		['RESOURCES_EXHAUSTED', -32603, true],
 		['STDIN_FAILED', -32603, false],
 		['STDIN_BACKLOG_FULL', -32603, true],
 		['NOT_SUPPORTED', -32602, false],
 		['PROCESS_LIMIT', -32603, true],
+		['SESSION_UNKNOWN', -32600, true],
 		['SESSION_LIMIT', -32603, true],
 		['REQUEST_LIMIT', -32603, true],
 		['EXEC_REFUSED', -32600, true],

@@ -1,5 +1,5 @@
+import type {FileError} from '../../client/files/file-error.js';
 import {decodeUtf8} from '../../protocol/path-uri/path-uri-encoding.js';
-import {errorMessage} from '../../shared/errors.js';
 
 /** Characters that move the cursor, change the terminal or the direction of the text. */
 const UNSAFE = /[\p{Cc}\u2028\u2029\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu;
@@ -19,10 +19,9 @@ export function printableName(binary: string): string {
 	return text === undefined ? binary.replace(BYTES_NO_TEXT, byte => escapeByte(byte.charCodeAt(0))) : printable(text);
 }
 
-/** Reason of a failure, without the number of the system error, which is for programs. */
-export function printableReason(error: unknown): string {
-	const reason = errorMessage(error);
-	return printable(reason.replace(/ \(os error \d+\)$/, ''));
+/** Reason of a failed file, which is named elsewhere, without the number of the system error, which is for programs. */
+export function printableReason({detail}: FileError): string {
+	return printable(detail.replace(/ \(os error \d+\)$/, ''));
 }
 
 function escapeByte(code: number): string {

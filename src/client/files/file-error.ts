@@ -21,7 +21,7 @@ const BY_NUMBER: ReadonlyMap<number, FileErrorCode> = new Map([
 	[METHOD_NOT_FOUND, 'unsupported'],
 ]);
 
-/** Kind of a failure; the message has the executor's own words. */
+/** Kind of a failure; `detail` has the executor's own words. */
 export type FileErrorCode =
 	/** The path does not exist. */
 	| 'not-found'
@@ -43,6 +43,8 @@ export type FileErrorCode =
 /** Details of a `FileError`. */
 export interface FileErrorDetails {
 	readonly path: string;
+	/** The other path of a copy or a rename. */
+	readonly target?: string | undefined;
 	readonly hint?: string | undefined;
 	readonly cause?: unknown;
 }
@@ -53,13 +55,22 @@ export class FileError extends Error {
 	readonly code: FileErrorCode;
 	/** Path of the operation, as the caller wrote it. */
 	readonly path: string;
+	/** The other path of a copy or a rename: the executor does not say which of the two is to blame. */
+	readonly target: string | undefined;
+	/** The message without the path. */
+	readonly detail: string;
 	/** Advice, where the executor has one. */
 	readonly hint: string | undefined;
 
-	constructor(code: FileErrorCode, message: string, {path, hint, cause}: FileErrorDetails) {
+	/** The path is part of the message, except where no file but the connection has failed. */
+	constructor(code: FileErrorCode, detail: string, {path, target, hint, cause}: FileErrorDetails) {
+		const place = target === undefined ? path : `${path} to ${target}`;
+		const message = path === '' || code === 'disconnected' ? detail : `${place}: ${detail}`;
 		super(message, cause === undefined ? undefined : {cause});
 		this.code = code;
 		this.path = path;
+		this.target = target;
+		this.detail = detail;
 		this.hint = hint;
 	}
 }
@@ -104,5 +115,16 @@ export async function wrapFileErrors<T>(path: Path, operation: () => T | Promise
 		return await operation();
 	} catch (error) {
 		throw toFileError(error, path);
+	}
+}
+
+/** The same for an operation with two paths. */
+export async function wrapPairErrors<T>(from: Path, to: Path, operation: () => T | Promise<T>): Promise<T> {
+	try {
+		return await wrapFileErrors(from, operation);
+	} catch (error) {
+		if (!(error instanceof FileError)) throw error;
+		const {code, detail, path, hint, cause} = error;
+		throw new FileError(code, detail, {path, target: describePath(to), hint, cause});
 	}
 }

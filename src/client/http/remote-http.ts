@@ -39,12 +39,13 @@ export class RemoteHttp implements Http {
 
 async function exchange(client: SessionClient, request: OutgoingRequest): Promise<Response> {
 	request.signal?.throwIfAborted();
-	if (request.usesVariables && !client.capabilities['httpHeaderEnvVars']) {
+	const {capabilities} = await client.describe();
+	if (request.usesVariables && !capabilities['httpHeaderEnvVars']) {
 		throw new HttpError('unsupported', 'exec-server does not support httpHeaderEnvVars');
 	}
 	const stream = BodyStreams.forClient(client).open();
 	const cancel = () => {
-		if (!stream.isEnded && client.capabilities['httpCancel']) {
+		if (!stream.isEnded && capabilities['httpCancel']) {
 			client.call('http/cancel', {requestId: stream.id}).catch(() => {});
 		}
 		stream.close();

@@ -21,7 +21,7 @@ export class RemotePorts implements Ports {
 	async connect({host = DEFAULT_HOST, port, signal}: PortTarget): Promise<PortConnection> {
 		signal?.throwIfAborted();
 		const client = await this.#getClient();
-		requireForwarding(client.capabilities);
+		requireForwarding((await client.describe()).capabilities);
 		const calls = new ConnectionCalls(client);
 		const forwardId = randomId();
 		const close = (): void => calls.release('forward/close', {forwardId});

@@ -8,7 +8,7 @@ import {LongarmError} from '../../shared/errors.js';
 import {type Duration, MAX_TIMER_MS} from '../../shared/units.js';
 import {toPathUri} from '../paths.js';
 import {type ExitStatus, type ProcessHandle, ProcessLostError} from '../process/process-handle.js';
-import {TooManyCallsError} from '../session/client-errors.js';
+import {RejectedError, TooManyCallsError} from '../session/client-errors.js';
 import {
 	COMMAND_OPTIONS,
 	type ProcessHost,
@@ -232,8 +232,16 @@ function describe({argv, reason, exitCode, error, stderr}: RunResult): string {
 		timeout: 'took too long and was ended',
 		aborted: 'was aborted',
 		disconnected: `was lost: ${error?.message}`,
-		spawn: `could not be started: ${error?.message}`,
+		spawn: `could not be started: ${describeRefusal(error)}`,
 	}[reason];
 	const lastLine = stderr.text.trimEnd().split('\n').at(-1) ?? '';
 	return `${program} ${what}${lastLine === '' ? '' : `: ${lastLine}`}`;
+}
+
+/** The operating system has the same words for a missing directory and a missing program. */
+function describeRefusal(error: Error | undefined): string {
+	if (!(error instanceof RejectedError)) return `${error?.message}`;
+	const {errorCode, context, reason, message} = error;
+	if (errorCode === 'CWD_UNUSABLE') return `the working directory ${String(context['cwd'])} cannot be used: ${reason}`;
+	return errorCode === 'PROGRAM_NOT_FOUND' ? `there is no such program: ${reason}` : message;
 }

@@ -126,16 +126,15 @@ export class LazyClient implements AsyncDisposable {
 	}
 
 	async #open(): Promise<SessionClient> {
-		const connect: Connect = signal =>
-			this.#connect(AbortSignal.any([this.#abort.signal, ...(signal ? [signal] : [])]));
+		const {signal} = this.#abort;
 		try {
-			this.#abort.signal.throwIfAborted();
+			signal.throwIfAborted();
 			const {reconnects: _, resumeSessionId, ...options} = this.#options;
 			const resumes = this.#mayResume && resumeSessionId !== undefined;
-			const client = await SessionClient.open(connect, {...options, ...(resumes && {resumeSessionId})});
+			const client = await SessionClient.open(this.#connect, {...options, signal, ...(resumes && {resumeSessionId})});
 			this.#mayResume = false;
-			if (this.#abort.signal.aborted) client.close();
-			this.#abort.signal.throwIfAborted();
+			if (signal.aborted) client.close();
+			signal.throwIfAborted();
 			this.#startup = {kind: 'connected', client};
 			client.onDisconnect(error => this.#notifyDisconnect(error, client));
 			return client;

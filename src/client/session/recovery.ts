@@ -1,53 +1,71 @@
 import {RpcError, SESSION_ATTACHED} from '../../protocol/wire/error-codes.js';
 import {DisconnectedError} from '../../rpc/disconnected-error.js';
+import {onAbort} from '../../shared/async/on-abort.js';
+import {waitAtMost} from '../../shared/async/timeout.js';
 import {errorMessage} from '../../shared/errors.js';
 import type {Transport} from '../../transports/transport.js';
 import type {RemoteProcess} from '../process/remote-process.js';
 import {catchUpInPages} from './catch-up.js';
+import {RejectedError} from './client-errors.js';
+import {connectUnlessAborted} from './connect-unless-aborted.js';
 import type {Connection} from './connection.js';
+import type {Connect} from './session-client.js';
 
 /** Time limit of all attempts to resume a session; servers retain it a little longer. */
 export const RECOVERY_BUDGET_MS = 25_000;
 export const RETRY_INTERVAL_MS = 100;
 /** Time limit of connecting, twice as long after each attempt that used it up: a dead path must not cost all the time. */
 const FIRST_ATTEMPT_MS = 3000;
+/** Reason of a session that cannot be resumed because another instance of the server answers. */
+export const SERVER_RESTARTED = 'the server was restarted: its sessions are gone';
 /** Text of stock servers that have no code of their own for it. */
 const ATTACHED_TEXT = /is already attached to another connection$/;
 
 export interface Recovery {
-	readonly connect: (signal: AbortSignal) => Promise<Transport>;
+	readonly connect: Connect;
 	/** Does the handshake and resumes the session. */
 	readonly open: (transport: Transport, timeoutMs: number) => Promise<Connection>;
 	/** Processes whose missed events have to be read. */
 	readonly processes: () => readonly RemoteProcess[];
 	readonly budgetMs?: number | undefined;
-	/** True if the client was closed during the recovery. */
-	readonly isCancelled: () => boolean;
+	/** The server that has the session, if it has told. */
+	readonly instanceId: string | undefined;
+	/** Aborted when the client is closed. */
+	readonly cancel: AbortSignal;
 }
 
 export type RecoveryOutcome = {readonly connection: Connection} | {readonly failure: string};
 
 /** Retries until the session is resumed and missed events are read, the time limit is over, or the server refuses. */
 export async function recover(recovery: Recovery): Promise<RecoveryOutcome> {
+	const {cancel} = recovery;
 	const budgetMs = recovery.budgetMs ?? RECOVERY_BUDGET_MS;
 	const deadline = performance.now() + budgetMs;
 	let attemptMs = FIRST_ATTEMPT_MS;
-	while (!recovery.isCancelled()) {
+	while (!cancel.aborted) {
 		const startedAt = performance.now();
 		const leftMs = deadline - startedAt;
 		if (leftMs <= 0) return {failure: `recovery timed out after ${budgetMs / 1000}s`};
 		try {
-			const transport = await recovery.connect(AbortSignal.timeout(Math.ceil(Math.min(attemptMs, leftMs))));
+			const tooLate = AbortSignal.timeout(Math.ceil(Math.min(attemptMs, leftMs)));
+			const transport = await connectUnlessAborted(recovery.connect, AbortSignal.any([tooLate, cancel]));
 			const connection = await recovery.open(transport, deadline - performance.now());
-			await catchUp(connection, recovery.processes(), deadline - performance.now());
+			await catchUp(connection, recovery.processes(), deadline - performance.now(), cancel);
 			return {connection};
 		} catch (error) {
-			if (!mayRetry(error)) return {failure: errorMessage(error)};
+			if (!mayRetry(error)) return {failure: describeFailure(error, recovery.instanceId)};
 		}
 		if (performance.now() - startedAt >= attemptMs) attemptMs *= 2;
-		await new Promise(resolve => setTimeout(resolve, RETRY_INTERVAL_MS));
+		await waitAtMost(new Promise(() => {}), RETRY_INTERVAL_MS, cancel);
 	}
 	return {failure: 'the client was closed'};
+}
+
+/** Another instance of the server cannot have the session; the same one has ended it. */
+function describeFailure(error: unknown, instanceId: string | undefined): string {
+	const answering = error instanceof RejectedError ? error.context['instanceId'] : undefined;
+	const isRestarted = instanceId !== undefined && typeof answering === 'string' && answering !== instanceId;
+	return isRestarted ? SERVER_RESTARTED : errorMessage(error);
 }
 
 /** An error reply is final, except when the old connection is still attached; any other failure may be temporary. */
@@ -61,8 +79,15 @@ export function isStillAttached(error: unknown): boolean {
 }
 
 /** Reads the missed events of all processes; closes the connection if the server does not answer in time. */
-async function catchUp(connection: Connection, processes: readonly RemoteProcess[], leftMs: number): Promise<void> {
-	const timer = setTimeout(() => connection.destroy(), leftMs);
+async function catchUp(
+	connection: Connection,
+	processes: readonly RemoteProcess[],
+	leftMs: number,
+	cancel: AbortSignal,
+): Promise<void> {
+	const giveUp = (): void => connection.destroy();
+	const timer = setTimeout(giveUp, leftMs);
+	const stopListening = onAbort(cancel, giveUp);
 	try {
 		await Promise.all(processes.map(process => catchUpWith(connection, process)));
 	} catch (error) {
@@ -70,6 +95,7 @@ async function catchUp(connection: Connection, processes: readonly RemoteProcess
 		throw error;
 	} finally {
 		clearTimeout(timer);
+		stopListening();
 	}
 }
 

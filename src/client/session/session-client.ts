@@ -1,4 +1,3 @@
-import type {EnvironmentInfo} from '../../protocol/methods/environment-methods.js';
 import {
 	METHODS,
 	type NotificationName,
@@ -29,13 +28,11 @@ import type {
 import {RemoteProcess} from '../process/remote-process.js';
 import {startWithSignal} from '../process/start-with-signal.js';
 import {catchUpInPages} from './catch-up.js';
-import {Connection, type ConnectionOptions, INITIALIZE_TIMEOUT_MS} from './connection.js';
-import type {Dialect} from './legacy/dialect.js';
+import {ProtocolError} from './client-errors.js';
+import {Connection, INITIALIZE_TIMEOUT_MS, type ServerDescription} from './connection.js';
+import {openUnlessAttached} from './open-unless-attached.js';
 import {ReadPauser} from './read-pauser.js';
-import {isStillAttached, RETRY_INTERVAL_MS, recover} from './recovery.js';
-
-/** Time for the server to see that the client whose session is resumed has left. */
-const ATTACHED_WAIT_MS = 2000;
+import {recover} from './recovery.js';
 
 /** Opens a connection; called again when it is lost. The signal is aborted when the time limit is over. */
 export type Connect = (signal?: AbortSignal) => Promise<Transport>;
@@ -50,6 +47,8 @@ export interface SessionClientOptions {
 	readonly recoveryBudgetMs?: number;
 	/** Carries on the session of an earlier client, which has left. */
 	readonly resumeSessionId?: string | undefined;
+	/** Gives up opening the session; `close` ends it afterwards. */
+	readonly signal?: AbortSignal;
 }
 
 export const SESSION_OPTIONS: OptionTable<SessionClientOptions> = {
@@ -58,6 +57,7 @@ export const SESSION_OPTIONS: OptionTable<SessionClientOptions> = {
 	recovers: 'flag',
 	recoveryBudgetMs: 'duration',
 	resumeSessionId: 'text',
+	signal: 'signal',
 };
 
 /** Calls methods of the server by name, with results checked and decoded. */
@@ -82,11 +82,6 @@ type ConnectionState =
 export class SessionClient implements Caller, Processes, AsyncDisposable {
 	/** Undefined if the server has no sessions: there is nothing to resume then. */
 	readonly sessionId: string | undefined;
-	readonly dialect: Dialect;
-	/** The server's description of itself from the handshake; undefined if it has none. */
-	readonly info: EnvironmentInfo | undefined;
-	/** Capabilities of the server; empty if it lists none. */
-	readonly capabilities: Readonly<Record<string, boolean>>;
 	/** Resolves with the reason when the session is closed or lost for good. */
 	readonly ended: Promise<Error>;
 	readonly #connect: Connect;
@@ -96,17 +91,20 @@ export class SessionClient implements Caller, Processes, AsyncDisposable {
 	readonly #disconnectListeners = new Set<(error: DisconnectedError) => void>();
 	readonly #readPauser = new ReadPauser();
 	readonly #end = new Deferred<Error>();
+	readonly #closing = new AbortController();
 	#state: ConnectionState;
-	#isClosing = false;
+	#description: ServerDescription | undefined;
 
 	static async open(connect: Connect, given: WithDurations<SessionClientOptions> = {}): Promise<SessionClient> {
 		const options = readOptions<SessionClientOptions>(given, SESSION_OPTIONS, 'SessionClient.open()');
 		// Undefined during the handshake: notifications from before its end are dropped.
 		let client: SessionClient | undefined;
+		const {signal} = options;
 		const connection = await openUnlessAttached(connect, {
 			clientName: options.clientName ?? 'longarm',
 			initializeTimeoutMs: options.initializeTimeoutMs,
 			resumeSessionId: options.resumeSessionId,
+			signal,
 			onNotification: notification => {
 				if (client) client.#onNotification(notification);
 			},
@@ -124,16 +122,46 @@ export class SessionClient implements Caller, Processes, AsyncDisposable {
 		this.#options = options;
 		this.#state = {kind: 'connected', connection};
 		this.#readPauser.use(connection);
-		const {sessionId, dialect, info} = connection.handshake;
-		this.sessionId = sessionId;
-		this.dialect = dialect;
-		this.info = info;
-		this.capabilities = info?.capabilities ?? {};
+		this.sessionId = connection.sessionId;
+		this.#description = connection.description;
 		this.ended = this.#end.promise;
+	}
+
+	/** Undefined while it is not known, see `describe`. */
+	get dialect(): ServerDescription['dialect'] | undefined {
+		return this.#known?.dialect;
+	}
+
+	/** The server's description of itself; undefined while it is not known, or if there is none. */
+	get info(): ServerDescription['info'] {
+		return this.#known?.info;
+	}
+
+	/** Capabilities of the server; empty while they are not known, or if it lists none. */
+	get capabilities(): ServerDescription['capabilities'] {
+		return this.#known?.capabilities ?? {};
+	}
+
+	get #known(): ServerDescription | undefined {
+		if (this.#state.kind === 'connected') this.#description ??= this.#state.connection.description;
+		return this.#description;
 	}
 
 	get state(): ConnectionState['kind'] {
 		return this.#state.kind;
+	}
+
+	/** Facts about the server. An old one, whose greeting says nothing of itself, is asked the first time they are needed. */
+	async describe(): Promise<ServerDescription> {
+		while (!this.#description) {
+			const connection = await this.#getConnection();
+			try {
+				this.#description = await connection.describe();
+			} catch (error) {
+				if (!(error instanceof DisconnectedError) || this.#state.kind === 'failed') throw error;
+			}
+		}
+		return this.#description;
 	}
 
 	/** Resolves when no recovery is pending; rejects when the session is lost. */
@@ -212,9 +240,10 @@ export class SessionClient implements Caller, Processes, AsyncDisposable {
 
 	async #start(params: StartParams, {backpressure}: StartOptions): Promise<StartedProcess> {
 		const {processId} = params;
+		const capabilities = backpressure ? (await this.describe()).capabilities : undefined;
 		const connection = await this.#getConnection();
-		if (this.#processes.has(processId)) throw new Error(`session already registered for process ${processId}`);
-		const acknowledged = backpressure === true && this.capabilities['processAcknowledge'] === true;
+		if (this.#processes.has(processId)) throw new ProtocolError(`session already registered for process ${processId}`);
+		const acknowledged = backpressure === true && capabilities?.['processAcknowledge'] === true;
 		const process = new RemoteProcess(processId, this, {
 			source: backpressure ? this.#readPauser : undefined,
 			acknowledges: acknowledged,
@@ -235,7 +264,7 @@ export class SessionClient implements Caller, Processes, AsyncDisposable {
 
 	/** Closes the connection; the server's policy decides about running processes. */
 	close(): void {
-		this.#isClosing = true;
+		this.#closing.abort(new Error('the client was closed'));
 		// Resumes reading: the peer's side of the closing handshake has to be read.
 		this.#readPauser.use(undefined);
 		if (this.#state.kind === 'connected') this.#state.connection.close();
@@ -261,8 +290,9 @@ export class SessionClient implements Caller, Processes, AsyncDisposable {
 
 	#onConnectionLost(error: DisconnectedError): void {
 		if (this.#state.kind !== 'connected') return;
+		this.#description ??= this.#state.connection.description;
 		this.#readPauser.use(undefined);
-		if (this.#isClosing || this.#options.recovers === false) this.#fail(error);
+		if (this.#closing.signal.aborted || this.#options.recovers === false) this.#fail(error);
 		else if (this.sessionId === undefined) this.#fail(resumeFailedError(error, 'missing session id'));
 		else this.#state = {kind: 'recovering', done: this.#recover(error)};
 		for (const listener of this.#disconnectListeners) listener(error);
@@ -277,12 +307,15 @@ export class SessionClient implements Caller, Processes, AsyncDisposable {
 		const outcome = await recover({
 			connect: this.#connect,
 			budgetMs: recoveryBudgetMs,
-			isCancelled: () => this.#isClosing,
+			instanceId: this.#known?.info?.instanceId,
+			cancel: this.#closing.signal,
 			open: (transport, leftMs) =>
 				Connection.open(transport, {
 					clientName,
 					initializeTimeoutMs: Math.min(initializeTimeoutMs ?? INITIALIZE_TIMEOUT_MS, leftMs),
 					resumeSessionId: this.sessionId,
+					known: this.#known,
+					signal: this.#closing.signal,
 					onNotification: notification => this.#onNotification(notification),
 					onDisconnect: error => {
 						if (isRecovered) this.#onConnectionLost(error);
@@ -300,7 +333,7 @@ export class SessionClient implements Caller, Processes, AsyncDisposable {
 		for (const [id, process] of this.#processes) if (process.isOver) this.#processes.delete(id);
 		if (outcome.connection.isClosed) this.#onConnectionLost(earlyDisconnect ?? new DisconnectedError());
 		// `close()` was called during the recovery, without a connection to close.
-		else if (this.#isClosing) outcome.connection.close();
+		else if (this.#closing.signal.aborted) outcome.connection.close();
 		else this.#readPauser.use(outcome.connection);
 	}
 
@@ -325,20 +358,6 @@ export class SessionClient implements Caller, Processes, AsyncDisposable {
 			// Without a connection, the server ends it with the session.
 		}
 		this.#processes.delete(processId);
-	}
-}
-
-/** Resuming waits a moment for the server to see that the earlier client has left. */
-async function openUnlessAttached(connect: Connect, options: ConnectionOptions): Promise<Connection> {
-	const deadline = performance.now() + ATTACHED_WAIT_MS;
-	for (;;) {
-		try {
-			return await Connection.open(await connect(), options);
-		} catch (error) {
-			const mayLeave = options.resumeSessionId !== undefined && isStillAttached(error);
-			if (!mayLeave || performance.now() >= deadline) throw error;
-		}
-		await new Promise(resolve => setTimeout(resolve, RETRY_INTERVAL_MS));
 	}
 }
 

@@ -1,7 +1,8 @@
 import type {ProcessHandle} from '../../client/process/process-handle.js';
+import type {ServerDescription} from '../../client/session/connection.js';
 import type {RemoteStatus} from '../../client/session/lazy-client.js';
 import type {EnvironmentInfo} from '../../protocol/methods/environment-methods.js';
-import type {EnvironmentBackend, ServerDescription} from '../environment-backend.js';
+import type {EnvironmentBackend} from '../environment-backend.js';
 import type {LocalFiles} from './local-files.js';
 import type {LocalHttp} from './local-http.js';
 import type {LocalPorts} from './local-ports.js';

@@ -1,6 +1,6 @@
 import {refuseSandbox, toNativePath, toUriText} from '../../adapters/file-paths.js';
 import {FamiliarFiles} from '../../client/files/familiar-files.js';
-import {wrapFileErrors} from '../../client/files/file-error.js';
+import {wrapFileErrors, wrapPairErrors} from '../../client/files/file-error.js';
 import {requireChangeOptions} from '../../client/files/file-options.js';
 import {
 	type AccessOptions,
@@ -118,7 +118,7 @@ export class LocalFiles extends FamiliarFiles implements Files {
 	async copy(from: Path, to: Path, options: AccessOptions & {recursive?: boolean} = {}): Promise<void> {
 		requireChangeOptions('copy', options);
 		const {recursive = false} = options;
-		await wrapFileErrors(from, () => files.copy(resolvePath(from, options), resolvePath(to, options), {recursive}));
+		await wrapPairErrors(from, to, () => files.copy(resolvePath(from, options), resolvePath(to, options), {recursive}));
 	}
 
 	async rename(
@@ -128,7 +128,7 @@ export class LocalFiles extends FamiliarFiles implements Files {
 	): Promise<void> {
 		requireChangeOptions('rename', options);
 		const {overwrite = false, sync} = options;
-		await wrapFileErrors(from, () =>
+		await wrapPairErrors(from, to, () =>
 			files.rename(resolvePath(from, options), resolvePath(to, options), {overwrite, sync, root: resolveRoot(options)}),
 		);
 	}
@@ -199,12 +199,12 @@ export class LocalFiles extends FamiliarFiles implements Files {
 	}
 
 	async pack(path: Path, options: PackOptions = {}): Promise<PackedTree> {
-		return wrapFileErrors(path, () => packLocal(resolvePath(path, options), options));
+		return wrapFileErrors(path, () => packLocal(resolvePath(path, options), describePath(path), options));
 	}
 
 	async unpack(path: Path, options: UnpackOptions = {}): Promise<UnpackedTree> {
 		return wrapFileErrors(path, () =>
-			unpackLocal(resolvePath(path, options), {...options, root: resolveRoot(options)}),
+			unpackLocal(resolvePath(path, options), describePath(path), {...options, root: resolveRoot(options)}),
 		);
 	}
 }

@@ -20,7 +20,7 @@ import {withFileErrors} from '../../filesystem/file-errors.js';
 import {percentEncode} from '../../protocol/path-uri/path-uri-encoding.js';
 import {abandonHandle, readBlock} from './local-file-streams.js';
 
-export async function packLocal(path: BytePath, options: PackOptions): Promise<PackedTree> {
+export async function packLocal(path: BytePath, given: string, options: PackOptions): Promise<PackedTree> {
 	options.signal?.throwIfAborted();
 	const tree = await packTree(path, {names: options.names?.map(percentEncode)});
 	const source = {
@@ -32,11 +32,12 @@ export async function packLocal(path: BytePath, options: PackOptions): Promise<P
 		}),
 		abandon: () => abandonHandle(tree),
 	};
-	return readPackedTree(toUriText(path), tree.totals, source, options);
+	return readPackedTree(given, tree.totals, source, options);
 }
 
 export async function unpackLocal(
 	path: BytePath,
+	given: string,
 	options: Omit<UnpackOptions, 'root'> & {root: BytePath | undefined},
 ): Promise<UnpackedTree> {
 	options.signal?.throwIfAborted();
@@ -51,7 +52,7 @@ export async function unpackLocal(
 		}),
 		abandon: () => abandonHandle(tree),
 	};
-	return writePackedTree(toUriText(path), target, options);
+	return writePackedTree(given, target, options);
 }
 
 export async function setLocalAttributes(

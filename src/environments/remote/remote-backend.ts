@@ -3,13 +3,14 @@ import type {Http} from '../../client/http/http.js';
 import type {Ports} from '../../client/ports/ports.js';
 import type {AttachProcessOptions, Processes, ProcessHandle} from '../../client/process/process-handle.js';
 import {ProtocolError} from '../../client/session/client-errors.js';
+import type {ServerDescription} from '../../client/session/connection.js';
 import type {DisconnectListener, RemoteStatus} from '../../client/session/lazy-client.js';
 import {LazyClient} from '../../client/session/lazy-client.js';
 import type {Connect, SessionClient} from '../../client/session/session-client.js';
 import type {EnvironmentInfo} from '../../protocol/methods/environment-methods.js';
 import {errorMessage} from '../../shared/errors.js';
 import {isTransportTarget, schemeOf} from '../../transports/node/registry.js';
-import type {EnvironmentBackend, ServerDescription} from '../environment-backend.js';
+import type {EnvironmentBackend} from '../environment-backend.js';
 import {type RemoteTarget, readTarget} from './remote-target.js';
 
 /** Another machine. Begins to connect in the background where that costs nothing but a socket. */
@@ -45,8 +46,7 @@ export class RemoteBackend implements EnvironmentBackend {
 	}
 
 	async server(): Promise<ServerDescription> {
-		const {dialect, info, capabilities} = await this.#connect();
-		return {dialect, info, capabilities};
+		return (await this.#connect()).describe();
 	}
 
 	async sessionId(): Promise<string | undefined> {
@@ -58,7 +58,7 @@ export class RemoteBackend implements EnvironmentBackend {
 	}
 
 	async info(): Promise<EnvironmentInfo> {
-		const {info} = await this.#connect();
+		const {info} = await this.server();
 		if (!info) throw new ProtocolError('the server is too old to describe itself');
 		return info;
 	}

@@ -14,6 +14,7 @@ export const environmentInfo = v.object({
 	tempDir: v.optional(uriText),
 	executorVersion: v.optional(v.string()),
 	providerId: v.optional(v.string()),
+	instanceId: v.optional(v.string()),
 	userHomeDir: v.optional(uriText),
 	platformOs: v.optional(v.string()),
 	prependPathDirs: v.optional(v.array(uriText)),

@@ -8,6 +8,7 @@ import type {Sandbox} from '../../sandbox/sandbox.js';
 import {Lifetime} from '../../shared/async/lifetime.js';
 import type {Logger} from '../../shared/logger.js';
 import {PeerSilentError} from '../../transports/peer-silent-error.js';
+import {PeerViolationError} from '../../transports/peer-violation-error.js';
 import type {Transport} from '../../transports/transport.js';
 import {addressOf, ClientAudit} from '../audit.js';
 import {accountOf, allows, type Grant} from '../auth/grant.js';
@@ -230,6 +231,8 @@ export class ClientConnection implements Service, SessionHolder {
 	closed(error?: Error): void {
 		const fields = {peer: this.rpc.peer, ...(error && {reason: error.message})};
 		if (error instanceof PeerSilentError) this.logger.info('client vanished, its session can be resumed', fields);
+		else if (error instanceof PeerViolationError)
+			this.logger.warn('hung up on a client that broke the protocol', fields);
 		else this.logger.debug('connection closed', fields);
 		this.lifetime.close();
 		this.pending.close();

@@ -3,8 +3,9 @@ import type {ManagedProcess} from '../../processes/managed-process.js';
 import type {ProcessTable} from '../../processes/process-table.js';
 import {INVALID_REQUEST, RpcError, SESSION_ATTACHED} from '../../protocol/wire/error-codes.js';
 import type {RpcConnection} from '../../rpc/rpc-connection.js';
-import {LongarmError} from '../../shared/errors.js';
+import {ERRORS, LongarmError} from '../../shared/errors.js';
 import type {Logger} from '../../shared/logger.js';
+import {INSTANCE_ID} from '../../shared/node/instance-id.js';
 import {MAX_TIMER_MS} from '../../shared/units.js';
 import {accountOf, type Grant, mayResume} from '../auth/grant.js';
 import {OutputPump} from './output-pump.js';
@@ -179,8 +180,7 @@ export class Sessions {
 	/** A session of another owner gets the same error as one that does not exist, so that ids cannot be probed. */
 	#find(id: string, caller: Grant | undefined): Session {
 		const session = this.#sessions.get(id);
-		if (!session || !mayResume(session.owner, caller, session.hasProcesses))
-			throw new RpcError(INVALID_REQUEST, `unknown session id ${id}`);
+		if (!session || !mayResume(session.owner, caller, session.hasProcesses)) throw unknownSessionError(id);
 		return session;
 	}
 
@@ -228,4 +228,10 @@ export class Sessions {
 			context: {limit},
 		});
 	}
+}
+
+/** The instance tells the client whether the server that had the session is this one. */
+function unknownSessionError(id: string): RpcError {
+	const data = {code: 'SESSION_UNKNOWN', context: {instanceId: INSTANCE_ID}, hint: ERRORS.SESSION_UNKNOWN.hint};
+	return new RpcError(INVALID_REQUEST, `unknown session id ${id}`, data);
 }

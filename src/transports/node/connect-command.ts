@@ -5,10 +5,13 @@ import {PROTECTED_VARIABLES} from '../../shared/protected-variables.js';
 import {StderrTail} from '../../shared/stderr-tail.js';
 import type {TransportEvents} from '../transport.js';
 import {WrappedTransport} from '../wrapped-transport.js';
+import {isStillThere, listTreeMembers, signalTreeMembers} from './command-tree.js';
 import {StdioTransport} from './stdio.js';
 
 /** How long the command may take to end when it is asked to. */
 export const COMMAND_GRACE_MS = 2000;
+/** Between two looks whether everything has ended. */
+const END_CHECK_MS = 20;
 /** Tail of stderr kept for the error message, in characters. */
 const MAX_STDERR_CHARS = 2000;
 
@@ -33,8 +36,8 @@ const CONNECT_COMMAND_OPTIONS: OptionTable<ConnectCommandOptions> = {
 };
 
 /**
- * Starts a command that speaks the protocol on its standard input and output, such as a server behind ssh. It is in a
- * process group of its own, which ends with the transport, from whichever side.
+ * Starts a command that speaks the protocol on its standard input and output, such as a server behind ssh. It ends with
+ * the transport, from whichever side, and with it its process group and everything below it.
  */
 export async function connectCommand(program: string, options: ConnectCommandOptions = {}): Promise<CommandTransport> {
 	readOptions<ConnectCommandOptions>(options, CONNECT_COMMAND_OPTIONS, 'connectCommand()');
@@ -45,7 +48,12 @@ export async function connectCommand(program: string, options: ConnectCommandOpt
 		env: {...inheritVariables(), ...env},
 		...(cwd !== undefined && {cwd}),
 	});
-	await Promise.race([once(child, 'spawn'), once(child, 'error').then(([error]) => Promise.reject(error as Error))]);
+	try {
+		// Rejects with an `error` event, too.
+		await once(child, 'spawn');
+	} catch (cause) {
+		throw new Error(`failed to spawn exec-server: ${(cause as Error).message}`, {cause});
+	}
 	return new CommandTransport(child, options.onStderr ?? (() => {}));
 }
 
@@ -100,22 +108,36 @@ export class CommandTransport extends WrappedTransport {
 			if (said !== '') tell(new Error(`the command said: ${said}`));
 			else tell(child.exitCode ? new Error(`the command ended with code ${child.exitCode}`) : undefined);
 		};
-		const isOver = child.stderr!.closed && (child.exitCode !== null || child.signalCode !== null);
+		const isOver = child.stderr!.closed && hasExited(child);
 		const timer = setTimeout(told, isOver ? 0 : STDERR_DRAIN_MS);
 		child.once('close', told);
 	}
 
-	/** Ends the group: SIGTERM, and SIGKILL after the grace period. */
+	/** Ends the command and everything below it: SIGTERM, and SIGKILL after the grace period. */
 	#end(): void {
 		if (this.#isEnding) return;
 		this.#isEnding = true;
 		const child = this.#child;
 		child.stdin!.destroy();
-		if (child.exitCode !== null || child.signalCode !== null) return;
+		if (hasExited(child)) return;
+		// Before the first signal: whose parent has ended is no longer found below it.
+		const members = listTreeMembers(child.pid!);
 		signalGroup(child, 'SIGTERM');
-		const timer = setTimeout(() => signalGroup(child, 'SIGKILL'), COMMAND_GRACE_MS);
-		child.once('exit', () => clearTimeout(timer));
+		signalTreeMembers(members, 'SIGTERM');
+		const deadline = performance.now() + COMMAND_GRACE_MS;
+		const timer = setInterval(() => {
+			const isOver = performance.now() >= deadline;
+			if (isOver) {
+				signalGroup(child, 'SIGKILL');
+				signalTreeMembers(members, 'SIGKILL');
+			}
+			if (isOver || (hasExited(child) && !members.some(isStillThere))) clearInterval(timer);
+		}, END_CHECK_MS);
 	}
+}
+
+function hasExited({exitCode, signalCode}: ChildProcess): boolean {
+	return exitCode !== null || signalCode !== null;
 }
 
 function inheritVariables(): Record<string, string | undefined> {

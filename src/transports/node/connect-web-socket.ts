@@ -1,3 +1,4 @@
+import type {IncomingMessage} from 'node:http';
 import {connect, isIP, type Socket} from 'node:net';
 import {type ClientOptions, WebSocket} from 'ws';
 import {MAX_MESSAGE_BYTES} from '../../protocol/wire/message-limits.js';
@@ -14,10 +15,20 @@ import {withoutSecrets} from './web-socket-scheme.js';
 /** How long connecting may take, with TLS and the upgrade. */
 export const CONNECT_TIMEOUT_MS = 10_000;
 const HINT = 'Check the address, and that a server listens there: longarm serve.';
-const TOKEN_HINT = 'It wants a token: LONGARM_EXEC_SERVER_TOKEN, or longarm env add with --token-file.';
-const REFUSED_TOKEN = 'the server refused the token';
+/** Advice by HTTP status. */
+const STATUS_HINTS: Readonly<Record<number, string>> = {
+	401: 'It wants a token: LONGARM_EXEC_SERVER_TOKEN, or longarm env add with --token-file.',
+	403: 'The server is there, but not for this client: see docs/security.md for whom it lets in.',
+	421: 'Call the server by its address, or let it know the name: longarm serve --allow-host.',
+	503: 'The server is there, but has no room for a further connection: end some, or try again later.',
+};
 const WRONG_TOKEN_HINT =
 	'Check LONGARM_EXEC_SERVER_TOKEN, or auth_bearer_token of the environment in environments.toml; it may have expired.';
+/** Part of the answer to a refused client that is read, in bytes, and told, in characters. */
+const MAX_REFUSAL_BYTES = 1024;
+const MAX_REFUSAL_CHARS = 200;
+/** How long that answer may take once its head is there. */
+const REFUSAL_TIMEOUT_MS = 1000;
 
 /** Host and path of the upgrade request on a socket in the file system, where there is no name to give. */
 const UNIX_URL = 'ws://localhost/';
@@ -78,9 +89,7 @@ async function openPinned(
 		);
 	} catch (error) {
 		socket.destroy();
-		throw signal?.aborted || error instanceof UnreachableError
-			? error
-			: failedError(name, error as Error, options.token !== undefined);
+		throw signal?.aborted || error instanceof UnreachableError ? error : failedError(name, error as Error);
 	}
 	const createConnection = (() => socket) as NonNullable<ClientOptions['createConnection']>;
 	const leftMs = Math.max(1, Math.ceil(timeoutMs - (performance.now() - startedAt)));
@@ -126,7 +135,7 @@ async function open(
 		maxPayload: MAX_MESSAGE_BYTES,
 		headers: token === undefined ? {} : {authorization: `Bearer ${token}`},
 	});
-	await waitForOpen(webSocket, name, {hasToken: token !== undefined, timeoutMs, signal});
+	await waitForOpen(webSocket, {name, hasToken: token !== undefined, timeoutMs, signal});
 	const {_socket: socket} = webSocket as unknown as {_socket: Socket};
 	// Bun has a WebSocket of its own in place of the library's.
 	if (typeof socket?.on !== 'function') {
@@ -135,11 +144,14 @@ async function open(
 	return new WebSocketTransport(webSocket, socket, name, 'client', {monitor: new PeerMonitor(times)});
 }
 
-function waitForOpen(
-	webSocket: WebSocket,
-	url: string,
-	{hasToken, timeoutMs, signal}: {hasToken: boolean; timeoutMs: number; signal: AbortSignal | undefined},
-): Promise<void> {
+interface Opening {
+	readonly name: string;
+	readonly hasToken: boolean;
+	readonly timeoutMs: number;
+	readonly signal: AbortSignal | undefined;
+}
+
+function waitForOpen(webSocket: WebSocket, {name, hasToken, timeoutMs, signal}: Opening): Promise<void> {
 	return new Promise((resolve, reject) => {
 		const fail = (error: Error): void => {
 			over();
@@ -148,16 +160,21 @@ function waitForOpen(
 			webSocket.terminate();
 			reject(error);
 		};
-		const late = (): void => fail(lateError(url, timeoutMs));
-		const failed = (cause: Error): void => fail(failedError(url, cause, hasToken));
+		const late = (): void => fail(lateError(name, timeoutMs));
+		const failed = (cause: Error, status?: number): void => fail(failedError(name, cause, {status, hasToken}));
+		const refused = (_request: unknown, response: IncomingMessage): void => {
+			void readRefusal(response, hasToken).then(error => failed(error, response.statusCode));
+		};
 		const aborted = (): void => fail(signal!.reason instanceof Error ? signal!.reason : new Error('aborted'));
 		const timer = setTimeout(late, timeoutMs);
 		const over = (): void => {
 			clearTimeout(timer);
 			webSocket.off('error', failed);
+			webSocket.off('unexpected-response', refused);
 			signal?.removeEventListener('abort', aborted);
 		};
 		webSocket.on('error', failed);
+		webSocket.on('unexpected-response', refused);
 		signal?.addEventListener('abort', aborted, {once: true});
 		webSocket.once('open', () => {
 			over();
@@ -166,20 +183,43 @@ function waitForOpen(
 	});
 }
 
-function describeFailure({message}: Error, hasToken: boolean): string {
-	if (!/\b401$/.test(message)) return message;
-	return hasToken ? `${REFUSED_TOKEN} (401)` : 'the server wants a token (401)';
+/** The answer to a client that is not let in: its status and first line, without anything that acts on a terminal. */
+async function readRefusal(response: IncomingMessage, hasToken: boolean): Promise<Error> {
+	const {statusCode = 0, statusMessage = ''} = response;
+	const head = `HTTP error: ${statusCode} ${statusMessage}`.trim();
+	const said = (await readFirstLine(response)).slice(0, MAX_REFUSAL_CHARS);
+	const told = said === '' ? '' : `: ${said}`;
+	if (statusCode !== 401) return new Error(`${head}${told}`);
+	const meaning = hasToken ? 'the server refused the token' : 'the server asks for a token and none was given';
+	return new Error(`${head}: ${meaning}${told}`);
 }
 
-function lateError(url: string, timeoutMs: number): UnreachableError {
-	return new UnreachableError(`timed out connecting to exec-server websocket ${url} after ${timeoutMs / 1000}s`);
+async function readFirstLine(response: IncomingMessage): Promise<string> {
+	const chunks: Buffer[] = [];
+	let bytes = 0;
+	const timer = setTimeout(() => response.destroy(), REFUSAL_TIMEOUT_MS);
+	try {
+		for await (const chunk of response as AsyncIterable<Buffer>) {
+			chunks.push(chunk);
+			bytes += chunk.length;
+			if (bytes >= MAX_REFUSAL_BYTES) break;
+		}
+	} catch {
+		// The part that has arrived has to do.
+	} finally {
+		clearTimeout(timer);
+	}
+	const [line = ''] = Buffer.concat(chunks).toString().trimStart().split('\n', 1);
+	return line.replaceAll(/\p{C}/gu, ' ').trim();
 }
 
-function failedError(url: string, cause: Error, hasToken: boolean): UnreachableError {
-	return new UnreachableError(
-		`failed to connect to exec-server websocket ${url}: ${describeFailure(cause, hasToken)}`,
-		{cause},
-	);
+function lateError(name: string, timeoutMs: number): UnreachableError {
+	return new UnreachableError(`timed out connecting to exec-server websocket \`${name}\` after ${timeoutMs / 1000}s`);
+}
+
+function failedError(name: string, cause: Error, details: UnreachableDetails = {}): UnreachableError {
+	const message = `failed to connect to exec-server websocket \`${name}\`: ${cause.message}`;
+	return new UnreachableError(message, {...details, cause});
 }
 
 /** Masking protects proxies from scripts of a browser; on loopback and inside TLS there is no proxy that could read. */
@@ -188,17 +228,24 @@ function isProtected({protocol, hostname}: URL): boolean {
 	return protocol === 'wss:' || host === 'localhost' || (isIP(host) !== 0 && /^(?:127\.|::1$)/.test(host));
 }
 
+interface UnreachableDetails extends ErrorOptions {
+	readonly status?: number | undefined;
+	/** A token was sent. */
+	readonly hasToken?: boolean;
+}
+
 /** The server cannot be reached. */
 export class UnreachableError extends Error {
 	override readonly name = 'UnreachableError';
 	/** Advice for people. */
 	readonly hint: string;
+	/** Status of the HTTP answer, if the server has answered and did not let the client in. */
+	readonly status: number | undefined;
 
-	constructor(message: string, options?: ErrorOptions) {
+	constructor(message: string, {status, hasToken = false, ...options}: UnreachableDetails = {}) {
 		super(message, options);
-		const cause = options?.cause instanceof Error ? hintOfTlsError(options.cause) : undefined;
-		if (cause !== undefined) this.hint = cause;
-		else if (message.includes(REFUSED_TOKEN)) this.hint = WRONG_TOKEN_HINT;
-		else this.hint = /\b401\b/.test(message) ? TOKEN_HINT : HINT;
+		this.status = status;
+		const tlsHint = options.cause instanceof Error ? hintOfTlsError(options.cause) : undefined;
+		this.hint = tlsHint ?? (status === 401 && hasToken ? WRONG_TOKEN_HINT : (STATUS_HINTS[status ?? 0] ?? HINT));
 	}
 }

@@ -7,6 +7,7 @@ import {type Frame, measureFrame} from '../../protocol/wire/encode.js';
 import {FRAGMENT_BYTES, MAX_FRAME_BYTES} from '../../protocol/wire/message-limits.js';
 import {BufferPool, payloadBuffers} from '../../shared/node/buffer-pool.js';
 import {PeerSilentError} from '../peer-silent-error.js';
+import {PeerViolationError} from '../peer-violation-error.js';
 import type {Transport, TransportEvents} from '../transport.js';
 import {askPeer} from './ask-peer.js';
 import {deliverMessage} from './extract-payload.js';
@@ -85,7 +86,7 @@ export class WebSocketTransport implements Transport {
 			payloads.release();
 		});
 		webSocket.on('error', error => {
-			this.#failure ??= isTimedOut(error) ? new PeerSilentError(error.message, {cause: error}) : error;
+			this.#failure ??= explainFailure(error);
 			// The library would wait for a peer that broke the rules to hang up, for half a minute.
 			webSocket.terminate();
 		});
@@ -208,6 +209,12 @@ export class WebSocketTransport implements Transport {
 			this.#socket.uncork();
 		});
 	}
+}
+
+/** Errors of the library are violations of the peer: frames against the rules, messages that are too large. */
+function explainFailure(error: NodeJS.ErrnoException): Error {
+	if (isTimedOut(error)) return new PeerSilentError(error.message, {cause: error});
+	return error.code?.startsWith('WS_ERR_') ? new PeerViolationError(error.message, {cause: error}) : error;
 }
 
 /** The kernel has given the peer up. */

@@ -79,6 +79,44 @@ describe.each(Object.entries(LOCAL_AND_REMOTE))('%s', (_name, machine) => {
 		);
 	});
 
+	test('a failure of any method names the path in its message and as a property', async () => {
+		const {files, at} = await working();
+		const [path, target] = [at('no', 'such'), at('other')];
+		const calls: Record<string, () => Promise<unknown>> = {
+			readFile: () => files.readFile(path),
+			readText: () => files.readText(path),
+			writeFile: () => files.writeFile(path, 'x'),
+			createDirectory: () => files.createDirectory(path, {recursive: false}),
+			metadata: () => files.metadata(path),
+			canonicalize: () => files.canonicalize(path),
+			readDirectory: () => files.readDirectory(path),
+			walk: () => files.walk(path),
+			remove: () => files.remove(path, {force: false}),
+			readStream: () => collect(files.readStream(path)),
+			writeStream: () => write(files.writeStream(path), Buffer.from('x')),
+			watch: () => files.watch(path),
+			search: () => files.search({path, names: ['*']}).outcome,
+			list: () => files.list(path)[Symbol.asyncIterator]().next(),
+			digest: () => files.digest(path, {offset: 0, length: 1}),
+			pack: () => files.pack(path),
+			unpack: async () => {
+				const {stream, outcome} = await files.unpack(path);
+				await Promise.all([outcome, stream.getWriter().close()]);
+			},
+		};
+		const wrong: string[] = [];
+		for (const [name, call] of Object.entries(calls)) {
+			const error = await call().catch((thrown: unknown) => thrown);
+			const isRight = error instanceof FileError && error.path === path && error.message === `${path}: ${error.detail}`;
+			if (!isRight) wrong.push(`${name}: ${String(error)}`);
+		}
+		expect(wrong).toEqual([]);
+		const gone = at('gone');
+		const pair = {path: gone, target, message: expect.stringContaining(`${gone} to ${target}: `) as string};
+		await expect(files.copy(gone, target)).rejects.toMatchObject(pair);
+		await expect(files.rename(gone, target)).rejects.toMatchObject(pair);
+	});
+
 	test('directories are made, listed, walked and removed', async () => {
 		const {files, at} = await working();
 		await files.createDirectory(at('d', 'e'));

@@ -3,7 +3,9 @@ import {describe, expect, onTestFinished, test, vi} from 'vitest';
 import type {ProcessHost} from '../../../src/client/run/command.js';
 import {communicate} from '../../../src/client/run/communicate.js';
 import {RunError, type RunResult, run} from '../../../src/client/run/run.js';
+import type {RejectedError} from '../../../src/client/session/client-errors.js';
 import {SessionClient} from '../../../src/client/session/session-client.js';
+import {ERRORS} from '../../../src/shared/errors.js';
 import {connectWebSocket} from '../../../src/transports/node/connect-web-socket.js';
 import type {Transport} from '../../../src/transports/transport.js';
 import {stopClock} from '../../helpers/clock.js';
@@ -51,6 +53,26 @@ describe.each(Object.entries(ENVIRONMENTS))('on %s', (_name, machine) => {
 		const result = await run(await machine(), ['/no/such/program'], {reject: false});
 		expect(result).toMatchObject({reason: 'spawn', exitCode: undefined});
 		expect(result.error!.message).toContain('os error 2');
+	});
+
+	test('a missing program and a missing directory are told apart, by code, context, hint and words', async () => {
+		const environment = await machine();
+		const noProgram = run(environment, ['no-such-program']);
+		await expect(noProgram).rejects.toThrow(
+			'no-such-program could not be started: there is no such program: No such file or directory (os error 2)',
+		);
+		const {error: missing} = await rejection(noProgram);
+		expect(missing).toMatchObject({errorCode: 'PROGRAM_NOT_FOUND', context: {program: 'no-such-program'}});
+		const noDirectory = run(environment, ['/bin/sh'], {cwd: '/no/such'});
+		await expect(noDirectory).rejects.toThrow(
+			'/bin/sh could not be started: the working directory /no/such cannot be used: No such file or directory (os error 2)',
+		);
+		const {error: unusable} = await rejection(noDirectory);
+		expect(unusable).toMatchObject({errorCode: 'CWD_UNUSABLE', context: {cwd: '/no/such'}});
+		expect([missing, unusable].map(error => (error as RejectedError).hint)).toEqual([
+			ERRORS.PROGRAM_NOT_FOUND.hint,
+			ERRORS.CWD_UNUSABLE.hint,
+		]);
 	});
 
 	test('a command that takes too long is ended, and what it said is kept', async () => {
@@ -148,7 +170,7 @@ test('a machine that cannot be reached is no exit either', async () => {
 	const environment = Environment.remote('gone', {kind: 'websocket', url: 'ws://127.0.0.1:1'});
 	const result = await rejection(run(environment, ['true']));
 	expect(result.reason).toBe('disconnected');
-	expect(result.error!.message).toContain('failed to connect to exec-server websocket ws://127.0.0.1:1');
+	expect(result.error!.message).toContain('failed to connect to exec-server websocket `ws://127.0.0.1:1`');
 });
 
 test('a directory that is not absolute is refused before anything happens', async () => {

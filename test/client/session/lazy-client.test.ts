@@ -119,3 +119,43 @@ test('closing gives up an attempt that is under way', async () => {
 	await expect(waiting).rejects.toThrow('the environment is closed');
 	await expect(place.lazy.client()).rejects.toThrow('the environment is closed');
 });
+
+test('closing gives up a handshake that is never answered, and hangs up', async () => {
+	const place = lazily();
+	const [near, far] = memoryTransportPair();
+	const peer = new RawPeer(far);
+	place.instead = async () => near;
+	const waiting = place.lazy.client().catch((error: Error) => error.message);
+	await peer.next();
+	await place.lazy[Symbol.asyncDispose]();
+	expect(await waiting).toBe('the environment is closed');
+	await peer.untilClosed();
+});
+
+test('closing gives up a connection whose maker does not look at the signal, and hangs up when it comes', async () => {
+	const place = lazily();
+	const [near, far] = memoryTransportPair();
+	const peer = new RawPeer(far);
+	let arrive!: (transport: Transport) => void;
+	place.instead = () =>
+		new Promise(resolve => {
+			arrive = resolve;
+		});
+	const waiting = place.lazy.client().catch((error: Error) => error.message);
+	await place.lazy[Symbol.asyncDispose]();
+	expect(await waiting).toBe('the environment is closed');
+	arrive(near);
+	await peer.untilClosed();
+});
+
+test('closing gives up the handshake of a recovery', async () => {
+	const place = lazily();
+	await place.lazy.client();
+	const [near, far] = memoryTransportPair();
+	const peer = new RawPeer(far);
+	place.instead = async () => near;
+	place.transports[0]!.destroy();
+	await peer.next();
+	await place.lazy[Symbol.asyncDispose]();
+	expect(await peer.untilClosed()).toBeDefined();
+});

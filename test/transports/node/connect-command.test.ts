@@ -32,6 +32,20 @@ test('everything the command started goes with it, asked or killed', async () =>
 	expect(pids.filter(isAlive)).toEqual([]);
 });
 
+test('what left the process group and the session of a command ends with it, too, deaf or not', async () => {
+	const pids: number[] = [];
+	const deaf = `trap "" TERM; echo $$ >&2; while :; do sleep 1; done`;
+	const script = `setsid sh -c 'echo $$ >&2; exec sleep 1000' & setsid sh -c '${deaf}' & wait`;
+	const transport = await connectCommand('sh', {
+		args: ['-c', script],
+		onStderr: text => pids.push(...text.trim().split('\n').map(Number)),
+	});
+	await eventually(() => pids.length === 2);
+	transport.destroy();
+	await untilDead(transport.pid, ...pids);
+	expect(pids.filter(isAlive)).toEqual([]);
+});
+
 test('a command that ends by itself takes its children along, and its last words are the reason', async () => {
 	let pid = 0;
 	const transport = await connectCommand('sh', {
@@ -57,7 +71,9 @@ test('a command that talks nonsense is ended, also during the handshake', async 
 });
 
 test('a command that cannot be started says so', async () => {
-	await expect(connectCommand('/no/such/command')).rejects.toThrow('ENOENT');
+	await expect(connectCommand('/no/such/command')).rejects.toThrow(
+		'failed to spawn exec-server: spawn /no/such/command ENOENT',
+	);
 });
 
 test('secrets of the client stay out of the command, what is given goes in', async () => {

@@ -75,13 +75,13 @@ test('tokens can be asked for here, too', async () => {
 		authorize: async ({authorization}) =>
 			authorization === 'Bearer good' ? {kind: 'pass', pass: undefined} : {kind: 'refused', text: 'no'},
 	});
-	await expect(connectUnixSocket(path)).rejects.toThrow(`unix:${path}: the server wants a token (401)`);
+	await expect(connectUnixSocket(path)).rejects.toThrow(`\`unix:${path}\`: HTTP error: 401 Unauthorized: `);
 	RawPeer.open(await connectUnixSocket(path, {token: 'good'}));
 });
 
 test('a server that is not there is named', async () => {
 	const path = join(scratchDirectory(), 'none.sock');
-	await expect(connectUnixSocket(path)).rejects.toThrow(/websocket unix:.*none\.sock: connect ENOENT/);
+	await expect(connectUnixSocket(path)).rejects.toThrow(/websocket `unix:.*none\.sock`: connect ENOENT/);
 });
 
 test('a socket that a server left is replaced', async () => {

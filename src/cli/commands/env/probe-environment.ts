@@ -1,6 +1,6 @@
 import {performance} from 'node:perf_hooks';
+import type {ServerDescription} from '../../../client/session/connection.js';
 import type {Environment} from '../../../environments/environment.js';
-import type {ServerDescription} from '../../../environments/environment-backend.js';
 import {withTimeout} from '../../../shared/async/timeout.js';
 import {errorMessage} from '../../../shared/errors.js';
 import {hintOf} from '../../common/hint-of.js';

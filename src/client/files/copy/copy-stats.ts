@@ -200,7 +200,7 @@ export class CopyStats {
 	addFailure(location: FileLocation, error: FileError): void {
 		const known = this.#knownFailures.get(location.files) ?? new Set();
 		this.#knownFailures.set(location.files, known);
-		const key = `${describePath(location.path)}\n${error.message}`;
+		const key = `${describePath(location.path)}\n${error.detail}`;
 		if (known.has(key)) return;
 		this.#failed++;
 		if (error.code !== 'refused') this.#remediable++;

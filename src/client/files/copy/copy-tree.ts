@@ -164,7 +164,7 @@ class TreeCopy {
 			return false;
 		}
 		if (target.kind === 'directory') {
-			this.#fail('refused', this.#to, source.name, directoryInTheWay(this.#to).message);
+			this.#fail('refused', this.#to, source.name, directoryInTheWay(this.#to).detail);
 			return false;
 		}
 		const {stats, overwrite} = this.#context;

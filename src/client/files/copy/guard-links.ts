@@ -45,7 +45,7 @@ async function refuseVisibleLinks({files, path}: UriLocation, root: PathUri): Pr
 }
 
 function isUnsupported(error: unknown): boolean {
-	return error instanceof FileError && (error.code === 'unsupported' || NO_FOLLOW_UNSUPPORTED.test(error.message));
+	return error instanceof FileError && (error.code === 'unsupported' || NO_FOLLOW_UNSUPPORTED.test(error.detail));
 }
 
 function isSamePath(one: Path, other: Path): boolean {

@@ -5,7 +5,7 @@ import {MAX_MESSAGE_BYTES} from '../../../protocol/wire/message-limits.js';
 import {describePath, type Path, toPathUri} from '../../paths.js';
 import type {SessionClient} from '../../session/session-client.js';
 import {FamiliarFiles} from '../familiar-files.js';
-import {FileError, unsupportedError, wrapFileErrors} from '../file-error.js';
+import {FileError, unsupportedError, wrapFileErrors, wrapPairErrors} from '../file-error.js';
 import {requireChangeOptions} from '../file-options.js';
 import type {Metadata} from '../files.js';
 import {
@@ -73,7 +73,8 @@ export class RemoteFiles extends FamiliarFiles implements Files {
 	}
 
 	async supports(feature: FileFeature): Promise<boolean> {
-		return (await this.#client('')).capabilities[FILE_FEATURES[feature]] === true;
+		const {capabilities} = await (await this.#client('')).describe();
+		return capabilities[FILE_FEATURES[feature]] === true;
 	}
 
 	async readFile(path: Path, options: FollowOptions = {}): Promise<Uint8Array> {
@@ -133,7 +134,8 @@ export class RemoteFiles extends FamiliarFiles implements Files {
 	async copy(from: Path, to: Path, options: AccessOptions & {recursive?: boolean} = {}): Promise<void> {
 		requireChangeOptions('copy', options);
 		const {recursive = false} = options;
-		await this.#change('fs/copy', from, () => ({...toPathPairMembers(from, to, options), recursive}));
+		const params = () => ({...toPathPairMembers(from, to, options), recursive});
+		await wrapPairErrors(from, to, () => this.#change('fs/copy', from, params));
 	}
 
 	async rename(
@@ -145,15 +147,17 @@ export class RemoteFiles extends FamiliarFiles implements Files {
 		const {overwrite = false} = options;
 		const members = () => ({...rootMember(options), ...syncMember(options), overwrite});
 		const params = () => ({...toPathPairMembers(from, to, options), ...members()});
-		await this.#change('fs/rename', from, params, 'rename', rootFeature(options), syncFeature(options));
+		await wrapPairErrors(from, to, () =>
+			this.#change('fs/rename', from, params, 'rename', rootFeature(options), syncFeature(options)),
+		);
 	}
 
 	readStream(path: Path, options: ReadStreamOptions = {}): ReadableStream<Uint8Array> {
 		const open = () =>
 			wrapFileErrors(path, async () => {
 				const client = await this.#client(path, rootFeature(options));
-				if (!honoursSandbox(client, options)) return wholeFile(await this.readFile(path, options));
-				return openRemoteRead(client, toPathMembers(path, options));
+				if (!(await honoursSandbox(client, options))) return wholeFile(await this.readFile(path, options));
+				return openRemoteRead(client, describePath(path), toPathMembers(path, options));
 			});
 		return readBlocks(describePath(path), open, options);
 	}
@@ -165,10 +169,11 @@ export class RemoteFiles extends FamiliarFiles implements Files {
 		const open = () =>
 			wrapFileErrors(path, async () => {
 				const client = await this.#client(path, ...writeFeatures(options));
-				const takesBlocks = client.capabilities[FILE_FEATURES.writeStreaming] && honoursSandbox(client, options);
+				const {capabilities} = await client.describe();
+				const takesBlocks = capabilities[FILE_FEATURES.writeStreaming] && (await honoursSandbox(client, options));
 				if (!takesBlocks) return new BufferedFile(MAX_CONTENT_BYTES, describePath(path), store);
 				const file = {...toPathMembers(path, options), ...(options.owned && {owned: true})};
-				return openRemoteWrite(client, file, mode, change => this.#lookups.changing(change));
+				return openRemoteWrite(client, describePath(path), file, mode, change => this.#lookups.changing(change));
 			});
 		return writeBlocks(open, options);
 	}
@@ -205,6 +210,7 @@ export class RemoteFiles extends FamiliarFiles implements Files {
 						rootFeature(options),
 						options.after === undefined ? undefined : 'listAfter',
 					),
+					describePath(path),
 					toPathMembers(path, options),
 					options,
 				),
@@ -233,7 +239,7 @@ export class RemoteFiles extends FamiliarFiles implements Files {
 	async pack(path: Path, options: PackOptions = {}): Promise<PackedTree> {
 		const feature = options.names ? 'resume' : 'transfer';
 		return wrapFileErrors(path, async () =>
-			packRemote(await this.#client(path, feature), toPathMembers(path, options), options),
+			packRemote(await this.#client(path, feature), describePath(path), toPathMembers(path, options), options),
 		);
 	}
 
@@ -241,8 +247,12 @@ export class RemoteFiles extends FamiliarFiles implements Files {
 		return wrapFileErrors(path, async () => {
 			const features = [options.partial ? 'resume' : 'transfer', rootFeature(options), syncFeature(options)] as const;
 			const client = await this.#client(path, ...features);
-			return unpackRemote(client, {...toPathMembers(path, options), ...syncMember(options)}, options, change =>
-				this.#lookups.changing(change),
+			return unpackRemote(
+				client,
+				describePath(path),
+				{...toPathMembers(path, options), ...syncMember(options)},
+				options,
+				change => this.#lookups.changing(change),
 			);
 		});
 	}
@@ -269,16 +279,18 @@ export class RemoteFiles extends FamiliarFiles implements Files {
 	async #client(path: Path, ...features: (FileFeature | undefined)[]): Promise<SessionClient> {
 		const client = await connectOrThrow(this.#connect, path);
 		for (const feature of features) {
-			const capability = feature && FILE_FEATURES[feature];
-			if (capability && !client.capabilities[capability]) throw unsupportedError(capability, describePath(path));
+			if (!feature) continue;
+			const {capabilities} = await client.describe();
+			const capability = FILE_FEATURES[feature];
+			if (!capabilities[capability]) throw unsupportedError(capability, describePath(path));
 		}
 		return client;
 	}
 }
 
 /** A server without the capability may open a file without enforcing the sandbox. */
-function honoursSandbox({capabilities}: SessionClient, {sandbox}: AccessOptions): boolean {
-	return !sandbox || capabilities['sandboxedFileStreaming'] === true;
+async function honoursSandbox(client: SessionClient, {sandbox}: AccessOptions): Promise<boolean> {
+	return !sandbox || (await client.describe()).capabilities['sandboxedFileStreaming'] === true;
 }
 
 /** A connection that cannot be made fails with its own reason. */

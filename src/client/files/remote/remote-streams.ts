@@ -7,7 +7,7 @@ import type {BlockTarget} from '../streams/block-writer.js';
 import {readPackedTree, writePackedTree} from '../streams/tree-streams.js';
 import {RemoteHandle} from './remote-handle.js';
 
-/** Path members of a request. */
+/** Path members of a request; errors name the path as the caller has given it. */
 export interface RemoteFile {
 	readonly path: string;
 	readonly followSymlinks?: false;
@@ -18,10 +18,10 @@ export interface RemoteFile {
 /** Runs an operation that changes files. */
 export type Changing = <T>(change: () => Promise<T>) => Promise<T>;
 
-export async function openRemoteRead(client: SessionClient, target: RemoteFile): Promise<BlockSource> {
+export async function openRemoteRead(client: SessionClient, given: string, target: RemoteFile): Promise<BlockSource> {
 	const {handle} = await RemoteHandle.open(client, (calls, handleId) => calls.call('fs/open', {handleId, ...target}));
 	return {
-		read: (offset, length) => wrapFileErrors(target.path, () => handle.read(offset, length)),
+		read: (offset, length) => wrapFileErrors(given, () => handle.read(offset, length)),
 		// Everything was read: a failure to close the handle does not matter.
 		end: async () => handle.abandon(),
 		abandon: () => handle.abandon(),
@@ -31,6 +31,7 @@ export async function openRemoteRead(client: SessionClient, target: RemoteFile):
 /** Opens a file that is truncated (`replace`) or not (`update`). */
 export async function openRemoteWrite(
 	client: SessionClient,
+	given: string,
 	target: RemoteFile & {readonly owned?: boolean},
 	mode: 'replace' | 'update',
 	changing: Changing,
@@ -40,15 +41,16 @@ export async function openRemoteWrite(
 	);
 	return {
 		write: async (offset, chunk) => {
-			await changing(() => wrapFileErrors(target.path, () => handle.write(offset, chunk)));
+			await changing(() => wrapFileErrors(given, () => handle.write(offset, chunk)));
 		},
-		end: () => changing(() => wrapFileErrors(target.path, () => handle.close())),
+		end: () => changing(() => wrapFileErrors(given, () => handle.close())),
 		abandon: () => handle.abandon(),
 	};
 }
 
 export async function openRemoteList(
 	client: SessionClient,
+	given: string,
 	target: RemoteFile,
 	options: ListOptions,
 ): Promise<BlockSource> {
@@ -61,7 +63,7 @@ export async function openRemoteList(
 	};
 	const {handle} = await RemoteHandle.open(client, (calls, handleId) => calls.call('fs/list', {handleId, ...params}));
 	return {
-		read: (offset, length) => wrapFileErrors(target.path, () => handle.read(offset, length)),
+		read: (offset, length) => wrapFileErrors(given, () => handle.read(offset, length)),
 		end: async () => handle.abandon(),
 		abandon: () => handle.abandon(),
 	};
@@ -71,17 +73,23 @@ function namesMember({names}: Pick<ListOptions, 'names'>): {names?: string[]} {
 	return names ? {names: names.map(percentEncode)} : {};
 }
 
-export async function packRemote(client: SessionClient, target: RemoteFile, options: PackOptions): Promise<PackedTree> {
+export async function packRemote(
+	client: SessionClient,
+	given: string,
+	target: RemoteFile,
+	options: PackOptions,
+): Promise<PackedTree> {
 	options.signal?.throwIfAborted();
 	const {handle, opened} = await RemoteHandle.open(client, (calls, handleId) =>
 		calls.call('fs/pack', {handleId, ...target, ...namesMember(options)}),
 	);
 	const {entries, bytes} = opened;
-	return readPackedTree(target.path, {entries, bytes}, handle, options);
+	return readPackedTree(given, {entries, bytes}, handle, options);
 }
 
 export async function unpackRemote(
 	client: SessionClient,
+	given: string,
 	target: RemoteFile & {readonly sync?: true},
 	options: UnpackOptions,
 	changing: Changing,
@@ -97,5 +105,5 @@ export async function unpackRemote(
 		finish: (sha256: string | undefined) => changing(() => handle.finish(sha256)),
 		abandon: () => handle.abandon(),
 	};
-	return writePackedTree(target.path, tree, options);
+	return writePackedTree(given, tree, options);
 }

@@ -64,7 +64,7 @@ function working(times: number) {
 	const at = (...names: string[]) => join(root, ...names);
 	const lines: string[] = [];
 	const observer: CopyObserver = {
-		onFailure: ({location, error}) => lines.push(`error: ${nativePathOf(location.path)}: ${error.message}`),
+		onFailure: ({location, error}) => lines.push(`error: ${nativePathOf(location.path)}: ${error.detail}`),
 		onRetry: error => lines.push(error.message),
 		onFallback: ({path}) => lines.push(nativePathOf(path)),
 	};

@@ -149,7 +149,7 @@ describe.each([
 			failed.push(nativePathOf(location.path));
 		const {files, failures} = await copyFiles(route('a', 'b'), {onFailure});
 		expect([files, failed.toSorted()]).toEqual([1, [at('b', 'sub'), at('b', 'x')]]);
-		expect(failures.map(({error}) => `${error.code}: ${error.message}`).toSorted()).toEqual([
+		expect(failures.map(({error}) => `${error.code}: ${error.detail}`).toSorted()).toEqual([
 			'refused: a directory is in the way of a file',
 			'refused: something that is no directory is in the way of a directory',
 		]);
@@ -170,9 +170,9 @@ describe.each([
 	test.each([
 		['a source that is missing', 'none', 'b', {code: 'not-found'}],
 		['a target in a directory that is missing', 'a', 'none/b', {code: 'refused', reason: 'no-parent'}],
-		['a file onto itself', 'a', 'link', {code: 'refused', message: 'source and target are the same'}],
+		['a file onto itself', 'a', 'link', {code: 'refused', detail: 'source and target are the same'}],
 		['a directory into itself', 'dir', 'dir/b', {code: 'refused'}],
-		['a file onto a directory', 'a', 'dir', {code: 'refused', message: 'a directory is in the way of a file'}],
+		['a file onto a directory', 'a', 'dir', {code: 'refused', detail: 'a directory is in the way of a file'}],
 	])('of %s is refused, and nothing is done', async (_, from, to, error) => {
 		const {at, route} = await working();
 		mkdirSync(at('dir'));

@@ -224,5 +224,11 @@ test.each([
 	const reading = files.readFile('/a').catch((error: unknown) => error);
 	const {id} = await server.asked('fs/readFile');
 	server.peer.send({id, error: {code: number, message: 'its words'}});
-	expect(await reading).toMatchObject({code, message: 'its words', path: '/a', cause: {code: number}});
+	expect(await reading).toMatchObject({
+		code,
+		detail: 'its words',
+		message: '/a: its words',
+		path: '/a',
+		cause: {code: number},
+	});
 });

@@ -29,7 +29,7 @@ export async function explainFailedStart(
 	if (!(error instanceof RejectedError)) return undefined;
 	const reason = REASONS.find(each => isCausedBy(error, each));
 	if (!reason) return undefined;
-	if (!(await hasDirectory(environment, cwd))) {
+	if (error.errorCode === 'CWD_UNUSABLE' || !(await hasDirectory(environment, cwd))) {
 		const hint = 'Check --cwd: it has to be a directory of the machine that executes the command.';
 		return {exitCode: EXIT.notRun, message: `${cwd}: not a directory in the environment ${environment.id}`, hint};
 	}
