@@ -251,11 +251,11 @@ describe('what cannot be copied', () => {
 		expect(describeTree(at())).toEqual(before);
 	});
 
-	test('from a server that is not there is one clear line', async () => {
+	test('from a server that is not there is one clear line and a hint', async () => {
 		const at = workspace();
 		const {code, stderr} = await runCommand(['cp', 'ws://127.0.0.1:1:/etc/hostname', at('x')]);
 		expect(code).toBe(1);
-		expect(stderr).toMatch(/^error: [^\n]*127\.0\.0\.1:1[^\n]*\n$/);
+		expect(stderr).toMatch(/^error: [^\n]*127\.0\.0\.1:1[^\n]*\nhint: [^\n]*\n$/);
 	});
 });
 

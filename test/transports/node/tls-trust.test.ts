@@ -68,7 +68,7 @@ test('any other certificate is refused before the token is sent, even one that i
 		connectWebSocket(url, {token: 'secret', tls: {fingerprint: OTHER, caFile: fileOf(cert)}}),
 	);
 	expect(error.message).toBe(
-		`failed to connect to exec-server websocket ${url}: its certificate is ${fingerprint}, and the one that is pinned is ${OTHER}`,
+		`failed to connect to exec-server websocket \`${url}\`: its certificate is ${fingerprint}, and the one that is pinned is ${OTHER}`,
 	);
 	expect(error.hint).toContain('somebody is in between');
 	expect(seen).toEqual([]);
