@@ -1,4 +1,5 @@
 import {readdirSync, readFileSync} from 'node:fs';
+import {fileURLToPath} from 'node:url';
 import {expect, test} from 'vitest';
 import {COMMANDS, SECTIONS} from '../src/cli/commands/command-list.js';
 import {SETTINGS} from '../src/cli/commands/serve/serve-settings.js';
@@ -10,6 +11,8 @@ interface Renderers {
 	readonly renderProtocol: (methods: typeof METHODS, scopes: typeof requiredScope) => string;
 	readonly renderSettings: (settings: typeof SETTINGS) => string;
 	readonly renderErrors: (errors: typeof ERRORS) => string;
+	readonly readLimits: (source: string) => readonly {readonly name: string; readonly value: number | undefined}[];
+	readonly renderLimits: (limits: ReturnType<Renderers['readLimits']>) => string;
 	readonly renderCommands: (commands: typeof COMMANDS, sections: typeof SECTIONS) => Record<string, string>;
 }
 
@@ -25,6 +28,8 @@ function page(name: string): string {
 const {renderProtocol} = await script('render-protocol.mjs');
 const {renderSettings, renderErrors} = await script('render-tables.mjs');
 const {renderCommands} = await script('render-commands.mjs');
+const {readLimits} = await script('lib/limits.mjs');
+const {renderLimits} = await script('render-limits.mjs');
 const served = new Set(Object.keys(createHandlers({shell: {name: 'sh', path: '/bin/sh'}}, {})));
 
 test('docs/protocol.md is what `npm run docs` makes of the table of methods', () => {
@@ -48,6 +53,12 @@ test('docs/settings.md is what `npm run docs` makes of the settings', () => {
 test('docs/errors.md is what `npm run docs` makes of the errors', () => {
 	expect(page('errors.md')).toBe(renderErrors(ERRORS));
 	for (const code of Object.keys(ERRORS)) expect(page('errors.md')).toContain(`| \`${code}\` |`);
+});
+
+test('docs/limits.md is what `npm run docs` makes of the upper bounds in the source', () => {
+	const limits = readLimits(fileURLToPath(new URL('../src', import.meta.url)));
+	expect(limits.find(({name}) => name === 'MAX_MESSAGE_BYTES')?.value).toBe(64 * 1024 * 1024);
+	expect(page('limits.md')).toBe(renderLimits(limits));
 });
 
 test('docs/commands/ is what `npm run docs` makes of the definitions', () => {

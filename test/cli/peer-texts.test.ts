@@ -130,6 +130,7 @@ test('only these files of the command write to its streams without escaping', ()
 		'commands/env/env-edit.ts',
 		'commands/env/env-list.ts',
 		'commands/forward/forward-command.ts',
+		'commands/install-service/install-service-command.ts',
 		'commands/serve/serve-endpoint.ts',
 		'common/messages.ts',
 		'program.ts',
