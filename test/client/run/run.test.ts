@@ -55,26 +55,6 @@ describe.each(Object.entries(ENVIRONMENTS))('on %s', (_name, machine) => {
 		expect(result.error!.message).toContain('os error 2');
 	});
 
-	test('a missing program and a missing directory are told apart, by code, context, hint and words', async () => {
-		const environment = await machine();
-		const noProgram = run(environment, ['no-such-program']);
-		await expect(noProgram).rejects.toThrow(
-			'no-such-program could not be started: there is no such program: No such file or directory (os error 2)',
-		);
-		const {error: missing} = await rejection(noProgram);
-		expect(missing).toMatchObject({errorCode: 'PROGRAM_NOT_FOUND', context: {program: 'no-such-program'}});
-		const noDirectory = run(environment, ['/bin/sh'], {cwd: '/no/such'});
-		await expect(noDirectory).rejects.toThrow(
-			'/bin/sh could not be started: the working directory /no/such cannot be used: No such file or directory (os error 2)',
-		);
-		const {error: unusable} = await rejection(noDirectory);
-		expect(unusable).toMatchObject({errorCode: 'CWD_UNUSABLE', context: {cwd: '/no/such'}});
-		expect([missing, unusable].map(error => (error as RejectedError).hint)).toEqual([
-			ERRORS.PROGRAM_NOT_FOUND.hint,
-			ERRORS.CWD_UNUSABLE.hint,
-		]);
-	});
-
 	test('a command that takes too long is ended, and what it said is kept', async () => {
 		const environment = await machine();
 		stopClock();
@@ -114,6 +94,26 @@ describe.each(Object.entries(ENVIRONMENTS))('on %s', (_name, machine) => {
 });
 
 describe.each(Object.entries(ENVIRONMENTS).filter(([name]) => !name.includes('stock')))('on %s', (_name, machine) => {
+	test('a missing program and a missing directory are told apart, by code, context, hint and words', async () => {
+		const environment = await machine();
+		const noProgram = run(environment, ['no-such-program']);
+		await expect(noProgram).rejects.toThrow(
+			'no-such-program could not be started: there is no such program: No such file or directory (os error 2)',
+		);
+		const {error: missing} = await rejection(noProgram);
+		expect(missing).toMatchObject({errorCode: 'PROGRAM_NOT_FOUND', context: {program: 'no-such-program'}});
+		const noDirectory = run(environment, ['/bin/sh'], {cwd: '/no/such'});
+		await expect(noDirectory).rejects.toThrow(
+			'/bin/sh could not be started: the working directory /no/such cannot be used: No such file or directory (os error 2)',
+		);
+		const {error: unusable} = await rejection(noDirectory);
+		expect(unusable).toMatchObject({errorCode: 'CWD_UNUSABLE', context: {cwd: '/no/such'}});
+		expect([missing, unusable].map(error => (error as RejectedError).hint)).toEqual([
+			ERRORS.PROGRAM_NOT_FOUND.hint,
+			ERRORS.CWD_UNUSABLE.hint,
+		]);
+	});
+
 	test('input goes in whole, however large, and comes out the same', async () => {
 		const input = randomBytes(3_000_000);
 		const result = await run(await machine(), ['/usr/bin/sha256sum'], {input});

