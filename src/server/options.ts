@@ -6,6 +6,7 @@ import {MAX_MESSAGE_BYTES} from '../protocol/wire/message-limits.js';
 import type {EnforcerChoice} from '../sandbox/enforcer.js';
 import type {OptionTable} from '../shared/call-options.js';
 import type {Logger} from '../shared/logger.js';
+import {STOPPED_PEER_MS} from '../transports/node/peer-times.js';
 import type {Audit} from './audit.js';
 
 /** Options of a server. Each has a default: upstream's value where upstream has one. */
@@ -14,6 +15,8 @@ export interface ServerOptions {
 	readonly protocol?: 'all' | 'v0';
 	/** Retention of a session without a connection, with its processes. */
 	readonly detachedSessionMs?: number;
+	/** The same after a client has left pings unanswered while its machine answers, as that of a stopped program does. */
+	readonly stoppedPeerMs?: number;
 	/**
 	 * Sessions without a connection that are kept for one token, or for all clients without one. Beyond it the oldest
 	 * without processes ends; if all have some, no more sessions begin.
@@ -74,6 +77,7 @@ export interface ServerOptions {
 export const DEFAULTS = {
 	protocol: 'all',
 	detachedSessionMs: 30_000,
+	stoppedPeerMs: STOPPED_PEER_MS,
 	maxDetachedSessions: 1024,
 	retainBytes: 1024 * 1024,
 	retainBytesTotal: 256 * 1024 * 1024,
@@ -102,6 +106,7 @@ export type ServerSettings = Required<ServerOptions>;
 export const SERVER_OPTIONS: OptionTable<ServerOptions> = {
 	protocol: 'text',
 	detachedSessionMs: 'duration',
+	stoppedPeerMs: 'duration',
 	maxDetachedSessions: 'limit',
 	retainBytes: 'limit',
 	retainBytesTotal: 'limit',

@@ -51,13 +51,15 @@ export class ExecServer {
 
 	constructor(options: WithDurations<ServerOptions> = {}) {
 		this.#settings = withDefaults(readOptions<ServerOptions>(options, SERVER_OPTIONS, 'ExecServer'));
-		const {detachedSessionMs, maxDetachedSessions, logger, maxProcesses, protocol, retainBytesTotal} = this.#settings;
+		const {detachedSessionMs, stoppedPeerMs, maxDetachedSessions, logger, maxProcesses, protocol, retainBytesTotal} =
+			this.#settings;
 		this.#quota = new ProcessQuota(maxProcesses, 'this server');
 		this.#budget = new RetentionBudget(retainBytesTotal);
 		this.#accounts = new Accounts(this.#budget);
 		this.#sessions = new Sessions({
 			// In the first protocol processes end with their connection.
 			detachedSessionMs: protocol === 'v0' ? 0 : detachedSessionMs,
+			stoppedPeerMs: protocol === 'v0' ? 0 : stoppedPeerMs,
 			maxDetachedSessions,
 			logger,
 			createTable: session => this.#createTable(session.owner, session),

@@ -230,7 +230,9 @@ export class ClientConnection implements Service, SessionHolder {
 
 	closed(error?: Error): void {
 		const fields = {peer: this.rpc.peer, ...(error && {reason: error.message})};
-		if (error instanceof PeerSilentError) this.logger.info('client vanished, its session can be resumed', fields);
+		const isStopped = error instanceof PeerSilentError && error.machineAnswers;
+		if (isStopped) this.logger.info('client does not answer, its machine does; its session can be resumed', fields);
+		else if (error instanceof PeerSilentError) this.logger.info('client vanished, its session can be resumed', fields);
 		else if (error instanceof PeerViolationError)
 			this.logger.warn('hung up on a client that broke the protocol', fields);
 		else this.logger.debug('connection closed', fields);
@@ -238,7 +240,7 @@ export class ClientConnection implements Service, SessionHolder {
 		this.pending.close();
 		this.flow.onDrain();
 		this.#v0?.close();
-		if ('pump' in this.#handshake) this.#context.sessions.detach(this.#handshake.session);
+		if ('pump' in this.#handshake) this.#context.sessions.detach(this.#handshake.session, isStopped);
 		this.#options.onClosed(this);
 	}
 

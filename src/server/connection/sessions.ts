@@ -104,6 +104,8 @@ export class Session {
 
 export interface SessionsOptions {
 	readonly detachedSessionMs: number;
+	/** The same for the session of a client that is stopped, if that is longer. */
+	readonly stoppedPeerMs: number;
 	/** Detached sessions of one owner; those without a token count together. */
 	readonly maxDetachedSessions: number;
 	readonly logger: Logger;
@@ -184,13 +186,16 @@ export class Sessions {
 		return session;
 	}
 
-	detach(session: Session): void {
+	/** `isStopped` for a client whose machine is there: it goes on with its session when it is continued. */
+	detach(session: Session, isStopped = false): void {
 		this.#options.logger.debug('session detached', {session: session.id});
 		const account = accountOf(session.owner);
 		const detached = this.#detached.get(account);
 		if (detached) detached.add(session);
 		else this.#detached.set(account, new Set([session]));
-		session.detach(this.#options.detachedSessionMs, () => this.destroy(session));
+		const {detachedSessionMs, stoppedPeerMs} = this.#options;
+		const ttlMs = isStopped ? Math.max(detachedSessionMs, stoppedPeerMs) : detachedSessionMs;
+		session.detach(ttlMs, () => this.destroy(session));
 		this.#makeRoom(session.owner, this.#options.maxDetachedSessions + 1);
 	}
 

@@ -5,8 +5,8 @@ export interface PeerTimes {
 	/** A peer that has been silent for this long is gone; 0 gives nobody up. */
 	readonly peerTimeoutMs: number;
 	/**
-	 * The same for a peer whose machine still acknowledges what we send, as that of a stopped program does; not above
-	 * `peerTimeoutMs` makes no difference between the two.
+	 * The same for a peer that does not read what we send, while its machine answers; not above `peerTimeoutMs` makes no
+	 * difference between the two.
 	 */
 	readonly stoppedPeerMs: number;
 }
@@ -14,8 +14,8 @@ export interface PeerTimes {
 /** Pings also keep NATs and proxies from dropping an idle connection. */
 export const PING_INTERVAL_MS = 10_000;
 export const PEER_TIMEOUT_MS = 25_000;
-/** Long enough for a program that a person has stopped to be continued the same day. */
-export const STOPPED_PEER_MS = 12 * 3_600_000;
+/** Long enough for a program that a person has stopped to be continued. */
+export const STOPPED_PEER_MS = 3_600_000;
 
 export const SERVER_PEER_TIMES: PeerTimes = {
 	pingIntervalMs: PING_INTERVAL_MS,

@@ -17,7 +17,7 @@ export interface WatchedLink {
 	ping(): void;
 	/** Ends the connection. */
 	giveUp(reason: PeerSilentError): void;
-	/** The program at the other end does not answer, but its machine does. */
+	/** The program at the other end does not read, but its machine answers. */
 	stopped(): void;
 }
 
@@ -35,8 +35,8 @@ interface Sending {
  * Judges one peer by what is heard from it. Each look takes a number from the socket, so nothing is done per message;
  * only a silent peer costs more. Times are of the monitor's clock, which counts only while this process runs.
  *
- * A peer is gone when its kernel acknowledges nothing, or when it leaves a ping that has arrived without an answer.
- * The second alone may be a stopped program, which may be allowed more time.
+ * A peer is gone when its kernel acknowledges nothing, or when it leaves a ping that has arrived without an answer. One that
+ * does not read, so that the ping has not arrived, may be waiting for something, and may be allowed more time.
  */
 export class PeerWatch {
 	readonly #link: WatchedLink;
@@ -96,8 +96,10 @@ export class PeerWatch {
 			return;
 		}
 		if (silentMs < peerTimeoutMs || !this.#isSilent(now, sending)) return;
-		if (!info || silentMs >= stoppedPeerMs) this.#giveUp(silentMs, 'the other end has not answered');
-		else if (!this.#isStopped && !this.#isKernelLate(info)) {
+		if (info && this.#isKernelLate(info) && silentMs < stoppedPeerMs) return;
+		if (!info || sending.deliveredAt !== undefined || silentMs >= stoppedPeerMs) {
+			this.#giveUp(silentMs, 'the other end has not answered', info !== undefined);
+		} else if (!this.#isStopped) {
 			this.#isStopped = true;
 			this.#link.stopped();
 		}
@@ -146,7 +148,7 @@ export class PeerWatch {
 		return this.#sending;
 	}
 
-	#giveUp(silentMs: number, what: string): void {
-		this.#link.giveUp(new PeerSilentError(`${what} for ${Math.round(silentMs / 1000)} s`));
+	#giveUp(silentMs: number, what: string, machineAnswers = false): void {
+		this.#link.giveUp(new PeerSilentError(`${what} for ${Math.round(silentMs / 1000)} s`, {machineAnswers}));
 	}
 }

@@ -88,16 +88,27 @@ test('bytes that have arrived unread count as heard', () => {
 	expect(observe(link, CLIENT_PEER_TIMES, 3600)).toBe(3600);
 });
 
-test('a peer whose kernel answers is a stopped program for a server, and given up by a client', () => {
-	const link = Object.assign(new FakeLink(), {info: acknowledging});
-	expect(observe(link, SERVER_PEER_TIMES, 3600)).toBe(3600);
+test('a peer that leaves a ping unanswered which its kernel has taken is given up', () => {
+	for (const times of [SERVER_PEER_TIMES, CLIENT_PEER_TIMES]) {
+		const link = Object.assign(new FakeLink(), {info: acknowledging});
+		expect(observe(link, times, 3600)).toBe(26);
+		expect([link.givenUp, link.stops]).toEqual(['the other end has not answered for 26 s', 0]);
+	}
+});
+
+/** Of a peer whose program does not read, so that a ping does not even arrive. */
+const notReading = {...acknowledging, queuedBytes: 1000};
+
+test('a peer that does not read is waited for by a server, and given up by a client', () => {
+	const link = Object.assign(new FakeLink(), {info: notReading});
+	expect(observe(link, SERVER_PEER_TIMES, 1800)).toBe(1800);
 	expect(link.stops).toBe(1);
-	expect(observe(Object.assign(new FakeLink(), {info: acknowledging}), CLIENT_PEER_TIMES, 3600)).toBe(26);
+	expect(observe(Object.assign(new FakeLink(), {info: notReading}), CLIENT_PEER_TIMES, 3600)).toBe(26);
 	expect(observe(link, {...SERVER_PEER_TIMES, stoppedPeerMs: 60_000}, 3600)).toBe(60);
 });
 
-test('a stopped program that goes on is heard, and may stop again', () => {
-	const link = Object.assign(new FakeLink(), {info: acknowledging});
+test('a program that reads again is heard, and may stop again', () => {
+	const link = Object.assign(new FakeLink(), {info: notReading});
 	observe(link, SERVER_PEER_TIMES, 200, at => at === 100_000 && link.bytesRead++);
 	expect(link.stops).toBe(2);
 });
@@ -122,11 +133,11 @@ test('a peer whose kernel falls silent later than its program is gone, not stopp
 
 test('a window probe that has just been sent to a peer that does not read proves nothing', () => {
 	const link = Object.assign(new FakeLink(), {backlog: 1000});
-	const seconds = observe(link, SERVER_PEER_TIMES, 3600, at => {
+	const seconds = observe(link, SERVER_PEER_TIMES, 3500, at => {
 		// Probes are a minute apart and answered between two looks.
 		link.info = {...acknowledging, ackSilentMs: at % 60_000, isUnanswered: at % 60_000 === 0, queuedBytes: 1000};
 	});
-	expect([seconds, link.stops]).toEqual([3600, 1]);
+	expect([seconds, link.stops]).toEqual([3500, 1]);
 });
 
 test.each([true, false])('a slow link is no silence while what we send arrives (kernel tells: %s)', tells => {

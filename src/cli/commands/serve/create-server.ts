@@ -28,6 +28,7 @@ export function createServer(
 	return new ExecServer({
 		protocol: settings.protocol,
 		detachedSessionMs: settings['detached-session'],
+		stoppedPeerMs: settings['stopped-peer'],
 		maxDetachedSessions: settings['max-detached-sessions'],
 		retainBytes: settings['retain-bytes'],
 		retainBytesTotal: settings['retain-bytes-total'],

@@ -99,7 +99,7 @@ function toEndpointOptions(options: ServeEndpointOptions, clientLeft: () => void
 			peerTimeoutMs: settings['peer-timeout'],
 			stoppedPeerMs: settings['stopped-peer'],
 		},
-		onStoppedPeer: peer => logger.info('client does not answer, its machine does; its session can be resumed', {peer}),
+		onStoppedPeer: peer => logger.info('client does not read, its machine answers; its session can be resumed', {peer}),
 		// Read by fail2ban: docs/operations.md has the expression.
 		onRefused: refused => audit?.write('not let in', {...refused}),
 		pages: {

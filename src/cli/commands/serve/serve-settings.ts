@@ -208,7 +208,7 @@ export const SETTINGS = {
 	'stopped-peer': setting(
 		duration,
 		STOPPED_PEER_MS,
-		'the same for a client whose machine still acknowledges what it is sent, as that of a stopped program does (Linux)',
+		'how long the session of a client is kept that does not answer while its machine does, as that of a stopped program (Linux)',
 	),
 	'max-detached-sessions': setting(
 		count,
