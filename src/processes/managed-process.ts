@@ -82,6 +82,8 @@ export class ManagedProcess {
 	/** Set while the exit of a sandboxed process waits for its last output. */
 	#reportPendingExit: (() => void) | undefined;
 	#timers: NodeJS.Timeout[] = [];
+	/** Too much is unacknowledged, until half of it is left: a mark of its own, apart from that of the connection. */
+	#waitsForReader = false;
 	#pausedAt: number | undefined;
 	#pausedMs = 0;
 	readonly #start = new Deferred();
@@ -253,10 +255,12 @@ export class ManagedProcess {
 		if (this.#state.kind !== 'running' && this.#state.kind !== 'exited') return;
 		const pending = this.log.driverBacklogBytes;
 		const unacknowledged = this.#unacknowledgedShare();
-		if (this.#pausedAt === undefined && (pending > PAUSE_ABOVE_BYTES || unacknowledged > 1)) {
+		if (unacknowledged > 1) this.#waitsForReader = true;
+		else if (unacknowledged <= 1 / 2) this.#waitsForReader = false;
+		if (this.#pausedAt === undefined && (pending > PAUSE_ABOVE_BYTES || this.#waitsForReader)) {
 			this.#pausedAt = performance.now();
 			this.#state.child.pause();
-		} else if (this.#pausedAt !== undefined && pending <= RESUME_BELOW_BYTES && unacknowledged <= 1 / 2) {
+		} else if (this.#pausedAt !== undefined && pending <= RESUME_BELOW_BYTES && !this.#waitsForReader) {
 			this.#pausedMs = this.pausedMs;
 			this.#pausedAt = undefined;
 			this.#state.child.resume();
