@@ -91,7 +91,11 @@ describe('on a terminal', () => {
 			const errors = join(scratchDirectory(), 'errors');
 			const script = `exec '${process.execPath}' '${PROGRAM}' serve --audit-log '${log}' 2>'${errors}'`;
 			const tmux = (...args: string[]): string =>
-				spawnSync('tmux', ['-S', join(scratch, 'tmux'), '-f', '/dev/null', ...args], {encoding: 'utf8'}).stdout;
+				spawnSync('tmux', ['-S', join(scratch, 'tmux'), '-f', '/dev/null', ...args], {
+					encoding: 'utf8',
+					// The user may have a login shell that runs nothing.
+					env: {...process.env, SHELL: '/bin/sh'},
+				}).stdout;
 			const scratch = scratchDirectory();
 			onTestFinished(() => void tmux('kill-server'));
 			tmux('new-session', '-d', script);
