@@ -102,6 +102,11 @@ export class RpcConnection {
 		return this.#transport.backlog;
 	}
 
+	/** Bytes sent that the machine of the peer has not taken, as far as the system tells. */
+	get undelivered(): number {
+		return this.#transport.undelivered ?? this.#transport.backlog;
+	}
+
 	get isClosed(): boolean {
 		return this.#disconnectError !== undefined;
 	}

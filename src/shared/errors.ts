@@ -11,6 +11,38 @@ export const ERRORS = {
 		meaning: 'The session has no process with this id; it may have been evicted after it closed.',
 		hint: 'Raise retainClosedMs to keep closed processes readable for longer.',
 	},
+	PROCESS_AMBIGUOUS: {
+		meaning: 'Several processes of different sessions have this id.',
+		hint: 'Use the name of the process, or start it with an id of its own.',
+	},
+	PROCESS_RUNNING: {
+		meaning: 'The process has not ended, and only ended ones can be removed.',
+		hint: 'Stop it first.',
+	},
+	NAME_INVALID: {
+		meaning: 'A name or label of a process has characters or a length that cannot be used.',
+		hint: 'Use up to 64 letters, digits, dots, dashes and underscores, beginning with a letter or digit.',
+	},
+	NOT_DRIVER: {
+		meaning: 'Another client drives the process: only the driver writes, resizes, signals and closes the input.',
+		hint: 'Attach with role drive, and with takeover if somebody drives it; the name of the driver is in the context.',
+	},
+	NOT_OWNER: {
+		meaning: 'Only the owner of a process may share, end or remove it.',
+		hint: 'Use the token that started the process.',
+	},
+	SHARE_REFUSED: {
+		meaning: 'This server hands out no tokens for single processes.',
+		hint: 'Start it with --ws-auth: without tokens everybody who can connect may attach already.',
+	},
+	STATE_UNUSABLE: {
+		meaning: 'The state directory cannot be used: not writable, full, of another version, or of another server.',
+		hint: 'The message says why; give the server another directory with --state.',
+	},
+	UPGRADE_FAILED: {
+		meaning: 'The server could not be replaced by another version; it goes on as before.',
+		hint: 'The message says what the new program answered.',
+	},
 	START_CANCELLED: {
 		meaning: 'The process was terminated before it was spawned.',
 		hint: 'Start it again under a new id.',

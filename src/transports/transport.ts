@@ -24,6 +24,11 @@ export interface Transport {
 	/** Bytes accepted by `send` that the operating system has not taken yet. */
 	readonly backlog: number;
 	/**
+	 * Bytes accepted by `send` that the machine of the peer has not taken yet, as far as the system tells; left out where it
+	 * tells nothing.
+	 */
+	readonly undelivered?: number | undefined;
+	/**
 	 * Set by a transport that cannot ping: its user has to ask a peer that was silent for the interval, and to give it up
 	 * after the timeout (0 never).
 	 */

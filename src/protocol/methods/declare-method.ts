@@ -12,6 +12,7 @@ export type Family =
 	| 'environment info'
 	| 'environment status'
 	| 'environment config'
+	| 'environment upgrade'
 	| 'capability discovery'
 	| 'network policy';
 
@@ -29,6 +30,7 @@ const FAMILY_SCOPES: Record<Family, AccessScope | undefined> = {
 	'environment info': 'observe',
 	'environment status': 'observe',
 	'environment config': 'files',
+	'environment upgrade': 'drive',
 	'capability discovery': 'files',
 	'network policy': 'drive',
 };

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import {pathUri, unit} from '../wire/fields.js';
+import {empty, optionalField, pathUri, unit} from '../wire/fields.js';
 import {clientRequest} from './declare-method.js';
 
 /** Capabilities a server announces; a missing member means false. There is no other negotiation. */
@@ -46,6 +46,11 @@ const environmentConfigReadResult = v.object({
 	requirements: layerStack,
 });
 
+const upgradeParams = v.object({
+	/** Path of the program to become; by default the one the server was started from, as it is now. */
+	to: optionalField(v.string()),
+});
+
 /** The machine and its configuration. */
 export const ENVIRONMENT_METHODS = {
 	'environment/info': clientRequest({
@@ -61,6 +66,15 @@ export const ENVIRONMENT_METHODS = {
 		params: unit,
 		result: environmentStatus,
 		summary: 'That the executor is there.',
+	}),
+	'environment/upgrade': clientRequest({
+		family: 'environment upgrade',
+		since: 'longarm',
+		capability: 'serverUpgrade',
+		params: upgradeParams,
+		result: empty,
+		summary:
+			'Replaces the server by another version; its processes run on. Answered only if it goes on as before; otherwise the connection ends and the session can be resumed. Over a unix socket only.',
 	}),
 	'environmentConfig/read': clientRequest({
 		family: 'environment config',

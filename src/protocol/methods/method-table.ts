@@ -7,6 +7,7 @@ import {HTTP_CAPABILITIES, HTTP_METHODS} from './http-methods.js';
 import {NETWORK_CAPABILITIES, NETWORK_METHODS} from './network-policy.js';
 import {PROCESS_CAPABILITIES, PROCESS_METHODS} from './process-methods.js';
 import {SESSION_METHODS} from './session-methods.js';
+import {SHARED_PROCESS_METHODS} from './shared-process-methods.js';
 import {TREE_METHODS} from './tree-methods.js';
 import {V0_METHODS} from './v0-methods.js';
 
@@ -21,6 +22,7 @@ export const METHODS = {
 	...ENVIRONMENT_METHODS,
 	...DISCOVERY_METHODS,
 	...PROCESS_METHODS,
+	...SHARED_PROCESS_METHODS,
 	...V0_METHODS,
 	...FILE_METHODS,
 	...TREE_METHODS,

@@ -1,15 +1,16 @@
 import * as v from 'valibot';
-import {bytes, empty, optionalField, pathUri, stringMap, u64, unit} from '../wire/fields.js';
+import {bytes, empty, optionalField, pathUri, stringMap, u64} from '../wire/fields.js';
 import {type Capabilities, clientRequest, serverNotification} from './declare-method.js';
 import {sandboxContext} from './sandbox-params.js';
+import {listedSharing, sharingParams} from './sharing-params.js';
 
-const processId = v.string();
+export const processId = v.string();
 export const outputStream = v.picklist(['stdout', 'stderr', 'pty']);
 /** Stream of a process that output came from; a terminal has one for both. */
 export type OutputStream = v.InferOutput<typeof outputStream>;
 
 const dimension = v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(65_535), v.title('u16'));
-const terminalSize = v.object({rows: dimension, cols: dimension});
+export const terminalSize = v.object({rows: dimension, cols: dimension});
 
 export const environmentPolicy = v.object({
 	inherit: v.picklist(['core', 'all', 'none']),
@@ -45,10 +46,13 @@ export const startParams = v.object({
 	timeoutMs: optionalField(u64),
 	/** longarm: the caller's policy has already resolved this command. */
 	prepared: v.nullish(v.boolean(), false),
-	/** longarm: lifetime of the process after its session loses the connection. */
-	onDisconnect: optionalField(v.union([v.picklist(['endWithSession', 'endAtOnce']), v.object({keepForMs: u64})])),
+	/** longarm: lifetime of the process after its session loses the connection; `keep` outlives the session, too. */
+	onDisconnect: optionalField(
+		v.union([v.picklist(['endWithSession', 'endAtOnce', 'keep']), v.object({keepForMs: u64})]),
+	),
 	/** longarm: output is kept until `process/acknowledge`, and the process paused when too much is, also while detached. */
 	acknowledged: v.nullish(v.boolean(), false),
+	...sharingParams.entries,
 });
 
 const startResult = v.object({
@@ -75,6 +79,8 @@ const readResult = v.object({
 	sandboxDenied: v.optional(v.boolean()),
 	/** longarm: bytes newer than `afterSeq` that are no longer retained; absent when nothing is missing. */
 	missedBytes: v.optional(u64),
+	/** longarm: there is more on disk than one reply holds; what comes from `nextSeq` on is not told by this one. */
+	more: v.optional(v.boolean()),
 });
 
 const writeParams = v.object({
@@ -148,11 +154,29 @@ const snapshotResult = v.object({
 	omittedBytes: streamTotals,
 });
 
+const listFilter = v.object({
+	/** longarm: of all sessions that this client may look at, those that outlive their session included. */
+	all: v.nullish(v.boolean(), false),
+	/** longarm: only processes with all of these labels. */
+	labels: optionalField(stringMap),
+	/** longarm: with `all`, ended processes whose output is kept on disk, too. */
+	includeEnded: v.nullish(v.boolean(), false),
+});
+type ListParams = v.InferInput<typeof listFilter>;
+
+/** Optional members, none of them by position: upstream's servers take no params for methods like this one. */
+const listParams = v.pipe(
+	v.custom<ListParams | null | undefined>(input => !Array.isArray(input), 'invalid type, expected no params'),
+	v.nullish(listFilter, {}),
+	v.title('{all?: boolean; labels?: Record<string, string>; includeEnded?: boolean}'),
+);
+
 const listResult = v.object({
 	processes: v.array(
 		v.object({
 			processId,
-			state: v.picklist(['starting', 'running', 'exited', 'closed']),
+			/** `lost`: it went down with the server or the keeper that ran it, and how it ended is not known. */
+			state: v.picklist(['starting', 'running', 'exited', 'closed', 'lost']),
 			/** `null` before it was spawned. */
 			pid: v.nullable(v.number()),
 			argv: v.array(v.string()),
@@ -164,6 +188,7 @@ const listResult = v.object({
 			reason: v.nullable(endReason),
 			/** Living processes below it, whatever session or group they moved to. */
 			descendants: v.array(v.object({pid: v.number(), parentPid: v.number(), command: v.string()})),
+			...listedSharing.entries,
 		}),
 	),
 });
@@ -186,6 +211,8 @@ export const PROCESS_CAPABILITIES: Capabilities = {
 	processTerminateMode: true,
 	processOnDisconnect: true,
 	processPrepared: true,
+	processDurable: true,
+	processRecord: true,
 	// Capabilities of upstream that this server does not have.
 	shellSnapshotV2: false,
 	credentialMasking: false,
@@ -280,9 +307,9 @@ export const PROCESS_METHODS = {
 		scope: 'observe',
 		since: 'longarm',
 		capability: 'processList',
-		params: unit,
+		params: listParams,
 		result: listResult,
-		summary: 'Every process of the session and what runs below it.',
+		summary: 'Every process of the session, or of all sessions, and what runs below it.',
 	}),
 	'process/output': serverNotification({
 		family: 'exec',

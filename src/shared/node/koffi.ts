@@ -17,3 +17,15 @@ export function loadKoffi(): Koffi {
 		return require('koffi') as Koffi;
 	}
 }
+
+/** Whether it is there, without loading it. */
+export function isKoffiInstalled(): boolean {
+	const require = createRequire(import.meta.url);
+	return [`@koromix/koffi-${process.platform}-${process.arch}`, 'koffi'].some(name => {
+		try {
+			return require.resolve(name) !== '';
+		} catch {
+			return false;
+		}
+	});
+}

@@ -1,5 +1,5 @@
 // Linux only: memfd_create.
-import {closeSync, writeSync} from 'node:fs';
+import {closeSync, writevSync} from 'node:fs';
 import {loadKoffi} from './koffi.js';
 
 /** Functions of the C library that it takes. */
@@ -15,6 +15,8 @@ const MFD_CLOEXEC = 1;
 const MFD_ALLOW_SEALING = 2;
 const MFD_EXEC = 0x10;
 const F_ADD_SEALS = 1033;
+/** Pieces per call of the kernel; it takes no more than 1024. */
+const MAX_PIECES = 512;
 /** Neither seals nor size nor content may change from then on. */
 const ALL_SEALS = 0xf;
 
@@ -27,7 +29,7 @@ export interface MemoryFileOptions {
 /** Opens a sealed file without a name that holds `content`, to be read from its beginning; throws the result of `toError`. */
 export function openMemoryFile(
 	libc: MemoryFileCalls,
-	content: Uint8Array,
+	content: Uint8Array | readonly Uint8Array[],
 	{minFd, isExecutable = false}: MemoryFileOptions,
 	toError: (errno: number) => Error,
 ): number {
@@ -36,12 +38,26 @@ export function openMemoryFile(
 	try {
 		const fd = libc.fcntl(low, F_DUPFD_CLOEXEC, minFd);
 		if (fd < 0) throw toError(libc.errno());
-		// By position: the reader shares the offset, which has to stay at the beginning.
-		for (let at = 0; at < content.length; ) at += writeSync(fd, content, at, content.length - at, at);
+		writePieces(fd, content instanceof Uint8Array ? [content] : content);
 		libc.fcntl(fd, F_ADD_SEALS, ALL_SEALS);
 		return fd;
 	} finally {
 		closeSync(low);
+	}
+}
+
+/** By position: the reader shares the offset, which has to stay at the beginning. */
+function writePieces(fd: number, pieces: readonly Uint8Array[]): void {
+	let position = 0;
+	for (let first = 0; first < pieces.length; first += MAX_PIECES) {
+		let left = pieces.slice(first, first + MAX_PIECES).filter(({length}) => length > 0);
+		while (left.length > 0) {
+			let written = writevSync(fd, left, position);
+			position += written;
+			const whole = left.findIndex(({length}) => (written -= length) < 0);
+			const cut = whole < 0 ? undefined : left[whole]!;
+			left = cut ? [cut.subarray(cut.length + written), ...left.slice(whole + 1)] : [];
+		}
 	}
 }
 

@@ -5,6 +5,7 @@ import type {ListenOptions} from './listener.js';
 export const LISTEN_OPTIONS: OptionTable<ListenOptions<unknown>> = {
 	host: 'text',
 	port: 'count',
+	listeningFd: 'count',
 	onRefused: 'function',
 	dangerouslyAllowNetwork: 'flag',
 	authorize: 'function',

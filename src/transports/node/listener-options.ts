@@ -27,6 +27,8 @@ export interface RefusedRequest {
 }
 
 export interface ListenerOptions<Pass = undefined> {
+	/** Descriptor of a socket that listens at this place already; it is taken over instead of making one. */
+	readonly listeningFd?: number | undefined;
 	/** Called for every client that was refused for who it is. */
 	readonly onRefused?: (refused: RefusedRequest) => void;
 	/** Without authentication anybody who reaches the port owns this machine; only loopback is listened on unless this is set. */

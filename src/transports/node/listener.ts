@@ -10,6 +10,7 @@ import type {ListenerOptions} from './listener-options.js';
 import {isLoopback} from './loopback.js';
 import {registerListening} from './own-addresses.js';
 import {createPeerCheck} from './peer-check.js';
+import {descriptorOf} from './socket-descriptor.js';
 import {createTlsServer, replaceIdentity, type TlsIdentity, type TlsServer} from './tls-server.js';
 import {CLOSE_TIMEOUT_MS, type GatePlace, UpgradeGate} from './upgrade-gate.js';
 
@@ -40,6 +41,8 @@ export interface ListenPlace extends GatePlace {
 export interface Listener {
 	/** `ws://127.0.0.1:PORT` with the real port, `wss://…`, or `unix:PATH`. */
 	readonly url: string;
+	/** Descriptor of its socket, where the runtime tells it. */
+	readonly fd: number | undefined;
 	/** Another certificate for connections from now on; throws `TLS_INVALID` and keeps the old one when it is broken. */
 	renew(tls: TlsIdentity): void;
 	/** Takes no more connections and ends those that are open. */
@@ -59,12 +62,13 @@ export async function listen<Pass>(
 ): Promise<Listener | AttachedListener> {
 	if ('server' in options) return attachListener(options);
 	requireKnownOptions(options, Object.keys(LISTEN_OPTIONS), 'listen()');
-	const {authorize, dangerouslyAllowNetwork, host, port, tls, refuseLocalPeer} = options;
+	const {authorize, dangerouslyAllowNetwork, host, port, tls, refuseLocalPeer, listeningFd} = options;
+	const where = listeningFd === undefined ? {host, port} : {fd: listeningFd};
 	if (!dangerouslyAllowNetwork && !authorize && !isLoopback(host)) throw networkRefusedError(host);
 	const users = new WeakMap<Socket, number>();
 	const isForThisUser = !authorize && isLoopback(host);
 	return openListener(options, {
-		start: (server, listening) => server.listen({host, port, backlog: BACKLOG}, listening),
+		start: (server, listening) => server.listen({...where, backlog: BACKLOG}, listening),
 		userOf: socket => users.get(socket),
 		urlOf: server => formatWebSocketUrl(server.address() as AddressInfo, tls !== undefined),
 		listening: server => registerListening(server.address() as AddressInfo),
@@ -89,6 +93,9 @@ export async function openListener<Pass>(options: ListenerOptions<Pass>, place: 
 	const closed = place.listening?.(server);
 	return {
 		url: place.urlOf(server),
+		get fd() {
+			return descriptorOf(server);
+		},
 		renew: identity => replaceIdentity(server, identity),
 		close: () => {
 			closed?.();

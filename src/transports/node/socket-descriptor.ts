@@ -1,7 +1,7 @@
-import type {Socket} from 'node:net';
+import type {Server, Socket} from 'node:net';
 
 /** The runtime keeps the descriptor in its handle; undefined once it is closed. */
-export function descriptorOf(socket: Socket): number | undefined {
+export function descriptorOf(socket: Socket | Server): number | undefined {
 	const fd = (socket as unknown as {readonly _handle?: {readonly fd?: number} | null})._handle?.fd;
 	return fd === undefined || fd < 0 ? undefined : fd;
 }

@@ -31,6 +31,8 @@ export type EndpointOptions<Pass> = ListenerOptions<Pass>;
 export interface Endpoint {
 	/** Undefined where there is no address to connect to. */
 	readonly url: string | undefined;
+	/** Descriptor of a socket that listens, where there is one and the runtime tells it. */
+	readonly fd?: number | undefined;
 	/** Another certificate for connections from now on. */
 	renew(tls: TlsIdentity): void;
 	close(): Promise<void>;

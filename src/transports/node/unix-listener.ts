@@ -22,14 +22,18 @@ const STICKY = 0o1000;
 export async function listenOnUnixSocket<Pass = undefined>(
 	options: ListenerOptions<Pass> & {readonly path: string},
 ): Promise<Listener> {
-	const {path} = options;
+	const {path, listeningFd} = options;
 	requireOwnDirectory(path);
-	await removeStaleSocket(path);
+	if (listeningFd === undefined) await removeStaleSocket(path);
 	// The kernel tells of the end of a peer on the same machine: pings are for the ssh that may carry the socket.
 	return openListener(
 		{...options, peerTimes: {...options.peerTimes, peerTimeoutMs: 0}},
 		{
 			start: (server, listening) => {
+				if (listeningFd !== undefined) {
+					server.listen({fd: listeningFd}, listening);
+					return;
+				}
 				// Made without the permissions of others, not deprived of them a moment later.
 				const umask = isMainThread ? process.umask(SOCKET_UMASK) : undefined;
 				try {
@@ -41,6 +45,8 @@ export async function listenOnUnixSocket<Pass = undefined>(
 					if (umask !== undefined) process.umask(umask);
 				}
 			},
+			// The runtime removes a socket that it has made itself.
+			...(listeningFd !== undefined && {listening: () => removeWhenClosed(path)}),
 			urlOf: () => `unix:${path}`,
 			describePeer: () => `unix:${path}`,
 			refusePeer: socket => options.refuseLocalPeer?.({kind: 'unix', fd: descriptorOf(socket)}),
@@ -104,6 +110,15 @@ async function removeStaleSocket(path: string): Promise<void> {
 	const now = lstatSync(path, {throwIfNoEntry: false});
 	// Another server may have replaced it meanwhile.
 	if (now && now.ino === before.ino && now.ctimeMs === before.ctimeMs) unlinkSync(path);
+}
+
+/** The returned function removes the socket that is there now. */
+function removeWhenClosed(path: string): () => void {
+	const before = lstatSync(path, {throwIfNoEntry: false});
+	return () => {
+		const now = lstatSync(path, {throwIfNoEntry: false});
+		if (before?.isSocket() && now?.ino === before.ino) unlinkSync(path);
+	};
 }
 
 /** Whether nothing listens on the socket; in doubt it is in use. */

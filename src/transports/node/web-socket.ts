@@ -15,6 +15,7 @@ import {frameToBuffer, writeFrame} from './frame-bytes.js';
 import type {PeerMonitor} from './peer-monitor.js';
 import type {WatchedLink} from './peer-watch.js';
 import {PooledPayloads} from './pooled-payloads.js';
+import {descriptorOf} from './socket-descriptor.js';
 import {readTcpInfo} from './tcp-info.js';
 
 /** TCP keep-alive, for a connection that is not pinged. */
@@ -68,6 +69,11 @@ export class WebSocketTransport implements Transport {
 
 	get backlog(): number {
 		return this.#webSocket.bufferedAmount + this.#gatheredBytes;
+	}
+
+	get undelivered(): number {
+		// Bytes that a socket within this machine was given are with its peer.
+		return this.backlog + (readTcpInfo(descriptorOf(this.#socket as Socket) ?? -1)?.queuedBytes ?? 0);
 	}
 
 	open(events: TransportEvents): void {
@@ -151,7 +157,7 @@ export class WebSocketTransport implements Transport {
 			get isPaused() {
 				return isPaused();
 			},
-			readTcpInfo: () => readTcpInfo((socket as unknown as {_handle?: {fd?: number}})._handle?.fd ?? -1),
+			readTcpInfo: () => readTcpInfo(descriptorOf(socket) ?? -1),
 			ping: () => {
 				this.#flush();
 				webSocket.ping();
