@@ -1,97 +1,85 @@
 import {Deferred} from '../shared/async/deferred.js';
 import {LongarmError} from '../shared/errors.js';
-import {MAX_TIMER_MS} from '../shared/units.js';
+import type {HandoffSink, HandoffSource} from '../shared/node/handoff-file.js';
+import {fromKernelTime, toKernelTime} from '../shared/node/kernel-clock.js';
+import {BackPressure} from './back-pressure.js';
 import type {Backend, Child, ChildEvents, KernelExit, SpawnRequest, TerminalSize} from './backends/backend.js';
+import {loadLog, storeLog} from './handoff/log-record.js';
+import {loadChild, loadRoot, loadStdin, type ProcessRecord, storePhase, storeStdin} from './handoff/process-record.js';
 import {releaseChunk} from './output/chunk-pool.js';
-import {type EndReason, OutputLog, type OutputStream, type Retention} from './output/output-log.js';
+import {type EndReason, OutputLog, type OutputStream} from './output/output-log.js';
+import type {ProcessEvents, ProcessOptions, ProcessState} from './process-options.js';
+import {type ProcessSharing, UNSHARED} from './process-sharing.js';
+import {ProcessTimers} from './process-timers.js';
 import {looksDenied, MAX_DENIAL_OUTPUT_WAIT_MS} from './sandbox-denial.js';
+import {TerminalSizes} from './screen/terminal-sizes.js';
 import {StdinQueue} from './stdin-queue.js';
+import {ENDING, NOT_RUNNING, type Termination, type TerminationMode} from './termination.js';
 import {killOrphansOf, killTree, waitForSurvivors} from './tree/kill-tree.js';
-import type {ProcessInfo} from './tree/process-tree.js';
 import {findUnclaimedOrphans, type ProcessRoot} from './tree/subreaper.js';
 
-/** Back-pressure: high and low water mark of output the driver has yet to deliver. */
-export const PAUSE_ABOVE_BYTES = 256 * 1024;
-export const RESUME_BELOW_BYTES = 64 * 1024;
-/** High-water marks of output its reader has yet to acknowledge; the low ones are half of them. */
-export const MAX_UNACKNOWLEDGED_BYTES = 1024 * 1024;
-export const MAX_UNACKNOWLEDGED_CHUNKS = 4096;
-/** The same in bytes when all processes together retain much. */
-export const TIGHT_UNACKNOWLEDGED_BYTES = 512 * 1024;
+export type {ProcessEvents, ProcessOptions, ProcessState, Termination, TerminationMode};
+
 /** Grace period between SIGTERM at the time limit and SIGKILL. */
 export const TIME_LIMIT_GRACE_MS = 1000;
 
-/** `closed` is exited with every stream at its end; a process that could not be started is `failed` and belongs to no table. */
-export type ProcessState =
-	| {readonly kind: 'starting'}
-	| {readonly kind: 'running'; readonly child: Child}
-	| {readonly kind: 'exited'; readonly child: Child; readonly exitCode: number}
-	| {readonly kind: 'closed'; readonly leader: ProcessRoot; readonly exitCode: number}
-	| {readonly kind: 'failed'; readonly error: LongarmError};
-
-export interface ProcessEvents {
-	/** The process has exited; called after the log has recorded it. */
-	exited(process: ManagedProcess): void;
-	/** Exited and all streams at their end; called after the log has recorded it. */
-	closed(process: ManagedProcess): void;
+/** A process of the program that this one has taken the place of. */
+export interface InheritedProcess {
+	readonly record: ProcessRecord;
+	readonly source: HandoffSource;
+	readonly backend: Backend;
 }
-
-export interface ProcessOptions {
-	readonly id: string;
-	readonly argv: readonly string[];
-	readonly tty: boolean;
-	readonly retention: Retention;
-	/** The process is ended after this time. */
-	readonly timeLimitMs: number | undefined;
-	/** Time the process outlives the connection of its session; undefined leaves it to the session. */
-	readonly keepDetachedMs: number | undefined;
-	/** Output is retained until its reader acknowledges it, and the child paused when that is too much. */
-	readonly isAcknowledged?: boolean;
-	/** Runs in a sandbox, so that a failure may be a denial. */
-	readonly isSandboxed?: boolean;
-	/** Runs in a sandbox that has the network of this machine. */
-	readonly isSandboxedWithNetwork?: boolean;
-}
-
-/** SIGKILL at once, or SIGTERM first and SIGKILL after the timeout. */
-export type TerminationMode = {readonly kind: 'force'} | {readonly kind: 'graceful'; readonly timeoutMs: number};
-
-export interface Termination {
-	/** The process was running or starting. */
-	readonly running: boolean;
-	/** Descendants that outlived it; a promise only when some had left the process group. */
-	readonly survivors: readonly ProcessInfo[] | Promise<readonly ProcessInfo[]>;
-}
-
-const NOT_RUNNING: Termination = {running: false, survivors: []};
-const ENDING: Termination = {running: true, survivors: []};
 
 /** One child from the request to start it until its output is released. */
 export class ManagedProcess {
 	readonly options: ProcessOptions;
 	/** The date; for durations see `ageMs`. */
-	readonly startedAt = Date.now();
-	readonly #createdAt = performance.now();
+	readonly startedAt: number;
+	readonly #createdAt: number;
 	readonly log: OutputLog;
+	/** Undefined without a terminal. */
+	readonly terminalSizes: TerminalSizes | undefined;
 	readonly #events: ProcessEvents;
 	readonly #openStreams = new Set<OutputStream>();
-	#state: ProcessState = {kind: 'starting'};
+	#state: ProcessState;
 	#stdin: StdinQueue | undefined;
 	#endReason: EndReason | undefined;
 	#isKilled = false;
 	/** Set while the exit of a sandboxed process waits for its last output. */
 	#reportPendingExit: (() => void) | undefined;
-	#timers: NodeJS.Timeout[] = [];
-	/** Too much is unacknowledged, until half of it is left: a mark of its own, apart from that of the connection. */
-	#waitsForReader = false;
-	#pausedAt: number | undefined;
-	#pausedMs = 0;
+	/** Reported by the kernel, but not in the log yet. */
+	#unreportedExit: KernelExit | undefined;
+	readonly #timers = new ProcessTimers(deadline =>
+		deadline === 'timeLimit' ? this.#handleTimeLimit() : this.#killRemaining(),
+	);
+	readonly #pressure: BackPressure;
 	readonly #start = new Deferred();
-	constructor(options: ProcessOptions, events: ProcessEvents) {
+
+	constructor(options: ProcessOptions, events: ProcessEvents, inherited?: InheritedProcess) {
 		this.options = options;
-		this.log = new OutputLog(options.retention, {release: releaseChunk, driverMoved: () => this.#applyBackPressure()});
-		if (options.isAcknowledged) this.log.retainUntilAcknowledged();
+		const {restored, spill} = options;
+		this.startedAt = inherited?.record.startedAt ?? restored?.startedAt ?? Date.now();
+		this.#createdAt = inherited
+			? fromKernelTime(inherited.record.createdAt)
+			: performance.now() - (restored?.ageMs ?? 0);
+		this.#state = restored?.state ?? {kind: 'starting'};
+		this.log = new OutputLog(
+			options.retention,
+			{
+				release: releaseChunk,
+				driverMoved: () => this.#applyBackPressure(),
+				spill,
+				restored: restored?.log,
+			},
+			inherited && loadLog(inherited.record.log, inherited.source),
+		);
+		this.#pressure = new BackPressure(this.log, options.retention.budget, inherited?.record.pausedMs);
+		if (this.#state.kind !== 'starting') this.#start.resolve();
+		spill?.onUnblocked(() => this.#applyBackPressure());
+		this.terminalSizes = options.terminalSize && new TerminalSizes(options.terminalSize);
 		this.#events = events;
+		if (inherited) this.#adopt(inherited);
+		else if (options.isAcknowledged) this.log.retainUntilAcknowledged();
 		// The caller that requested the start handles a rejection; for all others it must not count as unhandled.
 		this.started.catch(() => {});
 	}
@@ -111,7 +99,7 @@ export class ManagedProcess {
 
 	/** Undefined before the process was spawned. */
 	get leader(): ProcessRoot | undefined {
-		if (this.#state.kind === 'closed') return this.#state.leader;
+		if (this.#state.kind === 'closed' || this.#state.kind === 'lost') return this.#state.leader;
 		return this.#state.kind === 'running' || this.#state.kind === 'exited' ? this.#state.child : undefined;
 	}
 
@@ -131,7 +119,7 @@ export class ManagedProcess {
 
 	/** Total time the child was paused by back-pressure. */
 	get pausedMs(): number {
-		return this.#pausedMs + (this.#pausedAt === undefined ? 0 : performance.now() - this.#pausedAt);
+		return this.#pressure.pausedMs;
 	}
 
 	/** No-op if the process was terminated while it waited in the start queue. */
@@ -145,6 +133,58 @@ export class ManagedProcess {
 		}
 	}
 
+	/** For a program that takes the place of this one; undefined for a process that was not started. */
+	handOver(sink: HandoffSink): ProcessRecord | undefined {
+		const {retention: _, spill, restored, ...options} = this.options;
+		// An ended process of an earlier server is found on disk again.
+		const phase = restored ? undefined : storePhase(this.#state, sink);
+		if (!phase) return undefined;
+		return {
+			options,
+			spill: spill?.handOver(),
+			terminalSize: this.terminalSize,
+			startedAt: this.startedAt,
+			createdAt: toKernelTime(this.#createdAt),
+			phase,
+			endReason: this.#endReason,
+			isKilled: this.#isKilled,
+			unreportedExit: this.#unreportedExit,
+			timers: this.#timers.handOver(),
+			pausedMs: this.pausedMs,
+			stdin: this.#stdin && storeStdin(this.#stdin.handOver(), sink),
+			log: storeLog(this.log.handOver(), sink),
+		};
+	}
+
+	#adopt({record, source, backend}: InheritedProcess): void {
+		const {phase, stdin, unreportedExit} = record;
+		this.#endReason = record.endReason;
+		this.#isKilled = record.isKilled;
+		if (record.terminalSize) this.terminalSizes?.record(this.log.nextSeq - 1, record.terminalSize);
+		this.#start.resolve();
+		// Descendants that were about to be killed may be left of a process that was.
+		if (record.isKilled) setImmediate(() => this.#killRemaining());
+		if (phase.kind === 'closed') {
+			this.#state = {...phase, leader: loadRoot(phase.leader)};
+			return;
+		}
+		const events = this.#childEvents();
+		const child = backend.adopt!(loadChild(phase.child, source), events);
+		for (const stream of child.streams) this.#openStreams.add(stream);
+		this.#stdin = child.stdin && stdin && new StdinQueue(this.id, child.stdin, loadStdin(stdin, source));
+		this.#state = {...phase, child};
+		this.#timers.adopt(record.timers);
+		this.#applyBackPressure();
+		if (unreportedExit) events.exited(unreportedExit);
+		else setImmediate(() => this.#closeIfEnded());
+	}
+
+	/** Reads nothing from the child until the returned function is called; what it writes stays in the kernel. */
+	holdOutput(): () => void {
+		if (this.#state.kind !== 'running' && this.#state.kind !== 'exited') return () => {};
+		return this.#pressure.hold(this.#state.child);
+	}
+
 	#attach(child: Child): void {
 		for (const stream of child.streams) this.#openStreams.add(stream);
 		if (this.#state.kind !== 'starting') {
@@ -156,8 +196,26 @@ export class ManagedProcess {
 		this.#stdin = child.stdin && new StdinQueue(this.id, child.stdin);
 		this.#state = {kind: 'running', child};
 		const {timeLimitMs} = this.options;
-		if (timeLimitMs !== undefined) this.#setTimer(timeLimitMs, () => this.#handleTimeLimit());
+		if (timeLimitMs !== undefined) this.#timers.set('timeLimit', timeLimitMs);
 		this.#start.resolve();
+	}
+
+	/** Goes on with a child that another program runs. */
+	follow(connect: (events: ChildEvents) => Child): void {
+		this.#attach(connect(this.#childEvents()));
+	}
+
+	/** The program that ran it is gone and did not tell how it ended. Of one that has exited there is no more output. */
+	lose(): void {
+		this.#openStreams.clear();
+		this.#closeIfEnded();
+		if (this.#state.kind !== 'running') return;
+		const leader = toRoot(this.#state.child);
+		this.#timers.stop();
+		this.#stdin?.discardWrites();
+		this.#state = {kind: 'lost', leader};
+		this.log.recordLoss();
+		this.#events.lost?.(this);
 	}
 
 	#fail(error: LongarmError): void {
@@ -171,8 +229,18 @@ export class ManagedProcess {
 		return this.#stdin !== undefined && !this.#stdin.isEnded;
 	}
 
+	get sharing(): ProcessSharing {
+		return this.options.sharing ?? UNSHARED;
+	}
+
+	/** Undefined without a terminal. */
+	get terminalSize(): TerminalSize | undefined {
+		return this.terminalSizes?.current;
+	}
+
 	/** Settles when the bytes are queued for the child. */
 	write(bytes: Uint8Array, writeId: string | undefined): void | Promise<void> {
+		if (this.options.recordsInput) this.#recordInput(bytes);
 		return this.#stdin?.write(bytes, writeId);
 	}
 
@@ -184,8 +252,19 @@ export class ManagedProcess {
 	/** False when there is no terminal. */
 	resize(size: TerminalSize): boolean {
 		if (!this.options.tty) return false;
-		if (this.#state.kind === 'running' || this.#state.kind === 'exited') this.#state.child.resize?.(size);
+		if (this.#state.kind === 'running' || this.#state.kind === 'exited') {
+			this.#state.child.resize?.(size);
+			this.terminalSizes?.record(this.log.nextSeq - 1, size);
+			this.options.spill?.recordResize(size.rows, size.columns);
+		}
 		return true;
+	}
+
+	/** Not while the terminal does not show what is typed, or that is not known: it may be a password. */
+	#recordInput(bytes: Uint8Array): void {
+		const source = this.#state.kind === 'running' ? this.#state.child.inputProbe?.() : undefined;
+		if (!source || (source.kind === 'terminal' && !source.isEchoing)) return;
+		this.options.spill?.recordInput(bytes);
 	}
 
 	/** Signals the process group; no-op once the process has exited. */
@@ -200,10 +279,12 @@ export class ManagedProcess {
 			return ENDING;
 		}
 		if (this.#state.kind !== 'running') return NOT_RUNNING;
+		const {child} = this.#state;
+		if (child.endTree) return {running: true, survivors: child.endTree(mode)};
 		this.#endReason ??= 'terminated';
 		if (mode.kind === 'force') return this.#kill();
-		this.#state.child.signal('SIGTERM');
-		this.#setTimer(mode.timeoutMs, () => this.#killRemaining());
+		child.signal('SIGTERM');
+		this.#timers.set('lastChance', mode.timeoutMs);
 		return ENDING;
 	}
 
@@ -228,15 +309,7 @@ export class ManagedProcess {
 		if (this.#state.kind !== 'running') return;
 		this.#endReason ??= 'timeout';
 		this.#state.child.signal('SIGTERM');
-		this.#setTimer(TIME_LIMIT_GRACE_MS, () => this.#killRemaining());
-	}
-
-	#setTimer(ms: number, action: () => void): void {
-		this.#timers.push(setTimeout(action, Math.min(ms, MAX_TIMER_MS)).unref());
-	}
-
-	#stopTimers(): void {
-		for (const timer of this.#timers.splice(0)) clearTimeout(timer);
+		this.#timers.set('lastChance', TIME_LIMIT_GRACE_MS);
 	}
 
 	/** Closes streams that a descendant still holds open after the process itself has exited. */
@@ -246,34 +319,14 @@ export class ManagedProcess {
 
 	/** Releases timers and the retained output. Call once, after removal from the table. */
 	dispose(): void {
-		this.#stopTimers();
+		this.#timers.stop();
 		this.log.dispose();
+		this.options.spill?.close();
 	}
 
-	/** Back-pressure: pauses the child while the driver of its log, or the reader that acknowledges, is too far behind. */
+	/** Pauses or resumes the child as its readers and the disk demand. */
 	#applyBackPressure(): void {
-		if (this.#state.kind !== 'running' && this.#state.kind !== 'exited') return;
-		const pending = this.log.driverBacklogBytes;
-		const unacknowledged = this.#unacknowledgedShare();
-		if (unacknowledged > 1) this.#waitsForReader = true;
-		else if (unacknowledged <= 1 / 2) this.#waitsForReader = false;
-		if (this.#pausedAt === undefined && (pending > PAUSE_ABOVE_BYTES || this.#waitsForReader)) {
-			this.#pausedAt = performance.now();
-			this.#state.child.pause();
-		} else if (this.#pausedAt !== undefined && pending <= RESUME_BELOW_BYTES && !this.#waitsForReader) {
-			this.#pausedMs = this.pausedMs;
-			this.#pausedAt = undefined;
-			this.#state.child.resume();
-		}
-	}
-
-	/** Output to be acknowledged, as a share of the most that is retained for it; less when all processes retain much. */
-	#unacknowledgedShare(): number {
-		const {unacknowledged} = this.log;
-		if (!unacknowledged) return 0;
-		const isTight = this.options.retention.budget?.isTight === true;
-		const maxBytes = isTight ? TIGHT_UNACKNOWLEDGED_BYTES : MAX_UNACKNOWLEDGED_BYTES;
-		return Math.max(unacknowledged.bytes / maxBytes, unacknowledged.chunks / MAX_UNACKNOWLEDGED_CHUNKS);
+		if (this.#state.kind === 'running' || this.#state.kind === 'exited') this.#pressure.apply(this.#state.child);
 	}
 
 	#childEvents(): ChildEvents {
@@ -289,6 +342,9 @@ export class ManagedProcess {
 			},
 			// Output that arrived together with the exit is read first: the poll phase ends before this runs.
 			exited: exit => {
+				// Told in the order of the numbers that the events have there.
+				if (exit.told) return this.#reportExit(exit);
+				this.#unreportedExit = exit;
 				setImmediate(() => (this.options.isSandboxed ? this.#reportExitAfterOutput(exit) : this.#reportExit(exit)));
 			},
 		};
@@ -308,24 +364,25 @@ export class ManagedProcess {
 		};
 	}
 
-	#reportExit({exitCode, isSignaled}: KernelExit): void {
+	#reportExit({exitCode, isSignaled, told}: KernelExit): void {
 		if (this.#state.kind !== 'running') return;
 		const {child} = this.#state;
-		if (this.#endReason === undefined) this.#stopTimers();
+		this.#unreportedExit = undefined;
+		if (this.#endReason === undefined) this.#timers.stop();
 		this.#stdin?.discardWrites();
 		this.#state = {kind: 'exited', child, exitCode};
 		// After a kill the streams are not kept open for descendants that escaped; their output so far is kept.
 		if (this.#isKilled) child.drainAndClose();
 		const denied = this.options.isSandboxed && {sandboxDenied: looksDenied(exitCode, this.log)};
-		this.log.recordExit({exitCode, reason: this.#endReason ?? (isSignaled ? 'signal' : 'exit'), ...denied});
+		const reason = this.#endReason ?? (isSignaled ? 'signal' : 'exit');
+		this.log.recordExit(told ? {exitCode, ...told} : {exitCode, reason, ...denied});
 		this.#events.exited(this);
 		this.#closeIfEnded();
 	}
 
 	#closeIfEnded(): void {
 		if (this.#state.kind !== 'exited' || this.#openStreams.size > 0) return;
-		this.#pausedMs = this.pausedMs;
-		this.#pausedAt = undefined;
+		this.#pressure.end();
 		const {child, exitCode} = this.#state;
 		this.#state = {kind: 'closed', leader: toRoot(child), exitCode};
 		this.log.recordClose();

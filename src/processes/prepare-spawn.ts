@@ -1,6 +1,7 @@
 import {LongarmError} from '../shared/errors.js';
 import type {SpawnRequest, Wrapper} from './backends/backend.js';
 import {buildChildEnvironment, type EnvironmentRules, type Variables} from './environment-variables.js';
+import type {ProcessSharing} from './process-sharing.js';
 import {requireProgramFile, resolveProgram} from './resolve-program.js';
 
 /** Terminal size when the request names none. */
@@ -20,8 +21,24 @@ export interface StartRequest {
 	readonly keepDetachedMs?: number | undefined;
 	/** Output is retained until its reader acknowledges it. */
 	readonly isAcknowledged?: boolean | undefined;
+	/** How other clients find and use it; none can by default. */
+	readonly sharing?: ProcessSharing | undefined;
+	/** Whether it outlives its session. */
+	readonly outlivesSession?: boolean | undefined;
+	/** Output is kept on disk. */
+	readonly spill?: SpillRequest | undefined;
+	/** Lives in a keeper, so that it survives the end of the server. */
+	readonly isDurable?: boolean | undefined;
 	/** The sandbox the process runs in. */
 	readonly sandbox?: {readonly type: SandboxKind; readonly wrap: Wrap; readonly hasNetwork: boolean} | undefined;
+}
+
+/** How the output of a process is kept on disk. */
+export interface SpillRequest {
+	readonly maxBytes?: number | undefined;
+	readonly onFull?: 'pause' | 'dropOldest' | undefined;
+	/** Input that the terminal shows is recorded, too. */
+	readonly recordsInput?: boolean | undefined;
 }
 
 /** Sandbox types as named by the protocol. */

@@ -1,10 +1,13 @@
 import {LongarmError} from '../shared/errors.js';
+import type {HandoffSink, HandoffSource} from '../shared/node/handoff-file.js';
 import {MAX_TIMER_MS} from '../shared/units.js';
 import type {Backend, SpawnRequest} from './backends/backend.js';
 import type {ChildLimits} from './backends/child-limits.js';
 import {explainFailedSpawn} from './failed-spawn.js';
-import {ManagedProcess} from './managed-process.js';
+import {loadRoot, type StoredSpillRecord, storeRoot, type TableRecord} from './handoff/process-record.js';
+import {type InheritedProcess, ManagedProcess, type ProcessOptions} from './managed-process.js';
 import type {Retention} from './output/output-log.js';
+import type {KeptOutput} from './output/output-spill.js';
 import {prepareSpawn, type StartRequest} from './prepare-spawn.js';
 import type {ProcessQuota} from './process-quota.js';
 import type {StartQueue} from './start-queue.js';
@@ -30,6 +33,14 @@ export interface ProcessTableOptions {
 	/** True to retain a closed process beyond `retainClosedMs`. */
 	readonly isRetained?: (process: ManagedProcess) => boolean;
 	readonly exited?: (process: ManagedProcess) => void;
+	/** Name of the token whose clients use the table. */
+	readonly owner?: string | undefined;
+	/** Keeps the output of a process on disk; undefined where there is no place for it. */
+	readonly openSpill?: ((id: string, request: StartRequest) => KeptOutput) | undefined;
+	/** The same for a process of the program that this one has taken the place of. */
+	readonly reopenSpill?: ((record: StoredSpillRecord) => KeptOutput) | undefined;
+	/** Takes over a process whose output is on disk, when it is evicted; it is released otherwise. */
+	readonly archive?: (process: ManagedProcess) => void;
 	/** Called when a process was removed from the table. */
 	readonly removed?: (process: ManagedProcess) => void;
 	/** Called at the end of `dispose`. */
@@ -71,7 +82,7 @@ export class ProcessTable {
 			throw new LongarmError('PROCESS_EXISTS', {message: `process ${id} already exists`, context: {processId: id}});
 		}
 		const {backend, starts, variables, quotas, limits} = this.#options;
-		for (const quota of quotas) quota.check();
+		this.requireRoom();
 		const spawner = backend();
 		const spawnRequest = {...this.#prepare(request, variables), limits};
 		const process = this.#create(id, request);
@@ -83,7 +94,31 @@ export class ProcessTable {
 			this.#remove(process);
 			throw explainFailedSpawn(error, request.cwd);
 		}
+		process.options.spill?.recordStart(process.pid!);
 		return process;
+	}
+
+	/** Adds a process that was not started by this table. */
+	include(process: ManagedProcess): void {
+		this.#processes.set(process.id, process);
+		for (const listener of this.#listeners) listener(process);
+	}
+
+	/** Throws `PROCESS_LIMIT` if there is no room for one more. */
+	requireRoom(): void {
+		for (const quota of this.#options.quotas) quota.check();
+	}
+
+	/** Adds a process that another program runs: see `ManagedProcess.follow`. */
+	addFollowed(options: Omit<ProcessOptions, 'retention' | 'owner'>): ManagedProcess {
+		return this.#add({...options, owner: this.#options.owner});
+	}
+
+	/** Forgets a process that has ended. */
+	remove(process: ManagedProcess): void {
+		clearTimeout(this.#evictions.get(process));
+		this.#evictions.delete(process);
+		this.#remove(process);
 	}
 
 	#prepare(request: StartRequest, variables: ProcessTableOptions['variables']): SpawnRequest {
@@ -94,9 +129,15 @@ export class ProcessTable {
 		}
 	}
 
-	/** Ends every process: `force` sends SIGKILL, `ask` SIGTERM. */
+	/** Whether a process is starting or running. */
+	get hasLiving(): boolean {
+		return [...this].some(({isAlive}) => isAlive);
+	}
+
+	/** Ends every process: `force` sends SIGKILL, `ask` SIGTERM. Durable ones, which are to outlive this program, go on. */
 	endAll(how: 'ask' | 'force'): void {
 		for (const process of this) {
+			if (process.options.isDurable) continue;
 			// A process still in the start queue is cancelled instead of being started only to be ended.
 			const isStarting = process.state.kind === 'starting';
 			if (how === 'ask' && !isStarting) process.signal('SIGTERM');
@@ -124,14 +165,16 @@ export class ProcessTable {
 		this.#removedLeaders = filterLeadersWithOrphans(this.#removedLeaders);
 	}
 
-	/** Settles when no process is starting or running. */
+	/** Settles when no process is starting or running that `endAll` ends. */
 	allExited(): Promise<void> {
-		return this.#waitUntilEach(({isAlive}) => !isAlive);
+		return this.#waitUntilEach(({isAlive, options}) => !isAlive || options.isDurable === true);
 	}
 
 	/** Settles when, in addition, all output has ended. */
 	allClosed(): Promise<void> {
-		return this.#waitUntilEach(({state}) => state.kind === 'closed' || state.kind === 'failed');
+		return this.#waitUntilEach(
+			({state, options}) => ['closed', 'failed', 'lost'].includes(state.kind) || options.isDurable === true,
+		);
 	}
 
 	/** Removes all processes, which must have been ended before. */
@@ -142,37 +185,80 @@ export class ProcessTable {
 		this.#options.disposed?.();
 	}
 
+	/** For a program that takes the place of this one. Processes that are not started yet are left out. */
+	handOver(sink: HandoffSink): TableRecord {
+		return {
+			processes: [...this].map(process => process.handOver(sink)).filter(record => record !== undefined),
+			removedLeaders: this.#removedLeaders.map(storeRoot),
+		};
+	}
+
+	/** Takes over the processes of the program that this one has taken the place of. */
+	adopt({processes, removedLeaders}: TableRecord, source: HandoffSource): void {
+		const backend = this.#options.backend();
+		for (const record of processes) {
+			const spill = record.spill && this.#options.reopenSpill?.(record.spill);
+			const process = this.#add({...record.options, ...(spill && {spill})}, {record, source, backend});
+			if (process.state.kind === 'closed') this.#scheduleEviction(process);
+		}
+		this.#removedLeaders.push(...removedLeaders.map(loadRoot));
+	}
+
+	/** Leaders of everything that runs here, and of what may have left orphans. */
+	handOverLeaders(): ProcessRoot[] {
+		return this.#listLeaders().map(storeRoot);
+	}
+
 	#create(id: string, request: StartRequest): ManagedProcess {
 		const {argv, io, timeLimitMs, keepDetachedMs, isAcknowledged = false, sandbox} = request;
+		const {owner} = this.#options;
+		const spill = request.spill && this.#openSpill(id, request);
+		return this.#add({
+			id,
+			argv,
+			tty: io.kind === 'pty',
+			timeLimitMs,
+			keepDetachedMs,
+			isAcknowledged,
+			isSandboxed: sandbox !== undefined,
+			isSandboxedWithNetwork: sandbox?.hasNetwork ?? false,
+			owner,
+			...(io.kind === 'pty' && {terminalSize: {rows: io.rows, columns: io.columns}}),
+			...(request.sharing && {sharing: request.sharing}),
+			...(request.isDurable && {isDurable: true}),
+			...(spill && {spill, recordsInput: request.spill?.recordsInput ?? false}),
+		});
+	}
+
+	#add(options: Omit<ProcessOptions, 'retention'>, inherited?: InheritedProcess): ManagedProcess {
 		const {retention, quotas} = this.#options;
-		const process = new ManagedProcess(
-			{
-				id,
-				argv,
-				tty: io.kind === 'pty',
-				retention,
-				timeLimitMs,
-				keepDetachedMs,
-				isAcknowledged,
-				isSandboxed: sandbox !== undefined,
-				isSandboxedWithNetwork: sandbox?.hasNetwork ?? false,
+		const events = {
+			exited: () => {
+				for (const quota of quotas) quota.release();
+				this.#options.exited?.(process);
+				this.#wakeWaiters();
 			},
-			{
-				exited: () => {
-					for (const quota of quotas) quota.release();
-					this.#options.exited?.(process);
-					this.#wakeWaiters();
-				},
-				closed: () => {
-					this.#wakeWaiters();
-					this.#scheduleEviction(process);
-				},
+			closed: () => {
+				this.#wakeWaiters();
+				this.#scheduleEviction(process);
 			},
-		);
-		for (const quota of quotas) quota.acquire();
-		this.#processes.set(id, process);
+			lost: () => {
+				for (const quota of quotas) quota.release();
+				this.#wakeWaiters();
+				this.#scheduleEviction(process);
+			},
+		};
+		const process: ManagedProcess = new ManagedProcess({...options, retention}, events, inherited);
+		if (process.isAlive) for (const quota of quotas) quota.acquire();
+		this.#processes.set(process.id, process);
 		for (const listener of this.#listeners) listener(process);
 		return process;
+	}
+
+	#openSpill(id: string, request: StartRequest): KeptOutput {
+		const {openSpill} = this.#options;
+		if (openSpill) return openSpill(id, request);
+		throw new LongarmError('NOT_SUPPORTED', {message: 'this executor keeps no output on disk'});
 	}
 
 	#scheduleEviction(process: ManagedProcess): void {
@@ -192,11 +278,24 @@ export class ProcessTable {
 	#remove(process: ManagedProcess): void {
 		if (this.#processes.get(process.id) === process) {
 			this.#processes.delete(process.id);
-			process.dispose();
 			if (process.leader) this.#rememberLeader(process.leader);
-			this.#options.removed?.(process);
+			this.#release(process);
 		}
 		this.#wakeWaiters();
+	}
+
+	/** Output on disk stays readable: the process is handed on with it. */
+	#release(process: ManagedProcess): void {
+		const {archive, removed} = this.#options;
+		const {spill} = process.options;
+		const hasFailed = process.state.kind === 'failed';
+		if (spill && archive && !hasFailed) {
+			archive(process);
+			return;
+		}
+		process.dispose();
+		if (hasFailed) void spill?.discard();
+		removed?.(process);
 	}
 
 	async #waitUntilEach(predicate: (process: ManagedProcess) => boolean): Promise<void> {

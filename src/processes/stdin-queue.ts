@@ -10,11 +10,34 @@ export const MAX_WAITING_STDIN_BYTES = 64 * 1024 * 1024;
 /** Accepted write ids that are remembered for deduplication, the oldest dropped first. */
 export const MAX_REMEMBERED_WRITE_IDS = 4096;
 
-interface PendingWrite {
+interface WaitingWrite {
 	readonly bytes: Uint8Array;
-	readonly writeId: string | undefined;
+	readonly writeId?: string | undefined;
+}
+
+interface PendingWrite extends WaitingWrite {
 	readonly accept: () => void;
 	readonly refuse: (error: LongarmError) => void;
+}
+
+type Target =
+	| {readonly kind: 'open'; readonly writer: StdinWriter}
+	| {readonly kind: 'gone'}
+	| {readonly kind: 'terminated'};
+
+/** A queue for another program. */
+export interface StdinState {
+	/** In the order in which they were accepted. */
+	readonly acceptedIds: readonly string[];
+	/** Accepted, but not taken by the kernel. */
+	readonly unwritten: readonly Uint8Array[];
+	/** Wait for room in the queue; nobody has been told yet that they are accepted. */
+	readonly waiting: readonly WaitingWrite[];
+	readonly isClosed: boolean;
+	readonly isEndWritten: boolean;
+	/** The writer has yet to close the pipe. */
+	readonly isEnding: boolean;
+	readonly target: Target['kind'];
 }
 
 /**
@@ -30,13 +53,42 @@ export class StdinQueue {
 	#isAdmitting = false;
 	#queuedChunks = 0;
 	#queuedBytes = 0;
-	#isClosed = false;
-	#isEndWritten = false;
-	#target: {kind: 'open'; writer: StdinWriter} | {kind: 'gone'} | {kind: 'terminated'};
+	#isClosed: boolean;
+	#isEndWritten: boolean;
+	#target: Target;
 
-	constructor(processId: string, writer: StdinWriter) {
+	/** Goes on from the state of a queue of another program. */
+	constructor(processId: string, writer: StdinWriter, state?: StdinState) {
 		this.#processId = processId;
-		this.#target = {kind: 'open', writer};
+		this.#target = !state || state.target === 'open' ? {kind: 'open', writer} : {kind: state.target};
+		this.#isClosed = state?.isClosed ?? false;
+		this.#isEndWritten = state?.isEndWritten ?? false;
+		if (state) this.#resume(state, writer);
+	}
+
+	#resume({acceptedIds, unwritten, isEnding, waiting}: StdinState, writer: StdinWriter): void {
+		for (const id of acceptedIds) this.#acceptedIds.add(id);
+		for (const bytes of unwritten) if (bytes.length > 0) this.#enqueue(bytes, undefined);
+		if (isEnding) writer.end();
+		for (const {bytes, writeId} of waiting) {
+			this.#pendingWrites.push({bytes, writeId, accept: () => {}, refuse: () => {}});
+			this.#pendingBytes += bytes.length;
+		}
+		this.#admitPending();
+	}
+
+	/** Everything that a queue of another program needs to go on. */
+	handOver(): StdinState {
+		const remainder = this.#target.kind === 'open' ? this.#target.writer.handOver?.() : undefined;
+		return {
+			acceptedIds: [...this.#acceptedIds],
+			unwritten: remainder?.unwritten ?? [],
+			waiting: this.#pendingWrites.map(({bytes, writeId}) => ({bytes, writeId})),
+			isClosed: this.#isClosed,
+			isEndWritten: this.#isEndWritten,
+			isEnding: remainder?.isEnding ?? false,
+			target: this.#target.kind,
+		};
 	}
 
 	/** Settles when the bytes are queued for the child, in the order of the calls. */

@@ -8,19 +8,22 @@ import {resolvePlan} from './resolve-plan.js';
 import {seatbeltCommand} from './seatbelt.js';
 import {listEnforcers, requireEnforcer} from './select-enforcer.js';
 
+/** Paths that no plan shows. Landlock cannot hide one below another that is shown: such a plan is refused. */
+export type ListHidden = (canHide: boolean) => readonly string[];
+
 /** Sandbox of this machine. Detected lazily, when a policy needs it. */
 export class Sandbox {
 	readonly #host: Host;
-	readonly #hiddenPaths: readonly string[];
+	readonly #listHidden: ListHidden;
 	readonly #enforcer: EnforcerChoice;
 
-	/** `variables` are the server's own environment, for TMPDIR; `hiddenPaths` are shown by no plan. */
+	/** `variables` are the server's own environment, for TMPDIR; no plan shows the paths of `listHidden`. */
 	constructor(
 		variables: Readonly<Record<string, string | undefined>>,
-		hiddenPaths: readonly string[] = [],
+		listHidden: ListHidden = () => [],
 		enforcer: EnforcerChoice = 'auto',
 	) {
-		this.#hiddenPaths = hiddenPaths;
+		this.#listHidden = listHidden;
 		this.#enforcer = enforcer;
 		this.#host = {
 			locate: locatePath,
@@ -68,7 +71,7 @@ export class Sandbox {
 
 	/** Wraps a command to run it under a plan. Throws where no sandbox works. */
 	wrap(resolved: SandboxPlan, command: SandboxedCommand): WrappedCommand {
-		const plan = pinDirectories(hidePaths(resolved, this.#hiddenPaths, locatePath));
+		const plan = pinDirectories(hidePaths(resolved, this.#listHidden(this.enforcerName !== 'landlock'), locatePath));
 		if (process.platform === 'darwin') return seatbeltCommand(plan, command);
 		if (process.platform !== 'linux') throw unenforceableError(`there is no sandbox for ${process.platform}`);
 		return requireEnforcer(this.#enforcer).wrap(plan, command);

@@ -1,8 +1,8 @@
-import {existsSync} from 'node:fs';
 import {Worker} from 'node:worker_threads';
 import {Deferred} from '../../shared/async/deferred.js';
 import {Mutex} from '../../shared/async/mutex.js';
 import {errorMessage, LongarmError} from '../../shared/errors.js';
+import {findWorkerFile} from '../../shared/node/worker-file.js';
 import {preferredCalls} from '../syscalls.js';
 import {compileIgnoreRules} from '../watch/ignored.js';
 import {compileContents, compileNames, type SearchRequest} from './query.js';
@@ -71,7 +71,7 @@ export class SearchRun {
 	}
 
 	#run(): void {
-		const worker = new Worker(findWorkerFile(), {
+		const worker = new Worker(findWorkerFile('search-worker.js', import.meta.url), {
 			workerData: {query: this.#query, unconfirmed: this.#unconfirmed},
 		});
 		const timer = setTimeout(() => this.#endEarly(`after ${MAX_SEARCH_MS / 60_000} minutes`), MAX_SEARCH_MS).unref();
@@ -121,16 +121,6 @@ export class SearchRun {
 		}
 		this.#leaveQueue();
 	}
-}
-
-/**
- * The worker has to be a file of JavaScript: beside this module, in the library as in the bundle. When run from the
- * TypeScript sources, the file of the last build.
- */
-function findWorkerFile(): URL {
-	const beside = new URL('search-worker.js', import.meta.url);
-	if (!import.meta.url.endsWith('.ts') || existsSync(beside)) return beside;
-	return new URL(beside.href.replace('/src/', '/dist/'));
 }
 
 /** Validates here and not in the worker, so that the request fails at once. */

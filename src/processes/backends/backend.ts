@@ -2,7 +2,9 @@ import {constants} from 'node:os';
 import {LongarmError} from '../../shared/errors.js';
 import type {Logger} from '../../shared/logger.js';
 import {osErrorName, osErrorText} from '../../shared/node/os-error.js';
-import type {OutputStream} from '../output/output-log.js';
+import type {Exit, OutputStream} from '../output/output-log.js';
+import type {TerminationMode} from '../termination.js';
+import type {ProcessInfo} from '../tree/process-tree.js';
 import type {ChildLimits} from './child-limits.js';
 
 /** Fully resolved request to spawn one program: no lookups and no defaults are left to the backend. */
@@ -40,6 +42,8 @@ export interface KernelExit {
 	/** Its own code, or 128 + n after signal n. */
 	readonly exitCode: number;
 	readonly isSignaled: boolean;
+	/** Set by a program that ran the child in this one's place and knows more than the kernel tells. */
+	readonly told?: Omit<Exit, 'exitCode'> | undefined;
 }
 
 export interface TerminalSize {
@@ -64,7 +68,54 @@ export interface StdinWriter {
 	end(): void;
 	/** Drops what is queued and closes; queued chunks count as done. */
 	destroy(): void;
+	/** For a program that takes the place of this one; absent where it cannot be told. */
+	handOver?(): StdinRemainder;
 }
+
+/** Standard input of a child that another program goes on to write. */
+export interface StdinRemainder {
+	/** Undefined once it is closed. */
+	readonly fd: number | undefined;
+	/** Queued, but not taken by the kernel. */
+	readonly unwritten: readonly Uint8Array[];
+	/** It is to be closed after that. */
+	readonly isEnding: boolean;
+}
+
+/** A child of this process as a program that takes the place of this one sees it. Times are those of the kernel. */
+export interface ChildHandle {
+	readonly pid: number;
+	readonly tag?: string | undefined;
+	readonly spawnedAt: number;
+	/** See `Wrapper`. */
+	readonly hasOwnSession: boolean;
+	/** Reaped already. */
+	readonly hasExited: boolean;
+	readonly kind: SpawnRequest['io']['kind'];
+	/** Streams that have not ended. */
+	readonly outputs: readonly {readonly stream: OutputStream; readonly fd: number}[];
+	/** Descriptor of a pipe; a terminal has one for both directions. Undefined if there is none, or it was closed. */
+	readonly stdinFd?: number | undefined;
+	/** There is a standard input, be it a closed one. */
+	readonly hasStdin: boolean;
+	/** Descriptor that keeps a terminal from hanging up. */
+	readonly heldFd?: number | undefined;
+}
+
+/** Input of a child as the kernel knows it, to tell whether some process of its tree is reading it. */
+export type InputSource =
+	| {readonly kind: 'pipe'; readonly inode: number}
+	| {
+			readonly kind: 'terminal';
+			readonly path: string;
+			/** Device number; that of the controlling terminal of processes that run on it. */
+			readonly device: number;
+			/** Process group that may read; undefined when no session has the terminal. */
+			readonly foregroundGroup: number | undefined;
+			/** Lines are edited by the kernel; a raw terminal gives every key to the program. */
+			readonly isCanonical: boolean;
+			readonly isEchoing: boolean;
+	  };
 
 export interface Child {
 	readonly pid: number;
@@ -83,6 +134,12 @@ export interface Child {
 	signal(name: NodeJS.Signals): void;
 	/** Undefined without a terminal. */
 	readonly resize: ((size: TerminalSize) => void) | undefined;
+	/** Ends the tree of a child that another program runs, which finds all of it; settles with those that are left. */
+	endTree?(mode: TerminationMode): Promise<readonly ProcessInfo[]>;
+	/** The input now, or undefined once it is closed; absent without input, and where the backend cannot tell. */
+	readonly inputProbe?: (() => InputSource | undefined) | undefined;
+	/** For `Backend.adopt` in a program that takes the place of this one. */
+	handOver?(): ChildHandle;
 }
 
 export interface SubreaperOptions {
@@ -90,6 +147,29 @@ export interface SubreaperOptions {
 	readonly logger: Logger;
 	/** Control group that holds all children already; without one a group is made where that is possible. */
 	readonly groupPath?: string | undefined;
+	/**
+	 * Set in a program that is to outlive the one that started it: takes the marks off by which the watchdog of that one
+	 * recognises it, and leaves its control group. Throws where that is not possible.
+	 */
+	readonly leaves?: {readonly groupPath: string | undefined} | undefined;
+	/** Of the program that this one has taken the place of: everything goes on, with the same watchdog. */
+	readonly inherited?: SubreaperState | undefined;
+}
+
+/** Marks that tell descendants from others, for a program that takes the place of this one. */
+export interface SubreaperState {
+	readonly tags: {readonly prefix: string; readonly next: string; readonly common?: string | undefined};
+	/** Control group that this process is in, or its children are. */
+	readonly groupPath?: string | undefined;
+	readonly isGrouped: boolean;
+	readonly watchdog: WatchdogState;
+}
+
+export interface WatchdogState {
+	readonly pid?: number | undefined;
+	/** Descriptor whose end the watchdog waits for. */
+	readonly lifeline?: number | undefined;
+	readonly toldCount: number;
 }
 
 /** Spawns children. Throws, or rejects with, a `spawnError` when the system refuses. */
@@ -100,7 +180,23 @@ export interface Backend {
 	 * it is killed. Only for a program that starts its children through this backend alone. Absent where not supported.
 	 */
 	becomeSubreaper?(options: SubreaperOptions): void;
+	/**
+	 * Spawns a program that outlives this one once it has left its marks and group, see `SubreaperOptions`. Sparing it goes
+	 * by its process id, and only by that: a mark could be forged. Absent where not supported.
+	 */
+	spawnLasting?(request: Omit<SpawnRequest, 'io' | 'limits'>, events: ChildEvents): Child;
+	/** The same for one that an earlier program of this process has spawned; calls back when it has ended. */
+	adoptLasting?(pid: number, onExit: () => void): void;
+	/** Control group that all children are in; undefined where there is none. */
+	readonly groupPath?: string | undefined;
 	spawn(request: SpawnRequest, events: ChildEvents): Child | Promise<Child>;
+	/** Undefined before `becomeSubreaper`. Absent where children cannot be handed over. */
+	handOver?(): SubreaperState | undefined;
+	/**
+	 * Takes over a child of the program that this one has taken the place of; its descriptors are open. All have to be taken
+	 * over in the same tick of the event loop as `becomeSubreaper`: others are reaped as orphans.
+	 */
+	adopt?(handle: ChildHandle, events: ChildEvents): Child;
 }
 
 const {EMFILE, ENFILE, EAGAIN, ENOMEM} = constants.errno;

@@ -65,6 +65,11 @@ export class OutputReader {
 		this.#socket.resume();
 	}
 
+	/** The descriptor while it is open. */
+	get fd(): number | undefined {
+		return this.#socket.destroyed ? undefined : this.#fd;
+	}
+
 	pause(): void {
 		if (this.#isPaused || this.#isClosed) return;
 		this.#isPaused = true;

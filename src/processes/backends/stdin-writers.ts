@@ -1,6 +1,6 @@
 import {writeSync} from 'node:fs';
 import type {Socket} from 'node:net';
-import type {StdinWriter} from './backend.js';
+import type {StdinRemainder, StdinWriter} from './backend.js';
 
 /** Back-off between writes to a terminal whose input buffer is full; doubles from the first to the second. */
 const MIN_RETRY_MS = 1;
@@ -9,13 +9,39 @@ const MAX_RETRY_MS = 20;
 /** The character Ctrl-D types. */
 const END_OF_FILE = Uint8Array.of(0x04);
 
+/** The runtime's own end of a pipe. */
+interface PipeHandle {
+	readonly fd: number;
+	/** Bytes it was given, and those among them that the kernel has not taken. */
+	readonly bytesWritten: number;
+	readonly writeQueueSize: number;
+}
+
 /** Writes to a pipe. A reader that closed its end is no error: the bytes vanish, as they do for a local program. */
 export function createPipeWriter(socket: Socket): StdinWriter {
+	/** In order; those that the kernel has taken are not all gone from here. */
+	const queue = new Set<Uint8Array>();
+	let queuedBytes = 0;
 	socket.on('error', () => socket.destroy());
 	return {
 		write(bytes, done) {
-			if (socket.destroyed) done();
-			else socket.write(bytes, () => done());
+			if (socket.destroyed) {
+				done();
+				return;
+			}
+			const chunk = bytes.subarray();
+			queue.add(chunk);
+			queuedBytes += chunk.length;
+			socket.write(chunk, () => {
+				queue.delete(chunk);
+				done();
+			});
+		},
+		handOver() {
+			const {_handle: handle} = socket as unknown as {readonly _handle?: PipeHandle | null};
+			if (socket.destroyed || !handle) return {fd: undefined, unwritten: [], isEnding: false};
+			const unwrittenBytes = queuedBytes - (handle.bytesWritten - handle.writeQueueSize);
+			return {fd: handle.fd, unwritten: takeLast([...queue], unwrittenBytes), isEnding: socket.writableEnded};
 		},
 		end() {
 			socket.end();
@@ -70,6 +96,9 @@ export function createTerminalWriter(fd: number): StdinWriter {
 		end() {
 			write(END_OF_FILE, () => {});
 		},
+		handOver(): StdinRemainder {
+			return {fd: isDestroyed ? undefined : fd, unwritten: queue.map(({bytes}) => bytes), isEnding: false};
+		},
 		destroy() {
 			isDestroyed = true;
 			clearTimeout(timer);
@@ -77,6 +106,26 @@ export function createTerminalWriter(fd: number): StdinWriter {
 		},
 	};
 }
+
+/** The last bytes of these chunks. */
+function takeLast(chunks: readonly Uint8Array[], bytes: number): Uint8Array[] {
+	const taken: Uint8Array[] = [];
+	let left = bytes;
+	for (const chunk of chunks.toReversed()) {
+		if (left <= 0) break;
+		taken.unshift(chunk.subarray(Math.max(0, chunk.length - left)));
+		left -= chunk.length;
+	}
+	return taken;
+}
+
+/** Standard input that was closed: bytes vanish. */
+export const CLOSED_STDIN: StdinWriter = {
+	write: (_bytes, done) => done(),
+	end: () => {},
+	destroy: () => {},
+	handOver: () => ({fd: undefined, unwritten: [], isEnding: false}),
+};
 
 function writeNonBlocking(fd: number, bytes: Uint8Array): number | 'full' | 'broken' {
 	if (bytes.length === 0) return 0;

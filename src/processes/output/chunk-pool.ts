@@ -3,7 +3,7 @@ import {BufferPool} from '../../shared/node/buffer-pool.js';
 /** Bytes per read, and so per chunk. */
 export const MAX_READ_BYTES = 64 * 1024;
 /** Chunks from this size on get a block of the pool; smaller ones come from Node's shared slab. */
-const MIN_BLOCK_BYTES = 32 * 1024;
+export const MIN_BLOCK_BYTES = 32 * 1024;
 const MAX_FREE_BLOCKS = 64;
 
 const pool = new BufferPool(MAX_READ_BYTES, MAX_FREE_BLOCKS);

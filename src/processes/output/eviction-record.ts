@@ -3,13 +3,39 @@ export const MAX_RECORDED_EVICTIONS = 65_536;
 /** Bytes of the head of a stream that are kept in addition to the tail that retention keeps. */
 export const MAX_HEAD_BYTES = 64 * 1024;
 
+/** An eviction record for another program. */
+export interface EvictionState {
+	/** Sequence number and running total of each recorded chunk, the oldest first. */
+	readonly entries: Float64Array;
+	readonly total: number;
+}
+
+const NOTHING_EVICTED: EvictionState = {entries: new Float64Array(0), total: 0};
+
 /** Ring buffer of evicted chunk sizes by sequence number; grows up to its bound. */
 export class EvictionRecord {
-	#seqs: number[] = [];
+	readonly #seqs: number[] = [];
 	/** Running total of evicted bytes, up to and including the chunk of the same slot. */
-	#totals: number[] = [];
+	readonly #totals: number[] = [];
 	#start = 0;
-	#total = 0;
+	#total: number;
+
+	constructor({entries, total}: EvictionState = NOTHING_EVICTED) {
+		for (let index = 0; index < entries.length; index += 2) {
+			this.#seqs.push(entries[index]!);
+			this.#totals.push(entries[index + 1]!);
+		}
+		this.#total = total;
+	}
+
+	handOver(): EvictionState {
+		const entries = new Float64Array(this.#seqs.length * 2);
+		for (let index = 0; index < this.#seqs.length; index++) {
+			entries[index * 2] = this.#valueAt(this.#seqs, index);
+			entries[index * 2 + 1] = this.#valueAt(this.#totals, index);
+		}
+		return {entries, total: this.#total};
+	}
 
 	add(seq: number, bytes: number): void {
 		this.#total += bytes;
@@ -44,7 +70,11 @@ export class EvictionRecord {
 
 /** The first bytes of a stream. It is filled by eviction, so nothing is held twice. */
 export class StreamHead {
-	#bytes: Uint8Array = new Uint8Array(0);
+	#bytes: Uint8Array;
+
+	constructor(bytes: Uint8Array = new Uint8Array(0)) {
+		this.#bytes = bytes;
+	}
 
 	get bytes(): Uint8Array {
 		return this.#bytes;

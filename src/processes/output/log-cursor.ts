@@ -1,4 +1,5 @@
-import type {Chunk, Exit} from './output-log.js';
+import type {Chunk, Exit} from './log-types.js';
+import type {OutputSpill, SpillReader} from './output-spill.js';
 
 export type LogEvent =
 	| ({readonly kind: 'output'} & Chunk)
@@ -23,8 +24,10 @@ export interface CursorSource {
 	readonly endOrdinal: number;
 	readonly exit: (Exit & {readonly seq: number}) | undefined;
 	readonly closedSeq: number | undefined;
+	/** Output on disk, where evicted chunks are read from. */
+	readonly spill: OutputSpill | undefined;
 	chunkAt(ordinal: number): Chunk | undefined;
-	/** Evicted bytes with a sequence number above `afterSeq` and at most `throughSeq`. */
+	/** Lost bytes with a sequence number above `afterSeq` and at most `throughSeq`: evicted, and not on disk. */
 	missedBytes(afterSeq: number, throughSeq: number): number;
 }
 
@@ -37,13 +40,20 @@ export interface CursorPosition {
 	readonly pendingBytes: number;
 }
 
-/** Delivers each event once, in order. The bytes of a chunk are valid until the next append to the log. */
-export abstract class LogCursor {
+/**
+ * Delivers each event once, in order; a gap where output is lost. Chunks that are no longer in memory are read from disk
+ * if they are there. The bytes of a chunk are valid until the next call, and until the next append to the log.
+ */
+export class LogCursor {
 	protected readonly log: CursorSource;
 	readonly #close: () => void;
 	protected ordinal: number;
 	protected deliveredSeq: number;
 	protected deliveredBytes: number;
+	/** Open while evicted chunks are read from disk. */
+	#reader: SpillReader | undefined;
+	/** Read from disk, but not delivered yet. */
+	#ahead: Chunk | undefined;
 
 	constructor(log: CursorSource, {seq, ordinal, pendingBytes}: CursorPosition, close: () => void) {
 		this.log = log;
@@ -58,12 +68,25 @@ export abstract class LogCursor {
 		return this.log.totalBytes - this.deliveredBytes;
 	}
 
+	/** Sequence number of the last event that was delivered. */
+	get seq(): number {
+		return this.deliveredSeq;
+	}
+
 	get isAtEnd(): boolean {
 		return this.deliveredSeq === this.log.nextSeq - 1;
 	}
 
+	next(): LogEvent | LogGap | undefined {
+		if (this.ordinal >= this.log.firstOrdinal || this.isAtEnd || this.#isEnd(this.deliveredSeq + 1)) {
+			return this.advance();
+		}
+		return this.#nextFromDisk() ?? this.#skipGap() ?? this.advance();
+	}
+
 	/** Ends delivery: the log neither wakes this cursor nor retains output for it any more. */
 	close(): void {
+		this.#leaveDisk();
 		this.#close();
 	}
 
@@ -78,9 +101,66 @@ export abstract class LogCursor {
 		this.deliveredBytes += chunk.bytes.length;
 		return {kind: 'output', ...chunk};
 	}
+
+	/** Undefined when the next event is in memory, or nowhere. */
+	#nextFromDisk(): LogEvent | LogGap | undefined {
+		const {spill} = this.log;
+		if (!spill) return undefined;
+		this.#reader ??= spill.openReader(this.deliveredSeq);
+		this.#ahead ??= this.#reader.next();
+		const chunk = this.#ahead;
+		if (!chunk || chunk.seq >= this.#firstRetainedSeq()) {
+			this.#leaveDisk();
+			return undefined;
+		}
+		if (chunk.seq > this.deliveredSeq + 1) return this.#gapThrough(this.#endBefore(chunk.seq));
+		this.#ahead = undefined;
+		this.deliveredSeq = chunk.seq;
+		this.deliveredBytes += chunk.bytes.length;
+		return {kind: 'output', ...chunk};
+	}
+
+	#leaveDisk(): void {
+		this.#reader?.close();
+		this.#reader = undefined;
+		this.#ahead = undefined;
+	}
+
+	/** Skips output that was evicted before it could be delivered. */
+	#skipGap(): LogGap | undefined {
+		const firstRetained = this.#firstRetainedSeq();
+		const throughSeq = this.#endBefore(firstRetained);
+		if (throughSeq === firstRetained - 1) this.ordinal = this.log.firstOrdinal;
+		// The last evicted chunk came right before the exit.
+		return throughSeq === this.deliveredSeq ? undefined : this.#gapThrough(throughSeq);
+	}
+
+	#gapThrough(throughSeq: number): LogGap {
+		const afterSeq = this.deliveredSeq;
+		this.deliveredSeq = throughSeq;
+		const missedBytes = this.log.missedBytes(afterSeq, throughSeq);
+		this.deliveredBytes += missedBytes;
+		return {kind: 'gap', afterSeq, throughSeq, missedBytes};
+	}
+
+	#firstRetainedSeq(): number {
+		return this.log.chunkAt(this.log.firstOrdinal)?.seq ?? this.log.nextSeq;
+	}
+
+	/** Last number of a gap before an event. An exit in between is still delivered: the gap ends before it, and another may follow. */
+	#endBefore(seq: number): number {
+		const {exit, closedSeq} = this.log;
+		const ends = [exit?.seq, closedSeq].filter(end => end !== undefined && end > this.deliveredSeq) as number[];
+		return Math.min(seq, ...ends) - 1;
+	}
+
+	/** True for the sequence number of the exit or the close, which are never evicted. */
+	#isEnd(seq: number): boolean {
+		return this.log.exit?.seq === seq || this.log.closedSeq === seq;
+	}
 }
 
-/** Cursor with back-pressure: output it has not delivered is never evicted, and pauses the child. */
+/** Cursor with back-pressure: output it has not delivered is never evicted, and pauses the child, unless it is on disk. */
 export class DriverCursor extends LogCursor {
 	readonly #onMoved: () => void;
 
@@ -92,10 +172,6 @@ export class DriverCursor extends LogCursor {
 	/** Position of the oldest chunk that must be retained. */
 	get firstNeededOrdinal(): number {
 		return this.ordinal;
-	}
-
-	next(): LogEvent | undefined {
-		return this.advance();
 	}
 
 	/** Call after a batch of `next()`: delivered chunks may be evicted, and a paused child may resume. */
@@ -123,29 +199,6 @@ export class AcknowledgedCursor extends LogCursor {
 
 /** Cursor without back-pressure. Output evicted before delivery is reported as a gap. */
 export class ObserverCursor extends LogCursor {
-	next(): LogEvent | LogGap | undefined {
-		return this.#skipGap() ?? this.advance();
-	}
-
-	#skipGap(): LogGap | undefined {
-		const afterSeq = this.deliveredSeq;
-		if (this.isAtEnd || this.ordinal >= this.log.firstOrdinal || this.#isEnd(afterSeq + 1)) return undefined;
-		const {exit, closedSeq, nextSeq, firstOrdinal} = this.log;
-		const firstRetained = this.log.chunkAt(firstOrdinal)?.seq ?? nextSeq;
-		// An exit among the evicted chunks is still delivered: the gap ends before it, and another may follow.
-		const ends = [exit?.seq, closedSeq].filter(seq => seq !== undefined && seq > afterSeq) as number[];
-		const throughSeq = Math.min(firstRetained, ...ends) - 1;
-		if (throughSeq === firstRetained - 1) this.ordinal = firstOrdinal;
-		// The last evicted chunk came right before the exit.
-		if (throughSeq === afterSeq) return undefined;
-		this.deliveredSeq = throughSeq;
-		const missedBytes = this.log.missedBytes(afterSeq, throughSeq);
-		this.deliveredBytes += missedBytes;
-		return {kind: 'gap', afterSeq, throughSeq, missedBytes};
-	}
-
-	/** True for the sequence number of the exit or the close, which are never evicted. */
-	#isEnd(seq: number): boolean {
-		return this.log.exit?.seq === seq || this.log.closedSeq === seq;
-	}
+	/** No-op: nothing waits for an observer. */
+	commit(): void {}
 }

@@ -1,4 +1,5 @@
 import type {EndReason, OutputStream} from '../../protocol/methods/process-methods.js';
+import {ChunkQueue} from './chunk-queue.js';
 import {EvictionRecord, StreamHead} from './eviction-record.js';
 import {
 	AcknowledgedCursor,
@@ -7,91 +8,98 @@ import {
 	DriverCursor,
 	ObserverCursor,
 } from './log-cursor.js';
+import {type LogState, NEW_LOG} from './log-state.js';
+import type {Chunk, Exit, LogOwner, OutputLogOptions, OutputPage, RestoredLog, Retention} from './log-types.js';
+import type {OutputSpill} from './output-spill.js';
+import {readSpilled} from './read-spilled.js';
 import type {RetentionBudget} from './retention-budget.js';
+import {joinStream, type StreamView} from './stream-view.js';
+import {writeUnwritten} from './write-unwritten.js';
 
-export type {EndReason, OutputStream};
-
-export interface Exit {
-	readonly exitCode: number;
-	readonly reason: EndReason;
-	/** The failure looks like the sandbox's doing; absent without a sandbox. */
-	readonly sandboxDenied?: boolean;
-}
-
-export interface Chunk {
-	readonly seq: number;
-	readonly stream: OutputStream;
-	readonly bytes: Uint8Array;
-}
-
-export interface Retention {
-	/** Bytes of output kept for readers, over all streams of a process. */
-	readonly bytes: number;
-	/** Chunks kept, however small. */
-	readonly chunks: number;
-	/** Shared bound over many processes. */
-	readonly budget?: RetentionBudget;
-}
-
-/** Head and tail of one stream, with the size of the gap between them. */
-export interface StreamView {
-	/** Head and tail in one; `omittedBytes` are missing after the first `headBytes`. */
-	readonly bytes: Uint8Array;
-	readonly headBytes: number;
-	readonly omittedBytes: number;
-	readonly totalBytes: number;
-}
-
-export interface OutputPage {
-	readonly chunks: readonly Chunk[];
-	readonly nextSeq: number;
-	/** Bytes newer than the cursor that are no longer retained. */
-	readonly missedBytes: number;
-}
-
-/** Evicted slots at the front of the chunk list before it is compacted. */
-const MIN_COMPACTED_SLOTS = 1024;
-const EVICTED: Chunk = {seq: 0, stream: 'stdout', bytes: new Uint8Array(0)};
-
-/** Callbacks into the producer of the output. */
-export interface LogOwner {
-	/** Returns the memory of an evicted chunk; see `read` for the obligation of readers. */
-	release?(bytes: Uint8Array): void;
-	/** The driver's cursor was moved, opened or closed, or output acknowledged: the child may have to be paused or resumed. */
-	driverMoved?(): void;
-}
+export type {Chunk, EndReason, Exit, OutputPage, OutputStream, RestoredLog, Retention, StreamView};
 
 /**
  * Log of one process; output, exit and close are numbered from 1 without gaps. It is delivery queue and retention buffer
  * at once: any number of cursors walk it, `read` returns pages of it, and the oldest chunks are evicted when retention
- * is full, but never one that the driver's cursor has yet to deliver or that a reader has yet to acknowledge.
+ * is full, but never one that the driver's cursor has yet to deliver or that a reader has yet to acknowledge. With a spill
+ * nobody is waited for: cursors read from disk what is no longer in memory.
  */
 export class OutputLog implements CursorSource {
 	readonly #retention: Retention;
 	readonly #owner: LogOwner;
 	/** Undefined once the log is disposed. */
 	#budget: RetentionBudget | undefined;
-	#chunks: Chunk[] = [];
-	/** Slots at the front of `#chunks` that were evicted but not yet compacted. */
-	#dropped = 0;
-	#firstOrdinal = 0;
+	readonly #chunks: ChunkQueue;
 	#retainedBytes = 0;
-	#totalBytes = 0;
-	#nextSeq = 1;
-	readonly #evictions = new EvictionRecord();
-	readonly #heads = new Map<OutputStream, StreamHead>();
-	readonly #streamBytes = new Map<OutputStream, number>();
+	#totalBytes: number;
+	#nextSeq: number;
+	readonly #evictions: EvictionRecord;
+	readonly #heads: Map<OutputStream, StreamHead>;
+	readonly #streamBytes: Map<OutputStream, number>;
+	/** Bytes of each stream before this log began, until they were added. */
+	#countEarlier: (() => ReadonlyMap<OutputStream, number>) | undefined;
 	#exit: (Exit & {readonly seq: number}) | undefined;
 	#closedSeq: number | undefined;
 	#driver: DriverCursor | undefined;
+	/** Stands for the driver that an earlier program had, until that has read what it missed. */
+	#absentDriver: AcknowledgedCursor | undefined;
 	#acknowledged: AcknowledgedCursor | undefined;
 	/** Called after every event, in the order of registration. */
 	readonly #watchers = new Set<() => void>();
+	readonly spill: OutputSpill | undefined;
 
-	constructor(retention: Retention, owner: LogOwner = {}) {
+	/** Goes on from the state of a log of another program; takes ownership of its chunks. */
+	constructor(retention: Retention, {spill, restored, ...owner}: OutputLogOptions = {}, state: LogState = NEW_LOG) {
 		this.#retention = retention;
 		this.#budget = retention.budget;
 		this.#owner = owner;
+		this.spill = spill;
+		// A restored log has a first chunk that is in no memory: cursors look for it on disk.
+		this.#chunks = new ChunkQueue(state.chunks, restored && restored.totalBytes > 0 ? 1 : state.firstOrdinal);
+		this.#totalBytes = state.totalBytes;
+		this.#nextSeq = state.nextSeq;
+		this.#evictions = new EvictionRecord(state.evictions);
+		this.#heads = new Map(state.heads.map(([stream, bytes]) => [stream, new StreamHead(bytes)]));
+		this.#streamBytes = new Map(state.streamBytes);
+		this.#exit = state.exit;
+		this.#closedSeq = state.closedSeq;
+		if (state !== NEW_LOG) this.#resume(state);
+		if (restored) this.#restore(restored);
+	}
+
+	#restore({nextSeq, totalBytes, streamBytes, exit, closedSeq}: RestoredLog): void {
+		this.#nextSeq = nextSeq;
+		this.#totalBytes = totalBytes;
+		this.#countEarlier = streamBytes;
+		this.#exit = exit;
+		this.#closedSeq = closedSeq;
+	}
+
+	#resume({acknowledgedSeq, deliveredSeq}: LogState): void {
+		if (acknowledgedSeq !== undefined) this.#acknowledged = this.#openReader(acknowledgedSeq);
+		// Output on disk is there for any driver.
+		if (deliveredSeq !== undefined && !this.spill) this.#absentDriver = this.#openReader(deliveredSeq);
+		for (const {bytes} of this.#retained) this.#retainedBytes += bytes.length;
+		if (this.spill) writeUnwritten(this.spill, this.#retained, this.#exit, this.#closedSeq);
+		this.#budget?.recordAdded(this, this.#retainedBytes);
+		this.#budget?.recordTrimmed(0);
+	}
+
+	/** Everything that a log of another program needs to go on; its bytes are valid until the next append. */
+	handOver(): LogState {
+		return {
+			chunks: this.#retained,
+			firstOrdinal: this.#chunks.firstOrdinal,
+			totalBytes: this.#totalBytes,
+			nextSeq: this.#nextSeq,
+			evictions: this.#evictions.handOver(),
+			heads: [...this.#heads].map(([stream, {bytes}]) => [stream, bytes]),
+			streamBytes: [...this.#streamBytes],
+			exit: this.#exit,
+			closedSeq: this.#closedSeq,
+			acknowledgedSeq: this.#acknowledged?.seq,
+			deliveredSeq: this.#absentDriver?.seq ?? this.#driver?.seq,
+		};
 	}
 
 	/** Sequence number of the next event. */
@@ -118,11 +126,13 @@ export class OutputLog implements CursorSource {
 	/** Takes ownership of `bytes`. */
 	append(stream: OutputStream, bytes: Uint8Array): void {
 		if (this.#closedSeq !== undefined) throw new Error('output after closed');
-		this.#chunks.push({seq: this.#nextSeq++, stream, bytes});
+		const chunk = {seq: this.#nextSeq++, stream, bytes};
+		this.#chunks.push(chunk);
 		this.#retainedBytes += bytes.length;
 		this.#totalBytes += bytes.length;
-		this.#streamBytes.set(stream, this.streamBytes(stream) + bytes.length);
+		this.#streamBytes.set(stream, (this.#streamBytes.get(stream) ?? 0) + bytes.length);
 		this.#budget?.recordAdded(this, bytes.length);
+		this.spill?.append(chunk);
 		this.#trim();
 		this.#notifyWatchers();
 	}
@@ -130,12 +140,20 @@ export class OutputLog implements CursorSource {
 	recordExit(exit: Exit): void {
 		if (this.#exit) throw new Error('exited twice');
 		this.#exit = {seq: this.#nextSeq++, ...exit};
+		this.spill?.recordExit(this.#exit);
 		this.#notifyWatchers();
 	}
 
 	recordClose(): void {
 		if (!this.#exit || this.#closedSeq !== undefined) throw new Error('closed before exited, or twice');
 		this.#closedSeq = this.#nextSeq++;
+		this.spill?.recordClose(this.#closedSeq);
+		this.#notifyWatchers();
+	}
+
+	/** Closes the log of a process whose end nobody has seen. */
+	recordLoss(): void {
+		this.#closedSeq ??= this.#nextSeq++;
 		this.#notifyWatchers();
 	}
 
@@ -144,10 +162,14 @@ export class OutputLog implements CursorSource {
 	 * holds at least one chunk if there is one. The bytes are valid until the next append: use them at once.
 	 */
 	read(afterSeq: number, maxBytes?: number): OutputPage {
+		if (this.spill && afterSeq < this.#firstRetainedSeq - 1) {
+			const page = readSpilled(this.spill, afterSeq, maxBytes);
+			const isFull = maxBytes !== undefined && page.chunks.length > 0;
+			return page.isCut || isFull ? page : this.#appendRetained(page, afterSeq);
+		}
 		const chunks: Chunk[] = [];
 		let size = 0;
-		for (let index = this.#findIndex(afterSeq); index < this.#chunks.length; index++) {
-			const chunk = this.#chunks[index]!;
+		for (const chunk of this.#chunks.from(this.#chunks.findAfter(afterSeq))) {
 			if (maxBytes !== undefined && chunks.length > 0 && size + chunk.bytes.length > maxBytes) break;
 			chunks.push(chunk);
 			size += chunk.bytes.length;
@@ -161,31 +183,49 @@ export class OutputLog implements CursorSource {
 		};
 	}
 
+	/** Adds what is in memory behind a page that was read from disk to its end. */
+	#appendRetained({chunks}: OutputPage, afterSeq: number): OutputPage {
+		const rest = this.#chunks.from(this.#chunks.findAfter(chunks.at(-1)?.seq ?? afterSeq));
+		const missedBytes = this.missedBytes(afterSeq, this.#nextSeq);
+		return {chunks: [...chunks, ...rest], nextSeq: this.#nextSeq, missedBytes};
+	}
+
+	/** Number of the oldest event that a cursor can deliver. */
+	get firstSeq(): number {
+		return Math.min(this.spill?.firstSeq ?? Number.POSITIVE_INFINITY, this.#firstRetainedSeq);
+	}
+
+	get #retained(): Chunk[] {
+		return this.#chunks.from(this.#chunks.firstOrdinal);
+	}
+
+	/** Number of the oldest chunk in memory. */
+	get #firstRetainedSeq(): number {
+		return this.#chunks.first?.seq ?? this.#nextSeq;
+	}
+
 	/** Total bytes of the stream so far, retained or not. */
 	streamBytes(stream: OutputStream): number {
+		if (this.#countEarlier) {
+			for (const [name, bytes] of this.#countEarlier()) {
+				this.#streamBytes.set(name, (this.#streamBytes.get(name) ?? 0) + bytes);
+			}
+			this.#countEarlier = undefined;
+		}
 		return this.#streamBytes.get(stream) ?? 0;
 	}
 
 	/** The head of a stream and as much of its tail as is retained. */
 	view(stream: OutputStream): StreamView {
-		const totalBytes = this.streamBytes(stream);
-		const head = this.#heads.get(stream)?.bytes ?? new Uint8Array(0);
-		const tail = this.#chunks.slice(this.#dropped).filter(chunk => chunk.stream === stream);
-		const bytes = new Uint8Array(tail.reduce((sum, chunk) => sum + chunk.bytes.length, head.length));
-		bytes.set(head);
-		let offset = head.length;
-		for (const chunk of tail) {
-			bytes.set(chunk.bytes, offset);
-			offset += chunk.bytes.length;
-		}
-		return {bytes, headBytes: head.length, omittedBytes: totalBytes - bytes.length, totalBytes};
+		const tail = this.#retained.filter(chunk => chunk.stream === stream);
+		return joinStream(this.#heads.get(stream)?.bytes, tail, this.streamBytes(stream));
 	}
 
 	/** Evicts chunks, oldest first, until `bytes` are freed or only undelivered chunks are left. Returns the freed bytes. */
 	evict(bytes: number): number {
 		const before = this.#retainedBytes;
 		while (this.#canEvict() && before - this.#retainedBytes < bytes) this.#evictOldest();
-		this.#compact();
+		this.#chunks.compact();
 		return before - this.#retainedBytes;
 	}
 
@@ -202,14 +242,15 @@ export class OutputLog implements CursorSource {
 	}
 
 	/**
-	 * Starts delivery at the present end, with back-pressure: `driverBacklogBytes` grows until the cursor is moved. There
-	 * is one driver at a time; an earlier one is closed. `wake` is called after every event.
+	 * Starts delivery at the present end or after an event, with back-pressure: `driverBacklogBytes` grows until the cursor
+	 * is moved. There is one driver at a time; an earlier one is closed. `wake` is called after every event.
 	 */
-	drive(wake: () => void): DriverCursor {
+	drive(wake: () => void, afterSeq = this.#nextSeq - 1): DriverCursor {
 		this.#driver?.close();
 		const onMoved = (): void => this.#handleDriverMoved();
 		const unwatch = this.watch(wake);
-		const driver = new DriverCursor(this, this.#findPosition(this.#nextSeq - 1), onMoved, () => {
+		const position = this.#findPosition(Math.min(afterSeq, this.#nextSeq - 1));
+		const driver = new DriverCursor(this, position, onMoved, () => {
 			unwatch();
 			if (this.#driver !== driver) return;
 			this.#driver = undefined;
@@ -220,12 +261,28 @@ export class OutputLog implements CursorSource {
 		return driver;
 	}
 
+	/** The driver that an earlier program had is back and has read everything from one number up to another. */
+	catchUp(afterSeq: number, nextSeq: number): void {
+		if (!this.#absentDriver) return;
+		this.#absentDriver.moveTo(afterSeq);
+		if (nextSeq >= this.#nextSeq) this.dismissAbsentDriver();
+		else this.#handleDriverMoved();
+	}
+
+	/** That driver is not waited for any longer: its output is retained like any other. */
+	dismissAbsentDriver(): void {
+		if (!this.#absentDriver) return;
+		this.#absentDriver = undefined;
+		this.#handleDriverMoved();
+	}
+
 	/**
 	 * From now on output is evicted only after `acknowledge`, with a driver or without one: a reader whose connection breaks
-	 * finds everything it had not taken.
+	 * finds everything it had not taken. No-op with a spill, which keeps everything anyway.
 	 */
 	retainUntilAcknowledged(): void {
-		this.#acknowledged ??= new AcknowledgedCursor(this, this.#findPosition(this.#nextSeq - 1), () => {});
+		if (this.spill) return;
+		this.#acknowledged ??= this.#openReader(this.#nextSeq - 1);
 	}
 
 	/**
@@ -255,24 +312,29 @@ export class OutputLog implements CursorSource {
 		return new ObserverCursor(this, this.#findPosition(Math.min(afterSeq, this.#nextSeq - 1)), this.watch(wake));
 	}
 
+	#openReader(seq: number): AcknowledgedCursor {
+		return new AcknowledgedCursor(this, this.#findPosition(seq), () => {});
+	}
+
 	/** Back-pressure: output the driver has yet to deliver; 0 without a driver. */
 	get driverBacklogBytes(): number {
-		return this.#driver?.pendingBytes ?? 0;
+		return Math.max(this.#driver?.pendingBytes ?? 0, this.#absentDriver?.pendingBytes ?? 0);
 	}
 
 	get firstOrdinal(): number {
-		return this.#firstOrdinal;
+		return this.#chunks.firstOrdinal;
 	}
 
 	get endOrdinal(): number {
-		return this.#firstOrdinal + this.#chunks.length - this.#dropped;
+		return this.#chunks.endOrdinal;
 	}
 
 	chunkAt(ordinal: number): Chunk | undefined {
-		return this.#chunks[ordinal - this.#firstOrdinal + this.#dropped];
+		return this.#chunks.at(ordinal);
 	}
 
 	missedBytes(afterSeq: number, throughSeq: number): number {
+		if (this.spill) return this.spill.droppedBytes(afterSeq, throughSeq);
 		return this.#evictions.bytesAfter(afterSeq) - this.#evictions.bytesAfter(throughSeq);
 	}
 
@@ -280,10 +342,10 @@ export class OutputLog implements CursorSource {
 	#trim(): void {
 		const {bytes, chunks} = this.#retention;
 		const before = this.#retainedBytes;
-		while (this.#canEvict() && (this.#retainedBytes > bytes || this.#chunks.length - this.#dropped > chunks)) {
+		while (this.#canEvict() && (this.#retainedBytes > bytes || this.#chunks.length > chunks)) {
 			this.#evictOldest();
 		}
-		this.#compact();
+		this.#chunks.compact();
 		this.#budget?.recordTrimmed(before - this.#retainedBytes);
 	}
 
@@ -294,26 +356,26 @@ export class OutputLog implements CursorSource {
 
 	/** Position of a cursor that has delivered everything up to `seq`. */
 	#findPosition(seq: number): CursorPosition {
-		const index = this.#findIndex(seq);
+		const first = this.#chunks.findAfter(seq);
 		const missedBytes = this.#evictions.bytesAfter(seq);
-		let pendingBytes = missedBytes;
-		for (let next = index; next < this.#chunks.length; next++) pendingBytes += this.#chunks[next]!.bytes.length;
+		const pendingBytes = this.#chunks.from(first).reduce((sum, {bytes}) => sum + bytes.length, missedBytes);
+		const isBehind = missedBytes > 0 || (this.spill !== undefined && seq < this.#firstRetainedSeq - 1);
 		// An ordinal below the first one stands for evicted chunks.
-		const ordinal = this.#firstOrdinal + (missedBytes > 0 ? -1 : index - this.#dropped);
+		const ordinal = isBehind ? this.#chunks.firstOrdinal - 1 : first;
 		return {seq, ordinal, pendingBytes};
 	}
 
 	/** False when the oldest retained chunk has yet to be delivered by the driver, or acknowledged. */
 	#canEvict(): boolean {
-		const undelivered = this.#driver?.firstNeededOrdinal ?? Number.POSITIVE_INFINITY;
-		const unacknowledged = this.#acknowledged?.firstNeededOrdinal ?? Number.POSITIVE_INFINITY;
-		return this.#dropped < this.#chunks.length && this.#firstOrdinal < Math.min(undelivered, unacknowledged);
+		const {first, firstOrdinal: oldest} = this.#chunks;
+		if (!first) return false;
+		if (this.spill) return first.seq <= this.spill.writtenSeq;
+		if (isNeededBy(this.#driver, oldest) || isNeededBy(this.#absentDriver, oldest)) return false;
+		return !isNeededBy(this.#acknowledged, oldest);
 	}
 
 	#evictOldest(): void {
-		const chunk = this.#chunks[this.#dropped]!;
-		this.#chunks[this.#dropped++] = EVICTED;
-		this.#firstOrdinal++;
+		const chunk = this.#chunks.shift();
 		this.#retainedBytes -= chunk.bytes.length;
 		this.#evictions.add(chunk.seq, chunk.bytes.length);
 		this.#getHead(chunk.stream).add(chunk.bytes);
@@ -328,26 +390,11 @@ export class OutputLog implements CursorSource {
 		return head;
 	}
 
-	#compact(): void {
-		if (this.#dropped >= MIN_COMPACTED_SLOTS && this.#dropped * 2 >= this.#chunks.length) {
-			this.#chunks = this.#chunks.slice(this.#dropped);
-			this.#dropped = 0;
-		}
-	}
-
-	/** Index of the first retained chunk after `seq`: binary search, chunks are sorted by sequence number. */
-	#findIndex(seq: number): number {
-		let low = this.#dropped;
-		let high = this.#chunks.length;
-		while (low < high) {
-			const middle = (low + high) >>> 1;
-			if (this.#chunks[middle]!.seq <= seq) low = middle + 1;
-			else high = middle;
-		}
-		return low;
-	}
-
 	#notifyWatchers(): void {
 		for (const wake of this.#watchers) wake();
 	}
+}
+
+function isNeededBy(cursor: DriverCursor | AcknowledgedCursor | undefined, ordinal: number): boolean {
+	return cursor !== undefined && cursor.firstNeededOrdinal <= ordinal;
 }

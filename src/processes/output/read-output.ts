@@ -33,10 +33,17 @@ function hasNewEvents(log: OutputLog, page: OutputPage, {afterSeq}: ReadRequest)
 	);
 }
 
-/** Settles when the process has exited, or after the time. A wait cut off by the end of `lifetime` never settles. */
+/** Settles when the process has exited or is lost, or after the time. A wait cut off by the end of `lifetime` never settles. */
 export function waitForExit(log: OutputLog, timeoutMs: number | undefined, lifetime: Lifetime): void | Promise<void> {
-	if (log.exit) return;
-	return waitForEvent(log, timeoutMs, lifetime, isTimeout => (isTimeout || log.exit ? () => {} : undefined));
+	const isOver = (): boolean => log.exit !== undefined || log.closedSeq !== undefined;
+	if (isOver()) return;
+	return waitForEvent(log, timeoutMs, lifetime, isTimeout => (isTimeout || isOver() ? () => {} : undefined));
+}
+
+/** Settles when there is an event with this number, or after the time. A wait cut off by the end of `lifetime` never settles. */
+export function waitForNews(log: OutputLog, seq: number, timeoutMs: number, lifetime: Lifetime): void | Promise<void> {
+	if (log.nextSeq > seq) return;
+	return waitForEvent(log, timeoutMs, lifetime, isTimeout => (isTimeout || log.nextSeq > seq ? () => {} : undefined));
 }
 
 /** Calls `probe` after every event of the log, and at the timeout, until it returns a function for the result. */

@@ -1,6 +1,6 @@
 // Linux only: control groups, version 2.
 import {mkdirSync, readFileSync, rmdirSync, writeFileSync} from 'node:fs';
-import {join} from 'node:path';
+import {dirname, join} from 'node:path';
 import {errorMessage, LongarmError} from '../../../shared/errors.js';
 
 const ROOT = '/sys/fs/cgroup';
@@ -27,6 +27,8 @@ export class Cgroup {
 		const missing = CONTROLLERS.filter(name => !readControllers(own).includes(name));
 		if (missing.length > 0) throw new Error(`no ${missing.join(' and ')} controller for this program in ${own}`);
 		const cgroup = new Cgroup(own);
+		mkdirSync(cgroup.#server, {recursive: true});
+		mkdirSync(cgroup.path, {recursive: true});
 		// A group with members cannot enable controllers for its children: this process moves into a leaf first.
 		writeFileSync(join(cgroup.#server, 'cgroup.procs'), String(process.pid));
 		writeFileSync(join(own, 'cgroup.subtree_control'), CONTROLLERS.map(name => `+${name}`).join(' '));
@@ -34,11 +36,16 @@ export class Cgroup {
 		return cgroup;
 	}
 
+	/** The group that an earlier program of this process has made; this process is in its leaf already. */
+	static adopt(path: string, limits: CgroupLimits): Cgroup {
+		const cgroup = new Cgroup(dirname(path));
+		cgroup.#writeLimits(limits);
+		return cgroup;
+	}
+
 	private constructor(own: string) {
 		this.path = join(own, `longarm-${process.pid}-children`);
 		this.#server = join(own, `longarm-${process.pid}`);
-		mkdirSync(this.#server, {recursive: true});
-		mkdirSync(this.path, {recursive: true});
 	}
 
 	/** Descendants the process starts from now on join the group, too. Throws if it cannot be added. */

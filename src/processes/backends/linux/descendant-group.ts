@@ -1,6 +1,6 @@
 // Linux only: control groups, version 1 (freezer) and version 2.
 import {mkdirSync, readFileSync, rmdirSync, writeFileSync} from 'node:fs';
-import {join} from 'node:path';
+import {dirname, join} from 'node:path';
 
 interface Hierarchy {
 	/** Directory of the group this process is in. */
@@ -56,6 +56,13 @@ export class DescendantGroup {
 			rmdirSync(this.path);
 		} catch {}
 	}
+}
+
+/** Moves this process, with all its threads, to the group above. Throws where that is not possible. */
+export function leaveGroup(path: string): void {
+	writeFileSync(join(dirname(path), 'cgroup.procs'), String(process.pid));
+	const members = readText(join(path, 'cgroup.procs')).split('\n');
+	if (members.includes(String(process.pid))) throw new Error(`the control group ${path} cannot be left`);
 }
 
 /** The freezer first: it takes single threads, and where both versions are in use the second one belongs to the init system. */

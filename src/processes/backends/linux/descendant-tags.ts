@@ -1,12 +1,10 @@
 // Linux only: RLIMIT_RTTIME and RLIMIT_LOCKS. `tree/subreaper.ts` reads the tags back from /proc.
 import {randomInt} from 'node:crypto';
-import {readProc} from '../../tree/proc.js';
 import type {Libc} from './libc.js';
 
 const RLIMIT_LOCKS = 10;
 const RLIMIT_RTTIME = 15;
 const RLIMIT_BYTES = 16;
-const CAP_SYS_RESOURCE = 24n;
 /** Children that one program can tag. */
 const MAX_CHILDREN = 10n ** 10n;
 /** Prefixes of programs that are not descendants of another one; 19 digits with the number of the child. */
@@ -15,6 +13,12 @@ const PREFIX_COUNT = 100_000_000;
 /** Below a program that tags, prefixes are taken from so many below its own. */
 const NESTED_PREFIX_COUNT = 1_000_000;
 const LOWEST_PREFIX = 100_000_000;
+
+/** Prefix of all tags and the tag of the next child. */
+export interface TagState {
+	readonly prefix: string;
+	readonly next: string;
+}
 
 /**
  * Tags children so that their descendants are recognised even after they change group or session, daemonise, exec
@@ -33,13 +37,18 @@ export class DescendantTags {
 	readonly #highest: bigint;
 	#next: bigint;
 
-	constructor(libc: Libc) {
+	/** Goes on with the tags of a program that this one has taken the place of. */
+	constructor(libc: Libc, inherited?: TagState) {
 		this.#libc = libc;
-		const prefix = choosePrefix(this.#readHardLimit());
+		const prefix = inherited ? Number(inherited.prefix) : choosePrefix(this.#readHardLimit());
 		this.prefix = String(prefix);
 		this.#lowest = BigInt(prefix) * MAX_CHILDREN;
 		this.#highest = this.#lowest + MAX_CHILDREN - 1n;
-		this.#next = this.#highest;
+		this.#next = inherited ? BigInt(inherited.next) : this.#highest;
+	}
+
+	handOver(): TagState {
+		return {prefix: this.prefix, next: String(this.#next)};
 	}
 
 	/** Sets and returns the mark of all children; undefined where the system does not allow it. */
@@ -70,12 +79,6 @@ export class DescendantTags {
 		this.#limit.writeBigUInt64LE(value, 8);
 		return this.#libc.setrlimit(resource, this.#limit) === 0;
 	}
-}
-
-/** True if this process, and so its children, may raise their limits and take marks off (CAP_SYS_RESOURCE). */
-export function mayRaiseLimits(): boolean {
-	const capabilities = /^CapEff:\s+([0-9a-f]+)$/m.exec(readProc('self/status'))?.[1] ?? '0';
-	return ((BigInt(`0x${capabilities}`) >> CAP_SYS_RESOURCE) & 1n) === 1n;
 }
 
 /** A random prefix whose tags are below the present limit. */

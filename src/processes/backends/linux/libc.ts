@@ -3,7 +3,7 @@ import {loadKoffi} from '../../../shared/node/koffi.js';
 
 type Pointer = Uint8Array;
 
-/** C library functions for spawning and reaping children. */
+/** C library functions for spawning and reaping children, and for the files of their output. */
 export interface Libc {
 	posixSpawn(
 		pid: [number],
@@ -37,6 +37,8 @@ export interface Libc {
 	/** Limits of another process; either pointer may be null. */
 	prlimit(pid: number, resource: number, wanted: Pointer | null, present: Pointer | null): number;
 	prctl(option: number, argument: number): number;
+	fallocate(fd: number, mode: number, offset: number, length: number): number;
+	flock(fd: number, operation: number): number;
 	/** `errno` of the last call. */
 	errno(): number;
 }
@@ -66,6 +68,8 @@ const SIGNATURES: Record<Exclude<keyof Libc, 'errno'>, string> = {
 	setrlimit: 'int setrlimit(int resource, void *limit)',
 	prlimit: 'int prlimit64(int pid, int resource, void *wanted, void *present)',
 	prctl: 'int prctl(int option, unsigned long argument)',
+	fallocate: 'int fallocate(int fd, int mode, int64_t offset, int64_t length)',
+	flock: 'int flock(int fd, int operation)',
 	read: 'long read(int fd, void *buffer, unsigned long length)',
 };
 

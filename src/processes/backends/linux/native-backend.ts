@@ -1,33 +1,30 @@
 // Linux only: posix_spawn through koffi.
 import {closeSync, constants} from 'node:fs';
-import {Socket} from 'node:net';
-import {F_DUPFD_CLOEXEC, openMemoryFile} from '../../../shared/node/memory-file.js';
-import type {OutputStream} from '../../output/output-log.js';
+import {toKernelTime} from '../../../shared/node/kernel-clock.js';
+import {openMemoryFile} from '../../../shared/node/memory-file.js';
 import {keepSpareDescriptor} from '../../tree/proc.js';
-import {signalGroup, signalWrappedProgram} from '../../tree/signals.js';
 import {enableSubreaper, registerChild, unregisterChild} from '../../tree/subreaper.js';
 import type {
 	Backend,
 	Child,
 	ChildEvents,
-	KernelExit,
+	ChildHandle,
 	SpawnRequest,
-	StdinWriter,
 	SubreaperOptions,
+	SubreaperState,
 	TerminalSize,
 } from '../backend.js';
 import {spawnError} from '../backend.js';
-import {OutputReader} from '../output-reader.js';
-import {createPipeWriter, createTerminalWriter} from '../stdin-writers.js';
 import {applyLimits, needsLauncher, withOomScore} from './apply-limits.js';
-import {DescendantGroup} from './descendant-group.js';
-import {DescendantTags, mayRaiseLimits} from './descendant-tags.js';
+import {DescendantGroup, leaveGroup} from './descendant-group.js';
+import {DescendantTags} from './descendant-tags.js';
 import {type Libc, loadLibc} from './libc.js';
+import {connectChild} from './native-child.js';
 import {OrphanSweep} from './orphan-sweep.js';
 import {openTerminal, setTerminalSize} from './pseudo-terminal.js';
 import {Reaper} from './reaper.js';
 import {type LauncherCommand, WaitingLauncher} from './waiting-launcher.js';
-import {type LaunchWatchdog, Watchdog} from './watchdog.js';
+import {type LaunchWatchdog, type Marks, Watchdog} from './watchdog.js';
 
 const PR_SET_CHILD_SUBREAPER = 36;
 const SETSIGDEF = 0x04;
@@ -54,13 +51,21 @@ type Command = Omit<SpawnRequest, 'io'>;
 /** Adds the file actions that connect the standard streams of a child. */
 type Redirect = (actions: Uint8Array) => void;
 
+/** Set once this process is the subreaper of its descendants. */
+interface Subreaper {
+	readonly tags: DescendantTags;
+	readonly sweep: OrphanSweep;
+	readonly watchdog: Watchdog;
+	readonly marks: Marks;
+	readonly isGrouped: boolean;
+}
+
 class NativeBackend implements Backend {
 	readonly name = 'posix_spawn';
 	readonly #libc: Libc;
 	readonly #reaper: Reaper;
 	readonly #attributes: Uint8Array;
-	#tags: DescendantTags | undefined;
-	#sweep: OrphanSweep | undefined;
+	#subreaper: Subreaper | undefined;
 	/** Created at the first start with limits. */
 	#launcher: WaitingLauncher | undefined;
 	/** Tag of the child that is being spawned. */
@@ -72,20 +77,43 @@ class NativeBackend implements Backend {
 		this.#attributes = createSessionLeaderAttributes(libc);
 	}
 
-	becomeSubreaper({logger, groupPath}: SubreaperOptions): void {
-		if (this.#tags) return;
-		const tags = new DescendantTags(this.#libc);
+	becomeSubreaper({logger, groupPath, inherited, leaves}: SubreaperOptions): void {
+		if (this.#subreaper) return;
+		if (leaves?.groupPath !== undefined) leaveGroup(leaves.groupPath);
+		const tags = new DescendantTags(this.#libc, inherited?.tags);
 		const isSubreaper = this.#libc.prctl(PR_SET_CHILD_SUBREAPER, 1) === 0;
 		if (isSubreaper) enableSubreaper(tag => tags.isIssued(tag));
 		keepSpareDescriptor();
-		const group = groupPath === undefined ? DescendantGroup.create(`longarm-${process.pid}-${tags.prefix}`) : undefined;
-		const common = tags.setCommonMark();
-		const marks = {prefix: tags.prefix, common, groupPath: groupPath ?? group?.path};
-		const watchdog = new Watchdog(this.#libc, marks, this.#launchWatchdog, logger);
-		const isGrouped = groupPath !== undefined || group?.join() === true;
-		this.#sweep = new OrphanSweep(watchdog, {includesOwn: !isGrouped && mayRaiseLimits()});
+		const mayGroup = groupPath === undefined && !inherited;
+		const group = mayGroup ? DescendantGroup.create(`longarm-${process.pid}-${tags.prefix}`) : undefined;
+		const common = inherited ? inherited.tags.common : tags.setCommonMark();
+		// Before the watchdog is started, which has to outlive that other program, too.
+		if (leaves && (tags.setNext() === undefined || common === undefined)) throw new Error('limits cannot be lowered');
+		const marks = {prefix: tags.prefix, common, groupPath: inherited?.groupPath ?? groupPath ?? group?.path};
+		const watchdog = new Watchdog(this.#libc, marks, this.#launchWatchdog, logger, inherited?.watchdog);
+		const isGrouped = inherited?.isGrouped ?? (groupPath !== undefined || group?.join() === true);
+		// Without privileges marks can still be lowered to those of another server, or of a keeper.
+		const sweep = new OrphanSweep(watchdog, {includesMarked: !isGrouped});
 		if (isSubreaper) this.#reaper.reapOrphans(pid => watchdog.handleExit(pid));
-		this.#tags = tags;
+		this.#subreaper = {tags, sweep, watchdog, marks, isGrouped};
+		if (inherited) setImmediate(() => this.#reapInherited(sweep));
+	}
+
+	/** Children may have exited, and orphans come, while this program was loaded. */
+	#reapInherited(sweep: OrphanSweep): void {
+		this.#reaper.sweep();
+		sweep.begin();
+	}
+
+	handOver(): SubreaperState | undefined {
+		if (!this.#subreaper) return undefined;
+		const {tags, watchdog, marks, isGrouped} = this.#subreaper;
+		return {
+			tags: {...tags.handOver(), common: marks.common},
+			groupPath: marks.groupPath,
+			isGrouped,
+			watchdog: watchdog.handOver(),
+		};
 	}
 
 	readonly #launchWatchdog: LaunchWatchdog = (argv, redirect, descriptors) => {
@@ -93,9 +121,40 @@ class NativeBackend implements Backend {
 		return this.#posixSpawn(command, redirect, {...command, descriptors});
 	};
 
+	get groupPath(): string | undefined {
+		return this.#subreaper?.isGrouped ? this.#subreaper.marks.groupPath : undefined;
+	}
+
+	spawnLasting(request: Omit<SpawnRequest, 'io' | 'limits'>, events: ChildEvents): Child {
+		const sweep = this.#subreaper?.sweep;
+		const child = this.spawn(
+			{...request, io: {kind: 'pipes', stdin: true}},
+			{
+				...events,
+				exited: exit => {
+					sweep?.unspare(child.pid);
+					events.exited(exit);
+				},
+			},
+		);
+		sweep?.spare(child.pid);
+		return child;
+	}
+
+	adoptLasting(pid: number, onExit: () => void): void {
+		const sweep = this.#subreaper?.sweep;
+		registerChild(pid);
+		sweep?.spare(pid);
+		this.#reaper.watch(pid, () => {
+			unregisterChild(pid);
+			sweep?.unspare(pid);
+			onExit();
+		});
+	}
+
 	spawn(request: SpawnRequest, events: ChildEvents): Child {
-		this.#tag = this.#tags?.setNext();
-		this.#sweep?.arm();
+		this.#tag = this.#subreaper?.tags.setNext();
+		this.#subreaper?.sweep.arm();
 		return request.io.kind === 'pty'
 			? this.#spawnPty(request, request.io, events)
 			: this.#spawnPipes(request, request.io.stdin, events);
@@ -112,13 +171,14 @@ class NativeBackend implements Backend {
 			this.#libc.actionsDup2(actions, stdout.write, 1);
 			this.#libc.actionsDup2(actions, stderr.write, 2);
 		});
-		const readers = [
-			createPipeReader(fds.release(stdout.read), 'stdout', events),
-			createPipeReader(fds.release(stderr.read), 'stderr', events),
-		];
-		const writer =
-			stdin && createPipeWriter(new Socket({fd: fds.release(stdin.write), readable: false, writable: true}));
-		return this.#createChild(pid, request, ['stdout', 'stderr'], readers, writer, undefined, events);
+		return this.#connect(request, pid, events, {
+			outputs: [
+				{stream: 'stdout', fd: fds.release(stdout.read)},
+				{stream: 'stderr', fd: fds.release(stderr.read)},
+			],
+			stdinFd: stdin && fds.release(stdin.write),
+			hasStdin: wantsStdin,
+		});
 	}
 
 	#spawnPty(request: SpawnRequest, size: TerminalSize, events: ChildEvents): Child {
@@ -133,55 +193,29 @@ class NativeBackend implements Backend {
 			this.#libc.actionsDup2(actions, 0, 1);
 			this.#libc.actionsDup2(actions, 0, 2);
 		});
-		fds.release(fd);
-		// The kernel returns terminal output in pieces of at most 4 KiB: read all there is per wake-up.
-		const readNonBlocking = (buffer: Uint8Array): number => this.#libc.read(fd, buffer, buffer.length);
-		const writer = createTerminalWriter(fd);
-		let isOpen = true;
-		const guard = this.#createHangupGuard();
-		const readers = [
-			new OutputReader(
-				fd,
-				'pty',
-				{
-					data: bytes => events.output('pty', bytes),
-					beforeClose: isAtEnd => {
-						isOpen = false;
-						writer.destroy();
-						if (isAtEnd) guard.holdOpen(fd);
-					},
-					end: () => events.streamEnded('pty'),
-				},
-				readNonBlocking,
-			),
-		];
-		const resize = (to: TerminalSize): void => {
-			if (isOpen) setTerminalSize(this.#libc, fd, to);
-		};
-		const exited = (exit: KernelExit): void => {
-			guard.close();
-			events.exited(exit);
-		};
-		return this.#createChild(pid, request, ['pty'], readers, writer, resize, {...events, exited});
+		return this.#connect(request, pid, events, {outputs: [{stream: 'pty', fd: fds.release(fd)}], hasStdin: true});
 	}
 
-	/**
-	 * Keeps a duplicate of the pty master open until the child has exited. A child may close its terminal before it exits;
-	 * closing the last master then would make the kernel send SIGHUP, and the exit would be reported as a signal.
-	 */
-	#createHangupGuard(): {holdOpen(fd: number): void; close(): void} {
-		let isClosed = false;
-		let duplicate = -1;
-		return {
-			holdOpen: fd => {
-				if (!isClosed) duplicate = this.#libc.fcntl(fd, F_DUPFD_CLOEXEC, 0);
-			},
-			close: () => {
-				isClosed = true;
-				if (duplicate >= 0) closeSync(duplicate);
-				duplicate = -1;
-			},
+	#connect(
+		{io, wrapper}: SpawnRequest,
+		pid: number,
+		events: ChildEvents,
+		streams: Pick<ChildHandle, 'outputs' | 'stdinFd' | 'hasStdin'>,
+	): Child {
+		const handle: ChildHandle = {
+			pid,
+			tag: this.#tag,
+			spawnedAt: toKernelTime(performance.now()),
+			hasOwnSession: wrapper?.hasOwnSession ?? false,
+			hasExited: false,
+			kind: io.kind,
+			...streams,
 		};
+		return connectChild(handle, {libc: this.#libc, reaper: this.#reaper}, events);
+	}
+
+	adopt(handle: ChildHandle, events: ChildEvents): Child {
+		return connectChild(handle, {libc: this.#libc, reaper: this.#reaper}, events);
 	}
 
 	/** Limits are in place before the program runs its first instruction: its descendants have no other time to begin. */
@@ -239,61 +273,6 @@ class NativeBackend implements Backend {
 		if (this.#libc.pipe2(pair, O_CLOEXEC) !== 0) throw spawnError(this.#libc.errno(), file);
 		return {read: fds.own(pair[0]), write: fds.own(pair[1])};
 	}
-
-	#createChild(
-		pid: number,
-		{wrapper}: SpawnRequest,
-		streams: readonly OutputStream[],
-		readers: readonly OutputReader[],
-		stdin: StdinWriter | undefined,
-		resize: Child['resize'],
-		events: ChildEvents,
-	): Child {
-		const spawnedAt = performance.now();
-		registerChild(pid);
-		this.#reaper.watch(pid, exit => {
-			unregisterChild(pid);
-			for (const each of readers) each.drainBuffered();
-			events.exited(exit);
-		});
-		return {
-			pid,
-			tag: this.#tag,
-			spawnedAt,
-			streams,
-			stdin: stdin && flushOnWrite(stdin, readers),
-			pause: () => {
-				for (const each of readers) each.pause();
-			},
-			resume: () => {
-				for (const each of readers) each.resume();
-			},
-			drainAndClose: () => {
-				for (const each of readers) each.drainAndClose();
-			},
-			signal: name => void (wrapper?.hasOwnSession ? signalWrappedProgram(pid, name) : signalGroup(pid, name)),
-			resize,
-		};
-	}
-}
-
-/** Ends coalescing of output at every write: after input the caller waits for the reply. */
-function flushOnWrite(stdin: StdinWriter, readers: readonly OutputReader[]): StdinWriter {
-	return {
-		write: (bytes, done) => {
-			for (const each of readers) each.flushNow();
-			stdin.write(bytes, done);
-		},
-		end: () => stdin.end(),
-		destroy: () => stdin.destroy(),
-	};
-}
-
-function createPipeReader(fd: number, stream: OutputStream, events: ChildEvents): OutputReader {
-	return new OutputReader(fd, 'pipe', {
-		data: bytes => events.output(stream, bytes),
-		end: () => events.streamEnded(stream),
-	});
 }
 
 /** `posix_spawnattr_t` for a new session leader with no signal ignored or blocked. */

@@ -11,13 +11,17 @@ const TIOCSWINSZ = 0x5414;
 /** Opens a pseudo-terminal: the non-blocking master and the path of its slave. Modes are the kernel's defaults. */
 export function openTerminal(libc: Libc, program: string): {fd: number; slave: string} {
 	const fd = openMaster(program);
-	const word = Buffer.alloc(4);
-	if (libc.ioctl(fd, TIOCSPTLCK, word) === 0 && libc.ioctl(fd, TIOCGPTN, word) === 0) {
-		return {fd, slave: `/dev/pts/${word.readInt32LE()}`};
-	}
+	const slave = libc.ioctl(fd, TIOCSPTLCK, Buffer.alloc(4)) === 0 ? findSlave(libc, fd) : undefined;
+	if (slave !== undefined) return {fd, slave};
 	const errno = libc.errno();
 	closeSync(fd);
 	throw spawnError(errno, program);
+}
+
+/** Path of the slave of an open master; undefined if the system does not tell. */
+export function findSlave(libc: Libc, fd: number): string | undefined {
+	const word = Buffer.alloc(4);
+	return libc.ioctl(fd, TIOCGPTN, word) === 0 ? `/dev/pts/${word.readInt32LE()}` : undefined;
 }
 
 export function setTerminalSize(libc: Libc, fd: number, {columns, rows}: TerminalSize): void {

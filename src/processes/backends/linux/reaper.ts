@@ -31,11 +31,11 @@ export class Reaper {
 
 	constructor(libc: Libc) {
 		this.#libc = libc;
-		process.on('SIGCHLD', () => this.#sweep());
+		process.on('SIGCHLD', () => this.sweep());
 	}
 
 	watch(pid: number, onExit: (exit: KernelExit) => void): void {
-		if (this.#children.size === 0) this.#pollTimer = setInterval(() => this.#sweep(), POLL_INTERVAL_MS);
+		if (this.#children.size === 0) this.#pollTimer = setInterval(() => this.sweep(), POLL_INTERVAL_MS);
 		this.#children.set(pid, onExit);
 	}
 
@@ -44,7 +44,8 @@ export class Reaper {
 		this.#onOrphanExit = onExit;
 	}
 
-	#sweep(): void {
+	/** Reaps what has exited; call for children that may have exited before there was a handler for SIGCHLD. */
+	sweep(): void {
 		if (this.#isSweepScheduled) return;
 		for (let count = 0; count < MAX_EXITS_PER_TICK; count++) {
 			const pid = this.#findWaitable();
@@ -58,7 +59,7 @@ export class Reaper {
 		this.#isSweepScheduled = true;
 		setImmediate(() => {
 			this.#isSweepScheduled = false;
-			this.#sweep();
+			this.sweep();
 		});
 	}
 

@@ -4,6 +4,7 @@ import {errorMessage} from '../../../shared/errors.js';
 import type {Logger} from '../../../shared/logger.js';
 import {readProcessInfo} from '../../tree/process-tree.js';
 import {registerChild, unregisterChild} from '../../tree/subreaper.js';
+import type {WatchdogState} from '../backend.js';
 import type {Libc} from './libc.js';
 import {FORGET, GOODBYE, PAUSE_MS, WATCHDOG_NAME, WATCHDOG_SCRIPT} from './watchdog-script.js';
 
@@ -21,6 +22,8 @@ const TIMEVAL_BYTES = 16;
 const MIN_LIFETIME_MS = 1000;
 /** Processes the watchdog knows by pid; the list is sent anew without those that are gone when it has grown to this. */
 const MAX_TOLD = 4096;
+/** The same for processes that are told although they carry a mark. */
+const MAX_TOLD_MARKED = 2048;
 
 /** How the watchdog recognises processes of this server. */
 export interface Marks {
@@ -58,13 +61,23 @@ export class Watchdog {
 	#startedAt = 0;
 	#hasFailed = false;
 
-	constructor(libc: Libc, marks: Marks, launch: LaunchWatchdog, logger: Logger) {
+	/** Goes on with the watchdog of a program that this one has taken the place of, if it had one. */
+	constructor(libc: Libc, marks: Marks, launch: LaunchWatchdog, logger: Logger, inherited?: WatchdogState) {
 		this.#libc = libc;
 		this.#marks = marks;
 		this.#launch = launch;
 		this.#logger = logger;
 		process.once('exit', () => this.#send(GOODBYE));
-		this.#start();
+		this.#lifeline = inherited?.lifeline;
+		this.#pid = inherited?.pid;
+		this.#toldCount = inherited?.toldCount ?? 0;
+		if (this.#pid === undefined) this.#start();
+		else registerChild(this.#pid);
+	}
+
+	/** The watchdog remembers what it was told; the next program tells it again. */
+	handOver(): WatchdogState {
+		return {pid: this.#pid, lifeline: this.#lifeline, toldCount: this.#toldCount};
 	}
 
 	/** Undefined while there is none. */
@@ -72,9 +85,9 @@ export class Watchdog {
 		return this.#pid;
 	}
 
-	/** Names a process that came from this one and may carry no mark. */
-	tell(pid: number, startTime: string): void {
-		if (this.#told.size >= MAX_TOLD) return;
+	/** Names a process that came from this one and carries no mark, or may lose it. */
+	tell(pid: number, startTime: string, {isMarked}: {readonly isMarked: boolean}): void {
+		if (this.#told.size >= (isMarked ? MAX_TOLD_MARKED : MAX_TOLD)) return;
 		this.#told.set(pid, startTime);
 		if (++this.#toldCount > MAX_TOLD) this.#tellAll();
 		else this.#send(`${pid} ${startTime}`);

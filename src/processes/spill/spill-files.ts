@@ -1,0 +1,81 @@
+import {closeSync} from 'node:fs';
+import {join} from 'node:path';
+import {isSystemError, openRegularFile} from './state-files.js';
+
+export const OUTPUT_FILE = 'out';
+export const INDEX_FILE = 'idx';
+/** Input that is recorded, and labels of markers: `out` is output only. */
+export const ASIDE_FILE = 'in';
+
+export interface SpillDescriptors {
+	readonly out: number;
+	readonly idx: number;
+	/** Undefined while there is nothing in it. */
+	aside: number | undefined;
+}
+
+/** Descriptors that the writer and all readers of one spill share: open while one of them needs them. */
+export class SpillFiles {
+	readonly directory: string;
+	#descriptors: SpillDescriptors | undefined;
+	#users = 0;
+
+	/** Descriptors of a writer are in use until `release`. */
+	constructor(directory: string, descriptors?: SpillDescriptors) {
+		this.directory = directory;
+		this.#descriptors = descriptors;
+		if (descriptors) this.#users = 1;
+	}
+
+	/** Call between `retain` and `release`. */
+	get descriptors(): SpillDescriptors {
+		return this.#descriptors!;
+	}
+
+	retain(): SpillDescriptors {
+		this.#descriptors ??= openDescriptors(this.directory, 'read');
+		this.#users++;
+		return this.#descriptors;
+	}
+
+	release(): void {
+		if (--this.#users > 0) return;
+		const {out, idx, aside} = this.descriptors;
+		this.#descriptors = undefined;
+		for (const fd of [out, idx, aside]) if (fd !== undefined) closeSync(fd);
+	}
+
+	/** Runs `work` with open files. */
+	with<T>(work: (descriptors: SpillDescriptors) => T): T {
+		const descriptors = this.retain();
+		try {
+			return work(descriptors);
+		} finally {
+			this.release();
+		}
+	}
+}
+
+export function openDescriptors(directory: string, access: 'read' | 'write'): SpillDescriptors {
+	const opened: number[] = [];
+	const open = (name: string): number => {
+		const fd = openRegularFile(join(directory, name), access);
+		opened.push(fd);
+		return fd;
+	};
+	try {
+		return {out: open(OUTPUT_FILE), idx: open(INDEX_FILE), aside: unlessMissing(() => open(ASIDE_FILE))};
+	} catch (error) {
+		for (const fd of opened) closeSync(fd);
+		throw error;
+	}
+}
+
+function unlessMissing(open: () => number): number | undefined {
+	try {
+		return open();
+	} catch (error) {
+		if (isSystemError(error, 'ENOENT')) return undefined;
+		throw error;
+	}
+}
