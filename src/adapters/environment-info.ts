@@ -6,7 +6,7 @@ import type {EnvironmentInfo} from '../protocol/methods/environment-methods.js';
 import {listCapabilities} from '../protocol/methods/method-table.js';
 import {PathUri} from '../protocol/path-uri/path-uri.js';
 import {isExecutable} from '../shared/node/access.js';
-import {INSTANCE_ID} from '../shared/node/instance-id.js';
+import {instanceId} from '../shared/node/instance-id.js';
 import {VERSION} from '../shared/version.js';
 
 const SHELLS = ['bash', 'zsh', 'sh'];
@@ -15,12 +15,20 @@ const SHELLS = ['bash', 'zsh', 'sh'];
 export interface EnvironmentAbilities {
 	readonly forwardsPorts?: boolean;
 	readonly sandboxesFiles?: () => boolean;
+	/** Output can be kept on disk. */
+	readonly keepsOutput?: boolean;
+	readonly keepsProcesses?: () => boolean;
 }
 
 /** The result of `environment/info` for this machine. */
 export function describeEnvironment(
 	variables: Readonly<Record<string, string | undefined>>,
-	{forwardsPorts = false, sandboxesFiles = () => false}: EnvironmentAbilities = {},
+	{
+		forwardsPorts = false,
+		sandboxesFiles = () => false,
+		keepsOutput = false,
+		keepsProcesses = () => false,
+	}: EnvironmentAbilities = {},
 ): EnvironmentInfo {
 	const temporary = variables['TMPDIR'];
 	return {
@@ -30,16 +38,23 @@ export function describeEnvironment(
 		tempDir: toUri(tmpdir()),
 		executorVersion: VERSION,
 		providerId: `sha256:${createHash('sha256').update(`longarm\0${readMachineId()}`).digest('hex')}`,
-		instanceId: INSTANCE_ID,
+		instanceId: instanceId(),
 		userHomeDir: findHomeDirectory(),
 		platformOs: process.platform === 'darwin' ? 'macos' : process.platform === 'win32' ? 'windows' : process.platform,
 		prependPathDirs: [],
 		capabilities: {
 			...listCapabilities(),
 			portForward: forwardsPorts,
+			// Of the few that may ask for it, the server says so to each.
+			serverUpgrade: false,
+			processSpill: keepsOutput,
+			processRecord: keepsOutput,
 			// A getter, evaluated per reply: the sandbox is probed on first use.
 			get sandboxedFileStreaming() {
 				return sandboxesFiles();
+			},
+			get processDurable() {
+				return keepsProcesses();
 			},
 		},
 	};

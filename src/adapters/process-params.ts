@@ -1,5 +1,5 @@
 import {constants} from 'node:os';
-import type {TerminationMode} from '../processes/managed-process.js';
+import type {TerminationMode} from '../processes/termination.js';
 import type {Params} from '../protocol/methods/method-table.js';
 import {LongarmError} from '../shared/errors.js';
 

@@ -1,6 +1,7 @@
 import {isUtf8} from 'node:buffer';
 import type {SpawnRequest} from '../processes/backends/backend.js';
 import {DEFAULT_TERMINAL, type StartRequest} from '../processes/prepare-spawn.js';
+import {requireLabels, requireName} from '../processes/process-sharing.js';
 import type {Params} from '../protocol/methods/method-table.js';
 import type {PathUri} from '../protocol/path-uri/path-uri.js';
 import {INVALID_PARAMS, RpcError} from '../protocol/wire/error-codes.js';
@@ -45,7 +46,36 @@ function createRequest(
 		timeLimitMs: params.timeoutMs ?? undefined,
 		keepDetachedMs: toKeepDetachedMs(params.onDisconnect ?? undefined),
 		isAcknowledged: params.acknowledged,
+		...toSharing(params),
 		sandbox,
+	};
+}
+
+/** Members that concern other clients and the time after this one; most starts have none of them. */
+function toSharing(
+	params: Params<'process/start'>,
+): Pick<StartRequest, 'sharing' | 'outlivesSession' | 'spill' | 'isDurable'> {
+	const {name, labels, share, spill, record, durable, onDisconnect} = params;
+	const isShared = name != null || labels || share;
+	return {
+		...(isShared && {
+			sharing: {
+				name: name == null ? undefined : requireName(name),
+				labels: requireLabels(labels ?? {}),
+				observe: share?.observe ?? 'owner',
+				drive: share?.drive ?? 'owner',
+			},
+		}),
+		...(onDisconnect === 'keep' && {outlivesSession: true}),
+		...(durable && {isDurable: true, outlivesSession: true}),
+		// The keeper of a durable process is read through its files, and a recording is a log with more in it.
+		...((spill || record || durable) && {
+			spill: {
+				maxBytes: spill?.maxBytes ?? undefined,
+				onFull: spill?.onFull ?? undefined,
+				recordsInput: record?.input ?? false,
+			},
+		}),
 	};
 }
 
@@ -75,7 +105,7 @@ function toSpawnIo({io, tty, pipeStdin}: Params<'process/start'>): SpawnRequest[
 function toKeepDetachedMs(
 	policy: NonNullable<Params<'process/start'>['onDisconnect']> | undefined,
 ): number | undefined {
-	if (policy === undefined || policy === 'endWithSession') return undefined;
+	if (policy === undefined || policy === 'endWithSession' || policy === 'keep') return undefined;
 	if (policy === 'endAtOnce') return 0;
 	if (policy.keepForMs <= MAX_KEEP_DETACHED_MS) return policy.keepForMs;
 	throw new RpcError(INVALID_PARAMS, `keepForMs must not exceed ${MAX_KEEP_DETACHED_MS}`);

@@ -1,3 +1,4 @@
+import type {ProcessRole} from '../protocol/methods/sharing-params.js';
 import {RpcError} from '../protocol/wire/error-codes.js';
 import {type ErrorCode, LongarmError} from '../shared/errors.js';
 import type {LogFields} from '../shared/logger.js';
@@ -9,7 +10,14 @@ const MAX_TEXT_CHARACTERS = 512;
 /** Stands for what was left out. */
 const ELLIPSIS = '…';
 
-export type AuditEvent = 'let in' | 'process started' | 'not started' | 'call refused';
+export type AuditEvent =
+	| 'let in'
+	| 'process started'
+	| 'not started'
+	| 'call refused'
+	| 'process attached'
+	| 'process taken over'
+	| 'process shared';
 
 /** Receives the entries of the audit log: a constant sentence, and who did what from where. */
 export type Audit = (event: AuditEvent, fields: LogFields) => void;
@@ -17,7 +25,13 @@ export type Audit = (event: AuditEvent, fields: LogFields) => void;
 /** Methods that start processes. */
 const STARTS: ReadonlySet<string> = new Set(['process/start', 'command/exec']);
 /** Refusals of other methods that are entered: they are decided by who asks and what the settings allow. */
-const AUDITED_CODES: ReadonlySet<ErrorCode> = new Set<ErrorCode>(['SCOPE_MISSING', 'FORWARD_REFUSED', 'HTTP_REFUSED']);
+const AUDITED_CODES: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
+	'SCOPE_MISSING',
+	'FORWARD_REFUSED',
+	'HTTP_REFUSED',
+	'NOT_OWNER',
+	'NOT_DRIVER',
+]);
 
 /** Client of a connection, as far as it is known. */
 export interface AuditedClient {
@@ -35,6 +49,17 @@ export interface AuditedStart {
 	readonly argv: readonly string[];
 	readonly sandbox: string;
 	readonly trace?: string | undefined;
+}
+
+export interface AuditedAttach {
+	readonly session: string;
+	readonly process: string;
+	readonly role: ProcessRole;
+	readonly isTakeover: boolean;
+}
+
+export interface AuditedShare extends Omit<AuditedAttach, 'isTakeover'> {
+	readonly expiresAtMs: number;
 }
 
 /** Parts of a request that a refusal of it tells; taken before it is handled, so that its params are not retained. */
@@ -71,6 +96,18 @@ export class ClientAudit {
 			sandbox,
 			trace: toText(trace),
 		});
+	}
+
+	/** Tells who looks on or drives from now on. */
+	attached({session, process, role, isTakeover}: AuditedAttach): void {
+		const event = isTakeover ? 'process taken over' : 'process attached';
+		this.#write(event, {session, process: cut(process), role});
+	}
+
+	/** Without the token, which is a secret. */
+	shared({session, process, role, expiresAtMs}: AuditedShare): void {
+		const expires = new Date(expiresAtMs).toISOString();
+		this.#write('process shared', {session, process: cut(process), role, expires});
 	}
 
 	describeCall(method: string, params: unknown): AuditedCall {

@@ -66,6 +66,12 @@ export interface ServerOptions {
 	readonly hiddenPaths?: readonly string[];
 	/** How sandboxes are enforced on Linux; by default the best way that works on this machine. */
 	readonly sandboxEnforcer?: EnforcerChoice;
+	/** Directory for output that is kept on disk, and for processes that outlive the server; without it there are none. */
+	readonly stateDirectory?: string | undefined;
+	/** Retention of ended processes on disk: time, bytes of all together, number; the oldest go first. */
+	readonly stateMaxAgeMs?: number;
+	readonly stateMaxBytes?: number;
+	readonly stateMaxProcesses?: number;
 	readonly logger?: Logger;
 	/** Receives logins, starts and refusals. */
 	readonly audit?: Audit | undefined;
@@ -98,6 +104,10 @@ export const DEFAULTS = {
 	audit: undefined,
 	auditArguments: false,
 	sandboxEnforcer: 'auto',
+	stateDirectory: undefined,
+	stateMaxAgeMs: 7 * 24 * 60 * 60_000,
+	stateMaxBytes: 20 * 1024 * 1024 * 1024,
+	stateMaxProcesses: 1000,
 } as const satisfies ServerOptions;
 
 export type ServerSettings = Required<ServerOptions>;
@@ -127,6 +137,10 @@ export const SERVER_OPTIONS: OptionTable<ServerOptions> = {
 	ownCommand: 'list',
 	hiddenPaths: 'list',
 	sandboxEnforcer: 'any',
+	stateDirectory: 'text',
+	stateMaxAgeMs: 'duration',
+	stateMaxBytes: 'limit',
+	stateMaxProcesses: 'limit',
 	logger: 'object',
 	audit: 'function',
 	auditArguments: 'flag',

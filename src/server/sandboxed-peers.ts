@@ -24,14 +24,15 @@ const DOUBT = 'it cannot be told that this connection does not come from a sandb
 export function refuseSandboxedPeer(
 	peer: LocalPeer,
 	processes: Iterable<ManagedProcess>,
-	{hasToken, sinceSandboxMs}: PeerCircumstances,
+	{hasToken, sinceSandboxMs, keepers = []}: PeerCircumstances,
 ): string | undefined {
 	const [sandboxed, free] = partitionRunning(processes);
+	const line: Ancestry = {parents: new Set([process.pid, ...keepers]), free, sandboxed};
 	const isLingering = sinceSandboxMs < SANDBOX_LINGER_MS;
 	if (sandboxed.size === 0 && !isLingering) return undefined;
 	if (peer.kind === 'unix') {
 		const pid = peer.fd === undefined ? undefined : findConnectingProcess(peer.fd);
-		return pid !== undefined && isOutside(pid, free, sandboxed) ? undefined : REFUSAL;
+		return pid !== undefined && isOutside(pid, line) ? undefined : REFUSAL;
 	}
 	const reaching = [...sandboxed].map(listReaching).filter(pids => pids !== undefined);
 	if (reaching.length === 0 && !isLingering) return undefined;
@@ -39,7 +40,7 @@ export function refuseSandboxedPeer(
 	// A sandbox has no user but the server's own.
 	if (owner && owner.userId !== process.geteuid!()) return undefined;
 	const {pids, hidden} = owner ? findSocketHolders(owner.inode, owner.userId) : {pids: [], hidden: []};
-	if (pids.length > 0) return pids.every(pid => isOutside(pid, free, sandboxed)) ? undefined : REFUSAL;
+	if (pids.length > 0) return pids.every(pid => isOutside(pid, line)) ? undefined : REFUSAL;
 	// Without one that could hide it no process has the socket, and one in a sandbox may be the one.
 	const confined = new Set(reaching.flat());
 	if (hidden.length === 0 || hidden.some(pid => confined.has(pid))) return REFUSAL;
@@ -51,13 +52,23 @@ export interface PeerCircumstances {
 	readonly hasToken: boolean;
 	/** Time since the last sandbox with a network has ended; infinite if there was none. */
 	readonly sinceSandboxMs: number;
+	/** Programs that run processes for this server. */
+	readonly keepers?: readonly number[];
+}
+
+interface Ancestry {
+	/** This server and its keepers. */
+	readonly parents: ReadonlySet<number>;
+	/** Their children, and those of them that are in a sandbox. */
+	readonly free: ReadonlySet<number>;
+	readonly sandboxed: ReadonlySet<number>;
 }
 
 /** Pids of running processes, those in a sandbox first. */
 function partitionRunning(processes: Iterable<ManagedProcess>): [Set<number>, Set<number>] {
 	const [sandboxed, free] = [new Set<number>(), new Set<number>()];
 	for (const {state, pid, options} of processes) {
-		if (pid === undefined || state.kind === 'closed') continue;
+		if (pid === undefined || state.kind === 'closed' || state.kind === 'lost') continue;
 		(options.isSandboxed ? sandboxed : free).add(pid);
 	}
 	return [sandboxed, free];
@@ -67,13 +78,13 @@ function partitionRunning(processes: Iterable<ManagedProcess>): [Set<number>, Se
  * Whether the ancestors of a process lead past this server, or to a process that it started without a sandbox. An orphan
  * that this server took in may come from anywhere, and this server itself connects to itself for a client only.
  */
-function isOutside(pid: number, free: ReadonlySet<number>, sandboxed: ReadonlySet<number>): boolean {
+function isOutside(pid: number, {parents, free, sandboxed}: Ancestry): boolean {
 	let current = pid;
 	for (let steps = 0; steps < MAX_ANCESTORS; steps++) {
 		if (current === process.pid || sandboxed.has(current)) return false;
 		const info = readProcessInfo(current);
 		if (!info) return false;
-		if (info.parentPid === process.pid) return free.has(current);
+		if (parents.has(info.parentPid)) return free.has(current);
 		if (info.parentPid === 0) return true;
 		current = info.parentPid;
 	}

@@ -4,19 +4,32 @@ import type {Sandbox} from '../sandbox/sandbox.js';
 import type {Grant} from './auth/grant.js';
 import type {Dispatch} from './connection/dispatch.js';
 import type {WaitingRequests} from './connection/pending-requests.js';
-import type {Session, Sessions} from './connection/sessions.js';
+import type {Sessions} from './connection/sessions.js';
+import type {Keepers} from './keeper/keepers.js';
 import type {ServerSettings} from './options.js';
+import type {UpgradeRequest} from './server.js';
+import type {ServerMetrics} from './server-metrics.js';
+import type {ShareTokens} from './sharing/share-tokens.js';
+import type {SharedProcesses} from './sharing/shared-processes.js';
 
 /** State of a server that its connections share. */
 export interface ServerContext {
 	readonly settings: ServerSettings;
 	readonly sandbox: Sandbox;
 	readonly sessions: Sessions;
+	/** Processes of all sessions, and those that belong to none. */
+	readonly registry: SharedProcesses;
+	readonly shares: ShareTokens;
+	readonly metrics: ServerMetrics;
+	/** Programs that run durable processes. */
+	readonly keepers: Keepers;
 	readonly dispatch: Dispatch;
 	/** Waiting requests by token, over all connections. */
 	readonly waiting: WaitingRequests;
+	/** Undefined for a server that cannot be replaced. */
+	readonly upgrade: () => ((request: UpgradeRequest) => Promise<void>) | undefined;
 	/** Throws while the server shuts down. */
 	readonly backend: () => Backend;
-	/** Creates a table whose processes count against the quotas of the grant and of the session. */
-	readonly createTable: (owner: Grant | undefined, session?: Session) => ProcessTable;
+	/** Creates a table for the processes of one connection, which count against the quotas of the grant. */
+	readonly createTable: (owner: Grant | undefined) => ProcessTable;
 }

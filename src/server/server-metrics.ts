@@ -1,5 +1,6 @@
 import type {ManagedProcess} from '../processes/managed-process.js';
 import {findDeclaration} from '../protocol/methods/method-table.js';
+import type {ProcessRole} from '../protocol/methods/sharing-params.js';
 import {MetricsRegistry} from '../shared/metrics.js';
 
 /** Values sampled at every scrape. */
@@ -19,6 +20,12 @@ export class ServerMetrics {
 	readonly #durations = this.#registry.histogram('exec_server_request_duration_seconds', 'From request to reply.');
 	readonly #finished = this.#registry.counter('exec_server_processes_finished_total', 'Processes that ended.');
 	readonly #lifetimes = this.#registry.histogram('exec_server_process_duration_seconds', 'From start to exit.');
+	readonly #attached = this.#registry.counter(
+		'exec_server_process_attaches_total',
+		'Clients that attached to a process.',
+	);
+	readonly #takeovers = this.#registry.counter('exec_server_process_takeovers_total', 'Drivers that were replaced.');
+	readonly #shared = this.#registry.counter('exec_server_process_shares_total', 'Tokens made for single processes.');
 	/** Totals of processes that were removed from their table. */
 	#removedOutputBytes = 0;
 	#removedPausedMs = 0;
@@ -46,6 +53,11 @@ export class ServerMetrics {
 				return ms / 1000;
 			},
 		);
+		this.#registry.gauge('exec_server_spilled_bytes', 'Output of processes on disk.', () => {
+			let bytes = 0;
+			for (const {options} of observed.processes()) bytes += options.spill?.bytes ?? 0;
+			return bytes;
+		});
 		this.#registry.gauge('process_resident_memory_bytes', 'Memory of the server.', () => process.memoryUsage.rss());
 	}
 
@@ -62,6 +74,15 @@ export class ServerMetrics {
 		const label = findDeclaration(method) ? method : 'unknown';
 		this.#requests.add({method: label, result});
 		this.#durations.observe({method: label}, ms / 1000);
+	}
+
+	recordAttach(role: ProcessRole, isTakeover: boolean): void {
+		this.#attached.add({role});
+		if (isTakeover) this.#takeovers.add({});
+	}
+
+	recordShare(role: ProcessRole): void {
+		this.#shared.add({role});
 	}
 
 	recordExit({log, ageMs}: ManagedProcess): void {

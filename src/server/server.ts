@@ -1,34 +1,51 @@
 import type {Backend} from '../processes/backends/backend.js';
 import {selectBackend} from '../processes/backends/select-backend.js';
+import {loadRoot} from '../processes/handoff/process-record.js';
 import type {ManagedProcess} from '../processes/managed-process.js';
 import {RetentionBudget} from '../processes/output/retention-budget.js';
 import {ProcessQuota} from '../processes/process-quota.js';
 import {ProcessTable} from '../processes/process-table.js';
 import {StartQueue} from '../processes/start-queue.js';
-import {killAllOrphans, killUnclaimedOrphans} from '../processes/tree/kill-tree.js';
-import {Sandbox} from '../sandbox/sandbox.js';
+import {killAllOrphans, killOrphansOf, killTree, killUnclaimedOrphans} from '../processes/tree/kill-tree.js';
+import {type ListHidden, Sandbox} from '../sandbox/sandbox.js';
 import {waitAtMost} from '../shared/async/timeout.js';
 import {readOptions, type WithDurations} from '../shared/call-options.js';
 import {LongarmError} from '../shared/errors.js';
 import {silentLogger} from '../shared/logger.js';
+import type {HandoffSink, HandoffSource} from '../shared/node/handoff-file.js';
+import {fromKernelTime, toKernelTime} from '../shared/node/kernel-clock.js';
 import {VERSION} from '../shared/version.js';
 import type {LocalPeer} from '../transports/node/peer-owner.js';
 import type {Transport} from '../transports/transport.js';
 import {Accounts} from './auth/accounts.js';
-import type {Grant} from './auth/grant.js';
+import {type Grant, grantOf} from './auth/grant.js';
 import {ClientConnection} from './connection/client-connection.js';
 import {createDispatch} from './connection/dispatch.js';
 import {WaitingRequests} from './connection/pending-requests.js';
 import {type Session, Sessions} from './connection/sessions.js';
+import {adoptSharing, handOverSharing, restoreMembers, type SharingParts} from './handoff/hand-over-sharing.js';
+import {quiesce, type Rest} from './handoff/quiesce.js';
+import type {MemberRecord, ServerRecord} from './handoff/server-record.js';
+import {isUnfinished} from './keeper/keeper-handlers.js';
+import type {KeeperRole} from './keeper/keeper-role.js';
+import {Keepers} from './keeper/keepers.js';
 import {DEFAULTS, SERVER_OPTIONS, type ServerOptions, type ServerSettings} from './options.js';
 import {refuseSandboxedPeer} from './sandboxed-peers.js';
 import type {ServerContext} from './server-context.js';
 import {ServerMetrics} from './server-metrics.js';
+import {ShareTokens} from './sharing/share-tokens.js';
+import {SharedProcesses} from './sharing/shared-processes.js';
+import {ServerState} from './state/server-state.js';
 
 /** Shutdown waits this long for killed processes to be reaped. */
 const REAP_TIMEOUT_MS = 2000;
 /** Shutdown waits this long for clients to read the last output of their processes. */
 const OUTPUT_DRAIN_TIMEOUT_MS = 1000;
+
+export interface UpgradeRequest {
+	/** Program to become, instead of the one that this server was started from. */
+	readonly to?: string | undefined;
+}
 
 /** Serves the protocol on any number of transports; the caller owns the listeners. */
 export class ExecServer {
@@ -42,14 +59,26 @@ export class ExecServer {
 	readonly #accounts: Accounts;
 	readonly #metrics: ServerMetrics;
 	readonly #sandbox: Sandbox;
+	readonly #registry = new SharedProcesses(owner => this.#createTable(owner, 'kept'));
+	readonly #shares = new ShareTokens();
+	readonly #state: ServerState;
+	readonly #keepers: Keepers;
+	/** Set in a keeper. */
+	readonly #keeperRole: KeeperRole | undefined;
 	readonly #context: ServerContext;
 	readonly #startedAt = performance.now();
+	/** Replaces this server by another version of it; undefined where that is not possible. */
+	upgrade: ((request: UpgradeRequest) => Promise<void>) | undefined;
+	/** Sessions that used durable processes of the program that this one has taken the place of. */
+	#absentMembers: readonly MemberRecord[] = [];
 	#shutdown: Promise<void> | undefined;
 	#isDraining = false;
 	/** When the last sandbox with a network ended; monotonic. */
 	#sandboxEndedAt = Number.NEGATIVE_INFINITY;
 
-	constructor(options: WithDurations<ServerOptions> = {}) {
+	/** `keeperRole` makes it the server of a keeper. */
+	constructor(options: WithDurations<ServerOptions> = {}, keeperRole?: KeeperRole) {
+		this.#keeperRole = keeperRole;
 		this.#settings = withDefaults(readOptions<ServerOptions>(options, SERVER_OPTIONS, 'ExecServer'));
 		const {detachedSessionMs, stoppedPeerMs, maxDetachedSessions, logger, maxProcesses, protocol, retainBytesTotal} =
 			this.#settings;
@@ -72,15 +101,28 @@ export class ExecServer {
 			retainedBytes: () => this.#budget.totalBytes,
 		});
 		const {variables, hiddenPaths, sandboxEnforcer} = this.#settings;
-		this.#sandbox = new Sandbox(variables, hiddenPaths, sandboxEnforcer);
+		this.#state = this.#createState();
+		this.#keepers = this.#createKeepers();
+		const listHidden: ListHidden = canHide => [...hiddenPaths, ...this.#state.prepareHiding(canHide)];
+		this.#sandbox = new Sandbox(variables, listHidden, sandboxEnforcer);
 		this.#context = {
 			settings: this.#settings,
 			sandbox: this.#sandbox,
 			sessions: this.#sessions,
-			dispatch: createDispatch(this.#settings, this.#sandbox, this.#metrics),
+			registry: this.#registry,
+			shares: this.#shares,
+			metrics: this.#metrics,
+			upgrade: () => this.upgrade,
+			keepers: this.#keepers,
+			dispatch: createDispatch(this.#settings, {
+				sandbox: this.#sandbox,
+				metrics: this.#metrics,
+				keepers: this.#keepers,
+				keeperRole,
+			}),
 			waiting: new WaitingRequests(),
 			backend: () => this.#backend(),
-			createTable: (owner, session) => this.#createTable(owner, session),
+			createTable: owner => this.#createTable(owner, 'connection'),
 		};
 	}
 
@@ -113,6 +155,32 @@ export class ExecServer {
 		return this.#accounts.hasRoom(grant);
 	}
 
+	/** Opens the state directory now instead of when it is needed; throws STATE_UNUSABLE. */
+	openState(): void {
+		this.#state.open();
+	}
+
+	/** Finds the processes of an earlier server, if there was one. */
+	restoreState(): void {
+		this.#state.openIfPresent();
+	}
+
+	/** Settles when the durable processes of earlier servers are known, as far as their keepers answer. */
+	async whenRestored(): Promise<void> {
+		await this.#keepers.find();
+		this.#absentMembers = restoreMembers(this.#absentMembers, this.#parts);
+	}
+
+	/** No client is connected, and no process runs or has open streams. */
+	get isIdle(): boolean {
+		return this.#clients.size === 0 && ![...this.#processes()].some(isUnfinished);
+	}
+
+	/** Grant of a token that was handed out for one process; undefined for any other. */
+	findShare(token: string): Grant | undefined {
+		return this.#shares.find(token);
+	}
+
 	/**
 	 * Why a connection from this machine is refused before it is accepted; undefined lets it in. Processes in sandboxes of
 	 * this server are no clients of it, with or without a token.
@@ -120,7 +188,8 @@ export class ExecServer {
 	refuseLocalPeer(peer: LocalPeer, {hasToken}: {readonly hasToken: boolean}): string | undefined {
 		if (process.platform !== 'linux') return undefined;
 		const sinceSandboxMs = performance.now() - this.#sandboxEndedAt;
-		return refuseSandboxedPeer(peer, this.#processes(), {hasToken, sinceSandboxMs});
+		const keepers = this.#keepers.pids;
+		return refuseSandboxedPeer(peer, this.#processes(), {hasToken, sinceSandboxMs, keepers});
 	}
 
 	/** Body of `/healthz`. */
@@ -169,6 +238,43 @@ export class ExecServer {
 		killAllOrphans();
 	}
 
+	/** Comes to rest, so that it can be handed over; `resume` undoes that. */
+	quiesce(limitMs: number): Promise<Rest> {
+		return quiesce({clients: this.#clients, tables: this.#tables}, limitMs);
+	}
+
+	/** Everything that goes on in a program that takes the place of this one; connections do not. */
+	handOver(sink: HandoffSink): ServerRecord {
+		const {store} = this.#state;
+		if (store) sink.keep(store.lockDescriptor);
+		return {
+			...handOverSharing(this.#parts, sink),
+			stateLock: store?.lockDescriptor,
+			keepers: this.#keepers.childPids,
+			ending: [...this.#tables].filter(table => !this.#registry.has(table)).flatMap(table => table.handOverLeaders()),
+			sandboxEndedAt: Number.isFinite(this.#sandboxEndedAt) ? toKernelTime(this.#sandboxEndedAt) : undefined,
+		};
+	}
+
+	/** Goes on with what a server of another program has handed over. Call before the first connection. */
+	adopt(record: ServerRecord, source: HandoffSource): void {
+		const {sandboxEndedAt, stateLock, sessions, ending, keepers = []} = record;
+		if (sandboxEndedAt !== undefined) this.#sandboxEndedAt = fromKernelTime(sandboxEndedAt);
+		this.#keepers.spare(keepers, this.#backend());
+		if (stateLock !== undefined) this.#state.adoptLock(source.adopt(stateLock));
+		this.#absentMembers = adoptSharing(this.#parts, record, source);
+		// Limits are those of the newest connection: a short one tells them.
+		for (const {owner} of sessions) this.#accounts.connect(owner && {...owner, process: undefined})();
+		this.#state.restoreRest();
+		const ended = ending.map(loadRoot);
+		for (const root of ended) killTree(root);
+		killOrphansOf(ended);
+	}
+
+	get #parts(): SharingParts {
+		return {sessions: this.#sessions, registry: this.#registry, shares: this.#shares};
+	}
+
 	async #endAll(graceMs: number): Promise<void> {
 		const tables = [...this.#tables];
 		for (const table of tables) table.endAll('ask');
@@ -181,6 +287,35 @@ export class ExecServer {
 		);
 		for (const client of this.#clients) client.rpc.close();
 		for (const session of this.#sessions) this.#sessions.destroy(session);
+		this.#keepers.close();
+		this.#state.close();
+	}
+
+	#createState(): ServerState {
+		const {stateDirectory, stateMaxAgeMs, stateMaxBytes, stateMaxProcesses, logger} = this.#settings;
+		return new ServerState({
+			directory: stateDirectory,
+			maxAgeMs: stateMaxAgeMs,
+			maxBytes: stateMaxBytes,
+			maxCount: stateMaxProcesses,
+			logger,
+			retention: NOTHING_RETAINED,
+			processes: () => this.#processes(),
+			adopt: process => this.#registry.keptTable(grantOf(process.options.owner)).include(process),
+			forget: process => this.#registry.drop(process),
+			look: directory => this.#keepers.look(directory),
+			isHeld: directory => this.#keepers.holds(directory),
+		});
+	}
+
+	#createKeepers(): Keepers {
+		return new Keepers({
+			settings: this.#settings,
+			backend: () => this.#backendForStart(),
+			openStore: () => this.#state.open(),
+			tableOf: owner => this.#registry.keptTable(grantOf(owner)),
+			onFound: () => this.#state.restoreReleased(),
+		});
 	}
 
 	/** Also called for a process that is forgotten while it is being killed. */
@@ -192,44 +327,59 @@ export class ExecServer {
 		for (const table of this.#tables) yield* table;
 	}
 
-	#createTable(owner: Grant | undefined, session?: Session): ProcessTable {
+	/** For the processes of a session, of a connection of the first protocol, or for those that outlive the sessions of an owner. */
+	#createTable(owner: Grant | undefined, place: Session | 'connection' | 'kept'): ProcessTable {
+		const session = typeof place === 'object' ? place : undefined;
 		const {retainBytes, retainChunks, retainClosedMs, variables, maxProcessesPerSession, logger, childLimits} =
 			this.#settings;
 		const {account, leave} = this.#accounts.open(owner);
 		const table = new ProcessTable({
-			backend: () => {
-				if (this.#isDraining) throw shuttingDownError('the server is about to end and starts no more processes');
-				return this.#backend();
-			},
+			backend: () => this.#backendForStart(),
 			starts: this.#starts,
 			retention: {bytes: retainBytes, chunks: retainChunks, budget: account?.retained ?? this.#budget},
 			retainClosedMs,
 			variables,
 			limits: childLimits,
+			owner: owner?.name,
+			openSpill: (id, request) => (this.#keeperRole ?? this.#state).openSpill(id, request, owner?.name),
+			reopenSpill: record => this.#state.reopenSpill(record),
 			quotas: [
 				this.#quota,
 				...(account ? [account.processes] : []),
-				new ProcessQuota(maxProcessesPerSession, 'this session'),
+				...(place === 'kept' ? [] : [new ProcessQuota(maxProcessesPerSession, 'this session')]),
 			],
-			isRetained: process => session?.isRetained(process) ?? false,
+			// Beyond a session a process is kept with its output until it is removed; that of a keeper by the server.
+			isRetained: process =>
+				session?.isRetained(process) ?? (place === 'kept' && process.options.spill !== undefined && !this.#keeperRole),
+			...(session && {archive: process => this.#registry.keptTable(owner).include(process)}),
 			exited: process => {
 				this.#noteSandboxEnd(process);
 				this.#metrics.recordExit(process);
+				if (process.options.spill) this.#state.noteEnded();
 				const {exitCode, reason} = process.log.exit!;
 				logger.debug('process exited', {session: session?.id, process: process.id, pid: process.pid, exitCode, reason});
 			},
 			removed: process => {
 				this.#noteSandboxEnd(process);
+				this.#registry.forget(process);
+				this.#shares.forget(process);
 				this.#metrics.recordRemoval(process);
 			},
 			disposed: () => {
 				this.#tables.delete(table);
-				if (this.#tables.size === 0) killUnclaimedOrphans();
+				this.#registry.removeTable(table);
+				if (![...this.#tables].some(each => each.hasLiving || !this.#registry.isKept(each))) killUnclaimedOrphans();
 				leave();
 			},
 		});
 		this.#tables.add(table);
+		if (place !== 'connection') this.#registry.addTable(table, session);
 		return table;
+	}
+
+	#backendForStart(): Backend {
+		if (this.#isDraining) throw shuttingDownError('the server is about to end and starts no more processes');
+		return this.#backend();
 	}
 
 	#backend(): Backend {
@@ -237,6 +387,9 @@ export class ExecServer {
 		return this.#settings.backend();
 	}
 }
+
+/** Restored processes have their output on disk only. */
+const NOTHING_RETAINED = {bytes: 0, chunks: 0};
 
 function shuttingDownError(message: string): LongarmError {
 	return new LongarmError('SHUTTING_DOWN', {message});

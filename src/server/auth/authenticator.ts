@@ -52,10 +52,15 @@ export class Authenticator {
 		this.#check = load(this.#source);
 	}
 
-	/** Checks an `Authorization` header. */
-	async authenticate(header: string | undefined): Promise<AuthResult> {
+	/** Checks an `Authorization` header; `findShare` knows the tokens that were handed out for single processes. */
+	async authenticate(
+		header: string | undefined,
+		findShare?: (token: string) => Grant | undefined,
+	): Promise<AuthResult> {
 		const bearer = readBearer(header);
 		if (bearer.kind === 'refused') return {kind: 'refused', text: bearer.failure};
+		const share = findShare?.(bearer.token);
+		if (share) return {kind: 'pass', pass: share};
 		const check = this.#check;
 		if (check.kind === 'capability') {
 			const pass = check.tokens.find(bearer.token);

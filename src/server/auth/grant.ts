@@ -1,4 +1,11 @@
-import {ACCESS_SCOPES, type AccessScope, findDeclaration, requiredScope} from '../../protocol/methods/method-table.js';
+import type {ManagedProcess} from '../../processes/managed-process.js';
+import {
+	ACCESS_SCOPES,
+	type AccessScope,
+	findDeclaration,
+	type RequestName,
+	requiredScope,
+} from '../../protocol/methods/method-table.js';
 import {LongarmError} from '../../shared/errors.js';
 
 /** Quotas shared by all holders of one token; a missing one is bounded by the server's own settings only. */
@@ -16,6 +23,13 @@ export interface Grant {
 	/** All scopes if left out. */
 	readonly scopes?: readonly AccessScope[] | undefined;
 	readonly limits?: GrantLimits | undefined;
+	/** The one process it is good for, if it was handed out for one. */
+	readonly process?: ManagedProcess | undefined;
+}
+
+/** The grant of a token that is known by its name only; undefined without tokens. */
+export function grantOf(name: string | undefined): Grant | undefined {
+	return name === undefined ? undefined : {name};
 }
 
 export function isAccessScope(text: string): text is AccessScope {
@@ -32,10 +46,40 @@ export function allows(grant: Grant | undefined, scope: AccessScope): boolean {
 export function requireScope(grant: Grant | undefined, method: string): void {
 	const declaration = findDeclaration(method);
 	const scope = declaration && requiredScope(declaration);
+	if (grant?.process !== undefined) requireSharedMethod(method);
 	if (scope === undefined || allows(grant, scope)) return;
 	throw new LongarmError('SCOPE_MISSING', {
 		message: `${method} needs the scope ${scope}, which this connection does not have`,
 		context: {method, scope},
+	});
+}
+
+/** Methods that a token for one process is good for; each of them looks at which process it is. */
+const SHARED_METHODS: ReadonlySet<string> = new Set<RequestName>([
+	'initialize',
+	'environment/info',
+	'environment/status',
+	'process/attach',
+	'process/detach',
+	'process/list',
+	'process/read',
+	'process/write',
+	'process/closeStdin',
+	'process/resize',
+	'process/signal',
+	'process/wait',
+	'process/waitFor',
+	'process/snapshot',
+	'process/screen',
+	'process/logs',
+]);
+
+/** An allow-list: a method that is added later is refused until somebody has thought about it. */
+function requireSharedMethod(method: string): void {
+	if (SHARED_METHODS.has(method)) return;
+	throw new LongarmError('SCOPE_MISSING', {
+		message: `${method} is not for a token that was handed out for one process`,
+		context: {method},
 	});
 }
 

@@ -6,6 +6,7 @@ import {INVALID_REQUEST, RpcError} from '../../protocol/wire/error-codes.js';
 import {RpcConnection, type Service} from '../../rpc/rpc-connection.js';
 import type {Sandbox} from '../../sandbox/sandbox.js';
 import {Lifetime} from '../../shared/async/lifetime.js';
+import {LongarmError} from '../../shared/errors.js';
 import type {Logger} from '../../shared/logger.js';
 import {PeerSilentError} from '../../transports/peer-silent-error.js';
 import {PeerViolationError} from '../../transports/peer-violation-error.js';
@@ -13,8 +14,13 @@ import type {Transport} from '../../transports/transport.js';
 import {addressOf, ClientAudit} from '../audit.js';
 import {accountOf, allows, type Grant} from '../auth/grant.js';
 import {launchFsWorker} from '../fs-worker/launch-fs-worker.js';
+import type {Keepers} from '../keeper/keepers.js';
 import type {ServerSettings} from '../options.js';
+import type {UpgradeRequest} from '../server.js';
 import type {ServerContext} from '../server-context.js';
+import type {ServerMetrics} from '../server-metrics.js';
+import type {ShareTokens} from '../sharing/share-tokens.js';
+import type {SharedProcesses} from '../sharing/shared-processes.js';
 import {ClientFiles} from './client-files.js';
 import {FlowControl} from './flow-control.js';
 import type {OutputPump} from './output-pump.js';
@@ -30,6 +36,10 @@ type Handshake =
 	| {readonly kind: 'released'; readonly session: Session}
 	| {readonly kind: 'initialized'; readonly session: Session; readonly pump: OutputPump}
 	| {readonly kind: 'ready'; readonly session: Session; readonly pump: OutputPump};
+
+function upgradeRefused(message: string): LongarmError {
+	return new LongarmError('UPGRADE_FAILED', {message});
+}
 
 export interface ClientConnectionOptions {
 	/** Grant of its token; without one everything is allowed. */
@@ -144,14 +154,44 @@ export class ClientConnection implements Service, SessionHolder {
 		return this.#options.grant;
 	}
 
+	/** Processes of all sessions. */
+	get registry(): SharedProcesses {
+		return this.#context.registry;
+	}
+
+	/** Programs that run durable processes. */
+	get keepers(): Keepers {
+		return this.#context.keepers;
+	}
+
+	get metrics(): ServerMetrics {
+		return this.#context.metrics;
+	}
+
+	/** Tokens for single processes. */
+	get shares(): ShareTokens {
+		return this.#context.shares;
+	}
+
+	/** Only the user of the server may have it replaced, who alone can open its unix socket. */
+	get mayUpgrade(): boolean {
+		return this.rpc.peer.includes('unix:') && allows(this.grant, 'drive') && this.#context.upgrade() !== undefined;
+	}
+
+	/** Replaces the server by another version. */
+	async upgrade(request: UpgradeRequest): Promise<void> {
+		if (!this.mayUpgrade) throw upgradeRefused('a server is upgraded by SIGUSR2, or over its unix socket');
+		await this.#context.upgrade()!(request);
+	}
+
 	get settings(): ServerSettings {
 		return this.#context.settings;
 	}
 
 	/** Handles `initialize` with a new session: may be repeated after a failure, but not after a success. */
-	initialize(): Session {
+	initialize(clientName = ''): Session {
 		this.#requireNew();
-		const session = this.#context.sessions.create(this.grant);
+		const session = this.#context.sessions.create(this.grant, clientName);
 		this.#attach(session);
 		return session;
 	}
@@ -213,6 +253,12 @@ export class ClientConnection implements Service, SessionHolder {
 	/** Resolves when all output of the session's processes was handed to the transport. */
 	async whenOutputFlushed(): Promise<void> {
 		if ('pump' in this.#handshake) await this.#handshake.pump.whenFlushed();
+	}
+
+	/** Requests are answered, all output was sent, and the machine of the client has it. */
+	get isQuiet(): boolean {
+		const isFlushed = !('pump' in this.#handshake) || this.#handshake.pump.isFlushed;
+		return this.pending.isIdle && isFlushed && this.#v0?.isFlushed !== false && this.rpc.undelivered === 0;
 	}
 
 	drained(): void {

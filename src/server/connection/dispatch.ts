@@ -18,20 +18,36 @@ import type {ClientAudit} from '../audit.js';
 import {requireScope} from '../auth/grant.js';
 import {createHandlers} from '../handlers/all-handlers.js';
 import {strictV0Handlers} from '../handlers/v0-handlers.js';
+import {withKeeperMethods} from '../keeper/keeper-handlers.js';
+import type {KeeperRole} from '../keeper/keeper-role.js';
+import type {Keepers} from '../keeper/keepers.js';
 import type {ServerSettings} from '../options.js';
 import type {ServerMetrics} from '../server-metrics.js';
 import type {ClientConnection} from './client-connection.js';
 
 export type Dispatch = (request: Request, client: ClientConnection) => unknown;
 
+export interface DispatchOptions {
+	readonly sandbox: Sandbox;
+	readonly metrics: ServerMetrics;
+	readonly keepers: Keepers;
+	/** Set in a keeper, which answers more requests. */
+	readonly keeperRole: KeeperRole | undefined;
+}
+
 /** Creates the request dispatcher: routes to the handlers, converts errors to wire errors, records metrics. */
-export function createDispatch(settings: ServerSettings, sandbox: Sandbox, metrics: ServerMetrics): Dispatch {
+export function createDispatch(
+	settings: ServerSettings,
+	{sandbox, metrics, keepers, keeperRole}: DispatchOptions,
+): Dispatch {
 	const {protocol, variables, allowForward, ownCommand} = settings;
 	const abilities = {
 		forwardsPorts: allowForward !== 'none',
 		sandboxesFiles: () => ownCommand.length > 0 && sandbox.isLikelyAvailable,
+		keepsOutput: settings.stateDirectory !== undefined,
+		keepsProcesses: () => keepers.isLikelyAvailable,
 	};
-	const route =
+	const routePublic =
 		protocol === 'v0'
 			? restrictToV0(createRouter(strictV0Handlers, requireFamilyHandshake, authorizeCall))
 			: createRouter(
@@ -39,6 +55,7 @@ export function createDispatch(settings: ServerSettings, sandbox: Sandbox, metri
 					requireFamilyHandshake,
 					authorizeCall,
 				);
+	const route = keeperRole ? withKeeperMethods(routePublic, keeperRole) : routePublic;
 	return (request, client) => {
 		const record = createRecorder(metrics, request, client.audit);
 		try {

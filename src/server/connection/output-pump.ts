@@ -1,5 +1,5 @@
 import type {ManagedProcess} from '../../processes/managed-process.js';
-import type {DriverCursor} from '../../processes/output/log-cursor.js';
+import type {DriverCursor, ObserverCursor} from '../../processes/output/log-cursor.js';
 import type {ProcessTable} from '../../processes/process-table.js';
 import type {RpcConnection} from '../../rpc/rpc-connection.js';
 import {OUTPUT_HIGH_WATER_BYTES} from './flow-control.js';
@@ -8,12 +8,25 @@ import {type SendProcessEvent, sendProcessEvent} from './process-notifications.j
 /** Round-robin quantum: output one process may send before the next one's turn. */
 const MAX_BYTES_PER_TURN = 128 * 1024;
 
+const DRIVEN: Delivery = {drives: true};
+
 /** The part of a process table the pump needs. */
 export type ProcessSource = Iterable<ManagedProcess> & Pick<ProcessTable, 'onAdded'>;
 
+/** How the events of a process are delivered. */
+export interface Delivery {
+	/** Id the client knows the process by; its own by default. */
+	readonly processId?: string | undefined;
+	/** Events after this one; from the present end by default. */
+	readonly afterSeq?: number | undefined;
+	/** Whether the process waits for this connection. */
+	readonly drives: boolean;
+}
+
 interface PumpEntry {
 	readonly process: ManagedProcess;
-	readonly cursor: DriverCursor;
+	readonly processId: string;
+	cursor: DriverCursor | ObserverCursor;
 	/** True if it is in the queue of entries with something to send. */
 	isQueued: boolean;
 }
@@ -31,23 +44,71 @@ export class OutputPump {
 	#ready: PumpEntry[] = [];
 	readonly #flushWaiters: (() => void)[] = [];
 
-	constructor(connection: RpcConnection, table: ProcessSource, send: SendProcessEvent = sendProcessEvent) {
+	/** `deliveryOf` says how processes of the table are delivered: undefined for one that is not. */
+	constructor(
+		connection: RpcConnection,
+		table: ProcessSource,
+		send: SendProcessEvent = sendProcessEvent,
+		deliveryOf: (process: ManagedProcess) => Delivery = () => DRIVEN,
+	) {
 		this.#connection = connection;
 		this.#send = send;
-		for (const process of table) this.#add(process);
-		this.#stopListening = table.onAdded(process => this.#add(process));
+		for (const process of table) this.deliver(process, deliveryOf(process));
+		this.#stopListening = table.onAdded(process => this.deliver(process, DRIVEN));
+	}
+
+	/** Sends events from now on, or again from another point; earlier output is left to `process/read`. */
+	deliver(process: ManagedProcess, {processId = process.id, afterSeq, drives}: Delivery): void {
+		this.#entries.get(process)?.cursor.close();
+		const wake = (): void => this.#enqueue(entry);
+		const entry: PumpEntry = {
+			process,
+			processId,
+			cursor: drives
+				? process.log.drive(wake, afterSeq)
+				: process.log.observe(afterSeq ?? Number.MAX_SAFE_INTEGER, wake),
+			isQueued: false,
+		};
+		this.#entries.set(process, entry);
+		// A process that could not be started never closes, so nothing else would remove it.
+		process.started.catch(() => this.#remove(entry));
+		// Not at once: the reply to the request that asked for it comes first.
+		if (!entry.cursor.isAtEnd) queueMicrotask(() => this.#entries.get(process) === entry && this.#enqueue(entry));
+	}
+
+	/** From now on the process waits for this connection, or no longer; the position stays. */
+	setDriving(process: ManagedProcess, drives: boolean): void {
+		const entry = this.#entries.get(process);
+		if (!entry) return;
+		const {seq} = entry.cursor;
+		entry.cursor.close();
+		const wake = (): void => this.#enqueue(entry);
+		entry.cursor = drives ? process.log.drive(wake, seq) : process.log.observe(seq, wake);
+	}
+
+	/** Sends no more events of the process. */
+	endDelivery(process: ManagedProcess): void {
+		const entry = this.#entries.get(process);
+		if (entry) this.#remove(entry);
 	}
 
 	/** Sends output until the transport's high-water mark is reached, round-robin over the processes. */
 	pump(): void {
 		while (this.#ready.length > 0 && this.#connection.backlog < OUTPUT_HIGH_WATER_BYTES) {
 			const entry = this.#ready.shift()!;
+			// Its delivery was ended, or began again elsewhere.
+			if (this.#entries.get(entry.process) !== entry) continue;
 			this.#sendTurn(entry);
 			entry.isQueued = !entry.cursor.isAtEnd;
 			if (entry.isQueued) this.#ready.push(entry);
 			entry.cursor.commit();
 		}
 		if (this.#ready.length === 0) this.#resolveFlushed();
+	}
+
+	/** All output so far was handed to the transport. */
+	get isFlushed(): boolean {
+		return this.#ready.length === 0;
 	}
 
 	/** Resolves when all output so far was handed to the transport, or the connection closed. */
@@ -65,14 +126,6 @@ export class OutputPump {
 		this.#resolveFlushed();
 	}
 
-	/** Events from now on are sent; earlier output is left to `process/read`. */
-	#add(process: ManagedProcess): void {
-		const entry: PumpEntry = {process, cursor: process.log.drive(() => this.#enqueue(entry)), isQueued: false};
-		this.#entries.set(process, entry);
-		// A process that could not be started never closes, so nothing else would remove it.
-		process.started.catch(() => this.#remove(entry));
-	}
-
 	#enqueue(entry: PumpEntry): void {
 		if (!entry.isQueued) {
 			entry.isQueued = true;
@@ -81,8 +134,9 @@ export class OutputPump {
 		this.pump();
 	}
 
-	#remove({process, cursor}: PumpEntry): void {
-		this.#entries.delete(process);
+	#remove(entry: PumpEntry): void {
+		const {process, cursor} = entry;
+		if (this.#entries.get(process) === entry) this.#entries.delete(process);
 		cursor.close();
 	}
 
@@ -91,12 +145,12 @@ export class OutputPump {
 	}
 
 	#sendTurn(entry: PumpEntry): void {
-		const {process, cursor} = entry;
+		const {processId, cursor} = entry;
 		for (let sent = 0; sent < MAX_BYTES_PER_TURN && this.#connection.backlog < OUTPUT_HIGH_WATER_BYTES; ) {
 			const event = cursor.next();
 			if (!event) return;
 			if (event.kind === 'output') sent += event.bytes.length;
-			this.#send(this.#connection, process.id, event);
+			this.#send(this.#connection, processId, event);
 			if (event.kind === 'closed') this.#remove(entry);
 		}
 	}

@@ -17,7 +17,10 @@ const ID_CHARACTERS_PER_COUNT = 1024;
  */
 const WAITING_METHODS: ReadonlySet<string> = new Set<RequestName>([
 	'process/wait',
+	'environment/upgrade',
+	'process/waitFor',
 	'process/read',
+	'process/logs',
 	'process/write',
 	'command/exec/write',
 	'forward/open',
@@ -26,6 +29,9 @@ const WAITING_METHODS: ReadonlySet<string> = new Set<RequestName>([
 	'fs/search',
 	'http/request',
 ]);
+
+/** Of these, methods that wait only if they are told how long. */
+const TIMED_METHODS: ReadonlySet<string> = new Set<RequestName>(['process/read', 'process/logs']);
 
 /** Counts the waiting requests of every account. */
 export class WaitingRequests {
@@ -62,6 +68,11 @@ export class PendingRequests {
 
 	constructor(options: PendingRequestsOptions) {
 		this.#options = options;
+	}
+
+	/** Every request was answered but those that may wait. */
+	get isIdle(): boolean {
+		return this.#pending === 0;
 	}
 
 	/** Runs a request and counts it until it is answered; refuses one that may wait when too many do. */
@@ -114,7 +125,7 @@ export class PendingRequests {
 
 function mayWait({method, params}: Request): boolean {
 	if (!WAITING_METHODS.has(method)) return false;
-	return method !== 'process/read' || !!(params as {waitMs?: unknown} | null | undefined)?.waitMs;
+	return !TIMED_METHODS.has(method) || !!(params as {waitMs?: unknown} | null | undefined)?.waitMs;
 }
 
 function countOf(id: RequestId): number {

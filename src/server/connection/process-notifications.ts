@@ -1,9 +1,9 @@
-import type {LogEvent} from '../../processes/output/log-cursor.js';
+import type {LogEvent, LogGap} from '../../processes/output/log-cursor.js';
 import {encodeWithBytes} from '../../protocol/wire/encode.js';
 import type {RpcConnection} from '../../rpc/rpc-connection.js';
 
 /** Sends a process event as a notification of the client's protocol version. */
-export type SendProcessEvent = (connection: RpcConnection, processId: string, event: LogEvent) => void;
+export type SendProcessEvent = (connection: RpcConnection, processId: string, event: LogEvent | LogGap) => void;
 
 export const sendProcessEvent: SendProcessEvent = (connection, processId, event) => {
 	switch (event.kind) {
@@ -21,6 +21,11 @@ export const sendProcessEvent: SendProcessEvent = (connection, processId, event)
 		case 'closed':
 			connection.notify('process/closed', {processId, seq: event.seq});
 			return;
+		case 'gap': {
+			const {afterSeq, throughSeq, missedBytes} = event;
+			connection.notify('process/gap', {processId, afterSeq, throughSeq, missedBytes});
+			return;
+		}
 	}
 };
 
@@ -35,7 +40,9 @@ export const sendProcessEventV0: SendProcessEvent = (connection, sessionId, even
 		case 'exited':
 			connection.notify('command/exec/exited', {sessionId, exitCode: event.exitCode});
 			return;
+		// Its processes are never shared, so that nothing is missing.
 		case 'closed':
+		case 'gap':
 			return;
 	}
 };

@@ -1,17 +1,25 @@
 import {randomUUID} from 'node:crypto';
 import type {ManagedProcess} from '../../processes/managed-process.js';
 import type {ProcessTable} from '../../processes/process-table.js';
+import type {NotificationName} from '../../protocol/methods/method-table.js';
 import {INVALID_REQUEST, RpcError, SESSION_ATTACHED} from '../../protocol/wire/error-codes.js';
 import type {RpcConnection} from '../../rpc/rpc-connection.js';
 import {ERRORS, LongarmError} from '../../shared/errors.js';
 import type {Logger} from '../../shared/logger.js';
-import {INSTANCE_ID} from '../../shared/node/instance-id.js';
+import type {HandoffSink, HandoffSource} from '../../shared/node/handoff-file.js';
+import {instanceId} from '../../shared/node/instance-id.js';
+import {fromKernelTime, toKernelTime} from '../../shared/node/kernel-clock.js';
 import {MAX_TIMER_MS} from '../../shared/units.js';
 import {accountOf, type Grant, mayResume} from '../auth/grant.js';
+import type {GrantRecord, SessionRecord} from '../handoff/server-record.js';
+import type {SharedProcess} from '../sharing/process-members.js';
 import {OutputPump} from './output-pump.js';
 
 /** How long the connection that holds a session may take to give a sign of life when another one wants the session. */
 export const TAKEOVER_MS = 2000;
+
+/** How long the processes of a client are held back for it after another program has taken the place of its server. */
+export const MAX_DRIVER_ABSENCE_MS = 10_000;
 
 /** The connection a session is attached to. */
 export interface SessionHolder {
@@ -22,19 +30,50 @@ export interface SessionHolder {
 
 type Attachment =
 	| {readonly kind: 'attached'; readonly pump: OutputPump; readonly holder: SessionHolder}
-	| {readonly kind: 'detached'; readonly since: number; readonly timer: NodeJS.Timeout | undefined};
+	| {
+			readonly kind: 'detached';
+			readonly since: number;
+			readonly ttlMs: number;
+			readonly timer: NodeJS.Timeout | undefined;
+	  };
 
 /** The processes of a client, which outlive its connection, and the pump that sends their events while attached. */
 export class Session {
-	readonly id = randomUUID();
+	readonly id: string;
 	/** Grant of the client that created it; undefined when no token is needed. */
 	readonly owner: Grant | undefined;
 	readonly processes: ProcessTable;
-	#attachment: Attachment = {kind: 'detached', since: performance.now(), timer: undefined};
+	/** Name that other clients see: that of the token, or the one the client gave itself. */
+	readonly clientName: string;
+	/** Processes it shares with others, or that it has attached to. */
+	readonly memberships = new Set<SharedProcess>();
+	/** Processes of its own that it has detached from. */
+	readonly left = new WeakSet<ManagedProcess>();
+	#attachment: Attachment = {kind: 'detached', since: performance.now(), ttlMs: 0, timer: undefined};
 
-	constructor(owner: Grant | undefined, createTable: (session: Session) => ProcessTable) {
+	constructor(
+		owner: Grant | undefined,
+		clientName: string,
+		createTable: (session: Session) => ProcessTable,
+		id: string = randomUUID(),
+	) {
+		this.id = id;
 		this.owner = owner;
+		this.clientName = clientName;
 		this.processes = createTable(this);
+	}
+
+	/** For a program that takes the place of this one; its connection is over then. */
+	handOver(sink: HandoffSink, storeGrant: (grant: Grant) => GrantRecord): SessionRecord {
+		const attachment = this.#attachment;
+		return {
+			id: this.id,
+			clientName: this.clientName,
+			owner: this.owner && storeGrant(this.owner),
+			detached:
+				attachment.kind === 'detached' ? {since: toKernelTime(attachment.since), ttlMs: attachment.ttlMs} : undefined,
+			processes: this.processes.handOver(sink),
+		};
 	}
 
 	get hasProcesses(): boolean {
@@ -43,6 +82,37 @@ export class Session {
 
 	get isAttached(): boolean {
 		return this.#attachment.kind === 'attached';
+	}
+
+	/** Undefined without a connection. */
+	get pump(): OutputPump | undefined {
+		return this.#attachment.kind === 'attached' ? this.#attachment.pump : undefined;
+	}
+
+	/** A process of its own, or one it has attached to, by the id its client knows. */
+	find(processId: string): ManagedProcess | undefined {
+		return this.processes.find(processId) ?? this.#findMembership(processId)?.process;
+	}
+
+	#findMembership(processId: string): SharedProcess | undefined {
+		for (const shared of this.memberships) if (shared.find(this)?.processId === processId) return shared;
+		return undefined;
+	}
+
+	/** Undefined for a process that no other session has used yet. */
+	findShared(process: ManagedProcess): SharedProcess | undefined {
+		for (const shared of this.memberships) if (shared.process === process) return shared;
+		return undefined;
+	}
+
+	/** Whether it has the seat: a process that no other session has used is driven by the one it belongs to. */
+	drives(process: ManagedProcess): boolean {
+		return this.findShared(process)?.isDriver(this) ?? !this.left.has(process);
+	}
+
+	/** No-op without a connection. */
+	notify(name: NotificationName, params: unknown): void {
+		this.holder?.rpc.notify(name, params);
 	}
 
 	/** The connection it is attached to. */
@@ -59,8 +129,14 @@ export class Session {
 			previous.holder.release();
 		}
 		this.processes.restartRetention();
-		const pump = new OutputPump(holder.rpc, this.processes);
+		const pump = new OutputPump(holder.rpc, this.processes, undefined, process => ({drives: this.drives(process)}));
 		this.#attachment = {kind: 'attached', pump, holder};
+		for (const shared of this.memberships) {
+			const {process} = shared;
+			const {processId} = shared.find(this)!;
+			if (this.processes.find(processId) !== process) pump.deliver(process, {processId, drives: this.drives(process)});
+			shared.handleConnection(this, true);
+		}
 		return pump;
 	}
 
@@ -68,9 +144,9 @@ export class Session {
 	 * Starts the detached timeouts: each process ends after the `keepDetachedMs` it was started with, or `ttlMs`. The
 	 * session expires with the last of them.
 	 */
-	detach(ttlMs: number, onExpired: () => void): void {
+	detach(ttlMs: number, onExpired: () => void, since = performance.now()): void {
 		if (this.#attachment.kind === 'attached') this.#attachment.pump.stop();
-		const since = performance.now();
+		const hadConnection = this.#attachment.kind === 'attached';
 		const checkTimeouts = (): void => {
 			const elapsed = performance.now() - since;
 			for (const process of this.processes) {
@@ -83,10 +159,11 @@ export class Session {
 			}
 			const timer = setTimeout(checkTimeouts, Math.min(Math.ceil(Math.min(...left) - elapsed), MAX_TIMER_MS));
 			timer.unref();
-			this.#attachment = {kind: 'detached', since, timer};
+			this.#attachment = {kind: 'detached', since, ttlMs, timer};
 		};
 		const timeoutOf = ({options}: ManagedProcess): number => options.keepDetachedMs ?? ttlMs;
 		checkTimeouts();
+		if (hadConnection) for (const shared of this.memberships) shared.handleConnection(this, false);
 	}
 
 	/** True if a detached process must stay in the table because the client asked to find it, or its output, after a reconnect. */
@@ -97,6 +174,7 @@ export class Session {
 	/** Kills its processes and releases everything. */
 	destroy(): void {
 		if (this.#attachment.kind === 'detached') clearTimeout(this.#attachment.timer);
+		for (const shared of this.memberships) shared.leave(this, 'disconnected');
 		this.processes.endAll('force');
 		this.processes.dispose();
 	}
@@ -132,9 +210,9 @@ export class Sessions {
 	}
 
 	/** Throws `SESSION_LIMIT` if the owner has as many detached sessions as are kept and all of them have processes. */
-	create(owner?: Grant): Session {
+	create(owner: Grant | undefined, clientName: string): Session {
 		if (!this.#makeRoom(owner, this.#options.maxDetachedSessions)) throw this.#limitError(owner);
-		const session = new Session(owner, this.#options.createTable);
+		const session = new Session(owner, nameClient(owner, clientName), this.#options.createTable);
 		this.#sessions.set(session.id, session);
 		this.#options.logger.debug('session created', {session: session.id});
 		return session;
@@ -186,13 +264,31 @@ export class Sessions {
 		return session;
 	}
 
+	/**
+	 * Takes over a session of the program that this one has taken the place of. If it was attached, its client is on the
+	 * way back: until it has read what it missed its processes are held back as if it were there, for a while.
+	 */
+	adopt({id, clientName, detached, processes}: SessionRecord, owner: Grant | undefined, source: HandoffSource): void {
+		const session = new Session(owner, clientName, this.#options.createTable, id);
+		this.#sessions.set(id, session);
+		session.processes.adopt(processes, source);
+		dismissAbsentDrivers(session.processes);
+		if (!detached) {
+			this.detach(session);
+			return;
+		}
+		this.#rememberDetached(session);
+		session.detach(detached.ttlMs, () => this.destroy(session), fromKernelTime(detached.since));
+	}
+
+	get(id: string): Session | undefined {
+		return this.#sessions.get(id);
+	}
+
 	/** `isStopped` for a client whose machine is there: it goes on with its session when it is continued. */
 	detach(session: Session, isStopped = false): void {
 		this.#options.logger.debug('session detached', {session: session.id});
-		const account = accountOf(session.owner);
-		const detached = this.#detached.get(account);
-		if (detached) detached.add(session);
-		else this.#detached.set(account, new Set([session]));
+		this.#rememberDetached(session);
 		const {detachedSessionMs, stoppedPeerMs} = this.#options;
 		const ttlMs = isStopped ? Math.max(detachedSessionMs, stoppedPeerMs) : detachedSessionMs;
 		session.detach(ttlMs, () => this.destroy(session));
@@ -218,6 +314,13 @@ export class Sessions {
 		return false;
 	}
 
+	#rememberDetached(session: Session): void {
+		const account = accountOf(session.owner);
+		const detached = this.#detached.get(account);
+		if (detached) detached.add(session);
+		else this.#detached.set(account, new Set([session]));
+	}
+
 	#forgetDetached(session: Session): void {
 		const account = accountOf(session.owner);
 		const detached = this.#detached.get(account);
@@ -235,8 +338,25 @@ export class Sessions {
 	}
 }
 
+/** Drivers of an earlier program are waited for, but not for ever. */
+export function dismissAbsentDrivers(table: ProcessTable): void {
+	const dismiss = (): void => {
+		for (const {log} of table) log.dismissAbsentDriver();
+	};
+	setTimeout(dismiss, MAX_DRIVER_ABSENCE_MS).unref();
+}
+
+/** The only name of a token that tells nothing: there is just one. */
+const SINGLE_TOKEN = 'token';
+const MAX_CLIENT_NAME_CHARS = 64;
+
+function nameClient(owner: Grant | undefined, given: string): string {
+	if (owner && owner.name !== SINGLE_TOKEN) return owner.name;
+	return given.slice(0, MAX_CLIENT_NAME_CHARS) || 'a client';
+}
+
 /** The instance tells the client whether the server that had the session is this one. */
 function unknownSessionError(id: string): RpcError {
-	const data = {code: 'SESSION_UNKNOWN', context: {instanceId: INSTANCE_ID}, hint: ERRORS.SESSION_UNKNOWN.hint};
+	const data = {code: 'SESSION_UNKNOWN', context: {instanceId: instanceId()}, hint: ERRORS.SESSION_UNKNOWN.hint};
 	return new RpcError(INVALID_REQUEST, `unknown session id ${id}`, data);
 }

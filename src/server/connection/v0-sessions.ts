@@ -31,6 +31,11 @@ export class V0Sessions {
 		this.#pump.pump();
 	}
 
+	/** All output so far was handed to the transport. */
+	get isFlushed(): boolean {
+		return this.#pump.isFlushed;
+	}
+
 	close(): void {
 		this.#pump.stop();
 		this.#table.endAll('force');

@@ -184,7 +184,7 @@ function toWorkerParams(request: Request): unknown {
 }
 
 /** The params of a request by name, also when they came by position. */
-function namedParams({method, params}: Request): Record<string, unknown> {
+export function namedParams({method, params}: Request): Record<string, unknown> {
 	if (!Array.isArray(params)) return params as Record<string, unknown>;
 	const {entries = {}} = (findDeclaration(method)?.params ?? {}) as {entries?: Record<string, unknown>};
 	return Object.fromEntries(Object.keys(entries).map((name, index) => [name, params[index] as unknown]));

@@ -6,9 +6,14 @@ import {environmentHandlers, sessionHandlers} from './environment-handlers.js';
 import {fileHandleHandlers, fileHandlers} from './file-handlers.js';
 import {forwardHandlers} from './forward-handlers.js';
 import {httpHandlers} from './http-handlers.js';
+import {listHandlers} from './list-handlers.js';
+import {logHandlers} from './log-handlers.js';
 import {processHandlers} from './process-handlers.js';
+import {screenHandlers} from './screen-handlers.js';
+import {sharingHandlers} from './sharing-handlers.js';
 import {fileSearchHandlers, fileTransferHandlers, fileWatchHandlers} from './tree-handlers.js';
 import {v0Handlers} from './v0-handlers.js';
+import {waitHandlers} from './wait-handlers.js';
 
 /** Handlers of every request this server answers. */
 export function createHandlers(
@@ -19,6 +24,11 @@ export function createHandlers(
 		...sessionHandlers(info),
 		...environmentHandlers(info, variables),
 		...processHandlers,
+		...listHandlers,
+		...sharingHandlers,
+		...waitHandlers,
+		...screenHandlers,
+		...logHandlers,
 		...routeToSandbox({
 			...fileHandlers,
 			...fileHandleHandlers,

@@ -16,6 +16,11 @@ export function environmentHandlers(info: EnvironmentInfo, variables: Readonly<R
 
 		'environment/status': () => ({status: 'ready'}),
 
+		'environment/upgrade': async ({to}, client) => {
+			await client.upgrade({...(to != null && {to})});
+			return {};
+		},
+
 		'environmentConfig/read': async ({configPaths, requirementsPaths}) => {
 			const paths = [...configPaths, ...requirementsPaths];
 			if (paths.length === 0)
@@ -35,10 +40,15 @@ export function environmentHandlers(info: EnvironmentInfo, variables: Readonly<R
 	} satisfies Handlers<ClientConnection>;
 }
 
-/** A client that may have no variable sent in a header learns so, and sends values of its own instead. */
+/**
+ * A client that may have no variable sent in a header learns so, and sends values of its own instead; one that may have the
+ * server replaced learns that.
+ */
 function describeFor(client: ClientConnection, info: EnvironmentInfo): EnvironmentInfo {
-	if (client.maySendVariables) return info;
-	return {...info, capabilities: {...info.capabilities, httpHeaderEnvVars: false}};
+	const {maySendVariables, mayUpgrade} = client;
+	if (maySendVariables && !mayUpgrade) return info;
+	const changes = {...(!maySendVariables && {httpHeaderEnvVars: false}), ...(mayUpgrade && {serverUpgrade: true})};
+	return {...info, capabilities: {...info.capabilities, ...changes}};
 }
 
 export function sessionHandlers(environmentInfo: EnvironmentInfo) {
@@ -48,8 +58,9 @@ export function sessionHandlers(environmentInfo: EnvironmentInfo) {
 		environmentInfo: describeFor(client, environmentInfo),
 	});
 	return {
-		initialize: ({resumeSessionId}, client) => {
-			if (resumeSessionId === undefined || resumeSessionId === null) return toResult(client.initialize(), client);
+		initialize: ({resumeSessionId, clientName}, client) => {
+			if (resumeSessionId === undefined || resumeSessionId === null)
+				return toResult(client.initialize(clientName), client);
 			const session = client.resume(resumeSessionId);
 			return session instanceof Promise
 				? session.then(resumed => toResult(resumed, client))

@@ -5,27 +5,28 @@ import type {ManagedProcess} from '../../processes/managed-process.js';
 import type {OutputPage} from '../../processes/output/output-log.js';
 import {readOutput, waitForExit} from '../../processes/output/read-output.js';
 import type {StartRequest} from '../../processes/prepare-spawn.js';
-import {findOrphanTrees, listTreeBelow} from '../../processes/tree/kill-tree.js';
-import type {ProcessInfo} from '../../processes/tree/process-tree.js';
 import type {Params, ResultOnWire} from '../../protocol/methods/method-table.js';
 import {encodeWithBytes, type JsonParts} from '../../protocol/wire/encode.js';
 import {INVALID_PARAMS, RpcError} from '../../protocol/wire/error-codes.js';
 import {LongarmError} from '../../shared/errors.js';
-import type {AuditedStart} from '../audit.js';
 import type {ClientConnection} from '../connection/client-connection.js';
 import type {Handlers} from '../connection/dispatch.js';
-import type {ServerSettings} from '../options.js';
+import {isOwner, notOwnerError} from '../sharing/process-access.js';
+import {startDurable} from './durable-start.js';
 import {findPendingPlan, startWhenPlanned} from './pending-plans.js';
+import {recordStart, requireExecAllowed} from './start-rules.js';
 
 const ACCEPTED = {status: 'accepted'} as const;
 
 export const processHandlers = {
-	'process/start': async (params, client, {trace}) => {
+	'process/start': async (params, client, asked) => {
 		const {processId} = params;
+		const {trace} = asked;
+		if (params.durable) return startDurable(params, client, asked);
 		const pending = toStartRequest(params, client.sandbox);
 		requireExecAllowed(client.settings, params.prepared ? 'prepared' : 'direct');
 		const start = async (request: StartRequest) => ({
-			process: await client.session.processes.start(processId, request),
+			process: await startProcess(client, processId, request),
 			type: request.sandbox?.type,
 		});
 		const {process, type} = await (pending instanceof Promise
@@ -47,11 +48,16 @@ export const processHandlers = {
 	'process/read': ({processId, afterSeq, maxBytes, waitMs}, client) =>
 		withProcess(processId, client, process => {
 			const request = {afterSeq, maxBytes: maxBytes ?? undefined, waitMs};
-			return readOutput(process.log, request, client.lifetime, page => encodePage(process, page));
+			return readOutput(process.log, request, client.lifetime, page => {
+				const reply = encodePage(process, page);
+				process.log.catchUp(afterSeq, page.nextSeq);
+				return reply;
+			});
 		}),
 
 	'process/acknowledge': ({processId, seq}, client) => {
-		client.session.processes.find(processId)?.log.acknowledge(seq);
+		const process = client.session.find(processId);
+		if (process && client.session.drives(process)) process.log.acknowledge(seq);
 		return {};
 	},
 
@@ -59,6 +65,7 @@ export const processHandlers = {
 		if (writeId === '') throw new RpcError(INVALID_PARAMS, 'writeId must not be empty');
 		return withAuditedStart(processId, client, process => {
 			if (!process) return {status: 'unknownProcess'};
+			requireDriver(client, process);
 			if (!process.takesInput) return {status: 'stdinClosed'};
 			const queued = process.write(chunk, writeId);
 			return queued instanceof Promise ? queued.then(() => ACCEPTED) : ACCEPTED;
@@ -68,6 +75,7 @@ export const processHandlers = {
 	'process/signal': ({processId, signal}, client) => {
 		const name = toSignal(signal);
 		return withAuditedStart(processId, client, process => {
+			if (process) requireDriver(client, process);
 			process?.signal(name);
 			return {};
 		});
@@ -77,45 +85,45 @@ export const processHandlers = {
 
 	'process/closeStdin': ({processId}, client) =>
 		withProcess(processId, client, process => {
+			requireDriver(client, process);
 			process.closeStdin();
 			return {};
 		}),
 
 	'process/resize': ({processId, rows, cols}, client) =>
 		withProcess(processId, client, process => {
-			if (process.resize({rows, columns: cols})) return {};
-			throw noTerminalError(processId);
+			requireDriver(client, process);
+			if (!process.resize({rows, columns: cols})) throw noTerminalError(processId);
+			client.session.findShared(process)?.tellResized(rows, cols);
+			return {};
 		}),
 
 	'process/wait': ({processId, timeoutMs}, client) =>
 		withProcess(processId, client, async ({log}) => {
 			await waitForExit(log, timeoutMs ?? undefined, client.lifetime);
 			const {exit} = log;
-			return {exitCode: exit?.exitCode ?? null, running: exit === undefined, reason: exit?.reason ?? null};
+			return {
+				exitCode: exit?.exitCode ?? null,
+				running: exit === undefined && log.closedSeq === undefined,
+				reason: exit?.reason ?? null,
+			};
 		}),
 
 	'process/snapshot': ({processId}, client) =>
 		withProcess(processId, client, process => encodeWithBytes(describeSnapshot(process))),
-
-	'process/list': (_params, client) => ({processes: [...client.session.processes].map(describeProcess)}),
 } satisfies Handlers<ClientConnection>;
 
-/** Enters a start in the audit log, or in the log for whom is interested in everything. */
-export function recordStart(client: ClientConnection, started: AuditedStart): void {
-	if (client.audit) return client.audit.started(started);
-	const {process, pid, argv, trace} = started;
-	// Not the arguments: they may hold secrets.
-	client.logger.debug('process started', {process, pid, program: argv[0], ...(trace && {trace})});
+/** One that outlives its session belongs to the server; all others to the session. */
+function startProcess(client: ClientConnection, id: string, request: StartRequest): Promise<ManagedProcess> {
+	const {session, registry} = client;
+	if (request.outlivesSession) return registry.startKept(client, id, request);
+	if (request.sharing || request.spill) registry.requireFree(id, request, client);
+	return session.processes.start(id, request);
 }
 
-/** Throws for commands of a kind the settings do not allow; `prepared` ones were resolved by the caller's policy. */
-export function requireExecAllowed(settings: ServerSettings, kind: 'direct' | 'prepared'): void {
-	const {allowDirectExec, allowPreparedExec} = settings;
-	if (kind === 'direct' ? allowDirectExec : allowPreparedExec) return;
-	throw new LongarmError('EXEC_REFUSED', {
-		message: `this server does not start ${kind} commands`,
-		context: {kind, allowDirectExec, allowPreparedExec},
-	});
+/** Throws `NOT_DRIVER` with the name of the driver. */
+function requireDriver({session, registry}: ClientConnection, process: ManagedProcess): void {
+	if (!session.drives(process)) throw registry.share(process).notDriverError();
 }
 
 /**
@@ -129,7 +137,7 @@ function withAuditedStart<T>(
 ): T | Promise<T> {
 	const pending = findPendingPlan(client, processId);
 	if (pending) return pending.then(() => withAuditedStart(processId, client, use));
-	const process = client.session.processes.find(processId);
+	const process = client.session.find(processId);
 	if (process?.state.kind !== 'starting') return use(process);
 	return process.started.then(
 		() => use(process),
@@ -144,7 +152,8 @@ function terminateProcess(
 ): ResultOnWire<'process/terminate'> | Promise<ResultOnWire<'process/terminate'>> {
 	const pending = findPendingPlan(client, params.processId);
 	if (pending) return pending.then(() => terminateProcess(params, client));
-	const process = client.session.processes.find(params.processId);
+	const process = client.session.find(params.processId);
+	if (process && !client.session.drives(process) && !isOwner(process, client.grant)) throw notOwnerError(process.id);
 	const {running, survivors} = process?.terminate(toTerminationMode(params.mode)) ?? {running: false, survivors: []};
 	if (!(survivors instanceof Promise)) return {running};
 	return survivors.then(alive => ({
@@ -166,42 +175,19 @@ function withProcess<T>(
 }
 
 /** The bytes are copied: the log may evict the page before the reply is sent. */
-function encodePage(process: ManagedProcess, {chunks, nextSeq, missedBytes}: OutputPage): JsonParts {
+function encodePage(process: ManagedProcess, {chunks, nextSeq, missedBytes, isCut}: OutputPage): JsonParts {
 	const {exit, closedSeq} = process.log;
+	// A page that had to be cut tells nothing of what comes behind it.
+	const isTold = (seq: number | undefined): boolean => seq !== undefined && (!isCut || seq < nextSeq);
 	return encodeWithBytes({
 		chunks: chunks.map(({seq, stream, bytes}) => ({seq, stream, chunk: Buffer.from(bytes)})),
 		nextSeq,
-		exited: exit !== undefined,
-		exitCode: exit?.exitCode ?? null,
-		closed: closedSeq !== undefined,
+		exited: isTold(exit?.seq),
+		exitCode: isTold(exit?.seq) ? exit!.exitCode : null,
+		closed: isTold(closedSeq),
 		failure: null,
 		sandboxDenied: exit?.sandboxDenied ?? false,
 		...(missedBytes > 0 && {missedBytes}),
+		...(isCut && {more: true}),
 	});
-}
-
-type Entry = ResultOnWire<'process/list'>['processes'][number];
-
-/** A process as `process/list` shows it. */
-export function describeProcess(process: ManagedProcess): Entry {
-	const {options, state, log, leader} = process;
-	return {
-		processId: process.id,
-		state: state.kind === 'failed' ? 'closed' : state.kind,
-		pid: leader?.pid ?? null,
-		argv: [...options.argv],
-		tty: options.tty,
-		startedAtMs: process.startedAt,
-		ageMs: Math.round(process.ageMs),
-		outputBytes: log.totalBytes,
-		exitCode: log.exit?.exitCode ?? null,
-		reason: log.exit?.reason ?? null,
-		descendants: leader
-			? toDescendants(state.kind === 'running' ? listTreeBelow(leader) : findOrphanTrees(leader))
-			: [],
-	};
-}
-
-function toDescendants(processes: readonly ProcessInfo[]): Entry['descendants'] {
-	return processes.map(({pid, parentPid, command}) => ({pid, parentPid, command}));
 }

@@ -3,7 +3,7 @@ import {V0_VERSION} from '../../protocol/methods/v0-methods.js';
 import {INVALID_REQUEST, RpcError} from '../../protocol/wire/error-codes.js';
 import type {ClientConnection} from '../connection/client-connection.js';
 import type {Handlers} from '../connection/dispatch.js';
-import {recordStart, requireExecAllowed} from './process-handlers.js';
+import {recordStart, requireExecAllowed} from './start-rules.js';
 
 /** Methods of the first protocol; a connection may use them together with the current ones. */
 export const v0Handlers = {

@@ -1,0 +1,57 @@
+import {describeProcess, type ProcessEntry} from '../../adapters/describe-process.js';
+import type {ManagedProcess} from '../../processes/managed-process.js';
+import {hasLabels} from '../../processes/process-sharing.js';
+import {readAwaitedInput} from '../../processes/wait/input-watch.js';
+import type {ClientConnection} from '../connection/client-connection.js';
+import type {Handlers} from '../connection/dispatch.js';
+import type {Session} from '../connection/sessions.js';
+import {generation} from '../generation.js';
+import type {ListedMember} from '../sharing/shared-processes.js';
+
+/** Time one list may spend on what its processes wait for: each look reads /proc. Beyond it that is left out. */
+const MAX_LOOKS_MS = 50;
+
+/** A process and the session it belongs to. */
+type Listed = readonly [ManagedProcess, Session | undefined];
+
+export const listHandlers = {
+	'process/list': async (params, client) => {
+		const {all, labels, includeEnded} = params;
+		const {session, registry, grant} = client;
+		const isShown = (process: ManagedProcess): boolean =>
+			(includeEnded || hasNotEnded(process)) && hasLabels(process.sharing, labels ?? {});
+		const listed: Listed[] = all
+			? [...registry.visibleTo(grant)].filter(([process]) => isShown(process))
+			: [...session.processes]
+					.filter(process => hasLabels(process.sharing, labels ?? {}))
+					.map(process => [process, session]);
+		const startedAt = performance.now();
+		const describe = async ([process, home]: Listed): Promise<ProcessEntry> => {
+			const entry = {
+				...describeProcess(process),
+				...describeClients(registry.listMembers(process, home)),
+				generation: process.options.restored?.generation ?? generation(),
+			};
+			if (!all || performance.now() - startedAt > MAX_LOOKS_MS) return entry;
+			return {...entry, waitingFor: process.isAlive ? await readAwaitedInput(process) : null};
+		};
+		return {processes: await Promise.all(listed.map(describe))};
+	},
+} satisfies Handlers<ClientConnection>;
+
+/** A closed process is listed for as long as it is kept in memory: its client may not have read its end. */
+function hasNotEnded({state}: ManagedProcess): boolean {
+	return state.kind !== 'closed' && state.kind !== 'lost' && state.kind !== 'failed';
+}
+
+function describeClients(members: readonly ListedMember[]): Pick<ProcessEntry, 'attached' | 'driver'> {
+	const present = members.filter(({session}) => session.isAttached);
+	return {
+		attached: present.map(({session, role, since}) => ({
+			client: session.clientName,
+			role,
+			sinceMs: Math.round(performance.now() - since),
+		})),
+		driver: present.find(({role}) => role === 'drive')?.session.clientName ?? null,
+	};
+}
