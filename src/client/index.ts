@@ -32,7 +32,6 @@ export type {Ports, PortTarget} from './ports/ports.js';
 export {RemotePorts} from './ports/remote-ports.js';
 export type {Gap, Lagged, NumberedEvent, OutputStream, ProcessEvent, StreamEvent} from './process/process-handle.js';
 export {
-	type AttachProcessOptions,
 	type ExitStatus,
 	type Output,
 	type OutputOptions,
@@ -40,6 +39,7 @@ export {
 	type ProcessHandle,
 	ProcessLostError,
 	type ProcessSnapshot,
+	type ProcessStarter,
 	type ReadOptions,
 	type ReadResult,
 	type SandboxType,
@@ -49,8 +49,26 @@ export {
 	type StartParams,
 	type TerminateMode,
 	type TerminateResult,
+	type UnattachedProcess,
 	type WriteResult,
 } from './process/process-handle.js';
+export type {
+	AttachProcessOptions,
+	DriverChangeReason,
+	ListedProcess,
+	ListProcessesOptions,
+	LogEntry,
+	LogOptions,
+	ProcessChange,
+	ProcessRole,
+	ProcessShare,
+	RecordingEntry,
+	Screen,
+	ScreenOptions,
+	ScreenSize,
+	ShareOptions,
+	TakeOverOptions,
+} from './process/shared-process.js';
 export type {TextOptions, TextStream} from './process/text-streams.js';
 export {type DisconnectPolicy, type ProcessHost, type RunCommandOptions, toStartParams} from './run/command.js';
 export {Collected, type Communicated, type CommunicateOptions, communicate} from './run/communicate.js';
@@ -62,8 +80,10 @@ export {
 	type SandboxPolicyOptions,
 	type SandboxPreset,
 } from './run/sandbox-policy.js';
+export type {Audience, SharingOptions} from './run/sharing-options.js';
 export {runCommandLine, type ShellOptions} from './run/shell-command.js';
 export {
+	type AwaitedInput,
 	type PortSource,
 	type WaitCondition,
 	WaitError,

@@ -1,7 +1,7 @@
 import type {Files} from '../client/files/files.js';
 import type {Http} from '../client/http/http.js';
 import type {Ports} from '../client/ports/ports.js';
-import type {AttachProcessOptions, Processes, ProcessHandle} from '../client/process/process-handle.js';
+import type {Processes} from '../client/process/process-handle.js';
 import type {ServerDescription} from '../client/session/connection.js';
 import type {DisconnectListener, RemoteStatus} from '../client/session/lazy-client.js';
 import type {EnvironmentInfo} from '../protocol/methods/environment-methods.js';
@@ -15,7 +15,8 @@ export interface EnvironmentBackend {
 	server(): Promise<ServerDescription>;
 	/** Undefined where there are no sessions. */
 	sessionId(): Promise<string | undefined>;
-	attach(processId: string, options?: AttachProcessOptions): Promise<ProcessHandle>;
+	/** Settles with the description of the new server. */
+	upgrade(to?: string): Promise<ServerDescription>;
 	info(): Promise<EnvironmentInfo>;
 	status(): Promise<RemoteStatus>;
 	onDisconnect(listener: DisconnectListener): () => void;

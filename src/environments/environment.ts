@@ -5,13 +5,13 @@ import type {Path} from '../client/paths.js';
 import type {PortConnection} from '../client/ports/port-connection.js';
 import type {PortTarget} from '../client/ports/ports.js';
 import type {
-	AttachProcessOptions,
 	Processes,
 	ProcessHandle,
 	StartedProcess,
 	StartOptions,
 	StartParams,
 } from '../client/process/process-handle.js';
+import type {AttachProcessOptions} from '../client/process/shared-process.js';
 import {
 	COMMAND_OPTIONS,
 	type ProcessHost,
@@ -43,7 +43,12 @@ const START_OPTIONS: OptionTable<StartCommandOptions> = {...COMMAND_OPTIONS, sig
 export class Environment implements ProcessHost, AsyncDisposable {
 	readonly id: string;
 	readonly kind: 'local' | 'remote';
-	readonly processes: Processes = {start: (params, options) => this.#startProcess(params, options)};
+	readonly processes: Processes = {
+		start: (params, options) => this.#startProcess(params, options),
+		list: async options => (await this.#backend()).processes.list(options),
+		attach: (idOrName, options) => this.attach(idOrName, options),
+		reference: async idOrName => (await this.#backend()).processes.reference(idOrName),
+	};
 	readonly files: Files = new LazyFiles(async () => (await this.#backend()).loadFiles());
 	/** A request from the machine's place in the network; may be passed on by itself. */
 	readonly fetch: Http['fetch'] = async (input, init) => {
@@ -118,8 +123,8 @@ export class Environment implements ProcessHost, AsyncDisposable {
 		condition: Pick<WaitCondition, K>,
 		options?: WaitOptions,
 	): Promise<WaitResultOf<K>> {
-		const {waitFor} = await loadOutputReaders();
-		return waitFor(process, condition, {files: this.files, ...options});
+		await loadOutputReaders();
+		return process.waitFor(condition, {files: this.files, ...options});
 	}
 
 	/** Connects to a TCP port as the machine sees it, one of its own loopback addresses say. */
@@ -141,15 +146,26 @@ export class Environment implements ProcessHost, AsyncDisposable {
 		return (await this.#backend()).sessionId();
 	}
 
-	/** A process of the session that was started before, by this program or by the one whose session was resumed. */
-	async attach(processId: string, options?: AttachProcessOptions): Promise<ProcessHandle> {
+	/**
+	 * A process that was started before, by its id or name: by this program, by the one whose session was resumed, or by any
+	 * other where the server has `processAttach`.
+	 */
+	async attach(idOrName: string, options?: AttachProcessOptions): Promise<ProcessHandle> {
 		const [backend] = await Promise.all([this.#backend(), loadOutputReaders()]);
-		return backend.attach(processId, options);
+		return backend.processes.attach(idOrName, options);
 	}
 
 	/** A path of this machine, for `transfer` and `copyFiles`. */
 	at(path: Path): FileLocation {
 		return {files: this.files, path};
+	}
+
+	/**
+	 * Replaces the server by another version of itself, or by the program at `to`; its processes run on. Only over a unix
+	 * socket. Settles with the description of the new one; of this machine the local daemon is meant.
+	 */
+	async upgrade(to?: string): Promise<ServerDescription> {
+		return (await this.#backend()).upgrade(to);
 	}
 
 	/** The machine's description of itself. */
@@ -198,8 +214,7 @@ export class Environment implements ProcessHost, AsyncDisposable {
 	}
 }
 
-type OutputReaders = Pick<typeof import('../client/run/communicate.js'), 'communicate'> &
-	Pick<typeof import('../client/run/wait-for.js'), 'waitFor'>;
+type OutputReaders = Pick<typeof import('../client/run/communicate.js'), 'communicate'>;
 
 let outputReaders: Promise<OutputReaders> | undefined;
 
@@ -208,10 +223,11 @@ function loadOutputReaders(): Promise<OutputReaders> {
 	return outputReaders;
 }
 
+/** The second one is for handles, which load it themselves. */
 async function importOutputReaders(): Promise<OutputReaders> {
-	const [{communicate}, {waitFor}] = await Promise.all([
+	const [{communicate}] = await Promise.all([
 		import('../client/run/communicate.js'),
 		import('../client/run/wait-for.js'),
 	]);
-	return {communicate, waitFor};
+	return {communicate};
 }

@@ -1,4 +1,5 @@
 import {Deferred} from '../../shared/async/deferred.js';
+import type {WaitCondition, WaitOptions, WaitResultOf} from '../run/wait-for.js';
 import type {PausableSource} from './event-stream.js';
 import {ProcessEventStream} from './event-stream.js';
 import {
@@ -18,21 +19,36 @@ import {
 	type WriteResult,
 } from './process-handle.js';
 import {readOutputStream} from './read-output-stream.js';
+import type {
+	LogEntry,
+	LogOptions,
+	ProcessChange,
+	ProcessRole,
+	ProcessShare,
+	RecordingEntry,
+	Screen,
+	ScreenOptions,
+	ShareOptions,
+	TakeOverOptions,
+} from './shared-process.js';
 import {readLines, readTextStream, type TextOptions} from './text-streams.js';
 
 /** State and events of a process, the same for every kind of handle; subclasses publish what they learn. */
 export abstract class BaseProcess implements ProcessHandle {
-	readonly processId: string;
+	abstract readonly processId: string;
+	abstract readonly name: string | undefined;
+	abstract readonly role: ProcessRole;
+	abstract readonly driver: string | undefined;
 	readonly #stream: ProcessEventStream;
 	readonly #exit = new Deferred<ExitStatus>();
 	readonly #close = new Deferred();
+	readonly #changeListeners = new Set<(change: ProcessChange) => void>();
 	#lastSeq = 0;
 	#seqWaiters: (() => void)[] = [];
 	#failure: string | undefined;
 
 	/** With a source to pause, the first subscriber misses nothing. */
-	constructor(processId: string, source?: PausableSource) {
-		this.processId = processId;
+	constructor(source?: PausableSource) {
 		this.#stream = new ProcessEventStream(source);
 		// Handled here: a rejection without a listener would end the program, and callers need not wait for these.
 		this.#exit.promise.catch(() => {});
@@ -83,7 +99,34 @@ export abstract class BaseProcess implements ProcessHandle {
 	abstract resize(size: {rows: number; cols: number}): Promise<void>;
 	abstract signal(signal: Signal): Promise<void>;
 	abstract terminate(mode?: TerminateMode): Promise<TerminateResult>;
+	abstract takeOver(options?: TakeOverOptions): Promise<void>;
+	abstract giveBack(): Promise<void>;
+	abstract detach(): Promise<void>;
+	abstract screen(options?: ScreenOptions): Promise<Screen>;
+	abstract logs(options?: LogOptions): AsyncIterableIterator<LogEntry>;
+	abstract recording(options?: {readonly signal?: AbortSignal | undefined}): AsyncIterableIterator<RecordingEntry>;
+	abstract share(options?: ShareOptions): Promise<ProcessShare>;
+	abstract remove(): Promise<void>;
 	abstract [Symbol.asyncDispose](): Promise<void>;
+
+	/** Looks at the output as this client gets it. */
+	async waitFor<K extends keyof WaitCondition>(
+		condition: Pick<WaitCondition, K>,
+		options?: WaitOptions,
+	): Promise<WaitResultOf<K>> {
+		const {waitFor} = await import('../run/wait-for.js');
+		return waitFor(this, condition, options);
+	}
+
+	onChange(listener: (change: ProcessChange) => void): () => void {
+		this.#changeListeners.add(listener);
+		return () => this.#changeListeners.delete(listener);
+	}
+
+	/** Tells listeners of a change. */
+	protected announce(change: ProcessChange): void {
+		for (const listener of this.#changeListeners) listener(change);
+	}
 
 	/** Reason the process is lost; undefined while it is not. */
 	protected get failure(): string | undefined {
@@ -114,6 +157,16 @@ export abstract class BaseProcess implements ProcessHandle {
 		if (this.isOver) return;
 		this.#failure = message;
 		this.#stream.publish({kind: 'failed', message});
+		this.#exit.reject(new ProcessLostError(message));
+		this.#close.reject(new ProcessLostError(message));
+		this.raiseLastSeq(this.#lastSeq + 1);
+	}
+
+	/** Ends the events without a last one: the process runs on, but this client is not told any more. */
+	protected abandon(message: string): void {
+		if (this.isOver) return;
+		this.#failure = message;
+		this.#stream.end();
 		this.#exit.reject(new ProcessLostError(message));
 		this.#close.reject(new ProcessLostError(message));
 		this.raiseLastSeq(this.#lastSeq + 1);

@@ -21,6 +21,7 @@ export class ProcessEventStream {
 	#historyBytes = 0;
 	#evicted = 0;
 	#isClosed = false;
+	#isAbandoned = false;
 	readonly #subscriptions = new Set<LaggingSubscription | LosslessSubscription>();
 	/** Reserved for the first subscriber, from the beginning. */
 	#lossless: LosslessSubscription | undefined;
@@ -47,6 +48,13 @@ export class ProcessEventStream {
 		for (const subscription of this.#subscriptions) subscription.push(event);
 	}
 
+	/** Ends every subscription without a last event: this client is not told any more. */
+	end(): void {
+		this.#isClosed = true;
+		this.#isAbandoned = true;
+		for (const subscription of this.#subscriptions) void subscription.return();
+	}
+
 	/** The retained events, then the live ones, without a gap or a repeat in between; ends with the last event. */
 	subscribe(): AsyncIterableIterator<StreamEvent> {
 		const lossless = this.#lossless;
@@ -56,6 +64,7 @@ export class ProcessEventStream {
 			this.#subscriptions.delete(subscription);
 		});
 		if (!this.#isClosed) this.#subscriptions.add(subscription);
+		if (this.#isAbandoned) void subscription.return();
 		return subscription;
 	}
 

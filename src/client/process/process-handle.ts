@@ -1,5 +1,21 @@
 import type {Params, ParamsOnWire, Result} from '../../protocol/methods/method-table.js';
 import type {OutputStream} from '../../protocol/methods/process-methods.js';
+import type {WaitCondition, WaitOptions, WaitResultOf} from '../run/wait-for.js';
+import type {
+	AttachProcessOptions,
+	ListedProcess,
+	ListProcessesOptions,
+	LogEntry,
+	LogOptions,
+	ProcessChange,
+	ProcessRole,
+	ProcessShare,
+	RecordingEntry,
+	Screen,
+	ScreenOptions,
+	ShareOptions,
+	TakeOverOptions,
+} from './shared-process.js';
 import type {TextOptions} from './text-streams.js';
 
 /** Everything the server is told about a process to start, as the wire has it. */
@@ -67,6 +83,41 @@ export interface ProcessHandle extends AsyncDisposable {
 	lines(options?: TextOptions): AsyncIterableIterator<string>;
 	/** Head and tail of each stream, with their true sizes. Needs a server with `processSnapshot`. */
 	snapshot(): Promise<ProcessSnapshot>;
+	/** Name it was started with or attached by; undefined if it is not known to have one. */
+	readonly name: string | undefined;
+	/** Role of this client. A process is driven by the client that started it, until another takes over. */
+	readonly role: ProcessRole;
+	/** Name of the driver; undefined if there is none, or if it is this client and the server has not told its name. */
+	readonly driver: string | undefined;
+	/** Drives the process from now on. The driver so far keeps watching. Needs a server with `processAttach`. */
+	takeOver(options?: TakeOverOptions): Promise<void>;
+	/** Leaves the seat of the driver to others, and keeps watching. Needs a server with `processAttach`. */
+	giveBack(): Promise<void>;
+	/** Ends the events of this handle; the process runs on. Needs a server with `processAttach`. */
+	detach(): Promise<void>;
+	/**
+	 * Waits until the process meets a condition; it runs on in any case. The server waits where it can (`processWaitFor`),
+	 * else this client looks at the output.
+	 */
+	waitFor<K extends keyof WaitCondition>(
+		condition: Pick<WaitCondition, K>,
+		options?: WaitOptions,
+	): Promise<WaitResultOf<K>>;
+	/** The screen of the terminal, now or at a past moment. Needs a server with `processScreen`. */
+	screen(options?: ScreenOptions): Promise<Screen>;
+	/** Output with its times, also long after the exit. Needs a server with `processSpill`. */
+	logs(options?: LogOptions): AsyncIterableIterator<LogEntry>;
+	/**
+	 * All that is kept up to now, with its times: output, sizes of the terminal, input if that was recorded, the exit. Needs
+	 * output on disk and a server with `processSpill`.
+	 */
+	recording(options?: {readonly signal?: AbortSignal | undefined}): AsyncIterableIterator<RecordingEntry>;
+	/** A token that is good for this process and one role only. Needs a server with `processShare`. */
+	share(options?: ShareOptions): Promise<ProcessShare>;
+	/** Forgets the process, which has to have ended, with its output on disk. Needs a server with `processSpill`. */
+	remove(): Promise<void>;
+	/** Calls back for every change of driver, terminal size and audience, until the returned function is called. */
+	onChange(listener: (change: ProcessChange) => void): () => void;
 }
 
 /** Options of `output`. */
@@ -95,17 +146,29 @@ export interface StartOptions {
 	readonly backpressure?: boolean | undefined;
 }
 
-/** Options of `attach`. */
-export interface AttachProcessOptions {
-	/** Number of an event: only later ones are delivered. */
-	readonly afterSeq?: number | undefined;
-}
-
 /** The processes of one machine. */
 export interface Processes {
 	/** Rejects when the process could not be started, or with the signal's reason when that was aborted first. */
 	start(params: StartParams, options?: StartOptions): Promise<StartedProcess>;
+	/** The processes of this client's session; with `all`, of all clients. Needs a server with `processList`. */
+	list(options?: ListProcessesOptions): Promise<ListedProcess[]>;
+	/**
+	 * The handle of a process by its id or name: of this client's session, or of another one where the server has
+	 * `processAttach`.
+	 */
+	attach(idOrName: string, options?: AttachProcessOptions): Promise<ProcessHandle>;
+	/**
+	 * Asks about a process by its id or name without attaching: no events come, and other clients are not told. Whether there
+	 * is one shows at the first question.
+	 */
+	reference(idOrName: string): Promise<UnattachedProcess>;
 }
+
+/** Questions about a process that need no events of it. */
+export type UnattachedProcess = Pick<ProcessHandle, 'waitFor' | 'screen' | 'logs' | 'recording' | 'share' | 'remove'>;
+
+/** All that running a command needs of the processes of a machine. */
+export type ProcessStarter = Pick<Processes, 'start'>;
 
 /** Stream a chunk of output was written to. */
 export type {OutputStream};
@@ -124,7 +187,7 @@ export type NumberedEvent =
 	  }
 	| {readonly kind: 'closed'; readonly seq: number};
 
-/** Lost events: the server evicted them while the connection was down. */
+/** Lost events: the server evicted them while the connection was down, or before this client had read them. */
 export interface Gap {
 	readonly kind: 'gap';
 	readonly afterSeq: number;

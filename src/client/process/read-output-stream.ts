@@ -1,4 +1,14 @@
-import {type Output, ProcessLostError, type ReadOptions, type ReadResult, type StreamEvent} from './process-handle.js';
+import {
+	type Lagged,
+	type Output,
+	ProcessLostError,
+	type ReadOptions,
+	type ReadResult,
+	type StreamEvent,
+} from './process-handle.js';
+
+/** Output that is read again at a time. */
+const MISSED_PAGE_BYTES = 1024 * 1024;
 
 export interface OutputSource {
 	events(): AsyncIterableIterator<StreamEvent>;
@@ -43,23 +53,35 @@ async function* readPieces(
 				lastSeq = event.throughSeq;
 				yield {kind: 'gap', missedBytes: event.missedBytes};
 				break;
-			case 'lagged': {
-				if (event.afterSeq + event.missed <= lastSeq) break;
-				const page = await source.read({afterSeq: lastSeq});
-				if (page.failure !== null) throw new ProcessLostError(page.failure);
-				if (isMissing(page, lastSeq, event.missed)) yield {kind: 'gap', missedBytes: page.missedBytes};
-				for (const {seq, stream, chunk} of page.chunks) {
-					lastSeq = seq;
-					yield {kind: 'output', seq, stream, bytes: chunk};
+			case 'lagged':
+				for await (const piece of readMissed(source, event, lastSeq)) {
+					if (piece.kind === 'output') lastSeq = piece.seq;
+					yield piece;
 				}
 				break;
-			}
 			case 'failed':
 				throw new ProcessLostError(event.message);
 			case 'exited':
 			case 'closed':
 				break;
 		}
+	}
+}
+
+/** Output that a reader missed by being late, in pages: a server that keeps it on disk may have any amount of it. */
+async function* readMissed(source: OutputSource, {afterSeq, missed}: Lagged, from: number): AsyncGenerator<Output> {
+	let lastSeq = from;
+	while (lastSeq < afterSeq + missed) {
+		const page = await source.read({afterSeq: lastSeq, maxBytes: MISSED_PAGE_BYTES});
+		if (page.failure !== null) throw new ProcessLostError(page.failure);
+		// An empty page behind others is their end.
+		const mayMiss = page.chunks.length > 0 || lastSeq === from;
+		if (mayMiss && isMissing(page, lastSeq, missed)) yield {kind: 'gap', missedBytes: page.missedBytes};
+		for (const {seq, stream, chunk} of page.chunks) {
+			lastSeq = seq;
+			yield {kind: 'output', seq, stream, bytes: chunk};
+		}
+		if (page.chunks.length === 0) return;
 	}
 }
 

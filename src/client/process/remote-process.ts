@@ -1,21 +1,45 @@
+import type {Result} from '../../protocol/methods/method-table.js';
 import {encodeWithBytes} from '../../protocol/wire/encode.js';
 import {DisconnectedError} from '../../rpc/disconnected-error.js';
+import {readOptions} from '../../shared/call-options.js';
+import type {WaitCondition, WaitOptions, WaitResultOf} from '../run/wait-for.js';
+import {RejectedError} from '../session/client-errors.js';
 import {type CaughtUp, type KnownEvents, reconcile, reconcilePage} from '../session/reconcile.js';
-import type {Caller} from '../session/session-client.js';
+import {requireCapability} from '../session/require-capability.js';
 import {Acknowledger} from './acknowledger.js';
 import {BaseProcess} from './base-process.js';
 import type {PausableSource} from './event-stream.js';
-import type {
-	NumberedEvent,
-	ProcessSnapshot,
-	ReadOptions,
-	ReadResult,
-	Signal,
-	TerminateMode,
-	TerminateResult,
-	WriteResult,
+import {
+	type Gap,
+	type NumberedEvent,
+	ProcessLostError,
+	type ProcessSnapshot,
+	type ReadOptions,
+	type ReadResult,
+	type Signal,
+	type TerminateMode,
+	type TerminateResult,
+	type WriteResult,
 } from './process-handle.js';
+import {readLogs} from './process-logs.js';
+import {readRecording} from './process-recording.js';
+import type {ProcessSession} from './process-session.js';
+import {fetchScreen, requestRemoval, requestShare} from './remote-sharing.js';
 import {ReorderBuffer, ReorderError} from './reorder-buffer.js';
+import {Seat} from './seat.js';
+import {
+	type LogEntry,
+	type LogOptions,
+	type ProcessChange,
+	type ProcessRole,
+	type ProcessShare,
+	type RecordingEntry,
+	type Screen,
+	type ScreenOptions,
+	type ShareOptions,
+	TAKE_OVER_OPTIONS,
+	type TakeOverOptions,
+} from './shared-process.js';
 
 export interface RemoteProcessOptions {
 	/** With a source to pause, the first reader misses nothing. */
@@ -26,37 +50,57 @@ export interface RemoteProcessOptions {
 	readonly afterSeq?: number | undefined;
 	/** Makes the ids of writes differ from those of an earlier client. */
 	readonly writePrefix?: string;
+	readonly name?: string | undefined;
 }
 
 /** A process on another machine. */
 export class RemoteProcess extends BaseProcess {
 	/** True once the server has confirmed the start: only then can missed events be recovered. */
 	isRecoverable = false;
-	readonly #caller: Caller;
+	readonly name: string | undefined;
+	readonly #session: ProcessSession;
 	readonly #buffer: ReorderBuffer;
 	/** The server takes each write id once, whichever client it comes from. */
 	readonly #writePrefix: string;
+	readonly #seat = new Seat();
+	#processId: string;
+	#reference: string | undefined;
 	#hasExited = false;
 	#writes = 0;
 
 	constructor(
 		processId: string,
-		caller: Caller,
-		{source, acknowledges = false, afterSeq = 0, writePrefix = ''}: RemoteProcessOptions = {},
+		session: ProcessSession,
+		{source, acknowledges = false, afterSeq = 0, writePrefix = '', name}: RemoteProcessOptions = {},
 	) {
-		const acknowledge = (seq: number): Promise<unknown> => caller.repeat('process/acknowledge', {processId, seq});
-		super(processId, source && acknowledges ? new Acknowledger(source, acknowledge) : source);
-		this.#caller = caller;
+		const acknowledge = (seq: number): Promise<unknown> => session.repeat('process/acknowledge', {processId, seq});
+		super(source && acknowledges ? new Acknowledger(source, acknowledge) : source);
+		this.#processId = processId;
+		this.name = name;
+		this.#session = session;
 		this.#writePrefix = writePrefix;
 		this.#buffer = new ReorderBuffer(event => this.publish(event));
 		this.#buffer.skipThrough(afterSeq);
 		this.raiseLastSeq(afterSeq);
 	}
 
+	/** Id on the present connection: the one of an attached process may be another after a lost one. */
+	get processId(): string {
+		return this.#processId;
+	}
+
+	get role(): ProcessRole {
+		return this.#seat.role;
+	}
+
+	get driver(): string | undefined {
+		return this.#seat.driver;
+	}
+
 	async read(options: ReadOptions = {}): Promise<ReadResult> {
 		if (this.failure !== undefined) return this.lostResult(this.failure);
 		try {
-			return await this.#caller.repeat('process/read', {...options, processId: this.processId});
+			return await this.#session.repeat('process/read', {...options, processId: this.processId});
 		} catch (error) {
 			if (error instanceof DisconnectedError) return this.lostResult(error.message);
 			throw error;
@@ -64,40 +108,114 @@ export class RemoteProcess extends BaseProcess {
 	}
 
 	async snapshot(): Promise<ProcessSnapshot> {
-		return this.#caller.repeat('process/snapshot', {processId: this.processId});
+		return this.#session.repeat('process/snapshot', {processId: this.processId});
 	}
 
 	async write(bytes: Uint8Array | string): Promise<WriteResult> {
 		const chunk = typeof bytes === 'string' ? new TextEncoder().encode(bytes) : bytes;
 		const writeId = `${this.#writePrefix}${++this.#writes}`;
-		return this.#caller.repeat('process/write', encodeWithBytes({processId: this.processId, writeId, chunk}));
+		const request = encodeWithBytes({processId: this.processId, writeId, chunk});
+		return this.#drive(() => this.#session.repeat('process/write', request));
 	}
 
 	async closeStdin(): Promise<void> {
-		await this.#caller.repeat('process/closeStdin', {processId: this.processId});
+		await this.#drive(() => this.#session.repeat('process/closeStdin', {processId: this.processId}));
 	}
 
 	async resize(size: {rows: number; cols: number}): Promise<void> {
-		await this.#caller.call('process/resize', {processId: this.processId, ...size});
+		await this.#drive(() => this.#session.call('process/resize', {processId: this.processId, ...size}));
 	}
 
 	async signal(signal: Signal): Promise<void> {
-		await this.#caller.call('process/signal', {processId: this.processId, signal});
+		await this.#drive(() => this.#session.call('process/signal', {processId: this.processId, signal}));
 	}
 
 	async terminate(mode?: TerminateMode): Promise<TerminateResult> {
-		return this.#caller.call('process/terminate', {processId: this.processId, ...(mode && {mode})});
+		return this.#session.call('process/terminate', {processId: this.processId, ...(mode && {mode})});
 	}
 
-	/** Ends the process, if it has not ended, and everything below it. */
+	async takeOver(options: TakeOverOptions = {}): Promise<void> {
+		const {size} = readOptions<TakeOverOptions>(options, TAKE_OVER_OPTIONS, 'takeOver()');
+		await this.#requireAttach('takeOver()');
+		await this.#session.attachAgain(this, {role: 'drive', takeover: true, size});
+	}
+
+	/** Attaches again at once: what happens in between is delivered then. */
+	async giveBack(): Promise<void> {
+		await this.#requireAttach('giveBack()');
+		await this.#session.call('process/detach', {processId: this.processId});
+		try {
+			await this.#session.attachAgain(this, {role: 'observe', takeover: false});
+		} catch (error) {
+			// It is not attached any more: no event would ever come.
+			if (error instanceof RejectedError) this.fail(`failed to attach to process ${this.processId}: ${error.reason}`);
+			throw error;
+		}
+	}
+
+	async detach(): Promise<void> {
+		await this.#requireAttach('detach()');
+		await this.#session.call('process/detach', {processId: this.processId});
+		this.#session.forget(this);
+		this.abandon('this client has detached from the process');
+	}
+
+	override async waitFor<K extends keyof WaitCondition>(
+		condition: Pick<WaitCondition, K>,
+		options?: WaitOptions,
+	): Promise<WaitResultOf<K>> {
+		const {waitOnServer} = await import('./server-wait.js');
+		return waitOnServer(this, this.#session, condition, options);
+	}
+
+	async screen(options: ScreenOptions = {}): Promise<Screen> {
+		return fetchScreen(this.#session, this.processId, options);
+	}
+
+	logs(options?: LogOptions): AsyncIterableIterator<LogEntry> {
+		return readLogs(this, this.#session, options);
+	}
+
+	recording(options?: {readonly signal?: AbortSignal | undefined}): AsyncIterableIterator<RecordingEntry> {
+		return readRecording(this, this.#session, options);
+	}
+
+	async share(options: ShareOptions = {}): Promise<ProcessShare> {
+		return requestShare(this.#session, this.processId, options);
+	}
+
+	async remove(): Promise<void> {
+		await requestRemoval(this.#session, this.processId);
+	}
+
+	/** Ends the process, if it has not ended, and everything below it; leaves one of another client alone. */
 	async [Symbol.asyncDispose](): Promise<void> {
 		if (this.isOver) return;
 		try {
-			await this.terminate();
+			if (this.#reference === undefined) await this.terminate();
+			else await this.detach();
 		} catch (error) {
 			// Without a connection the server ends it, with the session.
 			if (!(error instanceof DisconnectedError)) throw error;
 		}
+	}
+
+	/** Id or name to attach by; undefined for a process whose events come with the session. */
+	get reference(): string | undefined {
+		return this.#reference;
+	}
+
+	/** Takes the answer to a client that attached. After a lost connection, listeners are told if the driver has changed. */
+	attached(
+		reference: string,
+		{processId, role, driver, firstSeq}: Result<'process/attach'>,
+		{isRecovery = false}: {isRecovery?: boolean} = {},
+	): void {
+		this.#reference = reference;
+		this.#processId = processId;
+		this.#buffer.expectGapThrough(firstSeq - 1);
+		const change = this.#seat.granted(role, driver ?? undefined);
+		if (isRecovery && change) this.announce(change);
 	}
 
 	/** Sequence number of the last published event. */
@@ -139,11 +257,12 @@ export class RemoteProcess extends BaseProcess {
 		for (const event of events) this.receive(event);
 	}
 
-	/** Accepts an event in any order; it is published in sequence order. */
-	receive(event: NumberedEvent): void {
+	/** Accepts an event or a gap in any order; it is published in sequence order. */
+	receive(event: NumberedEvent | Gap): void {
 		if (this.failure !== undefined) return;
-		this.raiseLastSeq(event.seq);
+		this.raiseLastSeq(event.kind === 'gap' ? event.throughSeq : event.seq);
 		try {
+			if (event.kind === 'gap') return this.#buffer.addGap(event);
 			this.#buffer.add(event);
 			if (event.kind === 'exited') this.#hasExited ||= this.#buffer.has(event.seq);
 		} catch (error) {
@@ -152,8 +271,30 @@ export class RemoteProcess extends BaseProcess {
 		}
 	}
 
+	/** Accepts a change of driver, size or audience. */
+	receiveChange(change: ProcessChange): void {
+		if (change.kind === 'driverChanged') this.#seat.changed(change);
+		this.announce(change);
+	}
+
 	/** Marks the process as lost. */
 	fail(message: string): void {
 		this.publishFailure(message);
+	}
+
+	async #requireAttach(what: string): Promise<void> {
+		if (this.failure !== undefined) throw new ProcessLostError(this.failure);
+		requireCapability((await this.#session.describe()).capabilities, 'processAttach', what);
+	}
+
+	/** The refusal may come before the notification that another client drives. */
+	async #drive<T>(request: () => Promise<T>): Promise<T> {
+		try {
+			return await request();
+		} catch (error) {
+			if (error instanceof RejectedError && error.errorCode === 'NOT_DRIVER')
+				this.#seat.refused(error.context['driver']);
+			throw error;
+		}
 	}
 }

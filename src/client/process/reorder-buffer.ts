@@ -1,4 +1,4 @@
-import {type NumberedEvent, payloadOf} from './process-handle.js';
+import {type Gap, type NumberedEvent, payloadOf} from './process-handle.js';
 
 /** Buffered events that wait for a missing earlier one. */
 export const MAX_WAITING_EVENTS = 256;
@@ -15,16 +15,20 @@ export class ReorderError extends Error {
  * the exit on the wire and the close overtakes both. Each number is published once, and nothing after the close.
  */
 export class ReorderBuffer {
-	readonly #publish: (event: NumberedEvent) => void;
+	readonly #publish: (event: NumberedEvent | Gap) => void;
 	readonly #waiting = new Map<number, NumberedEvent>();
+	/** Gaps that wait for the events before them. */
+	readonly #gaps = new Set<Gap>();
 	#waitingBytes = 0;
 	#published = 0;
 	#droppedThrough = 0;
+	/** Events up to this number do not come, but how much they were may still be told. */
+	#missingThrough = 0;
 	#isClosed = false;
 	/** Events that find no room are dropped instead of being an error: they will be read again. */
 	dropsExcess = false;
 
-	constructor(publish: (event: NumberedEvent) => void) {
+	constructor(publish: (event: NumberedEvent | Gap) => void) {
 		this.#publish = publish;
 	}
 
@@ -62,24 +66,71 @@ export class ReorderBuffer {
 	/** Skips missing events up to this number: they are lost. */
 	skipThrough(seq: number): void {
 		if (this.#isClosed || seq <= this.#published) return;
+		this.#drop(seq);
+		this.#publishNext();
+	}
+
+	#drop(throughSeq: number): void {
 		for (const [waiting, event] of this.#waiting) {
-			if (waiting > seq) continue;
+			if (waiting > throughSeq) continue;
 			this.#waiting.delete(waiting);
 			this.#waitingBytes -= payloadOf(event);
 		}
-		this.#published = seq;
+		this.#published = throughSeq;
+		this.#forgetPassedGaps();
+	}
+
+	/** Events that the server has announced as lost; published behind the events before them. */
+	addGap(gap: Gap): void {
+		if (this.#isClosed || gap.throughSeq <= this.#published) return;
+		if (this.#gaps.size >= MAX_WAITING_EVENTS && gap.afterSeq > this.#published) {
+			throw new ReorderError(`process event reorder buffer exceeds ${MAX_WAITING_EVENTS} gaps`);
+		}
+		this.#gaps.add(gap);
+		this.#publishNext();
+	}
+
+	/** Events up to this number do not come: a gap is published with the first event behind them, if none was announced. */
+	expectGapThrough(seq: number): void {
+		this.#missingThrough = Math.max(this.#missingThrough, seq);
 		this.#publishNext();
 	}
 
 	#publishNext(): void {
-		for (let next = this.#waiting.get(this.#published + 1); next; next = this.#waiting.get(this.#published + 1)) {
-			this.#waiting.delete(next.seq);
-			this.#waitingBytes -= payloadOf(next);
-			this.#published = next.seq;
-			this.#isClosed = next.kind === 'closed';
-			this.#publish(next);
-			if (this.#isClosed) this.#waiting.clear();
+		while (!this.#isClosed) {
+			const next = this.#waiting.get(this.#published + 1);
+			if (next) {
+				this.#waiting.delete(next.seq);
+				this.#waitingBytes -= payloadOf(next);
+				this.#published = next.seq;
+				this.#isClosed = next.kind === 'closed';
+				this.#publish(next);
+				if (this.#gaps.size > 0) this.#forgetPassedGaps();
+			} else if (!this.#publishGap()) break;
 		}
+		if (!this.#isClosed) return;
+		this.#waiting.clear();
+		this.#gaps.clear();
+	}
+
+	/** True if a gap was published, so that events behind it may follow. */
+	#publishGap(): boolean {
+		const gap = [...this.#gaps].find(({afterSeq}) => afterSeq <= this.#published) ?? this.#findExpectedGap();
+		if (!gap) return false;
+		this.#publish({...gap, afterSeq: this.#published});
+		// Without publishing what follows: the caller does.
+		this.#drop(gap.throughSeq);
+		return true;
+	}
+
+	#forgetPassedGaps(): void {
+		for (const gap of this.#gaps) if (gap.throughSeq <= this.#published) this.#gaps.delete(gap);
+	}
+
+	#findExpectedGap(): Gap | undefined {
+		const throughSeq = this.#missingThrough;
+		const isOpen = throughSeq > this.#published && this.#waiting.has(throughSeq + 1);
+		return isOpen ? {kind: 'gap', afterSeq: this.#published, throughSeq, missedBytes: undefined} : undefined;
 	}
 
 	#hasRoom(seq: number, bytes: number): boolean {

@@ -1,14 +1,15 @@
 import type {EnvironmentInfo} from '../../protocol/methods/environment-methods.js';
 import {type OptionTable, requireKnownOptions, toMilliseconds} from '../../shared/call-options.js';
-import {LongarmError} from '../../shared/errors.js';
 import type {Duration} from '../../shared/units.js';
 import {type Path, toPathUri} from '../paths.js';
-import type {Processes, StartedProcess, StartOptions, StartParams} from '../process/process-handle.js';
+import type {ProcessStarter, StartedProcess, StartOptions, StartParams} from '../process/process-handle.js';
+import {requireCapability} from '../session/require-capability.js';
 import type {SandboxOption} from './sandbox-policy.js';
+import {requireSharing, SHARING_OPTIONS, type SharingOptions, toSharingParams} from './sharing-options.js';
 
 /** A machine that runs processes. An `Environment` is one, and so is any object with these members. */
 export interface ProcessHost {
-	readonly processes: Processes;
+	readonly processes: ProcessStarter;
 	/** Shell, working directory and the like. */
 	info(): Promise<EnvironmentInfo>;
 	/** Name among several hosts. */
@@ -21,8 +22,8 @@ export interface ProcessHost {
 	onDisconnect?(listener: (error: Error, recovered: Promise<void>) => void): () => void;
 }
 
-/** Directory, variables and terminal of a command. */
-export interface RunCommandOptions {
+/** Directory, variables, terminal and audience of a command. */
+export interface RunCommandOptions extends SharingOptions {
 	/** The executor's own by default. */
 	readonly cwd?: Path | undefined;
 	/** Added to the variables of the executor. */
@@ -53,6 +54,7 @@ export const COMMAND_OPTIONS: OptionTable<RunCommandOptions> = {
 	processId: 'text',
 	sandbox: 'any',
 	onDisconnect: 'any',
+	...SHARING_OPTIONS,
 };
 
 /** Parameters of `process/start` for a command, with the defaults people expect. */
@@ -63,6 +65,8 @@ export async function toStartParams(
 ): Promise<StartParams> {
 	requireArguments(argv);
 	const {cwd, env = {}, inherit = 'all', tty = false, stdin = false, sandbox, onDisconnect} = options;
+	const sharing = toSharingParams(options);
+	if (Object.keys(sharing).length > 0) requireSharing(sharing, (await host.info()).capabilities);
 	const directory = cwd === undefined ? await ownDirectory(host) : toPathUri(cwd).href;
 	return {
 		processId: options.processId ?? globalThis.crypto.randomUUID(),
@@ -75,6 +79,7 @@ export async function toStartParams(
 		...(typeof tty === 'object' && {io: {pty: tty}}),
 		...(sandbox && {sandbox: await toSandbox(sandbox, directory)}),
 		...(onDisconnect !== undefined && {onDisconnect: await toWirePolicy(host, onDisconnect)}),
+		...sharing,
 	};
 }
 
@@ -111,9 +116,8 @@ async function toWirePolicy(
 	policy: DisconnectPolicy,
 ): Promise<NonNullable<StartParams['onDisconnect']>> {
 	const wire = readPolicy(policy);
-	const {capabilities} = await host.info();
-	if (capabilities?.['processOnDisconnect'] === true) return wire;
-	throw new LongarmError('NOT_SUPPORTED', {message: 'this executor has no onDisconnect (processOnDisconnect)'});
+	requireCapability((await host.info()).capabilities, 'processOnDisconnect', 'onDisconnect');
+	return wire;
 }
 
 /** Throws a `TypeError` for a policy that does not exist. */

@@ -19,6 +19,7 @@ import {
 	toStartParams,
 } from './command.js';
 import {COMMUNICATE_OPTIONS, type Collected, Collector, type CommunicateOptions} from './communicate.js';
+import {toSharingParams} from './sharing-options.js';
 import {writeInput} from './write-input.js';
 
 /** Grace period between SIGTERM and SIGKILL for an interrupted process. */
@@ -84,6 +85,7 @@ export async function run(machine: ProcessHost, argv: readonly string[], options
 	const settings = readOptions<RunOptions>(options, RUN_OPTIONS, 'run()');
 	if (options.cwd !== undefined) toPathUri(options.cwd);
 	if (options.onDisconnect !== undefined) readPolicy(options.onDisconnect);
+	toSharingParams(options);
 	const result = await attempt(machine, argv, settings);
 	const isSuccess = result.reason === 'exit' && result.exitCode === 0;
 	if (!isSuccess && options.reject !== false) throw new RunError(result);

@@ -1,7 +1,7 @@
 import {INVALID_PARAMS, RpcError} from '../../protocol/wire/error-codes.js';
 import type {SandboxContext} from '../files/files.js';
 import {nativePathOf, type Path, toPathUri} from '../paths.js';
-import type {Processes, StartedProcess, StartOptions, StartParams} from '../process/process-handle.js';
+import type {ProcessStarter, StartedProcess, StartOptions, StartParams} from '../process/process-handle.js';
 import {RejectedError} from '../session/client-errors.js';
 
 /**
@@ -62,7 +62,7 @@ export function toSandboxContext(sandbox: SandboxOption, cwd: Path): SandboxCont
 
 /** Starts a process. One whose sandbox the executor does not say to enforce is ended, and the start is rejected. */
 export async function startEnforced(
-	processes: Processes,
+	processes: ProcessStarter,
 	params: StartParams,
 	options?: StartOptions,
 ): Promise<StartedProcess> {

@@ -1,6 +1,8 @@
+import type {AwaitedInput} from '../../protocol/methods/sharing-params.js';
 import {Deferred} from '../../shared/async/deferred.js';
 import {onAbort} from '../../shared/async/on-abort.js';
-import {type OptionTable, readOptions} from '../../shared/call-options.js';
+import {type OptionTable, type ReadOptionsOf, readOptions} from '../../shared/call-options.js';
+import {LongarmError} from '../../shared/errors.js';
 import {type Duration, MAX_TIMER_MS} from '../../shared/units.js';
 import {type ExitStatus, type ProcessHandle, ProcessLostError} from '../process/process-handle.js';
 import {type OutputPosition, OutputWindow} from './output-window.js';
@@ -24,7 +26,12 @@ export interface WaitCondition {
 	readonly port?: number | undefined;
 	/** There was no output for so many milliseconds, or `'5s'`. */
 	readonly silence?: Duration | undefined;
+	/** The process waits for input. Needs a server with `processWaitFor`. */
+	readonly input?: boolean | undefined;
 }
+
+/** Kind of input a process waits for; a password is input that its terminal does not show. */
+export type {AwaitedInput};
 
 /** Condition that was met first, told apart by `by`. */
 export type WaitResult =
@@ -32,7 +39,9 @@ export type WaitResult =
 	/** `end` is behind the match: `after: end` does not find it again. */
 	| {readonly by: 'pattern'; readonly match: RegExpMatchArray; readonly end: OutputPosition}
 	| {readonly by: 'port'; readonly port: number}
-	| {readonly by: 'silence'};
+	| {readonly by: 'silence'}
+	/** `isGuess`: it looks like it, but the operating system does not tell. */
+	| {readonly by: 'input'; readonly waitingFor: AwaitedInput; readonly isGuess: boolean};
 
 /** Results that a condition with these members can have. */
 export type WaitResultOf<K extends keyof WaitCondition> = Extract<WaitResult, {readonly by: K}>;
@@ -42,7 +51,7 @@ export interface WaitOptions {
 	/** Fails with a `WaitError` after so many milliseconds, or `'5s'`. */
 	readonly timeout?: Duration | undefined;
 	readonly signal?: AbortSignal | undefined;
-	/** Files of the process's machine; needed to wait for a port. */
+	/** Files of the process's machine; needed to wait for a port, unless the server does. */
 	readonly files?: PortSource | undefined;
 }
 
@@ -52,6 +61,7 @@ const CONDITION: OptionTable<WaitCondition> = {
 	after: 'any',
 	port: 'count',
 	silence: 'duration',
+	input: 'flag',
 };
 
 const WAIT_OPTIONS: OptionTable<WaitOptions> = {timeout: 'duration', signal: 'signal', files: 'object'};
@@ -73,18 +83,14 @@ export async function waitFor<K extends keyof WaitCondition>(
 	condition: Pick<WaitCondition, K>,
 	options: WaitOptions = {},
 ): Promise<WaitResultOf<K>> {
-	const {exit, pattern, after, port, silence} = readOptions<WaitCondition>(condition, CONDITION, 'waitFor()');
-	if (!exit && pattern === undefined && port === undefined && silence === undefined) {
-		throw new TypeError('nothing to wait for');
-	}
-	const {timeout, signal, files} = readOptions<WaitOptions>(options, WAIT_OPTIONS, 'waitFor()');
-	const start = toStart(after, pattern);
+	const {exit, pattern, port, silence, input, start, timeout, signal, files} = readWait(condition, options);
+	if (input) throw inputNotSeenError();
 	signal?.throwIfAborted();
 	const stop = new AbortController();
 	const until = stop.signal;
 	const waits: Promise<WaitResult>[] = [];
 	if (exit) waits.push(process.exited.then(status => ({by: 'exit', exit: status})));
-	if (pattern !== undefined) waits.push(waitForPattern(process, toRegExp(pattern), start, until));
+	if (pattern !== undefined) waits.push(waitForPattern(process, pattern, start, until));
 	if (silence !== undefined) waits.push(waitForSilence(process, silence, until));
 	if (port !== undefined) waits.push(waitForPort(port, requireFiles(files), until));
 	// With a pattern, the end is reported by `waitForPattern`, after all output was matched.
@@ -107,6 +113,23 @@ export async function waitFor<K extends keyof WaitCondition>(
 		clearTimeout(timer);
 		for (const wait of waits) wait.catch(() => {});
 	}
+}
+
+/** Condition and options of a wait, checked. */
+export interface ReadWait extends ReadOptionsOf<Omit<WaitCondition, 'pattern' | 'after'> & WaitOptions> {
+	readonly pattern: RegExp | undefined;
+	/** Place in the output from which the pattern is matched. */
+	readonly start: OutputPosition;
+}
+
+/** Throws a `TypeError` for what cannot be waited for. */
+export function readWait(condition: WaitCondition, options: WaitOptions): ReadWait {
+	const {after, pattern, ...rest} = readOptions<WaitCondition>(condition, CONDITION, 'waitFor()');
+	const isEmpty = !rest.exit && pattern === undefined && rest.port === undefined && rest.silence === undefined;
+	if (isEmpty && !rest.input) throw new TypeError('nothing to wait for');
+	const settings = readOptions<WaitOptions>(options, WAIT_OPTIONS, 'waitFor()');
+	const start = toStart(after, pattern);
+	return {...rest, ...settings, start, pattern: pattern === undefined ? undefined : toRegExp(pattern)};
 }
 
 async function waitForPattern(
@@ -171,7 +194,20 @@ function outputUntil(process: ProcessHandle, until: AbortSignal, afterSeq = 0): 
 
 async function throwEnded(process: ProcessHandle): Promise<never> {
 	const {exitCode} = await process.exited;
-	throw new WaitError('ended', `the process ended with code ${exitCode} before that`);
+	throw endedError(exitCode);
+}
+
+export function endedError(exitCode: number | null | undefined): WaitError {
+	const how = exitCode === null || exitCode === undefined ? '' : ` with code ${exitCode}`;
+	return new WaitError('ended', `the process ended${how} before that`);
+}
+
+/** Only the kernel of the process knows. */
+function inputNotSeenError(): LongarmError {
+	return new LongarmError('NOT_SUPPORTED', {
+		message: 'this executor does not tell whether a process waits for input (processWaitFor)',
+		context: {capability: 'processWaitFor'},
+	});
 }
 
 async function waitForPort(port: number, files: PortSource, until: AbortSignal): Promise<WaitResult> {
@@ -182,7 +218,7 @@ async function waitForPort(port: number, files: PortSource, until: AbortSignal):
 	return new Promise(() => {});
 }
 
-function timeoutError(ms: number): WaitError {
+export function timeoutError(ms: number): WaitError {
 	return new WaitError('timeout', `it has not happened within ${ms} ms`);
 }
 

@@ -13,9 +13,11 @@ export type ReadRetained = (afterSeq: number, maxBytes?: number) => Promise<Reta
  * the next. Pages grow, so that they catch up with a process that goes on writing.
  */
 export async function catchUpInPages(process: RemoteProcess, read: ReadRetained): Promise<void> {
-	if (!(await readPages(process, read))) {
-		do process.catchUp(await read(process.published));
-		while (process.hasDropped && !process.isOver);
+	for (let isDone = await readPages(process, read); !isDone; ) {
+		const page = await read(process.published);
+		process.catchUp(page);
+		// Output on disk may be more than one reply holds.
+		isDone = process.isOver || (!page.more && !process.hasDropped);
 	}
 	process.isCatchingUp = false;
 }

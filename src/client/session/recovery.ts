@@ -27,6 +27,8 @@ export interface Recovery {
 	readonly open: (transport: Transport, timeoutMs: number) => Promise<Connection>;
 	/** Processes whose missed events have to be read. */
 	readonly processes: () => readonly RemoteProcess[];
+	/** Attaches again to a process of another session. */
+	readonly reattach: (connection: Connection, process: RemoteProcess) => Promise<void>;
 	readonly budgetMs?: number | undefined;
 	/** The server that has the session, if it has told. */
 	readonly instanceId: string | undefined;
@@ -50,7 +52,7 @@ export async function recover(recovery: Recovery): Promise<RecoveryOutcome> {
 			const tooLate = AbortSignal.timeout(Math.ceil(Math.min(attemptMs, leftMs)));
 			const transport = await connectUnlessAborted(recovery.connect, AbortSignal.any([tooLate, cancel]));
 			const connection = await recovery.open(transport, deadline - performance.now());
-			await catchUp(connection, recovery.processes(), deadline - performance.now(), cancel);
+			await catchUp(connection, recovery, deadline - performance.now());
 			return {connection};
 		} catch (error) {
 			if (!mayRetry(error)) return {failure: describeFailure(error, recovery.instanceId)};
@@ -79,17 +81,12 @@ export function isStillAttached(error: unknown): boolean {
 }
 
 /** Reads the missed events of all processes; closes the connection if the server does not answer in time. */
-async function catchUp(
-	connection: Connection,
-	processes: readonly RemoteProcess[],
-	leftMs: number,
-	cancel: AbortSignal,
-): Promise<void> {
+async function catchUp(connection: Connection, {processes, reattach, cancel}: Recovery, leftMs: number): Promise<void> {
 	const giveUp = (): void => connection.destroy();
 	const timer = setTimeout(giveUp, leftMs);
 	const stopListening = onAbort(cancel, giveUp);
 	try {
-		await Promise.all(processes.map(process => catchUpWith(connection, process)));
+		await Promise.all(processes().map(process => catchUpWith(connection, process, reattach)));
 	} catch (error) {
 		connection.destroy();
 		throw error;
@@ -100,16 +97,22 @@ async function catchUp(
 }
 
 /** A process whose missed events cannot be read is terminated: incomplete output would be worse than none. */
-async function catchUpWith(connection: Connection, process: RemoteProcess): Promise<void> {
-	const {processId} = process;
+async function catchUpWith(
+	connection: Connection,
+	process: RemoteProcess,
+	reattach: Recovery['reattach'],
+): Promise<void> {
+	const {processId, reference} = process;
 	try {
+		if (reference !== undefined) return await reattach(connection, process);
 		await catchUpInPages(process, (afterSeq, maxBytes) =>
 			connection.call('process/read', {processId, afterSeq, waitMs: 0, ...(maxBytes && {maxBytes})}),
 		);
 	} catch (error) {
 		if (error instanceof DisconnectedError) throw error;
 		process.fail(`failed to recover process ${processId}: ${errorMessage(error)}`);
-		await terminateUnlessGone(connection, processId);
+		// A process of another client is not ours to end.
+		if (reference === undefined) await terminateUnlessGone(connection, processId);
 	}
 }
 

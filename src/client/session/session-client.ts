@@ -12,25 +12,27 @@ import type {Notification} from '../../protocol/wire/envelope.js';
 import {DisconnectedError} from '../../rpc/disconnected-error.js';
 import {Deferred} from '../../shared/async/deferred.js';
 import {type OptionTable, readOptions, type WithDurations} from '../../shared/call-options.js';
-import {randomId} from '../../shared/random-id.js';
 import type {Transport} from '../../transports/transport.js';
 import {toPathUri} from '../paths.js';
-import {EVERYTHING} from '../process/acknowledger.js';
 import type {
-	AttachProcessOptions,
-	NumberedEvent,
 	Processes,
 	ProcessHandle,
 	StartedProcess,
 	StartOptions,
 	StartParams,
+	UnattachedProcess,
 } from '../process/process-handle.js';
+import type {ProcessSession} from '../process/process-session.js';
 import {RemoteProcess} from '../process/remote-process.js';
+import {RemoteReference} from '../process/remote-reference.js';
+import type {AttachProcessOptions, ListedProcess, ListProcessesOptions} from '../process/shared-process.js';
 import {startWithSignal} from '../process/start-with-signal.js';
-import {catchUpInPages} from './catch-up.js';
+import {ProcessAttacher} from './attach-process.js';
 import {ProtocolError} from './client-errors.js';
 import {Connection, INITIALIZE_TIMEOUT_MS, type ServerDescription} from './connection.js';
+import {listProcesses} from './list-processes.js';
 import {openUnlessAttached} from './open-unless-attached.js';
+import {ProcessRegistry} from './process-registry.js';
 import {ReadPauser} from './read-pauser.js';
 import {recover} from './recovery.js';
 
@@ -86,7 +88,15 @@ export class SessionClient implements Caller, Processes, AsyncDisposable {
 	readonly ended: Promise<Error>;
 	readonly #connect: Connect;
 	readonly #options: SessionClientOptions;
-	readonly #processes = new Map<string, RemoteProcess>();
+	readonly #processes = new ProcessRegistry();
+	readonly #session: ProcessSession = {
+		call: (method, params) => this.call(method, params),
+		repeat: (method, params) => this.repeat(method, params),
+		describe: () => this.describe(),
+		attachAgain: (process, request) => this.#attacher.attachAgain(process, request),
+		forget: process => this.#processes.delete(process),
+	};
+	readonly #attacher: ProcessAttacher;
 	readonly #listeners = new Map<string, Set<Listener>>();
 	readonly #disconnectListeners = new Set<(error: DisconnectedError) => void>();
 	readonly #readPauser = new ReadPauser();
@@ -125,6 +135,12 @@ export class SessionClient implements Caller, Processes, AsyncDisposable {
 		this.sessionId = connection.sessionId;
 		this.#description = connection.description;
 		this.ended = this.#end.promise;
+		this.#attacher = new ProcessAttacher({
+			session: this.#session,
+			registry: this.#processes,
+			source: this.#readPauser,
+			isResumed: options.resumeSessionId !== undefined,
+		});
 	}
 
 	/** Undefined while it is not known, see `describe`. */
@@ -194,32 +210,37 @@ export class SessionClient implements Caller, Processes, AsyncDisposable {
 		return startWithSignal(options, () => this.#start(params, options));
 	}
 
+	/** The processes of the session; with `all`, of every session that this client may look at. */
+	async list(options: ListProcessesOptions = {}): Promise<ListedProcess[]> {
+		return listProcesses(this.#session, options);
+	}
+
 	/**
-	 * The handle of a process of the session that this client has not started, with its events from the first that is kept
-	 * or from behind `afterSeq`. It does not hold the process back: one that waited for an earlier reader runs on.
+	 * The handle of a process that this client has not started, by its id or name, with its events from the first that is
+	 * kept or from behind `afterSeq`. It does not hold the process back: one that waited for an earlier reader runs on.
+	 * Processes of other sessions need a server with `processAttach`.
 	 */
-	async attach(processId: string, options: AttachProcessOptions = {}): Promise<ProcessHandle> {
-		const {afterSeq} = readOptions<AttachProcessOptions>(options, {afterSeq: 'count'}, 'attach()');
-		const known = this.#processes.get(processId);
-		if (known) return known;
-		const process = new RemoteProcess(processId, this, {afterSeq, writePrefix: `${randomId()}-`});
-		process.isCatchingUp = true;
-		this.#processes.set(processId, process);
+	async attach(idOrName: string, options: AttachProcessOptions = {}): Promise<ProcessHandle> {
+		return this.#attacher.attach(idOrName, options);
+	}
+
+	async reference(idOrName: string): Promise<UnattachedProcess> {
+		return new RemoteReference(idOrName, this.#session);
+	}
+
+	/**
+	 * Has the server replaced by another version of itself, or by the program at `to`. Settles with the description of the
+	 * new one when the session goes on there.
+	 */
+	async upgrade(to?: string): Promise<ServerDescription> {
 		try {
-			await catchUpInPages(process, (after, maxBytes) =>
-				this.call('process/read', {processId, afterSeq: after, waitMs: 0, ...(maxBytes && {maxBytes})}),
-			);
+			await this.call('environment/upgrade', {...(to !== undefined && {to})});
 		} catch (error) {
-			this.#processes.delete(processId);
-			throw error;
+			if (!(error instanceof DisconnectedError)) throw error;
 		}
-		process.isRecoverable = true;
-		if (this.capabilities['processAcknowledge']) {
-			// Refused where the token may only look on: the process waits for its driver then.
-			this.repeat('process/acknowledge', {processId, seq: EVERYTHING}).catch(() => {});
-		}
-		if (process.isOver) this.#processes.delete(processId);
-		return process;
+		await this.recovered();
+		this.#description = await (await this.#getConnection()).describe();
+		return this.#description;
 	}
 
 	/** Calls back for every notification of this name, until the returned function is called. */
@@ -242,13 +263,14 @@ export class SessionClient implements Caller, Processes, AsyncDisposable {
 		const {processId} = params;
 		const capabilities = backpressure ? (await this.describe()).capabilities : undefined;
 		const connection = await this.#getConnection();
-		if (this.#processes.has(processId)) throw new ProtocolError(`session already registered for process ${processId}`);
+		if (this.#processes.get(processId)) throw new ProtocolError(`session already registered for process ${processId}`);
 		const acknowledged = backpressure === true && capabilities?.['processAcknowledge'] === true;
-		const process = new RemoteProcess(processId, this, {
+		const process = new RemoteProcess(processId, this.#session, {
 			source: backpressure ? this.#readPauser : undefined,
 			acknowledges: acknowledged,
+			name: params.name ?? undefined,
 		});
-		this.#processes.set(processId, process);
+		this.#processes.add(process);
 		try {
 			const cwd = toPathUri(params.cwd).href;
 			const request = {...params, cwd, ...(acknowledged && {acknowledged})};
@@ -256,8 +278,8 @@ export class SessionClient implements Caller, Processes, AsyncDisposable {
 			process.isRecoverable = true;
 			return {process, sandboxType};
 		} catch (error) {
-			if (error instanceof DisconnectedError) void this.#abandon(processId);
-			else this.#processes.delete(processId);
+			if (error instanceof DisconnectedError) void this.#abandon(process);
+			else this.#processes.delete(process);
 			throw error;
 		}
 	}
@@ -277,10 +299,7 @@ export class SessionClient implements Caller, Processes, AsyncDisposable {
 
 	/** Events of unknown processes and notifications without a listener are ignored. */
 	#onNotification(notification: Notification): void {
-		const known = toProcessEvent(notification);
-		const process = known && this.#processes.get(known.processId);
-		process?.receive(known!.event);
-		if (process?.isOver) this.#processes.delete(process.processId);
+		this.#processes.receive(notification);
 		const {method, params} = notification;
 		const listeners = this.#listeners.get(method);
 		if (!listeners?.size) return;
@@ -300,7 +319,7 @@ export class SessionClient implements Caller, Processes, AsyncDisposable {
 
 	async #recover(disconnect: DisconnectedError): Promise<void> {
 		const {clientName = 'longarm', initializeTimeoutMs, recoveryBudgetMs} = this.#options;
-		for (const process of this.#processes.values()) process.isCatchingUp = true;
+		for (const process of this.#processes) process.isCatchingUp = true;
 		// A new connection that is lost before the recovery is complete is reported after it.
 		let earlyDisconnect: DisconnectedError | undefined;
 		let isRecovered = false;
@@ -322,7 +341,8 @@ export class SessionClient implements Caller, Processes, AsyncDisposable {
 						else earlyDisconnect = error;
 					},
 				}),
-			processes: () => [...this.#processes.values()].filter(process => process.isRecoverable),
+			processes: () => [...this.#processes].filter(process => process.isRecoverable),
+			reattach: (connection, process) => this.#attacher.reattach(connection, process),
 		});
 		if ('failure' in outcome) {
 			this.#fail(resumeFailedError(disconnect, outcome.failure));
@@ -330,7 +350,7 @@ export class SessionClient implements Caller, Processes, AsyncDisposable {
 		}
 		isRecovered = true;
 		this.#state = {kind: 'connected', connection: outcome.connection};
-		for (const [id, process] of this.#processes) if (process.isOver) this.#processes.delete(id);
+		this.#processes.sweep();
 		if (outcome.connection.isClosed) this.#onConnectionLost(earlyDisconnect ?? new DisconnectedError());
 		// `close()` was called during the recovery, without a connection to close.
 		else if (this.#closing.signal.aborted) outcome.connection.close();
@@ -339,7 +359,7 @@ export class SessionClient implements Caller, Processes, AsyncDisposable {
 
 	#fail(error: DisconnectedError): void {
 		this.#state = {kind: 'failed', error};
-		for (const process of this.#processes.values()) process.fail(error.message);
+		for (const process of this.#processes) process.fail(error.message);
 		this.#processes.clear();
 		this.#end.resolve(error);
 	}
@@ -351,36 +371,17 @@ export class SessionClient implements Caller, Processes, AsyncDisposable {
 	}
 
 	/** Terminates a process whose start reply was lost: it may run, and the caller has no handle. */
-	async #abandon(processId: string): Promise<void> {
+	async #abandon(process: RemoteProcess): Promise<void> {
 		try {
-			await this.repeat('process/terminate', {processId});
+			await this.repeat('process/terminate', {processId: process.processId});
 		} catch {
 			// Without a connection, the server ends it with the session.
 		}
-		this.#processes.delete(processId);
+		this.#processes.delete(process);
 	}
 }
 
 function resumeFailedError(disconnect: DisconnectedError, why: string): DisconnectedError {
 	const reason = `; failed to resume exec-server session: ${why}`;
 	return new DisconnectedError(disconnect.cause as Error | undefined, reason);
-}
-
-function toProcessEvent({method, params}: Notification): {processId: string; event: NumberedEvent} | undefined {
-	switch (method) {
-		case 'process/output': {
-			const {processId, seq, stream, chunk} = decode(METHODS[method].params, params);
-			return {processId, event: {kind: 'output', seq, stream, bytes: chunk}};
-		}
-		case 'process/exited': {
-			const {processId, seq, exitCode, sandboxDenied, reason} = decode(METHODS[method].params, params);
-			return {processId, event: {kind: 'exited', seq, exitCode, sandboxDenied: sandboxDenied ?? undefined, reason}};
-		}
-		case 'process/closed': {
-			const {processId, seq} = decode(METHODS[method].params, params);
-			return {processId, event: {kind: 'closed', seq}};
-		}
-		default:
-			return undefined;
-	}
 }

@@ -1,24 +1,52 @@
-import type {ProcessHandle} from '../../client/process/process-handle.js';
+import type {
+	Processes,
+	ProcessHandle,
+	StartedProcess,
+	StartOptions,
+	StartParams,
+	UnattachedProcess,
+} from '../../client/process/process-handle.js';
+import type {AttachProcessOptions, ListedProcess, ListProcessesOptions} from '../../client/process/shared-process.js';
 import type {ServerDescription} from '../../client/session/connection.js';
 import type {RemoteStatus} from '../../client/session/lazy-client.js';
 import type {EnvironmentInfo} from '../../protocol/methods/environment-methods.js';
+import {LongarmError} from '../../shared/errors.js';
 import type {EnvironmentBackend} from '../environment-backend.js';
+import type {LocalDaemon} from './local-daemon.js';
 import type {LocalFiles} from './local-files.js';
 import type {LocalHttp} from './local-http.js';
 import type {LocalPorts} from './local-ports.js';
 import {LocalProcesses} from './local-processes.js';
 
-/** This machine, without a wire: its connection is never lost. */
+/** Options of a `LocalBackend`. */
+export interface LocalBackendOptions {
+	/** Command of the daemon in place of this package's own. */
+	readonly daemonCommand?: readonly string[] | undefined;
+}
+
+/**
+ * This machine, without a wire: its connection is never lost. Processes that outlive this program are those of a daemon,
+ * which is connected to when it is needed.
+ */
 export class LocalBackend implements EnvironmentBackend {
-	readonly processes: LocalProcesses;
+	readonly processes: Processes = {
+		start: (params, options) => this.#start(params, options),
+		list: options => this.#list(options),
+		attach: (idOrName, options) => this.#attach(idOrName, options),
+		reference: idOrName => this.#refer(idOrName),
+	};
+	readonly #own: LocalProcesses;
+	readonly #daemonCommand: readonly string[] | undefined;
 	readonly #variables: Readonly<Record<string, string | undefined>>;
 	#files: Promise<LocalFiles> | undefined;
 	#http: Promise<LocalHttp> | undefined;
 	#ports: Promise<LocalPorts> | undefined;
+	#daemon: Promise<LocalDaemon> | undefined;
 
-	constructor(variables: Readonly<Record<string, string | undefined>>) {
+	constructor(variables: Readonly<Record<string, string | undefined>>, {daemonCommand}: LocalBackendOptions = {}) {
 		this.#variables = variables;
-		this.processes = new LocalProcesses(variables);
+		this.#daemonCommand = daemonCommand;
+		this.#own = new LocalProcesses(variables);
 	}
 
 	loadFiles(): Promise<LocalFiles> {
@@ -45,13 +73,17 @@ export class LocalBackend implements EnvironmentBackend {
 		return undefined;
 	}
 
-	async attach(processId: string): Promise<ProcessHandle> {
-		return this.processes.attach(processId);
+	/** That of the daemon, if it runs. */
+	async upgrade(to?: string): Promise<ServerDescription> {
+		const daemon = await (await this.#loadDaemon()).find();
+		if (daemon) return daemon.upgrade(to);
+		throw new LongarmError('UPGRADE_FAILED', {message: 'no local daemon is running: there is nothing to upgrade'});
 	}
 
 	async info(): Promise<EnvironmentInfo> {
 		const {describeEnvironment} = await import('../../adapters/environment-info.js');
-		return describeEnvironment(this.#variables, {forwardsPorts: true});
+		// Output on disk, and processes that survive a crash, are with the daemon.
+		return describeEnvironment(this.#variables, {forwardsPorts: true, keepsOutput: true, keepsProcesses: () => true});
 	}
 
 	async status(): Promise<RemoteStatus> {
@@ -66,6 +98,45 @@ export class LocalBackend implements EnvironmentBackend {
 		const [http, ports] = await Promise.all([this.#http, this.#ports]);
 		http?.[Symbol.dispose]();
 		ports?.[Symbol.dispose]();
-		await this.processes.close();
+		await this.#own.close();
+		await (await this.#daemon)?.close();
 	}
+
+	async #start(params: StartParams, options?: StartOptions): Promise<StartedProcess> {
+		if (!isForDaemon(params)) return this.#own.start(params, options);
+		const [daemon, {toDaemonStart}] = await Promise.all([this.#loadDaemon(), import('./daemon-start.js')]);
+		const {processes} = await daemon.open();
+		return processes.start(toDaemonStart(params, this.#variables), options);
+	}
+
+	/** A daemon that does not run has no processes. */
+	async #list(options: ListProcessesOptions = {}): Promise<ListedProcess[]> {
+		const own = await this.#own.list(options);
+		const daemon = options.all ? await (await this.#loadDaemon()).find() : undefined;
+		return daemon ? [...own, ...(await daemon.processes.list(options))] : own;
+	}
+
+	async #attach(idOrName: string, options?: AttachProcessOptions): Promise<ProcessHandle> {
+		const own = this.#own.find(idOrName);
+		if (own) return own;
+		const daemon = await (await this.#loadDaemon()).find();
+		return daemon ? daemon.processes.attach(idOrName, options) : this.#own.attach(idOrName);
+	}
+
+	async #refer(idOrName: string): Promise<UnattachedProcess> {
+		if (this.#own.find(idOrName)) return this.#own.reference(idOrName);
+		const daemon = await (await this.#loadDaemon()).find();
+		return daemon ? daemon.processes.reference(idOrName) : this.#own.reference(idOrName);
+	}
+
+	#loadDaemon(): Promise<LocalDaemon> {
+		const options = {variables: this.#variables, command: this.#daemonCommand};
+		this.#daemon ??= import('./local-daemon.js').then(loaded => new loaded.LocalDaemon(options));
+		return this.#daemon;
+	}
+}
+
+/** A process that outlives this program, or is there for others. */
+function isForDaemon({onDisconnect, durable, share}: StartParams): boolean {
+	return onDisconnect === 'keep' || durable === true || (share !== undefined && share !== null);
 }

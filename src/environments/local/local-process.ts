@@ -13,6 +13,7 @@ import type {
 	TerminateResult,
 	WriteResult,
 } from '../../client/process/process-handle.js';
+import type {LogEntry, ProcessShare, RecordingEntry, Screen} from '../../client/process/shared-process.js';
 import {RejectedError} from '../../client/session/client-errors.js';
 import type {ManagedProcess} from '../../processes/managed-process.js';
 import type {DriverCursor, LogEvent} from '../../processes/output/log-cursor.js';
@@ -20,20 +21,34 @@ import type {Chunk, OutputPage} from '../../processes/output/output-log.js';
 import {readOutput} from '../../processes/output/read-output.js';
 import {RpcError} from '../../protocol/wire/error-codes.js';
 import {Lifetime} from '../../shared/async/lifetime.js';
+import {LongarmError} from '../../shared/errors.js';
 
 /** Every wait for output ends with the process, which ends with its environment. */
 const ENDLESS = new Lifetime();
 
+export interface LocalProcessOptions {
+	/** The first reader misses nothing. */
+	readonly backpressure?: boolean;
+	readonly name?: string | undefined;
+}
+
 /** A process of this program's own machine, without any wire in between. */
 export class LocalProcess extends BaseProcess {
+	readonly processId: string;
+	readonly name: string | undefined;
+	/** There is no other client. */
+	readonly role = 'drive';
+	readonly driver = undefined;
 	readonly #process: ManagedProcess;
 	readonly #cursor: DriverCursor;
 	readonly #delivery: Delivery;
 	#writes = 0;
 
-	constructor(process: ManagedProcess, {backpressure = false}: {backpressure?: boolean} = {}) {
+	constructor(process: ManagedProcess, {backpressure = false, name}: LocalProcessOptions = {}) {
 		const delivery = new Delivery(() => this.#deliver());
-		super(process.id, backpressure ? delivery : undefined);
+		super(backpressure ? delivery : undefined);
+		this.processId = process.id;
+		this.name = name;
 		this.#delivery = delivery;
 		this.#process = process;
 		this.#cursor = process.log.drive(() => this.#deliver());
@@ -81,6 +96,37 @@ export class LocalProcess extends BaseProcess {
 		return {running, ...(alive.length > 0 && {survivors: alive.map(({pid, command}) => ({pid, command}))})};
 	}
 
+	/** This program drives it already. */
+	async takeOver(): Promise<void> {}
+
+	async giveBack(): Promise<void> {
+		throw needsDaemonError('giveBack()');
+	}
+
+	async detach(): Promise<void> {
+		throw needsDaemonError('detach()');
+	}
+
+	async screen(): Promise<Screen> {
+		throw needsDaemonError('screen()');
+	}
+
+	logs(): AsyncIterableIterator<LogEntry> {
+		throw needsDaemonError('logs()');
+	}
+
+	recording(): AsyncIterableIterator<RecordingEntry> {
+		throw needsDaemonError('recording()');
+	}
+
+	async share(): Promise<ProcessShare> {
+		throw needsDaemonError('share()');
+	}
+
+	async remove(): Promise<void> {
+		throw needsDaemonError('remove()');
+	}
+
 	async [Symbol.asyncDispose](): Promise<void> {
 		if (!this.isOver) await this.terminate();
 	}
@@ -90,8 +136,8 @@ export class LocalProcess extends BaseProcess {
 		while (!this.#delivery.isPaused) {
 			const event = this.#cursor.next();
 			if (!event) break;
-			this.raiseLastSeq(event.seq);
-			this.publish(toEvent(event));
+			this.raiseLastSeq(event.kind === 'gap' ? event.throughSeq : event.seq);
+			this.publish(event.kind === 'gap' ? event : toEvent(event));
 		}
 		this.#cursor.commit();
 	}
@@ -146,6 +192,12 @@ function toEvent(event: LogEvent): NumberedEvent {
 		case 'closed':
 			return event;
 	}
+}
+
+/** Members that the processes of this program do not have, because it is the only client and keeps nothing on disk. */
+export function needsDaemonError(what: string): LongarmError {
+	const message = `processes of this program itself have no ${what}; start them with detach: true`;
+	return new LongarmError('NOT_SUPPORTED', {message});
 }
 
 /** A failure as it would look had it come from a server, so that callers need to know one kind only. */

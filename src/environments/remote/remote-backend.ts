@@ -1,7 +1,7 @@
 import type {Files} from '../../client/files/files.js';
 import type {Http} from '../../client/http/http.js';
 import type {Ports} from '../../client/ports/ports.js';
-import type {AttachProcessOptions, Processes, ProcessHandle} from '../../client/process/process-handle.js';
+import type {Processes} from '../../client/process/process-handle.js';
 import {ProtocolError} from '../../client/session/client-errors.js';
 import type {ServerDescription} from '../../client/session/connection.js';
 import type {DisconnectListener, RemoteStatus} from '../../client/session/lazy-client.js';
@@ -25,7 +25,12 @@ export class RemoteBackend implements EnvironmentBackend {
 	constructor(target: RemoteTarget) {
 		this.#lazy = lazyClientFor(target);
 		if (mayWarmUp(target)) this.#lazy.warmUp();
-		this.processes = {start: async (params, options) => (await this.#connect()).start(params, options)};
+		this.processes = {
+			start: async (params, options) => (await this.#connect()).start(params, options),
+			list: async options => (await this.#connect()).list(options),
+			attach: async (idOrName, options) => (await this.#connect()).attach(idOrName, options),
+			reference: async idOrName => (await this.#connect()).reference(idOrName),
+		};
 	}
 
 	loadFiles(): Promise<Files> {
@@ -53,8 +58,8 @@ export class RemoteBackend implements EnvironmentBackend {
 		return (await this.#connect()).sessionId;
 	}
 
-	async attach(processId: string, options?: AttachProcessOptions): Promise<ProcessHandle> {
-		return (await this.#connect()).attach(processId, options);
+	async upgrade(to?: string): Promise<ServerDescription> {
+		return (await this.#connect()).upgrade(to);
 	}
 
 	async info(): Promise<EnvironmentInfo> {
@@ -78,11 +83,12 @@ export class RemoteBackend implements EnvironmentBackend {
 
 /** A client for the target that connects when it is needed. */
 export function lazyClientFor(target: RemoteTarget): LazyClient {
-	const {initializeTimeoutMs, resumeSessionId, recovers = true} = target;
+	const {clientName, initializeTimeoutMs, resumeSessionId, recovers = true} = target;
 	const reconnects = canReconnect(target);
 	return new LazyClient(connectTo(target), {
 		recovers: recovers && reconnects,
 		reconnects,
+		...(clientName !== undefined && {clientName}),
 		...(initializeTimeoutMs !== undefined && {initializeTimeoutMs}),
 		...(resumeSessionId !== undefined && {resumeSessionId}),
 	});

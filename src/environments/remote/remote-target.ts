@@ -5,6 +5,8 @@ import type {TargetOptions} from '../../transports/node/transport-scheme.js';
 import {targetFromUrl} from './remote-url.js';
 
 interface SessionOptions {
+	/** Name by which other clients of a process know this one, unless its token has a name; `longarm` by default. */
+	readonly clientName?: string | undefined;
 	readonly initializeTimeoutMs?: number | undefined;
 	/** Connects again and resumes the session after a lost connection; on by default where the server outlives it. */
 	readonly recovers?: boolean | undefined;
@@ -29,6 +31,7 @@ type TargetTables = {readonly [K in RemoteTarget['kind']]: OptionTable<Extract<R
 
 const SESSION = {
 	kind: 'text',
+	clientName: 'text',
 	initializeTimeoutMs: 'duration',
 	recovers: 'flag',
 	resumeSessionId: 'text',

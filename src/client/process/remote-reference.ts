@@ -1,0 +1,55 @@
+import type {WaitCondition, WaitOptions, WaitResultOf} from '../run/wait-for.js';
+import type {UnattachedProcess} from './process-handle.js';
+import {readLogs} from './process-logs.js';
+import {readRecording} from './process-recording.js';
+import type {ProcessSession} from './process-session.js';
+import {fetchScreen, requestRemoval, requestShare} from './remote-sharing.js';
+import type {
+	LogEntry,
+	LogOptions,
+	ProcessShare,
+	RecordingEntry,
+	Screen,
+	ScreenOptions,
+	ShareOptions,
+} from './shared-process.js';
+
+/** A process behind a server by its id or name, without its events. */
+export class RemoteReference implements UnattachedProcess {
+	/** Id or name: the server takes both for these questions. */
+	readonly processId: string;
+	readonly #session: ProcessSession;
+
+	constructor(idOrName: string, session: ProcessSession) {
+		this.processId = idOrName;
+		this.#session = session;
+	}
+
+	async waitFor<K extends keyof WaitCondition>(
+		condition: Pick<WaitCondition, K>,
+		options?: WaitOptions,
+	): Promise<WaitResultOf<K>> {
+		const {waitByReference} = await import('./server-wait.js');
+		return waitByReference(this.processId, this.#session, condition, options);
+	}
+
+	screen(options: ScreenOptions = {}): Promise<Screen> {
+		return fetchScreen(this.#session, this.processId, options);
+	}
+
+	logs(options?: LogOptions): AsyncIterableIterator<LogEntry> {
+		return readLogs(this, this.#session, options);
+	}
+
+	recording(options?: {readonly signal?: AbortSignal | undefined}): AsyncIterableIterator<RecordingEntry> {
+		return readRecording(this, this.#session, options);
+	}
+
+	share(options: ShareOptions = {}): Promise<ProcessShare> {
+		return requestShare(this.#session, this.processId, options);
+	}
+
+	remove(): Promise<void> {
+		return requestRemoval(this.#session, this.processId);
+	}
+}
