@@ -33,7 +33,10 @@ const options = {
 await splitProgram({...options, entry: 'src/cli/main.ts', outdir: 'dist/bin/parts'});
 await build({
 	...options,
-	entryPoints: {'search-worker': 'src/filesystem/search/search-worker.ts'},
+	entryPoints: {
+		'search-worker': 'src/filesystem/search/search-worker.ts',
+		'pattern-worker': 'src/processes/wait/pattern-worker.ts',
+	},
 	outdir: 'dist/bin',
 	format: 'cjs',
 	banner: {js: "const importMetaUrl = require('node:url').pathToFileURL(__filename).href;"},

@@ -1,18 +1,19 @@
 // Keeps what V8 compiled in this run for the next start, beside the program. Without it everything works, a little later.
 'use strict';
-const {readFileSync, renameSync, rmSync, writeFileSync} = require('node:fs');
+const {renameSync, rmSync, writeFileSync} = require('node:fs');
 const {setFlagsFromString} = require('node:v8');
 
 const CACHE_MODE = 0o644;
 
 /** Throws where nothing can be written. */
-module.exports = function keepCompiled({scripts, checksumOf, cachePathOf}) {
+module.exports = function keepCompiled({scripts, sources, checksumOf, cachePathOf}) {
 	// Those of a start, not those of a running server.
 	setFlagsFromString('--semi-space-growth-factor=2');
 	for (const [filename, script] of scripts) {
 		const cachedData = script.createCachedData();
 		const checksum = Buffer.alloc(4);
-		checksum.writeUInt32LE(checksumOf(cachedData, readFileSync(filename, 'latin1')));
+		// Of the source that was compiled: another version may lie there by now.
+		checksum.writeUInt32LE(checksumOf(cachedData, sources.get(filename)));
 		replace(cachePathOf(filename), Buffer.concat([cachedData, checksum]));
 	}
 };

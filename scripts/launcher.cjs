@@ -28,6 +28,7 @@ const mayKeep =
 const parts = new Map();
 // For the file that keeps what V8 made of them.
 exports.scripts = new Map();
+exports.sources = new Map();
 exports.checksumOf = checksumOf;
 exports.cachePathOf = cachePathOf;
 let isKeeping = false;
@@ -43,6 +44,7 @@ function load(name) {
 	const cachedData = mayTrust ? compiled(filename, source) : undefined;
 	const script = new Script(source, {filename, cachedData});
 	exports.scripts.set(filename, script);
+	exports.sources.set(filename, source);
 	if (!cachedData || script.cachedDataRejected) keepAtExit();
 	const part = {exports: {}};
 	parts.set(name, part);

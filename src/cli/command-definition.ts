@@ -9,6 +9,8 @@ export type Completion =
 	| {readonly kind: 'address'}
 	/** A program and its arguments. */
 	| {readonly kind: 'command'}
+	/** Id or name of a process of the environment. */
+	| {readonly kind: 'process'}
 	| {readonly kind: 'words'; readonly words: readonly string[]};
 
 export interface ArgumentDefinition {
@@ -85,6 +87,19 @@ export const ENVIRONMENT_OPTION: OptionDefinition = {
 	flags: '-e, --environment <ENV>',
 	help: 'where: a name from environments.toml, a ws:// or wss:// URL, unix:PATH, cmd:COMMAND, or local (default: the first of LONGARM_ENVIRONMENT, LONGARM_EXEC_SERVER_URL, the default in environments.toml, local)',
 	completes: {kind: 'environment'},
+};
+
+/** A process that was started before. */
+export const PROCESS_ARGUMENT: ArgumentDefinition = {
+	name: 'ID',
+	help: 'id or name of the process, as ps shows them',
+	completes: {kind: 'process'},
+};
+
+/** The same where holders of a share link may ask, too. */
+export const SHARED_PROCESS_ARGUMENT: ArgumentDefinition = {
+	...PROCESS_ARGUMENT,
+	help: 'id or name of the process, as ps shows them, or a link of longarm share',
 };
 
 /** Addresses of commands that only read. */

@@ -2,6 +2,7 @@ import {CommanderError} from 'commander';
 import {errorMessage, LongarmError} from '../shared/errors.js';
 import type {CommandDefinition} from './command-definition.js';
 import {COMMANDS, GROUPS} from './commands/command-list.js';
+import {readSettings} from './commands/serve/serve-definition.js';
 import {hintOf} from './common/hint-of.js';
 import {writeMessage} from './common/messages.js';
 import {EXIT, exitCodeOfError, FAILURE_CODES, type FailureCodes} from './exit-codes.js';
@@ -9,12 +10,17 @@ import {createProgram} from './program.js';
 
 /** `longarm help env add` is `longarm env add --help`. */
 const WORDS = process.argv[2] === 'help' ? [...process.argv.slice(3), '--help'] : process.argv.slice(2);
+/** Asked by a server before it becomes this program: `--check-handoff VERSION serve ...`. */
+const CHECK_HANDOFF = '--check-handoff';
 
 void main();
 
 async function main(): Promise<void> {
+	// Started by a server only, and so no command for people.
+	if (WORDS[0] === 'keeper') return runKeeper();
 	let chosen: CommandDefinition | undefined;
 	try {
+		if (WORDS[0] === CHECK_HANDOFF) await answerHandoff(WORDS[1]!, WORDS.slice(2));
 		await createProgram(WORDS[0], async (definition, invocation) => {
 			chosen = definition;
 			if (!definition.ownsStreams) ignoreBrokenStreams();
@@ -25,6 +31,23 @@ async function main(): Promise<void> {
 		ignoreBrokenStreams();
 		process.exit(report(error, (chosen ?? findNamedCommand())?.failureCodes ?? FAILURE_CODES));
 	}
+}
+
+async function runKeeper(): Promise<void> {
+	try {
+		const {keep} = await import('./commands/keeper/keep.js');
+		await keep();
+		process.exit(EXIT.ok);
+	} catch (error) {
+		process.exit(report(error, FAILURE_CODES));
+	}
+}
+
+async function answerHandoff(version: string, words: string[]): Promise<void> {
+	await createProgram(words[0], async (_definition, {options}) => {
+		const {checkHandoff} = await import('./commands/serve/check-handoff.js');
+		process.exit(await checkHandoff(version, await readSettings(options)));
+	}).parseAsync(words, {from: 'user'});
 }
 
 /** The reader of our output may stop, `| head` say; anything more is up to the command. */

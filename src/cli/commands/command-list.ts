@@ -1,21 +1,42 @@
 import type {CommandDefinition, Example, GroupDefinition} from '../command-definition.js';
+import {ATTACH} from './attach/attach-definition.js';
 import {CAT} from './cat/cat-definition.js';
 import {COMPLETION} from './completion/completion-definition.js';
 import {CP, GET, PUT} from './copy/copy-definition.js';
 import {DOCTOR} from './doctor/doctor-definition.js';
 import {ENV, ENV_ADD, ENV_LIST, ENV_REMOVE, ENV_TEST} from './env/env-definition.js';
+import {EXPORT} from './export/export-definition.js';
 import {FORWARD} from './forward/forward-definition.js';
 import {INSTALL_SERVICE} from './install-service/install-service-definition.js';
+import {LOGS} from './logs/logs-definition.js';
 import {LS} from './ls/ls-definition.js';
+import {PS} from './ps/ps-definition.js';
+import {REMOVE} from './remove/remove-definition.js';
+import {REPLAY} from './replay/replay-definition.js';
 import {RUN} from './run/run-definition.js';
 import {SHELL} from './run/shell-definition.js';
+import {SCREEN} from './screen/screen-definition.js';
 import {SERVE} from './serve/serve-definition.js';
+import {SHARE} from './share/share-definition.js';
+import {STOP} from './stop/stop-definition.js';
+import {UPGRADE} from './upgrade/upgrade-definition.js';
+import {WAIT} from './wait/wait-definition.js';
 
 /** Every command, in the order in which help shows them. */
 export const COMMANDS: readonly CommandDefinition[] = [
 	RUN,
 	SHELL,
 	FORWARD,
+	PS,
+	LOGS,
+	ATTACH,
+	WAIT,
+	SCREEN,
+	STOP,
+	REMOVE,
+	REPLAY,
+	EXPORT,
+	SHARE,
 	LS,
 	CAT,
 	CP,
@@ -26,6 +47,7 @@ export const COMMANDS: readonly CommandDefinition[] = [
 	ENV_REMOVE,
 	ENV_TEST,
 	SERVE,
+	UPGRADE,
 	INSTALL_SERVICE,
 	DOCTOR,
 	COMPLETION,
@@ -36,9 +58,13 @@ export const GROUPS: readonly GroupDefinition[] = [ENV];
 /** Commands and groups by what they are about, in the order in which help shows them. */
 export const SECTIONS: readonly {readonly title: string; readonly names: readonly string[]}[] = [
 	{title: 'Work', names: ['run', 'shell', 'forward']},
+	{
+		title: 'Processes',
+		names: ['ps', 'logs', 'attach', 'wait', 'screen', 'stop', 'rm', 'replay', 'export', 'share'],
+	},
 	{title: 'Files', names: ['ls', 'cat', 'cp', 'put', 'get']},
 	{title: 'Environments', names: ['env']},
-	{title: 'Server', names: ['serve', 'install-service', 'doctor']},
+	{title: 'Server', names: ['serve', 'upgrade', 'install-service', 'doctor']},
 	{title: 'More', names: ['completion', 'help']},
 ];
 

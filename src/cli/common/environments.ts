@@ -1,6 +1,7 @@
 import {mayHaveDefault} from '../../environments/config/default-choice.js';
 import {Environment} from '../../environments/environment.js';
 import type {EnvironmentProvider} from '../../environments/environment-provider.js';
+import type {RemoteTarget} from '../../environments/remote/remote-target.js';
 
 export interface OpenOptions {
 	/** Gets the standard error of a command that is the way to the machine. */
@@ -9,6 +10,8 @@ export interface OpenOptions {
 	readonly provider?: EnvironmentProvider | undefined;
 	/** Without the line that tells which environment is the default. */
 	readonly quiet?: boolean | undefined;
+	/** Whether other clients of a process are told who this one is. */
+	readonly isNamed?: boolean | undefined;
 }
 
 /**
@@ -20,9 +23,15 @@ export async function openEnvironment(given?: string, options: OpenOptions = {})
 	if (given === 'local' || (given === undefined && !hasSource(options))) return Environment.local();
 	// Loaded when it is needed: a command of this machine needs no configuration.
 	const {resolveDefault, resolveTarget} = await import('./resolve-target.js');
-	if (given !== undefined) return Environment.remote(given, await resolveTarget(given, options));
+	if (given !== undefined) return openRemote(given, await resolveTarget(given, options), options);
 	const found = await resolveDefault(options);
-	return found ? Environment.remote(found.name, found.target) : Environment.local();
+	return found ? openRemote(found.name, found.target, options) : Environment.local();
+}
+
+async function openRemote(name: string, target: RemoteTarget, {isNamed}: OpenOptions): Promise<Environment> {
+	if (!isNamed) return Environment.remote(name, target);
+	const {describeThisClient} = await import('../../environments/remote/this-client.js');
+	return Environment.remote(name, {...target, clientName: describeThisClient()});
 }
 
 function hasSource({provider}: OpenOptions): boolean {

@@ -1,13 +1,12 @@
 import type {FileError} from '../../client/files/file-error.js';
 import {decodeUtf8} from '../../protocol/path-uri/path-uri-encoding.js';
+import {UNSAFE_CHARACTERS} from '../../shared/unsafe-characters.js';
 
-/** Characters that move the cursor, change the terminal or the direction of the text. */
-const UNSAFE = /[\p{Cc}\u2028\u2029\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu;
 const BYTES_NO_TEXT = /[^\x20-\x7e]/g;
 
 /** A text as a terminal may show it: control characters are written out. */
 export function printable(text: string): string {
-	return text.replace(UNSAFE, character => {
+	return text.replace(UNSAFE_CHARACTERS, character => {
 		const code = character.codePointAt(0)!;
 		return code < 0x100 ? escapeByte(code) : `\\u${code.toString(16).padStart(4, '0')}`;
 	});

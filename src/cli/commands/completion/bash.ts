@@ -118,6 +118,11 @@ _longarm_paths() {
 	done < <(LONGARM_WORD="$1" longarm completion paths 2>/dev/null)
 }
 
+# Ids and names of processes where the line says, or of the default environment.
+_longarm_processes() {
+	LONGARM_WORD="$1" LONGARM_AT="$at" longarm completion processes 2>/dev/null
+}
+
 _longarm_hint() {
 	type compopt &>/dev/null && compopt -o "$1" 2>/dev/null
 }
@@ -139,6 +144,7 @@ _longarm_offer() {
 		_longarm_hint filenames
 		_longarm_add < <(compgen -d -- "$word")
 		;;
+	process) _longarm_add < <(_longarm_processes "$word") ;;
 	command) _longarm_add < <(compgen -c -- "$word" | sort -u) ;;
 	address)
 		# The first colon of a socket's address is followed by a path of this machine, any other by one of the other machine.
@@ -159,7 +165,7 @@ _longarm_offer() {
 
 _longarm() {
 	# The line is cut at spaces only: colons and equal signs are parts of our words, and not of bash's.
-	local line="${'$'}{COMP_LINE:0:COMP_POINT}" words found kind= word current path= place=0 over= last i
+	local line="${'$'}{COMP_LINE:0:COMP_POINT}" words found kind= word current path= place=0 over= at= last i
 	read -ra words <<<"$line"
 	[[ $line == *[[:space:]] ]] && words+=("")
 	last=$((${'$'}{#words[@]} - 1))
@@ -168,11 +174,16 @@ _longarm() {
 	for ((i = 1; i < last; i++)); do
 		word="${'$'}{words[i]}"
 		if [[ -n $kind ]]; then
+			[[ $kind == environment ]] && at="$word"
 			kind=
 		elif [[ -z $over && $word == -- ]]; then
 			over=yes
 		elif [[ -z $over && $word == -* ]]; then
-			[[ $word != *=* ]] && _longarm_value "$path" "$word"
+			_longarm_value "$path" "${'$'}{word%%=*}"
+			if [[ $word == *=* ]]; then
+				[[ $kind == environment ]] && at="${'$'}{word#*=}"
+				kind=
+			fi
 		else
 			case "$path" in
 			@GROUPS@) path="${'$'}{path:+$path }$word" ;;

@@ -5,7 +5,7 @@ export const COMPLETION: CommandDefinition = {
 	summary: 'print a script that completes longarm commands in your shell',
 	arguments: [{name: 'SHELL', help: 'bash, zsh or fish', completes: {kind: 'words', words: ['bash', 'zsh', 'fish']}}],
 	details: [
-		'Completes commands, options, their values, files, the names of environments, programs where one is expected, and paths of other machines behind ENV: where the server listens on a socket and answers within two seconds; no program, such as ssh, is started for it.',
+		'Completes commands, options, their values, files, the names of environments, programs where one is expected, and processes and paths of other machines where the server listens on a socket and answers within two seconds; no program, such as ssh, is started for it.',
 	],
 	examples: [
 		{command: 'eval "$(longarm completion bash)"', says: 'bash: a line for ~/.bashrc'},

@@ -46,6 +46,8 @@ function toOffer(completes: Completion | undefined): string {
 			return "-f -a '(longarm completion names 2>/dev/null)'";
 		case 'address':
 			return "-F -a '(__longarm_addresses)'";
+		case 'process':
+			return "-f -a '(__longarm_processes)'";
 		case 'file':
 			return '-F';
 		case 'directory':
@@ -77,6 +79,23 @@ function __longarm_addresses
 	else
 		longarm completion names 2>/dev/null | string replace -r '$' :
 	end
+end
+
+# Ids and names of processes where the line says, or of the default environment.
+function __longarm_processes
+	set -l at
+	set -l is_next
+	for word in (commandline -opc)
+		if test -n "$is_next"
+			set at $word
+			set is_next
+		else if contains -- $word -e --environment
+			set is_next yes
+		else if string match -q -- '--environment=*' $word
+			set at (string replace -- --environment= '' $word)
+		end
+	end
+	LONGARM_WORD=(commandline -ct) LONGARM_AT="$at" longarm completion processes 2>/dev/null
 end
 
 function __longarm_at

@@ -92,6 +92,8 @@ function actionOf(completes: Completion | undefined): string {
 			return '_longarm_names';
 		case 'address':
 			return '_longarm_addresses';
+		case 'process':
+			return '_longarm_processes';
 		case 'file':
 			return '_files';
 		case 'directory':
@@ -117,6 +119,14 @@ _longarm_names() {
 	local -a names
 	names=(\${(f)"$(longarm completion names 2>/dev/null)"})
 	compadd "$@" -a names
+}
+
+# Ids and names of processes where the line says, or of the default environment.
+_longarm_processes() {
+	local -a processes
+	local at="\${opt_args[-e]:-\${opt_args[--environment]}}"
+	processes=(\${(f)"$(LONGARM_WORD="\${(Q)PREFIX}" LONGARM_AT="$at" longarm completion processes 2>/dev/null)"})
+	compadd "$@" -a processes
 }
 
 _longarm_addresses() {

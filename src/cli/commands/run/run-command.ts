@@ -7,6 +7,7 @@ import {usageError} from '../../exit-codes.js';
 import {attach} from './attach/attach.js';
 import type {AttachedCommand} from './attach/start-attached.js';
 import type {SandboxRequest} from './sandbox-request.js';
+import type {ReadSharing, SharingRequest} from './sharing-request.js';
 
 export interface RunRequest {
 	readonly environment: string | undefined;
@@ -22,17 +23,27 @@ export interface RunRequest {
 	readonly stdin: boolean;
 	/** Whether output and end are written as JSON. */
 	readonly json: boolean;
+	readonly sharing: SharingRequest;
 }
 
 /** Runs a command as if it were one of this machine; settles with its exit code. */
 export async function runCommand(request: RunRequest): Promise<number> {
 	const {environment, quiet, argv, cwd, variables, timeout, tty, stdin, json} = request;
-	if (tty && (json || !stdin)) throw usageError(`--tty and ${json ? '--json' : '--no-stdin'} exclude each other`);
+	const {isDetached, sharing, processId} = await readSharing(request.sharing);
+	if (isDetached && timeout !== undefined) throw usageError('--timeout and --detach exclude each other');
+	if (!isDetached && tty && (json || !stdin))
+		throw usageError(`--tty and ${json ? '--json' : '--no-stdin'} exclude each other`);
 	const sandbox = await readSandbox(request.sandbox);
 	const timeoutMs = timeout === undefined ? undefined : parseTimeout(timeout);
 	const env = {...(tty && readTerminalKind()), ...parseVariables(variables)};
-	const command = {argv, cwd, env, tty, timeoutMs, sandbox, noInput: !stdin};
-	const opened = await openEnvironment(environment, {quiet});
+	const opened = await openEnvironment(environment, {quiet, isNamed: sharing !== undefined});
+	// On this machine a process that others are to find is one of the daemon.
+	const shared = sharing && opened.kind === 'local' ? {...sharing, share: {}} : sharing;
+	const command = {argv, cwd, env, tty, timeoutMs, sandbox, noInput: !stdin, sharing: shared, processId};
+	if (isDetached) {
+		const {startDetached} = await import('./start-detached.js');
+		return startDetached(opened, {command, json});
+	}
 	return json ? attachWithReport(opened, command) : attach(opened, command);
 }
 
@@ -69,6 +80,18 @@ export async function runShell(request: ShellRequest): Promise<number> {
 	const sandbox = await readSandbox(request.sandbox);
 	const env = {...readTerminalKind(), ...parseVariables(variables)};
 	return attach(await openEnvironment(environment, {quiet}), {argv, cwd, env, tty: true, sandbox});
+}
+
+/** Loaded when it is needed: most commands are for one client only. */
+async function readSharing(request: SharingRequest): Promise<ReadSharing> {
+	const isPlain = Object.values(request).every(value => value === undefined || value === false || isEmptyList(value));
+	if (isPlain) return {isDetached: false, sharing: undefined, processId: undefined};
+	const {parseSharingRequest} = await import('./sharing-request.js');
+	return parseSharingRequest(request);
+}
+
+function isEmptyList(value: unknown): boolean {
+	return Array.isArray(value) && value.length === 0;
 }
 
 /** Loaded when it is needed: most commands have no sandbox. */

@@ -61,6 +61,14 @@ export const RUN: CommandDefinition = {
 		{flags: '-t, --tty', help: 'give the command a terminal, in place of ours if we have one'},
 		{flags: '-n, --no-stdin', help: 'leave our standard input alone; that of the command is empty'},
 		{flags: '--json', help: 'print output and end as one JSON object when the command is over'},
+		{
+			flags: '-d, --detach',
+			help: 'start it, print its id and leave: it lives until it ends or is stopped, or its server ends',
+		},
+		{flags: '--keep', help: 'the same, and it lives on when its server ends or crashes'},
+		{flags: '--name <NAME>', help: 'a name for it, as good as its id for ps, logs, attach and the like while it lives'},
+		{flags: '--label <KEY=VALUE>', help: 'a label to find it by; may be given several times', isRepeated: true},
+		{flags: '--record', help: 'keep its output on disk, with the sizes of its terminal, for replay and export'},
 		...SANDBOX_OPTIONS,
 		QUIET_OPTION,
 	],
@@ -72,6 +80,7 @@ export const RUN: CommandDefinition = {
 		'What the command leaves in the background runs on here as it would without longarm. Elsewhere it ends with the session: 30 seconds later unless the server has another --detached-session, and with the server where that was started for it (cmd:).',
 		'With --tty on a terminal, typing ~. at the beginning of a line leaves whatever the link does; ~~ is one tilde.',
 		'--json prints {"exitCode", "reason", "stdout", "stdoutBytes", "stderr", "stderrBytes", "truncated", "durationMs"}. The reason is exit, signal (with the name as "signal"), timeout, aborted, disconnected or spawn, with an "error" where there was one; without an exit the exitCode is null. Of each stream the first and the last 512 KiB are kept, with a line between them that tells how much is missing. Output that is not UTF-8 is base64, and "stdoutEncoding" or "stderrEncoding" says so. The exit code of longarm is the same as without it.',
+		'With --detach the id is all that is printed (with --json, {"id", "name"}), and 0 the exit code. Output goes to disk. The input of the command is empty, but for --tty, where the first to attach types. On this machine it is started by a daemon of yours, which listens on a socket that is yours alone and is started by the first command that needs it: --name, --label and --record need it, too.',
 		SANDBOX_DETAILS,
 	],
 	examples: [
@@ -85,6 +94,7 @@ export const RUN: CommandDefinition = {
 			command: 'while read host; do longarm run -n -e "$host" -- uptime; done < hosts',
 			says: 'the loop keeps its input',
 		},
+		{command: 'longarm run -d -e devbox --name build -- make all', says: 'see longarm ps, logs, attach, wait'},
 		{command: 'longarm run --json -e devbox -- git status | jq -r .stdout'},
 		{command: 'longarm run --sandbox workspace-write -- npm test', says: 'writes here and in /tmp only'},
 	],
@@ -113,6 +123,13 @@ export const RUN: CommandDefinition = {
 			stdin: options['stdin'] !== false,
 			json: options['json'] === true,
 			sandbox: toSandboxRequest(options),
+			sharing: {
+				detach: options['detach'] === true,
+				keep: options['keep'] === true,
+				name: options['name'] as string | undefined,
+				labels: (options['label'] ?? []) as readonly string[],
+				record: options['record'] === true,
+			},
 		});
 	},
 };

@@ -7,8 +7,11 @@ import type {Settings} from './serve-settings.js';
 /** Interval of the check for processes the kernel had to end. */
 const LOOK_EVERY_MS = 1000;
 
-/** Limits of children, from the settings. A limit that cannot be enforced keeps the server from starting. */
-export function readChildLimits(settings: Settings, logger: Logger): ChildLimits {
+/**
+ * Limits of children, from the settings. A limit that cannot be enforced keeps the server from starting. `groupPath` is the
+ * control group of an earlier program of this process.
+ */
+export function readChildLimits(settings: Settings, logger: Logger, groupPath?: string): ChildLimits {
 	const cpuMs = settings['child-cpu'];
 	return {
 		memoryBytes: settings['child-memory'],
@@ -18,14 +21,14 @@ export function readChildLimits(settings: Settings, logger: Logger): ChildLimits
 		cpuSeconds: cpuMs === undefined ? undefined : Math.ceil(cpuMs / 1000),
 		nice: settings['child-nice'],
 		oomScore: settings['child-oom-score'],
-		group: groupOf(settings, logger),
+		group: groupOf(settings, logger, groupPath),
 	};
 }
 
-function groupOf(settings: Settings, logger: Logger): Cgroup | undefined {
+function groupOf(settings: Settings, logger: Logger, path: string | undefined): Cgroup | undefined {
 	const limits = {memoryBytes: settings['children-memory'], processes: settings['children-processes']};
 	if (limits.memoryBytes === undefined && limits.processes === undefined) return undefined;
-	const group = create(limits);
+	const group = path === undefined ? create(limits) : Cgroup.adopt(path, limits);
 	logger.info('children are in a control group', {group: group.path, ...limits});
 	process.once('exit', () => group.remove());
 	let kills = 0;

@@ -1,30 +1,61 @@
-import type {Backend} from '../../../processes/backends/backend.js';
+import {join} from 'node:path';
+import type {Backend, SubreaperState} from '../../../processes/backends/backend.js';
 import type {ChildLimits} from '../../../processes/backends/child-limits.js';
 import {hideProcess} from '../../../processes/backends/linux/hide-process.js';
 import {ignoreRealTimeSignals} from '../../../processes/backends/linux/ignore-signals.js';
 import {selectBackend} from '../../../processes/backends/select-backend.js';
 import {ExecServer} from '../../../server/server.js';
 import type {Logger} from '../../../shared/logger.js';
+import {stateHome} from '../../../shared/node/state-home.js';
+import {listenSchemeOf} from '../../../transports/node/registry.js';
 import type {AuditLog} from './audit-log.js';
 import {listHiddenPaths} from './hidden-paths.js';
+import {parseListenSetting} from './serve-endpoint.js';
+import type {ServeHandoff} from './serve-handoff.js';
 import type {Settings} from './serve-settings.js';
 import {closeUninvitedInspector} from './serve-signals.js';
+import {createUpgrade} from './upgrade-server.js';
 
 /** The native part of the process backend is loaded once the server answers, so that it answers sooner. */
 const WARM_UP_MS = 100;
 
-/** The server that the settings describe. */
-export function createServer(
-	settings: Settings,
-	childLimits: ChildLimits,
-	logger: Logger,
-	audit: AuditLog | undefined,
-): ExecServer {
-	const backend = createSubreaperBackend(logger, childLimits.group?.path);
+export interface CreateOptions {
+	readonly settings: Settings;
+	readonly childLimits: ChildLimits;
+	readonly logger: Logger;
+	readonly audit: AuditLog | undefined;
+	/** Descriptor of the listening socket; undefined where there is none. */
+	readonly listeningFd: () => number | undefined;
+	/** Of the program that this one has taken the place of. */
+	readonly handoff: ServeHandoff | undefined;
+}
+
+/**
+ * The server that the settings describe; it goes on with what it was handed over. Everything it needs to hand over in turn
+ * is loaded with it: the files of this program may be those of another version by then.
+ */
+export function createServer(options: CreateOptions): ExecServer {
+	const {settings, childLimits, logger, listeningFd, handoff} = options;
+	const childGroupPath = childLimits.group?.path;
+	const backend = createSubreaperBackend(logger, childGroupPath, handoff?.state.subreaper);
+	const server = construct(options, backend);
+	server.upgrade = createUpgrade({server, backend, listeningFd, listen: settings.listen, childGroupPath, logger});
+	if (handoff) {
+		server.adopt(handoff.state.server, handoff.source);
+		handoff.source.close();
+	}
+	// A directory that was asked for has to be usable; the default one is looked at when there is time for it.
+	if (settings.state !== undefined) server.openState();
 	setTimeout(() => {
 		backend();
 		closeUninvitedInspector(logger);
+		if (listenSchemeOf(parseListenSetting(settings.listen, settings.protocol)).startsServer) return;
+		server.restoreState();
 	}, WARM_UP_MS).unref();
+	return server;
+}
+
+function construct({settings, childLimits, logger, audit}: CreateOptions, backend: () => Backend): ExecServer {
 	return new ExecServer({
 		protocol: settings.protocol,
 		detachedSessionMs: settings['detached-session'],
@@ -51,11 +82,25 @@ export function createServer(
 		logger,
 		audit: audit?.write,
 		auditArguments: settings['audit-arguments'],
+		stateDirectory: settings.state ?? defaultState(),
+		stateMaxAgeMs: settings['state-max-age'],
+		stateMaxBytes: settings['state-max-size'],
+		stateMaxProcesses: settings['state-max-processes'],
 	});
 }
 
+/** Beside that of the local daemon. */
+function defaultState(): string | undefined {
+	const home = stateHome(process.env);
+	return home && join(home, 'serve');
+}
+
 /** The process backend of a subreaper, set up when it is first needed. */
-function createSubreaperBackend(logger: Logger, groupPath: string | undefined): () => Backend {
+function createSubreaperBackend(
+	logger: Logger,
+	groupPath: string | undefined,
+	inherited: SubreaperState | undefined,
+): () => Backend {
 	let backend: Backend | undefined;
 	return () => {
 		if (!backend) {
@@ -65,7 +110,7 @@ function createSubreaperBackend(logger: Logger, groupPath: string | undefined): 
 			}
 			ignoreRealTimeSignals();
 			backend = selectBackend();
-			if (backend.becomeSubreaper) backend.becomeSubreaper({logger, groupPath});
+			if (backend.becomeSubreaper) backend.becomeSubreaper({logger, groupPath, inherited});
 			else logger.warn('processes may outlive this server if it is killed', {backend: backend.name});
 		}
 		return backend;

@@ -1,9 +1,12 @@
 import {isatty} from 'node:tty';
 import type {ExecServer} from '../../../server/server.js';
 import {Deferred} from '../../../shared/async/deferred.js';
+import {errorMessage, LongarmError} from '../../../shared/errors.js';
 import type {Logger, LogLevel} from '../../../shared/logger.js';
+import {toKernelTime} from '../../../shared/node/kernel-clock.js';
 import {createLineLogger} from '../../../shared/node/line-logger.js';
 import {OTHER_RUNTIME} from '../../../shared/node/other-runtime.js';
+import {VERSION} from '../../../shared/version.js';
 import {type ListenAddress, listenSchemeOf} from '../../../transports/node/registry.js';
 import {collectGarbageWhenIdle} from '../../common/idle-gc.js';
 import {EXIT} from '../../exit-codes.js';
@@ -11,6 +14,7 @@ import {openAuditLog} from './audit-log.js';
 import {readChildLimits} from './child-limit-settings.js';
 import {readSecurity} from './security.js';
 import {openServeEndpoint, parseListenSetting, type ServeEndpoint} from './serve-endpoint.js';
+import {HANDOFF_VARIABLE, type ServeHandoff, type ServeState} from './serve-handoff.js';
 import type {Settings} from './serve-settings.js';
 import {waitForSignal} from './serve-signals.js';
 
@@ -19,24 +23,40 @@ const STDERR = 2;
 /** Serves until a signal or, on stdio, the end of input; settles when every process has ended. */
 export async function serve(settings: Settings): Promise<void> {
 	if (OTHER_RUNTIME !== undefined) throw runtimeError(OTHER_RUNTIME);
+	const handoff = await findHandoff();
 	const address = parseListenSetting(settings.listen, settings.protocol);
 	const level = selectLogLevel(settings, address);
 	const logger = createLogger(settings, level);
 	const security = await readSecurity(settings, address, logger);
 	const audit = await openAuditLog(settings, logger, level);
-	const childLimits = readChildLimits(settings, logger);
+	const childLimits = readChildLimits(settings, logger, handoff?.state.childGroupPath);
 	const created = new Deferred<ExecServer>();
 	let server: ExecServer | undefined;
 	const kill = (): void => server?.kill();
 	killOnCrash(kill, logger);
 	let endpoint: ServeEndpoint | undefined;
 	const reloads = security.reloads || audit?.reopen !== undefined;
-	const asked = waitForSignal({logger, kill, reload: reloads ? () => endpoint?.reload() : undefined});
-	endpoint = await openServeEndpoint(address, {settings, security, server: created.promise, logger, audit});
+	const asked = waitForSignal({
+		logger,
+		kill,
+		reload: reloads ? () => endpoint?.reload() : undefined,
+		upgrade: () => upgrade(created.promise, logger),
+	});
+	const listeningFd = handoff?.state.listeningFd;
+	endpoint = await openServeEndpoint(address, {
+		settings,
+		security,
+		server: created.promise,
+		logger,
+		audit,
+		listeningFd,
+	});
 	// Every setting was checked; clients connect while the rest is loaded.
 	const {createServer} = await import('./create-server.js');
-	const running = createServer(settings, childLimits, logger, audit);
+	const running = createServer({settings, childLimits, logger, audit, listeningFd: () => endpoint.fd, handoff});
 	server = running;
+	if (handoff) logUpgrade(handoff.state, running, logger);
+	await running.whenRestored();
 	created.resolve(running);
 	collectGarbageWhenIdle(logger, () => listMemoryHolders(running));
 	const reason = await Promise.race([asked.then(signal => ({signal})), endpoint.over]);
@@ -53,6 +73,31 @@ export async function serve(settings: Settings): Promise<void> {
 	}
 	await running.shutdown();
 	await endpoint.close();
+}
+
+/** The state of the program that this one has taken the place of; undefined for a server that was started. */
+async function findHandoff(): Promise<ServeHandoff | undefined> {
+	const fd = process.env[HANDOFF_VARIABLE];
+	delete process.env[HANDOFF_VARIABLE];
+	return fd === undefined ? undefined : (await import('./take-handoff.js')).takeHandoff(Number(fd));
+}
+
+function logUpgrade({version, writtenAt}: ServeState, server: ExecServer, logger: Logger): void {
+	const {sessions, processes} = server.health();
+	const ms = Math.round(toKernelTime(performance.now()) - writtenAt);
+	logger.info('upgraded', {from: version, to: VERSION, pid: process.pid, sessions, processes, ms});
+}
+
+/** A server that is being loaded is upgraded once it is. */
+async function upgrade(loaded: Promise<ExecServer>, logger: Logger): Promise<void> {
+	try {
+		await (await loaded).upgrade?.({});
+	} catch (error) {
+		logger.error('not upgraded, the server goes on', {
+			reason: errorMessage(error),
+			...(error instanceof LongarmError && {code: error.code}),
+		});
+	}
 }
 
 /** Figures of the server that fall when it lets go of memory. */

@@ -5,7 +5,7 @@ import {
 	type OptionValues,
 } from '../../command-definition.js';
 import {EXIT} from '../../exit-codes.js';
-import {flagOf, resolveSettings, SETTINGS, type SettingName, variableOf} from './serve-settings.js';
+import {flagOf, resolveSettings, SETTINGS, type SettingName, type Settings, variableOf} from './serve-settings.js';
 
 const NAMES = Object.keys(SETTINGS) as SettingName[];
 
@@ -21,6 +21,7 @@ export const SERVE: CommandDefinition = {
 		'Every setting can also be given as an environment variable (LONGARM_RETAIN_BYTES=8MiB) or in a settings file (retain_bytes = "8MiB"); a flag wins over a variable, a variable over the file.',
 		'The only line on stdout is the address. Logs go to stderr.',
 		'SIGTERM and Ctrl-C end every process and then the server; a second one does so at once. SIGHUP reads tokens and certificates again and opens the audit log again; it ends a server whose terminal was closed, or that has a terminal and nothing to reload.',
+		'SIGUSR2 replaces the server by the program that is now at its path, on Linux: same pid, its processes go on, sessions are resumed. If the new program does not take over, the old one goes on and the log says why.',
 	],
 	examples: [
 		{command: 'longarm serve', says: 'on a free loopback port'},
@@ -45,14 +46,19 @@ export const SERVE: CommandDefinition = {
 	],
 	exitCodes: COMMON_EXIT_CODES,
 	async run({options}) {
-		const path = (options['config'] as string | undefined) ?? process.env[variableOf('config')];
-		const file = path === undefined ? undefined : (await import('./settings-file.js')).readSettingsFile(path);
-		const settings = resolveSettings({flags: readFlags(options), variables: process.env, file});
+		const settings = await readSettings(options);
 		const {serve} = await import('./serve-command.js');
 		await serve(settings);
 		return EXIT.ok;
 	},
 };
+
+/** From the flags, variables and the settings file. */
+export async function readSettings(options: OptionValues): Promise<Settings> {
+	const path = (options['config'] as string | undefined) ?? process.env[variableOf('config')];
+	const file = path === undefined ? undefined : (await import('./settings-file.js')).readSettingsFile(path);
+	return resolveSettings({flags: readFlags(options), variables: process.env, file});
+}
 
 function toOption(name: SettingName): OptionDefinition {
 	const {kind, fallback, help} = SETTINGS[name];

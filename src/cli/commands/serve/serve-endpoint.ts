@@ -27,6 +27,8 @@ export interface ServeEndpoint {
 	readonly over: Promise<string>;
 	/** Reads secrets and certificates again, and opens the audit log again. */
 	reload(): void;
+	/** Descriptor of the socket that listens; undefined where there is none. */
+	readonly fd: number | undefined;
 	close(): Promise<void>;
 }
 
@@ -37,6 +39,8 @@ export interface ServeEndpointOptions {
 	readonly server: Promise<ExecServer>;
 	readonly logger: Logger;
 	readonly audit: AuditLog | undefined;
+	/** Descriptor of the listening socket of the program that this one has taken the place of. */
+	readonly listeningFd?: number | undefined;
 }
 
 /** `ws://IP:PORT`, `wss://IP:PORT`, `unix:/PATH`, `stdio`, `stdio://` or `auto`. */
@@ -49,7 +53,7 @@ export function parseListenSetting(text: string, protocol: 'all' | 'v0' = 'all')
 }
 
 export async function openServeEndpoint(address: ListenAddress, options: ServeEndpointOptions): Promise<ServeEndpoint> {
-	const {settings, security, logger, audit} = options;
+	const {settings, security, logger, audit, listeningFd} = options;
 	const scheme = listenSchemeOf(address);
 	const over = new Deferred<string>();
 	const clientLeft = (): void => {
@@ -57,7 +61,7 @@ export async function openServeEndpoint(address: ListenAddress, options: ServeEn
 	};
 	const endpoint = await scheme.listen(address, toEndpointOptions(options, clientLeft));
 	const {url} = endpoint;
-	if (url !== undefined) {
+	if (url !== undefined && listeningFd === undefined) {
 		if (settings.protocol === 'v0') process.stderr.write(`codex-exec-server listening on ${url}\n`);
 		else print(`${url}\n`);
 		logger.info('listening', {url, pid: process.pid});
@@ -71,13 +75,16 @@ export async function openServeEndpoint(address: ListenAddress, options: ServeEn
 	}
 	return {
 		over: over.promise,
+		get fd() {
+			return endpoint.fd;
+		},
 		reload: () => reloadSecurity(security, endpoint, logger, audit?.reopen),
 		close: () => endpoint.close(),
 	};
 }
 
 function toEndpointOptions(options: ServeEndpointOptions, clientLeft: () => void): EndpointOptions<Grant | undefined> {
-	const {settings, security, server, audit, logger} = options;
+	const {settings, security, server, audit, logger, listeningFd} = options;
 	const {authenticator, readIdentity} = security;
 	// No client is accepted before the listener is ready, and that is when it is here.
 	let current: ExecServer | undefined;
@@ -87,6 +94,7 @@ function toEndpointOptions(options: ServeEndpointOptions, clientLeft: () => void
 	void load();
 	return {
 		ready: server,
+		...(listeningFd !== undefined && {listeningFd}),
 		dangerouslyAllowNetwork: settings['dangerously-allow-unauthenticated-network'],
 		maxConnections: settings['max-connections'],
 		isOpen: () => current?.isDraining !== true,
@@ -108,7 +116,7 @@ function toEndpointOptions(options: ServeEndpointOptions, clientLeft: () => void
 		},
 		...(readIdentity && {tls: readIdentity()}),
 		...(authenticator && {
-			authorize: ({authorization}) => authenticator.authenticate(authorization),
+			authorize: ({authorization}) => authenticator.authenticate(authorization, token => current?.findShare(token)),
 			mayReadPages: grant => authenticator.mayObserve(grant),
 			hasRoom: grant => grant === undefined || current!.hasRoom(grant),
 		}),

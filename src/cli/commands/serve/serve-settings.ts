@@ -300,6 +300,18 @@ export const SETTINGS = {
 		DEFAULTS.sandboxEnforcer,
 		'how sandboxes are enforced on Linux; auto is the first of these that works here',
 	),
+	state: setting<string | undefined>(
+		optional(filePath, 'DIR', 'longarm/serve in XDG_STATE_HOME or ~/.local/state, used when it is first needed'),
+		undefined,
+		'directory for output that is kept on disk and for processes that outlive the server; one server at a time',
+	),
+	'state-max-age': setting(duration, DEFAULTS.stateMaxAgeMs, 'how long ended processes are kept there'),
+	'state-max-size': setting(
+		size,
+		DEFAULTS.stateMaxBytes,
+		'output of ended processes kept there, the oldest go first; running ones are not counted',
+	),
+	'state-max-processes': setting(count, DEFAULTS.stateMaxProcesses, 'ended processes kept there'),
 	'shutdown-grace': setting(
 		duration,
 		DEFAULTS.shutdownGraceMs,

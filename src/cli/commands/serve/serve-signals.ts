@@ -6,7 +6,7 @@ import {EXIT} from '../../exit-codes.js';
 /** Signals that end the server. An `abort()` of the program itself ends it all the same: the C library sees to that. */
 const ENDING = ['SIGTERM', 'SIGINT', 'SIGQUIT', 'SIGABRT', 'SIGXCPU'] as const satisfies NodeJS.Signals[];
 /** Signals without a meaning here that would end a program, or, SIGUSR1, open Node's debugger to this machine. */
-const IGNORED = ['SIGUSR1', 'SIGUSR2', 'SIGALRM', 'SIGVTALRM', 'SIGIO', 'SIGPWR', 'SIGSTKFLT'] as const;
+const IGNORED = ['SIGUSR1', 'SIGALRM', 'SIGVTALRM', 'SIGIO', 'SIGPWR', 'SIGSTKFLT'] as const;
 /** Node's profiler needs it. */
 const PROFILER_SIGNAL = 'SIGPROF';
 /** Throttle: whoever may send a signal may send millions. */
@@ -20,17 +20,20 @@ export interface SignalActions {
 	readonly kill: () => void;
 	/** Action of SIGHUP; undefined where there is nothing to reload. */
 	readonly reload: (() => void) | undefined;
+	/** Action of SIGUSR2, which only the server's own user and root may send. Settles if the server goes on. */
+	readonly upgrade: () => Promise<void>;
 }
 
 /**
  * Handles every signal that can be handled: one that does something is logged by its name, the others do nothing. Settles
  * with the first that ends the server; the second ends it at once.
  */
-export function waitForSignal({logger, kill, reload}: SignalActions): Promise<NodeJS.Signals> {
+export function waitForSignal({logger, kill, reload, upgrade}: SignalActions): Promise<NodeJS.Signals> {
 	const hadTerminal = hasControllingTerminal();
 	logStops(logger);
 	const ignored = hasFlag(PROFILER_FLAG) ? IGNORED : ([...IGNORED, PROFILER_SIGNAL] as const);
 	for (const signal of ignored) listen(signal, logOften(logger, 'signal ignored', signal));
+	listenForUpgrade(upgrade, logger);
 	return new Promise(resolve => {
 		let asked = false;
 		const end = (signal: NodeJS.Signals): void => {
@@ -73,6 +76,21 @@ export function closeUninvitedInspector(logger: Logger): void {
 /** A stop cannot be noticed, and SIGSTOP not be refused, but that it is over can. */
 function logStops(logger: Logger): void {
 	listen('SIGCONT', logOften(logger, 'continued: the server may have been stopped until now', 'SIGCONT'));
+}
+
+/** One at a time: a signal that comes while an upgrade is prepared does nothing. */
+function listenForUpgrade(upgrade: () => Promise<void>, logger: Logger): void {
+	const logBusy = logOften(logger, 'signal ignored: an upgrade is being prepared', 'SIGUSR2');
+	let isUnderWay = false;
+	const begin = async (): Promise<void> => {
+		isUnderWay = true;
+		await upgrade();
+		isUnderWay = false;
+	};
+	listen('SIGUSR2', () => {
+		if (isUnderWay) logBusy();
+		else void begin();
+	});
 }
 
 function logOften(logger: Logger, message: string, signal: NodeJS.Signals): () => void {

@@ -3,11 +3,12 @@ import {Deferred} from '../../../../shared/async/deferred.js';
 import {CoalescingReader} from './coalescing-reader.js';
 
 /** High-water mark of typed input; above it the terminal waits. */
-const TYPED_AHEAD_BYTES = 1024 * 1024;
+export const TYPED_AHEAD_BYTES = 1024 * 1024;
 const TILDE = 0x7e;
-const DOT = 0x2e;
 const LINE_FEED = 0x0a;
 const RETURN = 0x0d;
+/** Key behind a tilde that leaves. */
+const LEAVE = '.';
 
 /**
  * Typed input for a process. It is scanned for the escape as it arrives, even while the process or the connection takes
@@ -33,21 +34,36 @@ export class Keyboard {
 export interface Scanned {
 	/** Input for the process. */
 	readonly bytes: Uint8Array;
-	/** Whether the escape was typed. */
+	/** Keys that were typed behind a tilde, in order. */
+	readonly escapes: string;
+	/** Whether `~.` was one of them; nothing behind it is looked at. */
 	readonly leaves: boolean;
 }
 
 /**
- * Finds the escape `~.` at the beginning of a line; `~~` there is one tilde. A tilde is held until the next byte.
+ * Finds escapes such as `~.` at the beginning of a line; `~~` there is one tilde. A tilde is held until the next byte.
  */
 export class EscapeDetector {
+	readonly #keys: string;
 	#state: 'line-start' | 'tilde' | 'within' = 'line-start';
+
+	/** Keys that are escapes behind a tilde. */
+	constructor(keys = LEAVE) {
+		this.#keys = keys;
+	}
 
 	scan(typed: Uint8Array): Scanned {
 		const bytes: number[] = [];
+		let escapes = '';
 		for (const byte of typed) {
 			if (this.#state === 'tilde') {
-				if (byte === DOT) return {bytes: Uint8Array.from(bytes), leaves: true};
+				const key = String.fromCharCode(byte);
+				if (this.#keys.includes(key)) {
+					escapes += key;
+					if (key === LEAVE) break;
+					this.#state = 'line-start';
+					continue;
+				}
 				bytes.push(TILDE);
 				this.#state = 'within';
 				if (byte === TILDE) continue;
@@ -58,6 +74,11 @@ export class EscapeDetector {
 			bytes.push(byte);
 			this.#state = byte === RETURN || byte === LINE_FEED ? 'line-start' : 'within';
 		}
-		return {bytes: Uint8Array.from(bytes), leaves: false};
+		return {bytes: Uint8Array.from(bytes), escapes, leaves: escapes.endsWith(LEAVE)};
+	}
+
+	/** The next byte may begin an escape, whatever was typed before. */
+	reset(): void {
+		if (this.#state === 'within') this.#state = 'line-start';
 	}
 }

@@ -3,6 +3,7 @@ import {posix} from 'node:path';
 import {toPathUri} from '../../../../client/paths.js';
 import type {ProcessHandle} from '../../../../client/process/process-handle.js';
 import type {SandboxOption} from '../../../../client/run/sandbox-policy.js';
+import type {SharingOptions} from '../../../../client/run/sharing-options.js';
 import {ProtocolError} from '../../../../client/session/client-errors.js';
 import type {Environment} from '../../../../environments/environment.js';
 import type {EnvironmentInfo} from '../../../../protocol/methods/environment-methods.js';
@@ -28,6 +29,10 @@ export interface AttachedCommand {
 	readonly noInput?: boolean | undefined;
 	/** Takes the output; our own streams by default. */
 	readonly writer?: OutputWriter | undefined;
+	/** Name, labels and the like. */
+	readonly sharing?: SharingOptions | undefined;
+	/** A random one by default. */
+	readonly processId?: string | undefined;
 }
 
 /** Makes a policy when the working directory is known; `resolve` makes a path of the environment absolute. */
@@ -74,15 +79,18 @@ async function readInfo(environment: Environment): Promise<EnvironmentInfo | und
 
 export interface StartContext {
 	readonly facts: EnvironmentFacts;
-	readonly terminal: OwnTerminal | undefined;
+	/** Where it comes from; undefined for one without our terminal. */
+	readonly terminal: Pick<OwnTerminal, 'size'> | undefined;
 	readonly inputKind: InputKind;
+	/** Whether it waits for no reader, and its input is empty. */
+	readonly isDetached?: boolean;
 }
 
 /** Starts the command with what the environment can do; a program that is missing or not executable is no error of ours. */
 export async function startAttached(
 	environment: Environment,
 	command: AttachedCommand,
-	{facts, terminal, inputKind}: StartContext,
+	{facts, terminal, inputKind, isDetached = false}: StartContext,
 ): Promise<{readonly process: ProcessHandle} | FailedStart> {
 	const {env, tty} = command;
 	const argv = command.argv.length > 0 ? command.argv : [await facts.shell(), '-l'];
@@ -93,9 +101,11 @@ export async function startAttached(
 			cwd,
 			env,
 			tty: terminal && facts.can('processIo') ? terminal.size : tty,
-			stdin: facts.passesInput(inputKind),
-			backpressure: true,
+			stdin: !isDetached && facts.passesInput(inputKind),
+			backpressure: !isDetached,
 			sandbox,
+			...(command.processId !== undefined && {processId: command.processId}),
+			...command.sharing,
 		});
 		return {process};
 	} catch (error) {

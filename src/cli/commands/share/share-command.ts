@@ -1,0 +1,47 @@
+import {LOCAL} from '../../../environments/environment-provider.js';
+import {writeJson, writeLines} from '../../common/messages.js';
+import {type ProcessPlace, withProcess} from '../../common/processes/open-process.js';
+import {formatShareLink, parseShareLink} from '../../common/processes/share-link.js';
+import {describeTarget, resolveDefault, resolveTarget} from '../../common/resolve-target.js';
+import {parseTimeOption} from '../../common/times.js';
+import {EXIT, usageError} from '../../exit-codes.js';
+
+export interface ShareRequest extends ProcessPlace {
+	/** Whether the holder may drive. */
+	readonly drive: boolean;
+	/** Time until the link expires. */
+	readonly time: string | undefined;
+	readonly json: boolean;
+}
+
+/** Prints a link for one process and one role. */
+export async function share(id: string, request: ShareRequest): Promise<number> {
+	const {drive, time, json} = request;
+	const forMs = parseTimeOption('--for', time);
+	if (parseShareLink(id)) throw usageError('a link cannot be shared; pass it on as it is');
+	const url = await findUrl(request);
+	return withProcess(id, {...request, quiet: true}, async ({environment, reference}) => {
+		const process = await environment.processes.reference(reference);
+		const {token, processId, role, expiresAt} = await process.share({
+			role: drive ? 'drive' : 'observe',
+			...(forMs !== undefined && {for: forMs}),
+		});
+		const link = formatShareLink({url, processId, token});
+		if (json) writeJson({link, url, token, id: processId, role, expiresAt: expiresAt.toISOString()}, '\t');
+		else writeLines([link]);
+		return EXIT.ok;
+	});
+}
+
+/** Address of the server for others, without secrets. */
+async function findUrl({environment, quiet}: ProcessPlace): Promise<string> {
+	const target = environment === undefined ? (await resolveDefault({quiet}))?.target : await findTarget(environment);
+	if (!target) throw usageError('processes of this machine itself have no link: your local daemon is for you alone');
+	const {url} = describeTarget(target).members as {url?: unknown};
+	if (typeof url === 'string') return url;
+	throw usageError('a server that is started for one connection has no address for a link; give its URL with -e');
+}
+
+async function findTarget(environment: string): Promise<Awaited<ReturnType<typeof resolveTarget>> | undefined> {
+	return environment === LOCAL ? undefined : resolveTarget(environment);
+}
