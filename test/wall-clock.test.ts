@@ -12,11 +12,15 @@ const WALL_CLOCK = /\bDate\.now\b|\bnew Date\(\)|\bDate\(\)/;
 const DATES: Record<string, string> = {
 	'src/shared/node/line-logger.ts': 'the time of a log line',
 	'src/server/auth/signed-tokens.ts': 'the expiry of a token is a date',
+	'src/server/state/server-state.ts': 'the start of a process, and the age of files from earlier runs',
+	'src/server/sharing/share-tokens.ts': 'the expiry of a token is a date',
 	'src/cli/commands/serve/self-signed-identity.ts': 'the expiry of a certificate is a date',
 	'src/transports/node/self-signed-certificate.ts': 'the validity of a certificate',
 	'src/filesystem/syscalls.ts': 'the access time of a file',
 	'src/processes/managed-process.ts': 'the start of a process in a list',
+	'src/client/process/process-logs.ts': 'the beginning of the last minutes of a log',
 	'src/agent-tools/spawner.ts': 'the start of a process in an event',
+	'src/cli/commands/screen/screen-command.ts': 'a past moment, counted from now',
 	'bench/compare/bench.mjs': 'the date of a report',
 	'test/helpers/tokens.ts': 'the expiry of a token is a date',
 };

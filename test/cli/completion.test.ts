@@ -10,6 +10,7 @@ import {fishScript} from '../../src/cli/commands/completion/fish.js';
 import {zshScript} from '../../src/cli/commands/completion/zsh.js';
 import {Command, PROGRAM, run} from '../helpers/command.js';
 import {isInstalled} from '../helpers/needs.js';
+import {ProcessServer} from '../helpers/process-server.js';
 import {scratchDirectory} from '../helpers/scratch.js';
 
 /** Kinds of commands that the real ones may not have. */
@@ -116,6 +117,20 @@ test('bash offers paths of another machine behind the colon, without what a term
 	);
 	expect(offer(`longarm cp ${url}:${root}/.h`)).toEqual([`${root}/.hidden`]);
 	expect(offer(`longarm cp ${url}:${root}/none/`)).toEqual([]);
+});
+
+test('bash offers ids and names of processes of the environment on the line, without what a terminal would obey', async () => {
+	const server = await ProcessServer.start();
+	const id = await server.detached('--name', 'nightly', '--', 'sleep', '1000');
+	await server.detached('--name', 'nice', '--', 'true');
+	const offer = offering(bashScript(toCompleted(COMMANDS, GROUPS)));
+	expect(offer(`longarm logs -e ${server.url} -f ni`)).toEqual(['nice', 'nightly']);
+	expect(offer(`longarm attach --environment=${server.url} nig`)).toEqual(['nightly']);
+	expect(offer(`longarm wait -e ${server.url} ${id.slice(0, 6)}`)).toContain(id);
+	expect(offer(`longarm stop -e ${server.url} nightly ni`)).toEqual(['nice', 'nightly']);
+	expect(offer(`longarm stop -e ${server.url} --signal K`)).toEqual(['KILL']);
+	expect(offer('longarm logs -e devbox n')).toEqual([]);
+	expect(offer('longarm logs n')).toEqual([]);
 });
 
 const SCRIPTS = [

@@ -36,7 +36,16 @@ const INFO = {
 	cwd: 'file:///tmp',
 	executorVersion: HOSTILE,
 	platformOs: HOSTILE,
-	capabilities: {portForward: true, fsResume: true},
+	capabilities: {
+		portForward: true,
+		fsResume: true,
+		processList: true,
+		processAttach: true,
+		processSpill: true,
+		processWaitFor: true,
+		processScreen: true,
+		processShare: true,
+	},
 };
 const WELCOME: Record<string, Answer> = {
 	initialize: {result: {sessionId: 's', protocolVersion: HOSTILE, environmentInfo: INFO}},
@@ -64,8 +73,65 @@ const LISTING: Record<string, Answer> = {
 	'fs/close': {result: {}},
 };
 
+const LISTED = {
+	processId: HOSTILE,
+	state: 'running',
+	pid: 1,
+	argv: [HOSTILE],
+	tty: true,
+	startedAtMs: 0,
+	ageMs: 0,
+	outputBytes: 0,
+	exitCode: null,
+	reason: null,
+	descendants: [{pid: 1, parentPid: 1, command: HOSTILE}],
+	name: 'x',
+	owner: HOSTILE,
+	labels: {[HOSTILE]: HOSTILE},
+	attached: [{client: HOSTILE, role: 'drive', sinceMs: 0}],
+	driver: HOSTILE,
+	rows: 24,
+	cols: 80,
+	generation: HOSTILE,
+};
+const SCREEN = {
+	rows: 24,
+	cols: 80,
+	cursor: {row: 0, col: 0, isVisible: true},
+	alternate: false,
+	title: HOSTILE,
+	lines: [HOSTILE],
+	seq: 1,
+};
+const SHARED: Record<string, Answer> = {
+	...WELCOME,
+	'process/list': {result: {processes: [LISTED]}},
+	'process/screen': {result: SCREEN},
+	'process/waitFor': {result: {by: 'pattern', match: {text: HOSTILE, groups: [HOSTILE]}, seq: 1}},
+	'process/share': {result: {token: HOSTILE, processId: HOSTILE, role: 'observe', expiresAtMs: 0}},
+};
+
 test.each([
 	['run', [], {}],
+	['ps', [], {}],
+	['ps', [], WELCOME],
+	['ps', [], SHARED],
+	['ps', ['--json'], SHARED],
+	['wait', [], WELCOME],
+	['wait', ['--text', '.'], SHARED],
+	['wait', ['--text', '.', '--json'], SHARED],
+	['screen', [], WELCOME],
+	['screen', [], SHARED],
+	['screen', ['--json'], SHARED],
+	['logs', [], WELCOME],
+	['logs', ['-t'], SHARED],
+	['attach', [], WELCOME],
+	['attach', [], SHARED],
+	['stop', [], SHARED],
+	['rm', [], WELCOME],
+	['share', [], SHARED],
+	['export', [], SHARED],
+	['replay', [], SHARED],
 	['run', [], WELCOME],
 	['env', [], {}],
 	['env', [], WELCOME],
@@ -90,8 +156,9 @@ test.each([
 			cp: ['cp', '-e', url, ':/tmp/file', scratchDirectory()],
 			get: ['get', '-e', url, '-r', '/tmp/tree', scratchDirectory()],
 			forward: ['forward', '-e', url, '0:8080'],
+			ps: ['ps', '-e', url, ...options],
 		};
-		const program = new Command(lines[command]!);
+		const program = new Command(lines[command] ?? [command, '-e', url, 'x', ...options]);
 		await program.ended;
 		expect(asked()).toBeGreaterThan(0);
 		// A tab of our own indents JSON.

@@ -25,7 +25,7 @@ async function answers(command: Command): Promise<boolean> {
 	return (await run(['run', '-e', await command.url(), '--', 'true'])).code === 0;
 }
 
-const IGNORED = ['SIGUSR1', 'SIGUSR2', 'SIGALRM', 'SIGVTALRM', 'SIGIO', 'SIGPWR', 'SIGSTKFLT', 'SIGPROF'] as const;
+const IGNORED = ['SIGUSR1', 'SIGALRM', 'SIGVTALRM', 'SIGIO', 'SIGPWR', 'SIGSTKFLT', 'SIGPROF'] as const;
 
 test('signals without a meaning are logged by name and do nothing; SIGUSR1 opens no debugger', async () => {
 	const command = await serve();
@@ -187,20 +187,22 @@ test('a debugger that was opened before the program was loaded is closed, unless
 	expect(invited.stderr).not.toContain('closed the debugger');
 });
 
-test('SIGUSR1 and SIGUSR2 do nothing before the server is loaded', async () => {
+test('SIGUSR1 opens no debugger before the server is loaded, and SIGUSR2 upgrades it when it is', async () => {
 	const preloaded = join(scratchDirectory(), 'preloaded.cjs');
-	// Between the launcher and its first part.
+	// Between the launcher and its first part, in the first program only.
 	writeFileSync(
 		preloaded,
 		`const {Script} = require('node:vm');
 		const run = Script.prototype.runInThisContext;
-		Script.prototype.runInThisContext = function (...given) {
+		const isFirst = process.argv[2] === 'serve' && process.env.LONGARM_HANDOFF_FD === undefined;
+		if (isFirst) Script.prototype.runInThisContext = function (...given) {
 			Script.prototype.runInThisContext = run;
 			for (const signal of ['SIGUSR1', 'SIGUSR2']) process.kill(process.pid, signal);
 			return run.apply(this, given);
 		};`,
 	);
 	const command = await serve(`--require ${preloaded}`);
+	await command.logs('"upgraded"');
 	expect(await answers(command)).toBe(true);
 	expect(command.stderr).not.toContain(NODE_DEBUGGER);
 });

@@ -25,6 +25,9 @@ export interface CommandOptions {
 	readonly via?: readonly string[];
 	/** Without a controlling terminal. */
 	readonly ownSession?: boolean;
+	/** Another program than the built command, and another runtime for it. */
+	readonly program?: string;
+	readonly runtime?: string;
 }
 
 /** The built command as a program of its own. */
@@ -41,10 +44,17 @@ export class Command {
 	/** The program inherits PATH and HOME only, and knows no environments of the user. */
 	constructor(
 		args: readonly string[],
-		{env = {}, ownStdout = false, via = [], ownSession = false}: CommandOptions = {},
+		{
+			env = {},
+			ownStdout = false,
+			via = [],
+			ownSession = false,
+			program: own = PROGRAM,
+			runtime = process.execPath,
+		}: CommandOptions = {},
 	) {
 		if (!existsSync(PROGRAM)) throw new Error(`${PROGRAM} is missing: npm run build`);
-		const [program, ...rest] = [...via, process.execPath, PROGRAM, ...args];
+		const [program, ...rest] = [...via, runtime, own, ...args];
 		this.child = spawn(program!, rest, {
 			env: {PATH: process.env['PATH'], HOME: process.env['HOME'], LONGARM_HOME: '/nonexistent', ...env},
 			stdio: ['pipe', 'pipe', 'pipe'],

@@ -12,6 +12,7 @@ export class OnTerminal {
 	/** Everything that was written to the terminal so far. */
 	raw = '';
 	#from = 0;
+	readonly #listened: Promise<void>;
 
 	static longarm(...args: string[]): Promise<OnTerminal> {
 		return OnTerminal.start([process.execPath, PROGRAM, ...args]);
@@ -33,11 +34,16 @@ export class OnTerminal {
 
 	private constructor(handle: ProcessHandle) {
 		this.#process = handle;
-		void this.#listen();
+		this.#listened = this.#listen();
 	}
 
 	get exited(): Promise<ExitStatus> {
 		return this.#process.exited;
+	}
+
+	/** The same, when all that it wrote is here. */
+	get ended(): Promise<ExitStatus> {
+		return this.#listened.then(() => this.exited);
 	}
 
 	/** The same without what moves the cursor and changes colours. */

@@ -13,7 +13,11 @@ export async function ownCommand(): Promise<{readonly command: readonly string[]
 	const require = `import {createRequire as make} from 'node:module'; const require = make(import.meta.url);`;
 	await build({
 		absWorkingDir: PACKAGE,
-		entryPoints: {longarm: 'src/cli/main.ts', 'search-worker': 'src/filesystem/search/search-worker.ts'},
+		entryPoints: {
+			longarm: 'src/cli/main.ts',
+			'search-worker': 'src/filesystem/search/search-worker.ts',
+			'pattern-worker': 'src/processes/wait/pattern-worker.ts',
+		},
 		outdir,
 		bundle: true,
 		splitting: true,

@@ -37,7 +37,7 @@ export function workspacePolicy(directory: string, more: Record<string, unknown>
 export function noSandbox(enforcer: EnforcerChoice = 'auto'): string | undefined {
 	try {
 		const command = {program: 'true', args: [], arg0: undefined, cwd: '/', terminal: false, environment: new Map()};
-		new Sandbox(process.env, [], enforcer).wrap({mounts: [{kind: 'read', path: '/'}], network: 'none'}, command);
+		new Sandbox(process.env, () => [], enforcer).wrap({mounts: [{kind: 'read', path: '/'}], network: 'none'}, command);
 		return undefined;
 	} catch (error) {
 		return (error as Error).message;

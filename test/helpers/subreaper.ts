@@ -39,9 +39,9 @@ export async function serveAsSubreaper(
 }
 
 /** User without an account and without other processes. */
-const OTHER_USER = '64731';
+export const OTHER_USER = '64731';
 /** Put in front of a command so that it runs without privileges. */
-const UNPRIVILEGED = isRoot
+export const UNPRIVILEGED: readonly string[] = isRoot
 	? ['setpriv', `--reuid=${OTHER_USER}`, `--regid=${OTHER_USER}`, '--clear-groups', '--inh-caps=-all']
 	: [];
 

@@ -58,8 +58,8 @@ export class TestClient {
 		return new TestClient(new WebSocketTransport(socket, below, url, 'client'));
 	}
 
-	async initialize(resumeSessionId?: string): Promise<this> {
-		const result = await this.rpc.request('initialize', {clientName: 'test', resumeSessionId});
+	async initialize(resumeSessionId?: string, clientName = 'test'): Promise<this> {
+		const result = await this.rpc.request('initialize', {clientName, resumeSessionId});
 		this.sessionId = (result as {sessionId: string}).sessionId;
 		this.rpc.notify('initialized', {});
 		return this;

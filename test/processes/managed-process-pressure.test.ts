@@ -1,7 +1,7 @@
 // covers: src/processes/managed-process.ts (back-pressure)
 import {describe, expect, test} from 'vitest';
+import {PAUSE_ABOVE_BYTES, RESUME_BELOW_BYTES} from '../../src/processes/back-pressure.js';
 import type {Backend, Child} from '../../src/processes/backends/backend.js';
-import {PAUSE_ABOVE_BYTES, RESUME_BELOW_BYTES} from '../../src/processes/managed-process.js';
 import {MAX_READ_BYTES} from '../../src/processes/output/chunk-pool.js';
 import type {DriverCursor} from '../../src/processes/output/log-cursor.js';
 import {describeEachBackend, nativeBackend, PIPES, run, sh} from '../helpers/children.js';

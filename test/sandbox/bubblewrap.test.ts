@@ -126,7 +126,7 @@ test('a bubblewrap that does not work is refused with what it said and what help
 	}));
 	onTestFinished(() => vi.doUnmock('../../src/sandbox/trusted-program.js'));
 	const {Sandbox} = await import('../../src/sandbox/sandbox.js');
-	const sandbox = new Sandbox({}, [], 'bubblewrap');
+	const sandbox = new Sandbox({}, () => [], 'bubblewrap');
 	expect(sandbox.isLikelyAvailable).toBe(process.platform === 'linux');
 	expect(() => sandbox.wrap({mounts: [], network: 'none'}, COMMAND)).toThrow(
 		/^sandbox intent cannot be enforced .* does not work: no permissions to create namespace \(install bubblewrap/,

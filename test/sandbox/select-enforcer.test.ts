@@ -31,7 +31,7 @@ async function bareSandbox(choice: EnforcerChoice, launcherProblem?: string) {
 		}));
 	}
 	const {Sandbox} = await import('../../src/sandbox/sandbox.js');
-	const sandbox = new Sandbox({}, [], choice);
+	const sandbox = new Sandbox({}, () => [], choice);
 	return {sandbox, wrap: () => sandbox.wrap({mounts: [{kind: 'read', path: '/'}], network: 'none'}, COMMAND)};
 }
 

@@ -228,6 +228,19 @@ test('a run keeps what V8 compiled for the next one, once', async () => {
 	expect(most(await copy.load('together'), 'taken')).toBe(kept.length - 1);
 });
 
+test('a run that ends when another version lies in its place keeps nothing that this one would take', async () => {
+	const copy = new Copy();
+	copy.removeCaches();
+	const filename = join(copy.parts, 'main.js');
+	// V8 tells sources apart by their lengths only.
+	const length = 2000;
+	const behind = "(function () {console.log('behind')})".padEnd(length);
+	const write = `require('node:fs').writeFileSync(${JSON.stringify(filename)}, ${JSON.stringify(behind.trim())}.padEnd(${length}))`;
+	writeFileSync(filename, `(function (require) {${write}; console.log('before')})`.padEnd(length));
+	expect(await copy.version()).toBe('before');
+	expect(await copy.version()).toBe('behind');
+});
+
 test('a run with flags of Node keeps nothing: others could not take it', async () => {
 	const copy = new Copy();
 	copy.removeCaches();
@@ -312,4 +325,13 @@ test('the search worker of the build finds a line', async () => {
 			.on('exit', resolve),
 	);
 	expect(messages).toMatchObject([{kind: 'matches'}, {kind: 'done', summary: {files: 1, matches: 1}}]);
+});
+
+test('the pattern worker of the build finds a match', async () => {
+	const worker = new Worker(join(BUILT, 'pattern-worker.js'));
+	const answer = new Promise((resolve, reject) => worker.once('message', resolve).once('error', reject));
+	// oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread has no origin
+	worker.postMessage({kind: 'match', pattern: 'o (w)', bytes: Buffer.from('hello world'), ends: [5, 11]});
+	expect(await answer).toEqual({kind: 'match', match: {text: 'o w', groups: ['w'], chunk: 1}});
+	await worker.terminate();
 });

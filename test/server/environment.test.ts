@@ -52,7 +52,11 @@ test('what it says of itself is what the protocol declares, and no capability is
 		'networkProxyLaunch',
 		'networkProxyReviewDomains',
 		'portForward',
+		'processDurable',
+		'processRecord',
+		'processSpill',
 		'sandboxedFileStreaming',
+		'serverUpgrade',
 		'shellSnapshotV2',
 		'windowsMxc',
 	]);

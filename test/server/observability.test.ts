@@ -95,12 +95,16 @@ describe('/metrics', () => {
 			exec_server_request_duration_seconds: 'histogram',
 			exec_server_processes_finished_total: 'counter',
 			exec_server_process_duration_seconds: 'histogram',
+			exec_server_process_attaches_total: 'counter',
+			exec_server_process_takeovers_total: 'counter',
+			exec_server_process_shares_total: 'counter',
 			exec_server_connections_active: 'gauge',
 			exec_server_sessions_active: 'gauge',
 			exec_server_processes_active: 'gauge',
 			exec_server_retained_bytes: 'gauge',
 			exec_server_output_bytes_total: 'counter',
 			exec_server_backpressure_seconds_total: 'counter',
+			exec_server_spilled_bytes: 'gauge',
 			process_resident_memory_bytes: 'gauge',
 		});
 		expect(samples.filter(({value}) => value !== 0).map(({name}) => name)).toEqual(['process_resident_memory_bytes']);

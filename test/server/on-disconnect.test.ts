@@ -133,7 +133,7 @@ test('who comes back in time stops every clock', async () => {
 	await untilDead(...pids);
 });
 
-test.each(['keep', {}, {keepForMs: -1}, {keepForMs: 'long'}])('the policy %j is refused', async onDisconnect => {
+test.each(['never', {}, {keepForMs: -1}, {keepForMs: 'long'}])('the policy %j is refused', async onDisconnect => {
 	const {client} = await served();
 	expect(await refusal(client.sh('p', WAITING, {onDisconnect}))).toMatchObject({code: -32602});
 	expect(await client.call('process/list')).toEqual({processes: []});

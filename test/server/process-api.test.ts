@@ -28,6 +28,14 @@ test('what the process api adds to the protocol is announced, at the handshake a
 		processTerminateMode: true,
 		processOnDisconnect: true,
 		processPrepared: true,
+		processAttach: true,
+		processWaitFor: true,
+		processScreen: true,
+		processShare: true,
+		// There is no state directory.
+		processSpill: false,
+		processRecord: false,
+		processDurable: false,
 	});
 });
 

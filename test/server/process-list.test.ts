@@ -5,6 +5,19 @@ import {joined, listed, OPEN_STDIN, served, TERMINAL, toldPids} from '../helpers
 import {eventually, untilDead} from '../helpers/processes.js';
 import type {TestClient} from '../helpers/test-client.js';
 
+/** Members of a process on pipes that one client uses alone. */
+const UNSHARED_ENTRY = {
+	name: null,
+	owner: null,
+	labels: {},
+	durable: false,
+	spilledBytes: null,
+	attached: [{client: 'test', role: 'drive', sinceMs: expect.any(Number) as unknown}],
+	driver: 'test',
+	rows: null,
+	cols: null,
+	generation: expect.stringMatching(/^\d+\.\d+\.\d+-/) as unknown,
+};
 const TIMES = {startedAtMs: expect.any(Number) as unknown, ageMs: expect.any(Number) as unknown};
 
 const argv = (script: string): string[] => ['/bin/sh', '-c', script];
@@ -54,6 +67,9 @@ test('every process of the session is listed with what it is and how far it got'
 				exitCode: null,
 				reason: null,
 				descendants: [{pid: expect.any(Number) as unknown, parentPid: running, command: 'cat'}],
+				...UNSHARED_ENTRY,
+				rows: 24,
+				cols: 80,
 			},
 			{
 				processId: 'exited',
@@ -66,6 +82,7 @@ test('every process of the session is listed with what it is and how far it got'
 				exitCode: 3,
 				reason: 'exit',
 				descendants: [],
+				...UNSHARED_ENTRY,
 			},
 			{
 				processId: 'closed',
@@ -78,6 +95,7 @@ test('every process of the session is listed with what it is and how far it got'
 				exitCode: 137,
 				reason: 'signal',
 				descendants: [],
+				...UNSHARED_ENTRY,
 			},
 			{
 				processId: 'starting',
@@ -90,6 +108,7 @@ test('every process of the session is listed with what it is and how far it got'
 				exitCode: null,
 				reason: null,
 				descendants: [],
+				...UNSHARED_ENTRY,
 			},
 		],
 	});

@@ -2,6 +2,8 @@
 export interface Step {
 	/** Nothing where a command is still running. */
 	readonly type: string;
+	/** Typed to a command that is running, without Enter. */
+	readonly keys?: string;
 	/** Waited for instead of the end of the command, which goes on. */
 	readonly shows?: string;
 	/** Pressed then; after it the end of the command is waited for. */
@@ -31,7 +33,7 @@ export const SCENES: readonly Scene[] = [
 	{
 		name: 'serve',
 		window: 'server',
-		steps: [{type: 'longarm serve --allow-forward loopback --audit-log audit.log', shows: 'listening'}],
+		steps: [{type: 'longarm serve --allow-forward loopback --audit-log audit.log --state state', shows: 'listening'}],
 		keeps: {variable: 'URL', pattern: /ws:\/\/[\d.:]+/},
 	},
 	{name: 'env-add', steps: [{type: 'longarm env add devbox $URL'}]},
@@ -102,6 +104,95 @@ export const SCENES: readonly Scene[] = [
 			{type: 'longarm cp -r site devbox'},
 		],
 	},
+	{
+		name: 'run-detached',
+		steps: [
+			{type: `longarm run -d -e devbox --name build --label kind=demo -- sh -c 'echo hi; exit 3'`},
+			{type: 'longarm wait -e devbox build; echo "it exited with $?"'},
+			{type: 'longarm logs -e devbox build'},
+			{type: 'longarm logs -e devbox -t build'},
+			{type: 'longarm run -d -e devbox --name build -- no-such-program'},
+			{type: `longarm run -d -e devbox --name 'my build' -- true`},
+		],
+	},
+	{
+		name: 'ps',
+		steps: [
+			{type: `longarm run -d -e devbox --name shell -t --env 'PS1=there> ' -- sh`},
+			{type: 'longarm wait -e devbox shell --input'},
+			{type: 'longarm ps -e devbox'},
+			{type: 'longarm ps -a -e devbox -e gone-by --label kind=demo'},
+			{type: 'longarm ps -a -e devbox -e ws://127.0.0.1:1 --label kind=demo'},
+			{type: 'longarm ps --watch | cat'},
+		],
+	},
+	{
+		name: 'attach',
+		steps: [
+			{type: 'longarm attach -e devbox shell', shows: 'you drive'},
+			{type: 'echo "$((40 + 2))"', shows: '\n42\nthere>'},
+			{type: '', press: '~d'},
+			{type: 'echo "it exited with $?"'},
+		],
+	},
+	{
+		name: 'attach-observer',
+		window: 'driver',
+		steps: [{type: 'longarm attach -e devbox shell', shows: 'you drive'}],
+	},
+	{
+		name: 'attach-take-over',
+		steps: [
+			{type: 'longarm attach -e devbox shell', shows: 'so you are watching'},
+			{type: '', keys: '~t', shows: 'you drive'},
+			{type: '', keys: '~o', shows: 'nobody drives and you are watching'},
+			{type: '', press: '~d'},
+		],
+	},
+	{name: 'attach-driver-leaves', window: 'driver', steps: [{type: '', shows: 'does not drive any more', press: '~d'}]},
+	{
+		name: 'screen',
+		steps: [
+			{type: 'longarm screen -e devbox shell | grep -c there'},
+			{type: 'longarm screen -e devbox build'},
+			{type: 'longarm screen -e devbox --at noon shell'},
+		],
+	},
+	{
+		name: 'wait',
+		steps: [
+			{type: 'longarm wait -e devbox shell --text "there>" --json'},
+			{type: 'longarm wait -e devbox shell --timeout 50ms; echo "it exited with $?"'},
+			{type: 'longarm wait -e devbox build --port 1; echo "it exited with $?"'},
+			{type: 'longarm wait -e devbox biuld'},
+		],
+	},
+	{
+		name: 'share',
+		steps: [{type: 'longarm share -e devbox shell'}, {type: 'longarm share -e local shell'}],
+	},
+	{
+		name: 'stop-rm',
+		steps: [
+			{type: 'longarm rm -e devbox shell 2>&1 | tail -1'},
+			{type: 'longarm stop -e devbox --grace 100ms shell'},
+			{type: 'longarm stop -e devbox shell nobody'},
+			{type: 'longarm rm -e devbox shell'},
+		],
+	},
+	{
+		name: 'replay-export',
+		steps: [
+			{type: `longarm run -d -q -e devbox --name film --record -t -- printf 'a short film\\n' > id`},
+			{type: 'longarm wait -e devbox film'},
+			{type: 'longarm export -e devbox film -o film.cast && tail -1 film.cast'},
+			{type: 'longarm export -e devbox film'},
+			{type: 'longarm replay -e devbox film'},
+			{type: 'longarm replay film.cast --speed 2'},
+			{type: 'longarm replay --speed 0 film.cast'},
+		],
+	},
+	{name: 'upgrade', steps: [{type: 'longarm upgrade -e devbox'}]},
 	{name: 'completion', steps: [{type: 'longarm completion bash | head -3'}]},
 	{name: 'forward', steps: [{type: 'longarm forward -e devbox 0:${URL##*:}', shows: '->', press: 'C-c'}]},
 	{

@@ -11,6 +11,13 @@ const VARYING: readonly (readonly [RegExp, string])[] = [
 	[/(?<!\d)\d\d:\d\d:\d\d(?:\.\d+)?/g, 'TIME'],
 	[/ in \d+\.\d s \([\d.]+ \w+\/s\)/g, ' in TIME (RATE)'],
 	[/\bpid=\d+/g, 'pid=PID'],
+	// Ids of processes, and the columns of a list that are never the same.
+	[/\b[0-9a-f]{12}\b/g, 'ID__________'],
+	[/(?<=(?:running|closed) +(?:-|\d+)) +\d+(?= {2})/g, '  PID'],
+	[/ +\d+[smh](?= {2}\S+.*$)/gm, '  AGE'],
+	[/\d{4}-\d\d-\d\dTTIMEZ/g, 'DATE'],
+	[/(?<=EXIT|WAITING) +(?=PID|AGE)/g, '  '],
+	[/\S+@\S+ pts\/\d+/g, 'USER@HOST TERMINAL'],
 	// What this machine has is the doctor's business and nobody else's.
 	[/^(?:ok {5}|limited|MISSING) {2}([a-z]+(?: [a-z]+)*) {2,}.*$/gm, 'STATUS $1'],
 	[/^ +mend it with: .*\n/gm, ''],

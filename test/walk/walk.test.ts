@@ -16,6 +16,7 @@ interface Terminal {
 	next(window: string, command: string, shows?: string): Promise<void>;
 	type(window: string, text: string, key?: string): void;
 	atPrompt(window: string, prompts?: number): Promise<void>;
+	until(window: string, probe: (screen: string) => boolean): Promise<void>;
 	screen(window: string): string;
 	close(): void;
 }
@@ -62,7 +63,10 @@ async function play(terminal: Terminal, {window = MAIN, steps}: Scene, windows: 
 	for (const [index, step] of steps.entries()) await take(terminal, window, step, index === 0);
 }
 
-async function take(terminal: Terminal, window: string, {type, shows, press}: Step, isFirst: boolean): Promise<void> {
+async function take(terminal: Terminal, window: string, step: Step, isFirst: boolean): Promise<void> {
+	const {type, keys, shows, press} = step;
+	if (keys !== undefined) terminal.type(window, keys);
+	if (type === '' && shows !== undefined) await terminal.until(window, screen => screen.includes(shows));
 	if (type !== '') await (isFirst ? terminal.run(window, type, shows) : terminal.next(window, type, shows));
 	if (press === undefined) return;
 	terminal.type(window, '', press);

@@ -1,6 +1,6 @@
 import {expect, test} from 'vitest';
 import type {StreamEvent} from '../../../src/client/process/process-handle.js';
-import {ProcessLostError, type ReadResult} from '../../../src/client/process/process-handle.js';
+import {ProcessLostError, type ReadOptions, type ReadResult} from '../../../src/client/process/process-handle.js';
 import {readOutputStream} from '../../../src/client/process/read-output-stream.js';
 import {chunk, closed, exited, output} from '../../helpers/process-events.js';
 
@@ -51,4 +51,28 @@ test('a process that is lost fails the output, however that is learnt', async ()
 		new ProcessLostError('gone'),
 	);
 	await expect(pieces([lagged], {failure: 'gone'})).rejects.toEqual(new ProcessLostError('gone'));
+});
+
+test('much that was missed by being late is read in pages, up to what comes live', async () => {
+	const asked: unknown[] = [];
+	const kept = [chunk(2, 'b'), chunk(3, 'c'), chunk(4, 'd')];
+	const source = {
+		async *events(): AsyncGenerator<StreamEvent> {
+			yield output(1, 'a');
+			yield {kind: 'lagged', missed: 4, afterSeq: 1};
+			yield* [exited(5), closed(6)];
+		},
+		read: async ({afterSeq, maxBytes}: ReadOptions = {}) => {
+			asked.push([afterSeq, maxBytes! > 0]);
+			return {...NOTHING_KEPT, exited: true, chunks: kept.filter(({seq}) => seq > afterSeq!).slice(0, 2)};
+		},
+	};
+	const seen: unknown[] = [];
+	for await (const piece of readOutputStream(source)) seen.push(piece.kind === 'gap' ? piece : piece.seq);
+	expect(seen).toEqual([1, 2, 3, 4]);
+	expect(asked).toEqual([
+		[1, true],
+		[3, true],
+		[4, true],
+	]);
 });

@@ -1,12 +1,17 @@
 import * as fc from 'fast-check';
 import {expect, test} from 'vitest';
-import type {NumberedEvent} from '../../../src/client/process/process-handle.js';
+import type {Gap, NumberedEvent} from '../../../src/client/process/process-handle.js';
 import {MAX_WAITING_BYTES, MAX_WAITING_EVENTS, ReorderBuffer} from '../../../src/client/process/reorder-buffer.js';
 import {closed, exited, output} from '../../helpers/process-events.js';
 
 function buffer(): {buffer: ReorderBuffer; seqs: () => number[]} {
-	const published: NumberedEvent[] = [];
-	return {buffer: new ReorderBuffer(event => published.push(event)), seqs: () => published.map(({seq}) => seq)};
+	const {events, published} = recorded();
+	return {buffer: events, seqs: () => published.flatMap(event => (event.kind === 'gap' ? [] : [event.seq]))};
+}
+
+function recorded(): {events: ReorderBuffer; published: (NumberedEvent | Gap)[]} {
+	const published: (NumberedEvent | Gap)[] = [];
+	return {events: new ReorderBuffer(event => published.push(event)), published};
 }
 
 test('any order of arrival, with any repeats, is published as 1, 2, 3 up to the close', () => {
@@ -92,4 +97,51 @@ test('a close that was skipped to ends it', () => {
 	events.skipThrough(3);
 	events.add(output(5));
 	expect([seqs(), events.isClosed]).toEqual([[4], true]);
+});
+
+const gap = (afterSeq: number, throughSeq: number, missedBytes?: number): Gap => {
+	return {kind: 'gap', afterSeq, throughSeq, missedBytes};
+};
+const briefly = (events: readonly (NumberedEvent | Gap)[]) =>
+	events.map(event => (event.kind === 'gap' ? `${event.afterSeq}..${event.throughSeq}` : event.seq));
+
+test('a gap waits for the events before it, and the events behind it wait for the gap', () => {
+	const {events, published} = recorded();
+	for (const seq of [8, 9]) events.add(output(seq));
+	events.addGap(gap(2, 7, 100));
+	events.add(output(2));
+	expect(published).toEqual([]);
+	events.add(output(1));
+	expect(briefly(published)).toEqual([1, 2, '2..7', 8, 9]);
+	events.addGap(gap(2, 7, 100));
+	expect(published).toHaveLength(5);
+});
+
+test('a gap that begins among published events is announced from behind them', () => {
+	const {events, published} = recorded();
+	for (const seq of [1, 2, 3]) events.add(output(seq));
+	events.addGap(gap(1, 5, 100));
+	events.add(output(6));
+	expect(briefly(published)).toEqual([1, 2, 3, '3..5', 6]);
+});
+
+test('an expected gap is announced with the first event behind it, unless the server was first with its size', () => {
+	const silent = recorded();
+	silent.events.expectGapThrough(4);
+	expect(silent.published).toEqual([]);
+	silent.events.add(output(5));
+	expect(silent.published).toEqual([gap(0, 4), output(5)]);
+	const told = recorded();
+	told.events.expectGapThrough(4);
+	told.events.addGap(gap(0, 4, 100));
+	told.events.add(output(5));
+	expect(told.published).toEqual([gap(0, 4, 100), output(5)]);
+});
+
+test('gaps without the events before them are bounded', () => {
+	const {events} = recorded();
+	const fill = () => {
+		for (let seq = 1; seq <= MAX_WAITING_EVENTS + 1; seq++) events.addGap(gap(10 * seq, 10 * seq + 1));
+	};
+	expect(fill).toThrow(`exceeds ${MAX_WAITING_EVENTS} gaps`);
 });

@@ -2,7 +2,8 @@
 import * as fc from 'fast-check';
 import {describe, expect, test} from 'vitest';
 import {MAX_HEAD_BYTES} from '../../../src/processes/output/eviction-record.js';
-import {OutputLog, type OutputStream, type StreamView} from '../../../src/processes/output/output-log.js';
+import {OutputLog, type OutputStream} from '../../../src/processes/output/output-log.js';
+import type {StreamView} from '../../../src/processes/output/stream-view.js';
 
 const STREAMS: OutputStream[] = ['stdout', 'stderr', 'pty'];
 const KiB = 1024;

@@ -35,6 +35,7 @@ test('defaults are filled in, nulls of optional members are kept apart from valu
 		enforceManagedNetwork: false,
 		prepared: false,
 		acknowledged: false,
+		durable: false,
 	});
 });
 

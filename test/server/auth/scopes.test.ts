@@ -6,7 +6,17 @@ import {memoryTransportPair} from '../../../src/transports/memory.js';
 import {execServer} from '../../helpers/serving.js';
 import {TestClient} from '../../helpers/test-client.js';
 
-const OBSERVE = ['process/read', 'process/wait', 'process/snapshot', 'process/list'];
+const OBSERVE = [
+	'process/read',
+	'process/wait',
+	'process/snapshot',
+	'process/list',
+	'process/attach',
+	'process/detach',
+	'process/waitFor',
+	'process/screen',
+	'process/logs',
+];
 
 function clientOf(grant: Grant | undefined, server = execServer()): Promise<TestClient> {
 	return TestClient.overMemory(server, grant).initialize();
@@ -30,9 +40,9 @@ test('every request of a client needs exactly the scope of its kind', () => {
 		if (declaration.from !== 'client') continue;
 		const expected: AccessScope | undefined = /^initialized?$/.test(name)
 			? undefined
-			: OBSERVE.includes(name) || name.startsWith('environment/')
+			: OBSERVE.includes(name) || /^environment\/(?!upgrade)/.test(name)
 				? 'observe'
-				: /^(?:process|command)\//.test(name)
+				: /^(?:process|command)\/|^environment\/upgrade$/.test(name)
 					? 'drive'
 					: /^(?:fs|capabilit\w+|environmentConfig)\//.test(name)
 						? 'files'

@@ -47,6 +47,8 @@ test('beyond the bound ordinary requests stop the reading, until enough of them 
 
 test.each([
 	['process/wait', {}],
+	['process/waitFor', {}],
+	['process/logs', {waitMs: 1}],
 	['process/read', {waitMs: 1}],
 	['process/write', {}],
 	['forward/read', {}],

@@ -130,6 +130,10 @@ test('every setting can be given in each of the three ways', () => {
 		'sandbox-enforcer': ['bubblewrap', 'bubblewrap'],
 		drain: ['10m', 600_000],
 		'shutdown-grace': ['250ms', 250],
+		state: ['/var/lib/longarm', '/var/lib/longarm'],
+		'state-max-age': ['1h', 3_600_000],
+		'state-max-size': ['1GiB', 1024 ** 3],
+		'state-max-processes': ['5', 5],
 	};
 	const expected = Object.fromEntries(Object.entries(values).map(([name, [, value]]) => [name, value]));
 	const texts = Object.entries(values).map(([name, [text]]) => [name, text] as const);
