@@ -25,6 +25,8 @@ export interface Grant {
 	readonly limits?: GrantLimits | undefined;
 	/** The one process it is good for, if it was handed out for one. */
 	readonly process?: ManagedProcess | undefined;
+	/** Monotonic time at which its connections end; undefined for a token that is judged only when a client connects. */
+	readonly expiresAt?: number | undefined;
 }
 
 /** The grant of a token that is known by its name only; undefined without tokens. */
@@ -93,10 +95,12 @@ export function accountOf(grant: Grant | undefined): string | undefined {
 
 /**
  * A session is resumed by its own name only, and with the scopes it was opened with: it has one connection at a time, so a
- * weaker token would lock its owner out. `drive` stands for all scopes, since a process can do whatever they allow. If
+ * weaker token would lock its owner out. Tokens for one process share a name with those for another: their sessions are
+ * apart. `drive` stands for all scopes, since a process can do whatever they allow. If
  * there are processes `observe` is needed in any case: their output is sent without a request.
  */
 export function mayResume(owner: Grant | undefined, caller: Grant | undefined, hasProcesses: boolean): boolean {
-	if (owner?.name !== caller?.name || (hasProcesses && !allows(caller, 'observe'))) return false;
+	if (owner?.name !== caller?.name || owner?.process !== caller?.process) return false;
+	if (hasProcesses && !allows(caller, 'observe')) return false;
 	return allows(caller, 'drive') || ACCESS_SCOPES.every(scope => !allows(owner, scope) || allows(caller, scope));
 }

@@ -8,6 +8,7 @@ import type {Sandbox} from '../../sandbox/sandbox.js';
 import {Lifetime} from '../../shared/async/lifetime.js';
 import {LongarmError} from '../../shared/errors.js';
 import type {Logger} from '../../shared/logger.js';
+import {MAX_TIMER_MS} from '../../shared/units.js';
 import {PeerSilentError} from '../../transports/peer-silent-error.js';
 import {PeerViolationError} from '../../transports/peer-violation-error.js';
 import type {Transport} from '../../transports/transport.js';
@@ -86,6 +87,23 @@ export class ClientConnection implements Service, SessionHolder {
 			waiting: context.waiting,
 			holdReading: () => this.rpc.holdReading(),
 		});
+		if (options.grant?.expiresAt !== undefined) this.#endAt(options.grant.expiresAt);
+	}
+
+	/** Ends the connection with its token; a timer can be too short for the whole time. */
+	#endAt(expiresAt: number): void {
+		let timer: NodeJS.Timeout | undefined;
+		const check = (): void => {
+			const leftMs = expiresAt - performance.now();
+			if (leftMs > 0) {
+				timer = setTimeout(check, Math.min(Math.ceil(leftMs), MAX_TIMER_MS)).unref();
+				return;
+			}
+			this.logger.info('a token has expired, and its connection ends', {peer: this.rpc.peer});
+			this.rpc.destroy();
+		};
+		check();
+		this.lifetime.add(() => clearTimeout(timer));
 	}
 
 	/** The session; throws before the handshake is complete, see `admit`. */

@@ -1,5 +1,6 @@
 import type {ManagedProcess} from '../../processes/managed-process.js';
 import type {HandoffSink, HandoffSource} from '../../shared/node/handoff-file.js';
+import {fromKernelTime, toKernelTime} from '../../shared/node/kernel-clock.js';
 import type {Grant} from '../auth/grant.js';
 import {dismissAbsentDrivers, type Sessions} from '../connection/sessions.js';
 import type {ShareTokens} from '../sharing/share-tokens.js';
@@ -17,9 +18,10 @@ type SharingRecord = Pick<ServerRecord, 'sessions' | 'kept' | 'members' | 'share
 
 /** Sessions, processes that outlive them, and who uses what. */
 export function handOverSharing({sessions, registry, shares}: SharingParts, sink: HandoffSink): SharingRecord {
-	const storeGrant = ({process, ...grant}: Grant): GrantRecord => ({
+	const storeGrant = ({process, expiresAt, ...grant}: Grant): GrantRecord => ({
 		...grant,
 		...(process && {process: registry.refer(process)}),
+		...(expiresAt !== undefined && {expiresAt: toKernelTime(expiresAt)}),
 	});
 	return {
 		sessions: [...sessions].map(session => session.handOver(sink, storeGrant)),
@@ -68,7 +70,8 @@ function countProcess(owner: GrantRecord | undefined): number {
 	return owner?.process ? 1 : 0;
 }
 
-function loadGrant({process: reference, ...grant}: GrantRecord, parts: SharingParts): Grant {
+function loadGrant({process: reference, expiresAt, ...rest}: GrantRecord, parts: SharingParts): Grant {
+	const grant = {...rest, ...(expiresAt !== undefined && {expiresAt: fromKernelTime(expiresAt)})};
 	if (!reference) return grant;
 	const process = locate(reference, parts);
 	// Good for nothing: the process is gone.

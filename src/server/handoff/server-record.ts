@@ -12,7 +12,7 @@ export interface ProcessReference {
 	readonly owner?: string | undefined;
 }
 
-/** A grant in a handoff: the process it is good for is told by name. */
+/** A grant in a handoff: the process it is good for is told by name, the time it ends by the kernel's clock. */
 export interface GrantRecord extends Omit<Grant, 'process'> {
 	readonly process?: ProcessReference | undefined;
 }
@@ -36,11 +36,10 @@ export interface MemberRecord {
 	readonly role: ProcessRole;
 }
 
-/** A token for one process in a handoff; the time is that of the kernel. */
+/** A token for one process in a handoff. */
 export interface ShareRecord {
 	readonly digest: string;
 	readonly grant: GrantRecord;
-	readonly expiresAt: number;
 }
 
 /** Everything of a server that goes on in the program that takes its place. */

@@ -2,7 +2,6 @@ import {createHash, randomBytes} from 'node:crypto';
 import type {ManagedProcess} from '../../processes/managed-process.js';
 import type {ProcessRole} from '../../protocol/methods/sharing-params.js';
 import {LongarmError} from '../../shared/errors.js';
-import {fromKernelTime, toKernelTime} from '../../shared/node/kernel-clock.js';
 import type {Grant} from '../auth/grant.js';
 import type {GrantRecord, ShareRecord} from '../handoff/server-record.js';
 
@@ -14,15 +13,12 @@ export const MAX_SHARE_TOKENS = 10_000;
 export const MAX_SHARE_MS = 30 * 24 * 60 * 60_000;
 const SECRET_BYTES = 32;
 
-interface Share {
-	readonly grant: Grant;
-	/** Monotonic. */
-	readonly expiresAt: number;
-}
+/** Grant of a share token. */
+type ShareGrant = Grant & {readonly expiresAt: number};
 
 /** Tokens for one process and one role each. Only their digests are kept, in memory: they end with the server. */
 export class ShareTokens {
-	readonly #shares = new Map<string, Share>();
+	readonly #shares = new Map<string, ShareGrant>();
 
 	/** A new token; the holder counts as a client of its own, with the connections of its owner as the limit. */
 	create(
@@ -42,40 +38,35 @@ export class ShareTokens {
 		const token = `${SHARE_TOKEN_PREFIX}${randomBytes(SECRET_BYTES).toString('base64url')}`;
 		const scopes = role === 'drive' ? (['observe', 'drive'] as const) : (['observe'] as const);
 		const name = `guest of ${owner.name}`;
-		this.#shares.set(digestOfToken(token), {
-			grant: {name, scopes, process, ...(owner.limits && {limits: owner.limits})},
-			expiresAt: performance.now() + ms,
-		});
+		const expiresAt = performance.now() + ms;
+		const grant = {name, scopes, process, expiresAt, ...(owner.limits && {limits: owner.limits})};
+		this.#shares.set(digestOfToken(token), grant);
 		return {token, expiresAtMs: Date.now() + ms};
 	}
 
 	/** Undefined for a token that is unknown or has expired, or whose process is gone. */
 	find(token: string): Grant | undefined {
 		if (!token.startsWith(SHARE_TOKEN_PREFIX)) return undefined;
-		const share = this.#shares.get(digestOfToken(token));
-		return share && share.expiresAt > performance.now() ? share.grant : undefined;
+		const grant = this.#shares.get(digestOfToken(token));
+		return grant && grant.expiresAt > performance.now() ? grant : undefined;
 	}
 
 	/** For a program that takes the place of this one. */
 	handOver(storeGrant: (grant: Grant) => GrantRecord): ShareRecord[] {
 		this.#dropExpired();
-		return [...this.#shares].map(([digest, {grant, expiresAt}]) => ({
-			digest,
-			grant: storeGrant(grant),
-			expiresAt: toKernelTime(expiresAt),
-		}));
+		return [...this.#shares].map(([digest, grant]) => ({digest, grant: storeGrant(grant)}));
 	}
 
 	adopt(records: readonly ShareRecord[], loadGrant: (grant: GrantRecord) => Grant): void {
-		for (const {digest, grant, expiresAt} of records) {
-			const loaded = loadGrant(grant);
-			if (loaded.process) this.#shares.set(digest, {grant: loaded, expiresAt: fromKernelTime(expiresAt)});
+		for (const {digest, grant} of records) {
+			const {expiresAt, ...loaded} = loadGrant(grant);
+			if (loaded.process && expiresAt !== undefined) this.#shares.set(digest, {...loaded, expiresAt});
 		}
 	}
 
 	/** Ends the tokens of a process that was removed. */
 	forget(process: ManagedProcess): void {
-		for (const [digest, {grant}] of this.#shares) if (grant.process === process) this.#shares.delete(digest);
+		for (const [digest, grant] of this.#shares) if (grant.process === process) this.#shares.delete(digest);
 	}
 
 	#dropExpired(): void {

@@ -276,3 +276,33 @@ test('a share token is good for one process and one role, until it expires or th
 	await free.sh('p', 'read line', OPEN_STDIN);
 	expect(await refused(free, 'process/share', {processId: 'p'})).toMatchObject({data: {code: 'SHARE_REFUSED'}});
 });
+
+test('the connection of a guest ends when its token expires, and everybody else goes on', async () => {
+	const server = execServer();
+	const alice = await enter(server, 'x', {name: 'alice'});
+	await alice.sh('build', 'while read line; do echo "got $line"; done', OPEN_STDIN);
+	const {token} = await alice.call<{token: string}>('process/share', {processId: 'build', forMs: 500});
+	const guest = await enter(server, 'x', server.findShare(token));
+	await attach(guest, 'build');
+	await guest.untilClosed();
+	expect(server.findShare(token)).toBeUndefined();
+	await alice.write('build', 'on\n', '1');
+	await alice.shows('build', 'got on');
+});
+
+test('a guest of one process cannot resume the session of a guest of another', async () => {
+	const server = execServer();
+	const alice = await enter(server, 'x', {name: 'alice'});
+	for (const id of ['one', 'two']) await alice.sh(id, 'read line', OPEN_STDIN);
+	const guestOf = async (processId: string): Promise<Grant> => {
+		const {token} = await alice.call<{token: string}>('process/share', {processId});
+		return server.findShare(token)!;
+	};
+	const guest = await enter(server, 'x', await guestOf('one'));
+	const {sessionId} = guest;
+	guest.rpc.destroy();
+	const stranger = TestClient.overMemory(server, await guestOf('two'));
+	const resume = {clientName: 'x', resumeSessionId: sessionId};
+	expect(await refused(stranger, 'initialize', resume)).toMatchObject({message: `unknown session id ${sessionId}`});
+	expect(await TestClient.overMemory(server, await guestOf('one')).initialize(sessionId)).toMatchObject({sessionId});
+});
