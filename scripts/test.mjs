@@ -2,7 +2,8 @@
 //   LONGARM_TEST_INTEROP=1   the real peer, which is installed for it
 //   LONGARM_TEST_PACKAGE=1   the package in an empty project, with tools that are installed for it
 //   LONGARM_TEST_NODE=24     contract tests and conformance on another line of Node, which is installed for it
-// Ends with the tests that were skipped and why, a line per step and the counts.
+// Files with failed tests are run once more, alone, if they are few: a test that passes then is listed as one that failed at first.
+// Ends with the tests that failed or were skipped and why, a line per step and the counts.
 import {spawnSync} from 'node:child_process';
 import {join} from 'node:path';
 import {CONTRACT_TESTS} from './lib/contract-tests.mjs';
@@ -13,18 +14,27 @@ const root = new URL('..', import.meta.url).pathname;
 const scratch = scratchFolder('test');
 const {LONGARM_TEST_INTEROP: interop, LONGARM_TEST_PACKAGE: published, LONGARM_TEST_NODE: line} = process.env;
 
+/** More files than these with failed tests are a broken build, and are not run again. */
+const MAX_FILES_AGAIN = 3;
+
 /** `seconds` is what a step takes on two cores that have nothing else to do. */
 const STEPS = [
 	{name: 'lint', seconds: 30, command: ['npm', 'run', '--silent', 'lint']},
 	{name: 'types', seconds: 5, command: ['npm', 'run', '--silent', 'types']},
 	{name: 'build', seconds: 15, command: ['npm', 'run', '--silent', 'build']},
-	{name: 'unit and contract', seconds: 330, command: vitest(), needsBuild: true},
+	{name: 'unit and contract', seconds: 330, command: vitest(), again: vitest, needsBuild: true},
 	{name: 'conformance', seconds: 60, command: conformance(), needsBuild: true},
 	...(interop === '1' ? [{name: 'interop', seconds: 150, command: peer(), needsBuild: true}] : []),
 	...(published === '1' ? [{name: 'package', seconds: 30, command: packed(), needsBuild: true}] : []),
 	...(line
 		? [
-				{name: `contract on Node ${line}`, seconds: 90, command: onLine(vitest(...CONTRACT_TESTS)), needsBuild: true},
+				{
+					name: `contract on Node ${line}`,
+					seconds: 90,
+					command: onLine(vitest(...CONTRACT_TESTS)),
+					again: (...files) => onLine(vitest(...files)),
+					needsBuild: true,
+				},
 				{name: `conformance on Node ${line}`, seconds: 60, command: onLine(conformance()), needsBuild: true},
 			]
 		: []),
@@ -36,35 +46,63 @@ const outcomes = [];
 for (const [index, step] of STEPS.entries()) outcomes.push(run(step, index));
 summarize();
 
-function run({name, command: [program, ...args], needsBuild}, index) {
+function run({name, command, again, needsBuild}, index) {
 	const report = join(scratch, `${index}.json`);
 	if (needsBuild && outcomes.some(outcome => outcome.name === 'build' && !outcome.isGreen)) {
-		return {name, isGreen: false, status: 'not run: there is no build', seconds: 0, ...counts(report, false)};
+		return {
+			name,
+			isGreen: false,
+			status: 'not run: there is no build',
+			seconds: 0,
+			unsteady: [],
+			...counts(report, false),
+		};
 	}
 	console.log(`\n== ${name}`);
 	const start = performance.now();
+	const why = execute(command, report);
+	const unsteady = why === undefined ? [] : runAgain(again, report, join(scratch, `${index}-again.json`));
+	const isGreen = why === undefined || unsteady.length > 0;
+	const seconds = (performance.now() - start) / 1000;
+	console.log(`== ${name}: ${isGreen ? 'ok' : 'FAILED'} in ${duration(seconds)}`);
+	const sums = counts(report, isGreen);
+	const steady = {passed: sums.passed + unsteady.length, failed: sums.failed - unsteady.length, skipped: sums.skipped};
+	const failures = isGreen ? [] : sums.failures;
+	return {name, isGreen, status: isGreen ? 'ok' : `FAILED (${why})`, seconds, unsteady, failures, ...steady};
+}
+
+/** Undefined, or why it failed. */
+function execute([program, ...args], report) {
 	const {status, signal, error} = spawnSync(program, args, {
 		cwd: root,
 		stdio: 'inherit',
 		env: {...process.env, LONGARM_TEST_REPORT: report},
 	});
-	const seconds = (performance.now() - start) / 1000;
-	const isGreen = status === 0;
-	const why = error?.message ?? (signal ? `ended by ${signal}` : `exit ${status}`);
-	console.log(`== ${name}: ${isGreen ? 'ok' : 'FAILED'} in ${duration(seconds)}`);
-	return {name, isGreen, status: isGreen ? 'ok' : `FAILED (${why})`, seconds, ...counts(report, isGreen)};
+	if (status === 0) return undefined;
+	return error?.message ?? (signal ? `ended by ${signal}` : `exit ${status}`);
+}
+
+/** Failed tests of a step that all pass when their files are run once more; none if one fails again, or if that was not tried. */
+function runAgain(again, report, second) {
+	const {failures} = readReport(report);
+	const files = [...new Set(failures.map(({file}) => file))];
+	if (!again || files.length === 0 || files.length > MAX_FILES_AGAIN) return [];
+	console.log(`\n== once more: ${files.join(' ')}`);
+	return execute(again(...files), second) === undefined ? failures : [];
 }
 
 /** A step that fails without a failed test, or without a report, counts as one failure: the sum must not look green. */
 function counts(report, isGreen) {
-	const {passed, failed, skipped} = readReport(report);
-	return {passed, failed: isGreen ? failed : Math.max(failed, 1), skipped};
+	const {passed, failed, skipped, failures} = readReport(report);
+	return {passed, failed: isGreen ? failed : Math.max(failed, 1), skipped, failures};
 }
 
 function summarize() {
 	const skipped = outcomes.flatMap(outcome => outcome.skipped.map(test => ({step: outcome.name, ...test})));
 	if (skipped.length > 0) console.log('\nSkipped:');
 	for (const {step, name, reason} of skipped) console.log(`  ${step}: ${name}: ${reason}`);
+	list('Failed at first, and passed when run again:', 'unsteady');
+	list('Failed:', 'failures');
 	console.log('');
 	const width = Math.max(...outcomes.map(({name}) => name.length));
 	for (const {name, status, seconds} of outcomes) {
@@ -74,6 +112,13 @@ function summarize() {
 	const total = key => sum(outcomes.map(outcome => outcome[key]));
 	console.log(`\n${total('passed')} passed, ${total('failed')} failed, ${skipped.length} skipped`);
 	process.exitCode = outcomes.every(({isGreen}) => isGreen) ? 0 : 1;
+}
+
+function list(title, key) {
+	const entries = outcomes.flatMap(outcome => (outcome[key] ?? []).map(test => ({step: outcome.name, ...test})));
+	if (entries.length > 0) console.log(`\n${title}`);
+	for (const {step, name, error} of entries)
+		console.log(`  ${step}: ${name}: ${error?.split('\n')[0] ?? 'no message'}`);
 }
 
 function vitest(...args) {

@@ -1,6 +1,6 @@
-// Reporter of vitest that counts, and names what was skipped and why:
+// Reporter of vitest that counts, and names what failed or was skipped, and why:
 //   LONGARM_TEST_REPORT=FILE vitest run
-// writes {passed, failed, skipped: [{name, reason}]}. A test that is skipped without a reason fails the run: nobody could
+// writes the report of test-report.mjs. A test that is skipped without a reason fails the run: nobody could
 // tell what is missing. Tests that a name pattern or `only` leaves out are not skipped, and are not counted.
 import {writeReport} from './test-report.mjs';
 
@@ -17,11 +17,8 @@ export default class SkipReporter {
 		const tests = modules.flatMap(module => [...module.children.allTests()]);
 		const inState = state => tests.filter(test => test.result().state === state);
 		const skipped = this.#skipped(inState('skipped'), tests);
-		const report = {
-			passed: inState('passed').length,
-			failed: inState('failed').length + brokenFiles(modules).length,
-			skipped,
-		};
+		const failures = [...inState('failed').map(describeFailed), ...brokenFiles(modules).map(describeBroken)];
+		const report = {passed: inState('passed').length, failed: failures.length, skipped, failures};
 		writeReport(report, this.#file);
 		const unexplained = skipped.filter(({reason}) => reason === undefined);
 		if (unexplained.length === 0) return;
@@ -45,6 +42,15 @@ function brokenFiles(modules) {
 	return modules.filter(
 		module => module.errors().length > 0 || [...module.children.allSuites()].some(suite => suite.errors().length > 0),
 	);
+}
+
+function describeFailed(test) {
+	return {name: nameOf(test), file: test.module.relativeModuleId, error: test.result().errors?.[0]?.message};
+}
+
+function describeBroken(module) {
+	const [error] = [module, ...module.children.allSuites()].flatMap(part => part.errors());
+	return {name: module.relativeModuleId, file: module.relativeModuleId, error: error?.message};
 }
 
 function nameOf({module, fullName}) {

@@ -1,16 +1,18 @@
-// The report of a step of `npm it`: {passed, failed, skipped: [{name, reason}]}, in the file that LONGARM_TEST_REPORT names.
+// The report of a step of `npm it`: {passed, failed, skipped: [{name, reason}], failures: [{name, file, error}]}, in the file that
+// LONGARM_TEST_REPORT names.
 import {existsSync, readFileSync, writeFileSync} from 'node:fs';
 
-const EMPTY = {passed: 0, failed: 0, skipped: []};
+const EMPTY = {passed: 0, failed: 0, skipped: [], failures: []};
 
 /** Adds to what is in the file already; without a file nobody wants a report. */
-export function writeReport({passed, failed, skipped}, file = process.env.LONGARM_TEST_REPORT) {
+export function writeReport({passed, failed, skipped, failures = []}, file = process.env.LONGARM_TEST_REPORT) {
 	if (!file) return;
 	const before = readReport(file);
 	const report = {
 		passed: before.passed + passed,
 		failed: before.failed + failed,
 		skipped: [...before.skipped, ...skipped],
+		failures: [...before.failures, ...failures],
 	};
 	writeFileSync(file, `${JSON.stringify(report)}\n`);
 }
@@ -28,6 +30,10 @@ export function toReport(results) {
 		skipped: withStatus('skipped').map(({group, name, error, reason}) => ({
 			name: group === undefined ? name : `${group}: ${name}`,
 			reason: reason ?? error,
+		})),
+		failures: withStatus('failed').map(({group, name, error}) => ({
+			name: group === undefined ? name : `${group}: ${name}`,
+			error,
 		})),
 	};
 }

@@ -36,18 +36,22 @@ test('passed and failed tests are counted, and skipped ones named with their rea
 		{name: 'a.test.mjs > group > three', reason: 'less is not installed'},
 		{name: 'a.test.mjs > four', reason: 'no luck'},
 	];
-	expect(report).toEqual({passed: 1, failed: 1, skipped});
+	const failures = [
+		{name: 'a.test.mjs > two', file: 'a.test.mjs', error: expect.stringContaining('expected 1 to be 2') as string},
+	];
+	expect(report).toEqual({passed: 1, failed: 1, skipped, failures});
 });
 
 test('a test that is skipped without a reason fails the run', () => {
 	const {status, stderr, report} = reported(`test('one', () => {}); test.skip('two', () => {});`);
 	expect([status, stderr]).toEqual([1, 'skipped without a reason:\n  a.test.mjs > two\n']);
-	expect(report).toEqual({passed: 1, failed: 0, skipped: [{name: 'a.test.mjs > two'}]});
+	expect(report).toEqual({passed: 1, failed: 0, skipped: [{name: 'a.test.mjs > two'}], failures: []});
 });
 
 test('a test that the name pattern leaves out is not skipped', () => {
 	const tests = `test('one', () => {}); test('two', ({skip}) => { skip('no luck'); }); test('three', () => {});`;
 	const {status, report} = reported(tests, '-t', '^(one|two)');
 	expect(status).toBe(0);
-	expect(report).toEqual({passed: 1, failed: 0, skipped: [{name: 'a.test.mjs > two', reason: 'no luck'}]});
+	const skipped = [{name: 'a.test.mjs > two', reason: 'no luck'}];
+	expect(report).toEqual({passed: 1, failed: 0, skipped, failures: []});
 });
