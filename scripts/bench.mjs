@@ -1,11 +1,13 @@
 // Measures the built server side by side with the real peer and with the least a Node server can do.
 //   npm run bench             small sizes, two repetitions, less than two minutes
-//   npm run bench:full        full sizes, five repetitions, and the peer with its best setting for parallel work
+//   npm run bench:full        full sizes, seven repetitions, the peer with its best setting for parallel work, and C floors
 // Everything behind -- is passed on: npm run bench -- --only fs_io --reps 3
 // The peer is installed on demand; where that fails, longarm is measured against the floor alone.
 import {spawnSync} from 'node:child_process';
 import {existsSync} from 'node:fs';
+import {join} from 'node:path';
 import {fileURLToPath} from 'node:url';
+import {scratchFolder} from './lib/scratch-folder.mjs';
 import {findStockCodex} from './lib/stock-codex.mjs';
 
 /** Below the sizes of --quick where most of the time goes: with three servers the whole set stays below two minutes. */
@@ -37,12 +39,18 @@ const floor = {floor: `exec ${node} ${quoted(pathOf('bench/compare/floor.mjs'))}
 const longarm = {longarm: `exec ${node} ${quoted(command)} serve --listen ws://127.0.0.1:0 --max-reply 128MiB`};
 const codex = `exec ${quoted(peer ?? '')} exec-server --listen ws://127.0.0.1:0`;
 const codexAtOnce = `${codex} --concurrent-requests 64`;
-// The first is the base of the ratios.
-const servers = peer ? {codex, ...(isFull && {'codex-64': codexAtOnce}), ...longarm, ...floor} : {...floor, ...longarm};
+// The first is the base of the ratios, the second is compared with the floors of a C program.
+const servers = peer ? {codex, ...longarm, ...(isFull && {'codex-64': codexAtOnce}), ...floor} : {...floor, ...longarm};
 const places = Object.entries(servers).flatMap(([name, line]) => ['--server', `${name}=${line}`]);
 const shorter = Object.entries(SHORTER).flatMap(([size, value]) => ['--set', `${size}=${value}`]);
-const sizes = isFull ? ['--reps', '5'] : ['--quick', '--reps', '2', ...shorter];
+const sizes = isFull ? measureFloors() : ['--quick', '--reps', '2', ...shorter];
 end(run(suite, ...sizes, ...places, ...asked));
+
+/** Options that add the floors of a C program; none where they cannot be measured. */
+function measureFloors() {
+	const file = join(scratchFolder('bench-floors'), 'floors.json');
+	return run(pathOf('bench/compare/floors.mjs'), '--native', '--json', file) === 0 ? ['--floors', file] : [];
+}
 
 /** The peer's program; undefined where it cannot be had. */
 function findPeer() {

@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 // Side-by-side benchmark of exec servers. See README.md.
-import {mkdirSync, writeFileSync} from 'node:fs';
+import {mkdirSync, readFileSync, writeFileSync} from 'node:fs';
 import os from 'node:os';
 import {join, resolve} from 'node:path';
 import {scratchFolder} from '../../scripts/lib/scratch-folder.mjs';
@@ -24,6 +24,7 @@ const report = {
 	options: {quick: options.isQuick, reps: options.repetitions, sizes: options.sizes},
 	servers: options.servers,
 	results,
+	...(options.floors && {floors: JSON.parse(readFileSync(options.floors, 'utf8'))}),
 	seconds: (performance.now() - began) / 1000,
 };
 const table = render(report);

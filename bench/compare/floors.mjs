@@ -14,23 +14,29 @@ import {format, median, percentile} from '../lib/stats.mjs';
 import {markdownTable} from '../lib/tables.mjs';
 import {inParallel} from '../lib/waiting.mjs';
 import {WebSocketRpc} from './lib/web-socket-rpc.mjs';
+import {fixtureTree} from './metrics/fixture-tree.mjs';
+import {SIZES} from './metrics/sizes.mjs';
 
+/** A program that hangs ends the run instead of holding it. */
+const MAX_NATIVE_MS = 60_000;
 const REQUEST = '{"id":1,"method":"environment/status","params":{}}';
 const here = name => fileURLToPath(new URL(`floors/${name}`, import.meta.url));
 const options = readOptions('Measures what the machine, the kernel and bare Node allow, without an exec server.', {
 	reps: {default: 3, help: 'repetitions'},
 	json: {default: '', help: 'file for every raw value'},
+	native: {default: false, help: 'only those of a C program and of an empty Node program'},
 });
 const scratch = scratchFolder('floors');
 const results = {};
 const native = compileNative();
 for (let repetition = 0; repetition < options.reps; repetition++) {
 	if (native) measureNative();
+	measureStarts();
+	if (options.native) continue;
 	measurePipeline();
 	measureSpawns();
 	await measureChildOutput();
 	measureEncoding();
-	measureStarts();
 	await measureEcho();
 	for (const bytes of [8192, 65_536])
 		record(`load generator ceiling, ${bytes / 1024} KiB chunks`, 'MiB/s', await generatorCeiling(bytes));
@@ -72,18 +78,40 @@ function compileNative() {
 }
 
 function measureNative() {
-	const [spawnP50] = runNative('spawn', '200');
-	record('C posix_spawn /bin/true + wait, p50', 'us', spawnP50);
-	const [pipeRate] = runNative('pipe', '512');
+	const {small, idle, conns, burst, burstFlight, fsMiB, fsWriteMiB} = SIZES.full;
+	const tree = fixtureTree(scratch, SIZES.full);
+	const measures = [
+		['C posix_spawn /bin/true + wait, p50', 'us', 'spawn', 200],
+		[`C posix_spawn, ${burstFlight} at once`, 'proc/s', 'burst', burst, burstFlight],
+		[`C kills and waits for ${idle} sleeps`, 'ms', 'stop', idle],
+		['C round trip over loopback, p50', 'us', 'round', 3000],
+		['C keystroke to cat and back over loopback, p50', 'us', 'keys', 'pipe', 600],
+		['C keystroke to cat on a pty and back, p50', 'us', 'keys', 'pty', 600],
+		[`C ${conns} connections with two round trips each`, 'ms', 'connect', conns],
+		['C sends head from a pipe as base64 would be', 'MiB/s', 'relay', 'pipe', 256],
+		['C sends head from a pty as base64 would be', 'MiB/s', 'relay', 'pty', 64],
+		['C sends a stream of a peer as base64 would be', 'MiB/s', 'relay', 'socket', 128],
+		['C sends a file as base64 would be', 'MiB/s', 'relay', join(tree, 'big'), fsMiB],
+		['C receives and writes a file', 'MiB/s', 'store', join(scratch, 'stored'), fsWriteMiB],
+		['C open, fstat, read, close of 1 KiB', 'files/s', 'files', join(tree, 'small'), small],
+		['C lstat', 'calls/s', 'stat', join(tree, 'small'), small],
+		['C lists 5,000 entries', 'ms', 'list', join(tree, 'many')],
+		['C walks 5,220 entries', 'ms', 'walk', join(tree, 'tree')],
+	];
+	for (const [name, unit, ...args] of measures) record(name, unit, runNative(...args)[0]);
+	const [pipeRate] = runNative('pipe', 512);
 	record('C reads head through a pipe', 'MiB/s', pipeRate);
-	const [ptyRate, bytesPerRead, lost] = runNative('pty', '64');
+	const [ptyRate, bytesPerRead, lost] = runNative('pty', 64);
 	record('C reads head through a pty', 'MiB/s', ptyRate);
 	record('C pty bytes per read', 'B', bytesPerRead);
 	record('C pty bytes lost', 'B', lost);
 }
 
 function runNative(...args) {
-	return execFileSync(native, args, {encoding: 'utf8'}).trim().split(' ').map(Number);
+	return execFileSync(native, args.map(String), {encoding: 'utf8', timeout: MAX_NATIVE_MS})
+		.trim()
+		.split(' ')
+		.map(Number);
 }
 
 function measurePipeline() {

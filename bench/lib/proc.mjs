@@ -35,6 +35,14 @@ export function cpuSecondsOf(pid) {
 	return (Number(fields[STAT.userTicks] ?? 0) + Number(fields[STAT.systemTicks] ?? 0)) / TICKS_PER_SECOND;
 }
 
+/** CPU seconds of each living thread by its id, to the nanosecond. */
+export function threadSecondsOf(pid) {
+	const threads = tryTo(() => readdirSync(`/proc/${pid}/task`)) ?? [];
+	return new Map(
+		threads.map(thread => [thread, Number.parseInt(readProc(`${pid}/task/${thread}/schedstat`), 10) / 1e9 || 0]),
+	);
+}
+
 /** Rules out a pid that is in use again. */
 export function startTimeOf(pid) {
 	return statOf(pid)[STAT.startTime];

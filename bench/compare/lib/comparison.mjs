@@ -1,5 +1,6 @@
 import {delay, within} from '../../lib/waiting.mjs';
 import {METRICS} from '../metrics/index.mjs';
+import {NeighbourWatch} from './neighbours.mjs';
 import {Server} from './server.mjs';
 
 /** Between two metrics, so that the end of one does not fall into the beginning of the next. */
@@ -20,7 +21,7 @@ export class Comparison {
 		this.#context = {scratch, cleanup: []};
 	}
 
-	/** By metric and server: `reps`, each with its values by name, and `errors`. */
+	/** By metric and server: `reps`, each with its values by name, what others used meanwhile (`noise`), and `errors`. */
 	async run() {
 		const results = {};
 		for (const metric of this.#options.metrics) {
@@ -42,11 +43,12 @@ export class Comparison {
 
 	async #runMetric(metric) {
 		const {servers, repetitions} = this.#options;
-		const rows = Object.fromEntries(servers.map(({name}) => [name, {reps: [], errors: []}]));
+		const rows = Object.fromEntries(servers.map(({name}) => [name, {reps: [], noise: [], errors: []}]));
 		for (let repetition = 0; repetition < repetitions; repetition++) {
 			for (const spec of repetition % 2 ? servers.toReversed() : servers) {
 				const row = rows[spec.name];
 				const began = performance.now();
+				const neighbours = new NeighbourWatch();
 				try {
 					row.reps[repetition] = await this.#measure(metric, spec);
 					process.stderr.write(` ${spec.name}:${((performance.now() - began) / 1000).toFixed(1)}s`);
@@ -55,12 +57,11 @@ export class Comparison {
 					row.reps[repetition] = {};
 					row.errors.push(`rep ${repetition}: ${error.message}`);
 					process.stderr.write(` ${spec.name}:FAILED(${error.message})`);
-					await this.#halt(spec);
 				}
-				if (METRICS[metric].isFresh) await this.#halt(spec);
+				await this.#halt(spec);
+				row.noise[repetition] = neighbours.stop();
 			}
 		}
-		for (const spec of servers) await this.#halt(spec);
 		return rows;
 	}
 

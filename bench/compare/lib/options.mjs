@@ -4,7 +4,7 @@ import {SIZES} from '../metrics/sizes.mjs';
 import {parseServer} from './server.mjs';
 
 const DEFAULT_TIMEOUT_SECONDS = 60;
-const DEFAULT_REPETITIONS = {quick: 1, full: 3};
+const DEFAULT_REPETITIONS = {quick: 1, full: 7};
 
 const HELP = `usage: node bench/compare/bench.mjs --server NAME=COMMAND [--server NAME=COMMAND ...] [options]
 
@@ -19,6 +19,7 @@ const HELP = `usage: node bench/compare/bench.mjs --server NAME=COMMAND [--serve
   --md FILE               write the table as markdown
   --set KEY=N             override one size (${Object.keys(SIZES.full).join(', ')})
   --timeout SECONDS       limit for one measurement of one server (default ${DEFAULT_TIMEOUT_SECONDS})
+  --floors FILE           what a C program reaches, from floors.mjs --json: a column that compares the second server with it
   --scratch DIR           where fixtures and the servers' HOME go (default: a new directory under the temp dir)
 `;
 
@@ -32,6 +33,7 @@ const OPTIONS = {
 	md: {type: 'string'},
 	set: {type: 'string', multiple: true},
 	timeout: {type: 'string'},
+	floors: {type: 'string'},
 	scratch: {type: 'string'},
 };
 
@@ -55,6 +57,7 @@ export function readOptions() {
 		timeoutSeconds: positive('timeout', values.timeout) ?? DEFAULT_TIMEOUT_SECONDS,
 		json: values.json,
 		markdown: values.md,
+		floors: values.floors,
 		scratch: values.scratch,
 	};
 }

@@ -10,6 +10,7 @@ import {
 	signalProcess,
 	startTimeOf,
 	statusOf,
+	threadSecondsOf,
 	treeOf,
 } from '../../lib/proc.mjs';
 import {listenerOf} from '../../lib/process-search.mjs';
@@ -41,6 +42,8 @@ export class Server {
 	#child;
 	/** The process that serves. */
 	#pid;
+	/** CPU seconds by thread, as last seen. */
+	#threadSeconds = new Map();
 	/** Processes that were there before any work. */
 	#baseline = new Set();
 
@@ -116,9 +119,13 @@ export class Server {
 		return descriptorsOf(this.#pid);
 	}
 
-	/** CPU seconds used so far by the serving process (the processes it manages are not counted). */
+	/**
+	 * CPU seconds used so far by the serving process (the processes it manages are not counted). Threads that have ended
+	 * count with what they had used when they were last seen.
+	 */
 	cpu() {
-		return cpuSecondsOf(this.#pid);
+		for (const [thread, seconds] of threadSecondsOf(this.#pid)) this.#threadSeconds.set(thread, seconds);
+		return [...this.#threadSeconds.values()].reduce((sum, seconds) => sum + seconds, 0);
 	}
 
 	cpuTree() {

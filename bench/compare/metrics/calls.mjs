@@ -1,26 +1,39 @@
 import {median} from '../../lib/stats.mjs';
 import {inParallel} from '../../lib/waiting.mjs';
 import {higher, latencies, lower} from './values.mjs';
-import {cheapCall, clientBoundNote, costed, uniqueId} from './work.mjs';
+import {cheapCall, clientBoundNote, cost, costed, uniqueId} from './work.mjs';
 
 const FLIGHT = 64;
 const LONG_POLL_MS = 300;
 const LONG_POLLS = 5;
 
-/** Cheap calls, one at a time and many in flight. */
+/** Cheap calls, one at a time and many in flight; again on a server that has answered many. */
 export async function roundTrips(server, sizes) {
 	const client = await server.connect();
 	const call = await cheapCall(client);
 	for (let count = 0; count < sizes.rttWarm; count++) await call();
-	const {times: sequential} = await inParallel(sizes.rttSeq, 1, call);
-	await inParallel(sizes.rttWarm, FLIGHT, call);
-	const {result, ms, serverCpu, clientShare} = await costed(server, () => inParallel(sizes.rttPipe, FLIGHT, call));
+	const values = {
+		...(await oneByOne(server, call, {name: 'seq', count: sizes.rttSeq})),
+		...(await manyAtOnce(server, call, {name: 'pipe64', count: sizes.rttPipe, warmUp: sizes.rttWarm})),
+	};
+	await inParallel(sizes.warmCalls, 1, call);
+	Object.assign(values, await oneByOne(server, call, {name: 'seq_warm', count: sizes.rttSeq}));
 	server.release(client);
+	return values;
+}
+
+async function oneByOne(server, call, {name, count}) {
+	const {result, serverCpu} = await costed(server, () => inParallel(count, 1, call));
+	return {...latencies(name, result.times), [`${name}_cpu`]: cost(serverCpu, count, 'us/req')};
+}
+
+async function manyAtOnce(server, call, {name, count, warmUp}) {
+	await inParallel(warmUp, FLIGHT, call);
+	const {result, ms, serverCpu, clientShare} = await costed(server, () => inParallel(count, FLIGHT, call));
 	return {
-		...latencies('seq', sequential),
-		pipe64: higher(sizes.rttPipe / (ms / 1000), 'req/s', clientBoundNote(clientShare)),
-		...latencies('pipe64', result.times),
-		pipe64_cpu: lower((serverCpu * 1e6) / sizes.rttPipe, 'us/req'),
+		[name]: higher(count / (ms / 1000), 'req/s', clientBoundNote(clientShare)),
+		...latencies(name, result.times),
+		[`${name}_cpu`]: cost(serverCpu, count, 'us/req'),
 	};
 }
 

@@ -1,5 +1,5 @@
 import {latencies, lower} from './values.mjs';
-import {uniqueId} from './work.mjs';
+import {cost, costed, uniqueId} from './work.mjs';
 
 /** "k\n" */
 const KEYSTROKE_BASE64 = 'awo=';
@@ -15,8 +15,9 @@ export async function echoLatency(server, sizes) {
 			const echo = new Echo(client, tty);
 			await echo.ready();
 			await repeat(echo, WARM_UP_ECHOES, sizes.boxMs / 5);
-			const times = await repeat(echo, sizes.echoN, sizes.boxMs);
+			const {result: times, serverCpu} = await costed(server, () => repeat(echo, sizes.echoN, sizes.boxMs));
 			await echo.stop();
+			values[`${name}_cpu`] = cost(serverCpu, times.length, 'us/echo');
 			Object.assign(
 				values,
 				latencies(

@@ -3,8 +3,8 @@ import {fileURLToPath} from 'node:url';
 import {MIB} from '../../lib/measure.mjs';
 import {printedAddress} from '../../lib/printed-address.mjs';
 import {inParallel} from '../../lib/waiting.mjs';
-import {higher, info, latencies, lower} from './values.mjs';
-import {costed, uniqueId} from './work.mjs';
+import {higher, info, latencies} from './values.mjs';
+import {cost, costed, uniqueId} from './work.mjs';
 
 const ORIGIN = fileURLToPath(new URL('../lib/http-origin.mjs', import.meta.url));
 const SMALL_BYTES = 256;
@@ -45,9 +45,9 @@ async function smallRequests(server, client, {httpN, warmCalls}, origin) {
 	return {
 		small: higher(httpN / (fresh.ms / 1000), 'req/s'),
 		...latencies('small', fresh.result.times, 'ms'),
-		small_cpu: lower((fresh.serverCpu * 1e6) / httpN, 'us/req'),
+		small_cpu: cost(fresh.serverCpu, httpN, 'us/req'),
 		small_warm: higher(httpN / (warm.ms / 1000), 'req/s'),
-		small_warm_cpu: lower((warm.serverCpu * 1e6) / httpN, 'us/req'),
+		small_warm_cpu: cost(warm.serverCpu, httpN, 'us/req'),
 	};
 }
 
@@ -62,7 +62,7 @@ async function streamedBody(server, client, mebibytes, origin) {
 	const {result, ms, serverCpu} = await costed(server, () => stream(mebibytes));
 	const values = {
 		stream: higher(mebibytes / (ms / 1000), 'MiB/s'),
-		stream_cpu: lower((serverCpu * 1000) / mebibytes, 'ms/MiB'),
+		stream_cpu: cost(serverCpu, mebibytes, 'ms/MiB'),
 		stream_chunk: info(result.bytes / result.chunks, 'B/frame'),
 	};
 	const missing = mebibytes * MIB - result.bytes;

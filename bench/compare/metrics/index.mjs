@@ -10,8 +10,9 @@ import {startup} from './startup.mjs';
 import {streamMany, streamPipe, streamTerminal} from './streams.mjs';
 
 /**
- * The metrics in the order they run. `measure(server, sizes, context)` resolves with values by name. `isFresh` metrics get
- * a new server for every repetition, others keep theirs; one that `startsServers` gets a server that is not started.
+ * The metrics in the order they run. `measure(server, sizes, context)` resolves with values by name. Every repetition
+ * has a new server, so that rows are those of a cold one; `_warm` rows come behind many calls. A metric that `startsServers`
+ * gets a server that is not started.
  */
 export const METRICS = {
 	startup: {measure: startup, startsServers: true},
@@ -24,10 +25,10 @@ export const METRICS = {
 	stream_pty: {measure: streamTerminal},
 	stream_many: {measure: streamMany},
 	stream_fair: {measure: streamFair},
-	fs_io: {measure: fileAccess, isFresh: true},
-	http_proxy: {measure: httpProxy, isFresh: true},
-	slow_consumer: {measure: slowConsumer, isFresh: true},
-	retention: {measure: retention, isFresh: true},
-	scale: {measure: scale, isFresh: true},
-	scale_pty: {measure: scaleTerminals, isFresh: true},
+	fs_io: {measure: fileAccess},
+	http_proxy: {measure: httpProxy},
+	slow_consumer: {measure: slowConsumer},
+	retention: {measure: retention},
+	scale: {measure: scale},
+	scale_pty: {measure: scaleTerminals},
 };

@@ -1,7 +1,7 @@
 import {MIB} from '../../lib/measure.mjs';
 import {delay, inParallel} from '../../lib/waiting.mjs';
 import {deliveryFaults, higher, info, latencies, lower} from './values.mjs';
-import {cheapCall, runToEnd, uniqueId, zeros} from './work.mjs';
+import {cheapCall, cost, costed, runToEnd, uniqueId, zeros} from './work.mjs';
 
 const BEFORE_MS = 100;
 const SAMPLE_MS = 25;
@@ -34,15 +34,17 @@ export async function slowConsumer(server, {slowMiB, slowMs}) {
 		const cpuBefore = server.cpu();
 		await delay(STALLED_MS);
 		const cpuShare = (server.cpu() - cpuBefore) / (STALLED_MS / 1000);
-		const began = performance.now();
-		reader.resume();
-		await flood.done;
-		const ms = performance.now() - began;
+		const {ms, serverCpu} = await costed(server, () => {
+			reader.resume();
+			return flood.done;
+		});
 		if (times.length > 0) Object.assign(values, latencies('other_rtt', times), {other_spawns: info(spawned, 'ok')});
 		values.rss_growth = lower(Math.max(MIN_GROWTH_MIB, peak - rssBefore), 'MiB');
 		values.peak = lower(Math.max(peak, server.peakMain()), 'MiB');
 		values.cpu_while_stalled = info(cpuShare * 100, '%cpu');
-		values.resume = higher((flood.bytes - before) / MIB / (ms / 1000), 'MiB/s');
+		const mebibytes = (flood.bytes - before) / MIB;
+		values.resume = higher(mebibytes / (ms / 1000), 'MiB/s');
+		values.resume_cpu = cost(serverCpu, mebibytes, 'ms/MiB');
 		values.lost = info(slowMiB * MIB - flood.bytes, 'bytes');
 		Object.assign(values, deliveryFaults('slow', flood, slowMiB * MIB));
 	} finally {

@@ -4,7 +4,7 @@ import {percentile} from '../../lib/stats.mjs';
 import {delay, inParallel} from '../../lib/waiting.mjs';
 import {uriOf} from './files.mjs';
 import {lower} from './values.mjs';
-import {cheapCall, uniqueId} from './work.mjs';
+import {cheapCall, cost, costed, uniqueId} from './work.mjs';
 
 const SLEEP = ['sleep', '60'];
 const BEFORE_MS = 100;
@@ -30,9 +30,10 @@ async function idleProcesses(server, {idle, idleMs}) {
 	await delay(BEFORE_MS);
 	const rssBefore = server.rssTree();
 	const threadsBefore = server.threads();
-	const began = performance.now();
-	const processes = await startIdle(client, {count: idle, flight: FLIGHT, tag: 's'});
-	values.start_all = lower(performance.now() - began, 'ms');
+	const start = () => startIdle(client, {count: idle, flight: FLIGHT, tag: 's'});
+	const {result: processes, ms, serverCpu} = await costed(server, start);
+	values.start_all = lower(ms, 'ms');
+	values.start_all_cpu = cost(serverCpu, idle, 'us/proc');
 	await delay(SETTLE_MS);
 	values.rss_per_proc = lower(((server.rssTree() - rssBefore) * 1024) / idle, 'KiB');
 	const main = server.rssMain().toFixed(0);
@@ -43,10 +44,12 @@ async function idleProcesses(server, {idle, idleMs}) {
 	values.idle_cpu = lower(((server.cpuTree() - cpuBefore) / (idleMs / 1000)) * 100, '%cpu');
 	const {times} = await inParallel(CALLS, 1, await cheapCall(client));
 	values.rtt_with_procs_p50 = lower(percentile(times, 50) * 1000, 'us');
-	const stopping = performance.now();
-	await terminateAll(client, processes);
-	await Promise.all(processes.map(({done}) => done));
-	values.stop_all = lower(performance.now() - stopping, 'ms');
+	const stopped = await costed(server, async () => {
+		await terminateAll(client, processes);
+		await Promise.all(processes.map(({done}) => done));
+	});
+	values.stop_all = lower(stopped.ms, 'ms');
+	values.stop_all_cpu = cost(stopped.serverCpu, idle, 'us/proc');
 	server.release(client);
 	return values;
 }
@@ -69,16 +72,14 @@ async function idleConnections(server, count) {
 	await delay(BEFORE_MS);
 	const rssBefore = server.rssTree();
 	const clients = [];
-	const began = performance.now();
-	await inParallel(count, CONNECTS_IN_FLIGHT, async () => {
-		clients.push(await server.connect());
-	});
-	const connected = performance.now() - began;
+	const connectOne = async () => void clients.push(await server.connect());
+	const {ms, serverCpu} = await costed(server, () => inParallel(count, CONNECTS_IN_FLIGHT, connectOne));
 	await delay(SETTLE_MS);
 	const rss = server.rssTree();
 	for (const client of clients) server.release(client);
 	return {
-		connect_all: lower(connected, 'ms'),
+		connect_all: lower(ms, 'ms'),
+		connect_all_cpu: cost(serverCpu, count, 'us/conn'),
 		rss_per_conn: lower(((rss - rssBefore) * 1024) / count, 'KiB'),
 		rss_with_conns: lower(rss, 'MiB'),
 	};
@@ -91,9 +92,9 @@ export async function scaleTerminals(server, {idlePty}, {scratch}) {
 	const threadsBefore = server.threads();
 	const file = join(scratch, 'one');
 	writeFileSync(file, 'x');
-	const began = performance.now();
-	const processes = await startIdle(client, {count: idlePty, flight: TERMINALS_IN_FLIGHT, tag: 'y', tty: true});
-	const values = {start_all: lower(performance.now() - began, 'ms')};
+	const start = () => startIdle(client, {count: idlePty, flight: TERMINALS_IN_FLIGHT, tag: 'y', tty: true});
+	const {result: processes, ms, serverCpu} = await costed(server, start);
+	const values = {start_all: lower(ms, 'ms'), start_all_cpu: cost(serverCpu, idlePty, 'us/proc')};
 	await delay(SETTLE_MS);
 	const threads = `${server.threads()} threads (${threadsBefore} before)`;
 	values.rss_per_pty = lower(((server.rssTree() - rssBefore) * 1024) / idlePty, 'KiB', threads);
@@ -107,10 +108,12 @@ export async function scaleTerminals(server, {idlePty}, {scratch}) {
 		const extra = client.start(uniqueId('y'), ['/bin/echo', 'x'], {tty: true});
 		const shown = await timed(extra.done, MAX_SERVICE_MS);
 		values.pty_while_open = msOr(shown, 'an extra terminal showed nothing for 3 s');
-		const stopping = performance.now();
-		await terminateAll(client, processes);
-		const isOver = !Number.isNaN(await timed(Promise.all(processes.map(({done}) => done)), MAX_STOP_MS));
-		values.stop_all = msOr(isOver ? performance.now() - stopping : Number.NaN, 'not all closed after 8 s');
+		const stopped = await costed(server, async () => {
+			await terminateAll(client, processes);
+			return timed(Promise.all(processes.map(({done}) => done)), MAX_STOP_MS);
+		});
+		values.stop_all = msOr(Number.isNaN(stopped.result) ? Number.NaN : stopped.ms, 'not all closed after 8 s');
+		values.stop_all_cpu = cost(stopped.serverCpu, idlePty, 'us/proc');
 	}
 	server.release(client);
 	return values;

@@ -1,7 +1,7 @@
 import {percentile} from '../../lib/stats.mjs';
 import {inParallel} from '../../lib/waiting.mjs';
 import {higher, latencies, lower} from './values.mjs';
-import {costed, runToEnd, uniqueId} from './work.mjs';
+import {cost, costed, runToEnd, uniqueId} from './work.mjs';
 
 const TRUE = ['/bin/true'];
 const WARM_UP_STARTS = 10;
@@ -18,8 +18,10 @@ export async function spawnLatency(server, sizes) {
 		['pty', true, sizes.spawnTty],
 	]) {
 		try {
-			const {closed, responses} = await timeSpawns(client, {tty, count, boxMs: sizes.boxMs});
+			const {result, serverCpu} = await costed(server, () => timeSpawns(client, {tty, count, boxMs: sizes.boxMs}));
+			const {closed, responses} = result;
 			Object.assign(values, latencies(name, closed), {
+				[`${name}_cpu`]: cost(serverCpu, closed.length + WARM_UP_STARTS, 'us/proc'),
 				[`${name}_response_p50`]: lower(percentile(responses, 50) * 1000, 'us'),
 			});
 		} catch (error) {
@@ -60,6 +62,6 @@ export async function spawnThroughput(server, sizes) {
 	return {
 		rate: higher(sizes.burst / (ms / 1000), 'proc/s'),
 		...latencies('each', result.times, 'ms'),
-		cpu: lower((serverCpu * 1000) / sizes.burst, 'ms/proc'),
+		rate_cpu: cost(serverCpu, sizes.burst, 'us/proc'),
 	};
 }

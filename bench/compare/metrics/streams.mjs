@@ -1,6 +1,6 @@
 import {MIB} from '../../lib/measure.mjs';
-import {deliveryFaults, higher, info, lower} from './values.mjs';
-import {costed, pump, runToEnd, zeros} from './work.mjs';
+import {deliveryFaults, higher, info} from './values.mjs';
+import {cost, costed, pump, runToEnd, zeros} from './work.mjs';
 
 /** Nineteen digits, so that every line of `seq` has 20 bytes. */
 const FIRST_LINE = 1_000_000_000_000_000_000n;
@@ -33,7 +33,7 @@ async function tinyWrites(server, client, count) {
 	const {result, ms, serverCpu} = await costed(server, () => runToEnd(client, 'tiny', argv));
 	return {
 		tiny_writes: higher(count / (ms / 1000), 'lines/s'),
-		tiny_writes_cpu: lower((serverCpu * 1e6) / count, 'us/line'),
+		tiny_writes_cpu: cost(serverCpu, count, 'us/line'),
 		tiny_writes_chunk: info(result.bytes / result.chunks, 'B/frame'),
 		...deliveryFaults('tiny_writes', result, count * (TINY_LINE.length + 1)),
 	};
@@ -63,5 +63,5 @@ export async function streamMany(server, sizes) {
 	const {ms, serverCpu} = await costed(server, streamAll);
 	for (const client of clients) server.release(client);
 	const total = sizes.many * sizes.manyMiB;
-	return {total: higher(total / (ms / 1000), 'MiB/s'), total_cpu: lower((serverCpu * 1000) / total, 'ms/MiB')};
+	return {total: higher(total / (ms / 1000), 'MiB/s'), total_cpu: cost(serverCpu, total, 'ms/MiB')};
 }

@@ -5,6 +5,9 @@ import {deliveryFaults, higher, info, lower} from './values.mjs';
 /** Above this share of a core the load generator is what limits a figure. */
 const CLIENT_BOUND_SHARE = 0.9;
 
+/** Units per second of a cost such as `us/call` or `ms/MiB`. */
+const PER_SECOND = {us: 1e6, ms: 1e3};
+
 let serial = 0;
 
 /** An id that no other process, handle or request has. */
@@ -24,6 +27,11 @@ export async function costed(server, work) {
 	const {result, ms} = await timed(work);
 	const {user, system} = process.cpuUsage(clientBefore);
 	return {result, ms, serverCpu: server.cpu() - serverBefore, clientShare: (user + system) / 1000 / ms};
+}
+
+/** Processor time of the server for so much work: `cost(serverCpu, 2000, 'us/call')`. */
+export function cost(serverCpu, amount, unit) {
+	return lower((serverCpu * PER_SECOND[unit.slice(0, 2)]) / amount, unit);
 }
 
 export function clientBoundNote(clientShare) {
@@ -54,7 +62,7 @@ export async function pump(server, client, {name, argv, bytes, tty}) {
 	const mebibytes = result.bytes / MIB;
 	return {
 		[name]: higher(mebibytes / (ms / 1000), 'MiB/s', clientBoundNote(clientShare)),
-		[`${name}_cpu`]: lower((serverCpu * 1000) / mebibytes, 'ms/MiB'),
+		[`${name}_cpu`]: cost(serverCpu, mebibytes, 'ms/MiB'),
 		[`${name}_chunk`]: info(result.bytes / result.chunks, 'B/frame'),
 		[`${name}_client`]: info(clientShare * 100, '%cpu'),
 		...deliveryFaults(name, result, bytes),
