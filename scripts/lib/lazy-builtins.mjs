@@ -55,9 +55,18 @@ function standIn(name) {
 		...membersOf(name).map(member =>
 			isForwarded(member)
 				? `module.exports.${member} = (...given) => load().${member}(...given);`
-				: `Object.defineProperty(module.exports, '${member}', {enumerable: ${descriptorOf(all, member).enumerable}, get: () => load().${member}});`,
+				: lazyMember(member, descriptorOf(all, member)),
 		),
 	].join('\n');
+}
+
+/** A getter; one of a plain value puts that in its own place when it is first used. */
+function lazyMember(member, {enumerable, value}) {
+	const shared = `enumerable: ${enumerable}`;
+	const define = (place, what) => `Object.defineProperty(${place}, '${member}', {${shared}, ${what}})`;
+	if (value === undefined) return `${define('module.exports', `get: () => load().${member}`)};`;
+	const replace = define('this', `value: load().${member}`);
+	return `${define('module.exports', `configurable: true, get() { return ${replace}.${member}; }`)};`;
 }
 
 /** Deprecated members, too, which are not enumerable: `ws` uses those of zlib. */

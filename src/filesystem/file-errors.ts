@@ -46,6 +46,19 @@ export function withFileErrors<A extends readonly unknown[], T>(
 	};
 }
 
+/** The same for an operation that is done when it returns. */
+export function withFileErrorsAtOnce<A extends readonly unknown[], T>(
+	operation: (...parameters: A) => T,
+): (...parameters: A) => T {
+	return (...parameters) => {
+		try {
+			return operation(...parameters);
+		} catch (error) {
+			throw toDomainFileError(error);
+		}
+	};
+}
+
 /** True if it is an error of the operating system with one of these codes. */
 export function isErrno(error: unknown, ...codes: readonly string[]): boolean {
 	return isSystemError(error) && codes.includes(error.code);

@@ -2,11 +2,11 @@
 import {copyEntry} from './copy-entry.js';
 import {hashFile} from './digest.js';
 import {listDirectoryChildren, makeDirectory, resolveRealPath} from './directories.js';
-import {withFileErrors} from './file-errors.js';
-import {readWholeFile} from './read-file.js';
+import {withFileErrors, withFileErrorsAtOnce} from './file-errors.js';
+import {readSmallFileAtOnce, readWholeFile} from './read-file.js';
 import {removePath} from './remove.js';
 import {renameEntry} from './rename.js';
-import {readMetadata} from './stat.js';
+import {readMetadata, readMetadataAtOnce} from './stat.js';
 import {walkBreadthFirst} from './walk.js';
 import {writeContent} from './write-file.js';
 
@@ -15,8 +15,10 @@ export const copy = withFileErrors(copyEntry);
 export const createDirectory = withFileErrors(makeDirectory);
 export const digest = withFileErrors(hashFile);
 export const getMetadata = withFileErrors(readMetadata);
+export const getMetadataAtOnce = withFileErrorsAtOnce(readMetadataAtOnce);
 export const readDirectory = withFileErrors(listDirectoryChildren);
 export const readFile = withFileErrors(readWholeFile);
+export const readFileAtOnce = withFileErrorsAtOnce(readSmallFileAtOnce);
 export const remove = withFileErrors(removePath);
 export const rename = withFileErrors(renameEntry);
 export const walk = withFileErrors(walkBreadthFirst);

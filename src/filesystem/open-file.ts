@@ -6,7 +6,8 @@ import type {FileCalls} from './syscalls.js';
 
 // Opening a FIFO without a writer does not block, and a terminal does not become the controlling one.
 const NON_BLOCKING = constants.O_NONBLOCK | constants.O_NOCTTY;
-const READ = constants.O_RDONLY | NON_BLOCKING;
+/** Flags to open a file of any kind for reading. */
+export const READ = constants.O_RDONLY | NON_BLOCKING;
 const WRITE = constants.O_WRONLY | constants.O_CREAT | NON_BLOCKING;
 const NEW_FILE_MODE = 0o666;
 const PRIVATE_MODE = 0o600;

@@ -1,8 +1,9 @@
-import type {LinkOptions} from './below-root.js';
+import {followsLinks, type LinkOptions} from './below-root.js';
 import type {BytePath} from './byte-path.js';
 import {refusedError} from './file-errors.js';
-import {openToRead} from './open-file.js';
-import {asyncCalls, type FileCalls, preferredCalls} from './syscalls.js';
+import {mayHang} from './mounts.js';
+import {openToRead, READ} from './open-file.js';
+import {asyncCalls, type FileCalls, preferredCalls, syncCalls} from './syscalls.js';
 
 /** Largest file that is read as a whole. */
 export const MAX_READ_FILE_BYTES = 512 * 1024 * 1024;
@@ -27,6 +28,27 @@ export async function readWholeFile(path: BytePath, {admit, ...links}: ReadFileO
 		return await (admit ? admit(stats.size, read) : read());
 	} finally {
 		await preferred.close(fd);
+	}
+}
+
+/**
+ * Reads a small regular file without a promise. Undefined for every other file, and where it may have to be waited for:
+ * those are read with `readWholeFile`.
+ */
+export function readSmallFileAtOnce(path: BytePath, links: LinkOptions, maxBytes: number): Uint8Array | undefined {
+	if (!followsLinks(links) || mayHang()) return undefined;
+	// Looked at before the open, which can trigger a device.
+	if (!syncCalls.stat(path).isFile()) return undefined;
+	const fd = syncCalls.open(path, READ);
+	try {
+		const stats = syncCalls.fstat(fd);
+		if (!stats.isFile() || stats.size > maxBytes) return undefined;
+		// One byte more than the size: a short read at exactly the reported size is the end.
+		const buffer = Buffer.allocUnsafe(stats.size + 1);
+		const length = syncCalls.read(fd, buffer, 0);
+		return length === stats.size ? buffer.subarray(0, length) : undefined;
+	} finally {
+		syncCalls.close(fd);
 	}
 }
 

@@ -2,9 +2,9 @@ import type {Stats} from 'node:fs';
 import {followsLinks, type LinkOptions, withEntryBelow} from './below-root.js';
 import type {BytePath} from './byte-path.js';
 import {isErrno} from './file-errors.js';
+import {mayHang} from './mounts.js';
 import {refuseLink} from './no-follow.js';
-import type {FileCalls} from './syscalls.js';
-import {preferredCalls} from './syscalls.js';
+import {type FileCalls, preferredCalls, syncCalls} from './syscalls.js';
 
 /** stat(), or undefined if the path does not exist or is a dangling link. */
 export async function statIfExists(calls: FileCalls, path: BytePath): Promise<Stats | undefined> {
@@ -44,6 +44,13 @@ export async function readMetadata(path: BytePath, links: LinkOptions): Promise<
 	}
 	const stats = await calls.lstat(path);
 	return stats.isSymbolicLink() ? toMetadata(await calls.stat(path), true) : toMetadata(stats, false);
+}
+
+/** The same without a promise; undefined where it may have to be waited for. */
+export function readMetadataAtOnce(path: BytePath, links: LinkOptions): FileMetadata | undefined {
+	if (!followsLinks(links) || mayHang()) return undefined;
+	const stats = syncCalls.lstat(path);
+	return stats.isSymbolicLink() ? toMetadata(syncCalls.stat(path), true) : toMetadata(stats, false);
 }
 
 function toMetadata(stats: Stats, isSymlink: boolean): FileMetadata {

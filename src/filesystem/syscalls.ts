@@ -44,8 +44,15 @@ export interface FileCalls {
 	readdir(path: BytePath): Awaitable<Dirent[]>;
 }
 
+/** The same calls, each of which has its result when it returns. */
+export type SyncFileCalls = {
+	readonly [Name in keyof FileCalls]: (
+		...parameters: Parameters<FileCalls[Name]>
+	) => Awaited<ReturnType<FileCalls[Name]>>;
+};
+
 /** Synchronous calls: a fraction of the time of a round trip to the thread pool, for calls that never take long. */
-export const syncCalls: FileCalls = {
+export const syncCalls: SyncFileCalls = {
 	open: (path, flags, mode) => fs.openSync(toFsPath(path), flags, mode),
 	close: fd => fs.closeSync(fd),
 	stat: path => {

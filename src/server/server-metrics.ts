@@ -1,7 +1,7 @@
 import type {ManagedProcess} from '../processes/managed-process.js';
 import {findDeclaration} from '../protocol/methods/method-table.js';
 import type {ProcessRole} from '../protocol/methods/sharing-params.js';
-import {MetricsRegistry} from '../shared/metrics.js';
+import {type CounterSeries, type HistogramSeries, MetricsRegistry} from '../shared/metrics.js';
 
 /** Values sampled at every scrape. */
 export interface ObservedServer {
@@ -26,6 +26,9 @@ export class ServerMetrics {
 	);
 	readonly #takeovers = this.#registry.counter('exec_server_process_takeovers_total', 'Drivers that were replaced.');
 	readonly #shared = this.#registry.counter('exec_server_process_shares_total', 'Tokens made for single processes.');
+	/** Series of each method, so that a request looks them up once. */
+	readonly #durationsByMethod = new Map<string, HistogramSeries>();
+	readonly #requestsByOutcome = {success: new Map<string, CounterSeries>(), error: new Map<string, CounterSeries>()};
 	/** Totals of processes that were removed from their table. */
 	#removedOutputBytes = 0;
 	#removedPausedMs = 0;
@@ -72,8 +75,19 @@ export class ServerMetrics {
 	recordRequest(method: string, result: 'success' | 'error', ms: number): void {
 		// Bounded label: names from clients that are not in the table share one series.
 		const label = findDeclaration(method) ? method : 'unknown';
-		this.#requests.add({method: label, result});
-		this.#durations.observe({method: label}, ms / 1000);
+		const requests = this.#requestsByOutcome[result];
+		let count = requests.get(label);
+		if (!count) {
+			count = this.#requests.series({method: label, result});
+			requests.set(label, count);
+		}
+		let durations = this.#durationsByMethod.get(label);
+		if (!durations) {
+			durations = this.#durations.series({method: label});
+			this.#durationsByMethod.set(label, durations);
+		}
+		count.value++;
+		durations.observe(ms / 1000);
 	}
 
 	recordAttach(role: ProcessRole, isTakeover: boolean): void {

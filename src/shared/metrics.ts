@@ -10,15 +10,29 @@ interface Metric {
 	samples(): Iterable<[suffix: string, labels: Labels, value: number]>;
 }
 
+/** Value of a counter for one set of labels, for a caller that adds often. */
+export interface CounterSeries {
+	readonly labels: Labels;
+	value: number;
+}
+
 /** A number that only grows. */
 export class Counter {
-	readonly #values = new Map<string, {labels: Labels; value: number}>();
+	readonly #values = new Map<string, CounterSeries>();
 
 	add(labels: Labels, by = 1): void {
+		this.series(labels).value += by;
+	}
+
+	/** The series of these labels, which appears in the text from now on. */
+	series(labels: Labels): CounterSeries {
 		const key = Object.values(labels).join('\n');
-		const entry = this.#values.get(key);
-		if (entry) entry.value += by;
-		else this.#values.set(key, {labels, value: by});
+		let entry = this.#values.get(key);
+		if (!entry) {
+			entry = {labels, value: 0};
+			this.#values.set(key, entry);
+		}
+		return entry;
 	}
 
 	*samples(): Iterable<[string, Labels, number]> {
@@ -26,21 +40,43 @@ export class Counter {
 	}
 }
 
+/** Durations of one set of labels, for a caller that observes often. */
+export class HistogramSeries {
+	readonly labels: Labels;
+	readonly counts = DURATION_BUCKETS.map(() => 0);
+	sum = 0;
+	count = 0;
+
+	constructor(labels: Labels) {
+		this.labels = labels;
+	}
+
+	observe(seconds: number): void {
+		this.sum += seconds;
+		this.count++;
+		let bucket = 0;
+		while (bucket < DURATION_BUCKETS.length && seconds > DURATION_BUCKETS[bucket]!) bucket++;
+		if (bucket < DURATION_BUCKETS.length) this.counts[bucket]!++;
+	}
+}
+
 /** Distribution of durations, in seconds. */
 export class Histogram {
-	readonly #series = new Map<string, {labels: Labels; counts: number[]; sum: number; count: number}>();
+	readonly #series = new Map<string, HistogramSeries>();
 
 	observe(labels: Labels, seconds: number): void {
+		this.series(labels).observe(seconds);
+	}
+
+	/** The series of these labels, which appears in the text from now on. */
+	series(labels: Labels): HistogramSeries {
 		const key = Object.values(labels).join('\n');
 		let entry = this.#series.get(key);
 		if (!entry) {
-			entry = {labels, counts: DURATION_BUCKETS.map(() => 0), sum: 0, count: 0};
+			entry = new HistogramSeries(labels);
 			this.#series.set(key, entry);
 		}
-		entry.sum += seconds;
-		entry.count++;
-		const bucket = DURATION_BUCKETS.findIndex(bound => seconds <= bound);
-		if (bucket >= 0) entry.counts[bucket]!++;
+		return entry;
 	}
 
 	*samples(): Iterable<[string, Labels, number]> {

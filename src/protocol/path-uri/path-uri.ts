@@ -15,6 +15,10 @@ const ROOT = 'file:///';
 const OPAQUE_PREFIX = `${ROOT}%00/bad/path/`;
 const SLASH = 0x2f;
 
+/** URI that is its own normal form, whose text behind the scheme is the path: nothing to decode, no dot segments. */
+const PLAIN_POSIX = /^file:\/\/(?:\/(?!\.{1,2}(?:\/|$))[\w\-.+=@,~]+)+$/;
+const SCHEME = 'file://';
+
 /** Path syntax of an operating system. */
 export type PathConvention = 'posix' | 'windows';
 
@@ -30,6 +34,8 @@ export class PathUriError extends Error {
  * (UTF-16LE for Windows). A POSIX path needs it if its first component looks like a drive.
  */
 export class PathUri {
+	#isPlain = false;
+
 	private constructor(
 		/** Dot segments resolved, drive letter in upper case, no `localhost`; repeated and trailing slashes stay. */
 		readonly href: string,
@@ -38,6 +44,11 @@ export class PathUri {
 
 	/** Reads a `file:` URI or an absolute path of the native convention. Throws a `PathUriError` for anything else. */
 	static parse(text: string, native: PathConvention = 'posix'): PathUri {
+		if (PLAIN_POSIX.test(text)) {
+			const uri = new PathUri(text, 'posix');
+			uri.#isPlain = true;
+			return uri;
+		}
 		const isPath = native === 'posix' ? text.startsWith('/') : isAbsoluteWindowsPath(text);
 		if (isPath) return PathUri.fromNative(text, native);
 		const href = normalizeHref(text);
@@ -101,6 +112,7 @@ export class PathUri {
 	}
 
 	#posixPath(platform: string): string {
+		if (this.#isPlain) return this.href.slice(SCHEME.length);
 		if (this.convention !== 'posix') throw invalidUriError(platform, this.href);
 		const payload = decodeOpaque(this.href);
 		const path = payload ? toBinaryString(payload) : percentDecode(this.href.slice(ROOT.length));

@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import {decoderOf, NOT_DECODED} from './compiled-decoder.js';
 import {INVALID_PARAMS, RpcError} from './error-codes.js';
 import type {Schema} from './fields.js';
 import {truncateText} from './strict-json.js';
@@ -13,6 +14,8 @@ const CHOICE_TYPES: ReadonlySet<string> = new Set(['picklist', 'literal', 'varia
  * An array is read as the members in their declared order, as upstream does.
  */
 export function decode<const S extends Schema>(schema: S, input: unknown): v.InferOutput<S> {
+	const decoded = Array.isArray(input) ? NOT_DECODED : decoderOf(schema)(input);
+	if (decoded !== NOT_DECODED) return decoded as v.InferOutput<S>;
 	const parsed = v.safeParse(schema, Array.isArray(input) ? assignByPosition(schema, input) : input, {
 		abortEarly: true,
 	});

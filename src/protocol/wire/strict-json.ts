@@ -15,6 +15,9 @@ export const MIN_LONG_JSON_KEY_CHARS = 16_384;
 /** Long keys one message may hold; 4,000 of one length would keep `JSON.parse` busy for 25 s. */
 export const MAX_LONG_JSON_KEYS = 16;
 
+/** Longest text that is checked by writing its value again: a longer one may be nested too deep. */
+const MAX_ROUND_TRIP_CHARS = 2 * MAX_JSON_DEPTH;
+
 /** Keys of one object that are kept in a list; beyond it a set is faster. */
 const MAX_LISTED_KEYS = 8;
 
@@ -53,6 +56,30 @@ export interface StrictJson {
  * Takes time and memory linear in the length of the text, hostile texts included.
  */
 export function parseStrictJson(text: string): StrictJson {
+	return parseByRoundTrip(text) ?? parseByScan(text);
+}
+
+/**
+ * Parses a short text whose value, written again, is the same text: no key was dropped as a duplicate and no number was
+ * rounded. Undefined for every other text. Native code all the way, so that a server's first requests cost no more than
+ * later ones, which the scan does.
+ */
+export function parseByRoundTrip(text: string): StrictJson | undefined {
+	// Half a surrogate pair is written as the same escape; it is for the scan to refuse.
+	if (text.length > MAX_ROUND_TRIP_CHARS || text.includes('\\ud')) return undefined;
+	let value: unknown;
+	try {
+		value = JSON.parse(text) as unknown;
+	} catch {
+		return undefined;
+	}
+	if (JSON.stringify(value) !== text) return undefined;
+	const id = typeof value === 'object' && value !== null ? (value as {id?: unknown}).id : undefined;
+	return {value, idText: typeof id === 'number' ? JSON.stringify(id) : undefined};
+}
+
+/** Parses any text. */
+export function parseByScan(text: string): StrictJson {
 	// The bounds come first: JSON.parse would build 16 million nested arrays, in ten seconds and a gigabyte.
 	const {isComplete, idText} = scanJson(text);
 	const value = parseJson(text);

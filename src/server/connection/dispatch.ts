@@ -14,7 +14,7 @@ import type {Request} from '../../protocol/wire/envelope.js';
 import {INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, RpcError} from '../../protocol/wire/error-codes.js';
 import type {Schema} from '../../protocol/wire/fields.js';
 import type {Sandbox} from '../../sandbox/sandbox.js';
-import type {ClientAudit} from '../audit.js';
+import type {AuditedCall, ClientAudit} from '../audit.js';
 import {requireScope} from '../auth/grant.js';
 import {createHandlers} from '../handlers/all-handlers.js';
 import {strictV0Handlers} from '../handlers/v0-handlers.js';
@@ -57,44 +57,51 @@ export function createDispatch(
 				);
 	const route = keeperRole ? withKeeperMethods(routePublic, keeperRole) : routePublic;
 	return (request, client) => {
-		const record = createRecorder(metrics, request, client.audit);
+		const call = new RecordedCall(metrics, request, client.audit);
 		try {
 			const result = client.pending.run(request, () => route(request, client));
-			if (result instanceof Promise) return recordOutcome(result, record);
-			record.succeeded();
+			if (result instanceof Promise) return recordOutcome(result, call);
+			call.succeeded();
 			return result;
 		} catch (error) {
-			record.failed(error);
+			call.failed(error);
 			throw toWireError(error);
 		}
 	};
 }
 
-interface Recorder {
-	succeeded(): void;
-	failed(error: unknown): void;
-}
-
 /** Keeps the method and not the request, whose params would be retained until it is answered. */
-function createRecorder(metrics: ServerMetrics, {method, params}: Request, audit: ClientAudit | undefined): Recorder {
-	const startedAt = performance.now();
-	const audited = audit?.describeCall(method, params);
-	return {
-		succeeded: () => metrics.recordRequest(method, 'success', performance.now() - startedAt),
-		failed: error => {
-			metrics.recordRequest(method, 'error', performance.now() - startedAt);
-			if (audited) audit?.failed(audited, error);
-		},
-	};
+class RecordedCall {
+	readonly #metrics: ServerMetrics;
+	readonly #method: string;
+	readonly #audit: ClientAudit | undefined;
+	readonly #audited: AuditedCall | undefined;
+	readonly #startedAt = performance.now();
+
+	constructor(metrics: ServerMetrics, {method, params}: Request, audit: ClientAudit | undefined) {
+		this.#metrics = metrics;
+		this.#method = method;
+		this.#audit = audit;
+		this.#audited = audit?.describeCall(method, params);
+	}
+
+	succeeded(): void {
+		this.#metrics.recordRequest(this.#method, 'success', performance.now() - this.#startedAt);
+	}
+
+	failed(error: unknown): void {
+		this.#metrics.recordRequest(this.#method, 'error', performance.now() - this.#startedAt);
+		if (this.#audited) this.#audit?.failed(this.#audited, error);
+	}
 }
 
-async function recordOutcome(result: Promise<unknown>, record: Recorder): Promise<unknown> {
+async function recordOutcome(result: Promise<unknown>, call: RecordedCall): Promise<unknown> {
 	try {
 		const value = await result;
-		record.succeeded();
+		call.succeeded();
 		return value;
 	} catch (error) {
-		record.failed(error);
+		call.failed(error);
 		throw toWireError(error);
 	}
 }

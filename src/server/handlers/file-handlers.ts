@@ -1,10 +1,11 @@
 import {toNativePath, toRoot, toUriText} from '../../adapters/file-paths.js';
 import type {LinkOptions} from '../../filesystem/below-root.js';
+import type {BytePath} from '../../filesystem/byte-path.js';
 import {refusedError, withFileErrors} from '../../filesystem/file-errors.js';
 import {openReadable, openReplaceable, openUpdatable, requireBlockLength} from '../../filesystem/file-handles.js';
 import * as files from '../../filesystem/index.js';
 import type {PathUri} from '../../protocol/path-uri/path-uri.js';
-import {encodeWithBytes} from '../../protocol/wire/encode.js';
+import {encodeWithBytes, type JsonParts} from '../../protocol/wire/encode.js';
 import {toBytes} from '../../protocol/wire/fields.js';
 import {Base64Error} from '../../shared/base64.js';
 import {payloadBuffers} from '../../shared/node/buffer-pool.js';
@@ -18,12 +19,11 @@ const ENVELOPE_BYTES = 1024;
 const OPENERS = {read: openReadable, replace: openReplaceable, update: openUpdatable} as const;
 
 export const fileHandlers = {
-	'fs/readFile': async ({path, ...links}, client) => {
-		const content = await files.readFile(toNativePath(path), {
-			...toLinkOptions(links),
-			admit: (bytes, read) => reserveRead(client, bytes, read),
-		});
-		return encodeWithBytes({dataBase64: content});
+	'fs/readFile': ({path, followSymlinks, root}, client) => {
+		const native = toNativePath(path);
+		const links = toLinkOptions({followSymlinks, root});
+		const content = files.readFileAtOnce(native, links, MIN_BULK_BYTES - 1);
+		return content ? encodeWithBytes({dataBase64: content}) : readInTurn(client, native, links);
 	},
 
 	'fs/writeFile': async ({path, dataBase64, atomic, ...links}, client) => {
@@ -38,8 +38,10 @@ export const fileHandlers = {
 		return {};
 	},
 
-	'fs/getMetadata': async ({path, ...links}) => {
-		return files.getMetadata(toNativePath(path), toLinkOptions(links));
+	'fs/getMetadata': ({path, followSymlinks, root}) => {
+		const native = toNativePath(path);
+		const links = toLinkOptions({followSymlinks, root});
+		return files.getMetadataAtOnce(native, links) ?? files.getMetadata(native, links);
 	},
 
 	'fs/canonicalize': async ({path}) => {
@@ -92,6 +94,14 @@ function decodeContent(dataBase64: string | Uint8Array): Uint8Array {
 		if (!(error instanceof Base64Error)) throw error;
 		throw refusedError(`fs/writeFile requires valid base64 dataBase64: ${error.message}`);
 	}
+}
+
+async function readInTurn(client: ClientConnection, path: BytePath, links: LinkOptions): Promise<JsonParts> {
+	const content = await files.readFile(path, {
+		...links,
+		admit: (bytes, read) => reserveRead(client, bytes, read),
+	});
+	return encodeWithBytes({dataBase64: content});
 }
 
 async function reserveRead(

@@ -392,3 +392,31 @@ function parsedOrRefused(text: string): PathUri | undefined {
 		throw error;
 	}
 }
+
+describe('a plain URI', () => {
+	/** Written like this a URI is parsed the long way, to the same normal form. */
+	const theLongWay = (text: string) => `FILE${text.slice('file'.length)}`;
+	const piece = fc.constantFrom(
+		...['a', 'B7', '_', '-', '.', '..', '...', '.a', 'a.', '+', '=', '@', ',', '~', 'C:', 'c|', '%2e', '%41', '%2F'],
+		...['%00', '^', '?', '#', ' ', '\n', '\\', '\u00e9', ':', ';', '&', "'", '', '/'],
+	);
+	const uri = fc
+		.tuple(
+			fc.constantFrom('file:///', 'file:///', 'file:///', 'file://', 'file:/', 'file://localhost/'),
+			fc.array(piece),
+		)
+		.chain(([start, pieces]) => fc.constantFrom(start + pieces.join('/'), start + pieces.join('')));
+
+	test('is read the same whichever way it is parsed', () => {
+		fc.assert(
+			fc.property(uri, text => {
+				const short = parsedOrRefused(text);
+				const long = parsedOrRefused(theLongWay(text));
+				expect(short?.href).toBe(long?.href);
+				expect(short?.convention).toBe(long?.convention);
+				if (short?.convention === 'posix') expect(short.toBinary('linux')).toBe(long?.toBinary('linux'));
+			}),
+			{numRuns: 3000},
+		);
+	});
+});

@@ -6,6 +6,8 @@ import {
 	MAX_JSON_VALUES,
 	MAX_LONG_JSON_KEYS,
 	MIN_LONG_JSON_KEY_CHARS,
+	parseByRoundTrip,
+	parseByScan,
 	parseStrictJson,
 	StrictJsonError,
 } from '../../../src/protocol/wire/strict-json.js';
@@ -84,6 +86,58 @@ function isAcceptable(text: string): boolean {
 	return true;
 }
 
+/** Texts where writing the value again could hide something. */
+const SHORT_TEXTS = [
+	'{"id":1,"id":2}',
+	'{"id":1,"id":1}',
+	'{"id":9007199254740993}',
+	'{"id":9007199254740994}',
+	'{"id":1e21}',
+	'{"id":1e+21}',
+	'{"id":-0}',
+	'{"id":1.0}',
+	'{"id":1.5}',
+	'{"2":1,"1":2}',
+	'{"__proto__":1,"__proto__":2}',
+	'{"__proto__":{"id":3}}',
+	String.raw`{"a":"\ud800"}`,
+	String.raw`{"a":"\udc00\ud800"}`,
+	String.raw`{"\udfff":1}`,
+	String.raw`{"a":"\ud83d\ude00"}`,
+	String.raw`{"a":"\uD800"}`,
+	String.raw`{"a":"\\ud800"}`,
+	'{"a":"\ud800"}',
+	'"\u2028"',
+	'[{"id":3}]',
+	'7',
+	'null',
+	'',
+];
+const SHORT_PIECES = [
+	'{',
+	'}',
+	'[',
+	']',
+	',',
+	':',
+	'"a"',
+	'"id"',
+	'1',
+	'-1',
+	'0',
+	'-0',
+	'null',
+	'""',
+	'9007199254740993',
+];
+
+/** The value of a node; of members with the same name the last counts. */
+function toPlain(value: Node): unknown {
+	if (Array.isArray(value)) return value.map(toPlain);
+	if (typeof value !== 'object' || value === null) return value;
+	return Object.fromEntries(value.members.map(([name, member]) => [name, toPlain(member)]));
+}
+
 /** `accepted`, or the error message. */
 function verdict(text: string): string {
 	try {
@@ -132,6 +186,36 @@ describe('what is accepted', () => {
 	test('names of Object.prototype are ordinary keys', () => {
 		const text = '{"__proto__":{"constructor":1},"constructor":2,"hasOwnProperty":3}';
 		expect(Object.keys(parseStrictJson(text).value as object)).toEqual(['__proto__', 'constructor', 'hasOwnProperty']);
+	});
+});
+
+describe('the round trip of short texts', () => {
+	const compact = fc.oneof(
+		node.map(value => JSON.stringify(toPlain(value))),
+		fc.json({maxDepth: 3}),
+		fc.array(fc.constantFrom(...SHORT_PIECES), {maxLength: 12}).map(pieces => pieces.join('')),
+		fc.tuple(node, writer).map(([value, write]) => write(value)),
+	);
+
+	test('accepts nothing that the scan refuses, and gives the same value and id', () => {
+		fc.assert(
+			fc.property(compact, text => {
+				const quick = parseByRoundTrip(text);
+				if (quick) expect(quick).toEqual(parseByScan(text));
+			}),
+			{numRuns: 5000, examples: SHORT_TEXTS.map((text): [string] => [text])},
+		);
+	});
+
+	test('is good for requests as clients write them', () => {
+		const text = '{"id":7,"method":"fs/readFile","params":{"path":"file:///a/b","sandbox":null}}';
+		expect(parseByRoundTrip(text)).toStrictEqual({value: JSON.parse(text), idText: '7'});
+	});
+
+	test('is not for the deepest text that is refused', () => {
+		const deep = `${'['.repeat(MAX_JSON_DEPTH + 1)}${']'.repeat(MAX_JSON_DEPTH + 1)}`;
+		expect(parseByRoundTrip(deep)).toBeUndefined();
+		expect(parseByRoundTrip(deep.slice(1, -1))).toBeDefined();
 	});
 });
 
