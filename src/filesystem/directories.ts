@@ -13,6 +13,8 @@ export const MAX_LISTED_ENTRIES = 50_000;
 /** A directory up to this size holds some thousand entries and is read with one call. */
 const MAX_SINGLE_READ_BYTES = 256 * 1024;
 const ENTRIES_PER_READ = 1024;
+/** Entries between two looks at the clock, which cost as much as an entry. */
+const ENTRIES_PER_LOOK = 32;
 
 export interface NamedEntry {
 	/** Bytes that are not UTF-8 are replaced. */
@@ -45,7 +47,7 @@ export async function listDirectoryChildren(path: BytePath): Promise<NamedEntry[
 		const kind = entry.isSymbolicLink() ? await statTarget(calls, joinPath(path, entry.name)) : entry;
 		if (!kind) continue;
 		entries.push({fileName: toDisplayText(entry.name), isDirectory: kind.isDirectory(), isFile: kind.isFile()});
-		const pause = yielder.yieldIfDue();
+		const pause = entries.length % ENTRIES_PER_LOOK === 0 ? yielder.yieldIfDue() : undefined;
 		if (pause) await pause;
 	}
 	return entries;
