@@ -97,16 +97,19 @@ async function smallFiles(server, client, tree, {small, warmCalls}) {
 		if (bulkBytes !== SMALL_BYTES) throw new Error('small file came back short');
 	};
 	const statOne = index => client.call('fs/getMetadata', paramsOf(index));
-	const reads = {unit: 'files/s', costUnit: 'us/file', amount: small, work: () => inParallel(small, FLIGHT, readOne)};
-	const stats = {unit: 'calls/s', costUnit: 'us/call', amount: small, work: () => inParallel(small, FLIGHT, statOne)};
-	const warmUp = (count, work) => () => inParallel(count, FLIGHT, work);
+	const reads = {unit: 'files/s', costUnit: 'us/file', amount: small, work: () => repeat(small, readOne)};
+	const stats = {unit: 'calls/s', costUnit: 'us/call', amount: small, work: () => repeat(small, statOne)};
 	// The warm rows are those of a server that has been up for a while: the same calls after many of them.
 	return {
-		...(await measured(server, {name: 'small_reads', ...reads, warmUp: warmUp(WARM_UP_READS, readOne)})),
+		...(await measured(server, {name: 'small_reads', ...reads, warmUp: () => repeat(WARM_UP_READS, readOne)})),
 		...(await measured(server, {name: 'metadata', ...stats})),
-		...(await measured(server, {name: 'small_reads_warm', ...reads, warmUp: warmUp(warmCalls, readOne)})),
-		...(await measured(server, {name: 'metadata_warm', ...stats, warmUp: warmUp(warmCalls, statOne)})),
+		...(await measured(server, {name: 'small_reads_warm', ...reads, warmUp: () => repeat(warmCalls, readOne)})),
+		...(await measured(server, {name: 'metadata_warm', ...stats, warmUp: () => repeat(warmCalls, statOne)})),
 	};
+}
+
+function repeat(count, work) {
+	return inParallel(count, FLIGHT, work);
 }
 
 async function listings(server, client, tree, {dirN, dirEntries, walkDirs, walkFiles}) {
@@ -121,8 +124,12 @@ async function listings(server, client, tree, {dirN, dirEntries, walkDirs, walkF
 		if (entries.length !== expected) throw new Error(`walk returned ${entries.length} of ${expected}`);
 	};
 	const rowOf = (name, work) => ({
-		...{name, unit: 'ms', costUnit: 'ms/call', count: dirN},
-		...{warmUp: work, work: () => inParallel(dirN, 1, work)},
+		name,
+		unit: 'ms',
+		costUnit: 'ms/call',
+		count: dirN,
+		warmUp: work,
+		work: () => inParallel(dirN, 1, work),
 	});
 	client.capture = true;
 	const values = {

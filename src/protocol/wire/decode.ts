@@ -15,7 +15,7 @@ const CHOICE_TYPES: ReadonlySet<string> = new Set(['picklist', 'literal', 'varia
  */
 export function decode<const S extends Schema>(schema: S, input: unknown): v.InferOutput<S> {
 	const decoded = Array.isArray(input) ? NOT_DECODED : decoderOf(schema)(input);
-	if (decoded !== NOT_DECODED) return decoded as v.InferOutput<S>;
+	if (decoded !== NOT_DECODED) return decoded;
 	const parsed = v.safeParse(schema, Array.isArray(input) ? assignByPosition(schema, input) : input, {
 		abortEarly: true,
 	});

@@ -393,13 +393,38 @@ function parsedOrRefused(text: string): PathUri | undefined {
 	}
 }
 
+const PLAIN_PIECES = ['a', 'B7', '_', '-', '.a', 'a.', '...', '+', '=', '@', ',', '~'];
+const OTHER_PIECES = [
+	'.',
+	'..',
+	'C:',
+	'c|',
+	'%2e',
+	'%41',
+	'%2F',
+	'%00',
+	'^',
+	'?',
+	'#',
+	' ',
+	'\n',
+	'\\',
+	'\u00e9',
+	':',
+	';',
+	'&',
+	"'",
+	'',
+	'/',
+];
+
+/** Written like this a URI is parsed the long way, to the same normal form. */
+function theLongWay(text: string): string {
+	return `FILE${text.slice('file'.length)}`;
+}
+
 describe('a plain URI', () => {
-	/** Written like this a URI is parsed the long way, to the same normal form. */
-	const theLongWay = (text: string) => `FILE${text.slice('file'.length)}`;
-	const piece = fc.constantFrom(
-		...['a', 'B7', '_', '-', '.', '..', '...', '.a', 'a.', '+', '=', '@', ',', '~', 'C:', 'c|', '%2e', '%41', '%2F'],
-		...['%00', '^', '?', '#', ' ', '\n', '\\', '\u00e9', ':', ';', '&', "'", '', '/'],
-	);
+	const piece = fc.constantFrom(...PLAIN_PIECES, ...OTHER_PIECES);
 	const uri = fc
 		.tuple(
 			fc.constantFrom('file:///', 'file:///', 'file:///', 'file://', 'file:/', 'file://localhost/'),
@@ -410,13 +435,14 @@ describe('a plain URI', () => {
 	test('is read the same whichever way it is parsed', () => {
 		fc.assert(
 			fc.property(uri, text => {
-				const short = parsedOrRefused(text);
-				const long = parsedOrRefused(theLongWay(text));
-				expect(short?.href).toBe(long?.href);
-				expect(short?.convention).toBe(long?.convention);
-				if (short?.convention === 'posix') expect(short.toBinary('linux')).toBe(long?.toBinary('linux'));
+				expect(describeUri(parsedOrRefused(text))).toEqual(describeUri(parsedOrRefused(theLongWay(text))));
 			}),
 			{numRuns: 3000},
 		);
 	});
 });
+
+function describeUri(uri: PathUri | undefined): unknown {
+	const path = uri?.convention === 'posix' ? uri.toBinary('linux') : undefined;
+	return {href: uri?.href, convention: uri?.convention, path};
+}

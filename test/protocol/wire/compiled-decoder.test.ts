@@ -6,7 +6,8 @@ import {decoderOf, NOT_DECODED} from '../../../src/protocol/wire/compiled-decode
 import type {Schema} from '../../../src/protocol/wire/fields.js';
 
 /** Parts of the schemas that occur in the table. */
-interface Parts extends Schema {
+interface Parts {
+	readonly type: string;
 	readonly pipe?: readonly Parts[];
 	readonly entries?: Readonly<Record<string, Parts>>;
 	readonly wrapped?: Parts;
@@ -17,35 +18,23 @@ interface Parts extends Schema {
 	readonly title?: string;
 }
 
-const SCHEMAS = Object.entries(METHODS).flatMap(([name, {params, result}]): [string, Parts][] => [
+const SCHEMAS = Object.entries(METHODS).flatMap(([name, {params, result}]): [string, Schema][] => [
 	[`${name} params`, params],
 	[`${name} result`, result],
 ]);
 
 describe('a compiled decoder', () => {
-	test.each(SCHEMAS)('gives what the schema gives: %s', (_name, schema) => {
+	test.each(SCHEMAS)('accepts what the schema accepts, and gives the same: %s', (_name, schema) => {
 		const decoder = decoderOf(schema);
 		fc.assert(
-			fc.property(inputOf(schema), input => {
-				const parsed = v.safeParse(schema, input, {abortEarly: true});
+			fc.property(inputOf(schema as unknown as Parts), input => {
+				const {success, output} = v.safeParse(schema, input, {abortEarly: true});
+				const expected: unknown = success ? output : NOT_DECODED;
 				const decoded = decoder(input);
-				if (decoded === NOT_DECODED) return;
-				expect(parsed.success).toBe(true);
-				expect(decoded).toStrictEqual(parsed.output);
-				expect(Object.keys(Object(decoded))).toEqual(Object.keys(Object(parsed.output)));
+				expect(decoded).toStrictEqual(expected);
+				expect(namesOf(decoded)).toEqual(namesOf(expected));
 			}),
 			{numRuns: 200},
-		);
-	});
-
-	test.each(SCHEMAS)('accepts all that the schema accepts: %s', (_name, schema) => {
-		const decoder = decoderOf(schema);
-		fc.assert(
-			fc.property(inputOf(schema), input => {
-				const {success} = v.safeParse(schema, input, {abortEarly: true});
-				expect(decoder(input) !== NOT_DECODED).toBe(success);
-			}),
-			{numRuns: 100},
 		);
 	});
 
@@ -67,6 +56,11 @@ describe('a compiled decoder', () => {
 		expect([decoder({}), decoder({})]).toEqual([{id: 1}, {id: 2}]);
 	});
 });
+
+/** Members in their order. */
+function namesOf(value: unknown): string[] {
+	return typeof value === 'object' && value !== null ? Object.keys(value) : [];
+}
 
 /** Mostly inputs that the schema takes, with members left out, replaced and added. */
 function inputOf(schema: Parts): fc.Arbitrary<unknown> {

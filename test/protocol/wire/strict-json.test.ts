@@ -201,7 +201,7 @@ describe('the round trip of short texts', () => {
 		fc.assert(
 			fc.property(compact, text => {
 				const quick = parseByRoundTrip(text);
-				if (quick) expect(quick).toEqual(parseByScan(text));
+				expect(quick).toEqual(quick && parseByScan(text));
 			}),
 			{numRuns: 5000, examples: SHORT_TEXTS.map((text): [string] => [text])},
 		);
@@ -209,7 +209,7 @@ describe('the round trip of short texts', () => {
 
 	test('is good for requests as clients write them', () => {
 		const text = '{"id":7,"method":"fs/readFile","params":{"path":"file:///a/b","sandbox":null}}';
-		expect(parseByRoundTrip(text)).toStrictEqual({value: JSON.parse(text), idText: '7'});
+		expect(parseByRoundTrip(text)).toEqual({value: JSON.parse(text) as unknown, idText: '7'});
 	});
 
 	test('is not for the deepest text that is refused', () => {
