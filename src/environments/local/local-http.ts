@@ -3,7 +3,8 @@ import {HttpError, toHttpError} from '../../client/http/http-error.js';
 import {type BodySource, createResponse} from '../../client/http/incoming-response.js';
 import {toOutgoingRequest} from '../../client/http/outgoing-request.js';
 import type {HttpVariables} from '../../network/http/http-request.js';
-import {type BodySink, HttpRequests} from '../../network/http/http-requests.js';
+import {HttpRequests} from '../../network/http/http-requests.js';
+import type {BodySink} from '../../network/http/response-body.js';
 
 /** The network as this machine sees it, through the same code that serves others. */
 export class LocalHttp implements Http, Disposable {
@@ -63,15 +64,20 @@ class LocalBody implements BodySink, BodySource {
 		this.#giveUp = giveUp;
 	}
 
+	get isReady(): boolean {
+		return this.#reader !== undefined || this.#isCancelled;
+	}
+
 	async ready(): Promise<void> {
-		if (this.#reader || this.#isCancelled) return;
+		if (this.isReady) return;
 		await new Promise<void>(resolve => {
 			this.#wanted = resolve;
 		});
 	}
 
 	data(bytes: Buffer): void {
-		this.#reader?.resolve(bytes);
+		// The reader keeps it, and the memory is only borrowed.
+		this.#reader?.resolve(Buffer.from(bytes));
 		this.#reader = undefined;
 	}
 

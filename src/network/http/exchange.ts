@@ -1,21 +1,23 @@
-import type {IncomingMessage} from 'node:http';
 import {LongarmError} from '../../shared/errors.js';
-import type {BoundedReader} from '../../shared/node/bounded-reader.js';
 import {MAX_TIMER_MS} from '../../shared/units.js';
 import {type AbortReason, abortedRequestError, requestFailedError, sendFailedError} from '../network-failures.js';
-import type {Agents} from './agents.js';
+import type {ConnectionPool} from './connection-pool.js';
 import type {Hop, HttpRequest} from './http-request.js';
 import {MAX_REDIRECTS, nextHop} from './redirects.js';
-import {type ReceivedResponse, sendRequest} from './send-request.js';
+import type {ResponseBody} from './response-body.js';
+import type {HeaderField, ReceivedHead} from './response-head.js';
+import {SentRequest} from './send-request.js';
+
+const OPAQUE = /[^\t\x20-\x7e]/;
 
 export interface HttpResponseHead {
 	readonly status: number;
 	/** In the order they were received, repeated ones included. */
-	readonly headers: readonly {readonly name: string; readonly value: string}[];
+	readonly headers: readonly HeaderField[];
 }
 
 export interface HttpResponse extends HttpResponseHead {
-	readonly body: BoundedReader;
+	readonly body: ResponseBody;
 }
 
 /** One HTTP request of a client, redirects included, until the end of the body. */
@@ -23,10 +25,9 @@ export class Exchange {
 	readonly id: string;
 	readonly #hop: Hop;
 	readonly #followsRedirects: boolean;
-	readonly #controller = new AbortController();
 	readonly #timer: NodeJS.Timeout | undefined;
-	/** Responses of all hops; only the body of the last one is read. */
-	readonly #responses: ReceivedResponse[] = [];
+	/** Requests of all hops; only the body of the last one is read. */
+	readonly #sent: SentRequest[] = [];
 	#abortReason: AbortReason | undefined;
 
 	constructor({id, redirects, timeoutMs}: HttpRequest, hop: Hop) {
@@ -49,11 +50,19 @@ export class Exchange {
 	}
 
 	/** The final response, after redirects if the client wants them followed. */
-	async fetchResponse(agents: Agents): Promise<HttpResponse> {
+	async fetchResponse(pool: ConnectionPool): Promise<HttpResponse> {
 		for (let hop = this.#hop, redirects = 0; ; redirects++) {
-			const {incoming, body} = await this.#send(hop, agents);
-			const next = this.#followsRedirects ? nextHop(hop, incoming) : undefined;
-			if (!next) return {...toResponseHead(incoming), body};
+			if (this.#abortReason) throw abortedRequestError(this.#abortReason);
+			let head: ReceivedHead;
+			try {
+				const sent = new SentRequest(hop, pool.routeTo(hop.url), pool);
+				this.#sent.push(sent);
+				head = await sent.head;
+			} catch (error) {
+				throw this.#toSendError(hop, error);
+			}
+			const next = this.#followsRedirects ? nextHopOf(hop, head) : undefined;
+			if (!next) return {status: head.status, headers: toVisibleHeaders(head), body: this.#sent.at(-1)!.body};
 			if (redirects === MAX_REDIRECTS) throw requestFailedError('too many redirects');
 			hop = next;
 		}
@@ -61,34 +70,28 @@ export class Exchange {
 
 	abort(why: AbortReason): void {
 		this.#abortReason ??= why;
-		this.#controller.abort();
+		for (const sent of this.#sent) sent.abort();
 	}
 
 	/** Releases the timer and the connections. Call once, at the end. */
 	close(): void {
-		clearTimeout(this.#timer);
-		for (const response of this.#responses) response.discard();
+		if (this.#timer) clearTimeout(this.#timer);
+		for (const sent of this.#sent) sent.abort();
 	}
 
-	async #send(hop: Hop, agents: Agents): Promise<ReceivedResponse> {
-		if (this.#abortReason) throw abortedRequestError(this.#abortReason);
-		try {
-			const response = await sendRequest(hop, agents.routeTo(hop.url), this.#controller.signal);
-			this.#responses.push(response);
-			return response;
-		} catch (error) {
-			if (this.#abortReason) throw abortedRequestError(this.#abortReason);
-			throw error instanceof LongarmError ? error : sendFailedError(hop.url, error);
-		}
+	#toSendError(hop: Hop, error: unknown): LongarmError {
+		if (this.#abortReason) return abortedRequestError(this.#abortReason);
+		return error instanceof LongarmError ? error : sendFailedError(hop.url, error);
 	}
 }
 
-/** Names in lower case; values that are not visible ASCII are left out, since JSON cannot represent their bytes. */
-function toResponseHead({statusCode, rawHeaders}: IncomingMessage): HttpResponseHead {
-	const headers: {name: string; value: string}[] = [];
-	for (let index = 0; index + 1 < rawHeaders.length; index += 2) {
-		const value = rawHeaders[index + 1]!;
-		if (/^[\t\x20-\x7e]*$/.test(value)) headers.push({name: rawHeaders[index]!.toLowerCase(), value});
-	}
-	return {status: statusCode!, headers};
+function nextHopOf(hop: Hop, {status, headers}: ReceivedHead): Hop | undefined {
+	if (status < 300 || status >= 400) return undefined;
+	const location = headers.find(({name}) => name === 'location')?.value;
+	return nextHop(hop, {statusCode: status, headers: {...(location !== undefined && {location})}});
+}
+
+/** Values that are not visible ASCII are left out, since JSON cannot represent their bytes. */
+function toVisibleHeaders({headers, hasOpaqueValues}: ReceivedHead): readonly HeaderField[] {
+	return hasOpaqueValues ? headers.filter(({value}) => !OPAQUE.test(value)) : headers;
 }

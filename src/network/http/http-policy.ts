@@ -1,4 +1,3 @@
-import type {Agent} from 'node:http';
 import {isIP, type LookupFunction, type Socket} from 'node:net';
 import {LongarmError} from '../../shared/errors.js';
 import {isOfThisMachine, isServedHere} from '../../transports/node/own-addresses.js';
@@ -10,8 +9,6 @@ import {hostOf, portOf} from './proxies.js';
 /** Names that stand for this machine wherever they are resolved. */
 const OWN_NAME = /^(?:.+\.)?localhost\.?$/i;
 const LOOPBACK_ADDRESSES = ['127.0.0.1', '::1'];
-
-type CreateConnection = (...args: unknown[]) => Socket | undefined;
 
 /** Decides which hosts the requests of a client may reach. Names are judged by the addresses really connected to. */
 export class HttpPolicy {
@@ -51,23 +48,9 @@ export class HttpPolicy {
 		});
 	};
 
-	/** Makes an agent give up a connection that leads to a listener of this process before anything is sent on it. */
-	guard<A extends Agent>(agent: A): A {
-		const guarded = agent as unknown as {createConnection: CreateConnection};
-		const create = guarded.createConnection.bind(agent);
-		guarded.createConnection = (...args) => {
-			const socket = create(...args);
-			// Before the listener that sends what was written meanwhile.
-			socket?.prependOnceListener('connect', () => {
-				try {
-					requireForeign(socket.remoteAddress ?? '', socket.remotePort ?? 0, socket.remoteAddress ?? '');
-				} catch (error) {
-					socket.destroy(error as Error);
-				}
-			});
-			return socket;
-		};
-		return agent;
+	/** Throws for a connection that leads to a listener of this process. */
+	requirePeer({remoteAddress = '', remotePort = 0}: Socket): void {
+		requireForeign(remoteAddress, remotePort, remoteAddress);
 	}
 
 	#requireAddress(address: string, host: string): void {

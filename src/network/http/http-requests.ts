@@ -1,5 +1,4 @@
 import {LongarmError} from '../../shared/errors.js';
-import type {BoundedReader} from '../../shared/node/bounded-reader.js';
 import {formatSize} from '../../shared/units.js';
 import {ByteBudget} from '../byte-budget.js';
 import {
@@ -10,13 +9,14 @@ import {
 	invalidRequestError,
 	requestFailedError,
 } from '../network-failures.js';
-import {Agents} from './agents.js';
+import {ConnectionPool} from './connection-pool.js';
 import {Exchange, type HttpResponseHead} from './exchange.js';
 import {HttpPolicy} from './http-policy.js';
 import type {HttpRequest, HttpVariables} from './http-request.js';
 import type {HttpScope} from './http-scopes.js';
 import {prepareRequest} from './prepare-request.js';
 import {BufferedBody, MAX_BUFFERED_TOTAL_BYTES} from './read-body.js';
+import type {BodySink, ResponseBody} from './response-body.js';
 
 /** Concurrent requests of one client. */
 export const MAX_REQUESTS_IN_FLIGHT = 256;
@@ -25,15 +25,6 @@ export const MAX_UPLOADS_BYTES = 128 * 1024 * 1024;
 
 export interface WholeResponse extends HttpResponseHead {
 	readonly body: Buffer;
-}
-
-/** Consumer of a streamed body. */
-export interface BodySink {
-	/** Back-pressure: resolves when the next piece may be delivered. */
-	ready(): Promise<void>;
-	data(bytes: Buffer): void;
-	/** Called once; with a message if the body failed. */
-	end(error: string | null): void;
 }
 
 export interface StreamedResponse extends HttpResponseHead {
@@ -56,7 +47,7 @@ export interface HttpRequestsOptions {
 export class HttpRequests {
 	readonly #options: HttpRequestsOptions;
 	readonly #policy: HttpPolicy | undefined;
-	readonly #agents: Agents;
+	readonly #pool: ConnectionPool;
 	readonly #exchanges = new Set<Exchange>();
 	readonly #streams = new Set<string>();
 	readonly #uploads = new ByteBudget(MAX_UPLOADS_BYTES);
@@ -65,7 +56,7 @@ export class HttpRequests {
 	constructor(options: HttpRequestsOptions) {
 		this.#options = options;
 		this.#policy = options.limits && new HttpPolicy(options.limits.scope);
-		this.#agents = new Agents(options.variables, this.#policy);
+		this.#pool = new ConnectionPool(options.variables, this.#policy);
 	}
 
 	/** Fetches the whole response; its memory counts for the budget until `use` settles. */
@@ -84,7 +75,7 @@ export class HttpRequests {
 	async stream(request: HttpRequest): Promise<StreamedResponse> {
 		const exchange = this.#begin(request, true);
 		try {
-			const {body, ...head} = await exchange.fetchResponse(this.#agents);
+			const {body, ...head} = await exchange.fetchResponse(this.#pool);
 			return {...head, pump: sink => this.#pump(exchange, body, sink)};
 		} catch (error) {
 			this.#releaseStream(exchange);
@@ -100,7 +91,7 @@ export class HttpRequests {
 	/** Aborts all requests, when the client disconnects. */
 	close(): void {
 		for (const exchange of this.#exchanges) exchange.abort('disconnected');
-		this.#agents.close();
+		this.#pool.close();
 	}
 
 	#begin(request: HttpRequest, streams = false): Exchange {
@@ -124,7 +115,7 @@ export class HttpRequests {
 
 	async #collect(exchange: Exchange, buffered: BufferedBody): Promise<WholeResponse> {
 		try {
-			const response = await exchange.fetchResponse(this.#agents);
+			const response = await exchange.fetchResponse(this.#pool);
 			return {...response, body: await buffered.read(response, response.body)};
 		} catch (error) {
 			throw toBodyError(exchange, error);
@@ -142,16 +133,10 @@ export class HttpRequests {
 		this.#release(exchange);
 	}
 
-	async #pump(exchange: Exchange, body: BoundedReader, sink: BodySink): Promise<void> {
+	async #pump(exchange: Exchange, body: ResponseBody, sink: BodySink): Promise<void> {
 		let failure: string | null = null;
 		try {
-			for (;;) {
-				await body.waitForData();
-				await sink.ready();
-				const piece = body.take();
-				if (piece.length === 0) break;
-				sink.data(piece);
-			}
+			await body.pumpTo(sink);
 		} catch (error) {
 			failure = exchange.abortReason ? abortedBodyMessage(exchange.abortReason) : describeNetworkError(error);
 		}

@@ -39,11 +39,12 @@ export function prepareRequest(request: HttpRequest, variables: HttpVariables, a
 
 /** Removes credentials and fragment from a URL; returns the credentials as an authorization header. */
 export function takeCredentials(url: URL): string | undefined {
-	const {username, password} = url;
+	const {username, password, hash} = url;
+	// Each of these parses the URL again. One that ends in a bare `#` has an empty hash, too.
+	if (hash !== '' || url.href.endsWith('#')) url.hash = '';
+	if (username === '' && password === '') return undefined;
 	url.username = '';
 	url.password = '';
-	url.hash = '';
-	if (username === '' && password === '') return undefined;
 	return `Basic ${Buffer.from(`${decodePercent(username)}:${decodePercent(password)}`).toString('base64')}`;
 }
 

@@ -4,11 +4,30 @@ import type {HttpVariables} from './http-request.js';
 
 const DEFAULT_PORTS: Record<string, string> = {'http:': '80', 'https:': '443'};
 
-/** Proxy for a URL according to the executor's `*_proxy` variables, if any. */
-export function findProxy(url: URL, variables: HttpVariables): URL | undefined {
-	const scheme = url.protocol.slice(0, -1);
-	const setting = findVariable(variables, [`${scheme}_proxy`, 'all_proxy']);
-	if (!setting || isExempt(url, findVariable(variables, ['no_proxy'])?.value ?? '')) return undefined;
+/** The `*_proxy` variables of the executor; undefined where none is set. */
+export interface ProxySettings {
+	readonly 'http:': ProxyVariable | undefined;
+	readonly 'https:': ProxyVariable | undefined;
+	readonly exempt: string;
+}
+
+interface ProxyVariable {
+	readonly name: string;
+	readonly value: string;
+}
+
+export function readProxySettings(variables: HttpVariables): ProxySettings {
+	return {
+		'http:': findVariable(variables, ['http_proxy', 'all_proxy']),
+		'https:': findVariable(variables, ['https_proxy', 'all_proxy']),
+		exempt: findVariable(variables, ['no_proxy'])?.value ?? '',
+	};
+}
+
+/** Proxy for a URL, if any. */
+export function findProxy(url: URL, settings: ProxySettings): URL | undefined {
+	const setting = settings[url.protocol as 'http:' | 'https:'];
+	if (!setting || isExempt(url, settings.exempt)) return undefined;
 	return parseProxyUrl(setting);
 }
 
@@ -19,11 +38,6 @@ export function portOf({port, protocol}: URL): string {
 /** Host for `net.connect`: an IPv6 address without its brackets. */
 export function hostOf({hostname}: URL): string {
 	return hostname.startsWith('[') ? hostname.slice(1, -1) : hostname;
-}
-
-interface ProxyVariable {
-	readonly name: string;
-	readonly value: string;
 }
 
 /** First variable that is set and not empty, lower case before upper case. */

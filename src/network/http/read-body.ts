@@ -1,9 +1,9 @@
 import {MAX_MESSAGE_BYTES} from '../../protocol/wire/message-limits.js';
-import type {BoundedReader} from '../../shared/node/bounded-reader.js';
 import {formatSize} from '../../shared/units.js';
 import type {ByteBudget} from '../byte-budget.js';
 import {bodyFailedError} from '../network-failures.js';
 import type {HttpResponseHead} from './exchange.js';
+import type {BodyPieces} from './response-body.js';
 
 /** Part of a message that is reserved for the response head, at its largest, and the JSON around it. */
 const RESERVED_HEAD_BYTES = 2 * 1024 * 1024;
@@ -21,14 +21,15 @@ export class BufferedBody {
 		this.#budget = budget;
 	}
 
-	async read({headers}: HttpResponseHead, body: BoundedReader): Promise<Buffer> {
+	async read({headers}: HttpResponseHead, body: BodyPieces): Promise<Buffer> {
 		const contentLength = headers.find(({name}) => name === 'content-length')?.value;
 		const pieces: Buffer[] = [];
 		for (;;) {
-			await body.waitForData();
+			const waiting = body.waitForData();
+			if (waiting) await waiting;
 			const piece = body.take();
 			// The content-length counts only if there is a body: the response to HEAD has one without.
-			if (piece.length === 0) return Buffer.concat(pieces);
+			if (piece.length === 0) return pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces);
 			const isTooLarge = this.#reservedBytes + piece.length > MAX_BUFFERED_BODY_BYTES;
 			if (isTooLarge || Number(contentLength) > MAX_BUFFERED_BODY_BYTES) throw bodyTooLargeError();
 			if (!this.#budget.tryReserve(piece.length)) throw tooManyBodiesError();

@@ -1,7 +1,8 @@
 import type {HttpRequest} from '../../network/http/http-request.js';
-import type {BodySink, WholeResponse} from '../../network/http/http-requests.js';
+import type {WholeResponse} from '../../network/http/http-requests.js';
+import type {BodySink} from '../../network/http/response-body.js';
 import type {Params} from '../../protocol/methods/method-table.js';
-import {encodeWithBytes, type JsonParts} from '../../protocol/wire/encode.js';
+import {JsonParts} from '../../protocol/wire/encode.js';
 import {base64Length} from '../../shared/base64.js';
 import type {ClientConnection} from '../connection/client-connection.js';
 import type {Handlers} from '../connection/dispatch.js';
@@ -41,19 +42,24 @@ async function startStreaming(request: HttpRequest, client: ClientConnection): P
 }
 
 function encodeResponse({status, headers, body}: WholeResponse): JsonParts {
-	return encodeWithBytes({status, headers, bodyBase64: body});
+	// By hand: most of a small response is its headers, and `JSON.stringify` takes all of them at once.
+	return new JsonParts([`{"status":${status},"headers":${JSON.stringify(headers)},"bodyBase64":"`, body, '"}']);
 }
 
 /** Sends a body as notifications. Back-pressure: `ready` waits until the client reads. */
 function createBodySink(requestId: string, {rpc, flow}: ClientConnection): BodySink {
 	let seq = 1;
+	const start = `{"requestId":${JSON.stringify(requestId)},"seq":`;
 	return {
+		get isReady() {
+			return flow.canSend || rpc.isClosed;
+		},
 		ready: async () => {
 			while (!flow.canSend && !rpc.isClosed) await flow.whenWritable();
 		},
 		data: bytes => {
-			const delta = {requestId, seq: seq++, deltaBase64: bytes, done: false, error: null};
-			rpc.notify('http/request/bodyDelta', encodeWithBytes(delta));
+			const parts = [`${start}${seq++},"deltaBase64":"`, bytes, '","done":false,"error":null}'];
+			rpc.notify('http/request/bodyDelta', new JsonParts(parts));
 		},
 		end: error => {
 			rpc.notify('http/request/bodyDelta', {requestId, seq: seq++, deltaBase64: '', done: true, error});
