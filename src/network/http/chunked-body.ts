@@ -9,9 +9,10 @@ const MAX_MOVED_BYTES = 4 * 1024;
 /** Most digits of a size that a number holds exactly. */
 const MAX_SIZE_DIGITS = 13;
 
-/** Size, and extensions as a token, a token with a value, or a token with a quoted value. */
-const SIZE_LINE =
-	/^([0-9A-Fa-f]+)((?:;[!#$%&'*+\-.^_`|~0-9A-Za-z]+(?:=(?:[!#$%&'*+\-.^_`|~0-9A-Za-z]+|"(?:[^"\\]|\\.)*"))?)*)$/;
+const SIZE_LINE = /^([0-9A-Fa-f]+)((?:;.*)?)$/s;
+/** Each a token, a token with a value, or a token with a quoted value. */
+const EXTENSIONS =
+	/^(?:;[!#$%&'*+\-.^_`|~0-9A-Za-z]+(?:=(?:[!#$%&'*+\-.^_`|~0-9A-Za-z]+|"(?:[^"\\]|\\.)*"))?)*$/;
 /** Control characters, carriage returns among them. */
 const CONTROL = /[^\t\x20-\x7e\x80-\xff]/;
 const CR = 13;
@@ -99,13 +100,19 @@ export class ChunkedBody {
 
 	#takeSize(line: string): void {
 		const [, digits, extensions] = SIZE_LINE.exec(line) ?? throwInvalidSize();
-		if (CONTROL.test(line)) throwInvalidSize();
-		this.#extensionBytes += extensions!.length;
-		if (this.#extensionBytes > MAX_EXTENSION_BYTES) throw new HttpParseError('Chunk extensions overflow');
+		if (extensions !== '') this.#checkExtensions(extensions!);
 		const significant = digits!.replace(/^0+/, '');
 		if (significant.length > MAX_SIZE_DIGITS) throw new HttpParseError('Chunk size overflow');
 		this.#remaining = Number.parseInt(significant || '0', 16);
 		this.#state = this.#remaining === 0 ? 'trailer' : 'data';
+	}
+
+	#checkExtensions(text: string): void {
+		if (CONTROL.test(text) || !EXTENSIONS.test(text)) {
+			throw new HttpParseError('Invalid character in chunk extensions');
+		}
+		this.#extensionBytes += text.length;
+		if (this.#extensionBytes > MAX_EXTENSION_BYTES) throw new HttpParseError('Chunk extensions overflow');
 	}
 
 	/** Trailers are checked and left out. */

@@ -45,6 +45,8 @@ const STATUS_LINE_START =
 	/^(?:HTTP\/1\.[01] [1-9]\d\d|(?:H|HT|HTT|HTTP|HTTP\/|HTTP\/1|HTTP\/1\.|HTTP\/1\.[01](?: (?:[1-9]\d?)?)?)$)/;
 const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
 const DIGITS = /^\d+$/;
+/** Spaces may follow a length, but no tabs. */
+const LENGTH_LINE = /\d *$/;
 /** Control characters, and line ends that are not CR LF. */
 const FORBIDDEN = /[^\t\r\n\x20-\x7e\x80-\xff]|\r(?!\n)|(?<!\r)\n/;
 const OPAQUE = /[^\t\r\n\x20-\x7e]/;
@@ -65,7 +67,7 @@ export function parseResponseHead(text: string, method: string): ReceivedHead {
 	for (let index = 1; index < lines.length; index++) {
 		const field = parseField(lines[index]!);
 		headers.push(field);
-		fields.add(field);
+		fields.add(field, lines[index]!);
 	}
 	const framing = fields.toFraming(Number(status), method);
 	return {
@@ -128,13 +130,13 @@ class ConnectionFields {
 	#keepsAlive = false;
 	idleTimeoutMs: number | undefined;
 
-	add({name, value}: HeaderField): void {
+	add({name, value}: HeaderField, line: string): void {
 		switch (name) {
 			case 'content-length':
-				this.#addLength(value);
+				this.#addLength(value, line);
 				break;
 			case 'transfer-encoding':
-				this.#addCodings(value);
+				this.#addCodings(line.includes('\t') ? throwTabbedCodings() : value);
 				break;
 			case 'connection':
 			case 'proxy-connection':
@@ -159,10 +161,10 @@ class ConnectionFields {
 		return !this.#closes && (isByDefault || this.#keepsAlive);
 	}
 
-	#addLength(value: string): void {
+	#addLength(value: string, line: string): void {
 		if (this.#length !== undefined) throw new HttpParseError('Content-Length given more than once');
 		if (this.#codings !== undefined) throwTwoFramings();
-		if (!DIGITS.test(value)) throw new HttpParseError('Invalid character in Content-Length');
+		if (!DIGITS.test(value) || !LENGTH_LINE.test(line)) throw new HttpParseError('Invalid character in Content-Length');
 		this.#length = Number(value);
 		if (this.#length > Number.MAX_SAFE_INTEGER) throw new HttpParseError('Content-Length overflow');
 	}
@@ -171,6 +173,11 @@ class ConnectionFields {
 		if (this.#length !== undefined) throwTwoFramings();
 		this.#codings = this.#codings === undefined ? value : `${this.#codings},${value}`;
 	}
+}
+
+/** Other readers do not see `chunked` beside a tab, and take the framing for the body. */
+function throwTabbedCodings(): never {
+	throw new HttpParseError('Tab in Transfer-Encoding');
 }
 
 function throwTwoFramings(): never {

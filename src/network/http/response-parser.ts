@@ -94,6 +94,7 @@ export class ResponseParser {
 	#takeHead(head: ReceivedHead): boolean {
 		if (head.status === SWITCHING_PROTOCOLS) throw new Error('the origin switched to another protocol');
 		if (head.status < FIRST_FINAL_STATUS) {
+			if (!head.isPersistent) throw new HttpParseError('Nothing may follow a response that closes the connection');
 			if (++this.#preliminaryCount <= MAX_PRELIMINARY_RESPONSES) return false;
 			throw new Error(`the origin sent more than ${MAX_PRELIMINARY_RESPONSES} preliminary responses`);
 		}
