@@ -29,7 +29,9 @@ const STRICTER = [
 	'the origin sent more than 32 preliminary responses',
 ];
 
-const {values} = parseArgs({options: {cases: {type: 'string', default: '200000'}, seed: {type: 'string', default: '1'}}});
+const {values} = parseArgs({
+	options: {cases: {type: 'string', default: '200000'}, seed: {type: 'string', default: '1'}},
+});
 const random = seededRandom(Number(values.seed));
 const counts = {both: 0, neither: 0};
 const stricter = new Map();
@@ -42,10 +44,23 @@ for (let index = 0; index < Number(values.cases); index++) {
 	const problem = compare(ours, theirs);
 	if (!problem) continue;
 	violations++;
-	if (!shown.has(problem)) console.log(`VIOLATION ${problem}\n`, method, pieces.map(each => each.toString('latin1')), ours, theirs);
+	if (!shown.has(problem))
+		console.log(
+			`VIOLATION ${problem}\n`,
+			method,
+			pieces.map(each => each.toString('latin1')),
+			ours,
+			theirs,
+		);
 	shown.add(problem);
 }
-console.log({cases: Number(values.cases), seed: Number(values.seed), ...counts, stricter: Object.fromEntries(stricter), violations});
+console.log({
+	cases: Number(values.cases),
+	seed: Number(values.seed),
+	...counts,
+	stricter: Object.fromEntries(stricter),
+	violations,
+});
 process.exitCode = violations > 0 ? 1 : 0;
 
 function compare(ours, theirs) {
@@ -72,7 +87,8 @@ function describe({status, headers, body}) {
 function parseOurselves(method, pieces) {
 	const seen = {isComplete: false, status: undefined, headers: [], body: '', error: undefined};
 	const parser = new ResponseParser(method, {
-		onHead: ({status, headers}) => Object.assign(seen, {status, headers: headers.map(({name, value}) => [name, value])}),
+		onHead: ({status, headers}) =>
+			Object.assign(seen, {status, headers: headers.map(({name, value}) => [name, value])}),
 		onBody: bytes => {
 			seen.body += bytes.toString('latin1');
 		},

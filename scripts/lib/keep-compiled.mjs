@@ -1,6 +1,8 @@
 // Runs the built command in the ways that are most common, so that what V8 compiles for each is there at the next start.
 import {spawn, spawnSync} from 'node:child_process';
 import {once} from 'node:events';
+import {createServer} from 'node:http';
+import {WebSocket} from 'ws';
 
 const MAX_RUN_MS = 30_000;
 const COMMAND = 'dist/bin/longarm.js';
@@ -18,8 +20,29 @@ export async function keepCompiled() {
 	const address = String(told[0]).trim();
 	run('run', '-e', address, '--', 'true');
 	run('ls', '--json', `${address}:/`);
+	await fetchThrough(address);
 	server.kill();
 	await ended;
+}
+
+/** One small HTTP request, made by the server. */
+async function fetchThrough(address) {
+	const origin = createServer((_, response) => response.end('ok'));
+	await once(origin.listen(0, '127.0.0.1'), 'listening');
+	const socket = new WebSocket(address);
+	await once(socket, 'open');
+	const params = {method: 'GET', url: `http://127.0.0.1:${origin.address().port}/`, requestId: 'r'};
+	for (const message of [
+		{id: 1, method: 'initialize', params: {clientName: 'build'}},
+		{method: 'initialized', params: {}},
+		{id: 2, method: 'http/request', params},
+	]) {
+		socket.send(JSON.stringify(message));
+		if (message.id) await once(socket, 'message');
+	}
+	socket.terminate();
+	origin.close();
+	origin.closeAllConnections();
 }
 
 function run(...words) {

@@ -18,6 +18,8 @@ import {areUserNamespacesForbidden} from './user-namespaces.js';
 /** Limit for the trial run, which is done once. */
 const TRIAL_TIMEOUT_MS = 5000;
 const PROGRAM_DIRECTORIES = ['/usr/bin', '/bin', '/usr/local/bin', '/run/current-system/sw/bin'];
+/** Every handshake asks whether it is there: a search that fails costs more than the rest of the reply. */
+const MAX_SEARCH_AGE_MS = 5000;
 /** Never looked for along a PATH: it runs outside of every sandbox. */
 const BUBBLEWRAP_FILES = PROGRAM_DIRECTORIES.map(directory => join(directory, 'bwrap'));
 
@@ -27,6 +29,7 @@ interface Bubblewrap {
 }
 
 let working: Bubblewrap | undefined;
+let lastSearch: {readonly atMs: number; readonly isFound: boolean} | undefined;
 
 const trial = new Trial(() => {
 	const found = findTrustedProgram(BUBBLEWRAP_FILES);
@@ -45,10 +48,7 @@ const trial = new Trial(() => {
 export const BUBBLEWRAP_ENFORCER: Enforcer = {
 	name: 'bubblewrap',
 	describe: () => working?.file ?? 'bubblewrap',
-	isLikely: () =>
-		trial.isDone
-			? trial.findProblem() === undefined
-			: 'file' in findTrustedProgram(BUBBLEWRAP_FILES) && !areUserNamespacesForbidden(),
+	isLikely: () => (trial.isDone ? trial.findProblem() === undefined : isInstalled() && !areUserNamespacesForbidden()),
 	findProblem: () => trial.findProblem(),
 	wrap: (plan, command) => {
 		const {file, helpers} = working!;
@@ -58,6 +58,15 @@ export const BUBBLEWRAP_ENFORCER: Enforcer = {
 		return {file, argv, descriptors, hasOwnSession: true};
 	},
 };
+
+/** Searched for again after a while: it may be installed while the server runs. */
+function isInstalled(): boolean {
+	const now = performance.now();
+	if (!lastSearch || now - lastSearch.atMs > MAX_SEARCH_AGE_MS) {
+		lastSearch = {atMs: now, isFound: 'file' in findTrustedProgram(BUBBLEWRAP_FILES)};
+	}
+	return lastSearch.isFound;
+}
 
 /** Returns the reason of the failure; undefined if it works. */
 function tryBubblewrap(file: string, helpers: SandboxHelpers): string | undefined {

@@ -7,7 +7,7 @@ import {execServer} from '../helpers/serving.js';
 import {TestClient} from '../helpers/test-client.js';
 import {CERTIFICATE} from '../network/certificate.js';
 import {failed, HttpClient, httpClient} from '../network/http-client.js';
-import {origin, rawOrigin} from '../network/origin.js';
+import {answering, origin, rawOrigin} from '../network/origin.js';
 import {proxy} from '../network/proxy.js';
 
 /** Answers with the name it was asked for and the values of x-test. */
@@ -174,4 +174,34 @@ test.each([
 		failed(`http/request failed: ${reason}`),
 	);
 	expect(sockets).toEqual([]);
+});
+
+test.each([
+	[
+		'more than the response',
+		'HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nokHTTP/1.1 200 OK\r\ncontent-length: 4\r\n\r\nevil',
+	],
+	['that it closes the connection', 'HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-length: 2\r\n\r\nok'],
+	['that it waits no second', 'HTTP/1.1 200 OK\r\nkeep-alive: timeout=1\r\ncontent-length: 2\r\n\r\nok'],
+	['as HTTP/1.0', 'HTTP/1.0 200 OK\r\ncontent-length: 2\r\n\r\nok'],
+])('a connection on which an origin sends %s is not used again', async (_, answer) => {
+	const {url, sockets} = await rawOrigin(answering(answer));
+	const http = await httpClient();
+	for (let round = 0; round < 3; round++) expect(await http.text(url)).toBe('ok');
+	expect(sockets.length).toBe(3);
+});
+
+test('a response before the end of the request is returned, and its connection is not used again', async () => {
+	const {url, sockets} = await rawOrigin(socket => {
+		socket.once('data', () => {
+			socket.pause();
+			socket.write('HTTP/1.1 413 No\r\ncontent-length: 2\r\n\r\nno');
+		});
+	});
+	const http = await httpClient();
+	const body = Buffer.alloc(24 * 1024 * 1024).toString('base64');
+	for (let round = 0; round < 2; round++) {
+		expect(await http.request(url, {method: 'PUT', bodyBase64: body})).toMatchObject({status: 413});
+	}
+	expect(sockets.length).toBe(2);
 });

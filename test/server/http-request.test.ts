@@ -222,3 +222,25 @@ test('a variable that is no header value is not shown', async () => {
 		invalid('http/request header value is invalid for auth: failed to parse header value'),
 	);
 });
+
+test('names go out in lower case and given order, repeats as lines of their own, cookies too, host and length last', async () => {
+	let sent = '';
+	const {url, port} = await rawOrigin(socket => {
+		socket.on('data', chunk => {
+			sent += chunk.toString('latin1');
+			if (sent.endsWith('abc')) socket.end('HTTP/1.1 204 No\r\n\r\n');
+		});
+	});
+	const given = [
+		['X-One', '1'],
+		['Cookie', 'a=1'],
+		['X-Two', '2'],
+		['cookie', 'b=2'],
+		['x-one', '11'],
+	];
+	const headers = given.map(([name, value]) => ({name, value}));
+	await (await httpClient()).request(`${url}/p?q#f`, {method: 'POST', headers, bodyBase64: base64('abc')});
+	const lines = ['x-one: 1', 'x-one: 11', 'cookie: a=1', 'cookie: b=2', 'x-two: 2', 'accept: */*'];
+	const head = ['POST /p?q HTTP/1.1', ...lines, `host: 127.0.0.1:${port}`, 'content-length: 3'];
+	expect(sent).toBe(`${head.join('\r\n')}\r\n\r\nabc`);
+});

@@ -11,8 +11,7 @@ const MAX_SIZE_DIGITS = 13;
 
 const SIZE_LINE = /^([0-9A-Fa-f]+)((?:;.*)?)$/s;
 /** Each a token, a token with a value, or a token with a quoted value. */
-const EXTENSIONS =
-	/^(?:;[!#$%&'*+\-.^_`|~0-9A-Za-z]+(?:=(?:[!#$%&'*+\-.^_`|~0-9A-Za-z]+|"(?:[^"\\]|\\.)*"))?)*$/;
+const EXTENSIONS = /^(?:;[!#$%&'*+\-.^_`|~0-9A-Za-z]+(?:=(?:[!#$%&'*+\-.^_`|~0-9A-Za-z]+|"(?:[^"\\]|\\.)*"))?)*$/;
 /** Control characters, carriage returns among them. */
 const CONTROL = /[^\t\x20-\x7e\x80-\xff]/;
 const CR = 13;

@@ -140,15 +140,19 @@ export class ClientConnection implements Service, SessionHolder {
 
 	/** Pending HTTP requests of this connection. */
 	get http(): HttpRequests {
-		const {variables, allowHttp: scope} = this.settings;
-		const limits = {headerVariables: this.#headerVariables, scope};
-		this.#http ??= this.#closeWithConnection(new HttpRequests({variables, limits}));
+		this.#http ??= this.#createHttp();
 		return this.#http;
 	}
 
 	/** Whether some variable of the server may be sent in a header; a client without any sends values of its own. */
 	get maySendVariables(): boolean {
 		return this.#headerVariables?.length !== 0;
+	}
+
+	#createHttp(): HttpRequests {
+		const {variables, allowHttp: scope} = this.settings;
+		const limits = {headerVariables: this.#headerVariables, scope};
+		return this.#closeWithConnection(new HttpRequests({variables, limits}));
 	}
 
 	/** Variables this client may have sent in headers; undefined for all but protected ones. */
