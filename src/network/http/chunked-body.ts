@@ -1,4 +1,4 @@
-import {HttpParseError, MAX_HEAD_BYTES, parseField} from './response-head.js';
+import {HttpParseError, MAX_RESPONSE_HEAD_BYTES, parseField} from './response-head.js';
 
 /** Longest line with the size of a chunk and its extensions. */
 const MAX_SIZE_LINE_BYTES = 4 * 1024;
@@ -76,7 +76,7 @@ export class ChunkedBody {
 		}
 		const lineEnd = bytes.indexOf(LF, start);
 		const end = lineEnd === -1 ? bytes.length : lineEnd + 1;
-		const maxBytes = this.#state === 'trailer' ? MAX_HEAD_BYTES : MAX_SIZE_LINE_BYTES;
+		const maxBytes = this.#state === 'trailer' ? MAX_RESPONSE_HEAD_BYTES : MAX_SIZE_LINE_BYTES;
 		if (this.#line.length + end - start > maxBytes) throw new HttpParseError('Chunk line overflow');
 		this.#line += bytes.toString('latin1', start, end);
 		if (lineEnd === -1) {
@@ -121,7 +121,7 @@ export class ChunkedBody {
 			return;
 		}
 		this.#trailerBytes += line.length;
-		if (this.#trailerBytes > MAX_HEAD_BYTES) throw new HttpParseError('Header overflow');
+		if (this.#trailerBytes > MAX_RESPONSE_HEAD_BYTES) throw new HttpParseError('Header overflow');
 		if (CONTROL.test(line)) throw new HttpParseError('Invalid header value char');
 		parseField(line);
 	}

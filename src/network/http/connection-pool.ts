@@ -144,7 +144,9 @@ export class ConnectionPool {
 	#closeExpired(): void {
 		const now = performance.now();
 		for (const {idle} of this.#routes.values()) {
-			for (const {connection, expiresAt} of [...idle]) if (expiresAt <= now) connection.destroy();
+			// Not the list itself, which loses those that are closed.
+			const expired = idle.filter(({expiresAt}) => expiresAt <= now);
+			for (const {connection} of expired) connection.destroy();
 		}
 		this.#expiry = this.#idleCount > 0 ? setTimeout(() => this.#closeExpired(), IDLE_MARGIN_MS).unref() : undefined;
 	}

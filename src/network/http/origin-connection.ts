@@ -169,13 +169,11 @@ export class OriginConnection {
 		openTunnel: NonNullable<ConnectionTarget['openTunnel']>,
 	): void {
 		this.#tunnelling = new AbortController();
-		openTunnel(this.#tunnelling.signal).then(
-			socket => {
-				if (this.#state === CLOSED) socket.destroy();
-				else this.#encrypt({socket, host}, encryption);
-			},
-			(error: Error) => this.destroy(error),
-		);
+		const start = (socket: Socket): void => {
+			if (this.#state === CLOSED) socket.destroy();
+			else this.#encrypt({socket, host}, encryption);
+		};
+		openTunnel(this.#tunnelling.signal).then(start, (error: Error) => this.destroy(error));
 	}
 
 	#encrypt(options: ConnectionOptions, encryption: Encryption, target?: ConnectionTarget): void {

@@ -1,5 +1,5 @@
 /** Largest response head, the trailers of a chunked body included. */
-export const MAX_HEAD_BYTES = 256 * 1024;
+export const MAX_RESPONSE_HEAD_BYTES = 256 * 1024;
 
 /** Where the body of a response ends. */
 export type Framing =

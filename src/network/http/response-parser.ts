@@ -4,7 +4,7 @@ import {
 	checkHeadStart,
 	type Framing,
 	HttpParseError,
-	MAX_HEAD_BYTES,
+	MAX_RESPONSE_HEAD_BYTES,
 	parseResponseHead,
 	type ReceivedHead,
 } from './response-head.js';
@@ -71,7 +71,8 @@ export class ResponseParser {
 		let searchFrom = this.#partial?.searchFrom ?? 0;
 		for (let from = skipLineEnds(bytes); from < bytes.length; from = skipLineEnds(bytes, from)) {
 			const end = bytes.indexOf(HEAD_END, Math.max(from, searchFrom), 'latin1');
-			if ((end === -1 ? bytes.length : end) - from > MAX_HEAD_BYTES) throw new HttpParseError('Header overflow');
+			if ((end === -1 ? bytes.length : end) - from > MAX_RESPONSE_HEAD_BYTES)
+				throw new HttpParseError('Header overflow');
 			if (end === -1) {
 				this.#keepPartial(bytes.subarray(from));
 				return true;
