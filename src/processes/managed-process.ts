@@ -15,8 +15,9 @@ import {looksDenied, MAX_DENIAL_OUTPUT_WAIT_MS} from './sandbox-denial.js';
 import {TerminalSizes} from './screen/terminal-sizes.js';
 import {StdinQueue} from './stdin-queue.js';
 import {ENDING, NOT_RUNNING, type Termination, type TerminationMode} from './termination.js';
-import {killOrphansOf, killTree, waitForSurvivors} from './tree/kill-tree.js';
+import {killOrphansOf, killTree} from './tree/kill-tree.js';
 import {findUnclaimedOrphans, type ProcessRoot} from './tree/subreaper.js';
+import {waitForSurvivors} from './tree/wait-for-survivors.js';
 
 export type {ProcessEvents, ProcessOptions, ProcessState, Termination, TerminationMode};
 

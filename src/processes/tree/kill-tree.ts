@@ -1,7 +1,7 @@
 // Linux only, apart from the signal to the process group: on other systems no descendants or orphans are found.
 import {
+	isCertainlyAlone,
 	isHalted,
-	isStillAlive,
 	listDescendants,
 	listSessionMembers,
 	type ProcessInfo,
@@ -12,12 +12,6 @@ import {findOrphansOf, findUnclaimedOrphans, isSubreaper, listOrphans, type Proc
 
 /** Longest time for stopping a tree before it is killed as it is. Blocks the event loop. */
 const MAX_FREEZE_MS = 500;
-/**
- * Polls for a killed process before it is reported as a survivor: half a second, and more on a stalled machine, because
- * polls are counted and not time.
- */
-const MAX_POLLS = 50;
-const POLL_INTERVAL_MS = 10;
 
 /**
  * Kills the process group that `leader` leads and every descendant that left the group. Returns the strays, whose end is
@@ -25,33 +19,11 @@ const POLL_INTERVAL_MS = 10;
  * a process of another user may not be ours to kill.
  */
 export function killTree(leader: ProcessRoot, maxFreezeMs = MAX_FREEZE_MS): ProcessInfo[] {
-	const tree = listTree(leader);
+	const tree = isCertainlyAlone(leader.pid) ? findOrphanTrees(leader) : listTree(leader);
 	const strays = tree.some(each => isStray(leader, each)) ? freezeTree(leader, tree, maxFreezeMs) : [];
 	signalGroup(leader.pid, 'SIGKILL');
 	for (const stray of strays) signalProcess(stray.pid, 'SIGKILL');
 	return strays;
-}
-
-/**
- * Polls until all strays are dead and returns the survivors. A process that left the tree at the moment of the kill shows
- * up as an orphan once the group is gone, and is killed then. Orphans that may have come from the tree or from another one
- * are survivors: they are not killed, because they may belong to another session.
- */
-export async function waitForSurvivors(leader: ProcessRoot, strays: readonly ProcessInfo[]): Promise<ProcessInfo[]> {
-	const killed = new Map(strays.map(stray => [stray.pid, stray]));
-	// The kernel may omit entries from a list of children while others exit: the last poll has to follow a quiet one.
-	for (let poll = 0, wasQuiet = false; ; poll++) {
-		const isComplete = !mayOrphanMore(leader);
-		for (const late of findOrphanTrees(leader)) {
-			killed.set(late.pid, late);
-			signalProcess(late.pid, 'SIGKILL');
-		}
-		const living = [...killed.values()].filter(isStillAlive);
-		if (wasQuiet && living.length === 0) return findUnclaimedOrphans(leader);
-		wasQuiet = isComplete && living.length === 0;
-		if (poll === MAX_POLLS) return [...living, ...findUnclaimedOrphans(leader)];
-		await new Promise(resolve => setTimeout(resolve, POLL_INTERVAL_MS));
-	}
 }
 
 /**
@@ -107,11 +79,6 @@ function listTree(leader: ProcessRoot): ProcessInfo[] {
 
 function isOwnUser({userId}: ProcessInfo): boolean {
 	return userId === process.geteuid?.();
-}
-
-/** While the group has members, zombies included, their children may still be reparented to this process. */
-function mayOrphanMore({pid}: ProcessRoot): boolean {
-	return isSubreaper() && signalGroup(pid, 0);
 }
 
 /** Descendants of a process that has not been reaped yet, its orphans included. */

@@ -1,11 +1,16 @@
 // Linux only: reads of /proc that succeed even when the process has run out of file descriptors.
-import {closeSync, openSync, readdirSync, readFileSync} from 'node:fs';
+import {closeSync, openSync, readdirSync, readSync} from 'node:fs';
 
 /** Error codes for no file descriptors left: in this process, or in the system. */
 const EXHAUSTED_CODES: ReadonlySet<string | undefined> = new Set(['EMFILE', 'ENFILE']);
 
+/** Holds most files of /proc; longer ones are read in pieces. */
+const READ_BYTES = 64 * 1024;
+
 let isSpareEnabled = false;
 let spareFd: number | undefined;
+/** Shared by all reads, which are synchronous: Node's own function allocates as much for every file of unknown size. */
+let readBuffer: Buffer | undefined;
 
 /** Reserves a file descriptor, so that processes can be found and killed even when no others are left. */
 export function keepSpareDescriptor(): void {
@@ -15,12 +20,26 @@ export function keepSpareDescriptor(): void {
 
 /** The text of a file below `/proc`; throws when the process is gone. */
 export function readProc(path: string): string {
-	return readWithSpare(() => readFileSync(`/proc/${path}`, 'latin1'));
+	return readWithSpare(() => readWhole(`/proc/${path}`));
 }
 
 /** The names in a directory below `/proc`; throws when the process is gone. */
 export function listProc(path: string): string[] {
 	return readWithSpare(() => readdirSync(`/proc/${path}`));
+}
+
+function readWhole(path: string): string {
+	readBuffer ??= Buffer.allocUnsafeSlow(READ_BYTES);
+	const fd = openSync(path, 'r');
+	try {
+		let text = '';
+		for (let length = readSync(fd, readBuffer); length > 0; length = readSync(fd, readBuffer)) {
+			text += readBuffer.toString('latin1', 0, length);
+		}
+		return text;
+	} finally {
+		closeSync(fd);
+	}
 }
 
 function readWithSpare<T>(read: () => T): T {

@@ -2,6 +2,12 @@
 import {statSync} from 'node:fs';
 import {listProc, readProc} from './proc.js';
 
+/** Links of `/proc/PID/task` with one thread: two as any directory, and one per thread. */
+const SINGLE_THREAD_LINKS = 3;
+
+const SPACE = 0x20;
+const ZERO = 0x30;
+
 /** A living process as the kernel describes it. */
 export interface ProcessInfo {
 	readonly pid: number;
@@ -42,6 +48,20 @@ export function readProcessInfo(pid: number): ProcessInfo | undefined {
 	};
 }
 
+/**
+ * True if the process certainly has no children and belongs to the user of this one: a look that costs a fifth of one at
+ * its tree, and leaves less in the kernel to be cleaned up when the process is reaped.
+ */
+export function isCertainlyAlone(pid: number): boolean {
+	try {
+		// The kernel counts the threads as links of their directory.
+		const {nlink, uid} = statSync(`/proc/${pid}/task`);
+		return nlink === SINGLE_THREAD_LINKS && uid === process.geteuid?.() && readProc(`${pid}/task/${pid}/children`) === '';
+	} catch {
+		return false;
+	}
+}
+
 /** Pids of the direct children, of every thread. */
 export function listChildren(pid: number): number[] {
 	// A thread that ends hands its children to an earlier thread, so the earlier ones are read last.
@@ -72,10 +92,26 @@ function listThreads(pid: number): string[] {
 
 function listChildrenOfThread(pid: number, thread: string): number[] {
 	try {
-		return readProc(`${pid}/task/${thread}/children`).split(' ').filter(Boolean).map(Number);
+		return parseNumbers(readProc(`${pid}/task/${thread}/children`));
 	} catch {
 		return [];
 	}
+}
+
+/** Digits with a space behind each number, read one by one: a server has thousands of children. */
+function parseNumbers(text: string): number[] {
+	const numbers: number[] = [];
+	let number = 0;
+	for (let at = 0; at < text.length; at++) {
+		const code = text.charCodeAt(at);
+		if (code === SPACE) {
+			numbers.push(number);
+			number = 0;
+		} else {
+			number = number * 10 + code - ZERO;
+		}
+	}
+	return numbers;
 }
 
 /** Every living process below `pid`, whatever group or session it moved to, parents before children. */

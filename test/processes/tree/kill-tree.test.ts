@@ -3,7 +3,7 @@ import {copyFileSync} from 'node:fs';
 import {join} from 'node:path';
 import type {Readable} from 'node:stream';
 import {expect, onTestFinished, test} from 'vitest';
-import {killTree, waitForSurvivors} from '../../../src/processes/tree/kill-tree.js';
+import {killTree} from '../../../src/processes/tree/kill-tree.js';
 import {
 	isHalted,
 	isStillAlive,
@@ -11,6 +11,7 @@ import {
 	listDescendants,
 	readProcessInfo,
 } from '../../../src/processes/tree/process-tree.js';
+import {waitForSurvivors} from '../../../src/processes/tree/wait-for-survivors.js';
 import {endWithTest} from '../../helpers/process-api.js';
 import {eventually, isAlive, untilDead} from '../../helpers/processes.js';
 import {scratchDirectory} from '../../helpers/scratch.js';
