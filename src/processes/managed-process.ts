@@ -100,8 +100,8 @@ export class ManagedProcess {
 
 	/** Undefined before the process was spawned. */
 	get leader(): ProcessRoot | undefined {
-		if (this.#state.kind === 'closed' || this.#state.kind === 'lost') return this.#state.leader;
-		return this.#state.kind === 'running' || this.#state.kind === 'exited' ? this.#state.child : undefined;
+		if ('leader' in this.#state) return this.#state.leader;
+		return 'child' in this.#state ? this.#state.child : undefined;
 	}
 
 	get pid(): number | undefined {
@@ -127,8 +127,8 @@ export class ManagedProcess {
 	async spawn(backend: Backend, request: SpawnRequest): Promise<void> {
 		if (this.#state.kind !== 'starting') return;
 		try {
-			const spawned = backend.spawn(request, this.#childEvents());
-			this.#attach(spawned instanceof Promise ? await spawned : spawned);
+			const child = backend.spawn(request, this.#childEvents());
+			this.#attach(child instanceof Promise ? await child : child);
 		} catch (error) {
 			this.#fail(error as LongarmError);
 		}
@@ -182,8 +182,12 @@ export class ManagedProcess {
 
 	/** Reads nothing from the child until the returned function is called; what it writes stays in the kernel. */
 	holdOutput(): () => void {
-		if (this.#state.kind !== 'running' && this.#state.kind !== 'exited') return () => {};
-		return this.#pressure.hold(this.#state.child);
+		return 'child' in this.#state ? this.#pressure.hold(this.#state.child) : () => {};
+	}
+
+	/** Output may have been taken from the kernel that is not in the log yet; soon over once it is held. */
+	get isReadingOutput(): boolean {
+		return 'child' in this.#state && this.#state.child.isReading === true;
 	}
 
 	#attach(child: Child): void {
@@ -253,7 +257,7 @@ export class ManagedProcess {
 	/** False when there is no terminal. */
 	resize(size: TerminalSize): boolean {
 		if (!this.options.tty) return false;
-		if (this.#state.kind === 'running' || this.#state.kind === 'exited') {
+		if ('child' in this.#state) {
 			this.#state.child.resize?.(size);
 			this.terminalSizes?.record(this.log.nextSeq - 1, size);
 			this.options.spill?.recordResize(size.rows, size.columns);
@@ -325,9 +329,9 @@ export class ManagedProcess {
 		this.options.spill?.close();
 	}
 
-	/** Pauses or resumes the child as its readers and the disk demand. */
+	/** As its readers and the disk demand. */
 	#applyBackPressure(): void {
-		if (this.#state.kind === 'running' || this.#state.kind === 'exited') this.#pressure.apply(this.#state.child);
+		if ('child' in this.#state) this.#pressure.apply(this.#state.child);
 	}
 
 	#childEvents(): ChildEvents {
@@ -384,8 +388,7 @@ export class ManagedProcess {
 	#closeIfEnded(): void {
 		if (this.#state.kind !== 'exited' || this.#openStreams.size > 0) return;
 		this.#pressure.end();
-		const {child, exitCode} = this.#state;
-		this.#state = {kind: 'closed', leader: toRoot(child), exitCode};
+		this.#state = {kind: 'closed', leader: toRoot(this.#state.child), exitCode: this.#state.exitCode};
 		this.log.recordClose();
 		this.#events.closed(this);
 	}

@@ -173,6 +173,31 @@ test('a flood is held back until its client has come back: nothing is evicted be
 	expect(await result).toEqual(WHOLE);
 });
 
+test('a terminal that floods loses no byte, though reads of it are under way at every upgrade', async () => {
+	const server = new UpgradableServer();
+	const client = await server.client();
+	const lines = 1_000_000;
+	const script = `stty raw -echo; exec seq 1 ${lines}`;
+	const handle = await startScript(client, 'flood', script, {tty: true, options: {backpressure: true}});
+	let rest = '';
+	let next = 1;
+	let isExact = true;
+	let upgrades = 0;
+	let bytes = 0;
+	for await (const event of handle.output()) {
+		if (event.kind !== 'output') throw new Error(event.kind);
+		bytes += event.bytes.length;
+		const parts = (rest + Buffer.from(event.bytes).toString('latin1')).split('\n');
+		rest = parts.pop()!;
+		for (const part of parts) isExact &&= part === String(next++);
+		if (upgrades < 3 && bytes > (upgrades + 1) * MIB) {
+			upgrades++;
+			await server.upgrade();
+		}
+	}
+	expect({isExact, next, upgrades}).toEqual({isExact: true, next: lines + 1, upgrades: 3});
+});
+
 test('ended processes, ages and ids of a session are as before', async () => {
 	const server = new UpgradableServer();
 	const client = await joined(await server.command.url());

@@ -128,6 +128,8 @@ export interface Child {
 	/** Back-pressure: stops reading, so that the child blocks once its pipe is full. */
 	pause(): void;
 	resume(): void;
+	/** Bytes may have been taken from the kernel that are not reported yet, also while paused; absent where never. */
+	readonly isReading?: boolean;
 	/** Reads what the kernel holds, then closes the streams; `streamEnded` follows for each that was open. */
 	drainAndClose(): void;
 	/** Signals the process group. A process that is gone is no error. */

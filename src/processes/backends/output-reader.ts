@@ -1,7 +1,7 @@
 import {closeSync, readSync} from 'node:fs';
 import {Socket} from 'node:net';
 import {ReadStream} from 'node:tty';
-import {copyChunk, MAX_READ_BYTES} from '../output/chunk-pool.js';
+import {copyChunk, keepBlock, MAX_READ_BYTES, takeBlock} from '../output/chunk-pool.js';
 
 /** Bytes read from one stream per tick of the event loop, so that a flood starves no other stream. */
 const MAX_TICK_BYTES = 128 * 1024;
@@ -17,6 +17,16 @@ const SMALL_READ_BYTES = 4096;
 const MAX_BURST_GAP_MS = 5;
 const COALESCE_MS = 1;
 
+/** Bytes of one wake-up from which on a stream is a flood, and read by a thread of the pool. */
+const FLOOD_BYTES = 8 * 1024;
+/** Streams that are read by threads of the pool at once, which has four and is needed for files. */
+const MAX_FLOODS = 2;
+/** A read that took longer waited for a thread: file calls have them all, and the stream is read here for a while. */
+const MAX_AWAY_MS = 100;
+const FLOOD_BACKOFF_MS = 10_000;
+let floods = 0;
+let noFloodsBefore = 0;
+
 /** Shared by all readers: the bytes are copied out before the next read can happen. */
 const readBuffer = Buffer.allocUnsafeSlow(MAX_READ_BYTES);
 
@@ -30,6 +40,20 @@ export interface ReaderEvents {
 
 /** Non-blocking read into the buffer. Returns the number of bytes; 0 or less when there are none. */
 export type ReadNonBlocking = (buffer: Uint8Array) => number;
+
+/** Reads without blocking, and not on the event loop. */
+export interface FloodSource {
+	/** Calls back later with the number of bytes, 0 if there are none now. False, without a call, if it cannot read. */
+	read(block: Buffer, done: (length: number) => void): boolean;
+	/** Call while no read is under way. */
+	close(): void;
+}
+
+/** Further ways to read the same stream. */
+export interface ReaderSources {
+	readonly readNonBlocking?: ReadNonBlocking;
+	readonly flood?: FloodSource;
+}
 
 /** Reads a pipe or the master of a terminal to its very end. Owns the file descriptor, which must be non-blocking. */
 export class OutputReader {
@@ -46,11 +70,16 @@ export class OutputReader {
 	#smallReads = 0;
 	#lastRead = 0;
 	#coalesceTimer: NodeJS.Timeout | undefined;
+	readonly #flood: FloodSource | undefined;
+	/** A read of the flood source is under way. */
+	#isAway = false;
+	#closesOnReturn = false;
 
-	constructor(fd: number, kind: 'pipe' | 'pty', events: ReaderEvents, readNonBlocking?: ReadNonBlocking) {
+	constructor(fd: number, kind: 'pipe' | 'pty', events: ReaderEvents, sources: ReaderSources = {}) {
 		this.#fd = fd;
 		this.#events = events;
-		this.#readNonBlocking = readNonBlocking;
+		this.#readNonBlocking = sources.readNonBlocking;
+		this.#flood = sources.flood;
 		const onread = {buffer: readBuffer, callback: (length: number) => this.#handleRead(length)};
 		this.#socket = openSocket(fd, kind, onread);
 		hookDestroy(this.#socket, () => this.#events.beforeClose?.(!this.#isClosedByUs));
@@ -68,6 +97,11 @@ export class OutputReader {
 	/** The descriptor while it is open. */
 	get fd(): number | undefined {
 		return this.#socket.destroyed ? undefined : this.#fd;
+	}
+
+	/** Bytes may have been taken from the kernel that are not reported yet. They are soon, also while paused. */
+	get isAway(): boolean {
+		return this.#isAway;
 	}
 
 	pause(): void {
@@ -95,9 +129,11 @@ export class OutputReader {
 		this.flushNow();
 	}
 
-	/** Reads what the kernel holds without waiting for more, then closes. */
+	/** Reads what the kernel holds without waiting for more, then closes; after the read that is under way, if any. */
 	drainAndClose(): void {
 		if (this.#isClosed || this.#socket.destroyed) return;
+		this.#closesOnReturn = this.#isAway;
+		if (this.#isAway) return;
 		this.#socket.pause();
 		this.#drain(MAX_DRAIN_BYTES);
 		this.#isClosedByUs = true;
@@ -116,7 +152,7 @@ export class OutputReader {
 	}
 
 	#canReadOn(length: number): boolean {
-		if (this.#isPaused || this.#socket.destroyed) return false;
+		if (this.#isPaused || this.#socket.destroyed || (length >= FLOOD_BYTES && this.#beginFlood())) return false;
 		const tick = currentTick();
 		if (tick !== this.#tick) {
 			this.#tick = tick;
@@ -132,6 +168,40 @@ export class OutputReader {
 		this.#isYielding = true;
 		this.#coalesceTimer = setTimeout(() => this.#readOn(), COALESCE_MS);
 		return false;
+	}
+
+	/** False if the stream has to be read here. */
+	#beginFlood(): boolean {
+		if (!this.#flood || floods === MAX_FLOODS || performance.now() < noFloodsBefore) return false;
+		if (!this.#readAway(this.#flood)) return false;
+		floods++;
+		this.#isYielding = true;
+		return true;
+	}
+
+	#readAway(flood: FloodSource): boolean {
+		const block = takeBlock();
+		const began = performance.now();
+		this.#isAway = flood.read(block, length => {
+			const now = performance.now();
+			if (now - began > MAX_AWAY_MS) noFloodsBefore = now + FLOOD_BACKOFF_MS;
+			this.#handleFlood(flood, block, length);
+		});
+		if (!this.#isAway) keepBlock(block, 0);
+		return this.#isAway;
+	}
+
+	#handleFlood(flood: FloodSource, block: Buffer, length: number): void {
+		this.#isAway = false;
+		const isOver = length === 0 || this.#isPaused || this.#closesOnReturn || performance.now() < noFloodsBefore;
+		// The next read is under way while these bytes are sent.
+		const goesOn = !isOver && this.#readAway(flood);
+		const bytes = keepBlock(block, length);
+		if (length > 0) this.#events.data(bytes);
+		if (goesOn) return;
+		floods--;
+		this.#readOn();
+		if (this.#closesOnReturn) this.drainAndClose();
 	}
 
 	#isBurst(length: number): boolean {
@@ -166,6 +236,7 @@ export class OutputReader {
 	#handleClose(): void {
 		if (this.#isClosed) return;
 		this.#isClosed = true;
+		this.#flood?.close();
 		this.#events.end();
 	}
 }

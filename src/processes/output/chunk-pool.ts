@@ -15,6 +15,19 @@ export function copyChunk(source: Buffer, length: number): Uint8Array {
 	return copy;
 }
 
+/** A block to read into; pass it to `keepBlock` afterwards. */
+export function takeBlock(): Buffer {
+	return pool.take();
+}
+
+/** The first bytes of a block that was read into, without a copy if they fill most of it. */
+export function keepBlock(block: Buffer, length: number): Uint8Array {
+	if (length >= MIN_BLOCK_BYTES) return block.subarray(0, length);
+	const copy = Buffer.from(block.subarray(0, length));
+	pool.give(block);
+	return copy;
+}
+
 /** Returns the memory of a chunk to the pool. Call at most once, when the chunk is in no log and in no reader's hands. */
 export function releaseChunk(chunk: Uint8Array): void {
 	if (chunk.length >= MIN_BLOCK_BYTES && chunk.buffer.byteLength === MAX_READ_BYTES && chunk.byteOffset === 0) {

@@ -56,7 +56,9 @@ export function isCertainlyAlone(pid: number): boolean {
 	try {
 		// The kernel counts the threads as links of their directory.
 		const {nlink, uid} = statSync(`/proc/${pid}/task`);
-		return nlink === SINGLE_THREAD_LINKS && uid === process.geteuid?.() && readProc(`${pid}/task/${pid}/children`) === '';
+		return (
+			nlink === SINGLE_THREAD_LINKS && uid === process.geteuid?.() && readProc(`${pid}/task/${pid}/children`) === ''
+		);
 	} catch {
 		return false;
 	}

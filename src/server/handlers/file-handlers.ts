@@ -26,10 +26,11 @@ export const fileHandlers = {
 		return content ? encodeWithBytes({dataBase64: content}) : readInTurn(client, native, links);
 	},
 
-	'fs/writeFile': async ({path, dataBase64, atomic, ...links}, client) => {
+	'fs/writeFile': async ({path, dataBase64, atomic, ...links}, client, request) => {
 		const content = decodeContent(dataBase64);
 		const options = {...toLinkOptions(links), atomic: atomic ?? false};
 		await client.flow.reserveRequest(content.length, () => files.writeFile(toNativePath(path), content, options));
+		request.release?.();
 		return {};
 	},
 

@@ -13,6 +13,8 @@ export interface Busy {
 export interface Rest {
 	/** Whether nothing was on its way any more; otherwise the time was over before. */
 	readonly isQuiet: boolean;
+	/** Whether all output that was taken from the kernel is in the logs; if not, it would be lost. */
+	readonly isOutputKept: boolean;
 	/** Everything goes on as before. */
 	readonly resume: () => void;
 }
@@ -27,10 +29,12 @@ export async function quiesce({clients, tables}: Busy, limitMs: number): Promise
 	const resume = (): void => {
 		for (const each of [...held, ...unread]) each();
 	};
+	const isOutputKept = (): boolean => [...tables].every(table => [...table].every(each => !each.isReadingOutput));
 	const isQuiet = (): boolean =>
 		[...clients].every(client => client.isQuiet) &&
-		[...tables].every(table => [...table].every(({state}) => state.kind !== 'starting'));
+		[...tables].every(table => [...table].every(({state}) => state.kind !== 'starting')) &&
+		isOutputKept();
 	const deadline = performance.now() + limitMs;
 	while (!isQuiet() && performance.now() < deadline) await sleep(POLL_INTERVAL_MS);
-	return {isQuiet: isQuiet(), resume};
+	return {isQuiet: isQuiet(), isOutputKept: isOutputKept(), resume};
 }

@@ -1,6 +1,6 @@
 import {randomUUID} from 'node:crypto';
 import {type BinaryPayload, PAYLOAD_MEMBERS} from '../../protocol/wire/binary-payload.js';
-import {Base64Error, decodeBase64} from '../../shared/base64.js';
+import {Base64Error, decodeBase64, encodeBase64} from '../../shared/base64.js';
 import {payloadBuffers} from '../../shared/node/buffer-pool.js';
 import type {TransportEvents} from '../transport.js';
 
@@ -12,6 +12,8 @@ const MAX_STRINGS = 64;
 const SLICE_CHARS = 64 * 1024;
 /** Smallest share of a pooled block a payload may use, as one part in so many: a retained payload keeps its whole block. */
 const MIN_SHARE_DIVISOR = 2;
+/** Bytes of a full slice. */
+const SLICE_BYTES = (SLICE_CHARS / 4) * 3;
 /** More than the name of the longest member and what is around it. */
 const MEMBER_BYTES = 32;
 const QUOTE = 0x22;
@@ -26,8 +28,8 @@ export interface ExtractedPayload {
 }
 
 /**
- * Takes the long base64 value out of a message, if there is one, and decodes it, into a pooled buffer if it is about as
- * large as a block of a file.
+ * Takes the long base64 value out of a message, if there is one, and decodes it: into a pooled buffer if it is about as
+ * large as a block of a file, and in place if it is larger, because fresh memory costs more than the decoding.
  */
 export function extractPayload(message: Buffer): ExtractedPayload | undefined {
 	const place = longString(message);
@@ -35,7 +37,7 @@ export function extractPayload(message: Buffer): ExtractedPayload | undefined {
 	const member = before && (MEMBER.exec(before)?.[1] as BinaryPayload['member'] | undefined);
 	if (!place || !member) return undefined;
 	const {start, end} = place;
-	const {memory, release} = memoryFor(Math.floor((end - start) / 4) * 3);
+	const {memory, release} = memoryFor(message.subarray(start, end));
 	const length = decodeInto(memory, message, start, end);
 	if (length === undefined) {
 		release();
@@ -44,14 +46,15 @@ export function extractPayload(message: Buffer): ExtractedPayload | undefined {
 	placeholder ??= randomUUID();
 	const text = message.toString('utf8', 0, start) + placeholder + message.toString('utf8', end);
 	const bytes = memory.subarray(0, length);
-	return {text, payload: {member, placeholder, bytes, release, original: () => message.toString()}};
+	const original = (): string => text.replace(placeholder!, () => encodeBase64(bytes));
+	return {text, payload: {member, placeholder, bytes, release, original}};
 }
 
-function memoryFor(bytes: number): {memory: Buffer; release: () => void} {
+function memoryFor(encoded: Buffer): {memory: Buffer; release: () => void} {
+	const bytes = Math.floor(encoded.length / 4) * 3;
 	const {blockBytes} = payloadBuffers;
-	if (bytes < blockBytes / MIN_SHARE_DIVISOR || bytes > blockBytes) {
-		return {memory: Buffer.allocUnsafeSlow(bytes), release: () => {}};
-	}
+	if (bytes > blockBytes) return {memory: encoded, release: () => {}};
+	if (bytes < blockBytes / MIN_SHARE_DIVISOR) return {memory: Buffer.allocUnsafeSlow(bytes), release: () => {}};
 	const memory = payloadBuffers.take();
 	return {memory, release: () => payloadBuffers.give(memory)};
 }
@@ -68,16 +71,28 @@ function longString(message: Buffer): {start: number; end: number} | undefined {
 	return undefined;
 }
 
-/** The number of bytes; undefined unless it is canonical base64 from beginning to end. */
+/** The number of bytes; undefined, with the message as it was, unless it is canonical base64 from beginning to end. */
 function decodeInto(target: Buffer, message: Buffer, start: number, end: number): number | undefined {
 	let to = 0;
 	for (let from = start; from < end; from += SLICE_CHARS) {
 		const text = message.toString('latin1', from, Math.min(from + SLICE_CHARS, end));
 		const length = decodeSlice(target, to, text, from + SLICE_CHARS >= end);
-		if (length === undefined) return undefined;
+		if (length === undefined) {
+			message.write(text, from, 'latin1');
+			restoreSlices(target, message, start, to / SLICE_BYTES);
+			return undefined;
+		}
 		to += length;
 	}
 	return to;
+}
+
+/** Encodes the first slices again, the last one first: none is overwritten before its turn. */
+function restoreSlices(target: Buffer, message: Buffer, start: number, count: number): void {
+	for (let index = count - 1; index >= 0; index--) {
+		const text = target.toString('base64', index * SLICE_BYTES, (index + 1) * SLICE_BYTES);
+		message.write(text, start + index * SLICE_CHARS, 'latin1');
+	}
 }
 
 /** Undefined unless every symbol counted. */

@@ -5,6 +5,7 @@ import type {Readable} from 'node:stream';
 import {expect, onTestFinished, test} from 'vitest';
 import {killTree} from '../../../src/processes/tree/kill-tree.js';
 import {
+	isCertainlyAlone,
 	isHalted,
 	isStillAlive,
 	listChildren,
@@ -149,6 +150,29 @@ test('a process has halted when it is stopped or gone, not when it only sleeps',
 	process.kill(leader.pid, 'SIGKILL');
 	await untilDead(leader.pid);
 	expect(isHalted(leader.pid)).toBe(true);
+});
+
+test('a process is alone without a child and with one thread only', async () => {
+	const alone = await sh(1, 'echo $$; exec sleep 1000');
+	expect(isCertainlyAlone(alone.leader.pid)).toBe(true);
+	const parent = await sh(1, 'setsid sleep 1000 & echo $!; wait');
+	expect(isCertainlyAlone(parent.leader.pid)).toBe(false);
+	const threaded = await tree(1, [process.execPath, '-e', 'console.log(process.pid); setInterval(() => {}, 1000)']);
+	expect(isCertainlyAlone(threaded.leader.pid)).toBe(false);
+	process.kill(alone.leader.pid, 'SIGKILL');
+	await new Promise(resolve => alone.child.once('exit', resolve));
+	expect(isCertainlyAlone(alone.leader.pid)).toBe(false);
+});
+
+test('trees that are ended together are waited for together, and each wait tells of its own', async () => {
+	const all = await Promise.all(Array.from({length: 5}, () => sh(1, 'setsid sleep 1000 & echo $!; wait')));
+	const outsider = readProcessInfo(spawnUnrelated())!;
+	const waits = all.map(({leader}, index) => {
+		const named = killTree(leader);
+		return waitForSurvivors(leader, index === 2 ? [...named, outsider] : named);
+	});
+	expect(await Promise.all(waits)).toEqual(all.map((_, index) => (index === 2 ? [outsider] : [])));
+	await untilDead(...all.flatMap(({pids}) => pids));
 });
 
 test('the dead are gone, reaped or not', async () => {

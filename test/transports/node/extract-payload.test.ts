@@ -81,3 +81,19 @@ test('bytes of any content and length come out as they went in, and a damaged va
 		{numRuns: 200},
 	);
 });
+
+test('a value larger than a block is decoded in place, and the message is as it was if that fails late', () => {
+	const content = Buffer.from(Array.from({length: 2_000_000}, (_, index) => (index * 7919) % 251));
+	const text = `{"id":7,"method":"m","params":{"chunk":"${content.toString('base64')}","y":[1]}}`;
+	const message = Buffer.from(text);
+	const {payload} = extractPayload(message)!;
+	expect(payload.bytes.buffer).toBe(message.buffer);
+	expect(content.equals(payload.bytes)).toBe(true);
+	expect(payload.original()).toBe(text);
+	for (const at of [100, 70_000, 1_000_000, text.length - 30]) {
+		const damaged = `${text.slice(0, at)}*${text.slice(at + 1)}`;
+		const bytes = Buffer.from(damaged);
+		expect(extractPayload(bytes)).toBeUndefined();
+		expect(bytes.toString()).toBe(damaged);
+	}
+});

@@ -40,9 +40,10 @@ export async function upgradeServer(upgraded: UpgradedServer, {to}: UpgradeReque
 	const command = nextCommand(to, upgraded.listen);
 	logger.info('upgrading', {program: command.program.at(-1), version: VERSION});
 	await askNextProgram(backend, command);
-	const {isQuiet, resume} = await server.quiesce(MAX_QUIET_WAIT_MS);
-	if (!isQuiet) logger.warn('upgrading although a client does not read what it was sent');
+	const {isQuiet, isOutputKept, resume} = await server.quiesce(MAX_QUIET_WAIT_MS);
 	try {
+		if (!isOutputKept) throw upgradeError('output of a terminal is still being read; try again');
+		if (!isQuiet) logger.warn('upgrading although a client does not read what it was sent');
 		becomeNext(upgraded, backend, command);
 	} finally {
 		resume();

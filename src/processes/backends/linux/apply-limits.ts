@@ -45,6 +45,8 @@ export function withOomScore<T>(score: number | undefined, spawn: () => T): T {
 }
 
 let ownOomScore: number | undefined;
+/** Score of this process, read once: every spawn would ask for it otherwise. */
+let knownScore: string | undefined;
 
 /** Opens the score of this process, which is not allowed any more once the process is hidden. */
 export function holdOwnOomScore(): number {
@@ -55,11 +57,15 @@ export function holdOwnOomScore(): number {
 /** Returns the score before, or undefined if it is high enough already. */
 function raiseOwnOomScore(score: number): string | undefined {
 	const fd = holdOwnOomScore();
-	const buffer = Buffer.alloc(MAX_SCORE_BYTES);
-	const before = buffer.toString('latin1', 0, readSync(fd, buffer, 0, buffer.length, 0)).trim();
-	if (Number(before) >= score) return undefined;
+	knownScore ??= readScore(fd);
+	if (Number(knownScore) >= score) return undefined;
 	writeSync(fd, String(score), 0);
-	return before;
+	return knownScore;
+}
+
+function readScore(fd: number): string {
+	const buffer = Buffer.alloc(MAX_SCORE_BYTES);
+	return buffer.toString('latin1', 0, readSync(fd, buffer, 0, buffer.length, 0)).trim();
 }
 
 /** Never raises a limit: those of the server hold for its children, too. */

@@ -2,6 +2,8 @@
 import {loadKoffi} from '../../../shared/node/koffi.js';
 
 type Pointer = Uint8Array;
+/** A `FILE *`. */
+export type CFile = bigint;
 
 /** C library functions for spawning and reaping children, and for the files of their output. */
 export interface Libc {
@@ -39,6 +41,20 @@ export interface Libc {
 	prctl(option: number, argument: number): number;
 	fallocate(fd: number, mode: number, offset: number, length: number): number;
 	flock(fd: number, operation: number): number;
+	/** A buffered stream on the descriptor; null if there is no memory. */
+	fdopen(fd: number, mode: string): CFile | null;
+	setvbuf(file: CFile, buffer: null, mode: number, length: number): number;
+	fclose(file: CFile): number;
+	readonly fread: {
+		/** Runs on a thread of the pool. The buffer must not be touched before the callback. */
+		async(
+			buffer: Pointer,
+			size: number,
+			count: number,
+			file: CFile,
+			callback: (error: Error | null, count: number) => void,
+		): void;
+	};
 	/** `errno` of the last call. */
 	errno(): number;
 }
@@ -70,6 +86,10 @@ const SIGNATURES: Record<Exclude<keyof Libc, 'errno'>, string> = {
 	prctl: 'int prctl(int option, unsigned long argument)',
 	fallocate: 'int fallocate(int fd, int mode, int64_t offset, int64_t length)',
 	flock: 'int flock(int fd, int operation)',
+	fdopen: 'void *fdopen(int fd, const char *mode)',
+	setvbuf: 'int setvbuf(void *file, void *buffer, int mode, unsigned long length)',
+	fclose: 'int fclose(void *file)',
+	fread: 'unsigned long fread(void *buffer, unsigned long size, unsigned long count, void *file)',
 	read: 'long read(int fd, void *buffer, unsigned long length)',
 };
 

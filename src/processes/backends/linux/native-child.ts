@@ -13,6 +13,7 @@ import {probePipe, probeTerminal} from './input-probe.js';
 import type {Libc} from './libc.js';
 import {findSlave, setTerminalSize} from './pseudo-terminal.js';
 import type {Reaper} from './reaper.js';
+import {createFloodSource} from './terminal-flood.js';
 
 export interface ChildContext {
 	readonly libc: Libc;
@@ -77,7 +78,7 @@ function openTerminalStreams(fd: number, libc: Libc, guard: HangupGuard, events:
 			},
 			end: () => events.streamEnded('pty'),
 		},
-		readNonBlocking,
+		{readNonBlocking, flood: createFloodSource(libc, fd)},
 	);
 	const resize = (to: TerminalSize): void => {
 		if (isOpen) setTerminalSize(libc, fd, to);
@@ -150,6 +151,9 @@ function createChild(
 		},
 		resume: () => {
 			for (const each of readers) each.resume();
+		},
+		get isReading() {
+			return readers.some(({isAway}) => isAway);
 		},
 		drainAndClose: () => {
 			for (const each of readers) each.drainAndClose();
