@@ -1,7 +1,7 @@
+import {mayHang} from '../shared/node/mounts.js';
 import {followsLinks, type LinkOptions} from './below-root.js';
 import type {BytePath} from './byte-path.js';
 import {refusedError} from './file-errors.js';
-import {mayHang} from './mounts.js';
 import {openToRead, READ} from './open-file.js';
 import {asyncCalls, type FileCalls, preferredCalls, syncCalls} from './syscalls.js';
 

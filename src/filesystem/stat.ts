@@ -1,8 +1,8 @@
 import type {Stats} from 'node:fs';
+import {mayHang} from '../shared/node/mounts.js';
 import {followsLinks, type LinkOptions, withEntryBelow} from './below-root.js';
 import type {BytePath} from './byte-path.js';
 import {isErrno} from './file-errors.js';
-import {mayHang} from './mounts.js';
 import {refuseLink} from './no-follow.js';
 import {type FileCalls, preferredCalls, syncCalls} from './syscalls.js';
 

@@ -1,7 +1,7 @@
 import fs, {type Dirent, type Stats} from 'node:fs';
 import {promisify} from 'node:util';
+import {mayHang} from '../shared/node/mounts.js';
 import {type BytePath, toFsPath} from './byte-path.js';
-import {mayHang} from './mounts.js';
 import {judgeAndClose, mayBeProc, refuseOwnEntry} from './own-process.js';
 
 const HALF_MICROSECOND = 5e-7;

@@ -5,7 +5,7 @@ import {join} from 'node:path';
 import {afterAll, beforeAll, describe, expect, test} from 'vitest';
 import {bytePath} from '../../src/filesystem/byte-path.js';
 import * as files from '../../src/filesystem/index.js';
-import {mayHang} from '../../src/filesystem/mounts.js';
+import {mayHang} from '../../src/shared/node/mounts.js';
 
 const FOLLOW = {followSymlinks: true};
 const MAX_BYTES = 1000;

@@ -1,6 +1,7 @@
 import {closeSync, readSync} from 'node:fs';
 import {Socket} from 'node:net';
 import {ReadStream} from 'node:tty';
+import {mayHang} from '../../shared/node/mounts.js';
 import {copyChunk, keepBlock, MAX_READ_BYTES, takeBlock} from '../output/chunk-pool.js';
 
 /** Bytes read from one stream per tick of the event loop, so that a flood starves no other stream. */
@@ -170,9 +171,9 @@ export class OutputReader {
 		return false;
 	}
 
-	/** False if the stream has to be read here. */
+	/** False if the stream has to be read here, as where a file system could keep the threads of the pool for ever. */
 	#beginFlood(): boolean {
-		if (!this.#flood || floods === MAX_FLOODS || performance.now() < noFloodsBefore) return false;
+		if (!this.#flood || floods === MAX_FLOODS || performance.now() < noFloodsBefore || mayHang()) return false;
 		if (!this.#readAway(this.#flood)) return false;
 		floods++;
 		this.#isYielding = true;
@@ -193,7 +194,8 @@ export class OutputReader {
 
 	#handleFlood(flood: FloodSource, block: Buffer, length: number): void {
 		this.#isAway = false;
-		const isOver = length === 0 || this.#isPaused || this.#closesOnReturn || performance.now() < noFloodsBefore;
+		const isOver =
+			length === 0 || this.#isPaused || this.#closesOnReturn || performance.now() < noFloodsBefore || mayHang();
 		// The next read is under way while these bytes are sent.
 		const goesOn = !isOver && this.#readAway(flood);
 		const bytes = keepBlock(block, length);

@@ -5,7 +5,7 @@ import {countOpenDescriptors, eventually} from '../../helpers/processes.js';
 import {scratchDirectory} from '../../helpers/scratch.js';
 import {packed, pictureOf, unpacked} from './trees.js';
 
-vi.mock('../../../src/filesystem/mounts.js', () => ({mayHang: () => true}));
+vi.mock('../../../src/shared/node/mounts.js', () => ({mayHang: () => true}));
 
 test('where a file system may not answer, another thread waits for it and the tree arrives all the same', async () => {
 	const [from, to] = [join(scratchDirectory(), 'from'), join(scratchDirectory(), 'to')];

@@ -1,5 +1,5 @@
 import {expect, test} from 'vitest';
-import {includesRemoteMount} from '../../src/filesystem/mounts.js';
+import {includesRemoteMount} from '../../../src/shared/node/mounts.js';
 
 const LOCAL = `22 28 0:21 / /proc rw,nosuid - proc proc rw
 28 1 254:0 / / rw,relatime shared:1 - ext4 /dev/vda rw
