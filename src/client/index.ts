@@ -58,6 +58,8 @@ export type {
 	ListedProcess,
 	ListProcessesOptions,
 	LogEntry,
+	LoggedPage,
+	LoggedPageOptions,
 	LogOptions,
 	ProcessChange,
 	ProcessRole,

@@ -1,7 +1,8 @@
 import {once} from 'node:events';
 import {connect, createServer, type Socket} from 'node:net';
 import {expect, onTestFinished, test} from 'vitest';
-import {formatHostPort, parseForward} from '../../src/cli/commands/forward/forward-spec.js';
+import {parseForward} from '../../src/cli/commands/forward/forward-spec.js';
+import {formatHostPort} from '../../src/environments/ports/forwarded-port.js';
 import {Command, PROGRAM, run} from '../helpers/command.js';
 import {eventually} from '../helpers/processes.js';
 import {type Serving, serving} from '../helpers/serving.js';

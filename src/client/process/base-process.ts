@@ -21,6 +21,8 @@ import {
 import {readOutputStream} from './read-output-stream.js';
 import type {
 	LogEntry,
+	LoggedPage,
+	LoggedPageOptions,
 	LogOptions,
 	ProcessChange,
 	ProcessRole,
@@ -104,6 +106,7 @@ export abstract class BaseProcess implements ProcessHandle {
 	abstract detach(): Promise<void>;
 	abstract screen(options?: ScreenOptions): Promise<Screen>;
 	abstract logs(options?: LogOptions): AsyncIterableIterator<LogEntry>;
+	abstract logPage(options?: LoggedPageOptions): Promise<LoggedPage>;
 	abstract recording(options?: {readonly signal?: AbortSignal | undefined}): AsyncIterableIterator<RecordingEntry>;
 	abstract share(options?: ShareOptions): Promise<ProcessShare>;
 	abstract remove(): Promise<void>;

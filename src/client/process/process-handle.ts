@@ -6,6 +6,8 @@ import type {
 	ListedProcess,
 	ListProcessesOptions,
 	LogEntry,
+	LoggedPage,
+	LoggedPageOptions,
 	LogOptions,
 	ProcessChange,
 	ProcessRole,
@@ -107,6 +109,8 @@ export interface ProcessHandle extends AsyncDisposable {
 	screen(options?: ScreenOptions): Promise<Screen>;
 	/** Output with its times, also long after the exit. Needs a server with `processSpill`. */
 	logs(options?: LogOptions): AsyncIterableIterator<LogEntry>;
+	/** One page of the output, from any byte on, also long after the exit. Needs a server with `processSpill`. */
+	logPage(options?: LoggedPageOptions): Promise<LoggedPage>;
 	/**
 	 * All that is kept up to now, with its times: output, sizes of the terminal, input if that was recorded, the exit. Needs
 	 * output on disk and a server with `processSpill`.
@@ -165,7 +169,10 @@ export interface Processes {
 }
 
 /** Questions about a process that need no events of it. */
-export type UnattachedProcess = Pick<ProcessHandle, 'waitFor' | 'screen' | 'logs' | 'recording' | 'share' | 'remove'>;
+export type UnattachedProcess = Pick<
+	ProcessHandle,
+	'waitFor' | 'screen' | 'logs' | 'logPage' | 'recording' | 'share' | 'remove'
+>;
 
 /** All that running a command needs of the processes of a machine. */
 export type ProcessStarter = Pick<Processes, 'start'>;

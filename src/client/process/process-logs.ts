@@ -3,7 +3,14 @@ import {abortable} from '../../shared/async/timeout.js';
 import {readOptions, toMilliseconds} from '../../shared/call-options.js';
 import {requireCapability} from '../session/require-capability.js';
 import type {ProcessSession} from './process-session.js';
-import {LOG_OPTIONS, type LogEntry, type LogOptions} from './shared-process.js';
+import {
+	LOG_OPTIONS,
+	LOGGED_PAGE_OPTIONS,
+	type LogEntry,
+	type LoggedPage,
+	type LoggedPageOptions,
+	type LogOptions,
+} from './shared-process.js';
 
 /** Output of one page. */
 const LOG_PAGE_BYTES = 1024 * 1024;
@@ -22,6 +29,37 @@ export function readLogs(
 	const grep = options.grep === undefined ? undefined : toSource(options.grep);
 	const start = toLogStart(options);
 	return readPages(process, session, {start, follow, signal, filter: {...(stream && {stream}), ...(grep && {grep})}});
+}
+
+/** One page of the logged output of a process; see `LoggedPageOptions`. */
+export async function fetchLogPage(
+	{processId}: {readonly processId: string},
+	session: ProcessSession,
+	options: LoggedPageOptions = {},
+): Promise<LoggedPage> {
+	const {from, tail, maxBytes, wait, signal} = readOptions<LoggedPageOptions>(
+		options,
+		LOGGED_PAGE_OPTIONS,
+		'logPage()',
+	);
+	if (from !== undefined && tail !== undefined)
+		throw new TypeError('options `from` and `tail` of logPage() exclude each other');
+	requireCapability((await session.describe()).capabilities, 'processSpill', 'logPage()');
+	const request = {
+		processId,
+		from: tail === undefined ? {byte: from ?? 0} : {tail},
+		maxBytes: Math.max(1, maxBytes ?? LOG_PAGE_BYTES),
+		waitMs: Math.round(wait ?? 0),
+	};
+	const page = await abortable(session.repeat('process/logs', request), signal);
+	return {
+		pieces: page.chunks.map(({seq, stream, chunk}) => ({seq, stream, bytes: chunk})),
+		next: page.next,
+		missedBytes: page.missedBytes ?? 0,
+		isAtEnd: page.atEnd,
+		isClosed: page.closed,
+		exitCode: page.exitCode ?? undefined,
+	};
 }
 
 interface LogRequest {

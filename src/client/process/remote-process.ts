@@ -21,7 +21,7 @@ import {
 	type TerminateResult,
 	type WriteResult,
 } from './process-handle.js';
-import {readLogs} from './process-logs.js';
+import {fetchLogPage, readLogs} from './process-logs.js';
 import {readRecording} from './process-recording.js';
 import type {ProcessSession} from './process-session.js';
 import {fetchScreen, requestRemoval, requestShare} from './remote-sharing.js';
@@ -29,6 +29,8 @@ import {ReorderBuffer, ReorderError} from './reorder-buffer.js';
 import {Seat} from './seat.js';
 import {
 	type LogEntry,
+	type LoggedPage,
+	type LoggedPageOptions,
 	type LogOptions,
 	type ProcessChange,
 	type ProcessRole,
@@ -174,6 +176,10 @@ export class RemoteProcess extends BaseProcess {
 
 	logs(options?: LogOptions): AsyncIterableIterator<LogEntry> {
 		return readLogs(this, this.#session, options);
+	}
+
+	logPage(options?: LoggedPageOptions): Promise<LoggedPage> {
+		return fetchLogPage(this, this.#session, options);
 	}
 
 	recording(options?: {readonly signal?: AbortSignal | undefined}): AsyncIterableIterator<RecordingEntry> {

@@ -1,11 +1,13 @@
 import type {WaitCondition, WaitOptions, WaitResultOf} from '../run/wait-for.js';
 import type {UnattachedProcess} from './process-handle.js';
-import {readLogs} from './process-logs.js';
+import {fetchLogPage, readLogs} from './process-logs.js';
 import {readRecording} from './process-recording.js';
 import type {ProcessSession} from './process-session.js';
 import {fetchScreen, requestRemoval, requestShare} from './remote-sharing.js';
 import type {
 	LogEntry,
+	LoggedPage,
+	LoggedPageOptions,
 	LogOptions,
 	ProcessShare,
 	RecordingEntry,
@@ -39,6 +41,10 @@ export class RemoteReference implements UnattachedProcess {
 
 	logs(options?: LogOptions): AsyncIterableIterator<LogEntry> {
 		return readLogs(this, this.#session, options);
+	}
+
+	logPage(options?: LoggedPageOptions): Promise<LoggedPage> {
+		return fetchLogPage(this, this.#session, options);
 	}
 
 	recording(options?: {readonly signal?: AbortSignal | undefined}): AsyncIterableIterator<RecordingEntry> {

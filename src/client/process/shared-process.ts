@@ -135,6 +135,42 @@ export type LogEntry =
 	  }
 	| {readonly kind: 'gap'; readonly missedBytes: number};
 
+/** Options of `logPage`. Of `from` and `tail` one can be given; without any, it begins with the oldest output. */
+export interface LoggedPageOptions {
+	/** First byte, over all streams; behind the end it stands for the end. */
+	readonly from?: number | undefined;
+	/** The last lines, so many. */
+	readonly tail?: number | undefined;
+	/** Bytes of a page, which may be exceeded by those of one event; 1 MiB by default. */
+	readonly maxBytes?: number | undefined;
+	/** Waits so long for more at the end of the output, in milliseconds or as `'5s'`. */
+	readonly wait?: Duration | undefined;
+	readonly signal?: AbortSignal | undefined;
+}
+
+export const LOGGED_PAGE_OPTIONS: OptionTable<LoggedPageOptions> = {
+	from: 'count',
+	tail: 'count',
+	maxBytes: 'count',
+	wait: 'duration',
+	signal: 'signal',
+};
+
+/** A page of logged output. */
+export interface LoggedPage {
+	readonly pieces: readonly {readonly seq: number; readonly stream: OutputStream; readonly bytes: Uint8Array}[];
+	/** Number of the event, and of the byte, behind the page. */
+	readonly next: {readonly seq: number; readonly byte: number};
+	/** Bytes before the page that are no longer kept. */
+	readonly missedBytes: number;
+	/** There was no more when the page was made. */
+	readonly isAtEnd: boolean;
+	/** The process and all its output have ended. */
+	readonly isClosed: boolean;
+	/** Undefined while it runs, and where its exit is not known. */
+	readonly exitCode: number | undefined;
+}
+
 /** Entry of a recording of a process, or a gap where output is no longer kept. */
 export type RecordingEntry = RecordedEntry | {readonly kind: 'gap'; readonly missedBytes: number};
 

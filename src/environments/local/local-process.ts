@@ -13,7 +13,7 @@ import type {
 	TerminateResult,
 	WriteResult,
 } from '../../client/process/process-handle.js';
-import type {LogEntry, ProcessShare, RecordingEntry, Screen} from '../../client/process/shared-process.js';
+import type {LogEntry, LoggedPage, ProcessShare, RecordingEntry, Screen} from '../../client/process/shared-process.js';
 import {RejectedError} from '../../client/session/client-errors.js';
 import type {ManagedProcess} from '../../processes/managed-process.js';
 import type {DriverCursor, LogEvent} from '../../processes/output/log-cursor.js';
@@ -113,6 +113,10 @@ export class LocalProcess extends BaseProcess {
 
 	logs(): AsyncIterableIterator<LogEntry> {
 		throw needsDaemonError('logs()');
+	}
+
+	async logPage(): Promise<LoggedPage> {
+		throw needsDaemonError('logPage()');
 	}
 
 	recording(): AsyncIterableIterator<RecordingEntry> {

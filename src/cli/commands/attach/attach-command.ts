@@ -1,5 +1,5 @@
 import type {ListedProcess} from '../../../client/process/shared-process.js';
-import {findProcess, hasClosed} from '../../common/processes/find-process.js';
+import {findProcess, hasClosed} from '../../../environments/processes/find-process.js';
 import {type ProcessPlace, withProcess} from '../../common/processes/open-process.js';
 import {EXIT, usageError} from '../../exit-codes.js';
 import {OutputWriter} from '../run/attach/output-writer.js';

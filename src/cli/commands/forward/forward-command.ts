@@ -1,13 +1,14 @@
 import {requireForwarding} from '../../../client/ports/remote-ports.js';
 import type {Environment} from '../../../environments/environment.js';
+import {formatHostPort} from '../../../environments/ports/forwarded-port.js';
+import {PortForward} from '../../../environments/ports/port-forward.js';
 import {Deferred} from '../../../shared/async/deferred.js';
 import {silentLogger} from '../../../shared/logger.js';
 import {openEnvironment} from '../../common/environments.js';
 import {collectGarbageWhenIdle} from '../../common/idle-gc.js';
 import {relayStderr, writeJson, writeLines, writeMessage} from '../../common/messages.js';
 import {EXIT} from '../../exit-codes.js';
-import {formatHostPort, parseForward} from './forward-spec.js';
-import {PortForward} from './port-forward.js';
+import {parseForward} from './forward-spec.js';
 
 export interface ForwardOptions {
 	readonly environment: string | undefined;

@@ -1,17 +1,9 @@
+import type {ForwardSpec} from '../../../environments/ports/forwarded-port.js';
 import {usageError} from '../../exit-codes.js';
 
 const LISTEN_ADDRESS = '127.0.0.1';
 const REMOTE_HOST = 'localhost';
 const LAST_PORT = 65_535;
-
-/** Where to listen here, and what to connect to there. */
-export interface ForwardSpec {
-	readonly address: string;
-	/** 0 for a free one. */
-	readonly port: number;
-	readonly host: string;
-	readonly remotePort: number;
-}
 
 /** `3000`, `8080:3000`, `127.0.0.1:8080:3000`, `8080:db:5432`, `[::1]:8080:[::1]:5432`. */
 export function parseForward(text: string): ForwardSpec {
@@ -28,11 +20,6 @@ export function parseForward(text: string): ForwardSpec {
 	}
 	if (length === 4 && isPort[1] && isPort[3]) return toSpec(text, words[0]!, words[1]!, words[2]!, words[3]!);
 	throw invalidForward(text);
-}
-
-/** As `parseForward` takes it. */
-export function formatHostPort(host: string, port: number): string {
-	return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
 }
 
 function toSpec(text: string, address: string, port: string, host: string, remotePort: string): ForwardSpec {

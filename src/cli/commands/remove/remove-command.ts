@@ -1,9 +1,9 @@
+import {stopProcess} from '../../../environments/processes/stop-process.js';
 import {writeLines} from '../../common/messages.js';
 import {forEachProcess} from '../../common/processes/for-each-process.js';
 import type {ProcessPlace} from '../../common/processes/open-process.js';
 import {EXIT} from '../../exit-codes.js';
 import {DEFAULT_GRACE_MS, reportSurvivors} from '../stop/stop-command.js';
-import {stopProcess} from '../stop/stop-process.js';
 
 export interface RemoveRequest extends ProcessPlace {
 	/** Whether processes that have not ended are stopped. */

@@ -1,6 +1,6 @@
+import {findProcess, type GivenProcess} from '../../../environments/processes/find-process.js';
 import {writeJson, writeLines} from '../../common/messages.js';
-import {findProcess} from '../../common/processes/find-process.js';
-import {type GivenProcess, type ProcessPlace, withProcess} from '../../common/processes/open-process.js';
+import {type ProcessPlace, withProcess} from '../../common/processes/open-process.js';
 import {runUntilBrokenPipe, writeOut} from '../../common/stdout.js';
 import {type Moment, parseMoment} from '../../common/times.js';
 import {EXIT} from '../../exit-codes.js';

@@ -1,9 +1,9 @@
+import {type Stopped, type StopSettings, stopProcess} from '../../../environments/processes/stop-process.js';
 import {writeLines, writeMessage} from '../../common/messages.js';
 import {forEachProcess} from '../../common/processes/for-each-process.js';
 import type {ProcessPlace} from '../../common/processes/open-process.js';
 import {parseTimeOption} from '../../common/times.js';
 import {EXIT, usageError} from '../../exit-codes.js';
-import {type Stopped, type StopSettings, stopProcess} from './stop-process.js';
 
 /** Time between asking a process to end and killing it. */
 export const DEFAULT_GRACE_MS = 10_000;

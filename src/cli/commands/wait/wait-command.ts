@@ -1,7 +1,8 @@
 import {type WaitCondition, WaitError, type WaitResult} from '../../../client/run/wait-for.js';
+import type {GivenProcess} from '../../../environments/processes/find-process.js';
 import {InterruptedError, Interruption} from '../../common/interruption.js';
 import {writeJson, writeLines, writeMessage} from '../../common/messages.js';
-import {type GivenProcess, type ProcessPlace, withProcess} from '../../common/processes/open-process.js';
+import {type ProcessPlace, withProcess} from '../../common/processes/open-process.js';
 import {parseRegex, parseWholeNumber} from '../../common/processes/option-values.js';
 import {parseTimeOption} from '../../common/times.js';
 import {EXIT, usageError} from '../../exit-codes.js';

@@ -1,9 +1,10 @@
+import type {GivenProcess} from '../../../environments/processes/find-process.js';
 import {errorMessage} from '../../../shared/errors.js';
 import {EXIT, usageError} from '../../exit-codes.js';
 import {openEnvironment} from '../environments.js';
 import {hintOf} from '../hint-of.js';
 import {writeMessage} from '../messages.js';
-import {explainRefusal, type GivenProcess, type ProcessPlace, withEnvironment} from './open-process.js';
+import {explainRefusal, type ProcessPlace, withEnvironment} from './open-process.js';
 import {parseShareLink} from './share-link.js';
 
 /**

@@ -1,11 +1,12 @@
 import type {ListedProcess} from '../../../client/process/shared-process.js';
 import {RejectedError} from '../../../client/session/client-errors.js';
 import {Environment} from '../../../environments/environment.js';
+import type {GivenProcess} from '../../../environments/processes/find-process.js';
+import {UnknownProcessError} from '../../../environments/processes/unknown-process-error.js';
 import {waitAtMost} from '../../../shared/async/timeout.js';
 import {usageError} from '../../exit-codes.js';
 import {openEnvironment} from '../environments.js';
 import {parseShareLink, type ShareLink} from './share-link.js';
-import {UnknownProcessError} from './unknown-process-error.js';
 
 /** Time limit for the orderly end of a connection. */
 const GOODBYE_MS = 1000;
@@ -18,13 +19,6 @@ export interface ProcessPlace {
 	/** The one of `-e`; the default one otherwise. */
 	readonly environment: string | undefined;
 	readonly quiet: boolean;
-}
-
-/** A process that was named on the command line; whether there is one is not known yet. */
-export interface GivenProcess {
-	readonly environment: Environment;
-	/** Id or name. */
-	readonly reference: string;
 }
 
 /** The server has refused something, in its own words. */

@@ -1,6 +1,13 @@
-import type {ListedProcess} from '../../../client/process/shared-process.js';
-import type {GivenProcess} from './open-process.js';
+import type {ListedProcess} from '../../client/process/shared-process.js';
+import type {Environment} from '../environment.js';
 import {UnknownProcessError} from './unknown-process-error.js';
+
+/** A process by its environment and its id or name; whether there is one is not known yet. */
+export interface GivenProcess {
+	readonly environment: Environment;
+	/** Id or name. */
+	readonly reference: string;
+}
 
 /** States of a process that has not ended. */
 const LIVING: ReadonlySet<ListedProcess['state']> = new Set(['starting', 'running']);

@@ -1,5 +1,5 @@
-import type {ListedProcess} from '../../../client/process/shared-process.js';
-import {suggestName} from '../../../shared/closest-name.js';
+import type {ListedProcess} from '../../client/process/shared-process.js';
+import {suggestName} from '../../shared/closest-name.js';
 
 /** There is no such process. */
 export class UnknownProcessError extends Error {

@@ -1,9 +1,9 @@
 import type {Socket} from 'node:net';
 import {type AddressInfo, createServer, type Server} from 'node:net';
-import type {PortConnection} from '../../../client/ports/port-connection.js';
-import type {Environment} from '../../../environments/environment.js';
-import {errorMessage} from '../../../shared/errors.js';
-import {type ForwardSpec, formatHostPort} from './forward-spec.js';
+import type {PortConnection} from '../../client/ports/port-connection.js';
+import {errorMessage} from '../../shared/errors.js';
+import type {Environment} from '../environment.js';
+import {type ForwardSpec, formatHostPort} from './forwarded-port.js';
 
 /** Connections of one forwarded port at once, as many as a server carries for one client. */
 const MAX_CONNECTIONS = 256;

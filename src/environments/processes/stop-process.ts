@@ -1,8 +1,7 @@
-import type {TerminateResult} from '../../../client/process/process-handle.js';
-import {WaitError} from '../../../client/run/wait-for.js';
-import {waitAtMost} from '../../../shared/async/timeout.js';
-import {findProcess, isLiving} from '../../common/processes/find-process.js';
-import type {GivenProcess} from '../../common/processes/open-process.js';
+import type {TerminateResult} from '../../client/process/process-handle.js';
+import {WaitError} from '../../client/run/wait-for.js';
+import {waitAtMost} from '../../shared/async/timeout.js';
+import {findProcess, type GivenProcess, isLiving} from './find-process.js';
 
 /** Time until a process that was killed is known to have ended. */
 const END_MS = 10_000;
