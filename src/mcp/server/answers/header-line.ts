@@ -1,0 +1,83 @@
+import {UNSAFE_CHARACTERS} from '../../../shared/unsafe-characters.js';
+import type {TrackedProcess, WaitOutcome} from '../processes/tracked-process.js';
+import {formatCount, type OutputExcerpt} from './output-excerpt.js';
+
+const SEPARATOR = ' · ';
+/** Characters of a name or of a matched text in a header. */
+const MAX_FIELD_CHARACTERS = 80;
+
+/** The line in front of an answer; whoever chose the texts in it, it stays one line. */
+export function headerLine(fields: readonly (string | undefined)[]): string {
+	return `[${fields.filter(field => field !== undefined && field !== '').join(SEPARATOR)}]`;
+}
+
+/** A name or another text for a header: one line, without brackets that would end it. */
+export function headerField(text: string): string {
+	const line = text.replace(UNSAFE_CHARACTERS, ' ').replaceAll('[', '(').replaceAll(']', ')').trim();
+	return line.length > MAX_FIELD_CHARACTERS ? `${line.slice(0, MAX_FIELD_CHARACTERS - 1)}…` : line;
+}
+
+/** `0.4 s`, `38.2 s`, `12 min`. */
+export function formatElapsed(ms: number): string {
+	if (ms < 100_000) return `${(ms / 1000).toFixed(1).replace(/\.0$/, '')} s`;
+	return ms < 600_000 ? `${Math.round(ms / 1000)} s` : `${Math.round(ms / 60_000)} min`;
+}
+
+/** `exit 1`, `exit 143 (ended by a signal)`, `running`, `lost`. */
+export function describeState(outcome: WaitOutcome): string {
+	if (outcome.by === 'lost') return 'lost';
+	if (outcome.by !== 'exit') return 'running';
+	const {exitCode, reason} = outcome.exit;
+	switch (reason) {
+		case 'timeout':
+			return `exit ${exitCode} (time limit)`;
+		case 'signal':
+			return `exit ${exitCode} (ended by a signal)`;
+		case 'terminated':
+			return `exit ${exitCode} (stopped)`;
+		default:
+			return `exit ${exitCode}`;
+	}
+}
+
+/** Why a wait ended although the process runs, for a header. */
+export function describeCause(outcome: WaitOutcome): string | undefined {
+	switch (outcome.by) {
+		case 'text':
+			return `found "${headerField(outcome.text)}"`;
+		case 'port':
+			return `port ${outcome.port} is open`;
+		case 'silence':
+			return 'silent';
+		case 'input':
+			return describeInput(outcome);
+		case 'lost':
+			return headerField(outcome.message);
+		default:
+			return undefined;
+	}
+}
+
+function describeInput({waitingFor, isGuess}: Extract<WaitOutcome, {by: 'input'}>): string {
+	if (waitingFor === 'password') return 'waits for a password';
+	return isGuess ? 'seems to wait for input' : 'waits for input';
+}
+
+/** `84,233 bytes, 71,002 left out: logs p7`. */
+export function describeSize({bytes, leftOutBytes}: OutputExcerpt, id: string): string {
+	const size = `${formatCount(bytes)} bytes`;
+	return leftOutBytes === 0 ? size : `${size}, ${formatCount(leftOutBytes)} left out: logs ${id}`;
+}
+
+/** The header of an answer about one process. */
+export function processHeader(process: TrackedProcess, outcome: WaitOutcome, excerpt?: OutputExcerpt): string {
+	const {elapsedMs} = process;
+	return headerLine([
+		describeState(outcome),
+		elapsedMs === undefined ? undefined : formatElapsed(elapsedMs),
+		headerField(process.machine.name),
+		process.id,
+		excerpt && describeSize(excerpt, process.id),
+		describeCause(outcome),
+	]);
+}

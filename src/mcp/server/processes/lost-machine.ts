@@ -1,0 +1,35 @@
+import {FileError} from '../../../client/files/file-error.js';
+import {ProcessLostError} from '../../../client/process/process-handle.js';
+import {WaitError} from '../../../client/run/wait-for.js';
+import {RpcError} from '../../../protocol/wire/error-codes.js';
+import {withTimeout} from '../../../shared/async/timeout.js';
+import {LongarmError} from '../../../shared/errors.js';
+
+/** Time in which a machine has to answer a short question. */
+const REACH_MS = 10_000;
+
+/** The machine did not answer; what runs there may run on. */
+export class UnreachableError extends Error {
+	override readonly name = 'UnreachableError';
+}
+
+/** The answer to a short question to a machine; rejects with an `UnreachableError` when none comes. */
+export async function reach<T>(machine: string, question: Promise<T>): Promise<T> {
+	question.catch(() => {});
+	try {
+		return await withTimeout(question, REACH_MS, () => {
+			throw new UnreachableError(`${machine} does not answer`);
+		});
+	} catch (error) {
+		throw isLoss(error) ? new UnreachableError(`${machine} cannot be reached: ${error.message}`, {cause: error}) : error;
+	}
+}
+
+/** Whether a failure is that of the way to a machine, and not an answer of the machine. */
+export function isLoss(error: unknown): error is Error {
+	if (error instanceof WaitError) return error.reason === 'lost';
+	if (error instanceof FileError) return error.code === 'disconnected';
+	if (error instanceof ProcessLostError || error instanceof UnreachableError) return true;
+	if (error instanceof RpcError || error instanceof LongarmError || error instanceof TypeError) return false;
+	return error instanceof Error && error.name !== 'AbortError';
+}

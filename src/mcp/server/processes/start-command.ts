@@ -1,0 +1,96 @@
+import type {ProcessHandle} from '../../../client/process/process-handle.js';
+import {startOn, toStartParams} from '../../../client/run/command.js';
+import {createShellArgv} from '../../../client/run/shell-command.js';
+import {LongarmError} from '../../../shared/errors.js';
+import type {Machine} from '../machines/machine.js';
+import {HeldProcess} from './held-process.js';
+import {KeptProcess} from './kept-process.js';
+import type {ProcessIdPair} from './process-ids.js';
+import type {TrackedProcess} from './tracked-process.js';
+
+/** Size of a terminal that a model reads. */
+const TERMINAL_SIZE = {rows: 40, cols: 120};
+/**
+ * Time that this program stays attached to a new process: commands that are over by then are told by an event instead of a
+ * question. Later, output is not sent here at all.
+ */
+const ATTACHED_MS = 1000;
+const MARK = {by: 'mcp'};
+
+/** A command to start. */
+export interface CommandRequest {
+	readonly command: string;
+	readonly cwd: string | undefined;
+	/** Written to its input, which ends then. */
+	readonly stdin: string | undefined;
+	readonly isTerminal: boolean;
+	readonly limitMs: number | undefined;
+	readonly name: string | undefined;
+	/** It survives a crash of its server. */
+	readonly isDurable: boolean;
+}
+
+/** Starts a command by the shell of a machine; it belongs to the machine from then on. */
+export async function startCommand(
+	machine: Machine,
+	request: CommandRequest,
+	{id, processId}: ProcessIdPair,
+): Promise<TrackedProcess> {
+	const facts = await machine.facts();
+	const {isTerminal, stdin, limitMs, name, isDurable} = request;
+	if (isDurable && !facts.hasDurable) throw lackError(machine, 'keep', 'a process cannot survive its server there');
+	const params = await toStartParams(machine.environment, createShellArgv(facts.shell, request.command, false), {
+		processId,
+		cwd: request.cwd === undefined ? facts.cwd : await machine.resolvePath(request.cwd),
+		tty: isTerminal && (facts.keepsProcesses ? TERMINAL_SIZE : true),
+		stdin: stdin !== undefined,
+		...(facts.keepsProcesses && {detach: true, labels: MARK, ...(name !== undefined && {name})}),
+		...(isDurable && {durable: true}),
+	});
+	const limit = limitMs !== undefined && facts.keepsProcesses ? {timeoutMs: Math.round(limitMs)} : {};
+	const {process: handle} = await startOn(machine.environment, {...params, ...limit});
+	if (stdin !== undefined) void feed(handle, stdin, facts.closesInput);
+	if (!facts.keepsProcesses) return new HeldProcess(machine, handle, {id, isTerminal, limitMs});
+	const process = new KeptProcess(machine, {id, processId: handle.processId, isTerminal, ageMs: 0});
+	handle.exited.then(
+		exit => process.exited(exit),
+		() => {},
+	);
+	void leave(handle);
+	return process;
+}
+
+/** Detaches unless the process is over soon; input has to be written first, by whoever does. */
+async function leave(handle: ProcessHandle): Promise<void> {
+	const timer = setTimeout(() => void detach(handle), ATTACHED_MS);
+	try {
+		await handle.closed;
+	} catch {}
+	clearTimeout(timer);
+}
+
+async function detach(handle: ProcessHandle): Promise<void> {
+	try {
+		await feeding.get(handle);
+		if (!handle.isOver) await handle.detach();
+	} catch {
+		// A connection that is lost has no attachments.
+	}
+}
+
+const feeding = new WeakMap<ProcessHandle, Promise<void>>();
+
+async function feed(handle: ProcessHandle, input: string, closesInput: boolean): Promise<void> {
+	const work = writeAll(handle, input, closesInput).catch(() => {});
+	feeding.set(handle, work);
+	await work;
+}
+
+async function writeAll(handle: ProcessHandle, input: string, closesInput: boolean): Promise<void> {
+	if (input !== '') await handle.write(input);
+	if (closesInput) await handle.closeStdin();
+}
+
+export function lackError(machine: Machine, what: string, why: string): LongarmError {
+	return new LongarmError('NOT_SUPPORTED', {message: `${machine.name} has no \`${what}\`: ${why}`});
+}

@@ -1,0 +1,64 @@
+import type {CommandRequest} from '../processes/start-command.js';
+import type {WaitUntil} from '../processes/tracked-process.js';
+import {answerAfterWait, type WaitPlan} from './answer-after-wait.js';
+import {answerSize, defineTool, type ToolContext} from './tool.js';
+import {MAX_CHARS, toMs, WAIT_S} from './wait-parameters.js';
+
+export const EXEC = defineTool({
+	name: 'exec',
+	description:
+		'Run a shell command. Waits up to wait_s; if still running, it goes on and the answer has its id: call wait, do not poll.',
+	groups: ['exec'],
+	mayWait: true,
+	parameters: {
+		command: {type: 'string', isRequired: true},
+		on: {type: 'string', about: 'machine, or several: a,b'},
+		cwd: {type: 'string'},
+		stdin: {type: 'string'},
+		tty: {type: 'boolean', about: 'terminal, for interactive programs'},
+		wait_s: WAIT_S,
+		limit_s: {type: 'number', min: 0, about: 'kill after'},
+		name: {type: 'string', about: 'id instead of p1'},
+		keep: {type: 'boolean', about: 'survive a server crash'},
+		max_chars: MAX_CHARS,
+	},
+	async run(args, context, call) {
+		const machines = context.machines.select(args.on);
+		const request = toRequest(args);
+		if (machines.length > 1) {
+			const {execOnMany} = await import('./exec-on-many.js');
+			return execOnMany(machines, request, {context, call, waitMs: toMs(args.wait_s), maxChars: sizeOf(args, context)});
+		}
+		const process = await context.processes.start(machines[0]!, request);
+		return answerAfterWait(process, planOf(args, context), call);
+	},
+	resume: (args, process, context, call) => answerAfterWait(process, planOf(args, context), call),
+});
+
+interface ExecArguments {
+	readonly command: string;
+	readonly cwd: string | undefined;
+	readonly stdin: string | undefined;
+	readonly tty: boolean | undefined;
+	readonly wait_s: number | undefined;
+	readonly limit_s: number | undefined;
+	readonly name: string | undefined;
+	readonly keep: boolean | undefined;
+	readonly max_chars: number | undefined;
+}
+
+function toRequest({command, cwd, stdin, tty = false, limit_s, name, keep = false}: ExecArguments): CommandRequest {
+	if (command.trim() === '') throw new TypeError('argument command is empty');
+	if (tty && stdin !== undefined) throw new TypeError('stdin is for pipes; with tty, type with send');
+	return {command, cwd, stdin, isTerminal: tty, limitMs: toMs(limit_s), name, isDurable: keep};
+}
+
+function planOf(args: ExecArguments, context: ToolContext): WaitPlan {
+	// Without a terminal the input is empty, or ends by itself.
+	const until: WaitUntil = args.tty ? {input: 'any'} : {};
+	return {until, waitMs: toMs(args.wait_s), maxChars: sizeOf(args, context), isOwn: true, mayAsk: true};
+}
+
+function sizeOf({max_chars}: ExecArguments, context: ToolContext): number {
+	return answerSize(max_chars, context);
+}

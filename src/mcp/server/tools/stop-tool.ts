@@ -1,0 +1,36 @@
+import {headerField, headerLine} from '../answers/header-line.js';
+import {defineTool} from './tool.js';
+import {toMs} from './wait-parameters.js';
+
+const DEFAULT_GRACE_MS = 10_000;
+/** Longest time between asking and killing, in seconds. */
+const MAX_GRACE_S = 600;
+
+export const STOP = defineTool({
+	name: 'stop',
+	description: 'End a process and its children: SIGTERM, then SIGKILL after grace_s.',
+	groups: ['exec', 'jobs'],
+	mayWait: true,
+	parameters: {
+		id: {type: 'string', isRequired: true},
+		signal: {type: 'string', about: 'such as INT'},
+		grace_s: {type: 'number', min: 0, max: MAX_GRACE_S},
+	},
+	async run({id, signal, grace_s}, {processes}) {
+		const process = await processes.require(id);
+		const name = signal === undefined ? undefined : readSignal(signal);
+		const {wasOver, exitCode, survivors} = await process.stop(name, toMs(grace_s) ?? DEFAULT_GRACE_MS);
+		const end = exitCode === undefined ? 'end not known' : `exit ${exitCode}`;
+		const header = headerLine([wasOver ? `had ended: ${end}` : `ended: ${end}`, headerField(process.machine.name), process.id]);
+		if (survivors.length === 0) return {kind: 'text', text: header};
+		const lines = survivors.map(({pid, command}) => `${pid} ${headerField(command)}`);
+		return {kind: 'text', text: [header, 'still alive:', ...lines].join('\n'), isError: true};
+	},
+});
+
+/** `INT` for `int` and `SIGINT`. */
+function readSignal(text: string): string {
+	const name = text.toUpperCase().replace(/^SIG/, '');
+	if (!/^[A-Z][A-Z0-9+-]*$/.test(name)) throw new TypeError(`signal: expected a name such as INT, not ${JSON.stringify(text)}`);
+	return name;
+}
