@@ -1,10 +1,11 @@
 import type {RemoteStatus} from '../client/session/lazy-client.js';
 import {type OptionTable, readOptions} from '../shared/call-options.js';
-import {suggestName} from '../shared/closest-name.js';
 import type {ConfigVariables} from './config/config-variables.js';
 import {defaultProvider, type ProviderOptions} from './config/default-provider.js';
 import {Environment} from './environment.js';
 import {type EnvironmentProvider, type EnvironmentSnapshot, LOCAL, readSnapshot} from './environment-provider.js';
+import type {EnvironmentLabels} from './many/labels.js';
+import {selectEnvironments, unknownEnvironment} from './many/selector.js';
 import type {RemoteTarget} from './remote/remote-target.js';
 import {invalidEnvironment, targetFromUrl} from './remote/remote-url.js';
 
@@ -20,6 +21,7 @@ const LOAD_OPTIONS: OptionTable<LoadOptions> = {provider: 'object', variables: '
 export class EnvironmentManager implements AsyncDisposable {
 	readonly #environments = new Map<string, Environment>();
 	readonly #defaultId: string | undefined;
+	readonly #labels: ReadonlyMap<string, EnvironmentLabels>;
 
 	/** The environments of the provider: by default `environments.toml`, else the variables; else this machine. */
 	static async load(options: LoadOptions = {}): Promise<EnvironmentManager> {
@@ -28,11 +30,15 @@ export class EnvironmentManager implements AsyncDisposable {
 		return new EnvironmentManager(await readSnapshot(provider), variables);
 	}
 
-	constructor({defaultId, includesLocal, remotes}: EnvironmentSnapshot, variables: ConfigVariables = process.env) {
+	constructor(
+		{defaultId, includesLocal, remotes, labels = new Map()}: EnvironmentSnapshot,
+		variables: ConfigVariables = process.env,
+	) {
 		for (const id of remotes.keys()) requireOwnId(id);
 		const isKnown = defaultId === undefined || remotes.has(defaultId) || (includesLocal && defaultId === LOCAL);
 		if (!isKnown) throw protocolError(`default environment \`${defaultId}\` is not configured`);
 		this.#defaultId = defaultId;
+		this.#labels = labels;
 		if (includesLocal) this.#environments.set(LOCAL, Environment.local(LOCAL, variables));
 		for (const [id, target] of remotes) this.#environments.set(id, Environment.remote(id, target));
 	}
@@ -61,11 +67,21 @@ export class EnvironmentManager implements AsyncDisposable {
 	require(id: string): Environment {
 		const environment = this.#environments.get(id);
 		if (environment) return environment;
-		const known = this.ids.length === 0 ? 'there are none' : `known are ${this.ids.join(', ')}`;
-		throw invalidEnvironment(`unknown environment \`${id}\`;${suggestName(id, this.ids)} ${known}`, {
-			id,
-			known: this.ids,
-		});
+		throw unknownEnvironment(id, this.ids);
+	}
+
+	/**
+	 * The environments of a selector: names and labels, as in `a,b,@os=linux+arch=arm64`. Throws where it names an environment
+	 * that does not exist, or labels that none has.
+	 */
+	select(selector: string): Environment[] {
+		const names = selectEnvironments(selector, {names: this.ids, labels: this.#labels});
+		return names.map(name => this.require(name));
+	}
+
+	/** The labels of an environment; empty when it has none. */
+	labels(id: string): EnvironmentLabels {
+		return this.#labels.get(id) ?? {};
 	}
 
 	/** Adds an environment, or puts a new one in the place of the old, whose connection ends. */

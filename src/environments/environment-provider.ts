@@ -1,3 +1,4 @@
+import type {EnvironmentLabels} from './many/labels.js';
 import type {RemoteTarget} from './remote/remote-target.js';
 
 /** Name of this machine among environments. */
@@ -11,6 +12,8 @@ export interface EnvironmentSnapshot {
 	readonly includesLocal: boolean;
 	/** In the order in which they are listed. */
 	readonly remotes: ReadonlyMap<string, RemoteTarget>;
+	/** Labels by name, for those that have some. */
+	readonly labels?: ReadonlyMap<string, EnvironmentLabels> | undefined;
 }
 
 /** A source of named environments: a file, variables, a registry of machines. */

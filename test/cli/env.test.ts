@@ -209,3 +209,23 @@ test('a group without a command says where its commands are', async () => {
 	const {code, stderr} = await home().longarm('env');
 	expect([code, stderr]).toEqual([2, 'error: no command given; see longarm env --help\n']);
 });
+
+test('labels are written into the entry, listed and removed with it', async () => {
+	const {text, longarm} = home('# Mine.\n');
+	const added = await longarm('env', 'add', 'web1', 'ws://127.0.0.1:1', '--label', 'role=web', '--label', 'a.b/c=1');
+	expect(added.code).toBe(0);
+	await longarm('env', 'add', 'plain', 'ws://127.0.0.1:2');
+	expect(text()).toContain('url = "ws://127.0.0.1:1"\nlabels = { role = "web", "a.b/c" = "1" }\n');
+	expect((await longarm('env', 'list')).stdout).toContain('  web1   ws://127.0.0.1:1  [role=web a.b/c=1]\n');
+	const listed = JSON.parse((await longarm('env', 'list', '--json')).stdout) as {labels?: unknown}[];
+	expect(listed.map(({labels}) => labels)).toEqual([undefined, {role: 'web', 'a.b/c': '1'}, undefined]);
+	for (const wrong of ['role', '=web']) {
+		const refused = await longarm('env', 'add', 'x', 'ws://127.0.0.1:3', '--label', wrong);
+		expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining('expected KEY=VALUE')]);
+	}
+	const refused = await longarm('env', 'add', 'x', 'ws://127.0.0.1:3', '--label', 'role=a b');
+	expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining('has the label `role=a b`; keys and')]);
+	await longarm('env', 'remove', 'web1');
+	await longarm('env', 'remove', 'plain');
+	expect(text()).toBe('# Mine.\n');
+});

@@ -10,8 +10,8 @@ export interface CommunicateOptions {
 	readonly input?: Input | undefined;
 	/** Bytes kept of each stream, half of its beginning and half of its end; the rest is counted. */
 	readonly maxBytes?: number | undefined;
-	/** Called with every chunk of output as it arrives, retained or not. */
-	readonly onOutput?: ((output: Output) => void) | undefined;
+	/** Called with every chunk of output as it arrives, retained or not. The next waits while a promise of it is pending. */
+	readonly onOutput?: ((output: Output) => void | Promise<void>) | undefined;
 	/** Called with the standard output as text, on a terminal with both streams; a line tells of output that was lost. */
 	readonly onStdout?: ((text: string) => void) | undefined;
 	/** The same for the standard error. */
@@ -70,7 +70,7 @@ export class Collector {
 	readonly #buffers: Record<'stdout' | 'stderr', HeadTailBuffer>;
 	readonly #gaps = {stdout: false, stderr: false};
 	#hasGap = false;
-	readonly #onOutput: (output: Output) => void;
+	readonly #onOutput: (output: Output) => void | Promise<void>;
 	readonly #texts: TextListeners | undefined;
 
 	constructor({maxBytes, onOutput = () => {}, onStdout, onStderr}: CommunicateOptions) {
@@ -83,7 +83,8 @@ export class Collector {
 		for await (const output of process.output()) {
 			if (output.kind === 'output') this.#buffers[textStreamOf(output.stream)].push(output.bytes);
 			else this.#recordGap(output.missedBytes);
-			this.#onOutput(output);
+			const taken = this.#onOutput(output);
+			if (taken) await taken;
 			this.#texts?.tell(output);
 		}
 		this.#texts?.end();

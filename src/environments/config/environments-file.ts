@@ -5,6 +5,7 @@ import {decode} from '../../protocol/wire/decode.js';
 import {errorMessage} from '../../shared/errors.js';
 import {CLIENT_PEER_TIMES, findTimesFault} from '../../transports/node/peer-times.js';
 import {type EnvironmentSnapshot, LOCAL} from '../environment-provider.js';
+import {findLabelsFault} from '../many/labels.js';
 import type {RemoteTarget} from '../remote/remote-target.js';
 import {withTrust} from '../remote/remote-trust.js';
 import {invalidEnvironment, targetFromUrl} from '../remote/remote-url.js';
@@ -29,6 +30,7 @@ const entrySchema = v.object({
 	args: v.optional(v.array(v.string())),
 	env: v.optional(v.record(v.string(), v.string())),
 	cwd: v.optional(v.string()),
+	labels: v.optional(v.record(v.string(), v.string())),
 	/** For upstream only; ignored here. */
 	skills: v.optional(v.object({required: v.optional(v.array(v.string()))})),
 });
@@ -50,7 +52,8 @@ export function parseEnvironments(text: string, path: string): EnvironmentSnapsh
 	const defaultId = toDefault(file.default, file.include_local);
 	const isKnown = defaultId === undefined || remotes.has(defaultId) || (defaultId === LOCAL && file.include_local);
 	if (!isKnown) throw invalidEnvironment(`default environment \`${defaultId}\` is not configured`);
-	return {defaultId, includesLocal: file.include_local, remotes};
+	const labels = new Map(file.environments.flatMap(({id, labels: own}) => (own ? [[id, own] as const] : [])));
+	return {defaultId, includesLocal: file.include_local, remotes, ...(labels.size > 0 && {labels})};
 }
 
 /** Whether a file that can be parsed has a token, or a URL with a password. */
@@ -140,7 +143,7 @@ function findEntryFault(entry: Entry): string | undefined {
 	if (token !== undefined && url === undefined) return 'auth_bearer_token requires url';
 	if (hasTrust && url === undefined) return 'ca_file and tls_fingerprint require url';
 	if ((url === undefined) === (program === undefined)) return 'must set exactly one of url or program';
-	return program?.trim() === '' ? 'program cannot be empty' : undefined;
+	return program?.trim() === '' ? 'program cannot be empty' : findLabelsFault(entry.labels ?? {});
 }
 
 function toDefault(given: string | undefined, includesLocal: boolean): string | undefined {

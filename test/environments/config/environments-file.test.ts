@@ -154,3 +154,25 @@ test('a file in the home directory is found', async () => {
 	chmodSync(home, 0o700);
 	expect([...(await new FileProvider(home).snapshot())!.remotes.keys()]).toEqual(['a']);
 });
+
+test('labels are read, and those that no selector could name are refused', () => {
+	const labels = (text: string): string => environment('id = "a"', 'url = "ws://a"', `labels = ${text}`);
+	expect(parseEnvironments(labels('{os = "linux", "app.io/tier" = "1"}'), PATH).labels).toEqual(
+		new Map([['a', {os: 'linux', 'app.io/tier': '1'}]]),
+	);
+	expect(parseEnvironments(environment('id = "a"', 'url = "ws://a"'), PATH).labels).toBeUndefined();
+	const allowed = "keys and values are 1 to 64 ASCII letters, digits, '.', '_', '-' or '/'";
+	for (const [text, shown] of [
+		['{os = ""}', 'os='],
+		['{os = "a,b"}', 'os=a,b'],
+		['{"a+b" = "c"}', 'a+b=c'],
+		[`{os = "${'x'.repeat(65)}"}`, `os=${'x'.repeat(65)}`],
+	] as const) {
+		expect(() => parseEnvironments(labels(text), PATH)).toThrow(
+			`environment \`a\` has the label \`${shown}\`; ${allowed}`,
+		);
+	}
+	const many = Array.from({length: 65}, (_label, at) => `k${at} = "v"`).join(', ');
+	expect(() => parseEnvironments(labels(`{${many}}`), PATH)).toThrow('has 65 labels; 64 are allowed');
+	expect(() => parseEnvironments(labels('{os = 1}'), PATH)).toThrow('failed to parse environment config');
+});

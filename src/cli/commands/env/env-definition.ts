@@ -21,7 +21,7 @@ export const ENV_LIST: CommandDefinition = {
 	details: [
 		WHERE_THEY_ARE,
 		WHICH_IS_THE_DEFAULT,
-		'The default one has a star, and what makes it that behind it. Tokens are never shown.',
+		'The default one has a star, and what makes it that behind it. Labels are in brackets. Tokens are never shown.',
 	],
 	examples: [{command: 'longarm env list'}, {command: "longarm env list --json | jq -r '.[].name'"}],
 	exitCodes: COMMON_EXIT_CODES,
@@ -55,6 +55,11 @@ export const ENV_ADD: CommandDefinition = {
 			help: 'start the program in this directory',
 			completes: {kind: 'directory'},
 		},
+		{
+			flags: '--label <KEY=VALUE>',
+			help: 'a label by which several environments are selected, as @KEY=VALUE; may be given several times',
+			isRepeated: true,
+		},
 		{flags: '--default', help: 'make it the one that commands without -e use, and the default of programs'},
 	],
 	details: [
@@ -71,6 +76,10 @@ export const ENV_ADD: CommandDefinition = {
 			command: 'longarm env add lab wss://lab.example:4500 --token-file lab.token --tls-fingerprint sha256:HEX',
 			says: 'with the fingerprint that longarm serve --tls-self-signed prints',
 		},
+		{
+			command: 'longarm env add web1 wss://web1.example:8443 --label role=web --label os=linux',
+			says: 'longarm each -e @role=web is for all of them',
+		},
 		{command: "longarm env add box 'cmd:ssh box longarm serve --listen stdio'", says: 'for the shell'},
 		{command: 'longarm env add box -- ssh box longarm serve --listen stdio', says: 'without a shell'},
 	],
@@ -84,6 +93,7 @@ export const ENV_ADD: CommandDefinition = {
 			tokenFile: options['tokenFile'] as string | undefined,
 			cwd: options['cwd'] as string | undefined,
 			isDefault: options['default'] === true,
+			labels: (options['label'] ?? []) as readonly string[],
 		});
 	},
 };

@@ -8,6 +8,7 @@ import {withTrust} from '../../../environments/remote/remote-trust.js';
 import {requireUrl, targetFromUrl} from '../../../environments/remote/remote-url.js';
 import {isServerUrl} from '../../../transports/node/registry.js';
 import {givenTrust} from '../../common/given-trust.js';
+import {parseLabels} from '../../common/processes/label-option.js';
 import {parseTarget} from '../../common/resolve-target.js';
 import {EXIT, usageError} from '../../exit-codes.js';
 
@@ -22,12 +23,15 @@ export interface AddedEnvironment {
 	readonly tokenFile: string | undefined;
 	readonly cwd: string | undefined;
 	readonly isDefault: boolean;
+	/** `KEY=VALUE`. */
+	readonly labels: readonly string[];
 }
 
 /** Writes an environment into environments.toml. */
 export async function addEnvironmentCommand(added: AddedEnvironment): Promise<number> {
 	const file = new FileProvider(homeOf(process.env));
-	const entry = {id: added.name, ...toEntry(added)};
+	const labels = parseLabels(added.labels);
+	const entry = {id: added.name, ...toEntry(added), ...(added.labels.length > 0 && {labels})};
 	await file.add(entry, added);
 	process.stdout.write(`${added.name} added to ${file.path}\n`);
 	const variable = [ENVIRONMENT_VARIABLE, ...URL_VARIABLES].find(name => process.env[name]?.trim());

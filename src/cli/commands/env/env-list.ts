@@ -5,6 +5,7 @@ import {
 	LOCAL,
 	readSnapshot,
 } from '../../../environments/environment-provider.js';
+import {type EnvironmentLabels, formatLabels} from '../../../environments/many/labels.js';
 import {toSafeJson} from '../../../shared/safe-json.js';
 import type {TargetDescription} from '../../../transports/node/transport-scheme.js';
 import {describeTarget, parseTarget, readDefault} from '../../common/resolve-target.js';
@@ -19,6 +20,7 @@ export interface EnvListOptions {
 interface Row {
 	readonly name: string;
 	readonly where: TargetDescription;
+	readonly labels?: EnvironmentLabels | undefined;
 }
 
 interface Listed extends Row {
@@ -37,7 +39,11 @@ export async function listEnvironments({json, provider}: EnvListOptions): Promis
 async function readListed(provider: EnvironmentProvider | undefined): Promise<Listed[]> {
 	const snapshot = await readSnapshot(provider ?? defaultProvider());
 	const {name: chosen, reason} = await readDefault({provider});
-	const known = environmentIds(snapshot).map(name => ({name, where: describeTarget(snapshot.remotes.get(name))}));
+	const known: Row[] = environmentIds(snapshot).map(name => ({
+		name,
+		where: describeTarget(snapshot.remotes.get(name)),
+		labels: snapshot.labels?.get(name),
+	}));
 	const found = chosen === undefined ? undefined : findChosen(known, chosen);
 	const rows = found && !known.includes(found) ? [...known, found] : known;
 	return rows.map(row => ({...row, isDefault: row === found, reason: row === found ? reason : undefined}));
@@ -57,11 +63,12 @@ function findChosen(known: readonly Row[], name: string): Row {
 }
 
 function toJson(listed: readonly Listed[]): string {
-	const rows = listed.map(({name, isDefault, reason, where}) => ({
+	const rows = listed.map(({name, isDefault, reason, where, labels}) => ({
 		name,
 		default: isDefault,
 		...(reason !== undefined && {defaultBy: reason}),
 		...where.members,
+		...(labels && {labels}),
 	}));
 	return `${toSafeJson(rows, '\t')}\n`;
 }
@@ -70,9 +77,10 @@ function toTable(listed: readonly Listed[]): string {
 	if (listed.length === 0) return 'there are no environments\n';
 	const width = Math.max(...listed.map(({name}) => name.length));
 	return listed
-		.map(({name, isDefault, reason, where}) => {
+		.map(({name, isDefault, reason, where, labels}) => {
+			const marks = labels ? `  [${formatLabels(labels)}]` : '';
 			const why = reason === undefined ? '' : `  (the default by ${reason})`;
-			return `${isDefault ? '*' : ' '} ${name.padEnd(width)}  ${where.text}${why}\n`;
+			return `${isDefault ? '*' : ' '} ${name.padEnd(width)}  ${where.text}${marks}${why}\n`;
 		})
 		.join('');
 }

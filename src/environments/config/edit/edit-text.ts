@@ -1,4 +1,5 @@
 import {stringify} from 'smol-toml';
+import type {EnvironmentLabels} from '../../many/labels.js';
 import {type Statement, toStatements} from './toml-statements.js';
 
 /** An environment as it stands in the file. */
@@ -11,17 +12,28 @@ export interface TomlEntry {
 	readonly program?: string;
 	readonly args?: readonly string[];
 	readonly cwd?: string;
+	readonly labels?: EnvironmentLabels;
 }
 
 const ENTRY_HEADER = /^\s*\[\[\s*environments\s*\]\]/;
 const PART_HEADER = /^\s*\[\s*environments\s*\./;
+const BARE_KEY = /^[\w-]+$/;
 const DEFAULT = /^(\s*default\s*=\s*)(?:"[^"\n]*"|'[^'\n]*')/;
 
 /** The text with one more environment at its end. */
 export function withEntry(text: string, entry: TomlEntry): string {
 	const before = text === '' || text.endsWith('\n') ? text : `${text}\n`;
 	const gap = before === '' || before.endsWith('\n\n') ? '' : '\n';
-	return `${before}${gap}${stringify({environments: [entry]}).trim()}\n`;
+	const {labels, ...rest} = entry;
+	return `${before}${gap}${stringify({environments: [rest]}).trim()}\n${labels ? toLabelsLine(labels) : ''}`;
+}
+
+/** As an inline table: in a table of its own they would stand apart from the entry. */
+function toLabelsLine(labels: EnvironmentLabels): string {
+	const pairs = Object.entries(labels).map(([key, value]) => {
+		return `${BARE_KEY.test(key) ? key : JSON.stringify(key)} = ${JSON.stringify(value)}`;
+	});
+	return `labels = { ${pairs.join(', ')} }\n`;
 }
 
 /** The text without the environment at this place among all; comments right above it and in it go with it. */
