@@ -10,7 +10,7 @@ const DYNAMIC_IMPORT = /import\("\.\/([^"]+)"\)/g;
 /** Of a module in the older format that is loaded when it is needed. */
 const DEFAULT_EXPORT = /export default ([\w$]+\(\));\s*$/;
 const EXPORT = /export(\{[^}]*\});\s*$/;
-const MUTABLE_EXPORT = /^\s*export\s+(?:let|var)\b/m;
+const MUTABLE_EXPORTS = /^\s*export\s+(?:let|var)\b\s*([\w$]*);?/gm;
 const NOT_ASCII = /[\u0080-\uffff]/;
 
 /** Names of the parts; the first is the one to begin with. Throws when a part would not do what its modules do. */
@@ -103,7 +103,10 @@ function refuseCycles(imports) {
 function refuseMutableExports({inputs}) {
 	for (const path of Object.keys(inputs)) {
 		if (/^[\w-]+:/.test(path)) continue;
-		if (MUTABLE_EXPORT.test(readFileSync(path, 'utf8')))
+		const text = readFileSync(path, 'utf8');
+		const names = [...text.matchAll(MUTABLE_EXPORTS)].map(match => match[1]);
+		// An enumeration has its members when its module is loaded, and never changes then.
+		if (names.some(name => name === '' || !text.includes(`})(${name} || (${name} = {}));`)))
 			throw new Error(`${path}: exports a variable that may change; export a constant or a function`);
 	}
 }

@@ -10,6 +10,7 @@ import {FORWARD} from './forward/forward-definition.js';
 import {INSTALL_SERVICE} from './install-service/install-service-definition.js';
 import {LOGS} from './logs/logs-definition.js';
 import {LS} from './ls/ls-definition.js';
+import {MCP} from './mcp/mcp-definition.js';
 import {PS} from './ps/ps-definition.js';
 import {REMOVE} from './remove/remove-definition.js';
 import {REPLAY} from './replay/replay-definition.js';
@@ -46,6 +47,7 @@ export const COMMANDS: readonly CommandDefinition[] = [
 	ENV_ADD,
 	ENV_REMOVE,
 	ENV_TEST,
+	MCP,
 	SERVE,
 	UPGRADE,
 	INSTALL_SERVICE,
@@ -64,7 +66,7 @@ export const SECTIONS: readonly {readonly title: string; readonly names: readonl
 	},
 	{title: 'Files', names: ['ls', 'cat', 'cp', 'put', 'get']},
 	{title: 'Environments', names: ['env']},
-	{title: 'Server', names: ['serve', 'upgrade', 'install-service', 'doctor']},
+	{title: 'Server', names: ['serve', 'mcp', 'upgrade', 'install-service', 'doctor']},
 	{title: 'More', names: ['completion', 'help']},
 ];
 

@@ -30,10 +30,21 @@ export type ArgumentsOf<T extends ParameterTable> = {
 	readonly [K in keyof T]: T[K] extends {isRequired: true} ? ValueOf<T[K]['type']> : ValueOf<T[K]['type']> | undefined;
 };
 
+/** JSON Schema of one parameter. */
+interface JsonProperty {
+	readonly [keyword: string]: string | number | string[] | JsonProperty | Record<string, JsonProperty>;
+}
+
 /** JSON Schema of a table. */
-export function toJsonSchema(table: ParameterTable): {type: 'object'; properties: Record<string, object>; required?: string[]} {
+export function toJsonSchema(table: ParameterTable): {
+	type: 'object';
+	properties: Record<string, JsonProperty>;
+	required?: string[];
+} {
 	const required = Object.keys(table).filter(name => table[name]!.isRequired);
-	const properties = Object.fromEntries(Object.entries(table).map(([name, parameter]) => [name, toProperty(parameter)]));
+	const properties = Object.fromEntries(
+		Object.entries(table).map(([name, parameter]) => [name, toProperty(parameter)]),
+	);
 	return {type: 'object', properties, ...(required.length > 0 && {required})};
 }
 
@@ -46,13 +57,15 @@ export function readArguments<T extends ParameterTable>(table: T, given: unknown
 	const names = Object.keys(table);
 	const unknown = Object.keys(values).find(name => !Object.hasOwn(table, name));
 	if (unknown !== undefined) {
-		throw new TypeError(`unknown argument ${JSON.stringify(path + unknown)};${suggestName(unknown, names)} known are ${names.join(', ')}`);
+		throw new TypeError(
+			`unknown argument ${JSON.stringify(path + unknown)};${suggestName(unknown, names)} known are ${names.join(', ')}`,
+		);
 	}
 	const read = names.map(name => [name, readValue(table[name]!, values[name] ?? undefined, path + name)]);
 	return Object.fromEntries(read) as ArgumentsOf<T>;
 }
 
-function toProperty({type, about, min, max}: Parameter): object {
+function toProperty({type, about, min, max}: Parameter): JsonProperty {
 	const description = about === undefined ? {} : {description: about};
 	if (type === 'strings') return {type: 'array', items: {type: 'string'}, ...description};
 	if (typeof type === 'object') return {...toJsonSchema(type), ...description};
@@ -72,7 +85,8 @@ function readValue({type, isRequired, min, max}: Parameter, value: unknown, name
 		integer: () => Number.isSafeInteger(value),
 		strings: () => Array.isArray(value) && value.every(each => typeof each === 'string'),
 	}[type]();
-	if (!isFit) throw new TypeError(`argument ${name} must be ${type === 'strings' ? 'a list of strings' : `of type ${type}`}`);
+	if (!isFit)
+		throw new TypeError(`argument ${name} must be ${type === 'strings' ? 'a list of strings' : `of type ${type}`}`);
 	if (min !== undefined && (value as number) < min) throw new TypeError(`argument ${name} must be at least ${min}`);
 	if (max !== undefined && (value as number) > max) throw new TypeError(`argument ${name} must be at most ${max}`);
 	return value;

@@ -45,11 +45,7 @@ const MAX_WAIT_MS = 24 * 60 * 60 * 1000;
 export type Patience = 'task' | 'progress' | 'short';
 
 /** Wait of a call; see `ToolCall.waitMs`. */
-export function limitWait(
-	patience: Patience,
-	askedMs: number | undefined,
-	shortMs: number,
-): number | undefined {
+export function limitWait(patience: Patience, askedMs: number | undefined, shortMs: number): number | undefined {
 	switch (patience) {
 		case 'task':
 			return askedMs;

@@ -1,5 +1,5 @@
 import {PortForward} from '../../../environments/ports/port-forward.js';
-import type {Machine} from './machine.js';
+import type {NamedMachine} from './named-machine.js';
 
 /** Ports that are forwarded at once. */
 export const MAX_FORWARDED_PORTS = 64;
@@ -10,12 +10,13 @@ export class ForwardedPorts implements AsyncDisposable {
 	readonly #forwards = new Map<string, Promise<PortForward>>();
 
 	/** Port here that leads to a port of a machine; the same one for every call. */
-	async forward(machine: Machine, port: number): Promise<number> {
+	async forward(machine: NamedMachine, port: number): Promise<number> {
 		if (machine.environment.kind === 'local') return port;
 		const key = `${machine.name} ${port}`;
 		const known = this.#forwards.get(key);
 		if (known) return (await known).local.port;
-		if (this.#forwards.size >= MAX_FORWARDED_PORTS) throw new Error(`${MAX_FORWARDED_PORTS} ports are forwarded already`);
+		if (this.#forwards.size >= MAX_FORWARDED_PORTS)
+			throw new Error(`${MAX_FORWARDED_PORTS} ports are forwarded already`);
 		const opened = PortForward.listen(
 			{address: LISTEN_ADDRESS, port: 0, host: 'localhost', remotePort: port},
 			{environment: machine.environment, failed: () => {}},

@@ -1,39 +1,43 @@
-import {suggestName} from '../../../shared/closest-name.js';
-import type {Machine} from './machine.js';
+import type {EnvironmentLabels} from '../../../environments/many/labels.js';
+import {selectEnvironments, unknownEnvironment} from '../../../environments/many/selector.js';
+import type {NamedMachine} from './named-machine.js';
 
 /** A file of a machine, as a model names it. */
 export interface MachinePath {
-	readonly machine: Machine;
+	readonly machine: NamedMachine;
 	/** Absolute. */
 	readonly path: string;
 }
 
 /** The machines that tools work on; the first is the default. */
 export class MachineSet {
-	readonly all: readonly Machine[];
+	readonly all: readonly NamedMachine[];
 
-	constructor(machines: readonly Machine[]) {
+	constructor(machines: readonly NamedMachine[]) {
 		if (machines.length === 0) throw new TypeError('there is no machine to work on');
 		this.all = machines;
 	}
 
-	get default(): Machine {
+	get default(): NamedMachine {
 		return this.all[0]!;
 	}
 
-	require(name: string): Machine {
+	require(name: string): NamedMachine {
 		const machine = this.all.find(each => each.name === name);
 		if (machine) return machine;
-		const names = this.all.map(each => each.name);
-		throw new TypeError(`no machine is called ${JSON.stringify(name)};${suggestName(name, names)} known are ${names.join(', ')}`);
+		throw unknownEnvironment(name, this.#names);
 	}
 
-	/** Machines of `a,b`; the default one if nothing is given. */
-	select(on: string | undefined): Machine[] {
+	/** Machines of `a,b,@os=linux`; the default one if nothing is given. */
+	select(on: string | undefined): NamedMachine[] {
 		if (on === undefined || on.trim() === '') return [this.default];
-		if (this.all.some(({name}) => name === on)) return [this.require(on)];
-		const names = on.split(',').map(name => name.trim());
-		return [...new Set(names.filter(name => name !== '').map(name => this.require(name)))];
+		if (this.#names.includes(on)) return [this.require(on)];
+		const labels = new Map<string, EnvironmentLabels>(this.all.map(({name, labels: own}) => [name, own]));
+		return selectEnvironments(on, {names: this.#names, labels}).map(name => this.require(name));
+	}
+
+	get #names(): string[] {
+		return this.all.map(({name}) => name);
 	}
 
 	/** `devbox:/srv/app`; a path without a machine is one of the default machine. */

@@ -6,7 +6,7 @@ import {HeadTailBuffer} from '../../../shared/head-tail-buffer.js';
 import {collectMatches} from '../answers/collect-matches.js';
 import {type OutputExcerpt, toExcerpt} from '../answers/output-excerpt.js';
 import {plainText} from '../answers/plain-text.js';
-import type {Machine} from '../machines/machine.js';
+import type {NamedMachine} from '../machines/named-machine.js';
 import {reach} from './lost-machine.js';
 import type {LogRequest, StopOutcome, TrackedProcess, WaitLimits, WaitOutcome, WaitUntil} from './tracked-process.js';
 
@@ -30,7 +30,7 @@ export interface HeldProcessOptions {
  */
 export class HeldProcess implements TrackedProcess {
 	readonly id: string;
-	readonly machine: Machine;
+	readonly machine: NamedMachine;
 	readonly isTerminal: boolean;
 	readonly #handle: ProcessHandle;
 	readonly #startedAt = performance.now();
@@ -40,7 +40,7 @@ export class HeldProcess implements TrackedProcess {
 	#lastSeq = 0;
 	#answeredSeq = 0;
 
-	constructor(machine: Machine, handle: ProcessHandle, {id, isTerminal, limitMs}: HeldProcessOptions) {
+	constructor(machine: NamedMachine, handle: ProcessHandle, {id, isTerminal, limitMs}: HeldProcessOptions) {
 		this.machine = machine;
 		this.id = id;
 		this.isTerminal = isTerminal;
@@ -103,7 +103,8 @@ export class HeldProcess implements TrackedProcess {
 	}
 
 	async logs({tail, from, grep, maxChars}: LogRequest): Promise<OutputExcerpt> {
-		if (from !== undefined) throw new Error(`${this.machine.name} keeps no output: only its head and tail are known here`);
+		if (from !== undefined)
+			throw new Error(`${this.machine.name} keeps no output: only its head and tail are known here`);
 		const lines = new TextDecoder().decode(this.#output.markedBytes()).split(/(?<=\n)/);
 		if (tail === undefined && grep === undefined) return excerptOf(this.#output, maxChars, this.#output.total);
 		const last = tail === undefined ? lines : lines.slice(-tail);

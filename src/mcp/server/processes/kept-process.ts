@@ -7,16 +7,9 @@ import {waitAtMost} from '../../../shared/async/timeout.js';
 import {collectMatches} from '../answers/collect-matches.js';
 import {type OutputExcerpt, toExcerpt} from '../answers/output-excerpt.js';
 import {plainText} from '../answers/plain-text.js';
-import type {Machine} from '../machines/machine.js';
+import type {NamedMachine} from '../machines/named-machine.js';
 import {isLoss, reach} from './lost-machine.js';
-import type {
-	LogRequest,
-	StopOutcome,
-	TrackedProcess,
-	WaitLimits,
-	WaitOutcome,
-	WaitUntil,
-} from './tracked-process.js';
+import type {LogRequest, StopOutcome, TrackedProcess, WaitLimits, WaitOutcome, WaitUntil} from './tracked-process.js';
 
 /** Longest question to a machine: one that nobody waits for any more ends with it. */
 const WAIT_SLICE_MS = 60_000;
@@ -53,7 +46,7 @@ interface ReadPlace {
 export class KeptProcess implements TrackedProcess {
 	readonly id: string;
 	readonly processId: string;
-	readonly machine: Machine;
+	readonly machine: NamedMachine;
 	readonly isTerminal: boolean;
 	readonly #startedAt: number | undefined;
 	#endedAt: number | undefined;
@@ -62,7 +55,7 @@ export class KeptProcess implements TrackedProcess {
 	/** One writer at a time: the seat of the driver is taken for each. */
 	readonly #inputs = new Mutex();
 
-	constructor(machine: Machine, {id, processId, isTerminal, ageMs}: KeptProcessFacts) {
+	constructor(machine: NamedMachine, {id, processId, isTerminal, ageMs}: KeptProcessFacts) {
 		this.machine = machine;
 		this.id = id;
 		this.processId = processId;
@@ -201,7 +194,10 @@ export class KeptProcess implements TrackedProcess {
 		const start = first.next.byte - all.length;
 		const {byte: end} = (await this.#page({from: END})).next;
 		const tailStart = Math.max(start + headChars, end - (maxChars - headChars));
-		const last = tailStart < first.next.byte && first.isAtEnd ? undefined : await this.#page({from: tailStart, maxBytes: maxChars});
+		const last =
+			tailStart < first.next.byte && first.isAtEnd
+				? undefined
+				: await this.#page({from: tailStart, maxBytes: maxChars});
 		const tail = last ? joinPieces(last).subarray(0, maxChars - headChars) : all.subarray(tailStart - start);
 		const head = all.subarray(0, headChars);
 		const leftOutBytes = tailStart - start - head.length;
@@ -230,7 +226,7 @@ export class KeptProcess implements TrackedProcess {
 	}
 
 	/** Never takes the seat from a person who types. */
-	#drive(work: (process: Awaited<ReturnType<Machine['environment']['attach']>>) => Promise<void>): Promise<void> {
+	#drive(work: (process: Awaited<ReturnType<NamedMachine['environment']['attach']>>) => Promise<void>): Promise<void> {
 		const drive = async (): Promise<void> => {
 			const process = await this.machine.environment.attach(this.processId, {role: 'drive', afterSeq: NO_EVENTS});
 			try {

@@ -1,8 +1,8 @@
 import type {ListedProcess} from '../../../client/process/shared-process.js';
 import {isLiving} from '../../../environments/processes/find-process.js';
 import {suggestName} from '../../../shared/closest-name.js';
-import type {Machine} from '../machines/machine.js';
 import type {MachineSet} from '../machines/machine-set.js';
+import type {NamedMachine} from '../machines/named-machine.js';
 import {HeldProcess} from './held-process.js';
 import {KeptProcess} from './kept-process.js';
 import {reach} from './lost-machine.js';
@@ -22,7 +22,7 @@ export class UnknownIdError extends Error {
 
 /** A process on a machine that was found by looking there. */
 interface FoundProcess {
-	readonly machine: Machine;
+	readonly machine: NamedMachine;
 	readonly listed: ListedProcess;
 }
 
@@ -37,7 +37,7 @@ export class KnownProcesses {
 		this.ids = ids;
 	}
 
-	async start(machine: Machine, request: CommandRequest): Promise<TrackedProcess> {
+	async start(machine: NamedMachine, request: CommandRequest): Promise<TrackedProcess> {
 		if (request.name !== undefined) requireProcessName(request.name);
 		const process = await startCommand(machine, request, await this.ids.next(machine, request.name));
 		this.#remember(process);
@@ -56,7 +56,7 @@ export class KnownProcesses {
 	}
 
 	/** The id to show for a listed process: short, unless it means another one here. */
-	idFor(machine: Machine, listed: ListedProcess): string {
+	idFor(machine: NamedMachine, listed: ListedProcess): string {
 		const {processId} = listed;
 		if (this.ids.areSecret) return this.#processes.get(processId)?.id ?? maskId(processId);
 		const short = shownIdOf(listed);
@@ -66,25 +66,25 @@ export class KnownProcesses {
 	}
 
 	/** Processes of machines that cannot list them. */
-	heldOn(machine: Machine): HeldProcess[] {
+	heldOn(machine: NamedMachine): HeldProcess[] {
 		const held = [...this.#processes.values()].filter(process => process.machine === machine);
 		return held.filter(process => process instanceof HeldProcess);
 	}
 
-	#findKnown(id: string, machine: Machine | undefined): TrackedProcess | undefined {
+	#findKnown(id: string, machine: NamedMachine | undefined): TrackedProcess | undefined {
 		const known = this.#processes.get(id);
 		return machine === undefined || known?.machine === machine ? known : undefined;
 	}
 
 	/** `devbox.p7` names the machine, if there is one. */
-	#split(given: string): {machine: Machine | undefined; id: string} {
+	#split(given: string): {machine: NamedMachine | undefined; id: string} {
 		const machine = this.#machines.all.find(({name}) => given.startsWith(`${name}.`));
 		if (!machine || this.#processes.has(given)) return {machine: undefined, id: given};
 		return {machine, id: given.slice(machine.name.length + 1)};
 	}
 
 	/** Where ids are secrets, only the whole id will do. */
-	async #lookFor(id: string, machines: readonly Machine[]): Promise<FoundProcess> {
+	async #lookFor(id: string, machines: readonly NamedMachine[]): Promise<FoundProcess> {
 		const lists = await Promise.all(machines.map(machine => listProcesses(machine).catch(() => [])));
 		const all = lists.flatMap((list, at) => list.map(listed => ({machine: machines[at]!, listed})));
 		const {areSecret} = this.ids;
@@ -120,7 +120,7 @@ export class KnownProcesses {
 }
 
 /** All processes that can be seen on a machine, ended ones included. */
-export async function listProcesses(machine: Machine): Promise<ListedProcess[]> {
+export async function listProcesses(machine: NamedMachine): Promise<ListedProcess[]> {
 	const {keepsProcesses} = await reach(machine.name, machine.facts());
 	if (!keepsProcesses) return [];
 	return reach(machine.name, machine.environment.processes.list({all: true, includeEnded: true}));

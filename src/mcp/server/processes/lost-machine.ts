@@ -21,7 +21,9 @@ export async function reach<T>(machine: string, question: Promise<T>): Promise<T
 			throw new UnreachableError(`${machine} does not answer`);
 		});
 	} catch (error) {
-		throw isLoss(error) ? new UnreachableError(`${machine} cannot be reached: ${error.message}`, {cause: error}) : error;
+		throw isLoss(error)
+			? new UnreachableError(`${machine} cannot be reached: ${error.message}`, {cause: error})
+			: error;
 	}
 }
 

@@ -1,6 +1,6 @@
 import type {ListedProcess} from '../../../client/process/shared-process.js';
 import {randomHex} from '../../../shared/random-id.js';
-import type {Machine} from '../machines/machine.js';
+import type {NamedMachine} from '../machines/named-machine.js';
 import {reach} from './lost-machine.js';
 
 /** Random part of an id on a machine, where several programs choose ids. */
@@ -25,13 +25,13 @@ export interface ProcessIdPair {
 export class ProcessIds {
 	readonly areSecret: boolean;
 	#last = 0;
-	readonly #looked = new WeakMap<Machine, Promise<void>>();
+	readonly #looked = new WeakMap<NamedMachine, Promise<void>>();
 
 	constructor({areSecret}: {readonly areSecret: boolean}) {
 		this.areSecret = areSecret;
 	}
 
-	async next(machine: Machine, name: string | undefined): Promise<ProcessIdPair> {
+	async next(machine: NamedMachine, name: string | undefined): Promise<ProcessIdPair> {
 		if (name === undefined) await this.#lookForNumbers(machine);
 		const stem = name ?? `p${++this.#last}`;
 		const processId = `${stem}-${randomHex(this.areSecret ? SECRET_BYTES : PART_BYTES)}`;
@@ -39,13 +39,13 @@ export class ProcessIds {
 	}
 
 	/** Once for each machine; one that cannot list has none. */
-	#lookForNumbers(machine: Machine): Promise<void> {
+	#lookForNumbers(machine: NamedMachine): Promise<void> {
 		const looked = this.#looked.get(machine) ?? this.#raise(machine);
 		this.#looked.set(machine, looked);
 		return looked;
 	}
 
-	async #raise(machine: Machine): Promise<void> {
+	async #raise(machine: NamedMachine): Promise<void> {
 		const {keepsProcesses, listsProcesses} = await machine.facts();
 		if (!keepsProcesses || !listsProcesses) return;
 		const listed = await reach(machine.name, machine.environment.processes.list({all: true, includeEnded: true}));
@@ -56,7 +56,9 @@ export class ProcessIds {
 /** Throws for a name that cannot be an id. */
 export function requireProcessName(name: string): void {
 	if (!NAME.test(name)) {
-		throw new TypeError(`name: expected up to 48 letters, digits, dots, dashes and underscores, not ${JSON.stringify(name)}`);
+		throw new TypeError(
+			`name: expected up to 48 letters, digits, dots, dashes and underscores, not ${JSON.stringify(name)}`,
+		);
 	}
 	if (NUMBERED.test(name)) throw new TypeError(`name: ${name} would be taken for a number; choose a word`);
 }

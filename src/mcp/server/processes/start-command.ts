@@ -2,7 +2,7 @@ import type {ProcessHandle} from '../../../client/process/process-handle.js';
 import {startOn, toStartParams} from '../../../client/run/command.js';
 import {createShellArgv} from '../../../client/run/shell-command.js';
 import {LongarmError} from '../../../shared/errors.js';
-import type {Machine} from '../machines/machine.js';
+import type {NamedMachine} from '../machines/named-machine.js';
 import {HeldProcess} from './held-process.js';
 import {KeptProcess} from './kept-process.js';
 import type {ProcessIdPair} from './process-ids.js';
@@ -32,7 +32,7 @@ export interface CommandRequest {
 
 /** Starts a command by the shell of a machine; it belongs to the machine from then on. */
 export async function startCommand(
-	machine: Machine,
+	machine: NamedMachine,
 	request: CommandRequest,
 	{id, processId}: ProcessIdPair,
 ): Promise<TrackedProcess> {
@@ -91,6 +91,6 @@ async function writeAll(handle: ProcessHandle, input: string, closesInput: boole
 	if (closesInput) await handle.closeStdin();
 }
 
-export function lackError(machine: Machine, what: string, why: string): LongarmError {
+export function lackError(machine: NamedMachine, what: string, why: string): LongarmError {
 	return new LongarmError('NOT_SUPPORTED', {message: `${machine.name} has no \`${what}\`: ${why}`});
 }

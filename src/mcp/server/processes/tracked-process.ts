@@ -2,7 +2,7 @@ import type {ExitStatus} from '../../../client/process/process-handle.js';
 import type {Screen} from '../../../client/process/shared-process.js';
 import type {AwaitedInput} from '../../../client/run/wait-for.js';
 import type {OutputExcerpt} from '../answers/output-excerpt.js';
-import type {Machine} from '../machines/machine.js';
+import type {NamedMachine} from '../machines/named-machine.js';
 
 /** Conditions that end a wait; the first counts. The exit always does. */
 export interface WaitUntil {
@@ -53,7 +53,7 @@ export interface StopOutcome {
 export interface TrackedProcess {
 	/** Id for a model. */
 	readonly id: string;
-	readonly machine: Machine;
+	readonly machine: NamedMachine;
 	/** Id on the machine. */
 	readonly processId: string;
 	readonly isTerminal: boolean;

@@ -1,6 +1,6 @@
 import {formatElapsed, processHeader} from '../answers/header-line.js';
 import {formatCount} from '../answers/output-excerpt.js';
-import {type CallSubject, textAnswer, type ToolAnswer, type ToolCall} from '../calls/tool-call.js';
+import {type CallSubject, type ToolAnswer, type ToolCall, textAnswer} from '../calls/tool-call.js';
 import {isLoss} from '../processes/lost-machine.js';
 import type {TrackedProcess, WaitOutcome, WaitUntil} from '../processes/tracked-process.js';
 

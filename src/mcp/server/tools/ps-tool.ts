@@ -3,7 +3,7 @@ import {hasClosed, isLiving} from '../../../environments/processes/find-process.
 import {formatElapsed, headerField} from '../answers/header-line.js';
 import {formatCount} from '../answers/output-excerpt.js';
 import {textAnswer} from '../calls/tool-call.js';
-import type {Machine} from '../machines/machine.js';
+import type {NamedMachine} from '../machines/named-machine.js';
 import {type KnownProcesses, listProcesses} from '../processes/known-processes.js';
 import {isLoss} from '../processes/lost-machine.js';
 import {defineTool} from './tool.js';
@@ -25,17 +25,23 @@ export const PS = defineTool({
 	},
 });
 
-async function describeMachine(machine: Machine, processes: KnownProcesses, all: boolean): Promise<string[]> {
+async function describeMachine(machine: NamedMachine, processes: KnownProcesses, all: boolean): Promise<string[]> {
 	const name = headerField(machine.name);
 	try {
 		const listed = (await listProcesses(machine)).filter(process => all || !isOver(process));
 		const {os, shell, cwd, keepsProcesses} = await machine.facts();
 		const facts = [os, shell.name, headerField(cwd)].filter(Boolean).join(', ');
 		const latest = listed.sort((one, other) => other.startedAtMs - one.startedAtMs);
-		const lines = latest.slice(0, MAX_LISTED).map(process => describeListed(processes.idFor(machine, process), process));
+		const lines = latest
+			.slice(0, MAX_LISTED)
+			.map(process => describeListed(processes.idFor(machine, process), process));
 		if (latest.length > MAX_LISTED) lines.push(`… ${latest.length - MAX_LISTED} older ones`);
 		const held = processes.heldOn(machine).filter(process => all || !process.isOver);
-		lines.push(...held.map(process => `${process.id} ${process.isOver ? 'ended' : 'running'} ${formatElapsed(process.elapsedMs)}`));
+		lines.push(
+			...held.map(
+				process => `${process.id} ${process.isOver ? 'ended' : 'running'} ${formatElapsed(process.elapsedMs)}`,
+			),
+		);
 		const note = keepsProcesses ? '' : '; keeps no processes beyond this session';
 		return [`[${name} · ${facts} · ${lines.length} processes${note}]`, ...lines];
 	} catch (error) {

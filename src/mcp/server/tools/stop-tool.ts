@@ -21,7 +21,11 @@ export const STOP = defineTool({
 		const name = signal === undefined ? undefined : readSignal(signal);
 		const {wasOver, exitCode, survivors} = await process.stop(name, toMs(grace_s) ?? DEFAULT_GRACE_MS);
 		const end = exitCode === undefined ? 'end not known' : `exit ${exitCode}`;
-		const header = headerLine([wasOver ? `had ended: ${end}` : `ended: ${end}`, headerField(process.machine.name), process.id]);
+		const header = headerLine([
+			wasOver ? `had ended: ${end}` : `ended: ${end}`,
+			headerField(process.machine.name),
+			process.id,
+		]);
 		if (survivors.length === 0) return {kind: 'text', text: header};
 		const lines = survivors.map(({pid, command}) => `${pid} ${headerField(command)}`);
 		return {kind: 'text', text: [header, 'still alive:', ...lines].join('\n'), isError: true};
@@ -31,6 +35,7 @@ export const STOP = defineTool({
 /** `INT` for `int` and `SIGINT`. */
 function readSignal(text: string): string {
 	const name = text.toUpperCase().replace(/^SIG/, '');
-	if (!/^[A-Z][A-Z0-9+-]*$/.test(name)) throw new TypeError(`signal: expected a name such as INT, not ${JSON.stringify(text)}`);
+	if (!/^[A-Z][A-Z0-9+-]*$/.test(name))
+		throw new TypeError(`signal: expected a name such as INT, not ${JSON.stringify(text)}`);
 	return name;
 }

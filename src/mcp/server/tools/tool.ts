@@ -1,7 +1,7 @@
 import {type ArgumentsOf, type ParameterTable, readArguments, toJsonSchema} from '../calls/parameters.js';
 import type {ToolAnswer, ToolCall} from '../calls/tool-call.js';
-import type {MachineSet} from '../machines/machine-set.js';
 import type {ForwardedPorts} from '../machines/forwarded-ports.js';
+import type {MachineSet} from '../machines/machine-set.js';
 import type {KnownProcesses} from '../processes/known-processes.js';
 import type {TrackedProcess} from '../processes/tracked-process.js';
 

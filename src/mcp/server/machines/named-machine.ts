@@ -3,6 +3,7 @@ import {nativePathOf, toPathUri} from '../../../client/paths.js';
 import {FALLBACK_SHELL, parseShellName, type Shell} from '../../../client/run/shell-command.js';
 import {ProtocolError} from '../../../client/session/client-errors.js';
 import type {Environment} from '../../../environments/environment.js';
+import type {EnvironmentLabels} from '../../../environments/many/labels.js';
 import type {EnvironmentInfo} from '../../../protocol/methods/environment-methods.js';
 
 /** Facts about a machine that tools depend on. */
@@ -26,14 +27,16 @@ export interface MachineFacts {
 const KEEPING = ['processAttach', 'processSpill', 'processWaitFor', 'processOnDisconnect'] as const;
 
 /** A machine that tools work on, by the name a model knows it by. */
-export class Machine {
+export class NamedMachine {
 	readonly name: string;
 	readonly environment: Environment;
+	readonly labels: EnvironmentLabels;
 	#facts: Promise<MachineFacts> | undefined;
 	#knownFacts: MachineFacts | undefined;
 
-	constructor(name: string, environment: Environment) {
+	constructor(name: string, environment: Environment, labels: EnvironmentLabels = {}) {
 		this.name = name;
+		this.labels = labels;
 		this.environment = environment;
 	}
 

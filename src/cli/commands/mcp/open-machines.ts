@@ -1,0 +1,69 @@
+import {basename} from 'node:path';
+import type {Environment} from '../../../environments/environment.js';
+import {LOCAL} from '../../../environments/environment-provider.js';
+import type {EnvironmentLabels} from '../../../environments/many/labels.js';
+import {NamedMachine} from '../../../mcp/server/machines/named-machine.js';
+import {openEnvironment} from '../../common/environments.js';
+import {relayStderr} from '../../common/messages.js';
+import {usageError} from '../../exit-codes.js';
+
+export interface MachineChoice {
+	/** Of `-e`: names, addresses, and selectors such as `a,b,@os=linux`. */
+	readonly environments: readonly string[];
+	readonly all: boolean;
+}
+
+/** The machines of a command line, the default first. None is connected to. */
+export async function openMachines({environments, all}: MachineChoice): Promise<NamedMachine[]> {
+	if (all && environments.length > 0) throw usageError('--all and -e exclude each other');
+	if (!all && environments.length === 0) return [toMachine(await open(undefined), new Map(), [])];
+	const chosen = await choose(environments, all);
+	const machines: NamedMachine[] = [];
+	for (const name of chosen.names) machines.push(toMachine(await open(name), chosen.labels, machines));
+	return machines;
+}
+
+interface Chosen {
+	readonly names: readonly string[];
+	readonly labels: ReadonlyMap<string, EnvironmentLabels>;
+}
+
+/** Loaded when it is needed: most servers are for one machine. */
+async function choose(given: readonly string[], all: boolean): Promise<Chosen> {
+	const [{defaultProvider}, provider, {selectEnvironments}, {findScheme}] = await Promise.all([
+		import('../../../environments/config/default-provider.js'),
+		import('../../../environments/environment-provider.js'),
+		import('../../../environments/many/selector.js'),
+		import('../../../transports/node/registry.js'),
+	]);
+	const snapshot = await provider.readSnapshot(defaultProvider());
+	const {labels = new Map<string, EnvironmentLabels>(), defaultId} = snapshot;
+	const known = provider.environmentIds(snapshot);
+	if (all) return {names: [...new Set([...(defaultId === undefined ? [] : [defaultId]), ...known])], labels};
+	const names = [...new Set([LOCAL, ...known])];
+	// An address may have commas of its own.
+	const selected = given.flatMap(each => (findScheme(each) ? [each] : selectEnvironments(each, {names, labels})));
+	return {names: [...new Set(selected)], labels};
+}
+
+function open(name: string | undefined): Promise<Environment> {
+	return openEnvironment(name, {quiet: true, isNamed: true, onStderr: relayStderr});
+}
+
+/** Machines that are given by their address are named by their host. */
+function toMachine(
+	environment: Environment,
+	labels: ReadonlyMap<string, EnvironmentLabels>,
+	others: readonly NamedMachine[],
+): NamedMachine {
+	const wanted = shortNameOf(environment.id);
+	const taken = others.filter(({name}) => name === wanted || name.startsWith(`${wanted}#`)).length;
+	const name = taken === 0 ? wanted : `${wanted}#${taken + 1}`;
+	return new NamedMachine(name, environment, labels.get(environment.id) ?? {});
+}
+
+function shortNameOf(id: string): string {
+	if (/^wss?:/.test(id) && URL.canParse(id)) return new URL(id).host;
+	if (id.startsWith('unix:')) return basename(id.slice('unix:'.length));
+	return id.startsWith('cmd:') ? 'cmd' : id;
+}
