@@ -1,0 +1,58 @@
+import type {CopyProgress} from '../../../client/files/copy/copy-context.js';
+import {headerField, headerLine} from '../answers/header-line.js';
+import {formatCount} from '../answers/output-excerpt.js';
+import type {ToolAnswer} from '../calls/tool-call.js';
+import {defineTool} from './tool.js';
+
+/** Failures of single entries in an answer. */
+const MAX_NAMED_FAILURES = 20;
+
+export const COPY = defineTool({
+	name: 'copy',
+	description: 'Copy a file or directory between machines; again after an interruption resumes it.',
+	groups: ['files'],
+	mayWait: true,
+	parameters: {
+		from: {type: 'string', isRequired: true, about: 'MACHINE:PATH'},
+		to: {type: 'string', isRequired: true, about: 'MACHINE:PATH'},
+	},
+	async run({from, to}, {machines}, call): Promise<ToolAnswer> {
+		const {copyFiles} = await import('../../../client/files/copy/copy-files.js');
+		const [source, target] = await Promise.all([machines.locate(from), machines.locate(to)]);
+		const abort = new AbortController();
+		let last: CopyProgress | undefined;
+		const stop = (): void => abort.abort(call.signal.reason);
+		call.signal.addEventListener('abort', stop, {once: true});
+		call.watch({
+			name: `${source.machine.name}.copy`,
+			isOwn: true,
+			describe: async () => describeProgress(last),
+			cancel: async () => abort.abort(new Error('the copy was cancelled')),
+		});
+		try {
+			const ends = {from: source.machine.environment.at(source.path), to: target.machine.environment.at(target.path)};
+			const onProgress = (progress: CopyProgress): void => {
+				last = progress;
+			};
+			const {files, bytes, failed, failures} = await copyFiles(ends, {signal: abort.signal, onProgress});
+			const names = failures.slice(0, MAX_NAMED_FAILURES).map(({error}) => headerField(error.message));
+			const header = headerLine([
+				'copied',
+				`${headerField(target.machine.name)}:${headerField(target.path)}`,
+				`${formatCount(files)} files`,
+				`${formatCount(bytes)} bytes`,
+				failed > 0 ? `${formatCount(failed)} failed` : undefined,
+			]);
+			return {kind: 'text', text: [header, ...names].join('\n'), isError: failed > 0};
+		} finally {
+			call.signal.removeEventListener('abort', stop);
+		}
+	},
+});
+
+function describeProgress(progress: CopyProgress | undefined): string {
+	if (!progress) return 'copying';
+	const {files, bytes, totalBytes} = progress;
+	const total = totalBytes === undefined ? '' : ` of ${formatCount(totalBytes)}`;
+	return `${formatCount(files)} files · ${formatCount(bytes)}${total} bytes`;
+}
