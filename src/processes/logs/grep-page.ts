@@ -61,10 +61,11 @@ class LineSplitter {
 
 	add(chunk: LogChunk): void {
 		const {stream} = chunk;
-		let rest = joinChunks(this.#partial.get(stream), chunk);
+		// A copy, since the bytes are those of the reader; `slice` of a buffer of Node would make none.
+		let rest = joinChunks(this.#partial.get(stream), {...chunk, bytes: new Uint8Array(chunk.bytes)});
 		this.#partial.delete(stream);
 		for (let end = rest.bytes.indexOf(NEWLINE); end >= 0; end = rest.bytes.indexOf(NEWLINE)) {
-			this.#lines.push({...rest, bytes: rest.bytes.slice(0, end + 1)});
+			this.#lines.push({...rest, bytes: rest.bytes.subarray(0, end + 1)});
 			rest = {
 				...rest,
 				seq: chunk.seq,
@@ -73,8 +74,8 @@ class LineSplitter {
 				bytes: rest.bytes.subarray(end + 1),
 			};
 		}
-		if (rest.bytes.length > MAX_LINE_BYTES) this.#lines.push({...rest, bytes: rest.bytes.slice()});
-		else if (rest.bytes.length > 0) this.#partial.set(stream, {...rest, bytes: rest.bytes.slice()});
+		if (rest.bytes.length > MAX_LINE_BYTES) this.#lines.push({...rest, bytes: rest.bytes});
+		else if (rest.bytes.length > 0) this.#partial.set(stream, {...rest, bytes: rest.bytes});
 	}
 
 	/** All lines; those that have not ended, too. */

@@ -123,6 +123,16 @@ test('logs are read by event, byte, time and lines, of one stream, and followed 
 	expect(await logs(agent, 'job', {from: {tail: 1}})).toMatchObject({atEnd: true, closed: true, exitCode: 0});
 });
 
+test('lines that match are found in output of any size', async () => {
+	const agent = await enter(execServer({stateDirectory: scratch()}));
+	// More than a reader of the files holds at once.
+	await agent.start('job', ['seq', '100000', '199999'], KEPT);
+	await agent.done('job');
+	expect(await readAll(agent, 'job', {grep: '^1.0001$'})).toBe(
+		Array.from({length: 10}, (_, digit) => `1${digit}0001\n`).join(''),
+	);
+});
+
 test('output, exit and name of an ended process are there after a restart, and gone when it is removed', async () => {
 	const stateDirectory = scratch();
 	const first = execServer({stateDirectory});

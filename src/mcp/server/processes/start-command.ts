@@ -56,13 +56,14 @@ export async function startCommand(
 		exit => process.exited(exit),
 		() => {},
 	);
-	void leave(handle);
+	// The seat at a terminal is free for people at once.
+	void leave(handle, isTerminal ? 0 : ATTACHED_MS);
 	return process;
 }
 
 /** Detaches unless the process is over soon; input has to be written first, by whoever does. */
-async function leave(handle: ProcessHandle): Promise<void> {
-	const timer = setTimeout(() => void detach(handle), ATTACHED_MS);
+async function leave(handle: ProcessHandle, ms: number): Promise<void> {
+	const timer = setTimeout(() => void detach(handle), ms);
 	try {
 		await handle.closed;
 	} catch {}
