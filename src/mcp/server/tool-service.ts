@@ -1,3 +1,4 @@
+import {Deferred} from '../../shared/async/deferred.js';
 import {waitAtMost} from '../../shared/async/timeout.js';
 import {errorMessage} from '../../shared/errors.js';
 import {describeFailure} from './answers/describe-failure.js';
@@ -13,6 +14,9 @@ import {
 } from './calls/tool-call.js';
 import {answerAfterWait} from './tools/answer-after-wait.js';
 import type {Tool, ToolContext} from './tools/tool.js';
+
+/** Time beyond the grace period for a call to tell what it is about. */
+const MAX_NAMING_MS = 20_000;
 
 /** A call as it comes from a client. */
 export interface ClientCall {
@@ -105,6 +109,8 @@ export class ToolService {
 			},
 		);
 		await waitAtMost(settled, this.#options.graceMs, signal);
+		// A task is named after its process, which a slow machine may not have started yet.
+		await waitAtMost(Promise.race([settled, run.named]), MAX_NAMING_MS, signal);
 		if (isSettled) return run.answer;
 		if (signal.aborted) {
 			run.abandon(signal.reason);
@@ -139,6 +145,9 @@ interface CallRunOptions {
 class CallRun {
 	subject: CallSubject | undefined;
 	answer!: Promise<ToolAnswer>;
+	readonly #named = new Deferred();
+	/** Settles when the subject is known. */
+	readonly named = this.#named.promise;
 	readonly #service: ToolServiceOptions;
 	readonly #options: CallRunOptions;
 	readonly #abort = new AbortController();
@@ -169,6 +178,7 @@ class CallRun {
 			waitMs: askedMs => limitWait(patience, askedMs, this.#service.maxWaitMs),
 			watch: subject => {
 				this.subject = subject;
+				this.#named.resolve();
 				if (reports) reports.subject = subject;
 			},
 		};

@@ -102,7 +102,7 @@ test('a client with a progress token hears time, bytes and the last line until t
 	const {command, go} = untilTouched();
 	const answer = client.call('exec', {command: `echo compiling; ${command}`, wait_s: 600}, {progressToken: 'build'});
 	const other = await sdkClient(service);
-	expect(await callText(other, 'wait', {id: 'p1', until: {text: 'compiling'}})).toMatch(/found/);
+	while (!/p1 · running · .* · 10 bytes/.test(await callText(other, 'ps', {})));
 	vi.advanceTimersByTime(5000);
 	const {params} = await client.notified(({method}) => method === 'notifications/progress');
 	expect(params).toMatchObject({

@@ -1,0 +1,46 @@
+// covers: src/mcp/server/answers
+import {expect, test} from 'vitest';
+import {formatElapsed, headerField} from '../../../src/mcp/server/answers/header-line.js';
+import {formatCount, toExcerpt} from '../../../src/mcp/server/answers/output-excerpt.js';
+import {plainText} from '../../../src/mcp/server/answers/plain-text.js';
+
+const NOTHING = new Uint8Array(0);
+const encode = (text: string): Uint8Array => new TextEncoder().encode(text);
+
+function excerpt(head: Uint8Array, tail = NOTHING, leftOutBytes = 0, missedBytes = 0): string {
+	return toExcerpt({head, tail, leftOutBytes, missedBytes, endByte: 0}).text;
+}
+
+test('a character that is cut in two is left out on both sides of a gap', () => {
+	const [head, tail] = [encode('grüße'), encode('größe')];
+	expect(excerpt(head.subarray(0, 3), tail.subarray(3), 10)).toBe('gr\n… 10 bytes left out …\nöße'.replace('ö', ''));
+	expect(excerpt(encode('a😀').subarray(0, 4), encode('😀b').subarray(2), 1)).toBe('a\n… 1 bytes left out …\nb');
+});
+
+test('output that is no text is told by its size and first bytes', () => {
+	expect(excerpt(Uint8Array.of(0x7f, 0x45, 0x4c, 0x46, 0, 1))).toBe('binary output, 6 bytes: 7f 45 4c 46 00 01');
+	expect(excerpt(Uint8Array.from({length: 100}, (_, at) => 0x80 + (at % 0x40)))).toMatch(/^binary output, 100 bytes: 80 81 .* …$/);
+	expect(excerpt(encode('plain'))).toBe('plain');
+});
+
+test('lost output is announced', () => {
+	expect(excerpt(encode('rest'), NOTHING, 0, 1234)).toBe('… 1,234 bytes are no longer kept …\nrest');
+});
+
+test('colours and titles of a terminal are left out, and of a progress bar the last state is kept', () => {
+	expect(plainText('\u001b[1;31mred\u001b[0m \u001b]0;title\u0007done\r\n')).toBe('red done\n');
+	expect(plainText(' 10%\r 50%\r100%\nnext\n')).toBe('100%\nnext\n');
+	expect(plainText('\u001bPsixel\u001b\\a\u0000b\u0008c\td')).toBe('abc\td');
+	expect(plainText('unterminated \u001b]0;x')).toBe('unterminated ');
+});
+
+test('texts of others cannot end a header or begin a line in it', () => {
+	expect(headerField('a]\n[exit 0 · fake')).toBe('a) (exit 0 · fake');
+	expect(headerField('\u001b[31mred\u202e')).toBe('(31mred');
+	expect(headerField('x'.repeat(500))).toHaveLength(80);
+});
+
+test('numbers are short and readable', () => {
+	expect([0, 999, 1000, 84_233, 1_073_741_824].map(formatCount)).toEqual(['0', '999', '1,000', '84,233', '1,073,741,824']);
+	expect([0, 400, 38_200, 45_000, 180_000, 1_200_000].map(formatElapsed)).toEqual(['0 s', '0.4 s', '38.2 s', '45 s', '180 s', '20 min']);
+});

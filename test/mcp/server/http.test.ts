@@ -1,0 +1,96 @@
+// covers: src/mcp/server/http
+import {writeFileSync} from 'node:fs';
+import {request} from 'node:http';
+import {join} from 'node:path';
+import {Client, StreamableHTTPClientTransport} from '@modelcontextprotocol/client';
+import {expect, onTestFinished, test} from 'vitest';
+import {McpListener, type McpListenerOptions} from '../../../src/mcp/server/http/mcp-listener.js';
+import {Authenticator} from '../../../src/server/auth/authenticator.js';
+import {callText, machineAt, machineUrl, mcpService, MODERN} from '../../helpers/mcp-service.js';
+import {scratchDirectory} from '../../helpers/scratch.js';
+
+const TOKEN = 'a-token-of-some-length-0123456789abcdef';
+
+async function listener(options: Partial<McpListenerOptions> = {}, url?: string): Promise<string> {
+	const service = mcpService([machineAt(url ?? (await machineUrl()))], {hasSecretIds: !options.authenticator});
+	const opened = await McpListener.listen(service, {host: '127.0.0.1', port: 0, authenticator: undefined, allowedOrigins: [], ...options});
+	onTestFinished(() => opened[Symbol.asyncDispose]());
+	return opened.url;
+}
+
+async function httpClient(url: string, {modern = false, token = ''} = {}): Promise<Client> {
+	const client = new Client({name: 'test', version: '1'}, modern ? {versionNegotiation: {mode: {pin: MODERN}}} : {});
+	const headers = token === '' ? {} : {headers: {Authorization: `Bearer ${token}`}};
+	await client.connect(new StreamableHTTPClientTransport(new URL(url), {requestInit: headers}));
+	onTestFinished(() => client.close());
+	return client;
+}
+
+/** Status of a request with headers that `fetch` does not let one choose. */
+function statusOf(url: string, headers: Record<string, string>): Promise<number> {
+	return new Promise((resolve, reject) => {
+		const asked = request(url, {method: 'POST', headers: {'Content-Type': 'application/json', ...headers}}, response => {
+			response.resume();
+			resolve(response.statusCode!);
+		});
+		asked.once('error', reject);
+		asked.end('{}');
+	});
+}
+
+for (const [version, modern] of Object.entries({'2025-11-25': false, [MODERN]: true})) {
+	test(`a client of ${version} works over HTTP, with ids that cannot be guessed`, async () => {
+		const url = await listener();
+		const client = await httpClient(url, {modern});
+		const text = await callText(client, 'exec', {command: 'echo hi; sleep 1000', wait_s: 0});
+		const [, id] = /· (p1-[0-9a-f]{16}) ·/.exec(text)!;
+		const other = await httpClient(url, {modern});
+		expect(await callText(other, 'wait', {id: id!, wait_s: 0})).toMatch(/^\[running/);
+		expect(await callText(other, 'wait', {id: 'p1'})).toMatch(/^ERROR no process has the id "p1"/);
+		expect(await callText(client, 'stop', {id: id!})).toMatch(/^\[ended/);
+	});
+}
+
+test('ids of other services are not shown where they are secrets', async () => {
+	const machine = await machineUrl();
+	const client = await httpClient(await listener({}, machine));
+	const started = await callText(client, 'exec', {command: 'sleep 1000', wait_s: 0, name: 'mine'});
+	const [, id] = /· (mine-[0-9a-f]{16}) ·/.exec(started)!;
+	const listed = await callText(await httpClient(await listener({}, machine)), 'ps', {});
+	expect(listed).toMatch(/^mine-… · running/m);
+	expect(listed).not.toContain(id!);
+	await callText(client, 'stop', {id: id!});
+});
+
+test('web pages are refused by their origin and by the name of the host', async () => {
+	const url = await listener({allowedOrigins: ['https://good.example']});
+	expect(await statusOf(url, {Origin: 'https://evil.example'})).toBe(403);
+	expect(await statusOf(url, {Origin: 'null'})).toBe(403);
+	expect(await statusOf(url, {Host: 'rebound.example'})).toBe(403);
+	expect(await statusOf(url, {Origin: 'https://good.example'})).not.toBe(403);
+	expect(await statusOf(url.replace('/mcp', '/other'), {})).toBe(404);
+});
+
+test('with a token only its holders get in, and ids are short', async () => {
+	const path = join(scratchDirectory(), 'token');
+	writeFileSync(path, TOKEN, {mode: 0o600});
+	const url = await listener({authenticator: new Authenticator({kind: 'token-file', path})});
+	expect(await statusOf(url, {})).toBe(401);
+	expect(await statusOf(url, {Authorization: 'Bearer wrong'})).toBe(401);
+	const client = await httpClient(url, {token: TOKEN});
+	expect(await callText(client, 'exec', {command: 'true'})).toMatch(/· p1 ·/);
+});
+
+test('a client that leaves ends the waiting, and the command goes on', async () => {
+	const url = await listener();
+	const client = await httpClient(url, {modern: true});
+	const abort = new AbortController();
+	const call = client.callTool({name: 'exec', arguments: {command: 'sleep 1000', name: 'left'}}, {signal: abort.signal});
+	call.catch(() => {});
+	const watcher = await httpClient(url);
+	while (!/left-… · running|left-\w+ · running/.test(await callText(watcher, 'ps', {})));
+	abort.abort();
+	await expect(call).rejects.toThrow();
+	const listed = await callText(watcher, 'ps', {});
+	expect(listed).toMatch(/^left-.* · running/m);
+});
