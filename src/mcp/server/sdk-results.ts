@@ -1,5 +1,5 @@
 import {acceptedContent, type CallToolResult, type ElicitRequestFormParams} from '@modelcontextprotocol/server';
-import type {ToolAnswer} from './calls/tool-call.js';
+import type {CallAnswer} from './calls/tool-call.js';
 
 /** Form for the line that a process waits for. Never a password: forms must not ask for those. */
 export const LINE_FORM: ElicitRequestFormParams['requestedSchema'] = {
@@ -15,7 +15,7 @@ export function readLine(responses: Record<string, unknown> | undefined, key: st
 }
 
 /** Text only: several clients hide it from the model when there is structured content. */
-export function toResult(answer: Exclude<ToolAnswer, {kind: 'ask'}>): CallToolResult {
+export function toResult(answer: Exclude<CallAnswer, {kind: 'ask'}>): CallToolResult {
 	const text = {type: 'text' as const, text: answer.text};
 	if (answer.kind === 'image') {
 		return {content: [text, {type: 'image', data: answer.base64, mimeType: answer.mimeType}]};

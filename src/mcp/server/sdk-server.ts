@@ -12,7 +12,7 @@ import {
 import {randomHex} from '../../shared/random-id.js';
 import {VERSION} from '../../shared/version.js';
 import {TASK_TTL_MS, Task} from './calls/task-table.js';
-import type {AskReply, ToolAnswer} from './calls/tool-call.js';
+import type {AskReply, CallAnswer} from './calls/tool-call.js';
 import {LINE_FORM, readLine, toResult} from './sdk-results.js';
 import {installTaskHandlers, TASKS_EXTENSION, toTaskFields} from './sdk-tasks.js';
 import type {ClientCall, ToolService} from './tool-service.js';
@@ -73,7 +73,7 @@ function readCapabilities({mcpReq}: ServerContext): ClientCapabilities | undefin
 	];
 }
 
-async function callTool(service: ToolService, call: ClientCall): Promise<ToolAnswer | Task> {
+async function callTool(service: ToolService, call: ClientCall): Promise<CallAnswer | Task> {
 	try {
 		return await service.call(call);
 	} catch (error) {

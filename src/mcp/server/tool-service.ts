@@ -6,10 +6,10 @@ import {ProgressReports, type ReportProgress} from './calls/progress-reports.js'
 import {type Task, TaskTable} from './calls/task-table.js';
 import {
 	type AskReply,
+	type CallAnswer,
 	type CallSubject,
 	limitWait,
 	type Patience,
-	type ToolAnswer,
 	type ToolCall,
 } from './calls/tool-call.js';
 import {answerAfterWait} from './tools/answer-after-wait.js';
@@ -54,7 +54,7 @@ export class ToolService {
 	}
 
 	/** The answer, or the task that will have it. Rejects only for a tool that does not exist, and when it is aborted. */
-	async call(call: ClientCall): Promise<ToolAnswer | Task> {
+	async call(call: ClientCall): Promise<CallAnswer | Task> {
 		const tool = this.tools.find(({definition}) => definition.name === call.name);
 		if (!tool) throw new RangeError(`unknown tool ${JSON.stringify(call.name)}`);
 		return call.takesTasks && tool.mayWait ? this.#callAsTask(tool, call) : this.#callDirectly(tool, call);
@@ -74,7 +74,7 @@ export class ToolService {
 		return this.tasks.find(id) ?? this.tasks.create(run);
 	}
 
-	async #callDirectly(tool: Tool, {arguments: given, signal, report, canAsk, reply}: ClientCall): Promise<ToolAnswer> {
+	async #callDirectly(tool: Tool, {arguments: given, signal, report, canAsk, reply}: ClientCall): Promise<CallAnswer> {
 		using reports = report ? new ProgressReports(report) : undefined;
 		const run = new CallRun(this.#options, {patience: report ? 'progress' : 'short', canAsk, reports});
 		const abort = (): void => run.abandon(signal.reason);
@@ -92,7 +92,7 @@ export class ToolService {
 	async #callAsTask(
 		tool: Tool,
 		{arguments: given, signal, report, canAsk, reply}: ClientCall,
-	): Promise<ToolAnswer | Task> {
+	): Promise<CallAnswer | Task> {
 		const run = new CallRun(this.#options, {
 			patience: 'task',
 			canAsk,
@@ -120,15 +120,15 @@ export class ToolService {
 		return this.tasks.create(run);
 	}
 
-	async #start(tool: Tool, given: unknown, reply: AskReply | undefined, call: ToolCall): Promise<ToolAnswer> {
+	async #start(tool: Tool, given: unknown, reply: AskReply | undefined, call: ToolCall): Promise<CallAnswer> {
 		return reply ? this.#resume(tool, given, reply, call) : tool.run(given, this.#options.context, call);
 	}
 
-	async #resume(tool: Tool, given: unknown, {processId, line}: AskReply, call: ToolCall): Promise<ToolAnswer> {
+	async #resume(tool: Tool, given: unknown, {processId, line}: AskReply, call: ToolCall): Promise<CallAnswer> {
 		const {context} = this.#options;
 		const process = await context.processes.require(processId);
 		if (line !== undefined) await process.write(new TextEncoder().encode(`${line}\n`));
-		// Whoever has declined is not asked again.
+		// A person who has declined is not asked again.
 		const next = line === undefined ? {...call, canAsk: false} : call;
 		return tool.resume(given, process, context, next);
 	}
@@ -138,13 +138,13 @@ interface CallRunOptions {
 	readonly patience: Patience;
 	readonly canAsk: boolean;
 	readonly reports?: ProgressReports | undefined;
-	readonly resume?: ((reply: AskReply, call: ToolCall) => Promise<ToolAnswer>) | undefined;
+	readonly resume?: ((reply: AskReply, call: ToolCall) => Promise<CallAnswer>) | undefined;
 }
 
 /** One run of a tool, which may outlive the request that began it. */
 class CallRun {
 	subject: CallSubject | undefined;
-	answer!: Promise<ToolAnswer>;
+	answer!: Promise<CallAnswer>;
 	readonly #named = new Deferred();
 	/** Settles when the subject is known. */
 	readonly named = this.#named.promise;
@@ -157,12 +157,12 @@ class CallRun {
 		this.#options = options;
 	}
 
-	begin(work: (call: ToolCall) => Promise<ToolAnswer>): void {
+	begin(work: (call: ToolCall) => Promise<CallAnswer>): void {
 		this.answer = this.#attempt(() => work(this.#toolCall()));
 		this.answer.catch(() => {});
 	}
 
-	reply(processId: string, line: string | undefined): Promise<ToolAnswer> {
+	reply(processId: string, line: string | undefined): Promise<CallAnswer> {
 		return this.#attempt(() => this.#options.resume!({processId, line}, this.#toolCall()));
 	}
 
@@ -185,7 +185,7 @@ class CallRun {
 	}
 
 	/** A failure is an answer, too: the model has to know. */
-	async #attempt(work: () => Promise<ToolAnswer>): Promise<ToolAnswer> {
+	async #attempt(work: () => Promise<CallAnswer>): Promise<CallAnswer> {
 		try {
 			return await work();
 		} catch (error) {

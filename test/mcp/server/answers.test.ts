@@ -1,10 +1,10 @@
 // covers: src/mcp/server/answers
 import {expect, test} from 'vitest';
 import {formatElapsed, headerField} from '../../../src/mcp/server/answers/header-line.js';
-import {formatCount, toExcerpt} from '../../../src/mcp/server/answers/output-excerpt.js';
+import {groupDigits, toExcerpt} from '../../../src/mcp/server/answers/output-excerpt.js';
 import {plainText} from '../../../src/mcp/server/answers/plain-text.js';
 
-const NOTHING = new Uint8Array(0);
+const NOTHING: Uint8Array = new Uint8Array(0);
 const encode = (text: string): Uint8Array => new TextEncoder().encode(text);
 
 function excerpt(head: Uint8Array, tail = NOTHING, leftOutBytes = 0, missedBytes = 0): string {
@@ -19,7 +19,9 @@ test('a character that is cut in two is left out on both sides of a gap', () => 
 
 test('output that is no text is told by its size and first bytes', () => {
 	expect(excerpt(Uint8Array.of(0x7f, 0x45, 0x4c, 0x46, 0, 1))).toBe('binary output, 6 bytes: 7f 45 4c 46 00 01');
-	expect(excerpt(Uint8Array.from({length: 100}, (_, at) => 0x80 + (at % 0x40)))).toMatch(/^binary output, 100 bytes: 80 81 .* …$/);
+	expect(excerpt(Uint8Array.from({length: 100}, (_, at) => 0x80 + (at % 0x40)))).toMatch(
+		/^binary output, 100 bytes: 80 81 .* …$/,
+	);
 	expect(excerpt(encode('plain'))).toBe('plain');
 });
 
@@ -41,6 +43,19 @@ test('texts of others cannot end a header or begin a line in it', () => {
 });
 
 test('numbers are short and readable', () => {
-	expect([0, 999, 1000, 84_233, 1_073_741_824].map(formatCount)).toEqual(['0', '999', '1,000', '84,233', '1,073,741,824']);
-	expect([0, 400, 38_200, 45_000, 180_000, 1_200_000].map(formatElapsed)).toEqual(['0 s', '0.4 s', '38.2 s', '45 s', '180 s', '20 min']);
+	expect([0, 999, 1000, 84_233, 1_073_741_824].map(groupDigits)).toEqual([
+		'0',
+		'999',
+		'1,000',
+		'84,233',
+		'1,073,741,824',
+	]);
+	expect([0, 400, 38_200, 45_000, 180_000, 1_200_000].map(formatElapsed)).toEqual([
+		'0 s',
+		'0.4 s',
+		'38.2 s',
+		'45 s',
+		'180 s',
+		'20 min',
+	]);
 });

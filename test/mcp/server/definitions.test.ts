@@ -22,9 +22,13 @@ test('the definitions of all tools are small, in a fixed order and without union
 });
 
 test('tools that change nothing say so, and the others say that they do', () => {
-	const readOnly = TOOLS.filter(({definition}) => definition.annotations.readOnlyHint).map(({definition}) => definition.name);
+	const readOnly = TOOLS.filter(({definition}) => definition.annotations.readOnlyHint).map(
+		({definition}) => definition.name,
+	);
 	expect(readOnly).toEqual(['wait', 'screen', 'logs', 'ps', 'read', 'find']);
-	expect(TOOLS.filter(({definition}) => definition.annotations.destructiveHint)).toHaveLength(TOOLS.length - readOnly.length);
+	expect(TOOLS.filter(({definition}) => definition.annotations.destructiveHint)).toHaveLength(
+		TOOLS.length - readOnly.length,
+	);
 	expect(selectTools(TOOL_GROUPS, true).map(({definition}) => definition.name)).toEqual(readOnly);
 });
 

@@ -12,7 +12,9 @@ const PNG = Buffer.from('89504e470d0a1a0a0000000d49484452', 'hex');
 test('a file is written with its directories, edited at the one place that fits, and read by lines', async () => {
 	const client = await sdkClient(mcpService([machineAt(await machineUrl())]));
 	const path = join(scratchDirectory(), 'new/dir/file.txt');
-	expect(await callText(client, 'write', {path: `devbox:${path}`, content: 'one\ntwo\ntwo\n'})).toMatch(/^\[written · devbox · .* · 12 bytes\]$/);
+	expect(await callText(client, 'write', {path: `devbox:${path}`, content: 'one\ntwo\ntwo\n'})).toMatch(
+		/^\[written · devbox · .* · 12 bytes\]$/,
+	);
 	expect(await callText(client, 'edit', {path, old: 'two', new: 'x'})).toMatch(/^ERROR old is 2 times in /);
 	expect(await callText(client, 'edit', {path, old: 'three', new: 'x'})).toMatch(/^ERROR old is not in /);
 	expect(await callText(client, 'edit', {path, old: 'one', new: 'zero'})).toMatch(/line 1\]$/);
@@ -45,7 +47,9 @@ test('names with markup and line ends stay one line each', async () => {
 	writeFileSync(join(directory, name), 'needle\n');
 	const listed = await callText(client, 'read', {path: directory});
 	expect(listed.split('\n')).toHaveLength(2);
-	expect(await callText(client, 'find', {path: directory, text: 'needle'})).toMatch(/^\[devbox · .* · 1 matches\]\na\) \(exit 0\) <b> \(31m:1: needle$/);
+	expect(await callText(client, 'find', {path: directory, text: 'needle'})).toMatch(
+		/^\[devbox · .* · 1 matches\]\na\) \(exit 0\) <b> \(31m:1: needle$/,
+	);
 });
 
 test('files are found by name and by text', async () => {
@@ -55,7 +59,9 @@ test('files are found by name and by text', async () => {
 	writeFileSync(join(directory, 'src/a.ts'), 'const a = 1;\nconst needle = 2;\n');
 	writeFileSync(join(directory, 'src/b.js'), 'needle\n');
 	expect(await callText(client, 'find', {path: directory, name: '*.ts'})).toMatch(/1 matches\]\nsrc\/a\.ts$/);
-	expect(await callText(client, 'find', {path: directory, name: '*.ts', text: 'need.e'})).toMatch(/\]\nsrc\/a\.ts:2: const needle = 2;$/);
+	expect(await callText(client, 'find', {path: directory, name: '*.ts', text: 'need.e'})).toMatch(
+		/\]\nsrc\/a\.ts:2: const needle = 2;$/,
+	);
 	expect(await callText(client, 'find', {path: directory})).toMatch(/^ERROR give a name, a text, or both/);
 });
 

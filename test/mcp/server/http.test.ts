@@ -6,14 +6,20 @@ import {Client, StreamableHTTPClientTransport} from '@modelcontextprotocol/clien
 import {expect, onTestFinished, test} from 'vitest';
 import {McpListener, type McpListenerOptions} from '../../../src/mcp/server/http/mcp-listener.js';
 import {Authenticator} from '../../../src/server/auth/authenticator.js';
-import {callText, machineAt, machineUrl, mcpService, MODERN} from '../../helpers/mcp-service.js';
+import {callText, MODERN, machineAt, machineUrl, mcpService} from '../../helpers/mcp-service.js';
 import {scratchDirectory} from '../../helpers/scratch.js';
 
 const TOKEN = 'a-token-of-some-length-0123456789abcdef';
 
 async function listener(options: Partial<McpListenerOptions> = {}, url?: string): Promise<string> {
 	const service = mcpService([machineAt(url ?? (await machineUrl()))], {hasSecretIds: !options.authenticator});
-	const opened = await McpListener.listen(service, {host: '127.0.0.1', port: 0, authenticator: undefined, allowedOrigins: [], ...options});
+	const opened = await McpListener.listen(service, {
+		host: '127.0.0.1',
+		port: 0,
+		authenticator: undefined,
+		allowedOrigins: [],
+		...options,
+	});
 	onTestFinished(() => opened[Symbol.asyncDispose]());
 	return opened.url;
 }
@@ -29,10 +35,14 @@ async function httpClient(url: string, {modern = false, token = ''} = {}): Promi
 /** Status of a request with headers that `fetch` does not let one choose. */
 function statusOf(url: string, headers: Record<string, string>): Promise<number> {
 	return new Promise((resolve, reject) => {
-		const asked = request(url, {method: 'POST', headers: {'Content-Type': 'application/json', ...headers}}, response => {
-			response.resume();
-			resolve(response.statusCode!);
-		});
+		const asked = request(
+			url,
+			{method: 'POST', headers: {'Content-Type': 'application/json', ...headers}},
+			response => {
+				response.resume();
+				resolve(response.statusCode!);
+			},
+		);
 		asked.once('error', reject);
 		asked.end('{}');
 	});
@@ -85,7 +95,10 @@ test('a client that leaves ends the waiting, and the command goes on', async () 
 	const url = await listener();
 	const client = await httpClient(url, {modern: true});
 	const abort = new AbortController();
-	const call = client.callTool({name: 'exec', arguments: {command: 'sleep 1000', name: 'left'}}, {signal: abort.signal});
+	const call = client.callTool(
+		{name: 'exec', arguments: {command: 'sleep 1000', name: 'left'}},
+		{signal: abort.signal},
+	);
 	call.catch(() => {});
 	const watcher = await httpClient(url);
 	while (!/left-… · running|left-\w+ · running/.test(await callText(watcher, 'ps', {})));

@@ -24,8 +24,12 @@ test('fifty machines answer once, and labels select them', async () => {
 	const client = await sdkClient(mcpService(machines));
 	const all = await callText(client, 'exec', {on: machines.map(({name}) => name).join(), command: 'echo x; exit 2'});
 	expect(all).toMatch(/^\[50 of 50 exit 2, equal: m0 m1 .* m49\]\nx$/);
-	expect(await callText(client, 'exec', {on: '@half=odd', command: 'true'})).toMatch(/^\[25 of 25 exit 0, equal: m1 m3/);
-	expect(await callText(client, 'exec', {on: 'm1,nowhere', command: 'true'})).toMatch(/^ERROR unknown environment `nowhere`/);
+	expect(await callText(client, 'exec', {on: '@half=odd', command: 'true'})).toMatch(
+		/^\[25 of 25 exit 0, equal: m1 m3/,
+	);
+	expect(await callText(client, 'exec', {on: 'm1,nowhere', command: 'true'})).toMatch(
+		/^ERROR unknown environment `nowhere`/,
+	);
 });
 
 test('machines that are not done yet are named with the ids to wait for', async () => {

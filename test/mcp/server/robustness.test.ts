@@ -51,7 +51,9 @@ test('a client that is killed in a call leaves its command to the next one', asy
 	while (!/build · running/.test(await callText(next, 'ps', {})));
 	process.kill(pid, 'SIGKILL');
 	await closed;
-	expect(await callText(next, 'wait', {id: 'build', until: {text: 'still here'}})).toMatch(/^\[running .* build .* found/);
+	expect(await callText(next, 'wait', {id: 'build', until: {text: 'still here'}})).toMatch(
+		/^\[running .* build .* found/,
+	);
 	expect(await callText(next, 'stop', {id: 'build'})).toMatch(/^\[ended: exit 143/);
 	expect(await callText(next, 'ps', {})).toMatch(/· 0 processes\]$/);
 });

@@ -18,7 +18,7 @@ const LAST_PORT = 65_535;
 
 /** Serves streamable HTTP until the signal; one line on stdout tells where. */
 export async function serveHttp(service: McpService, choice: HttpChoice, ended: AbortSignal): Promise<void> {
-	const {host, port} = parseListenAddress(choice.http);
+	const {host, port} = parseHttpAddress(choice.http);
 	const {tokenFile: path, allowedOrigins} = choice;
 	if (path === undefined && !isLoopback(host)) {
 		throw usageError(`--http ${choice.http}: other machines could connect; give --token-file, or listen on 127.0.0.1`);
@@ -34,7 +34,7 @@ export async function serveHttp(service: McpService, choice: HttpChoice, ended: 
 }
 
 /** `127.0.0.1:7780`, `[::1]:0`, `localhost:80`. */
-export function parseListenAddress(text: string): {readonly host: string; readonly port: number} {
+export function parseHttpAddress(text: string): {readonly host: string; readonly port: number} {
 	const [, ipv6, name, digits] = /^(?:\[([\da-fA-F:.]+)\]|([\w.-]+)):(\d{1,5})$/.exec(text) ?? [];
 	const host = ipv6 ?? name;
 	if (host === undefined || Number(digits) > LAST_PORT) {

@@ -1,6 +1,6 @@
 import type {LogEntry} from '../../../client/process/shared-process.js';
 import {HeadTailBuffer} from '../../../shared/head-tail-buffer.js';
-import {formatCount, type OutputExcerpt, toExcerpt} from './output-excerpt.js';
+import {groupDigits, type OutputExcerpt, toExcerpt} from './output-excerpt.js';
 
 /** Output of matching lines that is looked at; a filter that leaves out nothing must not read a whole disk. */
 export const MAX_MATCHED_BYTES = 16 * 1024 * 1024;
@@ -27,5 +27,5 @@ export async function collectMatches(entries: AsyncIterable<LogEntry>, maxChars:
 		endByte: kept.total,
 	});
 	if (!isCut) return excerpt;
-	return {...excerpt, text: `${excerpt.text}\n… stopped after ${formatCount(kept.total)} bytes of matching lines …`};
+	return {...excerpt, text: `${excerpt.text}\n… stopped after ${groupDigits(kept.total)} bytes of matching lines …`};
 }

@@ -1,6 +1,6 @@
 import {UNSAFE_CHARACTERS} from '../../../shared/unsafe-characters.js';
-import type {TrackedProcess, WaitOutcome} from '../processes/tracked-process.js';
-import {formatCount, type OutputExcerpt} from './output-excerpt.js';
+import type {TrackedOutcome, TrackedProcess} from '../processes/tracked-process.js';
+import {groupDigits, type OutputExcerpt} from './output-excerpt.js';
 
 const SEPARATOR = ' · ';
 /** Characters of a name or of a matched text in a header. */
@@ -24,7 +24,7 @@ export function formatElapsed(ms: number): string {
 }
 
 /** `exit 1`, `exit 143 (ended by a signal)`, `running`, `lost`. */
-export function describeState(outcome: WaitOutcome): string {
+export function describeState(outcome: TrackedOutcome): string {
 	if (outcome.by === 'lost') return 'lost';
 	if (outcome.by !== 'exit') return 'running';
 	const {exitCode, reason} = outcome.exit;
@@ -41,7 +41,7 @@ export function describeState(outcome: WaitOutcome): string {
 }
 
 /** Why a wait ended although the process runs, for a header. */
-export function describeCause(outcome: WaitOutcome): string | undefined {
+export function describeCause(outcome: TrackedOutcome): string | undefined {
 	switch (outcome.by) {
 		case 'text':
 			return `found "${headerField(outcome.text)}"`;
@@ -58,19 +58,19 @@ export function describeCause(outcome: WaitOutcome): string | undefined {
 	}
 }
 
-function describeInput({waitingFor, isGuess}: Extract<WaitOutcome, {by: 'input'}>): string {
+function describeInput({waitingFor, isGuess}: Extract<TrackedOutcome, {by: 'input'}>): string {
 	if (waitingFor === 'password') return 'waits for a password';
 	return isGuess ? 'seems to wait for input' : 'waits for input';
 }
 
 /** `84,233 bytes, 71,002 left out: logs p7`. */
 export function describeSize({bytes, leftOutBytes}: OutputExcerpt, id: string): string {
-	const size = `${formatCount(bytes)} bytes`;
-	return leftOutBytes === 0 ? size : `${size}, ${formatCount(leftOutBytes)} left out: logs ${id}`;
+	const size = `${groupDigits(bytes)} bytes`;
+	return leftOutBytes === 0 ? size : `${size}, ${groupDigits(leftOutBytes)} left out: logs ${id}`;
 }
 
 /** The header of an answer about one process. */
-export function processHeader(process: TrackedProcess, outcome: WaitOutcome, excerpt?: OutputExcerpt): string {
+export function processHeader(process: TrackedProcess, outcome: TrackedOutcome, excerpt?: OutputExcerpt): string {
 	const {elapsedMs} = process;
 	return headerLine([
 		describeState(outcome),

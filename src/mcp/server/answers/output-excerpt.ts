@@ -32,17 +32,17 @@ export interface ExcerptParts {
 export function toExcerpt({head, tail, leftOutBytes, missedBytes, endByte}: ExcerptParts): OutputExcerpt {
 	const bytes = head.length + tail.length + leftOutBytes;
 	const isCut = leftOutBytes > 0;
-	const gap = missedBytes > 0 ? `… ${formatCount(missedBytes)} bytes are no longer kept …\n` : '';
+	const gap = missedBytes > 0 ? `… ${groupDigits(missedBytes)} bytes are no longer kept …\n` : '';
 	const sizes = {bytes, leftOutBytes, missedBytes, endByte};
 	if (isBinary(head) || isBinary(tail)) return {text: `${gap}${describeBinary(head, bytes)}`, ...sizes};
 	const headText = decode(isCut ? dropCutEnd(head) : head);
 	if (!isCut) return {text: `${gap}${plainText(headText + decode(tail))}`, ...sizes};
-	const omission = `\n… ${formatCount(leftOutBytes)} bytes left out …\n`;
+	const omission = `\n… ${groupDigits(leftOutBytes)} bytes left out …\n`;
 	return {text: `${gap}${plainText(headText)}${omission}${plainText(decode(dropCutStart(tail)))}`, ...sizes};
 }
 
 /** `84,233`. */
-export function formatCount(count: number): string {
+export function groupDigits(count: number): string {
 	return String(Math.round(count)).replaceAll(/\B(?=(\d{3})+$)/g, ',');
 }
 
@@ -57,7 +57,7 @@ export function isBinary(bytes: Uint8Array): boolean {
 
 function describeBinary(head: Uint8Array, bytes: number): string {
 	const shown = Array.from(head.subarray(0, SHOWN_BINARY_BYTES), byte => byte.toString(16).padStart(2, '0'));
-	return `binary output, ${formatCount(bytes)} bytes: ${shown.join(' ')}${bytes > shown.length ? ' …' : ''}`;
+	return `binary output, ${groupDigits(bytes)} bytes: ${shown.join(' ')}${bytes > shown.length ? ' …' : ''}`;
 }
 
 function decode(bytes: Uint8Array): string {

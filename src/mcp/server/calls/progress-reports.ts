@@ -14,7 +14,7 @@ export class ProgressReports implements Disposable {
 	readonly #startedAt = performance.now();
 	readonly #timer: NodeJS.Timeout;
 	#isAsking = false;
-	#isOver = false;
+	#isClosed = false;
 
 	constructor(report: ReportProgress) {
 		this.#report = report;
@@ -22,7 +22,7 @@ export class ProgressReports implements Disposable {
 	}
 
 	[Symbol.dispose](): void {
-		this.#isOver = true;
+		this.#isClosed = true;
 		clearInterval(this.#timer);
 	}
 
@@ -40,6 +40,6 @@ export class ProgressReports implements Disposable {
 	}
 
 	#send(message: string): void {
-		if (!this.#isOver) this.#report((performance.now() - this.#startedAt) / SECOND_MS, message);
+		if (!this.#isClosed) this.#report((performance.now() - this.#startedAt) / SECOND_MS, message);
 	}
 }

@@ -1,4 +1,4 @@
-import type {CallSubject, ToolAnswer} from './tool-call.js';
+import type {CallAnswer, CallSubject} from './tool-call.js';
 
 /** Tasks that are known at once; the oldest that are over go first. */
 export const MAX_TASKS = 1000;
@@ -13,16 +13,16 @@ export type TaskState =
 	| {readonly kind: 'working'}
 	/** A process waits for a line. */
 	| {readonly kind: 'asking'; readonly key: string; readonly message: string; readonly processId: string}
-	| {readonly kind: 'done'; readonly answer: ToolAnswer}
+	| {readonly kind: 'done'; readonly answer: CallAnswer}
 	| {readonly kind: 'failed'; readonly message: string}
 	| {readonly kind: 'cancelled'};
 
 /** A call that goes on after its request was answered. */
 export interface TaskRun {
 	readonly subject: CallSubject | undefined;
-	readonly answer: Promise<ToolAnswer>;
+	readonly answer: Promise<CallAnswer>;
 	/** Goes on with the line that a person has typed; undefined if they have declined. */
-	reply(processId: string, line: string | undefined): Promise<ToolAnswer>;
+	reply(processId: string, line: string | undefined): Promise<CallAnswer>;
 	/** Ends the waiting. */
 	abandon(): void;
 }
@@ -79,7 +79,7 @@ export class Task {
 		this.#run.abandon();
 	}
 
-	async #follow(answer: Promise<ToolAnswer>): Promise<void> {
+	async #follow(answer: Promise<CallAnswer>): Promise<void> {
 		try {
 			const result = await answer;
 			if (this.isOver) return;

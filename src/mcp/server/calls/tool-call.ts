@@ -1,5 +1,5 @@
 /** Answer of a tool. `isError` only when the tool has failed: an exit code is an answer. */
-export type ToolAnswer =
+export type CallAnswer =
 	| {readonly kind: 'text'; readonly text: string; readonly isError?: boolean}
 	| {readonly kind: 'image'; readonly text: string; readonly base64: string; readonly mimeType: string}
 	/** A process waits for a line that a person has to type; the call goes on with the reply. */
@@ -56,6 +56,6 @@ export function limitWait(patience: Patience, askedMs: number | undefined, short
 	}
 }
 
-export function textAnswer(...lines: readonly string[]): ToolAnswer {
+export function textAnswer(...lines: readonly string[]): CallAnswer {
 	return {kind: 'text', text: lines.filter(line => line !== '').join('\n')};
 }

@@ -9,7 +9,14 @@ import {type OutputExcerpt, toExcerpt} from '../answers/output-excerpt.js';
 import {plainText} from '../answers/plain-text.js';
 import type {NamedMachine} from '../machines/named-machine.js';
 import {isLoss, reach} from './lost-machine.js';
-import type {LogRequest, StopOutcome, TrackedProcess, WaitLimits, WaitOutcome, WaitUntil} from './tracked-process.js';
+import type {
+	LogRequest,
+	StopOutcome,
+	TrackedOutcome,
+	TrackedProcess,
+	WaitLimits,
+	WaitUntil,
+} from './tracked-process.js';
 
 /** Longest question to a machine: one that nobody waits for any more ends with it. */
 const WAIT_SLICE_MS = 60_000;
@@ -73,7 +80,7 @@ export class KeptProcess implements TrackedProcess {
 		this.#endedAt ??= performance.now();
 	}
 
-	async waitFor(until: WaitUntil, {ms, signal}: WaitLimits): Promise<WaitOutcome> {
+	async waitFor(until: WaitUntil, {ms, signal}: WaitLimits): Promise<TrackedOutcome> {
 		const deadline = ms === undefined ? undefined : performance.now() + ms;
 		let conditions = until;
 		let lostAt: number | undefined;
@@ -149,7 +156,7 @@ export class KeptProcess implements TrackedProcess {
 	}
 
 	/** Undefined when nothing has happened. */
-	async #ask(until: WaitUntil, leftMs: number, signal: AbortSignal): Promise<WaitOutcome | undefined> {
+	async #ask(until: WaitUntil, leftMs: number, signal: AbortSignal): Promise<TrackedOutcome | undefined> {
 		const {text, port, silenceMs, input} = until;
 		const condition: WaitCondition = {
 			exit: true,
@@ -169,7 +176,7 @@ export class KeptProcess implements TrackedProcess {
 		}
 	}
 
-	#toOutcome(result: WaitResult): WaitOutcome {
+	#toOutcome(result: WaitResult): TrackedOutcome {
 		switch (result.by) {
 			case 'exit':
 				this.exited(result.exit);

@@ -3,10 +3,10 @@ import {isLiving} from '../../../environments/processes/find-process.js';
 import {suggestName} from '../../../shared/closest-name.js';
 import type {MachineSet} from '../machines/machine-set.js';
 import type {NamedMachine} from '../machines/named-machine.js';
-import {HeldProcess} from './held-process.js';
 import {KeptProcess} from './kept-process.js';
 import {reach} from './lost-machine.js';
 import {isMeant, ProcessIds, requireProcessName, shownIdOf} from './process-ids.js';
+import {SessionProcess} from './session-process.js';
 import {type CommandRequest, startCommand} from './start-command.js';
 import type {TrackedProcess} from './tracked-process.js';
 
@@ -66,9 +66,9 @@ export class KnownProcesses {
 	}
 
 	/** Processes of machines that cannot list them. */
-	heldOn(machine: NamedMachine): HeldProcess[] {
+	heldOn(machine: NamedMachine): SessionProcess[] {
 		const held = [...this.#processes.values()].filter(process => process.machine === machine);
-		return held.filter(process => process instanceof HeldProcess);
+		return held.filter(process => process instanceof SessionProcess);
 	}
 
 	#findKnown(id: string, machine: NamedMachine | undefined): TrackedProcess | undefined {
@@ -85,7 +85,7 @@ export class KnownProcesses {
 
 	/** Where ids are secrets, only the whole id will do. */
 	async #lookFor(id: string, machines: readonly NamedMachine[]): Promise<FoundProcess> {
-		const lists = await Promise.all(machines.map(machine => listProcesses(machine).catch(() => [])));
+		const lists = await Promise.all(machines.map(machine => listOnMachine(machine).catch(() => [])));
 		const all = lists.flatMap((list, at) => list.map(listed => ({machine: machines[at]!, listed})));
 		const {areSecret} = this.ids;
 		const meant = all.filter(({listed}) => (areSecret ? listed.processId === id : isMeant(id, listed)));
@@ -111,7 +111,7 @@ export class KnownProcesses {
 	#remember(process: TrackedProcess): void {
 		this.#processes.delete(process.id);
 		this.#processes.set(process.id, process);
-		const ended = [...this.#processes.values()].filter(each => each instanceof HeldProcess && each.isOver);
+		const ended = [...this.#processes.values()].filter(each => each instanceof SessionProcess && each.isOver);
 		for (const each of ended.slice(0, Math.max(0, ended.length - MAX_HELD_ENDED))) this.#processes.delete(each.id);
 		if (this.#processes.size <= MAX_KNOWN_PROCESSES) return;
 		const oldest = [...this.#processes].find(([, each]) => each instanceof KeptProcess);
@@ -120,7 +120,7 @@ export class KnownProcesses {
 }
 
 /** All processes that can be seen on a machine, ended ones included. */
-export async function listProcesses(machine: NamedMachine): Promise<ListedProcess[]> {
+export async function listOnMachine(machine: NamedMachine): Promise<ListedProcess[]> {
 	const {keepsProcesses} = await reach(machine.name, machine.facts());
 	if (!keepsProcesses) return [];
 	return reach(machine.name, machine.environment.processes.list({all: true, includeEnded: true}));

@@ -9,20 +9,20 @@ import {LongarmError} from '../../../shared/errors.js';
 const REACH_MS = 10_000;
 
 /** The machine did not answer; what runs there may run on. */
-export class UnreachableError extends Error {
-	override readonly name = 'UnreachableError';
+export class MachineLostError extends Error {
+	override readonly name = 'MachineLostError';
 }
 
-/** The answer to a short question to a machine; rejects with an `UnreachableError` when none comes. */
+/** The answer to a short question to a machine; rejects with an `MachineLostError` when none comes. */
 export async function reach<T>(machine: string, question: Promise<T>): Promise<T> {
 	question.catch(() => {});
 	try {
 		return await withTimeout(question, REACH_MS, () => {
-			throw new UnreachableError(`${machine} does not answer`);
+			throw new MachineLostError(`${machine} does not answer`);
 		});
 	} catch (error) {
 		throw isLoss(error)
-			? new UnreachableError(`${machine} cannot be reached: ${error.message}`, {cause: error})
+			? new MachineLostError(`${machine} cannot be reached: ${error.message}`, {cause: error})
 			: error;
 	}
 }
@@ -31,7 +31,7 @@ export async function reach<T>(machine: string, question: Promise<T>): Promise<T
 export function isLoss(error: unknown): error is Error {
 	if (error instanceof WaitError) return error.reason === 'lost';
 	if (error instanceof FileError) return error.code === 'disconnected';
-	if (error instanceof ProcessLostError || error instanceof UnreachableError) return true;
+	if (error instanceof ProcessLostError || error instanceof MachineLostError) return true;
 	if (error instanceof RpcError || error instanceof LongarmError || error instanceof TypeError) return false;
 	return error instanceof Error && error.name !== 'AbortError';
 }

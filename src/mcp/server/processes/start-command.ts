@@ -3,9 +3,9 @@ import {startOn, toStartParams} from '../../../client/run/command.js';
 import {createShellArgv} from '../../../client/run/shell-command.js';
 import {LongarmError} from '../../../shared/errors.js';
 import type {NamedMachine} from '../machines/named-machine.js';
-import {HeldProcess} from './held-process.js';
 import {KeptProcess} from './kept-process.js';
 import type {ProcessIdPair} from './process-ids.js';
+import {SessionProcess} from './session-process.js';
 import type {TrackedProcess} from './tracked-process.js';
 
 /** Size of a terminal that a model reads. */
@@ -50,7 +50,7 @@ export async function startCommand(
 	const limit = limitMs !== undefined && facts.keepsProcesses ? {timeoutMs: Math.round(limitMs)} : {};
 	const {process: handle} = await startOn(machine.environment, {...params, ...limit});
 	if (stdin !== undefined) void feed(handle, stdin, facts.closesInput);
-	if (!facts.keepsProcesses) return new HeldProcess(machine, handle, {id, isTerminal, limitMs});
+	if (!facts.keepsProcesses) return new SessionProcess(machine, handle, {id, isTerminal, limitMs});
 	const process = new KeptProcess(machine, {id, processId: handle.processId, isTerminal, ageMs: 0});
 	handle.exited.then(
 		exit => process.exited(exit),

@@ -21,7 +21,7 @@ export interface WaitLimits {
 }
 
 /** How a wait ended. Only `exit` is an exit: a machine that cannot be reached is `lost`. */
-export type WaitOutcome =
+export type TrackedOutcome =
 	| {readonly by: 'exit'; readonly exit: ExitStatus}
 	| {readonly by: 'text'; readonly text: string}
 	| {readonly by: 'port'; readonly port: number}
@@ -60,7 +60,7 @@ export interface TrackedProcess {
 	/** Time since the start, up to the exit if that was seen; undefined if it is not known. */
 	readonly elapsedMs: number | undefined;
 	/** The process runs on in any case. Rejects with the reason of the signal. */
-	waitFor(until: WaitUntil, limits: WaitLimits): Promise<WaitOutcome>;
+	waitFor(until: WaitUntil, limits: WaitLimits): Promise<TrackedOutcome>;
 	/** Output since the last answer; `isEnded` waits a moment for the rest of it. */
 	readNew(options: {readonly maxChars: number; readonly isEnded: boolean}): Promise<OutputExcerpt>;
 	/** Bytes of output so far, and its last line. */

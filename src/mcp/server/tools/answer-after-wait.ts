@@ -1,8 +1,8 @@
 import {formatElapsed, processHeader} from '../answers/header-line.js';
-import {formatCount} from '../answers/output-excerpt.js';
-import {type CallSubject, type ToolAnswer, type ToolCall, textAnswer} from '../calls/tool-call.js';
+import {groupDigits} from '../answers/output-excerpt.js';
+import {type CallAnswer, type CallSubject, type ToolCall, textAnswer} from '../calls/tool-call.js';
 import {isLoss} from '../processes/lost-machine.js';
-import type {TrackedProcess, WaitOutcome, WaitUntil} from '../processes/tracked-process.js';
+import type {TrackedOutcome, TrackedProcess, WaitUntil} from '../processes/tracked-process.js';
 
 /** Grace period of a process whose task is cancelled. */
 const CANCEL_GRACE_MS = 10_000;
@@ -19,7 +19,7 @@ export interface WaitPlan {
 }
 
 /** Waits for a process and answers with its state and its new output. */
-export async function answerAfterWait(process: TrackedProcess, plan: WaitPlan, call: ToolCall): Promise<ToolAnswer> {
+export async function answerAfterWait(process: TrackedProcess, plan: WaitPlan, call: ToolCall): Promise<CallAnswer> {
 	call.watch(subjectOf(process, plan.isOwn));
 	const outcome = await process.waitFor(plan.until, {ms: call.waitMs(plan.waitMs), signal: call.signal});
 	const isLine = outcome.by === 'input' && outcome.waitingFor === 'input' && !outcome.isGuess;
@@ -30,9 +30,9 @@ export async function answerAfterWait(process: TrackedProcess, plan: WaitPlan, c
 /** State and new output of a process. */
 export async function answerWithOutput(
 	process: TrackedProcess,
-	outcome: WaitOutcome,
+	outcome: TrackedOutcome,
 	maxChars: number,
-): Promise<ToolAnswer> {
+): Promise<CallAnswer> {
 	if (outcome.by === 'lost') return lostAnswer(process, outcome);
 	try {
 		const excerpt = await process.readNew({maxChars, isEnded: outcome.by === 'exit'});
@@ -45,7 +45,7 @@ export async function answerWithOutput(
 	}
 }
 
-/** What the call is about, for progress and tasks. */
+/** Subject of a call about a process. */
 function subjectOf(process: TrackedProcess, isOwn: boolean): CallSubject {
 	return {
 		name: `${process.machine.name}.${process.id}`,
@@ -60,16 +60,16 @@ function subjectOf(process: TrackedProcess, isOwn: boolean): CallSubject {
 async function describeProgress(process: TrackedProcess): Promise<string> {
 	const {bytes, lastLine} = await process.progress();
 	const elapsed = process.elapsedMs === undefined ? '' : `${formatElapsed(process.elapsedMs)} · `;
-	return `${process.id} · ${elapsed}${formatCount(bytes)} bytes${lastLine === '' ? '' : ` · ${lastLine}`}`;
+	return `${process.id} · ${elapsed}${groupDigits(bytes)} bytes${lastLine === '' ? '' : ` · ${lastLine}`}`;
 }
 
-async function askForLine(process: TrackedProcess): Promise<ToolAnswer> {
+async function askForLine(process: TrackedProcess): Promise<CallAnswer> {
 	const {lastLine} = await process.progress();
 	const question = lastLine === '' ? 'waits for a line' : `asks: ${lastLine}`;
 	return {kind: 'ask', message: `${process.id} on ${process.machine.name} ${question}`, processId: process.id};
 }
 
-function lostAnswer(process: TrackedProcess, outcome: Extract<WaitOutcome, {by: 'lost'}>): ToolAnswer {
+function lostAnswer(process: TrackedProcess, outcome: Extract<TrackedOutcome, {by: 'lost'}>): CallAnswer {
 	const advice = `Its end is not known; if the machine is alive, it runs on: wait ${process.id} later.`;
 	return {kind: 'text', text: `${processHeader(process, outcome)}\n${advice}`, isError: true};
 }

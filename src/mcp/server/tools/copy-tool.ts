@@ -1,13 +1,13 @@
 import type {CopyProgress} from '../../../client/files/copy/copy-context.js';
 import {headerField, headerLine} from '../answers/header-line.js';
-import {formatCount} from '../answers/output-excerpt.js';
-import type {ToolAnswer} from '../calls/tool-call.js';
+import {groupDigits} from '../answers/output-excerpt.js';
+import type {CallAnswer} from '../calls/tool-call.js';
 import {defineTool} from './tool.js';
 
 /** Failures of single entries in an answer. */
 const MAX_NAMED_FAILURES = 20;
 
-export const COPY = defineTool({
+export const COPY_TOOL = defineTool({
 	name: 'copy',
 	description: 'Copy a file or directory between machines; again after an interruption resumes it.',
 	groups: ['files'],
@@ -16,7 +16,7 @@ export const COPY = defineTool({
 		from: {type: 'string', isRequired: true, about: 'MACHINE:PATH'},
 		to: {type: 'string', isRequired: true, about: 'MACHINE:PATH'},
 	},
-	async run({from, to}, {machines}, call): Promise<ToolAnswer> {
+	async run({from, to}, {machines}, call): Promise<CallAnswer> {
 		const {copyFiles} = await import('../../../client/files/copy/copy-files.js');
 		const [source, target] = await Promise.all([machines.locate(from), machines.locate(to)]);
 		const abort = new AbortController();
@@ -39,9 +39,9 @@ export const COPY = defineTool({
 			const header = headerLine([
 				'copied',
 				`${headerField(target.machine.name)}:${headerField(target.path)}`,
-				`${formatCount(files)} files`,
-				`${formatCount(bytes)} bytes`,
-				failed > 0 ? `${formatCount(failed)} failed` : undefined,
+				`${groupDigits(files)} files`,
+				`${groupDigits(bytes)} bytes`,
+				failed > 0 ? `${groupDigits(failed)} failed` : undefined,
 			]);
 			return {kind: 'text', text: [header, ...names].join('\n'), isError: failed > 0};
 		} finally {
@@ -53,6 +53,6 @@ export const COPY = defineTool({
 function describeProgress(progress: CopyProgress | undefined): string {
 	if (!progress) return 'copying';
 	const {files, bytes, totalBytes} = progress;
-	const total = totalBytes === undefined ? '' : ` of ${formatCount(totalBytes)}`;
-	return `${formatCount(files)} files · ${formatCount(bytes)}${total} bytes`;
+	const total = totalBytes === undefined ? '' : ` of ${groupDigits(totalBytes)}`;
+	return `${groupDigits(files)} files · ${groupDigits(bytes)}${total} bytes`;
 }

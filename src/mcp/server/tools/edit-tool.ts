@@ -5,7 +5,7 @@ import {defineTool} from './tool.js';
 /** Largest file that is edited by replacing text. */
 const MAX_EDITED_BYTES = 16 * 1024 * 1024;
 
-export const EDIT = defineTool({
+export const EDIT_TOOL = defineTool({
 	name: 'edit',
 	description: 'Replace text in a file. old must be there exactly once, unless all.',
 	groups: ['files'],

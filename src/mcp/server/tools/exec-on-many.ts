@@ -1,11 +1,11 @@
 import {describeFold, groupBy} from '../../../environments/many/fold-outcomes.js';
 import {describeCause, describeState, formatElapsed, headerField} from '../answers/header-line.js';
-import {formatCount, type OutputExcerpt} from '../answers/output-excerpt.js';
-import {type ToolAnswer, type ToolCall, textAnswer} from '../calls/tool-call.js';
+import {groupDigits, type OutputExcerpt} from '../answers/output-excerpt.js';
+import {type CallAnswer, type ToolCall, textAnswer} from '../calls/tool-call.js';
 import type {NamedMachine} from '../machines/named-machine.js';
 import {isLoss} from '../processes/lost-machine.js';
 import type {CommandRequest} from '../processes/start-command.js';
-import type {TrackedProcess, WaitOutcome} from '../processes/tracked-process.js';
+import type {TrackedOutcome, TrackedProcess} from '../processes/tracked-process.js';
 import type {ToolContext} from './tool.js';
 
 /** Time for the processes to end when their task is cancelled. */
@@ -36,7 +36,7 @@ export async function execOnMany(
 	machines: readonly NamedMachine[],
 	request: CommandRequest,
 	{context, call, waitMs, maxChars}: ManyOptions,
-): Promise<ToolAnswer> {
+): Promise<CallAnswer> {
 	const startedAt = performance.now();
 	const started = new Map<NamedMachine, TrackedProcess>();
 	let done = 0;
@@ -66,7 +66,7 @@ export async function execOnMany(
 
 interface Ended {
 	readonly process: TrackedProcess;
-	readonly outcome: WaitOutcome;
+	readonly outcome: TrackedOutcome;
 	readonly maxChars: number;
 }
 
@@ -110,7 +110,7 @@ function formatGroup(group: readonly [MachineAnswer, ...MachineAnswer[]], total:
 	const names = group.map(
 		({name, id}) => `${headerField(name)}${id !== undefined && (!hasEnded || leftOut) ? `=${id}` : ''}`,
 	);
-	const size = leftOut ? ` · ${formatCount(excerpt.bytes)} bytes, the rest: logs ID` : '';
+	const size = leftOut ? ` · ${groupDigits(excerpt.bytes)} bytes, the rest: logs ID` : '';
 	const why = cause === undefined ? '' : ` · ${cause}`;
 	const text = excerpt?.text.replace(/\n$/, '') ?? '';
 	return [`[${describeFold(state, names, total)}${size}${why}]`, cutMiddleOf(text, maxChars)];
@@ -119,5 +119,5 @@ function formatGroup(group: readonly [MachineAnswer, ...MachineAnswer[]], total:
 function cutMiddleOf(text: string, maxChars: number): string {
 	if (text.length <= maxChars) return text;
 	const half = Math.floor(maxChars / 2);
-	return `${text.slice(0, half)}\n… ${formatCount(text.length - 2 * half)} characters left out …\n${text.slice(-half)}`;
+	return `${text.slice(0, half)}\n… ${groupDigits(text.length - 2 * half)} characters left out …\n${text.slice(-half)}`;
 }

@@ -4,7 +4,7 @@ import {answerAfterWait, type WaitPlan} from './answer-after-wait.js';
 import {answerSize, defineTool, type ToolContext} from './tool.js';
 import {MAX_CHARS, toMs, WAIT_S} from './wait-parameters.js';
 
-export const EXEC = defineTool({
+export const EXEC_TOOL = defineTool({
 	name: 'exec',
 	description:
 		'Run a shell command. Waits up to wait_s; if still running, it goes on and the answer has its id: call wait, do not poll.',

@@ -8,7 +8,7 @@ const DEFAULT_MATCHES = 200;
 const MAX_MATCHES = 5000;
 const LINE_CHARACTERS = 240;
 
-export const FIND = defineTool({
+export const FIND_TOOL = defineTool({
 	name: 'find',
 	description: 'Find files by name (globs) or lines by text (regex) below a directory; respects .gitignore.',
 	groups: ['files'],

@@ -1,10 +1,10 @@
 import {describeSize, headerField, headerLine} from '../answers/header-line.js';
-import {formatCount} from '../answers/output-excerpt.js';
+import {groupDigits} from '../answers/output-excerpt.js';
 import {textAnswer} from '../calls/tool-call.js';
 import {answerSize, defineTool} from './tool.js';
 import {MAX_CHARS} from './wait-parameters.js';
 
-export const LOGS = defineTool({
+export const LOGS_TOOL = defineTool({
 	name: 'logs',
 	description:
 		'Output of a process, also after its exit: the last tail lines, from a byte on, or lines that match grep.',
@@ -23,11 +23,11 @@ export const LOGS = defineTool({
 		const maxChars = answerSize(max_chars, context);
 		const excerpt = await process.logs({tail, from, grep: readPattern(grep), maxChars, signal});
 		const {endByte, leftOutBytes} = excerpt;
-		const range = grep === undefined ? `up to byte ${formatCount(endByte)}` : 'matching lines';
+		const range = grep === undefined ? `up to byte ${groupDigits(endByte)}` : 'matching lines';
 		const size =
 			leftOutBytes > 0 && grep === undefined
 				? describeSize(excerpt, `${process.id} with from`)
-				: `${formatCount(excerpt.bytes)} bytes`;
+				: `${groupDigits(excerpt.bytes)} bytes`;
 		const header = headerLine([headerField(process.machine.name), process.id, size, range]);
 		return textAnswer(header, excerpt.text.replace(/\n$/, ''));
 	},

@@ -2,7 +2,7 @@ import {headerField, headerLine} from '../answers/header-line.js';
 import {textAnswer} from '../calls/tool-call.js';
 import {defineTool} from './tool.js';
 
-export const PORT = defineTool({
+export const PORT_TOOL = defineTool({
 	name: 'port',
 	description: 'Make a TCP port of a machine reachable from here; answers a URL.',
 	groups: ['ports'],

@@ -1,10 +1,10 @@
 import type {ListedProcess} from '../../../client/process/shared-process.js';
 import {hasClosed, isLiving} from '../../../environments/processes/find-process.js';
 import {formatElapsed, headerField} from '../answers/header-line.js';
-import {formatCount} from '../answers/output-excerpt.js';
+import {groupDigits} from '../answers/output-excerpt.js';
 import {textAnswer} from '../calls/tool-call.js';
 import type {NamedMachine} from '../machines/named-machine.js';
-import {type KnownProcesses, listProcesses} from '../processes/known-processes.js';
+import {type KnownProcesses, listOnMachine} from '../processes/known-processes.js';
 import {isLoss} from '../processes/lost-machine.js';
 import {defineTool} from './tool.js';
 
@@ -12,7 +12,7 @@ import {defineTool} from './tool.js';
 const MAX_LISTED = 100;
 const COMMAND_CHARACTERS = 80;
 
-export const PS = defineTool({
+export const PS_TOOL = defineTool({
 	name: 'ps',
 	description: 'List machines and processes, those of other sessions too; all: ended ones as well.',
 	groups: ['exec', 'jobs'],
@@ -28,7 +28,7 @@ export const PS = defineTool({
 async function describeMachine(machine: NamedMachine, processes: KnownProcesses, all: boolean): Promise<string[]> {
 	const name = headerField(machine.name);
 	try {
-		const listed = (await listProcesses(machine)).filter(process => all || !isOver(process));
+		const listed = (await listOnMachine(machine)).filter(process => all || !isOver(process));
 		const {os, shell, cwd, keepsProcesses} = await machine.facts();
 		const facts = [os, shell.name, headerField(cwd)].filter(Boolean).join(', ');
 		const latest = listed.sort((one, other) => other.startedAtMs - one.startedAtMs);
@@ -62,7 +62,7 @@ function describeListed(id: string, process: ListedProcess): string {
 		id,
 		isLiving(process) ? 'running' : end,
 		formatElapsed(ageMs),
-		`${formatCount(outputBytes)} bytes`,
+		`${groupDigits(outputBytes)} bytes`,
 		waitingFor && `waits for ${waitingFor === 'password' ? 'a password' : 'input'}`,
 		driver && `driven by ${headerField(driver)}`,
 		command.length > COMMAND_CHARACTERS ? `${command.slice(0, COMMAND_CHARACTERS)}…` : command,

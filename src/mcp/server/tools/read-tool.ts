@@ -1,8 +1,8 @@
 import type {Files} from '../../../client/files/files.js';
 import {encodeBase64} from '../../../shared/base64.js';
 import {headerField, headerLine} from '../answers/header-line.js';
-import {formatCount, isBinary} from '../answers/output-excerpt.js';
-import {type ToolAnswer, textAnswer} from '../calls/tool-call.js';
+import {groupDigits, isBinary} from '../answers/output-excerpt.js';
+import {type CallAnswer, textAnswer} from '../calls/tool-call.js';
 import {answerSize, defineTool} from './tool.js';
 import {MAX_CHARS} from './wait-parameters.js';
 
@@ -23,7 +23,7 @@ const IMAGES: readonly {readonly mimeType: string; readonly begins: RegExp}[] = 
 	{mimeType: 'image/webp', begins: /^52494646.{8}57454250/},
 ];
 
-export const READ = defineTool({
+export const READ_TOOL = defineTool({
 	name: 'read',
 	description: 'Read a file (text by lines, or an image) or list a directory.',
 	groups: ['files'],
@@ -43,7 +43,7 @@ export const READ = defineTool({
 		const head = await readHead(files, path, signal);
 		const image = IMAGES.find(({begins}) => begins.test(toHex(head)));
 		if (image) return readImage(files, path, {mimeType: image.mimeType, size, names});
-		if (isBinary(head)) return textAnswer(headerLine([...names, `binary file, ${formatCount(size)} bytes`]));
+		if (isBinary(head)) return textAnswer(headerLine([...names, `binary file, ${groupDigits(size)} bytes`]));
 		const range = await readLines(files, path, {
 			first: line,
 			count: lines ?? Number.POSITIVE_INFINITY,
@@ -51,13 +51,13 @@ export const READ = defineTool({
 			signal,
 		});
 		const last = line + range.count - 1;
-		const shown = range.count === 0 ? `no line ${line}` : `lines ${formatCount(line)}-${formatCount(last)}`;
+		const shown = range.count === 0 ? `no line ${line}` : `lines ${groupDigits(line)}-${groupDigits(last)}`;
 		const more = range.isCut ? `, more from line ${last + 1} on` : '';
-		return textAnswer(headerLine([...names, `${formatCount(size)} bytes`, `${shown}${more}`]), range.text);
+		return textAnswer(headerLine([...names, `${groupDigits(size)} bytes`, `${shown}${more}`]), range.text);
 	},
 });
 
-async function listDirectory(files: Files, path: string, names: readonly string[]): Promise<ToolAnswer> {
+async function listDirectory(files: Files, path: string, names: readonly string[]): Promise<CallAnswer> {
 	const entries = await files.readDirectory(path);
 	const lines = entries.map(({fileName, isDirectory}) => `${headerField(fileName)}${isDirectory ? '/' : ''}`).sort();
 	const rest = lines.length > MAX_ENTRIES ? [`… ${lines.length - MAX_ENTRIES} more: find`] : [];
@@ -74,10 +74,10 @@ interface ImageFile {
 	readonly names: readonly string[];
 }
 
-async function readImage(files: Files, path: string, {mimeType, size, names}: ImageFile): Promise<ToolAnswer> {
-	const text = headerLine([...names, mimeType, `${formatCount(size)} bytes`]);
+async function readImage(files: Files, path: string, {mimeType, size, names}: ImageFile): Promise<CallAnswer> {
+	const text = headerLine([...names, mimeType, `${groupDigits(size)} bytes`]);
 	if (size > MAX_IMAGE_BYTES)
-		return textAnswer(text, `larger than the ${formatCount(MAX_IMAGE_BYTES)} bytes that can be shown`);
+		return textAnswer(text, `larger than the ${groupDigits(MAX_IMAGE_BYTES)} bytes that can be shown`);
 	return {kind: 'image', text, mimeType, base64: encodeBase64(await files.readFile(path))};
 }
 
@@ -118,7 +118,7 @@ async function readLines(files: Files, path: string, {first, count, maxBytes, si
 	reading: for await (const chunk of files.readStream(path, {signal})) {
 		scanned += chunk.length;
 		if (scanned > MAX_SCANNED_BYTES && line < first)
-			throw new Error(`line ${first} is behind the first ${formatCount(MAX_SCANNED_BYTES)} bytes; use exec`);
+			throw new Error(`line ${first} is behind the first ${groupDigits(MAX_SCANNED_BYTES)} bytes; use exec`);
 		for (let at = 0; at < chunk.length; ) {
 			if (line >= first + count || keptBytes >= maxBytes) {
 				isCut = true;

@@ -3,7 +3,7 @@ import {plainText} from '../answers/plain-text.js';
 import {textAnswer} from '../calls/tool-call.js';
 import {defineTool} from './tool.js';
 
-export const SCREEN = defineTool({
+export const SCREEN_TOOL = defineTool({
 	name: 'screen',
 	description: 'What a terminal shows now, as text, with the cursor.',
 	groups: ['exec'],

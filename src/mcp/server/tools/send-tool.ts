@@ -8,7 +8,7 @@ const DEFAULT_WAIT_MS = 10_000;
 /** Output that has paused for so long is the answer to what was typed. */
 const PAUSE_MS = 1500;
 
-export const SEND = defineTool({
+export const SEND_TOOL = defineTool({
 	name: 'send',
 	description: 'Type into a process: text, then keys, then eof; waits for the next prompt, or until.',
 	groups: ['exec'],

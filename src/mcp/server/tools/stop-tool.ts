@@ -6,7 +6,7 @@ const DEFAULT_GRACE_MS = 10_000;
 /** Longest time between asking and killing, in seconds. */
 const MAX_GRACE_S = 600;
 
-export const STOP = defineTool({
+export const STOP_TOOL = defineTool({
 	name: 'stop',
 	description: 'End a process and its children: SIGTERM, then SIGKILL after grace_s.',
 	groups: ['exec', 'jobs'],

@@ -1,20 +1,34 @@
-import {COPY} from './copy-tool.js';
-import {EDIT} from './edit-tool.js';
-import {EXEC} from './exec-tool.js';
-import {FIND} from './find-tool.js';
-import {LOGS} from './logs-tool.js';
-import {PORT} from './port-tool.js';
-import {PS} from './ps-tool.js';
-import {READ} from './read-tool.js';
-import {SCREEN} from './screen-tool.js';
-import {SEND} from './send-tool.js';
-import {STOP} from './stop-tool.js';
+import {COPY_TOOL} from './copy-tool.js';
+import {EDIT_TOOL} from './edit-tool.js';
+import {EXEC_TOOL} from './exec-tool.js';
+import {FIND_TOOL} from './find-tool.js';
+import {LOGS_TOOL} from './logs-tool.js';
+import {PORT_TOOL} from './port-tool.js';
+import {PS_TOOL} from './ps-tool.js';
+import {READ_TOOL} from './read-tool.js';
+import {SCREEN_TOOL} from './screen-tool.js';
+import {SEND_TOOL} from './send-tool.js';
+import {STOP_TOOL} from './stop-tool.js';
 import type {Tool, ToolGroup} from './tool.js';
-import {WAIT} from './wait-tool.js';
-import {WRITE} from './write-tool.js';
+import {WAIT_TOOL} from './wait-tool.js';
+import {WRITE_TOOL} from './write-tool.js';
 
 /** All tools, in the order in which clients see them: always the same, so that their caches hold. */
-export const TOOLS: readonly Tool[] = [EXEC, WAIT, SEND, SCREEN, LOGS, PS, STOP, READ, WRITE, EDIT, FIND, COPY, PORT];
+export const TOOLS: readonly Tool[] = [
+	EXEC_TOOL,
+	WAIT_TOOL,
+	SEND_TOOL,
+	SCREEN_TOOL,
+	LOGS_TOOL,
+	PS_TOOL,
+	STOP_TOOL,
+	READ_TOOL,
+	WRITE_TOOL,
+	EDIT_TOOL,
+	FIND_TOOL,
+	COPY_TOOL,
+	PORT_TOOL,
+];
 
 /** The tools of some groups; with `isReadOnly`, those that change nothing. */
 export function selectTools(groups: readonly ToolGroup[], isReadOnly: boolean): Tool[] {

@@ -1,5 +1,5 @@
 import {type ArgumentsOf, type ParameterTable, readArguments, toJsonSchema} from '../calls/parameters.js';
-import type {ToolAnswer, ToolCall} from '../calls/tool-call.js';
+import type {CallAnswer, ToolCall} from '../calls/tool-call.js';
 import type {ForwardedPorts} from '../machines/forwarded-ports.js';
 import type {MachineSet} from '../machines/machine-set.js';
 import type {KnownProcesses} from '../processes/known-processes.js';
@@ -35,9 +35,9 @@ export interface Tool {
 	readonly isReadOnly: boolean;
 	/** Whether a call may take longer than a client waits. */
 	readonly mayWait: boolean;
-	run(given: unknown, context: ToolContext, call: ToolCall): Promise<ToolAnswer>;
+	run(given: unknown, context: ToolContext, call: ToolCall): Promise<CallAnswer>;
 	/** Goes on with a call whose process was given the line it waited for. */
-	resume(given: unknown, process: TrackedProcess, context: ToolContext, call: ToolCall): Promise<ToolAnswer>;
+	resume(given: unknown, process: TrackedProcess, context: ToolContext, call: ToolCall): Promise<CallAnswer>;
 }
 
 interface ToolPlan<T extends ParameterTable> {
@@ -47,8 +47,8 @@ interface ToolPlan<T extends ParameterTable> {
 	readonly groups: readonly ToolGroup[];
 	readonly isReadOnly?: true;
 	readonly mayWait?: true;
-	run(args: ArgumentsOf<T>, context: ToolContext, call: ToolCall): Promise<ToolAnswer>;
-	resume?(args: ArgumentsOf<T>, process: TrackedProcess, context: ToolContext, call: ToolCall): Promise<ToolAnswer>;
+	run(args: ArgumentsOf<T>, context: ToolContext, call: ToolCall): Promise<CallAnswer>;
+	resume?(args: ArgumentsOf<T>, process: TrackedProcess, context: ToolContext, call: ToolCall): Promise<CallAnswer>;
 }
 
 /** A tool from its table of parameters. */

@@ -2,7 +2,7 @@ import {answerAfterWait, type WaitPlan} from './answer-after-wait.js';
 import {answerSize, defineTool, type ToolContext} from './tool.js';
 import {asksForInput, MAX_CHARS, readUntil, toMs, UNTIL, WAIT_S} from './wait-parameters.js';
 
-export const WAIT = defineTool({
+export const WAIT_TOOL = defineTool({
 	name: 'wait',
 	description: 'Wait for a process: exit, or the first of until. Answers with new output only.',
 	groups: ['exec', 'jobs'],

@@ -1,10 +1,10 @@
 import {posix} from 'node:path';
 import {headerField, headerLine} from '../answers/header-line.js';
-import {formatCount} from '../answers/output-excerpt.js';
+import {groupDigits} from '../answers/output-excerpt.js';
 import {textAnswer} from '../calls/tool-call.js';
 import {defineTool} from './tool.js';
 
-export const WRITE = defineTool({
+export const WRITE_TOOL = defineTool({
 	name: 'write',
 	description: 'Create or replace a file, with the directories above it.',
 	groups: ['files'],
@@ -19,7 +19,7 @@ export const WRITE = defineTool({
 		await files.createDirectory(posix.dirname(path));
 		await files.writeFile(path, bytes, {atomic: await files.supports('atomicWrite')});
 		return textAnswer(
-			headerLine(['written', headerField(machine.name), headerField(path), `${formatCount(bytes.length)} bytes`]),
+			headerLine(['written', headerField(machine.name), headerField(path), `${groupDigits(bytes.length)} bytes`]),
 		);
 	},
 });

@@ -8,7 +8,14 @@ import {type OutputExcerpt, toExcerpt} from '../answers/output-excerpt.js';
 import {plainText} from '../answers/plain-text.js';
 import type {NamedMachine} from '../machines/named-machine.js';
 import {reach} from './lost-machine.js';
-import type {LogRequest, StopOutcome, TrackedProcess, WaitLimits, WaitOutcome, WaitUntil} from './tracked-process.js';
+import type {
+	LogRequest,
+	StopOutcome,
+	TrackedOutcome,
+	TrackedProcess,
+	WaitLimits,
+	WaitUntil,
+} from './tracked-process.js';
 
 /** Output of a process that is kept here, and so much again for the next answer: head and tail. */
 const MAX_HELD_BYTES = 256 * 1024;
@@ -17,7 +24,7 @@ const STOPPED_MS = 5000;
 const LAST_LINE_CHARACTERS = 120;
 const END_OF_FILE_KEY = 4;
 
-export interface HeldProcessOptions {
+export interface SessionProcessOptions {
 	readonly id: string;
 	readonly isTerminal: boolean;
 	/** Ends it after so long; a machine that cannot is told by this program. */
@@ -28,7 +35,7 @@ export interface HeldProcessOptions {
  * A process of a machine that keeps nothing itself: its output is kept here, within bounds, and it belongs to the session
  * of this program.
  */
-export class HeldProcess implements TrackedProcess {
+export class SessionProcess implements TrackedProcess {
 	readonly id: string;
 	readonly machine: NamedMachine;
 	readonly isTerminal: boolean;
@@ -40,7 +47,7 @@ export class HeldProcess implements TrackedProcess {
 	#lastSeq = 0;
 	#answeredSeq = 0;
 
-	constructor(machine: NamedMachine, handle: ProcessHandle, {id, isTerminal, limitMs}: HeldProcessOptions) {
+	constructor(machine: NamedMachine, handle: ProcessHandle, {id, isTerminal, limitMs}: SessionProcessOptions) {
 		this.machine = machine;
 		this.id = id;
 		this.isTerminal = isTerminal;
@@ -65,7 +72,7 @@ export class HeldProcess implements TrackedProcess {
 		return this.#handle.isOver;
 	}
 
-	async waitFor(until: WaitUntil, {ms, signal}: WaitLimits): Promise<WaitOutcome> {
+	async waitFor(until: WaitUntil, {ms, signal}: WaitLimits): Promise<TrackedOutcome> {
 		const {text, port, silenceMs} = until;
 		const condition: WaitCondition = {
 			exit: true,
@@ -168,7 +175,7 @@ export class HeldProcess implements TrackedProcess {
 	}
 }
 
-function toOutcome(result: WaitResult): WaitOutcome {
+function toOutcome(result: WaitResult): TrackedOutcome {
 	return result.by === 'pattern' ? {by: 'text', text: result.match[0]} : result;
 }
 
