@@ -42,9 +42,9 @@ export async function sdkClient(
 	{modern = false, ...options}: ClientOptions & {modern?: boolean} = {},
 ): Promise<Client> {
 	const [near, far] = InMemoryTransport.createLinkedPair();
-	const handle = serveStdio(service.createServer, {transport: far as never});
+	const handle = serveStdio(service.createServer, {transport: far});
 	const negotiation = modern ? {versionNegotiation: {mode: {pin: MODERN}}} : {};
-	const client = new Client({name: 'test', version: '1'}, {...negotiation, ...options} as ClientOptions);
+	const client = new Client({name: 'test', version: '1'}, {...negotiation, ...options});
 	await client.connect(near);
 	onTestFinished(async () => {
 		await client.close();
@@ -79,7 +79,7 @@ export class RawMcpClient {
 
 	static async open(service: McpService, capabilities: object = {}): Promise<RawMcpClient> {
 		const [near, far] = InMemoryTransport.createLinkedPair();
-		const handle = serveStdio(service.createServer, {transport: far as never});
+		const handle = serveStdio(service.createServer, {transport: far});
 		onTestFinished(() => handle.close());
 		const client = new RawMcpClient(near, capabilities);
 		await near.start();
@@ -90,7 +90,7 @@ export class RawMcpClient {
 	private constructor(transport: InMemoryTransport, capabilities: object) {
 		this.#transport = transport;
 		this.#capabilities = capabilities;
-		transport.onmessage = message => this.#receive(message as Message);
+		Object.assign(transport, {onmessage: (message: Message) => this.#receive(message)});
 	}
 
 	/** Number that the next request will have. */
@@ -147,7 +147,8 @@ export class RawMcpClient {
 	#receive(message: Message): void {
 		if (message.id !== undefined && message.method === undefined) return this.#pending.get(message.id)?.(message);
 		this.notifications.push(message);
-		for (const listener of [...this.#listeners]) listener();
+		const listeners = [...this.#listeners];
+		for (const listener of listeners) listener();
 	}
 }
 

@@ -100,14 +100,11 @@ export class ToolService {
 		});
 		run.begin(call => this.#start(tool, given, reply, call));
 		let isSettled = false;
-		const settled = run.answer.then(
-			() => {
+		const settled = run.answer
+			.catch(() => {})
+			.finally(() => {
 				isSettled = true;
-			},
-			() => {
-				isSettled = true;
-			},
-		);
+			});
 		await waitAtMost(settled, this.#options.graceMs, signal);
 		// A task is named after its process, which a slow machine may not have started yet.
 		await waitAtMost(Promise.race([settled, run.named]), MAX_NAMING_MS, signal);

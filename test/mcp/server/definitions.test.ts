@@ -4,7 +4,7 @@ import {Environment} from '../../../src/environments/environment.js';
 import {describeForModels, MAX_INSTRUCTIONS_CHARACTERS} from '../../../src/mcp/server/instructions.js';
 import {MachineSet} from '../../../src/mcp/server/machines/machine-set.js';
 import {NamedMachine} from '../../../src/mcp/server/machines/named-machine.js';
-import {TOOL_GROUPS} from '../../../src/mcp/server/tools/tool.js';
+import {TOOL_GROUPS, type ToolGroup} from '../../../src/mcp/server/tools/tool.js';
 import {selectTools, TOOLS} from '../../../src/mcp/server/tools/tool-list.js';
 import {machineAt, machineUrl, mcpService, sdkClient} from '../../helpers/mcp-service.js';
 
@@ -32,9 +32,11 @@ test('tools that change nothing say so, and the others say that they do', () => 
 	expect(selectTools(TOOL_GROUPS, true).map(({definition}) => definition.name)).toEqual(readOnly);
 });
 
+function names(...groups: ToolGroup[]): string[] {
+	return selectTools(groups, false).map(({definition}) => definition.name);
+}
+
 test('groups select tools', () => {
-	const names = (...groups: ('exec' | 'files' | 'ports' | 'jobs')[]) =>
-		selectTools(groups, false).map(({definition}) => definition.name);
 	expect(names('exec', 'files', 'ports')).toEqual(ALL);
 	expect(names('files')).toEqual(['read', 'write', 'edit', 'find', 'copy']);
 	expect(names('jobs')).toEqual(['wait', 'logs', 'ps', 'stop']);

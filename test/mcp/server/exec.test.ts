@@ -146,7 +146,7 @@ test('a cancelled call ends the waiting and not the command', async () => {
 	const watcher = await sdkClient(mcpService([machineAt(url)]));
 	while (!/p1 · running/.test(await callText(watcher, 'ps', {})));
 	abort.abort('enough');
-	await expect(call).rejects.toThrow();
+	await expect(call).rejects.toThrow(/abort|enough|cancel/i);
 	expect(await callText(watcher, 'ps', {})).toMatch(/^p1 · running/m);
 	expect(await callText(client, 'stop', {id: 'p1'})).toMatch(/^\[ended/);
 });

@@ -105,10 +105,8 @@ test('a client with a progress token hears time, bytes and the last line until t
 	while (!/p1 · running · .* · 10 bytes/.test(await callText(other, 'ps', {})));
 	vi.advanceTimersByTime(5000);
 	const {params} = await client.notified(({method}) => method === 'notifications/progress');
-	expect(params).toMatchObject({
-		progressToken: 'build',
-		message: expect.stringMatching(/^p1 · .* s · 10 bytes · compiling$/),
-	});
+	expect(params?.['progressToken']).toBe('build');
+	expect(params?.['message']).toMatch(/^p1 · .* s · 10 bytes · compiling$/);
 	vi.useRealTimers();
 	await callText(other, 'exec', {command: `touch ${go}`});
 	expect(textOf(await answer)).toMatch(/^\[exit 5/);

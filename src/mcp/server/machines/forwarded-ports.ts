@@ -33,8 +33,7 @@ export class ForwardedPorts implements AsyncDisposable {
 	async [Symbol.asyncDispose](): Promise<void> {
 		const forwards = await Promise.allSettled(this.#forwards.values());
 		this.#forwards.clear();
-		await Promise.all(
-			forwards.map(forward => (forward.status === 'fulfilled' ? forward.value[Symbol.asyncDispose]() : undefined)),
-		);
+		const opened = forwards.flatMap(forward => (forward.status === 'fulfilled' ? [forward.value] : []));
+		await Promise.all(opened.map(forward => forward[Symbol.asyncDispose]()));
 	}
 }

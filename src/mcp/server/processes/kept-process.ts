@@ -169,7 +169,7 @@ export class KeptProcess implements TrackedProcess {
 		const timeout = Math.min(leftMs, Math.max(WAIT_SLICE_MS, 2 * (silenceMs ?? 0)));
 		const process = await reach(this.machine.name, this.#reference());
 		try {
-			return this.#toOutcome((await process.waitFor(condition, {timeout, signal})) as WaitResult);
+			return this.#toOutcome(await process.waitFor(condition, {timeout, signal}));
 		} catch (error) {
 			if (error instanceof WaitError && error.reason === 'timeout') return undefined;
 			throw error;
@@ -177,15 +177,8 @@ export class KeptProcess implements TrackedProcess {
 	}
 
 	#toOutcome(result: WaitResult): TrackedOutcome {
-		switch (result.by) {
-			case 'exit':
-				this.exited(result.exit);
-				return result;
-			case 'pattern':
-				return {by: 'text', text: result.match[0]};
-			default:
-				return result;
-		}
+		if (result.by === 'exit') this.exited(result.exit);
+		return result.by === 'pattern' ? {by: 'text', text: result.match[0]} : result;
 	}
 
 	/** Head and tail of the output from a byte on. */

@@ -98,8 +98,7 @@ export class KnownProcesses {
 	}
 
 	#track({machine, listed}: FoundProcess): KeptProcess {
-		const {processId, tty, ageMs} = listed;
-		const isTerminal = tty === true;
+		const {processId, tty: isTerminal, ageMs} = listed;
 		return new KeptProcess(machine, {
 			id: this.ids.areSecret ? processId : this.idFor(machine, listed),
 			processId,

@@ -1,7 +1,7 @@
 import {type ProcessHandle, ProcessLostError} from '../../../client/process/process-handle.js';
 import type {LogEntry, Screen} from '../../../client/process/shared-process.js';
 import {type WaitCondition, WaitError, type WaitResult} from '../../../client/run/wait-for.js';
-import {waitAtMost} from '../../../shared/async/timeout.js';
+import {waitAtMost, withTimeout} from '../../../shared/async/timeout.js';
 import {HeadTailBuffer} from '../../../shared/head-tail-buffer.js';
 import {collectMatches} from '../answers/collect-matches.js';
 import {type OutputExcerpt, toExcerpt} from '../answers/output-excerpt.js';
@@ -83,7 +83,7 @@ export class SessionProcess implements TrackedProcess {
 		const {files} = this.machine.environment;
 		try {
 			const timeout = ms === undefined ? {} : {timeout: ms};
-			return toOutcome((await this.#handle.waitFor(condition, {...timeout, signal, files})) as WaitResult);
+			return toOutcome(await this.#handle.waitFor(condition, {...timeout, signal, files}));
 		} catch (error) {
 			if (error instanceof ProcessLostError) return {by: 'lost', message: error.message};
 			if (!(error instanceof WaitError)) throw error;
@@ -142,13 +142,7 @@ export class SessionProcess implements TrackedProcess {
 			({exitCode}) => exitCode,
 			() => undefined,
 		);
-		let exitCode: number | undefined;
-		await waitAtMost(
-			ended.then(code => {
-				exitCode = code;
-			}),
-			Math.max(graceMs, STOPPED_MS),
-		);
+		const exitCode = await withTimeout(ended, Math.max(graceMs, STOPPED_MS), () => undefined);
 		return {wasOver, exitCode, survivors: []};
 	}
 

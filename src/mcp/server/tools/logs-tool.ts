@@ -37,7 +37,7 @@ function readPattern(grep: string | undefined): string | undefined {
 	if (grep === undefined) return undefined;
 	try {
 		return new RegExp(grep).source;
-	} catch (error) {
-		throw new TypeError(`grep: ${(error as Error).message}`);
+	} catch (cause) {
+		throw new TypeError(`grep: ${(cause as Error).message}`, {cause});
 	}
 }
