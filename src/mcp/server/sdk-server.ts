@@ -44,7 +44,7 @@ export function createServerFactory({service, instructions}: SdkServerOptions): 
 			{
 				capabilities: {tools: {}, extensions: {[TASKS_EXTENSION]: {}}},
 				instructions: await instructions(),
-				requestState: {verify: questions.verify},
+				requestState: {verify: (state, context) => questions.verify(state, context)},
 			},
 		);
 		server.setRequestHandler('tools/list', () => ({

@@ -27,7 +27,7 @@ function toWebRequest(request: IncomingMessage, signal: AbortSignal): Request {
 	const url = new URL(request.url ?? '/', 'http://localhost');
 	const hasBody = !BODILESS.has(method);
 	const body = hasBody ? (Readable.toWeb(request) as ReadableStream<Uint8Array>) : undefined;
-	return new Request(url, {method, headers: pairs, signal, ...(body && {body, duplex: 'half'})} as RequestInit);
+	return new Request(url, {method, headers: pairs, signal, ...(body && {body, duplex: 'half' as const})});
 }
 
 async function send(answer: Response, response: ServerResponse, gone: AbortSignal): Promise<void> {

@@ -70,7 +70,7 @@ function describeMatch(match: Match, root: string): string {
 	const prefix = root.endsWith('/') ? root : `${root}/`;
 	const name = headerField(full.startsWith(prefix) ? full.slice(prefix.length) : full);
 	if (match.line === undefined || match.line === null) return name;
-	const text = plainText(String(match.text ?? '')).trim();
+	const text = plainText(match.text ?? '').trim();
 	return `${name}:${match.line}: ${text.length > LINE_CHARACTERS ? `${text.slice(0, LINE_CHARACTERS)}…` : text}`;
 }
 

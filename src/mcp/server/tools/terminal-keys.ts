@@ -51,7 +51,7 @@ function toSequence(key: string): string {
 	if (control !== undefined) return String.fromCharCode(control.toUpperCase().charCodeAt(0) & CONTROL_MASK);
 	const [, meta] = /^M-(.+)$/su.exec(key) ?? [];
 	if (meta !== undefined) return `\u001b${toSequence(meta)}`;
-	if ([...key].length === 1) return key;
+	if (/^.$/su.test(key)) return key;
 	const near = suggestName(key, Object.keys(KEYS));
 	throw new TypeError(
 		`keys: there is no key ${JSON.stringify(key)};${near} expected ${KEY_HINT}; words belong in text`,
