@@ -40,6 +40,8 @@ export class ManagedProcess {
 	readonly log: OutputLog;
 	/** Undefined without a terminal. */
 	readonly terminalSizes: TerminalSizes | undefined;
+	/** Connections that its events are sent to. */
+	deliveryCount = 0;
 	readonly #events: ProcessEvents;
 	readonly #openStreams = new Set<OutputStream>();
 	#state: ProcessState;

@@ -19,6 +19,7 @@ import {
 } from '../protocol/wire/envelope.js';
 import {INTERNAL_ERROR, INVALID_REQUEST, RpcError} from '../protocol/wire/error-codes.js';
 import {MAX_MESSAGE_BYTES} from '../protocol/wire/message-limits.js';
+import type {SharedFrame} from '../protocol/wire/shared-frame.js';
 import {onAbort} from '../shared/async/on-abort.js';
 import {errorMessage} from '../shared/errors.js';
 import {PeerViolationError} from '../transports/peer-violation-error.js';
@@ -139,6 +140,11 @@ export class RpcConnection {
 
 	notify(method: string, params: unknown): void {
 		this.#send(encodeNotification(method, params));
+	}
+
+	/** Sends a notification that was encoded for several connections. */
+	sendShared(notification: SharedFrame): void {
+		this.#send(notification);
 	}
 
 	/** Back-pressure: reads no more messages until the returned function is called. */

@@ -72,4 +72,17 @@ export class ChunkQueue {
 		}
 		return low - this.#dropped + this.#firstOrdinal;
 	}
+
+	/** Chunks after an event: at least one if there is one, and no more than `maxBytes` of them otherwise. */
+	page(afterSeq: number, maxBytes: number | undefined): Chunk[] {
+		const chunks: Chunk[] = [];
+		let size = 0;
+		for (const chunk of this.from(this.findAfter(afterSeq))) {
+			if (maxBytes !== undefined && chunks.length > 0 && size + chunk.bytes.length > maxBytes) break;
+			chunks.push(chunk);
+			size += chunk.bytes.length;
+			if (maxBytes !== undefined && size >= maxBytes) break;
+		}
+		return chunks;
+	}
 }

@@ -84,6 +84,22 @@ export class LogCursor {
 		return this.#nextFromDisk() ?? this.#skipGap() ?? this.advance();
 	}
 
+	/**
+	 * Passes over the next event without reading it, if it is output on disk: for a caller that has it in another form.
+	 * Returns its bytes; undefined for any other event.
+	 */
+	skipOnDisk(): number | undefined {
+		const seq = this.deliveredSeq + 1;
+		const {spill, firstOrdinal} = this.log;
+		if (!spill || this.#ahead || this.ordinal >= firstOrdinal || seq >= this.#firstRetainedSeq()) return undefined;
+		this.#reader ??= spill.openReader(this.deliveredSeq);
+		const bytes = this.#reader.skip(seq);
+		if (bytes === undefined) return undefined;
+		this.deliveredSeq = seq;
+		this.deliveredBytes += bytes;
+		return bytes;
+	}
+
 	/** Ends delivery: the log neither wakes this cursor nor retains output for it any more. */
 	close(): void {
 		this.#leaveDisk();

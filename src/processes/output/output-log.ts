@@ -167,14 +167,7 @@ export class OutputLog implements CursorSource {
 			const isFull = maxBytes !== undefined && page.chunks.length > 0;
 			return page.isCut || isFull ? page : this.#appendRetained(page, afterSeq);
 		}
-		const chunks: Chunk[] = [];
-		let size = 0;
-		for (const chunk of this.#chunks.from(this.#chunks.findAfter(afterSeq))) {
-			if (maxBytes !== undefined && chunks.length > 0 && size + chunk.bytes.length > maxBytes) break;
-			chunks.push(chunk);
-			size += chunk.bytes.length;
-			if (maxBytes !== undefined && size >= maxBytes) break;
-		}
+		const chunks = this.#chunks.page(afterSeq, maxBytes);
 		const last = maxBytes === undefined ? undefined : chunks.at(-1);
 		return {
 			chunks,

@@ -9,6 +9,11 @@ export interface SpillReader {
 	 * more. The bytes are valid until the next call. Chunks that were dropped are skipped: their numbers are missing.
 	 */
 	next(): Chunk | undefined;
+	/**
+	 * Passes over the next chunk without reading it, if it is that of this event. Returns its length; undefined if another
+	 * one is next, or none.
+	 */
+	skip(seq: number): number | undefined;
 	close(): void;
 }
 

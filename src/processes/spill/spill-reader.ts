@@ -104,6 +104,18 @@ export class SpillCursor implements SpillReader {
 		}
 	}
 
+	skip(seq: number): number | undefined {
+		for (let record = this.#peekRecord(); record; record = this.#peekRecord()) {
+			const isNext = record.kind === 'output' && record.seq === seq && record.offset === this.nextByte;
+			if (record.kind === 'output' && !isNext) return undefined;
+			this.#passRecord(record);
+			if (!isNext) continue;
+			this.#nextByte = record.offset + record.length;
+			return record.length;
+		}
+		return undefined;
+	}
+
 	/** The same with everything that was recorded. */
 	nextEntry(): SpillEntry | undefined {
 		for (;;) {
@@ -121,15 +133,22 @@ export class SpillCursor implements SpillReader {
 		this.#source.files.release();
 	}
 
-	/** Undefined at the end, and in front of a record that is damaged. */
 	#nextRecord(): SpillRecord | undefined {
+		const record = this.#peekRecord();
+		if (record) this.#passRecord(record);
+		return record;
+	}
+
+	/** Undefined at the end, and in front of a record that is damaged. */
+	#peekRecord(): SpillRecord | undefined {
 		this.#next = Math.max(this.#next, this.#source.firstRecord);
 		if ((this.#next < this.#recordsAt || this.#next >= this.#recordsEnd) && !this.#fillRecords()) return undefined;
-		const record = decodeRecord(this.#records!, (this.#next - this.#recordsAt) * RECORD_BYTES);
-		if (!record) return undefined;
+		return decodeRecord(this.#records!, (this.#next - this.#recordsAt) * RECORD_BYTES);
+	}
+
+	#passRecord({seq}: SpillRecord): void {
 		this.#next++;
-		this.#lastSeq = record.seq;
-		return record;
+		this.#lastSeq = seq;
 	}
 
 	#fillRecords(): boolean {

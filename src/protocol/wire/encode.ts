@@ -1,8 +1,9 @@
 import {base64Length, encodeBase64} from '../../shared/base64.js';
 import type {ErrorObject, RequestId, Trace} from './envelope.js';
+import type {SharedFrame} from './shared-frame.js';
 
-/** One message ready to be sent: JSON text, as one string or in parts. */
-export type Frame = string | JsonParts;
+/** One message ready to be sent: JSON text, as one string, in parts, or encoded for several connections. */
+export type Frame = string | JsonParts | SharedFrame;
 
 /**
  * JSON text in parts. A part of bytes stands for its base64, without the quotes around it: base64 needs no escaping, so

@@ -4,6 +4,7 @@ import type {ProcessTable} from '../../processes/process-table.js';
 import type {RpcConnection} from '../../rpc/rpc-connection.js';
 import {OUTPUT_HIGH_WATER_BYTES} from './flow-control.js';
 import {type SendProcessEvent, sendProcessEvent} from './process-notifications.js';
+import {SharedOutput} from './shared-output.js';
 
 /** Round-robin quantum: output one process may send before the next one's turn. */
 const MAX_BYTES_PER_TURN = 128 * 1024;
@@ -59,7 +60,8 @@ export class OutputPump {
 
 	/** Sends events from now on, or again from another point; earlier output is left to `process/read`. */
 	deliver(process: ManagedProcess, {processId = process.id, afterSeq, drives}: Delivery): void {
-		this.#entries.get(process)?.cursor.close();
+		const earlier = this.#entries.get(process);
+		if (earlier) this.#remove(earlier);
 		const wake = (): void => this.#enqueue(entry);
 		const entry: PumpEntry = {
 			process,
@@ -70,6 +72,7 @@ export class OutputPump {
 			isQueued: false,
 		};
 		this.#entries.set(process, entry);
+		process.deliveryCount++;
 		// A process that could not be started never closes, so nothing else would remove it.
 		process.started.catch(() => this.#remove(entry));
 		// Not at once: the reply to the request that asked for it comes first.
@@ -120,8 +123,7 @@ export class OutputPump {
 	/** Detaches from the logs when the connection closes: children run on, their output stays in the logs. */
 	stop(): void {
 		this.#stopListening();
-		for (const {cursor} of this.#entries.values()) cursor.close();
-		this.#entries.clear();
+		for (const entry of this.#entries.values()) this.#remove(entry);
 		this.#ready = [];
 		this.#resolveFlushed();
 	}
@@ -136,8 +138,10 @@ export class OutputPump {
 
 	#remove(entry: PumpEntry): void {
 		const {process, cursor} = entry;
-		if (this.#entries.get(process) === entry) this.#entries.delete(process);
 		cursor.close();
+		if (this.#entries.get(process) !== entry) return;
+		this.#entries.delete(process);
+		if (--process.deliveryCount === 1) SharedOutput.forget(process.log);
 	}
 
 	#resolveFlushed(): void {
@@ -145,11 +149,39 @@ export class OutputPump {
 	}
 
 	#sendTurn(entry: PumpEntry): void {
-		const {processId, cursor} = entry;
+		const {processId, cursor, process} = entry;
+		// The first protocol has messages of its own, and shares nothing.
+		if (process.deliveryCount > 1 && this.#send === sendProcessEvent) {
+			this.#sendSharedTurn(entry, SharedOutput.of(process.log, processId));
+			return;
+		}
 		for (let sent = 0; sent < MAX_BYTES_PER_TURN && this.#connection.backlog < OUTPUT_HIGH_WATER_BYTES; ) {
 			const event = cursor.next();
 			if (!event) return;
 			if (event.kind === 'output') sent += event.bytes.length;
+			this.#send(this.#connection, processId, event);
+			if (event.kind === 'closed') this.#remove(entry);
+		}
+	}
+
+	/** The same for a process that others watch, too: what one connection has encoded the others send as it is. */
+	#sendSharedTurn(entry: PumpEntry, shared: SharedOutput): void {
+		const {processId, cursor} = entry;
+		for (let sent = 0; sent < MAX_BYTES_PER_TURN && this.#connection.backlog < OUTPUT_HIGH_WATER_BYTES; ) {
+			const known = shared.find(cursor.seq + 1);
+			const skipped = known && cursor.skipOnDisk();
+			if (known && skipped !== undefined) {
+				sent += skipped;
+				this.#connection.sendShared(known);
+				continue;
+			}
+			const event = cursor.next();
+			if (!event) return;
+			if (event.kind === 'output') {
+				sent += event.bytes.length;
+				this.#connection.sendShared(shared.find(event.seq) ?? shared.add(event));
+				continue;
+			}
 			this.#send(this.#connection, processId, event);
 			if (event.kind === 'closed') this.#remove(entry);
 		}

@@ -1,4 +1,5 @@
 import {type Frame, measureFrame} from '../../protocol/wire/encode.js';
+import {SharedFrame} from '../../protocol/wire/shared-frame.js';
 
 /**
  * Bytes encoded at a time, a multiple of three. Of more at once the runtime makes strings that live outside its heap,
@@ -9,6 +10,10 @@ const SLICE_BYTES = 48 * 1024;
 /** Writes the UTF-8 text of a frame into `target`; returns where it ends. */
 export function writeFrame(frame: Frame, target: Buffer, start: number): number {
 	if (typeof frame === 'string') return start + target.write(frame, start);
+	if (frame instanceof SharedFrame) {
+		target.set(frame.text, start);
+		return start + frame.byteLength;
+	}
 	let offset = start;
 	for (const part of frame.parts) {
 		offset += typeof part === 'string' ? target.write(part, offset) : writeBase64(part, target, offset);

@@ -5,13 +5,15 @@ import type {Duplex} from 'node:stream';
 import type {RawData, WebSocket} from 'ws';
 import {type Frame, measureFrame} from '../../protocol/wire/encode.js';
 import {FRAGMENT_BYTES, MAX_FRAME_BYTES} from '../../protocol/wire/message-limits.js';
-import {BufferPool, payloadBuffers} from '../../shared/node/buffer-pool.js';
+import {FRAME_HEADROOM_BYTES, SharedFrame} from '../../protocol/wire/shared-frame.js';
+import {BufferPool} from '../../shared/node/buffer-pool.js';
 import {PeerSilentError} from '../peer-silent-error.js';
 import {PeerViolationError} from '../peer-violation-error.js';
 import type {Transport, TransportEvents} from '../transport.js';
 import {askPeer} from './ask-peer.js';
 import {deliverMessage} from './extract-payload.js';
 import {frameToBuffer, writeFrame} from './frame-bytes.js';
+import {selectPool} from './frame-pools.js';
 import type {PeerMonitor} from './peer-monitor.js';
 import type {WatchedLink} from './peer-watch.js';
 import {PooledPayloads} from './pooled-payloads.js';
@@ -21,14 +23,10 @@ import {readTcpInfo} from './tcp-info.js';
 /** TCP keep-alive, for a connection that is not pinged. */
 const KEEP_ALIVE_MS = 15_000;
 /** Header of the longest frame. */
-const MAX_HEADER_BYTES = 10;
-/** Frames from this size on are written into pooled buffers. */
-const MIN_POOLED_FRAME_BYTES = 32 * 1024;
+const MAX_HEADER_BYTES = FRAME_HEADROOM_BYTES;
 /** Frames up to this size share a buffer with others of the same tick of the event loop. */
 const MAX_GATHERED_FRAME_BYTES = 8 * 1024;
 const GATHERING_BLOCKS = new BufferPool(16 * 1024, 64);
-/** The first holds the frame of the largest chunk of output, the second that of the largest block of a file. */
-const FRAME_POOLS = [new BufferPool(96 * 1024, 32), payloadBuffers];
 
 export interface PeerWatching {
 	/** Pings the peer and gives it up when it is silent. */
@@ -113,6 +111,7 @@ export class WebSocketTransport implements Transport {
 		if (this.#end === 'client' && typeof frame === 'string' && !isFragmented) this.#webSocket.send(frame);
 		else if (this.#end === 'client' || isFragmented) this.#sendInFragments(frameToBuffer(frame, length));
 		else if (length <= MAX_GATHERED_FRAME_BYTES) this.#gather(frame, length);
+		else if (frame instanceof SharedFrame) this.#sendShared(frame, length);
 		else this.#sendWhole(frame, length);
 	}
 
@@ -196,6 +195,16 @@ export class WebSocketTransport implements Transport {
 		this.#socket.write(memory.subarray(0, end), () => pool?.give(memory));
 	}
 
+	/** The same bytes for all connections: the header of an unmasked frame is the same for all, too. */
+	#sendShared(frame: SharedFrame, length: number): void {
+		this.#flush();
+		const memory = frame.memory as Buffer;
+		const start = FRAME_HEADROOM_BYTES - measureTextHeader(length);
+		writeTextHeader(memory, start, length);
+		frame.retain();
+		this.#socket.write(memory.subarray(start), () => frame.release());
+	}
+
 	#sendInFragments(bytes: Uint8Array): void {
 		this.#flush();
 		for (let offset = 0; offset < bytes.length; offset += FRAGMENT_BYTES) {
@@ -228,8 +237,9 @@ function isTimedOut({code}: NodeJS.ErrnoException): boolean {
 	return code === 'ETIMEDOUT' || code === 'EHOSTUNREACH' || code === 'ENETUNREACH';
 }
 
-function selectPool(bytes: number): BufferPool | undefined {
-	return bytes < MIN_POOLED_FRAME_BYTES ? undefined : FRAME_POOLS.find(({blockBytes}) => bytes <= blockBytes);
+function measureTextHeader(length: number): number {
+	if (length < 126) return 2;
+	return length < 65_536 ? 4 : MAX_HEADER_BYTES;
 }
 
 /** Writes the header of an unmasked text frame that is a whole message; returns the header's length. */
