@@ -78,9 +78,14 @@ export function descriptorsOf(pid) {
 	return names.filter(fd => tryTo(() => readlinkSync(`/proc/${pid}/fd/${fd}`)) !== undefined).length;
 }
 
+export function threadsOf(pid) {
+	return tryTo(() => readdirSync(`/proc/${pid}/task`)) ?? [];
+}
+
 export function childrenOf(pid) {
-	const threads = tryTo(() => readdirSync(`/proc/${pid}/task`)) ?? [];
-	return threads.flatMap(thread => readProc(`${pid}/task/${thread}/children`).split(/\s+/).filter(Boolean).map(Number));
+	return threadsOf(pid).flatMap(thread =>
+		readProc(`${pid}/task/${thread}/children`).split(/\s+/).filter(Boolean).map(Number),
+	);
 }
 
 /** The process and all its descendants. */

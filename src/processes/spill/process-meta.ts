@@ -1,11 +1,14 @@
+import {closeSync} from 'node:fs';
 import {join} from 'node:path';
 import * as v from 'valibot';
 import {endReason} from '../../protocol/methods/process-methods.js';
 import {stringMap} from '../../protocol/wire/fields.js';
-import {isSystemError, readTextFile, replaceFile} from './state-files.js';
+import {createPrivateFile, isSystemError, readTextFile, replaceFile, writeFully} from './state-files.js';
 
 /** Longest description of a process; its arguments are most of it. */
 const MAX_DESCRIPTION_BYTES = 16 * 1024 * 1024;
+
+const META_FILE = 'meta.json';
 
 const count = v.pipe(v.number(), v.safeInteger(), v.minValue(0));
 const dimension = v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(65_535));
@@ -49,13 +52,46 @@ export type ProcessMeta = v.InferOutput<typeof processMeta>;
 /** How a process ended, and when. */
 export type ExitRecord = v.InferOutput<typeof exitRecord>;
 
+/** Space of a description for the pid, which is known only when the process has started. */
+const PID_ROOM = ' '.repeat(24);
+
+/** A new description of a process that is about to be started: its pid is written into it, instead of a second file. */
+export class StartingMeta {
+	readonly #fd: number;
+	readonly #pidAt: number;
+	#isOpen = true;
+
+	/** Throws if there is one already. */
+	constructor(directory: string, meta: ProcessMeta) {
+		const members = Buffer.from(JSON.stringify(meta).slice(0, -1));
+		this.#pidAt = members.length;
+		this.#fd = createPrivateFile(join(directory, META_FILE));
+		try {
+			writeFully(this.#fd, Buffer.concat([members, Buffer.from(`${PID_ROOM}}\n`)]), 0);
+		} catch (error) {
+			this.close();
+			throw error;
+		}
+	}
+
+	writePid(pid: number): void {
+		if (this.#isOpen) writeFully(this.#fd, Buffer.from(`,"pid":${pid}`), this.#pidAt);
+	}
+
+	close(): void {
+		if (!this.#isOpen) return;
+		this.#isOpen = false;
+		closeSync(this.#fd);
+	}
+}
+
 export function writeMeta(directory: string, meta: ProcessMeta): void {
-	replaceFile(join(directory, 'meta.json'), `${JSON.stringify(meta)}\n`);
+	replaceFile(join(directory, META_FILE), `${JSON.stringify(meta)}\n`);
 }
 
 /** Throws an error that says where the file is damaged. */
 export function readMeta(directory: string): ProcessMeta {
-	return readJson(join(directory, 'meta.json'), processMeta);
+	return readJson(join(directory, META_FILE), processMeta);
 }
 
 export function writeExit(directory: string, exit: ExitRecord): void {

@@ -8,8 +8,8 @@ import {presentMs, repair, writeHeader} from './begin-spill.js';
 import {EndedSpill} from './ended-spill.js';
 import {type PunchHole, punchHole as punchHoleOfSystem} from './file-calls.js';
 import {MIN_DROPPED_SHARE, OldestDropper} from './oldest-dropper.js';
-import {type ExitRecord, type ProcessMeta, readMeta, writeExit, writeMeta} from './process-meta.js';
-import {measureSpill, type SpillExtent} from './spill-extent.js';
+import {type ExitRecord, type ProcessMeta, StartingMeta, writeExit} from './process-meta.js';
+import {newExtent, type SpillExtent} from './spill-extent.js';
 import {ASIDE_FILE, INDEX_FILE, OUTPUT_FILE, openDescriptors, SpillFiles} from './spill-files.js';
 import {encodeRecord, packSize, RECORD_BYTES, type SpillRecord} from './spill-record.js';
 import {createPrivateFile, PRIVATE_DIRECTORY_MODE, toStateError} from './state-files.js';
@@ -65,6 +65,8 @@ export class ProcessSpill extends StoredSpill implements KeptOutput {
 	#lastSeq: number;
 	#writtenSeq: number;
 	#ms: number;
+	/** Until the pid is known. */
+	#startingMeta: StartingMeta | undefined;
 	#unsavedExit: ExitRecord | undefined;
 	#isScheduled = false;
 	#retry: NodeJS.Timeout | undefined;
@@ -107,11 +109,13 @@ export class ProcessSpill extends StoredSpill implements KeptOutput {
 			for (const name of [OUTPUT_FILE, INDEX_FILE]) opened.push(createPrivateFile(join(directory, name)));
 			const descriptors = {out: opened[0]!, idx: opened[1]!, aside: undefined};
 			writeHeader(descriptors, meta.startedAtMs);
-			writeMeta(directory, meta);
+			const startingMeta = new StartingMeta(directory, meta);
 			const files = new SpillFiles(directory, descriptors);
 			const createdAt = performance.now();
 			const clock = (): number => meta.startedAtMs + performance.now() - createdAt;
-			return new ProcessSpill(files, measureSpill(descriptors), options, clock);
+			const spill = new ProcessSpill(files, newExtent(meta.startedAtMs), options, clock);
+			spill.#startingMeta = startingMeta;
+			return spill;
 		} catch (error) {
 			for (const fd of opened) closeSync(fd);
 			rmSync(directory, {recursive: true, force: true});
@@ -178,8 +182,9 @@ export class ProcessSpill extends StoredSpill implements KeptOutput {
 	/** Its pid is for people: a disk that does not take it costs nothing else. */
 	recordStart(pid: number): void {
 		try {
-			writeMeta(this.directory, {...readMeta(this.directory), pid});
+			this.#startingMeta?.writePid(pid);
 		} catch {}
+		this.#startingMeta?.close();
 	}
 
 	append(chunk: Chunk): void {
@@ -199,7 +204,8 @@ export class ProcessSpill extends StoredSpill implements KeptOutput {
 		this.#saveExit();
 		if (this.#held.length > 0) this.#held.push({seq});
 		else this.#appendRecord({...NO_BYTES, kind: 'exit', seq, ms: this.#now()});
-		this.flush();
+		// Its record goes to disk at the end of the turn, most often with that of the close.
+		if (this.#unsavedExit) this.flush();
 	}
 
 	/** The last event. Output beyond the bound is written now: there is no more than was handed over. */
@@ -285,6 +291,7 @@ export class ProcessSpill extends StoredSpill implements KeptOutput {
 	#finish(): void {
 		if (this.#state === 'closed') return;
 		this.#state = 'closed';
+		this.#startingMeta?.close();
 		this.files.release();
 	}
 

@@ -27,6 +27,12 @@ export interface SpillExtent {
 	readonly startedAtMs: number;
 }
 
+/** Files that were just made: nothing but the header. */
+export function newExtent(startedAtMs: number): SpillExtent {
+	const nothing = {outBytes: 0, asideBytes: 0, tornBytes: 0, dropped: NOTHING_DROPPED, last: undefined};
+	return {...nothing, records: 1, firstRecord: 1, startedAtMs: Math.floor(startedAtMs)};
+}
+
 /** Finds out what is whole. Throws if the beginning is damaged: then nothing of the files can be trusted. */
 export function measureSpill(files: SpillDescriptors): SpillExtent {
 	const outSize = fstatSync(files.out).size;

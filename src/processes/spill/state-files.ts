@@ -38,14 +38,24 @@ export function openRegularFile(path: string, access: 'read' | 'write' | 'create
 /** Replaces a file by another one in one step, so that a reader finds the one or the other. */
 export function replaceFile(path: string, content: string): void {
 	const partial = `${path}.partial`;
-	rmSync(partial, {force: true});
-	const fd = createPrivateFile(partial);
+	const fd = createAnew(partial);
 	try {
 		writeFully(fd, Buffer.from(content), 0);
 	} finally {
 		closeSync(fd);
 	}
 	renameSync(partial, path);
+}
+
+/** Removes what an earlier attempt has left; there is hardly ever any. */
+function createAnew(path: string): number {
+	try {
+		return createPrivateFile(path);
+	} catch (error) {
+		if (!isSystemError(error, 'EEXIST')) throw error;
+		rmSync(path, {force: true});
+		return createPrivateFile(path);
+	}
 }
 
 /** The text of a file; throws if it is longer. */

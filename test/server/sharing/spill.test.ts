@@ -257,3 +257,13 @@ test('ended processes beyond their number are removed, the oldest first', async 
 	});
 	while (readdirSync(join(stateDirectory, 'processes')).length > 8) await new Promise(resolve => setImmediate(resolve));
 });
+
+test('a followed log with a filter misses no output that came while lines were filtered', async () => {
+	const agent = await enter(execServer({stateDirectory: scratch()}));
+	await agent.sh('job', 'echo first; cat', {...KEPT, ...OPEN_STDIN});
+	await agent.event('job', 'process/output');
+	// The thread that filters is yet to be started: what is written meanwhile is in the log before it answers.
+	const followed = logs(agent, 'job', {grep: 'wanted', waitMs: 600_000});
+	await agent.call('process/write', {processId: 'job', chunk: Buffer.from('wanted\n').toString('base64')});
+	expect(textOf(await followed)).toBe('wanted\n');
+});
