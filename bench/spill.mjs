@@ -39,7 +39,7 @@ const samples = {};
 for (let round = -1; round < rounds; round++) {
 	for (const [what, {count, run}] of Object.entries(WORK)) {
 		for (const [place, extra] of Object.entries(PLACES)) {
-			for (const [name, {client, pid}] of Object.entries(servers)) {
+			for (const [name, {client, pid}] of inTurn(round)) {
 				const before = cpuMicrosOf(pid);
 				await run(client, extra);
 				// The first round warms everything up.
@@ -82,6 +82,12 @@ const rows = Object.entries(WORK).flatMap(([what, {unit}]) => {
 rows.push(['bare write(2) of the stream', 'us/MiB', '', median(floor).toFixed(0), '']);
 console.log(markdownTable(['work', 'unit', 'in memory', 'on disk', 'disk / memory'], 'llrrr', rows));
 process.exit();
+
+/** Neither build is always the first. */
+function inTurn(round) {
+	const all = Object.entries(servers);
+	return round % 2 === 0 ? all : all.toReversed();
+}
 
 /** Median of the ratios of pairs, and the least and the most. */
 function ratio(ours, theirs) {
