@@ -26,13 +26,13 @@ function whyNot(): string | undefined {
 }
 
 async function addressOf(server: ChildProcess): Promise<string> {
-	let text = '';
+	let printed = '';
 	for await (const piece of server.stdout!) {
-		text += String(piece);
-		const url = /ws:\/\/\S+/.exec(text)?.[0];
+		printed += String(piece);
+		const url = /ws:\/\/\S+/.exec(printed)?.[0];
 		if (url !== undefined) return url;
 	}
-	throw new Error(`no address in ${text}`);
+	throw new Error(`no address in ${printed}`);
 }
 
 /** A server that sees `home`, the place of states, as read-only. */

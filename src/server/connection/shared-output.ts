@@ -34,10 +34,11 @@ export class SharedOutput {
 
 	/** That of the connections which know the process by the same id. */
 	static of(log: OutputLog, processId: string): SharedOutput {
-		let byId = outputs.get(log);
-		if (!byId) outputs.set(log, (byId = new Map()));
-		let output = byId.get(processId);
-		if (!output) byId.set(processId, (output = new SharedOutput(processId)));
+		const byId = outputs.get(log) ?? new Map<string, SharedOutput>();
+		const known = byId.get(processId);
+		if (known) return known;
+		const output = new SharedOutput(processId);
+		outputs.set(log, byId.set(processId, output));
 		return output;
 	}
 
