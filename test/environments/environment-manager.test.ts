@@ -2,6 +2,7 @@ import {writeFileSync} from 'node:fs';
 import {join} from 'node:path';
 import {inspect} from 'node:util';
 import {expect, onTestFinished, test} from 'vitest';
+import {defaultProvider} from '../../src/environments/config/default-provider.js';
 import {EnvironmentManager} from '../../src/environments/environment-manager.js';
 import {scratchDirectory} from '../helpers/scratch.js';
 import {serving} from '../helpers/serving.js';
@@ -64,10 +65,26 @@ test('the file wins over the variables, and its default comes first', async () =
 	expect(await manager.status('a')).toEqual({kind: 'pending'});
 });
 
-test('the variables of a registry are refused instead of running things somewhere else', async () => {
-	const variables = {CODEX_EXEC_SERVER_NOISE_REGISTRY_URL: 'https://registry.example'};
-	await expect(loaded(variables)).rejects.toThrow(
-		'CODEX_EXEC_SERVER_NOISE_REGISTRY_URL is set, but registries are not supported',
+test('the variables of a registry count before everything else, and only together', async () => {
+	const variables = {
+		CODEX_EXEC_SERVER_NOISE_REGISTRY_URL: 'https://registry.example/base/',
+		CODEX_EXEC_SERVER_NOISE_ENVIRONMENT_ID: 'devbox',
+		CODEX_EXEC_SERVER_NOISE_AUTH_TOKEN: 'secret',
+		CODEX_EXEC_SERVER_NOISE_CHATGPT_ACCOUNT_ID: 'acct',
+		LONGARM_EXEC_SERVER_URL: 'ws://127.0.0.1:1',
+	};
+	const snapshot = await defaultProvider({variables, home: '/nonexistent'}).snapshot();
+	const target = {
+		kind: 'registry',
+		url: 'registry+https://registry.example/base/devbox',
+		token: 'secret',
+		accountId: 'acct',
+		executorKey: 'any',
+	};
+	expect(snapshot).toEqual({defaultId: 'remote', includesLocal: false, remotes: new Map([['remote', target]])});
+	const {CODEX_EXEC_SERVER_NOISE_AUTH_TOKEN: _, ...incomplete} = variables;
+	await expect(loaded(incomplete)).rejects.toThrow(
+		'environment registry configuration error: Noise environment requires CODEX_EXEC_SERVER_NOISE_REGISTRY_URL, CODEX_EXEC_SERVER_NOISE_ENVIRONMENT_ID, and CODEX_EXEC_SERVER_NOISE_AUTH_TOKEN',
 	);
 });
 

@@ -1,4 +1,4 @@
-import type {RunResult} from '../../client/run/run.js';
+import {describeRefusal, type RunResult} from '../../client/run/run.js';
 
 /** Why a machine was left out: the canaries failed, enough others did, or the caller stopped. */
 export type SkipReason = 'canary' | 'failures' | 'aborted';
@@ -25,7 +25,7 @@ export type MachineOutcome =
 
 /** The outcome that a result stands for. */
 export function toOutcome({reason, exitCode, error}: RunResult): MachineOutcome {
-	if (reason === 'spawn') return {kind: 'failed', message: describeError(error)};
+	if (reason === 'spawn') return {kind: 'failed', message: describeRefusal(error)};
 	if (exitCode === undefined) return {kind: 'lost', message: describeLoss(reason, error)};
 	if (reason === 'disconnected') return {kind: 'lost', message: describeError(error)};
 	const isComplete = reason !== 'incomplete';

@@ -34,13 +34,16 @@ export interface RunOnEachOptions extends Omit<RunOptions, 'reject' | 'onOutput'
 	readonly onResult?: ((result: MachineResult) => void) | undefined;
 }
 
+/** Output of one stream, as far as it is kept. */
+export type MachineOutput = Pick<Collected, 'bytes' | 'markedBytes' | 'text' | 'totalBytes' | 'omittedBytes'>;
+
 /** Outcome and output of the command on one machine. */
 export interface MachineResult {
 	readonly id: string;
 	readonly outcome: MachineOutcome;
 	/** Head and tail. On a terminal, both streams. */
-	readonly stdout: Pick<Collected, 'bytes' | 'text' | 'totalBytes' | 'omittedBytes'>;
-	readonly stderr: Pick<Collected, 'bytes' | 'text' | 'totalBytes' | 'omittedBytes'>;
+	readonly stdout: MachineOutput;
+	readonly stderr: MachineOutput;
 	/** Of all output, also of the part that was not kept: equal digests are equal outputs. */
 	readonly digest: string;
 	readonly durationMs: number;
@@ -186,7 +189,13 @@ function withoutOutput(id: string, outcome: MachineOutcome): MachineResult {
 	return {id, outcome, stdout: NO_OUTPUT, stderr: NO_OUTPUT, digest: new OutputDigest().toString(), durationMs: 0};
 }
 
-const NO_OUTPUT: MachineResult['stdout'] = {bytes: new Uint8Array(), text: '', totalBytes: 0, omittedBytes: 0};
+const NO_OUTPUT: MachineOutput = {
+	bytes: new Uint8Array(),
+	markedBytes: new Uint8Array(),
+	text: '',
+	totalBytes: 0,
+	omittedBytes: 0,
+};
 
 function readCount(name: string, value: number, max = Number.MAX_SAFE_INTEGER): number {
 	if (Number.isSafeInteger(value) && value >= 1 && value <= max) return value;

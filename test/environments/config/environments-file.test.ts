@@ -97,12 +97,39 @@ const FAULTS: [string, string][] = [
 	[environment('id = "a"', url, 'program = "x"'), 'environment `a` must set exactly one of url or program'],
 	[environment('id = "a"', 'program = " "'), 'environment `a` program cannot be empty'],
 	[environment('id = "a"', 'url = " "'), 'environment url cannot be empty'],
-	[environment('id = "a"', 'url = "http://x"'), 'environment url `http://x` must use ws:// or wss://'],
+	[
+		environment('id = "a"', 'url = "http://x"'),
+		'environment url `http://x` must use ws:// or wss:// or registry+https:// or registry+http://',
+	],
 	[environment('id = "a"', 'url = "ws://"'), 'environment url `ws://` is invalid: Invalid URL'],
 	['default = " "', 'default environment id cannot be empty'],
 	['default = "b"', 'default environment `b` is not configured'],
 	['include_local = false\ndefault = "local"', 'default environment `local` is not configured'],
 ];
+
+const HUB = 'url = "registry+https://hub.example/devbox"';
+const KEY = `sha256:${'0a'.repeat(32)}`;
+
+test('a machine behind a hub has a token, a key and trust of its own', () => {
+	const lines = ['id = "a"', HUB, 'auth_bearer_token = "secret"', `executor_key = "${KEY}"`, 'ca_file = "hub.pem"'];
+	expect(parseEnvironments(environment(...lines), PATH).remotes.get('a')).toEqual({
+		kind: 'registry',
+		url: 'registry+https://hub.example/devbox',
+		token: 'secret',
+		executorKey: KEY,
+		tls: {caFile: '/home/somebody/.longarm/hub.pem'},
+	});
+	const refused: [string[], string][] = [
+		[[HUB, 'executor_key = "sha256:1"'], '`sha256:1` is no key of an executor'],
+		[['url = "ws://127.0.0.1:1"', `executor_key = "${KEY}"`], 'goes with a registry+https:// URL only'],
+		[['program = "x"', `executor_key = "${KEY}"`], 'environment `a` executor_key requires url'],
+		[['url = "registry+https://hub.example/"'], 'expected registry+https://HUB/ID'],
+		[['url = "registry+http://hub.example/a"', 'ca_file = "x"'], 'or one with registry+https://'],
+	];
+	for (const [keys, text] of refused) {
+		expect(() => parseEnvironments(environment('id = "a"', ...keys), PATH)).toThrow(text);
+	}
+});
 
 test.each(FAULTS)('%j is refused', (text, message) => {
 	expect(() => parseEnvironments(text, PATH)).toThrow(expect.objectContaining({code: 'ENVIRONMENT_INVALID', message}));

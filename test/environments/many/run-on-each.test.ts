@@ -162,7 +162,7 @@ test('wrong options are refused before anything runs, and the failure of a liste
 	const onStart = (id: string): void => void started.push(id);
 	const nowhere = machines('a');
 	for (const wrong of [{parallel: 0}, {parallel: 257}, {canary: 0}, {stopAfter: 1.5}, {timout: 5}]) {
-		await expect(runOnEach(nowhere, ['true'], {onStart, ...wrong} as object)).rejects.toThrow(/runOnEach\(\)/);
+		await expect(runOnEach(nowhere, ['true'], {onStart, ...wrong})).rejects.toThrow(/runOnEach\(\)/);
 	}
 	expect(started).toEqual([]);
 	const failing = runOnEach(machines('a', 'b'), 'echo on; exec sleep 600', {
