@@ -5,12 +5,12 @@ import type {OptionDefinition, OptionValues} from '../command-definition.js';
 export const TRUST_OPTIONS: readonly OptionDefinition[] = [
 	{
 		flags: '--ca-file <FILE>',
-		help: 'for wss://: trust the authorities whose certificates are in this file (PEM), and no others',
+		help: 'for wss:// and registry+https://: trust the authorities whose certificates are in this file (PEM), and no others',
 		completes: {kind: 'file'},
 	},
 	{
 		flags: '--tls-fingerprint <FINGERPRINT>',
-		help: 'for wss://: accept the certificate with this fingerprint (sha256:HEX), and no other',
+		help: 'for wss:// and registry+https://: accept the certificate with this fingerprint (sha256:HEX), and no other',
 	},
 ];
 

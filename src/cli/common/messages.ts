@@ -1,6 +1,8 @@
 import {toSafeJson} from '../../shared/safe-json.js';
 import {printable} from './printable.js';
 
+const CLEAR_LINE = '\r\u001B[K';
+
 /** A text as one line that a terminal may show, whoever wrote the text. */
 export function toLine(text: string): string {
 	return printable(text.replaceAll(/\s*\n\s*/g, ' '));
@@ -22,6 +24,21 @@ export function writeLines(lines: readonly string[]): void {
 /** Writes a result for programs to standard output; what is escaped there is escaped as JSON. */
 export function writeJson(value: unknown, indent?: string): void {
 	process.stdout.write(`${toSafeJson(value, indent)}\n`);
+}
+
+/** Writes an event for programs to standard error. */
+export function writeJsonMessage(value: unknown): void {
+	process.stderr.write(`${toSafeJson(value)}\n`);
+}
+
+/** Replaces the present line of a terminal on standard error. */
+export function redrawLine(text: string): void {
+	process.stderr.write(`${CLEAR_LINE}${toLine(text)}`);
+}
+
+/** Leaves a line that was drawn as it is. */
+export function endRedrawnLine(): void {
+	process.stderr.write('\n');
 }
 
 /** Passes on what the command of a connection, such as ssh, says on its standard error: lines stay lines. */

@@ -1,11 +1,16 @@
 import {isatty} from 'node:tty';
 import {ENVIRONMENTS_FILE} from '../../environments/config/config-home.js';
 import {TOKEN_VARIABLE, trustOf} from '../../environments/config/config-variables.js';
-import {chooseDefault, type DefaultChoice, ENVIRONMENT_VARIABLE} from '../../environments/config/default-choice.js';
+import {
+	chooseDefault,
+	type DefaultChoice,
+	ENVIRONMENT_VARIABLE,
+	URL_VARIABLES,
+} from '../../environments/config/default-choice.js';
 import {defaultProvider} from '../../environments/config/default-provider.js';
 import {LOCAL, readSnapshot} from '../../environments/environment-provider.js';
 import type {RemoteTarget} from '../../environments/remote/remote-target.js';
-import {withTrust} from '../../environments/remote/remote-trust.js';
+import {isSecure, withTrust} from '../../environments/remote/remote-trust.js';
 import {invalidEnvironment, requireUrl} from '../../environments/remote/remote-url.js';
 import {suggestName} from '../../shared/closest-name.js';
 import {findScheme, isTransportTarget, schemeOf} from '../../transports/node/registry.js';
@@ -24,7 +29,7 @@ export async function resolveTarget(given: string, options: OpenOptions = {}): P
 
 /** The variables are for any server that is given by its URL, and so say nothing about one without TLS. */
 function withTrustOfVariables(target: RemoteTarget | undefined): RemoteTarget | undefined {
-	if (target?.kind !== 'websocket' || !target.url.startsWith('wss:')) return target;
+	if (!target || !isSecure(target)) return target;
 	return withTrust(target, trustOf(process.env), target.url);
 }
 
@@ -57,7 +62,7 @@ export async function readDefault({provider}: OpenOptions = {}): Promise<Default
 	const source = provider ? undefined : ENVIRONMENTS_FILE;
 	const choice = await chooseDefault(process.env, provider ?? defaultProvider(), source);
 	const {name, reason} = choice;
-	if (name !== undefined && reason?.endsWith('_URL')) requireUrl(name);
+	if (name !== undefined && URL_VARIABLES.some(variable => variable === reason)) requireUrl(name);
 	return choice;
 }
 
