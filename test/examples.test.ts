@@ -1,5 +1,5 @@
 import {execFile, spawnSync} from 'node:child_process';
-import {mkdirSync, writeFileSync} from 'node:fs';
+import {copyFileSync, mkdirSync, writeFileSync} from 'node:fs';
 import {join} from 'node:path';
 import {expect, test} from 'vitest';
 import {Command} from './helpers/command.js';
@@ -76,4 +76,61 @@ test('examples/mcp.mjs calls a tool of a server on another machine', async () =>
 	const args = [at('mcp.mjs'), await server.url(), process.execPath, fixture];
 	const {status, stdout, stderr} = spawnSync(process.execPath, args, {encoding: 'utf8'});
 	expect([status, stderr, stdout]).toEqual([0, '', 'fixture: echo, hang, crash\n']);
+});
+
+/** Stand-ins for the SDKs of agents, which are no dependency: each prints what it was given. */
+const SDKS: Record<string, Record<string, string>> = {
+	'openai-agents.mjs': {
+		'@openai/agents': `
+			export class MCPServerStdio {
+				constructor(options) { this.options = options; }
+				async connect() { this.isConnected = true; }
+				async close() { console.log('closed'); }
+			}
+			export class Agent { constructor(options) { Object.assign(this, options); } }
+			export const run = async ({mcpServers: [{options, isConnected}]}, task) =>
+				({finalOutput: [isConnected, options.command, ...options.args, task].join(' ')});`,
+	},
+	'vercel-ai.mjs': {
+		ai: `
+			export const stepCountIs = count => count;
+			export const generateText = async ({tools, prompt}) => ({text: [...tools, prompt].join(' ')});`,
+		'@ai-sdk/mcp': `
+			export const experimental_createMCPClient = async ({transport: {options}}) => ({
+				tools: async () => [true, options.command, ...options.args],
+				close: async () => console.log('closed'),
+			});`,
+		'@ai-sdk/mcp/mcp-stdio':
+			'export class Experimental_StdioMCPTransport { constructor(options) { this.options = options; } }',
+	},
+	'claude-agent.mjs': {
+		'@anthropic-ai/claude-agent-sdk': `
+			export async function* query({prompt, options: {mcpServers: {longarm}, allowedTools}}) {
+				yield {type: 'assistant'};
+				yield {type: 'result', result: [longarm.type === 'stdio', longarm.command, ...longarm.args, prompt].join(' ')};
+				console.log(allowedTools.includes('mcp__longarm') ? 'closed' : 'no tool is allowed');
+			}`,
+	},
+};
+
+test.each(Object.keys(SDKS))('examples/%s hands the command of the server to its SDK', name => {
+	const root = scratchDirectory();
+	for (const [module, text] of Object.entries(SDKS[name]!)) {
+		const folder = join(root, 'node_modules', module);
+		mkdirSync(folder, {recursive: true});
+		writeFileSync(
+			join(folder, 'package.json'),
+			JSON.stringify({name: module, type: 'module', exports: {'.': './index.js', './*': './*/index.js'}}),
+		);
+		writeFileSync(join(folder, 'index.js'), text);
+	}
+	copyFileSync(at(name), join(root, name));
+	const call = (...args: string[]) => spawnSync(process.execPath, [join(root, name), ...args], {encoding: 'utf8'});
+	const {status, stdout, stderr} = call('a task', '-e', 'devbox');
+	expect([status, stdout, stderr]).toEqual([0, 'true longarm mcp -e devbox a task\nclosed\n', '']);
+	const unusable = call();
+	expect([unusable.status, unusable.stderr]).toEqual([
+		2,
+		`usage: node examples/${name} TASK [OPTIONS of longarm mcp]\n`,
+	]);
 });

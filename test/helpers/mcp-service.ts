@@ -1,9 +1,12 @@
 import {Client, type ClientOptions, InMemoryTransport} from '@modelcontextprotocol/client';
+import {StdioClientTransport} from '@modelcontextprotocol/client/stdio';
 import {serveStdio} from '@modelcontextprotocol/server/stdio';
 import {onTestFinished} from 'vitest';
 import {Environment} from '../../src/environments/environment.js';
 import {NamedMachine} from '../../src/mcp/server/machines/named-machine.js';
 import {McpService, type McpServiceOptions} from '../../src/mcp/server/mcp-service.js';
+import {PROGRAM} from './command.js';
+import {askUntil} from './processes.js';
 import {scratchDirectory} from './scratch.js';
 import {serving} from './serving.js';
 
@@ -53,11 +56,48 @@ export async function sdkClient(
 	return client;
 }
 
+export interface StdioClient {
+	readonly client: Client;
+	readonly pid: number;
+}
+
+/** The command itself, as clients start it, for a machine at an address. */
+export async function stdioClient(url: string, ...args: string[]): Promise<StdioClient> {
+	const transport = new StdioClientTransport({
+		command: process.execPath,
+		args: [PROGRAM, 'mcp', '-e', url, ...args],
+		env: {PATH: process.env['PATH']!, HOME: process.env['HOME']!},
+	});
+	const client = new Client({name: 'test', version: '1'});
+	await client.connect(transport);
+	onTestFinished(() => client.close());
+	return {client, pid: transport.pid!};
+}
+
 /** Text of the answer of a tool; one that failed begins with `ERROR`. */
 export async function callText(client: Client, name: string, given: Record<string, unknown>): Promise<string> {
 	const {content, isError} = await client.callTool({name, arguments: given});
 	const text = (content as {text?: string}[]).map(block => block.text ?? '').join('\n');
 	return isError ? `ERROR ${text}` : text;
+}
+
+/** Settles when the list of processes shows what is expected. */
+export async function untilListed(client: Client, pattern: RegExp): Promise<void> {
+	await askUntil(
+		() => callText(client, 'ps', {}),
+		text => pattern.test(text),
+	);
+}
+
+/** A task of a client when it is not `working` any more. */
+export function untilTaskRests(
+	client: {request(method: string, params: {taskId: unknown}): Promise<Record<string, unknown>>},
+	taskId: unknown,
+): Promise<Record<string, unknown>> {
+	return askUntil(
+		() => client.request('tasks/get', {taskId}),
+		task => task['status'] !== 'working',
+	);
 }
 
 interface Message {

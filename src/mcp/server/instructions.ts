@@ -34,6 +34,7 @@ export async function describeForModels({all, default: first}: MachineSet): Prom
 
 function describeMachine({name, knownFacts, labels}: NamedMachine): string {
 	const told = knownFacts ? [knownFacts.os, knownFacts.shell.name, headerField(knownFacts.cwd)] : ['not reached yet'];
+	if (knownFacts && !knownFacts.keepsProcesses) told.push('its processes are of this connection only');
 	const marks = Object.entries(labels).map(pair => `@${pair.join('=')}`);
 	return `- ${headerField(name)}: ${[...told, ...marks].filter(Boolean).join(', ')}`;
 }

@@ -9,6 +9,7 @@ import {
 	sdkClient,
 	TASKS,
 	textOf,
+	untilTaskRests,
 } from '../../helpers/mcp-service.js';
 
 const ASKS = {command: 'read -p "continue? " answer; echo "you said $answer"', tty: true};
@@ -80,13 +81,10 @@ test('a task asks, too, and goes on with tasks/update', async () => {
 	const service = mcpService([machineAt(await machineUrl())], {graceMs: 0});
 	const client = await RawMcpClient.open(service, {elicitation: {form: {}}, extensions: {[TASKS]: {}}});
 	const {taskId} = await client.call('exec', ASKS);
-	let task: Record<string, unknown>;
-	do task = await client.request('tasks/get', {taskId});
-	while (task['status'] === 'working');
+	const task = await untilTaskRests(client, taskId);
 	expect(task['status']).toBe('input_required');
 	const [key] = Object.keys(task['inputRequests'] as object) as [string];
 	await client.request('tasks/update', {taskId, inputResponses: {[key]: {action: 'accept', content: {line: 'ok'}}}});
-	do task = await client.request('tasks/get', {taskId});
-	while (task['status'] === 'working');
-	expect(textOf(task['result'] as Record<string, unknown>)).toMatch(/you said ok$/);
+	const completed = await untilTaskRests(client, taskId);
+	expect(textOf(completed['result'] as Record<string, unknown>)).toMatch(/you said ok$/);
 });

@@ -1,8 +1,9 @@
 // covers: src/mcp/server
 import {describe, expect, test} from 'vitest';
-import type {ProcessHandle} from '../../../src/client/process/process-handle.js';
-import {callText, machineAt, machineUrl, mcpService, sdkClient} from '../../helpers/mcp-service.js';
+import {callText, machineAt, machineUrl, mcpService, sdkClient, untilListed} from '../../helpers/mcp-service.js';
+import {askUntil} from '../../helpers/processes.js';
 import {scratchDirectory} from '../../helpers/scratch.js';
+import {closeWithTest} from '../../helpers/transports.js';
 
 const ERAS = {'2025-11-25': false, '2026-07-28': true};
 
@@ -138,13 +139,20 @@ test('a machine that keeps no processes runs commands all the same, and says wha
 	expect(await callText(client, 'stop', {id: 'p2'})).toMatch(/^\[ended: exit \d+/);
 });
 
+test('a process that takes no input is not taken for a machine that is lost', async () => {
+	const client = await sdkClient(mcpService([machineAt(await machineUrl())]));
+	await callText(client, 'exec', {command: 'sleep 1000', wait_s: 0});
+	expect(await callText(client, 'send', {id: 'p1', text: 'x'})).toBe('ERROR p1 takes no input (stdinClosed)');
+	await callText(client, 'stop', {id: 'p1'});
+});
+
 test('a cancelled call ends the waiting and not the command', async () => {
 	const url = await machineUrl();
 	const client = await sdkClient(mcpService([machineAt(url)]));
 	const abort = new AbortController();
 	const call = client.callTool({name: 'exec', arguments: {command: 'sleep 1000'}}, {signal: abort.signal});
 	const watcher = await sdkClient(mcpService([machineAt(url)]));
-	while (!/p1 · running/.test(await callText(watcher, 'ps', {})));
+	await untilListed(watcher, /p1 · running/);
 	abort.abort('enough');
 	await expect(call).rejects.toThrow(/abort|enough|cancel/i);
 	expect(await callText(watcher, 'ps', {})).toMatch(/^p1 · running/m);
@@ -155,12 +163,14 @@ test('a person who types keeps the terminal', async () => {
 	const url = await machineUrl();
 	const client = await sdkClient(mcpService([machineAt(url)]));
 	await callText(client, 'exec', {command: 'cat', tty: true, name: 'shared'});
-	const {environment} = machineAt(url);
-	let person: ProcessHandle | undefined;
-	while (!person) person = await environment.attach('shared', {role: 'drive'}).catch(() => undefined);
+	const environment = closeWithTest(machineAt(url).environment);
+	const seated = await askUntil(
+		() => environment.attach('shared', {role: 'drive'}).catch(() => undefined),
+		handle => handle !== undefined,
+	);
+	const person = seated!;
 	expect(await callText(client, 'send', {id: 'shared', text: 'x'})).toMatch(/^ERROR .* types into this process now/);
 	await person.detach();
 	expect(await callText(client, 'send', {id: 'shared', text: 'x\n'})).toMatch(/^\[running/);
 	await callText(client, 'stop', {id: 'shared'});
-	await environment.close();
 });

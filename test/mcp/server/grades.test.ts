@@ -1,5 +1,5 @@
 // covers: src/mcp/server/tool-service.ts, src/mcp/server/calls, src/mcp/server/sdk-tasks.ts
-import {expect, test, vi} from 'vitest';
+import {expect, onTestFinished, test, vi} from 'vitest';
 import {limitWait} from '../../../src/mcp/server/calls/tool-call.js';
 import {
 	callText,
@@ -10,6 +10,8 @@ import {
 	sdkClient,
 	TASKS,
 	textOf,
+	untilListed,
+	untilTaskRests,
 } from '../../helpers/mcp-service.js';
 import {scratchDirectory} from '../../helpers/scratch.js';
 
@@ -27,11 +29,9 @@ async function taskOf(client: RawMcpClient, taskId: unknown): Promise<Record<str
 }
 
 async function untilTask(client: RawMcpClient, taskId: unknown, status: string): Promise<Record<string, unknown>> {
-	for (;;) {
-		const task = await taskOf(client, taskId);
-		if (task['status'] === status) return task;
-		expect(task['status']).toBe('working');
-	}
+	const task = await untilTaskRests(client, taskId);
+	expect(task['status']).toBe(status);
+	return task;
 }
 
 test('the wait of a call depends on what its client takes', () => {
@@ -97,12 +97,13 @@ test('a client without tasks never gets one', async () => {
 
 test('a client with a progress token hears time, bytes and the last line until the answer', async () => {
 	vi.useFakeTimers({toFake: ['setInterval', 'clearInterval']});
+	onTestFinished(() => void vi.useRealTimers());
 	const service = mcpService([machineAt(await machineUrl())]);
 	const client = await RawMcpClient.open(service);
 	const {command, go} = untilTouched();
 	const answer = client.call('exec', {command: `echo compiling; ${command}`, wait_s: 600}, {progressToken: 'build'});
 	const other = await sdkClient(service);
-	while (!/p1 · running · .* · 10 bytes/.test(await callText(other, 'ps', {})));
+	await untilListed(other, /p1 · running · .* · 10 bytes/);
 	vi.advanceTimersByTime(5000);
 	const {params} = await client.notified(({method}) => method === 'notifications/progress');
 	expect(params?.['progressToken']).toBe('build');
@@ -118,7 +119,7 @@ test('a cancelled request of the newest protocol leaves its command alone', asyn
 	const id = client.nextId;
 	void client.exchange('tools/call', {name: 'exec', arguments: {command: BLOCKED}});
 	const watcher = await sdkClient(service);
-	while (!/p1 · running/.test(await callText(watcher, 'ps', {})));
+	await untilListed(watcher, /p1 · running/);
 	await client.cancel(id);
 	expect(textOf(await client.call('ps', {}))).toMatch(/^p1 · running/m);
 	expect(await callText(watcher, 'stop', {id: 'p1'})).toMatch(/^\[ended/);

@@ -6,7 +6,7 @@ import {Client, StreamableHTTPClientTransport} from '@modelcontextprotocol/clien
 import {expect, onTestFinished, test} from 'vitest';
 import {McpListener, type McpListenerOptions} from '../../../src/mcp/server/http/mcp-listener.js';
 import {Authenticator} from '../../../src/server/auth/authenticator.js';
-import {callText, MODERN, machineAt, machineUrl, mcpService} from '../../helpers/mcp-service.js';
+import {callText, MODERN, machineAt, machineUrl, mcpService, untilListed} from '../../helpers/mcp-service.js';
 import {scratchDirectory} from '../../helpers/scratch.js';
 
 const TOKEN = 'a-token-of-some-length-0123456789abcdef';
@@ -78,6 +78,9 @@ test('web pages are refused by their origin and by the name of the host', async 
 	expect(await statusOf(url, {Origin: 'null'})).toBe(403);
 	expect(await statusOf(url, {Host: 'rebound.example'})).toBe(403);
 	expect(await statusOf(url, {Origin: 'https://good.example'})).not.toBe(403);
+	const {host, hostname} = new URL(url);
+	expect(await statusOf(url, {Origin: `http://${host}`})).not.toBe(403);
+	expect(await statusOf(url, {Origin: `http://${hostname}:1`})).toBe(403);
 	expect(await statusOf(url.replace('/mcp', '/other'), {})).toBe(404);
 });
 
@@ -101,7 +104,7 @@ test('a client that leaves ends the waiting, and the command goes on', async () 
 	);
 	call.catch(() => {});
 	const watcher = await httpClient(url);
-	while (!/left-… · running|left-\w+ · running/.test(await callText(watcher, 'ps', {})));
+	await untilListed(watcher, /left-… · running|left-\w+ · running/);
 	abort.abort();
 	await expect(call).rejects.toThrow(/abort|enough|cancel/i);
 	const listed = await callText(watcher, 'ps', {});

@@ -10,7 +10,7 @@ test('equal outcomes of many machines are answered once, others apart, and a mac
 	const machines = ['web1', 'web2', 'web3', 'web4'].map(name => machineAt(url, name, {kind: 'web'}));
 	const client = await sdkClient(mcpService([...machines, machineAt(NOWHERE, 'web9')], {maxChars: 1000}));
 	const on = 'web1,web2,web3,web4,web9';
-	const text = await callText(client, 'exec', {on, command: 'mkdir /tmp/longarm-$PPID-once 2>/dev/null; echo same'});
+	const text = await callText(client, 'exec', {on, command: 'echo same'});
 	expect(text.split('\n')).toEqual([
 		'[4 of 5 exit 0, equal: web1 web2 web3 web4]',
 		'same',

@@ -1,33 +1,21 @@
 // covers: src/mcp/server, src/cli/commands/mcp
 import {readFileSync} from 'node:fs';
-import {Client} from '@modelcontextprotocol/client';
-import {StdioClientTransport} from '@modelcontextprotocol/client/stdio';
-import {expect, onTestFinished, test} from 'vitest';
+import {expect, test} from 'vitest';
 import {PROGRAM} from '../../helpers/command.js';
 import {cutProxy} from '../../helpers/cut-proxy.js';
-import {callText, machineAt, machineUrl, mcpService, sdkClient} from '../../helpers/mcp-service.js';
+import {
+	callText,
+	machineAt,
+	machineUrl,
+	mcpService,
+	sdkClient,
+	stdioClient,
+	untilListed,
+} from '../../helpers/mcp-service.js';
 
 const MIB = 1024 * 1024;
 /** Growth of a server that passes on output of any size. */
 const MAX_GROWTH_BYTES = 64 * MIB;
-
-interface StdioClient {
-	readonly client: Client;
-	readonly pid: number;
-}
-
-/** The command itself, as clients start it. */
-async function stdioClient(url: string, ...args: string[]): Promise<StdioClient> {
-	const transport = new StdioClientTransport({
-		command: process.execPath,
-		args: [PROGRAM, 'mcp', '-e', url, ...args],
-		env: {PATH: process.env['PATH']!, HOME: process.env['HOME']!},
-	});
-	const client = new Client({name: 'test', version: '1'});
-	await client.connect(transport);
-	onTestFinished(() => client.close());
-	return {client, pid: transport.pid!};
-}
 
 function residentBytes(pid: number): number {
 	return Number(/VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, 'latin1'))![1]) * 1024;
@@ -48,7 +36,7 @@ test('a client that is killed in a call leaves its command to the next one', asy
 	const call = client.callTool({name: 'exec', arguments: {command: 'echo still here; sleep 1000', name: 'build'}});
 	const closed = call.catch((error: Error) => error.message);
 	const next = await sdkClient(mcpService([machineAt(url)]));
-	while (!/build · running/.test(await callText(next, 'ps', {})));
+	await untilListed(next, /build · running/);
 	process.kill(pid, 'SIGKILL');
 	expect(await closed).toMatch(/closed/i);
 	expect(await callText(next, 'wait', {id: 'build', until: {text: 'still here'}})).toMatch(

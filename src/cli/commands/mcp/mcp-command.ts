@@ -1,6 +1,7 @@
 import {McpService, type McpServiceOptions} from '../../../mcp/server/mcp-service.js';
 import {TOOL_GROUPS, type ToolGroup} from '../../../mcp/server/tools/tool.js';
 import {waitAtMost} from '../../../shared/async/timeout.js';
+import {writeMessage} from '../../common/messages.js';
 import {parseTimeOption} from '../../common/times.js';
 import {EXIT, usageError} from '../../exit-codes.js';
 import {openMachines} from './open-machines.js';
@@ -24,6 +25,11 @@ const DEFAULT_MAX_WAIT_MS = 45_000;
 const DEFAULT_MAX_CHARS = 10_000;
 const MIN_CHARS = 100;
 const DEFAULT_GROUPS: readonly ToolGroup[] = ['exec', 'files', 'ports'];
+/** For somebody who starts by hand what a client should start. */
+const TERMINAL_HINT = [
+	'longarm mcp waits for an MCP client on standard input, which is a terminal here; Ctrl-C ends it.',
+	'hint: clients start it themselves: longarm mcp setup writes their configuration',
+];
 /** Time limit for the orderly end of connections. */
 const GOODBYE_MS = 1000;
 
@@ -39,8 +45,11 @@ export async function serveMcp(options: McpOptions): Promise<number> {
 	const service = new McpService({...settings, machines, hasSecretIds});
 	try {
 		if (options.http === undefined) {
+			if (process.stdin.isTTY) writeMessage(...TERMINAL_HINT);
 			const {serveMcpOverStdio} = await import('../../../mcp/server/serve-stdio.js');
 			await serveMcpOverStdio(service, ended);
+			// The terminal has shown ^C at the beginning of a line.
+			if (process.stdin.isTTY && ended.aborted) writeMessage('');
 		} else {
 			const {serveHttp} = await import('./serve-http.js');
 			await serveHttp(service, {...options, http: options.http}, ended);

@@ -52,8 +52,12 @@ export class Task {
 		return this.#state.kind !== 'working' && this.#state.kind !== 'asking';
 	}
 
+	get ageMs(): number {
+		return performance.now() - this.#startedAt;
+	}
+
 	get pollIntervalMs(): number {
-		return performance.now() - this.#startedAt < YOUNG_MS ? POLL_INTERVALS_MS.young : POLL_INTERVALS_MS.old;
+		return this.ageMs < YOUNG_MS ? POLL_INTERVALS_MS.young : POLL_INTERVALS_MS.old;
 	}
 
 	/** How far it is; undefined if that cannot be told now. */
@@ -117,7 +121,7 @@ export class TaskTable {
 
 	find(id: string): Task | undefined {
 		const task = this.#tasks.get(id);
-		if (!task || Date.now() - task.createdAt.getTime() <= TASK_TTL_MS || !task.isOver) return task;
+		if (!task || task.ageMs <= TASK_TTL_MS || !task.isOver) return task;
 		this.#tasks.delete(id);
 		return undefined;
 	}

@@ -79,7 +79,9 @@ export class McpListener implements AsyncDisposable {
 	async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
 		const {host, origin} = request.headers;
 		if (!this.#isKnownHost(host)) return refuse(response, 403, 'this server is not known by that name');
-		if (origin !== undefined && !this.#options.allowedOrigins.includes(origin)) {
+		// A page of our own address is no other site: there is none, and the protocol demands that it is let in.
+		const isOwn = origin === `http://${host}`;
+		if (origin !== undefined && !isOwn && !this.#options.allowedOrigins.includes(origin)) {
 			return refuse(response, 403, 'web pages of this origin are not let in');
 		}
 		if (new URL(request.url ?? '/', 'http://localhost').pathname !== PATH)

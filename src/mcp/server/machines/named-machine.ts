@@ -20,6 +20,9 @@ export interface MachineFacts {
 	readonly listsProcesses: boolean;
 	/** Input of a process can be ended without ending the process. */
 	readonly closesInput: boolean;
+	/** The screen of a terminal can be asked for. */
+	readonly hasScreens: boolean;
+	readonly forwardsPorts: boolean;
 	/** A process can survive a crash of its server. */
 	readonly hasDurable: boolean;
 }
@@ -92,6 +95,8 @@ function toFacts(info: EnvironmentInfo | undefined): MachineFacts {
 		keepsProcesses: KEEPING.every(name => capabilities[name] === true),
 		listsProcesses: capabilities['processList'] === true,
 		closesInput: capabilities['processCloseStdin'] === true,
+		hasScreens: capabilities['processScreen'] === true,
+		forwardsPorts: capabilities['portForward'] === true,
 		hasDurable: capabilities['processDurable'] === true,
 	};
 }

@@ -7,6 +7,7 @@ import {waitAtMost} from '../../../shared/async/timeout.js';
 import {collectMatches} from '../answers/collect-matches.js';
 import {type OutputExcerpt, toExcerpt} from '../answers/output-excerpt.js';
 import {plainText} from '../answers/plain-text.js';
+import {MachineRefusalError} from '../machines/machine-lack.js';
 import type {NamedMachine} from '../machines/named-machine.js';
 import {isLoss, reach} from './lost-machine.js';
 import type {
@@ -141,7 +142,7 @@ export class KeptProcess implements TrackedProcess {
 	write(bytes: Uint8Array): Promise<void> {
 		return this.#drive(async process => {
 			const {status} = await process.write(bytes);
-			if (status !== 'accepted') throw new Error(`${this.id} takes no input (${status})`);
+			if (status !== 'accepted') throw new MachineRefusalError(`${this.id} takes no input (${status})`);
 		});
 	}
 

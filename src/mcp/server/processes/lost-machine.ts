@@ -4,6 +4,7 @@ import {WaitError} from '../../../client/run/wait-for.js';
 import {RpcError} from '../../../protocol/wire/error-codes.js';
 import {withTimeout} from '../../../shared/async/timeout.js';
 import {LongarmError} from '../../../shared/errors.js';
+import {MachineRefusalError} from '../machines/machine-lack.js';
 
 /** Time in which a machine has to answer a short question. */
 const REACH_MS = 10_000;
@@ -32,6 +33,7 @@ export function isLoss(error: unknown): error is Error {
 	if (error instanceof WaitError) return error.reason === 'lost';
 	if (error instanceof FileError) return error.code === 'disconnected';
 	if (error instanceof ProcessLostError || error instanceof MachineLostError) return true;
+	if (error instanceof MachineRefusalError) return false;
 	if (error instanceof RpcError || error instanceof LongarmError || error instanceof TypeError) return false;
 	return error instanceof Error && error.name !== 'AbortError';
 }

@@ -6,6 +6,7 @@ import {HeadTailBuffer} from '../../../shared/head-tail-buffer.js';
 import {collectMatches} from '../answers/collect-matches.js';
 import {type OutputExcerpt, toExcerpt} from '../answers/output-excerpt.js';
 import {plainText} from '../answers/plain-text.js';
+import {lackError, MachineRefusalError} from '../machines/machine-lack.js';
 import type {NamedMachine} from '../machines/named-machine.js';
 import {reach} from './lost-machine.js';
 import type {
@@ -19,7 +20,13 @@ import type {
 
 /** Output of a process that is kept here, and so much again for the next answer: head and tail. */
 const MAX_HELD_BYTES = 256 * 1024;
+/** Pause after an exit that ends the wait for the rest of the output: something left behind may hold it open. */
 const REST_MS = 500;
+/** Longest wait for the rest of the output after an exit, while it keeps coming. */
+const MAX_REST_MS = 30_000;
+/** Silence that stands for a prompt, where a machine cannot tell that a process waits for input. */
+const PROMPT_SILENCE_MS = 3000;
+const LOSS_NOTE = '… some output was lost on its way …\n';
 const STOPPED_MS = 5000;
 const LAST_LINE_CHARACTERS = 120;
 const END_OF_FILE_KEY = 4;
@@ -46,6 +53,15 @@ export class SessionProcess implements TrackedProcess {
 	#unanswered = new HeadTailBuffer(MAX_HELD_BYTES);
 	#lastSeq = 0;
 	#answeredSeq = 0;
+	/** Output of unknown size is missing: at all, and since the last answer. */
+	#hasLoss = false;
+	#hasUnansweredLoss = false;
+	/** Settles behind the last output. */
+	readonly #collected: Promise<void>;
+	/** Why this program has ended it; machines of this kind do not tell. */
+	#endedFor: 'timeout' | 'terminated' | undefined;
+	/** Settles when it is known whether a kill found it running. */
+	#ending: Promise<void> | undefined;
 
 	constructor(machine: NamedMachine, handle: ProcessHandle, {id, isTerminal, limitMs}: SessionProcessOptions) {
 		this.machine = machine;
@@ -56,7 +72,7 @@ export class SessionProcess implements TrackedProcess {
 			this.#endedAt ??= performance.now();
 		};
 		handle.exited.then(ended, ended);
-		void this.#collect();
+		this.#collected = this.#collect();
 		if (limitMs !== undefined) void this.#limit(limitMs);
 	}
 
@@ -73,7 +89,8 @@ export class SessionProcess implements TrackedProcess {
 	}
 
 	async waitFor(until: WaitUntil, {ms, signal}: WaitLimits): Promise<TrackedOutcome> {
-		const {text, port, silenceMs} = until;
+		const {text, port, input} = until;
+		const silenceMs = until.silenceMs ?? (input === 'any' ? PROMPT_SILENCE_MS : undefined);
 		const condition: WaitCondition = {
 			exit: true,
 			...(text !== undefined && {pattern: new RegExp(text), after: this.#answeredSeq}),
@@ -83,25 +100,22 @@ export class SessionProcess implements TrackedProcess {
 		const {files} = this.machine.environment;
 		try {
 			const timeout = ms === undefined ? {} : {timeout: ms};
-			return toOutcome(await this.#handle.waitFor(condition, {...timeout, signal, files}));
+			return await this.#toOutcome(await this.#handle.waitFor(condition, {...timeout, signal, files}));
 		} catch (error) {
 			if (error instanceof ProcessLostError) return {by: 'lost', message: error.message};
 			if (!(error instanceof WaitError)) throw error;
 			if (error.reason === 'lost') return {by: 'lost', message: error.message};
-			return error.reason === 'timeout' ? {by: 'time'} : {by: 'exit', exit: await this.#handle.exited};
+			return error.reason === 'timeout' ? {by: 'time'} : this.#toOutcome({by: 'exit', exit: await this.#handle.exited});
 		}
 	}
 
 	async readNew({maxChars, isEnded}: {maxChars: number; isEnded: boolean}): Promise<OutputExcerpt> {
-		if (isEnded) {
-			await waitAtMost(
-				this.#handle.closed.catch(() => {}),
-				REST_MS,
-			);
-		}
+		if (isEnded) await this.#rest();
 		const unanswered = this.#unanswered.take();
+		const hasLoss = this.#hasUnansweredLoss;
+		this.#hasUnansweredLoss = false;
 		this.#answeredSeq = this.#lastSeq;
-		return excerptOf(unanswered, maxChars, this.#output.total);
+		return excerptOf(unanswered, {maxChars, endByte: this.#output.total, hasLoss});
 	}
 
 	async progress(): Promise<{bytes: number; lastLine: string}> {
@@ -111,33 +125,40 @@ export class SessionProcess implements TrackedProcess {
 
 	async logs({tail, from, grep, maxChars}: LogRequest): Promise<OutputExcerpt> {
 		if (from !== undefined)
-			throw new Error(`${this.machine.name} keeps no output: only its head and tail are known here`);
+			throw new MachineRefusalError(`${this.machine.name} keeps no output: only its head and tail are known here`);
 		const lines = new TextDecoder().decode(this.#output.markedBytes()).split(/(?<=\n)/);
-		if (tail === undefined && grep === undefined) return excerptOf(this.#output, maxChars, this.#output.total);
+		if (tail === undefined && grep === undefined)
+			return excerptOf(this.#output, {maxChars, endByte: this.#output.total, hasLoss: this.#hasLoss});
 		const last = tail === undefined ? lines : lines.slice(-tail);
 		const pattern = grep === undefined ? undefined : new RegExp(grep);
 		return collectMatches(toEntries(last.filter(line => pattern?.test(line) ?? true)), maxChars);
 	}
 
-	screen(): Promise<Screen> {
+	async screen(): Promise<Screen> {
+		const {hasScreens} = await this.machine.facts();
+		if (!hasScreens) throw lackError(this.machine, 'screen', 'its server keeps none; send and wait answer with output');
 		return this.#handle.screen();
 	}
 
 	async write(bytes: Uint8Array): Promise<void> {
 		const {status} = await reach(this.machine.name, this.#handle.write(bytes));
-		if (status !== 'accepted') throw new Error(`${this.id} takes no input (${status})`);
+		if (status !== 'accepted') throw new MachineRefusalError(`${this.id} takes no input (${status})`);
 	}
 
 	async closeInput(): Promise<void> {
 		if (this.isTerminal) return this.write(Uint8Array.of(END_OF_FILE_KEY));
+		const {closesInput} = await this.machine.facts();
+		if (!closesInput) throw lackError(this.machine, 'eof', 'only the input of a terminal can be ended there');
 		await reach(this.machine.name, this.#handle.closeStdin());
 	}
 
 	/** Such machines kill at once, or interrupt. */
 	async stop(signal: string | undefined, graceMs: number): Promise<StopOutcome> {
+		if (signal !== undefined && signal !== 'INT' && signal !== 'KILL')
+			throw lackError(this.machine, `signal ${signal}`, 'it only interrupts (INT) and kills');
 		const wasOver = this.isOver;
 		if (signal === 'INT' && !wasOver) await reach(this.machine.name, this.#handle.signal('interrupt'));
-		else if (!wasOver) await reach(this.machine.name, this.#handle.terminate());
+		else if (!wasOver) await reach(this.machine.name, this.#end('terminated'));
 		const ended = this.#handle.exited.then(
 			({exitCode}) => exitCode,
 			() => undefined,
@@ -149,6 +170,10 @@ export class SessionProcess implements TrackedProcess {
 	async #collect(): Promise<void> {
 		try {
 			for await (const piece of this.#handle.output()) {
+				if (piece.kind === 'gap' && piece.missedBytes === undefined) {
+					this.#hasLoss = true;
+					this.#hasUnansweredLoss = true;
+				}
 				for (const buffer of [this.#output, this.#unanswered]) {
 					if (piece.kind === 'gap') buffer.skip(piece.missedBytes ?? 0);
 					else buffer.push(piece.bytes);
@@ -160,31 +185,61 @@ export class SessionProcess implements TrackedProcess {
 		}
 	}
 
+	/** Waits for output that is still on its way when the exit is known. */
+	async #rest(): Promise<void> {
+		const deadline = performance.now() + MAX_REST_MS;
+		for (let before = -1; before < this.#output.total && performance.now() < deadline; ) {
+			before = this.#output.total;
+			const whole = this.#collected.then(() => true);
+			if (await withTimeout(whole, REST_MS, () => false)) return;
+		}
+	}
+
+	#end(reason: 'timeout' | 'terminated'): Promise<void> {
+		const end = async (): Promise<void> => {
+			const {running} = await this.#handle.terminate();
+			if (running) this.#endedFor ??= reason;
+		};
+		this.#ending = end();
+		return this.#ending;
+	}
+
+	async #toOutcome(result: WaitResult): Promise<TrackedOutcome> {
+		if (result.by === 'pattern') return {by: 'text', text: result.match[0]};
+		if (result.by !== 'exit' || result.exit.reason !== undefined) return result;
+		await this.#ending?.catch(() => {});
+		if (!this.#endedFor) return result;
+		return {by: 'exit', exit: {...result.exit, reason: this.#endedFor}};
+	}
+
 	async #limit(ms: number): Promise<void> {
 		await waitAtMost(
 			this.#handle.exited.catch(() => {}),
 			ms,
 		);
-		if (!this.isOver) await this.#handle.terminate().catch(() => {});
+		if (!this.isOver) await this.#end('timeout').catch(() => {});
 	}
 }
 
-function toOutcome(result: WaitResult): TrackedOutcome {
-	return result.by === 'pattern' ? {by: 'text', text: result.match[0]} : result;
+interface ExcerptOptions {
+	readonly maxChars: number;
+	readonly endByte: number;
+	readonly hasLoss: boolean;
 }
 
-function excerptOf(buffer: HeadTailBuffer, maxChars: number, endByte: number): OutputExcerpt {
+function excerptOf(buffer: HeadTailBuffer, {maxChars, endByte, hasLoss}: ExcerptOptions): OutputExcerpt {
 	const bytes = buffer.bytes();
 	const isWhole = buffer.omitted === 0 && bytes.length <= maxChars;
 	const headChars = isWhole ? bytes.length : Math.min(Math.ceil(maxChars / 2), Math.ceil(bytes.length / 2));
 	const tailChars = isWhole ? 0 : Math.min(maxChars - headChars, bytes.length - headChars);
-	return toExcerpt({
+	const excerpt = toExcerpt({
 		head: bytes.subarray(0, headChars),
 		tail: bytes.subarray(bytes.length - tailChars),
 		leftOutBytes: buffer.total - headChars - tailChars,
 		missedBytes: 0,
 		endByte,
 	});
+	return hasLoss ? {...excerpt, text: `${LOSS_NOTE}${excerpt.text}`} : excerpt;
 }
 
 async function* toEntries(lines: readonly string[]): AsyncGenerator<LogEntry> {

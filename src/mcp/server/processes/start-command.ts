@@ -1,7 +1,7 @@
 import type {ProcessHandle} from '../../../client/process/process-handle.js';
 import {startOn, toStartParams} from '../../../client/run/command.js';
 import {createShellArgv} from '../../../client/run/shell-command.js';
-import {LongarmError} from '../../../shared/errors.js';
+import {lackError} from '../machines/machine-lack.js';
 import type {NamedMachine} from '../machines/named-machine.js';
 import {KeptProcess} from './kept-process.js';
 import type {ProcessIdPair} from './process-ids.js';
@@ -16,6 +16,8 @@ const TERMINAL_SIZE = {rows: 40, cols: 120};
  */
 const ATTACHED_MS = 1000;
 const MARK = {by: 'mcp'};
+const NO_END_OF_INPUT =
+	'input could never end there; put it into the command (printf … | …, or a file), or use tty and send';
 
 /** A command to start. */
 export interface CommandRequest {
@@ -39,6 +41,7 @@ export async function startCommand(
 	const facts = await machine.facts();
 	const {isTerminal, stdin, limitMs, name, isDurable} = request;
 	if (isDurable && !facts.hasDurable) throw lackError(machine, 'keep', 'a process cannot survive its server there');
+	if (stdin !== undefined && !facts.closesInput) throw lackError(machine, 'stdin', NO_END_OF_INPUT);
 	const params = await toStartParams(machine.environment, createShellArgv(facts.shell, request.command, false), {
 		processId,
 		cwd: request.cwd === undefined ? facts.cwd : await machine.resolvePath(request.cwd),
@@ -49,7 +52,7 @@ export async function startCommand(
 	});
 	const limit = limitMs !== undefined && facts.keepsProcesses ? {timeoutMs: Math.round(limitMs)} : {};
 	const {process: handle} = await startOn(machine.environment, {...params, ...limit});
-	if (stdin !== undefined) void feed(handle, stdin, facts.closesInput);
+	if (stdin !== undefined) void feed(handle, stdin);
 	if (!facts.keepsProcesses) return new SessionProcess(machine, handle, {id, isTerminal, limitMs});
 	const process = new KeptProcess(machine, {id, processId: handle.processId, isTerminal, ageMs: 0});
 	handle.exited.then(
@@ -81,17 +84,13 @@ async function detach(handle: ProcessHandle): Promise<void> {
 
 const feeding = new WeakMap<ProcessHandle, Promise<void>>();
 
-async function feed(handle: ProcessHandle, input: string, closesInput: boolean): Promise<void> {
-	const work = writeAll(handle, input, closesInput).catch(() => {});
+async function feed(handle: ProcessHandle, input: string): Promise<void> {
+	const work = writeAll(handle, input).catch(() => {});
 	feeding.set(handle, work);
 	await work;
 }
 
-async function writeAll(handle: ProcessHandle, input: string, closesInput: boolean): Promise<void> {
+async function writeAll(handle: ProcessHandle, input: string): Promise<void> {
 	if (input !== '') await handle.write(input);
-	if (closesInput) await handle.closeStdin();
-}
-
-export function lackError(machine: NamedMachine, what: string, why: string): LongarmError {
-	return new LongarmError('NOT_SUPPORTED', {message: `${machine.name} has no \`${what}\`: ${why}`});
+	await handle.closeStdin();
 }
