@@ -1,0 +1,291 @@
+import {join} from 'node:path';
+import {isDisconnected} from '../../client/files/file-error.js';
+import {type ProcessHandle, ProcessLostError, type StartParams} from '../../client/process/process-handle.js';
+
+import {toStartParams} from '../../client/run/command.js';
+import {type Communicated, communicate} from '../../client/run/communicate.js';
+import {RejectedError, TooManyCallsError} from '../../client/session/client-errors.js';
+import type {Environment} from '../../environments/environment.js';
+import {RpcError} from '../../protocol/wire/error-codes.js';
+import {DisconnectedError} from '../../rpc/disconnected-error.js';
+import {onAbort} from '../../shared/async/on-abort.js';
+import {Semaphore} from '../../shared/async/semaphore.js';
+import {errorMessage, LongarmError} from '../../shared/errors.js';
+import type {AttemptOutcome, ItemAttempt, ItemWorker, JobExecutor} from '../item-worker.js';
+import type {JobDescription} from '../job-description.js';
+import {JOB_FILES} from '../store/job-directory.js';
+import {AttemptLogs} from './attempt-logs.js';
+import {reportCommand} from './command-result.js';
+import {type CommandSpec, CommandTemplate} from './command-spec.js';
+import {killOrphans} from './orphans.js';
+import {type LeftReport, ReportPlace} from './report-place.js';
+import {readRowFromFile} from './row-file.js';
+
+/** Bytes of each stream that are kept of an attempt. */
+const MAX_KEPT_OUTPUT_BYTES = 1024 * 1024;
+/** Starts under way at once on one executor. */
+const MAX_STARTING = 16;
+/** Time between SIGTERM and SIGKILL for a command that has to end. */
+const GRACE_MS = 2000;
+/** Rows longer than this are on standard input only: the kernel bounds one variable to 128 KiB. */
+const MAX_ROW_VARIABLE_BYTES = 96 * 1024;
+/** A stock server ends a session, and what runs in it, 30 seconds after its client; some more for its own delays. */
+const STOCK_SESSION_MS = 35_000;
+const TOKEN_VARIABLE = 'LONGARM_REPORT_TOKEN';
+/** Refusals that are about the executor and not about the item: later it may take the same start. */
+const BUSY_CODES: ReadonlySet<string | undefined> = new Set<string | undefined>([
+	'PROCESS_LIMIT',
+	'SESSION_LIMIT',
+	'REQUEST_LIMIT',
+	'SHUTTING_DOWN',
+]);
+
+/** The system is out of processes, memory or descriptors: EAGAIN, ENOMEM, ENFILE, EMFILE. */
+const EXHAUSTED = /\(os error (?:11|12|23|24)\)/;
+
+/** Options of a `CommandWorker`. */
+export interface CommandWorkerOptions {
+	readonly job: JobDescription;
+	readonly spec: CommandSpec;
+	/** Directory of the job. */
+	readonly directory: string;
+	/** Address for reports from this machine. */
+	readonly reportUrl?: string | undefined;
+	/** Hears output as it comes. */
+	readonly onOutput?: ((attempt: ItemAttempt, stream: 'stdout' | 'stderr', text: string) => void) | undefined;
+}
+
+/** An executor as commands need it. */
+interface Place {
+	readonly reports: ReportPlace;
+	/** Everything of a start that is the same for all items. */
+	readonly start: StartParams;
+	/** How the row reaches the standard input of a command. */
+	readonly input: 'none' | 'pipe' | 'file';
+	readonly starting: Semaphore;
+}
+
+/** Runs a command for every item and takes its result from a report, or from its output. */
+export class CommandWorker implements ItemWorker {
+	readonly #options: CommandWorkerOptions;
+	readonly #template: CommandTemplate;
+	readonly #logs: AttemptLogs;
+	readonly #places = new Map<JobExecutor, Promise<Place>>();
+	readonly #lostAt = new Map<string, number>();
+
+	constructor(options: CommandWorkerOptions) {
+		this.#options = options;
+		this.#template = new CommandTemplate(options.spec, options.job);
+		this.#logs = new AttemptLogs(join(options.directory, JOB_FILES.logs));
+	}
+
+	async run(attempt: ItemAttempt): Promise<AttemptOutcome> {
+		let place: Place;
+		let process: ProcessHandle;
+		try {
+			place = await this.#placeOf(attempt.executor);
+			process = await place.starting.run(() => this.#start(attempt, place));
+		} catch (error) {
+			return this.#toStartFailure(error, attempt);
+		}
+		return this.#follow(attempt, place, process, place.input === 'pipe' ? inputOf(attempt) : undefined);
+	}
+
+	/**
+	 * Of this machine, what the killed runner left is killed, too: its output has gone nowhere. Elsewhere the process may be
+	 * running still, and is followed.
+	 */
+	async recover(attempt: ItemAttempt): Promise<AttemptOutcome | 'over'> {
+		const {environment} = attempt.executor;
+		try {
+			const place = await this.#placeOf(attempt.executor);
+			if (environment.kind === 'local') {
+				if (!(await killOrphans(TOKEN_VARIABLE, attempt.token))) return lost('its processes do not end');
+			} else {
+				const process = await this.#attach(attempt);
+				if (process) return await this.#follow(attempt, place, process, undefined);
+			}
+			return await this.#takeLeft(attempt, place);
+		} catch (error) {
+			return lost(errorMessage(error));
+		}
+	}
+
+	/** Removes what the job left on its executors. */
+	async dispose(): Promise<void> {
+		const places = await Promise.allSettled(this.#places.values());
+		await Promise.allSettled(
+			places.map(async each => (each.status === 'fulfilled' ? each.value.reports.remove() : undefined)),
+		);
+	}
+
+	#placeOf(executor: JobExecutor): Promise<Place> {
+		const known = this.#places.get(executor);
+		if (known) return known;
+		const place = this.#prepare(executor);
+		this.#places.set(executor, place);
+		place.catch(() => this.#places.delete(executor));
+		return place;
+	}
+
+	async #prepare({environment, cwd}: JobExecutor): Promise<Place> {
+		const {job, directory, spec} = this.#options;
+		const reports = new ReportPlace(environment, job.jobId, join(directory, JOB_FILES.reports));
+		const input = spec.stdin === 'none' ? 'none' : (await canCloseInput(environment)) ? 'pipe' : 'file';
+		const canKeep = environment.kind === 'remote' && (await hasCapability(environment, 'processOnDisconnect'));
+		const options = {
+			stdin: input === 'pipe',
+			...(cwd !== undefined && {cwd}),
+			...(canKeep && {onDisconnect: {keepFor: job.rules.leaseMs}}),
+		};
+		const [start] = await Promise.all([toStartParams(environment, ['true'], options), reports.prepare()]);
+		return {reports, start, input, starting: new Semaphore(MAX_STARTING)};
+	}
+
+	async #start(attempt: ItemAttempt, {start, reports, input}: Place): Promise<ProcessHandle> {
+		const {jobId, itemId, rowIndex, row, executor, signal} = attempt;
+		signal.throwIfAborted();
+		const command = this.#template.render({row, itemId, rowIndex, jobId});
+		const file = {row: inputOf(attempt), reportPath: reports.pathOf(attempt)};
+		const argv = input === 'file' ? await readRowFromFile(executor.environment, command, file) : command;
+		const params = {...start, processId: processIdOf(attempt), argv, env: this.#variables(attempt, reports)};
+		return (await executor.environment.processes.start(params, {backpressure: true, signal})).process;
+	}
+
+	#variables(attempt: ItemAttempt, reports: ReportPlace): Record<string, string> {
+		const {reportUrl} = this.#options;
+		const row = JSON.stringify(attempt.row);
+		return {
+			LONGARM_JOB_ID: attempt.jobId,
+			LONGARM_ITEM_ID: attempt.itemId,
+			LONGARM_ROW_INDEX: String(attempt.rowIndex),
+			LONGARM_ATTEMPT: String(attempt.attempt),
+			...(Buffer.byteLength(row) <= MAX_ROW_VARIABLE_BYTES && {LONGARM_ROW: row}),
+			LONGARM_REPORT_FILE: reports.pathOf(attempt),
+			[TOKEN_VARIABLE]: attempt.token,
+			...(reportUrl !== undefined && attempt.executor.environment.kind === 'local' && {LONGARM_REPORT_URL: reportUrl}),
+		};
+	}
+
+	async #follow(
+		attempt: ItemAttempt,
+		place: Place,
+		process: ProcessHandle,
+		input: string | undefined,
+	): Promise<AttemptOutcome> {
+		const {spec} = this.#options;
+		const stopListening = onAbort(attempt.signal, () => {
+			// A lost connection shows in the output as well.
+			process.terminate({graceful: {timeoutMs: GRACE_MS}}).catch(() => {});
+		});
+		try {
+			const ended = await communicate(process, {
+				maxBytes: MAX_KEPT_OUTPUT_BYTES,
+				...(input !== undefined && {input}),
+				...this.#listeners(attempt),
+			});
+			const readsReports = spec.result === 'auto' || spec.result === 'report';
+			const left: LeftReport = readsReports ? await place.reports.take(attempt) : {kind: 'none'};
+			const outcome = await reportCommand(attempt, ended, left, spec.result);
+			await this.#keepLogs(attempt, ended, outcome);
+			return outcome;
+		} catch (error) {
+			if (!isLoss(error)) return await endFailed(process, error);
+			this.#lostAt.set(processIdOf(attempt), performance.now());
+			return lost(errorMessage(error));
+		} finally {
+			stopListening();
+		}
+	}
+
+	#listeners(attempt: ItemAttempt) {
+		const {onOutput} = this.#options;
+		if (!onOutput) return {};
+		return {
+			onStdout: (text: string) => onOutput(attempt, 'stdout', text),
+			onStderr: (text: string) => onOutput(attempt, 'stderr', text),
+		};
+	}
+
+	async #keepLogs(attempt: ItemAttempt, ended: Communicated, outcome: AttemptOutcome): Promise<void> {
+		const {logs} = this.#options.spec;
+		const isWanted = logs === 'all' || (logs === 'failed' && outcome.kind !== 'reported');
+		// A log that cannot be written is no reason to do the work again.
+		if (isWanted) await this.#logs.write(attempt, ended).catch(() => {});
+	}
+
+	/** The process of an attempt, if the server still knows it; undefined if it is over. */
+	async #attach(attempt: ItemAttempt): Promise<ProcessHandle | undefined> {
+		const {environment} = attempt.executor;
+		const id = processIdOf(attempt);
+		const canShare = await hasCapability(environment, 'processAttach');
+		try {
+			return await environment.attach(id, {backpressure: true, ...(canShare && {role: 'drive', takeover: true})});
+		} catch (error) {
+			if (!(error instanceof RpcError)) throw error;
+		}
+		const lostAt = this.#lostAt.get(id);
+		if (canShare || lostAt === undefined) return undefined;
+		// The old session may live on for a while with the process in it, out of reach.
+		const leftMs = STOCK_SESSION_MS - (performance.now() - lostAt);
+		if (leftMs > 0) await new Promise(resolve => setTimeout(resolve, leftMs));
+		return undefined;
+	}
+
+	async #takeLeft(attempt: ItemAttempt, {reports}: Place): Promise<AttemptOutcome | 'over'> {
+		this.#lostAt.delete(processIdOf(attempt));
+		const left = await reports.take(attempt);
+		if (left.kind !== 'result') return 'over';
+		const answer = await attempt.report(left.result, {stop: left.stop});
+		return answer.accepted ? {kind: 'reported'} : 'over';
+	}
+
+	#toStartFailure(error: unknown, attempt: ItemAttempt): AttemptOutcome {
+		if (attempt.signal.aborted) return {kind: 'unreported'};
+		const message = error instanceof RejectedError ? error.reason : errorMessage(error);
+		if (error instanceof TooManyCallsError) return {kind: 'failed', reason: 'refused', error: message};
+		if (error instanceof RpcError || error instanceof LongarmError || error instanceof TypeError) {
+			return {kind: 'failed', reason: isBusy(error, message) ? 'refused' : 'start', error: message};
+		}
+		this.#lostAt.set(processIdOf(attempt), performance.now());
+		return lost(message);
+	}
+}
+
+/** Whether the executor has no room at the moment, so that the same start may succeed later. */
+function isBusy(error: Error, message: string): boolean {
+	return (error instanceof RejectedError && BUSY_CODES.has(error.errorCode)) || EXHAUSTED.test(message);
+}
+
+/** The same for every runner, so that a later one finds the process. */
+function processIdOf({jobId, rowIndex, attempt}: ItemAttempt): string {
+	return `fanout-${jobId}-${rowIndex}.${attempt}`;
+}
+
+/** The row as a command reads it. */
+function inputOf({row}: ItemAttempt): string {
+	return `${JSON.stringify(row)}\n`;
+}
+
+/** A command that cannot be followed must not go on beside the next attempt. */
+async function endFailed(process: ProcessHandle, error: unknown): Promise<AttemptOutcome> {
+	await process.terminate({graceful: {timeoutMs: GRACE_MS}}).catch(() => {});
+	return {kind: 'failed', reason: 'exit', error: errorMessage(error)};
+}
+
+/** Whether the connection is to blame, so that the process may be running still. */
+function isLoss(error: unknown): boolean {
+	return error instanceof ProcessLostError || error instanceof DisconnectedError || isDisconnected(error);
+}
+
+function lost(error: string): AttemptOutcome {
+	return {kind: 'failed', reason: 'lost', error};
+}
+
+async function canCloseInput(environment: Environment): Promise<boolean> {
+	return environment.kind === 'local' || (await hasCapability(environment, 'processCloseStdin'));
+}
+
+async function hasCapability(environment: Environment, name: string): Promise<boolean> {
+	return (await environment.server()).capabilities[name] === true;
+}
