@@ -61,6 +61,14 @@ export class JsonReader {
 		return this.#readWord(next);
 	}
 
+	/** Reads any value. */
+	readValue(): unknown {
+		this.peek();
+		const start = this.#at;
+		this.skipValue();
+		return JSON.parse(this.#text.slice(start, this.#at));
+	}
+
 	/** Consumes any value. */
 	skipValue(depth = 0): void {
 		if (depth > MAX_DEPTH) throw this.errorAhead('recursion limit exceeded');

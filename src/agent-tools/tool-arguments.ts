@@ -64,18 +64,22 @@ export function parseWriteStdin(given: ToolArguments): WriteStdinArguments {
 	};
 }
 
-type FieldType = keyof typeof EXPECTED;
-type Field = {readonly type: FieldType; readonly presence: 'required' | 'optional' | 'nullable'};
-type Scalar = string | number | boolean;
+/** `json` takes any value. */
+type FieldType = keyof typeof EXPECTED | 'json';
+/** Type and presence of an argument; a nullable one may be null or absent. */
+export type ArgumentField = {readonly type: FieldType; readonly presence: 'required' | 'optional' | 'nullable'};
 
-/** Unknown members are skipped. Reports the first error in the order of the text. */
-function readFields(
+/**
+ * Members of the arguments. Unknown ones are skipped. Throws a `ToolFailure` with the first error in the order of the text;
+ * `name` is upstream's for the type of the arguments.
+ */
+export function readFields(
 	given: ToolArguments,
 	name: string,
-	fields: Readonly<Record<string, Field>>,
+	fields: Readonly<Record<string, ArgumentField>>,
 ): Record<string, unknown> {
 	const reader = new JsonReader(typeof given === 'string' ? given : JSON.stringify(given));
-	const found = new Map<string, Scalar | undefined>();
+	const found = new Map<string, unknown>();
 	try {
 		if (reader.peek() !== '{') throw invalidTypeError(reader, reader.readScalar(), `struct ${name}`);
 		reader.readObject(
@@ -99,7 +103,8 @@ function readFields(
 	return Object.fromEntries(found);
 }
 
-function readValue(reader: JsonReader, {type, presence}: Field): Scalar | undefined {
+function readValue(reader: JsonReader, {type, presence}: ArgumentField): unknown {
+	if (type === 'json') return reader.readValue();
 	const token = reader.readScalar();
 	if (token.kind === 'null' && presence === 'nullable') return undefined;
 	if (type === 'string' || type === 'boolean') {

@@ -36,11 +36,19 @@ const MODES = {
 		created('resp-worker'),
 		{type: 'response.failed', response: {id: 'resp-worker', error: {code: 'server_error', message: 'synthetic'}}},
 	],
+	/** Each worker runs a command first, and reports its output. */
+	command: ({callId, item}) =>
+		work(call(callId, 'exec_command', JSON.stringify({cmd: `echo "did ${item}"`, login: false}))),
 	/** The stream ends early. */
 	cut: () => [created('resp-worker')],
 };
 
-export async function startSeedResponder({spawnArgs, mode = 'normal', delayMs = 0, port = 0} = {}) {
+/** With `holdWorkers` no worker is answered before so many have asked. */
+export async function startSeedResponder({spawnArgs, mode = 'normal', delayMs = 0, port = 0, holdWorkers = 0} = {}) {
+	let release;
+	const held = new Promise(resolve => {
+		release = resolve;
+	});
 	const stats = {main: 0, worker: 0, toolOutput: 0, fallback: 0, inflight: 0, maxInflight: 0, outputs: []};
 
 	async function respond(request, response) {
@@ -62,14 +70,17 @@ export async function startSeedResponder({spawnArgs, mode = 'normal', delayMs = 
 	async function eventsFor(body) {
 		const input = Array.isArray(body?.input) ? body.input : [];
 		const outputs = input.filter(item => item?.type === 'function_call_output');
+		const assignment = jobAndItem(body);
+		if (outputs.length > 0 && mode === 'command' && assignment) return reportOutput(outputs.at(-1), assignment);
 		if (outputs.length > 0) {
 			stats.toolOutput++;
 			stats.outputs.push(...outputs.map(({output}) => output));
 			return [created('resp-tool'), completed('resp-tool')];
 		}
-		const assignment = jobAndItem(body);
 		if (assignment) {
 			const number = stats.worker++;
+			if (stats.worker >= holdWorkers) release();
+			await held;
 			if (delayMs > 0) await sleep(delayMs);
 			return answerOf(MODES[mode], number, assignment);
 		}
@@ -119,6 +130,11 @@ export function jobAndItem(body) {
 	const job = valueOf('Job ID: ');
 	const item = valueOf('Item ID: ');
 	return job && item ? {job, item} : undefined;
+}
+
+function reportOutput({call_id: id, output}, {job, item}) {
+	const args = {job_id: job, item_id: item, result: {output: output.split('Output:\n')[1]}};
+	return work(reportCall(`${id}-report`, JSON.stringify(args)));
 }
 
 function answerOf(mode, number, {job, item}) {
