@@ -1,0 +1,114 @@
+import {ReportServer} from '../../../jobs/command/report-server.js';
+import type {JobRunner} from '../../../jobs/engine/job-runner.js';
+import {JobInputError} from '../../../jobs/input/job-input-error.js';
+import type {JobSummary} from '../../../jobs/output/job-summary.js';
+import {DEFAULT_DRAIN_MS, runJob} from '../../../jobs/run-job.js';
+import type {DirectoryStore} from '../../../jobs/store/directory-store.js';
+import {defaultJobsDirectory} from '../../../jobs/store/job-directory.js';
+import type {OptionValues} from '../../command-definition.js';
+import {writeJson} from '../../common/messages.js';
+import {parseTimeOption} from '../../common/times.js';
+import {usageError} from '../../exit-codes.js';
+import {JOB_EXIT} from './fanout-definition.js';
+import {readWord} from './fanout-settings.js';
+import {openExecutors} from './job-executors.js';
+import {JobReporter, PROGRESS_FORMS} from './job-progress.js';
+import {openWorker} from './job-worker.js';
+
+const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+
+/** Options of every command that runs a job, read before anything is done. */
+export interface RunSettings {
+	readonly jobsDirectory: string;
+	readonly drainMs: number;
+	readonly strictColumns: boolean;
+	readonly reporter: JobReporter;
+}
+
+export function readRunSettings(options: OptionValues): RunSettings {
+	return {
+		jobsDirectory: jobsDirectoryOf(options),
+		drainMs: parseTimeOption('--drain-timeout', options['drainTimeout'] as string | undefined) ?? DEFAULT_DRAIN_MS,
+		strictColumns: options['strictColumns'] === true,
+		reporter: new JobReporter(readWord(options['progress'], '--progress', PROGRESS_FORMS)),
+	};
+}
+
+export function jobsDirectoryOf(options: OptionValues): string {
+	return (options['jobDir'] as string | undefined) ?? defaultJobsDirectory();
+}
+
+/** Runs a job that is stored, prints its summary, and closes it; settles with the exit code. */
+export async function runStoredJob(
+	store: DirectoryStore,
+	{reporter, drainMs, strictColumns}: RunSettings,
+	retryFailed = false,
+): Promise<number> {
+	await using server = await ReportServer.listen(store.job.jobId);
+	store.lock?.announce(server.url, server.secret);
+	const opened = await openWorker(store, reporter, `${server.url}/report`);
+	const executors = await openExecutors(store.job.executors, store.table.sessions);
+	using signals = new JobSignals(drainMs);
+	try {
+		const summary = await runJob({
+			store,
+			worker: opened.worker,
+			executors,
+			onEvent: reporter.tell,
+			onRunner: runner => {
+				server.serve(runner);
+				signals.control(runner);
+			},
+			retryFailed,
+			output: {strictColumns},
+		});
+		reporter.end();
+		writeJson(summary);
+		return exitCodeOf(summary);
+	} finally {
+		await opened.dispose();
+		await Promise.allSettled(executors.map(({environment}) => environment.close()));
+		await store.close();
+	}
+}
+
+/** Runs work on an input; one that cannot be used is a mistake of the caller. */
+export async function refuseBadInput<T>(work: () => Promise<T>): Promise<T> {
+	try {
+		return await work();
+	} catch (error) {
+		if (error instanceof JobInputError) throw usageError(error.message, error);
+		throw error;
+	}
+}
+
+function exitCodeOf({status, failed_items: failed}: JobSummary): number {
+	if (status === 'failed') return JOB_EXIT.failed;
+	if (status === 'cancelled') return JOB_EXIT.cancelled;
+	return failed > 0 ? JOB_EXIT.itemsFailed : JOB_EXIT.ok;
+}
+
+/** Ctrl-C and its like cancel the job; a second one ends running items at once, a third one the program. */
+class JobSignals implements Disposable {
+	readonly #drainMs: number;
+	#runner: JobRunner | undefined;
+	#count = 0;
+	readonly #listener = (signal: NodeJS.Signals): void => {
+		this.#count++;
+		if (this.#count > 2 || !this.#runner) process.exit(JOB_EXIT.cancelled);
+		this.#runner.cancel(`cancelled by ${signal}`, this.#count === 1 ? this.#drainMs : 0);
+	};
+
+	constructor(drainMs: number) {
+		this.#drainMs = drainMs;
+		for (const signal of SIGNALS) process.on(signal, this.#listener);
+	}
+
+	control(runner: JobRunner): void {
+		this.#runner = runner;
+	}
+
+	[Symbol.dispose](): void {
+		for (const signal of SIGNALS) process.off(signal, this.#listener);
+	}
+}

@@ -1,0 +1,191 @@
+import {readdirSync, readFileSync, writeFileSync} from 'node:fs';
+import {join} from 'node:path';
+import {expect, test} from 'vitest';
+import type {JobSummary} from '../../src/jobs/output/job-summary.js';
+import {Command, type Finished, PROGRAM, run} from '../helpers/command.js';
+import {scratchDirectory} from '../helpers/scratch.js';
+
+interface Place {
+	readonly input: string;
+	readonly output: string;
+	readonly jobs: string;
+	/** Options of every job here. */
+	readonly options: readonly string[];
+}
+
+function place(text = 'n\n1\n2\n3\n'): Place {
+	const directory = scratchDirectory();
+	const input = join(directory, 'in.csv');
+	writeFileSync(input, text);
+	const [output, jobs] = [join(directory, 'out.csv'), join(directory, 'jobs')];
+	return {input, output, jobs, options: ['--output', output, '--job-dir', jobs]};
+}
+
+function summaryOf({stdout}: Pick<Finished, 'stdout'>): JobSummary {
+	return JSON.parse(stdout) as JobSummary;
+}
+
+const REPORT = `'${process.execPath}' '${PROGRAM}' report`;
+
+test('a command for every row, with the results in the output and the summary on stdout', async () => {
+	const {input, output, options} = place();
+	const done = await run(['fanout', input, '--cmd', `echo '{{"twice": '$((2 * {n}))'}}'`, ...options]);
+	expect(done).toMatchObject({code: 0, stderr: ''});
+	expect(summaryOf(done)).toMatchObject({status: 'completed', completed_items: 3});
+	expect(readFileSync(output, 'utf8')).toContain('3,"{""twice"":6}"'.slice(2));
+});
+
+test('the exit code tells failed items, a cancelled job and a wrong command line apart', async () => {
+	const {input, options} = place();
+	const failed = await run(['fanout', input, '--argv', '["sh","-c","exit {n}"]', ...options]);
+	expect(failed.code).toBe(2);
+	expect(summaryOf(failed).failed_item_errors?.[0]).toMatchObject({
+		item_id: 'row-1',
+		last_error: 'worker exited with code 1',
+	});
+	expect(
+		(await run(['fanout', input, '--cmd', 'exit 1', '--fail-fast', '--max-concurrency', '1', ...options])).code,
+	).toBe(3);
+	for (const wrong of [
+		['--cmd', 'echo {missing}'],
+		['--cmd', 'true', '--argv', '["true"]'],
+		['--cmd', 'true', '--max-concurrency', '65'],
+		['--cmd', 'true', '--max-runtime', '0'],
+		['--cmd', 'true', '--model', 'x'],
+		['--cmd', 'true', '--executor', 'nowhere'],
+		['--cmd', 'true', '--executor', 'box=ws://user:secret@127.0.0.1:4500'],
+		['--argv', 'true'],
+		[],
+	]) {
+		const {code, stderr} = await run(['fanout', input, ...wrong, ...options]);
+		expect([wrong, code]).toEqual([wrong, 64]);
+		expect(stderr).toMatch(/^error: /);
+	}
+});
+
+test('a report is answered at once, a wrong one can be corrected, and the command is ended then', async () => {
+	const {input, output, options} = place('n\n1\n');
+	const schema = join(scratchDirectory(), 'schema.json');
+	writeFileSync(schema, '{"required": ["n"]}');
+	const line = `${REPORT} '{{}}'; ${REPORT} '{{"n": 1}}'; ${REPORT} '{{"n": 2}}'; exec sleep 1000`;
+	const done = await run(['fanout', input, '--cmd', line, '--schema', schema, ...options]);
+	expect(done.code).toBe(0);
+	expect(readFileSync(output, 'utf8')).toContain('"{""n"":1}"');
+});
+
+test('a report with --stop ends the job, with a runner that cannot be reached as well', async () => {
+	const {input, options} = place();
+	for (const prefix of ['', 'unset LONGARM_REPORT_URL; ']) {
+		const line = `${prefix}echo '{{"n": {n}}}' | ${REPORT} - --stop`;
+		const done = await run(['fanout', input, '--cmd', line, '--max-concurrency', '1', ...options]);
+		expect(done.code).toBe(3);
+		expect(summaryOf(done)).toMatchObject({completed_items: 1, job_error: 'cancelled by worker request'});
+	}
+});
+
+test('Ctrl-C cancels a job, resume goes on with it, and status, list and export tell of it', async () => {
+	const {input, output, jobs, options} = place();
+	const flag = join(scratchDirectory(), 'go');
+	const line = `[ -e ${flag} ] || exec sleep 1000; echo '{{"n": {n}}}'`;
+	const runner = new Command([
+		'fanout',
+		input,
+		'--cmd',
+		line,
+		'--progress',
+		'jsonl',
+		'--drain-timeout',
+		'0',
+		...options,
+	]);
+	await runner.until(() => runner.stderr.split('"item.started"').length === 4, 'three started items');
+	runner.child.kill('SIGINT');
+	expect((await runner.ended).code).toBe(3);
+	expect(summaryOf(runner)).toMatchObject({status: 'cancelled', cancelled_items: 3});
+	const [job] = readdirSync(jobs) as [string];
+	expect((await run(['fanout', 'status', job.slice(0, 8), '--job-dir', jobs])).stdout).toContain('0/3 done');
+	expect((await run(['fanout', 'list', '--job-dir', jobs])).stdout).toMatch(/^[0-9a-f]{8} {2}cancelled/);
+	writeFileSync(flag, '');
+	const resumed = await run(['fanout', 'resume', job.slice(0, 8), '--job-dir', jobs]);
+	expect(resumed.code).toBe(0);
+	expect(summaryOf(resumed)).toMatchObject({status: 'completed', completed_items: 3});
+	const lines = join(scratchDirectory(), 'out.jsonl');
+	expect((await run(['fanout', 'export', job, '--output', lines, '--job-dir', jobs])).stdout.trim()).toBe(lines);
+	expect(JSON.parse(readFileSync(lines, 'utf8').split('\n')[1]!)).toMatchObject({
+		n: '2',
+		result_json: '{"n":2}',
+		attempt_count: 2,
+	});
+	writeFileSync(input, 'n\n4\n');
+	expect((await run(['fanout', 'resume', job, '--job-dir', jobs])).stderr).toContain('has changed since');
+	expect(readFileSync(output, 'utf8').split('\n')).toHaveLength(5);
+});
+
+test('another program can cancel a job, and a second runner is refused', async () => {
+	const {input, jobs, options} = place();
+	const runner = new Command(['fanout', input, '--cmd', 'exec sleep 1000', '--progress', 'jsonl', ...options]);
+	await runner.logs('"item.started"');
+	const [job] = readdirSync(jobs) as [string];
+	expect(await run(['fanout', 'resume', job, '--job-dir', jobs])).toMatchObject({code: 4});
+	expect((await run(['fanout', 'cancel', job, '--drain-timeout', '0', '--job-dir', jobs])).code).toBe(0);
+	expect((await runner.ended).code).toBe(3);
+	expect(summaryOf(runner)).toMatchObject({status: 'cancelled', job_error: 'cancelled by user'});
+});
+
+test.each(['local', 'server'])(
+	'a runner that is killed again and again loses and repeats nothing (%s)',
+	async where => {
+		const {input, output, jobs, options} = place(`n\n${Array.from({length: 30}, (_, n) => `${n}\n`).join('')}`);
+		const server = where === 'server' ? new Command(['serve', '--listen', 'ws://127.0.0.1:0']) : undefined;
+		const executor = server ? ['--executor', `there=${await server.url()}`] : [];
+		const line = `sleep 0.1; echo '{{"n": {n}}}'`;
+		let args = ['fanout', input, '--cmd', line, '--max-concurrency', '4', ...executor, ...options];
+		for (let kills = 0; kills < 5; kills++) {
+			const runner = new Command([...args, '--progress', 'jsonl']);
+			const countDone = (): number => runner.stderr.split('"item.completed"').length - 1;
+			await Promise.race([runner.until(() => countDone() >= 1 + (kills % 3), 'items'), runner.ended]);
+			runner.child.kill('SIGKILL');
+			await runner.ended;
+			args = ['fanout', 'resume', readdirSync(jobs)[0]!, '--job-dir', jobs];
+		}
+		const done = await run(args);
+		expect([done.code, done.stderr, summaryOf(done).failed_item_errors]).toEqual([0, '', null]);
+		const journal = readFileSync(join(jobs, readdirSync(jobs)[0]!, 'journal.jsonl'), 'utf8')
+			.trimEnd()
+			.split('\n');
+		const reports = journal
+			.map(text => JSON.parse(text) as {type: string; item: number})
+			.filter(({type}) => type === 'report');
+		expect(reports.map(({item}) => item).sort((one, other) => one - other)).toEqual(
+			Array.from({length: 30}, (_, n) => n),
+		);
+		expect(readFileSync(output, 'utf8').trimEnd().split('\n')).toHaveLength(31);
+	},
+);
+
+test('items of a server that was killed are done by the one that takes its place', async () => {
+	const {input, options} = place('n\n1\n');
+	const socket = `unix:${join(scratchDirectory(), 'socket')}`;
+	const flag = join(scratchDirectory(), 'flag');
+	const first = new Command(['serve', '--listen', socket]);
+	await first.url();
+	const line = `[ -e ${flag} ] && {{ echo '{{"n": 2}}'; exit; }}; touch ${flag}; echo started >&2; exec sleep 1000`;
+	const runner = new Command([
+		'fanout',
+		input,
+		'--cmd',
+		line,
+		'--executor',
+		`there=${socket}`,
+		'--progress',
+		'jsonl',
+		...options,
+	]);
+	await runner.logs('"item.output"');
+	first.child.kill('SIGKILL');
+	await first.ended;
+	await new Command(['serve', '--listen', socket]).url();
+	expect((await runner.ended).code).toBe(0);
+	expect(runner.stderr).toContain('"kind":"lost"');
+	expect(summaryOf(runner)).toMatchObject({completed_items: 1});
+});
