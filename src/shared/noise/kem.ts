@@ -1,0 +1,12 @@
+import {ml_kem768 as mlKem768} from '@noble/post-quantum/ml-kem.js';
+import type {Encapsulation, KemKeys} from './noise-crypto.js';
+
+export function createKemKeys(seed?: Uint8Array): KemKeys {
+	const {publicKey, secretKey} = mlKem768.keygen(seed);
+	return {publicBytes: publicKey, decapsulate: ciphertext => mlKem768.decapsulate(ciphertext, secretKey)};
+}
+
+export function encapsulate(publicBytes: Uint8Array, randomness?: Uint8Array): Encapsulation {
+	const {cipherText, sharedSecret} = mlKem768.encapsulate(publicBytes, randomness);
+	return {ciphertext: cipherText, secret: sharedSecret};
+}
