@@ -1,3 +1,4 @@
+import type {EventEmitter} from 'node:events';
 import type {IncomingMessage} from 'node:http';
 import {connect, isIP, type Socket} from 'node:net';
 import {type ClientOptions, WebSocket} from 'ws';
@@ -144,14 +145,19 @@ async function open(
 	return new WebSocketTransport(webSocket, socket, name, 'client', {monitor: new PeerMonitor(times)});
 }
 
-interface Opening {
+/** A WebSocket that is being opened. */
+export interface Opening {
 	readonly name: string;
 	readonly hasToken: boolean;
 	readonly timeoutMs: number;
 	readonly signal: AbortSignal | undefined;
 }
 
-function waitForOpen(webSocket: WebSocket, {name, hasToken, timeoutMs, signal}: Opening): Promise<void> {
+/** Settles when it is open; the error says where to and why not. */
+export function waitForOpen(
+	webSocket: EventEmitter & {terminate(): void},
+	{name, hasToken, timeoutMs, signal}: Opening,
+): Promise<void> {
 	return new Promise((resolve, reject) => {
 		const fail = (error: Error): void => {
 			over();

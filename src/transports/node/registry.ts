@@ -1,10 +1,11 @@
 import {COMMAND} from './command-scheme.js';
+import {REGISTRY} from './registry-scheme.js';
 import type {AddressAndPath, TransportScheme} from './transport-scheme.js';
 import {UNIX} from './unix-scheme.js';
 import {WEB_SOCKET} from './web-socket-scheme.js';
 
 /** Every transport that has an address. A new one is a file with its scheme, and a row here. */
-const TRANSPORTS = [WEB_SOCKET, UNIX, COMMAND] as const;
+const TRANSPORTS = [WEB_SOCKET, UNIX, COMMAND, REGISTRY] as const;
 
 type Row = (typeof TRANSPORTS)[number];
 /** How a server is reached. */

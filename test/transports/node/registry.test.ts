@@ -22,7 +22,7 @@ test('an address tells its scheme, a name has none', () => {
 });
 
 test('only addresses with an authority are URLs', () => {
-	expect(URL_PREFIXES).toEqual(['ws://', 'wss://']);
+	expect(URL_PREFIXES).toEqual(['ws://', 'wss://', 'registry+https://', 'registry+http://']);
 	expect(['wss://h', 'cmd:true', 'x'].map(isServerUrl)).toEqual([true, false, false]);
 	// The path of a socket names a server all the same.
 	expect(isServerUrl('unix:/x')).toBe(true);

@@ -1,0 +1,162 @@
+import type {Socket} from 'node:net';
+import {type ClientOptions, WebSocket} from 'ws';
+import {MAX_RELAY_MESSAGE_BYTES} from '../../../protocol/relay/relay-frame.js';
+import {LongarmError} from '../../../shared/errors.js';
+import {askPeer} from '../ask-peer.js';
+import {UnreachableError, waitForOpen} from '../connect-web-socket.js';
+import type {PeerMonitor} from '../peer-monitor.js';
+import type {WatchedLink} from '../peer-watch.js';
+import {descriptorOf} from '../socket-descriptor.js';
+import {readTcpInfo} from '../tcp-info.js';
+import type {TlsOptions} from '../tls-trust.js';
+import {withoutSecrets} from '../web-socket-scheme.js';
+import {secureSocketOptions} from './secure-socket.js';
+
+/** How long a relay may take to accept a socket. */
+export const RENDEZVOUS_TIMEOUT_MS = 10_000;
+
+/** Callbacks of the user of a rendezvous socket. `closed` comes once and last. */
+export interface RendezvousEvents {
+	/** One binary message, at most `MAX_RELAY_MESSAGE_BYTES` long. */
+	message(bytes: Uint8Array): void;
+	/** A text message, which no frame is. */
+	text(): void;
+	drained(): void;
+	closed(error?: Error): void;
+}
+
+export interface RendezvousOptions {
+	/** For `wss:`. */
+	readonly tls?: TlsOptions | undefined;
+	readonly timeoutMs?: number | undefined;
+	readonly signal?: AbortSignal | undefined;
+}
+
+/** Opens a socket at a relay. The URL is the ticket: errors show neither its query nor a password. */
+export async function openRendezvous(url: string, options: RendezvousOptions = {}): Promise<WebSocket> {
+	const {tls = {}, timeoutMs = RENDEZVOUS_TIMEOUT_MS, signal} = options;
+	signal?.throwIfAborted();
+	if (!URL.canParse(url) || !/^wss?:$/.test(new URL(url).protocol)) {
+		throw new UnreachableError('the registry gave a ticket that is no WebSocket URL');
+	}
+	const name = withoutSecrets(url);
+	const secure = await secureSocketOptions(new URL(url), tls, {timeoutMs, signal}).catch((cause: Error) => {
+		if (signal?.aborted || cause instanceof LongarmError) throw cause;
+		throw new UnreachableError(`failed to connect to exec-server websocket \`${name}\`: ${cause.message}`, {cause});
+	});
+	const webSocket = new WebSocket(url, {
+		...(secure as ClientOptions),
+		perMessageDeflate: false,
+		maxPayload: MAX_RELAY_MESSAGE_BYTES,
+		followRedirects: false,
+	});
+	await waitForOpen(webSocket, {name, hasToken: false, timeoutMs, signal});
+	return webSocket;
+}
+
+/** An open WebSocket that carries binary messages, on either side of a relay. */
+export class RendezvousSocket {
+	readonly peer: string;
+	readonly #webSocket: WebSocket;
+	readonly #socket: Socket;
+	#isPaused = false;
+	#isCorked = false;
+	#failure: Error | undefined;
+
+	constructor(webSocket: WebSocket, peer: string, events: RendezvousEvents, monitor?: PeerMonitor) {
+		this.peer = peer;
+		this.#webSocket = webSocket;
+		this.#socket = (webSocket as unknown as {_socket: Socket})._socket;
+		this.#socket.setNoDelay(true);
+		webSocket.on('message', (data, isBinary) => {
+			// The library goes on with the packet it is reading although we have hung up.
+			if (webSocket.readyState !== webSocket.OPEN) return;
+			if (isBinary) events.message(data as Buffer);
+			else events.text();
+		});
+		webSocket.on('error', error => {
+			this.#failure ??= error;
+			webSocket.terminate();
+		});
+		this.#socket.on('drain', () => events.drained());
+		const stopWatching = monitor?.watch(this.#link());
+		webSocket.on('close', () => {
+			stopWatching?.();
+			events.closed(this.#failure);
+		});
+	}
+
+	get isOpen(): boolean {
+		return this.#webSocket.readyState === this.#webSocket.OPEN;
+	}
+
+	/** Bytes that the operating system has not taken yet. */
+	get backlog(): number {
+		return this.#webSocket.bufferedAmount;
+	}
+
+	/** Never blocks; a message for a peer that is gone vanishes. All of one tick go to the kernel in one call. */
+	send(bytes: Uint8Array): void {
+		if (!this.isOpen) return;
+		this.#cork();
+		this.#webSocket.send(bytes);
+	}
+
+	pause(): void {
+		this.#isPaused = true;
+		this.#webSocket.pause();
+	}
+
+	resume(): void {
+		this.#isPaused = false;
+		this.#webSocket.resume();
+	}
+
+	isAnswering(timeoutMs: number): Promise<boolean> {
+		return askPeer(this.#link(), this.#webSocket, timeoutMs);
+	}
+
+	close(code?: number, reason?: string): void {
+		this.#webSocket.close(code, reason);
+	}
+
+	/** Ends at once; `closed` tells the reason. */
+	destroy(reason?: Error): void {
+		this.#failure ??= reason;
+		this.#webSocket.terminate();
+	}
+
+	#cork(): void {
+		if (this.#isCorked) return;
+		this.#isCorked = true;
+		this.#socket.cork();
+		setImmediate(() => {
+			this.#isCorked = false;
+			this.#socket.uncork();
+		});
+	}
+
+	/** The connection for those who judge whether its peer is there. */
+	#link(): WatchedLink {
+		const socket = this.#socket;
+		const isPaused = (): boolean => this.#isPaused;
+		return {
+			get bytesRead() {
+				return socket.bytesRead;
+			},
+			get bytesWritten() {
+				return socket.bytesWritten;
+			},
+			get backlog() {
+				return socket.writableLength;
+			},
+			get isPaused() {
+				return isPaused();
+			},
+			readTcpInfo: () => readTcpInfo(descriptorOf(socket) ?? -1),
+			ping: () => this.#webSocket.ping(),
+			giveUp: reason => this.destroy(reason),
+			stopped: () => {},
+		};
+	}
+}

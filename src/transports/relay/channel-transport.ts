@@ -1,0 +1,166 @@
+import {
+	ChannelViolationError,
+	MessageAssembler,
+	RecordWindow,
+	splitIntoRecords,
+} from '../../protocol/relay/relay-records.js';
+import type {Frame} from '../../protocol/wire/encode.js';
+import type {ChannelCiphers} from '../../shared/noise/symmetric-state.js';
+import type {Transport, TransportEvents} from '../transport.js';
+
+/** Reason of every reset, as upstream gives it. */
+export const PROTOCOL_ERROR = 'noise_relay_protocol_error';
+/** Bytes of messages that a paused transport holds; the socket below may carry other streams and cannot wait. */
+export const MAX_PAUSED_BYTES = 8 * 1024 * 1024;
+/** Sequence numbers are 32 bits and never wrap. */
+const MAX_SEQ = 0xffff_ffff;
+
+/** The stream of a channel on a rendezvous socket. */
+export interface ChannelCarrier {
+	/** Names the far end in logs and errors. */
+	readonly peer: string;
+	/** Bytes that the operating system has not taken yet. */
+	readonly backlog: number;
+	sendRecord(seq: number, sealed: Uint8Array): void;
+	/** Stops and restarts reading, where the socket carries this stream alone. */
+	pause?(): void;
+	resume?(): void;
+	isAnswering?(timeoutMs: number): Promise<boolean>;
+	/** Ends the stream, with a reset if there is a reason. */
+	end(reason?: string): void;
+}
+
+/** How messages become bytes and bytes messages, which the platform decides. */
+export interface MessageCodec {
+	encode(frame: Frame): Uint8Array;
+	deliver(events: TransportEvents, message: Uint8Array): void;
+}
+
+/** A Noise channel as a transport: messages behind their lengths, cut into sealed and numbered records. */
+export class ChannelTransport implements Transport {
+	readonly kind = 'relay';
+	readonly peer: string;
+	readonly #ciphers: ChannelCiphers;
+	readonly #carrier: ChannelCarrier;
+	readonly #codec: MessageCodec;
+	readonly #window = new RecordWindow();
+	readonly #assembler = new MessageAssembler();
+	readonly #waiting: Uint8Array[] = [];
+	#waitingBytes = 0;
+	#events: TransportEvents | undefined;
+	#nextSeq = 0;
+	#isPaused = false;
+	/** Set when the stream has ended; told once messages that came before are delivered. */
+	#ending: {readonly error?: Error} | undefined;
+	#isClosed = false;
+
+	constructor(ciphers: ChannelCiphers, carrier: ChannelCarrier, codec: MessageCodec) {
+		this.peer = carrier.peer;
+		this.#ciphers = ciphers;
+		this.#carrier = carrier;
+		this.#codec = codec;
+	}
+
+	get backlog(): number {
+		return this.#carrier.backlog;
+	}
+
+	open(events: TransportEvents): void {
+		this.#events = events;
+		this.#deliverWaiting();
+	}
+
+	send(frame: Frame): void {
+		if (this.#ending) return;
+		for (const record of splitIntoRecords(this.#codec.encode(frame))) {
+			if (this.#nextSeq > MAX_SEQ) return this.#violate(new ChannelViolationError('the channel is used up'));
+			this.#carrier.sendRecord(this.#nextSeq++, this.#ciphers.send.seal(record));
+		}
+	}
+
+	/** A record of the peer. */
+	receive(seq: number, sealed: Uint8Array): void {
+		if (this.#ending) return;
+		try {
+			for (const record of this.#window.push(seq, sealed)) {
+				for (const message of this.#assembler.push(this.#ciphers.receive.open(record))) this.#take(message);
+			}
+		} catch (error) {
+			this.#violate(error instanceof Error ? error : new ChannelViolationError('a record cannot be opened'));
+		}
+	}
+
+	/** The socket takes more. */
+	drained(): void {
+		if (!this.#isClosed) this.#events?.drained();
+	}
+
+	/** The peer has ended the stream, or the socket is gone. */
+	ended(error?: Error): void {
+		this.#ending ??= error ? {error} : {};
+		this.#deliverWaiting();
+	}
+
+	pause(): void {
+		this.#isPaused = true;
+		this.#carrier.pause?.();
+	}
+
+	resume(): void {
+		this.#isPaused = false;
+		this.#deliverWaiting();
+		if (!this.#isPaused) this.#carrier.resume?.();
+	}
+
+	isAnswering(timeoutMs: number): Promise<boolean> {
+		return this.#carrier.isAnswering?.(timeoutMs) ?? Promise.resolve(!this.#ending);
+	}
+
+	close(): void {
+		this.#end();
+	}
+
+	destroy(): void {
+		this.#dropWaiting();
+		this.#end();
+	}
+
+	#take(message: Uint8Array): void {
+		if (this.#events && !this.#isPaused && this.#waiting.length === 0) {
+			this.#codec.deliver(this.#events, message);
+			return;
+		}
+		this.#waitingBytes += message.length;
+		if (this.#waitingBytes > MAX_PAUSED_BYTES) throw new ChannelViolationError('more was sent than is taken');
+		this.#waiting.push(message);
+	}
+
+	#deliverWaiting(): void {
+		const events = this.#events;
+		if (!events || this.#isClosed) return;
+		while (this.#waiting.length > 0 && !this.#isPaused) {
+			const message = this.#waiting.shift()!;
+			this.#waitingBytes -= message.length;
+			this.#codec.deliver(events, message);
+		}
+		if (!this.#ending || this.#waiting.length > 0) return;
+		this.#isClosed = true;
+		events.closed(this.#ending.error);
+	}
+
+	#violate(error: Error): void {
+		this.#dropWaiting();
+		this.#end(error);
+	}
+
+	#end(error?: Error): void {
+		if (this.#ending) return;
+		this.#carrier.end(error ? PROTOCOL_ERROR : undefined);
+		this.ended(error);
+	}
+
+	#dropWaiting(): void {
+		this.#waiting.length = 0;
+		this.#waitingBytes = 0;
+	}
+}
