@@ -1,0 +1,18 @@
+// Random and mutated frames, records and handshakes against the codec, the Noise channel, the relay and both ends' streams:
+// nothing may throw what it does not promise, hang, or let a message through that nobody sent.
+//   node bench/relay-fuzz.mjs [--count N] [--seed N]
+// Needs a build: it takes the compiled modules of dist.
+import {parseArgs} from 'node:util';
+import {fuzzRelay} from './fuzz/relay-cases.mjs';
+
+const {values} = parseArgs({
+	options: {count: {type: 'string', default: '1000000'}, seed: {type: 'string', default: '1'}},
+});
+const began = performance.now();
+const {count, outcomes, violations} = await fuzzRelay({count: Number(values.count), seed: Number(values.seed)});
+const seconds = (performance.now() - began) / 1000;
+console.log(`${count} cases in ${seconds.toFixed(1)} s, ${Math.round(count / seconds)}/s`);
+for (const [name, times] of Object.entries(outcomes).sort(([one], [other]) => one.localeCompare(other)))
+	console.log(`  ${String(times).padStart(9)}  ${name}`);
+for (const violation of violations) console.log(`VIOLATION ${violation}`);
+process.exitCode = violations.length === 0 ? 0 : 1;

@@ -1,0 +1,55 @@
+import type {IncomingMessage, ServerResponse} from 'node:http';
+
+/** Longest body of a request. */
+export const MAX_REQUEST_BODY_BYTES = 16 * 1024;
+const BEARER = /^Bearer ([!-~]+)$/i;
+
+/** Answer of the hub that is no success: a code for programs and a text for people. */
+export class HubRefusal extends Error {
+	override readonly name = 'HubRefusal';
+	readonly status: number;
+	readonly code: string;
+
+	constructor(status: number, code: string, message: string) {
+		super(message);
+		this.status = status;
+		this.code = code;
+	}
+}
+
+/** The JSON object in the body; throws a `HubRefusal`. */
+export async function readJsonBody(request: IncomingMessage): Promise<Record<string, unknown>> {
+	const chunks: Buffer[] = [];
+	let bytes = 0;
+	for await (const chunk of request as AsyncIterable<Buffer>) {
+		bytes += chunk.length;
+		if (bytes > MAX_REQUEST_BODY_BYTES) throw new HubRefusal(413, 'bad_request', 'the body is too long');
+		chunks.push(chunk);
+	}
+	try {
+		const value = JSON.parse(Buffer.concat(chunks).toString() || '{}') as unknown;
+		if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Record<string, unknown>;
+	} catch {
+		// Said below.
+	}
+	throw new HubRefusal(400, 'bad_request', 'the body is no JSON object');
+}
+
+export function sendJson(response: ServerResponse, status: number, value: object): void {
+	const body = `${JSON.stringify(value)}\n`;
+	response.writeHead(status, {
+		'content-type': 'application/json',
+		'content-length': Buffer.byteLength(body),
+		'cache-control': 'no-store',
+	});
+	response.end(body);
+}
+
+export function sendRefusal(response: ServerResponse, {status, code, message}: HubRefusal): void {
+	sendJson(response, status, {error: {code, message}});
+}
+
+/** The token of a request; undefined without a header of that form. */
+export function bearerOf({headers: {authorization}}: IncomingMessage): string | undefined {
+	return authorization === undefined ? undefined : BEARER.exec(authorization.trim())?.[1];
+}

@@ -1,0 +1,71 @@
+import {createHmac, randomBytes, timingSafeEqual} from 'node:crypto';
+
+/** Upstream's names of the two ends of a relay, and `plain` for an executor of its first versions, which knows no relay. */
+export type RelayRole = 'environment' | 'harness' | 'plain';
+
+/** How long a ticket opens a socket. An executor opens the same one again after every loss, also when the hub was away. */
+export const TICKET_MS: Readonly<Record<RelayRole, number>> = {
+	environment: 30 * 24 * 60 * 60_000,
+	harness: 60_000,
+	plain: 60_000,
+};
+const NONCE_BYTES = 16;
+
+export interface Ticket {
+	readonly role: RelayRole;
+	readonly environmentId: string;
+	readonly registrationId: string;
+	/** Id of the token it was given for: a revoked one takes its tickets with it. */
+	readonly tokenId: string;
+	/** Tells tickets apart; one of a harness is good once. */
+	readonly nonce: string;
+	/** Milliseconds since the epoch: a ticket outlives the program that signed it. */
+	readonly expiresAt: number;
+}
+
+/** Query of a URL that lets one end of a registration in, signed so that nothing has to be remembered. */
+export function signTicket(
+	secret: Uint8Array,
+	given: Pick<Ticket, 'role' | 'environmentId' | 'registrationId' | 'tokenId'>,
+): string {
+	const nonce = randomBytes(NONCE_BYTES).toString('hex');
+	const ticket = {...given, nonce, expiresAt: Date.now() + TICKET_MS[given.role]};
+	return new URLSearchParams({
+		role: ticket.role,
+		id: ticket.environmentId,
+		registration: ticket.registrationId,
+		token: ticket.tokenId,
+		nonce: ticket.nonce,
+		expires: String(ticket.expiresAt),
+		sig: signatureOf(secret, ticket).toString('base64url'),
+	}).toString();
+}
+
+export type TicketFault = 'missing_role' | 'malformed_query' | 'invalid_signature' | 'expired';
+
+/** The ticket of a query, or why it is none, in the words upstream has for it. */
+export function readTicket(secret: Uint8Array, query: URLSearchParams): Ticket | TicketFault {
+	const role = query.get('role');
+	if (role !== 'environment' && role !== 'harness' && role !== 'plain') return 'missing_role';
+	const values = ['id', 'registration', 'token', 'nonce', 'expires', 'sig'].map(name => query.get(name));
+	const [environmentId, registrationId, tokenId, nonce, expires, signature] = values;
+	if (values.includes(null) || [...query.keys()].length !== values.length + 1) return 'malformed_query';
+	const ticket = {
+		role,
+		environmentId: environmentId!,
+		registrationId: registrationId!,
+		tokenId: tokenId!,
+		nonce: nonce!,
+		expiresAt: Number(expires),
+	} as const;
+	const given = Buffer.from(signature!, 'base64url');
+	const right = signatureOf(secret, ticket);
+	if (given.length !== right.length || !timingSafeEqual(given, right)) return 'invalid_signature';
+	return ticket.expiresAt > Date.now() ? ticket : 'expired';
+}
+
+function signatureOf(secret: Uint8Array, ticket: Ticket): Buffer {
+	const {role, environmentId, registrationId, tokenId, nonce, expiresAt} = ticket;
+	const signed = JSON.stringify([role, environmentId, registrationId, tokenId, nonce, expiresAt]);
+	return createHmac('sha256', secret).update(signed).digest();
+}

@@ -1,0 +1,228 @@
+import {setTimeout as delay} from 'node:timers/promises';
+import {encodeRelayFrame, peekRelayFrame} from '../../protocol/relay/relay-frame.js';
+import {MAX_MESSAGE_BYTES} from '../../protocol/wire/message-limits.js';
+import {PROTOCOL_ERROR} from '../../transports/relay/channel-transport.js';
+import type {ExecutorEnd, HarnessEnd, RelaySocket} from './relay-ends.js';
+
+/** Streams of one executor, as many as a stock one takes. */
+export const MAX_STREAMS_PER_EXECUTOR = 128;
+/** Sockets of clients of one executor, with a stream or not yet. */
+export const MAX_HARNESSES_PER_EXECUTOR = 256;
+/** Bytes that wait for a client; beyond them its streams are reset, and its session resumes. The longest message has to fit. */
+export const MAX_HARNESS_BACKLOG_BYTES = MAX_MESSAGE_BYTES + 8 * 1024 * 1024;
+/** A client with more than this waiting is slow; all slow ones together may have so much before one of them is reset. */
+export const MAX_FAST_HARNESS_BACKLOG_BYTES = 4 * 1024 * 1024;
+export const MAX_SLOW_HARNESSES_BACKLOG_BYTES = 512 * 1024 * 1024;
+/** Bytes that wait for the only client of an executor; beyond them the executor is not read, which harms nobody else. */
+export const MAX_ONLY_HARNESS_BACKLOG_BYTES = 1024 * 1024;
+/** Bytes that wait for an executor; beyond them its clients are not read. */
+export const MAX_EXECUTOR_BACKLOG_BYTES = 4 * 1024 * 1024;
+/** Executors that are disconnected at once when the hub ends, and the pause before the next ones. */
+const CLOSED_AT_ONCE = 100;
+const CLOSING_PAUSE_MS = 20;
+const STREAM_ID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+/** Close codes of WebSocket. */
+const GOING_AWAY = 1001;
+const POLICY_VIOLATION = 1008;
+
+/** Who comes in, as its ticket says. */
+export interface JoiningEnd {
+	readonly environmentId: string;
+	readonly registrationId: string;
+	readonly tokenId: string;
+}
+
+export interface RelayEvents {
+	/** An executor came or went. */
+	changed(environmentId: string, isOnline: boolean): void;
+}
+
+/**
+ * Passes frames between executors and clients as they are. It looks at the stream id and the kind of a frame only: contents are
+ * encrypted end to end.
+ */
+export class Relay {
+	readonly #events: RelayEvents;
+	readonly #executors = new Map<string, ExecutorEnd>();
+	/** Clients that had much waiting when it was last looked at. */
+	readonly #slow = new Set<HarnessEnd>();
+	#forwardedBytes = 0;
+
+	constructor(events: RelayEvents) {
+		this.#events = events;
+	}
+
+	get forwardedBytes(): number {
+		return this.#forwardedBytes;
+	}
+
+	executors(): Iterable<ExecutorEnd> {
+		return this.#executors.values();
+	}
+
+	/** The executor that is connected for an environment. */
+	findExecutor(environmentId: string): ExecutorEnd | undefined {
+		return this.#executors.get(environmentId);
+	}
+
+	/** A new socket of an executor takes the place of the former one, whose clients connect again. */
+	addExecutor({environmentId, registrationId, tokenId}: JoiningEnd, socket: RelaySocket): ExecutorEnd {
+		const former = this.#executors.get(environmentId);
+		if (former) this.removeExecutor(former);
+		const executor = {
+			environmentId,
+			registrationId,
+			tokenId,
+			socket,
+			harnesses: new Set<HarnessEnd>(),
+			streams: new Map<string, HarnessEnd>(),
+			held: new Set<HarnessEnd>(),
+			since: performance.now(),
+		};
+		this.#executors.set(environmentId, executor);
+		this.#events.changed(environmentId, true);
+		return executor;
+	}
+
+	/** Its socket is gone, or has to go: all clients are disconnected. */
+	removeExecutor(executor: ExecutorEnd): void {
+		executor.socket.close(GOING_AWAY);
+		for (const harness of executor.harnesses) harness.socket.close(GOING_AWAY);
+		for (const harness of executor.harnesses) this.#slow.delete(harness);
+		executor.harnesses.clear();
+		executor.streams.clear();
+		executor.held.clear();
+		if (this.#executors.get(executor.environmentId) !== executor) return;
+		this.#executors.delete(executor.environmentId);
+		this.#events.changed(executor.environmentId, false);
+	}
+
+	/** Undefined if the executor has as many clients as it may. */
+	addHarness(executor: ExecutorEnd, tokenId: string, socket: RelaySocket): HarnessEnd | undefined {
+		if (executor.harnesses.size >= MAX_HARNESSES_PER_EXECUTOR) return undefined;
+		const harness = {executor, tokenId, socket, streams: new Set<string>()};
+		executor.harnesses.add(harness);
+		// It may have been held back for the one that was alone until now.
+		executor.socket.resume();
+		return harness;
+	}
+
+	/** The client is gone: the executor detaches its sessions at once, so that they can be resumed. */
+	removeHarness(harness: HarnessEnd): void {
+		for (const streamId of harness.streams) this.#resetAtExecutor(harness.executor, streamId);
+		harness.streams.clear();
+		harness.executor.held.delete(harness);
+		this.#slow.delete(harness);
+		if (harness.executor.harnesses.delete(harness)) harness.executor.socket.resume();
+	}
+
+	/** A client takes more. */
+	harnessDrained({executor, socket}: HarnessEnd): void {
+		if (socket.backlog <= MAX_ONLY_HARNESS_BACKLOG_BYTES) executor.socket.resume();
+	}
+
+	/** Disconnects those whose tokens are no longer good. */
+	disconnectRevoked(isGood: (tokenId: string) => boolean): void {
+		for (const executor of this.#executors.values()) {
+			if (!isGood(executor.tokenId)) {
+				this.removeExecutor(executor);
+				continue;
+			}
+			for (const harness of executor.harnesses) if (!isGood(harness.tokenId)) harness.socket.close(POLICY_VIOLATION);
+		}
+	}
+
+	/** One message of a client. A frame against the rules ends its connection. */
+	receiveFromHarness(harness: HarnessEnd, bytes: Uint8Array): void {
+		const {executor} = harness;
+		const frame = peek(bytes);
+		if (!frame || !this.#isClaimed(harness, frame)) {
+			harness.socket.close(POLICY_VIOLATION);
+			return;
+		}
+		this.#forwardedBytes += bytes.length;
+		executor.socket.send(bytes);
+		if (frame.kind === 'reset') release(harness, frame.streamId);
+		if (executor.socket.backlog <= MAX_EXECUTOR_BACKLOG_BYTES) return;
+		executor.held.add(harness);
+		harness.socket.pause();
+	}
+
+	/** The executor takes more. */
+	executorDrained({held}: ExecutorEnd): void {
+		for (const harness of held) harness.socket.resume();
+		held.clear();
+	}
+
+	/** One message of an executor; frames of streams that nobody has are answered by a reset. */
+	receiveFromExecutor(executor: ExecutorEnd, bytes: Uint8Array): void {
+		const frame = peek(bytes);
+		if (!frame) return;
+		const harness = executor.streams.get(frame.streamId);
+		if (!harness) {
+			if (frame.kind !== 'reset') this.#resetAtExecutor(executor, frame.streamId);
+			return;
+		}
+		this.#forwardedBytes += bytes.length;
+		harness.socket.send(bytes);
+		if (frame.kind === 'reset') release(harness, frame.streamId);
+		const {backlog} = harness.socket;
+		if (backlog > MAX_ONLY_HARNESS_BACKLOG_BYTES && executor.harnesses.size === 1) executor.socket.pause();
+		// Frames are never dropped alone: the stream is reset on both sides.
+		if (backlog > MAX_FAST_HARNESS_BACKLOG_BYTES && this.#isTooSlow(harness)) {
+			this.removeHarness(harness);
+			harness.socket.destroy(new Error('the client reads too slowly'));
+		}
+	}
+
+	/** Disconnects everybody, for an orderly end: a few at a time, so that they do not all come back at once. */
+	async close(): Promise<void> {
+		const executors = [...this.#executors.values()];
+		for (const [index, executor] of executors.entries()) {
+			if (index > 0 && index % CLOSED_AT_ONCE === 0) await delay(CLOSING_PAUSE_MS);
+			this.removeExecutor(executor);
+		}
+	}
+
+	/** The first frame of a stream claims its id for the socket it came over. */
+	#isClaimed(harness: HarnessEnd, {streamId, kind}: {readonly streamId: string; readonly kind: string}): boolean {
+		const {executor} = harness;
+		const holder = executor.streams.get(streamId);
+		if (holder) return holder === harness;
+		if (kind !== 'resume' || !STREAM_ID.test(streamId)) return false;
+		if (executor.streams.size >= MAX_STREAMS_PER_EXECUTOR) return false;
+		executor.streams.set(streamId, harness);
+		harness.streams.add(streamId);
+		return true;
+	}
+
+	/** Whether a slow client has more waiting than it may, or than there is room for. */
+	#isTooSlow(harness: HarnessEnd): boolean {
+		this.#slow.add(harness);
+		let sum = 0;
+		for (const each of this.#slow) {
+			const {backlog} = each.socket;
+			if (backlog > MAX_FAST_HARNESS_BACKLOG_BYTES) sum += backlog;
+			else this.#slow.delete(each);
+		}
+		return harness.socket.backlog > MAX_HARNESS_BACKLOG_BYTES || sum > MAX_SLOW_HARNESSES_BACKLOG_BYTES;
+	}
+
+	#resetAtExecutor(executor: ExecutorEnd, streamId: string): void {
+		executor.streams.delete(streamId);
+		executor.socket.send(encodeRelayFrame({streamId, body: {kind: 'reset', reason: PROTOCOL_ERROR}}));
+	}
+}
+
+function release(harness: HarnessEnd, streamId: string): void {
+	harness.streams.delete(streamId);
+	harness.executor.streams.delete(streamId);
+}
+
+function peek(bytes: Uint8Array): ReturnType<typeof peekRelayFrame> | undefined {
+	try {
+		return peekRelayFrame(bytes);
+	} catch {
+		return undefined;
+	}
+}

@@ -1,0 +1,139 @@
+import {createHash, randomBytes} from 'node:crypto';
+import {closeSync, fdatasyncSync, fstatSync, statSync} from 'node:fs';
+import {join} from 'node:path';
+import * as v from 'valibot';
+import {
+	makeDirectories,
+	openRegularFile,
+	readTextFile,
+	toStateError,
+	writeFully,
+} from '../../processes/spill/state-files.js';
+import {LongarmError} from '../../shared/errors.js';
+import {randomHex} from '../../shared/random-id.js';
+import {type HubTokenKind, type TokenRecord, tokenRecord} from './hub-records.js';
+
+const TOKENS_FILE = 'tokens.jsonl';
+const MAX_FILE_BYTES = 16 * 1024 * 1024;
+const SECRET_BYTES = 32;
+const ID_BYTES = 4;
+/** First characters of a token, for people who find one. */
+const PREFIXES: Readonly<Record<HubTokenKind, string>> = {executor: 'lhe_', client: 'lhc_'};
+const PATTERN = /^[A-Za-z0-9_*-]{1,64}$/;
+
+const line = v.union([tokenRecord, v.object({revoked: v.string()})]);
+
+/** A token and its record; the token itself is kept nowhere. */
+export interface CreatedToken {
+	readonly token: string;
+	readonly record: TokenRecord;
+}
+
+/**
+ * Tokens of a hub, in a file that commands append to while the hub runs. Each look compares the file with the one that was
+ * read, so a new or revoked token counts from the next request on.
+ */
+export class HubTokens {
+	readonly #directory: string;
+	readonly #path: string;
+	#version = '';
+	#byDigest = new Map<string, TokenRecord>();
+	#ids: ReadonlySet<string> = new Set();
+
+	constructor(directory: string) {
+		this.#directory = directory;
+		this.#path = join(directory, TOKENS_FILE);
+	}
+
+	list(): TokenRecord[] {
+		this.#refresh();
+		return [...this.#byDigest.values()].sort((one, other) => one.createdAt - other.createdAt);
+	}
+
+	/** The record of a token that is good for this kind of caller; undefined for any other. */
+	find(token: string | undefined, kind: HubTokenKind): TokenRecord | undefined {
+		if (token === undefined) return undefined;
+		this.#refresh();
+		// A lookup by digest takes a time that tells nothing about the tokens that are good.
+		const record = this.#byDigest.get(digestOf(token));
+		return record?.kind === kind ? record : undefined;
+	}
+
+	isGood(id: string): boolean {
+		return this.goodIds().has(id);
+	}
+
+	/** Ids of all tokens that are good now. */
+	goodIds(): ReadonlySet<string> {
+		this.#refresh();
+		return this.#ids;
+	}
+
+	create(kind: HubTokenKind, pattern: string): CreatedToken {
+		if (!PATTERN.test(pattern)) {
+			throw new LongarmError('SETTING_INVALID', {
+				message: `\`${pattern}\` is no pattern of environment ids: up to 64 letters, digits, _, - and *`,
+			});
+		}
+		const token = `${PREFIXES[kind]}${randomBytes(SECRET_BYTES).toString('base64url')}`;
+		const record = {id: randomHex(ID_BYTES), kind, pattern, digest: digestOf(token), createdAt: Date.now()};
+		this.#append(record);
+		return {token, record};
+	}
+
+	/** False if there is no such token. */
+	revoke(id: string): boolean {
+		if (!this.isGood(id)) return false;
+		this.#append({revoked: id});
+		return true;
+	}
+
+	#append(record: object): void {
+		try {
+			makeDirectories(this.#directory);
+			const fd = openRegularFile(this.#path, 'create');
+			try {
+				writeFully(fd, Buffer.from(`${JSON.stringify(record)}\n`), fstatSync(fd).size);
+				fdatasyncSync(fd);
+			} finally {
+				closeSync(fd);
+			}
+		} catch (error) {
+			throw toStateError(error, this.#directory);
+		}
+	}
+
+	#refresh(): void {
+		const stats = statSync(this.#path, {throwIfNoEntry: false, bigint: true});
+		const version = stats ? `${stats.ino} ${stats.size} ${stats.mtimeNs}` : '';
+		if (version === this.#version) return;
+		this.#byDigest = stats ? readTokens(this.#path) : new Map<string, TokenRecord>();
+		this.#ids = new Set([...this.#byDigest.values()].map(({id}) => id));
+		this.#version = version;
+	}
+}
+
+/** Whether a token is good for an environment. */
+export function coversEnvironment({pattern}: TokenRecord, environmentId: string): boolean {
+	const parts = pattern.split('*').map(part => part.replaceAll(/[^A-Za-z0-9_]/g, '\\$&'));
+	return new RegExp(`^${parts.join('.*')}$`, 's').test(environmentId);
+}
+
+function readTokens(path: string): Map<string, TokenRecord> {
+	const byId = new Map<string, TokenRecord>();
+	const text = readTextFile(path, MAX_FILE_BYTES);
+	// A line without its end is being written.
+	for (const written of text
+		.slice(0, text.lastIndexOf('\n') + 1)
+		.split('\n')
+		.slice(0, -1)) {
+		const record = v.parse(line, JSON.parse(written));
+		if ('revoked' in record) byId.delete(record.revoked);
+		else byId.set(record.id, record);
+	}
+	return new Map([...byId.values()].map(record => [record.digest, record]));
+}
+
+function digestOf(token: string): string {
+	return createHash('sha256').update(token).digest('hex');
+}

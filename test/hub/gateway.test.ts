@@ -1,0 +1,142 @@
+// covers: src/hub/gateway
+import {once} from 'node:events';
+import {expect, onTestFinished, test} from 'vitest';
+import {WebSocket} from 'ws';
+import {Environment} from '../../src/environments/environment.js';
+import {ExecServer} from '../../src/server/server.js';
+import {createLineLogger} from '../../src/shared/node/line-logger.js';
+import {fromWebSocket} from '../../src/transports/node/from-web-socket.js';
+import {type RunningHub, runningExecutor, runningHub} from '../helpers/hubs.js';
+import {eventually} from '../helpers/processes.js';
+import {openRelayPeer} from '../helpers/relay-peers.js';
+
+/** An environment of a plain client at the gateway; closed with the test. */
+function plainEnvironment({url, clientToken: token}: RunningHub, id: string): Environment {
+	const address = `${url.replace('http', 'ws')}/environments/${id}`;
+	const environment = Environment.remote(id, {kind: 'websocket', url: address, token});
+	onTestFinished(() => environment.close());
+	return environment;
+}
+
+/** Status of a plain client's upgrade. */
+async function statusAt({url}: RunningHub, path: string, token?: string): Promise<number> {
+	const headers = token === undefined ? {} : {authorization: `Bearer ${token}`};
+	const socket = new WebSocket(`${url.replace('http', 'ws')}${path}`, {headers});
+	socket.on('error', () => {});
+	onTestFinished(() => socket.terminate());
+	const refused = new Promise<number>(resolve => {
+		socket.on('unexpected-response', (_request, response) => resolve(response.statusCode!));
+	});
+	return Promise.race([refused, once(socket, 'open').then(() => 101)]);
+}
+
+test('a client that knows no registry reaches an executor through the gateway', async () => {
+	const hub = await runningHub({hasGateway: true});
+	await runningExecutor(hub, 'devbox');
+	const box = plainEnvironment(hub, 'devbox');
+	const {stdout, exitCode} = await box.shell('seq 1 20000; exit 3', {reject: false});
+	expect([stdout.text.split('\n').length, exitCode]).toEqual([20_001, 3]);
+	const content = Buffer.alloc(8 * 1024 * 1024, 'longarm ');
+	const path = `/tmp/longarm-gateway-${process.pid}`;
+	await box.files.writeFile(path, content);
+	expect(Buffer.from(await box.files.readFile(path)).equals(content)).toBe(true);
+	await box.files.remove(path);
+});
+
+test('a plain client resumes its session after the executor or its own socket was lost', async () => {
+	const hub = await runningHub({hasGateway: true});
+	await runningExecutor(hub, 'devbox');
+	const box = plainEnvironment(hub, 'devbox');
+	const process = await box.start(['sh', '-c', 'for i in 1 2 3 4 5 6; do read line; echo "$line"; done'], {
+		stdin: true,
+	});
+	for (let line = 1; line <= 6; line++) {
+		await process.write(`${line}\n`);
+		const executor = hub.hub.relay.findExecutor('devbox');
+		if (line === 2) for (const harness of executor!.harnesses) harness.socket.close(1001);
+		if (line === 4) executor!.socket.destroy(new Error('cut'));
+	}
+	let text = '';
+	for await (const piece of process.output())
+		text += piece.kind === 'output' ? Buffer.from(piece.bytes).toString() : 'gap';
+	expect(text).toBe('1\n2\n3\n4\n5\n6\n');
+});
+
+test('without --gateway there is none, and with it a token of a client is needed', async () => {
+	const closed = await runningHub();
+	await runningExecutor(closed, 'devbox');
+	expect(await statusAt(closed, '/environments/devbox', closed.clientToken)).toBe(404);
+	const register = await fetch(`${closed.url}/cloud/executor/old/register`, {method: 'POST', body: '{}'});
+	expect(register.status).toBe(404);
+	const hub = await runningHub({hasGateway: true});
+	await runningExecutor(hub, 'devbox');
+	const narrow = hub.hub.tokens.create('client', 'other').token;
+	const path = '/environments/devbox';
+	expect(await statusAt(hub, path)).toBe(401);
+	expect(await statusAt(hub, path, hub.executorToken)).toBe(401);
+	expect(await statusAt(hub, path, narrow)).toBe(403);
+	expect(await statusAt(hub, '/environments/offline', hub.clientToken)).toBe(503);
+	expect(await statusAt(hub, '/environments/no%20id', hub.clientToken)).toBe(400);
+	expect(await statusAt(hub, path, hub.clientToken)).toBe(101);
+});
+
+/** An executor of 0.130: registers before every connection, and serves plain JSON-RPC on it. */
+function serveAsFirstVersion(hub: RunningHub, id: string): void {
+	const server = new ExecServer();
+	const over = new AbortController();
+	const serve = async (): Promise<void> => {
+		while (!over.signal.aborted) {
+			const response = await fetch(`${hub.url}/cloud/executor/${id}/register`, {
+				method: 'POST',
+				headers: {authorization: `Bearer ${hub.executorToken}`},
+				body: JSON.stringify({idempotency_id: 'i', executor_id: id, name: 'old', labels: {}, metadata: {}}),
+			});
+			const {executor_id: echoed, url} = (await response.json()) as Record<string, string>;
+			expect(echoed).toBe(id);
+			const socket = new WebSocket(url!, {perMessageDeflate: false});
+			await once(socket, 'open');
+			server.accept(fromWebSocket(socket, {end: 'client'}));
+			await once(socket, 'close');
+		}
+	};
+	const served = serve();
+	served.catch(() => {});
+	onTestFinished(async () => {
+		over.abort();
+		await hub.hub.close();
+		await server.shutdown(0);
+	});
+}
+
+test('an executor of 0.130 serves one plain client after the other', async () => {
+	let online = 0;
+	const logger = createLineLogger({
+		level: 'info',
+		format: 'json',
+		write: line => (online += line.includes('executor online') ? 1 : 0),
+	});
+	const hub = await runningHub({hasGateway: true, logger});
+	serveAsFirstVersion(hub, 'old');
+	for (const [index, word] of ['one', 'two'].entries()) {
+		// It gets a new socket for each client.
+		await eventually(() => online > index);
+		const environment = plainEnvironment(hub, 'old');
+		const {stdout} = await environment.shell(`echo ${word}`);
+		expect(stdout.text).toBe(`${word}\n`);
+		await environment.close();
+	}
+});
+
+test('a ticket of an executor of 0.130 is good once, and later versions without a cipher are refused', async () => {
+	const hub = await runningHub({hasGateway: true});
+	const register = (body: object): Promise<Response> =>
+		fetch(`${hub.url}/cloud/executor/old/register`, {
+			method: 'POST',
+			headers: {authorization: `Bearer ${hub.executorToken}`},
+			body: JSON.stringify(body),
+		});
+	expect((await register({})).status).toBe(400);
+	const {url} = (await (await register({executor_id: 'old'})).json()) as {url: string};
+	await openRelayPeer(url);
+	await expect(openRelayPeer(url)).rejects.toThrow('401');
+});
