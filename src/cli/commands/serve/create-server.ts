@@ -9,10 +9,11 @@ import type {Logger} from '../../../shared/logger.js';
 import {stateHome} from '../../../shared/node/state-home.js';
 import {listenSchemeOf} from '../../../transports/node/registry.js';
 import type {AuditLog} from './audit-log.js';
+import type {CredentialState} from './credential-frames.js';
 import {listHiddenPaths} from './hidden-paths.js';
 import {parseListenSetting} from './serve-endpoint.js';
 import type {ServeHandoff} from './serve-handoff.js';
-import type {Settings} from './serve-settings.js';
+import {API_KEY_VARIABLE, type Settings} from './serve-settings.js';
 import {closeUninvitedInspector} from './serve-signals.js';
 import {createUpgrade} from './upgrade-server.js';
 
@@ -26,6 +27,8 @@ export interface CreateOptions {
 	readonly audit: AuditLog | undefined;
 	/** Descriptor of the listening socket; undefined where there is none. */
 	readonly listeningFd: () => number | undefined;
+	/** Credential for hubs that the next program cannot find by itself. */
+	readonly credential: () => CredentialState | undefined;
 	/** Of the program that this one has taken the place of. */
 	readonly handoff: ServeHandoff | undefined;
 }
@@ -35,11 +38,26 @@ export interface CreateOptions {
  * is loaded with it: the files of this program may be those of another version by then.
  */
 export function createServer(options: CreateOptions): ExecServer {
-	const {settings, childLimits, logger, listeningFd, handoff} = options;
+	const {settings, childLimits, logger, listeningFd, credential, handoff} = options;
 	const childGroupPath = childLimits.group?.path;
-	const backend = createSubreaperBackend(logger, childGroupPath, handoff?.state.subreaper);
+	const secrets = settings.remote.length > 0 ? [API_KEY_VARIABLE] : [];
+	const backend = createSubreaperBackend({
+		logger,
+		groupPath: childGroupPath,
+		inherited: handoff?.state.subreaper,
+		secrets,
+	});
 	const server = construct(options, backend);
-	server.upgrade = createUpgrade({server, backend, listeningFd, listen: settings.listen, childGroupPath, logger});
+	server.upgrade = createUpgrade({
+		server,
+		backend,
+		listeningFd,
+		listen: settings.listen,
+		isRemote: settings.remote.length > 0,
+		credential,
+		childGroupPath,
+		logger,
+	});
 	if (handoff) {
 		server.adopt(handoff.state.server, handoff.source);
 		handoff.source.close();
@@ -53,6 +71,13 @@ export function createServer(options: CreateOptions): ExecServer {
 		server.restoreState();
 	}, WARM_UP_MS).unref();
 	return server;
+}
+
+/** With a hub the stock variable holds the token of this machine, which is not for its processes. */
+function listVariables({remote}: Settings): NodeJS.ProcessEnv {
+	if (remote.length === 0) return process.env;
+	const {[API_KEY_VARIABLE]: _, ...others} = process.env;
+	return others;
 }
 
 function construct({settings, childLimits, logger, audit}: CreateOptions, backend: () => Backend): ExecServer {
@@ -78,6 +103,7 @@ function construct({settings, childLimits, logger, audit}: CreateOptions, backen
 		hiddenPaths: listHiddenPaths(settings),
 		sandboxEnforcer: settings['sandbox-enforcer'],
 		ownCommand: [process.execPath, process.argv[1]!],
+		variables: listVariables(settings),
 		backend,
 		logger,
 		audit: audit?.write,
@@ -95,17 +121,21 @@ function defaultState(): string | undefined {
 	return home && join(home, 'serve');
 }
 
+interface BackendOptions {
+	readonly logger: Logger;
+	readonly groupPath: string | undefined;
+	readonly inherited: SubreaperState | undefined;
+	/** Variables that are erased. */
+	readonly secrets: readonly string[];
+}
+
 /** The process backend of a subreaper, set up when it is first needed. */
-function createSubreaperBackend(
-	logger: Logger,
-	groupPath: string | undefined,
-	inherited: SubreaperState | undefined,
-): () => Backend {
+function createSubreaperBackend({logger, groupPath, inherited, secrets}: BackendOptions): () => Backend {
 	let backend: Backend | undefined;
 	return () => {
 		if (!backend) {
 			// Before the first child, which could look into this process otherwise.
-			if (!hideProcess() && process.platform === 'linux') {
+			if (!hideProcess(secrets) && process.platform === 'linux') {
 				logger.warn('other programs of this user can read the memory of this server');
 			}
 			ignoreRealTimeSignals();

@@ -45,7 +45,7 @@ async function createAuthenticator(source: AuthSource): Promise<Authenticator> {
 /** Reads all files again, and opens the audit log again; one that cannot be used is reported and its old content kept. */
 export function reloadSecurity(
 	{authenticator, readIdentity}: Security,
-	endpoint: Endpoint,
+	endpoint: Pick<Endpoint, 'renew'>,
 	logger: Logger,
 	reopenAuditLog: (() => void) | undefined,
 ): void {

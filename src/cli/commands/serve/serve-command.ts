@@ -1,24 +1,36 @@
-import {isatty} from 'node:tty';
 import type {ExecServer} from '../../../server/server.js';
 import {Deferred} from '../../../shared/async/deferred.js';
 import {errorMessage, LongarmError} from '../../../shared/errors.js';
 import type {Logger, LogLevel} from '../../../shared/logger.js';
 import {toKernelTime} from '../../../shared/node/kernel-clock.js';
-import {createLineLogger} from '../../../shared/node/line-logger.js';
 import {OTHER_RUNTIME} from '../../../shared/node/other-runtime.js';
 import {VERSION} from '../../../shared/version.js';
 import {type ListenAddress, listenSchemeOf} from '../../../transports/node/registry.js';
+import type {Transport} from '../../../transports/transport.js';
 import {collectGarbageWhenIdle} from '../../common/idle-gc.js';
 import {EXIT} from '../../exit-codes.js';
 import {openAuditLog} from './audit-log.js';
 import {readChildLimits} from './child-limit-settings.js';
+import type {CredentialState} from './credential-frames.js';
 import {readSecurity} from './security.js';
-import {openServeEndpoint, parseListenSetting, type ServeEndpoint} from './serve-endpoint.js';
+import {openNoEndpoint, openServeEndpoint, parseListenSetting, type ServeEndpoint} from './serve-endpoint.js';
 import {HANDOFF_VARIABLE, type ServeHandoff, type ServeState} from './serve-handoff.js';
-import type {Settings} from './serve-settings.js';
+import {createServeLogger} from './serve-logger.js';
+import type {RemoteServing} from './serve-remote.js';
+import {invalidSetting, type Settings} from './serve-settings.js';
 import {waitForSignal} from './serve-signals.js';
 
-const STDERR = 2;
+/** Settings without a meaning for a server that no hub knows of. */
+const REMOTE_ONLY = [
+	'environment-id',
+	'token-file',
+	'executor-credential-stdin',
+	'exit-on-stdin-close',
+	'remote-ca-file',
+	'remote-tls-fingerprint',
+	'key-file',
+	'allow-harness-key',
+] as const;
 
 /** Serves until a signal or, on stdio, the end of input; settles when every process has ended. */
 export async function serve(settings: Settings): Promise<void> {
@@ -26,7 +38,7 @@ export async function serve(settings: Settings): Promise<void> {
 	const handoff = await findHandoff();
 	const address = parseListenSetting(settings.listen, settings.protocol);
 	const level = selectLogLevel(settings, address);
-	const logger = createLogger(settings, level);
+	const logger = createServeLogger(settings, level);
 	const security = await readSecurity(settings, address, logger);
 	const audit = await openAuditLog(settings, logger, level);
 	const childLimits = readChildLimits(settings, logger, handoff?.state.childGroupPath);
@@ -43,23 +55,33 @@ export async function serve(settings: Settings): Promise<void> {
 		upgrade: () => upgrade(created.promise, logger),
 	});
 	const listeningFd = handoff?.state.listeningFd;
-	endpoint = await openServeEndpoint(address, {
-		settings,
-		security,
-		server: created.promise,
-		logger,
-		audit,
-		listeningFd,
-	});
+	const accept = created.promise.then(loaded => (transport: Transport) => void loaded.accept(transport));
+	const remote = await openRemote(settings, accept, logger, handoff?.state.credential);
+	endpoint =
+		remote && settings.listen === 'auto'
+			? openNoEndpoint(security, logger, audit)
+			: await openServeEndpoint(address, {settings, security, server: created.promise, logger, audit, listeningFd});
 	// Every setting was checked; clients connect while the rest is loaded.
 	const {createServer} = await import('./create-server.js');
-	const running = createServer({settings, childLimits, logger, audit, listeningFd: () => endpoint.fd, handoff});
+	const running = createServer({
+		settings,
+		childLimits,
+		logger,
+		audit,
+		listeningFd: () => endpoint.fd,
+		credential: () => remote?.handOver(),
+		handoff,
+	});
 	server = running;
 	if (handoff) logUpgrade(handoff.state, running, logger);
 	await running.whenRestored();
 	created.resolve(running);
 	collectGarbageWhenIdle(logger, () => listMemoryHolders(running));
-	const reason = await Promise.race([asked.then(signal => ({signal})), endpoint.over]);
+	const reason = await Promise.race([
+		asked.then(signal => ({signal})),
+		endpoint.over,
+		...(remote ? [remote.over] : []),
+	]);
 	if (typeof reason === 'string') logger.info('shutting down', {reason});
 	// The caller of a server on stdio ends its input; a signal comes from another program.
 	else logger[listenSchemeOf(address).startsServer ? 'warn' : 'info']('shutting down', {reason: reason.signal});
@@ -71,8 +93,23 @@ export async function serve(settings: Settings): Promise<void> {
 		await Promise.race([running.drain(settings.drain), endpoint.over]);
 		logger.info('drained', {processes: running.runningProcesses});
 	}
+	remote?.close();
 	await running.shutdown();
 	await endpoint.close();
+}
+
+/** Undefined for a server that no hub knows of. */
+async function openRemote(
+	settings: Settings,
+	accept: Promise<(transport: Transport) => void>,
+	logger: Logger,
+	inherited: CredentialState | undefined,
+): Promise<RemoteServing | undefined> {
+	if (settings.remote.length > 0)
+		return (await import('./serve-remote.js')).openRemoteServing(settings, accept, logger, inherited);
+	const useless = REMOTE_ONLY.find(name => settings[name] !== undefined && settings[name] !== false);
+	if (useless !== undefined) throw invalidSetting(`--${useless} goes with --remote`);
+	return undefined;
 }
 
 /** The state of the program that this one has taken the place of; undefined for a server that was started. */
@@ -128,12 +165,4 @@ function selectLogLevel(settings: Settings, address: ListenAddress): LogLevel {
 	const level = settings['log-level'];
 	if (level !== 'auto') return level;
 	return listenSchemeOf(address).startsServer ? 'warn' : 'info';
-}
-
-function createLogger(settings: Settings, level: LogLevel): Logger {
-	const format = settings['log-format'];
-	return createLineLogger({
-		level,
-		format: format === 'auto' ? (isatty(STDERR) ? 'pretty' : 'json') : format,
-	});
 }

@@ -60,7 +60,8 @@ export async function readSettings(options: OptionValues): Promise<Settings> {
 	return resolveSettings({flags: readFlags(options), variables: process.env, file});
 }
 
-function toOption(name: SettingName): OptionDefinition {
+/** The option of a setting. */
+export function toOption(name: SettingName): OptionDefinition {
 	const {kind, fallback, help} = SETTINGS[name];
 	const shown = (kind.format as (value: unknown) => string)(fallback);
 	const words = kind.placeholder?.includes('|') ? kind.placeholder.split('|') : undefined;
@@ -72,7 +73,7 @@ function toOption(name: SettingName): OptionDefinition {
 	};
 }
 
-function readFlags(options: OptionValues): Record<string, string | boolean | undefined> {
+export function readFlags(options: OptionValues): Record<string, string | boolean | undefined> {
 	return Object.fromEntries(NAMES.map(name => [name, options[toCamelCase(name)] as string | boolean | undefined]));
 }
 

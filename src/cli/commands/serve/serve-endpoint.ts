@@ -83,6 +83,16 @@ export async function openServeEndpoint(address: ListenAddress, options: ServeEn
 	};
 }
 
+/** In place of a listener, for a server that is reached through hubs only. */
+export function openNoEndpoint(security: Security, logger: Logger, audit: AuditLog | undefined): ServeEndpoint {
+	return {
+		over: new Promise(() => {}),
+		fd: undefined,
+		reload: () => reloadSecurity(security, {renew: () => {}}, logger, audit?.reopen),
+		close: () => Promise.resolve(),
+	};
+}
+
 function toEndpointOptions(options: ServeEndpointOptions, clientLeft: () => void): EndpointOptions<Grant | undefined> {
 	const {settings, security, server, audit, logger, listeningFd} = options;
 	const {authenticator, readIdentity} = security;

@@ -1,6 +1,7 @@
 import type {SubreaperState} from '../../../processes/backends/backend.js';
 import type {ServerRecord} from '../../../server/handoff/server-record.js';
 import type {HandoffReader} from '../../../shared/node/handoff-file.js';
+import type {CredentialState} from './credential-frames.js';
 
 /** Names the descriptor of the state to the program that takes the place of a server. */
 export const HANDOFF_VARIABLE = 'LONGARM_HANDOFF_FD';
@@ -13,8 +14,10 @@ export interface ServeState {
 	readonly version: string;
 	readonly writtenAt: number;
 	readonly instanceId: string;
-	/** Descriptor of the socket that listens. */
-	readonly listeningFd: number;
+	/** Descriptor of the socket that listens; undefined for a server that is reached through hubs only. */
+	readonly listeningFd?: number | undefined;
+	/** Token for hubs that came on standard input. */
+	readonly credential?: CredentialState | undefined;
 	readonly subreaper: SubreaperState;
 	/** Control group that limits the children. */
 	readonly childGroupPath?: string | undefined;

@@ -1,5 +1,4 @@
 import {FORWARD_SCOPES, type ForwardScope} from '../../../network/forward/forward-scopes.js';
-import {isDeniedVariable} from '../../../network/http/header-variables.js';
 import {HTTP_SCOPES, type HttpScope} from '../../../network/http/http-scopes.js';
 import {DEFAULT_OOM_SCORE} from '../../../processes/backends/child-limits.js';
 import {ENFORCER_CHOICES, type EnforcerChoice} from '../../../sandbox/enforcer.js';
@@ -8,99 +7,26 @@ import {DEFAULTS} from '../../../server/options.js';
 import {LongarmError} from '../../../shared/errors.js';
 import {LOG_LEVELS, type LogLevel} from '../../../shared/logger.js';
 import {LOG_FORMATS, type LogFormat} from '../../../shared/node/line-logger.js';
-import {formatDuration, formatSize, parseDuration, parseSize} from '../../../shared/units.js';
 import {PEER_TIMEOUT_MS, PING_INTERVAL_MS, STOPPED_PEER_MS} from '../../../transports/node/peer-times.js';
-
-interface Kind<T> {
-	/** Stands for the value in help texts; none for a switch. */
-	readonly placeholder: string | undefined;
-	readonly expects: string;
-	parse(text: string): T | undefined;
-	format(value: T): string;
-}
-
-const text: Kind<string> = {placeholder: 'URL', expects: 'text', parse: value => value, format: value => value};
-const flag: Kind<boolean> = {
-	placeholder: undefined,
-	expects: 'true or false',
-	parse: value => ({true: true, '1': true, false: false, '0': false})[value.toLowerCase()],
-	format: String,
-};
-/** A switch that is on by itself and so has to be told off. */
-const choiceOfFlag: Kind<boolean> = {...flag, placeholder: 'true|false'};
-const size: Kind<number> = {
-	placeholder: 'SIZE',
-	expects: 'a size such as 1048576, 512KiB or 8MiB',
-	parse: parseSize,
-	format: formatSize,
-};
-const duration: Kind<number> = {
-	placeholder: 'TIME',
-	expects: 'a time such as 500ms, 30s or 5m',
-	parse: parseDuration,
-	format: formatDuration,
-};
-const count: Kind<number> = {
-	placeholder: 'N',
-	expects: 'a positive whole number',
-	parse: value => (/^[1-9]\d{0,14}$/.test(value) ? Number(value) : undefined),
-	format: String,
-};
-const origins: Kind<readonly string[]> = {
-	placeholder: 'ORIGINS',
-	expects: 'origins such as https://console.example, separated by commas',
-	parse: value => {
-		const list = value.split(',').map(each => each.trim());
-		return list.every(isOrigin) ? list : undefined;
-	},
-	format: value => (value.length === 0 ? 'none' : value.join(',')),
-};
-const hostNames: Kind<readonly string[]> = {
-	placeholder: 'NAMES',
-	expects: 'names of hosts such as exec.example, separated by commas',
-	parse: value => {
-		const list = value.split(',').map(each => each.trim());
-		return list.every(each => /^[\w-]+(?:\.[\w-]+)*\.?$/.test(each)) ? list : undefined;
-	},
-	format: value => (value.length === 0 ? 'none' : value.join(',')),
-};
-const variableNames: Kind<readonly string[]> = {
-	placeholder: 'NAMES',
-	expects: '`none`, or names of variables such as MY_TOKEN, separated by commas, none of them one that is never sent',
-	parse: value => {
-		if (value === 'none') return [];
-		const list = value.split(',').map(each => each.trim());
-		return list.every(each => /^[A-Za-z_]\w*$/.test(each) && !isDeniedVariable(each)) ? list : undefined;
-	},
-	format: value => (value.length === 0 ? 'none' : value.join(',')),
-};
-const filePath: Kind<string> = {...text, placeholder: 'FILE', expects: 'a file'};
-const whole: Kind<number> = {
-	placeholder: 'N',
-	expects: 'a whole number',
-	parse: value => (/^\d{1,15}$/.test(value) ? Number(value) : undefined),
-	format: String,
-};
-/** A setting that may be left out, which means something else than any value. */
-const optional = <T>(kind: Kind<T>, placeholder = kind.placeholder, unset = 'none'): Kind<T | undefined> => ({
-	...kind,
-	placeholder,
-	format: value => (value === undefined ? unset : kind.format(value)),
-});
-const upTo = (most: number): Kind<number> => ({
-	placeholder: 'N',
-	expects: `a whole number from 0 to ${most}`,
-	parse: value => (/^\d{1,4}$/.test(value) && Number(value) <= most ? Number(value) : undefined),
-	format: String,
-});
-const niceness = upTo(19);
-const oomScore = upTo(1000);
-const choice = <const T extends string>(values: readonly T[]): Kind<T> => ({
-	placeholder: values.join('|'),
-	expects: `one of ${values.join(', ')}`,
-	parse: value => values.find(each => each === value),
-	format: String,
-});
+import {
+	choice,
+	choiceOfFlag,
+	count,
+	duration,
+	filePath,
+	flag,
+	hostNames,
+	type Kind,
+	niceness,
+	oomScore,
+	optional,
+	origins,
+	registryUrls,
+	size,
+	text,
+	variableNames,
+	whole,
+} from './setting-kinds.js';
 
 interface Setting<T> {
 	readonly kind: Kind<T>;
@@ -109,6 +35,9 @@ interface Setting<T> {
 }
 
 const setting = <T>(kind: Kind<T>, fallback: T, help: string): Setting<T> => ({kind, fallback, help});
+
+/** Variable of the stock program that may hold the token for hubs. */
+export const API_KEY_VARIABLE = 'CODEX_API_KEY';
 
 /**
  * Every setting of `longarm serve`, once. A name such as `retain-bytes` is the flag `--retain-bytes`, the variable
@@ -120,6 +49,44 @@ export const SETTINGS = {
 		text,
 		'auto',
 		'where to serve: ws://IP:PORT (port 0 picks a free one), wss://IP:PORT, unix:/PATH, stdio, or auto: a free loopback port, stdio for v0',
+	),
+	remote: setting(
+		registryUrls,
+		[],
+		'be reached through these hubs, without a port of its own unless --listen is given, too',
+	),
+	'environment-id': setting<string | undefined>(optional(text, 'ID'), undefined, 'name of this machine at the hubs'),
+	name: setting<string | undefined>(optional(text, 'NAME'), undefined, 'taken for the stock program; sent nowhere'),
+	'token-file': setting<string | undefined>(
+		optional(filePath),
+		undefined,
+		'file with the token for the hubs (or CODEX_API_KEY)',
+	),
+	'executor-credential-stdin': setting(
+		flag,
+		false,
+		'read tokens for the hubs from stdin, a JSON object per line; its end stops the server',
+	),
+	'exit-on-stdin-close': setting(flag, false, 'with --remote: stop at the end of stdin'),
+	'remote-ca-file': setting<string | undefined>(
+		optional(filePath),
+		undefined,
+		'trust hubs that the authorities in this file (PEM) vouch for, and no others',
+	),
+	'remote-tls-fingerprint': setting<string | undefined>(
+		optional(text, 'FINGERPRINT'),
+		undefined,
+		'trust hubs with this very certificate (sha256:HEX), and no other',
+	),
+	'key-file': setting<string | undefined>(
+		optional(filePath, 'FILE', 'executor-keys/ID.json in the state directory'),
+		undefined,
+		'key by which clients know this machine at a hub; made at the first start',
+	),
+	'allow-harness-key': setting<string | undefined>(
+		optional(filePath),
+		undefined,
+		'file with fingerprints of clients, one per line: whatever a hub says, nobody else gets in',
 	),
 	protocol: setting<'all' | 'v0'>(
 		choice(['all', 'v0']),
@@ -373,8 +340,4 @@ function parseSetting(name: SettingName, source: string, value: string): unknown
 
 export function invalidSetting(message: string): LongarmError {
 	return new LongarmError('SETTING_INVALID', {message});
-}
-
-function isOrigin(value: string): boolean {
-	return URL.canParse(value) && new URL(value).origin === value;
 }

@@ -14,7 +14,7 @@ export function takeHandoff(fd: number): ServeHandoff {
 	if (state.pid !== process.pid) {
 		throw new LongarmError('UPGRADE_FAILED', {message: 'the state is that of another process'});
 	}
-	source.adopt(state.listeningFd);
+	if (state.listeningFd !== undefined) source.adopt(state.listeningFd);
 	const {lifeline} = state.subreaper.watchdog;
 	if (lifeline !== undefined) source.adopt(lifeline);
 	adoptInstanceId(state.instanceId);

@@ -11,6 +11,7 @@ import {osErrorText} from '../../../shared/node/os-error.js';
 import {replaceProgram} from '../../../shared/node/replace-program.js';
 import {VERSION} from '../../../shared/version.js';
 import {askNextProgram, type ServeCommand} from './ask-next-program.js';
+import type {CredentialState} from './credential-frames.js';
 import {HANDOFF_VARIABLE, type ServeState} from './serve-handoff.js';
 
 /** Time for clients to take what was sent to them. */
@@ -24,6 +25,9 @@ export interface UpgradedServer {
 	readonly listeningFd: () => number | undefined;
 	/** The setting that it listens by. */
 	readonly listen: string;
+	/** Whether it is reached through hubs, which it connects to by itself. */
+	readonly isRemote: boolean;
+	readonly credential: () => CredentialState | undefined;
 	/** Control group that limits the children. */
 	readonly childGroupPath: string | undefined;
 	readonly logger: Logger;
@@ -64,11 +68,12 @@ export function createUpgrade(upgraded: UpgradedServer): (request: UpgradeReques
 	};
 }
 
-function requireHandover({server, listeningFd}: UpgradedServer, backend: Backend): void {
+function requireHandover({server, listeningFd, isRemote}: UpgradedServer, backend: Backend): void {
 	if (!backend.handOver?.() || !backend.adopt) {
 		throw upgradeError(`processes cannot be handed over by this backend (${backend.name}), only by that of Linux`);
 	}
-	if (listeningFd() === undefined) throw upgradeError('a server on stdio has one client, and ends with it');
+	if (listeningFd() === undefined && !isRemote)
+		throw upgradeError('a server on stdio has one client, and ends with it');
 	if (server.isDraining) throw upgradeError('the server is about to end');
 }
 
@@ -91,12 +96,14 @@ function becomeNext(upgraded: UpgradedServer, backend: Backend, {file, program, 
 	const subreaper = backend.handOver!()!;
 	const {lifeline} = subreaper.watchdog;
 	if (lifeline !== undefined) writer.keep(lifeline);
+	const listeningFd = upgraded.listeningFd();
 	const state: ServeState = {
 		pid: process.pid,
 		version: VERSION,
 		writtenAt: toKernelTime(performance.now()),
 		instanceId: instanceId(),
-		listeningFd: writer.keep(upgraded.listeningFd()!),
+		listeningFd: listeningFd === undefined ? undefined : writer.keep(listeningFd),
+		credential: upgraded.credential(),
 		subreaper,
 		childGroupPath: upgraded.childGroupPath,
 		server: upgraded.server.handOver(writer),

@@ -81,6 +81,16 @@ test('a value that is not used is not looked at', () => {
 test('every setting can be given in each of the three ways', () => {
 	const values: Record<SettingName, [string, unknown]> = {
 		listen: ['stdio', 'stdio'],
+		remote: ['https://hub.example,http://127.0.0.1:8700', ['https://hub.example', 'http://127.0.0.1:8700']],
+		'environment-id': ['devbox', 'devbox'],
+		name: ['n', 'n'],
+		'token-file': ['/tf', '/tf'],
+		'executor-credential-stdin': ['true', true],
+		'exit-on-stdin-close': ['true', true],
+		'remote-ca-file': ['/x/ca.pem', '/x/ca.pem'],
+		'remote-tls-fingerprint': ['sha256:00', 'sha256:00'],
+		'key-file': ['/kf', '/kf'],
+		'allow-harness-key': ['/ah', '/ah'],
 		'dangerously-allow-unauthenticated-network': ['true', true],
 		'ws-auth': ['capability-token', 'capability-token'],
 		'ws-token-file': ['/t', '/t'],

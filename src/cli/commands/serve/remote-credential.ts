@@ -1,0 +1,61 @@
+import type {Readable} from 'node:stream';
+import {readSecret} from '../../../server/auth/secret-file.js';
+import {RegistryConfigError} from '../../../transports/node/relay/registry-errors.js';
+import {type CredentialState, readCredentialFrames} from './credential-frames.js';
+import {API_KEY_VARIABLE, type Settings} from './serve-settings.js';
+
+/** Never passed on to children: it is one of the protected variables. */
+/** Members of a frame for a token without an expiry of its own. */
+const FOREVER = {version: 1, expires_at: Number.MAX_SAFE_INTEGER} as const;
+
+/** Source of the token an executor registers with. */
+export interface RemoteCredential {
+	/** Throws when the token has expired. */
+	readonly token: () => string;
+	/** Answers of the registry could echo a token that others must not see. */
+	readonly isScoped: boolean;
+	/** Settles with the reason when the executor has to stop; rejects with a credential that cannot be used. */
+	readonly over: Promise<string>;
+	/** For the program that takes the place of this one; undefined if that finds the token by itself. */
+	readonly handOver: () => CredentialState | undefined;
+}
+
+export interface CredentialOptions {
+	readonly environmentId: string;
+	/** Of the program that this one has taken the place of. */
+	readonly inherited?: CredentialState | undefined;
+	readonly input?: Readable | undefined;
+}
+
+/** From standard input, a file or the variable of the stock program, in that order. */
+export async function openRemoteCredential(
+	settings: Settings,
+	{environmentId, inherited, input = process.stdin}: CredentialOptions,
+): Promise<RemoteCredential> {
+	if (settings['executor-credential-stdin']) return readCredentialFrames(input, environmentId, inherited);
+	const file = settings['token-file'];
+	// The variable was erased in the program that this one has taken the place of.
+	const variable = inherited?.frame.token ?? process.env[API_KEY_VARIABLE]?.trim();
+	const token = file === undefined ? variable : readSecret(file).trim();
+	if (!token) {
+		throw new RegistryConfigError(
+			`a token is needed: --token-file, --executor-credential-stdin or ${API_KEY_VARIABLE}`,
+		);
+	}
+	const over = settings['exit-on-stdin-close'] ? waitForEnd(input) : new Promise<string>(() => {});
+	return {
+		token: () => token,
+		isScoped: false,
+		over,
+		handOver: () =>
+			file === undefined ? {frame: {...FOREVER, environment_id: environmentId, token}, rest: ''} : undefined,
+	};
+}
+
+function waitForEnd(input: Readable): Promise<string> {
+	return new Promise(resolve => {
+		input.on('end', () => resolve('end of input'));
+		input.on('error', () => resolve('end of input'));
+		input.resume();
+	});
+}

@@ -1,0 +1,134 @@
+import {readFileSync} from 'node:fs';
+import {isIP} from 'node:net';
+import {join} from 'node:path';
+import {decodeRelayKey} from '../../../protocol/relay/relay-keys.js';
+import {Deferred} from '../../../shared/async/deferred.js';
+import {errorMessage} from '../../../shared/errors.js';
+import type {Logger} from '../../../shared/logger.js';
+import {stateHome} from '../../../shared/node/state-home.js';
+import {publicKeysOf} from '../../../shared/noise/hybrid-ik.js';
+import {isLoopback} from '../../../transports/node/loopback.js';
+import {ExecutorLink} from '../../../transports/node/relay/executor-link.js';
+import type {StreamCaller} from '../../../transports/node/relay/executor-streams.js';
+import {loadNoiseKeys} from '../../../transports/node/relay/key-file.js';
+import {fingerprintOfKeys} from '../../../transports/node/relay/known-executors.js';
+import {ENVIRONMENT_ID, parseRegistryUrl, RegistryClient} from '../../../transports/node/relay/registry-client.js';
+import {RegistryConfigError} from '../../../transports/node/relay/registry-errors.js';
+import {requireFingerprint, type TlsOptions} from '../../../transports/node/tls-trust.js';
+import type {Transport} from '../../../transports/transport.js';
+import type {CredentialState} from './credential-frames.js';
+import {openRemoteCredential, type RemoteCredential} from './remote-credential.js';
+import {invalidSetting, type Settings} from './serve-settings.js';
+
+const FINGERPRINT = /^sha256:[0-9a-f]{64}$/;
+
+/** The registries this server is reached through. */
+export interface RemoteServing {
+	/** Settles with the reason when it has to stop; rejects if a registry refuses it for good. */
+	readonly over: Promise<string>;
+	/** Credential for the program that takes the place of this one. */
+	readonly handOver: RemoteCredential['handOver'];
+	close(): void;
+}
+
+/** Registers with every hub of `--remote` as soon as there is someone to take clients. */
+export async function openRemoteServing(
+	settings: Settings,
+	accept: Promise<(transport: Transport) => void>,
+	logger: Logger,
+	inherited?: CredentialState,
+): Promise<RemoteServing> {
+	const {remote: urls} = settings;
+	const environmentId = requireEnvironmentId(settings['environment-id']);
+	for (const url of urls) requireSecure(parseRegistryUrl(url));
+	const keys = loadNoiseKeys(settings['key-file'] ?? defaultKeyFile(environmentId));
+	const isAllowed = readAllowedKeys(settings['allow-harness-key']);
+	const tls = readTrust(settings, urls);
+	const credential = await openRemoteCredential(settings, {environmentId, inherited});
+	logger.info('key of this executor', {fingerprint: fingerprintOfKeys(publicKeysOf(keys))});
+	const over = new Deferred<string>();
+	const take = async (transport: Transport): Promise<void> => (await accept)(transport);
+	const links = urls.map(url => {
+		const registry = new RegistryClient({
+			url,
+			environmentId,
+			token: credential.token,
+			hidesBodies: credential.isScoped,
+			tls,
+		});
+		return new ExecutorLink({registry, keys, isAllowed, logger, tls, accept: transport => void take(transport)});
+	});
+	let left = links.length;
+	const run = async (link: ExecutorLink): Promise<void> => {
+		await accept;
+		try {
+			await link.run();
+		} catch (error) {
+			logger.error('a registry refuses this executor', {reason: errorMessage(error)});
+			// Others may still be reached.
+			if (--left === 0) over.reject(error);
+		}
+	};
+	for (const link of links) void run(link);
+	credential.over.then(
+		reason => over.resolve(reason),
+		(error: Error) => over.reject(error),
+	);
+	// An error that comes while the server is loaded is told by whoever waits for it then.
+	over.promise.catch(() => {});
+	return {
+		over: over.promise,
+		handOver: credential.handOver,
+		close: () => {
+			for (const link of links) link.close();
+		},
+	};
+}
+
+function requireEnvironmentId(id: string | undefined): string {
+	const trimmed = id?.trim() ?? '';
+	if (trimmed === '') {
+		throw new RegistryConfigError('environment id is required for remote exec-server registration');
+	}
+	if (ENVIRONMENT_ID.test(trimmed)) return trimmed;
+	throw invalidSetting('--environment-id has up to 64 letters, digits, _ and -');
+}
+
+/** Whom to trust at hubs with TLS. */
+function readTrust(settings: Settings, urls: readonly string[]): TlsOptions {
+	const {'remote-ca-file': caFile, 'remote-tls-fingerprint': fingerprint} = settings;
+	if (caFile === undefined && fingerprint === undefined) return {};
+	if (!urls.every(url => url.startsWith('https:'))) {
+		throw invalidSetting('--remote-ca-file and --remote-tls-fingerprint go with https:// hubs only');
+	}
+	return {caFile, fingerprint: fingerprint === undefined ? undefined : requireFingerprint(fingerprint)};
+}
+
+/** A token must not travel in clear. */
+function requireSecure({protocol, hostname}: URL): void {
+	const host = hostname.replace(/^\[(.*)\]$/, '$1');
+	if (protocol === 'https:' || host === 'localhost' || (isIP(host) !== 0 && isLoopback(host))) return;
+	throw new RegistryConfigError('remote transport requires https for non-loopback endpoints');
+}
+
+function defaultKeyFile(environmentId: string): string {
+	const home = stateHome(process.env);
+	if (home === undefined) throw invalidSetting('--key-file is needed: this user has no home directory');
+	return join(home, 'executor-keys', `${environmentId}.json`);
+}
+
+/** Fingerprints of clients, one per line; undefined lets in whom the registry lets in. */
+function readAllowedKeys(path: string | undefined): ((caller: StreamCaller) => boolean) | undefined {
+	if (path === undefined) return undefined;
+	let lines: string[];
+	try {
+		lines = readFileSync(path, 'utf8').split('\n');
+	} catch (error) {
+		throw invalidSetting(`--allow-harness-key ${path}: ${errorMessage(error)}`);
+	}
+	const keys = lines.map(line => line.replace(/#.*/, '').trim()).filter(line => line !== '');
+	const wrong = keys.find(key => !FINGERPRINT.test(key));
+	if (wrong !== undefined) throw invalidSetting(`--allow-harness-key ${path}: expected lines of sha256:HEX`);
+	const allowed = new Set(keys);
+	return ({key}) => allowed.has(fingerprintOfKeys(decodeRelayKey(key)));
+}
