@@ -68,7 +68,8 @@ export class Environment implements ProcessHost, AsyncDisposable {
 	}
 
 	/**
-	 * Another machine, by its target or by the address of its server: `ws://…`, `wss://…`, `unix:PATH` or `cmd:COMMAND`.
+	 * Another machine, by its target or by the address of its server: `ws://…`, `wss://…`, `registry+https://HUB/ID`, `unix:PATH`
+	 * or `cmd:COMMAND`.
 	 * Begins to connect in the background where that costs nothing but a socket.
 	 */
 	static remote(

@@ -10,6 +10,12 @@ export {LocalPorts} from './local/local-ports.js';
 export {describeGroup, foldOutcomes, type OutcomeGroup} from './many/fold-outcomes.js';
 export type {EnvironmentLabels} from './many/labels.js';
 export type {MachineOutcome, SkipReason} from './many/machine-outcome.js';
-export {type Machine, type MachineResult, type RunOnEachOptions, runOnEach} from './many/run-on-each.js';
+export {
+	type Machine,
+	type MachineOutput,
+	type MachineResult,
+	type RunOnEachOptions,
+	runOnEach,
+} from './many/run-on-each.js';
 export {type SelectableEnvironments, selectEnvironments} from './many/selector.js';
 export type {RemoteOptions, RemoteTarget} from './remote/remote-target.js';

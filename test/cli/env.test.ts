@@ -118,7 +118,7 @@ test.each<[string[], RegExp]>([
 	[['add', 'x', 'http://127.0.0.1:2'], /must use ws:\/\/ or wss:\/\//],
 	[
 		['add', 'x', 'box'],
-		/`box` is neither a ws:\/\/ or wss:\/\/ URL nor unix:PATH nor cmd:COMMAND; a program goes behind --/,
+		/`box` is neither a ws:\/\/ or wss:\/\/ URL nor registry\+https:\/\/HUB\/ID nor unix:PATH nor cmd:COMMAND; a program goes behind --/,
 	],
 	[['add', 'x', 'cmd: '], /cmd: needs a command/],
 	[['add', 'x', 'ws://127.0.0.1:2', '--token-file', '/no/such'], /cannot read the token: ENOENT/],

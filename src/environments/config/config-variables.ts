@@ -1,6 +1,6 @@
 import {type EnvironmentProvider, type EnvironmentSnapshot} from '../environment-provider.js';
 import {type GivenTrust, withTrust} from '../remote/remote-trust.js';
-import {invalidEnvironment, targetFromUrl} from '../remote/remote-url.js';
+import {targetFromUrl} from '../remote/remote-url.js';
 import {URL_VARIABLES} from './default-choice.js';
 
 export type ConfigVariables = Readonly<Record<string, string | undefined>>;
@@ -8,7 +8,6 @@ export type ConfigVariables = Readonly<Record<string, string | undefined>>;
 export const TOKEN_VARIABLE = 'LONGARM_EXEC_SERVER_TOKEN';
 const CA_FILE_VARIABLE = 'LONGARM_EXEC_SERVER_CA_FILE';
 const FINGERPRINT_VARIABLE = 'LONGARM_EXEC_SERVER_TLS_FINGERPRINT';
-const NOISE_PREFIX = 'CODEX_EXEC_SERVER_NOISE_';
 const REMOTE = 'remote';
 
 /** The environment of a variable: an address means that machine and not this one, `none` means nothing at all. */
@@ -21,7 +20,6 @@ export class VariablesProvider implements EnvironmentProvider {
 
 	async snapshot(): Promise<EnvironmentSnapshot | undefined> {
 		const variables = this.#variables;
-		refuseNoise(variables);
 		const given = URL_VARIABLES.map(name => variables[name]?.trim()).find(value => value);
 		if (given === undefined) return undefined;
 		if (given.toLowerCase() === 'none') return {defaultId: undefined, includesLocal: false, remotes: new Map()};
@@ -36,11 +34,4 @@ export function trustOf(variables: ConfigVariables): GivenTrust {
 		caFile: variables[CA_FILE_VARIABLE] || undefined,
 		fingerprint: variables[FINGERPRINT_VARIABLE] || undefined,
 	};
-}
-
-/** A user who asks for a machine behind a registry must not get this one instead. */
-function refuseNoise(variables: ConfigVariables): void {
-	const name = Object.keys(variables).find(key => key.startsWith(NOISE_PREFIX) && variables[key]);
-	if (name !== undefined)
-		throw invalidEnvironment(`${name} is set, but registries are not supported`, {variable: name});
 }

@@ -2,6 +2,7 @@ import {combineProviders, type EnvironmentProvider} from '../environment-provide
 import {homeOf} from './config-home.js';
 import {type ConfigVariables, VariablesProvider} from './config-variables.js';
 import {FileProvider} from './file-provider.js';
+import {NoiseVariablesProvider} from './noise-variables.js';
 
 /** Sources of the default provider. */
 export interface ProviderOptions {
@@ -10,10 +11,14 @@ export interface ProviderOptions {
 	readonly home?: string | undefined;
 }
 
-/** `environments.toml`, else the variables. */
+/** The registry of upstream's variables, else `environments.toml`, else the variables. */
 export function defaultProvider({
 	variables = process.env,
 	home = homeOf(variables),
 }: ProviderOptions = {}): EnvironmentProvider {
-	return combineProviders(new FileProvider(home), new VariablesProvider(variables));
+	return combineProviders(
+		new NoiseVariablesProvider(variables),
+		new FileProvider(home),
+		new VariablesProvider(variables),
+	);
 }

@@ -26,6 +26,7 @@ const entrySchema = v.object({
 	peer_timeout_sec: v.optional(seconds),
 	ca_file: v.optional(v.string()),
 	tls_fingerprint: v.optional(v.string()),
+	executor_key: v.optional(v.string()),
 	program: v.optional(v.string()),
 	args: v.optional(v.array(v.string())),
 	env: v.optional(v.record(v.string(), v.string())),
@@ -119,9 +120,9 @@ function toTarget(entry: Entry, directory: string): RemoteTarget {
 	const connectTimeoutMs = toMilliseconds(entry.connect_timeout_sec);
 	const pingIntervalMs = toMilliseconds(entry.ping_interval_sec);
 	const peerTimeoutMs = toMilliseconds(entry.peer_timeout_sec);
-	const {ca_file: caFile, tls_fingerprint: fingerprint} = entry;
+	const {ca_file: caFile, tls_fingerprint: fingerprint, executor_key: executorKey} = entry;
 	const target = targetFromUrl(url!, {token, connectTimeoutMs, pingIntervalMs, peerTimeoutMs});
-	const trust = {caFile: caFile === undefined ? undefined : resolve(directory, caFile), fingerprint};
+	const trust = {caFile: caFile === undefined ? undefined : resolve(directory, caFile), fingerprint, executorKey};
 	return {...withTrust(target, trust, `environment \`${id}\``), initializeTimeoutMs};
 }
 
@@ -142,6 +143,7 @@ function findEntryFault(entry: Entry): string | undefined {
 	if (fault !== undefined) return `ping_interval_sec and peer_timeout_sec: ${fault}`;
 	if (token !== undefined && url === undefined) return 'auth_bearer_token requires url';
 	if (hasTrust && url === undefined) return 'ca_file and tls_fingerprint require url';
+	if (entry.executor_key !== undefined && url === undefined) return 'executor_key requires url';
 	if ((url === undefined) === (program === undefined)) return 'must set exactly one of url or program';
 	return program?.trim() === '' ? 'program cannot be empty' : findLabelsFault(entry.labels ?? {});
 }

@@ -85,7 +85,7 @@ export class RemoteBackend implements EnvironmentBackend {
 export function lazyClientFor(target: RemoteTarget): LazyClient {
 	const {clientName, initializeTimeoutMs, resumeSessionId, recovers = true} = target;
 	const reconnects = canReconnect(target);
-	return new LazyClient(connectTo(target), {
+	return new LazyClient(connectorFor(target), {
 		recovers: recovers && reconnects,
 		reconnects,
 		...(clientName !== undefined && {clientName}),
@@ -105,10 +105,11 @@ function canReconnect(target: RemoteTarget): boolean {
 	return target.kind === 'provisioned' || target.recovers !== false;
 }
 
-function connectTo(target: RemoteTarget): Connect {
+/** A function that connects to the target, as often as it is called. */
+export function connectorFor(target: RemoteTarget): Connect {
 	if (isTransportTarget(target)) return signal => schemeOf(target).connect(target, signal);
 	if (target.kind === 'transport') return target.connect;
-	return async signal => connectTo(await waitForTarget(target.target))(signal);
+	return async signal => connectorFor(await waitForTarget(target.target))(signal);
 }
 
 async function waitForTarget(target: Promise<RemoteTarget>): Promise<RemoteTarget> {

@@ -50,6 +50,7 @@ const TARGETS: TargetTables = {
 	},
 	unix: {...SESSION, path: 'text', token: 'text', connectTimeoutMs: 'duration'},
 	command: {...SESSION, program: 'text', args: 'list', env: 'object', cwd: 'text', onStderr: 'function'},
+	registry: {...SESSION, url: 'text', token: 'text', tls: 'object', executorKey: 'text', accountId: 'text'},
 	transport: {...SESSION, connect: 'function'},
 	provisioned: {...SESSION, target: 'object'},
 };

@@ -5,7 +5,7 @@ import {
 	JSON_OPTION,
 } from '../../command-definition.js';
 import {TRUST_OPTIONS} from '../../common/given-trust.js';
-import {EXIT} from '../../exit-codes.js';
+import {EXIT, usageError} from '../../exit-codes.js';
 
 const WHERE_THEY_ARE =
 	'Environments stand in environments.toml in LONGARM_HOME, or in ~/.longarm. Without that file LONGARM_EXEC_SERVER_URL names one, `remote`.';
@@ -17,17 +17,35 @@ export const ENV: GroupDefinition = {name: 'env', summary: 'add, remove, list an
 export const ENV_LIST: CommandDefinition = {
 	name: 'env list',
 	summary: 'list the environments that are known by name',
-	options: [JSON_OPTION],
+	options: [
+		{flags: '--hub <URL>', help: 'list the environments of this hub instead, an http:// or https:// URL'},
+		{
+			flags: '--token-file <FILE>',
+			help: 'with --hub: take the token from this file; - is stdin (default: LONGARM_EXEC_SERVER_TOKEN)',
+			completes: {kind: 'file'},
+		},
+		...TRUST_OPTIONS,
+		JSON_OPTION,
+	],
 	details: [
 		WHERE_THEY_ARE,
 		WHICH_IS_THE_DEFAULT,
 		'The default one has a star, and what makes it that behind it. Labels are in brackets. Tokens are never shown.',
+		'A hub tells those that the token is good for: whether they are online, the key by which clients know them, and how many clients use them.',
 	],
-	examples: [{command: 'longarm env list'}, {command: "longarm env list --json | jq -r '.[].name'"}],
+	examples: [
+		{command: 'longarm env list'},
+		{command: "longarm env list --json | jq -r '.[].name'"},
+		{command: 'longarm env list --hub https://hub.example --token-file hub.token'},
+	],
 	exitCodes: COMMON_EXIT_CODES,
 	async run({options}) {
+		const json = options['json'] === true;
+		const [hub, tokenFile] = [options['hub'], options['tokenFile']] as (string | undefined)[];
+		if (hub !== undefined) return (await import('./env-list-hub.js')).listEnvironmentsOfHub({hub, tokenFile, json});
 		const {listEnvironments} = await import('./env-list.js');
-		return listEnvironments({json: options['json'] === true});
+		if (tokenFile !== undefined) throw usageError('--token-file goes with --hub');
+		return listEnvironments({json});
 	},
 };
 
@@ -38,7 +56,7 @@ export const ENV_ADD: CommandDefinition = {
 		{name: 'NAME', help: 'ASCII letters, digits, - and _'},
 		{
 			name: 'WHERE',
-			help: 'a ws:// or wss:// URL, unix:PATH, cmd:COMMAND for the shell, or a program and its arguments behind --',
+			help: 'a ws:// or wss:// URL, registry+https://HUB/ID, unix:PATH, cmd:COMMAND for the shell, or a program and its arguments behind --',
 			isRepeated: true,
 			completes: {kind: 'command'},
 		},
@@ -50,6 +68,10 @@ export const ENV_ADD: CommandDefinition = {
 			completes: {kind: 'file'},
 		},
 		...TRUST_OPTIONS,
+		{
+			flags: '--executor-key <KEY>',
+			help: 'for registry+https://: accept the executor with this key (sha256:HEX), and no other; any takes whatever key the hub names (default: the key of the first connection is remembered)',
+		},
 		{
 			flags: '--cwd <DIR>',
 			help: 'start the program in this directory',
@@ -77,6 +99,10 @@ export const ENV_ADD: CommandDefinition = {
 			says: 'with the fingerprint that longarm serve --tls-self-signed prints',
 		},
 		{
+			command: 'longarm env add devbox registry+https://hub.example/devbox --token-file hub.token',
+			says: 'a machine behind a hub',
+		},
+		{
 			command: 'longarm env add web1 wss://web1.example:8443 --label role=web --label os=linux',
 			says: 'longarm each -e @role=web is for all of them',
 		},
@@ -91,6 +117,7 @@ export const ENV_ADD: CommandDefinition = {
 			where: where as readonly string[],
 			isProgram: process.argv.includes('--'),
 			tokenFile: options['tokenFile'] as string | undefined,
+			executorKey: options['executorKey'] as string | undefined,
 			cwd: options['cwd'] as string | undefined,
 			isDefault: options['default'] === true,
 			labels: (options['label'] ?? []) as readonly string[],

@@ -21,6 +21,8 @@ export interface AddedEnvironment {
 	/** Whether what stands there is a program whatever it looks like. */
 	readonly isProgram: boolean;
 	readonly tokenFile: string | undefined;
+	/** Key of an executor behind a hub. */
+	readonly executorKey: string | undefined;
 	readonly cwd: string | undefined;
 	readonly isDefault: boolean;
 	/** `KEY=VALUE`. */
@@ -50,10 +52,11 @@ export async function removeEnvironmentCommand(name: string): Promise<number> {
 
 function toEntry(added: AddedEnvironment): Omit<TomlEntry, 'id'> {
 	const [first = '', ...rest] = added.where;
-	const isUrl = isServerUrl(first) || /^\w+:\/\//.test(first);
+	const isUrl = isServerUrl(first) || /^[\w+]+:\/\//.test(first);
 	if (!added.isProgram && rest.length === 0 && isUrl) return toUrlEntry(first, added);
 	const program = added.isProgram || rest.length > 0 ? {program: first, args: rest} : parseCommand(first);
 	if (added.tokenFile !== undefined) throw usageError('a token goes with a URL only');
+	if (added.executorKey !== undefined) throw usageError('--executor-key goes with a registry+https:// URL only');
 	const {caFile, fingerprint} = givenTrust();
 	if (caFile !== undefined || fingerprint !== undefined) {
 		throw usageError('--ca-file and --tls-fingerprint go with a wss:// URL only');
@@ -61,16 +64,21 @@ function toEntry(added: AddedEnvironment): Omit<TomlEntry, 'id'> {
 	return {...program, ...(added.cwd !== undefined && {cwd: resolve(added.cwd)})};
 }
 
-function toUrlEntry(given: string, {tokenFile, cwd}: AddedEnvironment): Omit<TomlEntry, 'id'> {
+function toUrlEntry(given: string, {tokenFile, cwd, executorKey}: AddedEnvironment): Omit<TomlEntry, 'id'> {
 	if (cwd !== undefined) throw usageError('--cwd goes with a program only');
 	const url = requireUrl(given);
-	return {url, ...(tokenFile !== undefined && {auth_bearer_token: readToken(tokenFile)}), ...toTrustKeys(url)};
+	return {
+		url,
+		...(tokenFile !== undefined && {auth_bearer_token: readToken(tokenFile)}),
+		...toTrustKeys(url, executorKey),
+	};
 }
 
-function toTrustKeys(url: string): Omit<TomlEntry, 'id'> {
+function toTrustKeys(url: string, executorKey: string | undefined): Omit<TomlEntry, 'id'> {
 	const {caFile, fingerprint} = givenTrust();
-	withTrust(targetFromUrl(url), {caFile, fingerprint}, url);
+	withTrust(targetFromUrl(url), {caFile, fingerprint, executorKey}, url);
 	return {
+		...(executorKey !== undefined && {executor_key: executorKey}),
 		...(caFile !== undefined && {ca_file: resolve(caFile)}),
 		...(fingerprint !== undefined && {tls_fingerprint: fingerprint}),
 	};
@@ -80,11 +88,12 @@ function parseCommand(given: string): {program: string; args: readonly string[]}
 	const target = parseTarget(given);
 	if (target?.kind === 'command') return {program: target.program, args: target.args ?? []};
 	throw usageError(
-		`\`${given}\` is neither a ws:// or wss:// URL nor unix:PATH nor cmd:COMMAND; a program goes behind --`,
+		`\`${given}\` is neither a ws:// or wss:// URL nor registry+https://HUB/ID nor unix:PATH nor cmd:COMMAND; a program goes behind --`,
 	);
 }
 
-function readToken(file: string): string {
+/** The token in a file; `-` is standard input. */
+export function readToken(file: string): string {
 	if (file === STDIN && process.stdin.isTTY) throw usageError('a terminal would show the token; pipe it in');
 	let token: string;
 	try {

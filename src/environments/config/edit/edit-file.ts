@@ -1,11 +1,10 @@
-import {randomBytes} from 'node:crypto';
-import {mkdir, open, readFile, realpath, rename, unlink} from 'node:fs/promises';
-import {dirname, join} from 'node:path';
+import {mkdir} from 'node:fs/promises';
+import {dirname} from 'node:path';
 import {isDeepStrictEqual} from 'node:util';
 import {parse} from 'smol-toml';
 import {errorMessage} from '../../../shared/errors.js';
+import {ChangedMeanwhileError, replaceTextFile, resolveLink} from '../../../shared/node/replace-file.js';
 import {invalidEnvironment} from '../../remote/remote-url.js';
-import {ENVIRONMENTS_FILE} from '../config-home.js';
 import {parseEnvironments} from '../environments-file.js';
 import {findPlaceFault, type GuardedFile, readGuardedFile} from '../guarded-file.js';
 import {type TomlEntry, withDefault, withEntry, withoutDefault, withoutEntry} from './edit-text.js';
@@ -13,7 +12,6 @@ import {type TomlEntry, withDefault, withEntry, withoutDefault, withoutEntry} fr
 /** It may hold tokens. */
 const FILE_MODE = 0o600;
 const DIRECTORY_MODE = 0o700;
-const ROOT = 0;
 
 /** The file as it is before an edit; empty and without an owner if there is none. */
 type Before = Pick<GuardedFile, 'text'> & Partial<GuardedFile>;
@@ -111,42 +109,16 @@ function toPlain(content: Content): unknown {
 	return JSON.parse(JSON.stringify(content));
 }
 
-/** A file that is a link stays one. */
-async function resolveLink(path: string): Promise<string> {
-	try {
-		return await realpath(path);
-	} catch {
-		return path;
-	}
-}
-
-async function readIfExists(path: string): Promise<string> {
-	try {
-		return await readFile(path, 'utf8');
-	} catch (cause) {
-		if ((cause as NodeJS.ErrnoException).code === 'ENOENT') return '';
-		throw cause;
-	}
-}
-
 /** Replaces the file atomically; fails when it was changed meanwhile. */
 async function replace(path: string, before: Before, after: string): Promise<void> {
-	const temporary = join(dirname(path), `.${ENVIRONMENTS_FILE}.${randomBytes(6).toString('hex')}`);
 	try {
-		const file = await open(temporary, 'wx', FILE_MODE);
-		try {
-			await file.writeFile(after);
-			// The file of a user stays his if root edits it.
-			if (before.owner && process.geteuid?.() === ROOT) await file.chown(before.owner.uid, before.owner.gid);
-			await file.sync();
-		} finally {
-			await file.close();
-		}
-		if ((await readIfExists(path)) !== before.text)
-			throw invalidEnvironment(`${path} was changed meanwhile; try again`);
-		await rename(temporary, path);
+		await replaceTextFile(path, {
+			before: before.owner ? before.text : undefined,
+			after,
+			mode: FILE_MODE,
+			owner: before.owner,
+		});
 	} catch (error) {
-		await unlink(temporary).catch(() => {});
-		throw error;
+		throw error instanceof ChangedMeanwhileError ? invalidEnvironment(error.message) : error;
 	}
 }

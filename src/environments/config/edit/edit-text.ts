@@ -9,6 +9,7 @@ export interface TomlEntry {
 	readonly auth_bearer_token?: string;
 	readonly ca_file?: string;
 	readonly tls_fingerprint?: string;
+	readonly executor_key?: string;
 	readonly program?: string;
 	readonly args?: readonly string[];
 	readonly cwd?: string;

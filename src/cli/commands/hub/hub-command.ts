@@ -1,0 +1,109 @@
+import {readFileSync} from 'node:fs';
+import {isIP} from 'node:net';
+import {isatty} from 'node:tty';
+import {Hub} from '../../../hub/hub.js';
+import {LongarmError} from '../../../shared/errors.js';
+import {LOG_LEVELS, type Logger} from '../../../shared/logger.js';
+import {createLineLogger, LOG_FORMATS} from '../../../shared/node/line-logger.js';
+import {isLoopback} from '../../../transports/node/loopback.js';
+import type {TlsIdentity} from '../../../transports/node/tls-server.js';
+import {writeOut} from '../../common/stdout.js';
+import {EXIT, usageError} from '../../exit-codes.js';
+import {hubDirectory} from './hub-directory.js';
+
+const STDERR = 2;
+const MAX_PORT = 65_535;
+const DEFAULT_LISTEN = 'http://127.0.0.1:8700';
+const SIGNALS = ['SIGINT', 'SIGTERM'] as const;
+
+/** As they were given; undefined stands for the default. */
+export interface HubCommandOptions {
+	/** `http://IP:PORT` or `https://IP:PORT`. */
+	readonly listen: string | undefined;
+	readonly data: string | undefined;
+	readonly publicUrl: string | undefined;
+	readonly tlsCert: string | undefined;
+	readonly tlsKey: string | undefined;
+	readonly allowHosts: readonly string[];
+	readonly hasGateway: boolean;
+	readonly logLevel: string | undefined;
+	readonly logFormat: string | undefined;
+}
+
+/** Runs a hub until a signal. */
+export async function runHub(options: HubCommandOptions): Promise<number> {
+	const {host, port, isSecure} = parseHubAddress(options.listen ?? DEFAULT_LISTEN);
+	const readIdentity = createIdentityReader(options, isSecure);
+	const logger = createHubLogger(options);
+	const {allowHosts, hasGateway} = options;
+	const publicUrl = parsePublicUrl(options.publicUrl);
+	const data = hubDirectory(options.data);
+	const hub = new Hub({host, port, data, publicUrl, tls: readIdentity?.(), allowHosts, hasGateway, logger});
+	const url = await hub.listen();
+	const reload = (): void => reloadIdentity(hub, readIdentity, logger);
+	process.on('SIGHUP', reload);
+	const ending = nextSignal();
+	if (!isSecure && !isLoopback(host)) logger.warn('tokens travel in clear: put TLS in front of this hub', {url});
+	if (hasGateway) logger.warn('the gateway is on: this hub can read what goes through it');
+	await writeOut(`${url}\n`);
+	logger.info('listening', {url, pid: process.pid});
+	logger.info('shutting down', {reason: await ending});
+	for (const name of SIGNALS) process.once(name, () => process.exit(EXIT.ok));
+	await hub.close();
+	return EXIT.ok;
+}
+
+function nextSignal(): Promise<NodeJS.Signals> {
+	return new Promise(resolve => {
+		for (const name of SIGNALS) process.once(name, resolve);
+	});
+}
+
+function reloadIdentity(hub: Hub, readIdentity: (() => TlsIdentity) | undefined, logger: Logger): void {
+	if (!readIdentity) return logger.warn('there is nothing to reload', {signal: 'SIGHUP'});
+	try {
+		hub.renew(readIdentity());
+		logger.info('reloaded', {what: 'certificate'});
+	} catch (error) {
+		logger.error('cannot reload, the old one stays', {what: 'certificate', reason: (error as Error).message});
+	}
+}
+
+function createHubLogger({logLevel = 'info', logFormat = 'auto'}: HubCommandOptions): Logger {
+	const level = LOG_LEVELS.find(each => each === logLevel);
+	if (!level) throw usageError(`--log-level is one of ${LOG_LEVELS.join(', ')}, not \`${logLevel}\``);
+	const automatic = isatty(STDERR) ? 'pretty' : 'json';
+	const format = logFormat === 'auto' ? automatic : LOG_FORMATS.find(each => each === logFormat);
+	if (!format) throw usageError(`--log-format is one of ${LOG_FORMATS.join(', ')} or auto, not \`${logFormat}\``);
+	return createLineLogger({level, format});
+}
+
+function parseHubAddress(text: string): {readonly host: string; readonly port: number; readonly isSecure: boolean} {
+	const match = /^(https?):\/\/(?:\[([0-9a-fA-F:.]+)\]|([0-9.]+)):(\d{1,5})\/?$/.exec(text);
+	const host = match?.[2] ?? match?.[3] ?? '';
+	const port = Number(match?.[4]);
+	if (match && isIP(host) !== 0 && port <= MAX_PORT) return {host, port, isSecure: match[1] === 'https'};
+	throw new LongarmError('SETTING_INVALID', {
+		message: `unsupported --listen URL \`${text}\`; expected http://IP:PORT or https://IP:PORT`,
+	});
+}
+
+function parsePublicUrl(text: string | undefined): string | undefined {
+	if (text === undefined) return undefined;
+	const url = URL.canParse(text) ? new URL(text) : undefined;
+	const isPlain = url && ['http:', 'https:'].includes(url.protocol) && url.search + url.hash + url.username === '';
+	if (isPlain) return url.href.replace(/\/+$/, '');
+	throw usageError(`--public-url \`${text}\`: expected an address such as https://hub.example`);
+}
+
+/** Reads certificate and key, now and on SIGHUP; undefined without TLS. */
+function createIdentityReader(
+	{tlsCert, tlsKey}: HubCommandOptions,
+	isSecure: boolean,
+): (() => TlsIdentity) | undefined {
+	if (!isSecure && tlsCert === undefined && tlsKey === undefined) return undefined;
+	if (!isSecure || tlsCert === undefined || tlsKey === undefined) {
+		throw usageError('--listen https://IP:PORT, --tls-cert and --tls-key go together');
+	}
+	return () => ({cert: readFileSync(tlsCert), key: readFileSync(tlsKey)});
+}
