@@ -85,7 +85,7 @@ export const COMMON_EXIT_CODES = [
 
 export const ENVIRONMENT_OPTION: OptionDefinition = {
 	flags: '-e, --environment <ENV>',
-	help: 'where: a name from environments.toml, a ws:// or wss:// URL, unix:PATH, cmd:COMMAND, or local (default: the first of LONGARM_ENVIRONMENT, LONGARM_EXEC_SERVER_URL, the default in environments.toml, local)',
+	help: 'where: a name from environments.toml, a ws:// or wss:// URL, registry+https://HUB/ID, unix:PATH, cmd:COMMAND, or local (default: the first of LONGARM_ENVIRONMENT, LONGARM_EXEC_SERVER_URL, the default in environments.toml, local)',
 	completes: {kind: 'environment'},
 };
 

@@ -55,9 +55,13 @@ function ignoreBrokenStreams(): void {
 	for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {});
 }
 
-/** The command of this name, for a command line that could not be parsed. */
+/** The command of this name, for a command line that could not be parsed; `mcp setup` rather than `mcp`. */
 function findNamedCommand(): CommandDefinition | undefined {
-	return COMMANDS.find(isNamed);
+	return findLongest(COMMANDS);
+}
+
+function findLongest<T extends {readonly name: string}>(all: readonly T[]): T | undefined {
+	return all.filter(isNamed).sort((one, other) => other.name.length - one.name.length)[0];
 }
 
 function isNamed({name, aliases = []}: {readonly name: string; readonly aliases?: readonly string[]}): boolean {
@@ -69,7 +73,7 @@ function report(error: unknown, codes: FailureCodes): number {
 	if (error instanceof CommanderError) {
 		if (error.exitCode === 0) return EXIT.ok;
 		const text = error.message === '(outputHelp)' ? 'error: no command given' : error.message;
-		const about = (findNamedCommand() ?? GROUPS.find(isNamed))?.name;
+		const about = findLongest([...COMMANDS, ...GROUPS])?.name;
 		writeMessage(`${text}; see ${['longarm', about, '--help'].filter(Boolean).join(' ')}`);
 		return codes.misused;
 	}

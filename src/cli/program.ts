@@ -1,6 +1,6 @@
 import {Argument, Command, Option} from 'commander';
 import {VERSION} from '../shared/version.js';
-import type {CommandDefinition, GroupDefinition, Invocation, OptionValues} from './command-definition.js';
+import type {CommandDefinition, Invocation, OptionValues} from './command-definition.js';
 import {COMMANDS, FIRST_EXAMPLES, GROUPS, SECTIONS} from './commands/command-list.js';
 import {rememberTrust} from './common/given-trust.js';
 import {formatBelowOptions, formatExamples, HELP_LAYOUT, helpWidth} from './help.js';
@@ -17,19 +17,7 @@ export function createProgram(first: string | undefined, execute: Execute): Comm
 		.usage('COMMAND [options]')
 		.enablePositionalOptions()
 		.addHelpText('after', () => `\n${formatExamples(FIRST_EXAMPLES, helpWidth()).join('\n')}`);
-	const definitions = selectCommands(first);
-	const groups = new Map(
-		selectGroups(definitions).map(group => [
-			group.name,
-			silenceCommander(new Command(group.name)).description(group.summary),
-		]),
-	);
-	for (const definition of definitions) {
-		const [name, inner] = definition.name.split(' ') as [string, string?];
-		const parent = inner === undefined ? program : groups.get(name)!;
-		addCommand(parent, inner ?? name, definition, execute);
-	}
-	for (const group of groups.values()) program.addCommand(group.helpCommand(false).usage('COMMAND [options]'));
+	addCommands(program, selectCommands(first), execute);
 	sortIntoSections(program);
 	return program;
 }
@@ -39,8 +27,31 @@ function selectCommands(first: string | undefined): readonly CommandDefinition[]
 	return known.length > 0 ? known : COMMANDS;
 }
 
-function selectGroups(definitions: readonly CommandDefinition[]): readonly GroupDefinition[] {
-	return GROUPS.filter(group => definitions.some(({name}) => name.startsWith(`${group.name} `)));
+/** Each below its group, or below another command, as `hub ls` is below `hub`. */
+function addCommands(program: Command, definitions: readonly CommandDefinition[], execute: Execute): void {
+	const parents = new Map([['', program]]);
+	const parentOf = (name: string): Command => {
+		const path = name.split(' ').slice(0, -1).join(' ');
+		const known = parents.get(path) ?? addGroup(parentOf(path), path);
+		parents.set(path, known);
+		return known;
+	};
+	for (const definition of definitions) {
+		const command = addCommand(parentOf(definition.name), lastWord(definition.name), definition, execute);
+		// Options behind the name of a command below are options of that one.
+		parents.set(definition.name, command.helpCommand(false).enablePositionalOptions());
+	}
+}
+
+function addGroup(parent: Command, path: string): Command {
+	const {summary} = GROUPS.find(({name}) => name === path)!;
+	const group = silenceCommander(new Command(lastWord(path))).description(summary);
+	parent.addCommand(group.helpCommand(false).usage('COMMAND [options]'));
+	return group;
+}
+
+function lastWord(name: string): string {
+	return name.split(' ').at(-1)!;
 }
 
 /** Puts the commands in the order of their sections. */
@@ -54,7 +65,7 @@ function sectionIndex(command: Command): number {
 	return SECTIONS.findIndex(({names}) => names.includes(command.name()));
 }
 
-function addCommand(parent: Command, name: string, definition: CommandDefinition, execute: Execute): void {
+function addCommand(parent: Command, name: string, definition: CommandDefinition, execute: Execute): Command {
 	const command = silenceCommander(parent.command(name))
 		.description(definition.summary)
 		.aliases(definition.aliases ?? [])
@@ -74,6 +85,7 @@ function addCommand(parent: Command, name: string, definition: CommandDefinition
 		rememberTrust(options);
 		await execute(definition, {arguments: command.processedArgs as Invocation['arguments'], options});
 	});
+	return command;
 }
 
 function readOptions(command: Command): OptionValues {

@@ -1,15 +1,16 @@
 import type {Completion} from '../../command-definition.js';
-import {type Completed, type CompletedCommand, findFollowing} from './completed-command.js';
+import {type Completed, type CompletedCommand, findFollowing, findParents} from './completed-command.js';
 
 /** Completion kind: an executable, then file arguments. */
 const PROGRAM = 'command';
 
 /** A script for bash 3.2 and later; asks `longarm completion names` for environments. */
 export function bashScript(completed: Completed): string {
-	const {commands, groups} = completed;
-	return BODY.replace('@GROUPS@', () => ['', ...groups.map(({name}) => name)].map(quote).join('|'))
+	const {commands} = completed;
+	const parents = findParents(completed);
+	return BODY.replace('@GROUPS@', () => parents.map(words => quote(words.join(' '))).join('|'))
 		.replace('@FOLLOWING@', () =>
-			[[], ...groups.map(({name}) => [name])]
+			parents
 				.map(words =>
 					line(
 						words.join(' '),

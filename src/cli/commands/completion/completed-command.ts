@@ -47,6 +47,13 @@ export function toCompleted(commands: readonly CommandDefinition[], groups: read
 	return {groups, commands: commands.flatMap(withAliases).map(toCommand)};
 }
 
+/** Words that others can follow: none, those of a group, and those of a command with commands below it. */
+export function findParents({groups, commands}: Completed): (readonly string[])[] {
+	const isParent = ({words}: CompletedCommand): boolean =>
+		commands.some(({words: longer}) => longer.length > words.length && words.every((word, at) => word === longer[at]));
+	return [[], ...groups.map(({name}) => name.split(' ')), ...commands.filter(isParent).map(({words}) => words)];
+}
+
 /** Commands and groups that can follow these words of a command line. */
 export function findFollowing(
 	{groups, commands}: Completed,
@@ -56,7 +63,9 @@ export function findFollowing(
 		path.length === words.length + 1 && words.every((word, at) => word === path[at]);
 	const below = [
 		...commands.filter(command => isBelow(command.words)).map(command => ({name: command.words.at(-1)!, ...command})),
-		...groups.filter(({name}) => isBelow([name])),
+		...groups
+			.filter(({name}) => isBelow(name.split(' ')))
+			.map(({name, summary}) => ({name: name.split(' ').at(-1)!, summary})),
 	];
 	return below.map(({name, summary}) => ({name, summary}));
 }

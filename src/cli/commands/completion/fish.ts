@@ -1,12 +1,17 @@
 import type {Completion} from '../../command-definition.js';
-import {type Completed, type CompletedCommand, type CompletedOption, findFollowing} from './completed-command.js';
+import {
+	type Completed,
+	type CompletedCommand,
+	type CompletedOption,
+	findFollowing,
+	findParents,
+} from './completed-command.js';
 
 /** A script for fish: a file in ~/.config/fish/completions, or read by source. */
 export function fishScript(completed: Completed): string {
-	const places = [[], ...completed.groups.map(({name}) => [name])];
 	return [
 		HEAD,
-		...places.flatMap(words => completeNames(completed, words)),
+		...findParents(completed).flatMap(words => completeNames(completed, words)),
 		...completed.commands.flatMap(describeCommand),
 		'',
 	].join('\n');

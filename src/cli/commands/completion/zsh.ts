@@ -5,6 +5,7 @@ import {
 	type CompletedCommand,
 	type CompletedOption,
 	findFollowing,
+	findParents,
 } from './completed-command.js';
 
 const TAIL = `if [ "$funcstack[1]" = "_longarm" ]; then
@@ -16,11 +17,12 @@ fi
 
 /** A script for zsh: a file `_longarm` in $fpath, or read by eval. */
 export function zshScript(completed: Completed): string {
+	const parents = findParents(completed);
+	const names = new Set(parents.map(functionOf));
 	return [
 		HEAD,
-		...completed.commands.map(commandFunction),
-		...completed.groups.map(({name}) => dispatcher(completed, [name])),
-		dispatcher(completed, []),
+		...completed.commands.filter(({words}) => !names.has(functionOf(words))).map(commandFunction),
+		...parents.toReversed().map(words => dispatcher(completed, words)),
 		TAIL,
 	].join('\n');
 }
@@ -46,13 +48,15 @@ function commandFunction(command: CompletedCommand): string {
 /** Offers what can follow these words, or completes what does. */
 function dispatcher(completed: Completed, words: readonly string[]): string {
 	const names = findFollowing(completed, words);
+	const itself = completed.commands.find(command => functionOf(command.words) === functionOf(words));
+	const options = itself?.options.map(optionSpec) ?? [`'(- *)'{-h,--help}'[show this help]'`];
 	return [
 		`${functionOf(words)}() {`,
 		'\tlocal context state state_descr line',
 		'\ttypeset -A opt_args',
 		'\tlocal -a names',
 		`\tnames=(${names.map(({name, summary}) => quote(`${name}:${summary}`)).join(' ')})`,
-		`\t_arguments -C '(- *)'{-h,--help}'[show this help]' '1: :->name' '*:: :->rest'`,
+		`\t_arguments -C ${options.join(' ')} '1: :->name' '*:: :->rest'`,
 		'\tcase $state in',
 		`\tname) _describe -t commands 'command' names ;;`,
 		'\trest)',

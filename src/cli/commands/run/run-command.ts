@@ -108,7 +108,8 @@ function readTerminalKind(): Record<string, string> {
 	return kind ? {TERM: kind} : {};
 }
 
-function parseVariables(given: readonly string[]): Record<string, string> {
+/** `NAME=VALUE` of --env. */
+export function parseVariables(given: readonly string[]): Record<string, string> {
 	return Object.fromEntries(
 		given.map(text => {
 			const at = text.indexOf('=');
@@ -118,7 +119,8 @@ function parseVariables(given: readonly string[]): Record<string, string> {
 	);
 }
 
-function parseTimeout(text: string): number {
+/** Milliseconds of --timeout. */
+export function parseTimeout(text: string): number {
 	const ms = parseDuration(text);
 	if (ms === undefined) throw usageError(`--timeout ${text}: expected a time such as 30s, 500ms or 2h`);
 	return ms;

@@ -3,15 +3,12 @@ import type {OutputStream} from '../../../../client/process/process-handle.js';
 import {HeadTailBuffer} from '../../../../shared/head-tail-buffer.js';
 import {toSafeJson} from '../../../../shared/safe-json.js';
 import {BrokenPipeError, writeOut} from '../../../common/stdout.js';
+import {type MarkedOutput, toOutputMembers} from './output-members.js';
 import {OutputWriter, type RunOutcome} from './output-writer.js';
 
 /** Bytes kept of each stream, half of its beginning and half of its end. */
 export const MAX_REPORTED_BYTES = 1024 * 1024;
 const SIGNAL_BASE = 128;
-const REPLACEMENT = '\uFFFD';
-const CUT_CHARACTER = new RegExp(
-	`${REPLACEMENT}{0,3}(\\n\\.\\.\\. \\d+ bytes omitted \\.\\.\\.\\n)${REPLACEMENT}{0,3}`,
-);
 
 /** Collects the output of a process, and writes it with its outcome as one JSON object; messages go to standard error. */
 export class JsonReport extends OutputWriter {
@@ -37,8 +34,8 @@ export class JsonReport extends OutputWriter {
 			reason,
 			...(reason === 'signal' && {signal: nameSignal(exitCode)}),
 			...(error !== undefined && {error}),
-			...toMembers('stdout', out),
-			...toMembers('stderr', err),
+			...toOutputMembers('stdout', toMarked(out)),
+			...toOutputMembers('stderr', toMarked(err)),
 			truncated: out.omitted > 0 || err.omitted > 0 || this.#hasUnknownGap,
 			durationMs: Math.round(performance.now() - this.#startedAt),
 		});
@@ -51,18 +48,8 @@ export class JsonReport extends OutputWriter {
 	}
 }
 
-/** Text, with a line for what is missing in the middle; base64 for bytes that are none. */
-function toMembers(name: string, buffer: HeadTailBuffer): Record<string, unknown> {
-	const counted = {[`${name}Bytes`]: buffer.total};
-	const marked = buffer.markedBytes();
-	try {
-		return {[name]: new TextDecoder('utf-8', {fatal: true, ignoreBOM: true}).decode(marked), ...counted};
-	} catch {
-		// A character may have been cut where the middle is missing.
-		const text = new TextDecoder('utf-8', {ignoreBOM: true}).decode(marked).replace(CUT_CHARACTER, '$1');
-		if (buffer.omitted > 0 && !text.includes(REPLACEMENT)) return {[name]: text, ...counted};
-		return {[name]: Buffer.from(marked).toString('base64'), [`${name}Encoding`]: 'base64', ...counted};
-	}
+function toMarked(buffer: HeadTailBuffer): MarkedOutput {
+	return {markedBytes: buffer.markedBytes(), totalBytes: buffer.total, omittedBytes: buffer.omitted};
 }
 
 /** Name of the signal that ended a process, from its exit code; null if it is not known. */

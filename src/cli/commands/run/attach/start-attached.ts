@@ -141,7 +141,7 @@ async function makeSandbox(
 }
 
 /** A directory of the environment as a URI: absolute, below the home directory with `~`, or below the base. */
-function resolveDirectory(
+export function resolveDirectory(
 	{cwd: own, home}: EnvironmentFacts,
 	given: string | undefined,
 	option: string,
