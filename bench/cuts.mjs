@@ -2,7 +2,7 @@
 //   node bench/cuts.mjs [--cuts 1000] [--processes 8] [--seed N] [--server "CMD"]      ends with a table, exit 1 on a broken promise
 import {connect as connectTcp, createServer} from 'node:net';
 import {connectWebSocket, SessionClient} from '../dist/index.js';
-import {RepeatedContent} from './lib/content.mjs';
+import {EchoTrial} from './lib/echo-trial.mjs';
 import {toMib} from './lib/measure.mjs';
 import {readOptions, SEED} from './lib/options.mjs';
 import {Random} from './lib/random.mjs';
@@ -11,7 +11,6 @@ import {shuffled} from './lib/shuffled-transport.mjs';
 import {finish, rowsOf} from './lib/tables.mjs';
 import {delay, until, within} from './lib/waiting.mjs';
 
-const CONTENT = new RepeatedContent(Buffer.from(Array.from({length: 65_521}, (_, index) => (index * 7919) % 251)));
 /** A promise that has not settled by then never will. */
 const MAX_WAIT_MS = 60_000;
 
@@ -30,7 +29,6 @@ console.error(`seed ${seed}`);
 const random = new Random(seed);
 const server = await startServerCommand(['sh', '-c', `exec ${command}`]);
 const proxy = await startProxy(new URL(server.url));
-const totals = {written: 0, read: 0, missed: 0, gaps: 0, wrong: 0, failed: 0};
 const began = performance.now();
 
 const lines = [];
@@ -39,15 +37,16 @@ const client = await SessionClient.open(async signal => {
 	lines.push(line);
 	return line;
 });
-const trial = {isOver: false};
-const echoes = Array.from({length: processes}, (_, index) => echo(`p${index}`, random.fork()));
+const trial = new EchoTrial(client);
+const {totals} = trial;
+const echoes = Array.from({length: processes}, (_, index) => trial.echo(`p${index}`, random.fork()));
 for (let count = 0; count < cuts; count++) {
 	await delay(random.size(5, 250));
 	await until(() => proxy.isUsed(), {everyMs: 5});
 	proxy.cut();
 	if (count % 100 === 99) console.error(`${count + 1} cuts, ${toMib(totals.read)} MiB read`);
 }
-trial.isOver = true;
+trial.end();
 const outcomes = await Promise.allSettled(echoes.map(each => within(MAX_WAIT_MS, 'the end of an echo', each)));
 client.close();
 await within(MAX_WAIT_MS, 'the end of the client', client.ended);
@@ -65,85 +64,11 @@ finish([
 	),
 	row('MiB written / read back', `${toMib(totals.written, 1)} / ${toMib(totals.read, 1)}`),
 	row('bytes announced as gone, in gaps', `${totals.missed} in ${totals.gaps}`),
-	row(
-		'bytes neither read nor announced',
-		totals.written - totals.read - totals.missed,
-		totals.written === totals.read + totals.missed,
-	),
+	row('bytes neither read nor announced', trial.unaccounted, trial.unaccounted === 0),
 	row('chunks with a wrong byte', totals.wrong, totals.wrong === 0),
 	row('processes lost', totals.failed, totals.failed === 0),
 	row('promises left hanging or broken', hanging.length, hanging.length === 0),
 ]);
-
-/** Writes and reads back until the cuts are over. */
-async function echo(processId, chance) {
-	const {process: remote} = await startAgain(processId);
-	const progress = {offset: 0};
-	const reading = readBack(remote, progress);
-	let written = 0;
-	while (!trial.isOver) {
-		const size = chance.size(1, 60_000);
-		const chunk = CONTENT.slice(written, size);
-		const {status} = await remote.write(chunk);
-		if (status !== 'accepted') throw new Error(`${processId}: a write was ${status}`);
-		written += size;
-		totals.written += size;
-	}
-	if (client.capabilities.processCloseStdin) {
-		await again(() => remote.closeStdin());
-	} else {
-		// Stock servers cannot tell the end of input: what has come back is all there is.
-		await until(() => progress.offset === written || remote.isOver);
-		await again(() => remote.terminate());
-	}
-	await reading;
-}
-
-async function readBack(remote, progress) {
-	for await (const event of remote.events()) {
-		if (event.kind === 'output') {
-			if (!CONTENT.matches(event.bytes, progress.offset)) totals.wrong++;
-			progress.offset += event.bytes.length;
-			totals.read += event.bytes.length;
-		} else if (event.kind === 'gap') {
-			totals.gaps++;
-			totals.missed += event.missedBytes ?? 0;
-			progress.offset += event.missedBytes ?? 0;
-		} else if (event.kind === 'failed') {
-			console.error(event.message);
-			totals.failed++;
-		} else if (event.kind === 'lagged') {
-			throw new Error('the reader was too slow');
-		}
-	}
-}
-
-/** A start that was cut off is made again, under another name: nobody knows what became of the first. */
-async function startAgain(processId) {
-	for (let attempt = 0; ; attempt++) {
-		try {
-			const params = {
-				processId: `${processId}.${attempt}`,
-				argv: ['cat'],
-				cwd: 'file:///',
-				env: {PATH: process.env.PATH},
-			};
-			return await client.start({...params, tty: false, pipeStdin: true});
-		} catch (error) {
-			if (error.name !== 'DisconnectedError') throw error;
-		}
-	}
-}
-
-async function again(call) {
-	for (;;) {
-		try {
-			return await call();
-		} catch (error) {
-			if (error.name !== 'DisconnectedError') throw error;
-		}
-	}
-}
 
 /** Passes bytes on, late and in pieces, until it is told to break every connection. */
 async function startProxy({hostname, port}) {

@@ -1,5 +1,5 @@
 import {setImmediate as turn} from 'node:timers/promises';
-import {childrenOf, describeProcess, usageOf} from '../lib/proc.mjs';
+import {childrenOf, describeProcess, openFilesOf, usageOf} from '../lib/proc.mjs';
 import {Random} from '../lib/random.mjs';
 import {delay, until} from '../lib/waiting.mjs';
 import {outcomes} from './counters.mjs';
@@ -69,14 +69,18 @@ export async function handshake(peer, profile) {
 	if (profile === 'ready') peer.becomeReady();
 }
 
-/** The resources of the server once it has started processes of both kinds. */
+/** The resources of the server once it has started processes of both kinds and watched a file. */
 export async function warmState(peer, pid) {
+	// libuv opens one descriptor (anon_inode:inotify) with the first watch of a program, and keeps it for all others.
+	const {error} = await peer.ask('fs/watch', {watchId: 'warm', path: 'file:///', recursive: false});
+	if (error) throw new Violation(`no directory can be watched: ${JSON.stringify(error)}`);
+	await peer.ask('fs/unwatch', {watchId: 'warm'});
 	for (const tty of [false, true]) {
 		await peer.ask('process/start', startParams(`warm-${tty}`, ['/bin/true'], {tty}));
 		await peer.ask('process/wait', {processId: `warm-${tty}`});
 	}
 	await delay(200);
-	return usageOf(pid);
+	return {...usageOf(pid), openFiles: openFilesOf(pid)};
 }
 
 async function converse(peer, long) {
@@ -105,14 +109,18 @@ async function rival(peer) {
 
 async function sameAsBefore(peer, before) {
 	await peer.sweep();
+	await peer.closeFiles();
 	const {pid} = peer.link;
 	const same = () => {
 		const now = usageOf(pid);
 		return now.fds <= before.fds && now.children <= before.children && now.rss < before.rss + RSS_GROWTH_MIB;
 	};
 	if (await until(same, {withinMs: RECLAIM_MS})) return;
+	const {openFiles, ...counts} = before;
 	const children = childrenOf(pid).map(describeProcess).join('; ');
-	throw new Violation(`not given back: ${JSON.stringify(before)} became ${JSON.stringify(usageOf(pid))}: ${children}`);
+	const opened = openFilesOf(pid).filter(file => !openFiles.includes(file));
+	const became = `${JSON.stringify(counts)} became ${JSON.stringify(usageOf(pid))}`;
+	throw new Violation(`not given back: ${became}; opened: ${opened.join(', ')}; children: ${children}`);
 }
 
 async function end(peer) {

@@ -22,7 +22,22 @@ export const OTHER_NAMES = [
 	'', 'nope', 'toString', '__proto__', 'constructor', 'initialized', 'process/output', 'fs/join', 'x'.repeat(200),
 ];
 
+/** Notifications with the number of an event; others about processes, such as that of a new driver, have none. */
+export const NUMBERED = new Set(
+	Object.keys(METHODS).filter(name => {
+		const {kind, from, params} = METHODS[name];
+		return kind === 'notification' && from === 'server' && hasMembers(params, 'processId', 'seq');
+	}),
+);
+
+/** Requests whose handle names an open file. */
+export const WITH_HANDLE = new Set(REQUESTS.filter(name => hasMembers(METHODS[name].params, 'handleId')));
+
 /** Requests that may rightly wait for a process. */
 export const SLOW = new Set(['process/read', 'process/wait', 'process/write', 'command/exec/write']);
 
 export const STARTS = new Set(['process/start', 'command/exec']);
+
+function hasMembers({entries}, ...names) {
+	return names.every(name => Object.hasOwn(entries ?? {}, name));
+}

@@ -8,7 +8,7 @@ import {fatal} from './fatal.mjs';
 import {generate} from './generate.mjs';
 import {ANSWER_MS, HANG_UP_MS} from './limits.mjs';
 import {LiveProcesses, roomFor} from './live-processes.mjs';
-import {METHODS, STARTS} from './methods.mjs';
+import {METHODS, NUMBERED, STARTS, WITH_HANDLE} from './methods.mjs';
 import {StdioLink} from './stdio-link.mjs';
 import {shown, Transcript, Violation} from './violation.mjs';
 import {WebSocketLink} from './web-socket-link.mjs';
@@ -33,6 +33,8 @@ export class Peer {
 	#seqs = new Map();
 	/** Processes of the first protocol, which no list shows: how many there may be, and those that are over. */
 	#v0 = {asked: 0, over: new Set()};
+	/** Handles that may be open files. */
+	#handles = new Set();
 	#questions = 0;
 
 	static async connect(episode) {
@@ -105,6 +107,12 @@ export class Peer {
 			left = await this.#alive();
 		}
 		if (left.length > 0) throw new Violation(`processes that were terminated live on: ${JSON.stringify(left)}`);
+	}
+
+	/** Closes files that the client has opened: they are its own until then, or until the connection ends. */
+	async closeFiles() {
+		for (const handleId of this.#handles) await this.ask('fs/close', {handleId});
+		this.#handles.clear();
 	}
 
 	write(bytes) {
@@ -211,6 +219,10 @@ export class Peer {
 			this.#live.started();
 			if (classification.method === 'command/exec') this.#v0.asked++;
 		}
+		const {kind, method, params} = classification;
+		if (kind === 'request' && WITH_HANDLE.has(method) && typeof params?.handleId === 'string') {
+			this.#handles.add(params.handleId);
+		}
 		this.#expectations.add(classification, payload, settled);
 	}
 
@@ -245,6 +257,8 @@ export class Peer {
 			throw new Violation(`${method} has a result before the handshake`, payload);
 		}
 		if (error && STARTS.has(method)) this.#live.ended();
+		// Events are delivered again from any one on.
+		if (result && method === 'process/attach') this.#seqs.delete(result.processId);
 		settled?.(message);
 	}
 
@@ -252,10 +266,13 @@ export class Peer {
 		const declared = Object.hasOwn(METHODS, method) ? METHODS[method] : undefined;
 		const kind = id === undefined ? 'notification' : 'request';
 		if (declared?.from !== 'server' || declared.kind !== kind) throw new Violation(`an unknown ${kind}`, text);
+		const {issues} = declared.params['~standard'].validate(params);
+		if (issues) throw new Violation(`params that ${method} does not declare: ${issues[0].message}`, text);
 		outcomes.add(method);
 		if (method === 'process/exited' || method === 'command/exec/exited') this.#live.ended();
 		if (method === 'command/exec/exited') this.#v0.over.add(params.sessionId);
-		if (method.startsWith('process/')) this.#inOrder(method, params, text);
+		if (method === 'process/gap') this.#seqs.set(params.processId, params.throughSeq);
+		if (NUMBERED.has(method)) this.#inOrder(method, params, text);
 	}
 
 	/** Upstream does not promise the order of the numbers; this server does. */

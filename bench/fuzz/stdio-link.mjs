@@ -6,6 +6,9 @@ import {HANG_UP_MS} from './limits.mjs';
 import {Link} from './link.mjs';
 import {command, SETTINGS} from './workspace.mjs';
 
+/** White space of ASCII only: a line with a byte order mark, which `trim` takes off, too, is a malformed message. */
+const BLANK_LINE = /^[\t\v\f\r ]*$/;
+
 /** A server of its own, on its standard input and output. */
 export class StdioLink extends Link {
 	#child;
@@ -46,7 +49,7 @@ export class StdioLink extends Link {
 		return bytes
 			.toString()
 			.split('\n')
-			.map(line => (line.trim() === '' ? {kind: 'silent'} : classify(line)));
+			.map(line => (BLANK_LINE.test(line) ? {kind: 'silent'} : classify(line)));
 	}
 
 	pack({payload}, random) {

@@ -74,8 +74,14 @@ export function describeProcess(pid) {
 
 /** Number of open descriptors, without those that are closed while they are counted. */
 export function descriptorsOf(pid) {
-	const names = tryTo(() => readdirSync(`/proc/${pid}/fd`)) ?? [];
-	return names.filter(fd => tryTo(() => readlinkSync(`/proc/${pid}/fd/${fd}`)) !== undefined).length;
+	return openFilesOf(pid).length;
+}
+
+/** Open descriptors with the files, pipes and sockets behind them. */
+export function openFilesOf(pid) {
+	const descriptors = tryTo(() => readdirSync(`/proc/${pid}/fd`)) ?? [];
+	const targets = descriptors.map(fd => [fd, tryTo(() => readlinkSync(`/proc/${pid}/fd/${fd}`))]);
+	return targets.filter(([, target]) => target !== undefined).map(([fd, target]) => `${fd} ${target}`);
 }
 
 export function threadsOf(pid) {
