@@ -7,7 +7,7 @@ import {existsSync, mkdtempSync} from 'node:fs';
 import {join} from 'node:path';
 import {fileURLToPath} from 'node:url';
 import {parseArgs} from 'node:util';
-import {CONTRACT_TESTS} from './lib/contract-tests.mjs';
+import {CONTRACT_TESTS, STOCK_TESTS} from './lib/contract-tests.mjs';
 import {scratchFolder} from './lib/scratch-folder.mjs';
 import {stockCodex} from './lib/stock-codex.mjs';
 import {readReport, toReport, writeReport} from './lib/test-report.mjs';
@@ -28,7 +28,9 @@ let ok = true;
 
 if (both || flags.client) {
 	console.log('== our client, their server');
-	ok = await run('node_modules/vitest/vitest.mjs', 'run', '-t', 'stock', ...CONTRACT_TESTS);
+	ok = await run('node_modules/vitest/vitest.mjs', 'run', '-t', 'stock', ...CONTRACT_TESTS, ...STOCK_TESTS);
+	console.log('== our client, our hub, their server');
+	ok = (await run('node_modules/vitest/vitest.mjs', 'run', 'test/hub/stock-executor.test.ts')) && ok;
 }
 if (both || flags.server) {
 	console.log('== their client, our server');
@@ -37,6 +39,10 @@ if (both || flags.server) {
 	const place = ['--server-cmd', `${serve} ws://127.0.0.1:0`, '--stdio-cmd', `${serve} stdio`];
 	const sandbox = enforcer !== 'auto' || isSandboxHere() ? ['--own-sandbox'] : [];
 	ok = (await run('test/interop/run.mjs', ...place, ...sandbox, '--json', theirClient)) && ok;
+	console.log('== their client, our hub, our server');
+	ok = (await run('test/interop/run.mjs', ...place, ...sandbox, '--hub', join(root, 'dist'))) && ok;
+	console.log('== their client, our hub, their executor');
+	ok = (await run('test/interop/run.mjs', '--hub', join(root, 'dist'), '--stock-forward', '--no-sandbox')) && ok;
 }
 if (existsSync(theirServer)) writeReport(readReport(theirServer));
 if (existsSync(theirClient)) writeReport(toReport(readReport(theirClient).results));

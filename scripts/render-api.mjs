@@ -7,6 +7,8 @@ const ENTRIES = {
 	longarm: 'For programs on Node: environments, the server, and everything of `longarm/client`.',
 	'longarm/client': 'For programs on Node and in a browser: sessions, processes, files, HTTP, ports.',
 	'longarm/agent-tools': '`exec_command` and `write_stdin` for a model, on Node and in a browser.',
+	'longarm/agent-loop': 'Agents: a client of the Responses API, workers of jobs, and how turns end.',
+	'longarm/jobs': 'Fan-out jobs: one piece of work for every row, durable and resumable.',
 	'longarm/mcp': 'MCP servers on any machine, below the client of the MCP SDK.',
 	'longarm/server': 'The server inside a program of your own, and who may connect to it.',
 	'longarm/protocol': 'The wire: methods, schemas, error codes; no input and output.',

@@ -8,8 +8,11 @@ const source = fileURLToPath(new URL('../src', import.meta.url));
 /** From the top down; folders on one line do not know each other. */
 const LAYERS = [
 	['cli'],
+	['agent-loop'],
+	['jobs'],
 	['mcp'],
 	['agent-tools'],
+	['hub'],
 	['environments'],
 	['client', 'server'],
 	['adapters'],

@@ -6,4 +6,8 @@ export const CONTRACT_TESTS = [
 	'test/client/http',
 	'test/agent-tools',
 	'test/mcp',
+	'test/hub',
 ];
+
+/** Commands whose tests have a part for the stock server. */
+export const STOCK_TESTS = ['test/cli/copy.test.ts', 'test/cli/fanout-stock.test.ts'];

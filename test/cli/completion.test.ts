@@ -69,13 +69,17 @@ test('bash offers commands, groups, options, choices, files and environments', a
 	const {code, stdout} = await run(['completion', 'bash']);
 	expect(code).toBe(0);
 	const offer = offering(stdout);
-	const tops = [...COMMANDS.filter(({name}) => !name.includes(' ')), ...GROUPS].map(({name}) => name);
+	const tops = [...COMMANDS, ...GROUPS].map(({name}) => name).filter(name => !name.includes(' '));
 	const aliases = COMMANDS.flatMap(command => command.aliases ?? []);
 	expect(offer('longarm ')).toEqual([...tops, ...aliases].sort());
 	expect(offer('longarm exec --sandbox r')).toEqual(['read-only']);
 	expect(offer('longarm ser')).toEqual(['serve']);
 	expect(offer('longarm env ')).toEqual(['add', 'list', 'remove', 'test']);
 	expect(offer('longarm env re')).toEqual(['remove']);
+	expect(offer('longarm hub ')).toEqual(['ls', 'token']);
+	expect(offer('longarm hub --log-l')).toEqual(['--log-level']);
+	expect(offer('longarm hub token ')).toEqual(['create', 'list', 'revoke']);
+	expect(offer('longarm hub token create e')).toEqual(['executor']);
 	expect(offer('longarm serve --log-')).toEqual(['--log-format', '--log-level']);
 	expect(offer('longarm serve --log-level ')).toEqual(['auto', 'debug', 'error', 'info', 'silent', 'warn']);
 	expect(offer('longarm serve --log-level=d')).toEqual(['debug']);

@@ -22,6 +22,24 @@ export async function eventually<T>(probe: (() => T | undefined | false) & Synch
 	}
 }
 
+/**
+ * Asks again, with a pause, until an answer fits. The pause lets timers and I/O run where an answer needs neither: without
+ * it such a loop would never end, and its test would not even time out. Rejects with the last answer after `maxMs`.
+ */
+export async function askUntil<T>(
+	ask: () => Promise<T>,
+	fits: (answer: T) => boolean,
+	maxMs: number = MAX_WAIT_MS,
+): Promise<T> {
+	const deadline = monotonicMs() + maxMs;
+	for (;;) {
+		const answer = await ask();
+		if (fits(answer)) return answer;
+		if (monotonicMs() > deadline) throw new Error(`not within ${maxMs} ms, but ${JSON.stringify(answer)}`);
+		await setTimeout(POLL_INTERVAL_MS);
+	}
+}
+
 /** Not `performance`, which tests fake. */
 function monotonicMs(): number {
 	return Number(process.hrtime.bigint() / 1_000_000n);

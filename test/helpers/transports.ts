@@ -29,7 +29,10 @@ export const TRANSPORTS: Readonly<Record<string, () => Promise<Connect>>> = {
 		return signal => connectWebSocket(url, {signal});
 	},
 	...(codex && {
-		'WebSocket to the stock codex server': () => startUpstreamServer(codex),
+		'WebSocket to the stock codex server': async () => {
+			const url = await startUpstreamServer(codex);
+			return signal => connectWebSocket(url, {signal});
+		},
 		'stdio to the stock codex server': async () => () => connectStdio(codex, ['exec-server', '--listen', 'stdio']),
 	}),
 };
@@ -66,13 +69,13 @@ async function connectStdio(program: string, args: readonly string[]): ReturnTyp
 	return transport;
 }
 
-async function startUpstreamServer(program: string): Promise<Connect> {
+/** The upstream server at an address of its own, which it settles with. */
+export async function startUpstreamServer(program: string): Promise<string> {
 	const child = spawn(program, ['exec-server', '--listen', 'ws://127.0.0.1:0'], {
 		env: {...process.env, CODEX_HOME: scratchDirectory()},
 	});
 	onTestFinished(() => void child.kill('SIGKILL'));
-	const url = await new Promise<string>(resolve => {
+	return new Promise(resolve => {
 		child.stdout.on('data', (data: Buffer) => resolve(String(data).trim()));
 	});
-	return signal => connectWebSocket(url, {signal});
 }

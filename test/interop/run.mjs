@@ -3,12 +3,13 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import {parseArgs} from 'node:util';
+import {InteropHub} from './lib/hub.mjs';
 import {ModelServer} from './lib/model.mjs';
 import {Rig} from './lib/rig.mjs';
 import {SCENARIOS} from './lib/scenarios/index.mjs';
 import {Scratch, sandboxObstacle, startServer} from './lib/surroundings.mjs';
 
-const USAGE = `usage: node run.mjs [--url ws://HOST:PORT | --server-cmd "CMD"] [--stdio-cmd "CMD"] [--token TOKEN]
+const USAGE = `usage: node run.mjs [--url ws://HOST:PORT | --server-cmd "CMD"] [--stdio-cmd "CMD"] [--token TOKEN] [--hub DIST [--stock-forward]]
                     [--only NAME,...] [--skip NAME,...] [--no-sandbox | --own-sandbox] [--transcripts DIR] [--json FILE]
                     [--scratch DIR] [--keep] [--verbose] [--list]
   CODEX_BIN     the stock codex binary (client; also the server when neither --url nor --server-cmd is given)`;
@@ -21,6 +22,8 @@ const {values: flags} = parseArgs({
 		'server-cmd': {type: 'string'},
 		'stdio-cmd': {type: 'string'},
 		token: {type: 'string'},
+		hub: {type: 'string'},
+		'stock-forward': {type: 'boolean'},
 		only: {type: 'string'},
 		skip: {type: 'string'},
 		transcripts: {type: 'string'},
@@ -52,6 +55,7 @@ const scratch = new Scratch(flags.scratch);
 const model = await new ModelServer().start();
 const results = [];
 let server;
+let hub;
 for (const name of ['SIGINT', 'SIGTERM']) {
 	process.once(name, () => void cleanUp().finally(() => process.exit(INTERRUPTED_STATUS)));
 }
@@ -80,7 +84,10 @@ async function runScenarios() {
 	const command = flags['server-cmd'] ?? `exec "${codexBin}" exec-server --listen ws://127.0.0.1:0`;
 	if (!flags.url) server = await startServer(command, scratch);
 	if (flags.transcripts) fs.mkdirSync(flags.transcripts, {recursive: true});
+	const forward = flags['stock-forward'] ? codexBin : undefined;
+	if (flags.hub) hub = await new InteropHub(path.resolve(flags.hub), scratch.folder('hub'), forward).start();
 	const rig = new Rig({
+		hub,
 		codexBin,
 		serverUrl: flags.url ?? server.url,
 		stdioCommand: flags['stdio-cmd'] ?? (isStockServer ? `exec "${codexBin}" exec-server --listen stdio` : undefined),
@@ -124,6 +131,7 @@ function count(status) {
 }
 
 async function cleanUp() {
+	await hub?.stop();
 	await server?.child.stop();
 	await model.stop();
 	if (flags.keep) console.log(`kept ${scratch.root}`);

@@ -106,6 +106,7 @@ test('every failure travels under a code of the protocol; only those the peers d
 		['NOT_OWNER', -32600, true],
 		['SHARE_REFUSED', -32600, true],
 		['STATE_UNUSABLE', -32603, true],
+		['EXECUTOR_KEY_CHANGED', -32603, false],
 		['UPGRADE_FAILED', -32603, true],
 		['START_CANCELLED', -32600, false],
 		['SPAWN_FAILED', -32603, false],
@@ -142,6 +143,9 @@ test('every failure travels under a code of the protocol; only those the peers d
 		['AUTH_INVALID', -32603, false],
 		['TLS_INVALID', -32603, false],
 		['SCOPE_MISSING', -32600, true],
+		['JOB_UNKNOWN', -32603, false],
+		['JOB_RUNNING', -32603, false],
+		['JOB_UNUSABLE', -32603, false],
 		['SHUTTING_DOWN', -32603, true],
 	]);
 	const other = new Error('not ours');

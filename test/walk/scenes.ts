@@ -39,6 +39,7 @@ export const SCENES: readonly Scene[] = [
 	{name: 'env-add', steps: [{type: 'longarm env add devbox $URL'}]},
 	{name: 'env-add-gone', steps: [{type: 'longarm env add gone ws://127.0.0.1:1'}]},
 	{name: 'env-list', steps: [{type: 'longarm env list'}]},
+	{name: 'each', steps: [{type: 'longarm each -e devbox,local,gone -- echo hello'}]},
 	{name: 'env-test', steps: [{type: 'longarm env test'}]},
 	{name: 'env-remove', steps: [{type: 'longarm env remove gone'}]},
 	{name: 'env-unknown', steps: [{type: 'longarm env remove gone'}]},
@@ -190,6 +191,22 @@ export const SCENES: readonly Scene[] = [
 			{type: 'longarm replay -e devbox film'},
 			{type: 'longarm replay film.cast --speed 2'},
 			{type: 'longarm replay --speed 0 film.cast'},
+		],
+	},
+	{name: 'mcp-help', steps: [{type: 'longarm mcp --help | head -20'}]},
+	{
+		name: 'mcp-setup',
+		steps: [
+			{type: 'mkdir -p person/.codex'},
+			{type: `HOME=$PWD/person longarm mcp setup --dry-run --client codex | sed 's/ = .*/ = .../'`},
+			{type: 'find person -type f'},
+		],
+	},
+	{
+		name: 'mcp-by-hand',
+		steps: [
+			{type: 'longarm mcp -e ws://127.0.0.1:1', shows: 'mcp setup', press: 'C-c'},
+			{type: 'echo "it exited with $?"'},
 		],
 	},
 	{name: 'upgrade', steps: [{type: 'longarm upgrade -e devbox'}]},

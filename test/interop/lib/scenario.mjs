@@ -17,6 +17,7 @@ export class Scenario {
 	#rig;
 	#definition;
 	#client;
+	#behindHub;
 	#session;
 
 	constructor(rig, definition) {
@@ -49,6 +50,7 @@ export class Scenario {
 	async setUp() {
 		if (this.#definition.isStdio) return;
 		this.proxy = await new RecordingProxy(this.#rig.serverUrl, this.recorder).start();
+		this.#behindHub = await this.#rig.hub?.lead(this.#definition.name, this.proxy.url);
 	}
 
 	/** A folder of the whole run, outside every working folder. */
@@ -119,7 +121,7 @@ export class Scenario {
 			env: {
 				...variables,
 				E2E_MODEL_KEY: 'dummy',
-				...(!environments && {CODEX_EXEC_SERVER_URL: this.proxy.url}),
+				...(!environments && (this.#behindHub?.variables ?? {CODEX_EXEC_SERVER_URL: this.proxy?.url})),
 			},
 		});
 		return this.#client;
@@ -128,6 +130,7 @@ export class Scenario {
 	async tearDown() {
 		await this.#client?.stop();
 		for (const name of PID_FILES) this.#killLeftOver(Number(this.read(name)));
+		await this.#behindHub?.stop();
 		await this.proxy?.stop();
 		if (this.#rig.transcripts && this.#client) this.#writeClientEvents(this.#rig.transcripts);
 	}

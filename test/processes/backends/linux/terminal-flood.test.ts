@@ -79,12 +79,12 @@ test('many terminals flood while files are read: two threads of the pool at most
 		};
 	}
 	let files = 0;
-	let isFlooding = true;
+	const flood = new AbortController();
 	const reads = (async () => {
-		for (; isFlooding || files === 0; files++) await readFile('/etc/passwd');
+		for (; !flood.signal.aborted || files === 0; files++) await readFile('/etc/passwd');
 	})();
 	const results = await Promise.all(all.map(({finished}) => finished()));
-	isFlooding = false;
+	flood.abort();
 	await reads;
 	expect(results.map(({pty}) => pty.length)).toEqual(all.map(() => size));
 	expect(most).toBeGreaterThan(0);
