@@ -21,5 +21,15 @@ export {
 	connectCommand,
 } from './transports/node/connect-command.js';
 export {type ConnectOptions, connectWebSocket, UnreachableError} from './transports/node/connect-web-socket.js';
+export {
+	ExecutorRegistryAuth,
+	ExecutorRegistryConfig,
+	ExecutorRegistryHttp,
+	type ExecutorRegistryHttpDetails,
+	ExecutorRegistryRequest,
+	executorRegistryError,
+	requireExecutorRegistry,
+	requireExecutorRegistryToken,
+} from './transports/node/relay/executor-registry-errors.js';
 export type {TlsOptions} from './transports/node/tls-trust.js';
 export type {Transport, TransportEvents} from './transports/transport.js';

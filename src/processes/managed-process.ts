@@ -68,12 +68,7 @@ export class ManagedProcess {
 		this.#state = restored?.state ?? {kind: 'starting'};
 		this.log = new OutputLog(
 			options.retention,
-			{
-				release: releaseChunk,
-				driverMoved: () => this.#applyBackPressure(),
-				spill,
-				restored: restored?.log,
-			},
+			{release: releaseChunk, driverMoved: () => this.#applyBackPressure(), spill, restored: restored?.log},
 			inherited && loadLog(inherited.record.log, inherited.source),
 		);
 		this.#pressure = new BackPressure(this.log, options.retention.budget, inherited?.record.pausedMs);
@@ -331,7 +326,7 @@ export class ManagedProcess {
 		this.options.spill?.close();
 	}
 
-	/** As its readers and the disk demand. */
+	/** Pauses or resumes the child as its readers and the disk demand. */
 	#applyBackPressure(): void {
 		if ('child' in this.#state) this.#pressure.apply(this.#state.child);
 	}

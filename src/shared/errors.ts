@@ -39,6 +39,10 @@ export const ERRORS = {
 		meaning: 'The state directory cannot be used: not writable, full, of another version, or of another server.',
 		hint: 'The message says why; give the server another directory with --state.',
 	},
+	EXECUTOR_KEY_CHANGED: {
+		meaning: 'The executor behind a hub has another key than the one that is pinned or was seen at first.',
+		hint: 'Either it was set up anew, or somebody is in its place. Ask its owner, then remove its line from known-executors, or set executor_key; a stock executor has a new key at every start: executor_key = "any".',
+	},
 	UPGRADE_FAILED: {
 		meaning: 'The server could not be replaced by another version; it goes on as before.',
 		hint: 'The message says what the new program answered.',
@@ -183,6 +187,18 @@ export const ERRORS = {
 	SCOPE_MISSING: {
 		meaning: 'The token of this connection is not good for this method.',
 		hint: 'Use a token with the scope named in the context.',
+	},
+	JOB_UNKNOWN: {
+		meaning: 'There is no fan-out job of this id.',
+		hint: 'See longarm fanout list, and --job-dir for jobs elsewhere.',
+	},
+	JOB_RUNNING: {
+		meaning: 'Another program is running this fan-out job.',
+		hint: 'Wait for it, or end the job with longarm fanout cancel.',
+	},
+	JOB_UNUSABLE: {
+		meaning: 'The files of a fan-out job are damaged, of another version, or do not fit its input any more.',
+		hint: 'Start the job anew; longarm fanout export may still read the results.',
 	},
 	SHUTTING_DOWN: {
 		meaning: 'The server is ending and takes no new work.',

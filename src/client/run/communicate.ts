@@ -35,19 +35,20 @@ export class Collected {
 	/** True if an unknown amount of output was lost. */
 	readonly hasUnknownGap: boolean;
 	readonly bytes: Uint8Array;
-	readonly #marked: Uint8Array;
+	/** The same with a line between head and tail that tells how much is missing. */
+	readonly markedBytes: Uint8Array;
 
 	constructor(buffer: HeadTailBuffer, hasUnknownGap: boolean) {
 		this.totalBytes = buffer.total;
 		this.omittedBytes = buffer.omitted;
 		this.hasUnknownGap = hasUnknownGap;
 		this.bytes = buffer.bytes();
-		this.#marked = buffer.markedBytes();
+		this.markedBytes = buffer.markedBytes();
 	}
 
 	/** The whole output, or head and tail with a line between them that tells how much is missing. */
 	get text(): string {
-		return new TextDecoder().decode(this.#marked);
+		return new TextDecoder().decode(this.markedBytes);
 	}
 
 	toString(): string {

@@ -241,7 +241,7 @@ function describe({argv, reason, exitCode, error, stderr}: RunResult): string {
 }
 
 /** The operating system has the same words for a missing directory and a missing program. */
-function describeRefusal(error: Error | undefined): string {
+export function describeRefusal(error: Error | undefined): string {
 	if (!(error instanceof RejectedError)) return `${error?.message}`;
 	const {errorCode, context, reason, message} = error;
 	if (errorCode === 'CWD_UNUSABLE') return `the working directory ${String(context['cwd'])} cannot be used: ${reason}`;

@@ -70,8 +70,9 @@ function describeFailure(error: unknown, instanceId: string | undefined): string
 	return isRestarted ? SERVER_RESTARTED : errorMessage(error);
 }
 
-/** An error reply is final, except when the old connection is still attached; any other failure may be temporary. */
+/** An error reply is final, except when the old connection is still attached; so is an error that says it. Others may be temporary. */
 function mayRetry(error: unknown): boolean {
+	if ((error as {isFinal?: unknown} | null)?.isFinal === true) return false;
 	return !(error instanceof RpcError) || isStillAttached(error);
 }
 

@@ -23,11 +23,13 @@ const SIGNATURES: Record<keyof Memory, string> = {
 
 /**
  * Keeps other programs of the same user, children included, from reading the memory, environment and descriptors of this
- * process, from tracing it, and the kernel from writing its memory to a file. Protected variables are erased. Root sees
- * everything all the same. Returns false where it cannot be done; the variables are removed anyway.
+ * process, from tracing it, and the kernel from writing its memory to a file. Protected variables and those named in
+ * `secrets` are erased. Root sees everything else all the same. Returns false where it cannot be done; the variables are
+ * removed anyway.
  */
-export function hideProcess(): boolean {
-	const names = Object.keys(process.env).filter(name => PROTECTED_VARIABLES.has(name.toUpperCase()));
+export function hideProcess(secrets: readonly string[] = []): boolean {
+	const isSecret = (name: string): boolean => PROTECTED_VARIABLES.has(name.toUpperCase()) || secrets.includes(name);
+	const names = Object.keys(process.env).filter(isSecret);
 	try {
 		const library = loadKoffi().load(null);
 		const functions = Object.entries(SIGNATURES).map(([name, signature]) => [name, library.func(signature)]);

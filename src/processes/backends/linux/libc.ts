@@ -52,7 +52,7 @@ export interface Libc {
 			size: number,
 			count: number,
 			file: CFile,
-			callback: (error: Error | null, count: number) => void,
+			callback: (error: Error | null, count: number | bigint) => void,
 		): void;
 	};
 	/** `errno` of the last call. */
