@@ -37,11 +37,26 @@ export const ERRORS = {
 	},
 	STATE_UNUSABLE: {
 		meaning: 'The state directory cannot be used: not writable, full, of another version, or of another server.',
-		hint: 'The message says why; give the server another directory with --state.',
+		hint: 'The message says why; another directory is named with --state of longarm serve, or --data of longarm hub.',
 	},
 	EXECUTOR_KEY_CHANGED: {
 		meaning: 'The executor behind a hub has another key than the one that is pinned or was seen at first.',
 		hint: 'Either it was set up anew, or somebody is in its place. Ask its owner, then remove its line from known-executors, or set executor_key; a stock executor has a new key at every start: executor_key = "any".',
+	},
+	NATS_UNUSABLE: {
+		meaning:
+			'The NATS servers of a hub cannot be used: not reachable, not willing, without JetStream, or the client is not installed.',
+		hint: 'The message says why; longarm hub --nats auto starts a server on this machine if nats-server is installed.',
+	},
+	POOL_FULL: {
+		meaning:
+			'The hub knows machines of this pool or with these labels, and all of them have as much work as they take.',
+		hint: 'Wait for a free slot with --wait (poolWaitMs), or add machines: longarm serve --remote HUB --pool NAME.',
+	},
+	POOL_EMPTY: {
+		meaning:
+			'No machine of this pool or with these labels is connected to the hub, or none that the token is good for.',
+		hint: 'longarm env list --hub shows the machines of a token with their pools and labels; --wait waits for one to come.',
 	},
 	UPGRADE_FAILED: {
 		meaning: 'The server could not be replaced by another version; it goes on as before.',

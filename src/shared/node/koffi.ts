@@ -18,14 +18,18 @@ export function loadKoffi(): Koffi {
 	}
 }
 
-/** Whether it is there, without loading it. */
+let isInstalled: boolean | undefined;
+
+/** Whether it is there, without loading it; looked for once. */
 export function isKoffiInstalled(): boolean {
-	const require = createRequire(import.meta.url);
-	return [`@koromix/koffi-${process.platform}-${process.arch}`, 'koffi'].some(name => {
-		try {
-			return require.resolve(name) !== '';
-		} catch {
-			return false;
-		}
-	});
+	isInstalled ??= canResolve(`@koromix/koffi-${process.platform}-${process.arch}`) || canResolve('koffi');
+	return isInstalled;
+}
+
+function canResolve(name: string): boolean {
+	try {
+		return createRequire(import.meta.url).resolve(name) !== '';
+	} catch {
+		return false;
+	}
 }

@@ -41,6 +41,12 @@ function createAead(key: Uint8Array): Aead {
 			cipher.setAAD(associated);
 			return Buffer.concat([cipher.update(plaintext), cipher.final(), cipher.getAuthTag()]);
 		},
+		sealPieces(nonce, plaintext) {
+			const cipher = createCipheriv(CIPHER, key, nonce);
+			const sealed = plaintext.map(piece => cipher.update(piece));
+			sealed.push(cipher.final(), cipher.getAuthTag());
+			return sealed;
+		},
 		open(nonce, sealed, associated) {
 			if (sealed.length < TAG_BYTES) throw new Error('the record is shorter than its tag');
 			const decipher = createDecipheriv(CIPHER, key, nonce, {authTagLength: TAG_BYTES});
@@ -58,6 +64,7 @@ function createDhKeys(seed: Uint8Array = randomBytes(DH_KEY_BYTES)): DhKeys {
 	const privateKey = createPrivateKey({key: Buffer.concat([PKCS8_HEADER, seed]), format: 'der', type: 'pkcs8'});
 	const der = createPublicKey(privateKey).export({format: 'der', type: 'spki'});
 	return {
+		seed,
 		publicBytes: der.subarray(SPKI_HEADER.length),
 		agree(peer) {
 			const publicKey = createPublicKey({key: Buffer.concat([SPKI_HEADER, peer]), format: 'der', type: 'spki'});

@@ -21,6 +21,10 @@ export class CipherState {
 		return this.#aead.seal(this.#takeNonce(), plaintext, associated);
 	}
 
+	sealPieces(plaintext: readonly Uint8Array[]): readonly Uint8Array[] {
+		return this.#aead.sealPieces(this.#takeNonce(), plaintext);
+	}
+
 	/** Throws for a record that was changed, repeated or left out. */
 	open(sealed: Uint8Array, associated = NOTHING): Uint8Array {
 		return this.#aead.open(this.#takeNonce(), sealed, associated);

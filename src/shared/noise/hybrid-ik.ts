@@ -12,7 +12,7 @@ import {
 	type NoiseCrypto,
 	TAG_BYTES,
 } from './noise-crypto.js';
-import {type ChannelCiphers, SymmetricState} from './symmetric-state.js';
+import {type ChannelCiphers, type ChannelKeys, SymmetricState, toChannelCiphers} from './symmetric-state.js';
 
 const PROTOCOL_NAME = 'Noise_hybridIK_25519+MLKEM768_AESGCM_SHA256';
 /** Longest message of a handshake. */
@@ -70,6 +70,7 @@ export interface InitiatorOptions {
 /** The end that knows the other one's key, and begins. */
 export class NoiseInitiator {
 	readonly message: Uint8Array;
+	readonly #crypto: NoiseCrypto;
 	readonly #state: SymmetricState;
 	readonly #self: NoiseKeys;
 	readonly #ephemeral: NoiseKeys;
@@ -86,6 +87,7 @@ export class NoiseInitiator {
 		state.mixKey(self.dh.agree(responder.dh));
 		parts.push(state.encryptAndHash(payload));
 		this.message = concatBytes(parts);
+		this.#crypto = crypto;
 		this.#state = state;
 		this.#self = self;
 		this.#ephemeral = ephemeral;
@@ -93,6 +95,11 @@ export class NoiseInitiator {
 
 	/** Takes the answer; throws a `HandshakeError` if it is not that of the responder. */
 	finish(answer: Uint8Array): ChannelCiphers {
+		return toChannelCiphers(this.#crypto, this.finishWithKeys(answer));
+	}
+
+	/** The same, with the keys of the channel themselves. */
+	finishWithKeys(answer: Uint8Array): ChannelKeys {
 		return explainFailure(() => {
 			const state = this.#state;
 			const reader = new MessageParts(answer);
@@ -109,6 +116,12 @@ export class NoiseInitiator {
 			return state.split('initiator');
 		});
 	}
+}
+
+/** Second message of a handshake, and the channel it opens. */
+export interface HandshakeAnswer {
+	readonly message: Uint8Array;
+	readonly ciphers: ChannelCiphers;
 }
 
 export interface ResponderOptions {
@@ -142,7 +155,13 @@ export class NoiseResponder {
 	}
 
 	/** The answer that admits the initiator, and the channel. Call once. */
-	answer(): {readonly message: Uint8Array; readonly ciphers: ChannelCiphers} {
+	answer(): HandshakeAnswer {
+		const {message, keys} = this.answerWithKeys();
+		return {message, ciphers: toChannelCiphers(this.#crypto, keys)};
+	}
+
+	/** The same, with the keys of the channel themselves. */
+	answerWithKeys(): {readonly message: Uint8Array; readonly keys: ChannelKeys} {
 		const state = this.#state;
 		const ekem = this.#crypto.encapsulate(this.#ephemeral.kem, this.#seeds.ekem);
 		state.mixHash(ekem.ciphertext);
@@ -156,7 +175,7 @@ export class NoiseResponder {
 		state.mixKey(own.dh.agree(this.#ephemeral.dh));
 		state.mixKey(own.dh.agree(this.initiator.dh));
 		parts.push(state.encryptAndHash(NOTHING));
-		return {message: concatBytes(parts), ciphers: state.split('responder')};
+		return {message: concatBytes(parts), keys: state.split('responder')};
 	}
 }
 

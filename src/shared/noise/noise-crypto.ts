@@ -1,5 +1,7 @@
 /** Key pair of X25519. */
 export interface DhKeys {
+	/** The private key, 32 bytes. */
+	readonly seed: Uint8Array;
 	readonly publicBytes: Uint8Array;
 	/** Throws for a public key of low order, whose secret everybody knows. */
 	agree(peer: Uint8Array): Uint8Array;
@@ -7,6 +9,8 @@ export interface DhKeys {
 
 /** Key pair of ML-KEM-768 (FIPS 203). */
 export interface KemKeys {
+	/** d and z of the key generation, 64 bytes: the private key. */
+	readonly seed: Uint8Array;
 	readonly publicBytes: Uint8Array;
 	decapsulate(ciphertext: Uint8Array): Uint8Array;
 }
@@ -19,6 +23,8 @@ export interface Encapsulation {
 /** AES-256-GCM under one key; the tag stands behind the ciphertext. */
 export interface Aead {
 	seal(nonce: Uint8Array, plaintext: Uint8Array, associated: Uint8Array): Uint8Array;
+	/** The same for a plaintext in pieces and without associated data; the result is in pieces of any size. */
+	sealPieces(nonce: Uint8Array, plaintext: readonly Uint8Array[]): readonly Uint8Array[];
 	/** Throws if anything was changed. */
 	open(nonce: Uint8Array, sealed: Uint8Array, associated: Uint8Array): Uint8Array;
 }
@@ -38,6 +44,8 @@ export interface NoiseCrypto {
 
 /** Lengths in bytes. */
 export const DH_KEY_BYTES = 32;
+export const DH_SEED_BYTES = 32;
+export const KEM_SEED_BYTES = 64;
 export const KEM_KEY_BYTES = 1184;
 export const KEM_CIPHERTEXT_BYTES = 1088;
 export const TAG_BYTES = 16;

@@ -11,6 +11,18 @@ export interface ChannelCiphers {
 	readonly handshakeHash: Uint8Array;
 }
 
+/** The same in a form that can be handed to another thread. */
+export interface ChannelKeys {
+	readonly send: Uint8Array;
+	readonly receive: Uint8Array;
+	readonly handshakeHash: Uint8Array;
+}
+
+export function toChannelCiphers(crypto: NoiseCrypto, {send, receive, handshakeHash}: ChannelKeys): ChannelCiphers {
+	const [sending, receiving] = [send, receive].map(key => new CipherState(crypto.createAead(key)));
+	return {send: sending!, receive: receiving!, handshakeHash};
+}
+
 /** Hash, chaining key and cipher of a handshake (the symmetric state of Noise, revision 34). */
 export class SymmetricState {
 	readonly #crypto: NoiseCrypto;
@@ -56,8 +68,8 @@ export class SymmetricState {
 	}
 
 	/** Keys of the two directions; the first is the initiator's to send with. */
-	split(role: 'initiator' | 'responder'): ChannelCiphers {
-		const [first, second] = this.#derive(NOTHING, 2).map(key => new CipherState(this.#crypto.createAead(key)));
+	split(role: 'initiator' | 'responder'): ChannelKeys {
+		const [first, second] = this.#derive(NOTHING, 2);
 		const [send, receive] = role === 'initiator' ? [first!, second!] : [second!, first!];
 		return {send, receive, handshakeHash: this.#hash};
 	}
