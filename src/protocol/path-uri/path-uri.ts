@@ -86,9 +86,18 @@ export class PathUri {
 
 	/** Names an entry of this POSIX directory, which has to be in normal form; the name has one character for each byte. */
 	child(name: string): PathUri {
+		const href = this.#plainChildHref(name);
+		return href === undefined ? PathUri.fromBinary(`${this.#posixPath('posix')}/${name}`) : new PathUri(href, 'posix');
+	}
+
+	/** The text of `child`, for a caller that needs nothing else. */
+	childHref(name: string): string {
+		return this.#plainChildHref(name) ?? this.child(name).href;
+	}
+
+	#plainChildHref(name: string): string | undefined {
 		const isPlain = this.href !== ROOT && !this.href.startsWith(OPAQUE_PREFIX);
-		if (isPlain) return new PathUri(`${this.href}/${percentEncode(name)}`, 'posix');
-		return PathUri.fromBinary(`${this.#posixPath('posix')}/${name}`);
+		return isPlain ? `${this.href}/${percentEncode(name)}` : undefined;
 	}
 
 	/** Like toNativeBytes(), as text; undefined if the bytes are not UTF-8. */

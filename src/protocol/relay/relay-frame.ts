@@ -1,5 +1,6 @@
 // RelayMessageFrame of the package codex.exec_server.relay.v1, read and written without generated code.
 import {BinaryReader, BinaryWriter, WireType} from '@bufbuild/protobuf/wire';
+import {readDataFrame} from './data-frames.js';
 
 export const RELAY_VERSION = 1;
 /** Longest message of the rendezvous socket. */
@@ -65,6 +66,8 @@ function writeBody(writer: BinaryWriter, body: RelayBody): void {
 
 /** Throws a `RelayFrameError`. Payloads share the memory of `bytes`. */
 export function decodeRelayFrame(bytes: Uint8Array): RelayFrame {
+	const data = readDataFrame(bytes);
+	if (data) return {streamId: data.streamId, body: {kind: 'data', seq: data.seq, payload: data.payload}};
 	let frame: {version: number; streamId: string; body: RelayBody | undefined};
 	try {
 		frame = readFrame(bytes);

@@ -6,21 +6,58 @@ export const MAX_CHANNEL_MESSAGE_BYTES = 64 * 1024 * 1024;
 export const MAX_RECORDS_AHEAD = 64;
 /** Bytes of records that wait for an earlier one. */
 export const MAX_HELD_BYTES = 1024 * 1024;
-const LENGTH_BYTES = 4;
+/** Of the length in front of every message. */
+export const LENGTH_BYTES = 4;
 
 /** The peer broke the rules of the channel: its stream has to be reset. */
 export class ChannelViolationError extends Error {
 	override readonly name = 'ChannelViolationError';
 }
 
-/** A message behind its length, in pieces that fit into a record each. */
-export function* splitIntoRecords(message: Uint8Array): Generator<Uint8Array> {
-	const first = new Uint8Array(Math.min(MAX_RECORD_BYTES, LENGTH_BYTES + message.length));
-	new DataView(first.buffer).setUint32(0, message.length);
-	let at = first.length - LENGTH_BYTES;
-	first.set(message.subarray(0, at), LENGTH_BYTES);
-	yield first;
-	for (; at < message.length; at += MAX_RECORD_BYTES) yield message.subarray(at, at + MAX_RECORD_BYTES);
+/** Messages on their way into records, of which each holds as much as fits, of one message or several. */
+export class RecordPacker {
+	readonly #messages: Uint8Array[] = [];
+	/** Bytes of the first message that were taken already. */
+	#taken = 0;
+	#waiting = 0;
+
+	/** Bytes that wait for a record. */
+	get waiting(): number {
+		return this.#waiting;
+	}
+
+	/** A message behind `LENGTH_BYTES` of room for its length, which is written here. */
+	push(message: Uint8Array): void {
+		const {buffer, byteOffset, length} = message;
+		new DataView(buffer, byteOffset).setUint32(0, length - LENGTH_BYTES);
+		this.#messages.push(message);
+		this.#waiting += length;
+	}
+
+	/** Pieces of the next full record, or of what is left with `isLast`; none if there is not enough. */
+	take(isLast: boolean): Uint8Array[] {
+		const pieces: Uint8Array[] = [];
+		let room = MAX_RECORD_BYTES;
+		if (this.#waiting < room && !isLast) return pieces;
+		while (room > 0 && this.#messages.length > 0) {
+			const [message] = this.#messages;
+			const piece = message!.subarray(this.#taken, this.#taken + room);
+			pieces.push(piece);
+			room -= piece.length;
+			this.#taken += piece.length;
+			if (this.#taken < message!.length) continue;
+			this.#messages.shift();
+			this.#taken = 0;
+		}
+		this.#waiting -= MAX_RECORD_BYTES - room;
+		return pieces;
+	}
+
+	clear(): void {
+		this.#messages.length = 0;
+		this.#taken = 0;
+		this.#waiting = 0;
+	}
 }
 
 /** Puts messages together from records, of which each may hold parts of several. */

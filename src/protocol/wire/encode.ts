@@ -1,4 +1,5 @@
 import {base64Length, encodeBase64} from '../../shared/base64.js';
+import {ByteBlocks} from './binary-payload.js';
 import type {ErrorObject, RequestId, Trace} from './envelope.js';
 import type {SharedFrame} from './shared-frame.js';
 
@@ -46,6 +47,9 @@ export function encodeWithBytes(value: object, release?: () => void): JsonParts 
 	function append(item: unknown): void {
 		if (item instanceof Uint8Array) {
 			parts.push(`${text}"`, item);
+			text = '"';
+		} else if (item instanceof ByteBlocks) {
+			parts.push(`${text}"`, ...item.blocks);
 			text = '"';
 		} else if (Array.isArray(item)) {
 			appendArray(item);

@@ -87,6 +87,8 @@ function toRequestOrNotification(value: Record<string, unknown>, idText: string 
 
 function parseRequestId(id: unknown, idText: string | undefined): RequestId {
 	if (typeof id === 'string') return id;
+	// The common case, told without an expression.
+	if (Number.isSafeInteger(id) && idText === String(id)) return id as number;
 	if (id === undefined) throw new Error('missing field `id`');
 	if (typeof id !== 'number' || idText === undefined || !/^-?\d+$/.test(idText)) {
 		throw new Error('invalid request id, expected a string or a 64-bit integer');

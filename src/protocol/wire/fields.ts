@@ -2,6 +2,7 @@ import * as v from 'valibot';
 import {decodeBase64} from '../../shared/base64.js';
 import {errorMessage} from '../../shared/errors.js';
 import {PathUri} from '../path-uri/path-uri.js';
+import {ByteBlocks} from './binary-payload.js';
 
 /** Schema of the params or the result of a method. */
 export type Schema = v.GenericSchema;
@@ -65,17 +66,21 @@ export function optionalField<const S extends Schema>(schema: S): v.NullishSchem
 }
 
 /** Throws a `Base64Error` for text that is not canonical base64. */
-export function toBytes(input: string | Uint8Array): Uint8Array {
-	return typeof input === 'string' ? decodeBase64(input) : input;
+export function toBytes(input: string | Uint8Array | ByteBlocks): Uint8Array {
+	if (typeof input === 'string') return decodeBase64(input);
+	return input instanceof ByteBlocks ? input.join() : input;
 }
 
 /** A string schema that also accepts bytes; its error texts are those of a string schema. */
-function createTextOrBytes(): v.GenericSchema<string | Uint8Array> {
-	const text: v.GenericSchema<string | Uint8Array> = v.string();
+function createTextOrBytes(): v.GenericSchema<string | Uint8Array | ByteBlocks> {
+	const text: v.GenericSchema<string | Uint8Array | ByteBlocks> = v.string();
 	return {
 		...text,
-		'~run': (dataset, config) =>
-			dataset.value instanceof Uint8Array ? {typed: true, value: dataset.value} : text['~run'](dataset, config),
+		'~run': (dataset, config) => {
+			const {value} = dataset;
+			const isBytes = value instanceof Uint8Array || value instanceof ByteBlocks;
+			return isBytes ? {typed: true, value} : text['~run'](dataset, config);
+		},
 	};
 }
 

@@ -75,7 +75,7 @@ export function parseByRoundTrip(text: string): StrictJson | undefined {
 	}
 	if (JSON.stringify(value) !== text) return undefined;
 	const id = typeof value === 'object' && value !== null ? (value as {id?: unknown}).id : undefined;
-	return {value, idText: typeof id === 'number' ? JSON.stringify(id) : undefined};
+	return {value, idText: typeof id === 'number' ? String(id) : undefined};
 }
 
 /** Parses any text. */
