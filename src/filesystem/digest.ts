@@ -9,6 +9,9 @@ import {asyncCalls, preferredCalls} from './syscalls.js';
 /** Bytes of one request: it is answered within seconds, and one that was abandoned ends soon. */
 export const MAX_DIGEST_BYTES = 1024 * 1024 * 1024;
 
+/** Place in a file that a read can name; there is nothing beyond it. */
+const MAX_POSITION = Number.MAX_SAFE_INTEGER;
+
 export interface Digest {
 	/** In hexadecimal. */
 	readonly sha256: string;
@@ -29,8 +32,9 @@ export async function hashFile(path: BytePath, {offset, length, ...links}: HashO
 	try {
 		const hash = createHash('sha256');
 		let done = 0;
-		while (done < length) {
-			const got = await asyncCalls.read(fd, block.subarray(0, Math.min(block.length, length - done)), offset + done);
+		const end = Math.min(length, MAX_POSITION - offset);
+		while (done < end) {
+			const got = await asyncCalls.read(fd, block.subarray(0, Math.min(block.length, end - done)), offset + done);
 			if (got === 0) break;
 			hash.update(block.subarray(0, got));
 			done += got;

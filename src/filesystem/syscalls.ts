@@ -23,6 +23,8 @@ export interface FileCalls {
 	fstat(fd: number): Awaitable<Stats>;
 	read(fd: number, target: Uint8Array, position: number): Awaitable<number>;
 	write(fd: number, source: Uint8Array, position: number | null): Awaitable<number>;
+	/** Writes several pieces behind each other; like `write` it may write less. */
+	writev(fd: number, sources: readonly Uint8Array[], position: number | null): Awaitable<number>;
 	truncate(fd: number, length: number): Awaitable<void>;
 	sync(fd: number): Awaitable<void>;
 	chmod(fd: number, mode: number): Awaitable<void>;
@@ -70,6 +72,7 @@ export const syncCalls: SyncFileCalls = {
 	},
 	read: (fd, target, position) => fs.readSync(fd, target, 0, target.length, position),
 	write: (fd, source, position) => fs.writeSync(fd, source, 0, source.length, position),
+	writev: (fd, sources, position) => fs.writevSync(fd, sources, position ?? undefined),
 	truncate: (fd, length) => fs.ftruncateSync(fd, length),
 	sync: fd => fs.fsyncSync(fd),
 	chmod: (fd, mode) => fs.fchmodSync(fd, mode),
@@ -122,6 +125,10 @@ export const asyncCalls: FileCalls = {
 	write: (fd, source, position) =>
 		new Promise((resolve, reject) => {
 			fs.write(fd, source, 0, source.length, position, (error, length) => (error ? reject(error) : resolve(length)));
+		}),
+	writev: (fd, sources, position) =>
+		new Promise((resolve, reject) => {
+			fs.writev(fd, sources, position, (error, length) => (error ? reject(error) : resolve(length)));
 		}),
 	truncate: promisify(fs.ftruncate),
 	sync: promisify(fs.fsync),

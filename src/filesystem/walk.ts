@@ -111,7 +111,7 @@ class Walker {
 			if (this.#examined >= this.#options.maxEntries) this.#truncate();
 			if (this.#isFull) return;
 			this.#examined++;
-			if (child.isFile()) this.#addEntry(directory.uri.child(child.name), 'file');
+			if (child.isFile()) this.#addEntry(directory.uri.childHref(child.name), 'file');
 			else if (child.isDirectory() || child.isSymbolicLink()) await this.#examineDirectory(directory, child);
 		}
 	}
@@ -121,7 +121,7 @@ class Walker {
 		const path = joinPath(parent.path, child.name);
 		const uri = parent.uri.child(child.name);
 		if (child.isSymbolicLink() && !(followDirectorySymlinks && (await this.#leadsToDirectory(path, uri)))) return;
-		this.#addEntry(uri, 'directory');
+		this.#addEntry(uri.href, 'directory');
 		const isPruned = pruneHiddenDirectories && child.name.startsWith('.');
 		if (parent.depth < maxDepth && !isPruned) await this.#enqueue({path, uri, depth: parent.depth + 1});
 	}
@@ -158,8 +158,8 @@ class Walker {
 		}
 	}
 
-	#addEntry({href}: PathUri, kind: 'directory' | 'file'): void {
-		if (this.#reserve(href.length)) this.#entries.push({path: href, kind});
+	#addEntry(path: string, kind: 'directory' | 'file'): void {
+		if (this.#reserve(path.length)) this.#entries.push({path, kind});
 	}
 
 	#addError({href}: PathUri, message: string): void {

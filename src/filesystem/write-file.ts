@@ -24,9 +24,13 @@ export interface WriteFileOptions extends LinkOptions {
 	readonly atomic?: boolean;
 }
 
+/** Content of a file, in one piece of memory or in several that follow each other. */
+export type WrittenContent = Uint8Array | readonly Uint8Array[];
+
 /** Creates a file or replaces its content; keeps the mode of an existing one. */
-export async function writeContent(path: BytePath, content: Uint8Array, options: WriteFileOptions): Promise<void> {
-	const calls = content.length <= MAX_SYNC_BYTES ? preferredCalls() : asyncCalls;
+export async function writeContent(path: BytePath, content: WrittenContent, options: WriteFileOptions): Promise<void> {
+	const isSmall = content instanceof Uint8Array && content.length <= MAX_SYNC_BYTES;
+	const calls = isSmall ? preferredCalls() : asyncCalls;
 	if (options.atomic) {
 		await replaceAtomically(path, content, options);
 		return;
@@ -43,23 +47,50 @@ export async function writeContent(path: BytePath, content: Uint8Array, options:
 export async function writeAll(
 	calls: FileCalls,
 	fd: number,
-	content: Uint8Array,
+	content: WrittenContent,
 	offset: number | null,
 ): Promise<void> {
+	if (!(content instanceof Uint8Array)) {
+		await writePieces(calls, fd, content, offset);
+		return;
+	}
 	for (let written = 0; written < content.length; ) {
 		const rest = written === 0 ? content : content.subarray(written);
 		written += await calls.write(fd, rest, offset === null ? null : offset + written);
 	}
 }
 
+async function writePieces(
+	calls: FileCalls,
+	fd: number,
+	pieces: readonly Uint8Array[],
+	offset: number | null,
+): Promise<void> {
+	let rest = pieces;
+	for (let written = 0; rest.length > 0; ) {
+		const length = await calls.writev(fd, rest, offset === null ? null : offset + written);
+		written += length;
+		rest = dropBytes(rest, length);
+	}
+}
+
+/** The pieces without their first bytes, and without empty ones in front. */
+function dropBytes(pieces: readonly Uint8Array[], count: number): readonly Uint8Array[] {
+	let index = 0;
+	let left = count;
+	while (index < pieces.length && left >= pieces[index]!.length) left -= pieces[index++]!.length;
+	const [first, ...others] = pieces.slice(index);
+	return first ? [first.subarray(left), ...others] : [];
+}
+
 /** Writes and syncs a temporary file, then renames it over the target. A failure leaves the target unchanged. */
-export async function replaceAtomically(path: BytePath, content: Uint8Array, links: LinkOptions): Promise<void> {
+export async function replaceAtomically(path: BytePath, content: WrittenContent, links: LinkOptions): Promise<void> {
 	const calls = asyncCalls;
 	if (followsLinks(links)) await replace(calls, await resolveTarget(calls, path), content);
 	else await withEntryBelow(calls, path, links.root, entry => replace(calls, entry, content));
 }
 
-async function replace(calls: FileCalls, path: BytePath, content: Uint8Array): Promise<void> {
+async function replace(calls: FileCalls, path: BytePath, content: WrittenContent): Promise<void> {
 	const existing = await requireReplaceable(calls, path);
 	const temporary = joinPath(parentPath(path), createTemporaryName(baseName(path)));
 	const fd = await calls.open(temporary, CREATE, existing ? PRIVATE_MODE : NEW_FILE_MODE);

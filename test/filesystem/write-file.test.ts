@@ -14,6 +14,7 @@ import {waitTicks} from '../helpers/ticks.js';
 const shortWrites: FileCalls = {
 	...syncCalls,
 	write: (fd, source, position) => syncCalls.write(fd, source.subarray(0, 3), position),
+	writev: (fd, sources, position) => syncCalls.write(fd, Buffer.concat(sources).subarray(0, 3), position),
 };
 
 test.each([
@@ -24,6 +25,25 @@ test.each([
 	fs.writeFileSync(path, offset === null ? '' : 'old content');
 	const fd = fs.openSync(path, 'r+');
 	await writeAll(shortWrites, fd, Buffer.from('longarm writes all of it'), offset);
+	fs.closeSync(fd);
+	expect(fs.readFileSync(path, 'utf8')).toBe(expected);
+});
+
+test.each([
+	['one after the other', null, 'longarm writes all of it', syncCalls],
+	['from an offset', 4, 'old longarm writes all of it', asyncCalls],
+	['in small pieces', null, 'longarm writes all of it', shortWrites],
+	['in small pieces from an offset', 4, 'old longarm writes all of it', shortWrites],
+])('content in several blocks is written whole and in order, %s', async (_, offset, expected, calls) => {
+	const path = join(scratchDirectory(), 'file');
+	fs.writeFileSync(path, offset === null ? '' : 'old content');
+	const fd = fs.openSync(path, 'r+');
+	await writeAll(
+		calls,
+		fd,
+		['long', '', 'arm', ' writes all', ' of it'].map(text => Buffer.from(text)),
+		offset,
+	);
 	fs.closeSync(fd);
 	expect(fs.readFileSync(path, 'utf8')).toBe(expected);
 });
