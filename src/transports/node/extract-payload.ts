@@ -9,9 +9,9 @@ export const EXTRACT_FROM_BYTES = 64 * 1024;
 /** Strings of a message that are looked at; a message with a payload has few. */
 const MAX_STRINGS = 64;
 /** Characters decoded at a time, a multiple of four; small enough for a string in the young part of the heap. */
-const SLICE_CHARS = 64 * 1024;
+export const SLICE_CHARS = 64 * 1024;
 /** Smallest share of a pooled block a payload may use, as one part in so many: a retained payload keeps its whole block. */
-const MIN_SHARE_DIVISOR = 2;
+export const MIN_SHARE_DIVISOR = 2;
 /** Bytes of a full slice. */
 const SLICE_BYTES = (SLICE_CHARS / 4) * 3;
 /** More than the name of the longest member and what is around it. */
@@ -20,22 +20,27 @@ const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 const MEMBER = new RegExp(`"(${PAYLOAD_MEMBERS.join('|')})"\\s*:\\s*"$`);
 /** Random, so that no peer can put it into a message. */
-let placeholder: string | undefined;
+let knownPlaceholder: string | undefined;
 
-export interface ExtractedPayload {
+/** The text that stands for a payload in its message. */
+export function placeholderText(): string {
+	knownPlaceholder ??= randomUUID();
+	return knownPlaceholder;
+}
+
+export interface ExtractedPayload<Payload = BinaryPayload> {
 	readonly text: string;
-	readonly payload: BinaryPayload;
+	readonly payload: Payload;
 }
 
 /**
  * Takes the long base64 value out of a message, if there is one, and decodes it: into a pooled buffer if it is about as
  * large as a block of a file, and in place if it is larger, because fresh memory costs more than the decoding.
  */
-export function extractPayload(message: Buffer): ExtractedPayload | undefined {
+export function extractPayload(message: Buffer): ExtractedPayload<BinaryPayload<Uint8Array>> | undefined {
 	const place = longString(message);
-	const before = place && message.toString('latin1', Math.max(0, place.start - MEMBER_BYTES), place.start);
-	const member = before && (MEMBER.exec(before)?.[1] as BinaryPayload['member'] | undefined);
-	if (!place || !member) return undefined;
+	const member = place && memberBefore(message, place.start);
+	if (!place || !member || place.end === -1) return undefined;
 	const {start, end} = place;
 	const {memory, release} = memoryFor(message.subarray(start, end));
 	const length = decodeInto(memory, message, start, end);
@@ -43,11 +48,17 @@ export function extractPayload(message: Buffer): ExtractedPayload | undefined {
 		release();
 		return undefined;
 	}
-	placeholder ??= randomUUID();
+	const placeholder = placeholderText();
 	const text = message.toString('utf8', 0, start) + placeholder + message.toString('utf8', end);
 	const bytes = memory.subarray(0, length);
-	const original = (): string => text.replace(placeholder!, () => encodeBase64(bytes));
+	const original = (): string => text.replace(placeholder, () => encodeBase64(bytes));
 	return {text, payload: {member, placeholder, bytes, release, original}};
+}
+
+/** The member whose value begins at `start`, if it is one that may hold a payload. */
+export function memberBefore(message: Buffer, start: number): BinaryPayload['member'] | undefined {
+	const before = message.toString('latin1', Math.max(0, start - MEMBER_BYTES), start);
+	return MEMBER.exec(before)?.[1] as BinaryPayload['member'] | undefined;
 }
 
 function memoryFor(encoded: Buffer): {memory: Buffer; release: () => void} {
@@ -59,12 +70,17 @@ function memoryFor(encoded: Buffer): {memory: Buffer; release: () => void} {
 	return {memory, release: () => payloadBuffers.give(memory)};
 }
 
-/** The first long string, found from quote to quote; none where an escaped quote makes that unsafe. */
-function longString(message: Buffer): {start: number; end: number} | undefined {
+/**
+ * The first long string, found from quote to quote; none where an escaped quote makes that unsafe. The end is -1 if the
+ * text ends before the string does.
+ */
+export function longString(message: Buffer): {start: number; end: number} | undefined {
 	for (let at = 0, count = 0; count < MAX_STRINGS; count++) {
 		const start = message.indexOf(QUOTE, at) + 1;
-		const end = start === 0 ? -1 : message.indexOf(QUOTE, start);
-		if (end === -1 || message[end - 1] === BACKSLASH) return undefined;
+		if (start === 0) return undefined;
+		const end = message.indexOf(QUOTE, start);
+		if (end === -1) return message.length - start >= EXTRACT_FROM_BYTES ? {start, end} : undefined;
+		if (message[end - 1] === BACKSLASH) return undefined;
 		if (end - start >= EXTRACT_FROM_BYTES) return {start, end};
 		at = end + 1;
 	}
@@ -95,8 +111,8 @@ function restoreSlices(target: Buffer, message: Buffer, start: number, count: nu
 	}
 }
 
-/** Undefined unless every symbol counted. */
-function decodeSlice(target: Buffer, to: number, text: string, isLast: boolean): number | undefined {
+/** Undefined unless every symbol counted. Without `isLast` the text is a multiple of four long. */
+export function decodeSlice(target: Buffer, to: number, text: string, isLast: boolean): number | undefined {
 	if (isLast) {
 		try {
 			return Buffer.from(decodeBase64(text)).copy(target, to);

@@ -1,6 +1,6 @@
 import type {Socket} from 'node:net';
 import {isOfThisMachine} from './own-addresses.js';
-import {createUserCheck, type LocalPeer, type PeerOwner, PeerOwners} from './peer-owner.js';
+import {createPeerOwners, createUserCheck, type LocalPeer, type PeerOwner, type PeerOwners} from './peer-owner.js';
 
 export interface PeerCheckOptions {
 	/** Why a connection from this machine is refused; undefined lets it in. */
@@ -15,12 +15,13 @@ export function createPeerCheck(
 	users: WeakMap<Socket, number>,
 ): (socket: Socket) => string | undefined {
 	const refuseStranger = createUserCheck();
-	const owners = new PeerOwners();
+	let owners: PeerOwners | undefined;
 	return socket => {
 		const isGuarded = isForThisUser(socket);
 		if (!isGuarded && (!refuseLocalPeer || !isOfThisMachine(socket.remoteAddress ?? ''))) return undefined;
 		let found: {readonly owner: PeerOwner | undefined} | undefined;
 		const findOwner = (): PeerOwner | undefined => {
+			owners ??= createPeerOwners();
 			found ??= {owner: owners.find(socket)};
 			if (found.owner) users.set(socket, found.owner.userId);
 			return found.owner;

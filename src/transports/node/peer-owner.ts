@@ -1,7 +1,9 @@
 // Linux only: on other systems nothing tells whose process is at the other end of a TCP connection.
 import {readFileSync} from 'node:fs';
-import {isIPv4, type Socket} from 'node:net';
+import type {Socket} from 'node:net';
 import {endianness} from 'node:os';
+import {MAPPED_PREFIX, toAddressBytes} from './address-bytes.js';
+import {openSocketLookup, type SocketEnd, type SocketLookup} from './socket-lookup.js';
 
 /** Owner of the far end of a connection, as the kernel's table of sockets names it. */
 export interface PeerOwner {
@@ -26,29 +28,51 @@ const EVERY_USER = /^\s*0\s+0\s+4294967295\s*$/;
 /** A socket that no process holds any more; its row may name root as its owner. */
 const NO_INODE = '0';
 const WORD_DIGITS = 8;
+const IPV4_BYTES = 4;
+/** Sockets in the table that the kernel did not name when it was asked: it is not asked again after so many in a row. */
+const MAX_MISSES = 8;
 
 export type TableName = 'tcp' | 'tcp6';
 export type ReadTable = (name: TableName) => string;
 
-/** Finds owners in the kernel's tables. One reading serves all connections of a turn of the event loop. */
+/**
+ * Finds owners: asks the kernel for the one socket, and looks into its tables where it does not tell. One reading of those
+ * serves all connections of a turn of the event loop.
+ */
 export class PeerOwners {
 	readonly #read: ReadTable;
 	readonly #texts = new Map<TableName, string>();
 	/** Rows that were found in the texts above: a second connection of the same name is a later one. */
 	readonly #found = new Set<string>();
+	#lookUp: SocketLookup | undefined;
+	#misses = 0;
 
-	constructor(read: ReadTable = readSocketTable) {
+	/** Without `lookUp` the tables alone are used. */
+	constructor(read: ReadTable, lookUp?: SocketLookup) {
 		this.#read = read;
+		this.#lookUp = lookUp;
 	}
 
 	/** Undefined for a far end that is not on this machine, is closed already, or cannot be looked up. */
 	find({localAddress, localPort, remoteAddress, remotePort}: ConnectionEnds): PeerOwner | undefined {
 		if (localAddress === undefined || remoteAddress === undefined) return undefined;
-		for (const table of tablesFor(remoteAddress)) {
-			const near = formatEnd(localAddress, localPort!, table);
-			const far = formatEnd(remoteAddress, remotePort!, table);
-			const owner = this.#findRow(table, ` ${far} ${near} `);
-			if (owner) return owner;
+		const near = {address: toAddressBytes(localAddress), port: localPort!};
+		const far = {address: toAddressBytes(remoteAddress), port: remotePort!};
+		return this.#ask(far, near) ?? this.#findInTables(far, near);
+	}
+
+	#ask(far: SocketEnd, near: SocketEnd): PeerOwner | undefined {
+		const owner = this.#lookUp?.(far, near);
+		if (owner) this.#misses = 0;
+		return owner;
+	}
+
+	#findInTables(far: SocketEnd, near: SocketEnd): PeerOwner | undefined {
+		for (const table of tablesFor(far)) {
+			const owner = this.#findRow(table, ` ${formatEnd(far, table)} ${formatEnd(near, table)} `);
+			if (!owner) continue;
+			if (++this.#misses >= MAX_MISSES) this.#lookUp = undefined;
+			return owner;
 		}
 		return undefined;
 	}
@@ -101,6 +125,15 @@ export function createUserCheck(
 	};
 }
 
+/** Owners of the connections of this machine. */
+export function createPeerOwners(): PeerOwners {
+	try {
+		return new PeerOwners(readSocketTable, openSocketLookup());
+	} catch {
+		return new PeerOwners(readSocketTable);
+	}
+}
+
 function readSocketTable(name: TableName): string {
 	return readFileSync(`/proc/net/${name}`, 'latin1');
 }
@@ -115,8 +148,8 @@ function seesEveryUser(): boolean {
 }
 
 /** An IPv4 connection may have been made with a socket of either family. */
-function tablesFor(address: string): readonly TableName[] {
-	return toIpv4(address) === undefined ? ['tcp6'] : ['tcp', 'tcp6'];
+function tablesFor({address}: SocketEnd): readonly TableName[] {
+	return address.length === IPV4_BYTES ? ['tcp', 'tcp6'] : ['tcp6'];
 }
 
 /** `inode` and user id of the row with these ends. */
@@ -134,35 +167,14 @@ function parseOwner(text: string, ends: string): PeerOwner | undefined {
 }
 
 /** One end as the kernel writes it: each word of the address in the order of the machine, the port as it is. */
-function formatEnd(address: string, port: number, table: TableName): string {
-	const ipv4 = toIpv4(address);
-	const bytes = ipv4 === undefined ? ipv6Bytes(address) : Buffer.from(ipv4.split('.').map(Number));
-	const whole = table === 'tcp6' && ipv4 !== undefined ? Buffer.concat([MAPPED_PREFIX, bytes]) : bytes;
+function formatEnd({address, port}: SocketEnd, table: TableName): string {
+	const isMapped = table === 'tcp6' && address.length === IPV4_BYTES;
+	const whole = isMapped ? Buffer.concat([MAPPED_PREFIX, address]) : Buffer.from(address);
 	const words = whole.toString('hex').match(/.{8}/g)!.map(toMachineOrder).join('');
 	return `${words.toUpperCase()}:${port.toString(16).toUpperCase().padStart(4, '0')}`;
 }
 
-const MAPPED_PREFIX = Buffer.from('00000000000000000000ffff', 'hex');
-
 function toMachineOrder(word: string): string {
 	if (endianness() === 'BE') return word.padStart(WORD_DIGITS, '0');
 	return word.match(/../g)!.reverse().join('');
-}
-
-/** The IPv4 address of a text such as `127.0.0.1` or `::ffff:127.0.0.1`. */
-function toIpv4(address: string): string | undefined {
-	const bare = address.replace(/^::ffff:(?=[\d.]+$)/i, '');
-	return isIPv4(bare) ? bare : undefined;
-}
-
-function ipv6Bytes(address: string): Buffer {
-	const [head = '', tail] = address.split('%', 1)[0]!.split('::');
-	const [front, back] = [splitGroups(head), splitGroups(tail ?? '')];
-	const missing = tail === undefined ? 0 : 8 - front.length - back.length;
-	const all = [...front, ...Array.from({length: missing}, () => '0'), ...back];
-	return Buffer.from(all.map(group => group.padStart(4, '0')).join(''), 'hex');
-}
-
-function splitGroups(text: string): string[] {
-	return text === '' ? [] : text.split(':');
 }

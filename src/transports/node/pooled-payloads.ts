@@ -29,7 +29,9 @@ export class PooledPayloads {
 
 	/** Returns the buffers of the last message to the pool. Call once it is parsed. */
 	release(): void {
-		for (const block of this.#taken.splice(0)) payloadBuffers.give(block);
+		if (this.#taken.length === 0) return;
+		for (const block of this.#taken) payloadBuffers.give(block);
+		this.#taken.length = 0;
 	}
 
 	#collect(receiver: Receiver, consume: (length: number) => Buffer, length: number): Buffer {

@@ -12,6 +12,7 @@ import {PeerViolationError} from '../peer-violation-error.js';
 import type {Transport, TransportEvents} from '../transport.js';
 import {askPeer} from './ask-peer.js';
 import {deliverMessage} from './extract-payload.js';
+import {FragmentedPayload} from './fragmented-payload.js';
 import {frameToBuffer, writeFrame} from './frame-bytes.js';
 import {selectPool} from './frame-pools.js';
 import type {PeerMonitor} from './peer-monitor.js';
@@ -27,6 +28,8 @@ const MAX_HEADER_BYTES = FRAME_HEADROOM_BYTES;
 /** Frames up to this size share a buffer with others of the same tick of the event loop. */
 const MAX_GATHERED_FRAME_BYTES = 8 * 1024;
 const GATHERING_BLOCKS = new BufferPool(16 * 1024, 64);
+/** Replies to requests that arrived together are held back for so long, in milliseconds, before the first ones are sent. */
+const MAX_GATHERING_MS = 0.15;
 
 export interface PeerWatching {
 	/** Pings the peer and gives it up when it is silent. */
@@ -43,9 +46,13 @@ export class WebSocketTransport implements Transport {
 	readonly #socket: Duplex;
 	readonly #end: 'server' | 'client';
 	#corked = false;
-	/** Buffer of small frames, written at the end of the tick. */
+	/** True while messages of one read are delivered: what is sent meanwhile is written right behind them. */
+	#isReading = false;
+	/** Buffer of small frames, written behind the messages of a read, or at the end of the tick. */
 	#block: Buffer | undefined;
 	#gatheredBytes = 0;
+	/** Time at which the first frame went into the buffer; known while messages of a read are delivered. */
+	#gatheringSince = 0;
 	readonly #watching: PeerWatching | undefined;
 	#isPaused = false;
 	#failure: Error | undefined;
@@ -80,15 +87,19 @@ export class WebSocketTransport implements Transport {
 		limitFrames(webSocket);
 		flushBeforeCloseFrame(webSocket, () => this.#flush());
 		const payloads = new PooledPayloads(webSocket);
+		const fragments = this.#end === 'server' ? new FragmentedPayload(webSocket, payloads) : undefined;
 		webSocket.on('message', (data, isBinary) => {
 			// The library goes on with the packet it is reading although we have hung up.
 			if (webSocket.readyState !== webSocket.OPEN) return;
 			const bytes = data as Exclude<RawData, ArrayBuffer | Buffer[]>;
 			// The library has checked text messages already.
-			if (isBinary && !isUtf8(bytes)) events.unreadable('invalid UTF-8');
+			const payload = fragments?.take(bytes);
+			if (payload) events.message(payload.text, payload.payload);
+			else if (isBinary && !isUtf8(bytes)) events.unreadable('invalid UTF-8');
 			else deliverMessage(events, bytes);
 			payloads.release();
 		});
+		this.#bracketReads();
 		webSocket.on('error', error => {
 			this.#failure ??= explainFailure(error);
 			// The library would wait for a peer that broke the rules to hang up, for half a minute.
@@ -104,13 +115,16 @@ export class WebSocketTransport implements Transport {
 
 	send(frame: Frame): void {
 		if (this.#webSocket.readyState !== this.#webSocket.OPEN) return;
-		this.#cork();
 		const length = measureFrame(frame);
+		if (this.#end === 'server' && length <= MAX_GATHERED_FRAME_BYTES) {
+			this.#gather(frame, length);
+			return;
+		}
+		this.#cork();
 		const isFragmented = length > FRAGMENT_BYTES;
 		// Frames of a client have to be masked, which the library does.
 		if (this.#end === 'client' && typeof frame === 'string' && !isFragmented) this.#webSocket.send(frame);
 		else if (this.#end === 'client' || isFragmented) this.#sendInFragments(frameToBuffer(frame, length));
-		else if (length <= MAX_GATHERED_FRAME_BYTES) this.#gather(frame, length);
 		else if (frame instanceof SharedFrame) this.#sendShared(frame, length);
 		else this.#sendWhole(frame, length);
 	}
@@ -169,12 +183,33 @@ export class WebSocketTransport implements Transport {
 		};
 	}
 
+	/**
+	 * The library delivers all messages of a read before its listener returns. Replies that are ready by then are written
+	 * at once, without a way through the end of the tick.
+	 */
+	#bracketReads(): void {
+		if (this.#end === 'client') return;
+		this.#socket.prependListener('data', () => {
+			this.#isReading = true;
+		});
+		this.#socket.on('data', () => {
+			this.#isReading = false;
+			if (!this.#corked) this.#flush();
+		});
+	}
+
 	/** Many small frames become one piece for the kernel. */
 	#gather(frame: Frame, length: number): void {
+		if (!this.#isReading) this.#cork();
 		if (this.#gatheredBytes + MAX_HEADER_BYTES + length > GATHERING_BLOCKS.blockBytes) this.#flush();
-		this.#block ??= GATHERING_BLOCKS.take();
+		if (!this.#block) {
+			this.#block = GATHERING_BLOCKS.take();
+			if (this.#isReading) this.#gatheringSince = performance.now();
+		}
 		const start = this.#gatheredBytes + writeTextHeader(this.#block, this.#gatheredBytes, length);
 		this.#gatheredBytes = writeFrame(frame, this.#block, start);
+		// The peer can go on with the first replies while the others are made.
+		if (this.#isReading && !this.#corked && performance.now() - this.#gatheringSince > MAX_GATHERING_MS) this.#flush();
 	}
 
 	#flush(): void {

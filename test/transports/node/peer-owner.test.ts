@@ -1,4 +1,6 @@
-import {connect, type Socket} from 'node:net';
+import {once} from 'node:events';
+import {readFileSync} from 'node:fs';
+import {type AddressInfo, connect, createServer, type Socket} from 'node:net';
 import {setImmediate} from 'node:timers/promises';
 import {expect, onTestFinished, test} from 'vitest';
 import {WebSocket} from 'ws';
@@ -9,6 +11,7 @@ import {
 	PeerOwners,
 	type TableName,
 } from '../../../src/transports/node/peer-owner.js';
+import {openSocketLookup} from '../../../src/transports/node/socket-lookup.js';
 import type {Transport} from '../../../src/transports/transport.js';
 import {needsIpv6, needsRoot, runAsNobody, unless} from '../../helpers/needs.js';
 import {rawRequest, request, UPGRADE} from '../../helpers/raw-http.js';
@@ -108,6 +111,68 @@ test('a table that cannot be read lets nobody in', () => {
 	});
 	expect(createUserCheck(1000)(() => owners.find(ENDS))).toMatch('it cannot be told whose this connection is');
 	expect(owners.find({...ENDS, remoteAddress: undefined})).toBeUndefined();
+});
+
+/** Near end of a connection of this process to itself. */
+async function acceptedFrom(listenHost: string, connectHost: string): Promise<Socket> {
+	const server = createServer();
+	server.listen(0, listenHost);
+	await once(server, 'listening');
+	onTestFinished(() => void server.close());
+	const accepted = once(server, 'connection') as Promise<[Socket]>;
+	await connecting(connectHost, (server.address() as AddressInfo).port);
+	const [socket] = await accepted;
+	onTestFinished(() => void socket.destroy());
+	return socket;
+}
+
+/** Owners as the kernel names them one by one, without its tables. */
+function askedOwners(): PeerOwners {
+	return new PeerOwners(() => '', openSocketLookup());
+}
+
+const FAMILIES = [
+	['127.0.0.1', '127.0.0.1'],
+	['127.0.0.1', '::ffff:127.0.0.1'],
+	['::', '127.0.0.1'],
+	['::', '::ffff:127.0.0.1'],
+	['::1', '::1'],
+] as const;
+
+test.each(FAMILIES)('the kernel names the owner that is in its table, on %s for %s', needsIpv6(), async (on, to) => {
+	const near = await acceptedFrom(on, to);
+	const owner = askedOwners().find(near);
+	expect(owner).toEqual({userId: process.geteuid!(), inode: expect.stringMatching(/^[1-9]\d*$/) as string});
+	const tables = new PeerOwners(name => readFileSync(`/proc/net/${name}`, 'latin1'));
+	expect(tables.find(near)).toEqual(owner);
+});
+
+test.each(['127.0.0.1', '::1'])('a listening socket is no far end, on %s', needsIpv6(), async host => {
+	const {localPort} = await acceptedFrom(host, host);
+	const ends = {localAddress: host, localPort: 1, remoteAddress: host, remotePort: localPort!};
+	expect(askedOwners().find(ends)).toBeUndefined();
+});
+
+test('both ends decide which socket it is', {...onLinux}, async () => {
+	const {localPort, remotePort} = await acceptedFrom('127.0.0.1', '127.0.0.1');
+	const ends = {...ENDS, localPort: localPort!, remotePort: remotePort!};
+	expect(askedOwners().find(ends)).toBeDefined();
+	expect(askedOwners().find({...ends, localPort: 1})).toBeUndefined();
+	expect(askedOwners().find({...ends, remotePort: 1})).toBeUndefined();
+	expect(askedOwners().find({...ends, remoteAddress: '127.0.0.2'})).toBeUndefined();
+});
+
+test('the tables are read where the kernel does not tell, and it is not asked for ever then', () => {
+	let asked = 0;
+	const owners = new PeerOwners(
+		() => row(FAR, 1000, 12),
+		() => {
+			asked++;
+			return undefined;
+		},
+	);
+	for (let count = 0; count < 100; count++) expect(owners.find(ENDS)).toEqual({userId: 1000, inode: '12'});
+	expect(asked).toBe(8);
 });
 
 async function listening(options: Partial<ListenOptions> = {}): Promise<{url: string; accepted: Transport[]}> {

@@ -277,3 +277,36 @@ test('an answer goes out before the goodbye that was read in the same turn is an
 	const frames = await raw.untilFrames(2);
 	expect(frames.map(({opcode}) => opcode)).toEqual([1, 8]);
 });
+
+test('the first replies to messages that came together leave while the others are made, and all are in order', async () => {
+	const writes = vi.spyOn(Socket.prototype, 'write');
+	const written: number[] = [];
+	const url = await listening(transport => {
+		transport.open({
+			message: text => {
+				// Work that takes a while.
+				for (const until = performance.now() + 1; performance.now() < until; );
+				transport.send(text);
+				written.push(writes.mock.calls.length);
+			},
+			unreadable: () => {},
+			drained: () => {},
+			closed: () => {},
+		});
+	});
+	const socket = await connected(url);
+	const sent = ['1', '2', '3', '4', '5'];
+	const received: string[] = [];
+	const over = new Promise<void>(resolve => {
+		socket.on('message', data => {
+			if (received.push((data as Buffer).toString()) === sent.length) resolve();
+		});
+	});
+	underlyingSocket(socket).cork();
+	for (const text of sent) socket.send(text);
+	underlyingSocket(socket).uncork();
+	await over;
+	expect(received).toEqual(sent);
+	expect(written.at(-1)).toBeGreaterThan(written[0]!);
+	writes.mockRestore();
+});
