@@ -1,8 +1,9 @@
 import {
 	ChannelViolationError,
+	LENGTH_BYTES,
 	MessageAssembler,
+	RecordPacker,
 	RecordWindow,
-	splitIntoRecords,
 } from '../../protocol/relay/relay-records.js';
 import type {Frame} from '../../protocol/wire/encode.js';
 import type {ChannelCiphers} from '../../shared/noise/symmetric-state.js';
@@ -21,7 +22,10 @@ export interface ChannelCarrier {
 	readonly peer: string;
 	/** Bytes that the operating system has not taken yet. */
 	readonly backlog: number;
-	sendRecord(seq: number, sealed: Uint8Array): void;
+	/** A record in pieces. */
+	sendRecord(seq: number, sealed: readonly Uint8Array[]): void;
+	/** Calls back before what was sent in this turn of the event loop leaves; in a microtask where that is left out. */
+	beforeFlush?(callback: () => void): void;
 	/** Stops and restarts reading, where the socket carries this stream alone. */
 	pause?(): void;
 	resume?(): void;
@@ -32,7 +36,8 @@ export interface ChannelCarrier {
 
 /** How messages become bytes and bytes messages, which the platform decides. */
 export interface MessageCodec {
-	encode(frame: Frame): Uint8Array;
+	/** The text of a frame behind so many bytes of any content, in memory that is the caller's. */
+	encode(frame: Frame, headroom: number): Uint8Array;
 	deliver(events: TransportEvents, message: Uint8Array): void;
 }
 
@@ -43,6 +48,7 @@ export class ChannelTransport implements Transport {
 	readonly #ciphers: ChannelCiphers;
 	readonly #carrier: ChannelCarrier;
 	readonly #codec: MessageCodec;
+	readonly #packer = new RecordPacker();
 	readonly #window = new RecordWindow();
 	readonly #assembler = new MessageAssembler();
 	readonly #waiting: Uint8Array[] = [];
@@ -50,6 +56,7 @@ export class ChannelTransport implements Transport {
 	#events: TransportEvents | undefined;
 	#nextSeq = 0;
 	#isPaused = false;
+	#willFlush = false;
 	/** Set when the stream has ended; told once messages that came before are delivered. */
 	#ending: {readonly error?: Error} | undefined;
 	#isClosed = false;
@@ -62,7 +69,7 @@ export class ChannelTransport implements Transport {
 	}
 
 	get backlog(): number {
-		return this.#carrier.backlog;
+		return this.#carrier.backlog + this.#packer.waiting;
 	}
 
 	open(events: TransportEvents): void {
@@ -70,12 +77,19 @@ export class ChannelTransport implements Transport {
 		this.#deliverWaiting();
 	}
 
+	/** Full records go out at once, the rest with what else is sent in this turn of the event loop. */
 	send(frame: Frame): void {
 		if (this.#ending) return;
-		for (const record of splitIntoRecords(this.#codec.encode(frame))) {
-			if (this.#nextSeq > MAX_SEQ) return this.#violate(new ChannelViolationError('the channel is used up'));
-			this.#carrier.sendRecord(this.#nextSeq++, this.#ciphers.send.seal(record));
-		}
+		this.#packer.push(this.#codec.encode(frame, LENGTH_BYTES));
+		this.#sendRecords(false);
+		if (this.#willFlush || this.#packer.waiting === 0) return;
+		this.#willFlush = true;
+		const flush = (): void => {
+			this.#willFlush = false;
+			this.#sendRecords(true);
+		};
+		if (this.#carrier.beforeFlush) this.#carrier.beforeFlush(flush);
+		else queueMicrotask(flush);
 	}
 
 	/** A record of the peer. */
@@ -98,6 +112,7 @@ export class ChannelTransport implements Transport {
 	/** The peer has ended the stream, or the socket is gone. */
 	ended(error?: Error): void {
 		this.#ending ??= error ? {error} : {};
+		this.#packer.clear();
 		this.#deliverWaiting();
 	}
 
@@ -117,12 +132,22 @@ export class ChannelTransport implements Transport {
 	}
 
 	close(): void {
+		this.#sendRecords(true);
 		this.#end();
 	}
 
 	destroy(): void {
 		this.#dropWaiting();
 		this.#end();
+	}
+
+	#sendRecords(isLast: boolean): void {
+		for (;;) {
+			const pieces = this.#ending ? [] : this.#packer.take(isLast);
+			if (pieces.length === 0) return;
+			if (this.#nextSeq > MAX_SEQ) return this.#violate(new ChannelViolationError('the channel is used up'));
+			this.#carrier.sendRecord(this.#nextSeq++, this.#ciphers.send.sealPieces(pieces));
+		}
 	}
 
 	#take(message: Uint8Array): void {

@@ -1,5 +1,8 @@
 import * as fc from 'fast-check';
+import * as v from 'valibot';
 import {afterEach, describe, expect, test, vi} from 'vitest';
+import {ByteBlocks} from '../../../src/protocol/wire/binary-payload.js';
+import {decode} from '../../../src/protocol/wire/decode.js';
 import {
 	encodeError,
 	encodeNotification,
@@ -10,6 +13,7 @@ import {
 	JsonParts,
 	measureFrame,
 } from '../../../src/protocol/wire/encode.js';
+import {bytes as bytesField} from '../../../src/protocol/wire/fields.js';
 import {frameToBuffer} from '../../../src/transports/node/frame-bytes.js';
 
 const unicode = fc.string({unit: 'binary', maxLength: 50});
@@ -29,6 +33,13 @@ function spliced(processId: string, chunk: Uint8Array): JsonParts {
 function plain(processId: string, chunk: Uint8Array): unknown {
 	return {processId, seq: 1, chunk: Buffer.from(chunk).toString('base64')};
 }
+
+test('bytes in several blocks are spliced in as one value, and are the same bytes where they have to be in one piece', () => {
+	const blocks = new ByteBlocks(['longarm l', 'ong', 'arm!'].map(text => Buffer.from(text)));
+	const dataBase64 = Buffer.from('longarm longarm!').toString('base64');
+	expect(textOf(encodeWithBytes({path: 'p', dataBase64: blocks}))).toBe(JSON.stringify({path: 'p', dataBase64}));
+	expect(Buffer.from(decode(v.object({chunk: bytesField}), {chunk: blocks}).chunk).toString()).toBe('longarm longarm!');
+});
 
 test('spliced bytes read like the same value through JSON.stringify', () => {
 	fc.assert(

@@ -1,4 +1,5 @@
 import {randomUUID} from 'node:crypto';
+import {DataFrames} from '../../../protocol/relay/data-frames.js';
 import {decodeRelayFrame, encodeRelayFrame, type RelayBody} from '../../../protocol/relay/relay-frame.js';
 import {encodePrologue, encodeRelayKey} from '../../../protocol/relay/relay-keys.js';
 import {Deferred} from '../../../shared/async/deferred.js';
@@ -11,7 +12,7 @@ import type {Transport} from '../../transport.js';
 import {UnreachableError} from '../connect-web-socket.js';
 import {PeerMonitor} from '../peer-monitor.js';
 import {CLIENT_PEER_TIMES} from '../peer-times.js';
-import {nodeMessageCodec} from './node-message-codec.js';
+import {allocateFrame, nodeMessageCodec} from './node-message-codec.js';
 import type {ConnectBundle} from './registry-client.js';
 import {openRendezvous, type RendezvousOptions, RendezvousSocket} from './rendezvous-socket.js';
 
@@ -21,6 +22,20 @@ export const HANDSHAKE_TIMEOUT_MS = 10_000;
 /** The executor does not let this client in, or has no room for it. */
 export class HandshakeRefusedError extends Error {
 	override readonly name = 'HandshakeRefusedError';
+	/** As the executor gave it. */
+	readonly reason: string | undefined;
+
+	constructor(message: string, {reason, ...options}: ErrorOptions & {readonly reason?: string | undefined} = {}) {
+		super(message, options);
+		this.reason = reason;
+	}
+}
+
+/** The executor has not answered the handshake in time, in upstream's words. */
+class HandshakeTimeoutError extends UnreachableError {
+	constructor() {
+		super(`timed out waiting for exec-server initialize handshake after ${HANDSHAKE_TIMEOUT_MS / 1000}s`);
+	}
 }
 
 export interface HarnessOptions extends RendezvousOptions {
@@ -46,15 +61,15 @@ export async function connectHarness(options: HarnessOptions): Promise<Transport
 	stream.sendBody({kind: 'handshake', payload: initiator.message});
 	try {
 		const answer = withTimeout(stream.answer, HANDSHAKE_TIMEOUT_MS, () => {
-			throw new Error(`timed out waiting for the Noise handshake after ${HANDSHAKE_TIMEOUT_MS / 1000}s`);
+			throw new HandshakeTimeoutError();
 		});
 		return stream.begin(initiator, await abortable(answer, signal));
 	} catch (cause) {
 		stream.destroy();
-		if (signal?.aborted) throw cause;
+		if (signal?.aborted || cause instanceof HandshakeTimeoutError) throw cause;
 		const text = `Noise harness handshake failed before connection became ready: ${errorMessage(cause)}`;
 		throw cause instanceof HandshakeRefusedError
-			? new HandshakeRefusedError(text, {cause})
+			? new HandshakeRefusedError(text, {cause, reason: cause.reason})
 			: new UnreachableError(text, {cause});
 	}
 }
@@ -101,6 +116,7 @@ class HarnessStream {
 
 	begin(initiator: NoiseInitiator, answer: Uint8Array): Transport {
 		const socket = this.#socket;
+		const records = new DataFrames(this.#streamId, allocateFrame);
 		const channel = new ChannelTransport(
 			initiator.finish(answer),
 			{
@@ -108,7 +124,8 @@ class HarnessStream {
 				get backlog() {
 					return socket.backlog;
 				},
-				sendRecord: (seq, payload) => this.sendBody({kind: 'data', seq, payload}),
+				sendRecord: (seq, sealed) => socket.send(records.encode(seq, sealed)),
+				beforeFlush: callback => socket.beforeFlush(callback),
 				pause: () => socket.pause(),
 				resume: () => socket.resume(),
 				isAnswering: timeoutMs => socket.isAnswering(timeoutMs),
@@ -137,8 +154,9 @@ class HarnessStream {
 		}
 		const {streamId, body} = frame;
 		if (streamId !== this.#streamId) return;
-		if (body.kind === 'reset') this.#fail(new HandshakeRefusedError('Noise relay stream reset'));
-		else if (body.kind === 'handshake' && !this.#channel) this.#answer.resolve(body.payload);
+		if (body.kind === 'reset') {
+			this.#fail(new HandshakeRefusedError('Noise relay stream reset', {reason: body.reason}));
+		} else if (body.kind === 'handshake' && !this.#channel) this.#answer.resolve(body.payload);
 		else if (body.kind === 'data' && this.#channel) this.#channel.receive(body.seq, body.payload);
 		else if (body.kind !== 'resume' && body.kind !== 'other') this.#fail(new Error('unexpected relay frame'));
 	}

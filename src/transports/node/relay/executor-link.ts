@@ -1,3 +1,6 @@
+import {setMaxListeners} from 'node:events';
+import {type ExecutorLoad, encodeLoad, type PoolOffer} from '../../../protocol/relay/executor-offer.js';
+import {isPlaced} from '../../../protocol/relay/placement.js';
 import {encodeRelayKey} from '../../../protocol/relay/relay-keys.js';
 import {waitAtMost} from '../../../shared/async/timeout.js';
 import {errorMessage} from '../../../shared/errors.js';
@@ -8,21 +11,23 @@ import {UnreachableError} from '../connect-web-socket.js';
 import {PeerMonitor} from '../peer-monitor.js';
 import {CLIENT_PEER_TIMES, type PeerTimes} from '../peer-times.js';
 import type {TlsOptions} from '../tls-trust.js';
-import {ExecutorStreams, type StreamCaller} from './executor-streams.js';
+import {ExecutorBackOff} from './executor-back-off.js';
+import {type Admission, ExecutorStreams, type StreamCaller} from './executor-streams.js';
 import type {Registration, RegistryClient} from './registry-client.js';
 import {RegistryError} from './registry-errors.js';
 import {openRendezvous, RendezvousSocket} from './rendezvous-socket.js';
-
-/** Pauses between attempts double from the first to the longest, each times a random half to whole. */
-export const FIRST_BACKOFF_MS = 500;
-export const MAX_BACKOFF_MS = 5000;
 
 export interface ExecutorLinkOptions {
 	readonly registry: RegistryClient;
 	readonly keys: NoiseKeys;
 	/** Whether a key may enter at all, whatever the registry says; everybody by default. */
 	readonly isAllowed?: ((caller: StreamCaller) => boolean) | undefined;
-	readonly accept: (transport: Transport) => void;
+	/** Labels, pools and slots that the hub is told. */
+	readonly offer?: PoolOffer | undefined;
+	/** Decides about clients that a pool has sent; without it they are let in as all others. */
+	readonly slots?: PlacedSlots | undefined;
+	/** `leave` has to be called when a client that a pool has sent is gone. */
+	readonly accept: (transport: Transport, place?: PlacedClient) => void;
 	readonly logger: Logger;
 	/** For `wss:` tickets. */
 	readonly tls?: TlsOptions | undefined;
@@ -31,23 +36,42 @@ export interface ExecutorLinkOptions {
 	readonly onOnline?: (() => void) | undefined;
 }
 
+/** Place of a client that a pool has sent. */
+export interface PlacedClient {
+	leave(): void;
+}
+
+/** Slots of an executor, for clients that a pool sends. */
+export interface PlacedSlots {
+	readonly load: ExecutorLoad;
+	/** A place, or the reason of a reset. */
+	take(): PlacedClient | string;
+}
+
 /**
  * Keeps an executor reachable through one registry: registers, holds the rendezvous socket open and serves its streams. A lost
- * socket is opened again with the same ticket; a ticket that is refused is replaced by another registration.
+ * socket is opened again with the same ticket; a ticket that is refused is replaced by another registration, at once if it was
+ * good before.
  */
 export class ExecutorLink {
 	readonly #options: ExecutorLinkOptions;
 	readonly #stop = new AbortController();
-	#attempts = 0;
+	readonly #backOff = new ExecutorBackOff();
 	#socket: RendezvousSocket | undefined;
+	/** Whether the relay of the socket takes loads. */
+	#takesLoad = false;
+	#reported: string | undefined;
 
 	constructor(options: ExecutorLinkOptions) {
 		this.#options = options;
+		// Every client that the registry is asked about listens; their number is bounded.
+		setMaxListeners(0, this.#stop.signal);
 	}
 
 	/** Settles after `close`; rejects if the registry refuses this executor for good. */
 	async run(): Promise<void> {
 		let registration: Registration | undefined;
+		let wasGood = false;
 		while (!this.#isStopped) {
 			try {
 				registration ??= await this.#register();
@@ -55,17 +79,25 @@ export class ExecutorLink {
 					tls: this.#options.tls,
 					signal: this.#stop.signal,
 				});
+				wasGood = true;
 				await this.#serve(webSocket, registration);
+				this.#backOff.lost();
 			} catch (error) {
 				if (this.#isStopped) break;
-				if (isTicketRefused(error)) registration = undefined;
-				else if (error instanceof RegistryError ? !error.isPassing : !(error instanceof UnreachableError)) throw error;
+				if (!mayPass(error)) throw error;
 				this.#options.logger.warn('the relay cannot be reached', {
 					registry: this.#options.registry.name,
 					reason: errorMessage(error),
 				});
+				if (isTicketRefused(error)) {
+					registration = undefined;
+					if (wasGood) {
+						wasGood = false;
+						continue;
+					}
+				}
 			}
-			await this.#backOff();
+			await this.#pause();
 		}
 	}
 
@@ -75,17 +107,30 @@ export class ExecutorLink {
 		this.#socket?.close();
 	}
 
+	/** Tells the hub the load, if it has changed since it was told. */
+	reportLoad(): void {
+		const {slots} = this.#options;
+		if (!slots || !this.#socket || !this.#takesLoad) return;
+		const text = encodeLoad(slots.load);
+		if (text === this.#reported) return;
+		this.#reported = text;
+		this.#socket.sendText(text);
+	}
+
 	get #isStopped(): boolean {
 		return this.#stop.signal.aborted;
 	}
 
 	#register(): Promise<Registration> {
-		const {registry, keys} = this.#options;
-		return registry.register(encodeRelayKey(publicKeysOf(keys)), this.#stop.signal);
+		const {registry, keys, offer} = this.#options;
+		return registry.register(encodeRelayKey(publicKeysOf(keys)), this.#stop.signal, offer);
 	}
 
 	/** Settles when the socket has closed. */
-	#serve(webSocket: Awaited<ReturnType<typeof openRendezvous>>, {registrationId}: Registration): Promise<void> {
+	#serve(
+		webSocket: Awaited<ReturnType<typeof openRendezvous>>,
+		{registrationId, takesLoad}: Registration,
+	): Promise<void> {
 		const {registry, keys, logger, peerTimes = CLIENT_PEER_TIMES} = this.#options;
 		return new Promise(resolve => {
 			const socket = new RendezvousSocket(
@@ -109,30 +154,44 @@ export class ExecutorLink {
 				registrationId,
 				keys,
 				admit: caller => this.#admit(registrationId, caller),
-				accept: transport => {
-					// A served client proves that the relay works, so the next loss is mended at once.
-					this.#attempts = 0;
-					this.#options.accept(transport);
+				accept: (transport, place) => {
+					this.#backOff.served();
+					this.#options.accept(transport, place);
 				},
 				logger,
 			});
 			this.#socket = socket;
+			this.#takesLoad = takesLoad;
+			this.#reported = undefined;
+			this.reportLoad();
 			logger.info('online', {registry: registry.name});
 			this.#options.onOnline?.();
 		});
 	}
 
-	async #admit(registrationId: string, caller: StreamCaller): Promise<boolean> {
-		const {registry, isAllowed} = this.#options;
-		if (isAllowed && !isAllowed(caller)) return false;
-		return registry.validate(registrationId, caller, this.#stop.signal);
+	/** A slot is taken before the hub is asked: several clients may be on their way. */
+	async #admit(registrationId: string, caller: StreamCaller): Promise<Admission> {
+		const {registry, isAllowed, slots} = this.#options;
+		if (isAllowed && !isAllowed(caller)) return {kind: 'stranger'};
+		const place = slots && isPlaced(caller.authorization) ? slots.take() : undefined;
+		if (typeof place === 'string') return {kind: 'refused', reason: place};
+		let isKnown = false;
+		try {
+			isKnown = await registry.validate(registrationId, caller, this.#stop.signal);
+			return isKnown ? {kind: 'admitted', place} : {kind: 'stranger'};
+		} finally {
+			if (!isKnown) place?.leave();
+		}
 	}
 
-	async #backOff(): Promise<void> {
-		if (this.#isStopped) return;
-		const longest = Math.min(FIRST_BACKOFF_MS * 2 ** this.#attempts++, MAX_BACKOFF_MS);
-		await waitAtMost(new Promise(() => {}), longest * (0.5 + Math.random() / 2), this.#stop.signal);
+	async #pause(): Promise<void> {
+		if (!this.#isStopped) await waitAtMost(new Promise(() => {}), this.#backOff.next(), this.#stop.signal);
 	}
+}
+
+/** Whether another attempt may succeed. */
+function mayPass(error: unknown): boolean {
+	return error instanceof RegistryError ? error.isPassing : error instanceof UnreachableError;
 }
 
 /** The relay wants another ticket. */

@@ -1,3 +1,4 @@
+import {DataFrames} from '../../../protocol/relay/data-frames.js';
 import {
 	decodeRelayFrame,
 	encodeRelayFrame,
@@ -6,19 +7,20 @@ import {
 	RelayFrameError,
 } from '../../../protocol/relay/relay-frame.js';
 import {encodePrologue, encodeRelayKey, type RelayKey} from '../../../protocol/relay/relay-keys.js';
+import {Semaphore} from '../../../shared/async/semaphore.js';
 import {withTimeout} from '../../../shared/async/timeout.js';
 import type {Logger} from '../../../shared/logger.js';
-import {nodeNoiseCrypto} from '../../../shared/node/node-noise-crypto.js';
-import {type NoiseKeys, NoiseResponder} from '../../../shared/noise/hybrid-ik.js';
+import {HandshakeError, type NoiseKeys} from '../../../shared/noise/hybrid-ik.js';
 import {ChannelTransport, PROTOCOL_ERROR} from '../../relay/channel-transport.js';
 import type {Transport} from '../../transport.js';
-import {nodeMessageCodec} from './node-message-codec.js';
+import {allocateFrame, nodeMessageCodec} from './node-message-codec.js';
 import {VALIDATE_TIMEOUT_MS} from './registry-client.js';
 import type {RendezvousSocket} from './rendezvous-socket.js';
+import {handshakes, type RespondedHandshake} from './threads/handshakes.js';
 
 /** Streams of one socket, validated or not. */
 export const MAX_STREAMS = 128;
-/** Clients that the registry is asked about at once. */
+/** Clients that the registry is asked about at once; others wait. */
 export const MAX_VALIDATIONS = 32;
 /** Failed handshakes in a row after which new ones are refused for a while. */
 export const MAX_FAILED_HANDSHAKES = 8;
@@ -31,19 +33,34 @@ export interface StreamCaller {
 	readonly streamId: string;
 }
 
+/** Decision about a client. */
+export type Admission =
+	| {readonly kind: 'admitted'; readonly place?: {leave(): void} | undefined}
+	/** The hub may know the client, and there is no room for it now. */
+	| {readonly kind: 'refused'; readonly reason: string}
+	| {readonly kind: 'stranger'};
+
+const STRANGER: Admission = {kind: 'stranger'};
+
 export interface ExecutorStreamsOptions {
 	readonly environmentId: string;
 	readonly registrationId: string;
 	readonly keys: NoiseKeys;
 	/** Whether a client may enter. */
-	readonly admit: (caller: StreamCaller) => Promise<boolean>;
+	readonly admit: (caller: StreamCaller) => Promise<Admission>;
 	/** A client is in. */
-	readonly accept: (transport: Transport) => void;
+	readonly accept: (transport: Transport, place?: {leave(): void}) => void;
 	readonly logger: Logger;
 }
 
 /** The part of a rendezvous socket that streams use. */
-type StreamSocket = Pick<RendezvousSocket, 'send' | 'backlog' | 'peer' | 'isAnswering'>;
+type StreamSocket = Pick<RendezvousSocket, 'send' | 'beforeFlush' | 'backlog' | 'peer' | 'isAnswering'>;
+
+/** The registry does not let the client in. */
+class UnknownClientError extends Error {
+	override readonly name = 'UnknownClientError';
+	override readonly message = 'the registry does not know the client';
+}
 
 /** The streams of an executor's rendezvous socket: each is a channel of its own, and all share the socket. */
 export class ExecutorStreams {
@@ -51,7 +68,7 @@ export class ExecutorStreams {
 	readonly #socket: StreamSocket;
 	/** Undefined while the client is being looked at. */
 	readonly #streams = new Map<string, ChannelTransport | undefined>();
-	#validations = 0;
+	readonly #validating = new Semaphore(MAX_VALIDATIONS);
 	#failures = 0;
 	#refusesUntil = 0;
 
@@ -97,44 +114,56 @@ export class ExecutorStreams {
 
 	/** A second handshake is refused and leaves the stream alone: it may be a stranger's. */
 	async #handshake(streamId: string, message: Uint8Array): Promise<void> {
-		const isBusy = this.#streams.size >= MAX_STREAMS || this.#validations >= MAX_VALIDATIONS;
-		if (this.#streams.has(streamId) || isBusy || performance.now() < this.#refusesUntil) return this.#reset(streamId);
+		const isRefused = this.#streams.size >= MAX_STREAMS || performance.now() < this.#refusesUntil;
+		if (this.#streams.has(streamId) || isRefused) return this.#reset(streamId);
 		this.#streams.set(streamId, undefined);
 		try {
-			const responder = this.#respond(streamId, message);
-			if (!(await this.#isAdmitted(streamId, responder))) throw new Error('the registry does not know the client');
+			const responder = await this.#respond(streamId, message);
+			const admission = await this.#admit(streamId, responder);
 			// The client may have left meanwhile.
-			if (!this.#streams.has(streamId)) return;
+			if (!this.#streams.has(streamId)) return leave(admission);
+			if (admission.kind === 'stranger') throw new UnknownClientError();
+			if (admission.kind === 'refused') return this.#refuse(streamId, admission.reason);
 			this.#failures = 0;
-			this.#begin(streamId, responder);
+			this.#begin(streamId, responder, admission.place);
 		} catch (error) {
 			this.#options.logger.info('a client was not let in', {stream: streamId, reason: (error as Error).message});
-			this.#countFailure();
+			// A registry that cannot be asked is no client's fault.
+			if (error instanceof HandshakeError || error instanceof UnknownClientError) this.#countFailure();
 			if (this.#streams.delete(streamId)) this.#reset(streamId);
 		}
 	}
 
-	#respond(streamId: string, message: Uint8Array): NoiseResponder {
+	#respond(streamId: string, message: Uint8Array): Promise<RespondedHandshake> {
 		const {environmentId, registrationId, keys} = this.#options;
 		const prologue = encodePrologue({environmentId, registrationId, streamId});
-		return new NoiseResponder(nodeNoiseCrypto, {self: keys, prologue, message});
+		return handshakes.respond({self: keys, prologue, message});
 	}
 
-	async #isAdmitted(streamId: string, {initiator, payload}: NoiseResponder): Promise<boolean> {
+	/** No fault of the client, so it does not count as a failed handshake. */
+	#refuse(streamId: string, reason: string): void {
+		this.#options.logger.info('a client was not let in', {stream: streamId, reason});
+		if (this.#streams.delete(streamId)) this.#reset(streamId, reason);
+	}
+
+	async #admit(streamId: string, {initiator, payload}: RespondedHandshake): Promise<Admission> {
 		const authorization = new TextDecoder('utf-8', {fatal: true}).decode(payload);
-		this.#validations++;
-		try {
+		return this.#validating.run(async () => {
+			// The client may have left while others were looked at.
+			if (!this.#streams.has(streamId)) return STRANGER;
 			const admitted = this.#options.admit({key: encodeRelayKey(initiator), authorization, streamId});
-			return await withTimeout(admitted, VALIDATE_TIMEOUT_MS, () => false);
-		} finally {
-			this.#validations--;
-		}
+			return withTimeout(admitted, VALIDATE_TIMEOUT_MS, () => {
+				void admitted.then(leave, () => {});
+				return STRANGER;
+			});
+		});
 	}
 
-	#begin(streamId: string, responder: NoiseResponder): void {
+	#begin(streamId: string, responder: RespondedHandshake, place: {leave(): void} | undefined): void {
 		const {message, ciphers} = responder.answer();
 		this.#send(streamId, {kind: 'handshake', payload: message});
 		const socket = this.#socket;
+		const records = new DataFrames(streamId, allocateFrame);
 		const channel = new ChannelTransport(
 			ciphers,
 			{
@@ -142,7 +171,8 @@ export class ExecutorStreams {
 				get backlog() {
 					return socket.backlog;
 				},
-				sendRecord: (seq, payload) => this.#send(streamId, {kind: 'data', seq, payload}),
+				sendRecord: (seq, sealed) => socket.send(records.encode(seq, sealed)),
+				beforeFlush: callback => socket.beforeFlush(callback),
 				isAnswering: timeoutMs => socket.isAnswering(timeoutMs),
 				end: reason => {
 					if (this.#streams.delete(streamId)) this.#reset(streamId, reason);
@@ -151,7 +181,7 @@ export class ExecutorStreams {
 			nodeMessageCodec,
 		);
 		this.#streams.set(streamId, channel);
-		this.#options.accept(channel);
+		this.#options.accept(channel, place);
 	}
 
 	#countFailure(): void {
@@ -174,4 +204,9 @@ export class ExecutorStreams {
 	#send(streamId: string, body: RelayBody): void {
 		this.#socket.send(encodeRelayFrame({streamId, body}));
 	}
+}
+
+/** Gives back the place of a client that is not there any more. */
+function leave(admission: Admission): void {
+	if (admission.kind === 'admitted') admission.place?.leave();
 }

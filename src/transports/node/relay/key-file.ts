@@ -5,11 +5,10 @@ import {errorMessage, LongarmError} from '../../../shared/errors.js';
 import {nodeNoiseCrypto} from '../../../shared/node/node-noise-crypto.js';
 import {findSecrecyFault} from '../../../shared/node/private-file.js';
 import {createNoiseKeys, type NoiseKeys} from '../../../shared/noise/hybrid-ik.js';
+import {DH_SEED_BYTES, KEM_SEED_BYTES} from '../../../shared/noise/noise-crypto.js';
 import {randomHex} from '../../../shared/random-id.js';
 
 const VERSION = 1;
-const DH_SEED_BYTES = 32;
-const KEM_SEED_BYTES = 64;
 const DIRECTORY_MODE = 0o700;
 const FILE_MODE = 0o600;
 

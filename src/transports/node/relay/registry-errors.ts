@@ -6,8 +6,10 @@ const MAX_PREVIEW_CHARS = 4096;
 const UNAUTHORIZED: ReadonlySet<number> = new Set([401, 403]);
 /** Answers after which asking again may help. */
 const PASSING_STATUSES: ReadonlySet<number> = new Set([408, 429]);
-const OMITTED_BODY = 'response body omitted';
+export const OMITTED_BODY = 'response body omitted';
 const OFFLINE = 'environment_offline';
+/** Codes that are told although the body is not: any other could echo a secret, too. */
+const HARMLESS_CODES: ReadonlySet<string> = new Set(['registration_conflict', 'authentication_service_unavailable']);
 /** Causes of an error that are asked for advice. */
 const MAX_CAUSES = 4;
 const TOKEN_HINT = 'The hub wants a token that is good for this environment: longarm hub token create.';
@@ -19,6 +21,16 @@ export class RegistryConfigError extends Error {
 
 	constructor(problem: string) {
 		super(`environment registry configuration error: ${problem}`);
+	}
+}
+
+/** No registry can be meant by a text, in upstream's words. */
+export class RegistryUrlError extends Error {
+	override readonly name = 'RegistryUrlError';
+	readonly hint = 'The address of a hub is like https://hub.example or http://127.0.0.1:8700.';
+
+	constructor(problem = 'relative URL without a base') {
+		super(`invalid remote exec-server registration URL: ${problem}`);
 	}
 }
 
@@ -59,21 +71,29 @@ export function isUnauthorized(status: number): boolean {
 	return UNAUTHORIZED.has(status);
 }
 
-/** The error of an answer that is no success, in upstream's words. `hidesBody` leaves out a body that could echo a secret. */
-export function refusedByRegistry(status: number, body: string, hidesBody = false): RegistryError {
+/** The error of an answer that is no success, in upstream's words. `instead` is told in place of a body that could echo a secret. */
+export function refusedByRegistry(status: number, body: string, instead?: string): RegistryError {
 	const {code, message} = readErrorBody(body);
 	const name = `${status} ${STATUS_CODES[status] ?? ''}`.trim();
 	if (UNAUTHORIZED.has(status)) {
-		const told = hidesBody ? OMITTED_BODY : message || 'empty error body';
+		const told = instead === undefined ? message || 'empty error body' : OMITTED_BODY;
 		const text = `environment registry authentication error: environment registry authentication failed (${name}): ${told}`;
 		return new RegistryError(text, {status, ...(code !== undefined && {code})});
 	}
-	const coded = code === undefined ? name : `${name}, ${code}`;
-	const told = hidesBody ? OMITTED_BODY : message || 'empty or malformed error body';
+	const isTold = code !== undefined && (instead === undefined || HARMLESS_CODES.has(code));
+	const coded = isTold ? `${name}, ${code}` : name;
+	const told = instead ?? (message || 'empty or malformed error body');
 	return new RegistryError(`environment registry request failed (${coded}): ${told}`, {
 		status,
 		...(code !== undefined && {code}),
 	});
+}
+
+/** An answer without a member that is needed; upstream tells the place where the object ends, too. */
+export function missingFieldError(name: string, text: string): RegistryAnswerError {
+	const lines = text.trimEnd().split('\n');
+	const column = Buffer.byteLength(lines.at(-1)!);
+	return jsonError(`missing field \`${name}\` at line ${lines.length} column ${column}`);
 }
 
 /** An answer that cannot be read, in upstream's words. Asking again would not help. */

@@ -15,8 +15,8 @@ export interface RegistryRequest {
 	readonly headers?: Readonly<Record<string, string>>;
 	readonly timeoutMs: number;
 	readonly signal?: AbortSignal | undefined;
-	/** Leaves the body of a refusal out of the error: it could echo a secret. */
-	readonly hidesBody?: boolean;
+	/** Told in place of the body of a refusal, which could echo a secret. */
+	readonly insteadOfBody?: string | undefined;
 	readonly maxAnswerBytes?: number;
 }
 
@@ -26,8 +26,13 @@ export interface RegistryAccess {
 	readonly tls?: TlsOptions | undefined;
 }
 
-/** The JSON of a successful answer; throws a `RegistryError` for any other. Redirects are not followed. */
+/** The JSON of a successful answer; throws a `RegistryError` for any other. */
 export async function askRegistry(url: URL, asked: RegistryRequest, access: RegistryAccess): Promise<unknown> {
+	return parseAnswer(await askRegistryForText(url, asked, access));
+}
+
+/** The body of a successful answer; throws a `RegistryError` for any other. Redirects are not followed. */
+export async function askRegistryForText(url: URL, asked: RegistryRequest, access: RegistryAccess): Promise<string> {
 	const {timeoutMs, signal} = asked;
 	const stop = new AbortController();
 	try {
@@ -35,8 +40,8 @@ export async function askRegistry(url: URL, asked: RegistryRequest, access: Regi
 			throw new Error('route-aware request timed out');
 		});
 		const {status, text} = await abortable(answered, signal);
-		if (status < 200 || status >= 300) throw refusedByRegistry(status, text, asked.hidesBody);
-		return parseAnswer(text);
+		if (status < 200 || status >= 300) throw refusedByRegistry(status, text, asked.insteadOfBody);
+		return text;
 	} catch (cause) {
 		if (signal?.aborted || isFromHere(cause)) throw cause;
 		throw new RegistryError(`environment registry request failed: ${errorMessage(cause)}`, {cause});
@@ -93,7 +98,8 @@ function readAnswer(request: ClientRequest, url: URL, maxBytes: number): Promise
 	});
 }
 
-function parseAnswer(text: string): unknown {
+/** Throws a `RegistryAnswerError` for a body that is no JSON. */
+export function parseAnswer(text: string): unknown {
 	try {
 		return JSON.parse(text);
 	} catch (cause) {

@@ -3,7 +3,7 @@ import {type ClientOptions, WebSocket} from 'ws';
 import {MAX_RELAY_MESSAGE_BYTES} from '../../../protocol/relay/relay-frame.js';
 import {LongarmError} from '../../../shared/errors.js';
 import {askPeer} from '../ask-peer.js';
-import {UnreachableError, waitForOpen} from '../connect-web-socket.js';
+import {maskingFor, UnreachableError, waitForOpen} from '../connect-web-socket.js';
 import type {PeerMonitor} from '../peer-monitor.js';
 import type {WatchedLink} from '../peer-watch.js';
 import {descriptorOf} from '../socket-descriptor.js';
@@ -14,13 +14,15 @@ import {secureSocketOptions} from './secure-socket.js';
 
 /** How long a relay may take to accept a socket. */
 export const RENDEZVOUS_TIMEOUT_MS = 10_000;
+/** How long a peer may take to answer to a close; a session that waits for it is kept for 30 s only. */
+const CLOSE_TIMEOUT_MS = 3000;
 
 /** Callbacks of the user of a rendezvous socket. `closed` comes once and last. */
 export interface RendezvousEvents {
 	/** One binary message, at most `MAX_RELAY_MESSAGE_BYTES` long. */
 	message(bytes: Uint8Array): void;
-	/** A text message, which no frame is. */
-	text(): void;
+	/** A text message, which no frame is: executors tell their load in one. */
+	text(text: string): void;
 	drained(): void;
 	closed(error?: Error): void;
 }
@@ -46,11 +48,14 @@ export async function openRendezvous(url: string, options: RendezvousOptions = {
 	});
 	const webSocket = new WebSocket(url, {
 		...(secure as ClientOptions),
+		...maskingFor(new URL(url)),
 		perMessageDeflate: false,
 		maxPayload: MAX_RELAY_MESSAGE_BYTES,
 		followRedirects: false,
 	});
-	await waitForOpen(webSocket, {name, hasToken: false, timeoutMs, signal});
+	// A frame that came with the answer to the upgrade waits for its reader.
+	webSocket.once('open', () => webSocket.pause());
+	await waitForOpen(webSocket, {name, hasToken: undefined, timeoutMs, signal});
 	return webSocket;
 }
 
@@ -61,7 +66,9 @@ export class RendezvousSocket {
 	readonly #socket: Socket;
 	#isPaused = false;
 	#isCorked = false;
+	#beforeFlush: (() => void)[] = [];
 	#failure: Error | undefined;
+	#closeTimer: NodeJS.Timeout | undefined;
 
 	constructor(webSocket: WebSocket, peer: string, events: RendezvousEvents, monitor?: PeerMonitor) {
 		this.peer = peer;
@@ -72,7 +79,7 @@ export class RendezvousSocket {
 			// The library goes on with the packet it is reading although we have hung up.
 			if (webSocket.readyState !== webSocket.OPEN) return;
 			if (isBinary) events.message(data as Buffer);
-			else events.text();
+			else events.text((data as Buffer).toString());
 		});
 		webSocket.on('error', error => {
 			this.#failure ??= error;
@@ -82,8 +89,10 @@ export class RendezvousSocket {
 		const stopWatching = monitor?.watch(this.#link());
 		webSocket.on('close', () => {
 			stopWatching?.();
+			clearTimeout(this.#closeTimer);
 			events.closed(this.#failure);
 		});
+		webSocket.resume();
 	}
 
 	get isOpen(): boolean {
@@ -102,6 +111,17 @@ export class RendezvousSocket {
 		this.#webSocket.send(bytes);
 	}
 
+	/** Calls back before the messages of this turn of the event loop leave; those it sends go with them. */
+	beforeFlush(callback: () => void): void {
+		this.#beforeFlush.push(callback);
+		this.#cork();
+	}
+
+	/** A text message, between messages of streams. */
+	sendText(text: string): void {
+		if (this.isOpen) this.#webSocket.send(text);
+	}
+
 	pause(): void {
 		this.#isPaused = true;
 		this.#webSocket.pause();
@@ -116,8 +136,11 @@ export class RendezvousSocket {
 		return askPeer(this.#link(), this.#webSocket, timeoutMs);
 	}
 
+	/** Reads on until the end: a peer whose answer to the close is not read would wait for ours. */
 	close(code?: number, reason?: string): void {
+		this.resume();
 		this.#webSocket.close(code, reason);
+		this.#closeTimer ??= setTimeout(() => this.destroy(), CLOSE_TIMEOUT_MS).unref();
 	}
 
 	/** Ends at once; `closed` tells the reason. */
@@ -131,6 +154,9 @@ export class RendezvousSocket {
 		this.#isCorked = true;
 		this.#socket.cork();
 		setImmediate(() => {
+			const callbacks = this.#beforeFlush;
+			this.#beforeFlush = [];
+			for (const callback of callbacks) callback();
 			this.#isCorked = false;
 			this.#socket.uncork();
 		});
