@@ -16,7 +16,7 @@ const PATH = /^\/[^?#\s]*$/;
 
 /** Options of a listener on an HTTP server of the caller's own; TLS, other pages and time limits are that server's. */
 export interface AttachOptions<Pass = undefined>
-	extends Omit<ListenerOptions<Pass>, 'tls' | 'handshakeMs' | 'pages' | 'mayReadPages' | 'listeningFd'> {
+	extends Omit<ListenerOptions<Pass>, 'tls' | 'handshakeMs' | 'pages' | 'mayReadPages' | 'listeningFd' | 'site'> {
 	/** Of `node:http` or `node:https`; it may listen already, or later. */
 	readonly server: Server | SecureServer;
 	/** Path of the WebSocket, with a slash at its end or without; `/` by default. */

@@ -28,12 +28,14 @@ const WRONG_TOKEN_HINT =
 /** Part of the answer to a refused client that is read, in bytes, and told, in characters. */
 const MAX_REFUSAL_BYTES = 1024;
 const MAX_REFUSAL_CHARS = 200;
+/** Header in which a relay says why. */
+const REJECTION_REASON_HEADER = 'x-codex-rendezvous-rejection-reason';
 /** How long that answer may take once its head is there. */
 const REFUSAL_TIMEOUT_MS = 1000;
 
 /** Host and path of the upgrade request on a socket in the file system, where there is no name to give. */
 const UNIX_URL = 'ws://localhost/';
-const UNMASKED: ClientOptions = {generateMask: (mask: Buffer) => void mask.fill(0)};
+const UNMASKED: Masking = {generateMask: mask => void mask.fill(0)};
 
 /** Options of `connectWebSocket`. */
 export interface ConnectOptions {
@@ -65,7 +67,7 @@ export async function connectWebSocket(url: string, given: WithDurations<Connect
 	const {tls = {}} = options;
 	const address = new URL(url);
 	const name = withoutSecrets(url);
-	const masking = isProtected(address) ? UNMASKED : {};
+	const masking = maskingFor(address);
 	requireSecureUrl(address, tls);
 	if (tls.fingerprint !== undefined) return openPinned(address, masking, name, options);
 	return open(url, {...(await toRuntimeOptions(tls)), ...masking}, name, options);
@@ -145,10 +147,16 @@ async function open(
 	return new WebSocketTransport(webSocket, socket, name, 'client', {monitor: new PeerMonitor(times)});
 }
 
+/** Option of a WebSocket that says how its frames are masked. */
+interface Masking {
+	readonly generateMask?: (mask: Buffer) => void;
+}
+
 /** A WebSocket that is being opened. */
 export interface Opening {
 	readonly name: string;
-	readonly hasToken: boolean;
+	/** Undefined where no token is asked for, because the URL is a ticket. */
+	readonly hasToken: boolean | undefined;
 	readonly timeoutMs: number;
 	readonly signal: AbortSignal | undefined;
 }
@@ -167,7 +175,8 @@ export function waitForOpen(
 			reject(error);
 		};
 		const late = (): void => fail(lateError(name, timeoutMs));
-		const failed = (cause: Error, status?: number): void => fail(failedError(name, cause, {status, hasToken}));
+		const failed = (cause: Error, status?: number): void =>
+			fail(failedError(name, cause, {status, hasToken: hasToken === true}));
 		const refused = (_request: unknown, response: IncomingMessage): void => {
 			void readRefusal(response, hasToken).then(error => failed(error, response.statusCode));
 		};
@@ -190,12 +199,12 @@ export function waitForOpen(
 }
 
 /** The answer to a client that is not let in: its status and first line, without anything that acts on a terminal. */
-async function readRefusal(response: IncomingMessage, hasToken: boolean): Promise<Error> {
+async function readRefusal(response: IncomingMessage, hasToken: boolean | undefined): Promise<Error> {
 	const {statusCode = 0, statusMessage = ''} = response;
 	const head = `HTTP error: ${statusCode} ${statusMessage}`.trim();
-	const said = (await readFirstLine(response)).slice(0, MAX_REFUSAL_CHARS);
-	const told = said === '' ? '' : `: ${said}`;
-	if (statusCode !== 401) return new Error(`${head}${told}`);
+	const said = (await readFirstLine(response)) || printableLine(response.headers[REJECTION_REASON_HEADER]);
+	const told = said === '' ? '' : `: ${said.slice(0, MAX_REFUSAL_CHARS)}`;
+	if (statusCode !== 401 || hasToken === undefined) return new Error(`${head}${told}`);
 	const meaning = hasToken ? 'the server refused the token' : 'the server asks for a token and none was given';
 	return new Error(`${head}: ${meaning}${told}`);
 }
@@ -215,7 +224,11 @@ async function readFirstLine(response: IncomingMessage): Promise<string> {
 	} finally {
 		clearTimeout(timer);
 	}
-	const [line = ''] = Buffer.concat(chunks).toString().trimStart().split('\n', 1);
+	return printableLine(Buffer.concat(chunks).toString());
+}
+
+function printableLine(text: string | readonly string[] = ''): string {
+	const [line = ''] = String(text).trimStart().split('\n', 1);
 	return line.replaceAll(/\p{C}/gu, ' ').trim();
 }
 
@@ -229,9 +242,10 @@ function failedError(name: string, cause: Error, details: UnreachableDetails = {
 }
 
 /** Masking protects proxies from scripts of a browser; on loopback and inside TLS there is no proxy that could read. */
-function isProtected({protocol, hostname}: URL): boolean {
+export function maskingFor({protocol, hostname}: URL): Masking {
 	const host = hostname.replace(/^\[(.*)\]$/, '$1');
-	return protocol === 'wss:' || host === 'localhost' || (isIP(host) !== 0 && /^(?:127\.|::1$)/.test(host));
+	const isProtected = protocol === 'wss:' || host === 'localhost' || (isIP(host) !== 0 && /^(?:127\.|::1$)/.test(host));
+	return isProtected ? UNMASKED : {};
 }
 
 interface UnreachableDetails extends ErrorOptions {

@@ -31,7 +31,7 @@ export interface HttpEndpoints {
 
 const TEXT = 'text/plain; charset=utf-8';
 /** The request was meant for another server. */
-const UNKNOWN_HOST = 421;
+export const UNKNOWN_HOST = 421;
 /** Answer of `/readyz` when no more clients are taken. */
 const NOT_READY = 503;
 const REASONS: Readonly<Record<number, string>> = {
@@ -79,8 +79,13 @@ export function httpStatusOf(
 	}
 	if (!paths.has(path)) return 404;
 	if (method !== 'GET') return 405;
-	if (!upgrade || !isUpgrade(request)) return 400;
-	return headers['sec-websocket-version'] === WEB_SOCKET_VERSION ? undefined : 426;
+	return upgrade ? upgradeStatusOf(request) : 400;
+}
+
+/** The status to answer an upgrade request with that is none; undefined for one that is. */
+export function upgradeStatusOf(request: IncomingMessage): number | undefined {
+	if (request.method !== 'GET' || !isUpgrade(request)) return 400;
+	return request.headers['sec-websocket-version'] === WEB_SOCKET_VERSION ? undefined : 426;
 }
 
 /** Text that goes with a status; most need none. */

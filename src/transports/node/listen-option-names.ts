@@ -19,6 +19,7 @@ export const LISTEN_OPTIONS: OptionTable<ListenOptions<unknown>> = {
 	allowHosts: 'list',
 	mayReadPages: 'function',
 	pages: 'object',
+	site: 'object',
 	tls: 'object',
 	handshakeMs: 'limit',
 	peerTimes: 'object',

@@ -1,5 +1,6 @@
 import type {Transport} from '../transport.js';
 import type {HttpEndpoints} from './http-endpoints.js';
+import type {HttpSite} from './http-site.js';
 import type {LocalPeer} from './peer-owner.js';
 import type {PeerTimes} from './peer-times.js';
 import type {TlsIdentity} from './tls-server.js';
@@ -58,6 +59,8 @@ export interface ListenerOptions<Pass = undefined> {
 	readonly mayReadPages?: (pass: Pass) => boolean;
 	/** Pages for people and machines that watch the server, by path. */
 	readonly pages?: HttpEndpoints['pages'];
+	/** Pages and WebSockets below a prefix, with credentials of their own. */
+	readonly site?: HttpSite | undefined;
 	/** Serves `wss:` instead of `ws:`. */
 	readonly tls?: TlsIdentity;
 	/** How long a TLS handshake may take. */

@@ -1,9 +1,13 @@
 import {BlockList, isIP} from 'node:net';
 
+/** Named by nearly all clients, and known without a search. */
+const USUAL: ReadonlySet<string> = new Set(['127.0.0.1', '::1']);
+
 let addresses: BlockList | undefined;
 
 /** Whether an IP literal is reached from this machine only. */
 export function isLoopback(host: string): boolean {
+	if (USUAL.has(host)) return true;
 	addresses ??= loopbackAddresses();
 	return isIP(host) !== 0 && addresses.check(host, isIP(host) === 6 ? 'ipv6' : 'ipv4');
 }

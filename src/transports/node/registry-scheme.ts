@@ -1,11 +1,16 @@
+import {isMeantAsPool, parsePoolSelector} from '../../protocol/relay/pool-selector.js';
 import {LongarmError} from '../../shared/errors.js';
 import type {TlsOptions} from './tls-trust.js';
 import type {TransportScheme} from './transport-scheme.js';
 
 const PREFIX = 'registry+';
 const PREFIXES = [`${PREFIX}https://`, `${PREFIX}http://`] as const;
-/** The id ends at a colon or with the text: whatever else is behind it is a path. */
-const ID_AND_PATH = /^(registry\+https?:\/\/(?:\[[^\]]*\]|[^:/[\]]+)(?::\d+)?(?:\/[^:]+)?):(.*)$/s;
+/** The id ends at a colon, but for the one of `pool:`, or with the text: whatever else is behind it is a path. */
+const ID_AND_PATH = /^(registry\+https?:\/\/(?:\[[^\]]*\]|[^:/[\]]+)(?::\d+)?(?:\/(?:[^:]|(?<=\/pool):)+)?):(.*)$/s;
+/** Last part of the path of a hub's URL. */
+const LAST_SEGMENT = /^(.*)\/([^/]+)\/?$/;
+const ENVIRONMENT = /^[A-Za-z0-9_-]{1,64}$/;
+const FORM = 'registry+https://HUB/ID, /pool:NAME or /@KEY=VALUE';
 
 /** Pin that takes any key of an executor. */
 export const ANY_KEY = 'any';
@@ -14,7 +19,7 @@ const KEY_FINGERPRINT = /^sha256:[0-9a-f]{64}$/;
 /** An executor behind a hub. */
 export interface RegistryTarget {
 	readonly kind: 'registry';
-	/** `registry+https://HUB/ID`. */
+	/** `registry+https://HUB/ID`; with a selector such as `pool:gpu` for an id the hub chooses the executor. */
 	readonly url: string;
 	/** Sent to the hub as a bearer token, shown nowhere. */
 	readonly token?: string | undefined;
@@ -25,11 +30,14 @@ export interface RegistryTarget {
 	 */
 	readonly executorKey?: string | undefined;
 	readonly accountId?: string | undefined;
+	/** How long to wait for an executor of a selector while none has room or none is there; not at all by default. */
+	readonly poolWaitMs?: number | undefined;
 }
 
 /** Hub and environment of an address. */
 export interface RegistryAddress {
 	readonly registry: string;
+	/** A selector where the hub chooses. */
 	readonly environmentId: string;
 }
 
@@ -77,10 +85,40 @@ export function requireExecutorKey(text: string): string {
 /** Throws for an address that cannot be meant. */
 export function parseRegistryAddress(address: string): RegistryAddress {
 	const url = URL.canParse(address.slice(PREFIX.length)) ? new URL(address.slice(PREFIX.length)) : undefined;
-	const [, path, environmentId] = /^(.*)\/([A-Za-z0-9_-]{1,64})\/?$/.exec(url?.pathname ?? '') ?? [];
+	const [, path, segment] = LAST_SEGMENT.exec(url?.pathname ?? '') ?? [];
+	const environmentId = segment === undefined ? undefined : readSegment(segment);
 	if (!url || environmentId === undefined || url.search !== '' || url.username !== '') {
-		const message = `environment url \`${address}\` is invalid: expected registry+https://HUB/ID`;
+		const message = `environment url \`${address}\` is invalid: expected ${FORM}`;
 		throw new LongarmError('ENVIRONMENT_INVALID', {message});
 	}
 	return {registry: `${url.origin}${path}`, environmentId};
+}
+
+/** Throws for a text that is no id of an environment at a hub. */
+export function requireEnvironmentOfHub(id: string): void {
+	if (ENVIRONMENT.test(id)) return;
+	const message = `\`${id}\` is no machine of a hub; ids have up to 64 letters, digits, _ and -`;
+	throw new LongarmError('ENVIRONMENT_INVALID', {message});
+}
+
+/** The address of an executor, or of those of a selector, at a hub. */
+export function registryAddress(registry: string, environmentId: string): string {
+	return `${PREFIX}${registry}/${isMeantAsPool(environmentId) ? encodeSelector(environmentId) : environmentId}`;
+}
+
+/** Whether the hub chooses the executor. */
+export function isPoolTarget({url}: RegistryTarget): boolean {
+	return isMeantAsPool(parseRegistryAddress(url).environmentId);
+}
+
+/** Readable, but for a slash in a label. */
+function encodeSelector(selector: string): string {
+	return selector.replaceAll('/', '%2F');
+}
+
+/** An id or a selector; undefined for any other text. */
+function readSegment(segment: string): string | undefined {
+	if (ENVIRONMENT.test(segment)) return segment;
+	const text = segment.replaceAll(/%2f/gi, '/');
+	return parsePoolSelector(text) ? text : undefined;
 }

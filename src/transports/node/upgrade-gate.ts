@@ -4,7 +4,18 @@ import type {Duplex} from 'node:stream';
 import {WebSocketServer} from 'ws';
 import {MAX_MESSAGE_BYTES} from '../../protocol/wire/message-limits.js';
 import {LongarmError} from '../../shared/errors.js';
-import {answerHttpRequest, type HttpEndpoints, httpStatusOf, reasonOf, WEB_SOCKET_VERSION} from './http-endpoints.js';
+import type {Transport} from '../transport.js';
+import {
+	answerHttpRequest,
+	type HttpEndpoints,
+	httpStatusOf,
+	type Refusal,
+	reasonOf,
+	UNKNOWN_HOST,
+	upgradeStatusOf,
+	WEB_SOCKET_VERSION,
+} from './http-endpoints.js';
+import {type HttpSite, isForSite} from './http-site.js';
 import type {ConnectionRequest, ListenerOptions, RefusedRequest} from './listener-options.js';
 import {PeerMonitor} from './peer-monitor.js';
 import {findTimesFault, type PeerTimes, SERVER_PEER_TIMES} from './peer-times.js';
@@ -61,19 +72,28 @@ export class UpgradeGate<Pass> {
 
 	/** Handler of the event `request`. */
 	readonly answer = (request: IncomingMessage, response: ServerResponse): void => {
-		answerHttpRequest(request, response, this.#site).catch(() => response.destroy());
+		const {site} = this.#options;
+		const answered =
+			site && isForSite(site, request)
+				? this.#answerSite(site, request, response)
+				: answerHttpRequest(request, response, this.#site);
+		answered.catch(() => response.destroy());
 	};
 
 	/** Handler of the event `upgrade`. */
 	readonly upgrade = (request: IncomingMessage, socket: Duplex, head: Buffer): void => {
-		const {authorize} = this.#options;
+		const {authorize, site} = this.#options;
 		socket.on('error', () => socket.destroy());
+		if (site && isForSite(site, request)) {
+			this.#upgradeSite(site, request, socket, head).catch(() => socket.destroy());
+			return;
+		}
 		const status = httpStatusOf(request, true, this.#site);
 		const stranger = status === undefined ? this.#refusePeer(socket as Socket) : undefined;
 		if (status !== undefined) this.#refuse(request, socket, status, reasonOf(status));
 		else if (stranger !== undefined) this.#refuse(request, socket, 403, stranger);
 		// Nothing to wait for: a connection is accepted in the tick in which it is asked for.
-		else if (!authorize && this.#isReady) this.#admit(request, socket, head, undefined as Pass);
+		else if (!authorize && this.#isReady) this.#admitPass(request, socket, head, undefined as Pass);
 		else this.#authorizeAndAdmit(request, socket, head).catch(() => socket.destroy());
 	};
 
@@ -114,6 +134,32 @@ export class UpgradeGate<Pass> {
 		};
 	}
 
+	async #answerSite(site: HttpSite, request: IncomingMessage, response: ServerResponse): Promise<void> {
+		const refusal = this.#siteRefusal(request);
+		if (!refusal) return site.answer(request, response);
+		this.#site.onRefused(request, refusal);
+		response.writeHead(refusal.status, {'content-length': Buffer.byteLength(refusal.text)}).end(refusal.text);
+	}
+
+	async #upgradeSite(site: HttpSite, request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
+		const status = upgradeStatusOf(request);
+		const refusal = this.#siteRefusal(request) ?? (status === undefined ? undefined : {status, text: ''});
+		if (refusal) return this.#refuse(request, socket, refusal.status, refusal.text);
+		await this.#options.ready;
+		const admission = await site.admit(request);
+		if (admission.kind === 'pass') this.#admit(request, socket, head, admission.accept);
+		else this.#refuse(request, socket, admission.status, admission.text);
+	}
+
+	/** Undefined for a request that names this server, by a user who may ask it. */
+	#siteRefusal(request: IncomingMessage): Refusal | undefined {
+		if (!this.#site.isKnownHost(request.headers.host, request.socket)) {
+			return {status: UNKNOWN_HOST, text: reasonOf(UNKNOWN_HOST)};
+		}
+		const stranger = this.#refusePeer(request.socket);
+		return stranger === undefined ? undefined : {status: 403, text: stranger};
+	}
+
 	async #waitUntilReady(): Promise<void> {
 		await this.#options.ready;
 		this.#isReady = true;
@@ -122,19 +168,31 @@ export class UpgradeGate<Pass> {
 	async #authorizeAndAdmit(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
 		const {ready, authorize} = this.#options;
 		await ready;
-		if (!authorize) return this.#admit(request, socket, head, undefined as Pass);
+		if (!authorize) return this.#admitPass(request, socket, head, undefined as Pass);
 		const result = await authorize(this.#toConnectionRequest(request));
-		if (result.kind === 'pass') this.#admit(request, socket, head, result.pass);
+		if (result.kind === 'pass') this.#admitPass(request, socket, head, result.pass);
 		else this.#refuse(request, socket, 401, result.text);
 	}
 
-	#admit(request: IncomingMessage, socket: Duplex, head: Buffer, pass: Pass): void {
-		const {maxConnections = Number.POSITIVE_INFINITY, hasRoom, isOpen, accept} = this.#options;
+	#admitPass(request: IncomingMessage, socket: Duplex, head: Buffer, pass: Pass): void {
+		const {hasRoom, accept} = this.#options;
+		const hasRoomFor = (): boolean => hasRoom?.(pass) !== false;
+		this.#admit(request, socket, head, (transport, user) => accept(transport, pass, user), hasRoomFor);
+	}
+
+	#admit(
+		request: IncomingMessage,
+		socket: Duplex,
+		head: Buffer,
+		accept: (transport: Transport, user?: number) => void,
+		hasRoom?: () => boolean,
+	): void {
+		const {maxConnections = Number.POSITIVE_INFINITY, isOpen} = this.#options;
 		if (this.#isClosed || isOpen?.() === false) {
 			this.#refuse(request, socket, 503, CLOSED_TEXT);
 			return;
 		}
-		if (this.#webSockets.clients.size >= maxConnections || hasRoom?.(pass) === false) {
+		if (this.#webSockets.clients.size >= maxConnections || hasRoom?.() === false) {
 			this.#refuse(request, socket, 503);
 			return;
 		}
@@ -142,7 +200,7 @@ export class UpgradeGate<Pass> {
 		this.#webSockets.handleUpgrade(request, socket, head, webSocket => {
 			const peer = describePeer(socket as Socket);
 			const transport = new WebSocketTransport(webSocket, socket, peer, 'server', this.#watching);
-			accept(transport, pass, userOf?.(socket as Socket));
+			accept(transport, userOf?.(socket as Socket));
 		});
 	}
 
