@@ -15,9 +15,9 @@ import {looksDenied, MAX_DENIAL_OUTPUT_WAIT_MS} from './sandbox-denial.js';
 import {TerminalSizes} from './screen/terminal-sizes.js';
 import {StdinQueue} from './stdin-queue.js';
 import {ENDING, NOT_RUNNING, type Termination, type TerminationMode} from './termination.js';
-import {killOrphansOf, killTree} from './tree/kill-tree.js';
-import {findUnclaimedOrphans, type ProcessRoot} from './tree/subreaper.js';
-import {waitForSurvivors} from './tree/wait-for-survivors.js';
+import {endTree} from './tree/end-tree.js';
+import {killOrphansOf} from './tree/kill-tree.js';
+import type {ProcessRoot} from './tree/subreaper.js';
 
 export type {ProcessEvents, ProcessOptions, ProcessState, Termination, TerminationMode};
 
@@ -125,6 +125,8 @@ export class ManagedProcess {
 		if (this.#state.kind !== 'starting') return;
 		try {
 			const child = backend.spawn(request, this.#childEvents());
+			// A start that is cancelled meanwhile ends the child at once.
+			if (child instanceof Promise) this.started.catch(() => child.cancel?.());
 			this.#attach(child instanceof Promise ? await child : child);
 		} catch (error) {
 			this.#fail(error as LongarmError);
@@ -284,21 +286,17 @@ export class ManagedProcess {
 		const {child} = this.#state;
 		if (child.endTree) return {running: true, survivors: child.endTree(mode)};
 		this.#endReason ??= 'terminated';
-		if (mode.kind === 'force') return this.#kill();
+		if (mode.kind === 'force') return this.#kill(mode.withinMs);
 		child.signal('SIGTERM');
 		this.#timers.set('lastChance', mode.timeoutMs);
 		return ENDING;
 	}
 
-	#kill(): Termination {
+	#kill(withinMs?: number): Termination {
 		if (this.#state.kind !== 'running') return NOT_RUNNING;
 		this.#isKilled = true;
 		this.#stdin?.rejectWrites();
-		const {child} = this.#state;
-		const strays = killTree(child);
-		const survivors = waitForSurvivors(child, strays);
-		const isCertain = strays.length === 0 && findUnclaimedOrphans(child).length === 0;
-		return {running: true, survivors: isCertain ? [] : survivors};
+		return {running: true, survivors: endTree(this.#state.child, withinMs)};
 	}
 
 	/** Kills what is left of the tree after the grace period, orphans included. */
@@ -379,6 +377,7 @@ export class ManagedProcess {
 		const reason = this.#endReason ?? (isSignaled ? 'signal' : 'exit');
 		this.log.recordExit(told ? {exitCode, ...told} : {exitCode, reason, ...denied});
 		this.#events.exited(this);
+		this.#applyBackPressure();
 		this.#closeIfEnded();
 	}
 

@@ -11,7 +11,7 @@ import type {KeptOutput} from './output/output-spill.js';
 import {prepareSpawn, type StartRequest} from './prepare-spawn.js';
 import type {ProcessQuota} from './process-quota.js';
 import type {StartQueue} from './start-queue.js';
-import {filterLeadersWithOrphans, killOrphansOf} from './tree/kill-tree.js';
+import {filterLeadersWithOrphans, killOrphansOf, MAX_FREEZE_MS} from './tree/kill-tree.js';
 import type {ProcessRoot} from './tree/subreaper.js';
 
 /** Removed leaders that are remembered before those without living orphans are dropped. */
@@ -136,12 +136,15 @@ export class ProcessTable {
 
 	/** Ends every process: `force` sends SIGKILL, `ask` SIGTERM. Durable ones, which are to outlive this program, go on. */
 	endAll(how: 'ask' | 'force'): void {
+		const deadline = performance.now() + MAX_FREEZE_MS;
 		for (const process of this) {
 			if (process.options.isDurable) continue;
 			// A process still in the start queue is cancelled instead of being started only to be ended.
 			const isStarting = process.state.kind === 'starting';
 			if (how === 'ask' && !isStarting) process.signal('SIGTERM');
-			else if (!process.terminate().running) process.closeStreams();
+			else if (!process.terminate({kind: 'force', withinMs: Math.max(0, deadline - performance.now())}).running) {
+				process.closeStreams();
+			}
 		}
 		if (how === 'force') killOrphansOf(this.#listLeaders());
 	}

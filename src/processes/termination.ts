@@ -1,7 +1,12 @@
 import type {ProcessInfo} from './tree/process-tree.js';
 
-/** SIGKILL at once, or SIGTERM first and SIGKILL after the timeout. */
-export type TerminationMode = {readonly kind: 'force'} | {readonly kind: 'graceful'; readonly timeoutMs: number};
+/**
+ * SIGKILL, or SIGTERM first and SIGKILL after the timeout. With `withinMs` all is done in this turn of the event loop, which
+ * that may block for so long, as for a program that is about to exit.
+ */
+export type TerminationMode =
+	| {readonly kind: 'force'; readonly withinMs?: number}
+	| {readonly kind: 'graceful'; readonly timeoutMs: number};
 
 export interface Termination {
 	/** The process was running or starting. */

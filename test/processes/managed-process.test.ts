@@ -194,6 +194,16 @@ describe('a start that is cancelled', () => {
 		});
 	});
 
+	test('while its child has yet to become the program ends the child at once', async () => {
+		const {process} = new Managed();
+		let cancels = 0;
+		const pending = Object.assign(new Promise<Child>(() => {}), {cancel: () => void cancels++});
+		void process.spawn({name: 'pending', spawn: () => pending}, sh('true', PIPES));
+		expect(process.terminate().running).toBe(true);
+		await expect(process.started).rejects.toMatchObject(cancelled);
+		expect(cancels).toBe(1);
+	});
+
 	test('while the backend is at it kills the child that comes of it', async () => {
 		const managed = new Managed();
 		const report = new Report();

@@ -174,6 +174,12 @@ export interface WatchdogState {
 	readonly toldCount: number;
 }
 
+/** A child that has yet to be spawned, or to become the program. */
+export type PendingChild = Promise<Child> & {
+	/** Ends it if it is there already. The promise settles all the same; a child that comes is to be ended. */
+	readonly cancel?: () => void;
+};
+
 /** Spawns children. Throws, or rejects with, a `spawnError` when the system refuses. */
 export interface Backend {
 	readonly name: string;
@@ -191,7 +197,7 @@ export interface Backend {
 	adoptLasting?(pid: number, onExit: () => void): void;
 	/** Control group that all children are in; undefined where there is none. */
 	readonly groupPath?: string | undefined;
-	spawn(request: SpawnRequest, events: ChildEvents): Child | Promise<Child>;
+	spawn(request: SpawnRequest, events: ChildEvents): Child | PendingChild;
 	/** Undefined before `becomeSubreaper`. Absent where children cannot be handed over. */
 	handOver?(): SubreaperState | undefined;
 	/**

@@ -88,7 +88,7 @@ export class OutputReader {
 		this.#socket.on('error', () => this.#socket.destroy());
 		this.#socket.on('end', () => {
 			// libuv before 1.52 reports the end at a hang-up although the terminal still holds bytes: drain it here.
-			if (!this.#socket.destroyed) this.#drain(Number.POSITIVE_INFINITY);
+			if (kind === 'pty' && !this.#socket.destroyed) this.#drain(Number.POSITIVE_INFINITY);
 			this.#socket.destroy();
 		});
 		this.#socket.on('close', () => this.#handleClose());

@@ -7,6 +7,7 @@ import {AppendQueue, MAX_GATHERED_BYTES, type WriteBytes} from './append-queue.j
 import {presentMs, repair, writeHeader} from './begin-spill.js';
 import {EndedSpill} from './ended-spill.js';
 import {type PunchHole, punchHole as punchHoleOfSystem} from './file-calls.js';
+import {HeldEvents} from './held-events.js';
 import {MIN_DROPPED_SHARE, OldestDropper} from './oldest-dropper.js';
 import {type ExitRecord, type ProcessMeta, StartingMeta, writeExit} from './process-meta.js';
 import {newExtent, type SpillExtent} from './spill-extent.js';
@@ -40,9 +41,6 @@ export interface SpillOptions {
 	readonly punchHole?: PunchHole;
 }
 
-/** An event beyond the bound: output, or the exit. */
-type Held = Chunk | {readonly seq: number};
-
 /**
  * Output of one running process on disk. Pieces of one turn of the event loop are written together, the record of a
  * piece never before its bytes. Pieces that the disk does not take, or that are beyond the bound, wait in memory.
@@ -58,8 +56,7 @@ export class ProcessSpill extends StoredSpill implements KeptOutput {
 	#aside: AppendQueue | undefined;
 	#asideBytes: number;
 	readonly #onFull: FullSpillPolicy;
-	/** Events beyond the bound, in order. */
-	#held: Held[] = [];
+	readonly #held = new HeldEvents();
 	/** Output whose records are on disk. */
 	#indexedBytes: number;
 	#lastSeq: number;
@@ -161,14 +158,14 @@ export class ProcessSpill extends StoredSpill implements KeptOutput {
 	}
 
 	get isBlocked(): boolean {
-		return this.#retry !== undefined || this.#held.length > 0;
+		return this.#retry !== undefined || this.#held.isFull;
 	}
 
 	/** Why output is not written, in the words of the system or as the bound; undefined unless it is blocked. */
 	get blockedBy(): string | undefined {
 		const failure = this.#out.failure ?? this.#idx.failure ?? this.#aside?.failure;
 		if (this.#retry !== undefined) return failure?.message ?? 'the exit cannot be saved';
-		return this.#held.length > 0 ? `its ${this.#maxBytes} bytes are full` : undefined;
+		return this.#held.isFull ? `its ${this.#maxBytes} bytes are full` : undefined;
 	}
 
 	get lastMs(): number {
@@ -189,11 +186,8 @@ export class ProcessSpill extends StoredSpill implements KeptOutput {
 
 	append(chunk: Chunk): void {
 		if (this.#state !== 'open') return;
-		if (this.#held.length > 0 || !this.#makeRoom(chunk.bytes.length)) {
-			this.#held.push({...chunk, bytes: Uint8Array.from(chunk.bytes)});
-			return;
-		}
-		this.#appendChunk(chunk);
+		if (!this.#held.isEmpty || !this.#makeRoom(chunk.bytes.length)) this.#held.addOutput(chunk);
+		else this.#appendChunk(chunk);
 	}
 
 	/** Saved at once, also while output before it has to wait. */
@@ -202,8 +196,7 @@ export class ProcessSpill extends StoredSpill implements KeptOutput {
 		const denied = sandboxDenied !== undefined && {sandboxDenied};
 		this.#unsavedExit = {exitCode, reason, ...denied, seq, ms: this.#now()};
 		this.#saveExit();
-		if (this.#held.length > 0) this.#held.push({seq});
-		else this.#appendRecord({...NO_BYTES, kind: 'exit', seq, ms: this.#now()});
+		if (!this.#held.recordExit(seq)) this.#appendRecord({...NO_BYTES, kind: 'exit', seq, ms: this.#now()});
 		// Its record goes to disk at the end of the turn, most often with that of the close.
 		if (this.#unsavedExit) this.flush();
 	}
@@ -211,7 +204,7 @@ export class ProcessSpill extends StoredSpill implements KeptOutput {
 	/** The last event. Output beyond the bound is written now: there is no more than was handed over. */
 	recordClose(seq: number): void {
 		if (this.#state !== 'open') return;
-		for (const held of this.#held.splice(0)) {
+		for (const held of this.#held.take()) {
 			if ('bytes' in held) this.#appendChunk(held);
 			else this.#appendRecord({...NO_BYTES, kind: 'exit', seq: held.seq, ms: this.#now()});
 		}

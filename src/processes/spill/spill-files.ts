@@ -1,6 +1,7 @@
 import {closeSync} from 'node:fs';
 import {join} from 'node:path';
-import {isSystemError, openRegularFile} from './state-files.js';
+import {LongarmError} from '../../shared/errors.js';
+import {isSystemError, openRegularFile, toStateError} from './state-files.js';
 
 export const OUTPUT_FILE = 'out';
 export const INDEX_FILE = 'idx';
@@ -19,6 +20,7 @@ export class SpillFiles {
 	readonly directory: string;
 	#descriptors: SpillDescriptors | undefined;
 	#users = 0;
+	#isRemoved = false;
 
 	/** Descriptors of a writer are in use until `release`. */
 	constructor(directory: string, descriptors?: SpillDescriptors) {
@@ -32,10 +34,27 @@ export class SpillFiles {
 		return this.#descriptors!;
 	}
 
+	/** Throws PROCESS_UNKNOWN for files that were removed, STATE_UNUSABLE for others that cannot be opened. */
 	retain(): SpillDescriptors {
-		this.#descriptors ??= openDescriptors(this.directory, 'read');
+		this.#descriptors ??= this.#open();
 		this.#users++;
 		return this.#descriptors;
+	}
+
+	/** Readers that have the files open read on; no other can open them. */
+	markRemoved(): void {
+		this.#isRemoved = true;
+	}
+
+	#open(): SpillDescriptors {
+		if (this.#isRemoved) {
+			throw new LongarmError('PROCESS_UNKNOWN', {message: 'the process was removed with its output'});
+		}
+		try {
+			return openDescriptors(this.directory, 'read');
+		} catch (error) {
+			throw toStateError(error, this.directory);
+		}
 	}
 
 	release(): void {

@@ -72,6 +72,7 @@ export abstract class StoredSpill implements SpillSource {
 	/** The files are gone at once, and their space soon. */
 	async discard(): Promise<void> {
 		this.close();
+		this.files.markRemoved();
 		await removeSpill(this.directory);
 	}
 

@@ -1,7 +1,9 @@
 // Linux only, apart from the signal to the process group: on other systems no descendants or orphans are found.
+import {setTimeout} from 'node:timers/promises';
 import {
 	isCertainlyAlone,
 	isHalted,
+	isStillAlive,
 	listDescendants,
 	listSessionMembers,
 	type ProcessInfo,
@@ -10,8 +12,11 @@ import {
 import {signalGroup, signalProcess} from './signals.js';
 import {findOrphansOf, findUnclaimedOrphans, isSubreaper, listOrphans, type ProcessRoot} from './subreaper.js';
 
-/** Longest time for stopping a tree before it is killed as it is. Blocks the event loop. */
-const MAX_FREEZE_MS = 500;
+/** Longest time for stopping a tree before it is killed as it is. */
+export const MAX_FREEZE_MS = 500;
+/** How much of it may be spent on the event loop at once, and the time for others in between. */
+const MAX_TURN_MS = 10;
+const PAUSE_MS = 5;
 
 /**
  * Kills the process group that `leader` leads and every descendant that left the group. Returns the strays, whose end is
@@ -19,9 +24,40 @@ const MAX_FREEZE_MS = 500;
  * a process of another user may not be ours to kill.
  */
 export function killTree(leader: ProcessRoot, maxFreezeMs = MAX_FREEZE_MS): ProcessInfo[] {
+	const freeze = beginFreeze(leader);
+	freeze?.run(maxFreezeMs);
+	return finishKill(leader, freeze);
+}
+
+/**
+ * The same, without blocking the event loop for long where processes take their time to stop, because others have the
+ * processor, or because they wait for a child. Not for a program that is about to exit.
+ */
+export function killTreeInTurns(leader: ProcessRoot): ProcessInfo[] | Promise<ProcessInfo[]> {
+	const freeze = beginFreeze(leader);
+	return !freeze || freeze.run(MAX_TURN_MS) ? finishKill(leader, freeze) : killLater(leader, freeze);
+}
+
+async function killLater(leader: ProcessRoot, freeze: TreeFreeze): Promise<ProcessInfo[]> {
+	const deadline = performance.now() + MAX_FREEZE_MS;
+	do await setTimeout(PAUSE_MS);
+	while (!freeze.run(MAX_TURN_MS) && performance.now() < deadline);
+	// Others may have ended it meanwhile, and its ids may be those of other processes.
+	const living = freeze.members.filter(isStillAlive);
+	if (living.some(({pid}) => pid === leader.pid)) signalGroup(leader.pid, 'SIGKILL');
+	for (const {pid} of living) signalProcess(pid, 'SIGKILL');
+	return living.filter(member => isStray(leader, member));
+}
+
+/** Undefined for a tree that a signal to the group of the leader kills whole. */
+function beginFreeze(leader: ProcessRoot): TreeFreeze | undefined {
 	const tree = isCertainlyAlone(leader.pid) ? findOrphanTrees(leader) : listTree(leader);
-	const strays = tree.some(each => isStray(leader, each)) ? freezeTree(leader, tree, maxFreezeMs) : [];
+	return tree.some(each => isStray(leader, each)) ? new TreeFreeze(leader, tree) : undefined;
+}
+
+function finishKill(leader: ProcessRoot, freeze: TreeFreeze | undefined): ProcessInfo[] {
 	signalGroup(leader.pid, 'SIGKILL');
+	const strays = (freeze?.members ?? []).filter(member => isStray(leader, member));
 	for (const stray of strays) signalProcess(stray.pid, 'SIGKILL');
 	return strays;
 }
@@ -92,26 +128,49 @@ export function findOrphanTrees(leader: ProcessRoot): ProcessInfo[] {
 }
 
 /**
- * Stops the tree with SIGSTOP, so that no member forks while the tree is listed, and returns its strays. A process that
- * is in the middle of a fork stops only after it: a listing is complete when all members had stopped before it began.
+ * Stops the tree with SIGSTOP, so that no member forks while the tree is listed. A process that is in the middle of a
+ * fork stops only after it: a listing is complete when all members had stopped before it began.
  */
-function freezeTree(leader: ProcessRoot, tree: readonly ProcessInfo[], maxFreezeMs: number): ProcessInfo[] {
-	const deadline = performance.now() + maxFreezeMs;
-	const members = new Map<number, ProcessInfo>();
-	signalGroup(leader.pid, 'SIGSTOP');
-	let hadHalted = false;
-	for (let found = tree; ; found = listTree(leader)) {
+class TreeFreeze {
+	readonly #leader: ProcessRoot;
+	readonly #members = new Map<number, ProcessInfo>();
+	#found: readonly ProcessInfo[] | undefined;
+	#hadHalted = false;
+
+	constructor(leader: ProcessRoot, tree: readonly ProcessInfo[]) {
+		this.#leader = leader;
+		this.#found = tree;
+		signalGroup(leader.pid, 'SIGSTOP');
+	}
+
+	get members(): ProcessInfo[] {
+		return [...this.#members.values()];
+	}
+
+	/** True once the listing is complete, false if that takes longer. */
+	run(maxMs: number): boolean {
+		const deadline = performance.now() + maxMs;
+		for (;;) {
+			const hasNew = this.#stopNew();
+			if (!hasNew && this.#hadHalted) return true;
+			if (performance.now() > deadline) return false;
+			this.#hadHalted = this.members.every(each => isHalted(each.pid) || !isOwnUser(each));
+		}
+	}
+
+	#stopNew(): boolean {
+		const leader = this.#leader;
+		const found = this.#found ?? listTree(leader);
+		this.#found = undefined;
 		// A known member that has left the group since counts as new: the signal to the group has not stopped it.
 		const added = found.filter(each => {
-			const known = members.get(each.pid);
+			const known = this.#members.get(each.pid);
 			return !known || (isStray(leader, each) && !isStray(leader, known));
 		});
 		for (const member of added) {
-			members.set(member.pid, member);
+			this.#members.set(member.pid, member);
 			if (isStray(leader, member)) signalProcess(member.pid, 'SIGSTOP');
 		}
-		if ((added.length === 0 && hadHalted) || performance.now() > deadline) break;
-		hadHalted = [...members.values()].every(each => isHalted(each.pid) || !isOwnUser(each));
+		return added.length > 0;
 	}
-	return [...members.values()].filter(member => isStray(leader, member));
 }

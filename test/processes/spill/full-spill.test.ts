@@ -149,7 +149,7 @@ test('whenever a write fails, and however much of it was done, nothing is lost a
 	);
 });
 
-test('at its bound a spill is blocked for good, and the rest is written when all streams have ended', () => {
+test('at its bound a spill is blocked until the exit, and the rest is written when all streams have ended', () => {
 	const onUnblocked = vi.fn<() => void>();
 	const spill = createSpill({maxBytes: 1000, onUnblocked});
 	for (let seq = 1; seq <= 9; seq++) append(spill, seq, 100);
@@ -158,9 +158,11 @@ test('at its bound a spill is blocked for good, and the rest is written when all
 	expect([spill.isBlocked, spill.writtenSeq, spill.bytes]).toEqual([true, 7, 924]);
 	expect(spill.blockedBy).toBe('its 1000 bytes are full');
 	spill.recordExit({seq: 10, exitCode: 0, reason: 'exit'});
-	expect([spill.isBlocked, spill.writtenSeq]).toEqual([true, 7]);
+	expect([spill.isBlocked, spill.writtenSeq]).toEqual([false, 7]);
 	expect(ProcessSpill.openEnded(spill.directory).exit).toEqual({seq: 8, exitCode: 0, reason: 'exit'});
-	append(spill, 11, 100);
+	append(spill, 11, MiB);
+	// A descendant writes on.
+	expect([spill.isBlocked, spill.writtenSeq]).toEqual([true, 7]);
 	spill.recordClose(12);
 	expect([spill.isBlocked, spill.writtenSeq, onUnblocked.mock.calls.length]).toEqual([false, 12, 0]);
 	const entries = readEntries(ProcessSpill.openEnded(spill.directory).openReader(7)) as {kind: string; seq: number}[];

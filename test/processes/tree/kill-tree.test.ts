@@ -3,7 +3,7 @@ import {copyFileSync} from 'node:fs';
 import {join} from 'node:path';
 import type {Readable} from 'node:stream';
 import {expect, onTestFinished, test} from 'vitest';
-import {killTree} from '../../../src/processes/tree/kill-tree.js';
+import {killTree, killTreeInTurns} from '../../../src/processes/tree/kill-tree.js';
 import {
 	isCertainlyAlone,
 	isHalted,
@@ -13,10 +13,15 @@ import {
 	readProcessInfo,
 } from '../../../src/processes/tree/process-tree.js';
 import {waitForSurvivors} from '../../../src/processes/tree/wait-for-survivors.js';
+import {isInstalled, unless} from '../../helpers/needs.js';
 import {endWithTest} from '../../helpers/process-api.js';
 import {eventually, isAlive, untilDead} from '../../helpers/processes.js';
 import {scratchDirectory} from '../../helpers/scratch.js';
 import {listRunningWith, spawnUnrelated} from '../../helpers/subreaper.js';
+import {waitTicks} from '../../helpers/ticks.js';
+
+const canVfork = process.arch === 'x64' && isInstalled('perl');
+const needsVfork = unless(canVfork ? undefined : 'it takes perl, and the number of a system call of x64');
 
 interface Tree {
 	readonly child: ChildProcess;
@@ -90,6 +95,22 @@ test.each([
 		}
 	},
 );
+
+test('a tree that does not stop is killed, and holds up nothing else until then', needsVfork, async () => {
+	// A process that waits for a child which shares its memory stops for no signal, and ends by SIGKILL only.
+	const vfork = 58;
+	const stuck = `$| = 1; print "$$\\n"; if (syscall(${vfork}) == 0) { print "$$\\n"; sleep 1000 }`;
+	const {leader, pids} = await sh(2, `setsid perl -e '${stuck}' & wait`);
+	const killing = killTreeInTurns(leader);
+	let isOver = false;
+	void Promise.resolve(killing).finally(() => {
+		isOver = true;
+	});
+	await waitTicks();
+	expect(isOver).toBe(false);
+	expect((await killing).map(({pid}) => pid)).toContain(pids[0]);
+	await untilDead(leader.pid, ...(await killing).map(({pid}) => pid));
+});
 
 test('the end of a group is sure', async () => {
 	const {leader, pids} = await sh(2, 'sleep 1000 & echo $!; sh -c "echo \\$\\$; sleep 1000; :" & wait');

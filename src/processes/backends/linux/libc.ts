@@ -32,6 +32,8 @@ export interface Libc {
 	fcntl(fd: number, command: number, argument: number): number;
 	socketpair(domain: number, type: number, protocol: number, fds: [number, number]): number;
 	setsockopt(fd: number, level: number, name: number, value: Pointer, length: number): number;
+	/** `fds` is an array of `struct pollfd`. */
+	poll(fds: Pointer, count: number, timeoutMs: number): number;
 	memfdCreate(name: string, flags: number): number;
 	read(fd: number, buffer: Pointer, length: number): number;
 	getrlimit(resource: number, limit: Pointer): number;
@@ -79,6 +81,7 @@ const SIGNATURES: Record<Exclude<keyof Libc, 'errno'>, string> = {
 	fcntl: 'int fcntl(int fd, int command, long argument)',
 	socketpair: 'int socketpair(int domain, int type, int protocol, _Out_ int *fds)',
 	setsockopt: 'int setsockopt(int fd, int level, int name, void *value, unsigned int length)',
+	poll: 'int poll(void *fds, unsigned long count, int timeout)',
 	memfdCreate: 'int memfd_create(const char *name, unsigned int flags)',
 	getrlimit: 'int getrlimit(int resource, void *limit)',
 	setrlimit: 'int setrlimit(int resource, void *limit)',

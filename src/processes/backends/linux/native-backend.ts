@@ -3,12 +3,14 @@ import {closeSync, constants} from 'node:fs';
 import {toKernelTime} from '../../../shared/node/kernel-clock.js';
 import {openMemoryFile} from '../../../shared/node/memory-file.js';
 import {keepSpareDescriptor} from '../../tree/proc.js';
+import {signalGroup} from '../../tree/signals.js';
 import {enableSubreaper, registerChild, unregisterChild} from '../../tree/subreaper.js';
 import type {
 	Backend,
 	Child,
 	ChildEvents,
 	ChildHandle,
+	PendingChild,
 	SpawnRequest,
 	SubreaperOptions,
 	SubreaperState,
@@ -23,7 +25,7 @@ import {connectChild} from './native-child.js';
 import {OrphanSweep} from './orphan-sweep.js';
 import {openTerminal, setTerminalSize} from './pseudo-terminal.js';
 import {Reaper} from './reaper.js';
-import {type LauncherCommand, WaitingLauncher} from './waiting-launcher.js';
+import {type Launch, type LauncherCommand, WaitingLauncher} from './waiting-launcher.js';
 import {type LaunchWatchdog, type Marks, Watchdog} from './watchdog.js';
 
 const PR_SET_CHILD_SUBREAPER = 36;
@@ -48,6 +50,8 @@ export function createNativeBackend(): Backend | undefined {
 }
 
 type Command = Omit<SpawnRequest, 'io'>;
+/** The ends of a child's streams that this program has. */
+type OwnEnds = Pick<ChildHandle, 'outputs' | 'stdinFd' | 'hasStdin'>;
 /** Adds the file actions that connect the standard streams of a child. */
 type Redirect = (actions: Uint8Array) => void;
 
@@ -127,16 +131,12 @@ class NativeBackend implements Backend {
 
 	spawnLasting(request: Omit<SpawnRequest, 'io' | 'limits'>, events: ChildEvents): Child {
 		const sweep = this.#subreaper?.sweep;
-		const child = this.spawn(
-			{...request, io: {kind: 'pipes', stdin: true}},
-			{
-				...events,
-				exited: exit => {
-					sweep?.unspare(child.pid);
-					events.exited(exit);
-				},
-			},
-		);
+		const exited: ChildEvents['exited'] = exit => {
+			sweep?.unspare(child.pid);
+			events.exited(exit);
+		};
+		// Without limits, and so not a pending one.
+		const child = this.spawn({...request, io: {kind: 'pipes', stdin: true}}, {...events, exited}) as Child;
 		sweep?.spare(child.pid);
 		return child;
 	}
@@ -152,7 +152,7 @@ class NativeBackend implements Backend {
 		});
 	}
 
-	spawn(request: SpawnRequest, events: ChildEvents): Child {
+	spawn(request: SpawnRequest, events: ChildEvents): Child | PendingChild {
 		this.#tag = this.#subreaper?.tags.setNext();
 		this.#subreaper?.sweep.arm();
 		return request.io.kind === 'pty'
@@ -160,18 +160,18 @@ class NativeBackend implements Backend {
 			: this.#spawnPipes(request, request.io.stdin, events);
 	}
 
-	#spawnPipes(request: SpawnRequest, wantsStdin: boolean, events: ChildEvents): Child {
+	#spawnPipes(request: SpawnRequest, wantsStdin: boolean, events: ChildEvents): Child | PendingChild {
 		using fds = new DescriptorScope();
 		const stdout = this.#openPipe(fds, request);
 		const stderr = this.#openPipe(fds, request);
 		const stdin = wantsStdin ? this.#openPipe(fds, request) : undefined;
-		const pid = this.#launch(request, actions => {
+		const launch = this.#launch(request, actions => {
 			if (stdin) this.#libc.actionsDup2(actions, stdin.read, 0);
 			else this.#libc.actionsOpen(actions, 0, '/dev/null', constants.O_RDONLY, 0);
 			this.#libc.actionsDup2(actions, stdout.write, 1);
 			this.#libc.actionsDup2(actions, stderr.write, 2);
 		});
-		return this.#connect(request, pid, events, {
+		return this.#connect(request, launch, events, {
 			outputs: [
 				{stream: 'stdout', fd: fds.release(stdout.read)},
 				{stream: 'stderr', fd: fds.release(stderr.read)},
@@ -181,27 +181,27 @@ class NativeBackend implements Backend {
 		});
 	}
 
-	#spawnPty(request: SpawnRequest, size: TerminalSize, events: ChildEvents): Child {
+	#spawnPty(request: SpawnRequest, size: TerminalSize, events: ChildEvents): Child | PendingChild {
 		using fds = new DescriptorScope();
 		const {fd, slave} = openTerminal(this.#libc, request.file);
 		fds.own(fd);
 		setTerminalSize(this.#libc, fd, size);
-		const pid = this.#launch(request, actions => {
+		const launch = this.#launch(request, actions => {
 			// The first terminal that a session leader opens becomes its controlling terminal.
 			const flags = request.wrapper?.hasOwnSession ? constants.O_RDWR | constants.O_NOCTTY : constants.O_RDWR;
 			this.#libc.actionsOpen(actions, 0, slave, flags, 0);
 			this.#libc.actionsDup2(actions, 0, 1);
 			this.#libc.actionsDup2(actions, 0, 2);
 		});
-		return this.#connect(request, pid, events, {outputs: [{stream: 'pty', fd: fds.release(fd)}], hasStdin: true});
+		return this.#connect(request, launch, events, {outputs: [{stream: 'pty', fd: fds.release(fd)}], hasStdin: true});
 	}
 
 	#connect(
 		{io, wrapper}: SpawnRequest,
-		pid: number,
+		{pid, pending}: Launch,
 		events: ChildEvents,
-		streams: Pick<ChildHandle, 'outputs' | 'stdinFd' | 'hasStdin'>,
-	): Child {
+		ends: OwnEnds,
+	): Child | PendingChild {
 		const handle: ChildHandle = {
 			pid,
 			tag: this.#tag,
@@ -209,9 +209,30 @@ class NativeBackend implements Backend {
 			hasOwnSession: wrapper?.hasOwnSession ?? false,
 			hasExited: false,
 			kind: io.kind,
-			...streams,
+			...ends,
 		};
-		return connectChild(handle, {libc: this.#libc, reaper: this.#reaper}, events);
+		return pending ? this.#connectLater(handle, pending, events) : this.adopt(handle, events);
+	}
+
+	/** Until it is the program, the child is reaped, but known to nobody: it ends with the other orphans of this process. */
+	#connectLater(handle: ChildHandle, pending: Promise<void>, events: ChildEvents): PendingChild {
+		const {pid, outputs, stdinFd} = handle;
+		let isPending = true;
+		this.#reaper.hold(pid);
+		const child = pending.then(
+			() => {
+				isPending = false;
+				return this.adopt(handle, events);
+			},
+			(error: unknown) => {
+				isPending = false;
+				this.#reaper.watch(pid, () => {});
+				for (const {fd} of outputs) closeSync(fd);
+				if (stdinFd !== undefined) closeSync(stdinFd);
+				throw error;
+			},
+		);
+		return Object.assign(child, {cancel: () => void (isPending && signalGroup(pid, 'SIGKILL'))});
 	}
 
 	adopt(handle: ChildHandle, events: ChildEvents): Child {
@@ -219,15 +240,21 @@ class NativeBackend implements Backend {
 	}
 
 	/** Limits are in place before the program runs its first instruction: its descendants have no other time to begin. */
-	#launch(request: Command, redirect: Redirect): number {
+	#launch(request: Command, redirect: Redirect): Launch {
 		const {limits, wrapper} = request;
-		if (!limits) return this.#posixSpawn(request, redirect);
-		if (!needsLauncher(limits)) return withOomScore(limits.oomScore, () => this.#posixSpawn(request, redirect));
+		if (!limits || !needsLauncher(limits)) {
+			const pid = withOomScore(limits?.oomScore, () => this.#posixSpawn(request, redirect));
+			return {pid, pending: undefined};
+		}
 		this.#launcher ??= new WaitingLauncher(this.#libc);
 		return this.#launcher.launch(request, {
 			firstFd: FIRST_EXTRA_FD + (wrapper?.descriptors.length ?? 0),
 			spawn: launcher => this.#posixSpawn(request, redirect, launcher),
 			prepare: pid => applyLimits(this.#libc, pid, limits),
+			discard: pid => {
+				signalGroup(pid, 'SIGKILL');
+				this.#reaper.watch(pid, () => {});
+			},
 		});
 	}
 

@@ -22,6 +22,8 @@ const POLL_INTERVAL_MS = 1000;
 export class Reaper {
 	readonly #libc: Libc;
 	readonly #children = new Map<number, (exit: KernelExit) => void>();
+	/** Exits of held children. */
+	readonly #held = new Map<number, KernelExit>();
 	readonly #info = new Uint8Array(SIGINFO_BYTES);
 	readonly #infoView = new DataView(this.#info.buffer);
 	readonly #status: [number] = [0];
@@ -34,7 +36,19 @@ export class Reaper {
 		process.on('SIGCHLD', () => this.sweep());
 	}
 
+	/** Keeps the exit of a child for the call of `watch` that has to follow. */
+	hold(pid: number): void {
+		this.watch(pid, exit => this.#held.set(pid, exit));
+	}
+
+	/** Calls back with the exit, later. */
 	watch(pid: number, onExit: (exit: KernelExit) => void): void {
+		const exit = this.#held.get(pid);
+		if (exit) {
+			this.#held.delete(pid);
+			setImmediate(() => onExit(exit));
+			return;
+		}
 		if (this.#children.size === 0) this.#pollTimer = setInterval(() => this.sweep(), POLL_INTERVAL_MS);
 		this.#children.set(pid, onExit);
 	}

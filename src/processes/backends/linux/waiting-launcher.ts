@@ -1,5 +1,6 @@
 // Linux only: memfd_create, and machine code for x64 and arm64.
 import {closeSync, readSync, writeSync} from 'node:fs';
+import {Socket} from 'node:net';
 import {endianness} from 'node:os';
 import {LongarmError} from '../../../shared/errors.js';
 import {F_DUPFD_CLOEXEC, openMemoryFile} from '../../../shared/node/memory-file.js';
@@ -14,6 +15,14 @@ const SOCK_CLOEXEC = 0o2000000;
 /** Above every descriptor a child is given, so that none of these is overwritten while they are put in place. */
 const LOWEST_SOURCE_FD = 64;
 const ERRNO_BYTES = 4;
+/**
+ * Longest time to wait for a launcher on the event loop, as `posix_spawn` itself does. It needs a fraction of this, unless
+ * others have the processor: then the event loop goes on, and a stream tells, which costs more per start.
+ */
+const MAX_BLOCKING_MS = 2;
+/** `struct pollfd`: the descriptor, the events asked for and those that came. */
+const POLLFD_BYTES = 8;
+const POLLIN = 1;
 
 /** Program to spawn in the place of the requested one. */
 export interface LauncherCommand {
@@ -29,6 +38,15 @@ export interface LaunchSteps {
 	readonly spawn: (launcher: LauncherCommand) => number;
 	/** Sets up the child while none of the requested program has run. */
 	readonly prepare: (pid: number) => void;
+	/** Ends and reaps a child that did not become the program; one that fails to while `pending` ends by itself. */
+	readonly discard: (pid: number) => void;
+}
+
+/** A launcher that has been told to become the program. */
+export interface Launch {
+	readonly pid: number;
+	/** Settles when it has become the program, or could not; undefined if it has already. */
+	readonly pending: Promise<void> | undefined;
 }
 
 /**
@@ -45,37 +63,36 @@ export class WaitingLauncher {
 		this.#executable = createExecutable(libc);
 	}
 
-	launch({file, argv}: Pick<SpawnRequest, 'file' | 'argv'>, {firstFd, spawn, prepare}: LaunchSteps): number {
+	launch({file, argv}: Pick<SpawnRequest, 'file' | 'argv'>, {firstFd, spawn, prepare, discard}: LaunchSteps): Launch {
 		const {near, far} = this.#openChannel(file);
+		let pid: number | undefined;
 		try {
-			const pid = spawnAndClose(far, () =>
+			pid = spawnAndClose(far, () =>
 				spawn({
 					file: `/proc/self/fd/${firstFd + 1}`,
 					argv: [String.fromCharCode(firstFd), file, ...argv],
 					descriptors: [far, this.#executable],
 				}),
 			);
-			try {
-				prepare(pid);
-				writeSync(near, 'x');
-				const errno = readErrno(near);
-				if (errno !== 0) throw spawnError(errno, file);
-			} catch (error) {
-				this.#discard(pid);
-				throw error;
-			}
-			return pid;
-		} finally {
+			prepare(pid);
+			writeSync(near, 'x');
+			if (!this.#isReadable(near)) return {pid, pending: finishLater(near, file)};
+			requireStarted(readErrno(near), file);
+		} catch (error) {
 			closeSync(near);
+			if (pid !== undefined) discard(pid);
+			throw error;
 		}
+		closeSync(near);
+		return {pid, pending: undefined};
 	}
 
-	/** The child is the launcher still, or has exited: nothing of the program has run. */
-	#discard(pid: number): void {
-		try {
-			process.kill(pid, 'SIGKILL');
-		} catch {}
-		this.#libc.waitpid(pid, [0], 0);
+	/** True once the launcher has become the program, has failed to, or is gone. */
+	#isReadable(channel: number): boolean {
+		const entry = Buffer.alloc(POLLFD_BYTES);
+		entry.writeInt32LE(channel, 0);
+		entry.writeInt16LE(POLLIN, 4);
+		return this.#libc.poll(entry, 1, MAX_BLOCKING_MS) > 0;
 	}
 
 	#openChannel(file: string): {near: number; far: number} {
@@ -112,10 +129,40 @@ function createExecutable(libc: Libc): number {
 	);
 }
 
-/** Blocks until the launcher has become the program, as `posix_spawn` itself does; 0 if it has. */
+/** Closes the channel. */
+async function finishLater(channel: number, file: string): Promise<void> {
+	requireStarted(await receiveErrno(channel), file);
+}
+
+function requireStarted(errno: number, file: string): void {
+	if (errno !== 0) throw spawnError(errno, file);
+}
+
+/** Message of a readable channel: 0 if the launcher has become the program, or was killed before, which its exit tells. */
 function readErrno(channel: number): number {
-	const errno = Buffer.alloc(ERRNO_BYTES);
-	return readSync(channel, errno) === ERRNO_BYTES ? -errno.readInt32LE() : 0;
+	const message = Buffer.alloc(ERRNO_BYTES);
+	try {
+		return parseErrno(message.subarray(0, readSync(channel, message)));
+	} catch {
+		return 0;
+	}
+}
+
+/** The same for a channel that is not readable yet; closes it. */
+function receiveErrno(channel: number): Promise<number> {
+	return new Promise(resolve => {
+		let errno = 0;
+		new Socket({fd: channel, readable: true, writable: false})
+			.on('data', message => {
+				errno = parseErrno(message);
+			})
+			.on('error', () => {})
+			.on('close', () => resolve(errno));
+	});
+}
+
+function parseErrno(message: Buffer): number {
+	return message.length === ERRNO_BYTES ? -message.readInt32LE() : 0;
 }
 
 function notSupportedError(reason: string): LongarmError {

@@ -1,12 +1,25 @@
+import {spawn} from 'node:child_process';
 import {chmodSync, mkdirSync, mkdtempSync, readFileSync, rmdirSync, writeFileSync} from 'node:fs';
-import {tmpdir} from 'node:os';
+import {constants, tmpdir} from 'node:os';
 import {join} from 'node:path';
 import {describe, expect, onTestFinished, test} from 'vitest';
-import type {SpawnRequest} from '../../../../src/processes/backends/backend.js';
+import type {PendingChild, SpawnRequest} from '../../../../src/processes/backends/backend.js';
 import type {ChildLimits} from '../../../../src/processes/backends/child-limits.js';
-import {nativeBackend, openChannels, PIPES, PIPES_WITH_STDIN, PTY, run, sh, start} from '../../../helpers/children.js';
+import {
+	nativeBackend,
+	openChannels,
+	PIPES,
+	PIPES_WITH_STDIN,
+	PTY,
+	Report,
+	run,
+	sh,
+	start,
+} from '../../../helpers/children.js';
 import {isRoot, unless} from '../../../helpers/needs.js';
+import {eventually, untilDead} from '../../../helpers/processes.js';
 import {scratchDirectory} from '../../../helpers/scratch.js';
+import {waitTicks} from '../../../helpers/ticks.js';
 
 const backend = nativeBackend();
 const STARTS = 60;
@@ -107,6 +120,74 @@ test('standard input reaches a program with limits to the last byte', async () =
 	child.stdin!.end();
 	expect((await finished()).stdout).toBe('in '.repeat(1000));
 });
+
+describe('a child that does not get the processor while it is started', () => {
+	test.each(KINDS)('holds up nothing else on $kind', async io => {
+		const held = heldGroup();
+		let hasStarted = false;
+		const starting = start(backend, {...sh('echo $(ulimit -n)', io), limits: {...LIMITED, group: held}});
+		void starting.finally(() => {
+			hasStarted = true;
+		});
+		await waitTicks();
+		expect(hasStarted).toBe(false);
+		const {stdout, pty} = await run(backend, {...sh('echo other', io), limits: LIMITED});
+		expect(stdout + pty).toMatch(/^other/);
+		expect(hasStarted).toBe(false);
+		held.release();
+		const {finished} = await starting;
+		const outcome = await finished();
+		expect({...outcome, stdout: outcome.stdout + outcome.pty}).toMatchObject({
+			exitCode: 0,
+			stdout: expect.stringMatching(/^321\r?\n$/) as string,
+		});
+	});
+
+	test('fails as another does when the program cannot be run', async () => {
+		const before = openChannels();
+		const held = heldGroup();
+		const request = {...sh('', PIPES_WITH_STDIN, {file: '/nowhere/program'}), limits: {group: held}};
+		const starting = start(backend, request);
+		await waitTicks();
+		held.release();
+		await expect(starting).rejects.toMatchObject({code: 'SPAWN_FAILED', context: {error: 'ENOENT'}});
+		await untilDead(held.pid);
+		await eventually(() => openChannels().length === before.length);
+	});
+
+	test('is ended at once when its start is cancelled', async () => {
+		const held = heldGroup();
+		const witness = join(scratchDirectory(), 'ran');
+		const report = new Report();
+		const spawned = backend.spawn({...sh(`echo > ${witness}`, PIPES), limits: {group: held}}, report) as PendingChild;
+		spawned.cancel!();
+		const child = await spawned;
+		await report.until(() => report.exits.length > 0);
+		child.drainAndClose();
+		expect(report.exits).toEqual([128 + constants.signals.SIGKILL]);
+		expect(() => readFileSync(witness)).toThrow('ENOENT');
+	});
+});
+
+/**
+ * Stops every child that is added, before it is the program. Another process lets it go on in the end, because a backend
+ * that waits for the child would never come back.
+ */
+function heldGroup(): {add(pid: number): void; release(): void; readonly pid: number} {
+	let held = 0;
+	return {
+		get pid() {
+			return held;
+		},
+		add: pid => {
+			held = pid;
+			process.kill(pid, 'SIGSTOP');
+			const rescue = spawn('/bin/sh', ['-c', `sleep 10; kill -CONT ${pid}`], {stdio: 'ignore', detached: true});
+			onTestFinished(() => void process.kill(-rescue.pid!, 'SIGKILL'));
+		},
+		release: () => void process.kill(held, 'SIGCONT'),
+	};
+}
 
 /** A file that is neither a program nor a script. */
 function programFile(mode: number): string {
