@@ -113,6 +113,13 @@ function decompress(body: ReadableStream<Uint8Array>, headers: Headers, decodes:
 	headers.delete('content-encoding');
 	headers.delete('content-length');
 	let plain = body;
-	for (const format of formats.reverse()) plain = plain.pipeThrough(new DecompressionStream(format!));
+	for (const format of formats.reverse()) {
+		// Declarations of browsers and of Node name the chunks of its two ends differently.
+		const stream = new DecompressionStream(format!) as unknown as {
+			writable: WritableStream<Uint8Array>;
+			readable: ReadableStream<Uint8Array>;
+		};
+		plain = plain.pipeThrough(stream);
+	}
 	return plain;
 }

@@ -29,7 +29,9 @@ export async function toOutgoingRequest(input: string | URL | Request, init: Fet
 	const given = input instanceof Request ? input : undefined;
 	const signal = (standard.signal === undefined ? given?.signal : standard.signal) ?? undefined;
 	signal?.throwIfAborted();
-	const request = new Request(input, {...standard, duplex: 'half'});
+	// Not among the members that the declarations of browsers have.
+	const duplex = {duplex: 'half'} as object;
+	const request = new Request(input, {...standard, ...duplex});
 	// Not those of the `Request`: in browsers it drops headers a page may not send, and the executor sends these.
 	const headers = new Headers(standard.headers ?? given?.headers);
 	const type = request.headers.get('content-type');

@@ -13,6 +13,8 @@ import type {Connect} from './session-client.js';
 
 /** Time limit of all attempts to resume a session; servers retain it a little longer. */
 export const RECOVERY_BUDGET_MS = 25_000;
+/** Budgets that a recovery may use up in all, each begun by a resumed session whose connection was lost again. */
+export const MAX_RECOVERY_BUDGETS = 10;
 export const RETRY_INTERVAL_MS = 100;
 /** Time limit of connecting, twice as long after each attempt that used it up: a dead path must not cost all the time. */
 const FIRST_ATTEMPT_MS = 3000;
@@ -38,21 +40,26 @@ export interface Recovery {
 
 export type RecoveryOutcome = {readonly connection: Connection} | {readonly failure: string};
 
-/** Retries until the session is resumed and missed events are read, the time limit is over, or the server refuses. */
+/**
+ * Retries until the session is resumed and missed events are read, the time limit is over, or the server refuses. The time
+ * limit begins anew when the session is resumed and its connection is lost again: so does the server's retention of it.
+ */
 export async function recover(recovery: Recovery): Promise<RecoveryOutcome> {
 	const {cancel} = recovery;
 	const budgetMs = recovery.budgetMs ?? RECOVERY_BUDGET_MS;
-	const deadline = performance.now() + budgetMs;
+	const lastDeadline = performance.now() + budgetMs * MAX_RECOVERY_BUDGETS;
+	let deadline = performance.now() + budgetMs;
 	let attemptMs = FIRST_ATTEMPT_MS;
 	while (!cancel.aborted) {
 		const startedAt = performance.now();
 		const leftMs = deadline - startedAt;
-		if (leftMs <= 0) return {failure: `recovery timed out after ${budgetMs / 1000}s`};
+		if (leftMs <= 0) return {failure: new RecoveryTimeoutError(budgetMs).message};
 		try {
 			const tooLate = AbortSignal.timeout(Math.ceil(Math.min(attemptMs, leftMs)));
 			const transport = await connectUnlessAborted(recovery.connect, AbortSignal.any([tooLate, cancel]));
 			const connection = await recovery.open(transport, deadline - performance.now());
-			await catchUp(connection, recovery, deadline - performance.now());
+			deadline = Math.min(performance.now() + budgetMs, lastDeadline);
+			await catchUp(connection, recovery, {leftMs: deadline - performance.now(), budgetMs});
 			return {connection};
 		} catch (error) {
 			if (!mayRetry(error)) return {failure: describeFailure(error, recovery.instanceId)};
@@ -61,6 +68,16 @@ export async function recover(recovery: Recovery): Promise<RecoveryOutcome> {
 		await waitAtMost(new Promise(() => {}), RETRY_INTERVAL_MS, cancel);
 	}
 	return {failure: 'the client was closed'};
+}
+
+/** The server has taken too long. */
+class RecoveryTimeoutError extends Error {
+	override readonly name = 'RecoveryTimeoutError';
+	readonly isFinal = true;
+
+	constructor(budgetMs: number) {
+		super(`recovery timed out after ${budgetMs / 1000}s`);
+	}
 }
 
 /** Another instance of the server cannot have the session; the same one has ended it. */
@@ -82,15 +99,22 @@ export function isStillAttached(error: unknown): boolean {
 }
 
 /** Reads the missed events of all processes; closes the connection if the server does not answer in time. */
-async function catchUp(connection: Connection, {processes, reattach, cancel}: Recovery, leftMs: number): Promise<void> {
-	const giveUp = (): void => connection.destroy();
-	const timer = setTimeout(giveUp, leftMs);
-	const stopListening = onAbort(cancel, giveUp);
+async function catchUp(
+	connection: Connection,
+	{processes, reattach, cancel}: Recovery,
+	{leftMs, budgetMs}: {readonly leftMs: number; readonly budgetMs: number},
+): Promise<void> {
+	let isLate = false;
+	const timer = setTimeout(() => {
+		isLate = true;
+		connection.destroy();
+	}, leftMs);
+	const stopListening = onAbort(cancel, () => connection.destroy());
 	try {
 		await Promise.all(processes().map(process => catchUpWith(connection, process, reattach)));
 	} catch (error) {
 		connection.destroy();
-		throw error;
+		throw isLate ? new RecoveryTimeoutError(budgetMs) : error;
 	} finally {
 		clearTimeout(timer);
 		stopListening();

@@ -7,7 +7,7 @@ import {type Connect, SessionClient, type SessionClientOptions} from '../../../s
 import {DisconnectedError} from '../../../src/rpc/disconnected-error.js';
 import type {ServerOptions} from '../../../src/server/options.js';
 import {connectWebSocket} from '../../../src/transports/node/connect-web-socket.js';
-import type {Transport} from '../../../src/transports/transport.js';
+import type {Frame, Transport} from '../../../src/transports/transport.js';
 import {eventually} from '../../helpers/processes.js';
 import {scratchDirectory} from '../../helpers/scratch.js';
 import {type Serving, serving} from '../../helpers/serving.js';
@@ -286,6 +286,49 @@ function setClock(jumpMs: number): void {
 	vi.spyOn(Date, 'now').mockReturnValue(Date.now() + jumpMs);
 	onTestFinished(() => void vi.restoreAllMocks());
 }
+
+/** A transport that is lost with the first request to read what was missed. */
+function lostInCatchUp(transport: Transport): Transport {
+	return new Proxy(transport, {
+		get(target, name) {
+			if (name === 'send') {
+				return (frame: Frame) => (frame.toString().includes('process/read') ? target.destroy() : target.send(frame));
+			}
+			const value = Reflect.get(target, name, target) as unknown;
+			return typeof value === 'function' ? (value.bind(target) as unknown) : value;
+		},
+	});
+}
+
+test('a connection that is lost again and again while it catches up has all the time anew each time', async () => {
+	const budgetMs = 2000;
+	const link = await recovering({}, {recoveryBudgetMs: budgetMs});
+	const {process: remote} = await link.client.start(sh('p', 'read x; echo $x', {pipeStdin: true}));
+	const connect = async (): Promise<Transport> => connectWebSocket(link.served.url);
+	const over = performance.now() + budgetMs * 1.5;
+	link.refuse = async () => {
+		if (performance.now() >= over) link.refuse = undefined;
+		return lostInCatchUp(await connect());
+	};
+	cut(link);
+	await remote.write('hello\n');
+	expect((await all(remote)).text).toBe('hello\n');
+});
+
+test('a server that resumes the session and leaves the rest unanswered is given up', async () => {
+	const link = await recovering({}, {recoveryBudgetMs: 500});
+	await link.client.start(sh('p', 'sleep 1000'));
+	link.refuse = async () => {
+		const transport = await connectWebSocket(link.served.url);
+		const send = transport.send.bind(transport);
+		transport.send = frame => {
+			if (!frame.toString().includes('process/read')) send(frame);
+		};
+		return transport;
+	};
+	cut(link);
+	expect((await link.client.ended).message).toContain('recovery timed out after 0.5s');
+});
 
 test('a clock that is set ahead while the link is lost does not end the recovery', async () => {
 	const link = await recovering();
