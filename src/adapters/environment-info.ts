@@ -18,6 +18,8 @@ export interface EnvironmentAbilities {
 	/** Output can be kept on disk. */
 	readonly keepsOutput?: boolean;
 	readonly keepsProcesses?: () => boolean;
+	/** The web console is served beside the protocol. */
+	readonly servesConsole?: boolean;
 }
 
 /** The result of `environment/info` for this machine. */
@@ -28,6 +30,7 @@ export function describeEnvironment(
 		sandboxesFiles = () => false,
 		keepsOutput = false,
 		keepsProcesses = () => false,
+		servesConsole = false,
 	}: EnvironmentAbilities = {},
 ): EnvironmentInfo {
 	const temporary = variables['TMPDIR'];
@@ -49,6 +52,7 @@ export function describeEnvironment(
 			serverUpgrade: false,
 			processSpill: keepsOutput,
 			processRecord: keepsOutput,
+			...(servesConsole && {webConsole: true}),
 			// A getter, evaluated per reply: the sandbox is probed on first use.
 			get sandboxedFileStreaming() {
 				return sandboxesFiles();

@@ -77,6 +77,8 @@ export interface ServerOptions {
 	readonly audit?: Audit | undefined;
 	/** Tells the arguments of started programs in the audit log, too. */
 	readonly auditArguments?: boolean;
+	/** Tells clients that the listener serves the web console, too. */
+	readonly servesConsole?: boolean;
 }
 
 /** Values of server options that are left out. */
@@ -103,6 +105,7 @@ export const DEFAULTS = {
 	hiddenPaths: [],
 	audit: undefined,
 	auditArguments: false,
+	servesConsole: false,
 	sandboxEnforcer: 'auto',
 	stateDirectory: undefined,
 	stateMaxAgeMs: 7 * 24 * 60 * 60_000,
@@ -144,4 +147,5 @@ export const SERVER_OPTIONS: OptionTable<ServerOptions> = {
 	logger: 'object',
 	audit: 'function',
 	auditArguments: 'flag',
+	servesConsole: 'flag',
 };

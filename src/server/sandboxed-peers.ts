@@ -16,6 +16,43 @@ export const SANDBOX_LINGER_MS = 60_000;
 const REFUSAL = 'connections from a sandbox of this server are refused';
 const DOUBT = 'it cannot be told that this connection does not come from a sandbox of this server; use a token';
 
+/** Knows whether connections have to be looked at, without a look at every process for each of them. */
+export class SandboxWatch {
+	/** Processes that may run, and some that have ended. */
+	readonly #sandboxed = new Set<ManagedProcess>();
+	/** When the last sandbox with a network ended; monotonic. */
+	endedAt = Number.NEGATIVE_INFINITY;
+
+	/** Call for every process. */
+	add(process: ManagedProcess): void {
+		if (!process.options.isSandboxed) return;
+		this.#dropEnded();
+		this.#sandboxed.add(process);
+	}
+
+	/** Call when a process has exited, and when it is forgotten while it is being killed. */
+	noteEnd({options, state}: ManagedProcess): void {
+		if (options.isSandboxedWithNetwork && state.kind !== 'closed') this.endedAt = performance.now();
+	}
+
+	/** Time since the last sandbox with a network has ended; infinite if there was none. */
+	get sinceEndMs(): number {
+		return performance.now() - this.endedAt;
+	}
+
+	/** No process is in a sandbox, nor was one lately. */
+	get isOver(): boolean {
+		this.#dropEnded();
+		return this.#sandboxed.size === 0 && this.sinceEndMs >= SANDBOX_LINGER_MS;
+	}
+
+	#dropEnded(): void {
+		for (const process of this.#sandboxed) {
+			if (['closed', 'lost', 'failed'].includes(process.state.kind)) this.#sandboxed.delete(process);
+		}
+	}
+}
+
 /**
  * Why a connection from this machine is refused; undefined lets it in. A process in a sandbox would otherwise become a
  * client of the server that put it there, and start others without one. While there is such a process, and for a while

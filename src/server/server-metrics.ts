@@ -12,6 +12,14 @@ export interface ObservedServer {
 	readonly retainedBytes: () => number;
 }
 
+/** Series of one method; a counter appears with the first request that ends so. */
+interface MethodSeries {
+	readonly label: string;
+	readonly durations: HistogramSeries;
+	success: CounterSeries | undefined;
+	error: CounterSeries | undefined;
+}
+
 /** Metrics for `/metrics`. Names are upstream's where it has the same metric. */
 export class ServerMetrics {
 	readonly #registry = new MetricsRegistry();
@@ -26,9 +34,8 @@ export class ServerMetrics {
 	);
 	readonly #takeovers = this.#registry.counter('exec_server_process_takeovers_total', 'Drivers that were replaced.');
 	readonly #shared = this.#registry.counter('exec_server_process_shares_total', 'Tokens made for single processes.');
-	/** Series of each method, so that a request looks them up once. */
-	readonly #durationsByMethod = new Map<string, HistogramSeries>();
-	readonly #requestsByOutcome = {success: new Map<string, CounterSeries>(), error: new Map<string, CounterSeries>()};
+	/** Series of each method that was asked for, so that a request looks them up once. */
+	readonly #methods = new Map<string, MethodSeries>();
 	/** Totals of processes that were removed from their table. */
 	#removedOutputBytes = 0;
 	#removedPausedMs = 0;
@@ -73,21 +80,21 @@ export class ServerMetrics {
 	}
 
 	recordRequest(method: string, result: 'success' | 'error', ms: number): void {
-		// Bounded label: names from clients that are not in the table share one series.
+		const series = this.#methods.get(method) ?? this.#seriesOf(method);
+		series[result] ??= this.#requests.series({method: series.label, result});
+		series[result].value++;
+		series.durations.observe(ms / 1000);
+	}
+
+	/** Bounded label: names from clients that are not in the table share one series. */
+	#seriesOf(method: string): MethodSeries {
 		const label = findDeclaration(method) ? method : 'unknown';
-		const requests = this.#requestsByOutcome[result];
-		let count = requests.get(label);
-		if (!count) {
-			count = this.#requests.series({method: label, result});
-			requests.set(label, count);
+		let series = this.#methods.get(label);
+		if (!series) {
+			series = {label, durations: this.#durations.series({method: label}), success: undefined, error: undefined};
+			this.#methods.set(label, series);
 		}
-		let durations = this.#durationsByMethod.get(label);
-		if (!durations) {
-			durations = this.#durations.series({method: label});
-			this.#durationsByMethod.set(label, durations);
-		}
-		count.value++;
-		durations.observe(ms / 1000);
+		return series;
 	}
 
 	recordAttach(role: ProcessRole, isTakeover: boolean): void {

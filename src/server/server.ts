@@ -10,7 +10,6 @@ import {killAllOrphans, killOrphansOf, killTree, killUnclaimedOrphans} from '../
 import {type ListHidden, Sandbox} from '../sandbox/sandbox.js';
 import {waitAtMost} from '../shared/async/timeout.js';
 import {readOptions, type WithDurations} from '../shared/call-options.js';
-import {LongarmError} from '../shared/errors.js';
 import {silentLogger} from '../shared/logger.js';
 import type {HandoffSink, HandoffSource} from '../shared/node/handoff-file.js';
 import {fromKernelTime, toKernelTime} from '../shared/node/kernel-clock.js';
@@ -23,6 +22,7 @@ import {ClientConnection} from './connection/client-connection.js';
 import {createDispatch} from './connection/dispatch.js';
 import {WaitingRequests} from './connection/pending-requests.js';
 import {type Session, Sessions} from './connection/sessions.js';
+import {Drain, OUTPUT_DRAIN_TIMEOUT_MS, REAP_TIMEOUT_MS, shuttingDownError, whenUnused} from './drain.js';
 import {adoptSharing, handOverSharing, restoreMembers, type SharingParts} from './handoff/hand-over-sharing.js';
 import {quiesce, type Rest} from './handoff/quiesce.js';
 import type {MemberRecord, ServerRecord} from './handoff/server-record.js';
@@ -30,17 +30,12 @@ import {isUnfinished} from './keeper/keeper-handlers.js';
 import type {KeeperRole} from './keeper/keeper-role.js';
 import {Keepers} from './keeper/keepers.js';
 import {DEFAULTS, SERVER_OPTIONS, type ServerOptions, type ServerSettings} from './options.js';
-import {refuseSandboxedPeer} from './sandboxed-peers.js';
+import {refuseSandboxedPeer, SandboxWatch} from './sandboxed-peers.js';
 import type {ServerContext} from './server-context.js';
 import {ServerMetrics} from './server-metrics.js';
 import {ShareTokens} from './sharing/share-tokens.js';
 import {SharedProcesses} from './sharing/shared-processes.js';
 import {ServerState} from './state/server-state.js';
-
-/** Shutdown waits this long for killed processes to be reaped. */
-const REAP_TIMEOUT_MS = 2000;
-/** Shutdown waits this long for clients to read the last output of their processes. */
-const OUTPUT_DRAIN_TIMEOUT_MS = 1000;
 
 export interface UpgradeRequest {
 	/** Program to become, instead of the one that this server was started from. */
@@ -72,9 +67,8 @@ export class ExecServer {
 	/** Sessions that used durable processes of the program that this one has taken the place of. */
 	#absentMembers: readonly MemberRecord[] = [];
 	#shutdown: Promise<void> | undefined;
-	#isDraining = false;
-	/** When the last sandbox with a network ended; monotonic. */
-	#sandboxEndedAt = Number.NEGATIVE_INFINITY;
+	readonly #drain = new Drain();
+	readonly #sandboxes = new SandboxWatch();
 
 	/** `keeperRole` makes it the server of a keeper. */
 	constructor(options: WithDurations<ServerOptions> = {}, keeperRole?: KeeperRole) {
@@ -128,14 +122,15 @@ export class ExecServer {
 
 	/**
 	 * Serves one connection until it closes. Its session outlives it for a while. Without a `grant` everything is
-	 * allowed. `user` is who connected, for the audit log.
+	 * allowed. `user` is who connected, for the audit log; `isExpected` lets a client that was let in before `retire` begin.
 	 */
-	accept(transport: Transport, grant?: Grant, user?: number): ClientConnection {
+	accept(transport: Transport, grant?: Grant, user?: number, isExpected = false): ClientConnection {
 		const {logger} = this.#settings;
 		const leave = this.#accounts.connect(grant);
 		const client = new ClientConnection(transport, this.#context, {
 			grant,
 			user,
+			isLate: this.#drain.isBegun && !isExpected,
 			onClosed: () => {
 				this.#clients.delete(client);
 				leave();
@@ -186,16 +181,15 @@ export class ExecServer {
 	 * this server are no clients of it, with or without a token.
 	 */
 	refuseLocalPeer(peer: LocalPeer, {hasToken}: {readonly hasToken: boolean}): string | undefined {
-		if (process.platform !== 'linux') return undefined;
-		const sinceSandboxMs = performance.now() - this.#sandboxEndedAt;
-		const keepers = this.#keepers.pids;
-		return refuseSandboxedPeer(peer, this.#processes(), {hasToken, sinceSandboxMs, keepers});
+		if (process.platform !== 'linux' || this.#sandboxes.isOver) return undefined;
+		const sinceSandboxMs = this.#sandboxes.sinceEndMs;
+		return refuseSandboxedPeer(peer, this.#processes(), {hasToken, sinceSandboxMs, keepers: this.#keepers.pids});
 	}
 
 	/** Body of `/healthz`. */
 	health(): Record<string, unknown> {
 		return {
-			status: this.#shutdown ? 'ending' : this.#isDraining ? 'draining' : 'ok',
+			status: this.#shutdown ? 'ending' : this.#drain.isBegun ? 'draining' : 'ok',
 			version: VERSION,
 			uptimeSeconds: Math.round((performance.now() - this.#startedAt) / 1000),
 			connections: this.#clients.size,
@@ -217,12 +211,18 @@ export class ExecServer {
 
 	/** Whether it is about to end; its listeners should turn new connections away. */
 	get isDraining(): boolean {
-		return this.#isDraining || this.#shutdown !== undefined;
+		return this.#drain.isBegun || this.#shutdown !== undefined;
+	}
+
+	/** Refuses new sessions from now on; settles when no client uses the server, after `limitMs` at the latest. */
+	async retire(limitMs: number): Promise<void> {
+		this.#drain.refuseSessions();
+		await whenUnused({clients: this.#clients, running: this.#quota}, limitMs);
 	}
 
 	/** Refuses new processes from now on; settles when the running ones have exited, after `limitMs` at the latest. */
 	async drain(limitMs: number): Promise<void> {
-		this.#isDraining = true;
+		this.#drain.refuseProcesses();
 		await waitAtMost(Promise.all([...this.#tables].map(table => table.allExited())), limitMs);
 	}
 
@@ -252,14 +252,14 @@ export class ExecServer {
 			stateLock: store?.lockDescriptor,
 			keepers: this.#keepers.childPids,
 			ending: [...this.#tables].filter(table => !this.#registry.has(table)).flatMap(table => table.handOverLeaders()),
-			sandboxEndedAt: Number.isFinite(this.#sandboxEndedAt) ? toKernelTime(this.#sandboxEndedAt) : undefined,
+			sandboxEndedAt: Number.isFinite(this.#sandboxes.endedAt) ? toKernelTime(this.#sandboxes.endedAt) : undefined,
 		};
 	}
 
 	/** Goes on with what a server of another program has handed over. Call before the first connection. */
 	adopt(record: ServerRecord, source: HandoffSource): void {
 		const {sandboxEndedAt, stateLock, sessions, ending, keepers = []} = record;
-		if (sandboxEndedAt !== undefined) this.#sandboxEndedAt = fromKernelTime(sandboxEndedAt);
+		if (sandboxEndedAt !== undefined) this.#sandboxes.endedAt = fromKernelTime(sandboxEndedAt);
 		this.#keepers.spare(keepers, this.#backend());
 		if (stateLock !== undefined) this.#state.adoptLock(source.adopt(stateLock));
 		this.#absentMembers = adoptSharing(this.#parts, record, source);
@@ -318,11 +318,6 @@ export class ExecServer {
 		});
 	}
 
-	/** Also called for a process that is forgotten while it is being killed. */
-	#noteSandboxEnd({options, state}: ManagedProcess): void {
-		if (options.isSandboxedWithNetwork && state.kind !== 'closed') this.#sandboxEndedAt = performance.now();
-	}
-
 	*#processes(): Iterable<ManagedProcess> {
 		for (const table of this.#tables) yield* table;
 	}
@@ -353,14 +348,14 @@ export class ExecServer {
 				session?.isRetained(process) ?? (place === 'kept' && process.options.spill !== undefined && !this.#keeperRole),
 			...(session && {archive: process => this.#registry.keptTable(owner).include(process)}),
 			exited: process => {
-				this.#noteSandboxEnd(process);
+				this.#sandboxes.noteEnd(process);
 				this.#metrics.recordExit(process);
 				if (process.options.spill) this.#state.noteEnded();
 				const {exitCode, reason} = process.log.exit!;
 				logger.debug('process exited', {session: session?.id, process: process.id, pid: process.pid, exitCode, reason});
 			},
 			removed: process => {
-				this.#noteSandboxEnd(process);
+				this.#sandboxes.noteEnd(process);
 				this.#registry.forget(process);
 				this.#shares.forget(process);
 				this.#metrics.recordRemoval(process);
@@ -373,12 +368,13 @@ export class ExecServer {
 			},
 		});
 		this.#tables.add(table);
+		table.onAdded(process => this.#sandboxes.add(process));
 		if (place !== 'connection') this.#registry.addTable(table, session);
 		return table;
 	}
 
 	#backendForStart(): Backend {
-		if (this.#isDraining) throw shuttingDownError('the server is about to end and starts no more processes');
+		this.#drain.requireProcesses();
 		return this.#backend();
 	}
 
@@ -390,10 +386,6 @@ export class ExecServer {
 
 /** Restored processes have their output on disk only. */
 const NOTHING_RETAINED = {bytes: 0, chunks: 0};
-
-function shuttingDownError(message: string): LongarmError {
-	return new LongarmError('SHUTTING_DOWN', {message});
-}
 
 function withDefaults(options: ServerOptions): ServerSettings {
 	return {variables: process.env, backend: selectBackend, logger: silentLogger, ...DEFAULTS, ...options};

@@ -191,3 +191,18 @@ test('a connection that is lost in the middle leaves no descriptor open and no h
 function descriptors(): number {
 	return readdirSync('/proc/self/fd').length;
 }
+
+test.each([3, 2 ** 52, 2 ** 53, 2 ** 63])(
+	'a digest from byte %d on, beyond the end of a file, is that of nothing',
+	async offset => {
+		const {client} = await joinServer(await serving());
+		const file = join(scratchDirectory(), 'file');
+		writeFileSync(file, 'abc');
+		const {sha256, length} = await client.call<{sha256: string; length: number}>('fs/digest', {
+			path: uri(file),
+			offset,
+			length: 10,
+		});
+		expect({sha256, length}).toEqual({sha256: createHash('sha256').digest('hex'), length: 0});
+	},
+);

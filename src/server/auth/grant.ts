@@ -46,6 +46,7 @@ export function allows(grant: Grant | undefined, scope: AccessScope): boolean {
 
 /** Refuses a method that needs a scope the grant lacks. */
 export function requireScope(grant: Grant | undefined, method: string): void {
+	if (grant?.scopes === undefined && grant?.process === undefined) return;
 	const declaration = findDeclaration(method);
 	const scope = declaration && requiredScope(declaration);
 	if (grant?.process !== undefined) requireSharedMethod(method);

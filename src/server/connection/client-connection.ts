@@ -14,6 +14,7 @@ import {PeerViolationError} from '../../transports/peer-violation-error.js';
 import type {Transport} from '../../transports/transport.js';
 import {addressOf, ClientAudit} from '../audit.js';
 import {accountOf, allows, type Grant} from '../auth/grant.js';
+import {shuttingDownError} from '../drain.js';
 import {launchFsWorker} from '../fs-worker/launch-fs-worker.js';
 import type {Keepers} from '../keeper/keepers.js';
 import type {ServerSettings} from '../options.js';
@@ -47,6 +48,8 @@ export interface ClientConnectionOptions {
 	readonly grant: Grant | undefined;
 	/** User of this machine who connected, where that is known. */
 	readonly user?: number | undefined;
+	/** Came after the server had begun to end: it may resume a session, and open none. */
+	readonly isLate?: boolean | undefined;
 	readonly onClosed: (client: ClientConnection) => void;
 }
 
@@ -117,6 +120,17 @@ export class ClientConnection implements Service, SessionHolder {
 	/** The handshake is complete. */
 	get isReady(): boolean {
 		return this.#handshake.kind === 'ready';
+	}
+
+	/** Whether processes of its session, or its own of the first protocol, are starting or running. */
+	get isRunningProcesses(): boolean {
+		if (this.#v0?.isRunningProcesses) return true;
+		return this.openSession?.isRunningProcesses === true;
+	}
+
+	/** Undefined before the handshake. */
+	get openSession(): Session | undefined {
+		return 'session' in this.#handshake ? this.#handshake.session : undefined;
 	}
 
 	/** Processes of the first protocol; they belong to the connection. */
@@ -213,6 +227,7 @@ export class ClientConnection implements Service, SessionHolder {
 	/** Handles `initialize` with a new session: may be repeated after a failure, but not after a success. */
 	initialize(clientName = ''): Session {
 		this.#requireNew();
+		if (this.#options.isLate) throw shuttingDownError('the server is about to end and opens no more sessions');
 		const session = this.#context.sessions.create(this.grant, clientName);
 		this.#attach(session);
 		return session;

@@ -1,5 +1,6 @@
 import {describeEnvironment} from '../../adapters/environment-info.js';
 import {toWireError} from '../../adapters/wire-errors.js';
+import type {Declaration} from '../../protocol/methods/declare-method.js';
 import {
 	type Family,
 	findDeclaration,
@@ -46,6 +47,7 @@ export function createDispatch(
 		sandboxesFiles: () => ownCommand.length > 0 && sandbox.isLikelyAvailable,
 		keepsOutput: settings.stateDirectory !== undefined,
 		keepsProcesses: () => keepers.isLikelyAvailable,
+		servesConsole: settings.servesConsole,
 	};
 	const routePublic =
 		protocol === 'v0'
@@ -57,51 +59,44 @@ export function createDispatch(
 				);
 	const route = keeperRole ? withKeeperMethods(routePublic, keeperRole) : routePublic;
 	return (request, client) => {
-		const call = new RecordedCall(metrics, request, client.audit);
+		const {method} = request;
+		const startedAt = performance.now();
+		const audited = client.audit?.describeCall(method, request.params);
 		try {
 			const result = client.pending.run(request, () => route(request, client));
-			if (result instanceof Promise) return recordOutcome(result, call);
-			call.succeeded();
+			if (result instanceof Promise) {
+				return recordOutcome(result, {metrics, method, startedAt, audit: client.audit, audited});
+			}
+			metrics.recordRequest(method, 'success', performance.now() - startedAt);
 			return result;
 		} catch (error) {
-			call.failed(error);
+			recordFailure({metrics, method, startedAt, audit: client.audit, audited}, error);
 			throw toWireError(error);
 		}
 	};
 }
 
-/** Keeps the method and not the request, whose params would be retained until it is answered. */
-class RecordedCall {
-	readonly #metrics: ServerMetrics;
-	readonly #method: string;
-	readonly #audit: ClientAudit | undefined;
-	readonly #audited: AuditedCall | undefined;
-	readonly #startedAt = performance.now();
+/** A call that is under way. Holds the method and not the request, whose params would be retained until it is answered. */
+interface RecordedCall {
+	readonly metrics: ServerMetrics;
+	readonly method: string;
+	readonly startedAt: number;
+	readonly audit: ClientAudit | undefined;
+	readonly audited: AuditedCall | undefined;
+}
 
-	constructor(metrics: ServerMetrics, {method, params}: Request, audit: ClientAudit | undefined) {
-		this.#metrics = metrics;
-		this.#method = method;
-		this.#audit = audit;
-		this.#audited = audit?.describeCall(method, params);
-	}
-
-	succeeded(): void {
-		this.#metrics.recordRequest(this.#method, 'success', performance.now() - this.#startedAt);
-	}
-
-	failed(error: unknown): void {
-		this.#metrics.recordRequest(this.#method, 'error', performance.now() - this.#startedAt);
-		if (this.#audited) this.#audit?.failed(this.#audited, error);
-	}
+function recordFailure({metrics, method, startedAt, audit, audited}: RecordedCall, error: unknown): void {
+	metrics.recordRequest(method, 'error', performance.now() - startedAt);
+	if (audited) audit?.failed(audited, error);
 }
 
 async function recordOutcome(result: Promise<unknown>, call: RecordedCall): Promise<unknown> {
 	try {
 		const value = await result;
-		call.succeeded();
+		call.metrics.recordRequest(call.method, 'success', performance.now() - call.startedAt);
 		return value;
 	} catch (error) {
-		call.failed(error);
+		recordFailure(call, error);
 		throw toWireError(error);
 	}
 }
@@ -148,19 +143,36 @@ export function createRouter<Context>(
 	admit: (family: Family, context: Context, method: string) => void,
 	authorize: (context: Context, method: string) => void = () => {},
 ) {
+	// Looked up once per method: names in requests are new strings, which a map finds sooner than an object does.
+	const routes = new Map<string, Route<Context>>();
 	return (request: Request, context: Context): unknown => {
-		const declaration = findDeclaration(request.method);
-		if (declaration?.kind !== 'request' || declaration.from !== 'client') throw unknownMethodError(request.method);
-		authorize(context, request.method);
+		const {method} = request;
+		let route = routes.get(method);
+		if (!route) {
+			route = findRoute(handlers, method);
+			routes.set(method, route);
+		}
+		const {declaration, handler} = route;
+		authorize(context, method);
 		const params = decode(declaration.params, request.params ?? null);
-		if (declaration.family !== 'handshake') admit(declaration.family, context, request.method);
-		const handler = handlers[request.method as RequestName] as
-			| ((decoded: unknown, caller: Context, asked: Request) => unknown)
-			| undefined;
-		if (!handler) throw unknownMethodError(request.method);
+		if (declaration.family !== 'handshake') admit(declaration.family, context, method);
+		if (!handler) throw unknownMethodError(method);
 		refuseUnknownSandbox(declaration.params, request);
 		return handler(params, context, request);
 	};
+}
+
+interface Route<Context> {
+	readonly declaration: Declaration;
+	/** Undefined for a method that is declared but not served here. */
+	readonly handler: ((params: unknown, context: Context, request: Request) => unknown) | undefined;
+}
+
+/** Throws for a method that clients cannot call, which bounds the number of routes. */
+function findRoute<Context>(handlers: Handlers<Context>, method: string): Route<Context> {
+	const declaration = findDeclaration(method);
+	if (declaration?.kind !== 'request' || declaration.from !== 'client') throw unknownMethodError(method);
+	return {declaration, handler: handlers[method as RequestName] as Route<Context>['handler']};
 }
 
 /**

@@ -76,7 +76,7 @@ export class OutputPump {
 		// A process that could not be started never closes, so nothing else would remove it.
 		process.started.catch(() => this.#remove(entry));
 		// Not at once: the reply to the request that asked for it comes first.
-		if (!entry.cursor.isAtEnd) queueMicrotask(() => this.#entries.get(process) === entry && this.#enqueue(entry));
+		if (!entry.cursor.isAtEnd) setImmediate(() => this.#entries.get(process) === entry && this.#enqueue(entry));
 	}
 
 	/** From now on the process waits for this connection, or no longer; the position stays. */

@@ -51,6 +51,8 @@ export class Session {
 	readonly left = new WeakSet<ManagedProcess>();
 	#attachment: Attachment = {kind: 'detached', since: performance.now(), ttlMs: 0, timer: undefined};
 
+	#isEnded = false;
+
 	constructor(
 		owner: Grant | undefined,
 		clientName: string,
@@ -78,6 +80,15 @@ export class Session {
 
 	get hasProcesses(): boolean {
 		return this.processes[Symbol.iterator]().next().done !== true;
+	}
+
+	get isRunningProcesses(): boolean {
+		return this.processes.hasLiving;
+	}
+
+	/** It cannot be resumed any more. */
+	get isEnded(): boolean {
+		return this.#isEnded;
 	}
 
 	get isAttached(): boolean {
@@ -173,6 +184,7 @@ export class Session {
 
 	/** Kills its processes and releases everything. */
 	destroy(): void {
+		this.#isEnded = true;
 		if (this.#attachment.kind === 'detached') clearTimeout(this.#attachment.timer);
 		for (const shared of this.memberships) shared.leave(this, 'disconnected');
 		this.processes.endAll('force');

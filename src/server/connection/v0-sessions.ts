@@ -36,6 +36,10 @@ export class V0Sessions {
 		return this.#pump.isFlushed;
 	}
 
+	get isRunningProcesses(): boolean {
+		return this.#table.hasLiving;
+	}
+
 	close(): void {
 		this.#pump.stop();
 		this.#table.endAll('force');

@@ -1,5 +1,6 @@
 import type {BlockDevice, FileBlock, HandleProgress} from '../../filesystem/file-handles.js';
 import {findDeclaration} from '../../protocol/methods/method-table.js';
+import {ByteBlocks} from '../../protocol/wire/binary-payload.js';
 import {encodeWithBytes, JsonParts} from '../../protocol/wire/encode.js';
 import type {Notification, Request} from '../../protocol/wire/envelope.js';
 import {toBytes} from '../../protocol/wire/fields.js';
@@ -192,6 +193,8 @@ export function namedParams({method, params}: Request): Record<string, unknown> 
 
 /** Encodes a message to be passed on; a transport may have decoded its base64 to bytes. */
 function spliceBytes(message: unknown): JsonParts | object {
-	const hasBytes = Object.values(message as object).some(member => member instanceof Uint8Array);
+	const hasBytes = Object.values(message as object).some(
+		member => member instanceof Uint8Array || member instanceof ByteBlocks,
+	);
 	return hasBytes ? encodeWithBytes(message as object) : (message as object);
 }

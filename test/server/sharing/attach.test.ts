@@ -2,8 +2,10 @@
 import {expect, test} from 'vitest';
 import type {Grant} from '../../../src/server/auth/grant.js';
 import type {ExecServer} from '../../../src/server/server.js';
+import {memoryTransportPair} from '../../../src/transports/memory.js';
 import {OPEN_STDIN, refusal, TERMINAL} from '../../helpers/process-api.js';
 import {eventually, isAlive, untilDead} from '../../helpers/processes.js';
+import {RawPeer} from '../../helpers/raw-peer.js';
 import {execServer} from '../../helpers/serving.js';
 import {TestClient} from '../../helpers/test-client.js';
 
@@ -51,6 +53,27 @@ test('an observer gets the events of a process of another session with the same 
 	await agent.write('build', 'x\n');
 	expect(await human.done('build')).toEqual(await agent.done('build'));
 	expect(numbered(human)).toEqual(numbered(agent));
+});
+
+test('the answer to a client that attaches comes before the events it asked for', async () => {
+	const server = execServer();
+	const agent = await enter(server, 'agent');
+	await agent.sh('build', 'echo one; echo two >&2; read line', {...OPEN_STDIN});
+	await agent.shows('build', 'one');
+	await agent.shows('build', 'two');
+	const [near, far] = memoryTransportPair();
+	server.accept(far);
+	const human = new RawPeer(near);
+	await human.ask({id: 1, method: 'initialize', params: {clientName: 'human'}});
+	human.send({method: 'initialized'});
+	human.send({id: 2, method: 'process/attach', params: {process: 'build', afterSeq: 0}});
+	human.send({id: 3, method: 'process/attach', params: {process: 'build', afterSeq: 0}});
+	await eventually(() => human.texts.filter(text => text.includes('"process/output"')).length >= 2);
+	const order = human.texts.flatMap(text => {
+		const {id, method} = JSON.parse(text) as {id?: number; method?: string};
+		return id === 1 || method === 'process/attached' || method === 'process/detached' ? [] : [id ?? method];
+	});
+	expect(order).toEqual([2, 3, 'process/output', 'process/output']);
 });
 
 test('only the driver writes, resizes, signals and closes the input, and a takeover demotes without disconnecting', async () => {

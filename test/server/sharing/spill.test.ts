@@ -98,6 +98,27 @@ test('a client that does not read holds a process with output on disk back in no
 	expect(agent.about('flood').filter(({method}) => method === 'process/gap')).toEqual([]);
 });
 
+test.each([false, true])(
+	'a process that exits while its disk space is full ends, with its last output (terminal: %s)',
+	async tty => {
+		const agent = await enter(execServer({stateDirectory: scratch()}));
+		await agent.sh('job', 'printf one; read line; printf two; exit 3', {...OPEN_STDIN, tty, spill: {maxBytes: 1}});
+		await agent.shows('job', 'one');
+		await agent.write('job', '\n');
+		expect((await agent.done('job')).exitCode).toBe(3);
+		expect((await readAll(agent, 'job')).replaceAll(/\s/g, '')).toBe('onetwo');
+	},
+);
+
+test('a page of logs that waits while its process is removed is that of an unknown process', async () => {
+	const agent = await enter(execServer({stateDirectory: scratch()}));
+	await agent.sh('job', 'echo text', KEPT);
+	await agent.done('job');
+	const page = refusal(logs(agent, 'job'));
+	await agent.call('process/remove', {processId: 'job'});
+	expect(await page).toEqual({code: -32600, message: 'the process was removed with its output'});
+});
+
 test('logs are read by event, byte, time and lines, of one stream, and followed to the end', async () => {
 	const server = execServer({stateDirectory: scratch()});
 	const agent = await enter(server);
