@@ -4,23 +4,27 @@ import {join} from 'node:path';
 import * as v from 'valibot';
 import {makeDirectories, readTextFile, replaceFile, toStateError} from '../../processes/spill/state-files.js';
 import {lockState, type StateLock} from '../../processes/spill/state-lock.js';
-import {type RegistrationRecord, registrationRecord} from './hub-records.js';
-import type {HubStore} from './hub-store.js';
+import {type EnvironmentPlace, keyOfPlace, type RegistrationRecord, registrationRecord} from './hub-records.js';
+import type {HubStore, StoredRegistration} from './hub-store.js';
 import {RecordFile} from './record-file.js';
 
 const REGISTRATIONS_FILE = 'registrations.jsonl';
 const SECRET_FILE = 'ticket-secret';
 const SECRET_BYTES = 32;
 const MAX_SECRET_CHARS = 256;
-/** The file is written anew at the start if it has this many times the records that count. */
+/** The file is written anew when it has this many times the records that count, and more than a few. */
 const MAX_OUTDATED_FACTOR = 4;
+const MIN_RECORDS_TO_REWRITE = 1000;
 
 /** Registrations in one append-only file in a directory of its own; one hub at a time. */
 export class FileStore implements HubStore {
 	readonly ticketSecret: Uint8Array;
 	readonly #lock: StateLock;
 	readonly #file: RecordFile;
-	readonly #registrations = new Map<string, RegistrationRecord>();
+	readonly #registrations = new Map<string, StoredRegistration>();
+	#revision = 0;
+	/** Records in the file, outdated ones included. */
+	#records = 0;
 
 	/** Throws `STATE_UNUSABLE` for a directory that cannot be used, or that another hub uses. */
 	constructor(directory: string) {
@@ -35,17 +39,22 @@ export class FileStore implements HubStore {
 		}
 	}
 
-	async findRegistration(environmentId: string): Promise<RegistrationRecord | undefined> {
-		return this.#registrations.get(environmentId);
+	async findRegistration(place: EnvironmentPlace): Promise<StoredRegistration | undefined> {
+		return this.#registrations.get(keyOfPlace(place));
 	}
 
-	async putRegistration(registration: RegistrationRecord): Promise<void> {
+	async putRegistration(registration: RegistrationRecord, revision: number | undefined): Promise<boolean> {
+		if (this.#registrations.get(keyOfPlace(registration))?.revision !== revision) return false;
 		this.#file.append(registration);
-		this.#registrations.set(registration.environmentId, registration);
+		this.#remember(registration);
+		this.#records++;
+		if (this.#records >= MIN_RECORDS_TO_REWRITE) this.#dropOutdated();
+		return true;
 	}
 
-	async listRegistrations(): Promise<readonly RegistrationRecord[]> {
-		return [...this.#registrations.values()];
+	async listRegistrations(tenant?: string): Promise<readonly RegistrationRecord[]> {
+		const all = [...this.#registrations.values()].map(({registration}) => registration);
+		return tenant === undefined ? all : all.filter(registration => registration.tenant === tenant);
 	}
 
 	async close(): Promise<void> {
@@ -55,13 +64,20 @@ export class FileStore implements HubStore {
 
 	#load(): void {
 		const records = this.#file.read();
-		for (const record of records) {
-			const registration = v.parse(registrationRecord, record);
-			this.#registrations.set(registration.environmentId, registration);
-		}
-		if (records.length > this.#registrations.size * MAX_OUTDATED_FACTOR) {
-			this.#file.rewrite([...this.#registrations.values()]);
-		}
+		for (const record of records) this.#remember(v.parse(registrationRecord, record));
+		this.#records = records.length;
+		this.#dropOutdated();
+	}
+
+	/** An executor that is started again and again registers with another key each time. */
+	#dropOutdated(): void {
+		if (this.#records <= this.#registrations.size * MAX_OUTDATED_FACTOR) return;
+		this.#file.rewrite([...this.#registrations.values()].map(({registration}) => registration));
+		this.#records = this.#registrations.size;
+	}
+
+	#remember(registration: RegistrationRecord): void {
+		this.#registrations.set(keyOfPlace(registration), {registration, revision: ++this.#revision});
 	}
 }
 

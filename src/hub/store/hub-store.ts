@@ -1,12 +1,52 @@
-import type {RegistrationRecord} from './hub-records.js';
+import type {EnvironmentPlace, HubTokenKind, RegistrationRecord, TokenRecord} from './hub-records.js';
+
+/** A registration and the number of its last change. */
+export interface StoredRegistration {
+	readonly registration: RegistrationRecord;
+	readonly revision: number;
+}
 
 /** State of a hub that outlives it. Calls may cross a network, and are atomic each. */
 export interface HubStore {
 	/** Secret that tickets are signed with, the same for all nodes. */
 	readonly ticketSecret: Uint8Array;
-	findRegistration(environmentId: string): Promise<RegistrationRecord | undefined>;
-	/** Durable when it settles. */
-	putRegistration(registration: RegistrationRecord): Promise<void>;
-	listRegistrations(): Promise<readonly RegistrationRecord[]>;
+	findRegistration(place: EnvironmentPlace): Promise<StoredRegistration | undefined>;
+	/**
+	 * Compare-and-set: writes if the last change is still `revision`, or if there is no record and that is undefined; false
+	 * if another writer came first. Durable when it settles.
+	 */
+	putRegistration(registration: RegistrationRecord, revision: number | undefined): Promise<boolean>;
+	/** Registrations of one tenant, or of all of them. */
+	listRegistrations(tenant?: string): Promise<readonly RegistrationRecord[]>;
 	close(): Promise<void>;
+}
+
+/** Authorizations and tickets that are good once, shared by all nodes. Keys are digests; entries are gone after a minute. */
+export interface GrantStore {
+	put(digest: string, binding: Uint8Array): Promise<void>;
+	/** The binding, for one caller only: the entry is gone. */
+	take(digest: string): Promise<Uint8Array | undefined>;
+	/** True for the first caller with this key within a minute. */
+	claim(key: string): Promise<boolean>;
+}
+
+/** A token and its record; the token itself is kept nowhere. */
+export interface CreatedToken {
+	readonly token: string;
+	readonly record: TokenRecord;
+}
+
+type Awaitable<T> = T | Promise<T>;
+
+/** Tokens of a hub, shared by all nodes; only digests are kept. */
+export interface TokenStore {
+	list(): Awaitable<readonly TokenRecord[]>;
+	/** The record of a token that is good for this kind of caller; undefined for any other. */
+	find(token: string | undefined, kind: HubTokenKind): Awaitable<TokenRecord | undefined>;
+	isGood(id: string): boolean;
+	/** Ids of all tokens that are good now. */
+	goodIds(): ReadonlySet<string>;
+	create(kind: HubTokenKind, pattern: string, tenant?: string): Awaitable<CreatedToken>;
+	/** False if there is no such token. */
+	revoke(id: string): Awaitable<boolean>;
 }

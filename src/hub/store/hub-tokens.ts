@@ -11,7 +11,8 @@ import {
 } from '../../processes/spill/state-files.js';
 import {LongarmError} from '../../shared/errors.js';
 import {randomHex} from '../../shared/random-id.js';
-import {type HubTokenKind, type TokenRecord, tokenRecord} from './hub-records.js';
+import {DEFAULT_TENANT, type HubTokenKind, TENANT_NAME, type TokenRecord, tokenRecord} from './hub-records.js';
+import type {CreatedToken, TokenStore} from './hub-store.js';
 
 const TOKENS_FILE = 'tokens.jsonl';
 const MAX_FILE_BYTES = 16 * 1024 * 1024;
@@ -23,17 +24,11 @@ const PATTERN = /^[A-Za-z0-9_*-]{1,64}$/;
 
 const line = v.union([tokenRecord, v.object({revoked: v.string()})]);
 
-/** A token and its record; the token itself is kept nowhere. */
-export interface CreatedToken {
-	readonly token: string;
-	readonly record: TokenRecord;
-}
-
 /**
  * Tokens of a hub, in a file that commands append to while the hub runs. Each look compares the file with the one that was
  * read, so a new or revoked token counts from the next request on.
  */
-export class HubTokens {
+export class HubTokens implements TokenStore {
 	readonly #directory: string;
 	readonly #path: string;
 	#version = '';
@@ -47,7 +42,7 @@ export class HubTokens {
 
 	list(): TokenRecord[] {
 		this.#refresh();
-		return [...this.#byDigest.values()].sort((one, other) => one.createdAt - other.createdAt);
+		return sortTokens(this.#byDigest.values());
 	}
 
 	/** The record of a token that is good for this kind of caller; undefined for any other. */
@@ -55,7 +50,7 @@ export class HubTokens {
 		if (token === undefined) return undefined;
 		this.#refresh();
 		// A lookup by digest takes a time that tells nothing about the tokens that are good.
-		const record = this.#byDigest.get(digestOf(token));
+		const record = this.#byDigest.get(digestOfToken(token));
 		return record?.kind === kind ? record : undefined;
 	}
 
@@ -69,16 +64,10 @@ export class HubTokens {
 		return this.#ids;
 	}
 
-	create(kind: HubTokenKind, pattern: string): CreatedToken {
-		if (!PATTERN.test(pattern)) {
-			throw new LongarmError('SETTING_INVALID', {
-				message: `\`${pattern}\` is no pattern of environment ids: up to 64 letters, digits, _, - and *`,
-			});
-		}
-		const token = `${PREFIXES[kind]}${randomBytes(SECRET_BYTES).toString('base64url')}`;
-		const record = {id: randomHex(ID_BYTES), kind, pattern, digest: digestOf(token), createdAt: Date.now()};
-		this.#append(record);
-		return {token, record};
+	create(kind: HubTokenKind, pattern: string, tenant = DEFAULT_TENANT): CreatedToken {
+		const created = makeToken(kind, pattern, tenant);
+		this.#append(created.record);
+		return created;
 	}
 
 	/** False if there is no such token. */
@@ -113,8 +102,30 @@ export class HubTokens {
 	}
 }
 
-/** Whether a token is good for an environment. */
-export function coversEnvironment({pattern}: TokenRecord, environmentId: string): boolean {
+/** A token that is kept nowhere yet; throws `SETTING_INVALID`. */
+export function makeToken(kind: HubTokenKind, pattern: string, tenant: string): CreatedToken {
+	if (!PATTERN.test(pattern)) {
+		throw new LongarmError('SETTING_INVALID', {
+			message: `\`${pattern}\` is no pattern of environment ids: up to 64 letters, digits, _, - and *`,
+		});
+	}
+	if (!TENANT_NAME.test(tenant)) {
+		throw new LongarmError('SETTING_INVALID', {
+			message: `\`${tenant}\` is no name of a tenant: up to 32 lower-case letters, digits and -, not - at first`,
+		});
+	}
+	const token = `${PREFIXES[kind]}${randomBytes(SECRET_BYTES).toString('base64url')}`;
+	const id = randomHex(ID_BYTES);
+	return {token, record: {id, tenant, kind, pattern, digest: digestOfToken(token), createdAt: Date.now()}};
+}
+
+/** Oldest first. */
+export function sortTokens(records: Iterable<TokenRecord>): TokenRecord[] {
+	return [...records].sort((one, other) => one.createdAt - other.createdAt);
+}
+
+/** Whether a token is good for an environment of its tenant. */
+export function coversEnvironment({pattern}: Pick<TokenRecord, 'pattern'>, environmentId: string): boolean {
 	const parts = pattern.split('*').map(part => part.replaceAll(/[^A-Za-z0-9_]/g, '\\$&'));
 	return new RegExp(`^${parts.join('.*')}$`, 's').test(environmentId);
 }
@@ -134,6 +145,6 @@ function readTokens(path: string): Map<string, TokenRecord> {
 	return new Map([...byId.values()].map(record => [record.digest, record]));
 }
 
-function digestOf(token: string): string {
+export function digestOfToken(token: string): string {
 	return createHash('sha256').update(token).digest('hex');
 }

@@ -1,0 +1,25 @@
+import type {GrantStore} from '../store/hub-store.js';
+import type {NatsBucket} from './nats-buckets.js';
+
+/** Authorizations and used tickets in a bucket whose entries live for a minute. */
+export class NatsGrants implements GrantStore {
+	readonly #bucket: NatsBucket;
+
+	constructor(bucket: NatsBucket) {
+		this.#bucket = bucket;
+	}
+
+	put(digest: string, binding: Uint8Array): Promise<void> {
+		return this.#bucket.put(digest, binding);
+	}
+
+	/** Good once over all nodes: only one delete can name the revision that was read. */
+	async take(digest: string): Promise<Uint8Array | undefined> {
+		const entry = await this.#bucket.get(digest);
+		return entry && (await this.#bucket.take(digest, entry.revision)) ? entry.value : undefined;
+	}
+
+	claim(key: string): Promise<boolean> {
+		return this.#bucket.write(`used.${key}`, '', undefined);
+	}
+}
