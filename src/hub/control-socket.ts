@@ -1,9 +1,9 @@
 import {chmodSync, rmSync} from 'node:fs';
-import {createServer, type Server} from 'node:http';
+import {createServer, type IncomingMessage, type Server, type ServerResponse} from 'node:http';
 import {join} from 'node:path';
+import {errorMessage} from '../shared/errors.js';
 import type {Logger} from '../shared/logger.js';
-import type {EnvironmentRoutes} from './environment-routes.js';
-import {sendJson} from './http-exchange.js';
+import {HubRefusal, readJsonBody, sendJson, sendRefusal} from './http-exchange.js';
 
 /** Name of the socket in the hub's directory that its owner asks without a token. */
 export const CONTROL_SOCKET = 'control.sock';
@@ -11,10 +11,13 @@ const OWNER_ONLY = 0o600;
 /** Longest path of a socket that every system takes, in bytes. */
 const MAX_SOCKET_PATH_BYTES = 103;
 
+/** Answer to one request of the owner, such as `GET /environments`; the parameters are the JSON object in its body. */
+export type ControlRoute = (parameters: Readonly<Record<string, unknown>>) => Promise<object | string>;
+
 export interface ControlSocketOptions {
 	readonly directory: string;
-	readonly environments: EnvironmentRoutes;
-	readonly metrics: () => string;
+	/** By method and path. */
+	readonly routes: Readonly<Record<string, ControlRoute>>;
 	readonly logger: Logger;
 }
 
@@ -27,9 +30,9 @@ export class ControlSocket {
 		this.#options = options;
 	}
 
-	/** A hub without it works: only `longarm hub ls` does not. */
+	/** A hub without it works: only the commands that ask it do not. */
 	async listen(): Promise<void> {
-		const {directory, environments, metrics, logger} = this.#options;
+		const {directory, logger} = this.#options;
 		const path = join(directory, CONTROL_SOCKET);
 		if (Buffer.byteLength(path) > MAX_SOCKET_PATH_BYTES) {
 			logger.warn('the path of the directory is too long for a socket: longarm hub ls will not work', {directory});
@@ -37,12 +40,7 @@ export class ControlSocket {
 		}
 		// The directory is locked: a socket in it is left from a hub that is gone.
 		rmSync(path, {force: true});
-		const server = createServer((request, response) => {
-			const answer = async (): Promise<void> => sendJson(response, 200, {environments: await environments.listAll()});
-			if (request.url === '/environments') void answer();
-			else if (request.url === '/metrics') response.end(metrics());
-			else sendJson(response, 404, {});
-		});
+		const server = createServer((request, response) => void this.#handle(request, response));
 		await new Promise<void>((resolve, reject) => {
 			server.once('error', reject);
 			server.listen(path, resolve);
@@ -58,5 +56,17 @@ export class ControlSocket {
 			server.close(() => resolve());
 			server.closeAllConnections();
 		});
+	}
+
+	async #handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
+		const route = this.#options.routes[`${request.method} ${request.url}`];
+		if (!route) return sendJson(response, 404, {});
+		try {
+			const answer = await route(await readJsonBody(request));
+			if (typeof answer === 'string') response.end(answer);
+			else sendJson(response, 200, answer);
+		} catch (error) {
+			sendRefusal(response, error instanceof HubRefusal ? error : new HubRefusal(400, 'failed', errorMessage(error)));
+		}
 	}
 }

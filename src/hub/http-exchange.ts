@@ -2,6 +2,8 @@ import type {IncomingMessage, ServerResponse} from 'node:http';
 
 /** Longest body of a request. */
 export const MAX_REQUEST_BODY_BYTES = 16 * 1024;
+/** How long a client may take to send a request. */
+export const REQUEST_TIMEOUT_MS = 10_000;
 const BEARER = /^Bearer ([!-~]+)$/i;
 
 /** Answer of the hub that is no success: a code for programs and a text for people. */
@@ -52,4 +54,17 @@ export function sendRefusal(response: ServerResponse, {status, code, message}: H
 /** The token of a request; undefined without a header of that form. */
 export function bearerOf({headers: {authorization}}: IncomingMessage): string | undefined {
 	return authorization === undefined ? undefined : BEARER.exec(authorization.trim())?.[1];
+}
+
+/** Ends a request whose body is not there in time; the server itself waits longer for an extension. */
+export function limitBody(request: IncomingMessage): void {
+	const timer = setTimeout(() => {
+		if (!request.complete) request.destroy();
+	}, REQUEST_TIMEOUT_MS);
+	request.once('close', () => clearTimeout(timer));
+}
+
+/** The host is the client's word and not used here. */
+export function urlOf({url = '/'}: IncomingMessage): URL {
+	return URL.canParse(url, 'http://hub') ? new URL(url, 'http://hub') : new URL('http://hub/');
 }

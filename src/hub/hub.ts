@@ -2,33 +2,47 @@ import {createServer, type IncomingMessage, type Server, type ServerResponse} fr
 import type {AddressInfo} from 'node:net';
 import {join} from 'node:path';
 import type {Duplex} from 'node:stream';
+import {setTimeout as delay} from 'node:timers/promises';
+import {Deferred} from '../shared/async/deferred.js';
+import {waitAtMost} from '../shared/async/timeout.js';
 import {errorMessage} from '../shared/errors.js';
 import {type Logger, silentLogger} from '../shared/logger.js';
 import {createHostCheck} from '../transports/node/host-header.js';
+import {type HttpSite, isForSite} from '../transports/node/http-site.js';
 import type {PeerTimes} from '../transports/node/peer-times.js';
 import {loadNoiseKeys} from '../transports/node/relay/key-file.js';
 import {createTlsServer, replaceIdentity, type TlsIdentity} from '../transports/node/tls-server.js';
+import {UpgradeGate} from '../transports/node/upgrade-gate.js';
 import {HubAccess, type HubAccessOptions} from './access/hub-access.js';
+import {InternalTokens} from './access/internal-tokens.js';
+import type {ClusterParts, HubBackend, HubCluster} from './cluster/hub-cluster.js';
 import {ControlSocket} from './control-socket.js';
-import {EnvironmentRoutes} from './environment-routes.js';
+import {EnvironmentRoutes, type ListedEnvironment} from './environment-routes.js';
 import {Gateway} from './gateway/gateway.js';
-import {HubRefusal, sendRefusal} from './http-exchange.js';
+import {bearerOf, HubRefusal, limitBody, REQUEST_TIMEOUT_MS, sendRefusal, urlOf} from './http-exchange.js';
+import {hubControlRoutes} from './hub-control.js';
+import type {HubExtension} from './hub-extension.js';
 import {HubMetrics} from './hub-metrics.js';
+import type {HubStatus} from './hub-status-record.js';
+import {PoolPlacer} from './pools/pool-placer.js';
 import {RegistryRoutes} from './registry/registry-routes.js';
-import {RegistryService} from './registry/registry-service.js';
+import {type PresenceLookup, RegistryService} from './registry/registry-service.js';
 import {Relay} from './relay/relay.js';
 import {RelayUpgrades, refuseUpgrade} from './relay/relay-upgrades.js';
-import {FileStore} from './store/file-store.js';
-import type {HubStore} from './store/hub-store.js';
-import {HubTokens} from './store/hub-tokens.js';
+import {EmbeddedBackend} from './store/embedded-backend.js';
+import {DEFAULT_TENANT, type RegistrationRecord, type TokenRecord} from './store/hub-records.js';
+import type {TokenStore} from './store/hub-store.js';
+import {coversEnvironment} from './store/hub-tokens.js';
 
-/** How long a client may take to send a request. */
-const REQUEST_TIMEOUT_MS = 10_000;
+/** The same for requests of an extension. */
+const EXTENSION_TIMEOUT_MS = 600_000;
 /** Connections of all kinds. */
 export const MAX_HUB_CONNECTIONS = 20_000;
 
 /** How often tokens are looked at; sockets of a revoked one are closed then. */
 const REVOCATION_CHECK_MS = 2000;
+/** How often a drain looks for streams that are left. */
+const DRAIN_LOOK_MS = 100;
 /** How long peers may take to answer to a close when the hub ends. */
 const CLOSE_GRACE_MS = 1000;
 const GATEWAY_KEY_FILE = 'gateway-key.json';
@@ -39,6 +53,8 @@ export interface HubOptions {
 	readonly port: number;
 	/** Directory of the state and the tokens. */
 	readonly data: string;
+	/** State that is shared with other nodes; files in `data` by default, for a hub that is alone. Closed with the hub. */
+	readonly backend?: HubBackend | undefined;
 	/** Address that executors and clients reach this hub by, such as `https://hub.example`; by default that of their request. */
 	readonly publicUrl?: string | undefined;
 	readonly tls?: TlsIdentity | undefined;
@@ -46,7 +62,12 @@ export interface HubOptions {
 	readonly allowHosts?: readonly string[] | undefined;
 	/** Whether clients that know no registry are served, too, which ends the encryption here. */
 	readonly hasGateway?: boolean | undefined;
+	/** Pages and WebSockets for browsers, which have no business anywhere else here. */
+	readonly site?: HttpSite | undefined;
 	readonly rates?: HubAccessOptions['rates'];
+	/** Environments in all, and those that one token may add; `MAX_ENVIRONMENTS` and `MAX_ENVIRONMENTS_PER_TOKEN` by default. */
+	readonly maxEnvironments?: number | undefined;
+	readonly maxEnvironmentsPerToken?: number | undefined;
 	readonly peerTimes?: PeerTimes | undefined;
 	readonly logger?: Logger | undefined;
 }
@@ -54,21 +75,28 @@ export interface HubOptions {
 /** Registry and relay in one process. */
 export class Hub {
 	readonly relay: Relay;
-	readonly tokens: HubTokens;
+	readonly tokens: TokenStore;
+	readonly internalTokens: InternalTokens;
+	readonly cluster: HubCluster;
 	readonly #options: HubOptions;
 	readonly #logger: Logger;
-	readonly #store: HubStore;
+	readonly #backend: HubBackend;
 	readonly #server: Server;
-	readonly #access: HubAccess;
+	readonly access: HubAccess;
 	readonly #metrics: HubMetrics;
 	readonly #registry: RegistryRoutes;
 	readonly #environments: EnvironmentRoutes;
 	readonly #upgrades: RelayUpgrades;
 	readonly #gateway: Gateway | undefined;
 	readonly #control: ControlSocket;
+	readonly #pages: UpgradeGate<undefined>;
 	readonly #isKnownHost: (header: string | undefined) => boolean;
 	#revocationTimer: NodeJS.Timeout | undefined;
+	/** Sockets that were HTTP connections, which the server does not close. */
+	readonly #upgraded = new Set<Duplex>();
+	#extension: HubExtension | undefined;
 	#isDraining = false;
+	readonly #drained = new Deferred();
 	#closing: Promise<void> | undefined;
 
 	/** Opens the state; throws `STATE_UNUSABLE`. */
@@ -76,30 +104,44 @@ export class Hub {
 		this.#options = options;
 		const logger = options.logger ?? silentLogger;
 		this.#logger = logger;
-		const store = new FileStore(options.data);
-		this.#store = store;
-		const tokens = new HubTokens(options.data);
-		this.tokens = tokens;
+		const backend = options.backend ?? new EmbeddedBackend(options.data);
+		this.#backend = backend;
+		const {store, grants} = backend;
+		const tokens = new InternalTokens(backend.tokens);
+		this.tokens = backend.tokens;
+		this.internalTokens = tokens;
 		const access = new HubAccess({tokens, logger, rates: options.rates});
-		this.#access = access;
-		const relay = new Relay({changed: (id, isOnline) => this.#environments.tell(id, isOnline)});
+		this.access = access;
+		const relay = new Relay({
+			changed: executor => cluster.executorChanged(executor),
+			loadChanged: executor => cluster.loadChanged(executor),
+		});
 		this.relay = relay;
-		const metrics = new HubMetrics(relay);
+		const changed: ClusterParts['changed'] = (place, isOnline) => this.#environments.tell(place, isOnline);
+		const cluster = backend.createCluster({relay, changed, logger});
+		this.cluster = cluster;
+		const metrics = new HubMetrics(relay, cluster);
 		this.#metrics = metrics;
-		const service = new RegistryService(store, id => relay.findExecutor(id));
+		const isOnline: PresenceLookup = (place, registrationId) => cluster.isOnline(place, registrationId);
+		const {maxEnvironments, maxEnvironmentsPerToken} = options;
+		const service = new RegistryService({store, grants, isOnline, maxEnvironments, maxEnvironmentsPerToken});
 		const socketOrigin = (request: IncomingMessage): string => this.#socketOrigin(request);
-		const shared = {service, relay, access, socketOrigin, ticketSecret: store.ticketSecret, logger};
+		const shared = {service, cluster, access, socketOrigin, ticketSecret: store.ticketSecret, logger};
 		this.#registry = new RegistryRoutes({
 			...shared,
+			placer: new PoolPlacer({store, cluster, service}),
 			isDraining: () => this.#isDraining,
-			onReplaced: id => this.#disconnectReplaced(id),
+			onReplaced: (place, registrationId) => cluster.dismiss(place, registrationId),
 		});
-		this.#environments = new EnvironmentRoutes({store, relay, access});
+		const plainExecutors = (tenant?: string) => this.#gateway?.plainExecutors.list(tenant) ?? [];
+		this.#environments = new EnvironmentRoutes({store, cluster, access, plainExecutors});
 		this.#gateway = options.hasGateway
-			? new Gateway({...shared, keys: loadNoiseKeys(join(options.data, GATEWAY_KEY_FILE))})
+			? new Gateway({...shared, changed, keys: loadNoiseKeys(join(options.data, GATEWAY_KEY_FILE))})
 			: undefined;
 		this.#upgrades = new RelayUpgrades({
 			...shared,
+			relay,
+			grants,
 			metrics,
 			peerTimes: options.peerTimes,
 			isGoodToken: id => tokens.isGood(id),
@@ -107,12 +149,30 @@ export class Hub {
 		});
 		this.#control = new ControlSocket({
 			directory: options.data,
-			environments: this.#environments,
-			metrics: () => metrics.render(),
+			routes: hubControlRoutes({
+				list: () => this.#environments.list(),
+				metrics: () => metrics.render(),
+				status: () => this.status(),
+				drain: timeoutMs => void this.drain(timeoutMs),
+				tokens: backend.tokens,
+			}),
 			logger,
 		});
 		this.#isKnownHost = options.tls ? () => true : createHostCheck(options.host, options.allowHosts ?? []);
+		this.#pages = new UpgradeGate(
+			{
+				site: options.site,
+				accept: transport => transport.destroy(),
+				...(options.peerTimes && {peerTimes: options.peerTimes}),
+			},
+			{describePeer: socket => socket.remoteAddress ?? 'unknown', isKnownHost: header => this.#isKnownHost(header)},
+		);
 		this.#server = this.#createServer();
+	}
+
+	/** Environments that a token is good for. */
+	async environmentsOf(token: TokenRecord): Promise<readonly ListedEnvironment[]> {
+		return (await this.#environments.list(token.tenant)).filter(({id}) => coversEnvironment(token, id));
 	}
 
 	/** Listens; settles with the address for people and programs. */
@@ -138,6 +198,58 @@ export class Hub {
 		replaceIdentity(this.#server, identity);
 	}
 
+	/** Registrations of a tenant, for placement. */
+	listRegistrations(tenant: string): Promise<readonly RegistrationRecord[]> {
+		return this.#backend.store.listRegistrations(tenant);
+	}
+
+	/** Answers further requests from now on; the extension is closed with the hub. */
+	attach(extension: HubExtension): void {
+		this.#extension = extension;
+		this.#server.requestTimeout = EXTENSION_TIMEOUT_MS;
+	}
+
+	status(): HubStatus {
+		const ends = [...this.relay.executors()];
+		return {
+			isDraining: this.#isDraining,
+			executors: ends.length,
+			clients: ends.reduce((sum, {harnesses}) => sum + harnesses.size, 0),
+			streams: ends.reduce((sum, {streams}) => sum + streams.size, 0),
+			nodes: this.cluster.nodes(),
+			nats: this.cluster.natsStatus(),
+		};
+	}
+
+	/**
+	 * Refuses newcomers and sends executors without clients to other nodes; settles when no streams are left or the time is over.
+	 * The hub goes on until `close`.
+	 */
+	async drain(timeoutMs: number): Promise<void> {
+		this.#isDraining = true;
+		this.cluster.drain();
+		// Its own work keeps executors busy, and goes on elsewhere or later.
+		await this.#extension?.close();
+		const deadline = performance.now() + timeoutMs;
+		for (;;) {
+			this.relay.disconnectIdle();
+			if (this.isIdle || performance.now() >= deadline || this.#closing) break;
+			await delay(DRAIN_LOOK_MS);
+		}
+		this.#drained.resolve();
+	}
+
+	/** Settles when a drain is over. */
+	get drained(): Promise<void> {
+		return this.#drained.promise;
+	}
+
+	/** Whether no client uses this node. */
+	get isIdle(): boolean {
+		const {streams, nats} = this.status();
+		return streams === 0 && (nats?.links ?? 0) === 0;
+	}
+
 	/** Refuses newcomers and disconnects everybody; state is on disk already. */
 	close(): Promise<void> {
 		this.#closing ??= this.#close();
@@ -146,18 +258,22 @@ export class Hub {
 
 	async #close(): Promise<void> {
 		this.#isDraining = true;
+		await this.#extension?.close();
 		clearInterval(this.#revocationTimer);
 		await this.relay.close();
 		this.#gateway?.close();
+		this.#pages.terminateAll();
 		this.#environments.close();
-		const timer = setTimeout(() => this.#upgrades.destroyAll(), CLOSE_GRACE_MS);
+		// Until all have answered to the close, newcomers are told to come back later.
+		await waitAtMost(whenAllClosed(this.#upgraded), CLOSE_GRACE_MS);
 		await new Promise<void>(resolve => {
 			this.#server.close(() => resolve());
 			this.#server.closeAllConnections();
+			for (const socket of this.#upgraded) socket.destroy();
 		});
-		clearTimeout(timer);
 		await this.#control.close();
-		await this.#store.close();
+		await this.cluster.close();
+		await this.#backend.close();
 	}
 
 	#createServer(): Server {
@@ -172,11 +288,15 @@ export class Hub {
 
 	async #handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
 		response.on('close', () => this.#metrics.recordRequest(response.statusCode));
+		if (this.#isForSite(request)) return this.#pages.answer(request, response);
 		try {
 			const {pathname, searchParams} = urlOf(request);
 			if (pathname === '/readyz') return this.#tellReadiness(response);
 			this.#requireHost(request);
-			if (pathname === '/metrics') return this.#tellMetrics(request, response);
+			if (this.#extension?.owns(pathname))
+				return await this.#extension.handle(request, response, pathname, searchParams);
+			if (this.#extension) limitBody(request);
+			if (pathname === '/metrics') return await this.#tellMetrics(request, response);
 			const isAnswered =
 				(await this.#registry.handle(request, response, pathname)) ||
 				(await this.#environments.handle(request, response, pathname, searchParams)) ||
@@ -202,8 +322,11 @@ export class Hub {
 
 	async #upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
 		socket.on('error', () => socket.destroy());
+		this.#upgraded.add(socket);
+		socket.once('close', () => this.#upgraded.delete(socket));
 		const {pathname, searchParams} = urlOf(request);
 		if (this.#isDraining) return refuseUpgrade(socket, 503, 'pod_draining');
+		if (this.#isForSite(request)) return this.#pages.upgrade(request, socket, head);
 		if (!this.#isKnownHost(request.headers.host)) return refuseUpgrade(socket, 421, 'unknown_route');
 		// Pages of browsers have no business here.
 		if (request.headers.origin !== undefined) return refuseUpgrade(socket, 403, 'unknown_route');
@@ -218,6 +341,11 @@ export class Hub {
 		}
 	}
 
+	#isForSite(request: IncomingMessage): boolean {
+		const {site} = this.#options;
+		return site !== undefined && isForSite(site, request);
+	}
+
 	#requireHost({headers}: IncomingMessage): void {
 		if (headers.origin !== undefined) throw new HubRefusal(403, 'forbidden', 'pages of browsers are not served');
 		if (this.#isKnownHost(headers.host)) return;
@@ -230,23 +358,27 @@ export class Hub {
 	}
 
 	/** For those who may use every environment: they could count as well. */
-	#tellMetrics(request: IncomingMessage, response: ServerResponse): void {
-		const {pattern} = this.#access.requireToken(request, 'client');
+	async #tellMetrics(request: IncomingMessage, response: ServerResponse): Promise<void> {
+		const {pattern, tenant} = await this.access.requireToken(request, 'client');
 		if (pattern !== '*') throw new HubRefusal(403, 'forbidden', 'metrics are for a token with the pattern *');
 		response.writeHead(200, {'content-type': METRICS_TYPE, 'cache-control': 'no-store'});
-		response.end(this.#metrics.render());
+		// The default tenant is the one of the hub's owner.
+		response.end(tenant === DEFAULT_TENANT ? this.#metrics.render() : this.#metrics.renderTenant(tenant));
 	}
 
 	/** An answer goes back to the one who asked, so its own word for our address will do. */
-	#socketOrigin({headers}: IncomingMessage): string {
+	#socketOrigin(request: IncomingMessage): string {
 		const {publicUrl, tls} = this.#options;
-		if (publicUrl !== undefined) return publicUrl.replace(/\/+$/, '').replace(/^http/, 'ws');
+		const {headers} = request;
+		// Other nodes behind the public address do not know tokens of this one for itself.
+		const isOwn = this.internalTokens.isInternal(bearerOf(request));
+		if (publicUrl !== undefined && !isOwn) return publicUrl.replace(/\/+$/, '').replace(/^http/, 'ws');
 		return `${tls ? 'wss' : 'ws'}://${headers.host ?? 'localhost'}`;
 	}
 
 	#disconnectRevoked(): void {
 		try {
-			const good = this.tokens.goodIds();
+			const good = this.internalTokens.goodIds();
 			const isGood = (id: string): boolean => good.has(id);
 			this.relay.disconnectRevoked(isGood);
 			this.#environments.disconnectRevoked(isGood);
@@ -255,14 +387,8 @@ export class Hub {
 			this.#logger.error('the tokens cannot be read', {error: errorMessage(error)});
 		}
 	}
-
-	#disconnectReplaced(environmentId: string): void {
-		const executor = this.relay.findExecutor(environmentId);
-		if (executor) this.relay.removeExecutor(executor);
-	}
 }
 
-/** The host is the client's word and not used here. */
-function urlOf({url = '/'}: IncomingMessage): URL {
-	return URL.canParse(url, 'http://hub') ? new URL(url, 'http://hub') : new URL('http://hub/');
+async function whenAllClosed(sockets: Iterable<Duplex>): Promise<void> {
+	await Promise.all([...sockets].map(socket => new Promise(resolve => socket.once('close', resolve))));
 }

@@ -47,19 +47,19 @@ test('wrong tokens of an address are refused without a word from some number on,
 
 test('a revoked token loses the sockets it opened, its tickets, and the list it follows', async () => {
 	const hub = await runningHub();
-	const {token, record} = hub.hub.tokens.create('client', '*');
-	const executorToken = hub.hub.tokens.create('executor', '*');
+	const {token, record} = await hub.hub.tokens.create('client', '*');
+	const executorToken = await hub.hub.tokens.create('executor', '*');
 	const executor = await scriptedExecutor({...hub, executorToken: executorToken.token}, 'devbox');
 	const harness = await scriptedHarness({...hub, clientToken: token}, 'devbox');
 	const other = await scriptedHarness(hub, 'devbox');
 	const {url} = await clientRegistry({...hub, clientToken: token}, 'devbox').connect(harness.key);
 	const watching = await fetch(`${hub.url}/environments?watch=1`, {headers: {authorization: `Bearer ${token}`}});
-	expect(hub.hub.tokens.revoke(record.id)).toBe(true);
+	expect(await hub.hub.tokens.revoke(record.id)).toBe(true);
 	expect(await statusOfUpgrade(url)).toBe(401);
 	expect(await harness.closed).toBe(1008);
 	await expect(watching.text()).rejects.toThrow('terminated');
 	expect(other.socket.readyState).toBe(other.socket.OPEN);
-	hub.hub.tokens.revoke(executorToken.record.id);
+	await hub.hub.tokens.revoke(executorToken.record.id);
 	await executor.closed;
 	expect(await statusOfUpgrade(executor.registration.url)).toBe(401);
 });
@@ -70,9 +70,9 @@ test('metrics count executors, clients, streams, bytes and refusals, for a token
 	const box = environmentVia(hub, 'devbox');
 	await box.shell('true');
 	const read = async (token: string): Promise<Response> =>
-		fetch(`${hub.url}/metrics`, {headers: {authorization: `Bearer ${token}`}});
+		fetch(`${hub.executorUrl ?? hub.url}/metrics`, {headers: {authorization: `Bearer ${token}`}});
 	expect((await read('wrong')).status).toBe(401);
-	expect((await read(hub.hub.tokens.create('client', 'dev*').token)).status).toBe(403);
+	expect((await read((await hub.hub.tokens.create('client', 'dev*')).token)).status).toBe(403);
 	const {samples} = parseExposition(await (await read(hub.clientToken)).text());
 	const value = (name: string): number | undefined => samples.find(sample => sample.name === name)?.value;
 	expect(value('longarm_hub_executors_online')).toBe(1);

@@ -5,7 +5,9 @@ import {WebSocket} from 'ws';
 import {Environment} from '../../src/environments/environment.js';
 import {ExecServer} from '../../src/server/server.js';
 import {createLineLogger} from '../../src/shared/node/line-logger.js';
+import {publicKeysOf} from '../../src/shared/noise/hybrid-ik.js';
 import {fromWebSocket} from '../../src/transports/node/from-web-socket.js';
+import {fingerprintOfKeys} from '../../src/transports/node/relay/known-executors.js';
 import {type RunningHub, runningExecutor, runningHub} from '../helpers/hubs.js';
 import {eventually} from '../helpers/processes.js';
 import {openRelayPeer} from '../helpers/relay-peers.js';
@@ -70,7 +72,7 @@ test('without --gateway there is none, and with it a token of a client is needed
 	expect(register.status).toBe(404);
 	const hub = await runningHub({hasGateway: true});
 	await runningExecutor(hub, 'devbox');
-	const narrow = hub.hub.tokens.create('client', 'other').token;
+	const narrow = (await hub.hub.tokens.create('client', 'other')).token;
 	const path = '/environments/devbox';
 	expect(await statusAt(hub, path)).toBe(401);
 	expect(await statusAt(hub, path, hub.executorToken)).toBe(401);
@@ -117,6 +119,10 @@ test('an executor of 0.130 serves one plain client after the other', async () =>
 	});
 	const hub = await runningHub({hasGateway: true, logger});
 	serveAsFirstVersion(hub, 'old');
+	await eventually(() => online > 0);
+	expect(await listOf(hub)).toMatchObject([
+		{id: 'old', isOnline: true, key: 'none', streams: 0, onlineForMs: expect.any(Number) as number, slots: null},
+	]);
 	for (const [index, word] of ['one', 'two'].entries()) {
 		// It gets a new socket for each client.
 		await eventually(() => online > index);
@@ -126,6 +132,35 @@ test('an executor of 0.130 serves one plain client after the other', async () =>
 		await environment.close();
 	}
 });
+
+test('executors of 0.130 are listed and followed among the others, and only while they are there', async () => {
+	const hub = await runningHub({hasGateway: true});
+	const headers = {authorization: `Bearer ${hub.clientToken}`};
+	const watching = await fetch(`${hub.url}/environments?watch=1`, {headers});
+	const reader = watching.body!.pipeThrough(new TextDecoderStream()).getReader();
+	const register = await fetch(`${hub.url}/cloud/executor/old/register`, {
+		method: 'POST',
+		headers: {authorization: `Bearer ${hub.executorToken}`},
+		body: JSON.stringify({executor_id: 'old'}),
+	});
+	const {url} = (await register.json()) as {url: string};
+	const peer = await openRelayPeer(url);
+	expect((await reader.read()).value).toBe('{"id":"old","isOnline":true}\n');
+	const {keys} = await runningExecutor(hub, 'devbox');
+	expect((await reader.read()).value).toBe('{"id":"devbox","isOnline":true}\n');
+	expect((await listOf(hub)).map(({id, key}) => [id, key])).toEqual([
+		['devbox', fingerprintOfKeys(publicKeysOf(keys))],
+		['old', 'none'],
+	]);
+	peer.socket.close();
+	expect((await reader.read()).value).toBe('{"id":"old","isOnline":false}\n');
+	expect((await listOf(hub)).map(({id}) => id)).toEqual(['devbox']);
+});
+
+async function listOf({url, clientToken}: RunningHub): Promise<readonly {id: string; key: string}[]> {
+	const response = await fetch(`${url}/environments`, {headers: {authorization: `Bearer ${clientToken}`}});
+	return ((await response.json()) as {environments: {id: string; key: string}[]}).environments;
+}
 
 test('a ticket of an executor of 0.130 is good once, and later versions without a cipher are refused', async () => {
 	const hub = await runningHub({hasGateway: true});

@@ -68,7 +68,7 @@ test('a lost client socket and a lost executor socket are made again, and the pr
 test('a hub that is started again knows its executors, and they come back with the ticket they have', async () => {
 	const first = await runningHub();
 	const {link} = await runningExecutor(first, 'devbox');
-	const port = Number(new URL(first.url).port);
+	const port = Number(new URL(first.executorUrl ?? first.url).port);
 	await first.hub.close();
 	const second = await runningHub({data: first.data, port});
 	await eventually(() => second.hub.relay.findExecutor('devbox') !== undefined);
@@ -89,10 +89,10 @@ test('without an executor connecting is refused as offline, with a wrong token o
 	});
 	expect(await refusal(connect(undefined))).toEqual({status: 401, code: 'unauthorized', isPassing: false});
 	expect(await refusal(connect(hub.executorToken))).toEqual({status: 401, code: 'unauthorized', isPassing: false});
-	const narrow = hub.hub.tokens.create('client', 'dev-*');
+	const narrow = await hub.hub.tokens.create('client', 'dev-*');
 	expect(await refusal(connect(narrow.token))).toEqual({status: 403, code: 'forbidden', isPassing: false});
 	expect(await refusal(connect(narrow.token, 'dev-1'))).toMatchObject({status: 409});
-	expect(hub.hub.tokens.revoke(narrow.record.id)).toBe(true);
+	expect(await hub.hub.tokens.revoke(narrow.record.id)).toBe(true);
 	expect(await refusal(connect(narrow.token, 'dev-1'))).toMatchObject({status: 401});
 });
 

@@ -169,7 +169,12 @@ test('frames that come twice are taken once, and late ones wait for those before
 		held = frame;
 		return [];
 	};
-	for (let index = 1; index <= 20; index += 1) if (index % 3 !== 0) client.transport.send(message(index));
+	for (let index = 1; index <= 20; index += 1) {
+		if (index % 3 === 0) continue;
+		client.transport.send(message(index));
+		// Messages of one turn would share a record.
+		await new Promise(resolve => setImmediate(resolve));
+	}
 	const sent = Array.from({length: 20}, (_, index) => index + 1).filter(index => index % 3 !== 0);
 	await eventually(() => served[0]!.received.length === sent.length);
 	expect(indexesOf(served[0]!.received)).toEqual(sent);
@@ -252,6 +257,82 @@ test('records of one stream are worth nothing on another, and a stream is not mo
 	}
 	await eventually(() => served.every(({isClosed}) => isClosed));
 	expect(served.map(({received}) => received)).toEqual([[], []]);
+});
+
+test('what the executor says to one client is worth nothing to another, nor to the executor itself', async () => {
+	const {relay, served, connect} = await scene();
+	const ids: string[] = [];
+	relay.script = (frame, _direction, harness) => {
+		ids[harness] = frame.streamId;
+		return [frame];
+	};
+	const [one, two] = [await connect(), await connect()];
+	await eventually(() => served.length === 2);
+	relay.script = (frame, direction, harness) => {
+		if (!isData(frame)) return [frame];
+		// Words of either side come back to it.
+		if (direction === 'toExecutor') {
+			relay.harnesses[harness]!.send(encodeRelayFrame(frame));
+			return [];
+		}
+		return [{...frame, streamId: ids[1 - harness]!}];
+	};
+	served[0]!.transport.send(message(1));
+	await eventually(() => two.isClosed);
+	one.transport.send(message(2));
+	await eventually(() => one.isClosed);
+	expect([one.received, two.received]).toEqual([[], []]);
+});
+
+test('everything of an earlier connection, played again on a later one, brings nothing to either end', async () => {
+	const {relay, served, connect} = await scene();
+	const earlier: RelayFrame[] = [];
+	relay.script = (frame, direction) => {
+		if (direction === 'toExecutor') earlier.push(frame);
+		return [frame];
+	};
+	const first = await connect();
+	for (let index = 1; index <= 5; index++) first.transport.send(message(index));
+	await eventually(() => served[0]?.received.length === 5);
+	first.transport.destroy();
+	relay.script = honest;
+	const second = await connect();
+	await eventually(() => served.length === 2);
+	// Under the id it had, and under that of the stream which is open now.
+	let streamId = '';
+	relay.script = frame => {
+		streamId = frame.streamId;
+		return [frame];
+	};
+	second.transport.send(message(7));
+	await eventually(() => served[1]!.received.length === 1);
+	for (const frame of earlier.filter(isData)) {
+		relay.executor!.send(encodeRelayFrame(frame));
+		relay.executor!.send(encodeRelayFrame({...frame, streamId}));
+	}
+	second.transport.send(message(8));
+	await eventually(() => served[1]!.isClosed || served[1]!.received.length === 2);
+	expect(indexesOf(served[0]!.received)).toEqual([1, 2, 3, 4, 5]);
+	expect([[7], [7, 8]]).toContainEqual(indexesOf(served[1]!.received));
+});
+
+test('a relay that holds everything back for a while changes nothing', async () => {
+	const {relay, served, connect} = await scene();
+	const client = await connect();
+	const held: RelayFrame[] = [];
+	relay.script = frame => {
+		held.push(frame);
+		return [];
+	};
+	for (let index = 1; index <= 20; index++) {
+		client.transport.send(message(index));
+		// Messages of one turn share a frame.
+		await eventually(() => held.length >= index);
+	}
+	relay.script = honest;
+	for (const frame of held) relay.executor!.send(encodeRelayFrame(frame));
+	await eventually(() => served[0]!.received.length === 20);
+	expect(served[0]!.received).toEqual(Array.from({length: 20}, (_, index) => message(index + 1)));
 });
 
 test('a handshake that was changed, moved to another stream or played again opens nothing', async () => {

@@ -3,7 +3,8 @@ import type {Logger} from '../../shared/logger.js';
 import {isLoopback} from '../../transports/node/loopback.js';
 import {bearerOf, HubRefusal} from '../http-exchange.js';
 import type {HubTokenKind, TokenRecord} from '../store/hub-records.js';
-import {coversEnvironment, type HubTokens} from '../store/hub-tokens.js';
+import type {TokenStore} from '../store/hub-store.js';
+import {coversEnvironment} from '../store/hub-tokens.js';
 import {RateLimit, type RequestRate} from './rate-limit.js';
 
 /** Requests of one token. Generous: a stock executor that is refused once ends for good. */
@@ -14,7 +15,7 @@ export const ADDRESS_RATE: RequestRate = {burst: 4000, perSecond: 400};
 export const WRONG_TOKEN_RATE: RequestRate = {burst: 20, perSecond: 1};
 
 export interface HubAccessOptions {
-	readonly tokens: HubTokens;
+	readonly tokens: TokenStore;
 	readonly logger: Logger;
 	readonly rates?: Partial<Readonly<Record<'token' | 'address' | 'wrongToken', RequestRate>>> | undefined;
 }
@@ -35,9 +36,9 @@ export class HubAccess {
 	}
 
 	/** The token of a request, if it is good for this kind of caller and environment; throws a `HubRefusal`. */
-	requireToken(request: IncomingMessage, kind: HubTokenKind, environmentId?: string): TokenRecord {
+	async requireToken(request: IncomingMessage, kind: HubTokenKind, environmentId?: string): Promise<TokenRecord> {
 		const address = addressOfPeer(request);
-		const token = this.#options.tokens.find(bearerOf(request), kind);
+		const token = await this.#options.tokens.find(bearerOf(request), kind);
 		if (!token) throw this.#refuseStranger(address, kind, environmentId);
 		if (!this.#byToken.take(token.id) || !(isProxied(address) || this.#byAddress.take(address))) {
 			throw new HubRefusal(429, 'too_many_requests', 'too many requests, try again later');

@@ -1,44 +1,50 @@
 import {randomUUID} from 'node:crypto';
+import {DataFrames} from '../../protocol/relay/data-frames.js';
 import {decodeRelayFrame, encodeRelayFrame, type RelayBody} from '../../protocol/relay/relay-frame.js';
 import {decodeRelayKey, encodePrologue} from '../../protocol/relay/relay-keys.js';
 import {Deferred} from '../../shared/async/deferred.js';
 import {withTimeout} from '../../shared/async/timeout.js';
-import {nodeNoiseCrypto} from '../../shared/node/node-noise-crypto.js';
-import {NoiseInitiator, type NoiseKeys} from '../../shared/noise/hybrid-ik.js';
+import type {NoiseKeys} from '../../shared/noise/hybrid-ik.js';
 import {HANDSHAKE_TIMEOUT_MS, harnessKey} from '../../transports/node/relay/connect-harness.js';
+import {allocateFrame, nodeMessageCodec} from '../../transports/node/relay/node-message-codec.js';
+import {type BegunHandshake, handshakes} from '../../transports/node/relay/threads/handshakes.js';
 import {ChannelTransport} from '../../transports/relay/channel-transport.js';
+import type {HarnessRoute, HubCluster} from '../cluster/hub-cluster.js';
 import {HubRefusal} from '../http-exchange.js';
 import type {RegistryService} from '../registry/registry-service.js';
-import type {Relay} from '../relay/relay.js';
-import type {ExecutorEnd, HarnessEnd, RelaySocket} from '../relay/relay-ends.js';
+import type {RelaySocket} from '../relay/relay-ends.js';
+import type {EnvironmentPlace} from '../store/hub-records.js';
 import type {GatewayEnd} from './gateway-socket.js';
 
 export interface GatewayHarnessOptions {
-	readonly relay: Relay;
+	readonly cluster: HubCluster;
 	readonly service: RegistryService;
 	readonly keys: NoiseKeys;
-	readonly executor: ExecutorEnd;
+	readonly place: EnvironmentPlace;
 	/** Id of the token of the client it speaks for. */
 	readonly tokenId: string;
 }
 
 const ignore = (): void => {};
 
-/** Opens a channel to an executor inside the hub: the frames of a client, without a socket. */
-export async function openGatewayHarness(options: GatewayHarnessOptions): Promise<GatewayHarness> {
-	const {service, keys, executor} = options;
-	const {environmentId} = executor;
-	const outcome = await service.connect(environmentId, harnessKey(keys));
-	if (outcome.kind === 'offline') throw new HubRefusal(503, 'route_unavailable', 'the executor has gone');
+/** Opens a channel to an executor inside the hub: the frames of a client, without a socket; undefined if none is connected. */
+export async function openGatewayHarness(options: GatewayHarnessOptions): Promise<GatewayHarness | undefined> {
+	const {cluster, service, keys, place, tokenId} = options;
+	const {tenant, environmentId} = place;
+	const outcome = await service.connect(place, harnessKey(keys));
+	if (outcome.kind === 'offline') return undefined;
 	const {registration, authorization} = outcome;
+	const {registrationId} = registration;
+	const route = await cluster.openRoute({tenant, environmentId, registrationId, tokenId});
+	if (!route) throw new HubRefusal(503, 'route_unavailable', 'the executor has gone');
 	const streamId = randomUUID();
-	const initiator = new NoiseInitiator(nodeNoiseCrypto, {
+	const initiator = await handshakes.begin({
 		self: keys,
 		responder: decodeRelayKey(registration.key),
-		prologue: encodePrologue({environmentId, registrationId: registration.registrationId, streamId}),
+		prologue: encodePrologue({environmentId, registrationId, streamId}),
 		payload: new TextEncoder().encode(authorization),
 	});
-	const harness = new GatewayHarness(options, streamId);
+	const harness = new GatewayHarness(route, streamId);
 	try {
 		await harness.begin(initiator);
 		return harness;
@@ -51,43 +57,41 @@ export async function openGatewayHarness(options: GatewayHarnessOptions): Promis
 
 /** A client of an executor, for the relay; the far side of a plain WebSocket, for the gateway. */
 export class GatewayHarness implements RelaySocket {
-	readonly #relay: Relay;
+	readonly #route: HarnessRoute;
 	readonly #streamId: string;
-	readonly #end: HarnessEnd;
 	readonly #answer = new Deferred<Uint8Array>();
 	#channel: ChannelTransport | undefined;
 	#client: GatewayEnd | undefined;
 	#lastBytes = 0;
 	#isClosed = false;
 
-	constructor({relay, executor, tokenId}: GatewayHarnessOptions, streamId: string) {
-		this.#relay = relay;
+	constructor(route: HarnessRoute, streamId: string) {
+		this.#route = route;
 		this.#streamId = streamId;
 		this.#answer.promise.catch(() => {});
-		const end = relay.addHarness(executor, tokenId, this);
-		if (!end) throw new HubRefusal(503, 'route_unavailable', 'the executor has too many clients');
-		this.#end = end;
+		if (!route.attach(this)) throw new HubRefusal(503, 'route_unavailable', 'the executor has too many clients');
 	}
 
 	/** Settles when the executor has let us in. */
-	async begin(initiator: NoiseInitiator): Promise<void> {
+	async begin(initiator: BegunHandshake): Promise<void> {
 		this.#sendBody({kind: 'resume', nextSeq: 0});
 		this.#sendBody({kind: 'handshake', payload: initiator.message});
 		const answer = await withTimeout(this.#answer.promise, HANDSHAKE_TIMEOUT_MS, () => {
 			throw new Error('the executor does not answer');
 		});
-		const {socket} = this.#end.executor;
+		const route = this.#route;
+		const records = new DataFrames(this.#streamId, allocateFrame);
 		this.#channel = new ChannelTransport(
-			initiator.finish(answer),
+			await initiator.finish(answer),
 			{
 				peer: 'gateway',
 				get backlog() {
-					return socket.backlog;
+					return route.backlog;
 				},
-				sendRecord: (seq, payload) => this.#sendBody({kind: 'data', seq, payload}),
+				sendRecord: (seq, sealed) => route.receive(records.encode(seq, sealed)),
 				end: () => this.close(),
 			},
-			{encode: frame => Buffer.from(frame.toString()), deliver: (_events, message) => this.#deliver(message)},
+			{...nodeMessageCodec, deliver: (_events, message) => this.#deliver(message)},
 		);
 	}
 
@@ -104,7 +108,7 @@ export class GatewayHarness implements RelaySocket {
 	}
 
 	clientDrained(): void {
-		this.#relay.harnessDrained(this.#end);
+		this.#route.drained();
 	}
 
 	/** A frame of the executor. */
@@ -133,7 +137,7 @@ export class GatewayHarness implements RelaySocket {
 		if (this.#isClosed) return;
 		this.#isClosed = true;
 		this.#answer.reject(new Error('the channel was closed'));
-		this.#relay.removeHarness(this.#end);
+		this.#route.close();
 		this.#channel?.destroy();
 		this.#client?.close(code);
 	}
@@ -148,6 +152,6 @@ export class GatewayHarness implements RelaySocket {
 	}
 
 	#sendBody(body: RelayBody): void {
-		this.#relay.receiveFromHarness(this.#end, encodeRelayFrame({streamId: this.#streamId, body}));
+		this.#route.receive(encodeRelayFrame({streamId: this.#streamId, body}));
 	}
 }

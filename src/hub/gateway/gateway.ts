@@ -7,11 +7,11 @@ import type {NoiseKeys} from '../../shared/noise/hybrid-ik.js';
 import {randomHex} from '../../shared/random-id.js';
 import {ENVIRONMENT_ID} from '../../transports/node/relay/registry-client.js';
 import {addressOfPeer, type HubAccess} from '../access/hub-access.js';
+import type {HubCluster} from '../cluster/hub-cluster.js';
 import {HubRefusal, readJsonBody, sendJson} from '../http-exchange.js';
 import type {RegistryService} from '../registry/registry-service.js';
 import {signTicket} from '../registry/tickets.js';
-import type {Relay} from '../relay/relay.js';
-import type {TokenRecord} from '../store/hub-records.js';
+import {type EnvironmentPlace, type TokenRecord} from '../store/hub-records.js';
 import {type GatewayHarness, openGatewayHarness} from './gateway-harness.js';
 import {type GatewayEnd, openGatewaySocket} from './gateway-socket.js';
 import {PlainExecutors} from './plain-executors.js';
@@ -24,13 +24,15 @@ const REGISTRATION_ID_BYTES = 16;
 const POLICY_VIOLATION = 1008;
 
 export interface GatewayOptions {
-	readonly relay: Relay;
+	readonly cluster: HubCluster;
 	readonly service: RegistryService;
 	readonly access: HubAccess;
 	readonly ticketSecret: Uint8Array;
 	readonly socketOrigin: (request: IncomingMessage) => string;
 	/** The key by which executors know this gateway. */
 	readonly keys: NoiseKeys;
+	/** An executor of upstream's first versions came or went. */
+	readonly changed: (place: EnvironmentPlace, isOnline: boolean) => void;
 	readonly logger: Logger;
 }
 
@@ -51,7 +53,7 @@ export class Gateway {
 
 	constructor(options: GatewayOptions) {
 		this.#options = options;
-		this.plainExecutors = new PlainExecutors(options.logger);
+		this.plainExecutors = new PlainExecutors(options.logger, options.changed);
 	}
 
 	/** `POST /cloud/executor/ID/register`, upstream's first way; false for any other path. Throws a `HubRefusal`. */
@@ -61,14 +63,20 @@ export class Gateway {
 		if (request.method !== 'POST') throw new HubRefusal(405, 'bad_request', 'only POST is answered here');
 		requireId(id);
 		const {access, logger, socketOrigin, ticketSecret} = this.#options;
-		const token = access.requireToken(request, 'executor', id);
+		const token = await access.requireToken(request, 'executor', id);
 		const body = await readJsonBody(request);
 		// Versions that came later ask with an empty body, and speak the relay's frames without a cipher.
 		if (body['executor_id'] !== id) {
 			throw new HubRefusal(400, 'bad_request', 'this version of the executor is not served; take a newer one');
 		}
 		const registrationId = randomHex(REGISTRATION_ID_BYTES);
-		const ticket = signTicket(ticketSecret, {role: 'plain', environmentId: id, registrationId, tokenId: token.id});
+		const ticket = signTicket(ticketSecret, {
+			role: 'plain',
+			tenant: token.tenant,
+			environmentId: id,
+			registrationId,
+			tokenId: token.id,
+		});
 		logger.info('executor registered', {
 			environment: id,
 			token: token.id,
@@ -84,7 +92,7 @@ export class Gateway {
 		const id = CLIENT_PATH.exec(path)?.[1];
 		if (id === undefined) return false;
 		requireId(id);
-		const token = this.#options.access.requireToken(request, 'client', id);
+		const token = await this.#options.access.requireToken(request, 'client', id);
 		if (this.#size >= MAX_GATEWAY_CLIENTS) throw new HubRefusal(503, 'route_unavailable', 'too many clients');
 		this.#size++;
 		socket.once('close', () => this.#size--);
@@ -111,15 +119,13 @@ export class Gateway {
 
 	/** A function that joins the client's socket to its executor. */
 	async #findExecutor(id: string, token: TokenRecord): Promise<(webSocket: WebSocket) => void> {
-		const {relay, service, keys} = this.#options;
-		const executor = relay.findExecutor(id);
-		if (executor) {
-			const harness = await openGatewayHarness({relay, service, keys, executor, tokenId: token.id});
-			return webSocket => this.#joinHarness(webSocket, harness, token);
-		}
-		const isFree = this.plainExecutors.findFree(id) !== undefined;
+		const {cluster, service, keys} = this.#options;
+		const place = {tenant: token.tenant, environmentId: id};
+		const harness = await openGatewayHarness({cluster, service, keys, place, tokenId: token.id});
+		if (harness) return webSocket => this.#joinHarness(webSocket, harness, token);
+		const isFree = this.plainExecutors.findFree(place) !== undefined;
 		if (!isFree) throw new HubRefusal(503, 'route_unavailable', `no executor is free for ${id}`);
-		return webSocket => this.#joinPlain(webSocket, id, token);
+		return webSocket => this.#joinPlain(webSocket, place, token);
 	}
 
 	#joinHarness(webSocket: WebSocket, harness: GatewayHarness, token: TokenRecord): void {
@@ -135,9 +141,9 @@ export class Gateway {
 		harness.join(client);
 	}
 
-	#joinPlain(webSocket: WebSocket, id: string, token: TokenRecord): void {
+	#joinPlain(webSocket: WebSocket, place: EnvironmentPlace, token: TokenRecord): void {
 		// Another client may have been faster.
-		const executor = this.plainExecutors.findFree(id);
+		const executor = this.plainExecutors.findFree(place);
 		if (!executor) return webSocket.terminate();
 		const client = openGatewaySocket(webSocket, {
 			message: bytes => this.plainExecutors.receive(executor, bytes),

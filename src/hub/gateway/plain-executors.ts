@@ -1,6 +1,7 @@
 import type {WebSocket} from 'ws';
 import type {Logger} from '../../shared/logger.js';
 import type {Ticket} from '../registry/tickets.js';
+import {type EnvironmentPlace, keyOfPlace} from '../store/hub-records.js';
 import {type GatewayEnd, openGatewaySocket} from './gateway-socket.js';
 
 /** Bytes that wait for either end of a plain connection; beyond them the other is not read. */
@@ -13,7 +14,10 @@ const TRY_AGAIN_LATER = 1013;
 
 /** An executor of upstream's first versions: a server of plain JSON-RPC on a socket it has opened itself. */
 export interface PlainExecutor {
+	readonly place: EnvironmentPlace;
 	readonly tokenId: string;
+	/** Monotonic. */
+	readonly since: number;
 	readonly end: GatewayEnd;
 	/** The one client it serves; it gets a new socket for the next. */
 	client: GatewayEnd | undefined;
@@ -22,33 +26,45 @@ export interface PlainExecutor {
 /** Executors that speak neither relay nor Noise, for the gateway. */
 export class PlainExecutors {
 	readonly #logger: Logger;
+	readonly #changed: (place: EnvironmentPlace, isOnline: boolean) => void;
 	readonly #byEnvironment = new Map<string, PlainExecutor>();
 
-	constructor(logger: Logger) {
+	constructor(logger: Logger, changed: (place: EnvironmentPlace, isOnline: boolean) => void) {
 		this.#logger = logger;
+		this.#changed = changed;
+	}
+
+	/** All that are connected, of one tenant or of all of them. */
+	list(tenant?: string): PlainExecutor[] {
+		const all = [...this.#byEnvironment.values()];
+		return tenant === undefined ? all : all.filter(({place}) => place.tenant === tenant);
 	}
 
 	/** One that waits for a client. */
-	findFree(environmentId: string): PlainExecutor | undefined {
-		const executor = this.#byEnvironment.get(environmentId);
+	findFree(place: EnvironmentPlace): PlainExecutor | undefined {
+		const executor = this.#byEnvironment.get(keyOfPlace(place));
 		return executor && !executor.client ? executor : undefined;
 	}
 
 	/** A new socket takes the place of the former one. */
-	add(webSocket: WebSocket, {environmentId, tokenId}: Ticket, address: string): void {
-		const former = this.#byEnvironment.get(environmentId);
+	add(webSocket: WebSocket, ticket: Ticket, address: string): void {
+		const {tenant, environmentId, tokenId} = ticket;
+		const key = keyOfPlace(ticket);
+		const former = this.#byEnvironment.get(key);
 		if (!former && this.#byEnvironment.size >= MAX_PLAIN_EXECUTORS) return webSocket.close(TRY_AGAIN_LATER);
-		if (former) this.#remove(environmentId, former);
+		if (former) this.#remove(key, former);
 		const end = openGatewaySocket(webSocket, {
 			message: bytes => this.#passOn(executor, bytes),
 			drained: () => executor.client?.resume(),
 			closed: () => {
-				this.#remove(environmentId, executor);
+				this.#remove(key, executor);
 				this.#logger.info('executor offline', {environment: environmentId, token: tokenId});
 			},
 		});
-		const executor: PlainExecutor = {tokenId, end, client: undefined};
-		this.#byEnvironment.set(environmentId, executor);
+		const place = {tenant, environmentId};
+		const executor: PlainExecutor = {place, tokenId, since: performance.now(), end, client: undefined};
+		this.#byEnvironment.set(key, executor);
+		this.#changed(place, true);
 		this.#logger.info('executor online', {environment: environmentId, token: tokenId, address, isPlain: true});
 	}
 
@@ -63,7 +79,7 @@ export class PlainExecutors {
 	}
 
 	close(): void {
-		for (const [id, executor] of this.#byEnvironment) this.#remove(id, executor);
+		for (const [key, executor] of this.#byEnvironment) this.#remove(key, executor);
 	}
 
 	#passOn({end, client}: PlainExecutor, message: Uint8Array): void {
@@ -73,8 +89,11 @@ export class PlainExecutors {
 		if (client.backlog > MAX_PLAIN_BACKLOG_BYTES) end.pause();
 	}
 
-	#remove(environmentId: string, executor: PlainExecutor): void {
-		if (this.#byEnvironment.get(environmentId) === executor) this.#byEnvironment.delete(environmentId);
+	#remove(key: string, executor: PlainExecutor): void {
+		if (this.#byEnvironment.get(key) === executor) {
+			this.#byEnvironment.delete(key);
+			this.#changed(executor.place, false);
+		}
 		executor.end.close();
 		executor.client?.close();
 	}

@@ -1,56 +1,38 @@
 import {createHash, randomBytes, timingSafeEqual} from 'node:crypto';
+import {markPlaced} from '../../protocol/relay/placement.js';
 import type {RelayKey} from '../../protocol/relay/relay-keys.js';
+import type {EnvironmentPlace} from '../store/hub-records.js';
+import type {GrantStore} from '../store/hub-store.js';
 
-/** How long an authorization can be used, once. */
-export const GRANT_MS = 60_000;
-/** Authorizations that wait to be used. */
-export const MAX_GRANTS = 100_000;
 const SECRET_BYTES = 32;
 
-interface PendingGrant {
-	readonly binding: Buffer;
-	/** Monotonic. */
-	readonly expiresAt: number;
-}
-
 /** Use of an authorization: one client key at one registration. */
-export interface GrantBinding {
-	readonly environmentId: string;
+export interface GrantBinding extends EnvironmentPlace {
 	readonly registrationId: string;
 	readonly harnessKey: RelayKey;
 }
 
 /** Authorizations of clients: random, short-lived, good once. Only digests are kept. */
 export class Grants {
-	/** By digest, oldest first. */
-	readonly #pending = new Map<string, PendingGrant>();
+	readonly #store: GrantStore;
 
-	create(binding: GrantBinding): string {
-		this.#dropExpired();
-		if (this.#pending.size >= MAX_GRANTS) throw new Error('too many clients connect at once');
-		const authorization = randomBytes(SECRET_BYTES).toString('base64url');
-		this.#pending.set(digestOf(authorization), {
-			binding: digestBinding(binding),
-			expiresAt: performance.now() + GRANT_MS,
-		});
+	constructor(store: GrantStore) {
+		this.#store = store;
+	}
+
+	/** `isPlaced` for a client that has not asked for this very executor, which the authorization tells. */
+	async create(binding: GrantBinding, isPlaced = false): Promise<string> {
+		const secret = randomBytes(SECRET_BYTES).toString('base64url');
+		const authorization = isPlaced ? markPlaced(secret) : secret;
+		await this.#store.put(digestOf(authorization), digestBinding(binding));
 		return authorization;
 	}
 
 	/** Uses an authorization up, whatever the answer. */
-	use(authorization: string, binding: GrantBinding): boolean {
-		const digest = digestOf(authorization);
-		const grant = this.#pending.get(digest);
-		if (!grant) return false;
-		this.#pending.delete(digest);
-		return grant.expiresAt > performance.now() && timingSafeEqual(grant.binding, digestBinding(binding));
-	}
-
-	#dropExpired(): void {
-		const now = performance.now();
-		for (const [digest, {expiresAt}] of this.#pending) {
-			if (expiresAt > now) return;
-			this.#pending.delete(digest);
-		}
+	async use(authorization: string, binding: GrantBinding): Promise<boolean> {
+		const granted = await this.#store.take(digestOf(authorization));
+		const asked = digestBinding(binding);
+		return granted !== undefined && granted.length === asked.length && timingSafeEqual(granted, asked);
 	}
 }
 
@@ -58,9 +40,9 @@ function digestOf(text: string): string {
 	return createHash('sha256').update(text).digest('hex');
 }
 
-function digestBinding({environmentId, registrationId, harnessKey}: GrantBinding): Buffer {
+function digestBinding({tenant, environmentId, registrationId, harnessKey}: GrantBinding): Buffer {
 	const {suite, x25519_public_key: dh, mlkem768_public_key: kem} = harnessKey;
 	return createHash('sha256')
-		.update(JSON.stringify([environmentId, registrationId, suite, dh, kem]))
+		.update(JSON.stringify([tenant, environmentId, registrationId, suite, dh, kem]))
 		.digest();
 }

@@ -1,17 +1,25 @@
 import {decodeRelayKey, type RelayKey} from '../../protocol/relay/relay-keys.js';
-import {Mutex} from '../../shared/async/mutex.js';
 import {randomHex} from '../../shared/random-id.js';
 import {fingerprintOfKeys} from '../../transports/node/relay/known-executors.js';
-import type {RegistrationRecord} from '../store/hub-records.js';
-import type {HubStore} from '../store/hub-store.js';
+import type {EnvironmentPlace, RegistrationRecord} from '../store/hub-records.js';
+import type {GrantStore, HubStore} from '../store/hub-store.js';
 import {Grants} from './grants.js';
 
 /** Displaced keys that are remembered per environment. */
 const MAX_DISPLACED = 64;
 const REGISTRATION_ID_BYTES = 16;
+/** Environments that are known, online or not. */
+export const MAX_ENVIRONMENTS = 100_000;
+/** Environments that one token adds while the hub runs. */
+export const MAX_ENVIRONMENTS_PER_TOKEN = 10_000;
+/** Attempts to write a registration that others write at the same time. */
+const MAX_REGISTER_ATTEMPTS = 16;
 
-/** Whether an executor is connected now, and with which registration. */
-export type PresenceLookup = (environmentId: string) => {readonly registrationId: string} | undefined;
+/** Whether an executor with this registration is connected now, to any node. */
+export type PresenceLookup = (place: EnvironmentPlace, registrationId: string) => Promise<boolean>;
+
+/** Properties that an executor registers with. */
+export type ExecutorOffer = Pick<RegistrationRecord, 'labels' | 'pools' | 'slots'>;
 
 export type RegisterOutcome =
 	| {readonly kind: 'registered'; readonly registration: RegistrationRecord; readonly replaced: string | undefined}
@@ -22,66 +30,112 @@ export type ConnectOutcome =
 	| {readonly kind: 'granted'; readonly registration: RegistrationRecord; readonly authorization: string}
 	| {readonly kind: 'offline'};
 
+export interface RegistryServiceOptions {
+	readonly store: HubStore;
+	readonly grants: GrantStore;
+	readonly isOnline: PresenceLookup;
+	readonly maxEnvironments?: number | undefined;
+	readonly maxEnvironmentsPerToken?: number | undefined;
+}
+
 /** Decides who serves an environment, and which client may enter. */
 export class RegistryService {
 	readonly #store: HubStore;
-	readonly #presence: PresenceLookup;
-	readonly #grants = new Grants();
-	/** Registrations are read, changed and written one after the other. */
-	readonly #registering = new Mutex();
+	readonly #isOnline: PresenceLookup;
+	readonly #grants: Grants;
+	readonly #maxEnvironments: number;
+	readonly #maxEnvironmentsPerToken: number;
+	/** Environments that each token has added; its key is the id of a token, of which there are as many as the owner makes. */
+	readonly #added = new Map<string, number>();
 
-	constructor(store: HubStore, presence: PresenceLookup) {
-		this.#store = store;
-		this.#presence = presence;
+	constructor(options: RegistryServiceOptions) {
+		this.#store = options.store;
+		this.#isOnline = options.isOnline;
+		this.#grants = new Grants(options.grants);
+		this.#maxEnvironments = options.maxEnvironments ?? MAX_ENVIRONMENTS;
+		this.#maxEnvironmentsPerToken = options.maxEnvironmentsPerToken ?? MAX_ENVIRONMENTS_PER_TOKEN;
+	}
+
+	/** Whether a token may register an environment: one that is known already always, a new one if there is room. Counts it. */
+	async admitEnvironment(place: EnvironmentPlace, tokenId: string): Promise<boolean> {
+		if (await this.#store.findRegistration(place)) return true;
+		const added = this.#added.get(tokenId) ?? 0;
+		if (added >= this.#maxEnvironmentsPerToken) return false;
+		if ((await this.#store.listRegistrations()).length >= this.#maxEnvironments) return false;
+		this.#added.set(tokenId, added + 1);
+		return true;
 	}
 
 	/**
 	 * The newest key wins. The same key keeps its registration. A key that was displaced is refused as long as its successor is
 	 * connected, so that two executors of one name do not displace each other for ever.
 	 */
-	register(environmentId: string, key: RelayKey): Promise<RegisterOutcome> {
-		return this.#registering.run(async () => {
-			const known = await this.#store.findRegistration(environmentId);
-			if (known && isSameKey(known.key, key)) return {kind: 'registered', registration: known, replaced: undefined};
-			const fingerprint = fingerprintOfKey(key);
-			const isOnline = this.#presence(environmentId)?.registrationId === known?.registrationId;
-			if (known && isOnline && known.displaced.includes(fingerprint)) return {kind: 'conflict'};
-			const displaced = known ? [...known.displaced, fingerprintOfKey(known.key)] : [];
-			const registration: RegistrationRecord = {
-				environmentId,
-				registrationId: randomHex(REGISTRATION_ID_BYTES),
-				key,
-				displaced: displaced.filter(each => each !== fingerprint).slice(-MAX_DISPLACED),
-			};
-			await this.#store.putRegistration(registration);
-			return {kind: 'registered', registration, replaced: known?.registrationId};
-		});
+	async register(place: EnvironmentPlace, key: RelayKey, offer: ExecutorOffer = {}): Promise<RegisterOutcome> {
+		for (let attempt = 0; attempt < MAX_REGISTER_ATTEMPTS; attempt++) {
+			const outcome = await this.#tryRegister(place, key, offer);
+			if (outcome) return outcome;
+		}
+		throw new Error('too many executors register for one environment at once');
 	}
 
-	/** An authorization for one client key, if the executor is connected. */
-	async connect(environmentId: string, harnessKey: RelayKey): Promise<ConnectOutcome> {
-		const registration = await this.#store.findRegistration(environmentId);
-		const online = this.#presence(environmentId);
-		if (!registration || online?.registrationId !== registration.registrationId) return {kind: 'offline'};
-		const {registrationId} = registration;
-		return {
-			kind: 'granted',
-			registration,
-			authorization: this.#grants.create({environmentId, registrationId, harnessKey}),
+	/** Undefined if another writer came first. */
+	async #tryRegister(
+		place: EnvironmentPlace,
+		key: RelayKey,
+		offer: ExecutorOffer,
+	): Promise<RegisterOutcome | undefined> {
+		const stored = await this.#store.findRegistration(place);
+		const known = stored?.registration;
+		if (known && isSameKey(known.key, key)) {
+			const {labels, pools, slots, ...rest} = known;
+			if (JSON.stringify([labels, pools, slots]) === JSON.stringify([offer.labels, offer.pools, offer.slots])) {
+				return {kind: 'registered', registration: known, replaced: undefined};
+			}
+			const registration: RegistrationRecord = {...rest, ...offer};
+			const isWritten = await this.#store.putRegistration(registration, stored?.revision);
+			return isWritten ? {kind: 'registered', registration, replaced: undefined} : undefined;
+		}
+		const fingerprint = fingerprintOfKey(key);
+		if (known?.displaced.includes(fingerprint) && (await this.#isOnline(place, known.registrationId))) {
+			return {kind: 'conflict'};
+		}
+		const displaced = known ? [...known.displaced, fingerprintOfKey(known.key)] : [];
+		const registration: RegistrationRecord = {
+			tenant: place.tenant,
+			environmentId: place.environmentId,
+			registrationId: randomHex(REGISTRATION_ID_BYTES),
+			key,
+			displaced: displaced.filter(each => each !== fingerprint).slice(-MAX_DISPLACED),
+			...offer,
 		};
+		const isWritten = await this.#store.putRegistration(registration, stored?.revision);
+		return isWritten ? {kind: 'registered', registration, replaced: known?.registrationId} : undefined;
+	}
+
+	/** An authorization for one client key, if the executor is connected; `isPlaced` for a client that a pool sends. */
+	async connect(
+		place: EnvironmentPlace,
+		harnessKey: RelayKey,
+		{isPlaced = false}: {readonly isPlaced?: boolean} = {},
+	): Promise<ConnectOutcome> {
+		const registration = (await this.#store.findRegistration(place))?.registration;
+		if (!registration || !(await this.#isOnline(place, registration.registrationId))) return {kind: 'offline'};
+		const {tenant, environmentId, registrationId} = registration;
+		const authorization = await this.#grants.create({tenant, environmentId, registrationId, harnessKey}, isPlaced);
+		return {kind: 'granted', registration, authorization};
 	}
 
 	/** Whether a client may enter; its authorization is used up. */
-	async validate(
-		environmentId: string,
+	validate(
+		{tenant, environmentId}: EnvironmentPlace,
 		{registrationId, harnessKey, authorization}: ValidateRequest,
 	): Promise<boolean> {
-		return this.#grants.use(authorization, {environmentId, registrationId, harnessKey});
+		return this.#grants.use(authorization, {tenant, environmentId, registrationId, harnessKey});
 	}
 
 	/** Whether a ticket of an executor belongs to the registration that counts. */
-	async isCurrent(environmentId: string, registrationId: string): Promise<boolean> {
-		return (await this.#store.findRegistration(environmentId))?.registrationId === registrationId;
+	async isCurrent(place: EnvironmentPlace, registrationId: string): Promise<boolean> {
+		return (await this.#store.findRegistration(place))?.registration.registrationId === registrationId;
 	}
 }
 

@@ -1,4 +1,5 @@
 import {createHmac, randomBytes, timingSafeEqual} from 'node:crypto';
+import {DEFAULT_TENANT} from '../store/hub-records.js';
 
 /** Upstream's names of the two ends of a relay, and `plain` for an executor of its first versions, which knows no relay. */
 export type RelayRole = 'environment' | 'harness' | 'plain';
@@ -13,6 +14,7 @@ const NONCE_BYTES = 16;
 
 export interface Ticket {
 	readonly role: RelayRole;
+	readonly tenant: string;
 	readonly environmentId: string;
 	readonly registrationId: string;
 	/** Id of the token it was given for: a revoked one takes its tickets with it. */
@@ -26,12 +28,13 @@ export interface Ticket {
 /** Query of a URL that lets one end of a registration in, signed so that nothing has to be remembered. */
 export function signTicket(
 	secret: Uint8Array,
-	given: Pick<Ticket, 'role' | 'environmentId' | 'registrationId' | 'tokenId'>,
+	given: Pick<Ticket, 'role' | 'tenant' | 'environmentId' | 'registrationId' | 'tokenId'>,
 ): string {
 	const nonce = randomBytes(NONCE_BYTES).toString('hex');
 	const ticket = {...given, nonce, expiresAt: Date.now() + TICKET_MS[given.role]};
 	return new URLSearchParams({
 		role: ticket.role,
+		...(ticket.tenant !== DEFAULT_TENANT && {tenant: ticket.tenant}),
 		id: ticket.environmentId,
 		registration: ticket.registrationId,
 		token: ticket.tokenId,
@@ -49,9 +52,12 @@ export function readTicket(secret: Uint8Array, query: URLSearchParams): Ticket |
 	if (role !== 'environment' && role !== 'harness' && role !== 'plain') return 'missing_role';
 	const values = ['id', 'registration', 'token', 'nonce', 'expires', 'sig'].map(name => query.get(name));
 	const [environmentId, registrationId, tokenId, nonce, expires, signature] = values;
-	if (values.includes(null) || [...query.keys()].length !== values.length + 1) return 'malformed_query';
+	const tenant = query.get('tenant') ?? DEFAULT_TENANT;
+	const known = values.length + 1 + (query.has('tenant') ? 1 : 0);
+	if (values.includes(null) || [...query.keys()].length !== known) return 'malformed_query';
 	const ticket = {
 		role,
+		tenant,
 		environmentId: environmentId!,
 		registrationId: registrationId!,
 		tokenId: tokenId!,
@@ -65,7 +71,9 @@ export function readTicket(secret: Uint8Array, query: URLSearchParams): Ticket |
 }
 
 function signatureOf(secret: Uint8Array, ticket: Ticket): Buffer {
-	const {role, environmentId, registrationId, tokenId, nonce, expiresAt} = ticket;
-	const signed = JSON.stringify([role, environmentId, registrationId, tokenId, nonce, expiresAt]);
+	const {role, tenant, environmentId, registrationId, tokenId, nonce, expiresAt} = ticket;
+	// Tickets that were signed before there were tenants are those of the default one.
+	const scope = tenant === DEFAULT_TENANT ? [] : [tenant];
+	const signed = JSON.stringify([role, environmentId, registrationId, tokenId, nonce, expiresAt, ...scope]);
 	return createHmac('sha256', secret).update(signed).digest();
 }

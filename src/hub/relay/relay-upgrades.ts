@@ -1,4 +1,4 @@
-import type {IncomingMessage} from 'node:http';
+import {type IncomingMessage, STATUS_CODES} from 'node:http';
 import type {Duplex} from 'node:stream';
 import {type WebSocket, WebSocketServer} from 'ws';
 import {MAX_RELAY_MESSAGE_BYTES} from '../../protocol/relay/relay-frame.js';
@@ -7,14 +7,14 @@ import {PeerMonitor} from '../../transports/node/peer-monitor.js';
 import type {PeerTimes} from '../../transports/node/peer-times.js';
 import {RendezvousSocket} from '../../transports/node/relay/rendezvous-socket.js';
 import {addressOfPeer} from '../access/hub-access.js';
+import type {HarnessRoute, HubCluster} from '../cluster/hub-cluster.js';
 import type {PlainExecutors} from '../gateway/plain-executors.js';
 import type {HubMetrics} from '../hub-metrics.js';
 import type {RegistryService} from '../registry/registry-service.js';
-import {readTicket, TICKET_MS, type Ticket} from '../registry/tickets.js';
+import {readTicket, type Ticket} from '../registry/tickets.js';
+import type {GrantStore} from '../store/hub-store.js';
 import type {Relay} from './relay.js';
 
-/** Tickets of clients that were used and have not expired. */
-const MAX_USED_TICKETS = 100_000;
 /** A dead executor has to be known before its clients give up, which stock ones do after 25 s. */
 export const HUB_PEER_TIMES: PeerTimes = {pingIntervalMs: 10_000, peerTimeoutMs: 20_000, stoppedPeerMs: 0};
 /** Close code of WebSocket. */
@@ -22,6 +22,9 @@ const TRY_AGAIN_LATER = 1013;
 
 export interface RelayUpgradesOptions {
 	readonly relay: Relay;
+	readonly cluster: HubCluster;
+	/** Remembers which tickets of clients were used. */
+	readonly grants: GrantStore;
 	readonly service: RegistryService;
 	readonly ticketSecret: Uint8Array;
 	readonly isGoodToken: (id: string) => boolean;
@@ -31,6 +34,23 @@ export interface RelayUpgradesOptions {
 	readonly metrics: HubMetrics;
 	readonly logger: Logger;
 }
+
+/** A socket that may come in. */
+interface Entry {
+	readonly ticket: Ticket;
+	/** Way of a client to its executor. */
+	readonly route?: HarnessRoute;
+	/** Takes back what was prepared for a socket that does not come. */
+	readonly withdraw: () => void;
+}
+
+interface Refusal {
+	readonly status: number;
+	readonly reason: string;
+}
+
+const USED: Refusal = {status: 401, reason: 'expired'};
+const nothing = (): void => {};
 
 /** Lets sockets with a ticket in, and joins them to the relay. */
 export class RelayUpgrades {
@@ -42,11 +62,6 @@ export class RelayUpgrades {
 		maxPayload: MAX_RELAY_MESSAGE_BYTES,
 	});
 	readonly #monitor: PeerMonitor;
-	/** Nonces of tickets of clients, with the time they expire, oldest first. */
-	readonly #used = new Map<string, number>();
-
-	/** All that are open. */
-	readonly #sockets = new Set<WebSocket>();
 
 	constructor(options: RelayUpgradesOptions) {
 		this.#options = options;
@@ -54,59 +69,53 @@ export class RelayUpgrades {
 	}
 
 	async handle(request: IncomingMessage, socket: Duplex, head: Buffer, query: URLSearchParams): Promise<void> {
-		const ticket = await this.#check(query);
-		if ('reason' in ticket) {
+		const entry = await this.#check(query);
+		if ('reason' in entry) {
 			const {logger, metrics} = this.#options;
-			logger.info('a socket was not let in', {reason: ticket.reason, address: addressOfPeer(request)});
-			metrics.recordRefusal(ticket.reason);
-			refuseUpgrade(socket, ticket.status, ticket.reason);
+			logger.info('a socket was not let in', {reason: entry.reason, address: addressOfPeer(request)});
+			metrics.recordRefusal(entry.reason);
+			refuseUpgrade(socket, entry.status, entry.reason);
 			return;
 		}
+		const {ticket, withdraw} = entry;
+		// A socket that broke during the upgrade never joins, and what was prepared for it is taken back.
+		socket.once('close', withdraw);
+		if (socket.destroyed) return withdraw();
 		this.#server.handleUpgrade(request, socket, head, webSocket => {
-			this.#sockets.add(webSocket);
-			webSocket.on('close', () => this.#sockets.delete(webSocket));
+			socket.off('close', withdraw);
 			this.#options.metrics.recordSocket(ticket.role);
-			this.#join(webSocket, ticket, addressOfPeer(request));
+			this.#join(webSocket, entry, addressOfPeer(request));
 		});
 	}
 
-	/** Ends sockets whose peers do not answer to a close. */
-	destroyAll(): void {
-		for (const webSocket of this.#sockets) webSocket.terminate();
-	}
-
 	/** The ticket, or why it is refused. A stock executor whose ticket is refused registers again, and ends if that fails: in doubt it is 503. */
-	async #check(query: URLSearchParams): Promise<Ticket | {readonly status: number; readonly reason: string}> {
-		const ticket = readTicket(this.#options.ticketSecret, query);
+	async #check(query: URLSearchParams): Promise<Entry | Refusal> {
+		const {ticketSecret, isGoodToken, service, cluster} = this.#options;
+		const ticket = readTicket(ticketSecret, query);
 		if (typeof ticket === 'string') return {status: 401, reason: ticket};
-		const {role, environmentId, registrationId, tokenId, nonce, expiresAt} = ticket;
-		if (!this.#options.isGoodToken(tokenId)) return {status: 401, reason: 'expired'};
-		if (role === 'plain') return this.#use(nonce, expiresAt) ? ticket : {status: 401, reason: 'expired'};
-		if (!(await this.#options.service.isCurrent(environmentId, registrationId))) {
+		const {role, registrationId, tokenId, nonce} = ticket;
+		if (!isGoodToken(tokenId)) return {status: 401, reason: 'expired'};
+		if (role === 'plain') return (await this.#use(nonce)) ? {ticket, withdraw: nothing} : USED;
+		if (!(await service.isCurrent(ticket, registrationId))) {
 			return {status: 409, reason: 'unexpected_executor_registration_id'};
 		}
-		if (role === 'environment') return ticket;
-		if (this.#options.relay.findExecutor(environmentId)?.registrationId !== registrationId) {
-			return {status: 503, reason: 'route_unavailable'};
-		}
-		return this.#use(nonce, expiresAt) ? ticket : {status: 401, reason: 'expired'};
+		if (role === 'environment') return {ticket, withdraw: await cluster.announce(ticket)};
+		const route = await cluster.openRoute(ticket);
+		if (!route) return {status: 503, reason: 'route_unavailable'};
+		const withdraw = (): void => route.close();
+		if (await this.#use(nonce)) return {ticket, route, withdraw};
+		withdraw();
+		return USED;
 	}
 
-	/** False for a ticket that was used before. */
-	#use(nonce: string, expiresAt: number): boolean {
-		const now = Date.now();
-		for (const [used, until] of this.#used) {
-			if (until > now && this.#used.size < MAX_USED_TICKETS) break;
-			this.#used.delete(used);
-		}
-		if (this.#used.has(nonce)) return false;
-		this.#used.set(nonce, Math.min(expiresAt, now + TICKET_MS.harness));
-		return true;
+	/** False for a ticket that was used before, at any node. */
+	#use(nonce: string): Promise<boolean> {
+		return this.#options.grants.claim(nonce);
 	}
 
-	#join(webSocket: WebSocket, ticket: Ticket, address: string): void {
+	#join(webSocket: WebSocket, {ticket, route}: Entry, address: string): void {
 		if (ticket.role === 'environment') this.#joinExecutor(webSocket, ticket, address);
-		else if (ticket.role === 'harness') this.#joinHarness(webSocket, ticket, address);
+		else if (route) this.#joinHarness(webSocket, ticket, route, address);
 		else if (this.#options.plainExecutors) this.#options.plainExecutors.add(webSocket, ticket, address);
 		else webSocket.terminate();
 	}
@@ -119,7 +128,7 @@ export class RelayUpgrades {
 			`executor ${environmentId}`,
 			{
 				message: bytes => relay.receiveFromExecutor(executor, bytes),
-				text: () => {},
+				text: text => relay.receiveText(executor, text),
 				drained: () => relay.executorDrained(executor),
 				closed: error => {
 					relay.removeExecutor(executor);
@@ -132,31 +141,24 @@ export class RelayUpgrades {
 		logger.info('executor online', {environment: environmentId, token, address});
 	}
 
-	#joinHarness(webSocket: WebSocket, ticket: Ticket, address: string): void {
-		const {environmentId, registrationId, tokenId} = ticket;
-		const {relay, logger} = this.#options;
-		const executor = relay.findExecutor(environmentId);
-		// It may have gone during the upgrade.
-		if (executor?.registrationId !== registrationId) {
-			webSocket.terminate();
-			return;
-		}
+	#joinHarness(webSocket: WebSocket, ticket: Ticket, route: HarnessRoute, address: string): void {
+		const {environmentId, tokenId} = ticket;
+		const {logger} = this.#options;
 		const socket = new RendezvousSocket(
 			webSocket,
 			`client of ${environmentId}`,
 			{
-				message: bytes => harness && relay.receiveFromHarness(harness, bytes),
+				message: bytes => route.receive(bytes),
 				text: () => socket.destroy(),
-				drained: () => harness && relay.harnessDrained(harness),
+				drained: () => route.drained(),
 				closed: () => {
-					if (harness) relay.removeHarness(harness);
+					route.close();
 					logger.info('client left', {environment: environmentId, token: tokenId});
 				},
 			},
 			this.#monitor,
 		);
-		const harness = relay.addHarness(executor, tokenId, socket);
-		if (harness) logger.info('client connected', {environment: environmentId, token: tokenId, address});
+		if (route.attach(socket)) logger.info('client connected', {environment: environmentId, token: tokenId, address});
 		else socket.close(TRY_AGAIN_LATER);
 	}
 }
@@ -164,7 +166,7 @@ export class RelayUpgrades {
 /** Answers an upgrade with a status, and with the reason where upstream looks for it. */
 export function refuseUpgrade(socket: Duplex, status: number, reason: string): void {
 	const lines = [
-		`HTTP/1.1 ${status} ${status === 503 ? 'Service Unavailable' : 'Refused'}`,
+		`HTTP/1.1 ${status} ${STATUS_CODES[status] ?? 'Refused'}`,
 		`x-codex-rendezvous-rejection-reason: ${reason}`,
 		'connection: close',
 		'content-length: 0',

@@ -1,7 +1,10 @@
 import {setTimeout as delay} from 'node:timers/promises';
+import {decodeLoad} from '../../protocol/relay/executor-offer.js';
 import {encodeRelayFrame, peekRelayFrame} from '../../protocol/relay/relay-frame.js';
 import {MAX_MESSAGE_BYTES} from '../../protocol/wire/message-limits.js';
 import {PROTOCOL_ERROR} from '../../transports/relay/channel-transport.js';
+import {PendingPicks} from '../pools/pending-picks.js';
+import {DEFAULT_TENANT, type EnvironmentPlace, keyOfPlace} from '../store/hub-records.js';
 import type {ExecutorEnd, HarnessEnd, RelaySocket} from './relay-ends.js';
 
 /** Streams of one executor, as many as a stock one takes. */
@@ -26,15 +29,16 @@ const GOING_AWAY = 1001;
 const POLICY_VIOLATION = 1008;
 
 /** Who comes in, as its ticket says. */
-export interface JoiningEnd {
-	readonly environmentId: string;
+export interface JoiningEnd extends EnvironmentPlace {
 	readonly registrationId: string;
 	readonly tokenId: string;
 }
 
 export interface RelayEvents {
 	/** An executor came or went. */
-	changed(environmentId: string, isOnline: boolean): void;
+	changed(executor: ExecutorEnd, isOnline: boolean): void;
+	/** It has more or fewer streams, or has told its load. */
+	loadChanged?(executor: ExecutorEnd): void;
 }
 
 /**
@@ -44,6 +48,7 @@ export interface RelayEvents {
 export class Relay {
 	readonly #events: RelayEvents;
 	readonly #executors = new Map<string, ExecutorEnd>();
+	readonly #byRegistration = new Map<string, ExecutorEnd>();
 	/** Clients that had much waiting when it was last looked at. */
 	readonly #slow = new Set<HarnessEnd>();
 	#forwardedBytes = 0;
@@ -61,15 +66,21 @@ export class Relay {
 	}
 
 	/** The executor that is connected for an environment. */
-	findExecutor(environmentId: string): ExecutorEnd | undefined {
-		return this.#executors.get(environmentId);
+	findExecutor(environmentId: string, tenant = DEFAULT_TENANT): ExecutorEnd | undefined {
+		return this.#executors.get(keyOfPlace({tenant, environmentId}));
+	}
+
+	/** The executor that is connected with a registration. */
+	findRegistration(registrationId: string): ExecutorEnd | undefined {
+		return this.#byRegistration.get(registrationId);
 	}
 
 	/** A new socket of an executor takes the place of the former one, whose clients connect again. */
-	addExecutor({environmentId, registrationId, tokenId}: JoiningEnd, socket: RelaySocket): ExecutorEnd {
-		const former = this.#executors.get(environmentId);
+	addExecutor({tenant, environmentId, registrationId, tokenId}: JoiningEnd, socket: RelaySocket): ExecutorEnd {
+		const former = this.findExecutor(environmentId, tenant);
 		if (former) this.removeExecutor(former);
-		const executor = {
+		const executor: ExecutorEnd = {
+			tenant,
 			environmentId,
 			registrationId,
 			tokenId,
@@ -77,10 +88,13 @@ export class Relay {
 			harnesses: new Set<HarnessEnd>(),
 			streams: new Map<string, HarnessEnd>(),
 			held: new Set<HarnessEnd>(),
+			load: undefined,
+			picks: new PendingPicks(),
 			since: performance.now(),
 		};
-		this.#executors.set(environmentId, executor);
-		this.#events.changed(environmentId, true);
+		this.#executors.set(keyOfPlace(executor), executor);
+		this.#byRegistration.set(registrationId, executor);
+		this.#events.changed(executor, true);
 		return executor;
 	}
 
@@ -92,9 +106,19 @@ export class Relay {
 		executor.harnesses.clear();
 		executor.streams.clear();
 		executor.held.clear();
-		if (this.#executors.get(executor.environmentId) !== executor) return;
-		this.#executors.delete(executor.environmentId);
-		this.#events.changed(executor.environmentId, false);
+		const key = keyOfPlace(executor);
+		if (this.#executors.get(key) !== executor) return;
+		this.#executors.delete(key);
+		this.#byRegistration.delete(executor.registrationId);
+		this.#events.changed(executor, false);
+	}
+
+	/** A text message of an executor, which tells its load; any other is passed by. */
+	receiveText(executor: ExecutorEnd, text: string): void {
+		const load = decodeLoad(text);
+		if (!load) return;
+		executor.load = load;
+		this.#events.loadChanged?.(executor);
 	}
 
 	/** Undefined if the executor has as many clients as it may. */
@@ -110,6 +134,7 @@ export class Relay {
 	/** The client is gone: the executor detaches its sessions at once, so that they can be resumed. */
 	removeHarness(harness: HarnessEnd): void {
 		for (const streamId of harness.streams) this.#resetAtExecutor(harness.executor, streamId);
+		if (harness.streams.size > 0) this.#events.loadChanged?.(harness.executor);
 		harness.streams.clear();
 		harness.executor.held.delete(harness);
 		this.#slow.delete(harness);
@@ -142,7 +167,7 @@ export class Relay {
 		}
 		this.#forwardedBytes += bytes.length;
 		executor.socket.send(bytes);
-		if (frame.kind === 'reset') release(harness, frame.streamId);
+		if (frame.kind === 'reset') this.#release(harness, frame.streamId);
 		if (executor.socket.backlog <= MAX_EXECUTOR_BACKLOG_BYTES) return;
 		executor.held.add(harness);
 		harness.socket.pause();
@@ -165,7 +190,7 @@ export class Relay {
 		}
 		this.#forwardedBytes += bytes.length;
 		harness.socket.send(bytes);
-		if (frame.kind === 'reset') release(harness, frame.streamId);
+		if (frame.kind === 'reset') this.#release(harness, frame.streamId);
 		const {backlog} = harness.socket;
 		if (backlog > MAX_ONLY_HARNESS_BACKLOG_BYTES && executor.harnesses.size === 1) executor.socket.pause();
 		// Frames are never dropped alone: the stream is reset on both sides.
@@ -173,6 +198,12 @@ export class Relay {
 			this.removeHarness(harness);
 			harness.socket.destroy(new Error('the client reads too slowly'));
 		}
+	}
+
+	/** Disconnects some of the executors that have no clients: they come back at another node. */
+	disconnectIdle(): void {
+		const idle = [...this.#executors.values()].filter(({harnesses}) => harnesses.size === 0);
+		for (const executor of idle.slice(0, CLOSED_AT_ONCE)) this.removeExecutor(executor);
 	}
 
 	/** Disconnects everybody, for an orderly end: a few at a time, so that they do not all come back at once. */
@@ -193,6 +224,7 @@ export class Relay {
 		if (executor.streams.size >= MAX_STREAMS_PER_EXECUTOR) return false;
 		executor.streams.set(streamId, harness);
 		harness.streams.add(streamId);
+		this.#events.loadChanged?.(executor);
 		return true;
 	}
 
@@ -208,15 +240,16 @@ export class Relay {
 		return harness.socket.backlog > MAX_HARNESS_BACKLOG_BYTES || sum > MAX_SLOW_HARNESSES_BACKLOG_BYTES;
 	}
 
+	#release(harness: HarnessEnd, streamId: string): void {
+		harness.streams.delete(streamId);
+		harness.executor.streams.delete(streamId);
+		this.#events.loadChanged?.(harness.executor);
+	}
+
 	#resetAtExecutor(executor: ExecutorEnd, streamId: string): void {
 		executor.streams.delete(streamId);
 		executor.socket.send(encodeRelayFrame({streamId, body: {kind: 'reset', reason: PROTOCOL_ERROR}}));
 	}
-}
-
-function release(harness: HarnessEnd, streamId: string): void {
-	harness.streams.delete(streamId);
-	harness.executor.streams.delete(streamId);
 }
 
 function peek(bytes: Uint8Array): ReturnType<typeof peekRelayFrame> | undefined {
