@@ -12,6 +12,8 @@ export interface EnvironmentBackend {
 	loadFiles(): Promise<Files>;
 	loadHttp(): Promise<Http>;
 	loadPorts(): Promise<Ports>;
+	/** Address of the machine that a hub has chosen; undefined where none was. */
+	member?(): Promise<string | undefined>;
 	server(): Promise<ServerDescription>;
 	/** Undefined where there are no sessions. */
 	sessionId(): Promise<string | undefined>;

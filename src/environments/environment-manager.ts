@@ -1,11 +1,12 @@
 import type {RemoteStatus} from '../client/session/lazy-client.js';
-import {type OptionTable, readOptions} from '../shared/call-options.js';
+import {type OptionTable, readOptions, type WithDurations} from '../shared/call-options.js';
+import type {EnvironmentLabels} from '../shared/labels.js';
 import type {ConfigVariables} from './config/config-variables.js';
 import {defaultProvider, type ProviderOptions} from './config/default-provider.js';
 import {Environment} from './environment.js';
 import {type EnvironmentProvider, type EnvironmentSnapshot, LOCAL, readSnapshot} from './environment-provider.js';
-import type {EnvironmentLabels} from './many/labels.js';
 import {selectEnvironments, unknownEnvironment} from './many/selector.js';
+import {findHubTarget} from './remote/hub-target.js';
 import type {RemoteTarget} from './remote/remote-target.js';
 import {invalidEnvironment, targetFromUrl} from './remote/remote-url.js';
 
@@ -15,6 +16,13 @@ export interface LoadOptions extends ProviderOptions {
 	readonly provider?: EnvironmentProvider | undefined;
 }
 
+/** Options of `EnvironmentManager.place`. */
+export interface PlaceOptions {
+	/** How long to wait for a machine while none has room or none is there; not at all by default. */
+	readonly waitMs?: number | undefined;
+}
+
+const PLACE_OPTIONS: OptionTable<PlaceOptions> = {waitMs: 'duration'};
 const LOAD_OPTIONS: OptionTable<LoadOptions> = {provider: 'object', variables: 'object', home: 'text'};
 
 /** The environments of a program, by name. There may be no default: then it has nothing to run commands on. */
@@ -22,6 +30,9 @@ export class EnvironmentManager implements AsyncDisposable {
 	readonly #environments = new Map<string, Environment>();
 	readonly #defaultId: string | undefined;
 	readonly #labels: ReadonlyMap<string, EnvironmentLabels>;
+	/** As they were loaded, for the hubs among them. */
+	readonly #remotes: ReadonlyMap<string, RemoteTarget>;
+	readonly #placed = new Set<Environment>();
 
 	/** The environments of the provider: by default `environments.toml`, else the variables; else this machine. */
 	static async load(options: LoadOptions = {}): Promise<EnvironmentManager> {
@@ -39,6 +50,7 @@ export class EnvironmentManager implements AsyncDisposable {
 		if (!isKnown) throw protocolError(`default environment \`${defaultId}\` is not configured`);
 		this.#defaultId = defaultId;
 		this.#labels = labels;
+		this.#remotes = remotes;
 		if (includesLocal) this.#environments.set(LOCAL, Environment.local(LOCAL, variables));
 		for (const [id, target] of remotes) this.#environments.set(id, Environment.remote(id, target));
 	}
@@ -79,6 +91,21 @@ export class EnvironmentManager implements AsyncDisposable {
 		return names.map(name => this.require(name));
 	}
 
+	/**
+	 * One machine that a hub chooses, at its first use: `pool:gpu` or `@os=linux` at the only hub of the configuration,
+	 * `NAME/pool:gpu` at that of the environment NAME. `NAME/ID` is the machine ID there. Each call is a choice of its own;
+	 * `member` of the environment tells it. Fails with `POOL_FULL` or `POOL_EMPTY` when it is used, after `waitMs`.
+	 */
+	place(selector: string, options: WithDurations<PlaceOptions> = {}): Environment {
+		const {waitMs} = readOptions<PlaceOptions>(options, PLACE_OPTIONS, 'place()');
+		const found = findHubTarget(selector, this.#remotes);
+		if (!found) throw unknownEnvironment(selector, this.ids);
+		const target = waitMs === undefined ? found.target : {...found.target, poolWaitMs: waitMs};
+		const environment = Environment.remote(found.name, target);
+		this.#placed.add(environment);
+		return environment;
+	}
+
 	/** The labels of an environment; empty when it has none. */
 	labels(id: string): EnvironmentLabels {
 		return this.#labels.get(id) ?? {};
@@ -99,7 +126,9 @@ export class EnvironmentManager implements AsyncDisposable {
 	}
 
 	async close(): Promise<void> {
-		await Promise.all([...this.#environments.values()].map(environment => environment.close()));
+		const all = [...this.#environments.values(), ...this.#placed];
+		this.#placed.clear();
+		await Promise.all(all.map(environment => environment.close()));
 	}
 
 	[Symbol.asyncDispose](): Promise<void> {

@@ -1,4 +1,4 @@
-import type {EnvironmentLabels} from './many/labels.js';
+import type {EnvironmentLabels} from '../shared/labels.js';
 import type {RemoteTarget} from './remote/remote-target.js';
 
 /** Name of this machine among environments. */

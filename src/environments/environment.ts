@@ -69,7 +69,7 @@ export class Environment implements ProcessHost, AsyncDisposable {
 
 	/**
 	 * Another machine, by its target or by the address of its server: `ws://…`, `wss://…`, `registry+https://HUB/ID`, `unix:PATH`
-	 * or `cmd:COMMAND`.
+	 * or `cmd:COMMAND`. For `registry+https://HUB/pool:NAME` and `/@KEY=VALUE` the hub chooses one that has room.
 	 * Begins to connect in the background where that costs nothing but a socket.
 	 */
 	static remote(
@@ -132,6 +132,14 @@ export class Environment implements ProcessHost, AsyncDisposable {
 	async connect(target: PortTarget): Promise<PortConnection> {
 		const ports = await (await this.#backend()).loadPorts();
 		return ports.connect(target);
+	}
+
+	/**
+	 * Address of the machine that a hub has chosen, for an environment such as `registry+https://HUB/pool:gpu`: processes are
+	 * found there again. Connects for it; undefined for an environment that names its machine.
+	 */
+	async member(): Promise<string | undefined> {
+		return (await this.#backend()).member?.();
 	}
 
 	/** The server that answers for the machine. Connects for it. */

@@ -1,14 +1,14 @@
+export type {EnvironmentLabels} from '../shared/labels.js';
 export {ENVIRONMENTS_FILE} from './config/config-home.js';
 export {defaultProvider, type ProviderOptions} from './config/default-provider.js';
 export {parseEnvironments} from './config/environments-file.js';
 export {Environment, type StartCommandOptions} from './environment.js';
-export {EnvironmentManager, type LoadOptions} from './environment-manager.js';
+export {EnvironmentManager, type LoadOptions, type PlaceOptions} from './environment-manager.js';
 export {combineProviders, type EnvironmentProvider, type EnvironmentSnapshot} from './environment-provider.js';
 export {LocalFiles} from './local/local-files.js';
 export {LocalHttp} from './local/local-http.js';
 export {LocalPorts} from './local/local-ports.js';
 export {describeGroup, foldOutcomes, type OutcomeGroup} from './many/fold-outcomes.js';
-export type {EnvironmentLabels} from './many/labels.js';
 export type {MachineOutcome, SkipReason} from './many/machine-outcome.js';
 export {
 	type Machine,

@@ -1,7 +1,7 @@
 import {suggestName} from '../../shared/closest-name.js';
 import type {LongarmError} from '../../shared/errors.js';
+import {type EnvironmentLabels, isLabelWord} from '../../shared/labels.js';
 import {invalidEnvironment} from '../remote/remote-url.js';
-import {type EnvironmentLabels, isLabelWord} from './labels.js';
 
 /** Labels that an error lists. */
 const MAX_LISTED_LABELS = 20;
@@ -42,9 +42,19 @@ function selectByTerm(term: string, known: SelectableEnvironments): string[] {
 	return [term];
 }
 
-function selectByLabels(term: string, {names, labels}: SelectableEnvironments): string[] {
+/** Whether a term is labels, and some environment has them. */
+export function selectsByLabels(term: string, known: SelectableEnvironments): boolean {
+	return term.startsWith(LABEL_MARK) && findByLabels(parseTerm(term), known).length > 0;
+}
+
+function findByLabels(wanted: readonly [string, string][], {names, labels}: SelectableEnvironments): string[] {
+	return names.filter(name => wanted.every(([key, value]) => labels.get(name)?.[key] === value));
+}
+
+function selectByLabels(term: string, known: SelectableEnvironments): string[] {
+	const {labels} = known;
 	const wanted = parseTerm(term);
-	const found = names.filter(name => wanted.every(([key, value]) => labels.get(name)?.[key] === value));
+	const found = findByLabels(wanted, known);
 	if (found.length > 0) return found;
 	const message = `no environment has the ${wanted.length === 1 ? 'label' : 'labels'} ${wanted.map(pair => pair.join('=')).join(' and ')}`;
 	throw invalidEnvironment(`${message}; ${listLabels(labels)}`, {selector: term});

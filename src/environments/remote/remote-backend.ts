@@ -10,12 +10,14 @@ import type {Connect, SessionClient} from '../../client/session/session-client.j
 import type {EnvironmentInfo} from '../../protocol/methods/environment-methods.js';
 import {errorMessage} from '../../shared/errors.js';
 import {isTransportTarget, schemeOf} from '../../transports/node/registry.js';
+import {isPoolTarget} from '../../transports/node/registry-scheme.js';
 import type {EnvironmentBackend} from '../environment-backend.js';
 import {type RemoteTarget, readTarget} from './remote-target.js';
 
 /** Another machine. Begins to connect in the background where that costs nothing but a socket. */
 export class RemoteBackend implements EnvironmentBackend {
 	readonly processes: Processes;
+	readonly #target: RemoteTarget;
 	readonly #lazy: LazyClient;
 	readonly #connect = (): Promise<SessionClient> => this.#lazy.client();
 	#files: Promise<Files> | undefined;
@@ -23,6 +25,7 @@ export class RemoteBackend implements EnvironmentBackend {
 	#ports: Promise<Ports> | undefined;
 
 	constructor(target: RemoteTarget) {
+		this.#target = target;
 		this.#lazy = lazyClientFor(target);
 		if (mayWarmUp(target)) this.#lazy.warmUp();
 		this.processes = {
@@ -48,6 +51,14 @@ export class RemoteBackend implements EnvironmentBackend {
 	loadPorts(): Promise<Ports> {
 		this.#ports ??= import('../../client/ports/remote-ports.js').then(loaded => new loaded.RemotePorts(this.#connect));
 		return this.#ports;
+	}
+
+	async member(): Promise<string | undefined> {
+		const target = this.#target;
+		if (target.kind !== 'registry' || !isPoolTarget(target)) return undefined;
+		await this.#connect();
+		const {findPlacement} = await import('../../transports/node/relay/connect-through-hub.js');
+		return findPlacement(target);
 	}
 
 	async server(): Promise<ServerDescription> {
@@ -94,8 +105,9 @@ export function lazyClientFor(target: RemoteTarget): LazyClient {
 	});
 }
 
-/** Whether connecting costs nothing but a socket; a command would be started for nothing. */
+/** Whether connecting costs nothing but a socket; a command would be started, and a slot of a pool taken, for nothing. */
 export function mayWarmUp(target: RemoteTarget): boolean {
+	if (target.kind === 'registry' && isPoolTarget(target)) return false;
 	return isTransportTarget(target) && !schemeOf(target).startsServer;
 }
 

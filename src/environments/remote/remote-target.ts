@@ -50,7 +50,15 @@ const TARGETS: TargetTables = {
 	},
 	unix: {...SESSION, path: 'text', token: 'text', connectTimeoutMs: 'duration'},
 	command: {...SESSION, program: 'text', args: 'list', env: 'object', cwd: 'text', onStderr: 'function'},
-	registry: {...SESSION, url: 'text', token: 'text', tls: 'object', executorKey: 'text', accountId: 'text'},
+	registry: {
+		...SESSION,
+		url: 'text',
+		token: 'text',
+		tls: 'object',
+		executorKey: 'text',
+		accountId: 'text',
+		poolWaitMs: 'duration',
+	},
 	transport: {...SESSION, connect: 'function'},
 	provisioned: {...SESSION, target: 'object'},
 };

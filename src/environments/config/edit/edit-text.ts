@@ -1,5 +1,5 @@
 import {stringify} from 'smol-toml';
-import type {EnvironmentLabels} from '../../many/labels.js';
+import type {EnvironmentLabels} from '../../../shared/labels.js';
 import {type Statement, toStatements} from './toml-statements.js';
 
 /** An environment as it stands in the file. */
