@@ -1,8 +1,9 @@
 import {randomUUID} from 'node:crypto';
 import {resolve} from 'node:path';
+import {onAbort} from '../shared/async/on-abort.js';
 import {errorMessage} from '../shared/errors.js';
 import type {JobEvent} from './engine/job-events.js';
-import {cancelOnAbort, JobRunner} from './engine/job-runner.js';
+import {JobRunner} from './engine/job-runner.js';
 import {compileSchema} from './engine/result-schema.js';
 import {openRows} from './input/row-source.js';
 import type {ItemWorker, JobExecutor} from './item-worker.js';
@@ -110,7 +111,7 @@ export async function runJob(options: RunJobOptions): Promise<JobSummary> {
 async function runToEnd(runner: JobRunner, signal: AbortSignal | undefined, drainMs: number): Promise<void> {
 	const running = runner.run();
 	// A signal that is aborted already counts, too: the job runs as soon as `run` is called.
-	const stopListening = cancelOnAbort(runner, signal, drainMs);
+	const stopListening = onAbort(signal, reason => runner.cancel(`cancelled: ${errorMessage(reason)}`, drainMs));
 	try {
 		await running;
 	} finally {

@@ -7,8 +7,13 @@ const PRIVATE_DIRECTORY = 0o700;
 const PRIVATE_FILE = 0o600;
 const MAX_NAME = 80;
 
+/** Where the output of attempts is kept. */
+export interface KeptLogs {
+	write(attempt: ItemAttempt, output: Pick<Communicated, 'stdout' | 'stderr'>): Promise<void>;
+}
+
 /** Files with the output of attempts: `<row>-<item>.<attempt>.out` and `.err`; none for what is empty. */
-export class AttemptLogs {
+export class AttemptLogs implements KeptLogs {
 	readonly #directory: string;
 	#made: Promise<unknown> | undefined;
 

@@ -14,7 +14,7 @@ import {errorMessage, LongarmError} from '../../shared/errors.js';
 import type {AttemptOutcome, ItemAttempt, ItemWorker, JobExecutor} from '../item-worker.js';
 import type {JobDescription} from '../job-description.js';
 import {JOB_FILES} from '../store/job-directory.js';
-import {AttemptLogs} from './attempt-logs.js';
+import {AttemptLogs, type KeptLogs} from './attempt-logs.js';
 import {reportCommand} from './command-result.js';
 import {type CommandSpec, CommandTemplate} from './command-spec.js';
 import {killOrphans} from './orphans.js';
@@ -51,6 +51,8 @@ export interface CommandWorkerOptions {
 	readonly directory: string;
 	/** Address for reports from this machine. */
 	readonly reportUrl?: string | undefined;
+	/** Keeps the output of attempts; files in the directory of the job by default. */
+	readonly logs?: KeptLogs | undefined;
 	/** Hears output as it comes. */
 	readonly onOutput?: ((attempt: ItemAttempt, stream: 'stdout' | 'stderr', text: string) => void) | undefined;
 }
@@ -69,14 +71,14 @@ interface Place {
 export class CommandWorker implements ItemWorker {
 	readonly #options: CommandWorkerOptions;
 	readonly #template: CommandTemplate;
-	readonly #logs: AttemptLogs;
+	readonly #logs: KeptLogs;
 	readonly #places = new Map<JobExecutor, Promise<Place>>();
 	readonly #lostAt = new Map<string, number>();
 
 	constructor(options: CommandWorkerOptions) {
 		this.#options = options;
 		this.#template = new CommandTemplate(options.spec, options.job);
-		this.#logs = new AttemptLogs(join(options.directory, JOB_FILES.logs));
+		this.#logs = options.logs ?? new AttemptLogs(join(options.directory, JOB_FILES.logs));
 	}
 
 	async run(attempt: ItemAttempt): Promise<AttemptOutcome> {

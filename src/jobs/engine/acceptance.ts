@@ -26,7 +26,12 @@ export type ReportedItem =
  * The one place where results are accepted: of a running item, with the token of its present attempt, a JSON object that
  * matches the schema. The caller changes the state in the same step, so the first one wins.
  */
-export function judgeReport(item: ReportedItem, call: ReportCall, check: ResultCheck | undefined): ReportAnswer {
+export function judgeReport(
+	item: ReportedItem,
+	call: ReportCall,
+	check: ResultCheck | undefined,
+	maxBytes = MAX_RESULT_BYTES,
+): ReportAnswer {
 	if (item.kind === 'unknown') return {accepted: false, reason: 'unknown_item'};
 	if (item.kind === 'over') return {accepted: false, reason: 'not_running'};
 	if (item.token !== call.token) return {accepted: false, reason: 'wrong_worker'};
@@ -34,13 +39,11 @@ export function judgeReport(item: ReportedItem, call: ReportCall, check: ResultC
 	if (typeof result !== 'object' || result === null || Array.isArray(result)) {
 		return {accepted: false, reason: 'not_an_object', detail: 'result must be a JSON object'};
 	}
-	const detail = measure(result) ?? check?.(result);
+	const detail = measure(result, maxBytes) ?? check?.(result);
 	return detail === undefined ? {accepted: true} : {accepted: false, reason: 'schema', detail};
 }
 
-function measure(result: object): string | undefined {
+function measure(result: object, maxBytes: number): string | undefined {
 	const bytes = Buffer.byteLength(JSON.stringify(result));
-	return bytes <= MAX_RESULT_BYTES
-		? undefined
-		: `the result has ${bytes} bytes, and at most ${MAX_RESULT_BYTES} are kept`;
+	return bytes <= maxBytes ? undefined : `the result has ${bytes} bytes, and at most ${maxBytes} are kept`;
 }

@@ -42,6 +42,11 @@ export class PooledExecutor {
 		return this.isReady && this.running < slots && this.lingering <= slots;
 	}
 
+	/** Items it can take now. */
+	get free(): number {
+		return this.isFree ? this.executor.slots - this.running : 0;
+	}
+
 	/** It refused a start: no more for a while, longer each time. */
 	backOff(): void {
 		if (this.#state.kind !== 'ready') return;

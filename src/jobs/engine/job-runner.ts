@@ -1,10 +1,9 @@
 import {Deferred} from '../../shared/async/deferred.js';
-import {onAbort} from '../../shared/async/on-abort.js';
 import {errorMessage} from '../../shared/errors.js';
 import {randomHex} from '../../shared/random-id.js';
 import type {ItemAttempt, ItemWorker, JobExecutor, ReportAnswer} from '../item-worker.js';
 import type {FinalStatus, RecordOf} from '../store/job-records.js';
-import type {JobStore} from '../store/job-store.js';
+import type {ItemQueue, JobStore} from '../store/job-store.js';
 import {judgeReport, type ReportCall} from './acceptance.js';
 import {AttemptEndings} from './attempt-endings.js';
 import {PooledExecutor} from './executor-pool.js';
@@ -45,11 +44,11 @@ export class JobRunner {
 	readonly #options: JobRunnerOptions;
 	readonly #store: JobStore;
 	readonly #executors: readonly PooledExecutor[];
-	readonly #pending: PendingItems;
+	readonly #pending: ItemQueue;
 	readonly #placer: Placer;
 	readonly #progress: ProgressMeter;
 	readonly #endings: AttemptEndings;
-	readonly #finished = new Deferred<FinalStatus>();
+	readonly #finished = new Deferred<FinalStatus | 'left'>();
 	readonly #closed = new AbortController();
 	/** Attempts whose worker has not ended, by the id of their item. */
 	readonly #running = new Map<string, RunningItem>();
@@ -57,6 +56,7 @@ export class JobRunner {
 	#active = 0;
 	#fatal: string | undefined;
 	#isDraining = false;
+	#isLeaving = false;
 	#isFinishing = false;
 	#drainTimer: NodeJS.Timeout | undefined;
 	#outageTimer: NodeJS.Timeout | undefined;
@@ -67,7 +67,12 @@ export class JobRunner {
 		this.#store = store;
 		const wake = (): void => this.#wake();
 		this.#executors = executors.map(executor => new PooledExecutor(executor, wake, this.#closed.signal));
-		this.#pending = new PendingItems(store.table);
+		this.#pending =
+			store.openQueue?.({
+				wake,
+				settled: item => this.#dropSettled(item),
+				cancelled: (reason, drainMs) => this.cancel(reason, drainMs),
+			}) ?? new PendingItems(store.table);
 		this.#placer = createPlacer(store.job.rules.placement, {
 			pending: this.#pending,
 			executors: this.#executors,
@@ -88,8 +93,8 @@ export class JobRunner {
 		});
 	}
 
-	/** Settles with the final state; rejects when the store fails. */
-	async run(): Promise<FinalStatus> {
+	/** Settles with the final state, or with `left` after `leave`; rejects when the store fails. */
+	async run(): Promise<FinalStatus | 'left'> {
 		const {store} = this;
 		const {jobId, totalItems} = store.job;
 		await store.append({type: 'run', at: Date.now(), ...(this.#options.retryFailed && {retryFailed: true})});
@@ -100,7 +105,7 @@ export class JobRunner {
 		try {
 			const status = await this.#finished.promise;
 			this.#progress.force();
-			this.#emit({type: 'job.finished', job_id: jobId, status});
+			if (status !== 'left') this.#emit({type: 'job.finished', job_id: jobId, status});
 			return status;
 		} finally {
 			this.#close();
@@ -120,6 +125,14 @@ export class JobRunner {
 		this.#wake();
 	}
 
+	/** Starts no more items here, without an end of the job: another runner, or a later one, goes on with it. */
+	leave(drainMs: number): void {
+		if (this.#isLeaving || this.#isFinishing) return;
+		this.#isLeaving = true;
+		this.#drainTimer ??= setTimeout(() => this.#endAll('the runner ends'), drainMs);
+		this.#wake();
+	}
+
 	/** Judges a result that was reported, by a worker or over the network. Settles when the answer is on disk. */
 	async report(call: ReportCall): Promise<ReportAnswer> {
 		const {check} = this.#options;
@@ -131,7 +144,7 @@ export class JobRunner {
 		const state = running.isDecided
 			? ({kind: 'over'} as const)
 			: ({kind: 'running', token: running.facts.token} as const);
-		const answer = judgeReport(state, call, check);
+		const answer = judgeReport(state, call, check, this.#store.maxResultBytes);
 		if (answer.accepted) await this.#complete(running, call);
 		else if (answer.reason === 'schema') this.#countSchemaFailure(running, answer.detail);
 		return answer;
@@ -150,12 +163,19 @@ export class JobRunner {
 			if (next.kind === 'run') void this.#start(next.item, next.on);
 			else void this.#refuse(next.item, next.error);
 		}
+		if (this.#store.openQueue && this.#mayStart()) this.#pending.want(this.#countFree());
 		const isIdle = this.#active === 0 && this.#running.size === 0;
 		if (isIdle && (table.counts.pending === 0 || !this.#mayStart())) void this.#finish();
 	}
 
 	#mayStart(): boolean {
-		return this.#fatal === undefined && this.#store.table.cancelReason === undefined && !this.#isFinishing;
+		const isEnding = this.#isFinishing || this.#isLeaving;
+		return this.#fatal === undefined && this.#store.table.cancelReason === undefined && !isEnding;
+	}
+
+	#countFree(): number {
+		const slots = this.#executors.reduce((sum, each) => sum + each.free, 0);
+		return Math.max(0, Math.min(slots, this.#store.job.rules.maxConcurrency - this.#active));
 	}
 
 	/** The claim is on disk before anything is started, so that a report can never be too early. */
@@ -301,6 +321,13 @@ export class JobRunner {
 		};
 	}
 
+	#dropSettled(item: number): void {
+		const error = 'another attempt has ended the item';
+		for (const running of this.#running.values()) {
+			if (running.facts.item === item) running.decide({kind: 'cancelled', error});
+		}
+	}
+
 	#endAll(reason: string): void {
 		this.#isDraining = true;
 		for (const running of this.#running.values()) running.decide({kind: 'cancelled', error: reason});
@@ -325,7 +352,10 @@ export class JobRunner {
 	async #finish(): Promise<void> {
 		if (this.#isFinishing) return;
 		this.#isFinishing = true;
-		const isCancelled = this.#store.table.cancelReason !== undefined;
+		const {counts, cancelReason} = this.#store.table;
+		const isCancelled = cancelReason !== undefined;
+		const isUndone = counts.pending + counts.running > 0 && this.#fatal === undefined && !isCancelled;
+		if (this.#isLeaving && isUndone) return this.#finished.resolve('left');
 		const status = this.#fatal === undefined ? (isCancelled ? 'cancelled' : 'completed') : 'failed';
 		try {
 			const error = this.#fatal;
@@ -363,9 +393,4 @@ export class JobRunner {
 		clearTimeout(this.#outageTimer);
 		for (const each of this.#executors) each.dispose();
 	}
-}
-
-/** Cancels the job when the signal is aborted; returns the function that stops listening. */
-export function cancelOnAbort(runner: JobRunner, signal: AbortSignal | undefined, drainMs: number): () => void {
-	return onAbort(signal, reason => runner.cancel(`cancelled: ${errorMessage(reason)}`, drainMs));
 }

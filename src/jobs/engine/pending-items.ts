@@ -1,4 +1,5 @@
 import type {ItemTable} from '../store/item-table.js';
+import type {ItemQueue} from '../store/job-store.js';
 
 /** Numbers of items, the smallest first out (binary heap). */
 class SmallestFirst {
@@ -40,7 +41,7 @@ class SmallestFirst {
 }
 
 /** Items that wait for their turn, in row order; those that came back come in their place. */
-export class PendingItems {
+export class PendingItems implements ItemQueue {
 	readonly #table: ItemTable;
 	readonly #returned = new SmallestFirst();
 	/**
@@ -68,6 +69,9 @@ export class PendingItems {
 		this.#inDoubt.delete(item);
 		if (item < this.#cursor) this.#returned.push(item);
 	}
+
+	/** All of them are here already. */
+	want(): void {}
 
 	#skipOthers(): void {
 		while (this.#cursor < this.#table.total && !this.#isFree(this.#cursor)) this.#cursor++;

@@ -1,8 +1,7 @@
 import {toText} from '../input/template.js';
 import type {Placement} from '../job-description.js';
-import type {StoredItem} from '../store/job-store.js';
+import type {ItemQueue, StoredItem} from '../store/job-store.js';
 import type {PooledExecutor} from './executor-pool.js';
-import type {PendingItems} from './pending-items.js';
 
 /** Items of `column` placement that wait for busy executors; rows beyond them are not looked at. */
 const MAX_LOOK_AHEAD = 1024;
@@ -19,7 +18,7 @@ export interface Placer {
 }
 
 export interface PlacerOptions {
-	readonly pending: PendingItems;
+	readonly pending: ItemQueue;
 	readonly executors: readonly PooledExecutor[];
 	readonly readItem: (item: number) => Promise<StoredItem>;
 	/** Called when `next` may have something new. */

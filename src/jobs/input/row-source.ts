@@ -38,10 +38,15 @@ export function formatOfInput(path: string): InputFormat {
 
 /** Opens the input of a job. Failures while it is read are `JobInputError`s. */
 export async function openRows(path: string, format: InputFormat = formatOfInput(path)): Promise<RowSource> {
+	return readRows(readInput(path, format), format);
+}
+
+/** Rows of bytes that come from anywhere. */
+export async function readRows(input: AsyncIterable<Uint8Array>, format: InputFormat): Promise<RowSource> {
 	const hash = createHash('sha256');
 	const parse = await loadParser(format);
 	let headers: readonly string[] = [];
-	const bytes = hashing(path, format, chunk => hash.update(chunk));
+	const bytes = hashing(input, chunk => hash.update(chunk));
 	return {
 		format,
 		get headers() {
@@ -59,18 +64,21 @@ async function loadParser(format: InputFormat): Promise<ParseRows> {
 	return (await import('./json-rows.js')).parseJsonRows;
 }
 
-/** The input is opened with the first read: before it nobody would take an error. */
 async function* hashing(
-	path: string,
-	format: InputFormat,
+	input: AsyncIterable<Uint8Array>,
 	see: (chunk: Uint8Array) => void,
 ): AsyncGenerator<Uint8Array, void, void> {
+	for await (const chunk of input) {
+		see(chunk);
+		yield chunk;
+	}
+}
+
+/** The bytes of a file or of standard input. It is opened with the first read: before it nobody would take an error. */
+export async function* readInput(path: string, format: InputFormat): AsyncGenerator<Uint8Array, void, void> {
 	const input: Readable = path === STANDARD_INPUT ? process.stdin : createReadStream(path);
 	try {
-		for await (const chunk of input) {
-			see(chunk as Uint8Array);
-			yield chunk as Uint8Array;
-		}
+		for await (const chunk of input) yield chunk as Uint8Array;
 	} catch (error) {
 		const {errno} = error as NodeJS.ErrnoException;
 		const reason = errno === undefined ? errorMessage(error) : osErrorText(errno);

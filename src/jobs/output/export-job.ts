@@ -41,7 +41,7 @@ export async function exportJob(store: JobStore, path: string, options: ExportOp
 	const file = await open(partial, 'wx');
 	try {
 		try {
-			for await (const text of gather(renderLines(store, isJsonLines(path), options))) await file.appendFile(text);
+			for await (const text of gather(exportLines(store, isJsonLines(path), options))) await file.appendFile(text);
 			await file.datasync();
 		} finally {
 			await file.close();
@@ -70,20 +70,34 @@ async function* gather(lines: AsyncIterable<string>): AsyncGenerator<string, voi
 	if (text !== '') yield text;
 }
 
-async function* renderLines(
+/** Lines of the output, without their ends. */
+export async function* exportLines(
 	store: JobStore,
 	asJson: boolean,
-	{strictColumns}: ExportOptions,
+	{strictColumns}: ExportOptions = {},
 ): AsyncGenerator<string, void, void> {
 	const {headers} = store.job;
 	const columns = strictColumns ? JOB_COLUMNS : [...JOB_COLUMNS, ...OWN_COLUMNS];
 	if (!asJson) yield toCsvLine([...headers, ...columns]);
-	for (let item = 0; item < store.table.total; item++) {
-		const [{row}, values] = await readValues(store, item);
+	for await (const [{row}, values] of readAhead(store)) {
 		if (asJson)
 			yield JSON.stringify({...row, ...Object.fromEntries(columns.map(name => [name, values[name] ?? null]))});
 		else yield toCsvLine([...headers.map(name => row[name]), ...columns.map(name => values[name])]);
 	}
+}
+
+/** Of a store across a network several items are read at once. */
+async function* readAhead(store: JobStore) {
+	const {readAhead: count = 1, table} = store;
+	const reading: ReturnType<typeof readValues>[] = [];
+	for (let item = 0; item < table.total; item++) {
+		const values = readValues(store, item);
+		// A rejection is told when its turn comes.
+		values.catch(() => {});
+		reading.push(values);
+		if (reading.length >= count) yield await reading.shift()!;
+	}
+	for (const values of reading) yield await values;
 }
 
 async function readValues(store: JobStore, item: number) {

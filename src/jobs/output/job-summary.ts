@@ -27,6 +27,26 @@ export interface JobSummary {
 	readonly failed_item_errors: readonly NamedFailure[] | null;
 }
 
+/** A job in a list. */
+export interface ListedJob extends JobSummary {
+	readonly pending_items: number;
+	readonly running_items: number;
+	readonly input_path: string;
+	readonly created_at: string;
+}
+
+/** How far a job is. */
+export async function describeJob(store: JobStore): Promise<ListedJob> {
+	const {job, table} = store;
+	return {
+		...(await summarizeJob(store)),
+		pending_items: table.counts.pending,
+		running_items: table.counts.running,
+		input_path: job.inputPath,
+		created_at: new Date(job.createdAtMs).toISOString(),
+	};
+}
+
 /** How a job went, and the first items that failed. */
 export async function summarizeJob(store: JobStore): Promise<JobSummary> {
 	const {job, table} = store;

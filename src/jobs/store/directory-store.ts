@@ -120,6 +120,11 @@ export class DirectoryStore implements JobStore {
 		return this.#items.has(itemId);
 	}
 
+	/** Number of the item with this id; undefined if there is none. */
+	findItem(itemId: string): Promise<number | undefined> {
+		return this.#items.find(itemId);
+	}
+
 	append(record: JobRecord): Promise<void> {
 		if (!this.lock) throw new Error('the job was opened to look at it only');
 		this.table.apply(record, this.#journal.end);

@@ -100,6 +100,12 @@ export class ItemFile {
 		return (await this.#ids).has(itemId);
 	}
 
+	/** Number of the item with this id, which is looked for among all rows. */
+	async find(itemId: string): Promise<number | undefined> {
+		for (let item = 0; item < this.length; item++) if ((await this.read(item)).itemId === itemId) return item;
+		return undefined;
+	}
+
 	close(): Promise<void> {
 		return this.#file.close();
 	}

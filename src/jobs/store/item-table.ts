@@ -101,6 +101,21 @@ export class ItemTable {
 		for (let item = this.#statuses.indexOf(code); item >= 0; item = this.#statuses.indexOf(code, item + 1)) yield item;
 	}
 
+	/** Attempts and used retries of an item, as another runner counted them. */
+	restore(item: number, attempts: number, retries: number): void {
+		this.#attempts[item] = Math.min(attempts, MAX_COUNTED);
+		this.#retries[item] = Math.min(retries, MAX_COUNTED);
+	}
+
+	/** The result of an item that counts among those of several runners, whatever this one took its state to be. */
+	settle(item: number, status: 'completed' | 'failed', place: number): void {
+		const from = this.statusOf(item);
+		this.#statuses[item] = CODES[status];
+		this.#places[item] = place;
+		this.#counts[from]--;
+		this.#counts[status]++;
+	}
+
 	/** Throws a `TransitionError`, and changes nothing, if the state does not allow it. */
 	apply(record: JobRecord, place: number): void {
 		this.#applyByType(record, place);

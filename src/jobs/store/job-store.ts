@@ -11,11 +11,33 @@ export interface StoredItem {
 	readonly row: ItemRow;
 }
 
+/** Items that a runner may start next. Each is taken once, and is the runner's until it is recorded or given back. */
+export interface ItemQueue {
+	take(): number | undefined;
+	/** An item that was taken waits again. */
+	giveBack(item: number): void;
+	/** Number of items the runner has room for now; a queue that fetches items from elsewhere asks for so many. */
+	want(count: number): void;
+}
+
+/** A runner, told of changes to its job that others make. */
+export interface StoreListener {
+	/** Items have come, or were settled elsewhere. */
+	wake(): void;
+	/** The result of another attempt counts: the one that runs here is not wanted any more. */
+	settled(item: number): void;
+	cancelled(reason: string, drainMs: number): void;
+}
+
 /** Keeps a job: its rows, its transitions, and so its state. */
 export interface JobStore extends AsyncDisposable {
 	readonly job: JobDescription;
 	/** The state after all records so far. */
 	readonly table: ItemTable;
+	/** Longest result as JSON; 4 MiB without this member. */
+	readonly maxResultBytes?: number | undefined;
+	/** Items that are best read at once; one without this member. */
+	readonly readAhead?: number | undefined;
 	readItem(item: number): Promise<StoredItem>;
 	/** Last record about an item; undefined if there is none. */
 	readRecord(item: number): Promise<JobRecord | undefined>;
@@ -24,5 +46,10 @@ export interface JobStore extends AsyncDisposable {
 	 * Applies the record to the state at once, or throws a `TransitionError` if it does not fit; settles when it is durable.
 	 */
 	append(record: JobRecord): Promise<void>;
+	/**
+	 * Queue of a store that several runners share, whose items come by delivery. Without this member the only runner takes
+	 * pending items of the table in row order.
+	 */
+	openQueue?(listener: StoreListener): ItemQueue;
 	close(): Promise<void>;
 }

@@ -1,0 +1,243 @@
+import {randomUUID} from 'node:crypto';
+import {existsSync, readdirSync, readFileSync} from 'node:fs';
+import {rm} from 'node:fs/promises';
+import {join} from 'node:path';
+import {Deferred} from '../../shared/async/deferred.js';
+import {waitAtMost} from '../../shared/async/timeout.js';
+import {errorMessage, LongarmError} from '../../shared/errors.js';
+import type {Logger} from '../../shared/logger.js';
+import type {JobRunner} from '../engine/job-runner.js';
+import {JobInputError} from '../input/job-input-error.js';
+import {readRows} from '../input/row-source.js';
+import {JOB_FORMAT} from '../job-description.js';
+import {exportLines} from '../output/export-job.js';
+import {describeJob, type ListedJob} from '../output/job-summary.js';
+import {DirectoryStore} from '../store/directory-store.js';
+import {JOB_FILES, listJobIds} from '../store/job-directory.js';
+import {ActiveJobs} from './active-jobs.js';
+import {
+	type CancelRequest,
+	type HubJobs,
+	type ItemLogs,
+	type ItemsForm,
+	KEPT_MS,
+	MAX_KEPT_JOBS,
+	type OpenWork,
+	type SubmittedJob,
+} from './hub-jobs.js';
+import {LEAVE_MS, NO_WORK, RETRY_JOB_MS, runHubJob} from './run-hub-job.js';
+import {requireUsableJob} from './submitted-job.js';
+
+export interface DirectoryJobsOptions {
+	/** Directory with one directory per tenant. */
+	readonly directory: string;
+	readonly openWork: OpenWork;
+	readonly logger: Logger;
+	/** Time that running items have when the hub ends. */
+	readonly leaveMs?: number | undefined;
+}
+
+/** A job of this hub. */
+interface Entry {
+	readonly tenant: string;
+	readonly jobId: string;
+	/** Open while the job is not finished. */
+	store: DirectoryStore | undefined;
+	runner: JobRunner | undefined;
+	/** How it ended. */
+	listed: ListedJob | undefined;
+	cancel: CancelRequest | undefined;
+	/** Ends the pause before the job is tried again. */
+	wake: Deferred;
+}
+
+/** Jobs of a hub that is alone, in its directory. A job that was not finished goes on when the hub starts again. */
+export class DirectoryJobs implements HubJobs {
+	readonly #options: DirectoryJobsOptions;
+	readonly #jobs = new Map<string, Entry>();
+	readonly #active = new ActiveJobs();
+	#isClosed = false;
+
+	static async open(options: DirectoryJobsOptions): Promise<DirectoryJobs> {
+		const jobs = new DirectoryJobs(options);
+		await jobs.#load();
+		return jobs;
+	}
+
+	private constructor(options: DirectoryJobsOptions) {
+		this.#options = options;
+	}
+
+	async submit(tenant: string, submitted: SubmittedJob, rows: AsyncIterable<Uint8Array>): Promise<string> {
+		if (this.#isClosed) throw new LongarmError('SHUTTING_DOWN', {message: 'the hub is ending'});
+		if (this.#ofTenant(tenant).length >= MAX_KEPT_JOBS) throw new JobInputError(`a hub keeps ${MAX_KEPT_JOBS} jobs`);
+		const {inputName, inputFormat, idColumn, rules, work, executors} = submitted;
+		const jobId = randomUUID();
+		const store = await DirectoryStore.create(
+			this.#directoryOf(tenant),
+			{
+				format: JOB_FORMAT,
+				jobId,
+				createdAtMs: Date.now(),
+				inputPath: inputName,
+				...(idColumn !== undefined && {idColumn}),
+				outputPath: '',
+				rules,
+				work,
+				executors,
+			},
+			await readRows(rows, inputFormat),
+		);
+		try {
+			requireUsableJob(store.job);
+		} catch (error) {
+			await store.remove();
+			throw error;
+		}
+		this.#start(newEntry(tenant, jobId, store));
+		return jobId;
+	}
+
+	async list(tenant: string): Promise<readonly ListedJob[]> {
+		const listed = await Promise.all(this.#ofTenant(tenant).map(entry => describeEntry(entry)));
+		return listed.sort((one, other) => one.created_at.localeCompare(other.created_at));
+	}
+
+	async find(tenant: string, jobId: string): Promise<ListedJob | undefined> {
+		const entry = this.#find(tenant, jobId);
+		return entry && describeEntry(entry);
+	}
+
+	async readItems(tenant: string, jobId: string, form: ItemsForm): Promise<AsyncIterable<string> | undefined> {
+		const entry = this.#find(tenant, jobId);
+		return entry && this.#exportLines(entry, form);
+	}
+
+	async readLogs(tenant: string, jobId: string, itemId: string): Promise<ItemLogs | undefined> {
+		if (!this.#find(tenant, jobId)) return undefined;
+		await using store = await DirectoryStore.open(this.#directoryOf(tenant), jobId, 'look');
+		const item = await store.findItem(itemId);
+		return item === undefined ? undefined : readLogFiles(join(store.directory, JOB_FILES.logs), item, itemId);
+	}
+
+	async cancel(tenant: string, jobId: string, request: CancelRequest): Promise<boolean> {
+		const entry = this.#find(tenant, jobId);
+		if (!entry) return false;
+		entry.cancel ??= request;
+		entry.runner?.cancel(request.reason, request.drainMs);
+		entry.wake.resolve();
+		return true;
+	}
+
+	async close(): Promise<void> {
+		this.#isClosed = true;
+		for (const {runner, wake} of this.#jobs.values()) {
+			runner?.leave(this.#options.leaveMs ?? LEAVE_MS);
+			wake.resolve();
+		}
+		await this.#active.close();
+	}
+
+	#directoryOf(tenant: string): string {
+		return join(this.#options.directory, tenant);
+	}
+
+	#ofTenant(tenant: string): Entry[] {
+		return [...this.#jobs.values()].filter(entry => entry.tenant === tenant);
+	}
+
+	#find(tenant: string, jobId: string): Entry | undefined {
+		const entry = this.#jobs.get(jobId);
+		return entry?.tenant === tenant ? entry : undefined;
+	}
+
+	async #load(): Promise<void> {
+		const {directory, logger} = this.#options;
+		const tenants = existsSync(directory) ? readdirSync(directory) : [];
+		for (const tenant of tenants) {
+			for (const jobId of listJobIds(this.#directoryOf(tenant))) {
+				try {
+					await this.#loadJob(tenant, jobId);
+				} catch (error) {
+					logger.error('a job cannot be read', {job: jobId, reason: errorMessage(error)});
+				}
+			}
+		}
+	}
+
+	async #loadJob(tenant: string, jobId: string): Promise<void> {
+		const directory = this.#directoryOf(tenant);
+		const store = await DirectoryStore.open(directory, jobId, 'run');
+		const {status, lastAt} = store.table;
+		const entry = newEntry(tenant, jobId, store);
+		if (status === 'pending' || status === 'running') return this.#start(entry);
+		entry.listed = await describeJob(store);
+		entry.store = undefined;
+		await store.close();
+		if (Date.now() - lastAt > KEPT_MS) await rm(join(directory, jobId), {recursive: true, force: true});
+		else this.#jobs.set(jobId, entry);
+	}
+
+	#start(entry: Entry): void {
+		this.#jobs.set(entry.jobId, entry);
+		this.#active.start(() => this.#run(entry));
+	}
+
+	async #run(entry: Entry): Promise<void> {
+		const {logger} = this.#options;
+		const {tenant, jobId: job} = entry;
+		const store = entry.store!;
+		while (!this.#isClosed) {
+			try {
+				const status = await this.#runOnce(entry, store);
+				logger.info('a job has ended', {job, tenant, status});
+				break;
+			} catch (error) {
+				logger.error('a job cannot go on, and is tried again', {job, tenant, reason: errorMessage(error)});
+				entry.wake = new Deferred();
+				await waitAtMost(entry.wake.promise, RETRY_JOB_MS);
+			}
+		}
+		entry.listed = await describeJob(store);
+		entry.runner = undefined;
+		entry.store = undefined;
+		await store.close();
+	}
+
+	async #runOnce(entry: Entry, store: DirectoryStore) {
+		const {openWork, leaveMs = LEAVE_MS} = this.#options;
+		const {tenant, cancel} = entry;
+		const work = cancel ? NO_WORK : await openWork({tenant, job: store.job, directory: store.directory});
+		return runHubJob(store, work, runner => {
+			entry.runner = runner;
+			if (entry.cancel) runner.cancel(entry.cancel.reason, entry.cancel.drainMs);
+			if (this.#isClosed) runner.leave(leaveMs);
+		});
+	}
+
+	async *#exportLines({tenant, jobId, store}: Entry, form: ItemsForm): AsyncGenerator<string, void, void> {
+		if (store) return yield* exportLines(store, form === 'jsonl');
+		await using looked = await DirectoryStore.open(this.#directoryOf(tenant), jobId, 'look');
+		yield* exportLines(looked, form === 'jsonl');
+	}
+}
+
+function newEntry(tenant: string, jobId: string, store: DirectoryStore): Entry {
+	return {tenant, jobId, store, runner: undefined, listed: undefined, cancel: undefined, wake: new Deferred()};
+}
+
+function describeEntry({store, listed}: Entry): Promise<ListedJob> {
+	return listed ? Promise.resolve(listed) : describeJob(store!);
+}
+
+/** Files of the last attempt: `<row>-<item>.<attempt>.out` and `.err`. */
+function readLogFiles(directory: string, item: number, itemId: string): ItemLogs | undefined {
+	const names = existsSync(directory) ? readdirSync(directory).filter(name => name.startsWith(`${item + 1}-`)) : [];
+	const attempts = names.map(name => Number(/\.(\d+)\.(?:out|err)$/.exec(name)?.[1] ?? 0));
+	const attempt = Math.max(0, ...attempts);
+	const read = (suffix: string): string => {
+		const name = names.find(each => each.endsWith(`.${attempt}.${suffix}`));
+		return name === undefined ? '' : readFileSync(join(directory, name), 'utf8');
+	};
+	return attempt === 0 ? undefined : {item_id: itemId, attempt, stdout: read('out'), stderr: read('err')};
+}

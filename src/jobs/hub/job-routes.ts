@@ -1,0 +1,169 @@
+import type {IncomingMessage, ServerResponse} from 'node:http';
+import type {HubAccess} from '../../hub/access/hub-access.js';
+import {HubRefusal, readJsonBody, sendJson} from '../../hub/http-exchange.js';
+import type {HubExtension} from '../../hub/hub-extension.js';
+import type {RegistrationRecord, TokenRecord} from '../../hub/store/hub-records.js';
+import type {Logger} from '../../shared/logger.js';
+import {JobInputError} from '../input/job-input-error.js';
+import {selectExecutors} from './hub-executors.js';
+import type {HubJobs, ItemsForm} from './hub-jobs.js';
+import {readSubmission} from './submitted-job.js';
+import {splitUpload} from './upload.js';
+
+const PREFIX = '/jobs';
+/** Uploads at once, of all clients. */
+const MAX_UPLOADS = 32;
+/** Lists of items that are being sent at once. */
+const MAX_DOWNLOADS = 64;
+const MAX_REASON_CHARS = 1000;
+const MAX_DRAIN_MS = 24 * 3_600_000;
+const DEFAULT_DRAIN_MS = 10_000;
+const ID_AND_PART = /^\/jobs\/([0-9a-f-]{36})(?:\/(items|logs|cancel))?$/;
+const TYPES: Readonly<Record<ItemsForm, string>> = {csv: 'text/csv; charset=utf-8', jsonl: 'application/jsonl'};
+
+export interface JobRoutesOptions {
+	readonly jobs: HubJobs;
+	readonly access: HubAccess;
+	readonly listRegistrations: (tenant: string) => Promise<readonly RegistrationRecord[]>;
+	readonly logger: Logger;
+}
+
+interface Exchange {
+	readonly request: IncomingMessage;
+	readonly response: ServerResponse;
+	readonly query: URLSearchParams;
+	readonly token: TokenRecord;
+}
+
+/**
+ * `POST /jobs`, `GET /jobs`, `GET /jobs/ID`, `GET /jobs/ID/items`, `GET /jobs/ID/logs` and `POST /jobs/ID/cancel`, for tokens of
+ * clients. A token sees jobs of its tenant that use no environment beyond its pattern.
+ */
+export class JobRoutes implements HubExtension {
+	readonly #options: JobRoutesOptions;
+	#uploads = 0;
+	#downloads = 0;
+	#closing: Promise<void> | undefined;
+
+	constructor(options: JobRoutesOptions) {
+		this.#options = options;
+	}
+
+	owns(path: string): boolean {
+		return path === PREFIX || path.startsWith(`${PREFIX}/`);
+	}
+
+	async handle(
+		request: IncomingMessage,
+		response: ServerResponse,
+		path: string,
+		query: URLSearchParams,
+	): Promise<void> {
+		const token = await this.#options.access.requireToken(request, 'client');
+		const exchange = {request, response, query, token};
+		try {
+			if (path === PREFIX) await this.#answerList(exchange);
+			else await this.#answerJob(exchange, path);
+		} catch (error) {
+			if (error instanceof JobInputError) throw new HubRefusal(400, 'job_unusable', error.message);
+			throw error;
+		}
+	}
+
+	close(): Promise<void> {
+		this.#closing ??= this.#options.jobs.close();
+		return this.#closing;
+	}
+
+	async #answerList(exchange: Exchange): Promise<void> {
+		const {request, response, token} = exchange;
+		if (request.method === 'POST') return this.#submit(exchange);
+		requireMethod(request, 'GET');
+		sendJson(response, 200, {jobs: await this.#options.jobs.list(token.tenant)});
+	}
+
+	async #submit({request, response, token}: Exchange): Promise<void> {
+		const {jobs, listRegistrations, logger} = this.#options;
+		if (this.#uploads >= MAX_UPLOADS) throw new HubRefusal(503, 'unavailable', 'too many jobs are being submitted');
+		this.#uploads++;
+		try {
+			const {head, rows} = await splitUpload(request);
+			const {id, pattern, tenant} = token;
+			const job = await readSubmission(head, {token: id, pattern});
+			selectExecutors(job.executors, await listRegistrations(tenant), pattern);
+			const jobId = await jobs.submit(tenant, job, rows);
+			logger.info('a job was submitted', {job: jobId, tenant, token: id});
+			sendJson(response, 201, {job_id: jobId});
+		} finally {
+			this.#uploads--;
+		}
+	}
+
+	async #answerJob(exchange: Exchange, path: string): Promise<void> {
+		const {request, response, token, query} = exchange;
+		const [, jobId, part] = ID_AND_PART.exec(path) ?? [];
+		if (jobId === undefined) throw unknownJob();
+		const {jobs} = this.#options;
+		requireMethod(request, part === 'cancel' ? 'POST' : 'GET');
+		if (part === 'items') return this.#sendItems(exchange, jobId);
+		if (part === 'cancel') return this.#cancel(exchange, jobId);
+		if (part === 'logs') {
+			const logs = await jobs.readLogs(token.tenant, jobId, query.get('item') ?? '');
+			if (!logs) throw new HubRefusal(404, 'not_found', 'nothing is kept of such an item');
+			return sendJson(response, 200, logs);
+		}
+		const listed = await jobs.find(token.tenant, jobId);
+		if (!listed) throw unknownJob();
+		sendJson(response, 200, listed);
+	}
+
+	async #cancel({request, response, token}: Exchange, jobId: string): Promise<void> {
+		const {reason = 'cancelled by user', drain_ms: drainMs = DEFAULT_DRAIN_MS} = await readJsonBody(request);
+		const isGood = typeof reason === 'string' && reason.length <= MAX_REASON_CHARS && typeof drainMs === 'number';
+		if (!isGood || !(drainMs >= 0 && drainMs <= MAX_DRAIN_MS)) {
+			throw new HubRefusal(400, 'bad_request', 'expected a reason and drain_ms');
+		}
+		if (!(await this.#options.jobs.cancel(token.tenant, jobId, {reason, drainMs}))) throw unknownJob();
+		sendJson(response, 202, {job_id: jobId});
+	}
+
+	/** A reader that is slow holds nothing up but its own lines. */
+	async #sendItems({response, token, query}: Exchange, jobId: string): Promise<void> {
+		const form = query.get('form') ?? 'jsonl';
+		if (form !== 'csv' && form !== 'jsonl') throw new HubRefusal(400, 'bad_request', 'form is csv or jsonl');
+		if (this.#downloads >= MAX_DOWNLOADS) throw new HubRefusal(503, 'unavailable', 'too many lists are being sent');
+		const lines = await this.#options.jobs.readItems(token.tenant, jobId, form);
+		if (!lines) throw unknownJob();
+		this.#downloads++;
+		try {
+			response.writeHead(200, {'content-type': TYPES[form], 'cache-control': 'no-store'});
+			for await (const line of lines) {
+				if (response.destroyed) return;
+				if (!response.write(`${line}\n`)) await drainOf(response);
+			}
+			response.end();
+		} finally {
+			this.#downloads--;
+		}
+	}
+}
+
+function requireMethod({method}: IncomingMessage, expected: string): void {
+	if (method !== expected) throw new HubRefusal(405, 'bad_request', `only ${expected} is answered here`);
+}
+
+function unknownJob(): HubRefusal {
+	return new HubRefusal(404, 'not_found', 'there is no such job');
+}
+
+function drainOf(response: ServerResponse): Promise<void> {
+	return new Promise(resolve => {
+		const end = (): void => {
+			response.off('drain', end);
+			response.off('close', end);
+			resolve();
+		};
+		response.once('drain', end);
+		response.once('close', end);
+	});
+}

@@ -1,0 +1,148 @@
+// covers: src/jobs/hub/job-routes.ts, src/jobs/hub/open-hub-jobs.ts, src/jobs/hub/hub-executors.ts, src/jobs/hub/upload.ts, src/hub/access/internal-tokens.ts
+import {describe, expect, test} from 'vitest';
+import type {HubBackend} from '../../src/hub/cluster/hub-cluster.js';
+import {openNatsBackend} from '../../src/hub/nats/nats-backend.js';
+import {openHubJobs} from '../../src/jobs/hub/open-hub-jobs.js';
+import type {JobSubmission} from '../../src/jobs/hub/submitted-job.js';
+import {DEFAULT_RULES} from '../../src/jobs/job-description.js';
+import {silentLogger} from '../../src/shared/logger.js';
+import {type RunningHub, runningExecutor, runningHub} from '../helpers/hubs.js';
+import {runningNats} from '../helpers/nats-servers.js';
+
+const BACKENDS: Record<string, () => Promise<HubBackend | undefined>> = {
+	'a hub that is alone': async () => undefined,
+	'a node on NATS': async () => {
+		const servers = (await runningNats()).map(({url}) => url);
+		return openNatsBackend({servers, name: 'test', logger: silentLogger});
+	},
+};
+
+const JOB: JobSubmission = {
+	inputName: 'rows.csv',
+	inputFormat: 'csv',
+	rules: {...DEFAULT_RULES, retryOn: ['lost']},
+	command: {kind: 'command', command: {line: "echo '{{}}'; pwd >&2"}, result: 'auto', stdin: 'none', logs: 'all'},
+	executors: [{name: 'box', slots: 2}],
+};
+
+async function hubWithJobs(openBackend: () => Promise<HubBackend | undefined>): Promise<RunningHub> {
+	const backend = await openBackend();
+	const hub = await runningHub({backend});
+	const {url, data} = hub;
+	await openHubJobs({hub: hub.hub, backend, url, data, logger: silentLogger});
+	return hub;
+}
+
+/** An answer of the hub, as far as the tests look at it. */
+interface Answer {
+	readonly job_id: string;
+	readonly status: string;
+	readonly jobs: readonly object[];
+	readonly error: {readonly code: string; readonly message: string};
+}
+
+async function ask(hub: RunningHub, path: string, body?: string, token = hub.clientToken) {
+	const response = await fetch(`${hub.url}${path}`, {
+		...(body !== undefined && {method: 'POST', body}),
+		headers: {authorization: `Bearer ${token}`},
+	});
+	const text = await response.text();
+	const json = JSON.parse(text.startsWith('{') ? text.split('\n')[0]! : '{}') as Answer;
+	return {status: response.status, text, json};
+}
+
+function upload(changes: object = {}, rows = 'n\n1\n2\n3\n'): string {
+	return `${JSON.stringify({...JOB, ...changes})}\n${rows}`;
+}
+
+async function ended(hub: RunningHub, jobId: string): Promise<Answer> {
+	for (;;) {
+		const {json} = await ask(hub, `/jobs/${jobId}`);
+		if (!['pending', 'running'].includes(json.status)) return json;
+		await new Promise(resolve => setTimeout(resolve, 20));
+	}
+}
+
+describe.each(Object.entries(BACKENDS))('%s', (_name, openBackend) => {
+	test('a job runs on executors behind the hub, with its output and logs', async () => {
+		const hub = await hubWithJobs(openBackend);
+		await runningExecutor(hub, 'box');
+		const {status, json} = await ask(hub, '/jobs', upload({executors: [{name: 'box', slots: 2, cwd: '/usr'}]}));
+		expect(status).toBe(201);
+		expect(await ended(hub, json.job_id)).toMatchObject({status: 'completed', completed_items: 3});
+		const items = await ask(hub, `/jobs/${json.job_id}/items?form=csv`);
+		expect(items.text.split('\n').length).toBe(5);
+		expect(items.text).toContain(',box,0,');
+		expect((await ask(hub, `/jobs/${json.job_id}/logs?item=row-2`)).json).toMatchObject({attempt: 1, stderr: '/usr\n'});
+		expect((await ask(hub, '/jobs')).json.jobs).toMatchObject([{job_id: json.job_id, input_path: 'rows.csv'}]);
+	});
+
+	test('a token sees its tenant only, and uses environments of its pattern only', async () => {
+		const hub = await hubWithJobs(openBackend);
+		await runningExecutor(hub, 'box');
+		const {token: other} = await hub.hub.tokens.create('client', '*', 'other');
+		const {token: narrow} = await hub.hub.tokens.create('client', 'dev*');
+		const {json} = await ask(hub, '/jobs', upload());
+		await ended(hub, json.job_id);
+		for (const path of ['', '/items', '/logs?item=row-1']) {
+			expect((await ask(hub, `/jobs/${json.job_id}${path}`, undefined, other)).status).toBe(404);
+		}
+		expect((await ask(hub, `/jobs/${json.job_id}/cancel`, '{}', other)).status).toBe(404);
+		expect((await ask(hub, '/jobs', undefined, other)).json).toEqual({jobs: []});
+		for (const token of [other, narrow]) {
+			const refused = await ask(hub, '/jobs', upload(), token);
+			expect([refused.status, refused.json.error.code]).toEqual([400, 'job_unusable']);
+		}
+		expect((await ask(hub, '/jobs', upload(), hub.executorToken)).status).toBe(401);
+	});
+
+	test('a job that cannot be used is refused with the reason', async () => {
+		const hub = await hubWithJobs(openBackend);
+		await runningExecutor(hub, 'box');
+		const bad: [string, string][] = [
+			['no json\nn\n1\n', 'no JSON'],
+			['{}', 'within its first line'],
+			[upload({executors: []}), 'executors'],
+			[upload({executors: [{name: 'local', slots: 1}]}), 'knows no executor local'],
+			[upload({executors: [{name: 'ws://127.0.0.1:1', slots: 1}]}), 'executors.0.name'],
+			[upload({command: {...JOB.command, command: {line: 'echo {other}'}}}), '{other}'],
+			[upload({surprise: 1}), 'surprise'],
+			[upload({}, 'n,m\n1\n'), 'csv row 2'],
+		];
+		for (const [body, reason] of bad) {
+			const {status, json} = await ask(hub, '/jobs', body);
+			expect([body, status]).toEqual([body, 400]);
+			expect(json.error.message).toContain(reason);
+		}
+		expect((await ask(hub, '/jobs')).json).toEqual({jobs: []});
+		expect((await ask(hub, '/jobs/../../x')).status).toBe(404);
+		expect((await ask(hub, `/jobs/${'0'.repeat(36)}`)).status).toBe(404);
+		expect((await ask(hub, `/jobs/${'0'.repeat(36)}/cancel`, '{"drain_ms":-1}')).status).toBe(400);
+	});
+
+	test('a hub without jobs has no such paths, and the token of the hub for itself ends with the job', async () => {
+		const plain = await runningHub();
+		expect((await ask(plain, '/jobs')).status).toBe(404);
+		const hub = await hubWithJobs(openBackend);
+		await runningExecutor(hub, 'box');
+		const before = hub.hub.internalTokens.goodIds().size;
+		const {json} = await ask(hub, '/jobs', upload());
+		await ended(hub, json.job_id);
+		await expect.poll(() => hub.hub.internalTokens.goodIds().size).toBe(before);
+	});
+});
+
+test('two nodes on NATS take, run and show the same jobs', async () => {
+	const servers = (await runningNats()).map(({url}) => url);
+	const open = (): Promise<HubBackend> => openNatsBackend({servers, name: 'test', logger: silentLogger});
+	const one = await hubWithJobs(open);
+	const other = await hubWithJobs(open);
+	await runningExecutor(one, 'box');
+	const rows = `n\n${Array.from({length: 30}, (_, index) => `${index}\n`).join('')}`;
+	const {json} = await ask(one, '/jobs', upload({}, rows));
+	const shown = await ask(other, `/jobs/${json.job_id}`, undefined, one.clientToken);
+	expect(shown.status).toBe(200);
+	expect(await ended(one, json.job_id)).toMatchObject({status: 'completed', completed_items: 30});
+	const items = await ask(other, `/jobs/${json.job_id}/items`, undefined, one.clientToken);
+	expect(items.text.trim().split('\n').length).toBe(30);
+});
