@@ -1,0 +1,30 @@
+/** Time after which a login is refused. */
+export const REFUSAL_MS = 500;
+/** Refusals that wait at once. Together with the time they bound the guesses to 64 in a second, whoever makes them. */
+export const MAX_WAITING_REFUSALS = 32;
+
+/** Delays the answers to wrong logins, and knows when too many of them are made at once for another to be looked at. */
+export class RefusedLogins {
+	#waiting = 0;
+	readonly #pause: () => Promise<void>;
+
+	constructor(pause = () => pauseFor(REFUSAL_MS)) {
+		this.#pause = pause;
+	}
+
+	get isFull(): boolean {
+		return this.#waiting >= MAX_WAITING_REFUSALS;
+	}
+
+	async delay(): Promise<void> {
+		this.#waiting++;
+		await this.#pause();
+		this.#waiting--;
+	}
+}
+
+function pauseFor(ms: number): Promise<void> {
+	return new Promise(resolve => {
+		setTimeout(resolve, ms).unref();
+	});
+}
