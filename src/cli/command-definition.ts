@@ -85,8 +85,22 @@ export const COMMON_EXIT_CODES = [
 
 export const ENVIRONMENT_OPTION: OptionDefinition = {
 	flags: '-e, --environment <ENV>',
-	help: 'where: a name from environments.toml, a ws:// or wss:// URL, registry+https://HUB/ID, unix:PATH, cmd:COMMAND, or local (default: the first of LONGARM_ENVIRONMENT, LONGARM_EXEC_SERVER_URL, the default in environments.toml, local)',
+	help: 'where: a name from environments.toml, a ws:// or wss:// URL, registry+https://HUB/ID, NAME/ID for a machine at the hub of NAME, unix:PATH, cmd:COMMAND, or local (default: the first of LONGARM_ENVIRONMENT, LONGARM_EXEC_SERVER_URL, the default in environments.toml, local)',
 	completes: {kind: 'environment'},
+};
+
+/** The same for commands that a hub may choose the machine for. */
+export const POOL_ENVIRONMENT_OPTION: OptionDefinition = {
+	...ENVIRONMENT_OPTION,
+	help: ENVIRONMENT_OPTION.help.replace(
+		'unix:PATH',
+		'pool:NAME or @KEY=VALUE for one with a free slot that the hub chooses, unix:PATH',
+	),
+};
+
+export const POOL_WAIT_OPTION: OptionDefinition = {
+	flags: '--wait [TIME]',
+	help: 'with pool:NAME and @KEY=VALUE: wait for a machine with a free slot, 10m or --wait=TIME (default: fail at once)',
 };
 
 /** A process that was started before. */

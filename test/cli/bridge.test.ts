@@ -1,9 +1,21 @@
 // covers: src/cli/commands/bridge
+import {existsSync} from 'node:fs';
 import {expect, onTestFinished, test} from 'vitest';
 import {Environment} from '../../src/environments/environment.js';
+import type {ExecServer} from '../../src/server/server.js';
+import {silentLogger} from '../../src/shared/logger.js';
+import {nodeNoiseCrypto} from '../../src/shared/node/node-noise-crypto.js';
+import {createNoiseKeys} from '../../src/shared/noise/hybrid-ik.js';
+import {ExecutorLink} from '../../src/transports/node/relay/executor-link.js';
+import {RegistryClient} from '../../src/transports/node/relay/registry-client.js';
+import type {Transport} from '../../src/transports/transport.js';
 import {Command, PROGRAM} from '../helpers/command.js';
 import {type RunningHub, runningExecutor, runningHub} from '../helpers/hubs.js';
+import {eventually} from '../helpers/processes.js';
 import {scratchDirectory} from '../helpers/scratch.js';
+import {execServer} from '../helpers/serving.js';
+
+const DEVBOX_KEYS = createNoiseKeys(nodeNoiseCrypto);
 
 function bridgeVariables({clientToken}: RunningHub): Record<string, string> {
 	return {
@@ -58,6 +70,30 @@ test('a client that cannot reconnect sees no lost connection: every line comes o
 	expect(await child.exited).toMatchObject({exitCode: 0});
 });
 
+test('output that came while there was no connection arrives whole, also if it is more than one answer holds', async () => {
+	const hub = await runningHub();
+	const {server, link} = await servingFromDisk(hub);
+	const box = bridged(hub, 'devbox');
+	const bytes = 6 * 1024 * 1024;
+	const script = `echo ready; read line; head -c ${bytes} /dev/zero | tr '\\0' x; touch "$line"; exec sleep 1000`;
+	const child = await box.start(['sh', '-c', script], {stdin: true, spill: true});
+	const output = child.output()[Symbol.asyncIterator]();
+	await output.next();
+	const written = `${scratchDirectory()}/written`;
+	await child.write(`${written}\n`);
+	link.close();
+	await eventually(() => existsSync(written));
+	await onlineAgain(hub, server);
+	let received = 0;
+	while (received < bytes) {
+		const {value} = (await output.next()) as {value: {kind: string; bytes: Uint8Array}};
+		expect(value.kind).toBe('output');
+		received += value.bytes.length;
+	}
+	expect(received).toBe(bytes);
+	await child.terminate();
+});
+
 test('a session that is gone for good ends the bridge with a reason', async () => {
 	const hub = await runningHub();
 	const {server, link} = await runningExecutor(hub, 'devbox');
@@ -89,4 +125,21 @@ function cut({hub}: RunningHub, isClient: boolean): void {
 	const harness = executor && [...executor.streams.values()][0];
 	if (isClient) harness?.socket.destroy(new Error('cut'));
 	else executor?.socket.destroy(new Error('cut'));
+}
+
+/** A server behind a hub that keeps all output on disk. */
+async function servingFromDisk(hub: RunningHub): Promise<{readonly server: ExecServer; readonly link: ExecutorLink}> {
+	const server = execServer({stateDirectory: scratchDirectory()});
+	return {server, link: await onlineAgain(hub, server)};
+}
+
+/** Connects a server to the hub, once more or for the first time. */
+async function onlineAgain({hub, url, executorToken}: RunningHub, server: ExecServer): Promise<ExecutorLink> {
+	const registry = new RegistryClient({url, environmentId: 'devbox', token: () => executorToken});
+	const accept = (transport: Transport): void => void server.accept(transport);
+	const link = new ExecutorLink({registry, keys: DEVBOX_KEYS, accept, logger: silentLogger});
+	void link.run();
+	onTestFinished(() => link.close());
+	await eventually(() => hub.relay.findExecutor('devbox') !== undefined);
+	return link;
 }

@@ -76,7 +76,7 @@ test('bash offers commands, groups, options, choices, files and environments', a
 	expect(offer('longarm ser')).toEqual(['serve']);
 	expect(offer('longarm env ')).toEqual(['add', 'list', 'remove', 'test']);
 	expect(offer('longarm env re')).toEqual(['remove']);
-	expect(offer('longarm hub ')).toEqual(['ls', 'token']);
+	expect(offer('longarm hub ')).toEqual(['drain', 'ls', 'status', 'token']);
 	expect(offer('longarm hub --log-l')).toEqual(['--log-level']);
 	expect(offer('longarm hub token ')).toEqual(['create', 'list', 'revoke']);
 	expect(offer('longarm hub token create e')).toEqual(['executor']);

@@ -123,7 +123,7 @@ test('a hub lists the environments that a token is good for', async () => {
 	const lines = (await list(hub.clientToken)).stdout.split('\n');
 	expect(lines[0]).toMatch(/^devbox {2}online {3}sha256:[0-9a-f]{64} {2}for \S+, 0 clients$/);
 	expect(lines[1]).toBe(`gone    offline  ${fingerprintOfKeys(publicKeysOf(keys))}`);
-	const {stdout} = await list(hub.hub.tokens.create('client', 'dev*').token, '--json');
+	const {stdout} = await list((await hub.hub.tokens.create('client', 'dev*')).token, '--json');
 	expect(JSON.parse(stdout)).toEqual([expect.objectContaining({id: 'devbox', isOnline: true, streams: 0})]);
 	const refused = await list('wrong');
 	expect([refused.code, refused.stderr]).toEqual([

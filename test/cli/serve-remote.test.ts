@@ -58,12 +58,12 @@ test('one server is reached through several hubs and its own port, and a hub tha
 test('a credential on stdin is used, replaced by a later one, and its end stops the server', async () => {
 	const hub = await runningHub();
 	const server = serveRemote([hub], {args: ['--executor-credential-stdin'], env: {CODEX_API_KEY: 'not this one'}});
-	const first = hub.hub.tokens.create('executor', 'devbox');
+	const first = await hub.hub.tokens.create('executor', 'devbox');
 	server.child.stdin.write(credential(first.token));
 	await server.logs('"online"');
 	await environmentVia(hub, 'devbox').shell('true');
 	server.child.stdin.write(credential(hub.executorToken));
-	hub.hub.tokens.revoke(first.record.id);
+	await hub.hub.tokens.revoke(first.record.id);
 	// Every new client is asked about with the token of that moment.
 	const retried = async (): Promise<boolean> => {
 		try {
@@ -130,8 +130,9 @@ const REFUSED: [string[], number, string][] = [
 		1,
 		'remote transport requires https for non-loopback endpoints',
 	],
-	[['--remote', 'http://127.0.0.1:1', '--environment-id', 'a'], 1, 'a token is needed'],
-	[['--remote', 'hub.example', '--environment-id', 'a'], 2, 'http or https URLs'],
+	[['--remote', 'http://127.0.0.1:1', '--environment-id', 'a'], 1, 'hint: A hub wants a token: --token-file FILE'],
+	[['--remote', 'hub.example', '--environment-id', 'a'], 1, 'hint: The address of a hub is like https://hub.example'],
+	[['--remote', 'ftp://hub.example', '--environment-id', 'a'], 1, '`ftp://hub.example` is not an http or https URL'],
 	[['--executor-credential-stdin'], 2, '--executor-credential-stdin goes with --remote'],
 	[['--remote', 'http://127.0.0.1:1', '--environment-id', 'a b'], 2, '--environment-id has up to 64 letters'],
 ];

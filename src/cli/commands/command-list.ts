@@ -4,6 +4,7 @@ import {ATTACH} from './attach/attach-definition.js';
 import {BRIDGE} from './bridge/bridge-definition.js';
 import {CAT} from './cat/cat-definition.js';
 import {COMPLETION} from './completion/completion-definition.js';
+import {CONSOLE} from './console/console-definition.js';
 import {CP, GET, PUT} from './copy/copy-definition.js';
 import {DOCTOR} from './doctor/doctor-definition.js';
 import {EACH} from './each/each-definition.js';
@@ -18,8 +19,18 @@ import {
 	FANOUT_STATUS,
 } from './fanout/fanout-definition.js';
 import {FORWARD} from './forward/forward-definition.js';
-import {HUB, HUB_LS, HUB_TOKEN, HUB_TOKEN_CREATE, HUB_TOKEN_LIST, HUB_TOKEN_REVOKE} from './hub/hub-definition.js';
+import {
+	HUB,
+	HUB_DRAIN,
+	HUB_LS,
+	HUB_STATUS,
+	HUB_TOKEN,
+	HUB_TOKEN_CREATE,
+	HUB_TOKEN_LIST,
+	HUB_TOKEN_REVOKE,
+} from './hub/hub-definition.js';
 import {INSTALL_SERVICE} from './install-service/install-service-definition.js';
+import {JOB, JOB_CANCEL, JOB_EXPORT, JOB_LIST, JOB_LOGS, JOB_STATUS, JOB_SUBMIT} from './job/job-definition.js';
 import {LOGS} from './logs/logs-definition.js';
 import {LS} from './ls/ls-definition.js';
 import {MCP} from './mcp/mcp-definition.js';
@@ -49,6 +60,12 @@ export const COMMANDS: readonly CommandDefinition[] = [
 	FANOUT_CANCEL,
 	FANOUT_EXPORT,
 	FANOUT_LIST,
+	JOB_SUBMIT,
+	JOB_STATUS,
+	JOB_LOGS,
+	JOB_EXPORT,
+	JOB_CANCEL,
+	JOB_LIST,
 	REPORT,
 	FORWARD,
 	AGENT_RUN,
@@ -78,27 +95,30 @@ export const COMMANDS: readonly CommandDefinition[] = [
 	SERVE_FORWARD,
 	HUB,
 	HUB_LS,
+	HUB_STATUS,
+	HUB_DRAIN,
 	HUB_TOKEN_CREATE,
 	HUB_TOKEN_LIST,
 	HUB_TOKEN_REVOKE,
+	CONSOLE,
 	UPGRADE,
 	INSTALL_SERVICE,
 	DOCTOR,
 	COMPLETION,
 ];
 
-export const GROUPS: readonly GroupDefinition[] = [ENV, AGENT, HUB_TOKEN];
+export const GROUPS: readonly GroupDefinition[] = [ENV, AGENT, JOB, HUB_TOKEN];
 
 /** Commands and groups by what they are about, in the order in which help shows them. */
 export const SECTIONS: readonly {readonly title: string; readonly names: readonly string[]}[] = [
-	{title: 'Work', names: ['run', 'shell', 'each', 'forward', 'fanout', 'report', 'agent']},
+	{title: 'Work', names: ['run', 'shell', 'each', 'forward', 'fanout', 'job', 'report', 'agent']},
 	{
 		title: 'Processes',
 		names: ['ps', 'logs', 'attach', 'wait', 'screen', 'stop', 'rm', 'replay', 'export', 'share'],
 	},
 	{title: 'Files', names: ['ls', 'cat', 'cp', 'put', 'get']},
 	{title: 'Environments', names: ['env', 'bridge']},
-	{title: 'Server', names: ['serve', 'hub', 'mcp', 'upgrade', 'install-service', 'doctor']},
+	{title: 'Server', names: ['serve', 'hub', 'console', 'mcp', 'upgrade', 'install-service', 'doctor']},
 	{title: 'More', names: ['completion', 'help']},
 ];
 

@@ -2,6 +2,7 @@ import {mayHaveDefault} from '../../environments/config/default-choice.js';
 import {Environment} from '../../environments/environment.js';
 import type {EnvironmentProvider} from '../../environments/environment-provider.js';
 import type {RemoteTarget} from '../../environments/remote/remote-target.js';
+import type {PoolChoice} from './pool-choice.js';
 
 export interface OpenOptions {
 	/** Gets the standard error of a command that is the way to the machine. */
@@ -10,6 +11,8 @@ export interface OpenOptions {
 	readonly provider?: EnvironmentProvider | undefined;
 	/** Without the line that tells which environment is the default. */
 	readonly quiet?: boolean | undefined;
+	/** Set by commands for which a hub may choose the machine; others are about one machine, which has to be named. */
+	readonly pools?: PoolChoice | undefined;
 	/** Whether other clients of a process are told who this one is. */
 	readonly isNamed?: boolean | undefined;
 }
@@ -22,9 +25,8 @@ export async function openEnvironment(given?: string, options: OpenOptions = {})
 	// Without the constant of another module, which would be one more part to load.
 	if (given === 'local' || (given === undefined && !hasSource(options))) return Environment.local();
 	// Loaded when it is needed: a command of this machine needs no configuration.
-	const {resolveDefault, resolveTarget} = await import('./resolve-target.js');
-	if (given !== undefined) return openRemote(given, await resolveTarget(given, options), options);
-	const found = await resolveDefault(options);
+	const {resolveDefault, resolveNamed} = await import('./resolve-target.js');
+	const found = given === undefined ? await resolveDefault(options) : await resolveNamed(given, options);
 	return found ? openRemote(found.name, found.target, options) : Environment.local();
 }
 

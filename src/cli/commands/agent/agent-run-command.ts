@@ -33,7 +33,10 @@ export async function runAgent(task: string, options: OptionValues): Promise<num
 	const model = await openModel(spec);
 	const prompt = await readPrompt(task);
 	const quiet = options['quiet'] === true;
-	const environment = await openEnvironment(options['environment'] as string | undefined, {quiet});
+	const environment = await openEnvironment(options['environment'] as string | undefined, {
+		quiet,
+		pools: {waitMs: undefined},
+	});
 	const name = toExecutorName(environment);
 	const described = chosen ?? [{name, where: name, slots: maxWorkers}];
 	const executors = chosen ? await openExecutors(chosen) : [{name, environment, slots: maxWorkers}];

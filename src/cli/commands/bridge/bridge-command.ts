@@ -14,7 +14,7 @@ const GOODBYE_MS = 1000;
 /** Passes messages between stdio and an environment until either ends. */
 export async function runBridge(given: string): Promise<number> {
 	if (given === 'local') throw usageError('this machine needs no bridge: longarm serve --listen stdio');
-	const target = await resolveTarget(given, {onStderr: relayStderr});
+	const target = await resolveTarget(given, {onStderr: relayStderr, pools: {waitMs: undefined}});
 	const stdio = ownStdio();
 	const bridge = new Bridge(stdio, connectorFor(target));
 	try {

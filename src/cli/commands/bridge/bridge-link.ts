@@ -25,6 +25,7 @@ export class BridgeLink {
 	readonly transport: Transport;
 	/** Settles when the connection has ended, with the reason if there was one. */
 	readonly closed: Promise<Error | undefined>;
+	isClosed = false;
 	readonly #events: Pick<TransportEvents, 'message' | 'drained'>;
 	readonly #closed = new Deferred<Error | undefined>();
 	readonly #calls = new Map<string, Deferred<unknown>>();
@@ -45,6 +46,7 @@ export class BridgeLink {
 			unreadable: () => this.transport.destroy(),
 			drained: () => this.#events.drained(),
 			closed: error => {
+				this.isClosed = true;
 				this.#closed.resolve(error);
 				const reason = error ?? new Error('the server closed the connection');
 				for (const call of this.#calls.values()) call.reject(reason);
@@ -60,12 +62,12 @@ export class BridgeLink {
 		return call.promise;
 	}
 
-	/** Whether the message answers a request of the bridge itself. */
-	isAnswer({id, method, result, error}: BridgedMessage): boolean {
+	/** Whether the message answers a request of the bridge itself; `text` is the whole of it, with long values in place. */
+	isAnswer({id, method, error}: BridgedMessage, text: string): boolean {
 		const call = method === undefined && typeof id === 'string' ? this.#calls.get(id) : undefined;
 		if (!call) return false;
 		this.#calls.delete(id as string);
-		if (error === undefined) call.resolve(result);
+		if (error === undefined) call.resolve((JSON.parse(text) as BridgedMessage).result);
 		else call.reject(toError(error as {code?: unknown; message?: unknown}));
 		return true;
 	}

@@ -1,10 +1,11 @@
-import {reconcile} from '../../../client/session/reconcile.js';
+import {type RetainedPage, reconcile} from '../../../client/session/reconcile.js';
 import {RECOVERY_BUDGET_MS, RETRY_INTERVAL_MS} from '../../../client/session/recovery.js';
 import type {Connect} from '../../../client/session/session-client.js';
 import {METHODS} from '../../../protocol/methods/method-table.js';
 import {decode} from '../../../protocol/wire/decode.js';
 import {encodeError, encodeNotification, encodeWithBytes} from '../../../protocol/wire/encode.js';
 import {INTERNAL_ERROR} from '../../../protocol/wire/error-codes.js';
+import {Deferred} from '../../../shared/async/deferred.js';
 import {abortable, waitAtMost} from '../../../shared/async/timeout.js';
 import {errorMessage} from '../../../shared/errors.js';
 import type {Transport} from '../../../transports/transport.js';
@@ -34,6 +35,7 @@ export class Bridge {
 	readonly #queue: string[] = [];
 	#queuedBytes = 0;
 	#link: BridgeLink | undefined;
+	#clientDrained = new Deferred();
 
 	constructor(client: Transport, connect: Connect) {
 		this.#client = client;
@@ -46,7 +48,10 @@ export class Bridge {
 		this.#client.open({
 			message: (text, payload) => this.#receive(text, payload?.original() ?? text),
 			unreadable: reason => this.#leave(new Error(reason)),
-			drained: () => this.#link?.transport.resume(),
+			drained: () => {
+				this.#clientDrained.resolve();
+				this.#link?.transport.resume();
+			},
 			closed: error => this.#leave(error),
 		});
 		try {
@@ -100,7 +105,7 @@ export class Bridge {
 	}
 
 	#deliver(link: BridgeLink, message: BridgedMessage, text: string): void {
-		if (link.isAnswer(message)) return;
+		if (link.isAnswer(message, text)) return;
 		if (link !== this.#link) return link.hold(message, text);
 		if (!this.#ledger.take(message)) return;
 		this.#client.send(text);
@@ -119,13 +124,14 @@ export class Bridge {
 			try {
 				link = await abortable(this.#open(inTime), inTime);
 				await abortable(this.#resume(link, sessionId), inTime);
-				return link;
 			} catch (error) {
 				link?.transport.destroy();
 				if (!inTime.aborted) why = error;
 				if ((error as {isFinal?: unknown}).isFinal === true) break;
+				await waitAtMost(new Promise(() => {}), RETRY_INTERVAL_MS, inTime);
+				continue;
 			}
-			await waitAtMost(new Promise(() => {}), RETRY_INTERVAL_MS, inTime);
+			return this.#catchUpAll(link, signal);
 		}
 		signal.throwIfAborted();
 		const told = `exec-server transport disconnected (${reason}); failed to resume exec-server session`;
@@ -135,18 +141,44 @@ export class Bridge {
 	async #resume(link: BridgeLink, resumeSessionId: string): Promise<void> {
 		await link.call('initialize', {clientName: this.#ledger.clientName, resumeSessionId});
 		link.transport.send(encodeNotification('initialized', {}));
-		for (const [processId, events] of this.#ledger.processes) await this.#catchUp(link, processId, events);
+	}
+
+	/** There may be much to read, and a client that reads slowly: a connection that is lost meanwhile is made again. */
+	async #catchUpAll(link: BridgeLink, signal: AbortSignal): Promise<BridgeLink> {
+		try {
+			for (const [processId, events] of this.#ledger.processes) {
+				await abortable(this.#catchUp(link, processId, events), signal);
+			}
+		} catch (error) {
+			const isLost = link.isClosed;
+			link.transport.destroy();
+			signal.throwIfAborted();
+			// With a connection that is there, another attempt would bring the same.
+			if (isLost) return this.#recover(error as Error, signal);
+			throw error;
+		}
 		for (const {id, mayRepeat, text} of this.#ledger.takePending()) {
 			if (mayRepeat) link.transport.send(text);
 			else this.#client.send(encodeError(id, {code: INTERNAL_ERROR, message: LOST_ANSWER}));
 		}
+		return link;
 	}
 
+	/** Page by page: output on disk may be more than one answer holds. */
 	async #catchUp(link: BridgeLink, processId: string, known: ForwardedEvents): Promise<void> {
-		const read = {processId, afterSeq: known.published, waitMs: 0};
-		const page = decode(METHODS['process/read'].result, await link.call('process/read', read));
+		for (let hasMore = true; hasMore; ) {
+			const read = {processId, afterSeq: known.published, waitMs: 0};
+			const page = decode(METHODS['process/read'].result, await link.call('process/read', read));
+			this.#passOn(processId, known, page);
+			hasMore = page.more === true;
+			if (hasMore && known.published === read.afterSeq) throw new Error('the server tells of more, and sends nothing');
+			await this.#waitForClient();
+		}
+	}
+
+	#passOn(processId: string, known: ForwardedEvents, page: RetainedPage): void {
 		const {events, lostThrough} = reconcile(known, page);
-		if (lostThrough !== undefined || page.more) {
+		if (lostThrough !== undefined) {
 			throw new SessionLostError(`output of the process ${processId} is no longer kept by the server`);
 		}
 		for (const {kind, ...event} of events) {
@@ -154,6 +186,13 @@ export class Bridge {
 			if (!this.#ledger.takeEvent(method, processId, event.seq)) continue;
 			const {bytes: chunk, ...rest} = event as typeof event & {bytes?: Uint8Array};
 			this.#client.send(encodeNotification(method, encodeWithBytes({processId, ...rest, chunk})));
+		}
+	}
+
+	async #waitForClient(): Promise<void> {
+		while (this.#client.backlog > MAX_BACKLOG_BYTES) {
+			this.#clientDrained = new Deferred();
+			await this.#clientDrained.promise;
 		}
 	}
 }

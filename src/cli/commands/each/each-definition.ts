@@ -18,7 +18,7 @@ export const EACH: CommandDefinition = {
 	options: [
 		{
 			flags: '-e, --environment <SELECTOR>',
-			help: 'where: names, addresses and labels, joined by commas: a,b,@os=linux,@os=linux+arch=arm64; may be given several times',
+			help: 'where: names, addresses, labels and pools, joined by commas: a,b,@os=linux,@os=linux+arch=arm64,pool:gpu; may be given several times',
 			isRepeated: true,
 			completes: {kind: 'environment'},
 		},
@@ -44,7 +44,7 @@ export const EACH: CommandDefinition = {
 	passesThrough: true,
 	details: [
 		'Machines on which the command ends in the same way with the same output are one group: a line with their number, the outcome and their names, and the output below it, once. Failures come first. Whether outputs are equal is judged by all of it, though only the first and the last 32 KiB of each stream are shown.',
-		'@KEY=VALUE selects all environments of environments.toml that have this label (longarm env add --label), @A=B+C=D those that have both. A name that is not known, and a label that no machine has, are errors: nothing is run then. cmd:COMMAND needs an -e of its own, since commas may be in it.',
+		'@KEY=VALUE selects all environments of environments.toml that have this label (longarm env add --label), @A=B+C=D those that have both. If none has, and for pool:NAME, all machines of the hub that are meant and connected now; NAME/pool:NAME and NAME/@KEY=VALUE always ask the hub of the environment NAME. A name that is not known, and a label that no machine has, are errors: nothing is run then. cmd:COMMAND needs an -e of its own, since commas may be in it.',
 		'The standard input of the command is empty. A machine that cannot be reached, or whose link is lost before the exit is known, is lost: it is never counted as an exit, and the command may still run there. A machine that --canary or --stop-after leave out is skipped.',
 		'Ctrl-C ends the command on the machines where it runs, leaves the others out and shows the outcomes so far; the second one leaves at once.',
 		'--json prints {"machines", "succeeded", "failed", "lost", "skipped", "groups"}; each group has "names", "outcome" (exited, failed, lost or skipped), "exitCode" and "by" (exit, signal, timeout or aborted) of an exit, "messages" by name of failed and lost ones, and "stdout" and "stderr" as longarm run --json has them.',

@@ -1,14 +1,15 @@
 import type {RunOptions, RunResult} from '../../../client/run/run.js';
 import {defaultProvider} from '../../../environments/config/default-provider.js';
 import type {Environment} from '../../../environments/environment.js';
-import {environmentIds, LOCAL, readSnapshot} from '../../../environments/environment-provider.js';
+import {type EnvironmentSnapshot, readSnapshot} from '../../../environments/environment-provider.js';
+import {type SelectedMachine, selectByAddress, selectMembers} from '../../../environments/many/hub-members.js';
 import type {Machine} from '../../../environments/many/run-on-each.js';
-import {type SelectableEnvironments, selectEnvironments, splitSelector} from '../../../environments/many/selector.js';
+import {splitSelector} from '../../../environments/many/selector.js';
 import {findScheme} from '../../../transports/node/registry.js';
 import {type OpenOptions, openEnvironment} from '../../common/environments.js';
 import {relayStderr} from '../../common/messages.js';
 import {withEnvironment} from '../../common/processes/open-process.js';
-import {describeTarget, parseTarget} from '../../common/resolve-target.js';
+import {describeTarget, parseTarget, resolveTarget} from '../../common/resolve-target.js';
 import {usageError} from '../../exit-codes.js';
 import {readEnvironmentFacts, resolveDirectory} from '../run/attach/start-attached.js';
 
@@ -20,17 +21,21 @@ export async function selectMachines(selectors: readonly string[], cwd: string |
 	if (selectors.length === 0) throw usageError('say on which machines with -e: names, addresses or @KEY=VALUE');
 	// Read once for all of them.
 	const snapshot = await readSnapshot(defaultProvider());
-	const names = [...new Set([LOCAL, ...environmentIds(snapshot)])];
 	const options: OpenOptions = {provider: {snapshot: async () => snapshot}, quiet: true, onStderr: relayStderr};
-	const known = {names, labels: snapshot.labels ?? new Map()};
-	const given = new Set(selectors.flatMap(selector => expandSelector(selector, known)));
+	const given = new Set<string>();
+	for (const selector of selectors) for (const {name} of await expandSelector(selector, snapshot)) given.add(name);
 	return [...given].map(each => new ConnectingMachine(each, options, cwd));
 }
 
 /** A command may have commas in it; it has an option of its own. */
-function expandSelector(selector: string, known: SelectableEnvironments): string[] {
-	if (findScheme(selector)?.startsServer) return [selector];
-	return splitSelector(selector).flatMap(term => (findScheme(term) ? [term] : selectEnvironments(term, known)));
+async function expandSelector(selector: string, snapshot: EnvironmentSnapshot): Promise<SelectedMachine[]> {
+	if (findScheme(selector)?.startsServer) return [{name: selector}];
+	const machines: SelectedMachine[] = [];
+	for (const term of splitSelector(selector)) {
+		const target = findScheme(term) && (await resolveTarget(term, {pools: {waitMs: undefined}}));
+		machines.push(...(target ? await selectByAddress(term, target) : await selectMembers(term, snapshot)));
+	}
+	return machines;
 }
 
 /** A machine that is connected to for one command. */

@@ -18,7 +18,14 @@ export const ENV_LIST: CommandDefinition = {
 	name: 'env list',
 	summary: 'list the environments that are known by name',
 	options: [
-		{flags: '--hub <URL>', help: 'list the environments of this hub instead, an http:// or https:// URL'},
+		{
+			flags: '--hub <URL>',
+			help: 'list the environments of this hub instead: an http:// or https:// URL, or the name of an environment behind it',
+		},
+		{
+			flags: '--select <SELECTOR>',
+			help: 'with --hub: only those of a pool or with labels: pool:NAME, @KEY=VALUE+KEY=VALUE, pool:NAME+KEY=VALUE',
+		},
 		{
 			flags: '--token-file <FILE>',
 			help: 'with --hub: take the token from this file; - is stdin (default: LONGARM_EXEC_SERVER_TOKEN)',
@@ -31,19 +38,27 @@ export const ENV_LIST: CommandDefinition = {
 		WHERE_THEY_ARE,
 		WHICH_IS_THE_DEFAULT,
 		'The default one has a star, and what makes it that behind it. Labels are in brackets. Tokens are never shown.',
-		'A hub tells those that the token is good for: whether they are online, the key by which clients know them, and how many clients use them.',
+		'A hub tells those that the token is good for: whether they are online or draining, the key by which clients know them, how many clients use them, and, of those that told it, their slots, pools and labels.',
 	],
 	examples: [
 		{command: 'longarm env list'},
 		{command: "longarm env list --json | jq -r '.[].name'"},
 		{command: 'longarm env list --hub https://hub.example --token-file hub.token'},
+		{command: 'longarm env list --hub devbox --select pool:gpu', says: 'at the hub of devbox, with its token'},
 	],
 	exitCodes: COMMON_EXIT_CODES,
 	async run({options}) {
 		const json = options['json'] === true;
-		const [hub, tokenFile] = [options['hub'], options['tokenFile']] as (string | undefined)[];
-		if (hub !== undefined) return (await import('./env-list-hub.js')).listEnvironmentsOfHub({hub, tokenFile, json});
+		const [hub, tokenFile, selector] = [options['hub'], options['tokenFile'], options['select']] as (
+			| string
+			| undefined
+		)[];
+		if (hub !== undefined) {
+			const {listEnvironmentsOfHub} = await import('./env-list-hub.js');
+			return listEnvironmentsOfHub({hub, tokenFile, selector, json});
+		}
 		const {listEnvironments} = await import('./env-list.js');
+		if (selector !== undefined) throw usageError('--select goes with --hub');
 		if (tokenFile !== undefined) throw usageError('--token-file goes with --hub');
 		return listEnvironments({json});
 	},

@@ -5,7 +5,7 @@ import {
 	LOCAL,
 	readSnapshot,
 } from '../../../environments/environment-provider.js';
-import {type EnvironmentLabels, formatLabels} from '../../../environments/many/labels.js';
+import {type EnvironmentLabels, formatLabels} from '../../../shared/labels.js';
 import {toSafeJson} from '../../../shared/safe-json.js';
 import type {TargetDescription} from '../../../transports/node/transport-scheme.js';
 import {describeTarget, parseTarget, readDefault} from '../../common/resolve-target.js';

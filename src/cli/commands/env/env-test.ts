@@ -17,7 +17,7 @@ export async function testEnvironments(names: readonly string[], {json, provider
 	const environments =
 		names.length === 0
 			? await openAll(provider)
-			: await Promise.all(names.map(name => openEnvironment(name, {provider})));
+			: await Promise.all(names.map(name => openEnvironment(name, {provider, pools: {waitMs: undefined}})));
 	const examined = await Promise.all(environments.map(probeEnvironment));
 	if (json) writeJson(examined, '\t');
 	else writeLines(toLines(examined));

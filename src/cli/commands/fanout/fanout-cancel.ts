@@ -6,7 +6,7 @@ import {findLockHolder, type LockHolder} from '../../../jobs/store/job-lock.js';
 import type {OptionValues} from '../../command-definition.js';
 import {writeLines} from '../../common/messages.js';
 import {parseTimeOption} from '../../common/times.js';
-import {JOB_EXIT} from './fanout-definition.js';
+import {JOB_EXIT} from './job-options.js';
 import {jobsDirectoryOf} from './run-stored-job.js';
 
 const REASON = 'cancelled by user';

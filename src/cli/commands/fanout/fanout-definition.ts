@@ -1,11 +1,17 @@
 import {type CommandDefinition, JSON_OPTION, type OptionDefinition} from '../../command-definition.js';
 import {TRUST_OPTIONS} from '../../common/given-trust.js';
 import {AGENT_WORKER_OPTIONS, MODEL_OPTIONS} from '../../common/model/model-option-definitions.js';
-import type {FailureCodes} from '../../exit-codes.js';
-
-/** Exit codes of jobs; those of failures of the command itself are 4 and 64. */
-export const JOB_EXIT = {ok: 0, itemsFailed: 2, cancelled: 3, failed: 4, misused: 64} as const;
-const JOB_FAILURE_CODES: FailureCodes = {failed: JOB_EXIT.failed, misused: JOB_EXIT.misused};
+import {
+	FAILURE_OPTIONS,
+	INPUT_ARGUMENT,
+	ITEM_OPTIONS,
+	JOB_COMMAND_OPTIONS,
+	JOB_FAILURE_CODES,
+	OUTPUT_OPTION,
+	PROGRESS_OPTION,
+	RULE_OPTIONS,
+	RUN_EXIT_CODES,
+} from './job-options.js';
 
 const JOB_DIR_OPTION: OptionDefinition = {
 	flags: '--job-dir <DIR>',
@@ -13,11 +19,6 @@ const JOB_DIR_OPTION: OptionDefinition = {
 	completes: {kind: 'directory'},
 };
 const JOB_ARGUMENT = {name: 'JOB', help: 'id of the job, or its first characters'};
-const PROGRESS_OPTION: OptionDefinition = {
-	flags: '--progress <FORM>',
-	help: 'on stderr: auto (a line on a terminal), line, jsonl (every event as JSON), or none',
-	completes: {kind: 'words', words: ['auto', 'line', 'jsonl', 'none']},
-};
 const RUN_OPTIONS: readonly OptionDefinition[] = [
 	PROGRESS_OPTION,
 	{
@@ -28,29 +29,12 @@ const RUN_OPTIONS: readonly OptionDefinition[] = [
 	JOB_DIR_OPTION,
 	...TRUST_OPTIONS,
 ];
-const RUN_EXIT_CODES = [
-	[`${JOB_EXIT.itemsFailed}`, 'the job is finished, and items have failed'],
-	[`${JOB_EXIT.cancelled}`, 'the job was cancelled'],
-	[`${JOB_EXIT.failed}`, 'the job failed; stderr or job_error says why'],
-	[`${JOB_EXIT.misused}`, 'the command line or the input is wrong; nothing was done'],
-] as const;
-
 export const FANOUT: CommandDefinition = {
 	name: 'fanout',
 	summary: 'do the same for every row of a file, on one or many machines',
-	arguments: [
-		{
-			name: 'INPUT',
-			help: 'a .csv file with a header, a .jsonl file, or - for JSON lines on stdin',
-			completes: {kind: 'file'},
-		},
-	],
+	arguments: [INPUT_ARGUMENT],
 	options: [
-		{
-			flags: '--cmd <TEMPLATE>',
-			help: 'a line for sh; {column} is the value as one word, {column!raw} as it is, {{ a brace',
-		},
-		{flags: '--argv <JSON>', help: 'a program and its arguments as a JSON list, without a shell'},
+		...JOB_COMMAND_OPTIONS,
 		{flags: '--agent', help: 'an agent for every row, with --instruction, --model and --base-url'},
 		{
 			flags: '--instruction <TEXT>',
@@ -58,53 +42,21 @@ export const FANOUT: CommandDefinition = {
 		},
 		...MODEL_OPTIONS,
 		...AGENT_WORKER_OPTIONS,
-		{
-			flags: '--output <FILE>',
-			help: 'the result; .jsonl writes JSON lines (default: INPUT.fanout-JOB.csv beside the input)',
-			completes: {kind: 'file'},
-		},
-		{flags: '--id-column <NAME>', help: 'column with the ids of items (default: row-1, row-2, ...)'},
-		{flags: '--max-concurrency <N>', help: 'items at once, from 1 to 64 (default: 16)'},
-		{flags: '--no-cap', help: 'allow more than 64 items at once'},
+		OUTPUT_OPTION,
+		...ITEM_OPTIONS,
 		{
 			flags: '--executor <SPEC>',
-			help: 'where: a name from environments.toml, @KEY=VALUE for all with a label, NAME=URL, or local (the default); with ,slots=N and ,cwd=PATH behind it; may be given several times',
+			help: 'where: a name from environments.toml, @KEY=VALUE for all with a label, pool:NAME for all members of a pool at a hub, NAME=URL, or local (the default); with ,slots=N and ,cwd=PATH behind it; may be given several times',
 			isRepeated: true,
 			completes: {kind: 'environment'},
 		},
-		{
-			flags: '--placement <RULE>',
-			help: 'least-busy (default), round-robin, or column:NAME for the executor that the row names',
-		},
-		{
-			flags: '--lease <TIME>',
-			help: 'an item of an executor that cannot be reached goes elsewhere after this long (default: 1m)',
-		},
-		{flags: '--max-runtime <SECONDS>', help: 'time limit of one attempt, 1 or more (default: 1800)'},
-		{flags: '--retries <N>', help: 'further attempts at an item that failed (default: 0)'},
-		{flags: '--retry-on <REASONS>', help: 'which failures: lost,timeout,exit,schema,start,model (default: lost)'},
-		{
-			flags: '--count-lost',
-			help: 'count an attempt that was lost with the runner or an executor as one of the retries',
-		},
-		{
-			flags: '--result <MODE>',
-			help: 'of commands: auto (a report, else stdout), stdout, last-line, report, or exit (exit code 0 is success)',
-			completes: {kind: 'words', words: ['auto', 'stdout', 'last-line', 'report', 'exit']},
-		},
-		{flags: '--schema <FILE>', help: 'JSON Schema that results have to match', completes: {kind: 'file'}},
-		{
-			flags: '--stdin <MODE>',
-			help: 'of commands: row (the row as JSON, the default), or none',
-			completes: {kind: 'words', words: ['row', 'none']},
-		},
+		...RULE_OPTIONS,
 		{
 			flags: '--logs <WHICH>',
 			help: 'keep the output of commands in the job directory: all (default), failed, or none',
 			completes: {kind: 'words', words: ['all', 'failed', 'none']},
 		},
-		{flags: '--fail-fast', help: 'cancel the job when an item has failed'},
-		{flags: '--max-failures <N>', help: 'cancel the job when so many items have failed'},
+		...FAILURE_OPTIONS,
 		...RUN_OPTIONS,
 	],
 	details: [

@@ -1,13 +1,13 @@
 import {join, resolve} from 'node:path';
 import {exportJob} from '../../../jobs/output/export-job.js';
-import {summarizeJob} from '../../../jobs/output/job-summary.js';
+import {describeJob} from '../../../jobs/output/job-summary.js';
 import {DirectoryStore} from '../../../jobs/store/directory-store.js';
 import {findJobId, JOB_FILES, listJobIds, shortJobId} from '../../../jobs/store/job-directory.js';
 import {findLockHolder} from '../../../jobs/store/job-lock.js';
 import {errorMessage} from '../../../shared/errors.js';
 import type {OptionValues} from '../../command-definition.js';
 import {writeJson, writeLines, writeMessage} from '../../common/messages.js';
-import {JOB_EXIT} from './fanout-definition.js';
+import {JOB_EXIT} from './job-options.js';
 import {jobsDirectoryOf} from './run-stored-job.js';
 
 /** Prints how far a job is, and whether somebody runs it. */
@@ -54,16 +54,8 @@ export async function listFanouts(options: OptionValues): Promise<number> {
 type Described = Awaited<ReturnType<typeof describe>>;
 
 async function describe(store: DirectoryStore) {
-	const {job, table} = store;
 	const holder = findLockHolder(join(store.directory, JOB_FILES.lock));
-	return {
-		...(await summarizeJob(store)),
-		pending_items: table.counts.pending,
-		running_items: table.counts.running,
-		input_path: job.inputPath,
-		created_at: new Date(job.createdAtMs).toISOString(),
-		runner_pid: holder?.pid ?? null,
-	};
+	return {...(await describeJob(store)), runner_pid: holder?.pid ?? null};
 }
 
 function toLines(job: Described): string[] {

@@ -9,7 +9,7 @@ import {findJobId} from '../../../jobs/store/job-directory.js';
 import {LongarmError} from '../../../shared/errors.js';
 import type {OptionValues} from '../../command-definition.js';
 import {writeJson} from '../../common/messages.js';
-import {JOB_EXIT} from './fanout-definition.js';
+import {JOB_EXIT} from './job-options.js';
 import {readRunSettings, runStoredJob} from './run-stored-job.js';
 
 /** Goes on with a job. */

@@ -1,7 +1,8 @@
 import {defaultProvider} from '../../../environments/config/default-provider.js';
 import {Environment} from '../../../environments/environment.js';
-import {environmentIds, LOCAL, readSnapshot} from '../../../environments/environment-provider.js';
-import {selectEnvironments} from '../../../environments/many/selector.js';
+import {LOCAL, readSnapshot} from '../../../environments/environment-provider.js';
+import {type SelectedMachine, selectByAddress, selectMembers} from '../../../environments/many/hub-members.js';
+import {splitSelector} from '../../../environments/many/selector.js';
 import type {JobExecutor} from '../../../jobs/item-worker.js';
 import type {DescribedExecutor} from '../../../jobs/job-description.js';
 import {findScheme} from '../../../transports/node/registry.js';
@@ -28,21 +29,35 @@ export async function describeExecutors(
 /** `NAME`, `@os=linux`, `NAME=URL` or `URL`, with `,slots=N` and `,cwd=PATH` behind it. */
 async function parseExecutor(spec: string, defaultSlots: number): Promise<DescribedExecutor[]> {
 	let rest = spec;
-	let slots = defaultSlots;
+	let slots: number | undefined;
 	let cwd: string | undefined;
 	for (let match = SETTING.exec(rest); match; match = SETTING.exec(rest)) {
 		if (match[1] === 'slots') slots = parseSlots(match[2]!);
 		else cwd = match[2]!;
 		rest = rest.slice(0, match.index);
 	}
-	const settings = {slots, ...(cwd !== undefined && {cwd})};
+	const settings = {slots: slots ?? defaultSlots, ...(cwd !== undefined && {cwd})};
 	const [, name, address] = NAMED_ADDRESS.exec(rest) ?? [];
 	if (name !== undefined && findScheme(address!)) return [{name, where: requireNoSecret(address!), ...settings}];
-	if (findScheme(rest)) return [{name: requireNoSecret(rest), where: rest, ...settings}];
+	const isAddress = findScheme(rest) !== undefined;
+	const target = isAddress ? await resolveTarget(requireNoSecret(rest), {pools: {waitMs: undefined}}) : undefined;
+	const machines = target ? await selectByAddress(rest, target) : await selectNamed(rest);
+	// A machine of a hub takes as many items as it has slots, unless the caller says otherwise.
+	return machines.map(({name: each, slots: own}) => ({
+		name: each,
+		where: each,
+		...settings,
+		slots: slots ?? own ?? defaultSlots,
+	}));
+}
+
+async function selectNamed(selector: string): Promise<SelectedMachine[]> {
 	const snapshot = await readSnapshot(defaultProvider());
-	const names = [...new Set([LOCAL, ...environmentIds(snapshot)])];
-	const selected = selectEnvironments(rest, {names, labels: snapshot.labels ?? new Map()});
-	return selected.map(each => ({name: each, where: each, ...settings}));
+	const machines = new Map<string, SelectedMachine>();
+	for (const term of splitSelector(selector)) {
+		for (const machine of await selectMembers(term, snapshot)) machines.set(machine.name, machine);
+	}
+	return [...machines.values()];
 }
 
 /** The address is kept with the job and shown in its output, so it must not let anybody in. */

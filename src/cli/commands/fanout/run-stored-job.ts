@@ -9,9 +9,9 @@ import type {OptionValues} from '../../command-definition.js';
 import {writeJson} from '../../common/messages.js';
 import {parseTimeOption} from '../../common/times.js';
 import {usageError} from '../../exit-codes.js';
-import {JOB_EXIT} from './fanout-definition.js';
 import {readWord} from './fanout-settings.js';
 import {openExecutors} from './job-executors.js';
+import {JOB_EXIT} from './job-options.js';
 import {JobReporter, PROGRESS_FORMS} from './job-progress.js';
 import {openWorker} from './job-worker.js';
 
@@ -82,7 +82,8 @@ export async function refuseBadInput<T>(work: () => Promise<T>): Promise<T> {
 	}
 }
 
-function exitCodeOf({status, failed_items: failed}: JobSummary): number {
+/** Exit code of a command that has waited for a job. */
+export function exitCodeOf({status, failed_items: failed}: JobSummary): number {
 	if (status === 'failed') return JOB_EXIT.failed;
 	if (status === 'cancelled') return JOB_EXIT.cancelled;
 	return failed > 0 ? JOB_EXIT.itemsFailed : JOB_EXIT.ok;

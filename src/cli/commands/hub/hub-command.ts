@@ -1,15 +1,20 @@
+import {X509Certificate} from 'node:crypto';
 import {readFileSync} from 'node:fs';
 import {isIP} from 'node:net';
 import {isatty} from 'node:tty';
 import {Hub} from '../../../hub/hub.js';
+import {MAX_DRAIN_MS} from '../../../hub/hub-control.js';
 import {LongarmError} from '../../../shared/errors.js';
 import {LOG_LEVELS, type Logger} from '../../../shared/logger.js';
 import {createLineLogger, LOG_FORMATS} from '../../../shared/node/line-logger.js';
+import {parseDuration} from '../../../shared/units.js';
+import {formatFingerprint} from '../../../transports/node/fingerprint.js';
 import {isLoopback} from '../../../transports/node/loopback.js';
 import type {TlsIdentity} from '../../../transports/node/tls-server.js';
 import {writeOut} from '../../common/stdout.js';
 import {EXIT, usageError} from '../../exit-codes.js';
 import {hubDirectory} from './hub-directory.js';
+import {type HubNatsOptions, openHubBackend} from './hub-nats.js';
 
 const STDERR = 2;
 const MAX_PORT = 65_535;
@@ -17,7 +22,7 @@ const DEFAULT_LISTEN = 'http://127.0.0.1:8700';
 const SIGNALS = ['SIGINT', 'SIGTERM'] as const;
 
 /** As they were given; undefined stands for the default. */
-export interface HubCommandOptions {
+export interface HubCommandOptions extends HubNatsOptions {
 	/** `http://IP:PORT` or `https://IP:PORT`. */
 	readonly listen: string | undefined;
 	readonly data: string | undefined;
@@ -26,6 +31,10 @@ export interface HubCommandOptions {
 	readonly tlsKey: string | undefined;
 	readonly allowHosts: readonly string[];
 	readonly hasGateway: boolean;
+	readonly hasJobs: boolean;
+	readonly hasConsole: boolean;
+	/** How long SIGTERM waits for streams to end. */
+	readonly drainTimeout: string | undefined;
 	readonly logLevel: string | undefined;
 	readonly logFormat: string | undefined;
 }
@@ -35,22 +44,56 @@ export async function runHub(options: HubCommandOptions): Promise<number> {
 	const {host, port, isSecure} = parseHubAddress(options.listen ?? DEFAULT_LISTEN);
 	const readIdentity = createIdentityReader(options, isSecure);
 	const logger = createHubLogger(options);
-	const {allowHosts, hasGateway} = options;
+	const {allowHosts, hasGateway, hasConsole} = options;
 	const publicUrl = parsePublicUrl(options.publicUrl);
 	const data = hubDirectory(options.data);
-	const hub = new Hub({host, port, data, publicUrl, tls: readIdentity?.(), allowHosts, hasGateway, logger});
-	const url = await hub.listen();
+	const drainMs = parseDrainTimeout(options.drainTimeout);
+	const tls = readIdentity?.();
+	const backend = await openHubBackend(options, data, logger);
+	let url = '';
+	const site = hasConsole
+		? (await import('./hub-console.js')).createHubConsole({
+				hub: () => hub,
+				url: () => addressForItself(publicUrl ?? url),
+				identity: publicUrl === undefined ? readIdentity : undefined,
+				isSecure: publicUrl?.startsWith('https:') ?? isSecure,
+				logger,
+			})
+		: undefined;
+	const hub: Hub = new Hub({host, port, data, backend, publicUrl, tls, allowHosts, hasGateway, site, logger});
+	url = await hub.listen().catch(async (error: unknown) => {
+		await backend?.close();
+		throw error;
+	});
 	const reload = (): void => reloadIdentity(hub, readIdentity, logger);
 	process.on('SIGHUP', reload);
 	const ending = nextSignal();
+	if (options.hasJobs) {
+		const {openHubJobs} = await import('../../../jobs/hub/open-hub-jobs.js');
+		const fingerprint = tls && fingerprintOf(tls);
+		await openHubJobs({hub, backend, url: addressForItself(url), data, logger, tls: {fingerprint}});
+		logger.warn('jobs are on: this hub sees what their commands get and print');
+	}
 	if (!isSecure && !isLoopback(host)) logger.warn('tokens travel in clear: put TLS in front of this hub', {url});
 	if (hasGateway) logger.warn('the gateway is on: this hub can read what goes through it');
-	await writeOut(`${url}\n`);
+	if (hasConsole) logger.warn('the console is on: this hub can read what its browsers and machines say');
+	await writeOut(`${url}\n${hasConsole ? `${publicUrl ?? url}/console/\n` : ''}`);
 	logger.info('listening', {url, pid: process.pid});
-	logger.info('shutting down', {reason: await ending});
+	const reason = await Promise.race([ending, hub.drained.then(() => 'drained')]);
+	logger.info('shutting down', {reason});
 	for (const name of SIGNALS) process.once(name, () => process.exit(EXIT.ok));
+	if (reason !== 'drained') await hub.drain(drainMs);
 	await hub.close();
 	return EXIT.ok;
+}
+
+/** A hub that listens on all addresses reaches itself by loopback. */
+function addressForItself(url: string): string {
+	return url.replace('//0.0.0.0:', '//127.0.0.1:').replace('//[::]:', '//[::1]:');
+}
+
+function fingerprintOf({cert}: TlsIdentity): string {
+	return formatFingerprint(new X509Certificate(cert).fingerprint256);
 }
 
 function nextSignal(): Promise<NodeJS.Signals> {
@@ -86,6 +129,13 @@ function parseHubAddress(text: string): {readonly host: string; readonly port: n
 	throw new LongarmError('SETTING_INVALID', {
 		message: `unsupported --listen URL \`${text}\`; expected http://IP:PORT or https://IP:PORT`,
 	});
+}
+
+/** Milliseconds of a duration such as `30s`. */
+export function parseDrainTimeout(text: string | undefined): number {
+	const timeoutMs = parseDuration(text ?? '0');
+	if (timeoutMs !== undefined && timeoutMs <= MAX_DRAIN_MS) return timeoutMs;
+	throw usageError(`\`${text}\` is no time to wait for streams: expected one such as 30s, of a day at most`);
 }
 
 function parsePublicUrl(text: string | undefined): string | undefined {

@@ -12,10 +12,19 @@ export function parseServeOptions(given: readonly string[]): Settings {
 			const isSwitch = SETTINGS[name as SettingName].kind.placeholder === undefined;
 			const value = attached ?? (isSwitch ? true : given[++at]);
 			if (value === undefined) throw usageError(`--${name} needs a value`);
-			flags[name as SettingName] = value;
+			flags[name as SettingName] = joinRepeated(name as SettingName, flags[name as SettingName], value);
 		} else {
 			throw usageError(`\`${given[at]}\` is no option of longarm serve`);
 		}
 	}
 	return resolveSettings({flags, variables: {}, file: undefined});
+}
+
+function joinRepeated(
+	name: SettingName,
+	earlier: string | boolean | undefined,
+	value: string | boolean,
+): string | boolean {
+	const {isList = false} = SETTINGS[name].kind;
+	return isList && earlier !== undefined ? `${earlier},${value}` : value;
 }

@@ -1,8 +1,7 @@
 import {basename} from 'node:path';
 import type {Environment} from '../../../environments/environment.js';
-import {LOCAL} from '../../../environments/environment-provider.js';
-import type {EnvironmentLabels} from '../../../environments/many/labels.js';
 import {NamedMachine} from '../../../mcp/server/machines/named-machine.js';
+import type {EnvironmentLabels} from '../../../shared/labels.js';
 import {openEnvironment} from '../../common/environments.js';
 import {relayStderr} from '../../common/messages.js';
 import {usageError} from '../../exit-codes.js';
@@ -30,24 +29,23 @@ interface Chosen {
 
 /** Loaded when it is needed: most servers are for one machine. */
 async function choose(given: readonly string[], all: boolean): Promise<Chosen> {
-	const [{defaultProvider}, provider, {selectEnvironments}, {findScheme}] = await Promise.all([
+	const [{defaultProvider}, provider, {selectNames}, {findScheme}] = await Promise.all([
 		import('../../../environments/config/default-provider.js'),
 		import('../../../environments/environment-provider.js'),
-		import('../../../environments/many/selector.js'),
+		import('./select-names.js'),
 		import('../../../transports/node/registry.js'),
 	]);
 	const snapshot = await provider.readSnapshot(defaultProvider());
 	const {labels = new Map<string, EnvironmentLabels>(), defaultId} = snapshot;
 	const known = provider.environmentIds(snapshot);
 	if (all) return {names: [...new Set([...(defaultId === undefined ? [] : [defaultId]), ...known])], labels};
-	const names = [...new Set([LOCAL, ...known])];
 	// An address may have commas of its own.
-	const selected = given.flatMap(each => (findScheme(each) ? [each] : selectEnvironments(each, {names, labels})));
+	const selected = given.flatMap(each => (findScheme(each) ? [each] : selectNames(each, snapshot)));
 	return {names: [...new Set(selected)], labels};
 }
 
 function open(name: string | undefined): Promise<Environment> {
-	return openEnvironment(name, {quiet: true, isNamed: true, onStderr: relayStderr});
+	return openEnvironment(name, {quiet: true, isNamed: true, onStderr: relayStderr, pools: {waitMs: undefined}});
 }
 
 /** Machines that are given by their address are named by their host. */

@@ -1,7 +1,9 @@
 import type {Environment} from '../../../environments/environment.js';
 import {RpcError} from '../../../protocol/wire/error-codes.js';
+import {ignoreRejection} from '../../../shared/async/ignore-rejection.js';
 import {errorMessage, LongarmError} from '../../../shared/errors.js';
 import {parseDuration} from '../../../shared/units.js';
+import type {OptionValues} from '../../command-definition.js';
 import {openEnvironment} from '../../common/environments.js';
 import {usageError} from '../../exit-codes.js';
 import {attach} from './attach/attach.js';
@@ -9,9 +11,15 @@ import type {AttachedCommand} from './attach/start-attached.js';
 import type {SandboxRequest} from './sandbox-request.js';
 import type {ReadSharing, SharingRequest} from './sharing-request.js';
 
-export interface RunRequest {
+/** Where a command runs. */
+interface RunPlace {
 	readonly environment: string | undefined;
+	/** Value of `--wait`. */
+	readonly wait?: OptionValues[string];
 	readonly quiet: boolean;
+}
+
+export interface RunRequest extends RunPlace {
 	readonly argv: readonly string[];
 	readonly cwd: string | undefined;
 	/** `NAME=value`. */
@@ -28,7 +36,7 @@ export interface RunRequest {
 
 /** Runs a command as if it were one of this machine; settles with its exit code. */
 export async function runCommand(request: RunRequest): Promise<number> {
-	const {environment, quiet, argv, cwd, variables, timeout, tty, stdin, json} = request;
+	const {argv, cwd, variables, timeout, tty, stdin, json} = request;
 	const {isDetached, sharing, processId} = await readSharing(request.sharing);
 	if (isDetached && timeout !== undefined) throw usageError('--timeout and --detach exclude each other');
 	if (!isDetached && tty && (json || !stdin))
@@ -36,21 +44,28 @@ export async function runCommand(request: RunRequest): Promise<number> {
 	const sandbox = await readSandbox(request.sandbox);
 	const timeoutMs = timeout === undefined ? undefined : parseTimeout(timeout);
 	const env = {...(tty && readTerminalKind()), ...parseVariables(variables)};
-	const opened = await openEnvironment(environment, {quiet, isNamed: sharing !== undefined});
+	const place = await openPlace(request, sharing !== undefined);
+	const {opened, member} = place;
 	// On this machine a process that others are to find is one of the daemon.
 	const shared = sharing && opened.kind === 'local' ? {...sharing, share: {}} : sharing;
 	const command = {argv, cwd, env, tty, timeoutMs, sandbox, noInput: !stdin, sharing: shared, processId};
 	if (isDetached) {
 		const {startDetached} = await import('./start-detached.js');
-		return startDetached(opened, {command, json});
+		return startDetached(opened, {command, json, member});
 	}
-	return json ? attachWithReport(opened, command) : attach(opened, command);
+	if (json) return attachWithReport(opened, command, member);
+	void tellMember(place, request.quiet);
+	return attach(opened, command);
 }
 
 /** With a report of failures that come before the start, too. */
-async function attachWithReport(environment: Environment, command: AttachedCommand): Promise<number> {
+async function attachWithReport(
+	environment: Environment,
+	command: AttachedCommand,
+	member: Promise<string> | undefined,
+): Promise<number> {
 	const {JsonReport} = await import('./attach/json-report.js');
-	const writer = new JsonReport();
+	const writer = new JsonReport(member);
 	try {
 		return await attach(environment, {...command, writer});
 	} catch (error) {
@@ -60,9 +75,34 @@ async function attachWithReport(environment: Environment, command: AttachedComma
 	}
 }
 
-export interface ShellRequest {
-	readonly environment: string | undefined;
-	readonly quiet: boolean;
+interface OpenedPlace {
+	readonly opened: Environment;
+	/** Name of the machine that a hub chooses; undefined where it does not. */
+	readonly member: Promise<string> | undefined;
+}
+
+/** Opens the environment; what pools need is loaded for them only. */
+async function openPlace({environment, wait, quiet}: RunPlace, isNamed: boolean): Promise<OpenedPlace> {
+	let isPool = false;
+	const noticePool = (): void => {
+		isPool = true;
+	};
+	const choice = wait === undefined ? undefined : (await import('../../common/pool-choice.js')).readPoolChoice(wait);
+	const opened = await openEnvironment(environment, {
+		quiet,
+		isNamed,
+		pools: {waitMs: choice?.waitMs, noticePool},
+	});
+	if (!isPool) return {opened, member: undefined};
+	const {nameMember} = await import('../../common/pool-choice.js');
+	return {opened, member: ignoreRejection(nameMember(opened))};
+}
+
+async function tellMember({member}: OpenedPlace, quiet: boolean): Promise<void> {
+	if (member) await (await import('../../common/pool-choice.js')).tellMember(member, quiet);
+}
+
+export interface ShellRequest extends RunPlace {
 	/** The login shell of the executor when it is empty. */
 	readonly argv: readonly string[];
 	readonly cwd: string | undefined;
@@ -73,13 +113,15 @@ export interface ShellRequest {
 
 /** Hands our terminal to a shell somewhere else; settles with its exit code. */
 export async function runShell(request: ShellRequest): Promise<number> {
-	const {environment, quiet, argv, cwd, variables} = request;
+	const {argv, cwd, variables} = request;
 	if (!process.stdin.isTTY) {
 		throw usageError('standard input is not a terminal, and a shell needs one; `longarm run -- sh` takes any input');
 	}
 	const sandbox = await readSandbox(request.sandbox);
 	const env = {...readTerminalKind(), ...parseVariables(variables)};
-	return attach(await openEnvironment(environment, {quiet}), {argv, cwd, env, tty: true, sandbox});
+	const place = await openPlace(request, false);
+	void tellMember(place, request.quiet);
+	return attach(place.opened, {argv, cwd, env, tty: true, sandbox});
 }
 
 /** Loaded when it is needed: most commands are for one client only. */

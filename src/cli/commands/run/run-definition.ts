@@ -1,8 +1,9 @@
 import {
 	type CommandDefinition,
-	ENVIRONMENT_OPTION,
 	type OptionDefinition,
 	type OptionValues,
+	POOL_ENVIRONMENT_OPTION,
+	POOL_WAIT_OPTION,
 	QUIET_OPTION,
 } from '../../command-definition.js';
 import {TRUST_OPTIONS} from '../../common/given-trust.js';
@@ -53,7 +54,8 @@ export const RUN: CommandDefinition = {
 		},
 	],
 	options: [
-		ENVIRONMENT_OPTION,
+		POOL_ENVIRONMENT_OPTION,
+		POOL_WAIT_OPTION,
 		...TRUST_OPTIONS,
 		CWD_OPTION,
 		VARIABLE_OPTION,
@@ -81,6 +83,7 @@ export const RUN: CommandDefinition = {
 		'With --tty on a terminal, typing ~. at the beginning of a line leaves whatever the link does; ~~ is one tilde.',
 		'--json prints {"exitCode", "reason", "stdout", "stdoutBytes", "stderr", "stderrBytes", "truncated", "durationMs"}. The reason is exit, signal (with the name as "signal"), timeout, aborted, disconnected or spawn, with an "error" where there was one; without an exit the exitCode is null. Of each stream the first and the last 512 KiB are kept, with a line between them that tells how much is missing. Output that is not UTF-8 is base64, and "stdoutEncoding" or "stderrEncoding" says so. The exit code of longarm is the same as without it.',
 		'With --detach the id is all that is printed (with --json, {"id", "name"}), and 0 the exit code. Output goes to disk. The input of the command is empty, but for --tty, where the first to attach types. On this machine it is started by a daemon of yours, which listens on a socket that is yours alone and is started by the first command that needs it: --name, --label and --record need it, too.',
+		'With -e pool:NAME or @KEY=VALUE the hub chooses a machine that has a free slot, and a line on a terminal says which (on NAME/ID): ps, logs, attach and the like take that name. --json and --detach tell it as "environment", --detach without --json on stderr.',
 		SANDBOX_DETAILS,
 	],
 	examples: [
@@ -95,6 +98,8 @@ export const RUN: CommandDefinition = {
 			says: 'the loop keeps its input',
 		},
 		{command: 'longarm run -d -e devbox --name build -- make all', says: 'see longarm ps, logs, attach, wait'},
+		{command: 'longarm run -e pool:gpu --wait=1h -- python train.py', says: 'on any machine of the pool'},
+		{command: 'longarm run -e @os=linux+arch=arm64 -- make test', says: 'on one with these labels'},
 		{command: 'longarm run --json -e devbox -- git status | jq -r .stdout'},
 		{command: 'longarm run --sandbox workspace-write -- npm test', says: 'writes here and in /tmp only'},
 	],
@@ -114,6 +119,7 @@ export const RUN: CommandDefinition = {
 		const {runCommand} = await import('./run-command.js');
 		return runCommand({
 			environment: options['environment'] as string | undefined,
+			wait: options['wait'],
 			quiet: options['quiet'] === true,
 			argv: argv as readonly string[],
 			cwd: options['cwd'] as string | undefined,

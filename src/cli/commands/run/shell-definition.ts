@@ -1,4 +1,9 @@
-import {type CommandDefinition, ENVIRONMENT_OPTION, QUIET_OPTION} from '../../command-definition.js';
+import {
+	type CommandDefinition,
+	POOL_ENVIRONMENT_OPTION,
+	POOL_WAIT_OPTION,
+	QUIET_OPTION,
+} from '../../command-definition.js';
 import {TRUST_OPTIONS} from '../../common/given-trust.js';
 import {EXIT, PASSED_THROUGH_FAILURE_CODES} from '../../exit-codes.js';
 import {CWD_OPTION, SANDBOX_DETAILS, SANDBOX_OPTIONS, toSandboxRequest, VARIABLE_OPTION} from './run-definition.js';
@@ -16,7 +21,15 @@ export const SHELL: CommandDefinition = {
 			completes: {kind: 'command'},
 		},
 	],
-	options: [ENVIRONMENT_OPTION, ...TRUST_OPTIONS, CWD_OPTION, VARIABLE_OPTION, ...SANDBOX_OPTIONS, QUIET_OPTION],
+	options: [
+		POOL_ENVIRONMENT_OPTION,
+		POOL_WAIT_OPTION,
+		...TRUST_OPTIONS,
+		CWD_OPTION,
+		VARIABLE_OPTION,
+		...SANDBOX_OPTIONS,
+		QUIET_OPTION,
+	],
 	passesThrough: true,
 	details: [
 		'Every key goes there, Ctrl-C included. The kind of the terminal (TERM) and its size are passed on, and the size follows that of the window.',
@@ -40,6 +53,7 @@ export const SHELL: CommandDefinition = {
 		const {runShell} = await import('./run-command.js');
 		return runShell({
 			environment: options['environment'] as string | undefined,
+			wait: options['wait'],
 			quiet: options['quiet'] === true,
 			argv: argv as readonly string[],
 			cwd: options['cwd'] as string | undefined,

@@ -14,10 +14,12 @@ export interface DetachedStart {
 	readonly command: AttachedCommand;
 	/** Whether the id is written as JSON. */
 	readonly json: boolean;
+	/** Name of the machine that a hub has chosen; undefined where it was named. */
+	readonly member: Promise<string> | undefined;
 }
 
 /** Starts a command that outlives this program, and writes its id. */
-export function startDetached(environment: Environment, {command, json}: DetachedStart): Promise<number> {
+export function startDetached(environment: Environment, {command, json, member}: DetachedStart): Promise<number> {
 	return withEnvironment(environment, async () => {
 		const facts = await readEnvironmentFacts(environment);
 		const started = await startAttached(environment, command, {
@@ -31,7 +33,11 @@ export function startDetached(environment: Environment, {command, json}: Detache
 			return started.exitCode;
 		}
 		const {processId} = started.process;
-		const line = json ? toSafeJson({id: processId, name: command.sharing?.name ?? null}) : printable(processId);
+		const place = await member;
+		const name = command.sharing?.name ?? null;
+		const text = toSafeJson({id: processId, name, ...(place !== undefined && {environment: place})});
+		const line = json ? text : printable(processId);
+		if (!json && place !== undefined) writeMessage(`on ${place}`);
 		return runUntilBrokenPipe(async () => {
 			await writeOut(`${line}\n`);
 			return EXIT.ok;

@@ -12,7 +12,7 @@ import type {AuditLog} from './audit-log.js';
 import type {CredentialState} from './credential-frames.js';
 import {listHiddenPaths} from './hidden-paths.js';
 import {parseListenSetting} from './serve-endpoint.js';
-import type {ServeHandoff} from './serve-handoff.js';
+import type {ServeHandoff, ServeState} from './serve-handoff.js';
 import {API_KEY_VARIABLE, type Settings} from './serve-settings.js';
 import {closeUninvitedInspector} from './serve-signals.js';
 import {createUpgrade} from './upgrade-server.js';
@@ -29,6 +29,8 @@ export interface CreateOptions {
 	readonly listeningFd: () => number | undefined;
 	/** Credential for hubs that the next program cannot find by itself. */
 	readonly credential: () => CredentialState | undefined;
+	/** Browsers that are logged in to the console; undefined without one. */
+	readonly consoleSessions: () => ServeState['consoleSessions'];
 	/** Of the program that this one has taken the place of. */
 	readonly handoff: ServeHandoff | undefined;
 }
@@ -38,7 +40,7 @@ export interface CreateOptions {
  * is loaded with it: the files of this program may be those of another version by then.
  */
 export function createServer(options: CreateOptions): ExecServer {
-	const {settings, childLimits, logger, listeningFd, credential, handoff} = options;
+	const {settings, childLimits, logger, listeningFd, credential, consoleSessions, handoff} = options;
 	const childGroupPath = childLimits.group?.path;
 	const secrets = settings.remote.length > 0 ? [API_KEY_VARIABLE] : [];
 	const backend = createSubreaperBackend({
@@ -55,6 +57,7 @@ export function createServer(options: CreateOptions): ExecServer {
 		listen: settings.listen,
 		isRemote: settings.remote.length > 0,
 		credential,
+		consoleSessions,
 		childGroupPath,
 		logger,
 	});
@@ -108,6 +111,7 @@ function construct({settings, childLimits, logger, audit}: CreateOptions, backen
 		logger,
 		audit: audit?.write,
 		auditArguments: settings['audit-arguments'],
+		servesConsole: settings.console,
 		stateDirectory: settings.state ?? defaultState(),
 		stateMaxAgeMs: settings['state-max-age'],
 		stateMaxBytes: settings['state-max-size'],

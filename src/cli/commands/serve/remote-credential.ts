@@ -1,10 +1,8 @@
 import type {Readable} from 'node:stream';
 import {readSecret} from '../../../server/auth/secret-file.js';
-import {RegistryConfigError} from '../../../transports/node/relay/registry-errors.js';
 import {type CredentialState, readCredentialFrames} from './credential-frames.js';
 import {API_KEY_VARIABLE, type Settings} from './serve-settings.js';
 
-/** Never passed on to children: it is one of the protected variables. */
 /** Members of a frame for a token without an expiry of its own. */
 const FOREVER = {version: 1, expires_at: Number.MAX_SAFE_INTEGER} as const;
 
@@ -18,6 +16,19 @@ export interface RemoteCredential {
 	readonly over: Promise<string>;
 	/** For the program that takes the place of this one; undefined if that finds the token by itself. */
 	readonly handOver: () => CredentialState | undefined;
+}
+
+/** There is no token to register with, in upstream's words. */
+class MissingCredentialError extends Error {
+	override readonly name = 'MissingCredentialError';
+	readonly hint =
+		`A hub wants a token: --token-file FILE, --executor-credential-stdin or ${API_KEY_VARIABLE}; longarm hub token create makes one.`;
+
+	constructor() {
+		super(
+			`remote exec-server registration requires ChatGPT authentication or API key authentication; run \`codex login\` or set ${API_KEY_VARIABLE}`,
+		);
+	}
 }
 
 export interface CredentialOptions {
@@ -38,9 +49,7 @@ export async function openRemoteCredential(
 	const variable = inherited?.frame.token ?? process.env[API_KEY_VARIABLE]?.trim();
 	const token = file === undefined ? variable : readSecret(file).trim();
 	if (!token) {
-		throw new RegistryConfigError(
-			`a token is needed: --token-file, --executor-credential-stdin or ${API_KEY_VARIABLE}`,
-		);
+		throw new MissingCredentialError();
 	}
 	const over = settings['exit-on-stdin-close'] ? waitForEnd(input) : new Promise<string>(() => {});
 	return {

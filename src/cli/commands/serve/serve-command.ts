@@ -6,7 +6,6 @@ import {toKernelTime} from '../../../shared/node/kernel-clock.js';
 import {OTHER_RUNTIME} from '../../../shared/node/other-runtime.js';
 import {VERSION} from '../../../shared/version.js';
 import {type ListenAddress, listenSchemeOf} from '../../../transports/node/registry.js';
-import type {Transport} from '../../../transports/transport.js';
 import {collectGarbageWhenIdle} from '../../common/idle-gc.js';
 import {EXIT} from '../../exit-codes.js';
 import {openAuditLog} from './audit-log.js';
@@ -16,7 +15,7 @@ import {readSecurity} from './security.js';
 import {openNoEndpoint, openServeEndpoint, parseListenSetting, type ServeEndpoint} from './serve-endpoint.js';
 import {HANDOFF_VARIABLE, type ServeHandoff, type ServeState} from './serve-handoff.js';
 import {createServeLogger} from './serve-logger.js';
-import type {RemoteServing} from './serve-remote.js';
+import type {RemoteAcceptor, RemoteServing} from './serve-remote.js';
 import {invalidSetting, type Settings} from './serve-settings.js';
 import {waitForSignal} from './serve-signals.js';
 
@@ -30,6 +29,7 @@ const REMOTE_ONLY = [
 	'remote-tls-fingerprint',
 	'key-file',
 	'allow-harness-key',
+	'slots',
 ] as const;
 
 /** Serves until a signal or, on stdio, the end of input; settles when every process has ended. */
@@ -55,12 +55,20 @@ export async function serve(settings: Settings): Promise<void> {
 		upgrade: () => upgrade(created.promise, logger),
 	});
 	const listeningFd = handoff?.state.listeningFd;
-	const accept = created.promise.then(loaded => (transport: Transport) => void loaded.accept(transport));
-	const remote = await openRemote(settings, accept, logger, handoff?.state.credential);
+	const acceptor = created.promise.then(toAcceptor);
+	const remote = await openRemote(settings, acceptor, logger, handoff?.state.credential);
 	endpoint =
 		remote && settings.listen === 'auto'
 			? openNoEndpoint(security, logger, audit)
-			: await openServeEndpoint(address, {settings, security, server: created.promise, logger, audit, listeningFd});
+			: await openServeEndpoint(address, {
+					settings,
+					security,
+					server: created.promise,
+					logger,
+					audit,
+					listeningFd,
+					consoleSessions: handoff?.state.consoleSessions,
+				});
 	// Every setting was checked; clients connect while the rest is loaded.
 	const {createServer} = await import('./create-server.js');
 	const running = createServer({
@@ -70,6 +78,7 @@ export async function serve(settings: Settings): Promise<void> {
 		audit,
 		listeningFd: () => endpoint.fd,
 		credential: () => remote?.handOver(),
+		consoleSessions: () => endpoint.console?.handOver(),
 		handoff,
 	});
 	server = running;
@@ -85,12 +94,11 @@ export async function serve(settings: Settings): Promise<void> {
 	if (typeof reason === 'string') logger.info('shutting down', {reason});
 	// The caller of a server on stdio ends its input; a signal comes from another program.
 	else logger[listenSchemeOf(address).startsServer ? 'warn' : 'info']('shutting down', {reason: reason.signal});
+	remote?.leavePools();
 	if (typeof reason !== 'string' && reason.signal === 'SIGTERM' && settings.drain > 0) {
-		logger.info('draining: no new connections and processes', {
-			processes: running.runningProcesses,
-			limitMs: settings.drain,
-		});
-		await Promise.race([running.drain(settings.drain), endpoint.over]);
+		const fields = {processes: running.runningProcesses, limitMs: settings.drain};
+		logger.info(`draining: no new connections${remote ? '' : ' and processes'}`, fields);
+		await Promise.race([drain(running, settings.drain, remote !== undefined), endpoint.over]);
 		logger.info('drained', {processes: running.runningProcesses});
 	}
 	remote?.close();
@@ -98,16 +106,35 @@ export async function serve(settings: Settings): Promise<void> {
 	await endpoint.close();
 }
 
+function toAcceptor(server: ExecServer): RemoteAcceptor {
+	return {
+		get runningProcesses() {
+			return server.runningProcesses;
+		},
+		accept: (transport, isPlaced) => server.accept(transport, undefined, undefined, isPlaced),
+	};
+}
+
+/** Clients that hubs have sent may still start what they came for; of all others the processes that run are waited for. */
+async function drain(server: ExecServer, limitMs: number, isRemote: boolean): Promise<void> {
+	const deadline = performance.now() + limitMs;
+	if (isRemote) await server.retire(limitMs);
+	await server.drain(Math.max(0, deadline - performance.now()));
+}
+
 /** Undefined for a server that no hub knows of. */
 async function openRemote(
 	settings: Settings,
-	accept: Promise<(transport: Transport) => void>,
+	acceptor: Promise<RemoteAcceptor>,
 	logger: Logger,
 	inherited: CredentialState | undefined,
 ): Promise<RemoteServing | undefined> {
 	if (settings.remote.length > 0)
-		return (await import('./serve-remote.js')).openRemoteServing(settings, accept, logger, inherited);
-	const useless = REMOTE_ONLY.find(name => settings[name] !== undefined && settings[name] !== false);
+		return (await import('./serve-remote.js')).openRemoteServing(settings, acceptor, logger, inherited);
+	const given = {...settings, pool: settings.pool.length > 0, label: Object.keys(settings.label).length > 0};
+	const useless = [...REMOTE_ONLY, 'pool' as const, 'label' as const].find(
+		name => given[name] !== undefined && given[name] !== false,
+	);
 	if (useless !== undefined) throw invalidSetting(`--${useless} goes with --remote`);
 	return undefined;
 }

@@ -19,7 +19,7 @@ export const SERVE: CommandDefinition = {
 	],
 	details: [
 		'Every setting can also be given as an environment variable (LONGARM_RETAIN_BYTES=8MiB) or in a settings file (retain_bytes = "8MiB"); a flag wins over a variable, a variable over the file.',
-		'The only line on stdout is the address. Logs go to stderr.',
+		'The only line on stdout is the address; with --console a second one is that of the web console. Logs go to stderr.',
 		'SIGTERM and Ctrl-C end every process and then the server; a second one does so at once. SIGHUP reads tokens and certificates again and opens the audit log again; it ends a server whose terminal was closed, or that has a terminal and nothing to reload.',
 		'SIGUSR2 replaces the server by the program that is now at its path, on Linux: same pid, its processes go on, sessions are resumed. If the new program does not take over, the old one goes on and the log says why.',
 	],
@@ -29,6 +29,7 @@ export const SERVE: CommandDefinition = {
 		{command: 'longarm serve --listen unix:/run/user/1000/longarm.sock', says: 'on a socket that only you can open'},
 		{command: 'longarm serve --listen stdio', says: 'on stdin and stdout, e.g. behind ssh'},
 		{command: 'longarm serve --retain-bytes 8MiB --log-level debug'},
+		{command: 'longarm serve --console', says: 'with the web console; open the second line in a browser'},
 		{
 			command:
 				'longarm serve --listen wss://0.0.0.0:4500 --tls-cert cert.pem --tls-key key.pem --ws-auth capability-token --ws-token-file token',
@@ -68,13 +69,19 @@ export function toOption(name: SettingName): OptionDefinition {
 	return {
 		flags: flagOf(name),
 		help: `${help} (default: ${shown})`,
+		...(kind.isList && {isRepeated: true}),
 		...(words && {completes: {kind: 'words', words}}),
 		...(kind.placeholder === 'FILE' && {completes: {kind: 'file'}}),
 	};
 }
 
 export function readFlags(options: OptionValues): Record<string, string | boolean | undefined> {
-	return Object.fromEntries(NAMES.map(name => [name, options[toCamelCase(name)] as string | boolean | undefined]));
+	return Object.fromEntries(NAMES.map(name => [name, joinValues(options[toCamelCase(name)])]));
+}
+
+/** An option that was given several times is a list. */
+function joinValues(value: OptionValues[string]): string | boolean | undefined {
+	return typeof value === 'object' ? value.join(',') : value;
 }
 
 function toCamelCase(name: string): string {

@@ -1,5 +1,6 @@
 import {writeSync} from 'node:fs';
 import {hostname} from 'node:os';
+import type {ConsoleSessionRecord} from '../../../console/server/console-logins.js';
 import type {Grant} from '../../../server/auth/grant.js';
 import type {ExecServer} from '../../../server/server.js';
 import {Deferred} from '../../../shared/async/deferred.js';
@@ -13,6 +14,7 @@ import {
 import type {EndpointOptions} from '../../../transports/node/transport-scheme.js';
 import type {AuditLog} from './audit-log.js';
 import {reloadSecurity, type Security} from './security.js';
+import type {ServeConsole} from './serve-console.js';
 import {invalidSetting, type Settings} from './serve-settings.js';
 
 const STDOUT = 1;
@@ -29,6 +31,8 @@ export interface ServeEndpoint {
 	reload(): void;
 	/** Descriptor of the socket that listens; undefined where there is none. */
 	readonly fd: number | undefined;
+	/** Browsers that are logged in to the console; undefined without one. */
+	readonly console?: ServeConsole | undefined;
 	close(): Promise<void>;
 }
 
@@ -41,6 +45,8 @@ export interface ServeEndpointOptions {
 	readonly audit: AuditLog | undefined;
 	/** Descriptor of the listening socket of the program that this one has taken the place of. */
 	readonly listeningFd?: number | undefined;
+	/** Browsers that were logged in to the console of that program. */
+	readonly consoleSessions?: readonly ConsoleSessionRecord[] | undefined;
 }
 
 /** `ws://IP:PORT`, `wss://IP:PORT`, `unix:/PATH`, `stdio`, `stdio://` or `auto`. */
@@ -59,11 +65,13 @@ export async function openServeEndpoint(address: ListenAddress, options: ServeEn
 	const clientLeft = (): void => {
 		if (scheme.startsServer) over.resolve('end of input');
 	};
-	const endpoint = await scheme.listen(address, toEndpointOptions(options, clientLeft));
+	const endpointOptions = toEndpointOptions(options, clientLeft);
+	const console = settings.console ? await openConsole(address, options, endpointOptions) : undefined;
+	const endpoint = await scheme.listen(address, {...endpointOptions, site: console?.site});
 	const {url} = endpoint;
 	if (url !== undefined && listeningFd === undefined) {
 		if (settings.protocol === 'v0') process.stderr.write(`codex-exec-server listening on ${url}\n`);
-		else print(`${url}\n`);
+		else print(`${url}\n${console ? `${console.linkFor(url)}\n` : ''}`);
 		logger.info('listening', {url, pid: process.pid});
 		if (security.fingerprint !== undefined) tellFingerprint(url, security, logger);
 	}
@@ -78,9 +86,37 @@ export async function openServeEndpoint(address: ListenAddress, options: ServeEn
 		get fd() {
 			return endpoint.fd;
 		},
-		reload: () => reloadSecurity(security, endpoint, logger, audit?.reopen),
+		console,
+		reload: () => {
+			reloadSecurity(security, endpoint, logger, audit?.reopen);
+			void console?.site.recheck();
+		},
 		close: () => endpoint.close(),
 	};
+}
+
+/** The console is loaded when it is asked for. Browsers cannot reach sockets of the file system. */
+async function openConsole(
+	address: ListenAddress,
+	{security, server, audit, consoleSessions = []}: ServeEndpointOptions,
+	{accept}: EndpointOptions<Grant | undefined>,
+): Promise<ServeConsole> {
+	if (address.kind !== 'websocket') throw invalidSetting('--console needs --listen ws://IP:PORT or wss://IP:PORT');
+	const {createServeConsole} = await import('./serve-console.js');
+	let current: ExecServer | undefined;
+	const load = async (): Promise<void> => {
+		current = await server;
+	};
+	void load();
+	return createServeConsole({
+		authenticator: security.authenticator,
+		isSecure: security.readIdentity !== undefined,
+		server: () => current,
+		accept,
+		onRefused: (from, port, reason) =>
+			audit?.write('not let in', {from, port, path: '/console/login', status: 401, reason}),
+		inherited: consoleSessions,
+	});
 }
 
 /** In place of a listener, for a server that is reached through hubs only. */

@@ -1,12 +1,13 @@
 import {TOKEN_VARIABLE} from '../../../environments/config/config-variables.js';
 import {connectorFor} from '../../../environments/remote/remote-backend.js';
 import {targetFromUrl} from '../../../environments/remote/remote-url.js';
+import {Lifetime} from '../../../shared/async/lifetime.js';
 import {errorMessage} from '../../../shared/errors.js';
 import type {Logger} from '../../../shared/logger.js';
 import {joinTransports} from '../../../transports/join-transports.js';
 import type {Transport} from '../../../transports/transport.js';
 import {createServeLogger} from './serve-logger.js';
-import {openRemoteServing} from './serve-remote.js';
+import {openRemoteServing, type RemoteAcceptor} from './serve-remote.js';
 import {invalidSetting, type Settings} from './serve-settings.js';
 
 const SIGNALS = ['SIGINT', 'SIGTERM'] as const;
@@ -18,8 +19,16 @@ export async function forwardServer(settings: Settings, url: string | undefined)
 	const connect = connectorFor(targetFromUrl(url, {token: process.env[TOKEN_VARIABLE]}));
 	const level = settings['log-level'];
 	const logger = createServeLogger(settings, level === 'auto' ? 'info' : level);
-	const accept = (transport: Transport): void => void forward(transport, connect, logger);
-	const remote = await openRemoteServing(settings, Promise.resolve(accept), logger);
+	const acceptor: RemoteAcceptor = {
+		// The server knows its processes, and does not tell.
+		runningProcesses: 0,
+		accept: transport => {
+			const lifetime = new Lifetime();
+			void forward(transport, connect, logger, lifetime);
+			return {isRunningProcesses: false, lifetime};
+		},
+	};
+	const remote = await openRemoteServing(settings, Promise.resolve(acceptor), logger);
 	const signal = new Promise<string>(resolve => {
 		for (const name of SIGNALS) process.once(name, resolve);
 	});
@@ -30,12 +39,18 @@ export async function forwardServer(settings: Settings, url: string | undefined)
 	}
 }
 
-async function forward(client: Transport, connect: () => Promise<Transport>, logger: Logger): Promise<void> {
+async function forward(
+	client: Transport,
+	connect: () => Promise<Transport>,
+	logger: Logger,
+	lifetime: Lifetime,
+): Promise<void> {
 	try {
 		const server = await connect();
-		joinTransports(client, server);
+		joinTransports(client, server, () => lifetime.close());
 	} catch (error) {
 		logger.warn('the server cannot be reached', {reason: errorMessage(error)});
 		client.destroy();
+		lifetime.close();
 	}
 }

@@ -1,3 +1,4 @@
+import type {ConsoleSessionRecord} from '../../../console/server/console-logins.js';
 import type {SubreaperState} from '../../../processes/backends/backend.js';
 import type {ServerRecord} from '../../../server/handoff/server-record.js';
 import type {HandoffReader} from '../../../shared/node/handoff-file.js';
@@ -18,6 +19,8 @@ export interface ServeState {
 	readonly listeningFd?: number | undefined;
 	/** Token for hubs that came on standard input. */
 	readonly credential?: CredentialState | undefined;
+	/** Browsers that are logged in to the console; undefined without one. */
+	readonly consoleSessions?: readonly ConsoleSessionRecord[] | undefined;
 	readonly subreaper: SubreaperState;
 	/** Control group that limits the children. */
 	readonly childGroupPath?: string | undefined;

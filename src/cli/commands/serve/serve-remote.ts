@@ -1,14 +1,18 @@
 import {readFileSync} from 'node:fs';
 import {isIP} from 'node:net';
+import {availableParallelism} from 'node:os';
 import {join} from 'node:path';
+import type {PoolOffer} from '../../../protocol/relay/executor-offer.js';
+import {MAX_SLOTS} from '../../../protocol/relay/pool-selector.js';
 import {decodeRelayKey} from '../../../protocol/relay/relay-keys.js';
+import {type SlotClient, Slots} from '../../../server/slots.js';
 import {Deferred} from '../../../shared/async/deferred.js';
 import {errorMessage} from '../../../shared/errors.js';
 import type {Logger} from '../../../shared/logger.js';
 import {stateHome} from '../../../shared/node/state-home.js';
 import {publicKeysOf} from '../../../shared/noise/hybrid-ik.js';
 import {isLoopback} from '../../../transports/node/loopback.js';
-import {ExecutorLink} from '../../../transports/node/relay/executor-link.js';
+import {ExecutorLink, type PlacedClient} from '../../../transports/node/relay/executor-link.js';
 import type {StreamCaller} from '../../../transports/node/relay/executor-streams.js';
 import {loadNoiseKeys} from '../../../transports/node/relay/key-file.js';
 import {fingerprintOfKeys} from '../../../transports/node/relay/known-executors.js';
@@ -20,6 +24,8 @@ import type {CredentialState} from './credential-frames.js';
 import {openRemoteCredential, type RemoteCredential} from './remote-credential.js';
 import {invalidSetting, type Settings} from './serve-settings.js';
 
+/** How often a load that has changed is told to the hubs; clients of pools that come and go are told at once. */
+const LOAD_CHECK_MS = 1000;
 const FINGERPRINT = /^sha256:[0-9a-f]{64}$/;
 
 /** The registries this server is reached through. */
@@ -28,13 +34,23 @@ export interface RemoteServing {
 	readonly over: Promise<string>;
 	/** Credential for the program that takes the place of this one. */
 	readonly handOver: RemoteCredential['handOver'];
+	/** Tells the hubs that pools are to send nobody any more, and refuses those who come all the same. */
+	leavePools(): void;
 	close(): void;
+}
+
+/** Takes clients of the registries. */
+export interface RemoteAcceptor {
+	/** Processes of all clients that are starting or running, as far as they are known. */
+	readonly runningProcesses: number;
+	/** `isPlaced` for a client that a pool has sent: its slot was taken before. */
+	accept(transport: Transport, isPlaced: boolean): SlotClient;
 }
 
 /** Registers with every hub of `--remote` as soon as there is someone to take clients. */
 export async function openRemoteServing(
 	settings: Settings,
-	accept: Promise<(transport: Transport) => void>,
+	acceptor: Promise<RemoteAcceptor>,
 	logger: Logger,
 	inherited?: CredentialState,
 ): Promise<RemoteServing> {
@@ -47,7 +63,22 @@ export async function openRemoteServing(
 	const credential = await openRemoteCredential(settings, {environmentId, inherited});
 	logger.info('key of this executor', {fingerprint: fingerprintOfKeys(publicKeysOf(keys))});
 	const over = new Deferred<string>();
-	const take = async (transport: Transport): Promise<void> => (await accept)(transport);
+	const offer = toOffer(settings);
+	let server: RemoteAcceptor | undefined;
+	const slots = new Slots({
+		limit: offer.slots,
+		runningProcesses: () => server?.runningProcesses ?? 0,
+		onChange: () => reportLoad(),
+	});
+	const reportLoad = (): void => {
+		for (const link of links) link.reportLoad();
+	};
+	const reporting = setInterval(reportLoad, LOAD_CHECK_MS).unref();
+	const take = async (transport: Transport, place: PlacedClient | undefined): Promise<void> => {
+		const client = (await acceptor).accept(transport, place !== undefined);
+		if (place) slots.join(place, client);
+	};
+	const accept = (transport: Transport, place?: PlacedClient): void => void take(transport, place);
 	const links = urls.map(url => {
 		const registry = new RegistryClient({
 			url,
@@ -56,11 +87,11 @@ export async function openRemoteServing(
 			hidesBodies: credential.isScoped,
 			tls,
 		});
-		return new ExecutorLink({registry, keys, isAllowed, logger, tls, accept: transport => void take(transport)});
+		return new ExecutorLink({registry, keys, isAllowed, offer, slots, logger, tls, accept});
 	});
 	let left = links.length;
 	const run = async (link: ExecutorLink): Promise<void> => {
-		await accept;
+		server = await acceptor;
 		try {
 			await link.run();
 		} catch (error) {
@@ -79,9 +110,21 @@ export async function openRemoteServing(
 	return {
 		over: over.promise,
 		handOver: credential.handOver,
+		leavePools: () => slots.drain(),
 		close: () => {
+			clearInterval(reporting);
 			for (const link of links) link.close();
 		},
+	};
+}
+
+/** A machine has a slot for each processor unless its owner knows better. */
+function toOffer({pool, label, slots}: Settings): PoolOffer {
+	const os = {darwin: 'macos', win32: 'windows'}[process.platform as string] ?? process.platform;
+	return {
+		labels: {os, arch: process.arch, ...label},
+		pools: [...pool],
+		slots: slots ?? Math.min(availableParallelism(), MAX_SLOTS),
 	};
 }
 

@@ -5,6 +5,7 @@ import {ENFORCER_CHOICES, type EnforcerChoice} from '../../../sandbox/enforcer.j
 import {AUTH_MODES, type AuthMode, DEFAULT_CLOCK_SKEW_SECONDS} from '../../../server/auth/auth-modes.js';
 import {DEFAULTS} from '../../../server/options.js';
 import {LongarmError} from '../../../shared/errors.js';
+import type {EnvironmentLabels} from '../../../shared/labels.js';
 import {LOG_LEVELS, type LogLevel} from '../../../shared/logger.js';
 import {LOG_FORMATS, type LogFormat} from '../../../shared/node/line-logger.js';
 import {PEER_TIMEOUT_MS, PING_INTERVAL_MS, STOPPED_PEER_MS} from '../../../transports/node/peer-times.js';
@@ -17,12 +18,15 @@ import {
 	flag,
 	hostNames,
 	type Kind,
+	labels,
 	niceness,
 	oomScore,
 	optional,
 	origins,
+	poolNames,
 	registryUrls,
 	size,
+	slotCount,
 	text,
 	variableNames,
 	whole,
@@ -82,6 +86,21 @@ export const SETTINGS = {
 		optional(filePath, 'FILE', 'executor-keys/ID.json in the state directory'),
 		undefined,
 		'key by which clients know this machine at a hub; made at the first start',
+	),
+	pool: setting(
+		poolNames,
+		[] as readonly string[],
+		'with --remote: pools this machine is a member of, for clients with -e pool:NAME; may be given several times',
+	),
+	label: setting<EnvironmentLabels>(
+		labels,
+		{},
+		'with --remote: labels KEY=VALUE of this machine, for clients with -e @KEY=VALUE, besides os and arch; may be given several times',
+	),
+	slots: setting<number | undefined>(
+		optional(slotCount, 'N', 'one per processor'),
+		undefined,
+		'with --remote: processes and waiting clients this machine is meant for at once; clients of a pool are sent elsewhere beyond them',
 	),
 	'allow-harness-key': setting<string | undefined>(
 		optional(filePath),
@@ -238,6 +257,11 @@ export const SETTINGS = {
 		hostNames,
 		[] as readonly string[],
 		'names by which clients may call a server without TLS, such as that of a proxy in front of it; its addresses and localhost always count',
+	),
+	console: setting(
+		flag,
+		false,
+		'serve the web console as well, at /console/; its address is the second line on stdout, with a login that is good once',
 	),
 	'max-connections': setting(count, 4096, 'connections open at once; more are turned away with 503'),
 	'max-reply': setting(

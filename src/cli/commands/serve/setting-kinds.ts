@@ -1,4 +1,6 @@
 import {isDeniedVariable} from '../../../network/http/header-variables.js';
+import {isPoolName, MAX_POOLS, MAX_SLOTS} from '../../../protocol/relay/pool-selector.js';
+import {type EnvironmentLabels, findLabelsFault} from '../../../shared/labels.js';
 import {formatDuration, formatSize, parseDuration, parseSize} from '../../../shared/units.js';
 
 /** A form of values: how they are read from text and shown. */
@@ -6,6 +8,8 @@ export interface Kind<T> {
 	/** Stands for the value in help texts; none for a switch. */
 	readonly placeholder: string | undefined;
 	readonly expects: string;
+	/** Whether the flag may be given several times; its values are joined by commas then. */
+	readonly isList?: true;
 	parse(text: string): T | undefined;
 	format(value: T): string;
 }
@@ -49,10 +53,8 @@ export const origins: Kind<readonly string[]> = {
 export const registryUrls: Kind<readonly string[]> = {
 	placeholder: 'URLS',
 	expects: 'http or https URLs, separated by commas',
-	parse: value => {
-		const list = value.split(',').map(each => each.trim());
-		return list.every(each => /^https?:\/\//.test(each) && URL.canParse(each)) ? list : undefined;
-	},
+	// A wrong one is refused in the words of the registry's client.
+	parse: value => value.split(',').map(each => each.trim()),
 	format: value => (value.length === 0 ? 'none' : value.join(',')),
 };
 export const hostNames: Kind<readonly string[]> = {
@@ -73,6 +75,36 @@ export const variableNames: Kind<readonly string[]> = {
 		return list.every(each => /^[A-Za-z_]\w*$/.test(each) && !isDeniedVariable(each)) ? list : undefined;
 	},
 	format: value => (value.length === 0 ? 'none' : value.join(',')),
+};
+export const poolNames: Kind<readonly string[]> = {
+	placeholder: 'NAMES',
+	expects: `up to ${MAX_POOLS} names of letters, digits, '.', '_' and '-', separated by commas`,
+	isList: true,
+	parse: value => {
+		const list = [...new Set(value.split(',').map(each => each.trim()))];
+		return list.length <= MAX_POOLS && list.every(isPoolName) ? list : undefined;
+	},
+	format: value => (value.length === 0 ? 'none' : value.join(',')),
+};
+export const labels: Kind<EnvironmentLabels> = {
+	placeholder: 'LABELS',
+	expects: "KEY=VALUE of letters, digits, '.', '_', '-' and '/', separated by commas",
+	isList: true,
+	parse: value => {
+		const pairs = value.split(',').map(each => each.trim().split('='));
+		const given = Object.fromEntries(pairs) as EnvironmentLabels;
+		return pairs.every(({length}) => length === 2) && findLabelsFault(given) === undefined ? given : undefined;
+	},
+	format: value =>
+		Object.entries(value)
+			.map(pair => pair.join('='))
+			.join(',') || 'none',
+};
+export const slotCount: Kind<number> = {
+	placeholder: 'N',
+	expects: `a whole number from 1 to ${MAX_SLOTS}`,
+	parse: value => (/^[1-9]\d{0,5}$/.test(value) && Number(value) <= MAX_SLOTS ? Number(value) : undefined),
+	format: String,
 };
 export const filePath: Kind<string> = {...text, placeholder: 'FILE', expects: 'a file'};
 export const whole: Kind<number> = {

@@ -28,6 +28,8 @@ export interface UpgradedServer {
 	/** Whether it is reached through hubs, which it connects to by itself. */
 	readonly isRemote: boolean;
 	readonly credential: () => CredentialState | undefined;
+	/** Browsers that are logged in to the console; undefined without one. */
+	readonly consoleSessions: () => ServeState['consoleSessions'];
 	/** Control group that limits the children. */
 	readonly childGroupPath: string | undefined;
 	readonly logger: Logger;
@@ -104,6 +106,7 @@ function becomeNext(upgraded: UpgradedServer, backend: Backend, {file, program, 
 		instanceId: instanceId(),
 		listeningFd: listeningFd === undefined ? undefined : writer.keep(listeningFd),
 		credential: upgraded.credential(),
+		consoleSessions: upgraded.consoleSessions(),
 		subreaper,
 		childGroupPath: upgraded.childGroupPath,
 		server: upgraded.server.handOver(writer),

@@ -1,7 +1,7 @@
 import {LOCAL} from '../../../environments/environment-provider.js';
-import {writeJson, writeLines} from '../../common/messages.js';
+import {writeJson, writeLines, writeMessage} from '../../common/messages.js';
 import {type ProcessPlace, withProcess} from '../../common/processes/open-process.js';
-import {formatShareLink, parseShareLink} from '../../common/processes/share-link.js';
+import {formatConsoleLink, formatShareLink, parseShareLink} from '../../common/processes/share-link.js';
 import {describeTarget, resolveDefault, resolveTarget} from '../../common/resolve-target.js';
 import {parseTimeOption} from '../../common/times.js';
 import {EXIT, usageError} from '../../exit-codes.js';
@@ -27,8 +27,13 @@ export async function share(id: string, request: ShareRequest): Promise<number> 
 			...(forMs !== undefined && {for: forMs}),
 		});
 		const link = formatShareLink({url, processId, token});
-		if (json) writeJson({link, url, token, id: processId, role, expiresAt: expiresAt.toISOString()}, '\t');
+		const hasConsole = (await environment.server()).capabilities['webConsole'] === true && /^wss?:/.test(url);
+		const forBrowser = hasConsole ? formatConsoleLink({url, processId, token}) : undefined;
+		const members = {link, url, token, id: processId, role, expiresAt: expiresAt.toISOString()};
+		if (json) writeJson({...members, ...(forBrowser !== undefined && {consoleLink: forBrowser})}, '\t');
 		else writeLines([link]);
+		// Beside standard output, which is the link alone.
+		if (!json && forBrowser !== undefined) writeMessage(`in a browser: ${forBrowser}`);
 		return EXIT.ok;
 	});
 }

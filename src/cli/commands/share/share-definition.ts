@@ -23,7 +23,8 @@ export const SHARE: CommandDefinition = {
 	details: [
 		'The link is a secret: it is good for this one process and role, for everybody who has it. longarm attach takes it, and so do logs, screen, wait, replay and export. Links end with the server, too.',
 		'Only the owner of a process may share it, on a server that lets in holders of tokens only (--ws-auth).',
-		'--json prints {"link", "url", "token", "id", "role", "expiresAt"}.',
+		'On a server with the web console (serve --console) stderr has the same link for a browser.',
+		'--json prints {"link", "url", "token", "id", "role", "expiresAt"}, and "consoleLink" where there is a web console.',
 	],
 	examples: [
 		{command: 'longarm share -e devbox build'},

@@ -17,6 +17,12 @@ export function formatShareLink({url, processId, token}: ShareLink): string {
 	return `${url}#${new URLSearchParams({share: token, process: processId}).toString()}`;
 }
 
+/** The same link for a browser, on a server that has the web console. */
+export function formatConsoleLink({url, processId, token}: ShareLink): string {
+	const page = `${url.replace(/^ws/, 'http').replace(/\/$/, '')}/console/`;
+	return formatShareLink({url: page, processId, token});
+}
+
 /** Undefined for a text that is no link. Errors do not repeat it: it may hold a secret. */
 export function parseShareLink(text: string): ShareLink | undefined {
 	const [, url, fragment] = /^([^#]*)#(.*)$/s.exec(text.trim()) ?? [];

@@ -15,7 +15,14 @@ export class JsonReport extends OutputWriter {
 	readonly #stdout = new HeadTailBuffer(MAX_REPORTED_BYTES);
 	readonly #stderr = new HeadTailBuffer(MAX_REPORTED_BYTES);
 	readonly #startedAt = performance.now();
+	readonly #member: Promise<string> | undefined;
 	#hasUnknownGap = false;
+
+	/** `member` is the machine that a hub has chosen. */
+	constructor(member?: Promise<string>) {
+		super();
+		this.#member = member;
+	}
 
 	override write(stream: OutputStream, bytes: Uint8Array): undefined {
 		(stream === 'stderr' ? this.#stderr : this.#stdout).push(bytes);
@@ -29,9 +36,12 @@ export class JsonReport extends OutputWriter {
 
 	override async report({exitCode, reason, error}: RunOutcome): Promise<void> {
 		const [out, err] = [this.#stdout, this.#stderr];
+		// Nothing was chosen for a command that was not started.
+		const environment = await this.#member?.catch(() => undefined);
 		const text = toSafeJson({
 			exitCode: exitCode ?? null,
 			reason,
+			...(environment !== undefined && {environment}),
 			...(reason === 'signal' && {signal: nameSignal(exitCode)}),
 			...(error !== undefined && {error}),
 			...toOutputMembers('stdout', toMarked(out)),

@@ -1,0 +1,81 @@
+import {resolve} from 'node:path';
+import type {ListedJob} from '../../../jobs/output/job-summary.js';
+import {DEFAULT_DRAIN_MS} from '../../../jobs/run-job.js';
+import {defaultOutputPath, shortJobId} from '../../../jobs/store/job-directory.js';
+import type {OptionValues} from '../../command-definition.js';
+import {writeJson, writeLines, writeMessage} from '../../common/messages.js';
+import {parseTimeOption} from '../../common/times.js';
+import {JOB_EXIT} from '../fanout/job-options.js';
+import {followJob, readReporter} from './follow-job.js';
+import {JobsClient} from './jobs-client.js';
+import {writeItems} from './write-items.js';
+
+export async function showHubJob(given: string, options: OptionValues): Promise<number> {
+	const reporter = readReporter(options);
+	const client = new JobsClient(options);
+	const jobId = await client.resolveId(given);
+	const followed = options['follow'] === true ? await followJob(client, jobId, reporter) : undefined;
+	const listed = followed?.listed ?? (await client.find(jobId));
+	if (options['json'] === true) writeJson(listed);
+	else writeLines(toLines(listed));
+	return followed?.exitCode ?? JOB_EXIT.ok;
+}
+
+export async function listHubJobs(options: OptionValues): Promise<number> {
+	const jobs = await new JobsClient(options).list();
+	if (options['json'] === true) writeJson(jobs);
+	else if (jobs.length === 0) writeLines(['there are no jobs']);
+	else writeLines(jobs.map(toLine));
+	return JOB_EXIT.ok;
+}
+
+/** Both streams of the item, each where it belongs. */
+export async function printLogs(given: string, itemId: string, options: OptionValues): Promise<number> {
+	const client = new JobsClient(options);
+	const logs = await client.readLogs(await client.resolveId(given), itemId);
+	if (options['json'] === true) {
+		writeJson(logs);
+		return JOB_EXIT.ok;
+	}
+	if (logs.stdout !== '') writeLines(linesOf(logs.stdout));
+	if (logs.stderr !== '') writeMessage(...linesOf(logs.stderr));
+	return JOB_EXIT.ok;
+}
+
+export async function exportHubJob(given: string, options: OptionValues): Promise<number> {
+	const client = new JobsClient(options);
+	const jobId = await client.resolveId(given);
+	const output = options['output'] as string | undefined;
+	const path = output ?? defaultOutputPath((await client.find(jobId)).input_path, jobId, 'job');
+	await writeItems(client, jobId, resolve(path));
+	writeLines([resolve(path)]);
+	return JOB_EXIT.ok;
+}
+
+export async function cancelHubJob(given: string, options: OptionValues): Promise<number> {
+	const drainMs = parseTimeOption('--drain-timeout', options['drainTimeout'] as string | undefined) ?? DEFAULT_DRAIN_MS;
+	const client = new JobsClient(options);
+	const jobId = await client.resolveId(given);
+	await client.cancel(jobId, drainMs);
+	writeLines([`job ${shortJobId(jobId)} is being cancelled`]);
+	return JOB_EXIT.ok;
+}
+
+function linesOf(text: string): string[] {
+	return text.replace(/\n$/, '').split('\n');
+}
+
+function toLines(job: ListedJob): string[] {
+	const failures = (job.failed_item_errors ?? []).map(each => `  ${each.item_id}: ${each.last_error}`);
+	return [
+		toLine(job),
+		`input   ${job.input_path}`,
+		...(job.job_error === null ? [] : [`error   ${job.job_error}`]),
+		...(failures.length === 0 ? [] : ['failed items', ...failures]),
+	];
+}
+
+function toLine(job: ListedJob): string {
+	const {total_items: total, completed_items: completed, failed_items: failed} = job;
+	return `${shortJobId(job.job_id)}  ${job.status.padEnd(9)}  ${job.created_at}  ${completed}/${total} done, ${failed} failed, ${job.running_items} running, ${job.pending_items} pending`;
+}

@@ -1,0 +1,156 @@
+import {type IncomingMessage, request as requestHttp} from 'node:http';
+import {request as requestHttps} from 'node:https';
+import {Readable} from 'node:stream';
+import {pipeline} from 'node:stream/promises';
+import {TOKEN_VARIABLE, trustOf} from '../../../environments/config/config-variables.js';
+import type {ItemLogs, ItemsForm} from '../../../jobs/hub/hub-jobs.js';
+import type {JobSubmission} from '../../../jobs/hub/submitted-job.js';
+import type {ListedJob} from '../../../jobs/output/job-summary.js';
+import {LongarmError} from '../../../shared/errors.js';
+import {parseRegistryUrl} from '../../../transports/node/relay/registry-client.js';
+import {RegistryError, refusedByRegistry} from '../../../transports/node/relay/registry-errors.js';
+import {secureSocketOptions} from '../../../transports/node/relay/secure-socket.js';
+import type {TlsOptions} from '../../../transports/node/tls-trust.js';
+import type {OptionValues} from '../../command-definition.js';
+import {givenTrust} from '../../common/given-trust.js';
+import {usageError} from '../../exit-codes.js';
+import {readToken} from '../env/env-edit.js';
+
+export const HUB_VARIABLE = 'LONGARM_HUB';
+/** The hub has so long for the beginning of an answer; a job with many rows is on its disks then. */
+const ANSWER_MS = 120_000;
+/** Enough for ten thousand jobs. */
+const MAX_ANSWER_BYTES = 32 * 1024 * 1024;
+const MIN_PREFIX = 4;
+const FULL_ID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+
+/** Requests about jobs to one hub. */
+export class JobsClient {
+	readonly #base: URL;
+	readonly #token: string | undefined;
+	readonly #tls: TlsOptions;
+
+	constructor(options: OptionValues) {
+		const hub = (options['hub'] as string | undefined) ?? process.env[HUB_VARIABLE];
+		if (hub === undefined || hub === '') throw usageError(`say which hub with --hub URL, or with ${HUB_VARIABLE}`);
+		this.#base = parseRegistryUrl(hub);
+		const file = options['tokenFile'] as string | undefined;
+		this.#token = file === undefined ? process.env[TOKEN_VARIABLE] : readToken(file);
+		const isSecure = this.#base.protocol === 'https:';
+		this.#tls = isSecure ? {...trustOf(process.env), ...givenTrust()} : {};
+		if (!isSecure && Object.keys(givenTrust()).length > 0) {
+			throw usageError('--ca-file and --tls-fingerprint go with an https:// URL only');
+		}
+	}
+
+	/** Settles with the id when the job is durable. */
+	async submit(job: JobSubmission, rows: AsyncIterable<Uint8Array>): Promise<string> {
+		async function* upload() {
+			yield Buffer.from(`${JSON.stringify(job)}\n`);
+			yield* rows;
+		}
+		const {job_id: jobId} = (await this.#askJson('/jobs', upload())) as {job_id: string};
+		return jobId;
+	}
+
+	async list(): Promise<readonly ListedJob[]> {
+		return ((await this.#askJson('/jobs')) as {jobs: ListedJob[]}).jobs;
+	}
+
+	async find(jobId: string): Promise<ListedJob> {
+		return (await this.#askJson(`/jobs/${jobId}`)) as ListedJob;
+	}
+
+	async readLogs(jobId: string, itemId: string): Promise<ItemLogs> {
+		return (await this.#askJson(`/jobs/${jobId}/logs?item=${encodeURIComponent(itemId)}`)) as ItemLogs;
+	}
+
+	async cancel(jobId: string, drainMs: number): Promise<void> {
+		const body = Buffer.from(JSON.stringify({drain_ms: drainMs}));
+		await this.#askJson(`/jobs/${jobId}/cancel`, Readable.from([body]));
+	}
+
+	/** Bytes of the output so far. */
+	async readItems(jobId: string, form: ItemsForm): Promise<AsyncIterable<Uint8Array>> {
+		return this.#ask(`/jobs/${jobId}/items?form=${form}`);
+	}
+
+	/** The id that a beginning stands for. */
+	async resolveId(given: string): Promise<string> {
+		if (FULL_ID.test(given)) return given;
+		const jobs = given.length < MIN_PREFIX ? [] : await this.list();
+		const found = jobs.map(({job_id: id}) => id).filter(id => id.startsWith(given));
+		if (found.length === 1) return found[0]!;
+		const message = found.length === 0 ? `the hub has no job \`${given}\`` : `several jobs begin with \`${given}\``;
+		throw new LongarmError('JOB_UNKNOWN', {message, context: {given}});
+	}
+
+	async #askJson(path: string, body?: AsyncIterable<Uint8Array>): Promise<unknown> {
+		return JSON.parse(await readText(await this.#ask(path, body)));
+	}
+
+	/** A successful answer. Throws `USAGE_WRONG` for a job that cannot be used, `JOB_UNKNOWN`, or a `RegistryError`. */
+	async #ask(path: string, body?: AsyncIterable<Uint8Array>): Promise<IncomingMessage> {
+		const url = new URL(this.#base);
+		const [pathname, search = ''] = path.split('?');
+		url.pathname = `${url.pathname.replace(/\/+$/, '')}${pathname}`;
+		url.search = search;
+		const response = await this.#exchange(url, body);
+		const {statusCode: status = 0} = response;
+		if (status >= 200 && status < 300) return response;
+		const text = await readText(response);
+		const {code, message} = readRefusal(text);
+		if (code === 'job_unusable') throw usageError(message);
+		if (status !== 404) throw refusedByRegistry(status, text);
+		const isOff = message === 'there is nothing here';
+		throw new LongarmError('JOB_UNKNOWN', {
+			message: isOff ? 'the hub takes no jobs: it was started without --jobs' : message,
+		});
+	}
+
+	async #exchange(url: URL, body: AsyncIterable<Uint8Array> | undefined): Promise<IncomingMessage> {
+		try {
+			const secure = await secureSocketOptions(url, this.#tls, {timeoutMs: ANSWER_MS});
+			const request = (url.protocol === 'https:' ? requestHttps : requestHttp)(url, {
+				method: body ? 'POST' : 'GET',
+				headers: this.#token === undefined ? {} : {authorization: `Bearer ${this.#token}`},
+				timeout: ANSWER_MS,
+				...(!secure.createConnection && {agent: false}),
+				...secure,
+			});
+			request.on('timeout', () => request.destroy(new Error('the hub does not answer')));
+			const answered = new Promise<IncomingMessage>((resolve, reject) => {
+				request.on('response', resolve);
+				request.on('error', reject);
+			});
+			if (body) await Promise.race([pipeline(body, request), answered]);
+			else request.end();
+			return await answered;
+		} catch (cause) {
+			// Of rows that cannot be read it is the input that is told.
+			if (cause instanceof LongarmError || (cause as Error).name === 'JobInputError') throw cause;
+			throw new RegistryError(`the hub at ${url.host} cannot be asked: ${(cause as Error).message}`, {cause});
+		}
+	}
+}
+
+async function readText(response: IncomingMessage): Promise<string> {
+	const chunks: Buffer[] = [];
+	let bytes = 0;
+	for await (const chunk of response as AsyncIterable<Buffer>) {
+		bytes += chunk.length;
+		if (bytes > MAX_ANSWER_BYTES) throw new RegistryError(`the answer is longer than ${MAX_ANSWER_BYTES} bytes`);
+		chunks.push(chunk);
+	}
+	return Buffer.concat(chunks).toString();
+}
+
+function readRefusal(text: string): {code: string; message: string} {
+	try {
+		const {error} = JSON.parse(text) as {error?: {code?: unknown; message?: unknown}};
+		const [code, message] = [error?.code, error?.message];
+		return {code: typeof code === 'string' ? code : '', message: typeof message === 'string' ? message : ''};
+	} catch {
+		return {code: '', message: ''};
+	}
+}

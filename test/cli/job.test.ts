@@ -1,0 +1,140 @@
+// covers: src/cli/commands/job, src/cli/commands/hub
+import {existsSync, readFileSync, writeFileSync} from 'node:fs';
+import {join} from 'node:path';
+import {expect, test} from 'vitest';
+import {Command, type Finished, run} from '../helpers/command.js';
+import {scratchDirectory} from '../helpers/scratch.js';
+import {fileWith} from '../helpers/tokens.js';
+
+interface Place {
+	/** `longarm job ...` with the hub and its token. */
+	readonly job: (...args: readonly string[]) => Promise<Finished>;
+	readonly directory: string;
+	readonly rows: string;
+	readonly env: Record<string, string>;
+	/** Kills the hub with SIGKILL and starts it again. */
+	readonly restart: () => Promise<void>;
+}
+
+/** A hub that takes jobs, and a machine called box behind it. */
+async function hubWithBox(): Promise<Place> {
+	const directory = scratchDirectory();
+	const state = {XDG_STATE_HOME: directory};
+	const start = async (listen: string): Promise<Command> => {
+		const started = new Command(['hub', '--listen', listen, '--jobs', '--log-format', 'json'], {env: state});
+		await started.logs('"jobs are on');
+		return started;
+	};
+	const hub = await start('http://127.0.0.1:0');
+	const url = await hub.url();
+	const token = async (kind: string): Promise<string> => {
+		const {stdout} = await run(['hub', 'token', 'create', kind, '*'], state);
+		return stdout.trim();
+	};
+	const executor = fileWith(await token('executor'));
+	const args = [
+		'serve',
+		'--remote',
+		url,
+		'--environment-id',
+		'box',
+		'--token-file',
+		executor,
+		'--slots',
+		'8',
+		'--log-format',
+		'json',
+	];
+	const box = new Command(args, {env: {XDG_STATE_HOME: scratchDirectory()}});
+	await box.logs('"online"');
+	const env = {...state, LONGARM_HUB: url, LONGARM_EXEC_SERVER_TOKEN: await token('client')};
+	const rows = join(directory, 'rows.csv');
+	writeFileSync(rows, 'n\n1\n2\n3\n');
+	const restart = async (): Promise<void> => {
+		hub.child.kill('SIGKILL');
+		await hub.ended;
+		await start(url);
+	};
+	return {job: (...words) => run(['job', ...words], env), directory, rows, env, restart};
+}
+
+/** The exit code, and whether stderr holds the text. */
+function failureOf({code, stderr}: Finished, text: string): [number | null, string] {
+	return [code, stderr.includes(text) ? text : stderr];
+}
+
+test('a job is submitted, followed, looked at, exported and listed', async () => {
+	const {job, directory, rows} = await hubWithBox();
+	const output = join(directory, 'out.csv');
+	const line = `test {n} -lt 3 || {{ echo no >&2; exit 5; }}; echo '{{"n":{n}}}'`;
+	const followed = await job(
+		'submit',
+		rows,
+		'--cmd',
+		line,
+		'--executor',
+		'box,slots=2',
+		'--follow',
+		'--output',
+		output,
+	);
+	expect([followed.code, followed.stderr.includes('is on its way')]).toEqual([2, true]);
+	const summary = JSON.parse(followed.stdout) as Record<string, unknown>;
+	expect(summary).toMatchObject({status: 'completed', completed_items: 2, failed_items: 1, output_csv_path: output});
+	expect(readFileSync(output, 'utf8').split('\n')[1]).toContain('"{""n"":1}"');
+	const id = String(summary['job_id']);
+	const status = await job('status', id.slice(0, 6));
+	expect(status.code).toBe(0);
+	expect(status.stdout).toContain('row-3: worker exited with code 5: no');
+	expect(await job('logs', id, 'row-3')).toMatchObject({code: 0, stdout: '', stderr: 'no\n'});
+	expect(JSON.parse((await job('logs', id, 'row-1', '--json')).stdout)).toMatchObject({stdout: '{"n":1}\n'});
+	const exported = join(directory, 'out.jsonl');
+	expect((await job('export', id, '--output', exported)).stdout).toBe(`${exported}\n`);
+	expect(readFileSync(exported, 'utf8').trim().split('\n').length).toBe(3);
+	expect((await job('list')).stdout).toContain(`${id.slice(0, 8)}  completed`);
+	expect(JSON.parse((await job('list', '--json')).stdout)).toMatchObject([{job_id: id}]);
+	expect((await job('status', id, '--follow')).code).toBe(2);
+});
+
+test('a job goes on without its client, and is cancelled from elsewhere', async () => {
+	const {job, directory, rows} = await hubWithBox();
+	const started = join(directory, 'started');
+	const line = `touch ${started}; while true; do sleep 0.1; done`;
+	const submitted = await job('submit', rows, '--cmd', line, '--executor', 'box', '--max-concurrency', '1');
+	const id = submitted.stdout.trim();
+	await expect.poll(() => existsSync(started), {timeout: 20_000}).toBe(true);
+	expect(JSON.parse((await job('status', id, '--json')).stdout)).toMatchObject({status: 'running', running_items: 1});
+	expect(await job('cancel', id, '--drain-timeout', '0s')).toMatchObject({code: 0});
+	expect((await job('status', id, '--follow')).code).toBe(3);
+});
+
+test('a hub that was killed goes on with its jobs, and a client that follows one notices nothing', async () => {
+	const {job, directory, rows, restart} = await hubWithBox();
+	const line = `echo x >> ${directory}/ran-{n}; while ! test -e ${directory}/go; do sleep 0.1; done; echo '{{}}'`;
+	const followed = job('submit', rows, '--cmd', line, '--executor', 'box', '--follow');
+	await expect.poll(() => existsSync(join(directory, 'ran-3')), {timeout: 20_000}).toBe(true);
+	await restart();
+	writeFileSync(join(directory, 'go'), '');
+	const {code, stdout} = await followed;
+	expect([code, JSON.parse(stdout)]).toMatchObject([0, {status: 'completed', completed_items: 3}]);
+});
+
+test('mistakes are told before anything is sent, or by the hub, with exit code 64', async () => {
+	const {job, rows, env} = await hubWithBox();
+	const wrong: [string[], string][] = [
+		[['submit', rows, '--executor', 'box'], '--cmd, --argv and --agent'],
+		[['submit', rows, '--cmd', 'true'], 'say where with --executor'],
+		[['submit', rows, '--cmd', 'true', '--executor', 'nowhere'], 'knows no executor nowhere'],
+		[['submit', rows, '--cmd', 'echo {m}', '--executor', 'box'], '{m}, which is no column'],
+		[['submit', rows, '--cmd', 'true', '--executor', 'box', '--output', 'x'], '--output goes with --follow'],
+		[['submit', '/none.csv', '--cmd', 'true', '--executor', 'box'], 'failed to read csv input'],
+	];
+	for (const [args, text] of wrong) {
+		expect(failureOf(await job(...args), text)).toEqual([64, text]);
+	}
+	expect(failureOf(await job('status', 'ffffffff'), 'has no job')).toEqual([4, 'has no job']);
+	const {LONGARM_HUB: _, ...without} = env;
+	expect(failureOf(await run(['job', 'list'], without), '--hub URL')).toEqual([64, '--hub URL']);
+	const stranger = {...env, LONGARM_EXEC_SERVER_TOKEN: 'wrong'};
+	expect(failureOf(await run(['job', 'list'], stranger), '401')).toEqual([4, '401']);
+});
