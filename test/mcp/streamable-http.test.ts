@@ -4,8 +4,9 @@ import {ENVIRONMENTS} from '../helpers/transports.js';
 
 const SERVER = new URL('../fixtures/mcp-server.mjs', import.meta.url).pathname;
 
-describe.each(Object.entries(ENVIRONMENTS))('on %s', (_name, machine) => {
-	test('a server that speaks streamable HTTP is called through the network of its machine', async () => {
+describe.each(Object.entries(ENVIRONMENTS))('on %s', (name, machine) => {
+	test('a server that speaks streamable HTTP is called through the network of its machine', async ({skip}) => {
+		if (name.startsWith('hub to the stock')) skip('the same as without a hub, and slow there');
 		const environment = await machine();
 		const server = await environment.start([process.execPath, SERVER, 'http']);
 		onTestFinished(async () => void (await server.terminate()));
@@ -14,7 +15,7 @@ describe.each(Object.entries(ENVIRONMENTS))('on %s', (_name, machine) => {
 		const url = new URL(`http://127.0.0.1:${match[1]}/mcp`);
 		await client.connect(new StreamableHTTPClientTransport(url, {fetch: environment.fetch}));
 		onTestFinished(() => client.close());
-		expect((await client.listTools()).tools.map(({name}) => name)).toEqual(['echo', 'hang', 'crash']);
+		expect((await client.listTools()).tools.map(tool => tool.name)).toEqual(['echo', 'hang', 'crash']);
 		for (let index = 0; index < 20; index++) {
 			const {content} = await client.callTool({name: 'echo', arguments: {text: `call ${index}`}});
 			expect(content).toEqual([{type: 'text', text: `call ${index}`}]);

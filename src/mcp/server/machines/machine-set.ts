@@ -1,5 +1,5 @@
-import type {EnvironmentLabels} from '../../../environments/many/labels.js';
 import {selectEnvironments, unknownEnvironment} from '../../../environments/many/selector.js';
+import type {EnvironmentLabels} from '../../../shared/labels.js';
 import type {NamedMachine} from './named-machine.js';
 
 /** A file of a machine, as a model names it. */

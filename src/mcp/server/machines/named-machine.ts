@@ -3,8 +3,8 @@ import {nativePathOf, toPathUri} from '../../../client/paths.js';
 import {FALLBACK_SHELL, parseShellName, type Shell} from '../../../client/run/shell-command.js';
 import {ProtocolError} from '../../../client/session/client-errors.js';
 import type {Environment} from '../../../environments/environment.js';
-import type {EnvironmentLabels} from '../../../environments/many/labels.js';
 import type {EnvironmentInfo} from '../../../protocol/methods/environment-methods.js';
+import type {EnvironmentLabels} from '../../../shared/labels.js';
 
 /** Facts about a machine that tools depend on. */
 export interface MachineFacts {
@@ -25,6 +25,8 @@ export interface MachineFacts {
 	readonly forwardsPorts: boolean;
 	/** A process can survive a crash of its server. */
 	readonly hasDurable: boolean;
+	/** People can watch and take over in a browser, at `/console/` of the server. */
+	readonly hasConsole: boolean;
 }
 
 const KEEPING = ['processAttach', 'processSpill', 'processWaitFor', 'processOnDisconnect'] as const;
@@ -98,5 +100,6 @@ function toFacts(info: EnvironmentInfo | undefined): MachineFacts {
 		hasScreens: capabilities['processScreen'] === true,
 		forwardsPorts: capabilities['portForward'] === true,
 		hasDurable: capabilities['processDurable'] === true,
+		hasConsole: capabilities['webConsole'] === true,
 	};
 }

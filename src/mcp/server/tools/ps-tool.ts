@@ -29,7 +29,7 @@ async function describeMachine(machine: NamedMachine, processes: KnownProcesses,
 	const name = headerField(machine.name);
 	try {
 		const listed = (await listOnMachine(machine)).filter(process => all || !isOver(process));
-		const {os, shell, cwd, keepsProcesses} = await machine.facts();
+		const {os, shell, cwd, keepsProcesses, hasConsole} = await machine.facts();
 		const facts = [os, shell.name, headerField(cwd)].filter(Boolean).join(', ');
 		const latest = listed.sort((one, other) => other.startedAtMs - one.startedAtMs);
 		const lines = latest
@@ -43,11 +43,20 @@ async function describeMachine(machine: NamedMachine, processes: KnownProcesses,
 			),
 		);
 		const note = keepsProcesses ? '' : '; keeps no processes beyond this session';
-		return [`[${name} · ${facts} · ${lines.length} processes${note}]`, ...lines];
+		const page = hasConsole ? ` · web console: ${consoleOf(machine)}` : '';
+		return [`[${name} · ${facts} · ${lines.length} processes${note}${page}]`, ...lines];
 	} catch (error) {
 		if (!isLoss(error)) throw error;
 		return [`[${name} · lost · ${headerField(error.message)}]`];
 	}
+}
+
+/** The page for people, without a secret: a browser has to be logged in. */
+function consoleOf({environment}: NamedMachine): string {
+	const {id} = environment;
+	return /^wss?:/.test(id)
+		? `${headerField(id.replace(/^ws/, 'http').replace(/\/$/, ''))}/console/`
+		: 'at /console/ of its server';
 }
 
 function isOver(process: ListedProcess): boolean {
