@@ -3,6 +3,7 @@
 import {spawnSync} from 'node:child_process';
 import {chmodSync, copyFileSync, rmSync, writeFileSync} from 'node:fs';
 import {build} from 'esbuild';
+import {buildConsole} from './lib/build-console.mjs';
 import {keepCompiled} from './lib/keep-compiled.mjs';
 import {lazyBuiltins} from './lib/lazy-builtins.mjs';
 import {writePortableTypes} from './lib/portable-types.mjs';
@@ -24,18 +25,20 @@ const options = {
 	platform: 'node',
 	target: 'node20',
 	// Native modules stay outside: each brings its own prebuilt binary.
-	external: ['koffi', '@lydell/node-pty', 'utf-8-validate'],
+	external: ['koffi', '@lydell/node-pty', 'utf-8-validate', '@nats-io/*'],
 	plugins: [lazyBuiltins],
 	define: {'import.meta.url': 'importMetaUrl'},
 	legalComments: 'none',
 	logLevel: 'warning',
 };
+await buildConsole('dist/console/assets');
 await splitProgram({...options, entry: 'src/cli/main.ts', outdir: 'dist/bin/parts'});
 await build({
 	...options,
 	entryPoints: {
 		'search-worker': 'src/filesystem/search/search-worker.ts',
 		'pattern-worker': 'src/processes/wait/pattern-worker.ts',
+		'handshake-worker': 'src/transports/node/relay/threads/handshake-worker.ts',
 	},
 	outdir: 'dist/bin',
 	format: 'cjs',
