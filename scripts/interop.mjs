@@ -17,36 +17,46 @@ const program = join(root, 'dist/bin/longarm.js');
 const {values: flags} = parseArgs({
 	options: {client: {type: 'boolean'}, server: {type: 'boolean'}, 'sandbox-enforcer': {type: 'string'}},
 });
+/** Scenarios that are run through forwarders, too: a command, a terminal, files, HTTP and a lost connection. */
+const FORWARDED = 'a,b,d,l,m-reconnect';
 const both = !flags.client && !flags.server;
 const CODEX_BIN = stockCodex();
 // Commands run in login shells: the profile of the caller is not part of the test.
 const scratch = scratchFolder('interop-run');
 const home = mkdtempSync(join(scratch, 'home-'));
-const [theirServer, theirClient] = ['their-server.json', 'their-client.json'].map(name => join(scratch, name));
+const theirServer = join(scratch, 'their-server.json');
 if (!existsSync(program) && !(await run('scripts/build.mjs'))) process.exit(1);
 let ok = true;
 
 if (both || flags.client) {
 	console.log('== our client, their server');
 	ok = await run('node_modules/vitest/vitest.mjs', 'run', '-t', 'stock', ...CONTRACT_TESTS, ...STOCK_TESTS);
-	console.log('== our client, our hub, their server');
-	ok = (await run('node_modules/vitest/vitest.mjs', 'run', 'test/hub/stock-executor.test.ts')) && ok;
 }
 if (both || flags.server) {
-	console.log('== their client, our server');
 	const enforcer = flags['sandbox-enforcer'] ?? 'auto';
 	const serve = `exec '${process.execPath}' '${program}' serve --sandbox-enforcer ${enforcer} --listen`;
 	const place = ['--server-cmd', `${serve} ws://127.0.0.1:0`, '--stdio-cmd', `${serve} stdio`];
 	const sandbox = enforcer !== 'auto' || isSandboxHere() ? ['--own-sandbox'] : [];
-	ok = (await run('test/interop/run.mjs', ...place, ...sandbox, '--json', theirClient)) && ok;
-	console.log('== their client, our hub, our server');
-	ok = (await run('test/interop/run.mjs', ...place, ...sandbox, '--hub', join(root, 'dist'))) && ok;
-	console.log('== their client, our hub, their executor');
-	ok = (await run('test/interop/run.mjs', '--hub', join(root, 'dist'), '--stock-forward', '--no-sandbox')) && ok;
+	const hub = ['--hub', join(root, 'dist')];
+	const ours = `exec '${process.execPath}' '${program}' serve --sandbox-enforcer ${enforcer}`;
+	await rig('their client, our server', ...place, ...sandbox);
+	await rig('their client, our hub, our server', ...hub, ...sandbox, '--remote-cmd', ours);
+	await rig('their client, our hub, their server', ...hub, '--remote-cmd', `exec '${CODEX_BIN}' exec-server`);
+	const some = [...hub, ...place, '--only', FORWARDED];
+	await rig('their client, our hub, our forwarder', ...some);
+	await rig('their client, our hub, their forwarder', ...some, '--stock-forward');
 }
 if (existsSync(theirServer)) writeReport(readReport(theirServer));
-if (existsSync(theirClient)) writeReport(toReport(readReport(theirClient).results));
 process.exit(ok ? 0 : 1);
+
+/** Runs scenarios of the stock client. */
+async function rig(title, ...args) {
+	console.log(`== ${title}`);
+	const results = join(mkdtempSync(join(scratch, 'rig-')), 'results.json');
+	ok = (await run('test/interop/run.mjs', ...args, '--json', results)) && ok;
+	const named = readReport(results).results?.map(({name, ...rest}) => ({...rest, name: `${title}: ${name}`}));
+	if (named) writeReport(toReport(named));
+}
 
 /** Whether our server has a sandbox on this machine, with bubblewrap or without. */
 function isSandboxHere() {

@@ -9,7 +9,7 @@ import {Rig} from './lib/rig.mjs';
 import {SCENARIOS} from './lib/scenarios/index.mjs';
 import {Scratch, sandboxObstacle, startServer} from './lib/surroundings.mjs';
 
-const USAGE = `usage: node run.mjs [--url ws://HOST:PORT | --server-cmd "CMD"] [--stdio-cmd "CMD"] [--token TOKEN] [--hub DIST [--stock-forward]]
+const USAGE = `usage: node run.mjs [--url ws://HOST:PORT | --server-cmd "CMD"] [--stdio-cmd "CMD"] [--token TOKEN] [--hub DIST [--nodes] [--stock-forward | --remote-cmd "CMD"]]
                     [--only NAME,...] [--skip NAME,...] [--no-sandbox | --own-sandbox] [--transcripts DIR] [--json FILE]
                     [--scratch DIR] [--keep] [--verbose] [--list]
   CODEX_BIN     the stock codex binary (client; also the server when neither --url nor --server-cmd is given)`;
@@ -23,7 +23,9 @@ const {values: flags} = parseArgs({
 		'stdio-cmd': {type: 'string'},
 		token: {type: 'string'},
 		hub: {type: 'string'},
+		nodes: {type: 'boolean'},
 		'stock-forward': {type: 'boolean'},
+		'remote-cmd': {type: 'string'},
 		only: {type: 'string'},
 		skip: {type: 'string'},
 		transcripts: {type: 'string'},
@@ -47,6 +49,11 @@ if (flags.list) {
 }
 if (!process.env.CODEX_BIN) {
 	console.error(`CODEX_BIN is not set\n${USAGE}`);
+	process.exit(USAGE_STATUS);
+}
+for (const name of ['remote-cmd', 'nodes']) {
+	if (!flags[name] || flags.hub) continue;
+	console.error(`--${name} needs --hub\n${USAGE}`);
 	process.exit(USAGE_STATUS);
 }
 
@@ -78,23 +85,31 @@ console.log(
 process.exit(count('failed') > 0 ? 1 : 0);
 
 async function runScenarios() {
-	const listed = SCENARIOS.filter(({name}) => !flags.only || isNamed(name, flags.only));
+	const remote = flags['remote-cmd'];
+	const isPossible = ({needsHub, needsNodes}) => (!needsHub || remote) && (!needsNodes || (remote && flags.nodes));
+	const possible = SCENARIOS.filter(isPossible);
+	const listed = possible.filter(({name}) => !flags.only || isNamed(name, flags.only));
 	if (listed.length === 0) throw new Error(`no scenario is called ${flags.only}`);
 	const isStockServer = !flags.url && !flags['server-cmd'];
 	const command = flags['server-cmd'] ?? `exec "${codexBin}" exec-server --listen ws://127.0.0.1:0`;
-	if (!flags.url) server = await startServer(command, scratch);
+	if (!flags.url && !remote) server = await startServer(command, scratch);
 	if (flags.transcripts) fs.mkdirSync(flags.transcripts, {recursive: true});
-	const forward = flags['stock-forward'] ? codexBin : undefined;
-	if (flags.hub) hub = await new InteropHub(path.resolve(flags.hub), scratch.folder('hub'), forward).start();
+	if (flags.hub) {
+		hub = new InteropHub(path.resolve(flags.hub), scratch.folder('hub'), {hasNodes: flags.nodes});
+		await hub.start();
+	}
+	if (remote) await hub.serve(remote, scratch);
+	const stdioCommand = isStockServer ? `exec "${codexBin}" exec-server --listen stdio` : undefined;
 	const rig = new Rig({
 		hub,
+		stockForward: flags['stock-forward'] ? codexBin : undefined,
 		codexBin,
-		serverUrl: flags.url ?? server.url,
-		stdioCommand: flags['stdio-cmd'] ?? (isStockServer ? `exec "${codexBin}" exec-server --listen stdio` : undefined),
+		serverUrl: flags.url ?? server?.url,
+		stdioCommand: flags['stdio-cmd'] ?? (remote ? hub.bridgeCommand : stdioCommand),
 		scratch,
 		model,
 		transcripts: flags.transcripts && path.resolve(flags.transcripts),
-		token: flags.token,
+		token: remote ? hub.clientToken : flags.token,
 	});
 	const needsBubblewrap = !flags['own-sandbox'] && listed.some(({needsSandbox}) => needsSandbox);
 	const obstacle = needsBubblewrap ? sandboxObstacle() : undefined;

@@ -1,52 +1,109 @@
 import {mkdtempSync, writeFileSync} from 'node:fs';
 import {join} from 'node:path';
-import {pathToFileURL} from 'node:url';
 import {Child, until} from './child.mjs';
+import {HubNodes} from './hub-nodes.mjs';
+import {SingleHub} from './single-hub.mjs';
+import {serverVariables} from './surroundings.mjs';
+
+/** Id of the server under test, where that registers itself. */
+const EXECUTOR_ID = 'machine';
 
 /**
- * A hub between the stock client and the server under test; `dist` is the built package whose hub it is. The executor is our
- * `serve forward`, or with `codexBin` that of the stock program.
+ * A hub between the stock client and the server under test; `dist` is the built package whose hub it is. With `hasNodes` it
+ * has three nodes on NATS: executors are connected to the first, clients to the second.
  */
 export class InteropHub {
+	/** The server under test where it has registered itself, as scenarios reach it. */
+	executor;
+	clientToken;
 	#dist;
-	#codexBin;
 	#folder;
 	#hub;
-	#url;
-	#clientToken;
 	#executorToken;
 	#tokenFile;
+	#server;
 
-	constructor(dist, folder, codexBin) {
+	constructor(dist, folder, {hasNodes = false} = {}) {
 		this.#dist = dist;
-		this.#codexBin = codexBin;
 		this.#folder = folder;
+		this.#hub = hasNodes ? new HubNodes(dist, folder) : new SingleHub(dist, folder, EXECUTOR_ID);
+	}
+
+	/** Connections of clients so far. */
+	get connections() {
+		return this.#hub.connections;
+	}
+
+	/** A program that speaks stdio with the server under test. */
+	get bridgeCommand() {
+		const program = join(this.#dist, 'bin/longarm.js');
+		const token = `LONGARM_EXEC_SERVER_TOKEN='${this.clientToken}'`;
+		return `${token} exec '${process.execPath}' '${program}' bridge '${this.executor.registryUrl}'`;
 	}
 
 	async start() {
-		const {Hub} = await import(pathToFileURL(join(this.#dist, 'hub/hub.js')));
-		this.#hub = new Hub({host: '127.0.0.1', port: 0, data: mkdtempSync(join(this.#folder, 'data-'))});
-		this.#url = await this.#hub.listen();
-		this.#clientToken = this.#hub.tokens.create('client', '*').token;
+		await this.#hub.start();
+		this.clientToken = this.#hub.createToken('client');
 		this.#tokenFile = join(this.#folder, 'executor.token');
-		this.#executorToken = this.#hub.tokens.create('executor', '*').token;
+		this.#executorToken = this.#hub.createToken('executor');
 		writeFileSync(this.#tokenFile, this.#executorToken, {mode: 0o600});
 		return this;
 	}
 
-	/** Leads an environment of the hub to a server; settles when it is online. */
-	async lead(name, serverUrl) {
+	/** Starts a server that registers itself; settles when it is online. */
+	async serve(command, scratch) {
+		const env = {...serverVariables(scratch), CODEX_API_KEY: this.#executorToken};
+		const shell = `${command} --remote '${this.#hub.executorUrl}' --environment-id ${EXECUTOR_ID}`;
+		this.#server = new Child('/bin/sh', ['-c', shell], {env});
+		await until('the server behind the hub', () => this.#isOnline(EXECUTOR_ID));
+		const {clientUrl} = this.#hub;
+		this.executor = {
+			variables: this.#variablesFor(EXECUTOR_ID),
+			gatewayUrl: `${clientUrl.replace('http', 'ws')}/environments/${EXECUTOR_ID}`,
+			registryUrl: `registry+${clientUrl}/${EXECUTOR_ID}`,
+		};
+	}
+
+	/** Leads an environment of the hub to a server, with our `serve forward` or that of the stock program. */
+	async lead(name, serverUrl, codexBin) {
 		const id = name.replaceAll(/[^\w-]/g, '-').slice(0, 64);
-		const place = ['--connect', serverUrl, '--remote', this.#url, '--environment-id', id];
-		const forward = this.#codexBin ? this.#stockForward(place) : this.#ownForward(place);
-		await until(`${id} behind the hub`, () => this.#hub.relay.findExecutor(id));
+		const place = ['--connect', serverUrl, '--remote', this.#hub.executorUrl, '--environment-id', id];
+		const forward = codexBin ? this.#stockForward(codexBin, place) : this.#ownForward(place);
+		await until(`${id} behind the hub`, () => this.#isOnline(id));
+		return {variables: this.#variablesFor(id), stop: () => forward.stop()};
+	}
+
+	cutClients() {
+		this.#hub.cutClients();
+	}
+
+	cutExecutor() {
+		this.#hub.cutExecutor();
+	}
+
+	/** Ends the node of the executors without a word; only with `hasNodes`. */
+	killExecutorNode() {
+		return this.#hub.killExecutorNode();
+	}
+
+	async stop() {
+		await this.#server?.stop();
+		await this.#hub.stop();
+	}
+
+	/** Whether clients reach an executor. */
+	async #isOnline(id) {
+		const headers = {authorization: `Bearer ${this.clientToken}`};
+		const response = await fetch(`${this.#hub.clientUrl}/environments`, {headers});
+		const {environments} = await response.json();
+		return environments.some(each => each.id === id && each.isOnline);
+	}
+
+	#variablesFor(id) {
 		return {
-			variables: {
-				CODEX_EXEC_SERVER_NOISE_REGISTRY_URL: this.#url,
-				CODEX_EXEC_SERVER_NOISE_ENVIRONMENT_ID: id,
-				CODEX_EXEC_SERVER_NOISE_AUTH_TOKEN: this.#clientToken,
-			},
-			stop: () => forward.stop(),
+			CODEX_EXEC_SERVER_NOISE_REGISTRY_URL: this.#hub.clientUrl,
+			CODEX_EXEC_SERVER_NOISE_ENVIRONMENT_ID: id,
+			CODEX_EXEC_SERVER_NOISE_AUTH_TOKEN: this.clientToken,
 		};
 	}
 
@@ -56,13 +113,9 @@ export class InteropHub {
 		return new Child(process.execPath, args, {env});
 	}
 
-	#stockForward(place) {
+	#stockForward(codexBin, place) {
 		const home = mkdtempSync(join(this.#folder, 'home-'));
 		const env = {PATH: process.env.PATH, HOME: home, CODEX_HOME: home, CODEX_API_KEY: this.#executorToken};
-		return new Child(this.#codexBin, ['exec-server', 'forward', ...place], {env});
-	}
-
-	async stop() {
-		await this.#hub?.close();
+		return new Child(codexBin, ['exec-server', 'forward', ...place], {env});
 	}
 }

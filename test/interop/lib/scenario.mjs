@@ -38,6 +38,21 @@ export class Scenario {
 		return this.#rig.stdioCommand;
 	}
 
+	/** Plain WebSocket address of the server; behind a hub that of its gateway. */
+	get url() {
+		return this.proxy?.url ?? this.#behindHub?.gatewayUrl;
+	}
+
+	/** Address of the server for longarm itself. */
+	get longarmUrl() {
+		return this.proxy?.url ?? this.#behindHub?.registryUrl;
+	}
+
+	/** Connections that the client has made so far. */
+	get connections() {
+		return this.proxy ? this.recorder.requests('initialize').length : this.#rig.hub.connections;
+	}
+
 	get clientStderr() {
 		return this.#client?.stderr ?? '';
 	}
@@ -48,9 +63,31 @@ export class Scenario {
 	}
 
 	async setUp() {
-		if (this.#definition.isStdio) return;
+		this.#behindHub = this.#rig.hub?.executor;
+		if (this.#definition.isStdio || this.#behindHub) return;
 		this.proxy = await new RecordingProxy(this.#rig.serverUrl, this.recorder).start();
-		this.#behindHub = await this.#rig.hub?.lead(this.#definition.name, this.proxy.url);
+		this.#behindHub = await this.#rig.hub?.lead(this.#definition.name, this.proxy.url, this.#rig.stockForward);
+	}
+
+	/** Cuts the connection of the client without a closing handshake. */
+	cut() {
+		if (this.proxy) this.proxy.cut();
+		else this.#rig.hub.cutClients();
+	}
+
+	/** Cuts the connection of the executor to its hub. */
+	cutExecutor() {
+		this.#rig.hub.cutExecutor();
+	}
+
+	/** Kills the node of the hub that the executor is connected to. */
+	killExecutorNode() {
+		return this.#rig.hub.killExecutorNode();
+	}
+
+	/** Checks recorded messages; left out behind a hub, where they are encrypted. */
+	onWire(check) {
+		if (this.proxy) check(this.recorder);
 	}
 
 	/** A folder of the whole run, outside every working folder. */
@@ -130,7 +167,7 @@ export class Scenario {
 	async tearDown() {
 		await this.#client?.stop();
 		for (const name of PID_FILES) this.#killLeftOver(Number(this.read(name)));
-		await this.#behindHub?.stop();
+		await this.#behindHub?.stop?.();
 		await this.proxy?.stop();
 		if (this.#rig.transcripts && this.#client) this.#writeClientEvents(this.#rig.transcripts);
 	}

@@ -40,15 +40,20 @@ export function variablesFor({home, codexHome, temporary, side}) {
 	};
 }
 
-/** Starts a command that prints its ws:// address on stdout or stderr. */
-export async function startServer(command, scratch) {
-	const env = variablesFor({
+/** Variables of the server under test, with folders of its own. */
+export function serverVariables(scratch) {
+	const variables = variablesFor({
 		home: scratch.folder('server', 'home'),
 		codexHome: scratch.folder('server', 'codex-home'),
 		temporary: scratch.folder('server', 'tmp'),
 		side: 'server',
 	});
-	const child = new Child('/bin/sh', ['-c', command], {env: {...env, E2E_TOKEN: 'server-token'}});
+	return {...variables, E2E_TOKEN: 'server-token'};
+}
+
+/** Starts a command that prints its ws:// address on stdout or stderr. */
+export async function startServer(command, scratch) {
+	const child = new Child('/bin/sh', ['-c', command], {env: serverVariables(scratch)});
 	const address = () => /wss?:\/\/[^\s"'`,]+/.exec(`${child.stdout}\n${child.stderr}`)?.[0];
 	const endedEarly = child.exited.then(status => {
 		throw new Error(`server ended early (${status}): ${child.stderr.slice(-400)}`);

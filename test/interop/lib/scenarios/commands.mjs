@@ -50,10 +50,12 @@ export const COMMANDS = [
 				t.match(ended.output, /last-line/);
 				return [say('done')];
 			});
-			const pushed = t.recorder.notifications('process/output').map(({msg}) => msg.params);
-			const pages = t.recorder.answers('process/read').map(({result}) => result?.chunks ?? []);
-			const sizes = [...pushed, ...pages.flat()].map(({chunk}) => Buffer.from(chunk, 'base64').length);
-			t.note(`${sizes.reduce((sum, size) => sum + size, 0)} bytes seen on the wire`);
+			t.onWire(recorder => {
+				const pushed = recorder.notifications('process/output').map(({msg}) => msg.params);
+				const pages = recorder.answers('process/read').map(({result}) => result?.chunks ?? []);
+				const sizes = [...pushed, ...pages.flat()].map(({chunk}) => Buffer.from(chunk, 'base64').length);
+				t.note(`${sizes.reduce((sum, size) => sum + size, 0)} bytes seen on the wire`);
+			});
 		},
 	},
 	{

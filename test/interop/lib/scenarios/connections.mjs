@@ -1,6 +1,6 @@
 import path from 'node:path';
 import {fileURLToPath} from 'node:url';
-import {follow, poll, runCommand} from '../answers.mjs';
+import {brief, follow, poll, runCommand} from '../answers.mjs';
 import {until} from '../child.mjs';
 import {say} from '../model.mjs';
 import {remoteEnvironment} from '../scenario.mjs';
@@ -14,28 +14,25 @@ export const CONNECTIONS = [
 		name: 'm-reconnect',
 		title: 'connection is cut while a command runs; the client resumes it',
 		async run(t) {
-			const initializes = () => t.recorder.requests('initialize');
-			await t.exec(async function* () {
-				const command = 'echo before; until test -e go; do sleep 0.1; done; echo after; exit 6';
-				const running = yield* follow(runCommand(command, {yield_time_ms: 500}), output => output.includes('before'));
-				t.ok(running.sessionId !== undefined, 'no session id');
-				t.proxy.cut();
-				const resumed = until('the client to connect again', () => initializes().length > 1);
-				void resumed.then(
-					() => t.write('go', ''),
-					error => t.note(error.message),
-				);
-				const ended = yield* follow(poll(running.sessionId, LONG_POLL_MS));
-				t.match(ended.output, /after/);
-				t.exited(ended, 6);
-				const again = yield* follow(runCommand('echo still-here'));
-				t.match(again.output, /still-here/);
-				return [say('done')];
+			await resumeAfter(t, () => t.cut());
+			t.onWire(recorder => {
+				const requests = recorder.requests('initialize');
+				const kinds = requests.map(({msg}) => (msg.params.resumeSessionId ? 'resume' : 'new'));
+				t.note(`initialize requests: ${kinds.join(', ')}`);
 			});
-			t.ok(initializes().length > 1, 'the client did not reconnect');
-			const kinds = initializes().map(({msg}) => (msg.params.resumeSessionId ? 'resume' : 'new'));
-			t.note(`initialize requests: ${kinds.join(', ')}`);
 		},
+	},
+	{
+		name: 'm2-executor-cut',
+		title: 'the executor loses its hub while a command runs; the client resumes it',
+		needsHub: true,
+		run: t => resumeAfter(t, () => t.cutExecutor()),
+	},
+	{
+		name: 'm3-node-killed',
+		title: 'the node of the executor is killed while a command prints; no line is lost or doubled',
+		needsNodes: true,
+		run: losesNoLine,
 	},
 	{
 		name: 'r-stdio-environment',
@@ -88,14 +85,16 @@ export const CONNECTIONS = [
 						'default = "devbox"',
 						'[[environments]]',
 						'id = "devbox"',
-						`url = "${t.proxy.url}"`,
+						`url = "${t.url}"`,
 						'connect_timeout_sec = 60',
 						'initialize_timeout_sec = 60',
 						...(t.token ? [`auth_bearer_token = ${JSON.stringify(t.token)}`] : []),
 					],
 				},
 			);
-			t.equal(t.recorder.requests('process/start').length, 1, 'commands that reached the environment');
+			t.onWire(recorder =>
+				t.equal(recorder.requests('process/start').length, 1, 'commands that reached the environment'),
+			);
 		},
 	},
 	{
@@ -109,10 +108,61 @@ export const CONNECTIONS = [
 					t.match(ended.output, /authorised/);
 					return [say('done')];
 				},
-				{environments: remoteEnvironment(t.proxy.url, token)},
+				{environments: remoteEnvironment(t.url, token)},
 			);
-			const opened = t.recorder.entries.find(({event}) => event === 'open');
-			t.equal(opened?.headers.authorization, `Bearer ${token}`, 'authorization header');
+			t.onWire(({entries}) => {
+				const opened = entries.find(({event}) => event === 'open');
+				t.equal(opened?.headers.authorization, `Bearer ${token}`, 'authorization header');
+			});
 		},
 	},
 ];
+
+/** A command whose connection is cut while it runs goes on, and the client sees its end. */
+async function resumeAfter(t, cut) {
+	const before = t.connections;
+	await t.exec(async function* () {
+		const command = 'echo before; until test -e go; do sleep 0.1; done; echo after; exit 6';
+		const running = yield* follow(runCommand(command, {yield_time_ms: 500}), output => output.includes('before'));
+		t.ok(running.sessionId !== undefined, 'no session id');
+		cut();
+		const resumed = until('the client to connect again', () => t.connections > before + 1);
+		void resumed.then(
+			() => t.write('go', ''),
+			error => t.note(error.message),
+		);
+		const ended = yield* follow(poll(running.sessionId, LONG_POLL_MS));
+		t.match(ended.output, /after/);
+		t.exited(ended, 6);
+		const again = yield* follow(runCommand('echo still-here'));
+		t.match(again.output, /still-here/);
+		return [say('done')];
+	});
+	t.ok(t.connections > before + 1, 'the client did not reconnect');
+}
+
+/** A command that prints while the node of its executor is killed: the client gets every line once. */
+async function losesNoLine(t) {
+	const before = t.connections;
+	const command = 'i=0; until test -e go; do i=$((i+1)); echo line-$i; sleep 0.05; done; echo total-$i; exit 6';
+	await t.exec(async function* () {
+		const start = runCommand(command, {yield_time_ms: 500});
+		const running = yield* follow(start, output => output.includes('line-3'));
+		t.ok(running.sessionId !== undefined, 'no session id');
+		await t.killExecutorNode();
+		const resumed = until('the client to connect again', () => t.connections > before + 1);
+		void resumed.then(
+			() => t.write('go', ''),
+			error => t.note(error.message),
+		);
+		const ended = yield* follow(poll(running.sessionId, LONG_POLL_MS));
+		t.exited(ended, 6);
+		const text = running.output + ended.output;
+		const total = Number(/total-(\d+)/.exec(text)?.[1]);
+		const lines = [...text.matchAll(/^line-(\d+)$/gm)].map(([, number]) => Number(number));
+		t.ok(total > 3, `no total in ${brief(text)}`);
+		t.equal(lines.join(), Array.from({length: total}, (_, index) => index + 1).join(), 'lines');
+		t.note(`${total} lines`);
+		return [say('done')];
+	});
+}

@@ -37,13 +37,15 @@ export const MCP = [
 					],
 				},
 			);
-			const starts = t.recorder.requests('process/start');
-			t.ok(
-				starts.some(({msg}) => msg.params.pipeStdin === true),
-				'no process was started with a piped stdin',
-			);
-			const writes = t.recorder.requests('process/write');
-			t.ok(writes.length > 0, 'nothing was written to the MCP server over the wire');
+			t.onWire(recorder => {
+				const starts = recorder.requests('process/start');
+				t.ok(
+					starts.some(({msg}) => msg.params.pipeStdin === true),
+					'no process was started with a piped stdin',
+				);
+				const writes = recorder.requests('process/write');
+				t.ok(writes.length > 0, 'nothing was written to the MCP server over the wire');
+			});
 		},
 	},
 	{
@@ -64,7 +66,7 @@ export const MCP = [
 			} finally {
 				await server.stop();
 			}
-			t.ok(t.recorder.requests('http/request').length > 0, 'no http/request was sent');
+			t.onWire(recorder => t.ok(recorder.requests('http/request').length > 0, 'no http/request was sent'));
 		},
 	},
 	{
@@ -73,6 +75,11 @@ export const MCP = [
 		title: 'longarm mcp as the MCP server of the client, on the machine of the server under test',
 		async run(t) {
 			const state = t.folder('client', 'm-mcp-longarm', 'longarm');
+			const variables = [
+				`LONGARM_EXEC_SERVER_URL = ${JSON.stringify(t.longarmUrl)}`,
+				`LONGARM_HOME = ${JSON.stringify(state)}`,
+				...(t.token ? [`LONGARM_EXEC_SERVER_TOKEN = ${JSON.stringify(t.token)}`] : []),
+			];
 			await t.exec(
 				async function* () {
 					const use = await toolUser(t, yield [runCommand('true')]);
@@ -103,7 +110,7 @@ export const MCP = [
 						`args = [${JSON.stringify(LONGARM)}, "mcp", "-e", "remote"]`,
 						'required = true',
 						...TIMEOUTS,
-						`env = { LONGARM_EXEC_SERVER_URL = ${JSON.stringify(t.proxy.url)}, LONGARM_HOME = ${JSON.stringify(state)} }`,
+						`env = { ${variables.join(', ')} }`,
 					],
 				},
 			);

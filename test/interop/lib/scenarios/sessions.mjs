@@ -75,7 +75,7 @@ export const SESSIONS = [
 		title: 'Ctrl-C sent to a session without a terminal',
 		async run(t) {
 			await t.exec(() => interrupted(t, {}));
-			t.equal(t.recorder.requests('process/signal').length, 1, 'process/signal requests');
+			t.onWire(recorder => t.equal(recorder.requests('process/signal').length, 1, 'process/signal requests'));
 		},
 	},
 	{
@@ -89,9 +89,8 @@ export const SESSIONS = [
 			t.ok(isAlive(pid), 'the remote command is not running');
 			client.signal('SIGINT');
 			await until('the remote command to end', () => !isAlive(pid), MAX_END_MS);
-			t.note(
-				`client ended with ${await client.exited}; terminate requests: ${t.recorder.requests('process/terminate').length}`,
-			);
+			t.note(`client ended with ${await client.exited}`);
+			t.onWire(recorder => t.note(`terminate requests: ${recorder.requests('process/terminate').length}`));
 		},
 	},
 ];
