@@ -25,13 +25,16 @@ const DATES: Record<string, string> = {
 	'src/agent-loop/model/retry-delays.ts': 'a server may say by a date when to try again',
 	'src/cli/commands/fanout/fanout-cancel.ts': 'the time of a record',
 	'src/hub/registry/tickets.ts': 'the expiry of a ticket, which outlives the program',
-	'src/hub/relay/relay-upgrades.ts': 'the same',
 	'src/hub/store/hub-tokens.ts': 'the time a token was made',
 	'src/jobs/engine/attempt-endings.ts': 'the time of a record',
 	'src/jobs/engine/job-runner.ts': 'the time of a record, also of one from an earlier program',
+	'src/jobs/hub/directory-jobs.ts': 'the time of a record, and the age of a job that is kept',
+	'src/jobs/nats/tenant-jobs.ts': 'the same',
 	'src/jobs/run-job.ts': 'the time of a record',
+	'src/console/page/machine-samples.ts': 'the time axis of a plot',
 	'src/mcp/server/calls/task-table.ts': 'the time of a task in an answer',
 	'bench/compare/bench.mjs': 'the date of a report',
+	'bench/jobs-nats.mjs': 'the times of messages are those of the brokers',
 	'test/helpers/tokens.ts': 'the expiry of a token is a date',
 };
 

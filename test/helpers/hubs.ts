@@ -1,6 +1,7 @@
 import {onTestFinished} from 'vitest';
 import {Environment} from '../../src/environments/environment.js';
 import {Hub, type HubOptions} from '../../src/hub/hub.js';
+import {openNatsBackend} from '../../src/hub/nats/nats-backend.js';
 import {ExecServer} from '../../src/server/server.js';
 import {Deferred} from '../../src/shared/async/deferred.js';
 import {silentLogger} from '../../src/shared/logger.js';
@@ -10,25 +11,72 @@ import {connectHarness, harnessKey} from '../../src/transports/node/relay/connec
 import {ExecutorLink} from '../../src/transports/node/relay/executor-link.js';
 import {RegistryClient} from '../../src/transports/node/relay/registry-client.js';
 import type {Transport} from '../../src/transports/transport.js';
+import {runningNats} from './nats-servers.js';
 import {scratchDirectory} from './scratch.js';
 
 export interface RunningHub {
 	readonly hub: Hub;
 	readonly url: string;
+	/** Where executors go to, if that is another node. */
+	readonly executorUrl?: string;
 	readonly data: string;
 	readonly executorToken: string;
 	readonly clientToken: string;
 }
 
-/** A hub on a free loopback port with a token of each kind; closed with the test. */
+/** Kinds of hubs that have to keep the same promises. */
+export type HubKind = 'embedded' | 'nats';
+
+let hubKind: HubKind = 'embedded';
+/** NATS server of a directory, so that a hub that is started again finds its state. */
+const serversOf = new Map<string, string>();
+
+/** Makes `runningHub` start hubs of another kind, in this file. */
+export function useHubKind(kind: HubKind): void {
+	hubKind = kind;
+}
+
+export function currentHubKind(): HubKind {
+	return hubKind;
+}
+
+/**
+ * A hub on a free loopback port with a token of each kind; closed with the test. One of the kind `nats` has two nodes: executors
+ * are connected to `hub`, and clients to the other.
+ */
 export async function runningHub(options: Partial<HubOptions> = {}): Promise<RunningHub> {
 	const data = options.data ?? scratchDirectory();
+	if (hubKind === 'nats') return runningPair(data, options);
 	const hub = new Hub({host: '127.0.0.1', port: 0, data, ...options});
 	const url = await hub.listen();
 	onTestFinished(() => hub.close());
-	const executorToken = hub.tokens.create('executor', '*').token;
-	const clientToken = hub.tokens.create('client', '*').token;
+	const executorToken = (await hub.tokens.create('executor', '*')).token;
+	const clientToken = (await hub.tokens.create('client', '*')).token;
 	return {hub, url, data, executorToken, clientToken};
+}
+
+/** A node of a hub on NATS; closed with the test. */
+export async function runningNode(
+	servers: readonly string[],
+	options: Partial<HubOptions> = {},
+): Promise<{readonly hub: Hub; readonly url: string}> {
+	const logger = options.logger ?? silentLogger;
+	const backend = await openNatsBackend({servers, name: 'test', logger});
+	const hub = new Hub({host: '127.0.0.1', port: 0, data: scratchDirectory(), backend, ...options});
+	const url = await hub.listen();
+	onTestFinished(() => hub.close());
+	return {hub, url};
+}
+
+async function runningPair(data: string, options: Partial<HubOptions>): Promise<RunningHub> {
+	const server = serversOf.get(data) ?? (await runningNats())[0]!.url;
+	serversOf.set(data, server);
+	const {hub, url: executorUrl} = await runningNode([server], {...options, data});
+	const {data: _data, port: _port, ...rest} = options;
+	const other = await runningNode([server], rest);
+	const executorToken = (await hub.tokens.create('executor', '*')).token;
+	const clientToken = (await hub.tokens.create('client', '*')).token;
+	return {hub, url: other.url, executorUrl, data, executorToken, clientToken};
 }
 
 export interface RunningExecutor {
@@ -41,7 +89,11 @@ export interface RunningExecutor {
 
 /** A server that is reached through a hub, when it is online. */
 export async function runningExecutor(
-	{url, executorToken}: Pick<RunningHub, 'url' | 'executorToken'>,
+	{
+		url: clientUrl,
+		executorUrl: url = clientUrl,
+		executorToken,
+	}: Pick<RunningHub, 'url' | 'executorUrl' | 'executorToken'>,
 	environmentId: string,
 	keys = createNoiseKeys(nodeNoiseCrypto),
 ): Promise<RunningExecutor> {

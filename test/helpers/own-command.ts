@@ -17,6 +17,7 @@ export async function ownCommand(): Promise<{readonly command: readonly string[]
 			longarm: 'src/cli/main.ts',
 			'search-worker': 'src/filesystem/search/search-worker.ts',
 			'pattern-worker': 'src/processes/wait/pattern-worker.ts',
+			'handshake-worker': 'src/transports/node/relay/threads/handshake-worker.ts',
 		},
 		outdir,
 		bundle: true,

@@ -72,8 +72,9 @@ export async function statusOfUpgrade(url: string): Promise<number> {
 	return outcome instanceof RelayPeer ? 101 : (outcome.status ?? 0);
 }
 
-export function executorRegistry({url, executorToken}: RunningHub, environmentId: string): RegistryClient {
-	return new RegistryClient({url, environmentId, token: () => executorToken});
+export function executorRegistry(hub: RunningHub, environmentId: string): RegistryClient {
+	const {url, executorUrl = url, executorToken} = hub;
+	return new RegistryClient({url: executorUrl, environmentId, token: () => executorToken});
 }
 
 export function clientRegistry({url, clientToken}: RunningHub, environmentId: string): RegistryClient {
@@ -91,11 +92,12 @@ export async function scriptedExecutor(
 	environmentId: string,
 	keys = createNoiseKeys(nodeNoiseCrypto),
 	options: ClientOptions = {},
+	tenant?: string,
 ): Promise<ScriptedExecutor> {
 	const registration = await executorRegistry(hub, environmentId).register(encodeRelayKey(publicKeysOf(keys)));
 	const peer = await openRelayPeer(registration.url, options);
 	const {registrationId} = registration;
-	await eventually(() => hub.hub.relay.findExecutor(environmentId)?.registrationId === registrationId);
+	await eventually(() => hub.hub.relay.findExecutor(environmentId, tenant)?.registrationId === registrationId);
 	return Object.assign(peer, {registration, keys});
 }
 

@@ -7,6 +7,8 @@ import {memoryTransportPair} from '../../src/transports/memory.js';
 import {connectCommand} from '../../src/transports/node/connect-command.js';
 import {connectWebSocket} from '../../src/transports/node/connect-web-socket.js';
 import {Command, PROGRAM} from './command.js';
+import {connectVia, type RunningHub, runningExecutor, runningHub} from './hubs.js';
+import {eventually} from './processes.js';
 import {scratchDirectory} from './scratch.js';
 import {execServer, serving} from './serving.js';
 
@@ -28,7 +30,17 @@ export const TRANSPORTS: Readonly<Record<string, () => Promise<Connect>>> = {
 		const {url} = await serving();
 		return signal => connectWebSocket(url, {signal});
 	},
+	hub: async () => {
+		const hub = await runningHub();
+		await runningExecutor(hub, 'machine');
+		return connectVia(hub, 'machine');
+	},
 	...(codex && {
+		'hub to the stock codex server': async () => {
+			const hub = await runningHub();
+			await startUpstreamExecutor(codex, hub, 'machine');
+			return connectVia(hub, 'machine');
+		},
 		'WebSocket to the stock codex server': async () => {
 			const url = await startUpstreamServer(codex);
 			return signal => connectWebSocket(url, {signal});
@@ -67,6 +79,21 @@ async function connectStdio(program: string, args: readonly string[]): ReturnTyp
 	const transport = await connectCommand(program, {args, env: {CODEX_HOME: scratchDirectory()}});
 	onTestFinished(() => transport.destroy());
 	return transport;
+}
+
+/** The upstream server behind a hub, when it is online; ended with the test. */
+export async function startUpstreamExecutor(
+	program: string,
+	{hub, url, executorToken}: RunningHub,
+	environmentId: string,
+): Promise<void> {
+	const child = spawn(program, ['exec-server', '--remote', url, '--environment-id', environmentId], {
+		// It makes the helper of its sandbox below its home, unless that is in the temporary directory.
+		env: {...process.env, CODEX_HOME: scratchDirectory(), TMPDIR: scratchDirectory(), CODEX_API_KEY: executorToken},
+		stdio: 'ignore',
+	});
+	onTestFinished(() => void child.kill('SIGKILL'));
+	await eventually(() => hub.relay.findExecutor(environmentId) !== undefined);
 }
 
 /** The upstream server at an address of its own, which it settles with. */

@@ -286,7 +286,9 @@ test('the published package holds no compiled code', needs('npm'), async () => {
 	expect(paths).toEqual(
 		expect.arrayContaining(['dist/bin/longarm.js', 'dist/bin/keep-compiled.js', 'dist/bin/parts/main.js']),
 	);
-	expect(paths.filter(path => path.startsWith('dist/') && !/\.(?:js|json|d\.ts|map)$/.test(path))).toEqual([]);
+	const others = paths.filter(path => path.startsWith('dist/') && !/\.(?:js|json|d\.ts|map)$/.test(path));
+	// Files of the web console are packed as they are sent.
+	expect(others.filter(path => !/^dist\/console\/assets\/[\w.-]+\.gz$/.test(path))).toEqual([]);
 });
 
 test('a part that fails to load fails again when it is asked for again', async () => {
@@ -333,5 +335,15 @@ test('the pattern worker of the build finds a match', async () => {
 	// oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread has no origin
 	worker.postMessage({kind: 'match', pattern: 'o (w)', bytes: Buffer.from('hello world'), ends: [5, 11]});
 	expect(await answer).toEqual({kind: 'match', match: {text: 'o w', groups: ['w'], chunk: 1}});
+	await worker.terminate();
+});
+
+test('the handshake worker of the build refuses a message that is not for its key', async () => {
+	const worker = new Worker(join(BUILT, 'handshake-worker.js'));
+	const answer = new Promise((resolve, reject) => worker.once('message', resolve).once('error', reject));
+	const self = {dh: new Uint8Array(32).fill(1), kem: new Uint8Array(64).fill(2)};
+	// oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread has no origin
+	worker.postMessage({kind: 'respond', self, prologue: new Uint8Array(8), message: new Uint8Array(3600)});
+	expect(await answer).toEqual({kind: 'refused'});
 	await worker.terminate();
 });

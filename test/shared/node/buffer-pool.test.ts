@@ -1,4 +1,4 @@
-import {expect, test} from 'vitest';
+import {expect, onTestFinished, test, vi} from 'vitest';
 import {BufferPool} from '../../../src/shared/node/buffer-pool.js';
 
 test('a block that was given back is taken again, and never by two at once', () => {
@@ -16,4 +16,15 @@ test('no more than the most unused blocks are kept', () => {
 	for (const block of given) pool.give(block);
 	const taken = [pool.take(), pool.take(), pool.take()];
 	expect(taken.filter(block => given.includes(block)).length).toBe(2);
+});
+
+test('blocks that were needed for a moment only are given up a little later', () => {
+	vi.useFakeTimers();
+	onTestFinished(() => void vi.useRealTimers());
+	const pool = new BufferPool(10, 4, 1);
+	const given = [pool.take(), pool.take(), pool.take()];
+	for (const block of given) pool.give(block);
+	vi.runAllTimers();
+	const taken = [pool.take(), pool.take(), pool.take()];
+	expect(taken.filter(block => given.includes(block)).length).toBe(1);
 });
