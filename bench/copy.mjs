@@ -18,7 +18,7 @@ const TREE_FILES = 20_000;
 const MAX_RSS_MIB = 256;
 
 const scratch = scratchFolder('copy');
-await runScenarios({
+await runScenarios('Copies trees and large files there and back with `longarm cp`, killed on the way.', {
 	tree: server => bothWays('tree', server, source => makeTree(source, TREE_FILES)),
 	file: server => bothWays('file', server, source => makeFile(join(source, 'large'), FILE_BYTES)),
 });

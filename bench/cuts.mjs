@@ -1,7 +1,7 @@
 // The client library on a bad line: it is cut, delays and splits, and what it tells of processes comes in another order.
 //   node bench/cuts.mjs [--cuts 1000] [--processes 8] [--seed N] [--server "CMD"]      ends with a table, exit 1 on a broken promise
-import {connect as connectTcp, createServer} from 'node:net';
 import {connectWebSocket, SessionClient} from '../dist/index.js';
+import {BrokenLine} from './lib/broken-line.mjs';
 import {EchoTrial} from './lib/echo-trial.mjs';
 import {toMib} from './lib/measure.mjs';
 import {readOptions, SEED} from './lib/options.mjs';
@@ -28,7 +28,7 @@ const {
 console.error(`seed ${seed}`);
 const random = new Random(seed);
 const server = await startServerCommand(['sh', '-c', `exec ${command}`]);
-const proxy = await startProxy(new URL(server.url));
+const proxy = await BrokenLine.to(server.url, random);
 const began = performance.now();
 
 const lines = [];
@@ -42,7 +42,7 @@ const {totals} = trial;
 const echoes = Array.from({length: processes}, (_, index) => trial.echo(`p${index}`, random.fork()));
 for (let count = 0; count < cuts; count++) {
 	await delay(random.size(5, 250));
-	await until(() => proxy.isUsed(), {everyMs: 5});
+	await until(() => proxy.isUsed, {everyMs: 5});
 	proxy.cut();
 	if (count % 100 === 99) console.error(`${count + 1} cuts, ${toMib(totals.read)} MiB read`);
 }
@@ -57,7 +57,7 @@ for (const {reason} of hanging) console.error(reason);
 const row = rowsOf('cuts');
 finish([
 	row('seconds (seed)', `${((performance.now() - began) / 1000).toFixed(0)} (${seed})`),
-	row('cuts / connections made', `${cuts} / ${proxy.connections()}`),
+	row('cuts / connections made', `${cuts} / ${proxy.connections}`),
 	row(
 		'notifications shuffled',
 		lines.reduce((sum, {held}) => sum + held, 0),
@@ -69,46 +69,3 @@ finish([
 	row('processes lost', totals.failed, totals.failed === 0),
 	row('promises left hanging or broken', hanging.length, hanging.length === 0),
 ]);
-
-/** Passes bytes on, late and in pieces, until it is told to break every connection. */
-async function startProxy({hostname, port}) {
-	const open = new Set();
-	let count = 0;
-	const listener = createServer(near => {
-		count++;
-		const far = connectTcp({host: hostname, port: Number(port)});
-		open.add(near).add(far);
-		passOn(near, far);
-		passOn(far, near);
-	});
-	await new Promise(resolve => listener.listen(0, '127.0.0.1', resolve));
-	return {
-		url: `ws://127.0.0.1:${listener.address().port}`,
-		connections: () => count,
-		isUsed: () => [...open].some(socket => !socket.destroyed),
-		cut() {
-			for (const socket of open) socket.destroy();
-			open.clear();
-		},
-		close() {
-			this.cut();
-			listener.close();
-		},
-	};
-}
-
-function passOn(from, to) {
-	from.on('error', () => to.destroy());
-	from.on('close', () => to.destroy());
-	from.on('data', async data => {
-		from.pause();
-		for (let at = 0; at < data.length && !to.destroyed; ) {
-			const size = random.chance(0.2) ? random.size(1, 5000) : data.length;
-			if (random.chance(0.02)) await delay(random.size(1, 30));
-			const isTaken = to.write(data.subarray(at, at + size));
-			at += size;
-			if (!isTaken) await new Promise(resolve => to.once('drain', resolve).once('close', resolve));
-		}
-		from.resume();
-	});
-}

@@ -1,17 +1,23 @@
 // Kills the runner of a fan-out job at random points and resumes it, again and again: every row has to be completed exactly
-// once. node bench/fanout-kills.mjs [KILLS] [ROWS] [--remote]
+// once. node bench/fanout-kills.mjs [--kills 50] [--rows 200] [--remote]
+
 import {spawn} from 'node:child_process';
 import {existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync} from 'node:fs';
 import {tmpdir} from 'node:os';
 import {join} from 'node:path';
 import {fileURLToPath} from 'node:url';
+import {readOptions} from './lib/options.mjs';
 
 const PROGRAM = fileURLToPath(new URL('../dist/bin/longarm.js', import.meta.url));
-const [kills = 50, rows = 200] = process.argv
-	.slice(2)
-	.filter(word => !word.startsWith('--'))
-	.map(Number);
-const isRemote = process.argv.includes('--remote');
+const {
+	kills,
+	rows,
+	remote: isRemote,
+} = readOptions('Kills the runner of a fan-out job again and again, and resumes it.', {
+	kills: {default: 50, help: 'kills at random moments'},
+	rows: {default: 200, help: 'rows of the job'},
+	remote: {default: false, help: 'commands run on a server instead of here'},
+});
 /** Longest time a runner lives before it is killed. */
 const MAX_LIFE_MS = 1200;
 

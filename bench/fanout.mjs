@@ -1,17 +1,21 @@
 // Fan-out of `true`-like commands: rate, CPU per item and memory, beside GNU parallel on the same rows.
-// node bench/fanout.mjs [ROWS] [WIDTH] [--no-parallel]
-// node bench/fanout.mjs 1000000 64 --engine   the engine alone, with a worker that does nothing: journal, output and memory
+// node bench/fanout.mjs [--rows 2000] [--width 16] [--without-parallel]
+// node bench/fanout.mjs --rows 1000000 --width 64 --engine   the engine alone, with a worker that does nothing: journal, output and memory
+
 import {spawn} from 'node:child_process';
 import {mkdtempSync, readFileSync, rmSync, writeFileSync} from 'node:fs';
 import {tmpdir} from 'node:os';
 import {join} from 'node:path';
 import {fileURLToPath} from 'node:url';
+import {readOptions} from './lib/options.mjs';
 
 const PROGRAM = fileURLToPath(new URL('../dist/bin/longarm.js', import.meta.url));
-const [rows = 2000, width = 16] = process.argv
-	.slice(2)
-	.filter(word => !word.startsWith('--'))
-	.map(Number);
+const {rows, width, engine, withoutParallel} = readOptions('What a row of a fan-out costs, beside GNU parallel.', {
+	rows: {default: 2000, help: 'rows of the job'},
+	width: {default: 16, help: 'commands at a time'},
+	engine: {default: false, help: 'the engine alone, with a worker that does nothing'},
+	withoutParallel: {default: false, help: 'leave GNU parallel out'},
+});
 const SAMPLE_MS = 1000;
 
 const directory = mkdtempSync(join(tmpdir(), 'longarm-fanout-'));
@@ -22,7 +26,7 @@ writeFileSync(lines, Array.from({length: rows}, (_, index) => `${index}\n`).join
 const env = {PATH: process.env.PATH, HOME: directory, LONGARM_HOME: directory, LANG: 'C'};
 
 try {
-	if (process.argv.includes('--engine')) await measureEngine();
+	if (engine) await measureEngine();
 	else await compare();
 } finally {
 	rmSync(directory, {recursive: true, force: true});
@@ -50,7 +54,7 @@ async function compare() {
 		...common,
 	];
 	await measure('longarm fanout', process.execPath, own);
-	if (!process.argv.includes('--no-parallel')) {
+	if (!withoutParallel) {
 		const log = join(directory, 'joblog');
 		await measure('GNU parallel', 'parallel', ['-j', String(width), '--joblog', log, '-a', lines, '/bin/true', '{}']);
 	}

@@ -23,7 +23,7 @@ const TREE_FILES = 20_000;
 const BODY_BYTES = 10 * 1024 * MIB;
 
 const scratch = scratchFolder('files');
-await runScenarios({blocks, tree, http});
+await runScenarios('Bulk: files in blocks, trees as one stream, bodies of HTTP responses.', {blocks, tree, http});
 
 /** A large file read to its end and written anew, block by block. */
 async function blocks({url, pid}) {

@@ -14,7 +14,11 @@ const TOTAL_BYTES = 1024 * MIB;
 const GROWTH_MIB = 160;
 const CHUNK = randomFillSync(Buffer.alloc(MIB));
 
-await runScenarios({down, up, stalled}, {settings: ['--allow-forward', 'loopback']});
+await runScenarios(
+	'A GiB through `longarm forward` each way, and a reader that stops.',
+	{down, up, stalled},
+	{settings: ['--allow-forward', 'loopback']},
+);
 
 /** From the port there to a client here. */
 async function down(server) {

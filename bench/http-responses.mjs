@@ -2,11 +2,12 @@
 // through node:http (llhttp). Both have to see the same status, headers and body; we may refuse what llhttp takes, for
 // the reasons listed below and no other, and never take what llhttp refuses.
 //   npm run build && node bench/http-responses.mjs [--cases 200000] [--seed 1]
+
 import {request} from 'node:http';
 import {Duplex} from 'node:stream';
-import {parseArgs} from 'node:util';
 import {ResponseParser} from '../dist/network/http/response-parser.js';
 import {randomResponse, seededRandom} from './fuzz/http-responses.mjs';
+import {readOptions} from './lib/options.mjs';
 
 /** Reasons why we refuse what llhttp takes: each is a form that two readers could understand differently, or a bound. */
 const STRICTER = [
@@ -29,15 +30,16 @@ const STRICTER = [
 	'the origin sent more than 32 preliminary responses',
 ];
 
-const {values} = parseArgs({
-	options: {cases: {type: 'string', default: '200000'}, seed: {type: 'string', default: '1'}},
+const values = readOptions('Random and damaged HTTP responses: our parser beside that of node:http.', {
+	cases: {default: 200_000, help: 'responses to try'},
+	seed: {default: 1, help: 'of the random numbers'},
 });
-const random = seededRandom(Number(values.seed));
+const random = seededRandom(values.seed);
 const counts = {both: 0, neither: 0};
 const stricter = new Map();
 const shown = new Set();
 let violations = 0;
-for (let index = 0; index < Number(values.cases); index++) {
+for (let index = 0; index < values.cases; index++) {
 	const {method, pieces} = randomResponse(random);
 	const ours = parseOurselves(method, pieces);
 	const theirs = await parseByNode(method, pieces);
@@ -55,8 +57,8 @@ for (let index = 0; index < Number(values.cases); index++) {
 	shown.add(problem);
 }
 console.log({
-	cases: Number(values.cases),
-	seed: Number(values.seed),
+	cases: values.cases,
+	seed: values.seed,
 	...counts,
 	stricter: Object.fromEntries(stricter),
 	violations,

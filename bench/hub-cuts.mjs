@@ -1,111 +1,127 @@
-// A hub whose relay breaks: sockets of clients and executors are cut and the hub is started again while processes echo known bytes.
-//   node bench/hub-cuts.mjs [--cuts 1000] [--processes 8] [--seed N] [--command FILE]   ends with a table, exit 1 on a broken promise
-import {spawn} from 'node:child_process';
-import {mkdtempSync, rmSync, writeFileSync} from 'node:fs';
-import {tmpdir} from 'node:os';
-import {join} from 'node:path';
-import {Hub} from '../dist/hub/hub.js';
+// A hub whose lines break: those of clients and executors are cut and the hub is killed or ended and started again, also in
+// the middle of a handshake or a recovery, while processes echo known bytes.
+//   node bench/hub-cuts.mjs [--cuts 1000] [--processes 8] [--seed N] [--command FILE] [--stock] [--minutes N]
+// ends with a table, exit 1 on a broken promise
+
 import {SessionClient} from '../dist/index.js';
 import {connectThroughHub} from '../dist/transports/node/relay/connect-through-hub.js';
+import {findStockCodex} from '../scripts/lib/stock-codex.mjs';
 import {EchoTrial} from './lib/echo-trial.mjs';
-import {toMib} from './lib/measure.mjs';
+import {HubTrial} from './lib/hub-trial.mjs';
+import {MIB, toMib} from './lib/measure.mjs';
 import {readOptions, SEED} from './lib/options.mjs';
 import {Random} from './lib/random.mjs';
 import {COMMAND} from './lib/server.mjs';
 import {finish, rowsOf} from './lib/tables.mjs';
 import {delay, until, within} from './lib/waiting.mjs';
 
-const ENVIRONMENT = 'devbox';
 /** A promise that has not settled by then never will. */
 const MAX_WAIT_MS = 60_000;
+const SHARES = {hub: 0.05, executor: 0.3};
+/** Share of cuts that do not wait until the client is back. */
+const HASTY_SHARE = 0.5;
+/**
+ * A stock executor waits up to 1, 2, 4, 8 s and so on after each loss, and forgets that after a connection of two minutes;
+ * with a pause above 25 s no client would wait for it. A hub that is started again may cost it two.
+ */
+const STOCK = {maxSteps: 4, forgetsAfterMs: 130_000};
+/** Read back before the first cut. */
+const FIRST_BYTES = MIB;
 const KINDS = ['client', 'executor', 'hub'];
 
-const {cuts, processes, seed, command} = readOptions('Streams through a hub whose relay breaks all the time.', {
+const {cuts, processes, seed, command, stock, minutes} = readOptions('Streams through a hub whose lines break.', {
 	cuts: {default: 1000, help: 'how often something breaks'},
 	processes: {default: 8, help: 'processes that echo at the same time'},
 	seed: SEED,
 	command: COMMAND,
+	stock: {default: false, help: 'an executor of the stock program, which is installed on demand'},
+	minutes: {default: 60, help: 'end after so long, whatever the cuts'},
 });
 console.error(`seed ${seed}`);
 const random = new Random(seed);
-const scratch = mkdtempSync(join(tmpdir(), 'longarm-hub-cuts-'));
-// Keys of this trial, and not those of the user.
-process.env.XDG_STATE_HOME = scratch;
-const data = join(scratch, 'hub');
-let {hub, url} = await startHub(0);
-const tokenFile = join(scratch, 'executor.token');
-writeFileSync(tokenFile, hub.tokens.create('executor', ENVIRONMENT).token, {mode: 0o600});
-const token = hub.tokens.create('client', ENVIRONMENT).token;
-const serve = ['serve', '--remote', url, '--environment-id', ENVIRONMENT, '--token-file', tokenFile];
-const executor = spawn(process.execPath, [command, ...serve, '--log-level', 'error'], {
-	stdio: ['ignore', 'ignore', 'inherit'],
-});
-process.on('exit', () => executor.kill('SIGKILL'));
-await until(() => hub.relay.findExecutor(ENVIRONMENT));
+const hub = await HubTrial.start({command, codex: stock && findStockCodex(), random});
 const began = performance.now();
 
 let connections = 0;
-const target = {kind: 'registry', url: `registry+${url}/${ENVIRONMENT}`, token};
 const client = await SessionClient.open(async signal => {
-	const transport = await connectThroughHub(target, signal);
+	const transport = await connectThroughHub(hub.target, signal);
 	connections++;
 	return transport;
+});
+const recoveries = [];
+client.onDisconnect(() => {
+	const lostAt = performance.now();
+	const tell = () => recoveries.push(performance.now() - lostAt);
+	client.recovered().then(tell, tell);
 });
 const trial = new EchoTrial(client);
 const {totals} = trial;
 const done = {client: 0, executor: 0, hub: 0};
+let steps = 0;
+let executorLostAt = Number.NEGATIVE_INFINITY;
 const echoes = Array.from({length: processes}, (_, index) => trial.echo(`p${index}`, random.fork()));
-for (let count = 0; count < cuts; count++) {
-	// Now and then in the middle of a recovery, but not in all of them: each has to be done in 25 seconds.
-	const mayRecover = count > 0 && random.chance(0.2);
-	const isBack = () => uncut().length > 0 && (mayRecover || client.state === 'connected');
-	await within(MAX_WAIT_MS, 'a client of the executor', until(isBack, {everyMs: 5}));
+// On a busy machine cuts would leave no time to begin.
+await within(
+	MAX_WAIT_MS,
+	'the first bytes',
+	until(() => totals.read >= FIRST_BYTES, {everyMs: 5}),
+);
+for (let count = 0; count < cuts && performance.now() - began < minutes * 60_000; count++) {
+	const isHasty = !stock && random.chance(HASTY_SHARE);
+	const isBack = () => isHasty || client.state !== 'recovering';
+	await within(MAX_WAIT_MS, 'the recovery of the client', until(isBack, {everyMs: 5}));
+	if (client.state === 'failed' || hub.executorEnd !== undefined) break;
 	await delay(random.size(5, 250));
 	await breakSomething();
 	if (count % 100 === 99) console.error(`${count + 1} cuts, ${toMib(totals.read)} MiB read`);
 }
+const executorEnd = hub.executorEnd;
 trial.end();
 const outcomes = await Promise.allSettled(echoes.map(each => within(MAX_WAIT_MS, 'the end of an echo', each)));
 client.close();
 await within(MAX_WAIT_MS, 'the end of the client', client.ended);
-executor.kill('SIGTERM');
-await hub.close();
-rmSync(scratch, {recursive: true, force: true});
+hub.stop();
 const hanging = outcomes.filter(({status}) => status === 'rejected');
 for (const {reason} of hanging) console.error(reason);
-const row = rowsOf('hub-cuts');
+const row = rowsOf(stock ? 'hub-cuts, stock executor' : 'hub-cuts');
+const sorted = recoveries.toSorted((one, other) => one - other);
 finish([
 	row('seconds (seed)', `${((performance.now() - began) / 1000).toFixed(0)} (${seed})`),
 	row('cuts of client / executor / hub', KINDS.map(kind => done[kind]).join(' / ')),
 	row('connections made', connections),
+	row('recoveries, ms p50 / longest', `${sorted.length}, ${toMs(sorted[sorted.length >> 1])} / ${toMs(sorted.at(-1))}`),
 	row('MiB written / read back', `${toMib(totals.written, 1)} / ${toMib(totals.read, 1)}`),
 	row('bytes announced as gone, in gaps', `${totals.missed} in ${totals.gaps}`),
 	row('bytes neither read nor announced', trial.unaccounted, trial.unaccounted === 0),
 	row('chunks with a wrong byte', totals.wrong, totals.wrong === 0),
 	row('processes lost', totals.failed, totals.failed === 0),
 	row('promises left hanging or broken', hanging.length, hanging.length === 0),
+	row('executor', executorEnd === undefined ? 'alive' : `ended with ${executorEnd}`, executorEnd === undefined),
 ]);
 
-/** The socket of the client in most cases, that of the executor in some, and the whole hub now and then. */
+/** The line of the client in most cases, that of the executor in some, and the whole hub now and then. */
 async function breakSomething() {
-	const kind = random.chance(0.05) ? 'hub' : random.chance(0.3) ? 'executor' : 'client';
+	const kind = mayCostTheExecutor() ? pickKind() : 'client';
 	done[kind]++;
-	const reason = new Error('cut by the trial');
-	if (kind === 'client') for (const {socket} of uncut()) socket.destroy(reason);
-	else if (kind === 'executor') hub.relay.findExecutor(ENVIRONMENT)?.socket.destroy(reason);
-	else {
-		await hub.close();
-		({hub, url} = await startHub(Number(new URL(url).port)));
-	}
+	if (kind === 'hub') await hub.restartHub(random.pick(['SIGTERM', 'SIGKILL']));
+	else hub.lines[kind].cut();
+	if (kind === 'client') return;
+	executorLostAt = performance.now();
+	steps += kind === 'hub' ? 2 : 1;
 }
 
-/** Clients of the executor that were not cut yet. */
-function uncut() {
-	const ends = [...(hub.relay.findExecutor(ENVIRONMENT)?.streams.values() ?? [])];
-	return ends.filter(({socket}) => socket.isOpen);
+function pickKind() {
+	if (random.chance(SHARES.hub)) return 'hub';
+	return random.chance(SHARES.executor) ? 'executor' : 'client';
 }
 
-async function startHub(port) {
-	const started = new Hub({host: '127.0.0.1', port, data});
-	return {hub: started, url: await started.listen()};
+/** Whether the executor comes back in time if its socket breaks. */
+function mayCostTheExecutor() {
+	if (!stock) return true;
+	if (performance.now() - executorLostAt > STOCK.forgetsAfterMs) steps = 0;
+	return steps < STOCK.maxSteps;
+}
+
+function toMs(ms = 0) {
+	return ms.toFixed(0);
 }

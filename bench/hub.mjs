@@ -2,21 +2,26 @@
 // executors and streams, and many executors on one hub.
 //   npm run build && node bench/hub.mjs [--executors 1000] [--rounds 5]
 import {spawn} from 'node:child_process';
+import {randomUUID} from 'node:crypto';
 import {once} from 'node:events';
 import {mkdtempSync, rmSync, writeFileSync} from 'node:fs';
 import {tmpdir} from 'node:os';
 import {join} from 'node:path';
 import {fileURLToPath} from 'node:url';
-import {parseArgs} from 'node:util';
 import {HubTokens} from '../dist/hub/store/hub-tokens.js';
 import {Environment} from '../dist/index.js';
+import {encodeRelayFrame} from '../dist/protocol/relay/relay-frame.js';
+import {encodePrologue} from '../dist/protocol/relay/relay-keys.js';
 import {nodeNoiseCrypto} from '../dist/shared/node/node-noise-crypto.js';
 import {createNoiseKeys, NoiseInitiator, NoiseResponder, publicKeysOf} from '../dist/shared/noise/hybrid-ik.js';
 import {connectHarness, harnessKey} from '../dist/transports/node/relay/connect-harness.js';
 import {ExecutorLink} from '../dist/transports/node/relay/executor-link.js';
+import {ExecutorStreams} from '../dist/transports/node/relay/executor-streams.js';
 import {RegistryClient} from '../dist/transports/node/relay/registry-client.js';
 import {MIB, timed} from './lib/measure.mjs';
+import {readOptions} from './lib/options.mjs';
 import {cpuSecondsOf, rssOf} from './lib/proc.mjs';
+import {delay} from './lib/waiting.mjs';
 
 const PROGRAM = fileURLToPath(new URL('../dist/bin/longarm.js', import.meta.url));
 const HANDSHAKES = 100;
@@ -25,13 +30,15 @@ const STREAM_MIB = 64;
 const IDLE_STREAMS = 100;
 const SILENT = {message() {}, unreadable() {}, drained() {}, closed() {}};
 
-const {values} = parseArgs({
-	options: {executors: {type: 'string', default: '1000'}, rounds: {type: 'string', default: '5'}},
+const {executors, rounds} = readOptions('Cost of a hub, beside a direct socket.', {
+	executors: {default: 1000, help: 'executors on one hub'},
+	rounds: {default: 5, help: 'rounds of trips and streams each way'},
 });
 const data = mkdtempSync(join(tmpdir(), 'longarm-hub-'));
 const children = [];
 try {
 	measureHandshakes();
+	await measureLoopDelay();
 	const hub = await start(['hub', '--listen', 'http://127.0.0.1:0', '--data', data, '--log-level', 'error']);
 	const tokens = new HubTokens(data);
 	const executorToken = tokens.create('executor', '*').token;
@@ -81,6 +88,39 @@ function measureHandshakes() {
 	}
 }
 
+/** How long an executor does nothing else while clients come all at once, in one piece of what its socket reads. */
+async function measureLoopDelay() {
+	const [keys, self] = [createNoiseKeys(nodeNoiseCrypto), createNoiseKeys(nodeNoiseCrypto)];
+	const identity = {environmentId: 'bench', registrationId: 'bench'};
+	const frames = Array.from({length: HANDSHAKES}, () => {
+		const streamId = randomUUID();
+		const prologue = encodePrologue({...identity, streamId});
+		const initiator = {self, responder: publicKeysOf(keys), prologue, payload: new Uint8Array(43)};
+		const {message: payload} = new NoiseInitiator(nodeNoiseCrypto, initiator);
+		return encodeRelayFrame({streamId, body: {kind: 'handshake', payload}});
+	});
+	const socket = {peer: 'bench', backlog: 0, send() {}, beforeFlush: flush => flush(), isAnswering: async () => true};
+	const accepted = [];
+	const logger = {info() {}, warn() {}};
+	const streams = new ExecutorStreams(socket, {
+		...identity,
+		keys,
+		admit: () => delay(5, true),
+		accept: each => accepted.push(each),
+		logger,
+	});
+	let [longest, turns, last] = [0, 0, performance.now()];
+	const began = last;
+	setTimeout(() => frames.forEach(frame => streams.receive(frame)), 5);
+	while (accepted.length < HANDSHAKES && last - began < 30_000) {
+		await delay(1);
+		const now = performance.now();
+		[longest, turns, last] = [Math.max(longest, now - last), turns + 1, now];
+	}
+	const all = `${accepted.length} let in within ${(last - began).toFixed(0)} ms, ${turns} turns of a 1 ms timer`;
+	console.log(`${HANDSHAKES} handshakes at once: longest pause of the event loop ${longest.toFixed(0)} ms; ${all}`);
+}
+
 async function compareWithDirect(hub, {executorToken, clientToken}) {
 	const tokenFile = join(data, 'bench.token');
 	writeFileSync(tokenFile, executorToken, {mode: 0o600});
@@ -94,19 +134,25 @@ async function compareWithDirect(hub, {executorToken, clientToken}) {
 		hub: Environment.remote('hub', {kind: 'registry', url, token: clientToken, executorKey: 'any'}),
 	};
 	await untilOnline(hub, clientToken, 1);
-	const results = Object.fromEntries(Object.keys(ways).map(name => [name, {rtt: [], mibs: [], hubCpu: []}]));
+	const results = Object.fromEntries(Object.keys(ways).map(name => [name, {rtt: [], mibs: [], cpu: []}]));
+	const spent = () => {
+		const {user, system} = process.cpuUsage();
+		return {client: (user + system) / 1e6, hub: cpuSecondsOf(hub.pid), server: cpuSecondsOf(server.pid)};
+	};
 	for (const way of Object.values(ways)) await way.shell('true');
-	for (let round = 0; round < Number(values.rounds); round++) {
+	for (let round = 0; round < rounds; round++) {
 		for (const [name, way] of Object.entries(ways)) {
 			results[name].rtt.push(...(await roundTrips(way)));
-			const cpu = cpuSecondsOf(hub.pid);
+			const before = spent();
 			results[name].mibs.push(await throughput(way));
-			results[name].hubCpu.push((cpuSecondsOf(hub.pid) - cpu) * 1000);
+			const after = spent();
+			results[name].cpu.push(Object.keys(after).map(each => ((after[each] - before[each]) * 1000) / STREAM_MIB));
 		}
 	}
-	for (const [name, {rtt, mibs, hubCpu}] of Object.entries(results)) {
-		const cpu = name === 'hub' ? `, ${(median(hubCpu) / STREAM_MIB).toFixed(1)} ms of the hub per MiB` : '';
-		console.log(`${name}: round trip p50 ${median(rtt).toFixed(2)} ms, ${median(mibs).toFixed(0)} MiB/s${cpu}`);
+	for (const [name, {rtt, mibs, cpu}] of Object.entries(results)) {
+		const each = [0, 1, 2].map(index => median(cpu.map(parts => parts[index])).toFixed(1)).join(' / ');
+		const speed = `round trip p50 ${median(rtt).toFixed(2)} ms, ${median(mibs).toFixed(0)} MiB/s`;
+		console.log(`${name}: ${speed}, ms of client / hub / executor per MiB ${each}`);
 	}
 	for (const way of Object.values(ways)) await way.close();
 }
@@ -134,7 +180,7 @@ async function throughput(environment) {
 
 /** Executors in this process, on one hub; then idle streams to one of them. */
 async function measureMany(hub, {executorToken, clientToken}) {
-	const count = Number(values.executors);
+	const count = executors;
 	const keys = createNoiseKeys(nodeNoiseCrypto);
 	const before = rssOf(hub.pid);
 	const logger = {debug() {}, info() {}, warn() {}, error() {}, with: () => logger};

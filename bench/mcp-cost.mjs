@@ -2,6 +2,7 @@
 //   node bench/mcp-cost.mjs [--minutes 20] [--scale 120]
 // Time is scaled: with 120, twenty minutes take ten seconds, and so do the limits of the server. A token is taken for four
 // characters. Counted are the arguments of calls and the answers of tools without the output of the build itself.
+
 import {spawn} from 'node:child_process';
 import {once} from 'node:events';
 import {mkdtempSync, rmSync} from 'node:fs';
@@ -9,7 +10,7 @@ import {tmpdir} from 'node:os';
 import {join} from 'node:path';
 import {createInterface} from 'node:readline';
 import {fileURLToPath} from 'node:url';
-import {parseArgs} from 'node:util';
+import {readOptions} from './lib/options.mjs';
 
 const TASKS = 'io.modelcontextprotocol/tasks';
 const CHARACTERS_PER_TOKEN = 4;
@@ -19,11 +20,11 @@ const OTHER_DEFINITIONS_CHARACTERS = 51_700;
 const GRACE_MS = 10_000;
 const MAX_WAIT_MS = 45_000;
 
-const {values: flags} = parseArgs({
-	options: {minutes: {type: 'string', default: '20'}, scale: {type: 'string', default: '120'}},
+const {minutes, scale} = readOptions('Calls and tokens of a long build, by kind of MCP client.', {
+	minutes: {default: 20, help: 'length of the build'},
+	scale: {default: 120, help: 'times faster than in life, limits included'},
 });
-const scale = Number(flags.scale);
-const buildMs = (Number(flags.minutes) * 60_000) / scale;
+const buildMs = (minutes * 60_000) / scale;
 const longarm = fileURLToPath(new URL('../dist/bin/longarm.js', import.meta.url));
 const home = mkdtempSync(join(tmpdir(), 'longarm-mcp-cost-'));
 const env = {...process.env, HOME: home, LONGARM_HOME: home, XDG_STATE_HOME: home};
@@ -53,7 +54,7 @@ async function main() {
 	console.log(
 		`Desktop Commander: ${OTHER_DEFINITIONS_CHARACTERS} characters, ${toTokens(OTHER_DEFINITIONS_CHARACTERS)} tokens (${(OTHER_DEFINITIONS_CHARACTERS / definitions.characters).toFixed(1)} times)`,
 	);
-	console.log(`a build of ${flags.minutes} minutes, scaled by ${scale}:`);
+	console.log(`a build of ${minutes} minutes, scaled by ${scale}:`);
 	for (const [name, run] of Object.entries({tasks: withTasks, progress: withProgress, silent: withoutAnything})) {
 		const {calls, characters} = await run();
 		console.log(`  ${name.padEnd(8)} ${calls} tool calls, ${toTokens(characters)} tokens besides the output`);

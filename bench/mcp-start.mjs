@@ -1,12 +1,16 @@
-// Start of `longarm mcp` to the first answer, against a bare MCP server of the same SDK: node bench/mcp-start.mjs [ROUNDS]
+// Start of `longarm mcp` to the first answer, against a bare MCP server of the same SDK: node bench/mcp-start.mjs [--rounds 15]
+
 import {spawn} from 'node:child_process';
 import {mkdtempSync, rmSync, writeFileSync} from 'node:fs';
 import {tmpdir} from 'node:os';
 import {join} from 'node:path';
 import {fileURLToPath} from 'node:url';
+import {readOptions} from './lib/options.mjs';
 import {median} from './lib/stats.mjs';
 
-const ROUNDS = Number(process.argv[2] ?? 15);
+const {rounds: ROUNDS} = readOptions('Start of longarm mcp to its first answer, beside a bare MCP server.', {
+	rounds: {default: 15, help: 'starts of each'},
+});
 const PACKAGE = fileURLToPath(new URL('..', import.meta.url));
 const SDK = join(PACKAGE, 'node_modules/@modelcontextprotocol/server/dist');
 const BARE = `import {McpServer} from '${SDK}/index.mjs';

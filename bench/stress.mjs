@@ -12,7 +12,11 @@ const RECLAIM_SECONDS = 20;
 /** How long the slow reader reads nothing. */
 const STOP_MS = 10_000;
 
-await runScenarios({many, 'slow-reader': slowReader, pty}, {settings: ['--retain-closed', '3s']});
+await runScenarios(
+	'Promises of the server under load, checked byte by byte.',
+	{many, 'slow-reader': slowReader, pty},
+	{settings: ['--retain-closed', '3s']},
+);
 
 /** 10,000 short processes, 64 at a time over one connection, half of them on terminals, each printing a known amount. */
 async function many({url, pid}) {

@@ -69,14 +69,14 @@ export async function handshake(peer, profile) {
 	if (profile === 'ready') peer.becomeReady();
 }
 
-/** The resources of the server once it has started processes of both kinds and watched a file. */
+/** The resources of the server once it has started processes of both kinds, kept output on disk and watched a file. */
 export async function warmState(peer, pid) {
 	// libuv opens one descriptor (anon_inode:inotify) with the first watch of a program, and keeps it for all others.
 	const {error} = await peer.ask('fs/watch', {watchId: 'warm', path: 'file:///', recursive: false});
 	if (error) throw new Violation(`no directory can be watched: ${JSON.stringify(error)}`);
 	await peer.ask('fs/unwatch', {watchId: 'warm'});
 	for (const tty of [false, true]) {
-		await peer.ask('process/start', startParams(`warm-${tty}`, ['/bin/true'], {tty}));
+		await peer.ask('process/start', startParams(`warm-${tty}`, ['/bin/true'], {tty, spill: {}}));
 		await peer.ask('process/wait', {processId: `warm-${tty}`});
 	}
 	await delay(200);

@@ -9,6 +9,7 @@ import {KNOWN_ARG0, KNOWN_COMMANDS, KNOWN_FILES} from './params.mjs';
 export function isHarmless({kind, method, params}) {
 	if (kind !== 'request') return true;
 	if (/^(?:fs|http|capab|network)/i.test(method)) return everyString(params, text => isKnownFile(text, method));
+	if (/^forward/i.test(method)) return everyNumber(params, port => !(port > 1)) && everyString(params, isNoHost);
 	if (!STARTS.has(method)) return true;
 	return everyContainer(params, container => {
 		if (Array.isArray(container)) return !isStrings(container) || isHarmlessCommand(container);
@@ -20,6 +21,11 @@ export function isHarmless({kind, method, params}) {
 
 function isKnownFile(text, method) {
 	return (KNOWN_FILES.has(text) && !method.startsWith('http')) || !/[/:]/.test(text);
+}
+
+/** Base64 and ids only: a name with a dot or a colon could be another machine. */
+function isNoHost(text) {
+	return !/[.:]|localhost/i.test(text);
 }
 
 function isHarmlessCommand(argv) {
@@ -42,6 +48,11 @@ function isWord(text) {
 function everyString(value, test) {
 	if (typeof value === 'string') return test(value);
 	return typeof value !== 'object' || value === null || Object.values(value).every(each => everyString(each, test));
+}
+
+function everyNumber(value, test) {
+	if (typeof value === 'number') return test(value);
+	return typeof value !== 'object' || value === null || Object.values(value).every(each => everyNumber(each, test));
 }
 
 function everyContainer(value, test) {

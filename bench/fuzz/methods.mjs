@@ -33,8 +33,14 @@ export const NUMBERED = new Set(
 /** Requests whose handle names an open file. */
 export const WITH_HANDLE = new Set(REQUESTS.filter(name => hasMembers(METHODS[name].params, 'handleId')));
 
+/** Requests whose id names a watch. */
+export const WITH_WATCH = new Set(['fs/watch', 'fs/unwatch']);
+
 /** Requests that may rightly wait for a process. */
-export const SLOW = new Set(['process/read', 'process/wait', 'process/write', 'command/exec/write']);
+// biome-ignore format: a list to read, not one line each
+export const SLOW = new Set([
+	'process/read', 'process/wait', 'process/waitFor', 'process/logs', 'process/write', 'command/exec/write',
+]);
 
 export const STARTS = new Set(['process/start', 'command/exec']);
 

@@ -1,3 +1,4 @@
+import {LONGARM_STARTS, longarmParams} from './longarm-params.mjs';
 import {scratch, token} from './workspace.mjs';
 
 const PROCESS_ENVIRONMENT = Object.freeze({PATH: '/usr/bin:/bin', LONGARM_FUZZ: token});
@@ -112,6 +113,7 @@ const PARAMS = {
 		if (random.chance(0.1)) changes.prepared = true;
 		if (random.chance(0.1)) changes.managedNetwork = {loopbackPorts: [1], allowLocalBinding: true};
 		if (random.chance(0.05)) changes.networkProxy = {enabled: true};
+		if (random.chance(0.2)) Object.assign(changes, random.pick(LONGARM_STARTS));
 		if (random.chance(0.2)) {
 			const set = {LONGARM_FUZZ: token, A: ''};
 			const [exclude, includeOnly] = [['*PASS?*'], random.pick([[], ['*'], ['LONGARM_*', 'PATH']])];
@@ -196,6 +198,7 @@ const PARAMS = {
 	'fs/watchMissing': episode => ({watchId: episode.random.below(5), missing: [someFile(episode)], present: null}),
 	// Never one that names anything: no request leaves the machine.
 	'http/request': ({random}) => random.pick([undefined, {}, {method: 'GET'}, {requestId: '1', headers: []}]),
+	...longarmParams({someProcess, someFile, someSandbox, someBytes, someHandle}),
 };
 
 /** A method that is new in the table is asked for with no params until it has its own here. */

@@ -8,7 +8,7 @@ import {fatal} from './fatal.mjs';
 import {generate} from './generate.mjs';
 import {ANSWER_MS, HANG_UP_MS} from './limits.mjs';
 import {LiveProcesses, roomFor} from './live-processes.mjs';
-import {METHODS, NUMBERED, STARTS, WITH_HANDLE} from './methods.mjs';
+import {METHODS, NUMBERED, STARTS, WITH_HANDLE, WITH_WATCH} from './methods.mjs';
 import {StdioLink} from './stdio-link.mjs';
 import {shown, Transcript, Violation} from './violation.mjs';
 import {WebSocketLink} from './web-socket-link.mjs';
@@ -31,10 +31,14 @@ export class Peer {
 	#violation;
 	/** The number of the last event of each process. */
 	#seqs = new Map();
+	/** Processes whose events are delivered again, or were started elsewhere. */
+	#attached = new Set();
 	/** Processes of the first protocol, which no list shows: how many there may be, and those that are over. */
 	#v0 = {asked: 0, over: new Set()};
 	/** Handles that may be open files. */
 	#handles = new Set();
+	/** Ids of what may be watched. */
+	#watches = new Set();
 	#questions = 0;
 
 	static async connect(episode) {
@@ -109,10 +113,12 @@ export class Peer {
 		if (left.length > 0) throw new Violation(`processes that were terminated live on: ${JSON.stringify(left)}`);
 	}
 
-	/** Closes files that the client has opened: they are its own until then, or until the connection ends. */
+	/** Closes files that the client has opened, and ends its watches: they are its own until then, or until the connection ends. */
 	async closeFiles() {
 		for (const handleId of this.#handles) await this.ask('fs/close', {handleId});
 		this.#handles.clear();
+		for (const watchId of this.#watches) await this.ask('fs/unwatch', {watchId});
+		this.#watches.clear();
 	}
 
 	write(bytes) {
@@ -223,6 +229,9 @@ export class Peer {
 		if (kind === 'request' && WITH_HANDLE.has(method) && typeof params?.handleId === 'string') {
 			this.#handles.add(params.handleId);
 		}
+		if (kind === 'request' && WITH_WATCH.has(method) && typeof params?.watchId === 'string') {
+			this.#watches.add(params.watchId);
+		}
 		this.#expectations.add(classification, payload, settled);
 	}
 
@@ -258,7 +267,10 @@ export class Peer {
 		}
 		if (error && STARTS.has(method)) this.#live.ended();
 		// Events are delivered again from any one on.
-		if (result && method === 'process/attach') this.#seqs.delete(result.processId);
+		if (result && method === 'process/attach') {
+			this.#seqs.delete(result.processId);
+			this.#attached.add(result.processId);
+		}
 		settled?.(message);
 	}
 
@@ -269,7 +281,9 @@ export class Peer {
 		const {issues} = declared.params['~standard'].validate(params);
 		if (issues) throw new Violation(`params that ${method} does not declare: ${issues[0].message}`, text);
 		outcomes.add(method);
-		if (method === 'process/exited' || method === 'command/exec/exited') this.#live.ended();
+		const isCounted =
+			method === 'process/exited' ? !this.#attached.has(params.processId) : method === 'command/exec/exited';
+		if (isCounted) this.#live.ended();
 		if (method === 'command/exec/exited') this.#v0.over.add(params.sessionId);
 		if (method === 'process/gap') this.#seqs.set(params.processId, params.throughSeq);
 		if (NUMBERED.has(method)) this.#inOrder(method, params, text);

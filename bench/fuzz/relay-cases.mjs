@@ -66,7 +66,10 @@ function tryFrame(random) {
 function openRelay() {
 	const relay = new Relay({changed() {}});
 	const executorSocket = fakeSocket();
-	const executor = relay.addExecutor({environmentId: 'e', registrationId: 'r', tokenId: 't'}, executorSocket);
+	const executor = relay.addExecutor(
+		{tenant: 'default', environmentId: 'e', registrationId: 'r', tokenId: 't'},
+		executorSocket,
+	);
 	const clients = Array.from({length: 3}, () => {
 		const socket = fakeSocket();
 		return {socket, end: relay.addHarness(executor, 't', socket), claimed: new Set()};
@@ -190,12 +193,19 @@ function tryHandshake(random, {executor, harness}) {
 }
 
 function carrier(records) {
-	return {peer: 'fuzz', backlog: 0, sendRecord: (seq, sealed) => records.push({seq, sealed}), end() {}};
+	return {
+		peer: 'fuzz',
+		backlog: 0,
+		sendRecord: (seq, sealed) => records.push({seq, sealed: Buffer.concat(sealed)}),
+		beforeFlush: flush => flush(),
+		end() {},
+	};
 }
 
 function fakeSocket() {
 	const sent = [];
-	return {sent, backlog: 0, send: bytes => sent.push(bytes), pause() {}, resume() {}, close() {}, destroy() {}};
+	const send = bytes => sent.push(bytes);
+	return {sent, backlog: 0, send, beforeFlush: flush => flush(), pause() {}, resume() {}, close() {}, destroy() {}};
 }
 
 const STREAMS = Array.from({length: 200}, (_, index) => `00000000-0000-4000-8000-${String(index).padStart(12, '0')}`);

@@ -6,11 +6,11 @@ import {Episode, handshake, warmState} from './episode.mjs';
 import {RECLAIM_MS, RSS_GROWTH_MIB} from './limits.mjs';
 import {Peer} from './peer.mjs';
 import {shown} from './violation.mjs';
-import {command, SETTINGS} from './workspace.mjs';
+import {command, settings} from './workspace.mjs';
 
 /** The one server of all episodes over WebSocket, warm; `finish` ends it and resolves with what was left behind. */
 export async function startWebSocketServer() {
-	const server = await startServer({command, settings: SETTINGS, echo: false});
+	const server = await startServer({command, settings: settings(), echo: false});
 	await warmUp(server);
 	const before = usageOf(server.pid);
 	return Object.assign(server, {finish: () => finish(server, before)});

@@ -4,7 +4,7 @@ import {LineReader} from '../lib/streams.mjs';
 import {classify} from './classify.mjs';
 import {HANG_UP_MS} from './limits.mjs';
 import {Link} from './link.mjs';
-import {command, SETTINGS} from './workspace.mjs';
+import {command, settings} from './workspace.mjs';
 
 /** White space of ASCII only: a line with a byte order mark, which `trim` takes off, too, is a malformed message. */
 const BLANK_LINE = /^[\t\v\f\r ]*$/;
@@ -21,7 +21,7 @@ export class StdioLink extends Link {
 	}
 
 	async #start() {
-		const child = spawn(process.execPath, [command, 'serve', '--listen', 'stdio', ...SETTINGS], {
+		const child = spawn(process.execPath, [command, 'serve', '--listen', 'stdio', ...settings()], {
 			stdio: ['pipe', 'pipe', 'pipe'],
 		});
 		this.#child = child;

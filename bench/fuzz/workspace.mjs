@@ -1,4 +1,4 @@
-import {cpSync, existsSync, mkdirSync, symlinkSync, writeFileSync} from 'node:fs';
+import {cpSync, existsSync, mkdirSync, mkdtempSync, symlinkSync, writeFileSync} from 'node:fs';
 import {join} from 'node:path';
 import {scratchFolder} from '../../scripts/lib/scratch-folder.mjs';
 import {DETACHED_SESSION_MS, RETAIN_CLOSED_MS} from './limits.mjs';
@@ -18,18 +18,23 @@ const home = scratchFolder('fuzz', {below: cache});
 export const command = join(home, 'longarm.js');
 cpSync(built('bin'), home, {recursive: true});
 
-/** Settings of every server that is started. */
-export const SETTINGS = [
-	['--log-level', 'error'],
-	['--detached-session', `${DETACHED_SESSION_MS}ms`],
-	['--retain-closed', `${RETAIN_CLOSED_MS}ms`],
-].flat();
+const states = scratchFolder('fuzz-state');
 
 /** The only directory whose files messages name. */
 export const scratch = scratchFolder('fuzz');
 writeFileSync(join(scratch, 'a.txt'), 'hello\n');
 mkdirSync(join(scratch, 'dir'));
 symlinkSync('a.txt', join(scratch, 'link'));
+
+/** Settings of a server, with a state directory of its own: two servers share none. */
+export function settings() {
+	return [
+		['--log-level', 'error'],
+		['--state', mkdtempSync(join(states, 'server-'))],
+		['--detached-session', `${DETACHED_SESSION_MS}ms`],
+		['--retain-closed', `${RETAIN_CLOSED_MS}ms`],
+	].flat();
+}
 
 /** In the environment of every process that is started, to find those that were left behind. */
 export const token = `fuzz-${process.pid}-${options.seed}`;

@@ -1,3 +1,4 @@
+import {failUsage} from './options.mjs';
 import {startServer} from './server.mjs';
 import {finish} from './tables.mjs';
 
@@ -6,11 +7,16 @@ import {finish} from './tables.mjs';
  * ends the program with the table of their results. A scenario resolves with its `[what, value, kept]` rows, or with rows
  * that have their own scenario in front.
  */
-export async function runScenarios(scenarios, {settings} = {}) {
+export async function runScenarios(about, scenarios, {settings} = {}) {
 	const known = Object.keys(scenarios);
-	const chosen = process.argv.length > 2 ? process.argv.slice(2) : known;
+	const named = process.argv.slice(2);
+	if (named.includes('--help') || named.includes('-h')) {
+		process.stdout.write(`${about}\n\n  [${known.join('] [')}]   scenarios to run, all by default\n`);
+		process.exit(0);
+	}
+	const chosen = named.length > 0 ? named : known;
 	const unknown = chosen.find(name => !known.includes(name));
-	if (unknown !== undefined) throw new Error(`unknown scenario ${unknown}; known are ${known.join(', ')}`);
+	if (unknown !== undefined) failUsage(`unknown scenario ${unknown}; known are ${known.join(', ')}`);
 	const rows = [];
 	for (const name of chosen) {
 		const server = await startServer({settings});
