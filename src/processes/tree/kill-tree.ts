@@ -56,7 +56,8 @@ function beginFreeze(leader: ProcessRoot): TreeFreeze | undefined {
 }
 
 function finishKill(leader: ProcessRoot, freeze: TreeFreeze | undefined): ProcessInfo[] {
-	signalGroup(leader.pid, 'SIGKILL');
+	// A child of the fallback backend leads its group only some time after its start.
+	if (!signalGroup(leader.pid, 'SIGKILL') && isOwnChild(leader)) signalProcess(leader.pid, 'SIGKILL');
 	const strays = (freeze?.members ?? []).filter(member => isStray(leader, member));
 	for (const stray of strays) signalProcess(stray.pid, 'SIGKILL');
 	return strays;
@@ -101,6 +102,11 @@ function killWithDescendants(orphans: readonly ProcessInfo[]): void {
 	for (const orphan of orphans) {
 		for (const each of [orphan, ...listDescendants(orphan.pid)]) signalProcess(each.pid, 'SIGKILL');
 	}
+}
+
+/** The id of a process that is gone may be that of another one. */
+function isOwnChild({pid}: ProcessRoot): boolean {
+	return readProcessInfo(pid)?.parentPid === process.pid;
 }
 
 /** True when a signal to the group of the leader does not kill this member. */

@@ -54,6 +54,14 @@ function read(stdout: Readable, count: number): Promise<number[]> {
 	});
 }
 
+test('a process that does not lead its group yet is killed all the same', async () => {
+	const child = spawn('sleep', ['1000'], {stdio: 'ignore'});
+	endWithTest(child.pid!);
+	expect(isCertainlyAlone(child.pid!)).toBe(true);
+	expect(killTreeInTurns({pid: child.pid!, tag: undefined})).toEqual([]);
+	await untilDead(child.pid!);
+});
+
 test('a tree is killed whole, and those whose end is not sure are named: the ones that left the group', async () => {
 	const script = `
 		sleep 1000 & echo $!
