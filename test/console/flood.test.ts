@@ -35,7 +35,7 @@ describe('in Chromium', needs(BROWSER), () => {
 		await page.getByText('you drive').waitFor();
 		await page.keyboard.type('\n');
 		if (!drives) await page.getByRole('button', {name: 'Give back'}).click();
-		await page.getByText('fast output').waitFor();
+		await terminalShows(page, 'a line of the flood');
 		// It answers meanwhile.
 		await page.getByRole('button', {name: 'Find'}).click();
 		await page.getByLabel('Find in the output').waitFor();
