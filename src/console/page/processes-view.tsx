@@ -80,7 +80,7 @@ function select(all: readonly ListedProcess[], filter: string, showsEnded: boole
 		const text = [processId, name, owner, driver, ...argv, ...facts].join(' ').toLowerCase();
 		return words.every(word => text.includes(word));
 	};
-	// Those that wait for somebody come first.
+	// Processes that wait for input come first.
 	return all.filter(isShown).sort((one, other) => Number(Boolean(other.waitingFor)) - Number(Boolean(one.waitingFor)));
 }
 

@@ -20,9 +20,17 @@ export interface StoredRows {
 	readonly pieces: readonly number[];
 }
 
+interface RowTarget {
+	readonly link: JetStreamLink;
+	readonly subjects: JobSubjects;
+	readonly jobId: string;
+	/** Called once the columns are known, and before anything is published; throws for a job that cannot be used. */
+	readonly check: () => void;
+}
+
 /** Publishes all rows, each with an id of its own. */
 export async function writeRows(
-	{link, subjects, jobId}: {link: JetStreamLink; subjects: JobSubjects; jobId: string},
+	{link, subjects, jobId, check}: RowTarget,
 	source: RowSource,
 	idColumn: string | undefined,
 ): Promise<StoredRows> {
@@ -40,8 +48,12 @@ export async function writeRows(
 		if (kind === 'full') throw new JobInputError('the hub has no room for the rows of another job');
 		[lines, bytes] = [[], 0];
 	};
+	const requireUsable = (): void => {
+		if (idColumn !== undefined) requireIdColumn(source, idColumn);
+		check();
+	};
 	for await (const row of source.rows) {
-		if (idColumn !== undefined && total === 0) requireIdColumn(source, idColumn);
+		if (total === 0) requireUsable();
 		const given = idColumn === undefined ? undefined : toText(row[idColumn]);
 		const itemId = idColumn === undefined ? `row-${total + 1}` : ids.assign(given, total + 1);
 		const sourceId = given === undefined || given.trim() === '' ? null : given;
@@ -54,7 +66,7 @@ export async function writeRows(
 		bytes += size + 1;
 		total++;
 	}
-	if (idColumn !== undefined && total === 0) requireIdColumn(source, idColumn);
+	if (total === 0) requireUsable();
 	await flush();
 	return {totalItems: total, pieces};
 }

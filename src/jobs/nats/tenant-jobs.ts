@@ -1,5 +1,6 @@
 import {randomUUID} from 'node:crypto';
 import {join} from 'node:path';
+import {parsePoolSelector} from '../../protocol/relay/pool-selector.js';
 import {Deferred} from '../../shared/async/deferred.js';
 import {ignoreRejection} from '../../shared/async/ignore-rejection.js';
 import {waitAtMost} from '../../shared/async/timeout.js';
@@ -41,7 +42,6 @@ const MAX_LOOKS = 20;
 const LOOK_AGAIN_MS = 100;
 /** Subject token of items that belong to no pool. */
 const NO_POOL = 'default';
-const POOL_PREFIX = 'pool:';
 
 export interface TenantJobsOptions {
 	readonly link: JetStreamLink;
@@ -98,7 +98,9 @@ export class TenantJobs {
 		const {link} = this.#options;
 		const jobId = randomUUID();
 		const source = await readRows(bytes, inputFormat);
-		const rows = await writeRows({link, subjects: this.#subjects, jobId}, source, idColumn);
+		// Before the first row is published: rows of a job that is refused would stay until they expire.
+		const check = (): void => requireUsableJob({headers: source.headers, inputFormat, work});
+		const rows = await writeRows({link, subjects: this.#subjects, jobId, check}, source, idColumn);
 		const job: JobDescription = {
 			format: JOB_FORMAT,
 			jobId,
@@ -114,7 +116,6 @@ export class TenantJobs {
 			work,
 			executors,
 		};
-		requireUsableJob(job);
 		const shared: SharedJob = {job, rows, pool: poolOf(job)};
 		await this.#publish(jobId, {type: 'create', ...shared});
 		this.#add(shared);
@@ -343,6 +344,6 @@ function emptySummary({jobId, totalItems}: JobDescription): JobSummary {
 /** The pool of a job that names one only. */
 function poolOf({executors}: JobDescription): string {
 	const [first] = executors;
-	const isOfPool = executors.length === 1 && first!.name.startsWith(POOL_PREFIX);
-	return isOfPool ? first!.name.slice(POOL_PREFIX.length).split('+')[0]! : NO_POOL;
+	const selector = executors.length === 1 ? parsePoolSelector(first!.name) : undefined;
+	return selector?.pool ?? NO_POOL;
 }

@@ -19,6 +19,7 @@ import type {PeerMonitor} from './peer-monitor.js';
 import type {WatchedLink} from './peer-watch.js';
 import {PooledPayloads} from './pooled-payloads.js';
 import {descriptorOf} from './socket-descriptor.js';
+import {createSocketLink} from './socket-link.js';
 import {readTcpInfo} from './tcp-info.js';
 
 /** TCP keep-alive, for a connection that is not pinged. */
@@ -152,35 +153,19 @@ export class WebSocketTransport implements Transport {
 		this.#webSocket.terminate();
 	}
 
-	/** The connection for those who judge whether its peer is there. */
 	#link(): WatchedLink {
-		const webSocket = this.#webSocket;
-		const socket = this.#socket as Socket;
-		const isPaused = (): boolean => this.#isPaused;
-		return {
-			get bytesRead() {
-				return socket.bytesRead;
-			},
-			get bytesWritten() {
-				return socket.bytesWritten;
-			},
-			get backlog() {
-				return socket.writableLength;
-			},
-			get isPaused() {
-				return isPaused();
-			},
-			readTcpInfo: () => readTcpInfo(descriptorOf(socket) ?? -1),
+		return createSocketLink(this.#socket as Socket, {
+			isPaused: () => this.#isPaused,
 			ping: () => {
 				this.#flush();
-				webSocket.ping();
+				this.#webSocket.ping();
 			},
 			giveUp: reason => {
 				this.#failure ??= reason;
-				webSocket.terminate();
+				this.#webSocket.terminate();
 			},
 			stopped: () => this.#watching?.onStopped?.(this.peer),
-		};
+		});
 	}
 
 	/**

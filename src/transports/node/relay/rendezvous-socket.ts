@@ -6,8 +6,7 @@ import {askPeer} from '../ask-peer.js';
 import {maskingFor, UnreachableError, waitForOpen} from '../connect-web-socket.js';
 import type {PeerMonitor} from '../peer-monitor.js';
 import type {WatchedLink} from '../peer-watch.js';
-import {descriptorOf} from '../socket-descriptor.js';
-import {readTcpInfo} from '../tcp-info.js';
+import {createSocketLink} from '../socket-link.js';
 import type {TlsOptions} from '../tls-trust.js';
 import {withoutSecrets} from '../web-socket-scheme.js';
 import {secureSocketOptions} from './secure-socket.js';
@@ -162,27 +161,12 @@ export class RendezvousSocket {
 		});
 	}
 
-	/** The connection for those who judge whether its peer is there. */
 	#link(): WatchedLink {
-		const socket = this.#socket;
-		const isPaused = (): boolean => this.#isPaused;
-		return {
-			get bytesRead() {
-				return socket.bytesRead;
-			},
-			get bytesWritten() {
-				return socket.bytesWritten;
-			},
-			get backlog() {
-				return socket.writableLength;
-			},
-			get isPaused() {
-				return isPaused();
-			},
-			readTcpInfo: () => readTcpInfo(descriptorOf(socket) ?? -1),
+		return createSocketLink(this.#socket, {
+			isPaused: () => this.#isPaused,
 			ping: () => this.#webSocket.ping(),
 			giveUp: reason => this.destroy(reason),
 			stopped: () => {},
-		};
+		});
 	}
 }
