@@ -4,6 +4,7 @@ import {join} from 'node:path';
 import {describe, expect, onTestFinished, test} from 'vitest';
 import {Environment} from '../../src/environments/environment.js';
 import {openNatsLink} from '../../src/hub/nats/nats-link.js';
+import {loadJetStream} from '../../src/hub/nats/nats-modules.js';
 import type {CommandSpec} from '../../src/jobs/command/command-spec.js';
 import {CommandWorker} from '../../src/jobs/command/command-worker.js';
 import {DirectoryJobs} from '../../src/jobs/hub/directory-jobs.js';
@@ -249,4 +250,28 @@ describe.each(Object.entries(HOMES))('in %s', (_name, openHome) => {
 		expect(done.slice(0, 4).map(({attempt_count: attempts}) => attempts)).toEqual([1, 1, 1, 1]);
 		expect((await second.list('default')).map(({status}) => status)).toEqual(['completed']);
 	});
+});
+
+test('a job that is refused leaves no rows in JetStream', async () => {
+	const nats = await openNatsLink({
+		servers: (await runningNats()).map(({url}) => url),
+		name: 'test',
+		logger: silentLogger,
+	});
+	onTestFinished(() => nats.close());
+	const jobs = closedWithTest(
+		await JetStreamJobs.open({
+			nats,
+			directory: scratchDirectory(),
+			openWork: openHere,
+			logger: silentLogger,
+			leaveMs: 100,
+		}),
+	);
+	const refused = jobs.submit('default', submission('echo {missing}'), bytesOf(rows(3)));
+	await expect(refused).rejects.toThrow('{missing}, which is no column');
+	const {jetstreamManager} = await loadJetStream();
+	const manager = await jetstreamManager(nats.connection);
+	const inputs = (await manager.streams.list().next()).filter(({config}) => config.name.includes('INPUTS'));
+	expect(inputs.map(({state}) => state.messages)).toEqual([0]);
 });
