@@ -270,7 +270,7 @@ test('a job that is refused leaves no rows in JetStream', async () => {
 	);
 	const refused = jobs.submit('default', submission('echo {missing}'), bytesOf(rows(3)));
 	await expect(refused).rejects.toThrow('{missing}, which is no column');
-	const {jetstreamManager} = await loadJetStream();
+	const {jetstreamManager} = loadJetStream();
 	const manager = await jetstreamManager(nats.connection);
 	const inputs = (await manager.streams.list().next()).filter(({config}) => config.name.includes('INPUTS'));
 	expect(inputs.map(({state}) => state.messages)).toEqual([0]);

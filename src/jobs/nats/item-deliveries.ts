@@ -190,14 +190,19 @@ export class ItemDeliveries implements ItemQueue {
 	}
 
 	#keepAlive(): void {
-		for (const {reply} of this.#held.values()) this.#options.link.connection.publish(reply, '+WPI');
+		for (const {reply} of this.#held.values()) this.#say(reply, '+WPI');
 	}
 
 	#answer(item: number, text: string): void {
 		const held = this.#held.get(item);
 		if (!held) return;
 		this.#held.delete(item);
+		this.#say(held.reply, text);
+	}
+
+	/** After the end of the connection the broker learns by itself that nobody works at the item. */
+	#say(reply: string, text: string): void {
 		const {connection} = this.#options.link;
-		if (!connection.isClosed()) connection.publish(held.reply, text);
+		if (!connection.isClosed()) connection.publish(reply, text);
 	}
 }
