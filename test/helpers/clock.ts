@@ -3,9 +3,12 @@ import {onTestFinished, vi} from 'vitest';
 /**
  * Fakes `setTimeout` and `performance.now()` until the end of the test; `vi.advanceTimersByTime` moves them. I/O and
  * children stay real, so that a test can wait for an event that has to come before a time limit, however long it takes.
+ * `performance.now()` goes on from where it is: monotonic time never runs backwards, and rate limits rely on it.
  */
 export function stopClock(): void {
+	const now = Math.ceil(performance.now());
 	vi.useFakeTimers({toFake: ['setTimeout', 'clearTimeout', 'performance']});
+	vi.advanceTimersByTime(now);
 	onTestFinished(() => void vi.useRealTimers());
 }
 
