@@ -1,10 +1,12 @@
 import type {Dirent} from 'node:fs';
 import {PathUri} from '../protocol/path-uri/path-uri.js';
+import {isPlainInUri} from '../protocol/path-uri/path-uri-encoding.js';
 import {Yielder} from '../shared/node/yielder.js';
 import {type BytePath, joinPath} from './byte-path.js';
 import {listDirectory} from './directories.js';
 import {fileErrorMessage, isErrno, refusedError} from './file-errors.js';
-import {type FileCalls, preferredCalls} from './syscalls.js';
+import {RAW_DIRECTORY, RAW_FILE, RAW_LINK, type RawEntries, readRawEntries, releaseRawEntries} from './raw-entries.js';
+import {type FileCalls, preferredCalls, syncCalls} from './syscalls.js';
 
 const MAX_LIMITS = {depth: 64, directories: 10_000, entries: 50_000} as const;
 /** Size of an outcome: the bytes of its URIs and messages, and an overhead per item. */
@@ -31,17 +33,38 @@ export interface TreeWalkOutcome {
 	readonly truncated: boolean;
 }
 
+/** Receiver of what a walk finds. */
+export interface WalkSink {
+	add(path: string, kind: 'directory' | 'file'): void;
+	/** A file below the URI of its directory; the name stands for itself in a URI. */
+	addFile(directory: string, bytes: Buffer, start: number, end: number): void;
+	addError(path: string, message: string): void;
+}
+
 /** Lists a tree breadth first, the children of each directory by name, within limits. The root is not listed. */
 export async function walkBreadthFirst(root: BytePath, options: TreeWalkOptions): Promise<TreeWalkOutcome> {
+	const entries: TreeWalkOutcome['entries'] = [];
+	const errors: TreeWalkOutcome['errors'] = [];
+	const truncated = await walkInto(root, options, {
+		add: (path, kind) => void entries.push({path, kind}),
+		addFile: (directory, bytes, start, end) =>
+			void entries.push({path: `${directory}/${bytes.toString('latin1', start, end)}`, kind: 'file'}),
+		addError: (path, message) => void errors.push({path, message}),
+	});
+	return {entries, errors, truncated};
+}
+
+/** The same, one after the other for a receiver; returns whether a limit has cut the walk. */
+export async function walkInto(root: BytePath, options: TreeWalkOptions, sink: WalkSink): Promise<boolean> {
 	requireLimits(options);
 	const calls = preferredCalls();
 	const stats = await calls.lstat(root);
 	const isEntered = stats.isSymbolicLink()
 		? options.followDirectorySymlinks && (await calls.stat(root)).isDirectory()
 		: stats.isDirectory();
-	const walker = new Walker(calls, options);
+	const walker = new Walker(calls, options, sink);
 	if (isEntered) await walker.enter(root);
-	return walker.outcome;
+	return walker.isTruncated;
 }
 
 function requireLimits({maxDepth, maxDirectories, maxEntries}: TreeWalkOptions): void {
@@ -66,8 +89,7 @@ class Walker {
 	readonly #queue: Visit[] = [];
 	/** Inodes of queued directories, if links are followed: breaks cycles. */
 	readonly #visited = new Set<string>();
-	readonly #entries: TreeWalkOutcome['entries'] = [];
-	readonly #errors: TreeWalkOutcome['errors'] = [];
+	readonly #sink: WalkSink;
 	readonly #yielder = new Yielder();
 	#directories = 0;
 	#examined = 0;
@@ -75,13 +97,14 @@ class Walker {
 	#isTruncated = false;
 	#isFull = false;
 
-	constructor(calls: FileCalls, options: TreeWalkOptions) {
+	constructor(calls: FileCalls, options: TreeWalkOptions, sink: WalkSink) {
 		this.#calls = calls;
 		this.#options = options;
+		this.#sink = sink;
 	}
 
-	get outcome(): TreeWalkOutcome {
-		return {entries: this.#entries, errors: this.#errors, truncated: this.#isTruncated};
+	get isTruncated(): boolean {
+		return this.#isTruncated;
 	}
 
 	async enter(root: BytePath): Promise<void> {
@@ -95,6 +118,34 @@ class Walker {
 	}
 
 	async #list(directory: Visit): Promise<void> {
+		const raw = this.#calls === syncCalls ? readRawEntries(directory.path) : undefined;
+		if (!raw) return this.#listInTurn(directory);
+		try {
+			await this.#examineRaw(directory, raw);
+		} finally {
+			releaseRawEntries(raw);
+		}
+	}
+
+	async #examineRaw(directory: Visit, raw: RawEntries): Promise<void> {
+		const {uri} = directory;
+		// Not for the root, and not for a URI in the opaque form.
+		const isPrefix = uri.childHref('a') === `${uri.href}/a`;
+		for (let index = 0; index < raw.count; index++) {
+			if (!this.#admitsChild()) return;
+			const start = raw.startOf(index);
+			const type = raw.typeAt(start);
+			if (type === RAW_DIRECTORY || type === RAW_LINK) {
+				await this.#examineDirectory(directory, raw.nameAt(start), type === RAW_LINK);
+			} else if (type === RAW_FILE) {
+				const end = raw.endOf(start);
+				if (isPrefix && isPlainInUri(raw.bytes, start, end)) this.#addFile(uri, raw.bytes, start, end);
+				else this.#addEntry(uri.childHref(raw.nameAt(start)), 'file');
+			}
+		}
+	}
+
+	async #listInTurn(directory: Visit): Promise<void> {
 		let children: Dirent[];
 		try {
 			children = await listDirectory(this.#calls, directory.path, MAX_DIRECTORY_ENTRIES);
@@ -108,21 +159,28 @@ class Walker {
 		}
 		children.sort((one, other) => (one.name < other.name ? -1 : 1));
 		for (const child of children) {
-			if (this.#examined >= this.#options.maxEntries) this.#truncate();
-			if (this.#isFull) return;
-			this.#examined++;
+			if (!this.#admitsChild()) return;
 			if (child.isFile()) this.#addEntry(directory.uri.childHref(child.name), 'file');
-			else if (child.isDirectory() || child.isSymbolicLink()) await this.#examineDirectory(directory, child);
+			else if (child.isDirectory() || child.isSymbolicLink())
+				await this.#examineDirectory(directory, child.name, child.isSymbolicLink());
 		}
 	}
 
-	async #examineDirectory(parent: Visit, child: Dirent): Promise<void> {
+	/** Counts one more child; false if a limit is reached. */
+	#admitsChild(): boolean {
+		if (this.#examined >= this.#options.maxEntries) this.#truncate();
+		if (this.#isFull) return false;
+		this.#examined++;
+		return true;
+	}
+
+	async #examineDirectory(parent: Visit, name: string, isLink: boolean): Promise<void> {
 		const {followDirectorySymlinks, maxDepth, pruneHiddenDirectories} = this.#options;
-		const path = joinPath(parent.path, child.name);
-		const uri = parent.uri.child(child.name);
-		if (child.isSymbolicLink() && !(followDirectorySymlinks && (await this.#leadsToDirectory(path, uri)))) return;
+		const path = joinPath(parent.path, name);
+		const uri = parent.uri.child(name);
+		if (isLink && !(followDirectorySymlinks && (await this.#leadsToDirectory(path, uri)))) return;
 		this.#addEntry(uri.href, 'directory');
-		const isPruned = pruneHiddenDirectories && child.name.startsWith('.');
+		const isPruned = pruneHiddenDirectories && name.startsWith('.');
 		if (parent.depth < maxDepth && !isPruned) await this.#enqueue({path, uri, depth: parent.depth + 1});
 	}
 
@@ -159,11 +217,15 @@ class Walker {
 	}
 
 	#addEntry(path: string, kind: 'directory' | 'file'): void {
-		if (this.#reserve(path.length)) this.#entries.push({path, kind});
+		if (this.#reserve(path.length)) this.#sink.add(path, kind);
+	}
+
+	#addFile({href}: PathUri, bytes: Buffer, start: number, end: number): void {
+		if (this.#reserve(href.length + 1 + end - start)) this.#sink.addFile(href, bytes, start, end);
 	}
 
 	#addError({href}: PathUri, message: string): void {
-		if (this.#reserve(href.length + message.length)) this.#errors.push({path: href, message});
+		if (this.#reserve(href.length + message.length)) this.#sink.addError(href, message);
 	}
 
 	#reserve(bytes: number): boolean {

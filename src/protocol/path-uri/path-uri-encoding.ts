@@ -32,11 +32,22 @@ export function decodeUtf8(binary: string): string | undefined {
 	}
 }
 
+/** Bytes that upstream does not leave as they are. */
+const ENCODED = /[^\w!$&'()*+,\-./:;=@[\]^|~]/g;
+/** 1 for the others, by byte. */
+const IS_PLAIN = Uint8Array.from({length: 256}, (_, byte) => (String.fromCharCode(byte).search(ENCODED) < 0 ? 1 : 0));
+
 /** Encodes every byte except those that upstream leaves as they are; slashes stay. */
 export function percentEncode(binary: string): string {
-	return binary.replace(/[^\w!$&'()*+,\-./:;=@[\]^|~]/g, byte => {
+	return binary.replace(ENCODED, byte => {
 		return `%${byte.charCodeAt(0).toString(16).toUpperCase().padStart(2, '0')}`;
 	});
+}
+
+/** True for bytes that `percentEncode` leaves as they are. */
+export function isPlainInUri(bytes: Uint8Array, start: number, end: number): boolean {
+	for (let at = start; at < end; at++) if (IS_PLAIN[bytes[at]!] === 0) return false;
+	return true;
 }
 
 /** The bytes of an ASCII text; a percent sign without two hexadecimal digits stands for itself. */

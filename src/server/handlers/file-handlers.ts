@@ -12,6 +12,7 @@ import {Base64Error, encodeBase64} from '../../shared/base64.js';
 import {payloadBuffers} from '../../shared/node/buffer-pool.js';
 import type {ClientConnection} from '../connection/client-connection.js';
 import type {Handlers} from '../connection/dispatch.js';
+import {EntriesText, TreeText} from './listing-text.js';
 
 /** Replies of this size and more are subject to flow control. */
 const MIN_BULK_BYTES = 64 * 1024;
@@ -59,12 +60,16 @@ export const fileHandlers = {
 	},
 
 	'fs/readDirectory': async ({path}) => {
-		return {entries: await files.readDirectory(toNativePath(path))};
+		const entries = new EntriesText();
+		await files.readDirectoryInto(toNativePath(path), entries);
+		return entries.finish();
 	},
 
 	'fs/walk': async ({path, options}) => {
 		const pruneHiddenDirectories = options.pruneHiddenDirectories ?? false;
-		return files.walk(toNativePath(path), {...options, pruneHiddenDirectories});
+		const tree = new TreeText();
+		const truncated = await files.walkTreeInto(toNativePath(path), {...options, pruneHiddenDirectories}, tree);
+		return tree.finish(truncated);
 	},
 
 	'fs/remove': async ({path, recursive, force, ...links}) => {

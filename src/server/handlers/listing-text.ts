@@ -1,0 +1,116 @@
+// The replies of listings as JSON text. An object per entry and its encoding cost as much as reading a directory.
+import {toDisplayText} from '../../filesystem/byte-path.js';
+import type {EntrySink} from '../../filesystem/directories.js';
+import type {WalkSink} from '../../filesystem/walk.js';
+import {JsonParts} from '../../protocol/wire/encode.js';
+
+/** Memory of a reply at first; it doubles when it is full. */
+const INITIAL_BYTES = 16 * 1024;
+/** Anything that is not itself in a JSON string, or not ASCII and perhaps not even UTF-8. */
+const NOT_PLAIN = /[^ !#-[\]-\x7f]/;
+const NAME_HEAD = '{"fileName":"';
+const PATH_HEAD = '{"path":"';
+const FILE_TAIL = '","kind":"file"},';
+const COMMA = 0x2c;
+
+/** The reply of `fs/readDirectory`. Names of entries of one kind are joined with the text between them, which is the same. */
+export class EntriesText implements EntrySink {
+	#text = '';
+	#names: string[] = [];
+	#isDirectory = false;
+	#isFile = false;
+
+	add(name: string, isDirectory: boolean, isFile: boolean): void {
+		if (isDirectory !== this.#isDirectory || isFile !== this.#isFile) {
+			this.#joinNames();
+			this.#isDirectory = isDirectory;
+			this.#isFile = isFile;
+		}
+		this.#names.push(name);
+	}
+
+	finish(): JsonParts {
+		this.#joinNames();
+		return new JsonParts(['{"entries":[', this.#text, ']}']);
+	}
+
+	#joinNames(): void {
+		if (this.#names.length === 0) return;
+		const isPlain = !NOT_PLAIN.test(this.#names.join(''));
+		const names = isPlain ? this.#names : this.#names.map(escapeName);
+		const tail = `","isDirectory":${this.#isDirectory},"isFile":${this.#isFile}}`;
+		if (this.#text !== '') this.#text += ',';
+		this.#text += `${NAME_HEAD}${names.join(`${tail},${NAME_HEAD}`)}${tail}`;
+		this.#names = [];
+	}
+}
+
+function escapeName(name: string): string {
+	return JSON.stringify(toDisplayText(name)).slice(1, -1);
+}
+
+/** The reply of `fs/walk`, made of bytes. URIs need no escaping in JSON. */
+export class TreeText implements WalkSink {
+	#bytes = Buffer.allocUnsafe(INITIAL_BYTES);
+	#length = 0;
+	readonly #errors: {readonly path: string; readonly message: string}[] = [];
+	/** URI of the directory whose files are added. */
+	#directory: string | undefined;
+	/** Text between the names of two of them: the end of an entry and the beginning of the next. */
+	#between = Buffer.alloc(0);
+	/** Length of the text if the beginning of another entry of the directory is behind it already. */
+	#lengthBeforeNext = -1;
+
+	constructor() {
+		this.#append('{"entries":[');
+	}
+
+	add(path: string, kind: 'directory' | 'file'): void {
+		this.#append(`${PATH_HEAD}${path}","kind":"${kind}"},`);
+	}
+
+	addFile(directory: string, bytes: Buffer, start: number, end: number): void {
+		if (directory !== this.#directory) this.#prepare(directory);
+		const between = this.#between;
+		this.#reserve(end - start + 2 * between.length);
+		const target = this.#bytes;
+		let at = this.#length;
+		if (at !== this.#lengthBeforeNext) target.set(between.subarray(FILE_TAIL.length), at);
+		at += between.length - FILE_TAIL.length;
+		// For some ten bytes a call costs more than a loop.
+		for (let from = start; from < end; from++) target[at++] = bytes[from]!;
+		target.set(between, at);
+		this.#length = at + FILE_TAIL.length;
+		this.#lengthBeforeNext = this.#length;
+	}
+
+	addError(path: string, message: string): void {
+		this.#errors.push({path, message});
+	}
+
+	finish(truncated: boolean): JsonParts {
+		if (this.#bytes[this.#length - 1] === COMMA) this.#length--;
+		const entries = this.#bytes.toString('latin1', 0, this.#length);
+		return new JsonParts([entries, `],"errors":${JSON.stringify(this.#errors)},"truncated":${truncated}}`]);
+	}
+
+	#prepare(directory: string): void {
+		this.#directory = directory;
+		this.#between = Buffer.from(`${FILE_TAIL}${PATH_HEAD}${directory}/`, 'latin1');
+		this.#lengthBeforeNext = -1;
+	}
+
+	#append(text: string): void {
+		this.#reserve(text.length);
+		this.#length += this.#bytes.write(text, this.#length, 'latin1');
+	}
+
+	/** Makes room for so many bytes more. */
+	#reserve(bytes: number): void {
+		const wanted = this.#length + bytes;
+		if (wanted <= this.#bytes.length) return;
+		const larger = Buffer.allocUnsafe(Math.max(wanted, this.#bytes.length * 2));
+		this.#bytes.copy(larger);
+		this.#bytes = larger;
+	}
+}
