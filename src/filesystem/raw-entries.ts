@@ -1,7 +1,7 @@
 // Linux only: getdents64.
 import fs from 'node:fs';
 import {endianness} from 'node:os';
-import {loadKoffi} from '../shared/node/koffi.js';
+import {isKoffiLoaded, loadKoffi} from '../shared/node/koffi.js';
 import {type BytePath, toFsPath} from './byte-path.js';
 import {isFdPath} from './no-follow.js';
 import {mayBeProc, mayBeUnnamed} from './own-process.js';
@@ -125,8 +125,8 @@ type Getdents = (fd: number, target: Uint8Array, length: number) => number;
 
 /**
  * Reads a directory with synchronous calls. The descriptor that is looked at is the one that is listed, whatever is put
- * in the place of the path. Undefined where Node has to list it: if the C library cannot be called, for a directory with
- * many entries or below `/proc`, and for all that fails, so that errors are those of `listDirectory`.
+ * in the place of the path. Undefined where Node has to list it: if koffi is not loaded for something else, for a directory
+ * with many entries or below `/proc`, and for all that fails, so that errors are those of `listDirectory`.
  */
 export function readRawEntries(path: BytePath): RawEntries | undefined {
 	const getdents = loadGetdents();
@@ -162,6 +162,7 @@ function openForListing(path: BytePath): number | undefined {
 let loaded: {readonly getdents: Getdents | undefined} | undefined;
 
 function loadGetdents(): Getdents | undefined {
+	if (!loaded && !isKoffiLoaded()) return undefined;
 	loaded ??= {getdents: findGetdents()};
 	return loaded.getdents;
 }

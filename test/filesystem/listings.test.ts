@@ -4,13 +4,13 @@ import fs from 'node:fs';
 import {createServer} from 'node:net';
 import {join} from 'node:path';
 import * as fc from 'fast-check';
-import {afterEach, expect, onTestFinished, test, vi} from 'vitest';
+import {afterEach, beforeAll, expect, onTestFinished, test, vi} from 'vitest';
 import {type BytePath, bytePath} from '../../src/filesystem/byte-path.js';
 import * as files from '../../src/filesystem/index.js';
 import {readRawEntries, releaseRawEntries} from '../../src/filesystem/raw-entries.js';
 import type {TreeWalkOptions} from '../../src/filesystem/walk.js';
 import {EntriesText, TreeText} from '../../src/server/handlers/listing-text.js';
-import {isKoffiInstalled} from '../../src/shared/node/koffi.js';
+import {isKoffiInstalled, loadKoffi} from '../../src/shared/node/koffi.js';
 import {isRoot, unless} from '../helpers/needs.js';
 import {scratchDirectory} from '../helpers/scratch.js';
 
@@ -136,6 +136,11 @@ async function withNode<T>(ask: () => Promise<T>): Promise<T> {
 		mounts.mayHang = false;
 	}
 }
+
+/** As a server does when it starts: nothing loads it for a listing alone. */
+beforeAll(() => {
+	if (isKoffiInstalled()) loadKoffi();
+});
 
 afterEach(() => void vi.restoreAllMocks());
 

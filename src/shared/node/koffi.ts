@@ -7,8 +7,21 @@ export interface Koffi {
 	errno(): number;
 }
 
+let hasLoaded = false;
+
+/** Whether this program has it already: loading it takes ten milliseconds, more than it saves in a small task. */
+export function isKoffiLoaded(): boolean {
+	return hasLoaded;
+}
+
 /** Throws where it is not installed or does not run. */
 export function loadKoffi(): Koffi {
+	const koffi = requireKoffi();
+	hasLoaded = true;
+	return koffi;
+}
+
+function requireKoffi(): Koffi {
 	const require = createRequire(import.meta.url);
 	try {
 		// The entry point of the package searches many places for this binary, which takes longer than loading it.
