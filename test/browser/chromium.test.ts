@@ -47,7 +47,7 @@ const drive: Drive = async ({connectStandardWebSocket, SessionClient}, url) => {
 	const said = {stdout: [] as number[], stderr: ''};
 	for await (const piece of process.output()) {
 		if (piece.kind !== 'output') throw new Error('a gap');
-		if (piece.stream === 'stdout') said.stdout.push(...piece.bytes);
+		if (piece.stream === 'stdout') for (const byte of piece.bytes) said.stdout.push(byte);
 		else said.stderr += new TextDecoder().decode(piece.bytes);
 	}
 	const {exitCode} = await process.exited;

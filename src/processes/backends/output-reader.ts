@@ -3,6 +3,7 @@ import {Socket} from 'node:net';
 import {ReadStream} from 'node:tty';
 import {mayHang} from '../../shared/node/mounts.js';
 import {copyChunk, keepBlock, MAX_READ_BYTES, takeBlock} from '../output/chunk-pool.js';
+import {PipeTurns} from './pipe-turns.js';
 
 /** Bytes read from one stream per tick of the event loop, so that a flood starves no other stream. */
 const MAX_TICK_BYTES = 128 * 1024;
@@ -15,6 +16,8 @@ export const MAX_DRAIN_BYTES = 1024 * 1024;
  */
 const MAX_SMALL_READS = 8;
 const SMALL_READ_BYTES = 4096;
+/** The same for a read that was delayed, below what a pipe holds: the program was not kept waiting. */
+const SMALL_DELAYED_READ_BYTES = 32 * 1024;
 const MAX_BURST_GAP_MS = 5;
 const COALESCE_MS = 1;
 
@@ -50,10 +53,19 @@ export interface FloodSource {
 	close(): void;
 }
 
+/** A pipe that is read here while it stays full, straight into the memory of the chunks. */
+export interface PipeSource {
+	readonly read: ReadNonBlocking;
+	/** Makes the pipe larger; false if it stays as it is. */
+	enlarge(): boolean;
+	close(): void;
+}
+
 /** Further ways to read the same stream. */
 export interface ReaderSources {
 	readonly readNonBlocking?: ReadNonBlocking;
 	readonly flood?: FloodSource;
+	readonly pipe?: PipeSource;
 }
 
 /** Reads a pipe or the master of a terminal to its very end. Owns the file descriptor, which must be non-blocking. */
@@ -75,12 +87,19 @@ export class OutputReader {
 	/** A read of the flood source is under way. */
 	#isAway = false;
 	#closesOnReturn = false;
+	readonly #pipe: PipeSource | undefined;
+	readonly #turns: PipeTurns | undefined;
+	/** The next turn of a full pipe waits for `resume`. */
+	#isTurnHeld = false;
 
 	constructor(fd: number, kind: 'pipe' | 'pty', events: ReaderEvents, sources: ReaderSources = {}) {
 		this.#fd = fd;
 		this.#events = events;
 		this.#readNonBlocking = sources.readNonBlocking;
 		this.#flood = sources.flood;
+		const {pipe} = sources;
+		this.#pipe = pipe;
+		this.#turns = pipe && new PipeTurns(() => pipe.enlarge());
 		const onread = {buffer: readBuffer, callback: (length: number) => this.#handleRead(length)};
 		this.#socket = openSocket(fd, kind, onread);
 		hookDestroy(this.#socket, () => this.#events.beforeClose?.(!this.#isClosedByUs));
@@ -114,7 +133,8 @@ export class OutputReader {
 	resume(): void {
 		if (!this.#isPaused || this.#isClosed) return;
 		this.#isPaused = false;
-		if (!this.#isYielding) this.#socket.resume();
+		if (this.#isTurnHeld) this.#awaitTurn();
+		else if (!this.#isYielding) this.#socket.resume();
 	}
 
 	/** Ends coalescing: a reader waits for the next output. */
@@ -154,6 +174,11 @@ export class OutputReader {
 
 	#canReadOn(length: number): boolean {
 		if (this.#isPaused || this.#socket.destroyed || (length >= FLOOD_BYTES && this.#beginFlood())) return false;
+		if (this.#pipe && length === MAX_READ_BYTES) {
+			this.#isYielding = true;
+			this.#awaitTurn();
+			return false;
+		}
 		const tick = currentTick();
 		if (tick !== this.#tick) {
 			this.#tick = tick;
@@ -206,9 +231,36 @@ export class OutputReader {
 		if (this.#closesOnReturn) this.drainAndClose();
 	}
 
+	#awaitTurn(): void {
+		this.#isTurnHeld = false;
+		this.#turns!.begin();
+		setImmediate(() => this.#takeTurn(this.#pipe!, this.#turns!));
+	}
+
+	/** Reads a pipe that was full until the turn is over; goes back to waiting for bytes when it is not full any more. */
+	#takeTurn(pipe: PipeSource, turns: PipeTurns): void {
+		let isFull = true;
+		for (let left = turns.turnBytes; isFull && left > 0 && !this.#isPaused && !this.#socket.destroyed; ) {
+			const block = takeBlock(Math.min(left, turns.readBytes));
+			const length = Math.max(pipe.read(block), 0);
+			left -= length;
+			isFull = turns.recordRead(length);
+			const bytes = keepBlock(block, length);
+			if (length > 0) this.#events.data(bytes);
+		}
+		if (isFull && !this.#isPaused && !this.#socket.destroyed) {
+			this.#awaitTurn();
+			return;
+		}
+		turns.end();
+		this.#isTurnHeld = isFull;
+		if (!isFull) this.#readOn();
+	}
+
 	#isBurst(length: number): boolean {
 		const now = performance.now();
-		if (length >= SMALL_READ_BYTES || now - this.#lastRead > MAX_BURST_GAP_MS) this.#smallReads = 0;
+		const smallBytes = this.#smallReads > MAX_SMALL_READS ? SMALL_DELAYED_READ_BYTES : SMALL_READ_BYTES;
+		if (length >= smallBytes || now - this.#lastRead > MAX_BURST_GAP_MS) this.#smallReads = 0;
 		else this.#smallReads++;
 		this.#lastRead = now;
 		return this.#smallReads > MAX_SMALL_READS;
@@ -239,6 +291,8 @@ export class OutputReader {
 		if (this.#isClosed) return;
 		this.#isClosed = true;
 		this.#flood?.close();
+		this.#pipe?.close();
+		this.#turns?.end();
 		this.#events.end();
 	}
 }

@@ -15,6 +15,7 @@ import type {Request} from '../../protocol/wire/envelope.js';
 import {INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, RpcError} from '../../protocol/wire/error-codes.js';
 import type {Schema} from '../../protocol/wire/fields.js';
 import type {Sandbox} from '../../sandbox/sandbox.js';
+import {noteRequest} from '../../shared/recent-requests.js';
 import type {AuditedCall, ClientAudit} from '../audit.js';
 import {requireScope} from '../auth/grant.js';
 import {createHandlers} from '../handlers/all-handlers.js';
@@ -61,6 +62,8 @@ export function createDispatch(
 	return (request, client) => {
 		const {method} = request;
 		const startedAt = performance.now();
+		// The reader of a flood acknowledges it all the time, and waits for nothing else.
+		if (method !== 'process/acknowledge') noteRequest(startedAt);
 		const audited = client.audit?.describeCall(method, request.params);
 		try {
 			const result = client.pending.run(request, () => route(request, client));

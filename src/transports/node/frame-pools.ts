@@ -5,8 +5,8 @@ import {writeFrame} from './frame-bytes.js';
 
 /** Frames from this size on are written into pooled buffers. */
 const MIN_POOLED_FRAME_BYTES = 32 * 1024;
-/** The first holds the frame of the largest chunk of output, the second that of the largest block of a file. */
-const FRAME_POOLS = [new BufferPool(96 * 1024, 32), payloadBuffers];
+/** For the frames of output, of pipes that stay full and of all others, and for that of the largest block of a file. */
+const FRAME_POOLS = [new BufferPool(96 * 1024, 32), new BufferPool(176 * 1024, 16), payloadBuffers];
 
 /** Undefined for a size that is better left to the garbage collector. */
 export function selectPool(bytes: number): BufferPool | undefined {

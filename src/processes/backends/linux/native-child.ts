@@ -11,6 +11,7 @@ import {OutputReader} from '../output-reader.js';
 import {CLOSED_STDIN, createPipeWriter, createTerminalWriter} from '../stdin-writers.js';
 import {probePipe, probeTerminal} from './input-probe.js';
 import type {Libc} from './libc.js';
+import {createPipeSource} from './pipe-flood.js';
 import {findSlave, setTerminalSize} from './pseudo-terminal.js';
 import type {Reaper} from './reaper.js';
 import {createFloodSource} from './terminal-flood.js';
@@ -29,10 +30,12 @@ function connectPipes(handle: ChildHandle, context: ChildContext, events: ChildE
 	const {outputs, stdinFd, hasStdin} = handle;
 	const readers = outputs.map(({stream, fd}) => ({
 		stream,
-		reader: new OutputReader(fd, 'pipe', {
-			data: bytes => events.output(stream, bytes),
-			end: () => events.streamEnded(stream),
-		}),
+		reader: new OutputReader(
+			fd,
+			'pipe',
+			{data: bytes => events.output(stream, bytes), end: () => events.streamEnded(stream)},
+			{pipe: createPipeSource(context.libc, fd)},
+		),
 	}));
 	const socket = stdinFd === undefined ? undefined : new Socket({fd: stdinFd, readable: false, writable: true});
 	const writer = socket ? createPipeWriter(socket) : CLOSED_STDIN;
