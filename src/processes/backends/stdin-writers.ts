@@ -1,10 +1,13 @@
-import {writeSync} from 'node:fs';
 import type {Socket} from 'node:net';
+import {tryWrite} from '../../shared/node/try-write.js';
 import type {StdinRemainder, StdinWriter} from './backend.js';
 
 /** Back-off between writes to a terminal whose input buffer is full; doubles from the first to the second. */
 const MIN_RETRY_MS = 1;
 const MAX_RETRY_MS = 20;
+
+/** Input up to this size, in bytes, is written without a stream: a pipe takes it whole or not at all. */
+const MAX_DIRECT_BYTES = 4096;
 
 /** The character Ctrl-D types. */
 const END_OF_FILE = Uint8Array.of(0x04);
@@ -23,13 +26,22 @@ export function createPipeWriter(socket: Socket): StdinWriter {
 	const queue = new Set<Uint8Array>();
 	let queuedBytes = 0;
 	socket.on('error', () => socket.destroy());
+	const {_handle: handle} = socket as unknown as {readonly _handle?: PipeHandle | null};
+	/** Bytes that the kernel took without the stream, which has the rest; 0 as long as earlier ones wait in it. */
+	const writeDirectly = (bytes: Uint8Array): number => {
+		const isDirect = bytes.length <= MAX_DIRECT_BYTES && queue.size === 0 && socket.writable;
+		const written = isDirect && handle && handle.fd >= 0 ? tryWrite(handle.fd, bytes) : 0;
+		// A reader that is gone is for the stream to notice.
+		return typeof written === 'number' ? written : 0;
+	};
 	return {
 		write(bytes, done) {
-			if (socket.destroyed) {
+			const written = writeDirectly(bytes);
+			if (socket.destroyed || (written > 0 && written === bytes.length)) {
 				done();
 				return;
 			}
-			const chunk = bytes.subarray();
+			const chunk = bytes.subarray(written);
 			queue.add(chunk);
 			queuedBytes += chunk.length;
 			socket.write(chunk, () => {
@@ -38,7 +50,6 @@ export function createPipeWriter(socket: Socket): StdinWriter {
 			});
 		},
 		handOver() {
-			const {_handle: handle} = socket as unknown as {readonly _handle?: PipeHandle | null};
 			if (socket.destroyed || !handle) return {fd: undefined, unwritten: [], isEnding: false};
 			const unwrittenBytes = queuedBytes - (handle.bytesWritten - handle.writeQueueSize);
 			return {fd: handle.fd, unwritten: takeLast([...queue], unwrittenBytes), isEnding: socket.writableEnded};
@@ -66,7 +77,7 @@ export function createTerminalWriter(fd: number): StdinWriter {
 		timer = undefined;
 		while (queue.length > 0) {
 			const head = queue[0]!;
-			const written = writeNonBlocking(fd, head.bytes);
+			const written = tryWrite(fd, head.bytes);
 			if (written === 'full') {
 				timer = setTimeout(pump, delay);
 				delay = Math.min(delay * 2, MAX_RETRY_MS);
@@ -126,12 +137,3 @@ export const CLOSED_STDIN: StdinWriter = {
 	destroy: () => {},
 	handOver: () => ({fd: undefined, unwritten: [], isEnding: false}),
 };
-
-function writeNonBlocking(fd: number, bytes: Uint8Array): number | 'full' | 'broken' {
-	if (bytes.length === 0) return 0;
-	try {
-		return writeSync(fd, bytes);
-	} catch (error) {
-		return (error as NodeJS.ErrnoException).code === 'EAGAIN' ? 'full' : 'broken';
-	}
-}
