@@ -7,6 +7,7 @@ import {type Frame, measureFrame} from '../../protocol/wire/encode.js';
 import {FRAGMENT_BYTES, MAX_FRAME_BYTES} from '../../protocol/wire/message-limits.js';
 import {FRAME_HEADROOM_BYTES, SharedFrame} from '../../protocol/wire/shared-frame.js';
 import {BufferPool} from '../../shared/node/buffer-pool.js';
+import {tryWrite} from '../../shared/node/try-write.js';
 import {PeerSilentError} from '../peer-silent-error.js';
 import {PeerViolationError} from '../peer-violation-error.js';
 import type {Transport, TransportEvents} from '../transport.js';
@@ -18,7 +19,8 @@ import {selectPool} from './frame-pools.js';
 import type {PeerMonitor} from './peer-monitor.js';
 import type {WatchedLink} from './peer-watch.js';
 import {PooledPayloads} from './pooled-payloads.js';
-import {descriptorOf} from './socket-descriptor.js';
+import {takeShortMessages} from './short-messages.js';
+import {descriptorOf, isPlainSocket} from './socket-descriptor.js';
 import {createSocketLink} from './socket-link.js';
 import {readTcpInfo} from './tcp-info.js';
 
@@ -46,7 +48,11 @@ export class WebSocketTransport implements Transport {
 	readonly #webSocket: WebSocket;
 	readonly #socket: Duplex;
 	readonly #end: 'server' | 'client';
-	#corked = false;
+	/** Whether the socket's descriptor may be written to without its stream. */
+	readonly #isPlain: boolean;
+	/** Everything that waits is sent at the end of the tick. */
+	#isScheduled = false;
+	#isCorked = false;
 	/** True while messages of one read are delivered: what is sent meanwhile is written right behind them. */
 	#isReading = false;
 	/** Buffer of small frames, written behind the messages of a read, or at the end of the tick. */
@@ -69,6 +75,7 @@ export class WebSocketTransport implements Transport {
 		this.#webSocket = webSocket;
 		this.#socket = socket;
 		this.#end = end;
+		this.#isPlain = end === 'server' && isPlainSocket(socket);
 		this.#watching = watching;
 		this.peer = `websocket ${address}`;
 	}
@@ -100,7 +107,7 @@ export class WebSocketTransport implements Transport {
 			else deliverMessage(events, bytes);
 			payloads.release();
 		});
-		this.#bracketReads();
+		if (this.#end === 'server') this.#bracketReads(events);
 		webSocket.on('error', error => {
 			this.#failure ??= explainFailure(error);
 			// The library would wait for a peer that broke the rules to hang up, for half a minute.
@@ -168,33 +175,36 @@ export class WebSocketTransport implements Transport {
 		});
 	}
 
-	/**
-	 * The library delivers all messages of a read before its listener returns. Replies that are ready by then are written
-	 * at once, without a way through the end of the tick.
-	 */
-	#bracketReads(): void {
-		if (this.#end === 'client') return;
-		this.#socket.prependListener('data', () => {
-			this.#isReading = true;
-		});
-		this.#socket.on('data', () => {
-			this.#isReading = false;
-			if (!this.#corked) this.#flush();
+	/** Replies that are ready when all messages of a read are delivered are written at once, not at the end of the tick. */
+	#bracketReads(events: TransportEvents): void {
+		const webSocket = this.#webSocket;
+		takeShortMessages(webSocket, this.#socket, {
+			begin: () => {
+				this.#isReading = true;
+			},
+			message: text => {
+				if (webSocket.readyState === webSocket.OPEN) events.message(text);
+			},
+			end: () => {
+				this.#isReading = false;
+				if (!this.#isScheduled) this.#flush();
+			},
 		});
 	}
 
 	/** Many small frames become one piece for the kernel. */
 	#gather(frame: Frame, length: number): void {
-		if (!this.#isReading) this.#cork();
+		if (!this.#isReading) this.#schedule();
 		if (this.#gatheredBytes + MAX_HEADER_BYTES + length > GATHERING_BLOCKS.blockBytes) this.#flush();
-		if (!this.#block) {
-			this.#block = GATHERING_BLOCKS.take();
-			if (this.#isReading) this.#gatheringSince = performance.now();
-		}
+		const isFirst = !this.#block;
+		this.#block ??= GATHERING_BLOCKS.take();
 		const start = this.#gatheredBytes + writeTextHeader(this.#block, this.#gatheredBytes, length);
 		this.#gatheredBytes = writeFrame(frame, this.#block, start);
+		if (!this.#isReading || this.#isScheduled) return;
+		const now = performance.now();
 		// The peer can go on with the first replies while the others are made.
-		if (this.#isReading && !this.#corked && performance.now() - this.#gatheringSince > MAX_GATHERING_MS) this.#flush();
+		if (isFirst) this.#gatheringSince = now;
+		else if (now - this.#gatheringSince > MAX_GATHERING_MS) this.#flush();
 	}
 
 	#flush(): void {
@@ -203,7 +213,19 @@ export class WebSocketTransport implements Transport {
 		const bytes = block.subarray(0, this.#gatheredBytes);
 		this.#block = undefined;
 		this.#gatheredBytes = 0;
-		this.#socket.write(bytes, () => GATHERING_BLOCKS.give(block));
+		const written = this.#writeDirectly(bytes);
+		if (written === bytes.length) GATHERING_BLOCKS.give(block);
+		else this.#socket.write(bytes.subarray(written), () => GATHERING_BLOCKS.give(block));
+	}
+
+	/** Bytes the kernel took without the socket's stream, which has the rest; 0 as long as something waits in it. */
+	#writeDirectly(bytes: Buffer): number {
+		const socket = this.#socket;
+		if (!this.#isPlain || this.#isCorked || socket.writableLength > 0 || !socket.writable) return 0;
+		const fd = descriptorOf(socket as Socket);
+		const written = fd === undefined ? 0 : tryWrite(fd, bytes);
+		// A connection that is broken is for the stream to report.
+		return typeof written === 'number' ? written : 0;
 	}
 
 	/** One pooled buffer holds frame header and payload: one write, no copy, nothing for the garbage collector. */
@@ -235,12 +257,21 @@ export class WebSocketTransport implements Transport {
 
 	/** Corks the socket: all messages of one tick of the event loop go to the kernel in one call. */
 	#cork(): void {
-		if (this.#corked) return;
-		this.#corked = true;
+		this.#schedule();
+		if (this.#isCorked) return;
+		this.#isCorked = true;
 		this.#socket.cork();
+	}
+
+	/** Sends what waits at the end of the tick. */
+	#schedule(): void {
+		if (this.#isScheduled) return;
+		this.#isScheduled = true;
 		setImmediate(() => {
-			this.#corked = false;
+			this.#isScheduled = false;
 			this.#flush();
+			if (!this.#isCorked) return;
+			this.#isCorked = false;
 			this.#socket.uncork();
 		});
 	}
