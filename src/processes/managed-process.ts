@@ -1,6 +1,6 @@
 import {Deferred} from '../shared/async/deferred.js';
 import {LongarmError} from '../shared/errors.js';
-import type {HandoffSink, HandoffSource} from '../shared/node/handoff-file.js';
+import type {HandoffSink} from '../shared/node/handoff-file.js';
 import {fromKernelTime, toKernelTime} from '../shared/node/kernel-clock.js';
 import {BackPressure} from './back-pressure.js';
 import type {Backend, Child, ChildEvents, KernelExit, SpawnRequest, TerminalSize} from './backends/backend.js';
@@ -8,7 +8,7 @@ import {loadLog, storeLog} from './handoff/log-record.js';
 import {loadChild, loadRoot, loadStdin, type ProcessRecord, storePhase, storeStdin} from './handoff/process-record.js';
 import {releaseChunk} from './output/chunk-pool.js';
 import {type EndReason, OutputLog, type OutputStream} from './output/output-log.js';
-import type {ProcessEvents, ProcessOptions, ProcessState} from './process-options.js';
+import type {InheritedProcess, ProcessEvents, ProcessOptions, ProcessState} from './process-options.js';
 import {type ProcessSharing, UNSHARED} from './process-sharing.js';
 import {ProcessTimers} from './process-timers.js';
 import {looksDenied, MAX_DENIAL_OUTPUT_WAIT_MS} from './sandbox-denial.js';
@@ -24,12 +24,8 @@ export type {ProcessEvents, ProcessOptions, ProcessState, Termination, Terminati
 /** Grace period between SIGTERM at the time limit and SIGKILL. */
 export const TIME_LIMIT_GRACE_MS = 1000;
 
-/** A process of the program that this one has taken the place of. */
-export interface InheritedProcess {
-	readonly record: ProcessRecord;
-	readonly source: HandoffSource;
-	readonly backend: Backend;
-}
+/** The start of every process that runs: one of its own would be held for as long as it runs. */
+const SPAWNED = Promise.resolve();
 
 /** One child from the request to start it until its output is released. */
 export class ManagedProcess {
@@ -43,7 +39,8 @@ export class ManagedProcess {
 	/** Connections that its events are sent to. */
 	deliveryCount = 0;
 	readonly #events: ProcessEvents;
-	readonly #openStreams = new Set<OutputStream>();
+	/** Those of the child that have not ended: its own list until the first has. */
+	#openStreams: readonly OutputStream[] = [];
 	#state: ProcessState;
 	#stdin: StdinQueue | undefined;
 	#endReason: EndReason | undefined;
@@ -52,11 +49,10 @@ export class ManagedProcess {
 	#reportPendingExit: (() => void) | undefined;
 	/** Reported by the kernel, but not in the log yet. */
 	#unreportedExit: KernelExit | undefined;
-	readonly #timers = new ProcessTimers(deadline =>
-		deadline === 'timeLimit' ? this.#handleTimeLimit() : this.#killRemaining(),
-	);
+	#timers: ProcessTimers | undefined;
 	readonly #pressure: BackPressure;
-	readonly #start = new Deferred();
+	/** Undefined once the process was spawned. */
+	#start: Deferred | undefined;
 
 	constructor(options: ProcessOptions, events: ProcessEvents, inherited?: InheritedProcess) {
 		this.options = options;
@@ -72,7 +68,7 @@ export class ManagedProcess {
 			inherited && loadLog(inherited.record.log, inherited.source),
 		);
 		this.#pressure = new BackPressure(this.log, options.retention.budget, inherited?.record.pausedMs);
-		if (this.#state.kind !== 'starting') this.#start.resolve();
+		if (this.#state.kind === 'starting' && !inherited) this.#start = new Deferred();
 		spill?.onUnblocked(() => this.#applyBackPressure());
 		this.terminalSizes = options.terminalSize && new TerminalSizes(options.terminalSize);
 		this.#events = events;
@@ -84,7 +80,7 @@ export class ManagedProcess {
 
 	/** Settles when the process has been spawned, or could not be. */
 	get started(): Promise<void> {
-		return this.#start.promise;
+		return this.#start?.promise ?? SPAWNED;
 	}
 
 	get id(): string {
@@ -149,7 +145,7 @@ export class ManagedProcess {
 			endReason: this.#endReason,
 			isKilled: this.#isKilled,
 			unreportedExit: this.#unreportedExit,
-			timers: this.#timers.handOver(),
+			timers: this.#timers?.handOver() ?? [],
 			pausedMs: this.pausedMs,
 			stdin: this.#stdin && storeStdin(this.#stdin.handOver(), sink),
 			log: storeLog(this.log.handOver(), sink),
@@ -161,7 +157,6 @@ export class ManagedProcess {
 		this.#endReason = record.endReason;
 		this.#isKilled = record.isKilled;
 		if (record.terminalSize) this.terminalSizes?.record(this.log.nextSeq - 1, record.terminalSize);
-		this.#start.resolve();
 		// Descendants that were about to be killed may be left of a process that was.
 		if (record.isKilled) setImmediate(() => this.#killRemaining());
 		if (phase.kind === 'closed') {
@@ -170,10 +165,10 @@ export class ManagedProcess {
 		}
 		const events = this.#childEvents();
 		const child = backend.adopt!(loadChild(phase.child, source), events);
-		for (const stream of child.streams) this.#openStreams.add(stream);
+		this.#openStreams = child.streams;
 		this.#stdin = child.stdin && stdin && new StdinQueue(this.id, child.stdin, loadStdin(stdin, source));
 		this.#state = {...phase, child};
-		this.#timers.adopt(record.timers);
+		if (record.timers.length > 0) this.#getTimers().adopt(record.timers);
 		this.#applyBackPressure();
 		if (unreportedExit) events.exited(unreportedExit);
 		else setImmediate(() => this.#closeIfEnded());
@@ -190,7 +185,7 @@ export class ManagedProcess {
 	}
 
 	#attach(child: Child): void {
-		for (const stream of child.streams) this.#openStreams.add(stream);
+		this.#openStreams = child.streams;
 		if (this.#state.kind !== 'starting') {
 			// Cancelled while the backend was spawning.
 			child.signal('SIGKILL');
@@ -200,8 +195,9 @@ export class ManagedProcess {
 		this.#stdin = child.stdin && new StdinQueue(this.id, child.stdin);
 		this.#state = {kind: 'running', child};
 		const {timeLimitMs} = this.options;
-		if (timeLimitMs !== undefined) this.#timers.set('timeLimit', timeLimitMs);
-		this.#start.resolve();
+		if (timeLimitMs !== undefined) this.#getTimers().set('timeLimit', timeLimitMs);
+		this.#start?.resolve();
+		this.#start = undefined;
 	}
 
 	/** Goes on with a child that another program runs. */
@@ -211,11 +207,11 @@ export class ManagedProcess {
 
 	/** The program that ran it is gone and did not tell how it ended. Of one that has exited there is no more output. */
 	lose(): void {
-		this.#openStreams.clear();
+		this.#openStreams = [];
 		this.#closeIfEnded();
 		if (this.#state.kind !== 'running') return;
 		const leader = toRoot(this.#state.child);
-		this.#timers.stop();
+		this.#timers?.stop();
 		this.#stdin?.discardWrites();
 		this.#state = {kind: 'lost', leader};
 		this.log.recordLoss();
@@ -225,7 +221,7 @@ export class ManagedProcess {
 	#fail(error: LongarmError): void {
 		if (this.#state.kind !== 'starting') return;
 		this.#state = {kind: 'failed', error};
-		this.#start.reject(error);
+		this.#start?.reject(error);
 	}
 
 	/** False when there is no standard input, or it was closed. */
@@ -288,7 +284,7 @@ export class ManagedProcess {
 		this.#endReason ??= 'terminated';
 		if (mode.kind === 'force') return this.#kill(mode.withinMs);
 		child.signal('SIGTERM');
-		this.#timers.set('lastChance', mode.timeoutMs);
+		this.#getTimers().set('lastChance', mode.timeoutMs);
 		return ENDING;
 	}
 
@@ -305,11 +301,18 @@ export class ManagedProcess {
 		else if (this.leader) killOrphansOf([this.leader]);
 	}
 
+	#getTimers(): ProcessTimers {
+		this.#timers ??= new ProcessTimers(deadline =>
+			deadline === 'timeLimit' ? this.#handleTimeLimit() : this.#killRemaining(),
+		);
+		return this.#timers;
+	}
+
 	#handleTimeLimit(): void {
 		if (this.#state.kind !== 'running') return;
 		this.#endReason ??= 'timeout';
 		this.#state.child.signal('SIGTERM');
-		this.#timers.set('lastChance', TIME_LIMIT_GRACE_MS);
+		this.#getTimers().set('lastChance', TIME_LIMIT_GRACE_MS);
 	}
 
 	/** Closes streams that a descendant still holds open after the process itself has exited. */
@@ -319,7 +322,7 @@ export class ManagedProcess {
 
 	/** Releases timers and the retained output. Call once, after removal from the table. */
 	dispose(): void {
-		this.#timers.stop();
+		this.#timers?.stop();
 		this.log.dispose();
 		this.options.spill?.close();
 	}
@@ -336,8 +339,8 @@ export class ManagedProcess {
 				this.#applyBackPressure();
 			},
 			streamEnded: stream => {
-				this.#openStreams.delete(stream);
-				if (this.#openStreams.size === 0) this.#reportPendingExit?.();
+				this.#openStreams = this.#openStreams.filter(each => each !== stream);
+				if (this.#openStreams.length === 0) this.#reportPendingExit?.();
 				this.#closeIfEnded();
 			},
 			// Output that arrived together with the exit is read first: the poll phase ends before this runs.
@@ -352,7 +355,7 @@ export class ManagedProcess {
 
 	/** Waits for the last output of a failed sandboxed process: it tells whether the sandbox denied something. */
 	#reportExitAfterOutput(exit: KernelExit): void {
-		if (exit.exitCode === 0 || this.#isKilled || this.#openStreams.size === 0) {
+		if (exit.exitCode === 0 || this.#isKilled || this.#openStreams.length === 0) {
 			this.#reportExit(exit);
 			return;
 		}
@@ -368,7 +371,7 @@ export class ManagedProcess {
 		if (this.#state.kind !== 'running') return;
 		const {child} = this.#state;
 		this.#unreportedExit = undefined;
-		if (this.#endReason === undefined) this.#timers.stop();
+		if (this.#endReason === undefined) this.#timers?.stop();
 		this.#stdin?.discardWrites();
 		this.#state = {kind: 'exited', child, exitCode};
 		// After a kill the streams are not kept open for descendants that escaped; their output so far is kept.
@@ -382,7 +385,7 @@ export class ManagedProcess {
 	}
 
 	#closeIfEnded(): void {
-		if (this.#state.kind !== 'exited' || this.#openStreams.size > 0) return;
+		if (this.#state.kind !== 'exited' || this.#openStreams.length > 0) return;
 		this.#pressure.end();
 		this.#state = {kind: 'closed', leader: toRoot(this.#state.child), exitCode: this.#state.exitCode};
 		this.log.recordClose();

@@ -1,5 +1,7 @@
 import type {LongarmError} from '../shared/errors.js';
-import type {Child, TerminalSize} from './backends/backend.js';
+import type {HandoffSource} from '../shared/node/handoff-file.js';
+import type {Backend, Child, TerminalSize} from './backends/backend.js';
+import type {ProcessRecord} from './handoff/process-record.js';
 import type {ManagedProcess} from './managed-process.js';
 import type {RestoredLog, Retention} from './output/output-log.js';
 import type {KeptOutput} from './output/output-spill.js';
@@ -65,4 +67,11 @@ export interface RestoredProcess {
 	readonly log: RestoredLog;
 	/** Its state from the beginning; `starting` for one that another program runs. */
 	readonly state: Extract<ProcessState, {kind: 'closed' | 'lost' | 'starting'}>;
+}
+
+/** A process of the program that this one has taken the place of. */
+export interface InheritedProcess {
+	readonly record: ProcessRecord;
+	readonly source: HandoffSource;
+	readonly backend: Backend;
 }

@@ -5,10 +5,11 @@ import type {Backend, SpawnRequest} from './backends/backend.js';
 import type {ChildLimits} from './backends/child-limits.js';
 import {explainFailedSpawn} from './failed-spawn.js';
 import {loadRoot, type StoredSpillRecord, storeRoot, type TableRecord} from './handoff/process-record.js';
-import {type InheritedProcess, ManagedProcess, type ProcessOptions} from './managed-process.js';
+import {ManagedProcess} from './managed-process.js';
 import type {Retention} from './output/output-log.js';
 import type {KeptOutput} from './output/output-spill.js';
 import {prepareSpawn, type StartRequest} from './prepare-spawn.js';
+import type {InheritedProcess, ProcessEvents, ProcessOptions} from './process-options.js';
 import type {ProcessQuota} from './process-quota.js';
 import type {StartQueue} from './start-queue.js';
 import {filterLeadersWithOrphans, killOrphansOf, MAX_FREEZE_MS} from './tree/kill-tree.js';
@@ -53,6 +54,23 @@ export class ProcessTable {
 	readonly #processes = new Map<string, ManagedProcess>();
 	readonly #evictions = new Map<ManagedProcess, NodeJS.Timeout>();
 	readonly #listeners = new Set<(process: ManagedProcess) => void>();
+	/** Of all processes: each tells which one it is. */
+	readonly #events: ProcessEvents = {
+		exited: process => {
+			for (const quota of this.#options.quotas) quota.release();
+			this.#options.exited?.(process);
+			this.#wakeWaiters();
+		},
+		closed: process => {
+			this.#wakeWaiters();
+			this.#scheduleEviction(process);
+		},
+		lost: process => {
+			for (const quota of this.#options.quotas) quota.release();
+			this.#wakeWaiters();
+			this.#scheduleEviction(process);
+		},
+	};
 	#removedLeaders: ProcessRoot[] = [];
 	#waiters: (() => void)[] = [];
 
@@ -111,7 +129,8 @@ export class ProcessTable {
 
 	/** Adds a process that another program runs: see `ManagedProcess.follow`. */
 	addFollowed(options: Omit<ProcessOptions, 'retention' | 'owner'>): ManagedProcess {
-		return this.#add({...options, owner: this.#options.owner});
+		const {owner, retention} = this.#options;
+		return this.#add({...options, owner, retention});
 	}
 
 	/** Forgets a process that has ended. */
@@ -198,10 +217,11 @@ export class ProcessTable {
 
 	/** Takes over the processes of the program that this one has taken the place of. */
 	adopt({processes, removedLeaders}: TableRecord, source: HandoffSource): void {
+		const {retention} = this.#options;
 		const backend = this.#options.backend();
 		for (const record of processes) {
 			const spill = record.spill && this.#options.reopenSpill?.(record.spill);
-			const process = this.#add({...record.options, ...(spill && {spill})}, {record, source, backend});
+			const process = this.#add({...record.options, retention, ...(spill && {spill})}, {record, source, backend});
 			if (process.state.kind === 'closed') this.#scheduleEviction(process);
 		}
 		this.#removedLeaders.push(...removedLeaders.map(loadRoot));
@@ -214,11 +234,12 @@ export class ProcessTable {
 
 	#create(id: string, request: StartRequest): ManagedProcess {
 		const {argv, io, timeLimitMs, keepDetachedMs, isAcknowledged = false, sandbox} = request;
-		const {owner} = this.#options;
+		const {owner, retention} = this.#options;
 		const spill = request.spill && this.#openSpill(id, request);
 		return this.#add({
 			id,
 			argv,
+			retention,
 			tty: io.kind === 'pty',
 			timeLimitMs,
 			keepDetachedMs,
@@ -233,26 +254,9 @@ export class ProcessTable {
 		});
 	}
 
-	#add(options: Omit<ProcessOptions, 'retention'>, inherited?: InheritedProcess): ManagedProcess {
-		const {retention, quotas} = this.#options;
-		const events = {
-			exited: () => {
-				for (const quota of quotas) quota.release();
-				this.#options.exited?.(process);
-				this.#wakeWaiters();
-			},
-			closed: () => {
-				this.#wakeWaiters();
-				this.#scheduleEviction(process);
-			},
-			lost: () => {
-				for (const quota of quotas) quota.release();
-				this.#wakeWaiters();
-				this.#scheduleEviction(process);
-			},
-		};
-		const process: ManagedProcess = new ManagedProcess({...options, retention}, events, inherited);
-		if (process.isAlive) for (const quota of quotas) quota.acquire();
+	#add(options: ProcessOptions, inherited?: InheritedProcess): ManagedProcess {
+		const process = new ManagedProcess(options, this.#events, inherited);
+		if (process.isAlive) for (const quota of this.#options.quotas) quota.acquire();
 		this.#processes.set(process.id, process);
 		for (const listener of this.#listeners) listener(process);
 		return process;

@@ -116,15 +116,16 @@ describe('the child is told', () => {
 			name: 'telling',
 			spawn(request, events): Child {
 				const child = posix.spawn(request, events) as Child;
+				const own = {pause: child.pause.bind(child), resume: child.resume.bind(child)};
 				const pause = (): void => {
 					told.push('pause');
-					child.pause();
+					own.pause();
 				};
 				const resume = (): void => {
 					told.push('resume');
-					child.resume();
+					own.resume();
 				};
-				return {...child, pause, resume};
+				return Object.assign(child, {pause, resume});
 			},
 		};
 		const managed = new Managed();

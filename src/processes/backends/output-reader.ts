@@ -3,7 +3,7 @@ import {Socket} from 'node:net';
 import {ReadStream} from 'node:tty';
 import {mayHang} from '../../shared/node/mounts.js';
 import {copyChunk, keepBlock, MAX_READ_BYTES, takeBlock} from '../output/chunk-pool.js';
-import {PipeTurns} from './pipe-turns.js';
+import {type PipeSource, PipeTurns} from './pipe-turns.js';
 
 /** Bytes read from one stream per tick of the event loop, so that a flood starves no other stream. */
 const MAX_TICK_BYTES = 128 * 1024;
@@ -53,19 +53,12 @@ export interface FloodSource {
 	close(): void;
 }
 
-/** A pipe that is read here while it stays full, straight into the memory of the chunks. */
-export interface PipeSource {
-	readonly read: ReadNonBlocking;
-	/** Makes the pipe larger; false if it stays as it is. */
-	enlarge(): boolean;
-	close(): void;
-}
-
 /** Further ways to read the same stream. */
 export interface ReaderSources {
 	readonly readNonBlocking?: ReadNonBlocking;
 	readonly flood?: FloodSource;
-	readonly pipe?: PipeSource;
+	/** Called when the pipe is full for the first time. */
+	readonly openPipe?: (fd: number) => PipeSource;
 }
 
 /** Reads a pipe or the master of a terminal to its very end. Owns the file descriptor, which must be non-blocking. */
@@ -87,8 +80,8 @@ export class OutputReader {
 	/** A read of the flood source is under way. */
 	#isAway = false;
 	#closesOnReturn = false;
-	readonly #pipe: PipeSource | undefined;
-	readonly #turns: PipeTurns | undefined;
+	readonly #openPipe: ReaderSources['openPipe'];
+	#turns: PipeTurns | undefined;
 	/** The next turn of a full pipe waits for `resume`. */
 	#isTurnHeld = false;
 
@@ -97,9 +90,7 @@ export class OutputReader {
 		this.#events = events;
 		this.#readNonBlocking = sources.readNonBlocking;
 		this.#flood = sources.flood;
-		const {pipe} = sources;
-		this.#pipe = pipe;
-		this.#turns = pipe && new PipeTurns(() => pipe.enlarge());
+		this.#openPipe = sources.openPipe;
 		const onread = {buffer: readBuffer, callback: (length: number) => this.#handleRead(length)};
 		this.#socket = openSocket(fd, kind, onread);
 		hookDestroy(this.#socket, () => this.#events.beforeClose?.(!this.#isClosedByUs));
@@ -174,7 +165,7 @@ export class OutputReader {
 
 	#canReadOn(length: number): boolean {
 		if (this.#isPaused || this.#socket.destroyed || (length >= FLOOD_BYTES && this.#beginFlood())) return false;
-		if (this.#pipe && length === MAX_READ_BYTES) {
+		if (this.#openPipe && length === MAX_READ_BYTES) {
 			this.#isYielding = true;
 			this.#awaitTurn();
 			return false;
@@ -233,16 +224,17 @@ export class OutputReader {
 
 	#awaitTurn(): void {
 		this.#isTurnHeld = false;
-		this.#turns!.begin();
-		setImmediate(() => this.#takeTurn(this.#pipe!, this.#turns!));
+		const turns = (this.#turns ??= new PipeTurns(this.#openPipe!(this.#fd)));
+		turns.begin();
+		setImmediate(() => this.#takeTurn(turns));
 	}
 
 	/** Reads a pipe that was full until the turn is over; goes back to waiting for bytes when it is not full any more. */
-	#takeTurn(pipe: PipeSource, turns: PipeTurns): void {
+	#takeTurn(turns: PipeTurns): void {
 		let isFull = true;
 		for (let left = turns.turnBytes; isFull && left > 0 && !this.#isPaused && !this.#socket.destroyed; ) {
 			const block = takeBlock(Math.min(left, turns.readBytes));
-			const length = Math.max(pipe.read(block), 0);
+			const length = Math.max(turns.pipe.read(block), 0);
 			left -= length;
 			isFull = turns.recordRead(length);
 			const bytes = keepBlock(block, length);
@@ -291,8 +283,7 @@ export class OutputReader {
 		if (this.#isClosed) return;
 		this.#isClosed = true;
 		this.#flood?.close();
-		this.#pipe?.close();
-		this.#turns?.end();
+		this.#turns?.close();
 		this.#events.end();
 	}
 }

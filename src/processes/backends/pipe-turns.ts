@@ -12,18 +12,26 @@ export const ENLARGED_PIPE_BYTES = MAX_TURN_BYTES;
 /** Reads in a row that a pipe has to fill before it is enlarged. */
 const MIN_FULL_READS = 4;
 
+/** A pipe that is read here while it stays full, straight into the memory of the chunks. */
+export interface PipeSource {
+	/** Bytes read, 0 at the end; negative for an error. */
+	read(block: Uint8Array): number;
+	/** Makes the pipe larger; false if it stays as it is. */
+	enlarge(): boolean;
+	close(): void;
+}
+
 let fullPipes = 0;
 
 /** Length of the turns in which one full pipe is read. */
 export class PipeTurns {
-	readonly #enlarge: () => boolean;
+	readonly pipe: PipeSource;
 	#isReading = false;
 	#fullReads = 0;
 	#isEnlarged = false;
 
-	/** `enlarge` is called once, when the pipe has stayed full; false if it could not be. */
-	constructor(enlarge: () => boolean) {
-		this.#enlarge = enlarge;
+	constructor(pipe: PipeSource) {
+		this.pipe = pipe;
 	}
 
 	/** Turns follow. */
@@ -36,6 +44,12 @@ export class PipeTurns {
 	end(): void {
 		if (this.#isReading) fullPipes--;
 		this.#isReading = false;
+	}
+
+	/** No turn follows any more. */
+	close(): void {
+		this.end();
+		this.pipe.close();
 	}
 
 	get turnBytes(): number {
@@ -54,7 +68,7 @@ export class PipeTurns {
 			this.#fullReads = 0;
 			return false;
 		}
-		if (++this.#fullReads === MIN_FULL_READS && !this.#isEnlarged) this.#isEnlarged = this.#enlarge();
+		if (++this.#fullReads === MIN_FULL_READS && !this.#isEnlarged) this.#isEnlarged = this.pipe.enlarge();
 		return true;
 	}
 }

@@ -120,11 +120,12 @@ function countingBackend(): {backend: Backend; looks: () => number} {
 	const native = nativeBackend();
 	const spawn: Backend['spawn'] = (request, events) => {
 		const child = native.spawn(request, events) as Child;
+		const look = child.inputProbe!;
 		const inputProbe = () => {
 			looks++;
-			return child.inputProbe!();
+			return look();
 		};
-		return {...child, inputProbe};
+		return Object.assign(child, {inputProbe});
 	};
 	return {backend: {name: 'counting', spawn}, looks: () => looks};
 }

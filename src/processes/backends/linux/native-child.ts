@@ -6,8 +6,8 @@ import {F_DUPFD_CLOEXEC} from '../../../shared/node/memory-file.js';
 import type {OutputStream} from '../../output/output-log.js';
 import {signalGroup, signalWrappedProgram} from '../../tree/signals.js';
 import {registerChild, unregisterChild} from '../../tree/subreaper.js';
-import type {Child, ChildEvents, ChildHandle, InputSource, StdinWriter, TerminalSize} from '../backend.js';
-import {OutputReader} from '../output-reader.js';
+import type {Child, ChildEvents, ChildHandle, InputSource, KernelExit, StdinWriter, TerminalSize} from '../backend.js';
+import {OutputReader, type ReaderEvents} from '../output-reader.js';
 import {CLOSED_STDIN, createPipeWriter, createTerminalWriter} from '../stdin-writers.js';
 import {probePipe, probeTerminal} from './input-probe.js';
 import type {Libc} from './libc.js';
@@ -28,34 +28,54 @@ export function connectChild(handle: ChildHandle, context: ChildContext, events:
 
 function connectPipes(handle: ChildHandle, context: ChildContext, events: ChildEvents): Child {
 	const {outputs, stdinFd, hasStdin} = handle;
-	const readers = outputs.map(({stream, fd}) => ({
-		stream,
-		reader: new OutputReader(
-			fd,
-			'pipe',
-			{data: bytes => events.output(stream, bytes), end: () => events.streamEnded(stream)},
-			{pipe: createPipeSource(context.libc, fd)},
-		),
-	}));
-	const socket = stdinFd === undefined ? undefined : new Socket({fd: stdinFd, readable: false, writable: true});
-	const writer = socket ? createPipeWriter(socket) : CLOSED_STDIN;
-	const inputProbe = socket && (() => (socket.writable ? probePipe(stdinFd!) : undefined));
-	return createChild(handle, context, {readers, stdin: hasStdin ? writer : undefined, inputProbe}, events);
+	const sources = {openPipe: (fd: number) => createPipeSource(context.libc, fd)};
+	const readers = outputs.map(({stream, fd}) => new OutputReader(fd, 'pipe', new StreamEvents(stream, events), sources));
+	const input = stdinFd === undefined ? CLOSED_INPUT : openPipeInput(stdinFd);
+	const {writer: stdin, probe: inputProbe} = hasStdin ? input : {...input, writer: undefined};
+	return new NativeChild(handle, context, {readers, stdin, inputProbe}, events);
+}
+
+interface ChildInput {
+	readonly writer: StdinWriter;
+	readonly probe: Child['inputProbe'];
+}
+
+const CLOSED_INPUT: ChildInput = {writer: CLOSED_STDIN, probe: undefined};
+
+function openPipeInput(fd: number): ChildInput {
+	const socket = new Socket({fd, readable: false, writable: true});
+	return {writer: createPipeWriter(socket), probe: () => (socket.writable ? probePipe(fd) : undefined)};
 }
 
 function connectTerminal(handle: ChildHandle, context: ChildContext, events: ChildEvents): Child {
 	const guard = new HangupGuard(context.libc, handle.heldFd);
-	const exited: ChildEvents['exited'] = exit => {
-		guard.close();
-		events.exited(exit);
-	};
 	const fd = handle.outputs[0]?.fd;
 	const terminal = fd === undefined ? CLOSED_TERMINAL : openTerminalStreams(fd, context.libc, guard, events);
-	return createChild(handle, context, {...terminal, guard}, {...events, exited});
+	return new NativeChild(handle, context, {...terminal, guard}, events);
+}
+
+/** Tells of one stream. An object of a class, and not of functions: a server has thousands of idle streams. */
+class StreamEvents implements ReaderEvents {
+	readonly #stream: OutputStream;
+	readonly #events: ChildEvents;
+
+	constructor(stream: OutputStream, events: ChildEvents) {
+		this.#stream = stream;
+		this.#events = events;
+	}
+
+	data(bytes: Uint8Array): void {
+		this.#events.output(this.#stream, bytes);
+	}
+
+	end(): void {
+		this.#events.streamEnded(this.#stream);
+	}
 }
 
 interface ChildStreams {
-	readonly readers: readonly {readonly stream: OutputStream; readonly reader: OutputReader}[];
+	/** In the order of the child's outputs. */
+	readonly readers: readonly OutputReader[];
 	readonly stdin: StdinWriter | undefined;
 	readonly resize?: Child['resize'];
 	readonly inputProbe?: Child['inputProbe'];
@@ -90,7 +110,7 @@ function openTerminalStreams(fd: number, libc: Libc, guard: HangupGuard, events:
 		const slave = isOpen ? findSlave(libc, fd) : undefined;
 		return slave === undefined ? undefined : probeTerminal(libc, fd, slave);
 	};
-	return {readers: [{stream: 'pty', reader}], stdin, resize, inputProbe};
+	return {readers: [reader], stdin, resize, inputProbe};
 }
 
 /**
@@ -124,59 +144,99 @@ class HangupGuard {
 	}
 }
 
-function createChild(
-	handle: ChildHandle,
-	{reaper}: ChildContext,
-	{readers: named, stdin, resize, inputProbe, guard}: ChildStreams,
-	events: ChildEvents,
-): Child {
-	const {pid, tag, hasOwnSession} = handle;
-	const readers = named.map(({reader}) => reader);
-	let {hasExited} = handle;
-	if (!hasExited) {
-		registerChild(pid);
-		reaper.watch(pid, exit => {
-			hasExited = true;
-			unregisterChild(pid);
-			for (const each of readers) each.drainBuffered();
-			events.exited(exit);
-		});
+const PIPES: readonly OutputStream[] = ['stdout', 'stderr'];
+const TERMINAL: readonly OutputStream[] = ['pty'];
+
+/** The names of a child's streams; the same list for all children that have the usual ones. */
+function nameStreams({outputs}: ChildHandle): readonly OutputStream[] {
+	const isUsual = (names: readonly OutputStream[]): boolean =>
+		outputs.length === names.length && outputs.every(({stream}, index) => stream === names[index]);
+	return [PIPES, TERMINAL].find(isUsual) ?? outputs.map(({stream}) => stream);
+}
+
+class NativeChild implements Child {
+	readonly pid: number;
+	readonly tag: string | undefined;
+	readonly spawnedAt: number;
+	readonly streams: readonly OutputStream[];
+	readonly stdin: StdinWriter | undefined;
+	readonly resize: Child['resize'];
+	readonly inputProbe: Child['inputProbe'];
+	readonly #kind: ChildHandle['kind'];
+	readonly #hasOwnSession: boolean;
+	readonly #readers: readonly OutputReader[];
+	readonly #guard: HangupGuard | undefined;
+	readonly #events: ChildEvents;
+	#hasExited: boolean;
+
+	constructor(
+		handle: ChildHandle,
+		{reaper}: ChildContext,
+		{readers, stdin, resize, inputProbe, guard}: ChildStreams,
+		events: ChildEvents,
+	) {
+		this.pid = handle.pid;
+		this.tag = handle.tag;
+		this.spawnedAt = fromKernelTime(handle.spawnedAt);
+		this.streams = nameStreams(handle);
+		this.stdin = stdin && flushOnWrite(stdin, readers);
+		this.resize = resize;
+		this.inputProbe = inputProbe;
+		this.#kind = handle.kind;
+		this.#hasOwnSession = handle.hasOwnSession;
+		this.#readers = readers;
+		this.#guard = guard;
+		this.#events = events;
+		this.#hasExited = handle.hasExited;
+		if (this.#hasExited) return;
+		registerChild(this.pid);
+		reaper.watch(this.pid, exit => this.#handleExit(exit));
 	}
-	const spawnedAt = fromKernelTime(handle.spawnedAt);
-	return {
-		pid,
-		tag,
-		spawnedAt,
-		streams: named.map(({stream}) => stream),
-		stdin: stdin && flushOnWrite(stdin, readers),
-		pause: () => {
-			for (const each of readers) each.pause();
-		},
-		resume: () => {
-			for (const each of readers) each.resume();
-		},
-		get isReading() {
-			return readers.some(({isAway}) => isAway);
-		},
-		drainAndClose: () => {
-			for (const each of readers) each.drainAndClose();
-		},
-		signal: name => void (hasOwnSession ? signalWrappedProgram(pid, name) : signalGroup(pid, name)),
-		resize,
-		inputProbe,
-		handOver: () => ({
+
+	get isReading(): boolean {
+		return this.#readers.some(({isAway}) => isAway);
+	}
+
+	pause(): void {
+		for (const each of this.#readers) each.pause();
+	}
+
+	resume(): void {
+		for (const each of this.#readers) each.resume();
+	}
+
+	drainAndClose(): void {
+		for (const each of this.#readers) each.drainAndClose();
+	}
+
+	signal(name: NodeJS.Signals): void {
+		if (this.#hasOwnSession) signalWrappedProgram(this.pid, name);
+		else signalGroup(this.pid, name);
+	}
+
+	handOver(): ChildHandle {
+		const {pid, tag, stdin} = this;
+		return {
 			pid,
 			tag,
-			spawnedAt: toKernelTime(spawnedAt),
-			hasOwnSession,
-			hasExited,
-			kind: handle.kind,
-			outputs: named.flatMap(({stream, reader: {fd}}) => (fd === undefined ? [] : [{stream, fd}])),
-			stdinFd: handle.kind === 'pty' ? undefined : stdin?.handOver?.().fd,
+			spawnedAt: toKernelTime(this.spawnedAt),
+			hasOwnSession: this.#hasOwnSession,
+			hasExited: this.#hasExited,
+			kind: this.#kind,
+			outputs: this.#readers.flatMap(({fd}, index) => (fd === undefined ? [] : [{stream: this.streams[index]!, fd}])),
+			stdinFd: this.#kind === 'pty' ? undefined : stdin?.handOver?.().fd,
 			hasStdin: stdin !== undefined,
-			heldFd: guard?.fd,
-		}),
-	};
+			heldFd: this.#guard?.fd,
+		};
+	}
+
+	#handleExit(exit: KernelExit): void {
+		this.#hasExited = true;
+		unregisterChild(this.pid);
+		for (const each of this.#readers) each.drainBuffered();
+		this.#guard?.close();
+		this.#events.exited(exit);
+	}
 }
 
 /** Ends coalescing of output at every write: after input the caller waits for the reply. */

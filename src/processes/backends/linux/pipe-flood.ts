@@ -1,6 +1,5 @@
 // Linux only: the size of a pipe can be set.
-import type {PipeSource} from '../output-reader.js';
-import {ENLARGED_PIPE_BYTES} from '../pipe-turns.js';
+import {ENLARGED_PIPE_BYTES, type PipeSource} from '../pipe-turns.js';
 import type {Libc} from './libc.js';
 
 const F_SETPIPE_SZ = 1031;

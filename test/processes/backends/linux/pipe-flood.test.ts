@@ -60,7 +60,7 @@ class NumberedPipe {
 				},
 				end: () => this.ends++,
 			},
-			{pipe: createPipeSource(libc, this.fd)},
+			{openPipe: fd => createPipeSource(libc, fd)},
 		);
 		onTestFinished(() => reader.drainAndClose());
 		return reader;
