@@ -6,7 +6,7 @@ const TICKS_PER_SECOND = 100;
 /** In the arguments of the process that cleans up behind a server that was killed. */
 export const WATCHDOG = 'exec-server-watchdog';
 /** Fields of /proc/PID/stat, counted from the state on. */
-const STAT = {session: 3, userTicks: 11, systemTicks: 12, startTime: 19};
+const STAT = {parent: 1, session: 3, userTicks: 11, systemTicks: 12, startTime: 19, startCode: 23, startStack: 25};
 
 /**
  * Resident MiB, open descriptors, and children of a server, zombies included and its watchdog left out. Throws when the
@@ -55,6 +55,20 @@ export function sessionOf(pid) {
 
 export function executableOf(pid) {
 	return tryTo(() => readlinkSync(`/proc/${pid}/exe`));
+}
+
+/**
+ * False for a child that is still the program of its parent. Between vfork and exec it is in the memory of the parent,
+ * and all of that looks like its own.
+ */
+export function hasOwnProgram(pid) {
+	return memoryLayoutOf(pid) !== memoryLayoutOf(Number(statOf(pid)[STAT.parent]));
+}
+
+/** Arguments, and where code and stack begin: every exec places them anew. */
+function memoryLayoutOf(pid) {
+	const fields = statOf(pid);
+	return [fields[STAT.startCode], fields[STAT.startStack], commandOf(pid)].join(' ');
 }
 
 /** The arguments with spaces between them; empty for a zombie, too. */

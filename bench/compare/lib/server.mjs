@@ -7,6 +7,7 @@ import {
 	cpuSecondsOf,
 	descriptorsOf,
 	executableOf,
+	hasOwnProgram,
 	signalProcess,
 	startTimeOf,
 	statusOf,
@@ -156,12 +157,15 @@ export class Server {
 		this.#baseline = new Set(treeOf(this.#child?.pid ?? this.#pid));
 	}
 
-	/** Server processes: those that were there before any work, and later ones that run the server's own executable. */
+	/**
+	 * Server processes: those that were there before any work, and later ones that run the server's own executable. A child
+	 * that has yet to become the program it was started for runs that, too, in memory that is counted already.
+	 */
 	#serverPids() {
 		const executable = executableOf(this.#pid);
+		const isHelper = pid => executable !== undefined && executableOf(pid) === executable && hasOwnProgram(pid);
 		return treeOf(this.#child?.pid ?? this.#pid).filter(
-			pid =>
-				pid === this.#pid || this.#baseline.has(pid) || (executable !== undefined && executableOf(pid) === executable),
+			pid => pid === this.#pid || this.#baseline.has(pid) || isHelper(pid),
 		);
 	}
 
