@@ -1,3 +1,4 @@
+import {loadKoffi} from '../../shared/node/koffi.js';
 import {readProc} from './proc.js';
 import {listChildren, readProcessInfo} from './process-tree.js';
 
@@ -8,13 +9,35 @@ const FIRST_PROGRAM_PID = '2';
  * Signals the process group that `pid` leads. Returns false, without an error, when the group is gone or no member may
  * be signalled, because a program such as `sudo` changed its user.
  */
-export function signalGroup(pid: number, name: NodeJS.Signals | 0): boolean {
+export function signalGroup(pid: number, name: NodeJS.Signals): boolean {
 	return sendSignal(-pid, name);
 }
 
 /** Like `signalGroup`, for a single process. */
 export function signalProcess(pid: number, name: NodeJS.Signals): boolean {
 	return sendSignal(pid, name);
+}
+
+type Kill = (pid: number, signal: number) => number;
+
+let kill: Kill | undefined;
+
+/**
+ * Whether the group that `pid` leads has a member that may be signalled, zombies included. After each process that was ended
+ * it is asked of a group that is gone, for which Node's own call makes an exception with a stack.
+ */
+export function hasGroup(pid: number): boolean {
+	kill ??= loadKill();
+	return kill(-pid, 0) === 0;
+}
+
+function loadKill(): Kill {
+	try {
+		if (process.platform === 'linux') return loadKoffi().load(null).func('int kill(int pid, int signal)') as Kill;
+	} catch {
+		// No bridge to the C library.
+	}
+	return pid => (sendSignal(pid, 0) ? 0 : -1);
 }
 
 function sendSignal(target: number, name: NodeJS.Signals | 0): boolean {

@@ -1,7 +1,7 @@
 // Linux only, apart from the wait itself: on other systems no orphans are found.
 import {findOrphanTrees} from './kill-tree.js';
 import {isStillAlive, type ProcessInfo} from './process-tree.js';
-import {signalGroup, signalProcess} from './signals.js';
+import {hasGroup, signalProcess} from './signals.js';
 import {findUnclaimedOrphans, isOwnChild, isSubreaper, type ProcessRoot} from './subreaper.js';
 
 /**
@@ -74,5 +74,5 @@ function pollTree(tree: KilledTree): ProcessInfo[] | undefined {
 /** While the group has members, zombies included, their children may still be reparented to this process. */
 function mayOrphanMore({pid}: ProcessRoot): boolean {
 	// A child that is not reaped yet needs no look.
-	return isSubreaper() && (isOwnChild(pid) || signalGroup(pid, 0));
+	return isSubreaper() && (isOwnChild(pid) || hasGroup(pid));
 }
