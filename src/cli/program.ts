@@ -5,15 +5,16 @@ import {COMMANDS, FIRST_EXAMPLES, GROUPS, SECTIONS} from './commands/command-lis
 import {rememberTrust} from './common/given-trust.js';
 import {formatBelowOptions, formatExamples, HELP_LAYOUT, helpWidth} from './help.js';
 
+const VERSION_FLAGS = ['-V', '--version'];
 const LAST_SECTION = `${SECTIONS.at(-1)!.title}:`;
 
 type Execute = (definition: CommandDefinition, invocation: Invocation) => Promise<void>;
 
-/** The command line of the command with this first word, from its definition; of all commands when there is none. */
+/** The command line of the command with this first word, from its definition; of all commands when there is none, and of none for the version. */
 export function createProgram(first: string | undefined, execute: Execute): Command {
 	const program = silenceCommander(new Command('longarm'))
 		.description('Processes, files and HTTP of another machine as if they were local.')
-		.version(VERSION, '-V, --version', 'print the version')
+		.version(VERSION, VERSION_FLAGS.join(', '), 'print the version')
 		.usage('COMMAND [options]')
 		.enablePositionalOptions()
 		.addHelpText('after', () => `\n${formatExamples(FIRST_EXAMPLES, helpWidth()).join('\n')}`);
@@ -23,6 +24,7 @@ export function createProgram(first: string | undefined, execute: Execute): Comm
 }
 
 function selectCommands(first: string | undefined): readonly CommandDefinition[] {
+	if (first !== undefined && VERSION_FLAGS.includes(first)) return [];
 	const known = COMMANDS.filter(({name, aliases = []}) => [name.split(' ', 1)[0], ...aliases].includes(first));
 	return known.length > 0 ? known : COMMANDS;
 }
