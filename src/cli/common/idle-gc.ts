@@ -68,7 +68,9 @@ function keepYoungGenerationSmall(): void {
 
 const collect = createLazily(() => {
 	setFlagsFromString('--expose-gc');
-	return runInNewContext('gc') as () => void;
+	const gc = runInNewContext('gc') as () => void;
+	setFlagsFromString('--no-expose-gc');
+	return gc;
 });
 
 const trim = createLazily(() => {
