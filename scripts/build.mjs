@@ -9,6 +9,21 @@ import {lazyBuiltins} from './lib/lazy-builtins.mjs';
 import {writePortableTypes} from './lib/portable-types.mjs';
 import {splitProgram} from './lib/split-program.mjs';
 
+/** Modules that the starts load that people wait for, besides those that every start loads. */
+const STARTS = {
+	client: [
+		'src/cli/commands/run/run-command.ts',
+		'src/cli/commands/ls/ls-command.ts',
+		'src/environments/local/local-backend.ts',
+		'src/environments/local/local-files.ts',
+	],
+	server: [
+		'src/cli/commands/serve/serve-command.ts',
+		'src/transports/node/listener.ts',
+		'src/cli/commands/serve/create-server.ts',
+	],
+};
+
 process.chdir(new URL('..', import.meta.url).pathname);
 // The command trusts compiled code beside it only where others cannot write.
 process.umask(0o022);
@@ -32,7 +47,7 @@ const options = {
 	logLevel: 'warning',
 };
 await buildConsole('dist/console/assets');
-await splitProgram({...options, entry: 'src/cli/main.ts', outdir: 'dist/bin/parts'});
+await splitProgram({...options, entry: 'src/cli/main.ts', outdir: 'dist/bin/parts', starts: STARTS});
 await build({
 	...options,
 	entryPoints: {

@@ -6,14 +6,17 @@ const {setFlagsFromString} = require('node:v8');
 const CACHE_MODE = 0o644;
 
 /** Throws where nothing can be written. */
-module.exports = function keepCompiled({scripts, sources, checksumOf, cachePathOf}) {
-	// Those of a start, not those of a running server.
+module.exports = function keepCompiled({scripts, checksumOf, cachePathOf, flushCode}) {
+	// Flags of a start, not those of a running server.
 	setFlagsFromString('--semi-space-growth-factor=2');
-	for (const [filename, script] of scripts) {
+	flushCode(true);
+	for (const [filename, {script, source, cachedBytes}] of scripts) {
 		const cachedData = script.createCachedData();
+		// One that was taken holds functions of other runs: only what has more takes its place.
+		if (cachedData.length <= cachedBytes) continue;
 		const checksum = Buffer.alloc(4);
 		// Of the source that was compiled: another version may lie there by now.
-		checksum.writeUInt32LE(checksumOf(cachedData, sources.get(filename)));
+		checksum.writeUInt32LE(checksumOf(cachedData, Buffer.from(source, 'latin1')));
 		replace(cachePathOf(filename), Buffer.concat([cachedData, checksum]));
 	}
 };

@@ -25,31 +25,29 @@ const mayKeep =
 	(user === undefined || user === folderStats.uid) &&
 	process.execArgv.length === 0 &&
 	!process.env.NODE_OPTIONS;
+/** Of files: a function, or an object of functions. */
+const values = new Map();
 const parts = new Map();
-// For the file that keeps what V8 made of them.
+// For the file that keeps what V8 made of them: script, source and size of the cache that was taken, by name of a file.
 exports.scripts = new Map();
-exports.sources = new Map();
 exports.checksumOf = checksumOf;
 exports.cachePathOf = cachePathOf;
+exports.flushCode = flushCode;
 let isKeeping = false;
+let isAnyTaken = false;
 
+requireFromPart.resolve = require.resolve;
 load('main.js');
 
+/** `FILE` or, of a file with several parts, `FILE#PART`. */
 function load(name) {
 	const known = parts.get(name);
 	if (known) return known.exports;
-	const filename = path.join(folder, name);
-	// One byte per character: the bundler writes nothing but ASCII.
-	const source = readFileSync(filename, 'latin1');
-	const cachedData = mayTrust ? compiled(filename, source) : undefined;
-	const script = new Script(source, {filename, cachedData});
-	exports.scripts.set(filename, script);
-	exports.sources.set(filename, source);
-	if (!cachedData || script.cachedDataRejected) keepAtExit();
+	const run = functionOf(name);
 	const part = {exports: {}};
 	parts.set(name, part);
 	try {
-		script.runInThisContext()(requireFromPart, part, ownUrl);
+		run(requireFromPart, part, ownUrl);
 	} catch (error) {
 		// The next one to ask gets the error again, not a part without members.
 		parts.delete(name);
@@ -58,12 +56,40 @@ function load(name) {
 	return part.exports;
 }
 
+function functionOf(name) {
+	const [file, part = file] = name.split('#');
+	let value = values.get(file);
+	if (value === undefined) {
+		value = compile(path.join(folder, file)).runInThisContext();
+		values.set(file, value);
+	}
+	if (typeof value === 'function') return value;
+	if (!value[part]) throw new Error(`${file} has no ${part}: another version of the program lies in its place`);
+	return value[part];
+}
+
+function compile(filename) {
+	const bytes = readFileSync(filename);
+	// One byte per character: the bundler writes nothing but ASCII.
+	const source = bytes.toString('latin1');
+	const cachedData = mayTrust ? compiled(filename, bytes) : undefined;
+	if (isKeeping) flushCode(true);
+	const script = new Script(source, {filename, cachedData});
+	if (isKeeping) flushCode(false);
+	const isTaken = cachedData !== undefined && !script.cachedDataRejected;
+	exports.scripts.set(filename, {script, source, cachedBytes: isTaken ? cachedData.length : 0});
+	// A server changes flags of V8 while it runs: what V8 rejects then is good for the next start.
+	if (!isTaken && (cachedData === undefined || !isAnyTaken)) keepAtExit();
+	isAnyTaken ||= isTaken;
+	return script;
+}
+
 function requireFromPart(specifier) {
 	return specifier.startsWith('./') ? load(specifier.slice(2)) : require(specifier);
 }
 
 /** Followed by its checksum in the file. */
-function compiled(filename, source) {
+function compiled(filename, bytes) {
 	let kept;
 	try {
 		kept = readPrivate(cachePathOf(filename));
@@ -73,7 +99,7 @@ function compiled(filename, source) {
 	const end = kept.length - CHECKSUM_BYTES;
 	if (end <= 0) return undefined;
 	const cachedData = kept.subarray(0, end);
-	return checksumOf(cachedData, source) === kept.readUInt32LE(end) ? cachedData : undefined;
+	return checksumOf(cachedData, bytes) === kept.readUInt32LE(end) ? cachedData : undefined;
 }
 
 /** V8 runs what it is given: only a file that nobody but root and this user can have written is read. */
@@ -99,13 +125,24 @@ function cachePathOf(filename) {
 }
 
 /** V8 compares versions, flags and lengths only: damaged data crash it, and those of another source run that source. */
-function checksumOf(cachedData, source) {
+function checksumOf(cachedData, bytes) {
 	const {crc32} = require('node:zlib');
-	return crc32(source, crc32(cachedData));
+	return crc32(bytes, crc32(cachedData));
+}
+
+/** V8 drops the code of functions that did not run for a while; what is kept has them all. Caches are of the default. */
+function flushCode(isOn) {
+	require('node:v8').setFlagsFromString(isOn ? '--flush-bytecode' : '--no-flush-bytecode');
 }
 
 function keepAtExit() {
 	if (isKeeping || !mayKeep) return;
+	try {
+		flushCode(false);
+	} catch {
+		// A runtime without V8.
+		return;
+	}
 	isKeeping = true;
 	process.on('exit', () => {
 		try {

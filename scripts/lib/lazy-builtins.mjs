@@ -8,6 +8,10 @@ const require = createRequire(import.meta.url);
 const AT_ONCE = new Set(['buffer', 'events', 'fs', 'path', 'process', 'stream', 'url', 'util', 'vm']);
 /** Those whose functions are taken apart at once by others, too, but are called late or never. */
 const FORWARDED = new Set(['crypto']);
+/** The program has a `require` of its own: to make another, Node would load its loader of modules. */
+const OWN_REQUIRE = `Object.defineProperty(members, 'createRequire', {
+	value: place => (typeof importMetaUrl === 'string' && place === importMetaUrl ? require : load().createRequire(place)),
+});`;
 const NAMESPACE = 'builtin';
 const LAZY_BUFFERUTIL = fileURLToPath(new URL('lazy-bufferutil.cjs', import.meta.url));
 
@@ -41,10 +45,16 @@ function taken(name) {
 	].join('\n');
 }
 
+/**
+ * Members are inherited: each module that imports a stand-in gets a copy of what is its own, from the bundler, and copies
+ * of hundreds of members take milliseconds of every start. A plain value is put in front of its getter when it is used.
+ */
 function standIn(name) {
 	const all = require(`node:${name}`);
 	const isForwarded = member =>
 		FORWARDED.has(name) && /^[a-z]/.test(member) && typeof descriptorOf(all, member).value === 'function';
+	const members = membersOf(name);
+	const isConstant = member => descriptorOf(all, member).value !== undefined;
 	return [
 		'let all;',
 		`const load = () => (all ??= require('node:${name}'));`,
@@ -52,21 +62,24 @@ function standIn(name) {
 		typeof all === 'function'
 			? 'module.exports = function (...given) { return new.target ? new (load())(...given) : load()(...given); };'
 			: '',
-		...membersOf(name).map(member =>
-			isForwarded(member)
-				? `module.exports.${member} = (...given) => load().${member}(...given);`
-				: lazyMember(member, descriptorOf(all, member)),
+		'const members = Object.create(Object.getPrototypeOf(module.exports));',
+		'Object.setPrototypeOf(module.exports, members);',
+		name === 'module' ? OWN_REQUIRE : '',
+		define(members.filter(isForwarded), 'value: (...given) => load()[member](...given)'),
+		define(
+			members.filter(member => isConstant(member) && !isForwarded(member) && member !== 'createRequire'),
+			`configurable: true, get() { const value = load()[member]; Object.defineProperty(members, member, {value}); return value; }`,
+		),
+		define(
+			members.filter(member => !isConstant(member)),
+			'get: () => load()[member]',
 		),
 	].join('\n');
 }
 
-/** A getter; one of a plain value puts that in its own place when it is first used. */
-function lazyMember(member, {enumerable, value}) {
-	const shared = `enumerable: ${enumerable}`;
-	const define = (place, what) => `Object.defineProperty(${place}, '${member}', {${shared}, ${what}})`;
-	if (value === undefined) return `${define('module.exports', `get: () => load().${member}`)};`;
-	const replace = define('this', `value: load().${member}`);
-	return `${define('module.exports', `configurable: true, get() { return ${replace}.${member}; }`)};`;
+function define(members, what) {
+	if (members.length === 0) return '';
+	return `for (const member of '${members.join(' ')}'.split(' ')) Object.defineProperty(members, member, {${what}});`;
 }
 
 /** Deprecated members, too, which are not enumerable: `ws` uses those of zlib. */

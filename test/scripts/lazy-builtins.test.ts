@@ -1,6 +1,7 @@
 import {execFileSync} from 'node:child_process';
 import {writeFileSync} from 'node:fs';
 import {createRequire} from 'node:module';
+import {EOL} from 'node:os';
 import {join} from 'node:path';
 import {fileURLToPath} from 'node:url';
 import {build, type Plugin} from 'esbuild';
@@ -44,6 +45,13 @@ async function run<Printed>(script: string): Promise<Printed> {
 	return JSON.parse(execFileSync(process.execPath, flags, {encoding: 'utf8'})) as Printed;
 }
 
+/** A member that is not one of every function. */
+function memberOf(name: string): string {
+	const members = Object.keys(process.getBuiltinModule(name) as object);
+	if (members.length === 0) throw new Error(`${name} has no members`);
+	return members[0]!;
+}
+
 const LOADED = `process.moduleLoadList.filter(each => each.startsWith('NativeModule ')).map(each => each.slice(13))`;
 
 test('a built-in module is loaded when a member is used, not before', async () => {
@@ -56,9 +64,9 @@ test('a built-in module is loaded when a member is used, not before', async () =
 	const [before, after] = await run<[string[], string[]]>(`
 		${names.map((name, index) => `import whole${index}, * as all${index} from 'node:${name}';`).join('\n')}
 		const modules = [${names.map((_, index) => `whole${index}, all${index}`).join(', ')}];
-		if (modules.some(each => Object.keys(each).length === 0)) throw new Error('a module has no members');
+		const members = {${names.map(name => `'${name}': ${JSON.stringify(memberOf(name))}`).join(',')}};
 		const before = ${LOADED};
-		for (const each of modules) void each[Object.keys(each).find(name => name !== 'default')];
+		modules.forEach((each, index) => void each[Object.values(members)[index >> 1]]);
 		console.log(JSON.stringify([before, ${LOADED}]));
 	`);
 	expect(before.filter(name => names.includes(name))).toEqual([]);
@@ -73,7 +81,7 @@ test('every member of a built-in module is reachable', async () => {
 			const real = process.getBuiltinModule('node:' + name);
 			for (const member of Object.getOwnPropertyNames(real)) {
 				if (typeof real === 'function' && ['length', 'name', 'prototype'].includes(member)) continue;
-				const isForwarded = name === 'crypto' && typeof real[member] === 'function';
+				const isForwarded = (name === 'crypto' && typeof real[member] === 'function') || member === 'createRequire';
 				const isSame = isForwarded ? typeof standIn[member] === 'function' : Object.is(standIn[member], real[member]);
 				if (!isSame) missing.push(name + '.' + member);
 			}
@@ -82,6 +90,41 @@ test('every member of a built-in module is reachable', async () => {
 		console.log(JSON.stringify(missing));
 	`);
 	expect(missing).toEqual([]);
+});
+
+test('a module that imports a built-in module gets no copy of its members', async () => {
+	const own = await run<string[]>(`
+		import * as http from 'node:http';
+		import * as zlib from 'node:zlib';
+		console.log(JSON.stringify([http, zlib].map(each => Object.getOwnPropertyNames(each).join())));
+	`);
+	expect(own).toEqual(['default', 'default']);
+});
+
+test('a member that was used is the same for all modules that import it, and read once', async () => {
+	const printed = await run(`
+		import * as http from 'node:http';
+		const other = require('node:http');
+		const real = process.getBuiltinModule('http');
+		const before = http.Agent === real.Agent;
+		real.Agent = class {};
+		console.log(JSON.stringify([before, http.Agent === other.Agent, other.Agent === real.Agent]));
+	`);
+	expect(printed).toEqual([true, true, false]);
+});
+
+test('a program requires packages by itself, and others with a `require` of their own', async () => {
+	const printed = await run(`
+		globalThis.importMetaUrl = require('node:url').pathToFileURL(__filename).href;
+		import {createRequire} from 'node:module';
+		const isLoaded = () => process.moduleLoadList.includes('NativeModule module');
+		const loadedBefore = isLoaded();
+		const own = createRequire(importMetaUrl);
+		const loadedForIt = isLoaded() && !loadedBefore;
+		const other = createRequire(__filename + '.other');
+		console.log(JSON.stringify([loadedForIt, own === other, own('node:os').EOL, own.resolve(__filename) === __filename]));
+	`);
+	expect(printed).toEqual([false, false, EOL, true]);
 });
 
 test('members of modules that every start uses are the real ones', async () => {

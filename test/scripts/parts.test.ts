@@ -2,7 +2,6 @@ import {execFile} from 'node:child_process';
 import {
 	chmodSync,
 	chownSync,
-	cpSync,
 	existsSync,
 	readdirSync,
 	readFileSync,
@@ -13,7 +12,6 @@ import {
 	writeFileSync,
 } from 'node:fs';
 import {join} from 'node:path';
-import {fileURLToPath} from 'node:url';
 import {promisify} from 'node:util';
 import {Script} from 'node:vm';
 import {Worker} from 'node:worker_threads';
@@ -23,84 +21,37 @@ import {bytePath} from '../../src/filesystem/byte-path.js';
 import type {SearchRequest} from '../../src/filesystem/search/query.js';
 import {isRoot, needs, unless} from '../helpers/needs.js';
 import {scratchDirectory} from '../helpers/scratch.js';
+import {BUILT, CACHE, type Loaded, ProgramCopy, ROOT} from './program-copy.js';
 
-const ROOT = fileURLToPath(new URL('../../', import.meta.url));
-const BUILT = join(ROOT, 'dist/bin');
-const LOAD_PARTS = fileURLToPath(new URL('load-parts.cjs', import.meta.url));
 /** Behind the magic number: V8's hash of its version. */
 const VERSION_OFFSET = 4;
 const CHECKSUM_BYTES = 4;
-/** Ending of the caches of this version of Node. */
-const CACHE = `.${process.version}-${process.arch}.cache`;
 /** A launcher anew for each part takes longer than other tests do. */
 const ALONE_TIMEOUT_MS = 120_000;
 const execute = promisify(execFile);
 
-interface Loaded {
-	readonly exports: readonly string[];
-	readonly taken: number;
-	readonly rejected: number;
-}
-
-/** A copy of the built command, whose caches may be changed. */
-class Copy {
-	readonly folder = scratchDirectory();
-	readonly launcher = join(this.folder, 'bin/longarm.js');
-	readonly parts = join(this.folder, 'bin/parts');
-
-	constructor() {
-		if (!existsSync(BUILT)) throw new Error(`${BUILT} is missing: npm run build`);
-		cpSync(BUILT, join(this.folder, 'bin'), {recursive: true});
-		symlinkSync(join(ROOT, 'node_modules'), join(this.folder, 'node_modules'));
-	}
-
-	changeCaches(change: (cache: Buffer, source: string) => Buffer): void {
-		for (const name of this.cacheNames()) {
-			const source = readFileSync(join(this.parts, name.slice(0, -CACHE.length)), 'latin1');
-			const path = join(this.parts, name);
-			writeFileSync(path, change(readFileSync(path), source));
-		}
-	}
-
-	removeCaches(): void {
-		for (const name of this.cacheNames()) rmSync(join(this.parts, name));
-	}
-
-	cacheNames(): string[] {
-		return readdirSync(this.parts).filter(name => name.endsWith(CACHE));
-	}
-
-	async version(...flags: string[]): Promise<string> {
-		const {stdout} = await this.#run([...flags, this.launcher, '--version']);
-		return stdout.trim();
-	}
-
-	/** Loads every part but the first, which is gone afterwards. */
-	async load(way: 'together' | 'alone', ...flags: string[]): Promise<Map<string, Loaded>> {
-		const {stdout, stderr} = await this.#run([...flags, LOAD_PARTS, this.launcher, way]);
-		if (stderr) throw new Error(stderr);
-		return new Map(Object.entries(JSON.parse(stdout) as Record<string, Loaded>));
-	}
-
-	#run(args: string[]): Promise<{stdout: string; stderr: string}> {
-		return execute(process.execPath, args, {env: {PATH: process.env['PATH']}, maxBuffer: 16 * 1024 * 1024});
-	}
-}
-
 const {version: VERSION} = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {version: string};
 
 /** Every part gives the names that are written at its end. */
-function expectAllExports(copy: Copy, loaded: ReadonlyMap<string, Loaded>): void {
-	const names = readdirSync(copy.parts).filter(name => name.endsWith('.js') && name !== 'main.js');
-	const written = names.map(name => [name, writtenExports(join(copy.parts, name))]);
-	expect(written.filter(([, members]) => members!.length === 0)).toEqual([]);
+function expectAllExports(copy: ProgramCopy, loaded: ReadonlyMap<string, Loaded>): void {
+	const files = readdirSync(copy.parts).filter(name => name.endsWith('.js'));
+	const written = files.flatMap(file => writtenExports(copy, file)).filter(([name]) => name !== 'main.js#main.js');
+	expect(written.filter(([, members]) => members.length === 0)).toEqual([]);
 	expect(Object.fromEntries([...loaded].map(([name, {exports}]) => [name, exports]))).toEqual(
 		Object.fromEntries(written),
 	);
 }
 
-function writtenExports(path: string): string[] {
-	const [, members] = /module\.exports=\{([^}]*)\};\s*\}\)$/.exec(readFileSync(path, 'latin1')) ?? [];
+/** By name of a part, of which a file has one or several. */
+function writtenExports({parts}: ProgramCopy, file: string): [name: string, members: string[]][] {
+	const text = readFileSync(join(parts, file), 'latin1');
+	if (text.startsWith('(function')) return [[file, membersOf(text)]];
+	const [, ...pieces] = text.split(/^(?:\(\{)?"([\w.-]+)":(?=\(function \(require, module, importMetaUrl\))/m);
+	return pieces.flatMap((name, index) => (index % 2 ? [] : [[`${file}#${name}`, membersOf(pieces[index + 1]!)]]));
+}
+
+function membersOf(text: string): string[] {
+	const [, members] = /module\.exports=\{([^}]*)\};\s*\}\)(?:,\s*|\}\))?$/.exec(text) ?? [];
 	return members?.split(',').map(member => member.split(':')[0]!) ?? [];
 }
 
@@ -132,7 +83,7 @@ test('every part loads by itself, with the caches of the build', {
 	timeout: ALONE_TIMEOUT_MS,
 	...withCaches,
 }, async () => {
-	const copy = new Copy();
+	const copy = new ProgramCopy();
 	const loaded = await copy.load('alone');
 	expectAllExports(copy, loaded);
 	expect(most(loaded, 'taken')).toBeGreaterThan(0);
@@ -140,7 +91,7 @@ test('every part loads by itself, with the caches of the build', {
 });
 
 test('every part loads by itself without a cache', {timeout: ALONE_TIMEOUT_MS}, async () => {
-	const copy = new Copy();
+	const copy = new ProgramCopy();
 	copy.removeCaches();
 	const loaded = await copy.load('alone');
 	expectAllExports(copy, loaded);
@@ -148,7 +99,7 @@ test('every part loads by itself without a cache', {timeout: ALONE_TIMEOUT_MS}, 
 });
 
 test('V8 takes every cache of the build', withCaches, async () => {
-	const copy = new Copy();
+	const copy = new ProgramCopy();
 	const caches = copy.cacheNames().filter(name => name !== `main.js${CACHE}`);
 	expect(most(await copy.load('together'), 'taken')).toBe(caches.length);
 });
@@ -167,7 +118,7 @@ const DAMAGES: Record<string, (cache: Buffer) => Buffer> = {
 
 for (const [damage, change] of Object.entries(DAMAGES)) {
 	test(`a cache ${damage} is left aside`, async () => {
-		const [copy, other] = [new Copy(), new Copy()];
+		const [copy, other] = [new ProgramCopy(), new ProgramCopy()];
 		for (const each of [copy, other]) each.changeCaches(change);
 		expect(await other.version()).toBe(VERSION);
 		const loaded = await copy.load('together');
@@ -177,7 +128,7 @@ for (const [damage, change] of Object.entries(DAMAGES)) {
 }
 
 test('a cache of another version of V8 is rejected, and the part is compiled', async () => {
-	const [copy, other] = [new Copy(), new Copy()];
+	const [copy, other] = [new ProgramCopy(), new ProgramCopy()];
 	for (const each of [copy, other]) {
 		each.changeCaches((cache, source) => {
 			const own = unsealed(cache);
@@ -194,7 +145,7 @@ test('a cache of another version of V8 is rejected, and the part is compiled', a
 });
 
 test('a cache made under other flags of V8 is rejected, and the part is compiled', async () => {
-	const copy = new Copy();
+	const copy = new ProgramCopy();
 	const flag = '--no-lazy-feedback-allocation';
 	expect(await copy.version(flag)).toBe(VERSION);
 	const loaded = await copy.load('together', flag);
@@ -204,7 +155,7 @@ test('a cache made under other flags of V8 is rejected, and the part is compiled
 });
 
 test('a cache of another source of the same length does not run that source', async () => {
-	const copy = new Copy();
+	const copy = new ProgramCopy();
 	const filename = join(copy.parts, 'main.js');
 	const before = "(function () {console.log('before')})";
 	const source = before.replace('before', 'behind');
@@ -215,7 +166,7 @@ test('a cache of another source of the same length does not run that source', as
 });
 
 test('a run keeps what V8 compiled for the next one, once', async () => {
-	const copy = new Copy();
+	const copy = new ProgramCopy();
 	copy.removeCaches();
 	expect(await copy.version()).toBe(VERSION);
 	const kept = copy.cacheNames();
@@ -229,7 +180,7 @@ test('a run keeps what V8 compiled for the next one, once', async () => {
 });
 
 test('a run that ends when another version lies in its place keeps nothing that this one would take', async () => {
-	const copy = new Copy();
+	const copy = new ProgramCopy();
 	copy.removeCaches();
 	const filename = join(copy.parts, 'main.js');
 	// V8 tells sources apart by their lengths only.
@@ -242,7 +193,7 @@ test('a run that ends when another version lies in its place keeps nothing that 
 });
 
 test('a run with flags of Node keeps nothing: others could not take it', async () => {
-	const copy = new Copy();
+	const copy = new ProgramCopy();
 	copy.removeCaches();
 	expect(await copy.version('--no-lazy-feedback-allocation')).toBe(VERSION);
 	expect(copy.cacheNames()).toEqual([]);
@@ -261,7 +212,7 @@ const FOREIGN: Record<string, (path: string, parts: string) => void> = {
 
 for (const [what, change] of Object.entries(FOREIGN)) {
 	test(`a cache ${what} is left aside`, withCaches, async () => {
-		const copy = new Copy();
+		const copy = new ProgramCopy();
 		for (const name of copy.cacheNames()) change(join(copy.parts, name), copy.parts);
 		const loaded = await copy.load('together');
 		expectAllExports(copy, loaded);
@@ -271,7 +222,7 @@ for (const [what, change] of Object.entries(FOREIGN)) {
 }
 
 test('nothing is kept where it cannot be written, and in a folder of another user', async () => {
-	const copy = new Copy();
+	const copy = new ProgramCopy();
 	copy.removeCaches();
 	if (isRoot) chownSync(copy.parts, 65_534, 65_534);
 	else chmodSync(copy.parts, 0o555);
@@ -292,7 +243,7 @@ test('the published package holds no compiled code', needs('npm'), async () => {
 });
 
 test('a part that fails to load fails again when it is asked for again', async () => {
-	const copy = new Copy();
+	const copy = new ProgramCopy();
 	rmSync(join(copy.parts, `main.js${CACHE}`), {force: true});
 	writeFileSync(join(copy.parts, 'failing.js'), "(function () {throw new Error('no luck')})");
 	writeFileSync(

@@ -1,5 +1,5 @@
-import {execFileSync} from 'node:child_process';
-import {copyFileSync, mkdirSync, readdirSync, writeFileSync} from 'node:fs';
+import {execFileSync, spawnSync} from 'node:child_process';
+import {copyFileSync, mkdirSync, readdirSync, readFileSync, writeFileSync} from 'node:fs';
 import {dirname, join} from 'node:path';
 import {fileURLToPath} from 'node:url';
 import {expect, test} from 'vitest';
@@ -21,7 +21,7 @@ const NONE: Imports = {static: new Set(), dynamic: new Set()};
 
 /** Splits a program of these files; the folder with its launcher. */
 async function split(files: Record<string, string>, options: Record<string, unknown> = {}): Promise<string> {
-	const folder = scratchDirectory();
+	const {folder = scratchDirectory(), ...others} = options as {folder?: string};
 	for (const [name, text] of Object.entries(files)) {
 		mkdirSync(dirname(join(folder, name)), {recursive: true});
 		writeFileSync(join(folder, name), text);
@@ -34,7 +34,7 @@ async function split(files: Record<string, string>, options: Record<string, unkn
 		logLevel: 'silent',
 		entry: join(folder, 'main.js'),
 		outdir: join(folder, 'bin/parts'),
-		...options,
+		...others,
 	});
 	writeFileSync(join(folder, 'bin/package.json'), '{"type": "commonjs"}');
 	copyFileSync(fileURLToPath(new URL('launcher.cjs', SCRIPTS)), join(folder, 'bin/longarm.js'));
@@ -112,6 +112,52 @@ test('text outside ASCII is the same in a part', async () => {
 	expect(printed).toBe('Grüße, 世界 😀');
 });
 
+/** A module that is too large for the first file. */
+function large(name: string, imports = ''): string {
+	return `${imports} export const ${name} = ${JSON.stringify(name.repeat(1000))}.slice(0, ${name.length});`;
+}
+
+const TWO_STARTS = {
+	'main.js': `import {small} from './small.js';
+		const late = {left: () => import('./left.js'), right: () => import('./right.js'), rare: () => import('./rare.js')};
+		late[process.argv[2]]().then(loaded => console.log(small, Object.values(loaded).join()));`,
+	'left.js': large('left', "import './both.js'; export * from './all.js';"),
+	'right.js': large('right', "import './both.js'; export * from './all.js'; import './tiny.js';"),
+	'rare.js': large('rare', "export * from './all.js'; export * from './tiny.js';"),
+	'both.js': `globalThis.both = ${JSON.stringify('both'.repeat(1000))};`,
+	'all.js': large('all'),
+	'small.js': 'export const small = 1;',
+	'tiny.js': 'export const tiny = 2;',
+};
+
+test('parts that the same starts need lie in one file, small ones in the first', async () => {
+	const folder = scratchDirectory();
+	const names = (...files: string[]) => files.map(file => join(folder, file));
+	const bin = await split(TWO_STARTS, {folder, starts: {left: names('left.js'), right: names('right.js')}});
+	const files = readdirSync(join(bin, 'parts'));
+	expect(files.filter(file => !file.startsWith('rare-')).sort()).toEqual([
+		'left-right.js',
+		'left.js',
+		'main.js',
+		'right.js',
+	]);
+	expect(files.filter(file => file.startsWith('rare-'))).toHaveLength(1);
+	const contents = (file: string) => readFileSync(join(bin, 'parts', file), 'utf8');
+	expect(contents('main.js')).toMatch(/tiny=2/);
+	expect(contents('left-right.js')).toMatch(/bothboth[^]*allall|allall[^]*bothboth/);
+	expect(contents('left.js')).not.toMatch(/allall|bothboth|rightright/);
+	const start = (name: string) => execFileSync(process.execPath, [join(bin, 'longarm.js'), name], {encoding: 'utf8'});
+	expect([start('left'), start('right'), start('rare')]).toEqual(['1 all,left\n', '1 all,right\n', '1 all,rare,2\n']);
+});
+
+test('a part that another version of its file does not have is an error that says so', async () => {
+	const folder = scratchDirectory();
+	const bin = await split(TWO_STARTS, {folder, starts: {left: [join(folder, 'left.js')]}});
+	writeFileSync(join(bin, 'parts/left.js'), '({})');
+	const {stderr} = spawnSync(process.execPath, [join(bin, 'longarm.js'), 'left'], {encoding: 'utf8'});
+	expect(stderr).toMatch(/left\.js has no left-\w+\.js: another version of the program lies in its place/);
+});
+
 const REFUSED: Record<string, {files: Record<string, string>; options?: Record<string, unknown>; reason: RegExp}> = {
 	'an import of a module outside the bundle': {
 		files: {'main.js': `import outside from 'outside'; console.log(outside);`},
@@ -145,6 +191,11 @@ const REFUSED: Record<string, {files: Record<string, string>; options?: Record<s
 			'late.js': 'export let count = 0; export const raise = () => ++count;',
 		},
 		reason: /late\.js: exports a variable that may change/,
+	},
+	'a start with a module that no part begins with': {
+		files: {'main.js': `import './other.js';`, 'other.js': 'console.log(1)'},
+		options: {starts: {first: ['other.js']}},
+		reason: /other\.js: no part begins with it/,
 	},
 	'a string that reads like an import of a part': {
 		files: {'main.js': `console.log('import("./late.js")');`},
