@@ -118,6 +118,9 @@ export class ProcessTable {
 
 	/** Adds a process that was not started by this table. */
 	include(process: ManagedProcess): void {
+		// The id may be that of a start that has failed and whose caller is not told yet: nothing else would release that.
+		const previous = this.#processes.get(process.id);
+		if (previous?.state.kind === 'failed') this.#remove(previous);
 		this.#processes.set(process.id, process);
 		for (const listener of this.#listeners) listener(process);
 	}
@@ -257,8 +260,7 @@ export class ProcessTable {
 	#add(options: ProcessOptions, inherited?: InheritedProcess): ManagedProcess {
 		const process = new ManagedProcess(options, this.#events, inherited);
 		if (process.isAlive) for (const quota of this.#options.quotas) quota.acquire();
-		this.#processes.set(process.id, process);
-		for (const listener of this.#listeners) listener(process);
+		this.include(process);
 		return process;
 	}
 
@@ -301,7 +303,8 @@ export class ProcessTable {
 			return;
 		}
 		process.dispose();
-		if (hasFailed) void spill?.discard();
+		// A directory that the disk does not give back stays until the rules of the state remove it.
+		if (hasFailed) spill?.discard().catch(() => {});
 		removed?.(process);
 	}
 

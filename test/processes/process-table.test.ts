@@ -1,15 +1,22 @@
+import {readdirSync} from 'node:fs';
+import {join} from 'node:path';
 import {describe, expect, onTestFinished, test, vi} from 'vitest';
 import type {Backend} from '../../src/processes/backends/backend.js';
 import type {ManagedProcess} from '../../src/processes/managed-process.js';
 import type {StartRequest} from '../../src/processes/prepare-spawn.js';
 import {ProcessTable, type ProcessTableOptions} from '../../src/processes/process-table.js';
+import {ProcessSpill} from '../../src/processes/spill/process-spill.js';
 import {StartQueue} from '../../src/processes/start-queue.js';
 import {signalProcess} from '../../src/processes/tree/signals.js';
 import {nativeBackend} from '../helpers/children.js';
 import {stopClock} from '../helpers/clock.js';
+import {openFilesBelow} from '../helpers/open-files.js';
+import {scratchDirectory} from '../helpers/scratch.js';
+import {metaOf} from '../helpers/spills.js';
 import {waitTicks} from '../helpers/ticks.js';
 
 const backend = nativeBackend();
+const KEPT = {spill: {recordsInput: false}} as const;
 
 /** A table with what it told of, and a way to wait for more. */
 class Watched {
@@ -177,6 +184,52 @@ describe('start', () => {
 		await watched.closed(await again);
 		expect(watched.table.find('a')?.state).toMatchObject({kind: 'closed', exitCode: 4});
 		expect(spawned).toEqual(['true', 'exit 4']);
+	});
+
+	test.each([
+		['fails', (watched: Watched) => watched.sh('a', 'true', {...KEPT, cwd: Buffer.from('/missing')})],
+		[
+			'is cancelled',
+			(watched: Watched) => {
+				watched.spendTurn();
+				const cancelled = watched.sh('a', 'true', KEPT);
+				watched.table.find('a')!.terminate();
+				return cancelled;
+			},
+		],
+	])('that %s leaves no file behind when its id is taken before its caller hears of it', async (_, fail) => {
+		const directory = scratchDirectory();
+		const removed: string[] = [];
+		let openCount = 0;
+		const watched = new Watched({
+			openSpill: id => ProcessSpill.create(join(directory, `${id}${openCount++}`), metaOf(id)),
+			removed: ({state}) => removed.push(state.kind),
+		});
+		const failed = fail(watched);
+		const again = watched.sh('a', 'true', KEPT);
+		await expect(failed).rejects.toMatchObject({code: expect.stringMatching(/CWD_UNUSABLE|START_CANCELLED/)});
+		await watched.closed(await again);
+		expect(watched.table.find('a')).toBe(await again);
+		expect(openFilesBelow(directory)).toEqual([]);
+		expect(removed).toEqual(['failed']);
+		expect(readdirSync(directory)).not.toContain('a0');
+	});
+
+	test('that fails goes on when the disk does not give its files back', async () => {
+		const directory = scratchDirectory();
+		const spill = ProcessSpill.create(join(directory, 'a'), metaOf('a'));
+		let attempts = 0;
+		spill.discard = async () => {
+			attempts++;
+			throw new Error('input/output error');
+		};
+		const watched = new Watched({openSpill: () => spill});
+		await expect(watched.sh('a', 'true', {...KEPT, cwd: Buffer.from('/missing')})).rejects.toMatchObject({
+			code: 'CWD_UNUSABLE',
+		});
+		// A rejection that nothing handles would fail the test, as it ends a server.
+		await waitTicks(2);
+		expect(attempts).toBe(1);
 	});
 });
 
