@@ -1,3 +1,4 @@
+import {LongarmError} from '../../shared/errors.js';
 import type {Chunk, Exit} from './log-types.js';
 import type {OutputSpill, SpillReader} from './output-spill.js';
 
@@ -29,6 +30,8 @@ export interface CursorSource {
 	chunkAt(ordinal: number): Chunk | undefined;
 	/** Lost bytes with a sequence number above `afterSeq` and at most `throughSeq`: evicted, and not on disk. */
 	missedBytes(afterSeq: number, throughSeq: number): number;
+	/** Evicted bytes of the same range, for a reader that gets none of them from disk. */
+	evictedBytes(afterSeq: number, throughSeq: number): number;
 }
 
 export interface CursorPosition {
@@ -42,7 +45,8 @@ export interface CursorPosition {
 
 /**
  * Delivers each event once, in order; a gap where output is lost. Chunks that are no longer in memory are read from disk
- * if they are there. The bytes of a chunk are valid until the next call, and until the next append to the log.
+ * if they are there and can be read. The bytes of a chunk are valid until the next call, and until the next append to the
+ * log.
  */
 export class LogCursor {
 	protected readonly log: CursorSource;
@@ -92,8 +96,7 @@ export class LogCursor {
 		const seq = this.deliveredSeq + 1;
 		const {spill, firstOrdinal} = this.log;
 		if (!spill || this.#ahead || this.ordinal >= firstOrdinal || seq >= this.#firstRetainedSeq()) return undefined;
-		this.#reader ??= spill.openReader(this.deliveredSeq);
-		const bytes = this.#reader.skip(seq);
+		const bytes = this.#readDisk(spill, reader => reader.skip(seq));
 		if (bytes === undefined) return undefined;
 		this.deliveredSeq = seq;
 		this.deliveredBytes += bytes;
@@ -122,18 +125,32 @@ export class LogCursor {
 	#nextFromDisk(): LogEvent | LogGap | undefined {
 		const {spill} = this.log;
 		if (!spill) return undefined;
-		this.#reader ??= spill.openReader(this.deliveredSeq);
-		this.#ahead ??= this.#reader.next();
+		this.#ahead ??= this.#readDisk(spill, reader => reader.next());
 		const chunk = this.#ahead;
 		if (!chunk || chunk.seq >= this.#firstRetainedSeq()) {
 			this.#leaveDisk();
 			return undefined;
 		}
-		if (chunk.seq > this.deliveredSeq + 1) return this.#gapThrough(this.#endBefore(chunk.seq));
+		if (chunk.seq > this.deliveredSeq + 1) {
+			const throughSeq = this.#endBefore(chunk.seq);
+			return this.#gapThrough(throughSeq, this.log.missedBytes(this.deliveredSeq, throughSeq));
+		}
 		this.#ahead = undefined;
 		this.deliveredSeq = chunk.seq;
 		this.deliveredBytes += chunk.bytes.length;
 		return {kind: 'output', ...chunk};
+	}
+
+	/** Undefined where the files were removed, or the disk fails: that is a gap for this reader, and nothing for others. */
+	#readDisk<T>(spill: OutputSpill, read: (reader: SpillReader) => T): T | undefined {
+		try {
+			this.#reader ??= spill.openReader(this.deliveredSeq);
+			return read(this.#reader);
+		} catch (error) {
+			if (!(error instanceof LongarmError)) throw error;
+			this.#leaveDisk();
+			return undefined;
+		}
 	}
 
 	#leaveDisk(): void {
@@ -142,19 +159,19 @@ export class LogCursor {
 		this.#ahead = undefined;
 	}
 
-	/** Skips output that was evicted before it could be delivered. */
+	/** Skips output that was evicted before it could be delivered, and is not on disk or cannot be read there. */
 	#skipGap(): LogGap | undefined {
 		const firstRetained = this.#firstRetainedSeq();
 		const throughSeq = this.#endBefore(firstRetained);
 		if (throughSeq === firstRetained - 1) this.ordinal = this.log.firstOrdinal;
 		// The last evicted chunk came right before the exit.
-		return throughSeq === this.deliveredSeq ? undefined : this.#gapThrough(throughSeq);
+		if (throughSeq === this.deliveredSeq) return undefined;
+		return this.#gapThrough(throughSeq, this.log.evictedBytes(this.deliveredSeq, throughSeq));
 	}
 
-	#gapThrough(throughSeq: number): LogGap {
+	#gapThrough(throughSeq: number, missedBytes: number): LogGap {
 		const afterSeq = this.deliveredSeq;
 		this.deliveredSeq = throughSeq;
-		const missedBytes = this.log.missedBytes(afterSeq, throughSeq);
 		this.deliveredBytes += missedBytes;
 		return {kind: 'gap', afterSeq, throughSeq, missedBytes};
 	}

@@ -327,8 +327,14 @@ export class OutputLog implements CursorSource {
 	}
 
 	missedBytes(afterSeq: number, throughSeq: number): number {
-		if (this.spill) return this.spill.droppedBytes(afterSeq, throughSeq);
-		return this.#evictions.bytesAfter(afterSeq) - this.#evictions.bytesAfter(throughSeq);
+		return this.spill ? this.spill.droppedBytes(afterSeq, throughSeq) : this.evictedBytes(afterSeq, throughSeq);
+	}
+
+	/** Of a restored log nothing is known but the total, unless the disk tells. */
+	evictedBytes(afterSeq: number, throughSeq: number): number {
+		const evicted = afterSeq === 0 ? this.#totalBytes - this.#retainedBytes : this.#evictions.bytesAfter(afterSeq);
+		const dropped = this.spill?.droppedBytes(afterSeq, throughSeq) ?? 0;
+		return Math.max(evicted - this.#evictions.bytesAfter(throughSeq), dropped);
 	}
 
 	/** Evicts chunks beyond the retention bounds; called after every append and after the driver moved. */

@@ -55,12 +55,18 @@ function waitForEvent<T>(
 ): Promise<T> {
 	// The connection is closed, so the reply has no receiver.
 	if (lifetime.isClosed) return new Promise(() => {});
-	return new Promise(resolve => {
+	return new Promise((resolve, reject) => {
+		// Output on disk may be unreadable, which is for the caller: the log and its other watchers go on.
 		const check = (isTimeout: boolean): void => {
-			const result = probe(isTimeout);
-			if (!result) return;
-			stop();
-			resolve(result());
+			try {
+				const result = probe(isTimeout);
+				if (!result) return;
+				stop();
+				resolve(result());
+			} catch (error) {
+				stop();
+				reject(error);
+			}
 		};
 		const stop = (): void => {
 			clearTimeout(timer);

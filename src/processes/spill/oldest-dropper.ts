@@ -57,9 +57,9 @@ export class OldestDropper {
 		return this.#canPunch;
 	}
 
-	/** Drops whole chunks; undefined if there is nothing to drop, or the disk does not take a note of it. */
+	/** Drops whole chunks; undefined if there is nothing to drop, the disk cannot be read, or does not take a note of it. */
 	drop(request: DropRequest): Drop | undefined {
-		const drop = this.#choose(request);
+		const drop = this.#tryToChoose(request);
 		// The header comes first: a crash in between must not leave a hole that looks like output.
 		if (!drop || !this.#writeHeader(drop.dropped)) return undefined;
 		const start = request.dropped.bytes;
@@ -67,6 +67,14 @@ export class OldestDropper {
 		if (length > 0) this.#canPunch = this.#punchHole(this.#files.out, start, length);
 		this.#punchIndex(drop.firstRecord);
 		return drop;
+	}
+
+	#tryToChoose(request: DropRequest): Drop | undefined {
+		try {
+			return this.#choose(request);
+		} catch {
+			return undefined;
+		}
 	}
 
 	#choose({dropped, firstRecord, recordCount, outputBytes, endSeq, wantedBytes}: DropRequest): Drop | undefined {

@@ -1,9 +1,8 @@
-import {closeSync} from 'node:fs';
 import {join} from 'node:path';
 import * as v from 'valibot';
 import {endReason} from '../../protocol/methods/process-methods.js';
 import {stringMap} from '../../protocol/wire/fields.js';
-import {createPrivateFile, isSystemError, readTextFile, replaceFile, writeFully} from './state-files.js';
+import {closeQuietly, createPrivateFile, isSystemError, readTextFile, replaceFile, writeFully} from './state-files.js';
 
 /** Longest description of a process; its arguments are most of it. */
 const MAX_DESCRIPTION_BYTES = 16 * 1024 * 1024;
@@ -81,7 +80,7 @@ export class StartingMeta {
 	close(): void {
 		if (!this.#isOpen) return;
 		this.#isOpen = false;
-		closeSync(this.#fd);
+		closeQuietly(this.#fd);
 	}
 }
 

@@ -1,7 +1,6 @@
-import {closeSync} from 'node:fs';
 import {join} from 'node:path';
 import {LongarmError} from '../../shared/errors.js';
-import {isSystemError, openRegularFile, toStateError} from './state-files.js';
+import {closeQuietly, isSystemError, openRegularFile, toStateError} from './state-files.js';
 
 export const OUTPUT_FILE = 'out';
 export const INDEX_FILE = 'idx';
@@ -61,14 +60,16 @@ export class SpillFiles {
 		if (--this.#users > 0) return;
 		const {out, idx, aside} = this.descriptors;
 		this.#descriptors = undefined;
-		for (const fd of [out, idx, aside]) if (fd !== undefined) closeSync(fd);
+		for (const fd of [out, idx, aside]) if (fd !== undefined) closeQuietly(fd);
 	}
 
-	/** Runs `work` with open files. */
+	/** Runs `work` with open files; what the disk refuses is STATE_UNUSABLE. */
 	with<T>(work: (descriptors: SpillDescriptors) => T): T {
 		const descriptors = this.retain();
 		try {
 			return work(descriptors);
+		} catch (error) {
+			throw toStateError(error, this.directory);
 		} finally {
 			this.release();
 		}
@@ -85,7 +86,7 @@ export function openDescriptors(directory: string, access: 'read' | 'write'): Sp
 	try {
 		return {out: open(OUTPUT_FILE), idx: open(INDEX_FILE), aside: unlessMissing(() => open(ASIDE_FILE))};
 	} catch (error) {
-		for (const fd of opened) closeSync(fd);
+		for (const fd of opened) closeQuietly(fd);
 		throw error;
 	}
 }

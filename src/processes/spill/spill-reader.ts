@@ -3,7 +3,7 @@ import type {Chunk, OutputStream} from '../output/output-log.js';
 import type {SpillReader} from '../output/output-spill.js';
 import type {SpillFiles} from './spill-files.js';
 import {decodeRecord, RECORD_BYTES, type SpillRecord, unpackSize} from './spill-record.js';
-import {readFully} from './state-files.js';
+import {readFully, toStateError} from './state-files.js';
 
 /** Bytes of output that are read at once, so that many small chunks cost one system call. */
 const WINDOW_BYTES = 128 * 1024;
@@ -164,7 +164,7 @@ export class SpillCursor implements SpillReader {
 		}
 		this.#records ??= indexWindows.take();
 		const {idx} = source.files.descriptors;
-		const length = readFully(idx, this.#records, wanted, this.#next * RECORD_BYTES);
+		const length = this.#read(idx, this.#records, wanted, this.#next * RECORD_BYTES);
 		this.#recordsAt = this.#next;
 		this.#recordsEnd = this.#next + Math.floor(length / RECORD_BYTES);
 		return this.#recordsEnd > this.#next;
@@ -194,7 +194,7 @@ export class SpillCursor implements SpillReader {
 			this.#output = Buffer.allocUnsafe(end - start);
 		} else if (this.#output?.length !== WINDOW_BYTES) this.#output = windows.take();
 		const wanted = Math.min(this.#output.length, outputBytes - start);
-		const length = readFully(files.descriptors.out, this.#output, wanted, start);
+		const length = this.#read(files.descriptors.out, this.#output, wanted, start);
 		this.#outputAt = start;
 		this.#outputEnd = start + length;
 		return this.#outputEnd >= end;
@@ -225,7 +225,16 @@ export class SpillCursor implements SpillReader {
 	#readAside(offset: number, length: number): Buffer {
 		const {aside} = this.#source.files.descriptors;
 		const bytes = Buffer.alloc(length);
-		return aside === undefined ? bytes : bytes.subarray(0, readFully(aside, bytes, length, offset));
+		return aside === undefined ? bytes : bytes.subarray(0, this.#read(aside, bytes, length, offset));
+	}
+
+	/** STATE_UNUSABLE where the disk fails. */
+	#read(fd: number, target: Buffer, length: number, position: number): number {
+		try {
+			return readFully(fd, target, length, position);
+		} catch (error) {
+			throw toStateError(error, this.#source.files.directory);
+		}
 	}
 
 	#releaseWindows(): void {

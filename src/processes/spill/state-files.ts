@@ -30,9 +30,27 @@ export function openRegularFile(path: string, access: 'read' | 'write' | 'create
 	const flags = access === 'read' ? constants.O_RDONLY : constants.O_RDWR;
 	const creation = access === 'create' ? constants.O_CREAT : 0;
 	const fd = openSync(path, flags | creation | NO_FOLLOW, PRIVATE_FILE_MODE);
-	if (fstatSync(fd).isFile()) return fd;
-	closeSync(fd);
-	throw new Error(`${path} is no regular file`);
+	return closeOnFailure(fd, () => {
+		if (fstatSync(fd).isFile()) return fd;
+		throw new Error(`${path} is no regular file`);
+	});
+}
+
+/** Closes a descriptor that was just opened if `use` throws. */
+export function closeOnFailure<T>(fd: number, use: () => T): T {
+	try {
+		return use();
+	} catch (error) {
+		closeQuietly(fd);
+		throw error;
+	}
+}
+
+/** The descriptor is free in any case. An error tells that the disk has not taken something, and nobody is left to hear it. */
+export function closeQuietly(fd: number): void {
+	try {
+		closeSync(fd);
+	} catch {}
 }
 
 /** Replaces a file by another one in one step, so that a reader finds the one or the other. */
@@ -40,11 +58,20 @@ export function replaceFile(path: string, content: string): void {
 	const partial = `${path}.partial`;
 	const fd = createAnew(partial);
 	try {
-		writeFully(fd, Buffer.from(content), 0);
-	} finally {
+		closeOnFailure(fd, () => writeFully(fd, Buffer.from(content), 0));
 		closeSync(fd);
+		renameSync(partial, path);
+	} catch (error) {
+		removeQuietly(partial);
+		throw error;
 	}
-	renameSync(partial, path);
+}
+
+/** On a full disk a file that is only half there takes space from others. */
+function removeQuietly(path: string): void {
+	try {
+		rmSync(path, {force: true});
+	} catch {}
 }
 
 /** Removes what an earlier attempt has left; there is hardly ever any. */

@@ -1,3 +1,4 @@
+import {LongarmError} from '../../shared/errors.js';
 import {removeSpill} from './remove-spill.js';
 import type {DroppedOutput} from './spill-extent.js';
 import type {SpillFiles} from './spill-files.js';
@@ -55,18 +56,19 @@ export abstract class StoredSpill implements SpillSource {
 		return this.outputBytes - this.dropped.bytes + records * RECORD_BYTES;
 	}
 
+	/** Files that were removed, or cannot be read, hold nothing. */
 	get firstSeq(): number {
-		this.#firstSeq ??= this.files.with(
-			({idx}) => new SpillIndex(idx).firstOutput(this.#firstRecord, this.recordCount)?.record.seq,
+		this.#firstSeq ??= unlessUnreadable(() =>
+			this.files.with(({idx}) => new SpillIndex(idx).firstOutput(this.#firstRecord, this.recordCount)?.record.seq),
 		);
 		return this.#firstSeq ?? this.writtenSeq + 1;
 	}
 
-	/** Exact from the very beginning and within the index that is kept; a lower bound in between. */
+	/** Exact from the very beginning and within the index that is kept; a lower bound in between, and where it cannot be read. */
 	droppedBytes(afterSeq: number, throughSeq: number): number {
 		const last = Math.min(throughSeq, this.dropped.seq);
 		if (afterSeq >= last) return 0;
-		return this.#findDroppedByte(last) - this.#findDroppedByte(afterSeq);
+		return unlessUnreadable(() => this.#findDroppedByte(last) - this.#findDroppedByte(afterSeq)) ?? 0;
 	}
 
 	/** The files are gone at once, and their space soon. */
@@ -138,5 +140,14 @@ export abstract class StoredSpill implements SpillSource {
 			const byte = index.firstOutput(record, this.recordCount)?.record.offset ?? this.outputBytes;
 			return {record: Math.max(record, this.#firstRecord), byte};
 		});
+	}
+}
+
+function unlessUnreadable<T>(read: () => T): T | undefined {
+	try {
+		return read();
+	} catch (error) {
+		if (error instanceof LongarmError) return undefined;
+		throw error;
 	}
 }

@@ -82,7 +82,15 @@ export class OutputMatcher {
 	/** Called after every event of the log: nothing to do while a match is under way. */
 	#advance(): void {
 		if (this.#state !== 'idle') return;
-		if (this.#hasNewOutput()) {
+		let hasNewOutput: boolean;
+		try {
+			hasNewOutput = this.#hasNewOutput();
+		} catch (error) {
+			// Output on disk that cannot be read fails this wait, and not the process that writes more.
+			this.#finish(() => this.#events.failed(error));
+			return;
+		}
+		if (hasNewOutput) {
 			void this.#match();
 			return;
 		}

@@ -15,12 +15,28 @@ export function hostProcess(
 	generation: string,
 	knownSeq: number | undefined,
 ): ManagedProcess {
-	const {processId: id, argv, tty, rows, cols, sandbox, sharing, startedAtMs, ageMs, directory} = held;
+	const {directory} = held;
 	const spill = KeptSpill.open(directory);
-	// The end is told by the keeper, too, with the output behind it.
-	const exitSeq = readExit(directory)?.seq ?? Number.POSITIVE_INFINITY;
-	const seq = knownSeq ?? Math.min(spill.writtenSeq, exitSeq - 1);
-	spill.know(seq);
+	try {
+		// The end is told by the keeper, too, with the output behind it.
+		const exitSeq = readExit(directory)?.seq ?? Number.POSITIVE_INFINITY;
+		const seq = knownSeq ?? Math.min(spill.writtenSeq, exitSeq - 1);
+		spill.know(seq);
+		return addHosted(table, held, generation, spill, seq);
+	} catch (error) {
+		spill.close();
+		throw error;
+	}
+}
+
+function addHosted(
+	table: ProcessTable,
+	held: HeldProcess,
+	generation: string,
+	spill: KeptSpill,
+	seq: number,
+): ManagedProcess {
+	const {processId: id, argv, tty, rows, cols, sandbox, sharing, startedAtMs, ageMs} = held;
 	return table.addFollowed({
 		id,
 		argv,
@@ -55,9 +71,12 @@ function describeLog(spill: KeptSpill, seq: number): RestoredLog {
 function countStreams(spill: KeptSpill, throughSeq: number): Map<OutputStream, number> {
 	const counts = new Map<OutputStream, number>();
 	const reader = spill.openReader(0);
-	for (let chunk = reader.next(); chunk && chunk.seq <= throughSeq; chunk = reader.next()) {
-		counts.set(chunk.stream, (counts.get(chunk.stream) ?? 0) + chunk.bytes.length);
+	try {
+		for (let chunk = reader.next(); chunk && chunk.seq <= throughSeq; chunk = reader.next()) {
+			counts.set(chunk.stream, (counts.get(chunk.stream) ?? 0) + chunk.bytes.length);
+		}
+	} finally {
+		reader.close();
 	}
-	reader.close();
 	return counts;
 }

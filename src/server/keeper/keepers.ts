@@ -222,7 +222,12 @@ export class Keepers {
 	#bury({generation, pid}: KeeperRecord, stateDirectory: string): void {
 		const said = readKeeperLog(stateDirectory, generation);
 		if (said !== '') this.#options.settings.logger.error('a keeper has failed', {keeper: generation, pid, said});
-		removeKeeperFiles(stateDirectory, generation);
+		try {
+			removeKeeperFiles(stateDirectory, generation);
+		} catch (error) {
+			const fields = {keeper: generation, error: errorMessage(error)};
+			this.#options.settings.logger.warn('the files of a keeper that is gone cannot be removed', fields);
+		}
 	}
 
 	async #restore(keeper: Keeper): Promise<void> {

@@ -6,6 +6,7 @@ import {SpillFiles} from '../../processes/spill/spill-files.js';
 import {SpillIndex} from '../../processes/spill/spill-index.js';
 import {toStateError} from '../../processes/spill/state-files.js';
 import {StoredSpill} from '../../processes/spill/stored-spill.js';
+import {LongarmError} from '../../shared/errors.js';
 
 /** Output after which it is looked how much of it is on disk: until then it stays in memory. */
 const LOOK_EVERY_BYTES = 64 * 1024;
@@ -67,10 +68,14 @@ export class KeptSpill extends StoredSpill implements KeptOutput {
 		return super.bytes;
 	}
 
-	/** Looks how much is on disk by now. */
+	/** Looks how much is on disk by now. Of files that cannot be read it stays at what was whole before. */
 	flush(): void {
 		this.#bytesSinceLook = 0;
-		this.files.with(descriptors => this.#note(measureSpill(descriptors)));
+		try {
+			this.files.with(descriptors => this.#note(measureSpill(descriptors)));
+		} catch (error) {
+			if (!(error instanceof LongarmError)) throw error;
+		}
 	}
 
 	/** Events after this one are not known yet. */
@@ -119,11 +124,7 @@ export class KeptSpill extends StoredSpill implements KeptOutput {
 	close(): void {
 		if (!this.#isOpen) return;
 		this.#isOpen = false;
-		try {
-			this.flush();
-		} catch {
-			// Damaged or cut off: as much as was whole before can be read.
-		}
+		this.flush();
 		this.files.release();
 	}
 

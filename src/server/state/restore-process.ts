@@ -58,9 +58,12 @@ function toState(
 function countBytes(spill: EndedSpill): ReadonlyMap<'stdout' | 'stderr' | 'pty', number> {
 	const counts = new Map<'stdout' | 'stderr' | 'pty', number>();
 	const reader = spill.openReader(0);
-	for (let chunk = reader.next(); chunk; chunk = reader.next()) {
-		counts.set(chunk.stream, (counts.get(chunk.stream) ?? 0) + chunk.bytes.length);
+	try {
+		for (let chunk = reader.next(); chunk; chunk = reader.next()) {
+			counts.set(chunk.stream, (counts.get(chunk.stream) ?? 0) + chunk.bytes.length);
+		}
+	} finally {
+		reader.close();
 	}
-	reader.close();
 	return counts;
 }

@@ -110,6 +110,30 @@ test.each([false, true])(
 	},
 );
 
+test.each([
+	['are removed by its owner', (agent: TestClient) => agent.call('process/remove', {processId: 'job'})],
+	['vanish', async (_: TestClient, directory: string) => rmSync(directory, {recursive: true})],
+])('an observer of an ended process whose files %s is told of the gap, and the server goes on', async (_, remove) => {
+	const stateDirectory = scratch();
+	const server = execServer({stateDirectory, retainBytes: 0});
+	const agent = await enter(server);
+	await agent.sh('job', 'echo text; exit 3', KEPT);
+	await agent.done('job');
+	const human = await enter(server, 'human');
+	const attached = human.call('process/attach', {process: 'job', afterSeq: 0});
+	await remove(agent, join(stateDirectory, 'processes', 'job'));
+	expect(await attached).toMatchObject({processId: 'job', nextSeq: 4});
+	expect((await human.event('job', 'process/exited'))['exitCode']).toBe(3);
+	await human.event('job', 'process/closed');
+	expect(human.about('job').map(({method, params}) => [method, params['missedBytes']])).toEqual([
+		['process/gap', 5],
+		['process/exited', undefined],
+		['process/closed', undefined],
+	]);
+	await agent.sh('next', 'exit 0');
+	expect((await agent.done('next')).exitCode).toBe(0);
+});
+
 test('a page of logs that waits while its process is removed is that of an unknown process', async () => {
 	const agent = await enter(execServer({stateDirectory: scratch()}));
 	await agent.sh('job', 'echo text', KEPT);
