@@ -1,6 +1,5 @@
 import {spawnSync} from 'node:child_process';
-import {closeSync, existsSync, mkdtempSync, openSync, rmSync, writeSync} from 'node:fs';
-import {tmpdir} from 'node:os';
+import {closeSync, existsSync} from 'node:fs';
 import {join} from 'node:path';
 import {isExecutable} from '../shared/node/access.js';
 import {
@@ -13,6 +12,7 @@ import {
 import {type Enforcer, Trial} from './enforcer.js';
 import {seccompFilter} from './seccomp-filter.js';
 import {findTrustedProgram} from './trusted-program.js';
+import {openUnnamedContent} from './unnamed-content.js';
 import {areUserNamespacesForbidden} from './user-namespaces.js';
 
 /** Limit for the trial run, which is done once. */
@@ -79,8 +79,10 @@ function tryBubblewrap(file: string, helpers: SandboxHelpers): string | undefine
 		environment: new Map<string, string>(),
 	};
 	const args = bubblewrapArguments({mounts: [{kind: 'read', path: '/'}], network: 'none'}, command, helpers);
-	const descriptors = [seccompFilter('none'), bubblewrapVariables(command)].map(openContent);
+	const descriptors: number[] = [];
 	try {
+		for (const content of [seccompFilter('none'), bubblewrapVariables(command)])
+			descriptors.push(openUnnamedContent(content));
 		// Synchronous: the reaper of this process would collect the exit status of an asynchronous child.
 		const {status, error, stderr} = spawnSync(file, args, {
 			stdio: ['ignore', 'ignore', 'pipe', ...descriptors],
@@ -94,19 +96,6 @@ function tryBubblewrap(file: string, helpers: SandboxHelpers): string | undefine
 		return error?.message ?? (stderr.trim() || `it ended with ${status}`);
 	} finally {
 		for (const fd of descriptors) closeSync(fd);
-	}
-}
-
-/** Opens an unlinked file that holds `content`, so that no other program can change it and none is left behind. */
-function openContent(content: Uint8Array): number {
-	const directory = mkdtempSync(join(tmpdir(), 'longarm-trial-'));
-	try {
-		const fd = openSync(join(directory, 'content'), 'wx+', 0o600);
-		// By position: the reader shares the offset, which has to stay at the beginning.
-		writeSync(fd, content, 0, content.length, 0);
-		return fd;
-	} finally {
-		rmSync(directory, {recursive: true});
 	}
 }
 

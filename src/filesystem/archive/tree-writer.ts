@@ -140,14 +140,16 @@ export class TreeWriter {
 		content: AsyncIterable<Uint8Array>,
 		{syncs, complete}: {syncs: SyncQueue; complete: () => Promise<void>},
 	): Promise<void> {
-		const created = await this.#calls.fstat(fd);
+		let written: Stats | undefined;
 		try {
+			written = await this.#calls.fstat(fd);
 			await this.#fillFile(fd, entry, content);
 		} catch (error) {
 			await this.#calls.close(fd);
-			await this.#discard(path, created);
+			await this.#discard(path, written);
 			throw error;
 		}
+		const created = written;
 		await syncs.add(partialFileName(entry.names.at(-1)!), async () => {
 			try {
 				try {

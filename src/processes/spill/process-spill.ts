@@ -1,4 +1,4 @@
-import {closeSync, mkdirSync, rmSync, writeSync} from 'node:fs';
+import {mkdirSync, writeSync} from 'node:fs';
 import {join} from 'node:path';
 import type {StoredSpillRecord} from '../handoff/process-record.js';
 import type {Chunk, Exit} from '../output/output-log.js';
@@ -13,7 +13,7 @@ import {type ExitRecord, type ProcessMeta, StartingMeta, writeExit} from './proc
 import {newExtent, type SpillExtent} from './spill-extent.js';
 import {ASIDE_FILE, INDEX_FILE, OUTPUT_FILE, openDescriptors, SpillFiles} from './spill-files.js';
 import {encodeRecord, packSize, RECORD_BYTES, type SpillRecord} from './spill-record.js';
-import {createPrivateFile, PRIVATE_DIRECTORY_MODE, toStateError} from './state-files.js';
+import {closeQuietly, createPrivateFile, PRIVATE_DIRECTORY_MODE, removeQuietly, toStateError} from './state-files.js';
 import {StoredSpill} from './stored-spill.js';
 
 /** Time between two attempts to write what the disk did not take. */
@@ -114,8 +114,8 @@ export class ProcessSpill extends StoredSpill implements KeptOutput {
 			spill.#startingMeta = startingMeta;
 			return spill;
 		} catch (error) {
-			for (const fd of opened) closeSync(fd);
-			rmSync(directory, {recursive: true, force: true});
+			for (const fd of opened) closeQuietly(fd);
+			removeQuietly(directory);
 			throw toStateError(error, directory);
 		}
 	}

@@ -67,10 +67,10 @@ export function replaceFile(path: string, content: string): void {
 	}
 }
 
-/** On a full disk a file that is only half there takes space from others. */
-function removeQuietly(path: string): void {
+/** Removes what is only half there and takes space on a full disk; the error that left it so is the one to tell. */
+export function removeQuietly(path: string): void {
 	try {
-		rmSync(path, {force: true});
+		rmSync(path, {recursive: true, force: true});
 	} catch {}
 }
 

@@ -38,7 +38,12 @@ export function openMemoryFile(
 	try {
 		const fd = libc.fcntl(low, F_DUPFD_CLOEXEC, minFd);
 		if (fd < 0) throw toError(libc.errno());
-		writePieces(fd, content instanceof Uint8Array ? [content] : content);
+		try {
+			writePieces(fd, content instanceof Uint8Array ? [content] : content);
+		} catch (error) {
+			closeSync(fd);
+			throw error;
+		}
 		libc.fcntl(fd, F_ADD_SEALS, ALL_SEALS);
 		return fd;
 	} finally {

@@ -2,9 +2,14 @@ import {spawnSync} from 'node:child_process';
 import {chmodSync, mkdirSync, readdirSync, rmSync, statSync, truncateSync, writeFileSync} from 'node:fs';
 import {createServer} from 'node:net';
 import {join} from 'node:path';
+import {Readable} from 'node:stream';
 import {expect, onTestFinished, test} from 'vitest';
+import {DirectoryChain} from '../../../src/filesystem/archive/directory-chain.js';
 import {packTree, unpackTree} from '../../../src/filesystem/archive/index.js';
+import {EntryErrors} from '../../../src/filesystem/archive/transfer-outcome.js';
+import {TreeWriter} from '../../../src/filesystem/archive/tree-writer.js';
 import {bytePath} from '../../../src/filesystem/byte-path.js';
+import {syncCalls} from '../../../src/filesystem/syscalls.js';
 import {needsRoot, runAsNobody} from '../../helpers/needs.js';
 import {countOpenDescriptors} from '../../helpers/processes.js';
 import {scratchDirectory} from '../../helpers/scratch.js';
@@ -129,4 +134,23 @@ test('a full disk ends the transfer, and the file that did not fit is removed', 
 	});
 	expect(readdirSync(disk)).toEqual(['fits']);
 	expect(countOpenDescriptors()).toBe(before);
+});
+
+test('a file of a part whose first look fails is closed and removed', async () => {
+	const target = scratchDirectory();
+	const before = countOpenDescriptors();
+	const failing = {
+		...syncCalls,
+		fstat: () => {
+			throw Object.assign(new Error('input/output error'), {code: 'EIO'});
+		},
+	};
+	const chain = await DirectoryChain.open(syncCalls, bytePath(target));
+	const options = {overwrite: false, partial: true, sync: true, isNew: false};
+	const writer = new TreeWriter(failing, chain, new EntryErrors(bytePath(target)), options);
+	const entry = {kind: 'file', names: ['file'], size: 4, attributes: {mode: 0o644, mtimeMs: 0}} as const;
+	await expect(writer.add(entry, Readable.from([Buffer.from('text')]))).rejects.toThrow('input/output error');
+	await writer.close();
+	expect(countOpenDescriptors()).toBe(before);
+	expect(readdirSync(target)).toEqual([]);
 });

@@ -1,35 +1,16 @@
 // covers: src/processes/spill (bounds and full disks)
-import {execFileSync} from 'node:child_process';
 import {readFileSync, rmSync, statSync, writeFileSync, writeSync} from 'node:fs';
 import {join} from 'node:path';
 import * as fc from 'fast-check';
 import {describe, expect, onTestFinished, test, vi} from 'vitest';
 import {ProcessSpill, RETRY_BLOCKED_MS, type SpillOptions} from '../../../src/processes/spill/process-spill.js';
 import {stopClock} from '../../helpers/clock.js';
-import {isRoot, unless} from '../../helpers/needs.js';
 import {scratchDirectory} from '../../helpers/scratch.js';
+import {needsMount, smallDisk} from '../../helpers/small-disk.js';
 import {bytesOf, createSpill, metaOf, readAll, readEntries} from '../../helpers/spills.js';
 
 const KiB = 1024;
 const MiB = 1024 * KiB;
-
-function noMount(): string | undefined {
-	if (!isRoot) return 'only root can mount';
-	try {
-		execFileSync('unshare', ['-m', 'mount', '-t', 'tmpfs', 'tmpfs', '/mnt'], {stdio: 'ignore'});
-		return undefined;
-	} catch {
-		return 'mounting is not permitted here';
-	}
-}
-
-/** A file system of one MiB. */
-function smallDisk(): string {
-	const place = scratchDirectory();
-	execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=1m', 'tmpfs', place], {stdio: 'ignore'});
-	onTestFinished(() => void execFileSync('umount', ['-l', place]));
-	return place;
-}
 
 function texts(spill: {openReader: ProcessSpill['openReader']}): string[] {
 	return readAll(spill.openReader(0)).map(({text}) => text);
@@ -46,10 +27,10 @@ function append(spill: ProcessSpill, seq: number, size: number): void {
 	bytes.fill(0);
 }
 
-describe('on a full disk', unless(noMount()), () => {
+describe('on a full disk', needsMount(), () => {
 	test.each([64 * KiB, 700])('nothing of chunks of %i bytes is lost, and writing goes on when there is room', size => {
 		stopClock();
-		const disk = smallDisk();
+		const disk = smallDisk('1m');
 		const onUnblocked = vi.fn<() => void>();
 		const spill = createSpill({onUnblocked}, disk);
 		const ballast = join(disk, 'ballast');
@@ -76,7 +57,7 @@ describe('on a full disk', unless(noMount()), () => {
 
 	test('the exit is saved when there is room again', () => {
 		stopClock();
-		const disk = smallDisk();
+		const disk = smallDisk('1m');
 		const spill = createSpill({}, disk);
 		const ballast = join(disk, 'ballast');
 		writeFileSync(ballast, Buffer.alloc(512 * KiB));
@@ -92,7 +73,7 @@ describe('on a full disk', unless(noMount()), () => {
 	});
 
 	test('the oldest output makes room if that is wanted', () => {
-		const spill = createSpill({maxBytes: 100 * MiB, onFull: 'dropOldest'}, smallDisk());
+		const spill = createSpill({maxBytes: 100 * MiB, onFull: 'dropOldest'}, smallDisk('1m'));
 		for (let seq = 1; seq <= 100; seq++) append(spill, seq, 32 * KiB);
 		spill.flush();
 		expect([spill.isBlocked, spill.writtenSeq]).toEqual([false, 100]);
@@ -102,7 +83,7 @@ describe('on a full disk', unless(noMount()), () => {
 	});
 
 	test('a spill that cannot be made says why, and leaves nothing', () => {
-		const disk = smallDisk();
+		const disk = smallDisk('1m');
 		writeFileSync(join(disk, 'ballast'), Buffer.alloc(1020 * KiB));
 		const big = metaOf('process', {argv: ['x'.repeat(100 * KiB)]});
 		const attempt = (): unknown => ProcessSpill.create(join(disk, 'process'), big);
