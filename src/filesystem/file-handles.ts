@@ -105,6 +105,7 @@ export class FileHandles {
 	/** Closes all handles, when the connection is closed: errors have no recipient. */
 	closeAll(): void {
 		this.#isClosed = true;
+		this.#devices.close();
 		for (const id of this.#devices.ids()) this.close(id).catch(() => {});
 	}
 }
@@ -113,6 +114,8 @@ function describeIdRefusal(refusal: IdRefusal, id: string): string {
 	switch (refusal) {
 		case 'length':
 			return `file handle ID must not exceed ${MAX_HANDLE_ID_BYTES} bytes`;
+		case 'closed':
+			return 'the connection is closed';
 		case 'taken':
 			return `file handle \`${id}\` already exists`;
 		case 'full':

@@ -1,5 +1,5 @@
 /** Reason why an id cannot be added, in the order of the checks. */
-export type IdRefusal = 'length' | 'taken' | 'full';
+export type IdRefusal = 'length' | 'closed' | 'taken' | 'full';
 
 export interface IdTableOptions {
 	readonly maxEntries: number;
@@ -15,6 +15,7 @@ export interface IdTableOptions {
 export class IdTable<T> {
 	readonly #options: IdTableOptions;
 	readonly #entries = new Map<string, T | undefined>();
+	#isClosed = false;
 
 	constructor(options: IdTableOptions) {
 		this.#options = options;
@@ -24,6 +25,7 @@ export class IdTable<T> {
 	findRefusal(id: string): IdRefusal | undefined {
 		const {maxEntries} = this.#options;
 		if (!this.#hasValidLength(id)) return 'length';
+		if (this.#isClosed) return 'closed';
 		if (this.#entries.has(id)) return 'taken';
 		return this.#entries.size >= maxEntries ? 'full' : undefined;
 	}
@@ -65,6 +67,11 @@ export class IdTable<T> {
 	/** Taken ids, oldest first. Ids may be deleted during the iteration. */
 	ids(): Iterable<string> {
 		return this.#entries.keys();
+	}
+
+	/** The owner of the entries is gone: a request that is still under way for it takes no id any more. */
+	close(): void {
+		this.#isClosed = true;
 	}
 
 	#hasValidLength(id: string): boolean {

@@ -75,3 +75,13 @@ test('ids can be deleted while they are listed', () => {
 	for (const id of table.ids()) table.delete(id);
 	expect([...table.ids()]).toEqual([]);
 });
+
+test('a closed table gives no id away, and those that are taken can still be released', () => {
+	const table = createTable();
+	table.reserve('a', 'entry');
+	table.close();
+	expect(() => table.reserve('b')).toThrow('closed: b');
+	expect(table.findRefusal('a')).toBe('closed');
+	table.delete('a');
+	expect([...table.ids()]).toEqual([]);
+});

@@ -74,6 +74,7 @@ export class Forwards {
 
 	/** Closes all connections, when the client disconnects. */
 	close(): void {
+		this.#connections.close();
 		for (const id of this.#connections.ids()) this.end(id);
 	}
 }
@@ -83,6 +84,8 @@ export function describeIdRefusal(refusal: IdRefusal, id: string): string {
 	switch (refusal) {
 		case 'length':
 			return `forwardId must have 1 to ${MAX_FORWARD_ID_BYTES} bytes`;
+		case 'closed':
+			return 'the connection is closed';
 		case 'taken':
 			return `forward id ${id} is already open`;
 		case 'full':

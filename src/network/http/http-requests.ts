@@ -52,6 +52,7 @@ export class HttpRequests {
 	readonly #streams = new Set<string>();
 	readonly #uploads = new ByteBudget(MAX_UPLOADS_BYTES);
 	readonly #bodies = new ByteBudget(MAX_BUFFERED_TOTAL_BYTES);
+	#isClosed = false;
 
 	constructor(options: HttpRequestsOptions) {
 		this.#options = options;
@@ -88,8 +89,9 @@ export class HttpRequests {
 		for (const exchange of this.#exchanges) if (exchange.id === id) exchange.abort('cancelled');
 	}
 
-	/** Aborts all requests, when the client disconnects. */
+	/** Aborts all requests, when the client disconnects, and takes no more. */
 	close(): void {
+		this.#isClosed = true;
 		for (const exchange of this.#exchanges) exchange.abort('disconnected');
 		this.#pool.close();
 	}
@@ -97,6 +99,7 @@ export class HttpRequests {
 	#begin(request: HttpRequest, streams = false): Exchange {
 		const {variables, limits} = this.#options;
 		this.#policy?.requireAllowed();
+		if (this.#isClosed) throw abortedRequestError('disconnected');
 		const hop = prepareRequest(request, variables, limits?.headerVariables);
 		if (streams && this.#streams.has(request.id)) {
 			throw invalidRequestError(`streamResponse requestId \`${request.id}\` is already active`);

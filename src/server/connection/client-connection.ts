@@ -257,9 +257,17 @@ export class ClientConnection implements Service, SessionHolder {
 	}
 
 	#attach(session: Session): void {
-		if (this.rpc.isClosed) throw new RpcError(INVALID_REQUEST, 'the connection is closed');
+		this.requireOpen();
 		const isReady = this.#handshake.kind === 'resuming' && this.#handshake.isInitialized;
 		this.#handshake = {kind: isReady ? 'ready' : 'initialized', session, pump: session.attach(this)};
+	}
+
+	/**
+	 * Throws once the connection has closed. Handlers that have waited call it before they make anything that would
+	 * have to be released with the connection.
+	 */
+	requireOpen(): void {
+		if (this.rpc.isClosed) throw new RpcError(INVALID_REQUEST, 'the connection is closed');
 	}
 
 	/** Another connection takes the session: this one does not answer. */

@@ -22,7 +22,6 @@ export class ClientSearches {
 		maxIdBytes: MAX_SEARCH_ID_BYTES,
 		toError: (refusal, id) => refusedError(describeIdRefusal(refusal, id)),
 	});
-	#isClosed = false;
 
 	/** `account` is that of the token, if there is one: its connections share their threads. */
 	constructor(connection: RpcConnection, flow: FlowControl, account: string | undefined) {
@@ -37,7 +36,7 @@ export class ClientSearches {
 			const {SearchRun} = await import('../../filesystem/search/search.js');
 			const search = await SearchRun.begin(query, matches => this.#notifyMatches(id, matches), this.#owner);
 			// Cancelled during the set-up.
-			if (this.#isClosed || !this.#searches.has(id)) search.cancel();
+			if (!this.#searches.has(id)) search.cancel();
 			else this.#searches.set(id, search);
 			return await search.outcome;
 		} catch (error) {
@@ -58,7 +57,7 @@ export class ClientSearches {
 	}
 
 	close(): void {
-		this.#isClosed = true;
+		this.#searches.close();
 		for (const id of this.#searches.ids()) this.cancel(id);
 	}
 
@@ -74,6 +73,8 @@ function describeIdRefusal(refusal: IdRefusal, id: string): string {
 	switch (refusal) {
 		case 'length':
 			return `search ID must not exceed ${MAX_SEARCH_ID_BYTES} bytes`;
+		case 'closed':
+			return 'the connection is closed';
 		case 'taken':
 			return `search \`${id}\` already exists`;
 		case 'full':

@@ -61,6 +61,7 @@ export class ClientWatches {
 	}
 
 	close(): void {
+		this.#watches.close();
 		for (const id of this.#watches.ids()) this.end(id);
 	}
 
@@ -89,6 +90,8 @@ function describeIdRefusal(refusal: IdRefusal, id: string): string {
 	switch (refusal) {
 		case 'length':
 			return `watch ID must not exceed ${MAX_WATCH_ID_BYTES} bytes`;
+		case 'closed':
+			return 'the connection is closed';
 		case 'taken':
 			return `watch \`${id}\` already exists`;
 		case 'full':

@@ -25,7 +25,11 @@ export function routeToSandbox<H extends Handlers<ClientConnection>>(handlers: H
 					const use = (plan: SandboxPlan | undefined): unknown =>
 						plan ? relayToWorker(plan, params, client, request) : handle(params, client, request);
 					const plan = resolveFilePlan(params.sandbox, client);
-					return plan instanceof Promise ? plan.then(use) : use(plan);
+					if (!(plan instanceof Promise)) return use(plan);
+					return plan.then(resolved => {
+						client.requireOpen();
+						return use(resolved);
+					});
 				},
 			],
 		),

@@ -1,4 +1,3 @@
-import {DisconnectedError} from '../../rpc/disconnected-error.js';
 import type {ClientConnection} from '../connection/client-connection.js';
 
 /** Starts whose sandbox policy is still being resolved, by session and process id. */
@@ -26,7 +25,7 @@ export async function startWhenPlanned<T, R>(
 	let starting: Promise<R>;
 	try {
 		await settled;
-		if (client.lifetime.isClosed) throw new DisconnectedError();
+		client.requireOpen();
 		// Takes the id at once, so that it is never unknown between the two.
 		starting = start(await plan);
 	} finally {

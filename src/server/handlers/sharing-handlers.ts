@@ -10,6 +10,8 @@ export const DEFAULT_SHARE_MS = 60 * 60_000;
 export const sharingHandlers = {
 	'process/attach': async ({process: reference, role, afterSeq, takeover, size}, client) => {
 		const process = await client.registry.requireStarted(reference, client);
+		// The session may be over with it, and would never leave the process.
+		client.requireOpen();
 		const {log} = process;
 		const after = Math.min(afterSeq ?? log.nextSeq - 1, log.nextSeq - 1);
 		const {driver: before} = client.registry.share(process);
