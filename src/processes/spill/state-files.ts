@@ -30,14 +30,14 @@ export function openRegularFile(path: string, access: 'read' | 'write' | 'create
 	const flags = access === 'read' ? constants.O_RDONLY : constants.O_RDWR;
 	const creation = access === 'create' ? constants.O_CREAT : 0;
 	const fd = openSync(path, flags | creation | NO_FOLLOW, PRIVATE_FILE_MODE);
-	return closeOnFailure(fd, () => {
+	return closeAfterFailure(fd, () => {
 		if (fstatSync(fd).isFile()) return fd;
 		throw new Error(`${path} is no regular file`);
 	});
 }
 
 /** Closes a descriptor that was just opened if `use` throws. */
-export function closeOnFailure<T>(fd: number, use: () => T): T {
+export function closeAfterFailure<T>(fd: number, use: () => T): T {
 	try {
 		return use();
 	} catch (error) {
@@ -58,7 +58,7 @@ export function replaceFile(path: string, content: string): void {
 	const partial = `${path}.partial`;
 	const fd = createAnew(partial);
 	try {
-		closeOnFailure(fd, () => writeFully(fd, Buffer.from(content), 0));
+		closeAfterFailure(fd, () => writeFully(fd, Buffer.from(content), 0));
 		closeSync(fd);
 		renameSync(partial, path);
 	} catch (error) {

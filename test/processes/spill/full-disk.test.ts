@@ -4,7 +4,7 @@ import {join} from 'node:path';
 import {describe, expect, test} from 'vitest';
 import {ProcessSpill} from '../../../src/processes/spill/process-spill.js';
 import {ProcessStore} from '../../../src/processes/spill/process-store.js';
-import {closeOnFailure, openRegularFile, replaceFile} from '../../../src/processes/spill/state-files.js';
+import {closeAfterFailure, openRegularFile, replaceFile} from '../../../src/processes/spill/state-files.js';
 import {openUnnamedContent} from '../../../src/sandbox/unnamed-content.js';
 import {openFilesBelow} from '../../helpers/open-files.js';
 import {scratchDirectory} from '../../helpers/scratch.js';
@@ -67,6 +67,6 @@ test('a descriptor whose first use fails is closed', () => {
 	const use = (): never => {
 		throw new Error('input/output error');
 	};
-	expect(() => closeOnFailure(fd, use)).toThrow('input/output error');
+	expect(() => closeAfterFailure(fd, use)).toThrow('input/output error');
 	expect(openFilesBelow(join(path, '..'))).toEqual([]);
 });
