@@ -16,7 +16,7 @@ const ENDINGS = ['clean', 'clean', 'fatal', 'fatal', 'fatal', 'half', 'abrupt', 
 export class Episode {
 	/** Its connections, past and present. */
 	peers = [];
-	/** Sessions it may come back to. */
+	/** Sessions it may come back to: one for every handshake, the same or another, since that may depend on the time. */
 	sessions = [];
 	nextId = 1;
 	/** Whether it stops processes. */
@@ -65,7 +65,7 @@ export async function handshake(peer, profile) {
 	if (!reply.result?.sessionId) throw new Violation(`initialize was refused: ${JSON.stringify(reply)}`);
 	peer.state = 'greeted';
 	peer.sessionId = reply.result.sessionId;
-	if (!sessions.includes(peer.sessionId)) sessions.push(peer.sessionId);
+	sessions.push(peer.sessionId);
 	if (profile === 'ready') peer.becomeReady();
 }
 

@@ -4,13 +4,15 @@ import {huge, large} from './large.mjs';
 import {validMessage} from './messages.mjs';
 import {mutatedTree} from './mutate-members.mjs';
 import {mutatedBytes, mutatedText, nonsense} from './mutate-text.mjs';
+import {withNamesOfRun} from './stand-ins.mjs';
 
 /** One message and what it has to lead to: harmless to the machine, and no reason to hang up. */
 export function generate(peer) {
 	const {episode, link} = peer;
 	for (let tries = 0; tries < 20; tries++) {
 		const made = episode.random.pick(MAKERS)(episode);
-		if (typeof made.payload === 'string') made.payload = made.payload.toWellFormed();
+		const payload = typeof made.payload === 'string' ? made.payload.toWellFormed() : made.payload;
+		made.payload = withNamesOfRun(payload, episode.sessions);
 		const classifications = link.classify(made.payload).map(classification => settled(classification, peer));
 		if (classifications.every(classification => classification.kind !== 'fatal' && isHarmless(classification)))
 			return {...made, classifications};

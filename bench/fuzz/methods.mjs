@@ -44,6 +44,13 @@ export const SLOW = new Set([
 
 export const STARTS = new Set(['process/start', 'command/exec']);
 
+/** The params of a request by name, also when they come by position. */
+export function namedParams(method, params) {
+	if (!Array.isArray(params)) return params;
+	const {entries = {}} = Object.hasOwn(METHODS, method) ? METHODS[method].params : {};
+	return Object.fromEntries(Object.keys(entries).map((name, index) => [name, params[index]]));
+}
+
 function hasMembers({entries}, ...names) {
 	return names.every(name => Object.hasOwn(entries ?? {}, name));
 }

@@ -1,7 +1,7 @@
 import {LONGARM_STARTS, longarmParams} from './longarm-params.mjs';
-import {scratch, token} from './workspace.mjs';
+import {SCRATCH, sessionStandIn, TOKEN, withNamesOfRun} from './stand-ins.mjs';
 
-const PROCESS_ENVIRONMENT = Object.freeze({PATH: '/usr/bin:/bin', LONGARM_FUZZ: token});
+const PROCESS_ENVIRONMENT = Object.freeze({PATH: '/usr/bin:/bin', LONGARM_FUZZ: TOKEN});
 
 const LEAVES_AN_ORPHAN = ['sh', '-c', 'sleep 0.05 & exit 3'];
 /** The commands that are started, whole. Cheap, and over soon by themselves or by their time limit. */
@@ -33,22 +33,23 @@ export const KNOWN_ARG0 = new Set(['', 'fuzz', '-sh', '\u{1f980}']);
 
 // biome-ignore format: a list to read, not one line each
 const DIRECTORIES = [
-	`file://${scratch}`, `file://${scratch}`, scratch, 'file:///', '/tmp/', 'file:///nonexistent', 'file:///C:/x',
+	`file://${SCRATCH}`, `file://${SCRATCH}`, SCRATCH, 'file:///', '/tmp/', 'file:///nonexistent', 'file:///C:/x',
 	'file://host/share', 'file:///%FF%2F..', 'file:///a%00b', 'file:///%00/bad/path/L0M6L3g', 'file:///tmp?',
 	'file://localhost/tmp', 'FILE:tmp', 'http://x/', 'relative', '',
 ];
 
 export function startParams(processId, argv, changes = {}) {
 	const env = PROCESS_ENVIRONMENT;
-	return {processId, argv, cwd: `file://${scratch}`, env, tty: false, timeoutMs: 1000, ...changes};
+	return {processId, argv, cwd: `file://${SCRATCH}`, env, tty: false, timeoutMs: 1000, ...changes};
 }
 
 /** Files are only ever touched under the scratch directory; see `isHarmless`. */
 const FILES = ['a.txt', 'link', 'dir', 'dir/b.txt', 'new', 'new/deep/er', '%F0%9F%A6%80', 'x/../a.txt', ''].flatMap(
-	name => [`file://${scratch}/${name}`, `${scratch}/${name}`],
+	name => [`file://${SCRATCH}/${name}`, `${SCRATCH}/${name}`],
 );
 
-export const KNOWN_FILES = new Set(FILES);
+/** As they are sent. */
+export const KNOWN_FILES = new Set(FILES.map(file => withNamesOfRun(file)));
 
 const SANDBOXES = frozen([
 	undefined,
@@ -84,7 +85,10 @@ const someSandbox = ({random}) => random.pick(SANDBOXES);
 const someBytes = ({random}) => random.bytes(random.below(random.pick([2, 20, 2000]))).toString('base64');
 
 const someSession = ({random, sessions}) =>
-	random.pick([undefined, null, '', 'nope', '66af2bc5-9155-45a3-bb6d-49043ecb2b32', ...sessions]);
+	random.pick([
+		...[undefined, null, '', 'nope', '66af2bc5-9155-45a3-bb6d-49043ecb2b32'],
+		...sessions.map((_, index) => sessionStandIn(index)),
+	]);
 
 const someHandle = ({random}) => `h${random.below(4)}`;
 
@@ -93,7 +97,7 @@ const PARAMS = {
 	'environment/info': ({random}) => random.pick([undefined, null, {}]),
 	'environment/status': ({random}) => random.pick([undefined, null, {}]),
 	'environmentConfig/read': ({random}) => ({
-		cwd: `file://${scratch}`,
+		cwd: `file://${SCRATCH}`,
 		configPaths: random.pick([[], [['model']], [[]]]),
 		requirementsPaths: [['a', 'b']],
 	}),
@@ -115,7 +119,7 @@ const PARAMS = {
 		if (random.chance(0.05)) changes.networkProxy = {enabled: true};
 		if (random.chance(0.2)) Object.assign(changes, random.pick(LONGARM_STARTS));
 		if (random.chance(0.2)) {
-			const set = {LONGARM_FUZZ: token, A: ''};
+			const set = {LONGARM_FUZZ: TOKEN, A: ''};
 			const [exclude, includeOnly] = [['*PASS?*'], random.pick([[], ['*'], ['LONGARM_*', 'PATH']])];
 			changes.envPolicy = {
 				inherit: random.pick(['core', 'all', 'none']),
@@ -160,7 +164,7 @@ const PARAMS = {
 	'process/list': ({random}) => random.pick([undefined, null, {}]),
 	'command/exec': episode => ({
 		argv: someCommand(episode),
-		cwd: episode.random.pick([scratch, ...DIRECTORIES]),
+		cwd: episode.random.pick([SCRATCH, ...DIRECTORIES]),
 		env: PROCESS_ENVIRONMENT,
 		tty: episode.random.chance(0.3),
 		arg0: episode.random.pick([undefined, null, 'fuzz']),

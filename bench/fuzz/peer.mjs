@@ -8,13 +8,16 @@ import {fatal} from './fatal.mjs';
 import {generate} from './generate.mjs';
 import {ANSWER_MS, HANG_UP_MS} from './limits.mjs';
 import {LiveProcesses, roomFor} from './live-processes.mjs';
-import {METHODS, NUMBERED, STARTS, WITH_HANDLE, WITH_WATCH} from './methods.mjs';
+import {METHODS, NUMBERED, namedParams, STARTS, WITH_HANDLE, WITH_WATCH} from './methods.mjs';
+import {withNamesOfRun} from './stand-ins.mjs';
 import {StdioLink} from './stdio-link.mjs';
 import {shown, Transcript, Violation} from './violation.mjs';
 import {WebSocketLink} from './web-socket-link.mjs';
 
 /** In place of random numbers for messages that are sent without variation. */
 const PLAIN = {chance: () => false};
+/** Digits of the number of a question. */
+const QUESTION_DIGITS = 6;
 const ERROR_CODES = new Set([-32600, -32601, -32602, -32603, -32004, -32010]);
 
 /** The far end of one connection: sends what was made, knows what has to come back, and says so when it does not. */
@@ -173,8 +176,9 @@ export class Peer {
 	/** A request outside the episode: it takes nothing from its random numbers. */
 	#question(method, params) {
 		this.talked = true;
-		const id = `q${++this.#questions}`;
-		const text = JSON.stringify({id, method, params});
+		// Of one length: how a batch is cut must not depend on how many were asked in between.
+		const id = `q${String(++this.#questions).padStart(QUESTION_DIGITS, '0')}`;
+		const text = withNamesOfRun(JSON.stringify({id, method, params}));
 		let reply;
 		this.transcript.sent(text);
 		this.#expect({kind: 'request', key: `s${id}`, method}, text, message => {
@@ -225,7 +229,8 @@ export class Peer {
 			this.#live.started();
 			if (classification.method === 'command/exec') this.#v0.asked++;
 		}
-		const {kind, method, params} = classification;
+		const {kind, method} = classification;
+		const params = namedParams(method, classification.params);
 		if (kind === 'request' && WITH_HANDLE.has(method) && typeof params?.handleId === 'string') {
 			this.#handles.add(params.handleId);
 		}

@@ -4,6 +4,9 @@ import {scratchFolder} from '../../scripts/lib/scratch-folder.mjs';
 import {DETACHED_SESSION_MS, RETAIN_CLOSED_MS} from './limits.mjs';
 import {options} from './options.mjs';
 
+/** Digits of the largest process id of Linux: the length of a message must not depend on it. */
+const PID_DIGITS = 7;
+
 /** Where the build has put a file. */
 export const built = name => new URL(`../../dist/${name}`, import.meta.url).pathname;
 const cache = new URL('../../node_modules/.cache/', import.meta.url).pathname;
@@ -37,4 +40,4 @@ export function settings() {
 }
 
 /** In the environment of every process that is started, to find those that were left behind. */
-export const token = `fuzz-${process.pid}-${options.seed}`;
+export const token = `fuzz-${String(process.pid).padStart(PID_DIGITS, '0')}-${options.seed}`;
