@@ -84,11 +84,9 @@ const someSandbox = ({random}) => random.pick(SANDBOXES);
 
 const someBytes = ({random}) => random.bytes(random.below(random.pick([2, 20, 2000]))).toString('base64');
 
+const NO_SESSIONS = [undefined, null, '', 'nope', '66af2bc5-9155-45a3-bb6d-49043ecb2b32'];
 const someSession = ({random, sessions}) =>
-	random.pick([
-		...[undefined, null, '', 'nope', '66af2bc5-9155-45a3-bb6d-49043ecb2b32'],
-		...sessions.map((_, index) => sessionStandIn(index)),
-	]);
+	random.pick([...NO_SESSIONS, ...sessions.map((_, index) => sessionStandIn(index))]);
 
 const someHandle = ({random}) => `h${random.below(4)}`;
 

@@ -97,7 +97,8 @@ test.each(METHODS)('%s whose connection closes meanwhile leaves nothing open', a
 	const answered = ask(end, method, toParams(place, port)).catch(() => {});
 	end.rpc.destroy();
 	await answered;
-	await eventually(isClean);
+	await eventually(() => end.rpc.isClosed && isClean());
+	expect(isClean()).toBe(true);
 });
 
 test('a watch whose policy is looked at while its connection closes does not begin', async () => {

@@ -59,7 +59,7 @@ function drain(cursor: LogCursor): string[] {
 
 function describeEvent(event: LogEvent | LogGap): string {
 	if (event.kind === 'gap') return `gap ${event.afterSeq + 1}-${event.throughSeq}: ${event.missedBytes}`;
-	return event.kind === 'output' ? `${event.seq} ${Buffer.from(event.bytes)}` : `${event.seq} ${event.kind}`;
+	return event.kind === 'output' ? `${event.seq} ${Buffer.from(event.bytes).toString()}` : `${event.seq} ${event.kind}`;
 }
 
 test('an observer is told of output that the disk does not give as a gap, and goes on', () => {

@@ -11,18 +11,22 @@ import {scratchDirectory} from '../../helpers/scratch.js';
 import {needsMount, smallDisk} from '../../helpers/small-disk.js';
 import {metaOf} from '../../helpers/spills.js';
 
-const UNUSABLE = {code: 'STATE_UNUSABLE', context: expect.objectContaining({errno: 'ENOSPC'})};
+const UNUSABLE = {code: 'STATE_UNUSABLE', context: expect.objectContaining({errno: 'ENOSPC'}) as unknown};
 /** The size of a page, the least that a file takes there. */
 const PAGE = '4k';
 
-describe('on a full disk', needsMount(), () => {
-	/** A disk with so many free pages. */
-	function diskWithRoom(pages: number): string {
-		const disk = smallDisk(`${(pages + 1) * 4}k`);
-		writeFileSync(join(disk, 'ballast'), Buffer.alloc(4096));
-		return disk;
-	}
+/** A disk with so many free pages. */
+function diskWithRoom(pages: number): string {
+	const disk = smallDisk(`${(pages + 1) * 4}k`);
+	writeFileSync(join(disk, 'ballast'), Buffer.alloc(4096));
+	return disk;
+}
 
+function fail(): never {
+	throw new Error('input/output error');
+}
+
+describe('on a full disk', needsMount(), () => {
 	test.each([0, 1])('a spill that is half made leaves neither descriptors nor files, with %i pages free', pages => {
 		const disk = diskWithRoom(pages);
 		const create = (): unknown => ProcessSpill.create(join(disk, 'process'), metaOf('process'));
@@ -64,9 +68,6 @@ test('a file of the state that cannot get its name leaves nothing half made behi
 test('a descriptor whose first use fails is closed', () => {
 	const path = join(scratchDirectory(), 'file');
 	const fd = openRegularFile(path, 'create');
-	const use = (): never => {
-		throw new Error('input/output error');
-	};
-	expect(() => closeAfterFailure(fd, use)).toThrow('input/output error');
+	expect(() => closeAfterFailure(fd, fail)).toThrow('input/output error');
 	expect(openFilesBelow(join(path, '..'))).toEqual([]);
 });
