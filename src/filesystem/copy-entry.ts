@@ -1,10 +1,9 @@
-import {constants, copyFile as copyContent, type Dirent, type Stats} from 'node:fs';
-import {promisify} from 'node:util';
+import {constants, type Dirent} from 'node:fs';
 import {Yielder} from '../shared/node/yielder.js';
-import {type BytePath, baseName, isWithin, joinPath, parentPath, toFsPath} from './byte-path.js';
+import {type BytePath, baseName, isWithin, joinPath, parentPath} from './byte-path.js';
+import {copyModeAndContent, type OpenedFile} from './copy-content.js';
 import {createWithParents, listDirectory} from './directories.js';
 import {isErrno, refusedError, systemError} from './file-errors.js';
-import {fdPath} from './no-follow.js';
 import {lstatIfExists, statIfExists} from './stat.js';
 import {type FileCalls, preferredCalls} from './syscalls.js';
 
@@ -12,10 +11,6 @@ const READ = constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOCTTY | co
 const WRITE = constants.O_WRONLY | constants.O_CREAT | constants.O_NONBLOCK | constants.O_NOCTTY;
 /** Private until the copy gets the mode of its source. */
 const NEW_FILE_MODE = 0o600;
-
-const copyFileContent = promisify<string | Buffer, string | Buffer, void>((from, to, done) =>
-	copyContent(from, to, done),
-);
 
 /**
  * Copies a link as a link, a file with its mode, and with `recursive` a directory into a new or an existing one.
@@ -77,13 +72,12 @@ async function copyLink(calls: FileCalls, from: BytePath, to: BytePath): Promise
 
 /** Opens both files and verifies that they are regular before the copy; copying a file onto itself is a no-op. */
 async function copyFile(calls: FileCalls, from: BytePath, to: BytePath): Promise<void> {
-	await withFile(calls, from, READ, async (source, sourceStats) => {
-		if (!sourceStats.isFile()) throw refusedError('fs/copy only supports regular files, directories, and symlinks');
-		await withFile(calls, to, WRITE, async (destination, stats) => {
-			if (!stats.isFile()) throw refusedError('fs/copy cannot write to a special file');
-			if (stats.dev === sourceStats.dev && stats.ino === sourceStats.ino) return;
-			const [one, other] = process.platform === 'linux' ? [fdPath(source), fdPath(destination)] : [from, to];
-			await copyFileContent(toFsPath(one), toFsPath(other));
+	await withFile(calls, from, READ, async source => {
+		if (!source.stats.isFile()) throw refusedError('fs/copy only supports regular files, directories, and symlinks');
+		await withFile(calls, to, WRITE, async destination => {
+			if (!destination.stats.isFile()) throw refusedError('fs/copy cannot write to a special file');
+			if (destination.stats.dev === source.stats.dev && destination.stats.ino === source.stats.ino) return;
+			await copyModeAndContent(calls, source, destination);
 		});
 	});
 }
@@ -92,11 +86,11 @@ async function withFile(
 	calls: FileCalls,
 	path: BytePath,
 	flags: number,
-	use: (fd: number, stats: Stats) => Promise<void>,
+	use: (file: OpenedFile) => Promise<void>,
 ): Promise<void> {
 	const fd = await calls.open(path, flags, NEW_FILE_MODE);
 	try {
-		await use(fd, await calls.fstat(fd));
+		await use({fd, path, stats: await calls.fstat(fd)});
 	} finally {
 		await calls.close(fd);
 	}

@@ -144,6 +144,45 @@ test('a file copied onto itself, by any of its names, keeps its content', async 
 	expect(fs.readFileSync(full('file'), 'utf8')).toBe('content');
 });
 
+test('a file that holds less than its size says is copied as far as it goes', async () => {
+	const {at, full} = scratch();
+	const shorter = '/sys/kernel/mm/transparent_hugepage/enabled';
+	const sizeless = '/proc/version';
+	for (const path of [shorter, sizeless].filter(one => fs.existsSync(one))) {
+		await files.copy(bytePath(path), at('copy'), {recursive: false});
+		expect(fs.readFileSync(full('copy'), 'utf8')).toBe(fs.readFileSync(path, 'utf8'));
+	}
+});
+
+test.each([
+	['at once', 100],
+	['in several steps', 3 << 20],
+])('a file that is cut off while it is copied %s is copied up to there', async (_, size) => {
+	const {at, full} = scratch();
+	const content = Buffer.alloc(size, 'longarm ');
+	fs.writeFileSync(full('file'), content);
+	const cut = size / 2;
+	const fstat = vi.spyOn(fs, 'fstatSync').mockImplementationOnce(fd => {
+		const stats = fs.fstatSync(fd);
+		fs.truncateSync(full('file'), cut);
+		return stats;
+	});
+	onTestFinished(() => void fstat.mockRestore());
+	await files.copy(at('file'), at('copy'), {recursive: false});
+	expect(fs.readFileSync(full('copy')).equals(content.subarray(0, cut))).toBe(true);
+});
+
+test('a copy of a large file replaces a longer one and has its mode', async () => {
+	const {at, full} = scratch();
+	const content = Buffer.from(Array.from({length: 1 << 20}, (_, index) => index * 7));
+	fs.writeFileSync(full('file'), content);
+	fs.chmodSync(full('file'), 0o751);
+	fs.writeFileSync(full('copy'), Buffer.alloc(2 << 20));
+	await files.copy(at('file'), at('copy'), {recursive: false});
+	expect(fs.readFileSync(full('copy')).equals(content)).toBe(true);
+	expect(fs.statSync(full('copy')).mode & 0o7777).toBe(0o751);
+});
+
 test('a tree that would collide is not copied at all', async () => {
 	const {at, full} = scratch();
 	for (const directory of ['from/deep', 'to/deep']) fs.mkdirSync(full(directory), {recursive: true});
