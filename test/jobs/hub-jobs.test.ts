@@ -1,5 +1,5 @@
 // covers: src/jobs/hub, src/jobs/nats
-import {existsSync, mkdirSync, writeFileSync} from 'node:fs';
+import {existsSync, mkdirSync, readdirSync, readlinkSync, writeFileSync} from 'node:fs';
 import {join} from 'node:path';
 import {describe, expect, onTestFinished, test} from 'vitest';
 import {Environment} from '../../src/environments/environment.js';
@@ -111,6 +111,18 @@ async function items(jobs: HubJobs, jobId: string): Promise<Record<string, unkno
 		found.push(JSON.parse(line) as Record<string, unknown>);
 	}
 	return found;
+}
+
+/** Files of this process below a directory. */
+function openFilesBelow(directory: string): string[] {
+	const names = readdirSync('/proc/self/fd').flatMap(fd => {
+		try {
+			return [readlinkSync(`/proc/self/fd/${fd}`)];
+		} catch {
+			return [];
+		}
+	});
+	return names.filter(name => name.startsWith(directory));
 }
 
 describe.each(Object.entries(HOMES))('in %s', (_name, openHome) => {
@@ -250,6 +262,36 @@ describe.each(Object.entries(HOMES))('in %s', (_name, openHome) => {
 		expect(done.slice(0, 4).map(({attempt_count: attempts}) => attempts)).toEqual([1, 1, 1, 1]);
 		expect((await second.list('default')).map(({status}) => status)).toEqual(['completed']);
 	});
+});
+
+test('items of a job that ends while they are read are read to the end', async () => {
+	const directory = scratchDirectory();
+	const jobs = closedWithTest(
+		await DirectoryJobs.open({directory, openWork: openHere, logger: silentLogger, leaveMs: 100}),
+	);
+	const go = join(scratchDirectory(), 'go');
+	// More than one read of the file brings.
+	const input = `n,text\n${['0', '1', '2'].map(n => `${n},${n.repeat(200_000)}\n`).join('')}`;
+	const line = `while ! test -e ${go}; do sleep 0.05; done; echo '{{}}'`;
+	const id = await jobs.submit('default', submission(line, {}, {stdin: 'none'}), bytesOf(input));
+	const [begun, waiting] = [
+		(await jobs.readItems('default', id, 'jsonl'))![Symbol.asyncIterator](),
+		(await jobs.readItems('default', id, 'jsonl'))!,
+	];
+	expect((await begun.next()).value).toContain('"item_id":"row-1"');
+	writeFileSync(go, '');
+	await ended(jobs, id);
+	// Settles when nothing of the job runs any more.
+	await jobs.close();
+	expect([(await begun.next()).value, (await begun.next()).value, (await begun.next()).done]).toEqual([
+		expect.stringContaining('"item_id":"row-2"'),
+		expect.stringContaining('"item_id":"row-3"'),
+		true,
+	]);
+	const lines: string[] = [];
+	for await (const each of waiting) lines.push(each);
+	expect(lines.map(each => (JSON.parse(each) as {status: string}).status)).toEqual(Array(3).fill('completed'));
+	expect(openFilesBelow(directory)).toEqual([]);
 });
 
 test('a job that is refused leaves no rows in JetStream', async () => {

@@ -215,10 +215,16 @@ export class DirectoryJobs implements HubJobs {
 		});
 	}
 
-	async *#exportLines({tenant, jobId, store}: Entry, form: ItemsForm): AsyncGenerator<string, void, void> {
-		if (store) return yield* exportLines(store, form === 'jsonl');
-		await using looked = await DirectoryStore.open(this.#directoryOf(tenant), jobId, 'look');
-		yield* exportLines(looked, form === 'jsonl');
+	/** The files of a job that ends meanwhile stay open until its lines are read. */
+	async *#exportLines(entry: Entry, form: ItemsForm): AsyncGenerator<string, void, void> {
+		const {tenant, jobId, store: running} = entry;
+		const store = running ?? (await DirectoryStore.open(this.#directoryOf(tenant), jobId, 'look'));
+		const release = running ? running.hold() : () => store.close();
+		try {
+			yield* exportLines(store, form === 'jsonl');
+		} finally {
+			await release();
+		}
 	}
 }
 
@@ -226,8 +232,14 @@ function newEntry(tenant: string, jobId: string, store: DirectoryStore): Entry {
 	return {tenant, jobId, store, runner: undefined, listed: undefined, cancel: undefined, wake: new Deferred()};
 }
 
-function describeEntry({store, listed}: Entry): Promise<ListedJob> {
-	return listed ? Promise.resolve(listed) : describeJob(store!);
+async function describeEntry({store, listed}: Entry): Promise<ListedJob> {
+	if (listed) return listed;
+	const release = store!.hold();
+	try {
+		return await describeJob(store!);
+	} finally {
+		await release();
+	}
 }
 
 /** Files of the last attempt: `<row>-<item>.<attempt>.out` and `.err`. */

@@ -33,6 +33,8 @@ export class DirectoryStore implements JobStore {
 	readonly #journal: Journal;
 	readonly #records: LineFile;
 	#closing: Promise<void> | undefined;
+	/** Readers of the files, and this store until it is closed. */
+	#holders = 1;
 
 	/** Reads the whole input before there is a job: one row that cannot be used, and nothing is left behind. */
 	static async create(jobs: string, job: NewJob, source: RowSource): Promise<DirectoryStore> {
@@ -131,6 +133,14 @@ export class DirectoryStore implements JobStore {
 		return this.#journal.append(JSON.stringify(record)).synced;
 	}
 
+	/** Keeps the files open for a reader, past `close` as well, until the function that is returned is called. */
+	hold(): () => Promise<void> {
+		if (this.#closing) throw new Error('the job is closed');
+		this.#holders++;
+		return () => this.#release();
+	}
+
+	/** Settles when everything is on disk and another one may run the job; readers that hold it go on. */
 	close(): Promise<void> {
 		this.#closing ??= this.#close();
 		return this.#closing;
@@ -148,11 +158,17 @@ export class DirectoryStore implements JobStore {
 
 	async #close(): Promise<void> {
 		try {
-			await this.#journal.close();
-			await this.#items.close();
+			await this.#journal.settle();
 		} finally {
 			this.lock?.release();
+			await this.#release();
 		}
+	}
+
+	async #release(): Promise<void> {
+		if (--this.#holders > 0) return;
+		await this.#journal.close();
+		await this.#items.close();
 	}
 }
 

@@ -57,13 +57,14 @@ export class Journal {
 	}
 
 	/** Settles when all lines are on disk; rejects if one cannot be written. */
+	async settle(): Promise<void> {
+		await this.#flushing;
+		if (this.#failure) throw this.#failure.error;
+	}
+
+	/** Closes the file: nothing may be appended, or be on its way to the disk. */
 	async close(): Promise<void> {
-		try {
-			await this.#flushing;
-			if (this.#failure) throw this.#failure.error;
-		} finally {
-			await this.#file.close();
-		}
+		await this.#file.close();
 	}
 
 	async #flush(): Promise<void> {
