@@ -243,7 +243,9 @@ export class TreeUnpacker implements Transfer {
 	}
 }
 
+/** Reads the rest of the content. It may be closed already, by the end of the transfer: there is no event then. */
 async function drainContent(content: Readable): Promise<void> {
+	if (content.destroyed) return;
 	content.resume();
 	await new Promise<void>(resolve => {
 		content.once('close', resolve);
