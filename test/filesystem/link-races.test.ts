@@ -47,46 +47,43 @@ async function swapping(): Promise<Arena> {
 	return {place, outside};
 }
 
-/** Runs it many times; how often it succeeded. */
-async function attempts(operation: () => Promise<unknown>): Promise<number> {
-	let successes = 0;
-	for (let round = 0; round < ROUNDS; round++) {
+/** Runs it many times, and until it has succeeded: a swapper that does not get the processor may leave the link there. */
+async function repeatUntilDone(operation: () => Promise<unknown>): Promise<void> {
+	let isDone = false;
+	for (let round = 0; round < ROUNDS || !isDone; round++) {
 		await operation().then(
-			() => successes++,
+			() => {
+				isDone = true;
+			},
 			() => {},
 		);
+		if (round >= ROUNDS) await new Promise(resolve => setImmediate(resolve));
 	}
-	return successes;
 }
 
 test('reading without links never reads what a swapped link leads to', async () => {
 	const {place} = await swapping();
 	const seen = new Set<string>();
-	const successes = await attempts(async () => {
+	await repeatUntilDone(async () => {
 		seen.add(Buffer.from(await files.readFile(bytePath(join(place, 'file')), NO_LINKS)).toString());
 	});
 	expect([...seen]).toEqual(['inside']);
-	expect(successes).toBeGreaterThan(0);
 });
 
 test.each([false, true])('writing without links never writes through a swapped link (atomic: %s)', async atomic => {
 	const {place, outside} = await swapping();
 	const content = Buffer.from('written');
-	const successes = await attempts(() =>
-		files.writeFile(bytePath(join(place, 'file')), content, {...NO_LINKS, atomic}),
-	);
-	expect(successes).toBeGreaterThan(0);
+	await repeatUntilDone(() => files.writeFile(bytePath(join(place, 'file')), content, {...NO_LINKS, atomic}));
 	expect(fs.readdirSync(outside)).toEqual(['file']);
 	expect(fs.readFileSync(join(outside, 'file'), 'utf8')).toBe('secret');
 });
 
 test('creating and removing without links never reaches through a swapped link', async () => {
 	const {place, outside} = await swapping();
-	const successes = await attempts(async () => {
+	await repeatUntilDone(async () => {
 		await files.createDirectory(bytePath(join(place, 'made/deep')), {recursive: true, ...NO_LINKS});
 		await files.remove(bytePath(join(place, 'made/deep')), {recursive: false, force: true, ...NO_LINKS});
 	});
-	expect(successes).toBeGreaterThan(0);
 	expect(fs.readdirSync(outside)).toEqual(['file']);
 });
 

@@ -309,7 +309,7 @@ describeEnforcers('an attempt to', enforcer => {
 		const script = `
 			cd ${work}; mkdir inside
 			(while :; do ln -sfn ${work}/inside swap; ln -sfn ${outside} swap; done) & swapper=$!
-			i=0; while [ $i -lt 2000 ]; do (echo x > swap/new) 2>/dev/null; i=$((i + 1)); done
+			i=0; while [ $i -lt 2000 ] || [ ! -e inside/new ]; do (echo x > swap/new) 2>/dev/null; i=$((i + 1)); done
 			kill $swapper; cat inside/new`;
 		const {exitCode} = await run(enforcer, script, strict(enforcer, scene));
 		expect(exitCode).toBe(0);
