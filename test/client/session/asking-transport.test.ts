@@ -38,7 +38,7 @@ test('a client that cannot ping notices a server that vanished, and resumes its 
 });
 
 test('a server that has nothing to say answers and is kept', async () => {
-	const {host, client, losses} = await joined(TIMES);
+	const {host, client, losses} = await joined({...TIMES, peerTimeoutMs: 60_000});
 	const count = /^exec_server_requests_total\{method="environment\/status",result="success"\} (\d+)$/m;
 	const asked = (): boolean => Number(count.exec(host.server.metrics())?.[1] ?? 0) >= 5;
 	await eventually(asked);

@@ -1,8 +1,9 @@
 // covers: src/server/sharing, src/server/handlers/sharing-handlers.ts, src/server/connection/output-pump.ts
-import {expect, test} from 'vitest';
+import {expect, test, vi} from 'vitest';
 import type {Grant} from '../../../src/server/auth/grant.js';
 import type {ExecServer} from '../../../src/server/server.js';
 import {memoryTransportPair} from '../../../src/transports/memory.js';
+import {stopClock} from '../../helpers/clock.js';
 import {OPEN_STDIN, refusal, TERMINAL} from '../../helpers/process-api.js';
 import {eventually, isAlive, untilDead} from '../../helpers/processes.js';
 import {RawPeer} from '../../helpers/raw-peer.js';
@@ -304,9 +305,11 @@ test('the connection of a guest ends when its token expires, and everybody else 
 	const server = execServer();
 	const alice = await enter(server, 'x', {name: 'alice'});
 	await alice.sh('build', 'while read line; do echo "got $line"; done', OPEN_STDIN);
+	stopClock();
 	const {token} = await alice.call<{token: string}>('process/share', {processId: 'build', forMs: 500});
 	const guest = await enter(server, 'x', server.findShare(token));
 	await attach(guest, 'build');
+	vi.advanceTimersByTime(500);
 	await guest.untilClosed();
 	expect(server.findShare(token)).toBeUndefined();
 	await alice.write('build', 'on\n', '1');
