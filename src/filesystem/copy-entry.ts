@@ -1,7 +1,7 @@
 import {constants, type Dirent} from 'node:fs';
 import {Yielder} from '../shared/node/yielder.js';
 import {type BytePath, baseName, isWithin, joinPath, parentPath} from './byte-path.js';
-import {copyModeAndContent, type OpenedFile} from './copy-content.js';
+import {type CopiedFile, copyModeAndContent} from './copy-content.js';
 import {createWithParents, listDirectory} from './directories.js';
 import {isErrno, refusedError, systemError} from './file-errors.js';
 import {lstatIfExists, statIfExists} from './stat.js';
@@ -86,7 +86,7 @@ async function withFile(
 	calls: FileCalls,
 	path: BytePath,
 	flags: number,
-	use: (file: OpenedFile) => Promise<void>,
+	use: (file: CopiedFile) => Promise<void>,
 ): Promise<void> {
 	const fd = await calls.open(path, flags, NEW_FILE_MODE);
 	try {

@@ -167,7 +167,7 @@ test.each([
 		fs.truncateSync(full('file'), cut);
 		return stats;
 	});
-	onTestFinished(() => void fstat.mockRestore());
+	onTestFinished(() => fstat.mockRestore());
 	await files.copy(at('file'), at('copy'), {recursive: false});
 	expect(fs.readFileSync(full('copy')).equals(content.subarray(0, cut))).toBe(true);
 });

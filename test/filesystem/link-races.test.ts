@@ -49,14 +49,11 @@ async function swapping(): Promise<Arena> {
 
 /** Runs it many times, and until it has succeeded: a swapper that does not get the processor may leave the link there. */
 async function repeatUntilDone(operation: () => Promise<unknown>): Promise<void> {
-	let isDone = false;
-	for (let round = 0; round < ROUNDS || !isDone; round++) {
-		await operation().then(
-			() => {
-				isDone = true;
-			},
-			() => {},
-		);
+	for (let round = 0, successes = 0; round < ROUNDS || successes === 0; round++) {
+		try {
+			await operation();
+			successes++;
+		} catch {}
 		if (round >= ROUNDS) await new Promise(resolve => setImmediate(resolve));
 	}
 }

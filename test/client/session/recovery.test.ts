@@ -220,7 +220,7 @@ test('a link that breaks while a slow reader holds it back is made again, and ev
 	};
 	await take();
 	// As much as the server keeps for a reader, in however many pieces it comes.
-	const {log} = link.served.ends[0]!.session!.processes.find('p')!;
+	const {log} = link.served.ends[0]!.session.processes.find('p')!;
 	await eventually(() => log.totalBytes > 1024 * 1024);
 	const paused = remote.lastSeq;
 	cut(link);
