@@ -50,3 +50,11 @@ test('durations are measured by a clock that cannot be set: only dates read the 
 	const found = FOLDERS.flatMap(listFiles).filter(path => WALL_CLOCK.test(readFileSync(join(ROOT, path), 'utf8')));
 	expect(found.sort()).toEqual(Object.keys(DATES).sort());
 });
+
+/** Give up after a second by themselves, which is a limit of time that a busy machine passes. */
+const WAITS_OF_THE_RUNNER = /\bexpect\s*\.poll\(|\bvi\.wait(?:For|Until)\(/;
+
+test('tests wait with `eventually` or for an event, not with what gives up after a second', () => {
+	const found = listFiles('test').filter(path => WAITS_OF_THE_RUNNER.test(readFileSync(join(ROOT, path), 'utf8')));
+	expect(found).toEqual([]);
+});

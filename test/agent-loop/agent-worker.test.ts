@@ -4,6 +4,7 @@ import {expect, test} from 'vitest';
 import {UNREPORTED} from '../../src/agent-loop/worker/agent-worker.js';
 import {Environment} from '../../src/environments/environment.js';
 import {calls, completed, type ModelCall, says, scriptedModel, seedResponder} from '../helpers/model-endpoints.js';
+import {eventually, untilDead} from '../helpers/processes.js';
 import {scratchDirectory} from '../helpers/scratch.js';
 import {serving} from '../helpers/serving.js';
 import {closeWithTest} from '../helpers/transports.js';
@@ -220,12 +221,12 @@ test('commands that still run when the work is over are ended', async () => {
 	const file = join(scratchDirectory(), 'pid');
 	const model = await scriptedModel(
 		[calls('exec_command', {cmd: `echo $$ > ${file}; exec sleep 1000`, yield_time_ms: 250}, 'c1'), completed()],
-		[calls('exec_command', {cmd: `cat ${file}`}, 'c2'), completed()],
+		[calls('exec_command', {cmd: `until [ -s ${file} ]; do sleep 0.02; done; cat ${file}`}, 'c2'), completed()],
 		[calls('exec_command', {cmd: 'exec sleep 1000', yield_time_ms: 30_000}, 'c3'), reports(), completed()],
 	);
 	expect(await workerFor(model.baseUrl).worker.run(attemptOf())).toEqual({kind: 'reported'});
 	const pid = Number(/Output:\n(\d+)/.exec(outputsIn(model.calls[2]!)['c2']!)![1]);
-	await expect.poll(() => isAlive(pid), {timeout: 10_000}).toBe(false);
+	await untilDead(pid);
 });
 
 test('an attempt that is aborted ends its request and its commands', async () => {
@@ -237,7 +238,7 @@ test('an attempt that is aborted ends its request and its commands', async () =>
 	]);
 	const {worker, notifications} = workerFor(model.baseUrl);
 	const running = worker.run(attemptOf({signal: controller.signal}));
-	await expect.poll(() => existsSync(file), {timeout: 10_000}).toBe(true);
+	await eventually(() => existsSync(file));
 	controller.abort(new Error('time is up'));
 	expect(await running).toMatchObject({kind: 'unreported'});
 	expect(notifications.at(-1)).toMatchObject({params: {turn: {status: 'interrupted'}}});
@@ -255,12 +256,3 @@ test('commands do not inherit the variable with the key of the model', async () 
 	await worker.run(attemptOf({executor}));
 	expect(outputsIn(model.calls[1]!)['c1']).toContain('\nOutput:\n[][kept]\n');
 });
-
-function isAlive(pid: number): boolean {
-	try {
-		process.kill(pid, 0);
-		return true;
-	} catch {
-		return false;
-	}
-}

@@ -7,6 +7,7 @@ import type {ModelRequest} from '../../src/agent-loop/model/request-body.js';
 import {ResponsesClient, type ResponsesClientOptions} from '../../src/agent-loop/model/responses-client.js';
 import {backOffMs, parseRetryAfter, parseTryAgain} from '../../src/agent-loop/model/retry-delays.js';
 import {calls, completed, type ModelAnswer, says, scriptedModel, toStream} from '../helpers/model-endpoints.js';
+import {eventually} from '../helpers/processes.js';
 
 const KEY = 'sk-secret-0123456789';
 const REQUEST: ModelRequest = {
@@ -213,7 +214,7 @@ test('an abort ends a request, a stream and the pause before a retry with its re
 	const silent = await scriptedModel(() => new Promise(() => {}));
 	const early = new AbortController();
 	const waiting = clientOf(silent.baseUrl).respond(REQUEST, {signal: early.signal});
-	await expect.poll(() => silent.calls.length).toBe(1);
+	await eventually(() => silent.calls.length === 1);
 	early.abort(reason);
 	await expect(waiting).rejects.toBe(reason);
 

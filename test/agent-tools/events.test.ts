@@ -86,7 +86,7 @@ test('a poll that finds the command gone, and a write that fails, are not told',
 test('what a poll is waiting for is answered before the end is told', async () => {
 	const {exec, events, begin} = await running();
 	const id = await begin({cmd: 'echo up; read x', tty: true});
-	await exec.writeStdin({session_id: id, chars: 'a\n', yield_time_ms: 5000});
+	await exec.writeStdin({session_id: id, chars: 'a\n', yield_time_ms: 30_000});
 	expect(events.map(({kind}) => kind).filter(kind => kind !== 'outputDelta')).toEqual(['begin', 'interaction', 'end']);
 });
 

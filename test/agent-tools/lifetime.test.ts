@@ -7,11 +7,13 @@ const pidsIn = (text: string) => text.trim().split(/\s+/).map(Number);
 
 describe.each(Object.entries(EXEC_ENVIRONMENTS))('in %s', (_name, open) => {
 	test('closing ends every session, and nothing can be run afterwards', async () => {
-		const {exec, events} = await running({environment: await open()});
-		const commands = ['echo $$; exec sleep 1000', 'echo $$; sleep 1000 & echo $!; wait'];
-		const answers = await Promise.all(commands.map(cmd => exec.execCommand({cmd, yield_time_ms: 250})));
+		const {exec, events, begin} = await running({environment: await open()});
+		for (const cmd of ['echo $$; exec sleep 1000', 'sleep 1000 & echo $$ $!; wait']) await begin({cmd});
+		const said = events.map(event => (event.kind === 'outputDelta' ? Buffer.from(event.bytes).toString() : ''));
 		await exec.close();
-		await untilDead(...answers.flatMap(answer => pidsIn(structured(answer).output)));
+		const pids = pidsIn(said.join(''));
+		expect(pids).toHaveLength(3);
+		await untilDead(...pids);
 		expect(exec.list()).toEqual([]);
 		expect(events.filter(({kind}) => kind === 'end')).toHaveLength(2);
 		expect((await exec.execCommand({cmd: 'echo'})).text).toBe('unified exec is unavailable in this session');

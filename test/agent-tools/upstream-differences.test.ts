@@ -162,7 +162,7 @@ test('a signal on a terminal is told as 128 and its number; as 1 in strict-compa
 	for (const strictCompat of [false, true]) {
 		const {exec, begin} = await running({strictCompat});
 		const id = await begin({cmd: 'echo up; read x', tty: true});
-		codes.push(structured(await exec.writeStdin({session_id: id, chars: '\u0003', yield_time_ms: 5000})).exit_code);
+		codes.push(structured(await exec.writeStdin({session_id: id, chars: '\u0003', yield_time_ms: 30_000})).exit_code);
 		codes.push(structured(await exec.execCommand({cmd: "trap 'exit 9' TERM; kill $$", tty: true})).exit_code);
 	}
 	expect(codes).toEqual([130, 9, 1, 9]);
@@ -209,7 +209,7 @@ test('an executor is not asked to end what has ended; in strict-compat it is, af
 		const {exec, begin} = await running({environment: counting, strictCompat});
 		await exec.execCommand({cmd: 'echo'});
 		const id = await begin({cmd: 'echo up; read x', tty: true});
-		await exec.writeStdin({session_id: id, chars: '\n', yield_time_ms: 5000});
+		await exec.writeStdin({session_id: id, chars: '\n', yield_time_ms: 30_000});
 		await exec.close();
 		counts.push(await Promise.all(ended));
 	}

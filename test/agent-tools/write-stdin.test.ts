@@ -34,7 +34,7 @@ describe.each(Object.entries(EXEC_ENVIRONMENTS))('in %s', (_name, open) => {
 		expect((await exec.writeStdin({session_id: 1000, chars: 'x'})).text).toBe(
 			'write_stdin failed: stdin is closed for this session; rerun exec_command with tty=true to keep stdin open',
 		);
-		expect(structured(await exec.writeStdin({session_id: 1000, chars: '\u0003'})).exit_code).toBe(130);
+		expect(structured(await exec.writeStdin({session_id: 1000, chars: '\u0003', ...PATIENT})).exit_code).toBe(130);
 		expect((await exec.writeStdin({session_id: 1000})).text).toBe('write_stdin failed: Unknown process id 1000');
 	});
 });

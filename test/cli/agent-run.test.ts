@@ -12,6 +12,7 @@ import {
 	scriptedModel,
 	seedResponder,
 } from '../helpers/model-endpoints.js';
+import {eventually} from '../helpers/processes.js';
 import {scratchDirectory} from '../helpers/scratch.js';
 
 const KEY = 'sk-test-0123456789';
@@ -123,7 +124,7 @@ test('an interrupt ends workers and commands, and is exit code 130', async () =>
 	};
 	const {baseUrl, stats} = await seedResponder({spawnArgs, delayMs: 3_600_000});
 	const command = new Command(agentArgs(baseUrl, 'go'), {env: ENV});
-	await expect.poll(() => stats.worker, {timeout: 30_000}).toBe(2);
+	await eventually(() => stats.worker === 2);
 	command.child.kill('SIGINT');
 	expect(await command.ended).toEqual({code: 130, signal: null});
 	expect(readFileSync(join(directory, 'out.csv'), 'utf8').match(/,pending,/g)).toHaveLength(2);
@@ -154,7 +155,7 @@ test('a job whose agent was interrupted goes on with fanout resume', async () =>
 	const {baseUrl, stats} = await seedResponder({spawnArgs, holdWorkers: 3});
 	const model = ['--base-url', baseUrl, '--api-key-env', 'MODEL_KEY', '--model', 'gpt-5'];
 	const command = new Command(['agent', 'run', ...model, '--job-dir', jobs, 'go'], {env: ENV});
-	await expect.poll(() => stats.worker, {timeout: 30_000}).toBe(2);
+	await eventually(() => stats.worker === 2);
 	command.child.kill('SIGINT');
 	expect(await command.ended).toEqual({code: 130, signal: null});
 	const [job] = readdirSync(jobs);

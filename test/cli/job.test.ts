@@ -3,6 +3,7 @@ import {existsSync, readFileSync, writeFileSync} from 'node:fs';
 import {join} from 'node:path';
 import {expect, test} from 'vitest';
 import {Command, type Finished, run} from '../helpers/command.js';
+import {eventually} from '../helpers/processes.js';
 import {scratchDirectory} from '../helpers/scratch.js';
 import {fileWith} from '../helpers/tokens.js';
 
@@ -102,7 +103,7 @@ test('a job goes on without its client, and is cancelled from elsewhere', async 
 	const line = `touch ${started}; while true; do sleep 0.1; done`;
 	const submitted = await job('submit', rows, '--cmd', line, '--executor', 'box', '--max-concurrency', '1');
 	const id = submitted.stdout.trim();
-	await expect.poll(() => existsSync(started), {timeout: 20_000}).toBe(true);
+	await eventually(() => existsSync(started));
 	expect(JSON.parse((await job('status', id, '--json')).stdout)).toMatchObject({status: 'running', running_items: 1});
 	expect(await job('cancel', id, '--drain-timeout', '0s')).toMatchObject({code: 0});
 	expect((await job('status', id, '--follow')).code).toBe(3);
@@ -112,7 +113,7 @@ test('a hub that was killed goes on with its jobs, and a client that follows one
 	const {job, directory, rows, restart} = await hubWithBox();
 	const line = `echo x >> ${directory}/ran-{n}; while ! test -e ${directory}/go; do sleep 0.1; done; echo '{{}}'`;
 	const followed = job('submit', rows, '--cmd', line, '--executor', 'box', '--follow');
-	await expect.poll(() => existsSync(join(directory, 'ran-3')), {timeout: 20_000}).toBe(true);
+	await eventually(() => existsSync(join(directory, 'ran-3')));
 	await restart();
 	writeFileSync(join(directory, 'go'), '');
 	const {code, stdout} = await followed;

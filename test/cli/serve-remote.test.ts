@@ -5,6 +5,7 @@ import {expect, test} from 'vitest';
 import {Environment} from '../../src/environments/environment.js';
 import {Command, run} from '../helpers/command.js';
 import {environmentVia, type RunningHub, runningHub} from '../helpers/hubs.js';
+import {askUntil} from '../helpers/processes.js';
 import {scratchDirectory} from '../helpers/scratch.js';
 import {fileWith} from '../helpers/tokens.js';
 
@@ -72,7 +73,7 @@ test('a credential on stdin is used, replaced by a later one, and its end stops 
 			return false;
 		}
 	};
-	await expect.poll(retried, {timeout: 20_000}).toBe(true);
+	await askUntil(retried, isThere => isThere);
 	server.child.stdin.end();
 	expect(await server.ended).toEqual({code: 0, signal: null});
 });

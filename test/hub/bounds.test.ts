@@ -15,6 +15,7 @@ import {nodeNoiseCrypto} from '../../src/shared/node/node-noise-crypto.js';
 import {createNoiseKeys, publicKeysOf} from '../../src/shared/noise/hybrid-ik.js';
 import {RegistryError} from '../../src/transports/node/relay/registry-errors.js';
 import {runningExecutor, runningHub} from '../helpers/hubs.js';
+import {eventually} from '../helpers/processes.js';
 import {
 	clientRegistry,
 	executorRegistry,
@@ -60,7 +61,8 @@ test('an executor has so many sockets of clients, and takes another when one has
 	// Try again later.
 	expect(await late.closed).toBe(1013);
 	first.socket.terminate();
-	await expect.poll(() => hub.hub.relay.findExecutor('devbox')!.harnesses.size).toBe(MAX_HARNESSES_PER_EXECUTOR - 1);
+	const executor = hub.hub.relay.findExecutor('devbox')!;
+	await eventually(() => executor.harnesses.size === MAX_HARNESSES_PER_EXECUTOR - 1);
 	const next = await scriptedHarness(hub, 'devbox');
 	expect(next.socket.readyState).toBe(next.socket.OPEN);
 });

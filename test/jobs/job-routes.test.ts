@@ -8,6 +8,7 @@ import {DEFAULT_RULES} from '../../src/jobs/job-description.js';
 import {silentLogger} from '../../src/shared/logger.js';
 import {type RunningHub, runningExecutor, runningHub} from '../helpers/hubs.js';
 import {runningNats} from '../helpers/nats-servers.js';
+import {eventually} from '../helpers/processes.js';
 
 const BACKENDS: Record<string, () => Promise<HubBackend | undefined>> = {
 	'a hub that is alone': async () => undefined,
@@ -128,7 +129,7 @@ describe.each(Object.entries(BACKENDS))('%s', (_name, openBackend) => {
 		const before = hub.hub.internalTokens.goodIds().size;
 		const {json} = await ask(hub, '/jobs', upload());
 		await ended(hub, json.job_id);
-		await expect.poll(() => hub.hub.internalTokens.goodIds().size).toBe(before);
+		await eventually(() => hub.hub.internalTokens.goodIds().size === before);
 	});
 });
 

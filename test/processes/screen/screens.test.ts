@@ -6,6 +6,7 @@ import {LogScreenSource} from '../../../src/processes/screen/log-screen-source.j
 import {CHECKPOINTS_IDLE_MS, MAX_LIVE_MODELS, MODEL_IDLE_MS, Screens} from '../../../src/processes/screen/screens.js';
 import {MAX_RECORDED_SIZES, TerminalSizes} from '../../../src/processes/screen/terminal-sizes.js';
 import {stopClock} from '../../helpers/clock.js';
+import {eventually} from '../../helpers/processes.js';
 import {RecordedScreen} from '../../helpers/screen-events.js';
 
 const SIZE = {rows: 3, columns: 20};
@@ -97,7 +98,7 @@ test('a model is freed when it was not asked for, and later everything of its pr
 	await screens.render(source, TEXT);
 	expect([screens.liveModels, screens.checkpoints]).toEqual([1, 0]);
 	vi.advanceTimersByTime(MODEL_IDLE_MS);
-	await vi.waitUntil(() => screens.checkpoints === 1);
+	await eventually(() => screens.checkpoints === 1);
 	expect(screens.liveModels).toBe(0);
 	vi.advanceTimersByTime(CHECKPOINTS_IDLE_MS);
 	expect([screens.liveModels, screens.checkpoints]).toEqual([0, 0]);
