@@ -6,6 +6,7 @@ import {ModelError} from '../../src/agent-loop/model/model-error.js';
 import type {ModelRequest} from '../../src/agent-loop/model/request-body.js';
 import {ResponsesClient, type ResponsesClientOptions} from '../../src/agent-loop/model/responses-client.js';
 import {backOffMs, parseRetryAfter, parseTryAgain} from '../../src/agent-loop/model/retry-delays.js';
+import {withTimeEnough} from '../helpers/clock.js';
 import {calls, completed, type ModelAnswer, says, scriptedModel, toStream} from '../helpers/model-endpoints.js';
 import {eventually} from '../helpers/processes.js';
 
@@ -195,17 +196,21 @@ test.each([
 });
 
 test('a stream that falls silent is given up', async () => {
-	const model = await scriptedModel(
-		response => {
-			response.writeHead(200).write(toStream([says('x')]));
-			return undefined;
-		},
-		[completed('second')],
-	);
-	const retries: string[] = [];
-	const client = clientOf(model.baseUrl, {maxSilenceMs: 200});
-	const {id} = await client.respond(REQUEST, {onRetry: ({message}) => retries.push(message)});
-	expect(id).toBe('second');
+	const retries = await withTimeEnough(async maxSilenceMs => {
+		const model = await scriptedModel(
+			response => {
+				response.writeHead(200).write(toStream([says('x')]));
+				return undefined;
+			},
+			[completed('second')],
+		);
+		const told: string[] = [];
+		const answering = clientOf(model.baseUrl, {maxSilenceMs}).respond(REQUEST, {
+			onRetry: ({message}) => told.push(message),
+		});
+		const answer = await answering.catch(() => undefined);
+		return answer?.id === 'second' ? told : undefined;
+	});
 	expect(retries[0]).toBe('idle timeout waiting for SSE');
 });
 
