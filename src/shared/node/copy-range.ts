@@ -9,7 +9,7 @@ interface PooledCall {
 
 /** Calls at a time: each has a stack of its own, and a thread of the four that Node has is left to others. */
 const MAX_CALLS = 3;
-/** What the call returns where it cannot. */
+/** Result of a call that failed. */
 const FAILED = -1;
 
 const places = new Semaphore(MAX_CALLS);
