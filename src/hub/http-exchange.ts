@@ -23,7 +23,8 @@ export class HubRefusal extends Error {
 export async function readJsonBody(request: IncomingMessage): Promise<Record<string, unknown>> {
 	const chunks: Buffer[] = [];
 	let bytes = 0;
-	for await (const chunk of request as AsyncIterable<Buffer>) {
+	// The connection stays, for an answer.
+	for await (const chunk of request.iterator({destroyOnReturn: false}) as AsyncIterable<Buffer>) {
 		bytes += chunk.length;
 		if (bytes > MAX_REQUEST_BODY_BYTES) throw new HubRefusal(413, 'bad_request', 'the body is too long');
 		chunks.push(chunk);
@@ -62,6 +63,25 @@ export function limitBody(request: IncomingMessage): void {
 		if (!request.complete) request.destroy();
 	}, REQUEST_TIMEOUT_MS);
 	request.once('close', () => clearTimeout(timer));
+}
+
+/**
+ * Reads the rest of a body that nobody wants, within the time for a request. A connection that is closed in front of unread
+ * bytes is reset, and an answer on its way may be lost with it.
+ */
+export async function discardBody(request: IncomingMessage): Promise<void> {
+	if (request.complete || request.destroyed) return;
+	// A reader that has given up still listens, and would hold the stream back.
+	request.removeAllListeners('readable');
+	await new Promise<void>(resolve => {
+		const timer = setTimeout(resolve, REQUEST_TIMEOUT_MS);
+		request.once('close', () => {
+			clearTimeout(timer);
+			resolve();
+		});
+		request.once('end', resolve);
+		request.resume();
+	});
 }
 
 /** The host is the client's word and not used here. */

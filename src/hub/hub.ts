@@ -19,7 +19,7 @@ import type {ClusterParts, HubBackend, HubCluster} from './cluster/hub-cluster.j
 import {ControlSocket} from './control-socket.js';
 import {EnvironmentRoutes, type ListedEnvironment} from './environment-routes.js';
 import {Gateway} from './gateway/gateway.js';
-import {bearerOf, HubRefusal, limitBody, REQUEST_TIMEOUT_MS, sendRefusal, urlOf} from './http-exchange.js';
+import {bearerOf, discardBody, HubRefusal, limitBody, REQUEST_TIMEOUT_MS, sendRefusal, urlOf} from './http-exchange.js';
 import {hubControlRoutes} from './hub-control.js';
 import type {HubExtension} from './hub-extension.js';
 import {HubMetrics} from './hub-metrics.js';
@@ -307,8 +307,12 @@ export class Hub {
 			// Neither the query nor a header: both may hold secrets.
 			const {pathname: path} = urlOf(request);
 			this.#logger.debug('request refused', {path, status: refusal.status, code: refusal.code});
-			if (response.headersSent) response.destroy();
-			else sendRefusal(response, refusal);
+			if (response.headersSent) {
+				response.destroy();
+				return;
+			}
+			await discardBody(request);
+			sendRefusal(response, refusal);
 		}
 	}
 

@@ -1,7 +1,9 @@
 // covers: src/hub/registry, src/hub/relay, src/hub/store, src/hub/access
 // Everything that a hub keeps for others has an end, and says so.
+import {once} from 'node:events';
 import {statSync} from 'node:fs';
 import {get, type IncomingMessage} from 'node:http';
+import {connect} from 'node:net';
 import {join} from 'node:path';
 import {expect, onTestFinished, test, vi} from 'vitest';
 import {HubAccess} from '../../src/hub/access/hub-access.js';
@@ -27,6 +29,25 @@ import {scratchDirectory} from '../helpers/scratch.js';
 
 const KEY = encodeRelayKey(publicKeysOf(createNoiseKeys(nodeNoiseCrypto)));
 const OTHER_KEY = encodeRelayKey(publicKeysOf(createNoiseKeys(nodeNoiseCrypto)));
+
+test('a refusal reaches a client that sends the rest of its request before it looks for an answer', async () => {
+	const {url} = await runningHub();
+	const {hostname, port} = new URL(url);
+	const socket = connect(Number(port), hostname);
+	onTestFinished(() => void socket.destroy());
+	await once(socket, 'connect');
+	socket.pause();
+	socket.write('POST /nothing HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\ncontent-length: 4\r\n\r\n');
+	for (let piece = 0; piece < 4; piece++) {
+		// The hub has seen all before, and a connection that it has closed is known as such.
+		await fetch(new URL('/readyz', url)).then(response => response.text());
+		socket.write('.');
+	}
+	const answered = once(socket, 'data');
+	socket.resume();
+	const [answer] = await answered;
+	expect(String(answer)).toMatch(/^HTTP\/1\.1 404 /);
+});
 
 test('a token adds so many environments, and goes on with those it has', async () => {
 	const hub = await runningHub({maxEnvironmentsPerToken: 2});

@@ -29,7 +29,9 @@ export function connectChild(handle: ChildHandle, context: ChildContext, events:
 function connectPipes(handle: ChildHandle, context: ChildContext, events: ChildEvents): Child {
 	const {outputs, stdinFd, hasStdin} = handle;
 	const sources = {openPipe: (fd: number) => createPipeSource(context.libc, fd)};
-	const readers = outputs.map(({stream, fd}) => new OutputReader(fd, 'pipe', new StreamEvents(stream, events), sources));
+	const readers = outputs.map(
+		({stream, fd}) => new OutputReader(fd, 'pipe', new StreamEvents(stream, events), sources),
+	);
 	const input = stdinFd === undefined ? CLOSED_INPUT : openPipeInput(stdinFd);
 	const {writer: stdin, probe: inputProbe} = hasStdin ? input : {...input, writer: undefined};
 	return new NativeChild(handle, context, {readers, stdin, inputProbe}, events);
