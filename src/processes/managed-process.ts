@@ -39,7 +39,7 @@ export class ManagedProcess {
 	/** Connections that its events are sent to. */
 	deliveryCount = 0;
 	readonly #events: ProcessEvents;
-	/** Those of the child that have not ended: its own list until the first has. */
+	/** Streams of the child that have not ended: its own list until the first has. */
 	#openStreams: readonly OutputStream[] = [];
 	#state: ProcessState;
 	#stdin: StdinQueue | undefined;

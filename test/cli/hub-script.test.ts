@@ -14,7 +14,7 @@ const MAX_SCRIPT_MS = 100_000;
 const SCRIPT = `
 set -eu
 umask 077
-wait_for() { until grep -q "$1" "$2"; do kill -0 "$3" || { cat "$2" >&2; exit 1; }; sleep 0.05; done; }
+wait_for() { until grep -qs "$1" "$2"; do kill -0 "$3" || { cat "$2" >&2; exit 1; }; sleep 0.05; done; }
 longarm hub --listen http://127.0.0.1:0 --data hub > url 2> hub.log & hub=$!
 trap 'kill $hub $(cat pids 2>/dev/null) 2>/dev/null; wait' EXIT
 wait_for http url $hub

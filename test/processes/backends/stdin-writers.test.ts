@@ -5,6 +5,7 @@ import * as fc from 'fast-check';
 import {expect, onTestFinished, test, vi} from 'vitest';
 import type {StdinWriter} from '../../../src/processes/backends/backend.js';
 import {createPipeWriter} from '../../../src/processes/backends/stdin-writers.js';
+import {eventually} from '../../helpers/processes.js';
 
 interface Started {
 	readonly child: ChildProcess;
@@ -80,7 +81,7 @@ test('input for a reader that is gone vanishes, without an error and without an 
 		['one', 'two'].map(text => new Promise<void>(resolve => writer.write(Buffer.from(text), resolve))),
 	);
 	await answers;
-	await vi.waitUntil(() => stdin.destroyed);
+	await eventually(() => stdin.destroyed);
 	const done = vi.fn<() => void>();
 	writer.write(Buffer.from('three'), done);
 	expect(done).toHaveBeenCalledOnce();

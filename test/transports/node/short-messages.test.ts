@@ -5,6 +5,7 @@ import {expect, onTestFinished, test, vi} from 'vitest';
 import {WebSocket, WebSocketServer} from 'ws';
 import {fromWebSocket} from '../../../src/transports/node/from-web-socket.js';
 import type {Transport} from '../../../src/transports/transport.js';
+import {eventually} from '../../helpers/processes.js';
 import {clientFrame} from '../../helpers/raw-web-socket.js';
 import {waitTicks} from '../../helpers/ticks.js';
 
@@ -50,7 +51,7 @@ class Accepted {
 	}
 
 	async untilEvents(count: number): Promise<void> {
-		await vi.waitUntil(() => this.events.length >= count);
+		await eventually(() => this.events.length >= count);
 	}
 }
 
@@ -206,7 +207,7 @@ test('small messages are written without the stream of the socket, and all arriv
 	const received: string[] = [];
 	client.on('message', data => received.push((data as Buffer).toString()));
 	end.transport.send('first');
-	await vi.waitUntil(() => received.length === 1);
+	await eventually(() => received.length === 1);
 	expect(streamed).not.toHaveBeenCalled();
 	client.pause();
 	const sent = ['first'];
@@ -225,7 +226,7 @@ test('small messages are written without the stream of the socket, and all arriv
 		end.transport.send(sent.at(-1)!);
 		await waitTicks(1);
 	}
-	await vi.waitUntil(() => received.length === sent.length, {timeout: 10_000});
+	await eventually(() => received.length === sent.length);
 	expect(received).toEqual(sent);
 	expect(end.transport.backlog).toBe(0);
 });
