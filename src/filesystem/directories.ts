@@ -23,12 +23,6 @@ export interface NamedEntry {
 	readonly isFile: boolean;
 }
 
-/** Receiver of the entries of a directory. */
-export interface EntrySink {
-	/** The name is a binary string. */
-	add(name: string, isDirectory: boolean, isFile: boolean): void;
-}
-
 export interface CreateDirectoryOptions extends LinkOptions {
 	/** Creates parents, and accepts a directory that exists. */
 	readonly recursive: boolean;
@@ -44,26 +38,19 @@ export async function makeDirectory(path: BytePath, options: CreateDirectoryOpti
 
 /** Direct children in the order of the system. Links are followed; dangling ones are left out. */
 export async function listDirectoryChildren(path: BytePath): Promise<NamedEntry[]> {
-	const entries: NamedEntry[] = [];
-	await listDirectoryInto(path, {
-		add: (name, isDirectory, isFile) => void entries.push({fileName: toDisplayText(name), isDirectory, isFile}),
-	});
-	return entries;
-}
-
-/** The same, one after the other for a receiver. */
-export async function listDirectoryInto(path: BytePath, sink: EntrySink): Promise<void> {
 	const calls = preferredCalls();
 	const yielder = new Yielder();
+	const entries: NamedEntry[] = [];
 	const listing = await listDirectory(calls, path, MAX_LISTED_ENTRIES);
 	if (listing.length > MAX_LISTED_ENTRIES) throw tooManyEntriesError(listing.length);
-	for (let index = 0; index < listing.length; index++) {
-		const pause = index % ENTRIES_PER_LOOK === 0 ? yielder.yieldIfDue() : undefined;
-		if (pause) await pause;
-		const entry = listing[index]!;
+	for (const entry of listing) {
 		const kind = entry.isSymbolicLink() ? await statTarget(calls, joinPath(path, entry.name)) : entry;
-		if (kind) sink.add(entry.name, kind.isDirectory(), kind.isFile());
+		if (!kind) continue;
+		entries.push({fileName: toDisplayText(entry.name), isDirectory: kind.isDirectory(), isFile: kind.isFile()});
+		const pause = entries.length % ENTRIES_PER_LOOK === 0 ? yielder.yieldIfDue() : undefined;
+		if (pause) await pause;
 	}
+	return entries;
 }
 
 export async function resolveRealPath(path: BytePath): Promise<BytePath> {

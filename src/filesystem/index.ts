@@ -1,7 +1,7 @@
 // Operations with LongarmErrors. Inside this folder the plain functions are used, whose errors keep their errno.
 import {copyEntry} from './copy-entry.js';
 import {hashFile} from './digest.js';
-import {listDirectoryChildren, listDirectoryInto, makeDirectory, resolveRealPath} from './directories.js';
+import {listDirectoryChildren, makeDirectory, resolveRealPath} from './directories.js';
 import {withFileErrors, withFileErrorsAtOnce} from './file-errors.js';
 import {readSmallFileAtOnce, readWholeFile} from './read-file.js';
 import {removePath} from './remove.js';
@@ -17,7 +17,6 @@ export const digest = withFileErrors(hashFile);
 export const getMetadata = withFileErrors(readMetadata);
 export const getMetadataAtOnce = withFileErrorsAtOnce(readMetadataAtOnce);
 export const readDirectory = withFileErrors(listDirectoryChildren);
-export const readDirectoryInto = withFileErrors(listDirectoryInto);
 export const readFile = withFileErrors(readWholeFile);
 export const readFileAtOnce = withFileErrorsAtOnce(readSmallFileAtOnce);
 export const remove = withFileErrors(removePath);

@@ -1,4 +1,4 @@
-// covers: src/filesystem/raw-entries.ts, src/filesystem/walk.ts, src/server/handlers/listing-text.ts
+// covers: src/filesystem/raw-entries.ts, src/filesystem/walk.ts, src/server/handlers/tree-text.ts
 import {execFileSync, spawn} from 'node:child_process';
 import fs from 'node:fs';
 import {createServer} from 'node:net';
@@ -9,7 +9,7 @@ import {type BytePath, bytePath} from '../../src/filesystem/byte-path.js';
 import * as files from '../../src/filesystem/index.js';
 import {readRawEntries, releaseRawEntries} from '../../src/filesystem/raw-entries.js';
 import type {TreeWalkOptions} from '../../src/filesystem/walk.js';
-import {EntriesText, TreeText} from '../../src/server/handlers/listing-text.js';
+import {TreeText} from '../../src/server/handlers/tree-text.js';
 import {isKoffiInstalled, loadKoffi} from '../../src/shared/node/koffi.js';
 import {isRoot, unless} from '../helpers/needs.js';
 import {scratchDirectory} from '../helpers/scratch.js';
@@ -121,12 +121,6 @@ async function walkText(root: BytePath, given: TreeWalkOptions): Promise<string>
 	return text.finish(await files.walkTreeInto(root, given, text)).toString();
 }
 
-async function entriesText(path: BytePath): Promise<string> {
-	const text = new EntriesText();
-	await files.readDirectoryInto(path, text);
-	return text.finish().toString();
-}
-
 /** With calls that may take long everything is listed by Node. */
 async function withNode<T>(ask: () => Promise<T>): Promise<T> {
 	mounts.mayHang = true;
@@ -162,16 +156,6 @@ test('a walk finds with the C library what it finds with Node, and its text is t
 			expect(await files.walk(root, given)).toEqual(outcome);
 			expect(await walkText(root, given)).toBe(JSON.stringify(outcome));
 			expect(await withNode(() => walkText(root, given))).toBe(JSON.stringify(outcome));
-		}),
-		{numRuns: 150},
-	);
-});
-
-test('the text of a listing is the JSON of its entries', async () => {
-	await fc.assert(
-		fc.asyncProperty(tree, async entries => {
-			const root = plant(scratchDirectory(), entries);
-			expect(await entriesText(root)).toBe(JSON.stringify({entries: await files.readDirectory(root)}));
 		}),
 		{numRuns: 150},
 	);
@@ -272,7 +256,7 @@ test('entries that come and go meanwhile leave the others as they are', async ()
 		const paths = entries.map(({path}) => path.slice(`file://${root}/`.length));
 		expect(paths.filter(path => path.startsWith('stable'))).toEqual([...STABLE].sort());
 		expect(errors.filter(({message}) => message !== VANISHED)).toEqual([]);
-		const listed = JSON.parse(await entriesText(bytePath(root))) as {entries: {fileName: string}[]};
-		expect(listed.entries.filter(({fileName}) => fileName.startsWith('stable'))).toHaveLength(STABLE.length);
+		const listed = await files.readDirectory(bytePath(root));
+		expect(listed.filter(({fileName}) => fileName.startsWith('stable'))).toHaveLength(STABLE.length);
 	}
 });

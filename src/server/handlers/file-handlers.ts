@@ -12,7 +12,7 @@ import {Base64Error, encodeBase64} from '../../shared/base64.js';
 import {payloadBuffers} from '../../shared/node/buffer-pool.js';
 import type {ClientConnection} from '../connection/client-connection.js';
 import type {Handlers} from '../connection/dispatch.js';
-import {EntriesText, TreeText} from './listing-text.js';
+import {TreeText} from './tree-text.js';
 
 /** Replies of this size and more are subject to flow control. */
 const MIN_BULK_BYTES = 64 * 1024;
@@ -60,9 +60,7 @@ export const fileHandlers = {
 	},
 
 	'fs/readDirectory': async ({path}) => {
-		const entries = new EntriesText();
-		await files.readDirectoryInto(toNativePath(path), entries);
-		return entries.finish();
+		return {entries: await files.readDirectory(toNativePath(path))};
 	},
 
 	'fs/walk': async ({path, options}) => {

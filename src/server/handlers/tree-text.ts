@@ -1,55 +1,16 @@
-// The replies of listings as JSON text. An object per entry and its encoding cost as much as reading a directory.
-import {toDisplayText} from '../../filesystem/byte-path.js';
-import type {EntrySink} from '../../filesystem/directories.js';
 import type {WalkSink} from '../../filesystem/walk.js';
 import {JsonParts} from '../../protocol/wire/encode.js';
 
 /** Memory of a reply at first; it doubles when it is full. */
 const INITIAL_BYTES = 16 * 1024;
-/** Anything that is not itself in a JSON string, or not ASCII and perhaps not even UTF-8. */
-const NOT_PLAIN = /[^ !#-[\]-\x7f]/;
-const NAME_HEAD = '{"fileName":"';
 const PATH_HEAD = '{"path":"';
 const FILE_TAIL = '","kind":"file"},';
 const COMMA = 0x2c;
 
-/** The reply of `fs/readDirectory`. Names of entries of one kind are joined with the text between them, which is the same. */
-export class EntriesText implements EntrySink {
-	#text = '';
-	#names: string[] = [];
-	#isDirectory = false;
-	#isFile = false;
-
-	add(name: string, isDirectory: boolean, isFile: boolean): void {
-		if (isDirectory !== this.#isDirectory || isFile !== this.#isFile) {
-			this.#joinNames();
-			this.#isDirectory = isDirectory;
-			this.#isFile = isFile;
-		}
-		this.#names.push(name);
-	}
-
-	finish(): JsonParts {
-		this.#joinNames();
-		return new JsonParts(['{"entries":[', this.#text, ']}']);
-	}
-
-	#joinNames(): void {
-		if (this.#names.length === 0) return;
-		const isPlain = !NOT_PLAIN.test(this.#names.join(''));
-		const names = isPlain ? this.#names : this.#names.map(escapeName);
-		const tail = `","isDirectory":${this.#isDirectory},"isFile":${this.#isFile}}`;
-		if (this.#text !== '') this.#text += ',';
-		this.#text += `${NAME_HEAD}${names.join(`${tail},${NAME_HEAD}`)}${tail}`;
-		this.#names = [];
-	}
-}
-
-function escapeName(name: string): string {
-	return JSON.stringify(toDisplayText(name)).slice(1, -1);
-}
-
-/** The reply of `fs/walk`, made of bytes. URIs need no escaping in JSON. */
+/**
+ * The reply of `fs/walk` as JSON text, made of bytes: an object per entry and its encoding cost as much as reading the
+ * directories. URIs need no escaping in JSON.
+ */
 export class TreeText implements WalkSink {
 	#bytes = Buffer.allocUnsafe(INITIAL_BYTES);
 	#length = 0;
