@@ -13,4 +13,9 @@ export class Link {
 		const [whole, ...more] = this.#pieces.splice(0);
 		this.onMessage(more.length > 0 ? Buffer.concat([whole, ...more]) : whole);
 	}
+
+	/** Bytes of one message follow in pieces: nothing else may come between them. */
+	beginPieces() {}
+
+	endPieces() {}
 }

@@ -216,11 +216,13 @@ export class Peer {
 		const {random} = this.episode;
 		const cuts = Array.from({length: 1 + random.below(8)}, () => random.below(bytes.length)).sort((a, b) => a - b);
 		let start = 0;
+		this.link.beginPieces();
 		for (const cut of [...cuts, bytes.length]) {
 			this.write(bytes.subarray(start, cut));
 			start = cut;
 			await turn();
 		}
+		this.link.endPieces();
 	}
 
 	#expect(classification, payload, settled) {

@@ -8,7 +8,7 @@ import {Violation} from './violation.mjs';
 
 /** A connection to the WebSocket server of all episodes. */
 export class WebSocketLink extends Link {
-	#socket;
+	#connection;
 
 	static async open(server) {
 		const link = new WebSocketLink();
@@ -19,8 +19,8 @@ export class WebSocketLink extends Link {
 			closed: () => link.onClose(server.death),
 		};
 		try {
-			const {socket} = await WebSocketConnection.open(server.url, handlers, {allowHalfOpen: true, withinMs: ANSWER_MS});
-			link.#socket = socket;
+			const options = {allowHalfOpen: true, withinMs: ANSWER_MS};
+			link.#connection = await WebSocketConnection.open(server.url, handlers, options);
 		} catch (error) {
 			throw new Violation(`no connection: ${error.message}`);
 		}
@@ -61,28 +61,36 @@ export class WebSocketLink extends Link {
 			: frame(whole, {final: false, opcode: TEXT});
 	}
 
+	beginPieces() {
+		this.#connection.beginPieces();
+	}
+
+	endPieces() {
+		this.#connection.endPieces();
+	}
+
 	write(bytes) {
-		this.#socket.write(bytes);
+		this.#connection.socket.write(bytes);
 	}
 
 	pause() {
-		this.#socket.pause();
+		this.#connection.socket.pause();
 	}
 
 	resume() {
-		this.#socket.resume();
+		this.#connection.socket.resume();
 	}
 
 	halfClose() {
-		this.#socket.end();
+		this.#connection.socket.end();
 	}
 
 	close() {
-		this.#socket.write(frame(Buffer.from([0x03, 0xe8]), {opcode: CLOSE}));
+		this.#connection.socket.write(frame(Buffer.from([0x03, 0xe8]), {opcode: CLOSE}));
 	}
 
 	destroy() {
-		this.#socket.destroy();
+		this.#connection.socket.destroy();
 	}
 }
 

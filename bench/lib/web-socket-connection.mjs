@@ -13,6 +13,8 @@ const CONNECT_TIMEOUT_MS = 10_000;
 export class WebSocketConnection {
 	/** The socket, to write to, to pause and to end. */
 	socket;
+	/** Pongs that wait for the end of a frame; undefined while none is under way. */
+	#heldPongs;
 
 	/**
 	 * Resolves once the server has upgraded the connection. `piece` and `control` are those of a FrameReader; `closed(error)`
@@ -74,9 +76,22 @@ export class WebSocketConnection {
 		});
 	}
 
+	/** A frame is written in pieces from now on: pings are answered behind it. */
+	beginPieces() {
+		this.#heldPongs ??= [];
+	}
+
+	endPieces() {
+		const pongs = this.#heldPongs ?? [];
+		this.#heldPongs = undefined;
+		for (const pong of pongs) this.socket.write(pong);
+	}
+
 	#answer(opcode, payload, control) {
-		if (opcode === PING) this.socket.write(frame(payload, {opcode: PONG}));
-		else control(opcode, payload);
+		if (opcode !== PING) return control(opcode, payload);
+		const pong = frame(payload, {opcode: PONG});
+		if (this.#heldPongs) this.#heldPongs.push(pong);
+		else this.socket.write(pong);
 	}
 }
 

@@ -23,7 +23,9 @@ interface Handlers {
 }
 
 interface Connections {
-	readonly WebSocketConnection: {open(url: string, handlers: Handlers): Promise<{socket: Socket}>};
+	readonly WebSocketConnection: {
+		open(url: string, handlers: Handlers): Promise<{socket: Socket; beginPieces(): void; endPieces(): void}>;
+	};
 }
 
 const LIB = new URL('../../bench/lib/', import.meta.url);
@@ -86,4 +88,39 @@ test('a refused upgrade is an error', async () => {
 	const url = `ws://127.0.0.1:${(server.address() as AddressInfo).port}`;
 	const opening = WebSocketConnection.open(url, {piece() {}, closed() {}});
 	await expect(opening).rejects.toThrow('upgrade refused: HTTP/1.1 401 Unauthorized');
+});
+
+test('a ping that comes while a frame is written in pieces is answered behind it', async () => {
+	const server = new WebSocketServer({host: '127.0.0.1', port: 0});
+	onTestFinished(() => server.close());
+	await once(server, 'listening');
+	const heard = new EventEmitter();
+	server.on('connection', socket => {
+		socket.on('message', data => heard.emit('heard', String(data)));
+		socket.on('pong', data => heard.emit('heard', `pong ${String(data)}`));
+		heard.once('ask', () => {
+			socket.ping('there?');
+			socket.send('behind the ping');
+		});
+	});
+	const {port} = server.address() as AddressInfo;
+	const handlers = {piece: () => heard.emit('piece'), closed: () => {}};
+	const connection = await WebSocketConnection.open(`ws://127.0.0.1:${port}`, handlers);
+	onTestFinished(() => void connection.socket.destroy());
+	const whole = frame(Buffer.from('one message'));
+	connection.beginPieces();
+	connection.socket.write(whole.subarray(0, 5));
+	const asked = once(heard, 'piece');
+	heard.emit('ask');
+	await asked;
+	const words: unknown[] = [];
+	const all = new Promise<void>(resolve => {
+		heard.on('heard', word => {
+			if (words.push(word) === 2) resolve();
+		});
+	});
+	connection.socket.write(whole.subarray(5));
+	connection.endPieces();
+	await all;
+	expect(words).toEqual(['one message', 'pong there?']);
 });
