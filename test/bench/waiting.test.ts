@@ -96,8 +96,8 @@ test('a ping that comes while a frame is written in pieces is answered behind it
 	await once(server, 'listening');
 	const heard = new EventEmitter();
 	server.on('connection', socket => {
-		socket.on('message', data => heard.emit('heard', String(data)));
-		socket.on('pong', data => heard.emit('heard', `pong ${String(data)}`));
+		socket.on('message', data => heard.emit('heard', (data as Buffer).toString()));
+		socket.on('pong', data => heard.emit('heard', `pong ${data.toString()}`));
 		heard.once('ask', () => {
 			socket.ping('there?');
 			socket.send('behind the ping');

@@ -45,8 +45,8 @@ test('a refusal reaches a client that sends the rest of its request before it lo
 	}
 	const answered = once(socket, 'data');
 	socket.resume();
-	const [answer] = await answered;
-	expect(String(answer)).toMatch(/^HTTP\/1\.1 404 /);
+	const [answer] = (await answered) as [Buffer];
+	expect(answer.toString()).toMatch(/^HTTP\/1\.1 404 /);
 });
 
 test('a token adds so many environments, and goes on with those it has', async () => {
