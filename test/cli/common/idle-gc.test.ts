@@ -1,3 +1,4 @@
+import {Script} from 'node:vm';
 import {expect, onTestFinished, test, vi} from 'vitest';
 import {collectGarbageWhenIdle} from '../../../src/cli/common/idle-gc.js';
 import {type Logger, silentLogger} from '../../../src/shared/logger.js';
@@ -25,6 +26,16 @@ function idleProgram() {
 		},
 	});
 }
+
+// The first test: the collector is made once.
+test('a collection leaves no flag of V8 behind for which compiled code is refused', () => {
+	const program = idleProgram();
+	const cachedData = new Script('1 + 1').createCachedData();
+	program.mib = 600;
+	expect(program.pass(2)).toBeGreaterThan(0);
+	// Of another text of that length: V8 would not look at the data for one that it has compiled already.
+	expect(new Script('2 + 2', {cachedData}).cachedDataRejected).toBe(false);
+});
 
 test('memory that is held is looked at again ever less often, but every minute', () => {
 	const program = idleProgram();
