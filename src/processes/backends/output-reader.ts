@@ -165,17 +165,12 @@ export class OutputReader {
 
 	#canReadOn(length: number): boolean {
 		if (this.#isPaused || this.#socket.destroyed || (length >= FLOOD_BYTES && this.#beginFlood())) return false;
+		this.#countBytes(length);
 		if (this.#openPipe && length === MAX_READ_BYTES) {
 			this.#isYielding = true;
 			this.#awaitTurn();
 			return false;
 		}
-		const tick = currentTick();
-		if (tick !== this.#tick) {
-			this.#tick = tick;
-			this.#tickBytes = 0;
-		}
-		this.#tickBytes += length;
 		if (this.#tickBytes >= MAX_TICK_BYTES) {
 			this.#isYielding = true;
 			setImmediate(() => this.#readOn());
@@ -185,6 +180,15 @@ export class OutputReader {
 		this.#isYielding = true;
 		this.#coalesceTimer = setTimeout(() => this.#readOn(), COALESCE_MS);
 		return false;
+	}
+
+	#countBytes(length: number): void {
+		const tick = currentTick();
+		if (tick !== this.#tick) {
+			this.#tick = tick;
+			this.#tickBytes = 0;
+		}
+		this.#tickBytes += length;
 	}
 
 	/** False if the stream has to be read here, as where a file system could keep the threads of the pool for ever. */
@@ -236,6 +240,8 @@ export class OutputReader {
 			const block = takeBlock(Math.min(left, turns.readBytes));
 			const length = Math.max(turns.pipe.read(block), 0);
 			left -= length;
+			// A turn at the end of a tick counts for the next one, in which the socket may go on.
+			this.#countBytes(length);
 			isFull = turns.recordRead(length);
 			const bytes = keepBlock(block, length);
 			if (length > 0) this.#events.data(bytes);

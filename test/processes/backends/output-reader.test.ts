@@ -27,8 +27,7 @@ test.each([PIPES, PTY])('a flood on $kind leaves every tick of the event loop ro
 	await finished();
 	flowing = false;
 	expect(most).toBeGreaterThan(0);
-	// It stops at 256 KiB of a pipe that stays full, behind the read that found it full, and at 128 KiB otherwise, with the
-	// read that crosses the mark.
+	// It stops at 256 KiB of a pipe that stays full and at 128 KiB otherwise, with the read that crosses the mark.
 	const mark = io.kind === 'pty' ? 2 * MAX_READ_BYTES : 4 * MAX_READ_BYTES;
 	expect(most).toBeLessThanOrEqual(mark + MAX_READ_BYTES);
 });
