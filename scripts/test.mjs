@@ -1,28 +1,46 @@
-// Runs every check, whatever fails: format and lint, types, build, unit and contract tests, conformance. Three more on demand:
+// Runs every check, even after one fails: format and lint, types, build, unit and contract tests, conformance. Three more on demand:
 //   LONGARM_TEST_INTEROP=1   the real peer, which is installed for it
 //   LONGARM_TEST_PACKAGE=1   the package in an empty project, with tools that are installed for it
 //   LONGARM_TEST_NODE=24     contract tests and conformance on another line of Node, which is installed for it
-// Files with failed tests are run once more, alone, if they are few: a test that passes then is listed as one that failed at first.
-// Ends with the tests that failed or were skipped and why, a line per step and the counts.
+// LONGARM_TEST_BARE=1 runs other steps: the tests that use optional programs, and conformance, with all of these programs hidden;
+// root also runs them as the user nobody.
+// LONGARM_TEST_TOTAL names a file that adds up the counts of several runs.
+// If few files have failed tests, these files run once more, alone.
+// Ends with the tests that were skipped or failed and why, a line per step, the counts, and the tests that passed only when repeated.
 import {spawnSync} from 'node:child_process';
 import {join} from 'node:path';
 import {CONTRACT_TESTS} from './lib/contract-tests.mjs';
+import {filesThatUsePrograms} from './lib/optional-programs.mjs';
 import {scratchFolder} from './lib/scratch-folder.mjs';
-import {readReport} from './lib/test-report.mjs';
+import {readReport, writeReport} from './lib/test-report.mjs';
 
 const root = new URL('..', import.meta.url).pathname;
 const scratch = scratchFolder('test');
-const {LONGARM_TEST_INTEROP: interop, LONGARM_TEST_PACKAGE: published, LONGARM_TEST_NODE: line} = process.env;
+const {
+	LONGARM_TEST_INTEROP: interop,
+	LONGARM_TEST_PACKAGE: published,
+	LONGARM_TEST_NODE: line,
+	LONGARM_TEST_BARE: bare,
+	LONGARM_TEST_TOTAL: totalFile,
+} = process.env;
 
 /** More files than these with failed tests are a broken build, and are not run again. */
 const MAX_FILES_AGAIN = 3;
 
+const BUILD = {name: 'build', seconds: 15, command: ['npm', 'run', '--silent', 'build']};
+
 /** `seconds` is what a step takes on two cores that have nothing else to do. */
-const STEPS = [
+const ALL_STEPS = [
 	{name: 'lint', seconds: 30, command: ['npm', 'run', '--silent', 'lint']},
 	{name: 'types', seconds: 5, command: ['npm', 'run', '--silent', 'types']},
-	{name: 'build', seconds: 15, command: ['npm', 'run', '--silent', 'build']},
-	{name: 'unit and contract', seconds: 700, command: vitest(), again: vitest, needsBuild: true},
+	BUILD,
+	{
+		name: 'unit and contract',
+		seconds: 700,
+		command: vitest('run'),
+		again: (...files) => vitest('run', ...files),
+		needsBuild: true,
+	},
 	{name: 'conformance', seconds: 60, command: conformance(), needsBuild: true},
 	...(interop === '1' ? [{name: 'interop', seconds: 200, command: peer(), needsBuild: true}] : []),
 	...(published === '1' ? [{name: 'package', seconds: 30, command: packed(), needsBuild: true}] : []),
@@ -31,14 +49,22 @@ const STEPS = [
 				{
 					name: `contract on Node ${line}`,
 					seconds: 90,
-					command: onLine(vitest(...CONTRACT_TESTS)),
-					again: (...files) => onLine(vitest(...files)),
+					command: onLine(vitest('run', ...CONTRACT_TESTS)),
+					again: (...files) => onLine(vitest('run', ...files)),
 					needsBuild: true,
 				},
 				{name: `conformance on Node ${line}`, seconds: 60, command: onLine(conformance()), needsBuild: true},
 			]
 		: []),
 ];
+
+const BARE_STEPS = [
+	BUILD,
+	...bareSteps('without optional programs'),
+	...(process.geteuid?.() === 0 ? bareSteps('without optional programs, as nobody', '--user', 'nobody') : []),
+];
+
+const STEPS = bare === '1' ? BARE_STEPS : ALL_STEPS;
 
 const began = performance.now();
 console.log(`${STEPS.length} steps, ${duration(sum(STEPS.map(({seconds}) => seconds)))} on two idle cores`);
@@ -101,7 +127,6 @@ function summarize() {
 	const skipped = outcomes.flatMap(outcome => outcome.skipped.map(test => ({step: outcome.name, ...test})));
 	if (skipped.length > 0) console.log('\nSkipped:');
 	for (const {step, name, reason} of skipped) console.log(`  ${step}: ${name}: ${reason}`);
-	list('Failed at first, and passed when run again:', 'unsteady');
 	list('Failed:', 'failures');
 	console.log('');
 	const width = Math.max(...outcomes.map(({name}) => name.length));
@@ -111,7 +136,27 @@ function summarize() {
 	console.log(`${'in all'.padEnd(width)}  ${duration((performance.now() - began) / 1000).padStart(12)}`);
 	const total = key => sum(outcomes.map(outcome => outcome[key]));
 	console.log(`\n${total('passed')} passed, ${total('failed')} failed, ${skipped.length} skipped`);
+	if (totalFile) {
+		writeReport({passed: total('passed'), failed: total('failed'), skipped}, totalFile);
+		const all = readReport(totalFile);
+		console.log(`total: ${all.passed} passed, ${all.failed} failed, ${all.skipped.length} skipped`);
+	}
+	list('Failed, and passed when their files were run again:', 'unsteady');
 	process.exitCode = outcomes.every(({isGreen}) => isGreen) ? 0 : 1;
+}
+
+function bareSteps(name, ...flags) {
+	const hidden = ([, ...args]) => [process.execPath, 'scripts/without-programs.mjs', ...flags, '--', 'node', ...args];
+	return [
+		{
+			name: `tests ${name}`,
+			seconds: 150,
+			command: hidden(vitest('related', ...filesThatUsePrograms())),
+			again: (...files) => hidden(vitest('run', ...files)),
+			needsBuild: true,
+		},
+		{name: `conformance ${name}`, seconds: 60, command: hidden(conformance()), needsBuild: true},
+	];
 }
 
 function list(title, key) {
@@ -121,8 +166,8 @@ function list(title, key) {
 		console.log(`  ${step}: ${name}: ${error?.split('\n')[0] ?? 'no message'}`);
 }
 
-function vitest(...args) {
-	return [process.execPath, 'node_modules/vitest/vitest.mjs', 'run', ...args];
+function vitest(command, ...args) {
+	return [process.execPath, 'node_modules/vitest/vitest.mjs', command, '--run', ...args];
 }
 
 function conformance() {

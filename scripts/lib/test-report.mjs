@@ -18,7 +18,8 @@ export function writeReport({passed, failed, skipped, failures = []}, file = pro
 }
 
 export function readReport(file) {
-	return existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : EMPTY;
+	const text = existsSync(file) ? readFileSync(file, 'utf8') : '';
+	return text === '' ? EMPTY : JSON.parse(text);
 }
 
 /** Of results as the conformance suite and the interop rig give them. */

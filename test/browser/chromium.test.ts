@@ -6,12 +6,12 @@ import {beforeAll, describe, expect, onTestFinished, test} from 'vitest';
 import {WebSocket} from 'ws';
 import type * as longarm from '../../src/client/index.js';
 import {listen} from '../../src/transports/node/listener.js';
+import {BROWSER} from '../helpers/consoles.js';
 import {needs} from '../helpers/needs.js';
 import {scratchDirectory} from '../helpers/scratch.js';
 import {execServer} from '../helpers/serving.js';
 
 const ENTRY = new URL('../../src/client/index.ts', import.meta.url).pathname;
-const BROWSER = process.env['CHROMIUM_BIN'] ?? '/usr/bin/chromium';
 
 /** The client library in one file, for any platform: a built-in module of Node would fail the build. */
 let bundle: string;

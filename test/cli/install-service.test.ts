@@ -8,7 +8,7 @@ import {
 	type ServiceDescription,
 } from '../../src/cli/commands/install-service/service-files.js';
 import {PROGRAM, run} from '../helpers/command.js';
-import {needs, unless} from '../helpers/needs.js';
+import {needs, program, unless} from '../helpers/needs.js';
 import {scratchDirectory} from '../helpers/scratch.js';
 
 const onSystemd = unless(process.platform === 'linux' ? undefined : 'only Linux has systemd');
@@ -130,7 +130,10 @@ test('words are quoted so that systemd takes them as they are', () => {
 
 test('a property list of launchd is well-formed', needs('python3'), () => {
 	const script = 'import json,plistlib,sys; print(json.dumps(plistlib.loads(sys.stdin.buffer.read())))';
-	const {stdout, stderr} = spawnSync('python3', ['-c', script], {input: renderPropertyList(ODD), encoding: 'utf8'});
+	const {stdout, stderr} = spawnSync(program('python3'), ['-c', script], {
+		input: renderPropertyList(ODD),
+		encoding: 'utf8',
+	});
 	expect(stderr).toBe('');
 	expect(JSON.parse(stdout)).toEqual({
 		Label: 'x',

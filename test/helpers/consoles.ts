@@ -3,9 +3,10 @@ import {join} from 'node:path';
 import {type Browser, type BrowserContext, type BrowserContextOptions, chromium, type Page} from 'playwright-core';
 import {onTestFinished} from 'vitest';
 import {Command, type Finished, run} from './command.js';
+import {findProgram} from './needs.js';
 import {scratchDirectory} from './scratch.js';
 
-export const BROWSER = process.env['CHROMIUM_BIN'] ?? '/usr/bin/chromium';
+export const BROWSER = process.env['CHROMIUM_BIN'] ?? findProgram('chromium') ?? 'chromium';
 
 /** The built server with its console, and a home of its own; ended with the test. */
 export class ConsoleServer {

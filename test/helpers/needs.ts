@@ -1,7 +1,9 @@
 import {networkInterfaces} from 'node:os';
 import {delimiter, isAbsolute, join} from 'node:path';
 import type {TestOptions} from 'vitest';
+import {TestRunner} from 'vitest';
 import {isExecutable} from '../../src/shared/node/access.js';
+import OPTIONAL_PROGRAMS from './optional-programs.json' with {type: 'json'};
 import {noSandbox} from './sandboxes.js';
 
 declare module 'vitest' {
@@ -24,6 +26,18 @@ export function needs(...programs: readonly string[]): Pick<TestOptions, 'skip' 
 	return unless(
 		missing.length === 0 ? undefined : `${missing.join(' and ')} ${missing.length === 1 ? 'is' : 'are'} not installed`,
 	);
+}
+
+/**
+ * Path of a program that a test may have to do without: the running test is skipped where it is missing. Helpers that start an
+ * optional program call this, so that no test can reach it without being skipped.
+ */
+export function program(name: keyof typeof OPTIONAL_PROGRAMS): string {
+	const path = findProgram(name);
+	if (path !== undefined) return path;
+	const reason = `${name} is not installed`;
+	TestRunner.getCurrentTest()?.context.skip(reason);
+	throw new Error(reason);
 }
 
 /** Options of tests that need root: to become another user, to mount. */

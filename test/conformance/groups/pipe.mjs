@@ -108,11 +108,10 @@ export const tests = group('pipe', ({core, current}) => {
 	});
 
 	core('the process has no terminal and leads its own session', async t => {
-		// Without `set -f` the shell would expand the `?` of `ps` to a file name of one character.
-		const {stdout} = await run(await t.open(), sh('tty; set -f; echo $$ $(ps -o sid=,pgid=,tty= -p $$)'));
-		const [tty, ids] = stdout.trim().split('\n');
+		const {stdout} = await run(await t.open(), sh('tty; cat /proc/$$/stat'));
+		const [tty, stat] = stdout.trim().split('\n');
 		equal(tty, 'not a tty', 'tty');
-		match(ids, /^(\d+) \1 \1 \?$/, 'pid, session, group, terminal');
+		match(stat, /^(\d+) \(.*\) \S \d+ \1 \1 0 -1 /, 'pid, name, state, parent, group, session, terminal, its group');
 	});
 
 	core('an empty argv is invalid params', async t => {

@@ -26,8 +26,10 @@ export const tests = group('pty', ({core, current}) => {
 	});
 
 	core('the process leads a session on its own controlling terminal', async t => {
-		const {pty} = await run(await t.open(), sh('echo "$$ $(ps -o sid=,pgid=,tpgid= -p $$)"; echo works > /dev/tty'));
-		match(pty, /^(\d+)\s+\1\s+\1\s+\1\r\nworks\r\n$/, 'pid, session, group, foreground group');
+		const {pty} = await run(await t.open(), sh('cat /proc/$$/stat; echo works > /dev/tty'));
+		const stat = /^(\d+) \(.*\) \S \d+ \1 \1 [1-9]\d* (?<foreground>-?\d+) .*\r\nworks\r\n$/;
+		match(pty, stat, 'pid, name, state, parent, group, session, terminal');
+		equal(stat.exec(pty).groups.foreground, pty.split(' ')[0], 'foreground group');
 	});
 
 	core('a line that is written is echoed and read', async t => {
