@@ -97,12 +97,12 @@ function run({name, command, again, needsBuild}, index) {
 	return {name, isGreen, status: isGreen ? 'ok' : `FAILED (${why})`, seconds, unsteady, failures, ...steady};
 }
 
-/** Undefined, or why it failed. */
+/** Returns why the command failed; undefined if it did not. Unit tests load the build: see vitest.config.ts. */
 function execute([program, ...args], report) {
 	const {status, signal, error} = spawnSync(program, args, {
 		cwd: root,
 		stdio: 'inherit',
-		env: {...process.env, LONGARM_TEST_REPORT: report},
+		env: {...process.env, LONGARM_TEST_BUILT: '1', LONGARM_TEST_REPORT: report},
 	});
 	if (status === 0) return undefined;
 	return error?.message ?? (signal ? `ended by ${signal}` : `exit ${status}`);
