@@ -22,7 +22,7 @@ const SHARES = {hub: 0.05, executor: 0.3};
 const HASTY_SHARE = 0.5;
 /**
  * A stock executor waits up to 1, 2, 4, 8 s and so on after each loss, and forgets that after a connection of two minutes;
- * with a pause above 25 s no client would wait for it. A hub that is started again may cost it two.
+ * with a pause above 25 s a client before codex 0.169 would not wait for it. A hub that is started again may cost it two.
  */
 const STOCK = {maxSteps: 4, forgetsAfterMs: 130_000};
 /** Read back before the first cut. */

@@ -25,7 +25,7 @@ import {delay, until, within} from './lib/waiting.mjs';
 const NODES = 3;
 /** A promise that has not settled by then never will. */
 const MAX_WAIT_MS = 90_000;
-/** Clients look for their executor for 25 s, so a node is away for less. */
+/** Clients try to resume for 45 s (before codex 0.169 for 25 s), so a node is away for less. */
 const MAX_FREEZE_MS = 8000;
 
 const {faults, clients, processes, seed, command, log, stock, minutes} = readOptions(

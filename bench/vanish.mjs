@@ -85,7 +85,7 @@ async function runCase({way, kind, age}, index, {children, closers}) {
 	link.vanish();
 	const serverNoticed = link.server.logs(/client vanished|session taken over|client does not answer/).then(elapsed);
 	const client = await work.lost().then(elapsed);
-	// Both ends get the time to notice; the client tries for 25 seconds.
+	// Both ends get the time to notice; the client tries for 45 seconds.
 	if (way === 'router') await Promise.race([serverNoticed, delay(10_000)]);
 	link.heal();
 	const back = await work.back().then(elapsed);

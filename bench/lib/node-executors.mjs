@@ -4,7 +4,7 @@ import {join} from 'node:path';
 
 /**
  * A stock executor waits up to 1, 2, 4, 8 s and so on after each loss, and forgets that after a connection of two minutes;
- * with a pause above 25 s no client would wait for it. A node that is lost may cost it two: the next one may be the wrong one.
+ * with a pause above 25 s a client before codex 0.169 would not wait for it. A node that is lost may cost it two: the next one may be the wrong one.
  */
 const STOCK = {maxSteps: 4, stepsPerLoss: 2, forgetsAfterMs: 130_000};
 

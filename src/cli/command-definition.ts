@@ -32,6 +32,15 @@ export interface OptionDefinition {
 	readonly completes?: Completion;
 }
 
+/** An option of upstream's program that a command refuses by name, instead of as an unknown one. */
+export interface RefusedOption {
+	/** Beginning of the long name, such as `--aws-`. */
+	readonly prefix: string;
+	readonly reason: string;
+	/** Tells what to do instead. */
+	readonly hint: string;
+}
+
 export interface Example {
 	readonly command: string;
 	readonly says?: string;
@@ -58,6 +67,7 @@ export interface CommandDefinition {
 	readonly summary: string;
 	readonly arguments?: readonly ArgumentDefinition[];
 	readonly options?: readonly OptionDefinition[];
+	readonly refusedOptions?: readonly RefusedOption[];
 	/** Whether options end at the first argument, because the rest belongs to another program. */
 	readonly passesThrough?: true;
 	/** Whether it opens its standard streams itself, at the first write, and handles their errors. */

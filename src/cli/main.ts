@@ -1,6 +1,6 @@
 import {CommanderError} from 'commander';
 import {errorMessage, LongarmError} from '../shared/errors.js';
-import type {CommandDefinition} from './command-definition.js';
+import type {CommandDefinition, RefusedOption} from './command-definition.js';
 import {COMMANDS, GROUPS} from './commands/command-list.js';
 import {readSettings} from './commands/serve/serve-definition.js';
 import {hintOf} from './common/hint-of.js';
@@ -68,10 +68,22 @@ function isNamed({name, aliases = []}: {readonly name: string; readonly aliases?
 	return name.split(' ').every((part, index) => part === WORDS[index]) || aliases.includes(WORDS[0]!);
 }
 
+/** The unknown option of an error and the reason to refuse it, if the command has one. */
+function findRefusedOption({code, message}: CommanderError): [flag?: string, refused?: RefusedOption | undefined] {
+	const flag = code === 'commander.unknownOption' ? /'(--[\w-]+)/.exec(message)?.[1] : undefined;
+	if (flag === undefined) return [];
+	return [flag, findNamedCommand()?.refusedOptions?.find(({prefix}) => flag.startsWith(prefix))];
+}
+
 /** Reports an error in one line and its hint in another; returns the exit code. */
 function report(error: unknown, codes: FailureCodes): number {
 	if (error instanceof CommanderError) {
 		if (error.exitCode === 0) return EXIT.ok;
+		const [flag, refused] = findRefusedOption(error);
+		if (refused) {
+			writeMessage(`error: ${flag} is not supported: ${refused.reason}`, `hint: ${refused.hint}`);
+			return codes.misused;
+		}
 		const text = error.message === '(outputHelp)' ? 'error: no command given' : error.message;
 		const about = findLongest([...COMMANDS, ...GROUPS])?.name;
 		writeMessage(`${text}; see ${['longarm', about, '--help'].filter(Boolean).join(' ')}`);

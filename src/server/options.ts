@@ -84,13 +84,14 @@ export interface ServerOptions {
 /** Values of server options that are left out. */
 export const DEFAULTS = {
 	protocol: 'all',
-	detachedSessionMs: 30_000,
+	// The two retention times are those of codex 0.169, whose clients try to resume a session for 45 s.
+	detachedSessionMs: 80_000,
 	stoppedPeerMs: STOPPED_PEER_MS,
-	maxDetachedSessions: 1024,
+	maxDetachedSessions: 3072,
 	retainBytes: 1024 * 1024,
 	retainBytesTotal: 256 * 1024 * 1024,
 	retainChunks: 50_000,
-	retainClosedMs: 30_000,
+	retainClosedMs: 80_000,
 	maxProcesses: 10_000,
 	maxProcessesPerSession: 10_000,
 	allowDirectExec: true,

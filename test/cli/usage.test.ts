@@ -107,6 +107,44 @@ test.each<[string[], string]>([
 	expect(await run(args)).toEqual({code: 2, signal: null, stdout: '', stderr});
 });
 
+const TOKEN_HINT =
+	'hint: Use a token of the hub: --token-file FILE, --registration-bearer-stdin, --executor-credential-stdin or CODEX_API_KEY.\n';
+
+test.each<[option: string, reason: string, hint: string]>([
+	['--chatgpt-token-stdin', "a ChatGPT login can be checked by OpenAI's own service only", TOKEN_HINT],
+	['--chatgpt-account-id=acct', "a ChatGPT login can be checked by OpenAI's own service only", TOKEN_HINT],
+	['--use-agent-identity-auth', "an agent identity can be checked by OpenAI's own service only", TOKEN_HINT],
+	['--aws-sigv4', 'it belongs to the transport `direct`, which is not end-to-end encrypted', TOKEN_HINT],
+	[
+		'--linux-sandbox-pid-namespace=inherit',
+		'a sandboxed process gets a PID namespace of its own wherever the machine allows it',
+		'hint: Leave the option out; a command that must see other processes has to run without a sandbox.\n',
+	],
+	[
+		'--proxy-private-ips-via-upstream',
+		'longarm starts no network proxy for sandboxed processes',
+		'hint: Set HTTP_PROXY, HTTPS_PROXY and NO_PROXY: they apply to the HTTP requests that clients send through this server.\n',
+	],
+])('the option %s of codex is refused with the reason and a replacement', async (option, reason, hint) => {
+	const stderr = `error: ${option.split('=')[0]} is not supported: ${reason}\n${hint}`;
+	for (const command of [['serve'], ['serve', 'forward', '--connect', 'ws://127.0.0.1:1']]) {
+		const args = [...command, '--remote', 'http://127.0.0.1:1', '--environment-id', 'a', option];
+		expect(await run(args)).toEqual({code: 2, signal: null, stdout: '', stderr});
+	}
+	expect((await run(['run', option])).stderr).toContain(`unknown option '${option}'`);
+});
+
+test('options of codex without an effect are taken, and unknown settings in a file are errors all the same', async () => {
+	const server = new Command(['serve', '--concurrent-requests', '4', '--strict-config', '--remote-transport', 'noise']);
+	expect(await server.url()).toMatch(/^ws:/);
+	const file = join(scratchDirectory(), 'settings.toml');
+	writeFileSync(file, 'colour = "red"\n');
+	for (const strict of [[], ['--strict-config']]) {
+		const refused = await run(['serve', '--config', file, ...strict]);
+		expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining('unknown setting `colour`')]);
+	}
+});
+
 test('a bad variable and a bad settings file are named', async () => {
 	const file = join(scratchDirectory(), 'settings.toml');
 	expect(await run(['serve'], {LONGARM_RETAIN_CHUNKS: '-1'})).toEqual({

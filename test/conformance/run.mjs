@@ -31,6 +31,7 @@ const target = {
 	stdioCmd: options['stdio-cmd'],
 	env: serverEnvironment(home),
 	jobs: Number(options.jobs),
+	retentionMs: Number(options.retention) * 1000,
 };
 const due = tests.filter(test => !test.status);
 await runTests(due, target, report).catch(giveUp);

@@ -30,6 +30,7 @@ test.each([
 	[['--profile', 'v1'], 'unknown profile v1'],
 	[['--only', 'v0', '--grep', 'no such test'], 'no test matches'],
 	[['--jobs', 'many'], '--jobs must be a number'],
+	[['--retention', 'long'], '--retention must be a number'],
 ])('the arguments %j are a mistake for the suite and for npm run conformance', (args, message) => {
 	for (const script of [suite, ours]) {
 		const {stderr, status} = run(script, args);

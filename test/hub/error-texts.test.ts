@@ -1,5 +1,6 @@
 // covers: src/transports/node/relay/registry-errors.ts, src/transports/node/relay/registry-client.ts, src/cli/commands/serve/remote-credential.ts
 // Texts that scripts and people know from upstream: each is provoked at our executor, and at the stock one where that is installed.
+import {execFileSync} from 'node:child_process';
 import {PassThrough} from 'node:stream';
 import {describe, expect, onTestFinished, test, vi} from 'vitest';
 import {readCredentialFrames} from '../../src/cli/commands/serve/credential-frames.js';
@@ -18,6 +19,7 @@ const GOOD = {
 const inOneHour = (): number => Math.floor(Date.now() / 1000) + 3600;
 const frame = (more: object = {}): string =>
 	`${JSON.stringify({version: 1, environment_id: 'devbox', token: TOKEN, expires_at: inOneHour(), ...more})}\n`;
+const BEARER = `${TOKEN}\n`;
 const refusal = (code: string, message: string): string => JSON.stringify({error: {code, message}});
 
 interface Case {
@@ -30,6 +32,8 @@ interface Case {
 	readonly id?: string;
 	/** On standard input in place of a key in the variable. */
 	readonly credential?: string;
+	/** Whether that is a line with a bearer, which codex has known since 0.169. */
+	readonly isBearer?: boolean;
 	readonly hasNoKey?: boolean;
 	/** Our executor logs it and tries again, where the stock one ends. */
 	readonly isRetriedByUs?: boolean;
@@ -208,6 +212,52 @@ const CASES: readonly Case[] = [
 		credential: '',
 		text: 'exec-server executor credential pipe closed',
 	},
+	{
+		name: 'a bearer over http to another host',
+		url: 'http://hub.example',
+		credential: BEARER,
+		isBearer: true,
+		text: 'environment registry configuration error: remote transport requires https for non-loopback endpoints',
+	},
+	{
+		name: 'an answer that echoes a bearer',
+		credential: BEARER,
+		isBearer: true,
+		answer: [200, JSON.stringify({...GOOD, more: TOKEN})],
+		text: 'exec-server protocol error: invalid environment registry executor registration response',
+	},
+	{
+		name: '401 for a bearer',
+		credential: BEARER,
+		isBearer: true,
+		answer: [401, refusal('nobody', `secret ${TOKEN}`)],
+		text: 'environment registry authentication error: environment registry authentication failed (401 Unauthorized): response body omitted',
+	},
+	{
+		name: 'a status and a code for a bearer',
+		credential: BEARER,
+		isBearer: true,
+		answer: [404, refusal(TOKEN, TOKEN)],
+		text: 'environment registry request failed (404 Not Found): environment registry executor registration failed',
+	},
+	{
+		name: 'a bearer with a space',
+		credential: 'two words\n',
+		isBearer: true,
+		text: 'invalid registration bearer',
+	},
+	{
+		name: 'a bearer that is too long',
+		credential: `${'x'.repeat(16 * 1024)}\n`,
+		isBearer: true,
+		text: 'expected a newline-terminated registration bearer of at most 16 KiB',
+	},
+	{
+		name: 'a bearer that never comes',
+		credential: '',
+		isBearer: true,
+		text: 'expected a newline-terminated registration bearer of at most 16 KiB',
+	},
 ];
 
 const PROGRAMS = {
@@ -217,7 +267,8 @@ const PROGRAMS = {
 
 describe.each(Object.entries(PROGRAMS))('an executor of %s', (kind, {command, program}) => {
 	const isStock = kind !== 'longarm';
-	test.each(CASES.map(each => [each.name, each] as const))(
+	const cases = CASES.filter(({isBearer}) => !(isStock && isBearer) || knowsBearer(program!));
+	test.each(cases.map(each => [each.name, each] as const))(
 		'tells of %s in known words',
 		async (_name, {answer = [200, '{}'], id = 'devbox', hasNoKey = false, ...given}) => {
 			const {url: registry} = await origin((_request, response) => {
@@ -231,7 +282,9 @@ describe.each(Object.entries(PROGRAMS))('an executor of %s', (kind, {command, pr
 					url,
 					'--environment-id',
 					id,
-					...(credential === undefined ? [] : ['--executor-credential-stdin']),
+					...(credential === undefined
+						? []
+						: [given.isBearer ? '--registration-bearer-stdin' : '--executor-credential-stdin']),
 				],
 				{
 					...(program !== undefined && {runtime: program, program: 'exec-server'}),
@@ -255,6 +308,12 @@ describe.each(Object.entries(PROGRAMS))('an executor of %s', (kind, {command, pr
 		},
 	);
 });
+
+/** Whether a stock program is of version 0.169 or later. */
+function knowsBearer(program: string): boolean {
+	const [, minor] = / 0\.(\d+)\./.exec(execFileSync(program, ['--version'], {encoding: 'utf8'})) ?? [];
+	return Number(minor) >= 169;
+}
 
 test('a first credential that does not come in time is told in known words', async () => {
 	vi.useFakeTimers({toFake: ['setTimeout', 'clearTimeout']});

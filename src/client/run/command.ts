@@ -41,7 +41,7 @@ export interface RunCommandOptions extends SharingOptions {
 	readonly onDisconnect?: DisconnectPolicy | undefined;
 }
 
-/** A process ends with its session, 30 seconds after the client by default; at once; or so much later. */
+/** When a process without a client ends: with its session (80 seconds later by default), at once, or after a given time. */
 export type DisconnectPolicy = 'endWithSession' | 'endAtOnce' | {readonly keepFor: Duration};
 
 /** Options of every way to start a command. */

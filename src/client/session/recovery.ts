@@ -11,13 +11,15 @@ import {connectUnlessAborted} from './connect-unless-aborted.js';
 import type {Connection} from './connection.js';
 import type {Connect} from './session-client.js';
 
-/** Time limit of all attempts to resume a session; servers retain it a little longer. */
-export const RECOVERY_BUDGET_MS = 25_000;
+/** Time limit of all attempts to resume a session, as in codex 0.169; servers keep a detached session for longer. */
+export const RECOVERY_BUDGET_MS = 45_000;
 /** Budgets that a recovery may use up in all, each begun by a resumed session whose connection was lost again. */
 export const MAX_RECOVERY_BUDGETS = 10;
 export const RETRY_INTERVAL_MS = 100;
-/** Time limit of connecting, twice as long after each attempt that used it up: a dead path must not cost all the time. */
+/** Time limit of connecting, doubled after each attempt that used it up: an attempt on a dead path must not take all the time. */
 const FIRST_ATTEMPT_MS = 3000;
+/** The time limit is not doubled beyond this, so that several attempts are made in the last half minute of a recovery. */
+const MAX_ATTEMPT_MS = 12_000;
 /** Reason of a session that cannot be resumed because another instance of the server answers. */
 export const SERVER_RESTARTED = 'the server was restarted: its sessions are gone';
 /** Text of stock servers that have no code of their own for it. */
@@ -64,7 +66,7 @@ export async function recover(recovery: Recovery): Promise<RecoveryOutcome> {
 		} catch (error) {
 			if (!mayRetry(error)) return {failure: describeFailure(error, recovery.instanceId)};
 		}
-		if (performance.now() - startedAt >= attemptMs) attemptMs *= 2;
+		if (performance.now() - startedAt >= attemptMs) attemptMs = Math.min(attemptMs * 2, MAX_ATTEMPT_MS);
 		await waitAtMost(new Promise(() => {}), RETRY_INTERVAL_MS, cancel);
 	}
 	return {failure: 'the client was closed'};

@@ -7,10 +7,13 @@ import type {TokenStore} from '../store/hub-store.js';
 import {coversEnvironment} from '../store/hub-tokens.js';
 import {RateLimit, type RequestRate} from './rate-limit.js';
 
-/** Requests of one token. Generous: a stock executor that is refused once ends for good. */
-export const TOKEN_RATE: RequestRate = {burst: 2000, perSecond: 200};
+/**
+ * Requests of one token. Generous: an upstream executor that is refused once ends for good, and 28 clients that try to resume
+ * every 100 ms may do so for 45 s.
+ */
+export const TOKEN_RATE: RequestRate = {burst: 4000, perSecond: 200};
 /** Requests of one address, whatever their tokens; those of loopback come from a proxy for many others, and are not counted. */
-export const ADDRESS_RATE: RequestRate = {burst: 4000, perSecond: 400};
+export const ADDRESS_RATE: RequestRate = {burst: 8000, perSecond: 400};
 /** Wrong tokens of one address; beyond it they are refused without an entry in the log. */
 export const WRONG_TOKEN_RATE: RequestRate = {burst: 20, perSecond: 1};
 

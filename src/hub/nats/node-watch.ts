@@ -9,7 +9,7 @@ const ASK_INTERVAL_MS = 1000;
 const ANSWER_TIMEOUT_MS = 2000;
 /** Pause before a node that nobody answers for is asked again: it may be changing its server. */
 const ASK_AGAIN_MS = 500;
-/** Unanswered questions after which a node is gone. Clients give up after 25 s. */
+/** Unanswered questions after which a node is gone. The oldest upstream clients stop trying to resume after 25 s. */
 const MAX_MISSES = 3;
 /** A link that only one side knows is dropped after this time: the other one may not know it yet. */
 const MIN_LINK_AGE_MS = 4000;

@@ -15,7 +15,7 @@ import {readTicket, type Ticket} from '../registry/tickets.js';
 import type {GrantStore} from '../store/hub-store.js';
 import type {Relay} from './relay.js';
 
-/** A dead executor has to be known before its clients give up, which stock ones do after 25 s. */
+/** A dead executor must be known before its clients stop trying to resume: after 25 s up to codex 0.168, 45 s since 0.169. */
 export const HUB_PEER_TIMES: PeerTimes = {pingIntervalMs: 10_000, peerTimeoutMs: 20_000, stoppedPeerMs: 0};
 /** Close code of WebSocket. */
 const TRY_AGAIN_LATER = 1013;

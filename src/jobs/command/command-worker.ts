@@ -29,8 +29,8 @@ const MAX_STARTING = 16;
 const GRACE_MS = 2000;
 /** Rows longer than this are on standard input only: the kernel bounds one variable to 128 KiB. */
 const MAX_ROW_VARIABLE_BYTES = 96 * 1024;
-/** A stock server ends a session, and what runs in it, 30 seconds after its client; some more for its own delays. */
-const STOCK_SESSION_MS = 35_000;
+/** An upstream codex server ends a session and its processes 80 s after the client is lost; the rest allows for its delays. */
+const STOCK_SESSION_MS = 85_000;
 const TOKEN_VARIABLE = 'LONGARM_REPORT_TOKEN';
 /** Refusals that are about the executor and not about the item: later it may take the same start. */
 const BUSY_CODES: ReadonlySet<string | undefined> = new Set<string | undefined>([

@@ -8,7 +8,8 @@ export const USAGE = `usage: node test/conformance/run.mjs --server-cmd CMD [--s
   --stdio-cmd CMD    starts a server on stdin and stdout (the stdio group is skipped without it)
   --profile LIST     ${PROFILES.join(', ')} (default core,current); v0 wants a server in v0 mode
   --only LIST        groups; --grep TEXT: tests whose name contains TEXT; --list: names only
-  --slow             include the tests that wait for half a minute and longer
+  --slow             include the tests that wait until sessions and closed processes expire
+  --retention S      how many seconds the server keeps those (default 80; codex before 0.169 keeps them for 30)
   --upstream         skip what the codex 0.166.0 server is known to do wrong
   --jobs N           tests at once (default 6); --json FILE: results; --verbose: a line per test`;
 
@@ -20,6 +21,7 @@ export const OPTIONS = {
 	only: {type: 'string'},
 	grep: {type: 'string'},
 	slow: {type: 'boolean', default: false},
+	retention: {type: 'string', default: '80'},
 	upstream: {type: 'boolean', default: false},
 	jobs: {type: 'string', default: '6'},
 	json: {type: 'string'},
@@ -43,10 +45,11 @@ export function readOptions(options = OPTIONS, usage = USAGE) {
 	}
 }
 
-function checkValues({profile, jobs}) {
+function checkValues({profile, jobs, retention}) {
 	const unknown = split(profile).find(name => !PROFILES.includes(name));
 	if (unknown) throw new Error(`unknown profile ${unknown}; expected ${PROFILES.join(', ')}`);
 	if (!(Number(jobs) >= 1)) throw new Error(`--jobs must be a number of at least 1, got ${jobs}`);
+	if (!(Number(retention) > 0)) throw new Error(`--retention must be a number of seconds above 0, got ${retention}`);
 }
 
 /** The items of a comma-separated list; none when it was not given. */

@@ -31,8 +31,8 @@ export class Context {
 	#cleanups = [];
 	#peers = [];
 
-	constructor({url, serverCmd, stdioCmd, env}) {
-		Object.assign(this, {url, serverCmd, stdioCmd, env});
+	constructor({url, serverCmd, stdioCmd, env, retentionMs}) {
+		Object.assign(this, {url, serverCmd, stdioCmd, env, retentionMs});
 	}
 
 	after(cleanup) {

@@ -33,7 +33,7 @@ export const SHELL: CommandDefinition = {
 	passesThrough: true,
 	details: [
 		'Every key goes there, Ctrl-C included. The kind of the terminal (TERM) and its size are passed on, and the size follows that of the window.',
-		'A lost link is shown and made again for 25 seconds, while the shell and what runs in it stay.',
+		'A lost connection is reported and retried for 45 seconds, while the shell and its programs keep running.',
 		'Typing ~. at the beginning of a line (Enter, ~, .) leaves, whatever the link does; ~~ is one tilde. The terminal is put back as it was in any case.',
 		SANDBOX_DETAILS,
 	],

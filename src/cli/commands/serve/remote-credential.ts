@@ -1,7 +1,8 @@
 import type {Readable} from 'node:stream';
 import {readSecret} from '../../../server/auth/secret-file.js';
 import {type CredentialState, readCredentialFrames} from './credential-frames.js';
-import {API_KEY_VARIABLE, type Settings} from './serve-settings.js';
+import {readRegistrationBearer} from './registration-bearer.js';
+import {API_KEY_VARIABLE, invalidSetting, type Settings} from './serve-settings.js';
 
 /** Members of a frame for a token without an expiry of its own. */
 const FOREVER = {version: 1, expires_at: Number.MAX_SAFE_INTEGER} as const;
@@ -22,7 +23,7 @@ export interface RemoteCredential {
 class MissingCredentialError extends Error {
 	override readonly name = 'MissingCredentialError';
 	readonly hint =
-		`A hub wants a token: --token-file FILE, --executor-credential-stdin or ${API_KEY_VARIABLE}; longarm hub token create makes one.`;
+		`A hub wants a token: --token-file FILE, --registration-bearer-stdin, --executor-credential-stdin or ${API_KEY_VARIABLE}; longarm hub token create makes one.`;
 
 	constructor() {
 		super(
@@ -43,26 +44,36 @@ export async function openRemoteCredential(
 	settings: Settings,
 	{environmentId, inherited, input = process.stdin}: CredentialOptions,
 ): Promise<RemoteCredential> {
-	if (settings['executor-credential-stdin']) return readCredentialFrames(input, environmentId, inherited);
-	const file = settings['token-file'];
-	// The variable was erased in the program that this one has taken the place of.
-	const variable = inherited?.frame.token ?? process.env[API_KEY_VARIABLE]?.trim();
-	const token = file === undefined ? variable : readSecret(file).trim();
+	const isBearer = settings['registration-bearer-stdin'];
+	if (settings['executor-credential-stdin']) {
+		if (isBearer) throw stdinUsedTwice('--executor-credential-stdin');
+		return readCredentialFrames(input, environmentId, inherited);
+	}
+	if (isBearer && settings.listen.startsWith('stdio')) throw stdinUsedTwice('--listen stdio');
+	const file = isBearer ? undefined : settings['token-file'];
+	// The predecessor of this program has read the bearer, and erased the variable.
+	const given = isBearer ? () => readRegistrationBearer(input) : () => process.env[API_KEY_VARIABLE]?.trim();
+	const token = file === undefined ? (inherited?.frame.token ?? (await given())) : readSecret(file).trim();
 	if (!token) {
 		throw new MissingCredentialError();
 	}
 	const over = settings['exit-on-stdin-close'] ? waitForEnd(input) : new Promise<string>(() => {});
 	return {
 		token: () => token,
-		isScoped: false,
+		isScoped: isBearer,
 		over,
 		handOver: () =>
 			file === undefined ? {frame: {...FOREVER, environment_id: environmentId, token}, rest: ''} : undefined,
 	};
 }
 
+function stdinUsedTwice(other: string): Error {
+	return invalidSetting(`the argument '--registration-bearer-stdin' cannot be used with '${other}'`);
+}
+
 function waitForEnd(input: Readable): Promise<string> {
 	return new Promise(resolve => {
+		if (input.readableEnded) resolve('end of input');
 		input.on('end', () => resolve('end of input'));
 		input.on('error', () => resolve('end of input'));
 		input.resume();

@@ -23,6 +23,7 @@ import {waitForSignal} from './serve-signals.js';
 const REMOTE_ONLY = [
 	'environment-id',
 	'token-file',
+	'registration-bearer-stdin',
 	'executor-credential-stdin',
 	'exit-on-stdin-close',
 	'remote-ca-file',

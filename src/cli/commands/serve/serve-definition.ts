@@ -5,6 +5,7 @@ import {
 	type OptionValues,
 } from '../../command-definition.js';
 import {EXIT} from '../../exit-codes.js';
+import {REFUSED_SERVE_OPTIONS} from './refused-options.js';
 import {flagOf, resolveSettings, SETTINGS, type SettingName, type Settings, variableOf} from './serve-settings.js';
 
 const NAMES = Object.keys(SETTINGS) as SettingName[];
@@ -17,6 +18,7 @@ export const SERVE: CommandDefinition = {
 		{flags: '--config <FILE>', help: 'settings file in TOML (or LONGARM_CONFIG)', completes: {kind: 'file'}},
 		...NAMES.map(toOption),
 	],
+	refusedOptions: REFUSED_SERVE_OPTIONS,
 	details: [
 		'Every setting can also be given as an environment variable (LONGARM_RETAIN_BYTES=8MiB) or in a settings file (retain_bytes = "8MiB"); a flag wins over a variable, a variable over the file.',
 		'The only line on stdout is the address; with --console a second one is that of the web console. Logs go to stderr.',

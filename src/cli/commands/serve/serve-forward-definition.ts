@@ -1,14 +1,17 @@
 import {COMMON_EXIT_CODES, type CommandDefinition} from '../../command-definition.js';
 import {EXIT} from '../../exit-codes.js';
+import {REFUSED_SERVE_OPTIONS} from './refused-options.js';
 import {readFlags, toOption} from './serve-definition.js';
 import {resolveSettings, type SettingName} from './serve-settings.js';
 
 /** Settings of `serve` that are about hubs and logs. */
 const NAMES: readonly SettingName[] = [
 	'remote',
+	'remote-transport',
 	'environment-id',
 	'name',
 	'token-file',
+	'registration-bearer-stdin',
 	'executor-credential-stdin',
 	'exit-on-stdin-close',
 	'remote-ca-file',
@@ -20,6 +23,7 @@ const NAMES: readonly SettingName[] = [
 	'allow-harness-key',
 	'log-level',
 	'log-format',
+	'strict-config',
 ];
 
 export const SERVE_FORWARD: CommandDefinition = {
@@ -33,6 +37,7 @@ export const SERVE_FORWARD: CommandDefinition = {
 		},
 		...NAMES.map(toOption),
 	],
+	refusedOptions: REFUSED_SERVE_OPTIONS,
 	details: [
 		'The token for that server is that of LONGARM_EXEC_SERVER_TOKEN. Sessions are those of that server, so clients resume them after a lost connection.',
 	],

@@ -25,6 +25,7 @@ import {
 	origins,
 	poolNames,
 	registryUrls,
+	remoteTransport,
 	size,
 	slotCount,
 	text,
@@ -59,12 +60,18 @@ export const SETTINGS = {
 		[],
 		'be reached through these hubs, without a port of its own unless --listen is given, too',
 	),
+	'remote-transport': setting<'noise'>(remoteTransport, 'noise', 'how clients of the hubs are reached'),
 	'environment-id': setting<string | undefined>(optional(text, 'ID'), undefined, 'name of this machine at the hubs'),
 	name: setting<string | undefined>(optional(text, 'NAME'), undefined, 'taken for the stock program; sent nowhere'),
 	'token-file': setting<string | undefined>(
 		optional(filePath),
 		undefined,
 		'file with the token for the hubs (or CODEX_API_KEY)',
+	),
+	'registration-bearer-stdin': setting(
+		flag,
+		false,
+		'read a token for the hubs from the first line of stdin; its end does not stop the server',
 	),
 	'executor-credential-stdin': setting(
 		flag,
@@ -107,6 +114,12 @@ export const SETTINGS = {
 		undefined,
 		'file with fingerprints of clients, one per line: whatever a hub says, nobody else gets in',
 	),
+	'concurrent-requests': setting<number | undefined>(
+		optional(count),
+		undefined,
+		'accepted for codex: requests of a connection always run concurrently',
+	),
+	'strict-config': setting(flag, false, 'accepted for codex: unknown settings in a settings file are always errors'),
 	protocol: setting<'all' | 'v0'>(
 		choice(['all', 'v0']),
 		DEFAULTS.protocol,

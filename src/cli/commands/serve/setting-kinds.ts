@@ -106,6 +106,12 @@ export const slotCount: Kind<number> = {
 	parse: value => (/^[1-9]\d{0,5}$/.test(value) && Number(value) <= MAX_SLOTS ? Number(value) : undefined),
 	format: String,
 };
+export const remoteTransport: Kind<'noise'> = {
+	placeholder: 'noise',
+	expects: 'noise, because the transport `direct` of codex is not end-to-end encrypted and not supported',
+	parse: value => (value === 'noise' ? value : undefined),
+	format: String,
+};
 export const filePath: Kind<string> = {...text, placeholder: 'FILE', expects: 'a file'};
 export const whole: Kind<number> = {
 	placeholder: 'N',

@@ -16,7 +16,7 @@ import {RegistryClient} from './registry-client.js';
 import {RegistryError} from './registry-errors.js';
 
 const KEY_FILE = 'client-key.json';
-/** Attempts after the first one, if that failed for a reason that may pass, and the time for all of them; upstream's values. */
+/** Attempts after the first one, if that failed for a reason that may pass, and the time for all of them; codex 0.169 makes two such rounds. */
 export const MAX_CONNECT_RETRIES = 4;
 const CONNECT_BUDGET_MS = 14_000;
 /** Pauses double from the first to the longest, each with up to half of it on top. */

@@ -1,7 +1,7 @@
 /** Pauses between attempts double from the first to the longest, each times a random half to whole. */
 export const FIRST_BACKOFF_MS = 200;
 export const MAX_BACKOFF_MS = 5000;
-/** Longest pause after a socket that was open: the relay works, and clients wait for us for 25 s only. */
+/** Longest pause after a socket that was open: the relay works, and clients try to resume for 45 s only, older ones for 25 s. */
 export const MAX_REOPENING_BACKOFF_MS = 800;
 const MAX_REOPENING_STEPS = Math.log2(MAX_REOPENING_BACKOFF_MS / FIRST_BACKOFF_MS);
 

@@ -4,8 +4,8 @@ import type {RegistryTarget} from '../registry-scheme.js';
 import {HandshakeRefusedError} from './connect-harness.js';
 import {RegistryError} from './registry-errors.js';
 
-/** How long the executor of a target may be out of reach before the hub is asked for another: sessions are lost by then. */
-export const PLACEMENT_KEPT_MS = 30_000;
+/** How long the executor of a target may be unreachable before the hub is asked for another one; longer than clients try to resume. */
+export const PLACEMENT_KEPT_MS = 50_000;
 const REFUSALS: ReadonlySet<string | undefined> = new Set([EXECUTOR_FULL, EXECUTOR_DRAINING]);
 
 interface Placed {

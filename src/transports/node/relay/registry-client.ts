@@ -159,7 +159,8 @@ export class RegistryClient {
 	#requireNoEcho(text: string): void {
 		const token = this.#options.token();
 		const received = parseOrUndefined(text);
-		const isEchoed = token !== undefined && JSON.stringify(received)?.includes(token);
+		// Both sides are compared as JSON: a token may contain quotes and backslashes.
+		const isEchoed = token !== undefined && JSON.stringify(received)?.includes(JSON.stringify(token).slice(1, -1));
 		const isWhole = v.safeParse(registrationSchema, received).success;
 		if (isEchoed || !isWhole) throw protocolError('invalid environment registry executor registration response');
 	}

@@ -5,7 +5,7 @@ import {say} from '../model.mjs';
 const INTERRUPT = '\u0003';
 const TRAPPING = `trap 'echo caught; exit 9' INT; echo ready; while :; do sleep 0.1; done`;
 const LONG_POLL_MS = 120_000;
-/** A server may end the commands of a lost session after 30 s; an end that the client asked for comes earlier. */
+/** A server may end the commands of a lost session after 30 s (80 s since codex 0.169); an end that the client asked for comes earlier. */
 const MAX_END_MS = 20_000;
 
 /** Commands that outlive a call and are talked to. */
