@@ -8,6 +8,7 @@ import {parseArgs} from 'node:util';
 import {recordPeer} from '../test/interop/lib/peer/record.mjs';
 import {defaultPeer, findPeer, newestPeer} from './lib/stock-codex.mjs';
 
+const INTERRUPTED_STATUS = 130;
 const root = fileURLToPath(new URL('..', import.meta.url));
 const dist = join(root, 'dist');
 const {values: flags} = parseArgs({options: {peer: {type: 'string'}, out: {type: 'string'}}});
@@ -15,6 +16,8 @@ if (!existsSync(dist)) {
 	console.error('There is no build: run npm run build first.');
 	process.exit(1);
 }
+// The programs of a recording are ended when this process exits.
+for (const name of ['SIGINT', 'SIGTERM']) process.once(name, () => process.exit(INTERRUPTED_STATUS));
 const version = flags.peer === 'latest' ? newestPeer() : (flags.peer ?? defaultPeer());
 const file = flags.out ?? join(root, `test/interop/peers/${version}.json`);
 const began = performance.now();

@@ -6,6 +6,8 @@ import {scratchPackage} from './scratch-package.mjs';
 const PACKAGE = '@openai/codex';
 /** The version that is tested with unless another one is named. */
 export const DEFAULT_PEER = '0.169.0';
+/** The versions that `npm it` tests with, see `parsePeers`. */
+export const TESTED_PEERS = `${DEFAULT_PEER},0.166.0:short`;
 
 /**
  * Returns the program of a version of codex: the one that `CODEX_BIN` names if it is of that version, else one that is

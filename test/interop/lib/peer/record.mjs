@@ -1,11 +1,9 @@
 // Records one version of codex as a peer: its messages, enums, capabilities, flags and timers.
-import {spawn} from 'node:child_process';
-import {once} from 'node:events';
 import fs from 'node:fs';
 import http from 'node:http';
 import path from 'node:path';
 import {fileURLToPath} from 'node:url';
-import {until} from '../child.mjs';
+import {Child, until} from '../child.mjs';
 import {ModelServer} from '../model.mjs';
 import {Rig} from '../rig.mjs';
 import {Scratch, startServer} from '../surroundings.mjs';
@@ -27,43 +25,77 @@ const SKILL = '---\nname: sample\ndescription: a sample\n---\n';
 const EXPECTED = ['fs/missingChanged', 'http/request/bodyDelta', 'network/policyDecision', 'network/policyRequest'];
 
 /** Records the program `codexBin`; `dist` is the built package whose hub is used, `log` gets a line per finished part. */
-export async function recordPeer(codexBin, {dist, log}) {
+export function recordPeer(codexBin, {dist, log}) {
+	return withServer(codexBin, async ({url, scratch, candidates}) => {
+		const model = await new ModelServer().start();
+		const rig = new Rig({codexBin, scratch, model});
+		const shapes = new WireShapes();
+		const parts = [
+			['messages by probing', probeMessages(candidates, url, scratch, shapes)],
+			['messages of the scenarios', recordScenarios(codexBin, scratch.folder('transcripts'), shapes)],
+			['session lifetime', measureSessionLifetime(url)],
+			['retention of closed processes', measureProcessRetention(url)],
+			['ping interval', measurePingInterval(url)],
+			['client on a WebSocket', measureWebSocketClient(rig, url)],
+			['client behind a hub', measureHubClient(rig, dist)],
+		];
+		const [probed, , sessionLifetimeMs, closedProcessRetentionMs, pingIntervalMs, client, hubClient] = await finish(
+			parts,
+			log,
+		);
+		await model.stop();
+		return {
+			timers: {server: {sessionLifetimeMs, closedProcessRetentionMs, pingIntervalMs}, client, hubClient},
+			...describePeer(codexBin, probed, shapes),
+		};
+	});
+}
+
+/** Records the parts of a peer that need no client and no time: capabilities, flags and messages of its server. */
+export function probePeer(codexBin) {
+	return withServer(codexBin, async ({url, scratch, candidates}) => {
+		const shapes = new WireShapes();
+		return describePeer(codexBin, await probeMessages(candidates, url, scratch, shapes), shapes);
+	});
+}
+
+/** Starts a server of the program for a piece of work. */
+async function withServer(codexBin, work) {
 	// Before anything is measured: reading a program takes seconds, in which no event is noticed.
 	const candidates = listCandidates(codexBin);
 	const scratch = new Scratch();
-	const model = await new ModelServer().start();
 	addConfiguration(scratch);
-	const server = await startServer(`exec "${codexBin}" exec-server --listen ws://127.0.0.1:0`, scratch);
-	const rig = new Rig({codexBin, scratch, model});
-	const part = async (name, work) => {
-		const began = performance.now();
-		const value = await work;
-		log(`${name}: ${Math.round((performance.now() - began) / 1000)} s`);
-		return value;
-	};
-	const shapes = new WireShapes();
+	const {child, url} = await startServer(`exec "${codexBin}" exec-server --listen ws://127.0.0.1:0`, scratch);
 	try {
-		const [probed, , sessionLifetimeMs, closedProcessRetentionMs, pingIntervalMs, client, hubClient] =
-			await Promise.all([
-				part('messages by probing', probeMessages(candidates, server.url, scratch, shapes)),
-				part('messages of the scenarios', recordScenarios(codexBin, scratch.folder('transcripts'), shapes)),
-				part('session lifetime', measureSessionLifetime(server.url)),
-				part('retention of closed processes', measureProcessRetention(server.url)),
-				part('ping interval', measurePingInterval(server.url)),
-				part('client on a WebSocket', measureWebSocketClient(rig, server.url)),
-				part('client behind a hub', measureHubClient(rig, dist)),
-			]);
-		return {
-			timers: {server: {sessionLifetimeMs, closedProcessRetentionMs, pingIntervalMs}, client, hubClient},
-			capabilities: sortKeys(probed.capabilities),
-			flags: readFlags(codexBin),
-			...describeMessages(probed, shapes),
-		};
+		return await work({url, scratch, candidates});
 	} finally {
-		await server.child.stop();
-		await model.stop();
+		await child.stop();
 		scratch.remove();
 	}
+}
+
+/** Waits for all parts, also if one of them fails: the others use the same server. */
+async function finish(parts, log) {
+	const began = performance.now();
+	const outcomes = await Promise.allSettled(
+		parts.map(async ([name, work]) => {
+			const value = await work;
+			log(`${name}: ${Math.round((performance.now() - began) / 1000)} s`);
+			return value;
+		}),
+	);
+	const failed = outcomes.findIndex(({status}) => status === 'rejected');
+	if (failed >= 0)
+		throw new Error(`${parts[failed][0]}: ${outcomes[failed].reason.message}`, {cause: outcomes[failed].reason});
+	return outcomes.map(({value}) => value);
+}
+
+function describePeer(codexBin, probed, shapes) {
+	return {
+		capabilities: sortKeys(probed.capabilities),
+		flags: readFlags(codexBin),
+		...describeMessages(probed, shapes),
+	};
 }
 
 /** Gives the server a configuration, a skill and a plugin, so that answers about them have all their members. */
@@ -138,21 +170,13 @@ async function sendSamples(url, samples, shapes) {
 
 /** Runs the scenarios of the client with a server of the same version, and adds the messages between them. */
 async function recordScenarios(codexBin, folder, shapes) {
-	const child = spawn(process.execPath, [RUN, '--transcripts', folder, '--skip', OWN_SCENARIO], {
-		env: {...process.env, CODEX_BIN: codexBin},
-		stdio: ['ignore', 'pipe', 'inherit'],
-	});
-	let output = '';
-	child.stdout.setEncoding('utf8').on('data', text => {
-		output += text;
-	});
-	const [status] = await once(child, 'close');
+	const file = path.join(folder, 'results.json');
+	const args = [RUN, '--transcripts', folder, '--json', file, '--skip', OWN_SCENARIO];
+	await new Child(process.execPath, args, {env: {...process.env, CODEX_BIN: codexBin}}).exited;
+	const {results} = JSON.parse(fs.readFileSync(file, 'utf8'));
 	// A scenario that fails or is skipped would leave members out of the record.
-	const missing = output
-		.split('\n')
-		.filter(line => /^(?:FAIL|SKIP) /.test(line) && !line.startsWith(`SKIP ${OWN_SCENARIO}:`));
-	if (status !== 0 || missing.length > 0)
-		throw new Error(`not every scenario could be recorded:\n${missing.join('\n')}`);
+	const missing = results.filter(({name, status}) => status !== 'passed' && name !== OWN_SCENARIO);
+	if (missing.length > 0) throw new Error(missing.map(({name, reason}) => `${name}: ${reason}`).join('; '));
 	shapes.addTranscripts(folder);
 }
 
