@@ -1,5 +1,5 @@
 // Runs every check, even after one fails: format and lint, types, build, unit and contract tests, conformance. Three more on demand:
-//   LONGARM_TEST_INTEROP=1   the real peer, which is installed for it
+//   LONGARM_TEST_INTEROP=1   codex itself, which is installed for it: the newest known version in full, an older one in short
 //   LONGARM_TEST_PACKAGE=1   the package in an empty project, with tools that are installed for it
 //   LONGARM_TEST_NODE=24     contract tests and conformance on another line of Node, which is installed for it
 // LONGARM_TEST_BARE=1 runs other steps: the tests that use optional programs, and conformance, with all of these programs hidden;
@@ -12,6 +12,7 @@ import {join} from 'node:path';
 import {CONTRACT_TESTS} from './lib/contract-tests.mjs';
 import {filesThatUsePrograms} from './lib/optional-programs.mjs';
 import {scratchFolder} from './lib/scratch-folder.mjs';
+import {TESTED_PEERS} from './lib/stock-codex.mjs';
 import {readReport, writeReport} from './lib/test-report.mjs';
 
 const root = new URL('..', import.meta.url).pathname;
@@ -174,8 +175,9 @@ function conformance() {
 	return [process.execPath, 'scripts/conformance.mjs'];
 }
 
+/** A program in CODEX_BIN takes the place of the versions that are installed. */
 function peer() {
-	return [process.execPath, 'scripts/interop.mjs'];
+	return [process.execPath, 'scripts/interop.mjs', ...(process.env.CODEX_BIN ? [] : ['--peer', TESTED_PEERS])];
 }
 
 function packed() {

@@ -54,7 +54,8 @@ function install(specifier, folder) {
 	if (error) throw new Error(`${specifier} could not be installed: npm could not be started (${error.code})`);
 	// The code only: the rest of npm's message names the registry that this machine uses.
 	const code = /^npm (?:error|ERR!) code (\w+)/m.exec(stderr)?.[1] ?? `exit ${status}`;
-	if (status !== 0) throw new Error(`${specifier} could not be installed: npm failed (${code})`);
+	const reason = code === 'ETARGET' ? 'the npm registry has no such version' : `npm failed (${code})`;
+	if (status !== 0) throw new Error(`${specifier} could not be installed: ${reason}`);
 }
 
 function moveTo(place, fresh, isUsable) {

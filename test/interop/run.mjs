@@ -9,7 +9,7 @@ import {Rig} from './lib/rig.mjs';
 import {SCENARIOS} from './lib/scenarios/index.mjs';
 import {Scratch, sandboxObstacle, startServer} from './lib/surroundings.mjs';
 
-const USAGE = `usage: node run.mjs [--url ws://HOST:PORT | --server-cmd "CMD"] [--stdio-cmd "CMD"] [--token TOKEN] [--hub DIST [--nodes] [--stock-forward | --remote-cmd "CMD"]]
+const USAGE = `usage: node run.mjs [--url ws://HOST:PORT | --server-cmd "CMD"] [--stdio-cmd "CMD"] [--token TOKEN] [--hub DIST [--nodes] [--stock-forward [--forward-bin CODEX] | --remote-cmd "CMD"]]
                     [--only NAME,...] [--skip NAME,...] [--no-sandbox | --own-sandbox] [--transcripts DIR] [--json FILE]
                     [--scratch DIR] [--keep] [--verbose] [--list]
   CODEX_BIN     the stock codex binary (client; also the server when neither --url nor --server-cmd is given)`;
@@ -25,6 +25,7 @@ const {values: flags} = parseArgs({
 		hub: {type: 'string'},
 		nodes: {type: 'boolean'},
 		'stock-forward': {type: 'boolean'},
+		'forward-bin': {type: 'string'},
 		'remote-cmd': {type: 'string'},
 		only: {type: 'string'},
 		skip: {type: 'string'},
@@ -102,7 +103,7 @@ async function runScenarios() {
 	const stdioCommand = isStockServer ? `exec "${codexBin}" exec-server --listen stdio` : undefined;
 	const rig = new Rig({
 		hub,
-		stockForward: flags['stock-forward'] ? codexBin : undefined,
+		stockForward: flags['stock-forward'] ? (flags['forward-bin'] ?? codexBin) : undefined,
 		codexBin,
 		serverUrl: flags.url ?? server?.url,
 		stdioCommand: flags['stdio-cmd'] ?? (remote ? hub.bridgeCommand : stdioCommand),

@@ -5,6 +5,12 @@ const STOP_GRACE_MS = 5000;
 const CHECK_EVERY_MS = 25;
 const DEFAULT_UNTIL_MS = 60_000;
 
+/** Leaders of the programs that run. */
+const running = new Set();
+process.once('exit', () => {
+	for (const pid of running) signalGroup(pid, 'SIGTERM');
+});
+
 /** A program that runs as the leader of a process group of its own: stopping it reaches only what it started itself. */
 export class Child {
 	stdout = '';
@@ -21,6 +27,9 @@ export class Child {
 		this.#process.stderr.setEncoding('utf8').on('data', text => {
 			this.stderr += text;
 		});
+		const {pid} = this.#process;
+		if (pid !== undefined) running.add(pid);
+		this.#process.once('exit', () => running.delete(pid));
 		this.exited = new Promise(resolve => {
 			this.#process.on('exit', (code, signal) => resolve(signal ?? code));
 			this.#process.on('error', ({message}) => resolve(`not started: ${message}`));

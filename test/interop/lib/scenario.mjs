@@ -139,9 +139,9 @@ export class Scenario {
 
 	/**
 	 * Starts the stock client on a script. `sandbox` is the name of its sandbox mode, none by default; `tables` are
-	 * further lines of its config.toml, `environments` those of its environments.toml.
+	 * further lines of its config.toml, `environments` those of its environments.toml, `variables` further variables.
 	 */
-	start(script, {sandbox, tables = [], environments = this.#environmentWithToken()} = {}) {
+	start(script, {sandbox, tables = [], environments = this.#environmentWithToken(), variables: more} = {}) {
 		this.#session = this.#rig.model.open(this.#definition.name, script);
 		fs.writeFileSync(path.join(this.codexHome, 'config.toml'), this.#config(tables));
 		if (environments) fs.writeFileSync(path.join(this.codexHome, 'environments.toml'), `${environments.join('\n')}\n`);
@@ -159,6 +159,7 @@ export class Scenario {
 				...variables,
 				E2E_MODEL_KEY: 'dummy',
 				...(!environments && (this.#behindHub?.variables ?? {CODEX_EXEC_SERVER_URL: this.proxy?.url})),
+				...more,
 			},
 		});
 		return this.#client;
