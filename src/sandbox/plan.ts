@@ -4,7 +4,7 @@ import {LongarmError} from '../shared/errors.js';
 export type Mount =
 	/** The host's file or tree, read-only or writable. */
 	| {readonly kind: 'read' | 'write'; readonly path: string}
-	/** Unreadable file or directory; the latter can be passed through to mounts below it. */
+	/** Unreadable file, which is empty, or directory; the latter can be passed through to mounts below it. */
 	| {readonly kind: 'hidden'; readonly path: string; readonly fileType: 'file' | 'directory'}
 	/** The host's directory where it is anyway, as a mount point, so that it cannot be renamed. */
 	| {readonly kind: 'pin'; readonly path: string}
@@ -40,6 +40,8 @@ export interface WrappedCommand {
 	readonly argv: readonly string[];
 	/** Contents it expects to read from descriptor 3 and on. */
 	readonly descriptors: readonly Uint8Array[];
+	/** Further descriptors, above all others, from which it expects to read nothing. */
+	readonly emptyDescriptors?: readonly number[];
 	/** The first of these contents is the wrapper itself, and `file` names its descriptor. */
 	readonly isInMemory?: boolean;
 	/** True if the command leads a session of its own below the wrapper. */
