@@ -144,6 +144,8 @@ function mountArguments(mount: Mount, all: readonly Mount[], descriptors: Iterat
 			return ['--bind', mount.path, mount.path];
 		case 'link':
 			return ['--symlink', mount.to, mount.path];
+		case 'private':
+			return ['--perms', '1777', '--tmpfs', mount.path];
 		case 'hidden':
 			if (mount.fileType === 'file') {
 				return ['--perms', '0000', '--ro-bind-data', String(descriptors.next().value), mount.path];

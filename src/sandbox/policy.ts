@@ -26,6 +26,9 @@ export interface Rule {
 /** Directories of programs and libraries, for the special path `minimal`. */
 export const PLATFORM_PATHS = ['/usr', '/bin', '/sbin', '/lib', '/lib32', '/lib64', '/etc', '/opt', '/nix/store'];
 
+/** Directory for temporary files of programs that see none of the host's. */
+export const PRIVATE_TMP = '/tmp';
+
 /** Rules of a policy, those for the matches of its globs included; no sandbox takes more mounts. */
 export const MAX_POLICY_RULES = 2000;
 /** Characters of all paths looked up for a policy, each path and those above it: a fraction of a second. */
@@ -56,10 +59,30 @@ export function expandRules(policy: SandboxPolicy, files: Restricted, context: P
 		}
 		if (entry.path.type === 'path') return [{path: toPolicyPath(entry.path.path), access, optional}];
 		const {paths, dynamic} = expandSpecialPath(entry.path.value, access, policy, context);
-		return paths.map(path => ({path, access, optional: optional || dynamic}));
+		return paths.map(path => ({path, access: limitAccess(entry, access), optional: optional || dynamic}));
 	});
 	if (rules.length > MAX_POLICY_RULES) throw tooManyPathsError();
 	return rules;
+}
+
+/** The directories of programs and libraries are never writable, as with upstream. */
+function limitAccess(entry: Entry, access: Rule['access']): Rule['access'] {
+	return isMinimal(entry) && access === 'write' ? 'read' : access;
+}
+
+function isMinimal({path}: Entry): boolean {
+	return path.type === 'special' && path.value.kind === 'minimal';
+}
+
+/**
+ * True if a view that does not show the host's `/tmp` has one of its own: `minimal` is for programs to run, and these need
+ * one. An entry about `/tmp` itself is enforced as it is.
+ */
+export function needsPrivateTmp({entries}: Restricted, rules: readonly Rule[]): boolean {
+	const showsPlatform = entries.some(
+		entry => isMinimal(entry) && (entry.access === 'read' || entry.access === 'write'),
+	);
+	return showsPlatform && !rules.some(({path}) => path === PRIVATE_TMP);
 }
 
 function tooManyPathsError(): LongarmError {

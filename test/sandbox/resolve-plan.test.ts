@@ -135,6 +135,7 @@ describe('symbolic paths', () => {
 	test('the platform is shown with the links it is laid out by', () => {
 		const machine = host({missing: ['/lib32', '/opt', '/nix'], links: {'/bin': '/usr/bin', '/lib': '/usr/lib'}});
 		expect(mounts([special({kind: 'minimal'}, 'read')], machine)).toEqual([
+			{kind: 'private', path: '/tmp'},
 			{kind: 'read', path: '/etc'},
 			{kind: 'read', path: '/lib64'},
 			{kind: 'read', path: '/sbin'},
@@ -142,6 +143,27 @@ describe('symbolic paths', () => {
 			{kind: 'link', path: '/bin', to: '/usr/bin'},
 			{kind: 'link', path: '/lib', to: '/usr/lib'},
 		]);
+	});
+
+	test('the platform is never writable', () => {
+		const shown = mounts([special({kind: 'minimal'}, 'write')]);
+		expect(shown?.filter(({kind}) => kind === 'write')).toEqual([]);
+		expect(shown).toContainEqual({kind: 'read', path: '/usr'});
+	});
+
+	test.each<[string, Entry[]]>([
+		['the policy shows all files', [root('read')]],
+		['the policy shows the one of the machine', [special({kind: 'slash_tmp'}, 'read')]],
+		['the policy denies it', [at('/tmp', 'deny')]],
+	])('the platform brings no /tmp of its own if %s', (_, entries) => {
+		const shown = mounts([special({kind: 'minimal'}, 'read'), ...entries]);
+		expect(shown?.filter(({kind}) => kind === 'private')).toEqual([]);
+	});
+
+	test('a /tmp of its own gives no access to the files of the machine', () => {
+		const plan = resolve(policy([special({kind: 'minimal'}, 'read'), at('/tmp/work', 'write')]))!;
+		expect(plan.mounts).toContainEqual({kind: 'private', path: '/tmp'});
+		expect([accessAt(plan, '/tmp/other'), accessAt(plan, '/tmp/work')]).toEqual(['none', 'write']);
 	});
 
 	test('a glob hides what matches now', () => {

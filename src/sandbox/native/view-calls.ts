@@ -161,6 +161,10 @@ class ViewBuilder {
 			case 'link':
 				this.#makeDirectories(dirname(path), all);
 				return this.#makeLink(path, mount.to);
+			case 'private':
+				this.#makeDirectory(path);
+				this.#makeFileSystem('tmpfs', {mode: '1777'}, NO_SETUID | NO_DEVICES);
+				return this.#attach(path);
 			case 'hidden':
 				return isHiddenFile(mount) ? this.#hideFile(path) : this.#hideDirectory(mount, all);
 		}
@@ -323,5 +327,5 @@ function isPassedThrough(mount: Mount, all: readonly Mount[]): boolean {
 /** True if the view shows nothing of the host at a path, so that mount points have to be made there. */
 function isOwnTree(path: string, mounts: readonly Mount[]): boolean {
 	const covering = mounts.findLast(({kind, path: at}) => kind !== 'link' && kind !== 'pin' && isMountWithin(path, at));
-	return covering === undefined || covering.kind === 'hidden';
+	return covering === undefined || covering.kind === 'hidden' || covering.kind === 'private';
 }
