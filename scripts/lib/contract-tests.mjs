@@ -9,5 +9,9 @@ export const CONTRACT_TESTS = [
 	'test/hub',
 ];
 
-/** Commands whose tests have a part for the stock server. */
-export const STOCK_TESTS = ['test/cli/copy.test.ts', 'test/cli/fanout-stock.test.ts'];
+/** Tests that have a part for the stock server. */
+export const STOCK_TESTS = [
+	'test/cli/copy.test.ts',
+	'test/cli/fanout-stock.test.ts',
+	'test/sandbox/upstream-rules.test.ts',
+];
