@@ -16,13 +16,19 @@ export const CONTRACT_TESTS = [
 ];
 
 /** Further tests that have a part for the stock server. */
-export const STOCK_TESTS = ['test/cli/copy.test.ts', 'test/cli/fanout-stock.test.ts', 'test/interop/recording.test.ts'];
+export const STOCK_TESTS = [
+	'test/cli/copy.test.ts',
+	'test/cli/fanout-stock.test.ts',
+	'test/interop/recording.test.ts',
+	'test/sandbox/upstream-rules.test.ts',
+];
 
 /** Tests of a short run with the stock server: its processes on every transport, a hub, and its recording. */
 export const SHORT_STOCK_TESTS = [
 	'test/client/contract.test.ts',
 	'test/hub/stock-executor.test.ts',
 	'test/interop/recording.test.ts',
+	'test/sandbox/upstream-rules.test.ts',
 ];
 
 /** Lists the test files that use the program in `CODEX_BIN`; loading the others takes longer than running these. */

@@ -1,5 +1,6 @@
 import {isUtf8} from 'node:buffer';
 import type {SpawnRequest} from '../processes/backends/backend.js';
+import {buildChildEnvironment} from '../processes/environment-variables.js';
 import {DEFAULT_TERMINAL, type StartRequest} from '../processes/prepare-spawn.js';
 import {requireLabels, requireName} from '../processes/process-sharing.js';
 import type {Params} from '../protocol/methods/method-table.js';
@@ -121,7 +122,7 @@ function refuseUnsupported({sandbox, networkProxy, enforceManagedNetwork}: Param
 
 /** Resolves the sandbox plan before the process takes its id, so that a plan that cannot be enforced starts nothing. */
 function resolveSandbox(
-	{sandbox: context}: Params<'process/start'>,
+	{sandbox: context, env, envPolicy}: Params<'process/start'>,
 	cwd: Uint8Array,
 	sandbox: Sandbox | undefined,
 ): StartRequest['sandbox'] | Promise<StartRequest['sandbox']> {
@@ -134,7 +135,8 @@ function resolveSandbox(
 			wrap: command => sandbox.wrap(plan, {...command, cwd: directory}),
 			hasNetwork: plan.network === 'host',
 		};
-	const plan = sandbox.resolve(context, directory);
+	const environment = buildChildEnvironment(env, envPolicy ?? undefined, sandbox.variables);
+	const plan = sandbox.resolve(context, {cwd: directory, temporaryDirectory: environment.get('TMPDIR')});
 	return plan instanceof Promise ? plan.then(enforce) : enforce(plan);
 }
 

@@ -4,6 +4,7 @@ import {type BytePath, baseName, isWithin, joinPath, parentPath} from './byte-pa
 import {type CopiedFile, copyModeAndContent} from './copy-content.js';
 import {createWithParents, listDirectory} from './directories.js';
 import {isErrno, refusedError, systemError} from './file-errors.js';
+import {openForWriting} from './open-file.js';
 import {lstatIfExists, statIfExists} from './stat.js';
 import {type FileCalls, preferredCalls} from './syscalls.js';
 
@@ -72,9 +73,9 @@ async function copyLink(calls: FileCalls, from: BytePath, to: BytePath): Promise
 
 /** Opens both files and verifies that they are regular before the copy; copying a file onto itself is a no-op. */
 async function copyFile(calls: FileCalls, from: BytePath, to: BytePath): Promise<void> {
-	await withFile(calls, from, READ, async source => {
+	await withFile(calls, from, await calls.open(from, READ), async source => {
 		if (!source.stats.isFile()) throw refusedError('fs/copy only supports regular files, directories, and symlinks');
-		await withFile(calls, to, WRITE, async destination => {
+		await withFile(calls, to, await openForWriting(calls, to, WRITE, NEW_FILE_MODE), async destination => {
 			if (!destination.stats.isFile()) throw refusedError('fs/copy cannot write to a special file');
 			if (destination.stats.dev === source.stats.dev && destination.stats.ino === source.stats.ino) return;
 			await copyModeAndContent(calls, source, destination);
@@ -85,10 +86,9 @@ async function copyFile(calls: FileCalls, from: BytePath, to: BytePath): Promise
 async function withFile(
 	calls: FileCalls,
 	path: BytePath,
-	flags: number,
+	fd: number,
 	use: (file: CopiedFile) => Promise<void>,
 ): Promise<void> {
-	const fd = await calls.open(path, flags, NEW_FILE_MODE);
 	try {
 		await use({fd, path, stats: await calls.fstat(fd)});
 	} finally {

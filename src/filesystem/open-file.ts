@@ -1,14 +1,16 @@
 import {constants, type Stats} from 'node:fs';
 import {followsLinks, type LinkOptions, withEntryBelow} from './below-root.js';
 import {type BytePath, toDisplayText} from './byte-path.js';
-import {refusedError} from './file-errors.js';
-import type {FileCalls} from './syscalls.js';
+import {isErrno, refusedError} from './file-errors.js';
+import {fdPath} from './no-follow.js';
+import {type FileCalls, O_PATH} from './syscalls.js';
 
 // Opening a FIFO without a writer does not block, and a terminal does not become the controlling one.
 const NON_BLOCKING = constants.O_NONBLOCK | constants.O_NOCTTY;
 /** Flags to open a file of any kind for reading. */
 export const READ = constants.O_RDONLY | NON_BLOCKING;
 const WRITE = constants.O_WRONLY | constants.O_CREAT | NON_BLOCKING;
+const TRUNCATE = constants.O_WRONLY | constants.O_TRUNC | NON_BLOCKING;
 const NEW_FILE_MODE = 0o666;
 const PRIVATE_MODE = 0o600;
 const WRITABLE_BY_OTHERS = 0o022;
@@ -23,7 +25,7 @@ export interface UpdateOptions extends LinkOptions {
 	readonly owned?: boolean | undefined;
 }
 
-/** Opens a regular file for reading. Other types are refused before the open, which can trigger a device. */
+/** Opens a regular file for reading. Special files are refused before the open, which can trigger a device. */
 export async function openToRead(calls: FileCalls, path: BytePath, links: LinkOptions): Promise<OpenedFile> {
 	if (!followsLinks(links)) {
 		return withEntryBelow(calls, path, links.root, async entry => {
@@ -32,20 +34,50 @@ export async function openToRead(calls: FileCalls, path: BytePath, links: LinkOp
 		});
 	}
 	const notAFileError = () => refusedError(`path \`${toDisplayText(path)}\` is not a file`);
-	if (!(await calls.stat(path)).isFile()) throw notAFileError();
+	if (isSpecial(await calls.stat(path))) throw notAFileError();
 	return openRegular(calls, path, READ, notAFileError);
 }
 
 /** Opens a file for writing and truncates it; creates it if it is missing. */
 export async function openToReplace(calls: FileCalls, path: BytePath, links: LinkOptions): Promise<OpenedFile> {
 	const opened = followsLinks(links)
-		? await openAny(calls, path, WRITE)
+		? await addStats(calls, await openForWriting(calls, path, WRITE, NEW_FILE_MODE))
 		: await withEntryBelow(calls, path, links.root, entry =>
 				openRegular(calls, entry, WRITE | constants.O_NOFOLLOW, notRegularError),
 			);
 	if (!opened.stats.isFile() || opened.stats.size === 0) return opened;
 	await closeOnFailure(calls, opened.fd, () => calls.truncate(opened.fd, 0));
 	return opened;
+}
+
+/**
+ * Opens a file for writing without truncating it, but fails like an open that truncates, as upstream does: on a read-only
+ * mount with EROFS, where the permissions of the file alone would be EACCES.
+ */
+export async function openForWriting(calls: FileCalls, path: BytePath, flags: number, mode: number): Promise<number> {
+	try {
+		return await calls.open(path, flags, mode);
+	} catch (error) {
+		if (!isErrno(error, 'EACCES') || process.platform !== 'linux') throw error;
+		return reopenToTruncate(calls, path, error);
+	}
+}
+
+/** Truncates no file but the one that `fstat` has checked, even if another one takes its place meanwhile. */
+async function reopenToTruncate(calls: FileCalls, path: BytePath, denial: unknown): Promise<number> {
+	let reference: number;
+	try {
+		reference = await calls.open(path, O_PATH);
+	} catch {
+		// The path itself is out of reach, or the file would have to be created.
+		throw denial;
+	}
+	try {
+		await calls.fstat(reference);
+		return await calls.open(fdPath(reference), TRUNCATE);
+	} finally {
+		await calls.close(reference);
+	}
 }
 
 /** Opens a regular file, not a link, for writing without truncating it; a missing one is created for its owner only. */
@@ -90,7 +122,10 @@ async function openRegular(
 }
 
 async function openAny(calls: FileCalls, path: BytePath, flags: number, mode = NEW_FILE_MODE): Promise<OpenedFile> {
-	const fd = await calls.open(path, flags, mode);
+	return addStats(calls, await calls.open(path, flags, mode));
+}
+
+function addStats(calls: FileCalls, fd: number): Promise<OpenedFile> {
 	return closeOnFailure(calls, fd, async () => ({fd, stats: await calls.fstat(fd)}));
 }
 

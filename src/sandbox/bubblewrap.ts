@@ -3,6 +3,8 @@ import {isMountWithin, type Mount, type SandboxedCommand, type SandboxPlan, unen
 /** Descriptors from which bubblewrap reads the seccomp filter and the variables of the command. */
 const FILTER_DESCRIPTOR = 3;
 const VARIABLES_DESCRIPTOR = 4;
+/** The first of the descriptors for hidden files; bubblewrap closes each after one use. Lower ones are taken by launchers. */
+const FIRST_EMPTY_DESCRIPTOR = 16;
 /** Bubblewrap refuses more arguments, those it reads from a descriptor included. */
 const MAX_ARGUMENTS = 9000;
 
@@ -97,6 +99,12 @@ export function bubblewrapVariables({environment}: SandboxedCommand): Uint8Array
 	return Buffer.from(words.map(word => `${word}\0`).join(''));
 }
 
+/** Descriptors from which bubblewrap reads the contents of hidden files, which are empty. */
+export function listEmptyDescriptors({mounts}: SandboxPlan): number[] {
+	const hidden = mounts.filter(mount => mount.kind === 'hidden' && mount.fileType === 'file');
+	return hidden.map((_, index) => FIRST_EMPTY_DESCRIPTOR + index);
+}
+
 /** Refuses what bubblewrap would refuse when it already runs, as if the command had failed. */
 export function requireFewArguments(argv: readonly string[], {environment}: SandboxedCommand): void {
 	if (argv.length + 1 + 3 * environment.size > MAX_ARGUMENTS) {
@@ -104,18 +112,21 @@ export function requireFewArguments(argv: readonly string[], {environment}: Sand
 	}
 }
 
-function mountViewArguments({mounts}: SandboxPlan, {maskedFiles}: SandboxHelpers): string[] {
+function mountViewArguments(plan: SandboxPlan, {maskedFiles}: SandboxHelpers): string[] {
+	const {mounts} = plan;
 	const [first, ...others] = mounts;
+	const descriptors = listEmptyDescriptors(plan).values();
+	const toArguments = (mount: Mount) => mountArguments(mount, mounts, descriptors);
 	const hasRoot = first?.path === '/';
 	return [
-		...(hasRoot ? mountArguments(first, mounts) : []),
+		...(hasRoot ? toArguments(first) : []),
 		'--dev',
 		'/dev',
 		'--proc',
 		'/proc',
 		...READ_ONLY_PROC_ENTRIES.flatMap(name => ['--ro-bind-try', `/proc/${name}`, `/proc/${name}`]),
 		...maskedFiles.flatMap(maskFile),
-		...(hasRoot ? others : mounts).flatMap(mount => mountArguments(mount, mounts)),
+		...(hasRoot ? others : mounts).flatMap(toArguments),
 		// Last, since mount points are created inside the hidden directories, too.
 		...mounts.flatMap(mount =>
 			mount.kind === 'hidden' && mount.fileType === 'directory' ? ['--remount-ro', mount.path] : [],
@@ -124,7 +135,7 @@ function mountViewArguments({mounts}: SandboxPlan, {maskedFiles}: SandboxHelpers
 	];
 }
 
-function mountArguments(mount: Mount, all: readonly Mount[]): string[] {
+function mountArguments(mount: Mount, all: readonly Mount[], descriptors: Iterator<number>): string[] {
 	switch (mount.kind) {
 		case 'read':
 			return ['--ro-bind', mount.path, mount.path];
@@ -133,8 +144,12 @@ function mountArguments(mount: Mount, all: readonly Mount[]): string[] {
 			return ['--bind', mount.path, mount.path];
 		case 'link':
 			return ['--symlink', mount.to, mount.path];
+		case 'private':
+			return ['--perms', '1777', '--tmpfs', mount.path];
 		case 'hidden':
-			if (mount.fileType === 'file') return maskFile(mount.path);
+			if (mount.fileType === 'file') {
+				return ['--perms', '0000', '--ro-bind-data', String(descriptors.next().value), mount.path];
+			}
 			return ['--perms', containsMount(mount, all) ? '0111' : '0000', '--tmpfs', mount.path];
 	}
 }

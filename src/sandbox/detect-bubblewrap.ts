@@ -5,6 +5,7 @@ import {isExecutable} from '../shared/node/access.js';
 import {
 	bubblewrapArguments,
 	bubblewrapVariables,
+	listEmptyDescriptors,
 	MASKED_PROC_FILES,
 	requireFewArguments,
 	type SandboxHelpers,
@@ -55,7 +56,7 @@ export const BUBBLEWRAP_ENFORCER: Enforcer = {
 		const argv = [file, ...bubblewrapArguments(plan, command, helpers)];
 		requireFewArguments(argv, command);
 		const descriptors = [seccompFilter(plan.network), bubblewrapVariables(command)];
-		return {file, argv, descriptors, hasOwnSession: true};
+		return {file, argv, descriptors, emptyDescriptors: listEmptyDescriptors(plan), hasOwnSession: true};
 	},
 };
 

@@ -32,8 +32,6 @@ export interface Host {
 	findMatches(pattern: string, maxDepth: number | undefined): readonly string[];
 	/** The beginning of a regular file; undefined if there is none that can be read. */
 	readText(path: string): string | undefined;
-	/** Directory for the special path `tmpdir` if the policy names none. */
-	readonly temporaryDirectory: string | undefined;
 }
 
 /**

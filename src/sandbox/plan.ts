@@ -4,8 +4,10 @@ import {LongarmError} from '../shared/errors.js';
 export type Mount =
 	/** The host's file or tree, read-only or writable. */
 	| {readonly kind: 'read' | 'write'; readonly path: string}
-	/** Unreadable file or directory; the latter can be passed through to mounts below it. */
+	/** Unreadable file, which is empty, or directory; the latter can be passed through to mounts below it. */
 	| {readonly kind: 'hidden'; readonly path: string; readonly fileType: 'file' | 'directory'}
+	/** An empty writable directory in memory, which ends with the sandbox and shows nothing of the host's. */
+	| {readonly kind: 'private'; readonly path: string}
 	/** The host's directory where it is anyway, as a mount point, so that it cannot be renamed. */
 	| {readonly kind: 'pin'; readonly path: string}
 	/** A symbolic link, where the view does not show the directory that holds the host's own. */
@@ -40,13 +42,15 @@ export interface WrappedCommand {
 	readonly argv: readonly string[];
 	/** Contents it expects to read from descriptor 3 and on. */
 	readonly descriptors: readonly Uint8Array[];
+	/** Further descriptors, above all others, from which it expects to read nothing. */
+	readonly emptyDescriptors?: readonly number[];
 	/** The first of these contents is the wrapper itself, and `file` names its descriptor. */
 	readonly isInMemory?: boolean;
 	/** True if the command leads a session of its own below the wrapper. */
 	readonly hasOwnSession: boolean;
 }
 
-/** Access the plan allows at a path without links: that of the mount it is in, or of the nearest one above. */
+/** Access the plan allows to the host's file at a path without links: that of the nearest mount at or above it. */
 export function accessAt({mounts}: SandboxPlan, path: string): Access {
 	return nearestAccess(indexMounts(mounts), path);
 }
@@ -70,7 +74,8 @@ function indexMounts(mounts: readonly Mount[]): ReadonlyMap<string, Access> {
 	if (known?.size === mounts.length) return known.accesses;
 	const accesses = new Map<string, Access>();
 	for (const {kind, path} of mounts) {
-		if (kind !== 'link' && kind !== 'pin') accesses.set(path, kind === 'hidden' ? 'none' : kind);
+		if (kind === 'link' || kind === 'pin') continue;
+		accesses.set(path, kind === 'hidden' || kind === 'private' ? 'none' : kind);
 	}
 	indexes.set(mounts, {size: mounts.length, accesses});
 	return accesses;

@@ -26,15 +26,24 @@ export interface Rule {
 /** Directories of programs and libraries, for the special path `minimal`. */
 export const PLATFORM_PATHS = ['/usr', '/bin', '/sbin', '/lib', '/lib32', '/lib64', '/etc', '/opt', '/nix/store'];
 
+/** Directory for temporary files of programs that see none of the host's. */
+export const PRIVATE_TMP = '/tmp';
+
 /** Rules of a policy, those for the matches of its globs included; no sandbox takes more mounts. */
 export const MAX_POLICY_RULES = 2000;
 /** Characters of all paths looked up for a policy, each path and those above it: a fraction of a second. */
 export const MAX_LOOKUP_CHARACTERS = 1_000_000;
 
-/** Values for the special paths of a policy. */
-export interface PolicyContext {
+/** Facts about the process that a policy restricts. */
+export interface PolicySubject {
 	/** Working directory of the process, used if the policy has none. */
 	readonly cwd: string | undefined;
+	/** Its variable `TMPDIR`, which the special path `tmpdir` stands for; a relative one starts at `cwd`. */
+	readonly temporaryDirectory: string | undefined;
+}
+
+/** Values for the special paths of a policy. */
+export interface PolicyContext extends PolicySubject {
 	readonly host: Host;
 }
 
@@ -48,14 +57,32 @@ export function expandRules(policy: SandboxPolicy, files: Restricted, context: P
 			const depth = files.glob_scan_max_depth;
 			return expandGlob(entry.path.pattern, access, depth, policy, context);
 		}
-		const {paths, dynamic} =
-			entry.path.type === 'path'
-				? {paths: [toPolicyPath(entry.path.path)], dynamic: false}
-				: expandSpecialPath(entry.path.value, policy, context);
-		return paths.map(path => ({path, access, optional: optional || dynamic}));
+		if (entry.path.type === 'path') return [{path: toPolicyPath(entry.path.path), access, optional}];
+		const {paths, dynamic} = expandSpecialPath(entry.path.value, access, policy, context);
+		return paths.map(path => ({path, access: limitAccess(entry, access), optional: optional || dynamic}));
 	});
 	if (rules.length > MAX_POLICY_RULES) throw tooManyPathsError();
 	return rules;
+}
+
+/** The directories of programs and libraries are never writable, as with upstream. */
+function limitAccess(entry: Entry, access: Rule['access']): Rule['access'] {
+	return isMinimal(entry) && access === 'write' ? 'read' : access;
+}
+
+function isMinimal({path}: Entry): boolean {
+	return path.type === 'special' && path.value.kind === 'minimal';
+}
+
+/**
+ * True if a view that does not show the host's `/tmp` has one of its own: `minimal` is for programs to run, and these need
+ * one. An entry about `/tmp` itself is enforced as it is.
+ */
+export function needsPrivateTmp({entries}: Restricted, rules: readonly Rule[]): boolean {
+	const showsPlatform = entries.some(
+		entry => isMinimal(entry) && (entry.access === 'read' || entry.access === 'write'),
+	);
+	return showsPlatform && !rules.some(({path}) => path === PRIVATE_TMP);
 }
 
 function tooManyPathsError(): LongarmError {
@@ -65,6 +92,7 @@ function tooManyPathsError(): LongarmError {
 /** `dynamic` paths depend on the machine and need not exist. */
 function expandSpecialPath(
 	special: SpecialPath,
+	access: Rule['access'],
 	policy: SandboxPolicy,
 	context: PolicyContext,
 ): {paths: string[]; dynamic: boolean} {
@@ -75,11 +103,8 @@ function expandSpecialPath(
 			return {paths: [...PLATFORM_PATHS], dynamic: true};
 		case 'slash_tmp':
 			return {paths: ['/tmp'], dynamic: true};
-		case 'tmpdir': {
-			const fallback = context.host.temporaryDirectory;
-			const given = policy.temporaryDirectories?.map(toPolicyPath);
-			return {paths: given ?? (fallback === undefined ? [] : [fallback]), dynamic: true};
-		}
+		case 'tmpdir':
+			return {paths: findTemporaryDirectory(access, context), dynamic: true};
 		case 'project_roots':
 		case 'current_working_directory': {
 			const {subpath} = special;
@@ -88,6 +113,18 @@ function expandSpecialPath(
 		case 'unknown':
 			throw unenforceableError(`it does not know the special path \`${special.path}\``);
 	}
+}
+
+/**
+ * Grants hold for a directory only, and not for the root of the disk, which would undo the rest of the policy. The policy's
+ * own `temporaryDirectories` describe the server, and upstream does not look at them either.
+ */
+function findTemporaryDirectory(access: Rule['access'], {cwd, temporaryDirectory, host}: PolicyContext): string[] {
+	if (!temporaryDirectory || (cwd === undefined && !isAbsolute(temporaryDirectory))) return [];
+	const path = resolve(cwd ?? '/', temporaryDirectory);
+	if (access === 'deny') return [path];
+	const place = host.locate(path);
+	return place.found && place.kind === 'directory' && place.path !== '/' ? [path] : [];
 }
 
 function resolveProjectRoots(policy: SandboxPolicy, context: PolicyContext): string[] {

@@ -9,7 +9,14 @@ import {
 	type SandboxPlan,
 	unenforceableError,
 } from './plan.js';
-import {expandRules, type PolicyContext, type Rule, type SandboxPolicy} from './policy.js';
+import {
+	expandRules,
+	needsPrivateTmp,
+	type PolicyContext,
+	PRIVATE_TMP,
+	type Rule,
+	type SandboxPolicy,
+} from './policy.js';
 import {isMetadataNamed, listMetadataRules} from './project-metadata.js';
 
 /** Trees the sandbox mounts anew, independent of the host's. */
@@ -29,9 +36,12 @@ export function resolvePlan(policy: SandboxPolicy, context: PolicyContext): Sand
 	if (permissions.type === 'external' || permissions.file_system.type === 'unrestricted') {
 		return network === 'host' ? undefined : {mounts: [{kind: 'write', path: '/'}], network};
 	}
-	const {located: named, missing} = locateRules(expandRules(policy, permissions.file_system, context), context);
+	const rules = expandRules(policy, permissions.file_system, context);
+	const {located: named, missing} = locateRules(rules, context);
 	const located = [...named, ...locateMetadata(named, context)];
-	const plan: SandboxPlan = {mounts: addLinks(layerMounts(located), located), network};
+	const mounts = addLinks(layerMounts(located), located);
+	const hasPrivateTmp = needsPrivateTmp(permissions.file_system, rules);
+	const plan: SandboxPlan = {mounts: hasPrivateTmp ? addPrivateTmp(mounts) : mounts, network};
 	for (const rule of missing) refuseCreatablePath(rule, plan);
 	const fixed: SandboxPlan = {mounts: layerMounts(located.filter(({links}) => links.length === 0)), network};
 	for (const rule of located) {
@@ -112,6 +122,12 @@ function addLinks(mounts: readonly Mount[], rules: readonly LocatedRule[]): Moun
 		if (accessAt(plan, path) === 'none') links.set(path, {kind: 'link', path, to});
 	}
 	return [...mounts, ...links.values()];
+}
+
+/** Adds an own `/tmp`, below which other mounts may be, to a view that begins empty and has none. */
+function addPrivateTmp(mounts: readonly Mount[]): readonly Mount[] {
+	const hasTmp = mounts.some(({path}) => path === '/' || path === PRIVATE_TMP);
+	return hasTmp ? mounts : [{kind: 'private', path: PRIVATE_TMP}, ...mounts];
 }
 
 /** No mount can protect a path that does not exist: a program that may write to its directory could create it. */

@@ -3,7 +3,14 @@ import {hidePaths} from './hide-paths.js';
 import {type Host, locatePath, readSmallText} from './host.js';
 import {pinDirectories} from './pin-directories.js';
 import {type SandboxedCommand, type SandboxPlan, unenforceableError, type WrappedCommand} from './plan.js';
-import {type GlobScan, listPatterns, MAX_LOOKUP_CHARACTERS, type PolicyContext, type SandboxPolicy} from './policy.js';
+import {
+	type GlobScan,
+	listPatterns,
+	MAX_LOOKUP_CHARACTERS,
+	type PolicyContext,
+	type PolicySubject,
+	type SandboxPolicy,
+} from './policy.js';
 import {resolvePlan} from './resolve-plan.js';
 import {seatbeltCommand} from './seatbelt.js';
 import {listEnforcers, requireEnforcer} from './select-enforcer.js';
@@ -13,24 +20,20 @@ export type ListHidden = (canHide: boolean) => readonly string[];
 
 /** Sandbox of this machine. Detected lazily, when a policy needs it. */
 export class Sandbox {
-	readonly #host: Host;
+	/** Environment variables of the server. */
+	readonly variables: Readonly<Record<string, string | undefined>>;
 	readonly #listHidden: ListHidden;
 	readonly #enforcer: EnforcerChoice;
 
-	/** `variables` are the server's own environment, for TMPDIR; no plan shows the paths of `listHidden`. */
+	/** `variables` are the server's own environment; no plan shows the paths of `listHidden`. */
 	constructor(
 		variables: Readonly<Record<string, string | undefined>>,
 		listHidden: ListHidden = () => [],
 		enforcer: EnforcerChoice = 'auto',
 	) {
+		this.variables = variables;
 		this.#listHidden = listHidden;
 		this.#enforcer = enforcer;
-		this.#host = {
-			locate: locatePath,
-			findMatches: () => [],
-			readText: readSmallText,
-			temporaryDirectory: variables['TMPDIR'] || undefined,
-		};
 	}
 
 	/** Name in the protocol. */
@@ -49,11 +52,15 @@ export class Sandbox {
 	}
 
 	/**
-	 * Resolves a policy; undefined if it restricts nothing. `cwd` is used if the policy names none. Done at once, unless
-	 * there are globs: then files have to be looked at, which takes as long as it takes.
+	 * Resolves a policy for a process, by default for file operations of the server itself; undefined if it restricts
+	 * nothing. Done at once, unless there are globs: then files have to be looked at, which takes as long as it takes.
 	 */
-	resolve(policy: SandboxPolicy, cwd?: string): SandboxPlan | undefined | Promise<SandboxPlan | undefined> {
-		const context = {cwd, host: {...this.#host, locate: createBoundedLocate()}};
+	resolve(
+		policy: SandboxPolicy,
+		subject: PolicySubject = {cwd: undefined, temporaryDirectory: this.variables['TMPDIR']},
+	): SandboxPlan | undefined | Promise<SandboxPlan | undefined> {
+		const host: Host = {locate: createBoundedLocate(), findMatches: () => [], readText: readSmallText};
+		const context = {...subject, host};
 		const scans = listPatterns(policy, context);
 		return scans.length === 0 ? resolvePlan(policy, context) : this.#resolveWithGlobs(policy, context, scans);
 	}

@@ -57,6 +57,9 @@ function toProfileRules(mount: Mount): string[] {
 			return [`(deny file-read* file-write* ${subpath})`];
 		case 'pin':
 			return [`(deny file-write-unlink (literal ${JSON.stringify(mount.path)}))`];
+		case 'private':
+			// There is no view of its own: what the host has there stays out of reach.
+			return [];
 		case 'link':
 			return [`(allow file-read-metadata (literal ${JSON.stringify(mount.path)}))`];
 	}

@@ -96,10 +96,13 @@ export async function startUpstreamExecutor(
 	await eventually(() => hub.relay.findExecutor(environmentId) !== undefined);
 }
 
-/** The upstream server at an address of its own, which it settles with. */
-export async function startUpstreamServer(program: string): Promise<string> {
+/**
+ * The upstream server at an address of its own, which it settles with. For sandboxes it needs a TMPDIR that its home is not
+ * in.
+ */
+export async function startUpstreamServer(program: string, variables: NodeJS.ProcessEnv = {}): Promise<string> {
 	const child = spawn(program, ['exec-server', '--listen', 'ws://127.0.0.1:0'], {
-		env: {...process.env, CODEX_HOME: scratchDirectory()},
+		env: {...process.env, CODEX_HOME: scratchDirectory(), ...variables},
 	});
 	onTestFinished(() => void child.kill('SIGKILL'));
 	return new Promise(resolve => {

@@ -51,7 +51,7 @@ describe('the arguments of bubblewrap', () => {
 		);
 		expect(text).toMatch(/--ro-bind \/ \/ --dev \/dev --proc \/proc .*--bind \/w \/w /);
 		expect(text).toContain(
-			'--perms 0111 --tmpfs /w/d --ro-bind /dev/null /w/f --bind /w/d/e /w/d/e --remount-ro /w/d --seccomp 3',
+			'--perms 0111 --tmpfs /w/d --perms 0000 --ro-bind-data 16 /w/f --bind /w/d/e /w/d/e --remount-ro /w/d --seccomp 3',
 		);
 	});
 

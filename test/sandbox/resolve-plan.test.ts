@@ -8,7 +8,7 @@ import {resolvePlan} from '../../src/sandbox/resolve-plan.js';
 import {at, type Entry, glob, policy, root, special} from '../helpers/sandboxes.js';
 
 /** A machine on which everything is a directory but metadata of projects and what is named as something else. */
-function host({missing = [], files = [], links = {}, metadata = [], texts = {}, temporary}: FakeHost = {}): Host {
+function host({missing = [], files = [], links = {}, metadata = [], texts = {}}: FakeHost = {}): Host {
 	const locate = (path: string): ResolvedPath => {
 		for (const [link, to] of Object.entries(links)) {
 			if (!isMountWithin(path, link)) continue;
@@ -24,7 +24,6 @@ function host({missing = [], files = [], links = {}, metadata = [], texts = {}, 
 		locate,
 		findMatches: pattern => [pattern.replace('**/*', 'found')],
 		readText: path => texts[path],
-		temporaryDirectory: temporary,
 	};
 }
 
@@ -36,11 +35,10 @@ interface FakeHost {
 	readonly metadata?: readonly string[];
 	/** Files and what they hold. */
 	readonly texts?: Readonly<Record<string, string>>;
-	readonly temporary?: string;
 }
 
-const resolve = (context: object, machine: Host = host(), cwd?: string) =>
-	resolvePlan(decode(sandboxContext, context), {cwd, host: machine});
+const resolve = (context: object, machine: Host = host(), cwd?: string, temporaryDirectory?: string) =>
+	resolvePlan(decode(sandboxContext, context), {cwd, temporaryDirectory, host: machine});
 const mounts = (entries: readonly Entry[], machine?: Host, more?: Record<string, unknown>) =>
 	resolve(policy(entries, more), machine)?.mounts;
 
@@ -79,9 +77,9 @@ describe('symbolic paths', () => {
 			kept('.aws'),
 		];
 		const missing = ['/srv/app/.aws', '/srv/lib/.aws'];
-		const machine = host({missing, metadata: ['/srv/app/.git'], temporary: '/var/tmp'});
+		const machine = host({missing, metadata: ['/srv/app/.git']});
 		const more = {cwd: 'file:///srv/app', workspaceRoots: ['file:///srv/app', 'file:///srv/lib']};
-		expect(mounts(entries, machine, more)).toEqual([
+		expect(resolve(policy(entries, more), machine, '/', '/var/tmp')?.mounts).toEqual([
 			{kind: 'read', path: '/'},
 			{kind: 'write', path: '/tmp'},
 			{kind: 'write', path: '/srv/app'},
@@ -93,7 +91,7 @@ describe('symbolic paths', () => {
 
 	test('project roots are the working directory when none are named, the policy’s own before the process’s', () => {
 		const entries = [special({kind: 'current_working_directory'}, 'write')];
-		const own = resolvePlan(decode(sandboxContext, policy(entries, {cwd: 'file:///own'})), {cwd: '/p', host: host()});
+		const own = resolve(policy(entries, {cwd: 'file:///own'}), host(), '/p');
 		expect(own?.mounts).toEqual([{kind: 'write', path: '/own'}]);
 		expect(resolve(policy(entries), host(), '/p')?.mounts).toEqual([{kind: 'write', path: '/p'}]);
 	});
@@ -107,16 +105,37 @@ describe('symbolic paths', () => {
 		expect(() => mounts([glob('**/*.env', 'deny')])).toThrow(expect.objectContaining(needsCwd));
 	});
 
-	test('temporary directories the caller names come before the server’s own', () => {
-		const entries = [special({kind: 'tmpdir'}, 'write')];
-		const more = {temporaryDirectories: ['file:///scratch']};
-		expect(mounts(entries, host({temporary: '/var/tmp'}), more)).toEqual([{kind: 'write', path: '/scratch'}]);
-		expect(mounts(entries)).toEqual([]);
+	describe('the directory for temporary files', () => {
+		const machine = host({missing: ['/gone'], files: ['/file'], links: {'/link': '/', '/alias': '/scratch'}});
+		const temporary = (value: string | undefined, cwd?: string, access = 'write') =>
+			resolve(policy([special({kind: 'tmpdir'}, access)]), machine, cwd, value)?.mounts;
+
+		test('is TMPDIR of the process, from its working directory on and through links', () => {
+			expect(temporary('/scratch')).toEqual([{kind: 'write', path: '/scratch'}]);
+			expect(temporary('../scratch', '/work')).toEqual([{kind: 'write', path: '/scratch'}]);
+			expect(temporary('/alias')?.[0]).toEqual({kind: 'write', path: '/scratch'});
+		});
+
+		test.each([undefined, '', 'relative', '/gone', '/file', '/', '/link'])('is nothing if TMPDIR is %j', value => {
+			expect(temporary(value)).toEqual([]);
+		});
+
+		test('is hidden whatever it is, if the policy denies it', () => {
+			const entries = [root('read'), special({kind: 'tmpdir'}, 'deny')];
+			const hidden = resolve(policy(entries), machine, undefined, '/file')?.mounts.at(-1);
+			expect(hidden).toEqual({kind: 'hidden', path: '/file', fileType: 'file'});
+		});
+
+		test('is not one of those the policy says the server has', () => {
+			const entries = [special({kind: 'tmpdir'}, 'write')];
+			expect(mounts(entries, machine, {temporaryDirectories: ['file:///scratch']})).toEqual([]);
+		});
 	});
 
 	test('the platform is shown with the links it is laid out by', () => {
 		const machine = host({missing: ['/lib32', '/opt', '/nix'], links: {'/bin': '/usr/bin', '/lib': '/usr/lib'}});
 		expect(mounts([special({kind: 'minimal'}, 'read')], machine)).toEqual([
+			{kind: 'private', path: '/tmp'},
 			{kind: 'read', path: '/etc'},
 			{kind: 'read', path: '/lib64'},
 			{kind: 'read', path: '/sbin'},
@@ -124,6 +143,27 @@ describe('symbolic paths', () => {
 			{kind: 'link', path: '/bin', to: '/usr/bin'},
 			{kind: 'link', path: '/lib', to: '/usr/lib'},
 		]);
+	});
+
+	test('the platform is never writable', () => {
+		const shown = mounts([special({kind: 'minimal'}, 'write')]);
+		expect(shown?.filter(({kind}) => kind === 'write')).toEqual([]);
+		expect(shown).toContainEqual({kind: 'read', path: '/usr'});
+	});
+
+	test.each<[string, Entry[]]>([
+		['the policy shows all files', [root('read')]],
+		['the policy shows the one of the machine', [special({kind: 'slash_tmp'}, 'read')]],
+		['the policy denies it', [at('/tmp', 'deny')]],
+	])('the platform brings no /tmp of its own if %s', (_, entries) => {
+		const shown = mounts([special({kind: 'minimal'}, 'read'), ...entries]);
+		expect(shown?.filter(({kind}) => kind === 'private')).toEqual([]);
+	});
+
+	test('a /tmp of its own gives no access to the files of the machine', () => {
+		const plan = resolve(policy([special({kind: 'minimal'}, 'read'), at('/tmp/work', 'write')]))!;
+		expect(plan.mounts).toContainEqual({kind: 'private', path: '/tmp'});
+		expect([accessAt(plan, '/tmp/other'), accessAt(plan, '/tmp/work')]).toEqual(['none', 'write']);
 	});
 
 	test('a glob hides what matches now', () => {

@@ -1,11 +1,15 @@
+import {writeFileSync} from 'node:fs';
+import {join} from 'node:path';
 import {expect, test} from 'vitest';
 import type {ServerOptions} from '../../src/server/options.js';
 import {describeEnforcers} from '../helpers/enforcers.js';
-import {policy, root} from '../helpers/sandboxes.js';
+import {glob, policy, root} from '../helpers/sandboxes.js';
+import {scratchDirectory} from '../helpers/scratch.js';
 import {execServer} from '../helpers/serving.js';
 import {TestClient} from '../helpers/test-client.js';
 
 const STARTS = 20;
+const HIDDEN_FILES = 900;
 const LIMITS = {openFiles: 321, cpuSeconds: 77};
 const TELL = 'echo $(ulimit -n) $(ulimit -t)';
 /** Forks first and asks then; each shell tells what it has. */
@@ -32,6 +36,16 @@ describeEnforcers(
 				const {stdout, pty} = await client.done(`p${count}`);
 				expect(linesOf(stdout + pty)).toEqual(EXPECTED);
 			}
+		});
+
+		test('in a sandbox that hides more files than the command may have open', async () => {
+			const directory = scratchDirectory();
+			for (let count = 0; count < HIDDEN_FILES; count++) writeFileSync(join(directory, `${count}.key`), 'secret');
+			const client = await joined({sandboxEnforcer});
+			const sandbox = policy([root('read'), glob(join(directory, '*.key'), 'deny')]);
+			await client.sh('p', `cat ${directory}/*.key; ls ${directory} | wc -l; ${TELL}`, {sandbox});
+			const {stdout} = await client.done('p');
+			expect(linesOf(stdout)).toEqual([String(HIDDEN_FILES), EXPECTED[0]]);
 		});
 
 		test('for another arg0 in a sandbox, which a helper sets', async () => {

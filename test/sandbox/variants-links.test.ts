@@ -25,6 +25,8 @@ interface Swap {
 	/** Run by the second one, under the same policy. */
 	readonly use: (scene: Scene) => string;
 	readonly members?: (scene: Scene) => Record<string, unknown>;
+	/** Variables of both processes. */
+	readonly env?: (scene: Scene) => Record<string, string>;
 }
 
 const writeOutside = ({outside}: Scene) => `echo x > ${outside}/new`;
@@ -63,7 +65,7 @@ const SWAPS: readonly Swap[] = [
 		entries: ({work}) => [root('read'), at(work, 'write'), special({kind: 'tmpdir'}, 'write')],
 		swap: replaceByLink,
 		use: writeOutside,
-		members: ({work}) => ({temporaryDirectories: [pathToFileURL(join(work, 'in')).href]}),
+		env: ({work}) => ({TMPDIR: join(work, 'in')}),
 	},
 	{
 		name: 'a readable root',
@@ -85,7 +87,7 @@ const SWAPS: readonly Swap[] = [
 describeEnforcers(
 	'a link that a sandboxed process puts in the place of',
 	sandboxEnforcer => {
-		test.for(SWAPS)('$name opens nothing to the next process', async ({entries, prepare, swap, use, members}) => {
+		test.for(SWAPS)('$name opens nothing to the next process', async ({entries, prepare, swap, use, members, env}) => {
 			const base = realpathSync(scratchDirectory());
 			const scene = {work: join(base, 'work'), outside: join(base, 'outside')};
 			mkdirSync(join(scene.work, 'in/deep'), {recursive: true});
@@ -96,7 +98,7 @@ describeEnforcers(
 			const client = await TestClient.overMemory(execServer({sandboxEnforcer})).initialize();
 			const run = async (id: string, script: string): Promise<string> => {
 				try {
-					await client.sh(id, script, {sandbox});
+					await client.sh(id, script, {sandbox, env: {PATH: process.env['PATH'], ...env?.(scene)}});
 				} catch (error) {
 					return (error as Error).message;
 				}

@@ -27,6 +27,8 @@ export interface SpawnRequest {
 export interface Wrapper {
 	/** Contents the wrapper expects to read from file descriptor 3 and on. */
 	readonly descriptors: readonly Uint8Array[];
+	/** Further file descriptors, above all others, from which the wrapper expects to read nothing. */
+	readonly emptyDescriptors?: readonly number[] | undefined;
 	/** The first of these contents is the wrapper itself, and `file` names its descriptor. */
 	readonly isInMemory?: boolean | undefined;
 	/**

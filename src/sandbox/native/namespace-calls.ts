@@ -3,7 +3,7 @@ import {allowsAllFiles, type SandboxedCommand, type SandboxPlan} from '../plan.j
 import {seccompFilter} from '../seccomp-filter.js';
 import {CallList} from './call-list.js';
 import {addCloseCalls, addCommandCalls, addDirectoryCalls, requireDirectory} from './command-calls.js';
-import {addLandlockCalls, grantAt, LIST_RIGHTS, READ_RIGHTS, WRITE_RIGHTS} from './landlock-calls.js';
+import {addLandlockCalls, grantAt, LIST_RIGHTS, type PathGrant, READ_RIGHTS, WRITE_RIGHTS} from './landlock-calls.js';
 import {addCapabilityCalls, addFilterCalls} from './privilege-calls.js';
 import {addChildCalls, addLifelineCalls, addReleaseCalls, addStartCalls, addWaitCalls} from './process-calls.js';
 import {AT_FDCWD, O_CLOEXEC, O_WRONLY, SIGCHLD} from './system-calls.js';
@@ -69,9 +69,10 @@ export function createNamespaceProgram(
 /** The rights of the mounts, without those that are hidden or protected below others, which Landlock cannot take. */
 function addSecondWall(calls: CallList, {mounts}: SandboxPlan, version: number): void {
 	const own = ['/dev', '/proc'].map(path => ({path, rights: WRITE_RIGHTS, isDirectory: true}));
-	const shown = mounts.flatMap(({kind, path}) =>
-		kind === 'read' || kind === 'write' ? [grantAt(path, kind === 'read' ? READ_RIGHTS : WRITE_RIGHTS)] : [],
-	);
+	const shown = mounts.flatMap(({kind, path}): PathGrant[] => {
+		if (kind === 'private') return [{path, rights: WRITE_RIGHTS, isDirectory: true}];
+		return kind === 'read' || kind === 'write' ? [grantAt(path, kind === 'read' ? READ_RIGHTS : WRITE_RIGHTS)] : [];
+	});
 	const grants = [{path: '/', rights: LIST_RIGHTS, isDirectory: true}, ...own, ...shown];
 	addLandlockCalls(calls, {version, grants, deniesNetwork: false, confinesSignals: false});
 }

@@ -24,6 +24,7 @@ export const CALL_NUMBERS = {
 	openat: 257,
 	mkdirat: 258,
 	mknodat: 259,
+	unlinkat: 263,
 	symlinkat: 266,
 	unshare: 272,
 	pipe2: 293,

@@ -38,6 +38,8 @@ const DEVICE_LINKS = {
 };
 /** Covered by the new view until that becomes the root; nothing below it is ever taken from the host. */
 const STAGING_PATH = '/proc';
+/** Where the file for hidden ones is until these have been mounted. */
+const HIDDEN_FILE = '/dev/.longarm-hidden';
 
 /**
  * Adds the calls that make the view of a plan and enter it, as the first process of new mount and process namespaces. The
@@ -50,10 +52,11 @@ export function addViewCalls(calls: CallList, plan: SandboxPlan, hasTerminal: bo
 
 class ViewBuilder {
 	readonly #calls: CallList;
-	/** Descriptors of the new root, a mount that is not in its place yet, and others for a moment. */
+	/** Descriptors of the new root, a mount that is not in its place yet, others for a moment, and the hidden file. */
 	readonly #root: Cell;
 	readonly #tree: Cell;
 	readonly #target: Cell;
+	readonly #hidden: Cell;
 	readonly #how: number;
 	readonly #empty: number;
 	readonly #attributes = new Map<number, number>();
@@ -61,6 +64,7 @@ class ViewBuilder {
 	constructor(calls: CallList) {
 		this.#calls = calls;
 		[this.#root, this.#tree, this.#target] = [calls.cell(), calls.cell(), calls.cell()];
+		this.#hidden = calls.cell();
 		this.#how = calls.words([O_PATH_ONLY | O_CLOEXEC, 0, RESOLVE_NO_LINKS]);
 		this.#empty = calls.text('');
 	}
@@ -77,7 +81,10 @@ class ViewBuilder {
 		for (const path of ['/dev', '/proc']) this.#makeDirectories(path, mounts);
 		this.#makeDevices(terminal);
 		this.#makeProcesses();
+		const hidesFiles = mounts.some(isHiddenFile);
+		if (hidesFiles) this.#makeHiddenFile();
 		for (const mount of hasRoot ? mounts.slice(1) : mounts) this.#addMount(mount, mounts);
+		if (hidesFiles) this.#calls.attempt('unlinkat', [this.#root, this.#relative(HIDDEN_FILE), 0]);
 		// Last, since mount points are made inside of these.
 		for (const mount of mounts) if (isPassedThrough(mount, mounts)) this.#makeReadOnly(mount.path);
 		if (!hasRoot) this.#setAttributes(this.#root, READ_ONLY, 'make the root read-only', AT_EMPTY_PATH);
@@ -154,10 +161,30 @@ class ViewBuilder {
 			case 'link':
 				this.#makeDirectories(dirname(path), all);
 				return this.#makeLink(path, mount.to);
+			case 'private':
+				this.#makeDirectory(path);
+				this.#makeFileSystem('tmpfs', {mode: '1777'}, NO_SETUID | NO_DEVICES);
+				return this.#attach(path);
 			case 'hidden':
-				if (mount.fileType === 'file') return this.#mask(path);
-				return this.#hideDirectory(mount, all);
+				return isHiddenFile(mount) ? this.#hideFile(path) : this.#hideDirectory(mount, all);
 		}
+	}
+
+	/** Makes the file that is mounted over every hidden one: without content and without a mode that lets it be opened. */
+	#makeHiddenFile(): void {
+		const label = 'make a hidden file';
+		const path = this.#relative(HIDDEN_FILE);
+		this.#calls.require(label, 'mknodat', [this.#root, path, S_IFREG, 0]);
+		// By descriptor from now on: the policy may hide `/dev`.
+		this.#calls.require(label, 'openat2', [this.#root, path, this.#how, OPEN_HOW_BYTES], {result: this.#hidden});
+	}
+
+	#hideFile(path: string): void {
+		const label = `hide ${path}`;
+		const flags = AT_EMPTY_PATH | OPEN_TREE_CLONE | O_CLOEXEC;
+		this.#calls.require(label, 'open_tree', [this.#hidden, this.#empty, flags], {result: this.#tree});
+		this.#setAttributes(this.#tree, READ_ONLY | NO_SETUID | NO_DEVICES, label);
+		this.#attach(path);
 	}
 
 	#hideDirectory(mount: Mount, all: readonly Mount[]): void {
@@ -287,6 +314,10 @@ function findProcEntries() {
 	return procEntries;
 }
 
+function isHiddenFile(mount: Mount): boolean {
+	return mount.kind === 'hidden' && mount.fileType === 'file';
+}
+
 /** True for a hidden directory with mounts below it. */
 function isPassedThrough(mount: Mount, all: readonly Mount[]): boolean {
 	if (mount.kind !== 'hidden' || mount.fileType !== 'directory') return false;
@@ -296,5 +327,5 @@ function isPassedThrough(mount: Mount, all: readonly Mount[]): boolean {
 /** True if the view shows nothing of the host at a path, so that mount points have to be made there. */
 function isOwnTree(path: string, mounts: readonly Mount[]): boolean {
 	const covering = mounts.findLast(({kind, path: at}) => kind !== 'link' && kind !== 'pin' && isMountWithin(path, at));
-	return covering === undefined || covering.kind === 'hidden';
+	return covering === undefined || covering.kind === 'hidden' || covering.kind === 'private';
 }

@@ -54,8 +54,10 @@ function resolveFilePlan(
 	}
 }
 
+/** Leaves private directories out: a file in one would be lost with the worker, although the client was told it exists. */
 function toFilePlan(plan: SandboxPlan | undefined): SandboxPlan | undefined {
-	return plan && !allowsAllFiles(plan) ? {...plan, network: 'none'} : undefined;
+	if (!plan || allowsAllFiles(plan)) return undefined;
+	return {mounts: plan.mounts.filter(({kind}) => kind !== 'private'), network: 'none'};
 }
 
 async function relayToWorker(

@@ -5,6 +5,7 @@ import {getSystemErrorMap} from 'node:util';
 const TEXTS: Record<string, string> = {
 	ENOEXEC: 'Exec format error',
 	ELOOP: 'Symbolic link loop',
+	EBUSY: 'Resource busy',
 	EAGAIN: 'Resource temporarily unavailable',
 	ENOMEM: 'Out of memory',
 	EIO: 'I/O error',

@@ -11,6 +11,7 @@ test.each([
 	['EBADF', 'Bad file descriptor (os error 9)'],
 	['EAGAIN', 'Resource temporarily unavailable (os error 11)'],
 	['EACCES', 'Permission denied (os error 13)'],
+	['EBUSY', 'Resource busy (os error 16)'],
 	['EEXIST', 'File exists (os error 17)'],
 	['ENOTDIR', 'Not a directory (os error 20)'],
 	['EISDIR', 'Is a directory (os error 21)'],

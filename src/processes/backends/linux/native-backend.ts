@@ -262,7 +262,7 @@ class NativeBackend implements Backend {
 	#posixSpawn(request: Command, redirect: Redirect, launcher?: LauncherCommand): number {
 		const {file, argv, descriptors} = launcher ?? {...request, descriptors: []};
 		using fds = new DescriptorScope();
-		const {descriptors: contents = [], isInMemory = false} = request.wrapper ?? {};
+		const {descriptors: contents = [], emptyDescriptors = [], isInMemory = false} = request.wrapper ?? {};
 		const firstFree = FIRST_EXTRA_FD + contents.length + descriptors.length;
 		const opened = contents.map((content, index) => {
 			const options = {minFd: firstFree, isExecutable: isInMemory && index === 0};
@@ -275,6 +275,10 @@ class NativeBackend implements Backend {
 			const extra = [...opened, ...descriptors];
 			for (const [index, fd] of extra.entries()) this.#libc.actionsDup2(actions, fd, FIRST_EXTRA_FD + index);
 			this.#libc.actionsCloseFrom(actions, firstFree);
+			for (const fd of emptyDescriptors) {
+				const errno = this.#libc.actionsOpen(actions, fd, '/dev/null', constants.O_RDONLY, 0);
+				if (errno !== 0) throw spawnError(errno, request.file);
+			}
 			this.#libc.actionsChdir(actions, Buffer.concat([request.cwd, Buffer.alloc(1)]));
 			// Entered above, so that a missing directory is told. The wrapper itself gets no directory of the client's.
 			if (request.wrapper) this.#libc.actionsChdir(actions, Buffer.from('/\0'));
