@@ -46,7 +46,6 @@ const peers = choosePeers().flatMap(peer => install(peer));
 const enforcer = flags['sandbox-enforcer'];
 const sides = flags.client === flags.server ? undefined : [flags.client ? 'ours' : 'theirs'];
 const suites = planSuites(peers, {root, enforcer, hasSandbox: enforcer !== 'auto' || isSandboxHere()}, sides);
-rmSync(transcripts, {recursive: true, force: true});
 const outcomes = [];
 const waiting = [...suites.entries()];
 await Promise.all(Array.from({length: Number(flags.jobs)}, work));
@@ -79,6 +78,7 @@ async function runTests({tests, program: CODEX_BIN}, label) {
 async function runScenarios({group, title, scenarios, program: CODEX_BIN}, label) {
 	const file = join(mkdtempSync(join(scratch, 'rig-')), 'results.json');
 	const folder = join(transcripts, group, title.replaceAll(/[^\w.]+/g, '-'));
+	rmSync(folder, {recursive: true, force: true});
 	const status = await run(
 		['test/interop/run.mjs', ...scenarios, '--transcripts', folder, '--json', file],
 		{CODEX_BIN},
@@ -157,7 +157,8 @@ function summarize() {
 	}
 	for (const version of unavailable) console.log(`${version}: not available, nothing was tested`);
 	console.log(`recorded traffic: ${transcripts}`);
-	process.exitCode = unavailable.length === 0 && outcomes.every(({isGreen}) => isGreen) ? 0 : 1;
+	const isComplete = unavailable.length === 0 && outcomes.length === suites.length;
+	process.exitCode = isComplete && outcomes.every(({isGreen}) => isGreen) ? 0 : 1;
 }
 
 function describe({passed, failed, skipped}) {

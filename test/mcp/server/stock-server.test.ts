@@ -5,6 +5,7 @@ import type {Client} from '@modelcontextprotocol/client';
 import {describe, expect, test} from 'vitest';
 import {callText, stdioClient} from '../../helpers/mcp-service.js';
 import {unless} from '../../helpers/needs.js';
+import {askUntil} from '../../helpers/processes.js';
 import {scratchDirectory} from '../../helpers/scratch.js';
 
 const CODEX = process.env['CODEX_BIN'];
@@ -18,7 +19,8 @@ async function stockClient(): Promise<Client> {
 
 describe('longarm mcp on the stock codex server', unless(CODEX ? undefined : 'CODEX_BIN names no stock codex'), () => {
 	test('runs, waits, types and stops', async () => {
-		const client = await stockClient();
+		// Instructions name a machine that could not be reached at once without its facts, as on a loaded machine.
+		const client = await askUntil(stockClient, each => !each.getInstructions()?.includes('not reached yet'));
 		expect(client.getInstructions()).toMatch(/^- cmd: linux, .*its processes are of this connection only$/m);
 		expect(await callText(client, 'exec', {command: 'echo one; exit 4'})).toMatch(
 			/^\[exit 4 · .* · cmd · p1 · 4 bytes\]\none$/,

@@ -12,8 +12,9 @@ const POLL_MS = 150_000;
 const MAX_REPORT_DELAY_MS = 2000;
 /** Delays of one round are longer than this; a round follows the one before it without a delay. */
 const MAX_ROUND_GAP_MS = 400;
-/** First delay of a client behind a hub. Later ones are doubled, and each is up to half as long again. */
-const FIRST_DELAY_MS = 500;
+/** A client behind a hub doubles its delays, and each is up to half as long again; delays may look a little shorter. */
+const DELAY_UNIT_MS = 500;
+const DELAY_TOLERANCE = 1.1;
 const TIMES_STEP_MS = 5000;
 const INTERVAL_STEP_MS = 50;
 
@@ -67,9 +68,10 @@ export async function measureHubClient(rig, dist) {
 			refusal: REFUSAL,
 			variablesFor: ({url}) => ({...variables, CODEX_EXEC_SERVER_NOISE_REGISTRY_URL: url.replace('ws:', 'http:')}),
 		};
-		const startsRefused = measureOutage(rig, place, {name: 'start-refused', kind: 'refuse', work: fallAtStart});
-		const {startSilent, recoveryRefused, recoverySilent} = await measureOutages(rig, place);
-		const startRefused = await startsRefused;
+		const [startRefused, {startSilent, recoveryRefused, recoverySilent}] = await Promise.all([
+			measureOutage(rig, place, {name: 'start-refused', kind: 'refuse', work: fallAtStart}),
+			measureOutages(rig, place),
+		]);
 		return {
 			start: {
 				rounds: 1 + delaysOf(startRefused.attempts).filter(delay => delay < MAX_ROUND_GAP_MS).length,
@@ -174,7 +176,7 @@ function delaysOf(attempts) {
 	return attempts.slice(1).map(({startedAt}, index) => startedAt - attempts[index].startedAt);
 }
 
-/** Returns the largest doubling of the first delay that is not longer than a delay. */
+/** Returns the largest doubling or halving of the unit that is not longer than a delay. */
 function withoutJitter(delayMs) {
-	return FIRST_DELAY_MS * 2 ** Math.floor(Math.log2(Math.max(delayMs, FIRST_DELAY_MS) / FIRST_DELAY_MS));
+	return DELAY_UNIT_MS * 2 ** Math.floor(Math.log2((delayMs * DELAY_TOLERANCE) / DELAY_UNIT_MS));
 }
