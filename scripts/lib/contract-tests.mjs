@@ -9,5 +9,10 @@ export const CONTRACT_TESTS = [
 	'test/hub',
 ];
 
-/** Commands whose tests have a part for the stock server. */
-export const STOCK_TESTS = ['test/cli/copy.test.ts', 'test/cli/fanout-stock.test.ts'];
+/** Further tests that have a part for the stock server. */
+export const STOCK_TESTS = [
+	'test/cli/copy.test.ts',
+	'test/cli/fanout-stock.test.ts',
+	'test/server/shell-snapshots-stock.test.ts',
+	'test/server/discovery/stock-capabilities.test.ts',
+];

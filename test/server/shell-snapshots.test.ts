@@ -38,12 +38,13 @@ const STATES = [
 	{name: 'sh', profile: SHARED_STATE, show: SHOW_STATE},
 ];
 
+const withoutNoise = (text: string): string => text.replace(/^noise\n/, '');
+
 describe.each(STATES)('a snapshot of $name', ({name, profile, show}) => {
 	test('gives a command the state that the startup files give it', needs(name), async () => {
 		const home = new LoginHome(name, profile);
 		const session = await home.client();
 		const plain = await home.run(session, 'plain', show, PLAIN);
-		const withoutNoise = (text: string) => text.replace(/^noise\n/, '');
 		const expected = {...plain, stdout: withoutNoise(plain.stdout), stderr: withoutNoise(plain.stderr)};
 		expect(expected.stdout).toContain("it's an alias");
 		for (const id of ['first', 'second']) expect(await home.run(session, id, show)).toEqual(expected);

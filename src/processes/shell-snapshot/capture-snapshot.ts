@@ -39,10 +39,8 @@ export async function captureSnapshot(
 	const argv = captureCommand(shellSnapshot!.shell, request.argv[0]!);
 	const {cwd, env, environmentPolicy, sandbox} = request;
 	const io = {kind: 'pipes', stdin: false} as const;
-	const started = table.start(id, {
-		...{argv, arg0: undefined, cwd, env, environmentPolicy, sandbox, io},
-		timeLimitMs: MAX_CAPTURE_MS,
-	});
+	const capture = {argv, arg0: undefined, cwd, env, environmentPolicy, sandbox, io, timeLimitMs: MAX_CAPTURE_MS};
+	const started = table.start(id, capture);
 	const process = table.find(id);
 	const output = process && collectOutput(process);
 	const unlisten = onAbort(cancelled, () => process?.terminate());
@@ -86,17 +84,18 @@ function parseSnapshot(output: Uint8Array, request: StartRequest): ShellSnapshot
 
 /** Variables that the startup files have set, as far as the policy allows them. Those of this one request are left out. */
 function parseEnvironment(bytes: Uint8Array, {env, environmentPolicy}: StartRequest): Variables {
-	const captured: Record<string, string> = Object.create(null);
+	const captured = new Map<string, string>();
 	for (const entry of decodeText(bytes).split('\0')) {
 		const nameEnd = entry.indexOf('=');
 		const [name, value] = [entry.slice(0, nameEnd), entry.slice(nameEnd + 1)];
 		if (nameEnd <= 0 || OWN_VARIABLES.has(name) || EXPORTED_FUNCTION.test(name)) continue;
 		if (Object.hasOwn(env, name) && env[name] === value) continue;
 		if (Buffer.byteLength(entry) >= MAX_ARGUMENT_BYTES) throw new CaptureFailedError(`${name} is too long`);
-		captured[name] = value;
+		captured.set(name, value);
 	}
-	if (!environmentPolicy) return captured;
-	return Object.fromEntries(buildChildEnvironment({}, {...environmentPolicy, inherit: 'all'}, captured));
+	const variables = Object.fromEntries(captured);
+	if (!environmentPolicy) return variables;
+	return Object.fromEntries(buildChildEnvironment({}, {...environmentPolicy, inherit: 'all'}, variables));
 }
 
 function decodeText(bytes: Uint8Array): string {

@@ -80,25 +80,23 @@ export class ShellSnapshots {
 		const cancel = new AbortController();
 		const snapshot = captureSnapshot(request, this.#table, `shell-snapshot-${++this.#count}`, cancel.signal);
 		const entry: Entry = {
-			snapshot: snapshot.catch((error: unknown) => {
-				// Without room for a process, for instance, the next start tries again.
-				if (!(error instanceof CaptureFailedError)) this.#remove(key, entry);
-				if (!cancel.signal.aborted) {
-					this.#logger.info('a shell snapshot could not be taken', {
-						shell: request.argv[0],
-						reason: errorMessage(error),
-					});
-				}
-				return undefined;
-			}),
+			snapshot: snapshot
+				.catch((error: unknown) => this.#noteFailure(key, entry, request, error))
+				.finally(() => {
+					entry.isSettled = true;
+				}),
 			cancel,
 			waiting: 0,
 			isSettled: false,
 		};
-		void entry.snapshot.then(() => {
-			entry.isSettled = true;
-		});
 		return entry;
+	}
+
+	#noteFailure(key: string, entry: Entry, {argv}: StartRequest, error: unknown): undefined {
+		// Without room for a process, for instance, the next start tries again.
+		if (!(error instanceof CaptureFailedError)) this.#remove(key, entry);
+		if (entry.cancel.signal.aborted) return;
+		this.#logger.info('a shell snapshot could not be taken', {shell: argv[0], reason: errorMessage(error)});
 	}
 
 	#remove(key: string, entry: Entry): void {
