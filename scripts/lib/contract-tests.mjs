@@ -21,6 +21,8 @@ export const STOCK_TESTS = [
 	'test/cli/fanout-stock.test.ts',
 	'test/interop/recording.test.ts',
 	'test/sandbox/upstream-rules.test.ts',
+	'test/server/shell-snapshots-stock.test.ts',
+	'test/server/discovery/stock-capabilities.test.ts',
 ];
 
 /** Tests of a short run with the stock server: its processes on every transport, a hub, and its recording. */

@@ -7,6 +7,7 @@ import {listCapabilities} from '../protocol/methods/method-table.js';
 import {PathUri} from '../protocol/path-uri/path-uri.js';
 import {isExecutable} from '../shared/node/access.js';
 import {instanceId} from '../shared/node/instance-id.js';
+import {OTHER_RUNTIME} from '../shared/node/other-runtime.js';
 import {VERSION} from '../shared/version.js';
 
 const SHELLS = ['bash', 'zsh', 'sh'];
@@ -47,6 +48,8 @@ export function describeEnvironment(
 		prependPathDirs: [],
 		capabilities: {
 			...listCapabilities(),
+			// Elsewhere children inherit no descriptor that could hold the state of a shell.
+			shellSnapshotV2: process.platform === 'linux' && OTHER_RUNTIME === undefined,
 			portForward: forwardsPorts,
 			// Of the few that may ask for it, the server says so to each.
 			serverUpgrade: false,

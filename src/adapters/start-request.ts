@@ -1,7 +1,7 @@
 import {isUtf8} from 'node:buffer';
 import type {SpawnRequest} from '../processes/backends/backend.js';
 import {buildChildEnvironment} from '../processes/environment-variables.js';
-import {DEFAULT_TERMINAL, type StartRequest} from '../processes/prepare-spawn.js';
+import {DEFAULT_TERMINAL, SNAPSHOT_SHELLS, type StartRequest} from '../processes/prepare-spawn.js';
 import {requireLabels, requireName} from '../processes/process-sharing.js';
 import type {Params} from '../protocol/methods/method-table.js';
 import type {PathUri} from '../protocol/path-uri/path-uri.js';
@@ -12,6 +12,8 @@ import {errorMessage, LongarmError} from '../shared/errors.js';
 
 /** Longest time a process may outlive its connection: 30 days. */
 export const MAX_KEEP_DETACHED_MS = 30 * 24 * 60 * 60_000;
+/** Bytes of the name under which a client groups its shell snapshots. */
+const MAX_SNAPSHOT_SCOPE_BYTES = 256;
 
 /**
  * Converts the params of `process/start`. Without `sandbox` a request for a sandbox is refused. Done at once, unless files
@@ -49,6 +51,7 @@ function createRequest(
 		isAcknowledged: params.acknowledged,
 		...toSharing(params),
 		sandbox,
+		...(params.shellSnapshot && {shellSnapshot: toShellSnapshot(params, params.shellSnapshot)}),
 	};
 }
 
@@ -78,6 +81,22 @@ function toSharing(
 			},
 		}),
 	};
+}
+
+/** Undefined for a command that is not run by a login shell, whose snapshot would change its meaning. */
+function toShellSnapshot(
+	{argv, cwd, envPolicy, sandbox}: Params<'process/start'>,
+	wanted: NonNullable<Params<'process/start'>['shellSnapshot']>,
+): StartRequest['shellSnapshot'] {
+	const {scopeId, shell} = wanted;
+	if (scopeId === '' || Buffer.byteLength(scopeId) > MAX_SNAPSHOT_SCOPE_BYTES) {
+		const message = `shell snapshot scope must be non-empty and at most ${MAX_SNAPSHOT_SCOPE_BYTES} bytes`;
+		throw new RpcError(INVALID_PARAMS, message);
+	}
+	if (argv.length < 3 || argv[0] !== shell.path || argv[1] !== '-lc') return undefined;
+	const known = SNAPSHOT_SHELLS.find(name => name === shell.name);
+	if (!known) throw new RpcError(INVALID_PARAMS, `shell snapshots are unsupported for shell \`${shell.name}\``);
+	return {shell: known, key: JSON.stringify([wanted, cwd.href, envPolicy, sandbox])};
 }
 
 export function requireArgv(argv: readonly string[]): void {

@@ -1,5 +1,5 @@
 import {LongarmError} from '../shared/errors.js';
-import type {SpawnRequest, Wrapper} from './backends/backend.js';
+import {INHERITED_DESCRIPTOR, type SpawnRequest, type Wrapper} from './backends/backend.js';
 import {buildChildEnvironment, type EnvironmentRules, type Variables} from './environment-variables.js';
 import type {ProcessSharing} from './process-sharing.js';
 import {requireProgramFile, resolveProgram} from './resolve-program.js';
@@ -31,7 +31,20 @@ export interface StartRequest {
 	readonly isDurable?: boolean | undefined;
 	/** The sandbox the process runs in. */
 	readonly sandbox?: {readonly type: SandboxKind; readonly wrap: Wrap; readonly hasNetwork: boolean} | undefined;
+	/** Set for a login shell whose startup files may be replaced by a snapshot of the state they lead to. */
+	readonly shellSnapshot?: {readonly shell: SnapshotShell; readonly key: string} | undefined;
+	/**
+	 * Replaces the request after its process has taken its id and before it is spawned. A rejection leaves the request as
+	 * it is. `cancelled` is aborted when the start is.
+	 */
+	readonly prepare?: ((cancelled: AbortSignal) => Promise<StartRequest>) | undefined;
+	/** Content that the program can read from `INHERITED_DESCRIPTOR`. */
+	readonly inherited?: Uint8Array | undefined;
 }
+
+/** Shells whose state can be captured and restored. */
+export const SNAPSHOT_SHELLS = ['bash', 'zsh', 'sh'] as const;
+export type SnapshotShell = (typeof SNAPSHOT_SHELLS)[number];
 
 /** How the output of a process is kept on disk. */
 export interface SpillRequest {
@@ -52,6 +65,7 @@ export type Wrap = (command: {
 	readonly cwd: Uint8Array;
 	readonly terminal: boolean;
 	readonly environment: ReadonlyMap<string, string>;
+	readonly inheritedFd: number | undefined;
 }) => Pick<SpawnRequest, 'file' | 'argv'> & Wrapper;
 
 /**
@@ -66,13 +80,22 @@ export function prepareSpawn(request: StartRequest, own: Readonly<Record<string,
 	if (program === '') throw spawnFailedError(`missing program for ${request.io.kind === 'pty' ? 'PTY' : 'pipe'} spawn`);
 	const environment = buildChildEnvironment(request.env, request.environmentPolicy, own);
 	refuseNulBytes(request, environment);
-	const {arg0, cwd, io, sandbox} = request;
+	const {arg0, cwd, io, sandbox, inherited} = request;
 	// Resolved for a sandbox, too, so that a missing program is reported as such and not as the failure of a wrapper.
 	const file = resolveProgram(program, environment.get('PATH'), cwd);
 	if (sandbox) requireProgramFile(file, cwd);
-	if (!sandbox) return {file, argv: [arg0 ?? program, ...rest], cwd, environment, io};
-	const wrapped = sandbox.wrap({program, args: rest, arg0, cwd, terminal: io.kind === 'pty', environment});
-	return {file: wrapped.file, argv: wrapped.argv, cwd, environment: WRAPPER_ENVIRONMENT, io, wrapper: wrapped};
+	if (!sandbox) return {file, argv: [arg0 ?? program, ...rest], cwd, environment, io, inherited};
+	const inheritedFd = inherited && INHERITED_DESCRIPTOR;
+	const wrapped = sandbox.wrap({program, args: rest, arg0, cwd, terminal: io.kind === 'pty', environment, inheritedFd});
+	return {
+		file: wrapped.file,
+		argv: wrapped.argv,
+		cwd,
+		environment: WRAPPER_ENVIRONMENT,
+		io,
+		wrapper: wrapped,
+		inherited,
+	};
 }
 
 /** C strings end at the first NUL byte: passing one on would silently truncate the text. */

@@ -104,7 +104,10 @@ export class ProcessTable {
 		const spawner = backend();
 		const spawnRequest = {...this.#prepare(request, variables), limits};
 		const process = this.#create(id, request);
-		starts.run(this, () => void process.spawn(spawner, spawnRequest));
+		const spawn = (changed: SpawnRequest = spawnRequest): void =>
+			starts.run(this, () => void process.spawn(spawner, changed));
+		if (request.prepare) void this.#change(process, request, request.prepare).then(spawn);
+		else spawn();
 		try {
 			await process.started;
 		} catch (error) {
@@ -114,6 +117,23 @@ export class ProcessTable {
 		}
 		process.options.spill?.recordStart(process.pid!);
 		return process;
+	}
+
+	/** Undefined if the request is to be used as it is. */
+	async #change(
+		process: ManagedProcess,
+		request: StartRequest,
+		prepare: NonNullable<StartRequest['prepare']>,
+	): Promise<SpawnRequest | undefined> {
+		const {variables, limits} = this.#options;
+		const cancelled = new AbortController();
+		process.started.catch(() => cancelled.abort());
+		try {
+			const changed = await prepare(cancelled.signal);
+			return changed === request ? undefined : {...prepareSpawn(changed, variables), limits};
+		} catch {
+			return undefined;
+		}
 	}
 
 	/** Adds a process that was not started by this table. */

@@ -34,6 +34,8 @@ export interface SandboxedCommand {
 	readonly terminal: boolean;
 	/** Its variables, of which the wrapper itself gets none. */
 	readonly environment: ReadonlyMap<string, string>;
+	/** Descriptor of the wrapper that the command inherits, besides the standard streams. */
+	readonly inheritedFd?: number | undefined;
 }
 
 /** Wrapper program that sets up the sandbox and runs the command in it. */

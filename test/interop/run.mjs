@@ -121,10 +121,12 @@ async function runScenarios() {
 	}
 }
 
-function skipReason({name, needsSandbox, isStdio}, {stdioCommand}, obstacle) {
+function skipReason({name, needsSandbox, needsServerHome, isStdio, rewrite}, {stdioCommand}, obstacle) {
 	if (flags.skip && isNamed(name, flags.skip)) return 'asked to';
 	if (needsSandbox && flags['no-sandbox']) return 'sandbox scenarios are switched off';
 	if (needsSandbox && obstacle) return obstacle;
+	if (needsServerHome && flags.url) return 'the home of the server is not known';
+	if (rewrite && flags.hub) return 'messages behind a hub are encrypted';
 	return isStdio && !stdioCommand ? 'no --stdio-cmd given' : undefined;
 }
 

@@ -44,7 +44,6 @@ test('what it says of itself is what the protocol declares, and no capability is
 	// Those of the peers that need a sandbox or its configuration, and what has to be allowed first.
 	expect(missing.map(([name]) => name).sort()).toEqual([
 		'capabilityDiscoverySandbox',
-		'capabilityDiscoveryV2',
 		'credentialMasking',
 		'credentialMaskingCustomProviders',
 		'linuxApprovedRootWritePreservesRestrictions',
@@ -57,7 +56,6 @@ test('what it says of itself is what the protocol declares, and no capability is
 		'processSpill',
 		'sandboxedFileStreaming',
 		'serverUpgrade',
-		'shellSnapshotV2',
 		'windowsMxc',
 	]);
 });

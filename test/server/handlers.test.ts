@@ -25,5 +25,5 @@ test('a method announces its capability as long as it is served', () => {
 	const rows = Object.values(METHODS).filter(row => 'capability' in row);
 	expect(rows.length).toBeGreaterThan(15);
 	for (const row of rows) expect(announced[row.capability]).toBe(!('unserved' in row));
-	expect(announced).toMatchObject({processResize: true, fsSearch: true, processIo: true, capabilityDiscoveryV2: false});
+	expect(announced).toMatchObject({processResize: true, fsSearch: true, processIo: true, capabilityDiscoveryV2: true});
 });

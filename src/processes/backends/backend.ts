@@ -7,6 +7,12 @@ import type {TerminationMode} from '../termination.js';
 import type {ProcessInfo} from '../tree/process-tree.js';
 import type {ChildLimits} from './child-limits.js';
 
+/**
+ * Descriptor at which a program finds its `inherited` content: above those of wrappers and launchers, and the highest that
+ * every shell can name.
+ */
+export const INHERITED_DESCRIPTOR = 9;
+
 /** Fully resolved request to spawn one program: no lookups and no defaults are left to the backend. */
 export interface SpawnRequest {
 	/** The file to execute; a relative path is relative to `cwd`. */
@@ -21,6 +27,8 @@ export interface SpawnRequest {
 	readonly limits?: ChildLimits | undefined;
 	/** Set when `file` is a wrapper that starts the requested program. */
 	readonly wrapper?: Wrapper | undefined;
+	/** Content that the program can read from `INHERITED_DESCRIPTOR`; only for a backend with `passesContent`. */
+	readonly inherited?: Uint8Array | undefined;
 }
 
 /** A program that starts the requested one in an environment it sets up, such as a sandbox. */
@@ -185,6 +193,8 @@ export type PendingChild = Promise<Child> & {
 /** Spawns children. Throws, or rejects with, a `spawnError` when the system refuses. */
 export interface Backend {
 	readonly name: string;
+	/** Whether children can get `SpawnRequest.inherited`; absent where they cannot. */
+	readonly passesContent?: boolean;
 	/**
 	 * Makes this process the child subreaper of all its descendants and starts a watchdog, so that none outlives it even if
 	 * it is killed. Only for a program that starts its children through this backend alone. Absent where not supported.

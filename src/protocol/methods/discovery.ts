@@ -28,15 +28,15 @@ const discoverV1Result = v.object({
 	),
 });
 
-const skill = v.object({
+const pluginSkill = v.object({
 	name: v.string(),
 	description: v.string(),
 	shortDescription: v.nullable(v.string()),
 	path: uriText,
-	discoveryRoot: v.object({id: v.string(), path: uriText}),
 	dependencies: v.unknown(),
 	policy: v.unknown(),
 });
+const skill = v.object({...pluginSkill.entries, discoveryRoot: v.object({id: v.string(), path: uriText})});
 
 const discoverV2Params = v.object({cwd: pathUri, sandbox: optionalField(sandboxContext)});
 const discoverV2Result = v.object({
@@ -48,7 +48,7 @@ const discoverV2Result = v.object({
 			version: v.string(),
 			root: uriText,
 			files: pluginFiles,
-			skills: v.array(skill),
+			skills: v.array(pluginSkill),
 		}),
 	),
 	skills: v.array(skill),
@@ -71,7 +71,6 @@ export const DISCOVERY_METHODS = {
 		family: 'capability discovery',
 		since: '0.166',
 		capability: 'capabilityDiscoveryV2',
-		unserved: true,
 		params: discoverV2Params,
 		result: discoverV2Result,
 		summary: "Plugins and skills installed for the executor's user.",

@@ -213,8 +213,8 @@ export const PROCESS_CAPABILITIES: Capabilities = {
 	processPrepared: true,
 	processDurable: true,
 	processRecord: true,
+	shellSnapshotV2: true,
 	// Capabilities of upstream that this server does not have.
-	shellSnapshotV2: false,
 	credentialMasking: false,
 	credentialMaskingCustomProviders: false,
 	windowsMxc: false,

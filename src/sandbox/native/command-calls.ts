@@ -21,8 +21,18 @@ export function addDirectoryCalls(calls: CallList, cwd: string): void {
 	calls.require(`enter ${cwd}`, 'chdir', [calls.text(cwd)]);
 }
 
-export function addCloseCalls(calls: CallList): void {
-	calls.require('close descriptors', 'close_range', [FIRST_OTHER_FD, LAST_FD, 0]);
+/** Adds the calls that close everything but the standard streams and the descriptor that the command inherits. */
+export function addCloseCalls(calls: CallList, {inheritedFd}: Pick<SandboxedCommand, 'inheritedFd'>): void {
+	if (inheritedFd !== undefined) {
+		calls.require('close descriptors', 'close_range', [FIRST_OTHER_FD, inheritedFd - 1, 0]);
+	}
+	const next = inheritedFd === undefined ? FIRST_OTHER_FD : inheritedFd + 1;
+	calls.require('close descriptors', 'close_range', [next, LAST_FD, 0]);
+}
+
+/** Adds the call by which a process that only waits for the command closes the command's descriptor. */
+export function addCloseInheritedCalls(calls: CallList, {inheritedFd}: Pick<SandboxedCommand, 'inheritedFd'>): void {
+	if (inheritedFd !== undefined) calls.attempt('close', [inheritedFd]);
 }
 
 /** Absolute directory of a command; throws where it cannot be handed over. */

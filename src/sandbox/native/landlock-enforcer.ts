@@ -8,7 +8,13 @@ import {
 	type WrappedCommand,
 } from '../plan.js';
 import {CallList} from './call-list.js';
-import {addCloseCalls, addCommandCalls, addDirectoryCalls, requireDirectory} from './command-calls.js';
+import {
+	addCloseCalls,
+	addCloseInheritedCalls,
+	addCommandCalls,
+	addDirectoryCalls,
+	requireDirectory,
+} from './command-calls.js';
 import {addLandlockCalls, SCOPE_VERSION} from './landlock-calls.js';
 import {createLandlockFilter} from './landlock-filter.js';
 import {resolveGrants} from './landlock-grants.js';
@@ -65,7 +71,7 @@ function createLandlockProgram(plan: SandboxPlan, command: SandboxedCommand, ver
 	const [waiting, collecting] = [calls.target(), calls.target()];
 	addStartCalls(calls);
 	calls.require('take in orphans', 'prctl', [PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0]);
-	addCloseCalls(calls);
+	addCloseCalls(calls, command);
 	const lifeline = addLifelineCalls(calls);
 	calls.require('start the command', 'clone', [SIGCHLD, 0, 0, 0, 0], {result: child, jump: waiting});
 
@@ -79,11 +85,12 @@ function createLandlockProgram(plan: SandboxPlan, command: SandboxedCommand, ver
 		confinesSignals: true,
 	});
 	addFilterCalls(calls, createLandlockFilter({network: plan.network, protectsAttributes: isRestricted}));
-	addCloseCalls(calls);
+	addCloseCalls(calls, command);
 	addCommandCalls(calls, command);
 
 	calls.place(waiting);
 	addReleaseCalls(calls, lifeline);
+	addCloseInheritedCalls(calls, command);
 	const exitCode = addWaitCalls(calls, child);
 	calls.endChildren();
 	calls.place(collecting);

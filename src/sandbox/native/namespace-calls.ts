@@ -2,7 +2,13 @@
 import {allowsAllFiles, type SandboxedCommand, type SandboxPlan} from '../plan.js';
 import {seccompFilter} from '../seccomp-filter.js';
 import {CallList} from './call-list.js';
-import {addCloseCalls, addCommandCalls, addDirectoryCalls, requireDirectory} from './command-calls.js';
+import {
+	addCloseCalls,
+	addCloseInheritedCalls,
+	addCommandCalls,
+	addDirectoryCalls,
+	requireDirectory,
+} from './command-calls.js';
 import {addLandlockCalls, grantAt, LIST_RIGHTS, type PathGrant, READ_RIGHTS, WRITE_RIGHTS} from './landlock-calls.js';
 import {addCapabilityCalls, addFilterCalls} from './privilege-calls.js';
 import {addChildCalls, addLifelineCalls, addReleaseCalls, addStartCalls, addWaitCalls} from './process-calls.js';
@@ -40,7 +46,7 @@ export function createNamespaceProgram(
 	const [init, program] = [calls.cell(), calls.cell()];
 	const [waitOutside, waitInside] = [calls.target(), calls.target()];
 	addStartCalls(calls);
-	addCloseCalls(calls);
+	addCloseCalls(calls, command);
 	const lifeline = addLifelineCalls(calls);
 	const flags = NAMESPACES | (plan.network === 'none' ? CLONE_NEWNET : 0) | SIGCHLD;
 	calls.require('make namespaces', 'clone', [flags, 0, 0, 0, 0], {result: init, jump: waitOutside});
@@ -54,14 +60,16 @@ export function createNamespaceProgram(
 	addDirectoryCalls(calls, cwd);
 	if (landlockVersion !== undefined && !allowsAllFiles(plan)) addSecondWall(calls, plan, landlockVersion);
 	addFilterCalls(calls, seccompFilter(plan.network));
-	addCloseCalls(calls);
+	addCloseCalls(calls, command);
 	calls.require('start the command', 'clone', [SIGCHLD, 0, 0, 0, 0], {result: program, jump: waitInside});
 	addCommandCalls(calls, command);
 
 	calls.place(waitOutside);
 	addReleaseCalls(calls, lifeline);
+	addCloseInheritedCalls(calls, command);
 	calls.attempt('exit_group', [addWaitCalls(calls, init)]);
 	calls.place(waitInside);
+	addCloseInheritedCalls(calls, command);
 	calls.attempt('exit_group', [addWaitCalls(calls, program)]);
 	return calls.toProgram();
 }

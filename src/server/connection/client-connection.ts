@@ -1,5 +1,6 @@
 import {Forwards} from '../../network/forward/forwards.js';
 import {HttpRequests} from '../../network/http/http-requests.js';
+import type {ProcessTable} from '../../processes/process-table.js';
 import type {Family} from '../../protocol/methods/method-table.js';
 import type {Notification, Request} from '../../protocol/wire/envelope.js';
 import {INVALID_REQUEST, RpcError} from '../../protocol/wire/error-codes.js';
@@ -135,8 +136,13 @@ export class ClientConnection implements Service, SessionHolder {
 
 	/** Processes of the first protocol; they belong to the connection. */
 	get v0(): V0Sessions {
-		this.#v0 ??= new V0Sessions(this.rpc, this.#context.createTable(this.grant));
+		this.#v0 ??= new V0Sessions(this.rpc, this.createTable());
 		return this.#v0;
+	}
+
+	/** Creates a table for processes that no other client sees, and that count against the quotas of the grant. */
+	createTable(): ProcessTable {
+		return this.#context.createTable(this.grant);
 	}
 
 	/** File handles, watches and searches this connection has open. */

@@ -1,6 +1,7 @@
 import {randomUUID} from 'node:crypto';
 import type {ManagedProcess} from '../../processes/managed-process.js';
 import type {ProcessTable} from '../../processes/process-table.js';
+import type {ShellSnapshots} from '../../processes/shell-snapshot/shell-snapshots.js';
 import type {NotificationName} from '../../protocol/methods/method-table.js';
 import {INVALID_REQUEST, RpcError, SESSION_ATTACHED} from '../../protocol/wire/error-codes.js';
 import type {RpcConnection} from '../../rpc/rpc-connection.js';
@@ -52,6 +53,8 @@ export class Session {
 	#attachment: Attachment = {kind: 'detached', since: performance.now(), ttlMs: 0, timer: undefined};
 
 	#isEnded = false;
+	/** Loaded with the first start that wants one. */
+	#snapshots: ShellSnapshots | undefined;
 
 	constructor(
 		owner: Grant | undefined,
@@ -182,6 +185,14 @@ export class Session {
 		return !this.isAttached && ((options.keepDetachedMs ?? 0) > 0 || log.isAwaitingAcknowledgement);
 	}
 
+	/** Its shell snapshots; captures run in a table of their own, which no client sees. Throws once the session has ended. */
+	async openSnapshots(createTable: () => ProcessTable, logger: Logger): Promise<ShellSnapshots> {
+		const module = await import('../../processes/shell-snapshot/shell-snapshots.js');
+		if (this.#isEnded) throw new Error('the session has ended');
+		this.#snapshots ??= new module.ShellSnapshots(createTable(), logger);
+		return this.#snapshots;
+	}
+
 	/** Kills its processes and releases everything. */
 	destroy(): void {
 		this.#isEnded = true;
@@ -189,6 +200,7 @@ export class Session {
 		for (const shared of this.memberships) shared.leave(this, 'disconnected');
 		this.processes.endAll('force');
 		this.processes.dispose();
+		this.#snapshots?.close();
 	}
 }
 

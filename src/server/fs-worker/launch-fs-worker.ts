@@ -8,7 +8,7 @@ import type {ServerContext} from '../server-context.js';
 import {spawnTransport} from './child-transport.js';
 
 /** The only variables of the server that a worker inherits. */
-const VARIABLES = ['PATH', 'TMPDIR', 'TMP', 'TEMP'];
+const VARIABLES = ['PATH', 'TMPDIR', 'TMP', 'TEMP', 'HOME', 'CODEX_HOME'];
 /** Shared libraries a program needs. */
 const LIBRARIES = ['/lib', '/lib64', '/usr/lib', '/usr/lib64', '/etc/ld.so.cache'];
 

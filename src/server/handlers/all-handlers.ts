@@ -2,7 +2,7 @@ import type {EnvironmentInfo} from '../../protocol/methods/environment-methods.j
 import type {ClientConnection} from '../connection/client-connection.js';
 import type {AllHandlers} from '../connection/dispatch.js';
 import {routeToSandbox} from '../fs-worker/sandbox-routing.js';
-import {environmentHandlers, sessionHandlers} from './environment-handlers.js';
+import {discoveryHandlers, environmentHandlers, sessionHandlers} from './environment-handlers.js';
 import {fileHandleHandlers, fileHandlers} from './file-handlers.js';
 import {forwardHandlers} from './forward-handlers.js';
 import {httpHandlers} from './http-handlers.js';
@@ -35,6 +35,7 @@ export function createHandlers(
 			...fileTransferHandlers,
 			...fileWatchHandlers,
 			...fileSearchHandlers,
+			...discoveryHandlers(variables),
 		}),
 		...httpHandlers,
 		...forwardHandlers,

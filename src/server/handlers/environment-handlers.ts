@@ -51,6 +51,16 @@ function describeFor(client: ClientConnection, info: EnvironmentInfo): Environme
 	return {...info, capabilities: {...info.capabilities, ...changes}};
 }
 
+/** Reads files, and so in the sandbox of the request if it has one. */
+export function discoveryHandlers(variables: Readonly<Record<string, string | undefined>>) {
+	return {
+		'capabilities/discoverV2': async () => {
+			const {discoverCapabilities} = await import('../discovery/discover-capabilities.js');
+			return discoverCapabilities(variables);
+		},
+	} satisfies Handlers<ClientConnection>;
+}
+
 export function sessionHandlers(environmentInfo: EnvironmentInfo) {
 	const toResult = ({id: sessionId}: Session, client: ClientConnection) => ({
 		sessionId,

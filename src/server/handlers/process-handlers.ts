@@ -14,6 +14,7 @@ import type {Handlers} from '../connection/dispatch.js';
 import {isOwner, notOwnerError} from '../sharing/process-access.js';
 import {startDurable} from './durable-start.js';
 import {findPendingPlan, startWhenPlanned} from './pending-plans.js';
+import {withShellSnapshot} from './snapshot-start.js';
 import {recordStart, requireExecAllowed} from './start-rules.js';
 
 const ACCEPTED = {status: 'accepted'} as const;
@@ -26,7 +27,7 @@ export const processHandlers = {
 		const pending = toStartRequest(params, client.sandbox);
 		requireExecAllowed(client.settings, params.prepared ? 'prepared' : 'direct');
 		const start = async (request: StartRequest) => ({
-			process: await startProcess(client, processId, request),
+			process: await startProcess(client, processId, withShellSnapshot(request, client)),
 			type: request.sandbox?.type,
 		});
 		const {process, type} = await (pending instanceof Promise

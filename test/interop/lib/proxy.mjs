@@ -9,10 +9,13 @@ export class RecordingProxy {
 	#webSockets;
 	#links = new Set();
 	#count = 0;
+	#rewrite;
 
-	constructor(upstream, recorder) {
+	/** `rewrite` changes the text of messages of the server before they are recorded and sent. */
+	constructor(upstream, recorder, rewrite) {
 		this.#upstream = upstream;
 		this.#recorder = recorder;
+		this.#rewrite = rewrite;
 	}
 
 	async start() {
@@ -55,17 +58,18 @@ export class RecordingProxy {
 		});
 		this.#links.add({client, server});
 		this.#forward({conn, dir: 'c>s', from: client, to: server});
-		this.#forward({conn, dir: 's>c', from: server, to: client});
+		this.#forward({conn, dir: 's>c', from: server, to: client, rewrite: this.#rewrite});
 		this.#follow(conn, 'client', client, server);
 		this.#follow(conn, 'server', server, client);
 	}
 
-	#forward({conn, dir, from, to}) {
+	#forward({conn, dir, from, to, rewrite}) {
 		const early = [];
 		to.on('open', () => {
 			for (const [data, options] of early.splice(0)) to.send(data, options);
 		});
-		from.on('message', (data, binary) => {
+		from.on('message', (received, binary) => {
+			const data = rewrite && !binary ? rewrite(received.toString()) : received;
 			this.#recorder.addMessage(conn, dir, data, binary);
 			if (to.readyState === WebSocket.CONNECTING) early.push([data, {binary}]);
 			else if (to.readyState === WebSocket.OPEN) to.send(data, {binary});

@@ -65,7 +65,7 @@ export class Scenario {
 	async setUp() {
 		this.#behindHub = this.#rig.hub?.executor;
 		if (this.#definition.isStdio || this.#behindHub) return;
-		this.proxy = await new RecordingProxy(this.#rig.serverUrl, this.recorder).start();
+		this.proxy = await new RecordingProxy(this.#rig.serverUrl, this.recorder, this.#definition.rewrite).start();
 		this.#behindHub = await this.#rig.hub?.lead(this.#definition.name, this.proxy.url, this.#rig.stockForward);
 	}
 
@@ -117,6 +117,20 @@ export class Scenario {
 		this.ok(exitCode === expected, `expected exit code ${expected}, got ${exitCode}; the client said ${quote(text)}`);
 	}
 
+	/** Writes files below a folder of the server, and removes them after `use`. */
+	async withServerFiles(folder, files, use) {
+		const root = this.folder('server', folder);
+		try {
+			for (const [name, content] of Object.entries(files)) {
+				fs.mkdirSync(path.dirname(path.join(root, name)), {recursive: true});
+				fs.writeFileSync(path.join(root, name), content);
+			}
+			await use(root);
+		} finally {
+			for (const name of Object.keys(files)) fs.rmSync(path.join(root, name), {force: true});
+		}
+	}
+
 	/** Reads a file of the working folder; undefined if it is not there. */
 	read(name) {
 		const file = path.join(this.work, name);
@@ -138,12 +152,16 @@ export class Scenario {
 	}
 
 	/**
-	 * Starts the stock client on a script. `sandbox` is the name of its sandbox mode, none by default; `tables` are
-	 * further lines of its config.toml, `environments` those of its environments.toml, `variables` further variables.
+	 * Starts the stock client on a script. `sandbox` is the name of its sandbox mode, none by default; `features` are switched
+	 * on; `tables` are further lines of its config.toml, `environments` those of its environments.toml, `variables` further
+	 * variables.
 	 */
-	start(script, {sandbox, tables = [], environments = this.#environmentWithToken(), variables: more} = {}) {
+	start(
+		script,
+		{sandbox, features = [], tables = [], environments = this.#environmentWithToken(), variables: more} = {},
+	) {
 		this.#session = this.#rig.model.open(this.#definition.name, script);
-		fs.writeFileSync(path.join(this.codexHome, 'config.toml'), this.#config(tables));
+		fs.writeFileSync(path.join(this.codexHome, 'config.toml'), this.#config(features, tables));
 		if (environments) fs.writeFileSync(path.join(this.codexHome, 'environments.toml'), `${environments.join('\n')}\n`);
 		const mode = sandbox ? ['--sandbox', sandbox] : ['--dangerously-bypass-approvals-and-sandbox'];
 		const args = ['exec', '--json', '--color', 'never', '--skip-git-repo-check', ...mode, '-C', this.work, 'go'];
@@ -177,7 +195,7 @@ export class Scenario {
 		return this.token && this.proxy ? remoteEnvironment(this.proxy.url, this.token) : undefined;
 	}
 
-	#config(tables) {
+	#config(features, tables) {
 		return `${[
 			`model = ${JSON.stringify(this.#definition.model ?? 'gpt-5.5')}`,
 			'model_provider = "scripted"',
@@ -191,6 +209,7 @@ export class Scenario {
 			'persistence = "none"',
 			'[features]',
 			...FEATURES_OFF.map(name => `${name} = false`),
+			...features.map(name => `${name} = true`),
 			'[model_providers.scripted]',
 			'name = "scripted"',
 			`base_url = ${JSON.stringify(this.#session.baseUrl)}`,

@@ -20,6 +20,7 @@ export interface Libc {
 	actionsOpen(actions: Pointer, fd: number, path: string, flags: number, mode: number): number;
 	actionsDup2(actions: Pointer, from: number, to: number): number;
 	actionsChdir(actions: Pointer, path: Pointer): number;
+	actionsClose(actions: Pointer, fd: number): number;
 	actionsCloseFrom(actions: Pointer, fd: number): number;
 	attributesInit(attributes: Pointer): number;
 	attributesSetFlags(attributes: Pointer, flags: number): number;
@@ -69,6 +70,7 @@ const SIGNATURES: Record<Exclude<keyof Libc, 'errno'>, string> = {
 	actionsOpen: 'int posix_spawn_file_actions_addopen(void *actions, int fd, const char *path, int flags, int mode)',
 	actionsDup2: 'int posix_spawn_file_actions_adddup2(void *actions, int from, int to)',
 	actionsChdir: 'int posix_spawn_file_actions_addchdir_np(void *actions, void *path)',
+	actionsClose: 'int posix_spawn_file_actions_addclose(void *actions, int fd)',
 	actionsCloseFrom: 'int posix_spawn_file_actions_addclosefrom_np(void *actions, int fd)',
 	attributesInit: 'int posix_spawnattr_init(void *attributes)',
 	attributesSetFlags: 'int posix_spawnattr_setflags(void *attributes, short flags)',

@@ -16,7 +16,7 @@ import type {
 	SubreaperState,
 	TerminalSize,
 } from '../backend.js';
-import {spawnError} from '../backend.js';
+import {INHERITED_DESCRIPTOR, spawnError} from '../backend.js';
 import {applyLimits, needsLauncher, withOomScore} from './apply-limits.js';
 import {DescendantGroup, leaveGroup} from './descendant-group.js';
 import {DescendantTags} from './descendant-tags.js';
@@ -66,6 +66,7 @@ interface Subreaper {
 
 class NativeBackend implements Backend {
 	readonly name = 'posix_spawn';
+	readonly passesContent = true;
 	readonly #libc: Libc;
 	readonly #reaper: Reaper;
 	readonly #attributes: Uint8Array;
@@ -264,17 +265,19 @@ class NativeBackend implements Backend {
 		using fds = new DescriptorScope();
 		const {descriptors: contents = [], emptyDescriptors = [], isInMemory = false} = request.wrapper ?? {};
 		const firstFree = FIRST_EXTRA_FD + contents.length + descriptors.length;
-		const opened = contents.map((content, index) => {
-			const options = {minFd: firstFree, isExecutable: isInMemory && index === 0};
+		const open = (content: Uint8Array, isExecutable: boolean): number => {
+			const options = {minFd: Math.max(firstFree, INHERITED_DESCRIPTOR + 1), isExecutable};
 			return fds.own(openMemoryFile(this.#libc, content, options, errno => spawnError(errno, request.file)));
-		});
+		};
+		const opened = contents.map((content, index) => open(content, isInMemory && index === 0));
+		const inherited = request.inherited && open(request.inherited, false);
 		const actions = Buffer.alloc(ACTIONS_BYTES);
 		this.#libc.actionsInit(actions);
 		try {
 			redirect(actions);
 			const extra = [...opened, ...descriptors];
 			for (const [index, fd] of extra.entries()) this.#libc.actionsDup2(actions, fd, FIRST_EXTRA_FD + index);
-			this.#libc.actionsCloseFrom(actions, firstFree);
+			this.#closeOthers(actions, firstFree, inherited);
 			for (const fd of emptyDescriptors) {
 				const errno = this.#libc.actionsOpen(actions, fd, '/dev/null', constants.O_RDONLY, 0);
 				if (errno !== 0) throw spawnError(errno, request.file);
@@ -297,6 +300,17 @@ class NativeBackend implements Backend {
 		} finally {
 			this.#libc.actionsDestroy(actions);
 		}
+	}
+
+	/** Closes every descriptor from `firstFree` on, except the inherited one, which is put in its place. */
+	#closeOthers(actions: Uint8Array, firstFree: number, inherited: number | undefined): void {
+		if (inherited === undefined) {
+			this.#libc.actionsCloseFrom(actions, firstFree);
+			return;
+		}
+		for (let fd = firstFree; fd < INHERITED_DESCRIPTOR; fd++) this.#libc.actionsClose(actions, fd);
+		this.#libc.actionsDup2(actions, inherited, INHERITED_DESCRIPTOR);
+		this.#libc.actionsCloseFrom(actions, INHERITED_DESCRIPTOR + 1);
 	}
 
 	#openPipe(fds: DescriptorScope, {file}: SpawnRequest): {read: number; write: number} {
