@@ -162,7 +162,7 @@ export class ExecServer {
 
 	/** Settles when the durable processes of earlier servers are known, as far as their keepers answer. */
 	async whenRestored(): Promise<void> {
-		await this.#keepers.find();
+		await this.#keepers.whenFound();
 		this.#absentMembers = restoreMembers(this.#absentMembers, this.#parts);
 	}
 
