@@ -217,7 +217,7 @@ export class ExecServer {
 	/** Refuses new sessions from now on; settles when no client uses the server, after `limitMs` at the latest. */
 	async retire(limitMs: number): Promise<void> {
 		this.#drain.refuseSessions();
-		await whenUnused({clients: this.#clients, running: this.#quota}, limitMs);
+		await whenUnused({clients: this.#clients, processes: () => this.#processes()}, limitMs);
 	}
 
 	/** Refuses new processes from now on; settles when the running ones have exited, after `limitMs` at the latest. */
