@@ -85,6 +85,18 @@ test('the sandbox knows nothing of RPC', () => {
 	expect(imported.filter(file => file.startsWith('protocol/wire/'))).toEqual([]);
 });
 
+test('only the MCP server imports the MCP SDK, and only the half for servers, as docs/mcp.md says', () => {
+	const users = [...imports].filter(([, names]) => names.some(name => name.startsWith('@modelcontextprotocol/')));
+	const names = users.flatMap(([, all]) => all.filter(name => name.startsWith('@modelcontextprotocol/')));
+	expect(names.filter(name => !/^@modelcontextprotocol\/server(?:\/|$)/.test(name))).toEqual([]);
+	expect(users.filter(([file]) => !file.startsWith('mcp/server/'))).toEqual([]);
+	expect([...reachableFrom(['mcp/index.ts']).keys()].filter(file => file.startsWith('mcp/server/'))).toEqual([]);
+	const {dependencies} = JSON.parse(readFileSync(join(source, '../package.json'), 'utf8')) as {dependencies: object};
+	expect(Object.keys(dependencies).filter(name => name.startsWith('@modelcontextprotocol/'))).toEqual([
+		'@modelcontextprotocol/server',
+	]);
+});
+
 test('no file of logic is longer than 400 lines', () => {
 	const lengths = files.map(file => [file, readFileSync(join(source, file), 'utf8').split('\n').length - 1] as const);
 	expect(lengths.filter(([, length]) => length > MAX_FILE_LINES)).toEqual([]);
@@ -109,7 +121,7 @@ function definedIn(file: string): string[] {
 
 function reachableFrom(folders: readonly string[]): Map<string, string[]> {
 	const reached = new Map<string, string[]>();
-	const queue = files.filter(file => folders.includes(file.split('/')[0]!));
+	const queue = files.filter(file => folders.includes(file) || folders.includes(file.split('/')[0]!));
 	while (queue.length > 0) {
 		const file = queue.pop()!;
 		if (reached.has(file)) continue;

@@ -1,3 +1,4 @@
+import type {ManagedProcess} from '../processes/managed-process.js';
 import {waitAtMost} from '../shared/async/timeout.js';
 import {LongarmError} from '../shared/errors.js';
 import type {ClientConnection} from './connection/client-connection.js';
@@ -34,15 +35,15 @@ export class Drain {
 	}
 }
 
-/** Settles when no process runs and every client has left or is idle, after `limitMs` at the latest. */
+/** Settles when no process runs that would end with the server, and every client has left or is idle, after `limitMs` at the latest. */
 export async function whenUnused(
-	server: {readonly clients: Iterable<ClientConnection>; readonly running: {readonly used: number}},
+	server: {readonly clients: Iterable<ClientConnection>; readonly processes: () => Iterable<ManagedProcess>},
 	limitMs: number,
 ): Promise<void> {
 	const deadline = performance.now() + limitMs;
 	const busyAt = new WeakMap<ClientConnection, number>();
 	for (let now = performance.now(); now < deadline; now = performance.now()) {
-		let isUsed = server.running.used > 0;
+		let isUsed = Array.from(server.processes()).some(({isAlive, options}) => isAlive && !options.isDurable);
 		for (const client of server.clients) {
 			if (client.isRunningProcesses || !client.isQuiet || !busyAt.has(client)) busyAt.set(client, now);
 			if (now - busyAt.get(client)! < RETIRED_CLIENT_MS) isUsed = true;

@@ -162,7 +162,7 @@ export class ExecServer {
 
 	/** Settles when the durable processes of earlier servers are known, as far as their keepers answer. */
 	async whenRestored(): Promise<void> {
-		await this.#keepers.find();
+		await this.#keepers.whenFound();
 		this.#absentMembers = restoreMembers(this.#absentMembers, this.#parts);
 	}
 
@@ -217,7 +217,7 @@ export class ExecServer {
 	/** Refuses new sessions from now on; settles when no client uses the server, after `limitMs` at the latest. */
 	async retire(limitMs: number): Promise<void> {
 		this.#drain.refuseSessions();
-		await whenUnused({clients: this.#clients, running: this.#quota}, limitMs);
+		await whenUnused({clients: this.#clients, processes: () => this.#processes()}, limitMs);
 	}
 
 	/** Refuses new processes from now on; settles when the running ones have exited, after `limitMs` at the latest. */

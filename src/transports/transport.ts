@@ -45,6 +45,11 @@ export interface Transport {
 	 * peer cannot vanish without a word.
 	 */
 	isAnswering?(timeoutMs: number): Promise<boolean>;
+	/**
+	 * The open transport keeps the program alive no longer: its user does, while it waits for something. Left out where the
+	 * platform has no way to do that.
+	 */
+	unref?(): void;
 	/** Sends what was accepted, then ends. */
 	close(): void;
 	/** Ends at once; what was not sent is dropped. */

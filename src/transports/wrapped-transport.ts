@@ -45,6 +45,10 @@ export abstract class WrappedTransport implements Transport {
 		return this.inner.isAnswering?.(timeoutMs) ?? Promise.resolve(true);
 	}
 
+	unref(): void {
+		this.inner.unref?.();
+	}
+
 	close(): void {
 		this.inner.close();
 	}

@@ -1,14 +1,16 @@
 import {spawnSync} from 'node:child_process';
 import {existsSync, mkdirSync, readFileSync, writeFileSync} from 'node:fs';
 import {dirname, join} from 'node:path';
-import {describe, expect, test} from 'vitest';
+import {describe, expect, onTestFinished, test} from 'vitest';
 import {
 	renderPropertyList,
 	renderUnit,
 	type ServiceDescription,
 } from '../../src/cli/commands/install-service/service-files.js';
-import {PROGRAM, run} from '../helpers/command.js';
+import {Command, PROGRAM, run} from '../helpers/command.js';
+import {listLivingKeepers} from '../helpers/keepers.js';
 import {needs, program, unless} from '../helpers/needs.js';
+import {eventually, isAlive, untilDead} from '../helpers/processes.js';
 import {scratchDirectory} from '../helpers/scratch.js';
 
 const onSystemd = unless(process.platform === 'linux' ? undefined : 'only Linux has systemd');
@@ -39,7 +41,7 @@ describe('a unit of systemd', onSystemd, () => {
 		expect([code, stderr]).toEqual([0, '']);
 		expect(stdout).toContain(`ExecStart=${process.execPath} ${PROGRAM} serve --listen unix:%t/longarm.sock\n`);
 		expect(stdout).toContain(`PATH=${process.env['PATH']}`);
-		expect(stdout).toContain('KillMode=mixed\nTimeoutStopSec=11\n');
+		expect(stdout).toContain('KillMode=process\nTimeoutStopSec=11\n');
 		expect(stdout).toContain('WantedBy=default.target\n');
 		expect(stdout).not.toContain('NoNewPrivileges');
 	});
@@ -66,7 +68,59 @@ describe('a unit of systemd', onSystemd, () => {
 		expect(verify((await print()).stdout, '--user')).toBe('');
 		const system = await print('--system', '--run-as', 'daemon', '--', '--listen', 'ws://127.0.0.1:4500');
 		expect(verify(system.stdout, '--system')).toBe('');
-		expect(verify(system.stdout.replace('KillMode=mixed', 'KillMode=odd'), '--system')).not.toBe('');
+		expect(verify(system.stdout.replace('KillMode=process', 'KillMode=odd'), '--system')).not.toBe('');
+	});
+
+	test.each(['--children-memory=1GiB', '--children-processes=100'])(
+		'leaves nothing in its control group where no process can be kept (%s)',
+		async option => {
+			expect((await print('--', option)).stdout).toContain('KillMode=mixed\n');
+		},
+	);
+
+	test('runs a server whose kept processes outlive its main process, and nothing else does', async () => {
+		const home = scratchDirectory();
+		const env = {HOME: home, XDG_STATE_HOME: home};
+		onTestFinished(() => {
+			for (const {pid} of listLivingKeepers(join(home, 'longarm/serve'))) process.kill(pid, 'SIGKILL');
+		});
+		const line = /^ExecStart=(.*)$/m.exec((await print()).stdout)![1]!.replace('%t', home);
+		const [runtime, program, ...args] = line.split(' ');
+		const start = async (): Promise<{readonly server: Command; readonly url: string}> => {
+			const server = new Command(args, {env, runtime: runtime!, program: program!});
+			return {server, url: await server.url()};
+		};
+		const runDetached = async (url: string, script: string, ...options: string[]): Promise<number[]> => {
+			const file = join(home, `${options.length}`);
+			const command = ['run', '-d', '-e', url, ...options, '--', 'sh', '-c', `${script} > ${file}; exec sleep 1000`];
+			expect(await run(command, env)).toMatchObject({code: 0, stderr: ''});
+			const words = await eventually(() => existsSync(file) && /^(\d+ ?)+\n$/.exec(readFileSync(file, 'utf8'))?.[0]);
+			return words.trim().split(' ').map(Number);
+		};
+		const listKept = async (url: string): Promise<unknown> =>
+			JSON.parse((await run(['ps', '--json', '-e', url], env)).stdout);
+
+		const first = await start();
+		const [kept] = await runDetached(first.url, 'echo $$', '--keep', '--name', 'kept');
+		const others = await runDetached(first.url, 'setsid sleep 1000 & echo $$ $!');
+		// As systemd does with KillMode=process.
+		first.server.child.kill('SIGTERM');
+		expect(await first.server.ended).toEqual({code: 0, signal: null});
+		await untilDead(...others);
+		expect(isAlive(kept!)).toBe(true);
+
+		const second = await start();
+		expect(await listKept(second.url)).toMatchObject([{name: 'kept', state: 'running', pid: kept}]);
+		const more = await runDetached(second.url, 'setsid sleep 1000 & echo $$ $!');
+		// As systemd does when TimeoutStopSec is over.
+		second.server.child.kill('SIGKILL');
+		await second.server.ended;
+		await untilDead(...more);
+
+		const third = await start();
+		expect(await listKept(third.url)).toMatchObject([{name: 'kept', state: 'running', pid: kept}]);
+		expect(await run(['stop', 'kept', '-e', third.url], env)).toMatchObject({code: 0});
+		await untilDead(kept!);
 	});
 
 	test('is written where systemd looks, replaced if it is ours, and left alone if it is not', async () => {
@@ -121,6 +175,7 @@ const ODD: ServiceDescription = {
 	variables: {PATH: '/a b:/c$d:%h'},
 	runAs: undefined,
 	stopSeconds: 1,
+	keepsProcesses: true,
 };
 
 test('words are quoted so that systemd takes them as they are', () => {

@@ -5,6 +5,7 @@ import {expect, test} from 'vitest';
 import {Environment} from '../../src/environments/environment.js';
 import {Command, run} from '../helpers/command.js';
 import {environmentVia, type RunningHub, runningHub} from '../helpers/hubs.js';
+import {listLivingKeepers, stateDirectory} from '../helpers/keepers.js';
 import {askUntil} from '../helpers/processes.js';
 import {scratchDirectory} from '../helpers/scratch.js';
 import {fileWith} from '../helpers/tokens.js';
@@ -54,6 +55,21 @@ test('one server is reached through several hubs and its own port, and a hub tha
 	const [first, second] = [await here.shell('echo $PPID'), await via.shell('echo $PPID')];
 	expect(first.stdout.text).toBe(second.stdout.text);
 	await here.close();
+});
+
+test('a server behind a hub that drains does not wait for a process that outlives it', async () => {
+	const hub = await runningHub();
+	const state = stateDirectory();
+	const server = serveRemote([hub], {
+		args: ['--token-file', fileWith(hub.executorToken), '--state', state, '--drain', '1h'],
+	});
+	await server.logs('"online"');
+	const box = environmentVia(hub, 'devbox');
+	await box.start(['sleep', '1000'], {durable: true, detach: true});
+	await box.close();
+	server.child.kill('SIGTERM');
+	expect(await server.ended).toEqual({code: 0, signal: null});
+	expect(listLivingKeepers(state)).toHaveLength(1);
 });
 
 test('a credential on stdin is used, replaced by a later one, and its end stops the server', async () => {

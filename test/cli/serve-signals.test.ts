@@ -25,6 +25,7 @@ async function answers(command: Command): Promise<boolean> {
 	return (await run(['run', '-e', await command.url(), '--', 'true'])).code === 0;
 }
 
+const ENDING = ['SIGTERM', 'SIGINT', 'SIGQUIT', 'SIGABRT', 'SIGXCPU'] as const;
 const IGNORED = ['SIGUSR1', 'SIGALRM', 'SIGVTALRM', 'SIGIO', 'SIGPWR', 'SIGSTKFLT', 'SIGPROF'] as const;
 
 test('signals without a meaning are logged by name and do nothing; SIGUSR1 opens no debugger', async () => {
@@ -35,6 +36,21 @@ test('signals without a meaning are logged by name and do nothing; SIGUSR1 opens
 	}
 	expect(await answers(command)).toBe(true);
 	expect(command.stderr).not.toContain(NODE_DEBUGGER);
+});
+
+test('docs/operations.md says of every signal what it does', () => {
+	const page = readFileSync(new URL('../../docs/operations.md', import.meta.url), 'utf8');
+	const [table = ''] = page.split('## Signals')[1]!.trim().split('\n\n');
+	const effects = new Map(
+		table.split('\n').flatMap(row => {
+			const [names = '', effect = ''] = row.split('|').slice(1);
+			return [...names.matchAll(/SIG\w+/g)].map(([name]) => [name, effect.trim()] as const);
+		}),
+	);
+	for (const signal of IGNORED) expect([signal, effects.get(signal)]).toEqual([signal, 'nothing']);
+	for (const signal of ENDING) expect([signal, effects.get(signal)]).toEqual([signal, expect.stringMatching(/^end /)]);
+	expect(effects.get('SIGHUP')).toContain('reads tokens and certificates again');
+	expect(effects.get('SIGUSR2')).toContain('replaces the server');
 });
 
 test('a signal that comes many times is logged once in a while', async () => {
@@ -54,15 +70,12 @@ test('signals that the kernel or Node ignores, and those of programs in real tim
 	expect(await answers(command)).toBe(true);
 });
 
-test.each(['SIGTERM', 'SIGINT', 'SIGQUIT', 'SIGABRT', 'SIGXCPU'] as const)(
-	'%s ends the server and is named in the log',
-	async signal => {
-		const command = await serve();
-		process.kill(command.pid, signal);
-		expect(await command.ended).toEqual(WELL);
-		expect(command.stderr).toContain(`"shutting down","reason":"${signal}"`);
-	},
-);
+test.each(ENDING)('%s ends the server and is named in the log', async signal => {
+	const command = await serve();
+	process.kill(command.pid, signal);
+	expect(await command.ended).toEqual(WELL);
+	expect(command.stderr).toContain(`"shutting down","reason":"${signal}"`);
+});
 
 test('SIGHUP does not end a server without a terminal: it says that there is nothing to reload', async () => {
 	const command = await serve();

@@ -1,4 +1,5 @@
 import type {Params} from '../../protocol/methods/method-table.js';
+import {holdProgramFor} from '../../shared/async/keep-alive.js';
 import type {SessionClient} from '../session/session-client.js';
 import {HttpError, type HttpErrorCode} from './http-error.js';
 
@@ -111,9 +112,11 @@ export class BodyStream {
 	/** The next bytes; undefined at the end. */
 	async next(): Promise<Uint8Array | undefined> {
 		while (this.#queue.length === 0 && !this.#ending) {
-			await new Promise<void>(resolve => {
-				this.#wake = resolve;
-			});
+			await holdProgramFor(
+				new Promise<void>(resolve => {
+					this.#wake = resolve;
+				}),
+			);
 		}
 		const bytes = this.#queue.shift();
 		if (bytes) this.#owner.release(bytes.length);

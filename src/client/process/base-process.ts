@@ -1,4 +1,5 @@
 import {Deferred} from '../../shared/async/deferred.js';
+import {holdProgram, holdProgramFor, releaseProgram} from '../../shared/async/keep-alive.js';
 import type {WaitCondition, WaitOptions, WaitResultOf} from '../run/wait-for.js';
 import type {PausableSource} from './event-stream.js';
 import {ProcessEventStream} from './event-stream.js';
@@ -48,21 +49,29 @@ export abstract class BaseProcess implements ProcessHandle {
 	#lastSeq = 0;
 	#seqWaiters: (() => void)[] = [];
 	#failure: string | undefined;
+	/** Set once they were read: somebody waits for them from then on. */
+	#awaitedExit: Promise<ExitStatus> | undefined;
+	#awaitedClose: Promise<void> | undefined;
+	/** Whether the program is kept alive for the change listeners. */
+	#isHeldForChanges = false;
 
 	/** With a source to pause, the first subscriber misses nothing. */
 	constructor(source?: PausableSource) {
 		this.#stream = new ProcessEventStream(source);
 		// Handled here: a rejection without a listener would end the program, and callers need not wait for these.
 		this.#exit.promise.catch(() => {});
-		this.#close.promise.catch(() => {});
+		const handleOver = (): void => this.#holdForChanges();
+		this.#close.promise.then(handleOver, handleOver);
 	}
 
 	get exited(): Promise<ExitStatus> {
-		return this.#exit.promise;
+		this.#awaitedExit ??= holdProgramFor(this.#exit.promise);
+		return this.#awaitedExit;
 	}
 
 	get closed(): Promise<void> {
-		return this.#close.promise;
+		this.#awaitedClose ??= holdProgramFor(this.#close.promise);
+		return this.#awaitedClose;
 	}
 
 	get lastSeq(): number {
@@ -74,7 +83,9 @@ export abstract class BaseProcess implements ProcessHandle {
 	}
 
 	async waitForSeq(after: number): Promise<number> {
-		while (this.#lastSeq <= after) await new Promise<void>(resolve => this.#seqWaiters.push(resolve));
+		while (this.#lastSeq <= after) {
+			await holdProgramFor(new Promise<void>(resolve => this.#seqWaiters.push(resolve)));
+		}
 		return this.#lastSeq;
 	}
 
@@ -123,12 +134,25 @@ export abstract class BaseProcess implements ProcessHandle {
 
 	onChange(listener: (change: ProcessChange) => void): () => void {
 		this.#changeListeners.add(listener);
-		return () => this.#changeListeners.delete(listener);
+		this.#holdForChanges();
+		return () => {
+			this.#changeListeners.delete(listener);
+			this.#holdForChanges();
+		};
 	}
 
 	/** Tells listeners of a change. */
 	protected announce(change: ProcessChange): void {
 		for (const listener of this.#changeListeners) listener(change);
+	}
+
+	/** Keeps the program alive while somebody listens for changes of a process that can still have some. */
+	#holdForChanges(): void {
+		const isNeeded = this.#changeListeners.size > 0 && !this.isOver;
+		if (isNeeded === this.#isHeldForChanges) return;
+		this.#isHeldForChanges = isNeeded;
+		if (isNeeded) holdProgram();
+		else releaseProgram();
 	}
 
 	/** Reason the process is lost; undefined while it is not. */

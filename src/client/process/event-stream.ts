@@ -1,3 +1,4 @@
+import {holdProgram, releaseProgram} from '../../shared/async/keep-alive.js';
 import {DeferredTrim} from './deferred-trim.js';
 import {isLast, type Lagged, type ProcessEvent, payloadOf, type StreamEvent} from './process-handle.js';
 
@@ -104,7 +105,9 @@ abstract class Subscription<T> implements AsyncIterableIterator<T> {
 
 	next(): Promise<IteratorResult<T>> {
 		const taken = this.take();
-		return taken ? Promise.resolve(taken) : new Promise(resolve => this.#readers.push(resolve));
+		if (taken) return Promise.resolve(taken);
+		if (this.#readers.length === 0) holdProgram();
+		return new Promise(resolve => this.#readers.push(resolve));
 	}
 
 	/** Ends the subscription; called by the reader. */
@@ -125,6 +128,7 @@ abstract class Subscription<T> implements AsyncIterableIterator<T> {
 			const next = this.take();
 			if (!next) return;
 			this.#readers.shift();
+			if (this.#readers.length === 0) releaseProgram();
 			resolve(next);
 		}
 	}

@@ -7,6 +7,7 @@ import {RpcError} from '../../protocol/wire/error-codes.js';
 import type {Schema} from '../../protocol/wire/fields.js';
 import {DisconnectedError} from '../../rpc/disconnected-error.js';
 import {RpcConnection} from '../../rpc/rpc-connection.js';
+import {holdProgram, releaseProgram} from '../../shared/async/keep-alive.js';
 import {abortable, withTimeout} from '../../shared/async/timeout.js';
 import type {Transport} from '../../transports/transport.js';
 import {AskingTransport} from './asking-transport.js';
@@ -157,6 +158,7 @@ export class Connection {
 	async #request(method: RequestName, params: unknown): Promise<unknown> {
 		this.#requireRoom(method);
 		this.#pending++;
+		holdProgram();
 		try {
 			if (!this.description && !UNIVERSAL_CALLS.has(method)) await this.describe();
 			const takesUris = this.#v0 !== undefined || (this.description?.dialect ?? 'current') === 'current';
@@ -165,6 +167,7 @@ export class Connection {
 			throw error instanceof RpcError ? new RejectedError(error) : error;
 		} finally {
 			this.#pending--;
+			releaseProgram();
 		}
 	}
 

@@ -1,5 +1,6 @@
 import {RpcError} from '../../protocol/wire/error-codes.js';
 import {ignoreRejection} from '../../shared/async/ignore-rejection.js';
+import {holdProgramFor} from '../../shared/async/keep-alive.js';
 import {type OptionTable, readOptions, type WithDurations} from '../../shared/call-options.js';
 import {errorMessage} from '../../shared/errors.js';
 import {type Connect, SESSION_OPTIONS, SessionClient, type SessionClientOptions} from './session-client.js';
@@ -110,7 +111,7 @@ export class LazyClient implements AsyncDisposable {
 	async [Symbol.asyncDispose](): Promise<void> {
 		const startup = this.#startup;
 		this.close();
-		if (startup.kind === 'connected') await startup.client.ended;
+		if (startup.kind === 'connected') await holdProgramFor(startup.client.ended);
 		else if (startup.kind === 'connecting') await startup.client.catch(() => {});
 	}
 

@@ -11,6 +11,7 @@ import type {JsonParts} from '../../protocol/wire/encode.js';
 import type {Notification} from '../../protocol/wire/envelope.js';
 import {DisconnectedError} from '../../rpc/disconnected-error.js';
 import {Deferred} from '../../shared/async/deferred.js';
+import {holdProgramFor} from '../../shared/async/keep-alive.js';
 import {type OptionTable, readOptions, type WithDurations} from '../../shared/call-options.js';
 import type {Transport} from '../../transports/transport.js';
 import {toPathUri} from '../paths.js';
@@ -313,7 +314,7 @@ export class SessionClient implements Caller, Processes, AsyncDisposable {
 		this.#readPauser.use(undefined);
 		if (this.#closing.signal.aborted || this.#options.recovers === false) this.#fail(error);
 		else if (this.sessionId === undefined) this.#fail(resumeFailedError(error, 'missing session id'));
-		else this.#state = {kind: 'recovering', done: this.#recover(error)};
+		else this.#state = {kind: 'recovering', done: holdProgramFor(this.#recover(error))};
 		for (const listener of this.#disconnectListeners) listener(error);
 	}
 

@@ -96,7 +96,14 @@ export class RemoteBackend implements EnvironmentBackend {
 export function lazyClientFor(target: RemoteTarget): LazyClient {
 	const {clientName, initializeTimeoutMs, resumeSessionId, recovers = true} = target;
 	const reconnects = canReconnect(target);
-	return new LazyClient(connectorFor(target), {
+	const connect = connectorFor(target);
+	const connectUnreferenced: Connect = async signal => {
+		const transport = await connect(signal);
+		// The client keeps the program alive while something is waited for; an idle connection does not.
+		transport.unref?.();
+		return transport;
+	};
+	return new LazyClient(connectUnreferenced, {
 		recovers: recovers && reconnects,
 		reconnects,
 		...(clientName !== undefined && {clientName}),

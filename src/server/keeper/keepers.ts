@@ -4,6 +4,7 @@ import type {ManagedProcess} from '../../processes/managed-process.js';
 import type {ProcessTable} from '../../processes/process-table.js';
 import {readMeta} from '../../processes/spill/process-meta.js';
 import type {ProcessStore} from '../../processes/spill/process-store.js';
+import {ignoreRejection} from '../../shared/async/ignore-rejection.js';
 import {errorMessage} from '../../shared/errors.js';
 import {isKoffiInstalled} from '../../shared/node/koffi.js';
 import {OTHER_RUNTIME} from '../../shared/node/other-runtime.js';
@@ -60,6 +61,8 @@ export class Keepers {
 	readonly #children = new Set<number>();
 	/** Every name that was given to a keeper here. */
 	readonly #names = new Set<string>();
+	/** Settles when all keepers of earlier servers were asked. */
+	#found: Promise<unknown> = Promise.resolve();
 	#own: Promise<Keeper> | undefined;
 	#idleTimer: NodeJS.Timeout | undefined;
 	#isClosed = false;
@@ -102,18 +105,23 @@ export class Keepers {
 		}
 	}
 
-	/** Sees which keepers run. Call before anything is done with the files of processes. */
+	/**
+	 * Checks which keepers run, and asks them for their processes; `whenFound` waits for the answers. Call before anything is
+	 * done with the files of processes.
+	 */
 	look(stateDirectory: string): void {
 		for (const record of listKeeperRecords(stateDirectory)) {
 			if (this.#keepers.has(record.generation)) continue;
 			if (isKeeperAlive(record)) this.#add(record, stateDirectory);
 			else this.#bury(record, stateDirectory);
 		}
+		const restored = [...this.#unfound].map(generation => this.#restore(this.#keepers.get(generation)!));
+		this.#found = ignoreRejection(Promise.all(restored));
 	}
 
-	/** Finds the processes of the keepers that run; settles when all were asked. */
-	async find(): Promise<void> {
-		await Promise.all([...this.#unfound].map(generation => this.#restore(this.#keepers.get(generation)!)));
+	/** Settles when the processes of all keepers of earlier servers are known, as far as these answer. */
+	async whenFound(): Promise<void> {
+		await this.#found;
 	}
 
 	/** Starts a durable process. The params are those of the client, on the wire. */

@@ -1,5 +1,6 @@
 import {type ChildProcess, spawn} from 'node:child_process';
 import {once} from 'node:events';
+import type {Socket} from 'node:net';
 import {type OptionTable, readOptions} from '../../shared/call-options.js';
 import {PROTECTED_VARIABLES} from '../../shared/protected-variables.js';
 import {StderrTail} from '../../shared/stderr-tail.js';
@@ -57,10 +58,14 @@ export async function connectCommand(program: string, options: ConnectCommandOpt
 	return new CommandTransport(child, options.onStderr ?? (() => {}));
 }
 
+/** Commands that do not keep this program alive, and so would not be closed when it ends. */
+const endAtExit = new Set<() => void>();
+
 /** The connection to a command, and its life. */
 export class CommandTransport extends WrappedTransport {
 	readonly #child: ChildProcess;
 	readonly #stderr = new StderrTail(MAX_STDERR_CHARS);
+	readonly #endAtExit = (): void => this.#end();
 	#isEnding = false;
 	#isDestroyed = false;
 
@@ -98,6 +103,15 @@ export class CommandTransport extends WrappedTransport {
 		this.#end();
 	}
 
+	/** A program that ends meanwhile asks the command to end, as `close` does. */
+	override unref(): void {
+		const {stdin, stdout, stderr} = this.#child;
+		this.#child.unref();
+		for (const pipe of [stdin, stdout, stderr] as Socket[]) pipe.unref();
+		if (endAtExit.size === 0) process.once('exit', endCommands);
+		endAtExit.add(this.#endAtExit);
+	}
+
 	/** The reason of an exit is often on stderr only, which is another pipe and may be a moment behind. */
 	#afterStderrDrained(tell: (reason: Error | undefined) => void): void {
 		const child = this.#child;
@@ -117,6 +131,8 @@ export class CommandTransport extends WrappedTransport {
 	#end(): void {
 		if (this.#isEnding) return;
 		this.#isEnding = true;
+		endAtExit.delete(this.#endAtExit);
+		if (endAtExit.size === 0) process.off('exit', endCommands);
 		const child = this.#child;
 		child.stdin!.destroy();
 		if (hasExited(child)) return;
@@ -134,6 +150,10 @@ export class CommandTransport extends WrappedTransport {
 			if (isOver || (hasExited(child) && !members.some(isStillThere))) clearInterval(timer);
 		}, END_CHECK_MS);
 	}
+}
+
+function endCommands(): void {
+	for (const end of Array.from(endAtExit)) end();
 }
 
 function hasExited({exitCode, signalCode}: ChildProcess): boolean {

@@ -151,6 +151,10 @@ export class WebSocketTransport implements Transport {
 		return askPeer(this.#link(), this.#webSocket, timeoutMs);
 	}
 
+	unref(): void {
+		if (this.#socket instanceof Socket) this.#socket.unref();
+	}
+
 	close(): void {
 		this.#flush();
 		this.#webSocket.close();

@@ -30,6 +30,8 @@ export interface ChannelCarrier {
 	pause?(): void;
 	resume?(): void;
 	isAnswering?(timeoutMs: number): Promise<boolean>;
+	/** The open socket keeps the program alive no longer, where it carries this stream alone. */
+	unref?(): void;
 	/** Ends the stream, with a reset if there is a reason. */
 	end(reason?: string): void;
 }
@@ -129,6 +131,10 @@ export class ChannelTransport implements Transport {
 
 	isAnswering(timeoutMs: number): Promise<boolean> {
 		return this.#carrier.isAnswering?.(timeoutMs) ?? Promise.resolve(!this.#ending);
+	}
+
+	unref(): void {
+		this.#carrier.unref?.();
 	}
 
 	close(): void {

@@ -1,9 +1,11 @@
 import {mkdirSync, readFileSync, realpathSync, writeFileSync} from 'node:fs';
 import {homedir} from 'node:os';
 import {dirname, join} from 'node:path';
+import {isKoffiInstalled} from '../../../shared/node/koffi.js';
 import {parseDuration} from '../../../shared/units.js';
 import {EXIT, usageError} from '../../exit-codes.js';
 import {parseListenSetting} from '../serve/serve-endpoint.js';
+import type {Settings} from '../serve/serve-settings.js';
 import {parseServeOptions} from './serve-options.js';
 import {MARK, renderPropertyList, renderUnit, type ServiceDescription, SPECIFIER_RUNTIME} from './service-files.js';
 
@@ -103,7 +105,14 @@ function toService(request: ServiceRequest, socket: string): ServiceDescription 
 		variables: isSystem ? {} : pick(process.env, ['PATH', 'LONGARM_HOME']),
 		runAs,
 		stopSeconds: Math.ceil(endMs / 1000) + STOP_MARGIN_SECONDS,
+		keepsProcesses: canKeepProcesses(settings),
 	};
+}
+
+/** A limit for all children together needs a control group that ends with the server. */
+function canKeepProcesses(settings: Settings): boolean {
+	const hasGroup = settings['children-memory'] !== undefined || settings['children-processes'] !== undefined;
+	return isKoffiInstalled() && !hasGroup;
 }
 
 /** A service of the machine keeps its certificate where it may write. */

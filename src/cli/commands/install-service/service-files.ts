@@ -8,6 +8,8 @@ export interface ServiceDescription {
 	readonly runAs: string | undefined;
 	/** Time it may take to end. */
 	readonly stopSeconds: number;
+	/** Whether the server can start processes that outlive it (`--keep`). */
+	readonly keepsProcesses: boolean;
 }
 
 /** First words of a file that may be replaced. */
@@ -18,7 +20,8 @@ export const MARK = 'Written by longarm install-service';
  * from the processes of clients are left out, as are those that would keep sandboxes from working (RestrictNamespaces,
  * ProtectKernelTunables, ProtectKernelLogs) or V8 (MemoryDenyWriteExecute).
  */
-export function renderUnit({name, command, variables, runAs, stopSeconds}: ServiceDescription): string {
+export function renderUnit(service: ServiceDescription): string {
+	const {name, command, variables, runAs, stopSeconds} = service;
 	const isSystem = runAs !== undefined;
 	return [
 		`# ${MARK}; it may be replaced by it.`,
@@ -42,7 +45,7 @@ export function renderUnit({name, command, variables, runAs, stopSeconds}: Servi
 					'StateDirectoryMode=0700',
 				]
 			: []),
-		'KillMode=mixed',
+		...renderKillMode(service),
 		`TimeoutStopSec=${stopSeconds}`,
 		'Restart=on-failure',
 		'RestartSec=1',
@@ -57,6 +60,19 @@ export function renderUnit({name, command, variables, runAs, stopSeconds}: Servi
 		`WantedBy=${isSystem ? 'multi-user.target' : 'default.target'}`,
 		'',
 	].join('\n');
+}
+
+/**
+ * Kept processes are in the control group of the unit: systemd must not end what the server has left there. The watchdog
+ * of the server ends everything else if the server is killed. A server that keeps nothing may have no watchdog.
+ */
+function renderKillMode({keepsProcesses}: ServiceDescription): string[] {
+	if (!keepsProcesses) return ['KillMode=mixed'];
+	return [
+		'# Processes that were started with --keep outlive a stop and a restart. The server ends all others, and if it is',
+		'# killed, its watchdog does.',
+		'KillMode=process',
+	];
 }
 
 /** A property list of launchd. */

@@ -4,6 +4,7 @@ import type {ChildLimits} from '../../../processes/backends/child-limits.js';
 import {hideProcess} from '../../../processes/backends/linux/hide-process.js';
 import {ignoreRealTimeSignals} from '../../../processes/backends/linux/ignore-signals.js';
 import {selectBackend} from '../../../processes/backends/select-backend.js';
+import {listKeeperRecords} from '../../../server/keeper/keeper-record.js';
 import {ExecServer} from '../../../server/server.js';
 import type {Logger} from '../../../shared/logger.js';
 import {stateHome} from '../../../shared/node/state-home.js';
@@ -65,15 +66,22 @@ export function createServer(options: CreateOptions): ExecServer {
 		server.adopt(handoff.state.server, handoff.source);
 		handoff.source.close();
 	}
-	// A directory that was asked for has to be usable; the default one is looked at when there is time for it.
+	const usesDefaultState = !listenSchemeOf(parseListenSetting(settings.listen, settings.protocol)).startsServer;
+	// A directory that was asked for has to be usable; the default one is opened later, unless its first client may look for
+	// processes that an earlier server has left to a keeper.
 	if (settings.state !== undefined) server.openState();
+	else if (usesDefaultState && hasKeepers()) server.restoreState();
 	setTimeout(() => {
 		backend();
 		closeUninvitedInspector(logger);
-		if (listenSchemeOf(parseListenSetting(settings.listen, settings.protocol)).startsServer) return;
-		server.restoreState();
+		if (usesDefaultState) server.restoreState();
 	}, WARM_UP_MS).unref();
 	return server;
+}
+
+function hasKeepers(): boolean {
+	const state = defaultState();
+	return state !== undefined && listKeeperRecords(state).length > 0;
 }
 
 /** With a hub the stock variable holds the token of this machine, which is not for its processes. */

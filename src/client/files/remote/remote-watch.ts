@@ -1,4 +1,5 @@
 import {Deferred} from '../../../shared/async/deferred.js';
+import {holdProgram, holdProgramFor, releaseProgram} from '../../../shared/async/keep-alive.js';
 import {onAbort} from '../../../shared/async/on-abort.js';
 import {randomId} from '../../../shared/random-id.js';
 import type {SessionClient} from '../../session/session-client.js';
@@ -17,7 +18,9 @@ export async function remoteWatch(client: SessionClient, path: string, options: 
 	const stopListening = client.on('fs/changed', news => {
 		if (news.watchId === watchId) stream.tell(news);
 	});
+	holdProgram();
 	const stream: WatchStream = new WatchStream(path, signal, () => {
+		releaseProgram();
 		stopListening();
 		calls.release('fs/unwatch', {watchId});
 	});
@@ -75,5 +78,5 @@ export async function remoteMissingWatch(client: SessionClient, paths: MissingPa
 	replaceCurrent.set(client, () =>
 		change.reject(new FileError('ended', 'a later watch has taken the place of this one', {path})),
 	);
-	return {watching: true, changed: change.promise};
+	return {watching: true, changed: holdProgramFor(change.promise)};
 }

@@ -129,6 +129,7 @@ class HarnessStream {
 				pause: () => socket.pause(),
 				resume: () => socket.resume(),
 				isAnswering: timeoutMs => socket.isAnswering(timeoutMs),
+				unref: () => socket.unref(),
 				end: reason => {
 					if (reason !== undefined) this.sendBody({kind: 'reset', reason});
 					socket.close();

@@ -135,6 +135,11 @@ export class RendezvousSocket {
 		return askPeer(this.#link(), this.#webSocket, timeoutMs);
 	}
 
+	/** The open socket keeps the program alive no longer. */
+	unref(): void {
+		this.#socket.unref();
+	}
+
 	/** Reads on until the end: a peer whose answer to the close is not read would wait for ours. */
 	close(code?: number, reason?: string): void {
 		this.resume();
