@@ -9,7 +9,7 @@ import {
 } from '../../src/cli/commands/install-service/service-files.js';
 import {Command, PROGRAM, run} from '../helpers/command.js';
 import {listLivingKeepers} from '../helpers/keepers.js';
-import {needs, program, unless} from '../helpers/needs.js';
+import {needs, optionalProgram, unless} from '../helpers/needs.js';
 import {eventually, isAlive, untilDead} from '../helpers/processes.js';
 import {scratchDirectory} from '../helpers/scratch.js';
 
@@ -185,7 +185,7 @@ test('words are quoted so that systemd takes them as they are', () => {
 
 test('a property list of launchd is well-formed', needs('python3'), () => {
 	const script = 'import json,plistlib,sys; print(json.dumps(plistlib.loads(sys.stdin.buffer.read())))';
-	const {stdout, stderr} = spawnSync(program('python3'), ['-c', script], {
+	const {stdout, stderr} = spawnSync(optionalProgram('python3'), ['-c', script], {
 		input: renderPropertyList(ODD),
 		encoding: 'utf8',
 	});

@@ -4,7 +4,7 @@ import {join} from 'node:path';
 import {describe, expect, onTestFinished, test} from 'vitest';
 import {connectWebSocket} from '../../src/transports/node/connect-web-socket.js';
 import {Command, type Ended, PROGRAM, run} from '../helpers/command.js';
-import {needs, program} from '../helpers/needs.js';
+import {needs, optionalProgram} from '../helpers/needs.js';
 import {OnTerminal} from '../helpers/on-terminal.js';
 import {eventually, untilDead} from '../helpers/processes.js';
 import {scratchDirectory} from '../helpers/scratch.js';
@@ -104,7 +104,7 @@ describe('on a terminal', () => {
 			const errors = join(scratchDirectory(), 'errors');
 			const script = `exec '${process.execPath}' '${PROGRAM}' serve --audit-log '${log}' 2>'${errors}'`;
 			const tmux = (...args: string[]): string =>
-				spawnSync(program('tmux'), ['-S', join(scratch, 'tmux'), '-f', '/dev/null', ...args], {
+				spawnSync(optionalProgram('tmux'), ['-S', join(scratch, 'tmux'), '-f', '/dev/null', ...args], {
 					encoding: 'utf8',
 					// The user may have a login shell that runs nothing.
 					env: {...process.env, SHELL: '/bin/sh'},

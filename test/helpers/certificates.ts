@@ -1,7 +1,7 @@
 import {execFileSync} from 'node:child_process';
 import {readFileSync, writeFileSync} from 'node:fs';
 import {join} from 'node:path';
-import {program} from './needs.js';
+import {optionalProgram} from './needs.js';
 import {scratchDirectory} from './scratch.js';
 
 export interface Certificate {
@@ -51,7 +51,7 @@ const newKey = (path: string): string[] => [
 ];
 
 function openssl(...args: string[]): void {
-	execFileSync(program('openssl'), args, {stdio: 'pipe'});
+	execFileSync(optionalProgram('openssl'), args, {stdio: 'pipe'});
 }
 
 function read(certPath: string, keyPath: string): Certificate {

@@ -5,7 +5,7 @@ import {type AddressInfo, connect, createServer} from 'node:net';
 import {join} from 'node:path';
 import {setTimeout as delay} from 'node:timers/promises';
 import {onTestFinished} from 'vitest';
-import {program} from './needs.js';
+import {optionalProgram} from './needs.js';
 import {scratchDirectory} from './scratch.js';
 
 /** A real `nats-server` with JetStream on loopback. */
@@ -22,7 +22,7 @@ export class NatsServer {
 	}
 
 	async start(): Promise<void> {
-		const child = spawn(program('nats-server'), ['-c', this.#config], {stdio: 'ignore'});
+		const child = spawn(optionalProgram('nats-server'), ['-c', this.#config], {stdio: 'ignore'});
 		this.#child = child;
 		while (!(await isListening(this.#port))) {
 			if (child.exitCode !== null) throw new Error('nats-server does not start');

@@ -2,7 +2,7 @@ import {readdirSync, readFileSync} from 'node:fs';
 import {join} from 'node:path';
 import {fileURLToPath} from 'node:url';
 import {expect, onTestFinished, test, vi} from 'vitest';
-import {needs, program} from './needs.js';
+import {needs, optionalProgram} from './needs.js';
 import OPTIONAL_PROGRAMS from './optional-programs.json' with {type: 'json'};
 
 const TESTS = fileURLToPath(new URL('..', import.meta.url));
@@ -29,7 +29,7 @@ test('a helper that starts a missing program skips the running test', ({task}) =
 	const skip = vi.spyOn(task.context, 'skip').mockImplementation(() => {
 		throw new Error('skipped');
 	});
-	expect(() => program('nats-server')).toThrow('skipped');
+	expect(() => optionalProgram('nats-server')).toThrow('skipped');
 	expect(skip).toHaveBeenCalledWith('nats-server is not installed');
 });
 

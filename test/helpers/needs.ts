@@ -32,7 +32,7 @@ export function needs(...programs: readonly string[]): Pick<TestOptions, 'skip' 
  * Path of a program that a test may have to do without: the running test is skipped where it is missing. Helpers that start an
  * optional program call this, so that no test can reach it without being skipped.
  */
-export function program(name: keyof typeof OPTIONAL_PROGRAMS): string {
+export function optionalProgram(name: keyof typeof OPTIONAL_PROGRAMS): string {
 	const path = findProgram(name);
 	if (path !== undefined) return path;
 	const reason = `${name} is not installed`;

@@ -1,7 +1,7 @@
 import {spawnSync} from 'node:child_process';
 import {join} from 'node:path';
 import {onTestFinished} from 'vitest';
-import {program} from './needs.js';
+import {optionalProgram} from './needs.js';
 import {scratchDirectory} from './scratch.js';
 
 /** A program in a terminal of tmux, without lines above the screen; ended with the test. */
@@ -44,7 +44,7 @@ export class TmuxPane {
 	}
 
 	tmux(...args: string[]): string {
-		return spawnSync(program('tmux'), ['-u', '-S', this.#socket, '-f', '/dev/null', ...args], {
+		return spawnSync(optionalProgram('tmux'), ['-u', '-S', this.#socket, '-f', '/dev/null', ...args], {
 			encoding: 'utf8',
 			env: {...process.env, SHELL: '/bin/sh', LC_ALL: 'C.UTF-8', TERM: 'xterm-256color'},
 		}).stdout;

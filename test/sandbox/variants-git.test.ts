@@ -3,14 +3,17 @@ import {existsSync, mkdirSync, realpathSync, writeFileSync} from 'node:fs';
 import {join} from 'node:path';
 import {expect, test} from 'vitest';
 import {describeEnforcers} from '../helpers/enforcers.js';
-import {program} from '../helpers/needs.js';
+import {optionalProgram} from '../helpers/needs.js';
 import {at, policy, root} from '../helpers/sandboxes.js';
 import {scratchDirectory} from '../helpers/scratch.js';
 import {execServer} from '../helpers/serving.js';
 import {TestClient} from '../helpers/test-client.js';
 
 const git = (cwd: string, ...args: string[]): void => {
-	execFileSync(program('git'), ['-c', 'user.name=x', '-c', 'user.email=x@x.example', ...args], {cwd, stdio: 'ignore'});
+	execFileSync(optionalProgram('git'), ['-c', 'user.name=x', '-c', 'user.email=x@x.example', ...args], {
+		cwd,
+		stdio: 'ignore',
+	});
 };
 
 /** Writes a hook by every way there is from the inside; prints the ways that worked. */

@@ -6,7 +6,7 @@ import {expect, test} from 'vitest';
 import {listChildren} from '../../src/processes/tree/process-tree.js';
 import type {EnforcerName} from '../../src/sandbox/enforcer.js';
 import {describeEnforcers} from '../helpers/enforcers.js';
-import {program} from '../helpers/needs.js';
+import {optionalProgram} from '../helpers/needs.js';
 import {workspacePolicy} from '../helpers/sandboxes.js';
 import {scratchDirectory} from '../helpers/scratch.js';
 import {execServer} from '../helpers/serving.js';
@@ -79,7 +79,7 @@ describeEnforcers(
 			const client = await joined(enforcer);
 			const mark = join(scene.outside, 'new');
 			for (const library of ['lib/libcap.so.2', 'libcap.so.2']) {
-				execFileSync(program('cc'), ['-shared', '-fPIC', '-x', 'c', '-o', join(scene.work, library), '-'], {
+				execFileSync(optionalProgram('cc'), ['-shared', '-fPIC', '-x', 'c', '-o', join(scene.work, library), '-'], {
 					input: LIBRARY(mark),
 				});
 			}

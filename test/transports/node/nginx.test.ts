@@ -7,7 +7,7 @@ import {describe, expect, onTestFinished, test} from 'vitest';
 import {connectWebSocket} from '../../../src/transports/node/connect-web-socket.js';
 import {createSelfSigned, inspectIdentity} from '../../../src/transports/node/self-signed-certificate.js';
 import {Command, run} from '../../helpers/command.js';
-import {isRoot, needs, program} from '../../helpers/needs.js';
+import {isRoot, needs, optionalProgram} from '../../helpers/needs.js';
 import {eventually} from '../../helpers/processes.js';
 import {scratchDirectory} from '../../helpers/scratch.js';
 import {TestClient} from '../../helpers/test-client.js';
@@ -63,7 +63,7 @@ async function proxied(url: string) {
 		}`;
 	const path = join(directory, 'nginx.conf');
 	writeFileSync(path, config);
-	const nginx = spawn(program('nginx'), ['-c', path, '-p', directory, '-e', 'stderr'], {
+	const nginx = spawn(optionalProgram('nginx'), ['-c', path, '-p', directory, '-e', 'stderr'], {
 		stdio: ['ignore', 'ignore', 'pipe'],
 	});
 	let errors = '';

@@ -5,7 +5,7 @@ import {join} from 'node:path';
 import {expect, test} from 'vitest';
 import {formatFingerprint, parseFingerprint} from '../../../src/transports/node/fingerprint.js';
 import {createSelfSigned, inspectIdentity} from '../../../src/transports/node/self-signed-certificate.js';
-import {needs, program} from '../../helpers/needs.js';
+import {needs, optionalProgram} from '../../helpers/needs.js';
 import {scratchDirectory} from '../../helpers/scratch.js';
 
 const NAMES = ['devbox.example', 'localhost', '127.0.0.1', '::1', 'fe80::1:2', '2001:db8:1:2:3:4:5:6'];
@@ -51,7 +51,7 @@ test('openssl finds no fault with it', needs('openssl'), () => {
 });
 
 function openssl(...args: string[]): string {
-	return execFileSync(program('openssl'), args, {encoding: 'utf8', stdio: 'pipe'});
+	return execFileSync(optionalProgram('openssl'), args, {encoding: 'utf8', stdio: 'pipe'});
 }
 
 function inspectFingerprint(path: string): string {
