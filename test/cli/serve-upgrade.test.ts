@@ -1,5 +1,5 @@
 // covers: src/cli/commands/serve/upgrade-server.ts, take-handoff.ts, src/shared/node/replace-program.ts
-import {existsSync, writeFileSync} from 'node:fs';
+import {existsSync, readFileSync, writeFileSync} from 'node:fs';
 import {join} from 'node:path';
 import {describe, expect, test} from 'vitest';
 import {MAX_QUEUED_STDIN_BYTES} from '../../src/processes/stdin-queue.js';
@@ -358,3 +358,27 @@ test('processes of the first protocol end with their connection', async () => {
 	const again = await joined(await server.command.url(), client.sessionId);
 	expect((await listed(again, 'kept'))?.state).toBe('running');
 });
+
+test(
+	'the capture of a shell snapshot ends with an upgrade, and its session takes another one',
+	needs('bash'),
+	async () => {
+		const home = scratchDirectory();
+		const pid = join(home, 'pid');
+		writeFileSync(
+			join(home, '.profile'),
+			`[ -e ${pid} ] || { echo $$ > ${pid}.new; mv ${pid}.new ${pid}; sleep 1000; }`,
+		);
+		const server = new UpgradableServer([], {env: {HOME: home}});
+		const client = await server.client();
+		const shellSnapshot = {scopeId: 'scope', shell: {name: 'bash', path: '/bin/bash'}};
+		const start = (processId: string) =>
+			startScript(client, processId, '', {argv: ['/bin/bash', '-lc', 'echo done'], env: {HOME: home}, shellSnapshot});
+		start('lost').catch(() => {});
+		await eventually(() => existsSync(pid));
+		const capture = Number(readFileSync(pid, 'utf8'));
+		await server.upgrade();
+		await untilDead(capture);
+		expect(await collect(await start('next'))).toMatchObject({text: 'done\n', exitCode: 0});
+	},
+);

@@ -6,8 +6,9 @@ import type {StartRequest} from '../prepare-spawn.js';
 import type {ProcessTable} from '../process-table.js';
 import {captureCommand} from './snapshot-scripts.js';
 
-/** Upstream's limits: time of a capture, and bytes that it prints. */
+/** Time that the capture of a shell snapshot may take. */
 export const MAX_CAPTURE_MS = 10_000;
+/** Bytes of a shell snapshot, variables included. */
 export const MAX_SNAPSHOT_BYTES = 512 * 1024;
 /** Bytes of one argument or variable that the kernel takes, its terminating NUL included. */
 export const MAX_ARGUMENT_BYTES = 128 * 1024;

@@ -6,7 +6,7 @@ import type {ProcessTable} from '../process-table.js';
 import {CaptureFailedError, captureSnapshot, MAX_ARGUMENT_BYTES, type ShellSnapshot} from './capture-snapshot.js';
 import {restoreCommand, restoreScript} from './snapshot-scripts.js';
 
-/** Upstream's limit of snapshots per session. */
+/** Shell snapshots that a session keeps. */
 export const MAX_CACHED_SNAPSHOTS = 16;
 
 interface Entry {

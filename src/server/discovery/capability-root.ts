@@ -9,7 +9,9 @@ import {parseSkillHeader, parseSkillMetadata, type SkillHeader, type SkillMetada
 
 /** Upstream's limits of a search below one directory. */
 const WALK = {maxDepth: 6, maxDirectories: 2000, maxEntries: 20_000};
+/** Bytes of one file that a discovery reads. */
 const MAX_FILE_BYTES = 1024 * 1024;
+/** Bytes of all files that a discovery reads below one directory. */
 const MAX_ROOT_BYTES = 16 * 1024 * 1024;
 /** Places of a manifest below the directory of its plugin, the preferred one first. */
 const MANIFESTS = ['.codex-plugin', '.claude-plugin', '.cursor-plugin'].map(name => `${name}/plugin.json`);

@@ -10,8 +10,9 @@ import {compareVersions} from './plugin-versions.js';
 
 type Plugin = ResultOnWire<'capabilities/discoverV2'>['plugins'][number];
 
-/** Entries of one directory of the cache, and plugins of all of it. */
+/** Entries that are examined in one directory of the plugin cache. */
 const MAX_CACHE_ENTRIES = 10_000;
+/** Installed plugins that are reported. */
 const MAX_PLUGINS = 1000;
 const MARKETPLACE_NAME = /^[\w-]+$/;
 const PLUGIN_NAME = /^[\w-]+(?:\.[\w-]+)*$/;

@@ -1,9 +1,11 @@
 import * as v from 'valibot';
 import {parseYaml} from './yaml-subset.js';
 
-/** Upstream's limits, in characters. */
+/** Characters in the name of a skill. */
 const MAX_NAME_CHARS = 64;
+/** Characters in the name of a skill with that of its plugin. */
 const MAX_QUALIFIED_NAME_CHARS = 2 * MAX_NAME_CHARS + 1;
+/** Characters in a text about a tool that a skill depends on. */
 const MAX_TEXT_CHARS = 1024;
 const MAX_PORT = 65_535;
 /** Not after a byte order mark, which `\s` includes. */

@@ -10,7 +10,7 @@ interface Line {
 const NULLS: ReadonlySet<string> = new Set(['', '~', 'null', 'Null', 'NULL']);
 const ESCAPES: Readonly<Record<string, string>> = {n: '\n', t: '\t', r: '\r', b: '\b', f: '\f', '0': '\0', e: '\x1b'};
 const ESCAPE = /\\(?:x[\da-fA-F]{2}|u[\da-fA-F]{4}|U[\da-fA-F]{8}|.)/gs;
-/** Blocks in blocks. */
+/** Nesting of mappings and lists in the header of a skill. */
 const MAX_DEPTH = 32;
 
 /**
