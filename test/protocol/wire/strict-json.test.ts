@@ -179,7 +179,7 @@ describe('what is accepted', () => {
 				}
 				expect(verdict(text) === 'accepted').toBe(valid && isAcceptable(text));
 			}),
-			{numRuns: 3000},
+			{numRuns: 1000},
 		);
 	});
 
@@ -203,7 +203,7 @@ describe('the round trip of short texts', () => {
 				const quick = parseByRoundTrip(text);
 				expect(quick).toEqual(quick && parseByScan(text));
 			}),
-			{numRuns: 5000, examples: SHORT_TEXTS.map((text): [string] => [text])},
+			{numRuns: 1500, examples: SHORT_TEXTS.map((text): [string] => [text])},
 		);
 	});
 
