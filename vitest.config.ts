@@ -1,4 +1,4 @@
-import {existsSync} from 'node:fs';
+import {existsSync, readdirSync, readFileSync} from 'node:fs';
 import {availableParallelism} from 'node:os';
 import {dirname, join, resolve} from 'node:path';
 import {fileURLToPath} from 'node:url';
@@ -37,10 +37,13 @@ function isSlow({moduleId}: TestSpecification): boolean {
 	return SLOW_FILES.some(name => moduleId.includes(`${name}.test.`));
 }
 
+/** Tests that replace modules of src/, which only works for modules that vitest loads. */
+const MOCKING_FILES = readdirSync('test', {recursive: true, encoding: 'utf8'})
+	.map(name => join('test', name))
+	.filter(file => file.endsWith('.test.ts') && /\bvi\.(?:mock|doMock|resetModules)\(/.test(readFileSync(file, 'utf8')));
+
 export default defineConfig({
-	plugins: process.env['LONGARM_TEST_BUILT'] === '1' ? [builtSource()] : [],
 	test: {
-		include: ['test/**/*.test.ts'],
 		globalSetup: ['test/support/clean-environment.ts'],
 		reporters: ['default', './scripts/lib/skip-reporter.mjs'],
 		// SIGCHLD does not reach worker threads: real children need a process of their own.
@@ -52,6 +55,14 @@ export default defineConfig({
 		testTimeout: 120_000,
 		hookTimeout: 120_000,
 		server: {deps: {external: [/\/dist\//]}},
+		projects: [
+			{
+				extends: true,
+				plugins: process.env['LONGARM_TEST_BUILT'] === '1' ? [builtSource()] : [],
+				test: {name: 'tests', include: ['test/**/*.test.ts'], exclude: MOCKING_FILES},
+			},
+			{extends: true, test: {name: 'tests with mocks', include: MOCKING_FILES}},
+		],
 	},
 });
 
