@@ -10,6 +10,11 @@ const BUILT = fileURLToPath(new URL('dist/', import.meta.url));
 
 /** Files that take longest. They start first, so that none of them is left for the end, when only one worker has work. */
 const SLOW_FILES = [
+	'test/package/packed',
+	'test/package/idle-exit',
+	'test/sandbox/variants-peers',
+	'test/cli/copy-resume',
+	'test/server/control',
 	'test/cli/vanished-peer',
 	'test/client/files/copy/unfinished-tree',
 	'test/sandbox/escapes',
