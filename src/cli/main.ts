@@ -8,12 +8,25 @@ import {writeMessage} from './common/messages.js';
 import {EXIT, exitCodeOfError, FAILURE_CODES, type FailureCodes} from './exit-codes.js';
 import {createProgram} from './program.js';
 
-/** `longarm help env add` is `longarm env add --help`. */
-const WORDS = process.argv[2] === 'help' ? [...process.argv.slice(3), '--help'] : process.argv.slice(2);
+const WORDS = readWords(process.argv.slice(2));
 /** Asked by a server before it becomes this program: `--check-handoff VERSION serve ...`. */
 const CHECK_HANDOFF = '--check-handoff';
 
 void main();
+
+/** `longarm help env add` is `longarm env add --help`, and `longarm` alone is `longarm --help`. */
+function readWords(words: readonly string[]): string[] {
+	const asked = words[0] === 'help' ? [...words.slice(1), '--help'] : [...words];
+	if (asked.length === 0) return ['--help'];
+	// The help of an unknown command is an error, and not the general help.
+	return isCommand(asked[0]!) ? asked : [asked[0]!];
+}
+
+function isCommand(word: string): boolean {
+	return (
+		word.startsWith('-') || COMMANDS.some(({name, aliases = []}) => [name.split(' ', 1)[0], ...aliases].includes(word))
+	);
+}
 
 async function main(): Promise<void> {
 	// Started by a server only, and so no command for people.

@@ -18,8 +18,8 @@ test('the version is that of the package, everywhere', async () => {
 	}
 });
 
-test.each([['--help'], ['-h'], ['help']])('%s shows the commands', async flag => {
-	const {code, stdout, stderr} = await run([flag]);
+test.each([[['--help']], [['-h']], [['help']], [[]]])('%j shows the commands', async args => {
+	const {code, stdout, stderr} = await run(args);
 	expect([code, stderr]).toEqual([0, '']);
 	expect(stdout).toMatch(/^Usage: longarm /);
 	expect(stdout).toContain('serve');
@@ -63,7 +63,8 @@ test('help that nobody reads to its end is no failure', async () => {
 });
 
 test.each<[string[], string]>([
-	[[], 'error: no command given; see longarm --help\n'],
+	[['no-such', '--help'], "error: unknown command 'no-such'; see longarm --help\n"],
+	[['help', 'no-such'], "error: unknown command 'no-such'; see longarm --help\n"],
 	[['no-such'], "error: unknown command 'no-such'; see longarm --help\n"],
 	[['server'], "error: unknown command 'server' (Did you mean serve?); see longarm --help\n"],
 	[['--no-such'], "error: unknown option '--no-such'; see longarm --help\n"],
