@@ -224,6 +224,12 @@ describe('what cannot be copied', () => {
 			/not a directory/,
 		],
 		[
+			'a file to a name with a slash that does not exist',
+			(at, url) => ['cp', at('a'), `${url}:${at('missing')}/`],
+			2,
+			/not a directory/,
+		],
+		[
 			'a path of an environment that was not given',
 			at => ['cp', at('a'), ':b'],
 			2,

@@ -79,7 +79,7 @@ export async function planCopies(
 	context: CopyContext,
 ): Promise<CopyTask[]> {
 	const isDirectory = (await metadataIfExists(target))?.isDirectory === true;
-	if (!isDirectory) await requireUsable(target, sources.length);
+	if (!isDirectory) await requireUsable(target, sources);
 	const tasks: CopyTask[] = [];
 	const taken = new Set<string>();
 	for (const from of sources) {
@@ -103,10 +103,12 @@ export async function planCopies(
 	return tasks;
 }
 
-/** Checks a target that is no directory. */
-async function requireUsable(target: CopyTarget, sources: number): Promise<void> {
-	if (sources > 1) throw new CopyTargetError('several-sources', target);
-	if (target.mustBeDirectory && (await metadataIfExists(target))) throw new CopyTargetError('not-a-directory', target);
+/** Checks a target that is not a directory. One that must be a directory is created for a source that is one. */
+async function requireUsable(target: CopyTarget, sources: readonly CopySource[]): Promise<void> {
+	if (sources.length > 1) throw new CopyTargetError('several-sources', target);
+	const isInTheWay = async (): Promise<boolean> =>
+		(await metadataIfExists(target)) !== undefined || (await metadataIfExists(sources[0]!))?.isFile === true;
+	if (target.mustBeDirectory && (await isInTheWay())) throw new CopyTargetError('not-a-directory', target);
 	await requireParent(target);
 }
 
