@@ -2,7 +2,7 @@ import {readFileSync} from 'node:fs';
 import {createServer} from 'node:http';
 import type {AddressInfo} from 'node:net';
 import {join} from 'node:path';
-import {describe, expect, onTestFinished, test} from 'vitest';
+import {describe, expect, onTestFinished, test, vi} from 'vitest';
 import {transfer} from '../../src/client/files/copy/transfer.js';
 import {Environment} from '../../src/environments/environment.js';
 import type {RemoteTarget} from '../../src/environments/remote/remote-target.js';
@@ -79,6 +79,30 @@ test('a machine that is not there yet is waited for, and one that will never be 
 	expect((await running).stdout.text).toBe('here\n');
 	const never = Environment.remote('never', {kind: 'provisioned', target: Promise.reject(new Error('no quota'))});
 	await expect(never.run(['true'])).rejects.toThrow('environment unavailable: no quota');
+});
+
+test('a machine that cannot be provisioned is no failure of a program that has not used it yet', async () => {
+	const unhandled = vi.fn<(reason: unknown) => void>();
+	process.on('unhandledRejection', unhandled);
+	onTestFinished(() => void process.off('unhandledRejection', unhandled));
+	const never = Environment.remote('never', {
+		kind: 'provisioned',
+		target: new Promise<RemoteTarget>((_resolve, reject) => setImmediate(reject, new Error('no quota'))),
+	});
+	onTestFinished(() => never.close());
+	// Node reports an unhandled rejection after the turn in which it happens.
+	for (let turn = 0; turn < 3; turn++) await new Promise(resolve => setImmediate(resolve));
+	expect(unhandled).not.toHaveBeenCalled();
+	await expect(never.run(['true'])).rejects.toThrow('environment unavailable: no quota');
+});
+
+test('more commands than a connection has room for wait for each other', async () => {
+	const {url} = await serving();
+	const environment = Environment.remote('many', url);
+	onTestFinished(() => environment.close());
+	const started = await Promise.all(Array.from({length: 1100}, () => environment.start(['/bin/true'])));
+	const exits = await Promise.all(started.map(({exited}) => exited));
+	expect(exits.every(({exitCode}) => exitCode === 0)).toBe(true);
 });
 
 test('a machine behind a command is started at first use and ends with its environment', async () => {

@@ -12,6 +12,7 @@ import type {Notification} from '../../protocol/wire/envelope.js';
 import {DisconnectedError} from '../../rpc/disconnected-error.js';
 import {Deferred} from '../../shared/async/deferred.js';
 import {holdProgramFor} from '../../shared/async/keep-alive.js';
+import {Semaphore} from '../../shared/async/semaphore.js';
 import {type OptionTable, readOptions, type WithDurations} from '../../shared/call-options.js';
 import type {Transport} from '../../transports/transport.js';
 import {toPathUri} from '../paths.js';
@@ -63,6 +64,9 @@ export const SESSION_OPTIONS: OptionTable<SessionClientOptions> = {
 	signal: 'signal',
 };
 
+/** Starts that are sent at once; the others wait. A connection has room for 1,024 calls, which other calls need as well. */
+const MAX_PENDING_STARTS = 512;
+
 /** Calls methods of the server by name, with results checked and decoded. */
 export interface Caller {
 	/** Waits during a recovery. Rejects when the connection is lost before the reply: the call may have been executed. */
@@ -90,6 +94,7 @@ export class SessionClient implements Caller, Processes, AsyncDisposable {
 	readonly #connect: Connect;
 	readonly #options: SessionClientOptions;
 	readonly #processes = new ProcessRegistry();
+	readonly #starts = new Semaphore(MAX_PENDING_STARTS);
 	readonly #session: ProcessSession = {
 		call: (method, params) => this.call(method, params),
 		repeat: (method, params) => this.repeat(method, params),
@@ -208,7 +213,7 @@ export class SessionClient implements Caller, Processes, AsyncDisposable {
 
 	/** Starts a process. It is registered before the server answers, so that none of its events is missed. */
 	start(params: StartParams, options: StartOptions = {}): Promise<StartedProcess> {
-		return startWithSignal(options, () => this.#start(params, options));
+		return startWithSignal(options, () => this.#starts.run(() => this.#start(params, options)));
 	}
 
 	/** The processes of the session; with `all`, of every session that this client may look at. */

@@ -1,4 +1,5 @@
 import type {Connect} from '../../client/session/session-client.js';
+import {ignoreRejection} from '../../shared/async/ignore-rejection.js';
 import {type OptionTable, readOptions, requireKnownOptions, type WithDurations} from '../../shared/call-options.js';
 import {findScheme, type TransportTarget} from '../../transports/node/registry.js';
 import type {TargetOptions} from '../../transports/node/transport-scheme.js';
@@ -90,6 +91,8 @@ function readMembers(target: WithDurations<RemoteTarget>, where: string): Remote
 	if (!Object.hasOwn(TARGETS, target.kind)) {
 		throw new TypeError(`unknown kind \`${target.kind}\` of ${where}; known are ${Object.keys(TARGETS).join(', ')}`);
 	}
+	// A machine that cannot be provisioned is an error of its first use, even if that comes later.
+	if (target.kind === 'provisioned') void ignoreRejection(target.target);
 	const table = TARGETS[target.kind] as unknown as OptionTable<RemoteTarget>;
 	return readOptions<RemoteTarget>(target, table, `${where}, kind ${target.kind}`);
 }
