@@ -83,7 +83,7 @@ function toSharing(
 	};
 }
 
-/** Undefined for a command that is not run by a login shell, whose snapshot would change its meaning. */
+/** Returns undefined for a command that no login shell runs: a snapshot would change its meaning. */
 function toShellSnapshot(
 	{argv, cwd, envPolicy, sandbox}: Params<'process/start'>,
 	wanted: NonNullable<Params<'process/start'>['shellSnapshot']>,

@@ -119,7 +119,7 @@ export class ProcessTable {
 		return process;
 	}
 
-	/** Undefined if the request is to be used as it is. */
+	/** Returns the changed request, or undefined if the request is used unchanged. */
 	async #change(
 		process: ManagedProcess,
 		request: StartRequest,

@@ -10,7 +10,7 @@ import {restoreCommand, restoreScript} from './snapshot-scripts.js';
 export const MAX_CACHED_SNAPSHOTS = 16;
 
 interface Entry {
-	/** Undefined if the capture failed; rejects if there was none. */
+	/** Resolves with the snapshot, or undefined if the capture failed; rejects if no capture could run. */
 	readonly snapshot: Promise<ShellSnapshot | undefined>;
 	readonly cancel: AbortController;
 	/** Starts that wait for the capture. */

@@ -74,7 +74,7 @@ export function captureCommand(shell: SnapshotShell, path: string): string[] {
 	return [path, bareOption, silence, path, capture];
 }
 
-/** The same command with its state loaded from a descriptor instead of startup files. */
+/** Returns the command with its shell state loaded from a descriptor instead of startup files. */
 export function restoreCommand(shell: SnapshotShell, [path, , command = '', ...rest]: readonly string[]): string[] {
 	const {bareOption, resetOption, load, run} = SCRIPTS[shell];
 	const report = `printf 'failed to restore shell snapshot\\n' >&2`;

@@ -45,7 +45,7 @@ export class CapabilityRoot {
 		return undefined;
 	}
 
-	/** Undefined for a file that is missing; one that cannot be read is missing, too, and leaves the root incomplete. */
+	/** Returns undefined if the file is missing or cannot be read; the latter also marks the root as incomplete. */
 	async read(path: BytePath): Promise<TextFile | undefined> {
 		const pause = this.#yielder.yieldIfDue();
 		if (pause) await pause;

@@ -30,7 +30,7 @@ function readFirstLine(input: Readable): Promise<Buffer | undefined> {
 		const onEnd = (): void => finish(undefined);
 		const finish = (line: Buffer | undefined): void => {
 			input.off('data', onData).off('end', onEnd);
-			// A writer of later lines must not block on a full pipe, and an error of the input is no reason to end.
+			// Keep reading: a writer of later lines must not block on a full pipe. Input errors do not stop the server.
 			input.resume();
 			resolve(line);
 		};
