@@ -58,7 +58,7 @@ function toProfileRules(mount: Mount): string[] {
 		case 'pin':
 			return [`(deny file-write-unlink (literal ${JSON.stringify(mount.path)}))`];
 		case 'private':
-			// Landlock has no view of its own: the host's directory stays inaccessible.
+			// Seatbelt has no view of its own: the host's directory stays inaccessible.
 			return [];
 		case 'link':
 			return [`(allow file-read-metadata (literal ${JSON.stringify(mount.path)}))`];
