@@ -81,18 +81,20 @@ function isNamed({name, aliases = []}: {readonly name: string; readonly aliases?
 	return name.split(' ').every((part, index) => part === WORDS[index]) || aliases.includes(WORDS[0]!);
 }
 
-/** The unknown option of an error and the reason to refuse it, if the command has one. */
-function findRefusedOption({code, message}: CommanderError): [flag?: string, refused?: RefusedOption | undefined] {
-	const flag = code === 'commander.unknownOption' ? /'(--[\w-]+)/.exec(message)?.[1] : undefined;
-	if (flag === undefined) return [];
-	return [flag, findNamedCommand()?.refusedOptions?.find(({prefix}) => flag.startsWith(prefix))];
+/** Finds the option of the command line that the command refuses by name, and the reason. */
+function findRefusedOption(): [flag?: string, refused?: RefusedOption] {
+	for (const word of WORDS) {
+		const refused = findNamedCommand()?.refusedOptions?.find(({prefix}) => word.startsWith(prefix));
+		if (refused) return [word.split('=', 1)[0]!, refused];
+	}
+	return [];
 }
 
 /** Reports an error in one line and its hint in another; returns the exit code. */
 function report(error: unknown, codes: FailureCodes): number {
 	if (error instanceof CommanderError) {
 		if (error.exitCode === 0) return EXIT.ok;
-		const [flag, refused] = findRefusedOption(error);
+		const [flag, refused] = error.code === 'commander.unknownOption' ? findRefusedOption() : [];
 		if (refused) {
 			writeMessage(`error: ${flag} is not supported: ${refused.reason}`, `hint: ${refused.hint}`);
 			return codes.misused;
