@@ -9,12 +9,21 @@ import {openNatsLink} from '../dist/hub/nats/nats-link.js';
 import {DEFAULT_RULES} from '../dist/jobs/index.js';
 import {JetStreamJobs} from '../dist/jobs/nats/jet-stream-jobs.js';
 import {startNatsCluster} from './lib/nats-cluster.mjs';
-import {readOptions} from './lib/options.mjs';
+import {readOptions, SEED} from './lib/options.mjs';
+import {Random} from './lib/random.mjs';
 import {Victim} from './lib/victim.mjs';
 
 const NODE = fileURLToPath(new URL('jobs-nats/node.mjs', import.meta.url));
 const BROKERS = 3;
 const LOOK_MS = 500;
+/** A broker that was killed starts again after so long; with everything killed, all start again after so long. */
+const BROKER_MS = 3000;
+/** Looks for a node that coordinates, which there is none of for a few seconds after another one was killed. */
+const MAX_COORDINATOR_LOOKS = 100;
+const COORDINATOR_LOOK_MS = 200;
+const EVERYTHING_MS = 2000;
+/** Without progress for so long the state of the brokers is printed. */
+const TELL_MS = 30_000;
 const TENANT = 'bench';
 const {
 	items,
@@ -22,6 +31,8 @@ const {
 	nodes: nodeCount,
 	workMs,
 	kills,
+	interval,
+	seed,
 	seconds: maxSeconds,
 } = readOptions(
 	'Jobs in JetStream while everything is killed with SIGKILL: runners, the coordinator, brokers, and all of them at once.',
@@ -31,9 +42,12 @@ const {
 		nodes: {default: 4, help: 'nodes that run items'},
 		workMs: {default: 20, help: 'mean time of an item'},
 		kills: {default: 12, help: 'kills, at equal steps of progress; the middle one is of everything'},
+		interval: {default: 0, help: 'seconds from one kill to the next from the first result on; 0 for steps of progress'},
+		seed: SEED,
 		seconds: {default: 1400, help: 'time limit'},
 	},
 );
+const random = new Random(seed);
 const deadline = performance.now() + 1000 * maxSeconds;
 const directory = mkdtempSync(join(tmpdir(), 'longarm-jobs-nats-'));
 const silent = {debug() {}, info() {}, warn() {}, error() {}};
@@ -65,7 +79,10 @@ async function run() {
 	const nodes = Array.from({length: nodeCount}, (_, index) => startNode(servers, index));
 	victims.push(...nodes);
 	const startedAt = performance.now();
-	console.log(`${items} items, ${slots} slots on ${nodeCount} nodes, ${BROKERS} brokers, ${kills} kills`);
+	const when = interval > 0 ? `one every ${interval} s` : 'at equal steps of progress';
+	console.log(
+		`${items} items, ${slots} slots on ${nodeCount} nodes, ${BROKERS} brokers, ${kills} kills, ${when}, seed ${seed}`,
+	);
 	await killAndWait({brokers, nodes, observed, jobId});
 	const seconds = (performance.now() - startedAt) / 1000;
 	console.log(`rate: ${Math.round(items / seconds)} items/s in ${seconds.toFixed(1)} s, kills and stop included`);
@@ -74,9 +91,12 @@ async function run() {
 	return problems;
 }
 
-/** Kills something at equal steps of progress, and settles when the job has ended. */
+/** Kills something at equal steps of progress or of time, and settles when the job has ended. */
 async function killAndWait({brokers, nodes, observed, jobId}) {
+	const plan = planKills();
+	let startedAt;
 	let done = 0;
+	let progress = {completed: -1, at: performance.now()};
 	for (;;) {
 		if (performance.now() > deadline) throw new Error('the job takes too long');
 		const listed = await observed.jobs.find(TENANT, jobId);
@@ -84,47 +104,89 @@ async function killAndWait({brokers, nodes, observed, jobId}) {
 			console.log(`the job is ${listed.status}; killed: ${JSON.stringify(killed)}`);
 			return;
 		}
-		const reached = Math.floor((listed.completed_items / items) * (kills + 1));
-		if (done < kills && reached > done) {
-			done++;
-			await killOne(done, {brokers, nodes, observed, jobId});
-			console.log(`${listed.completed_items} completed; killed so far: ${JSON.stringify(killed)}`);
+		for (const node of nodes) if (!node.isRunning) console.log(`${node.name} ended by itself`);
+		for (const node of nodes) node.start();
+		const completed = listed.completed_items;
+		if (completed !== progress.completed) progress = {completed, at: performance.now()};
+		if (performance.now() - progress.at > TELL_MS) {
+			progress = {completed, at: performance.now()};
+			await tellState(observed, jobId, listed);
 		}
-		await new Promise(resolve => setTimeout(resolve, LOOK_MS));
+		if (completed > 0) startedAt ??= performance.now();
+		const elapsed = startedAt === undefined ? 0 : (performance.now() - startedAt) / 1000;
+		const reached = interval > 0 ? Math.floor(elapsed / interval) : Math.floor((completed / items) * (kills + 1));
+		if (done < kills && reached > done) {
+			await killOne(plan[done++], {brokers, nodes, observed, jobId});
+			console.log(`${completed} completed; killed so far: ${JSON.stringify(killed)}`);
+		}
+		await new Promise(resolve => setTimeout(resolve, Math.min(LOOK_MS, interval > 0 ? 250 * interval : LOOK_MS)));
 	}
 }
 
-async function killOne(number, {brokers, nodes, observed, jobId}) {
-	if (number === Math.ceil(kills / 2)) return killEverything(brokers, nodes);
-	if (number % 3 === 2) {
+/** As many of each kind, in an order that depends on the seed; the middle one is of everything. */
+function planKills() {
+	const plan = Array.from({length: kills}, (_, index) => ['coordinator', 'broker', 'runner'][index % 3]);
+	for (let index = plan.length - 1; index > 0; index--) {
+		const other = random.below(index + 1);
+		[plan[index], plan[other]] = [plan[other], plan[index]];
+	}
+	if (kills > 0) plan[Math.ceil(kills / 2) - 1] = 'everything';
+	return plan;
+}
+
+async function killOne(kind, {brokers, nodes, observed, jobId}) {
+	if (kind === 'everything') return killEverything(brokers, nodes);
+	if (kind === 'broker') {
 		killed.broker++;
-		const broker = brokers[number % BROKERS];
+		const broker = random.pick(brokers);
 		await broker.kill();
-		setTimeout(() => broker.start(), 3000);
+		setTimeout(() => broker.start(), BROKER_MS);
 		return;
 	}
-	const holder = number % 3 === 1 ? await findCoordinator(observed, jobId) : undefined;
-	const node = nodes.find(each => each.pid === holder) ?? nodes[number % nodes.length];
+	const holder = kind === 'coordinator' ? await findCoordinator(observed, jobId, nodes) : undefined;
+	const node = nodes.find(each => each.pid === holder) ?? random.pick(nodes);
 	killed[node.pid === holder ? 'coordinator' : 'runner']++;
 	await node.kill();
 	node.start();
+}
+
+/** What the brokers have, for a look at a job without progress. */
+async function tellState({manager}, jobId, listed) {
+	const {completed_items: completed, stalled_seconds: stalled} = listed;
+	console.log(`${completed} completed, without progress for ${TELL_MS / 1000} s${stalled ? ', stalled' : ''}`);
+	try {
+		const consumer = await manager.consumers.info(`LA_JOBS_${TENANT}`, `job-${jobId}`);
+		const {num_pending: pending, num_ack_pending: claimed, num_waiting: asked} = consumer;
+		const {state: queue} = await manager.streams.info(`LA_JOBS_${TENANT}`);
+		const {state: results} = await manager.streams.info(`LA_RESULTS_${TENANT}`);
+		const counts = `queue: ${queue.messages} items; results: ${results.messages}, last ${results.last_seq}`;
+		console.log(`${counts}; consumer: ${JSON.stringify({pending, claimed, asked})}`);
+	} catch (error) {
+		console.log(`the brokers do not tell: ${error.message}`);
+	}
 }
 
 async function killEverything(brokers, nodes) {
 	killed.everything++;
 	stops.push(Date.now());
 	await Promise.all([...brokers, ...nodes].map(each => each.kill()));
-	await new Promise(resolve => setTimeout(resolve, 2000));
+	await new Promise(resolve => setTimeout(resolve, EVERYTHING_MS));
 	for (const each of [...brokers, ...nodes]) each.start();
 }
 
-async function findCoordinator({manager}, jobId) {
-	try {
-		const message = await manager.streams.getMessage('LA_JOB_LEASES', {last_by_subj: `la-lease.${TENANT}.${jobId}`});
-		return Number(message?.string().split(':').at(-1));
-	} catch {
-		return undefined;
+/** Process id of the node that coordinates the job; undefined if there is none for a while. */
+async function findCoordinator({manager}, jobId, nodes) {
+	for (let looks = 0; looks < MAX_COORDINATOR_LOOKS; looks++) {
+		try {
+			const message = await manager.streams.getMessage('LA_JOB_LEASES', {last_by_subj: `la-lease.${TENANT}.${jobId}`});
+			const holder = Number(message?.string().split(':').at(-1));
+			if (nodes.some(({pid}) => pid === holder)) return holder;
+		} catch {
+			// The brokers choose a leader.
+		}
+		await new Promise(resolve => setTimeout(resolve, COORDINATOR_LOOK_MS));
 	}
+	return undefined;
 }
 
 /** Reads the streams with the client of NATS, independently of our own reader. */
@@ -169,9 +231,18 @@ async function check({jobs, manager}, jobId) {
 	}
 	console.log(`output: ${lines} lines in row order, ${attempts - lines} attempts more than items`);
 	if (lines !== items) problems.push(`the output has ${lines} lines`);
-	const {state} = await manager.streams.info(`LA_JOBS_${TENANT}`);
-	if (state.messages > 0) problems.push(`${state.messages} items are left in the queue`);
+	const left = await countLeft(manager);
+	if (left > 0) problems.push(`${left} items are left in the queue`);
 	return problems;
+}
+
+/** Items in the queue when the last node has ended the job. */
+async function countLeft(manager) {
+	for (let look = 0; ; look++) {
+		const {state} = await manager.streams.info(`LA_JOBS_${TENANT}`);
+		if (state.messages === 0 || look * LOOK_MS > 20_000) return state.messages;
+		await new Promise(resolve => setTimeout(resolve, LOOK_MS));
+	}
 }
 
 function tellPauses(times) {

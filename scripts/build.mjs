@@ -2,6 +2,7 @@
 // a tenth of the time).
 import {spawnSync} from 'node:child_process';
 import {chmodSync, copyFileSync, rmSync, writeFileSync} from 'node:fs';
+import {basename} from 'node:path';
 import {build} from 'esbuild';
 import {buildConsole} from './lib/build-console.mjs';
 import {keepCompiled} from './lib/keep-compiled.mjs';
@@ -48,19 +49,31 @@ const options = {
 };
 await buildConsole('dist/console/assets');
 await splitProgram({...options, entry: 'src/cli/main.ts', outdir: 'dist/bin/parts', starts: STARTS});
-await build({
+const workers = {
 	...options,
 	entryPoints: {
 		'search-worker': 'src/filesystem/search/search-worker.ts',
 		'pattern-worker': 'src/processes/wait/pattern-worker.ts',
+		'schema-worker': 'src/jobs/engine/schema-worker.ts',
 		'handshake-worker': 'src/transports/node/relay/threads/handshake-worker.ts',
 	},
 	outdir: 'dist/bin',
 	format: 'cjs',
+};
+await build({
+	...workers,
 	banner: {js: "const importMetaUrl = require('node:url').pathToFileURL(__filename).href;"},
 });
+await writeWorkerCode(workers);
 writeFileSync('dist/bin/package.json', '{"type": "commonjs"}\n');
 copyFileSync('scripts/launcher.cjs', 'dist/bin/longarm.js');
 copyFileSync('scripts/keep-compiled.cjs', 'dist/bin/keep-compiled.js');
 chmodSync('dist/bin/longarm.js', 0o755);
 await keepCompiled();
+
+/** The worker threads as text, for programs that are bundled: see `startWorker`. */
+async function writeWorkerCode(entries) {
+	const {outputFiles} = await build({...entries, minify: true, write: false});
+	const code = Object.fromEntries(outputFiles.map(({path, text}) => [basename(path), text]));
+	writeFileSync('dist/shared/node/worker-code.js', `export const WORKER_CODE = ${JSON.stringify(code)};\n`);
+}

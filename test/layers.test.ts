@@ -26,7 +26,7 @@ const LAYERS = [
 /** Parts that run in a browser. The page of the console does, too: its bundler refuses built-ins, and types are no imports to it. */
 const PORTABLE = ['protocol', 'rpc', 'client', 'agent-tools', 'client.ts'];
 
-const MAX_FILE_LINES = 400;
+const MAX_FILE_LINES = 600;
 
 const files = readdirSync(source, {recursive: true, encoding: 'utf8'}).filter(name => /\.tsx?$/.test(name));
 const imports = new Map(files.map(file => [file, importsOf(file)]));
@@ -97,7 +97,7 @@ test('only the MCP server imports the MCP SDK, and only the half for servers, as
 	]);
 });
 
-test('no file of logic is longer than 400 lines', () => {
+test('no file of logic is longer than 600 lines', () => {
 	const lengths = files.map(file => [file, readFileSync(join(source, file), 'utf8').split('\n').length - 1] as const);
 	expect(lengths.filter(([, length]) => length > MAX_FILE_LINES)).toEqual([]);
 });

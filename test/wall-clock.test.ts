@@ -13,6 +13,8 @@ const DATES: Record<string, string> = {
 	'src/shared/node/line-logger.ts': 'the time of a log line',
 	'src/server/auth/signed-tokens.ts': 'the expiry of a token is a date',
 	'src/server/state/server-state.ts': 'the start of a process, and the age of files from earlier runs',
+	'src/server/state/restore-process.ts': 'the start of a process, which may have been before this boot',
+	'src/server/keeper/held-from-disk.ts': 'the same',
 	'src/server/sharing/share-tokens.ts': 'the expiry of a token is a date',
 	'src/cli/commands/serve/credential-frames.ts': 'the expiry of a credential is a date',
 	'src/cli/commands/serve/self-signed-identity.ts': 'the expiry of a certificate is a date',

@@ -22,13 +22,18 @@ export class Victim {
 		return this.child.pid;
 	}
 
+	get isRunning() {
+		return this.child?.exitCode === null && this.child.signalCode === null;
+	}
+
+	/** One that runs is left alone: a second process would use the files of the first, and the first could not be killed any more. */
 	start() {
-		this.child = this.#start();
+		if (!this.isRunning) this.child = this.#start();
 	}
 
 	async kill() {
 		const {child} = this;
-		if (child.exitCode !== null || child.signalCode !== null) return;
+		if (!this.isRunning) return;
 		const ended = once(child, 'exit');
 		child.kill('SIGKILL');
 		await ended;

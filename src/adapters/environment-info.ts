@@ -19,6 +19,8 @@ export interface EnvironmentAbilities {
 	/** Output can be kept on disk. */
 	readonly keepsOutput?: boolean;
 	readonly keepsProcesses?: () => boolean;
+	/** Clients can be connected to the daemon of the user. */
+	readonly offersDaemon?: boolean;
 	/** The web console is served beside the protocol. */
 	readonly servesConsole?: boolean;
 }
@@ -31,6 +33,7 @@ export function describeEnvironment(
 		sandboxesFiles = () => false,
 		keepsOutput = false,
 		keepsProcesses = () => false,
+		offersDaemon = false,
 		servesConsole = false,
 	}: EnvironmentAbilities = {},
 ): EnvironmentInfo {
@@ -53,6 +56,7 @@ export function describeEnvironment(
 			portForward: forwardsPorts,
 			// Of the few that may ask for it, the server says so to each.
 			serverUpgrade: false,
+			localDaemon: offersDaemon,
 			processSpill: keepsOutput,
 			processRecord: keepsOutput,
 			...(servesConsole && {webConsole: true}),

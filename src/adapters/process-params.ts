@@ -12,9 +12,10 @@ export function toSignal(signal: Params<'process/signal'>['signal']): NodeJS.Sig
 	throw new LongarmError('SIGNAL_UNKNOWN', {message: `unknown signal ${signal.name}`, context: {signal: signal.name}});
 }
 
-/** Converts the wire form of a termination mode. */
-export function toTerminationMode(mode: Params<'process/terminate'>['mode']): TerminationMode {
-	if (!mode || mode === 'force') return {kind: 'force'};
+/** Converts the wire form of a termination mode; undefined if the caller named none. */
+export function toTerminationMode(mode: Params<'process/terminate'>['mode']): TerminationMode | undefined {
+	if (!mode) return undefined;
+	if (mode === 'force') return {kind: 'force'};
 	return {kind: 'graceful', timeoutMs: mode.graceful.timeoutMs};
 }
 

@@ -23,6 +23,7 @@ const WIRE_CODES: Record<ErrorCode, number> = {
 	CWD_UNUSABLE: INTERNAL_ERROR,
 	RESOURCES_EXHAUSTED: INTERNAL_ERROR,
 	STDIN_FAILED: INTERNAL_ERROR,
+	STDIN_CLOSED: INTERNAL_ERROR,
 	STDIN_BACKLOG_FULL: INTERNAL_ERROR,
 	NOT_SUPPORTED: INVALID_PARAMS,
 	PROCESS_LIMIT: INTERNAL_ERROR,
@@ -31,6 +32,7 @@ const WIRE_CODES: Record<ErrorCode, number> = {
 	REQUEST_LIMIT: INTERNAL_ERROR,
 	EXEC_REFUSED: INVALID_REQUEST,
 	NO_TERMINAL: INVALID_REQUEST,
+	SCREEN_UNFINISHED: INTERNAL_ERROR,
 	SIGNAL_UNKNOWN: INVALID_PARAMS,
 	FILE_NOT_FOUND: NOT_FOUND,
 	FILE_REFUSED: INVALID_REQUEST,
@@ -78,6 +80,7 @@ const EXPLAINED_CODES: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
 	'REQUEST_LIMIT',
 	'EXEC_REFUSED',
 	'NO_TERMINAL',
+	'SCREEN_UNFINISHED',
 	'SIGNAL_UNKNOWN',
 	'TRANSFER_DAMAGED',
 	'PATTERN_INVALID',
@@ -89,9 +92,14 @@ const EXPLAINED_CODES: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
 	'SHUTTING_DOWN',
 ]);
 
+/** Whether a client is told the code, the context and the hint of a failure. */
+export function isExplained(code: ErrorCode): boolean {
+	return EXPLAINED_CODES.has(code);
+}
+
 /** Converts a LongarmError to an RpcError; returns any other error unchanged. */
 export function toWireError(error: unknown): unknown {
 	if (!(error instanceof LongarmError)) return error;
 	const {code, message, context, hint} = error;
-	return new RpcError(WIRE_CODES[code], message, EXPLAINED_CODES.has(code) ? {code, context, hint} : undefined);
+	return new RpcError(WIRE_CODES[code], message, isExplained(code) ? {code, context, hint} : undefined);
 }

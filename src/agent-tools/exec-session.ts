@@ -78,9 +78,11 @@ export class ExecSession {
 
 	/** Terminates the process and waits for the exit; an unreachable executor terminates it by itself. */
 	async terminate(): Promise<void> {
-		if (this.process.state.kind !== 'running' && !this.#strictCompat) return;
+		const isRunning = this.process.state.kind === 'running';
+		if (!isRunning && !this.#strictCompat) return;
 		try {
-			await this.process.handle.terminate();
+			// Background children of a finished command keep running, also where it is terminated as upstream does.
+			await this.process.handle.terminate(isRunning ? 'force' : null);
 			await waitAtMost(this.process.finished, MAX_CLOSE_WAIT_MS);
 		} catch {
 			// The executor does not know the process any more, or is unreachable.

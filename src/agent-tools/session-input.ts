@@ -1,3 +1,4 @@
+import {type InputRefusal, inputRefusalOf} from '../client/process/input-closed.js';
 import {RejectedError, TooManyCallsError} from '../client/session/client-errors.js';
 import {DisconnectedError} from '../rpc/disconnected-error.js';
 import {waitAtMost} from '../shared/async/timeout.js';
@@ -31,7 +32,7 @@ export async function sendInput(session: ExecSession, chars: string, windowMs: n
 	}
 }
 
-type Status = 'accepted' | 'unknownProcess' | 'stdinClosed' | 'starting';
+type Status = 'accepted' | InputRefusal;
 type Outcome =
 	| {readonly kind: 'done'; readonly status: Status}
 	| {readonly kind: 'failed'; readonly error: unknown}
@@ -39,7 +40,15 @@ type Outcome =
 
 /** Queued behind earlier writes, answered or not. */
 function write({process, writes}: ExecSession, chars: string): Promise<Status> {
-	return writes.run(async () => (await process.handle.write(chars)).status);
+	return writes.run(async () => {
+		try {
+			return (await process.handle.write(chars)).status;
+		} catch (error) {
+			const refusal = inputRefusalOf(error);
+			if (refusal === undefined) throw error;
+			return refusal;
+		}
+	});
 }
 
 async function interrupt(session: ExecSession): Promise<Status> {

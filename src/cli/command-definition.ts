@@ -110,7 +110,7 @@ export const POOL_ENVIRONMENT_OPTION: OptionDefinition = {
 
 export const POOL_WAIT_OPTION: OptionDefinition = {
 	flags: '--wait [TIME]',
-	help: 'with pool:NAME and @KEY=VALUE: wait for a machine with a free slot, 10m or --wait=TIME (default: fail at once)',
+	help: 'with pool:NAME and @KEY=VALUE: wait for a machine with a free slot, 10m or --wait=TIME (default: 3s)',
 };
 
 /** A process that was started before. */

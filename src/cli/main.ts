@@ -7,8 +7,10 @@ import {hintOf} from './common/hint-of.js';
 import {writeMessage} from './common/messages.js';
 import {EXIT, exitCodeOfError, FAILURE_CODES, type FailureCodes} from './exit-codes.js';
 import {createProgram} from './program.js';
+import {describeUnknownCommand} from './unknown-command.js';
 
 const WORDS = readWords(process.argv.slice(2));
+const UNKNOWN_COMMAND = 'commander.unknownCommand';
 /** Asked by a server before it becomes this program: `--check-handoff VERSION serve ...`. */
 const CHECK_HANDOFF = '--check-handoff';
 
@@ -16,16 +18,12 @@ void main();
 
 /** `longarm help env add` is `longarm env add --help`, and `longarm` alone is `longarm --help`. */
 function readWords(words: readonly string[]): string[] {
-	const asked = words[0] === 'help' ? [...words.slice(1), '--help'] : [...words];
-	if (asked.length === 0) return ['--help'];
-	// The help of an unknown command is an error, and not the general help.
-	return isCommand(asked[0]!) ? asked : [asked[0]!];
+	const asked = isHelpByName(words) ? [...words.slice(1), '--help'] : [...words];
+	return asked.length === 0 ? ['--help'] : asked;
 }
 
-function isCommand(word: string): boolean {
-	return (
-		word.startsWith('-') || COMMANDS.some(({name, aliases = []}) => [name.split(' ', 1)[0], ...aliases].includes(word))
-	);
+function isHelpByName(words: readonly string[]): boolean {
+	return words[0] === 'help';
 }
 
 async function main(): Promise<void> {
@@ -34,6 +32,8 @@ async function main(): Promise<void> {
 	let chosen: CommandDefinition | undefined;
 	try {
 		if (WORDS[0] === CHECK_HANDOFF) await answerHandoff(WORDS[1]!, WORDS.slice(2));
+		const unknown = describeUnknownCommand(WORDS, isHelpByName(process.argv.slice(2)));
+		if (unknown !== undefined) throw new CommanderError(EXIT.misused, UNKNOWN_COMMAND, unknown);
 		await createProgram(WORDS[0], async (definition, invocation) => {
 			chosen = definition;
 			if (!definition.ownsStreams) ignoreBrokenStreams();
@@ -99,10 +99,11 @@ function report(error: unknown, codes: FailureCodes): number {
 			writeMessage(`error: ${flag} is not supported: ${refused.reason}`, `hint: ${refused.hint}`);
 			return codes.misused;
 		}
-		const text = error.message === '(outputHelp)' ? 'error: no command given' : error.message;
+		// Some messages of commander are sentences.
+		const text = error.message === '(outputHelp)' ? 'error: no command given' : error.message.replace(/\.$/, '');
 		const about = findLongest([...COMMANDS, ...GROUPS])?.name;
 		writeMessage(`${text}; see ${['longarm', about, '--help'].filter(Boolean).join(' ')}`);
-		return codes.misused;
+		return error.code === UNKNOWN_COMMAND ? EXIT.misused : codes.misused;
 	}
 	if (error instanceof LongarmError) {
 		writeMessage(`error: ${error.message}`, `hint: ${error.hint}`);

@@ -72,10 +72,13 @@ export type {
 	TakeOverOptions,
 } from './process/shared-process.js';
 export type {TextOptions, TextStream} from './process/text-streams.js';
+export {Collected} from './run/collector.js';
 export {type DisconnectPolicy, type ProcessHost, type RunCommandOptions, toStartParams} from './run/command.js';
-export {Collected, type Communicated, type CommunicateOptions, communicate} from './run/communicate.js';
+export {type Communicated, type CommunicateOptions, communicate} from './run/communicate.js';
 export type {OutputPosition} from './run/output-window.js';
-export {RunError, type RunOptions, type RunReason, type RunResult, run} from './run/run.js';
+export type {PatternResult} from './run/pattern-result.js';
+export {type RunOptions, run} from './run/run.js';
+export {RunError, type RunReason, type RunResult} from './run/run-result.js';
 export {
 	createSandboxPolicy,
 	type SandboxOption,

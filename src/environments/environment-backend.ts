@@ -9,7 +9,8 @@ import type {EnvironmentInfo} from '../protocol/methods/environment-methods.js';
 /** Implementation of an `Environment`. Files, HTTP and ports are loaded when they are asked for, once. */
 export interface EnvironmentBackend {
 	readonly processes: Processes;
-	loadFiles(): Promise<Files>;
+	/** Calls with a sandbox may be done by other code. */
+	loadFiles(isSandboxed: boolean): Promise<Files>;
 	loadHttp(): Promise<Http>;
 	loadPorts(): Promise<Ports>;
 	/** Address of the machine that a hub has chosen; undefined where none was. */

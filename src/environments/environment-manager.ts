@@ -18,7 +18,7 @@ export interface LoadOptions extends ProviderOptions {
 
 /** Options of `EnvironmentManager.place`. */
 export interface PlaceOptions {
-	/** How long to wait for a machine while none has room or none is there; not at all by default. */
+	/** How long to wait for a machine while none has room or none is there; 3 seconds by default. */
 	readonly waitMs?: number | undefined;
 }
 

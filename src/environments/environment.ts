@@ -20,21 +20,31 @@ import {
 	toStartParams,
 } from '../client/run/command.js';
 import type {Communicated, CommunicateOptions} from '../client/run/communicate.js';
-import type {RunOptions, RunResult} from '../client/run/run.js';
+import type {RunOptions} from '../client/run/run.js';
+import type {RunResult} from '../client/run/run-result.js';
 import type {ShellOptions} from '../client/run/shell-command.js';
 import type {WaitCondition, WaitOptions, WaitResultOf} from '../client/run/wait-for.js';
 import type {ServerDescription} from '../client/session/connection.js';
 import type {DisconnectListener, RemoteStatus} from '../client/session/lazy-client.js';
 import type {EnvironmentInfo} from '../protocol/methods/environment-methods.js';
 import {type OptionTable, readOptions, type WithDurations} from '../shared/call-options.js';
+import type {Duration} from '../shared/units.js';
 import type {EnvironmentBackend} from './environment-backend.js';
 import {LazyFiles} from './lazy-files.js';
 import {type RemoteOptions, type RemoteTarget, readTarget} from './remote/remote-target.js';
 
 /** Options of `Environment.start`. */
-export interface StartCommandOptions extends RunCommandOptions, StartOptions {}
+export interface StartCommandOptions extends RunCommandOptions, Omit<StartOptions, 'timeout'> {
+	/** Ends the process and everything below it after so many milliseconds, or `'5s'`, whatever becomes of the connection. */
+	readonly timeout?: Duration | undefined;
+}
 
-const START_OPTIONS: OptionTable<StartCommandOptions> = {...COMMAND_OPTIONS, signal: 'signal', backpressure: 'flag'};
+const START_OPTIONS: OptionTable<StartCommandOptions> = {
+	...COMMAND_OPTIONS,
+	signal: 'signal',
+	backpressure: 'flag',
+	timeout: 'duration',
+};
 
 /**
  * Processes, files and network of one machine: this one, without any wire, or another, connected when it is needed.
@@ -49,7 +59,7 @@ export class Environment implements ProcessHost, AsyncDisposable {
 		attach: (idOrName, options) => this.attach(idOrName, options),
 		reference: async idOrName => (await this.#backend()).processes.reference(idOrName),
 	};
-	readonly files: Files = new LazyFiles(async () => (await this.#backend()).loadFiles());
+	readonly files: Files = new LazyFiles(async isSandboxed => (await this.#backend()).loadFiles(isSandboxed));
 	/** A request from the machine's place in the network; may be passed on by itself. */
 	readonly fetch: Http['fetch'] = async (input, init) => {
 		const http = await (await this.#backend()).loadHttp();
@@ -79,6 +89,10 @@ export class Environment implements ProcessHost, AsyncDisposable {
 	): Environment {
 		const target = readTarget(address, options);
 		const environment = new Environment(id, 'remote', async () => {
+			if (target.kind === 'command') {
+				const {CommandBackend} = await import('./remote/command-backend.js');
+				return new CommandBackend(target);
+			}
 			const {RemoteBackend} = await import('./remote/remote-backend.js');
 			return new RemoteBackend(target);
 		});
@@ -94,10 +108,10 @@ export class Environment implements ProcessHost, AsyncDisposable {
 
 	/** Starts a command, with what people expect where nothing is said: this machine's variables and directory. */
 	async start(argv: readonly string[], options: StartCommandOptions = {}): Promise<ProcessHandle> {
-		readOptions<StartCommandOptions>(options, START_OPTIONS, 'start()');
-		const {signal, backpressure, ...command} = options;
+		const read = readOptions<StartCommandOptions>(options, START_OPTIONS, 'start()');
+		const {signal, backpressure, timeout, ...command} = read;
 		const params = await toStartParams(this, argv, command);
-		return (await startOn(this, params, {signal, backpressure})).process;
+		return (await startOn(this, params, {signal, backpressure, timeout})).process;
 	}
 
 	/** Runs a command to its end. */

@@ -121,6 +121,8 @@ export class EnvironmentRoutes {
 	#watch(watcher: Watcher, environments: readonly ListedEnvironment[]): void {
 		if (this.#watchers.size >= MAX_WATCHERS) throw new HubRefusal(503, 'unavailable', 'too many clients watch already');
 		const {response} = watcher;
+		// The client may have hung up while the list was made: no event follows.
+		if (response.destroyed) return;
 		response.writeHead(200, {'content-type': 'application/jsonl', 'cache-control': 'no-store'});
 		// A list that is empty has no first line that the headers could go with.
 		response.flushHeaders();

@@ -1,4 +1,5 @@
 import type {IncomingMessage, ServerResponse} from 'node:http';
+import type {MetricsRegistry} from '../shared/metrics.js';
 
 /** Further requests that a hub answers, of a part that is loaded only where it is used. */
 export interface HubExtension {
@@ -6,6 +7,8 @@ export interface HubExtension {
 	owns(path: string): boolean;
 	/** Throws a `HubRefusal`. */
 	handle(request: IncomingMessage, response: ServerResponse, path: string, query: URLSearchParams): Promise<void>;
+	/** Adds metrics of its own: those of one tenant, or those of the whole node. */
+	addMetrics(registry: MetricsRegistry, tenant?: string): void;
 	/** Ends its work, before executors are disconnected; may be called more than once. */
 	close(): Promise<void>;
 }

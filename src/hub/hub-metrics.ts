@@ -1,5 +1,6 @@
 import {MetricsRegistry} from '../shared/metrics.js';
 import type {HubCluster} from './cluster/hub-cluster.js';
+import type {HubExtension} from './hub-extension.js';
 import type {NatsStatus} from './hub-status-record.js';
 import type {Relay} from './relay/relay.js';
 import type {ExecutorEnd} from './relay/relay-ends.js';
@@ -11,6 +12,8 @@ export class HubMetrics {
 	readonly #requests = this.#registry.counter('longarm_hub_requests_total', 'Requests answered, by status.');
 	readonly #refusals = this.#registry.counter('longarm_hub_refusals_total', 'Requests and sockets refused, by reason.');
 	readonly #sockets = this.#registry.counter('longarm_hub_sockets_total', 'Sockets let in, by role.');
+
+	#extension: HubExtension | undefined;
 
 	constructor(relay: Relay, cluster: HubCluster) {
 		this.#relay = relay;
@@ -24,6 +27,12 @@ export class HubMetrics {
 		if (cluster.natsStatus()) addNatsMetrics(this.#registry, cluster);
 	}
 
+	/** Metrics of the extension are told, too, from now on. */
+	attach(extension: HubExtension): void {
+		this.#extension = extension;
+		extension.addMetrics(this.#registry);
+	}
+
 	render(): string {
 		return this.#registry.render();
 	}
@@ -32,6 +41,7 @@ export class HubMetrics {
 	renderTenant(tenant: string): string {
 		const registry = new MetricsRegistry();
 		addRelayGauges(registry, this.#relay, executor => executor.tenant === tenant);
+		this.#extension?.addMetrics(registry, tenant);
 		return registry.render();
 	}
 

@@ -8,6 +8,7 @@ import {waitAtMost} from '../shared/async/timeout.js';
 import {errorMessage} from '../shared/errors.js';
 import {type Logger, silentLogger} from '../shared/logger.js';
 import {createHostCheck} from '../transports/node/host-header.js';
+import {upgradeStatusOf} from '../transports/node/http-endpoints.js';
 import {type HttpSite, isForSite} from '../transports/node/http-site.js';
 import type {PeerTimes} from '../transports/node/peer-times.js';
 import {loadNoiseKeys} from '../transports/node/relay/key-file.js';
@@ -104,7 +105,9 @@ export class Hub {
 		this.#options = options;
 		const logger = options.logger ?? silentLogger;
 		this.#logger = logger;
-		const backend = options.backend ?? new EmbeddedBackend(options.data);
+		const backend =
+			options.backend ??
+			new EmbeddedBackend(options.data, bad => logger.warn('a line of the state is skipped', {...bad}));
 		this.#backend = backend;
 		const {store, grants} = backend;
 		const tokens = new InternalTokens(backend.tokens);
@@ -206,6 +209,7 @@ export class Hub {
 	/** Answers further requests from now on; the extension is closed with the hub. */
 	attach(extension: HubExtension): void {
 		this.#extension = extension;
+		this.#metrics.attach(extension);
 		this.#server.requestTimeout = EXTENSION_TIMEOUT_MS;
 	}
 
@@ -334,6 +338,9 @@ export class Hub {
 		if (!this.#isKnownHost(request.headers.host)) return refuseUpgrade(socket, 421, 'unknown_route');
 		// Pages of browsers have no business here.
 		if (request.headers.origin !== undefined) return refuseUpgrade(socket, 403, 'unknown_route');
+		// Checked before anything is prepared at an executor, which the library would do too late.
+		const malformed = upgradeStatusOf(request);
+		if (malformed !== undefined) return refuseUpgrade(socket, malformed, 'unknown_route');
 		try {
 			if (pathname === '/relay') await this.#upgrades.handle(request, socket, head, searchParams);
 			else if (!(await this.#gateway?.upgrade(request, socket, head, pathname))) {

@@ -1,3 +1,4 @@
+import {inputRefusalOf} from '../client/process/input-closed.js';
 import type {ProcessHandle} from '../client/process/process-handle.js';
 import {
 	COMMAND_OPTIONS,
@@ -16,6 +17,8 @@ import {JsonLines} from './json-lines.js';
 const MAX_STDERR_CHARS = 64 * 1024;
 /** Grace period after the end of the input, and again after the request to end. */
 const CLOSE_GRACE_MS = 2000;
+/** Time in which the exit of a server that takes no input is heard of. */
+const EXIT_NOTICE_MS = 500;
 /** Interruption of the connection that is tolerated; a longer one fails all pending requests. */
 export const LOST_LINK_MS = 500;
 
@@ -84,8 +87,15 @@ export class ProcessTransport {
 	async send(message: Message): Promise<void> {
 		const process = this.#process();
 		const line = `${JSON.stringify(message)}\n`;
-		const {status} = await this.#writes.run(() => process.write(line));
-		if (status !== 'accepted') throw new Error(`the MCP server takes no input any more (${status})`);
+		try {
+			await this.#writes.run(() => process.write(line));
+		} catch (error) {
+			const refusal = inputRefusalOf(error);
+			if (!refusal) throw error;
+			// An exit is told with its code, by the end of the output.
+			if (await isFulfilledWithin(EXIT_NOTICE_MS, process.exited)) return;
+			throw new Error(`the MCP server takes no input any more (${refusal})`, {cause: error});
+		}
 	}
 
 	/** Ends the input, waits a little for the server to end, then ends it. */

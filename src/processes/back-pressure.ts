@@ -1,5 +1,6 @@
 import type {Child} from './backends/backend.js';
 import type {OutputLog} from './output/output-log.js';
+import type {OutputBlock} from './output/output-spill.js';
 import type {RetentionBudget} from './output/retention-budget.js';
 
 /** Back-pressure: high and low water mark of output the driver has yet to deliver. */
@@ -10,6 +11,8 @@ export const MAX_UNACKNOWLEDGED_BYTES = 1024 * 1024;
 export const MAX_UNACKNOWLEDGED_CHUNKS = 4096;
 /** The same in bytes when all processes together retain much. */
 export const TIGHT_UNACKNOWLEDGED_BYTES = 512 * 1024;
+/** Time a child is paused for its reader before that is reported: short pauses are part of every flood. */
+const MIN_REPORTED_PAUSE_MS = 1000;
 
 /**
  * Pauses a child while the driver of its log, or the reader that acknowledges, is too far behind. With output on disk
@@ -34,6 +37,14 @@ export class BackPressure {
 	/** Total time the child was paused. */
 	get pausedMs(): number {
 		return this.#pausedMs + (this.#pausedAt === undefined ? 0 : performance.now() - this.#pausedAt);
+	}
+
+	/** Reason why the child is paused: that of its output on disk, or a reader that does not take its output. */
+	get pausedFor(): OutputBlock | 'reader' | undefined {
+		if (this.#pausedAt === undefined) return undefined;
+		const {spill} = this.#log;
+		if (spill) return spill.blockedOn;
+		return performance.now() - this.#pausedAt >= MIN_REPORTED_PAUSE_MS ? 'reader' : undefined;
 	}
 
 	/** Call after every event and whenever a reader has moved. */

@@ -1,4 +1,5 @@
 import {PROTECTED_VARIABLES} from '../shared/protected-variables.js';
+import {matchesWildcards} from '../shared/wildcards.js';
 
 export type Variables = Readonly<Record<string, string>>;
 
@@ -74,28 +75,6 @@ function compilePatterns(patterns: readonly string[]): (name: string) => boolean
 	const lowered = patterns.map(pattern => Array.from(pattern.toLowerCase()));
 	return name => {
 		const characters = Array.from(name.toLowerCase());
-		return lowered.some(pattern => matchesPattern(pattern, characters));
+		return lowered.some(pattern => matchesWildcards(pattern, characters));
 	};
-}
-
-/** On a mismatch only the latest `*` takes one more character, so time is bounded by the product of the lengths. */
-function matchesPattern(pattern: readonly string[], name: readonly string[]): boolean {
-	let at = 0;
-	let star = -1;
-	let resumeAt = 0;
-	for (let index = 0; index < name.length; ) {
-		if (pattern[at] === '*') {
-			star = at++;
-			resumeAt = index;
-		} else if (at < pattern.length && (pattern[at] === '?' || pattern[at] === name[index])) {
-			at++;
-			index++;
-		} else if (star >= 0) {
-			at = star + 1;
-			index = ++resumeAt;
-		} else {
-			return false;
-		}
-	}
-	return pattern.slice(at).every(character => character === '*');
 }

@@ -5,19 +5,19 @@ import {fromKernelTime, toKernelTime} from '../shared/node/kernel-clock.js';
 import {BackPressure} from './back-pressure.js';
 import type {Backend, Child, ChildEvents, KernelExit, SpawnRequest, TerminalSize} from './backends/backend.js';
 import {loadLog, storeLog} from './handoff/log-record.js';
-import {loadChild, loadRoot, loadStdin, type ProcessRecord, storePhase, storeStdin} from './handoff/process-record.js';
+import {loadChild, loadRoot, loadStdin, type ProcessRecord, storeProcess} from './handoff/process-record.js';
 import {releaseChunk} from './output/chunk-pool.js';
-import {type EndReason, OutputLog, type OutputStream} from './output/output-log.js';
+import {OutputLog, type OutputStream} from './output/output-log.js';
+import {ProcessEnding} from './process-ending.js';
 import type {InheritedProcess, ProcessEvents, ProcessOptions, ProcessState} from './process-options.js';
 import {type ProcessSharing, UNSHARED} from './process-sharing.js';
-import {ProcessTimers} from './process-timers.js';
 import {looksDenied, MAX_DENIAL_OUTPUT_WAIT_MS} from './sandbox-denial.js';
 import {TerminalSizes} from './screen/terminal-sizes.js';
 import {StdinQueue} from './stdin-queue.js';
 import {ENDING, NOT_RUNNING, type Termination, type TerminationMode} from './termination.js';
 import {endTree} from './tree/end-tree.js';
-import {killOrphansOf} from './tree/kill-tree.js';
-import type {ProcessRoot} from './tree/subreaper.js';
+import {askOrphansOf} from './tree/kill-tree.js';
+import {type ProcessRoot, toProcessRoot} from './tree/subreaper.js';
 
 export type {ProcessEvents, ProcessOptions, ProcessState, Termination, TerminationMode};
 
@@ -34,6 +34,7 @@ export class ManagedProcess {
 	readonly startedAt: number;
 	readonly #createdAt: number;
 	readonly log: OutputLog;
+	readonly pressure: BackPressure;
 	/** Undefined without a terminal. */
 	readonly terminalSizes: TerminalSizes | undefined;
 	/** Connections that its events are sent to. */
@@ -43,14 +44,13 @@ export class ManagedProcess {
 	#openStreams: readonly OutputStream[] = [];
 	#state: ProcessState;
 	#stdin: StdinQueue | undefined;
-	#endReason: EndReason | undefined;
-	#isKilled = false;
+	readonly #ending = new ProcessEnding(deadline =>
+		deadline === 'timeLimit' ? this.#handleTimeLimit() : this.#killRemaining(),
+	);
 	/** Set while the exit of a sandboxed process waits for its last output. */
 	#reportPendingExit: (() => void) | undefined;
 	/** Reported by the kernel, but not in the log yet. */
 	#unreportedExit: KernelExit | undefined;
-	#timers: ProcessTimers | undefined;
-	readonly #pressure: BackPressure;
 	/** Undefined once the process was spawned. */
 	#start: Deferred | undefined;
 
@@ -67,7 +67,7 @@ export class ManagedProcess {
 			{release: releaseChunk, driverMoved: () => this.#applyBackPressure(), spill, restored: restored?.log},
 			inherited && loadLog(inherited.record.log, inherited.source),
 		);
-		this.#pressure = new BackPressure(this.log, options.retention.budget, inherited?.record.pausedMs);
+		this.pressure = new BackPressure(this.log, options.retention.budget, inherited?.record.pausedMs);
 		if (this.#state.kind === 'starting' && !inherited) this.#start = new Deferred();
 		spill?.onUnblocked(() => this.#applyBackPressure());
 		this.terminalSizes = options.terminalSize && new TerminalSizes(options.terminalSize);
@@ -111,11 +111,6 @@ export class ManagedProcess {
 		return performance.now() - this.#createdAt;
 	}
 
-	/** Total time the child was paused by back-pressure. */
-	get pausedMs(): number {
-		return this.#pressure.pausedMs;
-	}
-
 	/** No-op if the process was terminated while it waited in the start queue. */
 	async spawn(backend: Backend, request: SpawnRequest): Promise<void> {
 		if (this.#state.kind !== 'starting') return;
@@ -131,31 +126,20 @@ export class ManagedProcess {
 
 	/** For a program that takes the place of this one; undefined for a process that was not started. */
 	handOver(sink: HandoffSink): ProcessRecord | undefined {
-		const {retention: _, spill, restored, ...options} = this.options;
-		// An ended process of an earlier server is found on disk again.
-		const phase = restored ? undefined : storePhase(this.#state, sink);
-		if (!phase) return undefined;
+		const common = storeProcess(this, this.#stdin, sink);
+		if (!common) return undefined;
 		return {
-			options,
-			spill: spill?.handOver(),
-			terminalSize: this.terminalSize,
-			startedAt: this.startedAt,
+			...common,
 			createdAt: toKernelTime(this.#createdAt),
-			phase,
-			endReason: this.#endReason,
-			isKilled: this.#isKilled,
+			...this.#ending.handOver(),
 			unreportedExit: this.#unreportedExit,
-			timers: this.#timers?.handOver() ?? [],
-			pausedMs: this.pausedMs,
-			stdin: this.#stdin && storeStdin(this.#stdin.handOver(), sink),
 			log: storeLog(this.log.handOver(), sink),
 		};
 	}
 
 	#adopt({record, source, backend}: InheritedProcess): void {
 		const {phase, stdin, unreportedExit} = record;
-		this.#endReason = record.endReason;
-		this.#isKilled = record.isKilled;
+		this.#ending.adopt(record);
 		if (record.terminalSize) this.terminalSizes?.record(this.log.nextSeq - 1, record.terminalSize);
 		// Descendants that were about to be killed may be left of a process that was.
 		if (record.isKilled) setImmediate(() => this.#killRemaining());
@@ -168,7 +152,6 @@ export class ManagedProcess {
 		this.#openStreams = child.streams;
 		this.#stdin = child.stdin && stdin && new StdinQueue(this.id, child.stdin, loadStdin(stdin, source));
 		this.#state = {...phase, child};
-		if (record.timers.length > 0) this.#getTimers().adopt(record.timers);
 		this.#applyBackPressure();
 		if (unreportedExit) events.exited(unreportedExit);
 		else setImmediate(() => this.#closeIfEnded());
@@ -176,7 +159,7 @@ export class ManagedProcess {
 
 	/** Reads nothing from the child until the returned function is called; what it writes stays in the kernel. */
 	holdOutput(): () => void {
-		return 'child' in this.#state ? this.#pressure.hold(this.#state.child) : () => {};
+		return 'child' in this.#state ? this.pressure.hold(this.#state.child) : () => {};
 	}
 
 	/** Output may have been taken from the kernel that is not in the log yet; soon over once it is held. */
@@ -195,7 +178,7 @@ export class ManagedProcess {
 		this.#stdin = child.stdin && new StdinQueue(this.id, child.stdin);
 		this.#state = {kind: 'running', child};
 		const {timeLimitMs} = this.options;
-		if (timeLimitMs !== undefined) this.#getTimers().set('timeLimit', timeLimitMs);
+		if (timeLimitMs !== undefined) this.#ending.setDeadline('timeLimit', timeLimitMs);
 		this.#start?.resolve();
 		this.#start = undefined;
 	}
@@ -210,8 +193,8 @@ export class ManagedProcess {
 		this.#openStreams = [];
 		this.#closeIfEnded();
 		if (this.#state.kind !== 'running') return;
-		const leader = toRoot(this.#state.child);
-		this.#timers?.stop();
+		const leader = toProcessRoot(this.#state.child);
+		this.#ending.stopTimers();
 		this.#stdin?.discardWrites();
 		this.#state = {kind: 'lost', leader};
 		this.log.recordLoss();
@@ -227,6 +210,11 @@ export class ManagedProcess {
 	/** False when there is no standard input, or it was closed. */
 	get takesInput(): boolean {
 		return this.#stdin !== undefined && !this.#stdin.isEnded;
+	}
+
+	/** Whether bytes that are written now would get lost. */
+	losesInput(writeId: string | undefined): boolean {
+		return this.#stdin?.loses(writeId) !== false;
 	}
 
 	get sharing(): ProcessSharing {
@@ -267,52 +255,62 @@ export class ManagedProcess {
 		this.options.spill?.recordInput(bytes);
 	}
 
-	/** Signals the process group; no-op once the process has exited. */
+	/** Signals the process group; no-op after the exit. */
 	signal(name: NodeJS.Signals): void {
 		if (this.#state.kind === 'running') this.#state.child.signal(name);
 	}
 
-	/** Ends the process and all its descendants. Output still in its streams is kept. */
-	terminate(mode: TerminationMode = {kind: 'force'}): Termination {
+	/** Asks the process to end; no-op once it has exited. */
+	askToEnd(): void {
+		const child = this.#state.kind === 'running' ? this.#state.child : undefined;
+		if (child?.askToEnd) child.askToEnd();
+		else child?.signal('SIGTERM');
+	}
+
+	/** Ends the process and all its descendants, keeping its output; after its exit only with a mode, which upstream has not. */
+	terminate(given?: TerminationMode): Termination {
 		if (this.#state.kind === 'starting') {
 			this.#fail(new LongarmError('START_CANCELLED', {message: `process ${this.id} start was cancelled`}));
 			return ENDING;
 		}
-		if (this.#state.kind !== 'running') return NOT_RUNNING;
+		if (this.#state.kind !== 'running') return given ? this.#endLeftovers(given) : NOT_RUNNING;
+		const mode = given ?? {kind: 'force'};
 		const {child} = this.#state;
 		if (child.endTree) return {running: true, survivors: child.endTree(mode)};
-		this.#endReason ??= 'terminated';
+		this.#ending.reason ??= 'terminated';
 		if (mode.kind === 'force') return this.#kill(mode.withinMs);
-		child.signal('SIGTERM');
-		this.#getTimers().set('lastChance', mode.timeoutMs);
+		this.askToEnd();
+		this.#ending.setDeadline('lastChance', mode.timeoutMs);
 		return ENDING;
 	}
 
 	#kill(withinMs?: number): Termination {
 		if (this.#state.kind !== 'running') return NOT_RUNNING;
-		this.#isKilled = true;
+		this.#ending.isKilled = true;
 		this.#stdin?.rejectWrites();
 		return {running: true, survivors: endTree(this.#state.child, withinMs)};
+	}
+
+	/** Ends what an exited process has left behind, and closes its streams. Its exit stays as the kernel reported it. */
+	#endLeftovers(mode: TerminationMode): Termination {
+		if (this.#state.kind === 'exited') return this.#ending.endLeftovers(this.#state.child, mode, this.#state.child);
+		// The ids of a process of an earlier server may be those of others now.
+		if (this.#state.kind !== 'closed' || this.options.restored) return NOT_RUNNING;
+		return this.#ending.endLeftovers(this.#state.leader, mode);
 	}
 
 	/** Kills what is left of the tree after the grace period, orphans included. */
 	#killRemaining(): void {
 		if (this.#state.kind === 'running') this.#kill();
-		else if (this.leader) killOrphansOf([this.leader]);
-	}
-
-	#getTimers(): ProcessTimers {
-		this.#timers ??= new ProcessTimers(deadline =>
-			deadline === 'timeLimit' ? this.#handleTimeLimit() : this.#killRemaining(),
-		);
-		return this.#timers;
+		else this.#endLeftovers({kind: 'force'});
 	}
 
 	#handleTimeLimit(): void {
-		if (this.#state.kind !== 'running') return;
-		this.#endReason ??= 'timeout';
-		this.#state.child.signal('SIGTERM');
-		this.#getTimers().set('lastChance', TIME_LIMIT_GRACE_MS);
+		this.#ending.reason ??= 'timeout';
+		if (this.#state.kind === 'running') {
+			this.askToEnd();
+			this.#ending.setDeadline('lastChance', TIME_LIMIT_GRACE_MS);
+		} else this.#endLeftovers({kind: 'graceful', timeoutMs: TIME_LIMIT_GRACE_MS});
 	}
 
 	/** Closes streams that a descendant still holds open after the process itself has exited. */
@@ -322,14 +320,14 @@ export class ManagedProcess {
 
 	/** Releases timers and the retained output. Call once, after removal from the table. */
 	dispose(): void {
-		this.#timers?.stop();
+		this.#ending.stopTimers();
 		this.log.dispose();
 		this.options.spill?.close();
 	}
 
 	/** Pauses or resumes the child as its readers and the disk demand. */
 	#applyBackPressure(): void {
-		if ('child' in this.#state) this.#pressure.apply(this.#state.child);
+		if ('child' in this.#state) this.pressure.apply(this.#state.child);
 	}
 
 	#childEvents(): ChildEvents {
@@ -355,7 +353,7 @@ export class ManagedProcess {
 
 	/** Waits for the last output of a failed sandboxed process: it tells whether the sandbox denied something. */
 	#reportExitAfterOutput(exit: KernelExit): void {
-		if (exit.exitCode === 0 || this.#isKilled || this.#openStreams.length === 0) {
+		if (exit.exitCode === 0 || this.#ending.isKilled || this.#openStreams.length === 0) {
 			this.#reportExit(exit);
 			return;
 		}
@@ -371,13 +369,15 @@ export class ManagedProcess {
 		if (this.#state.kind !== 'running') return;
 		const {child} = this.#state;
 		this.#unreportedExit = undefined;
-		if (this.#endReason === undefined) this.#timers?.stop();
 		this.#stdin?.discardWrites();
 		this.#state = {kind: 'exited', child, exitCode};
 		// After a kill the streams are not kept open for descendants that escaped; their output so far is kept.
-		if (this.#isKilled) child.drainAndClose();
+		if (this.#ending.isKilled) child.drainAndClose();
+		// The process group was asked already; descendants that left it end no later than the others.
+		else if (this.#ending.reason !== undefined && this.#openStreams.length > 0)
+			askOrphansOf(child, {outsideGroup: true});
 		const denied = this.options.isSandboxed && {sandboxDenied: looksDenied(exitCode, this.log)};
-		const reason = this.#endReason ?? (isSignaled ? 'signal' : 'exit');
+		const reason = this.#ending.reason ?? (isSignaled ? 'signal' : 'exit');
 		this.log.recordExit(told ? {exitCode, ...told} : {exitCode, reason, ...denied});
 		this.#events.exited(this);
 		this.#applyBackPressure();
@@ -386,14 +386,11 @@ export class ManagedProcess {
 
 	#closeIfEnded(): void {
 		if (this.#state.kind !== 'exited' || this.#openStreams.length > 0) return;
-		this.#pressure.end();
-		this.#state = {kind: 'closed', leader: toRoot(this.#state.child), exitCode: this.#state.exitCode};
+		this.pressure.end();
+		// The time limit holds until then: descendants may run on after the exit. The last chance is for those that hold no stream.
+		if (this.#ending.reason === undefined) this.#ending.stopTimers();
+		this.#state = {kind: 'closed', leader: toProcessRoot(this.#state.child), exitCode: this.#state.exitCode};
 		this.log.recordClose();
 		this.#events.closed(this);
 	}
-}
-
-/** Without the streams of the child. */
-function toRoot({pid, tag, spawnedAt}: Child): ProcessRoot {
-	return {pid, tag, ...(spawnedAt !== undefined && {spawnedAt})};
 }

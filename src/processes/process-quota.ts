@@ -37,3 +37,27 @@ export class ProcessQuota {
 		this.#used--;
 	}
 }
+
+/** Number of processes that are starting or running; those who depend on it are told of every change. */
+export class ProcessCount extends ProcessQuota {
+	readonly #listeners = new Set<() => void>();
+
+	constructor() {
+		super(Number.POSITIVE_INFINITY, 'this server');
+	}
+
+	/** Calls back after every change. */
+	onChange(listener: () => void): void {
+		this.#listeners.add(listener);
+	}
+
+	override acquire(): void {
+		super.acquire();
+		for (const listener of this.#listeners) listener();
+	}
+
+	override release(): void {
+		super.release();
+		for (const listener of this.#listeners) listener();
+	}
+}

@@ -12,7 +12,8 @@ import {prepareSpawn, type StartRequest} from './prepare-spawn.js';
 import type {InheritedProcess, ProcessEvents, ProcessOptions} from './process-options.js';
 import type {ProcessQuota} from './process-quota.js';
 import type {StartQueue} from './start-queue.js';
-import {filterLeadersWithOrphans, killOrphansOf, MAX_FREEZE_MS} from './tree/kill-tree.js';
+import {endOrphansOf} from './tree/end-tree.js';
+import {filterLeadersWithOrphans, MAX_FREEZE_MS} from './tree/kill-tree.js';
 import type {ProcessRoot} from './tree/subreaper.js';
 
 /** Removed leaders that are remembered before those without living orphans are dropped. */
@@ -176,19 +177,18 @@ export class ProcessTable {
 		return [...this].some(({isAlive}) => isAlive);
 	}
 
-	/** Ends every process: `force` sends SIGKILL, `ask` SIGTERM. Durable ones, which are to outlive this program, go on. */
+	/** Ends every process: `force` kills it, `ask` asks it to end. Durable ones, which are to outlive this program, go on. */
 	endAll(how: 'ask' | 'force'): void {
 		const deadline = performance.now() + MAX_FREEZE_MS;
 		for (const process of this) {
 			if (process.options.isDurable) continue;
 			// A process still in the start queue is cancelled instead of being started only to be ended.
 			const isStarting = process.state.kind === 'starting';
-			if (how === 'ask' && !isStarting) process.signal('SIGTERM');
-			else if (!process.terminate({kind: 'force', withinMs: Math.max(0, deadline - performance.now())}).running) {
-				process.closeStreams();
-			}
+			if (how === 'ask' && !isStarting) process.askToEnd();
+			else if (process.isAlive) process.terminate({kind: 'force', withinMs: Math.max(0, deadline - performance.now())});
+			else process.closeStreams();
 		}
-		if (how === 'force') killOrphansOf(this.#listLeaders());
+		if (how === 'force') void endOrphansOf(this.#listLeaders());
 	}
 
 	/** Call before `isRetained` turns false: the retention of closed processes begins only then. */

@@ -116,6 +116,12 @@ export class StdinQueue {
 		return this.#isClosed;
 	}
 
+	/** Whether bytes that are written now would get lost: the child has exited or closed its input. */
+	loses(writeId: string | undefined): boolean {
+		if (this.#isRepeated(writeId)) return false;
+		return this.#target.kind !== 'open' || this.#target.writer.isBroken?.() === true;
+	}
+
 	/** The child has exited: pending and later writes are dropped without an error. */
 	discardWrites(): void {
 		this.#closeTarget({kind: 'gone'});

@@ -38,12 +38,14 @@ export function seatbeltCommand(
 	};
 }
 
+/** A program that runs as its owner or group would do so outside of the sandbox, too: no file is given such a mode. */
+const SET_ID_RULE = '(deny file-write-setugid)';
+
 /** Later rules win, as later mounts do. */
 export function seatbeltProfile({mounts, network}: SandboxPlan): string {
 	const rules = mounts.flatMap(toProfileRules);
-	return [...BASE_PROFILE, ...rules, ...(network === 'host' ? ['(allow network*)', '(allow system-socket)'] : [])].join(
-		'\n',
-	);
+	const networkRules = network === 'host' ? ['(allow network*)', '(allow system-socket)'] : [];
+	return [...BASE_PROFILE, ...rules, SET_ID_RULE, ...networkRules].join('\n');
 }
 
 function toProfileRules(mount: Mount): string[] {

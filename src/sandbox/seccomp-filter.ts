@@ -1,6 +1,9 @@
 import {endianness} from 'node:os';
 import {type SandboxPlan, unenforceableError} from './plan.js';
 
+/** Number of a system call and position of one of its arguments. */
+export type CallWithArgument = readonly [call: number, argument: number];
+
 /** System call numbers of an architecture, and its AUDIT_ARCH value. */
 export interface Architecture {
 	readonly audit: number;
@@ -9,6 +12,12 @@ export interface Architecture {
 	readonly ioUringSetup: number;
 	/** add_key, request_key and keyctl: keyrings belong to the user, not to a namespace. */
 	readonly keyrings: readonly number[];
+	readonly fcntl: number;
+	readonly openat2: number;
+	/** Calls that set the mode of a file or create a file with one, and which of their arguments is the mode. */
+	readonly modeCalls: readonly CallWithArgument[];
+	/** Calls that may create a file, and which of their arguments are the flags; the mode is the next one. */
+	readonly openCalls: readonly CallWithArgument[];
 	/** Numbers from here on belong to another ABI (x32). */
 	readonly foreignFrom: number | undefined;
 }
@@ -20,6 +29,23 @@ const ARCHITECTURES: Readonly<Partial<Record<NodeJS.Architecture, Architecture>>
 		socketpair: 53,
 		ioUringSetup: 425,
 		keyrings: [248, 249, 250],
+		fcntl: 72,
+		openat2: 437,
+		// creat, chmod, fchmod, mknod, mknodat, fchmodat, fchmodat2
+		modeCalls: [
+			[85, 1],
+			[90, 1],
+			[91, 1],
+			[133, 1],
+			[259, 2],
+			[268, 2],
+			[452, 2],
+		],
+		// open, openat
+		openCalls: [
+			[2, 1],
+			[257, 2],
+		],
 		foreignFrom: 0x4000_0000,
 	},
 	arm64: {
@@ -28,6 +54,17 @@ const ARCHITECTURES: Readonly<Partial<Record<NodeJS.Architecture, Architecture>>
 		socketpair: 199,
 		ioUringSetup: 425,
 		keyrings: [217, 218, 219],
+		fcntl: 25,
+		openat2: 437,
+		// mknodat, fchmod, fchmodat, fchmodat2
+		modeCalls: [
+			[33, 2],
+			[52, 1],
+			[53, 2],
+			[452, 2],
+		],
+		// openat
+		openCalls: [[56, 2]],
 		foreignFrom: undefined,
 	},
 };
@@ -45,15 +82,24 @@ export const ALLOW = 0x7fff_0000;
 const KILL = 0x8000_0000;
 export const ERRNO = 0x0005_0000;
 
+/** Mode bits by which a program runs as the owner, or the group, of its file: S_ISUID and S_ISGID. */
+const SET_ID_BITS = 0o6000;
+/** Flags of `open` that create a file: O_CREAT and __O_TMPFILE. */
+const CREATING_FLAGS = 0o20000100;
+/** Commands of `fcntl`: a lease or a delegation blocks whoever opens the file for writing, on the host as well. */
+const F_SETLEASE = 1024;
+const F_SETDELEG = 1040;
+
 /** Offsets in `struct seccomp_data`. */
-const OFFSET_CALL = 0;
+export const OFFSET_CALL = 0;
 const OFFSET_ARCHITECTURE = 4;
-export const OFFSET_FIRST_ARGUMENT = 16;
-export const OFFSET_SECOND_ARGUMENT = 24;
+const OFFSET_ARGUMENTS = 16;
+const ARGUMENT_BYTES = 8;
 
 export const LOAD = 0x20;
 export const IF_EQUAL = 0x15;
 const IF_AT_LEAST = 0x35;
+export const IF_ANY_BIT = 0x45;
 const AND = 0x54;
 export const RETURN = 0x06;
 const INSTRUCTION_BYTES = 8;
@@ -63,7 +109,8 @@ export type FilterInstruction = readonly [code: number, value: number, skipIfTru
 
 /**
  * BPF program the kernel runs at every system call. Calls of another architecture or ABI (32-bit, x32), whose numbers
- * differ, kill the process: they would pass every rule. Without a network the program forbids the sockets that a network
+ * differ, kill the process: they would pass every rule. No file can be given a mode with which it would run as its owner or
+ * group: whoever runs it later does so outside of the sandbox. Without a network the program forbids the sockets that a network
  * namespace does not confine: a socket file of the host accepts connections through a read-only mount, so no AF_UNIX socket
  * can be created but a pair of connected streams.
  */
@@ -93,15 +140,46 @@ export function commonRules(arch: Architecture): FilterInstruction[] {
 					[RETURN, KILL],
 				] as FilterInstruction[])),
 		...arch.keyrings.flatMap(call => ifCall(call, [[RETURN, ERRNO | EPERM]])),
+		// Their requests are in memory, where a filter cannot read them. Programs take ENOSYS for a kernel that is too old.
+		...[arch.ioUringSetup, arch.openat2].flatMap(call => ifCall(call, [[RETURN, ERRNO | ENOSYS]])),
+		...setIdRules(arch),
+		...ifCall(arch.fcntl, [
+			[LOAD, argumentOffset(1)],
+			[IF_EQUAL, F_SETLEASE, 1, 0],
+			[IF_EQUAL, F_SETDELEG, 0, 1],
+			[RETURN, ERRNO | EPERM],
+			[LOAD, OFFSET_CALL],
+		]),
+	];
+}
+
+/**
+ * Forbids modes with which a program runs as the owner or group of its file. `mkdir` needs no rule: the kernel takes these
+ * bits out of its mode, and `cp` passes the one of directories whose entries inherit their group.
+ */
+function setIdRules(arch: Architecture): FilterInstruction[] {
+	const ifForbidden: FilterInstruction[] = [
+		[IF_ANY_BIT, SET_ID_BITS, 0, 1],
+		[RETURN, ERRNO | EPERM],
+		[LOAD, OFFSET_CALL],
+	];
+	return [
+		...arch.modeCalls.flatMap(([call, mode]) => ifCall(call, [[LOAD, argumentOffset(mode)], ...ifForbidden])),
+		...arch.openCalls.flatMap(([call, flags]) =>
+			ifCall(call, [
+				[LOAD, argumentOffset(flags)],
+				[IF_ANY_BIT, CREATING_FLAGS, 0, 3],
+				[LOAD, argumentOffset(flags + 1)],
+				...ifForbidden,
+			]),
+		),
 	];
 }
 
 function socketRules(arch: Architecture): FilterInstruction[] {
 	return [
-		// io_uring creates sockets, too. Programs take ENOSYS for a kernel that is too old.
-		...ifCall(arch.ioUringSetup, [[RETURN, ERRNO | ENOSYS]]),
 		...ifCall(arch.socket, [
-			[LOAD, OFFSET_FIRST_ARGUMENT],
+			[LOAD, argumentOffset(0)],
 			...CONFINED_FAMILIES.flatMap(
 				family =>
 					[
@@ -119,10 +197,10 @@ function socketRules(arch: Architecture): FilterInstruction[] {
 export function socketPairRules(arch: Architecture): FilterInstruction[] {
 	return [
 		...ifCall(arch.socketpair, [
-			[LOAD, OFFSET_FIRST_ARGUMENT],
+			[LOAD, argumentOffset(0)],
 			[IF_EQUAL, AF_UNIX, 1, 0],
 			[RETURN, ERRNO | EPERM],
-			[LOAD, OFFSET_SECOND_ARGUMENT],
+			[LOAD, argumentOffset(1)],
 			[AND, SOCK_TYPE_MASK],
 			[IF_EQUAL, SOCK_DGRAM, 0, 1],
 			[RETURN, ERRNO | EPERM],
@@ -131,7 +209,17 @@ export function socketPairRules(arch: Architecture): FilterInstruction[] {
 	];
 }
 
-/** `then` must return on every path, since it overwrites the loaded call number. */
+/** Offset of an argument of the call: of its lower half, which is all of it for the types that filters check. */
+export function argumentOffset(index: number): number {
+	return OFFSET_ARGUMENTS + index * ARGUMENT_BYTES;
+}
+
+/** Offset of the upper half of an argument that is an address. */
+export function upperHalfOffset(index: number): number {
+	return argumentOffset(index) + ARGUMENT_BYTES / 2;
+}
+
+/** `then` must return on every path, or load the number of the call again, so that the rules that follow apply. */
 export function ifCall(call: number, then: readonly FilterInstruction[]): FilterInstruction[] {
 	return [[IF_EQUAL, call, 0, then.length], ...then];
 }

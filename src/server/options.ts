@@ -68,6 +68,15 @@ export interface ServerOptions {
 	readonly sandboxEnforcer?: EnforcerChoice;
 	/** Directory for output that is kept on disk, and for processes that outlive the server; without it there are none. */
 	readonly stateDirectory?: string | undefined;
+	/**
+	 * Name of this server among those that share `stateDirectory`, empty for one without a fixed address: each server uses a
+	 * part of its own, the one of its name if there is one. Undefined for a directory that no other server uses.
+	 */
+	readonly stateSharedAs?: string | undefined;
+	/** Whether the server exits with its only client: then it refuses to start processes that are to outlive the client. */
+	readonly endsWithClient?: boolean;
+	/** Tells clients that they can be connected to the daemon of the user, which the owner of the transport has to do. */
+	readonly offersDaemon?: boolean;
 	/** Retention of ended processes on disk: time, bytes of all together, number; the oldest go first. */
 	readonly stateMaxAgeMs?: number;
 	readonly stateMaxBytes?: number;
@@ -109,6 +118,9 @@ export const DEFAULTS = {
 	servesConsole: false,
 	sandboxEnforcer: 'auto',
 	stateDirectory: undefined,
+	stateSharedAs: undefined,
+	endsWithClient: false,
+	offersDaemon: false,
 	stateMaxAgeMs: 7 * 24 * 60 * 60_000,
 	stateMaxBytes: 20 * 1024 * 1024 * 1024,
 	stateMaxProcesses: 1000,
@@ -142,6 +154,9 @@ export const SERVER_OPTIONS: OptionTable<ServerOptions> = {
 	hiddenPaths: 'list',
 	sandboxEnforcer: 'any',
 	stateDirectory: 'text',
+	stateSharedAs: 'text',
+	endsWithClient: 'flag',
+	offersDaemon: 'flag',
 	stateMaxAgeMs: 'duration',
 	stateMaxBytes: 'limit',
 	stateMaxProcesses: 'limit',

@@ -4,6 +4,14 @@ import {findConnectingProcess} from '../processes/backends/linux/peer-process.js
 import type {ManagedProcess} from '../processes/managed-process.js';
 import {listDescendants, readProcessInfo} from '../processes/tree/process-tree.js';
 import {findSocketHolders} from '../processes/tree/socket-holders.js';
+import {
+	isOrphanOf,
+	isUnclaimedOrphan,
+	listOrphans,
+	type OrphanFilter,
+	type ProcessRoot,
+	toProcessRoot,
+} from '../processes/tree/subreaper.js';
 import type {LocalPeer} from '../transports/node/peer-owner.js';
 
 /** Most ancestors that are followed; a longer line is not believed. */
@@ -13,6 +21,8 @@ const MAX_ANCESTORS = 4096;
  * process wrote before, and a socket stays open while it is in the queue of another one, or its process takes long to die.
  */
 export const SANDBOX_LINGER_MS = 60_000;
+/** Ended sandboxes that are remembered before those without a living descendant are forgotten. */
+const MAX_ENDED_SANDBOXES = 256;
 const REFUSAL = 'connections from a sandbox of this server are refused';
 const DOUBT = 'it cannot be told that this connection does not come from a sandbox of this server; use a token';
 
@@ -22,6 +32,8 @@ export class SandboxWatch {
 	readonly #sandboxed = new Set<ManagedProcess>();
 	/** When the last sandbox with a network ended; monotonic. */
 	endedAt = Number.NEGATIVE_INFINITY;
+	/** Sandboxed processes that have ended, and whose descendants may still run. */
+	#ended: readonly ProcessRoot[] = [];
 
 	/** Call for every process. */
 	add(process: ManagedProcess): void {
@@ -31,13 +43,30 @@ export class SandboxWatch {
 	}
 
 	/** Call when a process has exited, and when it is forgotten while it is being killed. */
-	noteEnd({options, state}: ManagedProcess): void {
-		if (options.isSandboxedWithNetwork && state.kind !== 'closed') this.endedAt = performance.now();
+	noteEnd({options, state, leader}: ManagedProcess): void {
+		if (!options.isSandboxed || state.kind === 'closed') return;
+		if (options.isSandboxedWithNetwork) this.endedAt = performance.now();
+		if (leader) this.rememberEnded([toProcessRoot(leader)]);
 	}
 
-	/** Time since the last sandbox with a network has ended; infinite if there was none. */
+	/** Watches the descendants of these sandboxed processes, which have ended. */
+	rememberEnded(roots: readonly ProcessRoot[]): void {
+		const known = this.#ended.length < MAX_ENDED_SANDBOXES ? this.#ended : this.listEndedWithDescendants();
+		this.#ended = [...known.filter(({pid}) => !roots.some(root => root.pid === pid)), ...roots];
+	}
+
+	/** Sandboxed processes that have ended while some of their descendants still run. */
+	listEndedWithDescendants(): readonly ProcessRoot[] {
+		const orphans = this.#ended.length === 0 ? [] : listOrphans();
+		return orphans.length === 0 ? [] : this.#ended.filter(root => orphans.some(mayDescendFrom(root)));
+	}
+
+	/**
+	 * Time since the last sandbox with a network has ended; infinite if there was none, and zero while descendants of one
+	 * that has ended still run.
+	 */
 	get sinceEndMs(): number {
-		return performance.now() - this.endedAt;
+		return this.listEndedWithDescendants().length > 0 ? 0 : performance.now() - this.endedAt;
 	}
 
 	/** No process is in a sandbox, nor was one lately. */
@@ -51,6 +80,12 @@ export class SandboxWatch {
 			if (['closed', 'lost', 'failed'].includes(process.state.kind)) this.#sandboxed.delete(process);
 		}
 	}
+}
+
+/** Accepts orphans of a process. Those without any tag may descend from a process that has none. */
+function mayDescendFrom(root: ProcessRoot): OrphanFilter {
+	const [isOrphan, isUnclaimed] = [isOrphanOf([root]), isUnclaimedOrphan(root)];
+	return orphan => isOrphan(orphan) || (root.tag === undefined && isUnclaimed(orphan));
 }
 
 /**
@@ -87,7 +122,7 @@ export function refuseSandboxedPeer(
 export interface PeerCircumstances {
 	/** Lets a client in that hides its descriptors even from its own user: tokens are kept from sandboxes. */
 	readonly hasToken: boolean;
-	/** Time since the last sandbox with a network has ended; infinite if there was none. */
+	/** Time since the last sandbox with a network has ended with all its descendants; infinite if there was none. */
 	readonly sinceSandboxMs: number;
 	/** Programs that run processes for this server. */
 	readonly keepers?: readonly number[];

@@ -7,10 +7,17 @@ import type {WaitingRequests} from './connection/pending-requests.js';
 import type {Sessions} from './connection/sessions.js';
 import type {Keepers} from './keeper/keepers.js';
 import type {ServerSettings} from './options.js';
-import type {UpgradeRequest} from './server.js';
 import type {ServerMetrics} from './server-metrics.js';
 import type {ShareTokens} from './sharing/share-tokens.js';
 import type {SharedProcesses} from './sharing/shared-processes.js';
+
+/** Processes of a connection of the first protocol, or processes that prepare the start of another one. */
+export type TableUse = 'connection' | 'preparation';
+
+export interface UpgradeRequest {
+	/** Program to become, instead of the one that this server was started from. */
+	readonly to?: string | undefined;
+}
 
 /** State of a server that its connections share. */
 export interface ServerContext {
@@ -30,6 +37,6 @@ export interface ServerContext {
 	readonly upgrade: () => ((request: UpgradeRequest) => Promise<void>) | undefined;
 	/** Throws while the server shuts down. */
 	readonly backend: () => Backend;
-	/** Creates a table for the processes of one connection, which count against the quotas of the grant. */
-	readonly createTable: (owner: Grant | undefined) => ProcessTable;
+	/** Creates a table for processes that no other client sees, which count against the quotas of the grant. */
+	readonly createTable: (owner: Grant | undefined, use: TableUse) => ProcessTable;
 }

@@ -10,6 +10,7 @@ export interface ObservedServer {
 	readonly processes: () => Iterable<ManagedProcess>;
 	readonly running: () => number;
 	readonly retainedBytes: () => number;
+	readonly diskWaits: () => {readonly waiting: number; readonly total: number};
 }
 
 /** Series of one method; a counter appears with the first request that ends so. */
@@ -56,10 +57,10 @@ export class ServerMetrics {
 		});
 		this.#registry.sampledCounter(
 			'exec_server_backpressure_seconds_total',
-			'Time processes were paused because their client did not read.',
+			'Time processes were paused because their client did not read, or the state disk was full.',
 			() => {
 				let ms = this.#removedPausedMs;
-				for (const {pausedMs} of observed.processes()) ms += pausedMs;
+				for (const {pressure} of observed.processes()) ms += pressure.pausedMs;
 				return ms / 1000;
 			},
 		);
@@ -68,6 +69,16 @@ export class ServerMetrics {
 			for (const {options} of observed.processes()) bytes += options.spill?.bytes ?? 0;
 			return bytes;
 		});
+		this.#registry.gauge(
+			'exec_server_processes_waiting_for_disk',
+			'Processes whose output the state disk does not take.',
+			() => observed.diskWaits().waiting,
+		);
+		this.#registry.sampledCounter(
+			'exec_server_disk_waits_total',
+			'Times a process began to wait because the state disk did not take its output.',
+			() => observed.diskWaits().total,
+		);
 		this.#registry.gauge('process_resident_memory_bytes', 'Memory of the server.', () => process.memoryUsage.rss());
 	}
 
@@ -114,8 +125,8 @@ export class ServerMetrics {
 		this.#lifetimes.observe({result}, ageMs / 1000);
 	}
 
-	recordRemoval({log, pausedMs}: ManagedProcess): void {
+	recordRemoval({log, pressure}: ManagedProcess): void {
 		this.#removedOutputBytes += log.totalBytes;
-		this.#removedPausedMs += pausedMs;
+		this.#removedPausedMs += pressure.pausedMs;
 	}
 }

@@ -1,12 +1,13 @@
 import type {Backend} from '../processes/backends/backend.js';
 import {selectBackend} from '../processes/backends/select-backend.js';
-import {loadRoot} from '../processes/handoff/process-record.js';
+import {loadRoot, storeRoot} from '../processes/handoff/process-record.js';
 import type {ManagedProcess} from '../processes/managed-process.js';
 import {RetentionBudget} from '../processes/output/retention-budget.js';
-import {ProcessQuota} from '../processes/process-quota.js';
+import {ProcessCount, ProcessQuota} from '../processes/process-quota.js';
 import {ProcessTable} from '../processes/process-table.js';
 import {StartQueue} from '../processes/start-queue.js';
-import {killAllOrphans, killOrphansOf, killTree, killUnclaimedOrphans} from '../processes/tree/kill-tree.js';
+import {endAllOrphans, endOrphansOf, endUnclaimedOrphans} from '../processes/tree/end-tree.js';
+import {killTree} from '../processes/tree/kill-tree.js';
 import {type ListHidden, Sandbox} from '../sandbox/sandbox.js';
 import {waitAtMost} from '../shared/async/timeout.js';
 import {readOptions, type WithDurations} from '../shared/call-options.js';
@@ -31,16 +32,12 @@ import type {KeeperRole} from './keeper/keeper-role.js';
 import {Keepers} from './keeper/keepers.js';
 import {DEFAULTS, SERVER_OPTIONS, type ServerOptions, type ServerSettings} from './options.js';
 import {refuseSandboxedPeer, SandboxWatch} from './sandboxed-peers.js';
-import type {ServerContext} from './server-context.js';
+import type {ServerContext, TableUse, UpgradeRequest} from './server-context.js';
 import {ServerMetrics} from './server-metrics.js';
 import {ShareTokens} from './sharing/share-tokens.js';
 import {SharedProcesses} from './sharing/shared-processes.js';
+import {DiskWaits} from './state/disk-waits.js';
 import {ServerState} from './state/server-state.js';
-
-export interface UpgradeRequest {
-	/** Program to become, instead of the one that this server was started from. */
-	readonly to?: string | undefined;
-}
 
 /** Serves the protocol on any number of transports; the caller owns the listeners. */
 export class ExecServer {
@@ -50,12 +47,15 @@ export class ExecServer {
 	readonly #tables = new Set<ProcessTable>();
 	readonly #starts = new StartQueue();
 	readonly #quota: ProcessQuota;
+	/** Processes that clients have started, for slots: those that prepare another process are no work of their own. */
+	readonly commands = new ProcessCount();
 	readonly #budget: RetentionBudget;
 	readonly #accounts: Accounts;
 	readonly #metrics: ServerMetrics;
 	readonly #sandbox: Sandbox;
 	readonly #registry = new SharedProcesses(owner => this.#createTable(owner, 'kept'));
 	readonly #shares = new ShareTokens();
+	readonly #diskWaits: DiskWaits;
 	readonly #state: ServerState;
 	readonly #keepers: Keepers;
 	/** Set in a keeper. */
@@ -93,8 +93,10 @@ export class ExecServer {
 			processes: () => this.#processes(),
 			running: () => this.#quota.used,
 			retainedBytes: () => this.#budget.totalBytes,
+			diskWaits: () => this.#diskWaits,
 		});
 		const {variables, hiddenPaths, sandboxEnforcer} = this.#settings;
+		this.#diskWaits = new DiskWaits(logger);
 		this.#state = this.#createState();
 		this.#keepers = this.#createKeepers();
 		const listHidden: ListHidden = canHide => [...hiddenPaths, ...this.#state.prepareHiding(canHide)];
@@ -116,7 +118,7 @@ export class ExecServer {
 			}),
 			waiting: new WaitingRequests(),
 			backend: () => this.#backend(),
-			createTable: owner => this.#createTable(owner, 'connection'),
+			createTable: (owner, use) => this.#createTable(owner, use),
 		};
 	}
 
@@ -155,9 +157,9 @@ export class ExecServer {
 		this.#state.open();
 	}
 
-	/** Finds the processes of an earlier server, if there was one. */
-	restoreState(): void {
-		this.#state.openIfPresent();
+	/** Finds the processes of earlier servers; with `kept`, only those that run, without use of the state directory. */
+	restoreState(which: 'all' | 'kept' = 'all'): void {
+		return which === 'all' ? this.#state.openIfPresent() : this.#state.findKept();
 	}
 
 	/** Settles when the durable processes of earlier servers are known, as far as their keepers answer. */
@@ -235,7 +237,7 @@ export class ExecServer {
 	/** Kills every process at once, without a grace period. */
 	kill(): void {
 		for (const table of this.#tables) table.endAll('force');
-		killAllOrphans();
+		void endAllOrphans();
 	}
 
 	/** Comes to rest, so that it can be handed over; `resume` undoes that. */
@@ -253,13 +255,15 @@ export class ExecServer {
 			keepers: this.#keepers.childPids,
 			ending: [...this.#tables].filter(table => !this.#registry.has(table)).flatMap(table => table.handOverLeaders()),
 			sandboxEndedAt: Number.isFinite(this.#sandboxes.endedAt) ? toKernelTime(this.#sandboxes.endedAt) : undefined,
+			endedSandboxes: this.#sandboxes.listEndedWithDescendants().map(storeRoot),
 		};
 	}
 
 	/** Goes on with what a server of another program has handed over. Call before the first connection. */
 	adopt(record: ServerRecord, source: HandoffSource): void {
-		const {sandboxEndedAt, stateLock, sessions, ending, keepers = []} = record;
+		const {sandboxEndedAt, endedSandboxes = [], stateLock, sessions, ending, keepers = []} = record;
 		if (sandboxEndedAt !== undefined) this.#sandboxes.endedAt = fromKernelTime(sandboxEndedAt);
+		this.#sandboxes.rememberEnded(endedSandboxes.map(loadRoot));
 		this.#keepers.spare(keepers, this.#backend());
 		if (stateLock !== undefined) this.#state.adoptLock(source.adopt(stateLock));
 		this.#absentMembers = adoptSharing(this.#parts, record, source);
@@ -268,7 +272,7 @@ export class ExecServer {
 		this.#state.restoreRest();
 		const ended = ending.map(loadRoot);
 		for (const root of ended) killTree(root);
-		killOrphansOf(ended);
+		void endOrphansOf(ended);
 	}
 
 	get #parts(): SharingParts {
@@ -281,6 +285,8 @@ export class ExecServer {
 		await waitAtMost(Promise.all(tables.map(table => table.allExited())), graceMs);
 		this.kill();
 		await waitAtMost(Promise.all(tables.map(table => table.allClosed())), REAP_TIMEOUT_MS);
+		const left = (await endAllOrphans()).map(({pid, command}) => `${pid} ${command}`);
+		if (left.length > 0) this.#settings.logger.warn('some processes could not be ended', {processes: left.join(', ')});
 		await waitAtMost(
 			Promise.all([...this.#clients].map(client => client.whenOutputFlushed())),
 			OUTPUT_DRAIN_TIMEOUT_MS,
@@ -292,18 +298,21 @@ export class ExecServer {
 	}
 
 	#createState(): ServerState {
-		const {stateDirectory, stateMaxAgeMs, stateMaxBytes, stateMaxProcesses, logger} = this.#settings;
+		const {stateDirectory, stateSharedAs, stateMaxAgeMs, stateMaxBytes, stateMaxProcesses, logger} = this.#settings;
 		return new ServerState({
 			directory: stateDirectory,
+			sharedAs: stateSharedAs,
 			maxAgeMs: stateMaxAgeMs,
 			maxBytes: stateMaxBytes,
 			maxCount: stateMaxProcesses,
 			logger,
+			diskWaits: this.#diskWaits,
 			retention: NOTHING_RETAINED,
 			processes: () => this.#processes(),
 			adopt: process => this.#registry.keptTable(grantOf(process.options.owner)).include(process),
 			forget: process => this.#registry.drop(process),
 			look: directory => this.#keepers.look(directory),
+			lookAtOther: directory => this.#keepers.lookAtOther(directory),
 			isHeld: directory => this.#keepers.holds(directory),
 		});
 	}
@@ -314,6 +323,7 @@ export class ExecServer {
 			backend: () => this.#backendForStart(),
 			openStore: () => this.#state.open(),
 			tableOf: owner => this.#registry.keptTable(grantOf(owner)),
+			diskWaits: this.#diskWaits,
 			onFound: () => this.#state.restoreReleased(),
 		});
 	}
@@ -322,8 +332,8 @@ export class ExecServer {
 		for (const table of this.#tables) yield* table;
 	}
 
-	/** For the processes of a session, of a connection of the first protocol, or for those that outlive the sessions of an owner. */
-	#createTable(owner: Grant | undefined, place: Session | 'connection' | 'kept'): ProcessTable {
+	/** For the processes of a session, of a connection of the first protocol, for those that prepare others, or that outlive the sessions of an owner. */
+	#createTable(owner: Grant | undefined, place: Session | TableUse | 'kept'): ProcessTable {
 		const session = typeof place === 'object' ? place : undefined;
 		const {retainBytes, retainChunks, retainClosedMs, variables, maxProcessesPerSession, logger, childLimits} =
 			this.#settings;
@@ -340,6 +350,7 @@ export class ExecServer {
 			reopenSpill: record => this.#state.reopenSpill(record),
 			quotas: [
 				this.#quota,
+				...(place === 'preparation' ? [] : [this.commands]),
 				...(account ? [account.processes] : []),
 				...(place === 'kept' ? [] : [new ProcessQuota(maxProcessesPerSession, 'this session')]),
 			],
@@ -363,13 +374,13 @@ export class ExecServer {
 			disposed: () => {
 				this.#tables.delete(table);
 				this.#registry.removeTable(table);
-				if (![...this.#tables].some(each => each.hasLiving || !this.#registry.isKept(each))) killUnclaimedOrphans();
+				endUnclaimedOrphans(() => ![...this.#tables].some(each => each.hasLiving || !this.#registry.isKept(each)));
 				leave();
 			},
 		});
 		this.#tables.add(table);
 		table.onAdded(process => this.#sandboxes.add(process));
-		if (place !== 'connection') this.#registry.addTable(table, session);
+		if (place === 'kept' || session) this.#registry.addTable(table, session);
 		return table;
 	}
 

@@ -1,19 +1,22 @@
 import type {ExecutorLoad} from '../protocol/relay/executor-offer.js';
-import {EXECUTOR_DRAINING, EXECUTOR_FULL} from '../protocol/relay/placement.js';
+import {EXECUTOR_DRAINING, EXECUTOR_FULL} from '../protocol/relay/refusal-reasons.js';
 import type {PlacedClient, PlacedSlots} from '../transports/node/relay/executor-link.js';
+
+/** Reports of the load follow each other after this time at the earliest: a client may start thousands of processes in a second. */
+export const MIN_REPORT_INTERVAL_MS = 10;
 
 /** The session of a client, which may be resumed over another connection. */
 export interface SlotSession {
 	readonly isAttached: boolean;
 	/** It cannot be resumed any more. */
 	readonly isEnded: boolean;
-	/** Whether processes of it are starting or running. */
-	readonly isRunningProcesses: boolean;
+	/** Whether a process that it drives is starting or running. */
+	readonly isDriving: boolean;
 }
 
 /** The part of a connection that slots depend on. */
 export interface SlotClient {
-	readonly isRunningProcesses: boolean;
+	readonly isDriving: boolean;
 	/** Undefined before its handshake, and where there are no sessions. */
 	readonly openSession?: SlotSession | undefined;
 	readonly lifetime: {add(cancel: () => void): unknown};
@@ -28,21 +31,24 @@ type Place =
 
 export interface SlotsOptions {
 	readonly limit: number;
-	/** Processes of all clients that are starting or running. */
+	/** Processes of all clients that are starting or running; `changed` has to be called for every change. */
 	readonly runningProcesses: () => number;
-	/** A client has taken a slot or left it, or no more are let in. */
+	/** The load may have changed. */
 	readonly onChange: () => void;
 }
 
 /**
  * Slots of an executor. One is taken by every running process, whoever started it, and by every client that a pool has
- * sent as long as it runs none. Only clients that a pool sends are refused: those who name the machine know what they want.
+ * sent as long as it drives none. Only clients that a pool sends are refused: those who name the machine know what they want.
  */
 export class Slots implements PlacedSlots {
 	readonly #options: SlotsOptions;
 	readonly #places = new Map<PlacedClient, Place>();
 	#arrivals = 0;
 	#isDraining = false;
+	#report: NodeJS.Timeout | undefined;
+	/** Time of the last report, monotonic. */
+	#reportedAt = Number.NEGATIVE_INFINITY;
 
 	constructor(options: SlotsOptions) {
 		this.#options = options;
@@ -67,19 +73,32 @@ export class Slots implements PlacedSlots {
 		const isRefused = this.#isDraining || this.used >= this.#options.limit;
 		const client = {leave: () => this.#leave(client)};
 		if (!isRefused) this.#places.set(client, {kind: 'entering'});
-		this.#options.onChange();
+		this.changed();
 		return isRefused ? refusal : client;
 	}
 
-	/** The client is in: its place is left with its connection. */
-	join(place: PlacedClient, client: SlotClient): void {
-		if (this.#places.has(place)) this.#places.set(place, {kind: 'connected', client});
-		client.lifetime.add(() => place.leave());
+	/** A client is in. Its place, if a pool has sent it, is left with its connection; another one may have resumed a session that has one. */
+	join(client: SlotClient, place?: PlacedClient): void {
+		if (place && this.#places.has(place)) this.#places.set(place, {kind: 'connected', client});
+		client.lifetime.add(() => (place ? place.leave() : this.changed()));
+	}
+
+	/** Has the load told, once everything that happens now is done: a session is left after the connection of its client. */
+	changed(): void {
+		const waitMs = Math.max(0, this.#reportedAt + MIN_REPORT_INTERVAL_MS - performance.now());
+		this.#report ??= setTimeout(() => this.#tell(), waitMs).unref();
 	}
 
 	/** No more clients are taken; those that are here go on. */
 	drain(): void {
 		this.#isDraining = true;
+		this.#tell();
+	}
+
+	#tell(): void {
+		clearTimeout(this.#report);
+		this.#report = undefined;
+		this.#reportedAt = performance.now();
 		this.#options.onChange();
 	}
 
@@ -88,7 +107,7 @@ export class Slots implements PlacedSlots {
 		const session = place?.kind === 'connected' ? place.client.openSession : undefined;
 		if (session) this.#places.set(client, {kind: 'left', session});
 		else this.#places.delete(client);
-		this.#options.onChange();
+		this.changed();
 	}
 }
 
@@ -98,8 +117,8 @@ function takesSlot(place: Place): boolean {
 		case 'entering':
 			return true;
 		case 'connected':
-			return !place.client.isRunningProcesses;
+			return !place.client.isDriving;
 		case 'left':
-			return place.session.isAttached && !place.session.isRunningProcesses;
+			return place.session.isAttached && !place.session.isDriving;
 	}
 }

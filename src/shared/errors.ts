@@ -60,7 +60,7 @@ export const ERRORS = {
 	},
 	UPGRADE_FAILED: {
 		meaning: 'The server could not be replaced by another version; it goes on as before.',
-		hint: 'The message says what the new program answered.',
+		hint: 'The server that is running was not changed; fix what the message names and try again.',
 	},
 	START_CANCELLED: {
 		meaning: 'The process was terminated before it was spawned.',
@@ -85,6 +85,10 @@ export const ERRORS = {
 	STDIN_FAILED: {
 		meaning: 'The process was terminated, so nothing can be written to its input.',
 		hint: 'Start the process again.',
+	},
+	STDIN_CLOSED: {
+		meaning: 'The process has no standard input, has closed it or has exited, so that nothing was written.',
+		hint: 'Start the process with stdin: true, or on a terminal, and write before it exits.',
 	},
 	STDIN_BACKLOG_FULL: {
 		meaning: 'The process does not read its input and too much is already waiting for it; this chunk was not taken.',
@@ -117,6 +121,10 @@ export const ERRORS = {
 	NO_TERMINAL: {
 		meaning: 'The process was not started on a terminal.',
 		hint: 'Start it with tty, or with io.pty.',
+	},
+	SCREEN_UNFINISHED: {
+		meaning: 'The output of the process takes longer to draw than one request may take.',
+		hint: 'Ask again: the next request continues where this one ended.',
 	},
 	SIGNAL_UNKNOWN: {
 		meaning: 'There is no signal of this name on the executor.',
@@ -229,6 +237,8 @@ export interface ErrorDetails {
 	readonly message: string;
 	/** Values of the failure, for programs. */
 	readonly context?: Record<string, unknown>;
+	/** In place of the hint of the code, where that does not fit. */
+	readonly hint?: string | undefined;
 	readonly cause?: unknown;
 }
 
@@ -237,15 +247,17 @@ export class LongarmError extends Error {
 	override readonly name = 'LongarmError';
 	readonly code: ErrorCode;
 	readonly context: Record<string, unknown>;
+	readonly #hint: string | undefined;
 
-	constructor(code: ErrorCode, {message, context = {}, cause}: ErrorDetails) {
+	constructor(code: ErrorCode, {message, context = {}, hint, cause}: ErrorDetails) {
 		super(message, cause === undefined ? undefined : {cause});
 		this.code = code;
 		this.context = context;
+		this.#hint = hint;
 	}
 
 	get hint(): string {
-		return ERRORS[this.code].hint;
+		return this.#hint ?? ERRORS[this.code].hint;
 	}
 }
 

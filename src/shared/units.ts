@@ -15,6 +15,7 @@ const SIZE_UNITS: Record<string, number> = {
 	g: 1024 ** 3,
 };
 const DURATION_UNITS: Record<string, number> = {ms: 1, s: 1000, m: 60_000, h: 3_600_000};
+const TIME_VALUE_UNITS: Record<string, number> = {...DURATION_UNITS, '': 1000};
 
 /** `1048576`, `512KiB`, `1.5MiB` → bytes; undefined for anything else. */
 export function parseSize(text: string): number | undefined {
@@ -24,6 +25,11 @@ export function parseSize(text: string): number | undefined {
 /** `30s`, `500ms`, `1.5m`, `2h` → milliseconds; a unit is required except for `0`. */
 export function parseDuration(text: string): number | undefined {
 	return text.trim() === '0' ? 0 : parseWithUnit(text, DURATION_UNITS);
+}
+
+/** The same for an option of the command line, where a number without a unit is seconds, as for `timeout`. */
+export function parseTimeValue(text: string): number | undefined {
+	return parseWithUnit(text, TIME_VALUE_UNITS);
 }
 
 export function formatSize(bytes: number): string {

@@ -3,6 +3,7 @@ import {join} from 'node:path';
 import {expect, test} from 'vitest';
 import type {JobSummary} from '../../src/jobs/output/job-summary.js';
 import {Command, type Finished, PROGRAM, run} from '../helpers/command.js';
+import {OnTerminal} from '../helpers/on-terminal.js';
 import {scratchDirectory} from '../helpers/scratch.js';
 
 interface Place {
@@ -61,6 +62,64 @@ test('the exit code tells failed items, a cancelled job and a wrong command line
 		expect([wrong, code]).toEqual([wrong, 64]);
 		expect(stderr).toMatch(/^error: /);
 	}
+});
+
+test('an exit code of 0 is success, whatever was printed, unless there is a schema or a result is asked for', async () => {
+	const {input, output, options} = place('host\na\nb\n');
+	for (const command of [
+		['--cmd', 'echo {host}'],
+		['--argv', '["echo","{host}"]'],
+		['--cmd', 'true; echo 7'],
+	]) {
+		const done = await run(['fanout', input, ...command, ...options]);
+		expect([done.code, summaryOf(done)]).toMatchObject([0, {completed_items: 2, failed_items: 0}]);
+	}
+	const plain = await run(['fanout', input, '--cmd', 'echo {host}', ...options]);
+	expect(plain.code).toBe(0);
+	expect(readFileSync(output, 'utf8')).toContain('"{""exit_code"":0,""stdout"":""a\\n""}"');
+	const schema = join(scratchDirectory(), 'schema.json');
+	writeFileSync(schema, '{}');
+	for (const wanted of [
+		['--schema', schema],
+		['--result', 'report'],
+		['--result', 'auto'],
+		['--result', 'stdout'],
+	]) {
+		const done = await run(['fanout', input, '--cmd', 'echo {host}', ...wanted, ...options]);
+		expect([wanted, done.code, summaryOf(done).failed_items]).toEqual([wanted, 2, 2]);
+	}
+});
+
+test('on a terminal progress and summary are for people, and after Ctrl-C the command that goes on is shown', async () => {
+	const {input, jobs, options} = place();
+	const flag = join(scratchDirectory(), 'go');
+	const line = `[ {n} = 1 ] || [ -e ${flag} ] || exec sleep 1000`;
+	const terminal = await OnTerminal.longarm('fanout', input, '--cmd', line, '--drain-timeout', '0', ...options);
+	await terminal.shows('1 of 3 done, 2 running');
+	await terminal.type('\u0003');
+	await terminal.shows('cancelled: 1 of 3 done, 2 not done');
+	const [job] = readdirSync(jobs) as [string];
+	await terminal.shows(`go on with: longarm fanout resume ${job.slice(0, 8)} --job-dir ${jobs}`);
+	expect(await terminal.ended).toMatchObject({exitCode: 3});
+	expect(terminal.text).not.toContain('"job_id"');
+	expect((await run(['fanout', 'list', '--job-dir', jobs])).stdout).toContain('1/3 done, 0 failed, 2 cancelled');
+	const listed: unknown = JSON.parse((await run(['fanout', 'list', '--json', '--job-dir', jobs])).stdout);
+	expect(listed).toMatchObject([{completed_items: 1, cancelled_items: 2, pending_items: 0, running_items: 0}]);
+	writeFileSync(flag, '');
+	const resumed = await OnTerminal.longarm('fanout', 'resume', job.slice(0, 8), '--job-dir', jobs);
+	await resumed.shows('completed: 3 of 3 done');
+	expect(await resumed.ended).toMatchObject({exitCode: 0});
+	const asJson = await OnTerminal.longarm('fanout', 'resume', job.slice(0, 8), '--json', '--job-dir', jobs);
+	await asJson.shows('{"job_id":');
+});
+
+test('failed items are shown on a terminal with the reason and the command that tries them again', async () => {
+	const {input, options} = place();
+	const terminal = await OnTerminal.longarm('fanout', input, '--cmd', 'echo why >&2; exit {n}', ...options);
+	await terminal.shows('completed: 0 of 3 done, 3 failed');
+	await terminal.shows('row-2: worker exited with code 2: why');
+	await terminal.shows('--retry-failed');
+	expect(await terminal.ended).toMatchObject({exitCode: 2});
 });
 
 test('a report is answered at once, a wrong one can be corrected, and the command is ended then', async () => {

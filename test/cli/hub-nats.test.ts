@@ -65,7 +65,6 @@ test.each([
 	[['--nats-creds', 'file'], 'options that begin with --nats- go with --nats'],
 	[['--nats', 'nats://host:4222', '--nats-cert', 'file'], '--nats-cert and --nats-key go together'],
 	[['--nats', 'nats://host:4222', '--nats-replicas', '0'], '--nats-replicas is a number from 1 to 5'],
-	[['--drain-timeout', '5'], '`5` is no time to wait for streams'],
 ])('hub %j is a wrong command line, and shows no secret', async (args, message) => {
 	const {code, stdout, stderr} = await run(['hub', ...LISTEN, '--data', scratchDirectory(), ...args]);
 	expect([code, stdout]).toEqual([2, '']);

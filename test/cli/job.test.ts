@@ -139,3 +139,28 @@ test('mistakes are told before anything is sent, or by the hub, with exit code 6
 	const stranger = {...env, LONGARM_EXEC_SERVER_TOKEN: 'wrong'};
 	expect(failureOf(await run(['job', 'list'], stranger), '401')).toEqual([4, '401']);
 });
+
+test('a hub is named by an environment behind it, whose token is used, by every command about jobs', async () => {
+	const {rows, env} = await hubWithBox();
+	const {LONGARM_HUB: url, LONGARM_EXEC_SERVER_TOKEN: token, ...state} = env;
+	const user = {...state, LONGARM_HOME: scratchDirectory()};
+	const file = fileWith(token!);
+	expect(await run(['env', 'add', 'lab', `registry+${url}/box`, '--token-file', file], user)).toMatchObject({code: 0});
+	const job = (...words: string[]): Promise<Finished> => run(['job', ...words, '--hub', 'lab'], user);
+	const submitted = await job('submit', rows, '--cmd', 'echo {n}', '--executor', 'box', '--follow', '--json');
+	expect([submitted.code, JSON.parse(submitted.stdout)]).toMatchObject([0, {completed_items: 3}]);
+	const {job_id: id} = JSON.parse(submitted.stdout) as {job_id: string};
+	expect(await job('status', id.slice(0, 8))).toMatchObject({code: 0});
+	expect(await job('logs', id, 'row-2')).toMatchObject({code: 0, stdout: '2\n'});
+	expect(await job('export', id, '--output', join(scratchDirectory(), 'out.csv'))).toMatchObject({code: 0});
+	expect(await job('cancel', id)).toMatchObject({code: 0});
+	expect((await job('list')).stdout).toContain(id.slice(0, 8));
+	expect((await run(['job', 'list'], {...user, LONGARM_HUB: 'lab'})).stdout).toContain(id.slice(0, 8));
+	const missing = await job('logs', id, 'row-99');
+	expect(missing.code).toBe(4);
+	expect(missing.stderr).toMatch(/^error: .*\nhint: longarm job export writes the ids of all items\. .*\n$/);
+	const unknown = await job('status', 'ffffffff');
+	expect(unknown.stderr).toMatch(/\nhint: longarm job list shows the jobs of the hub\.\n$/);
+	const wrong = await run(['job', 'list', '--hub', 'lba'], user);
+	expect([wrong.code, wrong.stderr]).toEqual([64, expect.stringContaining('did you mean `lab`?')]);
+});

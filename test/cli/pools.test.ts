@@ -1,9 +1,10 @@
 // covers: src/cli/common/pool-choice.ts, src/cli/common/hub-environments.ts, src/cli/commands/serve/serve-remote.ts, src/environments/remote/hub-target.ts, src/environments/many/hub-members.ts, src/server/drain.ts
-import {readFileSync} from 'node:fs';
+import {readFileSync, writeFileSync} from 'node:fs';
 import {join} from 'node:path';
 import {Client} from '@modelcontextprotocol/client';
 import {StdioClientTransport} from '@modelcontextprotocol/client/stdio';
-import {expect, onTestFinished, test} from 'vitest';
+import {expect, onTestFinished, test, vi} from 'vitest';
+import {decodeLoad} from '../../src/protocol/relay/executor-offer.js';
 import {Command, PROGRAM, run} from '../helpers/command.js';
 import {type RunningHub, runningExecutor, runningHub} from '../helpers/hubs.js';
 import {callText} from '../helpers/mcp-service.js';
@@ -119,14 +120,14 @@ test('commands that are about one machine want its name', async () => {
 	}
 });
 
-test('a full pool fails at once, and with --wait when the time is over', async () => {
+test('a full pool fails after a moment, and with --wait when the time is over', async () => {
 	const hub = await runningHub();
 	await poolMember(hub, 'gpu-1', {slots: 1});
 	const user = await userOf(hub);
 	const holder = poolEnvironment(hub, 'pool:gpu');
 	await holder.member();
 	await eventually(() => hub.hub.relay.findExecutor('gpu-1')?.load?.used === 1);
-	for (const wait of [[], ['--wait=1ms'], ['--wait=900ms']]) {
+	for (const wait of [[], ['--wait=0s'], ['--wait=900ms']]) {
 		const {code, stderr} = await run(['run', '-e', 'pool:gpu', ...wait, '--', 'true'], user);
 		expect([code, stderr]).toEqual([125, expect.stringContaining('every machine of pool:gpu is full')]);
 	}
@@ -137,6 +138,51 @@ test('a full pool fails at once, and with --wait when the time is over', async (
 	expect([empty.code, empty.stderr]).toEqual([125, expect.stringContaining('no machine of pool:tpu is connected')]);
 	const wrong = await run(['run', '-e', 'pool:gpu', '--wait', 'make', 'test'], user);
 	expect([wrong.code, wrong.stderr]).toEqual([125, expect.stringContaining('--wait make: expected a time')]);
+});
+
+/** Most slots that were in use at once, by the accounts of the executors. */
+function watchUsed({hub}: RunningHub): () => number {
+	let most = 0;
+	const {relay} = hub;
+	const receiveText = relay.receiveText.bind(relay);
+	vi.spyOn(relay, 'receiveText').mockImplementation((executor, text) => {
+		most = Math.max(most, decodeLoad(text)!.used);
+		receiveText(executor, text);
+	});
+	return () => most;
+}
+
+test('12 of 12 short commands in a row get one of two slots, with and without --detach and --keep', async () => {
+	const hub = await runningHub();
+	for (const id of ['gpu-1', 'gpu-2']) await servingMember(hub, id, '--pool', 'gpu', '--slots', '1');
+	const user = await userOf(hub);
+	const mostUsed = watchUsed(hub);
+	for (let times = 0; times < 4; times++) {
+		for (const how of [[], ['-d'], ['--keep']]) {
+			const {code, stderr} = await run(['run', ...how, '-e', 'pool:gpu', '--', 'true'], user);
+			expect([code, stderr]).toEqual([0, expect.stringMatching(/^(?:on lab\/gpu-[12]\n)?$/)]);
+		}
+	}
+	await eventually(() => ['gpu-1', 'gpu-2'].every(id => hub.hub.relay.findExecutor(id)!.load!.used === 0));
+	expect(mostUsed()).toBe(1);
+});
+
+test('a client that was killed leaves its slot to the process it ran, which is free when that has ended', async () => {
+	const hub = await runningHub();
+	await servingMember(hub, 'gpu-1', '--pool', 'gpu', '--slots', '1');
+	const user = await userOf(hub);
+	const mostUsed = watchUsed(hub);
+	const gate = join(scratchDirectory(), 'gate');
+	const script = `echo begun; until [ -e ${gate} ]; do sleep 0.01; done`;
+	const killed = new Command(['run', '-e', 'pool:gpu', '--', 'sh', '-c', script], {env: user});
+	await killed.until(() => killed.stdout === 'begun\n', 'its first line');
+	killed.child.kill('SIGKILL');
+	await killed.ended;
+	const full = await run(['run', '-e', 'pool:gpu', '--wait=0s', '--', 'true'], user);
+	expect([full.code, full.stderr]).toEqual([125, expect.stringContaining('every machine of pool:gpu is full')]);
+	writeFileSync(gate, '');
+	expect(await run(['run', '-e', 'pool:gpu', '--wait', '--', 'printf', 'hi'], user)).toMatchObject({stdout: 'hi'});
+	expect(mostUsed()).toBe(1);
 });
 
 test('with several hubs the name of one is wanted, and without any a hub', async () => {

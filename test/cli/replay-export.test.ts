@@ -73,7 +73,7 @@ test('a file that is none says which line, and half an export leaves nothing beh
 test.each<[string[], string]>([
 	[['replay', '--speed', '0', 'x'], '--speed 0: expected a number above 0'],
 	[['replay', '--speed', 'fast', 'x'], '--speed fast: expected a number above 0'],
-	[['replay', '--idle', '2', 'x'], '--idle 2: expected a time'],
+	[['replay', '--idle', '2x', 'x'], '--idle 2x: expected a time'],
 ])('longarm %j is misused', async (args, message) => {
 	const {code, stdout, stderr} = await run(args);
 	expect([code, stdout]).toEqual([2, '']);

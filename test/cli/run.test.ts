@@ -74,6 +74,26 @@ describe.each(Object.entries(CLI_TARGETS))('on %s', (_name, startTarget) => {
 		await untilDead(pid);
 	});
 
+	test('a command that has left a child is over with it at its time limit, in seconds without a unit, and the code says so', async () => {
+		const [pid, report] = await withTimeEnough(async limitMs => {
+			const timeout = String(limitMs / 1000);
+			const {code, stdout} = await finished(
+				'--json',
+				'--timeout',
+				timeout,
+				'--',
+				'sh',
+				'-c',
+				'sleep 1000 & echo $!; exit 3',
+			);
+			expect(code).toBe(124);
+			const told = JSON.parse(stdout) as {stdout: string; exitCode: number | null};
+			return told.exitCode === 3 ? [Number(told.stdout), told] : undefined;
+		});
+		expect(report).toMatchObject({reason: 'timeout', exitCode: 3});
+		expect(isAlive(pid)).toBe(false);
+	});
+
 	test.each([
 		['SIGINT', 'INT'],
 		['SIGTERM', 'TERM'],

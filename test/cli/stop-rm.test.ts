@@ -1,5 +1,6 @@
 import {expect, test} from 'vitest';
 import {run} from '../helpers/command.js';
+import {optionalProgram} from '../helpers/needs.js';
 import {ProcessServer} from '../helpers/process-server.js';
 import {isAlive} from '../helpers/processes.js';
 
@@ -35,6 +36,44 @@ test('one that does not listen is killed after its time, and another signal can 
 	await server.longarm('wait', 'polite', '--text', 'on');
 	expect(await server.longarm('stop', '-s', 'sigusr1', 'polite')).toMatchObject({
 		stdout: 'polite: ended with code 9\n',
+	});
+});
+
+const INTERACTIVE_SHELLS: [string, ...string[]][] = [
+	['sh', '-i'],
+	['bash', '--norc', '-i'],
+	['zsh', '-f', '-i'],
+];
+
+test.each(INTERACTIVE_SHELLS)('an interactive %s, which ignores SIGTERM, is stopped with SIGHUP', async (...argv) => {
+	if (argv[0] === 'zsh') optionalProgram('zsh');
+	const server = await ProcessServer.start();
+	await server.detached('-t', '--name', 'work', '--', ...argv);
+	await server.longarm('wait', 'work', '--text', '[$#%] ');
+	const {code, stdout} = await server.longarm('stop', '--grace', '60s', 'work');
+	expect(code).toBe(0);
+	// Killed by the signal, or with an exit code of its own: zsh has 1.
+	expect(stdout).toMatch(/^work: ended with code (129|1)\n$/);
+});
+
+test('a program on a terminal that heeds SIGTERM gets no SIGHUP, and a given signal is the only one', async () => {
+	const server = await ProcessServer.start();
+	const trap = 'trap "exit 7" HUP; trap "exit 8" TERM; echo on; while :; do sleep 0.1; done';
+	await server.detached('-t', '--name', 'polite', '--', 'sh', '-c', trap);
+	await server.longarm('wait', 'polite', '--text', 'on');
+	expect(await server.longarm('stop', 'polite')).toMatchObject({stdout: 'polite: ended with code 8\n'});
+	await server.detached(
+		'-t',
+		'--name',
+		'deaf',
+		'--',
+		'sh',
+		'-c',
+		`trap '' TERM; ${trap.replace(/trap "exit 8" TERM; /, '')}`,
+	);
+	await server.longarm('wait', 'deaf', '--text', 'on');
+	expect(await server.longarm('stop', '-s', 'TERM', '--grace', '50ms', 'deaf')).toMatchObject({
+		stdout: 'deaf: ended with code 137\n',
 	});
 });
 

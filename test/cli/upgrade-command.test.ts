@@ -4,6 +4,7 @@ import {VERSION} from '../../src/shared/version.js';
 import {Command, PROGRAM, run} from '../helpers/command.js';
 import {ProcessServer} from '../helpers/process-server.js';
 import {scratchDirectory} from '../helpers/scratch.js';
+import {fileWith} from '../helpers/tokens.js';
 
 describe('upgrade', () => {
 	test('a server on a unix socket is replaced, with the same pid and its processes', async () => {
@@ -26,7 +27,12 @@ describe('upgrade', () => {
 		await new Command(['serve', '--listen', url, '--state', join(directory, 'state')]).url();
 		const {code, stdout, stderr} = await run(['upgrade', '-e', url, '--to', '/no/such/program.js']);
 		expect([code, stdout]).toEqual([1, '']);
-		expect(stderr).toMatch(/^error: /);
+		expect(stderr).toMatch(
+			/^error: \/no\/such\/program\.js: there is no such file .*\nhint: The server .* was not changed/,
+		);
+		const crashing = fileWith('throw new TypeError("not today");');
+		const crashed = await run(['upgrade', '-e', url, '--to', crashing]);
+		expect(crashed.stderr).toMatch(/it ended with 1 and said `TypeError: not today`\nhint: The message says/);
 		expect(await run(['ps', '-e', url])).toMatchObject({code: 0});
 	});
 
@@ -34,6 +40,8 @@ describe('upgrade', () => {
 		const server = await ProcessServer.start();
 		const {code, stdout, stderr} = await server.longarm('upgrade');
 		expect([code, stdout]).toEqual([1, '']);
-		expect(stderr).toMatch(/^error: a server is upgraded by SIGUSR2, or over its unix socket\nhint: .*\n$/);
+		expect(stderr).toMatch(
+			/^error: a server is upgraded by SIGUSR2, or over its unix socket\nhint: .* kill -USR2 .*\n$/,
+		);
 	});
 });

@@ -66,7 +66,7 @@ describe('wait', () => {
 		[['--port', '0'], '--port 0: expected a port from 1 to 65535'],
 		[['--port', '99999'], '--port 99999: expected a whole number'],
 		[['--silence', 'long'], '--silence long: expected a time such as 30s'],
-		[['--timeout', '5'], '--timeout 5: expected a time such as 30s'],
+		[['--timeout', '5x'], '--timeout 5x: expected a time such as 30s'],
 	])('wait %j is misused: the exit code is none of a process', async (options, message) => {
 		const {code, stdout, stderr} = await run(['wait', '-e', 'ws://127.0.0.1:1', 'id', ...options]);
 		expect([code, stdout]).toEqual([125, '']);

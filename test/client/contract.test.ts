@@ -90,10 +90,12 @@ describe.each(Object.entries(PROCESS_APIS))('on %s', (_name, place) => {
 	const at = (options: ProcessApiOptions = {}): Promise<ProcessApi> => place(options);
 
 	test('a process starts, speaks and exits with its code', async () => {
-		const {processes} = await at();
+		const {processes, can} = await at();
 		const {process: handle, sandboxType} = await processes.start(sh('p', 'echo hello; exit 3'));
 		expect(sandboxType).toBe('none');
-		expect(await handle.exited).toEqual({exitCode: 3, sandboxDenied: false, reason: undefined});
+		// Upstream's server does not tell the reason.
+		const reason = can['processWait'] ? 'exit' : undefined;
+		expect(await handle.exited).toEqual({exitCode: 3, sandboxDenied: false, reason});
 		await handle.closed;
 		expect((await outcome(handle)).text).toBe('hello\n');
 	});
@@ -170,12 +172,49 @@ describe.each(Object.entries(PROCESS_APIS))('on %s', (_name, place) => {
 		expect((await outcome(handle)).text).toMatch(/40 100\r\n$/);
 	});
 
-	test('input to a process without one is rejected as a status', async () => {
+	test('input to a process without one is rejected', async () => {
 		const {processes} = await at();
 		const {process: handle} = await processes.start(sh('p', 'sleep 1000'));
-		expect(await handle.write('x')).toEqual({status: 'stdinClosed'});
+		await expect(handle.write('x')).rejects.toMatchObject({code: 'STDIN_CLOSED', context: {refusal: 'noStdin'}});
+		await expect(writeInput(handle, 'x')).rejects.toThrow('it has no standard input');
 		expect(await handle.terminate()).toMatchObject({running: true});
 		await handle.closed;
+	});
+
+	test.each([{pipeStdin: true}, {tty: true}])('input to a process that has exited is rejected: %j', async io => {
+		const {processes} = await at();
+		const {process: handle} = await processes.start(sh('p', 'true', io));
+		await handle.exited;
+		await expect(handle.write('x')).rejects.toMatchObject({code: 'STDIN_CLOSED', context: {refusal: 'exited'}});
+		await handle.closed;
+		await expect(handle.write('')).rejects.toThrow('process p takes no input: it has exited');
+		await handle.closeStdin().catch(() => {});
+	});
+
+	test('input to a process that has closed its own is rejected', async ({skip}) => {
+		const {processes, can} = await at();
+		if (!can['processTerminateMode']) skip('the server does not tell');
+		const {process: handle} = await processes.start(
+			sh('p', 'read x; exec <&-; echo closed; sleep 1000', {pipeStdin: true}),
+		);
+		expect(await handle.write('read\n')).toEqual({status: 'accepted'});
+		await heard(handle, 'closed');
+		await expect(handle.write('x')).rejects.toMatchObject({code: 'STDIN_CLOSED', context: {refusal: 'stdinClosed'}});
+		await handle.closeStdin();
+		await handle.closeStdin();
+		await handle.terminate();
+	});
+
+	test('input behind the end of the input is rejected, and the end can be told twice', async ({skip}) => {
+		const {processes, can} = await at();
+		if (!can['processCloseStdin']) skip('the server cannot close an input');
+		const {process: handle} = await processes.start(sh('p', 'cat; sleep 1000', {pipeStdin: true}));
+		await handle.write('all of it\n');
+		await handle.closeStdin();
+		await handle.closeStdin();
+		await expect(handle.write('x')).rejects.toMatchObject({code: 'STDIN_CLOSED'});
+		await heard(handle, 'all of it');
+		await handle.terminate();
 	});
 
 	test('output can be read by cursor, waited for, and is all there', async () => {
@@ -323,7 +362,7 @@ describe.each(Object.entries(PROCESS_APIS))('on %s', (_name, place) => {
 	test('when the link breaks processes fail with the reason, reads say so, and all else fails', async ({skip}) => {
 		const {processes, transports} = await at({recovers: false});
 		if (transports.length === 0) skip('there is no wire');
-		const {process: handle} = await processes.start(sh('p', 'sleep 1000'));
+		const {process: handle} = await processes.start(sh('p', 'sleep 1000', {pipeStdin: true}));
 		const pending = handle.read({waitMs: 60_000});
 		const events = outcome(handle);
 		transports[0]!.destroy();

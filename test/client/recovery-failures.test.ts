@@ -3,7 +3,8 @@ import {expect, onTestFinished, test, vi} from 'vitest';
 import type {RemoteProcess} from '../../src/client/process/remote-process.js';
 import {MAX_WAITING_EVENTS} from '../../src/client/process/reorder-buffer.js';
 import {RECOVERY_BUDGET_MS} from '../../src/client/session/recovery.js';
-import {SessionClient} from '../../src/client/session/session-client.js';
+import {SessionClient, type SessionClientOptions} from '../../src/client/session/session-client.js';
+import {MAX_TIMER_MS} from '../../src/shared/units.js';
 import {memoryTransportPair} from '../../src/transports/memory.js';
 import {stopClock} from '../helpers/clock.js';
 import {chunk} from '../helpers/process-events.js';
@@ -22,7 +23,7 @@ interface Scripted {
 	readonly resumed: (index: number) => Promise<RawPeer>;
 }
 
-async function scripted(): Promise<Scripted> {
+async function scripted(options: Pick<SessionClientOptions, 'recoveryBudgetMs'> = {}): Promise<Scripted> {
 	const peers: RawPeer[] = [];
 	const connect = async () => {
 		const [near, far] = memoryTransportPair();
@@ -34,7 +35,7 @@ async function scripted(): Promise<Scripted> {
 		await answer(peer, 'initialize', {sessionId: 'session', environmentInfo});
 		await peer.next();
 	};
-	const opening = SessionClient.open(connect);
+	const opening = SessionClient.open(connect, options);
 	await eventually(() => peers.length === 1);
 	await greet(peers[0]!);
 	const client = await opening;
@@ -71,7 +72,7 @@ test('a process that cannot be read after a break fails with the reason and is e
 	const peer = await resumed(1);
 	await refuse(peer, 'process/read', 'no such luck');
 	const {params} = await peer.next<Asked>();
-	expect(params).toEqual({processId: 'p'});
+	expect(params).toEqual({processId: 'p', mode: 'force'});
 	peer.send({id: Number(peer.received.at(-1)!['id']), result: {running: true}});
 	await expect(process.closed).rejects.toThrow('failed to recover process p: exec-server rejected request');
 	await client.recovered();
@@ -115,6 +116,35 @@ test('a server that does not answer while it is caught up with is hung up on whe
 	await vi.advanceTimersByTimeAsync(RECOVERY_BUDGET_MS);
 	expect((await client.ended).message).toContain('recovery timed out after 45s');
 	await expect(process.closed).rejects.toThrow('recovery timed out');
+});
+
+test('with a longer time limit a server that does not answer is hung up on, and the session is resumed minutes later', async () => {
+	stopClock();
+	const {client, peers, resumed} = await scripted({recoveryBudgetMs: MAX_TIMER_MS});
+	peers[0]!.transport.destroy();
+	const second = await resumed(1);
+	await asked(second, 'process/read');
+	await vi.advanceTimersByTimeAsync(RECOVERY_BUDGET_MS);
+	await second.untilClosed();
+	for (let outages = 2; outages < 50; outages++) {
+		await vi.advanceTimersByTimeAsync(5000);
+		await eventually(() => peers.length > outages);
+		peers[outages]!.transport.destroy();
+		await peers[outages]!.untilClosed();
+	}
+	expect(client.state).toBe('recovering');
+	await vi.advanceTimersByTimeAsync(5000);
+	const last = await resumed(50);
+	await answer(last, 'process/read', {
+		chunks: [],
+		nextSeq: 1,
+		exited: false,
+		exitCode: null,
+		closed: false,
+		failure: null,
+	});
+	await client.recovered();
+	expect(client.state).toBe('connected');
 });
 
 test('a link that breaks again while it is caught up with is made once more', async () => {

@@ -2,11 +2,12 @@
 import {describe, expect, onTestFinished, test, vi} from 'vitest';
 import {
 	CONSOLE_SESSION_MS,
+	type ConsoleLogin,
 	ConsoleLogins,
 	MAX_CONSOLE_SESSIONS,
 	MAX_SESSIONS_PER_LOGIN,
 } from '../../src/console/server/console-logins.js';
-import {ConsoleSite, type ConsoleSiteOptions} from '../../src/console/server/console-site.js';
+import {type ConsoleAdmission, ConsoleSite, type ConsoleSiteOptions} from '../../src/console/server/console-site.js';
 import {MAX_WAITING_REFUSALS, RefusedLogins} from '../../src/console/server/refused-logins.js';
 import {Deferred} from '../../src/shared/async/deferred.js';
 import {listen} from '../../src/transports/node/listener.js';
@@ -17,6 +18,8 @@ import {clientTransport, connected} from '../helpers/serving.js';
 import {TestClient} from '../helpers/test-client.js';
 import {fileWith, sha256} from '../helpers/tokens.js';
 
+const IGNORED = {accept: () => {}, withdraw: () => {}};
+const PASS = {kind: 'pass', hasRoom: true, connect: async () => IGNORED} as const;
 const TOKEN = 'a token of the owner, long enough';
 /** Not of params that were misunderstood. */
 const REFUSAL = /unknown process id|is not for a token|needs the scope|is not driven by this client/;
@@ -42,7 +45,10 @@ async function guestOf(server: ConsoleServer, ...flags: string[]): Promise<TestC
 }
 
 /** A console in this program, with one machine. */
-async function siteOf(options: Partial<ConsoleSiteOptions>): Promise<{url: string; origin: string}> {
+async function siteOf(
+	options: Partial<ConsoleSiteOptions>,
+	isOpen = () => true,
+): Promise<{url: string; origin: string}> {
 	const site = new ConsoleSite({
 		files: new Map(),
 		logins: new ConsoleLogins(),
@@ -51,7 +57,7 @@ async function siteOf(options: Partial<ConsoleSiteOptions>): Promise<{url: strin
 		admit: async () => ({kind: 'refused', text: 'no'}),
 		...options,
 	});
-	const listener = await listen({host: '127.0.0.1', port: 0, site, accept: transport => transport.destroy()});
+	const listener = await listen({host: '127.0.0.1', port: 0, site, isOpen, accept: transport => transport.destroy()});
 	onTestFinished(() => listener.close());
 	return {url: listener.url, origin: listener.url.replace('ws', 'http')};
 }
@@ -111,13 +117,36 @@ describe('requests of other origins', () => {
 		const logins = new ConsoleLogins();
 		const open = await siteOf({
 			logins,
-			admit: async () => ({kind: 'pass', hasRoom: true, connect: async () => () => {}}),
+			admit: async () => PASS,
 		});
 		const cookie = `longarm_console_${new URL(open.origin).port}=${logins.open({kind: 'owner'})}`;
 		const read = async (site: string): Promise<number> =>
 			(await fetch(`${open.origin}/console/session`, {headers: {cookie, 'sec-fetch-site': site}})).status;
 		expect([await read('same-origin'), await read('same-site'), await read('cross-site')]).toEqual([200, 401, 401]);
 	});
+});
+
+test('a connection to a machine that was prepared for a refused or abandoned browser is closed', async () => {
+	let isOpen = true;
+	let withdrawn = 0;
+	const logins = new ConsoleLogins();
+	const prepared = {accept: () => {}, withdraw: () => void withdrawn++};
+	const connect = async (): Promise<typeof prepared> => {
+		isOpen = false;
+		return prepared;
+	};
+	const {origin} = await siteOf({logins, admit: async () => ({...PASS, connect})}, () => isOpen);
+	const {host, port} = new URL(origin);
+	const Cookie = `longarm_console_${port}=${logins.open({kind: 'owner'})}`;
+	const headers = {...UPGRADE, Host: host, Origin: origin, Cookie};
+	expect((await request(origin, 'GET /console/ws/here', headers))[0]).toBe(503);
+	expect(withdrawn).toBe(1);
+	const broken = await siteOf({logins, admit: async () => ({...PASS, connect: async () => prepared})});
+	const other = new URL(broken.origin);
+	const name = {Host: other.host, Origin: broken.origin, Cookie: Cookie.replace(port, other.port)};
+	const protocol = {'Sec-WebSocket-Protocol': ',,'};
+	expect((await request(broken.origin, 'GET /console/ws/here', {...headers, ...name, ...protocol}))[0]).toBe(400);
+	await vi.waitFor(() => expect(withdrawn).toBe(2));
 });
 
 test('no path leads out of the files of the page', async () => {
@@ -165,8 +194,7 @@ describe('login links', () => {
 
 	test('the cookie is for TLS only where there is TLS', async () => {
 		const logins = new ConsoleLogins();
-		const pass = {kind: 'pass', hasRoom: true, connect: async () => () => {}} as const;
-		const {origin} = await siteOf({logins, isSecure: true, admit: async () => pass});
+		const {origin} = await siteOf({logins, isSecure: true, admit: async () => PASS});
 		const answer = await fetch(`${origin}/console/login`, {
 			method: 'POST',
 			headers: {'content-type': 'application/json', origin},
@@ -175,11 +203,10 @@ describe('login links', () => {
 		expect(answer.headers.get('set-cookie')).toMatch(/; HttpOnly; SameSite=Strict; Secure$/);
 	});
 
-	test('those who guess wait for each answer, and are not looked at when there are too many of them', async () => {
+	test('those who guess wait for each answer or get none, and lock nobody else out', async () => {
 		const over = new Deferred();
 		const logins = new ConsoleLogins();
-		const pass = {kind: 'pass', hasRoom: true, connect: async () => () => {}} as const;
-		const {origin} = await siteOf({logins, admit: async () => pass, refusals: new RefusedLogins(() => over.promise)});
+		const {origin} = await siteOf({logins, admit: async () => PASS, refusals: new RefusedLogins(() => over.promise)});
 		const link = logins.createLink();
 		const attempt = (secret: string): Promise<Response> =>
 			fetch(`${origin}/console/login`, {
@@ -190,15 +217,70 @@ describe('login links', () => {
 		const guesses = Array.from({length: MAX_WAITING_REFUSALS + 1}, (_, index) => attempt(`guess ${index}`));
 		// The others wait.
 		expect((await Promise.race(guesses)).status).toBe(429);
+		expect((await attempt(link)).status).toBe(204);
+		// It is good once all the same.
 		expect((await attempt(link)).status).toBe(429);
 		over.resolve();
 		expect((await Promise.all(guesses)).filter(({status}) => status === 401)).toHaveLength(MAX_WAITING_REFUSALS);
-		// The link was not used up by the attempt in between.
-		expect((await attempt(link)).status).toBe(204);
+	});
+});
+
+const isGood = (login: ConsoleLogin): boolean => login.kind === 'owner' || login.token.startsWith('good');
+const admit = async (login: ConsoleLogin): Promise<ConsoleAdmission> =>
+	isGood(login) ? PASS : {kind: 'refused', text: 'the token is unknown'};
+
+async function twoLogins(): Promise<{
+	logins: ConsoleLogins;
+	post: (body: object, cookie?: string) => Promise<Response>;
+	cookie: string;
+}> {
+	const logins = new ConsoleLogins();
+	const {origin} = await siteOf({logins, admit, refusals: new RefusedLogins(async () => {})});
+	const post = (body: object, cookie?: string): Promise<Response> =>
+		fetch(`${origin}/console/login`, {
+			method: 'POST',
+			headers: {'content-type': 'application/json', origin, ...(cookie !== undefined && {cookie})},
+			body: JSON.stringify(body),
+		});
+	return {logins, post, cookie: cookieIn(await post({token: 'good token of the user'}))};
+}
+
+describe('a link that is opened by a browser that is logged in', () => {
+	test('does not replace the login unless the user agrees', async () => {
+		const {logins, post, cookie} = await twoLogins();
+		const session = (): unknown => logins.find(cookie.split('=')[1]!);
+		const answer = await post({token: 'good token of an attacker'}, cookie);
+		expect([answer.status, answer.headers.get('set-cookie')]).toEqual([409, null]);
+		expect((await post({token: 'good token of an attacker', replace: 'yes'}, cookie)).status).toBe(409);
+		const link = logins.createLink();
+		expect((await post({link}, cookie)).status).toBe(409);
+		expect(session()).toBeDefined();
+		// A refusal does not use the link up.
+		expect((await post({link, replace: true}, cookie)).status).toBe(204);
+		expect(session()).toBeUndefined();
+	});
+
+	test('is refused as always if it is bad, and accepted if it is for the same login or the login has ended', async () => {
+		const {logins, post, cookie} = await twoLogins();
+		expect((await post({token: 'bad'}, cookie)).status).toBe(401);
+		expect((await post({link: 'used'}, cookie)).status).toBe(401);
+		expect((await post({token: 'good token of the user'}, cookie)).status).toBe(204);
+		logins.close(cookie.split('=')[1]!);
+		expect((await post({token: 'good token of another user'}, cookie)).status).toBe(204);
 	});
 });
 
 describe('sessions', () => {
+	test('the holders of several tokens cannot log out one who has few browsers', () => {
+		const logins = new ConsoleLogins();
+		const owner = logins.open({kind: 'token', token: 'owner'});
+		for (let count = 0; count < 4 * MAX_CONSOLE_SESSIONS; count++) {
+			logins.open({kind: 'token', token: `guest ${count % 16}`});
+		}
+		expect(logins.find(owner)).toBeDefined();
+		expect(logins.handOver()).toHaveLength(MAX_CONSOLE_SESSIONS);
+	});
+
 	test('the holder of one token cannot log everybody else out', () => {
 		const logins = new ConsoleLogins();
 		const owner = logins.open({kind: 'token', token: 'owner'});
@@ -234,7 +316,7 @@ describe('sessions', () => {
 				connect: async () => {
 					reaching.resolve();
 					await reached.promise;
-					return () => {};
+					return {accept: () => {}, withdraw: () => {}};
 				},
 			}),
 		});

@@ -3,26 +3,18 @@ import {afterAll, beforeAll, describe, expect, test} from 'vitest';
 import {
 	BROWSER,
 	ConsoleServer,
+	OWNER_TOKEN,
 	openBrowser,
 	openPage,
 	showProcess,
+	startWithToken,
 	terminalLines,
 	terminalShows,
 } from '../helpers/consoles.js';
 import {needs} from '../helpers/needs.js';
 import {OnTerminal} from '../helpers/on-terminal.js';
-import {fileWith, sha256} from '../helpers/tokens.js';
 
 const ECHO = 'stty -echo; echo ready; while read line; do echo "<$line>"; done';
-const TOKEN = 'a token of the owner, long enough';
-
-/** A server with a token, so that several browsers can log in. */
-async function guarded(): Promise<ConsoleServer> {
-	const tokens = fileWith(`[[tokens]]\nname = "ann"\nsha256 = "${sha256(TOKEN)}"\n`, 'tokens.toml');
-	return ConsoleServer.start(['--ws-auth', 'capability-token', '--ws-tokens-file', tokens], {
-		LONGARM_EXEC_SERVER_TOKEN: TOKEN,
-	});
-}
 
 describe('in Chromium', needs(BROWSER), () => {
 	let browser: Browser;
@@ -32,7 +24,7 @@ describe('in Chromium', needs(BROWSER), () => {
 	afterAll(() => browser.close());
 
 	test('two browsers and a command watch one process; one takes control, types and gives back', async () => {
-		const server = await guarded();
+		const server = await startWithToken();
 		await server.detached('--name', 'echo', '-t', '--', 'sh', '-c', ECHO);
 		await server.longarm('wait', 'echo', '--text', 'ready');
 		const {stdout: shared} = await server.longarm('share', '--drive', 'echo');
@@ -41,7 +33,7 @@ describe('in Chromium', needs(BROWSER), () => {
 		const pages = [];
 		for (let count = 0; count < 2; count++) {
 			const opened = await openPage(browser, server.link);
-			await opened.page.getByLabel('Link or token').fill(TOKEN);
+			await opened.page.getByLabel('Link or token').fill(OWNER_TOKEN);
 			await opened.page.getByText('Log in').click();
 			await showProcess(opened.page, 'echo');
 			await terminalShows(opened.page, 'ready');
@@ -88,7 +80,7 @@ describe('in Chromium', needs(BROWSER), () => {
 	});
 
 	test('a share link shows its one process in its one role, and nothing else', async () => {
-		const server = await guarded();
+		const server = await startWithToken();
 		await server.detached('--name', 'shown', '-t', '--', 'sh', '-c', 'echo visible; sleep 1000');
 		await server.longarm('wait', 'shown', '--text', 'visible');
 		const {stdout} = await server.longarm('share', '--json', 'shown');

@@ -27,12 +27,19 @@ function find(given: string, entries: Record<string, RemoteTarget>): ReturnType<
 }
 
 test('a selector goes to the only hub, with what its first environment knows of it', () => {
-	expect(find('pool:gpu', {plain, one, same})).toEqual({
+	expect(find('pool:gpu', {plain, one})).toEqual({
 		name: 'one/pool:gpu',
 		target: {...one, url: 'registry+https://one.example/pool:gpu', executorKey: 'any', resumeSessionId: undefined},
 		isPool: true,
 	});
 	expect(find('@path=a/b', {two})?.target.url).toBe('registry+https://two.example/sub/@path=a%2Fb');
+});
+
+test('of several environments of one hub a pool is named after its own, else after one of a pool', () => {
+	const big: RemoteTarget = {...same, url: 'registry+https://one.example/pool:big', token: 't3'};
+	expect(find('pool:gpu', {one, big, same})).toMatchObject({name: 'same/pool:gpu', target: {token: 't2'}});
+	expect(find('pool:big', {one, same, big})).toMatchObject({name: 'big/pool:big', target: {token: 't3'}});
+	expect(find('@os=linux', {one, same, big})).toMatchObject({name: 'same/@os=linux', target: {token: 't2'}});
 });
 
 test('a name in front leads to the hub of that environment, and neither its pin nor its session goes along', () => {

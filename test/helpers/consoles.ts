@@ -5,6 +5,7 @@ import {onTestFinished} from 'vitest';
 import {Command, type Finished, run} from './command.js';
 import {findProgram} from './needs.js';
 import {scratchDirectory} from './scratch.js';
+import {fileWith, sha256} from './tokens.js';
 
 export const BROWSER = process.env['CHROMIUM_BIN'] ?? findProgram('chromium') ?? 'chromium';
 
@@ -16,7 +17,7 @@ export class ConsoleServer {
 	readonly url: string;
 	/** Address for a browser; without tokens it logs one in, once. */
 	readonly link: string;
-	readonly #env: Record<string, string>;
+	readonly env: Record<string, string>;
 
 	static async start(flags: readonly string[] = [], env: Record<string, string> = {}): Promise<ConsoleServer> {
 		const home = scratchDirectory();
@@ -36,7 +37,7 @@ export class ConsoleServer {
 	private constructor(server: Command, home: string, env: Record<string, string>, url: string, link: string) {
 		this.server = server;
 		this.home = home;
-		this.#env = env;
+		this.env = env;
 		this.url = url;
 		this.link = link;
 	}
@@ -47,7 +48,7 @@ export class ConsoleServer {
 	}
 
 	longarm(command: string, ...args: string[]): Promise<Finished> {
-		return run([command, '-e', this.url, ...args], this.#env);
+		return run([command, '-e', this.url, ...args], this.env);
 	}
 
 	/** Starts a process that stays; its id. */
@@ -68,6 +69,16 @@ export class ConsoleServer {
 			body: JSON.stringify(body),
 		});
 	}
+}
+
+export const OWNER_TOKEN = 'a token of the owner, long enough';
+
+/** A server with a token, so that several browsers can log in. */
+export async function startWithToken(): Promise<ConsoleServer> {
+	const tokens = fileWith(`[[tokens]]\nname = "ann"\nsha256 = "${sha256(OWNER_TOKEN)}"\n`, 'tokens.toml');
+	return ConsoleServer.start(['--ws-auth', 'capability-token', '--ws-tokens-file', tokens], {
+		LONGARM_EXEC_SERVER_TOKEN: OWNER_TOKEN,
+	});
 }
 
 /** A browser without a window; closed with the tests of the file. */

@@ -7,6 +7,8 @@ export class Cuttable {
 	readonly #open = new Set<Socket>();
 	/** False to refuse new connections. */
 	isOpen = true;
+	/** True to lose everything that is sent, in both directions. */
+	isSilent = false;
 	/** Bytes from the server that were passed on so far. */
 	passed = 0;
 	#watchers = new Set<() => void>();
@@ -56,9 +58,13 @@ export class Cuttable {
 			this.#open.add(from);
 			from.on('error', () => to.destroy());
 			from.on('close', () => to.destroy());
-			from.pipe(to);
+			from.on('data', (data: Buffer) => {
+				if (!this.isSilent && !to.write(data)) from.pause();
+			});
+			to.on('drain', () => from.resume());
 		}
 		far.on('data', (data: Buffer) => {
+			if (this.isSilent) return;
 			this.passed += data.length;
 			for (const tell of this.#watchers) tell();
 		});

@@ -3,6 +3,7 @@ import {StdioClientTransport} from '@modelcontextprotocol/client/stdio';
 import {serveStdio} from '@modelcontextprotocol/server/stdio';
 import {onTestFinished} from 'vitest';
 import {Environment} from '../../src/environments/environment.js';
+import type {MachineLimits} from '../../src/mcp/server/machines/machine-limits.js';
 import {NamedMachine} from '../../src/mcp/server/machines/named-machine.js';
 import {McpService, type McpServiceOptions} from '../../src/mcp/server/mcp-service.js';
 import {PROGRAM} from './command.js';
@@ -19,8 +20,8 @@ export async function machineUrl({keeps = true} = {}): Promise<string> {
 }
 
 /** A machine behind a connection of its own. */
-export function machineAt(url: string, name = 'devbox', labels = {}): NamedMachine {
-	return new NamedMachine(name, Environment.remote(name, url), labels);
+export function machineAt(url: string, name = 'devbox', labels = {}, limits: MachineLimits = {}): NamedMachine {
+	return new NamedMachine(name, Environment.remote(name, url), labels, limits);
 }
 
 /** A service for machines; gone with the test. */
@@ -43,11 +44,12 @@ export function mcpService(machines: readonly NamedMachine[], options: Partial<M
 export async function sdkClient(
 	service: McpService,
 	{modern = false, ...options}: ClientOptions & {modern?: boolean} = {},
+	name = 'test',
 ): Promise<Client> {
 	const [near, far] = InMemoryTransport.createLinkedPair();
 	const handle = serveStdio(service.createServer, {transport: far});
 	const negotiation = modern ? {versionNegotiation: {mode: {pin: MODERN}}} : {};
-	const client = new Client({name: 'test', version: '1'}, {...negotiation, ...options});
+	const client = new Client({name, version: '1'}, {...negotiation, ...options});
 	await client.connect(near);
 	onTestFinished(async () => {
 		await client.close();

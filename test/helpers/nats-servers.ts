@@ -11,11 +11,14 @@ import {scratchDirectory} from './scratch.js';
 /** A real `nats-server` with JetStream on loopback. */
 export class NatsServer {
 	readonly url: string;
+	/** Directory of its streams. */
+	readonly directory: string;
 	readonly #config: string;
 	readonly #port: number;
 	#child: ChildProcess | undefined;
 
-	constructor(config: string, port: number) {
+	constructor(config: string, directory: string, port: number) {
+		this.directory = directory;
 		this.#config = config;
 		this.#port = port;
 		this.url = `nats://127.0.0.1:${port}`;
@@ -31,11 +34,20 @@ export class NatsServer {
 	}
 
 	/** Ends it without a chance to say anything. */
-	async kill(): Promise<void> {
+	kill(): Promise<void> {
+		return this.#end('SIGKILL');
+	}
+
+	/** Lets it end in order, with everything written. */
+	stop(): Promise<void> {
+		return this.#end('SIGTERM');
+	}
+
+	async #end(signal: NodeJS.Signals): Promise<void> {
 		const child = this.#child;
 		if (!child || child.exitCode !== null || child.signalCode !== null) return;
 		const ended = once(child, 'exit');
-		child.kill('SIGKILL');
+		child.kill(signal);
 		await ended;
 	}
 
@@ -57,6 +69,7 @@ export async function runningNats(count = 1, settings: readonly string[] = []): 
 	const servers = Array.from({length: count}, (_, index) => {
 		const store = join(directory, `server-${index}`);
 		mkdirSync(store);
+		const config = join(directory, `server-${index}.conf`);
 		const lines = [
 			`server_name: server-${index}`,
 			`listen: 127.0.0.1:${ports[index]}`,
@@ -66,9 +79,8 @@ export async function runningNats(count = 1, settings: readonly string[] = []): 
 				? [`cluster { name: test, listen: 127.0.0.1:${ports[count + index]}, routes: [${routes.join(', ')}] }`]
 				: []),
 		];
-		const config = join(store, 'server.conf');
 		writeFileSync(config, lines.join('\n'));
-		return new NatsServer(config, ports[index]!);
+		return new NatsServer(config, store, ports[index]!);
 	});
 	onTestFinished(async () => {
 		for (const server of servers) await server.kill();

@@ -33,7 +33,7 @@ export async function poolMember(
 	const online = new Deferred();
 	const slots = new Slots({
 		limit,
-		runningProcesses: () => server.runningProcesses,
+		runningProcesses: () => server.commands.used,
 		onChange: () => link.reportLoad(),
 	});
 	const link = new ExecutorLink({
@@ -51,16 +51,14 @@ export async function poolMember(
 			},
 		},
 		accept: (transport, place) => {
-			const client = server.accept(transport);
-			if (place) slots.join(place, client);
+			slots.join(server.accept(transport), place);
 		},
 		logger: silentLogger,
 		onOnline: () => online.resolve(),
 	});
 	link.run().catch(error => online.reject(error as Error));
-	const reporting = setInterval(() => link.reportLoad(), 20);
+	server.commands.onChange(() => slots.changed());
 	onTestFinished(async () => {
-		clearInterval(reporting);
 		link.close();
 		await server.shutdown(0);
 	});

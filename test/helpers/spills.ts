@@ -2,7 +2,8 @@ import {join} from 'node:path';
 import {onTestFinished} from 'vitest';
 import type {OutputStream} from '../../src/processes/output/output-log.js';
 import type {ProcessMeta} from '../../src/processes/spill/process-meta.js';
-import {ProcessSpill, type SpillOptions} from '../../src/processes/spill/process-spill.js';
+import {ProcessSpill} from '../../src/processes/spill/process-spill.js';
+import type {SpillOptions} from '../../src/processes/spill/spill-options.js';
 import type {SpillCursor, SpillEntry} from '../../src/processes/spill/spill-reader.js';
 import {scratchDirectory} from './scratch.js';
 

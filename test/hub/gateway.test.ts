@@ -1,5 +1,6 @@
 // covers: src/hub/gateway
 import {once} from 'node:events';
+import {connect} from 'node:net';
 import {expect, onTestFinished, test} from 'vitest';
 import {WebSocket} from 'ws';
 import {Environment} from '../../src/environments/environment.js';
@@ -10,6 +11,7 @@ import {fromWebSocket} from '../../src/transports/node/from-web-socket.js';
 import {fingerprintOfKeys} from '../../src/transports/node/relay/known-executors.js';
 import {type RunningHub, runningExecutor, runningHub} from '../helpers/hubs.js';
 import {eventually} from '../helpers/processes.js';
+import {rawRequest, UPGRADE} from '../helpers/raw-http.js';
 import {openRelayPeer} from '../helpers/relay-peers.js';
 
 /** An environment of a plain client at the gateway; closed with the test. */
@@ -80,6 +82,56 @@ test('without --gateway there is none, and with it a token of a client is needed
 	expect(await statusAt(hub, '/environments/offline', hub.clientToken)).toBe(503);
 	expect(await statusAt(hub, '/environments/no%20id', hub.clientToken)).toBe(400);
 	expect(await statusAt(hub, path, hub.clientToken)).toBe(101);
+});
+
+const BAD_UPGRADES: readonly (readonly [string, Record<string, string>])[] = [
+	['a subprotocol header that cannot be parsed', {'Sec-WebSocket-Protocol': ',,'}],
+	['a key of the wrong length', {'Sec-WebSocket-Key': 'short'}],
+	['another version', {'Sec-WebSocket-Version': '7'}],
+];
+
+test.for(BAD_UPGRADES)('an upgrade with %s leaves no stream open at the executor', async ([, headers]) => {
+	const hub = await runningHub({hasGateway: true});
+	await runningExecutor(hub, 'devbox');
+	const Authorization = `Bearer ${hub.clientToken}`;
+	const answer = await rawRequest(hub.url, 'GET /environments/devbox', {...UPGRADE, Authorization, ...headers});
+	expect(answer).toMatch(/^HTTP\/1\.1 4\d\d /);
+	await eventually(() => hub.hub.relay.findExecutor('devbox')!.harnesses.size === 0);
+	expect(hub.hub.relay.findExecutor('devbox')!.streams.size).toBe(0);
+});
+
+test('clients that hang up during their upgrade leave no stream open at the executor', async () => {
+	const hub = await runningHub({hasGateway: true});
+	await runningExecutor(hub, 'devbox');
+	const {hostname, port, host} = new URL(hub.url);
+	const lines = Object.entries({Host: host, Authorization: `Bearer ${hub.clientToken}`, ...UPGRADE});
+	const head = `GET /environments/devbox HTTP/1.1\r\n${lines.map(each => each.join(': ')).join('\r\n')}\r\n\r\n`;
+	const abandon = async (): Promise<void> => {
+		const socket = connect({host: hostname, port: Number(port)});
+		await once(socket, 'connect');
+		await new Promise<void>(resolve => socket.write(head, () => resolve()));
+		socket.resetAndDestroy();
+	};
+	for (let count = 0; count < 16; count++) await abandon();
+	expect(await statusAt(hub, '/environments/devbox', hub.clientToken)).toBe(101);
+	await eventually(() => hub.hub.relay.findExecutor('devbox')!.streams.size === 1);
+});
+
+test('the hub closes the socket of a refused upgrade that its client keeps open', async () => {
+	const hub = await runningHub();
+	const {hostname, port, host} = new URL(hub.url);
+	const socket = connect({host: hostname, port: Number(port), allowHalfOpen: true});
+	onTestFinished(() => void socket.destroy());
+	const lines = Object.entries({Host: host, ...UPGRADE}).map(each => each.join(': '));
+	socket.write(`GET /relay?ticket=none HTTP/1.1\r\n${lines.join('\r\n')}\r\n\r\n`);
+	socket.resume();
+	await once(socket, 'end');
+	// Only a socket that the hub has closed on both sides answers further bytes with a reset.
+	socket.on('error', () => {});
+	const over = new Promise<boolean>(resolve => socket.once('close', resolve));
+	const writing = setInterval(() => socket.write('x'), 20);
+	onTestFinished(() => clearInterval(writing));
+	expect(await over).toBe(true);
 });
 
 /** An executor of 0.130: registers before every connection, and serves plain JSON-RPC on it. */

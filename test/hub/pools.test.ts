@@ -1,14 +1,17 @@
-import {expect, test} from 'vitest';
+import {expect, test, vi} from 'vitest';
 import type {ListedEnvironment} from '../../src/hub/environment-routes.js';
-import {encodeLoad} from '../../src/protocol/relay/executor-offer.js';
+import {PENDING_PICK_MS} from '../../src/hub/pools/pending-picks.js';
+import {decodeLoad, encodeLoad} from '../../src/protocol/relay/executor-offer.js';
 import {encodeRelayKey} from '../../src/protocol/relay/relay-keys.js';
 import {nodeNoiseCrypto} from '../../src/shared/node/node-noise-crypto.js';
 import {createNoiseKeys, publicKeysOf} from '../../src/shared/noise/hybrid-ik.js';
+import {DEFAULT_POOL_WAIT_MS} from '../../src/transports/node/relay/connect-attempts.js';
 import {connectHarness} from '../../src/transports/node/relay/connect-harness.js';
 import {environmentVia, type RunningHub, runningExecutor, runningHub} from '../helpers/hubs.js';
 import {memberOf, poolEnvironment, poolMember} from '../helpers/pool-members.js';
 import {askUntil, eventually} from '../helpers/processes.js';
 import {clientRegistry, executorRegistry, scriptedExecutor} from '../helpers/relay-peers.js';
+import {sh} from '../helpers/start-params.js';
 
 const clientKeys = createNoiseKeys(nodeNoiseCrypto);
 const clientKey = encodeRelayKey(publicKeysOf(clientKeys));
@@ -50,7 +53,9 @@ test('labels choose a member as a pool does, and both together', async () => {
 	expect(await memberOf(poolEnvironment(hub, '@os=linux+arch=x64'))).toBe('one');
 	expect(await memberOf(poolEnvironment(hub, 'pool:gpu+arch=arm64'))).toBe('two');
 	expect(await memberOf(poolEnvironment(hub, '@path=a%2Fb'))).toBe('three');
-	await expect(memberOf(poolEnvironment(hub, 'pool:big+arch=x64'))).rejects.toMatchObject({code: 'POOL_EMPTY'});
+	await expect(memberOf(poolEnvironment(hub, 'pool:big+arch=x64', {poolWaitMs: 0}))).rejects.toMatchObject({
+		code: 'POOL_EMPTY',
+	});
 });
 
 test('of two members with room the less loaded one is chosen, by its share of slots', async () => {
@@ -73,16 +78,88 @@ test('a full pool and an empty one are told apart, by code, status and text', as
 	const first = poolEnvironment(hub, 'pool:gpu');
 	await first.member();
 	await untilUsed(hub, 'gpu-1', 1);
-	await expect(poolEnvironment(hub, 'pool:gpu').member()).rejects.toMatchObject({
+	await expect(poolEnvironment(hub, 'pool:gpu', {poolWaitMs: 0}).member()).rejects.toMatchObject({
 		code: 'POOL_FULL',
 		message: 'every machine of pool:gpu is full',
 		cause: {status: 503, code: 'pool_full'},
 	});
-	await expect(poolEnvironment(hub, 'pool:tpu').member()).rejects.toMatchObject({
+	await expect(poolEnvironment(hub, 'pool:tpu', {poolWaitMs: 0}).member()).rejects.toMatchObject({
 		code: 'POOL_EMPTY',
 		message: 'no machine of pool:tpu is connected to the hub, or none that this token is good for',
 		cause: {status: 409, code: 'pool_empty'},
 	});
+});
+
+/** Slots in use by every account that the executors give of them from now on. */
+function recordUsed({hub}: RunningHub): number[] {
+	const used: number[] = [];
+	const {relay} = hub;
+	const receiveText = relay.receiveText.bind(relay);
+	vi.spyOn(relay, 'receiveText').mockImplementation((executor, text) => {
+		used.push(decodeLoad(text)!.used);
+		receiveText(executor, text);
+	});
+	return used;
+}
+
+test('a slot is free as soon as its command has exited and its client has left', async () => {
+	const hub = await runningHub();
+	const members = [await poolMember(hub, 'a', {slots: 1}), await poolMember(hub, 'b', {slots: 1})];
+	const used = recordUsed(hub);
+	for (let times = 0; times < 12; times++) {
+		const environment = poolEnvironment(hub, 'pool:gpu');
+		expect((await environment.run(['true'])).exitCode).toBe(0);
+		await environment.close();
+	}
+	await eventually(() => ['a', 'b'].every(id => hub.hub.relay.findExecutor(id)!.load!.used === 0));
+	expect([Math.max(...used), ...members.map(({slots}) => slots.used)]).toEqual([1, 0, 0]);
+});
+
+test('a client and its process take one slot, also if the process outlives the client', async () => {
+	const hub = await runningHub();
+	const {slots} = await poolMember(hub, 'gpu-1', {slots: 1});
+	const used = recordUsed(hub);
+	const first = poolEnvironment(hub, 'pool:gpu');
+	const {process} = await first.processes.start(sh('nap', 'cat', {pipeStdin: true, onDisconnect: 'keep'}));
+	await untilUsed(hub, 'gpu-1', 1);
+	await first.close();
+	await eventually(() => hub.hub.relay.findExecutor('gpu-1')!.streams.size === 0);
+	expect(slots.used).toBe(1);
+	await expect(poolEnvironment(hub, 'pool:gpu', {poolWaitMs: 0}).member()).rejects.toMatchObject({code: 'POOL_FULL'});
+	const byName = environmentVia(hub, 'gpu-1');
+	const attached = await byName.attach(process.processId, {role: 'drive'});
+	await attached.closeStdin();
+	// Nobody but the process took it, and nobody else is told that it has ended.
+	await eventually(() => hub.hub.relay.findExecutor('gpu-1')!.load!.used === 0);
+	expect(Math.max(...used)).toBe(1);
+});
+
+test('as many clients as there are slots are let in at once, and one more as soon as one of them leaves', async () => {
+	const hub = await runningHub();
+	const members = [await poolMember(hub, 'a', {slots: 2}), await poolMember(hub, 'b', {slots: 2})];
+	const used = recordUsed(hub);
+	const clients = Array.from({length: 4}, () => poolEnvironment(hub, 'pool:gpu'));
+	const processes = await Promise.all(clients.map(client => client.start(['sleep', '600'])));
+	expect(members.map(({slots}) => slots.used)).toEqual([2, 2]);
+	const last = poolEnvironment(hub, 'pool:gpu', {poolWaitMs: 60_000});
+	const output = last.run(['printf', 'late']);
+	await askUntil(
+		() => refusalsOf(hub, 'pool_full'),
+		count => count > 0,
+	);
+	await processes[0]!.terminate();
+	await clients[0]!.close();
+	expect((await output).stdout.text).toBe('late');
+	expect(Math.max(...used)).toBe(2);
+});
+
+test('a client that vanished before it reached its machine is not waited for longer than a client waits', async () => {
+	const hub = await runningHub();
+	await poolMember(hub, 'gpu-1', {slots: 1});
+	// It has its ticket, and does nothing with it.
+	await clientRegistry(hub, 'pool:gpu').connect(clientKey);
+	expect((await poolEnvironment(hub, 'pool:gpu').run(['printf', 'here'])).stdout.text).toBe('here');
+	expect(DEFAULT_POOL_WAIT_MS).toBeGreaterThan(PENDING_PICK_MS);
 });
 
 test('a client that waits gets the slot when the one before it leaves', async () => {
@@ -122,7 +199,7 @@ test('a process takes its slot after its client has left, and those who name the
 	await first.close();
 	await untilUsed(hub, 'gpu-1', 1);
 	expect(slots.used).toBe(1);
-	await expect(poolEnvironment(hub, 'pool:gpu').member()).rejects.toMatchObject({code: 'POOL_FULL'});
+	await expect(poolEnvironment(hub, 'pool:gpu', {poolWaitMs: 0}).member()).rejects.toMatchObject({code: 'POOL_FULL'});
 	expect((await environmentVia(hub, 'gpu-1').run(['printf', 'by name'])).stdout.text).toBe('by name');
 });
 
@@ -184,7 +261,9 @@ test('a token gets members that it is good for, and no others', async () => {
 		expect(await memberOf(poolEnvironment(hub, 'pool:gpu', {token}))).toBe('alice-1');
 	}
 	const {token: other} = await hub.hub.tokens.create('client', 'carol-*');
-	await expect(poolEnvironment(hub, 'pool:gpu', {token: other}).member()).rejects.toMatchObject({code: 'POOL_EMPTY'});
+	await expect(poolEnvironment(hub, 'pool:gpu', {token: other, poolWaitMs: 0}).member()).rejects.toMatchObject({
+		code: 'POOL_EMPTY',
+	});
 });
 
 test('a machine that was stopped is not chosen, and one that leaves neither', async () => {
@@ -288,7 +367,7 @@ test('an offer or a load that cannot be read is passed by, and the executor is s
 test('a stock executor is in no pool, and nothing is different for it', async () => {
 	const hub = await runningHub();
 	await runningExecutor(hub, 'stock');
-	await expect(poolEnvironment(hub, '@os=linux').member()).rejects.toMatchObject({code: 'POOL_EMPTY'});
+	await expect(poolEnvironment(hub, '@os=linux', {poolWaitMs: 0}).member()).rejects.toMatchObject({code: 'POOL_EMPTY'});
 	const body = JSON.stringify({
 		security_profile: 'noise_hybrid_ik_v1',
 		executor_public_key: encodeRelayKey(publicKeysOf(createNoiseKeys(nodeNoiseCrypto))),

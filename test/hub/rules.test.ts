@@ -1,6 +1,6 @@
 // covers: src/hub
 // The rules that executors and clients of upstream rely on, each by its sentence.
-import {appendFileSync} from 'node:fs';
+import {mkdirSync, rmSync} from 'node:fs';
 import {join} from 'node:path';
 import {expect, onTestFinished, test, vi} from 'vitest';
 import {Grants} from '../../src/hub/registry/grants.js';
@@ -38,7 +38,8 @@ test('rule 1: a ticket is refused with 4xx only if registering works right after
 	await executorRegistry(hub, 'devbox').register(encodeRelayKey(publicKeysOf(first.keys)));
 	if (currentHubKind() !== 'embedded') return;
 	// The hub cannot tell whether the token is good.
-	appendFileSync(join(hub.data, 'tokens.jsonl'), 'not JSON\n');
+	rmSync(join(hub.data, 'tokens.jsonl'));
+	mkdirSync(join(hub.data, 'tokens.jsonl'));
 	expect(await statusOfUpgrade(second.registration.url)).toBe(503);
 });
 

@@ -126,6 +126,25 @@ function openFilesBelow(directory: string): string[] {
 }
 
 describe.each(Object.entries(HOMES))('in %s', (_name, openHome) => {
+	test('a stored job whose schema cannot be used fails when it is opened, and others run', async () => {
+		const home = await openHome();
+		const first = await home.open(() => Promise.reject(new Error('not reachable yet')));
+		const slow = Array.from({length: 3000}, (_, n) => [`p${n}`, {pattern: `[^\\p{L}${n}]`}]);
+		const schemas = [{properties: Object.fromEntries(slow) as object}, {type: 'nothing'}];
+		const bad = await Promise.all(
+			schemas.map(schema => first.submit('default', submission('true', {schema}), bytesOf(rows(2)))),
+		);
+		const good = await first.submit('default', submission(`echo '{{}}'`), bytesOf(rows(2)));
+		await first.close();
+		const second = await home.open();
+		expect(await ended(second, good)).toMatchObject({status: 'completed', completed_items: 2});
+		for (const id of bad) {
+			const listed = await ended(second, id);
+			expect(listed).toMatchObject({status: 'failed', completed_items: 0});
+			expect(listed.job_error).toContain('the schema');
+		}
+	});
+
 	test('every row is done once, with its result and its output', async () => {
 		const jobs = await (await openHome()).open();
 		const job = submission(`printf '{{"n":%s}}' {n}; echo to-stderr {n} >&2`);

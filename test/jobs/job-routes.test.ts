@@ -2,6 +2,7 @@
 import {describe, expect, test} from 'vitest';
 import type {HubBackend} from '../../src/hub/cluster/hub-cluster.js';
 import {openNatsBackend} from '../../src/hub/nats/nats-backend.js';
+import {MAX_SCHEMA_CHARS, MAX_SCHEMA_MS} from '../../src/jobs/engine/result-schema.js';
 import {openHubJobs} from '../../src/jobs/hub/open-hub-jobs.js';
 import type {JobSubmission} from '../../src/jobs/hub/submitted-job.js';
 import {DEFAULT_RULES} from '../../src/jobs/job-description.js';
@@ -120,6 +121,41 @@ describe.each(Object.entries(BACKENDS))('%s', (_name, openBackend) => {
 		expect((await ask(hub, `/jobs/${'0'.repeat(36)}`)).status).toBe(404);
 		expect((await ask(hub, `/jobs/${'0'.repeat(36)}/cancel`, '{"drain_ms":-1}')).status).toBe(400);
 	});
+
+	test('schemas of one tenant, however slow, do not delay the answers to others', async () => {
+		const hub = await hubWithJobs(openBackend);
+		await runningExecutor(hub, 'box');
+		const evil = {properties: {x: {pattern: '^(a+)+$'}}};
+		const line = `printf '{{"x":"%s!"}}' ${'a'.repeat(60)}`;
+		const command = {...JOB.command, command: {line}};
+		const {json} = await ask(hub, '/jobs', upload({command, rules: {...JOB.rules, schema: evil}}, 'n\n1\n'));
+		// Compiles for seconds: thousands of expressions that each are a large set of characters.
+		const patterns = Array.from({length: 8000}, (_, n) => [`p${n}`, {pattern: `[^\\p{L}${n}]`}]);
+		const large = {properties: Object.fromEntries(patterns.slice(0, 3000)) as object};
+		const submitted = ask(hub, '/jobs', upload({rules: {...JOB.rules, schema: large}}));
+		const {token: other} = await hub.hub.tokens.create('client', '*', 'other');
+		const delays: number[] = [];
+		const ends = ended(hub, json.job_id);
+		const over = new AbortController();
+		void Promise.all([submitted, ends]).finally(() => over.abort());
+		while (!over.signal.aborted) {
+			const before = performance.now();
+			expect((await ask(hub, '/jobs', undefined, other)).status).toBe(200);
+			delays.push(performance.now() - before);
+		}
+		expect(Math.max(...delays)).toBeLessThan(MAX_SCHEMA_MS);
+		const shown = await ask(hub, `/jobs/${json.job_id}`);
+		expect(shown.json).toMatchObject({status: 'completed', failed_items: 1});
+		expect(shown.text).toContain('cannot be checked: it takes longer than 2 s');
+		const long = {properties: Object.fromEntries(patterns) as object};
+		const refused = await ask(hub, '/jobs', upload({rules: {...JOB.rules, schema: long}}));
+		expect([refused.status, refused.json.error.message]).toEqual([
+			400,
+			expect.stringContaining(`at most ${MAX_SCHEMA_CHARS} are allowed`),
+		]);
+		const unknown = upload({executors: [{name: 'none', slots: 1}], rules: {...JOB.rules, schema: long}});
+		expect((await ask(hub, '/jobs', unknown)).json.error.message).toContain('knows no executor none');
+	}, 60_000);
 
 	test('a hub without jobs has no such paths, and the token of the hub for itself ends with the job', async () => {
 		const plain = await runningHub();

@@ -1,9 +1,12 @@
 import {expect, test} from 'vitest';
 import {ReportServer} from '../../src/jobs/command/report-server.js';
 import type {JobRunner} from '../../src/jobs/engine/job-runner.js';
+import {compileSchema} from '../../src/jobs/engine/result-schema.js';
+import {JobInputError} from '../../src/jobs/input/job-input-error.js';
 import type {ItemAttempt, ReportAnswer} from '../../src/jobs/item-worker.js';
 import {runJob} from '../../src/jobs/run-job.js';
 import {Deferred} from '../../src/shared/async/deferred.js';
+import {failureOf} from '../helpers/waiting.js';
 import {here, newJob, workerOf} from './job-fixtures.js';
 
 const SCHEMA = {type: 'object', required: ['n'], properties: {n: {type: 'number'}}};
@@ -66,6 +69,20 @@ test('a result that does not match the schema can be corrected, and the third on
 		expect(await attempt.report({n: 1})).toEqual({accepted: false, reason: 'not_running'});
 	}, SCHEMA);
 	expect(other.failed_item_errors?.[0]?.last_error).toMatch(/^result does not match the schema: .*'n'/);
+});
+
+test('of two reports whose results are checked at the same time, one is accepted', async () => {
+	const {summary} = await withAttempt(async attempt => {
+		const answers = await Promise.all([attempt.report({n: 1}), attempt.report({n: 2})]);
+		expect(answers).toEqual([{accepted: true}, {accepted: false, reason: 'not_running'}]);
+	}, SCHEMA);
+	expect(summary).toMatchObject({completed_items: 2, failed_items: 0});
+});
+
+test('an asynchronous schema is refused, because its check would accept every result', async () => {
+	const failure = await failureOf(compileSchema({$async: true, type: 'object', required: ['n']}));
+	expect(failure).toBeInstanceOf(JobInputError);
+	expect((failure as Error).message).toContain('$async is not supported');
 });
 
 test('a result that comes after the time limit is refused', async () => {

@@ -6,7 +6,7 @@ import {afterAll, beforeAll, expect, test} from 'vitest';
 import {PackedProject} from '../helpers/packed-project.js';
 
 /** What a page loads for `longarm/client`, minified and compressed. */
-const MAX_CLIENT_BUNDLE_GZIP_BYTES = 72 * 1024;
+const MAX_CLIENT_BUNDLE_GZIP_BYTES = 76 * 1024;
 /** Entries without any need of Node, or of its types. */
 const BROWSER_ENTRIES = ['longarm/client', 'longarm/agent-tools', 'longarm/protocol'];
 

@@ -37,8 +37,8 @@ describeEachBackend(backend => {
 		await timeEnoughFor(backend);
 		expect(process.state.kind).toBe('running');
 		// It waits, and has not waited longer than it lives.
-		expect(process.pausedMs).toBeGreaterThan(0);
-		expect(process.pausedMs).toBeLessThan(performance.now() - startedAt);
+		expect(process.pressure.pausedMs).toBeGreaterThan(0);
+		expect(process.pressure.pausedMs).toBeLessThan(performance.now() - startedAt);
 		expect(cursor.pendingBytes).toBeLessThanOrEqual(PAUSE_ABOVE_BYTES + MAX_READ_BYTES);
 		let text = '';
 		while (process.state.kind !== 'closed' || !cursor.isAtEnd) {

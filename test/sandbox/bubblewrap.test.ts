@@ -143,11 +143,12 @@ test('the profile of a macOS sandbox repeats the plan rule by rule', () => {
 		],
 		network: 'none',
 	});
-	expect(profile.split('\n').slice(-4)).toEqual([
+	expect(profile.split('\n').slice(-5)).toEqual([
 		'(allow file-read* (subpath "/"))',
 		'(deny file-write* (subpath "/"))',
 		String.raw`(allow file-read* file-write* (subpath "/w \"q\""))`,
 		'(deny file-read* file-write* (subpath "/w/s"))',
+		'(deny file-write-setugid)',
 	]);
 	expect(profile).toContain('(deny default)');
 	expect(profile).not.toContain('network');

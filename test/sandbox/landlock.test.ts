@@ -124,10 +124,31 @@ describeEnforcers(
 			['a message queue', 'ipcmk -Q'],
 			['a namespace of users', 'unshare -U true'],
 			['a namespace of mounts', 'unshare -m true'],
+			['the processors of the server', `taskset -p 1 ${process.pid}`],
+			['the priority of the server', `renice -n 19 -p ${process.pid}`],
+			['the I/O priority of the server', `ionice -c 3 -p ${process.pid}`],
+			['the generation of a file', `perl -e 'open(my $f, "<", "/etc/passwd"); ioctl($f, 0x40087602, 0) or exit 7'`],
 		])('nobody reaches %s', async (_name, script) => {
 			const client = await joined();
 			await client.sh('p', script, {sandbox: policy([root('read')])});
 			expect(await client.done('p')).not.toMatchObject({exitCode: 0});
+		});
+
+		test('it changes its own priority and processors', async () => {
+			const client = await joined();
+			await client.sh('p', 'nice -n 19 ionice -c 3 taskset 1 nice', {sandbox: policy([root('read')])});
+			expect(await client.done('p')).toMatchObject({exitCode: 0, stdout: '19\n'});
+		});
+
+		test('names in a directory that is not shown cannot be watched', async () => {
+			const [work, outside] = [scratchDirectory(), scratchDirectory()];
+			const watch = `perl -e 'my $p = $ARGV[0]; my $n = syscall(253); exit(syscall(254, $n, $p, 0xfff) >= 0 ? 0 : 7)' `;
+			const client = await joined();
+			const sandbox = policy([special({kind: 'minimal'}, 'read'), at(work, 'write')]);
+			await client.sh('p', watch + outside, {sandbox, cwd: pathToFileURL(work).href});
+			expect(await client.done('p')).toMatchObject({exitCode: 7});
+			await client.sh('q', watch + outside, {sandbox: policy([root('read')])});
+			expect(await client.done('q')).toMatchObject({exitCode: 0});
 		});
 
 		test('a network lets it connect, and still ends what it leaves running', async () => {
@@ -148,7 +169,7 @@ describeEnforcers(
 			expect(() => execFileSync('pgrep', ['-f', mark])).toThrow(/Command failed/);
 		});
 	},
-	{only: ['landlock'], programs: ['perl', 'prlimit', 'ipcmk', 'unshare', 'pgrep']},
+	{only: ['landlock'], programs: ['perl', 'prlimit', 'ipcmk', 'unshare', 'pgrep', 'taskset', 'renice', 'ionice']},
 );
 
 test(

@@ -284,8 +284,8 @@ test('the pattern worker of the build finds a match', async () => {
 	const worker = new Worker(join(BUILT, 'pattern-worker.js'));
 	const answer = new Promise((resolve, reject) => worker.once('message', resolve).once('error', reject));
 	// oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread has no origin
-	worker.postMessage({kind: 'match', pattern: 'o (w)', bytes: Buffer.from('hello world'), ends: [5, 11]});
-	expect(await answer).toEqual({kind: 'match', match: {text: 'o w', groups: ['w'], chunk: 1}});
+	worker.postMessage({kind: 'match', pattern: 'o (w)', bytes: Buffer.from('hello world')});
+	expect(await answer).toEqual({kind: 'match', match: {text: 'o w', groups: ['w'], index: 4, end: 7}});
 	await worker.terminate();
 });
 

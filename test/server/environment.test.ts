@@ -48,6 +48,7 @@ test('what it says of itself is what the protocol declares, and no capability is
 		'credentialMaskingCustomProviders',
 		'linuxApprovedRootWritePreservesRestrictions',
 		'linuxRootWritePreservesDevices',
+		'localDaemon',
 		'networkProxyLaunch',
 		'networkProxyReviewDomains',
 		'portForward',

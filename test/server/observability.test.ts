@@ -92,6 +92,8 @@ describe('/metrics', () => {
 		expect(types).toEqual({
 			exec_server_connections_total: 'counter',
 			exec_server_requests_total: 'counter',
+			exec_server_disk_waits_total: 'counter',
+			exec_server_processes_waiting_for_disk: 'gauge',
 			exec_server_request_duration_seconds: 'histogram',
 			exec_server_processes_finished_total: 'counter',
 			exec_server_process_duration_seconds: 'histogram',

@@ -107,6 +107,18 @@ test('when the time of the last process is over so is the session', async () => 
 	expect(server.health()['sessions']).toBe(0);
 });
 
+test('a process that another client has attached to is not ended while that is there', async () => {
+	const {server, url, client} = await served({detachedSessionMs: 1});
+	const used = await start(client, 'used', {keepForMs: 40});
+	const unused = await start(client, 'unused', {keepForMs: 80});
+	const other = await joined(url);
+	await other.call('process/attach', {process: 'used', role: 'observe', takeover: false});
+	await disconnect({server, client});
+	await untilDead(unused);
+	expect(isAlive(used)).toBe(true);
+	expect(await other.call('process/wait', {processId: 'used', timeoutMs: 0})).toMatchObject({running: true});
+});
+
 test('a time that is shorter than that of the session ends the process alone', async () => {
 	const {server, url, client} = await served({detachedSessionMs: HOUR_MS});
 	const [short, other] = [await start(client, 'short', {keepForMs: 1}), await start(client, 'other')];

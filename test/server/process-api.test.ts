@@ -30,6 +30,7 @@ test('what the process api adds to the protocol is announced, at the handshake a
 		processPrepared: true,
 		processAttach: true,
 		processWaitFor: true,
+		processWaitForFlags: true,
 		processScreen: true,
 		processShare: true,
 		// There is no state directory.

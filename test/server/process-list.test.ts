@@ -12,7 +12,7 @@ const UNSHARED_ENTRY = {
 	labels: {},
 	durable: false,
 	spilledBytes: null,
-	attached: [{client: 'test', role: 'drive', sinceMs: expect.any(Number) as unknown}],
+	attached: [{client: 'test', role: 'drive', sinceMs: expect.any(Number) as unknown, isSelf: true}],
 	driver: 'test',
 	rows: null,
 	cols: null,

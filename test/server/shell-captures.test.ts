@@ -154,13 +154,13 @@ test('programs that startup files leave running serve the session, and end with 
 	await untilDead(left);
 });
 
-test('a capture counts against the limits of the server, and a command without room for one runs without it', async () => {
+test('a capture counts against the limits of the server and takes no slot, and a command without room for one runs without it', async () => {
 	const home = new LoginHome('bash', WAIT_ONCE);
 	const server = execServer({variables: {PATH: process.env['PATH'], HOME: home.path}, maxProcesses: 2});
 	const session = await TestClient.overMemory(server).initialize();
 	const started = home.start(session, 'p', 'read forever', {pipeStdin: true});
 	await waitingShell(home);
-	expect(server.runningProcesses).toBe(2);
+	expect([server.runningProcesses, server.commands.used]).toEqual([2, 1]);
 	home.write('go', '');
 	await started;
 	await eventually(() => server.runningProcesses === 1);

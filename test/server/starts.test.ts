@@ -117,6 +117,7 @@ test('every failure travels under a code of the protocol; only those the peers d
 		['CWD_UNUSABLE', -32603, true],
 		['RESOURCES_EXHAUSTED', -32603, true],
 		['STDIN_FAILED', -32603, false],
+		['STDIN_CLOSED', -32603, false],
 		['STDIN_BACKLOG_FULL', -32603, true],
 		['NOT_SUPPORTED', -32602, false],
 		['PROCESS_LIMIT', -32603, true],

@@ -27,7 +27,12 @@ test('the first condition that is met answers', async () => {
 	});
 	const wait = waitFor(client, 'p', {pattern: 'got (.*)', exit: true});
 	await client.write('p', 'it\n', 'w');
-	expect(await wait).toEqual({by: 'pattern', match: {text: 'got it', groups: ['it']}, seq: 1, ...RUNNING});
+	expect(await wait).toEqual({
+		by: 'pattern',
+		match: {text: 'got it', groups: ['it'], end: {seq: 1, offset: 6}},
+		seq: 1,
+		...RUNNING,
+	});
 	expect(await waitFor(client, 'p', {pattern: 'got', afterSeq: 1, silenceMs: 1})).toEqual({
 		by: 'silence',
 		seq: 1,

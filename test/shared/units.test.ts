@@ -1,6 +1,13 @@
 import * as fc from 'fast-check';
 import {describe, expect, test} from 'vitest';
-import {formatDuration, formatSize, MAX_TIMER_MS, parseDuration, parseSize} from '../../src/shared/units.js';
+import {
+	formatDuration,
+	formatSize,
+	MAX_TIMER_MS,
+	parseDuration,
+	parseSize,
+	parseTimeValue,
+} from '../../src/shared/units.js';
 
 /** Whole numbers of which many are round in some unit. */
 const amount = (units: readonly number[]): fc.Arbitrary<number> =>
@@ -81,6 +88,18 @@ describe('a duration', () => {
 		['0.001s', 1],
 	])('%j is %i ms', (text, ms) => {
 		expect(parseDuration(text)).toBe(ms);
+	});
+
+	test.each([
+		['1', 1000],
+		['0.5', 500],
+		['0', 0],
+		['500ms', 500],
+		['5m', 300_000],
+		['soon', undefined],
+		['-1', undefined],
+	])('%j on a command line is %s ms', (text, ms) => {
+		expect(parseTimeValue(text)).toBe(ms);
 	});
 
 	test.each([

@@ -6,6 +6,7 @@ import {CAT} from './cat/cat-definition.js';
 import {COMPLETION} from './completion/completion-definition.js';
 import {CONSOLE} from './console/console-definition.js';
 import {CP, GET, PUT} from './copy/copy-definition.js';
+import {DAEMON, DAEMON_STOP} from './daemon/daemon-definition.js';
 import {DOCTOR} from './doctor/doctor-definition.js';
 import {EACH} from './each/each-definition.js';
 import {ENV, ENV_ADD, ENV_LIST, ENV_REMOVE, ENV_TEST} from './env/env-definition.js';
@@ -101,13 +102,14 @@ export const COMMANDS: readonly CommandDefinition[] = [
 	HUB_TOKEN_LIST,
 	HUB_TOKEN_REVOKE,
 	CONSOLE,
+	DAEMON_STOP,
 	UPGRADE,
 	INSTALL_SERVICE,
 	DOCTOR,
 	COMPLETION,
 ];
 
-export const GROUPS: readonly GroupDefinition[] = [ENV, AGENT, JOB, HUB_TOKEN];
+export const GROUPS: readonly GroupDefinition[] = [ENV, AGENT, JOB, HUB_TOKEN, DAEMON];
 
 /** Commands and groups by what they are about, in the order in which help shows them. */
 export const SECTIONS: readonly {readonly title: string; readonly names: readonly string[]}[] = [
@@ -118,7 +120,7 @@ export const SECTIONS: readonly {readonly title: string; readonly names: readonl
 	},
 	{title: 'Files', names: ['ls', 'cat', 'cp', 'put', 'get']},
 	{title: 'Environments', names: ['env', 'bridge']},
-	{title: 'Server', names: ['serve', 'hub', 'console', 'mcp', 'upgrade', 'install-service', 'doctor']},
+	{title: 'Server', names: ['serve', 'hub', 'console', 'mcp', 'daemon', 'upgrade', 'install-service', 'doctor']},
 	{title: 'More', names: ['completion', 'help']},
 ];
 

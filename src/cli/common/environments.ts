@@ -2,6 +2,7 @@ import {mayHaveDefault} from '../../environments/config/default-choice.js';
 import {Environment} from '../../environments/environment.js';
 import type {EnvironmentProvider} from '../../environments/environment-provider.js';
 import type {RemoteTarget} from '../../environments/remote/remote-target.js';
+import {MAX_TIMER_MS} from '../../shared/units.js';
 import type {PoolChoice} from './pool-choice.js';
 
 export interface OpenOptions {
@@ -15,6 +16,8 @@ export interface OpenOptions {
 	readonly pools?: PoolChoice | undefined;
 	/** Whether other clients of a process are told who this one is. */
 	readonly isNamed?: boolean | undefined;
+	/** A lost connection is tried again for as long as the program runs: somebody is there who may end it. */
+	readonly isPatient?: boolean | undefined;
 }
 
 /**
@@ -30,10 +33,11 @@ export async function openEnvironment(given?: string, options: OpenOptions = {})
 	return found ? openRemote(found.name, found.target, options) : Environment.local();
 }
 
-async function openRemote(name: string, target: RemoteTarget, {isNamed}: OpenOptions): Promise<Environment> {
-	if (!isNamed) return Environment.remote(name, target);
+async function openRemote(name: string, target: RemoteTarget, options: OpenOptions): Promise<Environment> {
+	const patient = options.isPatient ? {...target, recoveryBudgetMs: MAX_TIMER_MS} : target;
+	if (!options.isNamed) return Environment.remote(name, patient);
 	const {describeThisClient} = await import('../../environments/remote/this-client.js');
-	return Environment.remote(name, {...target, clientName: describeThisClient()});
+	return Environment.remote(name, {...patient, clientName: describeThisClient()});
 }
 
 function hasSource({provider}: OpenOptions): boolean {

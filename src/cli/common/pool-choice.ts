@@ -1,6 +1,6 @@
 import {isatty} from 'node:tty';
 import type {Environment} from '../../environments/environment.js';
-import {parseDuration} from '../../shared/units.js';
+import {parseTimeValue} from '../../shared/units.js';
 import {findScheme} from '../../transports/node/registry.js';
 import {parseRegistryAddress} from '../../transports/node/registry-scheme.js';
 import type {OptionValues} from '../command-definition.js';
@@ -21,7 +21,7 @@ export interface PoolChoice {
 /** `--wait`, with a time or without. */
 export function readPoolChoice(wait: OptionValues[string]): PoolChoice {
 	const text = typeof wait === 'string' ? wait : DEFAULT_WAIT;
-	const waitMs = parseDuration(text);
+	const waitMs = parseTimeValue(text);
 	if (waitMs !== undefined) return {waitMs};
 	throw usageError(`--wait ${text}: expected a time such as 30s or 2h; write --wait=TIME, or -- before the command`);
 }

@@ -1,12 +1,12 @@
-import {parseDuration} from '../../shared/units.js';
+import {parseDuration, parseTimeValue} from '../../shared/units.js';
 import {usageError} from '../exit-codes.js';
 
 const TIME_FORMS = 'a time such as 30s, 500ms or 2h';
 
-/** Value of an option that is a length of time, in milliseconds; undefined if it was not given. */
+/** Value of an option that is a length of time, in milliseconds; a number is seconds. Undefined if it was not given. */
 export function parseTimeOption(flag: string, text: string | undefined): number | undefined {
 	if (text === undefined) return undefined;
-	const ms = parseDuration(text);
+	const ms = parseTimeValue(text);
 	if (ms === undefined) throw usageError(`${flag} ${text}: expected ${TIME_FORMS}`);
 	return ms;
 }

@@ -1,6 +1,14 @@
-import type {Path} from '../paths.js';
+import {type Path, toPathUri, uriParent} from '../paths.js';
 import {FileError, isNotFound} from './file-error.js';
-import type {AccessOptions, DirectoryEntry, Files, FollowOptions, Metadata, RemovalOptions} from './files.js';
+import type {
+	AccessOptions,
+	DirectoryEntry,
+	Files,
+	FollowOptions,
+	Metadata,
+	RemovalOptions,
+	WriteOptions,
+} from './files.js';
 
 /** Words of Linux and macOS about a path that goes on behind a file. */
 const BELOW_FILE = /\(os error 20\)$/;
@@ -38,6 +46,22 @@ export abstract class FamiliarFiles
 
 	rm(path: Path, options: RemovalOptions = {}): Promise<void> {
 		return this.remove(path, {...options, recursive: options.recursive ?? false, force: options.force ?? false});
+	}
+}
+
+/** Writes a file; with `recursive`, a missing directory above it is created first. */
+export async function withParents(
+	files: Pick<Files, 'createDirectory'>,
+	path: Path,
+	{recursive, followSymlinks, root, sandbox}: WriteOptions,
+	write: () => Promise<void>,
+): Promise<void> {
+	try {
+		await write();
+	} catch (error) {
+		if (!recursive || !isNotFound(error)) throw error;
+		await files.createDirectory(uriParent(toPathUri(path)), {followSymlinks, root, sandbox, recursive});
+		await write();
 	}
 }
 

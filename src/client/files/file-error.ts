@@ -1,3 +1,4 @@
+import {isExplained} from '../../adapters/wire-errors.js';
 import {PathUriError} from '../../protocol/path-uri/path-uri.js';
 import {INVALID_REQUEST, METHOD_NOT_FOUND, NOT_FOUND} from '../../protocol/wire/error-codes.js';
 import {DisconnectedError} from '../../rpc/disconnected-error.js';
@@ -85,7 +86,9 @@ export function toFileError(error: unknown, given: Path): unknown {
 		return new FileError(kind, reason, {path, hint, cause: error});
 	}
 	if (error instanceof LongarmError) {
-		return new FileError(BY_NAME[error.code] ?? 'failed', error.message, {path, hint: error.hint, cause: error});
+		// As from another machine: a hint that does not travel is not there.
+		const hint = isExplained(error.code) ? error.hint : undefined;
+		return new FileError(BY_NAME[error.code] ?? 'failed', error.message, {path, hint, cause: error});
 	}
 	if (error instanceof PathUriError) return new FileError('refused', error.message, {path, cause: error});
 	if (error instanceof TooManyCallsError) return new FileError('failed', error.message, {path, cause: error});

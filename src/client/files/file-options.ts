@@ -13,7 +13,7 @@ interface ChangeOptions {
 
 /** Options of the operations that change files, where a slip would change something else. */
 const TABLES: {readonly [K in keyof ChangeOptions]: OptionTable<ChangeOptions[K]>} = {
-	writeFile: {...FOLLOW, atomic: 'flag'},
+	writeFile: {...FOLLOW, atomic: 'flag', recursive: 'flag'},
 	createDirectory: {...FOLLOW, recursive: 'flag'},
 	remove: {...FOLLOW, recursive: 'flag', force: 'flag'},
 	copy: {sandbox: 'object', recursive: 'flag'},

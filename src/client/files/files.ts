@@ -49,8 +49,10 @@ export interface FollowOptions extends AccessOptions, RootOptions {
 
 /** Options of `writeFile`. */
 export interface WriteOptions extends FollowOptions {
-	/** All or nothing, in one step; needs `atomicWrite`. */
+	/** All or nothing, in one step; needs `atomicWrite`. Content for another machine has to fit a message then (48 MiB). */
 	readonly atomic?: boolean | undefined;
+	/** Creates the directories above the file that are missing. */
+	readonly recursive?: boolean | undefined;
 }
 
 /** Options of `remove` and `rm`. */
@@ -174,7 +176,7 @@ export interface ListedEntry {
 export type TreeEntry = ListedEntry | {readonly name: string; readonly kind: 'failed'; readonly message: string};
 
 /** A range of the bytes of a file. */
-export interface DigestOptions extends RootOptions {
+export interface DigestOptions extends AccessOptions, RootOptions {
 	readonly offset: number;
 	readonly length: number;
 }
@@ -227,6 +229,7 @@ export const FILE_FEATURES = {
 	root: 'fsRoot',
 	owned: 'fsOwned',
 	sync: 'fsSync',
+	sandboxedStreaming: 'sandboxedFileStreaming',
 	watch: 'fsWatch',
 	search: 'fsSearch',
 } as const;
@@ -241,11 +244,14 @@ export type FileFeature = keyof typeof FILE_FEATURES;
 export interface Files {
 	/** Whether the executor has the feature; operations that need it fail with `unsupported` otherwise. */
 	supports(feature: FileFeature): Promise<boolean>;
-	/** A whole file; of another machine at most what fits a message (48 MiB). */
+	/** A whole file of at most 512 MiB, all of it in memory; of another machine, one above 48 MiB is read in blocks. */
 	readFile(path: Path, options?: FollowOptions): Promise<Uint8Array>;
 	/** The same as text; bytes that are not UTF-8 are replaced. */
 	readText(path: Path, options?: FollowOptions): Promise<string>;
-	/** Creates a file or replaces its content. The bytes must not change until it settles. */
+	/**
+	 * Creates a file or replaces its content. The bytes must not change until it settles. On another machine, content above
+	 * 48 MiB is written in blocks, which needs `writeStreaming`.
+	 */
 	writeFile(path: Path, content: Uint8Array | string, options?: WriteOptions): Promise<void>;
 	/** With the directories above it, unless `recursive` is false. */
 	createDirectory(path: Path, options?: FollowOptions & {readonly recursive?: boolean}): Promise<void>;
@@ -295,7 +301,7 @@ export interface Files {
 	setAttributes(
 		path: Path,
 		entries: readonly EntryAttributes[],
-		options?: RootOptions & SyncOptions,
+		options?: AccessOptions & RootOptions & SyncOptions,
 	): Promise<TransferOutcome['errors']>;
 	pack(path: Path, options?: PackOptions): Promise<PackedTree>;
 	unpack(path: Path, options?: UnpackOptions): Promise<UnpackedTree>;

@@ -6,6 +6,8 @@ export interface ResponseHead {
 	readonly status: number;
 	/** In the order the origin sent them, with repeats. */
 	readonly headers: readonly {readonly name: string; readonly value: string}[];
+	/** URL of the response, if redirects were followed and the executor reports where they led. */
+	readonly finalUrl?: string | undefined;
 }
 
 /** Pull source of a response body. */
@@ -26,7 +28,12 @@ const COMPRESSION_FORMATS: ReadonlyMap<string, 'gzip' | 'deflate'> = new Map([
 ]);
 
 /** A standard response whose body is read as it arrives. */
-export function createResponse(request: OutgoingRequest, head: ResponseHead, source: BodySource): Response {
+export function createResponse(
+	request: OutgoingRequest,
+	head: ResponseHead,
+	source: BodySource,
+	reportsRedirects = true,
+): Response {
 	try {
 		rejectUnwantedRedirect(request, head);
 		const headers = new Headers();
@@ -35,8 +42,7 @@ export function createResponse(request: OutgoingRequest, head: ResponseHead, sou
 		if (!hasBody) void drain(source);
 		const body = hasBody ? decompress(toReadableStream(source, request.signal), headers, request.decodes) : null;
 		const response = new Response(body, {status: head.status, headers});
-		// After followed redirects the final URL is not known.
-		if (request.redirect !== 'follow') Object.defineProperty(response, 'url', {value: request.url});
+		describeOrigin(response, request, head, reportsRedirects);
 		return response;
 	} catch (error) {
 		source.cancel();
@@ -47,6 +53,19 @@ export function createResponse(request: OutgoingRequest, head: ResponseHead, sou
 function rejectUnwantedRedirect({redirect, url}: OutgoingRequest, {status, headers}: ResponseHead): void {
 	if (redirect !== 'error' || !REDIRECT_STATUSES.has(status) || !headers.some(({name}) => name === 'location')) return;
 	throw new HttpError('redirected', `unexpected redirect of ${url}`);
+}
+
+/** An executor that does not report redirects may have followed some: the URL is not known then. */
+function describeOrigin(
+	response: Response,
+	{url, redirect}: OutgoingRequest,
+	{finalUrl}: ResponseHead,
+	reportsRedirects: boolean,
+): void {
+	if (redirect === 'follow' && !reportsRedirects) return;
+	// A response has no fragment, unlike its request.
+	Object.defineProperty(response, 'url', {value: (finalUrl ?? url).replace(/#.*$/s, '')});
+	Object.defineProperty(response, 'redirected', {value: finalUrl !== undefined});
 }
 
 /** Reads and drops a body that the caller cannot read, so that it comes to its end. */

@@ -51,7 +51,7 @@ async function exchange(client: SessionClient, request: OutgoingRequest): Promis
 		stream.close();
 	};
 	const head = await requestHead(client, request, stream, cancel);
-	return createResponse(request, head, {next: () => stream.next(), cancel});
+	return createResponse(request, head, {next: () => stream.next(), cancel}, capabilities['httpFinalUrl'] === true);
 }
 
 /** Sends the request and waits for the response head. Aborting ends the wait at once; a late answer is ignored. */

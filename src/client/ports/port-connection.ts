@@ -1,5 +1,5 @@
 import {ignoreRejection} from '../../shared/async/ignore-rejection.js';
-import {toForwardError} from './forward-error.js';
+import {ForwardError, toForwardError} from './forward-error.js';
 
 /** Bytes of one write call; longer chunks are split. */
 const MAX_WRITE_BYTES = 256 * 1024;
@@ -39,7 +39,7 @@ export interface PortConnectionEnds {
 
 export function openPortConnection(ends: PortConnectionEnds): PortConnection {
 	const state = new PortConnectionState(ends);
-	return {readable: createReadable(ends, state), writable: createWritable(ends, state), close: () => state.close()};
+	return {readable: createReadable(ends, state), writable: createWritable(ends, state), close: () => state.abandon()};
 }
 
 type Direction = 'in' | 'out';
@@ -63,6 +63,12 @@ class PortConnectionState {
 		if (this.#open.size === 0) return;
 		this.#open.clear();
 		this.#ends.close();
+	}
+
+	/** Closes both directions at the wish of the caller: whatever is pending fails with that reason. */
+	abandon(): void {
+		this.#failure ??= new ForwardError('failed', 'the connection was closed by this client');
+		this.close();
 	}
 
 	/** Runs an operation; after the first failure every later one fails with the same error. */

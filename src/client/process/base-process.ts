@@ -17,6 +17,7 @@ import {
 	type StreamEvent,
 	type TerminateMode,
 	type TerminateResult,
+	type WireSignal,
 	type WriteResult,
 } from './process-handle.js';
 import {readOutputStream} from './read-output-stream.js';
@@ -54,6 +55,7 @@ export abstract class BaseProcess implements ProcessHandle {
 	#awaitedClose: Promise<void> | undefined;
 	/** Whether the program is kept alive for the change listeners. */
 	#isHeldForChanges = false;
+	#isKilled = false;
 
 	/** With a source to pause, the first subscriber misses nothing. */
 	constructor(source?: PausableSource) {
@@ -105,12 +107,16 @@ export abstract class BaseProcess implements ProcessHandle {
 		return readLines(this.output(), options);
 	}
 
+	async signal(signal: Signal): Promise<void> {
+		await this.sendSignal(toWireSignal(signal));
+	}
+
+	protected abstract sendSignal(signal: WireSignal): Promise<void>;
 	abstract read(options?: ReadOptions): Promise<ReadResult>;
 	abstract snapshot(): Promise<ProcessSnapshot>;
 	abstract write(bytes: Uint8Array | string): Promise<WriteResult>;
 	abstract closeStdin(): Promise<void>;
 	abstract resize(size: {rows: number; cols: number}): Promise<void>;
-	abstract signal(signal: Signal): Promise<void>;
 	abstract terminate(mode?: TerminateMode): Promise<TerminateResult>;
 	abstract takeOver(options?: TakeOverOptions): Promise<void>;
 	abstract giveBack(): Promise<void>;
@@ -141,9 +147,21 @@ export abstract class BaseProcess implements ProcessHandle {
 		};
 	}
 
+	/** Reports `running` once: after an answered kill the process counts as ended, although its exit may not be known yet. */
+	protected reportTermination(mode: TerminateMode, result: TerminateResult): TerminateResult {
+		const running = result.running && !this.#isKilled;
+		if (mode === undefined || mode === null || mode === 'force') this.#isKilled = true;
+		return {...result, running};
+	}
+
 	/** Tells listeners of a change. */
 	protected announce(change: ProcessChange): void {
 		for (const listener of this.#changeListeners) listener(change);
+	}
+
+	/** Calls back when no event can follow; the program is not kept alive for it. */
+	protected onOver(listener: () => void): void {
+		this.#close.promise.then(listener, listener);
 	}
 
 	/** Keeps the program alive while somebody listens for changes of a process that can still have some. */
@@ -170,6 +188,11 @@ export abstract class BaseProcess implements ProcessHandle {
 	/** Publishes the next event, in sequence order. */
 	protected publish(event: Exclude<ProcessEvent, {kind: 'failed'}>): void {
 		this.#stream.publish(event);
+		this.settleEnd(event);
+	}
+
+	/** Settles `exited` and `closed`; events that a reader has yet to take do not delay them. */
+	protected settleEnd(event: Exclude<ProcessEvent, {kind: 'failed'}>): void {
 		if (event.kind === 'exited') {
 			const {exitCode, sandboxDenied, reason} = event;
 			this.#exit.resolve({exitCode, sandboxDenied, reason});
@@ -204,4 +227,13 @@ export abstract class BaseProcess implements ProcessHandle {
 		const rest = {exited: true, exitCode: null, closed: true, sandboxDenied: false};
 		return {chunks: [], nextSeq: this.#lastSeq + 1, failure, ...rest};
 	}
+}
+
+/** Throws a `TypeError` for a value that cannot be a signal. */
+function toWireSignal(signal: Signal): WireSignal {
+	const name = typeof signal === 'string' ? signal : signal?.name;
+	if (typeof name !== 'string')
+		throw new TypeError("a signal must be 'interrupt', a name such as 'SIGTERM', or {name}");
+	// Every server knows this one, under the name of the key.
+	return signal === 'interrupt' || name === 'SIGINT' ? 'interrupt' : {name};
 }

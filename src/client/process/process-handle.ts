@@ -30,9 +30,14 @@ export type ReadOptions = Omit<ParamsOnWire<'process/read'>, 'processId'>;
 export type ReadResult = Result<'process/read'>;
 /** Whether input was accepted. */
 export type WriteResult = Result<'process/write'>;
-/** Signal to a process by name, or the interrupt key of its terminal. */
-export type Signal = ParamsOnWire<'process/signal'>['signal'];
-/** Whether a process is killed at once or asked to end first. */
+/** Signal as the wire has it. */
+export type WireSignal = ParamsOnWire<'process/signal'>['signal'];
+/** Signal to a process: `'SIGTERM'`, `{name: 'TERM'}`, or the interrupt key of its terminal. */
+export type Signal = WireSignal | `SIG${string}`;
+/**
+ * Whether a process is killed at once or asked to end first. With `null` no mode is sent, as stock clients do: what an exited
+ * process has left behind is left alone.
+ */
 export type TerminateMode = ParamsOnWire<'process/terminate'>['mode'];
 /** Whether the process was running, and what is left of its tree. */
 export type TerminateResult = Result<'process/terminate'>;
@@ -69,11 +74,19 @@ export interface ProcessHandle extends AsyncDisposable {
 	waitForSeq(after: number): Promise<number>;
 	/** Retained output after a sequence number. For a lost process, a closed result with `failure`. */
 	read(options?: ReadOptions): Promise<ReadResult>;
-	/** Writes to the standard input, exactly once. The bytes must not change until the promise settles. */
+	/**
+	 * Writes to the standard input, exactly once. The bytes must not change until the promise settles. Rejects with the code
+	 * `STDIN_CLOSED` if the process has no input, has closed it or has exited; a stock server tells that late or never.
+	 */
 	write(bytes: Uint8Array | string): Promise<WriteResult>;
 	closeStdin(): Promise<void>;
 	resize(size: {rows: number; cols: number}): Promise<void>;
+	/** Sends a signal to the process group. Signals other than `interrupt` and `SIGINT` need `processSignalByName`. */
 	signal(signal: Signal): Promise<void>;
+	/**
+	 * Ends the process and everything below it, by force unless told otherwise; after its exit, what it has left behind. A
+	 * request that a lost connection interrupts is repeated when the session is resumed. `running` is false if it had ended before.
+	 */
 	terminate(mode?: TerminateMode): Promise<TerminateResult>;
 	/** All events in order, retained ones first. Ends with `closed` or `failed`. */
 	events(): AsyncIterableIterator<StreamEvent>;
@@ -137,8 +150,13 @@ export interface StartedProcess {
 	readonly sandboxType: SandboxType;
 }
 
-/** Options of a start that concern this client only. */
+/** Options of a start that are not on the wire as they are. */
 export interface StartOptions {
+	/**
+	 * Milliseconds after which the process and everything below it is ended, whatever becomes of the connection: the server
+	 * enforces it if it has `processTimeLimit`, this client otherwise.
+	 */
+	readonly timeout?: number | undefined;
 	/** Aborting ends the process, or cancels its start. */
 	readonly signal?: AbortSignal | undefined;
 	/**
@@ -189,7 +207,7 @@ export type NumberedEvent =
 			readonly exitCode: number;
 			/** Undefined if the server does not report it. */
 			readonly sandboxDenied: boolean | undefined;
-			/** Cause of the exit, if the server reports more than the code. */
+			/** Cause of the exit; `exit` if the process ended by itself. Undefined if the server reports the code only. */
 			readonly reason: Params<'process/exited'>['reason'];
 	  }
 	| {readonly kind: 'closed'; readonly seq: number};

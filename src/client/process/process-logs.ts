@@ -2,7 +2,7 @@ import type {ParamsOnWire} from '../../protocol/methods/method-table.js';
 import {abortable} from '../../shared/async/timeout.js';
 import {readOptions, toMilliseconds} from '../../shared/call-options.js';
 import {requireCapability} from '../session/require-capability.js';
-import type {ProcessSession} from './process-session.js';
+import type {ProcessAsker} from './process-session.js';
 import {
 	LOG_OPTIONS,
 	LOGGED_PAGE_OPTIONS,
@@ -22,7 +22,7 @@ type LogStart = NonNullable<ParamsOnWire<'process/logs'>['from']>;
 /** Throws a `TypeError` for options that cannot be meant, before anything is asked. */
 export function readLogs(
 	process: {readonly processId: string},
-	session: ProcessSession,
+	session: ProcessAsker,
 	options: LogOptions = {},
 ): AsyncIterableIterator<LogEntry> {
 	const {stream, follow = false, signal} = readOptions<LogOptions>(options, LOG_OPTIONS, 'logs()');
@@ -34,7 +34,7 @@ export function readLogs(
 /** One page of the logged output of a process; see `LoggedPageOptions`. */
 export async function fetchLogPage(
 	{processId}: {readonly processId: string},
-	session: ProcessSession,
+	session: ProcessAsker,
 	options: LoggedPageOptions = {},
 ): Promise<LoggedPage> {
 	const {from, tail, maxBytes, wait, signal} = readOptions<LoggedPageOptions>(
@@ -71,7 +71,7 @@ interface LogRequest {
 
 async function* readPages(
 	process: {readonly processId: string},
-	session: ProcessSession,
+	session: ProcessAsker,
 	{start, follow, signal, filter}: LogRequest,
 ): AsyncGenerator<LogEntry, void, void> {
 	signal?.throwIfAborted();

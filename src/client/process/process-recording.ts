@@ -4,7 +4,7 @@ import {LongarmError} from '../../shared/errors.js';
 import type {RecordedEntry} from '../recording/recording.js';
 import {RejectedError} from '../session/client-errors.js';
 import {requireCapability} from '../session/require-capability.js';
-import type {ProcessSession} from './process-session.js';
+import type {ProcessAsker} from './process-session.js';
 import type {RecordingEntry, ScreenSize} from './shared-process.js';
 
 /** Output of one page. */
@@ -15,7 +15,7 @@ type LogPage = Result<'process/logs'>;
 /** All that is kept of a process up to now: output, sizes of its terminal, input if that was recorded, and its exit. */
 export async function* readRecording(
 	{processId}: {readonly processId: string},
-	session: ProcessSession,
+	session: ProcessAsker,
 	{signal}: {readonly signal?: AbortSignal | undefined} = {},
 ): AsyncGenerator<RecordingEntry, void, void> {
 	signal?.throwIfAborted();
@@ -42,7 +42,7 @@ export async function* readRecording(
 }
 
 /** Size of the terminal at the start, of which there is no entry; undefined without a terminal. */
-async function findFirstSize(processId: string, session: ProcessSession): Promise<ScreenSize | undefined> {
+async function findFirstSize(processId: string, session: ProcessAsker): Promise<ScreenSize | undefined> {
 	if ((await session.describe()).capabilities['processScreen'] !== true) return undefined;
 	try {
 		const {rows, cols} = await session.repeat('process/screen', {processId, atSeq: 0});

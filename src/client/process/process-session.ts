@@ -11,9 +11,15 @@ export interface RoleRequest {
 	readonly size?: ScreenSize | undefined;
 }
 
-/** The session over which a process is reached. */
-export interface ProcessSession extends Caller {
+/** Asks about processes. */
+export interface ProcessAsker extends Caller {
 	describe(): Promise<ServerDescription>;
+}
+
+/** The session over which a process is reached. */
+export interface ProcessSession extends ProcessAsker {
+	/** Whether the server is known to announce this capability. */
+	has(capability: string): boolean;
 	/** Attaches once more, with another role; events go on behind the last one that was published. */
 	attachAgain(process: RemoteProcess, request: RoleRequest): Promise<void>;
 	/** Takes no more events for the process. */

@@ -2,13 +2,16 @@ import type {Result} from '../../protocol/methods/method-table.js';
 import {encodeWithBytes} from '../../protocol/wire/encode.js';
 import {DisconnectedError} from '../../rpc/disconnected-error.js';
 import {readOptions} from '../../shared/call-options.js';
+import {MAX_TIMER_MS} from '../../shared/units.js';
 import type {WaitCondition, WaitOptions, WaitResultOf} from '../run/wait-for.js';
 import {RejectedError} from '../session/client-errors.js';
 import {type CaughtUp, type KnownEvents, reconcile, reconcilePage} from '../session/reconcile.js';
 import {requireCapability} from '../session/require-capability.js';
 import {Acknowledger} from './acknowledger.js';
 import {BaseProcess} from './base-process.js';
+import {endTagged} from './end-tagged.js';
 import type {PausableSource} from './event-stream.js';
+import {inputClosedError} from './input-closed.js';
 import {
 	type Gap,
 	type NumberedEvent,
@@ -16,9 +19,9 @@ import {
 	type ProcessSnapshot,
 	type ReadOptions,
 	type ReadResult,
-	type Signal,
 	type TerminateMode,
 	type TerminateResult,
+	type WireSignal,
 	type WriteResult,
 } from './process-handle.js';
 import {fetchLogPage, readLogs} from './process-logs.js';
@@ -53,12 +56,17 @@ export interface RemoteProcessOptions {
 	/** Makes the ids of writes differ from those of an earlier client. */
 	readonly writePrefix?: string;
 	readonly name?: string | undefined;
+	/** Undefined for a process of another client. */
+	readonly hasStdin?: boolean | undefined;
+	/** Value of the variable by which its descendants are found, on a server that does not find them itself. */
+	readonly tag?: string | undefined;
+	/** Time limit that the server does not enforce. */
+	readonly limitMs?: number | undefined;
 }
 
 /** A process on another machine. */
 export class RemoteProcess extends BaseProcess {
-	/** True once the server has confirmed the start: only then can missed events be recovered. */
-	isRecoverable = false;
+	#isRecoverable = false;
 	readonly name: string | undefined;
 	readonly #session: ProcessSession;
 	readonly #buffer: ReorderBuffer;
@@ -69,21 +77,57 @@ export class RemoteProcess extends BaseProcess {
 	#reference: string | undefined;
 	#hasExited = false;
 	#writes = 0;
+	readonly #hasStdin: boolean;
+	/** Undefined once they were ended. */
+	#tag: string | undefined;
+	readonly #limitMs: number | undefined;
+	/** The time limit that this client enforces was reached before the exit. */
+	#isTooLate = false;
 
 	constructor(
 		processId: string,
 		session: ProcessSession,
-		{source, acknowledges = false, afterSeq = 0, writePrefix = '', name}: RemoteProcessOptions = {},
+		{
+			source,
+			acknowledges = false,
+			afterSeq = 0,
+			writePrefix = '',
+			name,
+			hasStdin = true,
+			...rest
+		}: RemoteProcessOptions = {},
 	) {
 		const acknowledge = (seq: number): Promise<unknown> => session.repeat('process/acknowledge', {processId, seq});
 		super(source && acknowledges ? new Acknowledger(source, acknowledge) : source);
 		this.#processId = processId;
 		this.name = name;
 		this.#session = session;
+		this.#hasStdin = hasStdin;
+		this.#tag = rest.tag;
+		this.#limitMs = rest.limitMs;
 		this.#writePrefix = writePrefix;
-		this.#buffer = new ReorderBuffer(event => this.publish(event));
+		this.#buffer = new ReorderBuffer(event => this.publish(this.#withReason(event)));
 		this.#buffer.skipThrough(afterSeq);
 		this.raiseLastSeq(afterSeq);
+	}
+
+	/** Whether missed events can be recovered: only once the server has confirmed the start. */
+	get isRecoverable(): boolean {
+		return this.#isRecoverable;
+	}
+
+	/** The server has confirmed that there is such a process. */
+	handleStarted(): void {
+		this.#isRecoverable = true;
+		if (this.#limitMs === undefined) return;
+		const timer = setTimeout(() => this.#endLate(), Math.min(this.#limitMs, MAX_TIMER_MS));
+		(timer as {unref?: () => void}).unref?.();
+		this.onOver(() => clearTimeout(timer));
+	}
+
+	#endLate(): void {
+		this.#isTooLate = !this.#hasExited;
+		this.terminate().catch(() => {});
 	}
 
 	/** Id on the present connection: the one of an attached process may be another after a lost one. */
@@ -114,10 +158,17 @@ export class RemoteProcess extends BaseProcess {
 	}
 
 	async write(bytes: Uint8Array | string): Promise<WriteResult> {
+		if (!this.#hasStdin || this.#hasExited) {
+			throw inputClosedError(this.processId, this.#hasStdin ? 'exited' : 'noStdin');
+		}
 		const chunk = typeof bytes === 'string' ? new TextEncoder().encode(bytes) : bytes;
 		const writeId = `${this.#writePrefix}${++this.#writes}`;
-		const request = encodeWithBytes({processId: this.processId, writeId, chunk});
-		return this.#drive(() => this.#session.repeat('process/write', request));
+		// Known to servers of our own that are new enough, and ignored by older ones.
+		const strict = this.#session.has('processTerminateMode') && {strict: true};
+		const request = encodeWithBytes({processId: this.processId, writeId, chunk, ...strict});
+		const result = await this.#drive(() => this.#session.repeat('process/write', request));
+		if (result.status !== 'accepted') throw inputClosedError(this.processId, result.status);
+		return result;
 	}
 
 	async closeStdin(): Promise<void> {
@@ -128,12 +179,19 @@ export class RemoteProcess extends BaseProcess {
 		await this.#drive(() => this.#session.call('process/resize', {processId: this.processId, ...size}));
 	}
 
-	async signal(signal: Signal): Promise<void> {
+	protected async sendSignal(signal: WireSignal): Promise<void> {
 		await this.#drive(() => this.#session.call('process/signal', {processId: this.processId, signal}));
 	}
 
-	async terminate(mode?: TerminateMode): Promise<TerminateResult> {
-		return this.#session.call('process/terminate', {processId: this.processId, ...(mode && {mode})});
+	/** Delivered after a recovery if the connection is lost. */
+	async terminate(mode: TerminateMode = 'force'): Promise<TerminateResult> {
+		const answer = await this.#session.repeat('process/terminate', {processId: this.processId, mode});
+		const result = this.reportTermination(mode, answer);
+		const tag = this.#tag;
+		if (tag === undefined || !mode) return result;
+		this.#tag = undefined;
+		await endTagged(this.#session, tag);
+		return result;
 	}
 
 	async takeOver(options: TakeOverOptions = {}): Promise<void> {
@@ -286,6 +344,11 @@ export class RemoteProcess extends BaseProcess {
 	/** Marks the process as lost. */
 	fail(message: string): void {
 		this.publishFailure(message);
+	}
+
+	#withReason<E extends NumberedEvent | Gap>(event: E): E {
+		const isTold = event.kind !== 'exited' || event.reason !== undefined;
+		return isTold || !this.#isTooLate ? event : {...event, reason: 'timeout'};
 	}
 
 	async #requireAttach(what: string): Promise<void> {

@@ -2,7 +2,7 @@ import type {WaitCondition, WaitOptions, WaitResultOf} from '../run/wait-for.js'
 import type {UnattachedProcess} from './process-handle.js';
 import {fetchLogPage, readLogs} from './process-logs.js';
 import {readRecording} from './process-recording.js';
-import type {ProcessSession} from './process-session.js';
+import type {ProcessAsker} from './process-session.js';
 import {fetchScreen, requestRemoval, requestShare} from './remote-sharing.js';
 import type {
 	LogEntry,
@@ -20,9 +20,9 @@ import type {
 export class RemoteReference implements UnattachedProcess {
 	/** Id or name: the server takes both for these questions. */
 	readonly processId: string;
-	readonly #session: ProcessSession;
+	readonly #session: ProcessAsker;
 
-	constructor(idOrName: string, session: ProcessSession) {
+	constructor(idOrName: string, session: ProcessAsker) {
 		this.processId = idOrName;
 		this.#session = session;
 	}

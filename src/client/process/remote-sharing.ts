@@ -1,6 +1,6 @@
 import {readOptions} from '../../shared/call-options.js';
 import {requireCapability} from '../session/require-capability.js';
-import type {ProcessSession} from './process-session.js';
+import type {ProcessAsker} from './process-session.js';
 import {
 	type ProcessShare,
 	requireRole,
@@ -12,7 +12,7 @@ import {
 } from './shared-process.js';
 
 /** The screen of a terminal behind a server. */
-export async function fetchScreen(session: ProcessSession, processId: string, given: ScreenOptions): Promise<Screen> {
+export async function fetchScreen(session: ProcessAsker, processId: string, given: ScreenOptions): Promise<Screen> {
 	const {atSeq, at, format} = readOptions<ScreenOptions>(given, SCREEN_OPTIONS, 'screen()');
 	if (atSeq !== undefined && at !== undefined)
 		throw new TypeError('options `atSeq` and `at` of screen() exclude each other');
@@ -31,7 +31,7 @@ export async function fetchScreen(session: ProcessSession, processId: string, gi
 
 /** A token for one process. */
 export async function requestShare(
-	session: ProcessSession,
+	session: ProcessAsker,
 	processId: string,
 	given: ShareOptions,
 ): Promise<ProcessShare> {
@@ -47,7 +47,7 @@ export async function requestShare(
 }
 
 /** Makes the server forget a process that has ended. */
-export async function requestRemoval(session: ProcessSession, processId: string): Promise<void> {
+export async function requestRemoval(session: ProcessAsker, processId: string): Promise<void> {
 	requireCapability((await session.describe()).capabilities, 'processSpill', 'remove()');
 	await session.call('process/remove', {processId});
 }

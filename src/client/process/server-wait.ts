@@ -3,6 +3,7 @@ import {INVALID_PARAMS} from '../../protocol/wire/error-codes.js';
 import {DisconnectedError} from '../../rpc/disconnected-error.js';
 import {abortable, withTimeout} from '../../shared/async/timeout.js';
 import type {OutputPosition} from '../run/output-window.js';
+import {joinBytes, type OutputMatch, toPatternResult} from '../run/pattern-result.js';
 import {
 	endedError,
 	type ReadWait,
@@ -18,7 +19,7 @@ import {
 import {RejectedError} from '../session/client-errors.js';
 import {requireCapability} from '../session/require-capability.js';
 import type {ProcessHandle} from './process-handle.js';
-import type {ProcessSession} from './process-session.js';
+import type {ProcessAsker} from './process-session.js';
 
 /** Events, and bytes of them, that are read to find the place of a match that came in pieces. */
 const MAX_MATCH_EVENTS = 16;
@@ -37,14 +38,15 @@ const UNREAD: Pick<ProcessHandle, 'read'> = {
  */
 export async function waitOnServer<K extends keyof WaitCondition>(
 	process: ProcessHandle,
-	session: ProcessSession,
+	session: ProcessAsker,
 	condition: Pick<WaitCondition, K>,
 	options: WaitOptions = {},
 ): Promise<WaitResultOf<K>> {
 	const wait = readWait(condition, options);
 	wait.signal?.throwIfAborted();
 	const {capabilities} = await session.describe();
-	if (capabilities['processWaitFor'] !== true || !isExpressible(wait)) return waitFor(process, condition, options);
+	if (capabilities['processWaitFor'] !== true || !isExpressible(wait, capabilities))
+		return waitFor(process, condition, options);
 	let result: WaitResult;
 	try {
 		result = await toResult(process, wait, await ask(process, session, wait));
@@ -60,14 +62,17 @@ export async function waitOnServer<K extends keyof WaitCondition>(
 /** The same for a process that this client is not attached to: only the server can wait then. */
 export async function waitByReference<K extends keyof WaitCondition>(
 	reference: string,
-	session: ProcessSession,
+	session: ProcessAsker,
 	condition: Pick<WaitCondition, K>,
 	options: WaitOptions = {},
 ): Promise<WaitResultOf<K>> {
 	const wait = readWait(condition, options);
 	wait.signal?.throwIfAborted();
-	requireCapability((await session.describe()).capabilities, 'processWaitFor', 'waitFor()');
-	if (!isExpressible(wait)) throw new TypeError('a pattern for a process that is not attached has no flags');
+	const {capabilities} = await session.describe();
+	requireCapability(capabilities, 'processWaitFor', 'waitFor()');
+	if (!isExpressible(wait, capabilities)) {
+		requireCapability(capabilities, 'processWaitForFlags', 'flags of a pattern for a process that is not attached');
+	}
 	try {
 		const answer = await ask({processId: reference}, session, wait);
 		return (await toResult(UNREAD, wait, answer)) as WaitResultOf<K>;
@@ -81,22 +86,25 @@ function isUnsupported(error: unknown): boolean {
 	return error instanceof RejectedError && error.code === INVALID_PARAMS && error.errorCode === undefined;
 }
 
-/** The protocol has the text of an expression without flags, and begins behind whole events. */
-function isExpressible({pattern, start}: ReadWait): boolean {
-	return pattern === undefined || (pattern.flags === '' && start.offset === 0);
+/** Earlier servers take an expression without flags, and begin behind whole events. */
+function isExpressible({pattern, start}: ReadWait, capabilities: Readonly<Record<string, boolean>>): boolean {
+	if (pattern === undefined || capabilities['processWaitForFlags'] === true) return true;
+	return pattern.flags === '' && start.offset === 0;
 }
 
 /** The time limit is kept here, too: a question that is repeated over a new connection begins again there. */
-function ask({processId}: Pick<ProcessHandle, 'processId'>, session: ProcessSession, wait: ReadWait): Promise<Answer> {
+function ask({processId}: Pick<ProcessHandle, 'processId'>, session: ProcessAsker, wait: ReadWait): Promise<Answer> {
 	const {exit, pattern, port, silence, input, start, timeout, signal} = wait;
 	const answer = session.repeat('process/waitFor', {
 		processId,
 		...(exit && {exit}),
 		...(pattern && {pattern: pattern.source}),
+		...(pattern && pattern.flags !== '' && {patternFlags: pattern.flags}),
 		...(port !== undefined && {port}),
 		...(silence !== undefined && {silenceMs: Math.round(silence)}),
 		...(input && {input}),
 		...(pattern && start.seq > 1 && {afterSeq: start.seq - 1}),
+		...(pattern && start.offset > 0 && {afterOffset: start.offset}),
 		...(timeout !== undefined && {timeoutMs: Math.round(timeout)}),
 	});
 	// An answer that comes after the time limit, or after the signal, is of no use.
@@ -113,10 +121,10 @@ async function toResult(process: Pick<ProcessHandle, 'read'>, wait: ReadWait, an
 				throw new WaitError('lost', 'how the process ended is not known');
 			return {
 				by,
-				exit: {exitCode, sandboxDenied: undefined, reason: reason === 'exit' ? undefined : (reason ?? undefined)},
+				exit: {exitCode, sandboxDenied: undefined, reason: reason ?? undefined},
 			};
 		case 'pattern':
-			return {by, match: toMatch(wait.pattern!, answer), end: await findEnd(process, answer)};
+			return toPatternResult(process, wait.pattern!, wait.start, await toOutputMatch(process, answer));
 		case 'port':
 			return {by, port: wait.port!};
 		case 'silence':
@@ -130,16 +138,13 @@ async function toResult(process: Pick<ProcessHandle, 'read'>, wait: ReadWait, an
 	}
 }
 
-/** With named groups, where the expression matches its own match, which looking around may prevent. */
-function toMatch(pattern: RegExp, {match}: Answer): RegExpMatchArray {
-	const {text, groups} = match ?? {text: '', groups: []};
-	const again = text.match(pattern);
-	if (again?.[0] === text) return again;
-	return [text, ...groups.map(group => group ?? undefined)] as RegExpMatchArray;
+async function toOutputMatch(process: Pick<ProcessHandle, 'read'>, answer: Answer): Promise<OutputMatch> {
+	const {text, groups, end, isCut = false} = answer.match ?? {text: '', groups: []};
+	return {text, groups, end: end ?? (await findEnd(process, answer)), isCut};
 }
 
 /**
- * The place behind a match, which ends in the last event that the server looked at; behind that event when it cannot be
+ * The place behind a match of an earlier server, which ends in the last event that the server looked at; behind that event when it cannot be
  * read any more.
  */
 async function findEnd(process: Pick<ProcessHandle, 'read'>, {match, seq}: Answer): Promise<OutputPosition> {
@@ -153,16 +158,6 @@ async function findEnd(process: Pick<ProcessHandle, 'read'>, {match, seq}: Answe
 		if (found >= 0) return {seq, offset: found + text.length - before.length};
 	}
 	return {seq: seq + 1, offset: 0};
-}
-
-function joinBytes(pieces: readonly Uint8Array[]): Uint8Array {
-	const joined = new Uint8Array(pieces.reduce((sum, {length}) => sum + length, 0));
-	let at = 0;
-	for (const piece of pieces) {
-		joined.set(piece, at);
-		at += piece.length;
-	}
-	return joined;
 }
 
 function indexOf(bytes: Uint8Array, wanted: Uint8Array, from: number): number {

@@ -26,8 +26,8 @@ export interface ProcessHost {
 export interface RunCommandOptions extends SharingOptions {
 	/** The executor's own by default. */
 	readonly cwd?: Path | undefined;
-	/** Added to the variables of the executor. */
-	readonly env?: Readonly<Record<string, string>> | undefined;
+	/** Added to the variables of the executor. A variable that is undefined is not added. */
+	readonly env?: Readonly<Record<string, string | undefined>> | undefined;
 	/** Which of the executor's own variables are inherited; all of them by default. */
 	readonly inherit?: 'all' | 'core' | 'none' | undefined;
 	/** A terminal, and its size. */
@@ -72,7 +72,7 @@ export async function toStartParams(
 		processId: options.processId ?? globalThis.crypto.randomUUID(),
 		argv: [...argv],
 		cwd: directory,
-		env: {...env},
+		env: withoutUndefined(env),
 		envPolicy: {inherit, ignoreDefaultExcludes: true, exclude: [], set: {}, includeOnly: []},
 		tty: tty !== false,
 		pipeStdin: stdin,
@@ -128,6 +128,10 @@ export function readPolicy(policy: DisconnectPolicy): NonNullable<StartParams['o
 	}
 	requireKnownOptions(policy, ['keepFor'], 'onDisconnect');
 	return {keepForMs: Math.round(toMilliseconds(policy.keepFor, '`keepFor` of onDisconnect'))};
+}
+
+function withoutUndefined(env: Readonly<Record<string, string | undefined>>): Record<string, string> {
+	return Object.fromEntries(Object.entries(env).filter((entry): entry is [string, string] => entry[1] !== undefined));
 }
 
 async function ownDirectory(host: Pick<ProcessHost, 'info'>): Promise<string> {

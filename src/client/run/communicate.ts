@@ -1,60 +1,27 @@
 import {type OptionTable, readOptions} from '../../shared/call-options.js';
-import {HeadTailBuffer} from '../../shared/head-tail-buffer.js';
-import type {ExitStatus, Output, ProcessHandle} from '../process/process-handle.js';
-import {OutputDecoder, type TextPiece, type TextStream, textStreamOf} from '../process/text-streams.js';
+import type {Duration} from '../../shared/units.js';
+import type {ExitStatus, ProcessHandle} from '../process/process-handle.js';
+import {COLLECT_OPTIONS, type Collected, type CollectOptions, Collector} from './collector.js';
+import {endInterrupted, RunLimits} from './run-limits.js';
+import {RunError} from './run-result.js';
 import {type Input, writeInput} from './write-input.js';
 
 /** Options of `communicate`. */
-export interface CommunicateOptions {
+export interface CommunicateOptions extends CollectOptions {
 	/** Written to the standard input, which is closed then. */
 	readonly input?: Input | undefined;
-	/** Bytes kept of each stream, half of its beginning and half of its end; the rest is counted. */
-	readonly maxBytes?: number | undefined;
-	/** Called with every chunk of output as it arrives, retained or not. The next waits while a promise of it is pending. */
-	readonly onOutput?: ((output: Output) => void | Promise<void>) | undefined;
-	/** Called with the standard output as text, on a terminal with both streams; a line tells of output that was lost. */
-	readonly onStdout?: ((text: string) => void) | undefined;
-	/** The same for the standard error. */
-	readonly onStderr?: ((text: string) => void) | undefined;
+	/** Ends the command and everything below it after so many milliseconds, or `'5s'`. */
+	readonly timeout?: Duration | undefined;
+	/** Ends the command and everything below it when it is aborted. */
+	readonly signal?: AbortSignal | undefined;
 }
 
 export const COMMUNICATE_OPTIONS: OptionTable<CommunicateOptions> = {
+	...COLLECT_OPTIONS,
 	input: 'any',
-	maxBytes: 'count',
-	onOutput: 'function',
-	onStdout: 'function',
-	onStderr: 'function',
+	timeout: 'duration',
+	signal: 'signal',
 };
-
-/** Collected output of one stream. */
-export class Collected {
-	/** Bytes the process wrote, kept or not, except gaps of unknown size. */
-	readonly totalBytes: number;
-	/** Bytes missing between head and tail. */
-	readonly omittedBytes: number;
-	/** True if an unknown amount of output was lost. */
-	readonly hasUnknownGap: boolean;
-	readonly bytes: Uint8Array;
-	/** The same with a line between head and tail that tells how much is missing. */
-	readonly markedBytes: Uint8Array;
-
-	constructor(buffer: HeadTailBuffer, hasUnknownGap: boolean) {
-		this.totalBytes = buffer.total;
-		this.omittedBytes = buffer.omitted;
-		this.hasUnknownGap = hasUnknownGap;
-		this.bytes = buffer.bytes();
-		this.markedBytes = buffer.markedBytes();
-	}
-
-	/** The whole output, or head and tail with a line between them that tells how much is missing. */
-	get text(): string {
-		return new TextDecoder().decode(this.markedBytes);
-	}
-
-	toString(): string {
-		return this.text;
-	}
-}
 
 /** Collected output and exit of a process. */
 export interface Communicated {
@@ -66,81 +33,40 @@ export interface Communicated {
 	readonly stderr: Collected;
 }
 
-/** Collects the output of a process within bounds. */
-export class Collector {
-	readonly #buffers: Record<'stdout' | 'stderr', HeadTailBuffer>;
-	readonly #gaps = {stdout: false, stderr: false};
-	#hasGap = false;
-	readonly #onOutput: (output: Output) => void | Promise<void>;
-	readonly #texts: TextListeners | undefined;
-
-	constructor({maxBytes, onOutput = () => {}, onStdout, onStderr}: CommunicateOptions) {
-		this.#buffers = {stdout: new HeadTailBuffer(maxBytes), stderr: new HeadTailBuffer(maxBytes)};
-		this.#onOutput = onOutput;
-		if (onStdout || onStderr) this.#texts = new TextListeners(onStdout, onStderr);
-	}
-
-	async collect(process: ProcessHandle): Promise<void> {
-		for await (const output of process.output()) {
-			if (output.kind === 'output') this.#buffers[textStreamOf(output.stream)].push(output.bytes);
-			else this.#recordGap(output.missedBytes);
-			const taken = this.#onOutput(output);
-			if (taken) await taken;
-			this.#texts?.tell(output);
-		}
-		this.#texts?.end();
-	}
-
-	/** True if output was lost before it arrived. */
-	get hasGap(): boolean {
-		return this.#hasGap;
-	}
-
-	get stdout(): Collected {
-		return new Collected(this.#buffers.stdout, this.#gaps.stdout);
-	}
-
-	get stderr(): Collected {
-		return new Collected(this.#buffers.stderr, this.#gaps.stderr);
-	}
-
-	/** Gaps do not name their stream; they are recorded for stdout. */
-	#recordGap(bytes: number | undefined): void {
-		this.#hasGap = true;
-		if (bytes === undefined) this.#gaps.stdout = true;
-		else this.#buffers.stdout.skip(bytes);
-	}
-}
-
-/** Hands decoded output to the listener of its stream. */
-class TextListeners {
-	readonly #decoder = new OutputDecoder();
-	readonly #listeners: Readonly<Record<TextStream, CommunicateOptions['onStdout']>>;
-
-	constructor(stdout: CommunicateOptions['onStdout'], stderr: CommunicateOptions['onStderr']) {
-		this.#listeners = {stdout, stderr};
-	}
-
-	/** A gap is told to whoever listens. */
-	tell(output: Output): void {
-		this.#hand(this.#decoder.decode(output, this.#listeners.stdout ? 'stdout' : 'stderr'));
-	}
-
-	end(): void {
-		this.#hand(this.#decoder.end());
-	}
-
-	#hand(pieces: readonly TextPiece[]): void {
-		for (const {stream, text} of pieces) this.#listeners[stream]?.(text);
-	}
-}
-
-/** Writes the input and collects the output of a process until both have ended. Rejects when the process is lost. */
+/**
+ * Writes the input and collects the output of a process until both have ended. Rejects when the process is lost, and with a
+ * `RunError` when it took too long or was aborted.
+ */
 export async function communicate(process: ProcessHandle, options: CommunicateOptions = {}): Promise<Communicated> {
-	readOptions<CommunicateOptions>(options, COMMUNICATE_OPTIONS, 'communicate()');
-	const collector = new Collector(options);
-	const writing = options.input === undefined ? Promise.resolve() : writeInput(process, options.input);
-	await Promise.all([collector.collect(process), writing]);
-	const exit = await process.exited;
-	return {exit, isComplete: !collector.hasGap, stdout: collector.stdout, stderr: collector.stderr};
+	const settings = readOptions<CommunicateOptions>(options, COMMUNICATE_OPTIONS, 'communicate()');
+	const startedAt = performance.now();
+	const collector = new Collector(settings);
+	const limits = new RunLimits(settings);
+	let exit: ExitStatus | undefined;
+	const collect = async (): Promise<undefined> => {
+		const {input} = settings;
+		const writing = input === undefined ? undefined : writeInput(process, input, {signal: limits.disposed});
+		await Promise.all([collector.collect(process), writing]);
+		exit = await process.exited;
+	};
+	const collected = collect();
+	try {
+		const interrupted = (await Promise.race([collected, limits.happened])) ?? limits.current;
+		if (!interrupted) return {exit: exit!, isComplete: !collector.hasGap, ...outputOf(collector)};
+		const keepExit = (known: ExitStatus): void => {
+			exit ??= known;
+		};
+		process.exited.then(keepExit, () => {});
+		await endInterrupted(process, collected, interrupted);
+		collector.stop();
+		const {reason, error} = interrupted;
+		const facts = {argv: [], reason, exitCode: exit?.exitCode, durationMs: performance.now() - startedAt, error};
+		throw new RunError({...facts, ...outputOf(collector)}, `process ${process.processId}`);
+	} finally {
+		limits.dispose();
+	}
+}
+
+function outputOf({stdout, stderr}: Collector): {readonly stdout: Collected; readonly stderr: Collected} {
+	return {stdout, stderr};
 }

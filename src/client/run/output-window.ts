@@ -28,6 +28,7 @@ export class OutputWindow {
 	#text = '';
 	/** Characters of the pieces that are no longer in the text. */
 	#cut = 0;
+	#isCut = false;
 
 	constructor(maxCharacters: number) {
 		this.#maxCharacters = maxCharacters;
@@ -35,6 +36,11 @@ export class OutputWindow {
 
 	get text(): string {
 		return this.#text;
+	}
+
+	/** Output in front of the text is missing. */
+	get isCut(): boolean {
+		return this.#isCut;
 	}
 
 	push(bytes: Uint8Array, {seq, offset}: OutputPosition): void {
@@ -52,6 +58,7 @@ export class OutputWindow {
 		this.#pieces = [];
 		this.#text = '';
 		this.#cut = 0;
+		this.#isCut = true;
 	}
 
 	/** The place behind the first `length` characters of the text. */
@@ -69,6 +76,7 @@ export class OutputWindow {
 		if (excess <= 0) return;
 		this.#text = this.#text.slice(excess);
 		this.#cut += excess;
+		this.#isCut = true;
 		for (let first = this.#pieces[0]; first && first.characters < this.#cut; first = this.#pieces[0]) {
 			this.#pieces.shift();
 			this.#cut -= first.characters;

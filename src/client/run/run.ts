@@ -1,14 +1,11 @@
 import {RpcError} from '../../protocol/wire/error-codes.js';
 import {DisconnectedError} from '../../rpc/disconnected-error.js';
-import {Deferred} from '../../shared/async/deferred.js';
-import {onAbort} from '../../shared/async/on-abort.js';
-import {withTimeout} from '../../shared/async/timeout.js';
 import {type OptionTable, type ReadOptionsOf, readOptions} from '../../shared/call-options.js';
 import {LongarmError} from '../../shared/errors.js';
-import {type Duration, MAX_TIMER_MS} from '../../shared/units.js';
 import {toPathUri} from '../paths.js';
 import {type ExitStatus, type ProcessHandle, ProcessLostError} from '../process/process-handle.js';
-import {RejectedError, TooManyCallsError} from '../session/client-errors.js';
+import {TooManyCallsError} from '../session/client-errors.js';
+import {Collector} from './collector.js';
 import {
 	COMMAND_OPTIONS,
 	type ProcessHost,
@@ -18,21 +15,14 @@ import {
 	startOn,
 	toStartParams,
 } from './command.js';
-import {COMMUNICATE_OPTIONS, type Collected, Collector, type CommunicateOptions} from './communicate.js';
+import {COMMUNICATE_OPTIONS, type CommunicateOptions} from './communicate.js';
+import {endInterrupted, type Interrupted, RunLimits} from './run-limits.js';
+import {RunError, type RunReason, type RunResult} from './run-result.js';
 import {toSharingParams} from './sharing-options.js';
 import {writeInput} from './write-input.js';
 
-/** Grace period between SIGTERM and SIGKILL for an interrupted process. */
-const GRACE_MS = 1000;
-/** After the grace period its exit is awaited this long, before the result is reported without one. */
-const EXIT_TIMEOUT_MS = 5000;
-
 /** Options of `run`. */
 export interface RunOptions extends RunCommandOptions, CommunicateOptions {
-	/** Ends the command after so many milliseconds, or `'5s'`. */
-	readonly timeout?: Duration | undefined;
-	/** Ends the command when it is aborted. */
-	readonly signal?: AbortSignal | undefined;
 	/** Throws a `RunError` for anything but an exit with code 0; on by default. */
 	readonly reject?: boolean | undefined;
 }
@@ -40,44 +30,10 @@ export interface RunOptions extends RunCommandOptions, CommunicateOptions {
 export const RUN_OPTIONS: OptionTable<RunOptions> = {
 	...COMMAND_OPTIONS,
 	...COMMUNICATE_OPTIONS,
-	timeout: 'duration',
-	signal: 'signal',
 	reject: 'flag',
 };
 
 type Settings = ReadOptionsOf<RunOptions>;
-
-/**
- * Cause of a command's end: it exited, a signal ended it, it took too long, it was aborted, the connection to it was
- * lost, or it could not be started. `incomplete` is an exit with output missing, which the server did not keep while the
- * connection was lost.
- */
-export type RunReason = 'exit' | 'incomplete' | 'signal' | 'timeout' | 'aborted' | 'disconnected' | 'spawn';
-
-/** Outcome of a command: output, exit and the reason it ended. */
-export interface RunResult {
-	readonly argv: readonly string[];
-	readonly reason: RunReason;
-	/** Exit code, or 128 + n after signal n; undefined when it is not known. */
-	readonly exitCode: number | undefined;
-	/** On a terminal, both streams. */
-	readonly stdout: Collected;
-	readonly stderr: Collected;
-	readonly durationMs: number;
-	/** The underlying error, if there was one. */
-	readonly error: Error | undefined;
-}
-
-/** Thrown for a command that did not exit with code 0; `result` is complete. */
-export class RunError extends Error {
-	override readonly name = 'RunError';
-	readonly result: RunResult;
-
-	constructor(result: RunResult) {
-		super(describe(result), result.error && {cause: result.error});
-		this.result = result;
-	}
-}
 
 /** Runs a command to its end. Throws a `RunError`, or the error of invalid options or of the input source. */
 export async function run(machine: ProcessHost, argv: readonly string[], options: RunOptions = {}): Promise<RunResult> {
@@ -94,8 +50,6 @@ export async function run(machine: ProcessHost, argv: readonly string[], options
 
 interface Ending {
 	readonly reason: RunReason;
-	/** True if it came from outside, so that the process has yet to end. */
-	readonly isInterrupted?: boolean;
 	readonly exit?: ExitStatus;
 	readonly error?: Error;
 }
@@ -121,31 +75,56 @@ async function runToEnd(
 	options: Settings,
 	collector: Collector,
 ): Promise<Ending> {
-	const interruption = new Interruption(options);
+	const limits = new RunLimits(options);
 	try {
-		const started = await Promise.race([start(machine, argv, options, interruption.startSignal), interruption.ending]);
+		const started = await Promise.race([start(machine, argv, options, limits), limits.happened]);
 		if (!('process' in started)) return started;
 		const {process} = started;
-		const ended = waitForEnd(process, collector, options);
-		const first = await Promise.race([ended, interruption.ending]);
-		return first.isInterrupted ? await terminate(process, ended, first) : first;
+		const ended = waitForEnd(process, collector, options, limits);
+		const first = await Promise.race([ended, limits.happened]);
+		const interrupted = first.reason === 'disconnected' ? undefined : limits.current;
+		return interrupted ? await endEarly(process, ended, interrupted, collector) : first;
 	} finally {
-		interruption.dispose();
+		limits.dispose();
 	}
+}
+
+/** Ends an interrupted process. The exit is kept if it is known, be it from before. */
+async function endEarly(
+	process: ProcessHandle,
+	ended: Promise<Ending>,
+	interrupted: Interrupted,
+	collector: Collector,
+): Promise<Ending> {
+	let known: Omit<Ending, 'reason'> = {};
+	const keep = ({exit, error}: Omit<Ending, 'reason'>): void => {
+		known = {...known, ...(exit && {exit}), ...(error && {error})};
+	};
+	process.exited.then(
+		exit => keep({exit}),
+		() => {},
+	);
+	ended.then(keep, () => {});
+	await endInterrupted(process, ended, interrupted);
+	collector.stop();
+	return {...interrupted, ...known};
 }
 
 async function start(
 	machine: ProcessHost,
 	argv: readonly string[],
 	options: Settings,
-	signal: AbortSignal,
+	{disposed}: RunLimits,
 ): Promise<{process: ProcessHandle} | Ending> {
 	try {
 		const params = await toStartParams(machine, argv, {
 			...options,
 			stdin: options.stdin ?? options.input !== undefined,
 		});
-		return await startOn(machine, params, {signal, backpressure: true});
+		const {timeout, signal} = options;
+		const isLimited = timeout !== undefined || signal !== undefined;
+		// A process whose start completes after the interruption is ended.
+		return await startOn(machine, params, {timeout, backpressure: true, ...(isLimited && {signal: disposed})});
 	} catch (thrown) {
 		const error = thrown instanceof Error ? thrown : new Error(String(thrown));
 		const isRefused = error instanceof RpcError || error instanceof TooManyCallsError || isUnsupported(error);
@@ -159,8 +138,13 @@ function isUnsupported(error: Error): boolean {
 }
 
 /** Writes the input and collects the output until the process ends by itself. */
-async function waitForEnd(process: ProcessHandle, collector: Collector, {input}: Settings): Promise<Ending> {
-	const writing = input === undefined ? undefined : writeInput(process, input);
+async function waitForEnd(
+	process: ProcessHandle,
+	collector: Collector,
+	{input}: Settings,
+	{disposed}: RunLimits,
+): Promise<Ending> {
+	const writing = input === undefined ? undefined : writeInput(process, input, {signal: disposed});
 	try {
 		await Promise.all([collector.collect(process), writing]);
 		const exit = await process.exited;
@@ -174,76 +158,7 @@ async function waitForEnd(process: ProcessHandle, collector: Collector, {input}:
 	}
 }
 
-/** Terminates an interrupted process and waits for its exit, within bounds. */
-async function terminate(process: ProcessHandle, ended: Promise<Ending>, interrupted: Ending): Promise<Ending> {
-	process.terminate({graceful: {timeoutMs: GRACE_MS}}).catch(() => {
-		// A lost connection shows in the ending as well.
-	});
-	const {exit, error} = await withTimeout(
-		ended.catch(() => interrupted),
-		GRACE_MS + EXIT_TIMEOUT_MS,
-		() => interrupted,
-	);
-	return {...interrupted, ...(exit && {exit}), ...(error && {error})};
-}
-
-/** Interruption of a command from outside: by its timeout or by the caller's signal. */
-class Interruption {
-	readonly #ending = new Deferred<Ending>();
-	readonly #start = new AbortController();
-	readonly #stopListening: () => void;
-	readonly #timer: ReturnType<typeof setTimeout> | undefined;
-
-	constructor({timeout, signal}: Settings) {
-		this.#stopListening = onAbort(signal, reason => {
-			this.#ending.resolve({reason: 'aborted', isInterrupted: true, ...(reason instanceof Error && {error: reason})});
-		});
-		if (timeout === undefined) return;
-		const expire = (): void => this.#ending.resolve({reason: 'timeout', isInterrupted: true});
-		this.#timer = setTimeout(expire, Math.min(timeout, MAX_TIMER_MS));
-	}
-
-	/** Stays pending without an interruption. */
-	get ending(): Promise<Ending> {
-		return this.#ending.promise;
-	}
-
-	/** Ends a process whose start completes after the interruption. */
-	get startSignal(): AbortSignal {
-		return this.#start.signal;
-	}
-
-	dispose(): void {
-		clearTimeout(this.#timer);
-		this.#stopListening();
-		this.#start.abort();
-	}
-}
-
 function reasonOf({reason}: ExitStatus): RunReason {
 	if (reason === 'timeout') return 'timeout';
 	return reason === 'signal' || reason === 'terminated' ? 'signal' : 'exit';
-}
-
-function describe({argv, reason, exitCode, error, stderr}: RunResult): string {
-	const program = argv[0] ?? '';
-	const what = {
-		exit: `exited with code ${exitCode}`,
-		incomplete: `exited with code ${exitCode}, but output is missing`,
-		signal: `was ended by a signal (code ${exitCode})`,
-		timeout: 'took too long and was ended',
-		aborted: 'was aborted',
-		disconnected: `was lost: ${error?.message}`,
-		spawn: `could not be started: ${describeRefusal(error)}`,
-	}[reason];
-	const lastLine = stderr.text.trimEnd().split('\n').at(-1) ?? '';
-	return `${program} ${what}${lastLine === '' ? '' : `: ${lastLine}`}`;
-}
-
-/** The operating system has the same words for a missing directory and a missing program. */
-export function describeRefusal(error: Error | undefined): string {
-	if (!(error instanceof RejectedError)) return `${error?.message}`;
-	const {errorCode, context, reason, message} = error;
-	if (errorCode === 'CWD_UNUSABLE') return `the working directory ${String(context['cwd'])} cannot be used: ${reason}`;
-	return errorCode === 'PROGRAM_NOT_FOUND' ? `there is no such program: ${reason}` : message;
 }

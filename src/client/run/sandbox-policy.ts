@@ -55,6 +55,49 @@ export function createSandboxPolicy(preset: SandboxPreset, options: SandboxPolic
 	};
 }
 
+/** Limits of a policy that shows one directory. */
+export interface RootPolicyOptions {
+	/** The directory, absolute and without links. */
+	readonly root: Path;
+	/** `all` allows writing everything in it; the other two are as in the usual policies. */
+	readonly access: SandboxPreset | 'all';
+	/** Whether the directories of programs and libraries can be read, and there is a private `/tmp`; files alone need neither. */
+	readonly runsPrograms: boolean;
+	readonly network: boolean;
+}
+
+/** A policy that shows a directory and, for programs, what they need to run; nothing else of the machine can be read. */
+export function createRootPolicy({root, access, runsPrograms, network}: RootPolicyOptions): SandboxContext {
+	const {href} = toPathUri(root);
+	const entries = [
+		...(runsPrograms ? [toEntry({kind: 'minimal'}, 'read')] : []),
+		toEntry({kind: 'project_roots'}, access === 'read-only' ? 'read' : 'write'),
+		// The executor protects those that are not named.
+		...(access === 'read-only' ? [] : protectedEntries(access === 'all' ? 'write' : 'read')),
+	];
+	return {
+		permissions: {
+			type: 'managed',
+			file_system: {type: 'restricted', entries},
+			network: network ? 'enabled' : 'restricted',
+		},
+		windowsSandboxLevel: 'disabled',
+		cwd: href,
+		workspaceRoots: [href],
+	};
+}
+
+/** The same policy without the right to write, and without a network. */
+export function withoutWriting(policy: SandboxContext): SandboxContext {
+	const {permissions} = policy;
+	const files =
+		permissions.type === 'managed' && permissions.file_system.type === 'restricted'
+			? permissions.file_system
+			: {type: 'restricted' as const, entries: presetEntries('read-only')};
+	const entries = files.entries.map((entry): Entry => (entry.access === 'write' ? {...entry, access: 'read'} : entry));
+	return {...policy, permissions: {type: 'managed', file_system: {...files, entries}, network: 'restricted'}};
+}
+
 /** The policy of an option; `cwd` is the working directory of the process. */
 export function toSandboxContext(sandbox: SandboxOption, cwd: Path): SandboxContext {
 	return typeof sandbox === 'object' ? sandbox : createSandboxPolicy(sandbox, {cwd});
@@ -88,16 +131,19 @@ export async function startEnforced(
 function presetEntries(preset: SandboxPreset): Entry[] {
 	const everything = toEntry({kind: 'root'}, 'read');
 	if (preset === 'read-only') return [everything];
-	const kept = PROTECTED_NAMES.map(
-		(subpath): Entry => ({...toEntry({kind: 'project_roots', subpath}, 'read'), missing_path_behavior: 'skip'}),
-	);
 	return [
 		everything,
 		toEntry({kind: 'project_roots'}, 'write'),
 		toEntry({kind: 'slash_tmp'}, 'write'),
 		toEntry({kind: 'tmpdir'}, 'write'),
-		...kept,
+		...protectedEntries('read'),
 	];
+}
+
+function protectedEntries(access: 'read' | 'write'): Entry[] {
+	return PROTECTED_NAMES.map(
+		(subpath): Entry => ({...toEntry({kind: 'project_roots', subpath}, access), missing_path_behavior: 'skip'}),
+	);
 }
 
 function toEntry(value: Extract<Entry['path'], {type: 'special'}>['value'], access: 'read' | 'write'): Entry {

@@ -1,6 +1,7 @@
 import {readOptions} from '../../shared/call-options.js';
 import type {ProcessHost} from './command.js';
-import {RUN_OPTIONS, type RunOptions, type RunResult, run} from './run.js';
+import {RUN_OPTIONS, type RunOptions, run} from './run.js';
+import {type RunResult} from './run-result.js';
 
 /** A shell and its path. */
 export interface Shell {

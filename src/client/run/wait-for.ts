@@ -5,9 +5,11 @@ import {type OptionTable, type ReadOptionsOf, readOptions} from '../../shared/ca
 import {LongarmError} from '../../shared/errors.js';
 import {type Duration, MAX_TIMER_MS} from '../../shared/units.js';
 import {type ExitStatus, type ProcessHandle, ProcessLostError} from '../process/process-handle.js';
+import {MatchThread} from './match-thread.js';
 import {type OutputPosition, OutputWindow} from './output-window.js';
+import {type PatternResult, toPatternResult} from './pattern-result.js';
 
-/** Sliding window of the latest output that a pattern is matched against. */
+/** Sliding window of the latest output that a pattern is matched against; see `PatternResult.isTruncated`. */
 export const MAX_PATTERN_WINDOW_CHARS = 64 * 1024;
 const PORT_POLL_INTERVAL_MS = 50;
 /** Linux's tables of TCP sockets: one line each, the address second, the state fourth. */
@@ -36,8 +38,7 @@ export type {AwaitedInput};
 /** Condition that was met first, told apart by `by`. */
 export type WaitResult =
 	| {readonly by: 'exit'; readonly exit: ExitStatus}
-	/** `end` is behind the match: `after: end` does not find it again. */
-	| {readonly by: 'pattern'; readonly match: RegExpMatchArray; readonly end: OutputPosition}
+	| PatternResult
 	| {readonly by: 'port'; readonly port: number}
 	| {readonly by: 'silence'}
 	/** `isGuess`: it looks like it, but the operating system does not tell. */
@@ -139,6 +140,8 @@ async function waitForPattern(
 	until: AbortSignal,
 ): Promise<WaitResult> {
 	const window = new OutputWindow(MAX_PATTERN_WINDOW_CHARS);
+	const thread = new MatchThread(pattern);
+	until.addEventListener('abort', () => thread.close(), {once: true});
 	for await (const piece of outputUntil(process, until, start.seq - 1)) {
 		if (piece.kind === 'gap') {
 			window.clear();
@@ -147,8 +150,11 @@ async function waitForPattern(
 		const {seq, bytes} = piece;
 		const offset = seq === start.seq ? start.offset : 0;
 		window.push(bytes.subarray(offset), {seq, offset});
-		const match = window.text.match(pattern);
-		if (match) return {by: 'pattern', match, end: window.positionAfter(match.index! + match[0].length)};
+		const match = await thread.match(window.text);
+		if (!match) continue;
+		const {index, text, groups} = match;
+		const end = window.positionAfter(index + text.length);
+		return toPatternResult(process, pattern, start, {text, groups, end, isCut: index === 0 && window.isCut});
 	}
 	return throwEnded(process);
 }
@@ -226,8 +232,8 @@ function toRegExp(pattern: RegExp | string): RegExp {
 	if (typeof pattern !== 'string' && !(pattern instanceof RegExp)) {
 		throw new TypeError('option `pattern` of waitFor() must be text or a regular expression');
 	}
-	// Without `g` and `y`, which keep the position of the last match.
-	if (typeof pattern !== 'string') return new RegExp(pattern.source, pattern.flags.replace(/[gy]/g, ''));
+	// Without `g` and `y`, which keep the position of the last match, and `d`, whose positions are not those of the output.
+	if (typeof pattern !== 'string') return new RegExp(pattern.source, pattern.flags.replace(/[dgy]/g, ''));
 	return new RegExp(pattern.replace(/[$()*+.?[\\\]^{|}]/g, '\\$&'));
 }
 

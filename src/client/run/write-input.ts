@@ -1,3 +1,5 @@
+import {onAbort} from '../../shared/async/on-abort.js';
+import {inputRefusalOf} from '../process/input-closed.js';
 import type {ProcessHandle} from '../process/process-handle.js';
 
 /** Size of one write; longer input is split. */
@@ -11,21 +13,25 @@ export type Input = string | Uint8Array | AsyncIterable<Uint8Array | string> | I
 export interface WriteInputOptions {
 	/** Pipelined writes; one by default. More are for servers that process writes in the order they arrive. */
 	readonly maxPendingWrites?: number | undefined;
+	/** Takes no more of the input when it is aborted. */
+	readonly signal?: AbortSignal | undefined;
 }
 
-/** Writes the input and closes it. A process that does not read all of it is not a failure. */
+/** Writes the input and closes it. A process that does not read all of it is no failure, one without an input is. */
 export async function writeInput(process: ProcessHandle, input: Input, options: WriteInputOptions = {}): Promise<void> {
 	const writes = new PendingWrites(process, options.maxPendingWrites ?? 1);
 	const close = (): void => writes.close();
 	process.exited.then(close, close);
+	const stopListening = onAbort(options.signal, close);
 	let count = 0;
 	for await (const piece of splitInput(input)) {
 		await writes.add(piece);
-		// Writes to a process that has exited are accepted, too: without a turn of the event loop its exit is not noticed.
+		// Servers may accept writes to a process that has exited: without a turn of the event loop its exit is not noticed.
 		if (++count % MAX_PIECES_PER_TURN === 0) await new Promise(resolve => setTimeout(resolve));
 		if (writes.isClosed) break;
 	}
 	await writes.whenSettled();
+	stopListening();
 	if (!writes.isClosed) await process.closeStdin();
 }
 
@@ -65,8 +71,13 @@ class PendingWrites {
 	}
 
 	async #write(bytes: Uint8Array): Promise<void> {
-		const {status} = await this.#process.write(bytes);
-		if (status !== 'accepted') this.close();
+		try {
+			await this.#process.write(bytes);
+		} catch (error) {
+			const refusal = inputRefusalOf(error);
+			if (refusal === undefined || refusal === 'noStdin') throw error;
+			this.close();
+		}
 	}
 }
 

@@ -120,7 +120,7 @@ export class ProcessAttacher {
 				return process;
 			},
 		);
-		process.isRecoverable = true;
+		process.handleStarted();
 		if (!isComplete) await this.#catchUp(this.#session, process);
 		return process;
 	}
@@ -149,7 +149,7 @@ export class ProcessAttacher {
 			this.#registry.delete(process);
 			throw error;
 		}
-		process.isRecoverable = true;
+		process.handleStarted();
 		if ((await this.#session.describe()).capabilities['processAcknowledge']) {
 			// Refused where the token may only look on: the process waits for its driver then.
 			this.#session.repeat('process/acknowledge', {processId, seq: EVERYTHING}).catch(() => {});

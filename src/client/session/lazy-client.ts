@@ -3,6 +3,7 @@ import {ignoreRejection} from '../../shared/async/ignore-rejection.js';
 import {holdProgramFor} from '../../shared/async/keep-alive.js';
 import {type OptionTable, readOptions, type WithDurations} from '../../shared/call-options.js';
 import {errorMessage} from '../../shared/errors.js';
+import {ClosedError} from './closed-error.js';
 import {type Connect, SESSION_OPTIONS, SessionClient, type SessionClientOptions} from './session-client.js';
 
 /** Options of a `LazyClient`. */
@@ -27,11 +28,6 @@ type Startup =
 	| {readonly kind: 'connecting'; readonly client: Promise<SessionClient>}
 	| {readonly kind: 'connected'; readonly client: SessionClient}
 	| {readonly kind: 'failed'; readonly error: Error; readonly isFinal: boolean};
-
-/** The client was closed by its owner. */
-class ClosedError extends Error {
-	override readonly name = 'ClosedError';
-}
 
 /**
  * A client that connects on first use. Concurrent callers share one attempt; a session that is lost for good is
@@ -103,9 +99,10 @@ export class LazyClient implements AsyncDisposable {
 	/** Aborts connecting, or closes the connection. */
 	close(): void {
 		const startup = this.#startup;
-		this.#abort.abort(new ClosedError('the environment is closed'));
+		const error = new ClosedError();
+		this.#abort.abort(error);
 		if (startup.kind === 'connected') startup.client.close();
-		else this.#startup = {kind: 'failed', error: new ClosedError('the environment is closed'), isFinal: true};
+		this.#startup = {kind: 'failed', error, isFinal: true};
 	}
 
 	async [Symbol.asyncDispose](): Promise<void> {

@@ -16,12 +16,18 @@ type Delivery = {readonly processId: string} & (
 
 /** Processes of a client by the ids that notifications have. */
 export class ProcessRegistry {
+	readonly #reportsReasons: () => boolean;
 	readonly #processes = new Map<string, RemoteProcess>();
 	/** The events of an attached process may come before the reply that tells its id. */
 	#early: Delivery[] = [];
 	#earlyBytes = 0;
 	#hasDroppedEarly = false;
 	#pendingAttaches = 0;
+
+	/** `reportsReasons` tells whether the server names the cause of every exit but a plain one. */
+	constructor(reportsReasons: () => boolean) {
+		this.#reportsReasons = reportsReasons;
+	}
 
 	[Symbol.iterator](): IterableIterator<RemoteProcess> {
 		return this.#processes.values();
@@ -76,7 +82,7 @@ export class ProcessRegistry {
 
 	/** Hands a notification to its process; ignores it if there is none. */
 	receive(notification: Notification): void {
-		const delivery = toDelivery(notification);
+		const delivery = toDelivery(notification, this.#reportsReasons);
 		if (!delivery) return;
 		const process = this.#processes.get(delivery.processId);
 		if (process) this.#deliver(process, delivery);
@@ -103,15 +109,17 @@ export class ProcessRegistry {
 	}
 }
 
-function toDelivery({method, params}: Notification): Delivery | undefined {
+function toDelivery({method, params}: Notification, reportsReasons: () => boolean): Delivery | undefined {
 	switch (method) {
 		case 'process/output': {
 			const {processId, seq, stream, chunk} = decode(METHODS[method].params, params);
 			return {processId, event: {kind: 'output', seq, stream, bytes: chunk}};
 		}
 		case 'process/exited': {
-			const {processId, seq, exitCode, sandboxDenied, reason} = decode(METHODS[method].params, params);
-			return {processId, event: {kind: 'exited', seq, exitCode, sandboxDenied: sandboxDenied ?? undefined, reason}};
+			const {processId, seq, exitCode, ...rest} = decode(METHODS[method].params, params);
+			const reason = rest.reason ?? (reportsReasons() ? 'exit' : undefined);
+			const sandboxDenied = rest.sandboxDenied ?? undefined;
+			return {processId, event: {kind: 'exited', seq, exitCode, sandboxDenied, reason}};
 		}
 		case 'process/closed': {
 			const {processId, seq} = decode(METHODS[method].params, params);

@@ -16,6 +16,8 @@ export const RECOVERY_BUDGET_MS = 45_000;
 /** Budgets that a recovery may use up in all, each begun by a resumed session whose connection was lost again. */
 export const MAX_RECOVERY_BUDGETS = 10;
 export const RETRY_INTERVAL_MS = 100;
+/** The same when the usual time limit is over and a longer one was asked for: nothing is gained by more attempts then. */
+const LATE_RETRY_INTERVAL_MS = 2000;
 /** Time limit of connecting, doubled after each attempt that used it up: an attempt on a dead path must not take all the time. */
 const FIRST_ATTEMPT_MS = 3000;
 /** The time limit is not doubled beyond this, so that several attempts are made in the last half minute of a recovery. */
@@ -49,8 +51,9 @@ export type RecoveryOutcome = {readonly connection: Connection} | {readonly fail
 export async function recover(recovery: Recovery): Promise<RecoveryOutcome> {
 	const {cancel} = recovery;
 	const budgetMs = recovery.budgetMs ?? RECOVERY_BUDGET_MS;
-	const lastDeadline = performance.now() + budgetMs * MAX_RECOVERY_BUDGETS;
-	let deadline = performance.now() + budgetMs;
+	const begunAt = performance.now();
+	const lastDeadline = begunAt + budgetMs * MAX_RECOVERY_BUDGETS;
+	let deadline = begunAt + budgetMs;
 	let attemptMs = FIRST_ATTEMPT_MS;
 	while (!cancel.aborted) {
 		const startedAt = performance.now();
@@ -67,7 +70,9 @@ export async function recover(recovery: Recovery): Promise<RecoveryOutcome> {
 			if (!mayRetry(error)) return {failure: describeFailure(error, recovery.instanceId)};
 		}
 		if (performance.now() - startedAt >= attemptMs) attemptMs = Math.min(attemptMs * 2, MAX_ATTEMPT_MS);
-		await waitAtMost(new Promise(() => {}), RETRY_INTERVAL_MS, cancel);
+		const isLate = performance.now() - begunAt >= RECOVERY_BUDGET_MS;
+		const pauseMs = Math.min(isLate ? LATE_RETRY_INTERVAL_MS : RETRY_INTERVAL_MS, deadline - performance.now());
+		await waitAtMost(new Promise(() => {}), Math.max(0, pauseMs), cancel);
 	}
 	return {failure: 'the client was closed'};
 }
@@ -107,10 +112,12 @@ async function catchUp(
 	{leftMs, budgetMs}: {readonly leftMs: number; readonly budgetMs: number},
 ): Promise<void> {
 	let isLate = false;
+	// Of a longer time limit only so much is spent on a server that does not answer: the next attempt may find one that does.
+	const limitMs = Math.min(leftMs, RECOVERY_BUDGET_MS);
 	const timer = setTimeout(() => {
-		isLate = true;
+		isLate = limitMs === leftMs;
 		connection.destroy();
-	}, leftMs);
+	}, limitMs);
 	const stopListening = onAbort(cancel, () => connection.destroy());
 	try {
 		await Promise.all(processes().map(process => catchUpWith(connection, process, reattach)));
@@ -145,7 +152,7 @@ async function catchUpWith(
 
 async function terminateUnlessGone(connection: Connection, processId: string): Promise<void> {
 	try {
-		await connection.call('process/terminate', {processId});
+		await connection.call('process/terminate', {processId, mode: 'force'});
 	} catch (error) {
 		// The server does not know the process: it is gone already.
 		if (!(error instanceof RpcError)) throw error;

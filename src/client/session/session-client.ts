@@ -9,13 +9,13 @@ import {
 import {decode} from '../../protocol/wire/decode.js';
 import type {JsonParts} from '../../protocol/wire/encode.js';
 import type {Notification} from '../../protocol/wire/envelope.js';
+import {INVALID_REQUEST, RpcError} from '../../protocol/wire/error-codes.js';
 import {DisconnectedError} from '../../rpc/disconnected-error.js';
 import {Deferred} from '../../shared/async/deferred.js';
 import {holdProgramFor} from '../../shared/async/keep-alive.js';
 import {Semaphore} from '../../shared/async/semaphore.js';
 import {type OptionTable, readOptions, type WithDurations} from '../../shared/call-options.js';
 import type {Transport} from '../../transports/transport.js';
-import {toPathUri} from '../paths.js';
 import type {
 	Processes,
 	ProcessHandle,
@@ -30,10 +30,11 @@ import {RemoteReference} from '../process/remote-reference.js';
 import type {AttachProcessOptions, ListedProcess, ListProcessesOptions} from '../process/shared-process.js';
 import {startWithSignal} from '../process/start-with-signal.js';
 import {ProcessAttacher} from './attach-process.js';
-import {ProtocolError} from './client-errors.js';
+import {RejectedError} from './client-errors.js';
 import {Connection, INITIALIZE_TIMEOUT_MS, type ServerDescription} from './connection.js';
 import {listProcesses} from './list-processes.js';
 import {openUnlessAttached} from './open-unless-attached.js';
+import {prepareStart} from './prepare-start.js';
 import {ProcessRegistry} from './process-registry.js';
 import {ReadPauser} from './read-pauser.js';
 import {recover} from './recovery.js';
@@ -93,12 +94,14 @@ export class SessionClient implements Caller, Processes, AsyncDisposable {
 	readonly ended: Promise<Error>;
 	readonly #connect: Connect;
 	readonly #options: SessionClientOptions;
-	readonly #processes = new ProcessRegistry();
+	/** Our own servers leave the reason of a plain exit out. */
+	readonly #processes = new ProcessRegistry(() => this.capabilities['processWait'] === true);
 	readonly #starts = new Semaphore(MAX_PENDING_STARTS);
 	readonly #session: ProcessSession = {
 		call: (method, params) => this.call(method, params),
 		repeat: (method, params) => this.repeat(method, params),
 		describe: () => this.describe(),
+		has: capability => this.capabilities[capability] === true,
 		attachAgain: (process, request) => this.#attacher.attachAgain(process, request),
 		forget: process => this.#processes.delete(process),
 	};
@@ -265,23 +268,23 @@ export class SessionClient implements Caller, Processes, AsyncDisposable {
 		return () => this.#disconnectListeners.delete(listener);
 	}
 
-	async #start(params: StartParams, {backpressure}: StartOptions): Promise<StartedProcess> {
+	async #start(params: StartParams, given: StartOptions): Promise<StartedProcess> {
 		const {processId} = params;
-		const capabilities = backpressure ? (await this.describe()).capabilities : undefined;
+		const {backpressure, timeout, signal} = given;
+		const isDescribed = backpressure || timeout !== undefined || signal;
+		const capabilities = isDescribed ? (await this.describe()).capabilities : this.capabilities;
 		const connection = await this.#getConnection();
-		if (this.#processes.get(processId)) throw new ProtocolError(`session already registered for process ${processId}`);
-		const acknowledged = backpressure === true && capabilities?.['processAcknowledge'] === true;
-		const process = new RemoteProcess(processId, this.#session, {
-			source: backpressure ? this.#readPauser : undefined,
-			acknowledges: acknowledged,
-			name: params.name ?? undefined,
-		});
+		// As the server answers, which would be asked in vain: events of both would have the same id.
+		if (this.#processes.get(processId)) {
+			throw new RejectedError(new RpcError(INVALID_REQUEST, `process ${processId} already exists`));
+		}
+		const {request, options} = prepareStart(params, given, capabilities);
+		const source = backpressure ? this.#readPauser : undefined;
+		const process = new RemoteProcess(processId, this.#session, {...options, source});
 		this.#processes.add(process);
 		try {
-			const cwd = toPathUri(params.cwd).href;
-			const request = {...params, cwd, ...(acknowledged && {acknowledged})};
 			const {sandboxType} = await connection.call('process/start', request);
-			process.isRecoverable = true;
+			process.handleStarted();
 			return {process, sandboxType};
 		} catch (error) {
 			if (error instanceof DisconnectedError) void this.#abandon(process);
@@ -379,7 +382,7 @@ export class SessionClient implements Caller, Processes, AsyncDisposable {
 	/** Terminates a process whose start reply was lost: it may run, and the caller has no handle. */
 	async #abandon(process: RemoteProcess): Promise<void> {
 		try {
-			await this.repeat('process/terminate', {processId: process.processId});
+			await process.terminate();
 		} catch {
 			// Without a connection, the server ends it with the session.
 		}

@@ -1,7 +1,7 @@
 import type {VNode} from 'preact';
 import {useEffect, useState} from 'preact/hooks';
 import {login, logOut} from './login-state.js';
-import {LoginView} from './login-view.js';
+import {LoginView, ReplaceLoginView} from './login-view.js';
 import {linkTo, type MachineLink} from './machine-link.js';
 import {MachinesView} from './machines-view.js';
 import {Empty, Icon, type IconName} from './page-parts.js';
@@ -41,12 +41,13 @@ export function App(): VNode {
 	const state = login.value;
 	if (state.kind === 'loading') return <main class="centre" aria-busy="true" />;
 	if (state.kind === 'anonymous') return <LoginView reason={state.reason} />;
+	if (state.kind === 'asking') return <ReplaceLoginView secret={state.secret} />;
 	const {machines, share} = state;
 	if (share)
-		return <SharedProcess machine={machines[0]!.id} process={share.processId} mayDrive={share.role === 'drive'} />;
+		return <SharedProcess machine={machines[0]!.key} process={share.processId} mayDrive={share.role === 'drive'} />;
 	const current = route.value;
 	if (current.kind === 'machines' && machines.length === 1) {
-		return <Shell current={{kind: 'view', machine: machines[0]!.id, view: 'processes', rest: ''}} />;
+		return <Shell current={{kind: 'view', machine: machines[0]!.key, view: 'processes', rest: ''}} />;
 	}
 	return <Shell current={current} />;
 }
@@ -98,8 +99,8 @@ function MachineBody({link, current}: {link: MachineLink; current: Exclude<PageR
 	if (current.kind === 'process') {
 		return <ProcessView key={current.process} link={link} processId={current.process} mayDrive />;
 	}
-	if (current.view === 'processes') return <ProcessesView key={link.id} link={link} />;
-	return <LazyView key={`${link.id} ${current.view}`} link={link} view={current.view} rest={current.rest} />;
+	if (current.view === 'processes') return <ProcessesView key={link.key} link={link} />;
+	return <LazyView key={`${link.key} ${current.view}`} link={link} view={current.view} rest={current.rest} />;
 }
 
 function LazyView({link, view, rest}: LazyProps & {view: ViewName}): VNode {
@@ -124,12 +125,12 @@ function Menu({current, link}: {current: PageRoute; link: MachineLink | undefine
 				<select
 					class="machine-choice"
 					aria-label="Machine"
-					value={link?.id ?? ''}
+					value={link?.key ?? ''}
 					onChange={event => openMachine(event.currentTarget.value, view ?? 'processes')}
 				>
 					<option value="">All machines</option>
-					{machines.map(({id, name}) => (
-						<option key={id} value={id}>
+					{machines.map(({key, name}) => (
+						<option key={key} value={key}>
 							{name}
 						</option>
 					))}
@@ -141,7 +142,7 @@ function Menu({current, link}: {current: PageRoute; link: MachineLink | undefine
 					VIEWS.map(name => (
 						<a
 							key={name}
-							href={hrefOf({kind: 'view', machine: link.id, view: name, rest: ''})}
+							href={hrefOf({kind: 'view', machine: link.key, view: name, rest: ''})}
 							aria-current={name === view ? 'page' : undefined}
 						>
 							<Icon name={ICONS[name]} />
@@ -156,8 +157,8 @@ function Menu({current, link}: {current: PageRoute; link: MachineLink | undefine
 	);
 }
 
-function openMachine(id: string, view: ViewName): void {
-	goTo(id === '' ? {kind: 'machines'} : {kind: 'view', machine: id, view, rest: ''});
+function openMachine(key: string, view: ViewName): void {
+	goTo(key === '' ? {kind: 'machines'} : {kind: 'view', machine: key, view, rest: ''});
 }
 
 function Banner({link}: {link: MachineLink}): VNode {

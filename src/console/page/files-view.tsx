@@ -16,7 +16,7 @@ export function FilesView({link, rest}: {link: MachineLink; rest: string}): VNod
 		setProblem(undefined);
 		findPlace(link, rest).then(setPlace, (error: unknown) => setProblem(toErrorText(error)));
 	}, [link, rest]);
-	const toHref = (path: string): string => hrefOf({kind: 'view', machine: link.id, view: 'files', rest: path});
+	const toHref = (path: string): string => hrefOf({kind: 'view', machine: link.key, view: 'files', rest: path});
 	return (
 		<>
 			<div class="view-head">
@@ -144,7 +144,7 @@ function Upload({link, directory, failed}: UploadProps): VNode {
 			}
 			setBusy(file.name);
 			await file.stream().pipeTo(link.files.writeStream(path));
-			goTo({kind: 'view', machine: link.id, view: 'files', rest: path});
+			goTo({kind: 'view', machine: link.key, view: 'files', rest: path});
 		} catch (error) {
 			failed(toErrorText(error));
 		} finally {

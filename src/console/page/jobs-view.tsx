@@ -1,7 +1,7 @@
 import type {VNode} from 'preact';
 import {useEffect, useMemo, useState} from 'preact/hooks';
 import {toPathUri} from '../../client/paths.js';
-import {JobFollower} from './job-follower.js';
+import {JobFollower, type JobView} from './job-follower.js';
 import {JobFigures, JobItems} from './job-parts.js';
 import type {MachineLink} from './machine-link.js';
 import {Badge, Empty, type Tone} from './page-parts.js';
@@ -27,7 +27,7 @@ export function JobsView({link, rest}: {link: MachineLink; rest: string}): VNode
 
 /** Where the runner keeps its jobs, unless it was told otherwise. */
 async function findJobs(link: MachineLink): Promise<string> {
-	const known = localStorage.getItem(`longarm-jobs-${link.id}`);
+	const known = localStorage.getItem(`longarm-jobs-${link.key}`);
 	if (known !== null) return known;
 	const {info} = await (await link.client()).describe();
 	const home = info?.userHomeDir ?? 'file:///root';
@@ -95,7 +95,7 @@ function JobDirectory({link, directory, changeTo}: JobListProps): VNode {
 	const choose = (text: string): void => {
 		if (!text.startsWith('/') && !text.startsWith('file:')) return;
 		const {href} = toPathUri(text);
-		localStorage.setItem(`longarm-jobs-${link.id}`, href);
+		localStorage.setItem(`longarm-jobs-${link.key}`, href);
 		changeTo(href);
 	};
 	return (
@@ -113,7 +113,7 @@ function JobDirectory({link, directory, changeTo}: JobListProps): VNode {
 function JobRow({link, id, directory}: {link: MachineLink; id: string; directory: string}): VNode {
 	const follower = useFollower(link, directory);
 	const state = follower.state.value;
-	const href = hrefOf({kind: 'view', machine: link.id, view: 'jobs', rest: id});
+	const href = hrefOf({kind: 'view', machine: link.key, view: 'jobs', rest: id});
 	const view = state.kind === 'shown' ? state.view : undefined;
 	const input = view?.job.inputPath.replace(/^.*\//, '') ?? '';
 	return (
@@ -122,7 +122,7 @@ function JobRow({link, id, directory}: {link: MachineLink; id: string; directory
 				<a href={href}>{toShown(input) || id.slice(0, SHORT_ID)}</a>
 				<code>{id.slice(0, SHORT_ID)}</code>
 			</span>
-			<span role="cell">{view && <StatusBadge status={view.status} />}</span>
+			<span role="cell">{view && <StatusBadge view={view} />}</span>
 			<span role="cell">{view && <ProgressLine counts={view.counts} total={view.job.totalItems} />}</span>
 			<span role="cell" class="number">
 				{view ? view.job.totalItems : ''}
@@ -140,14 +140,14 @@ function OneJob({link, directory}: {link: MachineLink; directory: string}): VNod
 	return (
 		<>
 			<div class="view-head">
-				<a class="back" href={hrefOf({kind: 'view', machine: link.id, view: 'jobs', rest: ''})} aria-label="All jobs">
+				<a class="back" href={hrefOf({kind: 'view', machine: link.key, view: 'jobs', rest: ''})} aria-label="All jobs">
 					‹
 				</a>
 				<div class="what">
 					<h1>{toShown(view.job.inputPath.replace(/^.*\//, ''))}</h1>
 					<code>{view.job.jobId}</code>
 				</div>
-				<StatusBadge status={view.status} />
+				<StatusBadge view={view} />
 			</div>
 			<section class="card job-figures" aria-label="Progress">
 				<ProgressLine counts={view.counts} total={view.job.totalItems} />
@@ -169,7 +169,9 @@ function useFollower(link: MachineLink, directory: string): JobFollower {
 
 const TONES: Readonly<Record<string, Tone>> = {running: 'busy', completed: 'good', failed: 'bad', cancelled: 'warn'};
 
-function StatusBadge({status}: {status: string}): VNode {
+/** The status of a job; a job that has finished with failed items is shown as failed. */
+function StatusBadge({view: {status, counts}}: {view: JobView}): VNode {
+	if (status === 'completed' && counts.failed > 0) return <Badge tone="bad">{counts.failed} failed</Badge>;
 	return <Badge tone={TONES[status] ?? 'plain'}>{status}</Badge>;
 }
 

@@ -1,10 +1,14 @@
 import {signal} from '@preact/signals';
 import {toErrorText} from './shown-text.js';
 
+const LOGGED_IN_ALREADY = 409;
+
 /** A machine, as the server of the console names it. */
 export interface PageMachine {
 	readonly id: string;
 	readonly name: string;
+	/** Identifies the machine in addresses of this page: its name, or its id if another machine has the same name. */
+	readonly key: string;
 }
 
 export interface SharedView {
@@ -15,6 +19,8 @@ export interface SharedView {
 export type LoginState =
 	| {readonly kind: 'loading'}
 	| {readonly kind: 'anonymous'; readonly reason?: string | undefined}
+	/** The browser is logged in, and a link asks for another login. */
+	| {readonly kind: 'asking'; readonly secret: Secret}
 	| {readonly kind: 'ready'; readonly machines: readonly PageMachine[]; readonly share: SharedView | null};
 
 export const login = signal<LoginState>({kind: 'loading'});
@@ -22,23 +28,24 @@ export const login = signal<LoginState>({kind: 'loading'});
 /** Uses the secret of a link, which leaves the address at once, and asks who is logged in. */
 export async function beginSession(): Promise<void> {
 	const secret = takeSecret();
-	if (secret) {
-		const refusal = await postLogin(secret);
-		if (refusal !== undefined) {
-			// A tab that is logged in already may follow an old link.
-			await readSession(refusal);
-			return;
-		}
-	}
-	await readSession();
+	const answer = secret && (await postLogin(secret));
+	if (secret && answer?.kind === 'conflict') login.value = {kind: 'asking', secret};
+	// A tab that is logged in already may follow an old link.
+	else await readSession(answer?.kind === 'refused' ? answer.reason : undefined);
+}
+
+/** Logs in by the link that was opened, and ends the login that this browser has. */
+export async function replaceLogin(secret: Secret): Promise<void> {
+	const answer = await postLogin(secret, {replace: true});
+	await readSession(answer.kind === 'refused' ? answer.reason : undefined);
 }
 
 /** Logs in by a token, or by a link that was pasted. */
 export async function logInWith(text: string): Promise<void> {
 	const fragment = text.includes('#') ? new URLSearchParams(text.slice(text.indexOf('#') + 1)) : undefined;
-	const refusal = await postLogin(toSecret(fragment) ?? {token: text.trim()});
-	if (refusal === undefined) await readSession();
-	else login.value = {kind: 'anonymous', reason: refusal};
+	const answer = await postLogin(toSecret(fragment) ?? {token: text.trim()}, {replace: true});
+	if (answer.kind === 'refused') login.value = {kind: 'anonymous', reason: answer.reason};
+	else await readSession();
 }
 
 export async function logOut(): Promise<void> {
@@ -51,8 +58,8 @@ export async function readSession(reason?: string): Promise<void> {
 	try {
 		const answer = await fetch('session', {cache: 'no-store'});
 		if (answer.ok) {
-			const {machines, share} = (await answer.json()) as {machines: PageMachine[]; share: SharedView | null};
-			if (login.value.kind !== 'ready') login.value = {kind: 'ready', machines, share};
+			const {machines, share} = (await answer.json()) as {machines: NamedMachine[]; share: SharedView | null};
+			if (login.value.kind !== 'ready') login.value = {kind: 'ready', machines: withKeys(machines), share};
 		} else if (answer.status === 401) {
 			const why = login.value.kind === 'ready' ? 'This browser is no longer logged in.' : undefined;
 			login.value = {kind: 'anonymous', reason: reason ?? why};
@@ -62,7 +69,15 @@ export async function readSession(reason?: string): Promise<void> {
 	}
 }
 
-type Secret = {readonly link: string} | {readonly token: string};
+type NamedMachine = Omit<PageMachine, 'key'>;
+
+function withKeys(machines: readonly NamedMachine[]): PageMachine[] {
+	const isUnique = (wanted: string): boolean =>
+		machines.filter(({id, name}) => name === wanted || id === wanted).length === 1;
+	return machines.map(({id, name}) => ({id, name, key: isUnique(name) ? name : id}));
+}
+
+export type Secret = {readonly link: string} | {readonly token: string};
 
 /** The secret in the fragment, which is removed from the address and from the history of the browser. */
 function takeSecret(): Secret | undefined {
@@ -78,13 +93,20 @@ function toSecret(members: URLSearchParams | undefined): Secret | undefined {
 	return share ? {token: share} : undefined;
 }
 
-/** The reason of a refusal. */
-async function postLogin(secret: Secret): Promise<string | undefined> {
+type LoginAnswer =
+	| {readonly kind: 'done'}
+	/** The browser has another login, which is kept. */
+	| {readonly kind: 'conflict'}
+	| {readonly kind: 'refused'; readonly reason: string};
+
+async function postLogin(secret: Secret, options: {readonly replace?: true} = {}): Promise<LoginAnswer> {
 	try {
-		const body = JSON.stringify(secret);
+		const body = JSON.stringify({...secret, ...options});
 		const answer = await fetch('login', {method: 'POST', headers: {'content-type': 'application/json'}, body});
-		return answer.ok ? undefined : (await answer.text()) || 'The login was refused.';
+		if (answer.ok) return {kind: 'done'};
+		if (answer.status === LOGGED_IN_ALREADY) return {kind: 'conflict'};
+		return {kind: 'refused', reason: (await answer.text()) || 'The login was refused.'};
 	} catch (error) {
-		return toErrorText(error);
+		return {kind: 'refused', reason: toErrorText(error)};
 	}
 }

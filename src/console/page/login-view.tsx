@@ -1,6 +1,6 @@
 import type {VNode} from 'preact';
 import {useRef, useState} from 'preact/hooks';
-import {logInWith} from './login-state.js';
+import {logInWith, readSession, replaceLogin, type Secret} from './login-state.js';
 import {Icon} from './page-parts.js';
 
 /** Asks for a link or a token. */
@@ -38,6 +38,35 @@ export function LoginView({reason}: {reason: string | undefined}): VNode {
 					Log in
 				</button>
 			</form>
+		</main>
+	);
+}
+
+/** Asks before a link replaces the login of this browser: anybody can send a link. */
+export function ReplaceLoginView({secret}: {secret: Secret}): VNode {
+	const [isBusy, setBusy] = useState(false);
+	const answer = (act: () => Promise<void>): void => {
+		setBusy(true);
+		void act();
+	};
+	return (
+		<main class="centre">
+			<div class="card login">
+				<h1>
+					<Icon name="brand" />
+					longarm console
+				</h1>
+				<p role="alert">
+					This browser is logged in already. The link you opened logs in with other rights, and may come from somebody
+					else.
+				</p>
+				<button type="button" class="primary" disabled={isBusy} onClick={() => answer(() => readSession())}>
+					Stay logged in
+				</button>
+				<button type="button" class="quiet" disabled={isBusy} onClick={() => answer(() => replaceLogin(secret))}>
+					Log out and open the link
+				</button>
+			</div>
 		</main>
 	);
 }

@@ -22,6 +22,7 @@ export type LinkState =
 export class MachineLink {
 	readonly id: string;
 	readonly name: string;
+	readonly key: string;
 	readonly state: Signal<LinkState> = signal<LinkState>({kind: 'connecting'});
 	readonly files: RemoteFiles;
 	readonly http: RemoteHttp;
@@ -29,9 +30,10 @@ export class MachineLink {
 	#connected: Promise<SessionClient> | undefined;
 	#wake: (() => void) | undefined;
 
-	constructor({id, name}: PageMachine) {
+	constructor({id, name, key}: PageMachine) {
 		this.id = id;
 		this.name = name;
+		this.key = key;
 		const url = new URL(`ws/${encodeURIComponent(id)}`, location.href.split('#', 1)[0]!.replace(/^http/, 'ws')).href;
 		this.#lazy = new LazyClient(abort => connectStandardWebSocket(url, {signal: abort}), {clientName: clientName()});
 		this.#lazy.onDisconnect((error, recovered) => {
@@ -92,15 +94,16 @@ export class MachineLink {
 
 const links = new Map<string, MachineLink>();
 
-/** The link to a machine that the server of the console has named. */
-export function linkTo(id: string): MachineLink | undefined {
+/** The link to a machine that the server of the console has named; by its key or its id. */
+export function linkTo(key: string): MachineLink | undefined {
 	const {value} = login;
-	const machine = value.kind === 'ready' ? value.machines.find(each => each.id === id) : undefined;
+	const machines = value.kind === 'ready' ? value.machines : [];
+	const machine = machines.find(each => each.key === key) ?? machines.find(each => each.id === key);
 	if (!machine) return undefined;
-	let link = links.get(id);
+	let link = links.get(machine.key);
 	if (!link) {
 		link = new MachineLink(machine);
-		links.set(id, link);
+		links.set(machine.key, link);
 	}
 	return link;
 }

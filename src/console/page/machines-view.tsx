@@ -1,5 +1,6 @@
 import type {VNode} from 'preact';
 import {useEffect} from 'preact/hooks';
+import {isWaitingForInput} from '../../client/process/process-wait-words.js';
 import {login} from './login-state.js';
 import {linkTo, type MachineLink} from './machine-link.js';
 import {Badge} from './page-parts.js';
@@ -16,8 +17,8 @@ export function MachinesView(): VNode {
 				<h1>Machines</h1>
 			</div>
 			<ul class="cards">
-				{machines.map(({id}) => (
-					<MachineCard key={id} link={linkTo(id)!} />
+				{machines.map(({key}) => (
+					<MachineCard key={key} link={linkTo(key)!} />
 				))}
 			</ul>
 		</>
@@ -31,11 +32,11 @@ function MachineCard({link}: {link: MachineLink}): VNode {
 	const state = list.state.value;
 	const processes = state.kind === 'listed' ? state.processes : [];
 	const running = processes.filter(each => each.state === 'running').length;
-	const waiting = processes.filter(each => each.waitingFor).length;
+	const waiting = processes.filter(isWaitingForInput).length;
 	return (
 		<li class="card">
 			<h2>
-				<a href={hrefOf({kind: 'view', machine: link.id, view: 'processes', rest: ''})}>{link.name}</a>
+				<a href={hrefOf({kind: 'view', machine: link.key, view: 'processes', rest: ''})}>{link.name}</a>
 			</h2>
 			<p>
 				{connection.kind === 'ready' && <Badge tone="good">connected</Badge>}

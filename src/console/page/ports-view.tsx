@@ -15,7 +15,7 @@ const MAX_ANSWER_CHARS = 4000;
 
 type State =
 	| {readonly kind: 'loading'}
-	| {readonly kind: 'listed'; readonly ports: readonly ListeningPort[]}
+	| {readonly kind: 'listed'; readonly ports: readonly ListeningPort[]; readonly canForward: boolean}
 	| {readonly kind: 'untold'};
 
 /** Ports that programs of the machine listen on. */
@@ -44,17 +44,23 @@ export function PortsView({link}: {link: MachineLink; rest: string}): VNode {
 			<div class="view-head">
 				<h1>Ports</h1>
 			</div>
+			{state.kind === 'listed' && !state.canForward && (
+				<p class="notices dim">
+					This machine does not forward ports. Start its server with <code>--allow-forward loopback</code> to reach them
+					from your machine.
+				</p>
+			)}
 			{state.kind === 'untold' && <Empty title="Not told">This system does not list its ports.</Empty>}
 			{state.kind === 'listed' && state.ports.length === 0 && (
 				<Empty title="No program listens">on this machine.</Empty>
 			)}
 			{state.kind === 'listed' && state.ports.length > 0 && (
-				<div class="table ports" role="table" aria-label="Ports">
+				<div class={`table ports${state.canForward ? '' : ' local'}`} role="table" aria-label="Ports">
 					<div class="row head" role="row">
 						<span role="columnheader">Port</span>
 						<span role="columnheader">Address</span>
 						<span role="columnheader">HTTP</span>
-						<span role="columnheader">From your machine</span>
+						{state.canForward && <span role="columnheader">From your machine</span>}
 					</div>
 					{state.ports.map(({port, address}) => (
 						<div class="row" role="row" key={`${address} ${port}`}>
@@ -69,7 +75,9 @@ export function PortsView({link}: {link: MachineLink; rest: string}): VNode {
 									Ask
 								</button>
 							</span>
-							<span role="cell" class="text mono">{`longarm forward -e ${toShown(link.name)} ${port}`}</span>
+							{state.canForward && (
+								<span role="cell" class="text mono">{`longarm forward -e ${toShown(link.name)} ${port}`}</span>
+							)}
 						</div>
 					))}
 				</div>
@@ -89,7 +97,10 @@ async function readPorts(link: MachineLink): Promise<State> {
 			TABLES.map(path => readBytes(link.files, path, MAX_TABLE_BYTES).catch(() => undefined)),
 		);
 		const texts = tables.filter(table => table !== undefined).map(table => new TextDecoder().decode(table));
-		return texts.length === 0 ? {kind: 'untold'} : {kind: 'listed', ports: parseListening(texts.join('\n'))};
+		if (texts.length === 0) return {kind: 'untold'};
+		const {capabilities} = await (await link.client()).describe();
+		const canForward = capabilities['portForward'] === true;
+		return {kind: 'listed', ports: parseListening(texts.join('\n')), canForward};
 	} catch {
 		return {kind: 'untold'};
 	}

@@ -4,7 +4,7 @@ import {useEffect, useRef, useState} from 'preact/hooks';
 import type {ListedProcess} from '../../client/process/shared-process.js';
 import {FindBar} from './find-bar.js';
 import {KeyBar} from './key-bar.js';
-import {clientName, type MachineLink} from './machine-link.js';
+import type {MachineLink} from './machine-link.js';
 import {Badge} from './page-parts.js';
 import {processListOf} from './process-list.js';
 import {ProcessTools} from './process-tools.js';
@@ -83,7 +83,7 @@ function LoadedProcess({link, process, mayDrive, isShared}: LoadedProps): VNode 
 				{!isShared && (
 					<a
 						class="back"
-						href={hrefOf({kind: 'view', machine: link.id, view: 'processes', rest: ''})}
+						href={hrefOf({kind: 'view', machine: link.key, view: 'processes', rest: ''})}
 						aria-label="All processes"
 					>
 						‹
@@ -166,12 +166,14 @@ function Notices({viewer, pane, process}: NoticesProps): VNode {
 	const status = viewer.status.value;
 	const driver = viewer.driver.value;
 	const isDriving = viewer.role.value === 'drive';
-	const viewers = (process.attached ?? []).filter(({role, client}) => role === 'observe' && client !== clientName());
+	const viewers = (process.attached ?? []).filter(({role, isSelf}) => role === 'observe' && !isSelf);
+	const hasEnded = status.kind === 'ended';
 	return (
 		<div class="notices">
 			<div class="notices-text" role="status" aria-live="polite">
-				{isDriving ? <Badge tone="busy">you drive</Badge> : <Badge tone="plain">watching</Badge>}
-				{!isDriving && <span>{driver ? `${toShown(driver)} drives` : 'nobody drives'}</span>}
+				{isDriving && <Badge tone="busy">you drive</Badge>}
+				{!isDriving && <Badge tone="plain">{hasEnded ? 'ended' : 'watching'}</Badge>}
+				{!isDriving && !hasEnded && <span>{driver ? `${toShown(driver)} drives` : 'nobody drives'}</span>}
 				{viewers.length > 0 && (
 					<span class="dim" title={viewers.map(({client}) => toShown(client)).join('\n')}>
 						{viewers.length} more watching

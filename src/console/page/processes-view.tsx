@@ -1,6 +1,7 @@
 import type {VNode} from 'preact';
 import {memo} from 'preact/compat';
 import {useEffect, useMemo, useState} from 'preact/hooks';
+import {describeProcessWait, isWaitingForInput} from '../../client/process/process-wait-words.js';
 import type {ListedProcess} from '../../client/process/shared-process.js';
 import type {MachineLink} from './machine-link.js';
 import {Badge, Empty} from './page-parts.js';
@@ -17,7 +18,7 @@ export function ProcessesView({link}: {link: MachineLink}): VNode {
 	const state = list.state.value;
 	const all = state.kind === 'listed' ? state.processes : [];
 	const shown = useMemo(() => select(all, filter, showsEnded), [all, filter, showsEnded]);
-	const waiting = all.filter(each => each.waitingFor).length;
+	const waiting = all.filter(isWaitingForInput).length;
 	return (
 		<>
 			<div class="view-head">
@@ -53,7 +54,7 @@ export function ProcessesView({link}: {link: MachineLink}): VNode {
 						<span role="columnheader">Output</span>
 					</div>
 					{shown.map(process => (
-						<ProcessRow key={process.processId} machine={link.id} process={process} />
+						<ProcessRow key={process.processId} machine={link.key} process={process} />
 					))}
 				</div>
 			)}
@@ -73,15 +74,24 @@ function NoProcesses({isFiltered}: {isFiltered: boolean}): VNode {
 function select(all: readonly ListedProcess[], filter: string, showsEnded: boolean): ListedProcess[] {
 	const words = filter.toLowerCase().split(/\s+/).filter(Boolean);
 	const isShown = (process: ListedProcess): boolean => {
-		if (!showsEnded && process.state !== 'running' && process.state !== 'starting') return false;
+		if (!showsEnded && !isRunning(process)) return false;
 		if (words.length === 0) return true;
 		const {processId, name, argv, owner, driver, labels = {}} = process;
 		const facts = Object.entries(labels).map(([key, value]) => `${key}=${value}`);
 		const text = [processId, name, owner, driver, ...argv, ...facts].join(' ').toLowerCase();
 		return words.every(word => text.includes(word));
 	};
-	// Processes that wait for input come first.
-	return all.filter(isShown).sort((one, other) => Number(Boolean(other.waitingFor)) - Number(Boolean(one.waitingFor)));
+	return all.filter(isShown).sort((one, other) => rankOf(one) - rankOf(other));
+}
+
+/** Processes that wait for input come first, then the other running ones, then those that have ended. */
+function rankOf(process: ListedProcess): number {
+	if (!isRunning(process)) return 2;
+	return isWaitingForInput(process) ? 0 : 1;
+}
+
+function isRunning({state}: ListedProcess): boolean {
+	return state === 'running' || state === 'starting';
 }
 
 interface RowProps {
@@ -143,9 +153,8 @@ function PlainRow({machine, process}: RowProps): VNode {
 
 export function ProcessBadge({process}: {process: ListedProcess}): VNode {
 	const {state, waitingFor, exitCode, reason} = process;
-	if (waitingFor === 'password') return <Badge tone="warn">waits for a password</Badge>;
-	if (waitingFor === 'input') return <Badge tone="warn">waits for input</Badge>;
-	if (state === 'running' || state === 'starting') return <Badge tone="busy">{state}</Badge>;
+	if (waitingFor) return <Badge tone="warn">waits for {describeProcessWait(waitingFor)}</Badge>;
+	if (isRunning(process)) return <Badge tone="busy">{state}</Badge>;
 	if (state === 'lost') return <Badge tone="bad">lost</Badge>;
 	return (
 		<Badge tone={exitCode === 0 ? 'good' : 'bad'}>

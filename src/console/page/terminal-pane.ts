@@ -4,13 +4,25 @@ import {WebLinksAddon} from '@xterm/addon-web-links';
 import {type ITheme, Terminal} from '@xterm/xterm';
 import type {ScreenSize} from '../../client/process/shared-process.js';
 import {CHARACTER_WIDTHS} from '../../processes/screen/character-width.js';
+import {limitOscCommands, limitRepetitions} from '../../processes/screen/repeated-sequences.js';
+import {coreOf} from '../../processes/screen/xterm-core.js';
 import type {ViewerTerminal} from './process-viewer.js';
 import {toShown} from './shown-text.js';
 
-const MAX_FONT_PX = 14;
+/** Size of the font in a log, and of a terminal that is fitted to its pane. */
+const NORMAL_FONT_PX = 14;
+/** Bounds between which the font of a terminal follows the size of its pane. */
+const MAX_FONT_PX = 28;
 const MIN_FONT_PX = 7;
 /** Lines that can be scrolled back to; 10 MB at 200 columns. */
 const SCROLLBACK_LINES = 5000;
+/** Output that is given to xterm at once, in bytes or characters. */
+const MAX_WRITTEN_LENGTH = 4096;
+/** Links in the lines of a terminal; each of them makes every line feed slower. */
+const MAX_LINKS = 500;
+/** OSC command that begins a link or ends one, and its text if it ends one. */
+const LINK_COMMAND = 8;
+const NO_LINK = ';';
 /** Keys that stay the browser's: reload, panes, full screen, tools. The keyboard is never caught in the terminal. */
 const BROWSER_KEYS: ReadonlySet<string> = new Set(['F5', 'F6', 'F7', 'F11', 'F12']);
 
@@ -101,7 +113,7 @@ export class TerminalPane implements ViewerTerminal, Disposable {
 			cursorBlink: false,
 			disableStdin: false,
 			fontFamily: 'ui-monospace, "SF Mono", "Cascadia Mono", "JetBrains Mono", "DejaVu Sans Mono", Menlo, monospace',
-			fontSize: MAX_FONT_PX,
+			fontSize: NORMAL_FONT_PX,
 			scrollback: isStill ? 0 : SCROLLBACK_LINES,
 			theme: this.#dark.matches ? DARK : LIGHT,
 			minimumContrastRatio: 4.5,
@@ -118,6 +130,9 @@ export class TerminalPane implements ViewerTerminal, Disposable {
 		});
 		this.#terminal.unicode.register(CHARACTER_WIDTHS);
 		this.#terminal.unicode.activeVersion = CHARACTER_WIDTHS.version;
+		limitRepetitions(this.#terminal);
+		limitOscCommands(this.#terminal);
+		limitLinks(this.#terminal);
 		this.#terminal.loadAddon(this.#fit);
 		this.#terminal.loadAddon(this.search);
 		this.#terminal.loadAddon(new WebLinksAddon((_, uri) => openLink(uri)));
@@ -140,8 +155,14 @@ export class TerminalPane implements ViewerTerminal, Disposable {
 		return {rows: this.#terminal.rows, cols: this.#terminal.cols};
 	}
 
+	/** xterm lets the page continue between two writes only, so output is written in parts. */
 	write(data: Uint8Array | string, done?: () => void): void {
-		this.#terminal.write(data, done);
+		let rest = data;
+		while (rest.length > MAX_WRITTEN_LENGTH) {
+			this.#terminal.write(rest.slice(0, MAX_WRITTEN_LENGTH));
+			rest = rest.slice(MAX_WRITTEN_LENGTH);
+		}
+		this.#terminal.write(rest, done);
 	}
 
 	reset(): void {
@@ -170,9 +191,9 @@ export class TerminalPane implements ViewerTerminal, Disposable {
 	/** Rows and columns that the element has room for at the normal size of the font. */
 	roomySize(): ScreenSize | undefined {
 		const {fontSize} = this.#terminal.options;
-		this.#terminal.options.fontSize = MAX_FONT_PX;
+		this.#terminal.options.fontSize = NORMAL_FONT_PX;
 		const proposed = this.#fit.proposeDimensions();
-		this.#terminal.options.fontSize = fontSize ?? MAX_FONT_PX;
+		this.#terminal.options.fontSize = fontSize ?? NORMAL_FONT_PX;
 		return proposed && {rows: proposed.rows, cols: proposed.cols};
 	}
 
@@ -215,11 +236,20 @@ export class TerminalPane implements ViewerTerminal, Disposable {
 			this.#fit.fit();
 			return;
 		}
-		const {fontSize = MAX_FONT_PX} = this.#terminal.options;
+		const {fontSize = NORMAL_FONT_PX} = this.#terminal.options;
 		const ratio = Math.min((clientWidth - 16) / screen.offsetWidth, (clientHeight - 8) / screen.offsetHeight);
 		const wanted = Math.min(MAX_FONT_PX, Math.max(MIN_FONT_PX, Math.floor(fontSize * ratio * 2) / 2));
 		if (wanted !== fontSize) this.#terminal.options.fontSize = wanted;
 	}
+}
+
+/** Shows the text of further links without the link. */
+function limitLinks(terminal: Terminal): void {
+	const {_oscLinkService: links, _inputHandler: handlers} = coreOf(terminal);
+	terminal.parser.registerOscHandler(LINK_COMMAND, text => {
+		const isRefused = !text.endsWith(NO_LINK) && links._dataByLinkId.size >= MAX_LINKS;
+		return isRefused && handlers.setHyperlink(NO_LINK);
+	});
 }
 
 /** Addresses in output are somebody else's: only those of web pages are followed, and these learn nothing of this one. */

@@ -5,7 +5,7 @@ import {Lifetime} from '../../shared/async/lifetime.js';
 export const LOGIN_LINK_MS = 60 * 60_000;
 /** Time after which a browser has to log in again. */
 export const CONSOLE_SESSION_MS = 12 * 60 * 60_000;
-/** Browsers that are logged in at once; the one that was used least recently goes first. */
+/** Browsers that are logged in at once; beyond it the login with the most browsers loses the one used least recently. */
 export const MAX_CONSOLE_SESSIONS = 256;
 /** Of these, browsers with one and the same login: the holder of one link cannot log everybody else out. */
 export const MAX_SESSIONS_PER_LOGIN = 32;
@@ -50,6 +50,11 @@ export class ConsoleLogins {
 		return secret;
 	}
 
+	/** Whether a link is good; it stays so until it is used. */
+	hasLink(secret: string): boolean {
+		return (this.#links.get(digestOfSecret(secret)) ?? 0) > this.#now();
+	}
+
 	/** Uses a link up; false for one that is unknown, used or expired. */
 	useLink(secret: string): boolean {
 		const digest = digestOfSecret(secret);
@@ -63,7 +68,7 @@ export class ConsoleLogins {
 		this.#dropExpired();
 		const same = [...this.#sessions].filter(([, session]) => isSameLogin(session.login, login));
 		if (same.length >= MAX_SESSIONS_PER_LOGIN) this.#end(same[0]![0]);
-		else if (this.#sessions.size >= MAX_CONSOLE_SESSIONS) this.#end(this.#sessions.keys().next().value!);
+		else if (this.#sessions.size >= MAX_CONSOLE_SESSIONS) this.#end(this.#findLeastNeeded());
 		const cookie = createSecret();
 		this.#add(digestOfSecret(cookie), login, CONSOLE_SESSION_MS);
 		return cookie;
@@ -115,6 +120,20 @@ export class ConsoleLogins {
 		connections.add(() => clearTimeout(timer));
 	}
 
+	/** The least recently used session of the login with the most sessions: few browsers are not logged out for many others. */
+	#findLeastNeeded(): string {
+		const counts = new Map<string, {count: number; first: string}>();
+		let most = {count: 0, first: ''};
+		for (const [digest, {login}] of this.#sessions) {
+			const key = login.kind === 'token' ? `token ${login.token}` : login.kind;
+			const {count, first} = counts.get(key) ?? {count: 0, first: digest};
+			const next = {count: count + 1, first};
+			counts.set(key, next);
+			if (next.count > most.count) most = next;
+		}
+		return most.first;
+	}
+
 	#dropExpired(): void {
 		const now = this.#now();
 		for (const [digest, {expiresAt}] of this.#sessions) if (expiresAt <= now) this.#end(digest);
@@ -127,7 +146,8 @@ export class ConsoleLogins {
 	}
 }
 
-function isSameLogin(one: ConsoleLogin, other: ConsoleLogin): boolean {
+/** Whether two logins have the same rights, whichever browsers they are of. */
+export function isSameLogin(one: ConsoleLogin, other: ConsoleLogin): boolean {
 	return one.kind === 'token' ? other.kind === 'token' && one.token === other.token : other.kind === 'owner';
 }
 

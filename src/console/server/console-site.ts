@@ -1,9 +1,14 @@
 import {randomBytes} from 'node:crypto';
 import type {IncomingMessage, ServerResponse} from 'node:http';
 import type {Socket} from 'node:net';
-import type {HttpSite, SiteAdmission} from '../../transports/node/http-site.js';
-import type {Transport} from '../../transports/transport.js';
-import {CONSOLE_SESSION_MS, type ConsoleLogin, type ConsoleLogins, type ConsoleSession} from './console-logins.js';
+import type {HttpSite, PreparedConnection, SiteAdmission} from '../../transports/node/http-site.js';
+import {
+	CONSOLE_SESSION_MS,
+	type ConsoleLogin,
+	type ConsoleLogins,
+	type ConsoleSession,
+	isSameLogin,
+} from './console-logins.js';
 import {cookieNameOf, isForeign, isOwnPage, readCookie, readLoginBody, securityHeaders} from './console-requests.js';
 import type {PageFile} from './page-files.js';
 import {RefusedLogins} from './refused-logins.js';
@@ -17,6 +22,9 @@ const JSON_TYPE = 'application/json';
 /** Names of files have a digest in them. */
 const FOR_EVER = 'public, max-age=31536000, immutable';
 const NEVER = 'no-store';
+const UNKNOWN_LINK = 'this link was used already, or has expired';
+/** A login is not replaced by another one unless the user has agreed: anybody can make a link that logs in. */
+const LOGGED_IN_ALREADY = 409;
 
 /** A machine that the page can connect to. */
 export interface ConsoleMachine {
@@ -31,8 +39,6 @@ export interface ConsoleShare {
 	readonly role: 'observe' | 'drive';
 }
 
-type AcceptTransport = (transport: Transport, user?: number) => void;
-
 /** Rights of a login now. */
 export type ConsoleAdmission =
 	| {
@@ -42,7 +48,7 @@ export type ConsoleAdmission =
 			/** Machines that this login may see, where it is not all of them. */
 			readonly machines?: readonly ConsoleMachine[] | undefined;
 			/** Prepares a connection to a machine, before the browser's own is accepted. Rejects if it cannot be reached. */
-			readonly connect: (machineId: string) => Promise<AcceptTransport>;
+			readonly connect: (machineId: string) => Promise<PreparedConnection>;
 			/** Whether there may be one more connection. */
 			readonly hasRoom: boolean;
 	  }
@@ -97,9 +103,10 @@ export class ConsoleSite implements HttpSite {
 		if (!machine) return {kind: 'refused', status: 404, text: ''};
 		if (!admission.hasRoom) return {kind: 'refused', status: 503, text: ''};
 		try {
-			const accept = await admission.connect(machine.id);
+			const {accept, withdraw} = await admission.connect(machine.id);
 			return {
 				kind: 'pass',
+				withdraw,
 				accept: (transport, user) => {
 					endWithSession(session, request.socket);
 					accept(transport, user);
@@ -118,16 +125,41 @@ export class ConsoleSite implements HttpSite {
 	}
 
 	async #logIn(request: IncomingMessage, response: ServerResponse): Promise<void> {
-		const {logins, admit, isSecure, onRefused} = this.#options;
-		if (this.#refusals.isFull) return send(response, 429, 'too many logins were refused: try again in a moment');
-		const login = this.#readLogin(await readLoginBody(request));
+		const {logins, admit} = this.#options;
+		const body = await readLoginBody(request);
+		const login = this.#readLogin(body);
 		const admission = login && (await admit(login));
-		if (!login || admission?.kind !== 'pass') {
-			const text = admission?.kind === 'refused' ? admission.text : 'this link was used already, or has expired';
-			onRefused?.(request, text);
-			await this.#refusals.delay();
-			return send(response, 401, text);
+		if (admission?.kind === 'refused') return this.#refuseLogin(request, response, admission.text);
+		if (!login) return this.#refuseLogin(request, response);
+		const other = await this.#findOtherLogin(request, login);
+		if (other !== undefined && body?.['replace'] !== true) {
+			return send(response, LOGGED_IN_ALREADY, 'this browser is logged in already, with another login');
 		}
+		// A link is used up last: a refusal leaves it good.
+		if (typeof body?.['link'] === 'string' && !logins.useLink(body['link']))
+			return this.#refuseLogin(request, response);
+		if (other !== undefined) logins.close(other);
+		return this.#openSession(request, response, login);
+	}
+
+	/** A right secret is never refused for the wrong ones of others; only the answers to wrong ones are delayed and limited. */
+	async #refuseLogin(request: IncomingMessage, response: ServerResponse, text = UNKNOWN_LINK): Promise<void> {
+		if (this.#refusals.isFull) return send(response, 429, 'too many logins were refused: try again in a moment');
+		this.#options.onRefused?.(request, text);
+		await this.#refusals.delay();
+		return send(response, 401, text);
+	}
+
+	/** The cookie of this browser if it is logged in with another login that is still good. */
+	async #findOtherLogin(request: IncomingMessage, login: ConsoleLogin): Promise<string | undefined> {
+		const cookie = readCookie(request);
+		const session = this.#findSession(request);
+		if (cookie === undefined || !session || isSameLogin(session.login, login)) return undefined;
+		return (await this.#options.admit(session.login)).kind === 'pass' ? cookie : undefined;
+	}
+
+	#openSession(request: IncomingMessage, response: ServerResponse, login: ConsoleLogin): void {
+		const {logins, isSecure} = this.#options;
 		const seconds = Math.floor(CONSOLE_SESSION_MS / 1000);
 		const cookie = `${cookieNameOf(request)}=${logins.open(login)}`;
 		const attributes = `Path=${CONSOLE_PREFIX}; Max-Age=${seconds}; HttpOnly; SameSite=Strict${isSecure ? '; Secure' : ''}`;
@@ -137,8 +169,8 @@ export class ConsoleSite implements HttpSite {
 
 	#readLogin(body: Readonly<Record<string, unknown>> | undefined): ConsoleLogin | undefined {
 		const {link, token} = body ?? {};
-		if (typeof token === 'string') return {kind: 'token', token};
-		return typeof link === 'string' && this.#options.logins.useLink(link) ? {kind: 'owner'} : undefined;
+		if (typeof link === 'string') return this.#options.logins.hasLink(link) ? {kind: 'owner'} : undefined;
+		return typeof token === 'string' ? {kind: 'token', token} : undefined;
 	}
 
 	#logOut(request: IncomingMessage, response: ServerResponse): void {

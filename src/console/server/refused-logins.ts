@@ -1,9 +1,12 @@
 /** Time after which a login is refused. */
 export const REFUSAL_MS = 500;
-/** Refusals that wait at once. Together with the time they bound the guesses to 64 in a second, whoever makes them. */
+/** Refusals that wait at once; beyond it a wrong login is answered at once, and is not logged. */
 export const MAX_WAITING_REFUSALS = 32;
 
-/** Delays the answers to wrong logins, and knows when too many of them are made at once for another to be looked at. */
+/**
+ * Delays the answers to wrong logins, and knows when too many of them wait. It slows down those who guess and bounds the log;
+ * what keeps guessing hopeless is the length of the secrets.
+ */
 export class RefusedLogins {
 	#waiting = 0;
 	readonly #pause: () => Promise<void>;

@@ -1,5 +1,5 @@
 import {refuseSandbox, toNativePath, toUriText} from '../../adapters/file-paths.js';
-import {FamiliarFiles} from '../../client/files/familiar-files.js';
+import {FamiliarFiles, withParents} from '../../client/files/familiar-files.js';
 import {wrapFileErrors, wrapPairErrors} from '../../client/files/file-error.js';
 import {requireChangeOptions} from '../../client/files/file-options.js';
 import {
@@ -70,9 +70,9 @@ export class LocalFiles extends FamiliarFiles implements Files {
 		requireChangeOptions('writeFile', options);
 		const bytes = typeof content === 'string' ? new TextEncoder().encode(content) : content;
 		const {atomic = false} = options;
-		await wrapFileErrors(path, () =>
-			files.writeFile(resolvePath(path, options), bytes, {...linkOptions(options), atomic}),
-		);
+		const write = () =>
+			wrapFileErrors(path, () => files.writeFile(resolvePath(path, options), bytes, {...linkOptions(options), atomic}));
+		await withParents(this, path, options, write);
 	}
 
 	async createDirectory(path: Path, options: FollowOptions & {recursive?: boolean} = {}): Promise<void> {
@@ -182,19 +182,19 @@ export class LocalFiles extends FamiliarFiles implements Files {
 		return treeEntries(readBlocks(describePath(path), open, {signal, blockBytes}), describePath(path));
 	}
 
-	async digest(path: Path, {offset, length, root}: DigestOptions): Promise<Result<'fs/digest'>> {
+	async digest(path: Path, {offset, length, root, sandbox}: DigestOptions): Promise<Result<'fs/digest'>> {
 		const links = () => linkOptions({root});
-		return wrapFileErrors(path, () => files.digest(resolvePath(path, {}), {offset, length, ...links()}));
+		return wrapFileErrors(path, () => files.digest(resolvePath(path, {sandbox}), {offset, length, ...links()}));
 	}
 
 	async setAttributes(
 		path: Path,
 		entries: readonly EntryAttributes[],
-		options: RootOptions & SyncOptions = {},
+		options: AccessOptions & RootOptions & SyncOptions = {},
 	): Promise<TransferOutcome['errors']> {
 		const {sync} = options;
 		return wrapFileErrors(path, () =>
-			setLocalAttributes(resolvePath(path, {}), entries, {root: resolveRoot(options), sync}),
+			setLocalAttributes(resolvePath(path, options), entries, {root: resolveRoot(options), sync}),
 		);
 	}
 

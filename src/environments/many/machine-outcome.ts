@@ -1,4 +1,4 @@
-import {describeRefusal, type RunResult} from '../../client/run/run.js';
+import {describeRefusal, type RunResult} from '../../client/run/run-result.js';
 
 /** Why a machine was left out: the canaries failed, enough others did, or the caller stopped. */
 export type SkipReason = 'canary' | 'failures' | 'aborted';

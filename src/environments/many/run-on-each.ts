@@ -1,7 +1,8 @@
 import {createHash, type Hash} from 'node:crypto';
 import type {Output} from '../../client/process/process-handle.js';
-import type {Collected} from '../../client/run/communicate.js';
-import {RUN_OPTIONS, type RunOptions, type RunResult} from '../../client/run/run.js';
+import type {Collected} from '../../client/run/collector.js';
+import {RUN_OPTIONS, type RunOptions} from '../../client/run/run.js';
+import {type RunResult} from '../../client/run/run-result.js';
 import {readOptions} from '../../shared/call-options.js';
 import {errorMessage} from '../../shared/errors.js';
 import type {Environment} from '../environment.js';

@@ -8,10 +8,9 @@ const END_MS = 10_000;
 const POLL_INTERVAL_MS = 100;
 /** Events so late are never delivered: the end is asked for. */
 const NO_EVENTS = Number.MAX_SAFE_INTEGER;
-const TERMINATE = 'TERM';
 
 export interface StopSettings {
-	/** Without `SIG`. */
+	/** Without `SIG`. Undefined asks with SIGTERM, and first with SIGHUP an interactive shell, which ignores SIGTERM. */
 	readonly signal: string | undefined;
 	readonly graceMs: number;
 }
@@ -33,7 +32,7 @@ export async function stopProcess(given: GivenProcess, {signal, graceMs}: StopSe
 		return {wasOver: true, exitCode: listed.exitCode ?? undefined, survivors: []};
 	}
 	const found = {environment, reference: listed.processId};
-	const asks = signal !== undefined && signal !== TERMINATE;
+	const asks = signal !== undefined;
 	// Only the driver sends signals; its owner may end a process whoever drives it.
 	const role = asks ? ({role: 'drive', takeover: true} as const) : ({role: 'observe'} as const);
 	const process = await environment.attach(listed.processId, {...role, afterSeq: NO_EVENTS});

@@ -54,13 +54,14 @@ function toHubTarget({name, target}: Hub, asked: string): HubTarget {
 	return {name: `${name}/${asked}`, target: {...target, url, executorKey, resumeSessionId: undefined}, isPool};
 }
 
-/** The environment that stands for the only hub; of several of one hub the first. */
+/** The environment that stands for the only hub; of several of one hub the one of the pool itself, else of a pool, else the first. */
 function onlyHub(given: string, remotes: ReadonlyMap<string, RemoteTarget>): Hub {
-	const hubs = new Map<string, Hub>();
+	const hubs = new Map<string, Hub & {readonly rank: number}>();
 	for (const [name, target] of remotes) {
 		if (target.kind !== 'registry') continue;
-		const {registry} = parseRegistryAddress(target.url);
-		if (!hubs.has(registry)) hubs.set(registry, {name, target});
+		const {registry, environmentId} = parseRegistryAddress(target.url);
+		const rank = environmentId === given ? 2 : isMeantAsPool(environmentId) ? 1 : 0;
+		if (rank > (hubs.get(registry)?.rank ?? -1)) hubs.set(registry, {name, target, rank});
 	}
 	const [first, ...others] = hubs.values();
 	if (!first) throw invalidEnvironment(`\`${given}\` is about a hub, and none is known: ${ADD_HINT}`);

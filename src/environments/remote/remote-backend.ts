@@ -28,7 +28,12 @@ export class RemoteBackend implements EnvironmentBackend {
 		this.#target = target;
 		this.#lazy = lazyClientFor(target);
 		if (mayWarmUp(target)) this.#lazy.warmUp();
-		this.processes = {
+		this.processes = this.createProcesses();
+	}
+
+	/** Processes of the server itself. */
+	protected createProcesses(): Processes {
+		return {
 			start: async (params, options) => (await this.#connect()).start(params, options),
 			list: async options => (await this.#connect()).list(options),
 			attach: async (idOrName, options) => (await this.#connect()).attach(idOrName, options),
@@ -94,7 +99,7 @@ export class RemoteBackend implements EnvironmentBackend {
 
 /** A client for the target that connects when it is needed. */
 export function lazyClientFor(target: RemoteTarget): LazyClient {
-	const {clientName, initializeTimeoutMs, resumeSessionId, recovers = true} = target;
+	const {clientName, initializeTimeoutMs, resumeSessionId, recoveryBudgetMs, recovers = true} = target;
 	const reconnects = canReconnect(target);
 	const connect = connectorFor(target);
 	const connectUnreferenced: Connect = async signal => {
@@ -109,6 +114,7 @@ export function lazyClientFor(target: RemoteTarget): LazyClient {
 		...(clientName !== undefined && {clientName}),
 		...(initializeTimeoutMs !== undefined && {initializeTimeoutMs}),
 		...(resumeSessionId !== undefined && {resumeSessionId}),
+		...(recoveryBudgetMs !== undefined && {recoveryBudgetMs}),
 	});
 }
 

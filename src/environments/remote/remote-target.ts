@@ -11,6 +11,8 @@ interface SessionOptions {
 	readonly initializeTimeoutMs?: number | undefined;
 	/** Connects again and resumes the session after a lost connection; on by default where the server outlives it. */
 	readonly recovers?: boolean | undefined;
+	/** Time limit of that; 45 seconds by default. */
+	readonly recoveryBudgetMs?: number | undefined;
 	/** Carries on the session of an earlier client, which has left: its processes are there for `attach`. */
 	readonly resumeSessionId?: string | undefined;
 }
@@ -35,6 +37,7 @@ const SESSION = {
 	clientName: 'text',
 	initializeTimeoutMs: 'duration',
 	recovers: 'flag',
+	recoveryBudgetMs: 'duration',
 	resumeSessionId: 'text',
 } as const;
 

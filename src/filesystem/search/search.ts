@@ -1,8 +1,8 @@
-import {Worker} from 'node:worker_threads';
+import type {Worker} from 'node:worker_threads';
 import {Deferred} from '../../shared/async/deferred.js';
 import {Mutex} from '../../shared/async/mutex.js';
 import {errorMessage, LongarmError} from '../../shared/errors.js';
-import {findWorkerFile} from '../../shared/node/worker-file.js';
+import {startWorker} from '../../shared/node/worker-file.js';
 import {preferredCalls} from '../syscalls.js';
 import {compileIgnoreRules} from '../watch/ignored.js';
 import {compileContents, compileNames, type SearchRequest} from './query.js';
@@ -71,7 +71,7 @@ export class SearchRun {
 	}
 
 	#run(): void {
-		const worker = new Worker(findWorkerFile('search-worker.js', import.meta.url), {
+		const worker = startWorker('search-worker.js', import.meta.url, {
 			workerData: {query: this.#query, unconfirmed: this.#unconfirmed},
 		});
 		const timer = setTimeout(() => this.#endEarly(`after ${MAX_SEARCH_MS / 60_000} minutes`), MAX_SEARCH_MS).unref();

@@ -37,19 +37,19 @@ export async function openGatewayHarness(options: GatewayHarnessOptions): Promis
 	const {registrationId} = registration;
 	const route = await cluster.openRoute({tenant, environmentId, registrationId, tokenId});
 	if (!route) throw new HubRefusal(503, 'route_unavailable', 'the executor has gone');
-	const streamId = randomUUID();
-	const initiator = await handshakes.begin({
-		self: keys,
-		responder: decodeRelayKey(registration.key),
-		prologue: encodePrologue({environmentId, registrationId, streamId}),
-		payload: new TextEncoder().encode(authorization),
-	});
-	const harness = new GatewayHarness(route, streamId);
 	try {
+		const streamId = randomUUID();
+		const initiator = await handshakes.begin({
+			self: keys,
+			responder: decodeRelayKey(registration.key),
+			prologue: encodePrologue({environmentId, registrationId, streamId}),
+			payload: new TextEncoder().encode(authorization),
+		});
+		const harness = new GatewayHarness(route, streamId);
 		await harness.begin(initiator);
 		return harness;
 	} catch (cause) {
-		harness.close();
+		route.close();
 		if (cause instanceof HubRefusal) throw cause;
 		throw new HubRefusal(503, 'route_unavailable', 'the executor has not let the gateway in');
 	}

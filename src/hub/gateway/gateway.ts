@@ -5,6 +5,7 @@ import {MAX_MESSAGE_BYTES} from '../../protocol/wire/message-limits.js';
 import type {Logger} from '../../shared/logger.js';
 import type {NoiseKeys} from '../../shared/noise/hybrid-ik.js';
 import {randomHex} from '../../shared/random-id.js';
+import {completeUpgrade} from '../../transports/node/complete-upgrade.js';
 import {ENVIRONMENT_ID} from '../../transports/node/relay/registry-client.js';
 import {addressOfPeer, type HubAccess} from '../access/hub-access.js';
 import type {HubCluster} from '../cluster/hub-cluster.js';
@@ -34,6 +35,11 @@ export interface GatewayOptions {
 	/** An executor of upstream's first versions came or went. */
 	readonly changed: (place: EnvironmentPlace, isOnline: boolean) => void;
 	readonly logger: Logger;
+}
+
+interface PreparedJoin {
+	readonly join: (webSocket: WebSocket) => void;
+	readonly withdraw: () => void;
 }
 
 /** Plain WebSockets for clients that know no registry, and executors of upstream's first versions. The hub sees what they say. */
@@ -95,15 +101,17 @@ export class Gateway {
 		const token = await this.#options.access.requireToken(request, 'client', id);
 		if (this.#size >= MAX_GATEWAY_CLIENTS) throw new HubRefusal(503, 'route_unavailable', 'too many clients');
 		this.#size++;
-		socket.once('close', () => this.#size--);
-		const serve = await this.#findExecutor(id, token);
+		// The client may have hung up while its token was looked up: no event follows.
+		if (socket.destroyed) this.#size--;
+		else socket.once('close', () => this.#size--);
+		const {join, withdraw} = await this.#findExecutor(id, token);
 		this.#options.logger.info('client let in', {
 			environment: id,
 			token: token.id,
 			isGateway: true,
 			address: addressOfPeer(request),
 		});
-		this.#server.handleUpgrade(request, socket, head, serve);
+		completeUpgrade(this.#server, {request, socket, head}, join, withdraw);
 		return true;
 	}
 
@@ -117,15 +125,17 @@ export class Gateway {
 		for (const client of this.#clients.keys()) client.close();
 	}
 
-	/** A function that joins the client's socket to its executor. */
-	async #findExecutor(id: string, token: TokenRecord): Promise<(webSocket: WebSocket) => void> {
+	/** How to join the client's socket to its executor, and how to release the executor if the socket never comes. */
+	async #findExecutor(id: string, token: TokenRecord): Promise<PreparedJoin> {
 		const {cluster, service, keys} = this.#options;
 		const place = {tenant: token.tenant, environmentId: id};
 		const harness = await openGatewayHarness({cluster, service, keys, place, tokenId: token.id});
-		if (harness) return webSocket => this.#joinHarness(webSocket, harness, token);
+		if (harness) {
+			return {join: webSocket => this.#joinHarness(webSocket, harness, token), withdraw: () => harness.close()};
+		}
 		const isFree = this.plainExecutors.findFree(place) !== undefined;
 		if (!isFree) throw new HubRefusal(503, 'route_unavailable', `no executor is free for ${id}`);
-		return webSocket => this.#joinPlain(webSocket, place, token);
+		return {join: webSocket => this.#joinPlain(webSocket, place, token), withdraw: () => {}};
 	}
 
 	#joinHarness(webSocket: WebSocket, harness: GatewayHarness, token: TokenRecord): void {

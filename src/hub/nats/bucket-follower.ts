@@ -98,12 +98,22 @@ export class BucketFollower {
 		else if (after === 0) await waitAtMost(loaded.promise, LOAD_TIMEOUT_MS);
 	}
 
+	/** An entry that cannot be read counts as absent: one bad entry must not stop the hub. */
+	#notify(key: string, value: Uint8Array | undefined): void {
+		try {
+			this.#events.changed(key, value);
+		} catch (error) {
+			this.#logger.warn('an entry of the state in NATS is skipped', {key, error: errorMessage(error)});
+			this.#events.changed(key, undefined);
+		}
+	}
+
 	async #follow(watch: Watch, keys: Set<string> | undefined, loaded: Deferred): Promise<void> {
 		let isLoading = keys !== undefined;
 		for await (const {key, value, operation, revision, isUpdate} of watch) {
 			if (watch !== this.#watch) return;
 			this.#seen = Math.max(this.#seen, revision);
-			this.#events.changed(key, operation === 'PUT' ? value : undefined);
+			this.#notify(key, operation === 'PUT' ? value : undefined);
 			if (!isLoading) continue;
 			if (operation === 'PUT') keys?.add(key);
 			if (!isUpdate) continue;

@@ -1,5 +1,6 @@
 import type {StateLock} from '../../processes/spill/state-lock.js';
 import type {ClusterParts, HubBackend} from '../cluster/hub-cluster.js';
+import {TICKET_MS} from '../registry/tickets.js';
 import {GRANT_MS} from '../store/memory-grants.js';
 import {LEASE_MS} from './lease-view.js';
 import {type NatsBucket, NatsBuckets} from './nats-buckets.js';
@@ -8,11 +9,18 @@ import {NatsGrants} from './nats-grants.js';
 import {type NatsLink, type NatsOptions, openNatsLink} from './nats-link.js';
 import type {NatsChild} from './nats-server-child.js';
 import {NatsStore} from './nats-store.js';
+import {warnOfSync} from './nats-sync.js';
 import {NatsTokens} from './nats-tokens.js';
+
+/** A client cannot ask who else is in its account. */
+const SHARED_ACCOUNT =
+	'every user of this NATS account with rights on $KV, $JS.API or hub subjects can read and change the state of this hub: give hubs an account of their own';
 
 export interface NatsBackendOptions extends NatsOptions {
 	/** Copies of all state; 3 in a cluster by default, else 1. */
 	readonly replicas?: number | undefined;
+	/** Whether somebody has seen to it that the servers write to disk before they acknowledge. */
+	readonly isSynced?: boolean | undefined;
 	/** A server that was started for this hub, and ends with it. */
 	readonly child?: NatsChild | undefined;
 	/** Of the directory of this node; released at the end. */
@@ -21,15 +29,18 @@ export interface NatsBackendOptions extends NatsOptions {
 
 /** Connects to NATS and opens the state that all nodes share; throws `NATS_UNUSABLE`. */
 export async function openNatsBackend(options: NatsBackendOptions): Promise<NatsBackend> {
-	const {logger, replicas, child, lock} = options;
+	const {logger, replicas, isSynced, child, lock} = options;
 	const link = await openNatsLink(options);
+	if (!child) logger.info(SHARED_ACCOUNT, {server: link.server});
+	warnOfSync(link, child?.isSynced ?? isSynced ?? false, logger);
 	try {
 		const buckets = new NatsBuckets(link, replicas);
 		const store = await NatsStore.open(buckets, logger);
 		const tokens = await NatsTokens.open(buckets, logger);
 		const grants = await buckets.open({name: 'longarm_grants', storage: 'memory', ttlMs: GRANT_MS});
+		const used = await buckets.open({name: 'longarm_used', storage: 'file', ttlMs: TICKET_MS.harness});
 		const leases = await buckets.open({name: 'longarm_leases', storage: 'memory', ttlMs: LEASE_MS});
-		return new NatsBackend({link, store, tokens, grants: new NatsGrants(grants), leases, child, lock});
+		return new NatsBackend({link, store, tokens, grants: new NatsGrants(grants, used), leases, child, lock});
 	} catch (error) {
 		await link.close();
 		throw error;

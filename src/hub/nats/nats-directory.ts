@@ -1,5 +1,6 @@
-import {join} from 'node:path';
-import {makeDirectories, toStateError} from '../../processes/spill/state-files.js';
+import {resolve} from 'node:path';
+import {openOwnDirectory} from '../../processes/spill/own-directory.js';
+import {toStateError} from '../../processes/spill/state-files.js';
 import {lockState, type StateLock} from '../../processes/spill/state-lock.js';
 import {type NatsBackend, type NatsBackendOptions, openNatsBackend} from './nats-backend.js';
 import {markStateInNats} from './nats-marker.js';
@@ -21,9 +22,10 @@ export async function openNatsDirectory(options: NatsDirectoryOptions): Promise<
 	const lock = takeDirectory(directory);
 	try {
 		if (!servers.includes(AUTOMATIC_SERVER)) return await openNatsBackend({...options, lock});
-		const child = await startNatsServer(join(directory, SERVER_DIRECTORY), logger);
+		const child = await startNatsServer(resolve(directory, SERVER_DIRECTORY), logger);
 		try {
-			return await openNatsBackend({...options, servers: [child.url], token: child.token, child, lock});
+			const {url, token, certificate} = child;
+			return await openNatsBackend({...options, servers: [url], token, tls: {ca: certificate}, child, lock});
 		} catch (error) {
 			await child.close();
 			throw error;
@@ -36,7 +38,7 @@ export async function openNatsDirectory(options: NatsDirectoryOptions): Promise<
 
 function takeDirectory(directory: string): StateLock {
 	try {
-		makeDirectories(directory);
+		openOwnDirectory(resolve(directory));
 		const lock = lockState(directory);
 		markStateInNats(directory);
 		return lock;

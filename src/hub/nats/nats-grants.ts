@@ -1,12 +1,15 @@
 import type {GrantStore} from '../store/hub-store.js';
 import type {NatsBucket} from './nats-buckets.js';
 
-/** Authorizations and used tickets in a bucket whose entries live for a minute. */
+/** Authorizations and used tickets, in buckets whose entries live for a minute. */
 export class NatsGrants implements GrantStore {
 	readonly #bucket: NatsBucket;
+	readonly #used: NatsBucket;
 
-	constructor(bucket: NatsBucket) {
+	/** `used` must be on disk: the secret of the tickets is, and a ticket must not be good again when the servers have restarted. */
+	constructor(bucket: NatsBucket, used: NatsBucket) {
 		this.#bucket = bucket;
+		this.#used = used;
 	}
 
 	put(digest: string, binding: Uint8Array): Promise<void> {
@@ -20,6 +23,6 @@ export class NatsGrants implements GrantStore {
 	}
 
 	claim(key: string): Promise<boolean> {
-		return this.#bucket.write(`used.${key}`, '', undefined);
+		return this.#used.write(key, '', undefined);
 	}
 }

@@ -1,9 +1,10 @@
-import {readFileSync} from 'node:fs';
 import {setTimeout as delay} from 'node:timers/promises';
 import type {Msg, NatsConnection, NodeConnectionOptions, Status, Subscription} from '@nats-io/transport-node';
+import {readSecretFile} from '../../server/auth/secret-file.js';
 import {withTimeout} from '../../shared/async/timeout.js';
 import {errorMessage, LongarmError} from '../../shared/errors.js';
 import type {Logger} from '../../shared/logger.js';
+import {randomId} from '../../shared/random-id.js';
 import {isLoopback} from '../../transports/node/loopback.js';
 import {loadTransport} from './nats-modules.js';
 
@@ -24,6 +25,12 @@ const WATCHDOG_INTERVAL_MS = 500;
 export const OLDEST_SAFE_NATS = [2, 12, 9] as const;
 const AUTHORIZATION_ERRORS: readonly string[] = ['AuthorizationError', 'UserAuthenticationExpiredError'];
 
+/**
+ * Subjects of the answers to this process. Users of a shared account are often allowed to read all of `_INBOX`, where the answers
+ * of the key-value store with the secret of the tickets would be; these are below a prefix that only hubs may use.
+ */
+export const INBOX_PREFIX = `hub.inbox.${randomId()}`;
+
 export interface NatsOptions {
 	/** Addresses such as `nats://host:4222` or `tls://host:4222`; others of their cluster are learned. */
 	readonly servers: readonly string[];
@@ -32,9 +39,11 @@ export interface NatsOptions {
 	/** File with credentials (JWT and seed), as `nsc` writes it; read again at every connect. */
 	readonly credentialsFile?: string | undefined;
 	readonly token?: string | undefined;
-	/** Files in PEM: authorities to trust, and a certificate of our own with its key. */
+	/** Files in PEM: authorities to trust, and a certificate of our own with its key. A server without TLS is refused then. */
 	readonly tls?:
 		| {
+				/** Authorities to trust, in PEM, instead of those in a file. */
+				readonly ca?: string | undefined;
 				readonly caFile?: string | undefined;
 				readonly certFile?: string | undefined;
 				readonly keyFile?: string | undefined;
@@ -269,15 +278,23 @@ function connectionSettings({servers, name, credentialsFile, token, tls}: NatsOp
 		maxPingOut: MAX_PINGS_OUT,
 		timeout: CONNECT_TIMEOUT_MS,
 		maxReconnectAttempts: -1,
+		inboxPrefix: INBOX_PREFIX,
 		reconnectTimeWait: RECONNECT_WAIT_MS,
 		reconnectJitter: RECONNECT_JITTER_MS,
 		reconnectJitterTLS: RECONNECT_JITTER_MS,
 		// Credentials that are renewed meanwhile are taken at the next attempt.
 		ignoreAuthErrorAbort: true,
 		...(token !== undefined && {token}),
-		...(credentialsFile !== undefined && {authenticator: credsAuthenticator(() => readFileSync(credentialsFile))}),
-		...(tls && {tls: definedOnly(tls)}),
+		...(credentialsFile !== undefined && {
+			authenticator: credsAuthenticator(() => Buffer.from(readSecretFile(credentialsFile))),
+		}),
+		// Without this setting the client would send its credentials to a server that offers no TLS, also for tls:// addresses.
+		...((tls || servers.some(isTlsAddress)) && {tls: definedOnly(tls ?? {})}),
 	};
+}
+
+function isTlsAddress(server: string): boolean {
+	return server.startsWith('tls://');
 }
 
 function definedOnly<T extends object>(options: T): {[K in keyof T]?: NonNullable<T[K]>} {

@@ -1,24 +1,42 @@
-import {type ChildProcess, spawn} from 'node:child_process';
+import {type ChildProcess, execFile, spawn} from 'node:child_process';
 import {randomBytes} from 'node:crypto';
 import {once} from 'node:events';
-import {existsSync} from 'node:fs';
-import {type AddressInfo, connect, createServer} from 'node:net';
+import {existsSync, rmSync} from 'node:fs';
 import {join} from 'node:path';
 import {setTimeout as delay} from 'node:timers/promises';
-import {makeDirectories, readTextFile, replaceFile} from '../../processes/spill/state-files.js';
+import {promisify} from 'node:util';
+import {openOwnDirectory} from '../../processes/spill/own-directory.js';
+import {readTextFile, replaceFile} from '../../processes/spill/state-files.js';
+import {readProc} from '../../processes/tree/proc.js';
+import {signalProcess} from '../../processes/tree/signals.js';
 import {waitAtMost} from '../../shared/async/timeout.js';
 import {LongarmError} from '../../shared/errors.js';
 import type {Logger} from '../../shared/logger.js';
+import {createSelfSigned, type SelfSignedIdentity} from '../../transports/node/self-signed-certificate.js';
+import {isOlderThan} from './nats-link.js';
+import {FIRST_SYNCING_NATS} from './nats-sync.js';
 
 const PROGRAM = 'nats-server';
 const CONFIG_FILE = 'nats-server.conf';
 const PID_FILE = 'nats-server.pid';
+const CERTIFICATE_FILE = 'nats-server.crt';
+const KEY_FILE = 'nats-server.key';
+const HOST = '127.0.0.1';
+/** Names that clients may check the certificate for: Node takes the second one where it is given an address. */
+const CERTIFICATE_NAMES = [HOST, 'localhost'];
+/** The certificate must outlive the server, which gets another one at the next start. */
+const CERTIFICATE_DAYS = 3650;
+/** How long a client may take for the TLS handshake, in seconds; on a busy machine the default of NATS is too short. */
+const TLS_TIMEOUT_S = 10;
 const TOKEN_BYTES = 32;
-const MAX_CONFIG_CHARS = 64 * 1024;
+const MAX_FILE_CHARS = 64 * 1024;
 /** How long the server may take until it accepts connections, and to end. */
 const START_TIMEOUT_MS = 20_000;
 const END_TIMEOUT_MS = 10_000;
-const LOOK_AGAIN_MS = 20;
+const POLL_MS = 20;
+const VERSION_TIMEOUT_MS = 10_000;
+/** Everything is written to disk before it is acknowledged. */
+const SYNC_SETTING = 'sync_interval: always';
 const MAX_ERROR_CHARS = 2000;
 
 /** A NATS server that runs for one hub, on loopback. */
@@ -26,94 +44,86 @@ export interface NatsChild {
 	readonly url: string;
 	/** The secret that lets clients in, so that other users of this machine stay outside. */
 	readonly token: string;
+	/**
+	 * Certificate of this server and no other, in PEM. Clients must check it before they send the token: any process can listen
+	 * on the port as soon as this server has ended.
+	 */
+	readonly certificate: string;
+	/** Whether it writes to disk before it acknowledges. */
+	readonly isSynced: boolean;
 	close(): Promise<void>;
 }
 
-/** Starts `nats-server` of the PATH with JetStream in `directory`; throws `NATS_UNUSABLE`. */
+/** Starts `nats-server` of the PATH with JetStream in `directory`, with a new port, token and key; throws `NATS_UNUSABLE`. */
 export async function startNatsServer(directory: string, logger: Logger): Promise<NatsChild> {
-	makeDirectories(directory);
-	const settings = await openSettings(directory);
-	const url = `nats://127.0.0.1:${settings.port}`;
-	if (await isListening(settings.port)) {
-		// It was left by a hub that was killed, and lets in nobody else.
-		logger.info('the NATS server of an earlier hub is used', {url});
-		return {url, token: settings.token, close: async () => endByFile(join(directory, PID_FILE))};
-	}
+	openOwnDirectory(directory);
+	const path = join(directory, CONFIG_FILE);
+	await endLeftover(directory, logger);
+	const token = randomBytes(TOKEN_BYTES).toString('hex');
+	const identity = createSelfSigned(CERTIFICATE_NAMES, new Date(), CERTIFICATE_DAYS);
+	const isSynced = await canSync();
+	writeSettings(directory, {token, identity, isSynced});
 	// The token is in a file that only the owner reads, not among the arguments.
-	const child = spawn(PROGRAM, ['-c', settings.path], {stdio: ['ignore', 'ignore', 'pipe']});
+	const child = spawn(PROGRAM, ['-c', path], {stdio: ['ignore', 'ignore', 'pipe']});
 	let problem = '';
 	child.stderr.on('data', (chunk: Buffer) => {
 		problem = (problem + chunk.toString()).slice(-MAX_ERROR_CHARS);
 	});
-	await waitUntilListening(child, settings.port, () => problem);
+	const url = `nats://${HOST}:${await findPort(child, directory, () => problem)}`;
 	logger.info('started a NATS server', {url, pid: child.pid});
 	child.once('exit', code => logger.warn('the NATS server has ended', {code}));
-	return {url, token: settings.token, close: () => endChild(child)};
+	return {url, token, certificate: identity.cert, isSynced, close: () => endChild(child)};
 }
 
 interface ServerSettings {
-	readonly path: string;
-	readonly port: number;
 	readonly token: string;
+	readonly identity: SelfSignedIdentity;
+	readonly isSynced: boolean;
 }
 
-/** The same port and token at every start, so that a server that is left from an earlier one can be used. */
-async function openSettings(directory: string): Promise<ServerSettings> {
-	const path = join(directory, CONFIG_FILE);
-	if (existsSync(path)) {
-		const text = readTextFile(path, MAX_CONFIG_CHARS);
-		const port = Number(/^port: (\d+)$/m.exec(text)?.[1]);
-		const token = /token: "(\w+)"/.exec(text)?.[1];
-		if (port > 0 && token !== undefined) return {path, port, token};
-	}
-	const port = await findFreePort();
-	const token = randomBytes(TOKEN_BYTES).toString('hex');
+/** The server chooses a free port itself and names it in a file: nobody else can take that port in between. */
+function writeSettings(directory: string, {token, identity, isSynced}: ServerSettings): void {
+	const fileOf = (name: string): string => JSON.stringify(join(directory, name));
+	const store = `store_dir: ${fileOf('jetstream')}`;
 	const lines = [
-		'host: 127.0.0.1',
-		`port: ${port}`,
-		`pid_file: ${JSON.stringify(join(directory, PID_FILE))}`,
+		`host: ${HOST}`,
+		'port: -1',
+		`ports_file_dir: ${JSON.stringify(directory)}`,
+		`pid_file: ${fileOf(PID_FILE)}`,
 		`authorization { token: "${token}" }`,
-		`jetstream { store_dir: ${JSON.stringify(join(directory, 'jetstream'))} }`,
+		`tls { cert_file: ${fileOf(CERTIFICATE_FILE)}, key_file: ${fileOf(KEY_FILE)}, timeout: ${TLS_TIMEOUT_S} }`,
+		`jetstream { ${isSynced ? `${store}, ${SYNC_SETTING}` : store} }`,
 	];
-	replaceFile(path, `${lines.join('\n')}\n`);
-	return {path, port, token};
+	replaceFile(join(directory, CERTIFICATE_FILE), identity.cert);
+	replaceFile(join(directory, KEY_FILE), identity.key);
+	replaceFile(join(directory, CONFIG_FILE), `${lines.join('\n')}\n`);
 }
 
-async function findFreePort(): Promise<number> {
-	const server = createServer().listen(0, '127.0.0.1');
-	await once(server, 'listening');
-	const {port} = server.address() as AddressInfo;
-	server.close();
-	await once(server, 'close');
-	return port;
+/** Whether the server on the PATH knows the setting; an older one would not start with it. */
+async function canSync(): Promise<boolean> {
+	try {
+		const {stdout} = await promisify(execFile)(PROGRAM, ['--version'], {timeout: VERSION_TIMEOUT_MS});
+		const version = /v?(\d+\.\d+\.\d+)/.exec(stdout)?.[1];
+		return version !== undefined && !isOlderThan(version, FIRST_SYNCING_NATS);
+	} catch {
+		// Its start says why it cannot be run.
+		return false;
+	}
 }
 
-function isListening(port: number): Promise<boolean> {
-	return new Promise(resolve => {
-		const socket = connect(port, '127.0.0.1');
-		// The server speaks first.
-		socket.once('data', greeting => {
-			socket.destroy();
-			resolve(greeting.toString('latin1').startsWith('INFO '));
-		});
-		socket.once('error', () => resolve(false));
-		socket.setTimeout(1000, () => {
-			socket.destroy();
-			resolve(false);
-		});
-	});
-}
-
-async function waitUntilListening(child: ChildProcess, port: number, problem: () => string): Promise<void> {
+/** The port that a server that was just started has chosen. */
+async function findPort(child: ChildProcess, directory: string, problem: () => string): Promise<number> {
 	let failure: NodeJS.ErrnoException | undefined;
 	child.once('error', error => {
 		failure = error;
 	});
 	const deadline = performance.now() + START_TIMEOUT_MS;
-	while (!(await isListening(port))) {
+	for (;;) {
+		const port = child.pid === undefined ? undefined : readPort(portsFileOf(directory, child.pid));
 		const isGone = failure !== undefined || child.exitCode !== null;
+		if (port !== undefined && !isGone) return port;
 		if (!isGone && performance.now() < deadline) {
-			await delay(LOOK_AGAIN_MS);
+			await delay(POLL_MS);
 			continue;
 		}
 		child.kill('SIGKILL');
@@ -126,12 +136,54 @@ async function waitUntilListening(child: ChildProcess, port: number, problem: ()
 	}
 }
 
-/** Ends a server that another hub has started: its own file says which process it is. */
-function endByFile(path: string): void {
+/** The file that a server writes when it listens, and removes when it ends. */
+function portsFileOf(directory: string, pid: number): string {
+	return join(directory, `${PROGRAM}_${pid}.ports`);
+}
+
+/** Undefined as long as the file is missing or not complete. */
+function readPort(path: string): number | undefined {
 	try {
-		process.kill(Number(readTextFile(path, MAX_CONFIG_CHARS).trim()), 'SIGTERM');
+		const {nats} = JSON.parse(readTextFile(path, MAX_FILE_CHARS)) as {readonly nats: readonly string[]};
+		const port = Number(/:(\d+)$/.exec(nats[0]!)?.[1]);
+		return port > 0 ? port : undefined;
 	} catch {
-		// It has ended by itself.
+		return undefined;
+	}
+}
+
+/** Ends the server of a hub that was killed: two servers must not use the same files. */
+async function endLeftover(directory: string, logger: Logger): Promise<void> {
+	const pid = readPid(join(directory, PID_FILE));
+	if (pid === undefined) return;
+	const isRunning = (): Promise<boolean> => runsWithConfig(pid, join(directory, CONFIG_FILE));
+	if (await isRunning()) {
+		logger.info('ending the NATS server of an earlier hub', {pid});
+		signalProcess(pid, 'SIGTERM');
+		const deadline = performance.now() + END_TIMEOUT_MS;
+		while (await isRunning()) {
+			if (performance.now() >= deadline) signalProcess(pid, 'SIGKILL');
+			await delay(POLL_MS);
+		}
+	}
+	// A server that was killed could not remove it, and its process id may be used again.
+	rmSync(portsFileOf(directory, pid), {force: true});
+}
+
+function readPid(path: string): number | undefined {
+	if (!existsSync(path)) return undefined;
+	const pid = Number(readTextFile(path, MAX_FILE_CHARS).trim());
+	return Number.isInteger(pid) && pid > 0 ? pid : undefined;
+}
+
+/** Whether a process with this id is a server with this configuration; the id alone may belong to any other process by now. */
+async function runsWithConfig(pid: number, config: string): Promise<boolean> {
+	try {
+		if (existsSync('/proc/self/cmdline')) return readProc(`${pid}/cmdline`).split('\0').includes(config);
+		const {stdout} = await promisify(execFile)('ps', ['-o', 'args=', '-p', String(pid)]);
+		return stdout.trimEnd().endsWith(config);
+	} catch {
+		return false;
 	}
 }
 

@@ -1,7 +1,7 @@
 import type {ExecutorLoad} from '../../protocol/relay/executor-offer.js';
 
-/** How long a client that was sent to an executor counts before the executor has told of it. */
-export const PENDING_PICK_MS = 5000;
+/** How long a client that was sent to an executor counts before the executor has told of it. A client that comes later may find no room. */
+export const PENDING_PICK_MS = 2000;
 
 /** Answer of an executor's node to a pick: `gone` also for an executor that takes nobody because it is about to end. */
 export type PickAnswer = 'picked' | 'full' | 'gone';

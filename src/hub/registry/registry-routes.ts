@@ -73,11 +73,11 @@ export class RegistryRoutes {
 		const key = readKey(body['executor_public_key']);
 		const {service, logger, onReplaced} = this.#options;
 		const place = {tenant: token.tenant, environmentId: id};
-		if (!(await service.admitEnvironment(place, token.id))) {
+		const offer = readOffer(body);
+		if (!(await service.admitEnvironment({...place, key, ...offer}, token.id))) {
 			throw new HubRefusal(429, 'too_many_environments', 'there are too many environments, of this token or in all');
 		}
-		const offer = readOffer(body);
-		const outcome = await service.register(place, key, offer);
+		const outcome = await service.register(place, key, {...offer, tokenId: token.id});
 		if (outcome.kind === 'conflict') {
 			throw new HubRefusal(409, 'registration_conflict', 'another executor has taken the place of this one');
 		}

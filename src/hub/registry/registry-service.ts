@@ -1,7 +1,7 @@
 import {decodeRelayKey, type RelayKey} from '../../protocol/relay/relay-keys.js';
 import {randomHex} from '../../shared/random-id.js';
 import {fingerprintOfKeys} from '../../transports/node/relay/known-executors.js';
-import type {EnvironmentPlace, RegistrationRecord} from '../store/hub-records.js';
+import {type EnvironmentPlace, keyOfPlace, type RegistrationRecord} from '../store/hub-records.js';
 import type {GrantStore, HubStore} from '../store/hub-store.js';
 import {Grants} from './grants.js';
 
@@ -12,6 +12,10 @@ const REGISTRATION_ID_BYTES = 16;
 export const MAX_ENVIRONMENTS = 100_000;
 /** Environments that one token adds while the hub runs. */
 export const MAX_ENVIRONMENTS_PER_TOKEN = 10_000;
+/** Bytes of the registrations of one token, those of earlier runs included; those it has replaced do not count. */
+export const MAX_REGISTRATION_BYTES_PER_TOKEN = 32 * 1024 * 1024;
+/** Bytes of all registrations. */
+export const MAX_REGISTRATION_BYTES = 256 * 1024 * 1024;
 /** Attempts to write a registration that others write at the same time. */
 const MAX_REGISTER_ATTEMPTS = 16;
 
@@ -19,7 +23,10 @@ const MAX_REGISTER_ATTEMPTS = 16;
 export type PresenceLookup = (place: EnvironmentPlace, registrationId: string) => Promise<boolean>;
 
 /** Properties that an executor registers with. */
-export type ExecutorOffer = Pick<RegistrationRecord, 'labels' | 'pools' | 'slots'>;
+export type ExecutorOffer = Pick<RegistrationRecord, 'labels' | 'pools' | 'slots' | 'tokenId'>;
+
+/** What an executor decides about the size of its registration; the keys it displaces are bounded by themselves. */
+type RequestedRegistration = EnvironmentPlace & Pick<RegistrationRecord, 'key' | 'labels' | 'pools' | 'slots'>;
 
 export type RegisterOutcome =
 	| {readonly kind: 'registered'; readonly registration: RegistrationRecord; readonly replaced: string | undefined}
@@ -47,6 +54,11 @@ export class RegistryService {
 	readonly #maxEnvironmentsPerToken: number;
 	/** Environments that each token has added; its key is the id of a token, of which there are as many as the owner makes. */
 	readonly #added = new Map<string, number>();
+	/** Bytes of registrations by environment, by token, and in all. */
+	readonly #written = new Map<string, {readonly tokenId: string; readonly bytes: number}>();
+	readonly #bytesByToken = new Map<string, number>();
+	#bytes = 0;
+	#counted: Promise<void> | undefined;
 
 	constructor(options: RegistryServiceOptions) {
 		this.#store = options.store;
@@ -56,14 +68,51 @@ export class RegistryService {
 		this.#maxEnvironmentsPerToken = options.maxEnvironmentsPerToken ?? MAX_ENVIRONMENTS_PER_TOKEN;
 	}
 
-	/** Whether a token may register an environment: one that is known already always, a new one if there is room. Counts it. */
-	async admitEnvironment(place: EnvironmentPlace, tokenId: string): Promise<boolean> {
-		if (await this.#store.findRegistration(place)) return true;
-		const added = this.#added.get(tokenId) ?? 0;
-		if (added >= this.#maxEnvironmentsPerToken) return false;
-		if ((await this.#store.listRegistrations()).length >= this.#maxEnvironments) return false;
-		this.#added.set(tokenId, added + 1);
+	/**
+	 * Whether a token may register an environment: one that is known already if its registration does not become too large, a
+	 * new one if there is room. Counts it.
+	 */
+	async admitEnvironment(requested: RequestedRegistration, tokenId: string): Promise<boolean> {
+		this.#counted ??= this.#countStored();
+		await this.#counted;
+		const stored = (await this.#store.findRegistration(requested))?.registration;
+		const bytes = sizeOf(requested);
+		const isGrowing = !stored || bytes > sizeOf(stored);
+		if (isGrowing && !this.#hasRoom(requested, tokenId, bytes)) return false;
+		if (!stored) {
+			const added = this.#added.get(tokenId) ?? 0;
+			if (added >= this.#maxEnvironmentsPerToken) return false;
+			if ((await this.#store.listRegistrations()).length >= this.#maxEnvironments) return false;
+			this.#added.set(tokenId, added + 1);
+		}
+		this.#count(requested, tokenId, bytes);
 		return true;
+	}
+
+	async #countStored(): Promise<void> {
+		for (const registration of await this.#store.listRegistrations()) {
+			this.#count(registration, registration.tokenId ?? '', sizeOf(registration));
+		}
+	}
+
+	#hasRoom(place: EnvironmentPlace, tokenId: string, bytes: number): boolean {
+		const before = this.#written.get(keyOfPlace(place));
+		const own = this.#bytesOf(tokenId) - (before?.tokenId === tokenId ? before.bytes : 0);
+		if (own + bytes > MAX_REGISTRATION_BYTES_PER_TOKEN) return false;
+		return this.#bytes - (before?.bytes ?? 0) + bytes <= MAX_REGISTRATION_BYTES;
+	}
+
+	#count(place: EnvironmentPlace, tokenId: string, bytes: number): void {
+		const key = keyOfPlace(place);
+		const before = this.#written.get(key);
+		if (before) this.#bytesByToken.set(before.tokenId, this.#bytesOf(before.tokenId) - before.bytes);
+		this.#bytesByToken.set(tokenId, this.#bytesOf(tokenId) + bytes);
+		this.#bytes += bytes - (before?.bytes ?? 0);
+		this.#written.set(key, {tokenId, bytes});
+	}
+
+	#bytesOf(tokenId: string): number {
+		return this.#bytesByToken.get(tokenId) ?? 0;
 	}
 
 	/**
@@ -143,6 +192,10 @@ export interface ValidateRequest {
 	readonly registrationId: string;
 	readonly harnessKey: RelayKey;
 	readonly authorization: string;
+}
+
+function sizeOf({tenant, environmentId, key, labels, pools, slots}: RequestedRegistration): number {
+	return Buffer.byteLength(JSON.stringify({tenant, environmentId, key, labels, pools, slots}));
 }
 
 /** Short name of a key for people and logs. */

@@ -4,9 +4,12 @@ import {DEFAULT_TENANT} from '../store/hub-records.js';
 /** Upstream's names of the two ends of a relay, and `plain` for an executor of its first versions, which knows no relay. */
 export type RelayRole = 'environment' | 'harness' | 'plain';
 
-/** How long a ticket opens a socket. An executor opens the same one again after every loss, also when the hub was away. */
+/**
+ * How long a ticket opens a socket, once. It is part of a URL, which ends up in the logs of proxies. An upstream executor waits
+ * up to 30 s before it uses its ticket, and registers again after a refusal.
+ */
 export const TICKET_MS: Readonly<Record<RelayRole, number>> = {
-	environment: 30 * 24 * 60 * 60_000,
+	environment: 60_000,
 	harness: 60_000,
 	plain: 60_000,
 };
@@ -19,9 +22,9 @@ export interface Ticket {
 	readonly registrationId: string;
 	/** Id of the token it was given for: a revoked one takes its tickets with it. */
 	readonly tokenId: string;
-	/** Tells tickets apart; one of a harness is good once. */
+	/** Tells tickets apart; each is good once. */
 	readonly nonce: string;
-	/** Milliseconds since the epoch: a ticket outlives the program that signed it. */
+	/** Milliseconds since the epoch: nodes that share the secret read each other's tickets. */
 	readonly expiresAt: number;
 }
 

@@ -3,6 +3,7 @@ import type {Duplex} from 'node:stream';
 import {type WebSocket, WebSocketServer} from 'ws';
 import {MAX_RELAY_MESSAGE_BYTES} from '../../protocol/relay/relay-frame.js';
 import type {Logger} from '../../shared/logger.js';
+import {completeUpgrade, endUpgrade} from '../../transports/node/complete-upgrade.js';
 import {PeerMonitor} from '../../transports/node/peer-monitor.js';
 import type {PeerTimes} from '../../transports/node/peer-times.js';
 import {RendezvousSocket} from '../../transports/node/relay/rendezvous-socket.js';
@@ -23,7 +24,7 @@ const TRY_AGAIN_LATER = 1013;
 export interface RelayUpgradesOptions {
 	readonly relay: Relay;
 	readonly cluster: HubCluster;
-	/** Remembers which tickets of clients were used. */
+	/** Remembers which tickets were used. */
 	readonly grants: GrantStore;
 	readonly service: RegistryService;
 	readonly ticketSecret: Uint8Array;
@@ -78,14 +79,11 @@ export class RelayUpgrades {
 			return;
 		}
 		const {ticket, withdraw} = entry;
-		// A socket that broke during the upgrade never joins, and what was prepared for it is taken back.
-		socket.once('close', withdraw);
-		if (socket.destroyed) return withdraw();
-		this.#server.handleUpgrade(request, socket, head, webSocket => {
-			socket.off('close', withdraw);
+		const join = (webSocket: WebSocket): void => {
 			this.#options.metrics.recordSocket(ticket.role);
 			this.#join(webSocket, entry, addressOfPeer(request));
-		});
+		};
+		completeUpgrade(this.#server, {request, socket, head}, join, withdraw);
 	}
 
 	/** The ticket, or why it is refused. A stock executor whose ticket is refused registers again, and ends if that fails: in doubt it is 503. */
@@ -99,7 +97,9 @@ export class RelayUpgrades {
 		if (!(await service.isCurrent(ticket, registrationId))) {
 			return {status: 409, reason: 'unexpected_executor_registration_id'};
 		}
-		if (role === 'environment') return {ticket, withdraw: await cluster.announce(ticket)};
+		if (role === 'environment') {
+			return (await this.#use(nonce)) ? {ticket, withdraw: await cluster.announce(ticket)} : USED;
+		}
 		const route = await cluster.openRoute(ticket);
 		if (!route) return {status: 503, reason: 'route_unavailable'};
 		const withdraw = (): void => route.close();
@@ -171,6 +171,5 @@ export function refuseUpgrade(socket: Duplex, status: number, reason: string): v
 		'connection: close',
 		'content-length: 0',
 	];
-	socket.on('error', () => {});
-	socket.end(`${lines.join('\r\n')}\r\n\r\n`);
+	endUpgrade(socket, `${lines.join('\r\n')}\r\n\r\n`);
 }

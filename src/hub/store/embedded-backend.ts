@@ -4,6 +4,7 @@ import {unmarkStateInNats} from '../nats/nats-marker.js';
 import {FileStore} from './file-store.js';
 import {HubTokens} from './hub-tokens.js';
 import {MemoryGrants} from './memory-grants.js';
+import type {BadLine} from './record-file.js';
 
 /** State of a hub that is alone, in files of one directory. */
 export class EmbeddedBackend implements HubBackend {
@@ -12,10 +13,10 @@ export class EmbeddedBackend implements HubBackend {
 	readonly tokens: HubTokens;
 
 	/** Throws `STATE_UNUSABLE` for a directory that cannot be used, or that another hub uses. */
-	constructor(directory: string) {
-		this.store = new FileStore(directory);
+	constructor(directory: string, onBadLine?: (bad: BadLine) => void) {
+		this.store = new FileStore(directory, onBadLine);
 		unmarkStateInNats(directory);
-		this.tokens = new HubTokens(directory);
+		this.tokens = new HubTokens(directory, onBadLine);
 	}
 
 	createCluster(parts: ClusterParts): HubCluster {

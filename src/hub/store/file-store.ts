@@ -1,24 +1,23 @@
 import {randomBytes} from 'node:crypto';
-import {existsSync} from 'node:fs';
-import {join} from 'node:path';
+import {join, resolve} from 'node:path';
 import * as v from 'valibot';
-import {makeDirectories, readTextFile, replaceFile, toStateError} from '../../processes/spill/state-files.js';
+import {openOwnDirectory} from '../../processes/spill/own-directory.js';
+import {toStateError} from '../../processes/spill/state-files.js';
 import {lockState, type StateLock} from '../../processes/spill/state-lock.js';
 import {type EnvironmentPlace, keyOfPlace, type RegistrationRecord, registrationRecord} from './hub-records.js';
 import type {HubStore, StoredRegistration} from './hub-store.js';
-import {RecordFile} from './record-file.js';
+import {type BadLine, RecordFile, readRecords} from './record-file.js';
 
 const REGISTRATIONS_FILE = 'registrations.jsonl';
-const SECRET_FILE = 'ticket-secret';
 const SECRET_BYTES = 32;
-const MAX_SECRET_CHARS = 256;
 /** The file is written anew when it has this many times the records that count, and more than a few. */
 const MAX_OUTDATED_FACTOR = 4;
 const MIN_RECORDS_TO_REWRITE = 1000;
 
 /** Registrations in one append-only file in a directory of its own; one hub at a time. */
 export class FileStore implements HubStore {
-	readonly ticketSecret: Uint8Array;
+	/** Another one at every start: which tickets were used is kept in memory, so those of an earlier run are not accepted. */
+	readonly ticketSecret: Uint8Array = randomBytes(SECRET_BYTES);
 	readonly #lock: StateLock;
 	readonly #file: RecordFile;
 	readonly #registrations = new Map<string, StoredRegistration>();
@@ -27,13 +26,12 @@ export class FileStore implements HubStore {
 	#records = 0;
 
 	/** Throws `STATE_UNUSABLE` for a directory that cannot be used, or that another hub uses. */
-	constructor(directory: string) {
+	constructor(directory: string, onBadLine: (bad: BadLine) => void = () => {}) {
 		try {
-			makeDirectories(directory);
+			openOwnDirectory(resolve(directory));
 			this.#lock = lockState(directory);
-			this.ticketSecret = openSecret(join(directory, SECRET_FILE));
 			this.#file = new RecordFile(join(directory, REGISTRATIONS_FILE));
-			this.#load();
+			this.#load(join(directory, REGISTRATIONS_FILE), onBadLine);
 		} catch (error) {
 			throw toStateError(error, directory);
 		}
@@ -62,28 +60,27 @@ export class FileStore implements HubStore {
 		this.#lock.release();
 	}
 
-	#load(): void {
-		const records = this.#file.read();
-		for (const record of records) this.#remember(v.parse(registrationRecord, record));
-		this.#records = records.length;
+	#load(path: string, onBadLine: (bad: BadLine) => void): void {
+		const take = (record: unknown): void => {
+			this.#remember(v.parse(registrationRecord, record));
+			this.#records++;
+		};
+		readRecords(path, take, onBadLine);
 		this.#dropOutdated();
 	}
 
 	/** An executor that is started again and again registers with another key each time. */
 	#dropOutdated(): void {
 		if (this.#records <= this.#registrations.size * MAX_OUTDATED_FACTOR) return;
-		this.#file.rewrite([...this.#registrations.values()].map(({registration}) => registration));
+		this.#file.rewrite(this.#live());
 		this.#records = this.#registrations.size;
+	}
+
+	*#live(): Generator<RegistrationRecord> {
+		for (const {registration} of this.#registrations.values()) yield registration;
 	}
 
 	#remember(registration: RegistrationRecord): void {
 		this.#registrations.set(keyOfPlace(registration), {registration, revision: ++this.#revision});
 	}
-}
-
-function openSecret(path: string): Uint8Array {
-	if (!existsSync(path)) replaceFile(path, `${randomBytes(SECRET_BYTES).toString('hex')}\n`);
-	const secret = Buffer.from(readTextFile(path, MAX_SECRET_CHARS).trim(), 'hex');
-	if (secret.length !== SECRET_BYTES) throw new Error(`${path} does not hold a secret of ${SECRET_BYTES} bytes`);
-	return secret;
 }

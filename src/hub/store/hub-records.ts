@@ -31,6 +31,8 @@ export const registrationRecord = v.object({
 	/** Fingerprints of executors that this one took the place of, oldest first. */
 	displaced: v.array(v.string()),
 	labels: v.optional(v.record(v.string(), v.string())),
+	/** Id of the token it was registered with; absent in records of earlier versions. */
+	tokenId: v.optional(v.string()),
 	/** Pools it is a member of. */
 	pools: v.optional(v.array(v.string())),
 	/** Streams it wants to serve at once; unlimited by default. */

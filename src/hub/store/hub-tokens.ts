@@ -1,21 +1,16 @@
 import {createHash, randomBytes} from 'node:crypto';
-import {closeSync, fdatasyncSync, fstatSync, statSync} from 'node:fs';
+import {statSync} from 'node:fs';
 import {join} from 'node:path';
 import * as v from 'valibot';
-import {
-	makeDirectories,
-	openRegularFile,
-	readTextFile,
-	toStateError,
-	writeFully,
-} from '../../processes/spill/state-files.js';
+import {makeDirectories, toStateError} from '../../processes/spill/state-files.js';
 import {LongarmError} from '../../shared/errors.js';
 import {randomHex} from '../../shared/random-id.js';
+import {matchesWildcards} from '../../shared/wildcards.js';
 import {DEFAULT_TENANT, type HubTokenKind, TENANT_NAME, type TokenRecord, tokenRecord} from './hub-records.js';
 import type {CreatedToken, TokenStore} from './hub-store.js';
+import {type BadLine, RecordFile, readRecords} from './record-file.js';
 
 const TOKENS_FILE = 'tokens.jsonl';
-const MAX_FILE_BYTES = 16 * 1024 * 1024;
 const SECRET_BYTES = 32;
 const ID_BYTES = 4;
 /** First characters of a token, for people who find one. */
@@ -31,12 +26,15 @@ const line = v.union([tokenRecord, v.object({revoked: v.string()})]);
 export class HubTokens implements TokenStore {
 	readonly #directory: string;
 	readonly #path: string;
+	readonly #onBadLine: (bad: BadLine) => void;
 	#version = '';
 	#byDigest = new Map<string, TokenRecord>();
 	#ids: ReadonlySet<string> = new Set();
 
-	constructor(directory: string) {
+	/** `onBadLine` is called for each line that is not a record, whenever the file is read. */
+	constructor(directory: string, onBadLine: (bad: BadLine) => void = () => {}) {
 		this.#directory = directory;
+		this.#onBadLine = onBadLine;
 		this.#path = join(directory, TOKENS_FILE);
 	}
 
@@ -80,12 +78,12 @@ export class HubTokens implements TokenStore {
 	#append(record: object): void {
 		try {
 			makeDirectories(this.#directory);
-			const fd = openRegularFile(this.#path, 'create');
+			const file = new RecordFile(this.#path);
 			try {
-				writeFully(fd, Buffer.from(`${JSON.stringify(record)}\n`), fstatSync(fd).size);
-				fdatasyncSync(fd);
+				file.lock();
+				file.append(record);
 			} finally {
-				closeSync(fd);
+				file.close();
 			}
 		} catch (error) {
 			throw toStateError(error, this.#directory);
@@ -96,7 +94,7 @@ export class HubTokens implements TokenStore {
 		const stats = statSync(this.#path, {throwIfNoEntry: false, bigint: true});
 		const version = stats ? `${stats.ino} ${stats.size} ${stats.mtimeNs}` : '';
 		if (version === this.#version) return;
-		this.#byDigest = stats ? readTokens(this.#path) : new Map<string, TokenRecord>();
+		this.#byDigest = stats ? readTokens(this.#path, this.#onBadLine) : new Map<string, TokenRecord>();
 		this.#ids = new Set([...this.#byDigest.values()].map(({id}) => id));
 		this.#version = version;
 	}
@@ -126,22 +124,17 @@ export function sortTokens(records: Iterable<TokenRecord>): TokenRecord[] {
 
 /** Whether a token is good for an environment of its tenant. */
 export function coversEnvironment({pattern}: Pick<TokenRecord, 'pattern'>, environmentId: string): boolean {
-	const parts = pattern.split('*').map(part => part.replaceAll(/[^A-Za-z0-9_]/g, '\\$&'));
-	return new RegExp(`^${parts.join('.*')}$`, 's').test(environmentId);
+	return matchesWildcards(pattern, environmentId);
 }
 
-function readTokens(path: string): Map<string, TokenRecord> {
+function readTokens(path: string, onBadLine: (bad: BadLine) => void): Map<string, TokenRecord> {
 	const byId = new Map<string, TokenRecord>();
-	const text = readTextFile(path, MAX_FILE_BYTES);
-	// A line without its end is being written.
-	for (const written of text
-		.slice(0, text.lastIndexOf('\n') + 1)
-		.split('\n')
-		.slice(0, -1)) {
-		const record = v.parse(line, JSON.parse(written));
+	const take = (written: unknown): void => {
+		const record = v.parse(line, written);
 		if ('revoked' in record) byId.delete(record.revoked);
 		else byId.set(record.id, record);
-	}
+	};
+	readRecords(path, take, onBadLine);
 	return new Map([...byId.values()].map(record => [record.digest, record]));
 }
 

@@ -35,8 +35,9 @@ function findResult(ended: Communicated, left: LeftReport, mode: ResultMode): Fo
 	if (left.kind === 'result') return left;
 	if (left.kind === 'invalid') return {kind: 'none', error: left.error};
 	if (mode === 'report' || exitCode !== 0) return {kind: 'none'};
-	if (mode === 'exit') return {kind: 'result', result: {exit_code: 0, stdout: ended.stdout.text}};
-	return parseOutput(ended, mode);
+	const printed: Found = mode === 'exit' ? {kind: 'none'} : parseOutput(ended, mode);
+	if (printed.kind === 'result' || (mode !== 'exit' && mode !== 'any')) return printed;
+	return {kind: 'result', result: {exit_code: 0, stdout: ended.stdout.text}};
 }
 
 /** The whole output, else its last line that is not blank. */
@@ -45,9 +46,10 @@ function parseOutput({stdout}: Communicated, mode: ResultMode): Found {
 	const whole = mode === 'last-line' || omittedBytes > 0 ? undefined : parseJson(text);
 	const lastLine = text.trimEnd().split('\n').at(-1) ?? '';
 	const value = isObject(whole) ? whole : (parseJson(lastLine) ?? whole);
-	// Of `auto` a value that is no object counts as no report; asked for, it is a wrong one.
+	// A value that is no object counts as no report, unless the output was asked for: then it is a wrong one.
 	if (isObject(value)) return {kind: 'result', result: value};
-	return mode === 'auto' || value === undefined ? {kind: 'none'} : {kind: 'result', result: value};
+	const isAsked = mode === 'stdout' || mode === 'last-line';
+	return isAsked && value !== undefined ? {kind: 'result', result: value} : {kind: 'none'};
 }
 
 function isObject(value: unknown): boolean {

@@ -3,8 +3,11 @@ import {quoteForShell, Template, type TemplateValues} from '../input/template.js
 import type {JobDescription} from '../job-description.js';
 
 /** Where the result of a command comes from. */
-export const RESULT_MODES = ['auto', 'stdout', 'last-line', 'report', 'exit'] as const;
-/** `auto`: a report, else standard output; `exit`: exit code 0 is success. */
+export const RESULT_MODES = ['any', 'auto', 'stdout', 'last-line', 'report', 'exit'] as const;
+/**
+ * `any`: a report, else an object on standard output, else exit code 0; `auto`: the same, but an exit code alone is not enough;
+ * `exit`: exit code 0 is success, whatever was printed.
+ */
 export type ResultMode = (typeof RESULT_MODES)[number];
 
 /** A command for every row. */

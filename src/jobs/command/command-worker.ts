@@ -16,7 +16,7 @@ import type {JobDescription} from '../job-description.js';
 import {JOB_FILES} from '../store/job-directory.js';
 import {AttemptLogs, type KeptLogs} from './attempt-logs.js';
 import {reportCommand} from './command-result.js';
-import {type CommandSpec, CommandTemplate} from './command-spec.js';
+import {type CommandSpec, CommandTemplate, type ResultMode} from './command-spec.js';
 import {killOrphans} from './orphans.js';
 import {type LeftReport, ReportPlace} from './report-place.js';
 import {readRowFromFile} from './row-file.js';
@@ -27,6 +27,8 @@ const MAX_KEPT_OUTPUT_BYTES = 1024 * 1024;
 const MAX_STARTING = 16;
 /** Time between SIGTERM and SIGKILL for a command that has to end. */
 const GRACE_MS = 2000;
+/** The executor ends a command so long after its time limit, should this runner be unable to: it decides otherwise. */
+const SERVER_DELAY_MS = 2 * GRACE_MS;
 /** Rows longer than this are on standard input only: the kernel bounds one variable to 128 KiB. */
 const MAX_ROW_VARIABLE_BYTES = 96 * 1024;
 /** An upstream codex server ends a session and its processes 80 s after the client is lost; the rest allows for its delays. */
@@ -56,6 +58,9 @@ export interface CommandWorkerOptions {
 	/** Hears output as it comes. */
 	readonly onOutput?: ((attempt: ItemAttempt, stream: 'stdout' | 'stderr', text: string) => void) | undefined;
 }
+
+/** Modes in which a report counts. */
+const REPORT_MODES: ReadonlySet<ResultMode> = new Set<ResultMode>(['any', 'auto', 'report']);
 
 /** An executor as commands need it. */
 interface Place {
@@ -151,7 +156,16 @@ export class CommandWorker implements ItemWorker {
 		const file = {row: inputOf(attempt), reportPath: reports.pathOf(attempt)};
 		const argv = input === 'file' ? await readRowFromFile(executor.environment, command, file) : command;
 		const params = {...start, processId: processIdOf(attempt), argv, env: this.#variables(attempt, reports)};
-		return (await executor.environment.processes.start(params, {backpressure: true, signal})).process;
+		const timeout = this.#options.job.rules.maxRuntimeMs + SERVER_DELAY_MS;
+		const starting = new AbortController();
+		// Once it runs, it is asked to end first.
+		const stopListening = onAbort(signal, reason => starting.abort(reason));
+		try {
+			const options = {backpressure: true, timeout, signal: starting.signal};
+			return (await executor.environment.processes.start(params, options)).process;
+		} finally {
+			stopListening();
+		}
 	}
 
 	#variables(attempt: ItemAttempt, reports: ReportPlace): Record<string, string> {
@@ -186,7 +200,7 @@ export class CommandWorker implements ItemWorker {
 				...(input !== undefined && {input}),
 				...this.#listeners(attempt),
 			});
-			const readsReports = spec.result === 'auto' || spec.result === 'report';
+			const readsReports = REPORT_MODES.has(spec.result);
 			const left: LeftReport = readsReports ? await place.reports.take(attempt) : {kind: 'none'};
 			const outcome = await reportCommand(attempt, ended, left, spec.result);
 			await this.#keepLogs(attempt, ended, outcome);

@@ -1,5 +1,5 @@
+import {errorMessage} from '../../shared/errors.js';
 import type {ReportAnswer} from '../item-worker.js';
-import type {ResultCheck} from './result-schema.js';
 
 /** Bytes of a result as JSON. */
 export const MAX_RESULT_BYTES = 4 * 1024 * 1024;
@@ -22,28 +22,46 @@ export type ReportedItem =
 	| {readonly kind: 'over'}
 	| {readonly kind: 'unknown'};
 
+/** What is known of a report without its schema: refused, or a result that has to match the schema yet, as JSON. */
+export type Judgement =
+	| Extract<ReportAnswer, {readonly accepted: false}>
+	| {readonly accepted: 'if-valid'; readonly json: string};
+
 /**
- * The one place where results are accepted: of a running item, with the token of its present attempt, a JSON object that
- * matches the schema. The caller changes the state in the same step, so the first one wins.
+ * The one place where results are accepted: of a running item, with the token of its present attempt, a JSON object that is not
+ * too long. The schema is checked after that, in a thread; meanwhile the item may have ended, so the report is judged again. The
+ * caller changes the state in the same step as the last judgement, so the first one wins.
  */
-export function judgeReport(
-	item: ReportedItem,
-	call: ReportCall,
-	check: ResultCheck | undefined,
-	maxBytes = MAX_RESULT_BYTES,
-): ReportAnswer {
-	if (item.kind === 'unknown') return {accepted: false, reason: 'unknown_item'};
-	if (item.kind === 'over') return {accepted: false, reason: 'not_running'};
-	if (item.token !== call.token) return {accepted: false, reason: 'wrong_worker'};
+export function judgeReport(item: ReportedItem, call: ReportCall, maxBytes = MAX_RESULT_BYTES): Judgement {
+	const refused = judgeCaller(item, call);
+	if (refused) return refused;
 	const {result} = call;
 	if (typeof result !== 'object' || result === null || Array.isArray(result)) {
 		return {accepted: false, reason: 'not_an_object', detail: 'result must be a JSON object'};
 	}
-	const detail = measure(result, maxBytes) ?? check?.(result);
-	return detail === undefined ? {accepted: true} : {accepted: false, reason: 'schema', detail};
+	return measure(result, maxBytes);
 }
 
-function measure(result: object, maxBytes: number): string | undefined {
-	const bytes = Buffer.byteLength(JSON.stringify(result));
-	return bytes <= maxBytes ? undefined : `the result has ${bytes} bytes, and at most ${maxBytes} are kept`;
+/** Refuses a report of an item that is not running, or of another attempt at it. */
+export function judgeCaller(
+	item: ReportedItem,
+	{token}: ReportCall,
+): Extract<ReportAnswer, {readonly accepted: false}> | undefined {
+	if (item.kind === 'unknown') return {accepted: false, reason: 'unknown_item'};
+	if (item.kind === 'over') return {accepted: false, reason: 'not_running'};
+	return item.token === token ? undefined : {accepted: false, reason: 'wrong_worker'};
+}
+
+function measure(result: object, maxBytes: number): Judgement {
+	let json: string;
+	try {
+		json = JSON.stringify(result);
+	} catch (error) {
+		// Too many levels, for instance.
+		return {accepted: false, reason: 'schema', detail: `the result cannot be kept: ${errorMessage(error)}`};
+	}
+	const bytes = Buffer.byteLength(json);
+	if (bytes <= maxBytes) return {accepted: 'if-valid', json};
+	const detail = `the result has ${bytes} bytes, and at most ${maxBytes} are kept`;
+	return {accepted: false, reason: 'schema', detail};
 }

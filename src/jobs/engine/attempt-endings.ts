@@ -43,6 +43,7 @@ export class AttemptEndings {
 	/** Waits for the worker and records how the attempt ended, unless its result was accepted. */
 	async follow(running: RunningItem, work: Promise<AttemptOutcome>): Promise<void> {
 		const outcome = await running.waitFor(work.catch(toFailedOutcome));
+		await running.settleReports();
 		if (running.isCompleted) return this.#forget(running);
 		// It was found to be over, and that is recorded.
 		if (this.#options.store.table.statusOf(running.facts.item) !== 'running') return;

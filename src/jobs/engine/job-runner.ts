@@ -4,7 +4,7 @@ import {randomHex} from '../../shared/random-id.js';
 import type {ItemAttempt, ItemWorker, JobExecutor, ReportAnswer} from '../item-worker.js';
 import type {FinalStatus, RecordOf} from '../store/job-records.js';
 import type {ItemQueue, JobStore} from '../store/job-store.js';
-import {judgeReport, type ReportCall} from './acceptance.js';
+import {judgeCaller, judgeReport, type ReportCall, type ReportedItem} from './acceptance.js';
 import {AttemptEndings} from './attempt-endings.js';
 import {PooledExecutor} from './executor-pool.js';
 import type {JobEvent} from './job-events.js';
@@ -127,7 +127,7 @@ export class JobRunner {
 
 	/** Starts no more items here, without an end of the job: another runner, or a later one, goes on with it. */
 	leave(drainMs: number): void {
-		if (this.#isLeaving || this.#isFinishing) return;
+		if (this.#isLeaving) return;
 		this.#isLeaving = true;
 		this.#drainTimer ??= setTimeout(() => this.#endAll('the runner ends'), drainMs);
 		this.#wake();
@@ -135,19 +135,35 @@ export class JobRunner {
 
 	/** Judges a result that was reported, by a worker or over the network. Settles when the answer is on disk. */
 	async report(call: ReportCall): Promise<ReportAnswer> {
-		const {check} = this.#options;
 		const running = this.#running.get(call.itemId);
-		if (!running) {
-			const isKnown = await this.#store.hasItem(call.itemId);
-			return judgeReport({kind: isKnown ? 'over' : 'unknown'}, call, check);
+		if (running) return running.expectReport(this.#reportRunning(running, call));
+		const isKnown = await this.#store.hasItem(call.itemId);
+		return judgeReport({kind: isKnown ? 'over' : 'unknown'}, call) as ReportAnswer;
+	}
+
+	async #reportRunning(running: RunningItem, call: ReportCall): Promise<ReportAnswer> {
+		const judged = judgeReport(this.#stateOf(running), call, this.#store.maxResultBytes);
+		if (judged.accepted === false) {
+			if (judged.reason === 'schema') this.#countSchemaFailure(running, judged.detail);
+			return judged;
 		}
-		const state = running.isDecided
-			? ({kind: 'over'} as const)
-			: ({kind: 'running', token: running.facts.token} as const);
-		const answer = judgeReport(state, call, check, this.#store.maxResultBytes);
-		if (answer.accepted) await this.#complete(running, call);
-		else if (answer.reason === 'schema') this.#countSchemaFailure(running, answer.detail);
-		return answer;
+		const {check} = this.#options;
+		const problem = check && (await check(judged.json));
+		// The item may have ended during the check, by another report for instance.
+		const refused = judgeCaller(this.#stateOf(running), call);
+		if (refused) return refused;
+		if (problem !== undefined) {
+			this.#countSchemaFailure(running, problem);
+			return {accepted: false, reason: 'schema', detail: problem};
+		}
+		await this.#complete(running, call);
+		return {accepted: true};
+	}
+
+	#stateOf(running: RunningItem): ReportedItem {
+		const {item, token} = running.facts;
+		const isOver = running.isDecided || this.#store.table.statusOf(item) !== 'running';
+		return isOver ? {kind: 'over'} : {kind: 'running', token};
 	}
 
 	get store(): JobStore {
@@ -233,11 +249,10 @@ export class JobRunner {
 		this.#leave(running);
 	}
 
-	/** The first accepted result: state and record change in one step. */
+	/** The first accepted result: state and record change in one step, which throws if the item was settled elsewhere. */
 	async #complete(running: RunningItem, {result, stop, exitCode}: ReportCall): Promise<void> {
 		const {item, stored, on} = running.facts;
 		const ms = running.elapsedMs;
-		running.isCompleted = true;
 		const written = this.#store.append({
 			type: 'report',
 			at: Date.now(),
@@ -248,6 +263,7 @@ export class JobRunner {
 			ms,
 			...(exitCode !== undefined && {code: exitCode}),
 		});
+		running.isCompleted = true;
 		running.endWithin(REPORT_GRACE_MS);
 		this.#active--;
 		on.running--;
@@ -358,6 +374,10 @@ export class JobRunner {
 		if (this.#isLeaving && isUndone) return this.#finished.resolve('left');
 		const status = this.#fatal === undefined ? (isCancelled ? 'cancelled' : 'completed') : 'failed';
 		try {
+			if (status === 'completed' && (await this.#store.confirmResults?.()) === false) {
+				this.#isFinishing = false;
+				return this.#wake();
+			}
 			const error = this.#fatal;
 			await this.#store.append({type: 'done', at: Date.now(), status, ...(error !== undefined && {error})});
 			this.#finished.resolve(status);

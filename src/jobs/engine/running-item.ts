@@ -1,6 +1,6 @@
 import {Deferred} from '../../shared/async/deferred.js';
 import {MAX_TIMER_MS} from '../../shared/units.js';
-import type {AttemptOutcome} from '../item-worker.js';
+import type {AttemptOutcome, ReportAnswer} from '../item-worker.js';
 import type {FailureKind} from '../job-description.js';
 import type {StoredItem} from '../store/job-store.js';
 import type {PooledExecutor} from './executor-pool.js';
@@ -33,6 +33,7 @@ export class RunningItem {
 	readonly #startedAt = performance.now();
 	readonly #abort = new AbortController();
 	readonly #ended = new Deferred();
+	readonly #reports = new Set<Promise<unknown>>();
 	#verdict: Verdict | undefined;
 	#limit: NodeJS.Timeout | undefined;
 	#grace: NodeJS.Timeout | undefined;
@@ -95,6 +96,20 @@ export class RunningItem {
 			return await Promise.race([work, tooLate]);
 		} finally {
 			clearTimeout(timer);
+		}
+	}
+
+	/** A report that is being judged: the attempt is not without a result before that. */
+	expectReport(report: Promise<ReportAnswer>): Promise<ReportAnswer> {
+		const judged = report.finally(() => this.#reports.delete(judged));
+		this.#reports.add(judged);
+		return judged;
+	}
+
+	/** Settles when no report is being judged, or the engine wants the attempt to end. */
+	async settleReports(): Promise<void> {
+		while (this.#reports.size > 0 && !this.isDecided) {
+			await Promise.race([Promise.allSettled(this.#reports), this.#ended.promise]);
 		}
 	}
 

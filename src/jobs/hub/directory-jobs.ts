@@ -25,6 +25,7 @@ import {
 	type OpenWork,
 	type SubmittedJob,
 } from './hub-jobs.js';
+import {JobStalls} from './job-stalls.js';
 import {LEAVE_MS, NO_WORK, RETRY_JOB_MS, runHubJob} from './run-hub-job.js';
 import {requireUsableJob} from './submitted-job.js';
 
@@ -33,6 +34,7 @@ export interface DirectoryJobsOptions {
 	readonly directory: string;
 	readonly openWork: OpenWork;
 	readonly logger: Logger;
+	readonly stalls?: JobStalls | undefined;
 	/** Time that running items have when the hub ends. */
 	readonly leaveMs?: number | undefined;
 }
@@ -56,6 +58,7 @@ export class DirectoryJobs implements HubJobs {
 	readonly #options: DirectoryJobsOptions;
 	readonly #jobs = new Map<string, Entry>();
 	readonly #active = new ActiveJobs();
+	readonly #stalls: JobStalls;
 	#isClosed = false;
 
 	static async open(options: DirectoryJobsOptions): Promise<DirectoryJobs> {
@@ -66,6 +69,7 @@ export class DirectoryJobs implements HubJobs {
 
 	private constructor(options: DirectoryJobsOptions) {
 		this.#options = options;
+		this.#stalls = options.stalls ?? new JobStalls(options.logger);
 	}
 
 	async submit(tenant: string, submitted: SubmittedJob, rows: AsyncIterable<Uint8Array>): Promise<string> {
@@ -99,13 +103,13 @@ export class DirectoryJobs implements HubJobs {
 	}
 
 	async list(tenant: string): Promise<readonly ListedJob[]> {
-		const listed = await Promise.all(this.#ofTenant(tenant).map(entry => describeEntry(entry)));
+		const listed = await Promise.all(this.#ofTenant(tenant).map(entry => this.#describe(entry)));
 		return listed.sort((one, other) => one.created_at.localeCompare(other.created_at));
 	}
 
 	async find(tenant: string, jobId: string): Promise<ListedJob | undefined> {
 		const entry = this.#find(tenant, jobId);
-		return entry && describeEntry(entry);
+		return entry && this.#describe(entry);
 	}
 
 	async readItems(tenant: string, jobId: string, form: ItemsForm): Promise<AsyncIterable<string> | undefined> {
@@ -136,6 +140,10 @@ export class DirectoryJobs implements HubJobs {
 			wake.resolve();
 		}
 		await this.#active.close();
+	}
+
+	async #describe(entry: Entry): Promise<ListedJob> {
+		return this.#stalls.mark(await describeEntry(entry));
 	}
 
 	#directoryOf(tenant: string): string {
@@ -187,6 +195,15 @@ export class DirectoryJobs implements HubJobs {
 		const {logger} = this.#options;
 		const {tenant, jobId: job} = entry;
 		const store = entry.store!;
+		const {totalItems, rules} = store.job;
+		const endWatch = this.#stalls.watch({
+			jobId: job,
+			tenant,
+			totalItems,
+			maxRuntimeMs: rules.maxRuntimeMs,
+			table: () => store.table,
+			countRunning: async () => store.table.counts.running,
+		});
 		while (!this.#isClosed) {
 			try {
 				const status = await this.#runOnce(entry, store);
@@ -198,6 +215,7 @@ export class DirectoryJobs implements HubJobs {
 				await waitAtMost(entry.wake.promise, RETRY_JOB_MS);
 			}
 		}
+		endWatch(!this.#isClosed);
 		entry.listed = await describeJob(store);
 		entry.runner = undefined;
 		entry.store = undefined;
@@ -208,11 +226,12 @@ export class DirectoryJobs implements HubJobs {
 		const {openWork, leaveMs = LEAVE_MS} = this.#options;
 		const {tenant, cancel} = entry;
 		const work = cancel ? NO_WORK : await openWork({tenant, job: store.job, directory: store.directory});
-		return runHubJob(store, work, runner => {
+		const onRunner = (runner: JobRunner): void => {
 			entry.runner = runner;
 			if (entry.cancel) runner.cancel(entry.cancel.reason, entry.cancel.drainMs);
 			if (this.#isClosed) runner.leave(leaveMs);
-		});
+		};
+		return runHubJob(store, work, {tenant, onRunner});
 	}
 
 	/** The files of a job that ends meanwhile stay open until its lines are read. */

@@ -4,9 +4,12 @@ import {HubRefusal, readJsonBody, sendJson} from '../../hub/http-exchange.js';
 import type {HubExtension} from '../../hub/hub-extension.js';
 import type {RegistrationRecord, TokenRecord} from '../../hub/store/hub-records.js';
 import type {Logger} from '../../shared/logger.js';
+import type {MetricsRegistry} from '../../shared/metrics.js';
+import {compileSchema} from '../engine/result-schema.js';
 import {JobInputError} from '../input/job-input-error.js';
 import {selectExecutors} from './hub-executors.js';
 import type {HubJobs, ItemsForm} from './hub-jobs.js';
+import type {JobStalls} from './job-stalls.js';
 import {readSubmission} from './submitted-job.js';
 import {splitUpload} from './upload.js';
 
@@ -23,6 +26,7 @@ const TYPES: Readonly<Record<ItemsForm, string>> = {csv: 'text/csv; charset=utf-
 
 export interface JobRoutesOptions {
 	readonly jobs: HubJobs;
+	readonly stalls: JobStalls;
 	readonly access: HubAccess;
 	readonly listRegistrations: (tenant: string) => Promise<readonly RegistrationRecord[]>;
 	readonly logger: Logger;
@@ -50,7 +54,7 @@ export class JobRoutes implements HubExtension {
 	}
 
 	owns(path: string): boolean {
-		return path === PREFIX || path.startsWith(`${PREFIX}/`);
+		return isJobPath(path);
 	}
 
 	async handle(
@@ -68,6 +72,10 @@ export class JobRoutes implements HubExtension {
 			if (error instanceof JobInputError) throw new HubRefusal(400, 'job_unusable', error.message);
 			throw error;
 		}
+	}
+
+	addMetrics(registry: MetricsRegistry, tenant?: string): void {
+		this.#options.stalls.addMetrics(registry, tenant);
 	}
 
 	close(): Promise<void> {
@@ -89,8 +97,10 @@ export class JobRoutes implements HubExtension {
 		try {
 			const {head, rows} = await splitUpload(request);
 			const {id, pattern, tenant} = token;
-			const job = await readSubmission(head, {token: id, pattern});
+			const job = readSubmission(head, {token: id, pattern});
 			selectExecutors(job.executors, await listRegistrations(tenant), pattern);
+			// After everything that is quick to tell: it takes a thread, and may take seconds.
+			if (job.rules.schema !== undefined) await compileSchema(job.rules.schema, tenant);
 			const jobId = await jobs.submit(tenant, job, rows);
 			logger.info('a job was submitted', {job: jobId, tenant, token: id});
 			sendJson(response, 201, {job_id: jobId});
@@ -166,4 +176,18 @@ function drainOf(response: ServerResponse): Promise<void> {
 		response.once('drain', end);
 		response.once('close', end);
 	});
+}
+
+/** Answers while the jobs of a hub that was started again are opened: they are there, and cannot be told yet. */
+export const OPENING_JOBS: HubExtension = {
+	owns: isJobPath,
+	handle: async () => {
+		throw new HubRefusal(503, 'jobs_opening', 'the hub is opening its jobs, try again');
+	},
+	addMetrics: () => {},
+	close: async () => {},
+};
+
+function isJobPath(path: string): boolean {
+	return path === PREFIX || path.startsWith(`${PREFIX}/`);
 }

@@ -9,6 +9,7 @@ import {DirectoryJobs} from './directory-jobs.js';
 import {openHubExecutors, selectExecutors} from './hub-executors.js';
 import type {HubJobs, HubWork, OpenWork} from './hub-jobs.js';
 import {JobRoutes} from './job-routes.js';
+import {JobStalls} from './job-stalls.js';
 
 const JOBS_DIRECTORY = 'jobs';
 
@@ -29,16 +30,16 @@ export async function openHubJobs(options: OpenHubJobsOptions): Promise<HubJobs>
 	const {hub, backend, data, logger} = options;
 	const directory = join(data, JOBS_DIRECTORY);
 	const openWork = workOpener(options);
-	const jobs = await openJobs(backend, {directory, openWork, logger});
-	hub.attach(
-		new JobRoutes({jobs, access: hub.access, listRegistrations: tenant => hub.listRegistrations(tenant), logger}),
-	);
+	const stalls = new JobStalls(logger);
+	const jobs = await openJobs(backend, {directory, openWork, logger, stalls});
+	const listRegistrations = (tenant: string) => hub.listRegistrations(tenant);
+	hub.attach(new JobRoutes({jobs, stalls, access: hub.access, listRegistrations, logger}));
 	return jobs;
 }
 
 async function openJobs(
 	backend: HubBackend | undefined,
-	options: {directory: string; openWork: OpenWork; logger: Logger},
+	options: {directory: string; openWork: OpenWork; logger: Logger; stalls: JobStalls},
 ): Promise<HubJobs> {
 	const nats = (backend as {readonly link?: NatsLink} | undefined)?.link;
 	if (!nats) return DirectoryJobs.open(options);

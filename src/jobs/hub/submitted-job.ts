@@ -1,6 +1,5 @@
 import * as v from 'valibot';
 import {RESULT_MODES, requireColumns} from '../command/command-spec.js';
-import {compileSchema} from '../engine/result-schema.js';
 import {JobInputError} from '../input/job-input-error.js';
 import {type JobDescription, MAX_ITEMS, RETRY_REASONS} from '../job-description.js';
 import type {HubWork, JobOwner, SubmittedJob} from './hub-jobs.js';
@@ -66,15 +65,14 @@ const submission = v.strictObject({
 /** A job as it goes over the wire. */
 export type JobSubmission = v.InferInput<typeof submission>;
 
-/** The job of a request; throws a `JobInputError` for one that cannot be used. */
-export async function readSubmission(value: unknown, owner: JobOwner): Promise<SubmittedJob> {
+/** The job of a request; throws a `JobInputError` for one that cannot be used. Its schema is not compiled. */
+export function readSubmission(value: unknown, owner: JobOwner): SubmittedJob {
 	const {success, output, issues} = v.safeParse(submission, value);
 	if (!success) {
 		const {message} = issues[0];
 		throw new JobInputError(`the job cannot be used: ${v.getDotPath(issues[0]) ?? 'it'}: ${message}`);
 	}
 	const {command, executors, rules, ...rest} = output;
-	if (rules.schema !== undefined) await compileSchema(rules.schema);
 	const twice = executors.find((each, index) => executors.findIndex(other => other.name === each.name) !== index);
 	if (twice) throw new JobInputError(`the executor ${twice.name} is given twice`);
 	return {

@@ -18,16 +18,19 @@ export interface Upload {
 /** Reads the first line; throws a `JobInputError` for an upload that cannot be used. */
 export async function splitUpload(bytes: AsyncIterable<Uint8Array>): Promise<Upload> {
 	const source = bounded(bytes)[Symbol.asyncIterator]();
-	let start = Buffer.alloc(0);
+	const pieces: Uint8Array[] = [];
+	let headBytes = 0;
 	for (;;) {
 		const {value, done} = await source.next();
 		if (done) throw new JobInputError('the upload ends within its first line');
-		start = Buffer.concat([start, value]);
-		const end = start.indexOf(NEWLINE);
-		if (end > MAX_UPLOAD_HEAD_BYTES || (end < 0 && start.length > MAX_UPLOAD_HEAD_BYTES)) {
+		// Only in the new piece: a line that comes byte by byte must not be searched again with each of them.
+		const end = value.indexOf(NEWLINE);
+		pieces.push(end < 0 ? value : value.subarray(0, end));
+		headBytes += end < 0 ? value.length : end;
+		if (headBytes > MAX_UPLOAD_HEAD_BYTES) {
 			throw new JobInputError(`the description of the job is longer than ${MAX_UPLOAD_HEAD_BYTES} bytes`);
 		}
-		if (end >= 0) return {head: parseHead(start.subarray(0, end)), rows: goOn(start.subarray(end + 1), source)};
+		if (end >= 0) return {head: parseHead(Buffer.concat(pieces)), rows: goOn(value.subarray(end + 1), source)};
 	}
 }
 

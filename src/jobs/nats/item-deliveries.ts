@@ -25,6 +25,8 @@ export interface ItemDeliveriesOptions {
 	readonly isSettled: (item: number) => boolean;
 	/** Retries that earlier attempts at an item have used up. */
 	readonly readRetries: (item: number) => Promise<number>;
+	/** An item was delivered that is done here, although its result is not known from the stream; settles when it is, or waits again. */
+	readonly onDoneBefore: (item: number) => Promise<void>;
 	readonly wake: () => void;
 	readonly onError: (error: unknown) => void;
 }
@@ -130,7 +132,7 @@ export class ItemDeliveries implements ItemQueue {
 
 	async #receive({subject, data, reply = ''}: Msg, {deliveries}: DeliveryPlace): Promise<void> {
 		const item = itemOf(subject);
-		const {isSettled, table, readRetries, onError} = this.#options;
+		const {isSettled, table, readRetries, onDoneBefore, onError} = this.#options;
 		const known = this.#held.get(item);
 		// Delivered again while it is worked at here: the attempt goes on under the new delivery.
 		if (known) {
@@ -140,14 +142,22 @@ export class ItemDeliveries implements ItemQueue {
 		try {
 			this.#held.set(item, {reply, stored: JSON.parse(Buffer.from(data).toString()) as StoredItem});
 			this.#wanted = Math.max(0, this.#wanted - 1);
-			table.restore(item, deliveries - 1, deliveries > 1 && !isSettled(item) ? await readRetries(item) : 0);
-			if (isSettled(item)) return this.acknowledge(item);
+			if (!isSettled(item) && !table.isPending(item)) await onDoneBefore(item);
+			const retries = deliveries > 1 && !isSettled(item) ? await readRetries(item) : 0;
+			if (isSettled(item)) return this.#skip(item);
+			table.restore(item, deliveries - 1, retries);
 			if (this.#isClosed || table.cancelReason !== undefined) return this.return(item, false);
 			this.#waiting.push(item);
 			this.#wakeSoon();
 		} catch (error) {
 			onError(error);
 		}
+	}
+
+	/** An item that was done before is none of those that the runner wants: it has to say again how many it wants. */
+	#skip(item: number): void {
+		this.acknowledge(item);
+		this.#wakeSoon();
 	}
 
 	/** One call for all items of this turn. */
@@ -189,8 +199,10 @@ export class ItemDeliveries implements ItemQueue {
 		}, PAUSE_MS);
 	}
 
+	/** The runner is asked as well what it wants: if that were lost, it would never get an item again. */
 	#keepAlive(): void {
 		for (const {reply} of this.#held.values()) this.#say(reply, '+WPI');
+		this.#wakeSoon();
 	}
 
 	#answer(item: number, text: string): void {

@@ -3,6 +3,7 @@ import {errorMessage} from '../../shared/errors.js';
 import type {Logger} from '../../shared/logger.js';
 import {ActiveJobs} from '../hub/active-jobs.js';
 import type {CancelRequest, HubJobs, ItemLogs, ItemsForm, OpenWork, SubmittedJob} from '../hub/hub-jobs.js';
+import {JobStalls} from '../hub/job-stalls.js';
 import type {ListedJob} from '../output/job-summary.js';
 import {JetStreamLink} from './jet-stream-link.js';
 import {TenantJobs} from './tenant-jobs.js';
@@ -20,6 +21,7 @@ export interface JetStreamJobsOptions {
 	/** Directory for files of jobs on this machine. */
 	readonly directory: string;
 	readonly logger: Logger;
+	readonly stalls?: JobStalls | undefined;
 	readonly sweepMs?: number | undefined;
 	readonly leaveMs?: number | undefined;
 }
@@ -29,6 +31,7 @@ export class JetStreamJobs implements HubJobs {
 	readonly #options: JetStreamJobsOptions;
 	readonly #link: JetStreamLink;
 	readonly #active = new ActiveJobs();
+	readonly #stalls: JobStalls;
 	readonly #tenants = new Map<string, Promise<TenantJobs>>();
 	readonly #timer: NodeJS.Timeout;
 
@@ -42,6 +45,7 @@ export class JetStreamJobs implements HubJobs {
 	private constructor(options: JetStreamJobsOptions, link: JetStreamLink) {
 		this.#options = options;
 		this.#link = link;
+		this.#stalls = options.stalls ?? new JobStalls(options.logger);
 		this.#timer = setInterval(() => void this.#lookAgain(), LOOK_MS);
 		this.#timer.unref();
 	}
@@ -89,8 +93,8 @@ export class JetStreamJobs implements HubJobs {
 		if (known) return known;
 		if (this.#tenants.size >= MAX_TENANTS) return Promise.reject(new Error(`a hub has at most ${MAX_TENANTS} tenants`));
 		const {nats: _, ...options} = this.#options;
-		const {link, active} = {link: this.#link, active: this.#active};
-		const opened = TenantJobs.open({...options, link, active, tenant});
+		const parts = {link: this.#link, active: this.#active, stalls: this.#stalls};
+		const opened = TenantJobs.open({...options, ...parts, tenant});
 		this.#tenants.set(tenant, opened);
 		opened.catch(() => this.#tenants.delete(tenant));
 		return opened;

@@ -1,5 +1,6 @@
 import {setMaxListeners} from 'node:events';
 import type {
+	ApiError,
 	ConsumerConfig,
 	ConsumerInfo,
 	JetStreamApiError,
@@ -16,16 +17,20 @@ import {LongarmError} from '../../shared/errors.js';
 
 /** Time a broker has for an answer before it is asked again. */
 const REQUEST_MS = 3000;
+/** The most for a list of subjects, for which it may have to read its files: each time twice as long. */
+const MAX_LIST_MS = 60_000;
 const FIRST_RETRY_MS = 50;
 const MAX_RETRY_MS = 2000;
 /** Copies of a stream, as far as there are brokers for them. */
 const MAX_REPLICAS = 3;
 const UNAVAILABLE = 503;
 /** Codes of the API. */
-const WRONG_LAST_SEQUENCE = 10_071;
+const WRONG_LAST_SEQUENCE: readonly number[] = [10_071, 10_164];
 const CONSUMER_NOT_FOUND = 10_014;
 const NOT_CLUSTERED = 10_074;
 const NO_PEERS = 10_005;
+/** The first of two messages with the same id is not stored yet. */
+const ID_IN_PROCESS = 10_158;
 /** No answer in time, nobody who listens at the moment, or a connection that is being made again. */
 const PASSING_ERRORS: ReadonlySet<string> = new Set([
 	'TimeoutError',
@@ -56,6 +61,19 @@ export interface PublishOptions {
 
 /** Which message: the one with this sequence, the last one of a subject, or the next one of a subject from a sequence on. */
 export type MessageQuery = {readonly seq: number; readonly next_by_subj?: string} | {readonly last_by_subj: string};
+
+/** Some of the subjects of a stream. */
+export interface SubjectPage {
+	readonly subjects: readonly string[];
+	/** Number of all of them. */
+	readonly total: number;
+}
+
+interface SubjectAnswer {
+	readonly error?: ApiError;
+	readonly total?: number;
+	readonly state?: {readonly subjects?: Readonly<Record<string, number>>};
+}
 
 /** JetStream over one connection. Requests are repeated until a broker answers them or the link is closed. */
 export class JetStreamLink {
@@ -106,7 +124,7 @@ export class JetStreamLink {
 			return {kind: 'stored', seq, isDuplicate: duplicate};
 		} catch (error) {
 			if (!isApiError(error)) throw error;
-			if (error.code === WRONG_LAST_SEQUENCE || PER_SUBJECT.test(error.message)) return {kind: 'exists'};
+			if (WRONG_LAST_SEQUENCE.includes(error.code) || PER_SUBJECT.test(error.message)) return {kind: 'exists'};
 			if (FULL.test(error.message)) return {kind: 'full'};
 			throw error;
 		}
@@ -146,6 +164,19 @@ export class JetStreamLink {
 	/** Undefined if there is no such message. */
 	async findMessage(stream: string, query: MessageQuery): Promise<StoredMsg | undefined> {
 		return (await this.#retry(() => this.#manager.streams.getMessage(stream, query))) ?? undefined;
+	}
+
+	/** Subjects of messages in a stream, as its leader has them: those from a number on, some at a time, and how many there are. */
+	async listSubjects(stream: string, filter: string, from: number): Promise<SubjectPage> {
+		let timeout = REQUEST_MS / 2;
+		return this.#retry(async () => {
+			timeout = Math.min(2 * timeout, MAX_LIST_MS);
+			const asked = JSON.stringify({subjects_filter: filter, offset: from});
+			const answer = await this.connection.request(`$JS.API.STREAM.INFO.${stream}`, asked, {timeout});
+			const {error, total = 0, state} = answer.json<SubjectAnswer>();
+			if (error) throw new (loadJetStream().JetStreamApiError)(error);
+			return {subjects: Object.keys(state?.subjects ?? {}), total};
+		});
 	}
 
 	/** Names of all streams that begin so. */
@@ -195,7 +226,10 @@ function isApiError(error: unknown): error is JetStreamApiError {
 
 /** Whether the same request may succeed later. */
 function isPassing(error: unknown): boolean {
-	if (isApiError(error)) return error.status === UNAVAILABLE && !/maximum|store failed/.test(error.message);
+	if (isApiError(error)) {
+		if (error.code === ID_IN_PROCESS) return true;
+		return error.status === UNAVAILABLE && !/maximum|store failed/.test(error.message);
+	}
 	return PASSING_ERRORS.has((error as Error).name);
 }
 

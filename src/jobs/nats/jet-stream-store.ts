@@ -1,3 +1,4 @@
+import type {StoredMsg} from '@nats-io/jetstream';
 import {waitAtMost} from '../../shared/async/timeout.js';
 import type {JobDescription} from '../job-description.js';
 import {summarizeJob} from '../output/job-summary.js';
@@ -8,6 +9,7 @@ import {ACK_WAIT_MS, ItemDeliveries, itemConsumer, itemConsumerName} from './ite
 import type {JetStreamLink} from './jet-stream-link.js';
 import {JobRows} from './job-inputs.js';
 import {itemOf, type JobSubjects} from './job-subjects.js';
+import {countKeptItems, markKeptItems} from './kept-items.js';
 import {type ControlRecord, RESULT_HEADERS, type SharedJob} from './shared-job.js';
 import {type ReadMessage, StreamReader} from './stream-reader.js';
 
@@ -17,6 +19,10 @@ const NO_PLACE = -1;
 /** How often the end of other runners' items is looked for, and how long. */
 const OTHERS_MS = 250;
 const MAX_OTHERS_MS = ACK_WAIT_MS + 5000;
+/** Pause before a result is published again that is refused although there is none. */
+const REFUSED_AGAIN_MS = 250;
+/** After so many refusals a result is published without a condition. */
+const MAX_REFUSALS = 4;
 
 export interface JetStreamStoreOptions {
 	readonly link: JetStreamLink;
@@ -38,10 +44,13 @@ export class JetStreamStore implements JobStore {
 	readonly readAhead = 64;
 	/** Called with each item whose result is known from now on. */
 	onSettled: (item: number) => void = () => {};
+	/** Called when results turn out to be lost. */
+	onReopened: () => void = () => {};
 	readonly #options: JetStreamStoreOptions;
 	readonly #reader: StreamReader;
 	/** Items whose result is in the stream. */
 	readonly #settled: Uint8Array;
+	#settledCount = 0;
 	/** Records of this runner that are not in the stream, or not read from it. */
 	readonly #own = new Map<number, JobRecord>();
 	#deliveries: ItemDeliveries | undefined;
@@ -84,9 +93,36 @@ export class JetStreamStore implements JobStore {
 		return this.#settled[item] === 1;
 	}
 
+	/** Number of items whose result is in the stream, as far as is known here. */
+	get settledCount(): number {
+		return this.#settledCount;
+	}
+
 	/** Whether every result that is in the stream now is known here. */
 	isCaughtUp(): Promise<boolean> {
 		return this.#reader.isCaughtUp();
+	}
+
+	/** Asks for the result of an item that the reader may have missed; false if there is none. */
+	async findResult(item: number): Promise<boolean> {
+		const message = await this.#findFirst(item);
+		if (!message) return false;
+		const {subject, seq, data} = message;
+		this.#fold({subject, seq, data, header: name => message.header.get(name) || undefined});
+		return true;
+	}
+
+	async confirmResults(): Promise<boolean> {
+		const {link, subjects} = this.#options;
+		const {total} = this.table;
+		const filter = subjects.result(this.job.jobId, '*');
+		// Another runner has seen to it.
+		if (this.#isDone || (await countKeptItems(link, subjects.resultStream, filter)) >= total) return true;
+		const kept = await markKeptItems(link, subjects.resultStream, filter, total);
+		if (this.#isDone || !kept.includes(0)) return true;
+		for (let item = kept.indexOf(0); item >= 0; item = kept.indexOf(0, item + 1)) this.#reopen(item);
+		this.onReopened();
+		return false;
 	}
 
 	openQueue(listener: StoreListener): ItemQueue {
@@ -100,6 +136,7 @@ export class JetStreamStore implements JobStore {
 			table: this.table,
 			isSettled: item => this.isSettled(item),
 			readRetries: item => this.#readRetries(item),
+			onDoneBefore: item => this.#checkResult(item),
 			wake: () => listener.wake(),
 			onError,
 		});
@@ -122,8 +159,24 @@ export class JetStreamStore implements JobStore {
 	async readRecord(item: number): Promise<JobRecord | undefined> {
 		const place = this.table.placeOf(item);
 		if (place === undefined) return this.#own.get(item);
-		const message = await this.#options.link.findMessage(this.#options.subjects.resultStream, {seq: place});
-		return message && (JSON.parse(Buffer.from(message.data).toString()) as JobRecord);
+		const {link, subjects} = this.#options;
+		const message = await link.findMessage(subjects.resultStream, {seq: place});
+		// A stream that has lost messages has given their numbers to others.
+		const isOurs = message?.subject === subjects.result(this.job.jobId, item);
+		const found = isOurs ? message : await this.#findFirst(item);
+		return found && (JSON.parse(Buffer.from(found.data).toString()) as JobRecord);
+	}
+
+	/** The result that counts, as the leader of the stream has it. */
+	#findFirst(item: number): Promise<StoredMsg | undefined> {
+		const {link, subjects} = this.#options;
+		const subject = subjects.result(this.job.jobId, item);
+		return link.findMessage(subjects.resultStream, {seq: 1, next_by_subj: subject});
+	}
+
+	/** Asks for the results of all items that are not known to be done; of a job that is complete the reader has missed them. */
+	async findMissing(): Promise<void> {
+		for (const item of this.table.itemsIn('pending')) await this.findResult(item);
 	}
 
 	async hasItem(itemId: string): Promise<boolean> {
@@ -180,6 +233,7 @@ export class JetStreamStore implements JobStore {
 		const item = itemOf(subject);
 		if (!(item >= 0 && item < this.table.total) || this.isSettled(item)) return;
 		this.#settled[item] = 1;
+		this.#settledCount++;
 		const attempt = Number(header(RESULT_HEADERS.attempt) ?? 1);
 		this.table.restore(item, attempt, this.table.retriesOf(item));
 		const isRunningHere = this.table.statusOf(item) === 'running';
@@ -204,20 +258,47 @@ export class JetStreamStore implements JobStore {
 		this.#listener?.cancelled(reason, drainMs);
 	}
 
-	/** One that is there already came first: ours is dropped, and the item is done with all the same. */
+	/** An item whose result was lost waits again. */
+	#reopen(item: number): void {
+		if (this.isSettled(item)) this.#settledCount--;
+		this.#settled[item] = 0;
+		this.#own.delete(item);
+		this.table.reopen(item);
+	}
+
+	/** An item that is done here was delivered again: its acknowledgement was lost, or its result. */
+	async #checkResult(item: number): Promise<void> {
+		if (!(await this.findResult(item)) && !this.isSettled(item) && this.table.statusOf(item) !== 'running') {
+			this.#reopen(item);
+		}
+	}
+
+	/**
+	 * One that is there already came first: ours is dropped, and the item is done with all the same. That is looked at: a broker
+	 * may remember the id of a message that it has lost, or still count it. The order of the stream decides in any case.
+	 */
 	async #publishResult(record: RecordOf<'report'> | RecordOf<'fail'>): Promise<void> {
 		const {link, subjects} = this.#options;
 		const {jobId} = this.job;
 		const {item} = record;
-		await link.publish(subjects.result(jobId, item), JSON.stringify(record), {
-			msgId: `${jobId}.${item}`,
-			expectedLast: 0,
+		const options = {
 			headers: {
 				[RESULT_HEADERS.status]: record.type === 'fail' ? 'failed' : 'completed',
 				[RESULT_HEADERS.attempt]: String(this.table.attemptsOf(item)),
 				...(record.type === 'report' && record.stop && {[RESULT_HEADERS.stop]: '1'}),
 			},
-		});
+		};
+		for (let refusals = 0; ; refusals++) {
+			const published = await link.publish(subjects.result(jobId, item), JSON.stringify(record), {
+				...options,
+				...(refusals === 0 && {msgId: `${jobId}.${item}`}),
+				...(refusals < MAX_REFUSALS && {expectedLast: 0}),
+			});
+			if (published.kind === 'full') throw new Error('the NATS servers have no room for the results of jobs');
+			if (published.kind === 'stored' && !published.isDuplicate) break;
+			if (this.isSettled(item) || (await this.findResult(item))) break;
+			if (refusals > 0) await waitAtMost(new Promise(() => {}), REFUSED_AGAIN_MS, link.closed);
+		}
 		this.#deliveries?.acknowledge(item);
 	}
 

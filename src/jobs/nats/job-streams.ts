@@ -1,7 +1,7 @@
 import {loadJetStream} from '../../hub/nats/nats-modules.js';
 import {KEPT_MS} from '../hub/hub-jobs.js';
 import type {JetStreamLink} from './jet-stream-link.js';
-import {JOB_LEASE_MS, LEASE_STREAM, LEASE_SUBJECTS} from './job-lease.js';
+import {ensureLeaseStream} from './job-lease.js';
 import type {JobSubjects} from './job-subjects.js';
 
 /** A message that is published again within so long is known by its id. */
@@ -44,14 +44,6 @@ export async function ensureJobStreams(link: JetStreamLink, subjects: JobSubject
 			max_bytes: MAX_INPUT_BYTES,
 			discard: DiscardPolicy.New,
 		}),
-		link.ensureStream({
-			name: LEASE_STREAM,
-			subjects: [LEASE_SUBJECTS],
-			storage: StorageType.Memory,
-			retention: RetentionPolicy.Limits,
-			max_msgs_per_subject: 1,
-			max_age: JOB_LEASE_MS * NANOS_PER_MS,
-			duplicate_window: JOB_LEASE_MS * NANOS_PER_MS,
-		}),
+		ensureLeaseStream(link),
 	]);
 }

@@ -43,9 +43,12 @@ export class JobSubjects {
 		return [`${this.#prefix}.c.*`, `${this.#prefix}.i.>`];
 	}
 
-	/** An item that waits or runs; all of the job with `*`. */
-	queued(pool: string, jobId: string, item: number | '*'): string {
-		return `${this.#prefix}.q.${encodeToken(pool)}.${jobId}.${item}`;
+	/**
+	 * An item that waits or runs; all of the job with `*`. An item that was lost has a zero more in front each time: a broker
+	 * that has lost a message may still count it, and refuse another one with its subject.
+	 */
+	queued(pool: string, jobId: string, item: number | '*', losses = 0): string {
+		return `${this.#prefix}.q.${encodeToken(pool)}.${jobId}.${'0'.repeat(losses)}${item}`;
 	}
 
 	result(jobId: string, item: number | '*'): string {

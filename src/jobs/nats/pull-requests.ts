@@ -1,4 +1,5 @@
 import type {Msg, Subscription} from '@nats-io/transport-node';
+import {INBOX_PREFIX} from '../../hub/nats/nats-link.js';
 import {loadTransport} from '../../hub/nats/nats-modules.js';
 import type {JetStreamLink} from './jet-stream-link.js';
 
@@ -10,6 +11,9 @@ const HEARTBEAT_MS = 1000;
 const MAX_SILENCE_MS = 2500;
 const NANOS_PER_MS = 1_000_000;
 const HEARTBEAT = 100;
+/** Answer to a request for a consumer that is not there, or has no leader. */
+const NO_RESPONDERS = 503;
+const CONSUMER_DELETED = /consumer deleted/i;
 const LEAST_REPLY_TOKENS = 9;
 
 /** Place of a delivered message. */
@@ -17,6 +21,8 @@ export interface DeliveryPlace {
 	/** How often it was delivered, this time included. */
 	readonly deliveries: number;
 	readonly seq: number;
+	/** When it was stored, in milliseconds since 1970 by the clock of the broker. */
+	readonly storedAtMs: number;
 	/** Position among the deliveries of the consumer. */
 	readonly consumerSeq: number;
 	/** Messages behind it. */
@@ -37,7 +43,7 @@ export interface PullRequestsOptions {
  */
 export class PullRequests {
 	readonly #options: PullRequestsOptions;
-	readonly #inbox = loadTransport().createInbox();
+	readonly #inbox = loadTransport().createInbox(INBOX_PREFIX);
 	readonly #subscription: Subscription;
 	#number = 0;
 	/** Messages that the present request may still bring; 0 without one. */
@@ -91,7 +97,9 @@ export class PullRequests {
 	/** Everything else than a sign of life ends the request. */
 	#hearStatus({headers}: Msg): void {
 		if (headers?.code === HEARTBEAT) return this.#watch();
-		if (this.#left > 0) this.#end('expired');
+		if (this.#left === 0) return;
+		const isGone = headers?.code === NO_RESPONDERS || CONSUMER_DELETED.test(headers?.description ?? '');
+		this.#end(isGone ? 'lost' : 'expired');
 	}
 
 	#watch(): void {
@@ -111,6 +119,7 @@ function parseReply(reply: string): DeliveryPlace | undefined {
 	const tokens = reply.split('.');
 	if (tokens[0] !== '$JS' || tokens[1] !== 'ACK' || tokens.length < LEAST_REPLY_TOKENS) return undefined;
 	const from = tokens.length === LEAST_REPLY_TOKENS ? 4 : 6;
-	const [deliveries, seq, consumerSeq, , pending] = tokens.slice(from).map(Number);
-	return {deliveries: deliveries!, seq: seq!, consumerSeq: consumerSeq!, pending: pending!};
+	const [deliveries, seq, consumerSeq, nanos, pending] = tokens.slice(from).map(Number);
+	const storedAtMs = Math.floor(nanos! / NANOS_PER_MS);
+	return {deliveries: deliveries!, seq: seq!, storedAtMs, consumerSeq: consumerSeq!, pending: pending!};
 }

@@ -13,6 +13,8 @@ const INACTIVE_MS = 30_000;
 const CHECK_MS = 2000;
 const NANOS_PER_MS = 1_000_000;
 const NAME_BYTES = 8;
+/** Times of messages are rounded. */
+const ROUNDING_MS = 1;
 
 /** A message of a stream. */
 export interface ReadMessage {
@@ -34,7 +36,8 @@ export interface StreamReaderOptions {
 
 /**
  * Reads messages of a stream in order, each once, and goes on with new ones. It keeps its own position: a consumer that is
- * lost with its broker, hangs, or leaves something out is replaced by a new one there.
+ * lost with its broker, hangs, or leaves something out is replaced by a new one there. A stream that has lost its last messages
+ * with its brokers, and gives their numbers to others, is read again from its start: only then a message may come twice.
  */
 export class StreamReader {
 	readonly #options: StreamReaderOptions;
@@ -42,6 +45,8 @@ export class StreamReader {
 	readonly #caughtUp = new Deferred();
 	#consumer = '';
 	#position = 0;
+	/** When the message there was stored. */
+	#positionAtMs = 0;
 	#consumerSeq = 0;
 	/** Whether nothing was behind the last message. */
 	#isAtEnd = false;
@@ -89,13 +94,14 @@ export class StreamReader {
 		if (this.#consumer !== '' && !link.closed.aborted) void link.deleteConsumer(stream, this.#consumer).catch(() => {});
 	}
 
-	#take(message: Msg, {seq, consumerSeq, pending}: DeliveryPlace): void {
+	#take(message: Msg, {seq, storedAtMs, consumerSeq, pending}: DeliveryPlace): void {
 		if (this.#isClosed || this.#renewing || !this.#isOurs(message)) return;
 		// One was lost on the way: everything behind it is read again.
 		if (consumerSeq !== this.#consumerSeq + 1) return this.#renew();
 		this.#consumerSeq = consumerSeq;
 		this.#heardAt = performance.now();
 		this.#position = seq;
+		this.#positionAtMs = storedAtMs;
 		this.#isAtEnd = pending === 0;
 		try {
 			const {subject, headers, data} = message;
@@ -136,6 +142,7 @@ export class StreamReader {
 		const {AckPolicy, DeliverPolicy} = loadJetStream();
 		const old = this.#consumer;
 		if (old !== '') void link.deleteConsumer(stream, old).catch(() => {});
+		if (!(await this.#isInPlace())) this.#position = 0;
 		const name = `read-${randomHex(NAME_BYTES)}`;
 		const info = await link.ensureConsumer(stream, {
 			name,
@@ -154,6 +161,14 @@ export class StreamReader {
 		this.#heardAt = performance.now();
 		this.#isAtEnd = info.num_pending === 0;
 		if (this.#isAtEnd) this.#caughtUp.resolve();
+	}
+
+	/** Whether the last message that was read is still the one with its number. */
+	async #isInPlace(): Promise<boolean> {
+		if (this.#position === 0) return true;
+		const {link, stream} = this.#options;
+		const message = await link.findMessage(stream, {seq: this.#position});
+		return message !== undefined && Math.abs(message.time.getTime() - this.#positionAtMs) <= ROUNDING_MS;
 	}
 
 	/** A consumer may hang although it shows signs of life. */

@@ -17,6 +17,7 @@ import {
 	type OpenWork,
 	type SubmittedJob,
 } from '../hub/hub-jobs.js';
+import type {JobStalls} from '../hub/job-stalls.js';
 import {LEAVE_MS, NO_WORK, RETRY_JOB_MS, runHubJob} from '../hub/run-hub-job.js';
 import {requireUsableJob} from '../hub/submitted-job.js';
 import {JobInputError} from '../input/job-input-error.js';
@@ -40,6 +41,8 @@ const MAX_JOB_MS = KEPT_MS - 24 * 3_600_000;
 /** Looks for a job that is not known, while the list of jobs is behind. */
 const MAX_LOOKS = 20;
 const LOOK_AGAIN_MS = 100;
+/** Time for results that are on their way, when another node says that all of them are there. */
+const LAST_RESULTS_MS = 5000;
 /** Subject token of items that belong to no pool. */
 const NO_POOL = 'default';
 
@@ -48,6 +51,7 @@ export interface TenantJobsOptions {
 	readonly tenant: string;
 	readonly openWork: OpenWork;
 	readonly active: ActiveJobs;
+	readonly stalls: JobStalls;
 	/** Directory for files of jobs on this machine. */
 	readonly directory: string;
 	readonly logger: Logger;
@@ -133,9 +137,8 @@ export class TenantJobs {
 		const listed = await this.#describe(entry);
 		if (entry.done) return listed;
 		// Items that run on other nodes wait as far as this one can tell.
-		const consumer = await this.#options.link.findConsumer(this.#subjects.queueStream, itemConsumerName(jobId));
 		const left = listed.pending_items + listed.running_items;
-		const running = Math.min(left, Math.max(listed.running_items, consumer?.num_ack_pending ?? 0));
+		const running = Math.min(left, Math.max(listed.running_items, await this.#countRunning(jobId)));
 		return {...listed, running_items: running, pending_items: left - running};
 	}
 
@@ -203,8 +206,18 @@ export class TenantJobs {
 		if (!entry) return;
 		if (record.type === 'cancel') entry.cancel ??= record;
 		else entry.done ??= record;
+		if (entry.done) this.#leaveSoon(entry);
 		entry.store?.control(record);
 		entry.wake.resolve();
+	}
+
+	/** A runner whose own reader has missed a result would wait for it for ever. */
+	#leaveSoon(entry: Entry): void {
+		const {runner} = entry;
+		const leave = (): void => {
+			if (entry.runner === runner) runner?.leave(0);
+		};
+		if (runner) setTimeout(leave, LAST_RESULTS_MS).unref();
 	}
 
 	#add(shared: SharedJob): void {
@@ -221,26 +234,42 @@ export class TenantJobs {
 	}
 
 	async #run(entry: Entry): Promise<void> {
+		const {stalls, tenant} = this.#options;
+		const {jobId, totalItems, rules} = entry.shared.job;
+		const endWatch = stalls.watch({
+			jobId,
+			tenant,
+			totalItems,
+			maxRuntimeMs: rules.maxRuntimeMs,
+			table: () => entry.store?.table,
+			countRunning: () => this.#countRunning(jobId),
+		});
+		endWatch(await this.#runToEnd(entry));
+	}
+
+	/** False if the job is left to others. */
+	async #runToEnd(entry: Entry): Promise<boolean> {
 		const {link, logger, tenant} = this.#options;
 		const job = entry.shared.job.jobId;
 		while (!this.#isClosed && !entry.done) {
 			try {
 				const status = await this.#runOnce(entry);
-				logger.info(status === 'left' ? 'left a job to others' : 'a job has ended', {job, tenant, status});
-				if (status === 'left') return;
-				await this.#clear(entry);
-				return;
+				const isLeft = status === 'left' && !entry.done;
+				logger.info(isLeft ? 'left a job to others' : 'a job has ended', {job, tenant, status});
+				if (!isLeft) await this.#clear(entry);
+				return !isLeft;
 			} catch (error) {
-				if (this.#isClosed) return;
+				if (this.#isClosed) return false;
 				logger.error('a job cannot go on here, and is tried again', {job, tenant, reason: errorMessage(error)});
 				entry.wake = new Deferred();
 				await waitAtMost(entry.wake.promise, RETRY_JOB_MS, link.closed);
 			}
 		}
+		return entry.done !== undefined;
 	}
 
 	async #runOnce(entry: Entry) {
-		const {link, openWork, tenant, directory, sweepMs, leaveMs = LEAVE_MS} = this.#options;
+		const {link, openWork, tenant, directory, stalls, sweepMs, leaveMs = LEAVE_MS} = this.#options;
 		const {shared} = entry;
 		const {job, pool} = shared;
 		const failed = new Deferred<never>();
@@ -251,9 +280,13 @@ export class TenantJobs {
 		let publisher: ItemPublisher | undefined;
 		try {
 			if (Date.now() - job.createdAtMs > MAX_JOB_MS) return await failOld(store);
-			const work = entry.cancel
-				? NO_WORK
-				: await openWork({tenant, job, directory: join(directory, job.jobId), logs: this.#logs});
+			const opening = entry.cancel
+				? Promise.resolve(NO_WORK)
+				: openWork({tenant, job, directory: join(directory, job.jobId), logs: this.#logs});
+			const work = await Promise.race([opening, failed.promise]).catch((error: unknown) => {
+				opening.then(late => late.dispose()).catch(() => {});
+				throw error;
+			});
 			publisher = new ItemPublisher({
 				link,
 				subjects: this.#subjects,
@@ -261,11 +294,13 @@ export class TenantJobs {
 				pool,
 				sweepMs,
 				onError: error => failed.reject(error),
+				onRepair: (problem, items) => stalls.tellRepair({jobId: job.jobId, tenant}, problem, items),
 			});
-			const running = runHubJob(store, work, runner => {
+			const onRunner = (runner: JobRunner): void => {
 				entry.runner = runner;
 				if (this.#isClosed) runner.leave(leaveMs);
-			});
+			};
+			const running = runHubJob(store, work, {tenant, onRunner});
 			return await Promise.race([running, failed.promise]);
 		} finally {
 			entry.runner = undefined;
@@ -273,6 +308,11 @@ export class TenantJobs {
 			await publisher?.close();
 			await store.close();
 		}
+	}
+
+	async #countRunning(jobId: string): Promise<number> {
+		const consumer = await this.#options.link.findConsumer(this.#subjects.queueStream, itemConsumerName(jobId));
+		return consumer?.num_ack_pending ?? 0;
 	}
 
 	/** Nothing of a job that has ended stays in the queue. */
@@ -283,17 +323,8 @@ export class TenantJobs {
 		await link.deleteConsumer(queueStream, itemConsumerName(job.jobId));
 	}
 
-	async #describe({shared: {job}, store, done}: Entry): Promise<ListedJob> {
-		if (!done && store) return describeJob(store);
-		const {totalItems} = job;
-		const left = done ? totalItems - done.summary.completed_items - done.summary.failed_items : totalItems;
-		return {
-			...(done?.summary ?? emptySummary(job)),
-			pending_items: left,
-			running_items: 0,
-			input_path: job.inputPath,
-			created_at: new Date(job.createdAtMs).toISOString(),
-		};
+	async #describe(entry: Entry): Promise<ListedJob> {
+		return this.#options.stalls.mark(await describeEntry(entry));
 	}
 
 	async *#exportLines(entry: Entry, form: ItemsForm): AsyncGenerator<string, void, void> {
@@ -306,8 +337,11 @@ export class TenantJobs {
 	}
 
 	/** The store of the job as it runs here, or another one to look at it. */
-	async #look({store, shared}: Entry): Promise<JetStreamStore> {
-		return store ?? this.#openStore(shared, () => {});
+	async #look({store, shared, done}: Entry): Promise<JetStreamStore> {
+		if (store && !done) return store;
+		const opened = await this.#openStore(shared, () => {});
+		if (done?.status === 'completed') await opened.findMissing();
+		return opened;
 	}
 
 	#openStore(shared: SharedJob, onError: (error: unknown) => void): Promise<JetStreamStore> {
@@ -318,6 +352,19 @@ export class TenantJobs {
 		const {kind} = await this.#options.link.publish(this.#subjects.control(jobId), JSON.stringify(record));
 		if (kind !== 'stored') throw new JobInputError('the hub has no room for another job');
 	}
+}
+
+async function describeEntry({shared: {job}, store, done}: Entry): Promise<ListedJob> {
+	if (!done && store) return describeJob(store);
+	const summary = done?.summary ?? emptySummary(job);
+	const {completed_items: completed, failed_items: failed, cancelled_items: cancelled} = summary;
+	return {
+		...summary,
+		pending_items: job.totalItems - completed - failed - cancelled,
+		running_items: 0,
+		input_path: job.inputPath,
+		created_at: new Date(job.createdAtMs).toISOString(),
+	};
 }
 
 async function failOld(store: JetStreamStore): Promise<'failed'> {

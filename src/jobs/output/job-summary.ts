@@ -33,15 +33,19 @@ export interface ListedJob extends JobSummary {
 	readonly running_items: number;
 	readonly input_path: string;
 	readonly created_at: string;
+	/** Seconds since its last result, if the job is stalled: no results come, and no item runs that could bring one. */
+	readonly stalled_seconds?: number;
 }
 
 /** How far a job is. */
 export async function describeJob(store: JobStore): Promise<ListedJob> {
 	const {job, table} = store;
+	// The open items of a cancelled job are counted as cancelled: each item is in one count.
+	const {pending, running} = table.status === 'cancelled' ? {pending: 0, running: 0} : table.counts;
 	return {
 		...(await summarizeJob(store)),
-		pending_items: table.counts.pending,
-		running_items: table.counts.running,
+		pending_items: pending,
+		running_items: running,
 		input_path: job.inputPath,
 		created_at: new Date(job.createdAtMs).toISOString(),
 	};

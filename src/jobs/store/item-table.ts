@@ -116,6 +116,15 @@ export class ItemTable {
 		this.#counts[status]++;
 	}
 
+	/** The result of an item was lost: it waits again. */
+	reopen(item: number): void {
+		const from = this.statusOf(item);
+		this.#statuses[item] = CODES.pending;
+		this.#places[item] = NO_RECORD;
+		this.#counts[from]--;
+		this.#counts.pending++;
+	}
+
 	/** Throws a `TransitionError`, and changes nothing, if the state does not allow it. */
 	apply(record: JobRecord, place: number): void {
 		this.#applyByType(record, place);

@@ -51,5 +51,10 @@ export interface JobStore extends AsyncDisposable {
 	 * pending items of the table in row order.
 	 */
 	openQueue?(listener: StoreListener): ItemQueue;
+	/**
+	 * Whether the result of every item is where it is kept, asked before the job completes. Items whose results were lost wait
+	 * again. A store without this member loses none.
+	 */
+	confirmResults?(): Promise<boolean>;
 	close(): Promise<void>;
 }

@@ -1,5 +1,6 @@
 import {waitAtMost} from '../../shared/async/timeout.js';
 import {headerField} from './answers/header-line.js';
+import {describeLimits} from './machines/machine-limits.js';
 import type {MachineSet} from './machines/machine-set.js';
 import type {NamedMachine} from './machines/named-machine.js';
 
@@ -11,7 +12,7 @@ const FACTS_MS = 250;
 const RULES = [
 	'Run commands on these machines. A command that is still running after wait_s goes on, and the answer has its id (p7): call wait with it.',
 	'Never poll and never sleep: wait returns as soon as the process exits, prints a text, opens a port, asks for input or is silent.',
-	'Processes belong to their machine: they outlive this connection, ps lists them. Paths are MACHINE:PATH. Left out output: logs. For interactive programs: exec with tty, then send and screen.',
+	'Processes belong to their machine: they outlive this connection, ps lists them. Every command begins in cwd: cd and export do not last. Paths are MACHINE:PATH. Left out output: logs. For interactive programs: exec with tty, then send and screen.',
 ];
 
 /** Text about the machines and how to wait, for models. */
@@ -32,8 +33,10 @@ export async function describeForModels({all, default: first}: MachineSet): Prom
 	return lines.join('\n');
 }
 
-function describeMachine({name, knownFacts, labels}: NamedMachine): string {
+function describeMachine({name, knownFacts, labels, limits}: NamedMachine): string {
 	const told = knownFacts ? [knownFacts.os, knownFacts.shell.name, headerField(knownFacts.cwd)] : ['not reached yet'];
+	const limited = describeLimits(limits);
+	if (limited !== undefined) told.push(headerField(limited));
 	if (knownFacts && !knownFacts.keepsProcesses) told.push('its processes are of this connection only');
 	const marks = Object.entries(labels).map(pair => `@${pair.join('=')}`);
 	return `- ${headerField(name)}: ${[...told, ...marks].filter(Boolean).join(', ')}`;

@@ -1,5 +1,6 @@
 import {describeForModels} from './instructions.js';
 import {ForwardedPorts} from './machines/forwarded-ports.js';
+import {hasLimits} from './machines/machine-limits.js';
 import {MachineSet} from './machines/machine-set.js';
 import type {NamedMachine} from './machines/named-machine.js';
 import {KnownProcesses} from './processes/known-processes.js';
@@ -35,7 +36,9 @@ export class McpService implements AsyncDisposable {
 		const machines = new MachineSet(options.machines);
 		const processes = new KnownProcesses(machines, new ProcessIds({areSecret: hasSecretIds}));
 		const context = {machines, processes, ports: this.#ports, maxChars};
-		const service = new ToolService({tools: selectTools(groups, isReadOnly), context, graceMs, maxWaitMs});
+		const hasNetwork = machines.all.every(({limits}) => !hasLimits(limits) || limits.network === true);
+		const tools = selectTools(groups, isReadOnly, hasNetwork);
+		const service = new ToolService({tools, context, graceMs, maxWaitMs});
 		this.#machines = machines;
 		this.createServer = createServerFactory({service, instructions: () => describeForModels(machines)});
 	}

@@ -1,6 +1,7 @@
 import {
 	type CallToolResult,
 	CLIENT_CAPABILITIES_META_KEY,
+	CLIENT_INFO_META_KEY,
 	type ClientCapabilities,
 	createRequestStateCodec,
 	inputRequired,
@@ -13,7 +14,7 @@ import {randomHex} from '../../shared/random-id.js';
 import {VERSION} from '../../shared/version.js';
 import {TASK_TTL_MS, Task} from './calls/task-table.js';
 import type {AskReply, CallAnswer} from './calls/tool-call.js';
-import {LINE_FORM, readLine, toResult} from './sdk-results.js';
+import {LINE_FORM, readLine, takesStructure, toResult} from './sdk-results.js';
 import {installTaskHandlers, TASKS_EXTENSION, toTaskFields} from './sdk-tasks.js';
 import type {ClientCall, ToolService} from './tool-service.js';
 
@@ -47,21 +48,24 @@ export function createServerFactory({service, instructions}: SdkServerOptions): 
 				requestState: {verify: (state, context) => questions.verify(state, context)},
 			},
 		);
-		server.setRequestHandler('tools/list', () => ({
-			tools: service.tools.map(({definition}) => ({...definition})),
+		const isStructured = (context: ServerContext): boolean => takesStructure(readClientName(context, server));
+		server.setRequestHandler('tools/list', (_request, context) => ({
+			tools: service.tools.map(({definition: {outputSchema, ...rest}}) =>
+				isStructured(context) ? {...rest, outputSchema} : rest,
+			),
 		}));
 		server.setRequestHandler('tools/call', async ({params}, context) => {
 			const capabilities = readCapabilities(context) ?? server.getClientCapabilities();
 			const answer = await callTool(service, toClientCall(params, context, capabilities));
 			if (answer instanceof Task) return toTaskResult(answer);
-			if (answer.kind !== 'ask') return toResult(answer);
+			if (answer.kind !== 'ask') return toResult(answer, isStructured(context));
 			const {message, processId} = answer;
 			return inputRequired({
 				inputRequests: {[LINE]: inputRequired.elicit({message, requestedSchema: LINE_FORM})},
 				requestState: await questions.mint({processId}, context),
 			});
 		});
-		installTaskHandlers(server, service);
+		installTaskHandlers(server, service, isStructured);
 		return server;
 	};
 }
@@ -71,6 +75,12 @@ function readCapabilities({mcpReq}: ServerContext): ClientCapabilities | undefin
 	return (mcpReq.envelope as Record<string, ClientCapabilities | undefined> | undefined)?.[
 		CLIENT_CAPABILITIES_META_KEY
 	];
+}
+
+/** With every request, or from the opening of the connection; undefined over HTTP without either. */
+function readClientName({mcpReq}: ServerContext, server: Server): string | undefined {
+	const envelope = mcpReq.envelope as Record<string, {readonly name?: string} | undefined> | undefined;
+	return envelope?.[CLIENT_INFO_META_KEY]?.name ?? server.getClientVersion()?.name;
 }
 
 async function callTool(service: ToolService, call: ClientCall): Promise<CallAnswer | Task> {

@@ -3,6 +3,7 @@ import {
 	ProtocolError,
 	ProtocolErrorCode,
 	type Server,
+	type ServerContext,
 	type StandardSchemaV1,
 } from '@modelcontextprotocol/server';
 import {TASK_TTL_MS, type Task} from './calls/task-table.js';
@@ -20,9 +21,15 @@ interface TaskParams {
 }
 
 /** `tasks/get`, `tasks/update` and `tasks/cancel`: the SDK has no handlers for them. */
-export function installTaskHandlers(server: Server, service: ToolService): void {
+export function installTaskHandlers(
+	server: Server,
+	service: ToolService,
+	isStructured: (context: ServerContext) => boolean,
+): void {
 	const schemas = {params: TASK_PARAMS};
-	server.setRequestHandler('tasks/get', schemas, async ({taskId}) => describeTask(await requireTask(service, taskId)));
+	server.setRequestHandler('tasks/get', schemas, async ({taskId}, context) =>
+		describeTask(await requireTask(service, taskId), isStructured(context)),
+	);
 	server.setRequestHandler('tasks/update', schemas, async ({taskId, inputResponses}, {mcpReq}) => {
 		const task = await requireTask(service, taskId);
 		// The SDK takes the replies of every request out of its parameters.
@@ -50,7 +57,7 @@ export function toTaskFields(task: Task, status: TaskStatus, ttlMs: number, stat
 	};
 }
 
-async function describeTask(task: Task): Promise<Record<string, unknown>> {
+async function describeTask(task: Task, isStructured: boolean): Promise<Record<string, unknown>> {
 	const {state} = task;
 	const fields = (status: TaskStatus, message?: string): object => toTaskFields(task, status, TASK_TTL_MS, message);
 	switch (state.kind) {
@@ -62,7 +69,10 @@ async function describeTask(task: Task): Promise<Record<string, unknown>> {
 			return {...fields('input_required', message), inputRequests};
 		}
 		case 'done':
-			return {...fields('completed'), result: state.answer.kind === 'ask' ? {content: []} : toResult(state.answer)};
+			return {
+				...fields('completed'),
+				result: state.answer.kind === 'ask' ? {content: []} : toResult(state.answer, isStructured),
+			};
 		case 'failed':
 			return {
 				...fields('failed', state.message),

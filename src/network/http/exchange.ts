@@ -14,6 +14,8 @@ export interface HttpResponseHead {
 	readonly status: number;
 	/** In the order they were received, repeated ones included. */
 	readonly headers: readonly HeaderField[];
+	/** URL of the response; undefined unless redirects were followed. */
+	readonly finalUrl?: string | undefined;
 }
 
 export interface HttpResponse extends HttpResponseHead {
@@ -62,7 +64,10 @@ export class Exchange {
 				throw this.#toSendError(hop, error);
 			}
 			const next = this.#followsRedirects ? nextHopOf(hop, head) : undefined;
-			if (!next) return {status: head.status, headers: toVisibleHeaders(head), body: this.#sent.at(-1)!.body};
+			if (!next) {
+				const finalUrl = redirects > 0 ? hop.url.href : undefined;
+				return {status: head.status, headers: toVisibleHeaders(head), finalUrl, body: this.#sent.at(-1)!.body};
+			}
 			if (redirects === MAX_REDIRECTS) throw requestFailedError('too many redirects');
 			hop = next;
 		}

@@ -78,6 +78,8 @@ export interface StdinWriter {
 	end(): void;
 	/** Drops what is queued and closes; queued chunks count as done. */
 	destroy(): void;
+	/** Whether nobody can read what is written; absent where it cannot be told. */
+	isBroken?(): boolean;
 	/** For a program that takes the place of this one; absent where it cannot be told. */
 	handOver?(): StdinRemainder;
 }
@@ -125,6 +127,8 @@ export type InputSource =
 			/** Lines are edited by the kernel; a raw terminal gives every key to the program. */
 			readonly isCanonical: boolean;
 			readonly isEchoing: boolean;
+			/** A read returns after a while without input. */
+			readonly hasReadTimeout: boolean;
 	  };
 
 export interface Child {
@@ -144,6 +148,8 @@ export interface Child {
 	drainAndClose(): void;
 	/** Signals the process group. A process that is gone is no error. */
 	signal(name: NodeJS.Signals): void;
+	/** Asks the process to end in another way than with SIGTERM; absent where there is none. */
+	askToEnd?(): void;
 	/** Undefined without a terminal. */
 	readonly resize: ((size: TerminalSize) => void) | undefined;
 	/** Ends the tree of a child that another program runs, which finds all of it; settles with those that are left. */

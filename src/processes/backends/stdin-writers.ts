@@ -20,8 +20,11 @@ interface PipeHandle {
 	readonly writeQueueSize: number;
 }
 
-/** Writes to a pipe. A reader that closed its end is no error: the bytes vanish, as they do for a local program. */
-export function createPipeWriter(socket: Socket): StdinWriter {
+/**
+ * Writes to a pipe. A reader that closed its end is no error: the bytes vanish, as they do for a local program. Without
+ * `hasReader` that is known only after a write.
+ */
+export function createPipeWriter(socket: Socket, hasReader: (fd: number) => boolean = () => true): StdinWriter {
 	/** In order; those that the kernel has taken are not all gone from here. */
 	const queue = new Set<Uint8Array>();
 	let queuedBytes = 0;
@@ -49,6 +52,7 @@ export function createPipeWriter(socket: Socket): StdinWriter {
 				done();
 			});
 		},
+		isBroken: () => socket.destroyed || (handle !== undefined && handle !== null && !hasReader(handle.fd)),
 		handOver() {
 			if (socket.destroyed || !handle) return {fd: undefined, unwritten: [], isEnding: false};
 			const unwrittenBytes = queuedBytes - (handle.bytesWritten - handle.writeQueueSize);
@@ -133,6 +137,7 @@ function takeLast(chunks: readonly Uint8Array[], bytes: number): Uint8Array[] {
 /** Standard input that was closed: bytes vanish. */
 export const CLOSED_STDIN: StdinWriter = {
 	write: (_bytes, done) => done(),
+	isBroken: () => true,
 	end: () => {},
 	destroy: () => {},
 	handOver: () => ({fd: undefined, unwritten: [], isEnding: false}),

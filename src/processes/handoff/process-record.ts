@@ -1,10 +1,10 @@
 import type {HandoffSink, HandoffSource, StoredBytes} from '../../shared/node/handoff-file.js';
 import {fromKernelTime, toKernelTime} from '../../shared/node/kernel-clock.js';
 import type {ChildHandle, KernelExit, TerminalSize} from '../backends/backend.js';
-import type {ProcessOptions, ProcessState} from '../managed-process.js';
+import type {ManagedProcess, ProcessOptions, ProcessState} from '../managed-process.js';
 import type {EndReason} from '../output/output-log.js';
 import type {TimerState} from '../process-timers.js';
-import type {StdinState} from '../stdin-queue.js';
+import type {StdinQueue, StdinState} from '../stdin-queue.js';
 import type {ProcessRoot} from '../tree/subreaper.js';
 import type {LogRecord} from './log-record.js';
 
@@ -53,7 +53,7 @@ export interface StdinRecord extends Omit<StdinState, 'unwritten' | 'waiting'> {
 	readonly waiting: readonly {readonly bytes: StoredBytes; readonly writeId?: string | undefined}[];
 }
 
-export function storeStdin({unwritten, waiting, ...rest}: StdinState, sink: HandoffSink): StdinRecord {
+function storeStdin({unwritten, waiting, ...rest}: StdinState, sink: HandoffSink): StdinRecord {
 	return {
 		...rest,
 		unwritten: sink.store(...unwritten),
@@ -69,8 +69,23 @@ export function loadStdin({unwritten, waiting, ...rest}: StdinRecord, source: Ha
 	};
 }
 
+/** Facts about a process that do not concern its end; undefined if it was not started, or is found on disk again. */
+export function storeProcess(
+	{options: all, state, terminalSize, startedAt, pressure: {pausedMs}}: ManagedProcess,
+	input: StdinQueue | undefined,
+	sink: HandoffSink,
+):
+	| Pick<ProcessRecord, 'options' | 'spill' | 'terminalSize' | 'startedAt' | 'phase' | 'pausedMs' | 'stdin'>
+	| undefined {
+	const {retention: _, spill, restored, ...options} = all;
+	const phase = restored ? undefined : storePhase(state, sink);
+	if (!phase) return undefined;
+	const stdin = input && storeStdin(input.handOver(), sink);
+	return {options, spill: spill?.handOver(), terminalSize, startedAt, phase, pausedMs, stdin};
+}
+
 /** Keeps the descriptors of a child open. Undefined for a process that is not run here. */
-export function storePhase(state: ProcessState, sink: HandoffSink): ProcessRecord['phase'] | undefined {
+function storePhase(state: ProcessState, sink: HandoffSink): ProcessRecord['phase'] | undefined {
 	if (state.kind === 'starting' || state.kind === 'failed' || state.kind === 'lost') return undefined;
 	if (state.kind === 'closed') return {...state, leader: storeRoot(state.leader)};
 	// One that another program runs is found again there.

@@ -17,6 +17,9 @@ export interface SpillReader {
 	close(): void;
 }
 
+/** Reason why output waits: a disk that does not take it, or more room than the process was given on disk. */
+export type OutputBlock = 'disk' | 'limit';
+
 /** Output of one process on disk, as its log uses it. All calls are synchronous: the page cache answers at once. */
 export interface OutputSpill {
 	/** Number of the last event that is on disk; output up to it may be evicted from memory. */
@@ -25,6 +28,8 @@ export interface OutputSpill {
 	readonly firstSeq: number;
 	/** True while output cannot be written, because the disk or the spill is full: the child has to be paused. */
 	readonly isBlocked: boolean;
+	/** Why it is blocked; undefined if it is not. */
+	readonly blockedOn?: OutputBlock | undefined;
 	/** Takes a chunk, in the order of numbers; what cannot be written at once is copied and written later. */
 	append(chunk: Chunk): void;
 	recordExit(exit: Exit & {readonly seq: number}): void;

@@ -8,9 +8,14 @@ import {TerminalModel} from './terminal-model.js';
  * Output that is parsed at once, in bytes: the larger the screen, the less, since the event loop waits for all sequences
  * in it, and the shortest of them change the whole screen.
  */
-const MAX_PARSED_BYTES = 4096;
-const MIN_PARSED_BYTES = 64;
-const MAX_PARSED_BYTES_TIMES_CELLS = 8 * 1024 * 1024;
+const MAX_PARSED_BYTES = 1024;
+const MIN_PARSED_BYTES = 4;
+const MAX_PARSED_BYTES_TIMES_CELLS = 512 * 1024;
+/**
+ * Time that one event may take, in slices of the event loop: ordinary output takes a hundredth of this. The rest of an
+ * event that takes longer is counted as missed.
+ */
+export const MAX_EVENT_SLICES = 500;
 
 const START: ScreenPosition = {seq: 0, resizes: 0, ms: undefined, bytes: 0, missedBytes: 0};
 
@@ -61,8 +66,8 @@ export class ScreenFeed {
 	}
 
 	/**
-	 * Feeds the model with everything up to the target. `passed` is called after every event. An abort of the signal leaves
-	 * the model between two events. Returns the size of a gap that the target is in, which is not passed.
+	 * Feeds the model with everything up to the target. `passed` is called after every event. An abort of the signal, or a turn
+	 * that is used up, leaves the model between two events. Returns the size of a gap that the target is in, which is not passed.
 	 */
 	async advance({source, target, turn, signal, passed}: Advance): Promise<number> {
 		const reader = source.open(this.#position.seq);
@@ -76,6 +81,7 @@ export class ScreenFeed {
 				await this.#apply(event, turn);
 				await (passed() ?? turn.yieldIfDue());
 				signal?.throwIfAborted();
+				turn.throwIfUsedUp();
 			}
 			return 0;
 		} finally {
@@ -127,11 +133,12 @@ export class ScreenFeed {
 		}
 	}
 
-	/** Bytes that the parser failed on. */
+	/** Returns the count of bytes that the parser failed on, or had no time for. */
 	async #write(output: Uint8Array, turn: FeedTurn): Promise<number> {
-		const fitting = Math.floor(MAX_PARSED_BYTES_TIMES_CELLS / this.model.cells);
+		const fitting = Math.floor(MAX_PARSED_BYTES_TIMES_CELLS / this.model.weight);
 		const maxBytes = Math.max(MIN_PARSED_BYTES, Math.min(fitting, MAX_PARSED_BYTES));
 		let lostBytes = 0;
+		let slices = 0;
 		let rest = output;
 		while (rest.length > 0) {
 			const part = rest.subarray(0, maxBytes);
@@ -144,6 +151,11 @@ export class ScreenFeed {
 			}
 			const yielded = rest.length > 0 ? turn.yieldIfDue() : undefined;
 			if (!yielded) continue;
+			if (++slices > MAX_EVENT_SLICES) {
+				this.model.cancelSequence();
+				await yielded;
+				return lostBytes + rest.length;
+			}
 			// The bytes are borrowed until control returns to the event loop.
 			rest = rest.slice();
 			await yielded;

@@ -28,17 +28,20 @@ export interface ScreenRequest {
 export interface ScreensOptions {
 	/** Output between two checkpoints. */
 	readonly checkpointSpacingBytes?: number;
+	/** Time of one request, in slices of the event loop. */
+	readonly maxRequestSlices?: number;
 }
 
 /** The screens of processes that were asked for. */
 export class Screens {
 	readonly #spacingBytes: number;
-	readonly #turns = new FeedTurns();
+	readonly #turns: FeedTurns;
 	readonly #screens = new WeakMap<object, KeptScreen>();
 	/** The least recently used first. */
 	readonly #used = new Map<KeptScreen, NodeJS.Timeout>();
 
-	constructor({checkpointSpacingBytes = CHECKPOINT_SPACING_BYTES}: ScreensOptions = {}) {
+	constructor({checkpointSpacingBytes = CHECKPOINT_SPACING_BYTES, maxRequestSlices}: ScreensOptions = {}) {
+		this.#turns = new FeedTurns(maxRequestSlices);
 		this.#spacingBytes = checkpointSpacingBytes;
 	}
 

@@ -1,8 +1,16 @@
 import type {Terminal} from '@xterm/headless';
 import type {TerminalSize} from '../backends/backend.js';
 import {CHARACTER_WIDTHS} from './character-width.js';
+import {limitRepetitions, OSC_COMMANDS} from './repeated-sequences.js';
 import {drawLines, removeUnsafe, type ScreenFormat} from './screen-text.js';
-import {coreOf, isBetweenSequences, loadXterm, mendBuffers, type XtermCore} from './xterm-core.js';
+import {
+	coreOf,
+	isBetweenSequences,
+	loadXterm,
+	mendBuffers,
+	type XtermCore,
+	type XtermPayloadHandler,
+} from './xterm-core.js';
 import {captureState, restoreState, type XtermState} from './xterm-state.js';
 
 /** Bounds of a model, whatever the terminal was set to: memory and the time of one sequence grow with the cells. */
@@ -18,9 +26,12 @@ export const MAX_TITLE_LENGTH = 1024;
 const HALF_CHARACTER = /[\ud800-\udbff]$/;
 /** Ends a sequence or character that was begun. */
 const CANCEL = new Uint8Array([0x18]);
-/** Commands of the operating system that set a title; all others that xterm would keep something of. */
+/** Numbers of the OSC commands that set a title. */
 const TITLE_COMMANDS = [0, 2];
-const IGNORED_COMMANDS = [1, 8];
+/** The only DCS sequence that xterm interprets: a question about settings. */
+const SETTINGS_QUESTION = {intermediates: '$', final: 'q'};
+/** Work of a row apart from its cells, in cells. */
+const ROW_WEIGHT = 16;
 
 /** All of a model that is needed to go on from it. */
 export interface ModelState {
@@ -71,19 +82,28 @@ export class TerminalModel {
 		this.#core = coreOf(terminal);
 		terminal.unicode.register(CHARACTER_WIDTHS);
 		terminal.unicode.activeVersion = CHARACTER_WIDTHS.version;
+		// xterm keeps up to 10 MB of each command, and takes quadratic time for a long list of colours.
+		const {_parser: parser} = this.#core._inputHandler;
+		for (const command of OSC_COMMANDS) parser.clearOscHandler(command);
+		parser.clearDcsHandler(SETTINGS_QUESTION);
 		for (const command of TITLE_COMMANDS) {
-			terminal.parser.registerOscHandler(command, title => {
-				this.#title = removeUnsafe(title.slice(0, MAX_TITLE_LENGTH)).replace(HALF_CHARACTER, '');
-				return true;
-			});
+			parser.registerOscHandler(
+				command,
+				new TitleHandler(title => {
+					this.#title = title;
+				}),
+			);
 		}
-		for (const command of IGNORED_COMMANDS) terminal.parser.registerOscHandler(command, () => true);
-		// Repeats the last character: a few bytes would ask for any amount of memory. No program needs more than a line.
-		terminal.parser.registerCsiHandler({final: 'b'}, ([count]) => Number(count) > this.#terminal.cols);
+		limitRepetitions(terminal);
 	}
 
 	get cells(): number {
 		return this.#terminal.rows * this.#terminal.cols;
+	}
+
+	/** Most work that the shortest sequences do, in cells. */
+	get weight(): number {
+		return this.#terminal.rows * (this.#terminal.cols + ROW_WEIGHT);
 	}
 
 	/** Throws when the parser fails; the model can be used on, but has not taken some of the bytes. */
@@ -129,6 +149,32 @@ export class TerminalModel {
 
 	dispose(): void {
 		this.#terminal.dispose();
+	}
+}
+
+/** Keeps no more of a title than is shown. */
+class TitleHandler implements XtermPayloadHandler {
+	readonly #changed: (title: string) => void;
+	#title = '';
+
+	constructor(changed: (title: string) => void) {
+		this.#changed = changed;
+	}
+
+	start(): void {
+		this.#title = '';
+	}
+
+	put(codes: Uint32Array, start: number, end: number): void {
+		const last = Math.min(end, start + MAX_TITLE_LENGTH - this.#title.length);
+		for (let index = start; index < last; index++) this.#title += String.fromCodePoint(codes[index]!);
+	}
+
+	end(isComplete: boolean): boolean {
+		if (isComplete) {
+			this.#changed(removeUnsafe(this.#title.slice(0, MAX_TITLE_LENGTH)).replace(HALF_CHARACTER, ''));
+		}
+		return true;
 	}
 }
 

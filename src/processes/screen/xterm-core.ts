@@ -1,5 +1,3 @@
-import type {Terminal} from '@xterm/headless';
-
 /**
  * The parts of xterm's terminal that its public interface does not show. A model needs them to be copied exactly, and to
  * parse at once, so that an error of the parser is caught. The version of the package is pinned for this.
@@ -7,10 +5,25 @@ import type {Terminal} from '@xterm/headless';
 export interface XtermCore {
 	readonly _inputHandler: {
 		parse(bytes: Uint8Array): unknown;
-		readonly _parser: {currentState: number; precedingJoinState: number};
+		readonly scrollUp: SequenceHandler;
+		readonly scrollDown: SequenceHandler;
+		readonly insertLines: SequenceHandler;
+		readonly deleteLines: SequenceHandler;
+		readonly cursorForwardTab: SequenceHandler;
+		readonly cursorBackwardTab: SequenceHandler;
+		setHyperlink(command: string): boolean;
+		readonly _parser: {
+			currentState: number;
+			precedingJoinState: number;
+			clearOscHandler(command: number): void;
+			registerOscHandler(command: number, handler: XtermPayloadHandler): unknown;
+			clearDcsHandler(id: {readonly intermediates: string; readonly final: string}): void;
+		};
 		readonly _utf8Decoder: {readonly interim: Uint8Array};
 		_curAttrData: XtermAttributes;
 	};
+	/** Links of the lines that are kept. */
+	readonly _oscLinkService: {readonly _dataByLinkId: ReadonlyMap<number, unknown>};
 	readonly _charsetService: {
 		charset: XtermCharset | undefined;
 		glevel: number;
@@ -30,6 +43,16 @@ export interface XtermCore {
 		activateAltBuffer(): void;
 	};
 }
+
+/** Receives the text of a command as it is parsed, in code points. */
+export interface XtermPayloadHandler {
+	start(): void;
+	put(codes: Uint32Array, start: number, end: number): void;
+	/** `isComplete` is false if the command was cancelled. */
+	end(isComplete: boolean): boolean;
+}
+
+type SequenceHandler = (parameters: {readonly params: readonly number[]}) => boolean;
 
 export type XtermCharset = Readonly<Record<string, string>>;
 
@@ -55,6 +78,7 @@ export interface XtermLine {
 	readonly _extendedAttrs: Record<number, XtermExtended | undefined>;
 	/** Frees memory of a line that was longer. */
 	cleanupMemory(): number;
+	clone(): XtermLine;
 }
 
 export interface XtermBuffer {
@@ -73,6 +97,7 @@ export interface XtermBuffer {
 		length: number;
 		maxLength: number;
 		get(index: number): XtermLine | undefined;
+		set(index: number, line: XtermLine): void;
 		push(line: XtermLine): void;
 	};
 	readonly _memoryCleanupQueue: {clear(): void};
@@ -82,7 +107,7 @@ export interface XtermBuffer {
 /** State of the parser between two sequences. */
 const GROUND = 0;
 
-export function coreOf(terminal: Terminal): XtermCore {
+export function coreOf(terminal: object): XtermCore {
 	return (terminal as unknown as {_core: XtermCore})._core;
 }
 

@@ -2,16 +2,17 @@ import {mkdirSync, writeSync} from 'node:fs';
 import {join} from 'node:path';
 import type {StoredSpillRecord} from '../handoff/process-record.js';
 import type {Chunk, Exit} from '../output/output-log.js';
-import type {KeptOutput} from '../output/output-spill.js';
+import type {KeptOutput, OutputBlock} from '../output/output-spill.js';
 import {AppendQueue, MAX_GATHERED_BYTES, type WriteBytes} from './append-queue.js';
 import {presentMs, repair, writeHeader} from './begin-spill.js';
 import {EndedSpill} from './ended-spill.js';
-import {type PunchHole, punchHole as punchHoleOfSystem} from './file-calls.js';
+import {punchHole as punchHoleOfSystem} from './file-calls.js';
 import {HeldEvents} from './held-events.js';
 import {MIN_DROPPED_SHARE, OldestDropper} from './oldest-dropper.js';
 import {type ExitRecord, type ProcessMeta, StartingMeta, writeExit} from './process-meta.js';
 import {newExtent, type SpillExtent} from './spill-extent.js';
 import {ASIDE_FILE, INDEX_FILE, OUTPUT_FILE, openDescriptors, SpillFiles} from './spill-files.js';
+import type {FullSpillPolicy, SpillOptions} from './spill-options.js';
 import {encodeRecord, packSize, RECORD_BYTES, type SpillRecord} from './spill-record.js';
 import {closeQuietly, createPrivateFile, PRIVATE_DIRECTORY_MODE, removeQuietly, toStateError} from './state-files.js';
 import {StoredSpill} from './stored-spill.js';
@@ -24,22 +25,7 @@ const MAX_UNINDEXED_BYTES = 256 * 1024;
 export const MAX_ASIDE_BYTES = 16 * 1024 * 1024;
 /** Bytes of them that wait in memory for the disk; beyond it they are not recorded. */
 const MAX_WAITING_ASIDE_BYTES = 1024 * 1024;
-/** At the bound the writer waits for good, or the oldest output is dropped. */
-export type FullSpillPolicy = 'pause' | 'dropOldest';
-
 const NO_BYTES = {stream: undefined, length: 0, offset: 0} as const;
-
-export interface SpillOptions {
-	/** Bytes of output and of its index on disk; unbounded by default. */
-	readonly maxBytes?: number;
-	readonly onFull?: FullSpillPolicy;
-	/** `isBlocked` has become false: the child may go on. */
-	readonly onUnblocked?: () => void;
-	/** Milliseconds since 1970; time that has passed since the start, unless the clock of the machine is wanted. */
-	readonly clock?: () => number;
-	readonly write?: WriteBytes;
-	readonly punchHole?: PunchHole;
-}
 
 /**
  * Output of one running process on disk. Pieces of one turn of the event loop are written together, the record of a
@@ -47,7 +33,9 @@ export interface SpillOptions {
  */
 export class ProcessSpill extends StoredSpill implements KeptOutput {
 	readonly #maxBytes: number;
-	#onUnblocked: () => void;
+	readonly #onBlockedChange: NonNullable<SpillOptions['onBlockedChange']>;
+	#onUnblocked: () => void = () => {};
+	#wasBlocked = false;
 	readonly #clock: () => number;
 	readonly #write: WriteBytes;
 	readonly #dropper: OldestDropper;
@@ -76,7 +64,7 @@ export class ProcessSpill extends StoredSpill implements KeptOutput {
 		const {descriptors} = files;
 		this.#maxBytes = options.maxBytes ?? Number.POSITIVE_INFINITY;
 		this.#onFull = options.onFull ?? 'pause';
-		this.#onUnblocked = options.onUnblocked ?? (() => {});
+		this.#onBlockedChange = options.onBlockedChange ?? (() => {});
 		this.#clock = options.clock ?? clock;
 		this.#write = options.write ?? writeSync;
 		this.#dropper = new OldestDropper(descriptors, {
@@ -158,7 +146,12 @@ export class ProcessSpill extends StoredSpill implements KeptOutput {
 	}
 
 	get isBlocked(): boolean {
-		return this.#retry !== undefined || this.#held.isFull;
+		return this.blockedOn !== undefined;
+	}
+
+	get blockedOn(): OutputBlock | undefined {
+		if (this.#retry !== undefined) return 'disk';
+		return this.#held.isFull ? 'limit' : undefined;
 	}
 
 	/** Why output is not written, in the words of the system or as the bound; undefined unless it is blocked. */
@@ -186,8 +179,9 @@ export class ProcessSpill extends StoredSpill implements KeptOutput {
 
 	append(chunk: Chunk): void {
 		if (this.#state !== 'open') return;
-		if (!this.#held.isEmpty || !this.#makeRoom(chunk.bytes.length)) this.#held.addOutput(chunk);
-		else this.#appendChunk(chunk);
+		if (this.#held.isEmpty && this.#makeRoom(chunk.bytes.length)) return this.#appendChunk(chunk);
+		this.#held.addOutput(chunk);
+		this.#checkBlocked();
 	}
 
 	/** Saved at once, also while output before it has to wait. */
@@ -231,8 +225,9 @@ export class ProcessSpill extends StoredSpill implements KeptOutput {
 	/** Hands everything to the kernel, unless it is blocked: then a timer tries again. */
 	flush(): void {
 		if (this.#retry !== undefined || this.#state === 'closed') return;
-		if (this.#writeQueues() || (this.#dropForDisk() && this.#writeQueues())) return;
-		this.#retry = setTimeout(() => this.#tryAgain(), RETRY_BLOCKED_MS).unref();
+		const isWritten = this.#writeQueues() || (this.#dropForDisk() && this.#writeQueues());
+		if (!isWritten) this.#retry = setTimeout(() => this.#tryAgain(), RETRY_BLOCKED_MS).unref();
+		this.#checkBlocked();
 	}
 
 	handOver(): StoredSpillRecord {
@@ -251,7 +246,14 @@ export class ProcessSpill extends StoredSpill implements KeptOutput {
 		this.flush();
 		clearTimeout(this.#retry);
 		this.#retry = undefined;
+		this.#checkBlocked();
 		this.#finish();
+	}
+
+	#checkBlocked(): void {
+		if (this.isBlocked === this.#wasBlocked) return;
+		this.#wasBlocked = this.isBlocked;
+		this.#onBlockedChange(this);
 	}
 
 	#tryAgain(): void {

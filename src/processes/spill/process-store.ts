@@ -1,22 +1,16 @@
 import {createHash} from 'node:crypto';
-import {lstatSync, mkdirSync, readdirSync, type Stats} from 'node:fs';
+import {lstatSync, mkdirSync, readdirSync} from 'node:fs';
 import {rm} from 'node:fs/promises';
-import {basename, dirname, join, resolve} from 'node:path';
+import {basename, join, resolve} from 'node:path';
 import {LongarmError} from '../../shared/errors.js';
-import {findDirectoryFault} from '../../shared/node/private-file.js';
 import {randomHex} from '../../shared/random-id.js';
 import type {EndedSpill} from './ended-spill.js';
+import {findOwnershipFault, openOwnDirectory} from './own-directory.js';
 import {type ProcessMeta, writeMeta} from './process-meta.js';
-import {ProcessSpill, type SpillOptions} from './process-spill.js';
+import {ProcessSpill} from './process-spill.js';
 import {REMOVED_PREFIX, removeSpill} from './remove-spill.js';
-import {
-	isSystemError,
-	makeDirectories,
-	PRIVATE_DIRECTORY_MODE,
-	readTextFile,
-	replaceFile,
-	toStateError,
-} from './state-files.js';
+import type {SpillOptions} from './spill-options.js';
+import {isSystemError, PRIVATE_DIRECTORY_MODE, readTextFile, replaceFile, toStateError} from './state-files.js';
 import {adoptLock, lockState, type StateLock} from './state-lock.js';
 import {inspectProcess, type StoredProcess} from './stored-process.js';
 
@@ -26,7 +20,6 @@ export const STATE_VERSION = 1;
 export const VERSION_FILE = 'version';
 const MAX_VERSION_BYTES = 64;
 const PROCESSES = 'processes';
-const WRITING_BY_OTHERS = 0o022;
 /** Left behind by a server that ended before it had written the version. */
 const OWN_FILES = /^(?:lock|version)(?:\.\w+)?$/;
 /** Ids that can be names of directories as they are. */
@@ -191,8 +184,7 @@ function openStore(stateDirectory: string, lock: (directory: string) => ProcessS
 	const directory = resolve(stateDirectory);
 	let store: ProcessStore | undefined;
 	try {
-		makeDirectories(directory);
-		checkDirectory(directory);
+		openOwnDirectory(directory);
 		// Nothing is touched in a directory of another version, not even its lock.
 		const isNew = !hasVersion(directory);
 		store = lock(directory);
@@ -203,19 +195,6 @@ function openStore(stateDirectory: string, lock: (directory: string) => ProcessS
 		store?.close();
 		throw toStateError(error, directory);
 	}
-}
-
-function checkDirectory(directory: string): void {
-	const stats = lstatSync(directory);
-	const fault =
-		findFault(stats, directory) ?? findDirectoryFault(lstatSync(dirname(directory)), dirname(directory), stats.uid);
-	if (fault !== undefined) throw new Error(fault);
-}
-
-function findFault(stats: Stats, path: string): string | undefined {
-	if (!stats.isDirectory()) return 'it is no directory, or a link to one';
-	if (stats.uid !== (process.geteuid?.() ?? stats.uid)) return 'it belongs to another user';
-	return (stats.mode & WRITING_BY_OTHERS) === 0 ? undefined : `it is writable by others; try chmod go-w ${path}`;
 }
 
 /** False for a new directory; throws for one of another version, and for one that is something else. */
@@ -240,7 +219,7 @@ function prepareProcesses(parent: string): void {
 	} catch (error) {
 		if (!isSystemError(error, 'EEXIST')) throw error;
 	}
-	const fault = findFault(lstatSync(parent), parent);
+	const fault = findOwnershipFault(lstatSync(parent), parent);
 	if (fault !== undefined) throw new Error(`${parent}: ${fault}`);
 	for (const name of readdirSync(parent)) {
 		if (name.startsWith(REMOVED_PREFIX)) rm(join(parent, name), {recursive: true, force: true}).catch(() => {});

@@ -53,12 +53,12 @@ export function closeQuietly(fd: number): void {
 	} catch {}
 }
 
-/** Replaces a file by another one in one step, so that a reader finds the one or the other. */
-export function replaceFile(path: string, content: string): void {
+/** Replaces a file by another one in one step, so that a reader finds the one or the other. Pieces are written one by one. */
+export function replaceFile(path: string, content: string | Iterable<string>): void {
 	const partial = `${path}.partial`;
 	const fd = createAnew(partial);
 	try {
-		closeAfterFailure(fd, () => writeFully(fd, Buffer.from(content), 0));
+		closeAfterFailure(fd, () => writePieces(fd, typeof content === 'string' ? [content] : content));
 		closeSync(fd);
 		renameSync(partial, path);
 	} catch (error) {
@@ -112,6 +112,15 @@ export function readFully(fd: number, target: Buffer, length: number, position: 
 export function writeFully(fd: number, bytes: Uint8Array, position: number): void {
 	for (let done = 0; done < bytes.length; ) {
 		done += writeSync(fd, bytes, done, bytes.length - done, position + done);
+	}
+}
+
+function writePieces(fd: number, pieces: Iterable<string>): void {
+	let position = 0;
+	for (const piece of pieces) {
+		const bytes = Buffer.from(piece);
+		writeFully(fd, bytes, position);
+		position += bytes.length;
 	}
 }
 

@@ -5,7 +5,7 @@ import {randomHex} from '../../shared/random-id.js';
 import {findLockFile} from './file-calls.js';
 import {createPrivateFile, isSystemError, openRegularFile, readTextFile, writeFully} from './state-files.js';
 
-const LOCK_FILE = 'lock';
+export const LOCK_FILE = 'lock';
 const MAX_PID_BYTES = 64;
 /** Attempts to take over the lock of a server that is gone, while others try the same. */
 const MAX_ATTEMPTS = 8;
@@ -107,6 +107,11 @@ function readPid(path: string): number | undefined {
 	}
 }
 
+/** Process id of the server that uses, or has used, a state directory; undefined if none is known. */
+export function readLockHolder(directory: string): number | undefined {
+	return readPid(join(directory, LOCK_FILE));
+}
+
 function isRunning(pid: number): boolean {
 	try {
 		return process.kill(pid, 0);
@@ -117,6 +122,6 @@ function isRunning(pid: number): boolean {
 
 function heldBy(directory: string, pid: number | undefined): LongarmError {
 	const holder = pid === undefined ? 'another server' : `the server with process id ${pid}`;
-	const context = {path: directory, ...(pid !== undefined && {pid})};
+	const context = {path: directory, isHeld: true, ...(pid !== undefined && {pid})};
 	return new LongarmError('STATE_UNUSABLE', {message: `state ${directory} is used by ${holder}`, context});
 }

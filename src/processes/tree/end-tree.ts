@@ -1,7 +1,16 @@
-import {killTree, killTreeInTurns} from './kill-tree.js';
+import {killOrphanTrees, killTree, killTreeInTurns, killUnadoptedOrphans, MAX_TURN_MS} from './kill-tree.js';
+import {NewestPid} from './proc.js';
 import type {ProcessInfo} from './process-tree.js';
-import {findUnclaimedOrphans, type ProcessRoot} from './subreaper.js';
-import {waitForSurvivors} from './wait-for-survivors.js';
+import {
+	findOrphans,
+	isOrphanOf,
+	isSubreaper,
+	isUnclaimedOrphan,
+	type OrphanFilter,
+	type ProcessRoot,
+	refreshOrphans,
+} from './subreaper.js';
+import {waitForOrphans, waitForSurvivors} from './wait-for-survivors.js';
 
 type Survivors = readonly ProcessInfo[] | Promise<readonly ProcessInfo[]>;
 
@@ -10,12 +19,52 @@ type Survivors = readonly ProcessInfo[] | Promise<readonly ProcessInfo[]>;
  * in this turn of the event loop, which that may block for so long.
  */
 export function endTree(leader: ProcessRoot, withinMs: number | undefined): Survivors {
+	using newest = new NewestPid();
+	const before = newest.read();
 	const strays = withinMs === undefined ? killTreeInTurns(leader) : killTree(leader, withinMs);
-	return Array.isArray(strays) ? findSurvivors(leader, strays) : strays.then(each => findSurvivors(leader, each));
+	return Array.isArray(strays)
+		? findSurvivors(leader, strays, before === newest.read())
+		: strays.then(each => findSurvivors(leader, each, false));
 }
 
-function findSurvivors(leader: ProcessRoot, strays: readonly ProcessInfo[]): Survivors {
+/** A member may have forked between the listing of its tree and its end, unless nobody has. */
+function findSurvivors(leader: ProcessRoot, strays: readonly ProcessInfo[], hasNobodyForked: boolean): Survivors {
 	const survivors = waitForSurvivors(leader, strays);
-	const isCertain = strays.length === 0 && findUnclaimedOrphans(leader).length === 0;
+	const isCertain = hasNobodyForked && strays.length === 0 && findOrphans(isUnclaimedOrphan(leader)).length === 0;
 	return isCertain ? [] : survivors;
+}
+
+/**
+ * Kills the orphans of these leaders with all their descendants. Without a subreaper orphans are found by their session and
+ * by their tag, unless they have changed both.
+ */
+export function endOrphansOf(leaders: readonly ProcessRoot[]): Survivors {
+	if (isSubreaper()) return endOrphans(isOrphanOf(leaders));
+	const killed = killUnadoptedOrphans(leaders);
+	return killed.length > 0 ? waitForOrphans(() => false, killed) : [];
+}
+
+/** Kills the orphans that cannot be attributed to a process started here, while `isAllowed` returns true. */
+export function endUnclaimedOrphans(isAllowed: () => boolean): void {
+	const isUnclaimed = isUnclaimedOrphan();
+	if (isAllowed()) void endOrphans(orphan => isAllowed() && isUnclaimed(orphan));
+}
+
+/** Kills every orphan this process has adopted. */
+export function endAllOrphans(): Survivors {
+	return endOrphans(() => true);
+}
+
+/**
+ * Kills the orphans that are accepted with all their descendants, most of them in this turn of the event loop. Settles with
+ * those that are left.
+ */
+function endOrphans(isWanted: OrphanFilter): Survivors {
+	if (findOrphans(isWanted).length === 0) return [];
+	const killed = killOrphanTrees(isWanted, MAX_TURN_MS);
+	refreshOrphans();
+	return waitForOrphans(
+		isWanted,
+		killed.flatMap(({members}) => members),
+	);
 }

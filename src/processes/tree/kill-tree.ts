@@ -1,5 +1,6 @@
 // Linux only, apart from the signal to the process group: on other systems no descendants or orphans are found.
 import {setTimeout} from 'node:timers/promises';
+import {OrphanScan} from './orphan-scan.js';
 import {
 	isCertainlyAlone,
 	isHalted,
@@ -10,13 +11,24 @@ import {
 	readProcessInfo,
 } from './process-tree.js';
 import {signalGroup, signalProcess} from './signals.js';
-import {findOrphansOf, findUnclaimedOrphans, isSubreaper, listOrphans, type ProcessRoot} from './subreaper.js';
+import {
+	findOrphans,
+	findOrphansOf,
+	isOrphanOf,
+	isSubreaper,
+	type Orphan,
+	type OrphanFilter,
+	type ProcessRoot,
+} from './subreaper.js';
+import {listTaggedOrphans, refreshTaggedOrphans} from './tagged-orphans.js';
 
 /** Longest time for stopping a tree before it is killed as it is. */
 export const MAX_FREEZE_MS = 500;
 /** How much of it may be spent on the event loop at once, and the time for others in between. */
-const MAX_TURN_MS = 10;
+export const MAX_TURN_MS = 10;
 const PAUSE_MS = 5;
+/** Looks at all processes in a row for orphans that were not adopted, as long as each shows new ones. */
+const MAX_LOOKS = 20;
 
 /**
  * Kills the process group that `leader` leads and every descendant that left the group. Returns the strays, whose end is
@@ -51,8 +63,11 @@ async function killLater(leader: ProcessRoot, freeze: TreeFreeze): Promise<Proce
 
 /** Undefined for a tree that a signal to the group of the leader kills whole. */
 function beginFreeze(leader: ProcessRoot): TreeFreeze | undefined {
-	const tree = isCertainlyAlone(leader.pid) ? findOrphanTrees(leader) : listTree(leader);
-	return tree.some(each => isStray(leader, each)) ? new TreeFreeze(leader, tree) : undefined;
+	const orphans = isSubreaper() ? findOrphanTrees(leader) : listTaggedOrphans([leader]);
+	const tree = [...(isCertainlyAlone(leader.pid) ? [] : listTree(leader)), ...orphans];
+	// An orphan that has just exited may have started another one.
+	const isChanging = findOrphans(isOrphanOf([leader])).some(({isDead}) => isDead);
+	return isChanging || tree.some(each => isStray(leader, each)) ? new TreeFreeze(leader) : undefined;
 }
 
 function finishKill(leader: ProcessRoot, freeze: TreeFreeze | undefined): ProcessInfo[] {
@@ -63,23 +78,44 @@ function finishKill(leader: ProcessRoot, freeze: TreeFreeze | undefined): Proces
 	return strays;
 }
 
-/**
- * Kills the orphans of these leaders with all their descendants. Without a subreaper only orphans that stayed in the
- * session of their leader are found.
- */
-export function killOrphansOf(leaders: Iterable<ProcessRoot>): void {
-	const all = [...leaders];
-	const orphans = isSubreaper() ? all.flatMap(findOrphanTrees) : findSessionOrphans(all);
-	for (const each of orphans) signalProcess(each.pid, 'SIGKILL');
+/** Sends SIGTERM to the orphans of an exited process and to their descendants. Returns false if there are none. */
+export function askOrphansOf(leader: ProcessRoot, {outsideGroup = false} = {}): boolean {
+	const orphans = isSubreaper() ? findOrphanTrees(leader) : findUnadoptedOrphans([leader]);
+	const asked = orphans.filter(({groupId}) => !outsideGroup || groupId !== leader.pid);
+	for (const each of asked) signalProcess(each.pid, 'SIGTERM');
+	return asked.length > 0;
 }
 
 /** The leaders that have living orphans. */
 export function filterLeadersWithOrphans(leaders: readonly ProcessRoot[]): ProcessRoot[] {
 	if (isSubreaper()) return leaders.filter(leader => findOrphansOf([leader]).length > 0);
 	const sessions = new Set(listSessionMembers(new Set(leaders.map(({pid}) => pid))).map(({sessionId}) => sessionId));
-	return leaders.filter(({pid}) => sessions.has(pid));
+	return leaders.filter(leader => sessions.has(leader.pid) || listTaggedOrphans([leader]).length > 0);
 }
 
+/** Orphans of these leaders where this program is not a subreaper, with their descendants. */
+function findUnadoptedOrphans(leaders: readonly ProcessRoot[]): ProcessInfo[] {
+	const found = [...findSessionOrphans(leaders), ...listTaggedOrphans(leaders)];
+	return [...new Map(found.map(each => [each.pid, each])).values()];
+}
+
+/** Kills the orphans of these leaders where this program is not a subreaper. All are stopped first, so that none forks. */
+export function killUnadoptedOrphans(leaders: readonly ProcessRoot[]): ProcessInfo[] {
+	const stopped = new Map<number, ProcessInfo>();
+	for (let looks = 0; looks < MAX_LOOKS; looks++) {
+		refreshTaggedOrphans();
+		const added = findUnadoptedOrphans(leaders).filter(({pid}) => !stopped.has(pid));
+		if (added.length === 0) break;
+		for (const each of added) {
+			signalProcess(each.pid, 'SIGSTOP');
+			stopped.set(each.pid, each);
+		}
+	}
+	for (const pid of stopped.keys()) signalProcess(pid, 'SIGKILL');
+	return [...stopped.values()];
+}
+
+/** Orphans that stayed in the session of their leader, with their descendants. */
 function findSessionOrphans(leaders: readonly ProcessRoot[]): ProcessInfo[] {
 	if (leaders.length === 0) return [];
 	return listSessionMembers(new Set(leaders.map(({pid}) => pid))).flatMap(member => [
@@ -88,20 +124,34 @@ function findSessionOrphans(leaders: readonly ProcessRoot[]): ProcessInfo[] {
 	]);
 }
 
-/** Kills every orphan this process has adopted. */
-export function killAllOrphans(): void {
-	killWithDescendants(listOrphans());
+/** An orphan that was killed, and all that was killed with it. */
+export interface KilledOrphan {
+	readonly orphan: Orphan;
+	readonly members: readonly ProcessInfo[];
 }
 
-/** Kills the orphans that cannot be attributed to a process started here. */
-export function killUnclaimedOrphans(): void {
-	killWithDescendants(findUnclaimedOrphans());
-}
-
-function killWithDescendants(orphans: readonly ProcessInfo[]): void {
-	for (const orphan of orphans) {
-		for (const each of [orphan, ...listDescendants(orphan.pid)]) signalProcess(each.pid, 'SIGKILL');
+/** Kills orphans with their descendants until no more turn up, or the time is over. */
+export function killOrphanTrees(isWanted: OrphanFilter, maxMs: number): KilledOrphan[] {
+	const deadline = performance.now() + maxMs;
+	const scan = new OrphanScan(isWanted);
+	const killed: KilledOrphan[] = [];
+	for (;;) {
+		const {found, hasNew} = scan.next(deadline);
+		for (const orphan of found) {
+			const members = [orphan, ...stopBelow(orphan.pid)];
+			for (const {pid} of members) signalProcess(pid, 'SIGKILL');
+			killed.push({orphan, members});
+		}
+		if (!hasNew || performance.now() > deadline) return killed;
 	}
+}
+
+function stopBelow(pid: number): ProcessInfo[] {
+	return listDescendants(pid, each => signalProcess(each, 'SIGSTOP'));
+}
+
+function withDescendants(root: ProcessInfo): ProcessInfo[] {
+	return [root, ...listDescendants(root.pid)];
 }
 
 /** The id of a process that is gone may be that of another one. */
@@ -114,9 +164,10 @@ function isStray(leader: ProcessRoot, member: ProcessInfo): boolean {
 	return member.groupId !== leader.pid || !isOwnUser(member);
 }
 
+/** Without orphans. */
 function listTree(leader: ProcessRoot): ProcessInfo[] {
 	const root = readProcessInfo(leader.pid);
-	return [...(root ? [root] : []), ...listTreeBelow(leader)];
+	return [...(root ? [root] : []), ...listDescendants(leader.pid)];
 }
 
 function isOwnUser({userId}: ProcessInfo): boolean {
@@ -130,7 +181,7 @@ export function listTreeBelow(leader: ProcessRoot): ProcessInfo[] {
 
 /** Orphans of a process with their descendants, whether the process is still alive or not. */
 export function findOrphanTrees(leader: ProcessRoot): ProcessInfo[] {
-	return findOrphansOf([leader]).flatMap(orphan => [orphan, ...listDescendants(orphan.pid)]);
+	return findOrphansOf([leader]).flatMap(withDescendants);
 }
 
 /**
@@ -140,12 +191,13 @@ export function findOrphanTrees(leader: ProcessRoot): ProcessInfo[] {
 class TreeFreeze {
 	readonly #leader: ProcessRoot;
 	readonly #members = new Map<number, ProcessInfo>();
-	#found: readonly ProcessInfo[] | undefined;
+	readonly #scan: OrphanScan | undefined;
+	readonly #orphans: Orphan[] = [];
 	#hadHalted = false;
 
-	constructor(leader: ProcessRoot, tree: readonly ProcessInfo[]) {
+	constructor(leader: ProcessRoot) {
 		this.#leader = leader;
-		this.#found = tree;
+		if (isSubreaper()) this.#scan = new OrphanScan(isOrphanOf([leader]));
 		signalGroup(leader.pid, 'SIGSTOP');
 	}
 
@@ -156,18 +208,24 @@ class TreeFreeze {
 	/** True once the listing is complete, false if that takes longer. */
 	run(maxMs: number): boolean {
 		const deadline = performance.now() + maxMs;
+		this.#scan?.beginTurn();
 		for (;;) {
-			const hasNew = this.#stopNew();
+			const hasNew = this.#stopNew(deadline);
 			if (!hasNew && this.#hadHalted) return true;
 			if (performance.now() > deadline) return false;
 			this.#hadHalted = this.members.every(each => isHalted(each.pid) || !isOwnUser(each));
 		}
 	}
 
-	#stopNew(): boolean {
+	#stopNew(deadline: number): boolean {
 		const leader = this.#leader;
-		const found = this.#found ?? listTree(leader);
-		this.#found = undefined;
+		// Orphans come last: a process whose parent ends meanwhile becomes one.
+		const root = readProcessInfo(leader.pid);
+		const found = [...(root ? [root] : []), ...stopBelow(leader.pid)];
+		const scanned = this.#scan?.next(deadline);
+		if (!this.#scan) found.push(...this.#listTaggedOrphans());
+		this.#orphans.push(...(scanned?.found ?? []));
+		found.push(...this.#orphans.flatMap(orphan => [orphan, ...stopBelow(orphan.pid)]));
 		// A known member that has left the group since counts as new: the signal to the group has not stopped it.
 		const added = found.filter(each => {
 			const known = this.#members.get(each.pid);
@@ -177,6 +235,11 @@ class TreeFreeze {
 			this.#members.set(member.pid, member);
 			if (isStray(leader, member)) signalProcess(member.pid, 'SIGSTOP');
 		}
-		return added.length > 0;
+		return added.length > 0 || scanned?.hasNew === true;
+	}
+
+	#listTaggedOrphans(): ProcessInfo[] {
+		refreshTaggedOrphans();
+		return listTaggedOrphans([this.#leader]);
 	}
 }

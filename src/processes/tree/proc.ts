@@ -28,13 +28,42 @@ export function listProc(path: string): string[] {
 	return readWithSpare(() => readdirSync(`/proc/${path}`));
 }
 
-function readWhole(path: string): string {
+/** The id that was given to a process or thread last, on this machine or in this container; NaN if it is not known. */
+export class NewestPid implements Disposable {
+	readonly #fd = openLoad();
+
+	read(): number {
+		if (this.#fd === undefined) return Number.NaN;
+		const text = getBuffer();
+		const length = readSync(this.#fd, text, 0, READ_BYTES, 0);
+		return Number(text.toString('latin1', text.lastIndexOf(' ', length - 1) + 1, length));
+	}
+
+	[Symbol.dispose](): void {
+		if (this.#fd !== undefined) closeSync(this.#fd);
+	}
+}
+
+function openLoad(): number | undefined {
+	try {
+		return readWithSpare(() => openSync('/proc/loadavg', 'r'));
+	} catch {
+		return undefined;
+	}
+}
+
+function getBuffer(): Buffer {
 	readBuffer ??= Buffer.allocUnsafeSlow(READ_BYTES);
+	return readBuffer;
+}
+
+function readWhole(path: string): string {
+	const buffer = getBuffer();
 	const fd = openSync(path, 'r');
 	try {
 		let text = '';
-		for (let length = readSync(fd, readBuffer); length > 0; length = readSync(fd, readBuffer)) {
-			text += readBuffer.toString('latin1', 0, length);
+		for (let length = readSync(fd, buffer); length > 0; length = readSync(fd, buffer)) {
+			text += buffer.toString('latin1', 0, length);
 		}
 		return text;
 	} finally {

@@ -5,6 +5,9 @@ import {listProc, readProc} from './proc.js';
 /** Links of `/proc/PID/task` with one thread: two as any directory, and one per thread. */
 const SINGLE_THREAD_LINKS = 3;
 
+/** Generations below a process that are listed. */
+const MAX_DEPTH = 200;
+
 const SPACE = 0x20;
 const ZERO = 0x30;
 
@@ -22,8 +25,21 @@ export interface ProcessInfo {
 	readonly command: string;
 }
 
+/** A process that may have exited without having been reaped. */
+export interface ProcessOrZombie extends ProcessInfo {
+	readonly isDead: boolean;
+}
+
 /** Undefined when the process is gone; a zombie counts as gone. */
 export function readProcessInfo(pid: number): ProcessInfo | undefined {
+	const found = readProcessOrZombie(pid);
+	if (!found || found.isDead) return undefined;
+	const {isDead: _, ...info} = found;
+	return info;
+}
+
+/** Undefined when the process is gone. */
+export function readProcessOrZombie(pid: number): ProcessOrZombie | undefined {
 	let stat: string;
 	let userId: number;
 	try {
@@ -36,9 +52,10 @@ export function readProcessInfo(pid: number): ProcessInfo | undefined {
 	const open = stat.indexOf('(');
 	const close = stat.lastIndexOf(')');
 	const fields = stat.slice(close + 2).split(' ');
-	if (fields[0] === 'Z' || fields[0] === 'X') return undefined;
 	return {
 		pid,
+		// The first thread of a process may end before the others: the process lives on and looks like a zombie.
+		isDead: /^[ZX]$/.test(fields[0]!) && Number(fields[17]) <= 1,
 		parentPid: Number(fields[1]),
 		groupId: Number(fields[2]),
 		sessionId: Number(fields[3]),
@@ -92,7 +109,8 @@ function listThreads(pid: number): string[] {
 	}
 }
 
-function listChildrenOfThread(pid: number, thread: string): number[] {
+/** Pids of the children of one thread, in the order in which it got them. */
+export function listChildrenOfThread(pid: number, thread: string): number[] {
 	try {
 		return parseNumbers(readProc(`${pid}/task/${thread}/children`));
 	} catch {
@@ -116,14 +134,23 @@ function parseNumbers(text: string): number[] {
 	return numbers;
 }
 
-/** Every living process below `pid`, whatever group or session it moved to, parents before children. */
-export function listDescendants(pid: number): ProcessInfo[] {
+/**
+ * Every living process below `pid`, whatever group or session it moved to, parents before children. `visit` is called before
+ * the children of a process are listed. Unless it stops them, processes that fork and exit all the time are followed for as
+ * long as they do, so that the depth is limited.
+ */
+export function listDescendants(pid: number, visit: (pid: number) => void = () => {}): ProcessInfo[] {
 	const found: ProcessInfo[] = [];
-	const queue = listChildren(pid);
-	for (let next = queue.shift(); next !== undefined; next = queue.shift()) {
-		const info = readProcessInfo(next);
-		if (info) found.push(info);
-		queue.push(...listChildren(next));
+	let level = listChildren(pid);
+	for (let depth = 0; depth < MAX_DEPTH && level.length > 0; depth++) {
+		const below: number[] = [];
+		for (const each of level) {
+			visit(each);
+			const info = readProcessInfo(each);
+			if (info) found.push(info);
+			below.push(...listChildren(each));
+		}
+		level = below;
 	}
 	return found;
 }

@@ -1,3 +1,4 @@
+import {constants} from 'node:os';
 import {loadKoffi} from '../../shared/node/koffi.js';
 import {readProc} from './proc.js';
 import {listChildren, readProcessInfo} from './process-tree.js';
@@ -52,12 +53,32 @@ function sendSignal(target: number, name: NodeJS.Signals | 0): boolean {
 
 /**
  * Linux only. Signals the process group of the program inside a wrapper. The wrapper itself would die of the signal and
- * take the program along, so it is signalled only with SIGKILL or while the program does not run yet.
+ * take the program along, so it is signalled only while the program does not run yet.
  */
-export function signalWrappedProgram(wrapper: number, name: NodeJS.Signals): boolean {
-	const program = name === 'SIGKILL' ? undefined : findWrappedProgram(wrapper);
+export function signalWrappedProgram(wrapper: number, name: Exclude<NodeJS.Signals, 'SIGKILL'>): boolean {
+	const program = findWrappedProgram(wrapper);
 	const group = program === undefined ? undefined : readProcessInfo(program)?.groupId;
 	return signalGroup(group ?? wrapper, name);
+}
+
+/**
+ * Linux only. Asks the program to end: with SIGTERM, and with SIGHUP before if it runs on a terminal and ignores SIGTERM, as
+ * interactive shells do. They end when their terminal hangs up.
+ */
+export function askToEnd(pid: number, {isWrapper, hasTerminal}: {isWrapper: boolean; hasTerminal: boolean}): void {
+	const program = isWrapper ? (findWrappedProgram(pid) ?? pid) : pid;
+	const send = isWrapper ? signalWrappedProgram : signalGroup;
+	if (hasTerminal && ignoresTermination(program)) send(pid, 'SIGHUP');
+	send(pid, 'SIGTERM');
+}
+
+function ignoresTermination(pid: number): boolean {
+	try {
+		const mask = /^SigIgn:\s+(\w+)$/m.exec(readProc(`${pid}/status`))?.[1] ?? '0';
+		return ((BigInt(`0x${mask}`) >> BigInt(constants.signals.SIGTERM - 1)) & 1n) === 1n;
+	} catch {
+		return false;
+	}
 }
 
 /** The second process of a PID namespace, or a child of the wrapper that leads a session where there is no namespace. */

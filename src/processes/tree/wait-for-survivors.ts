@@ -1,8 +1,17 @@
 // Linux only, apart from the wait itself: on other systems no orphans are found.
-import {findOrphanTrees} from './kill-tree.js';
+import {killOrphanTrees, MAX_TURN_MS} from './kill-tree.js';
 import {isStillAlive, type ProcessInfo} from './process-tree.js';
-import {hasGroup, signalProcess} from './signals.js';
-import {findUnclaimedOrphans, isOwnChild, isSubreaper, type ProcessRoot} from './subreaper.js';
+import {hasGroup} from './signals.js';
+import {
+	findOrphans,
+	isOrphanOf,
+	isOwnChild,
+	isSubreaper,
+	isUnclaimedOrphan,
+	type OrphanFilter,
+	type ProcessRoot,
+	refreshOrphans,
+} from './subreaper.js';
 
 /**
  * Polls for a killed process before it is reported as a survivor: half a second, and more on a stalled machine, because
@@ -11,9 +20,13 @@ import {findUnclaimedOrphans, isOwnChild, isSubreaper, type ProcessRoot} from '.
 const MAX_POLLS = 50;
 const POLL_INTERVAL_MS = 10;
 
-/** A tree that was killed. */
+/** A tree that was killed, or orphans that were. */
 interface KilledTree {
-	readonly leader: ProcessRoot;
+	/** Undefined if it has none that runs. */
+	readonly leader: ProcessRoot | undefined;
+	readonly isMember: OrphanFilter;
+	/** Accepts orphans that may be members, and are not killed for that reason. */
+	readonly isPossibleMember: OrphanFilter;
 	readonly killed: Map<number, ProcessInfo>;
 	/** Settles the wait. */
 	readonly done: (survivors: ProcessInfo[]) => void;
@@ -35,14 +48,36 @@ let timer: NodeJS.Timeout | undefined;
  * One poll looks after all trees: the children of this process are listed once for the thousand that are ended together.
  */
 export function waitForSurvivors(leader: ProcessRoot, strays: readonly ProcessInfo[]): Promise<ProcessInfo[]> {
-	const killed = new Map(strays.map(stray => [stray.pid, stray]));
+	return wait({leader, isMember: isOrphanOf([leader]), isPossibleMember: isUnclaimedOrphan(leader)}, strays);
+}
+
+/** Polls until the orphans that are accepted are dead, and returns the survivors. */
+export function waitForOrphans(isMember: OrphanFilter, killed: readonly ProcessInfo[]): Promise<ProcessInfo[]> {
+	return wait({leader: undefined, isMember, isPossibleMember: () => false}, killed);
+}
+
+function wait(
+	tree: Pick<KilledTree, 'leader' | 'isMember' | 'isPossibleMember'>,
+	killed: readonly ProcessInfo[],
+): Promise<ProcessInfo[]> {
 	return new Promise(done => {
-		waiting.add({leader, killed, done, polls: 0, isGroupGone: false, wasQuiet: false});
+		waiting.add({
+			...tree,
+			killed: new Map(killed.map(each => [each.pid, each])),
+			done,
+			polls: 0,
+			isGroupGone: false,
+			wasQuiet: false,
+		});
 		timer ??= setInterval(poll, POLL_INTERVAL_MS);
 	});
 }
 
 function poll(): void {
+	// Before the orphans are listed: the last member of a group may hand over its children in between.
+	for (const tree of waiting) tree.isGroupGone ||= !mayOrphanMore(tree);
+	refreshOrphans();
+	killLateOrphans();
 	for (const tree of waiting) {
 		const survivors = pollTree(tree);
 		if (!survivors) continue;
@@ -54,25 +89,34 @@ function poll(): void {
 	timer = undefined;
 }
 
+/** Takes one turn of the event loop for all trees, however many of them still grow. */
+function killLateOrphans(): void {
+	const growing = [...waiting].filter(({isMember}) => findOrphans(isMember).length > 0);
+	if (growing.length === 0) return;
+	for (const {orphan, members} of killOrphanTrees(each => growing.some(({isMember}) => isMember(each)), MAX_TURN_MS)) {
+		for (const tree of growing) if (tree.isMember(orphan)) for (const each of members) tree.killed.set(each.pid, each);
+	}
+	refreshOrphans();
+}
+
 /** Undefined while the end is not certain. */
 function pollTree(tree: KilledTree): ProcessInfo[] | undefined {
-	const {leader, killed} = tree;
-	// Before the orphans are listed: the last member may hand over its children in between.
-	tree.isGroupGone ||= !mayOrphanMore(leader);
-	for (const late of findOrphanTrees(leader)) {
-		killed.set(late.pid, late);
-		signalProcess(late.pid, 'SIGKILL');
-	}
-	const living = [...killed.values()].filter(isStillAlive);
+	const killed = [...tree.killed.values()].filter(isStillAlive);
+	const possible = findOrphans(tree.isPossibleMember);
+	// One that has exited and is not reaped yet may have started another one.
+	const changing = [...findOrphans(tree.isMember), ...possible.filter(({isDead}) => isDead)];
+	const living = [...killed, ...possible.filter(({isDead}) => !isDead)];
+	const isQuiet = tree.isGroupGone && killed.length === 0 && changing.length === 0;
 	// The kernel may omit entries from a list of children while others exit: the last poll has to follow a quiet one.
-	if (tree.wasQuiet && living.length === 0) return findUnclaimedOrphans(leader);
-	tree.wasQuiet = tree.isGroupGone && living.length === 0;
-	if (tree.polls++ === MAX_POLLS) return [...living, ...findUnclaimedOrphans(leader)];
-	return undefined;
+	if (tree.wasQuiet && isQuiet) return living;
+	tree.wasQuiet = isQuiet;
+	if (tree.polls++ < MAX_POLLS) return undefined;
+	// The last one stands for a chain of processes that could not be ended.
+	return living.length > 0 ? living : changing.slice(-1);
 }
 
 /** While the group has members, zombies included, their children may still be reparented to this process. */
-function mayOrphanMore({pid}: ProcessRoot): boolean {
+function mayOrphanMore({leader}: KilledTree): boolean {
 	// A child that is not reaped yet needs no look.
-	return isSubreaper() && (isOwnChild(pid) || hasGroup(pid));
+	return leader !== undefined && isSubreaper() && (isOwnChild(leader.pid) || hasGroup(leader.pid));
 }

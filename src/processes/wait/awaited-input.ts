@@ -28,7 +28,8 @@ type Terminal = Extract<InputSource, {kind: 'terminal'}>;
  * One look at the processes that may read the input of a child: those of the terminal's foreground, or its whole tree. One
  * whose first thread is blocked in `read` on that very input waits for it. The rest are guesses: a thread of many that
  * reads it, a raw terminal whose program waits for one of several events, and programs of other users, such as `sudo`, on
- * a terminal that hides what is typed.
+ * a terminal that hides what is typed. A program that continues by itself after a timeout, such as `top`, does not wait for
+ * input, except for a password.
  */
 export function examineInput(leader: ProcessRoot, source: InputSource): InputFinding | undefined {
 	const readers = source.kind === 'pipe' ? listTree(leader) : listForeground(leader, source);
@@ -49,6 +50,7 @@ function isHidingLines({isCanonical, isEchoing}: Terminal): boolean {
 }
 
 function isReading(reader: ProcessActivity, thread: number, source: InputSource): boolean {
+	if (source.kind === 'terminal' && source.hasReadTimeout) return false;
 	const call = readBlockedCall(reader.pid, thread);
 	return call.kind === 'read' && isInput(readDescriptorTarget(reader.pid, call.fd), reader, source);
 }
@@ -65,9 +67,9 @@ function isInput(target: string | undefined, reader: ProcessActivity, source: In
 
 function seemsToWait({pid, ...reader}: ProcessActivity, source: InputSource): boolean {
 	if (source.kind === 'terminal') {
-		const {kind} = readBlockedCall(pid);
-		if (kind === 'poll' && (!source.isCanonical || isHidingLines(source))) return true;
-		if (kind === 'hidden' && isHidingLines(source)) return true;
+		const call = readBlockedCall(pid);
+		if ((call.kind === 'poll' || call.kind === 'hidden') && isHidingLines(source)) return true;
+		if (call.kind === 'poll' && !call.hasTimeout && !source.isCanonical) return true;
 	}
 	return listOtherThreads(pid).some(thread => isReading({pid, ...reader}, thread, source));
 }

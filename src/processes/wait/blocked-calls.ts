@@ -5,20 +5,49 @@ import {listProc, readProc} from '../tree/proc.js';
 /** Threads of one process that are looked at. */
 const MAX_EXAMINED_THREADS = 64;
 
+/** Where a call that waits for several descriptors has its timeout: milliseconds, negative for none, or a pointer, null for none. */
+interface TimeoutArgument {
+	readonly index: number;
+	readonly form: 'milliseconds' | 'pointer';
+}
+
 /** Numbers of calls that wait for input: `read` and `readv` of one descriptor, the others of several. */
-const CALLS: Partial<
-	Record<NodeJS.Architecture, {readonly read: readonly number[]; readonly poll: readonly number[]}>
-> = {
+interface CallNumbers {
+	readonly read: readonly number[];
+	readonly poll: ReadonlyMap<number, TimeoutArgument>;
+}
+
+const CALLS: Partial<Record<NodeJS.Architecture, CallNumbers>> = {
 	// read, readv; poll, select, epoll_wait, pselect6, ppoll, epoll_pwait, epoll_pwait2
-	x64: {read: [0, 19], poll: [7, 23, 232, 270, 271, 281, 441]},
+	x64: {
+		read: [0, 19],
+		poll: new Map([
+			[7, {index: 2, form: 'milliseconds'}],
+			[23, {index: 4, form: 'pointer'}],
+			[232, {index: 3, form: 'milliseconds'}],
+			[270, {index: 4, form: 'pointer'}],
+			[271, {index: 2, form: 'pointer'}],
+			[281, {index: 3, form: 'milliseconds'}],
+			[441, {index: 3, form: 'pointer'}],
+		]),
+	},
 	// read, readv; epoll_pwait, pselect6, ppoll, epoll_pwait2
-	arm64: {read: [63, 65], poll: [22, 72, 73, 441]},
+	arm64: {
+		read: [63, 65],
+		poll: new Map([
+			[22, {index: 3, form: 'milliseconds'}],
+			[72, {index: 4, form: 'pointer'}],
+			[73, {index: 2, form: 'pointer'}],
+			[441, {index: 3, form: 'pointer'}],
+		]),
+	},
 };
 
 /** Call that a thread is blocked in; `hidden` where the kernel does not tell, because the process belongs to another user. */
 export type BlockedCall =
 	| {readonly kind: 'read'; readonly fd: number}
-	| {readonly kind: 'poll'}
+	/** `hasTimeout` if the call returns after a while without input. */
+	| {readonly kind: 'poll'; readonly hasTimeout: boolean}
 	| {readonly kind: 'other'}
 	| {readonly kind: 'hidden'};
 
@@ -36,9 +65,15 @@ export function readBlockedCall(pid: number, thread = pid): BlockedCall {
 		return isRefusal(error) ? HIDDEN : OTHER;
 	}
 	// `running`, or numbers: that of the call in decimal, its arguments in hexadecimal.
-	const [call, fd] = line.split(' ', 2).map(Number);
-	if (calls.read.includes(call!)) return {kind: 'read', fd: fd!};
-	return calls.poll.includes(call!) ? {kind: 'poll'} : OTHER;
+	const [number, ...args] = line.split(' ');
+	const call = Number(number);
+	if (calls.read.includes(call)) return {kind: 'read', fd: Number(args[0])};
+	const timeout = calls.poll.get(call);
+	return timeout ? {kind: 'poll', hasTimeout: isSet(timeout, args[timeout.index])} : OTHER;
+}
+
+function isSet({form}: TimeoutArgument, value = '0x0'): boolean {
+	return form === 'pointer' ? Number(value) !== 0 : BigInt.asIntN(32, BigInt(value)) >= 0n;
 }
 
 /** Threads beside the first. */

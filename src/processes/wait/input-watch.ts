@@ -1,5 +1,6 @@
 import type {AwaitedInput} from '../../protocol/methods/sharing-params.js';
 import type {ManagedProcess} from '../managed-process.js';
+import {usesAlternateScreen} from './alternate-screen.js';
 import {examineInput, type InputFinding} from './awaited-input.js';
 
 /** Interval between looks at a process while somebody waits for it to want input. */
@@ -45,13 +46,21 @@ class InputLooks {
 
 	/** Input it seems to want at this look. */
 	find(): InputFinding | undefined {
-		const {state, log} = this.#process;
-		const source = state.kind === 'running' ? state.child.inputProbe?.() : undefined;
-		const finding = source && state.kind === 'running' ? examineInput(state.child, source) : undefined;
+		const {log} = this.#process;
+		const finding = this.#examine();
 		const key = finding && toKey(finding, log.totalBytes);
 		if (key === undefined) this.#last = undefined;
 		else if (this.#last?.key !== key) this.#last = {key, since: performance.now()};
 		return finding;
+	}
+
+	/** A program that fills the screen shows its state there, and asks nothing; a password is always asked for. */
+	#examine(): InputFinding | undefined {
+		const {state, log} = this.#process;
+		const source = state.kind === 'running' ? state.child.inputProbe?.() : undefined;
+		const finding = source && state.kind === 'running' ? examineInput(state.child, source) : undefined;
+		const mayBeFullScreen = source?.kind === 'terminal' && finding?.awaited === 'input';
+		return mayBeFullScreen && usesAlternateScreen(log) ? undefined : finding;
 	}
 }
 

@@ -10,17 +10,27 @@ const MAX_MATCHED_BYTES = 3 * MAX_WINDOW_BYTES;
 const MATCH_INTERVAL_MS = 10;
 
 export interface MatcherOptions {
-	/** Regular expression, which can be read. */
+	/** Regular expression, which can be read, and its flags. */
 	readonly pattern: string;
-	/** Output after this event is matched. */
+	readonly flags: string;
+	/** Output after this event is matched, without so many bytes of the next one. */
 	readonly afterSeq: number;
+	readonly afterOffset: number;
 	/** Each account has one thread at a time. */
 	readonly account: unknown;
 }
 
+/** A match, and its place in the output. */
+export interface PlacedMatch extends Pick<PatternMatch, 'text' | 'groups'> {
+	/** The place behind it: after so many bytes of the event with which the match is complete. */
+	readonly end: {readonly seq: number; readonly offset: number};
+	/** The match begins with the window, and there was output in front of that. */
+	readonly isCut: boolean;
+}
+
 export interface MatcherEvents {
-	/** `seq` is the event with which the match is complete. Once. */
-	matched(match: PatternMatch, seq: number): void;
+	/** Once. */
+	matched(match: PlacedMatch): void;
 	/** The expression takes too long, or there is no thread. Once. */
 	failed(error: unknown): void;
 }
@@ -112,21 +122,33 @@ export class OutputMatcher {
 	async #match(): Promise<void> {
 		this.#state = 'matching';
 		let text: MatchedText | undefined;
-		const {pattern, account} = this.#options;
+		const {pattern, flags, account} = this.#options;
 		const task = patternThreads.run(account, pattern, () => {
 			text = this.#readText();
-			return text && {kind: 'match', pattern, bytes: text.bytes, ends: text.ends};
+			return text && {kind: 'match', pattern, flags, bytes: text.bytes};
 		});
 		this.#cancel = task.cancel;
 		try {
 			const answer = await task.answer;
 			if (this.#isStopped) return;
 			const match = answer?.kind === 'match' ? answer.match : undefined;
-			if (match) this.#finish(() => this.#events.matched(match, text!.seqs[match.chunk]!));
+			if (match) this.#finish(() => this.#events.matched(this.#place(match, text!)));
 			else this.#moveOn(text);
 		} catch (error) {
 			if (!this.#isStopped) this.#finish(() => this.#events.failed(error));
 		}
+	}
+
+	#place({text, groups, index, end}: PatternMatch, {ends, seqs}: MatchedText): PlacedMatch {
+		const last = ends.findIndex(each => each >= end);
+		const seq = seqs[last]!;
+		const offset = end - (ends[last - 1] ?? 0) + this.#skippedBytes(seq);
+		return {text, groups, end: {seq, offset}, isCut: index === 0 && seqs[0]! > this.#options.afterSeq + 1};
+	}
+
+	#skippedBytes(seq: number): number {
+		const {afterSeq, afterOffset} = this.#options;
+		return seq === afterSeq + 1 ? afterOffset : 0;
 	}
 
 	get #isStopped(): boolean {
@@ -146,12 +168,13 @@ export class OutputMatcher {
 	#copyText({chunks, nextSeq}: OutputPage): MatchedText {
 		const ends: number[] = [];
 		let size = 0;
-		for (const {bytes} of chunks) {
-			size += bytes.length;
+		const pieces = chunks.map(({seq, bytes}) => bytes.subarray(this.#skippedBytes(seq)));
+		for (const piece of pieces) {
+			size += piece.length;
 			ends.push(size);
 		}
 		const copy = new Uint8Array(size);
-		for (const [index, {bytes}] of chunks.entries()) copy.set(bytes, ends[index]! - bytes.length);
+		for (const [index, piece] of pieces.entries()) copy.set(piece, ends[index]! - piece.length);
 		return {bytes: copy, ends, seqs: chunks.map(({seq}) => seq), isCut: nextSeq < this.#log.nextSeq};
 	}
 

@@ -3,10 +3,9 @@ export type ToPatternWorker =
 	| {
 			readonly kind: 'match';
 			readonly pattern: string;
-			/** Consecutive output, of several chunks. */
+			readonly flags: string;
+			/** Consecutive output. */
 			readonly bytes: Uint8Array;
-			/** Where each chunk ends in it. */
-			readonly ends: readonly number[];
 	  }
 	| {
 			readonly kind: 'filter';
@@ -18,8 +17,9 @@ export type ToPatternWorker =
 export interface PatternMatch {
 	readonly text: string;
 	readonly groups: readonly (string | null)[];
-	/** Index of the chunk in which the match ends. */
-	readonly chunk: number;
+	/** Characters in front of the match, and bytes up to its end. */
+	readonly index: number;
+	readonly end: number;
 }
 
 /** Answer to each piece of work; `failed` when the expression cannot be used. */

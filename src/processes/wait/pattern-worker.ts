@@ -1,5 +1,6 @@
 // Worker thread: a regular expression that never ends can be terminated with the thread.
 import {parentPort} from 'node:worker_threads';
+import {THREAD_READY} from '../../shared/node/thread-ready.js';
 import type {FromPatternWorker, PatternMatch, ToPatternWorker} from './pattern-messages.js';
 
 /** Characters of a match and its groups, which may overlap. */
@@ -9,12 +10,13 @@ parentPort!.on('message', (work: ToPatternWorker) => {
 	// oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread has no origin
 	parentPort!.postMessage(answer(work));
 });
+// oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread has no origin
+parentPort!.postMessage(THREAD_READY);
 
 function answer(work: ToPatternWorker): FromPatternWorker {
 	try {
-		const pattern = new RegExp(work.pattern);
-		if (work.kind === 'filter') return {kind: 'filter', kept: filterLines(pattern, work.text)};
-		return {kind: 'match', match: findMatch(pattern, work.bytes, work.ends)};
+		if (work.kind === 'filter') return {kind: 'filter', kept: filterLines(new RegExp(work.pattern), work.text)};
+		return {kind: 'match', match: findMatch(new RegExp(work.pattern, work.flags), work.bytes)};
 	} catch (error) {
 		// Some expressions turn out to be too large only when they are used.
 		return {kind: 'failed', message: (error as Error).message};
@@ -25,23 +27,24 @@ function filterLines(pattern: RegExp, text: string): number[] {
 	return text.split('\n').flatMap((line, index) => (pattern.test(line) ? [index] : []));
 }
 
-function findMatch(pattern: RegExp, bytes: Uint8Array, ends: readonly number[]): PatternMatch | undefined {
+function findMatch(pattern: RegExp, bytes: Uint8Array): PatternMatch | undefined {
 	const match = pattern.exec(decodeStart(bytes));
 	if (!match) return undefined;
 	if (match.reduce((sum, group) => sum + (group?.length ?? 0), 0) > MAX_MATCH_CHARS) {
 		throw new RangeError('its groups match too much');
 	}
 	const groups = match.slice(1).map(group => group ?? null);
-	return {text: match[0], groups, chunk: findChunk(bytes, ends, match.index + match[0].length)};
+	const {0: text, index} = match;
+	return {text, groups, index, end: countBytes(bytes, index + text.length)};
 }
 
-/** Index of the first chunk with which so many characters are complete: binary search. */
-function findChunk(bytes: Uint8Array, ends: readonly number[], characters: number): number {
+/** The least number of bytes with which so many characters are complete: binary search. */
+function countBytes(bytes: Uint8Array, characters: number): number {
 	let low = 0;
-	let high = ends.length - 1;
+	let high = bytes.length;
 	while (low < high) {
 		const middle = (low + high) >>> 1;
-		if (decodeStart(bytes.subarray(0, ends[middle])).length < characters) low = middle + 1;
+		if (decodeStart(bytes.subarray(0, middle)).length < characters) low = middle + 1;
 		else high = middle;
 	}
 	return low;

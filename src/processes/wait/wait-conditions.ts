@@ -6,9 +6,8 @@ import {MAX_TIMER_MS} from '../../shared/units.js';
 import type {ManagedProcess} from '../managed-process.js';
 import {canTellInput, watchInput} from './input-watch.js';
 import {readListeningPorts, watchPort} from './listening-ports.js';
-import {OutputMatcher} from './output-matcher.js';
-import type {PatternMatch} from './pattern-messages.js';
-import {requireValidPattern} from './pattern-threads.js';
+import {OutputMatcher, type PlacedMatch} from './output-matcher.js';
+import {readPattern, requireValidPattern} from './pattern-threads.js';
 
 /** Time for matching output that was there when another condition was met; before an exit there is no limit. */
 export const MAX_CATCH_UP_MS = 1000;
@@ -19,8 +18,12 @@ export interface WaitConditions {
 	readonly exit: boolean;
 	/** The output matches this regular expression. */
 	readonly pattern: string | undefined;
+	/** Flags of the expression. */
+	readonly patternFlags?: string | undefined;
 	/** Only output after this event is matched. */
 	readonly afterSeq: number | undefined;
+	/** Bytes of the event after that one that are not matched either. */
+	readonly afterOffset?: number | undefined;
 	/** A program listens on this TCP port of the machine. */
 	readonly port: number | undefined;
 	/** No output for so long, from the beginning of the wait on. */
@@ -49,13 +52,18 @@ export function waitForConditions(
 	lifetime: Lifetime,
 	account: unknown,
 ): Promise<WaitOutcome> {
-	if (conditions.pattern !== undefined) requireValidPattern(conditions.pattern);
+	if (conditions.pattern !== undefined) requireValidPattern(conditions.pattern, conditions.patternFlags);
 	if (conditions.input && !canTellInput(process)) throw inputUnsupportedError();
 	// The connection is closed, so the reply has no receiver.
 	if (lifetime.isClosed) return new Promise(() => {});
-	return new Promise((resolve, reject) =>
-		new ConditionWait(process, conditions, {resolve, reject}).begin(lifetime, account),
-	);
+	const begin = (): Promise<WaitOutcome> =>
+		new Promise((resolve, reject) =>
+			new ConditionWait(process, conditions, {resolve, reject}).begin(lifetime, account),
+		);
+	const {pattern, patternFlags = ''} = conditions;
+	const reading = pattern === undefined ? undefined : readPattern(pattern, patternFlags, account);
+	if (!reading) return begin();
+	return reading.then(() => (lifetime.isClosed ? new Promise<never>(() => {}) : begin()));
 }
 
 function inputUnsupportedError(): LongarmError {
@@ -108,11 +116,12 @@ class ConditionWait {
 
 	#matchOutput(pattern: string, account: unknown): void {
 		const {log} = this.#process;
+		const {patternFlags: flags = '', afterSeq = 0, afterOffset = 0} = this.#conditions;
 		const matcher = new OutputMatcher(
 			log,
-			{pattern, afterSeq: this.#conditions.afterSeq ?? 0, account},
+			{pattern, flags, afterSeq, afterOffset, account},
 			{
-				matched: (match, seq) => this.#resolve({by: 'pattern', match: describeMatch(match), seq}),
+				matched: match => this.#resolve({by: 'pattern', match: describeMatch(match), seq: match.end.seq}),
 				failed: error => this.#reject(error),
 			},
 		);
@@ -204,6 +213,6 @@ class ConditionWait {
 	}
 }
 
-function describeMatch({text, groups}: PatternMatch): NonNullable<WaitOutcome['match']> {
-	return {text, groups: [...groups]};
+function describeMatch({groups, isCut, ...match}: PlacedMatch): NonNullable<WaitOutcome['match']> {
+	return {...match, groups: [...groups], ...(isCut && {isCut})};
 }

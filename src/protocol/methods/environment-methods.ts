@@ -51,6 +51,11 @@ const upgradeParams = v.object({
 	to: optionalField(v.string()),
 });
 
+const daemonParams = v.object({
+	/** Starts the daemon if it does not run. */
+	start: v.nullish(v.boolean(), false),
+});
+
 /** The machine and its configuration. */
 export const ENVIRONMENT_METHODS = {
 	'environment/info': clientRequest({
@@ -66,6 +71,15 @@ export const ENVIRONMENT_METHODS = {
 		params: unit,
 		result: environmentStatus,
 		summary: 'That the executor is there.',
+	}),
+	'environment/daemon': clientRequest({
+		family: 'handshake',
+		since: 'longarm',
+		capability: 'localDaemon',
+		params: daemonParams,
+		result: v.object({running: v.boolean()}),
+		summary:
+			'The first request of a connection to a server that exits with its client: connects it to the daemon of the user of the server, where processes outlive the client. If one runs, it gets every later message, the handshake included.',
 	}),
 	'environment/upgrade': clientRequest({
 		family: 'environment upgrade',

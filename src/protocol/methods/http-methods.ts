@@ -15,7 +15,13 @@ const httpRequestParams = v.object({
 	streamResponse: v.nullish(v.boolean(), false),
 });
 
-const httpRequestResult = v.object({status: v.number(), headers: v.array(header), bodyBase64: bytes});
+const httpRequestResult = v.object({
+	status: v.number(),
+	headers: v.array(header),
+	bodyBase64: bytes,
+	/** longarm: URL of the response, if redirects were followed. Announced by `httpFinalUrl`. */
+	finalUrl: v.optional(v.string()),
+});
 
 const httpBodyDeltaParams = v.object({
 	requestId: v.string(),
@@ -34,7 +40,7 @@ const forwardReadResult = v.object({chunk: bytes, eof: v.boolean()});
 const forwardWriteParams = v.object({forwardId, chunk: bytes, eof: v.nullish(v.boolean(), false)});
 const forwardCloseParams = v.object({forwardId});
 
-export const HTTP_CAPABILITIES: Capabilities = {httpHeaderEnvVars: true};
+export const HTTP_CAPABILITIES: Capabilities = {httpHeaderEnvVars: true, httpFinalUrl: true};
 
 /** HTTP requests and forwarded connections. */
 export const HTTP_METHODS = {

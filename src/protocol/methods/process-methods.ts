@@ -42,11 +42,14 @@ export const startParams = v.object({
 	io: optionalField(
 		v.union([v.object({pty: terminalSize}), v.object({pipe: v.object({stdin: v.picklist(['open', 'closed'])})})]),
 	),
-	/** longarm: the process is ended after this time; its output so far is kept. */
+	/** longarm: the process and all below it are ended after this time, also after its exit; output so far is kept. */
 	timeoutMs: optionalField(u64),
 	/** longarm: the caller's policy has already resolved this command. */
 	prepared: v.nullish(v.boolean(), false),
-	/** longarm: lifetime of the process after its session loses the connection; `keep` outlives the session, too. */
+	/**
+	 * longarm: lifetime of the process after its session loses the connection; `keep` outlives the session, too. With
+	 * `keepForMs` it is not ended while another client is attached to it.
+	 */
 	onDisconnect: optionalField(
 		v.union([v.picklist(['endWithSession', 'endAtOnce', 'keep']), v.object({keepForMs: u64})]),
 	),
@@ -88,6 +91,8 @@ const writeParams = v.object({
 	chunk: bytes,
 	/** Absent in the oldest clients: then nothing is deduplicated. */
 	writeId: v.optional(v.string()),
+	/** longarm: `stdinClosed` also if the process has exited or closed its input; otherwise such bytes are accepted and lost. */
+	strict: v.nullish(v.boolean(), false),
 });
 
 const writeResult = v.object({
@@ -102,7 +107,10 @@ const signalParams = v.object({
 
 const terminateParams = v.object({
 	processId,
-	/** longarm: ask first and kill after the time, or kill at once (the default, as upstream does). */
+	/**
+	 * longarm: ask first and kill after the time, or kill at once (the default, as upstream does). With a mode, what an exited
+	 * process has left behind is ended, too, and its streams are closed.
+	 */
 	mode: optionalField(v.union([v.literal('force'), v.object({graceful: v.object({timeoutMs: u64})})])),
 });
 const terminateResult = v.object({
@@ -213,6 +221,7 @@ export const PROCESS_CAPABILITIES: Capabilities = {
 	processPrepared: true,
 	processDurable: true,
 	processRecord: true,
+	processWaitForFlags: true,
 	shellSnapshotV2: true,
 	// Capabilities of upstream that this server does not have.
 	credentialMasking: false,

@@ -36,6 +36,8 @@ const waitForParams = v.object({
 	exit: v.nullish(v.boolean(), false),
 	/** Regular expression of JavaScript, matched against the output. */
 	pattern: optionalField(v.string()),
+	/** Flags of the expression: `i`, `m`, `s`, `u` and `v`. Announced by `processWaitForFlags`. */
+	patternFlags: optionalField(v.string()),
 	/** A program listens on this TCP port of the machine. */
 	port: optionalField(v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(65_535), v.title('u16'))),
 	/** No output for so long. */
@@ -44,14 +46,28 @@ const waitForParams = v.object({
 	input: v.nullish(v.boolean(), false),
 	/** The pattern is matched against output after this event; from the oldest that is kept by default. */
 	afterSeq: optionalField(u64),
+	/** Bytes of the event after that one that are not matched either. Announced by `processWaitForFlags`. */
+	afterOffset: optionalField(u64),
 	timeoutMs: optionalField(u64),
 });
+
+/** A place in the output: behind so many bytes of an event. */
+const outputPlace = v.object({seq: u64, offset: u64});
 
 const waitForResult = v.object({
 	/** Condition that was met; `ended` when none can be met any more. */
 	by: v.picklist(['exit', 'pattern', 'port', 'silence', 'input', 'timeout', 'ended']),
 	/** Text that matched, and its groups. */
-	match: v.optional(v.object({text: v.string(), groups: v.array(v.nullable(v.string()))})),
+	match: v.optional(
+		v.object({
+			text: v.string(),
+			groups: v.array(v.nullable(v.string())),
+			/** The place behind the match. */
+			end: v.optional(outputPlace),
+			/** The match begins with the part of the output that is matched at once, and there was output before that. */
+			isCut: v.optional(v.boolean()),
+		}),
+	),
 	/** Number of the last event that was looked at. */
 	seq: u64,
 	/** `null` while the process runs, and where its exit is not known. */

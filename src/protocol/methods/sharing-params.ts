@@ -13,6 +13,13 @@ export const awaitedInput = v.picklist(['input', 'password']);
 /** Kind of input a process waits for; a password is input that the terminal does not show. */
 export type AwaitedInput = v.InferOutput<typeof awaitedInput>;
 
+const processWait = v.picklist([...awaitedInput.options, 'disk', 'limit', 'reader']);
+/**
+ * Thing that a process waits for: input; `disk`, the disk of the server's state, which does not take its output; `limit`, more room
+ * than its output was given on disk; `reader`, a client that does not read its output.
+ */
+export type ProcessWait = v.InferOutput<typeof processWait>;
+
 /** Members of `process/start` beyond upstream's that concern other clients and the time after this one. */
 export const sharingParams = v.object({
 	/** longarm: name by which clients find the process; one that ended frees its name. */
@@ -46,14 +53,24 @@ export const listedSharing = v.object({
 	/** longarm: bytes of output on disk; `null` if it is not kept there. */
 	spilledBytes: v.nullish(u64),
 	/** longarm: clients that get its events, the driver included. */
-	attached: v.optional(v.array(v.object({client: v.string(), role: processRole, sinceMs: v.number()}))),
+	attached: v.optional(
+		v.array(
+			v.object({
+				client: v.string(),
+				role: processRole,
+				sinceMs: v.number(),
+				/** Present for the client that asked: several clients may have one name. */
+				isSelf: v.optional(v.boolean()),
+			}),
+		),
+	),
 	/** longarm: name of the client that drives it; `null` if none does. */
 	driver: v.nullish(v.string()),
 	/** longarm: size of its terminal; `null` without one. */
 	rows: v.nullish(v.number()),
 	cols: v.nullish(v.number()),
 	/** longarm: with `all`, what it waits for, where the system tells. */
-	waitingFor: v.nullish(awaitedInput),
+	waitingFor: v.nullish(processWait),
 	/** longarm: server or keeper that started it, by its version and start. */
 	generation: v.nullish(v.string()),
 });

@@ -1,10 +1,6 @@
 /** First characters of the authorization of a client that a pool has sent: part of the secret, so nobody can take them off. */
 const PLACED_MARK = 'placed.';
 
-/** Reasons of a reset with which an executor refuses a client that a pool has sent. */
-export const EXECUTOR_FULL = 'executor_full';
-export const EXECUTOR_DRAINING = 'executor_draining';
-
 /** Codes of a hub that has no executor for a client. */
 export const POOL_FULL_CODE = 'pool_full';
 export const POOL_EMPTY_CODE = 'pool_empty';

@@ -1,6 +1,7 @@
 // Linux only.
 import {type Enforcer, Trial} from '../enforcer.js';
 import {
+	accessAt,
 	allowsAllFiles,
 	type SandboxedCommand,
 	type SandboxPlan,
@@ -84,7 +85,8 @@ function createLandlockProgram(plan: SandboxPlan, command: SandboxedCommand, ver
 		deniesNetwork: plan.network === 'none',
 		confinesSignals: true,
 	});
-	addFilterCalls(calls, createLandlockFilter({network: plan.network, protectsAttributes: isRestricted}));
+	const protectsNames = accessAt(plan, '/') === 'none';
+	addFilterCalls(calls, createLandlockFilter({network: plan.network, protectsAttributes: isRestricted, protectsNames}));
 	addCloseCalls(calls, command);
 	addCommandCalls(calls, command);
 

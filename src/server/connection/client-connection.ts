@@ -19,8 +19,7 @@ import {shuttingDownError} from '../drain.js';
 import {launchFsWorker} from '../fs-worker/launch-fs-worker.js';
 import type {Keepers} from '../keeper/keepers.js';
 import type {ServerSettings} from '../options.js';
-import type {UpgradeRequest} from '../server.js';
-import type {ServerContext} from '../server-context.js';
+import type {ServerContext, TableUse, UpgradeRequest} from '../server-context.js';
 import type {ServerMetrics} from '../server-metrics.js';
 import type {ShareTokens} from '../sharing/share-tokens.js';
 import type {SharedProcesses} from '../sharing/shared-processes.js';
@@ -41,7 +40,9 @@ type Handshake =
 	| {readonly kind: 'ready'; readonly session: Session; readonly pump: OutputPump};
 
 function upgradeRefused(message: string): LongarmError {
-	return new LongarmError('UPGRADE_FAILED', {message});
+	const hint =
+		'On the machine of the server, as its user: longarm upgrade -e unix:PATH, or kill -USR2 with the pid of the server.';
+	return new LongarmError('UPGRADE_FAILED', {message, hint});
 }
 
 export interface ClientConnectionOptions {
@@ -129,6 +130,11 @@ export class ClientConnection implements Service, SessionHolder {
 		return this.openSession?.isRunningProcesses === true;
 	}
 
+	/** Whether a process that it drives is starting or running, also one that outlives its session. */
+	get isDriving(): boolean {
+		return this.#v0?.isRunningProcesses === true || this.openSession?.isDriving === true;
+	}
+
 	/** Undefined before the handshake. */
 	get openSession(): Session | undefined {
 		return 'session' in this.#handshake ? this.#handshake.session : undefined;
@@ -136,13 +142,13 @@ export class ClientConnection implements Service, SessionHolder {
 
 	/** Processes of the first protocol; they belong to the connection. */
 	get v0(): V0Sessions {
-		this.#v0 ??= new V0Sessions(this.rpc, this.createTable());
+		this.#v0 ??= new V0Sessions(this.rpc, this.createTable('connection'));
 		return this.#v0;
 	}
 
 	/** Creates a table for processes that no other client sees, and that count against the quotas of the grant. */
-	createTable(): ProcessTable {
-		return this.#context.createTable(this.grant);
+	createTable(use: TableUse): ProcessTable {
+		return this.#context.createTable(this.grant, use);
 	}
 
 	/** File handles, watches and searches this connection has open. */

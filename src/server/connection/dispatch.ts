@@ -48,6 +48,7 @@ export function createDispatch(
 		sandboxesFiles: () => ownCommand.length > 0 && sandbox.isLikelyAvailable,
 		keepsOutput: settings.stateDirectory !== undefined,
 		keepsProcesses: () => keepers.isLikelyAvailable,
+		offersDaemon: settings.offersDaemon,
 		servesConsole: settings.servesConsole,
 	};
 	const routePublic =

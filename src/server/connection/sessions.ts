@@ -22,6 +22,9 @@ export const TAKEOVER_MS = 2000;
 /** How long the processes of a client are held back for it after another program has taken the place of its server. */
 export const MAX_DRIVER_ABSENCE_MS = 10_000;
 
+/** How often it is looked whether a process whose time is over is still used by another client. */
+const IN_USE_INTERVAL_MS = 60_000;
+
 /** The connection a session is attached to. */
 export interface SessionHolder {
 	readonly rpc: RpcConnection;
@@ -87,6 +90,13 @@ export class Session {
 
 	get isRunningProcesses(): boolean {
 		return this.processes.hasLiving;
+	}
+
+	/** Whether a process of its own, or one that it drives, is starting or running. */
+	get isDriving(): boolean {
+		if (this.isRunningProcesses) return true;
+		for (const shared of this.memberships) if (shared.process.isAlive && shared.isDriver(this)) return true;
+		return false;
 	}
 
 	/** It cannot be resumed any more. */
@@ -155,16 +165,22 @@ export class Session {
 	}
 
 	/**
-	 * Starts the detached timeouts: each process ends after the `keepDetachedMs` it was started with, or `ttlMs`. The
-	 * session expires with the last of them.
+	 * Starts the detached timeouts: each process ends after the `keepDetachedMs` it was started with, or `ttlMs`. One that was
+	 * to be kept, and that another client has found, is not ended while that is there. The session expires with the last of them.
 	 */
 	detach(ttlMs: number, onExpired: () => void, since = performance.now()): void {
 		if (this.#attachment.kind === 'attached') this.#attachment.pump.stop();
 		const hadConnection = this.#attachment.kind === 'attached';
 		const checkTimeouts = (): void => {
 			const elapsed = performance.now() - since;
+			const timeoutOf = (process: ManagedProcess): number => {
+				const timeMs = process.options.keepDetachedMs ?? ttlMs;
+				return timeMs <= elapsed && this.#isKeptInUse(process) ? elapsed + IN_USE_INTERVAL_MS : timeMs;
+			};
 			for (const process of this.processes) {
-				if (timeoutOf(process) <= elapsed) process.terminate();
+				// Daemons of a process that is over end with the session.
+				const isOver = process.state.kind === 'closed';
+				if (!isOver && timeoutOf(process) <= elapsed) process.terminate({kind: 'force'});
 			}
 			const left = [ttlMs, ...[...this.processes].map(timeoutOf)].filter(time => time > elapsed);
 			if (left.length === 0) {
@@ -175,9 +191,14 @@ export class Session {
 			timer.unref();
 			this.#attachment = {kind: 'detached', since, ttlMs, timer};
 		};
-		const timeoutOf = ({options}: ManagedProcess): number => options.keepDetachedMs ?? ttlMs;
 		checkTimeouts();
 		if (hadConnection) for (const shared of this.memberships) shared.handleConnection(this, false);
+	}
+
+	/** Whether another client uses a process that was to be kept for this one. */
+	#isKeptInUse(process: ManagedProcess): boolean {
+		if (!process.isAlive || (process.options.keepDetachedMs ?? 0) === 0) return false;
+		return [...(this.findShared(process)?.members ?? [])].some(({session}) => session !== this && session.isAttached);
 	}
 
 	/** True if a detached process must stay in the table because the client asked to find it, or its output, after a reconnect. */

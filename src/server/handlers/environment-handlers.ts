@@ -3,6 +3,7 @@ import type {EnvironmentInfo} from '../../protocol/methods/environment-methods.j
 import {V0_VERSION} from '../../protocol/methods/v0-methods.js';
 import {PathUri} from '../../protocol/path-uri/path-uri.js';
 import {INVALID_PARAMS, RpcError} from '../../protocol/wire/error-codes.js';
+import {LongarmError} from '../../shared/errors.js';
 import type {ClientConnection} from '../connection/client-connection.js';
 import type {Handlers} from '../connection/dispatch.js';
 import type {Session} from '../connection/sessions.js';
@@ -15,6 +16,12 @@ export function environmentHandlers(info: EnvironmentInfo, variables: Readonly<R
 		'environment/info': (_params, client) => describeFor(client, info),
 
 		'environment/status': () => ({status: 'ready'}),
+
+		// Where there is a daemon, the request has been answered before it came here.
+		'environment/daemon': () => {
+			const message = 'this server connects no client to a daemon, or not after the first request';
+			throw new LongarmError('NOT_SUPPORTED', {message});
+		},
 
 		'environment/upgrade': async ({to}, client) => {
 			await client.upgrade({...(to != null && {to})});

@@ -41,9 +41,10 @@ async function startStreaming(request: HttpRequest, client: ClientConnection): P
 	return encodeResponse({...head, body: Buffer.alloc(0)});
 }
 
-function encodeResponse({status, headers, body}: WholeResponse): JsonParts {
+function encodeResponse({status, headers, finalUrl, body}: WholeResponse): JsonParts {
+	const url = finalUrl === undefined ? '' : `,"finalUrl":${JSON.stringify(finalUrl)}`;
 	// By hand: most of a small response is its headers, and `JSON.stringify` takes all of them at once.
-	return new JsonParts([`{"status":${status},"headers":${JSON.stringify(headers)},"bodyBase64":"`, body, '"}']);
+	return new JsonParts([`{"status":${status},"headers":${JSON.stringify(headers)}${url},"bodyBase64":"`, body, '"}']);
 }
 
 /** Sends a body as notifications. Back-pressure: `ready` waits until the client reads. */

@@ -1,7 +1,7 @@
 import {describeProcess, type ProcessEntry} from '../../adapters/describe-process.js';
 import type {ManagedProcess} from '../../processes/managed-process.js';
 import {hasLabels} from '../../processes/process-sharing.js';
-import {readAwaitedInput} from '../../processes/wait/input-watch.js';
+import {readProcessWait} from '../../processes/wait/process-wait.js';
 import type {ClientConnection} from '../connection/client-connection.js';
 import type {Handlers} from '../connection/dispatch.js';
 import type {Session} from '../connection/sessions.js';
@@ -18,39 +18,39 @@ export const listHandlers = {
 	'process/list': async (params, client) => {
 		const {all, labels, includeEnded} = params;
 		const {session, registry, grant} = client;
-		const isShown = (process: ManagedProcess): boolean =>
-			(includeEnded || hasNotEnded(process)) && hasLabels(process.sharing, labels ?? {});
-		const listed: Listed[] = all
-			? [...registry.visibleTo(grant)].filter(([process]) => isShown(process))
-			: [...session.processes]
-					.filter(process => hasLabels(process.sharing, labels ?? {}))
-					.map(process => [process, session]);
+		const own = new Set(session.processes);
+		const isShown = ([process]: Listed): boolean =>
+			(!all || includeEnded || own.has(process) || hasNotEnded(process)) && hasLabels(process.sharing, labels ?? {});
+		const listed = (all ? [...registry.visibleTo(grant)] : [...own].map((each): Listed => [each, session])).filter(
+			isShown,
+		);
 		const startedAt = performance.now();
 		const describe = async ([process, home]: Listed): Promise<ProcessEntry> => {
 			const entry = {
 				...describeProcess(process),
-				...describeClients(registry.listMembers(process, home)),
+				...describeClients(registry.listMembers(process, home), session),
 				generation: process.options.restored?.generation ?? generation(),
 			};
 			if (!all || performance.now() - startedAt > MAX_LOOKS_MS) return entry;
-			return {...entry, waitingFor: process.isAlive ? await readAwaitedInput(process) : null};
+			return {...entry, waitingFor: await readProcessWait(process)};
 		};
 		return {processes: await Promise.all(listed.map(describe))};
 	},
 } satisfies Handlers<ClientConnection>;
 
-/** A closed process is listed for as long as it is kept in memory: its client may not have read its end. */
+/** A closed process of the session itself is listed for as long as it is kept in memory: its client may not have read its end. */
 function hasNotEnded({state}: ManagedProcess): boolean {
 	return state.kind !== 'closed' && state.kind !== 'lost' && state.kind !== 'failed';
 }
 
-function describeClients(members: readonly ListedMember[]): Pick<ProcessEntry, 'attached' | 'driver'> {
+function describeClients(members: readonly ListedMember[], asking: Session): Pick<ProcessEntry, 'attached' | 'driver'> {
 	const present = members.filter(({session}) => session.isAttached);
 	return {
 		attached: present.map(({session, role, since}) => ({
 			client: session.clientName,
 			role,
 			sinceMs: Math.round(performance.now() - since),
+			...(session === asking && {isSelf: true}),
 		})),
 		driver: present.find(({role}) => role === 'drive')?.session.clientName ?? null,
 	};

@@ -15,7 +15,7 @@ import {isOwner, notOwnerError} from '../sharing/process-access.js';
 import {startDurable} from './durable-start.js';
 import {findPendingPlan, startWhenPlanned} from './pending-plans.js';
 import {withShellSnapshot} from './snapshot-start.js';
-import {recordStart, requireExecAllowed} from './start-rules.js';
+import {recordStart, requireExecAllowed, requireLastingServer} from './start-rules.js';
 
 const ACCEPTED = {status: 'accepted'} as const;
 
@@ -23,6 +23,7 @@ export const processHandlers = {
 	'process/start': async (params, client, asked) => {
 		const {processId} = params;
 		const {trace} = asked;
+		requireLastingServer(client.settings, params);
 		if (params.durable) return startDurable(params, client, asked);
 		const pending = toStartRequest(params, client.sandbox);
 		requireExecAllowed(client.settings, params.prepared ? 'prepared' : 'direct');
@@ -62,12 +63,12 @@ export const processHandlers = {
 		return {};
 	},
 
-	'process/write': ({processId, chunk, writeId}, client) => {
+	'process/write': ({processId, chunk, writeId, strict}, client) => {
 		if (writeId === '') throw new RpcError(INVALID_PARAMS, 'writeId must not be empty');
 		return withAuditedStart(processId, client, process => {
 			if (!process) return {status: 'unknownProcess'};
 			requireDriver(client, process);
-			if (!process.takesInput) return {status: 'stdinClosed'};
+			if (!process.takesInput || (strict && process.losesInput(writeId))) return {status: 'stdinClosed'};
 			const queued = process.write(chunk, writeId);
 			return queued instanceof Promise ? queued.then(() => ACCEPTED) : ACCEPTED;
 		});

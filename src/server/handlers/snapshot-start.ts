@@ -6,7 +6,7 @@ export function withShellSnapshot(request: StartRequest, client: ClientConnectio
 	if (!request.shellSnapshot || !client.settings.backend().passesContent) return request;
 	const {session} = client;
 	const prepare = async (cancelled: AbortSignal): Promise<StartRequest> => {
-		const snapshots = await session.openSnapshots(() => client.createTable(), client.logger);
+		const snapshots = await session.openSnapshots(() => client.createTable('preparation'), client.logger);
 		return snapshots.apply(request, cancelled);
 	};
 	return {...request, prepare};

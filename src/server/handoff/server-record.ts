@@ -57,4 +57,6 @@ export interface ServerRecord {
 	readonly ending: readonly ProcessRoot[];
 	/** When the last sandbox with a network ended; undefined if there was none. */
 	readonly sandboxEndedAt?: number | undefined;
+	/** Sandboxed processes that have ended while some of their descendants still run. */
+	readonly endedSandboxes?: readonly ProcessRoot[] | undefined;
 }

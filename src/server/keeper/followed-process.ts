@@ -2,11 +2,13 @@ import type {Child, ChildEvents} from '../../processes/backends/backend.js';
 import type {ManagedProcess} from '../../processes/managed-process.js';
 import {copyChunk, MAX_READ_BYTES} from '../../processes/output/chunk-pool.js';
 import type {Exit, OutputStream} from '../../processes/output/output-log.js';
+import type {OutputBlock} from '../../processes/output/output-spill.js';
 import {EndedSpill} from '../../processes/spill/ended-spill.js';
 import type {Params} from '../../protocol/methods/method-table.js';
 import type {Notification} from '../../protocol/wire/envelope.js';
 import {toBytes} from '../../protocol/wire/fields.js';
 import type {HeldProcess} from './keeper-methods.js';
+import {KeptSpill} from './kept-spill.js';
 
 type Exited = Params<'process/exited'>;
 type Output = {readonly seq: number; readonly stream: OutputStream; readonly chunk: string | Uint8Array};
@@ -44,6 +46,12 @@ export class FollowedProcess {
 		else if (method === 'process/exited') this.#takeExit(params as Exited);
 		else if (method === 'process/closed') this.#close();
 		return true;
+	}
+
+	/** The output of the process waits where it runs, or no longer does. */
+	block(blockedOn: OutputBlock | undefined): void {
+		const {spill} = this.process.options;
+		if (spill instanceof KeptSpill) spill.blockedOn = blockedOn;
 	}
 
 	/** The keeper has no more to say: the rest is on disk, or nowhere. */

@@ -10,7 +10,7 @@ export function listHeldOnDisk(store: ProcessStore, generation: string): HeldPro
 		.map(toHeld);
 }
 
-function toHeld({id, meta, directory, endedAtMs}: StoredProcess): HeldProcess {
+function toHeld({id, meta, directory}: StoredProcess): HeldProcess {
 	const {name = null, labels, share, rows = null, cols = null, tty, argv, startedAtMs} = meta;
 	return {
 		processId: id,
@@ -25,8 +25,7 @@ function toHeld({id, meta, directory, endedAtMs}: StoredProcess): HeldProcess {
 		// Whether there is any is known to the keeper only, which gets the input as soon as it answers.
 		takesInput: true,
 		startedAtMs,
-		// As far as its files tell.
-		ageMs: Math.max(0, endedAtMs - startedAtMs),
+		ageMs: Math.max(0, Date.now() - startedAtMs),
 		// In doubt it is confined, and no client of this server.
 		sandbox: 'sandboxedWithNetwork',
 		sharing: {name, labels, ...share},

@@ -22,6 +22,7 @@ export function hostProcess(
 		const exitSeq = readExit(directory)?.seq ?? Number.POSITIVE_INFINITY;
 		const seq = knownSeq ?? Math.min(spill.writtenSeq, exitSeq - 1);
 		spill.know(seq);
+		spill.blockedOn = held.blockedOn ?? undefined;
 		return addHosted(table, held, generation, spill, seq);
 	} catch (error) {
 		spill.close();

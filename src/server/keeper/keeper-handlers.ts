@@ -58,6 +58,7 @@ export function withKeeperMethods(route: Route, role: KeeperRole): Route {
 		const {method, params} = request;
 		if (!isKeeperMethod(method)) return route(request, client);
 		client.requireHandshake('exec');
+		role.notify = (name, told) => client.rpc.notify(name, told);
 		const handle = HANDLERS[method] as (params: unknown, client: ClientConnection, role: KeeperRole) => unknown;
 		return handle(decode(KEEPER_METHODS[method].params, params ?? {}), client, role);
 	};
@@ -92,6 +93,7 @@ function describeHeld(process: ManagedProcess): HeldProcess {
 		startedAtMs: process.startedAt,
 		ageMs: process.ageMs,
 		sandbox: options.isSandboxedWithNetwork ? 'sandboxedWithNetwork' : options.isSandboxed ? 'sandboxed' : 'none',
+		blockedOn: options.spill!.blockedOn ?? null,
 		sharing: options.sharing ? {...sharing, name: sharing.name ?? null, labels: {...sharing.labels}} : null,
 	};
 }

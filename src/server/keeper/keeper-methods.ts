@@ -4,6 +4,8 @@ import {empty, stringMap, u64} from '../../protocol/wire/fields.js';
 
 const audience = v.picklist(['owner', 'any']);
 
+const outputBlock = v.picklist(['disk', 'limit']);
+
 /** A process of a keeper, as the server shows it again. */
 const heldProcess = v.object({
 	processId,
@@ -23,6 +25,8 @@ const heldProcess = v.object({
 	ageMs: v.number(),
 	sandbox: v.picklist(['none', 'sandboxed', 'sandboxedWithNetwork']),
 	sharing: v.nullable(v.object({name: v.nullable(v.string()), labels: stringMap, observe: audience, drive: audience})),
+	/** Reason why its output waits. */
+	blockedOn: v.nullish(outputBlock),
 });
 export type HeldProcess = v.InferOutput<typeof heldProcess>;
 
@@ -43,6 +47,16 @@ export const KEEPER_METHODS = {
 	/** Ends the keeper if there is nothing in it. */
 	'keeper/end': {params: empty, result: v.object({ends: v.boolean()})},
 } as const;
+
+/** Notification of a keeper: the output of a process waits, or no longer does. */
+export const KEEPER_BLOCKED = 'keeper/blocked';
+export const keeperBlockedParams = v.object({
+	processId,
+	blockedOn: v.nullable(outputBlock),
+	/** In words. */
+	reason: v.nullable(v.string()),
+});
+export type KeeperBlockedParams = v.InferOutput<typeof keeperBlockedParams>;
 
 export type KeeperMethod = keyof typeof KEEPER_METHODS;
 export type KeeperParams<M extends KeeperMethod> = v.InferOutput<(typeof KEEPER_METHODS)[M]['params']>;

@@ -3,6 +3,7 @@ import type {StartRequest} from '../../processes/prepare-spawn.js';
 import {ProcessSpill} from '../../processes/spill/process-spill.js';
 import {LongarmError} from '../../shared/errors.js';
 import {toMeta} from '../state/server-state.js';
+import {KEEPER_BLOCKED, type KeeperBlockedParams} from './keeper-methods.js';
 
 /** The part of a keeper that its server object needs: where files go, and how it ends. */
 export class KeeperRole {
@@ -11,6 +12,8 @@ export class KeeperRole {
 	readonly end: () => void;
 	/** Paths for the files of processes that are about to be started. */
 	readonly #places = new Map<string, string>();
+	/** Sends a notification to the server of this keeper; undefined before the first server. */
+	notify: ((method: string, params: object) => void) | undefined;
 
 	constructor(generation: string, end: () => void) {
 		this.generation = generation;
@@ -34,6 +37,16 @@ export class KeeperRole {
 		const {generation} = this;
 		const meta = {...toMeta(id, request, owner), generation, keeper: generation, durable: true};
 		const maxBytes = request.spill?.maxBytes;
-		return ProcessSpill.create(directory, meta, maxBytes === undefined ? {} : {maxBytes});
+		return ProcessSpill.create(directory, meta, {
+			...(maxBytes !== undefined && {maxBytes}),
+			onBlockedChange: ({blockedOn, blockedBy}) => {
+				const params: KeeperBlockedParams = {
+					processId: id,
+					blockedOn: blockedOn ?? null,
+					reason: blockedBy ?? null,
+				};
+				this.notify?.(KEEPER_BLOCKED, params);
+			},
+		});
 	}
 }

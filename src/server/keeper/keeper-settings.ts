@@ -38,14 +38,15 @@ export interface KeeperSettings {
 }
 
 export function encodeKeeperSettings(
-	{childLimits, hiddenPaths, sandboxEnforcer, variables}: ServerSettings,
+	{childLimits, hiddenPaths, sandboxEnforcer, variables, stateDirectory}: ServerSettings,
 	place: Pick<KeeperSettings, 'stateDirectory' | 'generation' | 'groupPath'>,
 ): string {
 	const {group: _, ...limits} = childLimits;
 	const settings: KeeperSettings = {
 		...place,
 		childLimits: limits,
-		hiddenPaths: [...hiddenPaths],
+		// The directory of the keeper may be a part of the one that all servers share.
+		hiddenPaths: [...hiddenPaths, ...(stateDirectory === undefined ? [] : [stateDirectory])],
 		sandboxEnforcer,
 		variables: withoutProtected(variables),
 	};

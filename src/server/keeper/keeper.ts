@@ -1,4 +1,5 @@
 import type {ManagedProcess} from '../../processes/managed-process.js';
+import {decode} from '../../protocol/wire/decode.js';
 import type {Notification} from '../../protocol/wire/envelope.js';
 import {RpcError} from '../../protocol/wire/error-codes.js';
 import {DisconnectedError} from '../../rpc/disconnected-error.js';
@@ -7,7 +8,13 @@ import {errorMessage, LongarmError} from '../../shared/errors.js';
 import type {Logger} from '../../shared/logger.js';
 import {FollowedProcess} from './followed-process.js';
 import {KEEPER_ANSWER_MS, KeeperLink} from './keeper-link.js';
-import type {HeldProcess, KeeperParamsOnWire} from './keeper-methods.js';
+import {
+	type HeldProcess,
+	KEEPER_BLOCKED,
+	type KeeperBlockedParams,
+	type KeeperParamsOnWire,
+	keeperBlockedParams,
+} from './keeper-methods.js';
 import {isKeeperAlive, type KeeperRecord} from './keeper-record.js';
 import {createKeptChild} from './kept-child.js';
 
@@ -19,10 +26,14 @@ const TOLD_ATTEMPTS = 4;
 export interface KeeperOptions {
 	readonly socket: string;
 	readonly logger: Logger;
+	/** Whether another process that runs has the id. */
+	readonly isTaken: (held: HeldProcess) => boolean;
 	/** Makes the process of this server for one of the keeper's, from its files up to an event. */
 	readonly host: (held: HeldProcess, keeper: Keeper, seq: number | undefined) => ManagedProcess;
 	/** It was reached, and its processes are followed. */
 	readonly onFound: (keeper: Keeper) => void;
+	/** The output of a process waits for this reason, or no longer does. */
+	readonly onBlockedChange: (process: ManagedProcess, reason: string | undefined) => void;
 	/** It has no processes any more. */
 	readonly onEmpty: (keeper: Keeper) => void;
 	/** The program has ended. */
@@ -100,12 +111,15 @@ export class Keeper {
 	follow(held: HeldProcess, seq?: number): FollowedProcess {
 		const {processId} = held;
 		const process = this.#options.host(held, this, seq);
-		const ask = (method: string, params: object): Promise<unknown> => this.#ask(method, params);
+		const ask = (method: string, params: object): Promise<unknown> => this.#askAsDriver(processId, method, params);
 		const followed = new FollowedProcess(process, held, () => createKeptChild(held, ask));
 		this.#followed.set(processId, followed);
+		if (held.blockedOn) this.#options.onBlockedChange(process, undefined);
 		const unwatch = process.log.watch(() => {
 			if (!followed.isOver) return;
 			unwatch();
+			followed.block(undefined);
+			this.#options.onBlockedChange(process, undefined);
 			this.#forget(processId);
 		});
 		return followed;
@@ -143,6 +157,18 @@ export class Keeper {
 		}
 	}
 
+	/** Another server may have found the process, too, and drive it since: the one that is used last drives it. */
+	async #askAsDriver(processId: string, method: string, params: object): Promise<unknown> {
+		try {
+			return await this.#ask(method, params);
+		} catch (error) {
+			const followed = this.#followed.get(processId);
+			if (!(error instanceof RpcError) || !followed) throw error;
+			await this.#ask('keeper/follow', {processId, afterSeq: followed.seq});
+			return this.#ask(method, params);
+		}
+	}
+
 	async #connect(): Promise<void> {
 		const link = await KeeperLink.connect(this.#options.socket, {
 			notification: notification => this.#take(notification),
@@ -163,7 +189,9 @@ export class Keeper {
 	async #followAll(link: KeeperLink): Promise<void> {
 		const {processes} = await link.ask('keeper/list', {}, KEEPER_ANSWER_MS);
 		const held = new Set(processes.map(({processId}) => processId));
-		for (const each of processes) if (!this.#followed.has(each.processId)) this.follow(each);
+		for (const each of processes) {
+			if (!this.#followed.has(each.processId) && !this.#options.isTaken(each)) this.follow(each);
+		}
 		for (const [processId, followed] of Array.from(this.#followed)) {
 			if (!held.has(processId) || !(await follows(link, processId, followed.seq))) followed.finishFromDisk();
 		}
@@ -172,7 +200,9 @@ export class Keeper {
 	#take(notification: Notification): void {
 		const {processId} = notification.params as {readonly processId: string};
 		const followed = this.#followed.get(processId);
-		if (!followed) {
+		if (notification.method === KEEPER_BLOCKED) {
+			if (followed) this.#block(followed, decode(keeperBlockedParams, notification.params));
+		} else if (!followed) {
 			this.#early.get(processId)?.push(notification);
 		} else if (!followed.take(notification)) {
 			this.#options.logger.error('events of a durable process are missing: they are asked for again', {
@@ -181,6 +211,11 @@ export class Keeper {
 			});
 			this.#link?.close();
 		}
+	}
+
+	#block(followed: FollowedProcess, {blockedOn, reason}: KeeperBlockedParams): void {
+		followed.block(blockedOn ?? undefined);
+		this.#options.onBlockedChange(followed.process, reason ?? undefined);
 	}
 
 	#handleLoss(link: KeeperLink): void {

@@ -11,7 +11,9 @@ import {OTHER_RUNTIME} from '../../shared/node/other-runtime.js';
 import {randomHex} from '../../shared/random-id.js';
 import {VERSION} from '../../shared/version.js';
 import {generation as ownGeneration} from '../generation.js';
+import {ENDS_WITH_CLIENT} from '../handlers/start-rules.js';
 import type {ServerSettings} from '../options.js';
+import type {DiskWaits} from '../state/disk-waits.js';
 import {listHeldOnDisk} from './held-from-disk.js';
 import {hostProcess} from './host-process.js';
 import {Keeper} from './keeper.js';
@@ -42,6 +44,7 @@ export interface KeepersOptions {
 	readonly openStore: () => ProcessStore;
 	/** Table of the processes of an owner that outlive their sessions. */
 	readonly tableOf: (owner: string | undefined) => ProcessTable;
+	readonly diskWaits: DiskWaits;
 	/** The files of some processes are no longer held: see `holds`. */
 	readonly onFound: () => void;
 }
@@ -110,13 +113,23 @@ export class Keepers {
 	 * done with the files of processes.
 	 */
 	look(stateDirectory: string): void {
+		this.#look(stateDirectory, true);
+	}
+
+	/** The same for the state directory of a server that does not run, and whose files stay as they are. */
+	lookAtOther(stateDirectory: string): void {
+		this.#look(stateDirectory, false);
+	}
+
+	#look(stateDirectory: string, isOwn: boolean): void {
+		const added: Keeper[] = [];
 		for (const record of listKeeperRecords(stateDirectory)) {
 			if (this.#keepers.has(record.generation)) continue;
-			if (isKeeperAlive(record)) this.#add(record, stateDirectory);
-			else this.#bury(record, stateDirectory);
+			if (isKeeperAlive(record)) added.push(this.#add(record, stateDirectory));
+			else if (isOwn) this.#bury(record, stateDirectory);
 		}
-		const restored = [...this.#unfound].map(generation => this.#restore(this.#keepers.get(generation)!));
-		this.#found = ignoreRejection(Promise.all(restored));
+		const restored = added.map(keeper => this.#restore(keeper, isOwn));
+		this.#found = ignoreRejection(Promise.all([this.#found, ...restored]));
 	}
 
 	/** Settles when the processes of all keepers of earlier servers are known, as far as these answer. */
@@ -148,9 +161,10 @@ export class Keepers {
 	}
 
 	#findFault(): string | undefined {
-		const {stateDirectory, ownCommand, childLimits} = this.#options.settings;
+		const {stateDirectory, stateSharedAs, ownCommand, childLimits, endsWithClient} = this.#options.settings;
 		if (process.platform !== 'linux' || OTHER_RUNTIME !== undefined) return 'they need Node on Linux';
 		if (stateDirectory === undefined) return 'this server keeps nothing on disk';
+		if (endsWithClient && stateSharedAs !== undefined) return ENDS_WITH_CLIENT;
 		if (ownCommand.length === 0) return 'this executor does not know the command that starts it';
 		if (!isKoffiInstalled()) return 'koffi is not installed';
 		if (childLimits.group) return 'the control group that limits all children together ends with this server';
@@ -211,9 +225,11 @@ export class Keepers {
 		const keeper: Keeper = new Keeper(record, {
 			socket: keeperPaths(stateDirectory, generation).socket,
 			logger: this.#options.settings.logger,
+			isTaken: held => this.#options.tableOf(held.owner ?? undefined).find(held.processId)?.isAlive === true,
 			host: (held, {generation: its}, seq) =>
 				hostProcess(this.#options.tableOf(held.owner ?? undefined), held, its, seq),
 			onFound: () => this.#handleFound(generation),
+			onBlockedChange: (process, reason) => this.#noteBlocked(process, reason),
 			onEmpty: () => this.#handleEmpty(keeper),
 			onGone: () => {
 				this.#keepers.delete(generation);
@@ -238,7 +254,7 @@ export class Keepers {
 		}
 	}
 
-	async #restore(keeper: Keeper): Promise<void> {
+	async #restore(keeper: Keeper, isOwn: boolean): Promise<void> {
 		const {logger} = this.#options.settings;
 		const {generation, record} = keeper;
 		try {
@@ -247,8 +263,14 @@ export class Keepers {
 		} catch (error) {
 			const fields = {keeper: generation, pid: record.pid, error: errorMessage(error)};
 			logger.warn('a keeper of an earlier server does not answer', fields);
+			if (!isOwn) return;
 			for (const held of listHeldOnDisk(this.#options.openStore(), generation)) keeper.follow(held);
 		}
+	}
+
+	#noteBlocked({id, options: {spill}}: ManagedProcess, reason: string | undefined): void {
+		if (spill?.blockedOn === 'disk') this.#options.diskWaits.begin(spill.directory, id, reason);
+		else if (spill) this.#options.diskWaits.end(spill.directory);
 	}
 
 	/** Its processes that are not followed by now have ended: their files tell how. */

@@ -46,14 +46,20 @@ function createKeptStdin(processId: string, ask: AskKeeper): StdinWriter {
 	const prefix = randomHex(WRITE_ID_BYTES);
 	let count = 0;
 	let isOpen = true;
+	let isBroken = false;
+	const handleStatus = (answer: unknown): void => {
+		isBroken ||= (answer as {status?: unknown}).status !== 'accepted';
+	};
 	return {
 		write: (bytes, done) => {
-			const params = encodeWithBytes({processId, chunk: bytes, writeId: `${prefix}-${++count}`});
+			const params = encodeWithBytes({processId, chunk: bytes, writeId: `${prefix}-${++count}`, strict: true});
 			// A write that fails has no taker any more.
 			void ask('process/write', params)
+				.then(handleStatus)
 				.catch(() => {})
 				.finally(() => done());
 		},
+		isBroken: () => isBroken,
 		end: () => {
 			if (isOpen) ask('process/closeStdin', {processId}).catch(() => {});
 			isOpen = false;

@@ -1,6 +1,6 @@
 import type {StoredSpillRecord} from '../../processes/handoff/process-record.js';
 import type {Chunk} from '../../processes/output/output-log.js';
-import type {KeptOutput} from '../../processes/output/output-spill.js';
+import type {KeptOutput, OutputBlock} from '../../processes/output/output-spill.js';
 import {measureSpill, type SpillExtent} from '../../processes/spill/spill-extent.js';
 import {SpillFiles} from '../../processes/spill/spill-files.js';
 import {SpillIndex} from '../../processes/spill/spill-index.js';
@@ -16,7 +16,8 @@ const LOOK_EVERY_BYTES = 64 * 1024;
  * get the others as they come.
  */
 export class KeptSpill extends StoredSpill implements KeptOutput {
-	readonly isBlocked = false;
+	#blockedOn: OutputBlock | undefined;
+	#onBlockedChange: () => void = () => {};
 	#writtenSeq = 0;
 	#recordCount = 0;
 	#outputBytes = 0;
@@ -45,6 +46,20 @@ export class KeptSpill extends StoredSpill implements KeptOutput {
 	private constructor(files: SpillFiles, extent: SpillExtent) {
 		super(files, extent);
 		this.#note(extent);
+	}
+
+	get isBlocked(): boolean {
+		return this.#blockedOn !== undefined;
+	}
+
+	/** As the other program has reported. */
+	get blockedOn(): OutputBlock | undefined {
+		return this.#blockedOn;
+	}
+
+	set blockedOn(blockedOn: OutputBlock | undefined) {
+		this.#blockedOn = blockedOn;
+		this.#onBlockedChange();
 	}
 
 	get writtenSeq(): number {
@@ -113,7 +128,10 @@ export class KeptSpill extends StoredSpill implements KeptOutput {
 
 	recordInput(): void {}
 
-	onUnblocked(): void {}
+	/** Called when it is blocked as well: the child is not paused here, but shown as waiting. */
+	onUnblocked(listener: () => void): void {
+		this.#onBlockedChange = listener;
+	}
 
 	/** A program that takes the place of this one finds the keeper, and these files with it. */
 	handOver(): StoredSpillRecord {

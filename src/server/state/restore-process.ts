@@ -26,13 +26,13 @@ export function restoreProcess(stored: StoredProcess, spill: EndedSpill, retenti
 	);
 }
 
-function toRestored({meta, endedAtMs}: StoredProcess, spill: EndedSpill): RestoredProcess {
+function toRestored({meta}: StoredProcess, spill: EndedSpill): RestoredProcess {
 	const {exit, outputBytes, nextSeq} = spill;
 	// A server that ended in between has not seen the end of the streams, and there is nothing more to come.
 	const closedSeq = spill.closedSeq ?? nextSeq;
 	return {
 		startedAt: meta.startedAtMs,
-		ageMs: Math.max(0, endedAtMs - meta.startedAtMs),
+		ageMs: Math.max(0, Date.now() - meta.startedAtMs),
 		generation: meta.generation,
 		log: {
 			nextSeq: Math.max(nextSeq, closedSeq + 1),

@@ -1,19 +1,20 @@
-import {existsSync} from 'node:fs';
-import {join} from 'node:path';
 import type {StoredSpillRecord} from '../../processes/handoff/process-record.js';
 import type {ManagedProcess} from '../../processes/managed-process.js';
 import type {Retention} from '../../processes/output/output-log.js';
 import type {KeptOutput} from '../../processes/output/output-spill.js';
 import type {StartRequest} from '../../processes/prepare-spawn.js';
 import {UNSHARED} from '../../processes/process-sharing.js';
-import type {ProcessMeta} from '../../processes/spill/process-meta.js';
-import {ProcessStore, VERSION_FILE} from '../../processes/spill/process-store.js';
+import {type ProcessMeta, readMeta} from '../../processes/spill/process-meta.js';
+import {ProcessStore} from '../../processes/spill/process-store.js';
+import type {SpillOptions} from '../../processes/spill/spill-options.js';
 import {makeDirectories} from '../../processes/spill/state-files.js';
 import type {StoredProcess} from '../../processes/spill/stored-process.js';
 import {errorMessage, LongarmError} from '../../shared/errors.js';
 import type {Logger} from '../../shared/logger.js';
 import {generation} from '../generation.js';
+import type {DiskWaits} from './disk-waits.js';
 import {restoreProcess} from './restore-process.js';
+import {adoptStatePart, isStateInUse, listStateParts, openStatePart, wasUsed} from './state-parts.js';
 
 /** Time between two looks at what may be removed. */
 const RETAIN_INTERVAL_MS = 10 * 60_000;
@@ -32,13 +33,18 @@ export interface StateRules {
 export interface ServerStateOptions extends StateRules {
 	/** Undefined for a server that keeps nothing on disk. */
 	readonly directory: string | undefined;
+	/** Name of this server among those that share the directory; undefined for a directory of its own. */
+	readonly sharedAs: string | undefined;
 	readonly logger: Logger;
+	readonly diskWaits: DiskWaits;
 	/** Retention of a restored process in memory. */
 	readonly retention: Retention;
 	/** Takes a process of an earlier server. */
 	readonly adopt: (process: ManagedProcess) => void;
 	/** Keepers write to files in the directory, too: looks which ones run, and tells whether files are in use by one. */
 	readonly look: (directory: string) => void;
+	/** The same for the directory of a server that does not run. */
+	readonly lookAtOther: (directory: string) => void;
 	readonly isHeld: (directory: string) => boolean;
 	/** Processes whose files are on disk. */
 	readonly processes: () => Iterable<ManagedProcess>;
@@ -72,10 +78,11 @@ export class ServerState {
 	/** Opens the directory and finds the processes of earlier servers; no-op if that was done. Throws STATE_UNUSABLE. */
 	open(): ProcessStore {
 		if (this.#store) return this.#store;
-		const {directory} = this.#options;
+		const {directory, sharedAs} = this.#options;
 		if (directory === undefined)
 			throw new LongarmError('NOT_SUPPORTED', {message: 'this server keeps nothing on disk'});
-		return this.#use(ProcessStore.open(directory));
+		if (sharedAs === undefined) return this.#use(ProcessStore.open(directory));
+		return this.#use(openStatePart(directory, sharedAs, {mayCreate: true})!);
 	}
 
 	#use(store: ProcessStore): ProcessStore {
@@ -89,8 +96,10 @@ export class ServerState {
 
 	/** Goes on with the lock of the program that this one has taken the place of; `restoreRest` follows. */
 	adoptLock(descriptor: number): void {
-		const {directory} = this.#options;
-		if (directory !== undefined) this.#store = ProcessStore.adopt(directory, descriptor);
+		const {directory, sharedAs} = this.#options;
+		if (directory === undefined) return;
+		if (sharedAs === undefined) this.#store = ProcessStore.adopt(directory, descriptor);
+		else this.#store = adoptStatePart(directory, descriptor);
 	}
 
 	/** Finds the processes on disk that were not handed over. */
@@ -101,21 +110,33 @@ export class ServerState {
 	/** Output of a process that was handed over. */
 	reopenSpill({directory, isEnded, maxBytes, onFull}: StoredSpillRecord): KeptOutput {
 		if (isEnded) return this.open().openEnded(directory);
-		return this.open().reopen(directory, {
-			...(maxBytes !== undefined && {maxBytes}),
-			...(onFull !== undefined && {onFull}),
-		});
+		const id = readMeta(directory).id;
+		return this.open().reopen(directory, this.#spillOptions(id, {maxBytes, onFull}));
 	}
 
-	/** Opens the directory if there is one to find processes in; a failure is logged, and told when it is needed. */
+	/**
+	 * Opens the directory if there is one to find processes in, and finds those that servers have left that do not run. A
+	 * failure is logged, and thrown when the directory is needed.
+	 */
 	openIfPresent(): void {
-		const {directory, logger} = this.#options;
+		const {directory, sharedAs, logger} = this.#options;
 		if (this.#store || directory === undefined || !wasUsed(directory)) return;
 		try {
-			this.open();
+			const store = sharedAs === undefined ? this.open() : openStatePart(directory, sharedAs, {mayCreate: false});
+			if (store && !this.#store) this.#use(store);
 		} catch (error) {
-			logger.info('the state directory cannot be used', {directory, error: errorMessage(error)});
+			const fields = {directory, error: errorMessage(error)};
+			logger.warn('the state directory cannot be used: no output and no processes can be kept', fields);
 		}
+		this.findKept();
+	}
+
+	/** Finds the processes that were kept by servers that share the directory and do not run. */
+	findKept(): void {
+		const {directory, sharedAs, lookAtOther} = this.#options;
+		if (directory === undefined || sharedAs === undefined) return;
+		const others = listStateParts(directory).filter(part => part !== this.#store?.directory && !isStateInUse(part));
+		for (const part of others) lookAtOther(part);
 	}
 
 	/**
@@ -135,11 +156,19 @@ export class ServerState {
 
 	/** Files for the output of a process that is about to be started. */
 	openSpill(id: string, request: StartRequest, owner: string | undefined): KeptOutput {
-		const {maxBytes, onFull} = request.spill ?? {};
-		return this.open().create(toMeta(id, request, owner), {
+		return this.open().create(toMeta(id, request, owner), this.#spillOptions(id, request.spill ?? {}));
+	}
+
+	#spillOptions(id: string, {maxBytes, onFull}: NonNullable<StartRequest['spill']>): SpillOptions {
+		const {diskWaits} = this.#options;
+		return {
 			...(maxBytes !== undefined && {maxBytes}),
 			...(onFull !== undefined && {onFull}),
-		});
+			onBlockedChange: ({directory, blockedOn, blockedBy}) => {
+				if (blockedOn === 'disk') diskWaits.begin(directory, id, blockedBy);
+				else diskWaits.end(directory);
+			},
+		};
 	}
 
 	/** A process whose output is on disk has ended. */
@@ -228,11 +257,6 @@ export class ServerState {
 			bytes: tornBytes,
 		});
 	}
-}
-
-/** A server has used the directory before. */
-function wasUsed(directory: string): boolean {
-	return existsSync(join(directory, VERSION_FILE));
 }
 
 export function toMeta(id: string, request: StartRequest, owner: string | undefined): ProcessMeta {

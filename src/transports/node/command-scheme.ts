@@ -50,6 +50,7 @@ export const COMMAND: TransportScheme<CommandTarget, StdioListenAddress> = {
 	parseListenAddress: text => (text === 'stdio' || text === 'stdio://' ? {kind: 'stdio'} : undefined),
 	usesTls: () => false,
 	isReadableByOthers: () => false,
+	isOpenToOtherUsers: () => false,
 
 	async listen(_address, options) {
 		const {listenOnStdio} = await import('./stdio.js');

@@ -175,20 +175,23 @@ export function waitForOpen(
 			reject(error);
 		};
 		const late = (): void => fail(lateError(name, timeoutMs));
-		const failed = (cause: Error, status?: number): void =>
-			fail(failedError(name, cause, {status, hasToken: hasToken === true}));
+		const failed = (cause: Error, answer: UnreachableDetails = {}): void =>
+			fail(failedError(name, cause, {...answer, hasToken: hasToken === true}));
+		const failedEarly = (cause: Error): void => failed(cause);
 		const refused = (_request: unknown, response: IncomingMessage): void => {
-			void readRefusal(response, hasToken).then(error => failed(error, response.statusCode));
+			const {statusCode: status, headers} = response;
+			const rejection = printableLine(headers[REJECTION_REASON_HEADER]) || undefined;
+			void readRefusal(response, hasToken).then(error => failed(error, {status, rejection}));
 		};
 		const aborted = (): void => fail(signal!.reason instanceof Error ? signal!.reason : new Error('aborted'));
 		const timer = setTimeout(late, timeoutMs);
 		const over = (): void => {
 			clearTimeout(timer);
-			webSocket.off('error', failed);
+			webSocket.off('error', failedEarly);
 			webSocket.off('unexpected-response', refused);
 			signal?.removeEventListener('abort', aborted);
 		};
-		webSocket.on('error', failed);
+		webSocket.on('error', failedEarly);
 		webSocket.on('unexpected-response', refused);
 		signal?.addEventListener('abort', aborted, {once: true});
 		webSocket.once('open', () => {
@@ -250,6 +253,8 @@ export function maskingFor({protocol, hostname}: URL): Masking {
 
 interface UnreachableDetails extends ErrorOptions {
 	readonly status?: number | undefined;
+	/** Why a relay has refused the socket, as it gave it. */
+	readonly rejection?: string | undefined;
 	/** A token was sent. */
 	readonly hasToken?: boolean;
 }
@@ -261,10 +266,13 @@ export class UnreachableError extends Error {
 	readonly hint: string;
 	/** Status of the HTTP answer, if the server has answered and did not let the client in. */
 	readonly status: number | undefined;
+	/** Why a relay has refused the socket, as it gave it. */
+	readonly rejection: string | undefined;
 
-	constructor(message: string, {status, hasToken = false, ...options}: UnreachableDetails = {}) {
+	constructor(message: string, {status, rejection, hasToken = false, ...options}: UnreachableDetails = {}) {
 		super(message, options);
 		this.status = status;
+		this.rejection = rejection;
 		const tlsHint = options.cause instanceof Error ? hintOfTlsError(options.cause) : undefined;
 		this.hint = tlsHint ?? (status === 401 && hasToken ? WRONG_TOKEN_HINT : (STATUS_HINTS[status ?? 0] ?? HINT));
 	}

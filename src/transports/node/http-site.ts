@@ -1,9 +1,16 @@
 import type {IncomingMessage, ServerResponse} from 'node:http';
 import type {Transport} from '../transport.js';
 
+/** A connection that was prepared for a client before its own is accepted. Exactly one of the two is called. */
+export interface PreparedConnection {
+	readonly accept: (transport: Transport, user?: number) => void;
+	/** Releases what was prepared, because the client's connection was refused or abandoned. */
+	readonly withdraw: () => void;
+}
+
 /** Whether an upgrade request below the prefix of a site becomes a connection. */
 export type SiteAdmission =
-	| {readonly kind: 'pass'; readonly accept: (transport: Transport, user?: number) => void}
+	| ({readonly kind: 'pass'} & PreparedConnection)
 	| {readonly kind: 'refused'; readonly status: number; readonly text: string};
 
 /**

@@ -30,7 +30,7 @@ export interface RegistryTarget {
 	 */
 	readonly executorKey?: string | undefined;
 	readonly accountId?: string | undefined;
-	/** How long to wait for an executor of a selector while none has room or none is there; not at all by default. */
+	/** How long to wait for an executor of a selector while none has room or none is there; 3 seconds by default. */
 	readonly poolWaitMs?: number | undefined;
 }
 
@@ -71,6 +71,7 @@ export const REGISTRY: TransportScheme<RegistryTarget, never> = {
 	parseListenAddress: () => undefined,
 	usesTls: () => false,
 	isReadableByOthers: () => false,
+	isOpenToOtherUsers: () => false,
 	listen: () => Promise.reject(new Error('a server registers with a hub by --remote')),
 };
 

@@ -46,10 +46,14 @@ export interface SelfSignedIdentity extends TlsIdentity {
 }
 
 /**
- * Makes a key (P-256) and a certificate for these names and addresses that is signed with it, good for a year. Node can read
- * certificates, not make them, and `openssl` need not be installed.
+ * Makes a key (P-256) and a certificate for these names and addresses that is signed with it, good for a year by default. Node
+ * can read certificates, not make them, and `openssl` need not be installed.
  */
-export function createSelfSigned(names: readonly string[], now = new Date()): SelfSignedIdentity {
+export function createSelfSigned(
+	names: readonly string[],
+	now = new Date(),
+	validDays = VALID_DAYS,
+): SelfSignedIdentity {
 	const {publicKey, privateKey} = generateKeyPairSync('ec', {namedCurve: 'P-256'});
 	const algorithm = sequence(objectId(ID.ecdsaWithSha256));
 	const name = sequence(der(TAG.set, sequence(objectId(ID.commonName), der(TAG.utf8, Buffer.from('longarm')))));
@@ -58,7 +62,7 @@ export function createSelfSigned(names: readonly string[], now = new Date()): Se
 		der(TAG.integer, createSerial()),
 		algorithm,
 		name,
-		sequence(time(now.getTime() - CLOCK_SKEW_MS), time(now.getTime() + VALID_DAYS * DAY_MS)),
+		sequence(time(now.getTime() - CLOCK_SKEW_MS), time(now.getTime() + validDays * DAY_MS)),
 		name,
 		publicKey.export({type: 'spki', format: 'der'}),
 		der(TAG.extensions, sequence(...listExtensions(names))),

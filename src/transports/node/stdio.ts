@@ -114,11 +114,13 @@ export class StdioTransport implements Transport {
 }
 
 /** Serves the program that started this one, on our own standard input and output. */
-export function listenOnStdio<Pass>({ready, accept}: EndpointOptions<Pass>): Endpoint {
+export function listenOnStdio<Pass>({ready, accept, inspect}: EndpointOptions<Pass>): Endpoint {
 	const transport = ownStdio();
 	const start = async (): Promise<void> => {
+		const accepted = inspect ? await inspect(transport) : transport;
+		if (!accepted) return;
 		await ready;
-		accept(transport, undefined as Pass);
+		accept(accepted, undefined as Pass);
 	};
 	void start();
 	return {

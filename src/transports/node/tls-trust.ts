@@ -1,8 +1,9 @@
 import {X509Certificate} from 'node:crypto';
-import {readFile} from 'node:fs/promises';
+import {readFile, stat} from 'node:fs/promises';
 import {isIP} from 'node:net';
 import {type ConnectionOptions, connect, type TLSSocket} from 'node:tls';
 import {errorMessage, LongarmError} from '../../shared/errors.js';
+import {findIntegrityFault} from '../../shared/node/private-file.js';
 import {FINGERPRINT_FORM, formatFingerprint, parseFingerprint} from './fingerprint.js';
 
 const DEFAULT_PORT = 443;
@@ -120,6 +121,8 @@ export interface PinnedConnection {
 async function readAuthorities(path: string): Promise<string> {
 	let text: string;
 	try {
+		const fault = findIntegrityFault(await stat(path), path);
+		if (fault !== undefined) throw new Error(`${path} cannot be trusted: ${fault}`);
 		text = await readFile(path, 'utf8');
 	} catch (cause) {
 		throw invalidTrust(`cannot read the authorities to trust: ${errorMessage(cause)}`);

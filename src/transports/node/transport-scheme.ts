@@ -25,7 +25,13 @@ export interface AddressAndPath {
 	readonly path: string;
 }
 
-export type EndpointOptions<Pass> = ListenerOptions<Pass>;
+export interface EndpointOptions<Pass> extends ListenerOptions<Pass> {
+	/**
+	 * Gets the transport of a client that has started this program before the server is ready; returns the one to accept, or
+	 * undefined if it has taken it.
+	 */
+	readonly inspect?: (transport: Transport) => Promise<Transport | undefined>;
+}
 
 /** A listener for clients. */
 export interface Endpoint {
@@ -71,5 +77,7 @@ export interface TransportScheme<Target extends {readonly kind: string}, Address
 	usesTls(address: Address): boolean;
 	/** Whether messages pass others who can read them. */
 	isReadableByOthers(address: Address): boolean;
+	/** Whether other users, of this machine or another, can connect to a server that asks for no token. */
+	isOpenToOtherUsers(address: Address): boolean;
 	listen<Pass>(address: Address, options: EndpointOptions<Pass>): Promise<Endpoint>;
 }

@@ -62,6 +62,7 @@ export const UNIX: TransportScheme<UnixTarget, UnixListenAddress> = {
 
 	usesTls: () => false,
 	isReadableByOthers: () => false,
+	isOpenToOtherUsers: () => false,
 
 	async listen({path}, options) {
 		const {listenOnUnixSocket} = await import('./unix-listener.js');

@@ -1,10 +1,11 @@
 import {type IncomingMessage, type ServerResponse, STATUS_CODES} from 'node:http';
 import type {Socket} from 'node:net';
 import type {Duplex} from 'node:stream';
-import {WebSocketServer} from 'ws';
+import {type WebSocket, WebSocketServer} from 'ws';
 import {MAX_MESSAGE_BYTES} from '../../protocol/wire/message-limits.js';
 import {LongarmError} from '../../shared/errors.js';
 import type {Transport} from '../transport.js';
+import {completeUpgrade, endUpgrade} from './complete-upgrade.js';
 import {
 	answerHttpRequest,
 	type HttpEndpoints,
@@ -15,18 +16,19 @@ import {
 	upgradeStatusOf,
 	WEB_SOCKET_VERSION,
 } from './http-endpoints.js';
-import {type HttpSite, isForSite} from './http-site.js';
+import {type HttpSite, isForSite, type PreparedConnection} from './http-site.js';
 import type {ConnectionRequest, ListenerOptions, RefusedRequest} from './listener-options.js';
 import {PeerMonitor} from './peer-monitor.js';
 import {findTimesFault, type PeerTimes, SERVER_PEER_TIMES} from './peer-times.js';
 import {WebSocketTransport} from './web-socket.js';
 
-/** Time for the closing handshake of open connections when the listener closes, or when they are refused. */
+/** Time for the closing handshake of open connections when the listener closes. */
 export const CLOSE_TIMEOUT_MS = 250;
 
 /** Answers to clients that are refused for who they are: token, user, origin, name, quota. */
 const REFUSALS: ReadonlySet<number> = new Set([401, 403, 421, 503]);
 const CLOSED_TEXT = 'this server is about to end';
+const nothing = (): void => {};
 
 /** Place that the connections of a gate come to. */
 export interface GatePlace {
@@ -147,7 +149,7 @@ export class UpgradeGate<Pass> {
 		if (refusal) return this.#refuse(request, socket, refusal.status, refusal.text);
 		await this.#options.ready;
 		const admission = await site.admit(request);
-		if (admission.kind === 'pass') this.#admit(request, socket, head, admission.accept);
+		if (admission.kind === 'pass') this.#admit(request, socket, head, admission);
 		else this.#refuse(request, socket, admission.status, admission.text);
 	}
 
@@ -177,31 +179,38 @@ export class UpgradeGate<Pass> {
 	#admitPass(request: IncomingMessage, socket: Duplex, head: Buffer, pass: Pass): void {
 		const {hasRoom, accept} = this.#options;
 		const hasRoomFor = (): boolean => hasRoom?.(pass) !== false;
-		this.#admit(request, socket, head, (transport, user) => accept(transport, pass, user), hasRoomFor);
+		const prepared = {
+			accept: (transport: Transport, user?: number) => accept(transport, pass, user),
+			withdraw: nothing,
+		};
+		this.#admit(request, socket, head, prepared, hasRoomFor);
 	}
 
 	#admit(
 		request: IncomingMessage,
 		socket: Duplex,
 		head: Buffer,
-		accept: (transport: Transport, user?: number) => void,
+		{accept, withdraw}: PreparedConnection,
 		hasRoom?: () => boolean,
 	): void {
 		const {maxConnections = Number.POSITIVE_INFINITY, isOpen} = this.#options;
 		if (this.#isClosed || isOpen?.() === false) {
+			withdraw();
 			this.#refuse(request, socket, 503, CLOSED_TEXT);
 			return;
 		}
 		if (this.#webSockets.clients.size >= maxConnections || hasRoom?.() === false) {
+			withdraw();
 			this.#refuse(request, socket, 503);
 			return;
 		}
 		const {describePeer, userOf} = this.#place;
-		this.#webSockets.handleUpgrade(request, socket, head, webSocket => {
+		const join = (webSocket: WebSocket): void => {
 			const peer = describePeer(socket as Socket);
 			const transport = new WebSocketTransport(webSocket, socket, peer, 'server', this.#watching);
 			accept(transport, userOf?.(socket as Socket));
-		});
+		};
+		completeUpgrade(this.#webSockets, {request, socket, head}, join, withdraw);
 	}
 
 	#refuse(request: IncomingMessage, socket: Duplex, status: number, text = ''): void {
@@ -242,8 +251,5 @@ function answerAndClose(socket: Duplex, status: number, text = ''): void {
 	const type = text === '' ? '' : 'Content-Type: text/plain; charset=utf-8\r\n';
 	const version = status === 426 ? `Sec-WebSocket-Version: ${WEB_SOCKET_VERSION}\r\n` : '';
 	const head = `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nConnection: close\r\n${type}${version}`;
-	socket.end(`${head}Content-Length: ${Buffer.byteLength(text)}\r\n\r\n${text}`);
-	socket.resume();
-	const destroyTimer = setTimeout(() => socket.destroy(), CLOSE_TIMEOUT_MS);
-	socket.once('close', () => clearTimeout(destroyTimer));
+	endUpgrade(socket, `${head}Content-Length: ${Buffer.byteLength(text)}\r\n\r\n${text}`);
 }

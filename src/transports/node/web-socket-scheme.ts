@@ -75,6 +75,8 @@ export const WEB_SOCKET: TransportScheme<WebSocketTarget, WebSocketListenAddress
 
 	usesTls: ({tls}) => tls,
 	isReadableByOthers: ({tls, host}) => !tls && !isLoopback(host),
+	// On loopback the listener checks which user connects, where the system tells it.
+	isOpenToOtherUsers: ({host}) => process.platform !== 'linux' || !isLoopback(host),
 
 	async listen({host, port}, options) {
 		const {listen} = await import('./listener.js');

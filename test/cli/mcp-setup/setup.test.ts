@@ -1,5 +1,7 @@
+import {spawnSync} from 'node:child_process';
 import {
 	chmodSync,
+	cpSync,
 	existsSync,
 	mkdirSync,
 	readdirSync,
@@ -12,6 +14,7 @@ import {dirname, join} from 'node:path';
 import {expect, test} from 'vitest';
 import {MCP_CLIENTS} from '../../../src/cli/commands/mcp/setup/mcp-clients.js';
 import {MCP_SETUP} from '../../../src/cli/commands/mcp/setup/setup-definition.js';
+import {VERSION} from '../../../src/shared/version.js';
 import {type Finished, PROGRAM, run} from '../../helpers/command.js';
 import {scratchDirectory} from '../../helpers/scratch.js';
 
@@ -178,4 +181,47 @@ test('wrong words are refused, and so is a machine without clients', async () =>
 	}
 	const {completes} = MCP_SETUP.options!.find(({flags}) => flags.startsWith('--client'))!;
 	expect(completes).toEqual({kind: 'words', words: MCP_CLIENTS.map(({name}) => name)});
+});
+
+test.each(['.npm/_npx/643f7dd0e7a121ca', 'pnpm/dlx/abc', 'xfs/dlx-12', 'bunx-0-longarm@latest'])(
+	'a program that was fetched to %s is fetched again by the client',
+	async cache => {
+		const {home, read} = user();
+		const installed = join(home, cache, 'node_modules/longarm');
+		mkdirSync(dirname(installed), {recursive: true});
+		cpSync(dirname(dirname(PROGRAM)), join(installed, 'dist'), {recursive: true});
+		cpSync(join(dirname(PROGRAM), '../../package.json'), join(installed, 'package.json'));
+		symlinkSync(join(dirname(PROGRAM), '../../node_modules'), join(installed, 'node_modules'));
+		const program = join(installed, 'dist/bin/longarm.js');
+		const clients = ['--client', 'claude-code', '--client', 'cursor'];
+		const child = spawnSync(process.execPath, [program, 'mcp', 'setup', ...clients, '--', '--all'], {
+			env: {PATH: process.env['PATH']!, HOME: home, LONGARM_HOME: join(home, '.longarm')},
+			encoding: 'utf8',
+		});
+		expect([child.status, child.stderr]).toEqual([0, '']);
+		const server = {command: 'npx', args: ['-y', `longarm@${VERSION}`, 'mcp', '--all']};
+		expect(JSON.parse(read('.claude.json'))).toEqual({mcpServers: {longarm: {type: 'stdio', ...server}}});
+		expect(JSON.parse(read('.cursor/mcp.json'))).toEqual({mcpServers: {longarm: server}});
+	},
+);
+
+test('opencode gets the form that its file has: servers in an object of their own, or beside each other', async () => {
+	const {setup, write, read} = user();
+	const file = '.config/opencode/opencode.json';
+	const entry = {type: 'local', command: [process.execPath, PROGRAM, 'mcp']};
+	const newer = '{\n  "mcp": {\n    "servers": {\n      "type": {"type": "local", "command": ["x"]}\n    }\n  }\n}\n';
+	write(file, newer);
+	expect((await setup('--client', 'opencode')).code).toBe(0);
+	const type = {type: 'local', command: ['x']};
+	expect(JSON.parse(read(file))).toEqual({mcp: {servers: {type, longarm: entry}}});
+	expect((await setup('--client', 'opencode')).stdout).toContain('nothing to do');
+	await setup('--client', 'opencode', '--uninstall');
+	expect(read(file)).toBe(newer);
+	for (const servers of [type, {enabled: false}]) {
+		write(file, JSON.stringify({mcp: {servers}}));
+		await setup('--client', 'opencode');
+		expect(JSON.parse(read(file))).toEqual({mcp: {servers, longarm: {...entry, enabled: true}}});
+		await setup('--client', 'opencode', '--uninstall');
+		expect(JSON.parse(read(file))).toEqual({mcp: {servers}});
+	}
 });

@@ -203,6 +203,10 @@ test('a pattern that the server finds has its groups, and a place behind it insi
 	const params = await first.answer('process/waitFor', {by: 'pattern', seq: 21, match});
 	expect(params).toEqual({processId: 'p', pattern: 'on (?<port>\\d+)', afterSeq: 4});
 	expect(await first.answer('process/read', page([20, 'é on'], [21, ' 42 on 42']))).toMatchObject({afterSeq: 5});
+	// The output in front of the match.
+	expect(await first.answer('process/read', page([5, 'it is '], [20, 'é on'], [21, ' 42 on 42']))).toMatchObject({
+		afterSeq: 4,
+	});
 	const {match: found, end} = await waiting;
 	expect([[...found], found.groups?.['port'], end]).toEqual([['on 42', '42'], '42', {seq: 21, offset: 3}]);
 });
@@ -212,8 +216,8 @@ test('a match in an event that is gone ends behind that event', async () => {
 	const waiting = process.waitFor({pattern: '(x'});
 	const answer = {by: 'pattern', seq: 2, match: {text: '(x', groups: []}};
 	expect(await first.answer('process/waitFor', answer)).toMatchObject({pattern: '\\(x'});
-	await first.answer('process/read', page());
-	await first.answer('process/read', page());
+	// Twice for the place of the match, and twice for the output in front of it.
+	for (let reads = 0; reads < 4; reads++) await first.answer('process/read', page());
 	expect(await waiting).toMatchObject({by: 'pattern', end: {seq: 3, offset: 0}});
 });
 
@@ -225,6 +229,7 @@ test('a pattern with flags, or behind a place inside of an event, is looked for 
 		process.waitFor({pattern: /ready/g, after: {seq: 1, offset: 1}}),
 	];
 	first.output('p', 1, 'ready ready');
+	for (const _ of waits) await first.answer('process/read', page([1, 'ready ready']));
 	const results = await Promise.all(waits);
 	expect(results.map(({end}) => end.offset)).toEqual([5, 11, 11]);
 });
@@ -234,6 +239,7 @@ test('a condition that the server refuses to look for is waited for here', async
 	const waiting = process.waitFor({pattern: 'ready'});
 	await first.refuse('process/waitFor', {code: -32602, message: 'not supported'});
 	first.output('p', 1, 'ready');
+	await first.answer('process/read', page([1, 'ready']));
 	expect(await waiting).toMatchObject({by: 'pattern', end: {seq: 1, offset: 5}});
 	const invalid = process.waitFor({pattern: /x/});
 	await first.refuse('process/waitFor', {code: -32602, message: 'no', data: {code: 'PATTERN_INVALID'}});

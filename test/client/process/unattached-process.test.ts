@@ -40,13 +40,12 @@ test('a client asks about a process without being attached to it', async () => {
 	await expect(job.waitFor({exit: true})).rejects.toThrow('unknown process id job');
 });
 
-test('a pattern with flags is waited for by those who are attached only', async () => {
+test('a pattern with flags is waited for without attaching, and nothing of the output is read for it', async () => {
 	const [ann, bob] = await clients();
-	await ann.start(['sleep', '1000'], {name: 'job', detach: true});
+	await ann.start(['sh', '-c', 'echo one TWO; exec sleep 1000'], {name: 'job', detach: true});
 	const job = await bob.processes.reference('job');
-	await expect(job.waitFor({pattern: /x/i})).rejects.toThrow(
-		'a pattern for a process that is not attached has no flags',
-	);
+	const {match, before, isTruncated} = await job.waitFor({pattern: /two/i});
+	expect([match[0], before, isTruncated]).toEqual(['TWO', '', true]);
 });
 
 test('a recording has output, sizes and the end in the order of their times', async () => {

@@ -10,7 +10,7 @@ test('an unknown option of a command is refused before anything is started', asy
 	const message = 'unknown option `tiemout` of run(); did you mean `timeout`?';
 	await expect(environment.run(['true'], typo)).rejects.toThrow(message);
 	await expect(environment.run(['true'], {reject: false, ...typo})).rejects.toThrow(TypeError);
-	await expect(environment.start(['true'], {timeout: 5} as object)).rejects.toThrow('`timeout` of start()');
+	await expect(environment.start(['true'], {timout: 5} as object)).rejects.toThrow('did you mean `timeout`?');
 	await expect(environment.shell('true', {lgoin: true} as object)).rejects.toThrow('did you mean `login`?');
 	const process = await environment.start(['true']);
 	await expect(environment.communicate(process, {maxbytes: 5} as object)).rejects.toThrow('did you mean `maxBytes`?');

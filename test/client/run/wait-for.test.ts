@@ -1,6 +1,7 @@
 import {readFile} from 'node:fs/promises';
 import {describe, expect, expectTypeOf, test, vi} from 'vitest';
 import type {ProcessHandle} from '../../../src/client/process/process-handle.js';
+import {MAX_BEFORE_BYTES, type PatternResult} from '../../../src/client/run/pattern-result.js';
 import {type WaitCondition, WaitError, type WaitResult, waitFor} from '../../../src/client/run/wait-for.js';
 import {stopClock} from '../../helpers/clock.js';
 import {eventually} from '../../helpers/processes.js';
@@ -50,6 +51,75 @@ describe.each(Object.entries(ENVIRONMENTS))('on %s', (_name, machine) => {
 		const again = waitFor(process, {pattern: 'ready', after: end});
 		await process.write('go\n');
 		expect((await again).end.seq).toBeGreaterThan(end.seq);
+	});
+
+	test.each([
+		['an expression', /(a+)+$b/],
+		['an expression with flags', /(?<run>A+)+$b/imsu],
+	])('%s that never ends fails, and the program goes on meanwhile', async (_kind, pattern) => {
+		const process = await started(`printf ${'a'.repeat(60)}; exec sleep 1000`);
+		let turns = 0;
+		const turning = setInterval(() => turns++, 1);
+		await expect(waitFor(process, {pattern})).rejects.toThrow('the pattern takes too long to match');
+		await expect(process.waitFor({pattern})).rejects.toThrow('the pattern takes too long to match');
+		clearInterval(turning);
+		expect(turns).toBeGreaterThan(10);
+		await process.terminate();
+	});
+
+	test('a wait for an expression that never ends is over after its time', async () => {
+		const process = await started(`printf ${'a'.repeat(60)}; exec sleep 1000`);
+		const condition = {pattern: /(a+)+$b/i};
+		const late = {name: 'WaitError', reason: 'timeout'};
+		await expect(waitFor(process, condition, {timeout: 20})).rejects.toMatchObject(late);
+		await expect(process.waitFor(condition, {timeout: 20})).rejects.toMatchObject(late);
+		await process.terminate();
+	});
+
+	test('a match comes with the output in front of it, from the first byte or from the match before', async () => {
+		const process = await started('printf "hello é\nName: "; read x; echo "so $x"; printf "Age: "; exec sleep 1000', {
+			pipeStdin: true,
+		});
+		const waits = [
+			(...given: Parameters<ProcessHandle['waitFor']>) => waitFor(process, ...given),
+			(...given: Parameters<ProcessHandle['waitFor']>) => process.waitFor(...given),
+		];
+		await waitFor(process, {pattern: 'Name'});
+		await process.write('you\n');
+		for (const wait of waits) {
+			const first = (await wait({pattern: /(?<what>name): /i})) as PatternResult;
+			expect(first).toMatchObject({before: 'hello é\n', isTruncated: false});
+			expect(first.match).toMatchObject({0: 'Name: ', index: 8, input: 'hello é\nName: ', groups: {what: 'Name'}});
+			const second = (await wait({pattern: 'Age: ', after: first.end})) as PatternResult;
+			expect(second).toMatchObject({before: 'so you\n', isTruncated: false});
+		}
+		await process.terminate();
+	});
+
+	test('output in front of a match is whole beyond the window of the pattern, and its loss is told', async () => {
+		const process = await started('head -c 200000 /dev/zero | tr "\\0" x; printf "$ "; exec sleep 1000');
+		const bothWays = [
+			waitFor,
+			<K extends keyof WaitCondition>(handle: ProcessHandle, condition: Pick<WaitCondition, K>) =>
+				handle.waitFor(condition),
+		];
+		for (const wait of bothWays) {
+			const {before, isTruncated} = await wait(process, {pattern: '$ '});
+			expect([before.length, isTruncated]).toEqual([200_000, false]);
+		}
+		for (const wait of bothWays) {
+			const {before, match, isTruncated} = await wait(process, {pattern: /^x*\$ /});
+			expect([before.length + match[0].length, isTruncated]).toEqual([200_002, match[0].length < 200_002]);
+		}
+		await process.terminate();
+		const long = await started('head -c 3000000 /dev/zero | tr "\\0" x; printf "$ "; exec sleep 1000');
+		for (const wait of bothWays) {
+			const {before, isTruncated} = await wait(long, {pattern: '$ '});
+			expect(isTruncated).toBe(true);
+			expect(before).toMatch(/^x{1000,}$/);
+			expect(before.length).toBeLessThanOrEqual(MAX_BEFORE_BYTES);
+		}
+		await long.terminate();
 	});
 
 	test('a text in the very last words is found', async () => {

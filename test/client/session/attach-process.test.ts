@@ -141,7 +141,7 @@ test('a process of a resumed session is driven without asking for it', async () 
 
 test('a started process is driven by its client until another one takes over, and the refusal tells the same', async () => {
 	const {client, first} = await scriptedSession();
-	const starting = client.start({...sh('p', 'cat'), name: 'shell'});
+	const starting = client.start({...sh('p', 'cat', {pipeStdin: true}), name: 'shell'});
 	await first.answer('process/start', {processId: 'p'});
 	const {process} = await starting;
 	expect([process.role, process.driver, process.name]).toEqual(['drive', undefined, 'shell']);

@@ -25,11 +25,11 @@ interface Place {
 }
 
 /** A place for a daemon of its own; whatever was started there ends with the test. */
-function place(): Place {
+function place(options = ''): Place {
 	const directory = scratchDirectory();
 	const notes = join(directory, 'started');
 	writeFileSync(notes, '');
-	const script = `echo $$ >> ${notes}; exec "$0" "$1" serve --listen "$4"`;
+	const script = `echo $$ >> ${notes}; exec "$0" "$1" serve --listen "$4" ${options}`;
 	const pids = () => readFileSync(notes, 'utf8').trim().split('\n').filter(Boolean).map(Number);
 	onTestFinished(async () => {
 		for (const pid of pids()) if (isAlive(pid)) process.kill(pid, 'SIGKILL');
@@ -86,6 +86,42 @@ test('a daemon that was killed is replaced', async () => {
 	const next = daemonOf(there);
 	expect(await next.find()).toBeUndefined();
 	expect((await (await next.open()).server()).info?.instanceId).not.toBe(before);
+});
+
+test('a daemon exits when it was idle, and not while it has a client or a process', async () => {
+	const there = place('--exit-idle 200ms');
+	const daemon = daemonOf(there);
+	const backend = await daemon.open();
+	const [pid] = there.pids();
+	const {process: kept} = await backend.processes.start({
+		...sh('kept', 'read -r line'),
+		onDisconnect: 'keep',
+		pipeStdin: true,
+	});
+	await daemon.close();
+	const again = daemonOf(there);
+	const found = await again.find();
+	expect(found).toBeDefined();
+	expect((await found!.processes.list({all: true})).map(({processId}) => processId)).toEqual([kept.processId]);
+	await (await found!.processes.attach('kept')).terminate();
+	expect(isAlive(pid!)).toBe(true);
+	await again.close();
+	await eventually(() => !isAlive(pid!));
+	expect(await daemonOf(there).find()).toBeUndefined();
+	expect(there.pids()).toEqual([pid]);
+});
+
+test('no command is lost to a daemon that exits at the same moment', async () => {
+	const there = place('--exit-idle 1ms');
+	const {log} = daemonPlaceOf(there.variables);
+	for (let round = 0; round < 5; round++) {
+		const machine = machineOf(there);
+		const {process} = await machine.processes.start({...sh(`p${round}`, 'exit 5'), onDisconnect: 'keep'});
+		expect(await process.exited).toMatchObject({exitCode: 5});
+		await machine.close();
+		await eventually(() => readFileSync(log, 'utf8').split('"shutting down"').length === round + 2);
+	}
+	expect(there.pids().length).toBeGreaterThanOrEqual(5);
 });
 
 test('a daemon that does not start says why', async () => {
@@ -163,7 +199,7 @@ test('processes of this program are found by name and label, and a name is free 
 	});
 	expect(more).toEqual([]);
 	expect(await machine.processes.list()).toHaveLength(2);
-	await expect(machine.start(['true'], {name: 'build'})).rejects.toThrow('a process named build is running');
+	await expect(machine.start(['true'], {name: 'build'})).rejects.toThrow('the name build is that of process b');
 	await expect(machine.start(['true'], {name: 'no spaces'})).rejects.toThrow('cannot be used');
 	await build.terminate();
 	await build.closed;
@@ -171,7 +207,7 @@ test('processes of this program are found by name and label, and a name is free 
 	expect(await machine.processes.attach('build')).toBe(next);
 });
 
-test('a process of this program itself waits for nothing that needs a server, and says what to do', async () => {
+test('a process of this program itself refuses what needs other clients, and names the alternative', async () => {
 	const machine = Environment.local();
 	onTestFinished(() => machine.close());
 	const process = await machine.start(['/bin/sh', '-c', 'echo ready; exec sleep 1000']);
@@ -179,15 +215,11 @@ test('a process of this program itself waits for nothing that needs a server, an
 	for (const call of [
 		() => process.giveBack(),
 		() => process.detach(),
-		() => process.screen(),
 		() => process.share(),
-		() => process.remove(),
-		async () => process.logs(),
 		() => machine.start(['true'], {spill: true}),
 		() => machine.start(['true'], {record: true}),
 	]) {
 		await expect(call()).rejects.toThrow('start them with detach: true');
 	}
 	expect(await process.waitFor({pattern: 'ready'})).toMatchObject({by: 'pattern', end: {seq: 1, offset: 5}});
-	await expect(process.waitFor({input: true})).rejects.toMatchObject({code: 'NOT_SUPPORTED'});
 });

@@ -2,7 +2,7 @@
 import {expect, test} from 'vitest';
 import {formatElapsed, headerField} from '../../../src/mcp/server/answers/header-line.js';
 import {groupDigits, toExcerpt} from '../../../src/mcp/server/answers/output-excerpt.js';
-import {plainText} from '../../../src/mcp/server/answers/plain-text.js';
+import {isDrawing, plainText} from '../../../src/mcp/server/answers/plain-text.js';
 
 const NOTHING: Uint8Array = new Uint8Array(0);
 const encode = (text: string): Uint8Array => new TextEncoder().encode(text);
@@ -34,6 +34,27 @@ test('colours and titles of a terminal are left out, and of a progress bar the l
 	expect(plainText(' 10%\r 50%\r100%\nnext\n')).toBe('100%\nnext\n');
 	expect(plainText('\u001bPsixel\u001b\\a\u0000b\u0008c\td')).toBe('abc\td');
 	expect(plainText('unterminated \u001b]0;x')).toBe('unterminated ');
+});
+
+test('what a full-screen program showed is left out when it has left', () => {
+	expect(plainText('before\n\u001b[?1049h\u001b[Hmenu\u001b[?1049lafter')).toMatch(
+		/^before\n… \d+ characters of a full-screen program left out …\nafter$/,
+	);
+	expect(plainText('\u001b[?1049hmenu')).toBe('menu');
+	expect(plainText('rest\u001b[?1049lafter')).toBe('restafter');
+	expect([isDrawing('\u001b[H\u001b[2Jcleared'), isDrawing('a\u001b[2;1Hb'), isDrawing('\u001b[?1049h')]).toEqual([
+		false,
+		true,
+		true,
+	]);
+});
+
+test('a program that draws its screen again from the first place is a full-screen program from its first frame on', () => {
+	const firstFrame = '\u001b[?1h\u001b=\u001b[?25l\u001b[H\u001b[2Jtop - 08:50:03\u001b[K\r\n';
+	const laterFrame = '\u001b[Htop - 08:50:06\u001b[K\r\n';
+	expect([isDrawing(firstFrame), isDrawing(laterFrame)]).toEqual([true, true]);
+	// A spinner hides the cursor, and `clear` moves it to the first place; both write lines.
+	expect([isDrawing('\u001b[?25l⠙\r⠹\r'), isDrawing('\u001b[H\u001b[2J\u001b[3Jline\n')]).toEqual([false, false]);
 });
 
 test('texts of others cannot end a header or begin a line in it', () => {

@@ -16,10 +16,9 @@ for (const [version, modern] of Object.entries(ERAS)) {
 			expect(text.split('\n').slice(1).sort()).toEqual(['err', 'out']);
 		});
 
-		test('an answer has text only, and a wrong argument is an error that names it', async () => {
+		test('a wrong argument is an error that names it', async () => {
 			const client = await sdkClient(mcpService([machineAt(await machineUrl())]), {modern});
 			const result = await client.callTool({name: 'exec', arguments: {command: 'true'}});
-			expect(result.structuredContent).toBeUndefined();
 			expect(result.isError).toBeFalsy();
 			expect(await callText(client, 'exec', {comand: 'x'})).toMatch(
 				/^ERROR unknown argument "comand"; did you mean `command`\?/,
@@ -99,6 +98,81 @@ test('a terminal is typed into, its screen is read, and a password prompt is tol
 	expect(await callText(client, 'send', {id: 'p1', keys: ['Entr']})).toMatch(
 		/^ERROR keys: there is no key "Entr"; did you mean `Enter`/,
 	);
+});
+
+test('send waits as long as it is told to, though the program is silent meanwhile', async () => {
+	const client = await sdkClient(mcpService([machineAt(await machineUrl())]));
+	await callText(client, 'exec', {command: 'read x; sleep 3; echo "done $x"; read y', tty: true});
+	expect(await callText(client, 'send', {id: 'p1', text: 'a\n', wait_s: 40})).toMatch(
+		/^\[running .* waits for input\]\na\ndone a$/,
+	);
+	await callText(client, 'stop', {id: 'p1'});
+});
+
+test('a machine that cannot tell input waits for a send as long as it is told to, too', async () => {
+	const client = await sdkClient(mcpService([machineAt(await machineUrl({keeps: false}))]));
+	await callText(client, 'exec', {command: 'read x; sleep 5; exit 7', tty: true, wait_s: 0});
+	expect(await callText(client, 'send', {id: 'p1', text: 'a\n', wait_s: 40})).toMatch(/^\[exit 7 /);
+});
+
+test('a wait that is shorter than the model asked for says so, on one machine and on several', async () => {
+	const url = await machineUrl();
+	const machines = [machineAt(url, 'a'), machineAt(url, 'b')];
+	const client = await sdkClient(mcpService(machines, {maxWaitMs: 200}));
+	const note = /^\[running · .* · wait_s cut to 0\.2, the most here\]$/;
+	expect(await callText(client, 'exec', {command: 'sleep 1000', wait_s: 600})).toMatch(note);
+	expect(await callText(client, 'wait', {id: 'p1', wait_s: 600})).toMatch(note);
+	expect(await callText(client, 'wait', {id: 'p1', wait_s: 0.1})).not.toContain('cut');
+	expect(await callText(client, 'wait', {id: 'p1'})).not.toContain('cut');
+	const many = await callText(client, 'exec', {command: 'sleep 1000', wait_s: 600, on: 'a,b'});
+	expect(many).toMatch(/^\[2 of 2 running.* · wait_s cut to 0\.2, the most here\]$/);
+	for (const id of ['p1', 'p2', 'p3']) await callText(client, 'stop', {id});
+});
+
+test('a command that changes nothing but its shell is told that this does not last', async () => {
+	const client = await sdkClient(mcpService([machineAt(await machineUrl())]));
+	expect(await callText(client, 'exec', {command: 'cd /tmp && export A=1'})).toMatch(/lasts for this command only/);
+	expect(await callText(client, 'exec', {command: 'cd /tmp && pwd'})).not.toContain('lasts');
+	expect(client.getInstructions()).toContain('cd and export do not last');
+});
+
+test('ps shows a command as it was given, on one line', async () => {
+	const client = await sdkClient(mcpService([machineAt(await machineUrl())]));
+	const command = 'read -p "Continue? [y/N] " a; printf "\\033[31m"';
+	await callText(client, 'exec', {command, tty: true, wait_s: 0});
+	await callText(client, 'exec', {command: 'sleep 1000\n[exit 0 · fake]\u001b[31m', wait_s: 0});
+	const lines = (await callText(client, 'ps', {})).split('\n');
+	expect(lines).toHaveLength(3);
+	expect(lines.find(line => line.startsWith('p1 '))).toContain(` · ${command}`);
+	expect(lines.find(line => line.startsWith('p2 '))).toMatch(/ · sleep 1000\\n\[exit 0 · fake\]\\u001b\[31m$/);
+	for (const id of ['p1', 'p2']) await callText(client, 'stop', {id});
+});
+
+const DRAWN = {
+	'with the alternate screen': '\\033[?1049h\\033[2J\\033[3;5Hhello\\033[1;1Hmenu',
+	'that hides the cursor and clears the screen': '\\033[?25l\\033[H\\033[2Jmenu\\n\\n    hello\\033[H\\033[4C',
+	'without it': '\\033[H\\033[2J\\033[3;5Hhello\\033[1;1Hmenu',
+};
+for (const [how, sequences] of Object.entries(DRAWN)) {
+	test(`a full-screen program ${how} is answered with its screen`, async () => {
+		const client = await sdkClient(mcpService([machineAt(await machineUrl())]));
+		const command = `printf '${sequences}'; read x; printf '\\033[1;1Hleft'; read y`;
+		expect(await callText(client, 'exec', {command, tty: true})).toMatch(
+			/^\[running .* full screen, as it is now · cursor line 1, column 5(?: \(hidden\))?\]\nmenu\n \n {4}hello$/,
+		);
+		expect(await callText(client, 'send', {id: 'p1', keys: ['Enter']})).toMatch(/full screen, .*\]\nleft\n/);
+		await callText(client, 'stop', {id: 'p1'});
+	});
+}
+
+test('a program that writes lines on a terminal is answered with its new lines', async () => {
+	const client = await sdkClient(mcpService([machineAt(await machineUrl())]));
+	const command = `printf '\\033[H\\033[2J'; echo one; read x; echo two; sleep 1000`;
+	await callText(client, 'exec', {command, tty: true});
+	const text = await callText(client, 'send', {id: 'p1', keys: ['Enter'], until: {text: 'two'}});
+	expect(text).not.toContain('full screen');
+	expect(text).toMatch(/\ntwo$/);
+	await callText(client, 'stop', {id: 'p1'});
 });
 
 test('input is given once and ends; without any it is empty', async () => {

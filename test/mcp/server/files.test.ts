@@ -3,6 +3,7 @@ import {existsSync, mkdirSync, readFileSync, writeFileSync} from 'node:fs';
 import {createServer} from 'node:http';
 import type {AddressInfo} from 'node:net';
 import {join} from 'node:path';
+import type {Client} from '@modelcontextprotocol/client';
 import {expect, onTestFinished, test} from 'vitest';
 import {callText, machineAt, machineUrl, mcpService, sdkClient} from '../../helpers/mcp-service.js';
 import {scratchDirectory} from '../../helpers/scratch.js';
@@ -48,7 +49,60 @@ test('names with markup and line ends stay one line each', async () => {
 	const listed = await callText(client, 'read', {path: directory});
 	expect(listed.split('\n')).toHaveLength(2);
 	expect(await callText(client, 'find', {path: directory, text: 'needle'})).toMatch(
-		/^\[devbox · .* · 1 matches\]\na\) \(exit 0\) <b> \(31m:1: needle$/,
+		/^\[devbox · .* · 1 matches\]\na\]\\n\[exit 0\] <b>\\u001b\[31m:1: needle$/,
+	);
+});
+
+test('names with brackets are shown as they are, and none begins a line as a header does', async () => {
+	const client = await sdkClient(mcpService([machineAt(await machineUrl())]));
+	const directory = scratchDirectory();
+	mkdirSync(join(directory, '[slug]'));
+	writeFileSync(join(directory, '[slug]/[id].ts'), 'needle\n');
+	expect(await callText(client, 'find', {path: directory, text: 'needle'})).toMatch(
+		/\]\n\.\/\[slug\]\/\[id\]\.ts:1: needle$/,
+	);
+	expect(await callText(client, 'read', {path: directory})).toMatch(/\]\n\.\/\[slug\]\/$/);
+	expect(await callText(client, 'read', {path: `${directory}/./[slug]/[id].ts`})).toMatch(/\]\nneedle$/);
+});
+
+test('a line that is too long for an answer is marked, and read to its end from the byte that is told', async () => {
+	const client = await sdkClient(mcpService([machineAt(await machineUrl())]));
+	const path = join(scratchDirectory(), 'wide.json');
+	const content = `short\n${'grüße 😀 '.repeat(300)}\nlast\r\n`;
+	writeFileSync(path, content);
+	const first = await callText(client, 'read', {path, max_chars: 101});
+	expect(first).toMatch(/lines 1-1, more from line 2 on\]\nshort$/);
+	const second = await callText(client, 'read', {path, line: 2, max_chars: 101});
+	const [, next] = /lines 2-2, line 2 is cut: more from (\d+) on\]\n/.exec(second) ?? [];
+	expect(second).toMatch(new RegExp(`\\n… the line goes on: read it from ${next} …$`));
+	expect(second).not.toContain('\ufffd');
+	let read = content.slice(0, 6) + (await structureOf(client, {path, line: 2, max_chars: 101}))['text'];
+	for (let from: unknown = Number(next); from !== undefined; ) {
+		const part = await structureOf(client, {path, from, max_chars: 101});
+		read += part['text'] as string;
+		from = part['next_from'];
+	}
+	expect(read).toBe(content);
+	expect(await callText(client, 'read', {path, line: 3})).toMatch(/lines 3-3 · line ends CRLF\]\nlast$/);
+	expect(await callText(client, 'read', {path, from: 1_000_000})).toMatch(/no byte 1000000\]$/);
+	expect(await callText(client, 'read', {path, from: 1, line: 1})).toMatch(/^ERROR line and from exclude each other$/);
+});
+
+async function structureOf(client: Client, given: Record<string, unknown>): Promise<Record<string, unknown>> {
+	return (await client.callTool({name: 'read', arguments: given})).structuredContent as Record<string, unknown>;
+}
+
+test('a file with CRLF is edited with the text that was read, and keeps its line ends', async () => {
+	const client = await sdkClient(mcpService([machineAt(await machineUrl())]));
+	const path = join(scratchDirectory(), 'dos.txt');
+	writeFileSync(path, 'a\r\nb\r\nc\r\n');
+	expect(await callText(client, 'edit', {path, old: 'a\nb', new: 'A\nB\nX'})).toMatch(/line 1\]$/);
+	expect(await callText(client, 'edit', {path, old: 'c', new: 'c\nd'})).toMatch(/line 4\]$/);
+	expect(readFileSync(path, 'utf8')).toBe('A\r\nB\r\nX\r\nc\r\nd\r\n');
+	expect(await callText(client, 'edit', {path, old: 'A\r\nB', new: 'A\nC'})).toMatch(/line 1\]$/);
+	expect(readFileSync(path, 'utf8')).toBe('A\r\nC\r\nX\r\nc\r\nd\r\n');
+	expect(await callText(client, 'edit', {path, old: 'C\n', new: 'C\r\n'})).toMatch(
+		/^ERROR old and new differ in their line ends/,
 	);
 });
 

@@ -166,7 +166,11 @@ test('a wait for a pattern fails when the disk does, and the log goes on', () =>
 	const kept = new Kept();
 	const failures: unknown[] = [];
 	const events = {matched: () => {}, failed: (error: unknown) => failures.push(error)};
-	const matcher = new OutputMatcher(kept.log, {pattern: 'x', afterSeq: 0, account: kept}, events);
+	const matcher = new OutputMatcher(
+		kept.log,
+		{pattern: 'x', flags: '', afterSeq: 0, afterOffset: 0, account: kept},
+		events,
+	);
 	onTestFinished(() => matcher.stop());
 	kept.isBroken = true;
 	expect(() => kept.append(LONG)).not.toThrow();

@@ -78,6 +78,26 @@ test('a character is not repeated more often than a line is long', async () => {
 	expect((await drawn('x\x1b[2147483647bx\x1b[21bx\x1b[5by')).lines).toEqual(['xxxxxxxxy', '', '']);
 });
 
+test.each(['S', 'T', 'L', 'M', 'I', 'Z'])('CSI %s with a count does what as many single ones do', async final => {
+	const lines = Array.from({length: 8}, (_, index) => `\x1b[3${index}mline\t${index}`).join('\r\n');
+	for (const region of ['', '\x1b[2;6r', '\x1b[5;6r']) {
+		for (const count of [1, 2, 3, 7, 8, 30]) {
+			const before = `${lines}\x1b[41m${region}\x1b[3;4H`;
+			const counted = await drawn(`${before}\x1b[${count}${final}x`, 'ansi', {rows: 8, columns: 30});
+			const single = await drawn(`${before}${`\x1b[${final}`.repeat(count)}x`, 'ansi', {rows: 8, columns: 30});
+			expect(counted).toMatchObject({lines: single.lines, cursor: single.cursor});
+		}
+	}
+});
+
+test.each(['S', 'T', 'L', 'M', 'I', 'Z'])(
+	'CSI %s with the largest count takes no longer than the screen is large',
+	async final => {
+		const huge = await drawn(`one\r\ntwo\x1b[1;3H\x1b[2147483647${final}x`);
+		expect(huge).toMatchObject(await drawn(`one\r\ntwo\x1b[1;3H\x1b[20${final}x`));
+	},
+);
+
 test('the size is bounded, whatever the terminal was set to', async () => {
 	for (const size of [
 		{rows: 65_535, columns: 65_535},

@@ -3,7 +3,8 @@ import {readFileSync, rmSync, statSync, writeFileSync, writeSync} from 'node:fs'
 import {join} from 'node:path';
 import * as fc from 'fast-check';
 import {describe, expect, onTestFinished, test, vi} from 'vitest';
-import {ProcessSpill, RETRY_BLOCKED_MS, type SpillOptions} from '../../../src/processes/spill/process-spill.js';
+import {ProcessSpill, RETRY_BLOCKED_MS} from '../../../src/processes/spill/process-spill.js';
+import type {SpillOptions} from '../../../src/processes/spill/spill-options.js';
 import {stopClock} from '../../helpers/clock.js';
 import {scratchDirectory} from '../../helpers/scratch.js';
 import {needsMount, smallDisk} from '../../helpers/small-disk.js';
@@ -32,7 +33,8 @@ describe('on a full disk', needsMount(), () => {
 		stopClock();
 		const disk = smallDisk('1m');
 		const onUnblocked = vi.fn<() => void>();
-		const spill = createSpill({onUnblocked}, disk);
+		const spill = createSpill({}, disk);
+		spill.onUnblocked(onUnblocked);
 		const ballast = join(disk, 'ballast');
 		writeFileSync(ballast, Buffer.alloc(512 * KiB));
 		let count = 0;
@@ -132,7 +134,8 @@ test('whenever a write fails, and however much of it was done, nothing is lost a
 
 test('at its bound a spill is blocked until the exit, and the rest is written when all streams have ended', () => {
 	const onUnblocked = vi.fn<() => void>();
-	const spill = createSpill({maxBytes: 1000, onUnblocked});
+	const spill = createSpill({maxBytes: 1000});
+	spill.onUnblocked(onUnblocked);
 	for (let seq = 1; seq <= 9; seq++) append(spill, seq, 100);
 	spill.flush();
 	// A chunk counts with its record.

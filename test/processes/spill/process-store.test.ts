@@ -170,7 +170,7 @@ test('a directory that others can write to, a link and a file are refused', () =
 	expect(refusal(open).message).toContain('it is writable by others; try chmod go-w');
 	const link = join(scratchDirectory(), 'link');
 	symlinkSync(scratchDirectory(), link);
-	expect(refusal(link).message).toContain('it is no directory, or a link to one');
+	expect(refusal(link).message).toContain('it is not a directory, or a link to one');
 	const file = join(scratchDirectory(), 'file');
 	writeFileSync(file, '');
 	expect(refusal(file)).toMatchObject({code: 'STATE_UNUSABLE'});

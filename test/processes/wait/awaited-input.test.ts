@@ -1,5 +1,6 @@
 import {expect, test} from 'vitest';
 import {listDescendants} from '../../../src/processes/tree/process-tree.js';
+import {usesAlternateScreen} from '../../../src/processes/wait/alternate-screen.js';
 import {examineInput} from '../../../src/processes/wait/awaited-input.js';
 import {readBlockedCall} from '../../../src/processes/wait/blocked-calls.js';
 import {readAwaitedInput} from '../../../src/processes/wait/input-watch.js';
@@ -60,15 +61,86 @@ test('getpass of Python, which opens its controlling terminal, waits for a passw
 	expect(await wantedInput(asking)).toEqual(PASSWORD);
 });
 
-test('less, which reads single keys of a raw terminal, waits for input', needs('less', 'seq'), async () => {
-	const {process: pager} = await running('seq 1000 | less', PTY, {environment});
-	expect(await wantedInput(pager)).toEqual(INPUT);
+/** Settles when a program has begun to draw and is idle since. */
+async function isDrawn({process}: Managed): Promise<void> {
+	let bytes = 0;
+	await eventually(() => {
+		const before = bytes;
+		bytes = process.log.totalBytes;
+		return bytes > 0 && bytes === before;
+	});
+}
+
+/** Input that a program wants once it has shown the alternate screen. */
+async function readOnFullScreen(script: string): Promise<unknown> {
+	const program = await running(script, PTY, {environment});
+	await isDrawn(program);
+	await eventually(() => usesAlternateScreen(program.process.log));
+	return readAwaitedInput(program.process);
+}
+
+test('less, which reads keys on the alternate screen, does not wait for input', needs('less', 'seq'), async () => {
+	expect(await readOnFullScreen('seq 1000 | less')).toBeNull();
 });
 
-test('vim seems to wait for input', needs('vim'), async () => {
-	const {process: editor} = await running('exec vim -u NONE -N', PTY, {environment});
-	expect(await wantedInput(editor)).toEqual(GUESS);
-	expect(await readAwaitedInput(editor)).toBe('input');
+test('vim, which fills the screen, does not wait for input', needs('vim'), async () => {
+	expect(await readOnFullScreen('exec vim -u NONE -N')).toBeNull();
+});
+
+test.each(['1049', '1;47', '1047'])(
+	'a reader on the alternate screen (mode %s) does not wait for input',
+	async mode => {
+		expect(await readOnFullScreen(String.raw`printf '\033[?${mode}hmenu'; exec cat`)).toBeNull();
+	},
+);
+
+test('a program that has left the alternate screen waits for input', async () => {
+	const script = String.raw`printf '\033[?1049hmenu\033[?10'; sleep 0.05; printf '49lName: '; exec cat`;
+	expect(await wantedInput((await running(script, PTY)).process)).toEqual(INPUT);
+});
+
+test('a password is asked for on the alternate screen as well', async () => {
+	const script = String.raw`stty -echo; printf '\033[?1049hPassword: '; exec cat`;
+	expect(await wantedInput((await running(script, PTY)).process)).toEqual(PASSWORD);
+});
+
+test.each([
+	['poll', 'p = select.poll(); p.register(0, 1); p.poll(600000)'],
+	['select', 'select.select([0], [], [], 600)'],
+	['epoll', 'p = select.epoll(); p.register(0, 1); p.poll(600)'],
+])(
+	'%s with a timeout on a raw terminal does not wait for input, and without one it seems to',
+	needs('python3'),
+	async (_, timed) => {
+		const raw = 'import select, tty; tty.setraw(0); print("ready", flush=True);';
+		const forever = timed.replace(/600000|, 600(?=\))|600/, '');
+		const waiting = await running('', PTY, python(`${raw} ${forever}`));
+		expect(await wantedInput(waiting.process)).toEqual(GUESS);
+		const polling = await running('', PTY, python(`${raw} ${timed}`));
+		await eventually(() => readBlockedCall(polling.process.pid!).kind === 'poll');
+		expect(readBlockedCall(polling.process.pid!)).toEqual({kind: 'poll', hasTimeout: true});
+		expect(look(polling)).toBeUndefined();
+		expect(await readAwaitedInput(polling.process)).toBeNull();
+	},
+);
+
+test('a read that returns after a while without input does not wait for input', needs('python3'), async () => {
+	const program = `import os, termios, tty
+tty.setraw(0)
+modes = termios.tcgetattr(0)
+modes[6][termios.VMIN], modes[6][termios.VTIME] = 0, 255
+termios.tcsetattr(0, termios.TCSANOW, modes)
+while not os.read(0, 1): pass`;
+	const polling = await running('', PTY, python(program));
+	await eventually(() => readBlockedCall(polling.process.pid!).kind === 'read');
+	expect(await readAwaitedInput(polling.process)).toBeNull();
+});
+
+test('top, which looks for keys from time to time, does not wait for input', needs('top'), async () => {
+	const top = await running('exec top -d 600', PTY, {environment});
+	await isDrawn(top);
+	await eventually(() => readBlockedCall(top.process.pid!).kind === 'poll');
+	expect(await readAwaitedInput(top.process)).toBeNull();
 });
 
 test('the line editor of bash seems to wait for input', needs('bash'), async () => {

@@ -1,23 +1,28 @@
 import {expect, onTestFinished, test} from 'vitest';
 import {OutputLog} from '../../../src/processes/output/output-log.js';
-import {MAX_WINDOW_BYTES, OutputMatcher} from '../../../src/processes/wait/output-matcher.js';
-import type {PatternMatch} from '../../../src/processes/wait/pattern-messages.js';
+import {
+	MAX_WINDOW_BYTES,
+	type MatcherOptions,
+	OutputMatcher,
+	type PlacedMatch,
+} from '../../../src/processes/wait/output-matcher.js';
 import {Deferred} from '../../../src/shared/async/deferred.js';
 
 const PLENTY = {bytes: 64 * 1024 * 1024, chunks: 1_000_000};
 
-interface Found extends Pick<PatternMatch, 'text' | 'groups'> {
+interface Found extends Pick<PlacedMatch, 'text' | 'groups'> {
 	readonly seq: number;
 }
 
 function matching(log: OutputLog, pattern: string, afterSeq = 0) {
 	const found: Found[] = [];
 	const first = new Deferred<Found>();
-	const matched = ({text, groups}: PatternMatch, seq: number): void => {
-		found.push({text, groups, seq});
-		first.resolve({text, groups, seq});
+	const matched = ({text, groups, end}: PlacedMatch): void => {
+		found.push({text, groups, seq: end.seq});
+		first.resolve({text, groups, seq: end.seq});
 	};
-	const matcher = new OutputMatcher(log, {pattern, afterSeq, account: log}, {matched, failed: first.reject});
+	const options = {pattern, flags: '', afterSeq, afterOffset: 0, account: log};
+	const matcher = new OutputMatcher(log, options, {matched, failed: first.reject});
 	onTestFinished(() => matcher.stop());
 	const passes = (seq: number) =>
 		new Promise<number>(resolve => matcher.whenPast(seq, () => resolve(matcher.lookedSeq)));
@@ -90,4 +95,40 @@ test('an exit and the close are looked at like output', async () => {
 	log.recordClose();
 	expect(await passes(3)).toBe(3);
 	expect(found).toEqual([]);
+});
+
+function firstMatch(log: OutputLog, options: Partial<MatcherOptions>): Promise<PlacedMatch> {
+	return new Promise((matched, failed) => {
+		const defaults = {pattern: '', flags: '', afterSeq: 0, afterOffset: 0, account: log};
+		const matcher = new OutputMatcher(log, {...defaults, ...options}, {matched, failed});
+		onTestFinished(() => matcher.stop());
+	});
+}
+
+test('flags of the expression count, and a match tells the byte behind it', async () => {
+	const log = new OutputLog(PLENTY);
+	append(log, 'one\nTW');
+	append(log, '€ three');
+	expect(await firstMatch(log, {pattern: '^t.€', flags: 'im'})).toEqual({
+		text: 'TW€',
+		groups: [],
+		end: {seq: 2, offset: 3},
+		isCut: false,
+	});
+});
+
+test('bytes of the first event that belong to an earlier match are not matched again', async () => {
+	const log = new OutputLog(PLENTY);
+	append(log, 'same same');
+	append(log, ' same');
+	expect(await firstMatch(log, {pattern: 'same', afterOffset: 4})).toMatchObject({end: {seq: 1, offset: 9}});
+	expect(await firstMatch(log, {pattern: 'same', afterOffset: 9})).toMatchObject({end: {seq: 2, offset: 5}});
+});
+
+test('a match that begins with the window tells that it may be cut', async () => {
+	const log = new OutputLog(PLENTY);
+	for (let count = 0; count < 8; count++) append(log, 'x'.repeat(MAX_WINDOW_BYTES / 2));
+	append(log, '$ ');
+	expect(await firstMatch(log, {pattern: '^[^]*\\$ '})).toMatchObject({isCut: true});
+	expect(await firstMatch(log, {pattern: '\\$ '})).toMatchObject({isCut: false});
 });

@@ -2,12 +2,13 @@ import {expect, test, vi} from 'vitest';
 import {grepLines} from '../../../src/processes/wait/grep-lines.js';
 import type {ToPatternWorker} from '../../../src/processes/wait/pattern-messages.js';
 import {
-	IDLE_THREAD_MS,
 	MAX_PATTERN_CHARS,
 	MAX_PATTERN_THREADS,
 	PatternThreads,
+	readPattern,
 	requireValidPattern,
 } from '../../../src/processes/wait/pattern-threads.js';
+import {IDLE_THREAD_MS} from '../../../src/shared/node/limited-threads.js';
 import {stopClock} from '../../helpers/clock.js';
 import {failureOf} from '../../helpers/waiting.js';
 
@@ -76,11 +77,22 @@ test('a pattern that cannot be read, or is too long, is refused', () => {
 	expect(() => requireValidPattern('x'.repeat(MAX_PATTERN_CHARS))).not.toThrow();
 });
 
+test('a pattern with sets of Unicode characters, which can take seconds to read, is read in a thread', async () => {
+	const pattern = `[\\p{RGI_Emoji}--${'\\p{RGI_Emoji}--'.repeat(65)}a]`;
+	const before = performance.now();
+	requireValidPattern(pattern, 'iv');
+	expect(performance.now() - before).toBeLessThan(500);
+	// Whether it takes too long depends on the machine.
+	await Promise.allSettled([readPattern(pattern, 'iv', 'one')]);
+	expect(await failureOf(readPattern('\\p{Nothing}', 'u', 'one')!)).toMatchObject({code: 'PATTERN_INVALID'});
+	expect(await readPattern('\\p{L}', 'u', 'one')).toEqual({kind: 'match', match: undefined});
+});
+
 test('groups that match much more than there is are refused', async () => {
 	const threads = new PatternThreads();
 	const pattern = `${'('.repeat(100)}[^]*${')'.repeat(100)}`;
 	const bytes = new Uint8Array(64 * 1024);
-	const {answer} = threads.run('one', pattern, () => ({kind: 'match', pattern, bytes, ends: [bytes.length]}));
+	const {answer} = threads.run('one', pattern, () => ({kind: 'match', pattern, flags: '', bytes}));
 	expect(await failureOf(answer)).toMatchObject({
 		code: 'PATTERN_INVALID',
 		message: 'the pattern cannot be used: its groups match too much',

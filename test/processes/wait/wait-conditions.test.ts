@@ -32,7 +32,7 @@ test('output that matches is told with its groups', async () => {
 	const managed = await running('echo "ready on port 8080"; cat');
 	expect(await waiting(managed, {pattern: String.raw`port (\d+)`, exit: true})).toEqual({
 		by: 'pattern',
-		match: {text: 'port 8080', groups: ['8080']},
+		match: {text: 'port 8080', groups: ['8080'], end: {seq: 1, offset: 18}},
 		seq: 1,
 		...RUNNING,
 	});
@@ -41,7 +41,13 @@ test('output that matches is told with its groups', async () => {
 test('output before an exit counts before the exit, and the end of output before the end', async () => {
 	const managed = await running('echo last words; exit 3');
 	await managed.reaches('closed');
-	const found = {by: 'pattern', match: {text: 'words', groups: []}, seq: 1, exitCode: 3, reason: 'exit'};
+	const found = {
+		by: 'pattern',
+		match: {text: 'words', groups: [], end: {seq: 1, offset: 10}},
+		seq: 1,
+		exitCode: 3,
+		reason: 'exit',
+	};
 	expect(await waiting(managed, {pattern: 'words', exit: true})).toEqual(found);
 	expect(await waiting(managed, {pattern: 'words'})).toEqual(found);
 	expect(await waiting(managed, {pattern: 'words', timeoutMs: 0})).toEqual(found);

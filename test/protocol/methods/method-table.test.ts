@@ -7,6 +7,7 @@ const entries = Object.entries(METHODS) as [MethodName, (typeof METHODS)[MethodN
 /** The other implementation's names, and ours. */
 const CLIENT_REQUESTS = [
 	'initialize',
+	'environment/daemon',
 	'environment/info',
 	'environment/status',
 	'environment/upgrade',
@@ -105,6 +106,8 @@ test('the handshake errors call every family by the name that clients know', () 
 			if (name.startsWith('http/') || name.startsWith('forward/')) return [name, 'http'];
 			if (name.startsWith('network/')) return [name, 'network policy'];
 			if (name.startsWith('capabilit')) return [name, 'capability discovery'];
+			// The first request of a connection, before the handshake.
+			if (name === 'environment/daemon') return [name, 'handshake'];
 			if (name === 'environmentConfig/read') return [name, 'environment config'];
 			return [name, name.startsWith('environment/') ? name.replace('/', ' ') : 'handshake'];
 		}),

@@ -38,7 +38,7 @@ function refusalIn(outcome: unknown): unknown {
 test('every request of a client needs exactly the scope of its kind', () => {
 	for (const [name, declaration] of Object.entries(METHODS)) {
 		if (declaration.from !== 'client') continue;
-		const expected: AccessScope | undefined = /^initialized?$/.test(name)
+		const expected: AccessScope | undefined = /^(?:initialized?|environment\/daemon)$/.test(name)
 			? undefined
 			: OBSERVE.includes(name) || /^environment\/(?!upgrade)/.test(name)
 				? 'observe'

@@ -1,59 +1,53 @@
-import type {ListedProcess} from '../../../client/process/shared-process.js';
-import {findProcess, hasClosed} from '../../../environments/processes/find-process.js';
+import {findProcess} from '../../../environments/processes/find-process.js';
 import {type ProcessPlace, withProcess} from '../../common/processes/open-process.js';
-import {EXIT, usageError} from '../../exit-codes.js';
-import {OutputWriter} from '../run/attach/output-writer.js';
+import {parseShareLink} from '../../common/processes/share-link.js';
+import {describeWayBack} from '../../common/processes/way-back.js';
+import {usageError} from '../../exit-codes.js';
 import {OwnTerminal} from '../run/attach/own-terminal.js';
-import {type FirstOutput, readFirstOutput} from './first-output.js';
+import {enterProcess} from './enter-process.js';
 import {SharedAttachment} from './shared-attachment.js';
-import {attachWithRole, type WantedRole} from './take-seat.js';
+import {showEnded} from './show-ended.js';
+import type {WantedRole} from './take-seat.js';
 
 export interface AttachCommandOptions extends ProcessPlace {
 	readonly observe: boolean;
 	/** Whether the driver, if there is one, loses the seat. */
 	readonly take: boolean;
+	/** Given if `longarm shell --name` leads to the process. */
+	readonly shellName?: string;
 }
 
 /** Attaches our streams to a process that runs already; settles with its exit code, or with 0 when we leave. */
 export function attachCommand(id: string, request: AttachCommandOptions): Promise<number> {
-	const {observe, take} = request;
+	const {observe, take, shellName} = request;
 	if (observe && take) throw usageError('--observe and --take exclude each other');
 	const wanted: WantedRole = observe ? 'observe' : take ? 'take' : 'drive-if-free';
-	return withProcess(id, request, async given => {
+	// A user at a terminal sees that the link is lost, and may give up.
+	const place = {...request, isPatient: process.stdin.isTTY};
+	// The secret of a link is shown nowhere.
+	const words = parseShareLink(id)
+		? undefined
+		: shellName === undefined
+			? ['attach', id]
+			: ['shell', '--name', shellName];
+	return withProcess(id, place, async given => {
 		const {environment} = given;
 		const {processId, tty} = await findProcess(given);
 		const terminal = tty && process.stdin.isTTY ? new OwnTerminal() : undefined;
+		const enter = (role: WantedRole) => enterProcess(environment, {processId, tty}, {terminal, wanted: role});
 		try {
-			const first = await readFirstOutput(environment, {processId, tty}, terminal);
-			// Events before the first output are not delivered again: the end may be one of them.
-			const listed = await findProcess({environment, reference: processId});
-			if (hasClosed(listed)) return await showEnded(listed, first.pieces, terminal);
-			const {afterSeq} = first;
-			const seating = {wanted, afterSeq, size: terminal?.size};
-			const {handle, isSeatTaken} = await attachWithRole(environment, processId, seating);
-			const attachment = new SharedAttachment(environment, handle, {listed, terminal});
-			return await attachment.run(first.pieces, {isSeatTaken});
+			const entrance = await enter(wanted);
+			if (entrance.kind === 'over') return await showEnded(entrance.listed, entrance.first, terminal);
+			const wayBack = words && (() => describeWayBack(environment, words));
+			const attachment = new SharedAttachment(environment, entrance, {
+				terminal,
+				enter,
+				wayBack,
+				isShell: shellName !== undefined,
+			});
+			return await attachment.run();
 		} finally {
 			terminal?.restore();
 		}
 	});
-}
-
-/** Shows the last of a process that is over; settles with its exit code. */
-async function showEnded(
-	{exitCode}: ListedProcess,
-	pieces: FirstOutput['pieces'],
-	terminal: OwnTerminal | undefined,
-): Promise<number> {
-	const writer = new OutputWriter();
-	for (const {stream, bytes} of pieces) {
-		terminal?.observeOutput(bytes);
-		void writer.write(stream, bytes);
-	}
-	await writer.flush();
-	terminal?.restore();
-	const text = exitCode === null ? 'its end is not known' : `it had ended with code ${exitCode}`;
-	writer.say(`${terminal ? '\r\n' : ''}longarm: ${text}\n`);
-	await writer.flush();
-	return exitCode ?? EXIT.notRun;
 }

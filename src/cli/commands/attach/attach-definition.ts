@@ -22,7 +22,7 @@ export const ATTACH: CommandDefinition = {
 	details: [
 		'Without --observe and --take you drive if no other client does, and watch otherwise. Only the driver types, and the terminal over there has the size of the window of its driver. A line tells when the driver changes.',
 		'At the beginning of a line, ~d leaves and the process runs on; ~. does the same whatever the link does; ~t takes over; ~o gives the seat back and keeps watching; ~~ is one tilde. An observer types none but these, and may leave with Ctrl-C, too.',
-		'First the present screen of its terminal is shown, or the last lines of its output. A lost connection is retried for 45 seconds.',
+		'First the present screen of its terminal is shown, or the last lines of its output. A lost connection is retried for as long as our terminal is open (Ctrl-C or ~. gives up), without a terminal for 45 seconds.',
 	],
 	examples: [
 		{command: 'longarm attach build'},

@@ -1,8 +1,7 @@
 import type {Readable} from 'node:stream';
 import {CoalescingReader} from '../run/attach/coalescing-reader.js';
-import {EscapeDetector, TYPED_AHEAD_BYTES} from '../run/attach/keyboard.js';
+import {EscapeDetector, INTERRUPT, TYPED_AHEAD_BYTES} from '../run/attach/keyboard.js';
 
-const INTERRUPT = 0x03;
 const NOTHING = new Uint8Array(0);
 
 /** Commands that are typed behind a tilde at the beginning of a line. */
@@ -14,7 +13,8 @@ export type KeyboardCommand = (typeof COMMANDS)[CommandKey] | 'interrupt' | 'ign
 export interface KeyboardListener {
 	/** Whether keys are for the process. */
 	isDriving(): boolean;
-	/** Ctrl-C of somebody who does not drive is `interrupt`, any other key of theirs `ignored`. */
+	isLinkUp?(): boolean;
+	/** Ctrl-C of somebody who does not drive, or has no link, is `interrupt`; other keys of one who does not drive are `ignored`. */
 	command(command: KeyboardCommand): void;
 }
 
@@ -31,8 +31,11 @@ export class AttachKeyboard {
 	}
 
 	#scan(chunk: Uint8Array): Uint8Array {
+		const hasNoLink = this.#listener.isLinkUp?.() === false;
+		if (hasNoLink) this.#escapes.reset();
 		const {bytes, escapes} = this.#escapes.scan(chunk);
 		for (const key of escapes) this.#listener.command(COMMANDS[key as CommandKey]);
+		if (hasNoLink && bytes.includes(INTERRUPT)) this.#listener.command('interrupt');
 		if (this.#listener.isDriving()) return bytes;
 		// Nothing that an observer types is part of a line.
 		this.#escapes.reset();

@@ -92,7 +92,7 @@ function admitOwner(machines: readonly ReachableMachine[]): ConsoleAdmission {
 			const {name, connect} = machines.find(({id}) => id === machineId)!;
 			try {
 				const server = await connect(AbortSignal.timeout(CONNECT_MS));
-				return browser => joinTransports(browser, server);
+				return {accept: browser => joinTransports(browser, server), withdraw: () => server.destroy()};
 			} catch (error) {
 				writeMessage(`${name} cannot be reached: ${errorMessage(error)}`);
 				throw error;

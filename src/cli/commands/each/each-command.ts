@@ -11,8 +11,9 @@ import {InterruptedError, Interruption} from '../../common/interruption.js';
 import {writeMessage} from '../../common/messages.js';
 import {parseWholeNumber} from '../../common/processes/option-values.js';
 import {BrokenPipeError} from '../../common/stdout.js';
+import {parseTimeOption} from '../../common/times.js';
 import {EXIT, usageError} from '../../exit-codes.js';
-import {parseTimeout, parseVariables} from '../run/run-command.js';
+import {parseVariables} from '../run/run-command.js';
 import {EachProgress} from './each-progress.js';
 import {FoldedReport} from './folded-report.js';
 import {MachineLines} from './machine-lines.js';
@@ -85,7 +86,7 @@ function readRequest(request: EachRequest): RunOnEachOptions {
 	const {variables, timeout, parallel, canary, stopAfter} = request;
 	return {
 		env: parseVariables(variables),
-		...(timeout !== undefined && {timeout: parseTimeout(timeout)}),
+		timeout: parseTimeOption('--timeout', timeout),
 		...(parallel !== undefined && {parallel: parseCount('--parallel', parallel, MAX_PARALLEL)}),
 		...(canary !== undefined && {canary: parseCount('--canary', canary)}),
 		...(stopAfter !== undefined && {stopAfter: parseCount('--stop-after', stopAfter)}),

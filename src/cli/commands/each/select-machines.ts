@@ -1,4 +1,5 @@
-import type {RunOptions, RunResult} from '../../../client/run/run.js';
+import type {RunOptions} from '../../../client/run/run.js';
+import type {RunResult} from '../../../client/run/run-result.js';
 import {defaultProvider} from '../../../environments/config/default-provider.js';
 import type {Environment} from '../../../environments/environment.js';
 import {type EnvironmentSnapshot, readSnapshot} from '../../../environments/environment-provider.js';

@@ -1,4 +1,4 @@
-import {readFileSync} from 'node:fs';
+import {readFileSync, statSync} from 'node:fs';
 import {resolve} from 'node:path';
 import {homeOf} from '../../../environments/config/config-home.js';
 import {ENVIRONMENT_VARIABLE, URL_VARIABLES} from '../../../environments/config/default-choice.js';
@@ -6,6 +6,7 @@ import type {TomlEntry} from '../../../environments/config/edit/edit-text.js';
 import {FileProvider} from '../../../environments/config/file-provider.js';
 import {withTrust} from '../../../environments/remote/remote-trust.js';
 import {requireUrl, targetFromUrl} from '../../../environments/remote/remote-url.js';
+import {findSecrecyFault} from '../../../shared/node/private-file.js';
 import {isServerUrl} from '../../../transports/node/registry.js';
 import {givenTrust} from '../../common/given-trust.js';
 import {parseLabels} from '../../common/processes/label-option.js';
@@ -98,6 +99,8 @@ export function readToken(file: string): string {
 	let token: string;
 	try {
 		token = readFileSync(file === STDIN ? STDIN_FD : file, 'utf8').trim();
+		const fault = file === STDIN ? undefined : findSecrecyFault(statSync(file), file);
+		if (fault !== undefined) throw new Error(`${file} is not used: ${fault}`);
 	} catch (cause) {
 		throw usageError(`cannot read the token: ${(cause as Error).message}`);
 	}

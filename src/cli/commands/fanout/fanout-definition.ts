@@ -21,6 +21,7 @@ const JOB_DIR_OPTION: OptionDefinition = {
 const JOB_ARGUMENT = {name: 'JOB', help: 'id of the job, or its first characters'};
 const RUN_OPTIONS: readonly OptionDefinition[] = [
 	PROGRESS_OPTION,
+	{flags: '--json', help: 'print the summary as JSON on a terminal, too'},
 	{
 		flags: '--drain-timeout <TIME>',
 		help: 'after Ctrl-C running items may finish for this long (default: 10s); a second Ctrl-C ends them at once',
@@ -60,14 +61,14 @@ export const FANOUT: CommandDefinition = {
 		...RUN_OPTIONS,
 	],
 	details: [
-		'A command finds its row on stdin and in LONGARM_ROW, and LONGARM_ITEM_ID, LONGARM_ROW_INDEX, LONGARM_ATTEMPT and LONGARM_JOB_ID. Its result is a JSON object: what longarm report was given, a file at LONGARM_REPORT_FILE, or what it prints.',
+		'A command finds its row on stdin and in LONGARM_ROW, and LONGARM_ITEM_ID, LONGARM_ROW_INDEX, LONGARM_ATTEMPT and LONGARM_JOB_ID. An item is done when its command exits with 0. Its result is a JSON object: what longarm report was given, a file at LONGARM_REPORT_FILE, or what it prints; else its exit code and output are the result, unless there is a --schema. --result says otherwise.',
 		'Every step is on disk before it counts. A job whose runner was killed goes on with longarm fanout resume; completed items are never done again. An item may be started more than once, LONGARM_ATTEMPT says how often.',
-		'The summary goes to stdout as JSON: {"job_id", "status", "output_csv_path", "total_items", "completed_items", "failed_items", "cancelled_items", "job_error", "failed_item_errors"}. A file called resume, status, cancel, export or list is given as ./resume.',
+		'Ctrl-C cancels the job, and a line on stderr tells the command that goes on with it. The summary goes to stdout: lines for people on a terminal, otherwise, and with --json, one JSON object: {"job_id", "status", "output_csv_path", "total_items", "completed_items", "failed_items", "cancelled_items", "job_error", "failed_item_errors"}. A file called resume, status, cancel, export or list is given as ./resume.',
 	],
 	examples: [
-		{command: `longarm fanout hosts.csv --cmd 'ping -c1 {host}' --result exit`},
+		{command: `longarm fanout hosts.csv --cmd 'ping -c1 {host}'`},
 		{
-			command: `longarm fanout images.csv --argv '["convert","{from}","{to}"]' --result exit --executor a --executor b,slots=4`,
+			command: `longarm fanout images.csv --argv '["convert","{from}","{to}"]' --executor a --executor b,slots=4`,
 		},
 		{command: `longarm fanout rows.csv --cmd './work.sh' --schema result.json --retries 2 --retry-on lost,exit`},
 		{

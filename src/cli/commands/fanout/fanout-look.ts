@@ -7,6 +7,7 @@ import {findLockHolder} from '../../../jobs/store/job-lock.js';
 import {errorMessage} from '../../../shared/errors.js';
 import type {OptionValues} from '../../command-definition.js';
 import {writeJson, writeLines, writeMessage} from '../../common/messages.js';
+import {formatCounts, formatFailures} from './job-lines.js';
 import {JOB_EXIT} from './job-options.js';
 import {jobsDirectoryOf} from './run-stored-job.js';
 
@@ -59,19 +60,17 @@ async function describe(store: DirectoryStore) {
 }
 
 function toLines(job: Described): string[] {
-	const failures = (job.failed_item_errors ?? []).map(each => `  ${each.item_id}: ${each.last_error}`);
 	return [
 		toLine(job),
 		`input   ${job.input_path}`,
 		`output  ${job.output_csv_path}`,
 		...(job.job_error === null ? [] : [`error   ${job.job_error}`]),
-		...(failures.length === 0 ? [] : ['failed items', ...failures]),
+		...formatFailures(job),
 	];
 }
 
 function toLine(job: Described): string {
-	const {total_items: total, completed_items: completed, failed_items: failed, runner_pid: pid} = job;
-	const isAbandoned = job.status === 'running' && pid === null;
+	const isAbandoned = job.status === 'running' && job.runner_pid === null;
 	const state = isAbandoned ? 'interrupted' : job.status;
-	return `${shortJobId(job.job_id)}  ${state.padEnd(11)}  ${completed}/${total} done, ${failed} failed, ${job.running_items} running, ${job.pending_items} pending`;
+	return `${shortJobId(job.job_id)}  ${state.padEnd(11)}  ${formatCounts(job)}`;
 }

@@ -8,14 +8,13 @@ import {DirectoryStore} from '../../../jobs/store/directory-store.js';
 import {findJobId} from '../../../jobs/store/job-directory.js';
 import {LongarmError} from '../../../shared/errors.js';
 import type {OptionValues} from '../../command-definition.js';
-import {writeJson} from '../../common/messages.js';
 import {JOB_EXIT} from './job-options.js';
 import {readRunSettings, runStoredJob} from './run-stored-job.js';
 
 /** Goes on with a job. */
 export async function resumeFanout(given: string, options: OptionValues): Promise<number> {
 	const settings = readRunSettings(options);
-	const {jobsDirectory, strictColumns} = settings;
+	const {jobsDirectory, strictColumns, finish} = settings;
 	const retryFailed = options['retryFailed'] === true;
 	const store = await DirectoryStore.open(jobsDirectory, findJobId(jobsDirectory, given), 'run');
 	try {
@@ -27,7 +26,7 @@ export async function resumeFanout(given: string, options: OptionValues): Promis
 	const {status, counts} = store.table;
 	if (status !== 'completed' || (retryFailed && counts.failed > 0)) return runStoredJob(store, settings, retryFailed);
 	if (!existsSync(store.job.outputPath)) await exportJob(store, store.job.outputPath, {strictColumns});
-	writeJson(await summarizeJob(store));
+	finish(await summarizeJob(store));
 	await store.close();
 	return counts.failed > 0 ? JOB_EXIT.itemsFailed : JOB_EXIT.ok;
 }

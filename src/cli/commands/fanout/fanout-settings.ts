@@ -63,7 +63,8 @@ function readCommand(options: OptionValues): CommandSpec {
 	return {
 		kind: 'command',
 		command: typeof cmd === 'string' ? {line: cmd} : {argv: readArgv(argv as string)},
-		result: readWord(options['result'], '--result', RESULT_MODES),
+		// A schema says that there has to be a result.
+		result: readWord(options['result'] ?? (options['schema'] === undefined ? 'any' : 'auto'), '--result', RESULT_MODES),
 		stdin: readWord(options['stdin'], '--stdin', ['row', 'none']),
 		logs: readWord(options['logs'], '--logs', ['all', 'failed', 'none']),
 	};

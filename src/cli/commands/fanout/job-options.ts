@@ -51,8 +51,8 @@ export const RULE_OPTIONS: readonly OptionDefinition[] = [
 	},
 	{
 		flags: '--result <MODE>',
-		help: 'of commands: auto (a report, else stdout), stdout, last-line, report, or exit (exit code 0 is success)',
-		completes: {kind: 'words', words: ['auto', 'stdout', 'last-line', 'report', 'exit']},
+		help: 'what counts as the result of a command: any (a report, else a JSON object that it prints, else exit code 0; the default), auto (a report or an object, and nothing else; the default with --schema), stdout, last-line, report, or exit (exit code 0 is success, whatever it prints)',
+		completes: {kind: 'words', words: ['any', 'auto', 'stdout', 'last-line', 'report', 'exit']},
 	},
 	{flags: '--schema <FILE>', help: 'JSON Schema that results have to match', completes: {kind: 'file'}},
 	{

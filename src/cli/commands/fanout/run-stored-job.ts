@@ -1,3 +1,4 @@
+import {isatty} from 'node:tty';
 import {ReportServer} from '../../../jobs/command/report-server.js';
 import type {JobRunner} from '../../../jobs/engine/job-runner.js';
 import {JobInputError} from '../../../jobs/input/job-input-error.js';
@@ -5,17 +6,20 @@ import type {JobSummary} from '../../../jobs/output/job-summary.js';
 import {DEFAULT_DRAIN_MS, runJob} from '../../../jobs/run-job.js';
 import type {DirectoryStore} from '../../../jobs/store/directory-store.js';
 import {defaultJobsDirectory} from '../../../jobs/store/job-directory.js';
+import {formatDuration} from '../../../shared/units.js';
 import type {OptionValues} from '../../command-definition.js';
-import {writeJson} from '../../common/messages.js';
+import {writeJson, writeLines} from '../../common/messages.js';
 import {parseTimeOption} from '../../common/times.js';
 import {usageError} from '../../exit-codes.js';
 import {readWord} from './fanout-settings.js';
 import {openExecutors} from './job-executors.js';
+import {formatResume, formatSummary} from './job-lines.js';
 import {JOB_EXIT} from './job-options.js';
 import {JobReporter, PROGRESS_FORMS} from './job-progress.js';
 import {openWorker} from './job-worker.js';
 
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+const STDOUT = 1;
 
 /** Options of every command that runs a job, read before anything is done. */
 export interface RunSettings {
@@ -23,15 +27,34 @@ export interface RunSettings {
 	readonly drainMs: number;
 	readonly strictColumns: boolean;
 	readonly reporter: JobReporter;
+	/** Prints the summary, and tells how to go on with what was not done. */
+	readonly finish: (summary: JobSummary) => void;
 }
 
 export function readRunSettings(options: OptionValues): RunSettings {
+	const reporter = new JobReporter(readWord(options['progress'], '--progress', PROGRESS_FORMS));
 	return {
 		jobsDirectory: jobsDirectoryOf(options),
 		drainMs: parseTimeOption('--drain-timeout', options['drainTimeout'] as string | undefined) ?? DEFAULT_DRAIN_MS,
 		strictColumns: options['strictColumns'] === true,
-		reporter: new JobReporter(readWord(options['progress'], '--progress', PROGRESS_FORMS)),
+		reporter,
+		finish: summary => {
+			reporter.end();
+			writeSummary(summary, options);
+			const resume = formatResume(summary, options);
+			if (resume !== undefined && (summary.status !== 'completed' || isForPeople(options))) reporter.say(resume);
+		},
 	};
+}
+
+/** Writes how a job ended to stdout: JSON for programs, lines for people. */
+export function writeSummary(summary: JobSummary, options: OptionValues): void {
+	if (isForPeople(options)) writeLines(formatSummary(summary));
+	else writeJson(summary);
+}
+
+function isForPeople(options: OptionValues): boolean {
+	return options['json'] !== true && isatty(STDOUT);
 }
 
 export function jobsDirectoryOf(options: OptionValues): string {
@@ -41,14 +64,14 @@ export function jobsDirectoryOf(options: OptionValues): string {
 /** Runs a job that is stored, prints its summary, and closes it; settles with the exit code. */
 export async function runStoredJob(
 	store: DirectoryStore,
-	{reporter, drainMs, strictColumns}: RunSettings,
+	{reporter, drainMs, strictColumns, finish}: RunSettings,
 	retryFailed = false,
 ): Promise<number> {
 	await using server = await ReportServer.listen(store.job.jobId);
 	store.lock?.announce(server.url, server.secret);
 	const opened = await openWorker(store, reporter, `${server.url}/report`);
 	const executors = await openExecutors(store.job.executors, store.table.sessions);
-	using signals = new JobSignals(drainMs);
+	using signals = new JobSignals(drainMs, reporter);
 	try {
 		const summary = await runJob({
 			store,
@@ -62,8 +85,7 @@ export async function runStoredJob(
 			retryFailed,
 			output: {strictColumns},
 		});
-		reporter.end();
-		writeJson(summary);
+		finish(summary);
 		return exitCodeOf(summary);
 	} finally {
 		await opened.dispose();
@@ -92,16 +114,21 @@ export function exitCodeOf({status, failed_items: failed}: JobSummary): number {
 /** Ctrl-C and its like cancel the job; a second one ends running items at once, a third one the program. */
 class JobSignals implements Disposable {
 	readonly #drainMs: number;
+	readonly #reporter: JobReporter;
 	#runner: JobRunner | undefined;
 	#count = 0;
 	readonly #listener = (signal: NodeJS.Signals): void => {
 		this.#count++;
 		if (this.#count > 2 || !this.#runner) process.exit(JOB_EXIT.cancelled);
-		this.#runner.cancel(`cancelled by ${signal}`, this.#count === 1 ? this.#drainMs : 0);
+		const isFirst = this.#count === 1;
+		this.#runner.cancel(`cancelled by ${signal}`, isFirst ? this.#drainMs : 0);
+		const running = `running items have ${formatDuration(this.#drainMs)} to finish`;
+		if (isFirst && signal === 'SIGINT') this.#reporter.say(`cancelling: ${running}; Ctrl-C again ends them now`);
 	};
 
-	constructor(drainMs: number) {
+	constructor(drainMs: number, reporter: JobReporter) {
 		this.#drainMs = drainMs;
+		this.#reporter = reporter;
 		for (const signal of SIGNALS) process.on(signal, this.#listener);
 	}
 

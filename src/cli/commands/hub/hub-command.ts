@@ -4,10 +4,11 @@ import {isIP} from 'node:net';
 import {isatty} from 'node:tty';
 import {Hub} from '../../../hub/hub.js';
 import {MAX_DRAIN_MS} from '../../../hub/hub-control.js';
+import {readSecretFile} from '../../../server/auth/secret-file.js';
 import {LongarmError} from '../../../shared/errors.js';
 import {LOG_LEVELS, type Logger} from '../../../shared/logger.js';
 import {createLineLogger, LOG_FORMATS} from '../../../shared/node/line-logger.js';
-import {parseDuration} from '../../../shared/units.js';
+import {parseTimeValue} from '../../../shared/units.js';
 import {formatFingerprint} from '../../../transports/node/fingerprint.js';
 import {isLoopback} from '../../../transports/node/loopback.js';
 import type {TlsIdentity} from '../../../transports/node/tls-server.js';
@@ -61,6 +62,7 @@ export async function runHub(options: HubCommandOptions): Promise<number> {
 			})
 		: undefined;
 	const hub: Hub = new Hub({host, port, data, backend, publicUrl, tls, allowHosts, hasGateway, site, logger});
+	if (options.hasJobs) hub.attach((await import('../../../jobs/hub/job-routes.js')).OPENING_JOBS);
 	url = await hub.listen().catch(async (error: unknown) => {
 		await backend?.close();
 		throw error;
@@ -133,7 +135,7 @@ function parseHubAddress(text: string): {readonly host: string; readonly port: n
 
 /** Milliseconds of a duration such as `30s`. */
 export function parseDrainTimeout(text: string | undefined): number {
-	const timeoutMs = parseDuration(text ?? '0');
+	const timeoutMs = parseTimeValue(text ?? '0');
 	if (timeoutMs !== undefined && timeoutMs <= MAX_DRAIN_MS) return timeoutMs;
 	throw usageError(`\`${text}\` is no time to wait for streams: expected one such as 30s, of a day at most`);
 }
@@ -155,5 +157,5 @@ function createIdentityReader(
 	if (!isSecure || tlsCert === undefined || tlsKey === undefined) {
 		throw usageError('--listen https://IP:PORT, --tls-cert and --tls-key go together');
 	}
-	return () => ({cert: readFileSync(tlsCert), key: readFileSync(tlsKey)});
+	return () => ({cert: readFileSync(tlsCert), key: readSecretFile(tlsKey)});
 }

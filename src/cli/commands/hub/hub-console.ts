@@ -57,7 +57,7 @@ async function admitToken(token: string, options: HubConsoleOptions): Promise<Co
 		connect: async id => {
 			try {
 				const machine = await connectorFor(targetOf(id, token, options))(AbortSignal.timeout(CONNECT_MS));
-				return browser => joinTransports(browser, machine);
+				return {accept: browser => joinTransports(browser, machine), withdraw: () => machine.destroy()};
 			} catch (error) {
 				options.logger.info('a machine cannot be reached', {environment: id, error: errorMessage(error)});
 				throw error;

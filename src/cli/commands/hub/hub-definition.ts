@@ -34,6 +34,10 @@ const NATS_OPTIONS: readonly OptionDefinition[] = [
 	},
 	{flags: '--nats-cert <FILE>', help: 'certificate of this node for NATS', completes: {kind: 'file'}},
 	{flags: '--nats-key <FILE>', help: 'private key of that certificate', completes: {kind: 'file'}},
+	{
+		flags: '--nats-synced',
+		help: 'the NATS servers have sync_interval: always, which cannot be asked: do not warn that they may lose what they acknowledged',
+	},
 	{flags: '--nats-replicas <N>', help: 'copies of the state in NATS (default: 3 in a cluster, else 1)'},
 ];
 
@@ -125,6 +129,7 @@ export const HUB: CommandDefinition = {
 			natsCa: options['natsCa'] as string | undefined,
 			natsCert: options['natsCert'] as string | undefined,
 			natsKey: options['natsKey'] as string | undefined,
+			isNatsSynced: options['natsSynced'] === true,
 			natsReplicas: options['natsReplicas'] as string | undefined,
 			drainTimeout: options['drainTimeout'] as string | undefined,
 			hasConsole: options['console'] === true,

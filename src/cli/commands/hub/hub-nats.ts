@@ -16,6 +16,7 @@ export interface HubNatsOptions {
 	readonly natsCert: string | undefined;
 	readonly natsKey: string | undefined;
 	readonly natsReplicas: string | undefined;
+	readonly isNatsSynced: boolean;
 }
 
 /** State of a hub in NATS; undefined without `--nats`. The client of NATS is loaded here. */
@@ -25,10 +26,11 @@ export async function openHubBackend(
 	logger: Logger,
 ): Promise<HubBackend | undefined> {
 	const servers = options.nats.flatMap(each => each.split(',')).map(each => each.trim());
-	const {natsCreds, natsTokenFile, natsCa, natsCert, natsKey, natsReplicas} = options;
+	const {natsCreds, natsTokenFile, natsCa, natsCert, natsKey, natsReplicas, isNatsSynced} = options;
 	if (servers.length === 0) {
 		const others = [natsCreds, natsTokenFile, natsCa, natsCert, natsKey, natsReplicas];
-		if (others.some(each => each !== undefined)) throw usageError('options that begin with --nats- go with --nats');
+		if (isNatsSynced || others.some(each => each !== undefined))
+			throw usageError('options that begin with --nats- go with --nats');
 		return undefined;
 	}
 	requireServers(servers);
@@ -43,6 +45,7 @@ export async function openHubBackend(
 		token: natsTokenFile === undefined ? undefined : readSecretFile(natsTokenFile).trim(),
 		tls: hasTls ? {caFile: natsCa, certFile: natsCert, keyFile: natsKey} : undefined,
 		replicas: parseReplicas(natsReplicas),
+		isSynced: isNatsSynced,
 		logger,
 	});
 }

@@ -48,7 +48,11 @@ export async function revokeHubToken(id: string, {data}: HubDirectoryOptions): P
 async function openTokens(data: string | undefined): Promise<TokenEdits> {
 	const directory = hubDirectory(data);
 	const {isStateInNats} = await import('../../../hub/nats/nats-marker.js');
-	if (!isStateInNats(directory)) return new HubTokens(directory);
+	if (!isStateInNats(directory)) {
+		return new HubTokens(directory, ({path, line, reason}) =>
+			writeMessage(`warning: line ${line} of ${path} is skipped: ${reason}`),
+		);
+	}
 	return {
 		list: async () => {
 			const answer = await askHub<{readonly tokens: readonly TokenRecord[]}>(directory, {

@@ -17,10 +17,14 @@ import {
 } from '../fanout/job-options.js';
 
 const HUB_OPTIONS: readonly OptionDefinition[] = [
-	{flags: '--hub <URL>', help: 'the hub, an http:// or https:// URL (default: LONGARM_HUB)'},
+	{
+		flags: '--hub <URL>',
+		help: 'the hub: an http:// or https:// URL, or the name of an environment behind it, whose token and trust are used (default: LONGARM_HUB)',
+		completes: {kind: 'environment'},
+	},
 	{
 		flags: '--token-file <FILE>',
-		help: 'take the client token for the hub from this file (default: LONGARM_EXEC_SERVER_TOKEN)',
+		help: 'take the client token for the hub from this file (default: that of the environment, or with a URL LONGARM_EXEC_SERVER_TOKEN)',
 		completes: {kind: 'file'},
 	},
 	...TRUST_OPTIONS,
@@ -65,13 +69,13 @@ export const JOB_SUBMIT: CommandDefinition = {
 	],
 	details: [
 		'The rows and the command are sent to a hub that was started with --jobs. It prints the id of the job when that is on the disks of the hub; from then on nothing of it depends on this machine. Options are those of longarm fanout.',
-		'With --follow it waits for the end, writes the output, and prints the summary as JSON. Ctrl-C ends the waiting and not the job.',
+		'With --follow it waits for the end, writes the output, and prints the summary: on a terminal as lines for people, otherwise, and with --json, as JSON. Ctrl-C ends the waiting and not the job.',
 		'An item may be started more than once, LONGARM_ATTEMPT says how often; its result is accepted once.',
 	],
 	examples: [
 		{command: `longarm job submit rows.csv --cmd './work.sh {name}' --executor pool:gpu --hub https://hub.example`},
 		{
-			command: `longarm job submit hosts.csv --cmd 'ping -c1 {host}' --result exit --executor devbox,slots=4 --follow --hub https://hub.example`,
+			command: `longarm job submit hosts.csv --cmd 'ping -c1 {host}' --executor devbox,slots=4 --follow --hub https://hub.example`,
 		},
 	],
 	exitCodes: RUN_EXIT_CODES,
@@ -89,7 +93,7 @@ export const JOB_STATUS: CommandDefinition = {
 	options: [FOLLOW_OPTION, PROGRESS_OPTION, JSON_OPTION, ...HUB_OPTIONS],
 	examples: [
 		{command: 'longarm job status 1f0c2d3e --hub https://hub.example'},
-		{command: 'longarm job status 1f0c2d3e --follow --json'},
+		{command: 'longarm job status 1f0c2d3e --follow --hub devbox', says: 'at the hub of devbox, with its token'},
 	],
 	exitCodes: RUN_EXIT_CODES,
 	failureCodes: JOB_FAILURE_CODES,

@@ -5,6 +5,7 @@ import {defaultOutputPath, shortJobId} from '../../../jobs/store/job-directory.j
 import type {OptionValues} from '../../command-definition.js';
 import {writeJson, writeLines, writeMessage} from '../../common/messages.js';
 import {parseTimeOption} from '../../common/times.js';
+import {formatCounts, formatFailures} from '../fanout/job-lines.js';
 import {JOB_EXIT} from '../fanout/job-options.js';
 import {followJob, readReporter} from './follow-job.js';
 import {JobsClient} from './jobs-client.js';
@@ -12,7 +13,7 @@ import {writeItems} from './write-items.js';
 
 export async function showHubJob(given: string, options: OptionValues): Promise<number> {
 	const reporter = readReporter(options);
-	const client = new JobsClient(options);
+	const client = await JobsClient.open(options);
 	const jobId = await client.resolveId(given);
 	const followed = options['follow'] === true ? await followJob(client, jobId, reporter) : undefined;
 	const listed = followed?.listed ?? (await client.find(jobId));
@@ -22,7 +23,7 @@ export async function showHubJob(given: string, options: OptionValues): Promise<
 }
 
 export async function listHubJobs(options: OptionValues): Promise<number> {
-	const jobs = await new JobsClient(options).list();
+	const jobs = await (await JobsClient.open(options)).list();
 	if (options['json'] === true) writeJson(jobs);
 	else if (jobs.length === 0) writeLines(['there are no jobs']);
 	else writeLines(jobs.map(toLine));
@@ -31,7 +32,7 @@ export async function listHubJobs(options: OptionValues): Promise<number> {
 
 /** Both streams of the item, each where it belongs. */
 export async function printLogs(given: string, itemId: string, options: OptionValues): Promise<number> {
-	const client = new JobsClient(options);
+	const client = await JobsClient.open(options);
 	const logs = await client.readLogs(await client.resolveId(given), itemId);
 	if (options['json'] === true) {
 		writeJson(logs);
@@ -43,7 +44,7 @@ export async function printLogs(given: string, itemId: string, options: OptionVa
 }
 
 export async function exportHubJob(given: string, options: OptionValues): Promise<number> {
-	const client = new JobsClient(options);
+	const client = await JobsClient.open(options);
 	const jobId = await client.resolveId(given);
 	const output = options['output'] as string | undefined;
 	const path = output ?? defaultOutputPath((await client.find(jobId)).input_path, jobId, 'job');
@@ -54,7 +55,7 @@ export async function exportHubJob(given: string, options: OptionValues): Promis
 
 export async function cancelHubJob(given: string, options: OptionValues): Promise<number> {
 	const drainMs = parseTimeOption('--drain-timeout', options['drainTimeout'] as string | undefined) ?? DEFAULT_DRAIN_MS;
-	const client = new JobsClient(options);
+	const client = await JobsClient.open(options);
 	const jobId = await client.resolveId(given);
 	await client.cancel(jobId, drainMs);
 	writeLines([`job ${shortJobId(jobId)} is being cancelled`]);
@@ -66,16 +67,15 @@ function linesOf(text: string): string[] {
 }
 
 function toLines(job: ListedJob): string[] {
-	const failures = (job.failed_item_errors ?? []).map(each => `  ${each.item_id}: ${each.last_error}`);
 	return [
 		toLine(job),
 		`input   ${job.input_path}`,
 		...(job.job_error === null ? [] : [`error   ${job.job_error}`]),
-		...(failures.length === 0 ? [] : ['failed items', ...failures]),
+		...formatFailures(job),
 	];
 }
 
 function toLine(job: ListedJob): string {
-	const {total_items: total, completed_items: completed, failed_items: failed} = job;
-	return `${shortJobId(job.job_id)}  ${job.status.padEnd(9)}  ${job.created_at}  ${completed}/${total} done, ${failed} failed, ${job.running_items} running, ${job.pending_items} pending`;
+	const stall = job.stalled_seconds === undefined ? '' : `, stalled: no result for ${job.stalled_seconds} s`;
+	return `${shortJobId(job.job_id)}  ${job.status.padEnd(9)}  ${job.created_at}  ${formatCounts(job)}${stall}`;
 }

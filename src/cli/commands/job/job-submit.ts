@@ -7,7 +7,7 @@ import {parseWholeNumber} from '../../common/processes/option-values.js';
 import {usageError} from '../../exit-codes.js';
 import {readRules, readWork} from '../fanout/fanout-settings.js';
 import {JOB_EXIT} from '../fanout/job-options.js';
-import {refuseBadInput} from '../fanout/run-stored-job.js';
+import {refuseBadInput, writeSummary} from '../fanout/run-stored-job.js';
 import {followJob, readReporter} from './follow-job.js';
 import {JobsClient} from './jobs-client.js';
 import {writeItems} from './write-items.js';
@@ -24,7 +24,7 @@ export async function submitJob(input: string, options: OptionValues): Promise<n
 	const {output, idColumn, follow} = options;
 	if (output !== undefined && follow !== true)
 		throw usageError('--output goes with --follow; later there is longarm job export');
-	const client = new JobsClient(options);
+	const client = await JobsClient.open(options);
 	const inputFormat = formatOfInput(input);
 	const jobId = await refuseBadInput(() =>
 		client.submit(
@@ -51,7 +51,7 @@ export async function submitJob(input: string, options: OptionValues): Promise<n
 	const path = (output as string | undefined) ?? defaultOutputPath(input, jobId, 'job');
 	const {listed, exitCode} = await followJob(client, jobId, reporter);
 	await writeItems(client, jobId, path);
-	writeJson({...listed, output_csv_path: path});
+	writeSummary({...listed, output_csv_path: path}, options);
 	return exitCode;
 }
 

@@ -2,7 +2,6 @@ import {type IncomingMessage, request as requestHttp} from 'node:http';
 import {request as requestHttps} from 'node:https';
 import {Readable} from 'node:stream';
 import {pipeline} from 'node:stream/promises';
-import {TOKEN_VARIABLE, trustOf} from '../../../environments/config/config-variables.js';
 import type {ItemLogs, ItemsForm} from '../../../jobs/hub/hub-jobs.js';
 import type {JobSubmission} from '../../../jobs/hub/submitted-job.js';
 import type {ListedJob} from '../../../jobs/output/job-summary.js';
@@ -10,18 +9,23 @@ import {LongarmError} from '../../../shared/errors.js';
 import {parseRegistryUrl} from '../../../transports/node/relay/registry-client.js';
 import {RegistryError, refusedByRegistry} from '../../../transports/node/relay/registry-errors.js';
 import {secureSocketOptions} from '../../../transports/node/relay/secure-socket.js';
+import {retryUnreached} from '../../../transports/node/relay/unreached.js';
 import type {TlsOptions} from '../../../transports/node/tls-trust.js';
 import type {OptionValues} from '../../command-definition.js';
-import {givenTrust} from '../../common/given-trust.js';
 import {usageError} from '../../exit-codes.js';
-import {readToken} from '../env/env-edit.js';
+import {type FoundHub, findHub} from '../env/find-hub.js';
 
 export const HUB_VARIABLE = 'LONGARM_HUB';
 /** The hub has so long for the beginning of an answer; a job with many rows is on its disks then. */
 const ANSWER_MS = 120_000;
+/** How long questions are repeated while no hub is reached. */
+const UNREACHED_RETRY_MS = 10_000;
 /** Enough for ten thousand jobs. */
 const MAX_ANSWER_BYTES = 32 * 1024 * 1024;
 const MIN_PREFIX = 4;
+const LIST_HINT = 'longarm job list shows the jobs of the hub.';
+const ITEM_HINT =
+	'longarm job export writes the ids of all items. Output is kept of attempts that have ended, unless the job was submitted with --logs failed or none.';
 const FULL_ID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 /** Requests about jobs to one hub. */
@@ -30,17 +34,21 @@ export class JobsClient {
 	readonly #token: string | undefined;
 	readonly #tls: TlsOptions;
 
-	constructor(options: OptionValues) {
+	/** The hub of `--hub`, a URL or a name of the configuration. */
+	static async open(options: OptionValues): Promise<JobsClient> {
 		const hub = (options['hub'] as string | undefined) ?? process.env[HUB_VARIABLE];
-		if (hub === undefined || hub === '') throw usageError(`say which hub with --hub URL, or with ${HUB_VARIABLE}`);
-		this.#base = parseRegistryUrl(hub);
-		const file = options['tokenFile'] as string | undefined;
-		this.#token = file === undefined ? process.env[TOKEN_VARIABLE] : readToken(file);
-		const isSecure = this.#base.protocol === 'https:';
-		this.#tls = isSecure ? {...trustOf(process.env), ...givenTrust()} : {};
-		if (!isSecure && Object.keys(givenTrust()).length > 0) {
-			throw usageError('--ca-file and --tls-fingerprint go with an https:// URL only');
+		if (hub === undefined || hub === '') {
+			throw usageError(
+				`say which hub with --hub URL, or --hub NAME of an environment behind it, or with ${HUB_VARIABLE}`,
+			);
 		}
+		return new JobsClient(await findHub({hub, tokenFile: options['tokenFile'] as string | undefined}));
+	}
+
+	private constructor({url, access}: FoundHub) {
+		this.#base = parseRegistryUrl(url);
+		this.#token = access.token();
+		this.#tls = access.tls ?? {};
 	}
 
 	/** Settles with the id when the job is durable. */
@@ -62,7 +70,8 @@ export class JobsClient {
 	}
 
 	async readLogs(jobId: string, itemId: string): Promise<ItemLogs> {
-		return (await this.#askJson(`/jobs/${jobId}/logs?item=${encodeURIComponent(itemId)}`)) as ItemLogs;
+		const path = `/jobs/${jobId}/logs?item=${encodeURIComponent(itemId)}`;
+		return (await this.#askJson(path, undefined, ITEM_HINT)) as ItemLogs;
 	}
 
 	async cancel(jobId: string, drainMs: number): Promise<void> {
@@ -72,7 +81,8 @@ export class JobsClient {
 
 	/** Bytes of the output so far. */
 	async readItems(jobId: string, form: ItemsForm): Promise<AsyncIterable<Uint8Array>> {
-		return this.#ask(`/jobs/${jobId}/items?form=${form}`);
+		const ask = (): Promise<IncomingMessage> => this.#ask(`/jobs/${jobId}/items?form=${form}`);
+		return retryUnreached(ask, {limitMs: UNREACHED_RETRY_MS});
 	}
 
 	/** The id that a beginning stands for. */
@@ -82,15 +92,17 @@ export class JobsClient {
 		const found = jobs.map(({job_id: id}) => id).filter(id => id.startsWith(given));
 		if (found.length === 1) return found[0]!;
 		const message = found.length === 0 ? `the hub has no job \`${given}\`` : `several jobs begin with \`${given}\``;
-		throw new LongarmError('JOB_UNKNOWN', {message, context: {given}});
+		throw new LongarmError('JOB_UNKNOWN', {message, context: {given}, hint: LIST_HINT});
 	}
 
-	async #askJson(path: string, body?: AsyncIterable<Uint8Array>): Promise<unknown> {
-		return JSON.parse(await readText(await this.#ask(path, body)));
+	async #askJson(path: string, body?: AsyncIterable<Uint8Array>, hint?: string): Promise<unknown> {
+		const read = async (): Promise<string> => readText(await this.#ask(path, body, hint));
+		// A body can be read once, and a job must not be begun twice.
+		return JSON.parse(await (body ? read() : retryUnreached(read, {limitMs: UNREACHED_RETRY_MS})));
 	}
 
 	/** A successful answer. Throws `USAGE_WRONG` for a job that cannot be used, `JOB_UNKNOWN`, or a `RegistryError`. */
-	async #ask(path: string, body?: AsyncIterable<Uint8Array>): Promise<IncomingMessage> {
+	async #ask(path: string, body?: AsyncIterable<Uint8Array>, hint = LIST_HINT): Promise<IncomingMessage> {
 		const url = new URL(this.#base);
 		const [pathname, search = ''] = path.split('?');
 		url.pathname = `${url.pathname.replace(/\/+$/, '')}${pathname}`;
@@ -105,6 +117,7 @@ export class JobsClient {
 		const isOff = message === 'there is nothing here';
 		throw new LongarmError('JOB_UNKNOWN', {
 			message: isOff ? 'the hub takes no jobs: it was started without --jobs' : message,
+			hint: isOff ? 'Start the hub with longarm hub --jobs, or run the job from here with longarm fanout.' : hint,
 		});
 	}
 
@@ -137,10 +150,15 @@ export class JobsClient {
 async function readText(response: IncomingMessage): Promise<string> {
 	const chunks: Buffer[] = [];
 	let bytes = 0;
-	for await (const chunk of response as AsyncIterable<Buffer>) {
-		bytes += chunk.length;
-		if (bytes > MAX_ANSWER_BYTES) throw new RegistryError(`the answer is longer than ${MAX_ANSWER_BYTES} bytes`);
-		chunks.push(chunk);
+	try {
+		for await (const chunk of response as AsyncIterable<Buffer>) {
+			bytes += chunk.length;
+			if (bytes > MAX_ANSWER_BYTES) throw new RegistryError(`the answer is longer than ${MAX_ANSWER_BYTES} bytes`);
+			chunks.push(chunk);
+		}
+	} catch (cause) {
+		if (cause instanceof RegistryError) throw cause;
+		throw new RegistryError(`the answer of the hub was cut off: ${(cause as Error).message}`, {cause});
 	}
 	return Buffer.concat(chunks).toString();
 }

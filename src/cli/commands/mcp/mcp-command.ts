@@ -1,3 +1,4 @@
+import type {MachineLimits} from '../../../mcp/server/machines/machine-limits.js';
 import {McpService, type McpServiceOptions} from '../../../mcp/server/mcp-service.js';
 import {TOOL_GROUPS, type ToolGroup} from '../../../mcp/server/tools/tool.js';
 import {waitAtMost} from '../../../shared/async/timeout.js';
@@ -14,6 +15,9 @@ export interface McpOptions {
 	readonly allowedOrigins: readonly string[];
 	readonly tools: string | undefined;
 	readonly readOnly: boolean;
+	readonly root: string | undefined;
+	readonly sandbox: string | undefined;
+	readonly network: boolean;
 	readonly grace: string | undefined;
 	readonly maxWait: string | undefined;
 	readonly maxChars: string | undefined;
@@ -30,6 +34,8 @@ const TERMINAL_HINT = [
 	'longarm mcp waits for an MCP client on standard input, which is a terminal here; Ctrl-C ends it.',
 	'hint: clients start it themselves: longarm mcp setup writes their configuration',
 ];
+/** A call that waits as long as it may has so much more time for its answer, after the end of the input. */
+const ANSWER_MARGIN_MS = 15_000;
 /** Time limit for the orderly end of connections. */
 const GOODBYE_MS = 1000;
 
@@ -39,15 +45,16 @@ export async function serveMcp(options: McpOptions): Promise<number> {
 	const httpOnly =
 		options.tokenFile !== undefined ? '--token-file' : options.allowedOrigins.length > 0 ? '--allow-origin' : undefined;
 	if (options.http === undefined && httpOnly !== undefined) throw usageError(`${httpOnly} is for --http only`);
+	const limits = await readLimits(options);
 	const ended = endOnSignals();
-	const machines = await openMachines(options);
+	const machines = await openMachines({...options, limits});
 	const hasSecretIds = options.http !== undefined && options.tokenFile === undefined;
 	const service = new McpService({...settings, machines, hasSecretIds});
 	try {
 		if (options.http === undefined) {
 			if (process.stdin.isTTY) writeMessage(...TERMINAL_HINT);
 			const {serveMcpOverStdio} = await import('../../../mcp/server/serve-stdio.js');
-			await serveMcpOverStdio(service, ended);
+			await serveMcpOverStdio(service, {signal: ended, answerMs: settings.maxWaitMs + ANSWER_MARGIN_MS});
 			// The terminal has shown ^C at the beginning of a line.
 			if (process.stdin.isTTY && ended.aborted) writeMessage('');
 		} else {
@@ -74,6 +81,20 @@ export function readServiceSettings(options: McpOptions): ServiceSettings {
 		maxWaitMs: parseTimeOption('--max-wait', options.maxWait) ?? DEFAULT_MAX_WAIT_MS,
 		maxChars: readChars(options.maxChars),
 	};
+}
+
+async function readLimits({root, sandbox, network}: McpOptions): Promise<MachineLimits> {
+	if (root === undefined && sandbox === undefined) {
+		if (network) throw usageError('--network goes with --sandbox or --root');
+		return {};
+	}
+	if (root === '') throw usageError('--root is empty');
+	if (sandbox === undefined) return {root, network};
+	const {readSandboxOption} = await import('../run/sandbox-request.js');
+	const policy = readSandboxOption(sandbox);
+	if (typeof policy === 'string') return {root, sandbox: policy, network};
+	if (root === undefined && !network) return {sandbox: policy};
+	throw usageError('--root and --network go with read-only and workspace-write; a policy of your own says it itself');
 }
 
 function readGroups(text: string | undefined): readonly ToolGroup[] {

@@ -1,5 +1,6 @@
 import {basename} from 'node:path';
 import type {Environment} from '../../../environments/environment.js';
+import type {MachineLimits} from '../../../mcp/server/machines/machine-limits.js';
 import {NamedMachine} from '../../../mcp/server/machines/named-machine.js';
 import type {EnvironmentLabels} from '../../../shared/labels.js';
 import {openEnvironment} from '../../common/environments.js';
@@ -10,15 +11,17 @@ export interface MachineChoice {
 	/** Of `-e`: names, addresses, and selectors such as `a,b,@os=linux`. */
 	readonly environments: readonly string[];
 	readonly all: boolean;
+	/** For all of them. */
+	readonly limits: MachineLimits;
 }
 
 /** The machines of a command line, the default first. None is connected to. */
-export async function openMachines({environments, all}: MachineChoice): Promise<NamedMachine[]> {
+export async function openMachines({environments, all, limits}: MachineChoice): Promise<NamedMachine[]> {
 	if (all && environments.length > 0) throw usageError('--all and -e exclude each other');
-	if (!all && environments.length === 0) return [toMachine(await open(undefined), new Map(), [])];
+	if (!all && environments.length === 0) return [toMachine(await open(undefined), new Map(), [], limits)];
 	const chosen = await choose(environments, all);
 	const machines: NamedMachine[] = [];
-	for (const name of chosen.names) machines.push(toMachine(await open(name), chosen.labels, machines));
+	for (const name of chosen.names) machines.push(toMachine(await open(name), chosen.labels, machines, limits));
 	return machines;
 }
 
@@ -53,11 +56,12 @@ function toMachine(
 	environment: Environment,
 	labels: ReadonlyMap<string, EnvironmentLabels>,
 	others: readonly NamedMachine[],
+	limits: MachineLimits,
 ): NamedMachine {
 	const wanted = shortNameOf(environment.id);
 	const taken = others.filter(({name}) => name === wanted || name.startsWith(`${wanted}#`)).length;
 	const name = taken === 0 ? wanted : `${wanted}#${taken + 1}`;
-	return new NamedMachine(name, environment, labels.get(environment.id) ?? {});
+	return new NamedMachine(name, environment, labels.get(environment.id) ?? {}, limits);
 }
 
 function shortNameOf(id: string): string {

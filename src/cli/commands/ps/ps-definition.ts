@@ -22,16 +22,16 @@ export const PS: CommandDefinition = {
 		QUIET_OPTION,
 	],
 	details: [
-		'Shows the processes of all clients that you may look at. The driver is the client whose input the process gets; WAITING tells that a process waits for input, or for a password.',
+		'Shows the processes of all clients that you may look at. The driver is the client whose input the process gets; WAITING tells what a process waits for: input or password; disk, if the disk of the server takes no more output; limit, if its output fills the room that it was given on disk; reader, if its client does not read. A program that fills the screen, such as an editor, does not wait for input.',
 		'A process is exited when it has ended and something it started still holds its output open, closed when that is over, too, and lost when it went down with the server or the keeper that ran it, so that its end is not known.',
 		'--json prints a list of objects: {"id", "name", "state", "exitCode", "reason", "pid", "owner", "driver", "attached", "waitingFor", "durable", "labels", "tty", "rows", "cols", "startedAt", "ageMs", "outputBytes", "spilledBytes", "generation", "command"}, and "environment" with several -e. Members without a value are null.',
-		'Processes of this machine are those of your local daemon, which ps never starts.',
+		'Processes of this machine are those of your local daemon. If it does not run, ps starts it only if it has left processes to list.',
 	],
 	examples: [
 		{command: 'longarm ps'},
 		{command: 'longarm ps -a -e devbox --label job=nightly'},
 		{command: 'longarm ps -e devbox -e build --watch'},
-		{command: `longarm ps --json | jq -r '.[] | select(.waitingFor) | .id'`, says: 'those that wait for somebody'},
+		{command: `longarm ps --json | jq -r '.[] | select(.waitingFor) | .id'`, says: 'those that wait for something'},
 	],
 	exitCodes: [
 		[`${EXIT.failed}`, 'an environment could not be asked; stderr says why, the others are shown'],

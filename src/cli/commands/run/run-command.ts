@@ -2,14 +2,18 @@ import type {Environment} from '../../../environments/environment.js';
 import {RpcError} from '../../../protocol/wire/error-codes.js';
 import {ignoreRejection} from '../../../shared/async/ignore-rejection.js';
 import {errorMessage, LongarmError} from '../../../shared/errors.js';
-import {parseDuration} from '../../../shared/units.js';
+import {randomHex} from '../../../shared/random-id.js';
 import type {OptionValues} from '../../command-definition.js';
-import {openEnvironment} from '../../common/environments.js';
+import {type OpenOptions, openEnvironment} from '../../common/environments.js';
+import {parseTimeOption} from '../../common/times.js';
 import {usageError} from '../../exit-codes.js';
 import {attach} from './attach/attach.js';
 import type {AttachedCommand} from './attach/start-attached.js';
 import type {SandboxRequest} from './sandbox-request.js';
 import type {ReadSharing, SharingRequest} from './sharing-request.js';
+
+/** Of an id that people may have to copy: it is found nowhere twice all the same. */
+const ID_BYTES = 6;
 
 /** Where a command runs. */
 interface RunPlace {
@@ -42,13 +46,16 @@ export async function runCommand(request: RunRequest): Promise<number> {
 	if (!isDetached && tty && (json || !stdin))
 		throw usageError(`--tty and ${json ? '--json' : '--no-stdin'} exclude each other`);
 	const sandbox = await readSandbox(request.sandbox);
-	const timeoutMs = timeout === undefined ? undefined : parseTimeout(timeout);
+	const timeoutMs = parseTimeOption('--timeout', timeout);
 	const env = {...(tty && readTerminalKind()), ...parseVariables(variables)};
-	const place = await openPlace(request, sharing !== undefined);
+	// A user at a terminal sees that the link is lost, and may give up.
+	const isPatient = tty && !isDetached && process.stdin.isTTY;
+	const place = await openPlace(request, {isNamed: sharing !== undefined, isPatient});
 	const {opened, member} = place;
 	// On this machine a process that others are to find is one of the daemon.
 	const shared = sharing && opened.kind === 'local' ? {...sharing, share: {}} : sharing;
-	const command = {argv, cwd, env, tty, timeoutMs, sandbox, noInput: !stdin, sharing: shared, processId};
+	const start = {argv, cwd, env, tty, timeoutMs, sandbox, sharing: shared, isPatient};
+	const command = {...start, noInput: !stdin, processId: processId ?? (isPatient ? randomHex(ID_BYTES) : undefined)};
 	if (isDetached) {
 		const {startDetached} = await import('./start-detached.js');
 		return startDetached(opened, {command, json, member});
@@ -82,7 +89,10 @@ interface OpenedPlace {
 }
 
 /** Opens the environment; what pools need is loaded for them only. */
-async function openPlace({environment, wait, quiet}: RunPlace, isNamed: boolean): Promise<OpenedPlace> {
+async function openPlace(
+	{environment, wait, quiet}: RunPlace,
+	client: Pick<OpenOptions, 'isNamed' | 'isPatient'>,
+): Promise<OpenedPlace> {
 	let isPool = false;
 	const noticePool = (): void => {
 		isPool = true;
@@ -90,7 +100,7 @@ async function openPlace({environment, wait, quiet}: RunPlace, isNamed: boolean)
 	const choice = wait === undefined ? undefined : (await import('../../common/pool-choice.js')).readPoolChoice(wait);
 	const opened = await openEnvironment(environment, {
 		quiet,
-		isNamed,
+		...client,
 		pools: {waitMs: choice?.waitMs, noticePool},
 	});
 	if (!isPool) return {opened, member: undefined};
@@ -109,6 +119,8 @@ export interface ShellRequest extends RunPlace {
 	/** `NAME=value`. */
 	readonly variables: readonly string[];
 	readonly sandbox: SandboxRequest;
+	/** Of a shell that stays when we leave, and is attached to if it is there. */
+	readonly name: string | undefined;
 }
 
 /** Hands our terminal to a shell somewhere else; settles with its exit code. */
@@ -119,9 +131,14 @@ export async function runShell(request: ShellRequest): Promise<number> {
 	}
 	const sandbox = await readSandbox(request.sandbox);
 	const env = {...readTerminalKind(), ...parseVariables(variables)};
-	const place = await openPlace(request, false);
+	const command = {argv, cwd, env, tty: true, sandbox};
+	if (request.name !== undefined) {
+		const {attachToShell} = await import('./named-shell.js');
+		return attachToShell(request.name, command, request);
+	}
+	const place = await openPlace(request, {isPatient: true});
 	void tellMember(place, request.quiet);
-	return attach(place.opened, {argv, cwd, env, tty: true, sandbox});
+	return attach(place.opened, {...command, isPatient: true, processId: randomHex(ID_BYTES)});
 }
 
 /** Loaded when it is needed: most commands are for one client only. */
@@ -159,11 +176,4 @@ export function parseVariables(given: readonly string[]): Record<string, string>
 			return [text.slice(0, at), text.slice(at + 1)];
 		}),
 	);
-}
-
-/** Milliseconds of --timeout. */
-export function parseTimeout(text: string): number {
-	const ms = parseDuration(text);
-	if (ms === undefined) throw usageError(`--timeout ${text}: expected a time such as 30s, 500ms or 2h`);
-	return ms;
 }

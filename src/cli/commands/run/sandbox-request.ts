@@ -1,6 +1,6 @@
 import {readFileSync} from 'node:fs';
 import type {SandboxContext} from '../../../client/files/files.js';
-import {createSandboxPolicy, SANDBOX_PRESETS} from '../../../client/run/sandbox-policy.js';
+import {createSandboxPolicy, SANDBOX_PRESETS, type SandboxPreset} from '../../../client/run/sandbox-policy.js';
 import {sandboxContext} from '../../../protocol/methods/sandbox-params.js';
 import {decode} from '../../../protocol/wire/decode.js';
 import {suggestName} from '../../../shared/closest-name.js';
@@ -19,22 +19,26 @@ export interface SandboxRequest {
 /** Throws for a request that cannot be meant, before anything is connected to. */
 export function parseSandboxRequest({policy, writable, network}: SandboxRequest): SandboxMaker {
 	if (policy === undefined) throw usageError('--writable and --network go with --sandbox');
-	const preset = SANDBOX_PRESETS.find(name => name === policy);
-	if (preset === undefined) {
-		const read = readPolicy(policy);
-		if (writable.length === 0 && !network) return () => read;
+	const option = readSandboxOption(policy);
+	if (typeof option === 'object') {
+		if (writable.length === 0 && !network) return () => option;
 		throw usageError(
 			'--writable and --network go with read-only and workspace-write; a policy of your own says it itself',
 		);
 	}
 	return (cwd, resolve) => {
 		try {
-			return createSandboxPolicy(preset, {cwd, writable: writable.map(resolve), network});
+			return createSandboxPolicy(option, {cwd, writable: writable.map(resolve), network});
 		} catch (error) {
 			if (!(error instanceof TypeError)) throw error;
 			throw usageError(`${error.message}; choose another one with --cwd`, error);
 		}
 	};
+}
+
+/** A usual policy by its name, or the policy in a file of this machine. */
+export function readSandboxOption(policy: string): SandboxPreset | SandboxContext {
+	return SANDBOX_PRESETS.find(name => name === policy) ?? readPolicy(policy);
 }
 
 function readPolicy(file: string): SandboxContext {

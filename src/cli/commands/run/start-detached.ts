@@ -24,7 +24,7 @@ export function startDetached(environment: Environment, {command, json, member}:
 		const facts = await readEnvironmentFacts(environment);
 		const started = await startAttached(environment, command, {
 			facts,
-			terminal: command.tty ? {size: readSize()} : undefined,
+			terminal: command.tty ? {size: readOwnSize()} : undefined,
 			inputKind: 'nothing',
 			isDetached: true,
 		});
@@ -46,7 +46,7 @@ export function startDetached(environment: Environment, {command, json, member}:
 }
 
 /** That of our own terminal, which will probably be the one it is attached to. */
-function readSize(): {readonly rows: number; readonly cols: number} {
+export function readOwnSize(): {readonly rows: number; readonly cols: number} {
 	const screen = [process.stdout, process.stderr].find(({isTTY}) => isTTY);
 	if (!screen || !(screen.rows > 0 && screen.columns > 0)) return USUAL_SIZE;
 	return {rows: screen.rows, cols: screen.columns};

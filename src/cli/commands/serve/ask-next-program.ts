@@ -52,11 +52,18 @@ export async function askNextProgram(
 	const outcome = Promise.all([exited.promise, ended.promise]);
 	const [exitCode] = await withTimeout(outcome, maxMs, () => giveUp(child, maxMs));
 	if (exitCode === 0 && stdout.text.trim() === handoffAnswer(HANDOFF_VERSION)) return;
-	const said = (stderr.text.trim() || stdout.text.trim()).split('\n', 1)[0];
+	const said = findReason(stderr.text.trim() || stdout.text.trim());
 	throw new LongarmError('UPGRADE_FAILED', {
 		message: `${program.at(-1)} does not take over: it ended with ${exitCode} and said \`${said}\``,
 		context: {program: program.at(-1), exitCode},
+		hint: 'The message says what the new program answered; the server goes on as before.',
 	});
+}
+
+/** The line that names an error, else the first one: a program that crashes prints its place in the source first. */
+function findReason(text: string): string {
+	const lines = text.split('\n');
+	return lines.find(line => /^\s*(?:\w*Error|error)\b/.test(line))?.trim() ?? lines[0]!;
 }
 
 function giveUp(child: Child, maxMs: number): never {

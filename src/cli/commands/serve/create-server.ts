@@ -6,11 +6,13 @@ import {ignoreRealTimeSignals} from '../../../processes/backends/linux/ignore-si
 import {selectBackend} from '../../../processes/backends/select-backend.js';
 import {listKeeperRecords} from '../../../server/keeper/keeper-record.js';
 import {ExecServer} from '../../../server/server.js';
+import {listStateParts} from '../../../server/state/state-parts.js';
 import type {Logger} from '../../../shared/logger.js';
 import {stateHome} from '../../../shared/node/state-home.js';
 import {listenSchemeOf} from '../../../transports/node/registry.js';
 import type {AuditLog} from './audit-log.js';
 import type {CredentialState} from './credential-frames.js';
+import {doesOfferDaemon} from './daemon-handover.js';
 import {listHiddenPaths} from './hidden-paths.js';
 import {parseListenSetting} from './serve-endpoint.js';
 import type {ServeHandoff, ServeState} from './serve-handoff.js';
@@ -66,22 +68,34 @@ export function createServer(options: CreateOptions): ExecServer {
 		server.adopt(handoff.state.server, handoff.source);
 		handoff.source.close();
 	}
-	const usesDefaultState = !listenSchemeOf(parseListenSetting(settings.listen, settings.protocol)).startsServer;
+	const endsWithClient = doesEndWithClient(settings);
 	// A directory that was asked for has to be usable; the default one is opened later, unless its first client may look for
 	// processes that an earlier server has left to a keeper.
 	if (settings.state !== undefined) server.openState();
-	else if (usesDefaultState && hasKeepers()) server.restoreState();
+	else if (hasKeepers()) server.restoreState(endsWithClient ? 'kept' : 'all');
 	setTimeout(() => {
 		backend();
 		closeUninvitedInspector(logger);
-		if (usesDefaultState) server.restoreState();
+		if (!endsWithClient) server.restoreState();
 	}, WARM_UP_MS).unref();
 	return server;
 }
 
+function doesEndWithClient({listen, protocol}: Settings): boolean {
+	return listenSchemeOf(parseListenSetting(listen, protocol)).startsServer;
+}
+
 function hasKeepers(): boolean {
 	const state = defaultState();
-	return state !== undefined && listKeeperRecords(state).length > 0;
+	return state !== undefined && listStateParts(state).some(part => listKeeperRecords(part).length > 0);
+}
+
+/** The address of a server, by which its next start finds the state again; empty where the address is chosen at the start. */
+function nameServer({listen, protocol, remote, 'environment-id': id = ''}: Settings): string {
+	const address = parseListenSetting(listen, protocol);
+	const isChosen = address.kind === 'websocket' && address.port === 0;
+	if (!isChosen) return listen;
+	return remote.length > 0 ? ['remote', ...remote, id].join(' ') : '';
 }
 
 /** With a hub the stock variable holds the token of this machine, which is not for its processes. */
@@ -121,6 +135,9 @@ function construct({settings, childLimits, logger, audit}: CreateOptions, backen
 		auditArguments: settings['audit-arguments'],
 		servesConsole: settings.console,
 		stateDirectory: settings.state ?? defaultState(),
+		stateSharedAs: settings.state === undefined ? nameServer(settings) : undefined,
+		endsWithClient: doesEndWithClient(settings),
+		offersDaemon: doesOfferDaemon(settings),
 		stateMaxAgeMs: settings['state-max-age'],
 		stateMaxBytes: settings['state-max-size'],
 		stateMaxProcesses: settings['state-max-processes'],

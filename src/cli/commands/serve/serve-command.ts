@@ -11,6 +11,7 @@ import {EXIT} from '../../exit-codes.js';
 import {openAuditLog} from './audit-log.js';
 import {readChildLimits} from './child-limit-settings.js';
 import type {CredentialState} from './credential-frames.js';
+import {whenIdleFor} from './idle-exit.js';
 import {readSecurity} from './security.js';
 import {openNoEndpoint, openServeEndpoint, parseListenSetting, type ServeEndpoint} from './serve-endpoint.js';
 import {HANDOFF_VARIABLE, type ServeHandoff, type ServeState} from './serve-handoff.js';
@@ -70,6 +71,10 @@ export async function serve(settings: Settings): Promise<void> {
 					listeningFd,
 					consoleSessions: handoff?.state.consoleSessions,
 				});
+	if (await Promise.race([endpoint.isHandedOver, asked.then(() => false)])) {
+		await Promise.race([asked, endpoint.over]);
+		return endpoint.close();
+	}
 	// Every setting was checked; clients connect while the rest is loaded.
 	const {createServer} = await import('./create-server.js');
 	const running = createServer({
@@ -91,6 +96,7 @@ export async function serve(settings: Settings): Promise<void> {
 		asked.then(signal => ({signal})),
 		endpoint.over,
 		...(remote ? [remote.over] : []),
+		...(settings['exit-idle'] > 0 ? [whenIdleFor(running, settings['exit-idle'])] : []),
 	]);
 	if (typeof reason === 'string') logger.info('shutting down', {reason});
 	// The caller of a server on stdio ends its input; a signal comes from another program.
@@ -109,9 +115,7 @@ export async function serve(settings: Settings): Promise<void> {
 
 function toAcceptor(server: ExecServer): RemoteAcceptor {
 	return {
-		get runningProcesses() {
-			return server.runningProcesses;
-		},
+		commands: server.commands,
 		accept: (transport, isPlaced) => server.accept(transport, undefined, undefined, isPlaced),
 	};
 }

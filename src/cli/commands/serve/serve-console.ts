@@ -5,6 +5,7 @@ import {loadPageFiles} from '../../../console/server/page-files.js';
 import type {Authenticator} from '../../../server/auth/authenticator.js';
 import {allows, type Grant} from '../../../server/auth/grant.js';
 import type {ExecServer} from '../../../server/server.js';
+import type {PreparedConnection} from '../../../transports/node/http-site.js';
 import type {Transport} from '../../../transports/transport.js';
 
 const MACHINE_ID = 'here';
@@ -57,7 +58,7 @@ async function admit(
 ): Promise<ConsoleAdmission> {
 	if (!authenticator) {
 		if (login.kind === 'token') return {kind: 'refused', text: 'this server knows no tokens'};
-		return {kind: 'pass', hasRoom: true, connect: async () => (transport, user) => accept(transport, undefined, user)};
+		return {kind: 'pass', hasRoom: true, connect: async () => prepare(undefined, accept)};
 	}
 	if (login.kind === 'owner') return {kind: 'refused', text: 'this server asks for a token'};
 	const result = await authenticator.authenticate(`Bearer ${login.token}`, token => server()?.findShare(token));
@@ -68,6 +69,11 @@ async function admit(
 		kind: 'pass',
 		share: grant.process && {processId: grant.process.id, role},
 		hasRoom: server()?.hasRoom(grant) !== false,
-		connect: async () => (transport, user) => accept(transport, grant, user),
+		connect: async () => prepare(grant, accept),
 	};
+}
+
+/** Nothing is opened for a browser before its own connection. */
+function prepare(grant: Grant | undefined, accept: ServeConsoleOptions['accept']): PreparedConnection {
+	return {accept: (transport, user) => accept(transport, grant, user), withdraw: () => {}};
 }

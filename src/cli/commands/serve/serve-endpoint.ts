@@ -12,7 +12,9 @@ import {
 	parseListenAddress as parse,
 } from '../../../transports/node/registry.js';
 import type {EndpointOptions} from '../../../transports/node/transport-scheme.js';
+import type {Transport} from '../../../transports/transport.js';
 import type {AuditLog} from './audit-log.js';
+import {doesOfferDaemon, handOver} from './daemon-handover.js';
 import {reloadSecurity, type Security} from './security.js';
 import type {ServeConsole} from './serve-console.js';
 import {invalidSetting, type Settings} from './serve-settings.js';
@@ -27,6 +29,8 @@ const DEFAULT_ADDRESS: ListenAddress = {kind: 'websocket', tls: false, host: '12
 export interface ServeEndpoint {
 	/** Settles with the reason when no client can come any more. */
 	readonly over: Promise<string>;
+	/** Settles with true if the only client uses the local daemon instead of this server. */
+	readonly isHandedOver: Promise<boolean>;
 	/** Reads secrets and certificates again, and opens the audit log again. */
 	reload(): void;
 	/** Descriptor of the socket that listens; undefined where there is none. */
@@ -65,7 +69,15 @@ export async function openServeEndpoint(address: ListenAddress, options: ServeEn
 	const clientLeft = (): void => {
 		if (scheme.startsServer) over.resolve('end of input');
 	};
-	const endpointOptions = toEndpointOptions(options, clientLeft);
+	const isHandedOver = new Deferred<boolean>();
+	const inspect = async (transport: Transport): Promise<Transport | undefined> => {
+		const left = await handOver(transport, clientLeft);
+		isHandedOver.resolve(left === undefined);
+		return left;
+	};
+	const offersDaemon = doesOfferDaemon(settings);
+	if (!offersDaemon) isHandedOver.resolve(false);
+	const endpointOptions = {...toEndpointOptions(options, clientLeft), ...(offersDaemon && {inspect})};
 	const console = settings.console ? await openConsole(address, options, endpointOptions) : undefined;
 	const endpoint = await scheme.listen(address, {...endpointOptions, site: console?.site});
 	const {url} = endpoint;
@@ -78,11 +90,12 @@ export async function openServeEndpoint(address: ListenAddress, options: ServeEn
 	if (security.authenticator && scheme.isReadableByOthers(address)) {
 		logger.warn('tokens travel in clear: anybody between a client and this server can read them', {url});
 	}
-	if (!security.authenticator && url !== undefined && process.geteuid?.() === ROOT) {
+	if (!security.authenticator && scheme.isOpenToOtherUsers(address) && process.geteuid?.() === ROOT) {
 		logger.warn('this server runs as root and asks for no token: its clients can do anything to this machine', {url});
 	}
 	return {
 		over: over.promise,
+		isHandedOver: isHandedOver.promise,
 		get fd() {
 			return endpoint.fd;
 		},
@@ -123,6 +136,7 @@ async function openConsole(
 export function openNoEndpoint(security: Security, logger: Logger, audit: AuditLog | undefined): ServeEndpoint {
 	return {
 		over: new Promise(() => {}),
+		isHandedOver: Promise.resolve(false),
 		fd: undefined,
 		reload: () => reloadSecurity(security, {renew: () => {}}, logger, audit?.reopen),
 		close: () => Promise.resolve(),

@@ -20,12 +20,10 @@ export async function forwardServer(settings: Settings, url: string | undefined)
 	const level = settings['log-level'];
 	const logger = createServeLogger(settings, level === 'auto' ? 'info' : level);
 	const acceptor: RemoteAcceptor = {
-		// The server knows its processes, and does not tell.
-		runningProcesses: 0,
 		accept: transport => {
 			const lifetime = new Lifetime();
 			void forward(transport, connect, logger, lifetime);
-			return {isRunningProcesses: false, lifetime};
+			return {isDriving: false, lifetime};
 		},
 	};
 	const remote = await openRemoteServing(settings, Promise.resolve(acceptor), logger);

@@ -1,14 +1,16 @@
-import {readFileSync} from 'node:fs';
 import {isIP} from 'node:net';
 import {availableParallelism} from 'node:os';
 import {join} from 'node:path';
+import type {ProcessCount} from '../../../processes/process-quota.js';
 import type {PoolOffer} from '../../../protocol/relay/executor-offer.js';
 import {MAX_SLOTS} from '../../../protocol/relay/pool-selector.js';
 import {decodeRelayKey} from '../../../protocol/relay/relay-keys.js';
+import {readSecretFile} from '../../../server/auth/secret-file.js';
 import {type SlotClient, Slots} from '../../../server/slots.js';
 import {Deferred} from '../../../shared/async/deferred.js';
 import {errorMessage} from '../../../shared/errors.js';
 import type {Logger} from '../../../shared/logger.js';
+import {findIntegrityFault} from '../../../shared/node/private-file.js';
 import {stateHome} from '../../../shared/node/state-home.js';
 import {publicKeysOf} from '../../../shared/noise/hybrid-ik.js';
 import {isLoopback} from '../../../transports/node/loopback.js';
@@ -24,7 +26,7 @@ import type {CredentialState} from './credential-frames.js';
 import {openRemoteCredential, type RemoteCredential} from './remote-credential.js';
 import {invalidSetting, type Settings} from './serve-settings.js';
 
-/** How often a load that has changed is told to the hubs; clients of pools that come and go are told at once. */
+/** How often the load is looked at; it is told at once when a process or a client of a hub comes or goes. */
 const LOAD_CHECK_MS = 1000;
 const FINGERPRINT = /^sha256:[0-9a-f]{64}$/;
 
@@ -41,8 +43,8 @@ export interface RemoteServing {
 
 /** Takes clients of the registries. */
 export interface RemoteAcceptor {
-	/** Processes of all clients that are starting or running, as far as they are known. */
-	readonly runningProcesses: number;
+	/** Processes of all clients that are starting or running; undefined where they are not known. */
+	readonly commands?: Pick<ProcessCount, 'used' | 'onChange'>;
 	/** `isPlaced` for a client that a pool has sent: its slot was taken before. */
 	accept(transport: Transport, isPlaced: boolean): SlotClient;
 }
@@ -67,7 +69,7 @@ export async function openRemoteServing(
 	let server: RemoteAcceptor | undefined;
 	const slots = new Slots({
 		limit: offer.slots,
-		runningProcesses: () => server?.runningProcesses ?? 0,
+		runningProcesses: () => server?.commands?.used ?? 0,
 		onChange: () => reportLoad(),
 	});
 	const reportLoad = (): void => {
@@ -75,8 +77,7 @@ export async function openRemoteServing(
 	};
 	const reporting = setInterval(reportLoad, LOAD_CHECK_MS).unref();
 	const take = async (transport: Transport, place: PlacedClient | undefined): Promise<void> => {
-		const client = (await acceptor).accept(transport, place !== undefined);
-		if (place) slots.join(place, client);
+		slots.join((await acceptor).accept(transport, place !== undefined), place);
 	};
 	const accept = (transport: Transport, place?: PlacedClient): void => void take(transport, place);
 	const links = urls.map(url => {
@@ -89,9 +90,14 @@ export async function openRemoteServing(
 		});
 		return new ExecutorLink({registry, keys, isAllowed, offer, slots, logger, tls, accept});
 	});
+	const begin = async (): Promise<void> => {
+		server = await acceptor;
+		server.commands?.onChange(() => slots.changed());
+	};
+	const begun = begin();
 	let left = links.length;
 	const run = async (link: ExecutorLink): Promise<void> => {
-		server = await acceptor;
+		await begun;
 		try {
 			await link.run();
 		} catch (error) {
@@ -165,7 +171,7 @@ function readAllowedKeys(path: string | undefined): ((caller: StreamCaller) => b
 	if (path === undefined) return undefined;
 	let lines: string[];
 	try {
-		lines = readFileSync(path, 'utf8').split('\n');
+		lines = readSecretFile(path, findIntegrityFault).split('\n');
 	} catch (error) {
 		throw invalidSetting(`--allow-harness-key ${path}: ${errorMessage(error)}`);
 	}

@@ -194,6 +194,7 @@ export const SETTINGS = {
 	),
 	'audit-arguments': setting(flag, false, 'tell the arguments of started programs there, too: they may hold secrets'),
 	'detached-session': setting(duration, DEFAULTS.detachedSessionMs, 'how long a session outlives its connection'),
+	'exit-idle': setting(duration, 0, 'exit after this time without clients and processes; 0 never does'),
 	'ping-interval': setting(
 		duration,
 		PING_INTERVAL_MS,

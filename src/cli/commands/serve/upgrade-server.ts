@@ -1,7 +1,8 @@
-import {closeSync} from 'node:fs';
+import {closeSync, existsSync} from 'node:fs';
 import {resolve} from 'node:path';
 import type {Backend} from '../../../processes/backends/backend.js';
-import type {ExecServer, UpgradeRequest} from '../../../server/server.js';
+import type {ExecServer} from '../../../server/server.js';
+import type {UpgradeRequest} from '../../../server/server-context.js';
 import {LongarmError} from '../../../shared/errors.js';
 import type {Logger} from '../../../shared/logger.js';
 import {HandoffWriter} from '../../../shared/node/handoff-file.js';
@@ -82,6 +83,7 @@ function requireHandover({server, listeningFd, isRemote}: UpgradedServer, backen
 /** The socket stays where it is: that is settled by a flag, whatever a settings file says by now. */
 function nextCommand(to: string | undefined, listen: string): ServeCommand {
 	const entry = to === undefined ? process.argv[1]! : resolve(to);
+	if (!existsSync(entry)) throw upgradeError(`${entry}: there is no such file on the machine of the server`);
 	const words = process.argv.slice(2);
 	const isSettled = words.some(word => word === LISTEN_FLAG || word.startsWith(`${LISTEN_FLAG}=`));
 	return {

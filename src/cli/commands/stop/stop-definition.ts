@@ -17,7 +17,7 @@ export const STOP: CommandDefinition = {
 		...TRUST_OPTIONS,
 		{
 			flags: '-s, --signal <SIGNAL>',
-			help: 'ask with this signal (default: TERM)',
+			help: 'ask with this signal only (default: TERM, and HUP first for an interactive shell)',
 			completes: {kind: 'words', words: ['TERM', 'INT', 'HUP', 'QUIT', 'USR1', 'USR2', 'KILL']},
 		},
 		{flags: '--grace <TIME>', help: 'kill it after this time (default: 10s)'},
@@ -25,7 +25,8 @@ export const STOP: CommandDefinition = {
 	],
 	details: [
 		'Everything that a process has started ends with it; what could not be ended is listed on stderr. A process that has ended already is no failure.',
-		'Only the owner of a process may stop it, and for another signal than TERM becomes its driver.',
+		'Interactive shells ignore SIGTERM. A process on a terminal that ignores it gets SIGHUP first, as from a terminal that is closed.',
+		'Only the owner of a process may stop it, and becomes its driver with --signal.',
 	],
 	examples: [
 		{command: 'longarm stop web'},

@@ -19,6 +19,8 @@ export interface ProcessPlace {
 	/** The one of `-e`; the default one otherwise. */
 	readonly environment: string | undefined;
 	readonly quiet: boolean;
+	/** See `OpenOptions`. */
+	readonly isPatient?: boolean;
 }
 
 /** The server has refused something, in its own words. */

@@ -1,10 +1,9 @@
 import type {ParamsOnWire, RequestName, Result} from '../../../protocol/methods/method-table.js';
 import {percentEncode} from '../../../protocol/path-uri/path-uri-encoding.js';
 import {encodeWithBytes, type JsonParts} from '../../../protocol/wire/encode.js';
-import {MAX_MESSAGE_BYTES} from '../../../protocol/wire/message-limits.js';
 import {describePath, type Path, toPathUri} from '../../paths.js';
 import type {SessionClient} from '../../session/session-client.js';
-import {FamiliarFiles} from '../familiar-files.js';
+import {FamiliarFiles, withParents} from '../familiar-files.js';
 import {FileError, unsupportedError, wrapFileErrors, wrapPairErrors} from '../file-error.js';
 import {requireChangeOptions} from '../file-options.js';
 import type {Metadata} from '../files.js';
@@ -45,6 +44,7 @@ import {readBlocks} from '../streams/block-reader.js';
 import {writeBlocks} from '../streams/block-writer.js';
 import {BufferedFile, decodeText, wholeFile} from '../streams/buffered-file.js';
 import {treeEntries} from '../streams/tree-entries.js';
+import {MAX_CONTENT_BYTES, readAnySize, writeInBlocks} from './large-files.js';
 import {remoteSearch} from './remote-search.js';
 import {
 	openRemoteList,
@@ -55,11 +55,6 @@ import {
 	unpackRemote,
 } from './remote-streams.js';
 import {remoteMissingWatch, remoteWatch} from './remote-watch.js';
-
-/** Bytes of a request besides its content: the longest path, and the member names. */
-const ENVELOPE_BYTES = 64 * 1024;
-/** Largest content that fits a request, as base64. */
-export const MAX_CONTENT_BYTES = ((MAX_MESSAGE_BYTES - ENVELOPE_BYTES) / 4) * 3;
 
 /** The files of another machine. */
 export class RemoteFiles extends FamiliarFiles implements Files {
@@ -78,7 +73,8 @@ export class RemoteFiles extends FamiliarFiles implements Files {
 	}
 
 	async readFile(path: Path, options: FollowOptions = {}): Promise<Uint8Array> {
-		return (await this.#ask('fs/readFile', path, () => toPathMembers(path, options), rootFeature(options))).dataBase64;
+		const ask = () => this.#ask('fs/readFile', path, () => toPathMembers(path, options), rootFeature(options));
+		return readAnySize(this, path, options, async () => (await ask()).dataBase64);
 	}
 
 	async readText(path: Path, options?: FollowOptions): Promise<string> {
@@ -88,11 +84,15 @@ export class RemoteFiles extends FamiliarFiles implements Files {
 	async writeFile(path: Path, content: Uint8Array | string, options: WriteOptions = {}): Promise<void> {
 		requireChangeOptions('writeFile', options);
 		const bytes = typeof content === 'string' ? new TextEncoder().encode(content) : content;
+		const isLarge = bytes.length > MAX_CONTENT_BYTES;
+		const write = () =>
+			isLarge ? writeInBlocks(this, path, bytes, options) : this.#writeMessage(path, bytes, options);
+		await withParents(this, path, options, write);
+	}
+
+	async #writeMessage(path: Path, bytes: Uint8Array, options: WriteOptions): Promise<void> {
 		const {atomic = false} = options;
-		const params = () => {
-			if (bytes.length > MAX_CONTENT_BYTES) throw tooLarge(path);
-			return encodeWithBytes({...toPathMembers(path, options), ...(atomic && {atomic}), dataBase64: bytes});
-		};
+		const params = () => encodeWithBytes({...toPathMembers(path, options), ...(atomic && {atomic}), dataBase64: bytes});
 		await this.#change('fs/writeFile', path, params, atomic ? 'atomicWrite' : undefined, rootFeature(options));
 	}
 
@@ -220,15 +220,15 @@ export class RemoteFiles extends FamiliarFiles implements Files {
 	}
 
 	async digest(path: Path, options: DigestOptions): Promise<Result<'fs/digest'>> {
-		const {offset, length, root} = options;
-		const params = () => ({...toPathMembers(path, {root}), offset, length});
+		const {offset, length, root, sandbox} = options;
+		const params = () => ({...toPathMembers(path, {root, sandbox}), offset, length});
 		return this.#ask('fs/digest', path, params, 'resume', rootFeature(options));
 	}
 
 	async setAttributes(
 		path: Path,
 		entries: readonly EntryAttributes[],
-		options: RootOptions & SyncOptions = {},
+		options: AccessOptions & RootOptions & SyncOptions = {},
 	): Promise<TransferOutcome['errors']> {
 		const encoded = entries.map(entry => ({...entry, name: percentEncode(entry.name)}));
 		const params = () => ({...toPathMembers(path, options), ...syncMember(options), entries: encoded});
@@ -336,11 +336,6 @@ function writeFeatures({offset, owned, root}: WriteStreamOptions): (FileFeature 
 
 function toPathPairMembers(from: Path, to: Path, options: AccessOptions) {
 	return {sourcePath: toPathUri(from).href, destinationPath: toPathUri(to).href, ...sandboxMember(options)};
-}
-
-function tooLarge(path: Path): FileError {
-	const message = `content is larger than the ${MAX_CONTENT_BYTES} bytes that fit a message; use writeStream`;
-	return new FileError('refused', message, {path: describePath(path)});
 }
 
 /** Coalesces concurrent metadata calls: callers that ask for the same path share one request. */

@@ -6,6 +6,9 @@ const SEPARATOR = ' · ';
 /** Characters of a name or of a matched text in a header. */
 const MAX_FIELD_CHARACTERS = 80;
 
+/** Characters of a command in a list. */
+export const COMMAND_CHARACTERS = 200;
+
 /** The line in front of an answer; whoever chose the texts in it, it stays one line. */
 export function headerLine(fields: readonly (string | undefined)[]): string {
 	return `[${fields.filter(field => field !== undefined && field !== '').join(SEPARATOR)}]`;
@@ -15,6 +18,23 @@ export function headerLine(fields: readonly (string | undefined)[]): string {
 export function headerField(text: string): string {
 	const line = text.replace(UNSAFE_CHARACTERS, ' ').replaceAll('[', '(').replaceAll(']', ')').trim();
 	return line.length > MAX_FIELD_CHARACTERS ? `${line.slice(0, MAX_FIELD_CHARACTERS - 1)}…` : line;
+}
+
+/** A text of others below a header, as it is: control characters are written out, so that it stays one line. */
+export function plainLine(text: string, maxCharacters: number): string {
+	const line = text.length > maxCharacters ? `${text.slice(0, maxCharacters - 1)}…` : text;
+	return line.replace(UNSAFE_CHARACTERS, writtenOut);
+}
+
+/** A name at the beginning of a line below a header, which cannot be taken for another header. */
+export function plainName(name: string): string {
+	const line = plainLine(name, Number.POSITIVE_INFINITY);
+	return line.startsWith('[') ? `./${line}` : line;
+}
+
+function writtenOut(character: string): string {
+	const written = JSON.stringify(character).slice(1, -1);
+	return written === character ? `\\u${character.codePointAt(0)!.toString(16).padStart(4, '0')}` : written;
 }
 
 /** `0.4 s`, `38.2 s`, `12 min`. */
@@ -62,8 +82,13 @@ export function describeSize({bytes, leftOutBytes}: OutputExcerpt, id: string): 
 	return leftOutBytes === 0 ? size : `${size}, ${groupDigits(leftOutBytes)} left out: logs ${id}`;
 }
 
-/** The header of an answer about one process. */
-export function processHeader(process: TrackedProcess, outcome: TrackedOutcome, excerpt?: OutputExcerpt): string {
+/** The header of an answer about one process; `notes` are for the model. */
+export function processHeader(
+	process: TrackedProcess,
+	outcome: TrackedOutcome,
+	excerpt?: OutputExcerpt,
+	notes: readonly (string | undefined)[] = [],
+): string {
 	const {elapsedMs} = process;
 	return headerLine([
 		describeState(outcome),
@@ -72,5 +97,6 @@ export function processHeader(process: TrackedProcess, outcome: TrackedOutcome, 
 		process.id,
 		excerpt && describeSize(excerpt, process.id),
 		describeCause(outcome),
+		...notes,
 	]);
 }

@@ -1,4 +1,4 @@
-import {plainText} from './plain-text.js';
+import {isDrawing, plainText} from './plain-text.js';
 
 /** Bytes of binary output that an answer shows. */
 const SHOWN_BINARY_BYTES = 48;
@@ -17,6 +17,8 @@ export interface OutputExcerpt {
 	readonly missedBytes: number;
 	/** The byte behind it, over all output of the process. */
 	readonly endByte: number;
+	/** It places text on a screen instead of writing lines. */
+	readonly isDrawn: boolean;
 }
 
 export interface ExcerptParts {
@@ -34,11 +36,15 @@ export function toExcerpt({head, tail, leftOutBytes, missedBytes, endByte}: Exce
 	const isCut = leftOutBytes > 0;
 	const gap = missedBytes > 0 ? `… ${groupDigits(missedBytes)} bytes are no longer kept …\n` : '';
 	const sizes = {bytes, leftOutBytes, missedBytes, endByte};
-	if (isBinary(head) || isBinary(tail)) return {text: `${gap}${describeBinary(head, bytes)}`, ...sizes};
+	if (isBinary(head) || isBinary(tail)) {
+		return {text: `${gap}${describeBinary(head, bytes)}`, ...sizes, isDrawn: false};
+	}
 	const headText = decode(isCut ? dropCutEnd(head) : head);
-	if (!isCut) return {text: `${gap}${plainText(headText + decode(tail))}`, ...sizes};
+	const tailText = decode(isCut ? dropCutStart(tail) : tail);
+	const facts = {...sizes, isDrawn: isDrawing(headText + tailText)};
+	if (!isCut) return {text: `${gap}${plainText(headText + tailText)}`, ...facts};
 	const omission = `\n… ${groupDigits(leftOutBytes)} bytes left out …\n`;
-	return {text: `${gap}${plainText(headText)}${omission}${plainText(decode(dropCutStart(tail)))}`, ...sizes};
+	return {text: `${gap}${plainText(headText)}${omission}${plainText(tailText)}`, ...facts};
 }
 
 /** `84,233`. */
@@ -55,6 +61,13 @@ export function isBinary(bytes: Uint8Array): boolean {
 	return replaced > text.length * MAX_REPLACED_SHARE;
 }
 
+/** The text with its middle left out if it is too long. */
+export function cutMiddleOf(text: string, maxChars: number): string {
+	if (text.length <= maxChars) return text;
+	const half = Math.floor(maxChars / 2);
+	return `${text.slice(0, half)}\n… ${groupDigits(text.length - 2 * half)} characters left out …\n${text.slice(-half)}`;
+}
+
 function describeBinary(head: Uint8Array, bytes: number): string {
 	const shown = Array.from(head.subarray(0, SHOWN_BINARY_BYTES), byte => byte.toString(16).padStart(2, '0'));
 	return `binary output, ${groupDigits(bytes)} bytes: ${shown.join(' ')}${bytes > shown.length ? ' …' : ''}`;
@@ -65,7 +78,7 @@ function decode(bytes: Uint8Array): string {
 }
 
 /** Without the beginning of a character whose rest is missing. */
-function dropCutEnd(bytes: Uint8Array): Uint8Array {
+export function dropCutEnd(bytes: Uint8Array): Uint8Array {
 	for (let back = 1; back <= Math.min(3, bytes.length); back++) {
 		const byte = bytes[bytes.length - back]!;
 		if (byte < 0x80) return bytes;
@@ -75,7 +88,7 @@ function dropCutEnd(bytes: Uint8Array): Uint8Array {
 }
 
 /** Without the rest of a character whose beginning is missing. */
-function dropCutStart(bytes: Uint8Array): Uint8Array {
+export function dropCutStart(bytes: Uint8Array): Uint8Array {
 	let start = 0;
 	while (start < Math.min(3, bytes.length) && (bytes[start]! & 0xc0) === 0x80) start++;
 	return bytes.subarray(start);

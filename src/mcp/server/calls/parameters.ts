@@ -65,11 +65,12 @@ export function readArguments<T extends ParameterTable>(table: T, given: unknown
 	return Object.fromEntries(read) as ArgumentsOf<T>;
 }
 
-function toProperty({type, about, min, max}: Parameter): JsonProperty {
+/** Without bounds, which a call that breaks them is told: definitions are read by models with every request. */
+function toProperty({type, about}: Parameter): JsonProperty {
 	const description = about === undefined ? {} : {description: about};
 	if (type === 'strings') return {type: 'array', items: {type: 'string'}, ...description};
 	if (typeof type === 'object') return {...toJsonSchema(type), ...description};
-	return {type, ...(min !== undefined && {minimum: min}), ...(max !== undefined && {maximum: max}), ...description};
+	return {type, ...description};
 }
 
 function readValue({type, isRequired, min, max}: Parameter, value: unknown, name: string): unknown {

@@ -1,9 +1,23 @@
+/**
+ * An answer for programs: states, codes and figures by stable names. `text` is everything below the header line, because
+ * some clients show their model this object in place of the text.
+ */
+export type AnswerFacts = Readonly<Record<string, unknown>>;
+
 /** Answer of a tool. `isError` only when the tool has failed: an exit code is an answer. */
 export type CallAnswer =
-	| {readonly kind: 'text'; readonly text: string; readonly isError?: boolean}
-	| {readonly kind: 'image'; readonly text: string; readonly base64: string; readonly mimeType: string}
+	| {readonly kind: 'text'; readonly text: string; readonly facts?: AnswerFacts; readonly isError?: boolean}
+	| {
+			readonly kind: 'image';
+			readonly text: string;
+			readonly facts: AnswerFacts;
+			readonly base64: string;
+			readonly mimeType: string;
+	  }
 	/** A process waits for a line that a person has to type; the call goes on with the reply. */
 	| {readonly kind: 'ask'; readonly message: string; readonly processId: string};
+
+type TextAnswer = Extract<CallAnswer, {kind: 'text'}>;
 
 /** Reply of a person to an answer of kind `ask`; without a line they have declined. */
 export interface AskReply {
@@ -56,6 +70,9 @@ export function limitWait(patience: Patience, askedMs: number | undefined, short
 	}
 }
 
-export function textAnswer(...lines: readonly string[]): CallAnswer {
-	return {kind: 'text', text: lines.filter(line => line !== '').join('\n')};
+/** A header line, the same for programs, and the text below it. */
+export function textAnswer(header: string, facts: AnswerFacts, ...lines: readonly string[]): TextAnswer {
+	const text = lines.filter(line => line !== '').join('\n');
+	if (text === '') return {kind: 'text', text: header, facts};
+	return {kind: 'text', text: `${header}\n${text}`, facts: {...facts, text}};
 }

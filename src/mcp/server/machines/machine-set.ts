@@ -1,3 +1,4 @@
+import type {Files} from '../../../client/files/files.js';
 import {selectEnvironments, unknownEnvironment} from '../../../environments/many/selector.js';
 import type {EnvironmentLabels} from '../../../shared/labels.js';
 import type {NamedMachine} from './named-machine.js';
@@ -7,6 +8,8 @@ export interface MachinePath {
 	readonly machine: NamedMachine;
 	/** Absolute. */
 	readonly path: string;
+	/** The files of the machine, with its limits. */
+	readonly files: Files;
 }
 
 /** The machines that tools work on; the first is the default. */
@@ -45,6 +48,6 @@ export class MachineSet {
 		const machine = this.all.find(({name}) => given.startsWith(`${name}:`));
 		const path = machine ? given.slice(machine.name.length + 1) : given;
 		const where = machine ?? this.default;
-		return {machine: where, path: await where.resolvePath(path === '' ? '.' : path)};
+		return {machine: where, path: await where.resolvePath(path === '' ? '.' : path), files: await where.files()};
 	}
 }

@@ -7,7 +7,7 @@ import {waitAtMost} from '../../../shared/async/timeout.js';
 import {collectMatches} from '../answers/collect-matches.js';
 import {type OutputExcerpt, toExcerpt} from '../answers/output-excerpt.js';
 import {plainText} from '../answers/plain-text.js';
-import {MachineRefusalError} from '../machines/machine-lack.js';
+import {writeOrRefuse} from '../machines/machine-lack.js';
 import type {NamedMachine} from '../machines/named-machine.js';
 import {isLoss, reach} from './lost-machine.js';
 import type {
@@ -140,10 +140,7 @@ export class KeptProcess implements TrackedProcess {
 	}
 
 	write(bytes: Uint8Array): Promise<void> {
-		return this.#drive(async process => {
-			const {status} = await process.write(bytes);
-			if (status !== 'accepted') throw new MachineRefusalError(`${this.id} takes no input (${status})`);
-		});
+		return this.#drive(process => writeOrRefuse(process, bytes, this.id));
 	}
 
 	closeInput(): Promise<void> {

@@ -118,11 +118,13 @@ export class KnownProcesses {
 	}
 }
 
-/** All processes that can be seen on a machine, ended ones included. */
+/** All processes of a machine that can be seen with its limits, ended ones included. */
 export async function listOnMachine(machine: NamedMachine): Promise<ListedProcess[]> {
 	const {keepsProcesses} = await reach(machine.name, machine.facts());
 	if (!keepsProcesses) return [];
-	return reach(machine.name, machine.environment.processes.list({all: true, includeEnded: true}));
+	const labels = await machine.processLabels();
+	const limited = Object.keys(labels).length === 0 ? {} : {labels};
+	return reach(machine.name, machine.environment.processes.list({all: true, includeEnded: true, ...limited}));
 }
 
 function latest(found: readonly FoundProcess[]): FoundProcess[] {

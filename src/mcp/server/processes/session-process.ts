@@ -1,12 +1,12 @@
 import {type ProcessHandle, ProcessLostError} from '../../../client/process/process-handle.js';
 import type {LogEntry, Screen} from '../../../client/process/shared-process.js';
 import {type WaitCondition, WaitError, type WaitResult} from '../../../client/run/wait-for.js';
-import {waitAtMost, withTimeout} from '../../../shared/async/timeout.js';
+import {withTimeout} from '../../../shared/async/timeout.js';
 import {HeadTailBuffer} from '../../../shared/head-tail-buffer.js';
 import {collectMatches} from '../answers/collect-matches.js';
 import {type OutputExcerpt, toExcerpt} from '../answers/output-excerpt.js';
 import {plainText} from '../answers/plain-text.js';
-import {lackError, MachineRefusalError} from '../machines/machine-lack.js';
+import {lackError, MachineRefusalError, writeOrRefuse} from '../machines/machine-lack.js';
 import type {NamedMachine} from '../machines/named-machine.js';
 import {reach} from './lost-machine.js';
 import type {
@@ -34,8 +34,6 @@ const END_OF_FILE_KEY = 4;
 export interface SessionProcessOptions {
 	readonly id: string;
 	readonly isTerminal: boolean;
-	/** Ends it after so long; a machine that cannot is told by this program. */
-	readonly limitMs: number | undefined;
 }
 
 /**
@@ -58,12 +56,12 @@ export class SessionProcess implements TrackedProcess {
 	#hasUnansweredLoss = false;
 	/** Settles behind the last output. */
 	readonly #collected: Promise<void>;
-	/** Why this program has ended it; machines of this kind do not tell. */
-	#endedFor: 'timeout' | 'terminated' | undefined;
+	/** This program has ended it; machines of this kind do not tell. */
+	#isTerminated = false;
 	/** Settles when it is known whether a kill found it running. */
 	#ending: Promise<void> | undefined;
 
-	constructor(machine: NamedMachine, handle: ProcessHandle, {id, isTerminal, limitMs}: SessionProcessOptions) {
+	constructor(machine: NamedMachine, handle: ProcessHandle, {id, isTerminal}: SessionProcessOptions) {
 		this.machine = machine;
 		this.id = id;
 		this.isTerminal = isTerminal;
@@ -73,7 +71,6 @@ export class SessionProcess implements TrackedProcess {
 		};
 		handle.exited.then(ended, ended);
 		this.#collected = this.#collect();
-		if (limitMs !== undefined) void this.#limit(limitMs);
 	}
 
 	get processId(): string {
@@ -89,8 +86,8 @@ export class SessionProcess implements TrackedProcess {
 	}
 
 	async waitFor(until: WaitUntil, {ms, signal}: WaitLimits): Promise<TrackedOutcome> {
-		const {text, port, input} = until;
-		const silenceMs = until.silenceMs ?? (input === 'any' ? PROMPT_SILENCE_MS : undefined);
+		const {text, port, input, isPatient = false} = until;
+		const silenceMs = until.silenceMs ?? (input === 'any' && !isPatient ? PROMPT_SILENCE_MS : undefined);
 		const condition: WaitCondition = {
 			exit: true,
 			...(text !== undefined && {pattern: new RegExp(text), after: this.#answeredSeq}),
@@ -141,8 +138,7 @@ export class SessionProcess implements TrackedProcess {
 	}
 
 	async write(bytes: Uint8Array): Promise<void> {
-		const {status} = await reach(this.machine.name, this.#handle.write(bytes));
-		if (status !== 'accepted') throw new MachineRefusalError(`${this.id} takes no input (${status})`);
+		await reach(this.machine.name, writeOrRefuse(this.#handle, bytes, this.id));
 	}
 
 	async closeInput(): Promise<void> {
@@ -158,7 +154,7 @@ export class SessionProcess implements TrackedProcess {
 			throw lackError(this.machine, `signal ${signal}`, 'it only interrupts (INT) and kills');
 		const wasOver = this.isOver;
 		if (signal === 'INT' && !wasOver) await reach(this.machine.name, this.#handle.signal('interrupt'));
-		else if (!wasOver) await reach(this.machine.name, this.#end('terminated'));
+		else if (!wasOver) await reach(this.machine.name, this.#end());
 		const ended = this.#handle.exited.then(
 			({exitCode}) => exitCode,
 			() => undefined,
@@ -195,10 +191,10 @@ export class SessionProcess implements TrackedProcess {
 		}
 	}
 
-	#end(reason: 'timeout' | 'terminated'): Promise<void> {
+	#end(): Promise<void> {
 		const end = async (): Promise<void> => {
 			const {running} = await this.#handle.terminate();
-			if (running) this.#endedFor ??= reason;
+			this.#isTerminated ||= running;
 		};
 		this.#ending = end();
 		return this.#ending;
@@ -208,16 +204,7 @@ export class SessionProcess implements TrackedProcess {
 		if (result.by === 'pattern') return {by: 'text', text: result.match[0]};
 		if (result.by !== 'exit' || result.exit.reason !== undefined) return result;
 		await this.#ending?.catch(() => {});
-		if (!this.#endedFor) return result;
-		return {by: 'exit', exit: {...result.exit, reason: this.#endedFor}};
-	}
-
-	async #limit(ms: number): Promise<void> {
-		await waitAtMost(
-			this.#handle.exited.catch(() => {}),
-			ms,
-		);
-		if (!this.isOver) await this.#end('timeout').catch(() => {});
+		return this.#isTerminated ? {by: 'exit', exit: {...result.exit, reason: 'terminated'}} : result;
 	}
 }
 

@@ -1,5 +1,6 @@
 import type {ProcessHandle} from '../../../client/process/process-handle.js';
 import {startOn, toStartParams} from '../../../client/run/command.js';
+import type {SandboxPreset} from '../../../client/run/sandbox-policy.js';
 import {createShellArgv} from '../../../client/run/shell-command.js';
 import {lackError} from '../machines/machine-lack.js';
 import type {NamedMachine} from '../machines/named-machine.js';
@@ -30,6 +31,8 @@ export interface CommandRequest {
 	readonly name: string | undefined;
 	/** It survives a crash of its server. */
 	readonly isDurable: boolean;
+	/** Narrower than the limits of the machine. */
+	readonly sandbox?: SandboxPreset | undefined;
 }
 
 /** Starts a command by the shell of a machine; it belongs to the machine from then on. */
@@ -42,18 +45,20 @@ export async function startCommand(
 	const {isTerminal, stdin, limitMs, name, isDurable} = request;
 	if (isDurable && !facts.hasDurable) throw lackError(machine, 'keep', 'a process cannot survive its server there');
 	if (stdin !== undefined && !facts.closesInput) throw lackError(machine, 'stdin', NO_END_OF_INPUT);
+	const cwd = request.cwd === undefined ? facts.cwd : await machine.resolvePath(request.cwd);
+	const labels = {...MARK, ...(await machine.processLabels())};
 	const params = await toStartParams(machine.environment, createShellArgv(facts.shell, request.command, false), {
 		processId,
-		cwd: request.cwd === undefined ? facts.cwd : await machine.resolvePath(request.cwd),
+		cwd,
+		sandbox: await machine.policyFor(request.sandbox, cwd),
 		tty: isTerminal && (facts.keepsProcesses ? TERMINAL_SIZE : true),
 		stdin: stdin !== undefined,
-		...(facts.keepsProcesses && {detach: true, labels: MARK, ...(name !== undefined && {name})}),
+		...(facts.keepsProcesses && {detach: true, labels, ...(name !== undefined && {name})}),
 		...(isDurable && {durable: true}),
 	});
-	const limit = limitMs !== undefined && facts.keepsProcesses ? {timeoutMs: Math.round(limitMs)} : {};
-	const {process: handle} = await startOn(machine.environment, {...params, ...limit});
+	const {process: handle} = await startOn(machine.environment, params, {timeout: limitMs});
 	if (stdin !== undefined) void feed(handle, stdin);
-	if (!facts.keepsProcesses) return new SessionProcess(machine, handle, {id, isTerminal, limitMs});
+	if (!facts.keepsProcesses) return new SessionProcess(machine, handle, {id, isTerminal});
 	const process = new KeptProcess(machine, {id, processId: handle.processId, isTerminal, ageMs: 0});
 	handle.exited.then(
 		exit => process.exited(exit),

@@ -12,6 +12,8 @@ export interface WaitUntil {
 	readonly silenceMs?: number | undefined;
 	/** `sure` leaves out guesses about programs that handle the terminal themselves. */
 	readonly input?: 'any' | 'sure' | undefined;
+	/** Silence never stands for input, not even where a machine cannot tell that a process waits for it. */
+	readonly isPatient?: boolean | undefined;
 }
 
 export interface WaitLimits {

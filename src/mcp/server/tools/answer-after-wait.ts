@@ -1,11 +1,16 @@
+import type {Screen} from '../../../client/process/shared-process.js';
 import {formatElapsed, processHeader} from '../answers/header-line.js';
-import {groupDigits} from '../answers/output-excerpt.js';
+import {cutMiddleOf, groupDigits, type OutputExcerpt} from '../answers/output-excerpt.js';
+import {processFacts} from '../answers/process-facts.js';
+import {describeCursor, screenFacts, screenLines} from '../answers/screen-answer.js';
 import {type CallAnswer, type CallSubject, type ToolCall, textAnswer} from '../calls/tool-call.js';
 import {isLoss} from '../processes/lost-machine.js';
 import type {TrackedOutcome, TrackedProcess, WaitUntil} from '../processes/tracked-process.js';
+import {describeShortWait} from './wait-parameters.js';
 
 /** Grace period of a process whose task is cancelled. */
 const CANCEL_GRACE_MS = 10_000;
+const NO_SCREEN_NOTE = 'a full-screen program, whose screen this machine does not keep';
 
 export interface WaitPlan {
 	readonly until: WaitUntil;
@@ -16,33 +21,73 @@ export interface WaitPlan {
 	readonly isOwn: boolean;
 	/** Whether a person may be asked for the line it waits for; not if the model wants to answer itself. */
 	readonly mayAsk: boolean;
+	/** For the model, in the header of the answer. */
+	readonly note?: string | undefined;
 }
 
 /** Waits for a process and answers with its state and its new output. */
 export async function answerAfterWait(process: TrackedProcess, plan: WaitPlan, call: ToolCall): Promise<CallAnswer> {
 	call.watch(subjectOf(process, plan.isOwn));
-	const outcome = await process.waitFor(plan.until, {ms: call.waitMs(plan.waitMs), signal: call.signal});
+	const ms = call.waitMs(plan.waitMs);
+	const outcome = await process.waitFor(plan.until, {ms, signal: call.signal});
 	const isLine = outcome.by === 'input' && outcome.waitingFor === 'input' && !outcome.isGuess;
 	if (isLine && plan.mayAsk && call.canAsk) return askForLine(process);
-	return answerWithOutput(process, outcome, plan.maxChars);
+	const shortWait = outcome.by === 'time' ? describeShortWait(plan.waitMs, ms) : undefined;
+	return answerWithOutput(process, outcome, {maxChars: plan.maxChars, notes: [shortWait, plan.note]});
 }
 
-/** State and new output of a process. */
-export async function answerWithOutput(
+interface OutputOptions {
+	readonly maxChars: number;
+	readonly notes: readonly (string | undefined)[];
+}
+
+/** State and new output of a process; of a full-screen program what its terminal shows. */
+async function answerWithOutput(
 	process: TrackedProcess,
 	outcome: TrackedOutcome,
-	maxChars: number,
+	{maxChars, notes}: OutputOptions,
 ): Promise<CallAnswer> {
 	if (outcome.by === 'lost') return lostAnswer(process, outcome);
 	try {
 		const excerpt = await process.readNew({maxChars, isEnded: outcome.by === 'exit'});
-		return textAnswer(processHeader(process, outcome, excerpt), excerpt.text.replace(/\n$/, ''));
+		const facts = processFacts(process, outcome, excerpt);
+		const isDrawn = process.isTerminal && outcome.by !== 'exit' && excerpt.bytes > 0;
+		const screen = isDrawn ? await findFullScreen(process, excerpt) : undefined;
+		if (screen) {
+			const header = processHeader(process, outcome, {...excerpt, leftOutBytes: 0}, [
+				describeFullScreen(screen),
+				...notes,
+			]);
+			return textAnswer(
+				header,
+				{...facts, ...screenFacts(screen)},
+				cutMiddleOf(screenLines(screen).join('\n'), maxChars),
+			);
+		}
+		const drawn = isDrawn && excerpt.isDrawn ? NO_SCREEN_NOTE : undefined;
+		const header = processHeader(process, outcome, excerpt, [drawn, ...notes]);
+		return textAnswer(header, facts, excerpt.text.replace(/\n$/, ''));
 	} catch (error) {
 		// How it ended stays true when its output cannot be read now.
 		if (!isLoss(error)) throw error;
-		if (outcome.by === 'exit') return textAnswer(processHeader(process, outcome), `its output: ${error.message}`);
-		return lostAnswer(process, {by: 'lost', message: error.message});
+		if (outcome.by !== 'exit') return lostAnswer(process, {by: 'lost', message: error.message});
+		return textAnswer(processHeader(process, outcome), processFacts(process, outcome), `its output: ${error.message}`);
 	}
+}
+
+/** The screen of a program that uses all of it; undefined for one that writes lines, and where there are no screens. */
+async function findFullScreen(process: TrackedProcess, {isDrawn}: OutputExcerpt): Promise<Screen | undefined> {
+	try {
+		const screen = await process.screen();
+		return screen.alternate || isDrawn ? screen : undefined;
+	} catch {
+		// The output itself is an answer, too.
+		return undefined;
+	}
+}
+
+function describeFullScreen(screen: Screen): string {
+	return `full screen, as it is now · ${describeCursor(screen)}`;
 }
 
 /** Subject of a call about a process. */
@@ -71,5 +116,6 @@ async function askForLine(process: TrackedProcess): Promise<CallAnswer> {
 
 function lostAnswer(process: TrackedProcess, outcome: Extract<TrackedOutcome, {by: 'lost'}>): CallAnswer {
 	const advice = `Its end is not known; if the machine is alive, it runs on: wait ${process.id} later.`;
-	return {kind: 'text', text: `${processHeader(process, outcome)}\n${advice}`, isError: true};
+	const facts = processFacts(process, outcome);
+	return {kind: 'text', text: `${processHeader(process, outcome)}\n${advice}`, facts, isError: true};
 }

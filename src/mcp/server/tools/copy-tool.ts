@@ -1,7 +1,7 @@
 import type {CopyProgress} from '../../../client/files/copy/copy-context.js';
 import {headerField, headerLine} from '../answers/header-line.js';
 import {groupDigits} from '../answers/output-excerpt.js';
-import type {CallAnswer} from '../calls/tool-call.js';
+import {type CallAnswer, textAnswer} from '../calls/tool-call.js';
 import {defineTool} from './tool.js';
 
 /** Failures of single entries in an answer. */
@@ -30,11 +30,13 @@ export const COPY_TOOL = defineTool({
 			cancel: async () => abort.abort(new Error('the copy was cancelled')),
 		});
 		try {
-			const ends = {from: source.machine.environment.at(source.path), to: target.machine.environment.at(target.path)};
 			const onProgress = (progress: CopyProgress): void => {
 				last = progress;
 			};
-			const {files, bytes, failed, failures} = await copyFiles(ends, {signal: abort.signal, onProgress});
+			const {files, bytes, failed, failures} = await copyFiles(
+				{from: source, to: target},
+				{signal: abort.signal, onProgress},
+			);
 			const names = failures.slice(0, MAX_NAMED_FAILURES).map(({error}) => headerField(error.message));
 			const header = headerLine([
 				'copied',
@@ -43,7 +45,8 @@ export const COPY_TOOL = defineTool({
 				`${groupDigits(bytes)} bytes`,
 				failed > 0 ? `${groupDigits(failed)} failed` : undefined,
 			]);
-			return {kind: 'text', text: [header, ...names].join('\n'), isError: failed > 0};
+			const facts = {machine: target.machine.name, path: target.path, files, bytes, failed};
+			return {...textAnswer(header, facts, ...names), isError: failed > 0};
 		} finally {
 			call.signal.removeEventListener('abort', stop);
 		}

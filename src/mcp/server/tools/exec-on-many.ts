@@ -1,12 +1,14 @@
 import {describeFold, groupBy} from '../../../environments/many/fold-outcomes.js';
 import {describeCause, describeState, formatElapsed, headerField} from '../answers/header-line.js';
-import {groupDigits, type OutputExcerpt} from '../answers/output-excerpt.js';
-import {type CallAnswer, type ToolCall, textAnswer} from '../calls/tool-call.js';
+import {cutMiddleOf, groupDigits, type OutputExcerpt} from '../answers/output-excerpt.js';
+import {processFacts} from '../answers/process-facts.js';
+import {type AnswerFacts, type CallAnswer, type ToolCall, textAnswer} from '../calls/tool-call.js';
 import type {NamedMachine} from '../machines/named-machine.js';
 import {isLoss} from '../processes/lost-machine.js';
 import type {CommandRequest} from '../processes/start-command.js';
 import type {TrackedOutcome, TrackedProcess} from '../processes/tracked-process.js';
 import type {ToolContext} from './tool.js';
+import {describeShortWait} from './wait-parameters.js';
 
 /** Time for the processes to end when their task is cancelled. */
 const CANCEL_GRACE_MS = 10_000;
@@ -29,6 +31,8 @@ interface MachineAnswer {
 	readonly cause: string | undefined;
 	readonly id: string | undefined;
 	readonly excerpt: OutputExcerpt | undefined;
+	/** The same for programs. */
+	readonly facts: AnswerFacts;
 }
 
 /** Runs a command on several machines at once, and answers once per distinct outcome. */
@@ -55,19 +59,23 @@ export async function execOnMany(
 				const process = await context.processes.start(machine, request);
 				started.set(machine, process);
 				const leftMs = limitMs === undefined ? undefined : Math.max(0, limitMs - (performance.now() - startedAt));
-				return {process, outcome: await process.waitFor({}, {ms: leftMs, signal: call.signal}), maxChars};
+				const outcome = await process.waitFor({}, {ms: leftMs, signal: call.signal});
+				return {process, outcome, maxChars, note: describeShortWait(waitMs, limitMs)};
 			});
 			done++;
 			return answer;
 		}),
 	);
-	return textAnswer(...formatAnswers(answers, maxChars));
+	const [header = '', ...lines] = formatAnswers(answers, maxChars);
+	return textAnswer(header, {machines: answers.map(({facts}) => facts)}, ...lines);
 }
 
 interface Ended {
 	readonly process: TrackedProcess;
 	readonly outcome: TrackedOutcome;
 	readonly maxChars: number;
+	/** About the wait of a process that still runs. */
+	readonly note: string | undefined;
 }
 
 async function execOn(machine: NamedMachine, run: () => Promise<Ended>): Promise<MachineAnswer> {
@@ -75,16 +83,19 @@ async function execOn(machine: NamedMachine, run: () => Promise<Ended>): Promise
 	let ended: Ended | undefined;
 	try {
 		ended = await run();
-		const {process, outcome, maxChars} = ended;
+		const {process, outcome, maxChars, note} = ended;
 		const {id} = process;
 		const excerpt =
 			outcome.by === 'lost' ? undefined : await process.readNew({maxChars, isEnded: outcome.by === 'exit'});
-		return {name, state: describeState(outcome), cause: describeCause(outcome), id, excerpt};
+		const cause = outcome.by === 'time' ? note : describeCause(outcome);
+		return {name, state: describeState(outcome), cause, id, excerpt, facts: processFacts(process, outcome, excerpt)};
 	} catch (error) {
 		if (!(error instanceof Error) || error.name === 'AbortError') throw error;
 		const cause = headerField(error.message);
 		const state = isLoss(error) ? 'lost' : 'not started';
-		return {name, state, cause, id: ended?.process.id, excerpt: undefined};
+		const id = ended?.process.id;
+		const facts = {machine: name, ...(id !== undefined && {id}), state: state.replace(' ', '_'), error: error.message};
+		return {name, state, cause, id, excerpt: undefined, facts};
 	}
 }
 
@@ -114,10 +125,4 @@ function formatGroup(group: readonly [MachineAnswer, ...MachineAnswer[]], total:
 	const why = cause === undefined ? '' : ` · ${cause}`;
 	const text = excerpt?.text.replace(/\n$/, '') ?? '';
 	return [`[${describeFold(state, names, total)}${size}${why}]`, cutMiddleOf(text, maxChars)];
-}
-
-function cutMiddleOf(text: string, maxChars: number): string {
-	if (text.length <= maxChars) return text;
-	const half = Math.floor(maxChars / 2);
-	return `${text.slice(0, half)}\n… ${groupDigits(text.length - 2 * half)} characters left out …\n${text.slice(-half)}`;
 }

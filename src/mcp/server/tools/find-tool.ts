@@ -1,5 +1,5 @@
 import type {Files, Match, SearchOutcome} from '../../../client/files/files.js';
-import {headerField, headerLine} from '../answers/header-line.js';
+import {headerField, headerLine, plainName} from '../answers/header-line.js';
 import {plainText} from '../answers/plain-text.js';
 import {textAnswer} from '../calls/tool-call.js';
 import {answerSize, defineTool} from './tool.js';
@@ -22,8 +22,7 @@ export const FIND_TOOL = defineTool({
 	},
 	async run({path: given, name, text, max = DEFAULT_MATCHES}, context, {signal}) {
 		if (name === undefined && text === undefined) throw new TypeError('give a name, a text, or both');
-		const {machine, path} = await context.machines.locate(given);
-		const {files} = machine.environment;
+		const {machine, path, files} = await context.machines.locate(given);
 		if (!(await files.supports('search'))) throw new Error(`${machine.name} cannot search; use exec with find or grep`);
 		const search = files.search(
 			{
@@ -43,7 +42,8 @@ export const FIND_TOOL = defineTool({
 			`${lines.length} matches`,
 			describeLimits(isCut, outcome),
 		]);
-		return textAnswer(header, ...lines);
+		const isPartial = isCut || outcome?.truncated === true;
+		return textAnswer(header, {machine: machine.name, path, matches: lines.length, is_partial: isPartial}, ...lines);
 	},
 });
 
@@ -68,7 +68,7 @@ function describeMatch(match: Match, root: string): string {
 	const {nativePath, path} = match;
 	const full = nativePath ?? path;
 	const prefix = root.endsWith('/') ? root : `${root}/`;
-	const name = headerField(full.startsWith(prefix) ? full.slice(prefix.length) : full);
+	const name = plainName(full.startsWith(prefix) ? full.slice(prefix.length) : full);
 	if (match.line === undefined || match.line === null) return name;
 	const text = plainText(match.text ?? '').trim();
 	return `${name}:${match.line}: ${text.length > LINE_CHARACTERS ? `${text.slice(0, LINE_CHARACTERS)}…` : text}`;

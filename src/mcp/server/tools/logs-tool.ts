@@ -1,5 +1,6 @@
 import {describeSize, headerField, headerLine} from '../answers/header-line.js';
 import {groupDigits} from '../answers/output-excerpt.js';
+import {sizeFacts} from '../answers/process-facts.js';
 import {textAnswer} from '../calls/tool-call.js';
 import {answerSize, defineTool} from './tool.js';
 import {MAX_CHARS} from './wait-parameters.js';
@@ -29,7 +30,9 @@ export const LOGS_TOOL = defineTool({
 				? describeSize(excerpt, `${process.id} with from`)
 				: `${groupDigits(excerpt.bytes)} bytes`;
 		const header = headerLine([headerField(process.machine.name), process.id, size, range]);
-		return textAnswer(header, excerpt.text.replace(/\n$/, ''));
+		const facts = {machine: process.machine.name, id: process.id, ...sizeFacts(excerpt)};
+		const end = grep === undefined ? {end_byte: endByte} : {};
+		return textAnswer(header, {...facts, ...end}, excerpt.text.replace(/\n$/, ''));
 	},
 });
 

@@ -13,6 +13,7 @@ export const PORT_TOOL = defineTool({
 	async run({port, on}, {machines, ports}) {
 		const machine = on === undefined ? machines.default : machines.require(on);
 		const local = await ports.forward(machine, port);
-		return textAnswer(headerLine([`port ${port}`, headerField(machine.name)]), `http://127.0.0.1:${local}`);
+		const url = `http://127.0.0.1:${local}`;
+		return textAnswer(headerLine([`port ${port}`, headerField(machine.name)]), {machine: machine.name, port, url}, url);
 	},
 });

@@ -1,19 +1,18 @@
 import type {Files} from '../../../client/files/files.js';
 import {encodeBase64} from '../../../shared/base64.js';
-import {headerField, headerLine} from '../answers/header-line.js';
+import {headerField, headerLine, plainName} from '../answers/header-line.js';
 import {groupDigits, isBinary} from '../answers/output-excerpt.js';
-import {type CallAnswer, textAnswer} from '../calls/tool-call.js';
+import {type AnswerFacts, type CallAnswer, textAnswer} from '../calls/tool-call.js';
+import type {MachinePath} from '../machines/machine-set.js';
+import {type FilePart, type FoundLines, readFilePart} from './read-file-part.js';
 import {answerSize, defineTool} from './tool.js';
 import {MAX_CHARS} from './wait-parameters.js';
 
 /** Largest image that is given to a model. */
 const MAX_IMAGE_BYTES = 5 * 1024 * 1024;
-/** Bytes of a file that are read to find a line. */
-const MAX_SCANNED_BYTES = 64 * 1024 * 1024;
 /** Entries of a directory in an answer. */
 const MAX_ENTRIES = 500;
 const SNIFFED_BYTES = 8192;
-const NEWLINE = 0x0a;
 
 /** First bytes of images that clients show. */
 const IMAGES: readonly {readonly mimeType: string; readonly begins: RegExp}[] = [
@@ -31,54 +30,93 @@ export const READ_TOOL = defineTool({
 	parameters: {
 		path: {type: 'string', isRequired: true, about: 'MACHINE:PATH'},
 		line: {type: 'integer', min: 1, about: 'first line'},
+		from: {type: 'integer', min: 0, about: 'or first byte'},
 		lines: {type: 'integer', min: 1},
 		max_chars: MAX_CHARS,
 	},
-	async run({path: given, line = 1, lines, max_chars}, context, {signal}) {
-		const {machine, path} = await context.machines.locate(given);
-		const {files} = machine.environment;
+	async run({path: given, line, from, lines, max_chars}, context, {signal}) {
+		if (line !== undefined && from !== undefined) throw new TypeError('line and from exclude each other');
+		const place = await context.machines.locate(given);
+		const {path, files} = place;
 		const {isDirectory, size = 0} = await files.metadata(path);
-		const names = [headerField(machine.name), headerField(path)];
-		if (isDirectory) return listDirectory(files, path, names);
+		if (isDirectory) return listDirectory(place);
 		const head = await readHead(files, path, signal);
 		const image = IMAGES.find(({begins}) => begins.test(toHex(head)));
-		if (image) return readImage(files, path, {mimeType: image.mimeType, size, names});
-		if (isBinary(head)) return textAnswer(headerLine([...names, `binary file, ${groupDigits(size)} bytes`]));
-		const range = await readLines(files, path, {
-			first: line,
+		if (image) return readImage(place, image.mimeType, size);
+		if (isBinary(head)) {
+			const header = headerLine([...namesOf(place), 'not UTF-8: use exec', `binary file, ${groupDigits(size)} bytes`]);
+			return textAnswer(header, {...factsOf(place), bytes: size, binary: true});
+		}
+		const part: FilePart = {
+			firstLine: line ?? 1,
+			firstByte: from,
 			count: lines ?? Number.POSITIVE_INFINITY,
 			maxBytes: answerSize(max_chars, context),
 			signal,
-		});
-		const last = line + range.count - 1;
-		const shown = range.count === 0 ? `no line ${line}` : `lines ${groupDigits(line)}-${groupDigits(last)}`;
-		const more = range.isCut ? `, more from line ${last + 1} on` : '';
-		return textAnswer(headerLine([...names, `${groupDigits(size)} bytes`, `${shown}${more}`]), range.text);
+		};
+		return describeLines(place, size, part, await readFilePart(files, path, part));
 	},
 });
 
-async function listDirectory(files: Files, path: string, names: readonly string[]): Promise<CallAnswer> {
-	const entries = await files.readDirectory(path);
-	const lines = entries.map(({fileName, isDirectory}) => `${headerField(fileName)}${isDirectory ? '/' : ''}`).sort();
-	const rest = lines.length > MAX_ENTRIES ? [`… ${lines.length - MAX_ENTRIES} more: find`] : [];
-	return textAnswer(
-		headerLine([...names, `directory, ${lines.length} entries`]),
-		...lines.slice(0, MAX_ENTRIES),
-		...rest,
-	);
+function describeLines(place: MachinePath, size: number, part: FilePart, found: FoundLines): CallAnswer {
+	const {text, endByte, behind} = found;
+	const header = headerLine([
+		...namesOf(place),
+		`${groupDigits(size)} bytes`,
+		`${describeRange(part, found)}${describeRest(part, found)}`,
+		text.includes('\r\n') ? 'line ends CRLF' : undefined,
+	]);
+	const cut = behind === 'restOfLine' ? [`… the line goes on: read it from ${endByte} …`] : [];
+	const answer = textAnswer(header, {}, text.replace(/\r?\n$/, ''), ...cut);
+	return {...answer, facts: {...factsOf(place), bytes: size, ...rangeFacts(part, found), text}};
 }
 
-interface ImageFile {
-	readonly mimeType: string;
-	readonly size: number;
-	readonly names: readonly string[];
+function describeRange({firstLine, firstByte}: FilePart, {text, startByte, endByte, count}: FoundLines): string {
+	if (firstByte !== undefined) return text === '' ? `no byte ${firstByte}` : `from byte ${startByte} to ${endByte}`;
+	if (text === '') return `no line ${firstLine}`;
+	return `lines ${groupDigits(firstLine)}-${groupDigits(firstLine + count - 1)}`;
 }
 
-async function readImage(files: Files, path: string, {mimeType, size, names}: ImageFile): Promise<CallAnswer> {
-	const text = headerLine([...names, mimeType, `${groupDigits(size)} bytes`]);
+function describeRest({firstLine, firstByte}: FilePart, {behind, endByte, count}: FoundLines): string {
+	if (behind === 'nothing') return '';
+	if (firstByte !== undefined) return `, more from ${endByte} on`;
+	if (behind === 'lines') return `, more from line ${firstLine + count} on`;
+	return `, line ${firstLine} is cut: more from ${endByte} on`;
+}
+
+function rangeFacts({firstLine, firstByte}: FilePart, {startByte, endByte, count, behind}: FoundLines): AnswerFacts {
+	return {
+		from: startByte,
+		...(firstByte === undefined && count > 0 && {first_line: firstLine, last_line: firstLine + count - 1}),
+		...(behind === 'restOfLine' && {is_line_cut: true}),
+		...(behind !== 'nothing' && {next_from: endByte}),
+	};
+}
+
+async function listDirectory(place: MachinePath): Promise<CallAnswer> {
+	const entries = await place.files.readDirectory(place.path);
+	const names = entries.map(({fileName, isDirectory}) => `${fileName}${isDirectory ? '/' : ''}`).sort();
+	const shown = names.slice(0, MAX_ENTRIES);
+	const rest = names.length > MAX_ENTRIES ? [`… ${names.length - MAX_ENTRIES} more: find`] : [];
+	const header = headerLine([...namesOf(place), `directory, ${names.length} entries`]);
+	const facts = {...factsOf(place), directory: true, entries: names.length};
+	return textAnswer(header, facts, ...shown.map(plainName), ...rest);
+}
+
+async function readImage(place: MachinePath, mimeType: string, size: number): Promise<CallAnswer> {
+	const text = headerLine([...namesOf(place), mimeType, `${groupDigits(size)} bytes`]);
+	const facts = {...factsOf(place), bytes: size, mime_type: mimeType};
 	if (size > MAX_IMAGE_BYTES)
-		return textAnswer(text, `larger than the ${groupDigits(MAX_IMAGE_BYTES)} bytes that can be shown`);
-	return {kind: 'image', text, mimeType, base64: encodeBase64(await files.readFile(path))};
+		return textAnswer(text, facts, `larger than the ${groupDigits(MAX_IMAGE_BYTES)} bytes that can be shown`);
+	return {kind: 'image', text, facts, mimeType, base64: encodeBase64(await place.files.readFile(place.path))};
+}
+
+function namesOf({machine, path}: MachinePath): string[] {
+	return [headerField(machine.name), headerField(path)];
+}
+
+function factsOf({machine, path}: MachinePath): AnswerFacts {
+	return {machine: machine.name, path};
 }
 
 async function readHead(files: Files, path: string, signal: AbortSignal): Promise<Uint8Array> {
@@ -91,57 +129,6 @@ async function readHead(files: Files, path: string, signal: AbortSignal): Promis
 		if (length === SNIFFED_BYTES) break;
 	}
 	return head.subarray(0, length);
-}
-
-interface LineRange {
-	readonly first: number;
-	readonly count: number;
-	readonly maxBytes: number;
-	readonly signal: AbortSignal;
-}
-
-interface FoundLines {
-	readonly text: string;
-	/** Whole or partial lines in the text. */
-	readonly count: number;
-	/** There are more. */
-	readonly isCut: boolean;
-}
-
-/** Lines of a file of any size, with memory for those lines only. */
-async function readLines(files: Files, path: string, {first, count, maxBytes, signal}: LineRange): Promise<FoundLines> {
-	const kept: Uint8Array[] = [];
-	let keptBytes = 0;
-	let line = 1;
-	let scanned = 0;
-	let isCut = false;
-	reading: for await (const chunk of files.readStream(path, {signal})) {
-		scanned += chunk.length;
-		if (scanned > MAX_SCANNED_BYTES && line < first)
-			throw new Error(`line ${first} is behind the first ${groupDigits(MAX_SCANNED_BYTES)} bytes; use exec`);
-		for (let at = 0; at < chunk.length; ) {
-			if (line >= first + count || keptBytes >= maxBytes) {
-				isCut = true;
-				break reading;
-			}
-			const newline = chunk.indexOf(NEWLINE, at);
-			const end = newline < 0 ? chunk.length : newline + 1;
-			if (line >= first) {
-				const piece = chunk.subarray(at, Math.min(end, at + maxBytes - keptBytes));
-				kept.push(new Uint8Array(piece));
-				keptBytes += piece.length;
-				if (piece.length < end - at) {
-					isCut = true;
-					break reading;
-				}
-			}
-			if (newline >= 0) line++;
-			at = end;
-		}
-	}
-	const text = new TextDecoder().decode(Buffer.concat(kept));
-	const whole = text.endsWith('\n') ? text.slice(0, -1) : text;
-	return {text: whole, count: keptBytes === 0 ? 0 : whole.split('\n').length, isCut};
 }
 
 function toHex(bytes: Uint8Array): string {

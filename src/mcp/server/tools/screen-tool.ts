@@ -1,5 +1,5 @@
 import {headerField, headerLine} from '../answers/header-line.js';
-import {plainText} from '../answers/plain-text.js';
+import {describeCursor, screenFacts, screenLines} from '../answers/screen-answer.js';
 import {textAnswer} from '../calls/tool-call.js';
 import {defineTool} from './tool.js';
 
@@ -11,16 +11,17 @@ export const SCREEN_TOOL = defineTool({
 	parameters: {id: {type: 'string', isRequired: true}},
 	async run({id}, {processes}) {
 		const process = await processes.require(id);
-		const {rows, cols, cursor, title, lines, alternate} = await process.screen();
+		const screen = await process.screen();
+		const {rows, cols, title, alternate} = screen;
 		const header = headerLine([
 			headerField(process.machine.name),
 			process.id,
 			`${cols}x${rows}`,
-			`cursor line ${cursor.row + 1}, column ${cursor.col + 1}${cursor.isVisible ? '' : ' (hidden)'}`,
+			describeCursor(screen),
 			alternate ? 'full screen' : undefined,
 			title === '' ? undefined : headerField(title),
 		]);
-		const last = lines.findLastIndex(line => line.trim() !== '');
-		return textAnswer(header, ...lines.slice(0, last + 1).map(line => plainText(line).trimEnd() || ' '));
+		const facts = {machine: process.machine.name, id: process.id, ...screenFacts(screen)};
+		return textAnswer(header, facts, ...screenLines(screen));
 	},
 });

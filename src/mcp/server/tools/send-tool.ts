@@ -1,18 +1,19 @@
 import {answerAfterWait, type WaitPlan} from './answer-after-wait.js';
 import {KEY_HINT, toKeyBytes} from './terminal-keys.js';
-import {answerSize, defineTool, type ToolContext} from './tool.js';
+import {answerSize, defineTool, PROCESS_RESULTS, type ToolContext} from './tool.js';
 import {MAX_CHARS, readUntil, toMs, UNTIL, WAIT_S} from './wait-parameters.js';
 
 /** Wait of a model that types and says nothing about waiting: for the next prompt, and not for long. */
 const DEFAULT_WAIT_MS = 10_000;
-/** Output that has paused for so long is the answer to what was typed. */
+/** Output that has paused for so long is the answer to what was typed, unless the model says how long it waits. */
 const PAUSE_MS = 1500;
 
 export const SEND_TOOL = defineTool({
 	name: 'send',
-	description: 'Type into a process: text, then keys, then eof; waits for the next prompt, or until.',
+	description: 'Type into a process: text, then keys, then eof; waits for the next prompt, until, or wait_s.',
 	groups: ['exec'],
 	mayWait: true,
+	results: PROCESS_RESULTS,
 	parameters: {
 		id: {type: 'string', isRequired: true},
 		text: {type: 'string'},
@@ -43,7 +44,7 @@ interface SendArguments {
 
 function planOf({until, wait_s, max_chars}: SendArguments, context: ToolContext): WaitPlan {
 	return {
-		until: readUntil(until, {input: 'any', silenceMs: PAUSE_MS}),
+		until: readUntil(until, {input: 'any', ...(wait_s === undefined ? {silenceMs: PAUSE_MS} : {isPatient: true})}),
 		waitMs: toMs(wait_s) ?? (until === undefined ? DEFAULT_WAIT_MS : undefined),
 		maxChars: answerSize(max_chars, context),
 		isOwn: false,

@@ -1,5 +1,6 @@
-import {headerField, headerLine} from '../answers/header-line.js';
-import {defineTool} from './tool.js';
+import {COMMAND_CHARACTERS, headerField, headerLine, plainLine} from '../answers/header-line.js';
+import {textAnswer} from '../calls/tool-call.js';
+import {defineTool, PROCESS_RESULTS} from './tool.js';
 import {toMs} from './wait-parameters.js';
 
 const DEFAULT_GRACE_MS = 10_000;
@@ -11,6 +12,7 @@ export const STOP_TOOL = defineTool({
 	description: 'End a process and its children: SIGTERM, then SIGKILL after grace_s.',
 	groups: ['exec', 'jobs'],
 	mayWait: true,
+	results: PROCESS_RESULTS,
 	parameters: {
 		id: {type: 'string', isRequired: true},
 		signal: {type: 'string', about: 'such as INT'},
@@ -26,9 +28,16 @@ export const STOP_TOOL = defineTool({
 			headerField(process.machine.name),
 			process.id,
 		]);
-		if (survivors.length === 0) return {kind: 'text', text: header};
-		const lines = survivors.map(({pid, command}) => `${pid} ${headerField(command)}`);
-		return {kind: 'text', text: [header, 'still alive:', ...lines].join('\n'), isError: true};
+		const facts = {
+			machine: process.machine.name,
+			id: process.id,
+			was_over: wasOver,
+			...(exitCode !== undefined && {state: 'exited', exit_code: exitCode}),
+			survivors,
+		};
+		if (survivors.length === 0) return textAnswer(header, facts);
+		const lines = survivors.map(({pid, command}) => `${pid} ${plainLine(command, COMMAND_CHARACTERS)}`);
+		return {...textAnswer(header, facts, 'still alive:', ...lines), isError: true};
 	},
 });
 

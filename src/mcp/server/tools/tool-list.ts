@@ -30,7 +30,8 @@ export const TOOLS: readonly Tool[] = [
 	PORT_TOOL,
 ];
 
-/** The tools of some groups; with `isReadOnly`, those that change nothing. */
-export function selectTools(groups: readonly ToolGroup[], isReadOnly: boolean): Tool[] {
-	return TOOLS.filter(tool => tool.groups.some(group => groups.includes(group)) && (tool.isReadOnly || !isReadOnly));
+/** The tools of some groups; with `isReadOnly`, those that change nothing; without a network, none that reaches ports. */
+export function selectTools(groups: readonly ToolGroup[], isReadOnly: boolean, hasNetwork = true): Tool[] {
+	const chosen = groups.filter(group => group !== 'ports' || hasNetwork);
+	return TOOLS.filter(tool => tool.groups.some(group => chosen.includes(group)) && (tool.isReadOnly || !isReadOnly));
 }

@@ -26,8 +26,21 @@ export interface ToolDefinition {
 	readonly name: string;
 	readonly description: string;
 	readonly inputSchema: ReturnType<typeof toJsonSchema>;
+	/** Members of the structured answer that programs rely on; there are more. */
+	readonly outputSchema: ResultSchema;
 	readonly annotations: {readonly readOnlyHint?: true; readonly destructiveHint?: true};
 }
+
+type ResultSchema = {
+	readonly type: 'object';
+	readonly properties?: Readonly<Record<string, {readonly type: 'string' | 'integer'}>>;
+};
+
+/** Members of an answer by their type. */
+type ResultTable = Readonly<Record<string, 'string' | 'integer'>>;
+
+/** Members of an answer about a process; an exit code only if it has ended. */
+export const PROCESS_RESULTS: ResultTable = {state: 'string', exit_code: 'integer'};
 
 export interface Tool {
 	readonly definition: ToolDefinition;
@@ -44,6 +57,7 @@ interface ToolPlan<T extends ParameterTable> {
 	readonly name: string;
 	readonly description: string;
 	readonly parameters: T;
+	readonly results?: ResultTable;
 	readonly groups: readonly ToolGroup[];
 	readonly isReadOnly?: true;
 	readonly mayWait?: true;
@@ -59,6 +73,7 @@ export function defineTool<const T extends ParameterTable>(plan: ToolPlan<T>): T
 			name,
 			description,
 			inputSchema: toJsonSchema(parameters),
+			outputSchema: toResultSchema(plan.results),
 			annotations: isReadOnly ? {readOnlyHint: true} : {destructiveHint: true},
 		},
 		groups,
@@ -70,6 +85,12 @@ export function defineTool<const T extends ParameterTable>(plan: ToolPlan<T>): T
 			return plan.resume(readArguments(parameters, given), process, context, call);
 		},
 	};
+}
+
+function toResultSchema(results: ResultTable | undefined): ResultSchema {
+	if (!results) return {type: 'object'};
+	const properties = Object.fromEntries(Object.entries(results).map(([name, type]) => [name, {type}]));
+	return {type: 'object', properties};
 }
 
 /** Characters of an answer. */

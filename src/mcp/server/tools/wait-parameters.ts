@@ -39,6 +39,12 @@ export function toMs(seconds: number | undefined): number | undefined {
 	return seconds === undefined ? undefined : seconds * SECOND_MS;
 }
 
+/** Says that a wait was shorter than the model asked for; undefined if it was not. */
+export function describeShortWait(askedMs: number | undefined, ms: number | undefined): string | undefined {
+	if (askedMs === undefined || ms === undefined || ms >= askedMs) return undefined;
+	return `wait_s cut to ${ms / SECOND_MS}, the most here`;
+}
+
 /** A text that is no regular expression is meant as it is. */
 function toPattern(text: string): string {
 	try {

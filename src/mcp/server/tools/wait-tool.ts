@@ -1,5 +1,5 @@
 import {answerAfterWait, type WaitPlan} from './answer-after-wait.js';
-import {answerSize, defineTool, type ToolContext} from './tool.js';
+import {answerSize, defineTool, PROCESS_RESULTS, type ToolContext} from './tool.js';
 import {asksForInput, MAX_CHARS, readUntil, toMs, UNTIL, WAIT_S} from './wait-parameters.js';
 
 export const WAIT_TOOL = defineTool({
@@ -8,6 +8,7 @@ export const WAIT_TOOL = defineTool({
 	groups: ['exec', 'jobs'],
 	isReadOnly: true,
 	mayWait: true,
+	results: PROCESS_RESULTS,
 	parameters: {
 		id: {type: 'string', isRequired: true},
 		until: UNTIL,

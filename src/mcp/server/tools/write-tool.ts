@@ -13,13 +13,13 @@ export const WRITE_TOOL = defineTool({
 		content: {type: 'string', isRequired: true},
 	},
 	async run({path: given, content}, {machines}) {
-		const {machine, path} = await machines.locate(given);
-		const {files} = machine.environment;
+		const {machine, path, files} = await machines.locate(given);
 		const bytes = new TextEncoder().encode(content);
 		await files.createDirectory(posix.dirname(path));
 		await files.writeFile(path, bytes, {atomic: await files.supports('atomicWrite')});
 		return textAnswer(
 			headerLine(['written', headerField(machine.name), headerField(path), `${groupDigits(bytes.length)} bytes`]),
+			{machine: machine.name, path, bytes: bytes.length},
 		);
 	},
 });

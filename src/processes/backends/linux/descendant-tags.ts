@@ -3,10 +3,10 @@ import {randomInt} from 'node:crypto';
 import type {Libc} from './libc.js';
 
 const RLIMIT_LOCKS = 10;
-const RLIMIT_RTTIME = 15;
-const RLIMIT_BYTES = 16;
+export const RLIMIT_RTTIME = 15;
+export const RLIMIT_BYTES = 16;
 /** Children that one program can tag. */
-const MAX_CHILDREN = 10n ** 10n;
+export const MAX_CHILDREN = 10n ** 10n;
 /** Prefixes of programs that are not descendants of another one; 19 digits with the number of the child. */
 const FIRST_PREFIX = 400_000_000;
 const PREFIX_COUNT = 100_000_000;
@@ -82,7 +82,7 @@ export class DescendantTags {
 }
 
 /** A random prefix whose tags are below the present limit. */
-function choosePrefix(hardLimit: bigint): number {
+export function choosePrefix(hardLimit: bigint): number {
 	const above = Number(hardLimit / MAX_CHILDREN);
 	if (above >= FIRST_PREFIX + PREFIX_COUNT) return FIRST_PREFIX + randomInt(PREFIX_COUNT);
 	return Math.max(LOWEST_PREFIX, above - 1 - randomInt(NESTED_PREFIX_COUNT));

@@ -5,6 +5,7 @@ import {openMemoryFile} from '../../../shared/node/memory-file.js';
 import {keepSpareDescriptor} from '../../tree/proc.js';
 import {signalGroup} from '../../tree/signals.js';
 import {enableSubreaper, registerChild, unregisterChild} from '../../tree/subreaper.js';
+import {enableTaggedOrphans} from '../../tree/tagged-orphans.js';
 import type {
 	Backend,
 	Child,
@@ -25,6 +26,7 @@ import {connectChild} from './native-child.js';
 import {OrphanSweep} from './orphan-sweep.js';
 import {openTerminal, setTerminalSize} from './pseudo-terminal.js';
 import {Reaper} from './reaper.js';
+import {TemporaryTags} from './temporary-tags.js';
 import {type Launch, type LauncherCommand, WaitingLauncher} from './waiting-launcher.js';
 import {type LaunchWatchdog, type Marks, Watchdog} from './watchdog.js';
 
@@ -71,6 +73,8 @@ class NativeBackend implements Backend {
 	readonly #reaper: Reaper;
 	readonly #attributes: Uint8Array;
 	#subreaper: Subreaper | undefined;
+	/** Created at the first start without a subreaper. */
+	#temporaryTags: TemporaryTags | undefined;
 	/** Created at the first start with limits. */
 	#launcher: WaitingLauncher | undefined;
 	/** Tag of the child that is being spawned. */
@@ -87,7 +91,12 @@ class NativeBackend implements Backend {
 		if (leaves?.groupPath !== undefined) leaveGroup(leaves.groupPath);
 		const tags = new DescendantTags(this.#libc, inherited?.tags);
 		const isSubreaper = this.#libc.prctl(PR_SET_CHILD_SUBREAPER, 1) === 0;
-		if (isSubreaper) enableSubreaper(tag => tags.isIssued(tag));
+		if (isSubreaper) {
+			enableSubreaper(
+				tag => tags.isIssued(tag),
+				pid => this.#reaper.reapOrphan(pid),
+			);
+		}
 		keepSpareDescriptor();
 		const mayGroup = groupPath === undefined && !inherited;
 		const group = mayGroup ? DescendantGroup.create(`longarm-${process.pid}-${tags.prefix}`) : undefined;
@@ -154,8 +163,27 @@ class NativeBackend implements Backend {
 	}
 
 	spawn(request: SpawnRequest, events: ChildEvents): Child | PendingChild {
-		this.#tag = this.#subreaper?.tags.setNext();
-		this.#subreaper?.sweep.arm();
+		if (!this.#subreaper) {
+			return this.#getTemporaryTags().tagWhile(tag => {
+				this.#tag = tag;
+				return this.#spawn(request, events);
+			});
+		}
+		this.#tag = this.#subreaper.tags.setNext();
+		this.#subreaper.sweep.arm();
+		return this.#spawn(request, events);
+	}
+
+	#getTemporaryTags(): TemporaryTags {
+		if (!this.#temporaryTags) {
+			const tags = new TemporaryTags(this.#libc);
+			this.#temporaryTags = tags;
+			enableTaggedOrphans(tag => tags.isIssued(tag));
+		}
+		return this.#temporaryTags;
+	}
+
+	#spawn(request: SpawnRequest, events: ChildEvents): Child | PendingChild {
 		return request.io.kind === 'pty'
 			? this.#spawnPty(request, request.io, events)
 			: this.#spawnPipes(request, request.io.stdin, events);

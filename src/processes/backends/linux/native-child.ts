@@ -4,12 +4,13 @@ import {Socket} from 'node:net';
 import {fromKernelTime, toKernelTime} from '../../../shared/node/kernel-clock.js';
 import {F_DUPFD_CLOEXEC} from '../../../shared/node/memory-file.js';
 import type {OutputStream} from '../../output/output-log.js';
-import {signalGroup, signalWrappedProgram} from '../../tree/signals.js';
+import {endOrphansOf, endTree} from '../../tree/end-tree.js';
+import {askToEnd, signalGroup, signalWrappedProgram} from '../../tree/signals.js';
 import {registerChild, unregisterChild} from '../../tree/subreaper.js';
 import type {Child, ChildEvents, ChildHandle, InputSource, KernelExit, StdinWriter, TerminalSize} from '../backend.js';
 import {OutputReader, type ReaderEvents} from '../output-reader.js';
 import {CLOSED_STDIN, createPipeWriter, createTerminalWriter} from '../stdin-writers.js';
-import {probePipe, probeTerminal} from './input-probe.js';
+import {hasPipeReader, probePipe, probeTerminal} from './input-probe.js';
 import type {Libc} from './libc.js';
 import {createPipeSource} from './pipe-flood.js';
 import {findSlave, setTerminalSize} from './pseudo-terminal.js';
@@ -32,7 +33,7 @@ function connectPipes(handle: ChildHandle, context: ChildContext, events: ChildE
 	const readers = outputs.map(
 		({stream, fd}) => new OutputReader(fd, 'pipe', new StreamEvents(stream, events), sources),
 	);
-	const input = stdinFd === undefined ? CLOSED_INPUT : openPipeInput(stdinFd);
+	const input = stdinFd === undefined ? CLOSED_INPUT : openPipeInput(context.libc, stdinFd);
 	const {writer: stdin, probe: inputProbe} = hasStdin ? input : {...input, writer: undefined};
 	return new NativeChild(handle, context, {readers, stdin, inputProbe}, events);
 }
@@ -44,9 +45,10 @@ interface ChildInput {
 
 const CLOSED_INPUT: ChildInput = {writer: CLOSED_STDIN, probe: undefined};
 
-function openPipeInput(fd: number): ChildInput {
+function openPipeInput(libc: Libc, fd: number): ChildInput {
 	const socket = new Socket({fd, readable: false, writable: true});
-	return {writer: createPipeWriter(socket), probe: () => (socket.writable ? probePipe(fd) : undefined)};
+	const writer = createPipeWriter(socket, end => hasPipeReader(libc, end));
+	return {writer, probe: () => (socket.writable ? probePipe(fd) : undefined)};
 }
 
 function connectTerminal(handle: ChildHandle, context: ChildContext, events: ChildEvents): Child {
@@ -211,9 +213,15 @@ class NativeChild implements Child {
 		for (const each of this.#readers) each.drainAndClose();
 	}
 
+	/** Without a PID namespace, what a killed wrapper has started would live on: SIGKILL ends its whole tree. */
 	signal(name: NodeJS.Signals): void {
-		if (this.#hasOwnSession) signalWrappedProgram(this.pid, name);
-		else signalGroup(this.pid, name);
+		if (!this.#hasOwnSession) signalGroup(this.pid, name);
+		else if (name !== 'SIGKILL') signalWrappedProgram(this.pid, name);
+		else if (!this.#hasExited) void endTree(this, undefined);
+	}
+
+	askToEnd(): void {
+		askToEnd(this.pid, {isWrapper: this.#hasOwnSession, hasTerminal: this.#kind === 'pty'});
 	}
 
 	handOver(): ChildHandle {
@@ -235,6 +243,8 @@ class NativeChild implements Child {
 	#handleExit(exit: KernelExit): void {
 		this.#hasExited = true;
 		unregisterChild(this.pid);
+		// A wrapper ends after everything it has started, unless it was killed, for example because memory ran out.
+		if (this.#hasOwnSession) void endOrphansOf([this]);
 		for (const each of this.#readers) each.drainBuffered();
 		this.#guard?.close();
 		this.#events.exited(exit);

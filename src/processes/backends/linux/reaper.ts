@@ -11,6 +11,8 @@ const SIGINFO_BYTES = 128;
 const SIGINFO_PID = 16;
 /** Exits handled per tick of the event loop. */
 const MAX_EXITS_PER_TICK = 64;
+/** Exits of orphans handled per tick: a chain of processes that fork and exit must not fill the process table with zombies. */
+const MAX_ORPHAN_EXITS_PER_TICK = 1024;
 /** Polls without SIGCHLD, which does not reach worker threads; the timer also keeps the event loop alive for children. */
 const POLL_INTERVAL_MS = 1000;
 
@@ -61,10 +63,13 @@ export class Reaper {
 	/** Reaps what has exited; call for children that may have exited before there was a handler for SIGCHLD. */
 	sweep(): void {
 		if (this.#isSweepScheduled) return;
-		for (let count = 0; count < MAX_EXITS_PER_TICK; count++) {
+		let [exits, orphans] = [0, 0];
+		while (exits < MAX_EXITS_PER_TICK && orphans < MAX_ORPHAN_EXITS_PER_TICK) {
 			const pid = this.#findWaitable();
 			if (pid === 0) return;
-			if (!this.#reap(pid) && !this.#reapOrphan(pid)) {
+			if (this.#reap(pid)) exits++;
+			else if (this.reapOrphan(pid)) orphans++;
+			else {
 				// The first waitable child is not ours and stays first: try ours one by one.
 				for (const watched of this.#children.keys()) this.#reap(watched);
 				return;
@@ -83,8 +88,10 @@ export class Reaper {
 		return this.#infoView.getInt32(SIGINFO_PID, true);
 	}
 
-	#reapOrphan(pid: number): boolean {
-		if (!this.#onOrphanExit || this.#libc.waitpid(pid, this.#status, WNOHANG) !== pid) return false;
+	/** False for a child that runs, or that is not an orphan. */
+	reapOrphan(pid: number): boolean {
+		if (!this.#onOrphanExit || this.#children.has(pid) || this.#libc.waitpid(pid, this.#status, WNOHANG) !== pid)
+			return false;
 		this.#onOrphanExit(pid);
 		return true;
 	}

@@ -24,6 +24,10 @@ const MAX_CHASE_STEPS = 5000;
 const MAX_CHASE_WAITS = 1000;
 /** New processes in a row that are not ours and end a chase. */
 const MAX_CHASE_STRANGERS = 300;
+/** Reads of the newest process in one probe: some milliseconds. */
+const MAX_PROBE_READS = 300;
+/** New processes that one probe checks for a mark. */
+const MAX_PROBE_CANDIDATES = 20;
 /** Digits of a mark, as in `descendant-tags.ts`. */
 const MARK_PATTERN = '?'.repeat(19);
 /** All but SIGKILL, SIGSTOP, SIGCONT and those the C library keeps for itself. */
@@ -47,14 +51,15 @@ told=' ' seen=' ' foreign=' ' newest= needed=${CALM_ROUNDS} calm=0 rounds=0
 # A replaced watchdog is started by a server in the group.
 [ -z "$group" ] || echo $$ >"\${group%/*}/cgroup.procs"
 
-# Sets the fields of a process; false when it is gone or a zombie. Its name may hold line feeds and parentheses.
+# Sets the fields of a process; false when it is gone or a zombie. Its name may hold line feeds and parentheses. The first
+# thread of a process may end before the others: the process lives on and looks like a zombie.
 describe() {
 	stat=
 	while read -r line; do stat="$stat $line"; done </proc/$1/stat
 	[ -n "$stat" ] || return 1
 	set -- \${stat##*) }
 	parent=$2 members=$3 session=$4 start=\${20}
-	case $1 in Z | X) return 1 ;; esac
+	case $1 in Z | X) [ \${18} -gt 1 ] ;; esac
 }
 
 # True for a mark of the server.
@@ -136,8 +141,15 @@ kill_group() {
 # The process that was started last, on this machine or in this container.
 read_newest() { read -r _ _ _ _ newest </proc/loadavg; }
 
-# A process that forks and exits faster than a look takes is the newest one, again and again. It is stopped before it is
-# looked at, and so are others that are started at the same moment, for less than a millisecond.
+# False for a thread. A signal to a thread stops its whole process, which could not be continued once the thread has ended.
+is_process() {
+	group_leader=
+	{ read -r _ && read -r _ && read -r _ && read -r _ group_leader _; } </proc/$1/status
+	[ "$group_leader" = $1 ]
+}
+
+# A process that forks and exits faster than a look takes is the newest one, again and again. It is stopped before its marks
+# are read, and so are others that are started at the same moment, for less than a millisecond.
 chase() {
 	steps=0 waits=0 strangers=0
 	while [ $steps -lt ${MAX_CHASE_STEPS} ] && [ $strangers -lt ${MAX_CHASE_STRANGERS} ]; do
@@ -149,10 +161,10 @@ chase() {
 			continue
 		fi
 		steps=$((steps + 1)) strangers=$((strangers + 1)) waits=0
-		[ "$newest" != $$ ] && kill -s STOP $newest || continue
+		[ "$newest" != $$ ] && is_process $newest && kill -s STOP $newest || continue
 		if is_marked $newest || { is_lowered && describe $newest && [ "$parent" = "$reaper" ]; }; then
 			kill -s KILL $newest
-			strangers=0
+			strangers=0 calm=0
 		else
 			kill -s CONT $newest
 		fi
@@ -165,15 +177,30 @@ pause() {
 	[ $? != 2 ] || read -r line <&3
 }
 
-# A process of ours that was started during a pause may be gone before the next look.
+# A process of ours that was started during a pause or a look may be gone before the next look. If the newest one is gone
+# already, it may have been ours: its successors are checked for a while. Only a mark starts a chase, which stops strangers.
+probe() {
+	reads=0 candidates=0
+	while [ $reads -lt ${MAX_PROBE_READS} ] && [ $candidates -lt ${MAX_PROBE_CANDIDATES} ]; do
+		reads=$((reads + 1)) before=$newest
+		read_newest
+		if [ "$newest" = "$before" ] || [ "$newest" = $$ ]; then
+			[ $candidates -gt 0 ] || return
+			continue
+		fi
+		candidates=$((candidates + 1))
+		if is_marked $newest || is_lowered; then
+			calm=0
+			chase
+			return
+		fi
+		[ ! -e /proc/$newest ] || return
+	done
+}
+
 pause_and_probe() {
-	before=$newest
 	pause
-	read_newest
-	[ "$newest" != "$before" ] && [ "$newest" != $$ ] || return
-	is_marked $newest || is_lowered || return
-	chase
-	calm=0
+	probe
 }
 
 while :; do
@@ -201,6 +228,8 @@ while [ $calm -lt $needed ] && [ $rounds -lt ${MAX_ROUNDS} ]; do
 	rounds=$((rounds + 1)) looks=0 is_busy=
 	[ $((rounds % ${FORGET_ROUNDS})) != 0 ] || foreign=' '
 	kill_group
+	# A look takes long where there are many processes: those that fork and exit all the time are ended before.
+	probe
 	while look; [ -n "$added" ] && [ $looks -lt ${MAX_LOOKS} ]; do
 		looks=$((looks + 1)) is_busy=1
 	done

@@ -3,7 +3,7 @@ import {closeSync, constants, writeFileSync, writeSync} from 'node:fs';
 import {errorMessage} from '../../../shared/errors.js';
 import type {Logger} from '../../../shared/logger.js';
 import {readProcessInfo} from '../../tree/process-tree.js';
-import {registerChild, unregisterChild} from '../../tree/subreaper.js';
+import {findOrphans, refreshOrphans, registerChild, unregisterChild} from '../../tree/subreaper.js';
 import type {WatchdogState} from '../backend.js';
 import type {Libc} from './libc.js';
 import {FORGET, GOODBYE, PAUSE_MS, WATCHDOG_NAME, WATCHDOG_SCRIPT} from './watchdog-script.js';
@@ -67,7 +67,7 @@ export class Watchdog {
 		this.#marks = marks;
 		this.#launch = launch;
 		this.#logger = logger;
-		process.once('exit', () => this.#send(GOODBYE));
+		process.once('exit', () => this.#sayGoodbye());
 		this.#lifeline = inherited?.lifeline;
 		this.#pid = inherited?.pid;
 		this.#toldCount = inherited?.toldCount ?? 0;
@@ -182,6 +182,12 @@ export class Watchdog {
 	#tellAll(): void {
 		this.#toldCount = this.#told.size;
 		this.#send([FORGET, ...[...this.#told].map(([pid, startTime]) => `${pid} ${startTime}`)].join('\n'));
+	}
+
+	/** A watchdog that is not told looks longer, as after SIGKILL. */
+	#sayGoodbye(): void {
+		refreshOrphans();
+		if (findOrphans(() => true).length === 0) this.#send(GOODBYE);
 	}
 
 	#send(line: string): void {

@@ -1,5 +1,6 @@
 import {randomUUID} from 'node:crypto';
 import {DataFrames} from '../../../protocol/relay/data-frames.js';
+import {KEY_NOT_ALLOWED, REGISTRY_UNREACHABLE} from '../../../protocol/relay/refusal-reasons.js';
 import {decodeRelayFrame, encodeRelayFrame, type RelayBody} from '../../../protocol/relay/relay-frame.js';
 import {encodePrologue, encodeRelayKey} from '../../../protocol/relay/relay-keys.js';
 import {Deferred} from '../../../shared/async/deferred.js';
@@ -19,6 +20,12 @@ import {openRendezvous, type RendezvousOptions, RendezvousSocket} from './rendez
 /** How long an executor may take to answer a handshake; it asks the registry about us meanwhile. */
 export const HANDSHAKE_TIMEOUT_MS = 10_000;
 
+/** Refusals of our own executors for people; upstream has one text for all. */
+const REFUSAL_TEXTS: Readonly<Record<string, string>> = {
+	[REGISTRY_UNREACHABLE]: 'the machine cannot ask the hub about this client',
+	[KEY_NOT_ALLOWED]: 'the machine does not let the key of this client in',
+};
+
 /** The executor does not let this client in, or has no room for it. */
 export class HandshakeRefusedError extends Error {
 	override readonly name = 'HandshakeRefusedError';
@@ -30,6 +37,9 @@ export class HandshakeRefusedError extends Error {
 		this.reason = reason;
 	}
 }
+
+/** The socket was open, which uses up its ticket, and was lost before the executor has answered. */
+export class HandshakeLostError extends UnreachableError {}
 
 /** The executor has not answered the handshake in time, in upstream's words. */
 class HandshakeTimeoutError extends UnreachableError {
@@ -70,7 +80,7 @@ export async function connectHarness(options: HarnessOptions): Promise<Transport
 		const text = `Noise harness handshake failed before connection became ready: ${errorMessage(cause)}`;
 		throw cause instanceof HandshakeRefusedError
 			? new HandshakeRefusedError(text, {cause, reason: cause.reason})
-			: new UnreachableError(text, {cause});
+			: new HandshakeLostError(text, {cause});
 	}
 }
 
@@ -156,7 +166,8 @@ class HarnessStream {
 		const {streamId, body} = frame;
 		if (streamId !== this.#streamId) return;
 		if (body.kind === 'reset') {
-			this.#fail(new HandshakeRefusedError('Noise relay stream reset', {reason: body.reason}));
+			const text = REFUSAL_TEXTS[body.reason] ?? 'Noise relay stream reset';
+			this.#fail(new HandshakeRefusedError(text, {reason: body.reason}));
 		} else if (body.kind === 'handshake' && !this.#channel) this.#answer.resolve(body.payload);
 		else if (body.kind === 'data' && this.#channel) this.#channel.receive(body.seq, body.payload);
 		else if (body.kind !== 'resume' && body.kind !== 'other') this.#fail(new Error('unexpected relay frame'));

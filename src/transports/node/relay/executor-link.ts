@@ -1,6 +1,7 @@
 import {setMaxListeners} from 'node:events';
 import {type ExecutorLoad, encodeLoad, type PoolOffer} from '../../../protocol/relay/executor-offer.js';
 import {isPlaced} from '../../../protocol/relay/placement.js';
+import {KEY_NOT_ALLOWED} from '../../../protocol/relay/refusal-reasons.js';
 import {encodeRelayKey} from '../../../protocol/relay/relay-keys.js';
 import {waitAtMost} from '../../../shared/async/timeout.js';
 import {errorMessage} from '../../../shared/errors.js';
@@ -16,6 +17,10 @@ import {type Admission, ExecutorStreams, type StreamCaller} from './executor-str
 import type {Registration, RegistryClient} from './registry-client.js';
 import {RegistryError} from './registry-errors.js';
 import {openRendezvous, RendezvousSocket} from './rendezvous-socket.js';
+import {retryUnreached} from './unreached.js';
+
+/** How long the registry is asked about a client while no hub is reached; the client waits for twice that time. */
+export const VALIDATE_RETRY_MS = 5000;
 
 export interface ExecutorLinkOptions {
 	readonly registry: RegistryClient;
@@ -171,17 +176,31 @@ export class ExecutorLink {
 
 	/** A slot is taken before the hub is asked: several clients may be on their way. */
 	async #admit(registrationId: string, caller: StreamCaller): Promise<Admission> {
-		const {registry, isAllowed, slots} = this.#options;
-		if (isAllowed && !isAllowed(caller)) return {kind: 'stranger'};
+		const {isAllowed, slots} = this.#options;
+		if (isAllowed && !isAllowed(caller)) return {kind: 'stranger', reason: KEY_NOT_ALLOWED};
 		const place = slots && isPlaced(caller.authorization) ? slots.take() : undefined;
 		if (typeof place === 'string') return {kind: 'refused', reason: place};
 		let isKnown = false;
 		try {
-			isKnown = await registry.validate(registrationId, caller, this.#stop.signal);
+			isKnown = await this.#validate(registrationId, caller);
 			return isKnown ? {kind: 'admitted', place} : {kind: 'stranger'};
 		} finally {
 			if (!isKnown) place?.leave();
 		}
+	}
+
+	/** An answer that was lost with its hub has used up the authorization: the client is not known any more, and comes with another. */
+	async #validate(registrationId: string, caller: StreamCaller): Promise<boolean> {
+		const {signal} = this.#stop;
+		let asked = 0;
+		const validate = (): Promise<boolean> => {
+			asked++;
+			return this.#options.registry.validate(registrationId, caller, signal);
+		};
+		const isKnown = await retryUnreached(validate, {limitMs: VALIDATE_RETRY_MS, signal});
+		if (!isKnown && asked > 1)
+			throw new RegistryError('the authorization may have been used up by an answer that was lost');
+		return isKnown;
 	}
 
 	async #pause(): Promise<void> {

@@ -1,4 +1,5 @@
 import {DataFrames} from '../../../protocol/relay/data-frames.js';
+import {REGISTRY_UNREACHABLE} from '../../../protocol/relay/refusal-reasons.js';
 import {
 	decodeRelayFrame,
 	encodeRelayFrame,
@@ -10,11 +11,14 @@ import {encodePrologue, encodeRelayKey, type RelayKey} from '../../../protocol/r
 import {Semaphore} from '../../../shared/async/semaphore.js';
 import {withTimeout} from '../../../shared/async/timeout.js';
 import type {Logger} from '../../../shared/logger.js';
-import {HandshakeError, type NoiseKeys} from '../../../shared/noise/hybrid-ik.js';
+import type {NoiseKeys} from '../../../shared/noise/hybrid-ik.js';
 import {ChannelTransport, PROTOCOL_ERROR} from '../../relay/channel-transport.js';
 import type {Transport} from '../../transport.js';
+import {FailedHandshakes, HANDSHAKE_PAUSE_MS} from './failed-handshakes.js';
+import {fingerprintOfKeys} from './known-executors.js';
 import {allocateFrame, nodeMessageCodec} from './node-message-codec.js';
 import {VALIDATE_TIMEOUT_MS} from './registry-client.js';
+import {RegistryError} from './registry-errors.js';
 import type {RendezvousSocket} from './rendezvous-socket.js';
 import {handshakes, type RespondedHandshake} from './threads/handshakes.js';
 
@@ -22,9 +26,6 @@ import {handshakes, type RespondedHandshake} from './threads/handshakes.js';
 export const MAX_STREAMS = 128;
 /** Clients that the registry is asked about at once; others wait. */
 export const MAX_VALIDATIONS = 32;
-/** Failed handshakes in a row after which new ones are refused for a while. */
-export const MAX_FAILED_HANDSHAKES = 8;
-export const HANDSHAKE_PAUSE_MS = 10_000;
 
 /** A client that asks to be let in. */
 export interface StreamCaller {
@@ -38,7 +39,8 @@ export type Admission =
 	| {readonly kind: 'admitted'; readonly place?: {leave(): void} | undefined}
 	/** The hub may know the client, and there is no room for it now. */
 	| {readonly kind: 'refused'; readonly reason: string}
-	| {readonly kind: 'stranger'};
+	/** With a reason that may be told, it is not asked about again. */
+	| {readonly kind: 'stranger'; readonly reason?: string};
 
 const STRANGER: Admission = {kind: 'stranger'};
 
@@ -59,7 +61,13 @@ type StreamSocket = Pick<RendezvousSocket, 'send' | 'beforeFlush' | 'backlog' | 
 /** The registry does not let the client in. */
 class UnknownClientError extends Error {
 	override readonly name = 'UnknownClientError';
-	override readonly message = 'the registry does not know the client';
+	/** Told to the client. */
+	readonly reason: string | undefined;
+
+	constructor(reason: string | undefined) {
+		super(reason ?? 'the registry does not know the client');
+		this.reason = reason;
+	}
 }
 
 /** The streams of an executor's rendezvous socket: each is a channel of its own, and all share the socket. */
@@ -69,8 +77,7 @@ export class ExecutorStreams {
 	/** Undefined while the client is being looked at. */
 	readonly #streams = new Map<string, ChannelTransport | undefined>();
 	readonly #validating = new Semaphore(MAX_VALIDATIONS);
-	#failures = 0;
-	#refusesUntil = 0;
+	readonly #failures = new FailedHandshakes();
 
 	constructor(socket: StreamSocket, options: ExecutorStreamsOptions) {
 		this.#socket = socket;
@@ -114,23 +121,26 @@ export class ExecutorStreams {
 
 	/** A second handshake is refused and leaves the stream alone: it may be a stranger's. */
 	async #handshake(streamId: string, message: Uint8Array): Promise<void> {
-		const isRefused = this.#streams.size >= MAX_STREAMS || performance.now() < this.#refusesUntil;
-		if (this.#streams.has(streamId) || isRefused) return this.#reset(streamId);
+		if (this.#streams.has(streamId) || this.#streams.size >= MAX_STREAMS) return this.#reset(streamId);
 		this.#streams.set(streamId, undefined);
+		// Known once the handshake has proved it; a message that proves nothing is counted against nobody.
+		let key: string | undefined;
 		try {
 			const responder = await this.#respond(streamId, message);
+			key = fingerprintOfKeys(responder.initiator);
+			if (this.#failures.isRefused(key)) return this.#refuse(streamId, PROTOCOL_ERROR);
 			const admission = await this.#admit(streamId, responder);
 			// The client may have left meanwhile.
 			if (!this.#streams.has(streamId)) return leave(admission);
-			if (admission.kind === 'stranger') throw new UnknownClientError();
+			if (admission.kind === 'stranger') throw new UnknownClientError(admission.reason);
 			if (admission.kind === 'refused') return this.#refuse(streamId, admission.reason);
-			this.#failures = 0;
+			this.#failures.clear(key);
 			this.#begin(streamId, responder, admission.place);
 		} catch (error) {
 			this.#options.logger.info('a client was not let in', {stream: streamId, reason: (error as Error).message});
 			// A registry that cannot be asked is no client's fault.
-			if (error instanceof HandshakeError || error instanceof UnknownClientError) this.#countFailure();
-			if (this.#streams.delete(streamId)) this.#reset(streamId);
+			if (key !== undefined && error instanceof UnknownClientError) this.#countFailure(key);
+			if (this.#streams.delete(streamId)) this.#reset(streamId, reasonFor(error));
 		}
 	}
 
@@ -184,11 +194,12 @@ export class ExecutorStreams {
 		this.#options.accept(channel, place);
 	}
 
-	#countFailure(): void {
-		if (++this.#failures < MAX_FAILED_HANDSHAKES) return;
-		this.#failures = 0;
-		this.#refusesUntil = performance.now() + HANDSHAKE_PAUSE_MS;
-		this.#options.logger.warn('too many failed handshakes: new ones are refused for a while', {ms: HANDSHAKE_PAUSE_MS});
+	#countFailure(key: string): void {
+		if (!this.#failures.add(key)) return;
+		this.#options.logger.warn('too many failed handshakes: the key of this client is refused for a while', {
+			key,
+			ms: HANDSHAKE_PAUSE_MS,
+		});
 	}
 
 	#forget(streamId: string, error?: Error): void {
@@ -204,6 +215,12 @@ export class ExecutorStreams {
 	#send(streamId: string, body: RelayBody): void {
 		this.#socket.send(encodeRelayFrame({streamId, body}));
 	}
+}
+
+/** Reason that a client is told; undefined for the usual one. */
+function reasonFor(error: unknown): string | undefined {
+	if (error instanceof RegistryError) return REGISTRY_UNREACHABLE;
+	return error instanceof UnknownClientError ? error.reason : undefined;
 }
 
 /** Gives back the place of a client that is not there any more. */

@@ -1,7 +1,8 @@
 import {createHash} from 'node:crypto';
-import {appendFileSync, mkdirSync, readFileSync} from 'node:fs';
+import {appendFileSync, closeSync, fstatSync, mkdirSync, openSync, readFileSync} from 'node:fs';
 import {dirname, join} from 'node:path';
 import {LongarmError} from '../../../shared/errors.js';
+import {findIntegrityFault} from '../../../shared/node/private-file.js';
 import {stateHome} from '../../../shared/node/state-home.js';
 import type {NoisePublicKeys} from '../../../shared/noise/hybrid-ik.js';
 import {ANY_KEY, requireExecutorKey} from '../registry-scheme.js';
@@ -42,13 +43,25 @@ export class ExecutorKeyChangedError extends LongarmError {
 function findKnown(url: string): string | undefined {
 	let text: string;
 	try {
-		text = readFileSync(placeOfFile(), 'utf8');
+		text = readTrusted(placeOfFile());
 	} catch (error) {
 		if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
 		throw error;
 	}
 	const lines = text.split('\n').map(line => line.split(' '));
 	return lines.findLast(([name]) => name === url)?.[1];
+}
+
+/** Others who can write to the file could put their own machine in the place of a known one. */
+function readTrusted(path: string): string {
+	const fd = openSync(path, 'r');
+	try {
+		const fault = findIntegrityFault(fstatSync(fd), path);
+		if (fault === undefined) return readFileSync(fd, 'utf8');
+		throw new LongarmError('AUTH_INVALID', {message: `the known executors in ${path} cannot be trusted: ${fault}`});
+	} finally {
+		closeSync(fd);
+	}
 }
 
 function remember(url: string, fingerprint: string): void {

@@ -1,4 +1,5 @@
-import {EXECUTOR_DRAINING, EXECUTOR_FULL, POOL_EMPTY_CODE, POOL_FULL_CODE} from '../../../protocol/relay/placement.js';
+import {POOL_EMPTY_CODE, POOL_FULL_CODE} from '../../../protocol/relay/placement.js';
+import {EXECUTOR_DRAINING, EXECUTOR_FULL} from '../../../protocol/relay/refusal-reasons.js';
 import {LongarmError} from '../../../shared/errors.js';
 import type {RegistryTarget} from '../registry-scheme.js';
 import {HandshakeRefusedError} from './connect-harness.js';

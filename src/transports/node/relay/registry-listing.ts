@@ -2,6 +2,7 @@ import * as v from 'valibot';
 import {parseRegistryUrl} from './registry-client.js';
 import {jsonError} from './registry-errors.js';
 import {askRegistry, type RegistryAccess} from './registry-request.js';
+import {retryUnreached} from './unreached.js';
 
 const LIST_TIMEOUT_MS = 10_000;
 /** Enough for tens of thousands of environments. */
@@ -39,7 +40,7 @@ export async function listRegistry(
 	url.pathname = `${url.pathname.replace(/\/+$/, '')}/environments`;
 	if (selector !== undefined) url.searchParams.set('select', selector);
 	const request = {method: 'GET', timeoutMs: LIST_TIMEOUT_MS, maxAnswerBytes: MAX_LIST_BYTES};
-	const answer = await askRegistry(url, request, access);
+	const answer = await retryUnreached(() => askRegistry(url, request, access), {limitMs: LIST_TIMEOUT_MS});
 	const {success, output} = v.safeParse(listSchema, answer);
 	if (!success) throw jsonError('the answer is no list of environments');
 	return output.environments.toSorted((one, other) => (one.id < other.id ? -1 : 1));

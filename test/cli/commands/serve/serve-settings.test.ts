@@ -124,6 +124,7 @@ test('every setting can be given in each of the three ways', () => {
 		'log-level': ['debug', 'debug'],
 		'log-format': ['pretty', 'pretty'],
 		'detached-session': ['5m', 300_000],
+		'exit-idle': ['10m', 600_000],
 		'ping-interval': ['5s', 5000],
 		'peer-timeout': ['20s', 20_000],
 		'stopped-peer': ['1h', 3_600_000],

@@ -1,5 +1,6 @@
 import {expect, test} from 'vitest';
-import {MAX_CONTENT_BYTES, RemoteFiles} from '../../../../src/client/files/remote/remote-files.js';
+import {MAX_CONTENT_BYTES} from '../../../../src/client/files/remote/large-files.js';
+import {RemoteFiles} from '../../../../src/client/files/remote/remote-files.js';
 import {BLOCK_BYTES, MAX_BLOCKS_UNDER_WAY} from '../../../../src/client/files/streams/block-reader.js';
 import {MAX_WAITING_CHANGES} from '../../../../src/client/files/streams/watch-stream.js';
 import {INVALID_PARAMS} from '../../../../src/protocol/wire/error-codes.js';
@@ -152,6 +153,19 @@ test('what does not fit a message is refused before it is sent', async () => {
 	const large = new Uint8Array(MAX_CONTENT_BYTES + 1);
 	await expect(files.writeFile('/a', large)).rejects.toMatchObject({code: 'refused', message: /writeStream/});
 	expect(server.peer.texts.length).toBe(2);
+});
+
+test('a file that an upstream server would send in too long a message is read in blocks', async () => {
+	const {server, files} = await greeted({fileWriteStreaming: true});
+	const reading = files.readFile('/a');
+	const times = {createdAtMs: 0, modifiedAtMs: 0};
+	const large = {isDirectory: false, isFile: true, isSymlink: false, size: MAX_CONTENT_BYTES + 1, ...times};
+	await server.answer('fs/getMetadata', large);
+	await server.answer('fs/getMetadata', {...large, size: 3});
+	await server.answer('fs/open', {handleId: 'h'});
+	await server.answer('fs/readBlock', {chunk: base64('abc'), eof: true});
+	await server.asked('fs/close');
+	expect(Buffer.from(await reading).toString()).toBe('abc');
 });
 
 test('a server that takes no blocks gets a streamed file in one piece', async () => {

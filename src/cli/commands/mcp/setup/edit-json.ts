@@ -5,7 +5,7 @@ import {applyEdit, lineEndOf, type TextEdit, UneditableError} from './text-edit.
 const DEFAULT_INDENT = '  ';
 
 /** Place of an entry: names of objects from the outermost on. */
-export type JsonPath = readonly [section: string, name: string];
+export type JsonPath = readonly string[];
 
 /** The value at a path; undefined if there is none. */
 export function readJsonEntry(text: string, path: JsonPath, options: JsonOptions): unknown {
@@ -17,39 +17,47 @@ export function readJsonEntry(text: string, path: JsonPath, options: JsonOptions
 /** The edit that puts a value at a path, in the layout of the text; throws an `UneditableError` where that cannot be done. */
 export function setJsonEntry(text: string, path: JsonPath, value: unknown, options: JsonOptions): TextEdit {
 	const edit = makeEdit(text, path, value, options);
-	const [section, name] = path;
-	const before = (parseJsonNodes(text, options)?.value ?? {}) as Record<string, object>;
-	verify(text, edit, {...before, [section]: {...before[section], [name]: value}}, options);
+	verify(text, edit, withValue(parseJsonNodes(text, options)?.value, path, value), options);
 	return edit;
 }
 
 /** The edit that takes the entry at a path out, with its comma; undefined if there is none. */
 export function removeJsonEntry(text: string, path: JsonPath, options: JsonOptions): TextEdit | undefined {
-	const [section, name] = path;
 	const root = parseJsonNodes(text, options);
-	const parent = findMember(requireObject(root, section), section)?.node;
+	const name = path.at(-1)!;
+	let parent = root;
+	for (const above of path.slice(0, -1)) parent = findMember(requireObject(parent, above), above)?.node;
 	const members = requireObject(parent, name) ?? [];
 	const place = members.findIndex(({key}) => key === name);
 	if (place < 0) return undefined;
 	const edit = cutMember(text, parent!, members, place);
-	const before = root!.value as Record<string, Record<string, unknown>>;
-	const {[name]: _removed, ...rest} = before[section]!;
-	verify(text, edit, {...before, [section]: rest}, options);
+	verify(text, edit, withValue(root!.value, path, undefined), options);
 	return edit;
 }
 
-function makeEdit(text: string, [section, name]: JsonPath, value: unknown, options: JsonOptions): TextEdit {
+function makeEdit(text: string, path: JsonPath, value: unknown, options: JsonOptions): TextEdit {
 	const layout = findLayout(text, options);
 	const root = parseJsonNodes(text, options);
 	if (!root) {
-		const whole = format({[section]: {[name]: value}}, layout, 0);
+		const whole = format(withValue({}, path, value), layout, 0);
 		return {start: text.length, end: text.length, text: `${whole}${layout.lineEnd}`};
 	}
-	const parent = findMember(requireObject(root, section), section)?.node;
-	if (!parent) return addMember(text, root, section, {[name]: value}, {...layout, depth: 1});
-	const existing = findMember(requireObject(parent, name), name)?.node;
-	if (existing) return {start: existing.start, end: existing.end, text: format(value, layout, 2)};
-	return addMember(text, parent, name, value, {...layout, depth: 2});
+	let node: JsonNode = root;
+	for (const [at, name] of path.entries()) {
+		const depth = at + 1;
+		const child: JsonNode | undefined = findMember(requireObject(node, name), name)?.node;
+		if (!child) return addMember(text, node, name, withValue({}, path.slice(depth), value), {...layout, depth});
+		node = child;
+	}
+	return {start: node.start, end: node.end, text: format(value, layout, path.length)};
+}
+
+/** A value with another at a path; without the member if that is undefined. */
+function withValue(whole: unknown, [name, ...rest]: JsonPath, value: unknown): unknown {
+	if (name === undefined) return value;
+	const {[name]: own, ...others} = (whole ?? {}) as Record<string, unknown>;
+	const changed = withValue(own, rest, value);
+	return changed === undefined ? others : {...others, [name]: changed};
 }
 
 interface Layout {

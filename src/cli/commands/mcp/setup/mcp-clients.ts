@@ -29,10 +29,12 @@ export interface McpClient {
 	/** Paths of its configuration: the first that exists counts, else the first. */
 	readonly files: (place: UserPlace) => readonly [string, ...string[]];
 	readonly format: ({readonly kind: 'json'} & JsonOptions) | {readonly kind: 'toml'};
-	/** Name of the object with all servers. */
-	readonly section: string;
+	/** Names of the objects that lead to all servers, from the outermost on. */
+	readonly section: readonly [string, ...string[]];
 	/** The entry of a server. */
 	readonly entry: (server: ServerCommand) => Record<string, unknown>;
+	/** Form of newer versions, for files that have an object in its section. */
+	readonly newer?: Pick<McpClient, 'section' | 'entry'>;
 }
 
 const STRICT = {kind: 'json', hasComments: false} as const;
@@ -48,7 +50,7 @@ export const MCP_CLIENTS: readonly McpClient[] = [
 		directory: ({home, variables}) => variables['CLAUDE_CONFIG_DIR'] || join(home, '.claude'),
 		files: ({home, variables}) => [join(variables['CLAUDE_CONFIG_DIR'] || home, '.claude.json')],
 		format: STRICT,
-		section: 'mcpServers',
+		section: ['mcpServers'],
 		entry: server => ({type: 'stdio', ...plainEntry(server)}),
 	},
 	{
@@ -58,7 +60,7 @@ export const MCP_CLIENTS: readonly McpClient[] = [
 		directory: place => join(applicationHome(place), 'Claude'),
 		files: place => [join(applicationHome(place), 'Claude', 'claude_desktop_config.json')],
 		format: STRICT,
-		section: 'mcpServers',
+		section: ['mcpServers'],
 		entry: plainEntry,
 	},
 	{
@@ -68,7 +70,7 @@ export const MCP_CLIENTS: readonly McpClient[] = [
 		directory: codexHome,
 		files: place => [join(codexHome(place), 'config.toml')],
 		format: {kind: 'toml'},
-		section: 'mcp_servers',
+		section: ['mcp_servers'],
 		entry: plainEntry,
 	},
 	{
@@ -78,7 +80,7 @@ export const MCP_CLIENTS: readonly McpClient[] = [
 		directory: ({home}) => join(home, '.cursor'),
 		files: ({home}) => [join(home, '.cursor', 'mcp.json')],
 		format: WITH_COMMENTS,
-		section: 'mcpServers',
+		section: ['mcpServers'],
 		entry: plainEntry,
 	},
 	{
@@ -88,7 +90,7 @@ export const MCP_CLIENTS: readonly McpClient[] = [
 		directory: ({home}) => join(home, '.gemini'),
 		files: ({home}) => [join(home, '.gemini', 'settings.json')],
 		format: WITH_COMMENTS,
-		section: 'mcpServers',
+		section: ['mcpServers'],
 		entry: plainEntry,
 	},
 	{
@@ -98,7 +100,7 @@ export const MCP_CLIENTS: readonly McpClient[] = [
 		directory: place => join(applicationHome(place), 'Code', 'User'),
 		files: place => [join(applicationHome(place), 'Code', 'User', 'mcp.json')],
 		format: WITH_COMMENTS,
-		section: 'servers',
+		section: ['servers'],
 		entry: server => ({type: 'stdio', ...plainEntry(server)}),
 	},
 	{
@@ -111,8 +113,9 @@ export const MCP_CLIENTS: readonly McpClient[] = [
 			join(configHome(place), 'opencode', 'opencode.jsonc'),
 		],
 		format: WITH_COMMENTS,
-		section: 'mcp',
-		entry: ({command, args}) => ({type: 'local', command: [command, ...args], enabled: true}),
+		section: ['mcp'],
+		entry: server => ({...openCodeEntry(server), enabled: true}),
+		newer: {section: ['mcp', 'servers'], entry: openCodeEntry},
 	},
 	{
 		name: 'copilot',
@@ -121,10 +124,14 @@ export const MCP_CLIENTS: readonly McpClient[] = [
 		directory: copilotHome,
 		files: place => [join(copilotHome(place), 'mcp-config.json')],
 		format: STRICT,
-		section: 'mcpServers',
+		section: ['mcpServers'],
 		entry: server => ({type: 'local', ...plainEntry(server), tools: ['*']}),
 	},
 ];
+
+function openCodeEntry({command, args}: ServerCommand): Record<string, unknown> {
+	return {type: 'local', command: [command, ...args]};
+}
 
 function codexHome({home, variables}: UserPlace): string {
 	return variables['CODEX_HOME'] || join(home, '.codex');

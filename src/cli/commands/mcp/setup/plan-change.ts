@@ -19,6 +19,15 @@ export interface ConfigState {
 	readonly recorded: RecordedEdit | undefined;
 }
 
+/** A client in the form that its configuration has. A server that is called as the section of newer versions is none. */
+export function formOf(client: McpClient, text = ''): McpClient {
+	const {newer, format} = client;
+	if (!newer || format.kind === 'toml') return client;
+	const servers = readJsonEntry(text, newer.section, format);
+	const isServer = isTable(servers) && ['type', 'command', 'enabled'].some(name => !isTable(servers[name] ?? {}));
+	return isTable(servers) && !isServer ? {...client, ...newer} : client;
+}
+
 /** The change that makes a configuration name our server. Throws an `UneditableError`. */
 export function planSetup(
 	client: McpClient,
@@ -59,18 +68,18 @@ function toRecorded(text: string, {start, end, text: inserted}: TextEdit, isNewF
 }
 
 function readEntry({format, section}: McpClient, text: string): unknown {
-	if (format.kind === 'toml') return readTomlEntry(text, section, ENTRY_NAME);
-	return readJsonEntry(text, [section, ENTRY_NAME], format);
+	if (format.kind === 'toml') return readTomlEntry(text, section[0], ENTRY_NAME);
+	return readJsonEntry(text, [...section, ENTRY_NAME], format);
 }
 
 function setEntry({format, section}: McpClient, text: string, value: Record<string, unknown>): TextEdit {
-	if (format.kind === 'toml') return setTomlEntry(text, section, ENTRY_NAME, value);
-	return setJsonEntry(text, [section, ENTRY_NAME], value, format);
+	if (format.kind === 'toml') return setTomlEntry(text, section[0], ENTRY_NAME, value);
+	return setJsonEntry(text, [...section, ENTRY_NAME], value, format);
 }
 
 function removeEntry({format, section}: McpClient, text: string): TextEdit | undefined {
-	if (format.kind === 'toml') return removeTomlEntry(text, section, ENTRY_NAME);
-	return removeJsonEntry(text, [section, ENTRY_NAME], format);
+	if (format.kind === 'toml') return removeTomlEntry(text, section[0], ENTRY_NAME);
+	return removeJsonEntry(text, [...section, ENTRY_NAME], format);
 }
 
 /** Whether an entry says what it should; members that its owner added, such as variables, are not judged. */

@@ -6,7 +6,7 @@ import {writeJson, writeLines, writeMessage} from '../../../common/messages.js';
 import {EXIT, usageError} from '../../../exit-codes.js';
 import {type ConfigFile, findConfigFile, isInstalled, readConfigFile, writeConfigFile} from './config-file.js';
 import {MCP_CLIENTS, type McpClient, type UserPlace} from './mcp-clients.js';
-import {type ConfigChange, planSetup, planUninstall} from './plan-change.js';
+import {type ConfigChange, formOf, planSetup, planUninstall} from './plan-change.js';
 import {toServerCommand} from './server-command.js';
 import {SetupRecord} from './setup-record.js';
 
@@ -59,14 +59,15 @@ async function chooseClients({clients: given, uninstall}: SetupRequest, place: U
 
 /** A configuration that cannot be changed keeps no other from it. */
 async function setUpClient(
-	client: McpClient,
+	known: McpClient,
 	request: SetupRequest,
 	place: UserPlace,
 	record: SetupRecord,
 ): Promise<Outcome> {
-	const path = await findConfigFile(client, place);
+	const path = await findConfigFile(known, place);
 	try {
 		const file = await readConfigFile(path);
+		const client = formOf(known, file.text);
 		const entry = client.entry(toServerCommand(client, request.args));
 		const state = {text: file.text, recorded: record.get(file.path)};
 		const change = request.uninstall
@@ -74,11 +75,11 @@ async function setUpClient(
 			: planSetup(client, entry, state, file.text === undefined);
 		if (!request.json) showChange(`${client.title}: ${path}`, change, entry);
 		if (!request.dryRun) await writeChange(file, change, record);
-		return {client: client.name, file: path, action: change.kind};
+		return {client: known.name, file: path, action: change.kind};
 	} catch (error) {
 		const message = errorMessage(error);
-		if (!request.json) writeMessage(`error: ${client.title}: ${path}: ${message}`);
-		return {client: client.name, file: path, action: 'failed', error: message};
+		if (!request.json) writeMessage(`error: ${known.title}: ${path}: ${message}`);
+		return {client: known.name, file: path, action: 'failed', error: message};
 	}
 }
 

@@ -4,6 +4,8 @@ import {CoalescingReader} from './coalescing-reader.js';
 
 /** High-water mark of typed input; above it the terminal waits. */
 export const TYPED_AHEAD_BYTES = 1024 * 1024;
+/** Ctrl-C. */
+export const INTERRUPT = 0x03;
 const TILDE = 0x7e;
 const LINE_FEED = 0x0a;
 const RETURN = 0x0d;
@@ -16,16 +18,17 @@ const LEAVE = '.';
  */
 export class Keyboard {
 	readonly input: AsyncIterable<Uint8Array>;
-	/** Settles when `~.` was typed at the beginning of a line. */
+	/** Settles when `~.` was typed at the beginning of a line; while there is no link, anywhere, and with Ctrl-C as well. */
 	readonly left: Promise<void>;
 
-	constructor(source: Readable) {
+	constructor(source: Readable, isLinkUp: () => boolean = () => true) {
 		const escapes = new EscapeDetector();
 		const left = new Deferred();
 		this.left = left.promise;
 		this.input = new CoalescingReader(source, TYPED_AHEAD_BYTES, chunk => {
+			if (!isLinkUp()) escapes.reset();
 			const {bytes, leaves} = escapes.scan(chunk);
-			if (leaves) left.resolve();
+			if (leaves || (bytes.includes(INTERRUPT) && !isLinkUp())) left.resolve();
 			return bytes;
 		});
 	}

@@ -1,4 +1,4 @@
-import type {Collected} from '../../../../client/run/communicate.js';
+import type {Collected} from '../../../../client/run/collector.js';
 
 const REPLACEMENT = '\uFFFD';
 const CUT_CHARACTER = new RegExp(

@@ -11,6 +11,8 @@ export interface WindowSize {
 /** Size without a terminal to ask. */
 const USUAL_SIZE: WindowSize = {rows: 24, cols: 80};
 
+const CLEAR_LINE = '\r\u001B[2K';
+
 /**
  * The terminal we were started on, handed to a process somewhere else: keys go there as they are. It is put back when
  * the program ends, whatever the reason; only a SIGKILL leaves no chance to.
@@ -39,8 +41,25 @@ export class OwnTerminal {
 		return rows > 0 && columns > 0 ? {rows, cols: columns} : USUAL_SIZE;
 	}
 
+	/**
+	 * Sizes to give the terminal over there one after the other. For a program that draws on all of the window a smaller one
+	 * comes first, so that it draws again what our own lines have covered.
+	 */
+	get redrawingSizes(): readonly WindowSize[] {
+		const {rows, cols} = this.size;
+		return this.#modes.isAlternate && rows > 1 ? [{rows: rows - 1, cols}, this.size] : [this.size];
+	}
+
 	onResize(listener: (size: WindowSize) => void): void {
 		this.#screen?.on('resize', () => listener(this.size));
+	}
+
+	/** Replaces the present line of our terminal by one of our own; an empty text removes it. */
+	redrawStatus(text: string): void {
+		if (!this.#screen) return;
+		// The last column stays free: some terminals begin a new line when it is filled.
+		const shown = `[longarm: ${text}]`.slice(0, Math.max(0, this.size.cols - 1));
+		this.#screen.write(text === '' ? CLEAR_LINE : `${CLEAR_LINE}\u001B[2m${shown}\u001B[0m`);
 	}
 
 	/** Output on its way to the terminal. */

@@ -1,5 +1,4 @@
-import type {ProcessHandle, TerminateMode} from '../../../../client/process/process-handle.js';
-import {DisconnectedError} from '../../../../rpc/disconnected-error.js';
+import type {ProcessHandle} from '../../../../client/process/process-handle.js';
 import type {WindowSize} from './own-terminal.js';
 import type {RelayedSignal, SignalTarget} from './signal-relay.js';
 
@@ -14,11 +13,17 @@ export class ProcessControl implements SignalTarget {
 	readonly #process: ProcessHandle;
 	readonly #can: HasCapability;
 	readonly #isLinkUp: () => boolean;
+	readonly isWaitedFor: boolean;
 
-	constructor(process: ProcessHandle, can: HasCapability, isLinkUp: () => boolean) {
+	constructor(
+		process: ProcessHandle,
+		can: HasCapability,
+		{isLinkUp, isWaitedFor}: {readonly isLinkUp: () => boolean; readonly isWaitedFor: boolean},
+	) {
 		this.#process = process;
 		this.#can = can;
 		this.#isLinkUp = isLinkUp;
+		this.isWaitedFor = isWaitedFor;
 	}
 
 	get isReachable(): boolean {
@@ -34,7 +39,7 @@ export class ProcessControl implements SignalTarget {
 	/** Asks the process to end, and kills it after a while. */
 	endGently(): void {
 		if (this.#can('processTerminateMode')) {
-			ignoreFailure(this.#terminate({graceful: {timeoutMs: GRACE_MS}}));
+			ignoreFailure(this.#process.terminate({graceful: {timeoutMs: GRACE_MS}}));
 			return;
 		}
 		ignoreFailure(this.#process.signal('interrupt'));
@@ -46,19 +51,7 @@ export class ProcessControl implements SignalTarget {
 	}
 
 	kill(): void {
-		ignoreFailure(this.#terminate());
-	}
-
-	/** Idempotent, so it is retried when the connection broke meanwhile. */
-	async #terminate(mode?: TerminateMode): Promise<void> {
-		while (!this.#process.isOver) {
-			try {
-				await this.#process.terminate(mode);
-				return;
-			} catch (error) {
-				if (!(error instanceof DisconnectedError)) throw error;
-			}
-		}
+		ignoreFailure(this.#process.terminate());
 	}
 }
 

@@ -16,6 +16,8 @@ const ENDINGS: ReadonlyMap<number, Ending> = new Map<number, Ending>([
 	// The cursor is shown unless that was turned off.
 	[25, {whenSet: false, ending: `${PREFIX}25h`}],
 ]);
+/** Of the other screen, which programs that use all of the window draw on. */
+const ALTERNATE_MODES = [47, 1047, 1049];
 const ATTRIBUTES_OFF = `${ESCAPE}[0m`;
 /** Longest escape sequence that may continue in the next chunk, in characters. */
 const MAX_UNFINISHED_LENGTH = 64;
@@ -38,6 +40,11 @@ export class ScreenModes {
 	get endings(): string {
 		if (this.#left.size === 0) return '';
 		return [...this.#left].map(mode => ENDINGS.get(mode)!.ending).join('') + ATTRIBUTES_OFF;
+	}
+
+	/** Whether a program draws on all of the window. */
+	get isAlternate(): boolean {
+		return ALTERNATE_MODES.some(mode => this.#left.has(mode));
 	}
 
 	#note(mode: number, isSet: boolean): void {

@@ -8,11 +8,16 @@ const STDIN = 0;
 /** Time limit for the exit of a process that is being killed, after which we leave without it. */
 const FORCE_MS = 2000;
 
+/** Time that a process has to end by itself after its terminal is gone. */
+const HANGUP_MS = 5000;
+
 export type RelayedSignal = (typeof RELAYED_SIGNALS)[number];
 
 export interface SignalTarget {
 	/** Whether it can be signalled now. */
 	readonly isReachable: boolean;
+	/** Whether somebody waits for it at a terminal however long it cannot be reached: one signal ends that. */
+	readonly isWaitedFor: boolean;
 	signal(name: RelayedSignal): void;
 	kill(): void;
 }
@@ -56,7 +61,7 @@ export class SignalRelay {
 	passTo(target: SignalTarget): void {
 		const early = this.#state.kind === 'starting' ? this.#state.early : [];
 		this.#state = {kind: 'attached', target};
-		for (const name of early) target.signal(name);
+		for (const name of early) this.#pass(name, target);
 	}
 
 	/**
@@ -77,14 +82,28 @@ export class SignalRelay {
 		const state = this.#state;
 		if (state.kind === 'connecting') {
 			this.#left.resolve({kind: 'left', exitCode: exitCodeOfSignal(constants.signals[name])});
-		} else if (this.#count === 1) {
+		} else if (this.#count === 1 && !isGivenUp(state)) {
 			if (state.kind === 'starting') state.early.push(name);
-			else state.target.signal(name);
+			else this.#pass(name, state.target);
 		} else if (this.#count > 2 || state.kind === 'starting' || !state.target.isReachable) {
 			this.#left.resolve({kind: 'left', exitCode: undefined});
 		} else {
-			state.target.kill();
-			setTimeout(() => this.#left.resolve({kind: 'left', exitCode: undefined}), FORCE_MS);
+			this.#kill(state.target);
 		}
 	}
+
+	/** Our terminal is gone with SIGHUP: what runs on that of a shell over there is not left behind. */
+	#pass(name: RelayedSignal, target: SignalTarget): void {
+		target.signal(name);
+		if (name === 'SIGHUP' && target.isWaitedFor) setTimeout(() => this.#kill(target), HANGUP_MS);
+	}
+
+	#kill(target: SignalTarget): void {
+		target.kill();
+		setTimeout(() => this.#left.resolve({kind: 'left', exitCode: undefined}), FORCE_MS);
+	}
+}
+
+function isGivenUp(state: State): boolean {
+	return state.kind === 'attached' && state.target.isWaitedFor && !state.target.isReachable;
 }

@@ -33,7 +33,12 @@ export interface AttachedCommand {
 	readonly sharing?: SharingOptions | undefined;
 	/** A random one by default. */
 	readonly processId?: string | undefined;
+	/** A user at a terminal waits until a lost link is back: the process is kept for that long where the server can. */
+	readonly isPatient?: boolean | undefined;
 }
+
+/** How long a process of somebody who waits for the link lives without a client. */
+export const KEPT_FOR = '24h';
 
 /** Makes a policy when the working directory is known; `resolve` makes a path of the environment absolute. */
 export type SandboxMaker = (cwd: string, resolve: (path: string) => string) => SandboxOption;
@@ -84,13 +89,15 @@ export interface StartContext {
 	readonly inputKind: InputKind;
 	/** Whether it waits for no reader, and its input is empty. */
 	readonly isDetached?: boolean;
+	/** Cancels the start; a process that comes to be is ended. */
+	readonly signal?: AbortSignal | undefined;
 }
 
 /** Starts the command with what the environment can do; a program that is missing or not executable is no error of ours. */
 export async function startAttached(
 	environment: Environment,
 	command: AttachedCommand,
-	{facts, terminal, inputKind, isDetached = false}: StartContext,
+	{facts, terminal, inputKind, isDetached = false, signal}: StartContext,
 ): Promise<{readonly process: ProcessHandle} | FailedStart> {
 	const {env, tty} = command;
 	const argv = command.argv.length > 0 ? command.argv : [await facts.shell(), '-l'];
@@ -104,7 +111,9 @@ export async function startAttached(
 			stdin: !isDetached && facts.passesInput(inputKind),
 			backpressure: !isDetached,
 			sandbox,
+			...(command.timeoutMs !== undefined && {timeout: command.timeoutMs, signal}),
 			...(command.processId !== undefined && {processId: command.processId}),
+			...(isKeptWhileAway(environment, command, facts) && {onDisconnect: {keepFor: KEPT_FOR}}),
 			...command.sharing,
 		});
 		return {process};
@@ -117,6 +126,15 @@ export async function startAttached(
 		if (explained) return explained;
 		throw error;
 	}
+}
+
+/** Whether the process lives on for a time when its client is away. */
+export function isKeptWhileAway(
+	{kind}: Pick<Environment, 'kind'>,
+	{isPatient}: Pick<AttachedCommand, 'isPatient'>,
+	{can}: EnvironmentFacts,
+): boolean {
+	return isPatient === true && kind === 'remote' && can('processOnDisconnect');
 }
 
 /** A path that does not exist grants nothing, and the command would fail later for a reason that is hard to see. */

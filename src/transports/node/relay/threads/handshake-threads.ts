@@ -1,7 +1,7 @@
 import {availableParallelism} from 'node:os';
-import {Worker} from 'node:worker_threads';
+import type {Worker} from 'node:worker_threads';
 import {Deferred} from '../../../../shared/async/deferred.js';
-import {findWorkerFile} from '../../../../shared/node/worker-file.js';
+import {startWorker} from '../../../../shared/node/worker-file.js';
 import type {HandshakeResult, HandshakeWork} from './handshake-work.js';
 
 /** Threads that do handshakes; one core is left to the event loop. */
@@ -63,7 +63,7 @@ export class HandshakeThreads {
 
 	#createThread(): Thread | undefined {
 		try {
-			const worker = new Worker(findWorkerFile('handshake-worker.js', import.meta.url));
+			const worker = startWorker('handshake-worker.js', import.meta.url);
 			const thread: Thread = {worker, tasks: [], idleTimer: undefined};
 			this.#threads.add(thread);
 			worker.on('message', (result: HandshakeResult) => this.#finish(thread, result));

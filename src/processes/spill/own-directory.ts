@@ -1,0 +1,26 @@
+import {lstatSync, type Stats} from 'node:fs';
+import {dirname} from 'node:path';
+import {findDirectoryFault} from '../../shared/node/private-file.js';
+import {makeDirectories} from './state-files.js';
+
+const WRITING_BY_OTHERS = 0o022;
+
+/**
+ * Makes a directory for state if it is missing. Throws for one that belongs to another user, that others can write to or
+ * replace, and for a link.
+ */
+export function openOwnDirectory(directory: string): void {
+	makeDirectories(directory);
+	const stats = lstatSync(directory);
+	const fault =
+		findOwnershipFault(stats, directory) ??
+		findDirectoryFault(lstatSync(dirname(directory)), dirname(directory), stats.uid);
+	if (fault !== undefined) throw new Error(fault);
+}
+
+/** Why a directory cannot hold state: it is not a directory, is not ours, or others can write to it. */
+export function findOwnershipFault(stats: Stats, path: string): string | undefined {
+	if (!stats.isDirectory()) return 'it is not a directory, or a link to one';
+	if (stats.uid !== (process.geteuid?.() ?? stats.uid)) return 'it belongs to another user';
+	return (stats.mode & WRITING_BY_OTHERS) === 0 ? undefined : `it is writable by others; try chmod go-w ${path}`;
+}

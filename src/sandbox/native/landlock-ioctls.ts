@@ -1,0 +1,54 @@
+/** Terminals: attributes, flow control, foreground group, session, window size, pseudo-terminals. Not TIOCSTI and TIOCSETD. */
+const TERMINAL_REQUESTS = [
+	// TCGETS to TCSETAF, TCSBRK, TCXONC, TCFLSH, TIOCEXCL, TIOCNXCL, TIOCSCTTY, TIOCGPGRP, TIOCSPGRP, TIOCOUTQ
+	...Array.from({length: 0x11}, (_, index) => 0x5401 + index),
+	// TIOCGWINSZ, TIOCSWINSZ, TIOCMGET, TIOCPKT, TIOCNOTTY, TIOCGETD, TCSBRKP, TIOCGSID
+	0x5413,
+	0x5414,
+	0x5415,
+	0x5420,
+	0x5422,
+	0x5424,
+	0x5425,
+	0x5429,
+	// TCGETS2, TCSETS2, TCSETSW2, TCSETSF2
+	0x802c_542a,
+	0x402c_542b,
+	0x402c_542c,
+	0x402c_542d,
+	// TIOCGPTN, TIOCSPTLCK, TIOCGDEV, TIOCGPTLCK, TIOCGPTPEER
+	0x8004_5430,
+	0x4004_5431,
+	0x8004_5432,
+	0x8004_5439,
+	0x5441,
+];
+
+/** Descriptors of any kind: FIONREAD, FIONBIO, FIONCLEX, FIOCLEX, FIOASYNC, FIOQSIZE. */
+const DESCRIPTOR_REQUESTS = [0x541b, 0x5421, 0x5450, 0x5451, 0x5452, 0x5460];
+
+/**
+ * Files: FIGETBSZ, FS_IOC_FIEMAP, FS_IOC_GETFLAGS in both widths, FS_IOC_GETVERSION, FS_IOC_FSGETXATTR, FS_IOC_GETFSLABEL
+ * and FS_IOC_GETFSUUID only read. FICLONE and FICLONERANGE require a descriptor that was opened for writing.
+ */
+const FILE_REQUESTS = [
+	0x2, 0xc020_660b, 0x8008_6601, 0x8004_6601, 0x8008_7601, 0x801c_581f, 0x8100_9431, 0x8011_1500, 0x4004_9409,
+	0x4020_940d,
+];
+
+/**
+ * Sockets, of which these only read: SIOCGPGRP, SIOCATMARK, SIOCGSTAMP, and SIOCGIF… NAME, CONF, FLAGS, ADDR, DSTADDR, BRDADDR,
+ * NETMASK, METRIC, MTU, HWADDR, INDEX and TXQLEN.
+ */
+const SOCKET_REQUESTS = [
+	0x8904, 0x8905, 0x8906, 0x8910, 0x8912, 0x8913, 0x8915, 0x8917, 0x8919, 0x891b, 0x891d, 0x8921, 0x8927, 0x8933,
+	0x8942,
+];
+
+/** Requests of `ioctl` that are allowed where some files may not be changed; numbers are those of x64. */
+export const ALLOWED_REQUESTS: readonly number[] = [
+	...TERMINAL_REQUESTS,
+	...DESCRIPTOR_REQUESTS,
+	...FILE_REQUESTS,
+	...SOCKET_REQUESTS,
+];
