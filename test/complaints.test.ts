@@ -98,8 +98,8 @@ test('4: exited at once, bounded drain, closed later, choice of which to await',
 	expect(methods(client, 'p')).not.toContain('process/closed');
 	process.kill(background!, 'SIGKILL');
 	await client.event('p', 'process/closed');
-	// One that cannot be reached holds the output of the next: it is drained and let go all the same.
-	await client.sh('q', `setsid -f sh -c 'echo $$; exec sleep 1000'; exec sleep 1000`);
+	// A process that left its session and removed its tag cannot be found, and holds the output of the next one: that is closed all the same.
+	await client.sh('q', `setsid -f prlimit --rttime=unlimited: sh -c 'echo $$; exec sleep 1000'; exec sleep 1000`);
 	const [holder] = await toldPids(client, 'q', 1);
 	await client.call('process/terminate', {processId: 'q'});
 	await client.event('q', 'process/closed');

@@ -94,7 +94,7 @@ test('what a person wrote survives: comments, layout and links', async () => {
 test('a token comes from a file or from stdin, goes into the file, and is never shown', async () => {
 	const {file, path, text, longarm} = home();
 	const tokenFile = join(scratchDirectory(), 'token');
-	writeFileSync(tokenFile, 'from-a-file\n');
+	writeFileSync(tokenFile, 'from-a-file\n', {mode: 0o600});
 	await longarm('env', 'add', 'one', 'wss://one.example/', '--token-file', tokenFile);
 	const piped = new Command(['env', 'add', 'two', 'wss://two.example/', '--token-file', '-'], {
 		env: {LONGARM_HOME: path},

@@ -97,7 +97,7 @@ test(
 
 test('a hub on a full disk refuses new machines for now, and keeps the others', needsRoot(), async ({skip}) => {
 	const data = scratchDirectory();
-	const mounted = spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=64k', 'tmpfs', data]);
+	const mounted = spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=64k,mode=700', 'tmpfs', data]);
 	if (mounted.status !== 0) skip('file systems cannot be mounted here');
 	onTestFinished(() => void spawnSync('umount', ['-l', data]));
 	const hub = new Command(['hub', '--listen', 'http://127.0.0.1:0', '--data', data, '--log-format', 'json']);

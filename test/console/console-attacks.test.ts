@@ -13,6 +13,7 @@ import {Deferred} from '../../src/shared/async/deferred.js';
 import {listen} from '../../src/transports/node/listener.js';
 import {Command} from '../helpers/command.js';
 import {ConsoleServer} from '../helpers/consoles.js';
+import {eventually} from '../helpers/processes.js';
 import {rawRequest, request, UPGRADE} from '../helpers/raw-http.js';
 import {clientTransport, connected} from '../helpers/serving.js';
 import {TestClient} from '../helpers/test-client.js';
@@ -146,7 +147,7 @@ test('a connection to a machine that was prepared for a refused or abandoned bro
 	const name = {Host: other.host, Origin: broken.origin, Cookie: Cookie.replace(port, other.port)};
 	const protocol = {'Sec-WebSocket-Protocol': ',,'};
 	expect((await request(broken.origin, 'GET /console/ws/here', {...headers, ...name, ...protocol}))[0]).toBe(400);
-	await vi.waitFor(() => expect(withdrawn).toBe(2));
+	await eventually(() => withdrawn === 2);
 });
 
 test('no path leads out of the files of the page', async () => {

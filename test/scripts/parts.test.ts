@@ -1,4 +1,5 @@
 import {execFile} from 'node:child_process';
+import {once} from 'node:events';
 import {
 	chmodSync,
 	chownSync,
@@ -19,6 +20,7 @@ import {crc32} from 'node:zlib';
 import {expect, test} from 'vitest';
 import {bytePath} from '../../src/filesystem/byte-path.js';
 import type {SearchRequest} from '../../src/filesystem/search/query.js';
+import {THREAD_READY} from '../../src/shared/node/thread-ready.js';
 import {isRoot, needs, unless} from '../helpers/needs.js';
 import {scratchDirectory} from '../helpers/scratch.js';
 import {BUILT, CACHE, type Loaded, ProgramCopy, ROOT} from './program-copy.js';
@@ -282,10 +284,12 @@ test('the search worker of the build finds a line', async () => {
 
 test('the pattern worker of the build finds a match', async () => {
 	const worker = new Worker(join(BUILT, 'pattern-worker.js'));
-	const answer = new Promise((resolve, reject) => worker.once('message', resolve).once('error', reject));
+	const [ready] = (await once(worker, 'message')) as unknown[];
+	expect(ready).toBe(THREAD_READY);
+	const answer = once(worker, 'message');
 	// oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread has no origin
-	worker.postMessage({kind: 'match', pattern: 'o (w)', bytes: Buffer.from('hello world')});
-	expect(await answer).toEqual({kind: 'match', match: {text: 'o w', groups: ['w'], index: 4, end: 7}});
+	worker.postMessage({kind: 'match', pattern: 'o (w)', flags: '', bytes: Buffer.from('hello world')});
+	expect(await answer).toEqual([{kind: 'match', match: {text: 'o w', groups: ['w'], index: 4, end: 7}}]);
 	await worker.terminate();
 });
 

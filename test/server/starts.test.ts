@@ -126,6 +126,7 @@ test('every failure travels under a code of the protocol; only those the peers d
 		['REQUEST_LIMIT', -32603, true],
 		['EXEC_REFUSED', -32600, true],
 		['NO_TERMINAL', -32600, true],
+		['SCREEN_UNFINISHED', -32603, true],
 		['SIGNAL_UNKNOWN', -32602, true],
 		['FILE_NOT_FOUND', -32004, false],
 		['FILE_REFUSED', -32600, false],
