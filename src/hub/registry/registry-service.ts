@@ -25,7 +25,7 @@ export type PresenceLookup = (place: EnvironmentPlace, registrationId: string) =
 /** Properties that an executor registers with. */
 export type ExecutorOffer = Pick<RegistrationRecord, 'labels' | 'pools' | 'slots' | 'tokenId'>;
 
-/** What an executor decides about the size of its registration; the keys it displaces are bounded by themselves. */
+/** Members of a registration whose size the executor chooses; the list of displaced keys has a limit of its own. */
 type RequestedRegistration = EnvironmentPlace & Pick<RegistrationRecord, 'key' | 'labels' | 'pools' | 'slots'>;
 
 export type RegisterOutcome =

@@ -22,7 +22,7 @@ export type ReportedItem =
 	| {readonly kind: 'over'}
 	| {readonly kind: 'unknown'};
 
-/** What is known of a report without its schema: refused, or a result that has to match the schema yet, as JSON. */
+/** Outcome of the checks that need no schema: refused, or a result as JSON that must still match the schema. */
 export type Judgement =
 	| Extract<ReportAnswer, {readonly accepted: false}>
 	| {readonly accepted: 'if-valid'; readonly json: string};
