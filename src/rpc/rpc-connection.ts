@@ -1,3 +1,4 @@
+import type {BinaryPayload} from '../protocol/wire/binary-payload.js';
 import {
 	encodeError,
 	encodeNotification,
@@ -27,15 +28,18 @@ import type {Transport} from '../transports/transport.js';
 import {DisconnectedError} from './disconnected-error.js';
 
 /** Back-pressure: while the peer leaves more than this unread, its requests are not read, which bounds the replies. */
-export const MAX_UNREAD_REPLY_BYTES = 16 * 1024 * 1024;
+export const MAX_UNREAD_REPLY_BYTES = 4 * 1024 * 1024;
 
 /** Longest part of a peer's message that is quoted in the reason of a hang-up. */
 const MAX_QUOTED_CHARS = 100;
 
 /** Handler of the requests and notifications of a connection. */
 export interface Service {
-	/** Returns the result or a promise of it; a thrown RpcError becomes the error reply. */
-	request(request: Request): unknown;
+	/**
+	 * Returns the result or a promise of it; a thrown RpcError becomes the error reply. `length` is that of the message, in
+	 * characters and bytes of its binary payload.
+	 */
+	request(request: Request, length: number): unknown;
 	/** Returns false for an unknown notification. */
 	notification(notification: Notification): boolean;
 	/** The send buffer was flushed: more may be sent. */
@@ -44,6 +48,10 @@ export interface Service {
 	closed?(error?: Error): void;
 	/** Largest reply the peer takes, in bytes of JSON text; by default the limit of the protocol. */
 	readonly maxReplyBytes?: number;
+	/** Unread bytes above which the peer is not read; `MAX_UNREAD_REPLY_BYTES` by default. */
+	readonly maxUnreadBytes?: number;
+	/** Called after each message with the time it took; it may hold reading, which also stops the messages of this read. */
+	handled?(ms: number): void;
 	/** Closes the connection on a malformed message, as the first protocol does, instead of replying with an error. */
 	readonly disconnectsOnMalformed?: boolean;
 	/** A handler threw something that is not an RpcError; the peer gets `internal error` without details. */
@@ -58,6 +66,9 @@ export type Role = 'server' | 'client';
 
 /** Parts of a request that its reply needs. */
 type AnsweredRequest = Pick<Request, 'id' | 'method'>;
+
+/** A message that came after reading was paused, in the same read as the one that paused it. */
+type HeldMessage = {readonly text: string; readonly payload: BinaryPayload | undefined} | {readonly unreadable: string};
 
 interface PendingCall {
 	resolve(result: unknown): void;
@@ -78,6 +89,9 @@ export class RpcConnection {
 	#hasUnreadReplies = false;
 	/** Number of active `holdReading` calls; reading is paused while it is above zero. */
 	#holdCount = 0;
+	/** The rest of a read; bounded, because the transport reads nothing while there is one. */
+	readonly #held: HeldMessage[] = [];
+	#isDelivering = false;
 
 	constructor(transport: Transport, role: Role, service: Service) {
 		this.#transport = transport;
@@ -88,8 +102,14 @@ export class RpcConnection {
 	/** Starts reading. Separate from the constructor, so that the service can store the connection before the first message. */
 	open(): void {
 		this.#transport.open({
-			message: (text, payload) => this.#receive(parseMessage(text, payload)),
-			unreadable: reason => this.#receive({kind: 'malformed', reason}),
+			message: (text, payload) => {
+				if (this.#holdCount > 0 || this.#isDelivering) this.#held.push({text, payload});
+				else this.#handle(text, payload);
+			},
+			unreadable: reason => {
+				if (this.#holdCount > 0 || this.#isDelivering) this.#held.push({unreadable: reason});
+				else this.#receive({kind: 'malformed', reason}, 0);
+			},
 			drained: () => this.#handleDrained(),
 			closed: error => this.#handleClosed(error),
 		});
@@ -172,11 +192,17 @@ export class RpcConnection {
 		this.#transport.destroy();
 	}
 
-	#receive(message: Message): void {
+	#handle(text: string, payload: BinaryPayload | undefined): void {
+		const startedAt = performance.now();
+		this.#receive(parseMessage(text, payload), text.length + (payload?.bytes.length ?? 0));
+		this.#service.handled?.(performance.now() - startedAt);
+	}
+
+	#receive(message: Message, length: number): void {
 		if (this.#disconnectError) return;
 		switch (message.kind) {
 			case 'request':
-				this.#handleRequest(message);
+				this.#handleRequest(message, length);
 				return;
 			case 'notification':
 				this.#handleNotification(message);
@@ -206,9 +232,9 @@ export class RpcConnection {
 		}
 	}
 
-	#handleRequest(request: Request): void {
+	#handleRequest(request: Request, length: number): void {
 		try {
-			const result = this.#service.request(request);
+			const result = this.#service.request(request, length);
 			if (result instanceof Promise) {
 				this.#replyWhenSettled(request.id, request.method, result);
 			} else {
@@ -245,6 +271,10 @@ export class RpcConnection {
 			frame = encodeError(id, {code: INTERNAL_ERROR, message: text});
 		}
 		this.#send(frame);
+	}
+
+	get #maxUnreadBytes(): number {
+		return this.#service.maxUnreadBytes ?? MAX_UNREAD_REPLY_BYTES;
 	}
 
 	get #maxReplyBytes(): number {
@@ -296,7 +326,7 @@ export class RpcConnection {
 	#send(frame: Frame): void {
 		if (this.#disconnectError) return;
 		this.#transport.send(frame);
-		if (!this.#hasUnreadReplies && this.#transport.backlog > MAX_UNREAD_REPLY_BYTES) {
+		if (!this.#hasUnreadReplies && this.#transport.backlog > this.#maxUnreadBytes) {
 			this.#hasUnreadReplies = true;
 			this.#pauseReading();
 		}
@@ -315,10 +345,27 @@ export class RpcConnection {
 	}
 
 	#resumeReading(): void {
-		if (--this.#holdCount === 0) this.#transport.resume();
+		if (--this.#holdCount > 0 || this.#disconnectError) return;
+		this.#deliverHeld(() => this.#holdCount === 0);
+		if (this.#holdCount === 0) this.#transport.resume();
+	}
+
+	/** Messages that arrive meanwhile are held as well, so that the order stays. */
+	#deliverHeld(mayContinue: () => boolean): void {
+		if (this.#isDelivering) return;
+		this.#isDelivering = true;
+		while (this.#held.length > 0 && mayContinue()) {
+			const next = this.#held.shift()!;
+			if ('text' in next) this.#handle(next.text, next.payload);
+			else this.#receive({kind: 'malformed', reason: next.unreadable}, 0);
+		}
+		this.#isDelivering = false;
 	}
 
 	#handleClosed(error?: Error): void {
+		if (this.#disconnectError) return;
+		// The peer has sent these before it left: a write or a signal among them takes effect.
+		this.#deliverHeld(() => !this.#disconnectError);
 		if (this.#disconnectError) return;
 		this.#disconnectError = new DisconnectedError(error);
 		for (const call of this.#calls.values()) call.reject(this.#disconnectError);

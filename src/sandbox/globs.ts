@@ -1,7 +1,7 @@
 import {readdir} from 'node:fs/promises';
+import {SharedTurns} from '../shared/node/shared-turns.js';
 import {GlobMatcher} from './glob-matcher.js';
 import {unenforceableError} from './plan.js';
-import {SharedTurns} from './shared-turns.js';
 
 /** Depth of the scan if the policy names none. */
 export const DEFAULT_GLOB_DEPTH = 16;

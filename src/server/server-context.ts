@@ -2,8 +2,10 @@ import type {Backend} from '../processes/backends/backend.js';
 import type {ProcessTable} from '../processes/process-table.js';
 import type {Sandbox} from '../sandbox/sandbox.js';
 import type {Grant} from './auth/grant.js';
+import type {AccountShares} from './connection/account-shares.js';
 import type {Dispatch} from './connection/dispatch.js';
 import type {WaitingRequests} from './connection/pending-requests.js';
+import type {RequestTurns} from './connection/request-turns.js';
 import type {Sessions} from './connection/sessions.js';
 import type {Keepers} from './keeper/keepers.js';
 import type {ServerSettings} from './options.js';
@@ -33,6 +35,10 @@ export interface ServerContext {
 	readonly dispatch: Dispatch;
 	/** Waiting requests by token, over all connections. */
 	readonly waiting: WaitingRequests;
+	/** Limits that connections of one token or address share. */
+	readonly accountShares: AccountShares;
+	/** Turns of the event loop for the requests of all connections. */
+	readonly turns: RequestTurns;
 	/** Undefined for a server that cannot be replaced. */
 	readonly upgrade: () => ((request: UpgradeRequest) => Promise<void>) | undefined;
 	/** Throws while the server shuts down. */

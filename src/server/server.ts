@@ -19,9 +19,11 @@ import type {LocalPeer} from '../transports/node/peer-owner.js';
 import type {Transport} from '../transports/transport.js';
 import {Accounts} from './auth/accounts.js';
 import {type Grant, grantOf} from './auth/grant.js';
+import {AccountShares} from './connection/account-shares.js';
 import {ClientConnection} from './connection/client-connection.js';
 import {createDispatch} from './connection/dispatch.js';
 import {WaitingRequests} from './connection/pending-requests.js';
+import {RequestTurns} from './connection/request-turns.js';
 import {type Session, Sessions} from './connection/sessions.js';
 import {Drain, OUTPUT_DRAIN_TIMEOUT_MS, REAP_TIMEOUT_MS, shuttingDownError, whenUnused} from './drain.js';
 import {adoptSharing, handOverSharing, restoreMembers, type SharingParts} from './handoff/hand-over-sharing.js';
@@ -117,6 +119,8 @@ export class ExecServer {
 				keeperRole,
 			}),
 			waiting: new WaitingRequests(),
+			accountShares: new AccountShares(),
+			turns: new RequestTurns(),
 			backend: () => this.#backend(),
 			createTable: (owner, use) => this.#createTable(owner, use),
 		};

@@ -1,5 +1,5 @@
 import {expect, test} from 'vitest';
-import {SharedTurns} from '../../src/sandbox/shared-turns.js';
+import {SharedTurns} from '../../src/shared/node/shared-turns.js';
 
 test('however many tasks there are, one of them has each turn of the event loop, in their order', async () => {
 	const turns = new SharedTurns();

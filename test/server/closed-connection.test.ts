@@ -82,7 +82,7 @@ async function setUp(): Promise<{
 }
 
 async function ask(end: ClientConnection, method: string, params: object): Promise<unknown> {
-	return end.request({kind: 'request', id: 1, method, params} as Parameters<ClientConnection['request']>[0]);
+	return end.request({kind: 'request', id: 1, method, params} as Parameters<ClientConnection['request']>[0], 0);
 }
 
 test.each(METHODS)('%s that begins after its connection has closed leaves nothing open', async (method, toParams) => {

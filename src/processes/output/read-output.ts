@@ -8,23 +8,33 @@ export interface ReadRequest {
 	readonly waitMs: number;
 }
 
+/** Calls `make` when there is room for so many bytes. */
+export type Admit = <T>(bytes: number, make: () => T) => T | Promise<T>;
+
 /**
  * A page of the log after a cursor, rendered at once because its bytes are only borrowed. Waits up to `waitMs` for
  * something newer than the cursor: output, an exit the cursor does not cover yet, or the close. A wait that is cut off
- * by the end of `lifetime` never settles.
+ * by the end of `lifetime` never settles. Many may wait for the same output: after a wait `admit` renders the page when there
+ * is room for it.
  */
 export function readOutput<T>(
 	log: OutputLog,
 	request: ReadRequest,
 	lifetime: Lifetime,
 	render: (page: OutputPage) => T,
+	admit: Admit = (_bytes, make) => make(),
 ): T | Promise<T> {
 	const page = log.read(request.afterSeq, request.maxBytes);
 	if (request.waitMs === 0 || hasNewEvents(log, page, request)) return render(page);
 	return waitForEvent(log, request.waitMs, lifetime, isTimeout => {
 		const next = log.read(request.afterSeq, request.maxBytes);
-		return isTimeout || hasNewEvents(log, next, request) ? () => render(next) : undefined;
+		if (!isTimeout && !hasNewEvents(log, next, request)) return undefined;
+		return () => admit(bytesOf(next), () => render(log.read(request.afterSeq, request.maxBytes)));
 	});
+}
+
+function bytesOf({chunks}: OutputPage): number {
+	return chunks.reduce((sum, {bytes}) => sum + bytes.length, 0);
 }
 
 function hasNewEvents(log: OutputLog, page: OutputPage, {afterSeq}: ReadRequest): boolean {
@@ -51,7 +61,7 @@ function waitForEvent<T>(
 	log: OutputLog,
 	timeoutMs: number | undefined,
 	lifetime: Lifetime,
-	probe: (isTimeout: boolean) => (() => T) | undefined,
+	probe: (isTimeout: boolean) => (() => T | Promise<T>) | undefined,
 ): Promise<T> {
 	// The connection is closed, so the reply has no receiver.
 	if (lifetime.isClosed) return new Promise(() => {});

@@ -23,6 +23,7 @@ import type {ServerContext, TableUse, UpgradeRequest} from '../server-context.js
 import type {ServerMetrics} from '../server-metrics.js';
 import type {ShareTokens} from '../sharing/share-tokens.js';
 import type {SharedProcesses} from '../sharing/shared-processes.js';
+import {accountKey} from './account-shares.js';
 import {ClientFiles} from './client-files.js';
 import {FlowControl} from './flow-control.js';
 import type {OutputPump} from './output-pump.js';
@@ -69,6 +70,8 @@ export class ClientConnection implements Service, SessionHolder {
 	readonly lifetime = new Lifetime();
 	readonly #context: ServerContext;
 	readonly #options: ClientConnectionOptions;
+	/** See `accountKey`. */
+	readonly #account: string;
 	#handshake: Handshake = {kind: 'new'};
 	#v0: V0Sessions | undefined;
 	#http: HttpRequests | undefined;
@@ -85,12 +88,16 @@ export class ClientConnection implements Service, SessionHolder {
 		const auditedClient = {peer: addressOf(transport), token: options.grant?.name, user: options.user};
 		this.audit = audit && new ClientAudit(audit, auditedClient, auditArguments);
 		this.rpc = new RpcConnection(transport, 'server', this);
-		this.flow = new FlowControl(this.rpc);
+		this.#account = accountKey(options.grant, transport);
+		const {share, leave} = context.accountShares.open(this.#account);
+		this.lifetime.add(leave);
+		this.flow = new FlowControl(this.rpc, share.replies);
 		this.pending = new PendingRequests({
 			token: options.grant?.name,
-			account: accountOf(options.grant),
+			account: this.#account,
 			waiting: context.waiting,
 			holdReading: () => this.rpc.holdReading(),
+			maxLength: () => share.replies.maxRequestLength,
 		});
 		if (options.grant?.expiresAt !== undefined) this.#endAt(options.grant.expiresAt);
 	}
@@ -296,8 +303,17 @@ export class ClientConnection implements Service, SessionHolder {
 		throw new RpcError(INVALID_REQUEST, `client must ${missing} before using ${family} methods`);
 	}
 
-	request(request: Request): unknown {
-		return this.#context.dispatch(request, this);
+	request(request: Request, length: number): unknown {
+		return this.#context.dispatch(request, this, length);
+	}
+
+	get maxUnreadBytes(): number {
+		return this.flow.maxUnreadBytes;
+	}
+
+	handled(ms: number): void {
+		const {turns} = this.#context;
+		if (turns.spend(ms)) turns.wait(this.#account, this.rpc.holdReading());
 	}
 
 	notification({method}: Notification): boolean {

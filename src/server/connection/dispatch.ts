@@ -27,7 +27,9 @@ import type {ServerSettings} from '../options.js';
 import type {ServerMetrics} from '../server-metrics.js';
 import type {ClientConnection} from './client-connection.js';
 
-export type Dispatch = (request: Request, client: ClientConnection) => unknown;
+/** Handles a request of a client; `length` is that of its message. */
+export type Dispatch = (request: Request, client: ClientConnection, length: number) => unknown;
+type Route = (request: Request, client: ClientConnection) => unknown;
 
 export interface DispatchOptions {
 	readonly sandbox: Sandbox;
@@ -60,14 +62,14 @@ export function createDispatch(
 					authorizeCall,
 				);
 	const route = keeperRole ? withKeeperMethods(routePublic, keeperRole) : routePublic;
-	return (request, client) => {
+	return (request, client, length) => {
 		const {method} = request;
 		const startedAt = performance.now();
 		// The reader of a flood acknowledges it all the time, and waits for nothing else.
 		if (method !== 'process/acknowledge') noteRequest(startedAt);
 		const audited = client.audit?.describeCall(method, request.params);
 		try {
-			const result = client.pending.run(request, () => route(request, client));
+			const result = client.pending.run(request, length, () => route(request, client));
 			if (result instanceof Promise) {
 				return recordOutcome(result, {metrics, method, startedAt, audit: client.audit, audited});
 			}
@@ -115,7 +117,7 @@ function requireFamilyHandshake(family: Family, client: ClientConnection): void 
 }
 
 /** A strict server of the first protocol has none of the later methods. */
-function restrictToV0(route: Dispatch): Dispatch {
+function restrictToV0(route: Route): Route {
 	return (request, client) => {
 		if (Object.hasOwn(strictV0Handlers, request.method)) return route(request, client);
 		throw new RpcError(INVALID_REQUEST, `unknown method: ${request.method}`);
@@ -148,7 +150,7 @@ export function createRouter<Context>(
 	authorize: (context: Context, method: string) => void = () => {},
 ) {
 	// Looked up once per method: names in requests are new strings, which a map finds sooner than an object does.
-	const routes = new Map<string, Route<Context>>();
+	const routes = new Map<string, DeclaredRoute<Context>>();
 	return (request: Request, context: Context): unknown => {
 		const {method} = request;
 		let route = routes.get(method);
@@ -166,17 +168,17 @@ export function createRouter<Context>(
 	};
 }
 
-interface Route<Context> {
+interface DeclaredRoute<Context> {
 	readonly declaration: Declaration;
 	/** Undefined for a method that is declared but not served here. */
 	readonly handler: ((params: unknown, context: Context, request: Request) => unknown) | undefined;
 }
 
 /** Throws for a method that clients cannot call, which bounds the number of routes. */
-function findRoute<Context>(handlers: Handlers<Context>, method: string): Route<Context> {
+function findRoute<Context>(handlers: Handlers<Context>, method: string): DeclaredRoute<Context> {
 	const declaration = findDeclaration(method);
 	if (declaration?.kind !== 'request' || declaration.from !== 'client') throw unknownMethodError(method);
-	return {declaration, handler: handlers[method as RequestName] as Route<Context>['handler']};
+	return {declaration, handler: handlers[method as RequestName] as DeclaredRoute<Context>['handler']};
 }
 
 /**

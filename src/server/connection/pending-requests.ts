@@ -56,12 +56,15 @@ export interface PendingRequestsOptions {
 	readonly waiting: WaitingRequests;
 	/** Stops reading the connection until the returned function is called. */
 	readonly holdReading: () => () => void;
+	/** Length of the pending requests of the connection, which may be kept until they are answered. */
+	readonly maxLength: () => number;
 }
 
 /** Bounds the requests of one connection that are not answered yet, and with them the memory they take. */
 export class PendingRequests {
 	readonly #options: PendingRequestsOptions;
 	#pending = 0;
+	#pendingLength = 0;
 	#waiting = 0;
 	#resumeReading: (() => void) | undefined;
 	#isClosed = false;
@@ -76,13 +79,13 @@ export class PendingRequests {
 	}
 
 	/** Runs a request and counts it until it is answered; refuses one that may wait when too many do. */
-	run(request: Request, handle: () => unknown): unknown {
+	run(request: Request, length: number, handle: () => unknown): unknown {
 		const count = mayWait(request) ? countOf(request.id) : 0;
 		if (count > 0) this.#requireRoom(count);
 		const result = handle();
 		if (!(result instanceof Promise) || this.#isClosed) return result;
-		this.#begin(count);
-		const end = (): void => this.#end(count);
+		this.#begin(count, length);
+		const end = (): void => this.#end(count, length);
 		result.then(end, end);
 		return result;
 	}
@@ -102,24 +105,37 @@ export class PendingRequests {
 		throw tooManyError(holder, MAX_WAITING_REQUESTS_PER_TOKEN);
 	}
 
-	#begin(count: number): void {
+	#begin(count: number, length: number): void {
 		if (count > 0) {
 			this.#waiting += count;
 			this.#options.waiting.add(this.#options.account, count);
-		} else if (++this.#pending > MAX_PENDING_REQUESTS) {
-			this.#resumeReading ??= this.#options.holdReading();
+			return;
 		}
+		this.#pending++;
+		this.#pendingLength += length;
+		if (!this.#hasRoom) this.#resumeReading ??= this.#options.holdReading();
 	}
 
-	#end(count: number): void {
+	get #hasRoom(): boolean {
+		// A single request may be longer, such as one that writes a file.
+		return (
+			this.#pending <= 1 || (this.#pending <= MAX_PENDING_REQUESTS && this.#pendingLength <= this.#options.maxLength())
+		);
+	}
+
+	#end(count: number, length: number): void {
 		if (this.#isClosed) return;
 		if (count > 0) {
 			this.#waiting -= count;
 			this.#options.waiting.add(this.#options.account, -count);
-		} else if (--this.#pending <= MAX_PENDING_REQUESTS) {
-			this.#resumeReading?.();
-			this.#resumeReading = undefined;
+			return;
 		}
+		this.#pending--;
+		this.#pendingLength -= length;
+		if (!this.#hasRoom) return;
+		const resume = this.#resumeReading;
+		this.#resumeReading = undefined;
+		resume?.();
 	}
 }
 

@@ -9,6 +9,7 @@ import {httpHandlers} from './http-handlers.js';
 import {listHandlers} from './list-handlers.js';
 import {logHandlers} from './log-handlers.js';
 import {processHandlers} from './process-handlers.js';
+import {withReservedReplies} from './reserved-replies.js';
 import {screenHandlers} from './screen-handlers.js';
 import {sharingHandlers} from './sharing-handlers.js';
 import {fileSearchHandlers, fileTransferHandlers, fileWatchHandlers} from './tree-handlers.js';
@@ -20,7 +21,7 @@ export function createHandlers(
 	info: EnvironmentInfo,
 	variables: Readonly<Record<string, string | undefined>>,
 ): AllHandlers<ClientConnection> {
-	return {
+	return withReservedReplies({
 		...sessionHandlers(info),
 		...environmentHandlers(info, variables),
 		...processHandlers,
@@ -40,5 +41,5 @@ export function createHandlers(
 		...httpHandlers,
 		...forwardHandlers,
 		...v0Handlers,
-	};
+	});
 }

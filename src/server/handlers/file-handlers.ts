@@ -8,13 +8,13 @@ import type {PathUri} from '../../protocol/path-uri/path-uri.js';
 import {ByteBlocks} from '../../protocol/wire/binary-payload.js';
 import {encodeWithBytes, type JsonParts} from '../../protocol/wire/encode.js';
 import {toBytes} from '../../protocol/wire/fields.js';
-import {Base64Error, encodeBase64} from '../../shared/base64.js';
+import {Base64Error, base64Length, encodeBase64} from '../../shared/base64.js';
 import {payloadBuffers} from '../../shared/node/buffer-pool.js';
 import type {ClientConnection} from '../connection/client-connection.js';
 import type {Handlers} from '../connection/dispatch.js';
 import {TreeText} from './tree-text.js';
 
-/** Replies of this size and more are subject to flow control. */
+/** Files of this size and more are read in turn, when there is room for the reply. */
 const MIN_BULK_BYTES = 64 * 1024;
 /** Content of this size and more is spliced into the reply; less becomes a string of it. */
 const SPLICE_FROM_BYTES = 4 * 1024;
@@ -122,9 +122,8 @@ async function reserveRead(
 	bytes: number,
 	read: () => Promise<Uint8Array>,
 ): Promise<Uint8Array> {
-	if (bytes < MIN_BULK_BYTES) return read();
 	const maxBytes = Math.floor((client.maxReplyBytes - ENVELOPE_BYTES) / 4) * 3;
-	if (bytes <= maxBytes) return client.flow.reserveReply(bytes, read);
+	if (bytes <= maxBytes) return client.flow.reserveReply(base64Length(bytes), read);
 	throw refusedError(`file is too large for one message: limit is ${maxBytes} bytes; read it in blocks (fs/open)`);
 }
 
@@ -141,7 +140,7 @@ export const fileHandleHandlers = {
 		const {handles} = client.files;
 		handles.find(handleId);
 		requireBlockLength('read', len);
-		return client.flow.reserveReply(len, async () => {
+		return client.flow.reserveReply(base64Length(len), async () => {
 			const block = payloadBuffers.take();
 			try {
 				const {length, eof, progress} = await handles.read(handleId, block.subarray(0, len), offset);

@@ -2,6 +2,7 @@ import {describeProcess, type ProcessEntry} from '../../adapters/describe-proces
 import type {ManagedProcess} from '../../processes/managed-process.js';
 import {hasLabels} from '../../processes/process-sharing.js';
 import {readProcessWait} from '../../processes/wait/process-wait.js';
+import {Yielder} from '../../shared/node/yielder.js';
 import type {ClientConnection} from '../connection/client-connection.js';
 import type {Handlers} from '../connection/dispatch.js';
 import type {Session} from '../connection/sessions.js';
@@ -24,19 +25,28 @@ export const listHandlers = {
 		const listed = (all ? [...registry.visibleTo(grant)] : [...own].map((each): Listed => [each, session])).filter(
 			isShown,
 		);
-		const startedAt = performance.now();
-		const describe = async ([process, home]: Listed): Promise<ProcessEntry> => {
+		// In slices: there may be very many processes, and other clients have requests, too.
+		const yielder = new Yielder();
+		let looksMs = 0;
+		const processes: (ProcessEntry | Promise<ProcessEntry>)[] = [];
+		for (const [process, home] of listed) {
+			await yielder.yieldIfDue();
 			const entry = {
 				...describeProcess(process),
 				...describeClients(registry.listMembers(process, home), session),
 				generation: process.options.restored?.generation ?? generation(),
 			};
-			if (!all || performance.now() - startedAt > MAX_LOOKS_MS) return entry;
-			return {...entry, waitingFor: await readProcessWait(process)};
-		};
-		return {processes: await Promise.all(listed.map(describe))};
+			const startedAt = performance.now();
+			processes.push(all && looksMs < MAX_LOOKS_MS ? addWait(entry, process) : entry);
+			looksMs += performance.now() - startedAt;
+		}
+		return {processes: await Promise.all(processes)};
 	},
 } satisfies Handlers<ClientConnection>;
+
+async function addWait(entry: ProcessEntry, process: ManagedProcess): Promise<ProcessEntry> {
+	return {...entry, waitingFor: await readProcessWait(process)};
+}
 
 /** A closed process of the session itself is listed for as long as it is kept in memory: its client may not have read its end. */
 function hasNotEnded({state}: ManagedProcess): boolean {

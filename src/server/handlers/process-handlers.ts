@@ -8,6 +8,7 @@ import type {StartRequest} from '../../processes/prepare-spawn.js';
 import type {Params, ResultOnWire} from '../../protocol/methods/method-table.js';
 import {encodeWithBytes, type JsonParts} from '../../protocol/wire/encode.js';
 import {INVALID_PARAMS, RpcError} from '../../protocol/wire/error-codes.js';
+import {base64Length} from '../../shared/base64.js';
 import {LongarmError} from '../../shared/errors.js';
 import type {ClientConnection} from '../connection/client-connection.js';
 import type {Handlers} from '../connection/dispatch.js';
@@ -50,11 +51,14 @@ export const processHandlers = {
 	'process/read': ({processId, afterSeq, maxBytes, waitMs}, client) =>
 		withProcess(processId, client, process => {
 			const request = {afterSeq, maxBytes: maxBytes ?? undefined, waitMs};
-			return readOutput(process.log, request, client.lifetime, page => {
+			const render = (page: OutputPage): JsonParts => {
 				const reply = encodePage(process, page);
 				process.log.catchUp(afterSeq, page.nextSeq);
 				return reply;
-			});
+			};
+			return readOutput(process.log, request, client.lifetime, render, (bytes, make) =>
+				client.flow.reserveReply(base64Length(bytes), make),
+			);
 		}),
 
 	'process/acknowledge': ({processId, seq}, client) => {

@@ -1,11 +1,14 @@
-import {setImmediate as nextTick} from 'node:timers/promises';
+import {SharedTurns} from './shared-turns.js';
 
 /** Longest time a task may block the event loop. */
 const MAX_SLICE_MS = 4;
 
+/** Turns of all tasks: however many there are, the event loop does its other work after each slice. */
+const turns = new SharedTurns();
+
 /** Time slicing: lets long work yield to the event loop. */
 export class Yielder {
-	#until = performance.now() + MAX_SLICE_MS;
+	#until = turns.hasWaiting ? 0 : performance.now() + MAX_SLICE_MS;
 
 	/** Promise to await if the slice is used up, else undefined: most calls cost no microtask. */
 	yieldIfDue(): Promise<void> | undefined {
@@ -13,7 +16,7 @@ export class Yielder {
 	}
 
 	async #yield(): Promise<void> {
-		await nextTick();
+		await turns.next();
 		this.#until = performance.now() + MAX_SLICE_MS;
 	}
 }

@@ -1,17 +1,23 @@
 import {expect, test} from 'vitest';
-import {type Frame, measureFrame} from '../../../src/protocol/wire/encode.js';
 import {RpcConnection} from '../../../src/rpc/rpc-connection.js';
 import {
 	FlowControl,
 	MAX_PENDING_REPLY_BYTES,
 	MAX_PENDING_REQUEST_BYTES,
+	MAX_WAITING_REPLIES,
 	OUTPUT_HIGH_WATER_BYTES,
 } from '../../../src/server/connection/flow-control.js';
+import {
+	MAX_ACCOUNT_REPLY_BYTES,
+	MAX_FIRST_REPLY_BYTES,
+	ReplyShare,
+} from '../../../src/server/connection/reply-share.js';
+import {Deferred} from '../../../src/shared/async/deferred.js';
 import {memoryTransportPair} from '../../../src/transports/memory.js';
-import type {Transport, TransportEvents} from '../../../src/transports/transport.js';
 import {eventually} from '../../helpers/processes.js';
 import {RawPeer} from '../../helpers/raw-peer.js';
 import {execServer} from '../../helpers/serving.js';
+import {StuckTransport} from '../../helpers/stuck-transport.js';
 import {waitTicks} from '../../helpers/ticks.js';
 
 interface Bounded {
@@ -23,7 +29,7 @@ interface Bounded {
 }
 
 /** Flow control whose connection answers every request at once. */
-function bounded(): Bounded {
+function bounded(share?: ReplyShare): Bounded {
 	const [near, far] = memoryTransportPair();
 	const read: string[] = [];
 	const connection: RpcConnection = new RpcConnection(near, 'server', {
@@ -33,7 +39,7 @@ function bounded(): Bounded {
 		},
 		notification: () => true,
 	});
-	const flow = new FlowControl(connection);
+	const flow = new FlowControl(connection, share);
 	connection.open();
 	return {flow, peer: new RawPeer(far), read};
 }
@@ -70,39 +76,9 @@ test('a request that fails gives its bytes back', async () => {
 	await eventually(() => read.includes('next'));
 });
 
-/** A transport whose peer takes nothing: what is sent stays in its backlog, whatever happens. */
-class StuckTransport implements Transport {
-	readonly kind = 'memory';
-	readonly peer = 'stuck';
-	backlog = 0;
-	#events: TransportEvents | undefined;
-
-	open(events: TransportEvents): void {
-		this.#events = events;
-	}
-
-	send(frame: Frame): void {
-		this.backlog += measureFrame(frame);
-	}
-
-	pause(): void {}
-
-	resume(): void {}
-
-	close(): void {
-		this.destroy();
-	}
-
-	destroy(): void {
-		const events = this.#events;
-		this.#events = undefined;
-		events?.closed();
-	}
-}
-
 const FILLER = 'x'.repeat(MAX_PENDING_REPLY_BYTES + OUTPUT_HIGH_WATER_BYTES);
 
-test('replies and streams that wait for room go on when their client is gone', async () => {
+test('when a client is gone its streams go on, and replies that wait for room are not made', async () => {
 	const transport = new StuckTransport();
 	const {rpc, flow} = execServer().accept(transport);
 	rpc.notify('filler', FILLER);
@@ -112,17 +88,53 @@ test('replies and streams that wait for room go on when their client is gone', a
 	await waitTicks();
 	expect([made, flow.canSend]).toEqual([[], false]);
 	transport.destroy();
-	await Promise.all([...replies, ...streams]);
-	expect(made).toEqual([1, 2]);
+	await Promise.all(streams);
+	for (const reply of replies) await expect(reply).rejects.toThrow('the connection is closed');
+	expect(made).toEqual([]);
 });
 
-test('nobody waits for room on a connection that is gone', async () => {
+test('nobody waits for room on a connection that is gone, and no reply is made for it', async () => {
 	const transport = new StuckTransport();
 	const {rpc, flow} = execServer().accept(transport);
 	rpc.notify('filler', FILLER);
 	transport.destroy();
 	await flow.whenWritable();
-	expect(await Promise.all([1, 2].map(index => flow.reserveReply(MAX_PENDING_REPLY_BYTES, () => index)))).toEqual([
-		1, 2,
-	]);
+	await expect(flow.reserveReply(1, () => 'made')).rejects.toThrow('the connection is closed');
+});
+
+test('a reply counts until it was sent, also for the other connections of its account', async () => {
+	const share = new ReplyShare();
+	const [first, second] = [bounded(share), bounded(share)];
+	const made: string[] = [];
+	const large = first.flow.reserveReply(MAX_ACCOUNT_REPLY_BYTES, () => made.push('large'));
+	const waiting = second.flow.reserveReply(MAX_FIRST_REPLY_BYTES + 1, () => made.push('waiting'));
+	const small = second.flow.reserveReply(1, () => made.push('small'));
+	await large;
+	expect(made).toEqual(['large']);
+	await Promise.all([waiting, small]);
+	expect(made).toEqual(['large', 'waiting', 'small']);
+});
+
+test('a connection without replies makes one of ordinary size, whatever the others of its account hold', async () => {
+	const share = new ReplyShare();
+	const [first, second] = [bounded(share), bounded(share)];
+	const held = new Deferred();
+	const large = first.flow.reserveReply(MAX_ACCOUNT_REPLY_BYTES, () => held.promise);
+	expect(await second.flow.reserveReply(MAX_FIRST_REPLY_BYTES, () => 'made')).toBe('made');
+	held.resolve();
+	await large;
+});
+
+test('no more requests are read while many replies wait for room', async () => {
+	const {flow, peer, read} = bounded();
+	const held = new Deferred();
+	const replies = Array.from({length: MAX_WAITING_REPLIES + 2}, () =>
+		flow.reserveReply(MAX_PENDING_REPLY_BYTES, () => held.promise),
+	);
+	peer.send({id: 1, method: 'beyond', params: {}});
+	await waitTicks();
+	expect(read).toEqual([]);
+	held.resolve();
+	await Promise.all(replies);
+	await eventually(() => read.includes('beyond'));
 });

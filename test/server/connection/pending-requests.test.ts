@@ -10,6 +10,9 @@ import {
 import {Deferred} from '../../../src/shared/async/deferred.js';
 import {waitTicks} from '../../helpers/ticks.js';
 
+/** Length of the pending requests of one connection. */
+const MAX_LENGTH = 1000;
+
 function pendingRequests(waiting = new WaitingRequests(), token?: string) {
 	let holds = 0;
 	const pending = new PendingRequests({
@@ -20,9 +23,10 @@ function pendingRequests(waiting = new WaitingRequests(), token?: string) {
 			holds++;
 			return () => holds--;
 		},
+		maxLength: () => MAX_LENGTH,
 	});
-	const run = (method: string, result: unknown, params?: unknown, id: RequestId = 1): unknown =>
-		pending.run({kind: 'request', id, method, params, trace: undefined}, () => result);
+	const run = (method: string, result: unknown, params?: unknown, id: RequestId = 1, length = 0): unknown =>
+		pending.run({kind: 'request', id, method, params, trace: undefined}, length, () => result);
 	return {pending, run, isHeld: () => holds > 0};
 }
 
@@ -43,6 +47,19 @@ test('beyond the bound ordinary requests stop the reading, until enough of them 
 	await waitTicks();
 	expect(isHeld()).toBe(false);
 	held.resolve();
+});
+
+test('requests that are long together stop the reading, and a single one that is longer does not', async () => {
+	const {run, isHeld} = pendingRequests();
+	const [long, short] = [new Deferred(), new Deferred()];
+	run('fs/walk', long.promise, {}, 1, MAX_LENGTH + 1);
+	expect(isHeld()).toBe(false);
+	run('fs/walk', short.promise, {}, 2, 1);
+	expect(isHeld()).toBe(true);
+	long.resolve();
+	await waitTicks();
+	expect(isHeld()).toBe(false);
+	short.resolve();
 });
 
 test.each([

@@ -16,6 +16,11 @@ export class SharedTurns {
 		return performance.now() >= this.#sliceEnd;
 	}
 
+	/** Whether a task waits for its slice. */
+	get hasWaiting(): boolean {
+		return this.#waiting.length > 0;
+	}
+
 	/** Settles when a slice of the caller begins. */
 	next(): Promise<void> {
 		return new Promise(resolve => {
