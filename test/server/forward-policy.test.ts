@@ -49,11 +49,11 @@ test.each(['192.0.2.1', '10.0.0.1', '0.0.0.0', '::', '::ffff:10.0.0.1', '169.254
 
 test('a name is judged by the addresses it stands for', async () => {
 	// An address written as a name is resolved like one, by the same call that `connect` makes.
-	const lookup = promisify<string, object, unknown>(createAllowedLookup('loopback') as never);
+	const lookup = promisify<string, object, unknown>(createAllowedLookup('loopback', {}) as never);
 	expect(await lookup('127.0.0.5', {all: true})).toEqual([{address: '127.0.0.5', family: 4}]);
 	await expect(lookup('192.0.2.1', {all: true})).rejects.toMatchObject({code: 'FORWARD_REFUSED'});
 	await expect(lookup('192.0.2.1', {all: false})).rejects.toMatchObject({code: 'FORWARD_REFUSED'});
-	const anywhere = promisify<string, object, unknown>(createAllowedLookup('any') as never);
+	const anywhere = promisify<string, object, unknown>(createAllowedLookup('any', {}) as never);
 	expect(await anywhere('192.0.2.1', {all: true})).toEqual([{address: '192.0.2.1', family: 4}]);
 });
 

@@ -1,6 +1,7 @@
 import {createServer} from 'node:https';
 import type {AddressInfo} from 'node:net';
 import {expect, onTestFinished, test, vi} from 'vitest';
+import {Deferred} from '../../src/shared/async/deferred.js';
 import {needsIpv6} from '../helpers/needs.js';
 import {eventually} from '../helpers/processes.js';
 import {execServer} from '../helpers/serving.js';
@@ -43,6 +44,27 @@ test('no more than a few connections are kept, however many origins are asked', 
 	const http = await httpClient();
 	for (let last = 1; last <= 80; last++) expect(await http.text(`http://127.0.0.${last}:${port}`)).toBe('ok');
 	await eventually(() => sockets.filter(socket => !socket.destroyed).length === 64);
+});
+
+test('a connection in use is used again, however many other origins are asked meanwhile', async () => {
+	const held = new Deferred();
+	const {port, sockets} = await origin((request, response) => {
+		if (request.url !== '/held') response.end('ok');
+		else void held.promise.then(() => response.end('ok'));
+	}, '0.0.0.0');
+	const http = await httpClient();
+	const own = `http://127.0.0.1:${port}`;
+	const first = http.text(`${own}/held`);
+	await eventually(() => sockets.length === 1);
+	for (let last = 2; last <= 200; last++)
+		await http.text(`http://127.0.0.${last}:${port}`, {
+			headers: [{name: 'connection', value: 'close'}],
+		});
+	held.resolve();
+	expect(await first).toBe('ok');
+	const {length} = sockets;
+	expect(await http.text(own)).toBe('ok');
+	expect(sockets.length).toBe(length);
 });
 
 test('a kept connection that the origin has ended does not fail the next request', async () => {

@@ -1,7 +1,8 @@
+import type {LookupAddress} from 'node:dns';
 import {isIP, type LookupFunction} from 'node:net';
 import {LongarmError} from '../../shared/errors.js';
 import {isLoopback} from '../../transports/node/loopback.js';
-import {dnsResolver} from '../dns-resolver.js';
+import {type Asker, dnsResolver} from '../dns-resolver.js';
 import type {ForwardScope} from './forward-scopes.js';
 
 /** Throws unless the address is allowed; names are checked after resolution, in `createAllowedLookup`. */
@@ -14,16 +15,17 @@ export function requireForwardable(scope: ForwardScope, host: string): void {
  * Lookup function for `net.connect` that returns allowed addresses only. The addresses checked are those connected to:
  * the name is not resolved a second time, so DNS rebinding has no effect.
  */
-export function createAllowedLookup(scope: ForwardScope): LookupFunction {
+export function createAllowedLookup(scope: ForwardScope, asker: Asker): LookupFunction {
 	return (host, options, found) => {
-		dnsResolver.lookupAll(host, {...options, all: true}, (error, addresses) => {
+		const judge = (error: Error | null, addresses: LookupAddress[]): void => {
 			if (error) return found(error, '', 0);
 			const allowed = scope === 'any' ? addresses : addresses.filter(({address}) => isLoopback(address));
 			const [first] = allowed;
 			if (!first) return found(notLoopbackError(host), '', 0);
 			if (options.all) found(null, allowed);
 			else found(null, first.address, first.family);
-		});
+		};
+		dnsResolver.lookupAll(host, {...options, all: true}, judge, asker);
 	};
 }
 

@@ -34,9 +34,12 @@ export class ForwardedConnection {
 	readonly #reads = new Mutex();
 	#pendingReads = 0;
 	#failure: Error | undefined;
+	/** Aborted with the connection, so that no lookup of it waits any longer. */
+	readonly #closing = new AbortController();
 
-	constructor({host, port}: ForwardTarget, scope: ForwardScope) {
-		const lookup = createAllowedLookup(scope);
+	/** `owner` is who the name is looked up for, see `Asker`. */
+	constructor({host, port}: ForwardTarget, scope: ForwardScope, owner?: unknown) {
+		const lookup = createAllowedLookup(scope, {owner, signal: this.#closing.signal});
 		const socket = connect({host, port, allowHalfOpen: true, noDelay: true, lookup, ...KEEP_ALIVE});
 		this.#socket = socket;
 		this.#reader = new BoundedReader(socket, MAX_BUFFERED_BYTES);
@@ -94,6 +97,7 @@ export class ForwardedConnection {
 	close(): void {
 		this.#failure ??= connectionClosedError();
 		this.#reader.fail(this.#failure);
+		this.#closing.abort();
 		this.#socket.destroy();
 	}
 

@@ -23,8 +23,12 @@ export class Forwards {
 	});
 	readonly #unwritten = new ByteBudget(MAX_UNWRITTEN_BYTES);
 
-	constructor(scope: ForwardScope) {
+	readonly #owner: unknown;
+
+	/** `owner` is who names are looked up for, see `Asker`. */
+	constructor(scope: ForwardScope, owner?: unknown) {
 		this.#scope = scope;
+		this.#owner = owner;
 	}
 
 	/** Undefined if a connection can be opened with this id. */
@@ -38,7 +42,7 @@ export class Forwards {
 		this.#connections.reserve(id);
 		let connection: ForwardedConnection | undefined;
 		try {
-			connection = new ForwardedConnection(target, this.#scope);
+			connection = new ForwardedConnection(target, this.#scope, this.#owner);
 			this.#connections.set(id, connection);
 			await connection.opened;
 		} catch (error) {

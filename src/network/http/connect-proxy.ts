@@ -1,7 +1,7 @@
 import {request as requestPlain} from 'node:http';
 import {request as requestSecure} from 'node:https';
 import type {Socket} from 'node:net';
-import {dnsResolver} from '../dns-resolver.js';
+import {type Asker, dnsResolver} from '../dns-resolver.js';
 import {hostOf, portOf} from './proxies.js';
 
 /** Opens a tunnel (CONNECT) through a proxy to the origin of a URL. */
@@ -9,7 +9,7 @@ export function openTunnel(
 	proxy: URL,
 	authorization: string | undefined,
 	url: URL,
-	abortSignal: AbortSignal,
+	asker: Asker & {readonly signal: AbortSignal},
 ): Promise<Socket> {
 	const target = `${url.hostname}:${portOf(url)}`;
 	const request = proxy.protocol === 'https:' ? requestSecure : requestPlain;
@@ -21,8 +21,8 @@ export function openTunnel(
 			path: target,
 			headers: {host: target, ...(authorization && {'proxy-authorization': authorization})},
 			agent: false,
-			lookup: dnsResolver.lookup,
-			signal: abortSignal,
+			lookup: (host, options, found) => dnsResolver.lookup(host, options, found, asker),
+			signal: asker.signal,
 		});
 		asking.once('connect', ({statusCode}, socket, behindHead) => {
 			if (statusCode === 200 && behindHead.length === 0) return resolve(socket);

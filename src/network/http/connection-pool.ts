@@ -1,5 +1,5 @@
 import {isIP, type Socket} from 'node:net';
-import {dnsResolver} from '../dns-resolver.js';
+import {type AskedLookup, dnsResolver} from '../dns-resolver.js';
 import {openTunnel} from './connect-proxy.js';
 import type {HttpPolicy} from './http-policy.js';
 import type {Header, HttpVariables} from './http-request.js';
@@ -30,6 +30,8 @@ export interface Route {
 	/** Headers for a proxy that reads the request; none for a tunnel or a direct connection. */
 	readonly proxyHeaders: readonly Header[];
 	toRequestTarget(url: URL): string;
+	/** Open connections, idle ones included. A route that has some is not forgotten: they return to it. */
+	connectionCount: number;
 	/** The one that was used last is at the end. */
 	readonly idle: IdleConnection[];
 }
@@ -50,10 +52,16 @@ export class ConnectionPool {
 	#idleCount = 0;
 	#expiry: NodeJS.Timeout | undefined;
 
-	/** Without a policy every host may be reached. Variables are read with the first request. */
-	constructor(variables: HttpVariables, policy?: HttpPolicy) {
+	readonly #owner: unknown;
+
+	/**
+	 * Without a policy every host may be reached. Variables are read with the first request. `owner` is who names are looked
+	 * up for, see `Asker`.
+	 */
+	constructor(variables: HttpVariables, policy?: HttpPolicy, owner?: unknown) {
 		this.#variables = variables;
 		this.#policy = policy;
+		this.#owner = owner;
 	}
 
 	/** Throws if the policy does not allow the URL. */
@@ -82,6 +90,7 @@ export class ConnectionPool {
 		};
 		const connection = new OriginConnection(route.target, owner, message, receiver);
 		this.#connections.add(connection);
+		route.connectionCount++;
 		return connection;
 	}
 
@@ -96,12 +105,13 @@ export class ConnectionPool {
 		const proxy = findProxy(url, this.#proxies);
 		if (!proxy) return createRoute(this.#toTarget(url), toOriginForm);
 		const authorization = takeCredentials(proxy);
+		const owner = this.#owner;
 		if (url.protocol === 'https:') {
-			const open = (abortSignal: AbortSignal): Promise<Socket> => openTunnel(proxy, authorization, url, abortSignal);
+			const open = (signal: AbortSignal): Promise<Socket> => openTunnel(proxy, authorization, url, {owner, signal});
 			return createRoute({...this.#toTarget(url), openTunnel: open}, toOriginForm);
 		}
 		// The executor's user has chosen the proxy: no policy judges its address.
-		const target = {...this.#toTarget(proxy), lookup: dnsResolver.lookup, requireAllowed: undefined};
+		const target = {...this.#toTarget(proxy), lookup: this.#toLookup(dnsResolver.lookup), requireAllowed: undefined};
 		return createRoute(target, toAbsoluteForm, authorization ? [['proxy-authorization', authorization]] : []);
 	}
 
@@ -114,10 +124,14 @@ export class ConnectionPool {
 			host,
 			port: Number(portOf(url)),
 			encryption: url.protocol === 'https:' ? encryption : undefined,
-			lookup: policy?.lookup ?? dnsResolver.lookup,
+			lookup: this.#toLookup(policy?.lookup ?? dnsResolver.lookup),
 			requireAllowed: policy && (socket => policy.requirePeer(socket)),
 			openTunnel: undefined,
 		};
+	}
+
+	#toLookup(lookup: AskedLookup): AskedLookup {
+		return (host, options, found, asker) => lookup(host, options, found, {...asker, owner: this.#owner});
 	}
 
 	#takeIdle({idle}: Route): OriginConnection | undefined {
@@ -151,8 +165,10 @@ export class ConnectionPool {
 		this.#expiry = this.#idleCount > 0 ? setTimeout(() => this.#closeExpired(), IDLE_MARGIN_MS).unref() : undefined;
 	}
 
-	#forget({idle}: Route, connection: OriginConnection): void {
-		this.#connections.delete(connection);
+	#forget(route: Route, connection: OriginConnection): void {
+		const {idle} = route;
+		// A connection that fails while it is made was not counted.
+		if (this.#connections.delete(connection)) route.connectionCount--;
 		const index = idle.findIndex(each => each.connection === connection);
 		if (index === -1) return;
 		idle.splice(index, 1);
@@ -161,7 +177,7 @@ export class ConnectionPool {
 
 	#forgetUnusedRoutes(): void {
 		if (this.#routes.size < MAX_ROUTES) return;
-		for (const [origin, {idle}] of this.#routes) if (idle.length === 0) this.#routes.delete(origin);
+		for (const [origin, route] of this.#routes) if (route.connectionCount === 0) this.#routes.delete(origin);
 	}
 }
 
@@ -170,7 +186,7 @@ function createRoute(
 	toRequestTarget: Route['toRequestTarget'],
 	proxyHeaders: readonly Header[] = [],
 ): Route {
-	return {target, toRequestTarget, proxyHeaders, idle: []};
+	return {target, toRequestTarget, proxyHeaders, connectionCount: 0, idle: []};
 }
 
 function toOriginForm({pathname, search}: URL): string {

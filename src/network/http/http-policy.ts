@@ -1,7 +1,8 @@
-import {isIP, type LookupFunction, type Socket} from 'node:net';
+import type {LookupAddress} from 'node:dns';
+import {isIP, type Socket} from 'node:net';
 import {LongarmError} from '../../shared/errors.js';
 import {isOfThisMachine, isServedHere} from '../../transports/node/own-addresses.js';
-import {dnsResolver} from '../dns-resolver.js';
+import {type AskedLookup, dnsResolver} from '../dns-resolver.js';
 import {isPublicAddress} from '../public-address.js';
 import type {HttpScope} from './http-scopes.js';
 import {hostOf, portOf} from './proxies.js';
@@ -37,15 +38,16 @@ export class HttpPolicy {
 	}
 
 	/** The `lookup` of connections: allowed addresses only, and no second look at the name, so DNS rebinding has no effect. */
-	readonly lookup: LookupFunction = (host, options, found) => {
-		dnsResolver.lookupAll(host, {...options, all: true}, (error, addresses) => {
+	readonly lookup: AskedLookup = (host, options, found, asker) => {
+		const judge = (error: Error | null, addresses: LookupAddress[]): void => {
 			if (error) return found(error, '', 0);
 			const allowed = addresses.filter(({address}) => this.#allows(address));
 			const [first] = allowed;
 			if (!first) return found(addresses.length > 0 ? notPublicError(host) : noAddressError(host), '', 0);
 			if (options.all) found(null, allowed);
 			else found(null, first.address, first.family);
-		});
+		};
+		dnsResolver.lookupAll(host, {...options, all: true}, judge, asker);
 	};
 
 	/** Throws for a connection that leads to a listener of this process. */

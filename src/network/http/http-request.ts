@@ -28,6 +28,8 @@ export interface Hop {
 	readonly url: URL;
 	readonly headers: readonly Header[];
 	readonly body: Uint8Array | undefined;
+	/** Names of headers whose values are taken from variables of the executor: secrets, whatever their names are. */
+	readonly secretHeaders?: ReadonlySet<string>;
 }
 
 export type HttpVariables = Readonly<Record<string, string | undefined>>;

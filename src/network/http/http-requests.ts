@@ -35,6 +35,8 @@ export interface StreamedResponse extends HttpResponseHead {
 export interface HttpRequestsOptions {
 	/** Say which proxies to use, and are what headers may take values from. */
 	readonly variables: HttpVariables;
+	/** Who names are looked up for, see `Asker`. */
+	readonly owner?: unknown;
 	/** Limits of a client that is not the user of this process; without them everything is allowed. */
 	readonly limits?: {
 		/** Names of the variables that headers may take values from; undefined for all but protected ones. */
@@ -57,7 +59,7 @@ export class HttpRequests {
 	constructor(options: HttpRequestsOptions) {
 		this.#options = options;
 		this.#policy = options.limits && new HttpPolicy(options.limits.scope);
-		this.#pool = new ConnectionPool(options.variables, this.#policy);
+		this.#pool = new ConnectionPool(options.variables, this.#policy, options.owner);
 	}
 
 	/** Fetches the whole response; its memory counts for the budget until `use` settles. */

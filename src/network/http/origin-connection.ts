@@ -1,5 +1,6 @@
 import {connect, type LookupFunction, type Socket} from 'node:net';
 import {type ConnectionOptions, connect as connectSecurely} from 'node:tls';
+import type {AskedLookup} from '../dns-resolver.js';
 import type {ReceivedHead} from './response-head.js';
 import {ResponseParser} from './response-parser.js';
 
@@ -23,7 +24,7 @@ export interface ConnectionTarget {
 	readonly port: number;
 	/** Undefined if the connection is not encrypted. */
 	readonly encryption: Encryption | undefined;
-	readonly lookup: LookupFunction;
+	readonly lookup: AskedLookup;
 	/** Judges the address that was really connected to: throws before anything is sent. */
 	readonly requireAllowed: ((socket: Socket) => void) | undefined;
 	/** Opens the way to the target through a proxy. */
@@ -78,7 +79,8 @@ export class OriginConnection {
 	readonly #owner: ConnectionOwner;
 	#socket: Socket | undefined;
 	#state: State;
-	#tunnelling: AbortController | undefined;
+	/** Aborted with the connection: ends its lookup, and the request for a tunnel. */
+	readonly #closing = new AbortController();
 	#isPaused = false;
 	#exchangeCount = 1;
 	/** Of the present response. */
@@ -91,7 +93,7 @@ export class OriginConnection {
 		const {encryption, openTunnel} = target;
 		if (!encryption) this.#connectPlainly(target);
 		else if (openTunnel) this.#connectThroughTunnel(target, encryption, openTunnel);
-		else this.#encrypt({host: target.host, port: target.port, lookup: target.lookup}, encryption, target);
+		else this.#encrypt({host: target.host, port: target.port, lookup: this.#toLookup(target)}, encryption, target);
 	}
 
 	/**
@@ -122,7 +124,7 @@ export class OriginConnection {
 		const state = this.#state;
 		if (state.kind === 'closed') return;
 		this.#state = CLOSED;
-		this.#tunnelling?.abort();
+		this.#closing.abort();
 		this.#socket?.destroy();
 		this.#owner.onClosed(this);
 		if (state.kind !== 'idle') state.exchange.receiver.onFailure(error);
@@ -146,12 +148,18 @@ export class OriginConnection {
 		return exchange;
 	}
 
-	#connectPlainly({host, port, lookup, requireAllowed}: ConnectionTarget): void {
+	#toLookup({lookup}: ConnectionTarget): LookupFunction {
+		const {signal} = this.#closing;
+		return (host, options, found) => lookup(host, options, found, {signal});
+	}
+
+	#connectPlainly(target: ConnectionTarget): void {
+		const {host, port, requireAllowed} = target;
 		readBuffer ??= Buffer.allocUnsafeSlow(READ_BUFFER_BYTES);
 		const socket = connect({
 			host,
 			port,
-			lookup,
+			lookup: this.#toLookup(target),
 			noDelay: true,
 			keepAlive: true,
 			keepAliveInitialDelay: PROBE_AFTER_MS,
@@ -168,12 +176,11 @@ export class OriginConnection {
 		encryption: Encryption,
 		openTunnel: NonNullable<ConnectionTarget['openTunnel']>,
 	): void {
-		this.#tunnelling = new AbortController();
 		const start = (socket: Socket): void => {
 			if (this.#state === CLOSED) socket.destroy();
 			else this.#encrypt({socket, host}, encryption);
 		};
-		openTunnel(this.#tunnelling.signal).then(start, (error: Error) => this.destroy(error));
+		openTunnel(this.#closing.signal).then(start, (error: Error) => this.destroy(error));
 	}
 
 	#encrypt(options: ConnectionOptions, encryption: Encryption, target?: ConnectionTarget): void {

@@ -34,7 +34,8 @@ export function prepareRequest(request: HttpRequest, variables: HttpVariables, a
 	if (!hasHeader(headers, 'accept')) headers.push(['accept', '*/*']);
 	// A content-length without a body means an empty body.
 	const body = request.body ?? (hasHeader(given, 'content-length') ? new Uint8Array() : undefined);
-	return {method, url, headers, body};
+	const fromVariables = request.headers.filter(({valueEnvVar}) => valueEnvVar != null);
+	return {method, url, headers, body, secretHeaders: new Set(fromVariables.map(({name}) => name.toLowerCase()))};
 }
 
 /** Removes credentials and fragment from a URL; returns the credentials as an authorization header. */

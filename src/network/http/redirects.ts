@@ -6,8 +6,8 @@ import {hasHeader, takeCredentials} from './prepare-request.js';
 /** Redirects followed for one request; one more is an error. */
 export const MAX_REDIRECTS = 10;
 
-/** Headers that must not be sent to another host. */
-const HOST_BOUND_HEADERS = new Set([
+/** Headers that must not be sent to another origin. */
+const ORIGIN_BOUND_HEADERS = new Set([
 	'authorization',
 	'cookie',
 	'cookie2',
@@ -15,6 +15,9 @@ const HOST_BOUND_HEADERS = new Set([
 	'www-authenticate',
 	'host',
 ]);
+/** Names of other headers that carry credentials, such as `x-api-key`, `private-token` and `x-amz-security-token`. */
+const CREDENTIAL_NAME =
+	/(?:^|[-_])(?:\w*key|\w*token|\w*secret|auth\w*|password|credentials?|cookie|session|signature)(?:$|[-_])/;
 
 /** Next hop of a redirect; undefined if the response is the final one. */
 export function nextHop(
@@ -29,16 +32,23 @@ export function nextHop(
 	}
 	const credentials = takeCredentials(url);
 	const asGet = isChangedToGet(statusCode!, hop.method);
+	// Scheme, host and port: anybody on the way reads what is sent to the same host without encryption.
+	const isSameOrigin = url.origin === hop.url.origin;
 	const kept = hop.headers.filter(([name]) => {
 		if (name === 'referer' || (asGet && name.startsWith('content-'))) return false;
-		return url.host === hop.url.host || !HOST_BOUND_HEADERS.has(name);
+		return isSameOrigin || !isOriginBound(name, hop);
 	});
 	return {
 		method: asGet && hop.method !== 'HEAD' ? 'GET' : hop.method,
 		url,
 		headers: [...kept, ...createHopHeaders(hop, url, kept, credentials)],
 		body: asGet ? undefined : hop.body,
+		...(hop.secretHeaders && {secretHeaders: hop.secretHeaders}),
 	};
+}
+
+function isOriginBound(name: string, {secretHeaders}: Hop): boolean {
+	return ORIGIN_BOUND_HEADERS.has(name) || CREDENTIAL_NAME.test(name) || secretHeaders?.has(name) === true;
 }
 
 function resolveLocation(from: URL, location: string | undefined): URL | undefined {

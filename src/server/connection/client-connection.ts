@@ -185,7 +185,7 @@ export class ClientConnection implements Service, SessionHolder {
 	#createHttp(): HttpRequests {
 		const {variables, allowHttp: scope} = this.settings;
 		const limits = {headerVariables: this.#headerVariables, scope};
-		return this.#closeWithConnection(new HttpRequests({variables, limits}));
+		return this.#closeWithConnection(new HttpRequests({variables, limits, owner: this.#account}));
 	}
 
 	/** Variables this client may have sent in headers; undefined for all but protected ones. */
@@ -195,7 +195,7 @@ export class ClientConnection implements Service, SessionHolder {
 
 	/** Forwarded TCP connections of this connection. */
 	get forwards(): Forwards {
-		this.#forwards ??= this.#closeWithConnection(new Forwards(this.settings.allowForward));
+		this.#forwards ??= this.#closeWithConnection(new Forwards(this.settings.allowForward, this.#account));
 		return this.#forwards;
 	}
 
