@@ -150,7 +150,8 @@ export class ManagedProcess {
 		const events = this.#childEvents();
 		const child = backend.adopt!(loadChild(phase.child, source), events);
 		this.#openStreams = child.streams;
-		this.#stdin = child.stdin && stdin && new StdinQueue(this.id, child.stdin, loadStdin(stdin, source));
+		this.#stdin =
+			child.stdin && stdin && new StdinQueue(this.id, child.stdin, this.options.input, loadStdin(stdin, source));
 		this.#state = {...phase, child};
 		this.#applyBackPressure();
 		if (unreportedExit) events.exited(unreportedExit);
@@ -175,7 +176,7 @@ export class ManagedProcess {
 			child.drainAndClose();
 			return;
 		}
-		this.#stdin = child.stdin && new StdinQueue(this.id, child.stdin);
+		this.#stdin = child.stdin && new StdinQueue(this.id, child.stdin, this.options.input);
 		this.#state = {kind: 'running', child};
 		const {timeLimitMs} = this.options;
 		if (timeLimitMs !== undefined) this.#ending.setDeadline('timeLimit', timeLimitMs);

@@ -2,6 +2,7 @@ import type {LongarmError} from '../shared/errors.js';
 import type {HandoffSource} from '../shared/node/handoff-file.js';
 import type {Backend, Child, TerminalSize} from './backends/backend.js';
 import type {ProcessRecord} from './handoff/process-record.js';
+import type {InputBudget} from './input-budget.js';
 import type {ManagedProcess} from './managed-process.js';
 import type {RestoredLog, Retention} from './output/output-log.js';
 import type {KeptOutput} from './output/output-spill.js';
@@ -32,6 +33,8 @@ export interface ProcessOptions {
 	readonly argv: readonly string[];
 	readonly tty: boolean;
 	readonly retention: Retention;
+	/** Bounds its unread input together with that of others; its own alone without it. */
+	readonly input?: InputBudget | undefined;
 	/** The process is ended after this time. */
 	readonly timeLimitMs: number | undefined;
 	/** Time the process outlives the connection of its session; undefined leaves it to the session. */

@@ -5,6 +5,7 @@ import type {Backend, SpawnRequest} from './backends/backend.js';
 import type {ChildLimits} from './backends/child-limits.js';
 import {explainFailedSpawn} from './failed-spawn.js';
 import {loadRoot, type StoredSpillRecord, storeRoot, type TableRecord} from './handoff/process-record.js';
+import type {InputBudget} from './input-budget.js';
 import {ManagedProcess} from './managed-process.js';
 import type {Retention} from './output/output-log.js';
 import type {KeptOutput} from './output/output-spill.js';
@@ -24,6 +25,8 @@ export interface ProcessTableOptions {
 	readonly backend: () => Backend;
 	readonly starts: StartQueue;
 	readonly retention: Retention;
+	/** Bounds the unread input of its processes together with that of other tables. */
+	readonly input?: InputBudget | undefined;
 	/** Retention of a closed process: it stays readable and its id stays taken for this long. */
 	readonly retainClosedMs: number;
 	/** The server's own variables, from which environment policies inherit. */
@@ -153,8 +156,8 @@ export class ProcessTable {
 
 	/** Adds a process that another program runs: see `ManagedProcess.follow`. */
 	addFollowed(options: Omit<ProcessOptions, 'retention' | 'owner'>): ManagedProcess {
-		const {owner, retention} = this.#options;
-		return this.#add({...options, owner, retention});
+		const {owner, retention, input} = this.#options;
+		return this.#add({...options, owner, retention, input});
 	}
 
 	/** Forgets a process that has ended. */
@@ -240,11 +243,14 @@ export class ProcessTable {
 
 	/** Takes over the processes of the program that this one has taken the place of. */
 	adopt({processes, removedLeaders}: TableRecord, source: HandoffSource): void {
-		const {retention} = this.#options;
+		const {retention, input} = this.#options;
 		const backend = this.#options.backend();
 		for (const record of processes) {
 			const spill = record.spill && this.#options.reopenSpill?.(record.spill);
-			const process = this.#add({...record.options, retention, ...(spill && {spill})}, {record, source, backend});
+			const process = this.#add(
+				{...record.options, retention, input, ...(spill && {spill})},
+				{record, source, backend},
+			);
 			if (process.state.kind === 'closed') this.#scheduleEviction(process);
 		}
 		this.#removedLeaders.push(...removedLeaders.map(loadRoot));
@@ -257,12 +263,13 @@ export class ProcessTable {
 
 	#create(id: string, request: StartRequest): ManagedProcess {
 		const {argv, io, timeLimitMs, keepDetachedMs, isAcknowledged = false, sandbox} = request;
-		const {owner, retention} = this.#options;
+		const {owner, retention, input} = this.#options;
 		const spill = request.spill && this.#openSpill(id, request);
 		return this.#add({
 			id,
 			argv,
 			retention,
+			input,
 			tty: io.kind === 'pty',
 			timeLimitMs,
 			keepDetachedMs,

@@ -1,5 +1,6 @@
 import {LongarmError} from '../shared/errors.js';
 import type {StdinWriter} from './backends/backend.js';
+import {InputBudget} from './input-budget.js';
 
 /** Chunks queued for the child before the next write has to wait. */
 export const MAX_QUEUED_STDIN_CHUNKS = 128;
@@ -51,15 +52,17 @@ export class StdinQueue {
 	readonly #pendingWrites: PendingWrite[] = [];
 	#pendingBytes = 0;
 	#isAdmitting = false;
+	readonly #budget: InputBudget;
 	#queuedChunks = 0;
 	#queuedBytes = 0;
 	#isClosed: boolean;
 	#isEndWritten: boolean;
 	#target: Target;
 
-	/** Goes on from the state of a queue of another program. */
-	constructor(processId: string, writer: StdinWriter, state?: StdinState) {
+	/** Goes on from the state of a queue of another program. The budget is shared with other processes. */
+	constructor(processId: string, writer: StdinWriter, budget = new InputBudget(), state?: StdinState) {
 		this.#processId = processId;
+		this.#budget = budget;
 		this.#target = !state || state.target === 'open' ? {kind: 'open', writer} : {kind: state.target};
 		this.#isClosed = state?.isClosed ?? false;
 		this.#isEndWritten = state?.isEndWritten ?? false;
@@ -72,7 +75,7 @@ export class StdinQueue {
 		if (isEnding) writer.end();
 		for (const {bytes, writeId} of waiting) {
 			this.#pendingWrites.push({bytes, writeId, accept: () => {}, refuse: () => {}});
-			this.#pendingBytes += bytes.length;
+			this.#addPending(bytes.length);
 		}
 		this.#admitPending();
 	}
@@ -99,10 +102,11 @@ export class StdinQueue {
 			this.#enqueue(bytes, writeId);
 			return;
 		}
-		if (this.#pendingBytes + bytes.length > MAX_WAITING_STDIN_BYTES) throw this.#backlogFullError();
+		const isTooMuch = this.#pendingBytes + bytes.length > MAX_WAITING_STDIN_BYTES;
+		if (isTooMuch || !this.#budget.mayWait(bytes.length)) throw this.#backlogFullError();
 		return new Promise((accept, refuse) => {
 			this.#pendingWrites.push({bytes, writeId, accept, refuse});
-			this.#pendingBytes += bytes.length;
+			this.#addPending(bytes.length);
 		});
 	}
 
@@ -130,33 +134,46 @@ export class StdinQueue {
 	/** The child was terminated: pending and later writes are rejected. */
 	rejectWrites(): void {
 		for (const {bytes, refuse} of this.#pendingWrites.splice(0)) {
-			this.#pendingBytes -= bytes.length;
+			this.#addPending(-bytes.length);
 			refuse(this.#stdinFailedError());
 		}
 		this.#closeTarget({kind: 'terminated'});
 	}
 
 	#closeTarget(target: {kind: 'gone'} | {kind: 'terminated'}): void {
+		const wasOpen = this.#target.kind === 'open';
 		if (this.#target.kind === 'open') this.#target.writer.destroy();
 		if (this.#target.kind !== 'terminated') this.#target = target;
+		if (wasOpen) this.#addQueued(-this.#queuedBytes);
 		this.#admitPending();
 	}
 
+	/** A process that has read everything is always given more, whatever others have not read. */
 	#hasRoom(): boolean {
-		return (
-			this.#target.kind !== 'open' ||
-			(this.#queuedChunks < MAX_QUEUED_STDIN_CHUNKS && this.#queuedBytes < MAX_QUEUED_STDIN_BYTES)
-		);
+		if (this.#target.kind !== 'open' || this.#queuedChunks === 0) return true;
+		const hasOwnRoom = this.#queuedChunks < MAX_QUEUED_STDIN_CHUNKS && this.#queuedBytes < MAX_QUEUED_STDIN_BYTES;
+		return hasOwnRoom && this.#budget.hasRoom;
+	}
+
+	#addPending(bytes: number): void {
+		this.#pendingBytes += bytes;
+		this.#budget.addWaiting(bytes);
+	}
+
+	#addQueued(bytes: number): void {
+		this.#queuedBytes += bytes;
+		this.#budget.addQueued(bytes);
 	}
 
 	#enqueue(bytes: Uint8Array, writeId: string | undefined): void {
 		this.#rememberId(writeId);
 		if (this.#target.kind !== 'open') return;
 		this.#queuedChunks++;
-		this.#queuedBytes += bytes.length;
+		this.#addQueued(bytes.length);
 		this.#target.writer.write(bytes, () => {
 			this.#queuedChunks--;
-			this.#queuedBytes -= bytes.length;
+			// All of them were given back if the target has closed meanwhile.
+			if (this.#target.kind === 'open') this.#addQueued(-bytes.length);
 			this.#admitPending();
 		});
 	}
@@ -167,7 +184,7 @@ export class StdinQueue {
 		this.#isAdmitting = true;
 		while (this.#pendingWrites.length > 0 && this.#hasRoom()) {
 			const {bytes, writeId, accept} = this.#pendingWrites.shift()!;
-			this.#pendingBytes -= bytes.length;
+			this.#addPending(-bytes.length);
 			if (!this.#isRepeated(writeId)) this.#enqueue(bytes, writeId);
 			accept();
 		}

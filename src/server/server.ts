@@ -1,6 +1,7 @@
 import type {Backend} from '../processes/backends/backend.js';
 import {selectBackend} from '../processes/backends/select-backend.js';
 import {loadRoot, storeRoot} from '../processes/handoff/process-record.js';
+import {InputBudget} from '../processes/input-budget.js';
 import type {ManagedProcess} from '../processes/managed-process.js';
 import {RetentionBudget} from '../processes/output/retention-budget.js';
 import {ProcessCount, ProcessQuota} from '../processes/process-quota.js';
@@ -52,6 +53,9 @@ export class ExecServer {
 	/** Processes that clients have started, for slots: those that prepare another process are no work of their own. */
 	readonly commands = new ProcessCount();
 	readonly #budget: RetentionBudget;
+	readonly #input = new InputBudget();
+	/** For processes of clients without a token, who count as one owner. */
+	readonly #anonymousInput = new InputBudget(this.#input);
 	readonly #accounts: Accounts;
 	readonly #metrics: ServerMetrics;
 	readonly #sandbox: Sandbox;
@@ -80,7 +84,7 @@ export class ExecServer {
 			this.#settings;
 		this.#quota = new ProcessQuota(maxProcesses, 'this server');
 		this.#budget = new RetentionBudget(retainBytesTotal);
-		this.#accounts = new Accounts(this.#budget);
+		this.#accounts = new Accounts({retained: this.#budget, input: this.#input});
 		this.#sessions = new Sessions({
 			// In the first protocol processes end with their connection.
 			detachedSessionMs: protocol === 'v0' ? 0 : detachedSessionMs,
@@ -346,6 +350,7 @@ export class ExecServer {
 			backend: () => this.#backendForStart(),
 			starts: this.#starts,
 			retention: {bytes: retainBytes, chunks: retainChunks, budget: account?.retained ?? this.#budget},
+			input: account?.input ?? this.#anonymousInput,
 			retainClosedMs,
 			variables,
 			limits: childLimits,

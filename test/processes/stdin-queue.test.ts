@@ -1,5 +1,6 @@
 import * as fc from 'fast-check';
 import {describe, expect, test} from 'vitest';
+import {InputBudget, MAX_OWNER_QUEUED_BYTES, MAX_OWNER_WAITING_BYTES} from '../../src/processes/input-budget.js';
 import {
 	MAX_QUEUED_STDIN_BYTES,
 	MAX_QUEUED_STDIN_CHUNKS,
@@ -279,4 +280,47 @@ test('a refused id can be sent again', async () => {
 	await waitTicks(1);
 	expect(large.status).toBe('accepted');
 	expect([write('x', 'refused').status, writer.lastText]).toEqual(['accepted', 'x']);
+});
+
+describe('the unread input of one owner', () => {
+	/** Queues of several processes of one owner, and their writers. */
+	function processes(count: number, budget = new InputBudget(new InputBudget())) {
+		return Array.from({length: count}, () => {
+			const writer = new FakeWriter();
+			const stdin = new StdinQueue('p', writer, budget);
+			return {writer, stdin, write: (bytes: number) => new Write(stdin, plenty.subarray(0, bytes))};
+		});
+	}
+
+	test('is bounded over all its processes, each of which may have some', async () => {
+		const all = processes(10);
+		const filled = all.map(({write}) => [write(8 * MEBIBYTE), write(8 * MEBIBYTE)]);
+		const accepted = filled.flat().filter(({status}) => status === 'accepted');
+		expect(filled.every(([first]) => first!.status === 'accepted')).toBe(true);
+		expect(accepted.length * 8 * MEBIBYTE).toBeLessThanOrEqual(MAX_OWNER_QUEUED_BYTES + all.length * 8 * MEBIBYTE);
+		expect(filled.at(-1)![1]!.status).toBe('waiting');
+		all.at(-1)!.writer.finish();
+		await waitTicks(1);
+		expect(filled.at(-1)![1]!.status).toBe('accepted');
+	});
+
+	test('is given back when its processes are gone, and writes beyond what may wait are refused', () => {
+		const budget = new InputBudget(new InputBudget());
+		const all = processes(MAX_OWNER_WAITING_BYTES / MAX_WAITING_STDIN_BYTES + 1, budget);
+		for (const {write} of all) while (write(MAX_QUEUED_STDIN_BYTES).status === 'accepted');
+		const refused = all.flatMap(({write}) =>
+			Array.from({length: MAX_WAITING_STDIN_BYTES / MAX_QUEUED_STDIN_BYTES}, () => write(MAX_QUEUED_STDIN_BYTES)),
+		);
+		expect(refused.at(-1)!.status).toBe('STDIN_BACKLOG_FULL');
+		for (const {stdin} of all) stdin.discardWrites();
+		expect([budget.hasRoom, budget.mayWait(MAX_OWNER_WAITING_BYTES)]).toEqual([true, true]);
+	});
+
+	test('does not keep another owner from writing', () => {
+		const server = new InputBudget();
+		const [first] = processes(1, new InputBudget(server));
+		while (first!.write(MAX_QUEUED_STDIN_BYTES).status !== 'STDIN_BACKLOG_FULL');
+		const [other] = processes(1, new InputBudget(server));
+		expect([other!.write(MEBIBYTE).status, other!.write(MEBIBYTE).status]).toEqual(['accepted', 'accepted']);
+	});
 });

@@ -1,18 +1,27 @@
+import {InputBudget} from '../../processes/input-budget.js';
 import {RetentionBudget} from '../../processes/output/retention-budget.js';
 import {ProcessQuota} from '../../processes/process-quota.js';
 import type {Grant, GrantLimits} from './grant.js';
+
+/** Budgets of the whole server, which are the parents of those of every account. */
+export interface ServerBudgets {
+	readonly retained: RetentionBudget;
+	readonly input: InputBudget;
+}
 
 /** Quotas shared by all connections and sessions of one token name. */
 export class Account {
 	readonly processes: ProcessQuota;
 	readonly retained: RetentionBudget;
+	readonly input: InputBudget;
 	/** Reference count of connections and sessions; the account is deleted with the last. */
 	users = 0;
 	connections = 0;
 
-	constructor(name: string, serverBudget: RetentionBudget) {
+	constructor(name: string, {retained, input}: ServerBudgets) {
 		this.processes = new ProcessQuota(Number.POSITIVE_INFINITY, `the token ${name}`);
-		this.retained = new RetentionBudget(Number.POSITIVE_INFINITY, serverBudget);
+		this.retained = new RetentionBudget(Number.POSITIVE_INFINITY, retained);
+		this.input = new InputBudget(input);
 	}
 
 	/** Applies the limits of the newest connection: its grant is the most recent one. */
@@ -24,12 +33,11 @@ export class Account {
 
 /** Reference-counted accounts by token name. */
 export class Accounts {
-	readonly #serverBudget: RetentionBudget;
+	readonly #budgets: ServerBudgets;
 	readonly #accounts = new Map<string, Account>();
 
-	/** `serverBudget` is the parent of every account's budget. */
-	constructor(serverBudget: RetentionBudget) {
-		this.#serverBudget = serverBudget;
+	constructor(budgets: ServerBudgets) {
+		this.#budgets = budgets;
 	}
 
 	/** True if one more connection is within the limits. */
@@ -60,7 +68,7 @@ export class Accounts {
 	#take({name}: Grant): Account {
 		let account = this.#accounts.get(name);
 		if (!account) {
-			account = new Account(name, this.#serverBudget);
+			account = new Account(name, this.#budgets);
 			this.#accounts.set(name, account);
 		}
 		account.users++;

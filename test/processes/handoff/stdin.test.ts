@@ -82,7 +82,7 @@ test('a queue goes on with its ids, its bytes and the writes that wait, in order
 	const unwritten = state.unwritten.reduce((sum, {length}) => sum + length, 0);
 
 	const second = openPipe();
-	const next = new StdinQueue('p', writerOf(second.write).writer, state);
+	const next = new StdinQueue('p', writerOf(second.write).writer, undefined, state);
 	expect(next.isEnded).toBe(true);
 	expect(next.write(Buffer.from('again'), 'one')).toBeUndefined();
 	const text = (await readAll(second.read)).toString();

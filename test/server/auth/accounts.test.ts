@@ -1,10 +1,11 @@
 import {expect, test} from 'vitest';
+import {InputBudget} from '../../../src/processes/input-budget.js';
 import {RetentionBudget} from '../../../src/processes/output/retention-budget.js';
 import {Accounts} from '../../../src/server/auth/accounts.js';
 
 const grant = {name: 'ci', limits: {maxConnections: 1}};
 
-const accounts = (): Accounts => new Accounts(new RetentionBudget(1024));
+const accounts = (): Accounts => new Accounts({retained: new RetentionBudget(1024), input: new InputBudget()});
 
 test('a connection counts until it is over, and is given back once', () => {
 	const all = accounts();
