@@ -1,10 +1,8 @@
 import type {ResolvedPath} from './host.js';
-import {accessAt, compareByDepth, isMountWithin, type Mount, type SandboxPlan} from './plan.js';
+import {accessAt, compareByDepth, isMountWithin, type Mount, OWN_TREES, type SandboxPlan} from './plan.js';
 
 /** Directories that tell of the machine below, and of its addresses, to root without any capability. */
 export const HIDDEN_SYSTEM_PATHS = ['/sys/firmware', '/sys/devices/virtual/powercap'];
-/** Trees the sandbox mounts anew, which show none of these files. */
-const OWN_TREES = ['/dev', '/proc'];
 
 /**
  * Takes paths out of a plan, whatever its policy says about them or about something below them: those of the system, and

@@ -1,5 +1,11 @@
 import {LongarmError} from '../shared/errors.js';
 
+/** Trees the sandbox mounts anew, whatever the view shows of the host. */
+export const OWN_TREES: readonly string[] = ['/dev', '/proc'];
+/** Names in its `/dev`: devices of the host, and of those it makes itself the directories. */
+export const OWN_DEVICES: readonly string[] = ['null', 'zero', 'full', 'random', 'urandom', 'tty'];
+export const OWN_DEVICE_DIRECTORIES: readonly string[] = ['shm', 'pts'];
+
 /** Mount of the sandboxed view. Later mounts cover earlier ones. */
 export type Mount =
 	/** The host's file or tree, read-only or writable. */

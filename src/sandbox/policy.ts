@@ -5,6 +5,7 @@ import type {PathUri} from '../protocol/path-uri/path-uri.js';
 import {errorMessage, type LongarmError} from '../shared/errors.js';
 import type {Host} from './host.js';
 import {invalidPolicyError, unenforceableError} from './plan.js';
+import type {WrittenRoots} from './written-roots.js';
 
 /** Policy as decoded from the wire. */
 export type SandboxPolicy = v.InferOutput<typeof sandboxContext>;
@@ -45,6 +46,8 @@ export interface PolicySubject {
 /** Values for the special paths of a policy. */
 export interface PolicyContext extends PolicySubject {
 	readonly host: Host;
+	/** What earlier sandboxes could write, to which those of this policy are added; undefined if there were none. */
+	readonly written?: WrittenRoots | undefined;
 }
 
 /** Rules of a policy, with special paths and globs expanded. */

@@ -6,6 +6,9 @@ import {
 	isMountWithin,
 	type Mount,
 	nearestAccess,
+	OWN_DEVICE_DIRECTORIES,
+	OWN_DEVICES,
+	OWN_TREES,
 	type SandboxPlan,
 	unenforceableError,
 } from './plan.js';
@@ -19,8 +22,10 @@ import {
 } from './policy.js';
 import {isMetadataNamed, listMetadataRules} from './project-metadata.js';
 
-/** Trees the sandbox mounts anew, independent of the host's. */
-const SANDBOX_TREES = ['/dev', '/proc'];
+/** Paths below the sandbox's own trees that can be hidden one by one. */
+const OWN_PATHS: ReadonlySet<string> = new Set([...OWN_DEVICES, ...OWN_DEVICE_DIRECTORIES].map(name => `/dev/${name}`));
+/** Paths there that cannot: the one is a link, the other the terminal. */
+const FIXED_PATHS: ReadonlySet<string> = new Set(['/dev/ptmx', '/dev/console']);
 const PRECEDENCE: Record<Rule['access'], number> = {read: 0, write: 1, deny: 2};
 
 type LocatedRule = Rule & LocatedPath;
@@ -47,8 +52,9 @@ export function resolvePlan(policy: SandboxPolicy, context: PolicyContext): Sand
 	for (const rule of located) {
 		// A grant that holds without the link gives nothing away, wherever the link leads later.
 		const isGranted = rule.access !== 'deny' && accessAt(fixed, rule.path) === rule.access;
-		if (!isGranted) refuseReplaceableLink(rule, plan);
+		if (!isGranted) refuseReplaceableLink(rule, plan, context);
 	}
+	context.written?.add(plan);
 	return plan;
 }
 
@@ -74,17 +80,23 @@ function locateMetadata(named: readonly LocatedRule[], context: PolicyContext): 
 	const {located} = locateRules(rules, context);
 	return located.filter(rule => {
 		if (isMetadataNamed(rule.path, named)) return false;
-		refuseReplaceableLink(rule, plan);
+		refuseReplaceableLink(rule, plan, context);
 		return accessAt(plan, rule.path) === 'write';
 	});
 }
 
-/** The sandbox's own `/dev` and `/proc` show nothing of the host's, so there is nothing in them to grant or to hide. */
+/** The sandbox's own `/dev` and `/proc` show nothing else of the host's, so there is nothing in them to grant. */
 function isProvidedBySandbox({access}: Rule, path: string): boolean {
-	const tree = SANDBOX_TREES.find(own => isMountWithin(path, own));
-	if (tree === undefined || (access === 'deny' && path === tree)) return false;
-	if (access === 'deny' && tree === '/proc') throw unenforceableError(`it cannot hide \`${path}\` alone`);
+	const tree = findOwnTree(path);
+	if (tree === undefined || (access === 'deny' && (path === tree || OWN_PATHS.has(path)))) return false;
+	if (access === 'deny' && (tree === '/proc' || FIXED_PATHS.has(path))) {
+		throw unenforceableError(`it cannot hide \`${path}\` alone`);
+	}
 	return true;
+}
+
+function findOwnTree(path: string): string | undefined {
+	return OWN_TREES.find(own => isMountWithin(path, own));
 }
 
 /** One mount per change of access from the root down; a mount that changes nothing is left out. */
@@ -92,7 +104,10 @@ function layerMounts(rules: readonly LocatedRule[]): Mount[] {
 	const mounts: Mount[] = [];
 	const accesses = new Map<string, Access>();
 	for (const rule of selectStrongest(rules)) {
-		if (nearestAccess(accesses, rule.path) === toAccess(rule)) continue;
+		// The sandbox's own trees are there even if the view shows nothing around them.
+		const tree = findOwnTree(rule.path);
+		const isShown = tree !== undefined && !accesses.has(tree);
+		if (!isShown && nearestAccess(accesses, rule.path) === toAccess(rule)) continue;
 		accesses.set(rule.path, toAccess(rule));
 		if (rule.access === 'deny') mounts.push({kind: 'hidden', path: rule.path, fileType: rule.kind});
 		else mounts.push({kind: rule.access, path: rule.path});
@@ -138,14 +153,25 @@ function refuseCreatablePath({path, access, optional}: Rule, plan: SandboxPlan):
 
 /**
  * A link in a writable directory could be changed: the read-only path would lead to another file, and the next process
- * under the same policy could write to, or see, another one.
+ * under the same policy could write to, or see, another one. One that an earlier process may have put there leads to where
+ * that process wanted.
  */
-function refuseReplaceableLink({access, links, isLinkTolerated}: LocatedRule, plan: SandboxPlan): void {
+function refuseReplaceableLink(
+	{path: target, access, links, isLinkTolerated}: LocatedRule,
+	plan: SandboxPlan,
+	{written}: PolicyContext,
+): void {
 	if (isLinkTolerated) return;
 	const loose = links.find(({path}) => accessAt(plan, path) === 'write');
 	if (loose) {
 		throw unenforceableError(
 			`\`${loose.path}\` is a symbolic link in a writable directory and cannot be kept ${KEPT[access]}`,
+		);
+	}
+	const planted = links.find(({path}) => written?.mayHaveLinked(path, target));
+	if (planted) {
+		throw unenforceableError(
+			`\`${planted.path}\` is a symbolic link that an earlier sandboxed process may have made; name \`${target}\` itself`,
 		);
 	}
 }

@@ -14,6 +14,7 @@ import {
 import {resolvePlan} from './resolve-plan.js';
 import {seatbeltCommand} from './seatbelt.js';
 import {listEnforcers, requireEnforcer} from './select-enforcer.js';
+import {WRITTEN_ROOTS} from './written-roots.js';
 
 /** Paths that no plan shows. Landlock cannot hide one below another that is shown: such a plan is refused. */
 export type ListHidden = (canHide: boolean) => readonly string[];
@@ -60,7 +61,7 @@ export class Sandbox {
 		subject: PolicySubject = {cwd: undefined, temporaryDirectory: this.variables['TMPDIR']},
 	): SandboxPlan | undefined | Promise<SandboxPlan | undefined> {
 		const host: Host = {locate: createBoundedLocate(), findMatches: () => [], readText: readSmallText};
-		const context = {...subject, host};
+		const context = {...subject, host, written: WRITTEN_ROOTS};
 		const scans = listPatterns(policy, context);
 		return scans.length === 0 ? resolvePlan(policy, context) : this.#resolveWithGlobs(policy, context, scans);
 	}

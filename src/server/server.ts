@@ -10,6 +10,7 @@ import {StartQueue} from '../processes/start-queue.js';
 import {endAllOrphans, endOrphansOf, endUnclaimedOrphans} from '../processes/tree/end-tree.js';
 import {killTree} from '../processes/tree/kill-tree.js';
 import {type ListHidden, Sandbox} from '../sandbox/sandbox.js';
+import {WRITTEN_ROOTS} from '../sandbox/written-roots.js';
 import {waitAtMost} from '../shared/async/timeout.js';
 import {readOptions, type WithDurations} from '../shared/call-options.js';
 import {silentLogger} from '../shared/logger.js';
@@ -264,14 +265,16 @@ export class ExecServer {
 			ending: [...this.#tables].filter(table => !this.#registry.has(table)).flatMap(table => table.handOverLeaders()),
 			sandboxEndedAt: Number.isFinite(this.#sandboxes.endedAt) ? toKernelTime(this.#sandboxes.endedAt) : undefined,
 			endedSandboxes: this.#sandboxes.listEndedWithDescendants().map(storeRoot),
+			writtenRoots: WRITTEN_ROOTS.handOver(),
 		};
 	}
 
 	/** Goes on with what a server of another program has handed over. Call before the first connection. */
 	adopt(record: ServerRecord, source: HandoffSource): void {
-		const {sandboxEndedAt, endedSandboxes = [], stateLock, sessions, ending, keepers = []} = record;
+		const {sandboxEndedAt, endedSandboxes = [], writtenRoots = [], stateLock, sessions, ending, keepers = []} = record;
 		if (sandboxEndedAt !== undefined) this.#sandboxes.endedAt = fromKernelTime(sandboxEndedAt);
 		this.#sandboxes.rememberEnded(endedSandboxes.map(loadRoot));
+		WRITTEN_ROOTS.adopt(writtenRoots);
 		this.#keepers.spare(keepers, this.#backend());
 		if (stateLock !== undefined) this.#state.adoptLock(source.adopt(stateLock));
 		this.#absentMembers = adoptSharing(this.#parts, record, source);

@@ -2,13 +2,11 @@
 import {type Dirent, readdirSync} from 'node:fs';
 import {join} from 'node:path';
 import {HIDDEN_SYSTEM_PATHS} from '../hide-paths.js';
-import {accessAt, isMountWithin, type Mount, type SandboxPlan, unenforceableError} from '../plan.js';
+import {accessAt, isMountWithin, type Mount, OWN_DEVICES, type SandboxPlan, unenforceableError} from '../plan.js';
 import {FILE_READ_RIGHTS, grantAt, LIST_RIGHTS, type PathGrant, READ_RIGHTS, WRITE_RIGHTS} from './landlock-calls.js';
 
 /** Most rules for one start. */
 const MAX_GRANTS = 4096;
-/** Devices every program may use. Others, and shared memory, belong to the whole machine. */
-const DEVICES = ['null', 'zero', 'full', 'random', 'urandom', 'tty'];
 
 /**
  * Rights that amount to a plan, on the files of the host itself. Rights hold for everything below a directory and cannot be
@@ -19,10 +17,13 @@ const DEVICES = ['null', 'zero', 'full', 'random', 'urandom', 'tty'];
 export function resolveGrants(plan: SandboxPlan): PathGrant[] {
 	const isRoot = process.geteuid!() === 0;
 	const omitted = ['/dev'];
+	const hiddenDevices: string[] = [];
 	for (const mount of plan.mounts) {
 		const inherited = accessAt({...plan, mounts: plan.mounts.filter(each => each !== mount)}, mount.path);
 		if (mount.kind === 'read' && inherited === 'write') throw belowWritableError(mount.path, 'kept read-only');
-		if (mount.kind === 'hidden' && isOmitted(mount, inherited, isRoot)) omitted.push(mount.path);
+		if (mount.kind === 'hidden' && inherited !== 'write' && isMountWithin(mount.path, '/dev'))
+			hiddenDevices.push(mount.path);
+		else if (mount.kind === 'hidden' && isOmitted(mount, inherited, isRoot)) omitted.push(mount.path);
 	}
 	if (isRoot && accessAt(plan, '/proc') === 'write') {
 		throw unenforceableError('Landlock cannot keep root from changing the settings of the kernel in `/proc`');
@@ -31,7 +32,10 @@ export function resolveGrants(plan: SandboxPlan): PathGrant[] {
 		if (kind === 'write') return [grantAt(path, WRITE_RIGHTS)];
 		return kind === 'read' ? grantReading(path, omitted) : [];
 	});
-	const devices = DEVICES.map(name => ({path: `/dev/${name}`, rights: WRITE_RIGHTS, isDirectory: false}));
+	// Other devices, and shared memory, belong to the whole machine.
+	const devices = OWN_DEVICES.map(name => `/dev/${name}`)
+		.filter(path => !hiddenDevices.some(hidden => isMountWithin(path, hidden)))
+		.map(path => ({path, rights: WRITE_RIGHTS, isDirectory: false}));
 	const grants = [...granted, grantAt('/proc', READ_RIGHTS), ...devices];
 	if (grants.length > MAX_GRANTS)
 		throw unenforceableError('there are too many files beside those Landlock has to hide');

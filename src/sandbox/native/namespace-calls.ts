@@ -1,5 +1,5 @@
 // Linux only.
-import {allowsAllFiles, type SandboxedCommand, type SandboxPlan} from '../plan.js';
+import {allowsAllFiles, OWN_TREES, type SandboxedCommand, type SandboxPlan} from '../plan.js';
 import {seccompFilter} from '../seccomp-filter.js';
 import {CallList} from './call-list.js';
 import {
@@ -76,7 +76,7 @@ export function createNamespaceProgram(
 
 /** The rights of the mounts, without those that are hidden or protected below others, which Landlock cannot take. */
 function addSecondWall(calls: CallList, {mounts}: SandboxPlan, version: number): void {
-	const own = ['/dev', '/proc'].map(path => ({path, rights: WRITE_RIGHTS, isDirectory: true}));
+	const own = OWN_TREES.map(path => ({path, rights: WRITE_RIGHTS, isDirectory: true}));
 	const shown = mounts.flatMap(({kind, path}): PathGrant[] => {
 		if (kind === 'private') return [{path, rights: WRITE_RIGHTS, isDirectory: true}];
 		return kind === 'read' || kind === 'write' ? [grantAt(path, kind === 'read' ? READ_RIGHTS : WRITE_RIGHTS)] : [];

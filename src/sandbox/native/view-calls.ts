@@ -2,7 +2,7 @@
 import {existsSync, lstatSync} from 'node:fs';
 import {dirname} from 'node:path';
 import {MASKED_PROC_FILES, READ_ONLY_PROC_ENTRIES} from '../bubblewrap.js';
-import {isMountWithin, type Mount, type SandboxPlan} from '../plan.js';
+import {isMountWithin, type Mount, OWN_DEVICE_DIRECTORIES, OWN_DEVICES, OWN_TREES, type SandboxPlan} from '../plan.js';
 import type {CallList, Cell} from './call-list.js';
 import {AT_EMPTY_PATH, AT_FDCWD, AT_RECURSIVE, O_CLOEXEC, O_PATH_ONLY, O_WRONLY} from './system-calls.js';
 
@@ -26,8 +26,6 @@ const NO_SETUID = 2;
 const NO_DEVICES = 4;
 const NO_EXECUTION = 8;
 
-/** Devices of the host that a sandbox shows. */
-const DEVICES = ['null', 'zero', 'full', 'random', 'urandom', 'tty'];
 const DEVICE_LINKS = {
 	fd: '/proc/self/fd',
 	stdin: '/proc/self/fd/0',
@@ -78,7 +76,7 @@ class ViewBuilder {
 		// Nothing that is mounted on the host later may appear inside, where it would not be read-only.
 		this.#calls.require('keep mounts private', 'mount', [0, this.#calls.text('/'), 0, MS_REC | MS_PRIVATE, 0]);
 		this.#makeRoot(hasRoot ? mounts[0]! : undefined);
-		for (const path of ['/dev', '/proc']) this.#makeDirectories(path, mounts);
+		for (const path of OWN_TREES) this.#makeDirectories(path, mounts);
 		this.#makeDevices(terminal);
 		this.#makeProcesses();
 		const hidesFiles = mounts.some(isHiddenFile);
@@ -115,13 +113,13 @@ class ViewBuilder {
 	#makeDevices(terminal: number | undefined): void {
 		this.#makeFileSystem('tmpfs', {mode: '755'}, NO_SETUID | NO_DEVICES);
 		this.#attach('/dev');
-		for (const name of DEVICES) {
+		for (const name of OWN_DEVICES) {
 			this.#makeFile(`/dev/${name}`);
 			this.#cloneTree(`/dev/${name}`, 0, this.#tree, NO_SETUID);
 			this.#attach(`/dev/${name}`);
 		}
 		for (const [name, to] of Object.entries(DEVICE_LINKS)) this.#makeLink(`/dev/${name}`, to);
-		for (const name of ['shm', 'pts']) this.#makeDirectory(`/dev/${name}`);
+		for (const name of OWN_DEVICE_DIRECTORIES) this.#makeDirectory(`/dev/${name}`);
 		this.#makeFileSystem('devpts', {ptmxmode: '666', mode: '620'}, NO_SETUID | NO_EXECUTION);
 		this.#attach('/dev/pts');
 		if (terminal === undefined) return;

@@ -22,7 +22,7 @@ export async function startDurable(
 	requireWholeOutput(params);
 	// The keeper looks at the sandbox, and at everything else again.
 	client.registry.requireFree(processId, toStartRequest({...params, sandbox: undefined}), client);
-	const started = client.keepers.start(client.grant?.name, toKeeperParams(asked));
+	const started = startInKeeper(params, client, asked);
 	const process = await startWhenPlanned(client, processId, started, async found => drive(client, found));
 	const sandboxType = process.options.isSandboxed ? client.sandbox.type : 'none';
 	recordStart(client, {
@@ -35,6 +35,12 @@ export async function startDurable(
 	});
 	const sandboxEnforcer = process.options.isSandboxed && client.sandbox.enforcerName;
 	return {processId, sandboxType, ...(sandboxEnforcer && {sandboxEnforcer})};
+}
+
+/** This server refuses what it would itself: of what its other sandboxes could write, the keeper knows nothing. */
+async function startInKeeper(params: StartParams, client: ClientConnection, asked: Request): Promise<ManagedProcess> {
+	if (params.sandbox) await toStartRequest(params, client.sandbox);
+	return client.keepers.start(client.grant?.name, toKeeperParams(asked));
 }
 
 /** The client that started it drives it, and gets its output from the beginning. */

@@ -59,4 +59,6 @@ export interface ServerRecord {
 	readonly sandboxEndedAt?: number | undefined;
 	/** Sandboxed processes that have ended while some of their descendants still run. */
 	readonly endedSandboxes?: readonly ProcessRoot[] | undefined;
+	/** Paths that sandboxes could write, and whether all that is below each. */
+	readonly writtenRoots?: readonly (readonly [path: string, isWhole: boolean])[] | undefined;
 }
