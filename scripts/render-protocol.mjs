@@ -52,6 +52,7 @@ export function typeText(schema, indent = '') {
 	const inner = `${indent}  `;
 	switch (schema.type) {
 		case 'object':
+		case 'strict_object':
 		case 'loose_object': {
 			const members = Object.entries(schema.entries).map(([name, member]) => {
 				const optional = member.type === 'optional' || member.type === 'nullish';

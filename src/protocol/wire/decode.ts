@@ -32,9 +32,15 @@ function assignByPosition(schema: Schema, input: readonly unknown[]): unknown {
 
 function formatIssue(issue: v.BaseIssue<unknown>): string {
 	const keys = (issue.path ?? []).map(item => String(item.key));
+	if (issue.type === 'strict_object' && issue.expected === 'never') return `unknown field \`${quoteKeys(keys)}\``;
 	if (issue.received === 'undefined' && keys.length > 0) return `missing field \`${keys.join('.')}\``;
 	const location = keys.length > 0 ? ` at \`${keys.join('.')}\`` : '';
 	return formatMismatch(issue) + location;
+}
+
+/** The names come from the input. */
+function quoteKeys(keys: readonly string[]): string {
+	return truncateText(keys.join('.'), MAX_QUOTED_CHARS);
 }
 
 function formatMismatch(issue: v.BaseIssue<unknown>): string {

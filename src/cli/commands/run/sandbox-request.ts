@@ -57,20 +57,10 @@ function readPolicy(file: string): SandboxContext {
 		const given: unknown = JSON.parse(text);
 		// Means something on Windows only.
 		const policy = isObject(given) ? {windowsSandboxLevel: 'disabled', ...given} : given;
-		refuseUnknownMembers(policy, decode(sandboxContext, policy), []);
+		decode(sandboxContext, policy);
 		return policy as SandboxContext;
 	} catch (cause) {
 		throw usageError(`--sandbox ${file} is no sandbox policy: ${errorMessage(cause)}`, cause);
-	}
-}
-
-/** Throws for a member that decoding has left out: a restriction that is misspelt must not be missing. */
-function refuseUnknownMembers(given: unknown, decoded: unknown, path: readonly string[]): void {
-	if (!isObject(given) || !isObject(decoded)) return;
-	for (const [name, value] of Object.entries(given)) {
-		const at = [...path, name];
-		if (!Object.hasOwn(decoded, name)) throw new Error(`unknown member \`${at.join('.')}\``);
-		refuseUnknownMembers(value, decoded[name], at);
 	}
 }
 
