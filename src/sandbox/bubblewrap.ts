@@ -1,4 +1,11 @@
-import {isMountWithin, type Mount, type SandboxedCommand, type SandboxPlan, unenforceableError} from './plan.js';
+import {
+	type HeldPath,
+	isMountWithin,
+	type Mount,
+	type SandboxedCommand,
+	type SandboxPlan,
+	unenforceableError,
+} from './plan.js';
 
 /** Descriptors from which bubblewrap reads the seccomp filter and the variables of the command. */
 const FILTER_DESCRIPTOR = 3;
@@ -20,6 +27,9 @@ const NAMESPACE_ARGUMENTS = [
 	'--cap-drop',
 	'ALL',
 ];
+
+/** Kinds of mounts that show something of the host. */
+const BOUND_KINDS: ReadonlySet<Mount['kind']> = new Set(['read', 'write', 'pin']);
 
 /** Entries of /proc that control the kernel. Their mode alone lets root write to them, without any capability. */
 export const READ_ONLY_PROC_ENTRIES = ['sys', 'irq', 'bus', 'fs', 'acpi', 'scsi'];
@@ -58,6 +68,8 @@ export interface SandboxHelpers {
 	readonly bash: string | undefined;
 	/** Of `MASKED_PROC_FILES` those this kernel has. */
 	readonly maskedFiles: readonly string[];
+	/** Whether bubblewrap mounts what a descriptor stands for, and checks that it did. */
+	readonly bindsDescriptors: boolean;
 }
 
 /** Arguments for bubblewrap to run the command under the plan. */
@@ -105,6 +117,14 @@ export function listEmptyDescriptors({mounts}: SandboxPlan): number[] {
 	return hidden.map((_, index) => FIRST_EMPTY_DESCRIPTOR + index);
 }
 
+/** Files and directories of the host that bubblewrap mounts by their descriptors, where it can. */
+export function listHeldPaths(plan: SandboxPlan, {bindsDescriptors}: SandboxHelpers): HeldPath[] {
+	if (!bindsDescriptors) return [];
+	const first = FIRST_EMPTY_DESCRIPTOR + listEmptyDescriptors(plan).length;
+	const shown = plan.mounts.filter(({kind, path}) => BOUND_KINDS.has(kind) && path !== '/');
+	return shown.map(({path}, index) => ({fd: first + index, path}));
+}
+
 /** Refuses what bubblewrap would refuse when it already runs, as if the command had failed. */
 export function requireFewArguments(argv: readonly string[], {environment}: SandboxedCommand): void {
 	if (argv.length + 1 + 3 * environment.size > MAX_ARGUMENTS) {
@@ -112,11 +132,13 @@ export function requireFewArguments(argv: readonly string[], {environment}: Sand
 	}
 }
 
-function mountViewArguments(plan: SandboxPlan, {maskedFiles}: SandboxHelpers): string[] {
+function mountViewArguments(plan: SandboxPlan, helpers: SandboxHelpers): string[] {
+	const {maskedFiles} = helpers;
 	const {mounts} = plan;
 	const [first, ...others] = mounts;
 	const descriptors = listEmptyDescriptors(plan).values();
-	const toArguments = (mount: Mount) => mountArguments(mount, mounts, descriptors);
+	const held = new Map(listHeldPaths(plan, helpers).map(({fd, path}) => [path, fd]));
+	const toArguments = (mount: Mount) => mountArguments(mount, mounts, descriptors, held);
 	const hasRoot = first?.path === '/';
 	return [
 		...(hasRoot ? toArguments(first) : []),
@@ -135,13 +157,18 @@ function mountViewArguments(plan: SandboxPlan, {maskedFiles}: SandboxHelpers): s
 	];
 }
 
-function mountArguments(mount: Mount, all: readonly Mount[], descriptors: Iterator<number>): string[] {
+function mountArguments(
+	mount: Mount,
+	all: readonly Mount[],
+	descriptors: Iterator<number>,
+	held: ReadonlyMap<string, number>,
+): string[] {
 	switch (mount.kind) {
 		case 'read':
-			return ['--ro-bind', mount.path, mount.path];
+			return bindArguments('--ro-bind', mount.path, held);
 		case 'write':
 		case 'pin':
-			return ['--bind', mount.path, mount.path];
+			return bindArguments('--bind', mount.path, held);
 		case 'link':
 			return ['--symlink', mount.to, mount.path];
 		case 'private':
@@ -152,6 +179,11 @@ function mountArguments(mount: Mount, all: readonly Mount[], descriptors: Iterat
 			}
 			return ['--perms', containsMount(mount, all) ? '0111' : '0000', '--tmpfs', mount.path];
 	}
+}
+
+function bindArguments(option: string, path: string, held: ReadonlyMap<string, number>): string[] {
+	const fd = held.get(path);
+	return fd === undefined ? [option, path, path] : [`${option}-fd`, String(fd), path];
 }
 
 /** A device on a mount without devices cannot be opened by any user. */

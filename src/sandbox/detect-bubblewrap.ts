@@ -6,6 +6,7 @@ import {
 	bubblewrapArguments,
 	bubblewrapVariables,
 	listEmptyDescriptors,
+	listHeldPaths,
 	MASKED_PROC_FILES,
 	requireFewArguments,
 	type SandboxHelpers,
@@ -38,7 +39,8 @@ const trial = new Trial(() => {
 	const {file} = found;
 	// Helpers run inside the sandbox.
 	const maskedFiles = MASKED_PROC_FILES.filter(path => existsSync(path));
-	const helpers = {setsid: findHelper('setsid'), bash: findHelper('bash'), maskedFiles};
+	const [setsid, bash] = ['setsid', 'bash'].map(findHelper);
+	const helpers = {setsid, bash, maskedFiles, bindsDescriptors: hasOption(file, '--bind-fd')};
 	const failure = tryBubblewrap(file, helpers);
 	if (failure !== undefined) return `\`${file}\` does not work: ${failure}`;
 	working = {file, helpers};
@@ -56,7 +58,8 @@ export const BUBBLEWRAP_ENFORCER: Enforcer = {
 		const argv = [file, ...bubblewrapArguments(plan, command, helpers)];
 		requireFewArguments(argv, command);
 		const descriptors = [seccompFilter(plan.network), bubblewrapVariables(command)];
-		return {file, argv, descriptors, emptyDescriptors: listEmptyDescriptors(plan), hasOwnSession: true};
+		const emptyDescriptors = listEmptyDescriptors(plan);
+		return {file, argv, descriptors, emptyDescriptors, heldPaths: listHeldPaths(plan, helpers), hasOwnSession: true};
 	},
 };
 
@@ -98,6 +101,12 @@ function tryBubblewrap(file: string, helpers: SandboxHelpers): string | undefine
 	} finally {
 		for (const fd of descriptors) closeSync(fd);
 	}
+}
+
+/** Some versions have options of later ones. */
+function hasOption(file: string, option: string): boolean {
+	const {stdout} = spawnSync(file, ['--help'], {timeout: TRIAL_TIMEOUT_MS, encoding: 'utf8', env: {}});
+	return stdout?.split(/\s+/).includes(option) ?? false;
 }
 
 function findHelper(name: string): string | undefined {

@@ -44,6 +44,12 @@ export interface SandboxedCommand {
 	readonly inheritedFd?: number | undefined;
 }
 
+/** A file or directory without links in its path, and the descriptor by which the wrapper finds it. */
+export interface HeldPath {
+	readonly fd: number;
+	readonly path: string;
+}
+
 /** Wrapper program that sets up the sandbox and runs the command in it. */
 export interface WrappedCommand {
 	readonly file: string;
@@ -52,6 +58,8 @@ export interface WrappedCommand {
 	readonly descriptors: readonly Uint8Array[];
 	/** Further descriptors, above all others, from which it expects to read nothing. */
 	readonly emptyDescriptors?: readonly number[];
+	/** Descriptors, above these, of files and directories, so that nothing that is put in their place is taken for them. */
+	readonly heldPaths?: readonly HeldPath[];
 	/** The first of these contents is the wrapper itself, and `file` names its descriptor. */
 	readonly isInMemory?: boolean;
 	/** True if the command leads a session of its own below the wrapper. */

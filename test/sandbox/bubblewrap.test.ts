@@ -14,7 +14,7 @@ const COMMAND: SandboxedCommand = {
 	terminal: false,
 	environment: new Map(),
 };
-const HELPERS = {setsid: '/usr/bin/setsid', bash: '/bin/bash', maskedFiles: ['/proc/keys']};
+const HELPERS = {setsid: '/usr/bin/setsid', bash: '/bin/bash', maskedFiles: ['/proc/keys'], bindsDescriptors: false};
 const args = (mounts: readonly Mount[], network: 'none' | 'host' = 'none', command = COMMAND, helpers = HELPERS) =>
 	bubblewrapArguments({mounts, network}, command, helpers);
 const asText = (words: readonly string[]) => words.join(' ');
@@ -68,7 +68,7 @@ describe('the arguments of bubblewrap', () => {
 	});
 
 	test('are refused when something they need is missing', () => {
-		const none = {setsid: undefined, bash: undefined, maskedFiles: []};
+		const none = {setsid: undefined, bash: undefined, maskedFiles: [], bindsDescriptors: false};
 		const refusal = expect.objectContaining({code: 'NOT_SUPPORTED'}) as unknown as Error;
 		const wrap = (command: Partial<SandboxedCommand>) => () =>
 			bubblewrapArguments({mounts: [], network: 'none'}, {...COMMAND, ...command}, none);

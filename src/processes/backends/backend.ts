@@ -37,6 +37,8 @@ export interface Wrapper {
 	readonly descriptors: readonly Uint8Array[];
 	/** Further file descriptors, above all others, from which the wrapper expects to read nothing. */
 	readonly emptyDescriptors?: readonly number[] | undefined;
+	/** Descriptors, above these, of files and directories; a start fails if a link was put in the path of one. */
+	readonly heldPaths?: readonly {readonly fd: number; readonly path: string}[] | undefined;
 	/** The first of these contents is the wrapper itself, and `file` names its descriptor. */
 	readonly isInMemory?: boolean | undefined;
 	/**

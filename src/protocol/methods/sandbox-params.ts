@@ -53,7 +53,9 @@ export const sandboxContext = v.strictObject({
 	sandboxOverride: v.optional(
 		v.picklist(['noOverride', 'escalatedSandboxWithRestrictions', 'bypassSandboxFirstAttempt']),
 	),
-	policyContext: optionalField(v.strictObject({cwd: optionalField(pathUri), workspaceRoots: v.optional(v.array(pathUri))})),
+	policyContext: optionalField(
+		v.strictObject({cwd: optionalField(pathUri), workspaceRoots: v.optional(v.array(pathUri))}),
+	),
 	windowsSandboxPrivateDesktop: v.optional(v.boolean()),
 	windowsSandboxProxySettingsMode: optionalField(v.picklist(['reconcile', 'preserve'])),
 	useLegacyLandlock: v.optional(v.boolean()),

@@ -1,7 +1,8 @@
 // Linux only: posix_spawn through koffi.
-import {closeSync, constants} from 'node:fs';
+import {closeSync, constants, fstatSync, openSync, readlinkSync} from 'node:fs';
+import {LongarmError} from '../../../shared/errors.js';
 import {toKernelTime} from '../../../shared/node/kernel-clock.js';
-import {openMemoryFile} from '../../../shared/node/memory-file.js';
+import {F_DUPFD_CLOEXEC, openMemoryFile} from '../../../shared/node/memory-file.js';
 import {keepSpareDescriptor} from '../../tree/proc.js';
 import {signalGroup} from '../../tree/signals.js';
 import {enableSubreaper, registerChild, unregisterChild} from '../../tree/subreaper.js';
@@ -35,6 +36,7 @@ const SETSIGDEF = 0x04;
 const SETSIGMASK = 0x08;
 const SETSID = 0x80;
 const O_CLOEXEC = 0o2000000;
+const O_PATH = 0o10000000;
 /** First file descriptor after the standard streams. */
 const FIRST_EXTRA_FD = 3;
 /** Sizes of the opaque structures of the C library, rounded up generously. */
@@ -291,21 +293,29 @@ class NativeBackend implements Backend {
 	#posixSpawn(request: Command, redirect: Redirect, launcher?: LauncherCommand): number {
 		const {file, argv, descriptors} = launcher ?? {...request, descriptors: []};
 		using fds = new DescriptorScope();
-		const {descriptors: contents = [], emptyDescriptors = [], isInMemory = false} = request.wrapper ?? {};
+		const {
+			descriptors: contents = [],
+			emptyDescriptors = [],
+			heldPaths = [],
+			isInMemory = false,
+		} = request.wrapper ?? {};
 		const firstFree = FIRST_EXTRA_FD + contents.length + descriptors.length;
+		// Above every descriptor of the child, so that none is overwritten while they are put in place.
+		const minFd = Math.max(firstFree, INHERITED_DESCRIPTOR + 1, ...heldPaths.map(({fd}) => fd + 1));
 		const open = (content: Uint8Array, isExecutable: boolean): number => {
-			const options = {minFd: Math.max(firstFree, INHERITED_DESCRIPTOR + 1), isExecutable};
+			const options = {minFd, isExecutable};
 			return fds.own(openMemoryFile(this.#libc, content, options, errno => spawnError(errno, request.file)));
 		};
 		const opened = contents.map((content, index) => open(content, isInMemory && index === 0));
-		const inherited = request.inherited && open(request.inherited, false);
+		const placed = new Map(heldPaths.map(({fd, path}) => [fd, fds.own(this.#openExactly(path, minFd))]));
+		if (request.inherited) placed.set(INHERITED_DESCRIPTOR, open(request.inherited, false));
 		const actions = Buffer.alloc(ACTIONS_BYTES);
 		this.#libc.actionsInit(actions);
 		try {
 			redirect(actions);
 			const extra = [...opened, ...descriptors];
 			for (const [index, fd] of extra.entries()) this.#libc.actionsDup2(actions, fd, FIRST_EXTRA_FD + index);
-			this.#closeOthers(actions, firstFree, inherited);
+			this.#placeAndClose(actions, firstFree, placed);
 			for (const fd of emptyDescriptors) {
 				const errno = this.#libc.actionsOpen(actions, fd, '/dev/null', constants.O_RDONLY, 0);
 				if (errno !== 0) throw spawnError(errno, request.file);
@@ -330,15 +340,29 @@ class NativeBackend implements Backend {
 		}
 	}
 
-	/** Closes every descriptor from `firstFree` on, except the inherited one, which is put in its place. */
-	#closeOthers(actions: Uint8Array, firstFree: number, inherited: number | undefined): void {
-		if (inherited === undefined) {
-			this.#libc.actionsCloseFrom(actions, firstFree);
-			return;
+	/** Closes every descriptor from `firstFree` on, except those that others are put in the place of. */
+	#placeAndClose(actions: Uint8Array, firstFree: number, placed: ReadonlyMap<number, number>): void {
+		const end = Math.max(firstFree, ...[...placed.keys()].map(fd => fd + 1));
+		for (let fd = firstFree; fd < end; fd++) {
+			const source = placed.get(fd);
+			if (source === undefined) this.#libc.actionsClose(actions, fd);
+			else this.#libc.actionsDup2(actions, source, fd);
 		}
-		for (let fd = firstFree; fd < INHERITED_DESCRIPTOR; fd++) this.#libc.actionsClose(actions, fd);
-		this.#libc.actionsDup2(actions, inherited, INHERITED_DESCRIPTOR);
-		this.#libc.actionsCloseFrom(actions, INHERITED_DESCRIPTOR + 1);
+		this.#libc.actionsCloseFrom(actions, end);
+	}
+
+	/** Opens a file or directory without the right to read it; throws if there is a link in its path. */
+	#openExactly(path: string, minFd: number): number {
+		using fds = new DescriptorScope();
+		try {
+			const low = fds.own(openSync(path, O_PATH | constants.O_NOFOLLOW));
+			if (readlinkSync(`/proc/self/fd/${low}`) !== path || fstatSync(low).isSymbolicLink()) throw movedError(path);
+			const fd = this.#libc.fcntl(low, F_DUPFD_CLOEXEC, minFd);
+			if (fd < 0) throw spawnError(this.#libc.errno(), path);
+			return fd;
+		} catch (error) {
+			throw error instanceof LongarmError ? error : movedError(path, error);
+		}
 	}
 
 	#openPipe(fds: DescriptorScope, {file}: SpawnRequest): {read: number; write: number} {
@@ -346,6 +370,11 @@ class NativeBackend implements Backend {
 		if (this.#libc.pipe2(pair, O_CLOEXEC) !== 0) throw spawnError(this.#libc.errno(), file);
 		return {read: fds.own(pair[0]), write: fds.own(pair[1])};
 	}
+}
+
+function movedError(path: string, cause?: unknown): LongarmError {
+	const message = `${path} is not where it was when the sandbox was planned`;
+	return new LongarmError('SPAWN_FAILED', {message, cause});
 }
 
 /** `posix_spawnattr_t` for a new session leader with no signal ignored or blocked. */
