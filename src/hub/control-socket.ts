@@ -1,13 +1,15 @@
-import {chmodSync, rmSync} from 'node:fs';
+import {rmSync} from 'node:fs';
 import {createServer, type IncomingMessage, type Server, type ServerResponse} from 'node:http';
 import {join} from 'node:path';
+import {refuseConfinedPeer} from '../server/confined-peers.js';
 import {errorMessage} from '../shared/errors.js';
 import type {Logger} from '../shared/logger.js';
+import {descriptorOf} from '../transports/node/socket-descriptor.js';
+import {listenPrivately} from '../transports/node/unix-listener.js';
 import {HubRefusal, readJsonBody, sendJson, sendRefusal} from './http-exchange.js';
 
 /** Name of the socket in the hub's directory that its owner asks without a token. */
 export const CONTROL_SOCKET = 'control.sock';
-const OWNER_ONLY = 0o600;
 /** Longest path of a socket that every system takes, in bytes. */
 const MAX_SOCKET_PATH_BYTES = 103;
 
@@ -43,9 +45,8 @@ export class ControlSocket {
 		const server = createServer((request, response) => void this.#handle(request, response));
 		await new Promise<void>((resolve, reject) => {
 			server.once('error', reject);
-			server.listen(path, resolve);
+			listenPrivately(server, path, resolve);
 		});
-		chmodSync(path, OWNER_ONLY);
 		this.#server = server;
 	}
 
@@ -59,6 +60,9 @@ export class ControlSocket {
 	}
 
 	async #handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
+		// A sandbox may show the directory: a socket can be connected to through a mount that is read-only.
+		const refusal = refuseConfinedPeer({kind: 'unix', fd: descriptorOf(request.socket)}, 'all');
+		if (refusal !== undefined) return sendRefusal(response, new HubRefusal(403, 'forbidden', refusal));
 		const route = this.#options.routes[`${request.method} ${request.url}`];
 		if (!route) return sendJson(response, 404, {});
 		try {

@@ -22,6 +22,7 @@ import type {Transport} from '../transports/transport.js';
 import {Accounts} from './auth/accounts.js';
 import {type Grant, grantOf} from './auth/grant.js';
 import {AccountShares} from './connection/account-shares.js';
+import {refuseConfinedPeer} from './confined-peers.js';
 import {ClientConnection} from './connection/client-connection.js';
 import {createDispatch} from './connection/dispatch.js';
 import {WaitingRequests} from './connection/pending-requests.js';
@@ -189,10 +190,15 @@ export class ExecServer {
 
 	/**
 	 * Why a connection from this machine is refused before it is accepted; undefined lets it in. Processes in sandboxes of
-	 * this server are no clients of it, with or without a token.
+	 * this server are no clients of it, with or without a token, and those in sandboxes of other longarm programs none without.
 	 */
 	refuseLocalPeer(peer: LocalPeer, {hasToken}: {readonly hasToken: boolean}): string | undefined {
-		if (process.platform !== 'linux' || this.#sandboxes.isOver) return undefined;
+		if (process.platform !== 'linux') return undefined;
+		return this.#refuseOwnSandbox(peer, hasToken) ?? (hasToken ? undefined : refuseConfinedPeer(peer, 'longarm'));
+	}
+
+	#refuseOwnSandbox(peer: LocalPeer, hasToken: boolean): string | undefined {
+		if (this.#sandboxes.isOver) return undefined;
 		const sinceSandboxMs = this.#sandboxes.sinceEndMs;
 		return refuseSandboxedPeer(peer, this.#processes(), {hasToken, sinceSandboxMs, keepers: this.#keepers.pids});
 	}

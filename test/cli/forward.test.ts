@@ -4,6 +4,7 @@ import {expect, onTestFinished, test} from 'vitest';
 import {parseForward} from '../../src/cli/commands/forward/forward-spec.js';
 import {formatHostPort} from '../../src/environments/ports/forwarded-port.js';
 import {Command, PROGRAM, run} from '../helpers/command.js';
+import {needsRoot, runAsNobody} from '../helpers/needs.js';
 import {eventually} from '../helpers/processes.js';
 import {type Serving, serving} from '../helpers/serving.js';
 import {echo, rawOrigin} from '../network/origin.js';
@@ -86,6 +87,18 @@ test.each([
 	'[::1:80:80',
 ])('`%s` is refused', text => {
 	expect(() => parseForward(text)).toThrow(/cannot forward/);
+});
+
+test('a forwarded port on loopback is for the user who asked for it', needsRoot(), async () => {
+	const {port} = await rawOrigin(echo);
+	const {command, ports} = await forwarding([`0:${port}`, `0.0.0.0:0:${port}`]);
+	const codes = await runAsNobody(async () => closedWith(await connected(ports[0]!)));
+	expect(codes).toBe('ECONNRESET');
+	await command.until(() => /the user 65534/.test(command.stderr), 'the reason');
+	const open = await runAsNobody(() => connected(ports[1]!));
+	const back = everything(open);
+	open.end('hi');
+	expect(String(await back)).toBe('hi');
 });
 
 test('a port there is a port here: megabytes both ways, each direction ending by itself', async () => {

@@ -1,7 +1,9 @@
 import type {Socket} from 'node:net';
 import {type AddressInfo, createServer, type Server} from 'node:net';
 import type {PortConnection} from '../../client/ports/port-connection.js';
+import {createAdmission} from '../../server/local-admission.js';
 import {errorMessage} from '../../shared/errors.js';
+import {isLoopback} from '../../transports/node/loopback.js';
 import type {Environment} from '../environment.js';
 import {type ForwardSpec, formatHostPort} from './forwarded-port.js';
 
@@ -20,10 +22,13 @@ export class PortForward implements AsyncDisposable {
 	readonly #server: Server;
 	readonly #sockets = new Set<Socket>();
 	readonly #options: PortForwardOptions;
+	#refusePeer: (socket: Socket) => string | undefined = () => undefined;
 
 	static async listen(spec: ForwardSpec, options: PortForwardOptions): Promise<PortForward> {
 		const forward = new PortForward(spec, options);
 		await forward.#listen();
+		// On loopback it is for the user who asked for it, as that user's own connection to the machine is.
+		forward.#refusePeer = createAdmission({isForThisUser: isLoopback(forward.local.address), sandboxes: 'longarm'});
 		return forward;
 	}
 
@@ -76,6 +81,8 @@ export class PortForward implements AsyncDisposable {
 		});
 		this.#sockets.add(socket);
 		try {
+			const refusal = this.#refusePeer(socket);
+			if (refusal !== undefined) throw new Error(refusal);
 			if (this.#sockets.size > MAX_CONNECTIONS) throw new Error(`more than ${MAX_CONNECTIONS} connections are open`);
 			const {host, remotePort: port} = this.spec;
 			const tunnel = await environment.connect({host, port, signal: gone.signal});

@@ -8,24 +8,31 @@ export interface SocketHolders {
 	readonly hidden: readonly number[];
 }
 
-/** Processes of a user that have a descriptor of the socket with this inode. */
-export function findSocketHolders(inode: string, userId: number): SocketHolders {
+/** Processes of a user that have a descriptor of the socket with this inode; with `max`, the latest, so many. */
+export function findSocketHolders(inode: string, userId: number, max = Number.POSITIVE_INFINITY): SocketHolders {
 	const link = `socket:[${inode}]`;
 	const pids: number[] = [];
 	const hidden: number[] = [];
-	for (const name of listProc('').filter(each => /^\d+$/.test(each))) {
+	for (const pid of listPids().sort((one, other) => other - one)) {
 		try {
-			if (holds(name, link)) pids.push(Number(name));
+			if (holds(pid, link) && pids.push(pid) >= max) break;
 		} catch (error) {
 			// A process that is gone holds nothing.
 			const isHidden = ['EACCES', 'EPERM'].includes((error as NodeJS.ErrnoException).code ?? '');
-			if (isHidden && ownerOf(name) === userId) hidden.push(Number(name));
+			if (isHidden && ownerOf(pid) === userId) hidden.push(pid);
 		}
 	}
 	return {pids, hidden};
 }
 
-function holds(pid: string, link: string): boolean {
+/** All processes of this machine. */
+export function listPids(): number[] {
+	return listProc('')
+		.filter(name => /^\d+$/.test(name))
+		.map(Number);
+}
+
+function holds(pid: number, link: string): boolean {
 	const directory = `/proc/${pid}/fd`;
 	return readdirSync(directory).some(name => {
 		try {
@@ -39,7 +46,7 @@ function holds(pid: string, link: string): boolean {
 /**
  * User a process acts for. The directory of a process that hides its memory belongs to root, so its status is read.
  */
-function ownerOf(pid: string): number | undefined {
+function ownerOf(pid: number): number | undefined {
 	try {
 		const {uid} = statSync(`/proc/${pid}`);
 		return uid === 0 ? readStatusUser(pid) : uid;
@@ -48,7 +55,7 @@ function ownerOf(pid: string): number | undefined {
 	}
 }
 
-function readStatusUser(pid: string): number | undefined {
+function readStatusUser(pid: number): number | undefined {
 	const match = /^Uid:\s+\d+\s+(\d+)/m.exec(readProc(`${pid}/status`));
 	return match ? Number(match[1]) : undefined;
 }

@@ -1,5 +1,5 @@
 import {chmodSync, lstatSync, mkdirSync, readlinkSync, realpathSync, statSync, unlinkSync} from 'node:fs';
-import {connect} from 'node:net';
+import {connect, type Server} from 'node:net';
 import {dirname, resolve as resolvePath} from 'node:path';
 import {isMainThread} from 'node:worker_threads';
 import {errorMessage, LongarmError} from '../../shared/errors.js';
@@ -34,16 +34,7 @@ export async function listenOnUnixSocket<Pass = undefined>(
 					server.listen({fd: listeningFd}, listening);
 					return;
 				}
-				// Made without the permissions of others, not deprived of them a moment later.
-				const umask = isMainThread ? process.umask(SOCKET_UMASK) : undefined;
-				try {
-					server.listen({path}, () => {
-						chmodSync(path, SOCKET_MODE);
-						listening();
-					});
-				} finally {
-					if (umask !== undefined) process.umask(umask);
-				}
+				listenPrivately(server, path, listening);
 			},
 			// The runtime removes a socket that it has made itself.
 			...(listeningFd !== undefined && {listening: () => removeWhenClosed(path)}),
@@ -52,6 +43,19 @@ export async function listenOnUnixSocket<Pass = undefined>(
 			refusePeer: socket => options.refuseLocalPeer?.({kind: 'unix', fd: descriptorOf(socket)}),
 		},
 	);
+}
+
+/** Listens on a socket that is made without the permissions of others, not deprived of them a moment later. */
+export function listenPrivately(server: Server, path: string, listening: () => void): void {
+	const umask = isMainThread ? process.umask(SOCKET_UMASK) : undefined;
+	try {
+		server.listen({path}, () => {
+			chmodSync(path, SOCKET_MODE);
+			listening();
+		});
+	} finally {
+		if (umask !== undefined) process.umask(umask);
+	}
 }
 
 /** Refuses a directory in which, or above which, another user can move things; links on the way there count. */

@@ -1,12 +1,15 @@
 // covers: src/mcp/server/http
+import {execFile} from 'node:child_process';
 import {writeFileSync} from 'node:fs';
 import {request} from 'node:http';
 import {join} from 'node:path';
+import {promisify} from 'node:util';
 import {Client, StreamableHTTPClientTransport} from '@modelcontextprotocol/client';
 import {expect, onTestFinished, test} from 'vitest';
 import {McpListener, type McpListenerOptions} from '../../../src/mcp/server/http/mcp-listener.js';
 import {Authenticator} from '../../../src/server/auth/authenticator.js';
 import {callText, MODERN, machineAt, machineUrl, mcpService, untilListed} from '../../helpers/mcp-service.js';
+import {hasIpv6, needsRoot, runAsNobody} from '../../helpers/needs.js';
 import {scratchDirectory} from '../../helpers/scratch.js';
 
 const TOKEN = 'a-token-of-some-length-0123456789abcdef';
@@ -92,6 +95,41 @@ test('with a token only its holders get in, and ids are short', async () => {
 	expect(await statusOf(url, {Authorization: 'Bearer wrong'})).toBe(401);
 	const client = await httpClient(url, {token: TOKEN});
 	expect(await callText(client, 'exec', {command: 'true'})).toMatch(/· p1 ·/);
+});
+
+test('without a token, other users of this machine are refused, whatever headers they send', needsRoot(), async () => {
+	for (const host of ['127.0.0.1', '127.0.0.2', ...(hasIpv6() ? ['::1'] : [])]) {
+		const url = await listener({host});
+		const statuses = await runAsNobody(() =>
+			Promise.all([{}, {Host: 'localhost'}, {Origin: new URL(url).origin}].map(headers => statusOf(url, headers))),
+		);
+		expect(statuses).toEqual([403, 403, 403]);
+		expect(await statusOf(url, {})).not.toBe(403);
+	}
+});
+
+test('with a token, other users of this machine are let in', needsRoot(), async () => {
+	const path = join(scratchDirectory(), 'token');
+	writeFileSync(path, TOKEN, {mode: 0o600});
+	const url = await listener({authenticator: new Authenticator({kind: 'token-file', path})});
+	expect(await runAsNobody(() => statusOf(url, {Authorization: `Bearer ${TOKEN}`}))).not.toBe(403);
+});
+
+/** Prints the status of a request to the address it is given. */
+const ASK = "fetch(process.argv[1], {method: 'POST', body: '{}'}).then(({status}) => console.log(status))";
+
+test.for([
+	['in a sandbox of bubblewrap', 'bwrap', ['--dev-bind', '/', '/', '--unshare-user']],
+	['in a user namespace of its own', 'unshare', ['--user']],
+	['that can gain no privileges', 'setpriv', ['--no-new-privs']],
+] as const)('without a token, a program %s is refused', async ([, program, args], {skip}) => {
+	const works = await promisify(execFile)(program, [...args, 'true']).catch(() => undefined);
+	if (!works) skip(`${program} does not work here`);
+	const url = await listener();
+	const ask = async (via: string, ...more: string[]): Promise<string> =>
+		(await promisify(execFile)(via, [...more, process.execPath, '-e', ASK, url])).stdout.trim();
+	expect(await ask('env')).not.toBe('403');
+	expect(await ask(program, ...args)).toBe('403');
 });
 
 test('a client that leaves ends the waiting, and the command goes on', async () => {

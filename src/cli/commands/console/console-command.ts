@@ -6,6 +6,7 @@ import {CONSOLE_PREFIX, type ConsoleAdmission, ConsoleSite} from '../../../conso
 import {loadPageFiles} from '../../../console/server/page-files.js';
 import {LocalDaemon} from '../../../environments/local/local-daemon.js';
 import {connectorFor} from '../../../environments/remote/remote-backend.js';
+import {refuseConfinedPeer} from '../../../server/confined-peers.js';
 import {errorMessage} from '../../../shared/errors.js';
 import {silentLogger} from '../../../shared/logger.js';
 import {joinTransports} from '../../../transports/join-transports.js';
@@ -52,7 +53,13 @@ export async function serveConsole(request: ConsoleRequest): Promise<number> {
 			login.kind === 'owner' ? admitOwner(machines) : {kind: 'refused', text: 'this console knows no tokens'},
 	});
 	// The protocol itself is served nowhere but below the console.
-	const listener = await listen({host, port, site, accept: transport => transport.destroy()});
+	const listener = await listen({
+		host,
+		port,
+		site,
+		accept: transport => transport.destroy(),
+		refuseLocalPeer: peer => refuseConfinedPeer(peer, 'longarm'),
+	});
 	using interruption = new Interruption();
 	const page = `${listener.url.replace(/^ws/, 'http')}${CONSOLE_PREFIX}/`;
 	const nextLink = (): string => `${page}#login=${logins.createLink()}`;

@@ -23,6 +23,9 @@ export async function serveHttp(service: McpService, choice: HttpChoice, ended: 
 	if (path === undefined && !isLoopback(host)) {
 		throw usageError(`--http ${choice.http}: other machines could connect; give --token-file, or listen on 127.0.0.1`);
 	}
+	if (path === undefined && process.platform !== 'linux') {
+		throw usageError('--http needs --token-file: this system does not tell which user connects');
+	}
 	const authenticator = path === undefined ? undefined : new Authenticator({kind: 'token-file', path});
 	await using listener = await McpListener.listen(service, {host, port, authenticator, allowedOrigins});
 	collectGarbageWhenIdle(silentLogger);

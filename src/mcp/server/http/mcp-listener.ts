@@ -1,7 +1,8 @@
 import {createServer, type IncomingMessage, type Server, type ServerResponse} from 'node:http';
-import type {AddressInfo} from 'node:net';
+import type {AddressInfo, Socket} from 'node:net';
 import {createMcpHandler} from '@modelcontextprotocol/server';
 import type {Authenticator} from '../../../server/auth/authenticator.js';
+import {createAdmission} from '../../../server/local-admission.js';
 import {createHostCheck} from '../../../transports/node/host-header.js';
 import type {McpService} from '../mcp-service.js';
 import {bridge, type WebHandler} from './http-bridge.js';
@@ -17,7 +18,7 @@ export interface McpListenerOptions {
 	readonly host: string;
 	/** 0 for a free one. */
 	readonly port: number;
-	/** Undefined: everybody who can connect is let in. */
+	/** Undefined: programs of this user on this machine are let in, outside of every sandbox. */
 	readonly authenticator: Authenticator | undefined;
 	/** Origins of web pages that are let in. */
 	readonly allowedOrigins: readonly string[];
@@ -30,6 +31,7 @@ export class McpListener implements AsyncDisposable {
 	readonly #handle: WebHandler;
 	readonly #close: () => Promise<void>;
 	readonly #isKnownHost: (header: string | undefined) => boolean;
+	readonly #refusePeer: (socket: Socket) => string | undefined;
 
 	static async listen(service: McpService, options: McpListenerOptions): Promise<McpListener> {
 		const listener = new McpListener(service, options);
@@ -46,6 +48,8 @@ export class McpListener implements AsyncDisposable {
 		this.#handle = request => fetch(request);
 		this.#close = close;
 		this.#isKnownHost = createHostCheck(options.host, []);
+		const {authenticator} = options;
+		this.#refusePeer = createAdmission({isForThisUser: !authenticator, sandboxes: authenticator ? 'longarm' : 'all'});
 		this.#server = createServer((request, response) => {
 			this.#answer(request, response).catch(() => response.destroy());
 		});
@@ -84,6 +88,8 @@ export class McpListener implements AsyncDisposable {
 		if (origin !== undefined && !isOwn && !this.#options.allowedOrigins.includes(origin)) {
 			return refuse(response, 403, 'web pages of this origin are not let in');
 		}
+		const stranger = this.#refusePeer(request.socket);
+		if (stranger !== undefined) return refuse(response, 403, stranger);
 		if (new URL(request.url ?? '/', 'http://localhost').pathname !== PATH)
 			return refuse(response, 404, `MCP is at ${PATH}`);
 		if (!(await this.#isAdmitted(request))) {
