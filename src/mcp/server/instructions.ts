@@ -34,10 +34,10 @@ export async function describeForModels({all, default: first}: MachineSet): Prom
 }
 
 function describeMachine({name, knownFacts, labels, limits}: NamedMachine): string {
-	const told = knownFacts ? [knownFacts.os, knownFacts.shell.name, headerField(knownFacts.cwd)] : ['not reached yet'];
+	const told = knownFacts ? [knownFacts.os ?? '', knownFacts.shell.name, knownFacts.cwd] : ['not reached yet'];
 	const limited = describeLimits(limits);
-	if (limited !== undefined) told.push(headerField(limited));
+	if (limited !== undefined) told.push(limited);
 	if (knownFacts && !knownFacts.keepsProcesses) told.push('its processes are of this connection only');
 	const marks = Object.entries(labels).map(pair => `@${pair.join('=')}`);
-	return `- ${headerField(name)}: ${[...told, ...marks].filter(Boolean).join(', ')}`;
+	return `- ${headerField(name)}: ${[...told, ...marks].filter(Boolean).map(headerField).join(', ')}`;
 }

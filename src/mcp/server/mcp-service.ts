@@ -5,6 +5,7 @@ import {MachineSet} from './machines/machine-set.js';
 import type {NamedMachine} from './machines/named-machine.js';
 import {KnownProcesses} from './processes/known-processes.js';
 import {ProcessIds} from './processes/process-ids.js';
+import {rightsOf} from './processes/process-rights.js';
 import {createServerFactory} from './sdk-server.js';
 import {ToolService} from './tool-service.js';
 import type {ToolGroup} from './tools/tool.js';
@@ -34,10 +35,11 @@ export class McpService implements AsyncDisposable {
 	constructor(options: McpServiceOptions) {
 		const {groups, isReadOnly, graceMs, maxWaitMs, maxChars, hasSecretIds} = options;
 		const machines = new MachineSet(options.machines);
-		const processes = new KnownProcesses(machines, new ProcessIds({areSecret: hasSecretIds}));
-		const context = {machines, processes, ports: this.#ports, maxChars};
 		const hasNetwork = machines.all.every(({limits}) => !hasLimits(limits) || limits.network === true);
 		const tools = selectTools(groups, isReadOnly, hasNetwork);
+		const rights = rightsOf(tools.map(({definition}) => definition.name));
+		const processes = new KnownProcesses(machines, new ProcessIds({areSecret: hasSecretIds}), rights);
+		const context = {machines, processes, ports: this.#ports, maxChars};
 		const service = new ToolService({tools, context, graceMs, maxWaitMs});
 		this.#machines = machines;
 		this.createServer = createServerFactory({service, instructions: () => describeForModels(machines)});

@@ -44,13 +44,14 @@ export interface ToolServiceOptions {
 
 /** Runs the calls of all clients. */
 export class ToolService {
-	readonly tasks = new TaskTable();
+	readonly tasks: TaskTable;
 	readonly tools: readonly Tool[];
 	readonly #options: ToolServiceOptions;
 
 	constructor(options: ToolServiceOptions) {
 		this.#options = options;
 		this.tools = options.tools;
+		this.tasks = new TaskTable({areSecret: options.context.processes.ids.areSecret});
 	}
 
 	/** The answer, or the task that will have it. Rejects only for a tool that does not exist, and when it is aborted. */
@@ -65,6 +66,7 @@ export class ToolService {
 		const known = this.tasks.find(id);
 		if (known) return known;
 		const {context} = this.#options;
+		if (!context.processes.rights.mayWatch) return undefined;
 		const isNamed = context.machines.all.some(({name}) => id.startsWith(`${name}.`));
 		const process = isNamed ? await context.processes.require(id).catch(() => undefined) : undefined;
 		if (!process) return undefined;
@@ -171,7 +173,8 @@ class CallRun {
 		const {patience, canAsk, reports} = this.#options;
 		return {
 			signal: this.#abort.signal,
-			canAsk,
+			// The reply would be typed.
+			canAsk: canAsk && this.#service.context.processes.rights.mayType,
 			waitMs: askedMs => limitWait(patience, askedMs, this.#service.maxWaitMs),
 			watch: subject => {
 				this.subject = subject;

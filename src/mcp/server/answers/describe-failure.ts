@@ -1,9 +1,17 @@
 import {FileError} from '../../../client/files/file-error.js';
 import {RejectedError} from '../../../client/session/client-errors.js';
 import {errorMessage, LongarmError} from '../../../shared/errors.js';
+import {belowHeader} from './header-line.js';
 
-/** A failure in words a model can act on: the reason, and the advice that comes with it. */
+/**
+ * A failure in words a model can act on: the reason, and the advice that comes with it. A machine may have chosen the words: they
+ * cannot be taken for an answer with a header.
+ */
 export function describeFailure(error: unknown): string {
+	return belowHeader(describeError(error));
+}
+
+function describeError(error: unknown): string {
 	if (error instanceof RejectedError) return withHint(withDriver(error), error.hint);
 	if (error instanceof LongarmError) return withHint(error.message, error.hint);
 	if (error instanceof FileError) return withHint(error.message, error.hint);

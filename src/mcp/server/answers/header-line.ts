@@ -32,6 +32,11 @@ export function plainName(name: string): string {
 	return line.startsWith('[') ? `./${line}` : line;
 }
 
+/** Output below the header of one machine in an answer about several: no line of it can be taken for another header. */
+export function belowHeader(text: string): string {
+	return text.replaceAll(/^\[/gm, ' [');
+}
+
 function writtenOut(character: string): string {
 	const written = JSON.stringify(character).slice(1, -1);
 	return written === character ? `\\u${character.codePointAt(0)!.toString(16).padStart(4, '0')}` : written;
@@ -90,12 +95,13 @@ export function processHeader(
 	notes: readonly (string | undefined)[] = [],
 ): string {
 	const {elapsedMs} = process;
+	const id = headerField(process.id);
 	return headerLine([
 		describeState(outcome),
 		elapsedMs === undefined ? undefined : formatElapsed(elapsedMs),
 		headerField(process.machine.name),
-		process.id,
-		excerpt && describeSize(excerpt, process.id),
+		id,
+		excerpt && describeSize(excerpt, id),
 		describeCause(outcome),
 		...notes,
 	]);

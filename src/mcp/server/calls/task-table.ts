@@ -1,3 +1,4 @@
+import {isSecretId, toSecretId} from '../processes/process-ids.js';
 import type {CallAnswer, CallSubject} from './tool-call.js';
 
 /** Tasks that are known at once; the oldest that are over go first. */
@@ -78,7 +79,7 @@ export class Task {
 		if (this.isOver) return;
 		this.#isCancelled = true;
 		const {subject} = this.#run;
-		if (subject?.isOwn) return void subject.cancel().catch(() => {});
+		if (subject?.isOwn && subject.cancel) return void subject.cancel().catch(() => {});
 		this.#become({kind: 'cancelled'});
 		this.#run.abandon();
 	}
@@ -105,14 +106,22 @@ export class Task {
 /** Tasks by id, for all connections. */
 export class TaskTable {
 	readonly #tasks = new Map<string, Task>();
+	readonly #areSecret: boolean;
 	#made = 0;
+
+	/** With `areSecret`, whoever knows an id may use the task, and nobody can guess one. */
+	constructor({areSecret}: {readonly areSecret: boolean}) {
+		this.#areSecret = areSecret;
+	}
 
 	/** `devbox.p7` for the process of an `exec`; other calls about it are numbered. */
 	create(run: TaskRun): Task {
 		const {subject} = run;
 		const number = ++this.#made;
 		const own = subject?.isOwn ? subject.name : undefined;
-		const id = own !== undefined && !this.#tasks.has(own) ? own : `${subject?.name ?? 'call'}.w${number}`;
+		const isUsable = own !== undefined && !this.#tasks.has(own) && (!this.#areSecret || isSecretId(own));
+		const numbered = `${subject?.name ?? 'call'}.w${number}`;
+		const id = isUsable ? own : this.#areSecret ? toSecretId(numbered) : numbered;
 		const task = new Task(id, run);
 		this.#tasks.set(id, task);
 		this.#removeOld();

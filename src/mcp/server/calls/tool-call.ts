@@ -33,8 +33,8 @@ export interface CallSubject {
 	readonly isOwn: boolean;
 	/** How far it is, in one line. */
 	describe(): Promise<string>;
-	/** Asks what was started to end. */
-	cancel(): Promise<void>;
+	/** Asks what was started to end; undefined if this client may not end it. */
+	readonly cancel: (() => Promise<void>) | undefined;
 }
 
 /** A call of a tool, as far as tools know of it. */

@@ -10,6 +10,7 @@ import {plainText} from '../answers/plain-text.js';
 import {writeOrRefuse} from '../machines/machine-lack.js';
 import type {NamedMachine} from '../machines/named-machine.js';
 import {isLoss, reach} from './lost-machine.js';
+import {type ProcessRights, requireRight} from './process-rights.js';
 import type {
 	LogRequest,
 	StopOutcome,
@@ -42,6 +43,7 @@ export interface KeptProcessFacts {
 	readonly isTerminal: boolean;
 	/** Age when it became known; undefined for one that had ended before. */
 	readonly ageMs: number | undefined;
+	readonly rights: ProcessRights;
 }
 
 /** Where the last answer ended: number of the next event, and of the next byte. */
@@ -56,6 +58,7 @@ export class KeptProcess implements TrackedProcess {
 	readonly processId: string;
 	readonly machine: NamedMachine;
 	readonly isTerminal: boolean;
+	readonly rights: ProcessRights;
 	readonly #startedAt: number | undefined;
 	#endedAt: number | undefined;
 	#exit: ExitStatus | undefined;
@@ -63,7 +66,8 @@ export class KeptProcess implements TrackedProcess {
 	/** One writer at a time: the seat of the driver is taken for each. */
 	readonly #inputs = new Mutex();
 
-	constructor(machine: NamedMachine, {id, processId, isTerminal, ageMs}: KeptProcessFacts) {
+	constructor(machine: NamedMachine, {id, processId, isTerminal, ageMs, rights}: KeptProcessFacts) {
+		this.rights = rights;
 		this.machine = machine;
 		this.id = id;
 		this.processId = processId;
@@ -149,6 +153,7 @@ export class KeptProcess implements TrackedProcess {
 	}
 
 	async stop(signal: string | undefined, graceMs: number): Promise<StopOutcome> {
+		requireRight(this.rights, 'mayEnd');
 		const {environment} = this.machine;
 		return stopProcess({environment, reference: this.processId}, {signal, graceMs});
 	}
@@ -226,6 +231,7 @@ export class KeptProcess implements TrackedProcess {
 	/** Never takes the seat from a person who types. */
 	#drive(work: (process: Awaited<ReturnType<NamedMachine['environment']['attach']>>) => Promise<void>): Promise<void> {
 		const drive = async (): Promise<void> => {
+			requireRight(this.rights, 'mayType');
 			const process = await this.machine.environment.attach(this.processId, {role: 'drive', afterSeq: NO_EVENTS});
 			try {
 				await work(process);

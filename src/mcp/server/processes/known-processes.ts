@@ -1,11 +1,14 @@
 import type {ListedProcess} from '../../../client/process/shared-process.js';
+import {RejectedError} from '../../../client/session/client-errors.js';
 import {isLiving} from '../../../environments/processes/find-process.js';
 import {suggestName} from '../../../shared/closest-name.js';
+import {MachineRefusalError} from '../machines/machine-lack.js';
 import type {MachineSet} from '../machines/machine-set.js';
 import type {NamedMachine} from '../machines/named-machine.js';
 import {KeptProcess} from './kept-process.js';
 import {reach} from './lost-machine.js';
-import {isMeant, ProcessIds, requireProcessName, shownIdOf} from './process-ids.js';
+import {isMeant, isSecretId, ProcessIds, requireProcessName, shownIdOf, withoutSecretIds} from './process-ids.js';
+import type {ProcessRights} from './process-rights.js';
 import {SessionProcess} from './session-process.js';
 import {type CommandRequest, startCommand} from './start-command.js';
 import type {TrackedProcess} from './tracked-process.js';
@@ -29,17 +32,22 @@ interface FoundProcess {
 /** Processes by the ids that a model uses: those started here, and those of earlier and other clients. */
 export class KnownProcesses {
 	readonly ids: ProcessIds;
+	readonly rights: ProcessRights;
 	readonly #machines: MachineSet;
 	readonly #processes = new Map<string, TrackedProcess>();
 
-	constructor(machines: MachineSet, ids: ProcessIds) {
+	constructor(machines: MachineSet, ids: ProcessIds, rights: ProcessRights) {
+		this.rights = rights;
 		this.#machines = machines;
 		this.ids = ids;
 	}
 
 	async start(machine: NamedMachine, request: CommandRequest): Promise<TrackedProcess> {
 		if (request.name !== undefined) requireProcessName(request.name);
-		const process = await startCommand(machine, request, await this.ids.next(machine, request.name));
+		const ids = await this.ids.next(machine, request.name);
+		const process = await startCommand(machine, request, ids, this.rights).catch((error: unknown) => {
+			throw this.#withoutIds(error);
+		});
 		this.#remember(process);
 		return process;
 	}
@@ -71,6 +79,12 @@ export class KnownProcesses {
 		return held.filter(process => process instanceof SessionProcess);
 	}
 
+	/** The refusal of a start may tell the id of another process, which has the name already. */
+	#withoutIds(error: unknown): unknown {
+		if (!this.ids.areSecret || !(error instanceof RejectedError)) return error;
+		return new MachineRefusalError(withoutSecretIds(error.reason), {cause: error});
+	}
+
 	#findKnown(id: string, machine: NamedMachine | undefined): TrackedProcess | undefined {
 		const known = this.#processes.get(id);
 		return machine === undefined || known?.machine === machine ? known : undefined;
@@ -88,7 +102,7 @@ export class KnownProcesses {
 		const lists = await Promise.all(machines.map(machine => listOnMachine(machine).catch(() => [])));
 		const all = lists.flatMap((list, at) => list.map(listed => ({machine: machines[at]!, listed})));
 		const {areSecret} = this.ids;
-		const meant = all.filter(({listed}) => (areSecret ? listed.processId === id : isMeant(id, listed)));
+		const meant = all.filter(({listed}) => (areSecret ? listed.processId === id && isSecretId(id) : isMeant(id, listed)));
 		const living = meant.filter(({listed}) => isLiving(listed));
 		const candidates = living.length > 0 ? living : latest(meant);
 		if (candidates.length === 1) return candidates[0]!;
@@ -104,6 +118,7 @@ export class KnownProcesses {
 			processId,
 			isTerminal,
 			ageMs: isLiving(listed) ? ageMs : undefined,
+			rights: this.rights,
 		});
 	}
 
@@ -136,7 +151,7 @@ function ambiguousError(id: string, found: readonly FoundProcess[]): UnknownIdEr
 	return new UnknownIdError(`${JSON.stringify(id)} could be several processes: ${list}; use one of these`);
 }
 
-/** The random part is the secret. */
+/** The random part is the secret; an id without one may be anything. */
 function maskId(processId: string): string {
-	return processId.replace(/-[^-]*$/, '-…');
+	return isSecretId(processId) && processId.includes('-') ? withoutSecretIds(processId) : '…';
 }

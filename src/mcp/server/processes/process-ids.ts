@@ -7,6 +7,10 @@ import {reach} from './lost-machine.js';
 const PART_BYTES = 3;
 /** The same where an id is a secret. */
 const SECRET_BYTES = 8;
+/** At least as many random digits. */
+const SECRET_PART = `[0-9a-f]{${2 * SECRET_BYTES},}`;
+const SECRET_ID = new RegExp(`(?:^|-)${SECRET_PART}$`);
+const SECRET_PARTS = new RegExp(`-${SECRET_PART}(?![\\w-])`, 'g');
 const NUMBERED = /^p(\d{1,9})$/;
 const PROCESS_ID = /^(.+)-(?:[0-9a-f]{6}|[0-9a-f]{16})$/;
 /** Names of processes that servers take. */
@@ -34,7 +38,7 @@ export class ProcessIds {
 	async next(machine: NamedMachine, name: string | undefined): Promise<ProcessIdPair> {
 		if (name === undefined) await this.#lookForNumbers(machine);
 		const stem = name ?? `p${++this.#last}`;
-		const processId = `${stem}-${randomHex(this.areSecret ? SECRET_BYTES : PART_BYTES)}`;
+		const processId = this.areSecret ? toSecretId(stem) : `${stem}-${randomHex(PART_BYTES)}`;
 		return {id: this.areSecret ? processId : stem, processId};
 	}
 
@@ -51,6 +55,21 @@ export class ProcessIds {
 		const listed = await reach(machine.name, machine.environment.processes.list({all: true, includeEnded: true}));
 		for (const {processId} of listed) this.#last = Math.max(this.#last, numberOf(stemOf(processId)) ?? 0);
 	}
+}
+
+/** Whether an id has a random part that cannot be guessed. */
+export function isSecretId(id: string): boolean {
+	return SECRET_ID.test(id);
+}
+
+/** A text without the random parts of the ids in it. */
+export function withoutSecretIds(text: string): string {
+	return text.replaceAll(SECRET_PARTS, '-…');
+}
+
+/** Adds a random part to an id that shall be a secret. */
+export function toSecretId(id: string): string {
+	return `${id}-${randomHex(SECRET_BYTES)}`;
 }
 
 /** Throws for a name that cannot be an id. */

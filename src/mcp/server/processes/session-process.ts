@@ -9,6 +9,7 @@ import {plainText} from '../answers/plain-text.js';
 import {lackError, MachineRefusalError, writeOrRefuse} from '../machines/machine-lack.js';
 import type {NamedMachine} from '../machines/named-machine.js';
 import {reach} from './lost-machine.js';
+import {type ProcessRights, requireRight} from './process-rights.js';
 import type {
 	LogRequest,
 	StopOutcome,
@@ -34,6 +35,7 @@ const END_OF_FILE_KEY = 4;
 export interface SessionProcessOptions {
 	readonly id: string;
 	readonly isTerminal: boolean;
+	readonly rights: ProcessRights;
 }
 
 /**
@@ -44,6 +46,7 @@ export class SessionProcess implements TrackedProcess {
 	readonly id: string;
 	readonly machine: NamedMachine;
 	readonly isTerminal: boolean;
+	readonly rights: ProcessRights;
 	readonly #handle: ProcessHandle;
 	readonly #startedAt = performance.now();
 	#endedAt: number | undefined;
@@ -61,7 +64,8 @@ export class SessionProcess implements TrackedProcess {
 	/** Settles when it is known whether a kill found it running. */
 	#ending: Promise<void> | undefined;
 
-	constructor(machine: NamedMachine, handle: ProcessHandle, {id, isTerminal}: SessionProcessOptions) {
+	constructor(machine: NamedMachine, handle: ProcessHandle, {id, isTerminal, rights}: SessionProcessOptions) {
+		this.rights = rights;
 		this.machine = machine;
 		this.id = id;
 		this.isTerminal = isTerminal;
@@ -138,10 +142,12 @@ export class SessionProcess implements TrackedProcess {
 	}
 
 	async write(bytes: Uint8Array): Promise<void> {
+		requireRight(this.rights, 'mayType');
 		await reach(this.machine.name, writeOrRefuse(this.#handle, bytes, this.id));
 	}
 
 	async closeInput(): Promise<void> {
+		requireRight(this.rights, 'mayType');
 		if (this.isTerminal) return this.write(Uint8Array.of(END_OF_FILE_KEY));
 		const {closesInput} = await this.machine.facts();
 		if (!closesInput) throw lackError(this.machine, 'eof', 'only the input of a terminal can be ended there');
@@ -150,6 +156,7 @@ export class SessionProcess implements TrackedProcess {
 
 	/** Such machines kill at once, or interrupt. */
 	async stop(signal: string | undefined, graceMs: number): Promise<StopOutcome> {
+		requireRight(this.rights, 'mayEnd');
 		if (signal !== undefined && signal !== 'INT' && signal !== 'KILL')
 			throw lackError(this.machine, `signal ${signal}`, 'it only interrupts (INT) and kills');
 		const wasOver = this.isOver;

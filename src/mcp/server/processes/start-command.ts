@@ -6,6 +6,7 @@ import {lackError} from '../machines/machine-lack.js';
 import type {NamedMachine} from '../machines/named-machine.js';
 import {KeptProcess} from './kept-process.js';
 import type {ProcessIdPair} from './process-ids.js';
+import {type ProcessRights, requireRight} from './process-rights.js';
 import {SessionProcess} from './session-process.js';
 import type {TrackedProcess} from './tracked-process.js';
 
@@ -40,7 +41,9 @@ export async function startCommand(
 	machine: NamedMachine,
 	request: CommandRequest,
 	{id, processId}: ProcessIdPair,
+	rights: ProcessRights,
 ): Promise<TrackedProcess> {
+	requireRight(rights, 'mayStart');
 	const facts = await machine.facts();
 	const {isTerminal, stdin, limitMs, name, isDurable} = request;
 	if (isDurable && !facts.hasDurable) throw lackError(machine, 'keep', 'a process cannot survive its server there');
@@ -58,8 +61,8 @@ export async function startCommand(
 	});
 	const {process: handle} = await startOn(machine.environment, params, {timeout: limitMs});
 	if (stdin !== undefined) void feed(handle, stdin);
-	if (!facts.keepsProcesses) return new SessionProcess(machine, handle, {id, isTerminal});
-	const process = new KeptProcess(machine, {id, processId: handle.processId, isTerminal, ageMs: 0});
+	if (!facts.keepsProcesses) return new SessionProcess(machine, handle, {id, isTerminal, rights});
+	const process = new KeptProcess(machine, {id, processId: handle.processId, isTerminal, ageMs: 0, rights});
 	handle.exited.then(
 		exit => process.exited(exit),
 		() => {},

@@ -3,6 +3,7 @@ import type {Screen} from '../../../client/process/shared-process.js';
 import type {AwaitedInput} from '../../../client/run/wait-for.js';
 import type {OutputExcerpt} from '../answers/output-excerpt.js';
 import type {NamedMachine} from '../machines/named-machine.js';
+import type {ProcessRights} from './process-rights.js';
 
 /** Conditions that end a wait; the first counts. The exit always does. */
 export interface WaitUntil {
@@ -59,6 +60,8 @@ export interface TrackedProcess {
 	/** Id on the machine. */
 	readonly processId: string;
 	readonly isTerminal: boolean;
+	/** Checked by `write`, `closeInput` and `stop`. */
+	readonly rights: ProcessRights;
 	/** Time since the start, up to the exit if that was seen; undefined if it is not known. */
 	readonly elapsedMs: number | undefined;
 	/** The process runs on in any case. Rejects with the reason of the signal. */

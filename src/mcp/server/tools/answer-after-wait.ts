@@ -1,5 +1,5 @@
 import type {Screen} from '../../../client/process/shared-process.js';
-import {formatElapsed, processHeader} from '../answers/header-line.js';
+import {COMMAND_CHARACTERS, formatElapsed, headerField, plainLine, processHeader} from '../answers/header-line.js';
 import {cutMiddleOf, groupDigits, type OutputExcerpt} from '../answers/output-excerpt.js';
 import {processFacts} from '../answers/process-facts.js';
 import {describeCursor, screenFacts, screenLines} from '../answers/screen-answer.js';
@@ -96,26 +96,26 @@ function subjectOf(process: TrackedProcess, isOwn: boolean): CallSubject {
 		name: `${process.machine.name}.${process.id}`,
 		isOwn,
 		describe: () => describeProgress(process),
-		cancel: async () => {
-			await process.stop(undefined, CANCEL_GRACE_MS);
-		},
+		cancel: process.rights.mayEnd ? () => process.stop(undefined, CANCEL_GRACE_MS).then(() => {}) : undefined,
 	};
 }
 
 async function describeProgress(process: TrackedProcess): Promise<string> {
 	const {bytes, lastLine} = await process.progress();
 	const elapsed = process.elapsedMs === undefined ? '' : `${formatElapsed(process.elapsedMs)} · `;
-	return `${process.id} · ${elapsed}${groupDigits(bytes)} bytes${lastLine === '' ? '' : ` · ${lastLine}`}`;
+	const line = lastLine === '' ? '' : ` · ${plainLine(lastLine, COMMAND_CHARACTERS)}`;
+	return `${headerField(process.id)} · ${elapsed}${groupDigits(bytes)} bytes${line}`;
 }
 
 async function askForLine(process: TrackedProcess): Promise<CallAnswer> {
 	const {lastLine} = await process.progress();
-	const question = lastLine === '' ? 'waits for a line' : `asks: ${lastLine}`;
-	return {kind: 'ask', message: `${process.id} on ${process.machine.name} ${question}`, processId: process.id};
+	const question = lastLine === '' ? 'waits for a line' : `asks: ${plainLine(lastLine, COMMAND_CHARACTERS)}`;
+	const who = `${headerField(process.id)} on ${headerField(process.machine.name)}`;
+	return {kind: 'ask', message: `${who} ${question}`, processId: process.id};
 }
 
 function lostAnswer(process: TrackedProcess, outcome: Extract<TrackedOutcome, {by: 'lost'}>): CallAnswer {
-	const advice = `Its end is not known; if the machine is alive, it runs on: wait ${process.id} later.`;
+	const advice = `Its end is not known; if the machine is alive, it runs on: wait ${headerField(process.id)} later.`;
 	const facts = processFacts(process, outcome);
 	return {kind: 'text', text: `${processHeader(process, outcome)}\n${advice}`, facts, isError: true};
 }

@@ -1,5 +1,5 @@
 import {describeFold, groupBy} from '../../../environments/many/fold-outcomes.js';
-import {describeCause, describeState, formatElapsed, headerField} from '../answers/header-line.js';
+import {belowHeader, describeCause, describeState, formatElapsed, headerField} from '../answers/header-line.js';
 import {cutMiddleOf, groupDigits, type OutputExcerpt} from '../answers/output-excerpt.js';
 import {processFacts} from '../answers/process-facts.js';
 import {type AnswerFacts, type CallAnswer, type ToolCall, textAnswer} from '../calls/tool-call.js';
@@ -119,10 +119,10 @@ function formatGroup(group: readonly [MachineAnswer, ...MachineAnswer[]], total:
 	const leftOut = excerpt !== undefined && (excerpt.leftOutBytes > 0 || excerpt.text.length > maxChars);
 	// The ids are needed for what is not in the answer.
 	const names = group.map(
-		({name, id}) => `${headerField(name)}${id !== undefined && (!hasEnded || leftOut) ? `=${id}` : ''}`,
+		({name, id}) => `${headerField(name)}${id !== undefined && (!hasEnded || leftOut) ? `=${headerField(id)}` : ''}`,
 	);
 	const size = leftOut ? ` · ${groupDigits(excerpt.bytes)} bytes, the rest: logs ID` : '';
 	const why = cause === undefined ? '' : ` · ${cause}`;
 	const text = excerpt?.text.replace(/\n$/, '') ?? '';
-	return [`[${describeFold(state, names, total)}${size}${why}]`, cutMiddleOf(text, maxChars)];
+	return [`[${describeFold(state, names, total)}${size}${why}]`, belowHeader(cutMiddleOf(text, maxChars))];
 }

@@ -27,9 +27,9 @@ export const LOGS_TOOL = defineTool({
 		const range = grep === undefined ? `up to byte ${groupDigits(endByte)}` : 'matching lines';
 		const size =
 			leftOutBytes > 0 && grep === undefined
-				? describeSize(excerpt, `${process.id} with from`)
+				? describeSize(excerpt, `${headerField(process.id)} with from`)
 				: `${groupDigits(excerpt.bytes)} bytes`;
-		const header = headerLine([headerField(process.machine.name), process.id, size, range]);
+		const header = headerLine([headerField(process.machine.name), headerField(process.id), size, range]);
 		const facts = {machine: process.machine.name, id: process.id, ...sizeFacts(excerpt)};
 		const end = grep === undefined ? {end_byte: endByte} : {};
 		return textAnswer(header, {...facts, ...end}, excerpt.text.replace(/\n$/, ''));

@@ -1,7 +1,7 @@
 import {describeProcessWait} from '../../../client/process/process-wait-words.js';
 import type {ListedProcess} from '../../../client/process/shared-process.js';
 import {hasClosed, isLiving} from '../../../environments/processes/find-process.js';
-import {COMMAND_CHARACTERS, formatElapsed, headerField, plainLine} from '../answers/header-line.js';
+import {COMMAND_CHARACTERS, formatElapsed, headerField, plainLine, plainName} from '../answers/header-line.js';
 import {groupDigits} from '../answers/output-excerpt.js';
 import {type AnswerFacts, textAnswer} from '../calls/tool-call.js';
 import type {NamedMachine} from '../machines/named-machine.js';
@@ -37,7 +37,7 @@ async function describeMachine(machine: NamedMachine, processes: KnownProcesses,
 	try {
 		const listed = (await listOnMachine(machine)).filter(process => all || !isOver(process));
 		const {os, shell, cwd, keepsProcesses, hasConsole} = await machine.facts();
-		const known = [os, shell.name, headerField(cwd)].filter(Boolean).join(', ');
+		const known = [os ?? '', shell.name, cwd].filter(Boolean).map(headerField).join(', ');
 		const latest = listed.sort((one, other) => other.startedAtMs - one.startedAtMs);
 		const shown = latest.slice(0, MAX_LISTED).map(process => ({id: processes.idFor(machine, process), process}));
 		const held = processes.heldOn(machine).filter(process => all || !process.isOver);
@@ -80,8 +80,8 @@ function describeListed(id: string, process: ListedProcess): string {
 	const {state, exitCode, ageMs, outputBytes, waitingFor, driver, argv} = process;
 	const end = exitCode === null || exitCode === undefined ? state : `exit ${exitCode}`;
 	return [
-		id,
-		isLiving(process) ? 'running' : end,
+		plainName(id),
+		isLiving(process) ? 'running' : headerField(end),
 		formatElapsed(ageMs),
 		`${groupDigits(outputBytes)} bytes`,
 		waitingFor && `waits for ${describeProcessWait(waitingFor)}`,

@@ -15,7 +15,7 @@ export const SCREEN_TOOL = defineTool({
 		const {rows, cols, title, alternate} = screen;
 		const header = headerLine([
 			headerField(process.machine.name),
-			process.id,
+			headerField(process.id),
 			`${cols}x${rows}`,
 			describeCursor(screen),
 			alternate ? 'full screen' : undefined,

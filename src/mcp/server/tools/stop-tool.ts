@@ -26,7 +26,7 @@ export const STOP_TOOL = defineTool({
 		const header = headerLine([
 			wasOver ? `had ended: ${end}` : `ended: ${end}`,
 			headerField(process.machine.name),
-			process.id,
+			headerField(process.id),
 		]);
 		const facts = {
 			machine: process.machine.name,
