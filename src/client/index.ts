@@ -56,6 +56,7 @@ export type {
 	AttachProcessOptions,
 	DriverChangeReason,
 	ListedProcess,
+	ListedShare,
 	ListProcessesOptions,
 	LogEntry,
 	LoggedPage,

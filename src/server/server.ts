@@ -188,6 +188,11 @@ export class ExecServer {
 		return this.#shares.find(token);
 	}
 
+	/** Ends the shares of tokens that are no longer good, and their connections. */
+	recheckShares(isGood: (grant: Grant) => boolean): void {
+		this.#shares.recheck(isGood);
+	}
+
 	/**
 	 * Why a connection from this machine is refused before it is accepted; undefined lets it in. Processes in sandboxes of
 	 * this server are no clients of it, with or without a token, and those in sandboxes of other longarm programs none without.

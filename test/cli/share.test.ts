@@ -1,4 +1,4 @@
-import {readFileSync} from 'node:fs';
+import {readFileSync, writeFileSync} from 'node:fs';
 import {describe, expect, test} from 'vitest';
 import {formatShareLink, parseShareLink} from '../../src/cli/common/processes/share-link.js';
 import {Command, run} from '../helpers/command.js';
@@ -8,9 +8,11 @@ import {fileWith, sha256} from '../helpers/tokens.js';
 
 const TOKEN = 'a token of the owner, long enough';
 
+const tokenOf = (name: string, token: string, more = ''): string =>
+	`[[tokens]]\nname = "${name}"\nsha256 = "${sha256(token)}"\n${more}`;
+
 /** A server with the token of somebody called Ann, and commands that have it. */
-function guarded(): Promise<ProcessServer> {
-	const tokens = fileWith(`[[tokens]]\nname = "ann"\nsha256 = "${sha256(TOKEN)}"\n`, 'tokens.toml');
+function guarded(tokens = fileWith(tokenOf('ann', TOKEN), 'tokens.toml')): Promise<ProcessServer> {
 	return ProcessServer.start(['--ws-auth', 'capability-token', '--ws-tokens-file', tokens], {
 		LONGARM_EXEC_SERVER_TOKEN: TOKEN,
 	});
@@ -84,6 +86,47 @@ describe('of a server with tokens', () => {
 		}
 		expect(server.server.stderr).not.toContain(token);
 	});
+});
+
+test.each([
+	['is revoked', tokenOf('bob', 'another token, long enough')],
+	['is that of somebody else now', tokenOf('bob', TOKEN)],
+	['may only look now', tokenOf('ann', TOKEN, 'scopes = ["observe"]\n')],
+])('a link and its connections end when the token of the one who made it %s', async (_name, content) => {
+	const tokens = fileWith(tokenOf('ann', TOKEN), 'tokens.toml');
+	const server = await guarded(tokens);
+	const id = await server.detached('--', 'sh', '-c', 'echo on; sleep 1000');
+	await server.longarm('wait', id, '--text', 'on');
+	const link = (await server.longarm('share', id, '--drive')).stdout.trim();
+	const follower = new Command(['logs', '-f', link]);
+	await follower.until(() => follower.stdout.includes('on'), 'its output');
+	writeFileSync(tokens, content);
+	server.server.child.kill('SIGHUP');
+	expect((await follower.ended).code).not.toBe(0);
+	expect((await run(['logs', link])).code).not.toBe(0);
+	expect(server.server.stderr).toContain('a share was revoked');
+});
+
+test('links are listed, and revoked one by one or all at once, by their owner only', async () => {
+	const tokens = fileWith(tokenOf('ann', TOKEN) + tokenOf('bob', 'another token, long enough'), 'tokens.toml');
+	const server = await guarded(tokens);
+	const id = await server.detached('--', 'sh', '-c', 'echo on; sleep 1000');
+	await server.longarm('wait', id, '--text', 'on');
+	const links = [(await server.longarm('share', id)).stdout, (await server.longarm('share', id, '--drive')).stdout];
+	const listed = JSON.parse((await server.longarm('share', id, '--list', '--json')).stdout) as {id: string}[];
+	expect(listed).toMatchObject([{role: 'observe'}, {role: 'drive'}]);
+	for (const link of links) expect(JSON.stringify(listed)).not.toContain(parseShareLink(link)!.token);
+	const follower = new Command(['logs', '-f', links[0]!.trim()]);
+	await follower.until(() => follower.stdout.includes('on'), 'its output');
+	const bob = {LONGARM_EXEC_SERVER_TOKEN: 'another token, long enough'};
+	expect((await run(['share', '-e', server.url, id, '--revoke', 'all'], bob)).code).not.toBe(0);
+	expect((await server.longarm('share', id, '--revoke', 'unknown')).code).toBe(1);
+	expect(await server.longarm('share', id, '--revoke', listed[0]!.id)).toMatchObject({code: 0, stderr: ''});
+	expect((await follower.ended).code).not.toBe(0);
+	expect(await run(['logs', links[1]!.trim()])).toMatchObject({code: 0, stdout: 'on\n'});
+	expect((await server.longarm('share', id, '--revoke', 'all')).code).toBe(0);
+	expect((await server.longarm('share', id, '--list')).stdout).toBe('');
+	expect((await run(['logs', links[1]!.trim()])).code).not.toBe(0);
 });
 
 test('a server without tokens shares nothing: everybody may attach', async () => {

@@ -33,6 +33,7 @@ test('what the process api adds to the protocol is announced, at the handshake a
 		processWaitForFlags: true,
 		processScreen: true,
 		processShare: true,
+		processUnshare: true,
 		// There is no state directory.
 		processSpill: false,
 		processRecord: false,

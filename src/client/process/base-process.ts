@@ -22,6 +22,7 @@ import {
 } from './process-handle.js';
 import {readOutputStream} from './read-output-stream.js';
 import type {
+	ListedShare,
 	LogEntry,
 	LoggedPage,
 	LoggedPageOptions,
@@ -126,6 +127,8 @@ export abstract class BaseProcess implements ProcessHandle {
 	abstract logPage(options?: LoggedPageOptions): Promise<LoggedPage>;
 	abstract recording(options?: {readonly signal?: AbortSignal | undefined}): AsyncIterableIterator<RecordingEntry>;
 	abstract share(options?: ShareOptions): Promise<ProcessShare>;
+	abstract shares(): Promise<ListedShare[]>;
+	abstract unshare(shareId: string): Promise<boolean>;
 	abstract remove(): Promise<void>;
 	abstract [Symbol.asyncDispose](): Promise<void>;
 

@@ -4,6 +4,7 @@ import type {WaitCondition, WaitOptions, WaitResultOf} from '../run/wait-for.js'
 import type {
 	AttachProcessOptions,
 	ListedProcess,
+	ListedShare,
 	ListProcessesOptions,
 	LogEntry,
 	LoggedPage,
@@ -131,6 +132,10 @@ export interface ProcessHandle extends AsyncDisposable {
 	recording(options?: {readonly signal?: AbortSignal | undefined}): AsyncIterableIterator<RecordingEntry>;
 	/** A token that is good for this process and one role only. Needs a server with `processShare`. */
 	share(options?: ShareOptions): Promise<ProcessShare>;
+	/** Tokens for this process that are good now. Needs a server with `processUnshare`. */
+	shares(): Promise<ListedShare[]>;
+	/** Revokes the token of a share and ends its connections; false if there is none. Needs a server with `processUnshare`. */
+	unshare(shareId: string): Promise<boolean>;
 	/** Forgets the process, which has to have ended, with its output on disk. Needs a server with `processSpill`. */
 	remove(): Promise<void>;
 	/** Calls back for every change of driver, terminal size and audience, until the returned function is called. */
@@ -189,7 +194,7 @@ export interface Processes {
 /** Questions about a process that need no events of it. */
 export type UnattachedProcess = Pick<
 	ProcessHandle,
-	'waitFor' | 'screen' | 'logs' | 'logPage' | 'recording' | 'share' | 'remove'
+	'waitFor' | 'screen' | 'logs' | 'logPage' | 'recording' | 'share' | 'shares' | 'unshare' | 'remove'
 >;
 
 /** All that running a command needs of the processes of a machine. */

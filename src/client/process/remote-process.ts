@@ -27,10 +27,11 @@ import {
 import {fetchLogPage, readLogs} from './process-logs.js';
 import {readRecording} from './process-recording.js';
 import type {ProcessSession} from './process-session.js';
-import {fetchScreen, requestRemoval, requestShare} from './remote-sharing.js';
+import {fetchScreen, requestRemoval, requestShare, requestShares, requestUnshare} from './remote-sharing.js';
 import {ReorderBuffer, ReorderError} from './reorder-buffer.js';
 import {Seat} from './seat.js';
 import {
+	type ListedShare,
 	type LogEntry,
 	type LoggedPage,
 	type LoggedPageOptions,
@@ -246,6 +247,14 @@ export class RemoteProcess extends BaseProcess {
 
 	async share(options: ShareOptions = {}): Promise<ProcessShare> {
 		return requestShare(this.#session, this.processId, options);
+	}
+
+	shares(): Promise<ListedShare[]> {
+		return requestShares(this.#session, this.processId);
+	}
+
+	unshare(shareId: string): Promise<boolean> {
+		return requestUnshare(this.#session, shareId);
 	}
 
 	async remove(): Promise<void> {

@@ -3,8 +3,9 @@ import type {UnattachedProcess} from './process-handle.js';
 import {fetchLogPage, readLogs} from './process-logs.js';
 import {readRecording} from './process-recording.js';
 import type {ProcessAsker} from './process-session.js';
-import {fetchScreen, requestRemoval, requestShare} from './remote-sharing.js';
+import {fetchScreen, requestRemoval, requestShare, requestShares, requestUnshare} from './remote-sharing.js';
 import type {
+	ListedShare,
 	LogEntry,
 	LoggedPage,
 	LoggedPageOptions,
@@ -53,6 +54,14 @@ export class RemoteReference implements UnattachedProcess {
 
 	share(options: ShareOptions = {}): Promise<ProcessShare> {
 		return requestShare(this.#session, this.processId, options);
+	}
+
+	shares(): Promise<ListedShare[]> {
+		return requestShares(this.#session, this.processId);
+	}
+
+	unshare(shareId: string): Promise<boolean> {
+		return requestUnshare(this.#session, shareId);
 	}
 
 	remove(): Promise<void> {

@@ -2,6 +2,7 @@ import {readOptions} from '../../shared/call-options.js';
 import {requireCapability} from '../session/require-capability.js';
 import type {ProcessAsker} from './process-session.js';
 import {
+	type ListedShare,
 	type ProcessShare,
 	requireRole,
 	SCREEN_OPTIONS,
@@ -38,12 +39,29 @@ export async function requestShare(
 	const {role, for: forMs} = readOptions<ShareOptions>(given, SHARE_OPTIONS, 'share()');
 	requireRole(role, 'share()');
 	requireCapability((await session.describe()).capabilities, 'processShare', 'share()');
-	const {expiresAtMs, ...share} = await session.call('process/share', {
+	const {
+		expiresAtMs,
+		shareId: _,
+		...share
+	} = await session.call('process/share', {
 		processId,
 		...(role && {role}),
 		...(forMs !== undefined && {forMs: Math.round(forMs)}),
 	});
 	return {...share, expiresAt: new Date(expiresAtMs)};
+}
+
+/** Tokens for one process that are good now. */
+export async function requestShares(session: ProcessAsker, processId: string): Promise<ListedShare[]> {
+	requireCapability((await session.describe()).capabilities, 'processUnshare', 'shares()');
+	const {shares} = await session.repeat('process/shares', {processId});
+	return shares.map(({shareId, role, expiresAtMs}) => ({id: shareId, role, expiresAt: new Date(expiresAtMs)}));
+}
+
+/** Revokes a token for a process. */
+export async function requestUnshare(session: ProcessAsker, shareId: string): Promise<boolean> {
+	requireCapability((await session.describe()).capabilities, 'processUnshare', 'unshare()');
+	return (await session.call('process/unshare', {shareId})).revoked;
 }
 
 /** Makes the server forget a process that has ended. */

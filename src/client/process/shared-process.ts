@@ -193,6 +193,14 @@ export interface ProcessShare {
 	readonly expiresAt: Date;
 }
 
+/** A token for one process that is good now, without the token itself. */
+export interface ListedShare {
+	/** For `unshare`. */
+	readonly id: string;
+	readonly role: ProcessRole;
+	readonly expiresAt: Date;
+}
+
 /** Throws a `TypeError` for a role that does not exist. */
 export function requireRole(role: ProcessRole | undefined, where: string): void {
 	if (role === undefined || role === 'observe' || role === 'drive') return;

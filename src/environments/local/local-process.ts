@@ -17,6 +17,7 @@ import {fetchLogPage, readLogs} from '../../client/process/process-logs.js';
 import {readRecording} from '../../client/process/process-recording.js';
 import {fetchScreen, requestRemoval} from '../../client/process/remote-sharing.js';
 import {
+	type ListedShare,
 	type LogEntry,
 	type LoggedPage,
 	type LoggedPageOptions,
@@ -175,6 +176,15 @@ export class LocalProcess extends BaseProcess {
 
 	async share(): Promise<ProcessShare> {
 		throw needsDaemonError('share()');
+	}
+
+	/** No other client can reach a process of this program. */
+	async shares(): Promise<ListedShare[]> {
+		return [];
+	}
+
+	async unshare(): Promise<boolean> {
+		return false;
 	}
 
 	async remove(): Promise<void> {

@@ -166,6 +166,17 @@ const shareResult = v.object({
 	processId,
 	role: processRole,
 	expiresAtMs: v.number(),
+	/** Id of the share for `process/unshare`; no secret. Announced by `processUnshare`. */
+	shareId: v.optional(v.string()),
+});
+
+const sharesParams = v.object({
+	/** Id or name; shares of all processes of the client by default. */
+	processId: optionalField(processId),
+});
+
+const sharesResult = v.object({
+	shares: v.array(v.object({shareId: v.string(), processId, role: processRole, expiresAtMs: v.number()})),
 });
 
 const named = v.object({
@@ -229,6 +240,25 @@ export const SHARED_PROCESS_METHODS = {
 		params: shareParams,
 		result: shareResult,
 		summary: 'A token for one process and one role, for a while.',
+	}),
+	'process/shares': clientRequest({
+		family: 'exec',
+		since: 'longarm',
+		capability: 'processUnshare',
+		params: sharesParams,
+		result: sharesResult,
+		summary: 'Tokens that were handed out for processes of the client and are good now, without the tokens themselves.',
+	}),
+	'process/unshare': clientRequest({
+		family: 'exec',
+		since: 'longarm',
+		capability: 'processUnshare',
+		params: v.object({shareId: v.string()}),
+		result: v.object({
+			/** False if there is no such share, or it is of a process of somebody else. */
+			revoked: v.boolean(),
+		}),
+		summary: 'Revokes a token for one process, and ends its connections.',
 	}),
 	'process/remove': clientRequest({
 		family: 'exec',

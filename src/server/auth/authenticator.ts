@@ -25,7 +25,7 @@ export type AuthResult =
 
 type Check =
 	| {readonly kind: 'capability'; readonly tokens: CapabilityTokens}
-	| {readonly kind: 'signed'; readonly check: CheckSigned};
+	| {readonly kind: 'signed'; readonly check: CheckSigned; readonly digest: string};
 
 type Bearer =
 	| {readonly kind: 'token'; readonly token: string}
@@ -60,7 +60,7 @@ export class Authenticator {
 		const bearer = readBearer(header);
 		if (bearer.kind === 'refused') return {kind: 'refused', text: bearer.failure};
 		const share = findShare?.(bearer.token);
-		if (share) return {kind: 'pass', pass: share};
+		if (share && this.isGood(share)) return {kind: 'pass', pass: share};
 		const check = this.#check;
 		if (check.kind === 'capability') {
 			const pass = check.tokens.find(bearer.token);
@@ -68,6 +68,17 @@ export class Authenticator {
 		}
 		const result = await check.check(bearer.token);
 		return 'grant' in result ? {kind: 'pass', pass: result.grant} : {kind: 'refused', text: result.failure};
+	}
+
+	/** Whether the token is still accepted that a grant was made of, or that shared the process of the grant. */
+	isGood({source}: Grant): boolean {
+		if (!source) return true;
+		const {owner, digest, expiresAtMs = Number.POSITIVE_INFINITY} = source;
+		const check = this.#check;
+		if (check.kind === 'signed') return check.digest === digest && expiresAtMs > Date.now();
+		const token = check.tokens.findByDigest(digest);
+		// Only who may drive a process may share it.
+		return token?.name === owner && allows(token, 'drive');
 	}
 
 	/** Whether a grant is good for the pages of the server, which tell how its processes are. */
@@ -85,7 +96,7 @@ function load(source: AuthSource): Check {
 		case 'tokens-file':
 			return createCapabilityCheck(readTokensFile(source.path));
 		case 'signed':
-			return {kind: 'signed', check: readSignedTokens(source.secretPath, source)};
+			return {kind: 'signed', ...readSignedTokens(source.secretPath, source)};
 	}
 }
 

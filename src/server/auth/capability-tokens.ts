@@ -12,7 +12,15 @@ export class CapabilityTokens {
 	readonly #tokens: readonly CapabilityToken[];
 
 	constructor(tokens: readonly CapabilityToken[]) {
-		this.#tokens = tokens;
+		this.#tokens = tokens.map(({digest, grant}) => ({
+			digest,
+			grant: {...grant, source: {owner: grant.name, digest: digest.toString('hex')}},
+		}));
+	}
+
+	/** The digest is no secret: who has it has no token. */
+	findByDigest(hex: string): Grant | undefined {
+		return this.#tokens.findLast(({digest}) => digest.toString('hex') === hex)?.grant;
 	}
 
 	/** Constant time: compares with every token, so that the duration tells nothing about them. */

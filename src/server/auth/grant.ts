@@ -27,6 +27,18 @@ export interface Grant {
 	readonly process?: ManagedProcess | undefined;
 	/** Monotonic time at which its connections end; undefined for a token that is judged only when a client connects. */
 	readonly expiresAt?: number | undefined;
+	/** Token that it was made of, or that made the token it was made of; undefined if that is not known. */
+	readonly source?: GrantSource | undefined;
+}
+
+/** A token as far as the end of what it has made depends on it. It holds no secret. */
+export interface GrantSource {
+	/** Name of the token. */
+	readonly owner: string;
+	/** Digest of the token, or of the secret that has signed it. */
+	readonly digest: string;
+	/** Time at which it expires, in milliseconds since 1970; undefined for one that does not. */
+	readonly expiresAtMs?: number | undefined;
 }
 
 /** The grant of a token that is known by its name only; undefined without tokens. */

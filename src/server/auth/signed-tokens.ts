@@ -1,3 +1,4 @@
+import {createHash} from 'node:crypto';
 import {parseStrictJson} from '../../protocol/wire/strict-json.js';
 import {type Grant, isAccessScope} from './grant.js';
 import {invalidAuthError, readSecret} from './secret-file.js';
@@ -38,18 +39,25 @@ interface Claims {
 	readonly scope: string | undefined;
 }
 
-/** Returns a verifier for tokens signed with the secret of a file; the secret stays in its closure. */
-export function readSignedTokens(path: string, rules: SignedTokenRules): CheckSigned {
+/** A verifier for tokens signed with the secret of a file, and the digest of the secret, which stays in the closure. */
+export function readSignedTokens(
+	path: string,
+	rules: SignedTokenRules,
+): {readonly check: CheckSigned; readonly digest: string} {
 	const secret = new TextEncoder().encode(readSecret(path));
 	if (secret.length < MIN_SECRET_BYTES) {
 		throw invalidAuthError(`signed websocket bearer secret ${path} must be at least ${MIN_SECRET_BYTES} bytes`);
 	}
-	return async token => {
+	const digest = createHash('sha256').update(secret).digest('hex');
+	const check: CheckSigned = async token => {
 		const claims = await verifySignature(token, secret);
 		if (!claims) return INVALID;
 		const failure = findFailure(claims, rules, Math.floor(Date.now() / 1000));
-		return failure ? {failure} : {grant: toGrant(claims)};
+		if (failure) return {failure};
+		const expiresAtMs = (claims.exp + rules.skewSeconds) * 1000;
+		return {grant: {...toGrant(claims), source: {owner: claims.sub, digest, expiresAtMs}}};
 	};
+	return {check, digest};
 }
 
 /** The claims of a token with a valid signature. The library is loaded lazily, with the first token. */

@@ -100,6 +100,7 @@ export class ClientConnection implements Service, SessionHolder {
 			maxLength: () => share.replies.maxRequestLength,
 		});
 		if (options.grant?.expiresAt !== undefined) this.#endAt(options.grant.expiresAt);
+		if (options.grant?.process) this.#endWithShare(options.grant);
 	}
 
 	/** Ends the connection with its token; a timer can be too short for the whole time. */
@@ -116,6 +117,14 @@ export class ClientConnection implements Service, SessionHolder {
 		};
 		check();
 		this.lifetime.add(() => clearTimeout(timer));
+	}
+
+	#endWithShare(grant: Grant): void {
+		const forget = this.#context.shares.watch(grant, () => {
+			this.logger.info('a share was revoked, and its connection ends', {peer: this.rpc.peer});
+			this.rpc.destroy();
+		});
+		this.lifetime.add(forget);
 	}
 
 	/** The session; throws before the handshake is complete, see `admit`. */

@@ -44,11 +44,23 @@ export const sharingHandlers = {
 		if (!client.grant) {
 			throw new LongarmError('SHARE_REFUSED', {message: 'this server lets everybody in without a token'});
 		}
-		const {token, expiresAtMs} = client.shares.create(process, role, forMs ?? DEFAULT_SHARE_MS, client.grant);
+		const {token, shareId, expiresAtMs} = client.shares.create(process, role, forMs ?? DEFAULT_SHARE_MS, client.grant);
 		client.metrics.recordShare(role);
 		client.audit?.shared({session: client.session.id, process: process.id, role, expiresAtMs});
-		return {token, processId: process.id, role, expiresAtMs};
+		return {token, processId: process.id, role, expiresAtMs, shareId};
 	},
+
+	'process/shares': ({processId}, client) => {
+		const process = processId == null ? undefined : client.registry.require(processId, client);
+		const isIncluded = (each: ManagedProcess): boolean =>
+			isOwner(each, client.grant) && (process === undefined || each === process);
+		const shares = client.shares.list(isIncluded);
+		return {shares: shares.map(({process: {id}, ...share}) => ({...share, processId: id}))};
+	},
+
+	'process/unshare': ({shareId}, client) => ({
+		revoked: client.shares.revoke(shareId, process => isOwner(process, client.grant)),
+	}),
 } satisfies Handlers<ClientConnection>;
 
 function resize(process: ManagedProcess, client: ClientConnection, {rows, cols}: {rows: number; cols: number}): void {

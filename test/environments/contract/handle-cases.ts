@@ -255,6 +255,8 @@ export const HANDLE_CASES: ContractCases<keyof ProcessHandle | '[Symbol.asyncDis
 		},
 	},
 	share: {observer: async ({sh}) => Object.keys(await (await sh(FOREVER)).share()).sort()},
+	shares: {none: async ({sh}) => (await sh(FOREVER)).shares()},
+	unshare: {unknown: async ({sh}) => (await sh(FOREVER)).unshare('000000000000')},
 	remove: {
 		ended: async ({environment, name, sh}) => {
 			const process = await sh('true', {processId: name});

@@ -63,7 +63,8 @@ export function parseListenSetting(text: string, protocol: 'all' | 'v0' = 'all')
 }
 
 export async function openServeEndpoint(address: ListenAddress, options: ServeEndpointOptions): Promise<ServeEndpoint> {
-	const {settings, security, logger, audit, listeningFd} = options;
+	const {settings, security, logger, audit, listeningFd, server} = options;
+	const {authenticator} = security;
 	const scheme = listenSchemeOf(address);
 	const over = new Deferred<string>();
 	const clientLeft = (): void => {
@@ -102,6 +103,7 @@ export async function openServeEndpoint(address: ListenAddress, options: ServeEn
 		console,
 		reload: () => {
 			reloadSecurity(security, endpoint, logger, audit?.reopen);
+			if (authenticator) void server.then(loaded => loaded.recheckShares(grant => authenticator.isGood(grant)));
 			void console?.site.recheck();
 		},
 		close: () => endpoint.close(),

@@ -12,13 +12,20 @@ export interface ShareRequest extends ProcessPlace {
 	/** Time until the link expires. */
 	readonly time: string | undefined;
 	readonly json: boolean;
+	/** Lists links instead of making one. */
+	readonly list: boolean;
+	/** Id of a link, or `all`. */
+	readonly revoke: string | undefined;
 }
+
+const ALL = 'all';
 
 /** Prints a link for one process and one role. */
 export async function share(id: string, request: ShareRequest): Promise<number> {
 	const {drive, time, json} = request;
 	const forMs = parseTimeOption('--for', time);
 	if (parseShareLink(id)) throw usageError('a link cannot be shared; pass it on as it is');
+	if (request.list || request.revoke !== undefined) return administer(id, request);
 	const url = await findUrl(request);
 	return withProcess(id, {...request, quiet: true}, async ({environment, reference}) => {
 		const process = await environment.processes.reference(reference);
@@ -34,6 +41,30 @@ export async function share(id: string, request: ShareRequest): Promise<number> 
 		else writeLines([link]);
 		// Beside standard output, which is the link alone.
 		if (!json && forBrowser !== undefined) writeMessage(`in a browser: ${forBrowser}`);
+		return EXIT.ok;
+	});
+}
+
+/** Lists or revokes the links of a process. */
+async function administer(id: string, request: ShareRequest): Promise<number> {
+	const {list, revoke, json, drive, time} = request;
+	if ((list && revoke !== undefined) || drive || time !== undefined) {
+		throw usageError('--list and --revoke go with no other option of a link, and not with each other');
+	}
+	return withProcess(id, {...request, quiet: true}, async ({environment, reference}) => {
+		const process = await environment.processes.reference(reference);
+		const shares = await process.shares();
+		if (list) {
+			if (json) writeJson(shares, '\t');
+			else writeLines(shares.map(({id: link, role, expiresAt}) => `${link} ${role} until ${expiresAt.toISOString()}`));
+			return EXIT.ok;
+		}
+		const meant = shares.filter(({id: link}) => revoke === ALL || link === revoke);
+		if (meant.length === 0 && revoke !== ALL) {
+			writeMessage(`error: the process has no link with the id ${revoke}`, 'hint: longarm share --list lists them');
+			return EXIT.failed;
+		}
+		for (const {id: link} of meant) await process.unshare(link);
 		return EXIT.ok;
 	});
 }

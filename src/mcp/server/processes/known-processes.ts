@@ -102,7 +102,9 @@ export class KnownProcesses {
 		const lists = await Promise.all(machines.map(machine => listOnMachine(machine).catch(() => [])));
 		const all = lists.flatMap((list, at) => list.map(listed => ({machine: machines[at]!, listed})));
 		const {areSecret} = this.ids;
-		const meant = all.filter(({listed}) => (areSecret ? listed.processId === id && isSecretId(id) : isMeant(id, listed)));
+		const meant = all.filter(({listed}) =>
+			areSecret ? listed.processId === id && isSecretId(id) : isMeant(id, listed),
+		);
 		const living = meant.filter(({listed}) => isLiving(listed));
 		const candidates = living.length > 0 ? living : latest(meant);
 		if (candidates.length === 1) return candidates[0]!;
