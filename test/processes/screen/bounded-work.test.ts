@@ -19,6 +19,10 @@ const SIZES = [
 async function longestTickMs(output: string, size = {rows: 24, columns: 80}): Promise<number> {
 	const source = new RecordedScreen(size);
 	for (const part of output.match(/[^]{1,65536}/gu) ?? []) source.output(part);
+	return longestDrawingTickMs(source);
+}
+
+async function longestDrawingTickMs(source: RecordedScreen): Promise<number> {
 	const state = {isDone: false};
 	let longest = 0;
 	const watch = async (): Promise<void> => {
@@ -54,7 +58,8 @@ function pick<T>(random: (below: number) => number, list: ArrayLike<T>): T {
 
 /** A sequence with any prefix, parameters, subparameters, intermediate and final character. */
 function hostileSequence(random: (below: number) => number): string {
-	const numbers = ['', '0', '1', '2', '4', '5', '999', '65535', String(HUGE), '99999999999999', '1049', '47'];
+	const huge = [String(HUGE), `000000000000${HUGE}`, '4294967295', '99999999999999'];
+	const numbers = ['', '0', '1', '2', '4', '5', '999', '65535', ...huge, '1049', '47'];
 	const parameters = Array.from({length: random(4) === 0 ? 40 : random(4)}, () => pick(random, numbers));
 	const separator = pick(random, [';', ';', ';', ':']);
 	switch (random(8)) {
@@ -69,7 +74,8 @@ function hostileSequence(random: (below: number) => number): string {
 		default: {
 			const final = String.fromCharCode(0x40 + random(0x3f));
 			const prefix = pick(random, ['', '', '', '?', '>']);
-			return `\x1b[${prefix}${parameters.join(separator)}${pick(random, ['', '', '', ' ', "'", '$', '"'])}${final}`;
+			// The second is the same in one character, of 8 bits.
+			return `${pick(random, ['\x1b[', '\u009b'])}${prefix}${parameters.join(separator)}${pick(random, ['', '', '', ' ', "'", '$', '"'])}${final}`;
 		}
 	}
 }
@@ -85,6 +91,23 @@ test.each(SIZES)(
 		}
 	},
 );
+
+test('sequences in pieces of any size, between changes of size, do not occupy the event loop', {
+	timeout: 120_000,
+}, async () => {
+	for (let seed = 1; seed <= 6; seed++) {
+		const random = createRandom(seed);
+		const source = new RecordedScreen(pick(random, SIZES));
+		const output = Buffer.from(Array.from({length: 60}, () => hostileSequence(random)).join(''));
+		for (let at = 0; at < output.length; ) {
+			const end = at + 1 + random(40);
+			source.output(output.subarray(at, end));
+			at = end;
+			if (random(30) === 0) source.resize(pick(random, [1, 2, 24, 1000]), pick(random, [1, 2, 80, 1000]));
+		}
+		expect(await longestDrawingTickMs(source)).toBeLessThan(MAX_TICK_CPU_MS);
+	}
+});
 
 test.each('@ABCDEFGHIJKLMPSTXZ`abdefghlmnrstu'.split(''))('CSI %s with the largest number is bounded', async final => {
 	for (const size of SIZES) {
