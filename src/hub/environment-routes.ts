@@ -2,6 +2,7 @@ import type {IncomingMessage, ServerResponse} from 'node:http';
 import type {ExecutorLoad} from '../protocol/relay/executor-offer.js';
 import {matchesPool, type PoolSelector, parsePoolSelector} from '../protocol/relay/pool-selector.js';
 import type {EnvironmentLabels} from '../shared/labels.js';
+import {findSurplus} from './access/fair-share.js';
 import type {HubAccess} from './access/hub-access.js';
 import type {HubCluster} from './cluster/hub-cluster.js';
 import type {PlainExecutor} from './gateway/plain-executors.js';
@@ -119,8 +120,13 @@ export class EnvironmentRoutes {
 	}
 
 	#watch(watcher: Watcher, environments: readonly ListedEnvironment[]): void {
-		if (this.#watchers.size >= MAX_WATCHERS) throw new HubRefusal(503, 'unavailable', 'too many clients watch already');
-		const {response} = watcher;
+		const {response, token} = watcher;
+		if (this.#watchers.size >= MAX_WATCHERS) {
+			const surplus = findSurplus(this.#watchers, each => each.token.id, token.id);
+			if (!surplus) throw new HubRefusal(503, 'unavailable', 'too many clients watch already');
+			this.#watchers.delete(surplus);
+			surplus.response.destroy();
+		}
 		// The client may have hung up while the list was made: no event follows.
 		if (response.destroyed) return;
 		response.writeHead(200, {'content-type': 'application/jsonl', 'cache-control': 'no-store'});

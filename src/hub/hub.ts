@@ -1,5 +1,5 @@
 import {createServer, type IncomingMessage, type Server, type ServerResponse} from 'node:http';
-import type {AddressInfo} from 'node:net';
+import type {AddressInfo, Socket} from 'node:net';
 import {join} from 'node:path';
 import type {Duplex} from 'node:stream';
 import {setTimeout as delay} from 'node:timers/promises';
@@ -15,6 +15,7 @@ import {loadNoiseKeys} from '../transports/node/relay/key-file.js';
 import {createTlsServer, replaceIdentity, type TlsIdentity} from '../transports/node/tls-server.js';
 import {UpgradeGate} from '../transports/node/upgrade-gate.js';
 import {HubAccess, type HubAccessOptions} from './access/hub-access.js';
+import {HubConnections} from './access/hub-connections.js';
 import {InternalTokens} from './access/internal-tokens.js';
 import type {ClusterParts, HubBackend, HubCluster} from './cluster/hub-cluster.js';
 import {ControlSocket} from './control-socket.js';
@@ -28,6 +29,7 @@ import type {HubStatus} from './hub-status-record.js';
 import {PoolPlacer} from './pools/pool-placer.js';
 import {RegistryRoutes} from './registry/registry-routes.js';
 import {type PresenceLookup, RegistryService} from './registry/registry-service.js';
+import {signTicket, type TicketRequest} from './registry/tickets.js';
 import {Relay} from './relay/relay.js';
 import {RelayUpgrades, refuseUpgrade} from './relay/relay-upgrades.js';
 import {EmbeddedBackend} from './store/embedded-backend.js';
@@ -37,8 +39,6 @@ import {coversEnvironment} from './store/hub-tokens.js';
 
 /** The same for requests of an extension. */
 const EXTENSION_TIMEOUT_MS = 600_000;
-/** Connections of all kinds. */
-export const MAX_HUB_CONNECTIONS = 20_000;
 
 /** How often tokens are looked at; sockets of a revoked one are closed then. */
 const REVOCATION_CHECK_MS = 2000;
@@ -69,6 +69,8 @@ export interface HubOptions {
 	/** Environments in all, and those that one token may add; `MAX_ENVIRONMENTS` and `MAX_ENVIRONMENTS_PER_TOKEN` by default. */
 	readonly maxEnvironments?: number | undefined;
 	readonly maxEnvironmentsPerToken?: number | undefined;
+	/** Clients of the gateway at once; `MAX_GATEWAY_CLIENTS` by default. */
+	readonly maxGatewayClients?: number | undefined;
 	readonly peerTimes?: PeerTimes | undefined;
 	readonly logger?: Logger | undefined;
 }
@@ -113,7 +115,8 @@ export class Hub {
 		const tokens = new InternalTokens(backend.tokens);
 		this.tokens = backend.tokens;
 		this.internalTokens = tokens;
-		const access = new HubAccess({tokens, logger, rates: options.rates});
+		const connections = new HubConnections();
+		const access = new HubAccess({tokens, connections, logger, rates: options.rates});
 		this.access = access;
 		const relay = new Relay({
 			changed: executor => cluster.executorChanged(executor),
@@ -129,7 +132,8 @@ export class Hub {
 		const {maxEnvironments, maxEnvironmentsPerToken} = options;
 		const service = new RegistryService({store, grants, isOnline, maxEnvironments, maxEnvironmentsPerToken});
 		const socketOrigin = (request: IncomingMessage): string => this.#socketOrigin(request);
-		const shared = {service, cluster, access, socketOrigin, ticketSecret: store.ticketSecret, logger};
+		const sign = (given: TicketRequest): string => signTicket(store.ticketSecret, given, grants.createNonce());
+		const shared = {service, cluster, access, socketOrigin, signTicket: sign, logger};
 		this.#registry = new RegistryRoutes({
 			...shared,
 			placer: new PoolPlacer({store, cluster, service}),
@@ -139,12 +143,19 @@ export class Hub {
 		const plainExecutors = (tenant?: string) => this.#gateway?.plainExecutors.list(tenant) ?? [];
 		this.#environments = new EnvironmentRoutes({store, cluster, access, plainExecutors});
 		this.#gateway = options.hasGateway
-			? new Gateway({...shared, changed, keys: loadNoiseKeys(join(options.data, GATEWAY_KEY_FILE))})
+			? new Gateway({
+					...shared,
+					changed,
+					keys: loadNoiseKeys(join(options.data, GATEWAY_KEY_FILE)),
+					maxClients: options.maxGatewayClients,
+				})
 			: undefined;
 		this.#upgrades = new RelayUpgrades({
 			...shared,
 			relay,
 			grants,
+			connections,
+			ticketSecret: store.ticketSecret,
 			metrics,
 			peerTimes: options.peerTimes,
 			isGoodToken: id => tokens.isGood(id),
@@ -170,7 +181,7 @@ export class Hub {
 			},
 			{describePeer: socket => socket.remoteAddress ?? 'unknown', isKnownHost: header => this.#isKnownHost(header)},
 		);
-		this.#server = this.#createServer();
+		this.#server = this.#createServer(connections);
 	}
 
 	/** Environments that a token is good for. */
@@ -264,6 +275,7 @@ export class Hub {
 		this.#isDraining = true;
 		await this.#extension?.close();
 		clearInterval(this.#revocationTimer);
+		this.#upgrades.close();
 		await this.relay.close();
 		this.#gateway?.close();
 		this.#pages.terminateAll();
@@ -280,11 +292,11 @@ export class Hub {
 		await this.#backend.close();
 	}
 
-	#createServer(): Server {
+	#createServer(connections: HubConnections): Server {
 		const timeouts = {headersTimeout: REQUEST_TIMEOUT_MS, requestTimeout: REQUEST_TIMEOUT_MS, noDelay: true};
 		const {tls} = this.#options;
 		const server = tls ? createTlsServer(tls, timeouts).server : createServer(timeouts);
-		server.maxConnections = MAX_HUB_CONNECTIONS;
+		server.on('connection', (socket: Socket) => connections.add(socket));
 		server.on('request', (request, response) => void this.#handle(request, response));
 		server.on('upgrade', (request, socket, head) => void this.#upgrade(request, socket, head));
 		return server;

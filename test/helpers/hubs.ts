@@ -8,7 +8,7 @@ import {silentLogger} from '../../src/shared/logger.js';
 import {nodeNoiseCrypto} from '../../src/shared/node/node-noise-crypto.js';
 import {createNoiseKeys, type NoiseKeys} from '../../src/shared/noise/hybrid-ik.js';
 import {connectHarness, harnessKey} from '../../src/transports/node/relay/connect-harness.js';
-import {ExecutorLink} from '../../src/transports/node/relay/executor-link.js';
+import {ExecutorLink, type ExecutorLinkOptions} from '../../src/transports/node/relay/executor-link.js';
 import {RegistryClient} from '../../src/transports/node/relay/registry-client.js';
 import type {Transport} from '../../src/transports/transport.js';
 import {runningNats} from './nats-servers.js';
@@ -96,6 +96,7 @@ export async function runningExecutor(
 	}: Pick<RunningHub, 'url' | 'executorUrl' | 'executorToken'>,
 	environmentId: string,
 	keys = createNoiseKeys(nodeNoiseCrypto),
+	options: Partial<ExecutorLinkOptions> = {},
 ): Promise<RunningExecutor> {
 	const server = new ExecServer();
 	const online = new Deferred();
@@ -105,6 +106,7 @@ export async function runningExecutor(
 		accept: transport => void server.accept(transport),
 		logger: silentLogger,
 		onOnline: () => online.resolve(),
+		...options,
 	});
 	const ended = link.run();
 	ended.catch(error => online.reject(error as Error));

@@ -10,7 +10,7 @@ import {HubAccess} from '../../src/hub/access/hub-access.js';
 import {MAX_HARNESSES_PER_EXECUTOR} from '../../src/hub/relay/relay.js';
 import {FileStore} from '../../src/hub/store/file-store.js';
 import {HubTokens} from '../../src/hub/store/hub-tokens.js';
-import {MAX_CLAIMS, MAX_GRANTS, MemoryGrants} from '../../src/hub/store/memory-grants.js';
+import {CLAIM_MS, GRANT_MS, MAX_CLAIMS, MAX_GRANTS, MemoryGrants} from '../../src/hub/store/memory-grants.js';
 import {encodeRelayKey} from '../../src/protocol/relay/relay-keys.js';
 import {silentLogger} from '../../src/shared/logger.js';
 import {nodeNoiseCrypto} from '../../src/shared/node/node-noise-crypto.js';
@@ -88,19 +88,23 @@ test('an executor has so many sockets of clients, and takes another when one has
 	expect(next.socket.readyState).toBe(next.socket.OPEN);
 });
 
-test('so many authorizations wait and so many used tickets are remembered; further ones are refused, and none is forgotten early', async () => {
+test('a token has half of the authorizations and used tickets at most, others always find room, and none is forgotten early', async () => {
 	const grants = new MemoryGrants();
-	for (let count = 0; count < MAX_GRANTS; count++) await grants.put(`grant ${count}`, Buffer.from('binding'));
-	await expect(grants.put('late', Buffer.from('binding'))).rejects.toThrow('too many clients connect at once');
-	for (let count = 0; count < MAX_CLAIMS; count++) await grants.claim(`ticket ${count}`);
-	await expect(grants.claim('late')).rejects.toThrow('too many clients connect at once');
-	expect(await grants.claim('ticket 0')).toBe(false);
+	const put = (digest: string, holder: string): Promise<void> => grants.put(digest, Buffer.from('binding'), holder);
+	for (let count = 0; count < MAX_GRANTS / 2; count++) await put(`grant ${count}`, 'greedy');
+	await expect(put('late', 'greedy')).rejects.toThrow('too many clients connect at once');
+	await put('of another', 'other');
+	for (let count = 0; count < MAX_CLAIMS / 2; count++) await grants.claim(`ticket ${count}`, 'greedy');
+	await expect(grants.claim('late', 'greedy')).rejects.toThrow('too many clients connect at once');
+	expect([await grants.claim('of another', 'other'), await grants.claim('ticket 0', 'other')]).toEqual([true, false]);
 	expect(await grants.take('grant 0')).toEqual(Buffer.from('binding'));
 	const now = performance.now();
-	const clock = vi.spyOn(performance, 'now').mockReturnValue(now + 61_000);
+	const clock = vi.spyOn(performance, 'now').mockReturnValue(now + GRANT_MS + 1);
 	onTestFinished(() => clock.mockRestore());
-	await grants.put('late', Buffer.from('binding'));
-	expect(await grants.claim('late')).toBe(true);
+	await put('late', 'greedy');
+	expect(await grants.claim('ticket 0', 'other')).toBe(false);
+	clock.mockReturnValue(now + CLAIM_MS + 1);
+	expect(await grants.claim('late', 'greedy')).toBe(true);
 });
 
 test('an address may ask so often, whatever its tokens, and loopback is not counted', async () => {

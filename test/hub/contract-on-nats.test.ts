@@ -8,6 +8,7 @@ useHubKind('nats');
 describe('two nodes on NATS', needs('nats-server'), async () => {
 	await import('./rules.test.js');
 	await import('./hub.test.js');
+	await import('./executor-tickets.test.js');
 	await import('./tenants.test.js');
 	await import('./gateway.test.js');
 	await import('./access.test.js');

@@ -9,7 +9,6 @@ import {RegistryClient} from '../../src/transports/node/relay/registry-client.js
 import {RegistryError} from '../../src/transports/node/relay/registry-errors.js';
 import {connectVia, environmentVia, runningExecutor, runningHub} from '../helpers/hubs.js';
 import {eventually} from '../helpers/processes.js';
-import {executorRegistry, openRelayPeer, statusOfUpgrade} from '../helpers/relay-peers.js';
 
 /** Why the registry has refused a request. */
 async function refusal(pending: Promise<unknown>): Promise<unknown> {
@@ -116,23 +115,6 @@ test('an authorization and a ticket are good once, for the key they were given t
 	const stolen = await registry.connect(harnessKey(keys));
 	const thief = createNoiseKeys(nodeNoiseCrypto);
 	await expect(connectHarness({...options, keys: thief, bundle: stolen})).rejects.toThrow('Noise relay stream reset');
-});
-
-test('the ticket of a machine is good once, for a minute, and not after a restart of the hub', async () => {
-	const hub = await runningHub();
-	const key = harnessKey(createNoiseKeys(nodeNoiseCrypto));
-	const {url} = await executorRegistry(hub, 'devbox').register(key);
-	const expires = Number(new URL(url).searchParams.get('expires'));
-	expect(expires - Date.now()).toBeLessThanOrEqual(60_000);
-	const machine = await openRelayPeer(url);
-	expect(await statusOfUpgrade(url)).toBe(401);
-	expect(machine.socket.readyState).toBe(machine.socket.OPEN);
-	machine.socket.terminate();
-	expect(await statusOfUpgrade(url)).toBe(401);
-	const port = Number(new URL(hub.executorUrl ?? hub.url).port);
-	await hub.hub.close();
-	await runningHub({data: hub.data, port});
-	expect(await statusOfUpgrade(url)).toBe(401);
 });
 
 test('the newest executor of an environment wins, and the displaced one is refused while that is connected', async () => {

@@ -18,11 +18,11 @@ import {eventually} from '../helpers/processes.js';
 import {
 	clientRegistry,
 	executorRegistry,
-	openRelayPeer,
 	scriptedExecutor,
 	scriptedHarness,
 	statusOfUpgrade,
 } from '../helpers/relay-peers.js';
+import {upstreamLikeExecutor} from '../helpers/upstream-like-executor.js';
 
 const freshKey = (): ReturnType<typeof encodeRelayKey> =>
 	encodeRelayKey(publicKeysOf(createNoiseKeys(nodeNoiseCrypto)));
@@ -45,15 +45,23 @@ test('rule 1: a ticket is refused with 4xx only if registering works right after
 
 test('rule 2: registrations are durable and tickets need no memory, so executors come back without registering', async () => {
 	const first = await runningHub();
-	const executor = await scriptedExecutor(first, 'devbox');
-	const again = await openRelayPeer(executor.registration.url);
+	const executor = await upstreamLikeExecutor(first, 'devbox');
+	const {registrationId} = executor.registration;
+	const isOnline = ({hub}: typeof first): boolean =>
+		hub.relay.findExecutor('devbox')?.registrationId === registrationId;
+	expect((await environmentVia(first, 'devbox').shell('echo first')).stdout.text).toBe('first\n');
+	// Its socket is cut, and it uses the same address.
+	executor.cut();
+	await eventually(() => !isOnline(first));
+	await executor.open();
+	await eventually(() => isOnline(first));
+	expect((await environmentVia(first, 'devbox').shell('echo again')).stdout.text).toBe('again\n');
 	const port = Number(new URL(first.executorUrl ?? first.url).port);
 	await first.hub.close();
-	expect(await again.closed).toBe(1001);
 	const second = await runningHub({data: first.data, port});
-	await openRelayPeer(executor.registration.url);
-	const {registrationId} = executor.registration;
-	await eventually(() => second.hub.relay.findExecutor('devbox')?.registrationId === registrationId);
+	await executor.open();
+	await eventually(() => isOnline(second));
+	expect((await environmentVia(second, 'devbox').shell('echo second')).stdout.text).toBe('second\n');
 });
 
 test('rule 3: the same key keeps its registration, another wins, and the displaced key is refused', async () => {
@@ -151,7 +159,7 @@ test('rule 8: an authorization is good once, for its environment, registration a
 
 	const grants = new Grants(new MemoryGrants());
 	const binding = {tenant: 'default', environmentId: 'one', registrationId, harnessKey: key};
-	const [early, late] = [await grants.create(binding), await grants.create(binding)];
+	const [early, late] = [await grants.create(binding, 'token'), await grants.create(binding, 'token')];
 	const now = performance.now();
 	const clock = vi.spyOn(performance, 'now').mockReturnValue(now + 59_000);
 	onTestFinished(() => clock.mockRestore());

@@ -5,13 +5,19 @@ import {bearerOf, HubRefusal} from '../http-exchange.js';
 import type {HubTokenKind, TokenRecord} from '../store/hub-records.js';
 import type {TokenStore} from '../store/hub-store.js';
 import {coversEnvironment} from '../store/hub-tokens.js';
+import type {HubConnections} from './hub-connections.js';
 import {RateLimit, type RequestRate} from './rate-limit.js';
 
 /**
- * Requests of one token. Generous: an upstream executor that is refused once ends for good, and 28 clients that try to resume
- * every 100 ms may do so for 45 s.
+ * Requests of one token of clients. Generous: 28 clients that try to resume every 100 ms may do so
+ * for 45 s.
  */
 export const TOKEN_RATE: RequestRate = {burst: 4000, perSecond: 200};
+/**
+ * Requests of one token of executors. Our own executors register for every socket, and ten thousand machines may have one token:
+ * all of them come back at once when the hub was restarted.
+ */
+export const EXECUTOR_TOKEN_RATE: RequestRate = {burst: 20_000, perSecond: 400};
 /** Requests of one address, whatever their tokens; those of loopback come from a proxy for many others, and are not counted. */
 export const ADDRESS_RATE: RequestRate = {burst: 8000, perSecond: 400};
 /** Wrong tokens of one address; beyond it they are refused without an entry in the log. */
@@ -19,6 +25,8 @@ export const WRONG_TOKEN_RATE: RequestRate = {burst: 20, perSecond: 1};
 
 export interface HubAccessOptions {
 	readonly tokens: TokenStore;
+	/** Told whose token a connection has shown. */
+	readonly connections?: HubConnections | undefined;
 	readonly logger: Logger;
 	readonly rates?: Partial<Readonly<Record<'token' | 'address' | 'wrongToken', RequestRate>>> | undefined;
 }
@@ -26,14 +34,17 @@ export interface HubAccessOptions {
 /** Decides whose requests are answered: by token, and by how many there were. */
 export class HubAccess {
 	readonly #options: HubAccessOptions;
-	readonly #byToken: RateLimit;
+	readonly #byToken: Readonly<Record<HubTokenKind, RateLimit>>;
 	readonly #byAddress: RateLimit;
 	readonly #wrong: RateLimit;
 
 	constructor(options: HubAccessOptions) {
 		this.#options = options;
-		const {token = TOKEN_RATE, address = ADDRESS_RATE, wrongToken = WRONG_TOKEN_RATE} = options.rates ?? {};
-		this.#byToken = new RateLimit(token);
+		const {token, address = ADDRESS_RATE, wrongToken = WRONG_TOKEN_RATE} = options.rates ?? {};
+		this.#byToken = {
+			executor: new RateLimit(token ?? EXECUTOR_TOKEN_RATE),
+			client: new RateLimit(token ?? TOKEN_RATE),
+		};
 		this.#byAddress = new RateLimit(address);
 		this.#wrong = new RateLimit(wrongToken);
 	}
@@ -43,8 +54,11 @@ export class HubAccess {
 		const address = addressOfPeer(request);
 		const token = await this.#options.tokens.find(bearerOf(request), kind);
 		if (!token) throw this.#refuseStranger(address, kind, environmentId);
-		if (!this.#byToken.take(token.id) || !(isProxied(address) || this.#byAddress.take(address))) {
+		if (!this.#byToken[kind].take(token.id) || !(isProxied(address) || this.#byAddress.take(address))) {
 			throw new HubRefusal(429, 'too_many_requests', 'too many requests, try again later');
+		}
+		if (this.#options.connections?.admit(request.socket, token.id) === false) {
+			throw new HubRefusal(503, 'unavailable', 'this token has too many connections');
 		}
 		if (environmentId === undefined || coversEnvironment(token, environmentId)) return token;
 		this.#options.logger.warn('refused', {reason: 'forbidden', environment: environmentId, token: token.id, address});

@@ -27,6 +27,13 @@ export interface RouteTarget extends EnvironmentPlace {
 	readonly tokenId: string;
 }
 
+/** A slot of an executor with so many of them, for a client of a token. */
+export interface WantedSlot {
+	readonly registrationId: string;
+	readonly slots: number;
+	readonly tokenId: string;
+}
+
 /** A client's way to its executor, on this node or on another one. Frames keep their order; none is lost without an end of the route. */
 export interface HarnessRoute {
 	/** Bytes that wait for the executor. */
@@ -58,7 +65,7 @@ export interface HubCluster {
 	/** Whether an executor with this registration is connected to any node; asks it. Throws when that cannot be told. */
 	isOnline(place: EnvironmentPlace, registrationId: string): Promise<boolean>;
 	/** Asks the node of an executor for one of its slots, for a client of a pool that is about to come. */
-	pick(place: EnvironmentPlace, registrationId: string, slots: number): Promise<PickAnswer>;
+	pick(place: EnvironmentPlace, wanted: WantedSlot): Promise<PickAnswer>;
 	/** Makes an executor known before its socket is let in: its sockets at other nodes are closed. Returns how to take that back. */
 	announce(joining: JoiningEnd): Promise<() => void>;
 	/** An executor of this node came or went. */

@@ -3,7 +3,15 @@ import type {PickAnswer} from '../pools/pending-picks.js';
 import type {JoiningEnd, Relay} from '../relay/relay.js';
 import type {ExecutorEnd} from '../relay/relay-ends.js';
 import type {EnvironmentPlace} from '../store/hub-records.js';
-import type {ClusterParts, ExecutorLease, HarnessRoute, HubCluster, NodeStatus, RouteTarget} from './hub-cluster.js';
+import type {
+	ClusterParts,
+	ExecutorLease,
+	HarnessRoute,
+	HubCluster,
+	NodeStatus,
+	RouteTarget,
+	WantedSlot,
+} from './hub-cluster.js';
 import {LocalRoute} from './local-route.js';
 
 const nothing = (): void => {};
@@ -24,9 +32,9 @@ export class SingleNode implements HubCluster {
 		return this.#relay.findRegistration(registrationId) !== undefined;
 	}
 
-	async pick(_place: EnvironmentPlace, registrationId: string, slots: number): Promise<PickAnswer> {
+	async pick(_place: EnvironmentPlace, {registrationId, slots, tokenId}: WantedSlot): Promise<PickAnswer> {
 		const executor = this.#relay.findRegistration(registrationId);
-		return executor ? executor.picks.pick(executor, slots) : 'gone';
+		return executor ? executor.picks.pick(executor, slots, tokenId) : 'gone';
 	}
 
 	async announce(_joining: JoiningEnd): Promise<() => void> {

@@ -31,7 +31,7 @@ const ignore = (): void => {};
 export async function openGatewayHarness(options: GatewayHarnessOptions): Promise<GatewayHarness | undefined> {
 	const {cluster, service, keys, place, tokenId} = options;
 	const {tenant, environmentId} = place;
-	const outcome = await service.connect(place, harnessKey(keys));
+	const outcome = await service.connect(place, harnessKey(keys), {tokenId});
 	if (outcome.kind === 'offline') return undefined;
 	const {registration, authorization} = outcome;
 	const {registrationId} = registration;

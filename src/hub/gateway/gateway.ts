@@ -7,11 +7,12 @@ import type {NoiseKeys} from '../../shared/noise/hybrid-ik.js';
 import {randomHex} from '../../shared/random-id.js';
 import {completeUpgrade} from '../../transports/node/complete-upgrade.js';
 import {ENVIRONMENT_ID} from '../../transports/node/relay/registry-client.js';
+import {findSurplus} from '../access/fair-share.js';
 import {addressOfPeer, type HubAccess} from '../access/hub-access.js';
 import type {HubCluster} from '../cluster/hub-cluster.js';
 import {HubRefusal, readJsonBody, sendJson} from '../http-exchange.js';
 import type {RegistryService} from '../registry/registry-service.js';
-import {signTicket} from '../registry/tickets.js';
+import type {TicketRequest} from '../registry/tickets.js';
 import {type EnvironmentPlace, type TokenRecord} from '../store/hub-records.js';
 import {type GatewayHarness, openGatewayHarness} from './gateway-harness.js';
 import {type GatewayEnd, openGatewaySocket} from './gateway-socket.js';
@@ -28,13 +29,20 @@ export interface GatewayOptions {
 	readonly cluster: HubCluster;
 	readonly service: RegistryService;
 	readonly access: HubAccess;
-	readonly ticketSecret: Uint8Array;
+	readonly signTicket: (given: TicketRequest) => string;
 	readonly socketOrigin: (request: IncomingMessage) => string;
+	/** Clients at once; `MAX_GATEWAY_CLIENTS` by default. */
+	readonly maxClients?: number | undefined;
 	/** The key by which executors know this gateway. */
 	readonly keys: NoiseKeys;
 	/** An executor of upstream's first versions came or went. */
 	readonly changed: (place: EnvironmentPlace, isOnline: boolean) => void;
 	readonly logger: Logger;
+}
+
+interface ClientPlace {
+	readonly tokenId: string;
+	readonly socket: Duplex;
 }
 
 interface PreparedJoin {
@@ -54,8 +62,8 @@ export class Gateway {
 	});
 	/** Open sockets of clients, with the ids of their tokens. */
 	readonly #clients = new Map<GatewayEnd, string>();
-	/** Including those that are being let in. */
-	#size = 0;
+	/** Sockets of clients, including those that are being let in, oldest first. */
+	readonly #places = new Set<ClientPlace>();
 
 	constructor(options: GatewayOptions) {
 		this.#options = options;
@@ -68,7 +76,7 @@ export class Gateway {
 		if (id === undefined) return false;
 		if (request.method !== 'POST') throw new HubRefusal(405, 'bad_request', 'only POST is answered here');
 		requireId(id);
-		const {access, logger, socketOrigin, ticketSecret} = this.#options;
+		const {access, logger, socketOrigin, signTicket} = this.#options;
 		const token = await access.requireToken(request, 'executor', id);
 		const body = await readJsonBody(request);
 		// Versions that came later ask with an empty body, and speak the relay's frames without a cipher.
@@ -76,7 +84,7 @@ export class Gateway {
 			throw new HubRefusal(400, 'bad_request', 'this version of the executor is not served; take a newer one');
 		}
 		const registrationId = randomHex(REGISTRATION_ID_BYTES);
-		const ticket = signTicket(ticketSecret, {
+		const ticket = signTicket({
 			role: 'plain',
 			tenant: token.tenant,
 			environmentId: id,
@@ -99,11 +107,9 @@ export class Gateway {
 		if (id === undefined) return false;
 		requireId(id);
 		const token = await this.#options.access.requireToken(request, 'client', id);
-		if (this.#size >= MAX_GATEWAY_CLIENTS) throw new HubRefusal(503, 'route_unavailable', 'too many clients');
-		this.#size++;
 		// The client may have hung up while its token was looked up: no event follows.
-		if (socket.destroyed) this.#size--;
-		else socket.once('close', () => this.#size--);
+		if (socket.destroyed) return true;
+		this.#takePlace({tokenId: token.id, socket});
 		const {join, withdraw} = await this.#findExecutor(id, token);
 		this.#options.logger.info('client let in', {
 			environment: id,
@@ -123,6 +129,18 @@ export class Gateway {
 	close(): void {
 		this.plainExecutors.close();
 		for (const client of this.#clients.keys()) client.close();
+	}
+
+	/** Tokens that have more clients make room for others. Throws a `HubRefusal` if there is none. */
+	#takePlace(place: ClientPlace): void {
+		if (this.#places.size >= (this.#options.maxClients ?? MAX_GATEWAY_CLIENTS)) {
+			const surplus = findSurplus(this.#places, ({tokenId}) => tokenId, place.tokenId);
+			if (!surplus) throw new HubRefusal(503, 'route_unavailable', 'too many clients');
+			this.#places.delete(surplus);
+			surplus.socket.destroy();
+		}
+		this.#places.add(place);
+		place.socket.once('close', () => this.#places.delete(place));
 	}
 
 	/** How to join the client's socket to its executor, and how to release the executor if the socket never comes. */

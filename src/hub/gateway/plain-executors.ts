@@ -1,5 +1,6 @@
 import type {WebSocket} from 'ws';
 import type {Logger} from '../../shared/logger.js';
+import {findSurplus} from '../access/fair-share.js';
 import type {Ticket} from '../registry/tickets.js';
 import {type EnvironmentPlace, keyOfPlace} from '../store/hub-records.js';
 import {type GatewayEnd, openGatewaySocket} from './gateway-socket.js';
@@ -51,7 +52,7 @@ export class PlainExecutors {
 		const {tenant, environmentId, tokenId} = ticket;
 		const key = keyOfPlace(ticket);
 		const former = this.#byEnvironment.get(key);
-		if (!former && this.#byEnvironment.size >= MAX_PLAIN_EXECUTORS) return webSocket.close(TRY_AGAIN_LATER);
+		if (!former && !this.#hasRoom(tokenId)) return webSocket.close(TRY_AGAIN_LATER);
 		if (former) this.#remove(key, former);
 		const end = openGatewaySocket(webSocket, {
 			message: bytes => this.#passOn(executor, bytes),
@@ -87,6 +88,14 @@ export class PlainExecutors {
 		if (!client) return end.close(POLICY_VIOLATION);
 		client.send(message);
 		if (client.backlog > MAX_PLAIN_BACKLOG_BYTES) end.pause();
+	}
+
+	/** Tokens that have more executors make room for others. */
+	#hasRoom(tokenId: string): boolean {
+		if (this.#byEnvironment.size < MAX_PLAIN_EXECUTORS) return true;
+		const surplus = findSurplus(this.#byEnvironment, ([, executor]) => executor.tokenId, tokenId);
+		if (surplus) this.#remove(...surplus);
+		return surplus !== undefined;
 	}
 
 	#remove(key: string, executor: PlainExecutor): void {

@@ -1,7 +1,6 @@
 import type {StateLock} from '../../processes/spill/state-lock.js';
 import type {ClusterParts, HubBackend} from '../cluster/hub-cluster.js';
-import {TICKET_MS} from '../registry/tickets.js';
-import {GRANT_MS} from '../store/memory-grants.js';
+import {CLAIM_MS, GRANT_MS} from '../store/memory-grants.js';
 import {LEASE_MS} from './lease-view.js';
 import {type NatsBucket, NatsBuckets} from './nats-buckets.js';
 import {NatsCluster} from './nats-cluster.js';
@@ -38,7 +37,7 @@ export async function openNatsBackend(options: NatsBackendOptions): Promise<Nats
 		const store = await NatsStore.open(buckets, logger);
 		const tokens = await NatsTokens.open(buckets, logger);
 		const grants = await buckets.open({name: 'longarm_grants', storage: 'memory', ttlMs: GRANT_MS});
-		const used = await buckets.open({name: 'longarm_used', storage: 'file', ttlMs: TICKET_MS.harness});
+		const used = await buckets.open({name: 'longarm_used', storage: 'file', ttlMs: CLAIM_MS});
 		const leases = await buckets.open({name: 'longarm_leases', storage: 'memory', ttlMs: LEASE_MS});
 		return new NatsBackend({link, store, tokens, grants: new NatsGrants(grants, used), leases, child, lock});
 	} catch (error) {

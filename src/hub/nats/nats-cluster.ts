@@ -10,6 +10,7 @@ import type {
 	HubCluster,
 	NodeStatus,
 	RouteTarget,
+	WantedSlot,
 } from '../cluster/hub-cluster.js';
 import {LocalRoute} from '../cluster/local-route.js';
 import {leaseOf} from '../cluster/single-node.js';
@@ -39,7 +40,7 @@ const ASK_AGAIN_MS = 100;
 /** Question to the node of an executor: is it there, has it a slot for a client, or open a link to it. */
 const executorQuestion = v.variant('kind', [
 	v.object({kind: v.literal('here')}),
-	v.object({kind: v.literal('pick'), slots: v.number()}),
+	v.object({kind: v.literal('pick'), slots: v.number(), tokenId: v.optional(v.string(), '')}),
 	v.object({kind: v.literal('open'), link: v.string(), node: v.string(), tokenId: v.string()}),
 ]);
 type ExecutorQuestion = v.InferOutput<typeof executorQuestion>;
@@ -102,10 +103,10 @@ export class NatsCluster implements HubCluster {
 		return (await this.#ask(place, registrationId, {kind: 'here'})) !== undefined;
 	}
 
-	async pick(place: EnvironmentPlace, registrationId: string, slots: number): Promise<PickAnswer> {
+	async pick(place: EnvironmentPlace, {registrationId, slots, tokenId}: WantedSlot): Promise<PickAnswer> {
 		const local = this.#relay.findRegistration(registrationId);
-		if (local) return local.picks.pick(local, slots);
-		const kind = (await this.#ask(place, registrationId, {kind: 'pick', slots}))?.kind;
+		if (local) return local.picks.pick(local, slots, tokenId);
+		const kind = (await this.#ask(place, registrationId, {kind: 'pick', slots, tokenId}))?.kind;
 		return kind === 'picked' || kind === 'full' ? kind : 'gone';
 	}
 
@@ -252,7 +253,7 @@ export class NatsCluster implements HubCluster {
 			case 'here':
 				return 'here';
 			case 'pick':
-				return executor.picks.pick(executor, question.slots);
+				return executor.picks.pick(executor, question.slots, question.tokenId);
 			case 'open':
 				return this.#openLink(executor, question) ? 'here' : 'refused';
 		}

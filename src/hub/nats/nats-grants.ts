@@ -1,7 +1,8 @@
+import {createNonce} from '../registry/tickets.js';
 import type {GrantStore} from '../store/hub-store.js';
 import type {NatsBucket} from './nats-buckets.js';
 
-/** Authorizations and used tickets, in buckets whose entries live for a minute. */
+/** Authorizations and used tickets, in buckets whose entries live for a minute or two. */
 export class NatsGrants implements GrantStore {
 	readonly #bucket: NatsBucket;
 	readonly #used: NatsBucket;
@@ -22,7 +23,16 @@ export class NatsGrants implements GrantStore {
 		return entry && (await this.#bucket.take(digest, entry.revision)) ? entry.value : undefined;
 	}
 
-	claim(key: string): Promise<boolean> {
-		return this.#used.write(key, '', undefined);
+	createNonce(): string {
+		return createNonce();
+	}
+
+	/** The memory is on disk, and older than every ticket. */
+	remembers(): boolean {
+		return true;
+	}
+
+	claim(nonce: string): Promise<boolean> {
+		return this.#used.write(nonce, '', undefined);
 	}
 }

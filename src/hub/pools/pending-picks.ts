@@ -1,10 +1,18 @@
 import type {ExecutorLoad} from '../../protocol/relay/executor-offer.js';
+import {findSurplus} from '../access/fair-share.js';
 
 /** How long a client that was sent to an executor counts before the executor has told of it. A client that comes later may find no room. */
 export const PENDING_PICK_MS = 2000;
 
 /** Answer of an executor's node to a pick: `gone` also for an executor that takes nobody because it is about to end. */
 export type PickAnswer = 'picked' | 'full' | 'gone';
+
+interface PendingPick {
+	/** Id of the token of the client. */
+	readonly tokenId: string;
+	/** Monotonic time at which the client stops to count. */
+	readonly until: number;
+}
 
 /** The part of a connected executor that decides about a pick. */
 export interface PickedExecutor {
@@ -18,26 +26,33 @@ export interface PickedExecutor {
  * them, so that every node counts alike. An estimate all the same: the executor itself refuses one too many.
  */
 export class PendingPicks {
-	/** Times at which clients stop to count, monotonic, in the order they were sent. */
-	readonly #until: number[] = [];
+	/** In the order they were sent. */
+	readonly #pending: PendingPick[] = [];
 	/** Clients that had arrived at the executor when it was last looked at. */
 	#arrivals = 0;
 
-	/** Counts one more client if the executor has fewer than `slots` slots in use. */
-	pick(executor: PickedExecutor, slots: number): PickAnswer {
+	/**
+	 * Counts one more client if the executor has fewer than `slots` slots in use. A token whose clients are asked for and do not
+	 * come cannot keep those of other tokens out: theirs count instead.
+	 */
+	pick(executor: PickedExecutor, slots: number, tokenId: string): PickAnswer {
 		if (executor.load?.state === 'draining') return 'gone';
 		this.#forget(executor.load?.arrivals ?? 0);
-		if (slotsInUse(executor.load, executor.streams.size) + this.#until.length >= slots) return 'full';
-		this.#until.push(performance.now() + PENDING_PICK_MS);
+		if (slotsInUse(executor.load, executor.streams.size) + this.#pending.length >= slots) {
+			const surplus = findSurplus(this.#pending, pick => pick.tokenId, tokenId);
+			if (!surplus) return 'full';
+			this.#pending.splice(this.#pending.indexOf(surplus), 1);
+		}
+		this.#pending.push({tokenId, until: performance.now() + PENDING_PICK_MS});
 		return 'picked';
 	}
 
 	#forget(arrivals: number): void {
 		// Clients that have arrived are part of the load now.
-		this.#until.splice(0, Math.max(0, arrivals - this.#arrivals));
+		this.#pending.splice(0, Math.max(0, arrivals - this.#arrivals));
 		this.#arrivals = arrivals;
 		const now = performance.now();
-		while (this.#until.length > 0 && this.#until[0]! <= now) this.#until.shift();
+		while (this.#pending.length > 0 && this.#pending[0]!.until <= now) this.#pending.shift();
 	}
 }
 

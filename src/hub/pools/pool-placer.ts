@@ -48,10 +48,14 @@ export class PoolPlacer {
 		let hasFull = members.length > MAX_PICKS;
 		for (let asked = 0; asked < MAX_PICKS && members.length > 0; asked++) {
 			const {registration, slots} = takeNext(members);
-			const answer = await cluster.pick(registration, registration.registrationId, slots);
+			const answer = await cluster.pick(registration, {
+				registrationId: registration.registrationId,
+				slots,
+				tokenId: token.id,
+			});
 			if (answer === 'full') hasFull = true;
 			if (answer !== 'picked') continue;
-			const outcome = await service.connect(registration, harnessKey, {isPlaced: true});
+			const outcome = await service.connect(registration, harnessKey, {tokenId: token.id, isPlaced: true});
 			if (outcome.kind === 'granted') return outcome;
 		}
 		return {kind: hasFull ? 'full' : 'empty'};

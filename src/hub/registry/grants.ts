@@ -20,12 +20,20 @@ export class Grants {
 		this.#store = store;
 	}
 
-	/** `isPlaced` for a client that has not asked for this very executor, which the authorization tells. */
-	async create(binding: GrantBinding, isPlaced = false): Promise<string> {
+	/**
+	 * `holder` is the id of the token of the client. `isPlaced` for a client that has not asked for this very executor, which the
+	 * authorization tells.
+	 */
+	async create(binding: GrantBinding, holder: string, isPlaced = false): Promise<string> {
 		const secret = randomBytes(SECRET_BYTES).toString('base64url');
 		const authorization = isPlaced ? markPlaced(secret) : secret;
-		await this.#store.put(digestOf(authorization), digestBinding(binding));
+		await this.#store.put(digestOf(authorization), digestBinding(binding), holder);
 		return authorization;
+	}
+
+	/** Takes back an authorization that was not used. */
+	async withdraw(authorization: string): Promise<void> {
+		await this.#store.take(digestOf(authorization));
 	}
 
 	/** Uses an authorization up, whatever the answer. */

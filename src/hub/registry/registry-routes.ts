@@ -11,7 +11,7 @@ import {HubRefusal, readJsonBody, sendJson} from '../http-exchange.js';
 import type {PoolPlacer} from '../pools/pool-placer.js';
 import type {EnvironmentPlace, HubTokenKind, TokenRecord} from '../store/hub-records.js';
 import {type ConnectOutcome, fingerprintOfKey, type RegistryService} from './registry-service.js';
-import {signTicket} from './tickets.js';
+import type {TicketRequest} from './tickets.js';
 
 const ROUTE = /^\/cloud\/environment\/([^/]+)\/(register|connect|validate)$/;
 /** Longest authorization that a stock executor takes. */
@@ -26,7 +26,7 @@ export interface RegistryRoutesOptions {
 	readonly access: HubAccess;
 	/** The hub is about to end: clients are told to come back later, executors are not, which would end stock ones. */
 	readonly isDraining: () => boolean;
-	readonly ticketSecret: Uint8Array;
+	readonly signTicket: (given: TicketRequest) => string;
 	/** Origin that clients reach this hub by, such as `wss://hub.example`. */
 	readonly socketOrigin: (request: IncomingMessage) => string;
 	/** An executor with another key has registered: the former one has to go. */
@@ -98,7 +98,7 @@ export class RegistryRoutes {
 	async #connect(id: string, call: RegistryCall): Promise<object> {
 		const harnessKey = this.#readHarnessKey(call);
 		const place = {tenant: call.token.tenant, environmentId: id};
-		const outcome = await this.#options.service.connect(place, harnessKey);
+		const outcome = await this.#options.service.connect(place, harnessKey, {tokenId: call.token.id});
 		if (outcome.kind === 'offline') {
 			throw new HubRefusal(409, 'environment_offline', `no executor is connected for ${id}`);
 		}
@@ -160,10 +160,10 @@ export class RegistryRoutes {
 		return {valid};
 	}
 
-	#place(given: Parameters<typeof signTicket>[1], request: IncomingMessage): object {
+	#place(given: TicketRequest, request: IncomingMessage): object {
 		return {
 			environment_id: given.environmentId,
-			url: `${this.#options.socketOrigin(request)}/relay?${signTicket(this.#options.ticketSecret, given)}`,
+			url: `${this.#options.socketOrigin(request)}/relay?${this.#options.signTicket(given)}`,
 			security_profile: SECURITY_PROFILE,
 			executor_registration_id: given.registrationId,
 		};

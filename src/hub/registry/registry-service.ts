@@ -10,12 +10,17 @@ const MAX_DISPLACED = 64;
 const REGISTRATION_ID_BYTES = 16;
 /** Environments that are known, online or not. */
 export const MAX_ENVIRONMENTS = 100_000;
-/** Environments that one token adds while the hub runs. */
+/** Environments that one token has registered, in earlier runs as well. */
 export const MAX_ENVIRONMENTS_PER_TOKEN = 10_000;
 /** Bytes of the registrations of one token, those of earlier runs included; those it has replaced do not count. */
 export const MAX_REGISTRATION_BYTES_PER_TOKEN = 32 * 1024 * 1024;
 /** Bytes of all registrations. */
 export const MAX_REGISTRATION_BYTES = 256 * 1024 * 1024;
+/** Share of all environments and of all bytes that is kept for tokens with few of them. */
+const RESERVED_SHARE = 0.1;
+/** Environments and bytes of a token that has few. */
+const FEW_ENVIRONMENTS = 100;
+const FEW_REGISTRATION_BYTES = 1024 * 1024;
 /** Attempts to write a registration that others write at the same time. */
 const MAX_REGISTER_ATTEMPTS = 16;
 
@@ -25,8 +30,16 @@ export type PresenceLookup = (place: EnvironmentPlace, registrationId: string) =
 /** Properties that an executor registers with. */
 export type ExecutorOffer = Pick<RegistrationRecord, 'labels' | 'pools' | 'slots' | 'tokenId'>;
 
-/** Members of a registration whose size the executor chooses; the list of displaced keys has a limit of its own. */
+/** Members of a registration whose size the executor chooses. */
 type RequestedRegistration = EnvironmentPlace & Pick<RegistrationRecord, 'key' | 'labels' | 'pools' | 'slots'>;
+
+/** Registrations of one token. */
+interface TokenUse {
+	environments: number;
+	bytes: number;
+}
+
+const NO_USE: Readonly<TokenUse> = {environments: 0, bytes: 0};
 
 export type RegisterOutcome =
 	| {readonly kind: 'registered'; readonly registration: RegistrationRecord; readonly replaced: string | undefined}
@@ -52,11 +65,9 @@ export class RegistryService {
 	readonly #grants: Grants;
 	readonly #maxEnvironments: number;
 	readonly #maxEnvironmentsPerToken: number;
-	/** Environments that each token has added; its key is the id of a token, of which there are as many as the owner makes. */
-	readonly #added = new Map<string, number>();
-	/** Bytes of registrations by environment, by token, and in all. */
+	/** Registrations by environment, by token, and their bytes in all. There are as many tokens as the owner makes. */
 	readonly #written = new Map<string, {readonly tokenId: string; readonly bytes: number}>();
-	readonly #bytesByToken = new Map<string, number>();
+	readonly #byToken = new Map<string, TokenUse>();
 	#bytes = 0;
 	#counted: Promise<void> | undefined;
 
@@ -76,14 +87,17 @@ export class RegistryService {
 		this.#counted ??= this.#countStored();
 		await this.#counted;
 		const stored = (await this.#store.findRegistration(requested))?.registration;
-		const bytes = sizeOf(requested);
-		const isGrowing = !stored || bytes > sizeOf(stored);
-		if (isGrowing && !this.#hasRoom(requested, tokenId, bytes)) return false;
+		// An executor that comes back with another key displaces its former one: it must not be refused for that.
+		const displaced = bytesOf(stored?.displaced ?? []);
+		const bytes = sizeOf(requested) + displaced;
+		const isGrowing = !stored || sizeOf(requested) > sizeOf(stored);
+		if (isGrowing && !this.#hasRoomFor(requested, tokenId, bytes)) return false;
 		if (!stored) {
-			const added = this.#added.get(tokenId) ?? 0;
-			if (added >= this.#maxEnvironmentsPerToken) return false;
-			if ((await this.#store.listRegistrations()).length >= this.#maxEnvironments) return false;
-			this.#added.set(tokenId, added + 1);
+			const {environments} = this.#byToken.get(tokenId) ?? NO_USE;
+			if (environments >= this.#maxEnvironmentsPerToken) return false;
+			const left = this.#maxEnvironments - (await this.#store.listRegistrations()).length;
+			const reserved = environments < FEW_ENVIRONMENTS ? 0 : Math.floor(this.#maxEnvironments * RESERVED_SHARE);
+			if (left <= reserved) return false;
 		}
 		this.#count(requested, tokenId, bytes);
 		return true;
@@ -91,28 +105,34 @@ export class RegistryService {
 
 	async #countStored(): Promise<void> {
 		for (const registration of await this.#store.listRegistrations()) {
-			this.#count(registration, registration.tokenId ?? '', sizeOf(registration));
+			const bytes = sizeOf(registration) + bytesOf(registration.displaced);
+			this.#count(registration, registration.tokenId ?? '', bytes);
 		}
 	}
 
-	#hasRoom(place: EnvironmentPlace, tokenId: string, bytes: number): boolean {
+	#hasRoomFor(place: EnvironmentPlace, tokenId: string, bytes: number): boolean {
 		const before = this.#written.get(keyOfPlace(place));
-		const own = this.#bytesOf(tokenId) - (before?.tokenId === tokenId ? before.bytes : 0);
-		if (own + bytes > MAX_REGISTRATION_BYTES_PER_TOKEN) return false;
-		return this.#bytes - (before?.bytes ?? 0) + bytes <= MAX_REGISTRATION_BYTES;
+		const {bytes: all} = this.#byToken.get(tokenId) ?? NO_USE;
+		const own = all - (before?.tokenId === tokenId ? before.bytes : 0) + bytes;
+		if (own > MAX_REGISTRATION_BYTES_PER_TOKEN) return false;
+		const reserved = own < FEW_REGISTRATION_BYTES ? 0 : MAX_REGISTRATION_BYTES * RESERVED_SHARE;
+		return this.#bytes - (before?.bytes ?? 0) + bytes <= MAX_REGISTRATION_BYTES - reserved;
 	}
 
 	#count(place: EnvironmentPlace, tokenId: string, bytes: number): void {
 		const key = keyOfPlace(place);
 		const before = this.#written.get(key);
-		if (before) this.#bytesByToken.set(before.tokenId, this.#bytesOf(before.tokenId) - before.bytes);
-		this.#bytesByToken.set(tokenId, this.#bytesOf(tokenId) + bytes);
+		if (before) this.#addUse(before.tokenId, -1, -before.bytes);
+		this.#addUse(tokenId, 1, bytes);
 		this.#bytes += bytes - (before?.bytes ?? 0);
 		this.#written.set(key, {tokenId, bytes});
 	}
 
-	#bytesOf(tokenId: string): number {
-		return this.#bytesByToken.get(tokenId) ?? 0;
+	#addUse(tokenId: string, environments: number, bytes: number): void {
+		const use = this.#byToken.get(tokenId) ?? {...NO_USE};
+		use.environments += environments;
+		use.bytes += bytes;
+		this.#byToken.set(tokenId, use);
 	}
 
 	/**
@@ -165,13 +185,25 @@ export class RegistryService {
 	async connect(
 		place: EnvironmentPlace,
 		harnessKey: RelayKey,
-		{isPlaced = false}: {readonly isPlaced?: boolean} = {},
+		{tokenId, isPlaced = false}: {readonly tokenId: string; readonly isPlaced?: boolean},
 	): Promise<ConnectOutcome> {
 		const registration = (await this.#store.findRegistration(place))?.registration;
 		if (!registration || !(await this.#isOnline(place, registration.registrationId))) return {kind: 'offline'};
-		const {tenant, environmentId, registrationId} = registration;
-		const authorization = await this.#grants.create({tenant, environmentId, registrationId, harnessKey}, isPlaced);
+		const binding = {...placeOf(registration), registrationId: registration.registrationId, harnessKey};
+		const authorization = await this.#grants.create(binding, tokenId, isPlaced);
 		return {kind: 'granted', registration, authorization};
+	}
+
+	/**
+	 * An authorization for a key of the hub itself, for an executor that is not connected yet. Throws if its registration does not
+	 * count any more.
+	 */
+	async challenge(place: EnvironmentPlace, registrationId: string, harnessKey: RelayKey): Promise<Challenge> {
+		const registration = (await this.#store.findRegistration(place))?.registration;
+		if (registration?.registrationId !== registrationId) throw new Error('another executor has registered');
+		const binding = {...placeOf(place), registrationId, harnessKey};
+		const authorization = await this.#grants.create(binding, registrationId);
+		return {registration, authorization, withdraw: () => this.#grants.withdraw(authorization)};
 	}
 
 	/** Whether a client may enter; its authorization is used up. */
@@ -188,14 +220,30 @@ export class RegistryService {
 	}
 }
 
+/** Everything the hub needs to play a client of an executor. */
+export interface Challenge {
+	readonly registration: RegistrationRecord;
+	readonly authorization: string;
+	/** The authorization is good no longer. */
+	withdraw(): Promise<void>;
+}
+
 export interface ValidateRequest {
 	readonly registrationId: string;
 	readonly harnessKey: RelayKey;
 	readonly authorization: string;
 }
 
+function placeOf({tenant, environmentId}: EnvironmentPlace): EnvironmentPlace {
+	return {tenant, environmentId};
+}
+
 function sizeOf({tenant, environmentId, key, labels, pools, slots}: RequestedRegistration): number {
-	return Buffer.byteLength(JSON.stringify({tenant, environmentId, key, labels, pools, slots}));
+	return bytesOf({tenant, environmentId, key, labels, pools, slots});
+}
+
+function bytesOf(value: object): number {
+	return Buffer.byteLength(JSON.stringify(value));
 }
 
 /** Short name of a key for people and logs. */

@@ -5,14 +5,19 @@ import {DEFAULT_TENANT} from '../store/hub-records.js';
 export type RelayRole = 'environment' | 'harness' | 'plain';
 
 /**
- * How long a ticket opens a socket, once. It is part of a URL, which ends up in the logs of proxies. An upstream executor waits
- * up to 30 s before it uses its ticket, and registers again after a refusal.
+ * How long a ticket opens a socket. An upstream executor opens the same one again after every loss, also when the hub was away:
+ * it would wait once more after a refusal. A ticket is part of a URL, which ends up in the logs of proxies, so the socket of an
+ * executor has to prove its key unless the ticket is fresh and is used for the first time.
  */
 export const TICKET_MS: Readonly<Record<RelayRole, number>> = {
-	environment: 60_000,
+	environment: 30 * 24 * 60 * 60_000,
 	harness: 60_000,
 	plain: 60_000,
 };
+/** Time after its signing in which the first use of a ticket proves enough. */
+export const FRESH_TICKET_MS = 60_000;
+/** Difference between the clocks of two nodes that is tolerated. */
+export const MAX_CLOCK_SKEW_MS = 60_000;
 const NONCE_BYTES = 16;
 
 export interface Ticket {
@@ -22,18 +27,26 @@ export interface Ticket {
 	readonly registrationId: string;
 	/** Id of the token it was given for: a revoked one takes its tickets with it. */
 	readonly tokenId: string;
-	/** Tells tickets apart; each is good once. */
+	/** Tells tickets apart, so that uses can be remembered. */
 	readonly nonce: string;
-	/** Milliseconds since the epoch: nodes that share the secret read each other's tickets. */
+	/** Milliseconds since the epoch: a ticket outlives the program that signed it. */
 	readonly expiresAt: number;
 }
 
+export type TicketRequest = Pick<Ticket, 'role' | 'tenant' | 'environmentId' | 'registrationId' | 'tokenId'>;
+
+export function createNonce(): string {
+	return randomBytes(NONCE_BYTES).toString('hex');
+}
+
+/** Whether a ticket was signed a moment ago. One from the future counts as old: its use would be forgotten too early. */
+export function isFreshTicket({role, expiresAt}: Ticket): boolean {
+	const ageMs = Date.now() - (expiresAt - TICKET_MS[role]);
+	return ageMs <= FRESH_TICKET_MS && ageMs >= -MAX_CLOCK_SKEW_MS;
+}
+
 /** Query of a URL that lets one end of a registration in, signed so that nothing has to be remembered. */
-export function signTicket(
-	secret: Uint8Array,
-	given: Pick<Ticket, 'role' | 'tenant' | 'environmentId' | 'registrationId' | 'tokenId'>,
-): string {
-	const nonce = randomBytes(NONCE_BYTES).toString('hex');
+export function signTicket(secret: Uint8Array, given: TicketRequest, nonce = createNonce()): string {
 	const ticket = {...given, nonce, expiresAt: Date.now() + TICKET_MS[given.role]};
 	return new URLSearchParams({
 		role: ticket.role,

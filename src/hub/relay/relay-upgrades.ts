@@ -2,19 +2,23 @@ import {type IncomingMessage, STATUS_CODES} from 'node:http';
 import type {Duplex} from 'node:stream';
 import {type WebSocket, WebSocketServer} from 'ws';
 import {MAX_RELAY_MESSAGE_BYTES} from '../../protocol/relay/relay-frame.js';
+import {errorMessage} from '../../shared/errors.js';
 import type {Logger} from '../../shared/logger.js';
 import {completeUpgrade, endUpgrade} from '../../transports/node/complete-upgrade.js';
 import {PeerMonitor} from '../../transports/node/peer-monitor.js';
 import type {PeerTimes} from '../../transports/node/peer-times.js';
 import {RendezvousSocket} from '../../transports/node/relay/rendezvous-socket.js';
 import {addressOfPeer} from '../access/hub-access.js';
+import type {HubConnections} from '../access/hub-connections.js';
 import type {HarnessRoute, HubCluster} from '../cluster/hub-cluster.js';
 import type {PlainExecutors} from '../gateway/plain-executors.js';
 import type {HubMetrics} from '../hub-metrics.js';
 import type {RegistryService} from '../registry/registry-service.js';
-import {readTicket, type Ticket} from '../registry/tickets.js';
+import {isFreshTicket, readTicket, type Ticket} from '../registry/tickets.js';
 import type {GrantStore} from '../store/hub-store.js';
+import {type ExecutorProof, ExecutorProofs} from './executor-proofs.js';
 import type {Relay} from './relay.js';
+import type {ExecutorEnd} from './relay-ends.js';
 
 /** A dead executor must be known before its clients stop trying to resume: after 25 s up to codex 0.168, 45 s since 0.169. */
 export const HUB_PEER_TIMES: PeerTimes = {pingIntervalMs: 10_000, peerTimeoutMs: 20_000, stoppedPeerMs: 0};
@@ -24,6 +28,8 @@ const TRY_AGAIN_LATER = 1013;
 export interface RelayUpgradesOptions {
 	readonly relay: Relay;
 	readonly cluster: HubCluster;
+	/** Told whose ticket a connection has shown. */
+	readonly connections: HubConnections;
 	/** Remembers which tickets were used. */
 	readonly grants: GrantStore;
 	readonly service: RegistryService;
@@ -41,6 +47,8 @@ interface Entry {
 	readonly ticket: Ticket;
 	/** Way of a client to its executor. */
 	readonly route?: HarnessRoute;
+	/** The ticket of an executor may be in the hands of others: its socket joins only after a proof of its key. */
+	readonly needsProof?: boolean;
 	/** Takes back what was prepared for a socket that does not come. */
 	readonly withdraw: () => void;
 }
@@ -63,9 +71,11 @@ export class RelayUpgrades {
 		maxPayload: MAX_RELAY_MESSAGE_BYTES,
 	});
 	readonly #monitor: PeerMonitor;
+	readonly #proofs: ExecutorProofs;
 
 	constructor(options: RelayUpgradesOptions) {
 		this.#options = options;
+		this.#proofs = new ExecutorProofs(options.service);
 		this.#monitor = new PeerMonitor(options.peerTimes ?? HUB_PEER_TIMES);
 	}
 
@@ -79,6 +89,10 @@ export class RelayUpgrades {
 			return;
 		}
 		const {ticket, withdraw} = entry;
+		if (!this.#options.connections.admit(request.socket, ticket.tokenId)) {
+			withdraw();
+			return refuseUpgrade(socket, 503, 'route_unavailable');
+		}
 		const join = (webSocket: WebSocket): void => {
 			this.#options.metrics.recordSocket(ticket.role);
 			this.#join(webSocket, entry, addressOfPeer(request));
@@ -91,54 +105,96 @@ export class RelayUpgrades {
 		const {ticketSecret, isGoodToken, service, cluster} = this.#options;
 		const ticket = readTicket(ticketSecret, query);
 		if (typeof ticket === 'string') return {status: 401, reason: ticket};
-		const {role, registrationId, tokenId, nonce} = ticket;
+		const {role, registrationId, tokenId} = ticket;
 		if (!isGoodToken(tokenId)) return {status: 401, reason: 'expired'};
-		if (role === 'plain') return (await this.#use(nonce)) ? {ticket, withdraw: nothing} : USED;
+		if (role === 'plain') return (await this.#isFirstUse(ticket)) ? {ticket, withdraw: nothing} : USED;
 		if (!(await service.isCurrent(ticket, registrationId))) {
 			return {status: 409, reason: 'unexpected_executor_registration_id'};
 		}
 		if (role === 'environment') {
-			return (await this.#use(nonce)) ? {ticket, withdraw: await cluster.announce(ticket)} : USED;
+			// Another use displaces nobody before the proof.
+			const needsProof = !(await this.#isFirstUse(ticket));
+			return {ticket, needsProof, withdraw: needsProof ? nothing : await cluster.announce(ticket)};
 		}
+		if (!this.#mayBeUnused(ticket)) return USED;
 		const route = await cluster.openRoute(ticket);
 		if (!route) return {status: 503, reason: 'route_unavailable'};
 		const withdraw = (): void => route.close();
-		if (await this.#use(nonce)) return {ticket, route, withdraw};
+		if (await this.#isFirstUse(ticket)) return {ticket, route, withdraw};
 		withdraw();
 		return USED;
 	}
 
-	/** False for a ticket that was used before, at any node. */
-	#use(nonce: string): Promise<boolean> {
-		return this.#options.grants.claim(nonce);
+	/** Closes sockets that have not joined yet. */
+	close(): void {
+		this.#proofs.close();
 	}
 
-	#join(webSocket: WebSocket, {ticket, route}: Entry, address: string): void {
-		if (ticket.role === 'environment') this.#joinExecutor(webSocket, ticket, address);
+	/** False for a ticket that was used before, at any node, or may have been. */
+	async #isFirstUse(ticket: Ticket): Promise<boolean> {
+		return this.#mayBeUnused(ticket) && this.#options.grants.claim(ticket.nonce, ticket.tokenId);
+	}
+
+	/** Whether a use of this ticket would be remembered: false for one that is old, or of an earlier run of a hub that is alone. */
+	#mayBeUnused(ticket: Ticket): boolean {
+		return isFreshTicket(ticket) && this.#options.grants.remembers(ticket.nonce);
+	}
+
+	#join(webSocket: WebSocket, {ticket, route, needsProof = false}: Entry, address: string): void {
+		if (ticket.role === 'environment') this.#joinExecutor(webSocket, ticket, address, needsProof);
 		else if (route) this.#joinHarness(webSocket, ticket, route, address);
 		else if (this.#options.plainExecutors) this.#options.plainExecutors.add(webSocket, ticket, address);
 		else webSocket.terminate();
 	}
 
-	#joinExecutor(webSocket: WebSocket, ticket: Ticket, address: string): void {
+	#joinExecutor(webSocket: WebSocket, ticket: Ticket, address: string, needsProof: boolean): void {
 		const {environmentId, tokenId: token} = ticket;
 		const {relay, logger} = this.#options;
+		let executor: ExecutorEnd | undefined;
+		let proof: ExecutorProof | undefined;
 		const socket = new RendezvousSocket(
 			webSocket,
 			`executor ${environmentId}`,
 			{
-				message: bytes => relay.receiveFromExecutor(executor, bytes),
-				text: text => relay.receiveText(executor, text),
-				drained: () => relay.executorDrained(executor),
+				message: bytes => (executor ? relay.receiveFromExecutor(executor, bytes) : proof?.receive(bytes)),
+				text: text => executor && relay.receiveText(executor, text),
+				drained: () => executor && relay.executorDrained(executor),
 				closed: error => {
+					proof?.abandon();
+					if (!executor) return;
 					relay.removeExecutor(executor);
 					logger.info('executor offline', {environment: environmentId, token, ...(error && {reason: error.message})});
 				},
 			},
 			this.#monitor,
 		);
-		const executor = relay.addExecutor(ticket, socket);
-		logger.info('executor online', {environment: environmentId, token, address});
+		const join = (): void => {
+			executor = relay.addExecutor(ticket, socket);
+			logger.info('executor online', {environment: environmentId, token, address});
+		};
+		if (!needsProof) return join();
+		proof = this.#proofs.begin({ticket, address, socket});
+		void this.#joinAfterProof(proof, ticket, socket, join).catch((error: unknown) => {
+			logger.info('a socket was not let in', {environment: environmentId, reason: errorMessage(error), address});
+			socket.close(TRY_AGAIN_LATER);
+		});
+	}
+
+	/** Rejects if the socket cannot join. */
+	async #joinAfterProof(
+		proof: ExecutorProof,
+		ticket: Ticket,
+		socket: RendezvousSocket,
+		join: () => void,
+	): Promise<void> {
+		const {cluster, service, isGoodToken} = this.#options;
+		if (!(await proof.succeeded)) throw new Error('the executor has not proved its key');
+		const withdraw = await cluster.announce(ticket);
+		// The proof takes time, in which another executor may have registered.
+		const isCurrent = isGoodToken(ticket.tokenId) && (await service.isCurrent(ticket, ticket.registrationId));
+		if (isCurrent && socket.isOpen) return join();
+		withdraw();
+		throw new Error('the registration no longer counts');
 	}
 
 	#joinHarness(webSocket: WebSocket, ticket: Ticket, route: HarnessRoute, address: string): void {

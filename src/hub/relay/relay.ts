@@ -3,9 +3,11 @@ import {decodeLoad} from '../../protocol/relay/executor-offer.js';
 import {encodeRelayFrame, peekRelayFrame} from '../../protocol/relay/relay-frame.js';
 import {MAX_MESSAGE_BYTES} from '../../protocol/wire/message-limits.js';
 import {PROTOCOL_ERROR} from '../../transports/relay/channel-transport.js';
+import {findSurplus} from '../access/fair-share.js';
 import {PendingPicks} from '../pools/pending-picks.js';
 import {DEFAULT_TENANT, type EnvironmentPlace, keyOfPlace} from '../store/hub-records.js';
 import type {ExecutorEnd, HarnessEnd, RelaySocket} from './relay-ends.js';
+import {isClientStreamId} from './stream-ids.js';
 
 /** Streams of one executor, as many as a stock one takes. */
 export const MAX_STREAMS_PER_EXECUTOR = 128;
@@ -23,10 +25,10 @@ export const MAX_EXECUTOR_BACKLOG_BYTES = 4 * 1024 * 1024;
 /** Executors that are disconnected at once when the hub ends, and the pause before the next ones. */
 const CLOSED_AT_ONCE = 100;
 const CLOSING_PAUSE_MS = 20;
-const STREAM_ID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 /** Close codes of WebSocket. */
 const GOING_AWAY = 1001;
 const POLICY_VIOLATION = 1008;
+const TRY_AGAIN_LATER = 1013;
 
 /** Who comes in, as its ticket says. */
 export interface JoiningEnd extends EnvironmentPlace {
@@ -121,9 +123,14 @@ export class Relay {
 		this.#events.loadChanged?.(executor);
 	}
 
-	/** Undefined if the executor has as many clients as it may. */
+	/** Undefined if the executor has as many clients as it may; tokens that have more of them make room for others. */
 	addHarness(executor: ExecutorEnd, tokenId: string, socket: RelaySocket): HarnessEnd | undefined {
-		if (executor.harnesses.size >= MAX_HARNESSES_PER_EXECUTOR) return undefined;
+		if (executor.harnesses.size >= MAX_HARNESSES_PER_EXECUTOR) {
+			const surplus = findSurplus(executor.harnesses, harness => harness.tokenId, tokenId);
+			if (!surplus) return undefined;
+			this.removeHarness(surplus);
+			surplus.socket.close(TRY_AGAIN_LATER);
+		}
 		const harness = {executor, tokenId, socket, streams: new Set<string>()};
 		executor.harnesses.add(harness);
 		// It may have been held back for the one that was alone until now.
@@ -194,10 +201,10 @@ export class Relay {
 		const {backlog} = harness.socket;
 		if (backlog > MAX_ONLY_HARNESS_BACKLOG_BYTES && executor.harnesses.size === 1) executor.socket.pause();
 		// Frames are never dropped alone: the stream is reset on both sides.
-		if (backlog > MAX_FAST_HARNESS_BACKLOG_BYTES && this.#isTooSlow(harness)) {
-			this.removeHarness(harness);
-			harness.socket.destroy(new Error('the client reads too slowly'));
-		}
+		const slowest = backlog > MAX_FAST_HARNESS_BACKLOG_BYTES ? this.#findTooSlow(harness) : undefined;
+		if (!slowest) return;
+		this.removeHarness(slowest);
+		slowest.socket.destroy(new Error('the client reads too slowly'));
 	}
 
 	/** Disconnects some of the executors that have no clients: they come back at another node. */
@@ -220,24 +227,43 @@ export class Relay {
 		const {executor} = harness;
 		const holder = executor.streams.get(streamId);
 		if (holder) return holder === harness;
-		if (kind !== 'resume' || !STREAM_ID.test(streamId)) return false;
-		if (executor.streams.size >= MAX_STREAMS_PER_EXECUTOR) return false;
+		if (kind !== 'resume' || !isClientStreamId(streamId)) return false;
+		if (executor.streams.size >= MAX_STREAMS_PER_EXECUTOR && !this.#freeStream(executor, harness.tokenId)) return false;
 		executor.streams.set(streamId, harness);
 		harness.streams.add(streamId);
 		this.#events.loadChanged?.(executor);
 		return true;
 	}
 
-	/** Whether a slow client has more waiting than it may, or than there is room for. */
-	#isTooSlow(harness: HarnessEnd): boolean {
+	/** Resets a stream of the token that has most of them; false if that is the token of the newcomer. */
+	#freeStream(executor: ExecutorEnd, newcomer: string): boolean {
+		const surplus = findSurplus(executor.streams, ([, {tokenId}]) => tokenId, newcomer);
+		if (!surplus) return false;
+		const [streamId, harness] = surplus;
+		harness.streams.delete(streamId);
+		harness.socket.send(encodeRelayFrame({streamId, body: {kind: 'reset', reason: PROTOCOL_ERROR}}));
+		this.#resetAtExecutor(executor, streamId);
+		return true;
+	}
+
+	/**
+	 * The client that has to go because it has more waiting than it may, or because all together have: then it is one of the
+	 * token that has most waiting.
+	 */
+	#findTooSlow(harness: HarnessEnd): HarnessEnd | undefined {
+		if (harness.socket.backlog > MAX_HARNESS_BACKLOG_BYTES) return harness;
 		this.#slow.add(harness);
-		let sum = 0;
+		const byToken = new Map<string, number>();
 		for (const each of this.#slow) {
 			const {backlog} = each.socket;
-			if (backlog > MAX_FAST_HARNESS_BACKLOG_BYTES) sum += backlog;
+			if (backlog > MAX_FAST_HARNESS_BACKLOG_BYTES)
+				byToken.set(each.tokenId, (byToken.get(each.tokenId) ?? 0) + backlog);
 			else this.#slow.delete(each);
 		}
-		return harness.socket.backlog > MAX_HARNESS_BACKLOG_BYTES || sum > MAX_SLOW_HARNESSES_BACKLOG_BYTES;
+		const sum = [...byToken.values()].reduce((one, other) => one + other, 0);
+		if (sum <= MAX_SLOW_HARNESSES_BACKLOG_BYTES) return undefined;
+		const most = Math.max(...byToken.values());
+		return [...this.#slow].find(({tokenId}) => byToken.get(tokenId) === most);
 	}
 
 	#release(harness: HarnessEnd, streamId: string): void {

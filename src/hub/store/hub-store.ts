@@ -8,7 +8,7 @@ export interface StoredRegistration {
 
 /** State of a hub that outlives it. Calls may cross a network, and are atomic each. */
 export interface HubStore {
-	/** Secret that tickets are signed with, the same for all nodes. */
+	/** Secret that tickets are signed with, the same for all nodes and after a restart. */
 	readonly ticketSecret: Uint8Array;
 	findRegistration(place: EnvironmentPlace): Promise<StoredRegistration | undefined>;
 	/**
@@ -21,13 +21,18 @@ export interface HubStore {
 	close(): Promise<void>;
 }
 
-/** Authorizations and tickets that are good once, shared by all nodes. Keys are digests; entries are gone after a minute. */
+/** Authorizations, and tickets that were used, shared by all nodes. Entries are gone after a minute or two. */
 export interface GrantStore {
-	put(digest: string, binding: Uint8Array): Promise<void>;
+	/** Keeps an authorization by its digest; `holder` is the id of the token it is for, of which none can use up all the room. */
+	put(digest: string, binding: Uint8Array, holder: string): Promise<void>;
 	/** The binding, for one caller only: the entry is gone. */
 	take(digest: string): Promise<Uint8Array | undefined>;
-	/** True for the first caller with this key within a minute. */
-	claim(key: string): Promise<boolean>;
+	/** A nonce for a ticket whose use will be remembered. */
+	createNonce(): string;
+	/** False for the nonce of a ticket that was signed before the memory of used tickets began. */
+	remembers(nonce: string): boolean;
+	/** True for the first caller with this nonce within `CLAIM_MS`. `holder` is the id of the token that the ticket was given for. */
+	claim(nonce: string, holder: string): Promise<boolean>;
 }
 
 /** A token and its record; the token itself is kept nowhere. */

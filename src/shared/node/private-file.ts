@@ -13,6 +13,12 @@ export function findSecrecyFault(stats: Stats, path: string): string | undefined
 	return describeFault(stats, forbidden, `open to others; try chmod 600 ${path}`);
 }
 
+/** Why a file cannot hold a secret that is used as our own: others can read or change it, or it is theirs. */
+export function findOwnSecrecyFault(stats: Stats, path: string): string | undefined {
+	const isOurs = stats.uid === (process.geteuid?.() ?? stats.uid) || stats.uid === ROOT;
+	return isOurs ? findSecrecyFault(stats, path) : 'it belongs to another user';
+}
+
 /** Why the content of a file cannot be trusted: others can change it. */
 export function findIntegrityFault(stats: Stats, path: string): string | undefined {
 	return describeFault(stats, WRITING_BY_OTHERS, `writable by others; try chmod go-w ${path}`);

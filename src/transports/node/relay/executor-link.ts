@@ -54,9 +54,9 @@ export interface PlacedSlots {
 }
 
 /**
- * Keeps an executor reachable through one registry: registers, holds the rendezvous socket open and serves its streams. A lost
- * socket is opened again with the same ticket; a ticket that is refused is replaced by another registration, at once if it was
- * good before.
+ * Keeps an executor reachable through one registry: registers, holds the rendezvous socket open and serves its streams. It
+ * registers again for every socket. A hub asks the second socket of one ticket for a proof of the key, and an executor that
+ * lets in only the clients in a file would refuse the hub.
  */
 export class ExecutorLink {
 	readonly #options: ExecutorLinkOptions;
@@ -75,16 +75,11 @@ export class ExecutorLink {
 
 	/** Settles after `close`; rejects if the registry refuses this executor for good. */
 	async run(): Promise<void> {
-		let registration: Registration | undefined;
-		let wasGood = false;
 		while (!this.#isStopped) {
 			try {
-				registration ??= await this.#register();
-				const webSocket = await openRendezvous(registration.url, {
-					tls: this.#options.tls,
-					signal: this.#stop.signal,
-				});
-				wasGood = true;
+				const registration = await this.#register();
+				const {url} = registration;
+				const webSocket = await openRendezvous(url, {tls: this.#options.tls, signal: this.#stop.signal});
 				await this.#serve(webSocket, registration);
 				this.#backOff.lost();
 			} catch (error) {
@@ -94,13 +89,6 @@ export class ExecutorLink {
 					registry: this.#options.registry.name,
 					reason: errorMessage(error),
 				});
-				if (isTicketRefused(error)) {
-					registration = undefined;
-					if (wasGood) {
-						wasGood = false;
-						continue;
-					}
-				}
 			}
 			await this.#pause();
 		}
@@ -211,9 +199,4 @@ export class ExecutorLink {
 /** Whether another attempt may succeed. */
 function mayPass(error: unknown): boolean {
 	return error instanceof RegistryError ? error.isPassing : error instanceof UnreachableError;
-}
-
-/** The relay wants another ticket. */
-function isTicketRefused(error: unknown): boolean {
-	return error instanceof UnreachableError && error.status !== undefined && error.status >= 400 && error.status < 500;
 }
