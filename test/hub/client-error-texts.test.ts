@@ -7,6 +7,8 @@ import {decodeRelayFrame, encodeRelayFrame} from '../../src/protocol/relay/relay
 import {encodeRelayKey} from '../../src/protocol/relay/relay-keys.js';
 import {nodeNoiseCrypto} from '../../src/shared/node/node-noise-crypto.js';
 import {createNoiseKeys, publicKeysOf} from '../../src/shared/noise/hybrid-ik.js';
+import {RegistryClient} from '../../src/transports/node/relay/registry-client.js';
+import {listRegistry} from '../../src/transports/node/relay/registry-listing.js';
 import {connectVia} from '../helpers/hubs.js';
 import {origin} from '../network/origin.js';
 
@@ -148,4 +150,19 @@ test('a handshake that is not answered is told in known words', async () => {
 	await once(socket, 'message');
 	await vi.advanceTimersByTimeAsync(10_000);
 	expect(await failure).toBe('timed out waiting for exec-server initialize handshake after 10s');
+});
+
+test('a token is not sent over plain http to another machine, by a client or by a machine', async () => {
+	const text = 'environment registry configuration error: remote transport requires https for non-loopback endpoints';
+	for (const url of [
+		'http://192.0.2.1:8700',
+		'http://[2001:db8::1]:8700',
+		'http://hub.example',
+		'http://127.0.0.1.example',
+	]) {
+		const registry = new RegistryClient({url, environmentId: 'devbox', token: () => 'token'});
+		await expect(registry.connect(KEY)).rejects.toThrow(text);
+		await expect(registry.register(KEY)).rejects.toThrow(text);
+		await expect(listRegistry(url, {token: () => 'token'})).rejects.toThrow(text);
+	}
 });

@@ -1,11 +1,13 @@
 // covers: src/processes/spill/own-directory.ts, src/hub/store, src/hub/nats/nats-directory.ts
-import {chmodSync, chownSync, mkdirSync, symlinkSync} from 'node:fs';
+import {chmodSync, chownSync, mkdirSync, statSync, symlinkSync, writeFileSync} from 'node:fs';
 import {join} from 'node:path';
-import {expect, test} from 'vitest';
+import {expect, onTestFinished, test, vi} from 'vitest';
 import {openNatsDirectory} from '../../src/hub/nats/nats-directory.js';
 import {EmbeddedBackend} from '../../src/hub/store/embedded-backend.js';
 import {HubTokens} from '../../src/hub/store/hub-tokens.js';
+import {requireOwnDirectory} from '../../src/processes/spill/own-directory.js';
 import {silentLogger} from '../../src/shared/logger.js';
+import {loadNoiseKeys} from '../../src/transports/node/relay/key-file.js';
 import {run} from '../helpers/command.js';
 import {needsRoot} from '../helpers/needs.js';
 import {scratchDirectory} from '../helpers/scratch.js';
@@ -58,4 +60,48 @@ test.each(['tokens.jsonl', 'registrations.jsonl'])('a hub refuses a file %s that
 	chmodSync(path, 0o666);
 	const use = (): unknown => new EmbeddedBackend(directory).tokens.list();
 	expect(use).toThrow(/try chmod/);
+});
+
+test.each(['create', 'revoke', 'list'])('hub token %s refuses a directory that others can write to', async action => {
+	const directory = join(scratchDirectory(), 'hub');
+	mkdirSync(directory);
+	chmodSync(directory, 0o777);
+	const args = {create: ['client', '*'], revoke: ['00000000'], list: []}[action]!;
+	const {code, stderr} = await run(['hub', 'token', action, ...args, '--data', directory]);
+	expect([code, stderr]).toMatchObject([1, expect.stringContaining('it is writable by others')]);
+});
+
+test('commands about a hub refuse a directory of another user, unless root looks after it', needsRoot(), async () => {
+	const directory = join(scratchDirectory(), 'hub');
+	mkdirSync(directory);
+	chownSync(directory, NOBODY, NOBODY);
+	requireOwnDirectory(directory);
+	const user = vi.spyOn(process as Required<typeof process>, 'geteuid').mockReturnValue(NOBODY - 1);
+	onTestFinished(() => user.mockRestore());
+	expect(() => requireOwnDirectory(directory)).toThrow('it belongs to another user');
+});
+
+test('the secret of the tickets is the same after a restart, replaced if it is damaged, and refused if others can read it', async () => {
+	const directory = scratchDirectory();
+	const open = async (): Promise<string> => {
+		const backend = new EmbeddedBackend(directory);
+		await backend.close();
+		return Buffer.from(backend.store.ticketSecret).toString('hex');
+	};
+	const secret = await open();
+	expect(await open()).toBe(secret);
+	const path = join(directory, 'ticket-secret');
+	expect(statSync(path).mode & 0o777).toBe(0o600);
+	writeFileSync(path, secret.slice(2));
+	const next = await open();
+	expect([next.length, next === secret]).toEqual([secret.length, false]);
+	chmodSync(path, 0o644);
+	await expect(open()).rejects.toThrow('it is open to others');
+});
+
+test('a key file of another user is refused', needsRoot(), () => {
+	const path = join(scratchDirectory(), 'key.json');
+	loadNoiseKeys(path);
+	chownSync(path, NOBODY, NOBODY);
+	expect(() => loadNoiseKeys(path)).toThrow('it belongs to another user');
 });

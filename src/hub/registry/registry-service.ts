@@ -21,6 +21,8 @@ const RESERVED_SHARE = 0.1;
 /** Environments and bytes of a token that has few. */
 const FEW_ENVIRONMENTS = 100;
 const FEW_REGISTRATION_BYTES = 1024 * 1024;
+/** How often registrations are counted anew where other nodes write some. */
+const RECOUNT_MS = 10_000;
 /** Attempts to write a registration that others write at the same time. */
 const MAX_REGISTER_ATTEMPTS = 16;
 
@@ -70,6 +72,8 @@ export class RegistryService {
 	readonly #byToken = new Map<string, TokenUse>();
 	#bytes = 0;
 	#counted: Promise<void> | undefined;
+	/** Monotonic. */
+	#countedAt = 0;
 
 	constructor(options: RegistryServiceOptions) {
 		this.#store = options.store;
@@ -84,8 +88,7 @@ export class RegistryService {
 	 * new one if there is room. Counts it.
 	 */
 	async admitEnvironment(requested: RequestedRegistration, tokenId: string): Promise<boolean> {
-		this.#counted ??= this.#countStored();
-		await this.#counted;
+		await this.#recount();
 		const stored = (await this.#store.findRegistration(requested))?.registration;
 		// An executor that comes back with another key displaces its former one: it must not be refused for that.
 		const displaced = bytesOf(stored?.displaced ?? []);
@@ -101,6 +104,17 @@ export class RegistryService {
 		}
 		this.#count(requested, tokenId, bytes);
 		return true;
+	}
+
+	/** Other nodes register environments, too. */
+	async #recount(): Promise<void> {
+		const now = performance.now();
+		if (now - this.#countedAt > RECOUNT_MS) {
+			this.#countedAt = now;
+			if ((await this.#store.listRegistrations()).length > this.#written.size) this.#counted = undefined;
+		}
+		this.#counted ??= this.#countStored();
+		await this.#counted;
 	}
 
 	async #countStored(): Promise<void> {

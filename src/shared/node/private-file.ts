@@ -6,6 +6,7 @@ const ACCESS_OF_STRANGERS = 0o027;
 const WRITING_BY_OTHERS = 0o022;
 const STICKY = 0o1000;
 const ROOT = 0;
+const OF_ANOTHER_USER = 'it belongs to another user';
 
 /** Why a file cannot hold a secret: others can read or change it. Pipes and devices are not judged. */
 export function findSecrecyFault(stats: Stats, path: string): string | undefined {
@@ -15,8 +16,12 @@ export function findSecrecyFault(stats: Stats, path: string): string | undefined
 
 /** Why a file cannot hold a secret that is used as our own: others can read or change it, or it is theirs. */
 export function findOwnSecrecyFault(stats: Stats, path: string): string | undefined {
-	const isOurs = stats.uid === (process.geteuid?.() ?? stats.uid) || stats.uid === ROOT;
-	return isOurs ? findSecrecyFault(stats, path) : 'it belongs to another user';
+	return isOwn(stats) ? findSecrecyFault(stats, path) : OF_ANOTHER_USER;
+}
+
+/** Why the content of a file cannot be trusted as our own: others can change it, or it is theirs. */
+export function findOwnIntegrityFault(stats: Stats, path: string): string | undefined {
+	return isOwn(stats) ? findIntegrityFault(stats, path) : OF_ANOTHER_USER;
 }
 
 /** Why the content of a file cannot be trusted: others can change it. */
@@ -33,6 +38,10 @@ export function findDirectoryFault({mode, uid}: Stats, path: string, ownerId?: n
 	if ((mode & STICKY) === 0) return `its directory is writable by others; try chmod go-w ${path}`;
 	const isOurs = ownerId === undefined || ownerId === process.geteuid?.() || ownerId === uid || ownerId === ROOT;
 	return isOurs ? undefined : `it belongs to another user, in the directory ${path} that others can write to`;
+}
+
+function isOwn({uid}: Stats): boolean {
+	return uid === (process.geteuid?.() ?? uid) || uid === ROOT;
 }
 
 function describeFault(stats: Stats, forbidden: number, text: string): string | undefined {

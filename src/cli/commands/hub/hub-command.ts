@@ -55,7 +55,8 @@ export async function runHub(options: HubCommandOptions): Promise<number> {
 	const site = hasConsole
 		? (await import('./hub-console.js')).createHubConsole({
 				hub: () => hub,
-				url: () => addressForItself(publicUrl ?? url),
+				// The token of a browser must not travel in clear to a proxy.
+				url: () => addressForItself(publicUrl?.startsWith('https:') ? publicUrl : url),
 				identity: publicUrl === undefined ? readIdentity : undefined,
 				isSecure: publicUrl?.startsWith('https:') ?? isSecure,
 				logger,

@@ -1,4 +1,6 @@
-import {join} from 'node:path';
+import {join, resolve} from 'node:path';
+import {requireOwnDirectory} from '../../../processes/spill/own-directory.js';
+import {toStateError} from '../../../processes/spill/state-files.js';
 import {stateHome} from '../../../shared/node/state-home.js';
 import {usageError} from '../../exit-codes.js';
 
@@ -14,4 +16,15 @@ export function hubDirectory(given: string | undefined): string {
 	const home = stateHome(process.env);
 	if (given === '' || home === undefined) throw usageError('--data needs the directory of the hub');
 	return join(home, 'hub');
+}
+
+/** The directory of a hub that is there already, or of none yet. Throws `STATE_UNUSABLE` for one that others could have prepared. */
+export function ownHubDirectory(given: string | undefined): string {
+	const directory = resolve(hubDirectory(given));
+	try {
+		requireOwnDirectory(directory);
+		return directory;
+	} catch (error) {
+		throw toStateError(error, directory);
+	}
 }

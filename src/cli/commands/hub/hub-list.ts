@@ -6,7 +6,7 @@ import {toLine} from '../../common/messages.js';
 import {writeOut} from '../../common/stdout.js';
 import {EXIT} from '../../exit-codes.js';
 import {askHub} from './ask-hub.js';
-import {type HubDirectoryOptions, hubDirectory} from './hub-directory.js';
+import {type HubDirectoryOptions, ownHubDirectory} from './hub-directory.js';
 
 interface HubListOptions extends HubDirectoryOptions {
 	/** Selector of those to list. */
@@ -16,10 +16,13 @@ interface HubListOptions extends HubDirectoryOptions {
 /** Asks the hub that runs on this machine. */
 export async function listHubEnvironments({data, json, select}: HubListOptions): Promise<number> {
 	const selector = select === undefined ? undefined : requirePoolSelector(select);
-	const {environments: all} = await askHub<{readonly environments: readonly ListedEnvironment[]}>(hubDirectory(data), {
-		method: 'GET',
-		path: '/environments',
-	});
+	const {environments: all} = await askHub<{readonly environments: readonly ListedEnvironment[]}>(
+		ownHubDirectory(data),
+		{
+			method: 'GET',
+			path: '/environments',
+		},
+	);
 	const environments = selector ? all.filter(environment => matchesPool(selector, environment)) : all;
 	if (json) await writeOut(`${toSafeJson(environments)}\n`);
 	else for (const line of formatHubEnvironments(environments)) await writeOut(`${toLine(line)}\n`);

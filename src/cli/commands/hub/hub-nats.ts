@@ -1,6 +1,7 @@
 import type {HubBackend} from '../../../hub/cluster/hub-cluster.js';
 import {readSecretFile} from '../../../server/auth/secret-file.js';
 import type {Logger} from '../../../shared/logger.js';
+import {findIntegrityFault} from '../../../shared/node/private-file.js';
 import {usageError} from '../../exit-codes.js';
 
 const MAX_REPLICAS = 5;
@@ -35,6 +36,9 @@ export async function openHubBackend(
 	}
 	requireServers(servers);
 	if ((natsCert === undefined) !== (natsKey === undefined)) throw usageError('--nats-cert and --nats-key go together');
+	// The client of NATS reads these files by itself, whoever else has access to them.
+	if (natsKey !== undefined) readSecretFile(natsKey);
+	if (natsCa !== undefined) readSecretFile(natsCa, findIntegrityFault);
 	const {openNatsDirectory} = await import('../../../hub/nats/nats-directory.js');
 	const hasTls = natsCa !== undefined || natsCert !== undefined;
 	return openNatsDirectory({

@@ -4,18 +4,18 @@ import {printable} from '../../common/printable.js';
 import {writeOut} from '../../common/stdout.js';
 import {EXIT} from '../../exit-codes.js';
 import {askHub} from './ask-hub.js';
-import {type HubDirectoryOptions, hubDirectory} from './hub-directory.js';
+import {type HubDirectoryOptions, ownHubDirectory} from './hub-directory.js';
 
 /** Shows the node that runs on this machine, and those it knows. */
 export async function showHubStatus({data, json}: HubDirectoryOptions): Promise<number> {
-	const status = await askHub<HubStatus>(hubDirectory(data), {method: 'GET', path: '/status'});
+	const status = await askHub<HubStatus>(ownHubDirectory(data), {method: 'GET', path: '/status'});
 	await writeOut(json ? `${toSafeJson(status)}\n` : formatStatus(status));
 	return EXIT.ok;
 }
 
 /** Begins a drain; the hub ends when it is over. */
 export async function drainHub({data, timeoutMs}: {data: string | undefined; timeoutMs: number}): Promise<number> {
-	await askHub(hubDirectory(data), {method: 'POST', path: '/drain', body: {timeoutMs}});
+	await askHub(ownHubDirectory(data), {method: 'POST', path: '/drain', body: {timeoutMs}});
 	return EXIT.ok;
 }
 

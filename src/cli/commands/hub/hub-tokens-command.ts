@@ -6,7 +6,7 @@ import {writeMessage} from '../../common/messages.js';
 import {writeOut} from '../../common/stdout.js';
 import {EXIT, usageError} from '../../exit-codes.js';
 import {askHub} from './ask-hub.js';
-import {type HubDirectoryOptions, hubDirectory} from './hub-directory.js';
+import {type HubDirectoryOptions, ownHubDirectory} from './hub-directory.js';
 
 type TokenEdits = Pick<TokenStore, 'list' | 'create' | 'revoke'>;
 
@@ -46,7 +46,7 @@ export async function revokeHubToken(id: string, {data}: HubDirectoryOptions): P
 
 /** The tokens in the directory, or those of the node that runs there if they are in NATS. */
 async function openTokens(data: string | undefined): Promise<TokenEdits> {
-	const directory = hubDirectory(data);
+	const directory = ownHubDirectory(data);
 	const {isStateInNats} = await import('../../../hub/nats/nats-marker.js');
 	if (!isStateInNats(directory)) {
 		return new HubTokens(directory, ({path, line, reason}) =>

@@ -8,6 +8,7 @@ import type {ListedJob} from '../../../jobs/output/job-summary.js';
 import {LongarmError} from '../../../shared/errors.js';
 import {parseRegistryUrl} from '../../../transports/node/relay/registry-client.js';
 import {RegistryError, refusedByRegistry} from '../../../transports/node/relay/registry-errors.js';
+import {requireSecureRegistry} from '../../../transports/node/relay/secure-registry.js';
 import {secureSocketOptions} from '../../../transports/node/relay/secure-socket.js';
 import {retryUnreached} from '../../../transports/node/relay/unreached.js';
 import type {TlsOptions} from '../../../transports/node/tls-trust.js';
@@ -48,6 +49,7 @@ export class JobsClient {
 	private constructor({url, access}: FoundHub) {
 		this.#base = parseRegistryUrl(url);
 		this.#token = access.token();
+		if (this.#token !== undefined) requireSecureRegistry(this.#base);
 		this.#tls = access.tls ?? {};
 	}
 

@@ -1,4 +1,3 @@
-import {isIP} from 'node:net';
 import {availableParallelism} from 'node:os';
 import {join} from 'node:path';
 import type {ProcessCount} from '../../../processes/process-quota.js';
@@ -13,13 +12,13 @@ import type {Logger} from '../../../shared/logger.js';
 import {findIntegrityFault} from '../../../shared/node/private-file.js';
 import {stateHome} from '../../../shared/node/state-home.js';
 import {publicKeysOf} from '../../../shared/noise/hybrid-ik.js';
-import {isLoopback} from '../../../transports/node/loopback.js';
 import {ExecutorLink, type PlacedClient} from '../../../transports/node/relay/executor-link.js';
 import type {StreamCaller} from '../../../transports/node/relay/executor-streams.js';
 import {loadNoiseKeys} from '../../../transports/node/relay/key-file.js';
 import {fingerprintOfKeys} from '../../../transports/node/relay/known-executors.js';
 import {ENVIRONMENT_ID, parseRegistryUrl, RegistryClient} from '../../../transports/node/relay/registry-client.js';
 import {RegistryConfigError} from '../../../transports/node/relay/registry-errors.js';
+import {requireSecureRegistry} from '../../../transports/node/relay/secure-registry.js';
 import {requireFingerprint, type TlsOptions} from '../../../transports/node/tls-trust.js';
 import type {Transport} from '../../../transports/transport.js';
 import type {CredentialState} from './credential-frames.js';
@@ -58,7 +57,7 @@ export async function openRemoteServing(
 ): Promise<RemoteServing> {
 	const {remote: urls} = settings;
 	const environmentId = requireEnvironmentId(settings['environment-id']);
-	for (const url of urls) requireSecure(parseRegistryUrl(url));
+	for (const url of urls) requireSecureRegistry(parseRegistryUrl(url));
 	const keys = loadNoiseKeys(settings['key-file'] ?? defaultKeyFile(environmentId));
 	const isAllowed = readAllowedKeys(settings['allow-harness-key']);
 	const tls = readTrust(settings, urls);
@@ -151,13 +150,6 @@ function readTrust(settings: Settings, urls: readonly string[]): TlsOptions {
 		throw invalidSetting('--remote-ca-file and --remote-tls-fingerprint go with https:// hubs only');
 	}
 	return {caFile, fingerprint: fingerprint === undefined ? undefined : requireFingerprint(fingerprint)};
-}
-
-/** A token must not travel in clear. */
-function requireSecure({protocol, hostname}: URL): void {
-	const host = hostname.replace(/^\[(.*)\]$/, '$1');
-	if (protocol === 'https:' || host === 'localhost' || (isIP(host) !== 0 && isLoopback(host))) return;
-	throw new RegistryConfigError('remote transport requires https for non-loopback endpoints');
 }
 
 function defaultKeyFile(environmentId: string): string {

@@ -3,7 +3,7 @@ import {closeSync, fstatSync, linkSync, mkdirSync, openSync, readFileSync, rmSyn
 import {dirname} from 'node:path';
 import {errorMessage, LongarmError} from '../../../shared/errors.js';
 import {nodeNoiseCrypto} from '../../../shared/node/node-noise-crypto.js';
-import {findSecrecyFault} from '../../../shared/node/private-file.js';
+import {findOwnSecrecyFault} from '../../../shared/node/private-file.js';
 import {createNoiseKeys, type NoiseKeys} from '../../../shared/noise/hybrid-ik.js';
 import {DH_SEED_BYTES, KEM_SEED_BYTES} from '../../../shared/noise/noise-crypto.js';
 import {randomHex} from '../../../shared/random-id.js';
@@ -12,7 +12,7 @@ const VERSION = 1;
 const DIRECTORY_MODE = 0o700;
 const FILE_MODE = 0o600;
 
-/** The key of this executor or client, made at the first use. A file that others can open is refused. */
+/** The key of this executor or client, made at the first use. A file that others can open, or that is theirs, is refused. */
 export function loadNoiseKeys(path: string): NoiseKeys {
 	try {
 		return readKeys(path) ?? createKeyFile(path);
@@ -32,7 +32,7 @@ function readKeys(path: string): NoiseKeys | undefined {
 		throw error;
 	}
 	try {
-		const fault = findSecrecyFault(fstatSync(fd), path);
+		const fault = findOwnSecrecyFault(fstatSync(fd), path);
 		if (fault !== undefined) throw invalidKeyFile(path, fault);
 		const {version, x25519, mlkem768} = JSON.parse(readFileSync(fd, 'utf8')) as Record<string, unknown>;
 		const [dh, kem] = [x25519, mlkem768].map(text => Buffer.from(String(text), 'base64'));

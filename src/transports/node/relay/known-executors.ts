@@ -2,7 +2,7 @@ import {createHash} from 'node:crypto';
 import {appendFileSync, closeSync, fstatSync, mkdirSync, openSync, readFileSync} from 'node:fs';
 import {dirname, join} from 'node:path';
 import {LongarmError} from '../../../shared/errors.js';
-import {findIntegrityFault} from '../../../shared/node/private-file.js';
+import {findOwnIntegrityFault} from '../../../shared/node/private-file.js';
 import {stateHome} from '../../../shared/node/state-home.js';
 import type {NoisePublicKeys} from '../../../shared/noise/hybrid-ik.js';
 import {ANY_KEY, requireExecutorKey} from '../registry-scheme.js';
@@ -56,7 +56,7 @@ function findKnown(url: string): string | undefined {
 function readTrusted(path: string): string {
 	const fd = openSync(path, 'r');
 	try {
-		const fault = findIntegrityFault(fstatSync(fd), path);
+		const fault = findOwnIntegrityFault(fstatSync(fd), path);
 		if (fault === undefined) return readFileSync(fd, 'utf8');
 		throw new LongarmError('AUTH_INVALID', {message: `the known executors in ${path} cannot be trusted: ${fault}`});
 	} finally {

@@ -3,7 +3,14 @@ import {request as requestHttps} from 'node:https';
 import {abortable, withTimeout} from '../../../shared/async/timeout.js';
 import {errorMessage, LongarmError} from '../../../shared/errors.js';
 import type {TlsOptions} from '../tls-trust.js';
-import {jsonError, RegistryAnswerError, RegistryError, refusedByRegistry} from './registry-errors.js';
+import {
+	jsonError,
+	RegistryAnswerError,
+	RegistryConfigError,
+	RegistryError,
+	refusedByRegistry,
+} from './registry-errors.js';
+import {requireSecureRegistry} from './secure-registry.js';
 import {secureSocketOptions} from './secure-socket.js';
 
 const MAX_ANSWER_BYTES = 64 * 1024;
@@ -51,7 +58,7 @@ export async function askRegistryForText(url: URL, asked: RegistryRequest, acces
 }
 
 function isFromHere(error: unknown): boolean {
-	return error instanceof LongarmError || error instanceof RegistryError || error instanceof RegistryAnswerError;
+	return [LongarmError, RegistryError, RegistryAnswerError, RegistryConfigError].some(kind => error instanceof kind);
 }
 
 interface Answer {
@@ -66,6 +73,7 @@ async function exchange(
 	signal: AbortSignal,
 ): Promise<Answer> {
 	const bearer = token();
+	if (bearer !== undefined) requireSecureRegistry(url);
 	const request = url.protocol === 'https:' ? requestHttps : requestHttp;
 	const secure = await secureSocketOptions(url, tls, {timeoutMs, signal});
 	const pending = request(url, {
