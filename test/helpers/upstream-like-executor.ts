@@ -15,7 +15,7 @@ export interface UpstreamLikeExecutor {
 	/** Whether its newest socket is open. */
 	readonly isOpen: boolean;
 	/** Opens another socket with the address of the only registration, as upstream's executor does after every loss. */
-	open(): Promise<void>;
+	open(url?: string): Promise<void>;
 	/** Loses the socket. */
 	cut(): void;
 }
@@ -31,8 +31,8 @@ export async function upstreamLikeExecutor(
 	const registration = await registry.register(encodeRelayKey(publicKeysOf(keys)));
 	const {registrationId} = registration;
 	let socket: RendezvousSocket | undefined;
-	const open = async (): Promise<void> => {
-		const webSocket = await openRendezvous(registration.url);
+	const open = async (url = registration.url): Promise<void> => {
+		const webSocket = await openRendezvous(url);
 		const opened = new RendezvousSocket(webSocket, 'relay', {
 			message: bytes => streams.receive(bytes),
 			text: () => {},

@@ -3,8 +3,10 @@ import {existsSync} from 'node:fs';
 import {join} from 'node:path';
 import {expect, onTestFinished, test} from 'vitest';
 import {Environment} from '../../src/environments/environment.js';
+import {createLineLogger} from '../../src/shared/node/line-logger.js';
 import {environmentVia, type RunningHub, runningHub} from '../helpers/hubs.js';
 import {unless} from '../helpers/needs.js';
+import {eventually} from '../helpers/processes.js';
 import {noSandbox} from '../helpers/sandboxes.js';
 import {scratchDirectory} from '../helpers/scratch.js';
 import {startUpstreamExecutor} from '../helpers/transports.js';
@@ -62,4 +64,21 @@ test('a stock executor is reached by a plain client through the gateway', NEEDS_
 	onTestFinished(() => box.close());
 	const {stdout, exitCode} = await box.shell('seq 1 5000; exit 3', {reject: false});
 	expect([stdout.text.split('\n').length, exitCode]).toEqual([5001, 3]);
+});
+
+test('a stock executor comes back after a cut and a restart of the hub without registering', NEEDS_PEER, async () => {
+	const lines: string[] = [];
+	const logger = createLineLogger({level: 'info', format: 'json', write: line => lines.push(line)});
+	const first = await hubWithStockExecutor({logger});
+	const before = first.hub.relay.findExecutor('devbox')!;
+	before.socket.destroy(new Error('cut'));
+	const isBack = (): boolean => ![undefined, before].includes(first.hub.relay.findExecutor('devbox'));
+	await eventually(isBack);
+	expect((await environmentVia(first, 'devbox').shell('echo back')).stdout.text).toBe('back\n');
+	const port = Number(new URL(first.url).port);
+	await first.hub.close();
+	const second = await runningHub({data: first.data, port, logger});
+	await eventually(() => second.hub.relay.findExecutor('devbox') !== undefined);
+	expect((await environmentVia(second, 'devbox').shell('echo again')).stdout.text).toBe('again\n');
+	expect(lines.filter(line => line.includes('executor registered')).length).toBe(1);
 });

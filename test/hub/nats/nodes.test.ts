@@ -21,6 +21,7 @@ import {
 	scriptedHarness,
 	statusOfUpgrade,
 } from '../../helpers/relay-peers.js';
+import {upstreamLikeExecutor} from '../../helpers/upstream-like-executor.js';
 import {scratchDirectory} from '../../helpers/scratch.js';
 
 const freshKey = (): ReturnType<typeof encodeRelayKey> =>
@@ -53,23 +54,27 @@ test('a token that was made at one node is good at another at once, and revoked 
 
 test('a ticket of a client opens one socket at whatever node it is used', needsNats, async () => {
 	const {hubs} = await nodes(3);
-	const executor = await scriptedExecutor(hubs[0]!, 'devbox');
+	const executor = await upstreamLikeExecutor(hubs[0]!, 'devbox');
+	await eventually(() => hubs[0]!.hub.relay.findExecutor('devbox') !== undefined);
 	const {url} = await clientRegistry(hubs[1]!, 'devbox').connect(freshKey());
 	const elsewhere = (node: RunningHub): string =>
 		`${node.url.replace('http', 'ws')}${new URL(url).pathname}${new URL(url).search}`;
 	const client = await openRelayPeer(elsewhere(hubs[2]!));
-	const stream = client.claim();
-	await eventually(() => executor.of(stream, 'resume').length === 1);
+	client.claim();
+	await eventually(() => hubs[0]!.hub.relay.findExecutor('devbox')!.streams.size === 1);
 	expect(await statusOfUpgrade(elsewhere(hubs[1]!))).toBe(401);
-	// And so does that of an executor.
+	// That of an executor opens another one if the executor proves its key there.
 	const moved = executor.registration.url.replace(
 		hubs[0]!.url.replace('http', 'ws'),
 		hubs[2]!.url.replace('http', 'ws'),
 	);
-	await openRelayPeer(moved);
-	expect(await executor.closed).toBe(1001);
+	const thief = await openRelayPeer(moved);
+	await eventually(() => thief.frames.length === 2);
+	expect(hubs[0]!.hub.relay.findExecutor('devbox')).toBeDefined();
+	await executor.open(moved);
 	expect(await client.closed).toBe(1001);
-	expect(hubs[2]!.hub.relay.findExecutor('devbox')).toBeDefined();
+	await eventually(() => hubs[2]!.hub.relay.findExecutor('devbox') !== undefined);
+	expect(hubs[0]!.hub.relay.findExecutor('devbox')).toBeUndefined();
 });
 
 test(
