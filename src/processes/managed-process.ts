@@ -49,6 +49,8 @@ export class ManagedProcess {
 	);
 	/** Set while the exit of a sandboxed process waits for its last output. */
 	#reportPendingExit: (() => void) | undefined;
+	/** All output has ended, and what a time limit ends is being ended. */
+	#isClosing = false;
 	/** Reported by the kernel, but not in the log yet. */
 	#unreportedExit: KernelExit | undefined;
 	/** Undefined once the process was spawned. */
@@ -386,10 +388,20 @@ export class ManagedProcess {
 	}
 
 	#closeIfEnded(): void {
-		if (this.#state.kind !== 'exited' || this.#openStreams.length > 0) return;
+		if (this.#state.kind !== 'exited' || this.#openStreams.length > 0 || this.#isClosing) return;
+		this.#isClosing = true;
 		this.pressure.end();
-		// The time limit holds until then: descendants may run on after the exit. The last chance is for those that hold no stream.
+		// The time limit holds until here: descendants may run on after the exit. A grace period is for those that hold no stream.
 		if (this.#ending.reason === undefined) this.#ending.stopTimers();
+		// Nothing may run on after the end of a process that took too long was reported.
+		const survivors = this.#ending.reason === 'timeout' ? this.#endLeftovers({kind: 'force'}).survivors : [];
+		const close = (): void => this.#close();
+		if (survivors instanceof Promise) void survivors.then(close, close);
+		else close();
+	}
+
+	#close(): void {
+		if (this.#state.kind !== 'exited') return;
 		this.#state = {kind: 'closed', leader: toProcessRoot(this.#state.child), exitCode: this.#state.exitCode};
 		this.log.recordClose();
 		this.#events.closed(this);

@@ -1,4 +1,4 @@
-// covers: src/client/run/interruption.ts, src/client/process/end-tagged.ts, src/client/session/prepare-start.ts
+// covers: src/client/run/run-limits.ts, src/client/process/end-tagged.ts, src/client/session/prepare-start.ts
 import {describe, expect, test, vi} from 'vitest';
 import type {ProcessHandle} from '../../../src/client/process/process-handle.js';
 import type {ProcessHost} from '../../../src/client/run/command.js';
@@ -135,6 +135,21 @@ describe.each(Object.entries(ENVIRONMENTS))('on %s', (name, machine) => {
 			return stdout.totalBytes > 0 ? Number(stdout.text) : undefined;
 		});
 		await untilDead(pid);
+	});
+
+	test.for([
+		['reacts to SIGTERM', ':'],
+		['ignores SIGTERM', `trap '' TERM`],
+	])('a child in another session is gone when the end at a time limit is reported: it %s', async ([, trap], {skip}) => {
+		if (name.includes('stock')) skip('its server reports the end before the client ends what is left');
+		const environment = await machine();
+		const child = `(${trap}; exec setsid sleep 1000 >/dev/null 2>&1) & echo $!; exec sleep 1000`;
+		const pid = await withTimeEnough(async limitMs => {
+			const process = await environment.start(shell(child), {timeout: limitMs});
+			const {stdout} = await communicate(process);
+			return stdout.totalBytes > 0 ? Number(stdout.text) : undefined;
+		});
+		expect(isAlive(pid)).toBe(false);
 	});
 
 	test('a time limit holds for the child of a process that has exited before', async () => {
