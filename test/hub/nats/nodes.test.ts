@@ -21,8 +21,8 @@ import {
 	scriptedHarness,
 	statusOfUpgrade,
 } from '../../helpers/relay-peers.js';
-import {upstreamLikeExecutor} from '../../helpers/upstream-like-executor.js';
 import {scratchDirectory} from '../../helpers/scratch.js';
+import {upstreamLikeExecutor} from '../../helpers/upstream-like-executor.js';
 
 const freshKey = (): ReturnType<typeof encodeRelayKey> =>
 	encodeRelayKey(publicKeysOf(createNoiseKeys(nodeNoiseCrypto)));
