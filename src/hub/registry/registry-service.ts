@@ -32,7 +32,7 @@ export type PresenceLookup = (place: EnvironmentPlace, registrationId: string) =
 /** Properties that an executor registers with. */
 export type ExecutorOffer = Pick<RegistrationRecord, 'labels' | 'pools' | 'slots' | 'tokenId'>;
 
-/** Members of a registration whose size the executor chooses. */
+/** Members of a registration that the executor decides about. */
 type RequestedRegistration = EnvironmentPlace & Pick<RegistrationRecord, 'key' | 'labels' | 'pools' | 'slots'>;
 
 /** Registrations of one token. */
