@@ -40,6 +40,8 @@ import {coversEnvironment} from './store/hub-tokens.js';
 /** The same for requests of an extension. */
 const EXTENSION_TIMEOUT_MS = 600_000;
 
+/** How often connections are looked at that have not sent a whole request in time. */
+const CONNECTION_CHECK_MS = 2000;
 /** How often tokens are looked at; sockets of a revoked one are closed then. */
 const REVOCATION_CHECK_MS = 2000;
 /** How often a drain looks for streams that are left. */
@@ -293,7 +295,12 @@ export class Hub {
 	}
 
 	#createServer(connections: HubConnections): Server {
-		const timeouts = {headersTimeout: REQUEST_TIMEOUT_MS, requestTimeout: REQUEST_TIMEOUT_MS, noDelay: true};
+		const timeouts = {
+			headersTimeout: REQUEST_TIMEOUT_MS,
+			requestTimeout: REQUEST_TIMEOUT_MS,
+			connectionsCheckingInterval: CONNECTION_CHECK_MS,
+			noDelay: true,
+		};
 		const {tls} = this.#options;
 		const server = tls ? createTlsServer(tls, timeouts).server : createServer(timeouts);
 		server.on('connection', (socket: Socket) => connections.add(socket));

@@ -14,6 +14,7 @@ import {MAX_WATCHERS} from '../../src/hub/environment-routes.js';
 import {PendingPicks} from '../../src/hub/pools/pending-picks.js';
 import {MAX_HARNESSES_PER_EXECUTOR, MAX_STREAMS_PER_EXECUTOR, Relay} from '../../src/hub/relay/relay.js';
 import type {RelaySocket} from '../../src/hub/relay/relay-ends.js';
+import type {HubTokenKind} from '../../src/hub/store/hub-records.js';
 import {encodeRelayKey} from '../../src/protocol/relay/relay-keys.js';
 import {nodeNoiseCrypto} from '../../src/shared/node/node-noise-crypto.js';
 import {createNoiseKeys, publicKeysOf} from '../../src/shared/noise/hybrid-ik.js';
@@ -160,24 +161,54 @@ test(
 	unless(process.platform === 'linux' ? undefined : 'loopback has one address here'),
 	async () => {
 		const {accepted, open} = await limitedServer({members: 4, strangers: 3});
-		for (let count = 0; count < 4; count++) await open('127.0.0.2');
-		expect(accepted.map(socket => socket.destroyed)).toEqual([false, false, false, true]);
 		await open('127.0.0.3');
-		expect(accepted.map(socket => socket.destroyed)).toEqual([true, false, false, true, false]);
+		for (let count = 0; count < 3; count++) await open('127.0.0.2');
+		// Not the oldest of all, but one of the address that has most.
+		expect(accepted.map(socket => socket.destroyed)).toEqual([false, true, false, false]);
+		await open('127.0.0.4');
+		expect(accepted.map(socket => socket.destroyed)).toEqual([false, true, true, false, false]);
 	},
 );
 
+test('idle connections do not keep out a client of the same address, which shows its token at once', async () => {
+	const hub = await runningHub();
+	const {hostname, port} = new URL(hub.url);
+	const idle = Array.from({length: connectionLimits().strangers + 1}, () => {
+		const socket = connect({host: hostname, port: Number(port)});
+		socket.on('error', () => {});
+		onTestFinished(() => void socket.destroy());
+		return socket;
+	});
+	await Promise.all(idle.map(socket => once(socket, 'connect')));
+	const response = await fetch(`${hub.url}/environments`, {headers: {authorization: `Bearer ${hub.clientToken}`}});
+	expect(response.status).toBe(200);
+});
+
 test('connections that have shown a token are not closed for strangers, and are shared by token', async () => {
 	const {connections, accepted, open} = await limitedServer({members: 2, strangers: 2});
-	const admit = (index: number, tokenId: string): boolean => connections.admit(accepted[index]!, tokenId);
+	const admit = (index: number, tokenId: string, kind: HubTokenKind = 'client'): boolean =>
+		connections.admit(accepted[index]!, tokenId, kind);
 	for (let count = 0; count < 2; count++) {
 		await open('127.0.0.1');
 		expect(admit(count, 'greedy')).toBe(true);
 	}
 	for (let count = 0; count < 3; count++) await open('127.0.0.1');
-	expect(accepted.map(socket => socket.destroyed)).toEqual([false, false, false, false, true]);
-	expect([admit(2, 'greedy'), admit(3, 'other')]).toEqual([false, true]);
-	expect(accepted.map(socket => socket.destroyed)).toEqual([true, false, false, false, true]);
+	expect(accepted.map(socket => socket.destroyed)).toEqual([false, false, true, false, false]);
+	expect([admit(3, 'greedy'), admit(4, 'other')]).toEqual([false, true]);
+	expect(accepted.map(socket => socket.destroyed)).toEqual([true, false, true, false, false]);
+});
+
+test('clients do not take the connections of machines that have one token, and machines take those of clients', async () => {
+	const {connections, accepted, open} = await limitedServer({members: 3, strangers: 3});
+	const kinds: readonly HubTokenKind[] = ['executor', 'executor', 'executor'];
+	for (const kind of kinds) {
+		await open('127.0.0.1');
+		expect(connections.admit(accepted.at(-1)!, 'fleet', kind)).toBe(true);
+	}
+	await open('127.0.0.1');
+	expect(connections.admit(accepted.at(-1)!, 'client', 'client')).toBe(false);
+	expect(connections.admit(accepted.at(-1)!, 'machine', 'executor')).toBe(true);
+	expect(accepted.map(socket => socket.destroyed)).toEqual([true, false, false, false]);
 });
 
 test('a hub takes no more connections than it has descriptors for', () => {

@@ -57,7 +57,7 @@ export class HubAccess {
 		if (!this.#byToken[kind].take(token.id) || !(isProxied(address) || this.#byAddress.take(address))) {
 			throw new HubRefusal(429, 'too_many_requests', 'too many requests, try again later');
 		}
-		if (this.#options.connections?.admit(request.socket, token.id) === false) {
+		if (this.#options.connections?.admit(request.socket, token.id, kind) === false) {
 			throw new HubRefusal(503, 'unavailable', 'this token has too many connections');
 		}
 		if (environmentId === undefined || coversEnvironment(token, environmentId)) return token;

@@ -1,6 +1,7 @@
 import type {Socket} from 'node:net';
 import {readProc} from '../../processes/tree/proc.js';
-import {findSurplus} from './fair-share.js';
+import type {HubTokenKind} from '../store/hub-records.js';
+import {findMostCommon, findSurplus} from './fair-share.js';
 
 /** Connections of callers that have shown a token or a ticket. */
 export const MAX_HUB_CONNECTIONS = 20_000;
@@ -18,6 +19,7 @@ export type PeerSocket = Pick<Socket, 'remoteAddress' | 'remotePort'>;
 interface Connection {
 	/** Address of a stranger, id of the token of everybody else. */
 	readonly holder: string;
+	readonly kind: HubTokenKind | 'stranger';
 	readonly socket: Pick<Socket, 'destroy'>;
 }
 
@@ -37,40 +39,48 @@ export class HubConnections {
 		this.#limits = limits;
 	}
 
-	/** A connection of somebody who has shown nothing yet; it may be closed at once. */
+	/**
+	 * A connection of somebody who has shown nothing yet. When there are too many, the oldest of the address that has most is
+	 * closed: a caller with a token shows it at once, also one behind the same proxy as those that are idle.
+	 */
 	add(socket: Socket): void {
 		const {remoteAddress: holder = 'unknown'} = socket;
 		const key = keyOf(socket);
-		if (!this.#makeRoom(this.#strangers, this.#limits.strangers, holder)) {
-			socket.destroy();
-			return;
+		if (this.#strangers.size >= this.#limits.strangers) {
+			const oldest = findMostCommon(this.#strangers, ([, stranger]) => stranger.holder);
+			if (oldest) this.#close(this.#strangers, ...oldest);
 		}
-		const connection = {holder, socket};
-		this.#strangers.set(key, connection);
+		this.#strangers.set(key, {holder, kind: 'stranger', socket});
 		socket.once('close', () => {
 			if (this.#strangers.get(key)?.socket === socket) this.#strangers.delete(key);
 			if (this.#members.get(key)?.socket === socket) this.#members.delete(key);
 		});
 	}
 
-	/** The caller has shown a token; false if this token, or all together, have as many connections as they may. */
-	admit(peer: PeerSocket, tokenId: string): boolean {
+	/**
+	 * The caller has shown a token; false if this token, or all together, have as many connections as they may. Machines make
+	 * room for machines only: many of them often have one token.
+	 */
+	admit(peer: PeerSocket, tokenId: string, kind: HubTokenKind): boolean {
 		const key = keyOf(peer);
 		const stranger = this.#strangers.get(key);
 		if (!stranger) return true;
-		if (!this.#makeRoom(this.#members, this.#limits.members, tokenId)) return false;
+		if (this.#members.size >= this.#limits.members && !this.#closeSurplus(tokenId, kind)) return false;
 		this.#strangers.delete(key);
-		this.#members.set(key, {holder: tokenId, socket: stranger.socket});
+		this.#members.set(key, {holder: tokenId, kind, socket: stranger.socket});
 		return true;
 	}
 
-	#makeRoom(connections: Map<string, Connection>, max: number, newcomer: string): boolean {
-		if (connections.size < max) return true;
-		const surplus = findSurplus(connections, ([, {holder}]) => holder, newcomer);
-		if (!surplus) return false;
-		connections.delete(surplus[0]);
-		surplus[1].socket.destroy();
-		return true;
+	#closeSurplus(newcomer: string, kind: HubTokenKind): boolean {
+		const candidates = [...this.#members].filter(([, member]) => kind === 'executor' || member.kind === 'client');
+		const surplus = findSurplus(candidates, ([, {holder}]) => holder, newcomer);
+		if (surplus) this.#close(this.#members, ...surplus);
+		return surplus !== undefined;
+	}
+
+	#close(connections: Map<string, Connection>, key: string, {socket}: Connection): void {
+		connections.delete(key);
+		socket.destroy();
 	}
 }
 

@@ -17,13 +17,15 @@ import {createReservedStreamId} from './stream-ids.js';
 export const MAX_UNPROVEN_PER_REGISTRATION = 8;
 /** Sockets of all registrations that have not proved a key yet; each costs a handshake. */
 export const MAX_UNPROVEN = 512;
+/** Close code of WebSocket. */
+const GOING_AWAY = 1001;
 
 /** A socket that was opened with the ticket of an executor, which others may have read. */
 export interface UnprovenExecutor {
 	readonly ticket: JoiningEnd;
 	/** Address of the machine at the other end; of several addresses that use one ticket, none can crowd out the others. */
 	readonly address: string;
-	readonly socket: Pick<RelaySocket, 'send' | 'close'>;
+	readonly socket: Pick<RelaySocket, 'send' | 'close' | 'destroy'>;
 }
 
 interface Candidate extends UnprovenExecutor {
@@ -62,7 +64,7 @@ export class ExecutorProofs {
 	/** Closes all sockets that have not proved their key. */
 	close(): void {
 		this.#isClosed = true;
-		for (const candidate of this.#candidates) expel(candidate);
+		for (const {socket} of this.#candidates) socket.close(GOING_AWAY);
 	}
 
 	#makeRoom({ticket}: Candidate): void {
@@ -72,7 +74,8 @@ export class ExecutorProofs {
 		const oldest = findMostCommon(crowd, ({address}) => address);
 		if (!oldest) return;
 		this.#candidates.delete(oldest);
-		expel(oldest);
+		// At once: its peer may be one that never answers to a close.
+		oldest.socket.destroy(new Error('too many sockets have not proved their keys'));
 	}
 
 	async #run(candidate: Candidate): Promise<boolean> {
@@ -131,9 +134,4 @@ function receive({streamId, answer}: Candidate, bytes: Uint8Array): void {
 	if (frame.streamId !== streamId) return;
 	if (frame.body.kind === 'handshake') answer.resolve(frame.body.payload);
 	else if (frame.body.kind === 'reset') answer.reject(new Error('the executor has refused the handshake'));
-}
-
-function expel({socket, answer}: Candidate): void {
-	answer.reject(new Error('others have to prove their keys'));
-	socket.close();
 }

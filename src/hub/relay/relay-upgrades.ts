@@ -89,7 +89,8 @@ export class RelayUpgrades {
 			return;
 		}
 		const {ticket, withdraw} = entry;
-		if (!this.#options.connections.admit(request.socket, ticket.tokenId)) {
+		const kind = ticket.role === 'harness' ? 'client' : 'executor';
+		if (!this.#options.connections.admit(request.socket, ticket.tokenId, kind)) {
 			withdraw();
 			return refuseUpgrade(socket, 503, 'route_unavailable');
 		}

@@ -4,6 +4,8 @@ import {encodeRelayFrame, peekRelayFrame} from '../../protocol/relay/relay-frame
 import {MAX_MESSAGE_BYTES} from '../../protocol/wire/message-limits.js';
 import {PROTOCOL_ERROR} from '../../transports/relay/channel-transport.js';
 import {findSurplus} from '../access/fair-share.js';
+import {TOKEN_RATE} from '../access/hub-access.js';
+import {RateLimit} from '../access/rate-limit.js';
 import {PendingPicks} from '../pools/pending-picks.js';
 import {DEFAULT_TENANT, type EnvironmentPlace, keyOfPlace} from '../store/hub-records.js';
 import type {ExecutorEnd, HarnessEnd, RelaySocket} from './relay-ends.js';
@@ -53,6 +55,8 @@ export class Relay {
 	readonly #byRegistration = new Map<string, ExecutorEnd>();
 	/** Clients that had much waiting when it was last looked at. */
 	readonly #slow = new Set<HarnessEnd>();
+	/** Streams that clients of one token claim at one executor: each costs it a handshake. */
+	readonly #claims = new RateLimit(TOKEN_RATE);
 	#forwardedBytes = 0;
 
 	constructor(events: RelayEvents) {
@@ -228,6 +232,7 @@ export class Relay {
 		const holder = executor.streams.get(streamId);
 		if (holder) return holder === harness;
 		if (kind !== 'resume' || !isClientStreamId(streamId)) return false;
+		if (!this.#claims.take(`${executor.registrationId} ${harness.tokenId}`)) return false;
 		if (executor.streams.size >= MAX_STREAMS_PER_EXECUTOR && !this.#freeStream(executor, harness.tokenId)) return false;
 		executor.streams.set(streamId, harness);
 		harness.streams.add(streamId);
