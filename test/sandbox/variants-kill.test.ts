@@ -2,11 +2,12 @@ import {expect, test} from 'vitest';
 import {listChildren, listDescendants} from '../../src/processes/tree/process-tree.js';
 import {describeEnforcers} from '../helpers/enforcers.js';
 import {base64} from '../helpers/files.js';
-import {OPEN_STDIN} from '../helpers/process-api.js';
+import {joined, OPEN_STDIN} from '../helpers/process-api.js';
 import {eventually} from '../helpers/processes.js';
 import {policy, root} from '../helpers/sandboxes.js';
 import {listRunningWith, noUnprivilegedServer, serveAsSubreaper, serveUnprivileged} from '../helpers/subreaper.js';
 import type {TestClient} from '../helpers/test-client.js';
+import {UpgradableServer} from '../helpers/upgrades.js';
 
 const IN_SANDBOX = {sandbox: policy([root('read')], {network: 'enabled', cwd: 'file:///'})};
 
@@ -81,6 +82,32 @@ describeEnforcers(
 				if (exitCode !== undefined) expect([processId, exited['exitCode']]).toEqual([processId, exitCode]);
 				await eventually(() => listRunningWith(argument).length === 0);
 			}
+		});
+
+		test('when its server is killed', async () => {
+			const {client, command} = await serveAsSubreaper('--sandbox-enforcer', enforcer);
+			const argument = `${seconds++}.25`;
+			await client.sh('p', `${daemon(argument)} wait; exec sleep ${argument}`, IN_SANDBOX);
+			await eventually(() => listRunningWith(argument).length === 2);
+			process.kill(command.pid, 'SIGKILL');
+			await eventually(() => listRunningWith(argument).length === 0);
+		});
+
+		test('when its wrapper is killed after an upgrade of the server', async () => {
+			const server = new UpgradableServer(['--log-level', 'info', '--sandbox-enforcer', enforcer]);
+			const client = await joined(await server.command.url());
+			const argument = `${seconds++}.25`;
+			await client.sh('p', `${daemon(argument)} wait; exec sleep ${argument}`, IN_SANDBOX);
+			const [first] = await eventually(() => {
+				const found = listRunningWith(argument);
+				return found.length === 2 && found;
+			});
+			await server.upgrade();
+			expect(listRunningWith(argument)).toHaveLength(2);
+			const children = listChildren(server.command.pid);
+			const wrapper = children.find(pid => listDescendants(pid).some(({pid: below}) => below === first))!;
+			process.kill(wrapper, 'SIGKILL');
+			await eventually(() => listRunningWith(argument).length === 0);
 		});
 	},
 	{programs: ['setsid', 'prlimit', 'perl']},

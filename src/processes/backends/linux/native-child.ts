@@ -6,7 +6,7 @@ import {F_DUPFD_CLOEXEC} from '../../../shared/node/memory-file.js';
 import type {OutputStream} from '../../output/output-log.js';
 import {endOrphansOf, endTree} from '../../tree/end-tree.js';
 import {askToEnd, signalGroup, signalWrappedProgram} from '../../tree/signals.js';
-import {registerChild, unregisterChild} from '../../tree/subreaper.js';
+import {refreshOrphans, registerChild, unregisterChild} from '../../tree/subreaper.js';
 import type {Child, ChildEvents, ChildHandle, InputSource, KernelExit, StdinWriter, TerminalSize} from '../backend.js';
 import {OutputReader, type ReaderEvents} from '../output-reader.js';
 import {CLOSED_STDIN, createPipeWriter, createTerminalWriter} from '../stdin-writers.js';
@@ -244,7 +244,11 @@ class NativeChild implements Child {
 		this.#hasExited = true;
 		unregisterChild(this.pid);
 		// A wrapper ends after everything it has started, unless it was killed, for example because memory ran out.
-		if (this.#hasOwnSession) void endOrphansOf([this]);
+		if (this.#hasOwnSession) {
+			// The list of this tick may have been read before.
+			refreshOrphans();
+			void endOrphansOf([this]);
+		}
 		for (const each of this.#readers) each.drainBuffered();
 		this.#guard?.close();
 		this.#events.exited(exit);
