@@ -18,7 +18,7 @@ const NEW_FILE_MODE = 0o600;
  * Collisions are detected before anything is copied. Special files inside a directory are skipped.
  */
 export async function copyEntry(from: BytePath, to: BytePath, {recursive}: {recursive: boolean}): Promise<void> {
-	const calls = preferredCalls();
+	const calls = preferredCalls(from, to);
 	const stats = await calls.lstat(from);
 	if (stats.isSymbolicLink()) await copyLink(calls, from, to);
 	else if (stats.isFile()) await copyFile(calls, from, to);

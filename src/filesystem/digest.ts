@@ -27,7 +27,7 @@ export interface HashOptions extends LinkOptions {
 /** Checksum of a range of a regular file. */
 export async function hashFile(path: BytePath, {offset, length, ...links}: HashOptions): Promise<Digest> {
 	if (length > MAX_DIGEST_BYTES) throw refusedError(`a digest covers at most ${MAX_DIGEST_BYTES} bytes`);
-	const {fd} = await openToRead(preferredCalls(), path, links);
+	const {fd} = await openToRead(preferredCalls(path), path, links);
 	const block = payloadBuffers.take();
 	try {
 		const hash = createHash('sha256');

@@ -29,7 +29,7 @@ export interface CreateDirectoryOptions extends LinkOptions {
 }
 
 export async function makeDirectory(path: BytePath, options: CreateDirectoryOptions): Promise<void> {
-	const calls = preferredCalls();
+	const calls = preferredCalls(path);
 	if (options.root !== undefined) await createBelowRoot(calls, path, options.root, options.recursive);
 	else if (!options.followSymlinks) await createWithoutFollowingLinks(calls, path, options.recursive);
 	else if (options.recursive) await createWithParents(calls, path);
@@ -38,7 +38,7 @@ export async function makeDirectory(path: BytePath, options: CreateDirectoryOpti
 
 /** Direct children in the order of the system. Links are followed; dangling ones are left out. */
 export async function listDirectoryChildren(path: BytePath): Promise<NamedEntry[]> {
-	const calls = preferredCalls();
+	const calls = preferredCalls(path);
 	const yielder = new Yielder();
 	const entries: NamedEntry[] = [];
 	const listing = await listDirectory(calls, path, MAX_LISTED_ENTRIES);
@@ -54,7 +54,7 @@ export async function listDirectoryChildren(path: BytePath): Promise<NamedEntry[
 }
 
 export async function resolveRealPath(path: BytePath): Promise<BytePath> {
-	const calls = preferredCalls();
+	const calls = preferredCalls(path);
 	const resolved = await calls.realpath(path);
 	// Entries that show the server itself are refused here as elsewhere.
 	await calls.lstat(resolved);

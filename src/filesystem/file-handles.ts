@@ -131,7 +131,7 @@ export function requireBlockLength(kind: 'read' | 'write', length: number): void
 
 /** Opens a file for positional reads. It stays the same inode, whatever happens to its name. */
 export async function openReadable(path: BytePath, links: LinkOptions): Promise<BlockDevice> {
-	const {fd} = await openToRead(preferredCalls(), path, links);
+	const {fd} = await openToRead(preferredCalls(path), path, links);
 	const descriptor = new SharedDescriptor(fd);
 	return {
 		read: (target, offset) => descriptor.use(open => readFully(open, target, offset)),
@@ -141,12 +141,12 @@ export async function openReadable(path: BytePath, links: LinkOptions): Promise<
 
 /** Opens a file for positional writes: truncated, or created. */
 export async function openReplaceable(path: BytePath, links: LinkOptions): Promise<BlockDevice> {
-	return createWriteDevice((await openToReplace(preferredCalls(), path, links)).fd);
+	return createWriteDevice((await openToReplace(preferredCalls(path), path, links)).fd);
 }
 
 /** Opens a file for positional writes without truncating it; a new one is readable by its owner only. */
 export async function openUpdatable(path: BytePath, options: UpdateOptions): Promise<BlockDevice> {
-	return createWriteDevice((await openToUpdate(preferredCalls(), path, options)).fd);
+	return createWriteDevice((await openToUpdate(preferredCalls(path), path, options)).fd);
 }
 
 function createWriteDevice(fd: number): BlockDevice {

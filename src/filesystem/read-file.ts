@@ -19,7 +19,7 @@ export interface ReadFileOptions extends LinkOptions {
 
 /** Reads the whole content of a regular file. */
 export async function readWholeFile(path: BytePath, {admit, ...links}: ReadFileOptions): Promise<Uint8Array> {
-	const preferred = preferredCalls();
+	const preferred = preferredCalls(path);
 	const {fd, stats} = await openToRead(preferred, path, links);
 	try {
 		if (stats.size > MAX_READ_FILE_BYTES) throw tooLargeError();
@@ -36,7 +36,7 @@ export async function readWholeFile(path: BytePath, {admit, ...links}: ReadFileO
  * those are read with `readWholeFile`.
  */
 export function readSmallFileAtOnce(path: BytePath, links: LinkOptions, maxBytes: number): Uint8Array | undefined {
-	if (!followsLinks(links) || mayHang()) return undefined;
+	if (!followsLinks(links) || mayHang(path)) return undefined;
 	// Looked at before the open, which can trigger a device.
 	if (!syncCalls.stat(path).isFile()) return undefined;
 	const fd = syncCalls.open(path, READ);

@@ -18,7 +18,7 @@ export interface RemoveOptions extends LinkOptions {
 export async function removePath(path: BytePath, options: RemoveOptions): Promise<void> {
 	const {recursive, force, followSymlinks, root} = options;
 	if (path === ROOT) throw refusedError('the root directory cannot be removed');
-	const calls = preferredCalls();
+	const calls = preferredCalls(path);
 	try {
 		const yielder = recursive ? new Yielder() : undefined;
 		if (root !== undefined) await withEntryBelow(calls, path, root, entry => removeEntry(calls, entry, yielder));

@@ -19,7 +19,7 @@ export async function renameEntry(
 	to: BytePath,
 	{overwrite, root, sync = false}: RenameOptions,
 ): Promise<void> {
-	const calls = preferredCalls();
+	const calls = preferredCalls(from, to);
 	const moveAndSync = async (source: BytePath, target: BytePath) => {
 		await move(calls, source, target, overwrite);
 		if (sync) await syncDirectory(calls, parentPath(target));

@@ -37,7 +37,7 @@ export interface FileMetadata {
 
 /** Metadata of the file at a path; `isSymlink` is about the path itself. Without `followSymlinks` any link is refused. */
 export async function readMetadata(path: BytePath, links: LinkOptions): Promise<FileMetadata> {
-	const calls = preferredCalls();
+	const calls = preferredCalls(path);
 	if (!followsLinks(links)) {
 		const stats = await withEntryBelow(calls, path, links.root, entry => calls.lstat(entry));
 		return stats.isSymbolicLink() ? refuseLink() : toMetadata(stats, false);
@@ -48,7 +48,7 @@ export async function readMetadata(path: BytePath, links: LinkOptions): Promise<
 
 /** The same without a promise; undefined where it may have to be waited for. */
 export function readMetadataAtOnce(path: BytePath, links: LinkOptions): FileMetadata | undefined {
-	if (!followsLinks(links) || mayHang()) return undefined;
+	if (!followsLinks(links) || mayHang(path)) return undefined;
 	const stats = syncCalls.lstat(path);
 	return stats.isSymbolicLink() ? toMetadata(syncCalls.stat(path), true) : toMetadata(stats, false);
 }

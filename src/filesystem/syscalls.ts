@@ -149,8 +149,8 @@ export const asyncCalls: FileCalls = {
 };
 
 /** Synchronous calls, unless a remote file system is mounted, on which they could block for ever. */
-export function preferredCalls(): FileCalls {
-	return mayHang() ? asyncCalls : syncCalls;
+export function preferredCalls(...paths: readonly BytePath[]): FileCalls {
+	return mayHang() || paths.some(path => mayHang(path)) ? asyncCalls : syncCalls;
 }
 
 /** Times are passed as fractions of seconds and truncated to microseconds: half of one keeps milliseconds exact. */

@@ -57,7 +57,7 @@ export async function walkBreadthFirst(root: BytePath, options: TreeWalkOptions)
 /** The same, one after the other for a receiver; returns whether a limit has cut the walk. */
 export async function walkInto(root: BytePath, options: TreeWalkOptions, sink: WalkSink): Promise<boolean> {
 	requireLimits(options);
-	const calls = preferredCalls();
+	const calls = preferredCalls(root);
 	const stats = await calls.lstat(root);
 	const isEntered = stats.isSymbolicLink()
 		? options.followDirectorySymlinks && (await calls.stat(root)).isDirectory()

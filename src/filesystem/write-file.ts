@@ -30,7 +30,7 @@ export type WrittenContent = Uint8Array | readonly Uint8Array[];
 /** Creates a file or replaces its content; keeps the mode of an existing one. */
 export async function writeContent(path: BytePath, content: WrittenContent, options: WriteFileOptions): Promise<void> {
 	const isSmall = content instanceof Uint8Array && content.length <= MAX_SYNC_BYTES;
-	const calls = isSmall ? preferredCalls() : asyncCalls;
+	const calls = isSmall ? preferredCalls(path) : asyncCalls;
 	if (options.atomic) {
 		await replaceAtomically(path, content, options);
 		return;

@@ -31,7 +31,7 @@ export async function applyAttributes(
 	{root, sync = false}: ApplyOptions = {},
 ): Promise<readonly EntryError[]> {
 	if (entries.length > MAX_PATH_NAMES) throw refusedError(`more than ${MAX_PATH_NAMES} entries`);
-	const calls = preferredCalls();
+	const calls = preferredCalls(directory);
 	const entryErrors = new EntryErrors(directory);
 	const chain = await openChainBelow(calls, directory, root);
 	const syncs = new SyncQueue();

@@ -25,7 +25,7 @@ export interface ListTreeOptions {
 /** Lists the entries of a tree as JSON lines, parents first and by name; a link at the path itself is followed. */
 export async function openTreeList(path: BytePath, options: ListTreeOptions = {}): Promise<BlockDevice> {
 	const {depth, names, root} = options;
-	const calls = preferredCalls();
+	const calls = preferredCalls(path);
 	const after = options.after === undefined ? undefined : parseRelativePath(options.after);
 	if (names && after) throw refusedError('`after` is for a list without names');
 	if (names) {

@@ -20,7 +20,7 @@ export interface PackTreeOptions {
  * entries are skipped and listed in the outcome.
  */
 export async function openTreePacker(path: BytePath, {names}: PackTreeOptions = {}): Promise<TreePacker> {
-	const calls = preferredCalls();
+	const calls = preferredCalls(path);
 	const paths = names && parseRelativePaths(names);
 	const visits = () => (paths ? visitNames(calls, path, paths) : visitPath(calls, path));
 	const totals = await countTotals(visits());

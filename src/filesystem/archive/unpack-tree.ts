@@ -46,7 +46,7 @@ export interface UnpackTreeOptions {
 export async function openTreeUnpacker(path: BytePath, options: UnpackTreeOptions = {}): Promise<TreeUnpacker> {
 	const {overwrite = false, partial = false, sync = false, root} = options;
 	if (sync && !partial) throw refusedError('`sync` is for a part of a tree');
-	const calls = preferredCalls();
+	const calls = preferredCalls(path);
 	const {default: tar} = await import('tar-stream');
 	const entryErrors = new EntryErrors(path);
 	const {chain, isNew} = await openOrCreate(calls, path, root);

@@ -46,7 +46,7 @@ export class SearchRun {
 		owner: SearchOwner,
 	): Promise<SearchRun> {
 		requireValidPatterns(query);
-		await preferredCalls().stat(query.root);
+		await preferredCalls(query.root).stat(query.root);
 		return new SearchRun(query, onMatches, owner);
 	}
 

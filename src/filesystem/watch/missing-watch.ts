@@ -145,7 +145,7 @@ async function captureMissing(path: BytePath): Promise<MissingState> {
 /** False for a dangling link: its target is missing. */
 async function exists(path: BytePath): Promise<boolean> {
 	try {
-		await preferredCalls().stat(path);
+		await preferredCalls(path).stat(path);
 		return true;
 	} catch (error) {
 		if (isErrno(error, 'ENOENT', 'ENOTDIR')) return false;
@@ -154,12 +154,12 @@ async function exists(path: BytePath): Promise<boolean> {
 }
 
 async function readIdentity(path: BytePath): Promise<string> {
-	return inodeKey(await preferredCalls().stat(path));
+	return inodeKey(await preferredCalls(path).stat(path));
 }
 
 /** Inode, and of a file also size and times; changes inside a directory do not count. */
 async function readContentIdentity(path: BytePath): Promise<string> {
-	const stats = await preferredCalls().stat(path);
+	const stats = await preferredCalls(path).stat(path);
 	return stats.isDirectory() ? inodeKey(stats) : `${inodeKey(stats)}:${stats.size}:${stats.mtimeMs}:${stats.ctimeMs}`;
 }
 

@@ -42,7 +42,7 @@ export class TreeWatch {
 
 	/** Throws if the path does not exist or the system has no watches left. `onChange` is called when there are changes. */
 	static async begin(root: BytePath, options: TreeWatchOptions, onChange: () => void): Promise<TreeWatch> {
-		const calls = preferredCalls();
+		const calls = preferredCalls(root);
 		const isTree = (await calls.stat(root)).isDirectory();
 		const watch = new TreeWatch(root, isTree, options, onChange);
 		try {

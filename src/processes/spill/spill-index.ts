@@ -4,6 +4,12 @@ import {readFully} from './state-files.js';
 /** Records read at once when they are looked through one by one. */
 const WINDOW_RECORDS = 512;
 
+/**
+ * Records looked through one by one for one question: a file that is mostly a hole, as of a damaged disk, must not stop the
+ * program. Records of real output are never that far apart.
+ */
+export const MAX_SCANNED_RECORDS = 1024 * 1024;
+
 export interface FoundRecord {
 	readonly index: number;
 	readonly record: SpillRecord;
@@ -22,6 +28,7 @@ const window = Buffer.alloc(RECORD_BYTES * WINDOW_RECORDS);
  */
 export class SpillIndex {
 	readonly #fd: number;
+	#scannedRecords = 0;
 
 	constructor(fd: number) {
 		this.#fd = fd;
@@ -86,8 +93,10 @@ export class SpillIndex {
 		return undefined;
 	}
 
-	/** Number of whole records that were read. */
+	/** Number of whole records that were read. Throws when too many have been. */
 	#fill(start: number, end: number): number {
+		this.#scannedRecords += end - start;
+		if (this.#scannedRecords > MAX_SCANNED_RECORDS) throw new Error('the index of its output is damaged');
 		const length = readFully(this.#fd, window, (end - start) * RECORD_BYTES, start * RECORD_BYTES);
 		return Math.floor(length / RECORD_BYTES);
 	}

@@ -54,7 +54,7 @@ export class CapabilityRoot {
 			return read();
 		};
 		try {
-			if (!(await preferredCalls().stat(path)).isFile()) return undefined;
+			if (!(await preferredCalls(path).stat(path)).isFile()) return undefined;
 			const bytes = await readWholeFile(path, {followSymlinks: true, admit});
 			this.#bytes += bytes.length;
 			const contents = new TextDecoder('utf-8', {fatal: true, ignoreBOM: true}).decode(bytes);
