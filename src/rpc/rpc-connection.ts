@@ -42,6 +42,8 @@ export interface Service {
 	request(request: Request, length: number): unknown;
 	/** Returns false for an unknown notification. */
 	notification(notification: Notification): boolean;
+	/** See `TransportEvents.partial`. */
+	partial?(bytes: number): void;
 	/** The send buffer was flushed: more may be sent. */
 	drained?(): void;
 	/** Called once, after every pending call was settled. */
@@ -110,6 +112,7 @@ export class RpcConnection {
 				if (this.#holdCount > 0 || this.#isDelivering) this.#held.push({unreadable: reason});
 				else this.#receive({kind: 'malformed', reason}, 0);
 			},
+			partial: bytes => this.#service.partial?.(bytes),
 			drained: () => this.#handleDrained(),
 			closed: error => this.#handleClosed(error),
 		});

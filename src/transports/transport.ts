@@ -9,6 +9,8 @@ export interface TransportEvents {
 	message(text: string, payload?: BinaryPayload): void;
 	/** One whole message that is not even text. */
 	unreadable(reason: string): void;
+	/** Called after a read with the bytes of a long message that has not arrived completely, and with 0 once it has. */
+	partial?(bytes: number): void;
 	/** `backlog` fell to where sending more makes sense. */
 	drained(): void;
 	/** The peer is gone or the link broke; no error means a clean end. */

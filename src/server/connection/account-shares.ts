@@ -1,10 +1,12 @@
 import type {Transport} from '../../transports/transport.js';
 import {accountOf, type Grant} from '../auth/grant.js';
+import {PartialMessages} from './partial-messages.js';
 import {ReplyShare} from './reply-share.js';
 
 /** Memory and time of the server that the connections of one account share. */
 export class AccountShare {
 	readonly replies = new ReplyShare();
+	readonly partialMessages = new PartialMessages();
 	/** Connections that use it; it is deleted with the last. */
 	users = 0;
 }

@@ -27,6 +27,7 @@ import {accountKey} from './account-shares.js';
 import {ClientFiles} from './client-files.js';
 import {FlowControl} from './flow-control.js';
 import type {OutputPump} from './output-pump.js';
+import type {PartialMessages} from './partial-messages.js';
 import {PendingRequests} from './pending-requests.js';
 import type {Session, SessionHolder} from './sessions.js';
 import {V0Sessions} from './v0-sessions.js';
@@ -72,6 +73,7 @@ export class ClientConnection implements Service, SessionHolder {
 	readonly #options: ClientConnectionOptions;
 	/** See `accountKey`. */
 	readonly #account: string;
+	readonly #partialMessages: PartialMessages;
 	#handshake: Handshake = {kind: 'new'};
 	#v0: V0Sessions | undefined;
 	#http: HttpRequests | undefined;
@@ -90,7 +92,11 @@ export class ClientConnection implements Service, SessionHolder {
 		this.rpc = new RpcConnection(transport, 'server', this);
 		this.#account = accountKey(options.grant, transport);
 		const {share, leave} = context.accountShares.open(this.#account);
-		this.lifetime.add(leave);
+		this.#partialMessages = share.partialMessages;
+		this.lifetime.add(() => {
+			this.#partialMessages.report(this.rpc, 0);
+			leave();
+		});
 		this.flow = new FlowControl(this.rpc, share.replies);
 		this.pending = new PendingRequests({
 			token: options.grant?.name,
@@ -318,6 +324,10 @@ export class ClientConnection implements Service, SessionHolder {
 
 	get maxUnreadBytes(): number {
 		return this.flow.maxUnreadBytes;
+	}
+
+	partial(bytes: number): void {
+		this.#partialMessages.report(this.rpc, bytes);
 	}
 
 	handled(ms: number): void {

@@ -58,6 +58,8 @@ export class UpgradeGate<Pass> {
 		perMessageDeflate: false,
 		maxPayload: MAX_MESSAGE_BYTES,
 		clientTracking: true,
+		// The transport answers pings, as far as the peer reads.
+		autoPong: false,
 		// There is no subprotocol; left alone, the library picks whatever the client offers first.
 		handleProtocols: () => false,
 	});

@@ -31,6 +31,12 @@ const MAX_HEADER_BYTES = FRAME_HEADROOM_BYTES;
 /** Frames up to this size share a buffer with others of the same tick of the event loop. */
 const MAX_GATHERED_FRAME_BYTES = 8 * 1024;
 const GATHERING_BLOCKS = new BufferPool(16 * 1024, 64);
+/** Bytes of an unfinished message from which on it is reported. */
+const MIN_PARTIAL_BYTES = 256 * 1024;
+/** Header and mask of a control frame. */
+const CONTROL_HEADER_BYTES = 6;
+/** Pongs are not sent while more than this is unsent: a peer that pings and does not read would grow our memory. */
+const MAX_UNSENT_BEFORE_PONG_BYTES = 64 * 1024;
 /** Replies to requests that arrived together are held back for so long, in milliseconds, before the first ones are sent. */
 const MAX_GATHERING_MS = 0.15;
 
@@ -62,6 +68,9 @@ export class WebSocketTransport implements Transport {
 	#gatheringSince = 0;
 	readonly #watching: PeerWatching | undefined;
 	#isPaused = false;
+	/** Bytes read from the socket up to the end of the last whole message. */
+	#wholeBytes = 0;
+	#isPartialReported = false;
 	#failure: Error | undefined;
 
 	/** Without `watching` the peer is neither pinged nor given up. */
@@ -99,6 +108,7 @@ export class WebSocketTransport implements Transport {
 		webSocket.on('message', (data, isBinary) => {
 			// The library goes on with the packet it is reading although we have hung up.
 			if (webSocket.readyState !== webSocket.OPEN) return;
+			this.#wholeBytes = this.#bytesRead;
 			const bytes = data as Exclude<RawData, ArrayBuffer | Buffer[]>;
 			// The library has checked text messages already.
 			const payload = fragments?.take(bytes);
@@ -108,6 +118,11 @@ export class WebSocketTransport implements Transport {
 			payloads.release();
 		});
 		if (this.#end === 'server') this.#bracketReads(events);
+		for (const control of ['ping', 'pong'] as const) {
+			webSocket.on(control, data => (this.#wholeBytes += CONTROL_HEADER_BYTES + data.length));
+		}
+		// Those of a listener leave it to the transport; others answer by themselves.
+		if (this.#end === 'server' && this.#watching) webSocket.on('ping', data => this.#answerPing(data));
 		webSocket.on('error', error => {
 			this.#failure ??= explainFailure(error);
 			// The library would wait for a peer that broke the rules to hang up, for half a minute.
@@ -187,13 +202,33 @@ export class WebSocketTransport implements Transport {
 				this.#isReading = true;
 			},
 			message: text => {
+				this.#wholeBytes = this.#bytesRead;
 				if (webSocket.readyState === webSocket.OPEN) events.message(text);
 			},
 			end: () => {
 				this.#isReading = false;
 				if (!this.#isScheduled) this.#flush();
+				this.#reportPartial(events);
 			},
 		});
+	}
+
+	get #bytesRead(): number {
+		return (this.#socket as Partial<Socket>).bytesRead ?? 0;
+	}
+
+	#reportPartial(events: TransportEvents): void {
+		const bytes = this.#bytesRead - this.#wholeBytes;
+		const isPartial = bytes >= MIN_PARTIAL_BYTES;
+		if (isPartial || this.#isPartialReported) events.partial?.(isPartial ? bytes : 0);
+		this.#isPartialReported = isPartial;
+	}
+
+	/** A peer may leave out pongs, as long as it answers the most recent ping: the next one comes soon. */
+	#answerPing(data: Buffer): void {
+		if (this.#webSocket.readyState !== this.#webSocket.OPEN || this.backlog > MAX_UNSENT_BEFORE_PONG_BYTES) return;
+		this.#flush();
+		this.#webSocket.pong(data);
 	}
 
 	/** Many small frames become one piece for the kernel. */
