@@ -82,12 +82,16 @@ export async function openServeEndpoint(address: ListenAddress, options: ServeEn
 	const console = settings.console ? await openConsole(address, options, endpointOptions) : undefined;
 	const endpoint = await scheme.listen(address, {...endpointOptions, site: console?.site});
 	const {url} = endpoint;
-	if (url !== undefined && listeningFd === undefined) {
+	const announce = (): void => {
+		if (url === undefined || listeningFd !== undefined) return;
 		if (settings.protocol === 'v0') process.stderr.write(`codex-exec-server listening on ${url}\n`);
 		else print(`${url}\n${console ? `${console.linkFor(url)}\n` : ''}`);
 		logger.info('listening', {url, pid: process.pid});
 		if (security.fingerprint !== undefined) tellFingerprint(url, security, logger);
-	}
+	};
+	// A state directory that was asked for is opened before the address is printed: the server ends if that fails.
+	if (settings.state === undefined) announce();
+	else void options.server.then(announce, () => {});
 	if (security.authenticator && scheme.isReadableByOthers(address)) {
 		logger.warn('tokens travel in clear: anybody between a client and this server can read them', {url});
 	}
