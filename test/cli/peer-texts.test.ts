@@ -45,6 +45,7 @@ const INFO = {
 		processWaitFor: true,
 		processScreen: true,
 		processShare: true,
+		processUnshare: true,
 	},
 };
 const WELCOME: Record<string, Answer> = {
@@ -108,6 +109,7 @@ const SHARED: Record<string, Answer> = {
 	'process/list': {result: {processes: [LISTED]}},
 	'process/screen': {result: SCREEN},
 	'process/waitFor': {result: {by: 'pattern', match: {text: HOSTILE, groups: [HOSTILE]}, seq: 1}},
+	'process/shares': {result: {shares: [{shareId: HOSTILE, processId: 'x', role: 'observe', expiresAtMs: 0}]}},
 	'process/share': {result: {token: HOSTILE, processId: HOSTILE, role: 'observe', expiresAtMs: 0}},
 };
 
@@ -130,6 +132,8 @@ test.each([
 	['stop', [], SHARED],
 	['rm', [], WELCOME],
 	['share', [], SHARED],
+	['share', ['--list'], SHARED],
+	['share', ['--revoke', 'x'], SHARED],
 	['export', [], SHARED],
 	['replay', [], SHARED],
 	['run', [], WELCOME],

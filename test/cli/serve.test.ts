@@ -1,8 +1,9 @@
 import {writeFileSync} from 'node:fs';
 import {join} from 'node:path';
 import {expect, test} from 'vitest';
-import {Command, type Ended} from '../helpers/command.js';
+import {Command, type Ended, run} from '../helpers/command.js';
 import {pidOf} from '../helpers/process-api.js';
+import {ProcessServer} from '../helpers/process-server.js';
 import {isAlive, untilDead} from '../helpers/processes.js';
 import {scratchDirectory} from '../helpers/scratch.js';
 import {clientTransport, connected, underlyingSocket} from '../helpers/serving.js';
@@ -170,4 +171,11 @@ test('a failure of its own leaves no process behind', async () => {
 	expect(await command.ended).toEqual({code: 1, signal: null});
 	await untilDead(pid);
 	expect(command.stderr).toContain('a defect');
+});
+
+test('a server whose state directory is in use by another one prints no address', async () => {
+	const {state} = await ProcessServer.start();
+	const second = await run(['serve', '--listen', 'ws://127.0.0.1:0', '--state', state]);
+	expect(second).toMatchObject({code: 1, stdout: ''});
+	expect(second.stderr).toContain('is used by the server with process id');
 });

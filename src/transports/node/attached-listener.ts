@@ -49,6 +49,7 @@ export function attachListener<Pass>(options: AttachOptions<Pass>): AttachedList
 	};
 	server.on('upgrade', upgrade);
 	const stopRegistering = registerWhileListening(server);
+	let isClosed = false;
 	return {
 		get url() {
 			const address = server.address();
@@ -56,7 +57,9 @@ export function attachListener<Pass>(options: AttachOptions<Pass>): AttachedList
 		},
 		async close() {
 			server.off('upgrade', upgrade);
-			taken.get(server)?.delete(path);
+			// A second call must not give away the path of the listener that has it by now.
+			if (!isClosed) taken.get(server)?.delete(path);
+			isClosed = true;
 			stopRegistering();
 			await waitAtMost(gate.closeAll(), CLOSE_TIMEOUT_MS);
 			gate.terminateAll();

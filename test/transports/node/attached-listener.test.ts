@@ -214,6 +214,15 @@ test('closing ends our connections and leaves the server, its pages and other co
 	(await connectWebSocket(`ws://127.0.0.1:${portOf(server)}/exec`)).destroy();
 });
 
+test('a listener that is closed twice leaves the path to the one that has taken it since', async () => {
+	const server = await application();
+	const first = await attached(server);
+	await first.close();
+	await attached(server);
+	await first.close();
+	await expect(attached(server)).rejects.toThrow('there is a listener for /exec on this server already');
+});
+
 test('a path that is taken or none is refused', async () => {
 	const server = await application();
 	await attached(server);

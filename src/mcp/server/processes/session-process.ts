@@ -131,8 +131,7 @@ export class SessionProcess implements TrackedProcess {
 		if (tail === undefined && grep === undefined)
 			return excerptOf(this.#output, {maxChars, endByte: this.#output.total, hasLoss: this.#hasLoss});
 		const last = tail === undefined ? lines : lines.slice(-tail);
-		const pattern = grep === undefined ? undefined : new RegExp(grep);
-		return collectMatches(toEntries(last.filter(line => pattern?.test(line) ?? true)), maxChars);
+		return collectMatches(toEntries(grep === undefined ? last : await this.#grep(grep, last)), maxChars);
 	}
 
 	async screen(): Promise<Screen> {
@@ -168,6 +167,17 @@ export class SessionProcess implements TrackedProcess {
 		);
 		const exitCode = await withTimeout(ended, Math.max(graceMs, STOPPED_MS), () => undefined);
 		return {wasOver, exitCode, survivors: []};
+	}
+
+	/** In a thread: both the expression and the lines are of others. */
+	async #grep(pattern: string, lines: readonly string[]): Promise<string[]> {
+		const {grepLines} = await import('../../../processes/wait/grep-lines.js');
+		const kept = await grepLines(
+			pattern,
+			lines.map(line => line.replace(/\n$/, '')),
+			this,
+		);
+		return kept.map(index => lines[index]!);
 	}
 
 	async #collect(): Promise<void> {
