@@ -20,7 +20,7 @@ export const FORWARD: CommandDefinition = {
 	],
 	options: [ENVIRONMENT_OPTION, ...TRUST_OPTIONS, JSON_OPTION, QUIET_OPTION],
 	details: [
-		'Listens on 127.0.0.1 unless an address is given. One line on stdout tells where, for each port; then it serves until Ctrl-C. A connection that cannot be made there is told on stderr, and ends here with a reset; the others go on.',
+		'Listens on 127.0.0.1 unless an address is given. There only programs of your user, and of root, are connected (Linux), and none in a sandbox of longarm. One line on stdout tells where, for each port; then it serves until Ctrl-C. A connection that cannot be made there is told on stderr, and ends here with a reset; the others go on.',
 		'When the link to the server breaks, open connections end with it; new ones work as soon as the link does.',
 		'The server has to allow it: longarm serve --allow-forward loopback, or any for hosts beyond that machine.',
 	],

@@ -92,11 +92,14 @@ function describeFullScreen(screen: Screen): string {
 
 /** Subject of a call about a process. */
 function subjectOf(process: TrackedProcess, isOwn: boolean): CallSubject {
+	const cancel = async (): Promise<void> => {
+		await process.stop(undefined, CANCEL_GRACE_MS);
+	};
 	return {
 		name: `${process.machine.name}.${process.id}`,
 		isOwn,
 		describe: () => describeProgress(process),
-		cancel: process.rights.mayEnd ? () => process.stop(undefined, CANCEL_GRACE_MS).then(() => {}) : undefined,
+		cancel: process.rights.mayEnd ? cancel : undefined,
 	};
 }
 
