@@ -1,6 +1,6 @@
 import {MachineRefusalError} from '../machines/machine-lack.js';
 
-/** What the clients of a server may do to processes, by whatever tool, task or form. */
+/** Things that the clients of a server may do to processes, by whatever tool, task or form. */
 export interface ProcessRights {
 	readonly mayWatch: boolean;
 	readonly mayStart: boolean;
