@@ -83,3 +83,10 @@ test('the command answers wrong settings before it serves', async () => {
 	expect(run('--token-file', 'x')).toContain('--token-file is for --http only');
 	expect(run('--all', '-e', 'local')).toContain('--all and -e exclude each other');
 });
+
+test('an expression that never ends is given up, also for output that only this server has', async () => {
+	const client = await sdkClient(mcpService([machineAt(await machineUrl({keeps: false}))]));
+	await callText(client, 'exec', {command: `printf '%040d!\\nother\\n' 0`});
+	expect(await callText(client, 'logs', {id: 'p1', grep: '^other$'})).toMatch(/\nother$/);
+	expect(await callText(client, 'logs', {id: 'p1', grep: '^(0+)+$'})).toMatch(/^ERROR /);
+});
