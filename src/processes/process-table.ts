@@ -13,7 +13,7 @@ import {prepareSpawn, type StartRequest} from './prepare-spawn.js';
 import type {InheritedProcess, ProcessEvents, ProcessOptions} from './process-options.js';
 import type {ProcessQuota} from './process-quota.js';
 import type {StartQueue} from './start-queue.js';
-import {endOrphansOf} from './tree/end-tree.js';
+import {endOrphansUntilGone} from './tree/end-tree.js';
 import {filterLeadersWithOrphans, MAX_FREEZE_MS} from './tree/kill-tree.js';
 import type {ProcessRoot} from './tree/subreaper.js';
 
@@ -191,7 +191,7 @@ export class ProcessTable {
 			else if (process.isAlive) process.terminate({kind: 'force', withinMs: Math.max(0, deadline - performance.now())});
 			else process.closeStreams();
 		}
-		if (how === 'force') void endOrphansOf(this.#listLeaders());
+		if (how === 'force') void endOrphansUntilGone(this.#listLeaders());
 	}
 
 	/** Call before `isRetained` turns false: the retention of closed processes begins only then. */

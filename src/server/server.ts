@@ -7,7 +7,7 @@ import {RetentionBudget} from '../processes/output/retention-budget.js';
 import {ProcessCount, ProcessQuota} from '../processes/process-quota.js';
 import {ProcessTable} from '../processes/process-table.js';
 import {StartQueue} from '../processes/start-queue.js';
-import {endAllOrphans, endOrphansOf, endUnclaimedOrphans} from '../processes/tree/end-tree.js';
+import {endAllOrphans, endOrphansUntilGone, endUnclaimedOrphans} from '../processes/tree/end-tree.js';
 import {killTree} from '../processes/tree/kill-tree.js';
 import {type ListHidden, Sandbox} from '../sandbox/sandbox.js';
 import {WRITTEN_ROOTS} from '../sandbox/written-roots.js';
@@ -294,7 +294,7 @@ export class ExecServer {
 		this.#state.restoreRest();
 		const ended = ending.map(loadRoot);
 		for (const root of ended) killTree(root);
-		void endOrphansOf(ended);
+		void endOrphansUntilGone(ended);
 	}
 
 	get #parts(): SharingParts {

@@ -7,6 +7,7 @@ import {transfer} from '../../src/client/files/copy/transfer.js';
 import {Environment} from '../../src/environments/environment.js';
 import type {RemoteTarget} from '../../src/environments/remote/remote-target.js';
 import {PROGRAM} from '../helpers/command.js';
+import {Cuttable} from '../helpers/cuttable.js';
 import {eventually, isAlive, untilDead} from '../helpers/processes.js';
 import {scratchDirectory} from '../helpers/scratch.js';
 import {serving} from '../helpers/serving.js';
@@ -131,4 +132,15 @@ test('closing during the handshake of a command that says nothing gives up and e
 	await environment.close();
 	expect(await asked).toBe('the environment is closed');
 	await untilDead(...pids);
+});
+
+test('a machine whose link is silent is closed long before the silence counts as a lost link', async () => {
+	const {url} = await serving();
+	const line = await Cuttable.to(url);
+	const environment = Environment.remote('remote', line.url);
+	await environment.run(['true']);
+	line.isSilent = true;
+	const began = performance.now();
+	await environment.close();
+	expect(performance.now() - began).toBeLessThan(20_000);
 });

@@ -1,3 +1,4 @@
+import {setTimeout} from 'node:timers/promises';
 import {killOrphanTrees, killTree, killTreeInTurns, killUnadoptedOrphans, MAX_TURN_MS} from './kill-tree.js';
 import {NewestPid} from './proc.js';
 import type {ProcessInfo} from './process-tree.js';
@@ -11,6 +12,11 @@ import {
 	refreshOrphans,
 } from './subreaper.js';
 import {waitForOrphans, waitForSurvivors} from './wait-for-survivors.js';
+
+/** Attempts to end orphans, of half a second and more each, before those that are left are taken for unkillable. */
+const MAX_ATTEMPTS = 500;
+/** Pause after an attempt that has left some. */
+const RETRY_MS = 100;
 
 type Survivors = readonly ProcessInfo[] | Promise<readonly ProcessInfo[]>;
 
@@ -42,6 +48,18 @@ export function endOrphansOf(leaders: readonly ProcessRoot[]): Survivors {
 	if (isSubreaper()) return endOrphans(isOrphanOf(leaders));
 	const killed = killUnadoptedOrphans(leaders);
 	return killed.length > 0 ? waitForOrphans(() => false, killed) : [];
+}
+
+/**
+ * Kills the orphans of these leaders, again and again while some are left: for an end whose survivors are reported to
+ * nobody. A machine that is short of processor time may need several attempts for processes that fork and exit all the time.
+ */
+export async function endOrphansUntilGone(leaders: readonly ProcessRoot[]): Promise<void> {
+	for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt++) {
+		refreshOrphans();
+		if ((await endOrphansOf(leaders)).length === 0) return;
+		await setTimeout(RETRY_MS, undefined, {ref: false});
+	}
 }
 
 /** Kills the orphans that cannot be attributed to a process started here, while `isAllowed` returns true. */

@@ -32,6 +32,8 @@ const MAX_REFUSAL_CHARS = 200;
 const REJECTION_REASON_HEADER = 'x-codex-rendezvous-rejection-reason';
 /** How long that answer may take once its head is there. */
 const REFUSAL_TIMEOUT_MS = 1000;
+/** Time for the server to answer the closing handshake; one that is silent never does. */
+const MAX_CLOSE_MS = 3000;
 
 /** Host and path of the upgrade request on a socket in the file system, where there is no name to give. */
 const UNIX_URL = 'ws://localhost/';
@@ -136,6 +138,8 @@ async function open(
 		...socketOptions,
 		perMessageDeflate: false,
 		maxPayload: MAX_MESSAGE_BYTES,
+		// The declarations of the library lack it.
+		...{closeTimeout: MAX_CLOSE_MS},
 		headers: token === undefined ? {} : {authorization: `Bearer ${token}`},
 	});
 	await waitForOpen(webSocket, {name, hasToken: token !== undefined, timeoutMs, signal});
