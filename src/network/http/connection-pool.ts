@@ -22,7 +22,7 @@ const MAX_IDLE_PER_ORIGIN = 16;
 /** Idle keep-alive connections over all origins. */
 const MAX_IDLE_TOTAL = 64;
 /** Origins whose routes are known; more than can have idle connections. */
-const MAX_ROUTES = 128;
+export const MAX_ROUTES = 128;
 
 /** Way to one origin, direct or through a proxy. */
 export interface Route {
