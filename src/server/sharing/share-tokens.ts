@@ -52,8 +52,9 @@ export class ShareTokens {
 			});
 		}
 		const {source} = owner;
-		const ms = Math.min(forMs, MAX_SHARE_MS, (source?.expiresAtMs ?? Number.POSITIVE_INFINITY) - Date.now());
-		if (ms <= 0) throw new LongarmError('SHARE_REFUSED', {message: 'the token of this connection has expired'});
+		const leftMs = (source?.expiresAtMs ?? Number.POSITIVE_INFINITY) - Date.now();
+		const ms = Math.min(forMs, MAX_SHARE_MS, leftMs);
+		if (leftMs <= 0) throw new LongarmError('SHARE_REFUSED', {message: 'the token of this connection has expired'});
 		const token = `${SHARE_TOKEN_PREFIX}${randomBytes(SECRET_BYTES).toString('base64url')}`;
 		const scopes = role === 'drive' ? (['observe', 'drive'] as const) : (['observe'] as const);
 		const name = `guest of ${owner.name}`;
