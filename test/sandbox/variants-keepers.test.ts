@@ -53,6 +53,7 @@ describeEnforcers(
 			await eventually(() => listRunningWith(argument).length === 2);
 			await client.call('process/signal', {processId: 'p', signal: {name: 'KILL'}});
 			await eventually(() => listRunningWith(argument).length === 0);
+			expect(listRunningWith(argument)).toEqual([]);
 		});
 
 		test('that is kept counts for the links of later policies', async () => {

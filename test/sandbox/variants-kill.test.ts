@@ -79,7 +79,7 @@ describeEnforcers(
 				);
 				await end({client, processId, wrapper: wrapper!});
 				const exited = await client.event(processId, 'process/exited');
-				if (exitCode !== undefined) expect([processId, exited['exitCode']]).toEqual([processId, exitCode]);
+				expect([processId, exited['exitCode']]).toEqual([processId, exitCode ?? exited['exitCode']]);
 				await eventually(() => listRunningWith(argument).length === 0);
 			}
 		});
@@ -91,6 +91,7 @@ describeEnforcers(
 			await eventually(() => listRunningWith(argument).length === 2);
 			process.kill(command.pid, 'SIGKILL');
 			await eventually(() => listRunningWith(argument).length === 0);
+			expect(listRunningWith(argument)).toEqual([]);
 		});
 
 		test('when its wrapper is killed after an upgrade of the server', async () => {

@@ -68,23 +68,24 @@ const SECOND_STEPS: readonly [name: string, step: (scene: Scene) => Step][] = [
 	],
 ];
 
+const run = async (client: TestClient, id: string, script: string, step: Step): Promise<string> => {
+	const {PATH = ''} = process.env;
+	await client.sh(id, script, {
+		sandbox: step.policy,
+		env: {PATH, ...step.env},
+		...(step.cwd && {cwd: uri(step.cwd)}),
+	});
+	const {stdout, exitCode} = await client.done(id);
+	return `${stdout}${exitCode}`;
+};
+
+const plant = async (client: TestClient, {app, outside}: Scene) => {
+	const script = `cd ${app} && mv sub old && ln -s ${outside} sub`;
+	expect(await run(client, 'first', script, {policy: workspacePolicy(app)})).toBe('0');
+};
+
 describeEnforcers('a link that a sandboxed process puts in its workspace', sandboxEnforcer => {
 	const serve = () => TestClient.overMemory(execServer({ownCommand: command, sandboxEnforcer})).initialize();
-	const run = async (client: TestClient, id: string, script: string, step: Step): Promise<string> => {
-		const {PATH = ''} = process.env;
-		await client.sh(id, script, {
-			sandbox: step.policy,
-			env: {PATH, ...step.env},
-			...(step.cwd && {cwd: uri(step.cwd)}),
-		});
-		const {stdout, exitCode} = await client.done(id);
-		return `${stdout}${exitCode}`;
-	};
-	const plant = async (client: TestClient, {app, outside}: Scene) => {
-		const script = `cd ${app} && mv sub old && ln -s ${outside} sub`;
-		expect(await run(client, 'first', script, {policy: workspacePolicy(app)})).toBe('0');
-	};
-
 	test.for(SECOND_STEPS)('opens nothing to the next one: %s', async ([, step]) => {
 		const scene = prepareScene();
 		const client = await serve();
