@@ -46,7 +46,7 @@ export interface PolicySubject {
 /** Values for the special paths of a policy. */
 export interface PolicyContext extends PolicySubject {
 	readonly host: Host;
-	/** What earlier sandboxes could write, to which those of this policy are added; undefined if there were none. */
+	/** Paths that earlier sandboxes could write, to which those of this policy are added; undefined if there were none. */
 	readonly written?: WrittenRoots | undefined;
 }
 

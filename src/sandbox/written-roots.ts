@@ -45,5 +45,5 @@ export class WrittenRoots {
 	}
 }
 
-/** Of this program, whichever server or environment in it the sandboxes belong to. */
+/** Paths that the sandboxes of this program could write, whichever server or environment in it they belong to. */
 export const WRITTEN_ROOTS = new WrittenRoots();
