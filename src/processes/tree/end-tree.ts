@@ -15,7 +15,9 @@ import {waitForOrphans, waitForSurvivors} from './wait-for-survivors.js';
 
 /** Attempts to end orphans, of half a second and more each, before those that are left are taken for unkillable. */
 const MAX_ATTEMPTS = 500;
-/** Pause after an attempt that has left some. */
+/** Attempts in a row that have left none: a list of children may lack entries while others exit. */
+const CALM_ATTEMPTS = 3;
+/** Pause between two attempts. */
 const RETRY_MS = 100;
 
 type Survivors = readonly ProcessInfo[] | Promise<readonly ProcessInfo[]>;
@@ -53,12 +55,15 @@ export function endOrphansOf(leaders: readonly ProcessRoot[]): Survivors {
 /**
  * Kills the orphans of these leaders, again and again while some are left: for an end whose survivors are reported to
  * nobody. A machine that is short of processor time may need several attempts for processes that fork and exit all the time.
+ * Without a subreaper there is one attempt: later, the id of a session may be that of another one.
  */
 export async function endOrphansUntilGone(leaders: readonly ProcessRoot[]): Promise<void> {
-	for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt++) {
+	const maxAttempts = isSubreaper() ? MAX_ATTEMPTS : 1;
+	let calm = 0;
+	for (let attempt = 1; attempt <= maxAttempts && calm < CALM_ATTEMPTS; attempt++) {
+		if (attempt > 1) await setTimeout(RETRY_MS, undefined, {ref: false});
 		refreshOrphans();
-		if ((await endOrphansOf(leaders)).length === 0) return;
-		await setTimeout(RETRY_MS, undefined, {ref: false});
+		calm = (await endOrphansOf(leaders)).length === 0 ? calm + 1 : 0;
 	}
 }
 

@@ -70,6 +70,14 @@ export const ENVIRONMENT_CASES: ContractCases<keyof Environment | StaticMember |
 		},
 		'aborted before': ({environment}) => environment.start(['true'], {signal: AbortSignal.abort(new Error('no'))}),
 		'after close': async bench => (await closed(bench)).start(['true']),
+		'time limit': async ({sh: start}) => (await start('exec sleep 1000', {timeout: 50})).exited,
+		'time limit that cannot be meant': ({environment}) => environment.start(['true'], {timeout: 'soon'}),
+		'aborted later': async ({environment}) => {
+			const controller = new AbortController();
+			const process = await environment.start(['sleep', '1000'], {signal: controller.signal});
+			controller.abort();
+			return process.exited;
+		},
 		'sandbox that does not exist': ({environment}) => environment.start(['true'], {sandbox: 'readonly' as never}),
 	},
 	run: {
@@ -79,6 +87,35 @@ export const ENVIRONMENT_CASES: ContractCases<keyof Environment | StaticMember |
 		'no rejection': async ({environment}) => summary(await environment.run(['false'], {reject: false})),
 		'missing program': ({environment}) => environment.run(['/nonexistent/program']),
 		timeout: async ({environment}) => (await environment.run(['sleep', '1000'], {timeout: 50, reject: false})).reason,
+		'time limit of a child that was left': async ({environment}) =>
+			summary(await environment.run(['sh', '-c', 'sleep 1000 & exit 3'], {timeout: 2000, reject: false})),
+		'aborted with a child that was left': async ({environment}) => {
+			const controller = new AbortController();
+			const options = {signal: controller.signal, onStdout: () => controller.abort(), reject: false};
+			const {reason, stdout} = await environment.run(['sh', '-c', 'sleep 1000 & echo up; wait'], options);
+			return [reason, stdout.text];
+		},
+		'no arguments': ({environment}) => environment.run([]),
+		'relative directory': ({environment}) => environment.run(['true'], {cwd: 'relative'}),
+		'no inherited variables': async ({environment}) =>
+			summary(await environment.run(['/usr/bin/env'], {inherit: 'none', env: {A: '1'}})),
+		'kept bytes': async ({environment}) => {
+			const {stdout} = await environment.run(['seq', '1', '1000'], {maxBytes: 20});
+			return [stdout.text, stdout.totalBytes, stdout.omittedBytes];
+		},
+		'input that fails': ({environment}) =>
+			environment.run(['cat'], {
+				input: (async function* () {
+					yield 'x';
+					throw new Error('no more');
+				})(),
+			}),
+		'handler that fails': ({environment}) =>
+			environment.run(['sh', '-c', 'echo x; exec sleep 1000'], {
+				onStdout: () => {
+					throw new Error('not now');
+				},
+			}),
 		'aborted before': ({environment}) => environment.run(['true'], {signal: AbortSignal.abort(new Error('no'))}),
 		'unknown option': ({environment}) => environment.run(['true'], {timeuot: 5} as never),
 		terminal: async ({environment}) => summary(await environment.run(['tty', '-s'], {tty: {rows: 10, cols: 40}})),
@@ -87,6 +124,8 @@ export const ENVIRONMENT_CASES: ContractCases<keyof Environment | StaticMember |
 	shell: {
 		line: async ({environment}) => summary(await environment.shell('echo $((6 * 7))')),
 		'failing line': ({environment}) => environment.shell('exit 7'),
+		'time limit of a child that was left': async ({environment}) =>
+			summary(await environment.shell('sleep 1000 & exit 3', {timeout: 2000, reject: false})),
 		'after close': async bench => summary(await (await closed(bench)).shell('true', {reject: false})),
 	},
 	communicate: {
@@ -94,6 +133,15 @@ export const ENVIRONMENT_CASES: ContractCases<keyof Environment | StaticMember |
 			const process = await start('cat; echo err >&2', {stdin: true});
 			const {exit, isComplete, stdout, stderr} = await environment.communicate(process, {input: 'in'});
 			return {exit, isComplete, stdout: stdout.text, stderr: stderr.text};
+		},
+		'time limit': async ({environment, sh: start}) => {
+			const process = await start('sleep 1000 & exit 3', {processId: 'p'});
+			await process.exited;
+			return environment.communicate(process, {timeout: 50});
+		},
+		aborted: async ({environment, sh: start}) => {
+			const process = await start('exec sleep 1000', {processId: 'p'});
+			return environment.communicate(process, {signal: AbortSignal.abort(new Error('no'))});
 		},
 		'unknown option': async ({environment, sh: start}) => environment.communicate(await start('true'), {x: 1} as never),
 	},
@@ -211,6 +259,11 @@ export const PROCESSES_CASES: ContractCases<keyof Processes> = {
 			await start('exec sleep 1000', {processId: 'p', labels: {a: '1'}});
 			await start('exec sleep 1000', {processId: 'q'});
 			return (await environment.processes.list({labels: {a: '1'}})).map(({processId}) => processId);
+		},
+		'ended included': async ({environment, sh: start}) => {
+			await (await start('exit 3', {processId: 'ended'})).closed;
+			const listed = await environment.processes.list({includeEnded: true});
+			return listed.map(({processId, state}) => [processId, state]);
 		},
 		'unknown option': ({environment}) => environment.processes.list({every: true} as never),
 		'after close': async bench => (await closed(bench)).processes.list(),

@@ -85,6 +85,17 @@ export const HANDLE_CASES: ContractCases<keyof ProcessHandle | '[Symbol.asyncDis
 	write: {
 		accepted: async ({sh}) => (await sh('cat', {stdin: true})).write('x'),
 		terminal: async ({sh}) => (await sh(FOREVER, TERMINAL)).write('x'),
+		'without stdin': async ({sh}) => (await sh(FOREVER)).write('x'),
+		'after the exit': async ({sh}) => {
+			const process = await sh('true', {stdin: true});
+			await process.closed;
+			return process.write('x');
+		},
+		'after the end of the input': async ({sh}) => {
+			const process = await sh(FOREVER, {stdin: true});
+			await process.closeStdin();
+			return process.write('x');
+		},
 	},
 	closeStdin: {
 		ends: async ({sh}) => {
@@ -139,6 +150,13 @@ export const HANDLE_CASES: ContractCases<keyof ProcessHandle | '[Symbol.asyncDis
 			const process = await sh('true');
 			await process.closed;
 			return process.terminate();
+		},
+		'what an exited process has left': async ({sh}) => {
+			const process = await sh('sleep 1000 & exit 3');
+			const exit = await process.exited;
+			const answer = await process.terminate();
+			await process.closed;
+			return [exit, answer];
 		},
 		'wrong mode': async ({sh}) => (await sh(FOREVER)).terminate('gently' as never),
 	},
