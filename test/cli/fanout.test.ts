@@ -36,6 +36,25 @@ test('a command for every row, with the results in the output and the summary on
 	expect(readFileSync(output, 'utf8')).toContain('3,"{""twice"":6}"'.slice(2));
 });
 
+test('the text of a row is never code, and a command in which it would be is refused', async () => {
+	const names = ['"; touch ran; "', '$(touch ran)', '\nEOF\ntouch ran\n', 'PATH=/nowhere'];
+	const text = ['name', ...names.map(name => `"${name.replaceAll('"', '""')}"`), ''].join('\n');
+	const {input, output, jobs, options} = place(text);
+	const line = `cd ${jobs} && printf '%s' "<{name}>" '<{name}>' {name}\ncat <<EOF\n<{name}>\nEOF`;
+	const done = await run(['fanout', input, '--cmd', line, ...options]);
+	expect(done.code).toBe(0);
+	expect(readdirSync(jobs)).not.toContain('ran');
+	const lines = `${output}.jsonl`;
+	await run(['fanout', 'export', summaryOf(done).job_id, '--output', lines, '--job-dir', jobs]);
+	const rows = readFileSync(lines, 'utf8').trimEnd().split('\n');
+	expect(rows.map(row => JSON.parse((JSON.parse(row) as {result_json: string}).result_json) as unknown)).toEqual(
+		names.map(name => ({exit_code: 0, stdout: `<${name}><${name}>${name}<${name}>\n`})),
+	);
+	const refused = await run(['fanout', input, '--cmd', 'sh -c "echo {name}"', ...options]);
+	expect(refused).toMatchObject({code: 64});
+	expect(refused.stderr).toContain('{name} stands in the code for sh');
+});
+
 test('the exit code tells failed items, a cancelled job and a wrong command line apart', async () => {
 	const {input, options} = place();
 	const failed = await run(['fanout', input, '--argv', '["sh","-c","exit {n}"]', ...options]);

@@ -1,6 +1,7 @@
 import {JobInputError} from '../input/job-input-error.js';
-import {quoteForShell, Template, type TemplateValues} from '../input/template.js';
+import {Template, type TemplateValues} from '../input/template.js';
 import type {JobDescription} from '../job-description.js';
+import {findLineInWords, ShellLine} from './shell-line.js';
 
 /** Where the result of a command comes from. */
 export const RESULT_MODES = ['any', 'auto', 'stdout', 'last-line', 'report', 'exit'] as const;
@@ -24,27 +25,41 @@ export interface CommandSpec {
 
 const SHELL = '/bin/sh';
 
+/** A command with the variables that it needs. */
+export interface RenderedCommand {
+	readonly argv: string[];
+	readonly variables: Readonly<Record<string, string>>;
+}
+
 /** The command of an item, without a shell or for one. */
 export class CommandTemplate {
-	readonly #line: Template | undefined;
-	readonly #words: readonly Template[];
+	/** Arguments; one of them may be a line for the shell. */
+	readonly #words: readonly (Template | ShellLine)[];
 
-	/** Throws a `JobInputError` for a name that is no column. */
+	/** Throws a `JobInputError` for a name that is no column, and for a value that would be run as code. */
 	constructor({command}: CommandSpec, {headers, inputFormat}: Pick<JobDescription, 'headers' | 'inputFormat'>) {
 		const columns = inputFormat === 'csv' ? headers : undefined;
 		const parse = (text: string): Template => new Template(text, {columns, unknown: 'refuse'});
-		this.#line = 'line' in command ? parse(command.line) : undefined;
-		this.#words = 'argv' in command ? command.argv.map(parse) : [];
+		const words = ('line' in command ? [SHELL, '-c', command.line] : command.argv).map(parse);
+		const line = findLineInWords(words.map(({parts}) => parts));
+		this.#words = words.map((word, index) => (index === line ? new ShellLine(word.parts) : word));
 	}
 
-	render(values: TemplateValues): string[] {
-		if (this.#line) return [SHELL, '-c', this.#line.render(values, quoteForShell)];
-		return this.#words.map(word => word.render(values));
+	/** Throws a `JobInputError` for a row whose values cannot be used. */
+	render(values: TemplateValues): RenderedCommand {
+		let variables: Readonly<Record<string, string>> = {};
+		const argv = this.#words.map(word => {
+			if (word instanceof Template) return word.render(values);
+			const rendered = word.render(values);
+			({variables} = rendered);
+			return rendered.line;
+		});
+		return {argv, variables};
 	}
 }
 
-/** Throws a `JobInputError` for a template with a name that is no column. */
-export function requireColumns(spec: CommandSpec, job: Pick<JobDescription, 'headers' | 'inputFormat'>): void {
+/** Throws a `JobInputError` for a command that cannot be used with such rows. */
+export function requireUsableCommand(spec: CommandSpec, job: Pick<JobDescription, 'headers' | 'inputFormat'>): void {
 	void new CommandTemplate(spec, job);
 }
 

@@ -11,6 +11,7 @@ import {DisconnectedError} from '../../rpc/disconnected-error.js';
 import {onAbort} from '../../shared/async/on-abort.js';
 import {Semaphore} from '../../shared/async/semaphore.js';
 import {errorMessage, LongarmError} from '../../shared/errors.js';
+import {JobInputError} from '../input/job-input-error.js';
 import type {AttemptOutcome, ItemAttempt, ItemWorker, JobExecutor} from '../item-worker.js';
 import type {JobDescription} from '../job-description.js';
 import {JOB_FILES} from '../store/job-directory.js';
@@ -75,14 +76,13 @@ interface Place {
 /** Runs a command for every item and takes its result from a report, or from its output. */
 export class CommandWorker implements ItemWorker {
 	readonly #options: CommandWorkerOptions;
-	readonly #template: CommandTemplate;
+	#template: CommandTemplate | undefined;
 	readonly #logs: KeptLogs;
 	readonly #places = new Map<JobExecutor, Promise<Place>>();
 	readonly #lostAt = new Map<string, number>();
 
 	constructor(options: CommandWorkerOptions) {
 		this.#options = options;
-		this.#template = new CommandTemplate(options.spec, options.job);
 		this.#logs = options.logs ?? new AttemptLogs(join(options.directory, JOB_FILES.logs));
 	}
 
@@ -152,10 +152,12 @@ export class CommandWorker implements ItemWorker {
 	async #start(attempt: ItemAttempt, {start, reports, input}: Place): Promise<ProcessHandle> {
 		const {jobId, itemId, rowIndex, row, executor, signal} = attempt;
 		signal.throwIfAborted();
-		const command = this.#template.render({row, itemId, rowIndex, jobId});
+		this.#template ??= new CommandTemplate(this.#options.spec, this.#options.job);
+		const {argv: command, variables} = this.#template.render({row, itemId, rowIndex, jobId});
 		const file = {row: inputOf(attempt), reportPath: reports.pathOf(attempt)};
 		const argv = input === 'file' ? await readRowFromFile(executor.environment, command, file) : command;
-		const params = {...start, processId: processIdOf(attempt), argv, env: this.#variables(attempt, reports)};
+		const env = {...variables, ...this.#variables(attempt, reports)};
+		const params = {...start, processId: processIdOf(attempt), argv, env};
 		const timeout = this.#options.job.rules.maxRuntimeMs + SERVER_DELAY_MS;
 		const starting = new AbortController();
 		// Once it runs, it is asked to end first.
@@ -260,7 +262,8 @@ export class CommandWorker implements ItemWorker {
 		if (attempt.signal.aborted) return {kind: 'unreported'};
 		const message = error instanceof RejectedError ? error.reason : errorMessage(error);
 		if (error instanceof TooManyCallsError) return {kind: 'failed', reason: 'refused', error: message};
-		if (error instanceof RpcError || error instanceof LongarmError || error instanceof TypeError) {
+		const isRefused = error instanceof RpcError || error instanceof LongarmError || error instanceof TypeError;
+		if (isRefused || error instanceof JobInputError) {
 			return {kind: 'failed', reason: isBusy(error, message) ? 'refused' : 'start', error: message};
 		}
 		this.#lostAt.set(processIdOf(attempt), performance.now());

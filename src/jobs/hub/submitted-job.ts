@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import {RESULT_MODES, requireColumns} from '../command/command-spec.js';
+import {RESULT_MODES, requireUsableCommand} from '../command/command-spec.js';
 import {JobInputError} from '../input/job-input-error.js';
 import {type JobDescription, MAX_ITEMS, RETRY_REASONS} from '../job-description.js';
 import type {HubWork, JobOwner, SubmittedJob} from './hub-jobs.js';
@@ -83,7 +83,7 @@ export function readSubmission(value: unknown, owner: JobOwner): SubmittedJob {
 	};
 }
 
-/** Throws a `JobInputError` for a command with a name that is no column. */
+/** Throws a `JobInputError` for a command that cannot be used with the rows. */
 export function requireUsableJob(job: Pick<JobDescription, 'headers' | 'inputFormat' | 'work'>): void {
-	requireColumns((job.work as HubWork).command, job);
+	requireUsableCommand((job.work as HubWork).command, job);
 }

@@ -1,5 +1,6 @@
 import {createHash} from 'node:crypto';
 import {createReadStream, existsSync} from 'node:fs';
+import {type CommandSpec, requireUsableCommand} from '../../../jobs/command/command-spec.js';
 import {STANDARD_INPUT} from '../../../jobs/input/row-source.js';
 import type {JobDescription} from '../../../jobs/job-description.js';
 import {exportJob} from '../../../jobs/output/export-job.js';
@@ -9,7 +10,8 @@ import {findJobId} from '../../../jobs/store/job-directory.js';
 import {LongarmError} from '../../../shared/errors.js';
 import type {OptionValues} from '../../command-definition.js';
 import {JOB_EXIT} from './job-options.js';
-import {readRunSettings, runStoredJob} from './run-stored-job.js';
+import type {AgentSpec} from './job-worker.js';
+import {readRunSettings, refuseBadInput, runStoredJob} from './run-stored-job.js';
 
 /** Goes on with a job. */
 export async function resumeFanout(given: string, options: OptionValues): Promise<number> {
@@ -19,6 +21,7 @@ export async function resumeFanout(given: string, options: OptionValues): Promis
 	const store = await DirectoryStore.open(jobsDirectory, findJobId(jobsDirectory, given), 'run');
 	try {
 		await refuseChangedInput(store.job);
+		await refuseBadInput(async () => requireUsableWork(store.job));
 	} catch (error) {
 		await store.close();
 		throw error;
@@ -29,6 +32,12 @@ export async function resumeFanout(given: string, options: OptionValues): Promis
 	finish(await summarizeJob(store));
 	await store.close();
 	return counts.failed > 0 ? JOB_EXIT.itemsFailed : JOB_EXIT.ok;
+}
+
+/** A job of an earlier version may have a command that is not taken any more. */
+function requireUsableWork(job: JobDescription): void {
+	const work = job.work as CommandSpec | AgentSpec | null;
+	if (work?.kind === 'command') requireUsableCommand(work, job);
 }
 
 /** The rows of the job are its own; but results of rows that are not those of the file any more would mislead. */

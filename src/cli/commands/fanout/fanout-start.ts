@@ -1,4 +1,4 @@
-import {requireColumns} from '../../../jobs/command/command-spec.js';
+import {requireUsableCommand} from '../../../jobs/command/command-spec.js';
 import {createJob} from '../../../jobs/run-job.js';
 import type {OptionValues} from '../../command-definition.js';
 import {writeMessage} from '../../common/messages.js';
@@ -27,8 +27,8 @@ export async function startFanout(input: string, options: OptionValues): Promise
 			output: options['output'] as string | undefined,
 		});
 		try {
-			// A name that is no column is an error before the first item.
-			if (work.kind === 'command') requireColumns(work, created.job);
+			// A command that cannot be used is an error before the first item.
+			if (work.kind === 'command') requireUsableCommand(work, created.job);
 			return created;
 		} catch (error) {
 			await created.remove();
