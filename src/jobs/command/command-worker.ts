@@ -19,7 +19,8 @@ import {AttemptLogs, type KeptLogs} from './attempt-logs.js';
 import {reportCommand} from './command-result.js';
 import {type CommandSpec, CommandTemplate, type ResultMode} from './command-spec.js';
 import {killOrphans} from './orphans.js';
-import {type LeftReport, ReportPlace} from './report-place.js';
+import {RecordedPlaces} from './recorded-places.js';
+import {type LeftReport, newReportDirectory, ReportPlace} from './report-place.js';
 import {readRowFromFile} from './row-file.js';
 
 /** Bytes of each stream that are kept of an attempt. */
@@ -66,6 +67,8 @@ const REPORT_MODES: ReadonlySet<ResultMode> = new Set<ResultMode>(['any', 'auto'
 /** An executor as commands need it. */
 interface Place {
 	readonly reports: ReportPlace;
+	/** Of earlier runners, the latest first. */
+	readonly earlier: readonly ReportPlace[];
 	/** Everything of a start that is the same for all items. */
 	readonly start: StartParams;
 	/** How the row reaches the standard input of a command. */
@@ -80,9 +83,11 @@ export class CommandWorker implements ItemWorker {
 	readonly #logs: KeptLogs;
 	readonly #places = new Map<JobExecutor, Promise<Place>>();
 	readonly #lostAt = new Map<string, number>();
+	readonly #recorded: RecordedPlaces;
 
 	constructor(options: CommandWorkerOptions) {
 		this.#options = options;
+		this.#recorded = new RecordedPlaces(options.directory);
 		this.#logs = options.logs ?? new AttemptLogs(join(options.directory, JOB_FILES.logs));
 	}
 
@@ -95,7 +100,8 @@ export class CommandWorker implements ItemWorker {
 		} catch (error) {
 			return this.#toStartFailure(error, attempt);
 		}
-		return this.#follow(attempt, place, process, place.input === 'pipe' ? inputOf(attempt) : undefined);
+		const input = place.input === 'pipe' ? inputOf(attempt) : undefined;
+		return this.#follow(attempt, [place.reports], process, input);
 	}
 
 	/**
@@ -105,14 +111,15 @@ export class CommandWorker implements ItemWorker {
 	async recover(attempt: ItemAttempt): Promise<AttemptOutcome | 'over'> {
 		const {environment} = attempt.executor;
 		try {
-			const place = await this.#placeOf(attempt.executor);
+			const {reports, earlier} = await this.#placeOf(attempt.executor);
+			const places = this.#lostAt.has(processIdOf(attempt)) ? [reports] : [...earlier, reports];
 			if (environment.kind === 'local') {
 				if (!(await killOrphans(TOKEN_VARIABLE, attempt.token))) return lost('its processes do not end');
 			} else {
 				const process = await this.#attach(attempt);
-				if (process) return await this.#follow(attempt, place, process, undefined);
+				if (process) return await this.#follow(attempt, places, process, undefined);
 			}
-			return await this.#takeLeft(attempt, place);
+			return await this.#takeLeft(attempt, places);
 		} catch (error) {
 			return lost(errorMessage(error));
 		}
@@ -122,7 +129,9 @@ export class CommandWorker implements ItemWorker {
 	async dispose(): Promise<void> {
 		const places = await Promise.allSettled(this.#places.values());
 		await Promise.allSettled(
-			places.map(async each => (each.status === 'fulfilled' ? each.value.reports.remove() : undefined)),
+			places.flatMap(each =>
+				each.status === 'fulfilled' ? [each.value.reports, ...each.value.earlier].map(place => place.remove()) : [],
+			),
 		);
 	}
 
@@ -135,9 +144,12 @@ export class CommandWorker implements ItemWorker {
 		return place;
 	}
 
-	async #prepare({environment, cwd}: JobExecutor): Promise<Place> {
+	async #prepare({name, environment, cwd}: JobExecutor): Promise<Place> {
 		const {job, directory, spec} = this.#options;
-		const reports = new ReportPlace(environment, job.jobId, join(directory, JOB_FILES.reports));
+		const isHere = environment.kind === 'local';
+		const place = isHere ? join(directory, JOB_FILES.reports) : newReportDirectory();
+		const reports = new ReportPlace(environment, place);
+		const earlier = isHere ? [] : this.#recorded.listEarlier(name).map(each => new ReportPlace(environment, each));
 		const input = spec.stdin === 'none' ? 'none' : (await canCloseInput(environment)) ? 'pipe' : 'file';
 		const canKeep = environment.kind === 'remote' && (await hasCapability(environment, 'processOnDisconnect'));
 		const options = {
@@ -145,8 +157,9 @@ export class CommandWorker implements ItemWorker {
 			...(cwd !== undefined && {cwd}),
 			...(canKeep && {onDisconnect: {keepFor: job.rules.leaseMs}}),
 		};
-		const [start] = await Promise.all([toStartParams(environment, ['true'], options), reports.prepare()]);
-		return {reports, start, input, starting: new Semaphore(MAX_STARTING)};
+		const [start] = await Promise.all([toStartParams(environment, ['true'], options), reports.make()]);
+		if (!isHere) this.#recorded.add(name, place);
+		return {reports, earlier, start, input, starting: new Semaphore(MAX_STARTING)};
 	}
 
 	async #start(attempt: ItemAttempt, {start, reports, input}: Place): Promise<ProcessHandle> {
@@ -187,7 +200,7 @@ export class CommandWorker implements ItemWorker {
 
 	async #follow(
 		attempt: ItemAttempt,
-		place: Place,
+		places: readonly ReportPlace[],
 		process: ProcessHandle,
 		input: string | undefined,
 	): Promise<AttemptOutcome> {
@@ -203,7 +216,7 @@ export class CommandWorker implements ItemWorker {
 				...this.#listeners(attempt),
 			});
 			const readsReports = REPORT_MODES.has(spec.result);
-			const left: LeftReport = readsReports ? await place.reports.take(attempt) : {kind: 'none'};
+			const left: LeftReport = readsReports ? await takeReport(attempt, places) : {kind: 'none'};
 			const outcome = await reportCommand(attempt, ended, left, spec.result);
 			await this.#keepLogs(attempt, ended, outcome);
 			return outcome;
@@ -250,9 +263,9 @@ export class CommandWorker implements ItemWorker {
 		return undefined;
 	}
 
-	async #takeLeft(attempt: ItemAttempt, {reports}: Place): Promise<AttemptOutcome | 'over'> {
+	async #takeLeft(attempt: ItemAttempt, places: readonly ReportPlace[]): Promise<AttemptOutcome | 'over'> {
 		this.#lostAt.delete(processIdOf(attempt));
-		const left = await reports.take(attempt);
+		const left = await takeReport(attempt, places);
 		if (left.kind !== 'result') return 'over';
 		const answer = await attempt.report(left.result, {stop: left.stop});
 		return answer.accepted ? {kind: 'reported'} : 'over';
@@ -274,6 +287,15 @@ export class CommandWorker implements ItemWorker {
 /** Whether the executor has no room at the moment, so that the same start may succeed later. */
 function isBusy(error: Error, message: string): boolean {
 	return (error instanceof RejectedError && BUSY_CODES.has(error.errorCode)) || EXHAUSTED.test(message);
+}
+
+/** The report of an attempt, in the first place that has one. */
+async function takeReport(attempt: ItemAttempt, places: readonly ReportPlace[]): Promise<LeftReport> {
+	for (const place of places) {
+		const left = await place.take(attempt);
+		if (left.kind !== 'none') return left;
+	}
+	return {kind: 'none'};
 }
 
 /** The same for every runner, so that a later one finds the process. */

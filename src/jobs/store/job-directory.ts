@@ -7,6 +7,8 @@ import {JOB_FORMAT, type JobDescription} from '../job-description.js';
 /** Shortest beginning of an id that stands for it. */
 const MIN_PREFIX = 4;
 const SHORT_ID = 8;
+/** Characters of the name of an input in that of an output. */
+const MAX_STEM_CHARS = 100;
 const JOB_ID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
 /** Files of a job. */
@@ -17,6 +19,7 @@ export const JOB_FILES = {
 	lock: 'lock',
 	logs: 'logs',
 	reports: 'reports',
+	places: 'places.jsonl',
 } as const;
 
 /** Directory with one directory per job: `fanout` in the user's directory for state. */
@@ -36,6 +39,16 @@ export function defaultOutputPath(inputPath: string, jobId: string, infix = 'fan
 	const isStdin = inputPath === '-';
 	const stem = isStdin ? 'stdin' : basename(inputPath, extname(inputPath));
 	return join(isStdin ? resolve('.') : dirname(resolve(inputPath)), `${stem}.${infix}-${shortJobId(jobId)}.csv`);
+}
+
+/** The same in the present directory, for the name that somebody else gave the input: only letters, digits, `.`, `_` and `-` of it. */
+export function outputPathForName(inputName: string, jobId: string, infix: string): string {
+	const name = inputName === '-' ? 'stdin' : inputName.slice(inputName.search(/[^/\\]*$/));
+	const stem = basename(name, extname(name))
+		.replaceAll(/[^\w.-]/g, '_')
+		.replace(/^[.-]+/, '')
+		.slice(0, MAX_STEM_CHARS);
+	return resolve(`${stem || 'job'}.${infix}-${shortJobId(jobId)}.csv`);
 }
 
 /** Ids of all jobs in a directory. */
