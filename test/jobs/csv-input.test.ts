@@ -2,7 +2,8 @@ import {readFileSync, writeFileSync} from 'node:fs';
 import {join} from 'node:path';
 import {expect, test} from 'vitest';
 import {ItemIds} from '../../src/jobs/input/item-ids.js';
-import {openRows} from '../../src/jobs/input/row-source.js';
+import {JobInputError} from '../../src/jobs/input/job-input-error.js';
+import {openRows, readRows} from '../../src/jobs/input/row-source.js';
 import {quoteForShell, Template} from '../../src/jobs/input/template.js';
 import {runJob} from '../../src/jobs/run-job.js';
 import {scratchDirectory} from '../helpers/scratch.js';
@@ -98,4 +99,24 @@ test('a hundred thousand rows are read and kept without holding them', async () 
 	expect(await store.readItem(5)).toMatchObject({itemId: 'row-6'});
 	expect(await store.hasItem('row-100000')).toBe(true);
 	expect(await store.hasItem('row-100001')).toBe(false);
+});
+
+async function* bytesOf(text: string): AsyncGenerator<Uint8Array, void, void> {
+	yield Buffer.from(text);
+}
+
+async function countLimited(text: string, format: 'csv' | 'jsonl'): Promise<number> {
+	let rows = 0;
+	const source = await readRows(bytesOf(text), format, {maxRows: 2, maxRowBytes: 100});
+	for await (const _row of source.rows) rows++;
+	return rows;
+}
+
+test('an input of somebody else has at most so many rows, of so many bytes', async () => {
+	expect([await countLimited('n\n1\n2\n', 'csv'), await countLimited('{"n":1}\n{"n":2}\n', 'jsonl')]).toEqual([2, 2]);
+	await expect(countLimited('n\n1\n2\n3\n', 'csv')).rejects.toThrow('at most 2 rows');
+	await expect(countLimited('{}\n{}\n{}\n', 'jsonl')).rejects.toThrow('at most 2 rows');
+	await expect(countLimited(`n\n${'x'.repeat(301)}\n1\n`, 'csv')).rejects.toThrow(JobInputError);
+	await expect(countLimited(`{"n":"${'x'.repeat(101)}"}`, 'jsonl')).rejects.toThrow('longer than 100 bytes');
+	await expect(countLimited(`{"n":"${'x'.repeat(101)}"}\n{}\n`, 'jsonl')).rejects.toThrow('longer than 100 bytes');
 });

@@ -8,10 +8,17 @@ import {loadJetStream} from '../../src/hub/nats/nats-modules.js';
 import type {CommandSpec} from '../../src/jobs/command/command-spec.js';
 import {CommandWorker} from '../../src/jobs/command/command-worker.js';
 import {DirectoryJobs} from '../../src/jobs/hub/directory-jobs.js';
-import type {HubJobs, HubWork, OpenWork, SubmittedJob} from '../../src/jobs/hub/hub-jobs.js';
+import {
+	type HubJobs,
+	type HubWork,
+	MAX_ACTIVE_JOBS,
+	type OpenWork,
+	type SubmittedJob,
+} from '../../src/jobs/hub/hub-jobs.js';
 import {DEFAULT_RULES, type JobRules} from '../../src/jobs/job-description.js';
 import {JetStreamJobs} from '../../src/jobs/nats/jet-stream-jobs.js';
 import type {ListedJob} from '../../src/jobs/output/job-summary.js';
+import {Deferred} from '../../src/shared/async/deferred.js';
 import {silentLogger} from '../../src/shared/logger.js';
 import {runningNats} from '../helpers/nats-servers.js';
 import {eventually} from '../helpers/processes.js';
@@ -281,6 +288,39 @@ describe.each(Object.entries(HOMES))('in %s', (_name, openHome) => {
 		expect(done.slice(0, 4).map(({attempt_count: attempts}) => attempts)).toEqual([1, 1, 1, 1]);
 		expect((await second.list('default')).map(({status}) => status)).toEqual(['completed']);
 	});
+});
+
+test('endless jobs of one token leave room for others, and those that wait have no open files', async () => {
+	const directory = scratchDirectory();
+	const go = new Deferred();
+	const openWork: OpenWork = async () => ({
+		worker: {
+			async run(attempt) {
+				await go.promise;
+				await attempt.report({});
+				return {kind: 'reported'};
+			},
+		},
+		executors: [{name: 'box', environment: Environment.local('box'), slots: 1}],
+		dispose: async () => {},
+	});
+	const jobs = closedWithTest(await DirectoryJobs.open({directory, openWork, logger: silentLogger, leaveMs: 100}));
+	const ids: string[] = [];
+	for (let count = 0; count < MAX_ACTIVE_JOBS / 4 + 6; count++) {
+		ids.push(await jobs.submit('default', submission('true'), bytesOf(rows(1))));
+	}
+	const waiting = ids.slice(-6);
+	const isOpen = (id: string): boolean => openFilesBelow(join(directory, 'default', id)).length > 0;
+	expect(waiting.filter(id => isOpen(id))).toEqual([]);
+	expect((await jobs.find('default', waiting[0]!))?.status).toBe('pending');
+	const job = submission('true');
+	const owner = {token: 'bb', pattern: '*'};
+	const colleague = await jobs.submit('default', {...job, work: {...job.work, owner}}, bytesOf(rows(1)));
+	const stranger = await jobs.submit('other', job, bytesOf(rows(1)));
+	await seen(jobs, colleague, ({running_items: running}) => running === 1);
+	await seen(jobs, stranger, ({running_items: running}) => running === 1, 'other');
+	go.resolve();
+	for (const id of ids) expect((await ended(jobs, id)).status).toBe('completed');
 });
 
 test('items of a job that ends while they are read are read to the end', async () => {

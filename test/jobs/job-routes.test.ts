@@ -1,10 +1,13 @@
 // covers: src/jobs/hub/job-routes.ts, src/jobs/hub/open-hub-jobs.ts, src/jobs/hub/hub-executors.ts, src/jobs/hub/upload.ts, src/hub/access/internal-tokens.ts
-import {describe, expect, test} from 'vitest';
+import {type ClientRequest, request} from 'node:http';
+import {describe, expect, onTestFinished, test} from 'vitest';
 import type {HubBackend} from '../../src/hub/cluster/hub-cluster.js';
 import {openNatsBackend} from '../../src/hub/nats/nats-backend.js';
 import {MAX_SCHEMA_CHARS, MAX_SCHEMA_MS} from '../../src/jobs/engine/result-schema.js';
+import {coversJob, type JobScope} from '../../src/jobs/hub/job-scope.js';
 import {openHubJobs} from '../../src/jobs/hub/open-hub-jobs.js';
 import type {JobSubmission} from '../../src/jobs/hub/submitted-job.js';
+import {MAX_COLUMNS} from '../../src/jobs/input/row-source.js';
 import {DEFAULT_RULES} from '../../src/jobs/job-description.js';
 import {silentLogger} from '../../src/shared/logger.js';
 import {type RunningHub, runningExecutor, runningHub} from '../helpers/hubs.js';
@@ -98,6 +101,40 @@ describe.each(Object.entries(BACKENDS))('%s', (_name, openBackend) => {
 		expect((await ask(hub, '/jobs', upload(), hub.executorToken)).status).toBe(401);
 	});
 
+	test('a token neither sees nor cancels a job that may use machines beyond its pattern', async () => {
+		const hub = await hubWithJobs(openBackend);
+		await runningExecutor(hub, 'prod-1');
+		await runningExecutor(hub, 'dev-1');
+		const {token: dev} = await hub.hub.tokens.create('client', 'dev*');
+		const {token: all} = await hub.hub.tokens.create('client', 'dev-*');
+		const submit = async (executor: string, token: string): Promise<string> => {
+			const {json} = await ask(hub, '/jobs', upload({executors: [{name: executor, slots: 1}]}), token);
+			await ended(hub, json.job_id);
+			return json.job_id;
+		};
+		const prod = await submit('prod-1', hub.clientToken);
+		const both = await ask(
+			hub,
+			'/jobs',
+			upload({
+				executors: [
+					{name: 'prod-1', slots: 1},
+					{name: 'dev-1', slots: 1},
+				],
+			}),
+		);
+		for (const id of [prod, both.json.job_id]) {
+			for (const path of ['', '/items', '/items?form=csv', '/logs?item=row-1']) {
+				expect((await ask(hub, `/jobs/${id}${path}`, undefined, dev)).status).toBe(404);
+			}
+			expect((await ask(hub, `/jobs/${id}/cancel`, '{}', dev)).status).toBe(404);
+		}
+		const own = await submit('dev-1', all);
+		expect((await ask(hub, `/jobs/${own}`, undefined, dev)).status).toBe(200);
+		expect((await ask(hub, '/jobs', undefined, dev)).json.jobs).toMatchObject([{job_id: own}]);
+		expect((await ask(hub, '/jobs')).json.jobs).toHaveLength(3);
+	});
+
 	test('a job that cannot be used is refused with the reason', async () => {
 		const hub = await hubWithJobs(openBackend);
 		await runningExecutor(hub, 'box');
@@ -182,4 +219,48 @@ test('two nodes on NATS take, run and show the same jobs', async () => {
 	expect(await ended(one, json.job_id)).toMatchObject({status: 'completed', completed_items: 30});
 	const items = await ask(other, `/jobs/${json.job_id}/items`, undefined, one.clientToken);
 	expect(items.text.trim().split('\n').length).toBe(30);
+});
+
+const scope = (pattern: string, ...executors: string[]): JobScope => ({owner: {token: 'aa', pattern}, executors});
+
+test('a job on a pool is seen by tokens that are good for whatever may become its member', () => {
+	expect(coversJob({pattern: 'dev*'}, scope('dev-*', 'pool:gpu'))).toBe(true);
+	expect(coversJob({pattern: 'dev*'}, scope('dev*', '@os=linux'))).toBe(true);
+	expect(coversJob({pattern: '*'}, scope('a*b', 'pool:gpu+os=linux'))).toBe(true);
+	// Today all members of the pool may be called dev-1; tomorrow one comes that is not.
+	expect(coversJob({pattern: 'dev*'}, scope('*', 'pool:gpu'))).toBe(false);
+	expect(coversJob({pattern: 'dev-*'}, scope('dev*', 'pool:gpu'))).toBe(false);
+	expect(coversJob({pattern: '*-1'}, scope('*', '@os=linux'))).toBe(false);
+	expect(coversJob({pattern: 'dev-1'}, scope('*', 'dev-1'))).toBe(true);
+	expect(coversJob({pattern: 'dev-1'}, scope('dev-1', 'dev-1', 'dev-2'))).toBe(false);
+});
+
+test('uploads of one token that never end leave room for other tokens and tenants', async () => {
+	const hub = await hubWithJobs(async () => undefined);
+	await runningExecutor(hub, 'box');
+	const {token: colleague} = await hub.hub.tokens.create('client', '*');
+	const {token: stranger} = await hub.hub.tokens.create('client', '*', 'other');
+	const stuck: ClientRequest[] = [];
+	onTestFinished(() => stuck.forEach(each => each.destroy()));
+	// As many as there are places.
+	for (let count = 0; count < 64; count++) {
+		const open = request(`${hub.url}/jobs`, {method: 'POST', headers: {authorization: `Bearer ${hub.clientToken}`}});
+		open.on('error', () => {});
+		open.write('{');
+		stuck.push(open);
+	}
+	while ((await ask(hub, '/jobs', upload())).status !== 503);
+	expect((await ask(hub, '/jobs', upload(), colleague)).status).toBe(201);
+	// It has no machines, which is told behind the question whether there is room.
+	expect((await ask(hub, '/jobs', upload(), stranger)).json.error.code).toBe('job_unusable');
+});
+
+test('rows with too many columns are refused', async () => {
+	const hub = await hubWithJobs(async () => undefined);
+	await runningExecutor(hub, 'box');
+	const wide = Array.from({length: MAX_COLUMNS + 1}, (_, index) => `c${index}`).join(',');
+	expect((await ask(hub, '/jobs', upload({}, `${wide}\n${wide}\n`))).json.error.message).toContain('columns');
+	const object = Object.fromEntries(wide.split(',').map(name => [name, 1]));
+	const json = await ask(hub, '/jobs', upload({inputFormat: 'jsonl'}, `${JSON.stringify(object)}\n`));
+	expect(json.json.error.message).toContain('columns');
 });

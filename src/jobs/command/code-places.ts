@@ -39,6 +39,13 @@ const INTERPRETERS: Readonly<Record<string, Interpreter>> = {
 	watch: {operandsBeforeCode: 0, withArgument: /^-[ns]$/},
 };
 
+/** Words of a command in front of a value, so that commands of clients are read in little time. */
+const MAX_WORDS_BEFORE_VALUE = 1024;
+/** Interpreters that are looked for among them. */
+const MAX_INTERPRETERS = 4;
+/** Words of a shell in front of its script. */
+const MAX_WORDS_BEFORE_SCRIPT = 64;
+
 /** Builtins that read their arguments as code or expressions. */
 const EVALUATING = new Set(['eval', 'let', 'trap', 'alias', '[[']);
 /** Builtins whose arguments are names of variables, or assignments; a name can have an expression in it. */
@@ -46,7 +53,20 @@ const DECLARING = new Set(['export', 'readonly', 'local', 'declare', 'typeset', 
 /** Builtins for which the word behind `-v` is the name of a variable. */
 const WITH_VARIABLE = new Set(['test', '[', 'printf', 'wait']);
 /** Words in front of the name of a command. */
-const BEFORE_NAME = new Set(['if', 'then', 'else', 'elif', 'while', 'until', 'do', '{', '!', 'time', 'command', 'builtin']);
+const BEFORE_NAME = new Set([
+	'if',
+	'then',
+	'else',
+	'elif',
+	'while',
+	'until',
+	'do',
+	'{',
+	'!',
+	'time',
+	'command',
+	'builtin',
+]);
 const ASSIGNMENT = /^[A-Za-z_]\w*\+?=/;
 const SUBSCRIPT = /^[A-Za-z_]\w*\[/;
 
@@ -55,17 +75,19 @@ const SUBSCRIPT = /^[A-Za-z_]\w*\[/;
  * front of it, without their quotes, and `begun` is its own text so far. Only what is known to run code is found.
  */
 export function findCodePlace(words: readonly string[], begun: string): string | undefined {
+	if (words.length > MAX_WORDS_BEFORE_VALUE) return `a command of more than ${MAX_WORDS_BEFORE_VALUE} words`;
 	const at = indexOfName(words);
 	const name = words[at];
 	if (name === undefined) return SUBSCRIPT.test(begun) ? 'the subscript of a variable' : undefined;
 	if (EVALUATING.has(name)) return `an argument of ${name}`;
 	if (DECLARING.has(name) && !ASSIGNMENT.test(begun)) return `the name of a variable of ${name}`;
 	if (WITH_VARIABLE.has(name) && words.at(-1) === '-v') return `the name of a variable of ${name}`;
+	let found = 0;
 	for (const [index, word] of words.entries()) {
 		const interpreter = interpreterOf(word, index === at);
-		if (interpreter && isCode(interpreter, words.slice(index + 1), begun)) {
-			return index === at && isUnknown(word) ? 'the code for a program' : `the code for ${word}`;
-		}
+		if (!interpreter || ++found > MAX_INTERPRETERS) continue;
+		if (!isCode(interpreter, words.slice(index + 1), begun)) continue;
+		return index === at && isUnknown(word) ? 'the code for a program' : `the code for ${word}`;
 	}
 	return undefined;
 }
@@ -73,7 +95,8 @@ export function findCodePlace(words: readonly string[], begun: string): string |
 /** Number of the word that a shell, the first one, reads as its script; undefined without one. */
 export function indexOfScript(words: readonly string[]): number | undefined {
 	if (words[0] === undefined || !POSIX_SHELLS.has(words[0].slice(words[0].lastIndexOf('/') + 1))) return undefined;
-	const index = words.findIndex((_, at) => at > 0 && sortWords(SHELL, words.slice(1, at + 1)).hasCode);
+	const first = words.slice(0, MAX_WORDS_BEFORE_SCRIPT);
+	const index = first.findIndex((_, at) => at > 0 && sortWords(SHELL, words.slice(1, at + 1)).hasCode);
 	return index < 0 ? undefined : index;
 }
 
@@ -99,7 +122,8 @@ export function isNamePlace(words: readonly string[]): boolean {
 function indexOfName(words: readonly string[]): number {
 	const isAfterPrefix = (index: number): boolean => index > 0 && BEFORE_NAME.has(words[index - 1]!);
 	return words.findIndex(
-		(word, index) => !ASSIGNMENT.test(word) && !BEFORE_NAME.has(word) && !(word.startsWith('-') && isAfterPrefix(index)),
+		(word, index) =>
+			!ASSIGNMENT.test(word) && !BEFORE_NAME.has(word) && !(word.startsWith('-') && isAfterPrefix(index)),
 	);
 }
 

@@ -4,6 +4,9 @@ import {EXPANSION_MARK, findCodePlace, indexOfScript, isNamePlace, readsProgram,
 
 /** Variables with the values of a line. */
 const VARIABLE_PREFIX = 'LONGARM_VALUE_';
+/** Values in one command, and levels of parentheses. */
+const MAX_VALUES = 1000;
+const MAX_LEVELS = 100;
 const NUMBER = /^[-+]?(?:0[xX][\dA-Fa-f]+|\d+)$/;
 /** Words that end a compound command: what goes on behind it is about everything in it. */
 const COMPOUND_ENDS = new Set(['}', 'done', 'fi', 'esac']);
@@ -56,6 +59,7 @@ export class ShellLine {
 export function findLineInWords(words: readonly (readonly TemplatePart[])[]): number | undefined {
 	const texts = words.map(parts => parts.map(part => (part.kind === 'text' ? part.text : VALUE_MARK)).join(''));
 	const line = indexOfScript(texts);
+	requireFewValues(words.flat());
 	for (const [index, parts] of words.entries()) {
 		const value = parts.find(part => part.kind === 'value' && !part.isRaw) as ValuePart | undefined;
 		if (!value || index === line) continue;
@@ -102,8 +106,10 @@ class LineReader {
 	/** Tokens behind it are not read for now. */
 	#end: number;
 	#documents: HereDocument[] = [];
+	#levels = 0;
 
 	constructor(parts: readonly TemplatePart[]) {
+		requireFewValues(parts);
 		this.#tokens = parts.flatMap((part): Token[] => (part.kind === 'text' ? part.text.split('') : [part]));
 		this.#end = this.#tokens.length;
 	}
@@ -115,6 +121,7 @@ class LineReader {
 
 	/** Up to the closing parenthesis, or to the end. */
 	#readCommands(hasEnd: boolean): Frame {
+		if (++this.#levels > MAX_LEVELS) throw new JobInputError(`the command has more than ${MAX_LEVELS} levels`);
 		const frame = newFrame();
 		for (let token = this.#next(); token !== undefined; token = this.#next()) {
 			if (token === ')') this.#endWord(frame);
@@ -122,6 +129,7 @@ class LineReader {
 			this.#readToken(frame, token);
 		}
 		this.#endCommand(frame);
+		this.#levels--;
 		return frame;
 	}
 
@@ -394,6 +402,12 @@ class LineReader {
 		}
 		return token;
 	}
+}
+
+function requireFewValues(parts: readonly TemplatePart[]): void {
+	const count = parts.filter(({kind}) => kind === 'value').length;
+	if (count > MAX_VALUES)
+		throw new JobInputError(`the command has ${count} values, and at most ${MAX_VALUES} are allowed`);
 }
 
 function newFrame(): Frame {

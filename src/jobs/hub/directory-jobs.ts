@@ -3,11 +3,11 @@ import {existsSync, readdirSync, readFileSync} from 'node:fs';
 import {rm} from 'node:fs/promises';
 import {join} from 'node:path';
 import {Deferred} from '../../shared/async/deferred.js';
+import {hasShare} from '../../shared/async/fair-places.js';
 import {waitAtMost} from '../../shared/async/timeout.js';
 import {errorMessage, LongarmError} from '../../shared/errors.js';
 import type {Logger} from '../../shared/logger.js';
 import type {JobRunner} from '../engine/job-runner.js';
-import {JobInputError} from '../input/job-input-error.js';
 import {readRows} from '../input/row-source.js';
 import {JOB_FORMAT} from '../job-description.js';
 import {exportLines} from '../output/export-job.js';
@@ -17,6 +17,7 @@ import {JOB_FILES, listJobIds} from '../store/job-directory.js';
 import {ActiveJobs} from './active-jobs.js';
 import {
 	type CancelRequest,
+	HUB_ROW_LIMITS,
 	type HubJobs,
 	type ItemLogs,
 	type ItemsForm,
@@ -24,7 +25,9 @@ import {
 	MAX_KEPT_JOBS,
 	type OpenWork,
 	type SubmittedJob,
+	tooManyKept,
 } from './hub-jobs.js';
+import {type JobScope, scopeOfJob} from './job-scope.js';
 import {JobStalls} from './job-stalls.js';
 import {LEAVE_MS, NO_WORK, RETRY_JOB_MS, runHubJob} from './run-hub-job.js';
 import {requireUsableJob} from './submitted-job.js';
@@ -43,12 +46,15 @@ export interface DirectoryJobsOptions {
 interface Entry {
 	readonly tenant: string;
 	readonly jobId: string;
-	/** Open while the job is not finished. */
+	readonly scope: JobScope;
+	/** Open while the job runs: one that waits for its turn has no open files. */
 	store: DirectoryStore | undefined;
 	runner: JobRunner | undefined;
-	/** How it ended. */
+	/** How it was when its store was closed. */
 	listed: ListedJob | undefined;
 	cancel: CancelRequest | undefined;
+	/** Settles when the store is closed. */
+	closing: Promise<void> | undefined;
 	/** Ends the pause before the job is tried again. */
 	wake: Deferred;
 }
@@ -74,7 +80,9 @@ export class DirectoryJobs implements HubJobs {
 
 	async submit(tenant: string, submitted: SubmittedJob, rows: AsyncIterable<Uint8Array>): Promise<string> {
 		if (this.#isClosed) throw new LongarmError('SHUTTING_DOWN', {message: 'the hub is ending'});
-		if (this.#ofTenant(tenant).length >= MAX_KEPT_JOBS) throw new JobInputError(`a hub keeps ${MAX_KEPT_JOBS} jobs`);
+		const kept = this.#ofTenant(tenant);
+		const own = kept.filter(({scope}) => scope.owner.token === submitted.work.owner.token);
+		if (!hasShare(own.length, kept.length, MAX_KEPT_JOBS)) throw tooManyKept();
 		const {inputName, inputFormat, idColumn, rules, work, executors} = submitted;
 		const jobId = randomUUID();
 		const store = await DirectoryStore.create(
@@ -90,7 +98,7 @@ export class DirectoryJobs implements HubJobs {
 				work,
 				executors,
 			},
-			await readRows(rows, inputFormat),
+			await readRows(rows, inputFormat, HUB_ROW_LIMITS),
 		);
 		try {
 			requireUsableJob(store.job);
@@ -98,7 +106,7 @@ export class DirectoryJobs implements HubJobs {
 			await store.remove();
 			throw error;
 		}
-		this.#start(newEntry(tenant, jobId, store));
+		await this.#start(newEntry(tenant, store));
 		return jobId;
 	}
 
@@ -110,6 +118,10 @@ export class DirectoryJobs implements HubJobs {
 	async find(tenant: string, jobId: string): Promise<ListedJob | undefined> {
 		const entry = this.#find(tenant, jobId);
 		return entry && this.#describe(entry);
+	}
+
+	async findScope(tenant: string, jobId: string): Promise<JobScope | undefined> {
+		return this.#find(tenant, jobId)?.scope;
 	}
 
 	async readItems(tenant: string, jobId: string, form: ItemsForm): Promise<AsyncIterable<string> | undefined> {
@@ -177,24 +189,34 @@ export class DirectoryJobs implements HubJobs {
 		const directory = this.#directoryOf(tenant);
 		const store = await DirectoryStore.open(directory, jobId, 'run');
 		const {status, lastAt} = store.table;
-		const entry = newEntry(tenant, jobId, store);
+		const entry = newEntry(tenant, store);
 		if (status === 'pending' || status === 'running') return this.#start(entry);
-		entry.listed = await describeJob(store);
-		entry.store = undefined;
-		await store.close();
+		await closeStore(entry, store);
 		if (Date.now() - lastAt > KEPT_MS) await rm(join(directory, jobId), {recursive: true, force: true});
 		else this.#jobs.set(jobId, entry);
 	}
 
-	#start(entry: Entry): void {
-		this.#jobs.set(entry.jobId, entry);
-		this.#active.start(() => this.#run(entry));
+	/** Runs the job if there is a place for it, else later. */
+	async #start(entry: Entry): Promise<void> {
+		const {tenant, jobId, scope} = entry;
+		let isRunning = false;
+		this.#jobs.set(jobId, entry);
+		this.#active.start({group: tenant, member: scope.owner.token}, async () => {
+			isRunning = true;
+			await this.#run(entry).catch((error: unknown) => {
+				this.#options.logger.error('a job cannot be run', {job: jobId, tenant, reason: errorMessage(error)});
+			});
+		});
+		if (!isRunning) await closeStore(entry, entry.store!);
 	}
 
 	async #run(entry: Entry): Promise<void> {
 		const {logger} = this.#options;
 		const {tenant, jobId: job} = entry;
-		const store = entry.store!;
+		await entry.closing;
+		if (!entry.store && this.#isClosed) return;
+		entry.store ??= await DirectoryStore.open(this.#directoryOf(tenant), job, 'run');
+		const {store} = entry;
 		const {totalItems, rules} = store.job;
 		const endWatch = this.#stalls.watch({
 			jobId: job,
@@ -216,10 +238,8 @@ export class DirectoryJobs implements HubJobs {
 			}
 		}
 		endWatch(!this.#isClosed);
-		entry.listed = await describeJob(store);
 		entry.runner = undefined;
-		entry.store = undefined;
-		await store.close();
+		await closeStore(entry, store);
 	}
 
 	async #runOnce(entry: Entry, store: DirectoryStore) {
@@ -247,15 +267,26 @@ export class DirectoryJobs implements HubJobs {
 	}
 }
 
-function newEntry(tenant: string, jobId: string, store: DirectoryStore): Entry {
-	return {tenant, jobId, store, runner: undefined, listed: undefined, cancel: undefined, wake: new Deferred()};
+function newEntry(tenant: string, store: DirectoryStore): Entry {
+	const nothing = {runner: undefined, listed: undefined, cancel: undefined, closing: undefined};
+	return {tenant, jobId: store.job.jobId, scope: scopeOfJob(store.job), store, ...nothing, wake: new Deferred()};
+}
+
+function closeStore(entry: Entry, store: DirectoryStore): Promise<void> {
+	const close = async (): Promise<void> => {
+		entry.listed = await describeJob(store);
+		entry.store = undefined;
+		await store.close();
+	};
+	entry.closing = close();
+	return entry.closing;
 }
 
 async function describeEntry({store, listed}: Entry): Promise<ListedJob> {
-	if (listed) return listed;
-	const release = store!.hold();
+	if (!store) return listed!;
+	const release = store.hold();
 	try {
-		return await describeJob(store!);
+		return await describeJob(store);
 	} finally {
 		await release();
 	}

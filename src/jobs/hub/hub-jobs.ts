@@ -1,16 +1,25 @@
 import type {KeptLogs} from '../command/attempt-logs.js';
 import type {CommandSpec} from '../command/command-spec.js';
-import type {InputFormat} from '../input/row-source.js';
+import {JobInputError} from '../input/job-input-error.js';
+import type {InputFormat, RowLimits} from '../input/row-source.js';
 import type {ItemWorker, JobExecutor} from '../item-worker.js';
 import type {DescribedExecutor, JobDescription, JobRules} from '../job-description.js';
 import type {ListedJob} from '../output/job-summary.js';
+import type {JobScope} from './job-scope.js';
 
-/** Jobs of all tenants that one hub runs at once; more wait. */
-export const MAX_ACTIVE_JOBS = 64;
+/** Jobs of all tenants that one hub runs at once, half of them of one tenant and a quarter with one token; more wait. */
+export const MAX_ACTIVE_JOBS = 256;
 /** Jobs of one tenant that a hub keeps. */
 export const MAX_KEPT_JOBS = 10_000;
+/** Bounds of the rows of a job: a row is read at once, and some 20 bytes of each stay in memory. */
+export const HUB_ROW_LIMITS: RowLimits = {maxRowBytes: 1024 * 1024, maxRows: 1_000_000};
 /** A finished job is kept for so long. */
 export const KEPT_MS = 7 * 24 * 3_600_000;
+
+/** The share of a token in the jobs that are kept is used up. */
+export function tooManyKept(): JobInputError {
+	return new JobInputError(`a hub keeps ${MAX_KEPT_JOBS} jobs of a tenant, and no token may have more than are left`);
+}
 
 /** The client that a job works for, with the rights of the token it came with. */
 export interface JobOwner {
@@ -61,6 +70,8 @@ export interface HubJobs {
 	list(tenant: string): Promise<readonly ListedJob[]>;
 	/** Undefined if there is no such job. */
 	find(tenant: string, jobId: string): Promise<ListedJob | undefined>;
+	/** What it may use, and whose it is; undefined if there is no such job. */
+	findScope(tenant: string, jobId: string): Promise<JobScope | undefined>;
 	/** Lines of its output so far, in row order; undefined if there is no such job. */
 	readItems(tenant: string, jobId: string, form: ItemsForm): Promise<AsyncIterable<string> | undefined>;
 	/** Undefined if there is no such job or item, or nothing was kept of it. */

@@ -3,21 +3,23 @@ import type {HubAccess} from '../../hub/access/hub-access.js';
 import {HubRefusal, readJsonBody, sendJson} from '../../hub/http-exchange.js';
 import type {HubExtension} from '../../hub/hub-extension.js';
 import type {RegistrationRecord, TokenRecord} from '../../hub/store/hub-records.js';
+import {FairPlaces, type PlaceOwner} from '../../shared/async/fair-places.js';
 import type {Logger} from '../../shared/logger.js';
 import type {MetricsRegistry} from '../../shared/metrics.js';
 import {compileSchema} from '../engine/result-schema.js';
 import {JobInputError} from '../input/job-input-error.js';
 import {selectExecutors} from './hub-executors.js';
 import type {HubJobs, ItemsForm} from './hub-jobs.js';
+import {coversJob} from './job-scope.js';
 import type {JobStalls} from './job-stalls.js';
 import {readSubmission} from './submitted-job.js';
 import {splitUpload} from './upload.js';
 
 const PREFIX = '/jobs';
-/** Uploads at once, of all clients. */
-const MAX_UPLOADS = 32;
-/** Lists of items that are being sent at once. */
-const MAX_DOWNLOADS = 64;
+/** Uploads at once, of all clients; half of them of one tenant, and a quarter with one token. */
+const MAX_UPLOADS = 64;
+/** Lists of items and logs that are being read at once, shared in the same way. */
+const MAX_DOWNLOADS = 128;
 const MAX_REASON_CHARS = 1000;
 const MAX_DRAIN_MS = 24 * 3_600_000;
 const DEFAULT_DRAIN_MS = 10_000;
@@ -45,8 +47,8 @@ interface Exchange {
  */
 export class JobRoutes implements HubExtension {
 	readonly #options: JobRoutesOptions;
-	#uploads = 0;
-	#downloads = 0;
+	readonly #uploads = new FairPlaces(MAX_UPLOADS);
+	readonly #downloads = new FairPlaces(MAX_DOWNLOADS);
 	#closing: Promise<void> | undefined;
 
 	constructor(options: JobRoutesOptions) {
@@ -87,26 +89,39 @@ export class JobRoutes implements HubExtension {
 		const {request, response, token} = exchange;
 		if (request.method === 'POST') return this.#submit(exchange);
 		requireMethod(request, 'GET');
-		sendJson(response, 200, {jobs: await this.#options.jobs.list(token.tenant)});
+		const {jobs} = this.#options;
+		const listed = await jobs.list(token.tenant);
+		const isSeen = await Promise.all(listed.map(({job_id: id}) => this.#maySee(token, id)));
+		sendJson(response, 200, {jobs: listed.filter((_, index) => isSeen[index])});
 	}
 
-	async #submit({request, response, token}: Exchange): Promise<void> {
+	async #maySee(token: TokenRecord, jobId: string): Promise<boolean> {
+		const scope = await this.#options.jobs.findScope(token.tenant, jobId);
+		return scope !== undefined && coversJob(token, scope);
+	}
+
+	/** Of a job beyond its pattern a token does not learn that there is one. */
+	async #requireSeen(token: TokenRecord, jobId: string): Promise<void> {
+		if (!(await this.#maySee(token, jobId))) throw unknownJob();
+	}
+
+	async #submit(exchange: Exchange): Promise<void> {
+		const submitted = this.#uploads.tryRun(ownerOf(exchange.token), () => this.#takeUpload(exchange));
+		if (!submitted) throw new HubRefusal(503, 'unavailable', 'too many jobs are being submitted');
+		await submitted;
+	}
+
+	async #takeUpload({request, response, token}: Exchange): Promise<void> {
 		const {jobs, listRegistrations, logger} = this.#options;
-		if (this.#uploads >= MAX_UPLOADS) throw new HubRefusal(503, 'unavailable', 'too many jobs are being submitted');
-		this.#uploads++;
-		try {
-			const {head, rows} = await splitUpload(request);
-			const {id, pattern, tenant} = token;
-			const job = readSubmission(head, {token: id, pattern});
-			selectExecutors(job.executors, await listRegistrations(tenant), pattern);
-			// After everything that is quick to tell: it takes a thread, and may take seconds.
-			if (job.rules.schema !== undefined) await compileSchema(job.rules.schema, tenant);
-			const jobId = await jobs.submit(tenant, job, rows);
-			logger.info('a job was submitted', {job: jobId, tenant, token: id});
-			sendJson(response, 201, {job_id: jobId});
-		} finally {
-			this.#uploads--;
-		}
+		const {head, rows} = await splitUpload(request);
+		const {id, pattern, tenant} = token;
+		const job = readSubmission(head, {token: id, pattern});
+		selectExecutors(job.executors, await listRegistrations(tenant), pattern);
+		// After everything that is quick to tell: it takes a thread, and may take seconds.
+		if (job.rules.schema !== undefined) await compileSchema(job.rules.schema, tenant);
+		const jobId = await jobs.submit(tenant, job, rows);
+		logger.info('a job was submitted', {job: jobId, tenant, token: id});
+		sendJson(response, 201, {job_id: jobId});
 	}
 
 	async #answerJob(exchange: Exchange, path: string): Promise<void> {
@@ -115,10 +130,11 @@ export class JobRoutes implements HubExtension {
 		if (jobId === undefined) throw unknownJob();
 		const {jobs} = this.#options;
 		requireMethod(request, part === 'cancel' ? 'POST' : 'GET');
-		if (part === 'items') return this.#sendItems(exchange, jobId);
 		if (part === 'cancel') return this.#cancel(exchange, jobId);
+		await this.#requireSeen(token, jobId);
+		if (part === 'items') return this.#read(token, () => this.#sendItems(exchange, jobId));
 		if (part === 'logs') {
-			const logs = await jobs.readLogs(token.tenant, jobId, query.get('item') ?? '');
+			const logs = await this.#read(token, () => jobs.readLogs(token.tenant, jobId, query.get('item') ?? ''));
 			if (!logs) throw new HubRefusal(404, 'not_found', 'nothing is kept of such an item');
 			return sendJson(response, 200, logs);
 		}
@@ -127,12 +143,20 @@ export class JobRoutes implements HubExtension {
 		sendJson(response, 200, listed);
 	}
 
+	/** Reads of the files of a job, as many at once as the token has a share in. */
+	async #read<T>(token: TokenRecord, work: () => Promise<T>): Promise<T> {
+		const reading = this.#downloads.tryRun(ownerOf(token), work);
+		if (!reading) throw new HubRefusal(503, 'unavailable', 'too many lists are being sent');
+		return reading;
+	}
+
 	async #cancel({request, response, token}: Exchange, jobId: string): Promise<void> {
 		const {reason = 'cancelled by user', drain_ms: drainMs = DEFAULT_DRAIN_MS} = await readJsonBody(request);
 		const isGood = typeof reason === 'string' && reason.length <= MAX_REASON_CHARS && typeof drainMs === 'number';
 		if (!isGood || !(drainMs >= 0 && drainMs <= MAX_DRAIN_MS)) {
 			throw new HubRefusal(400, 'bad_request', 'expected a reason and drain_ms');
 		}
+		await this.#requireSeen(token, jobId);
 		if (!(await this.#options.jobs.cancel(token.tenant, jobId, {reason, drainMs}))) throw unknownJob();
 		sendJson(response, 202, {job_id: jobId});
 	}
@@ -141,21 +165,19 @@ export class JobRoutes implements HubExtension {
 	async #sendItems({response, token, query}: Exchange, jobId: string): Promise<void> {
 		const form = query.get('form') ?? 'jsonl';
 		if (form !== 'csv' && form !== 'jsonl') throw new HubRefusal(400, 'bad_request', 'form is csv or jsonl');
-		if (this.#downloads >= MAX_DOWNLOADS) throw new HubRefusal(503, 'unavailable', 'too many lists are being sent');
 		const lines = await this.#options.jobs.readItems(token.tenant, jobId, form);
 		if (!lines) throw unknownJob();
-		this.#downloads++;
-		try {
-			response.writeHead(200, {'content-type': TYPES[form], 'cache-control': 'no-store'});
-			for await (const line of lines) {
-				if (response.destroyed) return;
-				if (!response.write(`${line}\n`)) await drainOf(response);
-			}
-			response.end();
-		} finally {
-			this.#downloads--;
+		response.writeHead(200, {'content-type': TYPES[form], 'cache-control': 'no-store'});
+		for await (const line of lines) {
+			if (response.destroyed) return;
+			if (!response.write(`${line}\n`)) await drainOf(response);
 		}
+		response.end();
 	}
+}
+
+function ownerOf({tenant, id}: TokenRecord): PlaceOwner {
+	return {group: tenant, member: id};
 }
 
 function requireMethod({method}: IncomingMessage, expected: string): void {

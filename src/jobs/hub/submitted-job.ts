@@ -1,3 +1,4 @@
+import {basename} from 'node:path';
 import * as v from 'valibot';
 import {RESULT_MODES, requireUsableCommand} from '../command/command-spec.js';
 import {JobInputError} from '../input/job-input-error.js';
@@ -38,7 +39,7 @@ const submission = v.strictObject({
 		maxConcurrency: atOnce,
 		maxRuntimeMs: v.pipe(duration, v.minValue(1000)),
 		retries: count,
-		retryOn: v.array(v.picklist(RETRY_REASONS)),
+		retryOn: v.pipe(v.array(v.picklist(RETRY_REASONS)), v.maxLength(RETRY_REASONS.length)),
 		countLost: v.boolean(),
 		maxFailures: v.optional(v.pipe(count, v.minValue(1))),
 		placement: v.union([
@@ -77,6 +78,8 @@ export function readSubmission(value: unknown, owner: JobOwner): SubmittedJob {
 	if (twice) throw new JobInputError(`the executor ${twice.name} is given twice`);
 	return {
 		...rest,
+		// A name for people: where the file is concerns nobody else.
+		inputName: basename(rest.inputName),
 		rules,
 		work: {command, owner},
 		executors: executors.map(each => ({...each, where: each.name})),

@@ -2,10 +2,7 @@ import {Readable} from 'node:stream';
 import {type CsvError, type Info, parse} from 'csv-parse';
 import type {ItemRow} from '../item-worker.js';
 import {JobInputError} from './job-input-error.js';
-import type {ParseRows} from './row-source.js';
-
-/** Longest record, so that a quote that is never closed does not read the whole input into memory. */
-const MAX_RECORD_BYTES = 8 * 1024 * 1024;
+import {type ParseRows, requireFewColumns} from './row-source.js';
 
 interface ParsedRecord {
 	readonly record: readonly string[];
@@ -16,11 +13,11 @@ interface ParsedRecord {
  * Rows of CSV: commas, double quotes, any line ends, a header in the first record. Records whose fields are all empty are
  * skipped; any other with a wrong number of fields is an error.
  */
-export const parseCsvRows: ParseRows = async function* (bytes, tellHeaders) {
+export const parseCsvRows: ParseRows = async function* (bytes, tellHeaders, maxRowBytes) {
 	let headers: readonly string[] | undefined;
 	// Physical line on which the record begins; a field in quotes may span several.
 	let line = 1;
-	for await (const {record, info} of parseRecords(bytes)) {
+	for await (const {record, info} of parseRecords(bytes, maxRowBytes)) {
 		const begins = line;
 		line = info.lines + 1;
 		if (!headers) {
@@ -42,6 +39,7 @@ function toRow(headers: readonly string[], record: readonly string[], line: numb
 
 function requireHeaders(record: readonly string[]): readonly string[] {
 	if (record.every(field => field === '')) throw new JobInputError('csv input must include a header row');
+	requireFewColumns(record.length, 'csv header');
 	const seen = new Set<string>();
 	for (const name of record) {
 		if (seen.has(name)) throw new JobInputError(`csv header ${name} is duplicated`);
@@ -55,13 +53,17 @@ function toObject(headers: readonly string[], record: readonly string[]): ItemRo
 	return Object.fromEntries(headers.map((name, index) => [name, record[index]!]));
 }
 
-async function* parseRecords(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<ParsedRecord, void, void> {
+async function* parseRecords(
+	bytes: AsyncIterable<Uint8Array>,
+	maxRowBytes: number,
+): AsyncGenerator<ParsedRecord, void, void> {
 	const parser = parse({
 		bom: true,
 		info: true,
 		relax_column_count: true,
 		relax_quotes: true,
-		max_record_size: MAX_RECORD_BYTES,
+		// So that a quote that is never closed does not read the whole input into memory.
+		max_record_size: maxRowBytes,
 	});
 	const input = Readable.from(bytes, {objectMode: false});
 	// An error of the input has to reach the reader of the records.

@@ -1,3 +1,5 @@
+import {randomInt} from 'node:crypto';
+
 const MIN_CAPACITY = 1024;
 /** The table grows when more than this share of it is used. */
 const MAX_LOAD = 0.6;
@@ -17,6 +19,8 @@ export class ItemIds {
 	/** Next suffix to try; 0 for an empty slot. */
 	#suffixes = new Uint32Array(MIN_CAPACITY);
 	#count = 0;
+	/** Not known to those who choose the ids, so that they cannot choose ones that share a slot. */
+	readonly #seed = randomInt(2 ** 32);
 
 	/** The id of the row with this number, from 1. */
 	assign(given: string | undefined, rowNumber: number): string {
@@ -45,14 +49,14 @@ export class ItemIds {
 	}
 
 	#take(slot: number, id: string): void {
-		[this.#low[slot], this.#high[slot]] = hash(id);
+		[this.#low[slot], this.#high[slot]] = hash(id, this.#seed);
 		this.#suffixes[slot] = FIRST_SUFFIX;
 		if (++this.#count > MAX_LOAD * this.#low.length) this.#grow();
 	}
 
 	/** Slot of the id, or the empty one where it belongs. */
 	#find(id: string): number {
-		const [low, high] = hash(id);
+		const [low, high] = hash(id, this.#seed);
 		return this.#probe(low, high);
 	}
 
@@ -81,12 +85,12 @@ export class ItemIds {
 	}
 }
 
-/** Two hashes of 32 bits (FNV-1a with a final mix). */
-function hash(text: string): [low: number, high: number] {
-	let [low, high] = [FNV_BASIS, OTHER_BASIS];
+/** Two hashes of 32 bits, in the manner of FNV-1a with a final mix. */
+function hash(text: string, seed: number): [low: number, high: number] {
+	let [low, high] = [FNV_BASIS ^ seed, OTHER_BASIS ^ seed];
 	for (let at = 0; at < text.length; at++) {
 		const code = text.charCodeAt(at);
-		low = Math.imul(low ^ code, FNV_PRIME);
+		low = Math.imul(low ^ code, FNV_PRIME) ^ (low >>> 15);
 		high = Math.imul(high ^ (code + 0x9e37), 0x85ebca6b) ^ (high >>> 13);
 	}
 	return [mix(low), mix(high)];

@@ -5,6 +5,7 @@ import type {Readable} from 'node:stream';
 import {errorMessage} from '../../shared/errors.js';
 import {osErrorText} from '../../shared/node/os-error.js';
 import type {ItemRow} from '../item-worker.js';
+import {MAX_ITEMS} from '../job-description.js';
 import {JobInputError} from './job-input-error.js';
 
 /** Standard input in place of a file. */
@@ -23,11 +24,30 @@ export interface RowSource {
 	digest(): string;
 }
 
+/** Columns of a row: each row becomes an object at once, and nothing else is done meanwhile. */
+export const MAX_COLUMNS = 10_000;
+/** Longest row. */
+const MAX_ROW_BYTES = 8 * 1024 * 1024;
+
+/** Bounds of an input. */
+export interface RowLimits {
+	readonly maxRowBytes: number;
+	/** As many as the job can have without this member. */
+	readonly maxRows?: number | undefined;
+}
+
 /** Rows of the bytes of an input; the columns are told before the first row. */
 export type ParseRows = (
 	bytes: AsyncIterable<Uint8Array>,
 	tellHeaders: (headers: readonly string[]) => void,
+	maxRowBytes: number,
 ) => AsyncIterable<ItemRow>;
+
+/** Throws a `JobInputError` for a row with too many columns. */
+export function requireFewColumns(count: number, where: string): void {
+	if (count <= MAX_COLUMNS) return;
+	throw new JobInputError(`${where} has ${count} columns, and at most ${MAX_COLUMNS} are allowed`);
+}
 
 /** `.csv` is CSV; `.jsonl`, `.ndjson` and standard input are JSON lines. */
 export function formatOfInput(path: string): InputFormat {
@@ -42,7 +62,11 @@ export async function openRows(path: string, format: InputFormat = formatOfInput
 }
 
 /** Rows of bytes that come from anywhere. */
-export async function readRows(input: AsyncIterable<Uint8Array>, format: InputFormat): Promise<RowSource> {
+export async function readRows(
+	input: AsyncIterable<Uint8Array>,
+	format: InputFormat,
+	{maxRowBytes, maxRows = MAX_ITEMS}: RowLimits = {maxRowBytes: MAX_ROW_BYTES},
+): Promise<RowSource> {
 	const hash = createHash('sha256');
 	const parse = await loadParser(format);
 	let headers: readonly string[] = [];
@@ -52,11 +76,20 @@ export async function readRows(input: AsyncIterable<Uint8Array>, format: InputFo
 		get headers() {
 			return headers;
 		},
-		rows: parse(bytes, told => {
-			headers = told;
-		}),
+		rows: atMost(
+			maxRows,
+			parse(bytes, told => (headers = told), maxRowBytes),
+		),
 		digest: () => hash.digest('hex'),
 	};
+}
+
+async function* atMost(max: number, rows: AsyncIterable<ItemRow>): AsyncGenerator<ItemRow, void, void> {
+	let count = 0;
+	for await (const row of rows) {
+		if (++count > max) throw new JobInputError(`a job has at most ${max} rows`);
+		yield row;
+	}
 }
 
 async function loadParser(format: InputFormat): Promise<ParseRows> {

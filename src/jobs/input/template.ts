@@ -42,12 +42,12 @@ export class Template {
 
 	/** `insert` turns a value into the text in its place, unless the name has `!raw` behind it. */
 	render(values: TemplateValues, insert: (text: string) => string = text => text): string {
-		const toText = (part: TemplatePart): string => {
+		const expand = (part: TemplatePart): string => {
 			if (part.kind === 'text') return part.text;
 			const text = valueOf(part.name, values);
 			return part.isRaw ? text : insert(text);
 		};
-		return this.parts.map(toText).join('');
+		return this.parts.map(expand).join('');
 	}
 }
 
@@ -63,6 +63,7 @@ interface KnownNames {
 
 function* parseParts(text: string, {columns, unknown}: TemplateOptions): Generator<TemplatePart> {
 	const names: KnownNames = {columns: columns && new Set(columns), unknown};
+	const lastEnd = text.lastIndexOf('}');
 	let literal = '';
 	for (let at = 0; at < text.length; ) {
 		const two = text.slice(at, at + 2);
@@ -71,7 +72,7 @@ function* parseParts(text: string, {columns, unknown}: TemplateOptions): Generat
 			at += 2;
 			continue;
 		}
-		const end = text[at] === '{' ? text.indexOf('}', at) : -1;
+		const end = text[at] === '{' && at < lastEnd ? text.indexOf('}', at) : -1;
 		const value = end < 0 ? undefined : readName(text.slice(at + 1, end), names);
 		if (!value) {
 			literal += text[at];

@@ -3,6 +3,7 @@ import {errorMessage} from '../../shared/errors.js';
 import type {Logger} from '../../shared/logger.js';
 import {ActiveJobs} from '../hub/active-jobs.js';
 import type {CancelRequest, HubJobs, ItemLogs, ItemsForm, OpenWork, SubmittedJob} from '../hub/hub-jobs.js';
+import type {JobScope} from '../hub/job-scope.js';
 import {JobStalls} from '../hub/job-stalls.js';
 import type {ListedJob} from '../output/job-summary.js';
 import {JetStreamLink} from './jet-stream-link.js';
@@ -60,6 +61,10 @@ export class JetStreamJobs implements HubJobs {
 
 	async find(tenant: string, jobId: string): Promise<ListedJob | undefined> {
 		return (await this.#find(tenant))?.find(jobId);
+	}
+
+	async findScope(tenant: string, jobId: string): Promise<JobScope | undefined> {
+		return (await this.#find(tenant))?.findScope(jobId);
 	}
 
 	async readItems(tenant: string, jobId: string, form: ItemsForm): Promise<AsyncIterable<string> | undefined> {

@@ -2,6 +2,7 @@ import {randomUUID} from 'node:crypto';
 import {join} from 'node:path';
 import {parsePoolSelector} from '../../protocol/relay/pool-selector.js';
 import {Deferred} from '../../shared/async/deferred.js';
+import {hasShare} from '../../shared/async/fair-places.js';
 import {ignoreRejection} from '../../shared/async/ignore-rejection.js';
 import {waitAtMost} from '../../shared/async/timeout.js';
 import {errorMessage} from '../../shared/errors.js';
@@ -10,13 +11,16 @@ import type {JobRunner} from '../engine/job-runner.js';
 import type {ActiveJobs} from '../hub/active-jobs.js';
 import {
 	type CancelRequest,
+	HUB_ROW_LIMITS,
 	type ItemLogs,
 	type ItemsForm,
 	KEPT_MS,
 	MAX_KEPT_JOBS,
 	type OpenWork,
 	type SubmittedJob,
+	tooManyKept,
 } from '../hub/hub-jobs.js';
+import {type JobScope, scopeOfJob} from '../hub/job-scope.js';
 import type {JobStalls} from '../hub/job-stalls.js';
 import {LEAVE_MS, NO_WORK, RETRY_JOB_MS, runHubJob} from '../hub/run-hub-job.js';
 import {requireUsableJob} from '../hub/submitted-job.js';
@@ -64,6 +68,7 @@ export interface TenantJobsOptions {
 /** A job of the tenant, as the stream tells of it. */
 interface Entry {
 	readonly shared: SharedJob;
+	readonly scope: JobScope;
 	cancel: Extract<ControlRecord, {type: 'cancel'}> | undefined;
 	done: Extract<ControlRecord, {type: 'done'}> | undefined;
 	/** Set while it runs here. */
@@ -97,11 +102,13 @@ export class TenantJobs {
 	}
 
 	async submit(submitted: SubmittedJob, bytes: AsyncIterable<Uint8Array>): Promise<string> {
-		if (this.#jobs.size >= MAX_KEPT_JOBS) throw new JobInputError(`a hub keeps ${MAX_KEPT_JOBS} jobs`);
+		const {token} = submitted.work.owner;
+		const own = [...this.#jobs.values()].filter(({scope}) => scope.owner.token === token);
+		if (!hasShare(own.length, this.#jobs.size, MAX_KEPT_JOBS)) throw tooManyKept();
 		const {inputName, inputFormat, idColumn, rules, work, executors} = submitted;
 		const {link} = this.#options;
 		const jobId = randomUUID();
-		const source = await readRows(bytes, inputFormat);
+		const source = await readRows(bytes, inputFormat, HUB_ROW_LIMITS);
 		// Before the first row is published: rows of a job that is refused would stay until they expire.
 		const check = (): void => requireUsableJob({headers: source.headers, inputFormat, work});
 		const rows = await writeRows({link, subjects: this.#subjects, jobId, check}, source, idColumn);
@@ -140,6 +147,10 @@ export class TenantJobs {
 		const left = listed.pending_items + listed.running_items;
 		const running = Math.min(left, Math.max(listed.running_items, await this.#countRunning(jobId)));
 		return {...listed, running_items: running, pending_items: left - running};
+	}
+
+	async findScope(jobId: string): Promise<JobScope | undefined> {
+		return (await this.#find(jobId))?.scope;
 	}
 
 	async readItems(jobId: string, form: ItemsForm): Promise<AsyncIterable<string> | undefined> {
@@ -224,13 +235,14 @@ export class TenantJobs {
 		const {jobId} = shared.job;
 		if (this.#jobs.has(jobId)) return;
 		const nothing = {cancel: undefined, done: undefined, store: undefined, runner: undefined};
-		const entry: Entry = {shared, ...nothing, wake: new Deferred()};
+		const entry: Entry = {shared, scope: scopeOfJob(shared.job), ...nothing, wake: new Deferred()};
 		this.#jobs.set(jobId, entry);
 		if (this.#isReady) this.#start(entry);
 	}
 
 	#start(entry: Entry): void {
-		if (!entry.done) this.#options.active.start(() => this.#run(entry));
+		const owner = {group: this.#options.tenant, member: entry.scope.owner.token};
+		if (!entry.done) this.#options.active.start(owner, () => this.#run(entry));
 	}
 
 	async #run(entry: Entry): Promise<void> {
