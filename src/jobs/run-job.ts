@@ -18,6 +18,9 @@ import type {JobStore} from './store/job-store.js';
 /** Time that running items have to finish when a job is cancelled from outside. */
 export const DEFAULT_DRAIN_MS = 10_000;
 
+/** Characters of the id of a session that is recorded; ours have 36. */
+const MAX_SESSION_CHARS = 256;
+
 /** Options of `createJob`. */
 export interface CreateJobOptions {
 	/** Path of the CSV or JSON lines file; `-` is standard input, as JSON lines. */
@@ -138,7 +141,8 @@ function recordSessions(store: JobStore, executors: readonly JobExecutor[]): voi
 async function recordSession(store: JobStore, {name, environment}: JobExecutor): Promise<void> {
 	try {
 		const session = await environment.sessionId();
-		if (session === undefined || store.table.sessions.get(name) === session) return;
+		if (session === undefined || session.length > MAX_SESSION_CHARS || store.table.sessions.get(name) === session)
+			return;
 		await store.append({type: 'session', at: Date.now(), executor: name, session});
 	} catch {
 		// The first item on it fails for the same reason, and says so.

@@ -21,6 +21,7 @@ import {
 import {INTERNAL_ERROR, INVALID_REQUEST, RpcError} from '../protocol/wire/error-codes.js';
 import {MAX_MESSAGE_BYTES} from '../protocol/wire/message-limits.js';
 import type {SharedFrame} from '../protocol/wire/shared-frame.js';
+import {truncateText} from '../protocol/wire/strict-json.js';
 import {onAbort} from '../shared/async/on-abort.js';
 import {errorMessage} from '../shared/errors.js';
 import {PeerViolationError} from '../transports/peer-violation-error.js';
@@ -32,6 +33,8 @@ export const MAX_UNREAD_REPLY_BYTES = 4 * 1024 * 1024;
 
 /** Longest part of a peer's message that is quoted in the reason of a hang-up. */
 const MAX_QUOTED_CHARS = 100;
+/** Characters of the text of an error that are taken from the other end. */
+export const MAX_ERROR_CHARS = 16 * 1024;
 
 /** Handler of the requests and notifications of a connection. */
 export interface Service {
@@ -384,7 +387,7 @@ function exceedsBytes(frame: Frame, bytes: number): boolean {
 }
 
 function toRpcError({code, message, data}: ErrorObject): RpcError {
-	return new RpcError(code, message, data);
+	return new RpcError(code, message.length > MAX_ERROR_CHARS ? truncateText(message, MAX_ERROR_CHARS) : message, data);
 }
 
 function abortReason(signal: AbortSignal): Error {

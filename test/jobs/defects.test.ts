@@ -1,4 +1,4 @@
-import {existsSync, readdirSync, readFileSync, writeFileSync} from 'node:fs';
+import {existsSync, readdirSync, readFileSync, statSync, writeFileSync} from 'node:fs';
 import {dirname, join} from 'node:path';
 import {expect, onTestFinished, test, vi} from 'vitest';
 import {Environment} from '../../src/environments/environment.js';
@@ -244,4 +244,21 @@ test('a job can end with the first failure', async () => {
 	const summary = await runJob({store, worker, executors: [here()], output: false});
 	expect(summary).toMatchObject({status: 'cancelled', failed_items: 1, cancelled_items: 5});
 	expect(summary.job_error).toBe('stopped after 1 failed items');
+});
+
+test('of the reasons that machines give for failures only so much is kept', async () => {
+	const store = await newJob(NAMES, {retries: 1, retryOn: ['exit']});
+	const worker = workerOf(async () => ({kind: 'failed', reason: 'exit', error: 'x'.repeat(24 * 1024 * 1024)}));
+	const events: JobEvent[] = [];
+	const onEvent = (event: JobEvent): void => void events.push(event);
+	const summary = await runJob({store, worker, executors: [here()], output: false, onEvent});
+	expect(summary).toMatchObject({failed_items: 6});
+	expect(statSync(join(store.directory, 'journal.jsonl')).size).toBeLessThan(64 * 1024);
+	expect(JSON.stringify([events, summary]).length).toBeLessThan(128 * 1024);
+});
+
+test('a row names an executor at length, and the error quotes a part of it', async () => {
+	const store = await newJob(`where\n${'y'.repeat(1024 * 1024)}\n`, {placement: {kind: 'column', column: 'where'}});
+	await runJob({store, worker: reporting, executors: [here()], output: false});
+	expect(statSync(join(store.directory, 'journal.jsonl')).size).toBeLessThan(8 * 1024);
 });

@@ -3,7 +3,9 @@ import {getEventListeners} from 'node:events';
 import * as fc from 'fast-check';
 import {expect, test} from 'vitest';
 import {RpcError} from '../../src/protocol/wire/error-codes.js';
+import {MAX_ERROR_CHARS} from '../../src/rpc/rpc-connection.js';
 import {waitTicks} from '../helpers/ticks.js';
+import {failureOf} from '../helpers/waiting.js';
 import {linked} from './linked.js';
 
 test('a call sends its method and params under a fresh id and settles with the result', async () => {
@@ -166,4 +168,13 @@ test('a server lets a second and a late reply to its own requests pass', async (
 	await peer.next();
 	await peer.next();
 	expect(await peer.ask({id: 'q', method: 'm'})).toEqual({id: 'q', result: 'still here'});
+});
+
+test('the text of an error is taken in part from a peer that sends megabytes of it', async () => {
+	const {connection, peer} = linked('client');
+	const call = connection.request('environment/status', null);
+	const {id} = (await peer.next()) as {id: number};
+	peer.send({id, error: {code: -32000, message: 'x'.repeat(1024 * 1024)}});
+	const error = await failureOf(call);
+	expect((error as Error).message).toHaveLength(MAX_ERROR_CHARS);
 });

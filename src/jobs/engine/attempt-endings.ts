@@ -5,6 +5,7 @@ import type {FailureKind} from '../job-description.js';
 import type {RequeueKind} from '../store/job-records.js';
 import type {JobStore, StoredItem} from '../store/job-store.js';
 import type {JobEvent} from './job-events.js';
+import {toReason} from './reason-text.js';
 import type {RunningItem} from './running-item.js';
 
 /** Attempts at one item that may be lost before it fails. */
@@ -122,15 +123,17 @@ export class AttemptEndings {
 
 	async #requeue(
 		{facts}: RunningItem,
-		{kind, error, counts}: {kind: RequeueKind; error: string; counts: boolean},
+		{kind, error: text, counts}: {kind: RequeueKind; error: string; counts: boolean},
 	): Promise<void> {
 		const {item, stored} = facts;
+		const error = toReason(text);
 		await this.#options.store.append({type: 'requeue', at: Date.now(), item, kind, error, counts});
 		this.#options.emit({type: 'item.requeued', item_id: stored.itemId, row_index: item, kind, error});
 	}
 
-	async #fail(running: RunningItem, kind: FailureKind, error: string, exitCode?: number): Promise<void> {
+	async #fail(running: RunningItem, kind: FailureKind, text: string, exitCode?: number): Promise<void> {
 		const {store, emit, stop} = this.#options;
+		const error = toReason(text);
 		const {item, stored, on} = running.facts;
 		const ms = running.elapsedMs;
 		const executor = on.executor.name;

@@ -11,6 +11,7 @@ import type {JobEvent} from './job-events.js';
 import {PendingItems} from './pending-items.js';
 import {createPlacer, type Placer} from './placer.js';
 import {ProgressMeter} from './progress-meter.js';
+import {toReason} from './reason-text.js';
 import type {ResultCheck} from './result-schema.js';
 import {type AttemptFacts, RunningItem} from './running-item.js';
 
@@ -119,7 +120,7 @@ export class JobRunner {
 	cancel(reason: string, drainMs = Number.POSITIVE_INFINITY): void {
 		const {table} = this.#store;
 		if (table.status !== 'running' || this.#isFinishing) return;
-		if (table.cancelReason === undefined) this.#record({type: 'cancel', at: Date.now(), reason});
+		if (table.cancelReason === undefined) this.#record({type: 'cancel', at: Date.now(), reason: toReason(reason)});
 		if (drainMs === 0) this.#endAll(reason);
 		else if (Number.isFinite(drainMs)) this.#drainTimer ??= setTimeout(() => this.#endAll(reason), drainMs);
 		this.#wake();
@@ -283,8 +284,9 @@ export class JobRunner {
 	}
 
 	/** An item that no executor can take fails without being started. */
-	async #refuse(item: number, error: string): Promise<void> {
+	async #refuse(item: number, text: string): Promise<void> {
 		const executor = '';
+		const error = toReason(text);
 		const at = Date.now();
 		const attempt = this.#store.table.attemptsOf(item) + 1;
 		try {

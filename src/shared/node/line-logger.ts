@@ -5,6 +5,9 @@ import {createStderrWriter} from './stderr-writer.js';
 export const LOG_FORMATS = ['json', 'pretty'] as const;
 export type LogFormat = (typeof LOG_FORMATS)[number];
 
+/** Characters of a text in an entry. */
+export const MAX_FIELD_CHARS = 8192;
+
 export interface LineLoggerOptions {
 	readonly level: LogLevel;
 	readonly format: LogFormat;
@@ -46,8 +49,14 @@ export function createLineLogger(options: LineLoggerOptions): Logger {
 	return create({});
 }
 
+/** Texts in fields may be those of the other end of a connection. */
+function shortenTexts(_name: string, value: unknown): unknown {
+	if (typeof value !== 'string' || value.length <= MAX_FIELD_CHARS) return value;
+	return `${value.slice(0, MAX_FIELD_CHARS)}...`;
+}
+
 function renderJson(level: LogLevel, time: Date, msg: string, fields: LogFields): string {
-	return `${JSON.stringify({level, time: time.toISOString(), msg, ...fields})}\n`;
+	return `${JSON.stringify({level, time: time.toISOString(), msg, ...fields}, shortenTexts)}\n`;
 }
 
 function renderPretty(level: LogLevel, time: Date, message: string, fields: LogFields): string {
@@ -56,5 +65,7 @@ function renderPretty(level: LogLevel, time: Date, message: string, fields: LogF
 }
 
 function formatValue(value: unknown): string {
-	return typeof value === 'string' && /^[\w.:/@+-]+$/.test(value) ? value : (JSON.stringify(value) ?? 'undefined');
+	return typeof value === 'string' && value.length <= MAX_FIELD_CHARS && /^[\w.:/@+-]+$/.test(value)
+		? value
+		: (JSON.stringify(value, shortenTexts) ?? 'undefined');
 }
