@@ -1,8 +1,15 @@
 // covers: src/cli/commands/job, src/cli/commands/hub
-import {existsSync, readFileSync, writeFileSync} from 'node:fs';
-import {join} from 'node:path';
-import {expect, test} from 'vitest';
-import {Command, type Finished, run} from '../helpers/command.js';
+import {execFile} from 'node:child_process';
+import {once} from 'node:events';
+import {copyFileSync, existsSync, readFileSync, realpathSync, writeFileSync} from 'node:fs';
+import {createServer} from 'node:http';
+import type {AddressInfo} from 'node:net';
+import {basename, dirname, join} from 'node:path';
+import {text as readText} from 'node:stream/consumers';
+import {expect, onTestFinished, test} from 'vitest';
+import {Authority} from '../helpers/certificates.js';
+import {Command, type Finished, PROGRAM, run} from '../helpers/command.js';
+import {needs} from '../helpers/needs.js';
 import {eventually} from '../helpers/processes.js';
 import {scratchDirectory} from '../helpers/scratch.js';
 import {fileWith} from '../helpers/tokens.js';
@@ -163,4 +170,88 @@ test('a hub is named by an environment behind it, whose token is used, by every 
 	expect(unknown.stderr).toMatch(/\nhint: longarm job list shows the jobs of the hub\.\n$/);
 	const wrong = await run(['job', 'list', '--hub', 'lba'], user);
 	expect([wrong.code, wrong.stderr]).toEqual([64, expect.stringContaining('did you mean `lab`?')]);
+});
+
+test('the default name of an export is in the present directory, whatever the hub says', async () => {
+	const directory = scratchDirectory();
+	const id = '1f0c2d3e-0000-4000-8000-000000000000';
+	let [inputPath, listedId] = ['', id];
+	const hub = createServer((request, response) => {
+		const items = request.url?.includes('/items') === true;
+		const job = {job_id: listedId, input_path: inputPath};
+		response.end(items ? 'n\n' : JSON.stringify(request.url === '/jobs' ? {jobs: [job]} : job));
+	});
+	await new Promise<void>(resolve => hub.listen(0, '127.0.0.1', resolve));
+	onTestFinished(() => void hub.close());
+	const env = {LONGARM_HUB: `http://127.0.0.1:${(hub.address() as AddressInfo).port}`, LONGARM_EXEC_SERVER_TOKEN: 't'};
+	const exportHere = async (job: string) => {
+		const options = {cwd: directory, env: {...process.env, ...env}};
+		const child = execFile(process.execPath, [PROGRAM, 'job', 'export', job], options);
+		const [stdout] = await Promise.all([readText(child.stdout!), once(child, 'exit')]);
+		return {code: child.exitCode, stdout};
+	};
+	const names = [
+		'/etc/cron.d/x.csv',
+		'../../up.csv',
+		'..',
+		'.bashrc',
+		'\u001b[2J.csv',
+		'a/b\\c.csv',
+		'',
+		`${'n'.repeat(5000)}.csv`,
+	];
+	for (const name of names) {
+		inputPath = name;
+		const exported = await exportHere(id);
+		expect([exported.code, dirname(exported.stdout.trim())]).toEqual([0, realpathSync(directory)]);
+		expect(basename(exported.stdout.trim())).toMatch(/^\w[\w.-]*\.job-1f0c2d3e\.csv$/);
+	}
+	listedId = '1f0c/../../../../tmp/x';
+	expect((await exportHere('1f0c')).code).toBe(4);
+});
+
+test('a job that begins after the certificate of its hub was renewed is done', needs('openssl'), async () => {
+	const authority = new Authority();
+	const directory = scratchDirectory();
+	const [cert, key, ca] = ['cert.pem', 'key.pem', 'ca.pem'].map(name => join(directory, name)) as [
+		string,
+		string,
+		string,
+	];
+	const put = (name: string): void => {
+		const issued = authority.issue(name);
+		copyFileSync(issued.certPath, cert);
+		copyFileSync(issued.keyPath, key);
+	};
+	put('first');
+	writeFileSync(ca, authority.ca);
+	const state = {XDG_STATE_HOME: directory};
+	const listen = ['--listen', 'https://127.0.0.1:0', '--tls-cert', cert, '--tls-key', key];
+	const hub = new Command(['hub', ...listen, '--jobs', '--log-format', 'json'], {env: state});
+	await hub.logs('"jobs are on');
+	const url = await hub.url();
+	const token = async (kind: string) =>
+		fileWith((await run(['hub', 'token', 'create', kind, '*'], state)).stdout.trim());
+	const remote = [
+		'--remote',
+		url,
+		'--remote-ca-file',
+		ca,
+		'--environment-id',
+		'box',
+		'--token-file',
+		await token('executor'),
+	];
+	const box = new Command(['serve', ...remote, '--log-format', 'json'], {env: {XDG_STATE_HOME: scratchDirectory()}});
+	await box.logs('"online"');
+	// Files that are newer than what is served must not count.
+	put('second');
+	const rows = join(directory, 'rows.csv');
+	writeFileSync(rows, 'n\n1\n2\n');
+	const access = ['--hub', url, '--token-file', await token('client'), '--ca-file', ca];
+	const submit = () => run(['job', 'submit', rows, '--cmd', 'true', '--executor', 'box', '--follow', ...access], state);
+	expect((await submit()).code).toBe(0);
+	hub.child.kill('SIGHUP');
+	await hub.logs('"reloaded"');
+	expect((await submit()).code).toBe(0);
 });

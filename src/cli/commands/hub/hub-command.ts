@@ -49,7 +49,8 @@ export async function runHub(options: HubCommandOptions): Promise<number> {
 	const publicUrl = parsePublicUrl(options.publicUrl);
 	const data = hubDirectory(options.data);
 	const drainMs = parseDrainTimeout(options.drainTimeout);
-	const tls = readIdentity?.();
+	// The one that is served: the files may be newer.
+	let tls = readIdentity?.();
 	const backend = await openHubBackend(options, data, logger);
 	let url = '';
 	const site = hasConsole
@@ -57,7 +58,7 @@ export async function runHub(options: HubCommandOptions): Promise<number> {
 				hub: () => hub,
 				// The token of a browser must not travel in clear to a proxy.
 				url: () => addressForItself(publicUrl?.startsWith('https:') ? publicUrl : url),
-				identity: publicUrl === undefined ? readIdentity : undefined,
+				identity: () => (publicUrl?.startsWith('https:') ? undefined : tls),
 				isSecure: publicUrl?.startsWith('https:') ?? isSecure,
 				logger,
 			})
@@ -68,13 +69,20 @@ export async function runHub(options: HubCommandOptions): Promise<number> {
 		await backend?.close();
 		throw error;
 	});
-	const reload = (): void => reloadIdentity(hub, readIdentity, logger);
+	const reload = (): void => {
+		tls = reloadIdentity(hub, readIdentity, logger) ?? tls;
+	};
 	process.on('SIGHUP', reload);
 	const ending = nextSignal();
 	if (options.hasJobs) {
 		const {openHubJobs} = await import('../../../jobs/hub/open-hub-jobs.js');
-		const fingerprint = tls && fingerprintOf(tls);
-		await openHubJobs({hub, backend, url: addressForItself(url), data, logger, tls: {fingerprint}});
+		const trust = {
+			// Asked with each connection: the certificate may have been renewed.
+			get fingerprint() {
+				return tls && fingerprintOf(tls);
+			},
+		};
+		await openHubJobs({hub, backend, url: addressForItself(url), data, logger, tls: trust});
 		logger.warn('jobs are on: this hub sees what their commands get and print');
 	}
 	if (!isSecure && !isLoopback(host)) logger.warn('tokens travel in clear: put TLS in front of this hub', {url});
@@ -105,13 +113,24 @@ function nextSignal(): Promise<NodeJS.Signals> {
 	});
 }
 
-function reloadIdentity(hub: Hub, readIdentity: (() => TlsIdentity) | undefined, logger: Logger): void {
-	if (!readIdentity) return logger.warn('there is nothing to reload', {signal: 'SIGHUP'});
+/** The new certificate; undefined if the old one stays. */
+function reloadIdentity(
+	hub: Hub,
+	readIdentity: (() => TlsIdentity) | undefined,
+	logger: Logger,
+): TlsIdentity | undefined {
+	if (!readIdentity) {
+		logger.warn('there is nothing to reload', {signal: 'SIGHUP'});
+		return undefined;
+	}
 	try {
-		hub.renew(readIdentity());
+		const renewed = readIdentity();
+		hub.renew(renewed);
 		logger.info('reloaded', {what: 'certificate'});
+		return renewed;
 	} catch (error) {
 		logger.error('cannot reload, the old one stays', {what: 'certificate', reason: (error as Error).message});
+		return undefined;
 	}
 }
 

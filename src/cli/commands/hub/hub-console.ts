@@ -20,7 +20,7 @@ export interface HubConsoleOptions {
 	/** Address by which this program reaches the hub itself. */
 	readonly url: () => string;
 	/** The certificate there, which is the hub's own; undefined without TLS, or for the address of a proxy. */
-	readonly identity: (() => TlsIdentity) | undefined;
+	readonly identity: (() => TlsIdentity | undefined) | undefined;
 	readonly isSecure: boolean;
 	readonly logger: Logger;
 }
@@ -68,7 +68,7 @@ async function admitToken(token: string, options: HubConsoleOptions): Promise<Co
 
 /** The hub vouches for the keys of its machines: this is the hub itself. */
 function targetOf(id: string, token: string, {url, identity}: HubConsoleOptions): Parameters<typeof connectorFor>[0] {
-	const cert = identity?.().cert;
+	const cert = identity?.()?.cert;
 	const tls =
 		cert === undefined ? undefined : {fingerprint: formatFingerprint(new X509Certificate(cert).fingerprint256)};
 	return {kind: 'registry', url: `registry+${url()}/${id}`, token, executorKey: 'any', ...(tls && {tls})};

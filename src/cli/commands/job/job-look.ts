@@ -1,7 +1,7 @@
 import {resolve} from 'node:path';
 import type {ListedJob} from '../../../jobs/output/job-summary.js';
 import {DEFAULT_DRAIN_MS} from '../../../jobs/run-job.js';
-import {defaultOutputPath, shortJobId} from '../../../jobs/store/job-directory.js';
+import {outputPathForName, shortJobId} from '../../../jobs/store/job-directory.js';
 import type {OptionValues} from '../../command-definition.js';
 import {writeJson, writeLines, writeMessage} from '../../common/messages.js';
 import {parseTimeOption} from '../../common/times.js';
@@ -10,6 +10,9 @@ import {JOB_EXIT} from '../fanout/job-options.js';
 import {followJob, readReporter} from './follow-job.js';
 import {JobsClient} from './jobs-client.js';
 import {writeItems} from './write-items.js';
+
+/** Characters of a line about a job. */
+const MAX_LINE_CHARS = 2000;
 
 export async function showHubJob(given: string, options: OptionValues): Promise<number> {
 	const reporter = readReporter(options);
@@ -47,9 +50,9 @@ export async function exportHubJob(given: string, options: OptionValues): Promis
 	const client = await JobsClient.open(options);
 	const jobId = await client.resolveId(given);
 	const output = options['output'] as string | undefined;
-	const path = output ?? defaultOutputPath((await client.find(jobId)).input_path, jobId, 'job');
-	await writeItems(client, jobId, resolve(path));
-	writeLines([resolve(path)]);
+	const path = resolve(output ?? outputPathForName((await client.find(jobId)).input_path, jobId, 'job'));
+	await writeItems(client, jobId, path);
+	writeLines([path]);
 	return JOB_EXIT.ok;
 }
 
@@ -72,7 +75,12 @@ function toLines(job: ListedJob): string[] {
 		`input   ${job.input_path}`,
 		...(job.job_error === null ? [] : [`error   ${job.job_error}`]),
 		...formatFailures(job),
-	];
+	].map(line => shorten(line));
+}
+
+/** Texts of other machines and of the hub are for people here; JSON has all of them. */
+function shorten(line: string): string {
+	return line.length <= MAX_LINE_CHARS ? line : `${line.slice(0, MAX_LINE_CHARS)}...`;
 }
 
 function toLine(job: ListedJob): string {

@@ -23,6 +23,8 @@ const ANSWER_MS = 120_000;
 const UNREACHED_RETRY_MS = 10_000;
 /** Enough for ten thousand jobs. */
 const MAX_ANSWER_BYTES = 32 * 1024 * 1024;
+/** Characters of a refusal that are told. */
+const MAX_REFUSAL_CHARS = 4096;
 const MIN_PREFIX = 4;
 const LIST_HINT = 'longarm job list shows the jobs of the hub.';
 const ITEM_HINT =
@@ -60,7 +62,8 @@ export class JobsClient {
 			yield* rows;
 		}
 		const {job_id: jobId} = (await this.#askJson('/jobs', upload())) as {job_id: string};
-		return jobId;
+		if (FULL_ID.test(jobId)) return jobId;
+		throw new RegistryError('the hub has answered with an id that is none');
 	}
 
 	async list(): Promise<readonly ListedJob[]> {
@@ -91,7 +94,8 @@ export class JobsClient {
 	async resolveId(given: string): Promise<string> {
 		if (FULL_ID.test(given)) return given;
 		const jobs = given.length < MIN_PREFIX ? [] : await this.list();
-		const found = jobs.map(({job_id: id}) => id).filter(id => id.startsWith(given));
+		// The id becomes a part of names of files.
+		const found = jobs.map(({job_id: id}) => id).filter(id => FULL_ID.test(id) && id.startsWith(given));
 		if (found.length === 1) return found[0]!;
 		const message = found.length === 0 ? `the hub has no job \`${given}\`` : `several jobs begin with \`${given}\``;
 		throw new LongarmError('JOB_UNKNOWN', {message, context: {given}, hint: LIST_HINT});
@@ -169,7 +173,10 @@ function readRefusal(text: string): {code: string; message: string} {
 	try {
 		const {error} = JSON.parse(text) as {error?: {code?: unknown; message?: unknown}};
 		const [code, message] = [error?.code, error?.message];
-		return {code: typeof code === 'string' ? code : '', message: typeof message === 'string' ? message : ''};
+		return {
+			code: typeof code === 'string' ? code : '',
+			message: typeof message === 'string' ? message.slice(0, MAX_REFUSAL_CHARS) : '',
+		};
 	} catch {
 		return {code: '', message: ''};
 	}
