@@ -9,6 +9,11 @@ import {compileContents, compileNames, type SearchRequest} from './query.js';
 import type {FromWorker, SearchError, SearchMatch, SearchSummary} from './search-messages.js';
 import {MAX_HELD_MS, type SearchOwner, SearchQueue} from './search-queue.js';
 
+/** Characters of all globs for names, of all excluded patterns, and of the pattern for lines. */
+const MAX_GLOB_CHARS = 16 * 1024;
+const MAX_EXCLUDE_CHARS = 64 * 1024;
+const MAX_CONTENTS_CHARS = 4096;
+
 /** Time limit: a regular expression can run for ever. */
 const MAX_SEARCH_MS = 10 * 60_000;
 
@@ -125,7 +130,19 @@ export class SearchRun {
 
 /** Validates here and not in the worker, so that the request fails at once. */
 function requireValidPatterns({names, exclude, contents}: SearchRequest): void {
+	requireShort('globs', names, MAX_GLOB_CHARS);
+	requireShort('excluded patterns', exclude, MAX_EXCLUDE_CHARS);
+	if (contents) requireShort('pattern', [contents.pattern], MAX_CONTENTS_CHARS);
 	compileNames(names);
 	compileIgnoreRules(exclude);
 	if (contents) compileContents(contents);
+}
+
+/** Patterns are read before anything else is done, which takes as long as they are. */
+function requireShort(what: string, patterns: readonly string[], maxChars: number): void {
+	// An empty one takes time, too.
+	const chars = patterns.reduce((sum, pattern) => sum + pattern.length + 1, -1);
+	if (chars <= maxChars) return;
+	const message = `the ${what} of a search may have ${maxChars} characters, and have ${chars}`;
+	throw new LongarmError('PATTERN_INVALID', {message});
 }

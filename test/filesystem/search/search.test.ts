@@ -62,3 +62,20 @@ test('endless searches on all threads make room for another account, and say why
 	});
 	expect(await honest.outcome).toMatchObject({matches: 1, errors: []});
 });
+
+test('patterns that take long to be read are refused', async () => {
+	const root = bytePath(scratchDirectory());
+	const owner = {account: 'one', connection: {}};
+	// Sets of Unicode characters are computed when the expression is read.
+	const slow = {pattern: '[\\p{L}\\p{Lu}]'.repeat(1000), regex: true, ignoreCase: true};
+	const changes = [
+		{contents: slow},
+		{names: ['{a,b}'.repeat(12_000)]},
+		{names: Array(20_000).fill('*')},
+		{exclude: Array(70_000).fill('')},
+	];
+	for (const change of changes) {
+		const begun = SearchRun.begin({...QUICK, ...change, root}, async () => {}, owner);
+		await expect(begun).rejects.toMatchObject({code: 'PATTERN_INVALID'});
+	}
+});
