@@ -34,7 +34,7 @@ const INTERPRETERS: Readonly<Record<string, Interpreter>> = {
 	...asKeys(['node', 'nodejs', 'bun', 'deno'], {code: /^(?:-[A-Za-z]*[ep]|--eval|--print|eval)$/, readsProgram: true}),
 	python: {code: /^-[A-Za-z]*c$/, readsProgram: true},
 	php: {code: /^-[BREr]$/, readsProgram: true},
-	// What follows the destination is a line for the shell there.
+	// Operands behind the destination are a line for the shell there.
 	ssh: {code: /^-o$/, operandsBeforeCode: 1, withArgument: /^-[A-Za-z]*[BbcDEeFIiJLlmOPpQRSWw]$/, readsProgram: true},
 	watch: {operandsBeforeCode: 0, withArgument: /^-[ns]$/},
 };

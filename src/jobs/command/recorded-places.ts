@@ -10,7 +10,7 @@ const PRIVATE_FILE = 0o600;
  */
 export class RecordedPlaces {
 	readonly #path: string | undefined;
-	/** Those of earlier runners, by the names of executors. */
+	/** Directories of earlier runners, by the names of executors. */
 	readonly #earlier: ReadonlyMap<string, readonly string[]>;
 
 	constructor(directory: string) {

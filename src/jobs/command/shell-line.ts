@@ -76,7 +76,7 @@ interface Command {
 	/** The word is the target of a redirection. */
 	isTarget: boolean;
 	hasValue: boolean;
-	/** What comes through its pipe has a value in it. */
+	/** The input from its pipe has a value in it. */
 	readonly isFedValues: boolean;
 }
 
@@ -327,7 +327,7 @@ class LineReader {
 		this.#takeValue(frame, this.#readCommands(true));
 	}
 
-	/** What commands within this one print is as good as a value in it. */
+	/** Output of commands within this one is as good as a value in it. */
 	#takeValue(frame: Frame, {value}: Frame): void {
 		if (value === undefined) return;
 		const {command} = frame;

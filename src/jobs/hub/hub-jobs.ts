@@ -70,7 +70,7 @@ export interface HubJobs {
 	list(tenant: string): Promise<readonly ListedJob[]>;
 	/** Undefined if there is no such job. */
 	find(tenant: string, jobId: string): Promise<ListedJob | undefined>;
-	/** What it may use, and whose it is; undefined if there is no such job. */
+	/** Machines that it may use, and its owner; undefined if there is no such job. */
 	findScope(tenant: string, jobId: string): Promise<JobScope | undefined>;
 	/** Lines of its output so far, in row order; undefined if there is no such job. */
 	readItems(tenant: string, jobId: string, form: ItemsForm): Promise<AsyncIterable<string> | undefined>;

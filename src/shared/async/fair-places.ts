@@ -1,4 +1,4 @@
-/** Those who share places: a group, such as a tenant, and one member of it, such as a token. */
+/** Owner of places: a group, such as a tenant, and one member of it, such as a token. */
 export interface PlaceOwner {
 	readonly group: string;
 	readonly member: string;
