@@ -282,16 +282,16 @@ test('a refused id can be sent again', async () => {
 	expect([write('x', 'refused').status, writer.lastText]).toEqual(['accepted', 'x']);
 });
 
-describe('the unread input of one owner', () => {
-	/** Queues of several processes of one owner, and their writers. */
-	function processes(count: number, budget = new InputBudget(new InputBudget())) {
-		return Array.from({length: count}, () => {
-			const writer = new FakeWriter();
-			const stdin = new StdinQueue('p', writer, budget);
-			return {writer, stdin, write: (bytes: number) => new Write(stdin, plenty.subarray(0, bytes))};
-		});
-	}
+/** Queues of several processes of one owner, and their writers. */
+function processes(count: number, budget = new InputBudget(new InputBudget())) {
+	return Array.from({length: count}, () => {
+		const writer = new FakeWriter();
+		const stdin = new StdinQueue('p', writer, budget);
+		return {writer, stdin, write: (bytes: number) => new Write(stdin, plenty.subarray(0, bytes))};
+	});
+}
 
+describe('the unread input of one owner', () => {
 	test('is bounded over all its processes, each of which may have some', async () => {
 		const all = processes(10);
 		const filled = all.map(({write}) => [write(8 * MEBIBYTE), write(8 * MEBIBYTE)]);

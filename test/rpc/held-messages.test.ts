@@ -7,7 +7,7 @@ import {StuckTransport} from '../helpers/stuck-transport.js';
 function holding(): {transport: StuckTransport; handled: string[]; release: () => void} {
 	const transport = new StuckTransport();
 	const handled: string[] = [];
-	let release = (): void => {};
+	let release: (() => void) | undefined;
 	const connection: RpcConnection = new RpcConnection(transport, 'server', {
 		request: ({method}) => {
 			handled.push(method);
@@ -20,7 +20,7 @@ function holding(): {transport: StuckTransport; handled: string[]; release: () =
 		},
 	});
 	connection.open();
-	return {transport, handled, release: () => release()};
+	return {transport, handled, release: () => release?.()};
 }
 
 test('messages of the same read wait behind a request that holds reading, and come in order', () => {

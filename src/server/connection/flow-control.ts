@@ -152,7 +152,7 @@ export class FlowControl implements ShareMember {
 	}
 
 	#close(): void {
-		for (const {refuse} of this.#replyWaiters.splice(0)) refuse(closedError());
+		for (const waiter of this.#replyWaiters.splice(0)) waiter.refuse(closedError());
 		this.#addReply(0);
 		this.#share.leave(this);
 	}

@@ -60,7 +60,7 @@ export class PartialMessages {
 
 	#giveUpStalled(): void {
 		const now = performance.now();
-		for (const [connection, {changedAt, resumeReading}] of [...this.#messages]) {
+		for (const [connection, {changedAt, resumeReading}] of Array.from(this.#messages)) {
 			if (!resumeReading && now - changedAt > MAX_STALL_MS) connection.destroy();
 		}
 	}

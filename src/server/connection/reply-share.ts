@@ -66,7 +66,7 @@ export class ReplyShare {
 	/** Counts bytes that a member has reserved, or freed. */
 	add(bytes: number): void {
 		this.#heldBytes += bytes;
-		if (bytes < 0) for (const member of [...this.#waiting]) member.admitReplies();
+		if (bytes < 0) for (const member of Array.from(this.#waiting)) member.admitReplies();
 	}
 
 	/** A member waits for room, or no longer. */

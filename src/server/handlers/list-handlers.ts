@@ -28,7 +28,7 @@ export const listHandlers = {
 		// In slices: there may be very many processes, and other clients have requests, too.
 		const yielder = new Yielder();
 		let looksMs = 0;
-		const processes: (ProcessEntry | Promise<ProcessEntry>)[] = [];
+		const processes: Promise<ProcessEntry>[] = [];
 		for (const [process, home] of listed) {
 			await yielder.yieldIfDue();
 			const entry = {
@@ -37,7 +37,7 @@ export const listHandlers = {
 				generation: process.options.restored?.generation ?? generation(),
 			};
 			const startedAt = performance.now();
-			processes.push(all && looksMs < MAX_LOOKS_MS ? addWait(entry, process) : entry);
+			processes.push(all && looksMs < MAX_LOOKS_MS ? addWait(entry, process) : Promise.resolve(entry));
 			looksMs += performance.now() - startedAt;
 		}
 		return {processes: await Promise.all(processes)};

@@ -121,7 +121,7 @@ export class WebSocketTransport implements Transport {
 		for (const control of ['ping', 'pong'] as const) {
 			webSocket.on(control, data => (this.#wholeBytes += CONTROL_HEADER_BYTES + data.length));
 		}
-		// Those of a listener leave it to the transport; others answer by themselves.
+		// Sockets of a listener leave pongs to the transport; others answer by themselves.
 		if (this.#end === 'server' && this.#watching) webSocket.on('ping', data => this.#answerPing(data));
 		webSocket.on('error', error => {
 			this.#failure ??= explainFailure(error);
