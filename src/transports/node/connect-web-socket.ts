@@ -134,14 +134,14 @@ async function open(
 	};
 	const fault = findTimesFault(times);
 	if (fault !== undefined) throw new RangeError(fault);
-	const webSocket = new WebSocket(url, {
+	const options: ClientOptions & CloseTimeout = {
 		...socketOptions,
 		perMessageDeflate: false,
 		maxPayload: MAX_MESSAGE_BYTES,
-		// The declarations of the library lack it.
-		...{closeTimeout: MAX_CLOSE_MS},
+		closeTimeout: MAX_CLOSE_MS,
 		headers: token === undefined ? {} : {authorization: `Bearer ${token}`},
-	});
+	};
+	const webSocket = new WebSocket(url, options);
 	await waitForOpen(webSocket, {name, hasToken: token !== undefined, timeoutMs, signal});
 	const {_socket: socket} = webSocket as unknown as {_socket: Socket};
 	// Bun has a WebSocket of its own in place of the library's.
@@ -149,6 +149,11 @@ async function open(
 		return new StandardWebSocketTransport(webSocket as unknown as globalThis.WebSocket, name);
 	}
 	return new WebSocketTransport(webSocket, socket, name, 'client', {monitor: new PeerMonitor(times)});
+}
+
+/** Option of a WebSocket that its type declarations lack. */
+interface CloseTimeout {
+	readonly closeTimeout: number;
 }
 
 /** Option of a WebSocket that says how its frames are masked. */
