@@ -17,10 +17,13 @@ import {type Admission, ExecutorStreams, type StreamCaller} from './executor-str
 import type {Registration, RegistryClient} from './registry-client.js';
 import {RegistryError} from './registry-errors.js';
 import {openRendezvous, RendezvousSocket} from './rendezvous-socket.js';
-import {retryUnreached} from './unreached.js';
+import {isUnreached, retryUnreached} from './unreached.js';
 
 /** How long the registry is asked about a client while no hub is reached; the client waits for twice that time. */
 export const VALIDATE_RETRY_MS = 5000;
+
+/** How long a ticket is kept whose socket could not be opened; a hub takes it as fresh for a minute. */
+const MAX_UNUSED_TICKET_MS = 30_000;
 
 export interface ExecutorLinkOptions {
 	readonly registry: RegistryClient;
@@ -55,7 +58,7 @@ export interface PlacedSlots {
 
 /**
  * Keeps an executor reachable through one registry: registers, holds the rendezvous socket open and serves its streams. It
- * registers again for every socket. A hub asks the second socket of one ticket for a proof of the key, and an executor that
+ * registers again for every socket that was open. A hub asks the second socket of one ticket for a proof of the key, and an executor that
  * lets in only the clients in a file would refuse the hub.
  */
 export class ExecutorLink {
@@ -75,16 +78,24 @@ export class ExecutorLink {
 
 	/** Settles after `close`; rejects if the registry refuses this executor for good. */
 	async run(): Promise<void> {
+		let unused: Registration | undefined;
+		let registeredAt = 0;
 		while (!this.#isStopped) {
 			try {
-				const registration = await this.#register();
+				if (performance.now() - registeredAt > MAX_UNUSED_TICKET_MS) unused = undefined;
+				if (!unused) registeredAt = performance.now();
+				unused ??= await this.#register();
+				const registration = unused;
 				const {url} = registration;
 				const webSocket = await openRendezvous(url, {tls: this.#options.tls, signal: this.#stop.signal});
+				unused = undefined;
 				await this.#serve(webSocket, registration);
 				this.#backOff.lost();
 			} catch (error) {
 				if (this.#isStopped) break;
 				if (!mayPass(error)) throw error;
+				// A node that is dead has not used the ticket.
+				if (!isUnreached(error)) unused = undefined;
 				this.#options.logger.warn('the relay cannot be reached', {
 					registry: this.#options.registry.name,
 					reason: errorMessage(error),
