@@ -11,6 +11,7 @@ const WALL_CLOCK = /\bDate\.now\b|\bnew Date\(\)|\bDate\(\)/;
 /** Places that mean a date, and whose. */
 const DATES: Record<string, string> = {
 	'src/shared/node/line-logger.ts': 'the time of a log line',
+	'src/server/auth/authenticator.ts': 'the expiry of a token is a date',
 	'src/server/auth/signed-tokens.ts': 'the expiry of a token is a date',
 	'src/server/state/server-state.ts': 'the start of a process, and the age of files from earlier runs',
 	'src/server/state/restore-process.ts': 'the start of a process, which may have been before this boot',

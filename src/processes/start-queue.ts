@@ -6,8 +6,8 @@ type Task = () => void;
 const monotonicNow = (): number => performance.now();
 
 /**
- * Spawns children at once while this tick of the event loop has time left, and in later ticks when a burst of starts
- * would block other requests. Round robin over owners, so that the burst of one client does not delay the single start of
+ * Spawns the first child of a tick of the event loop at once, and those of a burst afterwards, a few per tick, so that they do
+ * not block other requests. Round robin over owners, so that the burst of one client does not delay the single start of
  * another.
  */
 export class StartQueue {
@@ -22,7 +22,8 @@ export class StartQueue {
 	}
 
 	run(owner: object, task: Task): void {
-		if (this.#queues.size === 0 && this.#spentMs < MAX_TICK_MS) {
+		// One start that comes alone. More of them would use up the time for reading requests, such as a terminate behind them.
+		if (!this.#isScheduled && this.#queues.size === 0) {
 			this.#runTimed(task);
 			return;
 		}

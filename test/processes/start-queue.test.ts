@@ -36,11 +36,13 @@ test('without a clock of its own it goes by that of the machine', () => {
 	expect(ran).toEqual([]);
 });
 
-test('a start runs at once while there is time', () => {
+test('the first start of a tick runs at once, those behind it when the requests of this tick were read', async () => {
 	const queue = new Clocked();
 	const ran: string[] = [];
 	queue.run({}, () => ran.push('first'));
 	queue.run({}, () => ran.push('second'));
+	expect(ran).toEqual(['first']);
+	await setImmediate();
 	expect(ran).toEqual(['first', 'second']);
 });
 
