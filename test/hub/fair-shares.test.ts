@@ -226,3 +226,27 @@ test('the environments of a token are counted over restarts of the hub', async (
 	await executorRegistry(sameToken, 'two').register(KEY);
 	await executorRegistry(second, 'three').register(KEY);
 });
+
+test.each(['a machine', 'a client of the gateway'])('pings of %s that does not read take no memory', async who => {
+	const hub = await runningHub({hasGateway: true});
+	const executor = await scriptedExecutor(hub, 'devbox');
+	let {socket} = executor;
+	if (who !== 'a machine') {
+		await runningExecutor(hub, 'other');
+		const url = `${hub.url.replace(/^http/, 'ws')}/environments/other`;
+		({socket} = await openRelayPeer(url, {headers: {authorization: `Bearer ${hub.clientToken}`}}));
+	}
+	const data = Buffer.alloc(125);
+	let pongs = 0;
+	socket.on('pong', () => pongs++);
+	socket.pause();
+	for (let count = 0; count < 100_000; count++) socket.ping(data);
+	await eventually(() => socket.bufferedAmount === 0);
+	socket.resume();
+	// One of them is answered when the hub has room again.
+	const answered = new Promise(resolve => socket.on('pong', bytes => void (String(bytes) === 'end' && resolve(true))));
+	const asking = setInterval(() => socket.ping('end'), 20);
+	onTestFinished(() => clearInterval(asking));
+	await answered;
+	expect(pongs).toBeLessThan(100_000);
+});

@@ -1,5 +1,6 @@
 import type {Socket} from 'node:net';
 import type {WebSocket} from 'ws';
+import {answerPings} from '../../transports/node/answer-pings.js';
 import {PING_INTERVAL_MS} from '../../transports/node/peer-times.js';
 
 /** Close codes of WebSocket. */
@@ -34,6 +35,7 @@ export function openGatewaySocket(webSocket: WebSocket, events: GatewayEndEvents
 		isAnswering = false;
 		webSocket.ping();
 	}, PING_INTERVAL_MS);
+	answerPings(webSocket);
 	webSocket.on('pong', () => {
 		isAnswering = true;
 	});

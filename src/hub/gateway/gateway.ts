@@ -58,6 +58,7 @@ export class Gateway {
 		noServer: true,
 		perMessageDeflate: false,
 		clientTracking: false,
+		autoPong: false,
 		maxPayload: MAX_MESSAGE_BYTES,
 	});
 	/** Open sockets of clients, with the ids of their tokens. */

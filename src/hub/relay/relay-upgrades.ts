@@ -68,6 +68,7 @@ export class RelayUpgrades {
 		noServer: true,
 		perMessageDeflate: false,
 		clientTracking: false,
+		autoPong: false,
 		maxPayload: MAX_RELAY_MESSAGE_BYTES,
 	});
 	readonly #monitor: PeerMonitor;

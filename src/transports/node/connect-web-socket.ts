@@ -7,6 +7,7 @@ import {abortable, withTimeout} from '../../shared/async/timeout.js';
 import {type OptionTable, readOptions, type WithDurations} from '../../shared/call-options.js';
 import {StandardWebSocketTransport} from '../standard-web-socket.js';
 import type {Transport} from '../transport.js';
+import {answerPings} from './answer-pings.js';
 import {PeerMonitor} from './peer-monitor.js';
 import {CLIENT_PEER_TIMES, findTimesFault} from './peer-times.js';
 import {connectPinned, hintOfTlsError, requireSecureUrl, type TlsOptions, toRuntimeOptions} from './tls-trust.js';
@@ -139,9 +140,11 @@ async function open(
 		perMessageDeflate: false,
 		maxPayload: MAX_MESSAGE_BYTES,
 		closeTimeout: MAX_CLOSE_MS,
+		autoPong: false,
 		headers: token === undefined ? {} : {authorization: `Bearer ${token}`},
 	};
 	const webSocket = new WebSocket(url, options);
+	answerPings(webSocket);
 	await waitForOpen(webSocket, {name, hasToken: token !== undefined, timeoutMs, signal});
 	const {_socket: socket} = webSocket as unknown as {_socket: Socket};
 	// Bun has a WebSocket of its own in place of the library's.

@@ -11,6 +11,7 @@ import {tryWrite} from '../../shared/node/try-write.js';
 import {PeerSilentError} from '../peer-silent-error.js';
 import {PeerViolationError} from '../peer-violation-error.js';
 import type {Transport, TransportEvents} from '../transport.js';
+import {MAX_UNSENT_BEFORE_PONG_BYTES} from './answer-pings.js';
 import {askPeer} from './ask-peer.js';
 import {deliverMessage} from './extract-payload.js';
 import {FragmentedPayload} from './fragmented-payload.js';
@@ -35,8 +36,6 @@ const GATHERING_BLOCKS = new BufferPool(16 * 1024, 64);
 const MIN_PARTIAL_BYTES = 256 * 1024;
 /** Header and mask of a control frame. */
 const CONTROL_HEADER_BYTES = 6;
-/** Pongs are not sent while more than this is unsent: a peer that pings and does not read would grow our memory. */
-const MAX_UNSENT_BEFORE_PONG_BYTES = 64 * 1024;
 /** Replies to requests that arrived together are held back for so long, in milliseconds, before the first ones are sent. */
 const MAX_GATHERING_MS = 0.15;
 

@@ -2,6 +2,7 @@ import type {Socket} from 'node:net';
 import {type ClientOptions, WebSocket} from 'ws';
 import {MAX_RELAY_MESSAGE_BYTES} from '../../../protocol/relay/relay-frame.js';
 import {LongarmError} from '../../../shared/errors.js';
+import {answerPings} from '../answer-pings.js';
 import {askPeer} from '../ask-peer.js';
 import {maskingFor, UnreachableError, waitForOpen} from '../connect-web-socket.js';
 import type {PeerMonitor} from '../peer-monitor.js';
@@ -51,6 +52,7 @@ export async function openRendezvous(url: string, options: RendezvousOptions = {
 		perMessageDeflate: false,
 		maxPayload: MAX_RELAY_MESSAGE_BYTES,
 		followRedirects: false,
+		autoPong: false,
 	});
 	// A frame that came with the answer to the upgrade waits for its reader.
 	webSocket.once('open', () => webSocket.pause());
@@ -80,6 +82,7 @@ export class RendezvousSocket {
 			if (isBinary) events.message(data as Buffer);
 			else events.text((data as Buffer).toString());
 		});
+		answerPings(webSocket);
 		webSocket.on('error', error => {
 			this.#failure ??= error;
 			webSocket.terminate();
