@@ -1,8 +1,8 @@
 import type {IncomingMessage, ServerResponse} from 'node:http';
 import type {ExecutorLoad} from '../protocol/relay/executor-offer.js';
 import {matchesPool, type PoolSelector, parsePoolSelector} from '../protocol/relay/pool-selector.js';
+import {findSurplus} from '../shared/fair-share.js';
 import type {EnvironmentLabels} from '../shared/labels.js';
-import {findSurplus} from './access/fair-share.js';
 import type {HubAccess} from './access/hub-access.js';
 import type {HubCluster} from './cluster/hub-cluster.js';
 import type {PlainExecutor} from './gateway/plain-executors.js';

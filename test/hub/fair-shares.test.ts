@@ -3,7 +3,6 @@
 import {once} from 'node:events';
 import {type AddressInfo, connect, createServer, type Socket} from 'node:net';
 import {expect, onTestFinished, test} from 'vitest';
-import {findSurplus} from '../../src/hub/access/fair-share.js';
 import {
 	connectionLimits,
 	HubConnections,
@@ -16,6 +15,7 @@ import {MAX_HARNESSES_PER_EXECUTOR, MAX_STREAMS_PER_EXECUTOR, Relay} from '../..
 import type {RelaySocket} from '../../src/hub/relay/relay-ends.js';
 import type {HubTokenKind} from '../../src/hub/store/hub-records.js';
 import {encodeRelayKey} from '../../src/protocol/relay/relay-keys.js';
+import {findSurplus} from '../../src/shared/fair-share.js';
 import {nodeNoiseCrypto} from '../../src/shared/node/node-noise-crypto.js';
 import {createNoiseKeys, publicKeysOf} from '../../src/shared/noise/hybrid-ik.js';
 import {type RunningHub, runningExecutor, runningHub} from '../helpers/hubs.js';

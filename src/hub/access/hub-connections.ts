@@ -1,7 +1,8 @@
 import type {Socket} from 'node:net';
 import {readProc} from '../../processes/tree/proc.js';
+import {findSurplus} from '../../shared/fair-share.js';
+import {keyOf, type PeerSocket, PendingConnections} from '../../transports/node/pending-connections.js';
 import type {HubTokenKind} from '../store/hub-records.js';
-import {findMostCommon, findSurplus} from './fair-share.js';
 
 /** Connections of callers that have shown a token or a ticket. */
 export const MAX_HUB_CONNECTIONS = 20_000;
@@ -13,14 +14,11 @@ const RESERVED_DESCRIPTORS = 128;
 const STRANGER_SHARE = 0.25;
 const OPEN_FILES = /^Max open files\s+(\d+)/m;
 
-/** The part of a connection that is used here. A socket with TLS and the one below it have the same address and port. */
-export type PeerSocket = Pick<Socket, 'remoteAddress' | 'remotePort'>;
-
-interface Connection {
-	/** Address of a stranger, id of the token of everybody else. */
+interface Member {
+	/** Id of the token. */
 	readonly holder: string;
-	readonly kind: HubTokenKind | 'stranger';
-	readonly socket: Pick<Socket, 'destroy'>;
+	readonly kind: HubTokenKind;
+	readonly socket: Socket;
 }
 
 export interface ConnectionLimits {
@@ -30,31 +28,19 @@ export interface ConnectionLimits {
 
 /** Open connections to a hub, bounded so that nobody can use up all of them: strangers by address, others by token. */
 export class HubConnections {
-	readonly #limits: ConnectionLimits;
+	readonly #maxMembers: number;
+	readonly #strangers: PendingConnections;
 	/** By address and port, oldest first. */
-	readonly #strangers = new Map<string, Connection>();
-	readonly #members = new Map<string, Connection>();
+	readonly #members = new Map<unknown, Member>();
 
-	constructor(limits: ConnectionLimits = connectionLimits()) {
-		this.#limits = limits;
+	constructor({members, strangers}: ConnectionLimits = connectionLimits()) {
+		this.#maxMembers = members;
+		this.#strangers = new PendingConnections(strangers);
 	}
 
-	/**
-	 * A connection of somebody who has shown nothing yet. When there are too many, the oldest of the address that has most is
-	 * closed: a caller with a token shows it at once, also one behind the same proxy as those that are idle.
-	 */
+	/** A connection of somebody who has shown nothing yet. */
 	add(socket: Socket): void {
-		const {remoteAddress: holder = 'unknown'} = socket;
-		const key = keyOf(socket);
-		if (this.#strangers.size >= this.#limits.strangers) {
-			const oldest = findMostCommon(this.#strangers, ([, stranger]) => stranger.holder);
-			if (oldest) this.#close(this.#strangers, ...oldest);
-		}
-		this.#strangers.set(key, {holder, kind: 'stranger', socket});
-		socket.once('close', () => {
-			if (this.#strangers.get(key)?.socket === socket) this.#strangers.delete(key);
-			if (this.#members.get(key)?.socket === socket) this.#members.delete(key);
-		});
+		this.#strangers.add(socket);
 	}
 
 	/**
@@ -62,25 +48,25 @@ export class HubConnections {
 	 * room for machines only: many of them often have one token.
 	 */
 	admit(peer: PeerSocket, tokenId: string, kind: HubTokenKind): boolean {
+		if (!this.#strangers.has(peer)) return true;
+		if (this.#members.size >= this.#maxMembers && !this.#closeSurplus(tokenId, kind)) return false;
+		const socket = this.#strangers.take(peer)!;
 		const key = keyOf(peer);
-		const stranger = this.#strangers.get(key);
-		if (!stranger) return true;
-		if (this.#members.size >= this.#limits.members && !this.#closeSurplus(tokenId, kind)) return false;
-		this.#strangers.delete(key);
-		this.#members.set(key, {holder: tokenId, kind, socket: stranger.socket});
+		this.#members.set(key, {holder: tokenId, kind, socket});
+		socket.once('close', () => {
+			if (this.#members.get(key)?.socket === socket) this.#members.delete(key);
+		});
 		return true;
 	}
 
 	#closeSurplus(newcomer: string, kind: HubTokenKind): boolean {
 		const candidates = [...this.#members].filter(([, member]) => kind === 'executor' || member.kind === 'client');
 		const surplus = findSurplus(candidates, ([, {holder}]) => holder, newcomer);
-		if (surplus) this.#close(this.#members, ...surplus);
-		return surplus !== undefined;
-	}
-
-	#close(connections: Map<string, Connection>, key: string, {socket}: Connection): void {
-		connections.delete(key);
+		if (!surplus) return false;
+		const [key, {socket}] = surplus;
+		this.#members.delete(key);
 		socket.destroy();
+		return true;
 	}
 }
 
@@ -98,8 +84,4 @@ function readDescriptorLimit(): number {
 	} catch {
 		return Number.POSITIVE_INFINITY;
 	}
-}
-
-function keyOf({remoteAddress, remotePort}: PeerSocket): string {
-	return `${remoteAddress} ${remotePort}`;
 }

@@ -1,6 +1,6 @@
 import type {WebSocket} from 'ws';
+import {findSurplus} from '../../shared/fair-share.js';
 import type {Logger} from '../../shared/logger.js';
-import {findSurplus} from '../access/fair-share.js';
 import type {Ticket} from '../registry/tickets.js';
 import {type EnvironmentPlace, keyOfPlace} from '../store/hub-records.js';
 import {type GatewayEnd, openGatewaySocket} from './gateway-socket.js';

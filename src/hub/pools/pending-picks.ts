@@ -1,5 +1,5 @@
 import type {ExecutorLoad} from '../../protocol/relay/executor-offer.js';
-import {findSurplus} from '../access/fair-share.js';
+import {findSurplus} from '../../shared/fair-share.js';
 
 /** How long a client that was sent to an executor counts before the executor has told of it. A client that comes later may find no room. */
 export const PENDING_PICK_MS = 2000;

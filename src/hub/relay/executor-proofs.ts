@@ -2,12 +2,12 @@ import {decodeRelayFrame, encodeRelayFrame, type RelayBody} from '../../protocol
 import {decodeRelayKey, encodePrologue} from '../../protocol/relay/relay-keys.js';
 import {Deferred} from '../../shared/async/deferred.js';
 import {withTimeout} from '../../shared/async/timeout.js';
+import {findMostCommon} from '../../shared/fair-share.js';
 import {nodeNoiseCrypto} from '../../shared/node/node-noise-crypto.js';
 import {createNoiseKeys, type NoiseKeys} from '../../shared/noise/hybrid-ik.js';
 import {HANDSHAKE_TIMEOUT_MS, harnessKey} from '../../transports/node/relay/connect-harness.js';
 import {handshakes} from '../../transports/node/relay/threads/handshakes.js';
 import {PROTOCOL_ERROR} from '../../transports/relay/channel-transport.js';
-import {findMostCommon} from '../access/fair-share.js';
 import type {RegistryService} from '../registry/registry-service.js';
 import type {JoiningEnd} from './relay.js';
 import type {RelaySocket} from './relay-ends.js';

@@ -10,6 +10,7 @@ import type {ListenerOptions} from './listener-options.js';
 import {isLoopback} from './loopback.js';
 import {registerListening} from './own-addresses.js';
 import {createPeerCheck} from './peer-check.js';
+import {PendingConnections} from './pending-connections.js';
 import {descriptorOf} from './socket-descriptor.js';
 import {createTlsServer, replaceIdentity, type TlsIdentity, type TlsServer} from './tls-server.js';
 import {CLOSE_TIMEOUT_MS, type GatePlace, UpgradeGate} from './upgrade-gate.js';
@@ -18,8 +19,8 @@ import {CLOSE_TIMEOUT_MS, type GatePlace, UpgradeGate} from './upgrade-gate.js';
 const BACKLOG = 1024;
 /** How long a request may take to arrive, and how often it is looked. */
 const REQUEST_LIMITS = {headersTimeout: 10_000, requestTimeout: 15_000, connectionsCheckingInterval: 5_000} as const;
-/** TCP connections allowed above `maxConnections`: before their upgrade request, or while a 503 is sent. */
-const MAX_PENDING_UPGRADES = 1024;
+/** Connections before their upgrade request. */
+export const MAX_PENDING_UPGRADES = 1024;
 
 /** Options of `listen`. */
 export interface ListenOptions<Pass = undefined> extends ListenerOptions<Pass> {
@@ -88,7 +89,12 @@ export async function openListener<Pass>(options: ListenerOptions<Pass>, place: 
 	const front = createHttpServer(options);
 	const {server} = front;
 	server.on('request', gate.answer);
-	server.on('upgrade', gate.upgrade);
+	const pending = new PendingConnections(MAX_PENDING_UPGRADES);
+	server.on('connection', socket => pending.add(socket));
+	server.on('upgrade', (request, socket, head) => {
+		pending.take(socket as Socket);
+		gate.upgrade(request, socket, head);
+	});
 	await bind(server, place);
 	const closed = place.listening?.(server);
 	return {
@@ -109,7 +115,8 @@ function createHttpServer<Pass>({tls, handshakeMs, maxConnections}: ListenerOpti
 	const front = tls
 		? createTlsServer(tls, {...settings, handshakeMs})
 		: {server: createServer(settings), giveUpHandshakes: () => {}};
-	if (maxConnections !== undefined) front.server.maxConnections = maxConnections + MAX_PENDING_UPGRADES;
+	// Those that are being refused come on top.
+	if (maxConnections !== undefined) front.server.maxConnections = maxConnections + 2 * MAX_PENDING_UPGRADES;
 	return front;
 }
 
