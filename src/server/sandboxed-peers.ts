@@ -2,7 +2,6 @@
 import {readlinkSync} from 'node:fs';
 import {findConnectingProcess} from '../processes/backends/linux/peer-process.js';
 import type {ManagedProcess} from '../processes/managed-process.js';
-import {readProc} from '../processes/tree/proc.js';
 import {listDescendants, readProcessInfo} from '../processes/tree/process-tree.js';
 import {findSocketHolders} from '../processes/tree/socket-holders.js';
 import {
@@ -118,25 +117,6 @@ export function refuseSandboxedPeer(
 	const confined = new Set(reaching.flat());
 	if (hidden.length === 0 || hidden.some(pid => confined.has(pid))) return REFUSAL;
 	return hasToken ? undefined : DOUBT;
-}
-
-/**
- * Why a keeper refuses a connection; undefined lets it in. Sandboxes of the server are unknown to its keepers, but every
- * process in one has more system call filters than a server and the keepers that it starts.
- */
-export function refuseConfinedPeer(peer: LocalPeer): string | undefined {
-	const pid = peer.kind === 'unix' && peer.fd !== undefined ? findConnectingProcess(peer.fd) : undefined;
-	return pid !== undefined && countFilters(pid) <= countFilters(process.pid) ? undefined : REFUSAL;
-}
-
-/** System call filters of a process; infinite for one that is gone. A kernel that does not count them says whether there are any. */
-function countFilters(pid: number): number {
-	try {
-		const status = readProc(`${pid}/status`);
-		return Number(/^Seccomp_filters:\s+(\d+)$/m.exec(status)?.[1] ?? /^Seccomp:\s+(\d+)$/m.exec(status)?.[1] ?? 0);
-	} catch {
-		return Number.POSITIVE_INFINITY;
-	}
 }
 
 export interface PeerCircumstances {

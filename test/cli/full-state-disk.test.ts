@@ -24,11 +24,11 @@ describe('on a full disk of the state', needsMount(), () => {
 	test.each(['-d', '--keep'])(
 		'a process (run %s) is listed as waiting, warned of once and counted, and continues with more room',
 		async option => {
-			const disk = smallDisk('8m');
+			const disk = smallDisk('12m');
 			const state = join(disk, 'state');
 			const ballast = join(disk, 'ballast');
 			const go = join(scratchDirectory(), 'go');
-			writeFileSync(ballast, Buffer.alloc(6 * MiB));
+			writeFileSync(ballast, Buffer.alloc(10 * MiB));
 			onTestFinished(() => {
 				for (const {pid} of listLivingKeepers(state)) process.kill(pid, 'SIGKILL');
 			});

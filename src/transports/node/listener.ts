@@ -115,7 +115,7 @@ function createHttpServer<Pass>({tls, handshakeMs, maxConnections}: ListenerOpti
 	const front = tls
 		? createTlsServer(tls, {...settings, handshakeMs})
 		: {server: createServer(settings), giveUpHandshakes: () => {}};
-	// Those that are being refused come on top.
+	// Connections that are being refused count as well.
 	if (maxConnections !== undefined) front.server.maxConnections = maxConnections + 2 * MAX_PENDING_UPGRADES;
 	return front;
 }

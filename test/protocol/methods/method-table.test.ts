@@ -31,6 +31,8 @@ const CLIENT_REQUESTS = [
 	'process/screen',
 	'process/logs',
 	'process/share',
+	'process/shares',
+	'process/unshare',
 	'process/remove',
 	'command/exec',
 	'command/exec/write',

@@ -8,7 +8,7 @@ import {keeperPaths, removeKeeperFiles, writeKeeperRecord} from '../../../server
 import {KeeperRole} from '../../../server/keeper/keeper-role.js';
 import {type KeeperSettings, keeperSettings} from '../../../server/keeper/keeper-settings.js';
 import {KEEPER_READY} from '../../../server/keeper/launch-keeper.js';
-import {refuseConfinedPeer} from '../../../server/sandboxed-peers.js';
+import {refuseConfinedPeer} from '../../../server/confined-peers.js';
 import {ExecServer} from '../../../server/server.js';
 import {Deferred} from '../../../shared/async/deferred.js';
 import type {Logger} from '../../../shared/logger.js';
@@ -55,7 +55,7 @@ export async function keep(): Promise<void> {
 	void waitForSignal({logger, kill, reload: undefined, upgrade: () => Promise.resolve()}).then(over.resolve);
 	const listener = await listenOnUnixSocket({
 		path: keeperPaths(stateDirectory, generation).socket,
-		refuseLocalPeer: peer => server.refuseLocalPeer(peer, {hasToken: false}) ?? refuseConfinedPeer(peer),
+		refuseLocalPeer: peer => server.refuseLocalPeer(peer, {hasToken: false}) ?? refuseConfinedPeer(peer, 'all'),
 		accept: transport => void server.accept(transport),
 	});
 	writeKeeperRecord(stateDirectory, generation, VERSION);
