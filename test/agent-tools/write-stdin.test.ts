@@ -126,7 +126,7 @@ test('an exit whose news comes after a refused write is told with its code', asy
 	const {environment} = await memoryLink();
 	const changes = altered(environment, handle => ({
 		write: async () => {
-			void handle.terminate();
+			handle.terminate().catch(() => {});
 			return {status: 'stdinClosed'};
 		},
 	}));
