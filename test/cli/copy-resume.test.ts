@@ -5,6 +5,7 @@ import {describe, expect, test} from 'vitest';
 import {Command, run as runCommand} from '../helpers/command.js';
 import {cutProxy, cuttingProxy} from '../helpers/cut-proxy.js';
 import {describeTree} from '../helpers/file-trees.js';
+import {eventually} from '../helpers/processes.js';
 import {scratchDirectory} from '../helpers/scratch.js';
 import {serving} from '../helpers/serving.js';
 
@@ -46,6 +47,11 @@ async function finished(args: string[]): Promise<Summary> {
 	return JSON.parse(stdout) as Summary;
 }
 
+/** The bytes that have arrived are written a little later. */
+function countFiles(directory: string): number {
+	return readdirSync(directory, {recursive: true, withFileTypes: true}).filter(entry => entry.isFile()).length;
+}
+
 describe.each(DIRECTIONS)('a copy %s', (_, direction, copyBy) => {
 	test('of a large file that was killed goes on where it stopped', async () => {
 		const {at, url} = await working();
@@ -68,6 +74,7 @@ describe.each(DIRECTIONS)('a copy %s', (_, direction, copyBy) => {
 		const proxy = await cutProxy({target: url, afterBytes: 10 * MiB, effect: 'stall', direction});
 		const killed = new Command(copyBy(proxy.url, at('tree'), at('target')));
 		await proxy.reached;
+		await eventually(() => countFiles(at('target')) > 20);
 		killed.child.kill('SIGKILL');
 		await killed.ended;
 		const {files, skipped} = await finished(copyBy(url, at('tree'), at('target')));
@@ -80,6 +87,7 @@ describe.each(DIRECTIONS)('a copy %s', (_, direction, copyBy) => {
 		const proxy = await cutProxy({target: url, afterBytes: 10 * MiB, effect: 'stall', direction});
 		const killed = new Command(copyBy(proxy.url, at('tree'), at('target', 'new')));
 		await proxy.reached;
+		await eventually(() => countFiles(at('target')) > 20);
 		killed.child.kill('SIGKILL');
 		await killed.ended;
 		expect(readdirSync(at('target'))).toEqual(['new', 'new.longarm-part']);
