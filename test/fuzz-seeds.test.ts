@@ -74,7 +74,8 @@ test('nobody waits for a process whose start was cancelled', async () => {
 		send(2, 'process/terminate', {});
 		send(3, 'process/read', {waitMs: 2 ** 40});
 		send(4, 'process/wait', {});
-		const replies = (): Reply[] => ids.flatMap(id => (peer.received as unknown as Reply[]).filter(reply => reply.id === id));
+		const replies = (): Reply[] =>
+			ids.flatMap(id => (peer.received as unknown as Reply[]).filter(reply => reply.id === id));
 		await peer.until(() => replies().length === ids.length, 'the replies');
 		const [, started, ...others] = replies();
 		isCancelled = started!.error !== undefined;
