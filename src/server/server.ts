@@ -310,7 +310,7 @@ export class ExecServer {
 		const left = (await endAllOrphans()).map(({pid, command}) => `${pid} ${command}`);
 		if (left.length > 0) this.#settings.logger.warn('some processes could not be ended', {processes: left.join(', ')});
 		await waitAtMost(
-			Promise.all([...this.#clients].map(client => client.whenOutputFlushed())),
+			Promise.all([...this.#clients].flatMap(client => [client.whenOutputFlushed(), client.pending.whenIdle()])),
 			OUTPUT_DRAIN_TIMEOUT_MS,
 		);
 		for (const client of this.#clients) client.rpc.close();

@@ -68,6 +68,7 @@ export class PendingRequests {
 	#waiting = 0;
 	#resumeReading: (() => void) | undefined;
 	#isClosed = false;
+	#idleListeners: (() => void)[] = [];
 
 	constructor(options: PendingRequestsOptions) {
 		this.#options = options;
@@ -76,6 +77,12 @@ export class PendingRequests {
 	/** Every request was answered but those that may wait. */
 	get isIdle(): boolean {
 		return this.#pending === 0;
+	}
+
+	/** Settles when every request that does not wait for something was answered, or the connection has closed. */
+	whenIdle(): Promise<void> {
+		if (this.isIdle || this.#isClosed) return Promise.resolve();
+		return new Promise(resolve => this.#idleListeners.push(resolve));
 	}
 
 	/** Runs a request and counts it until it is answered; refuses one that may wait when too many do. */
@@ -95,6 +102,7 @@ export class PendingRequests {
 		this.#isClosed = true;
 		this.#options.waiting.add(this.#options.account, -this.#waiting);
 		this.#waiting = 0;
+		this.#notifyIdle();
 	}
 
 	#requireRoom(count: number): void {
@@ -123,6 +131,11 @@ export class PendingRequests {
 		);
 	}
 
+	/** In a later turn: the reply is sent behind this promise. */
+	#notifyIdle(): void {
+		for (const resolve of this.#idleListeners.splice(0)) setImmediate(resolve);
+	}
+
 	#end(count: number, length: number): void {
 		if (this.#isClosed) return;
 		if (count > 0) {
@@ -132,6 +145,7 @@ export class PendingRequests {
 		}
 		this.#pending--;
 		this.#pendingLength -= length;
+		if (this.isIdle) this.#notifyIdle();
 		if (!this.#hasRoom) return;
 		const resume = this.#resumeReading;
 		this.#resumeReading = undefined;
