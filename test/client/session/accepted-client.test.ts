@@ -27,9 +27,11 @@ test('a new connection of the executor carries the session on, and the old one i
 	const accepting = await accepted(dial());
 	const {client} = accepting;
 	const {process} = await client.start(sh('p', 'read x; echo $x', {pipeStdin: true}));
-	const waiting = client.call('process/wait', {processId: 'p'});
+	const lost = expect(client.call('process/wait', {processId: 'p'})).rejects.toThrow(
+		'exec-server transport disconnected: exec-server connection replaced',
+	);
 	await accepting.replace(dial());
-	await expect(waiting).rejects.toThrow('exec-server transport disconnected: exec-server connection replaced');
+	await lost;
 	await process.write('over the new one\n');
 	let text = '';
 	for await (const piece of process.output()) if (piece.kind === 'output') text += Buffer.from(piece.bytes).toString();
