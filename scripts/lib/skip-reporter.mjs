@@ -2,22 +2,29 @@
 //   LONGARM_TEST_REPORT=FILE vitest run
 // writes the report of test-report.mjs. A test that is skipped without a reason fails the run: nobody could
 // tell what is missing. Tests that a name pattern or `only` leaves out are not skipped, and are not counted.
+import {relative} from 'node:path';
 import {writeReport} from './test-report.mjs';
 
 export default class SkipReporter {
 	/** Read now: the variables of the run are cleaned before its tests start. */
 	#file = process.env.LONGARM_TEST_REPORT;
 	#pattern;
+	#root;
 
 	onInit(vitest) {
 		this.#pattern = vitest.config.testNamePattern;
+		this.#root = vitest.config.root;
 	}
 
-	onTestRunEnd(modules) {
+	onTestRunEnd(modules, unhandledErrors = []) {
 		const tests = modules.flatMap(module => [...module.children.allTests()]);
 		const inState = state => tests.filter(test => test.result().state === state);
 		const skipped = this.#skipped(inState('skipped'), tests);
-		const failures = [...inState('failed').map(describeFailed), ...brokenFiles(modules).map(describeBroken)];
+		const failures = [
+			...inState('failed').map(describeFailed),
+			...brokenFiles(modules).map(describeBroken),
+			...unhandledErrors.map(error => describeUnhandled(error, this.#root)),
+		];
 		const report = {passed: inState('passed').length, failed: failures.length, skipped, failures};
 		writeReport(report, this.#file);
 		const unexplained = skipped.filter(({reason}) => reason === undefined);
@@ -51,6 +58,12 @@ function describeFailed(test) {
 function describeBroken(module) {
 	const [error] = [module, ...module.children.allSuites()].flatMap(part => part.errors());
 	return {name: module.relativeModuleId, file: module.relativeModuleId, error: error?.message};
+}
+
+/** An error outside of any test, such as a rejection that nothing handles, belongs to the file that was running. */
+function describeUnhandled({message, VITEST_TEST_PATH: path}, root) {
+	const file = path === undefined ? undefined : relative(root, path);
+	return {name: `${file ?? 'unknown file'} > outside of its tests`, file, error: message};
 }
 
 function nameOf({module, fullName}) {

@@ -55,3 +55,15 @@ test('a test that the name pattern leaves out is not skipped', () => {
 	const skipped = [{name: 'a.test.mjs > two', reason: 'no luck'}];
 	expect(report).toEqual({passed: 1, failed: 0, skipped, failures: []});
 });
+
+test('an error that no test has caught is a failure of its file', () => {
+	const {status, report} = reported(`
+		test('one', async () => {
+			Promise.reject(new Error('left alone'));
+			await new Promise(resolve => setImmediate(resolve));
+		});
+	`);
+	expect(status).toBe(1);
+	const failures = [{name: 'a.test.mjs > outside of its tests', file: 'a.test.mjs', error: 'left alone'}];
+	expect(report).toEqual({passed: 1, failed: 1, skipped: [], failures});
+});
