@@ -79,8 +79,9 @@ export class RemoteProcess extends BaseProcess {
 	#hasExited = false;
 	#writes = 0;
 	readonly #hasStdin: boolean;
-	/** Undefined once they were ended. */
-	#tag: string | undefined;
+	readonly #tag: string | undefined;
+	/** Shared by all calls of `terminate`: each of them settles when the descendants are gone. */
+	#leftoversEnded: Promise<void> | undefined;
 	readonly #limitMs: number | undefined;
 	/** The time limit that this client enforces was reached before the exit. */
 	#isTooLate = false;
@@ -188,10 +189,9 @@ export class RemoteProcess extends BaseProcess {
 	async terminate(mode: TerminateMode = 'force'): Promise<TerminateResult> {
 		const answer = await this.#session.repeat('process/terminate', {processId: this.processId, mode});
 		const result = this.reportTermination(mode, answer);
-		const tag = this.#tag;
-		if (tag === undefined || !mode) return result;
-		this.#tag = undefined;
-		await endTagged(this.#session, tag);
+		if (this.#tag === undefined || !mode) return result;
+		this.#leftoversEnded ??= endTagged(this.#session, this.#tag);
+		await this.#leftoversEnded;
 		return result;
 	}
 

@@ -85,7 +85,7 @@ export async function endInterrupted(
 	if (!isAnswered) return;
 	await withTimeout(isOver, GRACE_MS + END_MS, () => {});
 	// Descendants that ignore the request and hold no stream must not run on after the caller was told of the end.
-	await withTimeout(settled(process.terminate('force')), ANSWER_MS[reason], () => {});
+	await withTimeout(settled(process.terminate('force')), END_MS, () => {});
 }
 
 function settled(promise: Promise<unknown>): Promise<true> {
