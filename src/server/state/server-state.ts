@@ -120,13 +120,22 @@ export class ServerState {
 	 */
 	openIfPresent(): void {
 		const {directory, sharedAs, logger} = this.#options;
-		if (this.#store || directory === undefined || !wasUsed(directory)) return;
+		if (this.#store || directory === undefined) return;
+		const warn = (error: unknown): void => {
+			const fields = {directory, error: errorMessage(error)};
+			logger.warn('the state directory cannot be used: no output and no processes can be kept', fields);
+		};
+		try {
+			if (!wasUsed(directory)) return;
+		} catch (error) {
+			// The directory belongs to another user, for example.
+			return warn(error);
+		}
 		try {
 			const store = sharedAs === undefined ? this.open() : openStatePart(directory, sharedAs, {mayCreate: false});
 			if (store && !this.#store) this.#use(store);
 		} catch (error) {
-			const fields = {directory, error: errorMessage(error)};
-			logger.warn('the state directory cannot be used: no output and no processes can be kept', fields);
+			warn(error);
 		}
 		this.findKept();
 	}
